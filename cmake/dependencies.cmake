@@ -1,0 +1,37 @@
+find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(OpenMP REQUIRED COMPONENTS CXX)
+find_package(CLI11 REQUIRED)
+
+# The OpenMP build of OpenBLAS: it shares one thread pool with the kernels.
+find_library(OPENBLAS_LIBRARY NAMES openblas PATH_SUFFIXES openblas-openmp x86_64-linux-gnu/openblas-openmp
+                                                           aarch64-linux-gnu/openblas-openmp NO_CACHE REQUIRED)
+find_path(OPENBLAS_INCLUDE cblas.h PATH_SUFFIXES openblas-openmp x86_64-linux-gnu/openblas-openmp
+                                                 x86_64-linux-gnu aarch64-linux-gnu/openblas-openmp REQUIRED)
+add_library(smelt_blas INTERFACE)
+target_link_libraries(smelt_blas INTERFACE ${OPENBLAS_LIBRARY})
+target_include_directories(smelt_blas INTERFACE $<BUILD_INTERFACE:${OPENBLAS_INCLUDE}>)
+
+find_package(LLVM 19 REQUIRED CONFIG HINTS /usr/lib/llvm-19/lib/cmake/llvm)
+add_library(smelt_llvm_support INTERFACE)
+target_include_directories(smelt_llvm_support SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
+target_compile_definitions(smelt_llvm_support INTERFACE ${LLVM_DEFINITIONS_LIST})
+add_library(smelt_llvm_codegen INTERFACE)
+target_link_libraries(smelt_llvm_codegen INTERFACE smelt_llvm_support)
+if(SMELT_LLVM_STATIC OR NOT SMELT_CPU)
+  llvm_map_components_to_libnames(support_libraries support)
+  target_link_libraries(smelt_llvm_support INTERFACE ${support_libraries})
+  if(SMELT_CPU)
+    llvm_map_components_to_libnames(codegen_libraries native passes)
+    target_link_libraries(smelt_llvm_codegen INTERFACE lldELF lldCommon ${codegen_libraries})
+  endif()
+else()
+  target_link_libraries(smelt_llvm_support INTERFACE LLVM)
+  target_link_libraries(smelt_llvm_codegen INTERFACE ${LLVM_LIBRARY_DIR}/liblldELF.a
+                                                     ${LLVM_LIBRARY_DIR}/liblldCommon.a LLVM)
+endif()
+
+if(SMELT_SANITIZE)
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=address,undefined)
+endif()

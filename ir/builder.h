@@ -1,0 +1,98 @@
+// Makes nodes with inferred types: the C++ way to write a graph, and what every pass builds with.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "ir/graph.h"
+
+namespace smelt {
+
+/// Attributes of one node, as written: {{"axis", 0}, {"p", 0.1}}.
+using Attributes = std::map<std::string, Attribute, std::less<>>;
+
+/// The result types of an op on operands, from ops.def's type rule; throws Error saying what was expected. `declared`
+/// is the written type of ops with the declared trait (checked against the rule), empty for the others.
+/// `scalar` and `reduce` matter to pointwise and reduce alone.
+std::vector<Type> infer_types(Op op, ScalarOp scalar, ReduceOp reduce, llvm::ArrayRef<Value*> operands,
+                              const Attributes& attributes, llvm::ArrayRef<Type> declared);
+
+class GraphBuilder {
+ public:
+  /// Inserts before `before`; at the end when it is null.
+  explicit GraphBuilder(Graph& graph, Node* before = nullptr) : graph_(&graph), before_(before) {}
+
+  Graph& graph() const { return *graph_; }
+  Module& module() const { return graph_->module(); }
+  void insert_before(Node* node) { before_ = node; }
+  /// The source name given to the nodes that follow.
+  void set_source(std::string source) { source_ = std::move(source); }
+  const std::string& source() const { return source_; }
+
+  /// Any op by its table row; `declared` for ops with the declared trait.
+  Node* create(Op op, llvm::ArrayRef<Value*> operands, Attributes attributes = {}, llvm::ArrayRef<Type> declared = {});
+
+  // ---- leaves
+  Value* input(std::string name, Type type);
+  /// Declares the parameter in the module on first use; later uses must agree.
+  Value* parameter(const Module::Parameter& parameter);
+  Value* parameter(std::string_view name);
+  Value* state(std::string_view name);
+  Value* constant(double value, Type type);
+  Value* scalar(double value, DType dtype = DType::f32) { return constant(value, {dtype, {}}); }
+  Value* table(std::vector<double> values, Type type);
+  Value* iota(Type type, int64_t axis);
+  Value* random(Shape shape, uint32_t id);
+
+  // ---- pointwise; operands of unequal shape are not broadcast: see `broadcast` and `like`
+  Value* pointwise(ScalarOp op, llvm::ArrayRef<Value*> operands);
+#define SMELT_SCALAR_OP(name, arity, ...) \
+  template <typename... V>                \
+  Value* name(V*... values) {             \
+    static_assert(sizeof...(V) == arity); \
+    return pointwise(ScalarOp::name, {static_cast<Value*>(values)...}); \
+  }
+#include "ir/scalar_ops.def"
+  /// A constant of the type (element type and shape) of `of`.
+  Value* like(Value* of, double value) { return constant(value, of->type); }
+  Value* convert(Value* value, DType dtype);
+
+  // ---- shape
+  Value* broadcast(Value* value, std::vector<int64_t> axes, Shape shape);
+  /// Inserts dims of size `shape[axis]` at the given axes of the result, to `shape`.
+  Value* broadcast_over(Value* value, std::vector<int64_t> new_axes, const Shape& shape);
+  /// Broadcasts over leading dims to `shape` (numpy's rule without size-1 dims).
+  Value* broadcast_leading(Value* value, const Shape& shape);
+  Value* reshape(Value* value, Shape shape);
+  Value* transpose(Value* value, std::vector<int64_t> permutation);
+  Value* slice(Value* value, int64_t axis, Dim begin, Dim length);
+  Value* concat(llvm::ArrayRef<Value*> values, int64_t axis);
+
+  // ---- reductions and the rest
+  Value* reduce(ReduceOp op, Value* value, std::vector<int64_t> axes);
+  Node* reduce_node(ReduceOp op, Value* value, std::vector<int64_t> axes);
+  Value* sum(Value* value, std::vector<int64_t> axes) { return reduce(ReduceOp::add, value, std::move(axes)); }
+  Value* gather(Value* table, Value* indices, int64_t axis = 0);
+  Value* scatter_add(Value* init, Value* indices, Value* updates, int64_t axis = 0);
+  Value* matmul(Value* a, Value* b, std::string spec);
+  Node* update(std::string_view state, Value* value);
+  Value* stop_gradient(Value* value);
+
+  void output(std::string name, Value* value) { graph_->outputs.push_back({std::move(name), value}); }
+
+ private:
+  Graph* graph_;
+  Node* before_;
+  std::string source_;
+};
+
+/// Letters of a matmul's "ab,bc->ac".
+struct MatmulSpec {
+  std::string a, b, out;
+  std::string str() const { return a + "," + b + "->" + out; }
+};
+/// Throws Error when the spec is not of that form (letters distinct within an operand, every letter of the output in
+/// an operand, every letter of one operand alone in the output).
+MatmulSpec parse_matmul_spec(std::string_view spec);
+
+}  // namespace smelt

@@ -1,0 +1,200 @@
+// The Graph IR: SSA over tensors, no memory. A Module owns states and named graphs over them; a Graph owns nodes; a
+// Node has an op, operands, attributes and results; a fusion node also has a body.
+#pragma once
+
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "ir/op.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "runtime/dim.h"
+#include "runtime/dtype.h"
+#include "runtime/plan.h"
+
+namespace smelt {
+
+struct Type {
+  DType dtype = DType::f32;
+  Shape shape;
+  int64_t rank() const { return static_cast<int64_t>(shape.size()); }
+  bool operator==(const Type&) const = default;
+};
+std::string str(const Type& type);  // "f32[B,T,768]"
+
+/// Where a value lives, set by assign_layout: an element (i, j, ...) is at offset + i strides[0] + j strides[1] + ...
+struct Layout {
+  int buffer = -1;  // index into Module::buffers
+  Dim offset;
+  std::vector<Dim> strides;
+  bool operator==(const Layout&) const = default;
+};
+
+using Attribute =
+    std::variant<bool, int64_t, double, std::string, Dim, std::vector<int64_t>, std::vector<double>, Initializer>;
+std::string str(const Attribute& attribute);
+
+class Node;
+class Graph;
+class Module;
+
+/// One result of a node.
+class Value {
+ public:
+  Value(Node* node, unsigned index, Type type) : type(std::move(type)), node_(node), index_(index) {}
+  Node* node() const { return node_; }
+  unsigned index() const { return index_; }
+  const Shape& shape() const { return type.shape; }
+  DType dtype() const { return type.dtype; }
+  int64_t rank() const { return type.rank(); }
+  /// One entry for every operand that uses the value, in no particular order.
+  llvm::ArrayRef<Node*> users() const { return users_; }
+
+  Type type;
+  std::string name;  // of the text form, without %; may be empty
+  std::optional<Layout> layout;
+
+ private:
+  friend class Node;
+  friend class Graph;
+  Node* node_;
+  unsigned index_;
+  llvm::SmallVector<Node*, 4> users_;
+};
+
+class Node {
+ public:
+  Op op() const { return op_; }
+  bool is(Op op) const { return op_ == op; }
+  bool is(ScalarOp op) const { return op_ == Op::pointwise && scalar_op == op; }
+  bool is(ReduceOp op) const { return op_ == Op::reduce && reduce_op == op; }
+  llvm::ArrayRef<Value*> operands() const { return operands_; }
+  Value* operand(unsigned i) const { return operands_[i]; }
+  llvm::ArrayRef<std::unique_ptr<Value>> results() const { return results_; }
+  Value* result(unsigned i = 0) const { return results_[i].get(); }
+  unsigned result_count() const { return static_cast<unsigned>(results_.size()); }
+  Graph& graph() const { return *graph_; }
+
+  /// Also updates the users of the old and the new operand.
+  void set_operand(unsigned i, Value* value);
+  void add_operand(Value* value);
+
+  bool has(std::string_view attribute) const { return attributes.find(attribute) != attributes.end(); }
+  /// Typed access; throws Error naming node and attribute when it is missing or of another type. An int64 attribute
+  /// also reads as double and as Dim.
+  int64_t int_attr(std::string_view name) const;
+  double float_attr(std::string_view name) const;
+  bool bool_attr(std::string_view name, bool otherwise) const;
+  const std::string& string_attr(std::string_view name) const;
+  Dim dim_attr(std::string_view name) const;
+  const std::vector<int64_t>& ints_attr(std::string_view name) const;
+  const std::vector<double>& floats_attr(std::string_view name) const;
+
+  /// "layer_norm \"h.0.ln_1\"": for messages.
+  std::string describe() const;
+  /// The mnemonic of the text form: the scalar op's name for pointwise, else the op's.
+  std::string_view mnemonic() const;
+
+  ScalarOp scalar_op{};  // of pointwise
+  ReduceOp reduce_op{};  // of reduce
+  std::map<std::string, Attribute, std::less<>> attributes;
+  std::string source;             // "h.0.ln_1": where it comes from, for people
+  std::unique_ptr<Graph> body;    // of fusion: its inputs are the operands, its outputs the results
+
+ private:
+  friend class Graph;
+  Node(Graph* graph, Op op) : graph_(graph), op_(op) {}
+  Graph* graph_;
+  Op op_;
+  llvm::SmallVector<Value*, 3> operands_;
+  llvm::SmallVector<std::unique_ptr<Value>, 1> results_;
+  std::list<std::unique_ptr<Node>>::iterator position_;
+};
+
+class Graph {
+ public:
+  explicit Graph(Module& module, std::string name = "") : name(std::move(name)), module_(&module) {}
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+
+  struct Output {
+    std::string name;
+    Value* value;
+  };
+
+  Module& module() const { return *module_; }
+  /// In program order: every operand stands before its users.
+  const std::list<std::unique_ptr<Node>>& nodes() const { return nodes_; }
+  size_t size() const { return nodes_.size(); }
+
+  /// Creates a node before `before` (null: at the end) with results of the given types.
+  Node* create(Op op, llvm::ArrayRef<Value*> operands, llvm::ArrayRef<Type> results, Node* before = nullptr);
+  /// A copy of `node` (attributes, source, body too) reading `operands`.
+  Node* clone(const Node& node, llvm::ArrayRef<Value*> operands, Node* before = nullptr);
+  void replace_all_uses(Value* from, Value* to);
+  void replace_uses_if(Value* from, Value* to, llvm::function_ref<bool(Node&)> accept);
+  /// The node's results must have no users and be no outputs.
+  void erase(Node* node);
+  void move_before(Node* node, Node* before);
+  /// Erases nodes without users, effects or outputs; inputs stay. True when something went.
+  bool prune();
+  bool is_output(const Value* value) const;
+  Node* find_input(std::string_view name) const;
+  std::vector<Node*> inputs() const;
+  /// The node that follows; null at the end.
+  Node* next(const Node* node) const;
+  /// An independent copy of the whole graph into `module`.
+  std::unique_ptr<Graph> clone_into(Module& module, std::string name) const;
+  /// Puts nodes into an order in which operands stand before users, otherwise as they stood.
+  void sort();
+
+  std::string name;
+  std::vector<Output> outputs;
+
+ private:
+  Module* module_;
+  std::list<std::unique_ptr<Node>> nodes_;
+};
+
+class Module {
+ public:
+  Module() = default;
+  Module(const Module&) = delete;
+  Module& operator=(const Module&) = delete;
+
+  /// A new graph; the name must be free.
+  Graph& add_graph(std::string name);
+  Graph* find_graph(std::string_view name) const;
+  std::unique_ptr<Module> clone() const;
+
+  /// Parameters as declared, before and after they become segments of the flat state "parameters".
+  struct Parameter {
+    std::string name;
+    Type type;
+    Initializer init;
+    bool decay = true;
+    std::vector<std::string> checkpoint_names;  // empty: the name itself
+    bool transposed = false;
+    bool operator==(const Parameter&) const = default;
+  };
+  Parameter* find_parameter(std::string_view name);
+  State* find_state(std::string_view name);
+  uint32_t next_random_id() { return random_ids++; }
+
+  Symbols symbols;
+  std::vector<Parameter> parameters;
+  std::vector<State> states;  // other than parameters, until flatten_parameters makes one of them
+  std::vector<std::unique_ptr<Graph>> graphs;
+  std::vector<Buffer> buffers;  // after assign_layout
+  uint32_t random_ids = 0;      // ids below it are taken
+  std::string description;      // JSON of the model's description, handed on to the plan
+};
+
+}  // namespace smelt

@@ -1,0 +1,24 @@
+// A Program: a straight list of steps over buffers for every entry, with its kernels. Steps, buffers, states and ports
+// are the plan's own types (runtime/plan.h); kernels are still Kernel IR here.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ir/kernel.h"
+#include "runtime/plan.h"
+
+namespace smelt {
+
+struct Program {
+  Symbols symbols;
+  std::vector<State> states;
+  std::vector<Buffer> buffers;
+  std::vector<PlanEntry> entries;
+  std::vector<Kernel> kernels;
+  std::string description;
+};
+
+std::string print(const Program& program);
+
+}  // namespace smelt

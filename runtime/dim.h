@@ -1,0 +1,103 @@
+// Symbolic sizes: polynomials over symbols such as B and T, known only when a plan is launched.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace smelt {
+
+class Dim;
+
+/// The values of the symbols at one launch.
+using SymbolValues = std::map<std::string, int64_t, std::less<>>;
+
+/// One factor of a monomial: a symbol, or ceil_div(inner, divisor) by a constant.
+struct Atom {
+  std::string name;                  // of a symbol; empty for ceil_div
+  std::shared_ptr<const Dim> inner;  // of ceil_div
+  int64_t divisor = 1;
+  std::strong_ordering operator<=>(const Atom& other) const;
+  bool operator==(const Atom& other) const { return (*this <=> other) == 0; }
+};
+
+/// A polynomial with integer coefficients: a sum of terms, each a coefficient times a product of atoms.
+/// Kept canonical (atoms sorted in a term, terms sorted, no zero coefficient), so that == is structural.
+class Dim {
+ public:
+  struct Term {
+    int64_t coefficient;
+    std::vector<Atom> atoms;
+    auto operator<=>(const Term&) const = default;
+  };
+
+  Dim(int64_t constant = 0);  // NOLINT: sizes are written as numbers
+  static Dim symbol(std::string name);
+  /// Parses "B*T + 2*ceil_div(T, 64)"; throws Error with the position of the fault.
+  static Dim parse(std::string_view text);
+
+  friend Dim operator+(const Dim& a, const Dim& b);
+  friend Dim operator-(const Dim& a, const Dim& b);
+  friend Dim operator*(const Dim& a, const Dim& b);
+  friend Dim ceil_div(const Dim& a, int64_t divisor);
+  Dim& operator+=(const Dim& b) { return *this = *this + b; }
+  Dim& operator*=(const Dim& b) { return *this = *this * b; }
+  auto operator<=>(const Dim&) const = default;
+  bool operator==(const Dim&) const = default;
+
+  bool is_constant() const { return terms_.empty() || (terms_.size() == 1 && terms_[0].atoms.empty()); }
+  std::optional<int64_t> constant() const;
+  bool is_zero() const { return terms_.empty(); }
+  bool is_one() const { return constant() == 1; }
+  /// The exact quotient where it is a polynomial: (B*T*768) / 768 = B*T; nothing otherwise.
+  std::optional<Dim> divide(const Dim& divisor) const;
+  /// Throws Error for an unknown symbol or on overflow of 64 bits.
+  int64_t evaluate(const SymbolValues& values) const;
+  std::string str() const;
+  const std::vector<Term>& terms() const { return terms_; }
+  /// Names of all symbols in it, ceil_div's included, appended without repetition.
+  void collect_symbols(std::vector<std::string>& names) const;
+
+ private:
+  explicit Dim(std::vector<Term> terms);
+  std::vector<Term> terms_;
+};
+
+/// The smallest multiple of `multiple` that is >= a.
+inline Dim round_up(const Dim& a, int64_t multiple) { return ceil_div(a, multiple) * multiple; }
+
+using Shape = std::vector<Dim>;
+Dim element_count(const Shape& shape);
+std::string str(const Shape& shape);  // "[B,T,768]"
+
+/// Declared symbols with upper bounds on them and on products of them: B <= 64, T <= 256, B*T <= 4096.
+/// Every symbol is at least 1 at launch.
+class Symbols {
+ public:
+  struct Bound {
+    std::vector<std::string> factors;  // sorted; one name is the symbol's own bound
+    int64_t upper;
+    bool operator==(const Bound&) const = default;
+  };
+
+  void bound(std::vector<std::string> factors, int64_t upper);
+  bool declared(std::string_view name) const;
+  std::vector<std::string> names() const;  // in order of declaration
+  const std::vector<Bound>& bounds() const { return bounds_; }
+
+  /// The largest value `dim` can take under the bounds; throws Error on an unbounded symbol or 64-bit overflow.
+  int64_t upper(const Dim& dim) const;
+  /// Throws Error naming the symbol (or product), its value and its bound.
+  void check(const SymbolValues& values) const;
+  bool operator==(const Symbols&) const = default;
+
+ private:
+  std::vector<Bound> bounds_;
+};
+
+}  // namespace smelt

@@ -1,0 +1,181 @@
+// What the compiler makes and the runtime runs. Sizes and strides are in elements unless a name says bytes; every
+// Dim is a polynomial over the plan's symbols, known at launch.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "runtime/dim.h"
+#include "runtime/dtype.h"
+
+namespace smelt {
+
+/// What a buffer is for; reports of memory are by role.
+enum class Role : uint8_t { input, output, constant, parameter, gradient, optimizer, state, saved, temporary, workspace };
+std::string_view name(Role role);
+std::optional<Role> parse_role(std::string_view name);
+
+/// How a state gets its first value. normal(a): deviation a; uniform(a): [-a, a]; value(a): a everywhere.
+struct Initializer {
+  enum class Kind : uint8_t { value, normal, uniform } kind = Kind::value;
+  double a = 0;
+  uint32_t seed = 0;
+  bool operator==(const Initializer&) const = default;
+};
+std::string str(const Initializer& init);  // "normal(0.02)"
+std::optional<Initializer> parse_initializer(std::string_view text);
+
+/// A named part of a flat state, such as one weight of "parameters".
+struct Segment {
+  std::string name;
+  std::vector<int64_t> shape;
+  int64_t offset = 0;  // elements from the start of the flat state
+  Initializer init;
+  bool decay = true;   // weight decay applies (not to biases and norms, by default)
+  std::vector<std::string> checkpoint_names;  // all accepted spellings, the one to write first
+  bool transposed = false;                    // the checkpoint holds [in,out] for our [out,in]
+  int64_t elements() const;
+  bool operator==(const Segment&) const = default;
+};
+
+/// Memory that outlives one run of an entry: parameters, gradients, moments, counters, scalars set by the host.
+struct State {
+  std::string name;  // "parameters", "adam.m", "step", "learning_rate"
+  Role role = Role::state;
+  DType dtype = DType::f32;
+  Shape shape;                    // flat states: one dim
+  Initializer init;               // where there are no segments
+  std::vector<Segment> segments;  // of a flat state, in order of offset
+  bool operator==(const State&) const = default;
+};
+
+/// One allocation-sized piece of memory. `offset_bytes` places it in its workspace.
+struct Buffer {
+  std::string name;
+  Role role = Role::temporary;
+  DType dtype = DType::f32;
+  Dim elements;             // at launch; the bound gives the size that is planned
+  int state = -1;           // index into Plan::states where the buffer is one
+  int64_t offset_bytes = 0; // in the arena (temporary, saved, workspace); unused by the others
+  int64_t bytes = 0;        // at the bounds
+  int first_step = -1, last_step = -1;  // lifetime in its entry, both ends included
+  std::vector<std::byte> data;          // of a constant
+};
+
+/// A place in a buffer: what a kernel parameter or a matrix points to.
+struct BufferRef {
+  int buffer = -1;
+  Dim offset;  // elements
+  bool operator==(const BufferRef&) const = default;
+};
+
+/// One launch of a kernel over its parallel range.
+struct KernelStep {
+  int kernel = -1;
+  std::vector<BufferRef> arguments;   // in the order of the kernel's parameters
+  std::vector<uint32_t> random_ids;   // in the order of the kernel's random instructions
+};
+
+/// A sum of products C[m,n] = alpha * sum_k A[m,k] B[k,n] + beta * C[m,n], repeated over `batch`.
+/// Every matrix has a row and a column stride; one of the two is 1.
+struct GemmStep {
+  struct Matrix {
+    BufferRef base;
+    Dim row_stride, column_stride;
+  } a, b, c;
+  Dim m, n, k;
+  double alpha = 1, beta = 0;
+  struct Batch {
+    Dim extent, a_stride, b_stride, c_stride;
+    bool reduced = false;  // accumulates into the same C instead of moving along it
+  };
+  std::vector<Batch> batch;
+  DType dtype = DType::f32;
+};
+
+/// A stable counting sort of `count` indices below `rows`: permutation[i] is the position of the i-th smallest, and
+/// begins[r]..begins[r+1] bounds row r's part of it (rows + 1 numbers). Indices outside [0, rows) are left out.
+struct SortIndexStep {
+  BufferRef indices, permutation, begins;
+  Dim count, rows;
+};
+
+/// Copies a box of `extents` elements between two strided places.
+struct CopyStep {
+  BufferRef from, to;
+  Shape extents;
+  std::vector<Dim> from_strides, to_strides;
+  DType dtype = DType::f32;
+};
+
+/// Fills `elements` elements with one value.
+struct FillStep {
+  BufferRef to;
+  Dim elements;
+  double value = 0;
+};
+
+struct Step {
+  std::variant<KernelStep, GemmStep, SortIndexStep, CopyStep, FillStep> what;
+  std::vector<int> reads, writes;           // buffers
+  std::vector<std::pair<int, int>> may_alias;  // (written, read) buffers that may share memory
+  std::vector<std::string> sources;         // names of the nodes it came from
+  std::string phase;                        // "forward", "backward", "update"
+};
+
+/// A compiled kernel. `range` is the parallel extent that the runtime splits into chunks of `grain`, or into exactly
+/// `splits` chunks where the kernel accumulates one partial result a chunk.
+struct KernelCode {
+  std::string name;
+  std::string text;        // Kernel IR, for people
+  std::vector<Dim> dims;   // launch-time numbers the code reads, in order
+  Dim range;
+  int64_t grain = 1;
+  int64_t splits = 0;
+};
+
+/// An input or output of an entry. Inputs are dense, row-major; so are outputs.
+struct Port {
+  std::string name;
+  DType dtype = DType::f32;
+  Shape shape;
+  int buffer = -1;
+  bool optional = false;
+};
+
+struct PlanEntry {
+  std::string name;  // "train_step", "evaluate", "logits", ...
+  std::vector<Port> inputs, outputs;
+  std::vector<Step> steps;
+  int64_t arena_bytes = 0;  // the largest of all entries is allocated once
+};
+
+struct Plan {
+  std::string target;  // "cpu-x86_64-skylake-avx512"
+  std::string model;   // JSON of the description: what a host needs to read weights, data and tokens
+  Symbols symbols;
+  std::vector<State> states;
+  std::vector<Buffer> buffers;
+  std::vector<PlanEntry> entries;
+  std::vector<KernelCode> kernels;
+  std::vector<std::byte> binary;  // one shared object with all kernels (CPU)
+
+  const PlanEntry* find_entry(std::string_view name) const;
+  const State* find_state(std::string_view name) const;
+};
+
+/// What a CPU kernel is called with; the layout is part of the plan's format version.
+struct KernelArgs {
+  void* const* buffers;        // one a parameter, offset applied
+  const int64_t* dims;         // KernelCode::dims at this launch
+  const uint32_t* random_ids;
+  uint32_t seed, step, micro_step;  // micro_step already holds (micro_step << 16 | rank)
+  uint32_t reserved;
+  int64_t chunk;               // parallel indices a chunk: begin / chunk is the number of this chunk
+};
+using KernelFunction = void (*)(const KernelArgs*, int64_t begin, int64_t end);
+
+}  // namespace smelt
