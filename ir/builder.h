@@ -11,9 +11,9 @@ namespace smelt {
 /// Attributes of one node, as written: {{"axis", 0}, {"p", 0.1}}.
 using Attributes = std::map<std::string, Attribute, std::less<>>;
 
-/// The result types of an op on operands, from ops.def's type rule; throws Error saying what was expected. `declared`
-/// is the written type of ops with the declared trait (checked against the rule), empty for the others.
-/// `scalar` and `reduce` matter to pointwise and reduce alone.
+/// The result types of an op on operands, from ops.def's type rule; throws Error saying what was expected.
+/// `declared` is the written type of ops with the declared trait (checked against the rule), empty for the
+/// others. `scalar` and `reduce` matter to pointwise and reduce alone.
 std::vector<Type> infer_types(Op op, ScalarOp scalar, ReduceOp reduce, llvm::ArrayRef<Value*> operands,
                               const Attributes& attributes, llvm::ArrayRef<Type> declared);
 
@@ -30,7 +30,8 @@ class GraphBuilder {
   const std::string& source() const { return source_; }
 
   /// Any op by its table row; `declared` for ops with the declared trait.
-  Node* create(Op op, llvm::ArrayRef<Value*> operands, Attributes attributes = {}, llvm::ArrayRef<Type> declared = {});
+  Node* create(Op op, llvm::ArrayRef<Value*> operands, Attributes attributes = {},
+               llvm::ArrayRef<Type> declared = {});
 
   // ---- leaves
   Value* input(std::string name, Type type);
@@ -46,10 +47,10 @@ class GraphBuilder {
 
   // ---- pointwise; operands of unequal shape are not broadcast: see `broadcast` and `like`
   Value* pointwise(ScalarOp op, llvm::ArrayRef<Value*> operands);
-#define SMELT_SCALAR_OP(name, arity, ...) \
-  template <typename... V>                \
-  Value* name(V*... values) {             \
-    static_assert(sizeof...(V) == arity); \
+#define SMELT_SCALAR_OP(name, arity, ...)                               \
+  template <typename... V>                                              \
+  Value* name(V*... values) {                                           \
+    static_assert(sizeof...(V) == arity);                               \
     return pointwise(ScalarOp::name, {static_cast<Value*>(values)...}); \
   }
 #include "ir/scalar_ops.def"
@@ -71,7 +72,9 @@ class GraphBuilder {
   // ---- reductions and the rest
   Value* reduce(ReduceOp op, Value* value, std::vector<int64_t> axes);
   Node* reduce_node(ReduceOp op, Value* value, std::vector<int64_t> axes);
-  Value* sum(Value* value, std::vector<int64_t> axes) { return reduce(ReduceOp::add, value, std::move(axes)); }
+  Value* sum(Value* value, std::vector<int64_t> axes) {
+    return reduce(ReduceOp::add, value, std::move(axes));
+  }
   Value* gather(Value* table, Value* indices, int64_t axis = 0);
   Value* scatter_add(Value* init, Value* indices, Value* updates, int64_t axis = 0);
   Value* matmul(Value* a, Value* b, std::string spec);
@@ -91,8 +94,8 @@ struct MatmulSpec {
   std::string a, b, out;
   std::string str() const { return a + "," + b + "->" + out; }
 };
-/// Throws Error when the spec is not of that form (letters distinct within an operand, every letter of the output in
-/// an operand, every letter of one operand alone in the output).
+/// Throws Error when the spec is not of that form (letters distinct within an operand, every letter of the
+/// output in an operand, every letter of one operand alone in the output).
 MatmulSpec parse_matmul_spec(std::string_view spec);
 
 }  // namespace smelt

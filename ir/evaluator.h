@@ -1,5 +1,6 @@
-// The reference: every primitive (and, by decomposing on the fly, nothing else) in float64 on small tensors, templated
-// on the scalar so that dual numbers give forward-mode derivatives. Slow and plain on purpose; the oracle of all tests.
+// The reference: every primitive (and, by decomposing on the fly, nothing else) in float64 on small tensors,
+// templated on the scalar so that dual numbers give forward-mode derivatives. Slow and plain on purpose; the
+// oracle of all tests.
 #pragma once
 
 #include <map>
@@ -21,9 +22,9 @@ using Tensors = std::map<std::string, Tensor, std::less<>>;
 
 struct EvaluateOptions {
   SymbolValues symbols;
-  Philox philox;            // seed, step, micro_step of random ops
-  bool round = false;       // convert rounds to its storage type
-  bool single = false;      // arithmetic in float32, for judging a kernel's error
+  Philox philox;        // seed, step, micro_step of random ops
+  bool round = false;   // convert rounds to its storage type
+  bool single = false;  // arithmetic in float32, for judging a kernel's error
 };
 
 struct Evaluation {
@@ -31,15 +32,17 @@ struct Evaluation {
   Tensors states;   // those that an update wrote, by state name
 };
 
-/// Reads inputs by input name, states by state name and parameters by parameter name, or from the segment of the flat
-/// state "parameters" where that is given. Throws Error naming what is missing or misshaped.
-Evaluation evaluate(const Graph& graph, const Tensors& inputs, const Tensors& states, const EvaluateOptions& options);
+/// Reads inputs by input name, states by state name and parameters by parameter name, or from the segment of
+/// the flat state "parameters" where that is given. Throws Error naming what is missing or misshaped.
+Evaluation evaluate(const Graph& graph, const Tensors& inputs, const Tensors& states,
+                    const EvaluateOptions& options);
 
-/// The same with derivatives along one direction: tangents of inputs, states and parameters by name (absent: zero).
+/// The same with derivatives along one direction: tangents of inputs, states and parameters by name (absent:
+/// zero).
 struct DualEvaluation {
   Evaluation value, tangent;
 };
-DualEvaluation evaluate_dual(const Graph& graph, const Tensors& inputs, const Tensors& states, const Tensors& tangents,
-                             const EvaluateOptions& options);
+DualEvaluation evaluate_dual(const Graph& graph, const Tensors& inputs, const Tensors& states,
+                             const Tensors& tangents, const EvaluateOptions& options);
 
 }  // namespace smelt

@@ -25,7 +25,9 @@ struct AttributePrinter {
   }
   std::string operator()(const std::string& v) const { return fmt::format("\"{}\"", v); }
   std::string operator()(const Dim& v) const { return fmt::format("dim({})", v.str()); }
-  std::string operator()(const std::vector<int64_t>& v) const { return fmt::format("[{}]", fmt::join(v, ", ")); }
+  std::string operator()(const std::vector<int64_t>& v) const {
+    return fmt::format("[{}]", fmt::join(v, ", "));
+  }
   std::string operator()(const std::vector<double>& v) const {
     std::vector<std::string> items;
     for (double x : v) items.push_back((*this)(x));
@@ -93,7 +95,9 @@ const std::vector<double>& Node::floats_attr(std::string_view name) const {
   return typed<std::vector<double>>(*this, name, "a list of numbers");
 }
 
-std::string_view Node::mnemonic() const { return op_ == Op::pointwise ? info(scalar_op).name : info(op_).name; }
+std::string_view Node::mnemonic() const {
+  return op_ == Op::pointwise ? info(scalar_op).name : info(op_).name;
+}
 
 std::string Node::describe() const {
   return source.empty() ? std::string(mnemonic()) : fmt::format("{} \"{}\"", mnemonic(), source);
@@ -163,7 +167,8 @@ bool Graph::prune() {
   for (auto it = nodes_.end(); it != nodes_.begin();) {
     Node* node = (--it)->get();
     if (info(node->op()).has(Trait::effect) || node->is(Op::input)) continue;
-    const bool used = llvm::any_of(node->results(), [&](const auto& r) { return !r->users().empty() || kept.contains(r.get()); });
+    const bool used = llvm::any_of(
+        node->results(), [&](const auto& r) { return !r->users().empty() || kept.contains(r.get()); });
     if (used) continue;
     for (Value* operand : node->operands()) remove_user(operand->users_, node);
     it = nodes_.erase(it);

@@ -1,5 +1,5 @@
-// The Graph IR: SSA over tensors, no memory. A Module owns states and named graphs over them; a Graph owns nodes; a
-// Node has an op, operands, attributes and results; a fusion node also has a body.
+// The Graph IR: SSA over tensors, no memory. A Module owns states and named graphs over them; a Graph owns
+// nodes; a Node has an op, operands, attributes and results; a fusion node also has a body.
 #pragma once
 
 #include <list>
@@ -13,8 +13,8 @@
 
 #include "ir/op.h"
 #include "llvm/ADT/ArrayRef.h"
-#include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/SmallVector.h"
 #include "runtime/dim.h"
 #include "runtime/dtype.h"
 #include "runtime/plan.h"
@@ -29,7 +29,8 @@ struct Type {
 };
 std::string str(const Type& type);  // "f32[B,T,768]"
 
-/// Where a value lives, set by assign_layout: an element (i, j, ...) is at offset + i strides[0] + j strides[1] + ...
+/// Where a value lives, set by assign_layout: an element (i, j, ...) is at offset + i strides[0] + j
+/// strides[1] + ...
 struct Layout {
   int buffer = -1;  // index into Module::buffers
   Dim offset;
@@ -37,8 +38,8 @@ struct Layout {
   bool operator==(const Layout&) const = default;
 };
 
-using Attribute =
-    std::variant<bool, int64_t, double, std::string, Dim, std::vector<int64_t>, std::vector<double>, Initializer>;
+using Attribute = std::variant<bool, int64_t, double, std::string, Dim, std::vector<int64_t>,
+                               std::vector<double>, Initializer>;
 std::string str(const Attribute& attribute);
 
 class Node;
@@ -87,8 +88,8 @@ class Node {
   void add_operand(Value* value);
 
   bool has(std::string_view attribute) const { return attributes.find(attribute) != attributes.end(); }
-  /// Typed access; throws Error naming node and attribute when it is missing or of another type. An int64 attribute
-  /// also reads as double and as Dim.
+  /// Typed access; throws Error naming node and attribute when it is missing or of another type. An int64
+  /// attribute also reads as double and as Dim.
   int64_t int_attr(std::string_view name) const;
   double float_attr(std::string_view name) const;
   bool bool_attr(std::string_view name, bool otherwise) const;
@@ -105,8 +106,8 @@ class Node {
   ScalarOp scalar_op{};  // of pointwise
   ReduceOp reduce_op{};  // of reduce
   std::map<std::string, Attribute, std::less<>> attributes;
-  std::string source;             // "h.0.ln_1": where it comes from, for people
-  std::unique_ptr<Graph> body;    // of fusion: its inputs are the operands, its outputs the results
+  std::string source;           // "h.0.ln_1": where it comes from, for people
+  std::unique_ptr<Graph> body;  // of fusion: its inputs are the operands, its outputs the results
 
  private:
   friend class Graph;

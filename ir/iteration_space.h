@@ -1,5 +1,5 @@
-// The loop nest of a fusion's body: which axes it runs over, which axis each dim of each value follows, and whether one
-// kernel can compute it. `fuse` asks before it builds a fusion, `lower` reads the answer.
+// The loop nest of a fusion's body: which axes it runs over, which axis each dim of each value follows, and
+// whether one kernel can compute it. `fuse` asks before it builds a fusion, `lower` reads the answer.
 #pragma once
 
 #include <optional>
@@ -19,10 +19,11 @@ struct IterationSpace {
   };
   /// Parallel axes first, then reduced ones, then column axes, each group in the order of the values' dims.
   std::vector<Axis> axes;
-  /// For every dim of a value the axis it follows; -1 for a dim that no axis moves along (the gathered dim of a
-  /// gather's table).
+  /// For every dim of a value the axis it follows; -1 for a dim that no axis moves along (the gathered dim of
+  /// a gather's table).
   llvm::DenseMap<const Value*, std::vector<int>> dims;
-  /// For every node the block it belongs to: 0 before any reduction's result is needed, 1 after the first reductions...
+  /// For every node the block it belongs to: 0 before any reduction's result is needed, 1 after the first
+  /// reductions...
   llvm::DenseMap<const Node*, int> level;
   int levels = 1;
 

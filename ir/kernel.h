@@ -1,13 +1,14 @@
-// The Kernel IR: what one fused kernel computes, with no thread ids and no barriers. A kernel runs its blocks in order
-// for every index of its parallel axes:
+// The Kernel IR: what one fused kernel computes, with no thread ids and no barriers. A kernel runs its blocks
+// in order for every index of its parallel axes:
 //
 //   row block       straight-line code on row scalars
 //   column block    for every index of the column axes (the last one innermost); may reduce to row scalars
-//   reduced block   for every index of the reduced axes, for every column: reduces to one accumulator a column, which
+//   reduced block   for every index of the reduced axes, for every column: reduces to one accumulator a
+//   column, which
 //                   later column blocks read as a value
 //
-// A kernel has either reduced axes (a column reduction, a segmented sum) or none (a row kernel). `Kernel::schedule`
-// says how an emitter maps it; both emitters read the two.
+// A kernel has either reduced axes (a column reduction, a segmented sum) or none (a row kernel).
+// `Kernel::schedule` says how an emitter maps it; both emitters read the two.
 #pragma once
 
 #include <string>
@@ -25,7 +26,8 @@ struct KernelAxis {
   AxisKind kind = AxisKind::parallel;
   std::string name;
   Dim extent;
-  int begin = -1, end = -1;  // of a reduced axis that is a segment: row scalars (i32) that bound it instead of extent
+  int begin = -1,
+      end = -1;  // of a reduced axis that is a segment: row scalars (i32) that bound it instead of extent
   bool operator==(const KernelAxis&) const = default;
 };
 
@@ -34,7 +36,8 @@ struct KernelParam {
   DType dtype = DType::f32;
   bool output = false;
   bool input = true;
-  bool partial = false;  // [splits, ...]: one slice a chunk of the parallel range, zeroed and added to by accumulate
+  bool partial =
+      false;  // [splits, ...]: one slice a chunk of the parallel range, zeroed and added to by accumulate
   Dim partial_elements;  // of one slice
   bool operator==(const KernelParam&) const = default;
 };
@@ -49,20 +52,22 @@ struct Access {
   bool operator==(const Access&) const = default;
 };
 
-/// One instruction; its number in Kernel::instructions names its value. Arithmetic is in f32 (or i32, bool); `dtype`
-/// is the type of the value, of the memory for load and store.
+/// One instruction; its number in Kernel::instructions names its value. Arithmetic is in f32 (or i32, bool);
+/// `dtype` is the type of the value, of the memory for load and store.
 struct Instruction {
   enum class Kind : uint8_t {
     constant,    // number
     index,       // the index along `axis`, i32
     scalar,      // op over operands
     convert,     // operand rounded to dtype (and widened again when it is read)
-    random,      // 16 random bits as i32 for the element (row, column) of the random op's own shape; id = random_ids[slot]
+    random,      // 16 random bits as i32 for the element (row, column) of the random op's own shape; id =
+                 // random_ids[slot]
     load,        // access, only where `predicate` holds (else 0)
     store,       // operand to access, only where `predicate` holds
     accumulate,  // adds operand to access of a partial param: the running sum of this chunk
-    reduce,      // reduce_op over the block's axes of operand: a row scalar (column block) or an accumulator a column
-    result,      // the second (slot-th) result of a reduce
+    reduce,  // reduce_op over the block's axes of operand: a row scalar (column block) or an accumulator a
+             // column
+    result,  // the second (slot-th) result of a reduce
   };
   Kind kind = Kind::constant;
   DType dtype = DType::f32;
@@ -75,8 +80,9 @@ struct Instruction {
   Access access;
   int predicate = -1;
   Dim random_row;  // unused unless random: see random_strides
-  std::vector<Dim> random_strides;  // flattened row of a random op = sum strides[i] * axis_i over all axes but its last
-  int random_axis = -1;             // the kernel axis of its last dim; -1: it has no dim or the index below is fixed
+  std::vector<Dim>
+      random_strides;    // flattened row of a random op = sum strides[i] * axis_i over all axes but its last
+  int random_axis = -1;  // the kernel axis of its last dim; -1: it has no dim or the index below is fixed
   bool operator==(const Instruction&) const = default;
 };
 
@@ -88,12 +94,12 @@ struct KernelBlock {
 
 /// How an emitter runs a kernel; plain data made by `schedule`.
 struct Schedule {
-  bool flat = false;       // the parallel range is the single column axis itself
-  int vector_width = 16;   // elements
-  int64_t tile = 512;      // columns worked on at a time (random bits, column accumulators), a multiple of 8
-  int64_t grain = 1;       // parallel indices a chunk
-  int64_t splits = 0;      // chunks of a kernel with partial results
-  std::vector<int> cached; // column values kept in a scratch row between blocks instead of computed again
+  bool flat = false;        // the parallel range is the single column axis itself
+  int vector_width = 16;    // elements
+  int64_t tile = 512;       // columns worked on at a time (random bits, column accumulators), a multiple of 8
+  int64_t grain = 1;        // parallel indices a chunk
+  int64_t splits = 0;       // chunks of a kernel with partial results
+  std::vector<int> cached;  // column values kept in a scratch row between blocks instead of computed again
   bool operator==(const Schedule&) const = default;
 };
 
@@ -107,7 +113,8 @@ struct Kernel {
   Schedule schedule;
   int random_slots = 0;
 
-  /// Extents of the parallel axes multiplied; for reduced kernels also the column tiles: what the runtime splits.
+  /// Extents of the parallel axes multiplied; for reduced kernels also the column tiles: what the runtime
+  /// splits.
   Dim range() const;
   /// Same code up to the name: such kernels are compiled once.
   bool same_code(const Kernel& other) const;

@@ -24,7 +24,8 @@ enum class ReduceOp : uint8_t {
 
 /// Bits of the `traits` column of ops.def.
 struct Trait {
-  static constexpr unsigned none = 0, leaf = 1, view = 2, fusable = 4, effect = 8, composite = 16, declared = 32;
+  static constexpr unsigned none = 0, leaf = 1, view = 2, fusable = 4, effect = 8, composite = 16,
+                            declared = 32;
 };
 
 struct OpInfo {
@@ -39,8 +40,8 @@ std::optional<Op> parse_op(std::string_view name);
 struct ScalarOpInfo {
   std::string_view name;
   int arity;
-  bool flag;               // the result is a boolean
-  std::string_view cuda;   // text with {0} {1} {2}
+  bool flag;              // the result is a boolean
+  std::string_view cuda;  // text with {0} {1} {2}
   bool differentiable;
 };
 const ScalarOpInfo& info(ScalarOp op);

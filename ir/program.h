@@ -1,5 +1,5 @@
-// A Program: a straight list of steps over buffers for every entry, with its kernels. Steps, buffers, states and ports
-// are the plan's own types (runtime/plan.h); kernels are still Kernel IR here.
+// A Program: a straight list of steps over buffers for every entry, with its kernels. Steps, buffers, states
+// and ports are the plan's own types (runtime/plan.h); kernels are still Kernel IR here.
 #pragma once
 
 #include <string>

@@ -1,0 +1,149 @@
+#include "ir/builder.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "runtime/error.h"
+
+namespace smelt {
+
+Node* GraphBuilder::create(Op op, llvm::ArrayRef<Value*> operands, Attributes attributes,
+                           llvm::ArrayRef<Type> declared) {
+  const std::vector<Type> types = infer_types(op, {}, {}, operands, attributes, declared);
+  Node* node = graph_->create(op, operands, types, before_);
+  node->attributes = std::move(attributes);
+  node->source = source_;
+  return node;
+}
+
+Value* GraphBuilder::input(std::string name, Type type) {
+  Node* node = create(Op::input, {}, {{"name", name}}, type);
+  node->result()->name = std::move(name);
+  return node->result();
+}
+
+Value* GraphBuilder::parameter(const Module::Parameter& parameter) {
+  if (Module::Parameter* known = module().find_parameter(parameter.name)) {
+    if (known->type != parameter.type)
+      fail("parameter \"{}\" is declared as {} and as {}", parameter.name, str(known->type),
+           str(parameter.type));
+  } else {
+    module().parameters.push_back(parameter);
+  }
+  return create(Op::parameter, {}, {{"name", parameter.name}}, parameter.type)->result();
+}
+
+Value* GraphBuilder::parameter(std::string_view name) {
+  const Module::Parameter* known = module().find_parameter(name);
+  if (!known) fail("parameter \"{}\" is not declared", name);
+  return create(Op::parameter, {}, {{"name", known->name}}, known->type)->result();
+}
+
+Value* GraphBuilder::state(std::string_view name) {
+  const State* known = module().find_state(name);
+  if (!known) fail("state \"{}\" is not declared", name);
+  return create(Op::state, {}, {{"name", known->name}}, Type{known->dtype, known->shape})->result();
+}
+
+Value* GraphBuilder::constant(double value, Type type) {
+  return create(Op::constant, {}, {{"value", value}}, type)->result();
+}
+
+Value* GraphBuilder::table(std::vector<double> values, Type type) {
+  return create(Op::constant, {}, {{"values", std::move(values)}}, type)->result();
+}
+
+Value* GraphBuilder::iota(Type type, int64_t axis) {
+  return create(Op::iota, {}, {{"axis", axis}}, type)->result();
+}
+
+Value* GraphBuilder::random(Shape shape, uint32_t id) {
+  return create(Op::random, {}, {{"id", int64_t{id}}}, Type{DType::i32, std::move(shape)})->result();
+}
+
+Value* GraphBuilder::pointwise(ScalarOp op, llvm::ArrayRef<Value*> operands) {
+  const std::vector<Type> types = infer_types(Op::pointwise, op, {}, operands, {}, {});
+  Node* node = graph_->create(Op::pointwise, operands, types, before_);
+  node->scalar_op = op;
+  node->source = source_;
+  return node->result();
+}
+
+Value* GraphBuilder::convert(Value* value, DType dtype) {
+  if (value->dtype() == dtype) return value;
+  return create(Op::convert, {value}, {}, Type{dtype, value->shape()})->result();
+}
+
+Value* GraphBuilder::broadcast(Value* value, std::vector<int64_t> axes, Shape shape) {
+  if (value->shape() == shape) return value;
+  return create(Op::broadcast, {value}, {{"axes", std::move(axes)}}, Type{value->dtype(), std::move(shape)})
+      ->result();
+}
+
+Value* GraphBuilder::broadcast_over(Value* value, std::vector<int64_t> new_axes, const Shape& shape) {
+  std::vector<int64_t> axes;
+  for (int64_t i = 0; i < static_cast<int64_t>(shape.size()); ++i)
+    if (!llvm::is_contained(new_axes, i)) axes.push_back(i);
+  return broadcast(value, std::move(axes), shape);
+}
+
+Value* GraphBuilder::broadcast_leading(Value* value, const Shape& shape) {
+  std::vector<int64_t> axes;
+  const auto rank = static_cast<int64_t>(shape.size());
+  for (int64_t i = rank - value->rank(); i < rank; ++i) axes.push_back(i);
+  return broadcast(value, std::move(axes), shape);
+}
+
+Value* GraphBuilder::reshape(Value* value, Shape shape) {
+  if (value->shape() == shape) return value;
+  return create(Op::reshape, {value}, {}, Type{value->dtype(), std::move(shape)})->result();
+}
+
+Value* GraphBuilder::transpose(Value* value, std::vector<int64_t> permutation) {
+  return create(Op::transpose, {value}, {{"permutation", std::move(permutation)}})->result();
+}
+
+Value* GraphBuilder::slice(Value* value, int64_t axis, Dim begin, Dim length) {
+  if (axis < 0 || axis >= value->rank()) fail("slice: axis {} is outside {}", axis, str(value->type));
+  Type type = value->type;
+  type.shape[axis] = std::move(length);
+  Attribute from = begin.constant() ? Attribute(*begin.constant()) : Attribute(begin);
+  return create(Op::slice, {value}, {{"axis", axis}, {"begin", std::move(from)}}, type)->result();
+}
+
+Value* GraphBuilder::concat(llvm::ArrayRef<Value*> values, int64_t axis) {
+  if (values.size() == 1) return values[0];
+  return create(Op::concat, values, {{"axis", axis}})->result();
+}
+
+Node* GraphBuilder::reduce_node(ReduceOp op, Value* value, std::vector<int64_t> axes) {
+  Attributes attributes{{"axes", std::move(axes)}};
+  const std::vector<Type> types = infer_types(Op::reduce, {}, op, {value}, attributes, {});
+  Node* node = graph_->create(Op::reduce, {value}, types, before_);
+  node->reduce_op = op;
+  node->attributes = std::move(attributes);
+  node->source = source_;
+  return node;
+}
+
+Value* GraphBuilder::reduce(ReduceOp op, Value* value, std::vector<int64_t> axes) {
+  return reduce_node(op, value, std::move(axes))->result();
+}
+
+Value* GraphBuilder::gather(Value* table, Value* indices, int64_t axis) {
+  return create(Op::gather, {table, indices}, {{"axis", axis}})->result();
+}
+
+Value* GraphBuilder::scatter_add(Value* init, Value* indices, Value* updates, int64_t axis) {
+  return create(Op::scatter_add, {init, indices, updates}, {{"axis", axis}})->result();
+}
+
+Value* GraphBuilder::matmul(Value* a, Value* b, std::string spec) {
+  return create(Op::matmul, {a, b}, {{"spec", std::move(spec)}})->result();
+}
+
+Node* GraphBuilder::update(std::string_view state, Value* value) {
+  return create(Op::update, {value}, {{"state", std::string(state)}});
+}
+
+Value* GraphBuilder::stop_gradient(Value* value) { return create(Op::stop_gradient, {value})->result(); }
+
+}  // namespace smelt
