@@ -12,7 +12,7 @@ add_library(smelt_blas INTERFACE)
 target_link_libraries(smelt_blas INTERFACE ${OPENBLAS_LIBRARY})
 target_include_directories(smelt_blas INTERFACE $<BUILD_INTERFACE:${OPENBLAS_INCLUDE}>)
 
-find_package(LLVM 19 REQUIRED CONFIG HINTS /usr/lib/llvm-19/lib/cmake/llvm)
+find_package(LLVM 19.1 REQUIRED CONFIG HINTS /usr/lib/llvm-19/lib/cmake/llvm)
 add_library(smelt_llvm_support INTERFACE)
 target_include_directories(smelt_llvm_support SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
 target_compile_definitions(smelt_llvm_support INTERFACE ${LLVM_DEFINITIONS_LIST})
