@@ -1,0 +1,329 @@
+#include "ir/iteration_space.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace smelt {
+
+using Reduction = IterationSpace::Reduction;
+using Axes = IterationSpace::Axes;
+
+bool IterationSpace::follows(const Axes& dims, AxisKind kind) const {
+  return llvm::any_of(dims, [&](int axis) { return axis >= 0 && axes[axis].kind == kind; });
+}
+
+int IterationSpace::count(AxisKind kind) const {
+  return static_cast<int>(llvm::count_if(axes, [&](const Axis& axis) { return axis.kind == kind; }));
+}
+
+namespace {
+
+/// Why a set of nodes is no kernel; caught at the end of this file and nowhere else.
+struct Refusal {
+  std::string reason;
+};
+
+/// Dims that must move together, by union-find over numbered dims.
+class DimClasses {
+ public:
+  int add(const Dim& extent) {
+    parent_.push_back(static_cast<int>(parent_.size()));
+    extents_.push_back(extent);
+    return parent_.back();
+  }
+  int find(int i) {
+    while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
+    return i;
+  }
+  void unite(int a, int b) {
+    if (a < 0 || b < 0) return;
+    a = find(a), b = find(b);
+    if (extents_[a] != extents_[b]) throw Refusal{"two dims that move together differ in size"};
+    parent_[std::max(a, b)] = std::min(a, b);
+  }
+  const Dim& extent(int i) const { return extents_[i]; }
+
+ private:
+  std::vector<int> parent_;
+  std::vector<Dim> extents_;
+};
+
+class Analysis {
+ public:
+  Analysis(llvm::ArrayRef<const Node*> nodes, llvm::function_ref<bool(const Value*)> is_output)
+      : nodes_(nodes), is_output_(is_output) {}
+
+  IterationSpace run() {
+    for (const Node* node : nodes_) number(*node);
+    for (const Node* node : nodes_) relate(*node);
+    name_axes();
+    choose_roles();
+    for (const Node* node : nodes_)
+      if (node->is(Op::reduce)) space_.reductions[node] = classify(*node);
+    for (const Node* node : nodes_) place(*node);
+    for (const Node* node : nodes_) check_outputs(*node);
+    return std::move(space_);
+  }
+
+ private:
+  Axes fresh(const Value* value) {
+    Axes dims;
+    for (const Dim& extent : value->shape()) dims.push_back(classes_.add(extent));
+    return dims;
+  }
+
+  /// Gives every result dim and every dim of an outside operand a number; inner operands share their
+  /// definition's.
+  void number(const Node& node) {
+    auto& operands = space_.operands[&node];
+    for (const Value* operand : node.operands()) {
+      auto inner = space_.results.find(operand);
+      operands.push_back(inner != space_.results.end() ? inner->second : fresh(operand));
+    }
+    if (node.is(Op::gather)) check_gather(node, operands[0]);
+    for (const auto& result : node.results()) space_.results[result.get()] = fresh(result.get());
+  }
+
+  void check_gather(const Node& node, Axes& table) {
+    if (space_.results.contains(node.operand(0))) throw Refusal{"a gather's table must be in memory"};
+    table[node.int_attr("axis")] = -1;
+  }
+
+  void unite_all(const Axes& a, const Axes& b) {
+    for (size_t i = 0; i < a.size(); ++i) classes_.unite(a[i], b[i]);
+  }
+
+  void relate(const Node& node) {
+    const auto& operands = space_.operands[&node];
+    const auto result = [&](unsigned i = 0) -> const Axes& { return space_.results[node.result(i)]; };
+    switch (node.op()) {
+      case Op::constant:
+      case Op::iota:
+      case Op::random:
+        return;
+      case Op::pointwise:
+      case Op::convert:
+      case Op::stop_gradient:
+        for (const Axes& operand : operands) unite_all(operand, result());
+        return;
+      case Op::broadcast:
+        for (auto [i, axis] : llvm::enumerate(node.ints_attr("axes")))
+          classes_.unite(operands[0][i], result()[axis]);
+        return;
+      case Op::transpose:
+        for (auto [i, axis] : llvm::enumerate(node.ints_attr("permutation")))
+          classes_.unite(operands[0][axis], result()[i]);
+        return;
+      case Op::reduce:
+        for (unsigned i = 0; i < node.result_count(); ++i) unite_all(kept(node), result(i));
+        return;
+      case Op::gather: {
+        const int64_t axis = node.int_attr("axis"), count = node.operand(1)->rank();
+        for (int64_t i = 0; i < node.result()->rank(); ++i) {
+          const bool index = i >= axis && i < axis + count;
+          classes_.unite(index ? operands[1][i - axis] : operands[0][i < axis ? i : i - count + 1],
+                         result()[i]);
+        }
+        return;
+      }
+      default:
+        throw Refusal{fmt::format("{} stands in no kernel", node.mnemonic())};
+    }
+  }
+
+  /// The reduce operand's dims that stay.
+  Axes kept(const Node& node) const {
+    Axes dims;
+    for (auto [i, axis] : llvm::enumerate(space_.operands.find(&node)->second[0]))
+      if (!llvm::is_contained(node.ints_attr("axes"), static_cast<int64_t>(i))) dims.push_back(axis);
+    return dims;
+  }
+
+  Axes reduced(const Node& node) const {
+    Axes dims;
+    for (int64_t axis : node.ints_attr("axes")) dims.push_back(space_.operands.find(&node)->second[0][axis]);
+    llvm::sort(dims);
+    return dims;
+  }
+
+  /// Replaces dim numbers by axis numbers: the widest value's dims first, in their order, then what is left.
+  void name_axes() {
+    llvm::DenseMap<int, int> axis_of;
+    const auto rename = [&](Axes& dims) {
+      for (int& dim : dims) {
+        if (dim < 0) continue;
+        const int root = classes_.find(dim);
+        auto [it, is_new] = axis_of.try_emplace(root, static_cast<int>(space_.axes.size()));
+        if (is_new) space_.axes.push_back({classes_.extent(root)});
+        dim = it->second;
+      }
+      for (size_t i = 0; i < dims.size(); ++i)
+        for (size_t j = i + 1; j < dims.size(); ++j)
+          if (dims[i] >= 0 && dims[i] == dims[j]) throw Refusal{"a value would move along one axis twice"};
+    };
+    // Renaming makes space_.axes grow in order of first sight, so the widest value goes first, in a copy.
+    Axes widest;
+    for (const Node* node : nodes_) {
+      for (const auto& result : node->results())
+        if (const Axes& dims = space_.results[result.get()]; dims.size() > widest.size()) widest = dims;
+      for (const Axes& dims : space_.operands[node])
+        if (!llvm::is_contained(dims, -1) && dims.size() > widest.size()) widest = dims;
+    }
+    rename(widest);
+    widest_ = widest;
+    for (const Node* node : nodes_) {
+      for (Axes& dims : space_.operands[node]) rename(dims);
+      for (const auto& result : node->results()) rename(space_.results[result.get()]);
+    }
+    if (space_.axes.size() != widest.size())
+      throw Refusal{"no value follows all axes: the shapes are of different kernels"};
+  }
+
+  bool used_inside(const Node& node) const {
+    return llvm::any_of(node.results(), [&](const auto& result) {
+      return llvm::any_of(
+          nodes_, [&](const Node* user) { return llvm::is_contained(user->operands(), result.get()); });
+    });
+  }
+
+  /// The columns are what the row reductions reduce; without any, the last axis.
+  void choose_roles() {
+    if (space_.axes.empty()) return;
+    const int last = widest_.back();
+    const size_t all = space_.axes.size();
+    std::optional<Axes> columns, segment;
+    for (const Node* node : nodes_) {
+      if (!node->is(Op::reduce)) continue;
+      const Axes over = reduced(*node);
+      if (over.empty()) throw Refusal{"a reduction over no axis"};
+      if (llvm::is_contained(over, last)) {
+        const bool whole = over.size() == all && !used_inside(*node);
+        if (whole) continue;
+        if (columns && *columns != over) throw Refusal{"reductions over different axes"};
+        columns = over;
+      }
+    }
+    for (const Node* node : nodes_)
+      if (node->is(Op::reduce) && !columns && needs_segment(*node, last)) {
+        if (segment && *segment != reduced(*node)) throw Refusal{"reductions over different axes"};
+        segment = reduced(*node);
+      }
+    for (int axis : columns.value_or(Axes{last})) space_.axes[axis].kind = AxisKind::column;
+    for (int axis : segment.value_or(Axes{})) space_.axes[axis].kind = AxisKind::reduced;
+    has_rows_ = columns.has_value();
+  }
+
+  /// Column reductions that partial sums cannot do: read in the same kernel, not a sum, or keeping some rows.
+  bool needs_segment(const Node& node, int last) const {
+    const Axes over = reduced(node);
+    if (llvm::is_contained(over, last)) return false;
+    const Axes& operand = space_.operands.find(&node)->second[0];
+    if (!llvm::is_contained(operand, last)) return false;
+    return used_inside(node) || node.reduce_op != ReduceOp::add || over.size() + 1 != space_.axes.size();
+  }
+
+  bool all_are(const Axes& dims, AxisKind kind) const {
+    return llvm::all_of(dims, [&](int axis) { return space_.axes[axis].kind == kind; });
+  }
+
+  Reduction classify(const Node& node) const {
+    const Axes over = reduced(node);
+    const Axes& operand = space_.operands.find(&node)->second[0];
+    const auto count = [&](AxisKind kind) { return static_cast<size_t>(space_.count(kind)); };
+    if (all_are(over, AxisKind::reduced)) {
+      if (count(AxisKind::reduced) != over.size()) throw Refusal{"reductions over different axes"};
+      if (node.reduce_op != ReduceOp::add && node.reduce_op != ReduceOp::max &&
+          node.reduce_op != ReduceOp::min)
+        throw Refusal{fmt::format("no column reduction by {}", name(node.reduce_op))};
+      return Reduction::segment;
+    }
+    if (count(AxisKind::reduced) != 0) throw Refusal{"a row and a segment reduction in one kernel"};
+    if (all_are(over, AxisKind::column) && has_rows_) {
+      if (over.size() != count(AxisKind::column)) throw Refusal{"a reduction over some of the columns"};
+      return node.reduce_op == ReduceOp::first ? Reduction::first : Reduction::row;
+    }
+    return classify_partial(node, over, operand);
+  }
+
+  Reduction classify_partial(const Node& node, const Axes& over, const Axes& operand) const {
+    if (node.reduce_op != ReduceOp::add) throw Refusal{fmt::format("{} over the rows", name(node.reduce_op))};
+    if (used_inside(node)) throw Refusal{"a sum over the rows is known only after the kernel"};
+    const auto parallel = static_cast<size_t>(space_.count(AxisKind::parallel));
+    const size_t rows =
+        llvm::count_if(over, [&](int axis) { return space_.axes[axis].kind == AxisKind::parallel; });
+    if (rows != parallel) throw Refusal{"a sum over some of the rows"};
+    if (over.size() == operand.size()) return Reduction::full;
+    if (over.size() != rows) throw Refusal{"a sum over the rows and some of the columns"};
+    return Reduction::column;
+  }
+
+  /// The level of a node: one more than that of any row reduction it reads.
+  void place(const Node& node) {
+    int level = 0;
+    for (const Value* operand : node.operands()) {
+      auto it = space_.level.find(operand->node());
+      if (it == space_.level.end()) continue;
+      const auto reduction = space_.reductions.find(operand->node());
+      const bool later = reduction != space_.reductions.end() &&
+                         (reduction->second == Reduction::row || reduction->second == Reduction::segment);
+      level = std::max(level, it->second + (later ? 1 : 0));
+    }
+    if (node.is(Op::reduce) && space_.reductions[&node] == Reduction::segment && level > 0)
+      throw Refusal{"a column reduction of a column reduction"};
+    space_.level[&node] = level;
+    space_.levels = std::max(space_.levels, level + 1);
+  }
+
+  /// What is stored follows all rows (else every row would store it) and no reduced axis.
+  void check_outputs(const Node& node) {
+    for (const auto& result : node.results()) {
+      if (!is_output_(result.get())) continue;
+      const auto reduction = space_.reductions.find(&node);
+      if (reduction != space_.reductions.end() &&
+          (reduction->second == Reduction::column || reduction->second == Reduction::full))
+        continue;
+      const Axes& dims = space_.results[result.get()];
+      const auto follow = [&](AxisKind kind) {
+        return llvm::count_if(dims, [&](int axis) { return space_.axes[axis].kind == kind; });
+      };
+      if (follow(AxisKind::reduced) != 0) throw Refusal{"a result along a reduced axis"};
+      if (follow(AxisKind::parallel) != space_.count(AxisKind::parallel))
+        throw Refusal{"a result that does not follow all rows"};
+      const auto columns = follow(AxisKind::column);
+      if (columns != 0 && columns != space_.count(AxisKind::column))
+        throw Refusal{"a result along some of the columns"};
+    }
+  }
+
+  llvm::ArrayRef<const Node*> nodes_;
+  llvm::function_ref<bool(const Value*)> is_output_;
+  IterationSpace space_;
+  DimClasses classes_;
+  Axes widest_;
+  bool has_rows_ = false;
+};
+
+}  // namespace
+
+IterationSpaceResult iteration_space(llvm::ArrayRef<const Node*> nodes,
+                                     llvm::function_ref<bool(const Value*)> is_output) {
+  try {
+    return {Analysis(nodes, is_output).run(), ""};
+  } catch (const Refusal& refusal) {
+    return {std::nullopt, refusal.reason};
+  }
+}
+
+IterationSpaceResult iteration_space(const Graph& body) {
+  std::vector<const Node*> nodes;
+  for (const auto& node : body.nodes())
+    if (!node->is(Op::input)) nodes.push_back(node.get());
+  return iteration_space(nodes, [&](const Value* value) { return body.is_output(value); });
+}
+
+}  // namespace smelt
