@@ -1,0 +1,72 @@
+// Files as a training run needs them: mapped for reading; replaced as a whole, or not at all, for writing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace smelt {
+
+/// A file mapped read-only; moves, does not copy.
+class MappedFile {
+ public:
+  MappedFile() = default;
+  /// Throws Error (io) naming the path and the system's reason.
+  explicit MappedFile(const std::filesystem::path& path);
+  MappedFile(MappedFile&& other) noexcept;
+  MappedFile& operator=(MappedFile&& other) noexcept;
+  ~MappedFile();
+
+  std::span<const std::byte> bytes() const { return {data_, size_}; }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+  const std::byte* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+/// Writes a temporary beside `path`; commit() flushes it to the disk and renames it over `path`, so that a
+/// reader, a full disk or a kill at any moment meets either the old file or the new one. Without commit the
+/// temporary goes away.
+class AtomicFile {
+ public:
+  explicit AtomicFile(std::filesystem::path path);
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+  ~AtomicFile();
+
+  void write(std::span<const std::byte> bytes);
+  void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
+  void commit();
+
+  /// How the temporary of `path` is named; a killed process leaves one behind.
+  static bool is_temporary(const std::filesystem::path& path);
+
+ private:
+  std::filesystem::path path_, temporary_;
+  int descriptor_ = -1;
+};
+
+/// One AtomicFile with this text.
+void write_file(const std::filesystem::path& path, std::string_view text);
+/// The whole file as text; throws Error (io).
+std::string read_text_file(const std::filesystem::path& path);
+/// create_directories with an Error (io) that names the path.
+void make_directories(const std::filesystem::path& path);
+
+/// FNV-1a over 64-bit words (the tail byte by byte): recognises damage, protects against no adversary.
+class Checksum {
+ public:
+  void add(std::span<const std::byte> bytes);
+  uint64_t value() const { return state_; }
+  std::string hex() const;
+
+ private:
+  uint64_t state_ = 0xCBF29CE484222325u;
+};
+
+}  // namespace smelt
