@@ -1,0 +1,87 @@
+#include "runtime/metrics.h"
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "runtime/error.h"
+#include "runtime/file.h"
+
+namespace smelt {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Which list of the history an event belongs to, if any.
+void add_to(LossHistory& history, const Json& event) {
+  const std::string kind = event.value("event", "");
+  if (kind != "step" && kind != "evaluation") return;
+  if (!event.contains("loss") || !event["loss"].is_number()) return;
+  auto& list = kind == "step" ? history.train : history.held_back;
+  list.emplace_back(event.value("step", int64_t{0}), event["loss"].get<double>());
+}
+
+}  // namespace
+
+void TrainerObserver::started(int64_t, int64_t) {}
+void TrainerObserver::stepped(const StepRecord&) {}
+void TrainerObserver::evaluated(const EvaluationRecord&) {}
+void TrainerObserver::sampled(int64_t, std::string_view) {}
+void TrainerObserver::saved(int64_t, const std::filesystem::path&) {}
+void TrainerObserver::message(std::string_view) {}
+void TrainerObserver::finished(int64_t) {}
+
+void JsonLines::line(const std::string& text) { out_ << text << '\n' << std::flush; }
+
+void JsonLines::stepped(const StepRecord& r) {
+  const Json json = {{"event", "step"},
+                     {"step", r.step},
+                     {"loss", r.loss},
+                     {"learning_rate", r.learning_rate},
+                     {"gradient_norm", r.gradient_norm},
+                     {"milliseconds", r.milliseconds},
+                     {"tokens_per_second", r.tokens_per_second},
+                     {"tokens", r.tokens},
+                     {"peak_bytes", r.peak_bytes}};
+  line(json.dump());
+}
+
+void JsonLines::evaluated(const EvaluationRecord& r) {
+  const Json json = {{"event", "evaluation"},
+                     {"step", r.step},
+                     {"loss", r.loss},
+                     {"targets", r.targets},
+                     {"milliseconds", r.milliseconds}};
+  line(json.dump());
+}
+
+void JsonLines::sampled(int64_t step, std::string_view text) {
+  const Json json = {{"event", "sample"}, {"step", step}, {"text", text}};
+  line(json.dump(-1, ' ', true, Json::error_handler_t::replace));
+}
+
+void JsonLines::saved(int64_t step, const std::filesystem::path& checkpoint) {
+  const Json json = {{"event", "checkpoint"}, {"step", step}, {"path", checkpoint.string()}};
+  line(json.dump(-1, ' ', true, Json::error_handler_t::replace));
+}
+
+void JsonLines::message(std::string_view text) {
+  const Json json = {{"event", "message"}, {"text", text}};
+  line(json.dump(-1, ' ', true, Json::error_handler_t::replace));
+}
+
+LossHistory truncate_metrics(const std::filesystem::path& path, int64_t step) {
+  LossHistory history;
+  if (!std::filesystem::exists(path)) return history;
+  std::istringstream lines(read_text_file(path));
+  std::string kept;
+  for (std::string text; std::getline(lines, text);) {
+    const Json event = Json::parse(text, nullptr, false);
+    if (!event.is_object() || event.value("step", int64_t{0}) > step) continue;
+    add_to(history, event);
+    kept += text + '\n';
+  }
+  write_file(path, kept);
+  return history;
+}
+
+}  // namespace smelt

@@ -1,0 +1,107 @@
+// What a training run reports, and where it goes: JSON lines for machines, a bar for a terminal. Nothing here
+// opens a stream of its own.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace smelt {
+
+/// After update number `step` (the first is 1).
+struct StepRecord {
+  int64_t step = 0;
+  double loss = 0;  // nats a target, averaged over the batch
+  double learning_rate = 0;
+  double gradient_norm = std::numeric_limits<double>::quiet_NaN();  // NaN: the plan does not report it
+  double milliseconds = 0;
+  double tokens_per_second = 0;
+  int64_t tokens = 0;      // seen in all steps so far
+  int64_t peak_bytes = 0;  // of the process
+};
+
+struct EvaluationRecord {
+  int64_t step = 0;
+  double loss = 0;
+  int64_t targets = 0;  // that the loss is an average of
+  double milliseconds = 0;
+};
+
+/// Told about a run as it goes; every function does nothing by default. They are called from the training
+/// thread.
+class TrainerObserver {
+ public:
+  virtual ~TrainerObserver() = default;
+  virtual void started(int64_t first_step, int64_t steps);
+  virtual void stepped(const StepRecord& record);
+  virtual void evaluated(const EvaluationRecord& record);
+  virtual void sampled(int64_t step, std::string_view text);
+  virtual void saved(int64_t step, const std::filesystem::path& checkpoint);
+  virtual void message(std::string_view text);  // a warning or a remark, one line
+  virtual void finished(int64_t step);          // also when stopped early or failed
+};
+
+/// Loss by step: what the curve shows.
+struct LossHistory {
+  std::vector<std::pair<int64_t, double>> train, held_back;
+};
+
+/// {"event": "step", "step": 1, "loss": ...} and so on, one object a line, flushed.
+class JsonLines : public TrainerObserver {
+ public:
+  explicit JsonLines(std::ostream& out) : out_(out) {}
+  void stepped(const StepRecord& record) override;
+  void evaluated(const EvaluationRecord& record) override;
+  void sampled(int64_t step, std::string_view text) override;
+  void saved(int64_t step, const std::filesystem::path& checkpoint) override;
+  void message(std::string_view text) override;
+
+ private:
+  void line(const std::string& text);
+  std::ostream& out_;
+};
+
+/// Drops what a run wrote after `step` (of events that carry a step), and a half-written last line; returns
+/// the losses that stay. A missing file is empty.
+LossHistory truncate_metrics(const std::filesystem::path& path, int64_t step);
+
+struct TerminalStyle {
+  bool bar = false;  // redraw one line; without it only evaluations, samples and messages are written
+  bool color = false;
+  int width = 100;
+};
+/// For a file descriptor: a bar only on a terminal, colour only there and without NO_COLOR.
+TerminalStyle terminal_style(int descriptor);
+
+/// A progress bar and the evaluations above it.
+class TerminalProgress : public TrainerObserver {
+ public:
+  TerminalProgress(std::ostream& out, TerminalStyle style) : out_(out), style_(style) {}
+  void started(int64_t first_step, int64_t steps) override;
+  void stepped(const StepRecord& record) override;
+  void evaluated(const EvaluationRecord& record) override;
+  void sampled(int64_t step, std::string_view text) override;
+  void saved(int64_t step, const std::filesystem::path& checkpoint) override;
+  void message(std::string_view text) override;
+  void finished(int64_t step) override;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::string bar(const StepRecord& record) const;
+  void clear();
+  void above(const std::string& text);
+
+  std::ostream& out_;
+  TerminalStyle style_;
+  int64_t first_step_ = 0, steps_ = 0;
+  std::string current_;  // the bar on the screen
+  Clock::time_point begun_, drawn_;
+};
+
+}  // namespace smelt
