@@ -1,0 +1,242 @@
+#include "runtime/dim.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "runtime/error.h"
+
+namespace smelt {
+namespace {
+
+// Sizes of tensors stay far below these; they keep hostile text from growing without end.
+constexpr size_t kMostTerms = 4096;
+constexpr size_t kMostFactors = 16;
+// Refused as well, so that every coefficient has a negative.
+constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
+
+[[noreturn]] void overflow() { fail("a size overflows 64 bits: expected sizes below 2^63"); }
+
+int64_t add(int64_t a, int64_t b) {
+  int64_t sum;
+  if (__builtin_add_overflow(a, b, &sum) || sum == kLeast) overflow();
+  return sum;
+}
+
+int64_t multiply(int64_t a, int64_t b) {
+  int64_t product;
+  if (__builtin_mul_overflow(a, b, &product) || product == kLeast) overflow();
+  return product;
+}
+
+int64_t ceil_quotient(int64_t a, int64_t divisor) { return a / divisor + (a % divisor > 0 ? 1 : 0); }
+
+/// Graded lexicographic order, the largest monomial first: divide() needs an order that products keep.
+std::strong_ordering compare(const std::vector<Atom>& a, const std::vector<Atom>& b) {
+  if (a.size() != b.size()) return b.size() <=> a.size();
+  return a <=> b;
+}
+
+std::vector<Dim::Term> constant_terms(int64_t constant) {
+  if (constant == 0) return {};
+  return {{constant, {}}};
+}
+
+/// Both lists in canonical order; `sign` multiplies b.
+std::vector<Dim::Term> merge(const std::vector<Dim::Term>& a, const std::vector<Dim::Term>& b, int64_t sign) {
+  std::vector<Dim::Term> sum;
+  sum.reserve(a.size() + b.size());
+  auto i = a.begin();
+  auto j = b.begin();
+  while (i != a.end() || j != b.end()) {
+    const auto order = i == a.end()   ? std::strong_ordering::greater
+                       : j == b.end() ? std::strong_ordering::less
+                                      : compare(i->atoms, j->atoms);
+    if (order < 0) {
+      sum.push_back(*i++);
+    } else if (order > 0) {
+      sum.push_back({multiply(j->coefficient, sign), j->atoms});
+      ++j;
+    } else {
+      const int64_t c = add(i->coefficient, multiply(j->coefficient, sign));
+      if (c != 0) sum.push_back({c, i->atoms});
+      ++i, ++j;
+    }
+  }
+  return sum;
+}
+
+Dim::Term times(const Dim::Term& a, const Dim::Term& b) {
+  Dim::Term product{multiply(a.coefficient, b.coefficient), {}};
+  if (a.atoms.size() + b.atoms.size() > kMostFactors)
+    fail("a size multiplies more than {} symbols: expected fewer", kMostFactors);
+  product.atoms.reserve(a.atoms.size() + b.atoms.size());
+  std::merge(a.atoms.begin(), a.atoms.end(), b.atoms.begin(), b.atoms.end(),
+             std::back_inserter(product.atoms));
+  return product;
+}
+
+/// a / b where b's atoms are among a's and the coefficients divide.
+std::optional<Dim::Term> quotient(const Dim::Term& a, const Dim::Term& b) {
+  if (a.coefficient % b.coefficient != 0) return std::nullopt;
+  if (!std::includes(a.atoms.begin(), a.atoms.end(), b.atoms.begin(), b.atoms.end())) return std::nullopt;
+  return Dim::Term{a.coefficient / b.coefficient, {}};
+}
+
+}  // namespace
+
+std::strong_ordering Atom::operator<=>(const Atom& other) const {
+  if (const auto order = name <=> other.name; order != 0) return order;
+  if (const auto order = divisor <=> other.divisor; order != 0) return order;
+  if (!inner || !other.inner) return (inner != nullptr) <=> (other.inner != nullptr);
+  if (inner == other.inner) return std::strong_ordering::equal;
+  return *inner <=> *other.inner;
+}
+
+Dim::Dim(int64_t constant) : terms_(constant_terms(constant)) {}
+
+Dim::Dim(std::vector<Term> terms) : terms_(std::move(terms)) {}
+
+Dim Dim::symbol(std::string name) { return Dim(std::vector<Term>{{1, {Atom{std::move(name), nullptr, 1}}}}); }
+
+Dim operator+(const Dim& a, const Dim& b) {
+  if (b.is_zero()) return a;
+  if (a.is_zero()) return b;
+  if (a.is_constant() && b.is_constant()) return Dim(add(*a.constant(), *b.constant()));
+  return Dim(merge(a.terms_, b.terms_, 1));
+}
+
+Dim operator-(const Dim& a, const Dim& b) { return Dim(merge(a.terms_, b.terms_, -1)); }
+
+Dim operator*(const Dim& a, const Dim& b) {
+  if (a.is_constant() && b.is_constant()) return Dim(multiply(*a.constant(), *b.constant()));
+  if (a.is_one()) return b;
+  if (b.is_one()) return a;
+  Dim product;
+  for (const Dim::Term& x : a.terms_) {
+    std::vector<Dim::Term> row;  // a monomial times an ordered list stays ordered
+    row.reserve(b.terms_.size());
+    for (const Dim::Term& y : b.terms_) row.push_back(times(x, y));
+    product.terms_ = product.terms_.empty() ? std::move(row) : merge(product.terms_, row, 1);
+    if (product.terms_.size() > kMostTerms) fail("a size has more than {} terms: expected fewer", kMostTerms);
+  }
+  return product;
+}
+
+Dim ceil_div(const Dim& a, int64_t divisor) {
+  if (divisor <= 0) fail("ceil_div({}, {}): expected a divisor above 0", a.str(), divisor);
+  if (divisor == 1) return a;
+  if (const auto constant = a.constant()) return Dim(ceil_quotient(*constant, divisor));
+  std::vector<Dim::Term> whole, rest;  // ceil((d x + y) / d) = x + ceil(y / d)
+  int64_t common = divisor;
+  for (const Dim::Term& term : a.terms_) {
+    if (term.coefficient % divisor == 0) {
+      whole.push_back({term.coefficient / divisor, term.atoms});
+    } else {
+      rest.push_back(term);
+      common = std::gcd(common, term.coefficient);
+    }
+  }
+  if (rest.empty()) return Dim(std::move(whole));
+  for (Dim::Term& term : rest) term.coefficient /= common;
+  divisor /= common;
+  Dim inner(std::move(rest));
+  const Dim::Term& first = inner.terms_[0];
+  const bool nested = inner.terms_.size() == 1 && first.coefficient == 1 && first.atoms.size() == 1 &&
+                      first.atoms[0].inner != nullptr;
+  if (nested) {  // ceil(ceil(x / a) / b) = ceil(x / (a b))
+    const int64_t product = multiply(divisor, first.atoms[0].divisor);
+    return Dim(std::move(whole)) + ceil_div(*first.atoms[0].inner, product);
+  }
+  if (inner.is_constant()) return Dim(std::move(whole)) + ceil_div(inner, divisor);
+  const Atom atom{"", std::make_shared<const Dim>(std::move(inner)), divisor};
+  return Dim(std::move(whole)) + Dim(std::vector<Dim::Term>{{1, {atom}}});
+}
+
+std::optional<int64_t> Dim::constant() const {
+  if (terms_.empty()) return 0;
+  if (terms_.size() == 1 && terms_[0].atoms.empty()) return terms_[0].coefficient;
+  return std::nullopt;
+}
+
+std::optional<Dim> Dim::divide(const Dim& divisor) const {
+  if (divisor.is_zero()) return std::nullopt;
+  if (divisor.is_one()) return *this;
+  const Term& lead = divisor.terms_[0];
+  Dim remainder = *this, result;
+  while (!remainder.is_zero()) {
+    const Term& top = remainder.terms_[0];
+    std::optional<Term> step = quotient(top, lead);
+    if (!step) return std::nullopt;
+    std::set_difference(top.atoms.begin(), top.atoms.end(), lead.atoms.begin(), lead.atoms.end(),
+                        std::back_inserter(step->atoms));
+    const Dim part(std::vector<Term>{*step});
+    result += part;
+    remainder = remainder - part * divisor;
+  }
+  return result;
+}
+
+int64_t Dim::evaluate(const SymbolValues& values) const {
+  int64_t sum = 0;
+  for (const Term& term : terms_) {
+    int64_t product = term.coefficient;
+    for (const Atom& atom : term.atoms) {
+      if (atom.inner) {
+        product = multiply(product, ceil_quotient(atom.inner->evaluate(values), atom.divisor));
+        continue;
+      }
+      const auto value = values.find(atom.name);
+      if (value == values.end()) fail("the size {} needs a value for the symbol {}", str(), atom.name);
+      product = multiply(product, value->second);
+    }
+    sum = add(sum, product);
+  }
+  return sum;
+}
+
+static std::string str(const Atom& atom) {
+  return atom.inner ? fmt::format("ceil_div({}, {})", atom.inner->str(), atom.divisor) : atom.name;
+}
+
+std::string Dim::str() const {
+  if (terms_.empty()) return "0";
+  std::string text;
+  for (const Term& term : terms_) {
+    const bool negative = term.coefficient < 0;
+    const uint64_t magnitude =
+        negative ? -static_cast<uint64_t>(term.coefficient) : static_cast<uint64_t>(term.coefficient);
+    if (text.empty())
+      text = negative ? "-" : "";
+    else
+      text += negative ? " - " : " + ";
+    std::string factors = magnitude == 1 && !term.atoms.empty() ? "" : std::to_string(magnitude);
+    for (const Atom& atom : term.atoms) factors += (factors.empty() ? "" : "*") + smelt::str(atom);
+    text += factors;
+  }
+  return text;
+}
+
+void Dim::collect_symbols(std::vector<std::string>& names) const {
+  for (const Term& term : terms_)
+    for (const Atom& atom : term.atoms) {
+      if (atom.inner)
+        atom.inner->collect_symbols(names);
+      else if (std::find(names.begin(), names.end(), atom.name) == names.end())
+        names.push_back(atom.name);
+    }
+}
+
+Dim element_count(const Shape& shape) {
+  Dim count = 1;
+  for (const Dim& dim : shape) count *= dim;
+  return count;
+}
+
+std::string str(const Shape& shape) {
+  std::string text;
+  for (const Dim& dim : shape) text += (text.empty() ? "" : ",") + dim.str();
+  return "[" + text + "]";
+}
+
+}  // namespace smelt

@@ -1,0 +1,195 @@
+// Symbols: bounds on symbols and on their products, and the largest value of a size under them.
+#include <algorithm>
+
+#include "runtime/dim.h"
+#include "runtime/error.h"
+
+namespace smelt {
+namespace {
+
+constexpr int64_t kUnbounded = -1;  // also stands for a product of bounds beyond 64 bits
+
+std::string joined(const std::vector<std::string>& factors) {
+  std::string text;
+  for (const std::string& factor : factors) text += (text.empty() ? "" : "*") + factor;
+  return text;
+}
+
+int64_t checked(bool overflowed, int64_t value, const Dim& dim) {
+  if (overflowed) fail("the size {} overflows 64 bits at the symbols' bounds: lower the bounds", dim.str());
+  return value;
+}
+
+int64_t add(int64_t a, int64_t b, const Dim& dim) {
+  int64_t sum = 0;
+  const bool overflowed = __builtin_add_overflow(a, b, &sum);
+  return checked(overflowed, sum, dim);
+}
+
+int64_t multiply(int64_t a, int64_t b, const Dim& dim) {
+  int64_t product = 0;
+  const bool overflowed = __builtin_mul_overflow(a, b, &product);
+  return checked(overflowed, product, dim);
+}
+
+int64_t ceil_quotient(int64_t a, int64_t divisor) { return a / divisor + (a % divisor > 0 ? 1 : 0); }
+
+/// The least product of bounds that together cover a multiset of symbols. A bound may cover more than is
+/// left, as every symbol is at least 1.
+class Cover {
+ public:
+  explicit Cover(const std::vector<Symbols::Bound>& bounds) : bounds_(bounds) {}
+
+  int64_t least(const std::vector<std::string>& left) {
+    if (left.empty()) return 1;
+    if (const auto known = known_.find(left); known != known_.end()) return known->second;
+    int64_t best = kUnbounded;
+    for (const Symbols::Bound& bound : bounds_) {
+      if (!std::binary_search(bound.factors.begin(), bound.factors.end(), left[0])) continue;
+      std::vector<std::string> rest;
+      std::set_difference(left.begin(), left.end(), bound.factors.begin(), bound.factors.end(),
+                          std::back_inserter(rest));
+      const int64_t others = least(rest);
+      int64_t product;
+      if (others == kUnbounded || __builtin_mul_overflow(others, bound.upper, &product)) continue;
+      if (best == kUnbounded || product < best) best = product;
+    }
+    return known_[left] = best;
+  }
+
+ private:
+  const std::vector<Symbols::Bound>& bounds_;
+  std::map<std::vector<std::string>, int64_t> known_;
+};
+
+/// Largest and smallest values of sizes. ceil_div counts as at least 0: its inside is a size.
+class Range {
+ public:
+  explicit Range(const Symbols& symbols) : symbols_(symbols), cover_(symbols.bounds()) {}
+
+  int64_t upper(const Dim& dim) {
+    int64_t sum = 0;
+    for (const Dim::Term& term : dim.terms()) {
+      const int64_t most = term.coefficient > 0 ? upper(term.atoms, dim) : lower(term.atoms, dim);
+      sum = add(sum, multiply(term.coefficient, most, dim), dim);
+    }
+    return sum;
+  }
+
+  int64_t lower(const Dim& dim) {
+    int64_t sum = 0;
+    for (const Dim::Term& term : dim.terms()) {
+      const int64_t least = term.coefficient > 0 ? lower(term.atoms, dim) : upper(term.atoms, dim);
+      sum = add(sum, multiply(term.coefficient, least, dim), dim);
+    }
+    return sum;
+  }
+
+ private:
+  int64_t lower(const std::vector<Atom>& atoms, const Dim& dim) {
+    int64_t product = 1;
+    for (const Atom& atom : atoms)
+      if (atom.inner)
+        product =
+            multiply(product, std::max<int64_t>(0, ceil_quotient(lower(*atom.inner), atom.divisor)), dim);
+    return product;
+  }
+
+  int64_t upper(const std::vector<Atom>& atoms, const Dim& dim) {
+    std::vector<std::string> factors;
+    int64_t divided = 1;
+    for (const Atom& atom : atoms) {
+      if (atom.inner)
+        divided =
+            multiply(divided, std::max<int64_t>(0, ceil_quotient(upper(*atom.inner), atom.divisor)), dim);
+      else
+        factors.push_back(atom.name);
+    }
+    const int64_t covered = cover_.least(factors);
+    if (covered == kUnbounded) unbounded(factors, dim);
+    const int64_t apart = multiply(divided, covered, dim);
+    const int64_t together = upper_through_first_division(atoms);
+    return together == kUnbounded ? apart : std::min(apart, together);
+  }
+
+  /// R ceil(x / d) <= (R x + (d - 1) R) / d: tighter where a product bound covers R x.
+  int64_t upper_through_first_division(const std::vector<Atom>& atoms) {
+    const auto first =
+        std::find_if(atoms.begin(), atoms.end(), [](const Atom& a) { return a.inner != nullptr; });
+    if (first == atoms.end() || atoms.size() == 1) return kUnbounded;
+    Dim rest = 1;
+    for (auto i = atoms.begin(); i != atoms.end(); ++i)
+      if (i != first) rest *= i->inner ? ceil_div(*i->inner, i->divisor) : Dim::symbol(i->name);
+    try {
+      return upper(rest * *first->inner + rest * (first->divisor - 1)) / first->divisor;
+    } catch (const Error&) {
+      return kUnbounded;  // beyond 64 bits on the way
+    }
+  }
+
+  [[noreturn]] void unbounded(const std::vector<std::string>& factors, const Dim& dim) {
+    for (const std::string& factor : factors)
+      if (!symbols_.declared(factor))
+        fail("the size {} has no upper bound: declare one for the symbol {} (such as {} <= 1024)", dim.str(),
+             factor, factor);
+    fail("the size {} overflows 64 bits at the symbols' bounds: lower the bounds", dim.str());
+  }
+
+  const Symbols& symbols_;
+  Cover cover_;
+};
+
+}  // namespace
+
+void Symbols::bound(std::vector<std::string> factors, int64_t upper) {
+  if (factors.empty()) fail("a bound of {} names no symbol: expected at least one", upper);
+  std::sort(factors.begin(), factors.end());
+  if (upper < 1) fail("the bound {} <= {}: expected at least 1", joined(factors), upper);
+  for (Bound& known : bounds_)
+    if (known.factors == factors) {
+      known.upper = upper;
+      return;
+    }
+  bounds_.push_back({std::move(factors), upper});
+}
+
+bool Symbols::declared(std::string_view name) const {
+  return std::any_of(bounds_.begin(), bounds_.end(), [&](const Bound& bound) {
+    return std::find(bound.factors.begin(), bound.factors.end(), name) != bound.factors.end();
+  });
+}
+
+std::vector<std::string> Symbols::names() const {
+  std::vector<std::string> names;
+  for (const Bound& bound : bounds_)
+    for (const std::string& factor : bound.factors)
+      if (std::find(names.begin(), names.end(), factor) == names.end()) names.push_back(factor);
+  return names;
+}
+
+int64_t Symbols::upper(const Dim& dim) const {
+  if (const auto constant = dim.constant()) return *constant;
+  return Range(*this).upper(dim);
+}
+
+void Symbols::check(const SymbolValues& values) const {
+  for (const auto& [name, value] : values) {
+    if (!declared(name))
+      fail("a value is given for {}: expected one of the symbols {}", name, joined(names()));
+    if (value < 1) fail("{} = {}: expected at least 1", name, value);
+  }
+  for (const Bound& bound : bounds_) {
+    int64_t product = 1;
+    bool overflowed = false;
+    for (const std::string& factor : bound.factors) {
+      const auto value = values.find(factor);
+      if (value == values.end()) fail("the symbol {} has no value: expected one", factor);
+      overflowed |= __builtin_mul_overflow(product, value->second, &product);
+    }
+    if (overflowed || product > bound.upper)
+      fail("{} = {}: expected at most {}, the bound that the plan was compiled for", joined(bound.factors),
+           overflowed ? std::string("more than 2^63") : std::to_string(product), bound.upper);
+  }
+}
+
+}  // namespace smelt
