@@ -191,6 +191,9 @@ class Analysis {
     });
   }
 
+  /// Reductions that no partial sums or column accumulators hold.
+  static bool only_by_rows(ReduceOp op) { return op != ReduceOp::add && op != ReduceOp::max && op != ReduceOp::min; }
+
   /// The columns are what the row reductions reduce; without any, the last axis.
   void choose_roles() {
     if (space_.axes.empty()) return;
@@ -201,8 +204,8 @@ class Analysis {
       if (!node->is(Op::reduce)) continue;
       const Axes over = reduced(*node);
       if (over.empty()) throw Refusal{"a reduction over no axis"};
-      if (llvm::is_contained(over, last)) {
-        const bool whole = over.size() == all && !used_inside(*node);
+      if (llvm::is_contained(over, last) || only_by_rows(node->reduce_op)) {
+        const bool whole = over.size() == all && node->reduce_op == ReduceOp::add && !used_inside(*node);
         if (whole) continue;
         if (columns && *columns != over) throw Refusal{"reductions over different axes"};
         columns = over;

@@ -1,0 +1,27 @@
+// Layouts of views: how reshape, transpose, slice and broadcast of a value look at that value's memory.
+#pragma once
+
+#include <optional>
+
+#include "ir/graph.h"
+
+namespace smelt {
+
+/// Row-major strides of a dense tensor; the last dim's pitch may be larger than its extent.
+std::vector<Dim> dense_strides(const Shape& shape);
+std::vector<Dim> dense_strides(const Shape& shape, const Dim& last_pitch);
+/// Dense from its offset on: elements follow one another in row-major order.
+bool is_dense(const Shape& shape, const std::vector<Dim>& strides);
+
+/// The strides under which `to` lists the elements of a tensor of shape `from` in the same row-major order;
+/// nothing where that would need a copy.
+std::optional<std::vector<Dim>> reshape_strides(const Shape& from, const std::vector<Dim>& strides,
+                                                const Shape& to);
+
+/// The layout of a view node's result, given its operand's; nothing where it has to be copied.
+std::optional<Layout> view_layout(const Node& view, const Layout& operand);
+/// The layout the operand must have for the result to have `result`: the inverse of view_layout; nothing for
+/// views that drop or repeat elements (slice, broadcast).
+std::optional<Layout> operand_layout(const Node& view, const Layout& result);
+
+}  // namespace smelt
