@@ -268,6 +268,7 @@ std::unique_ptr<Module> Module::clone() const {
   auto copy = std::make_unique<Module>();
   copy->symbols = symbols;
   copy->parameters = parameters;
+  copy->adjacent = adjacent;
   copy->states = states;
   copy->buffers = buffers;
   copy->random_ids = random_ids;

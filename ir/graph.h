@@ -191,6 +191,8 @@ class Module {
 
   Symbols symbols;
   std::vector<Parameter> parameters;
+  /// Parameters that want to lie one after another in the flat state, so that a concat of them is a view.
+  std::vector<std::vector<std::string>> adjacent;
   std::vector<State> states;  // other than parameters, until flatten_parameters makes one of them
   std::vector<std::unique_ptr<Graph>> graphs;
   std::vector<Buffer> buffers;  // after assign_layout

@@ -1,0 +1,21 @@
+// apply_optimizer: the outputs "grad.PARAMETER" become one flat gradient, and the gradient an update of the
+// parameters.
+//
+// The gradients are packed into the state "gradients" in segment order; the optimiser (optimizers.h) is
+// pointwise code over flat values, so that one launch updates everything. Declares the states it needs:
+// "gradients", the moments, "learning_rate" (the host sets it), "step". Replaces the outputs "grad.*" by
+// "gradient_norm" (before clipping). Needs flatten_parameters. Every node made carries phase = "update".
+#pragma once
+
+#include "passes/optimizers.h"
+
+namespace smelt {
+
+bool apply_optimizer(Graph& graph, const ApplyOptimizerOptions& options);
+/// optimizer = "adamw", weight_decay = "0.01", clip_norm = "1", decay = "all" | "declared", ...
+void set_option(ApplyOptimizerOptions& options, std::string_view key, std::string_view value);
+
+/// Removes the outputs "grad.*" and returns them packed as one flat value.
+Value* take_flat_gradient(GraphBuilder& b);
+
+}  // namespace smelt

@@ -1,0 +1,62 @@
+#include "passes/decompose.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+#include "runtime/error.h"
+
+namespace smelt {
+namespace {
+
+/// The first of the nodes that stand after `previous` (null: from the start).
+Node* after(const Graph& graph, const Node* previous) {
+  if (previous) return graph.next(previous);
+  return graph.nodes().empty() ? nullptr : graph.nodes().front().get();
+}
+
+void inherit(const Node& from, Node& to) {
+  for (const char* name : {"phase", "anchor"})
+    if (auto it = from.attributes.find(name); it != from.attributes.end()) to.attributes.insert(*it);
+}
+
+void replace(Graph& graph, Node* node, Node* previous) {
+  GraphBuilder builder(graph, node);
+  builder.set_source(node->source);
+  Value* value = decomposition(node->op())(builder, *node);
+  for (Node* made = after(graph, previous); made != node; made = graph.next(made)) inherit(*node, *made);
+  if (value->name.empty() && value->node()->op() != Op::parameter) value->name = node->result()->name;
+  graph.replace_all_uses(node->result(), value);
+  graph.erase(node);
+}
+
+}  // namespace
+
+bool decompose(Graph& graph, const DecomposeOptions& options) {
+  bool changed = false;
+  Node* previous = nullptr;
+  for (Node* node = after(graph, nullptr); node;) {
+    if (!info(node->op()).has(Trait::composite) || llvm::is_contained(options.keep, node->op())) {
+      previous = node;
+      node = graph.next(node);
+      continue;
+    }
+    replace(graph, node, previous);
+    changed = true;
+    node = after(graph, previous);  // what was made may be composite again
+  }
+  return changed;
+}
+
+void set_option(DecomposeOptions& options, std::string_view key, std::string_view value) {
+  if (key != "keep") fail("decompose has no option '{}': expected keep", key);
+  llvm::SmallVector<llvm::StringRef, 4> names;
+  llvm::StringRef(value).split(names, '+', -1, false);
+  for (llvm::StringRef name : names) {
+    const auto op = parse_op(std::string_view(name));
+    if (!op || !info(*op).has(Trait::composite))
+      fail("decompose: '{}' is no composite op (ops.def lists them)", std::string_view(name));
+    options.keep.push_back(*op);
+  }
+}
+
+}  // namespace smelt

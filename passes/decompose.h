@@ -1,0 +1,28 @@
+// decompose: replaces composite ops with primitives, one function a composite (decompositions.cpp).
+//
+// A composite's nodes take its place, its source name (with a suffix where that helps), and its attributes
+// `phase` and `anchor`. What a decomposition makes may be composite again (attention makes a softmax and a
+// dropout); it is replaced in turn. Contract: the graph computes the same values; types of results do not
+// change.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "ir/builder.h"
+
+namespace smelt {
+
+struct DecomposeOptions {
+  std::vector<Op> keep;  // composites that stay
+};
+bool decompose(Graph& graph, const DecomposeOptions& options);
+/// keep = "softmax+cross_entropy"
+void set_option(DecomposeOptions& options, std::string_view key, std::string_view value);
+
+/// Builds the value of a composite from primitives and other composites.
+using Decomposition = Value* (*)(GraphBuilder&, const Node&);
+/// Null for primitives.
+Decomposition decomposition(Op op);
+
+}  // namespace smelt

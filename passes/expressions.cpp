@@ -1,0 +1,63 @@
+#include "passes/expressions.h"
+
+#include "runtime/error.h"
+
+namespace smelt {
+
+Value* extent_scalar(GraphBuilder& b, const Dim& extent, DType dtype) {
+  if (auto n = extent.constant()) return b.scalar(static_cast<double>(*n), dtype);
+  return b.sum(b.constant(1, {dtype, {extent}}), {0});
+}
+
+Value* row_mean(GraphBuilder& b, Value* x) {
+  Value* sum = row_sum(b, x);
+  const Dim& extent = x->shape().back();
+  if (auto n = extent.constant()) return scale(b, sum, 1.0 / static_cast<double>(*n));
+  return b.div(sum, everywhere(b, extent_scalar(b, extent, x->dtype()), sum->shape()));
+}
+
+Value* log_sum_exp(GraphBuilder& b, Value* x) {
+  Value* largest = row_reduce(b, ReduceOp::max, x);
+  Value* e = b.exp(b.sub(x, along_row(b, largest, x->shape())));
+  return b.add(largest, b.log(row_sum(b, e)));
+}
+
+Value* is_target(GraphBuilder& b, Value* logits, Value* targets) {
+  Value* place = b.iota({DType::i32, logits->shape()}, last_axis(logits));
+  return b.eq(b.convert(place, targets->dtype()), along_row(b, targets, logits->shape()));
+}
+
+Smoothing smoothing_of(const Node& node) {
+  Smoothing result;
+  if (node.has("ignore_index")) {
+    result.has_ignored = true;
+    result.ignored = node.int_attr("ignore_index");
+  }
+  const double alpha = node.has("label_smoothing") ? node.float_attr("label_smoothing") : 0;
+  if (alpha == 0) return result;
+  const auto classes = node.operand(0)->shape().back().constant();
+  if (!classes) fail("{}: label smoothing needs a constant number of classes", node.describe());
+  const std::string style = node.has("smoothing_style") ? node.string_attr("smoothing_style") : "pytorch";
+  if (style == "pytorch") {
+    result.each_weight = alpha / static_cast<double>(*classes);
+    result.nll_weight = 1 - alpha;
+  } else if (style == "fairseq") {
+    if (*classes < 2) fail("{}: fairseq's label smoothing needs at least two classes", node.describe());
+    result.each_weight = alpha / static_cast<double>(*classes - 1);
+    result.nll_weight = 1 - alpha - result.each_weight;
+  } else {
+    fail("{}: smoothing_style is \"{}\", expected \"pytorch\" or \"fairseq\"", node.describe(), style);
+  }
+  return result;
+}
+
+PhaseMark::PhaseMark(Graph& graph, std::string phase) : graph_(graph), phase_(std::move(phase)) {
+  for (const auto& node : graph.nodes()) before_.insert(node.get());
+}
+
+PhaseMark::~PhaseMark() {
+  for (const auto& node : graph_.nodes())
+    if (!before_.contains(node.get())) node->attributes["phase"] = phase_;
+}
+
+}  // namespace smelt

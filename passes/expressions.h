@@ -1,0 +1,69 @@
+// Small expressions that decompositions and derivatives are written with.
+#pragma once
+
+#include "ir/builder.h"
+#include "llvm/ADT/DenseSet.h"
+
+namespace smelt {
+
+/// x * factor.
+inline Value* scale(GraphBuilder& b, Value* x, double factor) { return b.mul(x, b.like(x, factor)); }
+/// x + term.
+inline Value* shift(GraphBuilder& b, Value* x, double term) { return b.add(x, b.like(x, term)); }
+inline Value* zeros(GraphBuilder& b, const Type& type) { return b.constant(0, type); }
+
+/// Statistics, norms and losses are computed in f32 where the storage type is narrower.
+inline Value* widened(GraphBuilder& b, Value* x) {
+  return x->dtype() == DType::bf16 || x->dtype() == DType::f16 ? b.convert(x, DType::f32) : x;
+}
+
+inline int64_t last_axis(const Value* x) { return x->rank() - 1; }
+/// A reduction over the last axis.
+inline Value* row_reduce(GraphBuilder& b, ReduceOp op, Value* x) { return b.reduce(op, x, {last_axis(x)}); }
+inline Value* row_sum(GraphBuilder& b, Value* x) { return row_reduce(b, ReduceOp::add, x); }
+/// A value per row, repeated along the last axis of `shape`.
+inline Value* along_row(GraphBuilder& b, Value* row, const Shape& shape) {
+  return b.broadcast_over(row, {static_cast<int64_t>(shape.size()) - 1}, shape);
+}
+/// A scalar everywhere in `shape`.
+inline Value* everywhere(GraphBuilder& b, Value* scalar, const Shape& shape) {
+  return b.broadcast(scalar, {}, shape);
+}
+/// A vector along the last axis of `shape`.
+inline Value* along_last(GraphBuilder& b, Value* vector, const Shape& shape) {
+  return b.broadcast(vector, {static_cast<int64_t>(shape.size()) - 1}, shape);
+}
+
+/// An extent as a scalar: a constant, or the number of ones along it where it is known at launch only.
+Value* extent_scalar(GraphBuilder& b, const Dim& extent, DType dtype);
+/// sum x / n over the last axis.
+Value* row_mean(GraphBuilder& b, Value* x);
+/// log sum exp x over the last axis: m + log sum exp(x - m), m = max x.
+Value* log_sum_exp(GraphBuilder& b, Value* x);
+/// Whether place j of the last axis is the row's target: boolean, of the shape of `logits`.
+Value* is_target(GraphBuilder& b, Value* logits, Value* targets);
+
+/// What cross_entropy's attributes say: loss = nll_weight * nll_k + each_weight * sum_j nll_j, rows whose
+/// target is ignore_index count nothing.
+struct Smoothing {
+  double nll_weight = 1, each_weight = 0;
+  bool has_ignored = false;
+  int64_t ignored = 0;
+};
+Smoothing smoothing_of(const Node& cross_entropy);
+
+/// Sets the attribute `phase` on every node made since construction; later passes keep it.
+class PhaseMark {
+ public:
+  PhaseMark(Graph& graph, std::string phase);
+  ~PhaseMark();
+  PhaseMark(const PhaseMark&) = delete;
+  PhaseMark& operator=(const PhaseMark&) = delete;
+
+ private:
+  Graph& graph_;
+  std::string phase_;
+  llvm::DenseSet<const Node*> before_;
+};
+
+}  // namespace smelt

@@ -1,0 +1,103 @@
+#include "passes/training_entries.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "passes/apply_optimizer.h"
+#include "passes/decompose.h"
+#include "passes/differentiate.h"
+#include "passes/expressions.h"
+#include "passes/flatten_parameters.h"
+#include "runtime/error.h"
+
+namespace smelt {
+namespace {
+
+Graph& clone_of(Module& module, const std::string& from, const std::string& name) {
+  const Graph* graph = module.find_graph(from);
+  if (!graph) fail("training needs a graph @{} with outputs loss_sum and token_count", from);
+  if (module.find_graph(name)) fail("graph @{} exists already", name);
+  module.graphs.push_back(graph->clone_into(module, name));
+  return *module.graphs.back();
+}
+
+Value* output_of(const Graph& graph, std::string_view name) {
+  for (const Graph::Output& output : graph.outputs)
+    if (output.name == name) return output.value;
+  fail("graph @{} has no output \"{}\"", graph.name, name);
+}
+
+void drop_output(Graph& graph, std::string_view name) {
+  llvm::erase_if(graph.outputs, [&](const Graph::Output& output) { return output.name == name; });
+}
+
+/// sum / max(count, 1)
+Value* mean(GraphBuilder& b, Value* sum, Value* count) { return b.div(sum, b.max(count, b.scalar(1))); }
+
+void reset_accumulated(GraphBuilder& b, const TrainingOptions& options) {
+  if (!options.accumulation) return;
+  declare_scalar_state(b.module(), "accumulated");
+  b.update("accumulated", b.scalar(0));
+}
+
+void make_train_step(Module& module, const TrainingOptions& options) {
+  Graph& graph = clone_of(module, options.loss, "train_step");
+  GraphBuilder b(graph);
+  b.set_source("loss");
+  Value* count = b.stop_gradient(output_of(graph, "token_count"));
+  Value* loss = mean(b, output_of(graph, "loss_sum"), count);
+  graph.outputs.insert(graph.outputs.begin(), {"loss", loss});
+  drop_output(graph, "loss_sum");
+  differentiate(graph, {"loss", {}, 1});
+  apply_optimizer(graph, options.optimizer);
+  const PhaseMark mark(graph, "update");
+  GraphBuilder reset(graph);
+  reset_accumulated(reset, options);
+}
+
+/// What the state holds if anything has been accumulated, plus `addend`.
+void accumulate_into(GraphBuilder& b, std::string_view state, Value* empty, Value* addend) {
+  Value* held = b.state(state);
+  Value* none = everywhere(b, empty, held->shape());
+  b.update(state, b.add(b.select(none, b.like(held, 0), held), addend));
+}
+
+void make_accumulate(Module& module, const TrainingOptions& options) {
+  Graph& graph = clone_of(module, options.loss, "accumulate");
+  differentiate(graph, {"loss_sum", {}, 1});
+  const PhaseMark mark(graph, "update");
+  GraphBuilder b(graph);
+  b.set_source("accumulate");
+  Value* gradient = take_flat_gradient(b);
+  for (const char* name : {"accumulated", "loss_sum", "token_count"}) declare_scalar_state(module, name);
+  Value* accumulated = b.state("accumulated");
+  Value* empty = b.eq(accumulated, b.scalar(0));
+  accumulate_into(b, "gradients", empty, gradient);
+  accumulate_into(b, "loss_sum", empty, output_of(graph, "loss_sum"));
+  accumulate_into(b, "token_count", empty, output_of(graph, "token_count"));
+  b.update("accumulated", shift(b, accumulated, 1));
+}
+
+void make_apply(Module& module, const TrainingOptions& options) {
+  Graph& graph = module.add_graph("apply");
+  const PhaseMark mark(graph, "update");
+  GraphBuilder b(graph);
+  b.set_source("optimizer");
+  Value* count = b.state("token_count");
+  Value* sum = b.state("gradients");
+  Value* gradient = b.div(sum, everywhere(b, b.max(count, b.scalar(1)), sum->shape()));
+  b.output("loss", mean(b, b.state("loss_sum"), count));
+  b.output("token_count", count);
+  b.output("gradient_norm", build_update(b, gradient, options.optimizer));
+  reset_accumulated(b, options);
+}
+
+}  // namespace
+
+void make_training_entries(Module& module, const TrainingOptions& options) {
+  flatten_parameters(module);
+  make_train_step(module, options);
+  if (!options.accumulation) return;
+  make_accumulate(module, options);
+  make_apply(module, options);
+}
+
+}  // namespace smelt
