@@ -1,0 +1,84 @@
+#include "frontend/description.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "ir/text.h"
+#include "ir/verifier.h"
+#include "llvm/ADT/STLExtras.h"
+#include "runtime/error.h"
+#include "runtime/file.h"
+
+namespace smelt {
+namespace {
+
+Description from_directory(const std::filesystem::path& path) {
+  ModelDirectory model = open_model(path);
+  return {Description::Kind::directory, path, std::move(model.spec), std::move(model.config),
+          std::move(model.generation),  {}};
+}
+
+Description from_json(const std::filesystem::path& path) {
+  const Json json = read_json_file(path);
+  const bool hugging_face = json.is_object() && json.contains("model_type");
+  if (hugging_face && path.filename() == "config.json")
+    return from_directory(path.has_parent_path() ? path.parent_path() : ".");
+  Description description{Description::Kind::spec, path, {}, nullptr, Json::object(), {}};
+  const std::string file = path.string();
+  description.spec = hugging_face ? spec_from_config(json, file) : spec_from_json(json, file);
+  description.config = hugging_face ? json : config_from_spec(description.spec).value_or(nullptr);
+  return description;
+}
+
+/// The bounds of the text, with those of the options in their place.
+Symbols rebound(const Symbols& symbols, const std::vector<Symbols::Bound>& bounds) {
+  Symbols result;
+  const auto same = [](const Symbols::Bound& a, const Symbols::Bound& b) { return a.factors == b.factors; };
+  for (const Symbols::Bound& old : symbols.bounds()) {
+    const auto it = llvm::find_if(bounds, [&](const Symbols::Bound& bound) { return same(bound, old); });
+    result.bound(old.factors, it == bounds.end() ? old.upper : it->upper);
+  }
+  for (const Symbols::Bound& bound : bounds) {
+    for (const std::string& factor : bound.factors)
+      if (!symbols.declared(factor))
+        fail("bound {} <= {}: the graph declares no symbol {}; declared: {}", fmt::join(bound.factors, "*"),
+             bound.upper, factor, fmt::join(symbols.names(), ", "));
+    if (llvm::none_of(symbols.bounds(), [&](const Symbols::Bound& old) { return same(bound, old); }))
+      result.bound(bound.factors, bound.upper);
+  }
+  return result;
+}
+
+}  // namespace
+
+Description read_description(const std::filesystem::path& path) {
+  const std::string extension = path.extension().string();
+  if (!std::filesystem::exists(path))
+    fail_with(Status::io, "{}: there is no such file or directory", path.string());
+  if (std::filesystem::is_directory(path)) return from_directory(path);
+  if (extension == ".json") return from_json(path);
+  if (extension == ".ir" || extension == ".smelt")
+    return {Description::Kind::graph, path, {}, nullptr, Json::object(), read_text_file(path)};
+  fail(
+      "{}: not a model description; expected a directory with a config.json, a spec (.json) or a graph (.ir)",
+      path.string());
+}
+
+std::unique_ptr<Module> Description::build(const BuildOptions& options) const {
+  if (kind == Kind::graph) {
+    std::unique_ptr<Module> module = parse_module(text, path.string());
+    module->symbols = rebound(module->symbols, options.bounds);
+    verify_or_throw(*module);
+    return module;
+  }
+  std::unique_ptr<Module> module = build_transformer(spec, options);
+  module->description = describe_model(spec, config, generation).dump();
+  return module;
+}
+
+std::optional<std::filesystem::path> Description::weights() const {
+  return kind == Kind::directory ? find_weights(path) : std::nullopt;
+}
+
+}  // namespace smelt

@@ -1,0 +1,83 @@
+// A family of models is data: how config.json spells a TransformerSpec, and how checkpoints name its
+// parameters. A new family of known parts is one more table file beside gpt2.cpp and one line in
+// families.cpp.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "frontend/transformer_spec.h"
+
+namespace smelt {
+
+/// A value as config.json spells it and as the spec does, both as JSON text: {"\"gelu_new\"",
+/// "\"gelu_tanh\""}.
+struct Spelling {
+  std::string_view config, spec;
+};
+using Spellings = const std::vector<Spelling>*;
+
+/// The activation names of transformers; the first spelling of a spec value is the one to write.
+extern const std::vector<Spelling> kActivations;
+
+/// config.json's field `config` holds the spec's field `spec`. Both may be dotted paths.
+struct FieldRow {
+  std::string_view config, spec;
+  bool required = false;          // otherwise, and where it is null, the family's default stands
+  Spellings spellings = nullptr;  // null: the values are the same
+  std::vector<std::string_view> also_called = {};  // other dialects of the same field
+};
+
+/// A field that changes the maths and may stand only where it changes nothing: absent, null, or with this
+/// value.
+struct FixedRow {
+  std::string_view config;
+  std::string_view value;  // JSON text
+};
+
+/// Parameters "<name>.weight" and "<name>.bias" of one module of the model; {} is the number of the block.
+/// A role that ends in .weight or .bias names one parameter whose checkpoint name does not follow the
+/// pattern.
+struct NameRow {
+  std::string_view role;  // see frontend/parameter_names.h
+  std::string_view name;
+  enum Flags : unsigned {
+    plain = 0,
+    transposed = 1,
+    bare = 2
+  };  // [in,out] in the checkpoint; without the prefix
+  unsigned flags = plain;
+};
+
+struct Family {
+  std::string_view model_type;
+  std::vector<std::string_view> architectures;  // those that are built; the first is written for a new model
+  std::string_view defaults;                    // spec fields, as JSON text
+  std::vector<FieldRow> fields;
+  std::vector<FixedRow> fixed;
+  std::vector<std::string_view> harmless;  // fields that change nothing here whatever they hold
+  std::vector<std::string_view> prefixes;  // of checkpoint names; the first is written
+  std::vector<NameRow> names;
+  std::vector<std::string_view> ignored_tensors;  // buffers of checkpoints, without prefix; {} is a number
+};
+
+/// The family of specs written by hand: a parameter is called by its role.
+inline constexpr std::string_view kPlainFamily = "transformer";
+
+/// Null where there is none.
+const Family* find_family(std::string_view model_type);
+/// "gpt2, ...": for messages.
+std::string known_families();
+
+/// Fields that change the maths in some family of the world, and the values with which they do not. A family
+/// that understands one has a row of its own for it.
+extern const std::vector<FixedRow> kMathsFields;
+
+/// "h.{}.ln_1" with 3 is "h.3.ln_1".
+std::string with_number(std::string_view pattern, int64_t number);
+/// True where `name` is `pattern` with some number for each {}.
+bool matches_pattern(std::string_view name, std::string_view pattern);
+
+}  // namespace smelt

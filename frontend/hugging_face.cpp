@@ -1,0 +1,199 @@
+#include "frontend/hugging_face.h"
+
+#include <fmt/ranges.h>
+
+#include "llvm/ADT/STLExtras.h"
+#include "runtime/error.h"
+
+namespace smelt {
+namespace {
+
+Json constant(std::string_view text) { return Json::parse(text); }
+
+/// Reads one config.json by its family's table, collecting all complaints.
+class ConfigReader {
+ public:
+  ConfigReader(const Json& config, const Family& family) : config_(config), family_(family) {}
+
+  TransformerSpec read() {
+    check_architecture();
+    Json fields = constant(family_.defaults);
+    for (const FieldRow& row : family_.fields) read_field(row, fields);
+    check_fixed(family_.fixed);
+    check_fixed(kMathsFields);
+    TransformerSpec spec;
+    std::vector<SpecProblem> found;
+    read_spec(fields, spec, found);
+    for (SpecProblem& problem : found) report(std::move(problem));
+    return spec;
+  }
+  std::vector<SpecProblem> problems;
+
+ private:
+  void check_architecture() {
+    const Json* list = find_path(config_, "architectures");
+    if (!list || list->is_null()) return;
+    const auto known = [&](const Json& name) {
+      return name.is_string() &&
+             llvm::is_contained(family_.architectures, name.get_ref<const std::string&>());
+    };
+    if (list->is_array() && llvm::all_of(*list, known)) return;
+    problems.push_back({"architectures", fmt::format("{} is not supported; supported: {}", brief(*list),
+                                                     fmt::join(family_.architectures, ", "))});
+  }
+
+  /// The value under the field's name, or under another that it goes by.
+  const Json* find(const FieldRow& row) const {
+    if (const Json* value = find_path(config_, row.config); value && !value->is_null()) return value;
+    for (std::string_view name : row.also_called)
+      if (const Json* value = find_path(config_, name); value && !value->is_null()) return value;
+    return nullptr;
+  }
+
+  void read_field(const FieldRow& row, Json& fields) {
+    const Json* value = find(row);
+    if (!value && row.required) {
+      problems.push_back({std::string(row.config), "missing"});
+      missing_.push_back(row.spec);
+    }
+    if (!value) {
+      read_null(row, fields);
+    } else if (!row.spellings) {
+      make_path(fields, row.spec) = *value;
+    } else if (const Spelling* spelling = find_spelling(row, *value)) {
+      make_path(fields, row.spec) = constant(spelling->spec);
+    }
+  }
+
+  /// A token id that is written as null is none, whatever the family's default.
+  void read_null(const FieldRow& row, Json& fields) {
+    if (!row.spec.starts_with("tokens.") || !find_path(config_, row.config)) return;
+    make_path(fields, row.spec) = row.spec == "tokens.eos" ? Json::array() : Json(-1);
+  }
+
+  const Spelling* find_spelling(const FieldRow& row, const Json& value) {
+    std::vector<std::string_view> known;
+    for (const Spelling& spelling : *row.spellings) {
+      if (constant(spelling.config) == value) return &spelling;
+      known.push_back(spelling.config);
+    }
+    problems.push_back({std::string(row.config), fmt::format("{} is not supported; supported: {}",
+                                                             brief(value), fmt::join(known, ", "))});
+    return nullptr;
+  }
+
+  bool understood(std::string_view name) const {
+    const auto same = [&](const FieldRow& row) {
+      return row.config == name || row.config.starts_with(std::string(name) + ".") ||
+             llvm::is_contained(row.also_called, name);
+    };
+    return llvm::any_of(family_.fields, same) || llvm::is_contained(family_.harmless, name);
+  }
+
+  void check_fixed(const std::vector<FixedRow>& rows) {
+    for (const FixedRow& row : rows) {
+      const Json* value = find_path(config_, row.config);
+      const bool told = llvm::any_of(problems, [&](const SpecProblem& p) { return p.field == row.config; });
+      if (!value || told || understood(row.config) || inactive(*value, row)) continue;
+      problems.push_back(
+          {std::string(row.config),
+           fmt::format("{} changes the maths and is not supported; expected {}", brief(*value), row.value)});
+    }
+  }
+
+  static bool inactive(const Json& value, const FixedRow& row) {
+    if (value.is_null() || value == constant(row.value)) return true;
+    // What a plain model would say explicitly.
+    return (row.value == "null" || row.value == "false") &&
+           (value == Json(false) || value == Json(0) || value.empty());
+  }
+
+  /// A complaint about the spec, in the words of config.json.
+  void report(SpecProblem problem) {
+    if (llvm::is_contained(missing_, problem.field)) return;
+    for (const FieldRow& row : family_.fields)
+      if (row.spec == problem.field) problem.field = row.config;
+    problems.push_back(std::move(problem));
+  }
+
+  const Json& config_;
+  const Family& family_;
+  std::vector<std::string_view> missing_;
+};
+
+const Family& family_of(const Json& config, std::string_view file) {
+  if (!config.is_object())
+    fail_with(Status::invalid_file, "{}: {}, expected an object", file, kind_of(config));
+  const Json* type = find_path(config, "model_type");
+  if (!type || !type->is_string())
+    fail_with(Status::invalid_file, "{}: model_type is {}, expected one of: {}", file,
+              type ? brief(*type) : "missing", known_families());
+  const auto& name = type->get_ref<const std::string&>();
+  if (const Family* family = find_family(name)) return *family;
+  fail_with(Status::invalid_file, "{}: model_type \"{}\" is not known; known: {}", file, name,
+            known_families());
+}
+
+Json in_config_words(const FieldRow& row, const Json& value) {
+  if (row.spellings)
+    for (const Spelling& spelling : *row.spellings)
+      if (constant(spelling.spec) == value) return constant(spelling.config);
+  if (!row.spec.starts_with("tokens.")) return value;
+  if (value == Json(-1) || value == Json::array()) return nullptr;
+  return value.is_array() && value.size() == 1 ? value[0] : value;
+}
+
+}  // namespace
+
+TransformerSpec spec_from_config(const Json& config, std::string_view file) {
+  ConfigReader reader(config, family_of(config, file));
+  TransformerSpec spec = reader.read();
+  if (!reader.problems.empty()) fail_with_problems(file, reader.problems);
+  return spec;
+}
+
+std::optional<Json> config_from_spec(const TransformerSpec& spec) {
+  const Family* family = find_family(spec.family);
+  if (!family) return std::nullopt;
+  Json config = {{"model_type", family->model_type},
+                 {"architectures", Json::array({family->architectures.front()})},
+                 {"dtype", "float32"}};
+  const Json fields = to_json(spec);
+  for (const FieldRow& row : family->fields)
+    make_path(config, row.config) = in_config_words(row, *find_path(fields, row.spec));
+  // What the table cannot say would be lost in silence. The criterion is no part of a config.
+  ConfigReader reader(config, *family);
+  TransformerSpec back = reader.read();
+  back.criterion = spec.criterion;
+  if (!reader.problems.empty() || back != spec) return std::nullopt;
+  return config;
+}
+
+ModelDirectory open_model(const std::filesystem::path& directory) {
+  ModelDirectory model{directory, {}, {}, Json::object()};
+  if (!std::filesystem::is_directory(directory))
+    fail_with(Status::io, "{}: not a directory; expected one with a config.json", directory.string());
+  model.config = read_json_file(directory / "config.json");
+  model.spec = spec_from_config(model.config, (directory / "config.json").string());
+  const auto generation = directory / "generation_config.json";
+  if (std::filesystem::exists(generation)) model.generation = read_json_file(generation);
+  if (!model.generation.is_object())
+    fail_with(Status::invalid_file, "{}: {}, expected an object", generation.string(),
+              kind_of(model.generation));
+  return model;
+}
+
+std::optional<std::filesystem::path> find_weights(const std::filesystem::path& directory) {
+  for (const char* name : {"model.safetensors", "model.safetensors.index.json"})
+    if (std::filesystem::exists(directory / name)) return directory / name;
+  for (const char* name :
+       {"pytorch_model.bin", "pytorch_model.bin.index.json", "model.pt", "tf_model.h5", "flax_model.msgpack"})
+    if (std::filesystem::exists(directory / name))
+      fail_with(Status::invalid_file,
+                "{}: the weights are in {}, which is not read (it may run code); convert them in Python: "
+                "AutoModelForCausalLM.from_pretrained(DIR).save_pretrained(NEW_DIR)",
+                directory.string(), name);
+  return std::nullopt;
+}
+
+}  // namespace smelt

@@ -1,0 +1,33 @@
+// A model directory as Hugging Face keeps it: config.json, weights as safetensors, generation_config.json.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "frontend/families.h"
+
+namespace smelt {
+
+struct ModelDirectory {
+  std::filesystem::path path;
+  TransformerSpec spec;
+  Json config;      // config.json as it stands
+  Json generation;  // generation_config.json; an empty object where there is none
+};
+
+/// Reads the directory's JSON files. One Error names all that is missing, of a wrong type, or changes the
+/// maths in a way that is not supported. Weights are not touched.
+ModelDirectory open_model(const std::filesystem::path& directory);
+
+/// config.json's object as a spec; `file` is for messages.
+TransformerSpec spec_from_config(const Json& config, std::string_view file);
+/// The other way round, through the same table: a config.json that transformers reads. Nothing where the
+/// family has no table or cannot express the spec.
+std::optional<Json> config_from_spec(const TransformerSpec& spec);
+
+/// The file to hand to a safetensors reader: model.safetensors, or the index of its shards. Nothing where the
+/// directory holds no weights; an Error where it holds them only in a format that is not read.
+std::optional<std::filesystem::path> find_weights(const std::filesystem::path& directory);
+
+}  // namespace smelt

@@ -1,0 +1,43 @@
+// What the parameters and places of a model are called, in the words of its family.
+//
+// Roles, by which build_transformer asks ({}: number of the block; STACK: encoder or decoder):
+//   embedding.tokens  embedding.positions  embedding.norm  embedding.dropout
+//   STACK.{}  .norm_1  .attention  .attention.{qkv,query,key,value,out}  .norm_2  .ffn  .ffn.{up,gate,down}
+//   STACK.norm  head
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "frontend/families.h"
+
+namespace smelt {
+
+/// A module of the model: a role and, inside a block, the block's number.
+struct Place {
+  std::string_view role;
+  int64_t block = 0;
+};
+
+struct ParameterName {
+  std::string name;                           // as Hugging Face calls it
+  std::vector<std::string> checkpoint_names;  // all accepted spellings, the one to write first
+  bool transposed = false;
+};
+
+class ParameterNames {
+ public:
+  explicit ParameterNames(const TransformerSpec& spec) : family_(find_family(spec.family)) {}
+
+  /// `kind` is "weight" or "bias".
+  ParameterName parameter(Place place, std::string_view kind) const;
+  /// The name of the place, for people: "h.3.ln_1".
+  std::string source(Place place) const;
+
+ private:
+  const NameRow* find(std::string_view role) const;
+  const Family* family_;  // null: roles are names
+};
+
+}  // namespace smelt

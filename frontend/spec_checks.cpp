@@ -1,0 +1,126 @@
+// What holds between the fields of a TransformerSpec, and the values that others imply.
+#include <fmt/format.h>
+
+#include "frontend/families.h"
+#include "frontend/transformer_spec.h"
+
+namespace smelt {
+namespace {
+
+/// Collects complaints; a check reads as the sentence it enforces.
+class Checker {
+ public:
+  explicit Checker(const TransformerSpec& spec) : spec_(spec) {}
+  std::vector<SpecProblem> take() { return std::move(problems_); }
+
+  void check_all() {
+    check_family();
+    if (spec_.hidden < 1) complain("hidden", "0 or missing, expected the width of the model");
+    if (spec_.encoder.layers + spec_.decoder.layers < 1)
+      complain("decoder.layers", "0 or missing, expected at least one layer");
+    check_stack("encoder", spec_.encoder);
+    check_stack("decoder", spec_.decoder);
+    check_embedding();
+    check_head();
+    check_positions();
+    if (problems_.empty()) check_size();
+  }
+
+ private:
+  void complain(std::string field, std::string text) {
+    problems_.push_back({std::move(field), std::move(text)});
+  }
+
+  void check_family() {
+    if (spec_.family == kPlainFamily || find_family(spec_.family)) return;
+    complain("family",
+             fmt::format("\"{}\" is not known; known: {}, {}", spec_.family, kPlainFamily, known_families()));
+  }
+
+  void check_stack(const std::string& name, const StackSpec& stack) {
+    if (stack.layers < 1) return;
+    if (stack.heads < 1) return complain(name + ".heads", "0 or missing, expected the number of heads");
+    if (stack.head_dim < 1)
+      complain(name + ".heads",
+               fmt::format("{} does not divide hidden = {}; give head_dim, or another number of heads",
+                           stack.heads, spec_.hidden));
+    if (stack.kv_heads > 0 && stack.heads % stack.kv_heads != 0)
+      complain(name + ".kv_heads", fmt::format("{} does not divide heads = {}", stack.kv_heads, stack.heads));
+    if (spec_.attention.fused_qkv && stack.kv_heads != stack.heads)
+      complain("attention.fused_qkv",
+               fmt::format("true needs kv_heads = heads, not {} and {}", stack.kv_heads, stack.heads));
+    if (spec_.positions.kind == PositionKind::rope && stack.head_dim % 2 != 0)
+      complain(name + ".head_dim", fmt::format("{} is odd; rotary positions need pairs", stack.head_dim));
+  }
+
+  void check_embedding() {
+    const auto& e = spec_.embedding;
+    const bool patches = e.image_size > 0 || e.patch_size > 0;
+    if (!patches && spec_.vocab_size < 1)
+      complain("vocab_size", "0 or missing, expected the number of tokens");
+    if (patches && (e.patch_size < 1 || e.image_size % e.patch_size != 0))
+      complain("embedding.patch_size",
+               fmt::format("{} does not divide image_size = {}", e.patch_size, e.image_size));
+    if (patches && e.channels < 1)
+      complain("embedding.channels", "0 or missing, expected the channels of an image");
+    if (spec_.tokenizer == Tokenizer::bytes && spec_.vocab_size < 256)
+      complain("tokenizer", fmt::format("bytes need vocab_size >= 256, not {}", spec_.vocab_size));
+  }
+
+  void check_head() {
+    const bool classes =
+        spec_.head.kind == HeadKind::sequence_classes || spec_.head.kind == HeadKind::image_classes;
+    if (classes && spec_.head.classes < 1)
+      complain("head.classes", "0 or missing, expected the number of classes");
+  }
+
+  void check_positions() {
+    const bool table = spec_.positions.kind == PositionKind::learned;
+    if (table && spec_.max_positions < 1 && spec_.embedding.patch_size < 1)
+      complain("max_positions", "0 or missing; a learned position table needs its length");
+  }
+
+  /// The number of parameters, generously, must fit 2^40: more is a slip of the pen, and every later product
+  /// of sizes and element widths is safe below it.
+  void check_size() {
+    const double hidden = static_cast<double>(spec_.hidden);
+    double count =
+        hidden * (2.0 * static_cast<double>(spec_.vocab_size) + static_cast<double>(spec_.max_positions) +
+                  static_cast<double>(spec_.embedding.token_types));
+    for (const StackSpec* stack : {&spec_.encoder, &spec_.decoder}) {
+      const double inner = static_cast<double>(stack->heads) * static_cast<double>(stack->head_dim);
+      count +=
+          static_cast<double>(stack->layers) * hidden * (8 * inner + 3.0 * static_cast<double>(stack->ffn));
+    }
+    if (count > 0x1p40)
+      complain("", fmt::format("about {:.1e} parameters; sizes up to 2^40 are supported", count));
+  }
+
+  const TransformerSpec& spec_;
+  std::vector<SpecProblem> problems_;
+};
+
+void complete_stack(StackSpec& stack, int64_t hidden) {
+  if (stack.layers < 1) return;
+  if (stack.kv_heads == 0) stack.kv_heads = stack.heads;
+  if (stack.head_dim == 0 && stack.heads > 0 && hidden % stack.heads == 0)
+    stack.head_dim = hidden / stack.heads;
+  if (stack.ffn == 0) stack.ffn = 4 * hidden;
+}
+
+}  // namespace
+
+void complete(TransformerSpec& spec) {
+  complete_stack(spec.encoder, spec.hidden);
+  complete_stack(spec.decoder, spec.hidden);
+  if (spec.tokenizer == Tokenizer::automatic)
+    spec.tokenizer = spec.vocab_size == 256 ? Tokenizer::bytes : Tokenizer::none;
+}
+
+std::vector<SpecProblem> problems_of(const TransformerSpec& spec) {
+  Checker checker(spec);
+  checker.check_all();
+  return checker.take();
+}
+
+}  // namespace smelt

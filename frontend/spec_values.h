@@ -1,0 +1,98 @@
+// JSON of the value types that a TransformerSpec is made of; `read` returns what is wrong, or nothing.
+#pragma once
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <iterator>
+#include <type_traits>
+
+#include "frontend/transformer_spec.h"
+
+namespace smelt::spec_value {
+
+template <typename E>
+struct Choices;
+#define SMELT_CHOICES(type, ...)                               \
+  template <>                                                  \
+  struct Choices<type> {                                       \
+    static constexpr std::string_view names[] = {__VA_ARGS__}; \
+  };
+SMELT_CHOICES(NormKind, "layer", "rms")
+SMELT_CHOICES(NormPlace, "pre", "post")
+SMELT_CHOICES(Activation, "relu", "gelu_tanh", "gelu_erf", "silu", "quick_gelu", "tanh")
+SMELT_CHOICES(PositionKind, "none", "learned", "sinusoidal", "rope", "relative_buckets")
+SMELT_CHOICES(RopeScaling, "none", "linear", "dynamic", "llama3", "yarn")
+SMELT_CHOICES(HeadKind, "none", "lm", "mlm", "sequence_classes", "image_classes")
+SMELT_CHOICES(Smoothing, "all", "others")
+SMELT_CHOICES(Tokenizer, "automatic", "none", "bytes")
+#undef SMELT_CHOICES
+
+template <typename T>
+Json write(const T& value) {
+  if constexpr (std::is_enum_v<T>)
+    return Choices<T>::names[static_cast<size_t>(value)];
+  else
+    return value;
+}
+
+inline std::string outside(const Json& json, double low, double high) {
+  return fmt::format("{}, expected a value from {} to {}", brief(json), low, high);
+}
+
+inline std::string read(const Json& json, int64_t& value, int64_t low, int64_t high) {
+  if (!json.is_number_integer()) return fmt::format("{}, expected an integer", brief(json));
+  const bool huge = json.is_number_unsigned() && json.get<uint64_t>() > static_cast<uint64_t>(INT64_MAX);
+  if (huge || json.get<int64_t>() < low || json.get<int64_t>() > high)
+    return fmt::format("{}, expected an integer from {} to {}", brief(json), low, high);
+  value = json.get<int64_t>();
+  return "";
+}
+
+inline std::string read(const Json& json, double& value, double low, double high) {
+  if (!json.is_number()) return fmt::format("{}, expected a number", brief(json));
+  const auto number = json.get<double>();
+  if (!(number >= low && number <= high)) return outside(json, low, high);
+  value = number;
+  return "";
+}
+
+inline std::string read(const Json& json, bool& value, double, double) {
+  if (!json.is_boolean()) return fmt::format("{}, expected true or false", brief(json));
+  value = json.get<bool>();
+  return "";
+}
+
+inline std::string read(const Json& json, std::string& value, double, double) {
+  if (!json.is_string()) return fmt::format("{}, expected a string", brief(json));
+  value = json.get<std::string>();
+  return "";
+}
+
+/// One number is a list of one.
+inline std::string read(const Json& json, std::vector<int64_t>& values, int64_t low, int64_t high) {
+  std::vector<int64_t> result;
+  const Json list = json.is_array() ? json : Json::array({json});
+  for (const Json& item : list) {
+    int64_t number = 0;
+    if (std::string text = read(item, number, low, high); !text.empty()) return text + " or a list of them";
+    result.push_back(number);
+  }
+  values = std::move(result);
+  return "";
+}
+
+template <typename E>
+  requires std::is_enum_v<E>
+std::string read(const Json& json, E& value, double, double) {
+  const auto& names = Choices<E>::names;
+  if (json.is_string())
+    for (size_t i = 0; i < std::size(names); ++i)
+      if (json.get_ref<const std::string&>() == names[i]) {
+        value = static_cast<E>(i);
+        return "";
+      }
+  return fmt::format("{}, expected one of {}", brief(json), fmt::join(names, ", "));
+}
+
+}  // namespace smelt::spec_value

@@ -1,0 +1,161 @@
+// What a transformer is, as plain data: every model that Smelt supports is one value of TransformerSpec.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "frontend/json_text.h"
+
+namespace smelt {
+
+enum class NormKind : uint8_t { layer, rms };
+enum class NormPlace : uint8_t {
+  pre,
+  post
+};  // before a block's attention and ffn, or after the residual sum
+enum class Activation : uint8_t { relu, gelu_tanh, gelu_erf, silu, quick_gelu, tanh };
+enum class PositionKind : uint8_t { none, learned, sinusoidal, rope, relative_buckets };
+enum class RopeScaling : uint8_t { none, linear, dynamic, llama3, yarn };
+enum class HeadKind : uint8_t { none, lm, mlm, sequence_classes, image_classes };
+enum class Smoothing : uint8_t {
+  all,
+  others
+};  // alpha / V on every class (PyTorch), alpha / (V - 1) on the others (fairseq)
+enum class Tokenizer : uint8_t { automatic, none, bytes };  // automatic: bytes where vocab_size is 256
+
+/// One stack of blocks. A zero of kv_heads, head_dim or ffn stands for the usual value; `complete` writes it
+/// down.
+struct StackSpec {
+  int64_t layers = 0;  // 0: there is no such stack
+  int64_t heads = 0;
+  int64_t kv_heads = 0;  // heads
+  int64_t head_dim = 0;  // hidden / heads
+  int64_t ffn = 0;       // 4 hidden
+  bool operator==(const StackSpec&) const = default;
+};
+
+struct TransformerSpec {
+  std::string family = "transformer";  // whose names the parameters carry: frontend/families.h
+  int64_t vocab_size = 0;
+  int64_t hidden = 0;
+  int64_t max_positions = 0;  // 0: no maximum
+  StackSpec encoder, decoder;
+
+  struct Norm {
+    NormKind kind = NormKind::layer;
+    NormPlace place = NormPlace::pre;
+    double eps = 1e-5;
+    bool bias = true;
+    bool final = true;       // one more after the last block
+    bool embedding = false;  // one right after the embeddings
+    bool operator==(const Norm&) const = default;
+  } norm;
+
+  struct Attention {
+    bool qkv_bias = true;
+    bool out_bias = true;
+    bool scaled = true;            // scores times head_dim^-1/2
+    bool scaled_by_layer = false;  // scores of block i times 1 / (i + 1)
+    bool fused_qkv = false;        // the checkpoint holds one weight for query, key and value
+    bool operator==(const Attention&) const = default;
+  } attention;
+
+  struct Ffn {
+    Activation activation = Activation::gelu_tanh;
+    bool gated = false;  // activation(gate(x)) * up(x)
+    bool bias = true;
+    bool operator==(const Ffn&) const = default;
+  } ffn;
+
+  struct Positions {
+    PositionKind kind = PositionKind::learned;
+    int64_t offset = 0;  // rows of the table before position 0
+    double rope_theta = 10000;
+    RopeScaling scaling = RopeScaling::none;
+    double scaling_factor = 1;
+    double low_freq_factor = 1, high_freq_factor = 4;  // llama3
+    double beta_fast = 32, beta_slow = 1;              // yarn
+    double attention_factor = 0;                       // yarn; 0: 0.1 ln(factor) + 1
+    int64_t original_max_positions = 0;
+    int64_t buckets = 32;
+    int64_t max_distance = 128;
+    bool operator==(const Positions&) const = default;
+  } positions;
+
+  struct Embedding {
+    bool scaled = false;  // times hidden^1/2
+    int64_t token_types = 0;
+    int64_t image_size = 0, patch_size = 0, channels = 0;  // patches instead of tokens
+    bool class_token = false;
+    bool operator==(const Embedding&) const = default;
+  } embedding;
+
+  struct Dropout {
+    double embedding = 0, residual = 0, attention = 0, activation = 0, classifier = 0;
+    bool operator==(const Dropout&) const = default;
+  } dropout;
+
+  struct Head {
+    HeadKind kind = HeadKind::lm;
+    bool tied = true;  // the weight is the token embedding's
+    bool bias = false;
+    bool scaled = false;  // the hidden state times hidden^-1/2 before it
+    bool pooler = false;
+    int64_t classes = 0;
+    bool operator==(const Head&) const = default;
+  } head;
+
+  struct Criterion {
+    double label_smoothing = 0;
+    Smoothing smoothing = Smoothing::all;
+    int64_t ignore_index = -100;
+    bool operator==(const Criterion&) const = default;
+  } criterion;
+
+  struct Init {
+    double deviation = 0.02;      // of weights; biases start at 0, norms at 1
+    bool scale_residual = false;  // projections into the residual stream: times (2 layers)^-1/2
+    bool operator==(const Init&) const = default;
+  } init;
+
+  struct Tokens {
+    int64_t bos = -1, pad = -1, decoder_start = -1;  // -1: there is none
+    std::vector<int64_t> eos;
+    bool operator==(const Tokens&) const = default;
+  } tokens;
+
+  Tokenizer tokenizer = Tokenizer::automatic;
+
+  bool operator==(const TransformerSpec&) const = default;
+};
+
+/// Something wrong with one field, or with `field` empty with the whole.
+struct SpecProblem {
+  std::string field;  // "decoder.heads"
+  std::string text;   // "7 does not divide hidden = 48"
+};
+
+/// Writes down what zeros and `automatic` stand for.
+void complete(TransformerSpec& spec);
+/// Everything that makes a completed spec no transformer, in terms of its fields; empty when all is well.
+std::vector<SpecProblem> problems_of(const TransformerSpec& spec);
+
+/// All fields, nested by the dots of their names; spec_from_json gives the same spec back.
+Json to_json(const TransformerSpec& spec);
+/// Reads fields over `spec` and completes it; unknown keys, wrong types and problems_of are appended to
+/// `problems`.
+void read_spec(const Json& json, TransformerSpec& spec, std::vector<SpecProblem>& problems);
+/// A spec as a person writes it: what is not said is as in the named family. Throws one Error listing all
+/// problems.
+TransformerSpec spec_from_json(const Json& json, std::string_view file);
+TransformerSpec spec_from_json(std::string_view text, std::string_view file = "<spec>");
+/// "FILE: 3 problems\n  decoder.heads: ..."
+[[noreturn]] void fail_with_problems(std::string_view file, const std::vector<SpecProblem>& problems);
+
+/// The value at a dotted path; null where there is none.
+const Json* find_path(const Json& json, std::string_view path);
+Json& make_path(Json& json, std::string_view path);
+
+}  // namespace smelt
