@@ -1,4 +1,6 @@
 // Symbols: bounds on symbols and on their products, and the largest value of a size under them.
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "runtime/dim.h"
@@ -9,10 +11,8 @@ namespace {
 
 constexpr int64_t kUnbounded = -1;  // also stands for a product of bounds beyond 64 bits
 
-std::string joined(const std::vector<std::string>& factors) {
-  std::string text;
-  for (const std::string& factor : factors) text += (text.empty() ? "" : "*") + factor;
-  return text;
+std::string joined(const std::vector<std::string>& names, std::string_view separator = "*") {
+  return fmt::format("{}", fmt::join(names, separator));
 }
 
 int64_t checked(bool overflowed, int64_t value, const Dim& dim) {
@@ -175,7 +175,7 @@ int64_t Symbols::upper(const Dim& dim) const {
 void Symbols::check(const SymbolValues& values) const {
   for (const auto& [name, value] : values) {
     if (!declared(name))
-      fail("a value is given for {}: expected one of the symbols {}", name, joined(names()));
+      fail("a value is given for {}: expected one of the symbols {}", name, joined(names(), ", "));
     if (value < 1) fail("{} = {}: expected at least 1", name, value);
   }
   for (const Bound& bound : bounds_) {

@@ -1,0 +1,46 @@
+// A base for strict readers of untrusted JSON on nlohmann's SAX interface: everything that a reader does not
+// expect is refused, with the file and the place in the document.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "runtime/error.h"
+
+namespace smelt {
+
+class StrictSax : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  explicit StrictSax(std::string_view file) : file_(file) {}
+
+  bool null() override { return unexpected("null"); }
+  bool boolean(bool) override { return unexpected("a boolean"); }
+  bool number_integer(int64_t) override { return unexpected("a number below 0"); }
+  bool number_unsigned(uint64_t) override { return unexpected("a number"); }
+  bool number_float(double, const std::string&) override {
+    return unexpected("a number that is no integer below 2^64");
+  }
+  bool string(std::string&) override { return unexpected("a string"); }
+  bool binary(nlohmann::json::binary_t&) override { return unexpected("binary data"); }
+  bool start_object(size_t) override { return unexpected("an object"); }
+  bool start_array(size_t) override { return unexpected("an array"); }
+  bool key(std::string&) override { return true; }
+  bool end_object() override { return true; }
+  bool end_array() override { return true; }
+  bool parse_error(size_t position, const std::string&, const nlohmann::json::exception& error) override {
+    fail_with(Status::invalid_file, "'{}': broken JSON at byte {}: {}", file_, position, error.what());
+  }
+
+ protected:
+  /// Where the reader stands, such as "tensor 'x': shape", and what it wants there.
+  virtual std::string place() const = 0;
+
+  [[noreturn]] bool unexpected(std::string_view what) const {
+    fail_with(Status::invalid_file, "'{}': {}: {} is out of place", file_, place(), what);
+  }
+
+  std::string_view file_;
+};
+
+}  // namespace smelt
