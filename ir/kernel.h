@@ -38,17 +38,17 @@ struct KernelParam {
   bool input = true;
   bool partial =
       false;  // [splits, ...]: one slice a chunk of the parallel range, zeroed and added to by accumulate
-  Dim partial_elements;  // of one slice
+  Dim partial_elements = 0;  // of one slice
   bool operator==(const KernelParam&) const = default;
 };
 
 /// An element of a parameter: offset + sum_i strides[i] * axis_i + computed * computed_stride.
 struct Access {
   int param = -1;
-  Dim offset;
-  std::vector<Dim> strides;  // one an axis of the kernel, 0 where it does not move
-  int computed = -1;         // an integer value: the computed index of a gather
-  Dim computed_stride;
+  Dim offset = 0;
+  std::vector<Dim> strides = {};  // one an axis of the kernel, 0 where it does not move
+  int computed = -1;              // an integer value: the computed index of a gather
+  Dim computed_stride = 0;
   bool operator==(const Access&) const = default;
 };
 
@@ -71,15 +71,14 @@ struct Instruction {
   };
   Kind kind = Kind::constant;
   DType dtype = DType::f32;
-  std::vector<int> operands;
+  std::vector<int> operands = {};
   double number = 0;
   ScalarOp scalar_op{};
   ReduceOp reduce_op{};
   int axis = -1;
   int slot = 0;
-  Access access;
+  Access access = {};
   int predicate = -1;
-  Dim random_row;  // unused unless random: see random_strides
   std::vector<Dim>
       random_strides;    // flattened row of a random op = sum strides[i] * axis_i over all axes but its last
   int random_axis = -1;  // the kernel axis of its last dim; -1: it has no dim or the index below is fixed

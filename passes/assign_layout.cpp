@@ -27,7 +27,7 @@ bool is_view(const Node& node) {
 struct Request {
   Layout layout;
   int64_t axis = -1;  // -1: the whole value
-  Dim begin, length;
+  Dim begin = 0, length = 0;
 };
 
 class Assigner {
@@ -228,7 +228,8 @@ class Assigner {
     if (node.is(Op::concat)) ask_parts(node);
     if (node.is(Op::pack)) ask_segments(node);
     if (node.is(Op::update)) ask_in_state(node);
-    if (node.is(Op::scatter_add)) requests_[node.operand(0)].push_back({*node.result()->layout});
+    if (node.is(Op::scatter_add) && node.operand(0)->users().size() == 1)
+      requests_[node.operand(0)].push_back({*node.result()->layout});
   }
 
   void ask_parts(const Node& concat) {

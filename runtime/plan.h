@@ -1,5 +1,5 @@
-// What the compiler makes and the runtime runs. Sizes and strides are in elements unless a name says bytes; every
-// Dim is a polynomial over the plan's symbols, known at launch.
+// What the compiler makes and the runtime runs. Sizes and strides are in elements unless a name says bytes;
+// every Dim is a polynomial over the plan's symbols, known at launch.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,18 @@
 namespace smelt {
 
 /// What a buffer is for; reports of memory are by role.
-enum class Role : uint8_t { input, output, constant, parameter, gradient, optimizer, state, saved, temporary, workspace };
+enum class Role : uint8_t {
+  input,
+  output,
+  constant,
+  parameter,
+  gradient,
+  optimizer,
+  state,
+  saved,
+  temporary,
+  workspace
+};
 std::string_view name(Role role);
 std::optional<Role> parse_role(std::string_view name);
 
@@ -34,14 +45,15 @@ struct Segment {
   std::vector<int64_t> shape;
   int64_t offset = 0;  // elements from the start of the flat state
   Initializer init;
-  bool decay = true;   // weight decay applies (not to biases and norms, by default)
+  bool decay = true;                          // weight decay applies (not to biases and norms, by default)
   std::vector<std::string> checkpoint_names;  // all accepted spellings, the one to write first
   bool transposed = false;                    // the checkpoint holds [in,out] for our [out,in]
   int64_t elements() const;
   bool operator==(const Segment&) const = default;
 };
 
-/// Memory that outlives one run of an entry: parameters, gradients, moments, counters, scalars set by the host.
+/// Memory that outlives one run of an entry: parameters, gradients, moments, counters, scalars set by the
+/// host.
 struct State {
   std::string name;  // "parameters", "adam.m", "step", "learning_rate"
   Role role = Role::state;
@@ -57,12 +69,12 @@ struct Buffer {
   std::string name;
   Role role = Role::temporary;
   DType dtype = DType::f32;
-  Dim elements;             // at launch; the bound gives the size that is planned
-  int state = -1;           // index into Plan::states where the buffer is one
-  int64_t offset_bytes = 0; // in the arena (temporary, saved, workspace); unused by the others
-  int64_t bytes = 0;        // at the bounds
+  Dim elements;                         // at launch; the bound gives the size that is planned
+  int state = -1;                       // index into Plan::states where the buffer is one
+  int64_t offset_bytes = 0;             // in the arena (temporary, saved, workspace); unused by the others
+  int64_t bytes = 0;                    // at the bounds
   int first_step = -1, last_step = -1;  // lifetime in its entry, both ends included
-  std::vector<std::byte> data;          // of a constant
+  std::vector<std::byte> data = {};     // of a constant
 };
 
 /// A place in a buffer: what a kernel parameter or a matrix points to.
@@ -75,8 +87,8 @@ struct BufferRef {
 /// One launch of a kernel over its parallel range.
 struct KernelStep {
   int kernel = -1;
-  std::vector<BufferRef> arguments;   // in the order of the kernel's parameters
-  std::vector<uint32_t> random_ids;   // in the order of the kernel's random instructions
+  std::vector<BufferRef> arguments;  // in the order of the kernel's parameters
+  std::vector<uint32_t> random_ids;  // in the order of the kernel's random instructions
 };
 
 /// A sum of products C[m,n] = alpha * sum_k A[m,k] B[k,n] + beta * C[m,n], repeated over `batch`.
@@ -92,12 +104,13 @@ struct GemmStep {
     Dim extent, a_stride, b_stride, c_stride;
     bool reduced = false;  // accumulates into the same C instead of moving along it
   };
-  std::vector<Batch> batch;
+  std::vector<Batch> batch = {};
   DType dtype = DType::f32;
 };
 
-/// A stable counting sort of `count` indices below `rows`: permutation[i] is the position of the i-th smallest, and
-/// begins[r]..begins[r+1] bounds row r's part of it (rows + 1 numbers). Indices outside [0, rows) are left out.
+/// A stable counting sort of `count` indices below `rows`: permutation[i] is the position of the i-th
+/// smallest, and begins[r]..begins[r+1] bounds row r's part of it (rows + 1 numbers). Indices outside [0,
+/// rows) are left out.
 struct SortIndexStep {
   BufferRef indices, permutation, begins;
   Dim count, rows;
@@ -120,18 +133,18 @@ struct FillStep {
 
 struct Step {
   std::variant<KernelStep, GemmStep, SortIndexStep, CopyStep, FillStep> what;
-  std::vector<int> reads, writes;           // buffers
+  std::vector<int> reads, writes;              // buffers
   std::vector<std::pair<int, int>> may_alias;  // (written, read) buffers that may share memory
-  std::vector<std::string> sources;         // names of the nodes it came from
-  std::string phase;                        // "forward", "backward", "update"
+  std::vector<std::string> sources;            // names of the nodes it came from
+  std::string phase;                           // "forward", "backward", "update"
 };
 
-/// A compiled kernel. `range` is the parallel extent that the runtime splits into chunks of `grain`, or into exactly
-/// `splits` chunks where the kernel accumulates one partial result a chunk.
+/// A compiled kernel. `range` is the parallel extent that the runtime splits into chunks of `grain`, or into
+/// exactly `splits` chunks where the kernel accumulates one partial result a chunk.
 struct KernelCode {
   std::string name;
-  std::string text;        // Kernel IR, for people
-  std::vector<Dim> dims;   // launch-time numbers the code reads, in order
+  std::string text;       // Kernel IR, for people
+  std::vector<Dim> dims;  // launch-time numbers the code reads, in order
   Dim range;
   int64_t grain = 1;
   int64_t splits = 0;
@@ -148,8 +161,8 @@ struct Port {
 
 struct PlanEntry {
   std::string name;  // "train_step", "evaluate", "logits", ...
-  std::vector<Port> inputs, outputs;
-  std::vector<Step> steps;
+  std::vector<Port> inputs = {}, outputs = {};
+  std::vector<Step> steps = {};
   int64_t arena_bytes = 0;  // the largest of all entries is allocated once
 };
 
@@ -169,12 +182,12 @@ struct Plan {
 
 /// What a CPU kernel is called with; the layout is part of the plan's format version.
 struct KernelArgs {
-  void* const* buffers;        // one a parameter, offset applied
-  const int64_t* dims;         // KernelCode::dims at this launch
+  void* const* buffers;  // one a parameter, offset applied
+  const int64_t* dims;   // KernelCode::dims at this launch
   const uint32_t* random_ids;
   uint32_t seed, step, micro_step;  // micro_step already holds (micro_step << 16 | rank)
   uint32_t reserved;
-  int64_t chunk;               // parallel indices a chunk: begin / chunk is the number of this chunk
+  int64_t chunk;  // parallel indices a chunk: begin / chunk is the number of this chunk
 };
 using KernelFunction = void (*)(const KernelArgs*, int64_t begin, int64_t end);
 

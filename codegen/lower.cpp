@@ -1,0 +1,227 @@
+#include "codegen/lower.h"
+
+#include <fmt/format.h>
+
+#include "codegen/program_builder.h"
+#include "ir/view.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/STLExtras.h"
+#include "runtime/error.h"
+
+namespace smelt {
+namespace {
+
+class EntryLowering {
+ public:
+  EntryLowering(ProgramBuilder& builder, const Graph& graph) : builder_(builder), graph_(graph) {}
+
+  void run() {
+    builder_.begin_entry(graph_.name);
+    for (const Node* input : graph_.inputs())
+      builder_.entry().inputs.push_back(
+          port(input->string_attr("name"), *input->result(), input->result()->layout->buffer));
+    for (const Node* node : ordered_nodes()) lower(*node);
+    for (const Graph::Output& output : graph_.outputs) lower_output(output);
+  }
+
+ private:
+  static Port port(std::string name, const Value& value, int buffer) {
+    return {.name = std::move(name), .dtype = value.dtype(), .shape = value.shape(), .buffer = buffer};
+  }
+
+  /// Program order, except that who writes a state's memory comes after all who read its old value.
+  std::vector<const Node*> ordered_nodes() const {
+    llvm::DenseMap<const Node*, std::vector<const Node*>> after = state_readers();
+    llvm::DenseSet<const Node*> placed;
+    std::vector<const Node*> order, stack;
+    for (const auto& root : graph_.nodes()) {
+      stack.push_back(root.get());
+      while (!stack.empty()) {
+        const Node* node = stack.back();
+        const size_t before = stack.size();
+        const auto need = [&](const Node* other) {
+          if (other != node && !placed.contains(other)) stack.push_back(other);
+        };
+        if (!placed.contains(node)) {
+          for (const Node* reader : llvm::reverse(after[node])) need(reader);
+          for (const Value* operand : llvm::reverse(node->operands())) need(operand->node());
+        }
+        if (stack.size() != before) continue;
+        stack.pop_back();
+        if (placed.insert(node).second) order.push_back(node);
+      }
+    }
+    return order;
+  }
+
+  bool is_state(const Value& value) const {
+    return value.layout && builder_.buffer(value.layout->buffer).state >= 0;
+  }
+
+  /// For every node that computes into a state, the nodes that read that state's memory as it was.
+  llvm::DenseMap<const Node*, std::vector<const Node*>> state_readers() const {
+    llvm::DenseMap<int, std::vector<const Node*>> readers, writers;
+    for (const auto& node : graph_.nodes()) {
+      const bool leaf = node->is(Op::parameter) || node->is(Op::state);
+      if (leaf)
+        collect_readers(*node->result(), readers[node->result()->layout->buffer]);
+      else if (node->is(Op::fusion) || node->is(Op::matmul) || node->is(Op::scatter_add)) {
+        for (const auto& result : node->results())
+          if (is_state(*result)) writers[result->layout->buffer].push_back(node.get());
+      } else if (node->is(Op::update)) {
+        const int buffer = updated_buffer(*node);
+        if (buffer >= 0) writers[buffer].push_back(node.get());
+      }
+    }
+    llvm::DenseMap<const Node*, std::vector<const Node*>> result;
+    for (auto& [buffer, nodes] : writers)
+      for (const Node* writer : nodes) result[writer] = readers[buffer];
+    return result;
+  }
+
+  static void collect_readers(const Value& value, std::vector<const Node*>& readers) {
+    for (const Node* user : value.users()) {
+      const bool view = llvm::any_of(user->results(), [&](const auto& r) {
+        return r->layout && value.layout && r->layout->buffer == value.layout->buffer &&
+               !user->is(Op::fusion) && !user->is(Op::matmul) && !user->is(Op::scatter_add);
+      });
+      if (view)
+        collect_readers(*user->result(), readers);
+      else
+        readers.push_back(user);
+    }
+  }
+
+  int state_index(std::string_view name) const {
+    const auto& states = graph_.module().states;
+    for (size_t i = 0; i < states.size(); ++i)
+      if (states[i].name == name) return static_cast<int>(i);
+    fail("state \"{}\" is not declared", name);
+  }
+
+  int updated_buffer(const Node& update) const {
+    const int state = state_index(update.string_attr("state"));
+    const auto& buffers = graph_.module().buffers;
+    for (size_t i = 0; i < buffers.size(); ++i)
+      if (buffers[i].state == state) return static_cast<int>(i);
+    return -1;
+  }
+
+  void lower(const Node& node) {
+    builder_.set_origin(node);
+    switch (node.op()) {
+      case Op::fusion:
+        return lower_fusion(builder_, node);
+      case Op::matmul:
+        return lower_matmul(builder_, node);
+      case Op::scatter_add:
+        return lower_scatter_add(builder_, node);
+      case Op::concat:
+        return lower_concat(node);
+      case Op::pack:
+        return lower_pack(node);
+      case Op::update:
+        return lower_update(node);
+      case Op::reshape:
+      case Op::transpose:
+      case Op::slice:
+      case Op::broadcast:
+      case Op::stop_gradient:
+        return lower_view(node);
+      case Op::parameter:
+      case Op::state:
+      case Op::input:
+      case Op::constant:
+        return;
+      default:
+        fail_with(Status::internal, "lower: {} has no step; fuse and decompose come first", node.describe());
+    }
+  }
+
+  void move(const Value& value, const Layout& to) {
+    if (*value.layout != to) builder_.copy(*value.layout, to, value.shape(), value.dtype());
+  }
+
+  /// A view that lives elsewhere than its operand copies the elements, along the finer of the two shapes.
+  void lower_view(const Node& node) {
+    const Value &from = *node.operand(0), &to = *node.result();
+    if (const auto expected = view_layout(node, *from.layout); expected) {
+      if (expected->buffer != to.layout->buffer) builder_.copy(*expected, *to.layout, to.shape(), to.dtype());
+      return;
+    }
+    const auto strides = reshape_strides(to.shape(), to.layout->strides, from.shape());
+    if (strides)
+      return builder_.copy(*from.layout, {to.layout->buffer, to.layout->offset, *strides}, from.shape(),
+                           from.dtype());
+    // Neither shape cuts the other: go through a dense copy, which every reshape can look at.
+    const int dense =
+        builder_.add_buffer(node.source, Role::temporary, from.dtype(), element_count(from.shape()));
+    builder_.copy(*from.layout, {dense, 0, dense_strides(from.shape())}, from.shape(), from.dtype());
+    builder_.copy({dense, 0, dense_strides(to.shape())}, *to.layout, to.shape(), to.dtype());
+  }
+
+  void lower_concat(const Node& node) {
+    Layout part = *node.result()->layout;
+    const int64_t axis = node.int_attr("axis");
+    for (const Value* operand : node.operands()) {
+      move(*operand, part);
+      part.offset += operand->shape()[axis] * part.strides[axis];
+    }
+  }
+
+  void lower_pack(const Node& node) {
+    const State& flat = graph_.module().states[state_index(node.string_attr("state"))];
+    const Layout& whole = *node.result()->layout;
+    // The state's own padding is zero from the start; a temporary's is not.
+    const bool fresh = !is_state(*node.result());
+    int64_t end = 0;
+    for (auto [operand, segment] : llvm::zip(node.operands(), flat.segments)) {
+      if (fresh) fill_gap(whole, end, segment.offset);
+      move(*operand, {whole.buffer, whole.offset + segment.offset, dense_strides(operand->shape())});
+      end = segment.offset + segment.elements();
+    }
+    if (fresh) fill_gap(whole, end, *flat.shape[0].constant());
+  }
+
+  void fill_gap(const Layout& whole, int64_t begin, int64_t end) {
+    if (begin < end) builder_.fill(whole.buffer, whole.offset + begin, end - begin, 0);
+  }
+
+  void lower_update(const Node& node) {
+    if (node.operands().size() != 1)
+      fail("{}: an update at an index has no CPU step; update the whole state", node.describe());
+    const Value& value = *node.operand(0);
+    const int buffer = updated_buffer(node);
+    if (buffer < 0) fail_with(Status::internal, "{}: the state has no memory", node.describe());
+    move(value, {buffer, 0, dense_strides(value.shape())});
+  }
+
+  /// Outputs are dense buffers of their own.
+  void lower_output(const Graph::Output& output) {
+    const Value& value = *output.value;
+    const Layout dense{value.layout->buffer, 0, dense_strides(value.shape())};
+    int buffer = value.layout->buffer;
+    const bool taken =
+        llvm::any_of(builder_.entry().outputs, [&](const Port& port) { return port.buffer == buffer; });
+    if (builder_.buffer(buffer).role != Role::output || *value.layout != dense || taken) {
+      buffer = builder_.add_buffer(output.name, Role::output, value.dtype(), element_count(value.shape()));
+      builder_.set_origin(*value.node());
+      builder_.copy(*value.layout, {buffer, 0, dense.strides}, value.shape(), value.dtype());
+    }
+    builder_.entry().outputs.push_back(port(output.name, value, buffer));
+  }
+
+  ProgramBuilder& builder_;
+  const Graph& graph_;
+};
+
+}  // namespace
+
+Program lower(const Module& module) {
+  ProgramBuilder builder(module);
+  for (const auto& graph : module.graphs) EntryLowering(builder, *graph).run();
+  return builder.take();
+}
+
+}  // namespace smelt

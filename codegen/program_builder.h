@@ -1,0 +1,44 @@
+// The Program under construction: buffers, shared kernels and the steps of the entry at hand.
+#pragma once
+
+#include <string>
+
+#include "ir/graph.h"
+#include "ir/program.h"
+
+namespace smelt {
+
+class ProgramBuilder {
+ public:
+  explicit ProgramBuilder(const Module& module);
+
+  const Symbols& symbols() const { return program_.symbols; }
+  void begin_entry(std::string name) { program_.entries.push_back({.name = std::move(name)}); }
+  PlanEntry& entry() { return program_.entries.back(); }
+  /// Names and phase of the node that the following steps come from.
+  void set_origin(const Node& node);
+
+  int add_buffer(std::string name, Role role, DType dtype, Dim elements);
+  const Buffer& buffer(int index) const { return program_.buffers[index]; }
+  /// The number of an equal kernel that is already there, else of this one.
+  int add_kernel(Kernel kernel);
+  /// Appends a step; what it reads and writes follows from `what` for all but kernels.
+  Step& add_step(decltype(Step::what) what, std::vector<int> reads, std::vector<int> writes);
+
+  void copy(const Layout& from, const Layout& to, const Shape& shape, DType dtype);
+  void fill(int buffer, Dim offset, Dim elements, double value);
+
+  Program take() { return std::move(program_); }
+
+ private:
+  Program program_;
+  std::vector<std::string> sources_;
+  std::string phase_;
+};
+
+/// One room each: what a node becomes.
+void lower_fusion(ProgramBuilder& builder, const Node& fusion);
+void lower_matmul(ProgramBuilder& builder, const Node& matmul);
+void lower_scatter_add(ProgramBuilder& builder, const Node& scatter);
+
+}  // namespace smelt

@@ -1,0 +1,15 @@
+// Reorders the steps of every entry so that fewer bytes are live at once: among the steps whose inputs are
+// ready, one that frees at least what it allocates comes first, else the one that stood first. Reads and
+// writes of every buffer keep their order, so results do not change. An order that would need more memory is
+// not taken.
+#pragma once
+
+#include "ir/program.h"
+
+namespace smelt {
+
+struct OrderStepsOptions {};
+
+bool order_steps(Program& program, const OrderStepsOptions& options);
+
+}  // namespace smelt
