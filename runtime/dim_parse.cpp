@@ -19,7 +19,7 @@ class DimParser {
   }
 
  private:
-  static constexpr int kDeepest = 32;
+  static constexpr int kDeepest = 8;
 
   Dim sum() {
     Dim result = product();

@@ -148,6 +148,7 @@ struct KernelCode {
   Dim range;
   int64_t grain = 1;
   int64_t splits = 0;
+  int arguments = -1, random_ids = -1;  // how many a step must give; -1: not recorded
 };
 
 /// An input or output of an entry. Inputs are dense, row-major; so are outputs.
@@ -167,8 +168,9 @@ struct PlanEntry {
 };
 
 struct Plan {
-  std::string target;  // "cpu-x86_64-skylake-avx512"
-  std::string model;   // JSON of the description: what a host needs to read weights, data and tokens
+  std::string target;                 // "cpu-x86_64-skylake-avx512"
+  std::vector<std::string> features;  // of the processor that the code needs: names of runtime/cpu/features.h
+  std::string model;  // JSON of the description: what a host needs to read weights, data and tokens
   Symbols symbols;
   std::vector<State> states;
   std::vector<Buffer> buffers;

@@ -52,6 +52,7 @@ class Checkpoint {
   const TensorView* find(std::string_view name) const;
   /// Throws Error naming the file and the tensor.
   const TensorView& at(std::string_view name) const;
+  std::vector<std::string> names() const;
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
   /// The file or the index that it was opened from.
   const std::filesystem::path& path() const { return path_; }

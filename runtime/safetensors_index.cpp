@@ -163,6 +163,12 @@ const TensorView* Checkpoint::find(std::string_view name) const {
   return found == tensors_.end() || found->name != name ? nullptr : &*found;
 }
 
+std::vector<std::string> Checkpoint::names() const {
+  std::vector<std::string> names;
+  for (const TensorView& tensor : tensors_) names.push_back(tensor.name);
+  return names;
+}
+
 const TensorView& Checkpoint::at(std::string_view name) const {
   if (const TensorView* tensor = find(name)) return *tensor;
   fail_with(Status::invalid_file, "'{}' has no tensor '{}'", path_.string(), name);

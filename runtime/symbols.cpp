@@ -114,9 +114,10 @@ class Range {
 
   /// R ceil(x / d) <= (R x + (d - 1) R) / d: tighter where a product bound covers R x.
   int64_t upper_through_first_division(const std::vector<Atom>& atoms) {
-    const auto first =
-        std::find_if(atoms.begin(), atoms.end(), [](const Atom& a) { return a.inner != nullptr; });
-    if (first == atoms.end() || atoms.size() == 1) return kUnbounded;
+    const auto divided = [](const Atom& a) { return a.inner != nullptr; };
+    const auto first = std::find_if(atoms.begin(), atoms.end(), divided);
+    const bool worthwhile = atoms.size() > 1 && std::count_if(atoms.begin(), atoms.end(), divided) <= 2;
+    if (first == atoms.end() || !worthwhile) return kUnbounded;
     Dim rest = 1;
     for (auto i = atoms.begin(); i != atoms.end(); ++i)
       if (i != first) rest *= i->inner ? ceil_div(*i->inner, i->divisor) : Dim::symbol(i->name);

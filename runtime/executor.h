@@ -1,0 +1,60 @@
+// Runs the entries of a plan on one device. An executor owns one set of states and one arena; its functions
+// must not run at the same time in two threads.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/philox.h"
+#include "runtime/plan.h"
+
+namespace smelt {
+
+struct ExecutorOptions {
+  int threads = 0;       // 0: what OpenMP would use
+  bool poison = false;   // fills the arena and the outputs with NaNs before each run
+  bool profile = false;  // takes the time of every step
+};
+
+/// Bytes that an executor allocates, known before it does.
+struct ExecutorMemory {
+  int64_t states = 0, constants = 0, arena = 0;
+  int64_t total() const { return states + constants + arena; }
+};
+ExecutorMemory executor_memory(const Plan& plan);
+
+/// Time spent in one step of an entry, over all runs.
+struct StepTime {
+  const PlanEntry* entry = nullptr;
+  int step = 0;
+  int64_t runs = 0;
+  double seconds = 0;
+};
+
+class Executor {
+ public:
+  virtual ~Executor() = default;
+
+  /// The memory of Plan::states[index], 64-byte aligned and zero at first. Empty where states are not in
+  /// memory that the host can touch.
+  virtual std::span<std::byte> state(int index) = 0;
+
+  /// Runs one entry. `inputs` and `outputs` are the ports in order, dense and row-major, of any alignment. A
+  /// null input is allowed where the port is optional, and reads as zeros; a null output is not wanted.
+  virtual void run(const PlanEntry& entry, const SymbolValues& symbols, std::span<const void* const> inputs,
+                   std::span<void* const> outputs, const Philox& random) = 0;
+
+  /// In order of entries and steps; empty without ExecutorOptions::profile.
+  virtual std::vector<StepTime> profile() const { return {}; }
+};
+
+/// The executor for the plan's target. Throws Error where the plan is for another machine (naming both),
+/// where its code cannot be loaded, and where memory does not suffice (naming the planned bytes before taking
+/// any).
+std::unique_ptr<Executor> make_executor(std::shared_ptr<const Plan> plan,
+                                        const ExecutorOptions& options = {});
+
+}  // namespace smelt
