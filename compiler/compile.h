@@ -1,0 +1,66 @@
+// From a model description to a plan: the whole compiler in one call.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "frontend/description.h"
+#include "ir/program.h"
+#include "passes/fuse.h"
+#include "passes/pass_manager.h"
+#include "passes/plan_memory.h"
+#include "passes/training_entries.h"
+#include "runtime/plan.h"
+
+namespace smelt {
+
+enum class Mode : uint8_t { train, infer };
+
+struct CompileOptions {
+  std::string target = "cpu";  // "cpu" or "native": the CPU of this machine
+  Mode mode = Mode::train;
+  BuildOptions build;
+  TrainingOptions training;
+  /// Entries to make; empty: all of the mode (train: train_step, accumulate, apply, evaluate, logits; infer: logits).
+  std::vector<std::string> entries;
+  /// Replaces the graph passes between the training entries and `fuse`; empty: the default of pipeline.cpp.
+  std::string pipeline;
+  PassManagerOptions passes;
+  bool explain_fusion = false;
+  std::string dump_dir;  // numbered graphs, kernels and memory.json
+};
+
+/// Bytes moved and launches of an entry, before fusion (every primitive its own kernel) and after.
+struct EntrySummary {
+  std::string entry;
+  int64_t launches_before = 0, launches_after = 0, gemms = 0;
+  int64_t bytes_before = 0, bytes_after = 0;  // of all but gemms, at the bounds
+  int64_t gemm_bytes = 0;
+};
+
+/// Everything that compilation made, for those who look inside. Stages that were not reached are empty.
+struct Compilation {
+  std::unique_ptr<Module> graph;  // after building: before any pass
+  std::unique_ptr<Module> fused;  // after assign_layout
+  Program program;
+  Plan plan;
+  std::vector<FuseDecision> fusions;
+  std::vector<std::string> layout_copies;
+  std::vector<std::string> rewrites;
+  std::vector<MemoryReport> memory;
+  std::vector<EntrySummary> summary;
+  std::vector<std::pair<std::string, double>> seconds;  // by phase
+  std::string pass_timing;
+};
+
+enum class Stage : uint8_t { graph, fused, program, plan };
+
+/// Runs the compiler up to and including `stage`. A plan is ready to run or to save (runtime/plan_file.h).
+Compilation compile(const Description& description, const CompileOptions& options, Stage stage = Stage::plan);
+/// The same from a module (a text-form graph, GraphBuilder).
+Compilation compile(std::unique_ptr<Module> module, const CompileOptions& options, Stage stage = Stage::plan);
+
+}  // namespace smelt
