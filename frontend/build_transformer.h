@@ -13,9 +13,9 @@ namespace smelt {
 struct BuildOptions {
   /// Upper bounds of symbols and products of them. B (batch) and T (length) have defaults: 8, and the model's
   /// own maximum or 512.
-  std::vector<Symbols::Bound> bounds;
+  std::vector<Symbols::Bound> bounds = {};
   /// Replaces every dropout probability of the spec.
-  std::optional<double> dropout;
+  std::optional<double> dropout = std::nullopt;
   bool training = true;        // @loss and @evaluate; false leaves @logits alone, for generation
   bool hidden_states = false;  // @logits also gives hidden.0 ... hidden.N
 };

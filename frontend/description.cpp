@@ -26,7 +26,7 @@ Description from_json(const std::filesystem::path& path) {
     return from_directory(path.has_parent_path() ? path.parent_path() : ".");
   Description description{Description::Kind::spec, path, {}, nullptr, Json::object(), {}};
   const std::string file = path.string();
-  description.spec = hugging_face ? spec_from_config(json, file) : spec_from_json(json, file);
+  description.spec = hugging_face ? spec_from_config(json, file) : spec_from_object(json, file);
   description.config = hugging_face ? json : config_from_spec(description.spec).value_or(nullptr);
   return description;
 }

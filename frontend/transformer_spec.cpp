@@ -108,10 +108,10 @@ void read_spec(const Json& json, TransformerSpec& spec, std::vector<SpecProblem>
 }
 
 TransformerSpec spec_from_json(std::string_view text, std::string_view file) {
-  return spec_from_json(parse_json(text, file), file);
+  return spec_from_object(parse_json(text, file), file);
 }
 
-TransformerSpec spec_from_json(const Json& json, std::string_view file) {
+TransformerSpec spec_from_object(const Json& json, std::string_view file) {
   std::vector<SpecProblem> problems;
   TransformerSpec spec = family_defaults(json);
   read_spec(json, spec, problems);

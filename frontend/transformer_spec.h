@@ -149,7 +149,7 @@ Json to_json(const TransformerSpec& spec);
 void read_spec(const Json& json, TransformerSpec& spec, std::vector<SpecProblem>& problems);
 /// A spec as a person writes it: what is not said is as in the named family. Throws one Error listing all
 /// problems.
-TransformerSpec spec_from_json(const Json& json, std::string_view file);
+TransformerSpec spec_from_object(const Json& json, std::string_view file);
 TransformerSpec spec_from_json(std::string_view text, std::string_view file = "<spec>");
 /// "FILE: 3 problems\n  decoder.heads: ..."
 [[noreturn]] void fail_with_problems(std::string_view file, const std::vector<SpecProblem>& problems);

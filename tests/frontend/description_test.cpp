@@ -1,0 +1,63 @@
+#include "frontend/description.h"
+
+#include "tests/frontend/support.h"
+
+namespace smelt {
+namespace {
+
+using testing::expect_in, testing::kGolden, testing::message_of;
+
+TEST(Description, ADirectoryKeepsItsConfig) {
+  const Description description = read_description(kGolden);
+  EXPECT_EQ(description.kind, Description::Kind::directory);
+  EXPECT_EQ(description.weights(), kGolden / "model.safetensors");
+  const Json json = Json::parse(description.build({})->description);
+  EXPECT_EQ(json.at("config"), read_json_file(kGolden / "config.json"));
+  EXPECT_EQ(json.at("generation"), read_json_file(kGolden / "generation_config.json"));
+  EXPECT_EQ(read_description(kGolden / "config.json").spec, description.spec);
+}
+
+TEST(Description, ASpecFileIsAModelFromScratch) {
+  testing::TemporaryDirectory directory;
+  write_file(directory.path / "tiny.json", to_json(testing::small_spec()).dump());
+  const Description description = read_description(directory.path / "tiny.json");
+  EXPECT_EQ(description.kind, Description::Kind::spec);
+  EXPECT_EQ(description.spec, testing::small_spec());
+  EXPECT_EQ(description.weights(), std::nullopt);
+  EXPECT_EQ(description.config.at("n_inner"), 31);
+  EXPECT_NE(description.build({})->find_graph("loss"), nullptr);
+}
+
+TEST(Description, AGraphHasItsOwnSymbols) {
+  testing::TemporaryDirectory directory;
+  const auto path = directory.path / "double.ir";
+  write_file(
+      path,
+      "symbols N <= 31\ngraph @double(%x: f32[N,3]) {\n  %y = add %x, %x : f32[N,3]\n  return y = %y\n}\n");
+  const Description description = read_description(path);
+  EXPECT_EQ(description.kind, Description::Kind::graph);
+  EXPECT_EQ(description.build({})->symbols.upper(Dim::symbol("N")), 31);
+  EXPECT_EQ(description.build({.bounds = {{{"N"}, 7}}})->symbols.upper(Dim::symbol("N")), 7);
+  expect_in(message_of([&] { description.build({.bounds = {{{"B"}, 7}}}); }), {"no symbol B", "declared: N"});
+}
+
+TEST(Description, OtherThingsAreRefused) {
+  testing::TemporaryDirectory directory;
+  expect_in(message_of([&] { read_description(directory.path / "nothing"); }), {"nothing", "no such file"});
+  write_file(directory.path / "model.onnx", "x");
+  expect_in(message_of([&] { read_description(directory.path / "model.onnx"); }), {"expected a directory"});
+  write_file(directory.path / "list.json", "[1]");
+  expect_in(message_of([&] { read_description(directory.path / "list.json"); }), {"expected an object"});
+}
+
+TEST(Description, TheExampleIsAByteLevelModel) {
+  const Description description =
+      read_description(std::filesystem::path(SMELT_SOURCE_DIR) / "examples/gpt2-small-bytes");
+  EXPECT_EQ(description.spec.tokenizer, Tokenizer::bytes);
+  EXPECT_TRUE(description.spec.tokens.eos.empty());
+  EXPECT_EQ(description.weights(), std::nullopt);
+  EXPECT_NE(description.build({})->find_graph("loss"), nullptr);
+}
+
+}  // namespace
+}  // namespace smelt
