@@ -24,7 +24,8 @@ struct CompileOptions {
   Mode mode = Mode::train;
   BuildOptions build;
   TrainingOptions training;
-  /// Entries to make; empty: all of the mode (train: train_step, accumulate, apply, evaluate, logits; infer: logits).
+  /// Entries to make; empty: all of the mode (train: train_step, accumulate, apply, evaluate, logits; infer:
+  /// logits).
   std::vector<std::string> entries;
   /// Replaces the graph passes between the training entries and `fuse`; empty: the default of pipeline.cpp.
   std::string pipeline;

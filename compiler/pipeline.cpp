@@ -1,0 +1,150 @@
+// The order of the compiler, from description to plan.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "codegen/lower.h"
+#include "codegen/make_plan.h"
+#include "compiler/compile.h"
+#include "compiler/summary.h"
+#include "ir/verifier.h"
+#include "llvm/ADT/STLExtras.h"
+#include "passes/assign_layout.h"
+#include "passes/decompose.h"
+#include "passes/differentiate.h"
+#include "passes/flatten_parameters.h"
+#include "passes/order_steps.h"
+#include "runtime/error.h"
+
+namespace smelt {
+namespace {
+
+/// Seconds of each phase, in order.
+class PhaseClock {
+ public:
+  explicit PhaseClock(Compilation& result) : result_(result) {}
+  void end(std::string phase) {
+    const auto now = std::chrono::steady_clock::now();
+    result_.seconds.emplace_back(std::move(phase), std::chrono::duration<double>(now - begin_).count());
+    begin_ = now;
+  }
+
+ private:
+  Compilation& result_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+class Compiler {
+ public:
+  Compiler(const CompileOptions& options, Compilation& result)
+      : options_(options), result_(result), clock_(result) {}
+
+  void run(std::unique_ptr<Module> module, Stage stage) {
+    verify_or_throw(*module);
+    clock_.end("build");
+    result_.graph = module->clone();
+    if (stage == Stage::graph) return;
+    if (options_.target != "cpu" && options_.target != "native")
+      fail("target '{}' is not known; this build compiles for: cpu, native", options_.target);
+
+    make_entries(*module);
+    clock_.end("entries");
+    optimise(*module);
+    clock_.end("passes");
+    fuse_and_place(*module);
+    clock_.end("fuse");
+    result_.fused = std::move(module);
+    if (stage == Stage::fused) return;
+
+    result_.program = lower(*result_.fused);
+    summarise();
+    order_steps(result_.program, {});
+    plan_memory(result_.program, {.report = &result_.memory});
+    clock_.end("lower");
+    if (stage == Stage::program) return;
+
+    result_.plan = make_plan(result_.program);
+    clock_.end("emit");
+  }
+
+ private:
+  /// 1. Weights that share an input become one; then the loss graph becomes the entries of a training plan.
+  void make_entries(Module& module) {
+    if (options_.mode == Mode::train && module.find_graph(options_.training.loss)) {
+      PassManager before = manager();
+      before.add({"decompose", {}}, [](Graph& g) { return decompose(g, {.keep = composites_with_vjp()}); });
+      before.add("simplify,merge_gemms");
+      before.run(module);
+      flatten_parameters(module);
+      make_training_entries(module, options_.training);
+      llvm::erase_if(module.graphs, [&](const auto& graph) { return graph->name == options_.training.loss; });
+    } else {
+      PassManager before = manager();
+      before.add("decompose,simplify,merge_gemms");
+      before.run(module);
+      flatten_parameters(module);
+    }
+    keep_entries(module);
+  }
+
+  void keep_entries(Module& module) {
+    if (options_.entries.empty()) return;
+    for (const std::string& name : options_.entries)
+      if (!module.find_graph(name)) fail("there is no entry @{}; there are: {}", name, names(module));
+    llvm::erase_if(module.graphs,
+                   [&](const auto& graph) { return !llvm::is_contained(options_.entries, graph->name); });
+  }
+
+  static std::string names(const Module& module) {
+    std::string text;
+    for (const auto& graph : module.graphs) text += (text.empty() ? "@" : ", @") + graph->name;
+    return text;
+  }
+
+  /// 2. Composites go; reductions become independent; backward keeps little.
+  void optimise(Module& module) {
+    PassManager passes = manager();
+    passes.add(options_.pipeline.empty()
+                   ? "decompose,simplify,rewrite_reductions,simplify,rematerialize,simplify"
+                   : options_.pipeline);
+    passes.run(module);
+    result_.pass_timing += passes.timing_report();
+  }
+
+  /// 3. Groups of primitives become kernels, values get memory.
+  void fuse_and_place(Module& module) {
+    result_.summary = summarise_unfused(module);
+    PassManager passes = manager();
+    std::vector<FuseDecision>* log = options_.explain_fusion ? &result_.fusions : nullptr;
+    passes.add({"fuse", {}}, [log](Graph& g) { return fuse(g, {.log = log}); });
+    passes.add({"assign_layout", {}},
+               [this](Graph& g) { return assign_layout(g, {.log = &result_.layout_copies}); });
+    passes.run(module);
+    result_.pass_timing += passes.timing_report();
+  }
+
+  void summarise() { summarise_program(result_.program, result_.summary); }
+
+  PassManager manager() const { return PassManager(options_.passes); }
+
+  const CompileOptions& options_;
+  Compilation& result_;
+  PhaseClock clock_;
+};
+
+}  // namespace
+
+Compilation compile(std::unique_ptr<Module> module, const CompileOptions& options, Stage stage) {
+  Compilation result;
+  Compiler(options, result).run(std::move(module), stage);
+  return result;
+}
+
+Compilation compile(const Description& description, const CompileOptions& options, Stage stage) {
+  BuildOptions build = options.build;
+  build.training = options.mode == Mode::train;
+  return compile(description.build(build), options, stage);
+}
+
+}  // namespace smelt

@@ -1,0 +1,100 @@
+#include "compiler/summary.h"
+
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SmallSet.h"
+
+namespace smelt {
+namespace {
+
+int64_t bytes_of(const Module& module, const Value& value) {
+  return module.symbols.upper(element_count(value.shape())) * size_of(value.dtype());
+}
+
+bool launches(const Node& node) {
+  const OpInfo& row = info(node.op());
+  return !row.has(Trait::leaf) && !row.has(Trait::view) && !row.has(Trait::effect);
+}
+
+EntrySummary unfused(const Graph& graph) {
+  EntrySummary row{.entry = graph.name};
+  for (const auto& node : graph.nodes()) {
+    if (!launches(*node)) continue;
+    int64_t bytes = 0;
+    // A broadcast operand is read once, at its own size.
+    for (const Value* operand : node->operands()) {
+      const Node* source = operand->node();
+      bytes += bytes_of(graph.module(), source->is(Op::broadcast) ? *source->operand(0) : *operand);
+    }
+    for (const auto& result : node->results()) bytes += bytes_of(graph.module(), *result);
+    if (node->is(Op::matmul)) continue;
+    ++row.launches_before;
+    row.bytes_before += bytes;
+  }
+  return row;
+}
+
+int64_t product(const Program& program, const Shape& extents) {
+  return program.symbols.upper(element_count(extents));
+}
+
+int64_t gemm_bytes(const Program& program, const GemmStep& gemm) {
+  Dim times = 1;
+  for (const auto& batch : gemm.batch) times *= batch.extent;
+  const Dim elements = times * (gemm.m * gemm.k + gemm.k * gemm.n + gemm.m * gemm.n);
+  return program.symbols.upper(elements) * size_of(gemm.dtype);
+}
+
+/// Every param at the elements its accesses can reach, each once.
+int64_t kernel_bytes(const Program& program, const KernelStep& step) {
+  const Kernel& kernel = program.kernels[step.kernel];
+  std::vector<int64_t> reach(kernel.params.size() * 2);
+  for (const Instruction& i : kernel.instructions) {
+    if (i.access.param < 0) continue;
+    Dim elements = 1;
+    for (size_t axis = 0; axis < i.access.strides.size(); ++axis)
+      if (!i.access.strides[axis].is_zero()) elements *= kernel.axes[axis].extent;
+    const bool write = i.kind != Instruction::Kind::load;
+    int64_t& most = reach[i.access.param * 2 + write];
+    most = std::max(most, program.symbols.upper(elements) * size_of(kernel.params[i.access.param].dtype));
+  }
+  int64_t bytes = 0;
+  for (int64_t part : reach) bytes += part;
+  return bytes;
+}
+
+}  // namespace
+
+std::vector<EntrySummary> summarise_unfused(const Module& module) {
+  std::vector<EntrySummary> rows;
+  for (const auto& graph : module.graphs) rows.push_back(unfused(*graph));
+  return rows;
+}
+
+int64_t step_bytes(const Program& program, const Step& step) {
+  if (const auto* kernel = std::get_if<KernelStep>(&step.what)) return kernel_bytes(program, *kernel);
+  if (const auto* gemm = std::get_if<GemmStep>(&step.what)) return gemm_bytes(program, *gemm);
+  if (const auto* copy = std::get_if<CopyStep>(&step.what))
+    return 2 * product(program, copy->extents) * size_of(copy->dtype);
+  if (const auto* fill = std::get_if<FillStep>(&step.what))
+    return product(program, {fill->elements}) * size_of(program.buffers[fill->to.buffer].dtype);
+  const auto& sort = std::get<SortIndexStep>(step.what);
+  return product(program, {sort.count * 2 + sort.rows}) * size_of(DType::i32);
+}
+
+void summarise_program(const Program& program, std::vector<EntrySummary>& rows) {
+  for (const PlanEntry& entry : program.entries)
+    for (EntrySummary& row : rows) {
+      if (row.entry != entry.name) continue;
+      for (const Step& step : entry.steps) {
+        if (std::holds_alternative<GemmStep>(step.what)) {
+          ++row.gemms;
+          row.gemm_bytes += step_bytes(program, step);
+        } else {
+          ++row.launches_after;
+          row.bytes_after += step_bytes(program, step);
+        }
+      }
+    }
+}
+
+}  // namespace smelt
