@@ -1,0 +1,222 @@
+#include "runtime/session.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "runtime/error.h"
+
+namespace smelt {
+namespace {
+
+template <typename List>
+std::string names_of(const List& list) {
+  std::vector<std::string> names;
+  for (const auto& item : list) names.push_back("'" + item.name + "'");
+  return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::string where(const PlanEntry& entry, std::string_view kind, std::string_view name) {
+  return fmt::format("entry '{}', {} '{}'", entry.name, kind, name);
+}
+
+std::string declared(const Port& port) { return fmt::format("{}{}", name(port.dtype), str(port.shape)); }
+
+const InputTensor* find(std::span<const InputTensor> inputs, std::string_view name) {
+  const auto found = std::ranges::find(inputs, name, &InputTensor::name);
+  return found == inputs.end() ? nullptr : &*found;
+}
+
+void check_names(const PlanEntry& entry, std::span<const InputTensor> inputs) {
+  for (const InputTensor& input : inputs) {
+    if (std::ranges::find(entry.inputs, input.name, &Port::name) == entry.inputs.end())
+      fail("{}: no such input; there are: {}", where(entry, "input", input.name), names_of(entry.inputs));
+    if (find(inputs, input.name) != &input) fail("{}: given twice", where(entry, "input", input.name));
+  }
+  for (const Port& port : entry.inputs)
+    if (!port.optional && !find(inputs, port.name))
+      fail("{}: missing; expected {}", where(entry, "input", port.name), declared(port));
+}
+
+/// The symbol's name where a dim is just that.
+const std::string* lone_symbol(const Dim& dim) {
+  const auto& terms = dim.terms();
+  const bool lone = terms.size() == 1 && terms[0].coefficient == 1 && terms[0].atoms.size() == 1;
+  return lone && !terms[0].atoms[0].inner ? &terms[0].atoms[0].name : nullptr;
+}
+
+void check_type(const PlanEntry& entry, const Port& port, const InputTensor& input) {
+  if (port.dtype != input.dtype || port.shape.size() != input.shape.size())
+    fail("{}: expected {}, given {}", where(entry, "input", port.name), declared(port),
+         describe(input.dtype, input.shape));
+}
+
+void bind_symbols(const PlanEntry& entry, const Port& port, const InputTensor& input, SymbolValues& values) {
+  for (size_t i = 0; i < port.shape.size(); ++i) {
+    const std::string* symbol = lone_symbol(port.shape[i]);
+    if (!symbol) continue;
+    const auto [place, fresh] = values.emplace(*symbol, input.shape[i]);
+    if (!fresh && place->second != input.shape[i])
+      fail("{}: expected {} with {} = {} as in the inputs before it, given {}",
+           where(entry, "input", port.name), declared(port), *symbol, place->second,
+           describe(input.dtype, input.shape));
+  }
+}
+
+void check_shape(const PlanEntry& entry, const Port& port, const InputTensor& input,
+                 const SymbolValues& values) {
+  for (size_t i = 0; i < port.shape.size(); ++i)
+    if (const int64_t expected = port.shape[i].evaluate(values); expected != input.shape[i])
+      fail("{}: expected {}, given {}: dimension {} should be {}", where(entry, "input", port.name),
+           declared(port), describe(input.dtype, input.shape), i, expected);
+}
+
+template <typename T>
+void check_range(std::span<const T> ids, const IdRange& range, const std::string& place) {
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const int64_t id = ids[i];
+    if ((id < 0 || id >= range.below) && id != range.ignored)
+      fail("{}: element {} is {}, expected an id from 0 to {}{}", place, i, id, range.below - 1,
+           range.ignored ? fmt::format(", or {} to ignore it", *range.ignored) : "");
+  }
+}
+
+int64_t whole(const nlohmann::json& json, const char* key, int64_t otherwise) {
+  const auto found = json.find(key);
+  return found != json.end() && found->is_number_integer() ? found->get<int64_t>() : otherwise;
+}
+
+/// The vocabulary that the description in the plan states bounds its token inputs.
+std::map<std::string, IdRange, std::less<>> ranges_of(const Plan& plan) {
+  nlohmann::json model = nlohmann::json::parse(plan.model, nullptr, false);
+  if (model.is_object() && model.contains("spec")) model = nlohmann::json(model["spec"]);
+  if (!model.is_object()) return {};
+  const int64_t vocabulary = whole(model, "vocab_size", 0);
+  if (vocabulary <= 0) return {};
+  const auto criterion = model.find("criterion");
+  const int64_t ignored =
+      criterion != model.end() && criterion->is_object() ? whole(*criterion, "ignore_index", -100) : -100;
+  return {{"input_ids", {vocabulary, {}}}, {"labels", {vocabulary, ignored}}};
+}
+
+}  // namespace
+
+/// One call of run: where everything is.
+struct Session::Run {
+  const PlanEntry& entry;
+  SymbolValues symbols;
+  std::vector<const void*> inputs;
+  std::vector<std::vector<int64_t>> shapes;  // of the outputs
+  std::vector<void*> outputs;
+  int64_t bytes(size_t output) const {
+    return count_elements(shapes[output]) * size_of(entry.outputs[output].dtype);
+  }
+};
+
+Session::Session(std::shared_ptr<const Plan> plan, const SessionOptions& options)
+    : Session(plan, make_executor(plan, ExecutorOptions{options.threads, options.poison, options.profile}),
+              options.seed) {}
+
+Session::Session(std::shared_ptr<const Plan> plan, std::unique_ptr<Executor> executor, uint32_t seed)
+    : plan_(std::move(plan)), executor_(std::move(executor)), ids_(ranges_of(*plan_)) {
+  random_.seed = seed;
+}
+
+const PlanEntry& Session::entry(std::string_view name) const {
+  const PlanEntry* entry = plan_->find_entry(name);
+  if (!entry) fail("the plan has no entry '{}'; there are: {}", name, names_of(plan_->entries));
+  return *entry;
+}
+
+SymbolValues Session::unify(const PlanEntry& entry, std::span<const InputTensor> inputs) const {
+  check_names(entry, inputs);
+  SymbolValues values;
+  for (const Port& port : entry.inputs)
+    if (const InputTensor* input = find(inputs, port.name)) {
+      check_type(entry, port, *input);
+      bind_symbols(entry, port, *input, values);
+    }
+  for (const std::string& name : plan_->symbols.names()) values.emplace(name, 1);
+  for (const Port& port : entry.inputs)
+    if (const InputTensor* input = find(inputs, port.name)) check_shape(entry, port, *input, values);
+  try {
+    plan_->symbols.check(values);
+  } catch (const Error& error) {
+    fail("entry '{}': {}; compile with larger bounds (--max), or give less at once", entry.name,
+         error.what());
+  }
+  return values;
+}
+
+void Session::check_values(const PlanEntry& entry, const InputTensor& input) const {
+  const auto count = static_cast<size_t>(count_elements(input.shape));
+  if (!input.data && count > 0) fail("{}: its data pointer is null", where(entry, "input", input.name));
+  const auto range = ids_.find(input.name);
+  if (range == ids_.end()) return;
+  const std::string place = where(entry, "input", input.name);
+  if (input.dtype == DType::i32)
+    check_range(std::span(static_cast<const int32_t*>(input.data), count), range->second, place);
+  if (input.dtype == DType::i64)
+    check_range(std::span(static_cast<const int64_t*>(input.data), count), range->second, place);
+}
+
+void Session::execute(Run& run) { executor_->run(run.entry, run.symbols, run.inputs, run.outputs, random_); }
+
+Session::Run Session::prepare(std::string_view name, std::span<const InputTensor> inputs) {
+  const PlanEntry& found = entry(name);
+  Run run{.entry = found, .symbols = unify(found, inputs), .inputs = {}, .shapes = {}, .outputs = {}};
+  for (const Port& port : found.inputs) {
+    const InputTensor* input = find(inputs, port.name);
+    if (input) check_values(found, *input);
+    run.inputs.push_back(input ? input->data : nullptr);
+  }
+  for (const Port& port : found.outputs) {
+    std::vector<int64_t>& shape = run.shapes.emplace_back();
+    for (const Dim& dim : port.shape) shape.push_back(dim.evaluate(run.symbols));
+  }
+  run.outputs.assign(found.outputs.size(), nullptr);
+  return run;
+}
+
+std::vector<HostTensor> Session::run(std::string_view name, std::span<const InputTensor> inputs) {
+  Run run = prepare(name, inputs);
+  std::vector<HostTensor> results;
+  for (size_t i = 0; i < run.outputs.size(); ++i) {
+    const Port& port = run.entry.outputs[i];
+    results.push_back({port.name, port.dtype, run.shapes[i], {}});
+    results[i].bytes.resize(static_cast<size_t>(run.bytes(i)));
+    run.outputs[i] = results[i].bytes.data();
+  }
+  execute(run);
+  return results;
+}
+
+std::vector<std::vector<int64_t>> Session::run(std::string_view name, std::span<const InputTensor> inputs,
+                                               std::span<const OutputBuffer> outputs) {
+  Run run = prepare(name, inputs);
+  std::vector<std::vector<int64_t>> shapes;
+  for (const OutputBuffer& output : outputs) {
+    const auto& ports = run.entry.outputs;
+    const auto port = std::ranges::find(ports, output.name, &Port::name);
+    if (port == ports.end())
+      fail("{}: no such output; there are: {}", where(run.entry, "output", output.name), names_of(ports));
+    const auto i = static_cast<size_t>(port - ports.begin());
+    if (output.bytes < run.bytes(i))
+      fail("{}: {} need {} bytes, the memory given holds {}", where(run.entry, "output", output.name),
+           describe(port->dtype, run.shapes[i]), run.bytes(i), output.bytes);
+    run.outputs[i] = output.data;
+    shapes.push_back(run.shapes[i]);
+  }
+  execute(run);
+  return shapes;
+}
+
+void Session::set_random(uint32_t seed, int64_t step, int64_t micro_step) {
+  random_ = {.seed = seed,
+             .step = static_cast<uint32_t>(step),
+             .micro_step = static_cast<uint32_t>(micro_step) << 16};
+}
+
+}  // namespace smelt

@@ -1,0 +1,103 @@
+// A plan bound to a device's memory and to weights: the way to run it from C++. (From C: runtime/smelt.h.)
+//
+// Threads: a Plan never changes and may be shared by any number of sessions in any threads. A Session has one
+// set of states and one arena; its functions must not run at the same time in two threads.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/executor.h"
+#include "runtime/plan.h"
+#include "runtime/tensor.h"
+
+namespace smelt {
+
+class Checkpoint;
+
+struct SessionOptions {
+  int threads = 0;       // 0: SMELT_NUM_THREADS, OMP_NUM_THREADS or all cores
+  uint32_t seed = 0;     // of dropout and of other random ops
+  bool profile = false;  // times every step: executor().profile()
+  bool poison =
+      false;  // fills the arena and outputs with NaNs before each run: finds reads of what nobody wrote
+};
+
+/// Integer inputs that are indices into a table: each must be in [0, below), or `ignored`.
+struct IdRange {
+  int64_t below = 0;
+  std::optional<int64_t> ignored;
+};
+
+class Session {
+ public:
+  Session(std::shared_ptr<const Plan> plan, const SessionOptions& options = {});
+  /// With an executor of the caller's for the same plan.
+  Session(std::shared_ptr<const Plan> plan, std::unique_ptr<Executor> executor, uint32_t seed = 0);
+
+  const Plan& plan() const { return *plan_; }
+  const std::shared_ptr<const Plan>& shared_plan() const { return plan_; }
+  Executor& executor() { return *executor_; }
+  bool has_entry(std::string_view name) const { return plan_->find_entry(name) != nullptr; }
+  /// Throws Error listing the entries that there are.
+  const PlanEntry& entry(std::string_view name) const;
+
+  /// Runs an entry. Input shapes give the symbols their values; a wrong name, dtype, shape or id, a missing
+  /// input and a symbol beyond its bound are Errors that name entry and input, what was expected and what was
+  /// given. Returns all outputs.
+  std::vector<HostTensor> run(std::string_view entry, std::span<const InputTensor> inputs);
+  /// Writes the outputs that are asked for to the caller's memory; returns their shapes in the same order.
+  std::vector<std::vector<int64_t>> run(std::string_view entry, std::span<const InputTensor> inputs,
+                                        std::span<const OutputBuffer> outputs);
+  /// The values that input shapes give the symbols; checks everything that run checks but the data.
+  SymbolValues unify(const PlanEntry& entry, std::span<const InputTensor> inputs) const;
+
+  /// The step and micro-step of the next runs' random numbers.
+  void set_random(uint32_t seed, int64_t step, int64_t micro_step = 0);
+  /// Checks an input's values before every run of every entry; plans made by the compiler come with theirs.
+  void check_ids(const std::string& input, IdRange range) { ids_[input] = range; }
+
+  /// The memory of a state; valid as long as the session. Throws Error for an unknown name.
+  std::span<std::byte> state(std::string_view name);
+  std::span<const std::byte> state(std::string_view name) const;
+  std::span<float> state_f32(std::string_view name);
+  /// A state that is one number.
+  float& scalar(std::string_view name);
+
+  /// One segment of a flat f32 state, in the plan's own layout ([out,in] for weights).
+  std::span<float> segment(std::string_view state, std::string_view segment);
+  /// Copies, with the count checked.
+  void write_segment(std::string_view state, std::string_view segment, std::span<const float> values);
+
+  /// Gives every state its initial value; the seed picks among all models of this description.
+  void initialize(uint32_t seed = 0);
+  /// Reads every segment of every parameter state under one of its checkpoint names, in any float dtype,
+  /// transposed where the segment says so. All missing, misshaped and mistyped tensors are named in one
+  /// Error, and then nothing was changed. Returns the names in the file that no segment asked for.
+  std::vector<std::string> load_weights(const Checkpoint& weights);
+  /// A .safetensors file, or a directory with model.safetensors or its index.
+  std::vector<std::string> load_weights(const std::filesystem::path& path);
+  /// Writes every parameter under its first checkpoint name and in the checkpoint's layout, as f32.
+  void save_weights(const std::filesystem::path& path) const;
+
+ private:
+  struct Run;
+  Run prepare(std::string_view entry, std::span<const InputTensor> inputs);
+  void execute(Run& run);
+  void check_values(const PlanEntry& entry, const InputTensor& input) const;
+  int state_index(std::string_view name) const;
+
+  std::shared_ptr<const Plan> plan_;
+  std::unique_ptr<Executor> executor_;
+  Philox random_;
+  std::map<std::string, IdRange, std::less<>> ids_;
+};
+
+}  // namespace smelt

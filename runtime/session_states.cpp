@@ -1,0 +1,176 @@
+// The states of a session: access by name, weights in and out.
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include "runtime/error.h"
+#include "runtime/initialize.h"
+#include "runtime/safetensors.h"
+#include "runtime/session.h"
+
+namespace smelt {
+namespace {
+
+const Segment* find_segment(const State& state, std::string_view name) {
+  const auto found = std::ranges::find(state.segments, name, &Segment::name);
+  return found == state.segments.end() ? nullptr : &*found;
+}
+
+std::vector<int64_t> checkpoint_shape(const Segment& segment) {
+  std::vector<int64_t> shape = segment.shape;
+  if (segment.transposed) std::ranges::reverse(shape);
+  return shape;
+}
+
+/// to[c][r] = from[r][c] for `rows` x `columns`, row-major on both sides.
+void transpose(std::span<const float> from, std::span<float> to, int64_t rows, int64_t columns) {
+  constexpr int64_t kTile = 32;  // both sides of a tile stay in the first-level cache
+  for (int64_t r0 = 0; r0 < rows; r0 += kTile)
+    for (int64_t c0 = 0; c0 < columns; c0 += kTile)
+      for (int64_t r = r0; r < std::min(rows, r0 + kTile); ++r)
+        for (int64_t c = c0; c < std::min(columns, c0 + kTile); ++c)
+          to[static_cast<size_t>(c * rows + r)] = from[static_cast<size_t>(r * columns + c)];
+}
+
+void read_segment(const TensorView& tensor, const Segment& segment, std::span<float> to) {
+  if (!segment.transposed) return read_floats(tensor, to);
+  const std::vector<float> values = read_floats(tensor);
+  transpose(values, to, segment.shape[1], segment.shape[0]);
+}
+
+/// Where each segment's values come from; collects what is wrong instead of stopping at the first.
+struct Match {
+  const Segment* segment;
+  const TensorView* tensor;
+};
+
+const TensorView* find_tensor(const Checkpoint& weights, const Segment& segment) {
+  for (const std::string& name : segment.checkpoint_names)
+    if (const TensorView* tensor = weights.find(name)) return tensor;
+  return weights.find(segment.name);
+}
+
+std::string problem_with(const Segment& segment, const TensorView* tensor) {
+  const std::string expected = fmt::format("[{}]", fmt::join(checkpoint_shape(segment), ","));
+  const std::string& name =
+      segment.checkpoint_names.empty() ? segment.name : segment.checkpoint_names.front();
+  if (!tensor) return fmt::format("'{}' is missing (expected {})", name, expected);
+  if (tensor->shape != checkpoint_shape(segment) || !is_float(tensor->dtype))
+    return fmt::format("'{}' is {}, expected floats {}", tensor->name, describe(*tensor), expected);
+  return {};
+}
+
+bool holds_weights(const State& state) { return state.role == Role::parameter && !state.segments.empty(); }
+
+std::vector<Match> match_all(const Plan& plan, const Checkpoint& weights) {
+  std::vector<Match> matches;
+  std::vector<std::string> problems;
+  for (const State& state : plan.states) {
+    if (!holds_weights(state)) continue;
+    for (const Segment& segment : state.segments) {
+      matches.push_back({&segment, find_tensor(weights, segment)});
+      if (auto problem = problem_with(segment, matches.back().tensor); !problem.empty())
+        problems.push_back(std::move(problem));
+    }
+  }
+  if (!problems.empty())
+    fail_with(Status::invalid_file, "weights '{}' do not fit the plan: {}", weights.path().string(),
+              fmt::join(problems, "; "));
+  return matches;
+}
+
+std::span<const std::byte> bytes_of(std::span<const float> values) { return std::as_bytes(values); }
+
+}  // namespace
+
+int Session::state_index(std::string_view name) const {
+  for (size_t i = 0; i < plan_->states.size(); ++i)
+    if (plan_->states[i].name == name) return static_cast<int>(i);
+  std::vector<std::string> names;
+  for (const State& state : plan_->states) names.push_back("'" + state.name + "'");
+  fail("the plan has no state '{}'; there are: {}", name, fmt::join(names, ", "));
+}
+
+std::span<std::byte> Session::state(std::string_view name) { return executor_->state(state_index(name)); }
+
+std::span<const std::byte> Session::state(std::string_view name) const {
+  return executor_->state(state_index(name));
+}
+
+std::span<float> Session::state_f32(std::string_view name) {
+  const int index = state_index(name);
+  const DType dtype = plan_->states[static_cast<size_t>(index)].dtype;
+  if (dtype != DType::f32) fail("state '{}' is {}, not f32", name, smelt::name(dtype));
+  const auto bytes = executor_->state(index);
+  return {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)};
+}
+
+float& Session::scalar(std::string_view name) {
+  const auto values = state_f32(name);
+  if (values.size() != 1) fail("state '{}' has {} elements, expected one number", name, values.size());
+  return values[0];
+}
+
+std::span<float> Session::segment(std::string_view state, std::string_view segment) {
+  const auto values = state_f32(state);
+  const Segment* found = find_segment(*plan_->find_state(state), segment);
+  if (!found) fail("state '{}' has no segment '{}'", state, segment);
+  return values.subspan(static_cast<size_t>(found->offset), static_cast<size_t>(found->elements()));
+}
+
+void Session::write_segment(std::string_view state, std::string_view name, std::span<const float> values) {
+  const auto to = segment(state, name);
+  if (to.size() != values.size())
+    fail("state '{}', segment '{}': expected {} numbers, given {}", state, name, to.size(), values.size());
+  std::ranges::copy(values, to.begin());
+}
+
+void Session::initialize(uint32_t seed) {
+  for (const State& s : plan_->states) initialize_state(s, seed, state(s.name));
+}
+
+std::vector<std::string> Session::load_weights(const Checkpoint& weights) {
+  const std::vector<Match> matches = match_all(*plan_, weights);
+  std::set<const TensorView*> used;
+  size_t next = 0;
+  for (const State& state : plan_->states) {
+    if (!holds_weights(state)) continue;
+    for (const Segment& part : state.segments) {
+      const Match& match = matches[next++];
+      read_segment(*match.tensor, part, segment(state.name, part.name));
+      used.insert(match.tensor);
+    }
+  }
+  std::vector<std::string> unused;
+  for (const TensorView& tensor : weights.tensors())
+    if (!used.contains(&tensor)) unused.push_back(tensor.name);
+  return unused;
+}
+
+std::vector<std::string> Session::load_weights(const std::filesystem::path& path) {
+  return load_weights(Checkpoint::open(path));
+}
+
+void Session::save_weights(const std::filesystem::path& path) const {
+  std::vector<TensorView> tensors;
+  std::vector<std::vector<float>> transposed;  // moved, never reallocated: the views stay valid
+  for (const State& state : plan_->states) {
+    if (!holds_weights(state)) continue;
+    const auto bytes = this->state(state.name);
+    const std::span values{reinterpret_cast<const float*>(bytes.data()), bytes.size() / sizeof(float)};
+    for (const Segment& s : state.segments) {
+      auto part = values.subspan(static_cast<size_t>(s.offset), static_cast<size_t>(s.elements()));
+      if (s.transposed) {
+        transpose(part, transposed.emplace_back(part.size()), s.shape[0], s.shape[1]);
+        part = transposed.back();
+      }
+      const std::string& name = s.checkpoint_names.empty() ? s.name : s.checkpoint_names.front();
+      tensors.push_back({name, DType::f32, checkpoint_shape(s), bytes_of(part)});
+    }
+  }
+  write_safetensors(path, tensors, {{"format", "pt"}});
+}
+
+}  // namespace smelt
