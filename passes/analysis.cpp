@@ -1,0 +1,176 @@
+#include "passes/analysis.h"
+
+#include <algorithm>
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace smelt {
+
+std::string_view phase(const Node& node) {
+  if (!node.has("phase") || node.string_attr("phase") == "forward") return {};
+  return node.string_attr("phase");
+}
+
+bool in_backward(const Node& node) { return phase(node) == "backward"; }
+
+bool is_barrier(const Node& node) {
+  const OpInfo& facts = info(node.op());
+  return !facts.has(Trait::fusable) && !facts.has(Trait::leaf);
+}
+
+bool is_view(const Node& node) {
+  return node.operands().size() == 1 && info(node.op()).has(Trait::view) && !node.is(Op::concat) &&
+         !node.is(Op::pack);
+}
+
+std::optional<double> splat(const Value* value) {
+  const Node* node = value->node();
+  while (node->is(Op::broadcast) || node->is(Op::reshape)) node = node->operand(0)->node();
+  if (!node->is(Op::constant) || !node->has("value")) return std::nullopt;
+  return node->float_attr("value");
+}
+
+Value* skip_identity(Value* value) {
+  while (value->node()->is(Op::stop_gradient)) value = value->node()->operand(0);
+  return value;
+}
+
+// ---- non_negative
+
+namespace {
+
+bool non_negative_within(const Value* value, int depth);
+
+bool all_non_negative(llvm::ArrayRef<Value*> values, int depth) {
+  return llvm::all_of(values, [&](const Value* v) { return non_negative_within(v, depth); });
+}
+
+bool pointwise_non_negative(const Node& node, int depth) {
+  switch (node.scalar_op) {
+    case ScalarOp::exp:
+    case ScalarOp::abs:
+    case ScalarOp::sqrt:
+    case ScalarOp::rsqrt:
+    case ScalarOp::sigmoid:
+      return true;
+    case ScalarOp::mul:
+      return node.operand(0) == node.operand(1) || all_non_negative(node.operands(), depth);
+    case ScalarOp::add:
+    case ScalarOp::div:
+    case ScalarOp::min:
+    case ScalarOp::reciprocal:
+      return all_non_negative(node.operands(), depth);
+    case ScalarOp::max:
+      return non_negative_within(node.operand(0), depth) || non_negative_within(node.operand(1), depth);
+    case ScalarOp::select:
+      return all_non_negative(node.operands().drop_front(), depth);
+    default:
+      return info(node.scalar_op).flag;
+  }
+}
+
+bool non_negative_within(const Value* value, int depth) {
+  if (depth == 0) return false;
+  const Node& node = *value->node();
+  if (node.is(Op::constant)) return splat(value).value_or(-1) >= 0;
+  if (node.is(Op::iota) || node.is(Op::random)) return true;
+  if (node.is(Op::pointwise)) return pointwise_non_negative(node, depth - 1);
+  if (node.is(ReduceOp::max_sumexp)) return value->index() == 1;
+  if (node.is(Op::reduce) || node.is(Op::convert) || is_view(node))
+    return non_negative_within(node.operand(0), depth - 1);
+  return false;
+}
+
+}  // namespace
+
+bool non_negative(const Value* value) { return non_negative_within(value, 12); }
+
+// ---- RowSpace
+
+bool RowSpace::reduces(int64_t axis) const { return llvm::is_contained(axes, axis); }
+
+Shape RowSpace::row_shape() const {
+  Shape result;
+  for (int64_t axis : row_axes()) result.push_back(shape[axis]);
+  return result;
+}
+
+std::vector<int64_t> RowSpace::row_axes() const {
+  std::vector<int64_t> result;
+  for (int64_t i = 0; i < static_cast<int64_t>(shape.size()); ++i)
+    if (!reduces(i)) result.push_back(i);
+  return result;
+}
+
+Dim RowSpace::count() const {
+  Dim result = 1;
+  for (int64_t axis : axes) result *= shape[axis];
+  return result;
+}
+
+RowSpace row_space(const Node& reduce) {
+  RowSpace space{reduce.operand(0)->shape(), reduce.ints_attr("axes")};
+  std::sort(space.axes.begin(), space.axes.end());
+  return space;
+}
+
+Node* row_broadcast(const Value* value, const RowSpace& space) {
+  Node* node = value->node();
+  if (!node->is(Op::broadcast) || value->shape() != space.shape) return nullptr;
+  const auto& axes = node->ints_attr("axes");
+  return llvm::any_of(axes, [&](int64_t axis) { return space.reduces(axis); }) ? nullptr : node;
+}
+
+bool reduces_over(const Node& node, const RowSpace& space) {
+  return node.is(Op::reduce) && node.operand(0)->shape() == space.shape && row_space(node) == space;
+}
+
+std::vector<RowSpace> row_spaces(const Graph& graph) {
+  std::vector<RowSpace> spaces;
+  for (const auto& node : graph.nodes())
+    if (node->is(Op::reduce))
+      if (RowSpace space = row_space(*node); !llvm::is_contained(spaces, space))
+        spaces.push_back(std::move(space));
+  return spaces;
+}
+
+// ---- SweepLevels
+
+SweepLevels::SweepLevels(const Graph& graph, RowSpace space) : space_(std::move(space)) {
+  for (const auto& node : graph.nodes()) keys_[node.get()] = transfer(*node);
+}
+
+SweepLevels::Key SweepLevels::of(const Value* value) {
+  const Node* node = value->node();
+  if (auto it = keys_.find(node); it != keys_.end()) return it->second;
+  const Key key = transfer(*node);
+  return keys_[node] = key;
+}
+
+bool SweepLevels::depends(const Value* value, const Key& place) {
+  const Key key = of(value);
+  return key.phase == place.phase && key.barriers == place.barriers && key.level > 0;
+}
+
+SweepLevels::Key SweepLevels::transfer(const Node& node) {
+  // The latest operand decides: what stands before its phase or its last barrier is read from memory.
+  Key key{phase(node).empty() ? 0 : in_backward(node) ? 1 : 2, 0, 0};
+  for (const Value* operand : node.operands()) key = std::max(key, of(operand));
+  const bool sweep = reduces_over(node, space_);
+  if (is_barrier(node) || (node.is(Op::reduce) && !sweep)) return {key.phase, key.barriers + 1, 0};
+  if (sweep && !node.is(ReduceOp::first)) ++key.level;
+  return key;
+}
+
+int reduction_depth(const Graph& graph, std::string_view of_phase) {
+  int depth = 0;
+  for (const RowSpace& space : row_spaces(graph)) {
+    SweepLevels levels(graph, space);
+    for (const auto& node : graph.nodes())
+      if (phase(*node) == of_phase && reduces_over(*node, space) && !node->is(ReduceOp::first))
+        depth = std::max(depth, levels.of(node->result()).level);
+  }
+  return depth;
+}
+
+}  // namespace smelt

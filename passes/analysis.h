@@ -1,0 +1,79 @@
+// Small facts about graphs that several passes ask for: phases, splat constants, row spaces, and how many
+// reductions over one row space stand behind each other.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "ir/graph.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace smelt {
+
+/// The attribute `phase`: "backward" on what differentiate made, "update" on the optimizer's, "" for the
+/// forward one.
+std::string_view phase(const Node& node);
+bool in_backward(const Node& node);
+
+/// A node that no kernel computes together with its neighbours (matmul, reshape, ...); leaves are none.
+bool is_barrier(const Node& node);
+/// Moves no data: reshape, slice, transpose, broadcast, stop_gradient.
+bool is_view(const Node& node);
+
+/// The one value of a constant (or of a broadcast of one), if it has one.
+std::optional<double> splat(const Value* value);
+/// The value behind stop_gradient nodes, which mean nothing once a graph is differentiated.
+Value* skip_identity(Value* value);
+/// True when the value cannot be negative whatever the data (NaN aside).
+bool non_negative(const Value* value);
+
+/// What a reduction runs over: the shape of its operand and the sorted axes that it removes. A value of that
+/// shape that does not vary along the axes is constant along the row; the shape without the axes is the shape
+/// of row values.
+struct RowSpace {
+  Shape shape;
+  std::vector<int64_t> axes;
+  bool operator==(const RowSpace&) const = default;
+  bool reduces(int64_t axis) const;
+  Shape row_shape() const;
+  /// The axes that stay: where a row value's dims go in a broadcast.
+  std::vector<int64_t> row_axes() const;
+  /// Elements in a row.
+  Dim count() const;
+};
+RowSpace row_space(const Node& reduce);
+/// A broadcast to the space's shape that is constant along its axes, as a node; else null.
+Node* row_broadcast(const Value* value, const RowSpace& space);
+/// Reduces over exactly this space.
+bool reduces_over(const Node& node, const RowSpace& space);
+/// All spaces of the graph's reductions, in order of first appearance.
+std::vector<RowSpace> row_spaces(const Graph& graph);
+
+/// How many dependent sweeps over a row space a value needs. `first` costs none. Sweeps before a barrier, or
+/// of the forward phase when the value belongs to the backward one, happen in another kernel and do not
+/// count.
+class SweepLevels {
+ public:
+  SweepLevels(const Graph& graph, RowSpace space);
+  struct Key {
+    int phase = 0, barriers = 0, level = 0;
+    auto operator<=>(const Key&) const = default;
+  };
+  /// Also of values made after construction.
+  Key of(const Value* value);
+  /// True when `value` needs a sweep that shares a kernel with the node that reads `place`.
+  bool depends(const Value* value, const Key& place);
+  const RowSpace& space() const { return space_; }
+
+ private:
+  Key transfer(const Node& node);
+  RowSpace space_;
+  llvm::DenseMap<const Node*, Key> keys_;
+};
+
+/// The largest sweep level of any reduction of the phase ("backward", or "" for the forward one) in the
+/// graph: 1 when all reductions over a row are independent of each other.
+int reduction_depth(const Graph& graph, std::string_view of_phase = "");
+
+}  // namespace smelt

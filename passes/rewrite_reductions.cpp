@@ -1,0 +1,114 @@
+#include "passes/rewrite_reductions.h"
+
+#include <array>
+
+#include "llvm/ADT/STLExtras.h"
+#include "passes/reduction_rules.h"
+
+namespace smelt {
+namespace {
+
+constexpr std::string_view kNames[] = {"share", "hoist",  "constant_row",    "zero_sum", "max_sumexp",
+                                       "shift", "linear", "centred_squares", "collect",  "log_sum_exp"};
+
+using Rule = bool (*)(ReductionContext&, Node&);
+// In this order, again from the start until nothing changes: sums that vanish go before their kernels are
+// touched, and probabilities change to the stored statistic last.
+constexpr Rule kRules[] = {share_statistic, hoist_broadcast, sum_constant_row,
+                           drop_zero_sum,   pair_max_sumexp, shift_mean,
+                           split_linear,    collect_terms,   read_log_sum_exp};
+
+bool is_dead(const Graph& graph, const Node& node) {
+  return llvm::all_of(node.results(),
+                      [&](const auto& r) { return r->users().empty() && !graph.is_output(r.get()); });
+}
+
+/// One rule over all nodes that stood in the graph at the start.
+bool sweep(Graph& graph, Rule rule, std::vector<ReductionRewrite>* log) {
+  ReductionContext context(graph, log);
+  std::vector<Node*> nodes;
+  for (const auto& node : graph.nodes()) nodes.push_back(node.get());
+  bool changed = false;
+  for (Node* node : nodes) {
+    if (is_dead(graph, *node) || info(node->op()).has(Trait::effect)) continue;
+    context.emit.at(node);
+    changed |= rule(context, *node);
+  }
+  context.emit.discard_unused();
+  return changed;
+}
+
+}  // namespace
+
+std::string_view name(ReductionRule rule) { return kNames[static_cast<size_t>(rule)]; }
+
+bool rewrite_reductions(Graph& graph, const RewriteReductionsOptions& options) {
+  bool changed = false;
+  for (int i = 0; i < options.max_sweeps; ++i) {
+    bool again = false;
+    for (Rule rule : kRules) {
+      if (!sweep(graph, rule, options.log)) continue;
+      again = true;
+      graph.sort();
+      graph.prune();
+    }
+    if (!again) break;
+    changed = true;
+  }
+  return changed;
+}
+
+// ---- ReductionContext
+
+void ReductionContext::record(ReductionRule rule, const Node& node) {
+  if (log_) log_->push_back({rule, node.describe()});
+}
+
+ReductionContext::Analyses& ReductionContext::analyses(const RowSpace& space) {
+  for (Analyses& known : analyses_)
+    if (known.levels.space() == space) return known;
+  return analyses_.emplace_back(Analyses{SweepLevels(graph, space), RowAlgebra(emit, numbers, space)});
+}
+
+void ReductionContext::replace(Value* from, Value* to) {
+  graph.replace_all_uses(from, to);
+  if (splat(to) == 0) spread_zero(to);
+}
+
+namespace {
+
+/// What a user of a zero is worth: null when that says nothing. Gradients are finite, so that 0 * x = 0.
+Value* value_with_zero(RowEmitter& emit, Node& user) {
+  const auto zero = [&](unsigned i) { return splat(user.operand(i)) == 0; };
+  const auto all_zero = [&] { return emit.splat(0, user.result()->type); };
+  if (user.is(Op::broadcast) || user.is(ScalarOp::neg) || user.is(ReduceOp::add)) return all_zero();
+  if (user.is(ScalarOp::mul)) return all_zero();
+  if (user.is(ScalarOp::div)) return zero(0) ? all_zero() : nullptr;
+  if (user.is(ScalarOp::add)) return user.operand(zero(0) ? 1 : 0);
+  if (user.is(ScalarOp::sub))
+    return zero(1) ? user.operand(0) : emit.pointwise(ScalarOp::neg, {user.operand(1)});
+  if (user.is(ScalarOp::select)) return zero(1) && zero(2) ? all_zero() : nullptr;
+  return nullptr;
+}
+
+}  // namespace
+
+void ReductionContext::spread_zero(Value* zero) {
+  std::vector<Value*> work = {zero};
+  while (!work.empty()) {
+    Value* value = work.back();
+    work.pop_back();
+    const llvm::SmallVector<Node*, 8> users(value->users().begin(), value->users().end());
+    for (Node* user : users) {
+      if (!llvm::is_contained(user->operands(), value)) continue;
+      if (is_dead(graph, *user)) continue;
+      emit.at(user);
+      Value* known = value_with_zero(emit, *user);
+      if (!known) continue;
+      graph.replace_all_uses(user->result(), known);
+      if (splat(known) == 0) work.push_back(known);
+    }
+  }
+}
+
+}  // namespace smelt

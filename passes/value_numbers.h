@@ -1,0 +1,36 @@
+// Value numbering: two values with one number are equal by construction (same op, attributes and operands'
+// numbers). The attribute `phase` does not count, `anchor` does.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/graph.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace smelt {
+
+class ValueNumbers {
+ public:
+  explicit ValueNumbers(const Graph& graph);
+  /// The number; a value made since construction gets one now.
+  unsigned of(Value* value);
+  bool same(Value* a, Value* b) { return of(a) == of(b); }
+  /// Values with the number, oldest first.
+  const std::vector<Value*>& members(unsigned number) const { return members_[number]; }
+  /// Call before the node is erased.
+  void forget(const Node& node);
+
+ private:
+  void add(Node& node);
+  unsigned intern(const std::string& key);
+  llvm::DenseMap<const Value*, unsigned> numbers_;
+  std::unordered_map<std::string, unsigned> keys_;
+  std::vector<std::vector<Value*>> members_;
+};
+
+/// The order of a pointwise op's two operands does not matter.
+bool is_commutative(ScalarOp op);
+
+}  // namespace smelt
