@@ -179,12 +179,12 @@ class Run {
 
   Array<S> read_parameter(const Call<S>& call) const {
     const std::string& name = call.node.string_attr("name");
-    if (const Tensor* tensor = find(arguments_.states, name)) return checked(call, name, *tensor);
-    const Tensor* flat = find(arguments_.states, "parameters");
+    const Tensor* flat = find(arguments_.states, "parameters");  // what an update writes: newer than a name's
     const State* state = graph_.module().find_state("parameters");
     if (flat && state)
       for (const Segment& segment : state->segments)
         if (segment.name == name) return read_segment(call, segment, *flat);
+    if (const Tensor* tensor = find(arguments_.states, name)) return checked(call, name, *tensor);
     fail("parameter \"{}\" ({}) was not given, neither by its name nor as a segment of state \"parameters\"",
          name, str(call.node.result()->type));
   }

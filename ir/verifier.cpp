@@ -1,0 +1,246 @@
+// One pass over the nodes with the set of values defined so far; type rules are asked again for every node.
+#include "ir/verifier.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "ir/builder.h"
+#include "ir/text.h"
+#include "ir/verifier_rules.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSet.h"
+#include "runtime/error.h"
+
+namespace smelt {
+namespace {
+
+using Messages = std::vector<std::string>;
+
+/// "B <= 32, T <= 1024, B*T <= 4096"
+std::string bounds_of(const Symbols& symbols) {
+  std::vector<std::string> list;
+  for (const Symbols::Bound& bound : symbols.bounds())
+    list.push_back(fmt::format("{} <= {}", fmt::join(bound.factors, "*"), bound.upper));
+  return list.empty() ? "none" : fmt::format("{}", fmt::join(list, ", "));
+}
+
+/// Throws where a shape uses an undeclared symbol or does not fit 64 bits at the bounds.
+void check_shape(const Symbols& symbols, const Shape& shape, std::string_view what) {
+  std::vector<std::string> names;
+  for (const Dim& dim : shape) dim.collect_symbols(names);
+  for (const std::string& name : names)
+    if (!symbols.declared(name))
+      fail("{} {} uses the symbol {}, which is not declared (declared: {})", what, str(shape), name,
+           bounds_of(symbols));
+  try {
+    symbols.upper(element_count(shape));
+  } catch (const Error& error) {
+    fail("{} {} has no bounded size: {}", what, str(shape), error.what());
+  }
+}
+
+class GraphVerifier {
+ public:
+  GraphVerifier(const Graph& graph, Messages& messages, std::string where, bool is_body)
+      : graph_(graph), messages_(messages), where_(std::move(where)), is_body_(is_body) {}
+
+  void run() {
+    for (const auto& node : graph_.nodes()) {
+      if (check([&] { operands_defined(*node); }, *node)) {
+        check([&] { users_known(*node); }, *node);
+        check([&] { typed(*node); }, *node);
+        check([&] { sizes_bounded(*node); }, *node);
+        check([&] { placed(*node); }, *node);
+        check([&] { verify_contract(*node); }, *node);
+        check([&] { updated_once(*node); }, *node);
+        if (is_body_) check([&] { allowed_in_body(*node); }, *node);
+        if (node->is(Op::fusion)) fusion(*node);
+      }
+      for (const auto& result : node->results()) defined_.insert(result.get());
+    }
+    inputs();
+    outputs();
+  }
+
+ private:
+  /// Runs f; what it throws becomes a message about `node`.
+  template <typename F>
+  bool check(F f, const Node& node) {
+    try {
+      f();
+      return true;
+    } catch (const Error& error) {
+      std::string_view text = error.what();
+      const std::string prefix = std::string(name(node.op())) + ": ",
+                        scalar = std::string(node.mnemonic()) + ": ";
+      for (const std::string& repeated : {prefix, scalar})
+        if (text.substr(0, repeated.size()) == repeated) text.remove_prefix(repeated.size());
+      const std::string line = print(node);
+      messages_.push_back(fmt::format("{}: {}: {}\n  in {}{}", where_, node.describe(), text,
+                                      line.substr(0, line.find('\n')), symbols_note(node)));
+      return false;
+    }
+  }
+
+  /// The bounds, where the node's types mention symbols.
+  std::string symbols_note(const Node& node) const {
+    std::vector<std::string> names;
+    for (const auto& result : node.results())
+      for (const Dim& dim : result->shape()) dim.collect_symbols(names);
+    return names.empty() ? "" : fmt::format("\n  where {}", bounds_of(graph_.module().symbols));
+  }
+
+  void operands_defined(const Node& node) const {
+    for (unsigned i = 0; i < node.operands().size(); ++i)
+      if (!defined_.contains(node.operand(i))) fail("operand {} is not defined above it in this graph", i);
+  }
+
+  void users_known(const Node& node) const {
+    for (const Value* operand : node.operands())
+      if (llvm::count(operand->users(), &node) != llvm::count(node.operands(), operand))
+        fail("the users of its operands do not list it as often as it reads them");
+  }
+
+  static void typed(const Node& node) {
+    std::vector<Type> written;
+    for (const auto& result : node.results()) written.push_back(result->type);
+    const bool declared = info(node.op()).has(Trait::declared);
+    const std::vector<Type> inferred = infer_types(node.op(), node.scalar_op, node.reduce_op, node.operands(),
+                                                   node.attributes, declared ? written : std::vector<Type>{});
+    if (inferred == written) return;
+    std::vector<std::string> expected, found;
+    for (const Type& type : inferred) expected.push_back(str(type));
+    for (const Type& type : written) found.push_back(str(type));
+    fail("the result is ({}), expected ({})", fmt::join(found, ", "), fmt::join(expected, ", "));
+  }
+
+  void sizes_bounded(const Node& node) const {
+    for (const auto& result : node.results())
+      check_shape(graph_.module().symbols, result->shape(), "the result's shape");
+  }
+
+  void placed(const Node& node) const {
+    const auto buffers = static_cast<int>(graph_.module().buffers.size());
+    for (const auto& result : node.results()) {
+      if (!result->layout) continue;
+      if (result->layout->buffer < 0 || result->layout->buffer >= buffers)
+        fail("it lies in buffer {}, of {}", result->layout->buffer, buffers);
+      if (static_cast<int64_t>(result->layout->strides.size()) != result->rank())
+        fail("its layout has {} strides for rank {}", result->layout->strides.size(), result->rank());
+    }
+  }
+
+  void updated_once(const Node& node) {
+    if (!node.is(Op::update) || node.operands().size() != 1) return;
+    if (!updated_.insert(node.string_attr("state")).second)
+      fail("a second update of all of state \"{}\"", node.string_attr("state"));
+  }
+
+  static void allowed_in_body(const Node& node) {
+    if (!node.is(Op::input) && !info(node.op()).has(Trait::fusable))
+      fail("this operation cannot stand in a fusion's body");
+  }
+
+  void fusion(const Node& node) {
+    if (!check([&] { verify_fusion(node); }, node)) return;
+    GraphVerifier(*node.body, messages_, fmt::format("{}: in {}", where_, node.describe()), true).run();
+  }
+
+  void inputs() {
+    llvm::StringSet<> names;
+    for (const Node* node : graph_.inputs())
+      check(
+          [&] {
+            const std::string& name = node->string_attr("name");
+            if (!names.insert(name).second) fail("a second input is called \"{}\"", name);
+          },
+          *node);
+  }
+
+  void outputs() {
+    llvm::StringSet<> names;
+    for (const Graph::Output& output : graph_.outputs) {
+      if (!defined_.contains(output.value))
+        messages_.push_back(
+            fmt::format("{}: output \"{}\" is not a value of this graph", where_, output.name));
+      if (!names.insert(output.name).second)
+        messages_.push_back(fmt::format("{}: two outputs are called \"{}\"", where_, output.name));
+    }
+  }
+
+  const Graph& graph_;
+  Messages& messages_;
+  std::string where_;
+  bool is_body_;
+  llvm::DenseSet<const Value*> defined_;
+  llvm::StringSet<> updated_;
+};
+
+/// Runs f; what it throws becomes a message.
+template <typename F>
+void collect(Messages& messages, F f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    messages.push_back(error.what());
+  }
+}
+
+template <typename List>
+void names_distinct(Messages& messages, const List& list, std::string_view what) {
+  llvm::StringSet<> names;
+  for (const auto& item : list)
+    if (!names.insert(item.name).second)
+      messages.push_back(fmt::format("{} \"{}\" is declared twice", what, item.name));
+}
+
+void check_parameter(const Module::Parameter& parameter) {
+  for (const Dim& dim : parameter.type.shape)
+    if (!dim.constant() || *dim.constant() < 1)
+      fail("parameter \"{}\" is {}, expected constant sizes of at least 1", parameter.name,
+           str(parameter.type));
+}
+
+/// Segments in order, apart and inside the flat state.
+void check_state(const State& state, const Symbols& symbols) {
+  check_shape(symbols, state.shape, fmt::format("the shape of state \"{}\"", state.name));
+  int64_t end = 0;
+  for (const Segment& segment : state.segments) {
+    if (segment.offset < end)
+      fail("segment \"{}\" of state \"{}\" begins at {}, inside the one before it, which ends at {}",
+           segment.name, state.name, segment.offset, end);
+    end = segment.offset + segment.elements();
+  }
+  if (state.segments.empty()) return;
+  const auto size = state.shape.size() == 1 ? state.shape[0].constant() : std::nullopt;
+  if (!size || end > *size)
+    fail("the segments of state \"{}\" need {} elements, its shape is {}", state.name, end, str(state.shape));
+}
+
+}  // namespace
+
+std::vector<std::string> verify(const Graph& graph) {
+  Messages messages;
+  GraphVerifier(graph, messages, "@" + graph.name, false).run();
+  return messages;
+}
+
+std::vector<std::string> verify(const Module& module) {
+  Messages messages;
+  names_distinct(messages, module.parameters, "parameter");
+  names_distinct(messages, module.states, "state");
+  for (const auto& parameter : module.parameters) collect(messages, [&] { check_parameter(parameter); });
+  for (const State& state : module.states) collect(messages, [&] { check_state(state, module.symbols); });
+  for (const auto& graph : module.graphs)
+    for (std::string& message : verify(*graph)) messages.push_back(std::move(message));
+  return messages;
+}
+
+void verify_or_throw(const Module& module) {
+  const Messages messages = verify(module);
+  if (!messages.empty()) fail("the module is not well formed:\n{}", fmt::join(messages, "\n"));
+}
+
+}  // namespace smelt

@@ -1,0 +1,152 @@
+#include "ir/verifier_rules.h"
+
+#include <algorithm>
+
+#include "llvm/ADT/STLExtras.h"
+#include "runtime/error.h"
+
+namespace smelt {
+namespace {
+
+void same_type(std::string_view what, const std::string& name, const Type& used, const Type& declared) {
+  if (used != declared) fail("{} \"{}\" is declared as {}, used as {}", what, name, str(declared), str(used));
+}
+
+const State& declared_state(const Node& node, std::string_view attribute) {
+  const std::string& name = node.string_attr(attribute);
+  const State* state = node.graph().module().find_state(name);
+  if (!state) fail("state \"{}\" is not declared", name);
+  return *state;
+}
+
+void check_parameter(const Node& node) {
+  const std::string& name = node.string_attr("name");
+  const Module::Parameter* declared = node.graph().module().find_parameter(name);
+  if (!declared) fail("parameter \"{}\" is not declared", name);
+  same_type("parameter", name, node.result()->type, declared->type);
+}
+
+void check_state(const Node& node) {
+  const State& state = declared_state(node, "name");
+  same_type("state", state.name, node.result()->type, {state.dtype, state.shape});
+}
+
+/// Index operands come with the axes they move along: {axis} for one, {axes} for two.
+void check_update_at(const Node& node, const State& state) {
+  const Type& value = node.operand(0)->type;
+  const std::vector<int64_t> axes =
+      node.has("axes") ? node.ints_attr("axes") : std::vector<int64_t>{node.int_attr("axis")};
+  if (axes.size() + 1 != node.operands().size())
+    fail("{} axes for {} index operands", axes.size(), node.operands().size() - 1);
+  if (value.dtype != state.dtype || value.shape.size() != state.shape.size())
+    fail("a value of {} for a part of state \"{}\", which is {}", str(value), state.name,
+         str(Type{state.dtype, state.shape}));
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const Type& index = node.operand(static_cast<unsigned>(i) + 1)->type;
+    if (axes[i] < 0 || axes[i] >= value.rank()) fail("axis {} is outside {}", axes[i], str(value));
+    if (is_float(index.dtype) || index.dtype == DType::boolean)
+      fail("an index operand is {}, expected integers", str(index));
+    const auto leading = llvm::ArrayRef(value.shape).take_front(index.shape.size());
+    if (index.rank() >= value.rank() || !std::equal(leading.begin(), leading.end(), index.shape.begin()))
+      fail("an index operand is {}, expected the leading dims of {} or none", str(index), str(value));
+  }
+}
+
+void check_update(const Node& node) {
+  const State& state = declared_state(node, "state");
+  if (node.operands().size() > 1) return check_update_at(node, state);
+  same_type("state", state.name, node.operand(0)->type, {state.dtype, state.shape});
+}
+
+void check_pack(const Node& node) {
+  const State& state = declared_state(node, "state");
+  same_type("state", state.name, node.result()->type, {state.dtype, state.shape});
+  if (state.segments.size() != node.operands().size())
+    fail("{} operands for the {} segments of state \"{}\"", node.operands().size(), state.segments.size(),
+         state.name);
+  for (unsigned i = 0; i < node.operands().size(); ++i)
+    if (element_count(node.operand(i)->shape()) != Dim(state.segments[i].elements()))
+      fail("operand {} is {}, segment \"{}\" of state \"{}\" has {} elements", i, str(node.operand(i)->type),
+           state.segments[i].name, state.name, state.segments[i].elements());
+}
+
+// ---- composites
+
+void check_last_axis(const Node& node) {
+  if (node.operand(0)->rank() < 1) fail("operand 0 is {}, expected a last axis", str(node.operand(0)->type));
+}
+
+/// Weights and biases of norms are vectors over the last axis.
+void check_norm(const Node& node) {
+  check_last_axis(node);
+  if (!(node.float_attr("eps") >= 0))
+    fail("attribute 'eps' is {}, expected at least 0", node.float_attr("eps"));
+  for (unsigned i = 1; i < node.operands().size(); ++i)
+    if (node.operand(i)->shape() != Shape{node.operand(0)->shape().back()})
+      fail("operand {} is {}, expected [{}]", i, str(node.operand(i)->type),
+           node.operand(0)->shape().back().str());
+}
+
+void check_probability(const Node& node) {
+  const double p = node.float_attr("p");
+  if (!(p >= 0 && p < 1)) fail("attribute 'p' is {}, expected it in [0, 1)", p);
+  if (node.int_attr("id") < 0) fail("attribute 'id' is {}, expected at least 0", node.int_attr("id"));
+}
+
+void check_attention(const Node& node) {
+  node.bool_attr("causal", false);
+  if (node.has("p") && node.float_attr("p") != 0) check_probability(node);
+}
+
+void check_cross_entropy(const Node& node) {
+  const double smoothing = node.has("label_smoothing") ? node.float_attr("label_smoothing") : 0;
+  if (!(smoothing >= 0 && smoothing <= 1))
+    fail("attribute 'label_smoothing' is {}, expected it in [0, 1]", smoothing);
+  if (node.has("ignore_index")) node.int_attr("ignore_index");
+}
+
+struct Row {
+  Op op;
+  void (*check)(const Node&);
+};
+constexpr Row kRows[] = {
+    {Op::parameter, check_parameter},
+    {Op::state, check_state},
+    {Op::update, check_update},
+    {Op::pack, check_pack},
+    {Op::softmax, check_last_axis},
+    {Op::log_softmax, check_last_axis},
+    {Op::layer_norm, check_norm},
+    {Op::rms_norm, check_norm},
+    {Op::dropout, check_probability},
+    {Op::attention, check_attention},
+    {Op::cross_entropy, check_cross_entropy},
+};
+
+}  // namespace
+
+void verify_contract(const Node& node) {
+  for (const Row& row : kRows)
+    if (node.is(row.op)) row.check(node);
+  if (node.body && !node.is(Op::fusion)) fail("only a fusion has a body");
+}
+
+void verify_fusion(const Node& node) {
+  if (!node.body) fail("it has no body");
+  const std::vector<Node*> inputs = node.body->inputs();
+  if (inputs.size() != node.operands().size())
+    fail("its body has {} inputs for {} operands", inputs.size(), node.operands().size());
+  for (unsigned i = 0; i < inputs.size(); ++i)
+    if (inputs[i]->result()->type != node.operand(i)->type)
+      fail("input {} of its body is {}, operand {} is {}", i, str(inputs[i]->result()->type), i,
+           str(node.operand(i)->type));
+  const auto& outputs = node.body->outputs;
+  if (outputs.size() != node.result_count())
+    fail("its body has {} outputs for {} results", outputs.size(), node.result_count());
+  for (unsigned i = 0; i < outputs.size(); ++i)
+    if (outputs[i].value->type != node.result(i)->type)
+      fail("output {} of its body is {}, result {} is {}", i, str(outputs[i].value->type), i,
+           str(node.result(i)->type));
+}
+
+}  // namespace smelt

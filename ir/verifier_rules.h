@@ -1,0 +1,13 @@
+// What the verifier asks of single operations beyond their types.
+#pragma once
+
+#include "ir/graph.h"
+
+namespace smelt {
+
+/// Throws Error where a node breaks its op's contract: attributes, declared states, segments.
+void verify_contract(const Node& node);
+/// Throws Error where a fusion's body does not fit its operands and results.
+void verify_fusion(const Node& node);
+
+}  // namespace smelt
