@@ -199,6 +199,12 @@ Node* Graph::next(const Node* node) const {
   return it == nodes_.end() ? nullptr : it->get();
 }
 
+Node* Graph::previous(const Node* node) const {
+  if (!node) return nodes_.empty() ? nullptr : nodes_.back().get();
+  const auto& position = node->position_;
+  return position == nodes_.begin() ? nullptr : std::prev(position)->get();
+}
+
 std::unique_ptr<Graph> Graph::clone_into(Module& module, std::string name) const {
   auto copy = std::make_unique<Graph>(module, std::move(name));
   llvm::DenseMap<const Value*, Value*> map;

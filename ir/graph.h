@@ -151,6 +151,8 @@ class Graph {
   std::vector<Node*> inputs() const;
   /// The node that follows; null at the end.
   Node* next(const Node* node) const;
+  /// The node before it; null at the start. The last node for null.
+  Node* previous(const Node* node) const;
   /// An independent copy of the whole graph into `module`.
   std::unique_ptr<Graph> clone_into(Module& module, std::string name) const;
   /// Puts nodes into an order in which operands stand before users, otherwise as they stood.

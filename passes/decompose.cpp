@@ -3,6 +3,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
+#include "passes/expressions.h"
 #include "runtime/error.h"
 
 namespace smelt {
@@ -14,16 +15,14 @@ Node* after(const Graph& graph, const Node* previous) {
   return graph.nodes().empty() ? nullptr : graph.nodes().front().get();
 }
 
-void inherit(const Node& from, Node& to) {
-  for (const char* name : {"phase", "anchor"})
-    if (auto it = from.attributes.find(name); it != from.attributes.end()) to.attributes.insert(*it);
-}
-
-void replace(Graph& graph, Node* node, Node* previous) {
+void replace(Graph& graph, Node* node) {
   GraphBuilder builder(graph, node);
   builder.set_source(node->source);
-  Value* value = decomposition(node->op())(builder, *node);
-  for (Node* made = after(graph, previous); made != node; made = graph.next(made)) inherit(*node, *made);
+  Value* value = nullptr;
+  {
+    const InheritMarks marks(graph, node, *node);
+    value = decomposition(node->op())(builder, *node);
+  }
   if (value->name.empty() && value->node()->op() != Op::parameter) value->name = node->result()->name;
   graph.replace_all_uses(node->result(), value);
   graph.erase(node);
@@ -40,7 +39,7 @@ bool decompose(Graph& graph, const DecomposeOptions& options) {
       node = graph.next(node);
       continue;
     }
-    replace(graph, node, previous);
+    replace(graph, node);
     changed = true;
     node = after(graph, previous);  // what was made may be composite again
   }

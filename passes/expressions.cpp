@@ -51,6 +51,16 @@ Smoothing smoothing_of(const Node& node) {
   return result;
 }
 
+void inherit_marks(const Node& from, Node& to) {
+  for (const char* name : {"phase", "anchor"})
+    if (auto it = from.attributes.find(name); it != from.attributes.end()) to.attributes.insert(*it);
+}
+
+InheritMarks::~InheritMarks() {
+  for (Node* made = graph_.previous(place_); made && made != before_; made = graph_.previous(made))
+    inherit_marks(from_, *made);
+}
+
 PhaseMark::PhaseMark(Graph& graph, std::string phase) : graph_(graph), phase_(std::move(phase)) {
   for (const auto& node : graph.nodes()) before_.insert(node.get());
 }

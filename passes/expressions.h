@@ -52,6 +52,25 @@ struct Smoothing {
 };
 Smoothing smoothing_of(const Node& cross_entropy);
 
+/// What a node that takes another's place keeps of it: the attributes `phase` and `anchor`.
+void inherit_marks(const Node& from, Node& to);
+
+/// Gives what is built before `place` during its life the marks of `from`.
+class InheritMarks {
+ public:
+  InheritMarks(Graph& graph, const Node* place, const Node& from)
+      : graph_(graph), place_(place), from_(from), before_(graph.previous(place)) {}
+  ~InheritMarks();
+  InheritMarks(const InheritMarks&) = delete;
+  InheritMarks& operator=(const InheritMarks&) = delete;
+
+ private:
+  Graph& graph_;
+  const Node* place_;
+  const Node& from_;
+  const Node* before_;
+};
+
 /// Sets the attribute `phase` on every node made since construction; later passes keep it.
 class PhaseMark {
  public:

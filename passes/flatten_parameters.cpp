@@ -77,7 +77,7 @@ int64_t append(State& flat, int64_t end, const Run& run) {
 
 }  // namespace
 
-bool flatten_parameters(Module& module) {
+bool flatten_parameters(Module& module, const FlattenParametersOptions&) {
   if (module.parameters.empty() || module.find_state("parameters")) return false;
   State flat;
   flat.name = "parameters";

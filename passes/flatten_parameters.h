@@ -9,8 +9,9 @@
 
 namespace smelt {
 
+struct FlattenParametersOptions {};
 /// False where the state exists already or there is nothing to flatten.
-bool flatten_parameters(Module& module);
+bool flatten_parameters(Module& module, const FlattenParametersOptions& options = {});
 
 /// The flat state; throws Error where flatten_parameters has not run.
 const State& flat_parameters(Module& module);

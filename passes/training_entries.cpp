@@ -92,12 +92,25 @@ void make_apply(Module& module, const TrainingOptions& options) {
 
 }  // namespace
 
-void make_training_entries(Module& module, const TrainingOptions& options) {
+bool make_training_entries(Module& module, const TrainingOptions& options) {
   flatten_parameters(module);
   make_train_step(module, options);
-  if (!options.accumulation) return;
+  if (!options.accumulation) return true;
   make_accumulate(module, options);
   make_apply(module, options);
+  return true;
+}
+
+void set_option(TrainingOptions& options, std::string_view key, std::string_view value) {
+  if (key == "loss") {
+    options.loss = value;
+  } else if (key == "accumulation") {
+    if (value != "true" && value != "false")
+      fail("make_training_entries: accumulation is '{}', expected true or false", value);
+    options.accumulation = value == "true";
+  } else {
+    set_option(options.optimizer, key, value);
+  }
 }
 
 }  // namespace smelt

@@ -1,0 +1,28 @@
+// The algebra of simplify: rules by op. A rule looks at one node and returns what stands for its (only)
+// result, an operand or something newly built before the node; null where it does not apply.
+#pragma once
+
+#include "ir/builder.h"
+
+namespace smelt {
+
+using SimplifyRule = Value* (*)(GraphBuilder&, const Node&);
+
+/// All rules for an op, in the order in which they are tried.
+llvm::ArrayRef<SimplifyRule> simplify_rules(Op op);
+llvm::ArrayRef<SimplifyRule> pointwise_rules();
+llvm::ArrayRef<SimplifyRule> slice_rules();
+llvm::ArrayRef<SimplifyRule> concat_rules();
+
+/// The value of a constant that is one number everywhere.
+std::optional<double> number_of(const Value* value);
+inline bool is_number(const Value* value, double number) {
+  const auto known = number_of(value);
+  return known && *known == number;
+}
+/// The node is the only reader, and no output is.
+inline bool only_use(const Value* value) {
+  return value->users().size() == 1 && !value->node()->graph().is_output(value);
+}
+
+}  // namespace smelt
