@@ -3,6 +3,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cstdlib>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -83,6 +85,26 @@ void check_range(std::span<const T> ids, const IdRange& range, const std::string
   }
 }
 
+std::vector<std::vector<int64_t>> shapes_of(std::span<const Port> ports, const SymbolValues& values) {
+  std::vector<std::vector<int64_t>> shapes;
+  for (const Port& port : ports) {
+    std::vector<int64_t>& shape = shapes.emplace_back();
+    for (const Dim& dim : port.shape) shape.push_back(dim.evaluate(values));
+  }
+  return shapes;
+}
+
+int thread_count(const SessionOptions& options) {
+  const char* text = std::getenv("SMELT_NUM_THREADS");
+  if (options.threads != 0 || !text || !*text) return options.threads;
+  int threads = 0;
+  const char* end = text + std::strlen(text);
+  const auto [stop, error] = std::from_chars(text, end, threads);
+  if (error != std::errc{} || stop != end || threads < 1)
+    fail("SMELT_NUM_THREADS is '{}': expected a number of threads, 1 or more", text);
+  return threads;
+}
+
 int64_t whole(const nlohmann::json& json, const char* key, int64_t otherwise) {
   const auto found = json.find(key);
   return found != json.end() && found->is_number_integer() ? found->get<int64_t>() : otherwise;
@@ -116,7 +138,8 @@ struct Session::Run {
 };
 
 Session::Session(std::shared_ptr<const Plan> plan, const SessionOptions& options)
-    : Session(plan, make_executor(plan, ExecutorOptions{options.threads, options.poison, options.profile}),
+    : Session(plan,
+              make_executor(plan, ExecutorOptions{thread_count(options), options.poison, options.profile}),
               options.seed) {}
 
 Session::Session(std::shared_ptr<const Plan> plan, std::unique_ptr<Executor> executor, uint32_t seed)
@@ -150,6 +173,11 @@ SymbolValues Session::unify(const PlanEntry& entry, std::span<const InputTensor>
   return values;
 }
 
+std::vector<std::vector<int64_t>> Session::output_shapes(std::string_view name,
+                                                         std::span<const InputTensor> inputs) const {
+  return shapes_of(entry(name).outputs, unify(entry(name), inputs));
+}
+
 void Session::check_values(const PlanEntry& entry, const InputTensor& input) const {
   const auto count = static_cast<size_t>(count_elements(input.shape));
   if (!input.data && count > 0) fail("{}: its data pointer is null", where(entry, "input", input.name));
@@ -172,10 +200,7 @@ Session::Run Session::prepare(std::string_view name, std::span<const InputTensor
     if (input) check_values(found, *input);
     run.inputs.push_back(input ? input->data : nullptr);
   }
-  for (const Port& port : found.outputs) {
-    std::vector<int64_t>& shape = run.shapes.emplace_back();
-    for (const Dim& dim : port.shape) shape.push_back(dim.evaluate(run.symbols));
-  }
+  run.shapes = shapes_of(found.outputs, run.symbols);
   run.outputs.assign(found.outputs.size(), nullptr);
   return run;
 }
@@ -203,6 +228,9 @@ std::vector<std::vector<int64_t>> Session::run(std::string_view name, std::span<
     if (port == ports.end())
       fail("{}: no such output; there are: {}", where(run.entry, "output", output.name), names_of(ports));
     const auto i = static_cast<size_t>(port - ports.begin());
+    if (run.outputs[i] || !output.data)
+      fail("{}: {}", where(run.entry, "output", output.name),
+           output.data ? "asked for twice" : "its data pointer is null");
     if (output.bytes < run.bytes(i))
       fail("{}: {} need {} bytes, the memory given holds {}", where(run.entry, "output", output.name),
            describe(port->dtype, run.shapes[i]), run.bytes(i), output.bytes);

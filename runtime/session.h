@@ -26,8 +26,7 @@ struct SessionOptions {
   int threads = 0;       // 0: SMELT_NUM_THREADS, OMP_NUM_THREADS or all cores
   uint32_t seed = 0;     // of dropout and of other random ops
   bool profile = false;  // times every step: executor().profile()
-  bool poison =
-      false;  // fills the arena and outputs with NaNs before each run: finds reads of what nobody wrote
+  bool poison = false;   // NaNs in the arena and outputs before each run: finds reads of what nobody wrote
 };
 
 /// Integer inputs that are indices into a table: each must be in [0, below), or `ignored`.
@@ -58,6 +57,10 @@ class Session {
                                         std::span<const OutputBuffer> outputs);
   /// The values that input shapes give the symbols; checks everything that run checks but the data.
   SymbolValues unify(const PlanEntry& entry, std::span<const InputTensor> inputs) const;
+
+  /// The shapes of all outputs for inputs of these shapes, whose data may be null.
+  std::vector<std::vector<int64_t>> output_shapes(std::string_view entry,
+                                                  std::span<const InputTensor> inputs) const;
 
   /// The step and micro-step of the next runs' random numbers.
   void set_random(uint32_t seed, int64_t step, int64_t micro_step = 0);
