@@ -1,0 +1,261 @@
+#include "runtime/cpu/executor.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include "runtime/cpu/features.h"
+#include "runtime/cpu/sort_index.h"
+#include "runtime/error.h"
+#include "runtime/plan_validate.h"
+
+namespace smelt {
+namespace {
+
+constexpr size_t kCachedShapes = 32;
+constexpr uintptr_t kAlignment = 64;
+
+bool is_aligned(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) % kAlignment == 0; }
+
+double gib(int64_t bytes) { return static_cast<double>(bytes) / (1 << 30); }
+
+/// Sets the number of threads of kernels and BLAS for one run.
+class ThreadCount {
+ public:
+  explicit ThreadCount(int threads) : before_(omp_get_max_threads()) {
+    if (threads > 0) omp_set_num_threads(threads);
+  }
+  ~ThreadCount() { omp_set_num_threads(before_); }
+  ThreadCount(const ThreadCount&) = delete;
+  ThreadCount& operator=(const ThreadCount&) = delete;
+
+ private:
+  int before_;
+};
+
+struct Launcher {
+  const Philox& random;
+
+  void operator()(const KernelLaunch& l) const {
+    const KernelArgs args{
+        l.buffers.data(), l.dims.data(), l.random_ids, random.seed, random.step, random.micro_step, 0,
+        l.chunk};
+    const auto chunk = [&](int64_t i) {
+      const int64_t begin = i * l.chunk;
+      l.function(&args, begin, std::max(begin, std::min(begin + l.chunk, l.range)));
+    };
+    if (l.chunks == 1) return chunk(0);
+#pragma omp parallel for schedule(dynamic, 1)
+    for (int64_t i = 0; i < l.chunks; ++i) chunk(i);
+  }
+  void operator()(const GemmLaunch& l) const {
+    l.gemm.run(static_cast<const float*>(l.a), static_cast<const float*>(l.b), static_cast<float*>(l.c));
+  }
+  void operator()(const SortLaunch& l) const {
+    sort_index(static_cast<const int32_t*>(l.indices), l.count, l.rows, static_cast<int32_t*>(l.permutation),
+               static_cast<int32_t*>(l.begins));
+  }
+  void operator()(const CopyLaunch& l) const {
+    l.copy.run(static_cast<const std::byte*>(l.from), static_cast<std::byte*>(l.to));
+  }
+  void operator()(const FillLaunch& l) const {
+    fill(static_cast<std::byte*>(l.to), l.count, l.dtype, l.value);
+  }
+};
+
+void check_target(const Plan& plan) {
+  const std::string architecture = host_architecture();
+  if (!plan.target.starts_with("cpu-" + architecture) && !(plan.target == "cpu" || plan.target.empty()))
+    fail("the plan is for {}, this machine is cpu-{}: compile it again for this machine", plan.target,
+         architecture);
+  const std::vector<std::string> host = host_features();
+  for (const std::string& feature : plan.features)
+    if (std::find(host.begin(), host.end(), feature) == host.end())
+      fail(
+          "the plan is for {} and needs {}, which this processor does not have: compile it again for this "
+          "machine",
+          plan.target, feature);
+}
+
+int64_t state_bytes(const Plan& plan, const State& state) {
+  return plan.symbols.upper(element_count(state.shape)) * size_of(state.dtype);
+}
+
+void check_memory(const Plan& plan) {
+  const ExecutorMemory need = executor_memory(plan);
+  const int64_t available = available_memory();
+  if (need.total() > available)
+    fail_with(Status::out_of_memory,
+              "the plan needs {} bytes ({:.2f} GiB: states {:.2f}, arena {:.2f}), but {} ({:.2f} GiB) are "
+              "free: compile "
+              "it with lower bounds (--max)",
+              need.total(), gib(need.total()), gib(need.states), gib(need.arena), available, gib(available));
+}
+
+}  // namespace
+
+ExecutorMemory executor_memory(const Plan& plan) {
+  ExecutorMemory memory;
+  for (const State& state : plan.states) memory.states += state_bytes(plan, state);
+  for (const Buffer& buffer : plan.buffers) memory.constants += static_cast<int64_t>(buffer.data.size());
+  for (const PlanEntry& entry : plan.entries) memory.arena = std::max(memory.arena, entry.arena_bytes);
+  return memory;
+}
+
+std::unique_ptr<Executor> make_executor(std::shared_ptr<const Plan> plan, const ExecutorOptions& options) {
+  return std::make_unique<CpuExecutor>(std::move(plan), options);
+}
+
+CpuExecutor::CpuExecutor(std::shared_ptr<const Plan> plan, const ExecutorOptions& options)
+    : plan_(std::move(plan)), options_(options) {
+  check_target(*plan_);
+  validate(*plan_);  // sizes and places are used unchecked from here on
+  check_memory(*plan_);
+  load_code();
+  allocate();
+}
+
+void CpuExecutor::load_code() {
+  if (plan_->kernels.empty()) return;
+  if (plan_->binary.empty())
+    fail_with(Status::invalid_file, "the plan has {} kernels and no machine code: compile it again",
+              plan_->kernels.size());
+  code_.emplace(plan_->binary);
+  for (const KernelCode& kernel : plan_->kernels)
+    functions_.push_back(reinterpret_cast<KernelFunction>(code_->symbol(kernel.name)));
+}
+
+void CpuExecutor::allocate() {
+  for (const State& state : plan_->states) states_.emplace_back(state_bytes(*plan_, state));
+  arena_ = Block(executor_memory(*plan_).arena + static_cast<int64_t>(kAlignment));  // never null
+  for (const Buffer& buffer : plan_->buffers) {
+    std::byte* base = nullptr;
+    if (buffer.state >= 0) {
+      base = states_[static_cast<size_t>(buffer.state)].data();
+    } else if (in_arena(buffer.role)) {
+      base = arena_.data() + buffer.offset_bytes;
+    } else if (buffer.role == Role::constant) {
+      constants_.emplace_back(std::max<int64_t>(1, buffer.bytes));
+      std::copy(buffer.data.begin(), buffer.data.end(), constants_.back().data());
+      base = constants_.back().data();
+    }
+    fixed_.push_back(base);
+  }
+  bound_ = fixed_;
+}
+
+std::span<std::byte> CpuExecutor::state(int index) {
+  if (index < 0 || index >= static_cast<int>(states_.size()))
+    fail("state {}: expected one of the plan's {}", index, states_.size());
+  return states_[static_cast<size_t>(index)].bytes();
+}
+
+ResolvedEntry& CpuExecutor::resolved(const PlanEntry& entry, const SymbolValues& symbols) {
+  const auto same = [&](const ResolvedEntry& r) { return r.entry == &entry && r.values == symbols; };
+  const auto found = std::find_if(cache_.begin(), cache_.end(), same);
+  if (found != cache_.end()) {
+    cache_.splice(cache_.begin(), cache_, found);
+    return cache_.front();
+  }
+  if (cache_.size() == kCachedShapes) cache_.pop_back();
+  return cache_.emplace_front(resolve(*plan_, entry, symbols, functions_, fixed_));
+}
+
+std::byte* CpuExecutor::staging(int buffer) {
+  const auto [place, fresh] = staging_.try_emplace(buffer);
+  if (fresh) place->second = Block(std::max<int64_t>(1, plan_->buffers[static_cast<size_t>(buffer)].bytes));
+  return place->second.data();
+}
+
+void CpuExecutor::bind_inputs(const ResolvedEntry& resolved, std::span<const void* const> inputs) {
+  const auto& ports = resolved.entry->inputs;
+  if (inputs.size() != ports.size())
+    fail("entry '{}' is given {} inputs: expected {}", resolved.entry->name, inputs.size(), ports.size());
+  for (size_t i = 0; i < ports.size(); ++i) {
+    std::byte*& place = bound_[static_cast<size_t>(ports[i].buffer)];
+    if (!inputs[i] && !ports[i].optional && resolved.inputs[i].bytes > 0)
+      fail("entry '{}' is run without its input '{}'", resolved.entry->name, ports[i].name);
+    if (inputs[i] && is_aligned(inputs[i]) && resolved.inputs[i].whole_buffer) {
+      place = static_cast<std::byte*>(const_cast<void*>(inputs[i]));  // steps never write inputs
+      continue;
+    }
+    place = staging(ports[i].buffer);
+    const size_t bytes = static_cast<size_t>(resolved.inputs[i].bytes);
+    if (inputs[i])
+      std::memcpy(place, inputs[i], bytes);
+    else
+      std::memset(place, 0, bytes);
+  }
+}
+
+void CpuExecutor::bind_outputs(const ResolvedEntry& resolved, std::span<void* const> outputs) {
+  const auto& ports = resolved.entry->outputs;
+  if (outputs.size() != ports.size())
+    fail("entry '{}' is given {} outputs: expected {}", resolved.entry->name, outputs.size(), ports.size());
+  for (size_t i = 0; i < ports.size(); ++i) {
+    if (fixed_[static_cast<size_t>(ports[i].buffer)]) continue;  // copied out at the end
+    const bool direct = outputs[i] && is_aligned(outputs[i]) && resolved.outputs[i].whole_buffer;
+    bound_[static_cast<size_t>(ports[i].buffer)] =
+        direct ? static_cast<std::byte*>(outputs[i]) : staging(ports[i].buffer);
+  }
+}
+
+void CpuExecutor::copy_outputs(const ResolvedEntry& resolved, std::span<void* const> outputs) const {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const std::byte* from = bound_[static_cast<size_t>(resolved.entry->outputs[i].buffer)];
+    if (outputs[i] && outputs[i] != from)
+      std::memcpy(outputs[i], from, static_cast<size_t>(resolved.outputs[i].bytes));
+  }
+}
+
+void CpuExecutor::poison(const ResolvedEntry& resolved) {
+  std::memset(arena_.data(), 0xFF, arena_.bytes().size());
+  for (size_t i = 0; i < resolved.outputs.size(); ++i) {
+    const int buffer = resolved.entry->outputs[i].buffer;
+    if (!fixed_[static_cast<size_t>(buffer)])
+      std::memset(bound_[static_cast<size_t>(buffer)], 0xFF, static_cast<size_t>(resolved.outputs[i].bytes));
+  }
+}
+
+void CpuExecutor::run(const PlanEntry& entry, const SymbolValues& symbols,
+                      std::span<const void* const> inputs, std::span<void* const> outputs,
+                      const Philox& random) {
+  const ThreadCount threads(options_.threads);
+  ResolvedEntry& ready = resolved(entry, symbols);
+  bind_inputs(ready, inputs);
+  bind_outputs(ready, outputs);
+  for (const ResolvedEntry::Patch& patch : ready.patches)
+    *patch.pointer = bound_[static_cast<size_t>(patch.buffer)] + patch.offset_bytes;
+  if (options_.poison) poison(ready);
+  launch_all(ready, random);
+  copy_outputs(ready, outputs);
+}
+
+void CpuExecutor::launch_all(const ResolvedEntry& resolved, const Philox& random) {
+  const Launcher launcher{random};
+  if (!options_.profile) {
+    for (const Launch& launch : resolved.launches) std::visit(launcher, launch);
+    return;
+  }
+  std::vector<StepTime>& times = times_[resolved.entry];
+  for (size_t i = times.size(); i < resolved.launches.size(); ++i)
+    times.push_back({resolved.entry, static_cast<int>(i), 0, 0});
+  for (size_t i = 0; i < resolved.launches.size(); ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    std::visit(launcher, resolved.launches[i]);
+    times[i].seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    ++times[i].runs;
+  }
+}
+
+std::vector<StepTime> CpuExecutor::profile() const {
+  std::vector<StepTime> all;
+  for (const PlanEntry& entry : plan_->entries)
+    if (const auto times = times_.find(&entry); times != times_.end())
+      all.insert(all.end(), times->second.begin(), times->second.end());
+  return all;
+}
+
+}  // namespace smelt

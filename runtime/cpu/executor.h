@@ -1,0 +1,51 @@
+// Runs plans for the CPU: kernels over OpenMP threads, products on a CBLAS.
+#pragma once
+
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "runtime/cpu/memory.h"
+#include "runtime/cpu/resolve.h"
+#include "runtime/cpu/shared_object.h"
+#include "runtime/executor.h"
+
+namespace smelt {
+
+class CpuExecutor : public Executor {
+ public:
+  CpuExecutor(std::shared_ptr<const Plan> plan, const ExecutorOptions& options = {});
+
+  std::span<std::byte> state(int index) override;
+  void run(const PlanEntry& entry, const SymbolValues& symbols, std::span<const void* const> inputs,
+           std::span<void* const> outputs, const Philox& random) override;
+  std::vector<StepTime> profile() const override;
+
+ private:
+  void load_code();
+  void allocate();
+  ResolvedEntry& resolved(const PlanEntry& entry, const SymbolValues& symbols);
+  std::byte* staging(int buffer);
+  void bind_inputs(const ResolvedEntry& resolved, std::span<const void* const> inputs);
+  void bind_outputs(const ResolvedEntry& resolved, std::span<void* const> outputs);
+  void copy_outputs(const ResolvedEntry& resolved, std::span<void* const> outputs) const;
+  void poison(const ResolvedEntry& resolved);
+  void launch_all(const ResolvedEntry& resolved, const Philox& random);
+
+  std::shared_ptr<const Plan> plan_;
+  ExecutorOptions options_;
+  std::optional<SharedObject> code_;
+  std::vector<KernelFunction> functions_;  // by kernel
+  std::vector<Block> states_;              // by state
+  std::vector<Block> constants_;
+  Block arena_;
+  std::map<int, Block> staging_;    // of inputs and outputs that cannot be used where they lie
+  std::vector<std::byte*> fixed_;   // by buffer; null for inputs and outputs
+  std::vector<std::byte*> bound_;   // the same, with this run's inputs and outputs
+  std::list<ResolvedEntry> cache_;  // the last one used first
+  std::map<const PlanEntry*, std::vector<StepTime>> times_;
+};
+
+}  // namespace smelt

@@ -1,0 +1,15 @@
+// Which instructions this processor has, by the names that compilers use: a plan lists those its code needs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace smelt {
+
+/// "x86_64", "aarch64".
+std::string host_architecture();
+/// Of the instruction sets that matter to generated code, those that this processor has: {"avx", "avx2",
+/// "fma", ...}.
+std::vector<std::string> host_features();
+
+}  // namespace smelt

@@ -1,0 +1,56 @@
+#include "runtime/cpu/memory.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <string>
+
+#include "runtime/error.h"
+
+namespace smelt {
+namespace {
+
+constexpr size_t kMapped =
+    size_t{1} << 20;  // from here on blocks are mapped: zero pages come when they are touched
+
+size_t rounded(size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+}  // namespace
+
+Block::Block(int64_t bytes) : bytes_(static_cast<size_t>(bytes)) {
+  if (bytes_ == 0) return;
+  if (bytes_ >= kMapped) {
+    void* mapped = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED) fail_with(Status::out_of_memory, "out of memory: {} bytes were refused", bytes);
+    ::madvise(mapped, bytes_, MADV_HUGEPAGE);  // an advice: no matter if it is not taken
+    data_ = static_cast<std::byte*>(mapped);
+    return;
+  }
+  data_ = static_cast<std::byte*>(std::aligned_alloc(64, rounded(bytes_)));
+  if (!data_) fail_with(Status::out_of_memory, "out of memory: {} bytes were refused", bytes);
+  std::memset(data_, 0, rounded(bytes_));
+}
+
+Block::~Block() {
+  if (bytes_ >= kMapped)
+    ::munmap(data_, bytes_);
+  else
+    std::free(data_);
+}
+
+int64_t available_memory() {
+  int64_t available = INT64_MAX;
+  std::ifstream meminfo("/proc/meminfo");
+  for (std::string line; std::getline(meminfo, line);)
+    if (line.starts_with("MemAvailable:"))
+      available = std::strtoll(line.c_str() + std::strlen("MemAvailable:"), nullptr, 10) * 1024;
+  int64_t limit = 0;
+  std::ifstream group("/sys/fs/cgroup/memory.max");  // "max" where there is none
+  if (group >> limit && limit > 0) available = std::min(available, limit);
+  return available;
+}
+
+}  // namespace smelt

@@ -1,0 +1,37 @@
+// Memory of the CPU executor.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+namespace smelt {
+
+/// Zeroed memory at a multiple of 64 bytes; large blocks ask for huge pages.
+class Block {
+ public:
+  Block() = default;
+  /// Throws Error (out_of_memory) with the bytes asked for.
+  explicit Block(int64_t bytes);
+  Block(Block&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+  Block& operator=(Block&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~Block();
+
+  std::byte* data() const { return data_; }
+  std::span<std::byte> bytes() const { return {data_, bytes_}; }
+
+ private:
+  std::byte* data_ = nullptr;
+  size_t bytes_ = 0;
+};
+
+/// What this process may still take, as far as the system says; INT64_MAX where it does not.
+int64_t available_memory();
+
+}  // namespace smelt

@@ -1,0 +1,122 @@
+#include "runtime/cpu/resolve.h"
+
+#include "runtime/error.h"
+#include "runtime/plan_validate.h"
+
+namespace smelt {
+namespace {
+
+class Resolver {
+ public:
+  Resolver(const Plan& plan, const std::vector<KernelFunction>& functions,
+           const std::vector<std::byte*>& bases, ResolvedEntry& resolved)
+      : plan_(plan), functions_(functions), bases_(bases), resolved_(resolved) {}
+
+  void run() {
+    const PlanEntry& entry = *resolved_.entry;
+    resolved_.launches.reserve(entry.steps.size());  // patches point into them
+    for (size_t i = 0; i < entry.steps.size(); ++i) {
+      place_ = describe_step(entry, i);
+      check_ranges(plan_, entry.steps[i], resolved_.values, place_);
+      std::visit([this](const auto& step) { add(step); }, entry.steps[i].what);
+    }
+    for (const Port& port : entry.inputs) resolved_.inputs.push_back(port_size(port));
+    for (const Port& port : entry.outputs) resolved_.outputs.push_back(port_size(port));
+  }
+
+ private:
+  int64_t value(const Dim& dim) const { return dim.evaluate(resolved_.values); }
+  const Buffer& buffer(int index) const { return plan_.buffers[static_cast<size_t>(index)]; }
+
+  ResolvedEntry::ResolvedPort port_size(const Port& port) const {
+    const int64_t count = value(element_count(port.shape));
+    return {count * size_of(port.dtype), count == value(buffer(port.buffer).elements)};
+  }
+
+  void point(void*& pointer, const BufferRef& ref) {
+    const int64_t bytes = value(ref.offset) * size_of(buffer(ref.buffer).dtype);
+    std::byte* base = bases_[static_cast<size_t>(ref.buffer)];
+    if (base)
+      pointer = base + bytes;
+    else
+      resolved_.patches.push_back({&pointer, ref.buffer, bytes});
+  }
+
+  template <typename L>
+  L& launch() {
+    return std::get<L>(resolved_.launches.emplace_back(std::in_place_type<L>));
+  }
+
+  void add(const KernelStep& step) {
+    const KernelCode& kernel = plan_.kernels[static_cast<size_t>(step.kernel)];
+    KernelLaunch& l = launch<KernelLaunch>();
+    l.function = functions_[static_cast<size_t>(step.kernel)];
+    l.buffers.resize(step.arguments.size());
+    for (size_t i = 0; i < step.arguments.size(); ++i) point(l.buffers[i], step.arguments[i]);
+    for (const Dim& dim : kernel.dims) l.dims.push_back(value(dim));
+    l.random_ids = step.random_ids.data();
+    l.range = value(kernel.range);
+    if (l.range < 0) fail_with(Status::invalid_file, "{}: the range {} is below 0", place_, l.range);
+    const int64_t splits = kernel.splits;
+    l.chunk = splits > 0 ? std::max<int64_t>(1, l.range / splits + (l.range % splits != 0)) : kernel.grain;
+    l.chunks = splits > 0 ? splits : l.range / l.chunk + (l.range % l.chunk != 0);
+  }
+
+  void add(const GemmStep& step) {
+    if (step.dtype != DType::f32)
+      fail_with(Status::invalid_file, "{}: a product of {} matrices: expected f32 on the CPU", place_,
+                name(step.dtype));
+    const auto matrix = [&](const GemmStep::Matrix& m) {
+      return GemmSizes::Matrix{value(m.row_stride), value(m.column_stride)};
+    };
+    GemmSizes sizes{value(step.m),  value(step.n),  value(step.k), matrix(step.a),
+                    matrix(step.b), matrix(step.c), step.alpha,    step.beta};
+    for (const GemmStep::Batch& batch : step.batch)
+      sizes.batch.push_back({value(batch.extent), value(batch.a_stride), value(batch.b_stride),
+                             batch.reduced ? 0 : value(batch.c_stride), batch.reduced});
+    GemmLaunch& l = launch<GemmLaunch>();
+    l.gemm = PreparedGemm(sizes, place_);
+    point(l.a, step.a.base), point(l.b, step.b.base), point(l.c, step.c.base);
+  }
+
+  void add(const SortIndexStep& step) {
+    SortLaunch& l = launch<SortLaunch>();
+    point(l.indices, step.indices), point(l.permutation, step.permutation), point(l.begins, step.begins);
+    l.count = value(step.count), l.rows = value(step.rows);
+  }
+
+  void add(const CopyStep& step) {
+    std::vector<CopyAxis> axes;
+    for (size_t i = 0; i < step.extents.size(); ++i)
+      axes.push_back({value(step.extents[i]), value(step.from_strides[i]), value(step.to_strides[i])});
+    CopyLaunch& l = launch<CopyLaunch>();
+    l.copy = PreparedCopy(std::move(axes), size_of(step.dtype));
+    point(l.from, step.from), point(l.to, step.to);
+  }
+
+  void add(const FillStep& step) {
+    FillLaunch& l = launch<FillLaunch>();
+    l.count = value(step.elements), l.dtype = buffer(step.to.buffer).dtype, l.value = step.value;
+    point(l.to, step.to);
+  }
+
+  const Plan& plan_;
+  const std::vector<KernelFunction>& functions_;
+  const std::vector<std::byte*>& bases_;
+  ResolvedEntry& resolved_;
+  std::string place_;
+};
+
+}  // namespace
+
+ResolvedEntry resolve(const Plan& plan, const PlanEntry& entry, const SymbolValues& values,
+                      const std::vector<KernelFunction>& functions, const std::vector<std::byte*>& bases) {
+  plan.symbols.check(values);
+  ResolvedEntry resolved;
+  resolved.entry = &entry;
+  resolved.values = values;
+  Resolver(plan, functions, bases, resolved).run();
+  return resolved;
+}
+
+}  // namespace smelt

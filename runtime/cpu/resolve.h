@@ -1,0 +1,72 @@
+// An entry with all its sizes worked out for one set of symbol values: what is left for a run is pointers and
+// calls.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "runtime/cpu/copy.h"
+#include "runtime/cpu/gemm.h"
+#include "runtime/plan.h"
+
+namespace smelt {
+
+struct KernelLaunch {
+  KernelFunction function = nullptr;
+  std::vector<void*> buffers;
+  std::vector<int64_t> dims;
+  const uint32_t* random_ids = nullptr;
+  int64_t range = 0, chunk = 1, chunks = 0;
+};
+struct GemmLaunch {
+  void *a = nullptr, *b = nullptr, *c = nullptr;
+  PreparedGemm gemm;
+};
+struct SortLaunch {
+  void *indices = nullptr, *permutation = nullptr, *begins = nullptr;
+  int64_t count = 0, rows = 0;
+};
+struct CopyLaunch {
+  void *from = nullptr, *to = nullptr;
+  PreparedCopy copy;
+};
+struct FillLaunch {
+  void* to = nullptr;
+  int64_t count = 0;
+  DType dtype = DType::f32;
+  double value = 0;
+};
+using Launch = std::variant<KernelLaunch, GemmLaunch, SortLaunch, CopyLaunch, FillLaunch>;
+
+struct ResolvedEntry {
+  /// A pointer into a buffer whose place changes from run to run.
+  struct Patch {
+    void** pointer;
+    int buffer;
+    int64_t offset_bytes;
+  };
+  struct ResolvedPort {
+    int64_t bytes = 0;          // dense, at these values
+    bool whole_buffer = false;  // the port has all elements of its buffer
+  };
+
+  ResolvedEntry() = default;
+  ResolvedEntry(ResolvedEntry&&) =
+      default;  // patches stay: moving a vector keeps its elements where they are
+  ResolvedEntry& operator=(ResolvedEntry&&) = default;
+
+  const PlanEntry* entry = nullptr;
+  SymbolValues values;
+  std::vector<Launch> launches;
+  std::vector<Patch> patches;
+  std::vector<ResolvedPort> inputs, outputs;
+};
+
+/// Checks all ranges at these values. `bases` holds the address of every buffer; null for inputs and outputs,
+/// which become patches. Launches point into `plan`.
+ResolvedEntry resolve(const Plan& plan, const PlanEntry& entry, const SymbolValues& values,
+                      const std::vector<KernelFunction>& functions, const std::vector<std::byte*>& bases);
+
+}  // namespace smelt

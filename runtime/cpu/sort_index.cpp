@@ -1,0 +1,19 @@
+#include "runtime/cpu/sort_index.h"
+
+#include <algorithm>
+
+namespace smelt {
+
+void sort_index(const int32_t* indices, int64_t count, int64_t rows, int32_t* permutation, int32_t* begins) {
+  const auto inside = [rows](int32_t index) { return index >= 0 && index < rows; };
+  std::fill_n(begins, rows + 1, 0);
+  for (int64_t i = 0; i < count; ++i)
+    if (inside(indices[i])) ++begins[indices[i] + 1];
+  for (int64_t r = 0; r < rows; ++r) begins[r + 1] += begins[r];
+  for (int64_t i = 0; i < count; ++i)  // each begin serves as its row's cursor and stops at the next begin
+    if (inside(indices[i])) permutation[begins[indices[i]]++] = static_cast<int32_t>(i);
+  for (int64_t r = rows; r > 0; --r) begins[r] = begins[r - 1];
+  begins[0] = 0;
+}
+
+}  // namespace smelt
