@@ -10,6 +10,8 @@
 #include "passes/flatten_parameters.h"
 #include "passes/fuse.h"
 #include "passes/merge_gemms.h"
+#include "passes/rematerialize.h"
+#include "passes/rewrite_reductions.h"
 #include "passes/simplify.h"
 #include "passes/training_entries.h"
 #include "runtime/error.h"

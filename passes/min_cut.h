@@ -1,0 +1,43 @@
+// The cheapest set of vertices that separates sources from sinks (Dinic's maximum flow on split vertices).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace smelt {
+
+class MinCut {
+ public:
+  static constexpr int64_t kInfinite = int64_t{1} << 60;
+
+  int add_vertex(int64_t cost);  // to take the vertex into the cut
+  void add_edge(int from, int to);
+  void add_source(int vertex);  // flow enters before the vertex's own cost
+  void add_sink(int vertex);    // and leaves behind it
+  /// For every vertex whether it is in the cut; of equally cheap cuts the one nearest to the sinks.
+  std::vector<bool> solve();
+  /// The cost of the cut, after solve().
+  int64_t cost() const { return flow_; }
+
+ private:
+  struct Arc {
+    int to;
+    int64_t capacity;
+  };
+  int add_node();
+  void add_arc(int from, int to, int64_t capacity);
+  bool label();
+  int64_t push(int node, int64_t limit);
+  std::vector<bool> reaching_sink() const;
+
+  // Nodes 0 and 1 are source and sink; vertex v is the arc from 2 + 2v to 3 + 2v. Arcs come in pairs, i ^ 1
+  // is i's reverse.
+  std::vector<std::vector<int>> arcs_of_ = std::vector<std::vector<int>>(2);
+  std::vector<Arc> arcs_;
+  std::vector<int> depth_;
+  std::vector<size_t> next_;
+  int64_t flow_ = 0;
+};
+
+}  // namespace smelt
