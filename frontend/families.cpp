@@ -2,6 +2,8 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "llvm/ADT/StringRef.h"
 
 namespace smelt {
@@ -110,8 +112,8 @@ bool matches_pattern(std::string_view name, std::string_view pattern) {
   if (place == std::string_view::npos) return name == pattern;
   llvm::StringRef rest(name);
   if (!rest.consume_front(llvm::StringRef(pattern.substr(0, place)))) return false;
-  const size_t digits = rest.find_first_not_of("0123456789");
-  if (digits == 0 || digits == llvm::StringRef::npos) return false;
+  const size_t digits = std::min(rest.find_first_not_of("0123456789"), rest.size());
+  if (digits == 0) return false;
   return matches_pattern(std::string_view(rest.substr(digits)), pattern.substr(place + 2));
 }
 

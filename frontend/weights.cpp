@@ -1,0 +1,90 @@
+#include "frontend/weights.h"
+
+#include <fmt/ranges.h>
+
+#include <set>
+
+#include "frontend/families.h"
+#include "llvm/ADT/STLExtras.h"
+#include "runtime/error.h"
+
+namespace smelt {
+namespace {
+
+std::vector<std::string> spellings(const Module::Parameter& parameter) {
+  return parameter.checkpoint_names.empty() ? std::vector{parameter.name} : parameter.checkpoint_names;
+}
+
+std::vector<int64_t> checkpoint_shape(const Module::Parameter& parameter) {
+  std::vector<int64_t> shape;
+  for (const Dim& dim : parameter.type.shape) shape.push_back(dim.evaluate({}));
+  if (parameter.transposed) std::reverse(shape.begin(), shape.end());
+  return shape;
+}
+
+const TensorView* find_tensor(const Module::Parameter& parameter, const Checkpoint& weights) {
+  for (const std::string& name : spellings(parameter))
+    if (const TensorView* tensor = weights.find(name)) return tensor;
+  return nullptr;
+}
+
+/// Empty where the tensor is right for the parameter.
+std::string problem_with(const Module::Parameter& parameter, const TensorView* tensor) {
+  const std::string expected = fmt::format("floats [{}]", fmt::join(checkpoint_shape(parameter), ","));
+  if (!tensor)
+    return fmt::format("{}: missing, expected {}", fmt::join(spellings(parameter), " or "), expected);
+  if (is_float(tensor->dtype) && tensor->shape == checkpoint_shape(parameter)) return "";
+  return fmt::format("{}: {}, expected {}", tensor->name, describe(*tensor), expected);
+}
+
+/// The description's "ignored_tensors"; a graph in text form may have no description.
+std::vector<std::string> ignored_patterns(const Module& module) {
+  if (module.description.empty()) return {};
+  const Json json = parse_json(module.description, "the model's description");
+  const Json* list = find_path(json, "ignored_tensors");
+  return list && list->is_array() ? list->get<std::vector<std::string>>() : std::vector<std::string>();
+}
+
+std::vector<std::string> unexpected(const Module& module, const Checkpoint& weights,
+                                    const std::set<const TensorView*>& used) {
+  const std::vector<std::string> patterns = ignored_patterns(module);
+  std::vector<std::string> problems;
+  for (const TensorView& tensor : weights.tensors()) {
+    const bool ignored = llvm::any_of(
+        patterns, [&](const std::string& pattern) { return matches_pattern(tensor.name, pattern); });
+    if (!used.contains(&tensor) && !ignored)
+      problems.push_back(
+          fmt::format("{}: {}, which the model has no place for", tensor.name, describe(tensor)));
+  }
+  return problems;
+}
+
+}  // namespace
+
+void check_weights(const Module& module, const Checkpoint& weights) {
+  std::vector<SpecProblem> problems;
+  std::set<const TensorView*> used;
+  for (const Module::Parameter& parameter : module.parameters) {
+    const TensorView* tensor = find_tensor(parameter, weights);
+    used.insert(tensor);
+    if (std::string text = problem_with(parameter, tensor); !text.empty())
+      problems.push_back({"", std::move(text)});
+  }
+  for (std::string& text : unexpected(module, weights, used)) problems.push_back({"", std::move(text)});
+  if (!problems.empty()) fail_with_problems(weights.path().string(), problems);
+}
+
+std::vector<float> read_parameter(const Module::Parameter& parameter, const Checkpoint& weights) {
+  const TensorView* tensor = find_tensor(parameter, weights);
+  if (const std::string text = problem_with(parameter, tensor); !text.empty())
+    fail_with(Status::invalid_file, "{}: {}", weights.path().string(), text);
+  const std::vector<float> stored = read_floats(*tensor);
+  if (!parameter.transposed) return stored;
+  const auto rows = static_cast<size_t>(tensor->shape[0]), columns = static_cast<size_t>(tensor->shape[1]);
+  std::vector<float> values(stored.size());
+  for (size_t r = 0; r < rows; ++r)
+    for (size_t c = 0; c < columns; ++c) values[c * rows + r] = stored[r * columns + c];
+  return values;
+}
+
+}  // namespace smelt

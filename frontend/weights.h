@@ -1,0 +1,20 @@
+// Does a checkpoint fit a model? Asked before anything is compiled; Session::load_weights does the copying.
+#pragma once
+
+#include <vector>
+
+#include "ir/graph.h"
+#include "runtime/safetensors.h"
+
+namespace smelt {
+
+/// Throws one Error that lists every parameter that the checkpoint lacks, every tensor of a wrong shape or
+/// type, and every tensor that no parameter asks for. Buffers that the module's description names as ignored
+/// may be there.
+void check_weights(const Module& module, const Checkpoint& weights);
+
+/// The values of one parameter in our own layout ([out,in] for weights), whatever the checkpoint's spelling,
+/// layout and float type. Throws Error where it is missing or does not fit.
+std::vector<float> read_parameter(const Module::Parameter& parameter, const Checkpoint& weights);
+
+}  // namespace smelt

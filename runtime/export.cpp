@@ -1,0 +1,42 @@
+#include "runtime/export.h"
+
+#include <nlohmann/json.hpp>
+
+#include "runtime/error.h"
+#include "runtime/file.h"
+
+namespace smelt {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json description_of(const Session& session) {
+  Json model = Json::parse(session.plan().model, nullptr, false);
+  if (model.is_object() && model.contains("config") && model["config"].is_object()) return model;
+  fail(
+      "the plan's model has no config.json to export: it was described by a graph, or by a spec that no "
+      "family of "
+      "transformers can express; its weights alone can be saved as safetensors");
+}
+
+/// transformers gives the weights the type that the config says, whatever the file holds.
+void say_float32(Json& config) {
+  const bool old_dialect = config.contains("torch_dtype");
+  if (old_dialect) config["torch_dtype"] = "float32";
+  if (!old_dialect || config.contains("dtype")) config["dtype"] = "float32";
+}
+
+}  // namespace
+
+void export_model(const Session& session, const std::filesystem::path& directory) {
+  Json model = description_of(session);
+  Json& config = model["config"];
+  say_float32(config);
+  make_directories(directory);
+  write_file(directory / "config.json", config.dump(2) + "\n");
+  if (model.contains("generation") && model["generation"].is_object() && !model["generation"].empty())
+    write_file(directory / "generation_config.json", model["generation"].dump(2) + "\n");
+  session.save_weights(directory / "model.safetensors");
+}
+
+}  // namespace smelt

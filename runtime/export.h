@@ -1,0 +1,16 @@
+// A trained model as a directory that transformers loads: config.json, model.safetensors,
+// generation_config.json.
+#pragma once
+
+#include <filesystem>
+
+#include "runtime/session.h"
+
+namespace smelt {
+
+/// Writes the session's weights under the names and in the layout of the model's family, with the config.json
+/// that the plan carries (its type of weights set to float32). The directory is made where there is none;
+/// each file is replaced as a whole. Throws Error where the plan's model has no such form.
+void export_model(const Session& session, const std::filesystem::path& directory);
+
+}  // namespace smelt
