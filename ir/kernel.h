@@ -12,6 +12,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ir/op.h"
@@ -99,6 +100,7 @@ struct Schedule {
   int64_t grain = 1;        // parallel indices a chunk
   int64_t splits = 0;       // chunks of a kernel with partial results
   std::vector<int> cached;  // column values kept in a scratch row between blocks instead of computed again
+  int64_t cached_elements = 0;  // the most columns a row with cached values can have
   bool operator==(const Schedule&) const = default;
 };
 
@@ -120,5 +122,7 @@ struct Kernel {
 };
 
 std::string print(const Kernel& kernel);
+/// The inverse of print; throws Error with file, line, column, the line and a caret.
+Kernel parse_kernel(std::string_view text, std::string_view file = "<text>");
 
 }  // namespace smelt

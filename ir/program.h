@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ir/kernel.h"
@@ -20,5 +21,7 @@ struct Program {
 };
 
 std::string print(const Program& program);
+/// The inverse of print; throws Error with file, line, column, the line and a caret.
+Program parse_program(std::string_view text, std::string_view file = "<text>");
 
 }  // namespace smelt
