@@ -71,13 +71,39 @@ std::optional<LinearForm> LinearSplitter::split(Value* value) {
   if (depth_ == 0 && is_float(value->dtype())) dtype_ = value->dtype();
   if (auto constant = splat(value)) return constant_form(*constant);
   if (Node* broadcast = row_broadcast(value, space_)) return row_form(emit_.row_value(broadcast, space_));
-  if (!depends_(value)) return whole(value);
+  if (!depends_(value)) return mode_ == Mode::exact ? without_row_factors(value) : whole(value);
   std::optional<LinearForm> form;
   if (++depth_ < kMostDepth) form = split_dependent(value);
   --depth_;
   if (form && form->size() > kMostTerms) form.reset();
   if (!form && mode_ == Mode::plain) return whole(value);
   return form;
+}
+
+/// A value that stays whole but for factors that are constant along the row: they need not be inside a sum.
+LinearForm LinearSplitter::without_row_factors(Value* value) {
+  Term taken;
+  for (;; value = skip_identity(value)) {
+    const Node& node = *value->node();
+    if (node.is(ScalarOp::neg)) {
+      taken.coefficient = -taken.coefficient;
+      value = node.operand(0);
+      continue;
+    }
+    if (!node.is(ScalarOp::mul) && !node.is(ScalarOp::div)) break;
+    const auto constant = [&](unsigned i) {
+      return row_broadcast(node.operand(i), space_) || splat(node.operand(i));
+    };
+    const unsigned row = constant(1) ? 1 : 0;
+    if (!constant(row) || constant(1 - row) || (node.is(ScalarOp::div) && row == 0)) break;
+    const int power = node.is(ScalarOp::div) ? -1 : 1;
+    if (auto number = splat(node.operand(row)))
+      taken.coefficient *= power < 0 ? 1 / *number : *number;
+    else
+      taken.rows.push_back({emit_.row_value(node.operand(row)->node(), space_), power});
+    value = node.operand(1 - row);
+  }
+  return {times(taken, whole(value)[0])};
 }
 
 std::optional<LinearForm> LinearSplitter::split_dependent(Value* value) {

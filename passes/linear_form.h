@@ -60,6 +60,7 @@ class LinearSplitter {
   Value* rows(llvm::ArrayRef<LinearTerm> terms, DType dtype);
 
  private:
+  LinearForm without_row_factors(Value* value);
   std::optional<LinearForm> split_dependent(Value* value);
   std::optional<LinearForm> split_pointwise(const Node& node);
   std::optional<LinearForm> split_sum(const Node& node, double sign);

@@ -163,11 +163,11 @@ bool split_linear(ReductionContext& context, Node& node) {
   const RowSpace space = row_space(node);
   SweepLevels& levels = context.levels(space);
   const SweepLevels::Key place = levels.of(node.operand(0));
-  if (place.level == 0) return false;
   const auto depends = [&](Value* value) { return levels.depends(value, place); };
   LinearSplitter splitter(context.emit, context.numbers, space, depends, LinearSplitter::Mode::exact);
   const auto form = splitter.split(node.operand(0));
-  if (!form) return false;
+  // A sum that waits for nothing gives up its row factors at most.
+  if (!form || (place.level == 0 && (form->size() != 1 || form->front().rows.empty()))) return false;
   SumOfForm sum(context, splitter, node);
   Value* total = sum.build(splitter.shift(*form));
   if (non_negative(node.operand(0)) && !non_negative(total))
@@ -226,11 +226,11 @@ bool collect_terms(ReductionContext& context, Node& node) {
   const auto is_tree = [&](Value* value) {
     const Node& inner = *value->node();
     if (&inner == &node) return true;
-    if (!is_inner_term(context.graph, value)) return false;
-    if (is_additive(inner)) return true;
+    if (is_additive(inner)) return is_inner_term(context.graph, value);
     if (!inner.is(ScalarOp::mul)) return false;
-    const bool left = row_broadcast(inner.operand(0), space), right = row_broadcast(inner.operand(1), space);
-    return left != right && !is_additive(*inner.operand(left ? 1 : 0)->node());
+    if (llvm::any_of(value->users(), [](const Node* user) { return !is_additive(*user); })) return false;
+    return (row_broadcast(inner.operand(0), space) != nullptr) !=
+           (row_broadcast(inner.operand(1), space) != nullptr);
   };
   LinearSplitter splitter(context.emit, context.numbers, space, is_tree, LinearSplitter::Mode::plain);
   const auto form = splitter.split(node.result());

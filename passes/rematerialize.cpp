@@ -46,6 +46,8 @@ class Rematerializer {
     find_needs();
     if (needs_.empty()) return false;
     if (report_) report_->bytes_before = kept_bytes();
+    for (const auto& node : graph_.nodes()) order_.push_back(node.get());
+    known_.insert(order_.begin(), order_.end());
     find_statistics();
     find_stored();
     choose();
@@ -175,23 +177,34 @@ class Rematerializer {
 
   bool clone_needs() {
     bool changed = false;
-    for (const auto& node : graph_.nodes()) order_.push_back(node.get());
-    for (Node* node : order_) {
-      if (!is_late(node)) continue;
-      for (unsigned i = 0; i < node->operands().size(); ++i) {
-        Value* operand = node->operand(i);
-        Value* again = is_late(operand) ? operand : recomputed(operand, *node);
-        if (again == operand) continue;
-        node->set_operand(i, again);
-        changed = true;
-      }
+    for (Node* node : order_)
+      if (is_late(node)) changed |= clone_operands(*node);
+    return changed;
+  }
+
+  bool clone_operands(Node& node) {
+    bool changed = false;
+    for (unsigned i = 0; i < node.operands().size(); ++i) {
+      Value* operand = node.operand(i);
+      Value* again = is_late(operand) ? operand : recomputed(operand, node);
+      if (again == operand) continue;
+      node.set_operand(i, again);
+      changed = true;
     }
     return changed;
   }
 
+  /// Stand-ins made for this run read clones, once somebody reads them.
+  Value* adopted(Value* value) {
+    if (!is_late(value) || !known_.insert(value->node()).second) return value;
+    for (Value* operand : value->node()->operands()) adopted(operand);
+    clone_operands(*value->node());
+    return value;
+  }
+
   Value* recomputed(Value* value, Node& reader) {
     if (is_late(value) || stays(value)) return value;
-    if (auto it = stand_ins_.find(value); it != stand_ins_.end()) return it->second;
+    if (auto it = stand_ins_.find(value); it != stand_ins_.end()) return adopted(it->second);
     const auto key = std::pair(value, std::string(phase(reader)));
     if (auto it = clones_.find(key); it != clones_.end()) return it->second;
     llvm::SmallVector<Value*, 3> operands;
@@ -200,11 +213,13 @@ class Rematerializer {
     copy->attributes["phase"] = key.second.empty() ? "backward" : key.second;
     copy->attributes["anchor"] = "backward";
     for (const auto& result : copy->results()) result->name.clear();
-    if (report_) report_->recomputed.push_back({value->node()->describe(), bytes(value)});
+    if (report_ && !is_generated(*copy))
+      report_->recomputed.push_back({value->node()->describe(), bytes(value)});
     return clones_[key] = copy->result(value->index());
   }
 
   void finish_report() {
+    find_late_nodes();
     find_needs();
     report_->bytes_after = kept_bytes();
     llvm::DenseSet<const Value*> listed;
@@ -225,6 +240,7 @@ class Rematerializer {
   MinCut cut_;
   llvm::MapVector<Value*, int> vertices_;
   std::vector<Node*> order_;
+  llvm::DenseSet<const Node*> known_;  // nodes of the graph as it came, and adopted stand-ins
   std::map<std::pair<Value*, std::string>, Value*> clones_;
 };
 
