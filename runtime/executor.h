@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -13,10 +14,20 @@
 
 namespace smelt {
 
+/// A step that has just run, and where the plan's buffers lie in this run (null: not used by it).
+struct StepDone {
+  const PlanEntry& entry;
+  int step;
+  const SymbolValues& symbols;
+  std::span<std::byte* const> buffers;
+};
+
 struct ExecutorOptions {
   int threads = 0;       // 0: what OpenMP would use
   bool poison = false;   // fills the arena and the outputs with NaNs before each run
   bool profile = false;  // takes the time of every step
+  /// Called after every step; what it throws ends the run.
+  std::function<void(const StepDone&)> after_step = {};
 };
 
 /// Bytes that an executor allocates, known before it does.

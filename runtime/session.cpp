@@ -139,7 +139,8 @@ struct Session::Run {
 
 Session::Session(std::shared_ptr<const Plan> plan, const SessionOptions& options)
     : Session(plan,
-              make_executor(plan, ExecutorOptions{thread_count(options), options.poison, options.profile}),
+              make_executor(plan, ExecutorOptions{thread_count(options), options.poison, options.profile,
+                                                  options.after_step}),
               options.seed) {}
 
 Session::Session(std::shared_ptr<const Plan> plan, std::unique_ptr<Executor> executor, uint32_t seed)

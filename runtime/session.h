@@ -27,6 +27,7 @@ struct SessionOptions {
   uint32_t seed = 0;     // of dropout and of other random ops
   bool profile = false;  // times every step: executor().profile()
   bool poison = false;   // NaNs in the arena and outputs before each run: finds reads of what nobody wrote
+  std::function<void(const StepDone&)> after_step = {};  // see ExecutorOptions
 };
 
 /// Integer inputs that are indices into a table: each must be in [0, below), or `ignored`.

@@ -235,6 +235,7 @@ void CpuExecutor::run(const PlanEntry& entry, const SymbolValues& symbols,
 
 void CpuExecutor::launch_all(const ResolvedEntry& resolved, const Philox& random) {
   const Launcher launcher{random};
+  if (options_.after_step) return launch_watched(resolved, random);
   if (!options_.profile) {
     for (const Launch& launch : resolved.launches) std::visit(launcher, launch);
     return;
@@ -247,6 +248,14 @@ void CpuExecutor::launch_all(const ResolvedEntry& resolved, const Philox& random
     std::visit(launcher, resolved.launches[i]);
     times[i].seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     ++times[i].runs;
+  }
+}
+
+void CpuExecutor::launch_watched(const ResolvedEntry& resolved, const Philox& random) {
+  const Launcher launcher{random};
+  for (size_t i = 0; i < resolved.launches.size(); ++i) {
+    std::visit(launcher, resolved.launches[i]);
+    options_.after_step({*resolved.entry, static_cast<int>(i), resolved.values, bound_});
   }
 }
 

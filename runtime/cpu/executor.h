@@ -33,6 +33,7 @@ class CpuExecutor : public Executor {
   void copy_outputs(const ResolvedEntry& resolved, std::span<void* const> outputs) const;
   void poison(const ResolvedEntry& resolved);
   void launch_all(const ResolvedEntry& resolved, const Philox& random);
+  void launch_watched(const ResolvedEntry& resolved, const Philox& random);
 
   std::shared_ptr<const Plan> plan_;
   ExecutorOptions options_;
