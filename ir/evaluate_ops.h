@@ -49,7 +49,9 @@ Arrays<S> evaluate_convert(const Call<S>& call);
 template <typename S>
 Arrays<S> evaluate_reduce(const Call<S>& call);
 template <typename S>
-Arrays<S> evaluate_same(const Call<S>& call);  // reshape, stop_gradient, collective
+Arrays<S> evaluate_same(const Call<S>& call);  // reshape, collective
+template <typename S>
+Arrays<S> evaluate_stop_gradient(const Call<S>& call);
 template <typename S>
 Arrays<S> evaluate_broadcast(const Call<S>& call);
 template <typename S>

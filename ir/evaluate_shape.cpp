@@ -37,6 +37,14 @@ Arrays<S> evaluate_same(const Call<S>& call) {
   return {Array<S>{call.shape(), call.operand(0).data}};
 }
 
+/// Forward mode stops here too: no tangent passes.
+template <typename S>
+Arrays<S> evaluate_stop_gradient(const Call<S>& call) {
+  Array<S> result = call.operand(0);
+  for (S& x : result.data) x = S(math::primal(x));
+  return {std::move(result)};
+}
+
 template <typename S>
 Arrays<S> evaluate_broadcast(const Call<S>& call) {
   const Sizes own = row_major_strides(call.operand(0).shape);
@@ -179,6 +187,7 @@ template void apply_update(const Call<double>&, Array<double>&);
 template void apply_update(const Call<Dual<double>>&, Array<Dual<double>>&);
 
 SMELT_EVALUATE_ALL(evaluate_same)
+SMELT_EVALUATE_ALL(evaluate_stop_gradient)
 SMELT_EVALUATE_ALL(evaluate_broadcast)
 SMELT_EVALUATE_ALL(evaluate_transpose)
 SMELT_EVALUATE_ALL(evaluate_slice)

@@ -128,8 +128,9 @@ class Run {
         return evaluate_convert(call);
       case Op::reduce:
         return evaluate_reduce(call);
-      case Op::reshape:
       case Op::stop_gradient:
+        return evaluate_stop_gradient(call);
+      case Op::reshape:
       case Op::collective:
         return evaluate_same(call);  // one rank: the sum over ranks is the value
       case Op::broadcast:

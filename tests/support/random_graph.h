@@ -1,0 +1,556 @@
+// Random valid graphs over symbolic dims for differential tests, and a minimiser for those that fail.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <random>
+
+#include "ir/builder.h"
+#include "ir/verifier.h"
+
+namespace smelt::testing {
+
+struct RandomGraphOptions {
+  int nodes = 16;          // steps of growth, of one to a few nodes each
+  bool composites = true;  // softmax, norms, dropout, attention, ...
+  bool randoms = true;     // random ops (dropout too)
+  bool integers = true;    // gather, scatter_add, argmax, iota
+  bool scalar = false;     // one more output "loss" f32[], a weighted sum of all the others
+};
+
+/// Values stay of a size around one whatever is piled up: sums are damped, quotients and roots are guarded.
+class RandomGraph {
+ public:
+  RandomGraph(uint64_t seed, const RandomGraphOptions& options)
+      : random_(seed),
+        options_(options),
+        module_(std::make_unique<Module>()),
+        graph_(module_->add_graph("main")),
+        b_(graph_) {}
+
+  std::unique_ptr<Module> make() {
+    module_->symbols.bound({"B"}, 8);
+    module_->symbols.bound({"T"}, 40);
+    module_->symbols.bound({"B", "T"}, 128);
+    start();
+    for (int i = 0; i < options_.nodes; ++i) {
+      b_.set_source("step." + std::to_string(i));
+      grow();
+    }
+    finish();
+    return std::move(module_);
+  }
+
+ private:
+  using Step = void (RandomGraph::*)();
+
+  // ---- choices
+
+  int below(size_t count) { return static_cast<int>(random_() % count); }
+  bool chance(int percent) { return below(100) < percent; }
+  template <typename T>
+  const T& one_of(const std::vector<T>& list) {
+    return list[static_cast<size_t>(below(list.size()))];
+  }
+
+  static Dim symbol_b() { return Dim::symbol("B"); }
+  static Dim symbol_t() { return Dim::symbol("T"); }
+  Dim any_dim() { return one_of<Dim>({symbol_b(), symbol_t(), 8, 8, 3, 33}); }
+
+  /// A float value that is not too large; recent ones more often.
+  Value* any(int64_t least_rank = 0, int64_t most_rank = 4) {
+    std::vector<Value*> fitting;
+    for (Value* value : pool_)
+      if (value->rank() >= least_rank && value->rank() <= most_rank) fitting.push_back(value);
+    if (chance(50) && fitting.size() > 3) fitting.erase(fitting.begin(), fitting.end() - 3);
+    return one_of(fitting);
+  }
+
+  /// Another value of the same shape: an old one, or a broadcast, or a parameter's rows.
+  Value* like(Value* value) {
+    std::vector<Value*> fitting;
+    for (Value* other : pool_)
+      if (other->type == value->type) fitting.push_back(other);
+    if (chance(70)) return one_of(fitting);
+    if (value->rank() == 0 || chance(30)) return b_.broadcast(b_.scalar(0.5 + below(3)), {}, value->shape());
+    if (const Dim last = value->shape().back(); last.constant() && chance(60))
+      return b_.broadcast_leading(parameter({last}), value->shape());
+    Value* sum = b_.sum(value, {value->rank() - 1});
+    return b_.broadcast_over(scaled(sum, 0.2), {value->rank() - 1}, value->shape());
+  }
+
+  Value* parameter(Shape shape) {
+    Module::Parameter parameter;
+    parameter.name = "w" + std::to_string(module_->parameters.size());
+    parameter.type = {DType::f32, std::move(shape)};
+    parameter.init = {Initializer::Kind::normal, 0.5, 0};
+    return b_.parameter(parameter);
+  }
+
+  Value* scaled(Value* value, double factor) { return b_.mul(value, b_.like(value, factor)); }
+
+  void add(Value* value) {
+    const int64_t elements = module_->symbols.upper(element_count(value->shape()));
+    if (elements > 200000 || value->rank() > 4) return;
+    pool_.push_back(value);
+  }
+
+  // ---- steps
+
+  void start() {
+    add(b_.input("x", {DType::f32, {symbol_b(), symbol_t(), 8}}));
+    add(b_.input("y", {DType::f32, {symbol_t(), 33}}));
+    ids_ = b_.input("ids", {DType::i32, {symbol_b(), symbol_t()}});
+    add(parameter({8}));
+    add(parameter({3, 8}));
+  }
+
+  void grow() {
+    static const std::vector<Step> primitives = {
+        &RandomGraph::unary,  &RandomGraph::unary,     &RandomGraph::binary,    &RandomGraph::binary,
+        &RandomGraph::choose, &RandomGraph::broadcast, &RandomGraph::reduce,    &RandomGraph::product,
+        &RandomGraph::linear, &RandomGraph::reshape,   &RandomGraph::transpose, &RandomGraph::slice,
+        &RandomGraph::concat, &RandomGraph::convert};
+    static const std::vector<Step> integers = {&RandomGraph::gather, &RandomGraph::scatter,
+                                               &RandomGraph::iota, &RandomGraph::argmax};
+    static const std::vector<Step> composites = {&RandomGraph::composite};
+    static const std::vector<Step> randoms = {&RandomGraph::mask};
+    const int dice = below(100);
+    const auto& steps = options_.composites && dice < 20 ? composites
+                        : options_.integers && dice < 35 ? integers
+                        : options_.randoms && dice < 42  ? randoms
+                                                         : primitives;
+    (this->*one_of(steps))();
+  }
+
+  void unary() {
+    Value* x = any();
+    const auto bounded = [&] { return b_.tanh(x); };                              // in (-1, 1)
+    const auto positive = [&] { return b_.add(b_.mul(x, x), b_.like(x, 0.5)); };  // at least 1/2
+    switch (below(16)) {
+      case 0:
+        return add(b_.neg(x));
+      case 1:
+        return add(b_.abs(x));
+      case 2:
+        return add(b_.sign(x));
+      case 3:
+        return add(b_.exp(bounded()));
+      case 4:
+        return add(b_.expm1(bounded()));
+      case 5:
+        return add(b_.log(positive()));
+      case 6:
+        return add(b_.log1p(b_.abs(x)));
+      case 7:
+        return add(b_.sqrt(positive()));
+      case 8:
+        return add(b_.rsqrt(positive()));
+      case 9:
+        return add(b_.reciprocal(positive()));
+      case 10:
+        return add(b_.tanh(x));
+      case 11:
+        return add(b_.sigmoid(x));
+      case 12:
+        return add(b_.erf(x));
+      case 13:
+        return add(b_.sin(x));
+      case 14:
+        return add(b_.cos(x));
+      default:
+        return add(scaled(b_.floor(b_.mul(x, b_.like(x, 3))), 0.3));
+    }
+  }
+
+  void binary() {
+    Value *x = any(), *y = like(x);
+    switch (below(6)) {
+      case 0:
+        return add(b_.add(x, y));
+      case 1:
+        return add(b_.sub(x, y));
+      case 2:
+        return add(b_.mul(b_.tanh(x), y));
+      case 3:
+        return add(b_.div(x, b_.add(b_.abs(y), b_.like(y, 0.5))));
+      case 4:
+        return add(b_.max(x, y));
+      default:
+        return add(b_.min(x, y));
+    }
+  }
+
+  void choose() {
+    Value *x = any(), *y = like(x);
+    Value* flag = chance(50) ? b_.lt(x, y) : b_.ge(x, b_.like(x, 0.1));
+    if (chance(30)) flag = b_.logical_not(flag);
+    if (chance(30)) flag = b_.logical_or(flag, b_.gt(y, b_.like(y, 0.7)));
+    add(b_.select(flag, x, scaled(y, 0.5)));
+  }
+
+  void broadcast() {
+    Value* x = any(0, 2);
+    Shape shape = x->shape();
+    const int64_t axis = below(shape.size() + 1);
+    shape.insert(shape.begin() + axis, any_dim());
+    add(b_.broadcast_over(x, {axis}, shape));
+  }
+
+  std::vector<int64_t> some_axes(int64_t rank) {
+    std::vector<int64_t> axes;
+    for (int64_t i = 0; i < rank; ++i)
+      if (chance(50)) axes.push_back(i);
+    if (axes.empty()) axes.push_back(rank - 1);
+    return axes;
+  }
+
+  void reduce() {
+    Value* x = any(1);
+    const std::vector<int64_t> axes = chance(60) ? std::vector<int64_t>{x->rank() - 1} : some_axes(x->rank());
+    switch (below(5)) {
+      case 0:
+        return add(b_.reduce(ReduceOp::max, x, axes));
+      case 1:
+        return add(b_.reduce(ReduceOp::min, x, axes));
+      case 2: {
+        Node* pair = b_.reduce_node(ReduceOp::max_sumexp, x, axes);
+        return add(b_.add(b_.log(pair->result(1)), pair->result(0)));
+      }
+      case 3:
+        return add(b_.reduce(ReduceOp::first, x, axes));
+      default:
+        return add(scaled(b_.sum(x, axes), 0.1));
+    }
+  }
+
+  /// Letters at random: a shared one is summed or a batch letter.
+  void product() {
+    Value *x = any(1, 3), *y = chance(40) ? x : any(1, 3);
+    std::string a, b, out;
+    for (int64_t i = 0; i < x->rank(); ++i) a += static_cast<char>('a' + i);
+    std::string summed;
+    for (int64_t i = 0; i < y->rank(); ++i) {
+      char letter = static_cast<char>('p' + i);
+      for (int64_t j = 0; j < x->rank(); ++j)
+        if (x->shape()[j] == y->shape()[i] && b.find(a[j]) == std::string::npos && chance(70)) letter = a[j];
+      b += letter;
+      if (a.find(letter) != std::string::npos && chance(60)) summed += letter;
+    }
+    for (char letter : a + b)
+      if (out.find(letter) == std::string::npos && summed.find(letter) == std::string::npos) out += letter;
+    if (out.size() > 4) return;
+    std::shuffle(out.begin(), out.end(), random_);
+    add(scaled(b_.matmul(x, y, a + "," + b + "->" + out), summed.empty() ? 1 : 0.2));
+  }
+
+  void linear() {
+    Value* x = any(1, 3);
+    const Dim last = x->shape().back();
+    if (!last.constant()) return unary();
+    const Dim width = one_of<Dim>({8, 3, 33});
+    Value* w = parameter({width, last});
+    if (options_.composites && chance(50))
+      return add(b_.create(Op::linear, {x, w, parameter({width})})->result());
+    const std::string batch = std::string("xyz").substr(0, static_cast<size_t>(x->rank() - 1));
+    Value* product = scaled(b_.matmul(x, w, batch + "c,oc->" + batch + "o"), 0.4);
+    add(b_.add(product, b_.broadcast_leading(parameter({width}), product->shape())));
+  }
+
+  void reshape() {
+    Value* x = any(1, 3);
+    Shape shape = x->shape();
+    if (shape.back() == Dim(8) && chance(50)) {
+      shape.back() = 2;
+      shape.push_back(4);
+    } else if (shape.size() >= 2) {
+      shape[0] *= shape[1];
+      shape.erase(shape.begin() + 1);
+    } else {
+      shape.insert(shape.begin(), 1);
+    }
+    add(b_.reshape(x, shape));
+  }
+
+  void transpose() {
+    Value* x = any(2);
+    std::vector<int64_t> permutation;
+    for (int64_t i = 0; i < x->rank(); ++i) permutation.push_back(i);
+    std::shuffle(permutation.begin(), permutation.end(), random_);
+    add(b_.transpose(x, permutation));
+  }
+
+  void slice() {
+    Value* x = any(1);
+    const int64_t axis = below(x->shape().size());
+    const Dim size = x->shape()[axis];
+    if (size.constant() && *size.constant() >= 3) {
+      const int64_t begin = below(static_cast<size_t>(*size.constant() - 1));
+      return add(b_.slice(x, axis, begin, 1 + below(static_cast<size_t>(*size.constant() - begin))));
+    }
+    add(b_.slice(x, axis, chance(50) ? Dim(0) : size - 1, 1));
+  }
+
+  void concat() {
+    Value *x = any(1, 3), *y = like(x);
+    add(b_.concat({x, y}, below(x->shape().size())));
+  }
+
+  void convert() {
+    Value* x = any();
+    add(b_.convert(b_.convert(x, chance(50) ? DType::bf16 : DType::f16), DType::f32));
+  }
+
+  // ---- integers and random numbers
+
+  /// Ids below what every user can take: only tables of constant size.
+  Value* table_for_ids() { return chance(50) ? parameter({one_of<Dim>({3, 8, 33}), 8}) : nullptr; }
+
+  void gather() {
+    Value* table = table_for_ids();
+    if (!table) table = any(1, 2);
+    int64_t axis = below(table->shape().size());
+    add(b_.gather(table, ids_, axis));
+  }
+
+  void scatter() {
+    Value* init = any(1, 2);
+    const int64_t axis = below(init->shape().size());
+    Value* updates = scaled(b_.sin(b_.gather(init, ids_, axis)), 0.1);
+    add(b_.scatter_add(init, ids_, updates, axis));
+  }
+
+  void iota() {
+    Value* x = any(1);
+    Value* index = b_.iota({DType::i32, x->shape()}, below(x->shape().size()));
+    add(b_.add(x, scaled(b_.convert(index, DType::f32), 0.05)));
+  }
+
+  void argmax() {
+    Value* x = any(1);
+    Node* node = b_.reduce_node(ReduceOp::argmax, x, {x->rank() - 1});
+    add(b_.add(node->result(0), scaled(b_.convert(node->result(1), DType::f32), 0.05)));
+  }
+
+  void mask() {
+    Value* x = any();
+    Value* bits = b_.random(x->shape(), module_->next_random_id());
+    Value* keep = b_.ge(bits, b_.like(bits, 20000));
+    add(b_.select(keep, scaled(x, 1.44), b_.like(x, 0)));
+  }
+
+  // ---- composites
+
+  void composite() {
+    Value* x = any(1, 3);
+    const Dim last = x->shape().back();
+    switch (below(10)) {
+      case 0:
+        return add(b_.create(Op::softmax, {x})->result());
+      case 1:
+        return add(b_.create(Op::log_softmax, {x})->result());
+      case 2:
+        return add(b_.create(Op::gelu, {x})->result());
+      case 3:
+        return add(b_.create(Op::gelu_tanh, {x})->result());
+      case 4:
+        return add(b_.create(Op::silu, {x})->result());
+      case 5:
+        if (!options_.randoms) return unary();
+        return add(
+            b_.create(Op::dropout, {x}, {{"p", 0.25}, {"id", int64_t{module_->next_random_id()}}})->result());
+      case 6:
+        if (!last.constant()) return unary();
+        return add(
+            b_.create(Op::layer_norm, {x, parameter({last}), parameter({last})}, {{"eps", 1e-3}})->result());
+      case 7:
+        if (!last.constant()) return unary();
+        return add(b_.create(Op::rms_norm, {x, parameter({last})}, {{"eps", 1e-3}})->result());
+      case 8:
+        return attention();
+      default:
+        return cross_entropy();
+    }
+  }
+
+  Value* of_shape(const Shape& shape) {
+    std::vector<Value*> fitting;
+    for (Value* value : pool_)
+      if (value->shape() == shape) fitting.push_back(value);
+    return one_of(fitting);
+  }
+
+  void attention() {
+    const Shape heads = {symbol_b(), symbol_t(), 2, 4};
+    std::vector<Value*> operands;
+    for (int i = 0; i < 3; ++i) operands.push_back(b_.reshape(of_shape({symbol_b(), symbol_t(), 8}), heads));
+    Node* node = b_.create(Op::attention, operands, {{"scale", 0.5}, {"causal", chance(50)}});
+    add(b_.reshape(node->result(), {symbol_b(), symbol_t(), 8}));
+  }
+
+  void cross_entropy() {
+    Value* logits = of_shape({symbol_b(), symbol_t(), 8});
+    add(b_.create(Op::cross_entropy, {logits, ids_},
+                  {{"label_smoothing", chance(50) ? 0.1 : 0.0}, {"ignore_index", -100}})
+            ->result());
+  }
+
+  // ---- the end
+
+  void finish() {
+    b_.set_source("end");
+    Value* loss = nullptr;
+    int count = 0;
+    for (Value* value : pool_) {
+      if (!value->users().empty() && !chance(5)) continue;
+      b_.output("out" + std::to_string(count++), value);
+      if (!options_.scalar) continue;
+      std::vector<int64_t> axes;
+      for (int64_t i = 0; i < value->rank(); ++i) axes.push_back(i);
+      Value* term = scaled(value->rank() == 0 ? value : b_.sum(value, axes), 0.1 + 0.07 * (count % 7));
+      loss = loss ? b_.add(loss, term) : term;
+    }
+    if (loss) b_.output("loss", loss);
+  }
+
+  std::mt19937_64 random_;
+  RandomGraphOptions options_;
+  std::unique_ptr<Module> module_;
+  Graph& graph_;
+  GraphBuilder b_;
+  std::vector<Value*> pool_;  // floats to build on
+  Value* ids_ = nullptr;
+};
+
+/// A module with one graph @main over inputs x f32[B,T,8], y f32[T,33], ids i32[B,T]; the same for the same
+/// seed.
+inline std::unique_ptr<Module> random_module(uint64_t seed, const RandomGraphOptions& options = {}) {
+  return RandomGraph(seed, options).make();
+}
+
+/// Sizes to run random modules at: odd ones as often as round ones.
+inline SymbolValues random_sizes(uint64_t seed) {
+  static constexpr int64_t kB[] = {1, 2, 3, 4}, kT[] = {1, 3, 7, 8, 31, 32};
+  return {{"B", kB[seed % 4]}, {"T", kT[seed / 4 % 6]}};
+}
+
+/// Whether what a test looks for is (still) wrong with a module.
+using Failing = std::function<bool(const Module&)>;
+
+namespace minimising {
+
+using Edit = std::function<bool(Graph&)>;  // false: does not apply
+
+/// The module after the edit where that is valid, smaller or simpler, and still failing.
+inline std::unique_ptr<Module> attempt(const Module& module, size_t graph, const Edit& edit,
+                                       const Failing& failing) {
+  std::unique_ptr<Module> copy = module.clone();
+  if (!edit(*copy->graphs[graph])) return nullptr;
+  copy->graphs[graph]->prune();
+  return verify(*copy).empty() && failing(*copy) ? std::move(copy) : nullptr;
+}
+
+inline Node* node_at(Graph& graph, size_t index) {
+  auto it = graph.nodes().begin();
+  std::advance(it, index);
+  return it->get();
+}
+
+inline bool drop_output(Graph& graph, size_t index) {
+  if (index >= graph.outputs.size() || graph.outputs.size() == 1) return false;
+  graph.outputs.erase(graph.outputs.begin() + static_cast<ptrdiff_t>(index));
+  return true;
+}
+
+/// The output shows an operand of the node that it showed.
+inline bool retarget_output(Graph& graph, size_t index, unsigned operand) {
+  if (index >= graph.outputs.size()) return false;
+  const Node* node = graph.outputs[index].value->node();
+  if (operand >= node->operands().size()) return false;
+  graph.outputs[index].value = node->operand(operand);
+  return true;
+}
+
+inline bool drop_node(Graph& graph, size_t index) {
+  Node* node = node_at(graph, index);
+  for (const auto& result : node->results())
+    if (!result->users().empty() || graph.is_output(result.get())) return false;
+  graph.erase(node);
+  return true;
+}
+
+/// Readers of the node read its operand instead.
+inline bool bypass(Graph& graph, size_t index, unsigned operand) {
+  Node* node = node_at(graph, index);
+  if (operand >= node->operands().size() || node->result_count() != 1 ||
+      node->operand(operand)->type != node->result()->type)
+    return false;
+  graph.replace_all_uses(node->result(), node->operand(operand));
+  return true;
+}
+
+/// Readers of the node read a new input instead.
+inline bool cut(Graph& graph, size_t index) {
+  Node* node = node_at(graph, index);
+  if (info(node->op()).has(Trait::leaf) || node->result_count() == 0 || node->result()->dtype() != DType::f32)
+    return false;
+  std::string name = "cut" + std::to_string(index);
+  while (graph.find_input(name)) name += "_";
+  Node* input = graph.create(Op::input, {}, node->result()->type, graph.nodes().front().get());
+  input->attributes["name"] = name;
+  graph.replace_all_uses(node->result(), input->result());
+  return true;
+}
+
+/// One pass over all edits; true where one helped.
+inline bool improve(std::unique_ptr<Module>& module, const Failing& failing) {
+  bool changed = false;
+  for (size_t g = 0; g < module->graphs.size(); ++g) {
+    const auto sweep = [&](auto size, const std::function<Edit(size_t)>& edit) {
+      for (size_t i = size(); i-- > 0;) {
+        if (i >= size()) continue;
+        if (auto smaller = attempt(*module, g, edit(i), failing)) module = std::move(smaller), changed = true;
+      }
+    };
+    const auto outputs = [&] { return module->graphs[g]->outputs.size(); };
+    const auto nodes = [&] { return module->graphs[g]->size(); };
+    sweep(outputs, [](size_t i) { return Edit([i](Graph& graph) { return drop_output(graph, i); }); });
+    for (unsigned k : {0u, 1u})
+      sweep(outputs,
+            [k](size_t i) { return Edit([=](Graph& graph) { return retarget_output(graph, i, k); }); });
+    sweep(nodes, [](size_t i) { return Edit([i](Graph& graph) { return bypass(graph, i, 0); }); });
+    sweep(nodes, [](size_t i) { return Edit([i](Graph& graph) { return bypass(graph, i, 1); }); });
+    sweep(nodes, [](size_t i) { return Edit([i](Graph& graph) { return cut(graph, i); }); });
+    sweep(nodes, [](size_t i) { return Edit([i](Graph& graph) { return drop_node(graph, i); }); });
+  }
+  return changed;
+}
+
+}  // namespace minimising
+
+namespace minimising {
+
+inline void drop_unused_parameters(Module& module) {
+  const auto unused = [&](const Module::Parameter& parameter) {
+    for (const auto& graph : module.graphs)
+      for (const auto& node : graph->nodes())
+        if (node->is(Op::parameter) && node->string_attr("name") == parameter.name) return false;
+    return true;
+  };
+  std::erase_if(module.parameters, unused);
+}
+
+}  // namespace minimising
+
+/// A module as small as single edits make it for which `failing` still holds (it must hold for `module`).
+inline std::unique_ptr<Module> minimize(const Module& module, const Failing& failing) {
+  std::unique_ptr<Module> result = module.clone();
+  constexpr int kMostRounds = 8;
+  for (int round = 0; round < kMostRounds; ++round)
+    if (!minimising::improve(result, failing)) break;
+  std::unique_ptr<Module> bare = result->clone();
+  minimising::drop_unused_parameters(*bare);
+  return failing(*bare) ? std::move(bare) : std::move(result);
+}
+
+}  // namespace smelt::testing
