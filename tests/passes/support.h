@@ -1,0 +1,74 @@
+// What the tests of passes share: parsing, evaluation, and the check of gradients against dual numbers.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include "ir/builder.h"
+#include "ir/evaluator.h"
+#include "ir/text.h"
+#include "ir/verifier.h"
+#include "passes/decompose.h"
+#include "passes/differentiate.h"
+#include "tests/support/random_tensors.h"
+
+namespace smelt::testing {
+
+inline void expect_valid(const Graph& graph) {
+  for (const std::string& message : verify(graph)) ADD_FAILURE() << message << "\n" << print(graph);
+}
+
+/// The graph's value with all composites decomposed.
+inline Evaluation run(const Graph& graph, const Tensors& inputs, const Tensors& states,
+                      const EvaluateOptions& options = {}) {
+  const std::unique_ptr<Module> copy = graph.module().clone();
+  Graph& primitive = *copy->find_graph(graph.name);
+  decompose(primitive, {});
+  return evaluate(primitive, inputs, states, options);
+}
+
+inline double dot(const Tensor& a, const Tensor& b) {
+  double sum = 0;
+  for (size_t i = 0; i < a.data.size(); ++i) sum += a.data[i] * b.data[i];
+  return sum;
+}
+
+inline size_t count(const Graph& graph, Op op) {
+  size_t n = 0;
+  for (const auto& node : graph.nodes()) n += node->is(op);
+  return n;
+}
+
+/// Reverse-mode gradients of the scalar output `output` by all parameters equal dual numbers' along random
+/// directions.
+inline void expect_gradients(const Graph& graph, const std::string& output,
+                             const EvaluateOptions& options = {}, uint64_t seed = 1,
+                             double tolerance = 1e-9) {
+  const std::unique_ptr<Module> copy = graph.module().clone();
+  Graph& reverse = *copy->find_graph(graph.name);
+  differentiate(reverse, {output, {}, 1});
+  expect_valid(reverse);
+  decompose(reverse, {});
+  const std::unique_ptr<Module> forward_module = graph.module().clone();
+  Graph& forward = *forward_module->find_graph(graph.name);
+  decompose(forward, {});
+
+  const Tensors inputs = random_inputs(graph, seed, options.symbols),
+                states = random_states(graph, seed, options.symbols);
+  const Evaluation gradients = evaluate(reverse, inputs, states, options);
+  std::mt19937_64 random(seed);
+  for (const Module::Parameter& parameter : graph.module().parameters)
+    for (int direction = 0; direction < 3; ++direction) {
+      const Tensor tangent = random_tensor(parameter.type, options.symbols, random);
+      const DualEvaluation dual =
+          evaluate_dual(forward, inputs, states, {{parameter.name, tangent}}, options);
+      const double expected = dual.tangent.outputs.at(output).data[0];
+      const double actual = dot(gradients.outputs.at("grad." + parameter.name), tangent);
+      EXPECT_NEAR(actual, expected, tolerance * (1 + std::fabs(expected))) << "by " << parameter.name << "\n"
+                                                                           << print(reverse);
+    }
+  EXPECT_LT(
+      relative_error(gradients.outputs.at(output), run(graph, inputs, states, options).outputs.at(output)),
+      1e-12);
+}
+
+}  // namespace smelt::testing
