@@ -1,0 +1,153 @@
+// A tiny language model without a compiler: one logit a token, trained by gradient descent with momentum on
+// the distribution of the tokens, with noise from Philox in the place of dropout. Its executor is a few
+// loops, so that session, trainer and generator are tested apart from kernels.
+#pragma once
+
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "runtime/error.h"
+#include "runtime/executor.h"
+#include "runtime/session.h"
+
+namespace smelt {
+
+inline Plan unigram_plan(int64_t vocabulary, int64_t max_batch = 4, int64_t max_length = 64) {
+  Plan plan;
+  plan.target = "test";
+  plan.model = fmt::format(R"({{"vocab_size": {}, "criterion": {{"ignore_index": -100}}}})", vocabulary);
+  plan.symbols.bound({"B"}, max_batch);
+  plan.symbols.bound({"T"}, max_length);
+  const Segment logits{.name = "logits",
+                       .shape = {vocabulary},
+                       .offset = 0,
+                       .init = {},
+                       .decay = true,
+                       .checkpoint_names = {"head.bias", "bias"},
+                       .transposed = false};
+  const auto state = [&](const char* name, Role role, Shape shape) {
+    plan.states.push_back(
+        {.name = name, .role = role, .dtype = DType::f32, .shape = shape, .init = {}, .segments = {}});
+  };
+  state("parameters", Role::parameter, {vocabulary});
+  plan.states[0].segments = {logits};
+  state("momentum", Role::optimizer, {vocabulary});
+  state("gradients", Role::gradient, {vocabulary});
+  state("step", Role::state, {});
+  state("learning_rate", Role::state, {});
+  state("loss_sum", Role::state, {});
+  state("token_count", Role::state, {});
+
+  const Dim b = Dim::symbol("B"), t = Dim::symbol("T");
+  const Port ids{"input_ids", DType::i32, {b, t}, -1, false}, labels{"labels", DType::i32, {b, t}, -1, false};
+  const auto scalar = [](const char* name) { return Port{name, DType::f32, {}, -1, false}; };
+  plan.entries = {
+      {"train_step", {ids, labels}, {scalar("loss"), scalar("token_count"), scalar("gradient_norm")}, {}, 0},
+      {"accumulate", {ids, labels}, {scalar("loss_sum"), scalar("token_count")}, {}, 0},
+      {"apply", {}, {scalar("loss"), scalar("token_count"), scalar("gradient_norm")}, {}, 0},
+      {"evaluate", {ids, labels}, {scalar("loss_sum"), scalar("token_count")}, {}, 0},
+      {"logits", {ids}, {{"logits", DType::f32, {b, t, vocabulary}, -1, false}}, {}, 0}};
+  return plan;
+}
+
+class UnigramExecutor : public Executor {
+ public:
+  explicit UnigramExecutor(const Plan& plan) : plan_(plan) {
+    for (const State& s : plan.states) memory_.emplace_back(plan.symbols.upper(element_count(s.shape)));
+  }
+  std::optional<int> nan_at_step;  // the loss of this update (from 0) is NaN
+
+  std::span<std::byte> state(int index) override {
+    return std::as_writable_bytes(std::span(memory_[static_cast<size_t>(index)]));
+  }
+
+  void run(const PlanEntry& entry, const SymbolValues& symbols, std::span<const void* const> inputs,
+           std::span<void* const> outputs, const Philox& random) override {
+    if (entry.name == "apply") return apply(outputs);
+    const auto* ids = static_cast<const int32_t*>(inputs[0]);
+    const int64_t count = symbols.at("B") * symbols.at("T");
+    if (entry.name == "logits") return logits(count, outputs);
+    const bool trains = entry.name != "evaluate";
+    const auto [loss, tokens] = add_gradient(ids, count, trains, random);
+    if (entry.name == "train_step") return apply(outputs);
+    put(outputs, 0, loss), put(outputs, 1, tokens);
+  }
+
+ private:
+  std::vector<float>& values(const char* name) {
+    for (size_t i = 0; i < plan_.states.size(); ++i)
+      if (plan_.states[i].name == name) return memory_[i];
+    throw std::out_of_range(name);
+  }
+  static void put(std::span<void* const> outputs, size_t i, float value) {
+    if (outputs[i]) std::memcpy(outputs[i], &value, sizeof value);
+  }
+
+  std::vector<float> probabilities() {
+    std::vector<float> p = values("parameters");
+    float sum = 0;
+    for (float& x : p) sum += x = std::exp(x);
+    for (float& x : p) x /= sum;
+    return p;
+  }
+
+  std::pair<float, float> add_gradient(const int32_t* ids, int64_t count, bool trains, const Philox& random) {
+    const auto p = probabilities();
+    auto& g = values("gradients");
+    float loss = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      loss -= std::log(p[static_cast<size_t>(ids[i])]);
+      if (!trains) continue;
+      for (size_t v = 0; v < p.size(); ++v) g[v] += p[v];
+      g[static_cast<size_t>(ids[i])] -=
+          1 + static_cast<float>(random.bits(1, 0, static_cast<uint32_t>(i))) * 1e-6f;
+    }
+    if (trains) values("loss_sum")[0] += loss, values("token_count")[0] += static_cast<float>(count);
+    return {loss, static_cast<float>(count)};
+  }
+
+  void apply(std::span<void* const> outputs) {
+    auto &g = values("gradients"), &m = values("momentum"), &p = values("parameters");
+    const float tokens = values("token_count")[0], rate = values("learning_rate")[0];
+    float norm = 0, loss = values("loss_sum")[0] / tokens;
+    for (size_t v = 0; v < g.size(); ++v) {
+      const float gradient = g[v] / tokens;
+      norm += gradient * gradient;
+      m[v] = 0.9f * m[v] + gradient;
+      p[v] -= rate * m[v];
+      g[v] = 0;
+    }
+    if (nan_at_step && values("step")[0] == static_cast<float>(*nan_at_step)) loss = p[0] = NAN;
+    values("loss_sum")[0] = values("token_count")[0] = 0;
+    values("step")[0] += 1;
+    put(outputs, 0, loss), put(outputs, 1, tokens), put(outputs, 2, std::sqrt(norm));
+  }
+
+  void logits(int64_t count, std::span<void* const> outputs) {
+    const auto& p = values("parameters");
+    for (int64_t i = 0; i < count; ++i)
+      std::memcpy(static_cast<float*>(outputs[0]) + i * static_cast<int64_t>(p.size()), p.data(),
+                  p.size() * sizeof(float));
+  }
+
+  const Plan& plan_;
+  std::vector<std::vector<float>> memory_;
+};
+
+/// A session over a unigram plan, and its executor for setting faults.
+struct Unigram {
+  explicit Unigram(int64_t vocabulary, int64_t max_batch = 4, int64_t max_length = 64)
+      : plan(std::make_shared<const Plan>(unigram_plan(vocabulary, max_batch, max_length))) {
+    auto made = std::make_unique<UnigramExecutor>(*plan);
+    executor = made.get();
+    session = std::make_unique<Session>(plan, std::move(made));
+  }
+  std::shared_ptr<const Plan> plan;
+  UnigramExecutor* executor;
+  std::unique_ptr<Session> session;
+};
+
+}  // namespace smelt
