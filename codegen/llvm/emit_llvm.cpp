@@ -1,0 +1,91 @@
+#include "codegen/llvm/emit_llvm.h"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <thread>
+
+#include "codegen/llvm/link.h"
+#include "codegen/llvm/object_code.h"
+#include "runtime/error.h"
+
+namespace smelt {
+namespace {
+
+using Bytes = llvm::SmallVector<char, 0>;
+using Kernels = llvm::ArrayRef<const Kernel*>;
+
+constexpr size_t kKernelsAnObject = 8;  // fewer: the start of a code generator shows; more: threads wait at the end
+
+Bytes compile_group(Kernels kernels, const CpuTarget& target) {
+  llvm::LLVMContext context;
+  const std::unique_ptr<llvm::TargetMachine> machine = make_target_machine(target);
+  const std::unique_ptr<llvm::Module> module = emit_module(kernels, target, *machine, context);
+  optimize(*module, *machine);
+  return generate_code(*module, *machine, llvm::CodeGenFileType::ObjectFile);
+}
+
+/// Runs job(0..count) on the machine's threads; the first failure is thrown after all have stopped.
+template <typename Job>
+void in_parallel(size_t count, const Job& job) {
+  std::atomic<size_t> next = 0;
+  std::vector<std::exception_ptr> failures(count);
+  const auto work = [&] {
+    for (size_t i = next++; i < count; i = next++) {
+      try {
+        job(i);
+      } catch (...) {
+        failures[i] = std::current_exception();
+      }
+    }
+  };
+  std::vector<std::thread> threads;
+  const size_t wanted = std::min<size_t>(count, std::max(1u, std::thread::hardware_concurrency()));
+  for (size_t i = 1; i < wanted; ++i) threads.emplace_back(work);
+  work();
+  for (std::thread& thread : threads) thread.join();
+  for (const std::exception_ptr& failure : failures)
+    if (failure) std::rethrow_exception(failure);
+}
+
+/// Large kernels first, dealt out in turns, so that groups weigh about the same.
+std::vector<std::vector<const Kernel*>> balanced_groups(Kernels kernels) {
+  std::vector<const Kernel*> order(kernels.begin(), kernels.end());
+  std::stable_sort(order.begin(), order.end(),
+                   [](auto* a, auto* b) { return a->instructions.size() > b->instructions.size(); });
+  std::vector<std::vector<const Kernel*>> groups((order.size() + kKernelsAnObject - 1) / kKernelsAnObject);
+  for (size_t i = 0; i < order.size(); ++i) groups[i % groups.size()].push_back(order[i]);
+  return groups;
+}
+
+}  // namespace
+
+std::vector<std::byte> compile_kernels(Kernels kernels, const CpuTarget& target) {
+  const auto groups = balanced_groups(kernels);
+  std::vector<Bytes> objects(groups.size());
+  make_target_machine(target);  // before threads start: a wrong target is one error
+  in_parallel(groups.size(), [&](size_t i) { objects[i] = compile_group(groups[i], target); });
+  return link_shared_object(objects);
+}
+
+std::string emit_llvm_text(Kernels kernels, const CpuTarget& target) {
+  llvm::LLVMContext context;
+  const std::unique_ptr<llvm::TargetMachine> machine = make_target_machine(target);
+  const std::unique_ptr<llvm::Module> module = emit_module(kernels, target, *machine, context);
+  optimize(*module, *machine);
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module->print(stream, nullptr);
+  return text;
+}
+
+std::string emit_assembly(Kernels kernels, const CpuTarget& target) {
+  llvm::LLVMContext context;
+  const std::unique_ptr<llvm::TargetMachine> machine = make_target_machine(target);
+  const std::unique_ptr<llvm::Module> module = emit_module(kernels, target, *machine, context);
+  optimize(*module, *machine);
+  const Bytes bytes = generate_code(*module, *machine, llvm::CodeGenFileType::AssemblyFile);
+  return std::string(bytes.begin(), bytes.end());
+}
+
+}  // namespace smelt

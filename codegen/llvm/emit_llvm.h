@@ -1,0 +1,26 @@
+// Kernel IR -> machine code: every kernel becomes void NAME(const KernelArgs*, int64_t begin, int64_t end) over a part
+// of its range, vectorised over the innermost column axis; all kernels together one shared object.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "codegen/llvm/target.h"
+#include "ir/kernel.h"
+#include "llvm/ADT/ArrayRef.h"
+
+namespace smelt {
+
+/// The numbers that a kernel's code reads from KernelArgs::dims: its Dims that are not constant, in order of first use.
+std::vector<Dim> launch_dims(const Kernel& kernel);
+
+/// A shared object that exports the kernels by name and needs no library. Kernels are compiled on as many threads as
+/// the machine has; the bytes do not depend on their number. Throws Error with the kernel's name.
+std::vector<std::byte> compile_kernels(llvm::ArrayRef<const Kernel*> kernels, const CpuTarget& target);
+
+/// For people: LLVM IR after optimisation, and assembly.
+std::string emit_llvm_text(llvm::ArrayRef<const Kernel*> kernels, const CpuTarget& target);
+std::string emit_assembly(llvm::ArrayRef<const Kernel*> kernels, const CpuTarget& target);
+
+}  // namespace smelt

@@ -1,0 +1,38 @@
+// Between what lies in memory and what is computed with: bf16 and f16 become f32, small integers i32, bytes flags.
+#pragma once
+
+#include "codegen/llvm/scalar_math.h"
+#include "runtime/dtype.h"
+
+namespace smelt {
+
+class MemoryTypes {
+ public:
+  using V = llvm::Value*;
+
+  MemoryTypes(llvm::IRBuilder<>& builder, ScalarMath& math, bool native_halves)
+      : b(builder), math_(math), native_halves_(native_halves) {}
+
+  /// The type of one element in memory.
+  llvm::Type* element(DType type) const;
+  llvm::Type* computed(DType type) const;
+  static ComputeKind kind(DType type);
+
+  /// Memory to computation.
+  V unpack(V raw, DType type);
+  /// Computation to memory, rounding to nearest even. `exact`: the value is already one of `type`.
+  V pack(V value, DType type, bool exact);
+  /// What pack and then unpack would give.
+  V convert(V value, DType type);
+
+ private:
+  V pack_bf16(V value, bool exact);
+  V pack_f16(V value);
+  V unpack_f16(V raw);
+
+  llvm::IRBuilder<>& b;
+  ScalarMath& math_;
+  bool native_halves_;
+};
+
+}  // namespace smelt

@@ -1,0 +1,363 @@
+#include "codegen/llvm/scalar_math.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace smelt {
+
+using llvm::CmpInst;
+using V = ScalarMath::V;
+namespace intrinsic = llvm::Intrinsic;
+
+// ---- shapes and kinds ---------------------------------------------------------------------------------------------
+
+llvm::Type* with_element(llvm::Type* type, llvm::Type* element) { return lanes_of(element, width_of(type)); }
+
+int width_of(const llvm::Type* type) {
+  const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
+  return vector == nullptr ? 1 : static_cast<int>(vector->getNumElements());
+}
+
+llvm::Type* lanes_of(llvm::Type* element, int width) {
+  return width == 1 ? element : llvm::FixedVectorType::get(element, width);
+}
+
+ComputeKind kind_of(const llvm::Value* value) {
+  const llvm::Type* type = value->getType()->getScalarType();
+  if (type->isFloatTy()) return ComputeKind::real;
+  return type->isIntegerTy(1) ? ComputeKind::flag : ComputeKind::integer;
+}
+
+V ScalarMath::constant(V like, double number) { return llvm::ConstantFP::get(like->getType(), number); }
+
+V ScalarMath::integer(V like, int64_t number) {
+  return llvm::ConstantInt::getSigned(with_element(like->getType(), b.getInt32Ty()), number);
+}
+
+V ScalarMath::widen(V value, int width) {
+  return width_of(value->getType()) == width ? value : b.CreateVectorSplat(width, value);
+}
+
+V ScalarMath::coerce(V value, ComputeKind kind) {
+  const ComputeKind from = kind_of(value);
+  llvm::Type* real = with_element(value->getType(), b.getFloatTy());
+  llvm::Type* whole = with_element(value->getType(), b.getInt32Ty());
+  if (from == kind) return value;
+  if (kind == ComputeKind::flag)
+    return from == ComputeKind::real ? b.CreateFCmpUNE(value, constant(value, 0))
+                                     : b.CreateICmpNE(value, integer(value, 0));
+  if (kind == ComputeKind::real)
+    return from == ComputeKind::flag ? b.CreateUIToFP(value, real) : b.CreateSIToFP(value, real);
+  return from == ComputeKind::flag ? b.CreateZExt(value, whole)
+                                   : b.CreateIntrinsic(intrinsic::fptosi_sat, {whole, value->getType()}, {value});
+}
+
+void ScalarMath::unify(llvm::MutableArrayRef<V> values) {
+  int width = 1;
+  ComputeKind kind = ComputeKind::flag;
+  for (V value : values) {
+    width = std::max(width, width_of(value->getType()));
+    kind = std::max(kind, kind_of(value));
+  }
+  for (V& value : values) value = widen(coerce(value, kind), width);
+}
+
+V ScalarMath::apply(ScalarOp op, llvm::ArrayRef<V> operands) {
+  llvm::SmallVector<V, 3> x(operands);
+  if (op == ScalarOp::select) {
+    unify(llvm::MutableArrayRef<V>(x).drop_front());
+    if (width_of(x[0]->getType()) > 1)
+      for (V& value : x) value = widen(value, width_of(x[0]->getType()));
+  } else {
+    unify(x);
+  }
+  switch (op) {
+#define SMELT_SCALAR_OP(name, ...) \
+  case ScalarOp::name:             \
+    return call(&ScalarMath::name, x);
+#include "ir/scalar_ops.def"
+  }
+  llvm_unreachable("every row has a case");
+}
+
+// ---- building blocks ----------------------------------------------------------------------------------------------
+
+V ScalarMath::bits(V value) { return b.CreateBitCast(value, with_element(value->getType(), b.getInt32Ty())); }
+
+V ScalarMath::real(V value) { return b.CreateBitCast(value, with_element(value->getType(), b.getFloatTy())); }
+
+V ScalarMath::unary(intrinsic::ID id, V a) { return b.CreateUnaryIntrinsic(id, a); }
+
+V ScalarMath::multiply_add(V x, V y, V z) {
+  return b.CreateIntrinsic(intrinsic::fmuladd, {x->getType()}, {x, y, z});
+}
+
+/// coefficients[0] + coefficients[1] x + ..., by Horner's rule.
+V ScalarMath::polynomial(V x, std::initializer_list<double> coefficients) {
+  V sum = constant(x, *(coefficients.end() - 1));
+  for (size_t i = coefficients.size() - 1; i-- > 0;)
+    sum = multiply_add(sum, x, constant(x, coefficients.begin()[i]));
+  return sum;
+}
+
+V ScalarMath::clamp(V value, double low, double high) {
+  V top = constant(value, high), bottom = constant(value, low);
+  value = b.CreateSelect(b.CreateFCmpOLT(top, value), top, value);
+  return b.CreateSelect(b.CreateFCmpOGT(bottom, value), bottom, value);
+}
+
+// ---- arithmetic ---------------------------------------------------------------------------------------------------
+
+namespace {
+bool is_real(V a) { return kind_of(a) == ComputeKind::real; }
+}  // namespace
+
+V ScalarMath::add(V x, V y) {
+  if (is_real(x)) return b.CreateFAdd(x, y);
+  return b.CreateAdd(coerce(x, ComputeKind::integer), coerce(y, ComputeKind::integer));
+}
+
+V ScalarMath::sub(V x, V y) {
+  if (is_real(x)) return b.CreateFSub(x, y);
+  return b.CreateSub(coerce(x, ComputeKind::integer), coerce(y, ComputeKind::integer));
+}
+
+V ScalarMath::mul(V x, V y) {
+  if (is_real(x)) return b.CreateFMul(x, y);
+  return b.CreateMul(coerce(x, ComputeKind::integer), coerce(y, ComputeKind::integer));
+}
+
+/// Integers: truncating; x / 0 = x, because lanes that are switched off may divide by anything.
+V ScalarMath::div(V x, V y) {
+  if (is_real(x)) return b.CreateFDiv(x, y);
+  x = coerce(x, ComputeKind::integer), y = coerce(y, ComputeKind::integer);
+  V overflow = b.CreateAnd(b.CreateICmpEQ(y, integer(y, -1)), b.CreateICmpEQ(x, integer(x, INT32_MIN)));
+  V safe = b.CreateSelect(b.CreateOr(overflow, b.CreateICmpEQ(y, integer(y, 0))), integer(y, 1), y);
+  return b.CreateSDiv(x, safe);
+}
+
+namespace {
+/// NaN wins. The sign of a zero does not matter, which saves half of the instructions.
+V extremum(llvm::IRBuilder<>& b, V x, V y, intrinsic::ID real, intrinsic::ID whole) {
+  if (!is_real(x)) return b.CreateBinaryIntrinsic(whole, x, y);
+  auto* call = llvm::cast<llvm::Instruction>(b.CreateIntrinsic(real, {x->getType()}, {x, y}));
+  call->setHasNoSignedZeros(true);
+  return call;
+}
+}  // namespace
+
+V ScalarMath::max(V x, V y) {
+  if (kind_of(x) == ComputeKind::flag) return b.CreateOr(x, y);
+  return extremum(b, x, y, intrinsic::maximum, intrinsic::smax);
+}
+
+V ScalarMath::min(V x, V y) {
+  if (kind_of(x) == ComputeKind::flag) return b.CreateAnd(x, y);
+  return extremum(b, x, y, intrinsic::minimum, intrinsic::smin);
+}
+
+V ScalarMath::neg(V a) { return is_real(a) ? b.CreateFNeg(a) : b.CreateNeg(coerce(a, ComputeKind::integer)); }
+
+V ScalarMath::abs(V a) {
+  if (is_real(a)) return unary(intrinsic::fabs, a);
+  a = coerce(a, ComputeKind::integer);
+  return b.CreateSelect(b.CreateICmpSLT(a, integer(a, 0)), b.CreateNeg(a), a);
+}
+
+V ScalarMath::sign(V a) {
+  if (!is_real(a)) {
+    a = coerce(a, ComputeKind::integer);
+    return b.CreateBinaryIntrinsic(intrinsic::smax, integer(a, -1),
+                                   b.CreateBinaryIntrinsic(intrinsic::smin, a, integer(a, 1)));
+  }
+  V negative = b.CreateSelect(b.CreateFCmpOLT(a, constant(a, 0)), constant(a, -1), a);
+  return b.CreateSelect(b.CreateFCmpOGT(a, constant(a, 0)), constant(a, 1), negative);
+}
+
+V ScalarMath::sqrt(V a) { return unary(intrinsic::sqrt, coerce(a, ComputeKind::real)); }
+
+V ScalarMath::reciprocal(V a) {
+  a = coerce(a, ComputeKind::real);
+  return b.CreateFDiv(constant(a, 1), a);
+}
+
+V ScalarMath::rsqrt(V a) { return reciprocal(sqrt(a)); }
+
+V ScalarMath::floor(V a) {
+  if (!is_real(a)) return a;
+  return native_rounding_ ? unary(intrinsic::floor, a) : floor_by_conversion(a);
+}
+
+V ScalarMath::floor_by_conversion(V a) {
+  V near = b.CreateSIToFP(coerce(a, ComputeKind::integer), a->getType());
+  V down = b.CreateSelect(b.CreateFCmpOGT(near, a), b.CreateFSub(near, constant(a, 1)), near);
+  V small = b.CreateFCmpOLT(unary(intrinsic::fabs, a), constant(a, 8388608.0));  // beyond: whole already
+  return b.CreateSelect(small, down, a);
+}
+
+// ---- comparisons and logic ----------------------------------------------------------------------------------------
+
+V ScalarMath::compare(V x, V y, CmpInst::Predicate real, CmpInst::Predicate whole) {
+  if (is_real(x)) return b.CreateFCmp(real, x, y);
+  return b.CreateICmp(whole, coerce(x, ComputeKind::integer), coerce(y, ComputeKind::integer));
+}
+
+V ScalarMath::lt(V x, V y) { return compare(x, y, CmpInst::FCMP_OLT, CmpInst::ICMP_SLT); }
+V ScalarMath::le(V x, V y) { return compare(x, y, CmpInst::FCMP_OLE, CmpInst::ICMP_SLE); }
+V ScalarMath::gt(V x, V y) { return compare(x, y, CmpInst::FCMP_OGT, CmpInst::ICMP_SGT); }
+V ScalarMath::ge(V x, V y) { return compare(x, y, CmpInst::FCMP_OGE, CmpInst::ICMP_SGE); }
+V ScalarMath::eq(V x, V y) { return compare(x, y, CmpInst::FCMP_OEQ, CmpInst::ICMP_EQ); }
+V ScalarMath::ne(V x, V y) { return compare(x, y, CmpInst::FCMP_UNE, CmpInst::ICMP_NE); }
+
+V ScalarMath::logical_and(V x, V y) {
+  return b.CreateAnd(coerce(x, ComputeKind::flag), coerce(y, ComputeKind::flag));
+}
+
+V ScalarMath::logical_or(V x, V y) {
+  return b.CreateOr(coerce(x, ComputeKind::flag), coerce(y, ComputeKind::flag));
+}
+
+V ScalarMath::logical_not(V a) { return b.CreateNot(coerce(a, ComputeKind::flag)); }
+
+V ScalarMath::select(V a, V x, V y) { return b.CreateSelect(coerce(a, ComputeKind::flag), x, y); }
+
+// ---- exponentials -------------------------------------------------------------------------------------------------
+
+/// Adding 1.5 * 2^23 rounds to a whole number, which then stands in the low bits. ln 2 comes in two parts, the first
+/// short enough for its product with any such number to be exact.
+ScalarMath::Reduced ScalarMath::reduce_by_ln2(V x) {
+  V shifter = constant(x, 12582912.0);
+  V shifted = multiply_add(x, constant(x, 1.4426950408889634), shifter);
+  V count = b.CreateFSub(shifted, shifter);
+  V rest = multiply_add(count, constant(x, -0.693359375), x);
+  rest = multiply_add(count, constant(x, 2.12194440054690583e-4), rest);
+  return {b.CreateSub(bits(shifted), bits(shifter)), rest};
+}
+
+V ScalarMath::power_of_two(V exponent) {
+  return real(b.CreateShl(b.CreateAdd(exponent, integer(exponent, 127)), integer(exponent, 23)));
+}
+
+/// 2^n in two factors reaches below the normal numbers and up to infinity.
+V ScalarMath::exp(V a) {
+  a = clamp(coerce(a, ComputeKind::real), -104.0, 89.0);
+  const auto [power, r] = reduce_by_ln2(a);
+  V q = polynomial(r, {0.49999994, 0.1666652, 0.041668393, 0.008368781, 0.0013814472});
+  V y = b.CreateFAdd(multiply_add(b.CreateFMul(r, r), q, r), constant(a, 1));
+  V half = b.CreateAShr(power, integer(power, 1));
+  return b.CreateFMul(b.CreateFMul(y, power_of_two(half)), power_of_two(b.CreateSub(power, half)));
+}
+
+/// 2^n (e^r - 1) + (2^n - 1), with 2^n halved so that n = 128 stays finite.
+V ScalarMath::expm1(V a) {
+  a = coerce(a, ComputeKind::real);
+  const auto [power, r] = reduce_by_ln2(clamp(a, -30.0, 89.0));
+  V q = polynomial(r, {0.49999997, 0.16666543, 0.0416672, 0.00836658, 0.0013882511});
+  V y = multiply_add(b.CreateFMul(r, r), q, r);
+  V scale = power_of_two(b.CreateSub(power, integer(power, 1)));
+  V sum = multiply_add(y, scale, b.CreateFSub(scale, constant(a, 0.5)));
+  V tiny = b.CreateFCmpOLT(unary(intrinsic::fabs, a), constant(a, 1e-30));  // r r underflows, 2 (r / 2) too
+  return b.CreateSelect(tiny, a, b.CreateFAdd(sum, sum));
+}
+
+V ScalarMath::sigmoid(V a) {
+  a = coerce(a, ComputeKind::real);
+  V e = exp(b.CreateFNeg(unary(intrinsic::fabs, a)));
+  V numerator = b.CreateSelect(b.CreateFCmpOLT(a, constant(a, 0)), e, constant(a, 1));
+  return b.CreateFDiv(numerator, b.CreateFAdd(e, constant(a, 1)));
+}
+
+// ---- logarithms ---------------------------------------------------------------------------------------------------
+
+/// x = m 2^e with m in [sqrt(1/2), sqrt(2)), x normal and finite: e ln 2 + log m.
+V ScalarMath::log_of_positive(V x) {
+  V pattern = bits(x);
+  V e = b.CreateAShr(b.CreateSub(pattern, integer(x, 0x3F3504F3)), integer(x, 23));
+  V f = b.CreateFSub(real(b.CreateSub(pattern, b.CreateShl(e, integer(x, 23)))), constant(x, 1));
+  V power = b.CreateSIToFP(e, x->getType());
+  V square = b.CreateFMul(f, f);
+  V p = polynomial(f, {0.3333333, -0.25000823, 0.20001228, -0.16623339, 0.14201704, -0.13160326, 0.12762047,
+                       -0.076346934});
+  V y = b.CreateFMul(b.CreateFMul(f, square), p);
+  y = multiply_add(power, constant(x, -2.12194440054690583e-4), y);
+  y = multiply_add(square, constant(x, -0.5), y);
+  return multiply_add(power, constant(x, 0.693359375), b.CreateFAdd(f, y));
+}
+
+V ScalarMath::log(V a) {
+  a = coerce(a, ComputeKind::real);
+  const double infinity = std::numeric_limits<double>::infinity();
+  V tiny = b.CreateFCmpOLT(a, constant(a, 0x1p-126));
+  V normal = b.CreateSelect(tiny, b.CreateFMul(a, constant(a, 0x1p23)), a);
+  V y = log_of_positive(normal);
+  y = b.CreateSelect(tiny, b.CreateFSub(y, constant(a, 15.942385152878742)), y);
+  y = b.CreateSelect(b.CreateFCmpOEQ(a, constant(a, infinity)), a, y);
+  y = b.CreateSelect(b.CreateFCmpOEQ(a, constant(a, 0)), constant(a, -infinity), y);
+  return b.CreateSelect(b.CreateFCmpOGE(a, constant(a, 0)), y,
+                        constant(a, std::numeric_limits<double>::quiet_NaN()));
+}
+
+/// log u for u = 1 + a rounded, and what the rounding lost.
+V ScalarMath::log1p(V a) {
+  a = coerce(a, ComputeKind::real);
+  V one = constant(a, 1), zero = constant(a, 0);
+  V u = b.CreateFAdd(a, one);
+  V lost = b.CreateFDiv(b.CreateFSub(a, b.CreateFSub(u, one)), u);
+  V finite = b.CreateAnd(b.CreateFCmpOGT(u, zero),
+                         b.CreateFCmpOLT(u, constant(a, std::numeric_limits<double>::infinity())));
+  return b.CreateFAdd(log(u), b.CreateSelect(finite, lost, zero));
+}
+
+// ---- sigmoids: x P(x^2) / Q(x^2), constant beyond `limit` -----------------------------------------------------------
+
+V ScalarMath::odd_rational(V x, double limit, std::initializer_list<double> p, std::initializer_list<double> q) {
+  x = clamp(coerce(x, ComputeKind::real), -limit, limit);
+  V t = b.CreateFMul(x, x);
+  return clamp(b.CreateFDiv(b.CreateFMul(x, polynomial(t, p)), polynomial(t, q)), -1, 1);
+}
+
+V ScalarMath::tanh(V a) {
+  return odd_rational(a, 9.02,
+                      {1.0, 0.13679982721805573, 0.003868418512865901, 2.8009993911837228e-05,
+                       3.059544795291913e-08, -1.2216340786186386e-11},
+                      {1.0, 0.4701331555843353, 0.027246152982115746, 0.00039388120057992637,
+                       1.287595978283207e-06});
+}
+
+V ScalarMath::erf(V a) {
+  return odd_rational(a, 3.93,
+                      {1.1283791065216064, 0.19272203743457794, 0.052958086133003235, 0.0038318366277962923,
+                       0.0002810188161674887, 1.9675271687447093e-06},
+                      {1.0, 0.504128634929657, 0.11497710645198822, 0.015114319510757923,
+                       0.0011680532479658723, 3.7021094613010064e-05});
+}
+
+// ---- circular functions -------------------------------------------------------------------------------------------
+
+/// sin(x + quarter_turns pi/2). The reduction by pi/2 is done in double, whose low bits (after 1.5 * 2^52 is added)
+/// count the quarter turns: accurate for |x| up to about 1e9.
+V ScalarMath::sine(V x, int quarter_turns) {
+  x = coerce(x, ComputeKind::real);
+  llvm::Type* wide = with_element(x->getType(), b.getDoubleTy());
+  V value = b.CreateFPExt(x, wide);
+  V shifter = llvm::ConstantFP::get(wide, 6755399441055744.0);
+  V shifted = multiply_add(value, llvm::ConstantFP::get(wide, 0.63661977236758134), shifter);
+  V rest = multiply_add(b.CreateFSub(shifted, shifter), llvm::ConstantFP::get(wide, -1.5707963267948966), value);
+  V r = clamp(b.CreateFPTrunc(rest, x->getType()), -0.79, 0.79);
+  V low = b.CreateTrunc(b.CreateBitCast(shifted, with_element(wide, b.getInt64Ty())),
+                        with_element(wide, b.getInt32Ty()));
+  V turns = b.CreateAdd(low, integer(x, quarter_turns));
+
+  V t = b.CreateFMul(r, r);
+  V sine = multiply_add(b.CreateFMul(r, t),
+                        polynomial(t, {-0.16666655242443085, 0.008332177996635437, -0.00019517233886290342}), r);
+  V cosine = polynomial(t, {1.0, -0.5, 0.04166664555668831, -0.0013887366512790322, 2.443839366605971e-05});
+  V odd = b.CreateICmpNE(b.CreateAnd(turns, integer(x, 1)), integer(x, 0));
+  V flip = b.CreateShl(b.CreateAnd(turns, integer(x, 2)), integer(x, 30));
+  return real(b.CreateXor(bits(b.CreateSelect(odd, cosine, sine)), flip));
+}
+
+V ScalarMath::sin(V a) { return sine(a, 0); }
+V ScalarMath::cos(V a) { return sine(a, 1); }
+
+}  // namespace smelt

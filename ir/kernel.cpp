@@ -1,0 +1,42 @@
+#include "ir/kernel.h"
+
+#include <algorithm>
+
+namespace smelt {
+
+Dim Kernel::range() const {
+  Dim range = 1;
+  std::vector<const KernelAxis*> columns;
+  bool reduced = false;
+  for (const KernelAxis& axis : axes) {
+    if (axis.kind == AxisKind::parallel) range *= axis.extent;
+    if (axis.kind == AxisKind::column) columns.push_back(&axis);
+    reduced |= axis.kind == AxisKind::reduced;
+  }
+  if (schedule.flat) return columns.empty() ? range : columns.back()->extent;
+  if (!reduced || columns.empty()) return range;
+  for (size_t i = 0; i + 1 < columns.size(); ++i) range *= columns[i]->extent;
+  return range * ceil_div(columns.back()->extent, schedule.tile);
+}
+
+namespace {
+
+bool same_axis(const KernelAxis& a, const KernelAxis& b) {
+  return a.kind == b.kind && a.extent == b.extent && a.begin == b.begin && a.end == b.end;
+}
+
+bool same_param(const KernelParam& a, const KernelParam& b) {
+  return a.dtype == b.dtype && a.output == b.output && a.input == b.input && a.partial == b.partial &&
+         a.partial_elements == b.partial_elements;
+}
+
+}  // namespace
+
+bool Kernel::same_code(const Kernel& other) const {
+  return std::equal(params.begin(), params.end(), other.params.begin(), other.params.end(), same_param) &&
+         std::equal(axes.begin(), axes.end(), other.axes.begin(), other.axes.end(), same_axis) &&
+         instructions == other.instructions && blocks == other.blocks && row_predicate == other.row_predicate &&
+         schedule == other.schedule && random_slots == other.random_slots;
+}
+
+}  // namespace smelt
