@@ -40,7 +40,7 @@ std::optional<ScheduleKind> parse_schedule(std::string_view name) {
   return std::nullopt;
 }
 
-void Schedule::validate() const {
+void LearningRate::validate() const {
   if (!(peak > 0) || !std::isfinite(peak)) fail("learning rate {}: expected a positive number", peak);
   if (!(minimum >= 0 && minimum <= peak))
     fail("minimum learning rate {}: expected a number from 0 to the learning rate {}", minimum, peak);
@@ -49,7 +49,7 @@ void Schedule::validate() const {
     fail("warm-up of {} steps is longer than the training of {}", warmup_steps, total_steps);
 }
 
-double Schedule::at(int64_t step) const {
+double LearningRate::at(int64_t step) const {
   const auto now = static_cast<double>(step);
   const auto warmup = static_cast<double>(warmup_steps);
   if (step < warmup_steps) return peak * (now + 1) / warmup;

@@ -18,7 +18,7 @@ std::optional<ScheduleKind> parse_schedule(std::string_view name);
 ///   linear        a straight line from peak to minimum
 ///   cosine        half a cosine from peak to minimum
 ///   inverse_sqrt  peak * sqrt(max(warmup_steps, 1) / (step + 1)), at least minimum, for ever
-struct Schedule {
+struct LearningRate {
   ScheduleKind kind = ScheduleKind::constant;
   double peak = 1e-3;
   double minimum = 0;

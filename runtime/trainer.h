@@ -37,7 +37,7 @@ struct TrainerOptions {
   bool resume = false;
   bool overfit_one_batch = false;  // every step sees the same batch: the loss must go to nearly zero
 
-  Schedule rate() const;
+  LearningRate rate() const;
   /// All that is wrong, in one Error.
   void validate() const;
 };
@@ -99,7 +99,7 @@ class Trainer {
 
   Session& session_;
   TrainerOptions options_;
-  Schedule schedule_;
+  LearningRate schedule_;
   TokenSplit data_;
   std::optional<RandomWindows> windows_;
   std::optional<FixedWindows> held_back_;

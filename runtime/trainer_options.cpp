@@ -105,7 +105,7 @@ void read_json(std::string_view text, TrainerOptions& options) {
   if (!problems.empty()) fail_with_all("training options", problems);
 }
 
-Schedule TrainerOptions::rate() const {
+LearningRate TrainerOptions::rate() const {
   return {schedule, learning_rate, min_learning_rate, warmup_steps, steps};
 }
 

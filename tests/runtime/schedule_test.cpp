@@ -19,7 +19,7 @@ TEST(Schedule, NamesRoundTrip) {
 
 TEST(Schedule, WarmUpRisesToThePeakAndIsContinuous) {
   for (const ScheduleKind kind : kAll) {
-    const Schedule s{kind, 0.5, 0.01, 10, 100};
+    const LearningRate s{kind, 0.5, 0.01, 10, 100};
     EXPECT_DOUBLE_EQ(s.at(0), 0.05) << name(kind);
     EXPECT_DOUBLE_EQ(s.at(4), 0.25) << name(kind);
     EXPECT_DOUBLE_EQ(s.at(9), 0.5) << name(kind);
@@ -29,7 +29,7 @@ TEST(Schedule, WarmUpRisesToThePeakAndIsContinuous) {
 
 TEST(Schedule, DecaysToTheMinimumAndStays) {
   for (const ScheduleKind kind : {ScheduleKind::linear, ScheduleKind::cosine}) {
-    const Schedule s{kind, 0.5, 0.1, 10, 110};
+    const LearningRate s{kind, 0.5, 0.1, 10, 110};
     EXPECT_DOUBLE_EQ(s.at(10), 0.5);
     EXPECT_NEAR(s.at(60), 0.3, 1e-12);  // half way: the mean of both ends
     EXPECT_DOUBLE_EQ(s.at(110), 0.1);
@@ -39,25 +39,25 @@ TEST(Schedule, DecaysToTheMinimumAndStays) {
 }
 
 TEST(Schedule, CosineIsSlowAtBothEnds) {
-  const Schedule s{ScheduleKind::cosine, 1, 0, 0, 100};
+  const LearningRate s{ScheduleKind::cosine, 1, 0, 0, 100};
   EXPECT_NEAR(s.at(25), 0.5 + 0.5 * std::sqrt(0.5), 1e-12);
   EXPECT_NEAR(s.at(75), 0.5 - 0.5 * std::sqrt(0.5), 1e-12);
 }
 
 TEST(Schedule, InverseSquareRootHalvesInFourTimesTheSteps) {
-  const Schedule s{ScheduleKind::inverse_sqrt, 1, 0.05, 100, 1000};
+  const LearningRate s{ScheduleKind::inverse_sqrt, 1, 0.05, 100, 1000};
   EXPECT_DOUBLE_EQ(s.at(399), 0.5);
   EXPECT_DOUBLE_EQ(s.at(1599), 0.25);
   EXPECT_DOUBLE_EQ(s.at(10'000'000), 0.05);
 }
 
 TEST(Schedule, ConstantWithoutWarmUp) {
-  const Schedule s{ScheduleKind::constant, 0.25, 0, 0, 10};
+  const LearningRate s{ScheduleKind::constant, 0.25, 0, 0, 10};
   for (const int64_t step : {0, 5, 9, 1000}) EXPECT_DOUBLE_EQ(s.at(step), 0.25);
 }
 
 TEST(Schedule, RefusesWhatMakesNoSense) {
-  const auto fault = [](Schedule s) { return message_of([&] { s.validate(); }); };
+  const auto fault = [](LearningRate s) { return message_of([&] { s.validate(); }); };
   EXPECT_HAS(fault({ScheduleKind::linear, -1, 0, 0, 10}), "-1");
   EXPECT_HAS(fault({ScheduleKind::linear, NAN, 0, 0, 10}), "positive");
   EXPECT_HAS(fault({ScheduleKind::linear, 1, 2, 0, 10}), "minimum learning rate 2");
