@@ -44,11 +44,19 @@ bool reduces_to_partials(const Kernel& kernel) {
   return true;
 }
 
+bool stores_row_scalars(const Kernel& kernel) {
+  return llvm::any_of(kernel.instructions, [](const Instruction& i) {
+    return i.kind == Instruction::Kind::store &&
+           llvm::all_of(i.access.strides, [](const Dim& stride) { return stride.is_zero(); });
+  });
+}
+
 /// The parallel range is the one column axis: nothing needs a whole row in one place.
 bool can_be_flat(const Kernel& kernel) {
   if (count(kernel, AxisKind::parallel) || count(kernel, AxisKind::reduced) ||
       count(kernel, AxisKind::column) != 1)
     return false;
+  if (stores_row_scalars(kernel)) return false;
   return !is_row_reduction(kernel) || reduces_to_partials(kernel);
 }
 

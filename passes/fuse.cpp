@@ -21,10 +21,27 @@ std::string_view name(FuseReason reason) {
 
 namespace {
 
-/// Computed again by every reader: never worth a place in memory.
+/// Attribute of nodes that depend on no memory; set and removed in here.
+constexpr const char* kFromNothing = "from_nothing";
+
+bool depends_on_nothing(const Node& node) {
+  if (node.is(Op::constant)) return !node.has("values");
+  if (node.is(Op::iota) || node.is(Op::random)) return true;
+  if (!node.is(Op::pointwise) && !node.is(Op::convert) && !node.is(Op::broadcast)) return false;
+  return llvm::all_of(node.operands(),
+                      [](const Value* operand) { return operand->node()->has(kFromNothing); });
+}
+
+void mark_cheap_nodes(Graph& graph) {
+  for (const auto& node : graph.nodes())
+    if (depends_on_nothing(*node)) node->attributes[kFromNothing] = true;
+}
+
+/// Values made from no memory at all (masks, constants, random bits) and broadcasts: every reader computes
+/// its own.
 bool is_cheap(const Node& node) {
-  return node.is(Op::broadcast) || node.is(Op::iota) || node.is(Op::random) ||
-         (node.is(Op::constant) && !node.has("values"));
+  if (node.is(Op::broadcast)) return true;
+  return node.has(kFromNothing);
 }
 
 bool is_fusable(const Node& node) {
@@ -70,6 +87,7 @@ class Fuser {
   Fuser(Graph& graph, const FuseOptions& options) : graph_(graph), options_(options) {}
 
   bool run() {
+    mark_cheap_nodes(graph_);
     split_cheap_nodes(graph_);
     graph_.prune();
     number_nodes();
@@ -145,7 +163,7 @@ class Fuser {
   std::vector<int> siblings(const Node& node) const {
     std::vector<int> result;
     for (Value* value : read_values(node)) {
-      if (value->rank() == 0) continue;
+      if (value->shape() != node.operand(0)->shape()) continue;  // a row value or a weight is no reason
       for (Node* user : value->users()) {
         auto it = group_of_.find(user);
         if (it != group_of_.end() && position_.lookup(user) < now_) result.push_back(it->second);
@@ -185,7 +203,7 @@ class Fuser {
     detail = result.reason;
     if (!result.space) return FuseReason::loop_nest;
     if (result.space->levels > options_.max_levels) return FuseReason::sweeps;
-    if (is_single_long_row(*result.space)) return FuseReason::single_row;
+    if (is_single_long_row(*result.space, members)) return FuseReason::single_row;
     return makes_cycle(members) ? FuseReason::cycle : FuseReason::fused;
   }
 
@@ -194,11 +212,19 @@ class Fuser {
            llvm::any_of(value->users(), [&](const Node* user) { return !members.contains(user); });
   }
 
-  bool is_single_long_row(const IterationSpace& space) const {
-    if (space.levels == 1 || space.count(AxisKind::parallel) != 0) return false;
+  /// A kernel without rows runs in parallel along its columns, unless something needs them all or is stored
+  /// beside them.
+  bool is_single_long_row(const IterationSpace& space, const llvm::DenseSet<const Node*>& members) const {
+    if (space.count(AxisKind::parallel) != 0 || space.axes.empty()) return false;
     Dim columns = 1;
     for (const auto& axis : space.axes) columns *= axis.extent;
-    return graph_.module().symbols.upper(columns) > options_.max_single_row;
+    if (graph_.module().symbols.upper(columns) <= options_.max_single_row) return false;
+    return space.levels > 1 || llvm::any_of(members, [&](const Node* node) {
+             return !space.reductions.contains(node) &&
+                    llvm::any_of(node->results(), [&](const auto& result) {
+                      return result->rank() == 0 && is_read_outside(result.get(), members);
+                    });
+           });
   }
 
   /// Whether a path leaves the members and comes back. Nodes after the one at hand are still alone and lead
@@ -281,6 +307,7 @@ class Fuser {
         operands.push_back(inner ? inner : input(operand, space.operands.find(&node)->second[i]));
       }
       Node* twin = graph->clone(node, operands);
+      twin->attributes.erase(kFromNothing);
       for (unsigned i = 0; i < node.result_count(); ++i) map[node.result(i)] = twin->result(i);
     }
 
@@ -333,7 +360,9 @@ class Fuser {
   static std::string sources(const Group& group) {
     std::vector<std::string> names;
     for (const Node* node : group.nodes)
-      if (!node->source.empty() && !llvm::is_contained(names, node->source)) names.push_back(node->source);
+      if (!node->has(kFromNothing) && !node->source.empty() && !llvm::is_contained(names, node->source))
+        names.push_back(node->source);
+    if (names.empty()) names.push_back(group.nodes.back()->source);
     return fmt::format("{}", fmt::join(names, " + "));
   }
 
