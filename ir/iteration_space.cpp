@@ -55,8 +55,11 @@ class DimClasses {
 
 class Analysis {
  public:
-  Analysis(llvm::ArrayRef<const Node*> nodes, llvm::function_ref<bool(const Value*)> is_output)
-      : nodes_(nodes), is_output_(is_output) {}
+  /// With `shared`, all uses of one outside value follow the same axes: what ties readers of a value
+  /// together. It is wrong where one node reads a value along two axes (x_i x_j), so the caller tries without
+  /// it then.
+  Analysis(llvm::ArrayRef<const Node*> nodes, llvm::function_ref<bool(const Value*)> is_output, bool shared)
+      : nodes_(nodes), is_output_(is_output), shared_(shared) {}
 
   IterationSpace run() {
     for (const Node* node : nodes_) number(*node);
@@ -77,13 +80,20 @@ class Analysis {
     return dims;
   }
 
+  Axes outside(const Value* value) {
+    if (!shared_) return fresh(value);
+    auto [it, is_new] = outside_.try_emplace(value);
+    if (is_new) it->second = fresh(value);
+    return it->second;
+  }
+
   /// Gives every result dim and every dim of an outside operand a number; inner operands share their
   /// definition's.
   void number(const Node& node) {
     auto& operands = space_.operands[&node];
     for (const Value* operand : node.operands()) {
       auto inner = space_.results.find(operand);
-      operands.push_back(inner != space_.results.end() ? inner->second : fresh(operand));
+      operands.push_back(inner != space_.results.end() ? inner->second : outside(operand));
     }
     if (node.is(Op::gather)) check_gather(node, operands[0]);
     for (const auto& result : node.results()) space_.results[result.get()] = fresh(result.get());
@@ -192,7 +202,9 @@ class Analysis {
   }
 
   /// Reductions that no partial sums or column accumulators hold.
-  static bool only_by_rows(ReduceOp op) { return op != ReduceOp::add && op != ReduceOp::max && op != ReduceOp::min; }
+  static bool only_by_rows(ReduceOp op) {
+    return op != ReduceOp::add && op != ReduceOp::max && op != ReduceOp::min;
+  }
 
   /// The columns are what the row reductions reduce; without any, the last axis.
   void choose_roles() {
@@ -307,19 +319,24 @@ class Analysis {
   llvm::function_ref<bool(const Value*)> is_output_;
   IterationSpace space_;
   DimClasses classes_;
+  llvm::DenseMap<const Value*, Axes> outside_;
   Axes widest_;
-  bool has_rows_ = false;
+  bool shared_, has_rows_ = false;
 };
 
 }  // namespace
 
 IterationSpaceResult iteration_space(llvm::ArrayRef<const Node*> nodes,
                                      llvm::function_ref<bool(const Value*)> is_output) {
-  try {
-    return {Analysis(nodes, is_output).run(), ""};
-  } catch (const Refusal& refusal) {
-    return {std::nullopt, refusal.reason};
+  std::string reason;
+  for (bool shared : {true, false}) {
+    try {
+      return {Analysis(nodes, is_output, shared).run(), ""};
+    } catch (const Refusal& refusal) {
+      if (shared) reason = refusal.reason;
+    }
   }
+  return {std::nullopt, reason};
 }
 
 IterationSpaceResult iteration_space(const Graph& body) {
