@@ -148,7 +148,7 @@ std::optional<LinearForm> LinearSplitter::split_product(Value* a, Value* b) {
   auto left = split(a), right = split(b);
   if (!left || !right) return std::nullopt;
   if (row_only(*left) || row_only(*right)) return cross(*left, *right);
-  return cross(varying(*left), varying(*right));
+  return cross_varying(*left, *right);
 }
 
 std::optional<LinearForm> LinearSplitter::split_quotient(const Node& node) {
@@ -161,7 +161,7 @@ std::optional<LinearForm> LinearSplitter::split_quotient(const Node& node) {
   below.coefficient = 1 / below.coefficient;
   for (Term::Row& row : below.rows) row.power = -row.power;
   for (Term::Factor& factor : below.factors) factor.power = -factor.power;
-  return cross(below.factors.empty() ? *numerator : varying(*numerator), *denominator);
+  return below.factors.empty() ? cross(*numerator, *denominator) : cross_varying(*numerator, *denominator);
 }
 
 std::optional<LinearForm> LinearSplitter::split_select(const Node& node) {
@@ -169,8 +169,8 @@ std::optional<LinearForm> LinearSplitter::split_select(const Node& node) {
   if (depends_(condition) || row_broadcast(condition, space_)) return std::nullopt;
   auto then = split(node.operand(1)), otherwise = split(node.operand(2));
   if (!then || !otherwise) return std::nullopt;
-  auto form = cross(varying(*then), whole(condition, 1, Kind::when));
-  auto rest = cross(varying(*otherwise), whole(condition, 1, Kind::unless));
+  auto form = cross_varying(*then, whole(condition, 1, Kind::when));
+  auto rest = cross_varying(*otherwise, whole(condition, 1, Kind::unless));
   if (!form || !rest) return std::nullopt;
   for (Term& term : *rest)
     if (term.coefficient != 0) form->push_back(term);
@@ -223,28 +223,11 @@ std::optional<LinearForm> LinearSplitter::cross(const LinearForm& a, const Linea
   return form;
 }
 
-LinearForm LinearSplitter::varying(LinearForm form) {
-  return mode_ == Mode::plain ? form : shift(expand_squares(form));
-}
-
-LinearForm LinearSplitter::expand_squares(const LinearForm& form) {
-  LinearForm result;
-  for (const Term& term : form) {
-    const auto it = llvm::find_if(term.factors, [](const Term::Factor& f) { return f.kind == Kind::square; });
-    if (it == term.factors.end()) {
-      result.push_back(term);
-      continue;
-    }
-    Term rest = term;
-    rest.factors.erase(rest.factors.begin() + (it - term.factors.begin()));
-    Term u, offset;
-    u.factors.push_back({it->value});
-    offset.rows.push_back({it->offset});
-    Term twice = times(u, offset);
-    twice.coefficient = 2;
-    for (const Term& part : {times(u, u), twice, times(offset, offset)}) result.push_back(times(part, rest));
-  }
-  return result.size() == form.size() ? result : expand_squares(result);
+std::optional<LinearForm> LinearSplitter::cross_varying(const LinearForm& a, const LinearForm& b) {
+  if (mode_ == Mode::plain) return cross(a, b);
+  // Weighted squares have no form that stays as precise.
+  if (llvm::any_of(a, has_square) || llvm::any_of(b, has_square)) return std::nullopt;
+  return cross(shift(a), shift(b));
 }
 
 LinearForm LinearSplitter::shift(LinearForm form) {

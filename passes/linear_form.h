@@ -50,8 +50,6 @@ class LinearSplitter {
   /// The form with every varying factor shifted when a row value that depends stands beside it: x - s becomes
   /// (x - x0) - (s - x0), whose parts are as small as their difference.
   LinearForm shift(LinearForm form);
-  /// With squares multiplied out.
-  LinearForm expand_squares(const LinearForm& form);
 
   // ---- back to values
   Value* product(llvm::ArrayRef<LinearTerm::Factor> factors, DType dtype);
@@ -69,7 +67,7 @@ class LinearSplitter {
   std::optional<LinearForm> split_select(const Node& node);
   std::optional<LinearForm> split_square(Value* value);
   std::optional<LinearForm> cross(const LinearForm& a, const LinearForm& b);
-  LinearForm varying(LinearForm form);  // ready to be multiplied by another varying value
+  std::optional<LinearForm> cross_varying(const LinearForm& a, const LinearForm& b);
   bool stands_alone(const LinearTerm& term);
   Value* monomial(const LinearTerm& term, DType dtype);
 

@@ -33,6 +33,13 @@ bool feeds_sum(Value* value, const RowSpace& space, std::string_view of_phase) {
   return false;
 }
 
+/// Is the factor 1 / n, so that the use is the mean?
+bool is_mean(ReductionContext& context, const Node& sum, const Node& scaled, const RowSpace& space) {
+  Value* factor = scaled.operand(scaled.operand(0) == sum.result() ? 1 : 0);
+  if (scaled.is(ScalarOp::div)) factor = context.emit.div(context.emit.splat(1, factor->type), factor);
+  return context.algebra(space).is_reciprocal_of_count(factor);
+}
+
 /// One use of a mean: scaled = sum * factor (or sum / factor), x - broadcast(scaled).
 struct MeanUse {
   Node* scaled;
@@ -44,7 +51,7 @@ std::vector<MeanUse> mean_uses(ReductionContext& context, Node& sum, const RowSp
   for (Node* scaled : sum.result()->users()) {
     if (!scaled->is(ScalarOp::mul) && !(scaled->is(ScalarOp::div) && scaled->operand(0) == sum.result()))
       continue;
-    if (scaled->operand(0) == scaled->operand(1)) continue;
+    if (scaled->operand(0) == scaled->operand(1) || !is_mean(context, sum, *scaled, space)) continue;
     MeanUse use{scaled, {}};
     for (Node* row : scaled->result()->users()) {
       if (!row_broadcast(row->result(), space)) continue;
@@ -57,19 +64,6 @@ std::vector<MeanUse> mean_uses(ReductionContext& context, Node& sum, const RowSp
     if (!use.differences.empty()) uses.push_back(std::move(use));
   }
   return uses;
-}
-
-/// scaled - first, from the sum of shifted elements: factor * sum u, and (factor * n - 1) * first where that
-/// is not 0.
-Value* shifted_statistic(ReductionContext& context, const Node& sum, const Node& scaled, Value* first,
-                         Value* shifted_sum, const RowSpace& space) {
-  RowEmitter& emit = context.emit;
-  Value* factor = scaled.operand(scaled.operand(0) == sum.result() ? 1 : 0);
-  Value* result = emit.pointwise(scaled.scalar_op, {shifted_sum, factor});
-  Value* inverse = scaled.is(ScalarOp::div) ? emit.div(emit.splat(1, factor->type), factor) : factor;
-  if (context.algebra(space).is_reciprocal_of_count(inverse)) return result;
-  Value* excess = emit.sub(emit.times_count(inverse, space), emit.splat(1, factor->type));
-  return emit.add(result, emit.mul(excess, first));
 }
 
 }  // namespace
@@ -86,8 +80,9 @@ bool shift_mean(ReductionContext& context, Node& node) {
   Value* shifted = emit.sub(x, emit.along(first, space));
   Value* sum = emit.sum(shifted, space);
   for (const MeanUse& use : uses) {
-    Value* statistic = shifted_statistic(context, node, *use.scaled, first, sum, space);
-    Value* difference = emit.sub(shifted, emit.along(statistic, space));
+    Value* factor = use.scaled->operand(use.scaled->operand(0) == node.result() ? 1 : 0);
+    Value* mean = emit.pointwise(use.scaled->scalar_op, {sum, factor});
+    Value* difference = emit.sub(shifted, emit.along(mean, space));
     for (Node* old : use.differences) context.graph.replace_all_uses(old->result(), difference);
   }
   context.record(ReductionRule::shift, node);
