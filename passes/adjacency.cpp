@@ -82,7 +82,10 @@ std::string parameter_name(const Value* value) {
 
 Value* build_stack(GraphBuilder& b, const Stack& stack) {
   llvm::SmallVector<Value*, 4> parts;
+  const std::string source = b.source();
+  b.set_source("");
   for (const std::string& name : stack) parts.push_back(b.parameter(name));
+  b.set_source(source);
   return b.concat(parts, 0);
 }
 

@@ -166,6 +166,11 @@ Value* add_bias(GraphBuilder& b, Value* scores, Value* bias) {
   return b.add(scores, b.broadcast_leading(bias, scores->shape()));
 }
 
+/// "h.0.attention.scores"
+std::string part_of(const Node& node, const std::string& part) {
+  return node.source.empty() ? part : node.source + "." + part;
+}
+
 Value* softmax_of(GraphBuilder& b, Value* x) { return b.create(Op::softmax, {x})->result(); }
 
 Value* dropout_of(GraphBuilder& b, Value* x, const Node& node) {
@@ -178,17 +183,17 @@ Value* dropout_of(GraphBuilder& b, Value* x, const Node& node) {
 template <>
 Value* decompose_as<Op::attention>(GraphBuilder& b, const Node& node) {
   const AttentionParts parts = attention_parts(b, node);
-  b.set_source(node.source + ".scores");
+  b.set_source(part_of(node, "scores"));
   Value* scores = widened(b, b.matmul(parts.q, parts.k, std::string(parts.letters->scores)));
   scores = scale(b, scores, node.float_attr("scale"));
   if (node.operands().size() > 3) scores = add_bias(b, scores, widened(b, node.operand(3)));
   if (node.bool_attr("causal", false))
     scores = b.select(causal_mask(b, scores->shape()), scores, b.like(scores, masked_score));
-  b.set_source(node.source + ".softmax");
+  b.set_source(part_of(node, "softmax"));
   Value* weights = b.convert(softmax_of(b, scores), parts.v->dtype());
-  b.set_source(node.source + ".dropout");
+  b.set_source(part_of(node, "dropout"));
   weights = dropout_of(b, weights, node);
-  b.set_source(node.source + ".mix");
+  b.set_source(part_of(node, "mix"));
   Value* mixed = b.matmul(weights, parts.v, std::string(parts.letters->mix));
   return mixed->rank() == 5 ? b.reshape(mixed, node.result()->shape()) : mixed;
 }
@@ -198,7 +203,7 @@ Value* decompose_as<Op::attention>(GraphBuilder& b, const Node& node) {
 template <>
 Value* decompose_as<Op::cross_entropy>(GraphBuilder& b, const Node& node) {
   Value *logits = widened(b, node.operand(0)), *targets = node.operand(1);
-  const Smoothing smoothing = smoothing_of(node);
+  const SmoothingWeights smoothing = smoothing_of(node);
   Value* lse = log_sum_exp(b, logits);
   Value* picked = row_sum(b, b.select(is_target(b, logits, targets), logits, zeros(b, logits->type)));
   Value* loss = b.sub(lse, picked);

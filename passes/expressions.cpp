@@ -27,8 +27,8 @@ Value* is_target(GraphBuilder& b, Value* logits, Value* targets) {
   return b.eq(b.convert(place, targets->dtype()), along_row(b, targets, logits->shape()));
 }
 
-Smoothing smoothing_of(const Node& node) {
-  Smoothing result;
+SmoothingWeights smoothing_of(const Node& node) {
+  SmoothingWeights result;
   if (node.has("ignore_index")) {
     result.has_ignored = true;
     result.ignored = node.int_attr("ignore_index");

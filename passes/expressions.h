@@ -45,12 +45,12 @@ Value* is_target(GraphBuilder& b, Value* logits, Value* targets);
 
 /// What cross_entropy's attributes say: loss = nll_weight * nll_k + each_weight * sum_j nll_j, rows whose
 /// target is ignore_index count nothing.
-struct Smoothing {
+struct SmoothingWeights {
   double nll_weight = 1, each_weight = 0;
   bool has_ignored = false;
   int64_t ignored = 0;
 };
-Smoothing smoothing_of(const Node& cross_entropy);
+SmoothingWeights smoothing_of(const Node& cross_entropy);
 
 /// What a node that takes another's place keeps of it: the attributes `phase` and `anchor`.
 void inherit_marks(const Node& from, Node& to);

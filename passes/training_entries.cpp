@@ -42,8 +42,7 @@ void make_train_step(Module& module, const TrainingOptions& options) {
   Graph& graph = clone_of(module, options.loss, "train_step");
   GraphBuilder b(graph);
   b.set_source("loss");
-  Value* count = b.stop_gradient(output_of(graph, "token_count"));
-  Value* loss = mean(b, output_of(graph, "loss_sum"), count);
+  Value* loss = mean(b, output_of(graph, "loss_sum"), output_of(graph, "token_count"));
   graph.outputs.insert(graph.outputs.begin(), {"loss", loss});
   drop_output(graph, "loss_sum");
   differentiate(graph, {"loss", {}, 1});

@@ -135,7 +135,7 @@ void reverse_log_softmax(const Reverse& r) {
 void reverse_cross_entropy(const Reverse& r) {
   Value *logits = widened(r.b, r.x()), *targets = r.x(1);
   const Shape& shape = logits->shape();
-  const Smoothing smoothing = smoothing_of(r.node);
+  const SmoothingWeights smoothing = smoothing_of(r.node);
   Value* probability = r.b.exp(r.b.sub(logits, along_row(r.b, log_sum_exp(r.b, logits), shape)));
   Value* target = r.b.select(is_target(r.b, logits, targets),
                              r.b.like(logits, smoothing.nll_weight + smoothing.each_weight),

@@ -41,6 +41,9 @@ Cotangents3 operand_cotangents(ScalarOp op, const Derivative& D) {
 }  // namespace
 
 void reverse_pointwise(const Reverse& r) {
+  // A square's two equal halves are one product, whose factor 2 joins other constants.
+  if (r.node.is(ScalarOp::mul) && r.x(0) == r.x(1))
+    return r.add(0, r.b.mul(r.b.mul(r.g(), r.b.like(r.g(), 2)), r.x()));
   const unsigned arity = static_cast<unsigned>(r.node.operands().size());
   auto operand = [&](unsigned i) { return i < arity ? r.node.operand(i) : nullptr; };
   const Derivative d{r.b, operand(0), operand(1), operand(2), r.y(), r.g()};
