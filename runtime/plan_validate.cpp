@@ -261,7 +261,13 @@ class Validation {
 
 }  // namespace
 
-void validate(const Plan& plan) { Validation(plan).run(); }
+void validate(const Plan& plan) {
+  try {
+    Validation(plan).run();
+  } catch (const Error& error) {  // sizes that overflow have a status of their own
+    throw Error(error.what(), Status::invalid_file);
+  }
+}
 
 std::string_view kind_name(const Step& step) {
   constexpr std::array<std::string_view, 5> kNames = {"kernel", "gemm", "sort_index", "copy", "fill"};
