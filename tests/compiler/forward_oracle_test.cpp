@@ -1,5 +1,6 @@
 // The forward graphs of recorded models, decomposed to primitives and evaluated in float64, give PyTorch's
 // numbers: what holds here is the meaning of the graphs, before any pass and any kernel.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
