@@ -1,6 +1,10 @@
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
-find_package(OpenMP REQUIRED COMPONENTS CXX)
+if(SMELT_FUZZ)
+  include(${CMAKE_CURRENT_LIST_DIR}/clang_openmp.cmake)
+else()
+  find_package(OpenMP REQUIRED COMPONENTS CXX)
+endif()
 find_package(CLI11 REQUIRED)
 
 # The OpenMP build of OpenBLAS: it shares one thread pool with the kernels.
@@ -28,7 +32,7 @@ if(SMELT_LLVM_STATIC OR NOT SMELT_CPU)
 else()
   target_link_libraries(smelt_llvm_support INTERFACE LLVM)
   target_link_libraries(smelt_llvm_codegen INTERFACE ${LLVM_LIBRARY_DIR}/liblldELF.a
-                                                     ${LLVM_LIBRARY_DIR}/liblldCommon.a LLVM)
+                                                     ${LLVM_LIBRARY_DIR}/liblldCommon.a LLVM z zstd)  # lld's own needs
 endif()
 
 if(SMELT_SANITIZE)

@@ -35,8 +35,9 @@ bool same_param(const KernelParam& a, const KernelParam& b) {
 bool Kernel::same_code(const Kernel& other) const {
   return std::equal(params.begin(), params.end(), other.params.begin(), other.params.end(), same_param) &&
          std::equal(axes.begin(), axes.end(), other.axes.begin(), other.axes.end(), same_axis) &&
-         instructions == other.instructions && blocks == other.blocks && row_predicate == other.row_predicate &&
-         schedule == other.schedule && random_slots == other.random_slots;
+         instructions == other.instructions && blocks == other.blocks &&
+         row_predicate == other.row_predicate && schedule == other.schedule &&
+         random_slots == other.random_slots;
 }
 
 }  // namespace smelt

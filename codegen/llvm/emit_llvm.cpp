@@ -15,7 +15,8 @@ namespace {
 using Bytes = llvm::SmallVector<char, 0>;
 using Kernels = llvm::ArrayRef<const Kernel*>;
 
-constexpr size_t kKernelsAnObject = 8;  // fewer: the start of a code generator shows; more: threads wait at the end
+constexpr size_t kKernelsAnObject =
+    8;  // fewer: the start of a code generator shows; more: threads wait at the end
 
 Bytes compile_group(Kernels kernels, const CpuTarget& target) {
   llvm::LLVMContext context;

@@ -1,5 +1,6 @@
-// Kernel IR -> machine code: every kernel becomes void NAME(const KernelArgs*, int64_t begin, int64_t end) over a part
-// of its range, vectorised over the innermost column axis; all kernels together one shared object.
+// Kernel IR -> machine code: every kernel becomes void NAME(const KernelArgs*, int64_t begin, int64_t end)
+// over a part of its range, vectorised over the innermost column axis; all kernels together one shared
+// object.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +13,12 @@
 
 namespace smelt {
 
-/// The numbers that a kernel's code reads from KernelArgs::dims: its Dims that are not constant, in order of first use.
+/// The numbers that a kernel's code reads from KernelArgs::dims: its Dims that are not constant, in order of
+/// first use.
 std::vector<Dim> launch_dims(const Kernel& kernel);
 
-/// A shared object that exports the kernels by name and needs no library. Kernels are compiled on as many threads as
-/// the machine has; the bytes do not depend on their number. Throws Error with the kernel's name.
+/// A shared object that exports the kernels by name and needs no library. Kernels are compiled on as many
+/// threads as the machine has; the bytes do not depend on their number. Throws Error with the kernel's name.
 std::vector<std::byte> compile_kernels(llvm::ArrayRef<const Kernel*> kernels, const CpuTarget& target);
 
 /// For people: LLVM IR after optimisation, and assembly.

@@ -14,8 +14,8 @@ const Dim& inner_stride(const Access& access, int axis) {
 }
 }  // namespace
 
-/// The pointer at the current indices, less what moves along the vectors: that is added in them. An index computed
-/// outside of the vectors is included.
+/// The pointer at the current indices, less what moves along the vectors: that is added in them. An index
+/// computed outside of the vectors is included.
 V KernelEmitter::base_pointer(const Instruction& x, bool with_inner) {
   const Access& access = x.access;
   V index = dim(access.offset);
@@ -54,7 +54,8 @@ KernelEmitter::Address KernelEmitter::address_of(int id) {
   llvm::Type* wide = lanes_of(b.getInt64Ty(), lanes_.width);
   V index = llvm::Constant::getNullValue(wide);
   if (!stride.is_zero()) {
-    V lanes = b.CreateAdd(math_.widen(lanes_.first, lanes_.width), lane_numbers(b.getInt64Ty(), lanes_.width));
+    V lanes =
+        b.CreateAdd(math_.widen(lanes_.first, lanes_.width), lane_numbers(b.getInt64Ty(), lanes_.width));
     index = b.CreateMul(lanes, math_.widen(dim(stride), lanes_.width));
   }
   if (computed) {
@@ -147,9 +148,10 @@ void KernelEmitter::emit_accumulate(int id) {
   V pointer = address.pointer;
   if (lanes_.width == 1 && mask != nullptr) pointer = b.CreateSelect(mask, pointer, sink_slot_);
   llvm::Type* lanes = value->getType();
-  V before = lanes_.width > 1 && mask != nullptr
-                 ? b.CreateMaskedLoad(lanes, pointer, alignment(type), mask, llvm::Constant::getNullValue(lanes))
-                 : static_cast<V>(b.CreateAlignedLoad(lanes, pointer, alignment(type)));
+  V before =
+      lanes_.width > 1 && mask != nullptr
+          ? b.CreateMaskedLoad(lanes, pointer, alignment(type), mask, llvm::Constant::getNullValue(lanes))
+          : static_cast<V>(b.CreateAlignedLoad(lanes, pointer, alignment(type)));
   store_value({.pointer = pointer, .adjacent = true}, type, b.CreateFAdd(before, value),
               lanes_.width > 1 ? mask : nullptr);
 }
@@ -158,7 +160,8 @@ void KernelEmitter::accumulate_lanes(const Address& address, DType type, V value
   for (int lane = 0; lane < lanes_.width; ++lane) {
     V pointer = b.CreateExtractElement(address.pointers, static_cast<uint64_t>(lane));
     if (mask != nullptr)
-      pointer = b.CreateSelect(b.CreateExtractElement(mask, static_cast<uint64_t>(lane)), pointer, sink_slot_);
+      pointer =
+          b.CreateSelect(b.CreateExtractElement(mask, static_cast<uint64_t>(lane)), pointer, sink_slot_);
     V before = b.CreateAlignedLoad(b.getFloatTy(), pointer, alignment(type));
     V after = b.CreateFAdd(before, b.CreateExtractElement(value, static_cast<uint64_t>(lane)));
     b.CreateAlignedStore(after, pointer, alignment(type));

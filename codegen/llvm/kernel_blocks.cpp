@@ -66,8 +66,7 @@ void KernelEmitter::find_axes(const KernelBlock& block, int id) {
   if (x.kind == Kind::random) axes |= moving(x.random_strides) | bit(x.random_axis);
   if (x.access.param >= 0) axes |= moving(x.access.strides) | axes_of(x.access.computed);
   if (x.kind == Kind::result) axes = axes_of(x.operands[0]);
-  if (x.kind == Kind::reduce)
-    axes = block.scope == KernelBlock::Scope::reduced ? bit(inner_axis_) : 0;
+  if (x.kind == Kind::reduce) axes = block.scope == KernelBlock::Scope::reduced ? bit(inner_axis_) : 0;
   axes_[id] = axes;
 }
 
@@ -100,22 +99,26 @@ void KernelEmitter::emit_innermost(const Nest& nest) {
   bool tiles = has_tiled_reduction(nest);
   for (int id : nest.block->instructions) tiles |= fills_tile(nest, id);
   if (!tiles) return vector_loop(row_begin_, row_end_, whole_tiles(), [&] { emit_body(nest); });
-  const std::optional<int64_t> extent = kernel_.axes[inner_axis_].extent.constant();
-  if (reduced_kernel_ || (!kernel_.schedule.flat && extent && *extent <= tile_))
-    return emit_tile(nest, row_begin_, row_end_);
+  if (one_tile()) return emit_tile(nest, row_begin_, row_end_);
   emit_loop(b, row_begin_, row_end_, tile_, [&](V first) {
     V limit = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b.CreateAdd(first, b.getInt64(tile_)), row_end_);
     emit_tile(nest, first, limit);
   });
 }
 
+/// What is worked on at a time is no longer than a tile.
+bool KernelEmitter::one_tile() const {
+  const std::optional<int64_t> extent = kernel_.axes[inner_axis_].extent.constant();
+  return reduced_kernel_ || (!kernel_.schedule.flat && extent && *extent <= tile_);
+}
+
 void KernelEmitter::emit_tile(const Nest& nest, V first, V limit) {
   lanes_ = {};
   fill_random(nest, first, limit);
-  begin_tile(nest);
+  begin_tile();
   vector_loop(first, limit, whole_tiles(), [&] { emit_body(nest); });
   lanes_ = {};
-  finish_tile(nest, first, limit);
+  finish_tile(first, limit);
 }
 
 void KernelEmitter::emit_body(const Nest& nest) {

@@ -53,8 +53,8 @@ void KernelEmitter::emit() {
   b.CreateRetVoid();
 }
 
-/// Row kernels: a row is all columns. Reduced kernels: outer column axes and tiles of the inner one are part of the
-/// range. The width of vectors does not depend on the processor, so that sums are the same everywhere.
+/// Row kernels: a row is all columns. Reduced kernels: outer column axes and tiles of the inner one are part
+/// of the range. The width of vectors does not depend on the processor, so that sums are the same everywhere.
 void KernelEmitter::classify_axes() {
   for (int axis = 0; axis < static_cast<int>(kernel_.axes.size()); ++axis) {
     const AxisKind kind = kernel_.axes[axis].kind;
@@ -76,7 +76,8 @@ void KernelEmitter::classify_axes() {
 }
 
 void KernelEmitter::create_function() {
-  auto* type = llvm::FunctionType::get(b.getVoidTy(), {pointer_type(), b.getInt64Ty(), b.getInt64Ty()}, false);
+  auto* type =
+      llvm::FunctionType::get(b.getVoidTy(), {pointer_type(), b.getInt64Ty(), b.getInt64Ty()}, false);
   function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, kernel_.name, module_);
   function_->addFnAttr(llvm::Attribute::NoUnwind);
   function_->addFnAttr("no-builtins");
@@ -138,10 +139,12 @@ void KernelEmitter::zero_partials() {
   }
 }
 
-/// The range is the column axis itself; row values are the same in every chunk, and the first one stores them.
+/// The range is the column axis itself; row values are the same in every chunk, and the first one stores
+/// them.
 void KernelEmitter::emit_flat() {
   if (column_axes_.size() != 1 || reduced_kernel_)
-    fail_with(Status::internal, "kernel {}: a flat kernel needs one column axis and no reduced ones", kernel_.name);
+    fail_with(Status::internal, "kernel {}: a flat kernel needs one column axis and no reduced ones",
+              kernel_.name);
   for (int axis : digit_axes_) axis_values_[axis] = b.getInt64(0);
   row_begin_ = begin_, row_end_ = end_;
   may_store_row_ = b.CreateICmpEQ(begin_, b.getInt64(0));
@@ -215,7 +218,8 @@ void KernelEmitter::set_row(V item) {
   row_begin_ = first;
   may_store_row_ = b.CreateICmpEQ(tile, b.getInt64(0));
   for (size_t i = 0; i + 1 < column_axes_.size(); ++i)
-    may_store_row_ = b.CreateAnd(may_store_row_, b.CreateICmpEQ(axis_values_[column_axes_[i]], b.getInt64(0)));
+    may_store_row_ =
+        b.CreateAnd(may_store_row_, b.CreateICmpEQ(axis_values_[column_axes_[i]], b.getInt64(0)));
 }
 
 /// No vector of a tile or of a row is cut short.

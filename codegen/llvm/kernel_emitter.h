@@ -1,6 +1,6 @@
-// One kernel's function. Blocks become loop nests over their axes; the innermost column axis (the *inner* axis) is cut
-// into vectors of `width_` lanes, the last of which is masked. An instruction stands in the outermost loop it can: only
-// what moves along the inner axis is a vector, the rest are scalars.
+// One kernel's function. Blocks become loop nests over their axes; the innermost column axis (the *inner*
+// axis) is cut into vectors of `width_` lanes, the last of which is masked. An instruction stands in the
+// outermost loop it can: only what moves along the inner axis is a vector, the rest are scalars.
 //
 //   kernel_emitter.cpp       the function: arguments, the parallel range, axes of a row
 //   kernel_blocks.cpp        loop nests of blocks, where instructions stand in them
@@ -30,7 +30,8 @@ class KernelEmitter {
  private:
   using V = llvm::Value*;
 
-  /// The loops of a block and the depth of each instruction: 0 before all loops, ..., inner_depth() in the vectors.
+  /// The loops of a block and the depth of each instruction: 0 before all loops, ..., inner_depth() in the
+  /// vectors.
   struct Nest {
     const KernelBlock* block = nullptr;
     bool reduced = false;
@@ -45,13 +46,15 @@ class KernelEmitter {
     V first = nullptr;
     V mask = nullptr;  // null: all lanes are on
   };
-  /// A reduction under way: one state (with a lane each) in a column block, an array of them in a reduced block.
+  /// A reduction under way: one state (with a lane each) in a column block, an array of them in a reduced
+  /// block.
   struct Accumulator {
     int id = -1;
     ReduceOp op{};
     llvm::Type* type = nullptr;  // of one element
     V first = nullptr, second = nullptr;
     V tile = nullptr, maximum = nullptr;  // of max_sumexp: the operand over a tile, the maximum so far
+    V tile_sum = nullptr;                 // of add: the sum of a tile
   };
   /// A column value that later blocks read: an array over the tile, or over the whole row.
   struct Stored {
@@ -124,10 +127,12 @@ class KernelEmitter {
   // kernel_reductions.cpp
   void begin_reductions(const Nest& nest);
   void begin_accumulator(const Nest& nest, int id);
-  bool by_tiles(const Nest& nest, ReduceOp op) const;
+  bool one_tile() const;
+  bool by_tiles(const Nest& nest, int id) const;
   bool has_tiled_reduction(const Nest& nest) const;
-  void begin_tile(const Nest& nest);
-  void finish_tile(const Nest& nest, V first, V limit);
+  void begin_tile();
+  void finish_tile(V first, V limit);
+  void finish_exponentials(const Accumulator& accumulator, V first, V limit);
   void emit_reduce(const Nest& nest, int id);
   void finish_reductions(const Nest& nest);
   void store_identity(const Nest& nest, Accumulator& accumulator);

@@ -10,14 +10,30 @@ using Kind = Instruction::Kind;
 void KernelEmitter::emit_instruction(const Nest& nest, int id) {
   const Instruction& x = instruction(id);
   switch (x.kind) {
-    case Kind::constant: values_[id] = emit_constant(x); break;
-    case Kind::index: values_[id] = axis_index(x.axis); break;
-    case Kind::convert: values_[id] = memory_.convert(operand(x, 0), x.dtype); break;
-    case Kind::random: values_[id] = emit_random(x, id); break;
-    case Kind::load: values_[id] = emit_load(id); break;
-    case Kind::store: emit_store(id); break;
-    case Kind::accumulate: emit_accumulate(id); break;
-    case Kind::reduce: emit_reduce(nest, id); break;
+    case Kind::constant:
+      values_[id] = emit_constant(x);
+      break;
+    case Kind::index:
+      values_[id] = axis_index(x.axis);
+      break;
+    case Kind::convert:
+      values_[id] = memory_.convert(operand(x, 0), x.dtype);
+      break;
+    case Kind::random:
+      values_[id] = emit_random(x, id);
+      break;
+    case Kind::load:
+      values_[id] = emit_load(id);
+      break;
+    case Kind::store:
+      emit_store(id);
+      break;
+    case Kind::accumulate:
+      emit_accumulate(id);
+      break;
+    case Kind::reduce:
+      emit_reduce(nest, id);
+      break;
     case Kind::result:  // the second one is set where the reduction is finished
       if (x.slot == 0) values_[id] = operand(x, 0);
       break;
@@ -48,7 +64,8 @@ V KernelEmitter::emit_constant(const Instruction& x) {
   return llvm::ConstantInt::getSigned(type, static_cast<int32_t>(static_cast<int64_t>(x.number)));
 }
 
-// ---- random bits --------------------------------------------------------------------------------------------------
+// ---- random bits
+// --------------------------------------------------------------------------------------------------
 
 PhiloxStream KernelEmitter::stream_of(const Instruction& x) {
   return {seed_, random_ids_[x.slot], step_, micro_step_};
@@ -63,11 +80,13 @@ V KernelEmitter::random_row(const Instruction& x) {
   return b.CreateTrunc(row, b.getInt32Ty());
 }
 
-/// One Philox call makes 8 neighbouring columns: worth an array where the columns are those of the inner axis.
+/// One Philox call makes 8 neighbouring columns: worth an array where the columns are those of the inner
+/// axis.
 bool KernelEmitter::fills_tile(const Nest& nest, int id) const {
   const Instruction& x = instruction(id);
   if (x.kind != Kind::random || inner_axis_ < 0 || x.random_axis != inner_axis_ || width_ == 1) return false;
-  const bool along = inner_axis_ < static_cast<int>(x.random_strides.size()) && !x.random_strides[inner_axis_].is_zero();
+  const bool along =
+      inner_axis_ < static_cast<int>(x.random_strides.size()) && !x.random_strides[inner_axis_].is_zero();
   return nest.depth.lookup(id) == nest.inner_depth() && !along;
 }
 
@@ -100,8 +119,9 @@ V KernelEmitter::emit_random(const Instruction& x, int id) {
                      !x.random_strides[inner_axis_].is_zero();
   if (along) {
     V stride = b.CreateTrunc(dim(x.random_strides[inner_axis_]), b.getInt32Ty());
-    row = b.CreateAdd(b.CreateVectorSplat(lanes_.width, row),
-                      b.CreateMul(lane_numbers(b.getInt32Ty(), lanes_.width), b.CreateVectorSplat(lanes_.width, stride)));
+    row = b.CreateAdd(
+        b.CreateVectorSplat(lanes_.width, row),
+        b.CreateMul(lane_numbers(b.getInt32Ty(), lanes_.width), b.CreateVectorSplat(lanes_.width, stride)));
   }
   return philox_.bits(stream_of(x), row, x.random_axis < 0 ? b.getInt32(0) : axis_index(x.random_axis));
 }

@@ -10,15 +10,17 @@ namespace smelt {
 using V = llvm::Value*;
 using Kind = Instruction::Kind;
 
-/// Along the columns max_sumexp takes a tile's maximum first: one exponential an element.
-bool KernelEmitter::by_tiles(const Nest& nest, ReduceOp op) const {
-  return op == ReduceOp::max_sumexp && !nest.reduced && inner_axis_ >= 0;
+/// Along the columns max_sumexp takes a tile's maximum first: one exponential an element. Long sums add up
+/// tiles, so that small terms are not lost beside a large sum.
+bool KernelEmitter::by_tiles(const Nest& nest, int id) const {
+  if (nest.reduced || inner_axis_ < 0) return false;
+  const ReduceOp op = instruction(id).reduce_op;
+  return op == ReduceOp::max_sumexp || (op == ReduceOp::add && !one_tile());
 }
 
 bool KernelEmitter::has_tiled_reduction(const Nest& nest) const {
-  return std::any_of(nest.block->instructions.begin(), nest.block->instructions.end(), [&](int id) {
-    return instruction(id).kind == Kind::reduce && by_tiles(nest, instruction(id).reduce_op);
-  });
+  return std::any_of(nest.block->instructions.begin(), nest.block->instructions.end(),
+                     [&](int id) { return instruction(id).kind == Kind::reduce && by_tiles(nest, id); });
 }
 
 void KernelEmitter::begin_reductions(const Nest& nest) {
@@ -45,7 +47,8 @@ void KernelEmitter::begin_accumulator(const Nest& nest, int id) {
   const int64_t count = array ? tile_ + width_ : 1;
   accumulator.first = alloca_array(lanes, count);
   if (reducer.has_second()) accumulator.second = alloca_array(reducer.second_type(lanes), count);
-  if (by_tiles(nest, x.reduce_op)) {
+  if (by_tiles(nest, id) && x.reduce_op == ReduceOp::add) accumulator.tile_sum = alloca_array(lanes, 1);
+  if (by_tiles(nest, id) && x.reduce_op == ReduceOp::max_sumexp) {
     accumulator.tile = alloca_array(b.getFloatTy(), tile_ + width_ + 8);
     accumulator.maximum = alloca_array(b.getFloatTy(), 1);
     b.CreateStore(llvm::ConstantFP::getInfinity(b.getFloatTy(), true), accumulator.maximum);
@@ -65,7 +68,8 @@ void KernelEmitter::store_identity(const Nest& nest, Accumulator& accumulator) {
     return;
   }
   emit_loop(b, b.getInt64(0), b.CreateSub(row_end_, row_begin_), width_, [&](V at) {
-    b.CreateAlignedStore(identity.first, b.CreateGEP(accumulator.type, accumulator.first, at), llvm::Align(4));
+    b.CreateAlignedStore(identity.first, b.CreateGEP(accumulator.type, accumulator.first, at),
+                         llvm::Align(4));
     if (identity.second == nullptr) return;
     llvm::Type* second = identity.second->getType()->getScalarType();
     b.CreateAlignedStore(identity.second, b.CreateGEP(second, accumulator.second, at), llvm::Align(4));
@@ -93,7 +97,7 @@ void KernelEmitter::emit_reduce(const Nest& nest, int id) {
     if (!nest.reduced) index = b.CreateAdd(index, lane_numbers(b.getInt32Ty(), lanes_.width));
   }
   Reducer::State lifted = reducer.lift(x, index);
-  V first = accumulator.first, second = accumulator.second;
+  V first = accumulator.tile_sum ? accumulator.tile_sum : accumulator.first, second = accumulator.second;
   if (nest.reduced && inner_axis_ >= 0) {
     V at = b.CreateSub(lanes_.first, row_begin_);
     first = b.CreateGEP(accumulator.type, first, at);
@@ -103,47 +107,64 @@ void KernelEmitter::emit_reduce(const Nest& nest, int id) {
     if (second != nullptr) lifted.second = b.CreateSelect(lanes_.mask, lifted.second, identity.second);
   }
   Reducer::State before = {b.CreateAlignedLoad(x->getType(), first, llvm::Align(4))};
-  if (second != nullptr) before.second = b.CreateAlignedLoad(lifted.second->getType(), second, llvm::Align(4));
+  if (second != nullptr)
+    before.second = b.CreateAlignedLoad(lifted.second->getType(), second, llvm::Align(4));
   const Reducer::State after = reducer.combine(before, lifted);
   b.CreateAlignedStore(after.first, first, llvm::Align(4));
   if (second != nullptr) b.CreateAlignedStore(after.second, second, llvm::Align(4));
 }
 
-// ---- the online softmax, a tile at a time ---------------------------------------------------------------------------
+// ---- a tile at a time
+// ---------------------------------------------------------------------------------------------------
 
-void KernelEmitter::begin_tile(const Nest& nest) {
-  for (const Accumulator& accumulator : accumulators_)
-    if (by_tiles(nest, accumulator.op))
-      b.CreateStore(llvm::ConstantFP::getInfinity(lanes_of(b.getFloatTy(), width_), true), accumulator.first);
-}
-
-void KernelEmitter::finish_tile(const Nest& nest, V first, V limit) {
-  llvm::Type* lanes = lanes_of(b.getFloatTy(), width_);
+void KernelEmitter::begin_tile() {
   for (const Accumulator& accumulator : accumulators_) {
-    if (!by_tiles(nest, accumulator.op)) continue;
-    V place = accumulator.maximum;
-    V old = b.CreateLoad(b.getFloatTy(), place);
-    V tile_maximum = Reducer(b, math_, ReduceOp::max).across({b.CreateLoad(lanes, accumulator.first)}).first;
-    V maximum = math_.max(old, tile_maximum);
-    V against = finite_maximum(b, math_, maximum);
-    V scale = math_.widen(math_.exp(b.CreateFSub(old, against)), width_);
-    b.CreateStore(maximum, place);
-    b.CreateStore(b.CreateFMul(b.CreateLoad(lanes, accumulator.second), scale), accumulator.second);
-    V start = b.CreateSub(first, tile_base_);
-    emit_loop(b, start, b.CreateSub(limit, tile_base_), width_, [&](V at) {
-      V x = b.CreateAlignedLoad(lanes, b.CreateGEP(b.getFloatTy(), accumulator.tile, at), llvm::Align(4));
-      V e = math_.exp(b.CreateFSub(x, math_.widen(against, width_)));
-      b.CreateStore(b.CreateFAdd(b.CreateLoad(lanes, accumulator.second), e), accumulator.second);
-    });
+    llvm::Type* lanes = lanes_of(accumulator.type, width_);
+    if (accumulator.tile != nullptr)
+      b.CreateStore(llvm::ConstantFP::getInfinity(lanes, true), accumulator.first);
+    if (accumulator.tile_sum != nullptr)
+      b.CreateStore(llvm::Constant::getNullValue(lanes), accumulator.tile_sum);
   }
 }
 
-// ---- results --------------------------------------------------------------------------------------------------------
+void KernelEmitter::finish_tile(V first, V limit) {
+  for (const Accumulator& accumulator : accumulators_) {
+    if (accumulator.tile != nullptr) finish_exponentials(accumulator, first, limit);
+    if (accumulator.tile_sum == nullptr) continue;
+    llvm::Type* lanes = lanes_of(accumulator.type, width_);
+    V before = b.CreateLoad(lanes, accumulator.first), sum = b.CreateLoad(lanes, accumulator.tile_sum);
+    b.CreateStore(math_.add(before, sum), accumulator.first);
+  }
+}
+
+/// The sum so far is brought to the new maximum, then the tile's sum joins it.
+void KernelEmitter::finish_exponentials(const Accumulator& accumulator, V first, V limit) {
+  llvm::Type* lanes = lanes_of(b.getFloatTy(), width_);
+  V old = b.CreateLoad(b.getFloatTy(), accumulator.maximum);
+  V highest = Reducer(b, math_, ReduceOp::max).across({b.CreateLoad(lanes, accumulator.first)}).first;
+  V maximum = math_.max(old, highest);
+  V against = finite_maximum(b, math_, maximum);
+  b.CreateStore(maximum, accumulator.maximum);
+  V tile_sum = alloca_array(lanes, 1);
+  b.CreateStore(llvm::Constant::getNullValue(lanes), tile_sum);
+  emit_loop(b, b.CreateSub(first, tile_base_), b.CreateSub(limit, tile_base_), width_, [&](V at) {
+    V x = b.CreateAlignedLoad(lanes, b.CreateGEP(b.getFloatTy(), accumulator.tile, at), llvm::Align(4));
+    V e = math_.exp(b.CreateFSub(x, math_.widen(against, width_)));
+    b.CreateStore(b.CreateFAdd(b.CreateLoad(lanes, tile_sum), e), tile_sum);
+  });
+  V scale = math_.widen(math_.exp(b.CreateFSub(old, against)), width_);
+  V scaled = b.CreateFMul(b.CreateLoad(lanes, accumulator.second), scale);
+  b.CreateStore(b.CreateFAdd(scaled, b.CreateLoad(lanes, tile_sum)), accumulator.second);
+}
+
+// ---- results
+// --------------------------------------------------------------------------------------------------------
 
 /// The `result` instruction that reads the second scalar of a reduction, or -1.
 int KernelEmitter::result_id(int reduce) const {
   for (size_t id = 0; id < kernel_.instructions.size(); ++id)
-    if (instruction(id).kind == Kind::result && instruction(id).operands[0] == reduce && instruction(id).slot == 1)
+    if (instruction(id).kind == Kind::result && instruction(id).operands[0] == reduce &&
+        instruction(id).slot == 1)
       return static_cast<int>(id);
   return -1;
 }
@@ -176,7 +197,8 @@ void KernelEmitter::finish_reductions(const Nest& nest) {
   }
 }
 
-// ---- values kept for later blocks -------------------------------------------------------------------------------------
+// ---- values kept for later blocks
+// -------------------------------------------------------------------------------------
 
 V KernelEmitter::stored_place(const Stored& stored) {
   V at = stored.whole_row ? flat_index(column_axes_) : b.CreateSub(lanes_.first, row_begin_);
@@ -184,7 +206,8 @@ V KernelEmitter::stored_place(const Stored& stored) {
 }
 
 V KernelEmitter::load_stored(const Stored& stored) {
-  if (!lanes_.inner) fail_with(Status::internal, "kernel {}: a column value is read outside of columns", kernel_.name);
+  if (!lanes_.inner)
+    fail_with(Status::internal, "kernel {}: a column value is read outside of columns", kernel_.name);
   V place = stored_place(stored);
   V value = b.CreateAlignedLoad(lanes_of(stored.type, lanes_.width), place, llvm::Align(1));
   return stored.type->isIntegerTy(8) ? memory_.unpack(value, DType::boolean) : value;
@@ -208,7 +231,8 @@ int64_t KernelEmitter::cached_elements() const {
   Dim columns = 1;
   for (int axis : column_axes_) columns *= kernel_.axes[axis].extent;
   const int64_t elements = columns.constant().value_or(kernel_.schedule.cached_elements);
-  if (elements <= 0) fail_with(Status::internal, "kernel {}: no bound for the rows of cached values", kernel_.name);
+  if (elements <= 0)
+    fail_with(Status::internal, "kernel {}: no bound for the rows of cached values", kernel_.name);
   return elements;
 }
 

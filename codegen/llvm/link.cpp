@@ -25,7 +25,8 @@ class MemoryFile {
     if (descriptor_ < 0) fail_with(Status::io, "cannot create a file in memory for an object file");
     while (!bytes.empty()) {
       const ssize_t written = write(descriptor_, bytes.data(), bytes.size());
-      if (written <= 0) fail_with(Status::io, "cannot write an object file of {} bytes to memory", bytes.size());
+      if (written <= 0)
+        fail_with(Status::io, "cannot write an object file of {} bytes to memory", bytes.size());
       bytes = bytes.drop_front(static_cast<size_t>(written));
     }
   }
@@ -39,11 +40,13 @@ class MemoryFile {
   int descriptor_;
 };
 
-/// A folder of our own for lld's output (it renames a file into place), in memory where the system has such a place.
+/// A folder of our own for lld's output (it renames a file into place), in memory where the system has such a
+/// place.
 class ScratchFolder {
  public:
   ScratchFolder() {
-    for (const std::string& parent : {std::string("/dev/shm"), std::filesystem::temp_directory_path().string()}) {
+    for (const std::string& parent :
+         {std::string("/dev/shm"), std::filesystem::temp_directory_path().string()}) {
       path_ = parent + "/smelt-XXXXXX";
       if (mkdtemp(path_.data()) != nullptr) return;
     }
@@ -65,7 +68,8 @@ std::vector<std::byte> read_all(const std::string& path) {
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   std::vector<std::byte> bytes(static_cast<size_t>(std::max<std::streamoff>(file.tellg(), 0)));
   file.seekg(0);
-  if (!file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size())) || bytes.empty())
+  if (!file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size())) ||
+      bytes.empty())
     fail_with(Status::io, "cannot read the linker's output '{}'", path);
   return bytes;
 }
@@ -88,9 +92,19 @@ std::vector<std::byte> link_shared_object(llvm::ArrayRef<llvm::SmallVector<char,
   const ScratchFolder folder;
   const std::string output = folder.file("kernels.so");
   std::vector<MemoryFile> files;
-  std::vector<std::string> arguments = {"ld.lld",  "-shared",     "--no-undefined", "--threads=1", "--build-id=none",
-                                        "-z",      "noexecstack", "-z",             "now",         "--hash-style=gnu",
-                                        "--strip-all", "-o",      output};
+  std::vector<std::string> arguments = {"ld.lld",
+                                        "-shared",
+                                        "--no-undefined",
+                                        "--threads=1",
+                                        "--build-id=none",
+                                        "-z",
+                                        "noexecstack",
+                                        "-z",
+                                        "now",
+                                        "--hash-style=gnu",
+                                        "--strip-all",
+                                        "-o",
+                                        output};
   for (const auto& object : objects) {
     files.emplace_back(object);
     arguments.push_back(files.back().path());

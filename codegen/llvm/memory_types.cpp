@@ -6,15 +6,22 @@ using V = MemoryTypes::V;
 
 llvm::Type* MemoryTypes::element(DType type) const {
   switch (type) {
-    case DType::f32: return b.getFloatTy();
-    case DType::f16: return native_halves_ ? b.getHalfTy() : b.getInt16Ty();
-    case DType::f64: return b.getDoubleTy();
-    case DType::i32: return b.getInt32Ty();
-    case DType::i64: return b.getInt64Ty();
+    case DType::f32:
+      return b.getFloatTy();
+    case DType::f16:
+      return native_halves_ ? b.getHalfTy() : b.getInt16Ty();
+    case DType::f64:
+      return b.getDoubleTy();
+    case DType::i32:
+      return b.getInt32Ty();
+    case DType::i64:
+      return b.getInt64Ty();
     case DType::bf16:
-    case DType::u16: return b.getInt16Ty();
+    case DType::u16:
+      return b.getInt16Ty();
     case DType::u8:
-    case DType::boolean: return b.getInt8Ty();
+    case DType::boolean:
+      return b.getInt8Ty();
   }
   llvm_unreachable("every element type has a case");
 }
@@ -34,13 +41,19 @@ V MemoryTypes::unpack(V raw, DType type) {
   llvm::Type* target = with_element(raw->getType(), computed(type));
   switch (type) {
     case DType::f32:
-    case DType::i32: return raw;
-    case DType::f64: return b.CreateFPTrunc(raw, target);
-    case DType::i64: return b.CreateTrunc(raw, target);
+    case DType::i32:
+      return raw;
+    case DType::f64:
+      return b.CreateFPTrunc(raw, target);
+    case DType::i64:
+      return b.CreateTrunc(raw, target);
     case DType::u16:
-    case DType::u8: return b.CreateZExt(raw, target);
-    case DType::boolean: return b.CreateICmpNE(raw, llvm::Constant::getNullValue(raw->getType()));
-    case DType::f16: return native_halves_ ? b.CreateFPExt(raw, target) : unpack_f16(raw);
+    case DType::u8:
+      return b.CreateZExt(raw, target);
+    case DType::boolean:
+      return b.CreateICmpNE(raw, llvm::Constant::getNullValue(raw->getType()));
+    case DType::f16:
+      return native_halves_ ? b.CreateFPExt(raw, target) : unpack_f16(raw);
     case DType::bf16: {
       V wide = b.CreateZExt(raw, with_element(target, b.getInt32Ty()));
       return b.CreateBitCast(b.CreateShl(wide, math_.integer(wide, 16)), target);
@@ -54,14 +67,21 @@ V MemoryTypes::pack(V value, DType type, bool exact) {
   llvm::Type* target = with_element(value->getType(), element(type));
   switch (type) {
     case DType::f32:
-    case DType::i32: return value;
-    case DType::f64: return b.CreateFPExt(value, target);
-    case DType::i64: return b.CreateSExt(value, target);
+    case DType::i32:
+      return value;
+    case DType::f64:
+      return b.CreateFPExt(value, target);
+    case DType::i64:
+      return b.CreateSExt(value, target);
     case DType::u16:
-    case DType::u8: return b.CreateTrunc(value, target);
-    case DType::boolean: return b.CreateZExt(value, target);
-    case DType::f16: return native_halves_ ? b.CreateFPTrunc(value, target) : pack_f16(value);
-    case DType::bf16: return pack_bf16(value, exact);
+    case DType::u8:
+      return b.CreateTrunc(value, target);
+    case DType::boolean:
+      return b.CreateZExt(value, target);
+    case DType::f16:
+      return native_halves_ ? b.CreateFPTrunc(value, target) : pack_f16(value);
+    case DType::bf16:
+      return pack_bf16(value, exact);
   }
   llvm_unreachable("every element type has a case");
 }
@@ -72,7 +92,8 @@ V MemoryTypes::convert(V value, DType type) {
   return rounds ? unpack(pack(value, type, false), type) : value;
 }
 
-/// Adding 0x7FFF, or 0x8000 before an odd upper half, rounds to nearest even; NaN keeps its upper half, made quiet.
+/// Adding 0x7FFF, or 0x8000 before an odd upper half, rounds to nearest even; NaN keeps its upper half, made
+/// quiet.
 V MemoryTypes::pack_bf16(V value, bool exact) {
   llvm::Type* whole = with_element(value->getType(), b.getInt32Ty());
   llvm::Type* target = with_element(value->getType(), b.getInt16Ty());
@@ -107,7 +128,8 @@ V MemoryTypes::pack_f16(V value) {
   V magnitude = b.CreateAnd(bits, number(0x7FFFFFFF));
   V shifted = b.CreateFAdd(b.CreateBitCast(magnitude, value->getType()), math_.constant(value, 0.5));
   V subnormal = b.CreateSub(b.CreateBitCast(shifted, whole), number(0x3F000000));
-  V bias = b.CreateAdd(b.CreateAnd(b.CreateLShr(magnitude, number(13)), number(1)), number(0xFFF - (112 << 23)));
+  V bias =
+      b.CreateAdd(b.CreateAnd(b.CreateLShr(magnitude, number(13)), number(1)), number(0xFFF - (112 << 23)));
   V normal = b.CreateLShr(b.CreateAdd(magnitude, bias), number(13));
   V y = b.CreateSelect(b.CreateICmpULT(magnitude, number(0x38800000)), subnormal, normal);
   y = b.CreateSelect(b.CreateICmpUGE(magnitude, number(0x47800000)), number(0x7C00), y);

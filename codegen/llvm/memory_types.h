@@ -1,4 +1,5 @@
-// Between what lies in memory and what is computed with: bf16 and f16 become f32, small integers i32, bytes flags.
+// Between what lies in memory and what is computed with: bf16 and f16 become f32, small integers i32, bytes
+// flags.
 #pragma once
 
 #include "codegen/llvm/scalar_math.h"

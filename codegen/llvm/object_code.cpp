@@ -35,9 +35,12 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
   llvm::FunctionPassManager passes;
-  constexpr const char* kPipeline = "sroa,early-cse<memssa>,simplifycfg,loop-mssa(licm),instcombine,early-cse";
+  constexpr const char* kPipeline =
+      "sroa,early-cse<memssa>,simplifycfg,loop-mssa(licm),"
+      "instcombine<no-verify-fixpoint>,early-cse";
   if (llvm::Error error = builder.parsePassPipeline(passes, kPipeline))
-    fail_with(Status::internal, "LLVM does not know the passes '{}': {}", kPipeline, toString(std::move(error)));
+    fail_with(Status::internal, "LLVM does not know the passes '{}': {}", kPipeline,
+              toString(std::move(error)));
   for (llvm::Function& function : module)
     if (!function.isDeclaration()) passes.run(function, functions);
 }

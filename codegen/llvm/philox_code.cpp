@@ -28,14 +28,13 @@ PhiloxCode::Product PhiloxCode::multiply_vector(V x, uint32_t factor) {
     low.append({i, width + i});
     high.append({i + 1, width + i + 1});
   }
-  return {b.CreateShuffleVector(even_lanes, odd_lanes, high), b.CreateShuffleVector(even_lanes, odd_lanes, low)};
+  return {b.CreateShuffleVector(even_lanes, odd_lanes, high),
+          b.CreateShuffleVector(even_lanes, odd_lanes, low)};
 }
 
 std::array<V, 4> PhiloxCode::words(const PhiloxStream& stream, V row, V group) {
   const int width = std::max(width_of(row->getType()), width_of(group->getType()));
-  const auto wide = [&](V x) {
-    return width_of(x->getType()) == width ? x : b.CreateVectorSplat(width, x);
-  };
+  const auto wide = [&](V x) { return width_of(x->getType()) == width ? x : b.CreateVectorSplat(width, x); };
   std::array<V, 4> c = {wide(stream.step), wide(stream.micro_step), wide(row), wide(group)};
   V k0 = stream.seed, k1 = stream.id;
   for (int round = 0; round < 7; ++round) {
@@ -65,7 +64,8 @@ V PhiloxCode::bits(const PhiloxStream& stream, V row, V column) {
 V PhiloxCode::interleave(const std::array<V, 4>& words) {
   llvm::SmallVector<int, 2 * kGroups> both(2 * kGroups);
   for (int i = 0; i < 2 * kGroups; ++i) both[i] = i;
-  V first = b.CreateShuffleVector(words[0], words[1], both), second = b.CreateShuffleVector(words[2], words[3], both);
+  V first = b.CreateShuffleVector(words[0], words[1], both),
+    second = b.CreateShuffleVector(words[2], words[3], both);
   llvm::SmallVector<int, 4 * kGroups> order;
   for (int group = 0; group < kGroups; ++group)
     for (int word = 0; word < 4; ++word) order.push_back(word * kGroups + group);

@@ -15,8 +15,8 @@ struct PhiloxStream {
 class PhiloxCode {
  public:
   using V = llvm::Value*;
-  static constexpr int kGroups = 16;             // calls side by side
-  static constexpr int kColumns = 8 * kGroups;   // decisions they make
+  static constexpr int kGroups = 16;            // calls side by side
+  static constexpr int kColumns = 8 * kGroups;  // decisions they make
 
   explicit PhiloxCode(llvm::IRBuilder<>& builder) : b(builder) {}
 

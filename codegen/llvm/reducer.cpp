@@ -47,12 +47,18 @@ llvm::Type* Reducer::second_type(llvm::Type* type) const {
 State Reducer::identity(llvm::Type* type) const {
   llvm::Constant* zero = llvm::Constant::getNullValue(type);
   switch (op_) {
-    case ReduceOp::add: return {zero};
-    case ReduceOp::max: return {lowest(type)};
-    case ReduceOp::min: return {highest(type)};
-    case ReduceOp::argmax: return {lowest(type), llvm::ConstantInt::getSigned(second_type(type), -1)};
-    case ReduceOp::max_sumexp: return {lowest(type), zero};
-    case ReduceOp::first: return {zero, llvm::ConstantInt::getSigned(second_type(type), -1)};
+    case ReduceOp::add:
+      return {zero};
+    case ReduceOp::max:
+      return {lowest(type)};
+    case ReduceOp::min:
+      return {highest(type)};
+    case ReduceOp::argmax:
+      return {lowest(type), llvm::ConstantInt::getSigned(second_type(type), -1)};
+    case ReduceOp::max_sumexp:
+      return {lowest(type), zero};
+    case ReduceOp::first:
+      return {zero, llvm::ConstantInt::getSigned(second_type(type), -1)};
   }
   llvm_unreachable("every row has a case");
 }
@@ -64,7 +70,8 @@ State Reducer::lift(V x, V index) const {
   return {x, b.CreateSelect(none, math_.constant(x, 0), math_.constant(x, 1))};
 }
 
-/// -1 marks no element; of argmax's equals the smaller index stays, and NaN wins; `first` keeps the smaller index.
+/// -1 marks no element; of argmax's equals the smaller index stays, and NaN wins; `first` keeps the smaller
+/// index.
 V Reducer::takes_right(const State& l, const State& r) const {
   V zero = math_.integer(l.second, 0);
   V earlier = b.CreateICmpSLT(r.second, l.second);
@@ -89,10 +96,14 @@ State Reducer::add_exponentials(const State& l, const State& r) const {
 
 State Reducer::combine(const State& l, const State& r) const {
   switch (op_) {
-    case ReduceOp::add: return {math_.add(l.first, r.first)};
-    case ReduceOp::max: return {math_.max(l.first, r.first)};
-    case ReduceOp::min: return {math_.min(l.first, r.first)};
-    case ReduceOp::max_sumexp: return add_exponentials(l, r);
+    case ReduceOp::add:
+      return {math_.add(l.first, r.first)};
+    case ReduceOp::max:
+      return {math_.max(l.first, r.first)};
+    case ReduceOp::min:
+      return {math_.min(l.first, r.first)};
+    case ReduceOp::max_sumexp:
+      return add_exponentials(l, r);
     case ReduceOp::argmax:
     case ReduceOp::first: {
       V right = takes_right(l, r);

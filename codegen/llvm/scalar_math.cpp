@@ -9,7 +9,8 @@ using llvm::CmpInst;
 using V = ScalarMath::V;
 namespace intrinsic = llvm::Intrinsic;
 
-// ---- shapes and kinds ---------------------------------------------------------------------------------------------
+// ---- shapes and kinds
+// ---------------------------------------------------------------------------------------------
 
 llvm::Type* with_element(llvm::Type* type, llvm::Type* element) { return lanes_of(element, width_of(type)); }
 
@@ -48,8 +49,9 @@ V ScalarMath::coerce(V value, ComputeKind kind) {
                                      : b.CreateICmpNE(value, integer(value, 0));
   if (kind == ComputeKind::real)
     return from == ComputeKind::flag ? b.CreateUIToFP(value, real) : b.CreateSIToFP(value, real);
-  return from == ComputeKind::flag ? b.CreateZExt(value, whole)
-                                   : b.CreateIntrinsic(intrinsic::fptosi_sat, {whole, value->getType()}, {value});
+  return from == ComputeKind::flag
+             ? b.CreateZExt(value, whole)
+             : b.CreateIntrinsic(intrinsic::fptosi_sat, {whole, value->getType()}, {value});
 }
 
 void ScalarMath::unify(llvm::MutableArrayRef<V> values) {
@@ -80,7 +82,8 @@ V ScalarMath::apply(ScalarOp op, llvm::ArrayRef<V> operands) {
   llvm_unreachable("every row has a case");
 }
 
-// ---- building blocks ----------------------------------------------------------------------------------------------
+// ---- building blocks
+// ----------------------------------------------------------------------------------------------
 
 V ScalarMath::bits(V value) { return b.CreateBitCast(value, with_element(value->getType(), b.getInt32Ty())); }
 
@@ -106,7 +109,8 @@ V ScalarMath::clamp(V value, double low, double high) {
   return b.CreateSelect(b.CreateFCmpOGT(bottom, value), bottom, value);
 }
 
-// ---- arithmetic ---------------------------------------------------------------------------------------------------
+// ---- arithmetic
+// ---------------------------------------------------------------------------------------------------
 
 namespace {
 bool is_real(V a) { return kind_of(a) == ComputeKind::real; }
@@ -195,7 +199,8 @@ V ScalarMath::floor_by_conversion(V a) {
   return b.CreateSelect(small, down, a);
 }
 
-// ---- comparisons and logic ----------------------------------------------------------------------------------------
+// ---- comparisons and logic
+// ----------------------------------------------------------------------------------------
 
 V ScalarMath::compare(V x, V y, CmpInst::Predicate real, CmpInst::Predicate whole) {
   if (is_real(x)) return b.CreateFCmp(real, x, y);
@@ -221,10 +226,11 @@ V ScalarMath::logical_not(V a) { return b.CreateNot(coerce(a, ComputeKind::flag)
 
 V ScalarMath::select(V a, V x, V y) { return b.CreateSelect(coerce(a, ComputeKind::flag), x, y); }
 
-// ---- exponentials -------------------------------------------------------------------------------------------------
+// ---- exponentials
+// -------------------------------------------------------------------------------------------------
 
-/// Adding 1.5 * 2^23 rounds to a whole number, which then stands in the low bits. ln 2 comes in two parts, the first
-/// short enough for its product with any such number to be exact.
+/// Adding 1.5 * 2^23 rounds to a whole number, which then stands in the low bits. ln 2 comes in two parts,
+/// the first short enough for its product with any such number to be exact.
 ScalarMath::Reduced ScalarMath::reduce_by_ln2(V x) {
   V shifter = constant(x, 12582912.0);
   V shifted = multiply_add(x, constant(x, 1.4426950408889634), shifter);
@@ -267,7 +273,8 @@ V ScalarMath::sigmoid(V a) {
   return b.CreateFDiv(numerator, b.CreateFAdd(e, constant(a, 1)));
 }
 
-// ---- logarithms ---------------------------------------------------------------------------------------------------
+// ---- logarithms
+// ---------------------------------------------------------------------------------------------------
 
 /// x = m 2^e with m in [sqrt(1/2), sqrt(2)), x normal and finite: e ln 2 + log m.
 V ScalarMath::log_of_positive(V x) {
@@ -308,20 +315,22 @@ V ScalarMath::log1p(V a) {
   return b.CreateFAdd(log(u), b.CreateSelect(finite, lost, zero));
 }
 
-// ---- sigmoids: x P(x^2) / Q(x^2), constant beyond `limit` -----------------------------------------------------------
+// ---- sigmoids: x P(x^2) / Q(x^2), constant beyond `limit`
+// -----------------------------------------------------------
 
-V ScalarMath::odd_rational(V x, double limit, std::initializer_list<double> p, std::initializer_list<double> q) {
+V ScalarMath::odd_rational(V x, double limit, std::initializer_list<double> p,
+                           std::initializer_list<double> q) {
   x = clamp(coerce(x, ComputeKind::real), -limit, limit);
   V t = b.CreateFMul(x, x);
   return clamp(b.CreateFDiv(b.CreateFMul(x, polynomial(t, p)), polynomial(t, q)), -1, 1);
 }
 
 V ScalarMath::tanh(V a) {
-  return odd_rational(a, 9.02,
-                      {1.0, 0.13679982721805573, 0.003868418512865901, 2.8009993911837228e-05,
-                       3.059544795291913e-08, -1.2216340786186386e-11},
-                      {1.0, 0.4701331555843353, 0.027246152982115746, 0.00039388120057992637,
-                       1.287595978283207e-06});
+  return odd_rational(
+      a, 9.02,
+      {1.0, 0.13679982721805573, 0.003868418512865901, 2.8009993911837228e-05, 3.059544795291913e-08,
+       -1.2216340786186386e-11},
+      {1.0, 0.4701331555843353, 0.027246152982115746, 0.00039388120057992637, 1.287595978283207e-06});
 }
 
 V ScalarMath::erf(V a) {
@@ -332,25 +341,28 @@ V ScalarMath::erf(V a) {
                        0.0011680532479658723, 3.7021094613010064e-05});
 }
 
-// ---- circular functions -------------------------------------------------------------------------------------------
+// ---- circular functions
+// -------------------------------------------------------------------------------------------
 
-/// sin(x + quarter_turns pi/2). The reduction by pi/2 is done in double, whose low bits (after 1.5 * 2^52 is added)
-/// count the quarter turns: accurate for |x| up to about 1e9.
+/// sin(x + quarter_turns pi/2). The reduction by pi/2 is done in double, whose low bits (after 1.5 * 2^52 is
+/// added) count the quarter turns: accurate for |x| up to about 1e9.
 V ScalarMath::sine(V x, int quarter_turns) {
   x = coerce(x, ComputeKind::real);
   llvm::Type* wide = with_element(x->getType(), b.getDoubleTy());
   V value = b.CreateFPExt(x, wide);
   V shifter = llvm::ConstantFP::get(wide, 6755399441055744.0);
   V shifted = multiply_add(value, llvm::ConstantFP::get(wide, 0.63661977236758134), shifter);
-  V rest = multiply_add(b.CreateFSub(shifted, shifter), llvm::ConstantFP::get(wide, -1.5707963267948966), value);
+  V rest =
+      multiply_add(b.CreateFSub(shifted, shifter), llvm::ConstantFP::get(wide, -1.5707963267948966), value);
   V r = clamp(b.CreateFPTrunc(rest, x->getType()), -0.79, 0.79);
   V low = b.CreateTrunc(b.CreateBitCast(shifted, with_element(wide, b.getInt64Ty())),
                         with_element(wide, b.getInt32Ty()));
   V turns = b.CreateAdd(low, integer(x, quarter_turns));
 
   V t = b.CreateFMul(r, r);
-  V sine = multiply_add(b.CreateFMul(r, t),
-                        polynomial(t, {-0.16666655242443085, 0.008332177996635437, -0.00019517233886290342}), r);
+  V sine =
+      multiply_add(b.CreateFMul(r, t),
+                   polynomial(t, {-0.16666655242443085, 0.008332177996635437, -0.00019517233886290342}), r);
   V cosine = polynomial(t, {1.0, -0.5, 0.04166664555668831, -0.0013887366512790322, 2.443839366605971e-05});
   V odd = b.CreateICmpNE(b.CreateAnd(turns, integer(x, 1)), integer(x, 0));
   V flip = b.CreateShl(b.CreateAnd(turns, integer(x, 2)), integer(x, 30));

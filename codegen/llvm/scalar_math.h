@@ -1,5 +1,5 @@
-// The LLVM code of scalar_ops.def: a member function a row, on scalars and on vectors alike. Functions are polynomials
-// in plain instructions, so that no library is called. Values are f32, i32 or i1 (flags).
+// The LLVM code of scalar_ops.def: a member function a row, on scalars and on vectors alike. Functions are
+// polynomials in plain instructions, so that no library is called. Values are f32, i32 or i1 (flags).
 #pragma once
 
 #include <initializer_list>
@@ -17,7 +17,8 @@ class ScalarMath {
  public:
   using V = llvm::Value*;
 
-  ScalarMath(llvm::IRBuilder<>& builder, bool native_rounding) : b(builder), native_rounding_(native_rounding) {}
+  ScalarMath(llvm::IRBuilder<>& builder, bool native_rounding)
+      : b(builder), native_rounding_(native_rounding) {}
 
   /// op(operands), after the operands are brought to one width and one kind.
   V apply(ScalarOp op, llvm::ArrayRef<V> operands);
@@ -40,7 +41,9 @@ class ScalarMath {
  private:
   V call(V (ScalarMath::*function)(V), llvm::ArrayRef<V> x) { return (this->*function)(x[0]); }
   V call(V (ScalarMath::*function)(V, V), llvm::ArrayRef<V> x) { return (this->*function)(x[0], x[1]); }
-  V call(V (ScalarMath::*function)(V, V, V), llvm::ArrayRef<V> x) { return (this->*function)(x[0], x[1], x[2]); }
+  V call(V (ScalarMath::*function)(V, V, V), llvm::ArrayRef<V> x) {
+    return (this->*function)(x[0], x[1], x[2]);
+  }
   void unify(llvm::MutableArrayRef<V> values);
   V compare(V a, V b, llvm::CmpInst::Predicate real, llvm::CmpInst::Predicate whole);
   V multiply_add(V a, V b, V c);

@@ -35,13 +35,12 @@ std::string host_features() {
 }  // namespace
 
 CpuTarget CpuTarget::host() {
-  static const CpuTarget host = {llvm::sys::getProcessTriple(), llvm::sys::getHostCPUName().str(), host_features()};
+  static const CpuTarget host = {llvm::sys::getProcessTriple(), llvm::sys::getHostCPUName().str(),
+                                 host_features()};
   return host;
 }
 
-std::string CpuTarget::str() const {
-  return "cpu-" + llvm::Triple(triple).getArchName().str() + "-" + cpu;
-}
+std::string CpuTarget::str() const { return "cpu-" + llvm::Triple(triple).getArchName().str() + "-" + cpu; }
 
 bool CpuTarget::has(std::string_view feature) const {
   return ("," + features + ",").find(fmt::format(",+{},", feature)) != std::string::npos;
@@ -56,9 +55,9 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine(const CpuTarget& target
          target.str(), target.triple, message);
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
-  std::unique_ptr<llvm::TargetMachine> machine(known->createTargetMachine(
-      target.triple, target.cpu, target.features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
-      llvm::CodeGenOptLevel::Default));
+  std::unique_ptr<llvm::TargetMachine> machine(
+      known->createTargetMachine(target.triple, target.cpu, target.features, options, llvm::Reloc::PIC_,
+                                 llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
   if (machine == nullptr) fail("target {}: LLVM makes no machine for cpu '{}'", target.str(), target.cpu);
   return machine;
 }

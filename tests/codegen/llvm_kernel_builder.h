@@ -1,0 +1,182 @@
+// Kernels by hand, compiled for this machine and run on buffers of the test.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "codegen/llvm/emit_llvm.h"
+#include "ir/kernel.h"
+#include "runtime/cpu/shared_object.h"
+#include "runtime/philox.h"
+#include "runtime/plan.h"
+
+namespace smelt::test {
+
+/// Appends axes, parameters, blocks and instructions to a kernel; every function returns a number to refer
+/// to.
+class KernelBuilder {
+ public:
+  explicit KernelBuilder(std::string name) { kernel.name = std::move(name); }
+  using Strides = std::vector<std::pair<int, Dim>>;  // axis, stride
+
+  int axis(AxisKind kind, Dim extent, int begin = -1, int end = -1) {
+    kernel.axes.push_back({kind, "a", std::move(extent), begin, end});
+    return static_cast<int>(kernel.axes.size()) - 1;
+  }
+  int parallel(Dim extent) { return axis(AxisKind::parallel, std::move(extent)); }
+  int column(Dim extent) { return axis(AxisKind::column, std::move(extent)); }
+  int reduced(Dim extent) { return axis(AxisKind::reduced, std::move(extent)); }
+
+  int input(DType type = DType::f32) { return param({.name = "x", .dtype = type}); }
+  int output(DType type = DType::f32) {
+    return param({.name = "y", .dtype = type, .output = true, .input = false});
+  }
+  int partial(Dim elements) {
+    return param(
+        {.name = "p", .output = true, .input = false, .partial = true, .partial_elements = elements});
+  }
+
+  void row_block() { kernel.blocks.push_back({KernelBlock::Scope::row, {}}); }
+  void column_block() { kernel.blocks.push_back({KernelBlock::Scope::column, {}}); }
+  void reduced_block() { kernel.blocks.push_back({KernelBlock::Scope::reduced, {}}); }
+
+  int number(double value, DType type = DType::f32) {
+    return append({.kind = Instruction::Kind::constant, .dtype = type, .number = value});
+  }
+  int index(int axis) {
+    return append({.kind = Instruction::Kind::index, .dtype = DType::i32, .axis = axis});
+  }
+  int op(ScalarOp op, std::vector<int> operands, DType type = DType::f32) {
+    const DType result = info(op).flag ? DType::boolean : type;
+    return append({.kind = Instruction::Kind::scalar,
+                   .dtype = result,
+                   .operands = std::move(operands),
+                   .scalar_op = op});
+  }
+  int convert(int value, DType type) {
+    return append({.kind = Instruction::Kind::convert, .dtype = type, .operands = {value}});
+  }
+  int random(int slot, int axis, const Strides& rows) {
+    kernel.random_slots = std::max(kernel.random_slots, slot + 1);
+    Instruction x{.kind = Instruction::Kind::random, .dtype = DType::i32, .slot = slot};
+    x.random_axis = axis;
+    x.random_strides = spread(rows);
+    return append(std::move(x));
+  }
+  int load(int param, const Strides& strides, int predicate = -1) {
+    return append({.kind = Instruction::Kind::load,
+                   .dtype = kernel.params[param].dtype,
+                   .access = {.param = param, .offset = 0, .strides = spread(strides)},
+                   .predicate = predicate});
+  }
+  int gather(int param, const Strides& strides, int index, Dim stride, int predicate = -1) {
+    const int id = load(param, strides, predicate);
+    kernel.instructions[id].access.computed = index;
+    kernel.instructions[id].access.computed_stride = std::move(stride);
+    return id;
+  }
+  int store(int param, const Strides& strides, int value, int predicate = -1) {
+    const int id = load(param, strides, predicate);
+    kernel.instructions[id].kind = Instruction::Kind::store;
+    kernel.instructions[id].operands = {value};
+    return id;
+  }
+  int accumulate(int param, const Strides& strides, int value) {
+    const int id = store(param, strides, value);
+    kernel.instructions[id].kind = Instruction::Kind::accumulate;
+    return id;
+  }
+  int reduce(ReduceOp op, int value, DType type = DType::f32) {
+    return append({.kind = Instruction::Kind::reduce, .dtype = type, .operands = {value}, .reduce_op = op});
+  }
+  int second(int reduce, DType type = DType::f32) {
+    return append({.kind = Instruction::Kind::result, .dtype = type, .operands = {reduce}, .slot = 1});
+  }
+
+  Kernel kernel;
+
+ private:
+  int param(KernelParam param) {
+    kernel.params.push_back(std::move(param));
+    return static_cast<int>(kernel.params.size()) - 1;
+  }
+  int append(Instruction instruction) {
+    kernel.instructions.push_back(std::move(instruction));
+    const int id = static_cast<int>(kernel.instructions.size()) - 1;
+    kernel.blocks.back().instructions.push_back(id);
+    return id;
+  }
+  std::vector<Dim> spread(const Strides& strides) const {
+    std::vector<Dim> all(kernel.axes.size(), Dim(0));
+    for (const auto& [axis, stride] : strides) all[axis] = stride;
+    return all;
+  }
+};
+
+struct Launch {
+  std::vector<void*> buffers;
+  SymbolValues symbols = {};
+  int64_t chunk = 1;
+  int64_t splits = 0;  // overrides chunk, as the executor does
+  std::vector<uint32_t> random_ids = {};
+  Philox random = {};
+};
+
+/// A kernel compiled alone; launch() calls it chunk by chunk, in a scrambled order where there are several.
+class CompiledKernel {
+ public:
+  explicit CompiledKernel(const Kernel& kernel, const CpuTarget& target = CpuTarget::host())
+      : kernel_(kernel), object_(compile_kernels({&kernel}, target)), dims_(launch_dims(kernel)) {
+    function_ = reinterpret_cast<KernelFunction>(object_.symbol(kernel.name));
+  }
+
+  void launch(const Launch& launch) const {
+    std::vector<int64_t> dims;
+    for (const Dim& dim : dims_) dims.push_back(dim.evaluate(launch.symbols));
+    const int64_t range = kernel_.range().evaluate(launch.symbols);
+    const int64_t chunk =
+        launch.splits > 0 ? std::max<int64_t>(1, (range + launch.splits - 1) / launch.splits) : launch.chunk;
+    const int64_t chunks = launch.splits > 0 ? launch.splits : (range + chunk - 1) / chunk;
+    const KernelArgs arguments = {launch.buffers.data(),
+                                  dims.data(),
+                                  launch.random_ids.data(),
+                                  launch.random.seed,
+                                  launch.random.step,
+                                  launch.random.micro_step,
+                                  0,
+                                  chunk};
+    for (int64_t i = chunks; i-- > 0;)
+      function_(&arguments, i * chunk, std::max(i * chunk, std::min((i + 1) * chunk, range)));
+  }
+
+ private:
+  Kernel kernel_;
+  SharedObject object_;
+  std::vector<Dim> dims_;
+  KernelFunction function_;
+};
+
+inline std::vector<float> random_floats(size_t count, uint32_t seed, float low = -2, float high = 2) {
+  std::mt19937 engine(seed);
+  std::uniform_real_distribution<float> uniform(low, high);
+  std::vector<float> values(count);
+  for (float& value : values) value = uniform(engine);
+  return values;
+}
+
+/// norm(a - b) / norm(b); NaN is never close to anything.
+template <typename A, typename B>
+double relative_error(const std::vector<A>& a, const std::vector<B>& b) {
+  double difference = 0, norm = 0;
+  for (size_t i = 0; i < b.size(); ++i) {
+    const double d = static_cast<double>(a[i]) - static_cast<double>(b[i]);
+    difference += d * d;
+    norm += static_cast<double>(b[i]) * static_cast<double>(b[i]);
+  }
+  return std::sqrt(difference / std::max(norm, 1e-300));
+}
+
+}  // namespace smelt::test

@@ -1,0 +1,229 @@
+// The scalar operations as machine code, against double.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "tests/codegen/llvm_kernel_builder.h"
+
+namespace smelt::test {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+
+CompiledKernel compiled(ScalarOp op, const CpuTarget& target = CpuTarget::host()) {
+  KernelBuilder b("unary");
+  const int c = b.column(Dim::symbol("N"));
+  const int x = b.input(), y = b.output();
+  b.column_block();
+  b.store(y, {{c, 1}}, b.op(op, {b.load(x, {{c, 1}})}));
+  b.kernel.schedule.flat = true;
+  return CompiledKernel(b.kernel, target);
+}
+
+std::vector<float> apply(ScalarOp op, std::vector<float> x, const CpuTarget& target = CpuTarget::host()) {
+  std::vector<float> y(x.size(), kNaN);
+  compiled(op, target)
+      .launch({.buffers = {x.data(), y.data()},
+               .symbols = {{"N", static_cast<int64_t>(x.size())}},
+               .chunk = static_cast<int64_t>(x.size())});
+  return y;
+}
+
+/// `count` numbers evenly from low to high, and as many over the exponents of both signs within them.
+std::vector<float> sweep(double low, double high, int count = 200000) {
+  std::vector<float> x;
+  for (int i = 0; i <= count; ++i) x.push_back(static_cast<float>(low + (high - low) * i / count));
+  for (int i = 0; i < count; ++i) {
+    const float magnitude =
+        std::bit_cast<float>(static_cast<uint32_t>(0x00800000u + 0x7F000000ull * i / count));
+    for (float v : {magnitude, -magnitude})
+      if (v >= low && v <= high) x.push_back(v);
+  }
+  return x;
+}
+
+struct Function {
+  ScalarOp op;
+  double (*reference)(double);
+  double low, high;
+  double relative, absolute;
+};
+
+std::ostream& operator<<(std::ostream& out, const Function& f) { return out << name(f.op); }
+
+class FunctionTest : public testing::TestWithParam<Function> {};
+
+void expect_close(const Function& f, const std::vector<float>& x, const std::vector<float>& y) {
+  double worst = -1;
+  float where = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double expected = f.reference(x[i]);
+    const double excess = std::abs(y[i] - expected) / (f.relative * std::abs(expected) + f.absolute + 1e-300);
+    if (!(excess <= worst)) worst = excess, where = x[i];
+  }
+  EXPECT_LE(worst, 1.0) << name(f.op) << "(" << where << ")";
+}
+
+TEST_P(FunctionTest, IsAccurateOverItsRange) {
+  const std::vector<float> x = sweep(GetParam().low, GetParam().high);
+  expect_close(GetParam(), x, apply(GetParam().op, x));
+}
+
+/// No fused multiply-add, no rounding instruction, no masked moves.
+TEST_P(FunctionTest, IsAccurateOnAPlainProcessor) {
+  CpuTarget plain = CpuTarget::host();
+  if (plain.triple.find("x86_64") != 0) GTEST_SKIP() << "x86-64 only";
+  plain.cpu = "x86-64", plain.features = "+sse2";
+  Function loose = GetParam();
+  loose.relative *= 2;
+  const std::vector<float> x = sweep(loose.low, loose.high, 20000);
+  expect_close(loose, x, apply(loose.op, x, plain));
+}
+
+const double kTiny = 1.5e-45;  // of a subnormal result one step may be lost
+
+INSTANTIATE_TEST_SUITE_P(
+    ScalarOps, FunctionTest,
+    testing::Values(
+        Function{ScalarOp::exp, std::exp, -104, 88.72, 2.5e-7, kTiny},
+        Function{ScalarOp::expm1, std::expm1, -50, 88.72, 4e-7, kTiny},
+        Function{ScalarOp::log, std::log, 1e-45, 3e38, 3e-7, 3e-8},
+        Function{ScalarOp::log, std::log, 0.4, 2.5, 3e-7, 0},
+        Function{ScalarOp::log1p, std::log1p, -0.9999, 3e38, 4e-7, kTiny},
+        Function{ScalarOp::log1p, std::log1p, -0.5, 1, 4e-7, kTiny},
+        Function{ScalarOp::tanh, std::tanh, -12, 12, 4e-7, kTiny},
+        Function{ScalarOp::tanh, std::tanh, -1e30, 1e30, 4e-7, kTiny},
+        Function{ScalarOp::sigmoid, [](double x) { return 1 / (1 + std::exp(-x)); }, -87, 1e30, 5e-7, kTiny},
+        Function{ScalarOp::erf, std::erf, -5, 5, 4e-7, kTiny},
+        Function{ScalarOp::sin, std::sin, -10, 10, 0, 1e-7},
+        Function{ScalarOp::sin, std::sin, -1e5, 1e5, 0, 1e-7},
+        Function{ScalarOp::sin, std::sin, -0.7, 0.7, 2e-7, kTiny},
+        Function{ScalarOp::cos, std::cos, -10, 10, 0, 1e-7},
+        Function{ScalarOp::cos, std::cos, -1e5, 1e5, 0, 1e-7},
+        Function{ScalarOp::sqrt, std::sqrt, 0, 3e38, 6e-8, 0},
+        Function{ScalarOp::rsqrt, [](double x) { return 1 / std::sqrt(x); }, 1e-37, 3e38, 1.3e-7, 0},
+        Function{ScalarOp::reciprocal, [](double x) { return 1 / x; }, 1e-37, 1e37, 6e-8, 0},
+        Function{ScalarOp::floor, std::floor, -1e6, 1e6, 0, 0},
+        Function{ScalarOp::floor, std::floor, -1e30, 1e30, 0, 0},
+        Function{ScalarOp::abs, std::fabs, -1e30, 1e30, 0, 0},
+        Function{ScalarOp::neg, [](double x) { return -x; }, -1e30, 1e30, 0, 0}));
+
+/// What a library function gives, at the edges: NaN in, NaN out, and no NaN out of infinities without need.
+TEST(ScalarMath, EdgesAreThoseOfTheLibrary) {
+  const std::vector<float> x = {0.0f,    -0.0f, kInfinity, -kInfinity, kNaN,  1e-40f,
+                                -1e-40f, 1000,  -1000,     -1,         3e38f, -3e38f};
+  const std::pair<ScalarOp, float (*)(float)> functions[] = {
+      {ScalarOp::exp, std::exp},     {ScalarOp::expm1, std::expm1}, {ScalarOp::log, std::log},
+      {ScalarOp::log1p, std::log1p}, {ScalarOp::tanh, std::tanh},   {ScalarOp::erf, std::erf},
+      {ScalarOp::sqrt, std::sqrt},   {ScalarOp::floor, std::floor}};
+  for (const auto& [op, reference] : functions) {
+    const std::vector<float> y = apply(op, x);
+    for (size_t i = 0; i < x.size(); ++i) {
+      const float expected = reference(x[i]);
+      if (std::isnan(expected))
+        EXPECT_TRUE(std::isnan(y[i])) << name(op) << "(" << x[i] << ") = " << y[i];
+      else if (std::isinf(expected) || expected == 0)
+        EXPECT_EQ(y[i], expected) << name(op) << "(" << x[i] << ")";
+      else
+        EXPECT_NEAR(y[i], expected, 1e-6 * std::abs(expected)) << name(op) << "(" << x[i] << ")";
+    }
+  }
+}
+
+TEST(ScalarMath, SaturatesWithoutOvershooting) {
+  for (ScalarOp op : {ScalarOp::tanh, ScalarOp::erf})
+    for (float y : apply(op, sweep(-1e30, 1e30))) ASSERT_LE(std::abs(y), 1.0f) << name(op);
+  const std::vector<float> y = apply(ScalarOp::sigmoid, {-1000, -kInfinity, 1000, kInfinity, -88});
+  EXPECT_EQ(y[0], 0);
+  EXPECT_EQ(y[1], 0);
+  EXPECT_EQ(y[2], 1);
+  EXPECT_EQ(y[3], 1);
+  EXPECT_GT(y[4], 0);
+}
+
+/// Every two-operand row on reals, integers and with NaN.
+TEST(ScalarMath, BinaryRowsFollowTheirReference) {
+  const std::vector<float> values = {-3, -1, -0.5f, 0, 0.5f, 1, 2, 7, kInfinity, -kInfinity, kNaN};
+  const auto kernel_of = [](ScalarOp op, DType type) {
+    KernelBuilder b("binary");
+    const int c = b.column(121);
+    const int x = b.input(type), y = b.input(type), z = b.output(info(op).flag ? DType::boolean : type);
+    b.column_block();
+    const int u = b.load(x, {{c, 1}});
+    b.store(z, {{c, 1}}, b.op(op, {u, b.load(y, {{c, 1}})}, type));
+    b.kernel.schedule.flat = true;
+    return b.kernel;
+  };
+  std::vector<float> x, y;
+  std::vector<int32_t> xi, yi;
+  for (float u : values)
+    for (float v : values) {
+      x.push_back(u), y.push_back(v);
+      xi.push_back(std::isfinite(u) ? static_cast<int32_t>(u) : 11);
+      yi.push_back(std::isfinite(v) && std::abs(v) >= 1 ? static_cast<int32_t>(v) : 5);
+    }
+  const std::pair<ScalarOp, double (*)(double, double)> arithmetic[] = {
+      {ScalarOp::add, [](double a, double b) { return a + b; }},
+      {ScalarOp::sub, [](double a, double b) { return a - b; }},
+      {ScalarOp::mul, [](double a, double b) { return a * b; }},
+      {ScalarOp::div, [](double a, double b) { return a / b; }},
+      {ScalarOp::max,
+       [](double a, double b) { return std::isnan(a) || std::isnan(b) ? NAN : std::max(a, b); }},
+      {ScalarOp::min,
+       [](double a, double b) { return std::isnan(a) || std::isnan(b) ? NAN : std::min(a, b); }}};
+  for (const auto& [op, reference] : arithmetic) {
+    std::vector<float> z(x.size());
+    CompiledKernel(kernel_of(op, DType::f32))
+        .launch({.buffers = {x.data(), y.data(), z.data()}, .chunk = 128});
+    std::vector<int32_t> zi(x.size());
+    CompiledKernel(kernel_of(op, DType::i32))
+        .launch({.buffers = {xi.data(), yi.data(), zi.data()}, .chunk = 128});
+    for (size_t i = 0; i < x.size(); ++i) {
+      const auto expected = static_cast<float>(reference(x[i], y[i]));
+      EXPECT_TRUE(z[i] == expected || (std::isnan(z[i]) && std::isnan(expected)))
+          << name(op) << "(" << x[i] << "," << y[i] << ") = " << z[i];
+      EXPECT_EQ(zi[i], static_cast<int32_t>(reference(xi[i], yi[i])))
+          << name(op) << "(" << xi[i] << "," << yi[i] << ")";
+    }
+  }
+  const std::pair<ScalarOp, bool (*)(double, double)> comparisons[] = {
+      {ScalarOp::lt, [](double a, double b) { return a < b; }},
+      {ScalarOp::le, [](double a, double b) { return a <= b; }},
+      {ScalarOp::gt, [](double a, double b) { return a > b; }},
+      {ScalarOp::ge, [](double a, double b) { return a >= b; }},
+      {ScalarOp::eq, [](double a, double b) { return a == b; }},
+      {ScalarOp::ne, [](double a, double b) { return a != b; }},
+      {ScalarOp::logical_and, [](double a, double b) { return a != 0 && b != 0; }},
+      {ScalarOp::logical_or, [](double a, double b) { return a != 0 || b != 0; }}};
+  for (const auto& [op, reference] : comparisons) {
+    std::vector<uint8_t> z(x.size(), 7);
+    CompiledKernel(kernel_of(op, DType::f32))
+        .launch({.buffers = {x.data(), y.data(), z.data()}, .chunk = 128});
+    for (size_t i = 0; i < x.size(); ++i)
+      EXPECT_EQ(z[i], reference(x[i], y[i])) << name(op) << "(" << x[i] << "," << y[i] << ")";
+  }
+}
+
+TEST(ScalarMath, SelectAndSignAndNot) {
+  KernelBuilder b("select");
+  const int c = b.column(7);
+  const int x = b.input(), y = b.output(), s = b.output();
+  b.column_block();
+  const int u = b.load(x, {{c, 1}});
+  const int flag = b.op(ScalarOp::logical_not, {b.op(ScalarOp::lt, {u, b.number(0)})});
+  b.store(y, {{c, 1}}, b.op(ScalarOp::select, {flag, u, b.number(-9)}));
+  b.store(s, {{c, 1}}, b.op(ScalarOp::sign, {u}));
+  std::vector<float> in = {-2, -0.0f, 0, 3, kNaN, kInfinity, -kInfinity}, out(7), sign(7);
+  CompiledKernel(b.kernel).launch({.buffers = {in.data(), out.data(), sign.data()}});
+  const std::vector<float> expected = {-9, 0, 0, 3, kNaN, kInfinity, -9}, signs = {-1, 0, 0, 1, kNaN, 1, -1};
+  for (int i = 0; i < 7; ++i) {
+    EXPECT_TRUE(out[i] == expected[i] || (std::isnan(out[i]) && std::isnan(expected[i]))) << i;
+    EXPECT_TRUE(sign[i] == signs[i] || (std::isnan(sign[i]) && std::isnan(signs[i]))) << i;
+  }
+}
+
+}  // namespace
+}  // namespace smelt::test
