@@ -8,7 +8,7 @@
 
 namespace smelt {
 
-/// An SVG of 900 x 480: the training loss of each step (faint), its running mean, and the held-back loss with
+/// An SVG of 900 x 480: the training loss of each step (faint), its mean around each step, and the held-back loss with
 /// a dot at each evaluation and its last value written beside it.
 std::string render_loss_curve(const LossHistory& history, std::string_view title);
 

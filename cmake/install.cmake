@@ -1,0 +1,31 @@
+# What an application needs: headers, the static library, a CMake package and a pkg-config file. `--component runtime`
+# installs just that, without the compiler.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(SMELT_PUBLIC_HEADERS
+    smelt checkpoint data dim dtype error executor file generator initialize loss_curve metrics philox plan plan_file
+    safetensors sampling schedule session tensor trainer)
+list(TRANSFORM SMELT_PUBLIC_HEADERS PREPEND ${PROJECT_SOURCE_DIR}/runtime/)
+list(TRANSFORM SMELT_PUBLIC_HEADERS APPEND .h)
+
+file(STRINGS ${PROJECT_SOURCE_DIR}/runtime/smelt.h version_line REGEX "define SMELT_VERSION")
+if(NOT version_line MATCHES "\"${PROJECT_VERSION}\"")
+  message(FATAL_ERROR "runtime/smelt.h says ${version_line}, CMakeLists.txt ${PROJECT_VERSION}")
+endif()
+
+set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/smelt)
+install(TARGETS smelt_runtime ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime)
+install(FILES ${SMELT_PUBLIC_HEADERS} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/smelt/runtime COMPONENT runtime)
+
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/smeltConfig.cmake.in ${PROJECT_BINARY_DIR}/smeltConfig.cmake
+                              INSTALL_DESTINATION ${config_dir} PATH_VARS CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_INCLUDEDIR)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/smeltConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/smeltConfig.cmake ${PROJECT_BINARY_DIR}/smeltConfigVersion.cmake
+        DESTINATION ${config_dir} COMPONENT runtime)
+
+# ${pcfiledir} keeps the tree movable.
+file(RELATIVE_PATH pc_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+get_filename_component(OPENBLAS_DIRECTORY ${OPENBLAS_LIBRARY} DIRECTORY)
+configure_file(${PROJECT_SOURCE_DIR}/cmake/smelt.pc.in ${PROJECT_BINARY_DIR}/smelt.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/smelt.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT runtime)

@@ -1,0 +1,51 @@
+#!/bin/bash
+# Installs the runtime into a temporary prefix, builds examples/embed against it as an outsider would (CMake package
+# and pkg-config), runs a freshly compiled plan in C++ and C, and checks that no LLVM is in the process.
+#   tests/embed_test.sh [BUILD_DIRECTORY]
+set -euo pipefail
+source_dir=$(cd "$(dirname "$0")/.." && pwd)
+build=$(cd "${1:-$source_dir/build}" && pwd)
+model=$source_dir/tests/goldens/gpt2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+fail() { echo "embed_test: $*" >&2; exit 1; }
+
+cmake --install "$build" --prefix "$work/prefix" --component runtime >/dev/null
+cmake -S "$source_dir/examples/embed" -B "$work/build" -DCMAKE_PREFIX_PATH="$work/prefix" \
+      -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS="${EMBED_FLAGS:-}" -DCMAKE_C_FLAGS="${EMBED_FLAGS:-}" >/dev/null
+cmake --build "$work/build" >/dev/null
+
+"$build/smelt" compile "$model" --mode=infer -o "$work/model.plan" >/dev/null
+weights=$model/model.safetensors
+prompt=(3 1 4 1 5 9)
+
+run() { "$@" "$work/model.plan" "$weights" 8 "${prompt[@]}"; }
+run "$work/build/embed_cpp" >"$work/cpp.txt" || fail "the C++ program failed"
+run "$work/build/embed_c" >"$work/c.txt" || fail "the C program failed"
+grep -q '^entry logits$' "$work/cpp.txt" || fail "no entry 'logits' in: $(cat "$work/cpp.txt")"
+[ "$(tail -n1 "$work/cpp.txt")" = "$(tail -n1 "$work/c.txt")" ] || fail "C++ and C disagree"
+[ "$(tail -n1 "$work/c.txt" | wc -w)" = 9 ] || fail "expected 8 ids, got: $(tail -n1 "$work/c.txt")"
+
+for program in embed_cpp embed_c; do
+  if ldd "$work/build/$program" | grep -qiE 'llvm|clang|lld'; then fail "LLVM is linked into $program"; fi
+done
+
+# Mistakes end in a message and exit code 1, not in a crash.
+for program in embed_cpp embed_c; do
+  code=0
+  "$work/build/$program" "$weights" "$weights" 1 1 >/dev/null 2>"$work/error.txt" || code=$?
+  [ "$code" = 1 ] && grep -q '^error: ' "$work/error.txt" || fail "$program: code $code for a file that is no plan"
+  code=0
+  "$work/build/$program" "$work/model.plan" "$weights" 1 99999999 >/dev/null 2>"$work/error.txt" || code=$?
+  [ "$code" = 1 ] && grep -q 99999999 "$work/error.txt" || fail "$program: code $code for an id outside the vocabulary"
+done
+
+if command -v pkg-config >/dev/null; then
+  pc=$(find "$work/prefix" -name smelt.pc -printf '%h\n')
+  # shellcheck disable=SC2046
+  PKG_CONFIG_PATH=$pc c++ -std=c++20 ${EMBED_FLAGS:-} "$source_dir/examples/embed/generate.cpp" -o "$work/by_pkg_config" \
+      $(PKG_CONFIG_PATH=$pc pkg-config --cflags --libs smelt)
+  [ "$(run "$work/by_pkg_config" | tail -n1)" = "$(tail -n1 "$work/cpp.txt")" ] || fail "the pkg-config build disagrees"
+fi
+echo "embed_test: $(tail -n1 "$work/c.txt")"
