@@ -76,8 +76,10 @@ void schedule(Kernel& kernel, const Symbols& symbols) {
   s.splits = has_partials(kernel) ? kSplits : 0;
   s.grain = s.flat ? kChunkElements
                    : std::clamp<int64_t>(kChunkElements / columns_at_bound(kernel, symbols), 1, 4096);
+  s.cached_elements = s.cached.empty() ? 0 : columns_at_bound(kernel, symbols);
   llvm::sort(s.cached);
   s.cached.erase(std::unique(s.cached.begin(), s.cached.end()), s.cached.end());
+  if (!s.cached.empty()) s.cached_elements = columns_at_bound(kernel, symbols);
 }
 
 }  // namespace smelt
