@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "codegen/program_builder.h"
 #include "codegen/schedule.h"
@@ -140,8 +141,16 @@ class FusionLowering {
     for (const auto& node : body_.nodes())
       if (node->is(Op::reduce) && space_.level[node.get()] == level) reduce(*node);
     for (const Store& store : stores_)
-      if (space_.level[store.value->node()] == level || is_late_row(store, level)) emit_store(store);
+      if (space_.level[store.value->node()] == level) emit_store(store);
+    store_last();
     drop_empty_blocks();
+  }
+
+  /// Stores at the end of their block: what is read there may then be overwritten in place.
+  void store_last() {
+    const auto is_store = [this](int number) { return kernel_.instructions[number].kind == Kind::store; };
+    for (KernelBlock& block : kernel_.blocks)
+      std::stable_partition(block.instructions.begin(), block.instructions.end(), std::not_fn(is_store));
   }
 
   struct Store {
@@ -157,8 +166,6 @@ class FusionLowering {
         it != space_.reductions.end() && (it->second == Reduction::row || it->second == Reduction::segment);
     return space_.level.lookup(value.node()) + (later ? 1 : 0);
   }
-
-  bool is_late_row(const Store&, int) const { return false; }
 
   bool has_segment() const {
     return llvm::any_of(space_.reductions,
@@ -230,19 +237,16 @@ class FusionLowering {
                                .reduce_op = ReduceOp::add});
     else
       value = row_value(operand);
-    pending_rows_.push_back({.kind = Kind::accumulate,
-                             .dtype = operand.dtype(),
-                             .operands = {value},
-                             .access = partial_access(partial)});
-    flush_pending_rows();
+    append_behind(Scope::row, {.kind = Kind::accumulate,
+                               .dtype = operand.dtype(),
+                               .operands = {value},
+                               .access = partial_access(partial)});
   }
 
-  /// Row code that follows the level's column block.
-  void flush_pending_rows() {
-    kernel_.blocks.push_back({Scope::row, {}});
-    const int block = static_cast<int>(kernel_.blocks.size()) - 1;
-    for (Instruction& instruction : pending_rows_) append(block, std::move(instruction));
-    pending_rows_.clear();
+  /// Code that follows the level's column block.
+  void append_behind(Scope scope, Instruction instruction) {
+    kernel_.blocks.push_back({scope, {}});
+    append(static_cast<int>(kernel_.blocks.size()) - 1, std::move(instruction));
   }
 
   Access partial_access(const Partial& partial) const {
@@ -257,9 +261,8 @@ class FusionLowering {
     const bool column = is_column(*store.value);
     const int value = column ? column_value(*store.value) : row_value(*store.value);
     if (ready_level(*store.value) > level_) {
-      // The result of this level's reduction is stored behind the column block.
-      pending_rows_.push_back(store_instruction(store, value));
-      return flush_pending_rows();
+      // The result of this level's reduction is stored behind the block that makes it.
+      return append_behind(column ? Scope::column : Scope::row, store_instruction(store, value));
     }
     append(column ? column_ : row_, store_instruction(store, value));
     if (column) stored_[store.value] = &store;
@@ -471,7 +474,7 @@ class FusionLowering {
     if (operand.dtype() != result.dtype() || operand.shape() != result.shape()) return false;
     if (operand.layout->strides != result.layout->strides || operand.layout->offset != result.layout->offset)
       return false;
-    bool written = false, last_read_is_aligned = true;
+    bool written = false, safe = true;
     Access place;
     for (const KernelBlock& block : kernel_.blocks)
       for (int number : block.instructions)
@@ -479,18 +482,17 @@ class FusionLowering {
             i.kind == Kind::store && i.access.param == store.param)
           place = i.access;
     for (const KernelBlock& block : kernel_.blocks) {
-      const bool written_before = written;
       for (int number : block.instructions) {
         const Instruction& i = kernel_.instructions[number];
         if (i.kind == Kind::store && i.access.param == store.param) written = true;
         if (i.kind != Kind::load || i.access.param != param) continue;
         const bool same_place = i.access.strides == place.strides && i.access.computed < 0;
         // Row code may read column 0 of its own row before any column of it is written.
-        const bool own_row = block.scope == Scope::row && !written_before && follows_rows(i.access, place);
-        last_read_is_aligned &= !written_before && !(written && !same_place) && (same_place || own_row);
+        const bool own_row = block.scope == Scope::row && follows_rows(i.access, place);
+        safe &= !written && (same_place || own_row);
       }
     }
-    return last_read_is_aligned;
+    return safe;
   }
 
   bool follows_rows(const Access& read, const Access& place) const {
@@ -549,7 +551,6 @@ class FusionLowering {
   int level_ = 0, row_ = 0, column_ = 0;  // the blocks at hand
   llvm::DenseMap<const Value*, int> row_values_, first_values_, column_values_, first_column_values_;
   llvm::DenseMap<const Value*, const Store*> stored_;
-  std::vector<Instruction> pending_rows_;
 };
 
 }  // namespace
