@@ -112,15 +112,10 @@ int64_t whole(const nlohmann::json& json, const char* key, int64_t otherwise) {
 
 /// The vocabulary that the description in the plan states bounds its token inputs.
 std::map<std::string, IdRange, std::less<>> ranges_of(const Plan& plan) {
-  nlohmann::json model = nlohmann::json::parse(plan.model, nullptr, false);
-  if (model.is_object() && model.contains("spec")) model = nlohmann::json(model["spec"]);
-  if (!model.is_object()) return {};
-  const int64_t vocabulary = whole(model, "vocab_size", 0);
+  const nlohmann::json model = nlohmann::json::parse(plan.model, nullptr, false);
+  const int64_t vocabulary = model.is_object() ? whole(model, "vocab_size", 0) : 0;
   if (vocabulary <= 0) return {};
-  const auto criterion = model.find("criterion");
-  const int64_t ignored =
-      criterion != model.end() && criterion->is_object() ? whole(*criterion, "ignore_index", -100) : -100;
-  return {{"input_ids", {vocabulary, {}}}, {"labels", {vocabulary, ignored}}};
+  return {{"input_ids", {vocabulary, {}}}, {"labels", {vocabulary, whole(model, "ignore_index", -100)}}};
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ namespace smelt {
 inline Plan unigram_plan(int64_t vocabulary, int64_t max_batch = 4, int64_t max_length = 64) {
   Plan plan;
   plan.target = "test";
-  plan.model = fmt::format(R"({{"vocab_size": {}, "criterion": {{"ignore_index": -100}}}})", vocabulary);
+  plan.model = fmt::format(R"({{"vocab_size": {}, "ignore_index": -100}})", vocabulary);
   plan.symbols.bound({"B"}, max_batch);
   plan.symbols.bound({"T"}, max_length);
   const Segment logits{.name = "logits",
