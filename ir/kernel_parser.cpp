@@ -41,7 +41,7 @@ Kernel KernelParser::parse() {
 }
 
 Kernel KernelParser::kernel() {
-  kernel_ = {}, lines_ = {}, blocks_ = {}, defined_ = {}, forward_ = {};
+  kernel_ = {}, named_axes_ = {}, lines_ = {}, blocks_ = {}, defined_ = {}, forward_ = {};
   kernel_.name = graph_name();
   lexer.expect("(");
   list(")", [&] { param(); });
@@ -89,6 +89,7 @@ void KernelParser::kernel_axis() {
   const auto word = std::find(std::begin(kAxisWords), std::end(kAxisWords), kind.text);
   if (word == std::end(kAxisWords)) lexer.fail_at(kind.offset, "expected parallel, column or reduced");
   axis.kind = static_cast<AxisKind>(word - std::begin(kAxisWords));
+  named_axes_.push_back(lexer.peek().kind != Token::Kind::string);
   axis.name = name("the axis's name");
   lexer.expect("=");
   axis.extent = dim();
@@ -275,7 +276,7 @@ std::optional<Dim> KernelParser::index_atom(const Token& token) {
   return Dim::symbol(kAxisMark + std::to_string(*axis));
 }
 
-/// A name, or $number.
+/// A name (that was not declared in quotes), or $number.
 std::optional<int> KernelParser::find_axis(const Token& token) const {
   const int count = static_cast<int>(kernel_.axes.size());
   if (token.is("$")) {
@@ -288,7 +289,7 @@ std::optional<int> KernelParser::find_axis(const Token& token) const {
   }
   if (token.kind != Token::Kind::identifier) return std::nullopt;
   for (int i = 0; i < count; ++i)
-    if (kernel_.axes[i].name == token.text) return i;
+    if (named_axes_[i] && kernel_.axes[i].name == token.text) return i;
   return std::nullopt;
 }
 

@@ -56,6 +56,7 @@ class KernelParser : public TextParser {
   void finish();
 
   Kernel kernel_;
+  std::vector<bool> named_axes_;  // those whose name was not in quotes
   std::vector<Line> lines_;
   std::vector<Block> blocks_;
   std::map<int, size_t> defined_;  // number -> line

@@ -35,7 +35,7 @@ class KernelPrinter {
  private:
   // ---- names
 
-  /// Axes go by name where the names are distinct and no symbol's, else by number.
+  /// Axes go by name where the names are distinct and no symbol's; else they are quoted and go by number.
   void name_axes() {
     std::vector<std::string> taken = symbols();
     named_axes_ = std::all_of(k_.axes.begin(), k_.axes.end(), [&](const KernelAxis& axis) {
@@ -115,7 +115,7 @@ class KernelPrinter {
     std::vector<std::string> list;
     for (const KernelAxis& axis : k_.axes) {
       std::string text = fmt::format("{} {} = {}", kAxisWords[static_cast<size_t>(axis.kind)],
-                                     bare_or_quoted(axis.name), axis.extent.str());
+                                     named_axes_ ? axis.name : quote(axis.name), axis.extent.str());
       if (axis.begin >= 0 || axis.end >= 0) text += fmt::format(" from %{} to %{}", axis.begin, axis.end);
       list.push_back(std::move(text));
     }

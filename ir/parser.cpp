@@ -28,7 +28,23 @@ struct Draft {
   std::vector<Type> types;
   std::vector<std::optional<Layout>> layouts;
   std::unique_ptr<Graph> body;
+  Scope body_scope;
 };
+
+/// ", did you mean 'add'?" for a word within a letter in three of an operation's name.
+std::string likely(std::string_view word) {
+  std::string_view best;
+  unsigned least = 3;
+  const auto consider = [&](std::string_view name) {
+    const unsigned distance = llvm::StringRef(word).edit_distance(name, true, least);
+    if (distance < least && distance <= std::max<size_t>(1, name.size() / 3)) least = distance, best = name;
+  };
+#define SMELT_OP(name, ...) consider(#name);
+#include "ir/ops.def"
+#define SMELT_SCALAR_OP(name, ...) consider(#name);
+#include "ir/scalar_ops.def"
+  return best.empty() ? "" : fmt::format(", did you mean '{}'?", best);
+}
 
 class ModuleParser : TextParser {
  public:
@@ -228,8 +244,7 @@ class ModuleParser : TextParser {
       draft.scalar = *scalar;
     } else {
       lexer.fail_at(draft.at.offset,
-                    fmt::format("there is no operation {}; `smelt opt --help` lists the operations",
-                                describe(draft.at)));
+                    fmt::format("there is no operation {}{}", describe(draft.at), likely(word)));
     }
     if (draft.op != Op::reduce) return;
     const Token kind = lexer.expect(Token::Kind::identifier, "a reduction (add, max, ...)");
@@ -318,7 +333,6 @@ class ModuleParser : TextParser {
   void fusion_operands(Draft& draft, const Scope& scope) {
     if (++depth_ > kDeepestFusion) lexer.fail_at(draft.at.offset, "fusions nested too deeply");
     draft.body = std::make_unique<Graph>(*module_);
-    body_scopes_.emplace_back();
     lexer.expect("(");
     list(")", [&] {
       const Token at =
@@ -328,15 +342,14 @@ class ModuleParser : TextParser {
       draft.operands.push_back(use(scope));
       Node* input = draft.body->create(Op::input, {}, draft.operands.back()->type);
       input->attributes["name"] = std::move(name);
-      define(at, input->result(), body_scopes_.back());
+      define(at, input->result(), draft.body_scope);
       if (at.text == std::get<std::string>(input->attributes["name"])) input->result()->name.clear();
     });
   }
 
   void fusion_body(Draft& draft) {
     lexer.expect("{");
-    body(*draft.body, body_scopes_.back());
-    body_scopes_.pop_back();
+    body(*draft.body, draft.body_scope);
     --depth_;
   }
 
@@ -400,7 +413,6 @@ class ModuleParser : TextParser {
 
   static constexpr int64_t kMostIds = std::numeric_limits<uint32_t>::max();
   std::unique_ptr<Module> module_;
-  std::vector<Scope> body_scopes_;
   int depth_ = 0;
 };
 

@@ -1,0 +1,124 @@
+#include <gtest/gtest.h>
+
+#include "ir/program.h"
+#include "runtime/error.h"
+
+namespace smelt {
+namespace {
+
+constexpr std::string_view kProgram = R"(symbols B <= 8, T <= 64, B*T <= 256
+description "{}"
+state "parameters" {role = parameter} : f32[64] {
+  segment "w" {init = normal(0.02), checkpoint = ["w"], transposed = true} : [8,8] at 0
+}
+state "step" : f32[]
+buffer 0 "parameters" {role = parameter, state = 0, bytes = 256} : f32[64]
+buffer 1 "x" {role = input, bytes = 8192} : f32[8*B*T]
+buffer 2 "h.0" {role = temporary, offset = 256, bytes = 8192, live = [0, 3]} : f32[8*B*T]
+buffer 3 "table" {role = constant, bytes = 4, data = "0000803f"} : f32[1]
+
+kernel @twice(%x: f32, out %y: f32)
+    column c0 = 8*B*T {
+  schedule {flat = true, grain = 16384}
+  column {
+    %0 = load %x[c0] : f32
+    %1 = add %0, %0 : f32
+    store %y[c0] = %1 : f32
+  }
+}
+
+entry @train_step {arena = 8448} {
+  input "x" : f32[B,T,8] = #1
+  input "mask" {optional = true} : f32[] = #3
+  output "y" : f32[B,T,8] = #2
+  launch @twice(#1, #2) {phase = "forward", sources = ["h.0", "h.1"], reads = [1], writes = [2], may_alias = [[2, 1]]}
+  launch @twice(#1[8*T], #2[64]) ids [3, 4294967295]
+  gemm f32 #2(8, 1) = #1(8, 1) * #0[0 + 8](1, 8) {m = B*T, n = 8, k = 8, beta = 1.0} batch {extent = B, a = 8*T, b = 0, c = 8*T} batch {extent = 2, a = 1, b = 1, c = 0, reduced = true} {phase = "backward"}
+  gemm f32 #2(8, 1) = #1(8, 1) * #0(1, 8) {m = 1, n = 8, k = 8, alpha = -0.5}
+  sort_index #1 -> #2, #2[B*T] of B*T below 64
+  copy f32[B,8] #2(8, 1) = #1[8*T - 8](8*T, 1)
+  fill #2[B] = 0.0 of 8*B*T
+}
+
+entry @"another entry" {
+}
+)";
+
+TEST(ProgramText, RoundTrips) {
+  const Program program = parse_program(kProgram);
+  const std::string text = print(program);
+  EXPECT_EQ(print(parse_program(text)), text);
+  std::string expected(kProgram);
+  expected.replace(expected.find("#0[0 + 8]"), 9, "#0[8]");
+  EXPECT_EQ(text, expected);
+}
+
+TEST(ProgramText, KeepsWhatWasWritten) {
+  const Program p = parse_program(kProgram);
+  ASSERT_EQ(p.entries.size(), 2u);
+  const PlanEntry& entry = p.entries[0];
+  EXPECT_EQ(entry.arena_bytes, 8448);
+  EXPECT_TRUE(entry.inputs[1].optional);
+  ASSERT_EQ(entry.steps.size(), 7u);
+  EXPECT_EQ(entry.steps[0].may_alias, (std::vector<std::pair<int, int>>{{2, 1}}));
+  EXPECT_EQ(entry.steps[0].sources, (std::vector<std::string>{"h.0", "h.1"}));
+  EXPECT_EQ(std::get<KernelStep>(entry.steps[1].what).random_ids, (std::vector<uint32_t>{3, 4294967295u}));
+  const auto& gemm = std::get<GemmStep>(entry.steps[2].what);
+  EXPECT_EQ(gemm.b.base.offset, Dim(8));
+  EXPECT_EQ(gemm.b.column_stride, Dim(8));
+  EXPECT_EQ(gemm.beta, 1);
+  ASSERT_EQ(gemm.batch.size(), 2u);
+  EXPECT_TRUE(gemm.batch[1].reduced);
+  EXPECT_EQ(std::get<GemmStep>(entry.steps[3].what).alpha, -0.5);
+  EXPECT_EQ(std::get<SortIndexStep>(entry.steps[4].what).rows, Dim(64));
+  EXPECT_EQ(std::get<CopyStep>(entry.steps[5].what).from_strides[0], Dim::symbol("T") * 8);
+  EXPECT_EQ(std::get<FillStep>(entry.steps[6].what).to.offset, Dim::symbol("B"));
+  EXPECT_EQ(p.buffers[3].data.size(), 4u);
+}
+
+/// Kernels of one name are told apart by number.
+TEST(ProgramText, KernelsOfOneName) {
+  Program p = parse_program("kernel @k() {}\nkernel @k() { random_slots 2 }\nentry @e { launch 1() }");
+  EXPECT_EQ(std::get<KernelStep>(p.entries[0].steps[0].what).kernel, 1);
+  EXPECT_NE(print(p).find("launch 1()"), std::string::npos);
+  EXPECT_EQ(print(parse_program(print(p))), print(p));
+}
+
+struct Fault {
+  std::string_view text, place, message;
+};
+class ProgramFault : public ::testing::TestWithParam<Fault> {};
+
+TEST_P(ProgramFault, IsReportedWithItsPlace) {
+  try {
+    parse_program(GetParam().text, "p");
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    const std::string message = error.what();
+    EXPECT_EQ(message.substr(0, message.find(": ")), "p:" + std::string(GetParam().place)) << message;
+    EXPECT_NE(message.find(GetParam().message), std::string::npos) << message;
+  }
+}
+
+const Fault kFaults[] = {
+    {"graph @g() {}", "1:1", "expected symbols, description, state, buffer, kernel or entry"},
+    {"entry @e { launch @k() }", "1:19", "there is no kernel @k above"},
+    {"entry @e { launch 0() }", "1:19", "expected one of 0 kernels, found 0"},
+    {"entry @e { fill #0 = 1 of 2 }", "1:18", "expected one of 0 buffers, found 0"},
+    {"entry @e { run }", "1:12", "expected input, output, launch, gemm, sort_index, copy, fill or '}'"},
+    {"buffer 0 \"b\" : f32[1] entry @e { gemm f32 #0(1) = }", "1:43", "the row and the column stride"},
+    {"buffer 0 \"b\" {state = 0} : f32[1]", "1:24", "one of 0 states"},
+    {"buffer 0 \"b\" {data = \"0g\"} : f32[1]", "1:26", "pairs of hexadecimal digits"},
+    {"buffer 0 \"b\" : f32[Q]", "1:20", "symbol 'Q' is not declared"},
+};
+INSTANTIATE_TEST_SUITE_P(All, ProgramFault, ::testing::ValuesIn(kFaults));
+
+TEST(ProgramText, TruncatedTextsNeverCrash) {
+  for (size_t length = 0; length < kProgram.size(); ++length) try {
+      parse_program(kProgram.substr(0, length));
+    } catch (const Error&) {
+    }
+}
+
+}  // namespace
+}  // namespace smelt

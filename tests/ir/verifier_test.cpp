@@ -1,0 +1,218 @@
+#include "ir/verifier.h"
+
+#include <gtest/gtest.h>
+
+#include <fmt/ranges.h>
+
+#include "ir/builder.h"
+#include "ir/text.h"
+#include "runtime/error.h"
+
+namespace smelt {
+namespace {
+
+/// One message, holding all the given parts.
+void expect_message(const Module& module, std::initializer_list<std::string_view> parts) {
+  const std::vector<std::string> messages = verify(module);
+  ASSERT_EQ(messages.size(), 1u) << fmt::format("{}", fmt::join(messages, "\n"));
+  for (std::string_view part : parts)
+    EXPECT_NE(messages[0].find(part), std::string::npos) << messages[0] << "\nlacks " << part;
+  EXPECT_THROW(verify_or_throw(module), Error);
+}
+
+std::unique_ptr<Module> parsed() {
+  return parse_module(R"(
+symbols B <= 4, T <= 8, B*T <= 16
+parameter "w" : f32[6,8]
+state "s" : f32[8]
+state "flat" : f32[32] {
+  segment "a" : [8] at 0
+  segment "b" : [2,4] at 16
+}
+graph @g(%x: f32[B,T,8], %y: f32[8]) {
+  %w = parameter "w"
+  %s = state "s"
+  %0 = matmul %x, %w "h.0.fc" {spec = "btc,oc->bto"}
+  %n = layer_norm %x, %y "h.0.ln" {eps = 1e-5}
+  %d = dropout %x {p = 0.5, id = 3}
+  %sum = add %s, %y
+  %f, %total = fusion (%a = %sum) "h.0.f" {
+    %e = exp %a
+    %r = reduce add %e {axes = [0]}
+    return %e, %r
+  }
+  return out = %0, n = %n, d = %d
+})");
+}
+
+TEST(Verifier, AcceptsAWellFormedModule) {
+  EXPECT_TRUE(verify(*parsed()).empty());
+  EXPECT_NO_THROW(verify_or_throw(*parsed()));
+}
+
+class Broken : public ::testing::Test {
+ protected:
+  std::unique_ptr<Module> module = parsed();
+  Graph& graph = *module->graphs[0];
+  Node* node(Op op) {
+    for (const auto& each : graph.nodes())
+      if (each->is(op)) return each.get();
+    return nullptr;
+  }
+};
+
+TEST_F(Broken, OperandBelowItsUser) {
+  graph.move_before(node(Op::matmul), graph.nodes().front().get());
+  expect_message(*module, {"@g: matmul \"h.0.fc\": operand 0 is not defined above it in this graph"});
+}
+
+TEST_F(Broken, ResultType) {
+  node(Op::matmul)->result()->type.shape[2] = 7;
+  expect_message(*module, {"@g: matmul \"h.0.fc\": the result is (f32[B,T,7]), expected (f32[B,T,6])",
+                           "in %0 = matmul %x, %w", "where B <= 4, T <= 8, B*T <= 16"});
+}
+
+TEST_F(Broken, OperandType) {
+  node(Op::matmul)->attributes["spec"] = std::string("btc,co->bto");
+  expect_message(*module, {"matmul \"h.0.fc\": 'c' is 8 in one operand and 6 in f32[6,8]"});
+}
+
+TEST_F(Broken, MissingAttribute) {
+  node(Op::layer_norm)->attributes.erase("eps");
+  expect_message(*module, {"layer_norm \"h.0.ln\": attribute 'eps' is missing"});
+}
+
+TEST_F(Broken, NormWeight) {
+  node(Op::layer_norm)->set_operand(1, node(Op::matmul)->result());
+  expect_message(*module, {"layer_norm \"h.0.ln\": operand 1 is f32[B,T,6], expected [8]"});
+}
+
+TEST_F(Broken, Probability) {
+  node(Op::dropout)->attributes["p"] = 1.0;
+  expect_message(*module, {"dropout: attribute 'p' is 1, expected it in [0, 1)"});
+}
+
+TEST_F(Broken, UndeclaredSymbol) {
+  GraphBuilder(graph).constant(1, {DType::f32, {Dim::symbol("Q")}});
+  expect_message(*module, {"constant: the result's shape [Q] uses the symbol Q, which is not declared",
+                           "(declared: B <= 4, T <= 8, B*T <= 16)"});
+}
+
+TEST_F(Broken, SizeBeyond64Bits) {
+  GraphBuilder(graph).constant(1, {DType::f32, {int64_t{1} << 40, int64_t{1} << 30}});
+  expect_message(*module, {"has no bounded size"});
+}
+
+TEST_F(Broken, UndeclaredParameter) {
+  module->parameters.clear();
+  expect_message(*module, {"parameter: parameter \"w\" is not declared"});
+}
+
+TEST_F(Broken, ParameterOfAnotherType) {
+  module->parameters[0].type.dtype = DType::bf16;
+  expect_message(*module, {"parameter \"w\" is declared as bf16[6,8], used as f32[6,8]"});
+}
+
+TEST_F(Broken, SymbolicParameter) {
+  module->parameters.push_back({"v", {DType::f32, {Dim::symbol("B")}}, {}, true, {}, false});
+  expect_message(*module, {"parameter \"v\" is f32[B], expected constant sizes"});
+}
+
+TEST_F(Broken, UpdateOfAnUnknownState) {
+  GraphBuilder(graph).update("nowhere", node(Op::state)->result());
+  expect_message(*module, {"update: state \"nowhere\" is not declared"});
+}
+
+TEST_F(Broken, UpdateOfAnotherShape) {
+  GraphBuilder(graph).update("s", node(Op::matmul)->result());
+  expect_message(*module, {"update: state \"s\" is declared as f32[8], used as f32[B,T,6]"});
+}
+
+TEST_F(Broken, SecondUpdate) {
+  GraphBuilder(graph).update("s", node(Op::state)->result());
+  GraphBuilder(graph).update("s", node(Op::state)->result());
+  expect_message(*module, {"update: a second update of all of state \"s\""});
+}
+
+TEST_F(Broken, UpdateAtAnIndexWithoutAnAxis) {
+  GraphBuilder b(graph);
+  Value* index = b.scalar(0, DType::i32);
+  b.create(Op::update, {node(Op::state)->result(), index}, {{"state", std::string("s")}});
+  expect_message(*module, {"update: attribute 'axis' is missing"});
+}
+
+TEST_F(Broken, PackOfTheWrongSegments) {
+  GraphBuilder b(graph);
+  b.create(Op::pack, {node(Op::state)->result(), node(Op::state)->result()}, {{"state", std::string("flat")}},
+           Type{DType::f32, {32}});
+  EXPECT_TRUE(verify(*module).empty());
+  b.create(Op::pack, {node(Op::state)->result(), b.scalar(1)}, {{"state", std::string("flat")}},
+           Type{DType::f32, {32}});
+  expect_message(*module, {"pack: operand 1 is f32[], segment \"b\" of state \"flat\" has 8 elements"});
+}
+
+TEST_F(Broken, OverlappingSegments) {
+  module->find_state("flat")->segments[1].offset = 4;
+  expect_message(*module,
+                 {"segment \"b\" of state \"flat\" begins at 4, inside the one before it, which ends at 8"});
+}
+
+TEST_F(Broken, SegmentsBeyondTheState) {
+  module->find_state("flat")->segments[1].offset = 25;
+  expect_message(*module, {"the segments of state \"flat\" need 33 elements, its shape is [32]"});
+}
+
+TEST_F(Broken, FusionOperandCount) {
+  node(Op::fusion)->add_operand(node(Op::state)->result());
+  expect_message(*module, {"fusion \"h.0.f\": its body has 1 inputs for 2 operands"});
+}
+
+TEST_F(Broken, FusionResult) {
+  node(Op::fusion)->result(0)->type.shape = {7};
+  expect_message(*module, {"fusion \"h.0.f\": output 0 of its body is f32[8], result 0 is f32[7]"});
+}
+
+TEST_F(Broken, FusionBody) {
+  Graph& body = *node(Op::fusion)->body;
+  GraphBuilder(body).reshape(body.outputs[0].value, {2, 4});
+  expect_message(*module,
+                 {"@g: in fusion \"h.0.f\": reshape: this operation cannot stand in a fusion's body"});
+}
+
+TEST_F(Broken, OutputOfAnotherGraph) {
+  graph.outputs.push_back({"alien", node(Op::fusion)->body->outputs[0].value});
+  expect_message(*module, {"@g: output \"alien\" is not a value of this graph"});
+}
+
+TEST_F(Broken, OutputsOfOneName) {
+  graph.outputs.push_back({"out", graph.outputs[1].value});
+  expect_message(*module, {"@g: two outputs are called \"out\""});
+}
+
+TEST_F(Broken, InputsOfOneName) {
+  GraphBuilder(graph).input("x", {DType::f32, {}});
+  expect_message(*module, {"input: a second input is called \"x\""});
+}
+
+TEST_F(Broken, Layout) {
+  node(Op::matmul)->result()->layout = Layout{0, 0, {1, 2, 3}};
+  expect_message(*module, {"it lies in buffer 0, of 0"});
+  module->buffers.emplace_back();
+  node(Op::matmul)->result()->layout->strides.pop_back();
+  expect_message(*module, {"its layout has 2 strides for rank 3"});
+}
+
+TEST_F(Broken, DoubleDeclarations) {
+  module->states.push_back(module->states[0]);
+  expect_message(*module, {"state \"s\" is declared twice"});
+}
+
+TEST_F(Broken, SeveralFaultsAreAllReported) {
+  node(Op::matmul)->result()->type.shape[2] = 7;
+  node(Op::layer_norm)->attributes.erase("eps");
+  node(Op::dropout)->attributes["id"] = int64_t{-1};
+  EXPECT_EQ(verify(*module).size(), 3u);
+}
+
+}  // namespace
+}  // namespace smelt
