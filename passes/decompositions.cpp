@@ -81,7 +81,8 @@ Value* decompose_as<Op::rms_norm>(GraphBuilder& b, const Node& node) {
 template <>
 Value* decompose_as<Op::gelu>(GraphBuilder& b, const Node& node) {
   Value* x = node.operand(0);
-  return b.mul(scale(b, x, 0.5), shift(b, b.erf(scale(b, x, std::sqrt(0.5))), 1));
+  Value* bell = shift(b, b.erf(scale(b, x, std::sqrt(0.5))), 1);
+  return b.mul(scale(b, x, 0.5), bell);
 }
 
 template <>
@@ -89,7 +90,8 @@ Value* decompose_as<Op::gelu_tanh>(GraphBuilder& b, const Node& node) {
   Value* x = node.operand(0);
   Value* cubic = shift(b, scale(b, b.mul(x, x), 0.044715), 1);   // x + 0.044715 x^3 = x (1 + 0.044715 x^2)
   Value* inner = scale(b, b.mul(x, cubic), 0.7978845608028654);  // sqrt(2 / pi)
-  return b.mul(scale(b, x, 0.5), shift(b, b.tanh(inner), 1));
+  Value* step = shift(b, b.tanh(inner), 1);
+  return b.mul(scale(b, x, 0.5), step);
 }
 
 template <>

@@ -124,6 +124,87 @@ const CompositeCase kCases[] = {
      "  %p = mul %e, %w : f32[3,5]\n  %f = reduce add %p {axes = [0, 1]} : f32[]\n  return f = %f\n"},
 };
 
+// ---- defects of LightSeq2 that must not come back
+
+std::unique_ptr<Module> layer_norm_case() {
+  const CompositeCase c = norm("layer_norm", true);
+  return module_of(c.parameters, c.arguments, c.body);
+}
+
+/// Gradients of sum(w * layer_norm(x, g, b)) by x, g and b, by the formulas over rows.
+Tensors layer_norm_gradients(const Tensor& x, const Tensor& gamma, const Tensor& w, double eps) {
+  const int64_t rows = x.shape[0], columns = x.shape[1];
+  Tensors result = {{"x", x}, {"g", gamma}, {"b", gamma}};
+  std::fill(result["g"].data.begin(), result["g"].data.end(), 0);
+  std::fill(result["b"].data.begin(), result["b"].data.end(), 0);
+  for (int64_t r = 0; r < rows; ++r) {
+    const double *row = x.data.data() + r * columns, *dy = w.data.data() + r * columns;
+    const double m = static_cast<double>(columns);
+    double mean = 0, variance = 0, sum = 0, product = 0;
+    for (int64_t c = 0; c < columns; ++c) mean += row[c] / m;
+    for (int64_t c = 0; c < columns; ++c) variance += (row[c] - mean) * (row[c] - mean) / m;
+    const double inverse = 1 / std::sqrt(variance + eps);
+    auto normal = [&](int64_t c) { return (row[c] - mean) * inverse; };
+    for (int64_t c = 0; c < columns; ++c) {
+      sum += gamma.data[c] * dy[c];
+      product += gamma.data[c] * dy[c] * normal(c);
+      result["g"].data[c] += dy[c] * normal(c);
+      result["b"].data[c] += dy[c];
+    }
+    for (int64_t c = 0; c < columns; ++c)
+      result["x"].data[r * columns + c] = inverse * (gamma.data[c] * dy[c] - (sum + normal(c) * product) / m);
+  }
+  return result;
+}
+
+void expect_layer_norm_gradients(double mean, double gamma) {
+  const auto module = layer_norm_case();
+  Graph& graph = *module->graphs[0];
+  differentiate(graph, {"f", {}, 1});
+  const Tensors inputs = testing::random_inputs(graph, 5, {});
+  Tensors states = testing::random_states(graph, 6, {});
+  for (double& x : states["x"].data) x += mean;
+  for (double& g : states["g"].data) g *= gamma;
+  const Tensors expected = layer_norm_gradients(states["x"], states["g"], inputs.at("w"), 1e-5);
+  for (bool simplified : {false, true}) {
+    if (simplified) simplify(graph, {});
+    const Tensors actual = evaluate(graph, inputs, states, {}).outputs;
+    for (const auto& [name, tensor] : expected)
+      EXPECT_LT(relative_error(actual.at("grad." + name), tensor), 1e-9)
+          << name << ", simplified " << simplified;
+  }
+}
+
+TEST(LightSeq2Defects, LayerNormWithGammaNearZero) {
+  expect_layer_norm_gradients(0, 0);
+  expect_layer_norm_gradients(0, 1e-30);
+}
+TEST(LightSeq2Defects, LayerNormWithAMeanFarFromZero) { expect_layer_norm_gradients(1000, 1); }
+
+TEST(LightSeq2Defects, EpsilonIsTheOneThatWasWritten) {
+  auto module = parse_module(R"(
+graph @g(%x: f32[1,4], %w: f32[4]) {
+  %y = layer_norm %x, %w {eps = 3.0} : f32[1,4]
+  return y = %y
+}
+)");
+  const Tensors inputs = {{"x", {DType::f32, {1, 4}, {1, -1, 1, -1}}},
+                          {"w", {DType::f32, {4}, {1, 1, 1, 1}}}};
+  const Tensor y = testing::run(*module->graphs[0], inputs, {}).outputs.at("y");
+  EXPECT_EQ(y.data, (std::vector<double>{0.5, -0.5, 0.5, -0.5}));
+}
+
+TEST(LightSeq2Defects, SoftmaxBackwardReachesTheLastRows) {
+  for (const char* rows : {"1", "3", "7", "197"}) {
+    const std::string type = std::string("f32[") + rows + ",33]";
+    const auto module = module_of("parameter \"x\" : " + type + "\n", "%w: " + type,
+                                  "  %x = parameter \"x\" : " + type + "\n  %y = softmax %x : " + type +
+                                      "\n  %p = mul %y, %w : " + type +
+                                      "\n  %f = reduce add %p {axes = [0, 1]} : f32[]\n  return f = %f\n");
+    expect_gradients(*module->graphs[0], "f");
+  }
+}
+
 class Composites : public ::testing::TestWithParam<CompositeCase> {};
 
 TEST_P(Composites, GradientsEqualDualNumbers) {
