@@ -30,7 +30,10 @@ void TrainerObserver::saved(int64_t, const std::filesystem::path&) {}
 void TrainerObserver::message(std::string_view) {}
 void TrainerObserver::finished(int64_t) {}
 
-void JsonLines::line(const std::string& text) { out_ << text << '\n' << std::flush; }
+void JsonLines::line(const std::string& text) {
+  out_ << text << '\n' << std::flush;
+  if (!out_) fail_with(Status::io, "the metrics cannot be written: is the disk full?");
+}
 
 void JsonLines::stepped(const StepRecord& r) {
   const Json json = {{"event", "step"},

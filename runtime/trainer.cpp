@@ -27,11 +27,13 @@ int64_t peak_bytes() {
   return int64_t{usage.ru_maxrss} * 1024;
 }
 
-/// The value of a scalar output, or NaN where the entry has none of that name.
-double scalar_output(std::span<const HostTensor> outputs, std::string_view name) {
+constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
+
+/// The value of a scalar output; nothing where the entry has none of that name.
+std::optional<double> scalar_output(std::span<const HostTensor> outputs, std::string_view name) {
   for (const HostTensor& t : outputs)
     if (t.name == name && t.dtype == DType::f32 && t.bytes.size() == sizeof(float)) return t.as<float>()[0];
-  return std::numeric_limits<double>::quiet_NaN();
+  return {};
 }
 
 void require_entries(const Session& session, const TrainerOptions& options) {
@@ -84,7 +86,7 @@ std::string changed_options(std::string_view before, TrainerOptions now) {
 
 /// Of train_step or apply: both give the mean loss of the whole update.
 Trainer::Update figures(std::span<const HostTensor> outputs) {
-  return {scalar_output(outputs, "loss"), scalar_output(outputs, "gradient_norm")};
+  return {scalar_output(outputs, "loss").value_or(kNotANumber), scalar_output(outputs, "gradient_norm")};
 }
 
 bool is_due(int64_t every, int64_t step) { return every > 0 && step % every == 0; }
@@ -177,7 +179,7 @@ void Trainer::train(int64_t step) {
   const StepRecord record{.step = step + 1,
                           .loss = result_.loss,
                           .learning_rate = rate,
-                          .gradient_norm = done.gradient_norm,
+                          .gradient_norm = done.gradient_norm.value_or(kNotANumber),
                           .milliseconds = milliseconds,
                           .tokens_per_second = static_cast<double>(tokens) / (milliseconds / 1000),
                           .tokens = tokens * (step + 1),
@@ -200,11 +202,12 @@ std::vector<HostTensor> Trainer::micro_step(std::string_view entry, int64_t step
 }
 
 void Trainer::check_finite(int64_t step, const Update& done) {
-  const bool loss_bad = !std::isfinite(done.loss), norm_bad = std::isinf(done.gradient_norm);
-  if (!loss_bad && !norm_bad) return;
+  const bool loss_bad = !std::isfinite(done.loss);
+  if (!loss_bad && std::isfinite(done.gradient_norm.value_or(0))) return;
+  draw_curve();
   std::string message =
       fmt::format("training stopped at step {}: the {} is {}", step, loss_bad ? "loss" : "gradient norm",
-                  loss_bad ? done.loss : done.gradient_norm);
+                  loss_bad ? done.loss : *done.gradient_norm);
   message += result_.checkpoint.empty()
                  ? "; there is no checkpoint yet"
                  : fmt::format("; the last good state is '{}'", result_.checkpoint.string());
@@ -233,8 +236,8 @@ EvaluationRecord Trainer::evaluate(int64_t step) {
   for (int64_t i = 0; i < held_back_->batches(); ++i) {
     held_back_->fill(i, tokens_);
     const auto outputs = session_.run("evaluate", inputs(held_back_->rows(i)));
-    loss += scalar_output(outputs, "loss_sum");
-    targets += scalar_output(outputs, "token_count");
+    loss += scalar_output(outputs, "loss_sum").value_or(kNotANumber);
+    targets += scalar_output(outputs, "token_count").value_or(kNotANumber);
   }
   return {step, loss / targets, static_cast<int64_t>(targets), milliseconds_since(begin)};
 }

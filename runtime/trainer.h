@@ -79,9 +79,10 @@ class Trainer {
   /// The mean loss over the held-back data.
   EvaluationRecord evaluate(int64_t step);
 
-  /// What one update reports; gradient_norm is NaN where the plan does not give it.
+  /// What one update reports; a plan need not give the norm.
   struct Update {
-    double loss, gradient_norm;
+    double loss;
+    std::optional<double> gradient_norm;
   };
 
  private:

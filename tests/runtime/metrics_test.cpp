@@ -38,6 +38,13 @@ TEST(JsonLines, EveryLineIsAnObject) {
   EXPECT_HAS(out.str(), R"("gradient_norm":null)");
 }
 
+TEST(JsonLines, AFullDiskIsAnError) {
+  std::ofstream full("/dev/full");
+  if (!full) GTEST_SKIP() << "no /dev/full on this machine";
+  JsonLines lines(full);
+  EXPECT_HAS(message_of([&] { lines.message("hello"); }), "is the disk full");
+}
+
 TEST(Metrics, AreTruncatedToAStepAndATornLineGoes) {
   const TemporaryDirectory d;
   const auto file =

@@ -189,6 +189,17 @@ TEST(Trainer, StopsAtNaNNamingTheStepAndKeepsTheCheckpoint) {
   EXPECT_EQ(again.recorder.steps[0].step, 11);
 }
 
+TEST(Trainer, StopsAtAnInfiniteGradient) {
+  const TemporaryDirectory d;
+  TrainerOptions options = options_for(d);
+  options.gradient_accumulation = 2;
+  TrainingRun run(d, options);
+  run.model.executor->infinite_norm_at_step = 4;
+  const std::string message = message_of([&] { run.trainer.run(); });
+  EXPECT_HAS(message, "stopped at step 5: the gradient norm is inf; there is no checkpoint yet");
+  EXPECT_TRUE(std::filesystem::exists(d / "run/loss.svg"));
+}
+
 TEST(Trainer, OverfitsOneBatch) {
   const TemporaryDirectory d;
   TrainerOptions options = options_for(d);

@@ -59,6 +59,7 @@ class UnigramExecutor : public Executor {
     for (const State& s : plan.states) memory_.emplace_back(plan.symbols.upper(element_count(s.shape)));
   }
   std::optional<int> nan_at_step;  // the loss of this update (from 0) is NaN
+  std::optional<int> infinite_norm_at_step;
 
   std::span<std::byte> state(int index) override {
     return std::as_writable_bytes(std::span(memory_[static_cast<size_t>(index)]));
@@ -121,6 +122,8 @@ class UnigramExecutor : public Executor {
       g[v] = 0;
     }
     if (nan_at_step && values("step")[0] == static_cast<float>(*nan_at_step)) loss = p[0] = NAN;
+    if (infinite_norm_at_step && values("step")[0] == static_cast<float>(*infinite_norm_at_step))
+      norm = INFINITY;
     values("loss_sum")[0] = values("token_count")[0] = 0;
     values("step")[0] += 1;
     put(outputs, 0, loss), put(outputs, 1, tokens), put(outputs, 2, std::sqrt(norm));
