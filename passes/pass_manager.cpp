@@ -78,7 +78,7 @@ bool PassManager::run(Module& module) {
 
 bool PassManager::left_out(const Stage& stage) const {
   if (stage.info->required) return false;
-  if (options_.bisect_limit >= 0 && changes_ >= options_.bisect_limit) return true;
+  if (options_.bisect_limit >= 0 && changes() >= options_.bisect_limit) return true;
   return llvm::is_contained(options_.disabled, stage.call.name);
 }
 
@@ -140,13 +140,13 @@ void PassManager::print_graph(const Stage& stage, const Graph& graph, bool befor
 }
 
 void PassManager::dump(const Stage& stage, std::string_view graph, const std::string& text) {
-  const std::string name = fmt::format("{:03}-{}-{}.ir", ++dumped_, graph, stage.call.name);
+  const std::string name = fmt::format("{:03}-{}-{}.ir", ++options_.progress->dumped, graph, stage.call.name);
   write_file(std::filesystem::path(options_.dump_dir) / name, text);
 }
 
 void PassManager::record(const Stage& stage, std::string_view graph, double seconds, bool changed) {
   records_.push_back({stage.call.name, std::string(graph), seconds, changed});
-  if (changed && !stage.info->required) ++changes_;
+  if (changed && !stage.info->required) ++options_.progress->changes;
 }
 
 std::string PassManager::timing_report() const {

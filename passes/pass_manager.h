@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,12 @@
 #include "passes/pass_registry.h"
 
 namespace smelt {
+
+/// What pass managers of one compilation count together.
+struct PassProgress {
+  int64_t changes = 0;  // of optional passes
+  int dumped = 0;       // files
+};
 
 struct PassManagerOptions {
   bool verify_each =
@@ -21,6 +28,8 @@ struct PassManagerOptions {
   std::string reproducer_dir;         // where a failing pass leaves its input; empty: nowhere
   int64_t bisect_limit = -1;          // optional passes stop after so many changes; -1: never
   std::vector<std::string> disabled;  // optional passes that are left out
+  /// Shared by all managers made from copies of these options: a pipeline in several parts counts on.
+  std::shared_ptr<PassProgress> progress = std::make_shared<PassProgress>();
 };
 
 /// One run of one pass.
@@ -45,7 +54,7 @@ class PassManager {
   bool run(Module& module);
 
   const std::vector<PassRecord>& records() const { return records_; }
-  int64_t changes() const { return changes_; }  // of optional passes
+  int64_t changes() const { return options_.progress->changes; }  // of optional passes
   /// A table of the time that each pass took, over all graphs.
   std::string timing_report() const;
 
@@ -67,8 +76,6 @@ class PassManager {
   PassManagerOptions options_;
   std::vector<Stage> stages_;
   std::vector<PassRecord> records_;
-  int64_t changes_ = 0;
-  int dumped_ = 0;
 };
 
 /// A module's text with the pipeline that failed on it as its first line: a file test, and input of `smelt

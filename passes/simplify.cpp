@@ -18,7 +18,8 @@ class Keys {
     for (const Value* operand : node.operands()) append(key, number(operand));
     for (const auto& [name, attribute] : node.attributes)
       if (name != "phase") key += fmt_pair(name, attribute);
-    for (const auto& result : node.results()) key += str(result->type);
+    if (info(node.op()).has(Trait::declared))  // the others' types follow from the rest
+      for (const auto& result : node.results()) key += str(result->type);
     return key;
   }
 

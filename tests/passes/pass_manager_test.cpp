@@ -109,6 +109,19 @@ TEST(PassManager, DumpsNumberedFiles) {
   EXPECT_EQ(folder.files(), (std::vector<std::string>{"001-first-decompose.ir", "002-first-simplify.ir"}));
 }
 
+TEST(PassManager, PartsOfOnePipelineCountOn) {
+  const TemporaryFolder folder("parts");
+  PassManagerOptions options;
+  options.dump_dir = folder.path();
+  options.bisect_limit = 1;
+  const auto module = small();
+  PassManager(options).add("simplify,decompose").run(*module->graphs[0]);
+  PassManager second(options);
+  second.add("simplify,decompose").run(*module->graphs[0]);
+  EXPECT_EQ(second.changes(), 1);
+  EXPECT_EQ(folder.files().back(), "003-first-decompose.ir");
+}
+
 TEST(PassManager, StopsAfterSoManyChanges) {
   for (int64_t limit : {0, 1, 2}) {
     const auto module = small();
