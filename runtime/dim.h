@@ -90,7 +90,8 @@ class Symbols {
   std::vector<std::string> names() const;  // in order of declaration
   const std::vector<Bound>& bounds() const { return bounds_; }
 
-  /// The largest value `dim` can take under the bounds; throws Error on an unbounded symbol or 64-bit overflow.
+  /// The largest value `dim` can take under the bounds; throws Error on an unbounded symbol or 64-bit
+  /// overflow.
   int64_t upper(const Dim& dim) const;
   /// Throws Error naming the symbol (or product), its value and its bound.
   void check(const SymbolValues& values) const;

@@ -10,7 +10,15 @@
 namespace smelt {
 
 /// Classes of failure that a caller can act on; the C interface returns them as status codes.
-enum class Status { ok = 0, invalid_argument = 1, invalid_file = 2, out_of_memory = 3, io = 4, numeric = 5, internal = 6 };
+enum class Status {
+  ok = 0,
+  invalid_argument = 1,
+  invalid_file = 2,
+  out_of_memory = 3,
+  io = 4,
+  numeric = 5,
+  internal = 6
+};
 
 class Error : public std::runtime_error {
  public:

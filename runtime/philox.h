@@ -1,5 +1,6 @@
-// Philox4x32-7 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011): the random numbers of dropout, a
-// pure function of (seed, id, step, place), so that the CPU, a GPU and the evaluator draw the same bits.
+// Philox4x32-7 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011): the random numbers of
+// dropout, a pure function of (seed, id, step, place), so that the CPU, a GPU and the evaluator draw the same
+// bits.
 #pragma once
 
 #include <array>
