@@ -15,7 +15,7 @@ class ReductionContext {
   ReductionContext(Graph& graph, std::vector<ReductionRewrite>* log)
       : graph(graph), numbers(graph), emit(graph, numbers), log_(log) {}
 
-  SweepLevels& levels(const RowSpace& space) { return analyses(space).levels; }
+  SweepLevels& levels(const RowSpace& space);
   RowAlgebra& algebra(const RowSpace& space) { return analyses(space).algebra; }
   void record(ReductionRule rule, const Node& node);
   /// Replaces the value everywhere; zeros spread to its users.
@@ -27,8 +27,8 @@ class ReductionContext {
 
  private:
   struct Analyses {
-    SweepLevels levels;
     RowAlgebra algebra;
+    std::optional<SweepLevels> levels;  // made when asked for: it walks the whole graph
   };
   Analyses& analyses(const RowSpace& space);
   void spread_zero(Value* zero);

@@ -11,8 +11,11 @@
 namespace smelt {
 namespace {
 
-// Costs are bytes in sixty-fourths; what only the cut would make a kernel store costs one more.
-constexpr int64_t kPerByte = 64, kPerStoredByte = 65;
+// What only the cut would make a kernel store costs a quarter more than what is in memory anyway.
+struct Weights {
+  int64_t in_memory, extra;
+};
+constexpr Weights kTraffic = {4, 5}, kBytes = {1, 1};
 
 bool is_free(const Value* value) {
   const Node* node = value->node();
@@ -45,12 +48,13 @@ class Rematerializer {
     find_late_nodes();
     find_needs();
     if (needs_.empty()) return false;
-    if (report_) report_->bytes_before = kept_bytes();
     for (const auto& node : graph_.nodes()) order_.push_back(node.get());
     known_.insert(order_.begin(), order_.end());
     find_statistics();
     find_stored();
-    choose();
+    const int64_t before = kept_bytes();
+    if (report_) report_->bytes_before = before;
+    if (choose(kTraffic) > before) choose(kBytes);
     const bool changed = clone_needs();
     emit_.discard_unused();
     if (changed) graph_.sort();
@@ -142,7 +146,7 @@ class Rematerializer {
     const Node& node = *value->node();
     if (is_late(value) || is_view(node)) return MinCut::kInfinite;
     const bool in_memory = stored_.contains(value) || !info(node.op()).has(Trait::fusable);
-    return bytes(value) * (in_memory ? kPerByte : kPerStoredByte);
+    return bytes(value) * (in_memory ? weights_.in_memory : weights_.extra);
   }
 
   /// The vertex of a value and of all that it could be computed from; -1 for what costs nothing.
@@ -160,12 +164,21 @@ class Rematerializer {
     return v;
   }
 
-  void choose() {
+  /// Fills kept_; returns its bytes.
+  int64_t choose(Weights weights) {
+    weights_ = weights;
+    cut_ = {};
+    vertices_.clear();
+    kept_.clear();
     for (const auto& [value, reader] : needs_)
       if (const int v = vertex(value); v >= 0) cut_.add_sink(v);
     const std::vector<bool> in_cut = cut_.solve();
-    for (const auto& [value, v] : vertices_)
+    int64_t total = 0;
+    for (const auto& [value, v] : vertices_) {
+      if (in_cut[v]) total += bytes(value);
       if (in_cut[v] || !is_cheap(*value->node())) kept_.insert(value);
+    }
+    return total;
   }
 
   /// Read in place: kept, or a view of what is.
@@ -237,6 +250,7 @@ class Rematerializer {
   llvm::MapVector<Value*, Node*> needs_;  // forward values that late nodes read, and the first that does
   llvm::DenseMap<Value*, Value*> stand_ins_;
   llvm::DenseSet<const Value*> stored_, kept_;
+  Weights weights_ = kTraffic;
   MinCut cut_;
   llvm::MapVector<Value*, int> vertices_;
   std::vector<Node*> order_;

@@ -1,6 +1,6 @@
 #include "passes/rewrite_reductions.h"
 
-#include <array>
+#include <memory>
 
 #include "llvm/ADT/STLExtras.h"
 #include "passes/reduction_rules.h"
@@ -24,18 +24,36 @@ bool is_dead(const Graph& graph, const Node& node) {
 }
 
 /// One rule over all nodes that stood in the graph at the start.
-bool sweep(Graph& graph, Rule rule, std::vector<ReductionRewrite>* log) {
-  ReductionContext context(graph, log);
+bool sweep(ReductionContext& context, Rule rule) {
   std::vector<Node*> nodes;
-  for (const auto& node : graph.nodes()) nodes.push_back(node.get());
+  for (const auto& node : context.graph.nodes()) nodes.push_back(node.get());
   bool changed = false;
   for (Node* node : nodes) {
-    if (is_dead(graph, *node) || info(node->op()).has(Trait::effect)) continue;
+    if (is_dead(context.graph, *node) || info(node->op()).has(Trait::effect)) continue;
     context.emit.at(node);
     changed |= rule(context, *node);
   }
-  context.emit.discard_unused();
   return changed;
+}
+
+/// All rules once. What the analyses know serves until something changes.
+bool run_rules(Graph& graph, std::vector<ReductionRewrite>* log) {
+  bool changed = false;
+  auto context = std::make_unique<ReductionContext>(graph, log);
+  for (Rule rule : kRules) {
+    if (!sweep(*context, rule)) continue;
+    changed = true;
+    context->emit.discard_unused();
+    graph.sort();
+    graph.prune();
+    context = std::make_unique<ReductionContext>(graph, log);
+  }
+  context->emit.discard_unused();
+  return changed;
+}
+
+bool has_reductions(const Graph& graph) {
+  return llvm::any_of(graph.nodes(), [](const auto& node) { return node->is(Op::reduce); });
 }
 
 }  // namespace
@@ -43,18 +61,9 @@ bool sweep(Graph& graph, Rule rule, std::vector<ReductionRewrite>* log) {
 std::string_view name(ReductionRule rule) { return kNames[static_cast<size_t>(rule)]; }
 
 bool rewrite_reductions(Graph& graph, const RewriteReductionsOptions& options) {
+  if (!has_reductions(graph)) return false;
   bool changed = false;
-  for (int i = 0; i < options.max_sweeps; ++i) {
-    bool again = false;
-    for (Rule rule : kRules) {
-      if (!sweep(graph, rule, options.log)) continue;
-      again = true;
-      graph.sort();
-      graph.prune();
-    }
-    if (!again) break;
-    changed = true;
-  }
+  for (int i = 0; i < options.max_sweeps && run_rules(graph, options.log); ++i) changed = true;
   return changed;
 }
 
@@ -66,8 +75,14 @@ void ReductionContext::record(ReductionRule rule, const Node& node) {
 
 ReductionContext::Analyses& ReductionContext::analyses(const RowSpace& space) {
   for (Analyses& known : analyses_)
-    if (known.levels.space() == space) return known;
-  return analyses_.emplace_back(Analyses{SweepLevels(graph, space), RowAlgebra(emit, numbers, space)});
+    if (known.algebra.space() == space) return known;
+  return analyses_.emplace_back(Analyses{RowAlgebra(emit, numbers, space), std::nullopt});
+}
+
+SweepLevels& ReductionContext::levels(const RowSpace& space) {
+  std::optional<SweepLevels>& levels = analyses(space).levels;
+  if (!levels) levels.emplace(graph, space);
+  return *levels;
 }
 
 void ReductionContext::replace(Value* from, Value* to) {

@@ -18,6 +18,7 @@ class RowAlgebra {
   RowAlgebra(RowEmitter& emit, ValueNumbers& numbers, RowSpace space)
       : emit_(emit), numbers_(numbers), space_(std::move(space)) {}
 
+  const RowSpace& space() const { return space_; }
   /// Does sum(value) over the row vanish for all data?
   bool sum_is_zero(Value* value);
   /// Are two row values equal for all data?

@@ -1,9 +1,7 @@
 #include "passes/value_numbers.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <iterator>
+#include <bit>
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -41,20 +39,60 @@ unsigned ValueNumbers::intern(const std::string& key) {
   return it->second;
 }
 
-void ValueNumbers::add(Node& node) {
+namespace {
+
+// Keys are bytes: they are made for every node and read by nobody.
+void append(std::string& key, uint64_t word) {
+  key.append(reinterpret_cast<const char*>(&word), sizeof(word));
+}
+
+void append(std::string& key, const Attribute& attribute) {
+  if (const auto* number = std::get_if<double>(&attribute))
+    return append(key, std::bit_cast<uint64_t>(*number));
+  if (const auto* list = std::get_if<std::vector<int64_t>>(&attribute)) {
+    for (int64_t item : *list) append(key, static_cast<uint64_t>(item));
+    return append(key, list->size());
+  }
+  key += str(attribute);
+}
+
+void append(std::string& key, const Type& type) {
+  append(key, static_cast<uint64_t>(type.dtype));
+  for (const Dim& dim : type.shape) {
+    if (auto n = dim.constant())
+      append(key, static_cast<uint64_t>(*n));
+    else
+      key += dim.str() + ',';
+  }
+}
+
+}  // namespace
+
+std::string ValueNumbers::key_of(Node& node) {
   std::vector<unsigned> operands;
   for (Value* operand : node.operands()) operands.push_back(of(operand));
   if (node.is(Op::pointwise) && is_commutative(node.scalar_op)) std::sort(operands.begin(), operands.end());
-  std::string key = fmt::format("{}.{}.{}", static_cast<int>(node.op()), static_cast<int>(node.scalar_op),
-                                static_cast<int>(node.reduce_op));
-  for (unsigned operand : operands) fmt::format_to(std::back_inserter(key), " {}", operand);
-  for (const auto& [name, attribute] : node.attributes)
-    if (name != "phase") fmt::format_to(std::back_inserter(key), " {}={}", name, str(attribute));
+  std::string key;
+  append(key, static_cast<uint64_t>(node.op()) << 16 | static_cast<uint64_t>(node.scalar_op) << 8 |
+                  static_cast<uint64_t>(node.reduce_op));
+  for (unsigned operand : operands) append(key, operand);
+  for (const auto& [name, attribute] : node.attributes) {
+    if (name == "phase") continue;
+    key += name + '=';
+    append(key, attribute);
+  }
   // An effect, or a fusion with its body, equals nothing but itself.
-  if (info(node.op()).has(Trait::effect) || node.body)
-    fmt::format_to(std::back_inserter(key), " @{}", static_cast<const void*>(&node));
+  if (info(node.op()).has(Trait::effect) || node.body) append(key, reinterpret_cast<uintptr_t>(&node));
+  return key;
+}
+
+void ValueNumbers::add(Node& node) {
+  const std::string key = key_of(node);
   for (const auto& result : node.results()) {
-    const unsigned number = intern(fmt::format("{} #{} {}", key, result->index(), str(result->type)));
+    std::string own = key;
+    append(own, result->index());
+    append(own, result->type);
+    const unsigned number = intern(own);
     numbers_[result.get()] = number;
     members_[number].push_back(result.get());
   }

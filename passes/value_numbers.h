@@ -24,6 +24,7 @@ class ValueNumbers {
 
  private:
   void add(Node& node);
+  std::string key_of(Node& node);
   unsigned intern(const std::string& key);
   llvm::DenseMap<const Value*, unsigned> numbers_;
   std::unordered_map<std::string, unsigned> keys_;

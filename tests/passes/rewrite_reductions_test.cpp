@@ -352,7 +352,8 @@ graph @g(%x: f32[B,33], %h: f32[B,33], %r: f32[B], %s: f32[B]) {
   %c = mul %h, %ss : f32[B,33]
   %d = add %a, %c : f32[B,33]
   %y = sub %d, %b : f32[B,33]
-  return y = %y
+  %m = reduce max %y {axes = [1]} : f32[B]
+  return y = %y, m = %m
 })");
   const auto before = module->clone();
   Graph& graph = *module->graphs[0];
