@@ -12,6 +12,7 @@ namespace smelt {
 namespace {
 
 constexpr int kWidest = 64;
+constexpr int kZeroWidth = 16;
 
 bool is_one(const KernelAxis& axis) { return axis.extent.is_one(); }
 
@@ -133,9 +134,15 @@ void KernelEmitter::zero_partials() {
     V elements = dim(param.partial_elements);
     llvm::Type* type = memory_.element(param.dtype);
     bases_[i] = b.CreateGEP(type, bases_[i], b.CreateMul(slice, elements));
-    emit_loop(b, b.getInt64(0), elements, 1, [&](V at) {
-      b.CreateStore(llvm::Constant::getNullValue(type), b.CreateGEP(type, bases_[i], at));
-    });
+    const auto clear = [&](int width) {
+      return [&, width](V at) {
+        b.CreateAlignedStore(llvm::Constant::getNullValue(lanes_of(type, width)),
+                             b.CreateGEP(type, bases_[i], at), alignment(param.dtype));
+      };
+    };
+    V whole = b.CreateAnd(elements, b.getInt64(-kZeroWidth));
+    emit_loop(b, b.getInt64(0), whole, kZeroWidth, clear(kZeroWidth));
+    emit_loop(b, whole, elements, 1, clear(1));
   }
 }
 

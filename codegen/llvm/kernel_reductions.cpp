@@ -228,6 +228,8 @@ void KernelEmitter::keep_cached(int id) {
 }
 
 int64_t KernelEmitter::cached_elements() const {
+  if (kernel_.schedule.flat)
+    fail_with(Status::internal, "kernel {}: a flat kernel has no rows to cache values of", kernel_.name);
   Dim columns = 1;
   for (int axis : column_axes_) columns *= kernel_.axes[axis].extent;
   const int64_t elements = columns.constant().value_or(kernel_.schedule.cached_elements);

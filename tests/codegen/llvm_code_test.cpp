@@ -57,6 +57,39 @@ TEST(MachineCode, CallsNothing) {
   }
 }
 
+/// Vectors have the same number of lanes everywhere, so sums have one order: the same bits on every processor
+/// with fused multiply-adds.
+TEST(MachineCode, ResultsDoNotDependOnTheRegisters) {
+  const CpuTarget host = CpuTarget::host();
+  if (!host.has("avx2") || !host.has("fma")) GTEST_SKIP() << "needs AVX2";
+  const int64_t rows = 7;
+  for (int64_t n : {1, 33, 197, 777}) {
+    auto x = random_floats(static_cast<size_t>(rows * n), 1);
+    std::vector<uint16_t> w(static_cast<size_t>(n));
+    for (size_t i = 0; i < w.size(); ++i) w[i] = static_cast<uint16_t>(0x3F80 + i % 100);
+    std::vector<std::vector<float>> results;
+    for (const CpuTarget& target : {host, haswell()}) {
+      std::vector<float>& y = results.emplace_back(x.size(), -1.0f);
+      CompiledKernel(busy_kernel(), target)
+          .launch({.buffers = {x.data(), w.data(), y.data()},
+                   .symbols = {{"M", rows}, {"N", n}},
+                   .random_ids = {5}});
+    }
+    EXPECT_EQ(results[0], results[1]) << n;
+    EXPECT_NE(results[0], std::vector<float>(x.size(), 0.0f));
+  }
+}
+
+TEST(MachineCode, AKernelMayHaveNoAxes) {
+  KernelBuilder b("step");
+  const int step = b.input(), next = b.output();
+  b.row_block();
+  b.store(next, {}, b.op(ScalarOp::add, {b.load(step, {}), b.number(1)}));
+  float value = 41;
+  CompiledKernel(b.kernel).launch({.buffers = {&value, &value}});
+  EXPECT_EQ(value, 42);
+}
+
 TEST(MachineCode, ManyKernelsShareOneObject) {
   std::vector<Kernel> kernels;
   for (int i = 0; i < 20; ++i) {
