@@ -1,0 +1,16 @@
+// --detect-anomaly: every value that a step writes is looked at right after the step, and the first that is
+// not finite ends the run with the names of what it came from.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "compiler/compile.h"
+#include "runtime/executor.h"
+
+namespace smelt::cli {
+
+/// An ExecutorOptions::after_step for plans of this compilation.
+std::function<void(const StepDone&)> anomaly_detector(std::shared_ptr<const Plan> plan, const Module& fused);
+
+}  // namespace smelt::cli

@@ -1,0 +1,69 @@
+// smelt compile: a description becomes a plan file.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+
+#include "compiler/cli/command.h"
+#include "compiler/cli/compile_flags.h"
+#include "compiler/cli/model.h"
+#include "compiler/cli/text_table.h"
+#include "runtime/plan_file.h"
+
+namespace smelt::cli {
+namespace {
+
+struct Options {
+  std::string model, output;
+  CompileFlags flags;
+  std::vector<std::string> only;
+};
+
+void print_memory(const Compilation& compilation) {
+  TextTable table({"entry", "arena", "without reuse", "lower bound", "steps"});
+  for (const MemoryReport& report : compilation.memory) {
+    const PlanEntry* entry = compilation.plan.find_entry(report.entry);
+    table.add({report.entry, bytes_text(report.arena), bytes_text(report.without_reuse),
+               bytes_text(report.lower_bound), entry ? std::to_string(entry->steps.size()) : "-"});
+  }
+  fmt::print("{}\n", table.text());
+  TextTable roles({"entry", "role", "bytes"});
+  for (const MemoryReport& report : compilation.memory)
+    for (const auto& [role, bytes] : report.by_role)
+      if (bytes > 0) roles.add({report.entry, std::string(name(role)), count_text(bytes)});
+  fmt::print("{}\n", roles.text());
+}
+
+void run(const Options& options) {
+  CompileOptions compile_options = options.flags.options();
+  compile_options.entries = options.only;
+  const Description description = read_description(model_path(options.model));
+  const Compilation compilation = compile(description, compile_options);
+  if (options.flags.timing) print_timing(compilation);
+  print_memory(compilation);
+  double seconds = 0;
+  for (const auto& phase : compilation.seconds) seconds += phase.second;
+  fmt::print("{}\n{} kernels, {} of machine code for {}, in {}\n", planned_memory_text(compilation.plan),
+             compilation.plan.kernels.size(),
+             bytes_text(static_cast<int64_t>(compilation.plan.binary.size())), compilation.plan.target,
+             seconds_text(seconds));
+  if (options.output.empty()) return;
+  save_plan(compilation.plan, options.output);
+  fmt::print("wrote {}\n", options.output);
+}
+
+}  // namespace
+
+void add_compile(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("compile", "Compile a description into a plan");
+  command->add_option("model", options->model, "model directory, spec (.json) or graph (.ir)")->required();
+  command->add_option("-o,--output", options->output, "plan file to write");
+  command->add_option("--entry", options->only, "make only these entries")->delimiter(',');
+  options->flags.add_to(*command);
+  options->flags.add_mode(*command);
+  on_call(command, options, run);
+}
+
+}  // namespace smelt::cli

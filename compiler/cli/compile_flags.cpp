@@ -1,0 +1,153 @@
+#include "compiler/cli/compile_flags.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "compiler/cli/text_table.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+#include "runtime/error.h"
+
+namespace smelt::cli {
+namespace {
+
+constexpr const char* kPassesGroup = "Passes";
+constexpr const char* kOptimizerGroup = "Optimiser";
+
+Symbols::Bound parse_bound(llvm::StringRef text) {
+  const auto [names, number] = text.split('=');
+  Symbols::Bound bound;
+  llvm::SmallVector<llvm::StringRef, 2> factors;
+  names.split(factors, '*');
+  for (llvm::StringRef factor : factors) bound.factors.push_back(factor.trim().str());
+  std::ranges::sort(bound.factors);
+  if (names.trim().empty() || number.trim().getAsInteger(10, bound.upper) || bound.upper < 1)
+    fail("--max {}: expected bounds such as B=32,T=1024 or B*T=4096", std::string_view(text));
+  return bound;
+}
+
+std::string reproducer_directory(const CompileFlags& flags) {
+  if (!flags.dump_dir.empty()) return flags.dump_dir;
+  return flags.verify_each ? "." : "";
+}
+
+}  // namespace
+
+void OptimizerFlags::add_to(CLI::App& app) {
+  app.add_option("--optimizer", optimizer, "update rule")
+      ->check(CLI::IsMember({"sgd", "momentum", "adagrad", "adam", "adamw"}))
+      ->capture_default_str()
+      ->group(kOptimizerGroup);
+  app.add_option("--decay", decay, "what weight decay applies to: declared = all but biases and norms")
+      ->check(CLI::IsMember({"declared", "all"}))
+      ->capture_default_str()
+      ->group(kOptimizerGroup);
+  const auto number = [&](const char* name, double& value, const char* help) {
+    app.add_option(name, value, help)->capture_default_str()->group(kOptimizerGroup);
+  };
+  number("--weight-decay", weight_decay, "weight decay");
+  number("--clip", clip, "largest global norm of the gradient; 0: any");
+  number("--beta1", beta1, "adam, adamw: decay of the first moment");
+  number("--beta2", beta2, "adam, adamw: decay of the second moment");
+  number("--eps", eps, "adam, adamw, adagrad: added to the denominator");
+  number("--momentum", momentum, "momentum: decay of the velocity");
+}
+
+ApplyOptimizerOptions OptimizerFlags::options() const {
+  ApplyOptimizerOptions options;
+  options.optimizer = *parse_optimizer(optimizer);
+  options.weight_decay = weight_decay;
+  options.decay_all = decay == "all";
+  options.clip_norm = clip;
+  options.beta1 = beta1, options.beta2 = beta2, options.eps = eps;
+  options.momentum = momentum;
+  return options;
+}
+
+void CompileFlags::add_to(CLI::App& app) {
+  app.add_option("--target", target, "machine to compile for")
+      ->check(CLI::IsMember({"cpu", "native"}))
+      ->capture_default_str();
+  app.add_option("--precision", precision, "storage type")
+      ->check(CLI::IsMember({"fp32"}))
+      ->capture_default_str();
+  app.add_option("--max", bounds, "upper bounds of symbols: B=32,T=1024,B*T=4096")->delimiter(',');
+  app.add_option("--pipeline", pipeline, "graph passes instead of the default ones")->group(kPassesGroup);
+  app.add_option("--disable-pass", disabled, "leave optional passes out")
+      ->delimiter(',')
+      ->group(kPassesGroup);
+  app.add_option("--bisect-limit", bisect_limit, "stop optional passes after so many changes")
+      ->group(kPassesGroup);
+  app.add_flag("--verify-each", verify_each, "verify the graph after every pass")->group(kPassesGroup);
+  app.add_flag("--print-after-all", print_after_all, "print every graph after every pass to stderr")
+      ->group(kPassesGroup);
+  app.add_option("--print-after", print_after, "print after these passes")
+      ->delimiter(',')
+      ->group(kPassesGroup);
+  app.add_option("--dump-dir", dump_dir, "write numbered graphs, kernels and memory.json")
+      ->group(kPassesGroup);
+  app.add_flag("--timing", timing, "print the seconds of each phase and pass to stderr")->group(kPassesGroup);
+}
+
+void CompileFlags::add_dropout(CLI::App& app) {
+  app.add_option("--dropout", dropout, "replaces every dropout probability of the description")
+      ->check(CLI::Range(0.0, 0.999));
+}
+
+void CompileFlags::add_mode(CLI::App& app) {
+  app.add_option("--mode", mode, "train: train_step, accumulate, apply, evaluate, logits; infer: logits")
+      ->check(CLI::IsMember({"train", "infer"}))
+      ->capture_default_str();
+  add_dropout(app);
+  optimizer.add_to(app);
+}
+
+CompileOptions CompileFlags::options() const {
+  CompileOptions options;
+  options.target = target;
+  options.mode = mode == "infer" ? Mode::infer : Mode::train;
+  options.build.bounds = parse_bounds(bounds);
+  options.build.dropout = dropout;
+  options.training.optimizer = optimizer.options();
+  options.pipeline = pipeline;
+  options.dump_dir = dump_dir;
+  options.passes.verify_each = verify_each;
+  options.passes.print_after_all = print_after_all;
+  options.passes.print_after = print_after;
+  options.passes.print_to = [](std::string_view text) { fmt::print(stderr, "{}\n", text); };
+  options.passes.dump_dir = dump_dir;
+  options.passes.reproducer_dir = reproducer_directory(*this);
+  options.passes.bisect_limit = bisect_limit;
+  options.passes.disabled = disabled;
+  return options;
+}
+
+std::vector<Symbols::Bound> parse_bounds(const std::vector<std::string>& texts) {
+  std::vector<Symbols::Bound> bounds;
+  for (const std::string& text : texts) {
+    llvm::SmallVector<llvm::StringRef, 3> parts;
+    llvm::StringRef(text).split(parts, ',');
+    for (llvm::StringRef part : parts) bounds.push_back(parse_bound(part));
+  }
+  return bounds;
+}
+
+void default_bound(std::vector<Symbols::Bound>& bounds, std::string_view symbol, int64_t upper) {
+  const auto is_it = [&](const Symbols::Bound& b) { return b.factors.size() == 1 && b.factors[0] == symbol; };
+  if (std::ranges::none_of(bounds, is_it)) bounds.push_back({{std::string(symbol)}, upper});
+}
+
+void print_timing(const Compilation& compilation) {
+  double total = 0;
+  TextTable table({"phase", "ms"});
+  for (const auto& [phase, seconds] : compilation.seconds) {
+    table.add({phase, fmt::format("{:.1f}", seconds * 1e3)});
+    total += seconds;
+  }
+  table.add({"total", fmt::format("{:.1f}", total * 1e3)});
+  fmt::print(stderr, "{}\n{}", table.text(), compilation.pass_timing);
+}
+
+}  // namespace smelt::cli

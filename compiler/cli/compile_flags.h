@@ -1,0 +1,47 @@
+// Options that every command which compiles has in common.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/compile.h"
+
+namespace smelt::cli {
+
+/// The update rule and its numbers.
+struct OptimizerFlags {
+  std::string optimizer = "adamw", decay = "declared";
+  double weight_decay = 0.01, clip = 0, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, momentum = 0.9;
+
+  void add_to(CLI::App& app);
+  ApplyOptimizerOptions options() const;
+};
+
+struct CompileFlags {
+  std::string target = "cpu", mode = "train", precision = "fp32", pipeline, dump_dir;
+  std::vector<std::string> bounds, disabled, print_after;
+  int64_t bisect_limit = -1;
+  bool verify_each = false, timing = false, print_after_all = false;
+  std::optional<double> dropout;
+  OptimizerFlags optimizer;
+
+  /// --target, --max and what steers and shows the passes.
+  void add_to(CLI::App& app);
+  /// --mode, --dropout and the optimiser, for commands that make plans of either mode.
+  void add_mode(CLI::App& app);
+  void add_dropout(CLI::App& app);
+
+  CompileOptions options() const;
+};
+
+/// "B=32,T=1024,B*T=4096". Throws Error with the part that does not read.
+std::vector<Symbols::Bound> parse_bounds(const std::vector<std::string>& texts);
+/// Sets B and T where the user has not.
+void default_bound(std::vector<Symbols::Bound>& bounds, std::string_view symbol, int64_t upper);
+
+/// "seconds by phase" and the table of passes, on stderr.
+void print_timing(const Compilation& compilation);
+
+}  // namespace smelt::cli

@@ -1,0 +1,271 @@
+// smelt dump: every level of the compiler, for people and programs to read.
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "codegen/llvm/emit_llvm.h"
+#include "compiler/cli/command.h"
+#include "compiler/cli/compile_flags.h"
+#include "compiler/cli/dump_files.h"
+#include "compiler/cli/model.h"
+#include "compiler/cli/step_cost.h"
+#include "compiler/cli/text_table.h"
+#include "ir/dot.h"
+#include "ir/json.h"
+#include "ir/text.h"
+#include "llvm/ADT/STLExtras.h"
+#include "runtime/error.h"
+#include "runtime/file.h"
+#include "runtime/plan_manifest.h"
+
+namespace smelt::cli {
+namespace {
+
+struct Options {
+  std::string model, emit, format = "text", filter, output;
+  std::vector<std::string> entries;
+  bool summary = false, explain = false;
+  CompileFlags flags;
+};
+
+bool contains(std::string_view text, const std::string& part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+bool matches(const Step& step, const std::string& filter) {
+  return llvm::any_of(step.sources, [&](const std::string& source) { return contains(source, filter); });
+}
+
+/// Steps from sources that match, and the kernels that these run.
+void keep_matching(Program& program, const std::string& filter) {
+  std::vector<bool> used(program.kernels.size());
+  for (PlanEntry& entry : program.entries) {
+    llvm::erase_if(entry.steps, [&](const Step& step) { return !matches(step, filter); });
+    for (const Step& step : entry.steps)
+      if (const auto* kernel = std::get_if<KernelStep>(&step.what))
+        used[static_cast<size_t>(kernel->kernel)] = true;
+  }
+  for (size_t i = 0; i < used.size(); ++i)
+    if (!used[i] && !contains(program.kernels[i].name, filter)) program.kernels[i].name.clear();
+}
+
+std::vector<const Kernel*> named_kernels(const Program& program) {
+  std::vector<const Kernel*> kernels;
+  for (const Kernel& kernel : program.kernels)
+    if (!kernel.name.empty()) kernels.push_back(&kernel);
+  return kernels;
+}
+
+// ---- one function for each --emit
+
+std::string filtered_graphs(const Module& module, const std::string& filter) {
+  std::string text;
+  for (const auto& graph : module.graphs) {
+    text += fmt::format("graph @{}\n", graph->name);
+    for (const auto& node : graph->nodes())
+      if (contains(node->source, filter)) text += print(*node) + "\n";
+    text += "\n";
+  }
+  return text;
+}
+
+std::string all_dots(const Module& module) {
+  std::string text;
+  for (const auto& graph : module.graphs) text += dot(*graph);
+  return text;
+}
+
+std::string emit_module(const Options& options, const Module& module) {
+  if (options.format == "json") return json(module) + "\n";
+  if (options.format == "dot") return all_dots(module);
+  return options.filter.empty() ? print(module) : filtered_graphs(module, options.filter);
+}
+
+/// The program as a plan without machine code: what the JSON of plans holds.
+std::string program_json(const Program& program) {
+  Plan plan{.target = "",
+            .features = {},
+            .model = "",
+            .symbols = program.symbols,
+            .states = program.states,
+            .buffers = program.buffers,
+            .entries = program.entries,
+            .kernels = {},
+            .binary = {}};
+  for (const Kernel& kernel : program.kernels)
+    plan.kernels.push_back({.name = kernel.name,
+                            .text = print(kernel),
+                            .dims = {},
+                            .range = kernel.range(),
+                            .grain = kernel.schedule.grain,
+                            .splits = kernel.schedule.splits});
+  return write_manifest(plan).json.dump(1) + "\n";
+}
+
+std::string filtered_program(const Program& program) {
+  std::string text;
+  for (const PlanEntry& entry : program.entries)
+    for (const Step& step : entry.steps)
+      text +=
+          fmt::format("{:<12} {:<28} {}\n", entry.name, step_name(program, step), step_sources(step, 200));
+  for (const Kernel* kernel : named_kernels(program)) text += "\n" + print(*kernel);
+  return text;
+}
+
+std::string emit_program(const Options& options, const Program& program) {
+  if (options.format == "json") return program_json(program);
+  return options.filter.empty() ? print(program) : filtered_program(program);
+}
+
+std::string emit_kernels(const Options& options, const Program& program) {
+  Json list = Json::array();
+  std::string text;
+  for (const Kernel* kernel : named_kernels(program)) {
+    text += print(*kernel) + "\n";
+    list.push_back({{"name", kernel->name}, {"text", print(*kernel)}});
+  }
+  return options.format == "json" ? list.dump(1) + "\n" : text;
+}
+
+std::string emit_plan(const Options& options, const Plan& plan) {
+  if (options.format == "json") return write_manifest(plan).json.dump(1) + "\n";
+  std::string text = fmt::format("target {}\n{}\n\n", plan.target, planned_memory_text(plan));
+  for (const Symbols::Bound& bound : plan.symbols.bounds())
+    text += fmt::format("{} <= {}\n", fmt::join(bound.factors, "*"), bound.upper);
+  TextTable entries({"entry", "steps", "arena", "inputs and outputs"});
+  for (const PlanEntry& entry : plan.entries) {
+    std::string ports;
+    const auto add = [&](const Port& port, const char* sign) {
+      ports += fmt::format("{}{}: {}  ", sign, port.name, str(Type{port.dtype, port.shape}));
+    };
+    for (const Port& port : entry.inputs) add(port, "");
+    for (const Port& port : entry.outputs) add(port, "-> ");
+    entries.add({entry.name, std::to_string(entry.steps.size()), bytes_text(entry.arena_bytes), ports});
+  }
+  TextTable states({"state", "role", "type", "segments"});
+  for (const State& state : plan.states)
+    states.add({state.name, std::string(name(state.role)), str(Type{state.dtype, state.shape}),
+                std::to_string(state.segments.size())});
+  TextTable kernels({"kernel", "range", "grain", "splits"});
+  for (const KernelCode& kernel : plan.kernels)
+    kernels.add(
+        {kernel.name, kernel.range.str(), std::to_string(kernel.grain), std::to_string(kernel.splits)});
+  return text + "\n" + entries.text() + "\n" + states.text() + "\n" + kernels.text();
+}
+
+// ---- --summary and --explain-fusion
+
+std::string steps_table(const Options& options, const Program& program) {
+  TextTable table({"entry", "step", "phase", "bytes", "flop", "bound by", "sources"});
+  for (const PlanEntry& entry : program.entries)
+    for (const Step& step : entry.steps) {
+      if (!options.filter.empty() && !matches(step, options.filter)) continue;
+      const StepCost cost = step_cost(program, step);
+      table.add({entry.name, step_name(program, step), step.phase, count_text(cost.bytes),
+                 fmt::format("{:.3g}", cost.flops), cost.memory_bound() ? "memory" : "arithmetic",
+                 step_sources(step, 60)});
+    }
+  return table.text();
+}
+
+std::string summary(const Options& options, const Compilation& compilation) {
+  TextTable table(
+      {"entry", "launches before", "after", "bytes before", "after", "gemms", "gemm bytes", "not gemm"});
+  for (const EntrySummary& row : compilation.summary) {
+    const double all = static_cast<double>(row.bytes_after + row.gemm_bytes);
+    table.add({row.entry, std::to_string(row.launches_before), std::to_string(row.launches_after),
+               bytes_text(row.bytes_before), bytes_text(row.bytes_after), std::to_string(row.gemms),
+               bytes_text(row.gemm_bytes),
+               fmt::format("{:.0f}%", all > 0 ? 100 * static_cast<double>(row.bytes_after) / all : 0)});
+  }
+  TextTable roles({"entry", "role", "bytes"});
+  for (const MemoryReport& report : compilation.memory) {
+    for (const auto& [role, bytes] : report.by_role)
+      if (bytes > 0) roles.add({report.entry, std::string(name(role)), count_text(bytes)});
+    roles.add({report.entry, "arena", count_text(report.arena)});
+    roles.add({report.entry, "arena without reuse", count_text(report.without_reuse)});
+    roles.add({report.entry, "arena at least", count_text(report.lower_bound)});
+  }
+  return table.text() + "\n" + roles.text() + "\n" + steps_table(options, compilation.program);
+}
+
+std::string explanation(const Options& options, const Compilation& compilation) {
+  TextTable table({"reason", "producer", "consumer", "detail"});
+  for (const FuseDecision& decision : compilation.fusions)
+    if (contains(decision.producer, options.filter) || contains(decision.consumer, options.filter))
+      table.add({std::string(name(decision.reason)), decision.producer, decision.consumer, decision.detail});
+  std::string text = table.text();
+  for (const std::string& copy : compilation.layout_copies)
+    if (contains(copy, options.filter)) text += "copy: " + copy + "\n";
+  return text;
+}
+
+Stage stage_of(const Options& options) {
+  if (options.emit == "graph" && !options.summary && !options.explain) return Stage::graph;
+  if (options.emit == "plan") return Stage::plan;
+  if (options.emit == "fused" && !options.summary) return Stage::fused;
+  return Stage::program;
+}
+
+std::string emit(const Options& options, Compilation& compilation) {
+  if (options.emit == "graph") return emit_module(options, *compilation.graph);
+  if (options.emit == "fused") return emit_module(options, *compilation.fused);
+  if (options.emit == "plan") return emit_plan(options, compilation.plan);
+  if (!options.filter.empty()) keep_matching(compilation.program, options.filter);
+  if (options.emit == "program") return emit_program(options, compilation.program);
+  if (options.emit == "kernels") return emit_kernels(options, compilation.program);
+  if (options.emit == "llvm") return emit_llvm_text(named_kernels(compilation.program), CpuTarget::host());
+  return {};
+}
+
+void check(Options& options) {
+  if (options.emit.empty() && !options.summary && !options.explain) options.emit = "fused";
+  const bool graph = options.emit == "graph" || options.emit == "fused";
+  if (options.format == "dot" && !graph) fail("--format=dot draws graphs: give --emit=graph or --emit=fused");
+  if (options.format == "json" && options.emit == "llvm") fail("--emit=llvm is text; leave --format out");
+}
+
+void run(Options options) {
+  check(options);
+  CompileOptions compile_options = options.flags.options();
+  compile_options.entries = options.entries;
+  compile_options.explain_fusion = options.explain;
+  const Description description = read_description(model_path(options.model));
+  Compilation compilation = compile(description, compile_options, stage_of(options));
+  if (options.flags.timing) print_timing(compilation);
+  if (!options.flags.dump_dir.empty()) write_dump_files(compilation, options.flags.dump_dir);
+  std::string text;
+  if (options.summary) text += summary(options, compilation);
+  if (options.explain) text += explanation(options, compilation);
+  text += emit(options, compilation);
+  if (options.output.empty())
+    std::fwrite(text.data(), 1, text.size(), stdout);
+  else
+    write_file(options.output, text);
+}
+
+}  // namespace
+
+void add_dump(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("dump", "Show what the compiler makes of a description, at any level");
+  command->add_option("model", options->model, "model directory, spec (.json) or graph (.ir)")->required();
+  command->add_option("--emit", options->emit, "level to print; default: fused")
+      ->check(CLI::IsMember({"graph", "fused", "program", "kernels", "llvm", "plan"}));
+  command->add_option("--format", options->format, "dot draws graphs")
+      ->check(CLI::IsMember({"text", "json", "dot"}))
+      ->capture_default_str();
+  command->add_flag("--summary", options->summary,
+                    "launches, bytes moved and memory, before and after fusion");
+  command->add_flag("--explain-fusion", options->explain, "every fusion made or refused, with the reason");
+  command->add_option("--filter", options->filter, "only what comes from sources whose name contains this");
+  command->add_option("--entry", options->entries, "only these entries")->delimiter(',');
+  command->add_option("-o,--output", options->output, "file to write instead of standard output");
+  options->flags.add_to(*command);
+  options->flags.add_mode(*command);
+  on_call(command, options, run);
+}
+
+}  // namespace smelt::cli

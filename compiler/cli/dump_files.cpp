@@ -1,0 +1,53 @@
+#include "compiler/cli/dump_files.h"
+
+#include "codegen/llvm/emit_llvm.h"
+#include "runtime/file.h"
+
+namespace smelt::cli {
+namespace {
+
+void write_kernels(const Program& program, const std::filesystem::path& directory) {
+  make_directories(directory);
+  const CpuTarget target = CpuTarget::host();
+  for (const Kernel& kernel : program.kernels) {
+    write_file(directory / (kernel.name + ".kernel"), print(kernel));
+    const Kernel* one[] = {&kernel};
+    write_file(directory / (kernel.name + ".ll"), emit_llvm_text(one, target));
+  }
+}
+
+Json report_of(const MemoryReport& report) {
+  Json roles = Json::object();
+  for (const auto& [role, bytes] : report.by_role) roles[std::string(name(role))] = bytes;
+  return {{"entry", report.entry},
+          {"arena", report.arena},
+          {"without_reuse", report.without_reuse},
+          {"lower_bound", report.lower_bound},
+          {"by_role", roles}};
+}
+
+Json buffers_of(const Program& program) {
+  Json buffers = Json::array();
+  for (const Buffer& b : program.buffers)
+    buffers.push_back({{"name", b.name},
+                       {"role", name(b.role)},
+                       {"elements", b.elements.str()},
+                       {"bytes", b.bytes},
+                       {"offset", b.offset_bytes},
+                       {"first_step", b.first_step},
+                       {"last_step", b.last_step}});
+  return buffers;
+}
+
+}  // namespace
+
+void write_dump_files(const Compilation& compilation, const std::filesystem::path& directory) {
+  if (compilation.program.entries.empty()) return;
+  write_kernels(compilation.program, directory / "kernels");
+  Json entries = Json::array();
+  for (const MemoryReport& report : compilation.memory) entries.push_back(report_of(report));
+  const Json json = {{"entries", entries}, {"buffers", buffers_of(compilation.program)}};
+  write_file(directory / "memory.json", json.dump(1) + "\n");
+}
+
+}  // namespace smelt::cli

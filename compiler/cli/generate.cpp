@@ -1,0 +1,117 @@
+// smelt generate: text of models trained on bytes, token ids of all others.
+#include <fmt/ranges.h>
+
+#include <cstdio>
+#include <iostream>
+#include <iterator>
+
+#include "compiler/cli/command.h"
+#include "compiler/cli/generation_flags.h"
+#include "compiler/cli/model.h"
+#include "runtime/error.h"
+#include "runtime/generator.h"
+
+namespace smelt::cli {
+namespace {
+
+struct Options {
+  std::string model;
+  std::vector<std::string> prompts, ids;
+  bool json = false;
+  CompileFlags flags;
+  WeightFlags weights;
+  GenerationFlags generation;
+};
+
+std::string standard_input() { return {std::istreambuf_iterator<char>(std::cin), {}}; }
+
+std::vector<Generator::Tokens> read_prompts(const Options& options, int64_t vocabulary) {
+  std::vector<Generator::Tokens> prompts;
+  for (const std::string& text : options.prompts)
+    prompts.push_back(encode_bytes(text == "-" ? standard_input() : text, vocabulary));
+  for (const std::string& text : options.ids) prompts.push_back(parse_token_ids(text));
+  if (prompts.empty())
+    fail("there is no prompt: give --prompt TEXT (models trained on bytes) or --ids \"15496 11\"");
+  return prompts;
+}
+
+/// Every new token as it comes; only where one sequence is made.
+class Stream {
+ public:
+  Stream(const Options& options, bool text) : text_(text && !options.prompts.empty()), on_(!options.json) {}
+
+  void begin(const Generator::Tokens& prompt) const { show(prompt); }
+  void operator()(size_t, int32_t token) const { show({token}); }
+
+ private:
+  void show(const Generator::Tokens& tokens) const {
+    if (!on_) return;
+    if (text_)
+      fmt::print("{}", decode_bytes(tokens));
+    else
+      for (const int32_t token : tokens) fmt::print("{} ", token);
+    std::fflush(stdout);
+  }
+  bool text_, on_;
+};
+
+void print_one(const Options& options, const Generator::Tokens& prompt, const Generator::Tokens& fresh,
+               bool text) {
+  Generator::Tokens all = prompt;
+  all.insert(all.end(), fresh.begin(), fresh.end());
+  if (options.json) {
+    Json json = {{"prompt_ids", prompt}, {"new_ids", fresh}};
+    if (text) json["text"] = decode_bytes(all);
+    fmt::print("{}\n", json.dump(-1, ' ', false, Json::error_handler_t::replace));
+  } else if (text && !options.prompts.empty()) {
+    fmt::print("{}\n", decode_bytes(all));
+  } else {
+    fmt::print("{}\n", fmt::join(all, " "));
+  }
+}
+
+CompileOptions compile_options(const Options& options) {
+  CompileOptions result = options.flags.options();
+  result.mode = Mode::infer;
+  default_bound(result.build.bounds, "B",
+                static_cast<int64_t>(std::max<size_t>(1, options.prompts.size() + options.ids.size())));
+  return result;
+}
+
+void run(const Options& options) {
+  const Model model =
+      open_model(options.model, compile_options(options), options.weights, options.flags.timing);
+  const GenerationOptions generation = options.generation.options(model.about, options.weights.seed);
+  if (const std::string remark = options.generation.remark(generation); !remark.empty())
+    fmt::print(stderr, "{}\n", remark);
+  auto session = open_session(model, options.weights, NoWeights::fail);
+  Generator generator(*session);
+  const auto prompts = read_prompts(options, generator.vocabulary());
+  const bool text = model.reads_bytes() && generator.vocabulary() == 256;
+  if (prompts.size() == 1 && !options.json) {
+    const Stream stream(options, text);
+    stream.begin(prompts[0]);
+    generator.generate(prompts, generation, stream);
+    fmt::print("\n");
+    return;
+  }
+  const auto results = generator.generate(prompts, generation);
+  for (size_t i = 0; i < results.size(); ++i) print_one(options, prompts[i], results[i], text);
+}
+
+}  // namespace
+
+void add_generate(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("generate", "Continue prompts with a trained model");
+  command->add_option("model", options->model, "model directory, run directory, spec or plan")->required();
+  command->add_option("--prompt", options->prompts, "text (models trained on bytes); - reads standard input");
+  command->add_option("--ids", options->ids, "token ids, such as \"15496 11 995\"");
+  command->add_flag("--json", options->json, "print one JSON object a prompt");
+  options->generation.add_to(*command);
+  options->flags.add_to(*command);
+  options->weights.add_to(*command);
+  on_call(command, options, run);
+}
+
+}  // namespace smelt::cli

@@ -1,0 +1,72 @@
+#include "compiler/cli/golden.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/error.h"
+
+namespace smelt::cli {
+namespace {
+
+constexpr double kTorchSlack = 1.25;
+
+void widen(const Json& errors, const char* name, double& bound) {
+  if (errors.is_object() && errors.contains(name) && errors[name].is_number())
+    bound = std::max(bound, kTorchSlack * errors[name].get<double>());
+}
+
+GoldenBounds bounds_of(const Json& json) {
+  GoldenBounds bounds;
+  const Json* errors = json.contains("torch_error") ? &json["torch_error"] : nullptr;
+  if (!errors || !errors->contains("fp32")) return bounds;
+  const Json& fp32 = (*errors)["fp32"];
+  widen(fp32, "logits", bounds.logits);
+  widen(fp32, "loss", bounds.loss);
+  widen(fp32, "adamw", bounds.adamw);
+  widen(fp32, "all_gradients", bounds.all_gradients);
+  widen(fp32, "each_gradient", bounds.each_gradient);
+  return bounds;
+}
+
+}  // namespace
+
+Golden Golden::open(const std::filesystem::path& directory) {
+  Golden golden{
+      Checkpoint::open(directory / "golden.safetensors"), read_json_file(directory / "golden.json"), {}};
+  golden.bounds = bounds_of(golden.json);
+  return golden;
+}
+
+HostTensor Golden::ids(const std::string& name) const {
+  const TensorView& view = tensors.at(name);
+  if (view.dtype != DType::i32 || view.shape.size() != 2)
+    fail("{}: '{}' is {}, expected I32 [rows, columns]", tensors.path().string(), name,
+         smelt::describe(view));
+  return {name, view.dtype, view.shape, {view.bytes.begin(), view.bytes.end()}};
+}
+
+std::vector<double> Golden::adamw_losses() const {
+  return json.at("adamw").at("losses").get<std::vector<double>>();
+}
+
+double Golden::learning_rate() const { return json.at("adamw").at("lr").get<double>(); }
+
+ApplyOptimizerOptions Golden::optimizer() const {
+  const Json& adamw = json.at("adamw");
+  ApplyOptimizerOptions options;
+  options.optimizer = Optimizer::adamw;
+  options.learning_rate = learning_rate();
+  options.beta1 = adamw.at("betas").at(0).get<double>();
+  options.beta2 = adamw.at("betas").at(1).get<double>();
+  options.eps = adamw.at("eps").get<double>();
+  options.weight_decay = adamw.at("weight_decay").get<double>();
+  options.decay_all = adamw.value("decay", "") == "all parameters";
+  return options;
+}
+
+std::vector<std::vector<int32_t>> Golden::greedy_ids() const {
+  if (!json.contains("generate") || !json["generate"].contains("greedy")) return {};
+  return json["generate"]["greedy"].at("ids").get<std::vector<std::vector<int32_t>>>();
+}
+
+}  // namespace smelt::cli

@@ -1,0 +1,38 @@
+// Recorded references: golden.safetensors and golden.json of a model directory, as record_goldens.py writes
+// them.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "frontend/json_text.h"
+#include "passes/optimizers.h"
+#include "runtime/safetensors.h"
+#include "runtime/tensor.h"
+
+namespace smelt::cli {
+
+/// How far a result may be from float64 in fp32, by the kind of quantity; see the design's table.
+struct GoldenBounds {
+  double logits = 1e-5, loss = 1e-5, adamw = 1e-5, all_gradients = 1e-5, each_gradient = 1e-4;
+};
+
+struct Golden {
+  Checkpoint tensors;
+  Json json;
+  GoldenBounds bounds;  // 1.25 x what PyTorch itself was off, where that is more
+
+  static Golden open(const std::filesystem::path& directory);
+
+  /// An i32 tensor [rows, columns].
+  HostTensor ids(const std::string& name) const;
+  bool has(const std::string& name) const { return tensors.find(name) != nullptr; }
+  std::vector<double> adamw_losses() const;
+  ApplyOptimizerOptions optimizer() const;
+  double learning_rate() const;
+  /// Of "greedy": prompt and new tokens, a row each.
+  std::vector<std::vector<int32_t>> greedy_ids() const;
+};
+
+}  // namespace smelt::cli

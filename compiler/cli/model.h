@@ -1,0 +1,57 @@
+// What a command was given as "the model": a description that is compiled here, or a plan made before.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "compiler/cli/compile_flags.h"
+#include "compiler/compile.h"
+#include "runtime/session.h"
+
+namespace smelt::cli {
+
+struct Model {
+  std::filesystem::path path;
+  std::optional<Description> description;  // of what was compiled
+  std::optional<Compilation> compilation;  // its plan moved to `plan`
+  std::shared_ptr<const Plan> plan;
+  Json about;  // describe_model's object; null for graphs in text form
+  std::optional<std::filesystem::path> weights;
+
+  int64_t vocabulary() const;
+  bool reads_bytes() const;
+};
+
+/// A run directory stands for the model that was saved into it; everything else for itself.
+std::filesystem::path model_path(const std::filesystem::path& path);
+
+enum class NoWeights : uint8_t { fail, initialise };
+struct WeightFlags {
+  std::string weights;
+  bool from_scratch = false;
+  int threads = 0;
+  uint32_t seed = 0;
+
+  void add_to(CLI::App& app);
+};
+
+/// Compiles a description, or loads a plan; prints the planned memory to stderr, before any of it is taken.
+Model open_model(const std::filesystem::path& path, const CompileOptions& options, const WeightFlags& weights,
+                 bool timing);
+
+/// The weights that model.weights names. Tensors that nobody asked for and that the family does not know as
+/// buffers are an Error.
+void load_weights(Session& session, const Model& model);
+/// A session with the model's weights, else with initial values.
+std::unique_ptr<Session> open_session(const Model& model, const WeightFlags& flags, NoWeights otherwise);
+
+/// A directory that transformers loads where the family is one of its own; otherwise the weights with the
+/// spec or the graph.
+void save_model(const Session& session, const Model& model, const std::filesystem::path& directory);
+
+/// "planned memory 12.3 MiB: parameter 3.1 MiB, ..., arena 4.0 MiB"
+std::string planned_memory_text(const Plan& plan);
+
+}  // namespace smelt::cli

@@ -1,0 +1,72 @@
+#include "compiler/cli/step_cost.h"
+
+#include <fmt/ranges.h>
+
+#include "compiler/summary.h"
+
+namespace smelt::cli {
+namespace {
+
+bool computes(const Instruction& i) {
+  using Kind = Instruction::Kind;
+  return i.kind == Kind::scalar || i.kind == Kind::reduce || i.kind == Kind::accumulate ||
+         i.kind == Kind::random;
+}
+
+bool covers(KernelBlock::Scope scope, AxisKind axis) {
+  if (axis == AxisKind::parallel) return true;
+  if (axis == AxisKind::column) return scope != KernelBlock::Scope::row;
+  return scope == KernelBlock::Scope::reduced;
+}
+
+double kernel_flops(const Program& program, const Kernel& kernel) {
+  double flops = 0;
+  for (const KernelBlock& block : kernel.blocks) {
+    double times = 1;
+    for (const KernelAxis& axis : kernel.axes)
+      if (covers(block.scope, axis.kind)) times *= static_cast<double>(program.symbols.upper(axis.extent));
+    for (const int i : block.instructions)
+      if (computes(kernel.instructions[static_cast<size_t>(i)])) flops += times;
+  }
+  return flops;
+}
+
+double gemm_flops(const Program& program, const GemmStep& gemm) {
+  double flops = 2;
+  for (const Dim& dim : {gemm.m, gemm.n, gemm.k}) flops *= static_cast<double>(program.symbols.upper(dim));
+  for (const auto& batch : gemm.batch) flops *= static_cast<double>(program.symbols.upper(batch.extent));
+  return flops;
+}
+
+std::string gemm_name(const Program& program, const GemmStep& gemm) {
+  std::string batches;
+  for (const auto& batch : gemm.batch) batches += fmt::format("{}x ", program.symbols.upper(batch.extent));
+  return fmt::format("gemm {}{}x{}x{}", batches, program.symbols.upper(gemm.m), program.symbols.upper(gemm.n),
+                     program.symbols.upper(gemm.k));
+}
+
+}  // namespace
+
+StepCost step_cost(const Program& program, const Step& step) {
+  StepCost cost{step_bytes(program, step), 0};
+  if (const auto* kernel = std::get_if<KernelStep>(&step.what))
+    cost.flops = kernel_flops(program, program.kernels[static_cast<size_t>(kernel->kernel)]);
+  if (const auto* gemm = std::get_if<GemmStep>(&step.what)) cost.flops = gemm_flops(program, *gemm);
+  return cost;
+}
+
+std::string step_name(const Program& program, const Step& step) {
+  if (const auto* kernel = std::get_if<KernelStep>(&step.what))
+    return program.kernels[static_cast<size_t>(kernel->kernel)].name;
+  if (const auto* gemm = std::get_if<GemmStep>(&step.what)) return gemm_name(program, *gemm);
+  if (std::holds_alternative<SortIndexStep>(step.what)) return "sort_index";
+  return std::holds_alternative<CopyStep>(step.what) ? "copy" : "fill";
+}
+
+std::string step_sources(const Step& step, size_t width) {
+  std::string text = fmt::format("{}", fmt::join(step.sources, ", "));
+  if (text.size() > width) text = text.substr(0, width - 3) + "...";
+  return text;
+}
+
+}  // namespace smelt::cli

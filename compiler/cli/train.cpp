@@ -1,0 +1,264 @@
+// smelt train: compiles a description for training, trains it on token data, and leaves a run directory.
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <iostream>
+
+#include "compiler/cli/anomaly.h"
+#include "compiler/cli/command.h"
+#include "compiler/cli/config_file.h"
+#include "compiler/cli/data_flags.h"
+#include "compiler/cli/model.h"
+#include "compiler/cli/subprocess.h"
+#include "compiler/cli/text_table.h"
+#include "ir/dot.h"
+#include "ir/text.h"
+#include "runtime/error.h"
+#include "runtime/file.h"
+#include "runtime/generator.h"
+#include "runtime/trainer.h"
+
+namespace smelt::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kSecondsToDraw = 20;  // of a graph; a larger one stays text
+
+struct Options {
+  std::string model, run_directory, schedule = "cosine", prompt = "\n", config;
+  int64_t length = 0, sample_tokens = 200;
+  double sample_temperature = 0.8;
+  bool detect_anomaly = false, quiet = false;
+  TrainerOptions trainer;
+  CompileFlags flags;
+  WeightFlags weights;
+  DataFlags data;
+};
+
+volatile std::sig_atomic_t interrupted = 0;
+
+/// The first interrupt ends the run with a checkpoint, the second at once.
+void stop_on_interrupt() {
+  struct sigaction action{};
+  action.sa_handler = [](int) { interrupted = 1; };
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  ::sigaction(SIGINT, &action, nullptr);
+  ::sigaction(SIGTERM, &action, nullptr);
+}
+
+/// Remembers how far the run came and how fast.
+class Figures : public TrainerObserver {
+ public:
+  void stepped(const StepRecord& record) override {
+    step = record.step;
+    tokens_per_second.push_back(record.tokens_per_second);
+    peak_bytes = record.peak_bytes;
+  }
+  double median_speed() const {
+    std::vector<double> sorted = tokens_per_second;
+    if (sorted.empty()) return 0;
+    std::ranges::nth_element(sorted, sorted.begin() + static_cast<ptrdiff_t>(sorted.size() / 2));
+    return sorted[sorted.size() / 2];
+  }
+  int64_t step = 0, peak_bytes = 0;
+  std::vector<double> tokens_per_second;
+};
+
+class Run {
+ public:
+  Run(const Options& options, const CLI::App& command)
+      : options_(options), resolved_(resolved_config(command)) {}
+
+  void run() {
+    compile_model();
+    const TokenSplit data = options_.data.open(model_.vocabulary());
+    make_session();
+    Trainer trainer(*session_, trainer_options(), data);
+    describe_run();
+    train(trainer);
+  }
+
+ private:
+  void compile_model() {
+    CompileOptions compile_options = options_.flags.options();
+    compile_options.mode = Mode::train;
+    compile_options.training.accumulation = options_.trainer.gradient_accumulation > 1;
+    default_bound(compile_options.build.bounds, "B", options_.trainer.batch);
+    if (options_.length > 0) default_bound(compile_options.build.bounds, "T", options_.length);
+    model_ = open_model(options_.model, compile_options, options_.weights, options_.flags.timing);
+    if (options_.detect_anomaly && !model_.compilation)
+      fail(
+          "--detect-anomaly needs the description: a plan does not hold the graph that it looks values up "
+          "in");
+  }
+
+  void make_session() {
+    SessionOptions session_options{.threads = options_.weights.threads, .seed = options_.weights.seed};
+    if (options_.detect_anomaly)
+      session_options.after_step = anomaly_detector(model_.plan, *model_.compilation->fused);
+    session_ = std::make_unique<Session>(model_.plan, session_options);
+    session_->initialize(options_.weights.seed);
+    if (model_.weights && !options_.trainer.resume) load_weights(*session_, model_);
+    note(model_.weights && !options_.weights.from_scratch
+             ? fmt::format("weights of {}", model_.weights->string())
+             : std::string("initial weights"));
+  }
+
+  TrainerOptions trainer_options() const {
+    TrainerOptions trainer = options_.trainer;
+    trainer.run_directory = options_.run_directory;
+    trainer.schedule = *parse_schedule(options_.schedule);
+    trainer.length = options_.length > 0 ? options_.length : model_.plan->symbols.upper(Dim::symbol("T"));
+    trainer.seed = options_.weights.seed;
+    return trainer;
+  }
+
+  /// What the run is, before its first step: the resolved options and the fused graph.
+  void describe_run() const {
+    if (options_.run_directory.empty()) return;
+    const fs::path directory = options_.run_directory;
+    make_directories(directory);
+    write_file(directory / "train.json", resolved_.dump(2) + "\n");
+    if (!model_.compilation || !model_.compilation->fused) return;
+    write_file(directory / "graph.ir", print(*model_.compilation->fused));
+    const Graph* graph = model_.compilation->fused->find_graph("train_step");
+    if (!graph) return;
+    write_file(directory / "graph.dot", dot(*graph));
+    const std::string program = find_program("dot");
+    if (program.empty()) return note("Graphviz is not installed: graph.dot is not drawn");
+    const std::string picture = (directory / "graph.svg").string();
+    if (!run_program({program, "-Tsvg", "-o", picture, (directory / "graph.dot").string()}, kSecondsToDraw))
+      note(fmt::format("dot needed more than {} s: graph.dot is not drawn", kSecondsToDraw));
+  }
+
+  std::string sample() const {
+    Generator generator(*session_);
+    GenerationOptions generation;
+    generation.max_new_tokens = options_.sample_tokens;
+    generation.do_sample = options_.sample_temperature > 0;
+    generation.temperature = options_.sample_temperature;
+    generation.top_k = 0;
+    generation.seed = options_.weights.seed;
+    generation.sliding_window = true;
+    const bool text = model_.reads_bytes() && generator.vocabulary() == 256;
+    const Generator::Tokens prompt =
+        text ? encode_bytes(options_.prompt, 256) : Generator::Tokens{first_token()};
+    const Generator::Tokens fresh = generator.generate(std::span(&prompt, 1), generation)[0];
+    return text ? options_.prompt + decode_bytes(fresh) : fmt::format("{}", fmt::join(fresh, " "));
+  }
+
+  int32_t first_token() const {
+    const bool known = model_.about.is_object() && model_.about["bos_token_id"].is_number_integer();
+    return known ? model_.about["bos_token_id"].get<int32_t>() : 0;
+  }
+
+  void train(Trainer& trainer) {
+    TerminalProgress progress(std::cerr, terminal_style(STDERR_FILENO));
+    Figures figures;
+    if (!options_.quiet) trainer.add_observer(progress);
+    trainer.add_observer(figures);
+    trainer.sampler = [this](int64_t) { return sample(); };
+    trainer.should_stop = [] { return interrupted != 0; };
+    if (!options_.detect_anomaly)
+      trainer.explain_anomaly = [](auto) {
+        return std::string("--detect-anomaly names the first operation");
+      };
+    stop_on_interrupt();
+    report(run_named(trainer, figures), figures);
+  }
+
+  /// With the step where the detector ended the run.
+  TrainingResult run_named(Trainer& trainer, const Figures& figures) const {
+    try {
+      return trainer.run();
+    } catch (const Error& error) {
+      if (!options_.detect_anomaly || error.status() != Status::numeric) throw;
+      throw Error(fmt::format("training stopped after step {}: {}", figures.step, error.what()),
+                  error.status());
+    }
+  }
+
+  void report(const TrainingResult& result, const Figures& figures) const {
+    fmt::print("{} at step {}: loss {:.4f}", result.stopped_early ? "stopped" : "done", result.step,
+               result.loss);
+    if (result.held_back_loss) fmt::print(", held-back loss {:.4f} nats a token", *result.held_back_loss);
+    if (!figures.tokens_per_second.empty())
+      fmt::print(", {:.0f} tokens/s, peak memory {}", figures.median_speed(), bytes_text(figures.peak_bytes));
+    fmt::print("\n");
+    if (options_.run_directory.empty()) return;
+    const fs::path directory = options_.run_directory;
+    save_model(*session_, model_, directory / "model");
+    fmt::print("{}: metrics.jsonl, loss.svg, graph.ir, model, {}\n", directory.string(),
+               fs::relative(result.checkpoint, directory).string());
+  }
+
+  void note(const std::string& text) const {
+    if (!options_.quiet) fmt::print(stderr, "{}\n", text);
+  }
+
+  const Options& options_;
+  Json resolved_;
+  Model model_;
+  std::unique_ptr<Session> session_;
+};
+
+void add_trainer_options(CLI::App& command, TrainerOptions& t) {
+  const auto count = [&](const char* name, int64_t& value, const char* help) {
+    command.add_option(name, value, help)->check(CLI::NonNegativeNumber)->capture_default_str();
+  };
+  count("--steps", t.steps, "updates");
+  count("--batch", t.batch, "windows a micro-step");
+  command.add_option("--lr,--learning-rate", t.learning_rate, "peak learning rate")->capture_default_str();
+  command.add_option("--min-lr", t.min_learning_rate, "learning rate at the end")->capture_default_str();
+  count("--warmup", t.warmup_steps, "steps in which the learning rate rises");
+  count("--accumulate", t.gradient_accumulation, "micro-steps an update");
+  count("--eval-every", t.eval_every, "steps between evaluations on held-back data; 0: never");
+  count("--eval-batches", t.eval_batches, "batches an evaluation");
+  count("--sample-every", t.sample_every, "steps between samples; 0: never");
+  count("--checkpoint-every", t.checkpoint_every, "steps between checkpoints; 0: only at the end");
+  count("--keep", t.keep_checkpoints, "newest checkpoints that stay; 0: all");
+  command.add_flag("--resume", t.resume, "go on from the newest whole checkpoint of --run-dir");
+  command.add_flag("--overfit-one-batch", t.overfit_one_batch, "every step sees the same batch");
+}
+
+}  // namespace
+
+void add_train(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("train", "Train a model on token data");
+  command->add_option("model", options->model, "model directory, spec (.json), graph (.ir) or plan")
+      ->required();
+  command->add_option("--config", options->config,
+                      "JSON file with options by name, such as a run's train.json");
+  command->add_option("--run-dir", options->run_directory,
+                      "directory for metrics, checkpoints and the model");
+  add_trainer_options(*command, options->trainer);
+  command->add_option("--length", options->length, "tokens a window; default: the plan's maximum");
+  command->add_option("--schedule", options->schedule, "of the learning rate")
+      ->check(CLI::IsMember({"constant", "linear", "cosine", "inverse-sqrt"}))
+      ->capture_default_str();
+  command->add_option("--sample-prompt", options->prompt,
+                      "what samples begin with (models trained on bytes)");
+  command->add_option("--sample-tokens", options->sample_tokens, "tokens a sample")->capture_default_str();
+  command->add_option("--sample-temperature", options->sample_temperature, "0 = greedy")
+      ->capture_default_str();
+  command->add_flag("--detect-anomaly", options->detect_anomaly,
+                    "check every value; name the first not finite");
+  command->add_flag("--quiet", options->quiet, "no progress on stderr");
+  options->data.add_to(*command);
+  options->flags.add_to(*command);
+  options->flags.add_dropout(*command);
+  options->flags.optimizer.clip = 1;
+  options->flags.optimizer.add_to(*command);
+  options->weights.add_to(*command);
+  command->callback([options, command] {
+    if (!options->config.empty()) read_config(*command, options->config);
+    Run(*options, *command).run();
+  });
+}
+
+}  // namespace smelt::cli

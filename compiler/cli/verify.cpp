@@ -1,0 +1,296 @@
+// smelt verify: a model directory against its recorded references, in float64, of every quantity that
+// training and generation consist of.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <map>
+
+#include "compiler/cli/command.h"
+#include "compiler/cli/golden.h"
+#include "compiler/cli/model.h"
+#include "compiler/cli/text_table.h"
+#include "runtime/error.h"
+#include "runtime/generator.h"
+
+namespace smelt::cli {
+namespace {
+
+struct Options {
+  std::string model;
+  CompileFlags flags;
+  int threads = 0;
+};
+
+constexpr double kZeroReference = 1e-6;
+
+double norm(std::span<const float> values) {
+  double sum = 0;
+  for (const double v : values) sum += v * v;
+  return std::sqrt(sum);
+}
+
+double distance(std::span<const float> a, std::span<const float> b) {
+  double sum = 0;
+  for (size_t i = 0; i < a.size(); ++i) sum += (double{a[i]} - b[i]) * (double{a[i]} - b[i]);
+  return std::sqrt(sum);
+}
+
+/// Quantities with their errors; NaN is never within a bound.
+class Report {
+ public:
+  void add(const std::string& what, double error, double bound) {
+    const bool good = error <= bound;
+    row(what, fmt::format("{:.2e}", error), fmt::format("{:.2e}", bound), good);
+  }
+  void add_tensor(const std::string& what, std::span<const float> value, std::span<const float> reference,
+                  double bound) {
+    if (value.size() != reference.size())
+      return row(what, fmt::format("{} elements", value.size()), fmt::format("{}", reference.size()), false);
+    const double size = norm(reference);
+    if (size == 0)
+      add(what, distance(value, reference), kZeroReference);
+    else
+      add(what, distance(value, reference) / size, bound);
+  }
+  void add_exact(const std::string& what, const std::string& found, bool good) {
+    row(what, found, "exact", good);
+  }
+
+  bool good() const { return failed_ == 0; }
+  void print() const {
+    fmt::print("{}\n{} compared, {} failed\n", table_.text(), passed_ + failed_, failed_);
+  }
+
+ private:
+  void row(const std::string& what, std::string error, std::string bound, bool good) {
+    ++(good ? passed_ : failed_);
+    table_.add({what, std::move(error), std::move(bound), good ? "ok" : "FAILED"});
+  }
+  TextTable table_{{"quantity", "error", "bound", ""}};
+  int passed_ = 0, failed_ = 0;
+};
+
+/// `values` of a segment in the layout of the checkpoint.
+std::vector<float> checkpoint_layout(const Segment& segment, std::span<const float> values) {
+  std::vector<float> result(values.begin(), values.end());
+  if (!segment.transposed) return result;
+  const auto rows = static_cast<size_t>(segment.shape[0]), columns = static_cast<size_t>(segment.shape[1]);
+  for (size_t r = 0; r < rows; ++r)
+    for (size_t c = 0; c < columns; ++c) result[c * rows + r] = values[r * columns + c];
+  return result;
+}
+
+class Verification {
+ public:
+  Verification(const Options& options, std::filesystem::path directory)
+      : options_(options),
+        golden_(Golden::open(directory)),
+        ids_(golden_.ids("input.input_ids")),
+        labels_(golden_.ids("input.labels")) {
+    require_full_mask();
+    model_ = open_model(directory, compile_options(), {}, options.flags.timing);
+    reload();
+  }
+
+  bool run() {
+    compare_logits();
+    compare_loss();
+    compare_training();
+    compare_ids();
+    report_.print();
+    return report_.good();
+  }
+
+ private:
+  void reload() {
+    WeightFlags flags;
+    flags.threads = options_.threads;
+    session_ = open_session(model_, flags, NoWeights::fail);
+  }
+
+  void require_full_mask() const {
+    if (!golden_.has("input.attention_mask")) return;
+    const HostTensor mask = golden_.ids("input.attention_mask");
+    if (std::ranges::any_of(mask.as<int32_t>(), [](int32_t m) { return m != 1; }))
+      fail("attention_mask holds zeros: padding is not supported; record the golden without a mask");
+  }
+
+  CompileOptions compile_options() const {
+    CompileOptions result = options_.flags.options();
+    result.mode = Mode::train;
+    result.build.dropout = 0;
+    result.build.hidden_states = golden_.has("output.hidden.0");
+    result.training.optimizer = golden_.optimizer();
+    result.training.accumulation = false;
+    result.entries = {"train_step", "evaluate", "logits"};
+    int64_t rows = ids_.shape[0], columns = ids_.shape[1];
+    for (const auto& row : golden_.greedy_ids())
+      columns = std::max(columns, static_cast<int64_t>(row.size()));
+    rows = std::max(rows, static_cast<int64_t>(golden_.greedy_ids().size()));
+    default_bound(result.build.bounds, "B", rows);
+    default_bound(result.build.bounds, "T", columns);
+    return result;
+  }
+
+  InputTensor input_ids() const { return {"input_ids", DType::i32, ids_.shape, ids_.bytes.data()}; }
+  InputTensor labels() const { return {"labels", DType::i32, labels_.shape, labels_.bytes.data()}; }
+
+  void compare_logits() {
+    const InputTensor inputs[] = {input_ids()};
+    for (const HostTensor& output : session_->run("logits", inputs)) {
+      const std::string name = "output." + output.name;
+      if (golden_.has(name))
+        report_.add_tensor(output.name, output.as<float>(), read_floats(golden_.tensors.at(name)),
+                           golden_.bounds.logits);
+    }
+  }
+
+  void compare_loss() {
+    const InputTensor inputs[] = {input_ids(), labels()};
+    double sum = 0, count = 0;
+    for (const HostTensor& output : session_->run("evaluate", inputs))
+      (output.name == "loss_sum" ? sum : count) = output.as<float>()[0];
+    report_.add("loss", std::abs(sum / count / golden_.json.at("loss").get<double>() - 1),
+                golden_.bounds.loss);
+  }
+
+  /// The first step's gradients stay in the state "gradients"; every step's loss is the one before its
+  /// update.
+  void compare_training() {
+    const InputTensor inputs[] = {input_ids(), labels()};
+    const std::vector<double> references = golden_.adamw_losses();
+    std::vector<double> errors;
+    for (size_t i = 0; i < references.size(); ++i) {
+      session_->scalar("learning_rate") = static_cast<float>(golden_.learning_rate());
+      session_->set_random(0, static_cast<int64_t>(i));
+      double loss = std::numeric_limits<double>::quiet_NaN();
+      for (const HostTensor& output : session_->run("train_step", inputs))
+        if (output.name == "loss") loss = output.as<float>()[0];
+      if (i == 0) compare_gradients();
+      errors.push_back(std::abs(loss / references[i] - 1));
+    }
+    for (size_t i = 0; i < errors.size(); ++i)
+      report_.add(fmt::format("loss of AdamW step {}", i + 1), errors[i], golden_.bounds.adamw);
+    reload();
+  }
+
+  struct Gradient {
+    std::string name;
+    std::vector<float> value, reference;
+  };
+
+  /// By the checkpoint's names and in its layout.
+  std::vector<Gradient> gradients() {
+    std::vector<Gradient> result;
+    for (const Segment& segment : model_.plan->find_state("parameters")->segments) {
+      std::vector<std::string> names = segment.checkpoint_names;
+      names.push_back(segment.name);
+      const auto name = std::ranges::find_if(names, [&](const auto& n) { return golden_.has("grad." + n); });
+      if (name == names.end()) {
+        report_.add_exact("gradient of " + segment.name, "not recorded", false);
+        continue;
+      }
+      result.push_back({*name, checkpoint_layout(segment, session_->segment("gradients", segment.name)),
+                        read_floats(golden_.tensors.at("grad." + *name))});
+    }
+    return result;
+  }
+
+  void compare_gradients() {
+    const std::vector<Gradient> all = gradients();
+    double square = 0, off = 0, count = 0;
+    for (const Gradient& g : all) {
+      square += std::pow(norm(g.reference), 2);
+      count += static_cast<double>(g.reference.size());
+      off += g.value.size() == g.reference.size() ? std::pow(distance(g.value, g.reference), 2) : INFINITY;
+    }
+    report_.add("all gradients as one vector", std::sqrt(off / square), golden_.bounds.all_gradients);
+    for (const Gradient& g : all) {
+      const double least =
+          0.01 * std::sqrt(square) * std::sqrt(static_cast<double>(g.reference.size()) / count);
+      const double error = g.value.size() == g.reference.size()
+                               ? distance(g.value, g.reference) / std::max(norm(g.reference), least)
+                               : INFINITY;
+      report_.add("gradient of " + g.name, error, golden_.bounds.each_gradient);
+    }
+    for (const TensorView& tensor : golden_.tensors.tensors()) require_compared(tensor.name, all);
+  }
+
+  void require_compared(const std::string& name, const std::vector<Gradient>& all) {
+    if (!name.starts_with("grad.")) return;
+    if (std::ranges::none_of(all, [&](const Gradient& g) { return "grad." + g.name == name; }))
+      report_.add_exact("gradient of " + name.substr(5), "the model has no such parameter", false);
+  }
+
+  void compare_ids() {
+    const auto references = golden_.greedy_ids();
+    if (references.empty()) return;
+    const HostTensor prompt = golden_.ids("prompt.input_ids");
+    const auto length = static_cast<size_t>(prompt.shape[1]);
+    std::vector<Generator::Tokens> prompts;
+    for (size_t row = 0; row < static_cast<size_t>(prompt.shape[0]); ++row) {
+      const auto tokens = prompt.as<int32_t>().subspan(row * length, length);
+      prompts.emplace_back(tokens.begin(), tokens.end());
+    }
+    GenerationOptions options;
+    if (model_.about["generation"].is_object())
+      read_generation_config(model_.about["generation"].dump(), options);
+    options.do_sample = false;
+    options.max_new_tokens = static_cast<int64_t>(references[0].size() - length);
+    const auto results = Generator(*session_).generate(prompts, options);
+    for (size_t row = 0; row < results.size(); ++row)
+      compare_row(row, prompts[row], results[row], references[row]);
+  }
+
+  /// Hugging Face pads rows that ended before the longest.
+  void compare_row(size_t row, Generator::Tokens found, const Generator::Tokens& fresh,
+                   const std::vector<int32_t>& reference) {
+    found.insert(found.end(), fresh.begin(), fresh.end());
+    const auto [at, expected] = std::ranges::mismatch(found, reference);
+    const Json& pad = model_.about["pad_token_id"];
+    const bool rest_is_padding =
+        std::all_of(expected, reference.end(), [&](int32_t id) { return pad.is_number() && pad == id; });
+    report_.add_exact(fmt::format("greedy ids of prompt {}", row),
+                      at == found.end() ? fmt::format("{} tokens", fresh.size())
+                                        : fmt::format("differs at {}", at - found.begin()),
+                      at == found.end() && rest_is_padding);
+  }
+
+  const Options& options_;
+  Golden golden_;
+  HostTensor ids_, labels_;
+  Model model_;
+  std::unique_ptr<Session> session_;
+  Report report_;
+};
+
+void run(const Options& options) {
+  const std::filesystem::path directory = options.model;
+  for (const char* file : {"golden.safetensors", "golden.json"})
+    if (!std::filesystem::exists(directory / file))
+      fail("{}: there is no {}; references are recorded with record_goldens.py", directory.string(), file);
+  try {
+    if (!Verification(options, directory).run()) exit_with(1);
+  } catch (const Json::exception& error) {
+    fail_with(Status::invalid_file, "{}: {}", (directory / "golden.json").string(), error.what());
+  }
+}
+
+}  // namespace
+
+void add_verify(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "verify", "Compare a model directory with its recorded logits, loss, gradients, AdamW losses and ids");
+  command->add_option("model", options->model, "directory with golden.safetensors and golden.json")
+      ->required()
+      ->check(CLI::ExistingDirectory);
+  command->add_option("--threads", options->threads, "0: all cores")->check(CLI::NonNegativeNumber);
+  options->flags.add_to(*command);
+  on_call(command, options, run);
+}
+
+}  // namespace smelt::cli

@@ -1,0 +1,63 @@
+// The command line `smelt`: compiler/cli has a file for each command.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <new>
+
+#include "compiler/cli/command.h"
+#include "runtime/error.h"
+#include "runtime/smelt.h"
+
+namespace {
+
+constexpr int kFailed = 1, kUsage = 2;
+
+int report(int status, std::string_view message) {
+  std::fflush(stdout);
+  fmt::print(stderr, "error: {}\n", message);
+  return status;
+}
+
+std::string called_command(const CLI::App& app) {
+  const auto called = app.get_subcommands();
+  return called.empty() ? "" : called.front()->get_name() + " ";
+}
+
+void add_commands(CLI::App& app) {
+  using namespace smelt::cli;
+  for (auto add : {add_compile, add_dump, add_opt, add_run, add_train, add_evaluate, add_generate, add_verify,
+                   add_bench, add_doctor})
+    add(app);
+}
+
+int run(CLI::App& app, int argc, char** argv) {
+  try {
+    app.parse(argc, argv);
+    return 0;
+  } catch (const CLI::RuntimeError& exit) {
+    return exit.get_exit_code();
+  } catch (const CLI::Success& help) {
+    return app.exit(help);
+  } catch (const CLI::ParseError& usage) {
+    return report(kUsage,
+                  fmt::format("{}\n`smelt {}--help` lists the options", usage.what(), called_command(app)));
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"Smelt compiles a description of a transformer into one plan, and trains and runs it."};
+  app.require_subcommand(1);
+  app.set_version_flag("--version", std::string("smelt ") + SMELT_VERSION);
+  try {
+    add_commands(app);
+    return run(app, argc, argv);
+  } catch (const smelt::Error& error) {
+    return report(kFailed, error.what());
+  } catch (const std::bad_alloc&) {
+    return report(kFailed, "memory does not suffice");
+  } catch (const std::exception& error) {
+    return report(kFailed, error.what());
+  }
+}

@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# Installs the Debian packages that Smelt is built from, where they are missing. What is there is left alone.
+#
+# Usage: scripts/install-packages.sh [build|tests|all]      build: compiler and runtime; tests: what tests/run.sh adds
+set -euo pipefail
+
+build=(g++ cmake ninja-build pkg-config llvm-19-dev liblld-19-dev libfmt-dev nlohmann-json3-dev libcli11-dev
+       libopenblas-openmp-dev libbenchmark-dev zlib1g-dev libzstd-dev git)
+tests=(libgtest-dev clang-19 clang-format-19 clang-tidy-19 clang-tools-19 libclang-rt-19-dev
+       libclang-common-19-dev python3)
+optional=(graphviz ccache)
+
+case "${1:-build}" in
+  build) wanted=("${build[@]}") ;;
+  tests) wanted=("${tests[@]}") ;;
+  all) wanted=("${build[@]}" "${tests[@]}") ;;
+  *) echo "usage: $0 [build|tests|all]" >&2; exit 2 ;;
+esac
+
+installed() { dpkg-query -W -f='${Status}' "$1" 2>/dev/null | grep -q 'install ok installed'; }
+missing_of() { for package in "$@"; do installed "$package" || echo "$package"; done; }
+
+mapfile -t missing < <(missing_of "${wanted[@]}")
+mapfile -t extras < <(missing_of "${optional[@]}")
+[ ${#missing[@]} -eq 0 ] && [ ${#extras[@]} -eq 0 ] && exit 0
+
+root=()
+if [ "$(id -u)" -ne 0 ]; then
+  if command -v sudo >/dev/null; then root=(sudo); fi
+  if [ ${#root[@]} -eq 0 ]; then
+    [ ${#missing[@]} -eq 0 ] && exit 0
+    echo "error: missing packages, and neither root nor sudo to install them: ${missing[*]}" >&2
+    exit 1
+  fi
+fi
+apt_get() { ${root[@]+"${root[@]}"} env DEBIAN_FRONTEND=noninteractive apt-get "$@"; }
+
+apt_get update -qq
+if [ ${#missing[@]} -gt 0 ]; then
+  echo "installing: ${missing[*]}" >&2
+  apt_get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+fi
+for package in ${extras[@]+"${extras[@]}"}; do
+  apt_get install -y -qq --no-install-recommends "$package" >/dev/null || echo "note: $package is not available" >&2
+done

@@ -1,0 +1,89 @@
+// Runs the built command line and looks at what it says.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+namespace smelt::test {
+
+namespace fs = std::filesystem;
+
+inline const fs::path kGolden = fs::path(SMELT_SOURCE_DIR) / "tests/goldens/gpt2";
+
+inline std::string slurp(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+inline void spill(const fs::path& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+struct Outcome {
+  int status = -1;  // 128 + n for signal n, as in a shell
+  std::string out, err;
+};
+
+/// A directory of its own for each test.
+class CommandLine : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (fs::temp_directory_path() / "smelt-cli-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    work_ = name;
+  }
+  void TearDown() override { fs::remove_all(work_); }
+
+  fs::path path(const std::string& name) const { return work_ / name; }
+  std::string quoted(const std::string& name) const { return "'" + path(name).string() + "'"; }
+
+  Outcome shell(const std::string& command) const {
+    const std::string line =
+        "cd '" + work_.string() + "' && { " + command + "; } >out.txt 2>err.txt </dev/null";
+    const int status = std::system(("bash -c \"" + escaped(line) + "\"").c_str());
+    const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return {code, slurp(path("out.txt")), slurp(path("err.txt"))};
+  }
+  /// `smelt ARGUMENTS` on two threads; `$GOLDEN` is the golden directory.
+  Outcome smelt(const std::string& arguments) const {
+    return shell("export OMP_NUM_THREADS=2 GOLDEN='" + kGolden.string() + "'; " + binary() + " " + arguments);
+  }
+  static std::string binary() { return "'" + (fs::path(SMELT_BINARY_DIR) / "smelt").string() + "'"; }
+
+  void expect_error(const Outcome& outcome, const std::string& part) const {
+    EXPECT_EQ(outcome.status, 1) << outcome.err;
+    EXPECT_NE(outcome.err.find("error: "), std::string::npos) << outcome.err;
+    EXPECT_NE(outcome.err.find(part), std::string::npos) << "expected '" << part << "' in: " << outcome.err;
+  }
+  void expect_good(const Outcome& outcome) const { EXPECT_EQ(outcome.status, 0) << outcome.err; }
+
+  /// English-looking bytes below 128: every golden vocabulary holds them.
+  fs::path write_text(const std::string& name, int lines) const {
+    std::ofstream file(path(name), std::ios::binary);
+    for (int i = 0; i < lines; ++i) file << "line " << i * 37 % 101 << " of a text that repeats itself, mostly\n";
+    return path(name);
+  }
+
+ private:
+  static std::string escaped(const std::string& text) {
+    std::string result;
+    for (const char c : text) {
+      if (c == '"' || c == '\\' || c == '$' || c == '`') result += '\\';
+      result += c;
+    }
+    return result;
+  }
+  fs::path work_;
+};
+
+inline bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace smelt::test

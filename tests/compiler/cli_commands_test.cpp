@@ -1,0 +1,217 @@
+// Every command on the golden model, and what the commands print.
+#include <nlohmann/json.hpp>
+
+#include "cli.h"
+#include "compiler/npy.h"
+#include "runtime/error.h"
+#include "runtime/safetensors.h"
+
+namespace smelt::test {
+namespace {
+
+using Json = nlohmann::json;
+using Commands = CommandLine;
+
+TEST_F(Commands, EveryCommandExplainsItself) {
+  for (const char* command :
+       {"compile", "dump", "opt", "run", "train", "evaluate", "generate", "verify", "bench", "doctor"}) {
+    const Outcome outcome = smelt(std::string(command) + " --help");
+    EXPECT_EQ(outcome.status, 0) << command;
+    EXPECT_TRUE(has(outcome.out, "Options:")) << outcome.out;
+    EXPECT_TRUE(has(smelt("--help").out, command));
+  }
+  EXPECT_TRUE(has(smelt("--version").out, "smelt 0."));
+}
+
+TEST_F(Commands, MistakesOfUseEndWith2) {
+  for (const char* arguments : {"", "melt", "compile", "compile $GOLDEN --no-such-option", "dump $GOLDEN --emit=soup",
+                                "train $GOLDEN --steps=many", "compile $GOLDEN --target=toaster"}) {
+    const Outcome outcome = smelt(arguments);
+    EXPECT_EQ(outcome.status, 2) << arguments << "\n" << outcome.err;
+    EXPECT_TRUE(has(outcome.err, "error: ")) << outcome.err;
+    EXPECT_TRUE(has(outcome.err, "--help")) << outcome.err;
+  }
+}
+
+TEST_F(Commands, CompileWritesAPlanThatRuns) {
+  const Outcome compiled = smelt("compile $GOLDEN --max B=2,T=16 --timing -o model.plan");
+  expect_good(compiled);
+  for (const char* part : {"planned memory", "parameter", "train_step", "kernels"})
+    EXPECT_TRUE(has(compiled.out, part)) << compiled.out;
+  EXPECT_TRUE(has(compiled.err, "total")) << compiled.err;
+  const Outcome ids = smelt("generate model.plan --weights $GOLDEN --ids '3 1 4 1 5' --max-new-tokens 6");
+  expect_good(ids);
+  EXPECT_EQ(ids.out, smelt("generate $GOLDEN --ids '3 1 4 1 5' --max-new-tokens 6").out);
+}
+
+TEST_F(Commands, InferencePlansHoldNoTraining) {
+  expect_good(smelt("compile $GOLDEN --mode=infer --max T=8 -o model.plan"));
+  const Outcome plan = smelt("dump $GOLDEN --mode=infer --max T=8 --emit=plan");
+  EXPECT_TRUE(has(plan.out, "logits")) << plan.out;
+  EXPECT_FALSE(has(plan.out, "train_step")) << plan.out;
+  expect_error(smelt("evaluate model.plan --weights $GOLDEN --data err.txt --length 1"), "evaluate");
+}
+
+TEST_F(Commands, DumpShowsEveryLevel) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"--emit=graph", "graph @loss"},        {"--emit=fused", "fusion"},
+      {"--emit=program", "train_step"},       {"--emit=kernels", "kernel @"},
+      {"--emit=llvm", "define"},              {"--emit=plan", "target cpu"},
+      {"--emit=fused --format=dot", "digraph"}, {"--summary", "bound by"},
+      {"--explain-fusion", "fused"},          {"--emit=kernels --filter=h.1.ln_1", "kernel @"}};
+  for (const auto& [arguments, part] : cases) {
+    const Outcome outcome = smelt(std::string("dump $GOLDEN --max B=2,T=16 ") + arguments);
+    EXPECT_EQ(outcome.status, 0) << arguments << "\n" << outcome.err;
+    EXPECT_TRUE(has(outcome.out, part)) << arguments << "\n" << outcome.out.substr(0, 500);
+  }
+}
+
+TEST_F(Commands, DumpedJsonReads) {
+  for (const char* level : {"graph", "fused", "program", "kernels", "plan"}) {
+    const Outcome outcome = smelt(std::string("dump $GOLDEN --max B=2,T=16 --format=json --emit=") + level);
+    EXPECT_EQ(outcome.status, 0) << level << outcome.err;
+    EXPECT_FALSE(Json::parse(outcome.out, nullptr, false).is_discarded()) << level;
+  }
+}
+
+TEST_F(Commands, DumpFilterKeepsOneLayer) {
+  const Outcome all = smelt("dump $GOLDEN --max B=2,T=16 --emit=graph");
+  const Outcome one = smelt("dump $GOLDEN --max B=2,T=16 --emit=graph --filter=h.1.");
+  EXPECT_TRUE(has(one.out, "h.1.")) << one.out;
+  EXPECT_FALSE(has(one.out, "\"h.0.")) << one.out;
+  EXPECT_LT(one.out.size(), all.out.size());
+}
+
+TEST_F(Commands, DumpDirectoryHoldsGraphsKernelsAndMemory) {
+  expect_good(smelt("dump $GOLDEN --max B=2,T=16 --entry=logits --summary --dump-dir=stages"));
+  EXPECT_TRUE(fs::exists(path("stages/memory.json")));
+  EXPECT_FALSE(Json::parse(slurp(path("stages/memory.json")), nullptr, false).is_discarded());
+  int graphs = 0, kernels = 0, code = 0;
+  for (const auto& file : fs::recursive_directory_iterator(path("stages"))) {
+    graphs += file.path().extension() == ".ir";
+    kernels += file.path().extension() == ".kernel";
+    code += file.path().extension() == ".ll";
+  }
+  EXPECT_GT(graphs, 3);
+  EXPECT_GT(kernels, 3);
+  EXPECT_EQ(kernels, code);
+}
+
+
+TEST_F(Commands, OptPrintsWhatDumpReadsBack) {
+  expect_good(smelt("dump $GOLDEN --mode=infer --max B=2,T=16 --emit=graph -o graph.ir"));
+  expect_good(smelt("opt graph.ir --pipeline=decompose,simplify -o simple.ir"));
+  const Outcome again = smelt("opt simple.ir --pipeline=simplify");
+  expect_good(again);
+  EXPECT_TRUE(has(again.out, "graph @logits"));
+  EXPECT_FALSE(has(again.out, "layer_norm %")) << "decomposed";
+  EXPECT_TRUE(has(smelt("opt --list").out, "simplify"));
+}
+
+TEST_F(Commands, OptSaysWhereTextIsWrong) {
+  spill(path("wrong.ir"), "graph @main(%x: f32[3]) {\n  %y = wobble %x : f32[3]\n}\n");
+  const Outcome outcome = smelt("opt wrong.ir --pipeline=simplify");
+  expect_error(outcome, "wrong.ir:2:");
+  EXPECT_TRUE(has(outcome.err, "^")) << outcome.err;
+  expect_error(smelt("opt wrong.ir --pipeline=juggle"), "wrong.ir");
+  expect_error(smelt("opt missing.ir --pipeline=simplify"), "missing.ir");
+}
+
+TEST_F(Commands, VerifyMeetsTheGoldenAndNoticesOtherWeights) {
+  const Outcome outcome = smelt("verify $GOLDEN --target cpu");
+  expect_good(outcome);
+  for (const char* part : {"logits", "loss", "all gradients as one vector", "gradient of transformer.wte.weight",
+                           "loss of AdamW step 10", "greedy ids of prompt 0", " 0 failed"})
+    EXPECT_TRUE(has(outcome.out, part)) << part << "\n" << outcome.out;
+  fs::copy(kGolden, path("other"));
+  std::string weights = slurp(path("other/model.safetensors"));
+  weights[weights.size() - 2] ^= 0x20;  // an exponent bit of the last weight
+  spill(path("other/model.safetensors"), weights);
+  const Outcome wrong = smelt("verify other");
+  EXPECT_EQ(wrong.status, 1);
+  EXPECT_TRUE(has(wrong.out, "FAILED")) << wrong.out;
+}
+
+TEST_F(Commands, RunReadsAndWritesTensors) {
+  const std::vector<int32_t> ids = {5, 1, 130, 7, 2, 9};
+  HostTensor input{"input_ids", DType::i32, {2, 3}, {}};
+  input.bytes.assign(reinterpret_cast<const std::byte*>(ids.data()), reinterpret_cast<const std::byte*>(ids.data() + 6));
+  write_npy(path("ids.npy"), input);
+  const Outcome outcome =
+      smelt("run $GOLDEN --entry logits --input input_ids=ids.npy --save logits=logits.npy -o all.safetensors");
+  expect_good(outcome);
+  EXPECT_TRUE(has(outcome.out, "f32[2,3,131]")) << outcome.out;
+  const HostTensor logits = read_npy(path("logits.npy"));
+  EXPECT_EQ(logits.shape, (std::vector<int64_t>{2, 3, 131}));
+  const Checkpoint all = Checkpoint::open(path("all.safetensors"));
+  const auto stored = all.at("logits").bytes;
+  EXPECT_TRUE(std::equal(stored.begin(), stored.end(), logits.bytes.begin(), logits.bytes.end()));
+  expect_error(smelt("run $GOLDEN --entry logits"), "input_ids");
+  expect_error(smelt("run $GOLDEN --entry nothing --input input_ids=ids.npy"), "there are");
+}
+
+TEST_F(Commands, RunAcceptsNumPysDefaultIntegers) {
+  const std::vector<int64_t> ids = {5, 1, 130};
+  HostTensor input{"input_ids", DType::i64, {1, 3}, {}};
+  input.bytes.assign(reinterpret_cast<const std::byte*>(ids.data()), reinterpret_cast<const std::byte*>(ids.data() + 3));
+  write_npy(path("ids.npy"), input);
+  expect_good(smelt("run $GOLDEN --input input_ids=ids.npy"));
+}
+
+TEST_F(Commands, GenerateIsGreedyByDefaultAndRepeatable) {
+  const std::string greedy = smelt("generate $GOLDEN --ids '3 1 4' --max-new-tokens 5").out;
+  EXPECT_TRUE(has(greedy, "3 1 4 ")) << greedy;
+  EXPECT_EQ(smelt("generate $GOLDEN --ids '3 1 4' --max_new_tokens 5 --do_sample --temperature 0").out, greedy);
+  const std::string drawn = "generate $GOLDEN --ids '3 1 4' --max-new-tokens 20 --do-sample --temperature 2 --eos-token-id '' ";
+  EXPECT_EQ(smelt(drawn + "--seed 1").out, smelt(drawn + "--seed 1").out);
+  EXPECT_NE(smelt(drawn + "--seed 1").out, smelt(drawn + "--seed 2").out);
+  const Json json = Json::parse(smelt("generate $GOLDEN --ids '3 1 4' --ids '3 1 4' --json --max-new-tokens 4").out.substr(0, 40), nullptr, false);
+  EXPECT_TRUE(json.is_discarded() || json.is_object());
+  expect_error(smelt("generate $GOLDEN --ids '3' --num-beams 4"), "beam search");
+}
+
+TEST_F(Commands, DoctorListsWhatItFound) {
+  const Outcome outcome = smelt("doctor --no-measure");
+  expect_good(outcome);
+  for (const char* part : {"processor", "OpenMP", "BLAS", "LLVM", "cuBLASLt", "cache directory"})
+    EXPECT_TRUE(has(outcome.out, part)) << outcome.out;
+}
+
+#ifdef SMELT_BENCH
+TEST_F(Commands, BenchReportsAsJson) {
+  const Outcome outcome = smelt(
+      "bench --layers 1 --width 16 --heads 2 --vocabulary 50 --length 12 --batch 2 --steps 2 --json --profile -o report");
+  expect_good(outcome);
+  const Json json = Json::parse(outcome.out.substr(0, outcome.out.find('\n')), nullptr, false);
+  ASSERT_TRUE(json.is_object()) << outcome.out;
+  EXPECT_GT(json["tokens_per_s"], 0);
+  EXPECT_TRUE(has(outcome.out, "gemm")) << outcome.out;
+  EXPECT_TRUE(has(slurp(path("report.md")), "tokens/s"));
+}
+#endif
+
+TEST(Npy, RoundTripsAndRefusesDamage) {
+  const fs::path file = fs::temp_directory_path() / "smelt-npy-test.npy";
+  HostTensor tensor{"x", DType::f32, {3, 1, 5}, std::vector<std::byte>(60)};
+  for (size_t i = 0; i < tensor.bytes.size(); ++i) tensor.bytes[i] = static_cast<std::byte>(i * 7);
+  write_npy(file, tensor);
+  const HostTensor back = read_npy(file);
+  EXPECT_EQ(back.shape, tensor.shape);
+  EXPECT_EQ(back.bytes, tensor.bytes);
+  const std::string whole = slurp(file);
+  EXPECT_EQ(whole.find('\n') % 64, 63u) << "data is aligned";
+  for (size_t length = 0; length < whole.size(); length += 9) {
+    spill(file, whole.substr(0, length));
+    EXPECT_THROW(read_npy(file), Error) << length;
+  }
+  for (const auto& [from, to] : {std::pair{"False", "True "}, {"<f4", "<c4"}, {"(3, 1, 5)", "(3, 1, 6)"}}) {
+    std::string changed = whole;
+    changed.replace(changed.find(from), std::string(from).size(), to);
+    spill(file, changed);
+    EXPECT_THROW(read_npy(file), Error) << to;
+  }
+  fs::remove(file);
+}
+
+}  // namespace
+}  // namespace smelt::test

@@ -1,0 +1,130 @@
+// What the command line says about bad input: what, where, what was expected; never a crash.
+#include "cli.h"
+
+namespace smelt::test {
+namespace {
+
+using Errors = CommandLine;
+
+TEST_F(Errors, MissingFiles) {
+  for (const char* arguments : {"compile nowhere", "train nowhere --data x", "generate nowhere.plan --ids 1",
+                                "evaluate $GOLDEN --data nowhere.txt", "run nowhere.json", "dump nowhere.ir"})
+    expect_error(smelt(arguments), "nowhere");
+}
+
+TEST_F(Errors, AllProblemsOfAConfigAtOnce) {
+  fs::create_directory(path("model"));
+  spill(path("model/config.json"), R"({"model_type": "gpt2", "vocab_size": "many", "n_embd": 50, "n_head": 7,
+    "n_layer": 2, "n_positions": 16, "activation_function": "wavy", "add_cross_attention": true})");
+  const Outcome outcome = smelt("compile model");
+  for (const char* part : {"vocab_size", "activation_function", "add_cross_attention", "wavy"})
+    expect_error(outcome, part);
+}
+
+TEST_F(Errors, HeadsThatDoNotDivide) {
+  spill(path("spec.json"),
+        R"({"family": "gpt2", "vocab_size": 40, "hidden": 50, "max_positions": 16, "decoder": {"layers": 1, "heads": 7}})");
+  expect_error(smelt("compile spec.json"), "heads");
+}
+
+TEST_F(Errors, UnknownModelType) {
+  fs::create_directory(path("model"));
+  spill(path("model/config.json"), R"({"model_type": "perceptron"})");
+  expect_error(smelt("compile model"), "perceptron");
+  spill(path("model/config.json"), "{\"model_type\": ");
+  expect_error(smelt("compile model"), "config.json");
+}
+
+TEST_F(Errors, SizesThatNoMachineHolds) {
+  spill(path("spec.json"), R"({"family": "gpt2", "vocab_size": 50000, "hidden": 1048576, "max_positions": 1024,
+    "decoder": {"layers": 96, "heads": 16}})");
+  write_text("text.txt", 100);
+  const Outcome outcome = smelt("train spec.json --data text.txt --data-format bytes --steps 1 --batch 1 --length 8");
+  EXPECT_EQ(outcome.status, 1) << outcome.err;
+  EXPECT_TRUE(has(outcome.err, "planned memory")) << "before anything is allocated: " << outcome.err;
+}
+
+TEST_F(Errors, PlansThatAreDamaged) {
+  expect_good(smelt("compile $GOLDEN --mode=infer --max B=1,T=8 -o good.plan"));
+  const std::string good = slurp(path("good.plan"));
+  const std::string run = "generate bad.plan --weights $GOLDEN --ids '1 2' --max-new-tokens 2";
+  for (const size_t length : {size_t{0}, size_t{3}, size_t{60}, good.size() / 2, good.size() - 1}) {
+    spill(path("bad.plan"), good.substr(0, length));
+    expect_error(smelt(run), "bad.plan");
+  }
+  for (size_t i = 0; i < 12; ++i) {
+    std::string bad = good;
+    bad[good.size() * i / 12 + 8] ^= 0x11;
+    spill(path("bad.plan"), bad);
+    expect_error(smelt(run), "bad.plan");
+  }
+  std::string other_version = good;
+  other_version[8] = 99;
+  spill(path("bad.plan"), other_version);
+  expect_error(smelt(run), "99");
+}
+
+TEST_F(Errors, IdsOutsideTheVocabulary) {
+  expect_error(smelt("generate $GOLDEN --ids '1 2 131'"), "131");
+  expect_error(smelt("generate $GOLDEN --ids '1 -2'"), "-2");
+  expect_error(smelt("generate $GOLDEN --ids '1 two'"), "two");
+  spill(path("high.txt"), std::string(5000, '\xC3'));
+  expect_error(smelt("train $GOLDEN --data high.txt --data-format bytes --length 16 --batch 2"), "195");
+}
+
+TEST_F(Errors, TextForAModelWithItsOwnTokenizer) {
+  expect_error(smelt("generate $GOLDEN --prompt hello"), "token ids");
+  expect_error(smelt("generate $GOLDEN"), "--prompt");
+}
+
+TEST_F(Errors, PromptsLongerThanThePlan) {
+  expect_error(smelt("generate $GOLDEN --max T=4 --ids '1 2 3' --max-new-tokens 9"), "length of 4");
+  expect_error(smelt("compile $GOLDEN --max T=65"), "64");
+  expect_error(smelt("compile $GOLDEN --max Q=65"), "Q");
+  expect_error(smelt("compile $GOLDEN --max B:65"), "B:65");
+}
+
+TEST_F(Errors, DataShorterThanABatch) {
+  spill(path("short.txt"), "only a few words");
+  expect_error(smelt("train $GOLDEN --data short.txt --batch 4 --length 16"), "less than one batch");
+  spill(path("empty.txt"), "");
+  expect_error(smelt("evaluate $GOLDEN --data empty.txt"), "empty.txt");
+  expect_error(smelt("train $GOLDEN"), "--data");
+}
+
+TEST_F(Errors, WeightsThatDoNotFit) {
+  fs::copy(kGolden, path("model"));
+  std::string config = slurp(path("model/config.json"));
+  config.replace(config.find("\"n_embd\": 48"), 12, "\"n_embd\": 44");
+  config.replace(config.find("\"n_layer\": 3"), 12, "\"n_layer\": 4");
+  spill(path("model/config.json"), config);
+  const Outcome outcome = smelt("generate model --ids 1");
+  expect_error(outcome, "transformer.h.3.ln_1.weight");
+  expect_error(outcome, "transformer.wte.weight");
+  const std::string weights = slurp(kGolden / "model.safetensors");
+  spill(path("cut.safetensors"), weights.substr(0, weights.size() - 5));
+  expect_error(smelt("generate $GOLDEN --weights cut.safetensors --ids 1"), "cut.safetensors");
+  fs::remove(path("model/model.safetensors"));
+  expect_error(smelt("generate model --ids 1"), "no weights");
+}
+
+TEST_F(Errors, ConfigFilesNameAllMistakes) {
+  write_text("text.txt", 100);
+  spill(path("bad.json"), R"({"steps": 3, "stepz": 4, "batch": "two", "resume": "yes"})");
+  const Outcome outcome = smelt("train $GOLDEN --data text.txt --config bad.json");
+  for (const char* part : {"stepz", "batch", "resume"}) expect_error(outcome, part);
+}
+
+TEST_F(Errors, FullDisk) {
+  const Outcome outcome = smelt("compile $GOLDEN --mode=infer --max T=8 -o /dev/full/x.plan");
+  expect_error(outcome, "/dev/full");
+}
+
+TEST_F(Errors, PassesThatAreNotThere) {
+  expect_error(smelt("compile $GOLDEN --disable-pass=juggle"), "juggle");
+  expect_error(smelt("compile $GOLDEN --disable-pass=fuse"), "fuse");
+  expect_error(smelt("dump $GOLDEN --pipeline='simplify,,'"), "pipeline");
+}
+
+}  // namespace
+}  // namespace smelt::test

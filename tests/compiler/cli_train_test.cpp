@@ -1,0 +1,159 @@
+// Training through the command line: what a run leaves, and that it survives interruption to the same bits.
+#include <nlohmann/json.hpp>
+
+#include "cli.h"
+
+namespace smelt::test {
+namespace {
+
+using Json = nlohmann::json;
+
+class Training : public CommandLine {
+ protected:
+  void SetUp() override {
+    CommandLine::SetUp();
+    write_text("text.txt", 400);
+  }
+  static std::string train(const std::string& more) {
+    return "train $GOLDEN --from-scratch --data text.txt --data-format bytes --batch 3 --length 21 --lr 0.003 --warmup 2 "
+           "--eval-batches 2 --seed 7 " +
+           more;
+  }
+  std::vector<double> losses(const std::string& run) const {
+    std::vector<double> losses;
+    std::istringstream lines(slurp(path(run + "/metrics.jsonl")));
+    for (std::string line; std::getline(lines, line);) {
+      const Json json = Json::parse(line, nullptr, false);
+      if (json.is_object() && json["event"] == "step") losses.push_back(json["loss"]);
+    }
+    return losses;
+  }
+  std::string final_weights(const std::string& run) const { return slurp(path(run + "/model/model.safetensors")); }
+};
+
+TEST_F(Training, LeavesARunDirectory) {
+  const Outcome outcome = smelt(train("--run-dir run --steps 40 --eval-every 20 --sample-every 40 --sample-tokens 5"));
+  expect_good(outcome);
+  EXPECT_TRUE(has(outcome.err, "planned memory")) << outcome.err;
+  EXPECT_TRUE(has(outcome.out, "held-back loss")) << outcome.out;
+  for (const char* file : {"train.json", "config.json", "graph.ir", "graph.dot", "metrics.jsonl", "loss.svg",
+                           "model/config.json", "model/model.safetensors"})
+    EXPECT_TRUE(fs::exists(path("run") / file)) << file;
+  EXPECT_TRUE(has(slurp(path("run/graph.ir")), "fusion"));
+  const std::vector<double> all = losses("run");
+  ASSERT_EQ(all.size(), 40u);
+  EXPECT_LT(all.back(), all.front() - 0.5) << "it learns";
+  EXPECT_EQ(Json::parse(slurp(path("run/train.json")))["steps"], 40);
+}
+
+TEST_F(Training, WhatItSavedGeneratesAndEvaluates) {
+  const Outcome trained = smelt(train("--run-dir run --steps 10 --eval-every 10 --eval-batches 1000 --held-back 0.2"));
+  expect_good(trained);
+  expect_good(smelt("generate run --ids '32 33' --max-new-tokens 3"));
+  const Outcome loss =
+      smelt("evaluate run --data text.txt --data-format bytes --length 21 --batch 3 --held-back 0.2 --split held-back --json");
+  expect_good(loss);
+  const double evaluated = Json::parse(loss.out)["loss"];
+  const size_t at = trained.out.find("held-back loss ") + 15;
+  EXPECT_NEAR(evaluated, std::stod(trained.out.substr(at)), 1e-3) << trained.out;
+}
+
+TEST_F(Training, OverfitsOneBatch) {
+  expect_good(smelt(train("--run-dir run --steps 60 --overfit-one-batch --dropout 0 --schedule constant")));
+  EXPECT_LT(losses("run").back(), 1.0);
+}
+
+TEST_F(Training, TheResolvedConfigRepeatsTheRun) {
+  expect_good(smelt(train("--run-dir first --steps 6 --optimizer momentum --clip 0.5")));
+  expect_good(smelt("train $GOLDEN --config first/train.json --run-dir second"));
+  EXPECT_EQ(losses("first"), losses("second"));
+  EXPECT_EQ(final_weights("first"), final_weights("second"));
+}
+
+TEST_F(Training, ResultsDoNotDependOnThreads) {
+  expect_good(smelt(train("--run-dir one --steps 5 --threads 1")));
+  expect_good(smelt(train("--run-dir two --steps 5 --threads 2")));
+  EXPECT_EQ(losses("one").size(), 5u);
+  EXPECT_NEAR(losses("one").back(), losses("two").back(), 1e-5);
+}
+
+TEST_F(Training, AccumulationEqualsTheLargeBatch) {
+  const std::string common = "--dropout 0 --steps 1 --schedule constant --warmup 0 --overfit-one-batch ";
+  expect_good(smelt(train(common + "--run-dir plain --accumulate 1")));
+  expect_good(smelt(train(common + "--run-dir accumulated --accumulate 3")));
+  EXPECT_EQ(losses("plain").size(), 1u);
+  EXPECT_EQ(losses("accumulated").size(), 1u);
+}
+
+TEST_F(Training, AKilledRunGoesOnToTheSameBits) {
+  const std::string options = "--steps 40 --checkpoint-every 5 --eval-every 10 --keep 2 ";
+  expect_good(smelt(train(options + "--run-dir whole")));
+  const std::string run = binary() + " " + train(options + "--run-dir killed");
+  // Killed as soon as a checkpoint stands and more steps were done; again in the middle of the second part.
+  for (const int steps : {12, 27}) {
+    const std::string resume = steps > 12 ? " --resume" : "";
+    const Outcome killed = shell("export OMP_NUM_THREADS=2 GOLDEN='" + kGolden.string() + "'; " + run + resume +
+                                 " & pid=$!; for i in $(seq 3000); do n=$(grep -c '\"step\"' killed/metrics.jsonl 2>/dev/null); "
+                                 "[ \"${n:-0}\" -ge " + std::to_string(steps) + " ] && break; kill -0 $pid 2>/dev/null || break; "
+                                 "sleep 0.01; done; kill -9 $pid 2>/dev/null; wait $pid; echo ended $?");
+    EXPECT_TRUE(has(killed.out, "ended ")) << killed.err;
+  }
+  expect_good(smelt(train(options + "--run-dir killed --resume")));
+  EXPECT_EQ(losses("whole"), losses("killed"));
+  EXPECT_EQ(final_weights("whole"), final_weights("killed"));
+  int checkpoints = 0;
+  for (const auto& file : fs::directory_iterator(path("killed/checkpoints"))) {
+    (void)file;
+    ++checkpoints;
+  }
+  EXPECT_EQ(checkpoints, 2) << "--keep 2";
+}
+
+TEST_F(Training, ADamagedCheckpointIsPassedOver) {
+  const std::string options = "--steps 20 --checkpoint-every 5 --keep 3 ";
+  expect_good(smelt(train(options + "--run-dir whole")));
+  fs::copy(path("whole"), path("hurt"), fs::copy_options::recursive);
+  fs::path newest;
+  for (const auto& file : fs::directory_iterator(path("hurt/checkpoints")))
+    newest = std::max(newest, file.path());
+  std::string bytes = slurp(newest);
+  bytes[bytes.size() / 2] ^= 0x40;
+  spill(newest, bytes);
+  const Outcome outcome = smelt(train(options + "--run-dir hurt --resume"));
+  expect_good(outcome);
+  EXPECT_TRUE(has(outcome.err, "damaged")) << outcome.err;
+  EXPECT_EQ(final_weights("whole"), final_weights("hurt"));
+}
+
+TEST_F(Training, AnInterruptEndsWithACheckpoint) {
+  const std::string run = binary() + " " + train("--run-dir run --steps 100000 --schedule constant");
+  const Outcome outcome =
+      shell("export OMP_NUM_THREADS=2 GOLDEN='" + kGolden.string() + "'; " + run +
+            " & pid=$!; for i in $(seq 3000); do [ -s run/metrics.jsonl ] && break; sleep 0.01; done; kill -TERM $pid; wait $pid");
+  expect_good(outcome);
+  EXPECT_TRUE(has(outcome.out, "stopped at step")) << outcome.out << outcome.err;
+  EXPECT_FALSE(fs::is_empty(path("run/checkpoints")));
+}
+
+TEST_F(Training, AFreshRunDoesNotOverwriteAnother) {
+  expect_good(smelt(train("--run-dir run --steps 2")));
+  expect_error(smelt(train("--run-dir run --steps 2")), "--resume");
+}
+
+TEST_F(Training, ALossThatIsNotFiniteStopsTheRun) {
+  const std::string wild = "--steps 50 --lr 1e30 --warmup 0 --optimizer sgd --schedule constant --clip 0 --weight-decay 0 ";
+  const Outcome plain = smelt(train(wild + "--run-dir run"));
+  expect_error(plain, "training stopped at step");
+  EXPECT_TRUE(has(plain.err, "--detect-anomaly")) << plain.err;
+  const Outcome detected = smelt(train(wild + "--run-dir run2 --detect-anomaly"));
+  expect_error(detected, "the first value that is not finite");
+}
+
+TEST_F(Training, DetectAnomalyLeavesGoodRunsAlone) {
+  expect_good(smelt(train("--run-dir plain --steps 3")));
+  expect_good(smelt(train("--run-dir watched --steps 3 --detect-anomaly")));
+  EXPECT_EQ(losses("plain"), losses("watched"));
+}
+
+}  // namespace
+}  // namespace smelt::test

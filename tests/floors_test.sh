@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# A floor includes only what stands below it, and the ground floor knows no LLVM.
+#   tests/floors_test.sh [SOURCE_DIRECTORY]
+set -euo pipefail
+cd "${1:-$(dirname "${BASH_SOURCE[0]}")/..}"
+
+declare -A below=(
+  [runtime]="runtime" [ir]="ir runtime" [passes]="passes ir runtime" [frontend]="frontend ir runtime"
+  [codegen]="codegen ir runtime" [compiler]="compiler codegen passes frontend ir runtime"
+)
+faults=0
+fault() { echo "$1" >&2; faults=$((faults + 1)); }
+
+for floor in "${!below[@]}"; do
+  while IFS=: read -r file line text; do
+    path=$(sed -nE 's/^#include "([^"]+)".*/\1/p' <<<"$text")
+    first=${path%%/*}
+    [[ -d $first && -n ${below[$first]+x} ]] || continue
+    [[ " ${below[$floor]} " == *" $first "* ]] || fault "$file:$line: $floor includes $path, which does not stand below it"
+  done < <(grep -rnE --include='*.h' --include='*.cpp' --include='*.def' '^#include "' "$floor" || true)
+done
+
+while IFS=: read -r file line _; do fault "$file:$line: an LLVM header in runtime/"; done \
+  < <(grep -rnE '^#include [<"](llvm|lld|clang)/' runtime || true)
+while IFS=: read -r file line _; do fault "$file:$line: code generation belongs to codegen/"; done \
+  < <(grep -rnE '^#include [<"](lld/|llvm/(IR|CodeGen|Target|MC|Passes)/)' ir passes frontend || true)
+# Passes and emitters work on operations, never on models.
+while IFS=: read -r file line _; do fault "$file:$line: a model's name in a pass or an emitter"; done \
+  < <(grep -rniwE 'gpt2?|bert|llama|vit|t5|bart|marian' passes codegen || true)
+# The library neither prints nor ends the process: the command line does.
+while IFS=: read -r file line _; do fault "$file:$line: output or exit in the library"; done \
+  < <(grep -rnE '\b(std::cout|std::cerr|printf|fmt::print|puts|std::exit|abort|std::terminate)\b *[(<;]' \
+        --include='*.h' --include='*.cpp' runtime ir passes frontend codegen | grep -vE '//.*(printf|abort|exit)|snprintf' || true)
+
+if [ "$faults" -gt 0 ]; then echo "$faults faults" >&2; exit 1; fi
+echo "floors: no fault in $(git ls-files '*.h' '*.cpp' 2>/dev/null | wc -l) files"

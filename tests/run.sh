@@ -1,0 +1,124 @@
+#!/usr/bin/env bash
+# All set-up and all tests, from a clean clone.
+#
+# Usage: tests/run.sh [--long] [--fast] [--only STAGE]...
+#   --fast   leaves out the sanitizers, clang-tidy and the quickstart
+#   --long   adds a minute of fuzzing for each of the four parsers
+#   --only   runs one stage: format, floors, release, tidy, goldens, embed, quickstart, asan, fuzz
+# The last line counts: "N passed, N failed".
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+long=0 fast=0 only=()
+while [ $# -gt 0 ]; do
+  case "$1" in
+    --long) long=1 ;;
+    --fast) fast=1 ;;
+    --only) only+=("$2"); shift ;;
+    -h | --help) sed -n '2,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    *) echo "usage: $0 [--long] [--fast] [--only STAGE]..." >&2; exit 2 ;;
+  esac
+  shift
+done
+
+logs=$PWD/build/test-logs
+mkdir -p "$logs"
+passed=0 failed=0 failures=()
+good() { passed=$((passed + ${1:-1})); }
+bad() { failed=$((failed + ${2:-1})); failures+=("$1"); }
+
+wanted() {
+  [ ${#only[@]} -eq 0 ] && return 0
+  local stage
+  for stage in "${only[@]}"; do [ "$stage" = "$1" ] && return 0; done
+  return 1
+}
+slow_wanted() { wanted "$1" && { [ $fast -eq 0 ] || [ ${#only[@]} -gt 0 ]; }; }
+
+# check NAME COMMAND...: one test; its output is shown only where it fails.
+check() {
+  local name=$1 log
+  shift
+  log="$logs/${name//[^A-Za-z0-9_-]/_}.log"
+  local begin=$SECONDS
+  if "$@" >"$log" 2>&1; then
+    good
+    echo "ok      $name ($((SECONDS - begin)) s)"
+  else
+    bad "$name"
+    echo "FAILED  $name ($((SECONDS - begin)) s), $log ends:"
+    tail -n 40 "$log" | sed 's/^/    /'
+  fi
+}
+
+# suite NAME BUILD_DIRECTORY [ctest options]: counts every test of ctest.
+suite() {
+  local name=$1 directory=$2 log="$logs/$1.log" total bad_count
+  shift 2
+  if ! (cd "$directory" && ctest --output-on-failure -j "$(nproc)" --timeout 600 "$@") >"$log" 2>&1; then
+    grep -E '^\s*[0-9]+ - .*\((Failed|Timeout|SEGFAULT|Subprocess aborted|Not Run|ILLEGAL)' "$log" | sed 's/^/    /'
+    grep -E 'error:|Failure|Expected|Actual|ERROR: ' "$log" | head -n 60 | sed 's/^/    /'
+  fi
+  total=$(sed -nE 's/^[0-9]+% tests passed, ([0-9]+) tests failed out of ([0-9]+)$/\2/p' "$log")
+  bad_count=$(sed -nE 's/^[0-9]+% tests passed, ([0-9]+) tests failed out of ([0-9]+)$/\1/p' "$log")
+  if [ -z "$total" ]; then
+    bad "$name did not run"
+    tail -n 20 "$log" | sed 's/^/    /'
+    return
+  fi
+  good $((total - bad_count))
+  [ "$bad_count" -gt 0 ] && bad "$name: $bad_count of $total" "$bad_count"
+  echo "$name: $((total - bad_count)) of $total passed"
+}
+
+sources() { git ls-files -- '*.h' '*.cpp' '*.c' | grep -E '^(runtime|ir|passes|frontend|codegen|compiler|tests|examples)/'; }
+format_check() { sources | xargs -P 2 -n 20 clang-format-19 --dry-run --Werror; }
+tidy_check() {
+  sources | grep -E '^(runtime|ir|passes|frontend|codegen|compiler)/.*\.cpp$' |
+    grep -vE '^runtime/cuda/' | xargs -P "$(nproc)" -n 4 clang-tidy-19 -p build --quiet
+}
+configure() { cmake --preset "$1" "${@:2}"; }
+
+echo "== packages"
+bash scripts/install-packages.sh all || exit 1
+
+echo "== build (release)"
+check "configure release" configure release -DSMELT_TESTS=ON -DSMELT_WERROR=ON
+check "build release" ninja -C build
+wanted format && check "format" format_check
+wanted floors && check "floors" bash tests/floors_test.sh
+wanted release && suite release build
+wanted goldens && for golden in tests/goldens/*/; do
+  check "verify $(basename "$golden")" build/smelt verify "$golden" --target cpu
+done
+wanted embed && check "embed" bash tests/embed_test.sh build
+slow_wanted quickstart && check "quickstart, 20 steps" bash examples/quickstart.sh --run-dir build/test-quickstart \
+  --steps 20 --warmup 5 --eval-every 10 --eval-batches 2 --sample-every 20 --checkpoint-every 10
+
+if slow_wanted asan; then
+  echo "== build (AddressSanitizer, UndefinedBehaviorSanitizer)"
+  export LSAN_OPTIONS="suppressions=$PWD/tests/lsan.supp:print_suppressions=0"
+  export ASAN_OPTIONS="detect_stack_use_after_return=0" UBSAN_OPTIONS="print_stacktrace=1"
+  check "configure asan" configure asan -DSMELT_BENCH=OFF
+  check "build asan" ninja -C build-asan
+  suite asan build-asan
+  unset LSAN_OPTIONS ASAN_OPTIONS UBSAN_OPTIONS
+fi
+slow_wanted tidy && check "clang-tidy" tidy_check
+
+fuzz() {
+  configure fuzz -DSMELT_SANITIZE=ON && ninja -C build-fuzz fuzzers || return 1
+  local source name corpus
+  for source in tests/fuzz/*_fuzz.cpp; do
+    name=$(basename "$source" .cpp)
+    corpus=tests/fuzz/corpus/${name%_fuzz}
+    mkdir -p "$corpus" "build-fuzz/found/$name"
+    "$(find build-fuzz -type f -name "$name" -perm -u+x | head -n 1)" "build-fuzz/found/$name" "$corpus" -max_total_time="$1" \
+      -print_final_stats=1 -artifact_prefix="build-fuzz/found/$name-" || return 1
+  done
+}
+if [ $long -eq 1 ] && slow_wanted fuzz; then check "fuzz, a minute each" fuzz 60; fi
+
+for failure in ${failures[@]+"${failures[@]}"}; do echo "FAILED  $failure"; done
+echo "$passed passed, $failed failed"
+[ $failed -eq 0 ]
