@@ -1,0 +1,100 @@
+// Runs a module through the whole compiler on the CPU and compares every output with the float64 evaluator.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "compiler/compile.h"
+#include "ir/evaluator.h"
+#include "ir/text.h"
+#include "passes/decompose.h"
+#include "runtime/session.h"
+#include "tests/support/random_graph.h"
+#include "tests/support/random_tensors.h"
+
+namespace smelt::testing {
+
+struct CpuCase {
+  SymbolValues symbols;
+  uint64_t seed = 1;
+  Philox philox{.seed = 7, .step = 3, .micro_step = 0};
+};
+
+/// The bytes that the session takes for a tensor of the evaluator.
+inline std::vector<std::byte> to_bytes(const Tensor& tensor) {
+  std::vector<std::byte> bytes(tensor.data.size() * static_cast<size_t>(size_of(tensor.dtype)));
+  for (size_t i = 0; i < tensor.data.size(); ++i) {
+    const auto put = [&](auto value) { std::memcpy(bytes.data() + i * sizeof value, &value, sizeof value); };
+    if (tensor.dtype == DType::f32)
+      put(static_cast<float>(tensor.data[i]));
+    else if (tensor.dtype == DType::i32)
+      put(static_cast<int32_t>(tensor.data[i]));
+    else
+      put(static_cast<uint8_t>(tensor.data[i]));
+  }
+  return bytes;
+}
+
+inline Tensor to_tensor(const HostTensor& host) {
+  Tensor tensor{host.dtype, host.shape, {}};
+  if (host.dtype == DType::f32)
+    tensor.data.assign(host.as<float>().begin(), host.as<float>().end());
+  else if (host.dtype == DType::i32)
+    tensor.data.assign(host.as<int32_t>().begin(), host.as<int32_t>().end());
+  else
+    tensor.data.assign(host.as<uint8_t>().begin(), host.as<uint8_t>().end());
+  return tensor;
+}
+
+/// f32 has no more digits than these; the evaluator reads what the session reads.
+inline void round_to_single(Tensors& tensors) {
+  for (auto& [name, tensor] : tensors)
+    if (is_float(tensor.dtype))
+      for (double& x : tensor.data) x = static_cast<float>(x);
+}
+
+inline Tensors run_on_cpu(const Module& module, const CpuCase& c, const Tensors& inputs,
+                          const Tensors& states, CompileOptions options = {}) {
+  options.mode = Mode::infer;
+  Compilation compiled = compile(module.clone(), options);
+  Session session(std::make_shared<const Plan>(std::move(compiled.plan)), {.threads = 2, .poison = true});
+  session.initialize();
+  for (const Module::Parameter& parameter : module.parameters) {
+    const std::vector<double>& data = states.at(parameter.name).data;
+    session.write_segment("parameters", parameter.name, std::vector<float>(data.begin(), data.end()));
+  }
+  session.set_random(c.philox.seed, c.philox.step, c.philox.micro_step >> 16);
+  const PlanEntry& entry = session.plan().entries.front();
+  std::vector<std::vector<std::byte>> bytes;
+  std::vector<InputTensor> given;
+  for (const Port& port : entry.inputs) {
+    const Tensor& tensor = inputs.at(port.name);
+    bytes.push_back(to_bytes(tensor));
+    given.push_back({port.name, tensor.dtype, tensor.shape, bytes.back().data()});
+  }
+  Tensors outputs;
+  for (const HostTensor& host : session.run(entry.name, given)) outputs[host.name] = to_tensor(host);
+  return outputs;
+}
+
+/// Expects every output within 1e-6 of float64, or within 4 times the evaluator's own error in float32.
+inline void expect_cpu_matches(const Module& module, const CpuCase& c, const CompileOptions& options = {}) {
+  std::unique_ptr<Module> primitive = module.clone();
+  Graph& graph = *primitive->graphs.front();
+  decompose(graph, {});
+  Tensors inputs = random_inputs(graph, c.seed, c.symbols), states = random_states(graph, c.seed, c.symbols);
+  round_to_single(inputs);
+  round_to_single(states);
+  EvaluateOptions evaluation{.symbols = c.symbols, .philox = c.philox};
+  const Tensors expected = evaluate(graph, inputs, states, evaluation).outputs;
+  evaluation.single = true;
+  const Tensors single = evaluate(graph, inputs, states, evaluation).outputs;
+  const Tensors actual = run_on_cpu(module, c, inputs, states, options);
+  for (const auto& [name, reference] : expected) {
+    const double bound = std::max(1e-6, 4 * relative_error(single.at(name), reference));
+    EXPECT_LE(relative_error(actual.at(name), reference), bound) << name << "\n" << print(module);
+  }
+}
+
+}  // namespace smelt::testing
