@@ -80,8 +80,8 @@ struct Instruction {
   int slot = 0;
   Access access = {};
   int predicate = -1;
-  std::vector<Dim>
-      random_strides;    // flattened row of a random op = sum strides[i] * axis_i over all axes but its last
+  // The flattened row of a random op = sum strides[i] * axis_i over all axes but its last.
+  std::vector<Dim> random_strides = {};
   int random_axis = -1;  // the kernel axis of its last dim; -1: it has no dim or the index below is fixed
   bool operator==(const Instruction&) const = default;
 };
