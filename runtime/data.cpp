@@ -20,7 +20,7 @@ struct FormatRow {
   TokenFormat format;
   std::string_view name;
 };
-constexpr std::array<FormatRow, 4> kFormats = {{{TokenFormat::automatic, "auto"},
+constexpr std::array<FormatRow, 4> kFormats = {{{TokenFormat::automatic, "automatic"},
                                                 {TokenFormat::bytes, "bytes"},
                                                 {TokenFormat::llmc, "llmc"},
                                                 {TokenFormat::u16, "u16"}}};

@@ -36,6 +36,15 @@ TokenRange range_of(const TemporaryDirectory& directory, int64_t size) {
   return {data, 0, size};
 }
 
+TEST(TokenFormat, NamesRoundTrip) {
+  for (const char* spelling : {"automatic", "bytes", "llmc", "u16"}) {
+    const auto format = parse_token_format(spelling);
+    ASSERT_TRUE(format) << spelling;
+    EXPECT_EQ(name(*format), spelling);
+  }
+  EXPECT_FALSE(parse_token_format("u64"));
+}
+
 TEST(TokenData, TextIsBytesOfAllFilesInOrder) {
   const TemporaryDirectory d;
   const TokenData data({d.write("a", "ab"), d.write("empty", ""), d.write("b", "\xff")},
