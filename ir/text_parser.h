@@ -46,6 +46,7 @@ class TextParser {
   // ---- declarations; the keyword is behind
   void symbols(Symbols& symbols);
   State state();
+  Role role();
   Buffer buffer(const std::vector<State>& states);
 
   Lexer lexer;

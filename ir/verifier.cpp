@@ -211,7 +211,8 @@ void check_state(const State& state, const Symbols& symbols) {
     if (segment.offset < end)
       fail("segment \"{}\" of state \"{}\" begins at {}, inside the one before it, which ends at {}",
            segment.name, state.name, segment.offset, end);
-    end = segment.offset + segment.elements();
+    if (__builtin_add_overflow(segment.offset, segment.elements(), &end))
+      fail("segment \"{}\" of state \"{}\" ends beyond 64 bits", segment.name, state.name);
   }
   if (state.segments.empty()) return;
   const auto size = state.shape.size() == 1 ? state.shape[0].constant() : std::nullopt;
