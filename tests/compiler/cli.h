@@ -68,7 +68,8 @@ class CommandLine : public testing::Test {
   /// English-looking bytes below 128: every golden vocabulary holds them.
   fs::path write_text(const std::string& name, int lines) const {
     std::ofstream file(path(name), std::ios::binary);
-    for (int i = 0; i < lines; ++i) file << "line " << i * 37 % 101 << " of a text that repeats itself, mostly\n";
+    for (int i = 0; i < lines; ++i)
+      file << "line " << i * 37 % 101 << " of a text that repeats itself, mostly\n";
     return path(name);
   }
 
@@ -84,6 +85,8 @@ class CommandLine : public testing::Test {
   fs::path work_;
 };
 
-inline bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+inline bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 }  // namespace smelt::test

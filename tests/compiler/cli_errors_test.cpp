@@ -22,8 +22,9 @@ TEST_F(Errors, AllProblemsOfAConfigAtOnce) {
 }
 
 TEST_F(Errors, HeadsThatDoNotDivide) {
-  spill(path("spec.json"),
-        R"({"family": "gpt2", "vocab_size": 40, "hidden": 50, "max_positions": 16, "decoder": {"layers": 1, "heads": 7}})");
+  spill(
+      path("spec.json"),
+      R"({"family": "gpt2", "vocab_size": 40, "hidden": 50, "max_positions": 16, "decoder": {"layers": 1, "heads": 7}})");
   expect_error(smelt("compile spec.json"), "heads");
 }
 
@@ -36,12 +37,18 @@ TEST_F(Errors, UnknownModelType) {
 }
 
 TEST_F(Errors, SizesThatNoMachineHolds) {
-  spill(path("spec.json"), R"({"family": "gpt2", "vocab_size": 50000, "hidden": 1048576, "max_positions": 1024,
-    "decoder": {"layers": 96, "heads": 16}})");
+  spill(path("spec.json"), R"({"family": "gpt2", "vocab_size": 50000, "hidden": 65536, "max_positions": 1024,
+    "decoder": {"layers": 4, "heads": 16}})");
   write_text("text.txt", 100);
-  const Outcome outcome = smelt("train spec.json --data text.txt --data-format bytes --steps 1 --batch 1 --length 8");
+  const Outcome outcome =
+      smelt("train spec.json --data text.txt --data-format bytes --steps 1 --batch 1 --length 8");
   EXPECT_EQ(outcome.status, 1) << outcome.err;
   EXPECT_TRUE(has(outcome.err, "planned memory")) << "before anything is allocated: " << outcome.err;
+  expect_error(outcome, "are free");
+  spill(path("spec.json"),
+        R"({"family": "gpt2", "vocab_size": 50000, "hidden": 1048576, "max_positions": 1024,
+    "decoder": {"layers": 96, "heads": 16}})");
+  expect_error(smelt("compile spec.json"), "parameters");
 }
 
 TEST_F(Errors, PlansThatAreDamaged) {
