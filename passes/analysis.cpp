@@ -23,6 +23,13 @@ bool is_view(const Node& node) {
          !node.is(Op::pack);
 }
 
+bool is_matched(const Value* value, llvm::function_ref<bool(const Node&)> counts) {
+  return is_float(value->dtype()) && llvm::any_of(value->users(), [&](const Node* user) {
+           if (user->is(ScalarOp::eq) || user->is(ScalarOp::ne)) return counts(*user);
+           return is_view(*user) && is_matched(user->result(), counts);
+         });
+}
+
 std::optional<double> splat(const Value* value) {
   const Node* node = value->node();
   while (node->is(Op::broadcast) || node->is(Op::reshape)) node = node->operand(0)->node();

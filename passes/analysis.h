@@ -21,6 +21,10 @@ bool is_barrier(const Node& node);
 /// Moves no data: reshape, slice, transpose, broadcast, stop_gradient.
 bool is_view(const Node& node);
 
+/// Is a float tested for equality by a node that `counts`, perhaps behind views? Then it must be the very
+/// same bits that its other side was made from: the gradient of a maximum asks which elements are it.
+bool is_matched(const Value* value, llvm::function_ref<bool(const Node&)> counts);
+
 /// The one value of a constant (or of a broadcast of one), if it has one.
 std::optional<double> splat(const Value* value);
 /// The value behind stop_gradient nodes, which mean nothing once a graph is differentiated.

@@ -124,7 +124,7 @@ bool read_log_sum_exp(ReductionContext& context, Node& node) {
     Node* place = nullptr;
     for (Node* user : probability->result()->users())
       if (backward(*user)) place = in_backward(*probability) ? probability : user;
-    if (!place) continue;
+    if (!place || is_matched(probability->result(), in_backward)) continue;
     Value* q = probability_from_statistic(context.emit, softmax, *place);
     context.graph.replace_uses_if(probability->result(), q, backward);
     context.record(ReductionRule::log_sum_exp, *probability);

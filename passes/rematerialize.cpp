@@ -28,7 +28,7 @@ bool is_generated(const Node& node) {
   return node.is(Op::constant) || node.is(Op::iota) || node.is(Op::random);
 }
 
-bool is_cheap(const Node& node) {
+bool is_cheap_op(const Node& node) {
   return node.is(Op::pointwise) || node.is(Op::convert) || is_generated(node) || is_view(node) ||
          node.is(ReduceOp::first);
 }
@@ -149,13 +149,20 @@ class Rematerializer {
     return bytes(value) * (in_memory ? weights_.in_memory : weights_.extra);
   }
 
+  /// May be computed again. What is tested for equality may not: kernels contract differently.
+  bool is_cheap(Value* value) const {
+    if (is_late(value)) return true;
+    if (!is_cheap_op(*value->node())) return false;
+    return is_view(*value->node()) || !is_matched(value, [this](const Node& user) { return is_late(&user); });
+  }
+
   /// The vertex of a value and of all that it could be computed from; -1 for what costs nothing.
   int vertex(Value* value) {
     if (is_free(value) || is_generated(*value->node())) return -1;
     if (auto it = vertices_.find(value); it != vertices_.end()) return it->second;
     const int v = cut_.add_vertex(cost(value));
     vertices_.insert({value, v});
-    if (!is_cheap(*value->node())) {
+    if (!is_cheap(value)) {
       cut_.add_source(v);
       return v;
     }
@@ -176,7 +183,7 @@ class Rematerializer {
     int64_t total = 0;
     for (const auto& [value, v] : vertices_) {
       if (in_cut[v]) total += bytes(value);
-      if (in_cut[v] || !is_cheap(*value->node())) kept_.insert(value);
+      if (in_cut[v] || !is_cheap(value)) kept_.insert(value);
     }
     return total;
   }
