@@ -79,6 +79,7 @@ class GraphPrinter {
     const GraphPrinter inside(*node.body);
     const std::vector<Node*> inputs = node.body->inputs();
     std::vector<std::string> list;
+    list.reserve(node.operands().size());
     for (size_t i = 0; i < node.operands().size(); ++i)
       list.push_back(fmt::format("{} = %{}", i < inputs.size() ? inside.argument_name(*inputs[i]) : "%?",
                                  names_[node.operand(static_cast<unsigned>(i))]));
@@ -99,6 +100,7 @@ class GraphPrinter {
     for (size_t i = 0; i < graph_.outputs.size(); ++i)
       numbered &= graph_.outputs[i].name == fmt::format("r{}", i);
     std::vector<std::string> list;
+    list.reserve(graph_.outputs.size());
     for (const Graph::Output& output : graph_.outputs)
       list.push_back((numbered ? "" : bare_or_quoted(output.name) + " = ") + "%" + names_[output.value]);
     return fmt::format("return {}", fmt::join(list, ", "));

@@ -18,6 +18,7 @@ std::string str(const BufferRef& ref) {
 
 std::string strided(const BufferRef& ref, const std::vector<Dim>& strides) {
   std::vector<std::string> list;
+  list.reserve(strides.size());
   for (const Dim& stride : strides) list.push_back(stride.str());
   return fmt::format("{}({})", str(ref), fmt::join(list, ", "));
 }
@@ -59,6 +60,7 @@ class ProgramPrinter {
     if (!step.reads.empty()) fields.add("reads", fmt::format("[{}]", fmt::join(step.reads, ", ")));
     if (!step.writes.empty()) fields.add("writes", fmt::format("[{}]", fmt::join(step.writes, ", ")));
     std::vector<std::string> pairs;
+    pairs.reserve(step.may_alias.size());
     for (const auto& [written, read] : step.may_alias)
       pairs.push_back(fmt::format("[{}, {}]", written, read));
     if (!pairs.empty()) fields.add("may_alias", fmt::format("[{}]", fmt::join(pairs, ", ")));
@@ -70,6 +72,7 @@ class ProgramPrinter {
 
   std::string what(const KernelStep& s) const {
     std::vector<std::string> arguments;
+    arguments.reserve(s.arguments.size());
     for (const BufferRef& ref : s.arguments) arguments.push_back(str(ref));
     std::string text = fmt::format("launch {}({})", kernel_name(s.kernel), fmt::join(arguments, ", "));
     if (!s.random_ids.empty()) text += fmt::format(" ids [{}]", fmt::join(s.random_ids, ", "));

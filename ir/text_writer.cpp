@@ -20,6 +20,7 @@ std::string text(double number) { return str(Attribute(number)); }
 
 std::string text(const std::vector<std::string>& strings) {
   std::vector<std::string> quoted;
+  quoted.reserve(strings.size());
   for (const std::string& string : strings) quoted.push_back(quote(string));
   return fmt::format("[{}]", fmt::join(quoted, ", "));
 }
@@ -85,6 +86,7 @@ std::string text(const Buffer& buffer, size_t number) {
 std::string text(const Layout& layout) {
   if (layout.strides.empty()) return fmt::format("@{}[{}]", layout.buffer, layout.offset.str());
   std::vector<std::string> strides;
+  strides.reserve(layout.strides.size());
   for (const Dim& stride : layout.strides) strides.push_back(stride.str());
   return fmt::format("@{}[{}; {}]", layout.buffer, layout.offset.str(), fmt::join(strides, ","));
 }
