@@ -1,11 +1,9 @@
 // A matmul by letters as a gemm step: letters of one kind that lie evenly in memory collapse into one dim;
 // what is left over is repeated over.
-#include <algorithm>
+#include <optional>
 
 #include "codegen/program_builder.h"
 #include "ir/builder.h"
-#include "ir/view.h"
-#include "runtime/error.h"
 
 namespace smelt {
 namespace {
@@ -24,6 +22,19 @@ class MatmulLowering {
   }
 
   void run() {
+    const Layout result = c_;
+    // At most one copy each of a, b and c makes every matrix have a dim of stride 1.
+    std::optional<GemmStep> step = try_step();
+    while (!step) step = try_step();
+    std::vector<int> reads = {a_.buffer, b_.buffer};
+    builder_.add_step(std::move(*step), std::move(reads), {c_.buffer});
+    if (c_ != result) builder_.copy(c_, result, node_.result()->shape(), node_.result()->dtype());
+  }
+
+ private:
+  /// The step for the layouts at hand; nothing where a matrix has no dim of stride 1: then it got a new
+  /// layout.
+  std::optional<GemmStep> try_step() {
     std::vector<Run> m, n, k, batch;
     for (char letter : spec_.out) {
       const bool in_a = has(spec_.a, letter), in_b = has(spec_.b, letter);
@@ -35,14 +46,42 @@ class MatmulLowering {
     for (const Run& run : batch) step.batch.push_back({run.extent, run.a, run.b, run.c});
     const Run rows = take(m, step), columns = take(n, step), sums = take(k, step, true);
     step.m = rows.extent, step.n = columns.extent, step.k = sums.extent;
-    step.a = matrix(a_, rows.a, sums.a, node_.operand(0));
-    step.b = matrix(b_, sums.b, columns.b, node_.operand(1));
-    step.c = matrix(c_, rows.c, columns.c, nullptr);
-    std::vector<int> reads = {a_.buffer, b_.buffer};
-    builder_.add_step(std::move(step), std::move(reads), {c_.buffer});
+    step.a = {{a_.buffer, a_.offset}, rows.a, sums.a};
+    step.b = {{b_.buffer, b_.offset}, sums.b, columns.b};
+    step.c = {{c_.buffer, c_.offset}, rows.c, columns.c};
+    if (!walks(step.a)) return copy_operand(a_, spec_.a, *node_.operand(0)), std::nullopt;
+    if (!walks(step.b)) return copy_operand(b_, spec_.b, *node_.operand(1)), std::nullopt;
+    if (!walks(step.c)) return c_ = fresh(spec_.out, *node_.result()), std::nullopt;
+    return step;
   }
 
- private:
+  static bool walks(const GemmStep::Matrix& matrix) {
+    return matrix.row_stride.is_one() || matrix.column_stride.is_one();
+  }
+
+  void copy_operand(Layout& layout, const std::string& letters, const Value& value) {
+    const Layout copy = fresh(letters, value);
+    builder_.copy(layout, copy, value.shape(), value.dtype());
+    layout = copy;
+  }
+
+  /// Dense memory with the batch letters outermost.
+  Layout fresh(const std::string& letters, const Value& value) {
+    const int buffer =
+        builder_.add_buffer(node_.source, Role::temporary, value.dtype(), element_count(value.shape()));
+    Layout layout{buffer, 0, std::vector<Dim>(letters.size(), Dim(1))};
+    Dim stride = 1;
+    for (bool batch : {false, true})
+      for (size_t i = letters.size(); i-- > 0;) {
+        const bool in_all =
+            has(spec_.a, letters[i]) && has(spec_.b, letters[i]) && has(spec_.out, letters[i]);
+        if (in_all != batch) continue;
+        layout.strides[i] = stride;
+        stride *= value.shape()[i];
+      }
+    return layout;
+  }
+
   static bool has(const std::string& letters, char letter) {
     return letters.find(letter) != std::string::npos;
   }
@@ -80,13 +119,6 @@ class MatmulLowering {
     runs.pop_back();
     for (const Run& run : runs) step.batch.push_back({run.extent, run.a, run.b, run.c, reduced});
     return taken;
-  }
-
-  GemmStep::Matrix matrix(const Layout& layout, Dim row, Dim column, const Value* value) {
-    if (!row.is_one() && !column.is_one())
-      fail("{}: {} has no dim of stride 1 among those multiplied; reorder its dims before the matmul",
-           node_.describe(), value ? str(value->type) : str(node_.result()->type));
-    return {{layout.buffer, layout.offset}, std::move(row), std::move(column)};
   }
 
   ProgramBuilder& builder_;

@@ -14,19 +14,20 @@ using Kind = Instruction::Kind;
 using Scope = KernelBlock::Scope;
 
 /// Index dims of the updates walked as one: the stride from one position to the next.
-Dim position_stride(const Node& scatter, int64_t count) {
+Dim position_stride(const Node& scatter, int64_t axis, int64_t count) {
   const Value& updates = *scatter.operand(2);
   const auto& strides = updates.layout->strides;
-  for (int64_t i = 0; i + 1 < count; ++i)
+  for (int64_t i = axis; i + 1 < axis + count; ++i)
     if (strides[i] != strides[i + 1] * updates.shape()[i + 1])
       fail("{}: the updates {} do not lie evenly in memory", scatter.describe(), str(updates.type));
-  return count == 0 ? Dim(0) : strides[count - 1];
+  return count == 0 ? Dim(0) : strides[axis + count - 1];
 }
 
-/// out[r, ...] += sum over i in [begins[r], begins[r+1]) of updates[permutation[i], ...].
+/// out[r, ...] += sum over i in [begins[r], begins[r+1]) of updates[permutation[i], ...], r along the
+/// scattered axis.
 Kernel segmented_sum(const Node& scatter) {
   const Value &updates = *scatter.operand(2), &result = *scatter.result();
-  const int64_t count = scatter.operand(1)->rank(), rank = result.rank();
+  const int64_t count = scatter.operand(1)->rank(), rank = result.rank(), axis = scatter.int_attr("axis");
   const DType dtype = result.dtype();
   Kernel kernel;
   kernel.name = "segmented_sum";
@@ -34,22 +35,27 @@ Kernel segmented_sum(const Node& scatter) {
                    {.name = "permutation", .dtype = DType::i32},
                    {.name = "begins", .dtype = DType::i32},
                    {.name = "y", .dtype = dtype, .output = true, .input = true}};
-  for (int64_t i = 0; i + 1 < rank; ++i)
-    kernel.axes.push_back({AxisKind::parallel, fmt::format("r{}", i), result.shape()[i]});
+  std::vector<int64_t> others;  // the dims beside the scattered one; the last is the column
+  for (int64_t i = 0; i < rank; ++i)
+    if (i != axis) others.push_back(i);
+  kernel.axes.push_back({AxisKind::parallel, "r0", result.shape()[axis]});
+  for (size_t i = 0; i + 1 < others.size(); ++i)
+    kernel.axes.push_back({AxisKind::parallel, fmt::format("r{}", i + 1), result.shape()[others[i]]});
   const auto reduced = static_cast<int>(kernel.axes.size());
   kernel.axes.push_back({AxisKind::reduced, "i", element_count(scatter.operand(1)->shape())});
-  kernel.axes.push_back({AxisKind::column, "c0", result.shape().back()});
+  kernel.axes.push_back({AxisKind::column, "c0", others.empty() ? Dim(1) : result.shape()[others.back()]});
   const auto access = [&](int param) {
     return Access{.param = param, .strides = std::vector<Dim>(kernel.axes.size(), Dim(0))};
   };
   Access begin = access(2), end = access(2), permutation = access(1), from = access(0), to = access(3);
   begin.strides[0] = end.strides[0] = 1, end.offset = 1;
   permutation.strides[reduced] = 1;
-  from.computed = 3, from.computed_stride = position_stride(scatter, count);
-  for (int64_t i = 0; i < rank; ++i) {
-    const size_t axis = i + 1 == rank ? kernel.axes.size() - 1 : static_cast<size_t>(i);
-    to.strides[axis] = result.layout->strides[i];
-    if (i > 0) from.strides[axis] = updates.layout->strides[count + i - 1];
+  from.computed = 3, from.computed_stride = position_stride(scatter, axis, count);
+  to.strides[0] = result.layout->strides[axis];
+  for (size_t i = 0; i < others.size(); ++i) {
+    const size_t place = i + 1 == others.size() ? kernel.axes.size() - 1 : i + 1;
+    to.strides[place] = result.layout->strides[others[i]];
+    from.strides[place] = updates.layout->strides[others[i] < axis ? others[i] : others[i] + count - 1];
   }
   kernel.instructions = {
       {.kind = Kind::load, .dtype = DType::i32, .access = begin},
@@ -72,14 +78,11 @@ Kernel segmented_sum(const Node& scatter) {
 
 void lower_scatter_add(ProgramBuilder& builder, const Node& scatter) {
   const Value &init = *scatter.operand(0), &indices = *scatter.operand(1), &result = *scatter.result();
-  if (scatter.int_attr("axis") != 0 || result.rank() < 2)
-    fail("{}: sums are scattered along axis 0 of tensors of rank 2 or more; transpose first",
-         scatter.describe());
   if (*init.layout != *result.layout)
     builder.copy(*init.layout, *result.layout, result.shape(), result.dtype());
   if (!is_dense(indices.shape(), indices.layout->strides))
     fail("{}: the indices {} must be dense", scatter.describe(), str(indices.type));
-  const Dim count = element_count(indices.shape()), rows = result.shape()[0];
+  const Dim count = element_count(indices.shape()), rows = result.shape()[scatter.int_attr("axis")];
   const int permutation = builder.add_buffer(scatter.source + " (order)", Role::workspace, DType::i32, count);
   const int begins =
       builder.add_buffer(scatter.source + " (segments)", Role::workspace, DType::i32, rows + 1);

@@ -256,17 +256,18 @@ class Assigner {
     if (update.operands().size() != 1) return;
     Value* value = update.operand(0);
     const int buffer = state_buffer(update.string_attr("state"));
-    if (can_overwrite(update.string_attr("state"), *value->node()))
+    if (can_overwrite(update.string_attr("state"), *value))
       requests_[value].push_back({dense(buffer, *value)});
   }
 
   /// No reader of the old state comes after `producer`, and where the producer reads it, it does so element
   /// by element.
-  bool can_overwrite(std::string_view state, const Node& producer) const {
+  bool can_overwrite(std::string_view state, const Value& value) const {
+    const Node& producer = *value.node();
     if (is_leaf_memory(producer)) return false;
     const llvm::DenseSet<const Node*> later = reachable(producer);
     for (const Node* reader : readers(state)) {
-      if (reader == &producer ? !reads_elementwise(producer, state) : later.contains(reader)) return false;
+      if (reader == &producer ? !reads_elementwise(value, state) : later.contains(reader)) return false;
       if (producer.is(Op::pack) || producer.is(Op::concat)) return false;
     }
     return true;
@@ -300,14 +301,15 @@ class Assigner {
     }
   }
 
-  bool reads_elementwise(const Node& fusion, std::string_view state) const {
+  bool reads_elementwise(const Value& value, std::string_view state) const {
+    const Node& fusion = *value.node();
     if (!fusion.is(Op::fusion)) return false;
     const IterationSpaceResult space = iteration_space(*fusion.body);
     if (!space.space || space.space->levels > 1) return false;
     const auto inputs = fusion.body->inputs();
     for (auto [i, operand] : llvm::enumerate(fusion.operands())) {
       if (!operand->node()->is(Op::state) || operand->node()->string_attr("name") != state) continue;
-      if (operand->shape() != fusion.result(0)->shape()) return false;
+      if (operand->shape() != value.shape()) return false;
       for (const Node* user : inputs[i]->result()->users())
         if (!user->is(Op::pointwise) && !user->is(Op::convert)) return false;
     }
