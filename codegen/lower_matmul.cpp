@@ -4,6 +4,7 @@
 
 #include "codegen/program_builder.h"
 #include "ir/builder.h"
+#include "runtime/error.h"
 
 namespace smelt {
 namespace {
@@ -25,7 +26,10 @@ class MatmulLowering {
     const Layout result = c_;
     // At most one copy each of a, b and c makes every matrix have a dim of stride 1.
     std::optional<GemmStep> step = try_step();
-    while (!step) step = try_step();
+    for (int copies = 0; !step; ++copies) {
+      if (copies == 3) fail_with(Status::internal, "{}: no layout for \"{}\"", node_.describe(), spec_.str());
+      step = try_step();
+    }
     std::vector<int> reads = {a_.buffer, b_.buffer};
     builder_.add_step(std::move(*step), std::move(reads), {c_.buffer});
     if (c_ != result) builder_.copy(c_, result, node_.result()->shape(), node_.result()->dtype());
@@ -56,6 +60,7 @@ class MatmulLowering {
   }
 
   static bool walks(const GemmStep::Matrix& matrix) {
+    if (matrix.row_stride.is_zero() || matrix.column_stride.is_zero()) return false;  // a broadcast
     return matrix.row_stride.is_one() || matrix.column_stride.is_one();
   }
 
@@ -65,21 +70,28 @@ class MatmulLowering {
     layout = copy;
   }
 
-  /// Dense memory with the batch letters outermost.
+  /// Dense memory with the batch letters outermost and the innermost letter one that becomes a matrix dim:
+  /// the last of the result's letters followed by the summed ones, which is what `take` takes.
   Layout fresh(const std::string& letters, const Value& value) {
     const int buffer =
         builder_.add_buffer(node_.source, Role::temporary, value.dtype(), element_count(value.shape()));
     Layout layout{buffer, 0, std::vector<Dim>(letters.size(), Dim(1))};
+    std::string order = spec_.out;
+    for (char letter : spec_.a)
+      if (!has(order, letter)) order += letter;
     Dim stride = 1;
     for (bool batch : {false, true})
-      for (size_t i = letters.size(); i-- > 0;) {
-        const bool in_all =
-            has(spec_.a, letters[i]) && has(spec_.b, letters[i]) && has(spec_.out, letters[i]);
-        if (in_all != batch) continue;
-        layout.strides[i] = stride;
-        stride *= value.shape()[i];
+      for (size_t i = order.size(); i-- > 0;) {
+        const size_t at = letters.find(order[i]);
+        if (at == std::string::npos || is_batch(order[i]) != batch) continue;
+        layout.strides[at] = stride;
+        stride *= value.shape()[at];
       }
     return layout;
+  }
+
+  bool is_batch(char letter) const {
+    return has(spec_.a, letter) && has(spec_.b, letter) && has(spec_.out, letter);
   }
 
   static bool has(const std::string& letters, char letter) {

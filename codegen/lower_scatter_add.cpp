@@ -13,20 +13,25 @@ namespace {
 using Kind = Instruction::Kind;
 using Scope = KernelBlock::Scope;
 
-/// Index dims of the updates walked as one: the stride from one position to the next.
-Dim position_stride(const Node& scatter, int64_t axis, int64_t count) {
-  const Value& updates = *scatter.operand(2);
-  const auto& strides = updates.layout->strides;
+/// Whether the index dims of the updates can be walked as one, with the stride of the last.
+bool lies_evenly(const Shape& shape, const std::vector<Dim>& strides, int64_t axis, int64_t count) {
   for (int64_t i = axis; i + 1 < axis + count; ++i)
-    if (strides[i] != strides[i + 1] * updates.shape()[i + 1])
-      fail("{}: the updates {} do not lie evenly in memory", scatter.describe(), str(updates.type));
-  return count == 0 ? Dim(0) : strides[axis + count - 1];
+    if (strides[i] != strides[i + 1] * shape[i + 1]) return false;
+  return true;
+}
+
+/// The value's layout, or that of a dense copy made here.
+Layout dense_copy(ProgramBuilder& builder, const Value& value, const std::string& source) {
+  const int buffer = builder.add_buffer(source, Role::temporary, value.dtype(), element_count(value.shape()));
+  const Layout layout{buffer, 0, dense_strides(value.shape())};
+  builder.copy(*value.layout, layout, value.shape(), value.dtype());
+  return layout;
 }
 
 /// out[r, ...] += sum over i in [begins[r], begins[r+1]) of updates[permutation[i], ...], r along the
 /// scattered axis.
-Kernel segmented_sum(const Node& scatter) {
-  const Value &updates = *scatter.operand(2), &result = *scatter.result();
+Kernel segmented_sum(const Node& scatter, const Layout& source) {
+  const Value& result = *scatter.result();
   const int64_t count = scatter.operand(1)->rank(), rank = result.rank(), axis = scatter.int_attr("axis");
   const DType dtype = result.dtype();
   Kernel kernel;
@@ -50,12 +55,12 @@ Kernel segmented_sum(const Node& scatter) {
   Access begin = access(2), end = access(2), permutation = access(1), from = access(0), to = access(3);
   begin.strides[0] = end.strides[0] = 1, end.offset = 1;
   permutation.strides[reduced] = 1;
-  from.computed = 3, from.computed_stride = position_stride(scatter, axis, count);
+  from.computed = 3, from.computed_stride = count ? source.strides[axis + count - 1] : Dim(0);
   to.strides[0] = result.layout->strides[axis];
   for (size_t i = 0; i < others.size(); ++i) {
     const size_t place = i + 1 == others.size() ? kernel.axes.size() - 1 : i + 1;
     to.strides[place] = result.layout->strides[others[i]];
-    from.strides[place] = updates.layout->strides[others[i] < axis ? others[i] : others[i] + count - 1];
+    from.strides[place] = source.strides[others[i] < axis ? others[i] : others[i] + count - 1];
   }
   kernel.instructions = {
       {.kind = Kind::load, .dtype = DType::i32, .access = begin},
@@ -80,24 +85,26 @@ void lower_scatter_add(ProgramBuilder& builder, const Node& scatter) {
   const Value &init = *scatter.operand(0), &indices = *scatter.operand(1), &result = *scatter.result();
   if (*init.layout != *result.layout)
     builder.copy(*init.layout, *result.layout, result.shape(), result.dtype());
-  if (!is_dense(indices.shape(), indices.layout->strides))
-    fail("{}: the indices {} must be dense", scatter.describe(), str(indices.type));
-  const Dim count = element_count(indices.shape()), rows = result.shape()[scatter.int_attr("axis")];
+  const Value& updates = *scatter.operand(2);
+  const int64_t axis = scatter.int_attr("axis");
+  const Layout index = is_dense(indices.shape(), indices.layout->strides)
+                           ? *indices.layout
+                           : dense_copy(builder, indices, scatter.source);
+  const Layout from = lies_evenly(updates.shape(), updates.layout->strides, axis, indices.rank())
+                          ? *updates.layout
+                          : dense_copy(builder, updates, scatter.source);
+  const Dim count = element_count(indices.shape()), rows = result.shape()[axis];
   const int permutation = builder.add_buffer(scatter.source + " (order)", Role::workspace, DType::i32, count);
   const int begins =
       builder.add_buffer(scatter.source + " (segments)", Role::workspace, DType::i32, rows + 1);
-  builder.add_step(
-      SortIndexStep{
-          {indices.layout->buffer, indices.layout->offset}, {permutation, 0}, {begins, 0}, count, rows},
-      {indices.layout->buffer}, {permutation, begins});
-  const Layout &updates = *scatter.operand(2)->layout, &out = *result.layout;
-  KernelStep step{.kernel = builder.add_kernel(segmented_sum(scatter)),
-                  .arguments = {{updates.buffer, updates.offset},
-                                {permutation, 0},
-                                {begins, 0},
-                                {out.buffer, out.offset}},
-                  .random_ids = {}};
-  builder.add_step(std::move(step), {updates.buffer, permutation, begins, out.buffer}, {out.buffer});
+  builder.add_step(SortIndexStep{{index.buffer, index.offset}, {permutation, 0}, {begins, 0}, count, rows},
+                   {index.buffer}, {permutation, begins});
+  const Layout& out = *result.layout;
+  KernelStep step{
+      .kernel = builder.add_kernel(segmented_sum(scatter, from)),
+      .arguments = {{from.buffer, from.offset}, {permutation, 0}, {begins, 0}, {out.buffer, out.offset}},
+      .random_ids = {}};
+  builder.add_step(std::move(step), {from.buffer, permutation, begins, out.buffer}, {out.buffer});
 }
 
 }  // namespace smelt
