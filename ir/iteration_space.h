@@ -1,5 +1,5 @@
-// The loop nest of a fusion's body: which axes it runs over, which axis each dim of each value follows, and whether one
-// kernel can compute it. `fuse` asks before it builds a fusion, `lower` reads the answer.
+// The loop nest of a fusion's body: which axes it runs over, which axis each dim of each value follows, and
+// whether one kernel can compute it. `fuse` asks before it builds a fusion, `lower` reads the answer.
 #pragma once
 
 #include <optional>
@@ -22,7 +22,8 @@ struct IterationSpace {
     row,      // over all column axes: a row scalar that later blocks may read
     first,    // the element at column 0: a row scalar known before the block that computes its operand
     column,   // over all parallel axes, keeping columns: a partial sum a chunk, only an output
-    full,     // over all parallel axes of a row scalar, or over every axis: a partial sum a chunk, only an output
+    full,     // over all parallel axes of a row scalar, or over every axis: a partial sum a chunk, only an
+              // output
     segment,  // over the reduced axes of a kernel without row reductions: later column blocks read it
   };
   using Axes = llvm::SmallVector<int, 4>;
@@ -31,10 +32,11 @@ struct IterationSpace {
   std::vector<Axis> axes;
   /// For every dim of a result the axis it follows.
   llvm::DenseMap<const Value*, Axes> results;
-  /// The same for operand i of a node: uses of one outside value may follow different axes. -1: no axis moves along
-  /// this dim (the gathered dim of a gather's table).
+  /// The same for operand i of a node: uses of one outside value may follow different axes. -1: no axis moves
+  /// along this dim (the gathered dim of a gather's table).
   llvm::DenseMap<const Node*, llvm::SmallVector<Axes, 3>> operands;
-  /// The block a node belongs to: 0 before any reduction's result is needed, 1 after the first reductions, ...
+  /// The block a node belongs to: 0 before any reduction's result is needed, 1 after the first reductions,
+  /// ...
   llvm::DenseMap<const Node*, int> level;
   int levels = 1;
   llvm::DenseMap<const Node*, Reduction> reductions;
@@ -49,8 +51,8 @@ struct IterationSpaceResult {
   std::string reason;
 };
 
-/// `nodes` in program order; a value defined by none of them is read from memory; `is_output` tells which results are
-/// read elsewhere and so must be stored.
+/// `nodes` in program order; a value defined by none of them is read from memory; `is_output` tells which
+/// results are read elsewhere and so must be stored.
 IterationSpaceResult iteration_space(llvm::ArrayRef<const Node*> nodes,
                                      llvm::function_ref<bool(const Value*)> is_output);
 /// Of a fusion's body: its inputs are read from memory, its outputs are stored.

@@ -67,7 +67,8 @@ PreparedCopy::PreparedCopy(std::vector<CopyAxis> axes, int64_t element_bytes)
 }
 
 void PreparedCopy::run(const std::byte* from, std::byte* to) const {
-  [[maybe_unused]] const bool large = lines_ > 1 && lines_ * axes_.back().extent * element_bytes_ > kParallelBytes;
+  [[maybe_unused]] const bool large =
+      lines_ > 1 && lines_ * axes_.back().extent * element_bytes_ > kParallelBytes;
 #pragma omp parallel for schedule(static) if (large)
   for (int64_t line = 0; line < lines_; ++line) copy_line(from, to, line);
 }

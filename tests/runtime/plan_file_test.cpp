@@ -7,11 +7,11 @@
 #include <functional>
 #include <random>
 
+#include "example_plan.h"
 #include "runtime/error.h"
 #include "runtime/file.h"
 #include "runtime/plan_manifest.h"
 #include "runtime/plan_validate.h"
-#include "example_plan.h"
 #include "temporary_directory.h"
 
 namespace smelt {
