@@ -83,7 +83,8 @@ echo "== packages"
 bash scripts/install-packages.sh all || exit 1
 
 echo "== build (release)"
-check "configure release" configure release -DSMELT_TESTS=ON -DSMELT_WERROR=ON
+# Warnings are errors in the sanitizer build: at -O3 GCC 12 warns of faults in the standard library that are not there.
+check "configure release" configure release -DSMELT_TESTS=ON -DSMELT_WERROR=OFF
 check "build release" ninja -C build
 wanted format && check "format" format_check
 wanted floors && check "floors" bash tests/floors_test.sh
@@ -99,7 +100,7 @@ if slow_wanted asan; then
   echo "== build (AddressSanitizer, UndefinedBehaviorSanitizer)"
   export LSAN_OPTIONS="suppressions=$PWD/tests/lsan.supp:print_suppressions=0"
   export ASAN_OPTIONS="detect_stack_use_after_return=0" UBSAN_OPTIONS="print_stacktrace=1"
-  check "configure asan" configure asan -DSMELT_BENCH=OFF
+  check "configure asan" configure asan -DSMELT_BENCH=OFF -DSMELT_WERROR=ON
   check "build asan" ninja -C build-asan
   suite asan build-asan
   unset LSAN_OPTIONS ASAN_OPTIONS UBSAN_OPTIONS
