@@ -4,7 +4,7 @@ set(smelt_warnings -Wall -Wextra $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict> $<$<BOO
 # smelt_floor(NAME [ON floor...] [LINKS library...]): the static library smelt_NAME from all of NAME/*.cpp.
 # It may include and link only the floors it stands ON (tests/floors_test checks the includes too).
 function(smelt_floor name)
-  cmake_parse_arguments(floor "" "" "ON;LINKS" ${ARGN})
+  cmake_parse_arguments(floor "" "" "ON;LINKS;PRECOMPILE" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${name}/*.cpp)
   list(FILTER sources EXCLUDE REGEX "/main\\.cpp$|/runtime/cuda/")
   if(NOT SMELT_CPU)
@@ -17,6 +17,7 @@ function(smelt_floor name)
     add_library(smelt_${name} STATIC ${sources})
     set(scope PUBLIC)
     target_compile_options(smelt_${name} PRIVATE ${smelt_warnings})
+    smelt_precompile(smelt_${name} ${floor_PRECOMPILE})
   endif()
   target_include_directories(smelt_${name} ${scope} $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
                                                     $<INSTALL_INTERFACE:include/smelt>)

@@ -13,13 +13,13 @@
 namespace smelt {
 namespace {
 
-struct Spelling {
+struct NumpyName {
   std::string_view descr;
   DType dtype;
 };
-constexpr Spelling kSpellings[] = {{"<f4", DType::f32}, {"<f8", DType::f64},    {"<f2", DType::f16},
-                                   {"<i4", DType::i32}, {"<i8", DType::i64},    {"<u2", DType::u16},
-                                   {"|u1", DType::u8},  {"|b1", DType::boolean}};
+constexpr NumpyName kNumpyNames[] = {{"<f4", DType::f32}, {"<f8", DType::f64},    {"<f2", DType::f16},
+                                     {"<i4", DType::i32}, {"<i8", DType::i64},    {"<u2", DType::u16},
+                                     {"|u1", DType::u8},  {"|b1", DType::boolean}};
 constexpr std::string_view kMagic("\x93NUMPY", 6);
 constexpr size_t kAlignment = 64, kMaxHeader = size_t{1} << 20;
 
@@ -72,7 +72,7 @@ class Reader {
   DType dtype() const {
     std::string_view text = value_of("descr");
     if (text.size() > 2) text = text.substr(1, text.size() - 2);
-    for (const Spelling& row : kSpellings)
+    for (const NumpyName& row : kNumpyNames)
       if (row.descr == text) return row.dtype;
     wrong(fmt::format("elements of type '{}'; expected one of <f4 <f8 <f2 <i4 <i8 <u2 |u1 |b1", text));
   }
@@ -95,8 +95,8 @@ class Reader {
 };
 
 std::string header_text(const HostTensor& tensor) {
-  const auto row = std::ranges::find(kSpellings, tensor.dtype, &Spelling::dtype);
-  if (row == std::end(kSpellings))
+  const auto row = std::ranges::find(kNumpyNames, tensor.dtype, &NumpyName::dtype);
+  if (row == std::end(kNumpyNames))
     fail("'{}': {} has no spelling in .npy files; write .safetensors instead", tensor.name,
          name(tensor.dtype));
   std::string text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}", row->descr,

@@ -10,7 +10,7 @@
 
 namespace smelt {
 
-using Reduction = IterationSpace::Reduction;
+using ReductionKind = IterationSpace::Reduction;
 using Axes = IterationSpace::Axes;
 
 bool IterationSpace::follows(const Axes& dims, AxisKind kind) const {
@@ -246,7 +246,7 @@ class Analysis {
     return llvm::all_of(dims, [&](int axis) { return space_.axes[axis].kind == kind; });
   }
 
-  Reduction classify(const Node& node) const {
+  ReductionKind classify(const Node& node) const {
     const Axes over = reduced(node);
     const Axes& operand = space_.operands.find(&node)->second[0];
     const auto count = [&](AxisKind kind) { return static_cast<size_t>(space_.count(kind)); };
@@ -255,26 +255,26 @@ class Analysis {
       if (node.reduce_op != ReduceOp::add && node.reduce_op != ReduceOp::max &&
           node.reduce_op != ReduceOp::min)
         throw Refusal{fmt::format("no column reduction by {}", name(node.reduce_op))};
-      return Reduction::segment;
+      return ReductionKind::segment;
     }
     if (count(AxisKind::reduced) != 0) throw Refusal{"a row and a segment reduction in one kernel"};
     if (all_are(over, AxisKind::column) && has_rows_) {
       if (over.size() != count(AxisKind::column)) throw Refusal{"a reduction over some of the columns"};
-      return node.reduce_op == ReduceOp::first ? Reduction::first : Reduction::row;
+      return node.reduce_op == ReduceOp::first ? ReductionKind::first : ReductionKind::row;
     }
     return classify_partial(node, over, operand);
   }
 
-  Reduction classify_partial(const Node& node, const Axes& over, const Axes& operand) const {
+  ReductionKind classify_partial(const Node& node, const Axes& over, const Axes& operand) const {
     if (node.reduce_op != ReduceOp::add) throw Refusal{fmt::format("{} over the rows", name(node.reduce_op))};
     if (used_inside(node)) throw Refusal{"a sum over the rows is known only after the kernel"};
     const auto parallel = static_cast<size_t>(space_.count(AxisKind::parallel));
     const size_t rows =
         llvm::count_if(over, [&](int axis) { return space_.axes[axis].kind == AxisKind::parallel; });
     if (rows != parallel) throw Refusal{"a sum over some of the rows"};
-    if (over.size() == operand.size()) return Reduction::full;
+    if (over.size() == operand.size()) return ReductionKind::full;
     if (over.size() != rows) throw Refusal{"a sum over the rows and some of the columns"};
-    return Reduction::column;
+    return ReductionKind::column;
   }
 
   /// The level of a node: one more than that of any row reduction it reads.
@@ -284,11 +284,12 @@ class Analysis {
       auto it = space_.level.find(operand->node());
       if (it == space_.level.end()) continue;
       const auto reduction = space_.reductions.find(operand->node());
-      const bool later = reduction != space_.reductions.end() &&
-                         (reduction->second == Reduction::row || reduction->second == Reduction::segment);
+      const bool later =
+          reduction != space_.reductions.end() &&
+          (reduction->second == ReductionKind::row || reduction->second == ReductionKind::segment);
       level = std::max(level, it->second + (later ? 1 : 0));
     }
-    if (node.is(Op::reduce) && space_.reductions[&node] == Reduction::segment && level > 0)
+    if (node.is(Op::reduce) && space_.reductions[&node] == ReductionKind::segment && level > 0)
       throw Refusal{"a column reduction of a column reduction"};
     space_.level[&node] = level;
     space_.levels = std::max(space_.levels, level + 1);
@@ -300,7 +301,7 @@ class Analysis {
       if (!is_output_(result.get())) continue;
       const auto reduction = space_.reductions.find(&node);
       if (reduction != space_.reductions.end() &&
-          (reduction->second == Reduction::column || reduction->second == Reduction::full))
+          (reduction->second == ReductionKind::column || reduction->second == ReductionKind::full))
         continue;
       const Axes& dims = space_.results[result.get()];
       const auto follow = [&](AxisKind kind) {

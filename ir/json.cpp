@@ -8,69 +8,73 @@
 namespace smelt {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 /// Numbers stay numbers (JSON knows no infinity: those are strings), sizes and initializers become text.
 struct AttributeJson {
-  Json operator()(bool v) const { return v; }
-  Json operator()(int64_t v) const { return v; }
-  Json operator()(double v) const { return std::isfinite(v) ? Json(v) : Json(str(Attribute(v))); }
-  Json operator()(const std::string& v) const { return v; }
-  Json operator()(const Dim& v) const { return v.str(); }
-  Json operator()(const std::vector<int64_t>& v) const { return v; }
-  Json operator()(const std::vector<double>& v) const {
-    Json list = Json::array();
+  OrderedJson operator()(bool v) const { return v; }
+  OrderedJson operator()(int64_t v) const { return v; }
+  OrderedJson operator()(double v) const {
+    return std::isfinite(v) ? OrderedJson(v) : OrderedJson(str(Attribute(v)));
+  }
+  OrderedJson operator()(const std::string& v) const { return v; }
+  OrderedJson operator()(const Dim& v) const { return v.str(); }
+  OrderedJson operator()(const std::vector<int64_t>& v) const { return v; }
+  OrderedJson operator()(const std::vector<double>& v) const {
+    OrderedJson list = OrderedJson::array();
     for (double x : v) list.push_back((*this)(x));
     return list;
   }
-  Json operator()(const Initializer& v) const { return str(v); }
+  OrderedJson operator()(const Initializer& v) const { return str(v); }
 };
 
-Json type_json(DType dtype, const Shape& shape) {
-  Json sizes = Json::array();
-  for (const Dim& dim : shape) sizes.push_back(dim.constant() ? Json(*dim.constant()) : Json(dim.str()));
+OrderedJson type_json(DType dtype, const Shape& shape) {
+  OrderedJson sizes = OrderedJson::array();
+  for (const Dim& dim : shape)
+    sizes.push_back(dim.constant() ? OrderedJson(*dim.constant()) : OrderedJson(dim.str()));
   return {{"type", str(Type{dtype, shape})}, {"dtype", name(dtype)}, {"shape", std::move(sizes)}};
 }
 
-Json graph_json(const Graph& graph);
+OrderedJson graph_json(const Graph& graph);
 
-Json node_json(const Node& node, const ValueNames& names) {
-  Json result{{"op", node.mnemonic()}};
+OrderedJson node_json(const Node& node, const ValueNames& names) {
+  OrderedJson result{{"op", node.mnemonic()}};
   if (node.is(Op::reduce)) result["reduce"] = name(node.reduce_op);
   if (!node.source.empty()) result["source"] = node.source;
-  result["operands"] = Json::array();
+  result["operands"] = OrderedJson::array();
   for (const Value* operand : node.operands()) result["operands"].push_back("%" + names[operand]);
-  result["results"] = Json::array();
+  result["results"] = OrderedJson::array();
   for (const auto& value : node.results()) {
-    Json each{{"name", "%" + names[value.get()]}};
+    OrderedJson each{{"name", "%" + names[value.get()]}};
     each.update(type_json(value->dtype(), value->shape()));
     result["results"].push_back(std::move(each));
   }
-  result["attributes"] = Json::object();
+  result["attributes"] = OrderedJson::object();
   for (const auto& [key, value] : node.attributes)
     result["attributes"][key] = std::visit(AttributeJson{}, value);
   if (node.body) result["body"] = graph_json(*node.body);
   return result;
 }
 
-Json graph_json(const Graph& graph) {
+OrderedJson graph_json(const Graph& graph) {
   const ValueNames names(graph);
-  Json result{{"name", graph.name}, {"nodes", Json::array()}, {"outputs", Json::array()}};
+  OrderedJson result{
+      {"name", graph.name}, {"nodes", OrderedJson::array()}, {"outputs", OrderedJson::array()}};
   for (const auto& node : graph.nodes()) result["nodes"].push_back(node_json(*node, names));
   for (const Graph::Output& output : graph.outputs)
     result["outputs"].push_back({{"name", output.name}, {"value", "%" + names[output.value]}});
   return result;
 }
 
-Json parameter_json(const Module::Parameter& parameter) {
-  Json result{{"name", parameter.name}};
+OrderedJson parameter_json(const Module::Parameter& parameter) {
+  OrderedJson result{{"name", parameter.name}};
   result.update(type_json(parameter.type.dtype, parameter.type.shape));
-  result.update(Json{{"init", str(parameter.init)}, {"decay", parameter.decay}});
+  result.update(OrderedJson{{"init", str(parameter.init)}, {"decay", parameter.decay}});
   return result;
 }
 
-Json state_json(const State& state) {
-  Json result{{"name", state.name}, {"role", name(state.role)}};
+OrderedJson state_json(const State& state) {
+  OrderedJson result{{"name", state.name}, {"role", name(state.role)}};
   result.update(type_json(state.dtype, state.shape));
   for (const Segment& segment : state.segments)
     result["segments"].push_back(
@@ -79,17 +83,19 @@ Json state_json(const State& state) {
 }
 
 /// Bytes that are no UTF-8 are replaced, never thrown over.
-std::string dump(const Json& json) { return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n"; }
+std::string dump(const OrderedJson& json) {
+  return json.dump(1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
+}
 
 }  // namespace
 
 std::string json(const Graph& graph) { return dump(graph_json(graph)); }
 
 std::string json(const Module& module) {
-  Json result{{"symbols", Json::array()},
-              {"parameters", Json::array()},
-              {"states", Json::array()},
-              {"graphs", Json::array()}};
+  OrderedJson result{{"symbols", OrderedJson::array()},
+                     {"parameters", OrderedJson::array()},
+                     {"states", OrderedJson::array()},
+                     {"graphs", OrderedJson::array()}};
   for (const Symbols::Bound& bound : module.symbols.bounds())
     result["symbols"].push_back({{"factors", bound.factors}, {"upper", bound.upper}});
   for (const auto& parameter : module.parameters) result["parameters"].push_back(parameter_json(parameter));

@@ -18,6 +18,7 @@ struct Token {
 
   bool is(std::string_view symbol) const { return kind == Kind::symbol && text == symbol; }
   bool is_word(std::string_view word) const { return kind == Kind::identifier && text == word; }
+  bool is_special_number() const { return is_word("inf") || is_word("nan"); }
 };
 
 /// "')'", "the name 'add'", "the end of the text": for "expected ..., found ...".

@@ -22,8 +22,6 @@ bool is_hex(std::string_view text) {
   return text.size() % 2 == 0 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-bool is_special(const Token& token) { return token.is_word("inf") || token.is_word("nan"); }
-
 }  // namespace
 
 void TextParser::symbols(Symbols& symbols) {
@@ -32,7 +30,7 @@ void TextParser::symbols(Symbols& symbols) {
     std::vector<std::string> factors;
     do {
       const Token& symbol = lexer.expect(Token::Kind::identifier, "the name of a symbol");
-      if (symbol.text.find('.') != std::string_view::npos || is_special(symbol))
+      if (symbol.text.find('.') != std::string_view::npos || symbol.is_special_number())
         lexer.fail_at(symbol.offset, "a symbol's name is of letters, digits and '_'");
       factors.emplace_back(symbol.text);
     } while (lexer.accept("*"));

@@ -19,8 +19,6 @@ bool is_fraction(const Token& token) {
   return token.kind == Token::Kind::number && token.text.find_first_of(".eE") != std::string_view::npos;
 }
 
-bool is_special(const Token& token) { return token.is_word("inf") || token.is_word("nan"); }
-
 bool is_operator(const Token& token) { return token.is("+") || token.is("-") || token.is("*"); }
 
 }  // namespace
@@ -47,7 +45,7 @@ int32_t TextParser::small_integer(std::string_view what) {
 
 double TextParser::number(std::string_view what) {
   const double sign = lexer.accept("-") ? -1 : 1;
-  if (is_special(lexer.peek()))
+  if (lexer.peek().is_special_number())
     return lexer.next().text == "inf" ? sign * std::numeric_limits<double>::infinity()
                                       : std::numeric_limits<double>::quiet_NaN();
   const Token token = lexer.expect(Token::Kind::number, what);
@@ -199,7 +197,7 @@ std::vector<double> TextParser::floats() {
 Attribute TextParser::number_list() {
   bool fraction = false;
   for (size_t i = 1; !fraction && !lexer.peek(i).is("]") && lexer.peek(i).kind != Token::Kind::end; ++i)
-    fraction = is_fraction(lexer.peek(i)) || is_special(lexer.peek(i));
+    fraction = is_fraction(lexer.peek(i)) || lexer.peek(i).is_special_number();
   if (fraction) return floats();
   return integers();
 }
@@ -219,7 +217,7 @@ Attribute TextParser::attribute() {
   }
   const size_t sign = at.is("-") ? 1 : 0;
   const Token &first = lexer.peek(sign), &second = lexer.peek(sign + 1);
-  if (is_fraction(first) || is_special(first)) return number();
+  if (is_fraction(first) || first.is_special_number()) return number();
   if (first.kind == Token::Kind::number && !is_operator(second)) return integer();
   if (first.kind != Token::Kind::number && first.kind != Token::Kind::identifier && !first.is("("))
     lexer.expected("a number, true, false, a string, a list, a size or an initializer");

@@ -7,7 +7,7 @@ namespace smelt {
 namespace {
 
 constexpr int kDeepest = 32;
-constexpr size_t kMostTerms = 256, kMostFactors = 24;
+constexpr size_t kMostTextTerms = 256, kMostTextFactors = 24;
 
 }  // namespace
 
@@ -16,11 +16,11 @@ Dim TextParser::dim() { return dim_sum(); }
 Dim TextParser::dim(const Token& at, const std::function<Dim()>& f) {
   Dim result = lexer.at(at, f);
   const auto& terms = result.terms();
-  if (terms.size() > kMostTerms || std::any_of(terms.begin(), terms.end(), [](const Dim::Term& term) {
-        return term.atoms.size() > kMostFactors;
+  if (terms.size() > kMostTextTerms || std::any_of(terms.begin(), terms.end(), [](const Dim::Term& term) {
+        return term.atoms.size() > kMostTextFactors;
       }))
-    lexer.fail_at(at.offset,
-                  fmt::format("a size of more than {} terms or {} factors", kMostTerms, kMostFactors));
+    lexer.fail_at(at.offset, fmt::format("a size of more than {} terms or {} factors", kMostTextTerms,
+                                         kMostTextFactors));
   return result;
 }
 

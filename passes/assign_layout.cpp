@@ -18,7 +18,7 @@ bool is_leaf_memory(const Node& node) {
   return node.is(Op::parameter) || node.is(Op::state) || node.is(Op::input) || node.is(Op::constant);
 }
 
-bool is_view(const Node& node) {
+bool is_memory_view(const Node& node) {
   return node.is(Op::reshape) || node.is(Op::transpose) || node.is(Op::slice) || node.is(Op::broadcast) ||
          node.is(Op::stop_gradient);
 }
@@ -44,7 +44,7 @@ class Assigner {
       ask(*node);
     }
     for (const auto& node : graph_.nodes())
-      if (is_view(*node) && !node->result()->layout) look(*node);
+      if (is_memory_view(*node) && !node->result()->layout) look(*node);
     return true;
   }
 
@@ -123,7 +123,7 @@ class Assigner {
 
   /// Parts of one state that lie side by side need no memory for their concat: merged weights.
   void join_leaves(const Node& node) {
-    if (is_view(node) && node.operand(0)->layout && (is_state_memory(*node.operand(0)->layout)))
+    if (is_memory_view(node) && node.operand(0)->layout && (is_state_memory(*node.operand(0)->layout)))
       node.result()->layout = view_layout(node, *node.operand(0)->layout);
     if (!node.is(Op::concat)) return;
     const int64_t axis = node.int_attr("axis");
@@ -145,7 +145,7 @@ class Assigner {
   void decide(const Node& node, Value& value) {
     if (value.layout || is_leaf_memory(node)) return;
     auto& requests = requests_[&value];
-    if (is_view(node)) {
+    if (is_memory_view(node)) {
       // The wish goes on to whoever computes the elements.
       for (const Request& request : requests) pass_on(node, request);
       return;
@@ -216,7 +216,7 @@ class Assigner {
     while (!stack.empty()) {
       for (const Node* user : stack.pop_back_val()->users()) {
         if (is_backward(*user)) return true;
-        if (is_view(*user)) stack.push_back(user->result());
+        if (is_memory_view(*user)) stack.push_back(user->result());
       }
     }
     return false;
@@ -296,8 +296,8 @@ class Assigner {
 
   static void collect_readers(const Value& value, llvm::SmallVectorImpl<const Node*>& result) {
     for (const Node* user : value.users()) {
-      if (is_view(*user) || user->is(Op::concat)) collect_readers(*user->result(), result);
-      if (!is_view(*user)) result.push_back(user);
+      if (is_memory_view(*user) || user->is(Op::concat)) collect_readers(*user->result(), result);
+      if (!is_memory_view(*user)) result.push_back(user);
     }
   }
 

@@ -180,7 +180,7 @@ Value* before_broadcast(GraphBuilder& b, const Node& node) {
                      node.result()->shape());
 }
 
-constexpr SimplifyRule kRules[] = {
+constexpr SimplifyRule kPointwiseRules[] = {
     fold,
     number_to_the_right,
     neutral,
@@ -197,6 +197,6 @@ constexpr SimplifyRule kRules[] = {
 
 }  // namespace
 
-llvm::ArrayRef<SimplifyRule> pointwise_rules() { return kRules; }
+llvm::ArrayRef<SimplifyRule> pointwise_rules() { return kPointwiseRules; }
 
 }  // namespace smelt

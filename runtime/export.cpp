@@ -8,10 +8,10 @@
 namespace smelt {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
-Json description_of(const Session& session) {
-  Json model = Json::parse(session.plan().model, nullptr, false);
+OrderedJson description_of(const Session& session) {
+  OrderedJson model = OrderedJson::parse(session.plan().model, nullptr, false);
   if (model.is_object() && model.contains("config") && model["config"].is_object()) return model;
   fail(
       "the plan's model has no config.json to export: it was described by a graph, or by a spec that no "
@@ -20,7 +20,7 @@ Json description_of(const Session& session) {
 }
 
 /// transformers gives the weights the type that the config says, whatever the file holds.
-void say_float32(Json& config) {
+void say_float32(OrderedJson& config) {
   const bool old_dialect = config.contains("torch_dtype");
   if (old_dialect) config["torch_dtype"] = "float32";
   if (!old_dialect || config.contains("dtype")) config["dtype"] = "float32";
@@ -29,8 +29,8 @@ void say_float32(Json& config) {
 }  // namespace
 
 void export_model(const Session& session, const std::filesystem::path& directory) {
-  Json model = description_of(session);
-  Json& config = model["config"];
+  OrderedJson model = description_of(session);
+  OrderedJson& config = model["config"];
   say_float32(config);
   make_directories(directory);
   write_file(directory / "config.json", config.dump(2) + "\n");

@@ -9,10 +9,10 @@
 namespace smelt {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 /// Which list of the history an event belongs to, if any.
-void add_to(LossHistory& history, const Json& event) {
+void add_to(LossHistory& history, const OrderedJson& event) {
   const std::string kind = event.value("event", "");
   if (kind != "step" && kind != "evaluation") return;
   if (!event.contains("loss") || !event["loss"].is_number()) return;
@@ -36,40 +36,40 @@ void JsonLines::line(const std::string& text) {
 }
 
 void JsonLines::stepped(const StepRecord& r) {
-  const Json json = {{"event", "step"},
-                     {"step", r.step},
-                     {"loss", r.loss},
-                     {"learning_rate", r.learning_rate},
-                     {"gradient_norm", r.gradient_norm},
-                     {"milliseconds", r.milliseconds},
-                     {"tokens_per_second", r.tokens_per_second},
-                     {"tokens", r.tokens},
-                     {"peak_bytes", r.peak_bytes}};
+  const OrderedJson json = {{"event", "step"},
+                            {"step", r.step},
+                            {"loss", r.loss},
+                            {"learning_rate", r.learning_rate},
+                            {"gradient_norm", r.gradient_norm},
+                            {"milliseconds", r.milliseconds},
+                            {"tokens_per_second", r.tokens_per_second},
+                            {"tokens", r.tokens},
+                            {"peak_bytes", r.peak_bytes}};
   line(json.dump());
 }
 
 void JsonLines::evaluated(const EvaluationRecord& r) {
-  const Json json = {{"event", "evaluation"},
-                     {"step", r.step},
-                     {"loss", r.loss},
-                     {"targets", r.targets},
-                     {"milliseconds", r.milliseconds}};
+  const OrderedJson json = {{"event", "evaluation"},
+                            {"step", r.step},
+                            {"loss", r.loss},
+                            {"targets", r.targets},
+                            {"milliseconds", r.milliseconds}};
   line(json.dump());
 }
 
 void JsonLines::sampled(int64_t step, std::string_view text) {
-  const Json json = {{"event", "sample"}, {"step", step}, {"text", text}};
-  line(json.dump(-1, ' ', true, Json::error_handler_t::replace));
+  const OrderedJson json = {{"event", "sample"}, {"step", step}, {"text", text}};
+  line(json.dump(-1, ' ', true, OrderedJson::error_handler_t::replace));
 }
 
 void JsonLines::saved(int64_t step, const std::filesystem::path& checkpoint) {
-  const Json json = {{"event", "checkpoint"}, {"step", step}, {"path", checkpoint.string()}};
-  line(json.dump(-1, ' ', true, Json::error_handler_t::replace));
+  const OrderedJson json = {{"event", "checkpoint"}, {"step", step}, {"path", checkpoint.string()}};
+  line(json.dump(-1, ' ', true, OrderedJson::error_handler_t::replace));
 }
 
 void JsonLines::message(std::string_view text) {
-  const Json json = {{"event", "message"}, {"text", text}};
-  line(json.dump(-1, ' ', true, Json::error_handler_t::replace));
+  const OrderedJson json = {{"event", "message"}, {"text", text}};
+  line(json.dump(-1, ' ', true, OrderedJson::error_handler_t::replace));
 }
 
 LossHistory truncate_metrics(const std::filesystem::path& path, int64_t step) {
@@ -78,7 +78,7 @@ LossHistory truncate_metrics(const std::filesystem::path& path, int64_t step) {
   std::istringstream lines(read_text_file(path));
   std::string kept;
   for (std::string text; std::getline(lines, text);) {
-    const Json event = Json::parse(text, nullptr, false);
+    const OrderedJson event = OrderedJson::parse(text, nullptr, false);
     if (!event.is_object() || event.value("step", int64_t{0}) > step) continue;
     add_to(history, event);
     kept += text + '\n';

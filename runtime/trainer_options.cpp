@@ -10,7 +10,7 @@
 namespace smelt {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 // One row a field: its name in JSON (as on the command line, with _ for -) and where it lives.
 constexpr auto kFields = std::tuple{
@@ -38,35 +38,35 @@ void for_each_field(Visit visit) {
   std::apply([&](const auto&... row) { (visit(row.first, row.second), ...); }, kFields);
 }
 
-Json to_value(const std::filesystem::path& path) { return path.string(); }
-Json to_value(ScheduleKind kind) { return name(kind); }
+OrderedJson to_value(const std::filesystem::path& path) { return path.string(); }
+OrderedJson to_value(ScheduleKind kind) { return name(kind); }
 template <typename T>
-Json to_value(const T& value) {
+OrderedJson to_value(const T& value) {
   return value;
 }
 
 // Each returns what was expected where the value does not fit.
-const char* read_value(const Json& json, int64_t& value) {
+const char* read_value(const OrderedJson& json, int64_t& value) {
   if (!json.is_number_integer()) return "a whole number";
   value = json.get<int64_t>();
   return nullptr;
 }
-const char* read_value(const Json& json, double& value) {
+const char* read_value(const OrderedJson& json, double& value) {
   if (!json.is_number()) return "a number";
   value = json.get<double>();
   return nullptr;
 }
-const char* read_value(const Json& json, bool& value) {
+const char* read_value(const OrderedJson& json, bool& value) {
   if (!json.is_boolean()) return "true or false";
   value = json.get<bool>();
   return nullptr;
 }
-const char* read_value(const Json& json, std::filesystem::path& value) {
+const char* read_value(const OrderedJson& json, std::filesystem::path& value) {
   if (!json.is_string()) return "a path";
   value = json.get<std::string>();
   return nullptr;
 }
-const char* read_value(const Json& json, ScheduleKind& value) {
+const char* read_value(const OrderedJson& json, ScheduleKind& value) {
   const auto kind = json.is_string() ? parse_schedule(json.get<std::string>()) : std::nullopt;
   if (!kind) return "constant, linear, cosine or inverse-sqrt";
   value = *kind;
@@ -86,13 +86,13 @@ bool is_field(std::string_view name) {
 }  // namespace
 
 std::string to_json(const TrainerOptions& options) {
-  Json json = Json::object();
+  OrderedJson json = OrderedJson::object();
   for_each_field([&](const char* name, auto member) { json[name] = to_value(options.*member); });
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
 void read_json(std::string_view text, TrainerOptions& options) {
-  const Json json = Json::parse(text, nullptr, false);
+  const OrderedJson json = OrderedJson::parse(text, nullptr, false);
   if (!json.is_object()) fail("training options: expected one JSON object");
   std::vector<std::string> problems;
   for (const auto& [key, value] : json.items())

@@ -5,7 +5,7 @@
 namespace smelt {
 
 using V = Reducer::V;
-using State = Reducer::State;
+using ReducerState = Reducer::State;
 
 namespace {
 
@@ -44,7 +44,7 @@ llvm::Type* Reducer::second_type(llvm::Type* type) const {
   return needs_index() ? with_element(type, b.getInt32Ty()) : type;
 }
 
-State Reducer::identity(llvm::Type* type) const {
+ReducerState Reducer::identity(llvm::Type* type) const {
   llvm::Constant* zero = llvm::Constant::getNullValue(type);
   switch (op_) {
     case ReduceOp::add:
@@ -63,7 +63,7 @@ State Reducer::identity(llvm::Type* type) const {
   llvm_unreachable("every row has a case");
 }
 
-State Reducer::lift(V x, V index) const {
+ReducerState Reducer::lift(V x, V index) const {
   if (needs_index()) return {x, index};
   if (op_ != ReduceOp::max_sumexp) return {x};
   V none = b.CreateFCmpOEQ(x, math_.constant(x, -std::numeric_limits<double>::infinity()));
@@ -72,7 +72,7 @@ State Reducer::lift(V x, V index) const {
 
 /// -1 marks no element; of argmax's equals the smaller index stays, and NaN wins; `first` keeps the smaller
 /// index.
-V Reducer::takes_right(const State& l, const State& r) const {
+V Reducer::takes_right(const ReducerState& l, const ReducerState& r) const {
   V zero = math_.integer(l.second, 0);
   V earlier = b.CreateICmpSLT(r.second, l.second);
   V better = earlier;
@@ -86,7 +86,7 @@ V Reducer::takes_right(const State& l, const State& r) const {
   return b.CreateAnd(better, b.CreateICmpSGE(r.second, zero));
 }
 
-State Reducer::add_exponentials(const State& l, const State& r) const {
+ReducerState Reducer::add_exponentials(const ReducerState& l, const ReducerState& r) const {
   V m = math_.max(l.first, r.first);
   V against = finite_maximum(b, math_, m);
   V left = b.CreateFMul(l.second, math_.exp(b.CreateFSub(l.first, against)));
@@ -94,7 +94,7 @@ State Reducer::add_exponentials(const State& l, const State& r) const {
   return {m, b.CreateFAdd(left, right)};
 }
 
-State Reducer::combine(const State& l, const State& r) const {
+ReducerState Reducer::combine(const ReducerState& l, const ReducerState& r) const {
   switch (op_) {
     case ReduceOp::add:
       return {math_.add(l.first, r.first)};
@@ -113,7 +113,7 @@ State Reducer::combine(const State& l, const State& r) const {
   llvm_unreachable("every row has a case");
 }
 
-State Reducer::across(State state) const {
+ReducerState Reducer::across(ReducerState state) const {
   for (int width = width_of(state.first->getType()); width > 1; width /= 2) {
     const auto part = [&](V x, int from) { return x == nullptr ? nullptr : half_of(b, x, from, width / 2); };
     state = combine({part(state.first, 0), part(state.second, 0)},
@@ -122,7 +122,7 @@ State Reducer::across(State state) const {
   return state;
 }
 
-V Reducer::finish(const State& state, int result) const {
+V Reducer::finish(const ReducerState& state, int result) const {
   if (result == 0) return state.first;
   return needs_index() ? math_.max(state.second, math_.integer(state.second, 0)) : state.second;
 }

@@ -23,7 +23,7 @@
 namespace smelt::cli {
 namespace {
 
-struct Options {
+struct BenchCommand {
   int64_t layers = 4, width = 128, heads = 4, vocabulary = 256, length = 128, batch = 16;
   double dropout = 0.1;
   int steps = 6, warm_up = 2, threads = 0;
@@ -44,7 +44,7 @@ int64_t peak_mib() {
   return usage.ru_maxrss / 1024;
 }
 
-Description describe(const Options& o) {
+Description describe(const BenchCommand& o) {
   const Json spec = {{"family", "gpt2"},
                      {"vocab_size", o.vocabulary},
                      {"hidden", o.width},
@@ -53,7 +53,7 @@ Description describe(const Options& o) {
   return {Description::Kind::spec, "bench", spec_from_object(spec, "bench"), nullptr, Json::object(), {}};
 }
 
-CompileOptions compile_options(const Options& options) {
+CompileOptions compile_options(const BenchCommand& options) {
   CompileOptions result = options.flags.options();
   result.mode = Mode::train;
   result.entries = {"train_step"};
@@ -69,7 +69,8 @@ CompileOptions compile_options(const Options& options) {
 /// The training step of one model on random tokens.
 class Workload {
  public:
-  explicit Workload(const Options& options) : options_(options), ids_(random_ids(1)), labels_(random_ids(2)) {
+  explicit Workload(const BenchCommand& options)
+      : options_(options), ids_(random_ids(1)), labels_(random_ids(2)) {
     compilation_ = compile(describe(options), compile_options(options));
     if (options.flags.timing) print_timing(compilation_);
     plan_ = std::make_shared<const Plan>(std::move(compilation_.plan));
@@ -108,7 +109,7 @@ class Workload {
     return ids;
   }
 
-  const Options& options_;
+  const BenchCommand& options_;
   std::vector<int32_t> ids_, labels_;
   Compilation compilation_;
   std::shared_ptr<const Plan> plan_;
@@ -117,13 +118,14 @@ class Workload {
 };
 
 /// Multiply-adds as two, full attention counted.
-double flop_of(const Options& o, int64_t parameters) {
+double flop_of(const BenchCommand& o, int64_t parameters) {
   const double tokens = static_cast<double>(o.batch * o.length);
   const double weights = static_cast<double>(parameters - o.length * o.width);
   return 6 * weights * tokens + 12.0 * static_cast<double>(o.layers * o.length * o.width) * tokens;
 }
 
-Result figures(const Options& o, const Workload& work, std::vector<double> seconds, int64_t imported_mib) {
+Result figures(const BenchCommand& o, const Workload& work, std::vector<double> seconds,
+               int64_t imported_mib) {
   std::ranges::sort(seconds);
   Result r;
   r.threads = o.threads > 0 ? o.threads : omp_get_max_threads();
@@ -139,7 +141,7 @@ Result figures(const Options& o, const Workload& work, std::vector<double> secon
   return r;
 }
 
-Json to_json(const Options& o, const Result& r) {
+Json to_json(const BenchCommand& o, const Result& r) {
   return {{"smelt", SMELT_VERSION},
           {"threads", r.threads},
           {"layers", o.layers},
@@ -160,7 +162,7 @@ Json to_json(const Options& o, const Result& r) {
           {"imported_mib", r.imported_mib}};
 }
 
-TextTable to_table(const Options& o, const Result& r) {
+TextTable to_table(const BenchCommand& o, const Result& r) {
   TextTable table(
       {"shape", "tokens/s", "step", "spread", "GFLOP/s", "compile", "planned", "peak memory", "threads"});
   table.add({fmt::format("{} layers, {} wide, {} heads, V {}, T {}, B {}", o.layers, o.width, o.heads,
@@ -179,7 +181,7 @@ struct ProfileRow {
   std::string phase, sources;
 };
 
-TextTable profile_table(const Options& options, Workload& work) {
+TextTable profile_table(const BenchCommand& options, Workload& work) {
   const Program& program = work.compilation().program;
   const double copy = copy_bytes_per_second(options.threads);
   std::map<std::string, ProfileRow> rows;
@@ -211,7 +213,7 @@ TextTable profile_table(const Options& options, Workload& work) {
   return table;
 }
 
-void run(const Options& options) {
+void run_bench(const BenchCommand& options) {
   const int64_t imported = peak_mib();
   Workload work(options);
   const std::vector<double> seconds =
@@ -233,7 +235,7 @@ void run(const Options& options) {
 }  // namespace
 
 void add_bench(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BenchCommand>();
   CLI::App* command = app.add_subcommand("bench", "Measure training steps of a GPT-2 of a given shape");
   const auto size = [&](const char* name, int64_t& value, const char* help) {
     command->add_option(name, value, help)->check(CLI::PositiveNumber)->capture_default_str();
@@ -254,7 +256,7 @@ void add_bench(CLI::App& app) {
   command->add_flag("--json", options->json, "print one JSON line");
   command->add_option("-o,--output", options->output, "write FILE.json and FILE.md");
   options->flags.add_to(*command);
-  on_call(command, options, run);
+  on_call(command, options, run_bench);
 }
 
 }  // namespace smelt::cli

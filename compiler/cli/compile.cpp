@@ -7,6 +7,7 @@
 
 #include "compiler/cli/command.h"
 #include "compiler/cli/compile_flags.h"
+#include "compiler/cli/dump_files.h"
 #include "compiler/cli/model.h"
 #include "compiler/cli/text_table.h"
 #include "runtime/plan_file.h"
@@ -14,7 +15,7 @@
 namespace smelt::cli {
 namespace {
 
-struct Options {
+struct CompileCommand {
   std::string model, output;
   CompileFlags flags;
   std::vector<std::string> only;
@@ -35,12 +36,13 @@ void print_memory(const Compilation& compilation) {
   fmt::print("{}\n", roles.text());
 }
 
-void run(const Options& options) {
+void run_compile(const CompileCommand& options) {
   CompileOptions compile_options = options.flags.options();
   compile_options.entries = options.only;
   const Description description = read_description(model_path(options.model));
   const Compilation compilation = compile(description, compile_options);
   if (options.flags.timing) print_timing(compilation);
+  if (!options.flags.dump_dir.empty()) write_dump_files(compilation, options.flags.dump_dir);
   print_memory(compilation);
   double seconds = 0;
   for (const auto& phase : compilation.seconds) seconds += phase.second;
@@ -56,14 +58,14 @@ void run(const Options& options) {
 }  // namespace
 
 void add_compile(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CompileCommand>();
   CLI::App* command = app.add_subcommand("compile", "Compile a description into a plan");
   command->add_option("model", options->model, "model directory, spec (.json) or graph (.ir)")->required();
   command->add_option("-o,--output", options->output, "plan file to write");
   command->add_option("--entry", options->only, "make only these entries")->delimiter(',');
   options->flags.add_to(*command);
   options->flags.add_mode(*command);
-  on_call(command, options, run);
+  on_call(command, options, run_compile);
 }
 
 }  // namespace smelt::cli

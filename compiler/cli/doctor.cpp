@@ -24,7 +24,7 @@
 namespace smelt::cli {
 namespace {
 
-struct Options {
+struct DoctorCommand {
   bool measure = true;
 };
 
@@ -93,7 +93,7 @@ std::string find_any(const Library& library) {
                      fmt::join(library_places(), ", "));
 }
 
-void run(const Options& options) {
+void run_doctor(const DoctorCommand& options) {
   TextTable table({"what", "found"});
   table.add({"smelt", SMELT_VERSION});
   table.add({"processor", processor()});
@@ -118,11 +118,11 @@ void run(const Options& options) {
 }  // namespace
 
 void add_doctor(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DoctorCommand>();
   CLI::App* command =
       app.add_subcommand("doctor", "Show what this machine offers and which libraries were found");
   command->add_flag("!--no-measure", options->measure, "leave the copy bandwidth out");
-  on_call(command, options, run);
+  on_call(command, options, run_doctor);
 }
 
 }  // namespace smelt::cli

@@ -22,7 +22,7 @@
 namespace smelt::cli {
 namespace {
 
-struct Options {
+struct DumpCommand {
   std::string model, emit, format = "text", filter, output;
   std::vector<std::string> entries;
   bool summary = false, explain = false;
@@ -76,7 +76,7 @@ std::string all_dots(const Module& module) {
   return text;
 }
 
-std::string emit_module(const Options& options, const Module& module) {
+std::string emit_module(const DumpCommand& options, const Module& module) {
   if (options.format == "json") return json(module) + "\n";
   if (options.format == "dot") return all_dots(module);
   return options.filter.empty() ? print(module) : filtered_graphs(module, options.filter);
@@ -113,12 +113,12 @@ std::string filtered_program(const Program& program) {
   return text;
 }
 
-std::string emit_program(const Options& options, const Program& program) {
+std::string emit_program(const DumpCommand& options, const Program& program) {
   if (options.format == "json") return program_json(program);
   return options.filter.empty() ? print(program) : filtered_program(program);
 }
 
-std::string emit_kernels(const Options& options, const Program& program) {
+std::string emit_kernels(const DumpCommand& options, const Program& program) {
   Json list = Json::array();
   std::string text;
   for (const Kernel* kernel : named_kernels(program)) {
@@ -128,7 +128,7 @@ std::string emit_kernels(const Options& options, const Program& program) {
   return options.format == "json" ? list.dump(1) + "\n" : text;
 }
 
-std::string emit_plan(const Options& options, const Plan& plan) {
+std::string emit_plan(const DumpCommand& options, const Plan& plan) {
   if (options.format == "json") return write_manifest(plan).json.dump(1) + "\n";
   std::string text = fmt::format("target {}\n{}\n\n", plan.target, planned_memory_text(plan));
   for (const Symbols::Bound& bound : plan.symbols.bounds())
@@ -156,7 +156,7 @@ std::string emit_plan(const Options& options, const Plan& plan) {
 
 // ---- --summary and --explain-fusion
 
-std::string steps_table(const Options& options, const Program& program) {
+std::string steps_table(const DumpCommand& options, const Program& program) {
   TextTable table({"entry", "step", "phase", "bytes", "flop", "bound by", "sources"});
   for (const PlanEntry& entry : program.entries)
     for (const Step& step : entry.steps) {
@@ -169,7 +169,7 @@ std::string steps_table(const Options& options, const Program& program) {
   return table.text();
 }
 
-std::string summary(const Options& options, const Compilation& compilation) {
+std::string summary(const DumpCommand& options, const Compilation& compilation) {
   TextTable table(
       {"entry", "launches before", "after", "bytes before", "after", "gemms", "gemm bytes", "not gemm"});
   for (const EntrySummary& row : compilation.summary) {
@@ -190,7 +190,7 @@ std::string summary(const Options& options, const Compilation& compilation) {
   return table.text() + "\n" + roles.text() + "\n" + steps_table(options, compilation.program);
 }
 
-std::string explanation(const Options& options, const Compilation& compilation) {
+std::string explanation(const DumpCommand& options, const Compilation& compilation) {
   TextTable table({"reason", "producer", "consumer", "detail"});
   for (const FuseDecision& decision : compilation.fusions)
     if (contains(decision.producer, options.filter) || contains(decision.consumer, options.filter))
@@ -201,14 +201,14 @@ std::string explanation(const Options& options, const Compilation& compilation) 
   return text;
 }
 
-Stage stage_of(const Options& options) {
+Stage stage_of(const DumpCommand& options) {
   if (options.emit == "graph" && !options.summary && !options.explain) return Stage::graph;
   if (options.emit == "plan") return Stage::plan;
   if (options.emit == "fused" && !options.summary) return Stage::fused;
   return Stage::program;
 }
 
-std::string emit(const Options& options, Compilation& compilation) {
+std::string emit(const DumpCommand& options, Compilation& compilation) {
   if (options.emit == "graph") return emit_module(options, *compilation.graph);
   if (options.emit == "fused") return emit_module(options, *compilation.fused);
   if (options.emit == "plan") return emit_plan(options, compilation.plan);
@@ -219,14 +219,14 @@ std::string emit(const Options& options, Compilation& compilation) {
   return {};
 }
 
-void check(Options& options) {
+void check(DumpCommand& options) {
   if (options.emit.empty() && !options.summary && !options.explain) options.emit = "fused";
   const bool graph = options.emit == "graph" || options.emit == "fused";
   if (options.format == "dot" && !graph) fail("--format=dot draws graphs: give --emit=graph or --emit=fused");
   if (options.format == "json" && options.emit == "llvm") fail("--emit=llvm is text; leave --format out");
 }
 
-void run(Options options) {
+void run_dump(DumpCommand options) {
   check(options);
   CompileOptions compile_options = options.flags.options();
   compile_options.entries = options.entries;
@@ -248,7 +248,7 @@ void run(Options options) {
 }  // namespace
 
 void add_dump(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DumpCommand>();
   CLI::App* command =
       app.add_subcommand("dump", "Show what the compiler makes of a description, at any level");
   command->add_option("model", options->model, "model directory, spec (.json) or graph (.ir)")->required();
@@ -265,7 +265,7 @@ void add_dump(CLI::App& app) {
   command->add_option("-o,--output", options->output, "file to write instead of standard output");
   options->flags.add_to(*command);
   options->flags.add_mode(*command);
-  on_call(command, options, run);
+  on_call(command, options, run_dump);
 }
 
 }  // namespace smelt::cli

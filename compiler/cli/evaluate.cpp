@@ -15,7 +15,7 @@
 namespace smelt::cli {
 namespace {
 
-struct Options {
+struct EvaluateCommand {
   std::string model, split = "all";
   int64_t batch = 8, length = 0, batches = 0;
   bool json = false;
@@ -29,7 +29,7 @@ struct Loss {
   double mean() const { return sum / targets; }
 };
 
-CompileOptions compile_options(const Options& options) {
+CompileOptions compile_options(const EvaluateCommand& options) {
   CompileOptions result = options.flags.options();
   result.mode = Mode::train;
   result.entries = {"evaluate"};
@@ -38,7 +38,7 @@ CompileOptions compile_options(const Options& options) {
   return result;
 }
 
-TokenRange range_of(const Options& options, int64_t vocabulary) {
+TokenRange range_of(const EvaluateCommand& options, int64_t vocabulary) {
   const TokenSplit split = options.data.open(vocabulary);
   if (options.split == "train") return split.train;
   if (options.split == "held-back") return split.held_back;
@@ -61,7 +61,7 @@ Loss measure(Session& session, const TokenRange& range, int64_t batch, int64_t l
   return total;
 }
 
-void print(const Options& options, const Loss& loss, double seconds) {
+void print(const EvaluateCommand& options, const Loss& loss, double seconds) {
   const double mean = loss.mean();
   if (options.json)
     fmt::print("{{\"loss\": {:.9g}, \"perplexity\": {:.9g}, \"targets\": {:.0f}, \"seconds\": {:.3f}}}\n",
@@ -72,7 +72,7 @@ void print(const Options& options, const Loss& loss, double seconds) {
                seconds_text(seconds));
 }
 
-void run(const Options& options) {
+void run_evaluate(const EvaluateCommand& options) {
   const Model model =
       open_model(options.model, compile_options(options), options.weights, options.flags.timing);
   const TokenRange range = range_of(options, model.vocabulary());
@@ -86,7 +86,7 @@ void run(const Options& options) {
 }  // namespace
 
 void add_evaluate(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<EvaluateCommand>();
   CLI::App* command = app.add_subcommand("evaluate", "Mean loss of a model over data");
   command->add_option("model", options->model, "model directory, run directory, spec, graph or plan")
       ->required();
@@ -102,7 +102,7 @@ void add_evaluate(CLI::App& app) {
   options->data.add_to(*command);
   options->flags.add_to(*command);
   options->weights.add_to(*command);
-  on_call(command, options, run);
+  on_call(command, options, run_evaluate);
 }
 
 }  // namespace smelt::cli

@@ -14,7 +14,7 @@
 namespace smelt::cli {
 namespace {
 
-struct Options {
+struct GenerateCommand {
   std::string model;
   std::vector<std::string> prompts, ids;
   bool json = false;
@@ -25,7 +25,7 @@ struct Options {
 
 std::string standard_input() { return {std::istreambuf_iterator<char>(std::cin), {}}; }
 
-std::vector<Generator::Tokens> read_prompts(const Options& options, int64_t vocabulary) {
+std::vector<Generator::Tokens> read_prompts(const GenerateCommand& options, int64_t vocabulary) {
   std::vector<Generator::Tokens> prompts;
   for (const std::string& text : options.prompts)
     prompts.push_back(encode_bytes(text == "-" ? standard_input() : text, vocabulary));
@@ -38,7 +38,8 @@ std::vector<Generator::Tokens> read_prompts(const Options& options, int64_t voca
 /// Every new token as it comes; only where one sequence is made.
 class Stream {
  public:
-  Stream(const Options& options, bool text) : text_(text && !options.prompts.empty()), on_(!options.json) {}
+  Stream(const GenerateCommand& options, bool text)
+      : text_(text && !options.prompts.empty()), on_(!options.json) {}
 
   void begin(const Generator::Tokens& prompt) const { show(prompt); }
   void operator()(size_t, int32_t token) const { show({token}); }
@@ -55,8 +56,8 @@ class Stream {
   bool text_, on_;
 };
 
-void print_one(const Options& options, const Generator::Tokens& prompt, const Generator::Tokens& fresh,
-               bool text) {
+void print_one(const GenerateCommand& options, const Generator::Tokens& prompt,
+               const Generator::Tokens& fresh, bool text) {
   Generator::Tokens all = prompt;
   all.insert(all.end(), fresh.begin(), fresh.end());
   if (options.json) {
@@ -70,7 +71,7 @@ void print_one(const Options& options, const Generator::Tokens& prompt, const Ge
   }
 }
 
-CompileOptions compile_options(const Options& options) {
+CompileOptions compile_options(const GenerateCommand& options) {
   CompileOptions result = options.flags.options();
   result.mode = Mode::infer;
   default_bound(result.build.bounds, "B",
@@ -78,7 +79,7 @@ CompileOptions compile_options(const Options& options) {
   return result;
 }
 
-void run(const Options& options) {
+void run_generate(const GenerateCommand& options) {
   const Model model =
       open_model(options.model, compile_options(options), options.weights, options.flags.timing);
   const GenerationOptions generation = options.generation.options(model.about, options.weights.seed);
@@ -102,7 +103,7 @@ void run(const Options& options) {
 }  // namespace
 
 void add_generate(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<GenerateCommand>();
   CLI::App* command = app.add_subcommand("generate", "Continue prompts with a trained model");
   command->add_option("model", options->model, "model directory, run directory, spec or plan")->required();
   command->add_option("--prompt", options->prompts, "text (models trained on bytes); - reads standard input");
@@ -111,7 +112,7 @@ void add_generate(CLI::App& app) {
   options->generation.add_to(*command);
   options->flags.add_to(*command);
   options->weights.add_to(*command);
-  on_call(command, options, run);
+  on_call(command, options, run_generate);
 }
 
 }  // namespace smelt::cli

@@ -15,7 +15,7 @@
 namespace smelt::cli {
 namespace {
 
-struct Options {
+struct OptCommand {
   std::string file, pipeline, output, graph;
   std::vector<std::string> disabled, print_after;
   int64_t bisect_limit = -1;
@@ -39,7 +39,7 @@ std::string pipeline_of(llvm::StringRef text) {
   return {};
 }
 
-PassManagerOptions manager_options(const Options& options) {
+PassManagerOptions manager_options(const OptCommand& options) {
   PassManagerOptions result;
   result.verify_each = options.verify_each;
   result.print_after_all = options.print_after_all;
@@ -51,14 +51,14 @@ PassManagerOptions manager_options(const Options& options) {
   return result;
 }
 
-void write_result(const Options& options, const std::string& text) {
+void write_result(const OptCommand& options, const std::string& text) {
   if (options.output.empty())
     std::fwrite(text.data(), 1, text.size(), stdout);
   else
     write_file(options.output, text);
 }
 
-void run(const Options& options) {
+void run_opt(const OptCommand& options) {
   if (options.list) return list_passes();
   if (options.file.empty()) fail("opt: name a graph in text form (.ir), or give --list");
   const std::string text = read_text_file(options.file);
@@ -78,7 +78,7 @@ void run(const Options& options) {
 }  // namespace
 
 void add_opt(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<OptCommand>();
   CLI::App* command = app.add_subcommand("opt", "Run passes over a graph in text form and print the result");
   command->add_option("file", options->file, "graph in text form (.ir)");
   command->add_option("--pipeline", options->pipeline, "passes to run; default: the file's own // RUN: line");
@@ -93,7 +93,7 @@ void add_opt(CLI::App& app) {
   command->add_option("--dump-dir", options->dump_dir, "write the graph after each pass, numbered");
   command->add_flag("--timing", options->timing, "print the time of each pass to stderr");
   command->add_flag("--list", options->list, "list the passes");
-  on_call(command, options, run);
+  on_call(command, options, run_opt);
 }
 
 }  // namespace smelt::cli

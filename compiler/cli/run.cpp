@@ -16,7 +16,7 @@
 namespace smelt::cli {
 namespace {
 
-struct Options {
+struct RunCommand {
   std::string model, entry, inputs_file, output_file;
   std::vector<std::string> inputs, outputs;
   int64_t step = 0;
@@ -34,7 +34,7 @@ HostTensor owned(const TensorView& view) {
   return {view.name, view.dtype, view.shape, {view.bytes.begin(), view.bytes.end()}};
 }
 
-std::vector<HostTensor> read_inputs(const Options& options) {
+std::vector<HostTensor> read_inputs(const RunCommand& options) {
   std::vector<HostTensor> tensors;
   if (!options.inputs_file.empty()) {
     const Checkpoint file = Checkpoint::open(options.inputs_file);
@@ -101,7 +101,7 @@ void print_summary(const std::vector<HostTensor>& outputs) {
   fmt::print("{}", table.text());
 }
 
-void write_outputs(const Options& options, const std::vector<HostTensor>& outputs) {
+void write_outputs(const RunCommand& options, const std::vector<HostTensor>& outputs) {
   for (const std::string& text : options.outputs) {
     const auto [name, file] = name_and_file(text, "--save");
     const auto found = std::ranges::find(outputs, name, &HostTensor::name);
@@ -114,7 +114,7 @@ void write_outputs(const Options& options, const std::vector<HostTensor>& output
   write_safetensors(options.output_file, views);
 }
 
-void run(const Options& options) {
+void run_run(const RunCommand& options) {
   const Model model =
       open_model(options.model, options.flags.options(), options.weights, options.flags.timing);
   auto session = open_session(model, options.weights, NoWeights::initialise);
@@ -135,7 +135,7 @@ void run(const Options& options) {
 }  // namespace
 
 void add_run(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RunCommand>();
   options->flags.mode = "infer";
   CLI::App* command = app.add_subcommand("run", "Run one entry of a model or plan on tensors from files");
   command->add_option("model", options->model, "model directory, spec, graph or plan")->required();
@@ -148,7 +148,7 @@ void add_run(CLI::App& app) {
   options->flags.add_to(*command);
   options->flags.add_mode(*command);
   options->weights.add_to(*command);
-  on_call(command, options, run);
+  on_call(command, options, run_run);
 }
 
 }  // namespace smelt::cli

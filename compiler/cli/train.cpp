@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 
 constexpr double kSecondsToDraw = 20;  // of a graph; a larger one stays text
 
-struct Options {
+struct TrainCommand {
   std::string model, run_directory, schedule = "cosine", prompt = "\n", config;
   int64_t length = 0, sample_tokens = 200;
   double sample_temperature = 0.8;
@@ -70,7 +70,7 @@ class Figures : public TrainerObserver {
 
 class Run {
  public:
-  Run(const Options& options, const CLI::App& command)
+  Run(const TrainCommand& options, const CLI::App& command)
       : options_(options), resolved_(resolved_config(command)) {}
 
   void run() {
@@ -200,7 +200,7 @@ class Run {
     if (!options_.quiet) fmt::print(stderr, "{}\n", text);
   }
 
-  const Options& options_;
+  const TrainCommand& options_;
   Json resolved_;
   Model model_;
   std::unique_ptr<Session> session_;
@@ -228,7 +228,7 @@ void add_trainer_options(CLI::App& command, TrainerOptions& t) {
 }  // namespace
 
 void add_train(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TrainCommand>();
   CLI::App* command = app.add_subcommand("train", "Train a model on token data");
   command->add_option("model", options->model, "model directory, spec (.json), graph (.ir) or plan")
       ->required();

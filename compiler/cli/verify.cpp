@@ -18,7 +18,7 @@
 namespace smelt::cli {
 namespace {
 
-struct Options {
+struct VerifyCommand {
   std::string model;
   CompileFlags flags;
   int threads = 0;
@@ -85,7 +85,7 @@ std::vector<float> checkpoint_layout(const Segment& segment, std::span<const flo
 
 class Verification {
  public:
-  Verification(const Options& options, std::filesystem::path directory)
+  Verification(const VerifyCommand& options, std::filesystem::path directory)
       : options_(options),
         golden_(Golden::open(directory)),
         ids_(golden_.ids("input.input_ids")),
@@ -259,7 +259,7 @@ class Verification {
                       at == found.end() && rest_is_padding);
   }
 
-  const Options& options_;
+  const VerifyCommand& options_;
   Golden golden_;
   HostTensor ids_, labels_;
   Model model_;
@@ -267,7 +267,7 @@ class Verification {
   Report report_;
 };
 
-void run(const Options& options) {
+void run_verify(const VerifyCommand& options) {
   const std::filesystem::path directory = options.model;
   for (const char* file : {"golden.safetensors", "golden.json"})
     if (!std::filesystem::exists(directory / file))
@@ -282,7 +282,7 @@ void run(const Options& options) {
 }  // namespace
 
 void add_verify(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<VerifyCommand>();
   CLI::App* command = app.add_subcommand(
       "verify", "Compare a model directory with its recorded logits, loss, gradients, AdamW losses and ids");
   command->add_option("model", options->model, "directory with golden.safetensors and golden.json")
@@ -290,7 +290,7 @@ void add_verify(CLI::App& app) {
       ->check(CLI::ExistingDirectory);
   command->add_option("--threads", options->threads, "0: all cores")->check(CLI::NonNegativeNumber);
   options->flags.add_to(*command);
-  on_call(command, options, run);
+  on_call(command, options, run_verify);
 }
 
 }  // namespace smelt::cli

@@ -9,7 +9,7 @@
 namespace smelt::test {
 namespace {
 
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+constexpr float kReducedNaN = std::numeric_limits<float>::quiet_NaN();
 
 class ReducedTest : public testing::TestWithParam<int64_t> {};
 INSTANTIATE_TEST_SUITE_P(Sizes, ReducedTest, testing::Values(1, 3, 31, 33, 64, 197, 512, 777));
@@ -37,7 +37,7 @@ TEST_P(ReducedTest, ColumnPartialsAndTheirFinish) {
   f.kernel.schedule.tile = 128;
 
   auto xs = random_floats(rows * n, 1), ws = random_floats(rows, 2);
-  std::vector<float> slices(splits * n, kNaN), totals(splits, kNaN), out(n, kNaN);
+  std::vector<float> slices(splits * n, kReducedNaN), totals(splits, kReducedNaN), out(n, kReducedNaN);
   std::vector<double> expected(n);
   double sum = 0;
   for (int64_t i = 0; i < rows; ++i)
@@ -52,7 +52,7 @@ TEST_P(ReducedTest, ColumnPartialsAndTheirFinish) {
   for (float t : totals) found += t;
   EXPECT_NEAR(found, sum, 1e-3);
   // With fewer rows than chunks the last slices are zero, not what was there.
-  std::fill(slices.begin(), slices.end(), kNaN);
+  std::fill(slices.begin(), slices.end(), kReducedNaN);
   CompiledKernel(b.kernel).launch({.buffers = {xs.data(), ws.data(), slices.data(), totals.data()},
                                    .symbols = {{"M", 3}},
                                    .splits = splits});
@@ -75,7 +75,7 @@ TEST_P(ReducedTest, AccumulationWithConflicts) {
   auto xs = random_floats(rows * n, 1);
   std::vector<int32_t> where(n);
   for (int64_t j = 0; j < n; ++j) where[j] = static_cast<int32_t>(j * j % bins);
-  std::vector<float> totals(1, kNaN), counts(bins, kNaN);
+  std::vector<float> totals(1, kReducedNaN), counts(bins, kReducedNaN);
   CompiledKernel(b.kernel).launch(
       {.buffers = {xs.data(), where.data(), totals.data(), counts.data()}, .splits = 1});
   std::vector<double> expected(bins);
@@ -106,7 +106,7 @@ TEST_P(ReducedTest, FlatRangeWithPartialSum) {
   std::vector<float> learning_rate = {0.25f};
   for (int64_t splits : {1, 7, 64}) {
     auto out = ws;
-    std::vector<float> partials(splits, kNaN), stored = {kNaN};
+    std::vector<float> partials(splits, kReducedNaN), stored = {kReducedNaN};
     kernel.launch({.buffers = {gs.data(), learning_rate.data(), out.data(), partials.data(), stored.data()},
                    .symbols = {{"N", n}},
                    .splits = splits});
@@ -188,7 +188,7 @@ TEST_P(ReducedTest, EveryReductionDownTheColumns) {
   b.kernel.schedule.tile = 64;
   auto xs = random_floats(batch * u * v * outer * n, 1);
   for (float& number : xs) number = std::round(number * 3) / 3;
-  std::vector<std::vector<float>> ys(7, std::vector<float>(batch * outer * n, kNaN));
+  std::vector<std::vector<float>> ys(7, std::vector<float>(batch * outer * n, kReducedNaN));
   std::vector<int32_t> where(batch * outer * n, -9);
   Launch launch{.buffers = {xs.data()}};
   for (int output = 0; output < 7; ++output)
@@ -226,7 +226,7 @@ TEST(Reduced, WithoutColumns) {
   b.store(y, {{r, 1}}, sum);
   b.store(z, {{r, 1}}, b.op(ScalarOp::mul, {s, b.number(2)}));
   auto xs = random_floats(3 * 33, 1);
-  std::vector<float> ys(3, kNaN), zs(3, kNaN);
+  std::vector<float> ys(3, kReducedNaN), zs(3, kReducedNaN);
   CompiledKernel(b.kernel).launch({.buffers = {xs.data(), ys.data(), zs.data()}, .symbols = {{"K", 33}}});
   for (int i = 0; i < 3; ++i) {
     double expected = 0, top = -INFINITY, e = 0;

@@ -10,15 +10,15 @@
 namespace smelt::test {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+constexpr float kRowInfinity = std::numeric_limits<float>::infinity();
+constexpr float kRowNaN = std::numeric_limits<float>::quiet_NaN();
 const int64_t kSizes[] = {1, 2, 3, 16, 31, 33, 64, 197, 512, 777};
 
 class RowTest : public testing::TestWithParam<int64_t> {
  protected:
   int64_t columns() const { return GetParam(); }
   static constexpr int64_t kRows = 5;
-  std::vector<float> poisoned(int64_t count) const { return std::vector<float>(count, kNaN); }
+  std::vector<float> poisoned(int64_t count) const { return std::vector<float>(count, kRowNaN); }
 };
 INSTANTIATE_TEST_SUITE_P(Sizes, RowTest, testing::ValuesIn(kSizes));
 
@@ -66,7 +66,7 @@ Kernel softmax(const Dim& n) {
 void check_softmax(int64_t n, const Kernel& kernel) {
   auto x = random_floats(5 * n, 7, -20, 20);
   for (int64_t j = 0; j < n; ++j) x[3 * n + j] += 1000;  // no overflow
-  std::vector<float> y(5 * n, kNaN), lse(5, kNaN);
+  std::vector<float> y(5 * n, kRowNaN), lse(5, kRowNaN);
   std::vector<double> expected(5 * n);
   CompiledKernel(kernel).launch(
       {.buffers = {x.data(), y.data(), lse.data()}, .symbols = {{"N", n}}, .chunk = 1});
@@ -97,11 +97,11 @@ TEST(LongRows, MaxSumexpOfMinusInfinityIsZero) {
   const int s = b.second(m);
   b.row_block();
   b.store(ms, {{r, 1}}, m), b.store(ss, {{r, 1}}, s);
-  std::vector<float> in(3 * n, -kInfinity), maxima(3, kNaN), sums(3, kNaN);
+  std::vector<float> in(3 * n, -kRowInfinity), maxima(3, kRowNaN), sums(3, kRowNaN);
   in[n + 700] = 2, in[n + 3] = 2;  // the second row is -inf up to its last tile but for these
-  in[2 * n + 600] = kNaN;
+  in[2 * n + 600] = kRowNaN;
   CompiledKernel(b.kernel).launch({.buffers = {in.data(), maxima.data(), sums.data()}});
-  EXPECT_EQ(maxima[0], -kInfinity);
+  EXPECT_EQ(maxima[0], -kRowInfinity);
   EXPECT_EQ(sums[0], 0);
   EXPECT_EQ(maxima[1], 2);
   EXPECT_EQ(sums[1], 2);
@@ -202,15 +202,15 @@ TEST(RowKernels, MaximaKeepNaN) {
   b.row_block();
   b.store(y, {{r, 1}}, m), b.store(where, {{r, 1}}, i);
   auto xs = random_floats(3 * n, 3);
-  xs[17] = xs[40] = kNaN;
-  for (int64_t j = 0; j < n; ++j) xs[2 * n + j] = -kInfinity;
+  xs[17] = xs[40] = kRowNaN;
+  for (int64_t j = 0; j < n; ++j) xs[2 * n + j] = -kRowInfinity;
   std::vector<float> ys(3);
   std::vector<int32_t> indices(3, -7);
   CompiledKernel(b.kernel).launch({.buffers = {xs.data(), ys.data(), indices.data()}});
   EXPECT_TRUE(std::isnan(ys[0]));
   EXPECT_EQ(indices[0], 17);
   EXPECT_EQ(ys[1], *std::max_element(&xs[n], &xs[2 * n]));
-  EXPECT_EQ(ys[2], -kInfinity);
+  EXPECT_EQ(ys[2], -kRowInfinity);
   EXPECT_EQ(indices[2], 0);
 }
 

@@ -7,7 +7,7 @@
 namespace smelt {
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kDualNan = std::numeric_limits<double>::quiet_NaN();
 
 struct Row {
   ScalarOp op;
@@ -63,8 +63,8 @@ TEST(Dual, ArithmeticMixesWithNumbers) {
 
 TEST(Scalar, NanPropagatesThroughMaxAndMin) {
   for (ScalarOp op : {ScalarOp::max, ScalarOp::min}) {
-    EXPECT_TRUE(std::isnan(apply(op, kNan, 1.0))) << name(op);
-    EXPECT_TRUE(std::isnan(apply(op, 1.0, kNan))) << name(op);
+    EXPECT_TRUE(std::isnan(apply(op, kDualNan, 1.0))) << name(op);
+    EXPECT_TRUE(std::isnan(apply(op, 1.0, kDualNan))) << name(op);
   }
   EXPECT_EQ(apply(ScalarOp::max, 2.0, 1.0), 2);
   EXPECT_EQ(apply(ScalarOp::min, 2.0, 1.0), 1);
@@ -80,8 +80,8 @@ TEST(Scalar, OfEqualsTheFirstPassesItsTangent) {
 TEST(Scalar, FlagsAndChoices) {
   EXPECT_EQ(apply(ScalarOp::lt, 1.0, 2.0), 1);
   EXPECT_EQ(apply(ScalarOp::ge, 1.0, 2.0), 0);
-  EXPECT_EQ(apply(ScalarOp::ne, kNan, kNan), 1);
-  EXPECT_EQ(apply(ScalarOp::eq, kNan, kNan), 0);
+  EXPECT_EQ(apply(ScalarOp::ne, kDualNan, kDualNan), 1);
+  EXPECT_EQ(apply(ScalarOp::eq, kDualNan, kDualNan), 0);
   EXPECT_EQ(apply(ScalarOp::logical_and, 1.0, 0.0), 0);
   EXPECT_EQ(apply(ScalarOp::logical_or, 1.0, 0.0), 1);
   EXPECT_EQ(apply(ScalarOp::logical_not, 0.0), 1);
@@ -89,12 +89,13 @@ TEST(Scalar, FlagsAndChoices) {
   EXPECT_EQ(apply(ScalarOp::select, 0.0, 5.0, 6.0), 6);
   EXPECT_EQ(apply(ScalarOp::sign, -0.5), -1);
   EXPECT_EQ(apply(ScalarOp::sign, 0.0), 0);
-  EXPECT_TRUE(std::isnan(apply(ScalarOp::sign, kNan)));
+  EXPECT_TRUE(std::isnan(apply(ScalarOp::sign, kDualNan)));
 }
 
 TEST(Scalar, SelectIgnoresWhatItDoesNotChoose) {
-  EXPECT_EQ(apply(ScalarOp::select, 0.0, kNan, 6.0), 6);
-  EXPECT_EQ(apply(ScalarOp::select, Dual<double>(1, 9), Dual<double>(5, 2), Dual<double>(kNan, kNan)).tangent,
+  EXPECT_EQ(apply(ScalarOp::select, 0.0, kDualNan, 6.0), 6);
+  EXPECT_EQ(apply(ScalarOp::select, Dual<double>(1, 9), Dual<double>(5, 2), Dual<double>(kDualNan, kDualNan))
+                .tangent,
             2);
 }
 

@@ -146,10 +146,10 @@ TEST(KernelText, OddKernelsRoundTrip) {
   EXPECT_EQ(again.name, k.name);
 }
 
-struct Fault {
+struct KernelFaultCase {
   std::string_view text, place, message;
 };
-class KernelFault : public ::testing::TestWithParam<Fault> {};
+class KernelFault : public ::testing::TestWithParam<KernelFaultCase> {};
 
 TEST_P(KernelFault, IsReportedWithItsPlace) {
   try {
@@ -162,7 +162,7 @@ TEST_P(KernelFault, IsReportedWithItsPlace) {
   }
 }
 
-const Fault kFaults[] = {
+const KernelFaultCase kKernelFaults[] = {
     {"kernal @k() {}", "1:1", "expected 'kernel'"},
     {"kernel @k(%1: f32) {}", "1:11", "begins with a letter"},
     {"kernel @k() rows r = 1 {}", "1:13", "expected parallel, column or reduced"},
@@ -185,7 +185,7 @@ const Fault kFaults[] = {
     {"kernel @k(%x: f32) { schedule {fast = true} }", "1:32", "expected one of flat, vector"},
     {"kernel @k() {} x", "1:16", "expected the end of the text"},
 };
-INSTANTIATE_TEST_SUITE_P(All, KernelFault, ::testing::ValuesIn(kFaults));
+INSTANTIATE_TEST_SUITE_P(All, KernelFault, ::testing::ValuesIn(kKernelFaults));
 
 TEST(KernelText, TruncatedTextsAreErrors) {
   for (std::string_view text : {kLayerNorm, kGather, kSegments})

@@ -84,10 +84,10 @@ TEST(ProgramText, KernelsOfOneName) {
   EXPECT_EQ(print(parse_program(print(p))), print(p));
 }
 
-struct Fault {
+struct ProgramFaultCase {
   std::string_view text, place, message;
 };
-class ProgramFault : public ::testing::TestWithParam<Fault> {};
+class ProgramFault : public ::testing::TestWithParam<ProgramFaultCase> {};
 
 TEST_P(ProgramFault, IsReportedWithItsPlace) {
   try {
@@ -100,7 +100,7 @@ TEST_P(ProgramFault, IsReportedWithItsPlace) {
   }
 }
 
-const Fault kFaults[] = {
+const ProgramFaultCase kProgramFaults[] = {
     {"graph @g() {}", "1:1", "expected symbols, description, state, buffer, kernel or entry"},
     {"entry @e { launch @k() }", "1:19", "there is no kernel @k above"},
     {"entry @e { launch 0() }", "1:19", "expected one of 0 kernels, found 0"},
@@ -111,7 +111,7 @@ const Fault kFaults[] = {
     {"buffer 0 \"b\" {data = \"0g\"} : f32[1]", "1:26", "pairs of hexadecimal digits"},
     {"buffer 0 \"b\" : f32[Q]", "1:20", "symbol 'Q' is not declared"},
 };
-INSTANTIATE_TEST_SUITE_P(All, ProgramFault, ::testing::ValuesIn(kFaults));
+INSTANTIATE_TEST_SUITE_P(All, ProgramFault, ::testing::ValuesIn(kProgramFaults));
 
 TEST(ProgramText, TruncatedTextsNeverCrash) {
   for (size_t length = 0; length < kProgram.size(); ++length) try {

@@ -239,14 +239,14 @@ TEST(Text, EveryFileTestRoundTrips) {
 
 // ---- errors
 
-struct Fault {
+struct TextFaultCase {
   std::string_view text, place, message;
 };
 
-class TextFault : public ::testing::TestWithParam<Fault> {};
+class TextFault : public ::testing::TestWithParam<TextFaultCase> {};
 
 TEST_P(TextFault, IsReportedWithItsPlace) {
-  const Fault& fault = GetParam();
+  const TextFaultCase& fault = GetParam();
   try {
     parse_module(fault.text, "model.ir");
     FAIL() << "accepted: " << fault.text;
@@ -258,7 +258,7 @@ TEST_P(TextFault, IsReportedWithItsPlace) {
   }
 }
 
-const Fault kFaults[] = {
+const TextFaultCase kTextFaults[] = {
     {"graf", "1:1",
      "expected symbols, parameter, state, buffer, description, random_ids or graph, found 'graf'"},
     {"graph g() {}", "1:7", "expected '@', found 'g'"},
@@ -308,7 +308,7 @@ const Fault kFaults[] = {
     {"buffer 1 \"b\" : f32[1]", "1:8", "expected buffer 0"},
     {"symbols 3x <= 4", "1:10", "expected the end of a number"},
 };
-INSTANTIATE_TEST_SUITE_P(All, TextFault, ::testing::ValuesIn(kFaults));
+INSTANTIATE_TEST_SUITE_P(All, TextFault, ::testing::ValuesIn(kTextFaults));
 
 TEST(Text, AFaultShowsItsLineAndACaret) {
   try {

@@ -11,20 +11,14 @@ namespace {
 
 using testing::RandomGraphOptions;
 
-EvaluateOptions options_for(uint64_t seed) {
-  EvaluateOptions options;
-  options.symbols = testing::random_sizes(seed);
-  options.philox.seed = static_cast<uint32_t>(seed);
-  return options;
-}
-
 class RandomGraphs : public ::testing::TestWithParam<uint64_t> {};
 
 TEST_P(RandomGraphs, ReverseModeEqualsDualNumbers) {
   RandomGraphOptions shape;
   shape.scalar = true;
   const auto module = testing::random_module(GetParam(), shape);
-  testing::expect_gradients(*module->graphs[0], "loss", options_for(GetParam()), GetParam(), 1e-7);
+  testing::expect_gradients(*module->graphs[0], "loss", testing::random_options(GetParam()), GetParam(),
+                            1e-7);
 }
 
 /// norm(a - b) / (1 + norm(b)): gradients that are zero in exact arithmetic hold rounding noise.
@@ -46,7 +40,7 @@ double error_after(const Module& module, const std::string& pipeline, uint64_t s
   const auto copy = module.clone();
   PassManagerOptions manager_options;
   manager_options.verify_each = true;
-  const EvaluateOptions options = options_for(seed);
+  const EvaluateOptions options = testing::random_options(seed);
   const Tensors inputs = testing::random_inputs(*module.graphs[0], seed, options.symbols);
   const Tensors states = testing::random_states(*module.graphs[0], seed, options.symbols);
   const Evaluation expected = testing::run(*module.graphs[0], inputs, states, options);

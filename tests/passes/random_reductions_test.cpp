@@ -10,13 +10,6 @@
 namespace smelt {
 namespace {
 
-EvaluateOptions options_for(uint64_t seed) {
-  EvaluateOptions options;
-  options.symbols = testing::random_sizes(seed);
-  options.philox.seed = static_cast<uint32_t>(seed);
-  return options;
-}
-
 std::unique_ptr<Module> random_training_graph(uint64_t seed) {
   testing::RandomGraphOptions shape;
   shape.scalar = true;
@@ -46,7 +39,7 @@ TEST_P(RandomReductions, KeepTheirResults) {
   const auto before = random_training_graph(GetParam());
   const auto after = before->clone();
   Graph& graph = *after->graphs[0];
-  const EvaluateOptions options = options_for(GetParam());
+  const EvaluateOptions options = testing::random_options(GetParam());
   const Tensors inputs = testing::random_inputs(graph, GetParam(), options.symbols);
   const Tensors states = testing::random_states(graph, GetParam(), options.symbols);
   const Tensors expected = evaluate(*before->graphs[0], inputs, states, options).outputs;

@@ -23,9 +23,9 @@ Plan small_plan() {
   return plan;
 }
 
-Plan parse(const std::string& file) { return parse_plan(std::as_bytes(std::span(file)), "test.plan"); }
+Plan parse_text(const std::string& file) { return parse_plan(std::as_bytes(std::span(file)), "test.plan"); }
 
-std::string message(const std::function<void()>& call) {
+std::string fault_of(const std::function<void()>& call) {
   try {
     call();
   } catch (const Error& error) {
@@ -39,7 +39,7 @@ std::string message(const std::function<void()>& call) {
 std::string fault(const std::function<void(Plan&)>& damage) {
   Plan plan = small_plan();
   damage(plan);
-  return message([&] { validate(plan); });
+  return fault_of([&] { validate(plan); });
 }
 
 #define EXPECT_FAULT(text, ...) \
@@ -48,7 +48,7 @@ std::string fault(const std::function<void(Plan&)>& damage) {
 TEST(PlanFile, RoundTrip) {
   const Plan plan = small_plan();
   const std::string file = serialize_plan(plan);
-  const Plan again = parse(file);
+  const Plan again = parse_text(file);
   EXPECT_EQ(serialize_plan(again), file);
   EXPECT_EQ(again.states, plan.states);
   EXPECT_EQ(again.symbols, plan.symbols);
@@ -63,7 +63,7 @@ TEST(PlanFile, KeepsNumbersThatJsonHasNot) {
   Plan plan = small_plan();
   for (const double value : {-HUGE_VAL, 0.1, 1e300}) {
     std::get<FillStep>(plan.entries[0].steps[0].what).value = value;
-    EXPECT_EQ(std::get<FillStep>(parse(serialize_plan(plan)).entries[0].steps[0].what).value, value);
+    EXPECT_EQ(std::get<FillStep>(parse_text(serialize_plan(plan)).entries[0].steps[0].what).value, value);
   }
 }
 
@@ -81,8 +81,8 @@ TEST(PlanFile, SavesAndLoads) {
 TEST(PlanFile, EveryTruncationIsAnError) {
   const std::string file = serialize_plan(small_plan());
   for (size_t size = 0; size < file.size(); size += size < 200 ? 1 : 37)
-    EXPECT_NE(message([&] { parse(file.substr(0, size)); }), "accepted") << size;
-  EXPECT_NE(message([&] { parse(file + '\0'); }), "accepted");
+    EXPECT_NE(fault_of([&] { parse_text(file.substr(0, size)); }), "accepted") << size;
+  EXPECT_NE(fault_of([&] { parse_text(file + '\0'); }), "accepted");
 }
 
 TEST(PlanFile, TwoThousandCorruptionsAreErrors) {
@@ -93,7 +93,7 @@ TEST(PlanFile, TwoThousandCorruptionsAreErrors) {
     for (uint32_t n = 1 + random() % 3; n > 0; --n)
       file[random() % file.size()] ^= static_cast<char>(1 + random() % 255);
     if (file == good) continue;
-    EXPECT_NE(message([&] { parse(file); }), "accepted") << i;
+    EXPECT_NE(fault_of([&] { parse_text(file); }), "accepted") << i;
   }
 }
 
@@ -123,10 +123,11 @@ TEST(PlanFile, TwoThousandCorruptManifestsAreErrorsOrValid) {
 TEST(PlanFile, NamesBothVersions) {
   std::string file = serialize_plan(small_plan());
   file[8] = 9;
-  EXPECT_EQ(message([&] { parse(file); }),
+  EXPECT_EQ(fault_of([&] { parse_text(file); }),
             "'test.plan' has plan format 9, this Smelt reads format 1: compile it again with this version");
-  EXPECT_EQ(message([&] { parse("once upon a time there was a file that was no plan at all, and long"); }),
-            "'test.plan' is no plan: expected a file made by smelt compile");
+  EXPECT_EQ(
+      fault_of([&] { parse_text("once upon a time there was a file that was no plan at all, and long"); }),
+      "'test.plan' is no plan: expected a file made by smelt compile");
 }
 
 TEST(PlanValidate, AcceptsTheExample) { EXPECT_NO_THROW(validate(small_plan())); }
@@ -245,7 +246,7 @@ TEST(PlanManifest, NamesThePlaceOfAFault) {
   const Plan plan = small_plan();
   Manifest manifest = write_manifest(plan);
   const auto read = [&](const nlohmann::json& json) {
-    return message([&] { read_manifest(json, manifest.blobs, "test.plan"); });
+    return fault_of([&] { read_manifest(json, manifest.blobs, "test.plan"); });
   };
   auto json = manifest.json;
   json["entries"][0]["steps"][5]["what"]["m"] = "B**T";

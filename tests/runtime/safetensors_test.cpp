@@ -18,11 +18,11 @@ std::string with_header(const std::string& header, size_t data_bytes) {
   return file + header + std::string(data_bytes, '\1');
 }
 
-SafetensorsContents parse(const std::string& file) {
+SafetensorsContents parse_bytes(const std::string& file) {
   return parse_safetensors(std::as_bytes(std::span(file)), "f");
 }
 
-std::string message(const std::function<void()>& call) {
+std::string refusal(const std::function<void()>& call) {
   try {
     call();
   } catch (const Error& error) {
@@ -32,10 +32,10 @@ std::string message(const std::function<void()>& call) {
 }
 
 std::string fault(const std::string& header, size_t data_bytes) {
-  return message([&] { parse(with_header(header, data_bytes)); });
+  return refusal([&] { parse_bytes(with_header(header, data_bytes)); });
 }
 
-#define EXPECT_FAULT(text, header, bytes) \
+#define EXPECT_REFUSED(text, header, bytes) \
   EXPECT_PRED_FORMAT2(::testing::IsSubstring, text, fault(header, bytes))
 
 std::span<const std::byte> bytes_of(const std::vector<float>& values) {
@@ -43,7 +43,7 @@ std::span<const std::byte> bytes_of(const std::vector<float>& values) {
 }
 
 TEST(Safetensors, ReadsTensorsAndMetadata) {
-  const auto contents = parse(with_header(
+  const auto contents = parse_bytes(with_header(
       R"(  {"__metadata__":{"format":"pt"},"b":{"dtype":"F16","shape":[2,3],"data_offsets":[4,16]},)"
       R"("a":{"dtype":"F32","shape":[],"data_offsets":[0,4]},"e":{"dtype":"I64","shape":[0,7],"data_offsets":[16,16]}}  )",
       16));
@@ -54,30 +54,30 @@ TEST(Safetensors, ReadsTensorsAndMetadata) {
   EXPECT_EQ(describe(contents.tensors[1]), "F16 [2,3]");
   EXPECT_EQ(contents.tensors[2].elements(), 0);
   EXPECT_EQ(contents.metadata.at("format"), "pt");
-  EXPECT_TRUE(parse(with_header("{}", 0)).tensors.empty());
+  EXPECT_TRUE(parse_bytes(with_header("{}", 0)).tensors.empty());
 }
 
 TEST(Safetensors, RefusesBrokenLengths) {
-  EXPECT_PRED_FORMAT2(::testing::IsSubstring, "has 7 bytes", message([] { parse("1234567"); }));
+  EXPECT_PRED_FORMAT2(::testing::IsSubstring, "has 7 bytes", refusal([] { parse_bytes("1234567"); }));
   EXPECT_PRED_FORMAT2(::testing::IsSubstring, "expected at most 100000000",
-                      message([] { parse(std::string(8, '\xFF') + "{}"); }));
+                      refusal([] { parse_bytes(std::string(8, '\xFF') + "{}"); }));
   EXPECT_PRED_FORMAT2(::testing::IsSubstring, "cut off",
-                      message([] { parse(with_header("{}", 0).substr(0, 9)); }));
+                      refusal([] { parse_bytes(with_header("{}", 0).substr(0, 9)); }));
 }
 
 TEST(Safetensors, RefusesBrokenHeaders) {
-  EXPECT_FAULT("broken JSON", "{\"a\":", 0);
-  EXPECT_FAULT("broken JSON", "{} {}", 0);
-  EXPECT_FAULT("broken JSON", "{\"\xC3\x28\":{}}", 0);
-  EXPECT_FAULT("broken JSON", "", 0);
-  EXPECT_FAULT("one JSON object", "[]", 0);
-  EXPECT_FAULT("one JSON object", "12", 0);
-  EXPECT_FAULT("tensor 'a', expected an object: a number is out of place", R"({"a":1})", 0);
-  EXPECT_FAULT("__metadata__, expected an object of strings", R"({"__metadata__":{"a":1}})", 0);
-  EXPECT_FAULT("__metadata__, expected an object of strings", R"({"__metadata__":{"a":{}}})", 0);
-  EXPECT_FAULT("the key 'a' appears twice", R"({"__metadata__":{"a":"x","a":"y"}})", 0);
-  EXPECT_FAULT("the key '__metadata__' appears twice", R"({"__metadata__":{},"__metadata__":{}})", 0);
-  EXPECT_FAULT(
+  EXPECT_REFUSED("broken JSON", "{\"a\":", 0);
+  EXPECT_REFUSED("broken JSON", "{} {}", 0);
+  EXPECT_REFUSED("broken JSON", "{\"\xC3\x28\":{}}", 0);
+  EXPECT_REFUSED("broken JSON", "", 0);
+  EXPECT_REFUSED("one JSON object", "[]", 0);
+  EXPECT_REFUSED("one JSON object", "12", 0);
+  EXPECT_REFUSED("tensor 'a', expected an object: a number is out of place", R"({"a":1})", 0);
+  EXPECT_REFUSED("__metadata__, expected an object of strings", R"({"__metadata__":{"a":1}})", 0);
+  EXPECT_REFUSED("__metadata__, expected an object of strings", R"({"__metadata__":{"a":{}}})", 0);
+  EXPECT_REFUSED("the key 'a' appears twice", R"({"__metadata__":{"a":"x","a":"y"}})", 0);
+  EXPECT_REFUSED("the key '__metadata__' appears twice", R"({"__metadata__":{},"__metadata__":{}})", 0);
+  EXPECT_REFUSED(
       "the key 'a' appears twice",
       R"({"a":{"dtype":"U8","shape":[],"data_offsets":[0,1]},"a":{"dtype":"U8","shape":[],"data_offsets":[1,2]}})",
       2);
@@ -86,27 +86,27 @@ TEST(Safetensors, RefusesBrokenHeaders) {
 std::string one(const std::string& fields) { return R"({"a":{)" + fields + "}}"; }
 
 TEST(Safetensors, RefusesBrokenTensors) {
-  EXPECT_FAULT("'dtype' is missing", one(R"("shape":[],"data_offsets":[0,1])"), 1);
-  EXPECT_FAULT("'shape' is missing", one(R"("dtype":"U8","data_offsets":[0,1])"), 1);
-  EXPECT_FAULT("'data_offsets' is missing", one(R"("dtype":"U8","shape":[])"), 1);
-  EXPECT_FAULT("the key 'dtype' appears twice", one(R"("dtype":"U8","dtype":"U8")"), 1);
-  EXPECT_FAULT("the key 'extra' is unknown", one(R"("dtype":"U8","extra":1)"), 1);
-  EXPECT_FAULT("dtype Q4: expected one of F32", one(R"("dtype":"Q4","shape":[],"data_offsets":[0,1])"), 1);
-  EXPECT_FAULT("dtype, expected a string", one(R"("dtype":8)"), 1);
-  EXPECT_FAULT("a number below 0", one(R"("dtype":"U8","shape":[-1],"data_offsets":[0,1])"), 1);
-  EXPECT_FAULT("no integer below 2^64", one(R"("dtype":"U8","shape":[1.5],"data_offsets":[0,1])"), 1);
-  EXPECT_FAULT("no integer below 2^64",
-               one(R"("dtype":"U8","shape":[18446744073709551616],"data_offsets":[0,1])"), 1);
-  EXPECT_FAULT("an array is out of place", one(R"("dtype":"U8","shape":[[1]],"data_offsets":[0,1])"), 1);
-  EXPECT_FAULT("a string is out of place", one(R"("dtype":"U8","shape":["1"],"data_offsets":[0,1])"), 1);
-  EXPECT_FAULT("has 3 numbers", one(R"("dtype":"U8","shape":[1],"data_offsets":[0,1,1])"), 1);
-  EXPECT_FAULT("begin <= end", one(R"("dtype":"U8","shape":[0],"data_offsets":[1,0])"), 1);
-  EXPECT_FAULT("within the 1 bytes", one(R"("dtype":"U8","shape":[2],"data_offsets":[0,2])"), 1);
-  EXPECT_FAULT("holds 8 bytes: expected 16 for F32 [2,2]",
-               one(R"("dtype":"F32","shape":[2,2],"data_offsets":[0,8])"), 8);
-  EXPECT_FAULT("overflows", one(R"("dtype":"F32","shape":[4294967296,4294967296,16],"data_offsets":[0,0])"),
-               0);
-  EXPECT_FAULT("overflows", one(R"("dtype":"U8","shape":[9223372036854775808],"data_offsets":[0,0])"), 0);
+  EXPECT_REFUSED("'dtype' is missing", one(R"("shape":[],"data_offsets":[0,1])"), 1);
+  EXPECT_REFUSED("'shape' is missing", one(R"("dtype":"U8","data_offsets":[0,1])"), 1);
+  EXPECT_REFUSED("'data_offsets' is missing", one(R"("dtype":"U8","shape":[])"), 1);
+  EXPECT_REFUSED("the key 'dtype' appears twice", one(R"("dtype":"U8","dtype":"U8")"), 1);
+  EXPECT_REFUSED("the key 'extra' is unknown", one(R"("dtype":"U8","extra":1)"), 1);
+  EXPECT_REFUSED("dtype Q4: expected one of F32", one(R"("dtype":"Q4","shape":[],"data_offsets":[0,1])"), 1);
+  EXPECT_REFUSED("dtype, expected a string", one(R"("dtype":8)"), 1);
+  EXPECT_REFUSED("a number below 0", one(R"("dtype":"U8","shape":[-1],"data_offsets":[0,1])"), 1);
+  EXPECT_REFUSED("no integer below 2^64", one(R"("dtype":"U8","shape":[1.5],"data_offsets":[0,1])"), 1);
+  EXPECT_REFUSED("no integer below 2^64",
+                 one(R"("dtype":"U8","shape":[18446744073709551616],"data_offsets":[0,1])"), 1);
+  EXPECT_REFUSED("an array is out of place", one(R"("dtype":"U8","shape":[[1]],"data_offsets":[0,1])"), 1);
+  EXPECT_REFUSED("a string is out of place", one(R"("dtype":"U8","shape":["1"],"data_offsets":[0,1])"), 1);
+  EXPECT_REFUSED("has 3 numbers", one(R"("dtype":"U8","shape":[1],"data_offsets":[0,1,1])"), 1);
+  EXPECT_REFUSED("begin <= end", one(R"("dtype":"U8","shape":[0],"data_offsets":[1,0])"), 1);
+  EXPECT_REFUSED("within the 1 bytes", one(R"("dtype":"U8","shape":[2],"data_offsets":[0,2])"), 1);
+  EXPECT_REFUSED("holds 8 bytes: expected 16 for F32 [2,2]",
+                 one(R"("dtype":"F32","shape":[2,2],"data_offsets":[0,8])"), 8);
+  EXPECT_REFUSED("overflows", one(R"("dtype":"F32","shape":[4294967296,4294967296,16],"data_offsets":[0,0])"),
+                 0);
+  EXPECT_REFUSED("overflows", one(R"("dtype":"U8","shape":[9223372036854775808],"data_offsets":[0,0])"), 0);
 }
 
 std::string two(int a_begin, int a_end, int b_begin, int b_end) {
@@ -118,12 +118,12 @@ std::string two(int a_begin, int a_end, int b_begin, int b_end) {
 TEST(Safetensors, RefusesHolesAndOverlaps) {
   EXPECT_EQ(fault(two(0, 4, 4, 8), 8), "accepted");
   EXPECT_EQ(fault(two(4, 8, 0, 4), 8), "accepted");
-  EXPECT_FAULT("tensor 'b' begins at 3: expected 4, the end of the one before (they overlap)",
-               two(0, 4, 3, 8), 8);
-  EXPECT_FAULT("tensor 'b' begins at 5: expected 4, the end of the one before (there is a hole)",
-               two(0, 4, 5, 8), 8);
-  EXPECT_FAULT("tensor 'a' begins at 1", two(1, 4, 4, 8), 8);
-  EXPECT_FAULT("the tensors end at 8: expected 9", two(0, 4, 4, 8), 9);
+  EXPECT_REFUSED("tensor 'b' begins at 3: expected 4, the end of the one before (they overlap)",
+                 two(0, 4, 3, 8), 8);
+  EXPECT_REFUSED("tensor 'b' begins at 5: expected 4, the end of the one before (there is a hole)",
+                 two(0, 4, 5, 8), 8);
+  EXPECT_REFUSED("tensor 'a' begins at 1", two(1, 4, 4, 8), 8);
+  EXPECT_REFUSED("the tensors end at 8: expected 9", two(0, 4, 4, 8), 9);
 }
 
 TEST(Safetensors, RandomDamageNeverCrashes) {
@@ -132,7 +132,7 @@ TEST(Safetensors, RandomDamageNeverCrashes) {
   for (int i = 0; i < 5000; ++i) {
     std::string file = good.substr(0, random() % 4 == 0 ? random() % good.size() : good.size());
     for (int n = 0; n < 2 && !file.empty(); ++n) file[random() % file.size()] = static_cast<char>(random());
-    message([&] { parse(file); });
+    refusal([&] { parse_bytes(file); });
   }
 }
 
@@ -153,7 +153,7 @@ TEST(Safetensors, WritesWhatItReads) {
   EXPECT_EQ(checkpoint.metadata().at("format"), "pt");
   EXPECT_EQ(checkpoint.find("none"), nullptr);
   EXPECT_PRED_FORMAT2(::testing::IsSubstring, "has no tensor 'none'",
-                      message([&] { checkpoint.at("none"); }));
+                      refusal([&] { checkpoint.at("none"); }));
 }
 
 TEST(Safetensors, WriterRefusesWhatIsNoFile) {
@@ -161,7 +161,7 @@ TEST(Safetensors, WriterRefusesWhatIsNoFile) {
   const auto path = directory.path() / "x.safetensors";
   const std::vector<float> a = {1, 2};
   const auto write = [&](std::vector<TensorView> tensors) {
-    return message([&] { write_safetensors(path, tensors); });
+    return refusal([&] { write_safetensors(path, tensors); });
   };
   EXPECT_PRED_FORMAT2(::testing::IsSubstring, "expected 12 for F32 [3]",
                       write({{"a", DType::f32, {3}, bytes_of(a)}}));
@@ -193,7 +193,7 @@ class Shards : public ::testing::Test {
   }
   std::string open(const std::string& index) {
     std::ofstream(directory_.path() / "model.safetensors.index.json") << index;
-    return message([&] { Checkpoint::open(directory_.path()); });
+    return refusal([&] { Checkpoint::open(directory_.path()); });
   }
   std::string open_map(const std::string& map) {
     return open(R"({"metadata":{"x":[1,{"y":null}]},"weight_map":{)" + map + "}}");
@@ -237,7 +237,7 @@ TEST_F(Shards, TensorsThatTheIndexDoesNotPlace) {
 
 TEST(Checkpoint, SaysWhatIsMissingAndHowToConvert) {
   const TemporaryDirectory directory;
-  const auto open = [&] { return message([&] { Checkpoint::open(directory.path()); }); };
+  const auto open = [&] { return refusal([&] { Checkpoint::open(directory.path()); }); };
   EXPECT_PRED_FORMAT2(::testing::IsSubstring, "neither model.safetensors nor", open());
   std::ofstream(directory.path() / "pytorch_model.bin") << "x";
   EXPECT_PRED_FORMAT2(::testing::IsSubstring, "safe_serialization=True", open());

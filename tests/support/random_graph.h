@@ -6,6 +6,7 @@
 #include <random>
 
 #include "ir/builder.h"
+#include "ir/evaluator.h"
 #include "ir/verifier.h"
 
 namespace smelt::testing {
@@ -432,6 +433,14 @@ inline std::unique_ptr<Module> random_module(uint64_t seed, const RandomGraphOpt
 inline SymbolValues random_sizes(uint64_t seed) {
   static constexpr int64_t kB[] = {1, 2, 3, 4}, kT[] = {1, 3, 7, 8, 31, 32};
   return {{"B", kB[seed % 4]}, {"T", kT[seed / 4 % 6]}};
+}
+
+/// What an evaluation of a random graph needs: sizes and a seed of its dropouts.
+inline EvaluateOptions random_options(uint64_t seed) {
+  EvaluateOptions options;
+  options.symbols = random_sizes(seed);
+  options.philox.seed = static_cast<uint32_t>(seed);
+  return options;
 }
 
 /// Whether what a test looks for is (still) wrong with a module.
