@@ -33,7 +33,7 @@ echo "== packages" >&2
 bash scripts/install-packages.sh build
 
 echo "== build" >&2
-cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DSMELT_TESTS=OFF >/dev/null
+cmake --preset release -DSMELT_TESTS=OFF -DSMELT_BENCH=OFF >/dev/null
 ninja -C build smelt
 
 # Text of this repository in one file, in the order of names: the last twentieth is held back.

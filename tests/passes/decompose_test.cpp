@@ -219,7 +219,9 @@ TEST(Decompose, NarrowTypesKeepStatisticsInSinglePrecision) {
   testing::expect_valid(*g.graph);
   EXPECT_EQ(g.graph->outputs[0].value->dtype(), DType::bf16);
   for (const auto& node : g.graph->nodes()) {
-    if (node->is(Op::reduce)) EXPECT_EQ(node->result()->dtype(), DType::f32);
+    if (node->is(Op::reduce)) {
+      EXPECT_EQ(node->result()->dtype(), DType::f32);
+    }
   }
 }
 
