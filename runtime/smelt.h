@@ -47,7 +47,8 @@ typedef enum smelt_dtype {
   SMELT_I64 = 5,
   SMELT_U16 = 6,
   SMELT_U8 = 7,
-  SMELT_BOOL = 8
+  SMELT_BOOL = 8,
+  SMELT_DTYPE_WIDEST = 0x7fffffff /* none: a wrong number is no undefined value */
 } smelt_dtype;
 
 typedef struct smelt_plan smelt_plan;
