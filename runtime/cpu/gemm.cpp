@@ -15,8 +15,11 @@ namespace {
 using Matrix = GemmSizes::Matrix;
 using Batch = GemmSizes::Batch;
 
-constexpr double kSmallWork =
-    4e6;  // multiplications and additions below which threads inside one call do not pay
+/// Multiplications and additions below which threads inside one call do not pay.
+constexpr double kSmallWork = 4e6;
+
+/// Lines of C in one call: OpenBLAS keeps a packed copy of all of them, 40 MiB for the 50,257 of a vocabulary.
+constexpr int64_t kLinesInCall = 8192;
 
 /// Rows of consecutive elements, `leading` apart; as a BLAS wants it.
 struct Layout {
@@ -194,14 +197,27 @@ void PreparedGemm::scale(float* c) const {
 
 void PreparedGemm::call(const float* a, const float* b, float* c, float beta) const {
   if (sizes_.m == 1 || sizes_.n == 1) return call_vector(a, b, c, beta);
-  const Layout out = *layout(sizes_.c, sizes_.m, sizes_.n);
-  const auto in_a = *layout(sizes_.a, sizes_.m, sizes_.k, out.by_rows);
-  const auto in_b = *layout(sizes_.b, sizes_.k, sizes_.n, out.by_rows);
+  const bool by_rows = layout(sizes_.c, sizes_.m, sizes_.n)->by_rows;
+  const int64_t lines = by_rows ? sizes_.m : sizes_.n;
+  for (int64_t i = 0; i < lines; i += kLinesInCall) {
+    const int64_t count = std::min(kLinesInCall, lines - i);
+    if (by_rows)
+      call_block(a + i * sizes_.a.row_stride, b, c + i * sizes_.c.row_stride, beta, count, sizes_.n);
+    else
+      call_block(a, b + i * sizes_.b.column_stride, c + i * sizes_.c.column_stride, beta, sizes_.m, count);
+  }
+}
+
+void PreparedGemm::call_block(const float* a, const float* b, float* c, float beta, int64_t m,
+                              int64_t n) const {
+  const Layout out = *layout(sizes_.c, m, n);
+  const auto in_a = *layout(sizes_.a, m, sizes_.k, out.by_rows);
+  const auto in_b = *layout(sizes_.b, sizes_.k, n, out.by_rows);
   const auto transposed = [&](const Layout& in) {
     return in.by_rows == out.by_rows ? CblasNoTrans : CblasTrans;
   };
   cblas_sgemm(out.by_rows ? CblasRowMajor : CblasColMajor, transposed(in_a), transposed(in_b),
-              static_cast<int>(sizes_.m), static_cast<int>(sizes_.n), static_cast<int>(sizes_.k),
+              static_cast<int>(m), static_cast<int>(n), static_cast<int>(sizes_.k),
               static_cast<float>(sizes_.alpha), a, static_cast<int>(in_a.leading), b,
               static_cast<int>(in_b.leading), beta, c, static_cast<int>(out.leading));
 }

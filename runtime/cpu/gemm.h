@@ -42,6 +42,7 @@ class PreparedGemm {
   void scale(float* c) const;
   void run_outer(const float* a, const float* b, float* c, int64_t outer) const;
   void call(const float* a, const float* b, float* c, float beta) const;
+  void call_block(const float* a, const float* b, float* c, float beta, int64_t m, int64_t n) const;
   void call_vector(const float* a, const float* b, float* c, float beta) const;
 
   GemmSizes sizes_;                              // collapsed

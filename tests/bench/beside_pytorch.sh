@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
 # Smelt and PyTorch on the CPU in the same run, with the same threads: training speed and peak memory of three GPT-2.
 #
-# Usage: tests/bench/beside_pytorch.sh [--threads N] [--python PYTHON]      writes bench/cpu.md and prints it
-# Without --python, PyTorch is installed from the Python registry into .peer/.
+# Usage: tests/bench/beside_pytorch.sh [--threads N] [--rounds N] [--python PYTHON]
+# Writes build/bench/cpu.md and prints it. Rounds (3) take turns, since machines are shared: medians count. Without --python, PyTorch is installed from the Python registry into .peer/.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-threads=$(nproc) python=
+threads=$(nproc) rounds=3 python=
 while [ $# -gt 0 ]; do
   case "$1" in
     --threads) threads=$2; shift 2 ;;
+    --rounds) rounds=$2; shift 2 ;;
     --python) python=$2; shift 2 ;;
-    *) sed -n '2,5s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 2 ;;
+    *) sed -n '2,6s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 2 ;;
   esac
 done
 if [ -z "$python" ]; then
@@ -26,21 +27,35 @@ for shape in "${shapes[@]}"; do
   read -r layers width heads vocabulary length batch <<<"$shape"
   arguments=(--layers "$layers" --width "$width" --heads "$heads" --vocabulary "$vocabulary" --length "$length"
              --batch "$batch" --threads "$threads")
-  build/smelt bench "${arguments[@]}" --json | head -n 1
-  "$python" tests/bench/pytorch_peer.py "${arguments[@]}"
+  for ((round = 0; round < rounds; ++round)); do
+    build/smelt bench "${arguments[@]}" --json | head -n 1
+    "$python" tests/bench/pytorch_peer.py "${arguments[@]}"
+  done
 done | tee build/bench/cpu.jsonl
-"$python" - build/bench/cpu.jsonl <<'P' | tee build/bench/cpu.md
-import json, sys
+"$python" - build/bench/cpu.jsonl "$rounds" <<'P' | tee build/bench/cpu.md
+import json, statistics, sys
+
 lines = [json.loads(line) for line in open(sys.argv[1])]
-print("| GPT-2 | Smelt, tokens/s | PyTorch, tokens/s | faster | Smelt, MiB* | PyTorch, MiB* | memory |")
+rounds = int(sys.argv[2])
+
+
+def speed(runs):
+    speeds = [run["tokens_per_s"] for run in runs]
+    return f"{statistics.median(speeds):,.0f} ({min(speeds):,} to {max(speeds):,})"
+
+
+print("| GPT-2 | Smelt, tokens/s | PyTorch, tokens/s | faster, by round | Smelt, MiB* | PyTorch, MiB* | memory |")
 print("|---|---:|---:|---:|---:|---:|---:|")
-for ours, theirs in zip(lines[0::2], lines[1::2]):
-    fixed = 16 * theirs["parameters"] / 2**20
-    mine = ours["peak_mib"] - fixed
-    peer = theirs["peak_mib"] - fixed - theirs["imported_mib"]
-    print(f"| {ours['layers']} layers, {ours['width']} wide, V {ours['vocabulary']}, T {ours['length']}, B {ours['batch']} "
-          f"| {ours['tokens_per_s']:,} (± {50 * ours['spread']:.0f}%) | {theirs['tokens_per_s']:,} (± {50 * theirs['spread']:.0f}%) "
-          f"| {ours['tokens_per_s'] / theirs['tokens_per_s']:.2f} x | {mine:.0f} | {peer:.0f} | {100 * mine / peer:.0f}% |")
+for i in range(0, len(lines), 2 * rounds):
+    ours, theirs = lines[i:i + 2 * rounds:2], lines[i + 1:i + 2 * rounds:2]
+    fixed = 16 * theirs[0]["parameters"] / 2**20
+    mine = max(run["peak_mib"] for run in ours) - fixed
+    peer = max(run["peak_mib"] - run["imported_mib"] for run in theirs) - fixed
+    ratios = ", ".join(f"{a['tokens_per_s'] / b['tokens_per_s']:.2f}" for a, b in zip(ours, theirs))
+    o = ours[0]
+    print(f"| {o['layers']} layers, {o['width']} wide, V {o['vocabulary']}, T {o['length']}, B {o['batch']} "
+          f"| {speed(ours)} | {speed(theirs)} | {ratios} | {mine:.0f} | {peer:.0f} | {100 * mine / peer:.0f}% |")
 print(f"\n*Peak resident memory beyond 16 bytes a parameter; of PyTorch also beyond its import. torch "
-      f"{lines[1]['torch']}, {lines[0]['threads']} threads, dropout {lines[0]['dropout']}, AdamW, fp32, median of 6 steps.")
+      f"{lines[1]['torch']}, {lines[0]['threads']} threads, dropout {lines[0]['dropout']}, AdamW, fp32; each round the "
+      f"median of 6 steps.")
 P

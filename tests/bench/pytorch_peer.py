@@ -71,6 +71,9 @@ def main():
     o = parser.parse_args()
     if o.threads:
         torch.set_num_threads(o.threads)
+    # PyTorch's initial embeddings are not scaled down; with a large vocabulary most probabilities, and so gradients, are
+    # then denormal, which makes a step several times as slow. That is no work a compiler could save: flush them.
+    torch.set_flush_denormal(True)
     torch.manual_seed(1)
     imported = resident_mib()
     model = LanguageModel(o).train()
