@@ -2,7 +2,8 @@
 //
 //   // RUN: simplify,fuse                the pipeline that runs over all graphs of the file
 //   // CHECK...: text                    LLVM FileCheck directives for the printed result
-//   // EXEC: seed=1, B=2, T=3            the evaluator's results before and after agree (many lines: many sizes)
+//   // EXEC: seed=1, B=2, T=3            the evaluator's results before and after agree (many lines: many
+//   sizes)
 //   // EXEC-CPU: seed=1, B=2, T=3        so do those of the CPU (tests/compiler/file_test.cpp)
 //   // FAILS: text                       the pipeline throws an Error that holds the text
 //   // CHECKS: generated                 BLESS=1 writes the CHECK lines anew
