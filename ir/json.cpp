@@ -99,6 +99,7 @@ std::string json(const Module& module) {
   for (const Symbols::Bound& bound : module.symbols.bounds())
     result["symbols"].push_back({{"factors", bound.factors}, {"upper", bound.upper}});
   for (const auto& parameter : module.parameters) result["parameters"].push_back(parameter_json(parameter));
+  if (!module.adjacent.empty()) result["adjacent"] = module.adjacent;
   for (const State& state : module.states) result["states"].push_back(state_json(state));
   for (const auto& graph : module.graphs) result["graphs"].push_back(graph_json(*graph));
   return dump(result);

@@ -39,6 +39,8 @@ class ModuleParser : TextParser {
   void take_random_ids(const Token& at, int64_t count);
   bool parameter_field(const Token& key, Module::Parameter& parameter);
   void declare_parameter(const Token& at);
+  void adjacent();
+  void check_adjacent(const std::vector<std::string>& group) const;
   void declare_state(const Token& at);
   void declare_buffer();
 

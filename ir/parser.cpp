@@ -5,6 +5,8 @@
 
 #include "ir/module_parser.h"
 #include "ir/text.h"
+#include "llvm/ADT/STLExtras.h"
+#include "runtime/error.h"
 
 namespace smelt {
 
@@ -30,6 +32,8 @@ void ModuleParser::item() {
     random_ids();
   else if (lexer.accept_word("parameter"))
     declare_parameter(at);
+  else if (lexer.accept_word("adjacent"))
+    adjacent();
   else if (lexer.accept_word("state"))
     declare_state(at);
   else if (lexer.accept_word("buffer"))
@@ -37,7 +41,7 @@ void ModuleParser::item() {
   else if (lexer.accept_word("graph"))
     graph(at);
   else
-    lexer.expected("symbols, parameter, state, buffer, description, random_ids or graph");
+    lexer.expected("symbols, parameter, adjacent, state, buffer, description, random_ids or graph");
 }
 
 void ModuleParser::random_ids() {
@@ -78,6 +82,30 @@ void ModuleParser::declare_parameter(const Token& at) {
   if (module_->find_parameter(parameter.name))
     lexer.fail_at(at.offset, fmt::format("parameter \"{}\" is declared twice", parameter.name));
   module_->parameters.push_back(std::move(parameter));
+}
+
+/// adjacent ["a", "b", ...]: parameters declared above, each in one group.
+void ModuleParser::adjacent() {
+  const Token at = lexer.peek();
+  std::vector<std::string> group;
+  lexer.expect("[");
+  list("]", [&] {
+    const Token name = lexer.peek();
+    group.push_back(string("a parameter's name in quotes"));
+    lexer.at(name, [&] { check_adjacent(group); });
+  });
+  if (group.size() < 2)
+    lexer.fail_at(at.offset, fmt::format("expected at least 2 parameters, found {}", group.size()));
+  module_->adjacent.push_back(std::move(group));
+}
+
+/// The last name of a group: a parameter that stands in no group yet.
+void ModuleParser::check_adjacent(const std::vector<std::string>& group) const {
+  const std::string& name = group.back();
+  if (!module_->find_parameter(name)) fail("parameter \"{}\" is not declared above", name);
+  const auto has = [&](const std::vector<std::string>& other) { return llvm::is_contained(other, name); };
+  if (std::count(group.begin(), group.end(), name) > 1 || llvm::any_of(module_->adjacent, has))
+    fail("parameter \"{}\" stands in an adjacent group already", name);
 }
 
 void ModuleParser::declare_state(const Token& at) {

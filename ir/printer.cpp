@@ -130,6 +130,7 @@ std::string print(const Module& module) {
   if (!module.description.empty()) result += fmt::format("description {}\n", quote(module.description));
   if (module.random_ids != 0) result += fmt::format("random_ids {}\n", module.random_ids);
   for (const Module::Parameter& parameter : module.parameters) result += line(parameter);
+  for (const auto& group : module.adjacent) result += fmt::format("adjacent {}\n", text(group));
   for (const State& state : module.states) result += text(state);
   for (size_t i = 0; i < module.buffers.size(); ++i) result += text(module.buffers[i], i);
   for (const auto& graph : module.graphs) result += (result.empty() ? "" : "\n") + print(*graph);

@@ -203,6 +203,23 @@ void check_parameter(const Module::Parameter& parameter) {
            str(parameter.type));
 }
 
+/// Groups of two and more declared parameters, none of them in two places.
+void check_adjacent(const Module& module, Messages& messages) {
+  llvm::StringSet<> declared, grouped;
+  for (const Module::Parameter& parameter : module.parameters) declared.insert(parameter.name);
+  for (const auto& group : module.adjacent) {
+    if (group.size() < 2)
+      messages.push_back(
+          fmt::format("an adjacent group holds {} parameters, expected at least 2", group.size()));
+    for (const std::string& name : group) {
+      if (!declared.contains(name))
+        messages.push_back(fmt::format("adjacent parameter \"{}\" is not declared", name));
+      if (!grouped.insert(name).second)
+        messages.push_back(fmt::format("parameter \"{}\" stands in two places of adjacent groups", name));
+    }
+  }
+}
+
 /// Segments in order, apart and inside the flat state.
 void check_state(const State& state, const Symbols& symbols) {
   check_shape(symbols, state.shape, fmt::format("the shape of state \"{}\"", state.name));
@@ -233,6 +250,7 @@ std::vector<std::string> verify(const Module& module) {
   names_distinct(messages, module.parameters, "parameter");
   names_distinct(messages, module.states, "state");
   for (const auto& parameter : module.parameters) collect(messages, [&] { check_parameter(parameter); });
+  check_adjacent(module, messages);
   for (const State& state : module.states) collect(messages, [&] { check_state(state, module.symbols); });
   for (const auto& graph : module.graphs)
     for (std::string& message : verify(*graph)) messages.push_back(std::move(message));

@@ -237,6 +237,23 @@ TEST(Text, EveryFileTestRoundTrips) {
   }
 }
 
+TEST(Text, GroupsOfAdjacentParametersRoundTrip) {
+  const std::string text = R"(parameter "a" : f32[2,3]
+parameter "b \"quoted\"" : f32[5,3]
+parameter "c" {decay = false} : f32[3]
+parameter "d" {decay = false} : f32[4]
+adjacent ["b \"quoted\"", "a"]
+adjacent ["c", "d"]
+
+graph @main() {
+}
+)";
+  const auto module = parse_module(text);
+  EXPECT_EQ(module->adjacent, (std::vector<std::vector<std::string>>{{"b \"quoted\"", "a"}, {"c", "d"}}));
+  EXPECT_EQ(print(*module), text);
+  EXPECT_EQ(print(*module->clone()), text);
+}
+
 // ---- errors
 
 struct TextFaultCase {
@@ -260,7 +277,7 @@ TEST_P(TextFault, IsReportedWithItsPlace) {
 
 const TextFaultCase kTextFaults[] = {
     {"graf", "1:1",
-     "expected symbols, parameter, state, buffer, description, random_ids or graph, found 'graf'"},
+     "expected symbols, parameter, adjacent, state, buffer, description, random_ids or graph, found 'graf'"},
     {"graph g() {}", "1:7", "expected '@', found 'g'"},
     {"graph @g() {} graph @g() {}", "1:15", "graph @g is defined twice"},
     {"graph @g(%x f32[]) {}", "1:13", "expected ':', found 'f32'"},
@@ -301,6 +318,17 @@ const TextFaultCase kTextFaults[] = {
      "expected one of init, decay, checkpoint, transposed, found 'int'"},
     {"parameter \"w\" {init = gauss(1)} : f32[]", "1:23", "expected an initializer"},
     {"parameter \"w\" : f32[]\nparameter \"w\" : f32[]", "2:1", "parameter \"w\" is declared twice"},
+    {"adjacent \"a\"", "1:10", "expected '[', found \"a\""},
+    {"adjacent []", "1:10", "expected at least 2 parameters, found 0"},
+    {"parameter \"a\" : f32[1]\nadjacent [\"a\"]", "2:10", "expected at least 2 parameters, found 1"},
+    {"parameter \"a\" : f32[1]\nadjacent [\"a\", b]", "2:16", "expected a parameter's name in quotes"},
+    {"parameter \"a\" : f32[1]\nadjacent [\"a\", \"b\"]", "2:16", "parameter \"b\" is not declared above"},
+    {"parameter \"a\" : f32[1]\nadjacent [\"a\", \"a\"]", "2:16",
+     "parameter \"a\" stands in an adjacent group already"},
+    {"parameter \"a\" : f32[1] parameter \"b\" : f32[1] parameter \"c\" : f32[1]\nadjacent [\"a\", "
+     "\"b\"]\nadjacent [\"c\", \"b\"]",
+     "3:16", "parameter \"b\" stands in an adjacent group already"},
+    {"parameter \"a\" : f32[1]\nadjacent [\"a\" \"b\"]", "2:15", "expected ',' or ']'"},
     {"state \"s\" {role = boss} : f32[]", "1:19", "expected a role, found 'boss'"},
     {"symbols B", "1:10", "expected '<=' and the largest value"},
     {"symbols B <= 0", "1:9", "expected at least 1"},

@@ -207,6 +207,23 @@ TEST_F(Broken, DoubleDeclarations) {
   expect_message(*module, {"state \"s\" is declared twice"});
 }
 
+TEST_F(Broken, AdjacentGroups) {
+  ASSERT_GE(module->parameters.size(), 1u);
+  const std::string known = module->parameters[0].name;
+  module->parameters.push_back(module->parameters[0]);
+  module->parameters.back().name = "second";
+  module->adjacent = {{known, "second"}};
+  EXPECT_TRUE(verify(*module).empty());
+  module->adjacent = {{known, "nobody"}};
+  expect_message(*module, {"adjacent parameter \"nobody\" is not declared"});
+  module->adjacent = {{known}};
+  expect_message(*module, {"an adjacent group holds 1 parameters, expected at least 2"});
+  module->adjacent = {{known, "second", known}};
+  expect_message(*module, {"stands in two places of adjacent groups"});
+  module->adjacent = {{"second", known}, {known, "second"}};
+  EXPECT_EQ(verify(*module).size(), 2u);
+}
+
 TEST_F(Broken, SeveralFaultsAreAllReported) {
   node(Op::matmul)->result()->type.shape[2] = 7;
   node(Op::layer_norm)->attributes.erase("eps");
