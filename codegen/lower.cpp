@@ -18,9 +18,12 @@ class EntryLowering {
 
   void run() {
     builder_.begin_entry(graph_.name);
-    for (const Node* input : graph_.inputs())
-      builder_.entry().inputs.push_back(
+    for (const Node* input : graph_.inputs()) {
+      Port& added = builder_.entry().inputs.emplace_back(
           port(input->string_attr("name"), *input->result(), input->result()->layout->buffer));
+      added.optional = input->bool_attr("optional", false);
+      added.fill = input->has("fill") ? input->float_attr("fill") : 0;
+    }
     // Outputs that show a state as it was are copied before anything is written to it.
     std::vector<std::optional<Port>> ports;
     for (const Graph::Output& output : graph_.outputs)

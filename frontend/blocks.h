@@ -1,6 +1,9 @@
 // The parts that build_transformer puts together; each file of the same name family holds one.
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "frontend/build_transformer.h"
 #include "frontend/parameter_names.h"
 #include "ir/builder.h"
@@ -13,35 +16,76 @@ struct BlockBuilder {
   const TransformerSpec& spec;
   const ParameterNames names;
   TransformerSpec::Dropout dropout;  // the probabilities of this graph
-  Dim batch, length;                 // of the tokens in sight
 
-  Shape hidden_shape() const { return {batch, length, spec.hidden}; }
   /// Nodes that follow are said to come from `place`, and from a part of it.
-  void at(Place place, std::string_view part = "");
+  void at(const Place& place, std::string_view part = "");
+};
+
+/// One stack of blocks at work: its sizes, and what its attention sees.
+struct Stack {
+  std::string_view name;  // "encoder" or "decoder"
+  const StackSpec& spec;
+  bool causal = false;
+  Value* mask = nullptr;                       // i32[B,T]: 0 where a token is padding; null: there is none
+  Value* position_ids = nullptr;               // i32[B,T]; null: 0 ... T-1
+  Value* bias = nullptr;                       // f32[heads,T,T], added to the scores of every block
+  Value *cosines = nullptr, *sines = nullptr;  // f32[T,head_dim/2] or [B,T,head_dim/2]: rotary positions
+  Value* memory = nullptr;                     // f32[B,S,hidden]: what cross attention reads
+  Value* memory_mask = nullptr;                // i32[B,S]
+
+  /// A part of block `block`: "decoder.{}.attention.query"; of the stack itself: "decoder.norm".
+  Place in_block(std::string_view part, int64_t block) const;
+  Place part(std::string_view part) const;
 };
 
 // ---- layers.cpp
 /// What a weight is multiplied into decides its first values.
 enum class Into : uint8_t { inner, residual };
-Value* weight(BlockBuilder& b, Place place, Shape shape, double deviation);
-Value* norm(BlockBuilder& b, Place place, Value* x);
-Value* linear(BlockBuilder& b, Place place, Value* x, int64_t out, bool bias, Into into = Into::inner);
+Value* weight(BlockBuilder& b, const Place& place, Shape shape, double deviation);
+Value* norm(BlockBuilder& b, const Place& place, Value* x);
+Value* linear(BlockBuilder& b, const Place& place, Value* x, int64_t out, bool bias, Into into = Into::inner);
+/// One number a feature (or per class), starting at 0; broadcast over the leading dims of x and added.
+Value* add_bias(BlockBuilder& b, const Place& place, Value* x);
+/// The same with a row [1,features] that is not trained.
+Value* add_offset(BlockBuilder& b, const Place& place, Value* x);
 /// x itself where p is 0.
 Value* dropout(BlockBuilder& b, Value* x, double p);
-Value* activate(BlockBuilder& b, Value* x);
+Value* activate(BlockBuilder& b, Value* x, Activation activation);
 
-// ---- embedding.cpp, attention_block.cpp, ffn_block.cpp, decoder.cpp, head.cpp
-Value* embed_tokens(BlockBuilder& b, Value* ids);
-Value* self_attention(BlockBuilder& b, int64_t block, Value* x);
-Value* feed_forward(BlockBuilder& b, int64_t block, Value* x);
+// ---- embedding.cpp, patches.cpp
+/// i32[B,T] ids and, where the model has them, token types to f32[B,T,hidden].
+Value* embed_tokens(BlockBuilder& b, const Stack& stack, Value* ids, Value* token_types);
+/// f32[B,channels,height,width] to f32[B,patches (+ 1),hidden].
+Value* embed_patches(BlockBuilder& b, const Stack& stack, Value* pixels);
+
+// ---- positions.cpp
+/// x plus the stack's table of positions, where it has one. `ids` are the tokens, null for patches.
+Value* add_positions(BlockBuilder& b, const Stack& stack, Value* x, Value* ids);
+/// Fills what the positions of the spec ask of attention: rotations, or biases by distance.
+void prepare_positions(BlockBuilder& b, Stack& stack, const Dim& length);
+/// Pairs (i, i + head_dim / 2) of [B,T,heads,head_dim] turned by their position's angles.
+Value* rotated(BlockBuilder& b, const Stack& stack, Value* x);
+
+// ---- attention_block.cpp, ffn_block.cpp, stack.cpp, head.cpp
+Value* self_attention(BlockBuilder& b, const Stack& stack, int64_t block, Value* x);
+Value* cross_attention(BlockBuilder& b, const Stack& stack, int64_t block, Value* x);
+Value* feed_forward(BlockBuilder& b, const Stack& stack, int64_t block, Value* x);
 /// All blocks and the final norm; the hidden states on the way are appended to `hidden`.
-Value* decode(BlockBuilder& b, Value* x, std::vector<Value*>& hidden);
+Value* run_stack(BlockBuilder& b, const Stack& stack, Value* x, std::vector<Value*>& hidden);
+/// A dense layer and tanh over the first token, or null where the model has no pooler.
+Value* pooled(BlockBuilder& b, Value* x);
+/// From the last hidden state to logits, as head.kind says; null for a model without a head.
 Value* logits(BlockBuilder& b, Value* x);
 
 struct LossOutputs {
   Value* loss_sum;
   Value* token_count;
 };
-LossOutputs next_token_loss(BlockBuilder& b, Value* logits, Value* labels);
+/// Cross entropy of logits [...,V] and targets i32[...].
+LossOutputs cross_entropy_loss(BlockBuilder& b, Value* logits, Value* targets);
+/// The target of position t is label t + 1; the last position has none.
+Value* next_tokens(BlockBuilder& b, Value* labels);
+/// What a decoder reads while it learns to write `labels`: the start token, then all labels but the last.
+Value* teacher_forced(BlockBuilder& b, Value* labels);
 
 }  // namespace smelt

@@ -2,7 +2,7 @@
 
 #include <fmt/ranges.h>
 
-#include <algorithm>
+#include <map>
 
 #include "frontend/blocks.h"
 #include "frontend/hugging_face.h"
@@ -12,87 +12,170 @@
 namespace smelt {
 namespace {
 
-/// Parts of a spec that have no builder, by field.
-std::vector<SpecProblem> unsupported(const TransformerSpec& spec) {
+bool has_patches(const TransformerSpec& spec) { return spec.embedding.patch_size > 0; }
+bool has_encoder(const TransformerSpec& spec) { return spec.encoder.layers > 0; }
+bool has_decoder(const TransformerSpec& spec) { return spec.decoder.layers > 0; }
+bool has_both(const TransformerSpec& spec) { return has_encoder(spec) && has_decoder(spec); }
+bool has_classes(const TransformerSpec& spec) {
+  return spec.head.kind == HeadKind::sequence_classes || spec.head.kind == HeadKind::image_classes;
+}
+
+/// Combinations that no model has, by field.
+std::vector<SpecProblem> unsupported(const TransformerSpec& spec, const BuildOptions& options) {
   std::vector<SpecProblem> problems;
   const auto refuse = [&](bool when, const char* field, const char* text) {
     if (when) problems.push_back({field, text});
   };
-  refuse(spec.encoder.layers > 0, "encoder.layers", "encoders cannot be built; expected 0");
-  refuse(spec.positions.kind == PositionKind::sinusoidal || spec.positions.kind == PositionKind::rope ||
-             spec.positions.kind == PositionKind::relative_buckets,
-         "positions.kind", "cannot be built; expected learned or none");
-  refuse(spec.embedding.token_types > 0, "embedding.token_types", "cannot be built; expected 0");
-  refuse(spec.embedding.patch_size > 0, "embedding.patch_size", "images cannot be built; expected 0");
-  refuse(spec.embedding.class_token, "embedding.class_token", "cannot be built; expected false");
-  refuse(spec.head.kind != HeadKind::lm, "head.kind", "cannot be built; expected lm");
-  refuse(spec.head.pooler, "head.pooler", "cannot be built; expected false");
-  refuse(spec.head.tied && spec.head.bias, "head.bias", "cannot be built with a tied head; expected false");
+  const bool image_head = spec.head.kind == HeadKind::image_classes;
+  refuse(has_patches(spec) && has_decoder(spec), "embedding.patch_size",
+         "a decoder reads tokens; expected 0");
+  refuse(image_head != has_patches(spec) && spec.head.kind != HeadKind::none, "head.kind",
+         "image_classes goes with patches, other heads with tokens");
+  refuse((spec.head.pooler || has_classes(spec) || spec.head.kind == HeadKind::mlm) && has_decoder(spec),
+         "head.kind", "reads an encoder alone; expected lm with a decoder");
+  refuse(spec.head.kind == HeadKind::lm && !has_decoder(spec), "head.kind", "lm needs a decoder");
+  refuse(has_both(spec) && spec.tokens.decoder_start < 0, "tokens.decoder_start",
+         "missing; a decoder that reads an encoder needs its first token");
+  refuse(has_both(spec) && spec.tokens.pad < 0, "tokens.pad",
+         "missing; targets that are ignored are read as it");
+  refuse(spec.positions.counted && spec.tokens.pad < 0, "tokens.pad", "missing; positions.counted needs it");
+  refuse(options.training && spec.head.kind == HeadKind::none, "head.kind",
+         "none has no loss to train; expected a head, or compile with --mode infer");
   return problems;
 }
 
-void check_bound(const Symbols::Bound& bound) {
+void check_bound(const Symbols::Bound& bound, bool source) {
   const std::string name = fmt::format("{}", fmt::join(bound.factors, "*"));
   for (const std::string& factor : bound.factors)
-    if (factor != "B" && factor != "T")
-      fail("bound {} <= {}: there is no symbol {}; expected B (batch), T (length) or B*T", name, bound.upper,
-           factor);
+    if (factor != "B" && factor != "T" && !(source && factor == "S"))
+      fail("bound {} <= {}: there is no symbol {}; expected B (batch), T (length){} or a product of them",
+           name, bound.upper, factor, source ? ", S (length of the source)" : "");
   if (bound.factors.empty() || bound.upper < 1)
     fail("bound {} <= {}: expected at least 1", name, bound.upper);
 }
 
+/// Lengths have the model's own maximum, or 512, where nothing is asked for.
 void bound_symbols(const TransformerSpec& spec, const BuildOptions& options, Symbols& symbols) {
-  int64_t batch = 8, length = spec.max_positions > 0 ? spec.max_positions : 512;
+  const int64_t longest = spec.max_positions > 0 ? spec.max_positions : 512;
+  std::map<std::string, int64_t> upper = {{"B", 8}};
+  if (!has_patches(spec)) upper["T"] = longest;
+  if (has_both(spec)) upper["S"] = longest;
   for (const Symbols::Bound& bound : options.bounds) {
-    check_bound(bound);
-    if (bound.factors == std::vector<std::string>{"B"}) batch = bound.upper;
-    if (bound.factors == std::vector<std::string>{"T"}) length = bound.upper;
+    check_bound(bound, has_both(spec));
+    if (bound.factors.size() == 1 && upper.contains(bound.factors[0])) upper[bound.factors[0]] = bound.upper;
   }
-  const bool table = spec.positions.kind == PositionKind::learned;
-  if (table && length > spec.max_positions)
-    fail("bound T <= {}: the model has {} positions; give T <= {}", length, spec.max_positions,
-         spec.max_positions);
-  symbols.bound({"B"}, batch);
-  symbols.bound({"T"}, length);
+  for (const auto& [name, most] : upper) {
+    if (name != "B" && spec.positions.kind == PositionKind::learned && most > spec.max_positions)
+      fail("bound {} <= {}: the model has {} positions; give {} <= {}", name, most, spec.max_positions, name,
+           spec.max_positions);
+    symbols.bound({name}, most);
+  }
   for (const Symbols::Bound& bound : options.bounds)
     if (bound.factors.size() > 1) symbols.bound(bound.factors, bound.upper);
 }
 
-BlockBuilder make_builder(Module& module, const TransformerSpec& spec, const char* name,
-                          TransformerSpec::Dropout dropout) {
-  return {.graph = GraphBuilder(module.add_graph(name)),
-          .spec = spec,
-          .names = ParameterNames(spec),
-          .dropout = dropout,
-          .batch = Dim::symbol("B"),
-          .length = Dim::symbol("T")};
-}
+/// One graph of the model as it grows.
+class ModelGraph {
+ public:
+  ModelGraph(Module& module, const TransformerSpec& spec, const BuildOptions& options, const char* name,
+             TransformerSpec::Dropout dropout)
+      : spec_(spec),
+        options_(options),
+        b_{.graph = GraphBuilder(module.add_graph(name)),
+           .spec = spec,
+           .names = ParameterNames(spec),
+           .dropout = dropout} {}
 
-Value* token_input(BlockBuilder& b, std::string name) {
-  b.graph.set_source(name);
-  return b.graph.input(std::move(name), {DType::i32, {b.batch, b.length}});
-}
+  void add_loss() {
+    read_sources();
+    labels_ = input("labels", has_classes(spec_) ? Shape{batch_} : Shape{batch_, length_});
+    if (has_decoder(spec_)) decode(has_both(spec_) ? teacher_forced(b_, labels_) : ids_);
+    const bool next = has_decoder(spec_) && !has_both(spec_);
+    Value* found = logits(b_, last_);
+    const LossOutputs loss = cross_entropy_loss(b_, found, next ? next_tokens(b_, labels_) : labels_);
+    b_.graph.output("loss_sum", loss.loss_sum);
+    b_.graph.output("token_count", loss.token_count);
+  }
 
-/// From ids to logits.
-Value* forward(BlockBuilder& b, Value* ids, std::vector<Value*>& hidden) {
-  return logits(b, decode(b, embed_tokens(b, ids), hidden));
-}
+  void add_logits() {
+    read_sources();
+    if (has_decoder(spec_)) decode(has_both(spec_) ? input("decoder_input_ids", {batch_, length_}) : ids_);
+    Value* found = logits(b_, last_);
+    if (found) b_.graph.output("logits", found);
+    if (found && !options_.hidden_states) return;
+    b_.graph.output("last_hidden_state", last_);
+    if (Value* pool = spec_.head.pooler ? pooled(b_, last_) : nullptr) b_.graph.output("pooler_output", pool);
+    if (!options_.hidden_states) return;
+    output_all("encoder_hidden", encoder_hidden_);
+    output_all("hidden", hidden_);
+  }
 
-void add_loss(BlockBuilder b) {
-  Value* ids = token_input(b, "input_ids");
-  Value* labels = token_input(b, "labels");
-  std::vector<Value*> hidden;
-  const LossOutputs loss = next_token_loss(b, forward(b, ids, hidden), labels);
-  b.graph.output("loss_sum", loss.loss_sum);
-  b.graph.output("token_count", loss.token_count);
-}
+ private:
+  Value* input(std::string name, Shape shape) {
+    b_.graph.set_source(name);
+    return b_.graph.input(std::move(name), {DType::i32, std::move(shape)});
+  }
 
-void add_logits(BlockBuilder b, bool hidden_states) {
-  std::vector<Value*> hidden;
-  b.graph.output("logits", forward(b, token_input(b, "input_ids"), hidden));
-  if (!hidden_states) return;
-  for (size_t i = 0; i < hidden.size(); ++i) b.graph.output(fmt::format("hidden.{}", i), hidden[i]);
-}
+  /// An input that holds `fill` everywhere where it is not given.
+  Value* optional_input(std::string name, Shape shape, double fill) {
+    Value* value = input(std::move(name), std::move(shape));
+    value->node()->attributes["optional"] = true;
+    value->node()->attributes["fill"] = fill;
+    return value;
+  }
+
+  bool masked() const { return options_.attention_mask.value_or(has_encoder(spec_)) && !has_patches(spec_); }
+
+  /// The inputs of the first stack, and the encoder where there is one.
+  void read_sources() {
+    if (has_patches(spec_)) return encode_image();
+    const Dim length = has_both(spec_) ? Dim::symbol("S") : length_;
+    ids_ = input("input_ids", {batch_, length});
+    if (masked()) mask_ = optional_input("attention_mask", {batch_, length}, 1);
+    if (options_.position_ids) position_ids_ = input("position_ids", {batch_, length});
+    if (has_encoder(spec_)) encode(length);
+  }
+
+  void encode(const Dim& length) {
+    Stack stack{.name = "encoder", .spec = spec_.encoder, .mask = mask_, .position_ids = position_ids_};
+    Value* types = nullptr;
+    if (spec_.embedding.token_types > 0) types = optional_input("token_type_ids", {batch_, length}, 0);
+    prepare_positions(b_, stack, length);
+    last_ = run_stack(b_, stack, embed_tokens(b_, stack, ids_, types),
+                      has_both(spec_) ? encoder_hidden_ : hidden_);
+  }
+
+  void encode_image() {
+    const auto& e = spec_.embedding;
+    b_.graph.set_source("pixel_values");
+    Value* pixels =
+        b_.graph.input("pixel_values", {DType::f32, {batch_, e.channels, e.image_size, e.image_size}});
+    const Stack stack{.name = "encoder", .spec = spec_.encoder};
+    last_ = run_stack(b_, stack, embed_patches(b_, stack, pixels), hidden_);
+  }
+
+  void decode(Value* ids) {
+    Stack stack{.name = "decoder", .spec = spec_.decoder, .causal = true};
+    if (has_both(spec_))
+      stack.memory = last_, stack.memory_mask = mask_;
+    else
+      stack.mask = mask_, stack.position_ids = position_ids_;
+    prepare_positions(b_, stack, length_);
+    last_ = run_stack(b_, stack, embed_tokens(b_, stack, ids, nullptr), hidden_);
+  }
+
+  void output_all(std::string_view name, const std::vector<Value*>& values) {
+    for (size_t i = 0; i < values.size(); ++i) b_.graph.output(fmt::format("{}.{}", name, i), values[i]);
+  }
+
+  const TransformerSpec& spec_;
+  const BuildOptions& options_;
+  BlockBuilder b_;
+  const Dim batch_ = Dim::symbol("B"), length_ = Dim::symbol("T");
+  Value *ids_ = nullptr, *mask_ = nullptr, *position_ids_ = nullptr, *labels_ = nullptr;
+  Value* last_ = nullptr;  // the last hidden state of the last stack
+  std::vector<Value*> encoder_hidden_, hidden_;
+};
 
 TransformerSpec::Dropout dropout_of(const TransformerSpec& spec, const BuildOptions& options) {
   if (!options.dropout) return spec.dropout;
@@ -127,35 +210,37 @@ Json ignored_tensors(const TransformerSpec& spec) {
 }  // namespace
 
 Json describe_model(const TransformerSpec& spec, const Json& config, const Json& generation) {
-  return {{"family", spec.family},
-          {"vocab_size", spec.vocab_size},
-          {"max_positions", spec.max_positions},
-          {"bos_token_id", token_id(spec.tokens.bos, generation, "bos_token_id")},
-          {"eos_token_id", end_ids(spec.tokens.eos, generation)},
-          {"pad_token_id", token_id(spec.tokens.pad, generation, "pad_token_id")},
-          {"ignore_index", spec.criterion.ignore_index},
-          {"tokenizer", spec.tokenizer == Tokenizer::bytes ? "bytes" : "none"},
-          {"head_tied", spec.head.tied},
-          {"ignored_tensors", ignored_tensors(spec)},
-          {"spec", to_json(spec)},
-          {"config", config},
-          {"generation", generation}};
+  return {
+      {"family", spec.family},
+      {"vocab_size", spec.vocab_size},
+      {"max_positions", spec.max_positions},
+      {"bos_token_id", token_id(spec.tokens.bos, generation, "bos_token_id")},
+      {"eos_token_id", end_ids(spec.tokens.eos, generation)},
+      {"pad_token_id", token_id(spec.tokens.pad, generation, "pad_token_id")},
+      {"decoder_start_token_id", token_id(spec.tokens.decoder_start, generation, "decoder_start_token_id")},
+      {"ignore_index", spec.criterion.ignore_index},
+      {"tokenizer", spec.tokenizer == Tokenizer::bytes ? "bytes" : "none"},
+      {"head_tied", spec.head.tied},
+      {"ignored_tensors", ignored_tensors(spec)},
+      {"spec", to_json(spec)},
+      {"config", config},
+      {"generation", generation}};
 }
 
 std::unique_ptr<Module> build_transformer(const TransformerSpec& given, const BuildOptions& options) {
   TransformerSpec spec = given;
   complete(spec);
   std::vector<SpecProblem> problems = problems_of(spec);
-  llvm::append_range(problems, unsupported(spec));
+  llvm::append_range(problems, unsupported(spec, options));
   if (!problems.empty()) fail_with_problems("transformer", problems);
 
   auto module = std::make_unique<Module>();
   bound_symbols(spec, options, module->symbols);
   if (options.training) {
-    add_loss(make_builder(*module, spec, "loss", dropout_of(spec, options)));
-    add_loss(make_builder(*module, spec, "evaluate", {}));
+    ModelGraph(*module, spec, options, "loss", dropout_of(spec, options)).add_loss();
+    ModelGraph(*module, spec, options, "evaluate", {}).add_loss();
   }
-  add_logits(make_builder(*module, spec, "logits", {}), options.hidden_states);
+  ModelGraph(*module, spec, options, "logits", {}).add_logits();
   const std::optional<Json> config = config_from_spec(spec);
   module->description = describe_model(spec, config.value_or(nullptr), Json::object()).dump();
   return module;

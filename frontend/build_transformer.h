@@ -17,25 +17,34 @@ struct BuildOptions {
   /// Replaces every dropout probability of the spec.
   std::optional<double> dropout = std::nullopt;
   bool training = true;        // @loss and @evaluate; false leaves @logits alone, for generation
-  bool hidden_states = false;  // @logits also gives hidden.0 ... hidden.N
+  bool hidden_states = false;  // @logits also gives last_hidden_state, pooler_output, hidden.0 ... hidden.N
+  /// Whether there is an input attention_mask; where nothing is said, models with an encoder have one.
+  std::optional<bool> attention_mask = std::nullopt;
+  bool position_ids = false;  // an input of that name in place of 0, 1, 2, ...
 };
 
-/// Graphs over input_ids and labels, both i32[B,T]:
+/// Graphs
 ///   @loss      with dropout: loss_sum, token_count (f32[])
 ///   @evaluate  the same without dropout
-///   @logits    input_ids alone: logits f32[B,T,V], and hidden.0 (embeddings), hidden.i (after block i),
-///   hidden.N
-///              (after the last block and the final norm) where asked for
-/// Labels are shifted inside: the target of position t is label t + 1. Throws one Error with all parts of the
-/// spec that cannot be built.
+///   @logits    logits; of a model without a head last_hidden_state and, with a pooler, pooler_output; where
+///   asked for,
+///              hidden.0 (embeddings), hidden.i (after block i), hidden.N (after the last block and the final
+///              norm), and encoder_hidden.i of an encoder before a decoder
+/// over inputs, i32 if nothing else is said:
+///   input_ids [B,T] ([B,S] before a decoder), or pixel_values f32[B,channels,size,size]
+///   attention_mask, as input_ids (0: padding; optional: all 1), token_type_ids (optional: all 0),
+///   position_ids decoder_input_ids [B,T] of @logits; in @loss the labels, shifted to the right, take their
+///   place labels [B,T], or [B] of models that classify. A decoder alone is taught to write label t + 1 at
+///   position t.
+/// Throws one Error with all parts of the spec that cannot be built.
 std::unique_ptr<Module> build_transformer(const TransformerSpec& spec, const BuildOptions& options);
 
 /// What a host needs to know of the model without the frontend, as JSON; becomes Module::description and
 /// Plan::model:
-///   family, vocab_size, max_positions, bos_token_id, pad_token_id (or null), eos_token_id (a list),
-///   ignore_index, tokenizer ("bytes" or "none"), head_tied, ignored_tensors (checkpoint tensors to pass
-///   over, {} is a number), spec, config (an object for config.json, or null), generation
-///   (generation_config.json's object)
+///   family, vocab_size, max_positions, bos_token_id, pad_token_id, decoder_start_token_id (or null),
+///   eos_token_id (a list), ignore_index, tokenizer ("bytes" or "none"), head_tied, ignored_tensors
+///   (checkpoint tensors to pass over, {} is a number), spec, config (an object for config.json, or null),
+///   generation (generation_config.json's object)
 Json describe_model(const TransformerSpec& spec, const Json& config, const Json& generation);
 
 }  // namespace smelt

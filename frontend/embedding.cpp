@@ -1,4 +1,4 @@
-// Tokens and positions to the first hidden state.
+// Tokens, positions and token types to the first hidden state.
 #include <cmath>
 
 #include "frontend/blocks.h"
@@ -6,26 +6,31 @@
 namespace smelt {
 namespace {
 
-/// Positions are 0 ... T-1: the first rows of the table, after the offset that some families keep.
-Value* add_positions(BlockBuilder& b, Value* x) {
-  if (b.spec.positions.kind != PositionKind::learned) return x;
-  const Place place{"embedding.positions"};
-  const int64_t offset = b.spec.positions.offset;
-  Value* table = weight(b, place, {b.spec.max_positions + offset, b.spec.hidden}, b.spec.init.deviation);
-  Value* rows = b.graph.slice(table, 0, offset, b.length);
-  return b.graph.add(x, b.graph.broadcast_leading(rows, x->shape()));
+Value* add_token_types(BlockBuilder& b, Value* x, Value* token_types) {
+  if (!token_types) return x;
+  const Place place{"embedding.token_types"};
+  Value* table = weight(b, place, {b.spec.embedding.token_types, b.spec.hidden}, b.spec.init.deviation);
+  return b.graph.add(x, b.graph.create(Op::embedding, {table, token_types})->result());
+}
+
+/// The rows of padding as they are, with no way back to the table.
+Value* freeze_padding(BlockBuilder& b, Value* x, Value* ids) {
+  if (!b.spec.embedding.frozen_padding || b.spec.tokens.pad < 0) return x;
+  Value* padding = b.graph.eq(ids, b.graph.like(ids, static_cast<double>(b.spec.tokens.pad)));
+  return b.graph.select(b.graph.broadcast(padding, {0, 1}, x->shape()), b.graph.stop_gradient(x), x);
 }
 
 }  // namespace
 
-Value* embed_tokens(BlockBuilder& b, Value* ids) {
+Value* embed_tokens(BlockBuilder& b, const Stack& stack, Value* ids, Value* token_types) {
   const Place tokens{"embedding.tokens"};
   Value* table = weight(b, tokens, {b.spec.vocab_size, b.spec.hidden}, b.spec.init.deviation);
-  Value* x = b.graph.create(Op::embedding, {table, ids})->result();
+  Value* x = freeze_padding(b, b.graph.create(Op::embedding, {table, ids})->result(), ids);
   if (b.spec.embedding.scaled)
     x = b.graph.mul(x, b.graph.like(x, std::sqrt(static_cast<double>(b.spec.hidden))));
-  x = add_positions(b, x);
-  if (b.spec.norm.embedding) x = norm(b, {"embedding.norm"}, x);
+  x = add_token_types(b, x, token_types);
+  x = add_positions(b, stack, x, ids);
+  if (b.spec.norm.embedding) x = norm(b, stack.part("embedding_norm"), x);
   b.at({"embedding.dropout"});
   return dropout(b, x, b.dropout.embedding);
 }

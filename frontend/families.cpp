@@ -10,11 +10,30 @@ namespace smelt {
 
 // One function a family, each in its own file.
 const Family& gpt2_family();
+const Family& llama_family();
+const Family& mistral_family();
+const Family& qwen2_family();
+const Family& bert_family();
+const Family& roberta_family();
+const Family& distilbert_family();
+const Family& vit_family();
+const Family& bart_family();
+const Family& marian_family();
+const Family& t5_family();
 
 namespace {
 
 using FamilyFunction = const Family& (*)();
-constexpr FamilyFunction kFamilies[] = {gpt2_family};
+constexpr FamilyFunction kFamilies[] = {gpt2_family, llama_family,   mistral_family,    qwen2_family,
+                                        bert_family, roberta_family, distilbert_family, vit_family,
+                                        bart_family, marian_family,  t5_family};
+
+template <typename Row>
+std::vector<Row> join(std::initializer_list<std::vector<Row>> parts) {
+  std::vector<Row> all;
+  for (const std::vector<Row>& part : parts) all.insert(all.end(), part.begin(), part.end());
+  return all;
+}
 
 }  // namespace
 
@@ -88,6 +107,9 @@ const std::vector<FixedRow> kMathsFields = {
     {"quantization_config", "null"},
     {"auto_map", "null"},
 };
+
+std::vector<FieldRow> joined(std::initializer_list<std::vector<FieldRow>> parts) { return join(parts); }
+std::vector<NameRow> joined(std::initializer_list<std::vector<NameRow>> parts) { return join(parts); }
 
 const Family* find_family(std::string_view model_type) {
   for (FamilyFunction family : kFamilies)

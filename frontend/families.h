@@ -3,6 +3,7 @@
 // families.cpp.
 #pragma once
 
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,6 +29,8 @@ struct FieldRow {
   bool required = false;          // otherwise, and where it is null, the family's default stands
   Spellings spellings = nullptr;  // null: the values are the same
   std::vector<std::string_view> also_called = {};  // other dialects of the same field
+  bool counted = false;                            // the spec holds how many entries the object has
+  int64_t plus = 0;                                // spec = config + plus
 };
 
 /// A field that changes the maths and may stand only where it changes nothing: absent, null, or with this
@@ -51,10 +54,17 @@ struct NameRow {
   unsigned flags = plain;
 };
 
+/// A class of transformers: what it puts on top of the family's stacks, as spec fields in JSON over the
+/// family's.
+struct Architecture {
+  std::string_view name;
+  std::string_view defaults = "{}";
+};
+
 struct Family {
   std::string_view model_type;
-  std::vector<std::string_view> architectures;  // those that are built; the first is written for a new model
-  std::string_view defaults;                    // spec fields, as JSON text
+  std::vector<Architecture> architectures;  // those that are built; the first is written for a new model
+  std::string_view defaults;                // spec fields, as JSON text
   std::vector<FieldRow> fields;
   std::vector<FixedRow> fixed;
   std::vector<std::string_view> harmless;  // fields that change nothing here whatever they hold
@@ -70,6 +80,10 @@ inline constexpr std::string_view kPlainFamily = "transformer";
 const Family* find_family(std::string_view model_type);
 /// "gpt2, ...": for messages.
 std::string known_families();
+
+/// Rows that several families share: a table is a list of them and of its own.
+std::vector<FieldRow> joined(std::initializer_list<std::vector<FieldRow>> parts);
+std::vector<NameRow> joined(std::initializer_list<std::vector<NameRow>> parts);
 
 /// Fields that change the maths in some family of the world, and the values with which they do not. A family
 /// that understands one has a row of its own for it.

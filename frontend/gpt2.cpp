@@ -7,9 +7,8 @@ namespace smelt {
 const Family& gpt2_family() {
   static const Family family = {
       .model_type = "gpt2",
-      .architectures = {"GPT2LMHeadModel", "GPT2Model"},
-      .defaults = R"({"family": "gpt2",
-                      "norm": {"eps": 1e-5},
+      .architectures = {{"GPT2LMHeadModel"}, {"GPT2Model"}},
+      .defaults = R"({"norm": {"eps": 1e-5},
                       "attention": {"fused_qkv": true},
                       "ffn": {"activation": "gelu_tanh"},
                       "dropout": {"embedding": 0.1, "residual": 0.1, "attention": 0.1},
@@ -50,7 +49,7 @@ const Family& gpt2_family() {
                    "summary_type", "summary_use_proj", "reorder_and_upcast_attn"},
       .prefixes = {"transformer.", ""},
       .names = {{"embedding.tokens", "wte"},
-                {"embedding.positions", "wpe"},
+                {"decoder.positions", "wpe"},
                 {"embedding.dropout", "drop"},
                 {"decoder.{}", "h.{}"},
                 {"decoder.{}.norm_1", "h.{}.ln_1"},

@@ -6,45 +6,104 @@
 namespace smelt {
 namespace {
 
-/// The target of position t is label t + 1; the last position has none.
-Value* shifted(BlockBuilder& b, Value* labels) {
-  const auto ignored = static_cast<double>(b.spec.criterion.ignore_index);
-  Value* end = b.graph.constant(ignored, {DType::i32, {b.batch, 1}});
-  return b.graph.slice(b.graph.concat({labels, end}, 1), 1, 1, b.length);
-}
-
 /// cross_entropy spreads alpha over all V classes. alpha over the V - 1 others is the same with alpha V / (V
 /// - 1).
-double smoothing_of(const TransformerSpec& spec) {
-  const auto classes = static_cast<double>(spec.vocab_size);
+double smoothing_of(const TransformerSpec& spec, int64_t count) {
+  const auto classes = static_cast<double>(count);
   const double alpha = spec.criterion.label_smoothing;
   return spec.criterion.smoothing == Smoothing::all || classes < 2 ? alpha : alpha * classes / (classes - 1);
 }
 
-}  // namespace
-
-Value* logits(BlockBuilder& b, Value* x) {
-  const Place head{"head"};
+/// Every token's logits over the vocabulary.
+Value* vocabulary_logits(BlockBuilder& b, Value* x) {
+  const Place head{b.spec.head.kind == HeadKind::mlm ? "mlm" : "head"};
   b.at(head);
   if (b.spec.head.scaled)
     x = b.graph.mul(x, b.graph.like(x, 1 / std::sqrt(static_cast<double>(b.spec.hidden))));
-  if (!b.spec.head.tied) return linear(b, head, x, b.spec.vocab_size, b.spec.head.bias);
-  Value* table = b.graph.parameter(b.names.parameter({"embedding.tokens"}, "weight").name);
-  return b.graph.create(Op::linear, {x, table})->result();
+  if (b.spec.head.tied) {
+    Value* table = b.graph.parameter(b.names.parameter({"embedding.tokens"}, "weight").name);
+    x = b.graph.create(Op::linear, {x, table})->result();
+    if (b.spec.head.bias) x = add_bias(b, head, x);
+  } else {
+    x = linear(b, head, x, b.spec.vocab_size, b.spec.head.bias);
+  }
+  return b.spec.head.offset ? add_offset(b, {"head.offset"}, x) : x;
 }
 
-LossOutputs next_token_loss(BlockBuilder& b, Value* logits, Value* labels) {
+/// A dense layer, the activation and a norm before the vocabulary (BERT's masked language model).
+Value* transformed(BlockBuilder& b, Value* x) {
+  x = linear(b, {"mlm.transform"}, x, b.spec.hidden, true);
+  b.at({"mlm.transform"}, "activation");
+  return norm(b, {"mlm.norm"}, activate(b, x, b.spec.ffn.activation));
+}
+
+Value* first_token(BlockBuilder& b, Value* x) {
+  const Shape& shape = x->shape();
+  return b.graph.reshape(b.graph.slice(x, 1, 0, 1), {shape[0], shape[2]});
+}
+
+Value* class_logits(BlockBuilder& b, Value* x) {
+  Value* pool = pooled(b, x);
+  b.at({"classifier"}, "dropout");
+  x = dropout(b, pool ? pool : first_token(b, x), b.dropout.classifier);
+  return linear(b, {"classifier"}, x, b.spec.head.classes, true);
+}
+
+}  // namespace
+
+Value* pooled(BlockBuilder& b, Value* x) {
+  if (!b.spec.head.pooler) return nullptr;
+  b.at({"pooler"});
+  Value* pool = linear(b, {"pooler"}, first_token(b, x), b.spec.hidden, true);
+  return b.graph.tanh(pool);
+}
+
+Value* logits(BlockBuilder& b, Value* x) {
+  switch (b.spec.head.kind) {
+    case HeadKind::lm:
+      return vocabulary_logits(b, x);
+    case HeadKind::mlm:
+      return vocabulary_logits(b, transformed(b, x));
+    case HeadKind::sequence_classes:
+    case HeadKind::image_classes:
+      return class_logits(b, x);
+    case HeadKind::none:
+      break;
+  }
+  return nullptr;
+}
+
+Value* next_tokens(BlockBuilder& b, Value* labels) {
   b.graph.set_source("labels");
-  Value* targets = shifted(b, labels);
+  const auto ignored = static_cast<double>(b.spec.criterion.ignore_index);
+  Value* end = b.graph.constant(ignored, {DType::i32, {labels->shape()[0], 1}});
+  return b.graph.slice(b.graph.concat({labels, end}, 1), 1, 1, labels->shape()[1]);
+}
+
+Value* teacher_forced(BlockBuilder& b, Value* labels) {
+  b.graph.set_source("labels");
+  const Shape& shape = labels->shape();
+  const auto ignored = static_cast<double>(b.spec.criterion.ignore_index);
+  Value* known = b.graph.select(b.graph.eq(labels, b.graph.like(labels, ignored)),
+                                b.graph.like(labels, static_cast<double>(b.spec.tokens.pad)), labels);
+  Value* start =
+      b.graph.constant(static_cast<double>(b.spec.tokens.decoder_start), {DType::i32, {shape[0], 1}});
+  return b.graph.slice(b.graph.concat({start, known}, 1), 1, 0, shape[1]);
+}
+
+LossOutputs cross_entropy_loss(BlockBuilder& b, Value* logits, Value* targets) {
   b.graph.set_source("loss");
-  const Attributes attributes = {{"label_smoothing", smoothing_of(b.spec)},
-                                 {"ignore_index", b.spec.criterion.ignore_index}};
+  const Attributes attributes = {
+      {"label_smoothing", smoothing_of(b.spec, *logits->shape().back().constant())},
+      {"ignore_index", b.spec.criterion.ignore_index}};
   Value* losses = b.graph.create(Op::cross_entropy, {logits, targets}, attributes)->result();
-  Value* loss_sum = b.graph.sum(losses, {0, 1});
+  std::vector<int64_t> axes;
+  for (int64_t axis = 0; axis < losses->rank(); ++axis) axes.push_back(axis);
+  Value* loss_sum = b.graph.sum(losses, axes);
   b.graph.set_source("token_count");
   const auto ignored = static_cast<double>(b.spec.criterion.ignore_index);
   Value* counted = b.graph.convert(b.graph.ne(targets, b.graph.like(targets, ignored)), DType::f32);
-  return {loss_sum, b.graph.sum(counted, {0, 1})};
+  return {loss_sum, b.graph.sum(counted, axes)};
 }
 
 }  // namespace smelt

@@ -16,8 +16,9 @@ class ConfigReader {
   ConfigReader(const Json& config, const Family& family) : config_(config), family_(family) {}
 
   TransformerSpec read() {
-    check_architecture();
     Json fields = constant(family_.defaults);
+    fields.merge_patch(constant(architecture().defaults));
+    fields["family"] = family_.model_type;
     for (const FieldRow& row : family_.fields) read_field(row, fields);
     check_fixed(family_.fixed);
     check_fixed(kMathsFields);
@@ -30,16 +31,19 @@ class ConfigReader {
   std::vector<SpecProblem> problems;
 
  private:
-  void check_architecture() {
+  /// The first one that is known; without a list the family's first.
+  const Architecture& architecture() {
+    const Architecture& first = family_.architectures.front();
     const Json* list = find_path(config_, "architectures");
-    if (!list || list->is_null()) return;
-    const auto known = [&](const Json& name) {
-      return name.is_string() &&
-             llvm::is_contained(family_.architectures, name.get_ref<const std::string&>());
-    };
-    if (list->is_array() && llvm::all_of(*list, known)) return;
+    if (!list || list->is_null()) return first;
+    std::vector<std::string_view> names;
+    for (const Architecture& known : family_.architectures) {
+      if (llvm::any_of(*list, [&](const Json& name) { return name == known.name; })) return known;
+      names.push_back(known.name);
+    }
     problems.push_back({"architectures", fmt::format("{} is not supported; supported: {}", brief(*list),
-                                                     fmt::join(family_.architectures, ", "))});
+                                                     fmt::join(names, ", "))});
+    return first;
   }
 
   /// The value under the field's name, or under another that it goes by.
@@ -58,6 +62,10 @@ class ConfigReader {
     }
     if (!value) {
       read_null(row, fields);
+    } else if (row.counted) {
+      make_path(fields, row.spec) = value->size();
+    } else if (row.plus != 0 && value->is_number_integer()) {
+      make_path(fields, row.spec) = value->get<int64_t>() + row.plus;
     } else if (!row.spellings) {
       make_path(fields, row.spec) = *value;
     } else if (const Spelling* spelling = find_spelling(row, *value)) {
@@ -103,6 +111,9 @@ class ConfigReader {
 
   static bool inactive(const Json& value, const FixedRow& row) {
     if (value.is_null() || value == constant(row.value)) return true;
+    // Lists of kinds of layers, all of the plain kind.
+    const Json plain = "full_attention";
+    if (value.is_array() && llvm::all_of(value, [&](const Json& kind) { return kind == plain; })) return true;
     // What a plain model would say explicitly.
     return (row.value == "null" || row.value == "false") &&
            (value == Json(false) || value == Json(0) || value.empty());
@@ -134,13 +145,38 @@ const Family& family_of(const Json& config, std::string_view file) {
             known_families());
 }
 
+Json labels(int64_t count) {
+  Json names = Json::object();
+  for (int64_t i = 0; i < count; ++i) names[std::to_string(i)] = fmt::format("LABEL_{}", i);
+  return names;
+}
+
 Json in_config_words(const FieldRow& row, const Json& value) {
+  if (row.counted) return labels(value.get<int64_t>());
+  if (row.plus != 0) return value.get<int64_t>() - row.plus;
   if (row.spellings)
     for (const Spelling& spelling : *row.spellings)
       if (constant(spelling.spec) == value) return constant(spelling.config);
   if (!row.spec.starts_with("tokens.")) return value;
   if (value == Json(-1) || value == Json::array()) return nullptr;
   return value.is_array() && value.size() == 1 ? value[0] : value;
+}
+
+/// The config of one architecture; nothing where it would not read back as the spec.
+std::optional<Json> config_of(const TransformerSpec& spec, const Family& family,
+                              const Architecture& architecture) {
+  Json config = {{"model_type", family.model_type},
+                 {"architectures", Json::array({architecture.name})},
+                 {"dtype", "float32"}};
+  const Json fields = to_json(spec);
+  for (const FieldRow& row : family.fields)
+    make_path(config, row.config) = in_config_words(row, *find_path(fields, row.spec));
+  // What the table cannot say would be lost in silence. The criterion is no part of a config.
+  ConfigReader reader(config, family);
+  TransformerSpec back = reader.read();
+  back.criterion = spec.criterion;
+  if (!reader.problems.empty() || back != spec) return std::nullopt;
+  return config;
 }
 
 }  // namespace
@@ -155,18 +191,9 @@ TransformerSpec spec_from_config(const Json& config, std::string_view file) {
 std::optional<Json> config_from_spec(const TransformerSpec& spec) {
   const Family* family = find_family(spec.family);
   if (!family) return std::nullopt;
-  Json config = {{"model_type", family->model_type},
-                 {"architectures", Json::array({family->architectures.front()})},
-                 {"dtype", "float32"}};
-  const Json fields = to_json(spec);
-  for (const FieldRow& row : family->fields)
-    make_path(config, row.config) = in_config_words(row, *find_path(fields, row.spec));
-  // What the table cannot say would be lost in silence. The criterion is no part of a config.
-  ConfigReader reader(config, *family);
-  TransformerSpec back = reader.read();
-  back.criterion = spec.criterion;
-  if (!reader.problems.empty() || back != spec) return std::nullopt;
-  return config;
+  for (const Architecture& architecture : family->architectures)
+    if (std::optional<Json> config = config_of(spec, *family, architecture)) return config;
+  return std::nullopt;
 }
 
 ModelDirectory open_model(const std::filesystem::path& directory) {

@@ -9,13 +9,13 @@ const NameRow* ParameterNames::find(std::string_view role) const {
   return nullptr;
 }
 
-std::string ParameterNames::source(Place place) const {
+std::string ParameterNames::source(const Place& place) const {
   const NameRow* row = find(place.role);
-  return with_number(row ? row->name : place.role, place.block);
+  return with_number(row ? row->name : std::string_view(place.role), place.block);
 }
 
-ParameterName ParameterNames::parameter(Place place, std::string_view kind) const {
-  const std::string role = std::string(place.role) + "." + std::string(kind);
+ParameterName ParameterNames::parameter(const Place& place, std::string_view kind) const {
+  const std::string role = place.role + "." + std::string(kind);
   const NameRow* row = find(role);
   std::string name = with_number(row ? row->name : std::string_view(), place.block);
   if (!row) {

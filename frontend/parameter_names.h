@@ -1,9 +1,11 @@
 // What the parameters and places of a model are called, in the words of its family.
 //
 // Roles, by which build_transformer asks ({}: number of the block; STACK: encoder or decoder):
-//   embedding.tokens  embedding.positions  embedding.norm  embedding.dropout
-//   STACK.{}  .norm_1  .attention  .attention.{qkv,query,key,value,out}  .norm_2  .ffn  .ffn.{up,gate,down}
-//   STACK.norm  head
+//   embedding.tokens  embedding.token_types  embedding.dropout
+//   STACK.positions  STACK.distances  STACK.embedding_norm  STACK.patches  STACK.class_token
+//   STACK.{}  .norm_1  .attention  .attention.{qkv,query,key,value,out}  .norm_2  .ffn  .ffn.{up,down}, or
+//   .ffn.{gate,gated,down} STACK.{}  .norm_cross  .cross  .cross.{query,key,value,out}   of a decoder that
+//   reads an encoder STACK.norm  pooler  classifier  mlm  mlm.transform  mlm.norm  head  head.offset
 #pragma once
 
 #include <string>
@@ -16,7 +18,7 @@ namespace smelt {
 
 /// A module of the model: a role and, inside a block, the block's number.
 struct Place {
-  std::string_view role;
+  std::string role;
   int64_t block = 0;
 };
 
@@ -31,9 +33,9 @@ class ParameterNames {
   explicit ParameterNames(const TransformerSpec& spec) : family_(find_family(spec.family)) {}
 
   /// `kind` is "weight" or "bias".
-  ParameterName parameter(Place place, std::string_view kind) const;
+  ParameterName parameter(const Place& place, std::string_view kind) const;
   /// The name of the place, for people: "h.3.ln_1".
-  std::string source(Place place) const;
+  std::string source(const Place& place) const;
 
  private:
   const NameRow* find(std::string_view role) const;

@@ -48,8 +48,9 @@ struct TransformerSpec {
     NormPlace place = NormPlace::pre;
     double eps = 1e-5;
     bool bias = true;
-    bool final = true;       // one more after the last block
-    bool embedding = false;  // one right after the embeddings
+    bool final = true;           // one more after the last block
+    bool embedding = false;      // one right after the embeddings
+    bool final_dropout = false;  // dropout behind the final norm
     bool operator==(const Norm&) const = default;
   } norm;
 
@@ -71,7 +72,9 @@ struct TransformerSpec {
 
   struct Positions {
     PositionKind kind = PositionKind::learned;
-    int64_t offset = 0;  // rows of the table before position 0
+    int64_t offset = 0;        // rows of the table before position 0
+    bool counted = false;      // tokens that are no padding are counted, padding stands at 0
+    bool interleaved = false;  // sinusoidal: sine and cosine take turns, else the first half are sines
     double rope_theta = 10000;
     RopeScaling scaling = RopeScaling::none;
     double scaling_factor = 1;
@@ -85,7 +88,8 @@ struct TransformerSpec {
   } positions;
 
   struct Embedding {
-    bool scaled = false;  // times hidden^1/2
+    bool scaled = false;          // times hidden^1/2
+    bool frozen_padding = false;  // looking up tokens.pad gives its row no gradient
     int64_t token_types = 0;
     int64_t image_size = 0, patch_size = 0, channels = 0;  // patches instead of tokens
     bool class_token = false;
@@ -101,6 +105,7 @@ struct TransformerSpec {
     HeadKind kind = HeadKind::lm;
     bool tied = true;  // the weight is the token embedding's
     bool bias = false;
+    bool offset = false;  // a row of the checkpoint that is added to the logits and not trained
     bool scaled = false;  // the hidden state times hidden^-1/2 before it
     bool pooler = false;
     int64_t classes = 0;

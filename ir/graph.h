@@ -185,6 +185,7 @@ class Module {
     bool decay = true;
     std::vector<std::string> checkpoint_names;  // empty: the name itself
     bool transposed = false;
+    bool frozen = false;  // a buffer of the checkpoint: it gets no gradient and no decay
     bool operator==(const Parameter&) const = default;
   };
   Parameter* find_parameter(std::string_view name);

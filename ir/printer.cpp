@@ -116,6 +116,7 @@ std::string line(const Module::Parameter& parameter) {
   if (!parameter.decay) fields.add("decay", "false");
   if (!parameter.checkpoint_names.empty()) fields.add("checkpoint", text(parameter.checkpoint_names));
   if (parameter.transposed) fields.add("transposed", "true");
+  if (parameter.frozen) fields.add("frozen", "true");
   return fmt::format("parameter {}{} : {}\n", quote(parameter.name), fields.str(), str(parameter.type));
 }
 

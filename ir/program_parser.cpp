@@ -85,8 +85,9 @@ class ProgramParser : KernelParser {
     port.name = string("the name of an input or output in quotes");
     if (lexer.accept("{"))
       fields([&](const Token& key) {
-        if (key.text != "optional") unknown_field(key, "optional");
-        port.optional = boolean();
+        if (key.text != "fill") unknown_field(key, "fill");
+        port.optional = true;
+        port.fill = number();
       });
     lexer.expect(":");
     Type written = type();

@@ -49,8 +49,10 @@ class ProgramPrinter {
   }
 
   static std::string port(const Port& port) {
-    return fmt::format("{}{} : {}{} = #{}\n", quote(port.name), port.optional ? " {optional = true}" : "",
-                       name(port.dtype), smelt::str(port.shape), port.buffer);
+    Fields fields;
+    if (port.optional) fields.add("fill", text(Attribute(port.fill)));
+    return fmt::format("{}{} : {}{} = #{}\n", quote(port.name), fields.str(), name(port.dtype),
+                       smelt::str(port.shape), port.buffer);
   }
 
   std::string step(const Step& step) const {

@@ -62,8 +62,10 @@ Segment TextParser::segment() {
         segment.checkpoint_names = strings();
       else if (key.text == "transposed")
         segment.transposed = boolean();
+      else if (key.text == "frozen")
+        segment.frozen = boolean();
       else
-        unknown_field(key, "init, decay, checkpoint, transposed");
+        unknown_field(key, "init, decay, checkpoint, transposed, frozen");
     });
   lexer.expect(":");
   segment.shape = constant_shape();

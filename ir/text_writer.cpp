@@ -46,6 +46,7 @@ std::string line(const Segment& segment) {
   if (!segment.decay) fields.add("decay", "false");
   if (!segment.checkpoint_names.empty()) fields.add("checkpoint", text(segment.checkpoint_names));
   if (segment.transposed) fields.add("transposed", "true");
+  if (segment.frozen) fields.add("frozen", "true");
   return fmt::format("  segment {}{} : [{}] at {}\n", quote(segment.name), fields.str(),
                      fmt::join(segment.shape, ","), segment.offset);
 }

@@ -322,6 +322,25 @@ Types infer_embedding(const Context& c) {
   return {{c.type(0).dtype, shape}};
 }
 
+/// After q, k and v: a bias of floats, its last dims [t,s], then a mask of integers [b,s], either of them or
+/// both.
+void check_attention_extras(const Context& c) {
+  const Shape &q = c.type(0).shape, &k = c.type(1).shape;
+  const Shape scores = {q[0], q[2], q[1], k[1]};
+  for (unsigned i = 3; i < c.operands.size(); ++i) {
+    const Type& extra = c.type(i);
+    const bool bias = is_float(extra.dtype) && i == 3 && extra.rank() >= 2 && extra.rank() <= 4 &&
+                      std::equal(extra.shape.rbegin(), extra.shape.rend(), scores.rbegin());
+    const bool mask =
+        extra.dtype == DType::i32 && i + 1 == c.operands.size() && extra.shape == Shape{k[0], k[1]};
+    if (!bias && !mask)
+      fail(
+          "attention: operand {} is {}; expected a bias of floats that ends scores {}, or last a mask "
+          "i32[{},{}]",
+          i, str(extra), str(scores), k[0].str(), k[1].str());
+  }
+}
+
 Types infer_attention(const Context& c) {
   for (unsigned i = 0; i < 3; ++i) need_rank(c, i, 4), need_float(c, i);
   const Shape &q = c.type(0).shape, &k = c.type(1).shape, &v = c.type(2).shape;
@@ -331,6 +350,7 @@ Types infer_attention(const Context& c) {
   if (!q[2].divide(k[2]))
     fail("attention: {} query heads are no multiple of {} key heads", q[2].str(), k[2].str());
   need_number(c, "scale");
+  check_attention_extras(c);
   return {{c.type(0).dtype, {q[0], q[1], q[2], v[3]}}};
 }
 

@@ -142,10 +142,13 @@ constexpr AttentionLetters grouped = {"btkgd,bskd->bkgts", "bkgts,bskd->btkgd"};
 struct AttentionParts {
   Value *q, *k, *v;
   const AttentionLetters* letters;
+  Value *bias = nullptr, *mask = nullptr;
 };
 
 AttentionParts attention_parts(GraphBuilder& b, const Node& node) {
   AttentionParts parts = {node.operand(0), node.operand(1), node.operand(2), &one_to_one};
+  for (Value* extra : node.operands().drop_front(3))
+    (is_float(extra->dtype()) ? parts.bias : parts.mask) = extra;
   const Shape &q = parts.q->shape(), &k = parts.k->shape();
   if (q[2] == k[2]) return parts;
   const auto groups = q[2].divide(k[2]);
@@ -168,6 +171,15 @@ Value* add_bias(GraphBuilder& b, Value* scores, Value* bias) {
   return b.add(scores, b.broadcast_leading(bias, scores->shape()));
 }
 
+/// Which keys each query may see; null: all. A mask [b,s] is 0 where the key is padding.
+Value* visible_keys(GraphBuilder& b, const Node& node, const Shape& scores, Value* mask) {
+  Value* seen = node.bool_attr("causal", false) ? causal_mask(b, scores) : nullptr;
+  if (!mask) return seen;
+  const auto last = static_cast<int64_t>(scores.size()) - 1;
+  Value* real = b.broadcast(b.ne(mask, b.like(mask, 0)), {0, last}, scores);
+  return seen ? b.logical_and(seen, real) : real;
+}
+
 /// "h.0.attention.scores"
 std::string part_of(const Node& node, const std::string& part) {
   return node.source.empty() ? part : node.source + "." + part;
@@ -188,11 +200,14 @@ Value* decompose_as<Op::attention>(GraphBuilder& b, const Node& node) {
   b.set_source(part_of(node, "scores"));
   Value* scores = widened(b, b.matmul(parts.q, parts.k, std::string(parts.letters->scores)));
   scores = scale(b, scores, node.float_attr("scale"));
-  if (node.operands().size() > 3) scores = add_bias(b, scores, widened(b, node.operand(3)));
-  if (node.bool_attr("causal", false))
-    scores = b.select(causal_mask(b, scores->shape()), scores, b.like(scores, masked_score));
+  if (parts.bias) scores = add_bias(b, scores, widened(b, parts.bias));
+  Value* seen = visible_keys(b, node, scores->shape(), parts.mask);
+  if (seen) scores = b.select(seen, scores, b.like(scores, masked_score));
   b.set_source(part_of(node, "softmax"));
-  Value* weights = b.convert(softmax_of(b, scores), parts.v->dtype());
+  Value* weights = softmax_of(b, scores);
+  if (parts.mask)
+    weights = b.select(seen, weights, zeros(b, weights->type));  // a query may see no key at all
+  weights = b.convert(weights, parts.v->dtype());
   b.set_source(part_of(node, "dropout"));
   weights = dropout_of(b, weights, node);
   b.set_source(part_of(node, "mix"));

@@ -31,12 +31,16 @@ Segment segment_of(const Module::Parameter& parameter) {
   segment.decay = parameter.decay;
   segment.checkpoint_names = parameter.checkpoint_names;
   segment.transposed = parameter.transposed;
+  segment.frozen = parameter.frozen;
   return segment;
 }
 
+/// Decayed parameters first, then the others, frozen ones last.
+int part_of(const Module::Parameter& parameter) { return parameter.frozen ? 2 : parameter.decay ? 0 : 1; }
+
 using Run = std::vector<const Module::Parameter*>;  // parameters that follow each other without a gap
 
-/// Adjacency groups and single parameters in order of declaration. A group is split where `decay` changes.
+/// Adjacency groups and single parameters in order of declaration. A group is split where the part changes.
 std::vector<Run> runs_of(Module& module) {
   std::map<std::string, Run> run_of_first;
   std::set<std::string> followers;
@@ -45,7 +49,7 @@ std::vector<Run> runs_of(Module& module) {
     for (const std::string& name : group) {
       const Module::Parameter* parameter = module.find_parameter(name);
       if (!parameter || followers.count(name) || run_of_first.count(name)) continue;
-      if (!run.empty() && run.back()->decay == parameter->decay)
+      if (!run.empty() && part_of(*run.back()) == part_of(*parameter))
         followers.insert(name);
       else if (!run.empty())
         run_of_first[run.front()->name] = std::exchange(run, {});
@@ -84,9 +88,9 @@ bool flatten_parameters(Module& module, const FlattenParametersOptions&) {
   flat.role = Role::parameter;
   const std::vector<Run> runs = runs_of(module);
   int64_t end = 0;
-  for (bool decay : {true, false})
+  for (int part : {0, 1, 2})
     for (const Run& run : runs)
-      if (run.front()->decay == decay) end = append(flat, end, run);
+      if (part_of(*run.front()) == part) end = append(flat, end, run);
   flat.shape = {aligned(end)};
   module.states.push_back(std::move(flat));
   return true;
@@ -117,10 +121,10 @@ State& declare_scalar_state(Module& module, std::string name, double initial) {
   return module.states.back();
 }
 
-int64_t decay_boundary(const State& flat) {
+int64_t decay_boundary(const State& flat, bool all) {
   int64_t boundary = 0;
   for (const Segment& segment : flat.segments)
-    if (segment.decay) boundary = segment.offset + segment.elements();
+    if (!segment.frozen && (segment.decay || all)) boundary = segment.offset + segment.elements();
   return boundary;
 }
 

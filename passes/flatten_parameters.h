@@ -20,7 +20,7 @@ const State& flat_parameters(Module& module);
 State& declare_flat_state(Module& module, std::string name, Role role, double initial = 0);
 /// Declares an f32 scalar.
 State& declare_scalar_state(Module& module, std::string name, double initial = 0);
-/// The end of the decayed segments: where weight decay stops.
-int64_t decay_boundary(const State& flat);
+/// The end of the decayed segments, or with `all` of those that are trained: where weight decay stops.
+int64_t decay_boundary(const State& flat, bool all = false);
 
 }  // namespace smelt

@@ -28,8 +28,9 @@ struct UpdateContext {
 
 /// `decayed` where weight decay applies, else `plain`.
 Value* where_decayed(const UpdateContext& c, Value* decayed, Value* plain) {
-  const int64_t boundary = decay_boundary(c.flat);
-  if (c.options.decay_all) return decayed;
+  const int64_t boundary = decay_boundary(c.flat, c.options.decay_all);
+  if (c.options.decay_all && llvm::none_of(c.flat.segments, [](const Segment& s) { return s.frozen; }))
+    return decayed;
   if (boundary == 0) return plain;
   Value* place = c.b.iota({DType::i32, plain->shape()}, 0);
   return c.b.select(c.b.lt(place, c.b.like(place, static_cast<double>(boundary))), decayed, plain);

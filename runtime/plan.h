@@ -48,6 +48,7 @@ struct Segment {
   bool decay = true;                          // weight decay applies (not to biases and norms, by default)
   std::vector<std::string> checkpoint_names;  // all accepted spellings, the one to write first
   bool transposed = false;                    // the checkpoint holds [in,out] for our [out,in]
+  bool frozen = false;                        // not trained
   int64_t elements() const;
   bool operator==(const Segment&) const = default;
 };
@@ -158,6 +159,7 @@ struct Port {
   Shape shape;
   int buffer = -1;
   bool optional = false;
+  double fill = 0;  // every element of an optional input that is not given
 };
 
 struct PlanEntry {

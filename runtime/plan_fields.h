@@ -21,6 +21,7 @@ template <typename V, Is<Segment> T>
 void visit_fields(V& v, T& x) {
   v("name", x.name), v("shape", x.shape), v("offset", x.offset), v("init", x.init), v("decay", x.decay);
   v("checkpoint_names", x.checkpoint_names), v("transposed", x.transposed);
+  v("frozen", x.frozen);
 }
 
 template <typename V, Is<State> T>
@@ -96,6 +97,7 @@ template <typename V, Is<Port> T>
 void visit_fields(V& v, T& x) {
   v("name", x.name), v("dtype", x.dtype), v("shape", x.shape), v("buffer", x.buffer),
       v("optional", x.optional);
+      v("fill", x.fill);
 }
 
 template <typename V, Is<PlanEntry> T>

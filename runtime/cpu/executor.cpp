@@ -186,7 +186,7 @@ void CpuExecutor::bind_inputs(const ResolvedEntry& resolved, std::span<const voi
     if (inputs[i])
       std::memcpy(place, inputs[i], bytes);
     else
-      std::memset(place, 0, bytes);
+      fill(place, resolved.inputs[i].bytes / size_of(ports[i].dtype), ports[i].dtype, ports[i].fill);
   }
 }
 

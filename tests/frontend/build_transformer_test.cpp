@@ -183,7 +183,7 @@ TEST(BuildTransformer, PartsOfOtherFamilies) {
   EXPECT_EQ(str(from(graph, Op::attention, "decoder.0.attention")->result()->type), "f32[B,T,4,5]");
   EXPECT_EQ(all(graph, Op::linear).size(), 3u * 7 + 1);
   EXPECT_EQ(module->find_parameter("head.weight")->type, (Type{DType::f32, {131, 36}}));
-  EXPECT_EQ(module->find_parameter("embedding.positions.weight"), nullptr);
+  EXPECT_EQ(module->find_parameter("decoder.positions.weight"), nullptr);
 }
 
 TEST(BuildTransformer, PostNorm) {

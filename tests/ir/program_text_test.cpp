@@ -29,7 +29,7 @@ kernel @twice(%x: f32, out %y: f32)
 
 entry @train_step {arena = 8448} {
   input "x" : f32[B,T,8] = #1
-  input "mask" {optional = true} : f32[] = #3
+  input "mask" {fill = 1.0} : f32[] = #3
   output "y" : f32[B,T,8] = #2
   launch @twice(#1, #2) {phase = "forward", sources = ["h.0", "h.1"], reads = [1], writes = [2], may_alias = [[2, 1]]}
   launch @twice(#1[8*T], #2[64]) ids [3, 4294967295]
@@ -59,6 +59,7 @@ TEST(ProgramText, KeepsWhatWasWritten) {
   const PlanEntry& entry = p.entries[0];
   EXPECT_EQ(entry.arena_bytes, 8448);
   EXPECT_TRUE(entry.inputs[1].optional);
+  EXPECT_EQ(entry.inputs[1].fill, 1);
   ASSERT_EQ(entry.steps.size(), 7u);
   EXPECT_EQ(entry.steps[0].may_alias, (std::vector<std::pair<int, int>>{{2, 1}}));
   EXPECT_EQ(entry.steps[0].sources, (std::vector<std::string>{"h.0", "h.1"}));

@@ -1,0 +1,139 @@
+// Where a token stands: tables added to the embeddings, rotations of queries and keys, biases by distance.
+// Tables that are not learned are made in double.
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "frontend/blocks.h"
+#include "frontend/rotary.h"
+
+namespace smelt {
+namespace {
+
+int64_t most(BlockBuilder& b, const Dim& length) { return b.graph.module().symbols.upper(length); }
+
+/// Sines and cosines of falling frequencies: in halves, or taking turns.
+std::vector<double> sinusoids(int64_t rows, int64_t width, bool interleaved) {
+  std::vector<double> table;
+  const int64_t half = (width + 1) / 2;
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t i = 0; i < width; ++i) {
+      const int64_t pair = interleaved ? i / 2 : i % half;
+      const bool sine = interleaved ? i % 2 == 0 : i < half;
+      const double angle = static_cast<double>(row) *
+                           std::pow(10000.0, -2.0 * static_cast<double>(pair) / static_cast<double>(width));
+      table.push_back(sine ? std::sin(angle) : std::cos(angle));
+    }
+  return table;
+}
+
+/// Rows of `table` for every token of x.
+Value* rows_for(BlockBuilder& b, const Stack& stack, Value* table, Value* x) {
+  const int64_t offset = b.spec.positions.offset;
+  if (!stack.position_ids) {
+    Value* rows = b.graph.slice(table, 0, offset, x->shape()[1]);
+    return b.graph.broadcast_leading(rows, x->shape());
+  }
+  Value* ids = stack.position_ids;
+  if (offset) ids = b.graph.add(ids, b.graph.like(ids, static_cast<double>(offset)));
+  return b.graph.create(Op::embedding, {table, ids})->result();
+}
+
+/// Positions that count the tokens that are no padding, from the padding id on, as fairseq numbers them.
+Value* counted_positions(BlockBuilder& b, Value* ids) {
+  const Shape& shape = ids->shape();
+  const Shape pairs = {shape[0], shape[1], shape[1]};
+  Value* real = b.graph.ne(ids, b.graph.like(ids, static_cast<double>(b.spec.tokens.pad)));
+  Value* before = b.graph.ge(b.graph.iota({DType::i32, pairs}, 1), b.graph.iota({DType::i32, pairs}, 2));
+  Value* seen = b.graph.logical_and(before, b.graph.broadcast(real, {0, 2}, pairs));
+  Value* count = b.graph.sum(b.graph.convert(seen, DType::i32), {2});
+  return b.graph.select(real, count, b.graph.like(count, 0));
+}
+
+/// The bucket of every distance from -(length - 1) to length - 1 (T5): exact near 0, logarithmic farther
+/// away.
+std::vector<double> distance_buckets(const TransformerSpec::Positions& p, int64_t length, bool causal) {
+  const int64_t buckets = causal ? p.buckets : p.buckets / 2, exact = buckets / 2;
+  std::vector<double> table;
+  for (int64_t distance = 1 - length; distance < length; ++distance) {
+    const int64_t far = causal ? std::max<int64_t>(0, -distance) : std::abs(distance);
+    int64_t bucket = far;
+    if (far >= exact) {
+      const double share = std::log(static_cast<double>(far) / static_cast<double>(exact)) /
+                           std::log(static_cast<double>(p.max_distance) / static_cast<double>(exact));
+      bucket =
+          std::min(buckets - 1, exact + static_cast<int64_t>(share * static_cast<double>(buckets - exact)));
+    }
+    table.push_back(static_cast<double>(bucket + (!causal && distance > 0 ? buckets : 0)));
+  }
+  return table;
+}
+
+/// f32[heads,T,T], looked up in a table [buckets,heads] by the distance of key from query.
+Value* distance_bias(BlockBuilder& b, const Stack& stack, const Dim& length) {
+  const Place place = stack.part("distances");
+  Value* biases = weight(b, place, {b.spec.positions.buckets, stack.spec.heads}, b.spec.init.deviation);
+  const int64_t longest = most(b, length);
+  Value* buckets = b.graph.table(distance_buckets(b.spec.positions, longest, stack.causal),
+                                 {DType::i32, {2 * longest - 1}});
+  const Type places = {DType::i32, {length, length}};
+  Value* distance = b.graph.sub(b.graph.iota(places, 1), b.graph.iota(places, 0));
+  distance = b.graph.add(distance, b.graph.like(distance, static_cast<double>(longest - 1)));
+  Value* rows = b.graph.create(Op::embedding, {biases, b.graph.gather(buckets, distance)})->result();
+  return b.graph.transpose(rows, {2, 0, 1});
+}
+
+Value* rotary_rows(BlockBuilder& b, const Stack& stack, std::vector<double> values, int64_t rows,
+                   const Dim& length) {
+  Value* table = b.graph.table(std::move(values), {DType::f32, {rows, stack.spec.head_dim / 2}});
+  if (stack.position_ids) return b.graph.create(Op::embedding, {table, stack.position_ids})->result();
+  return b.graph.slice(table, 0, 0, length);
+}
+
+}  // namespace
+
+Value* add_positions(BlockBuilder& b, const Stack& stack, Value* x, Value* ids) {
+  const auto& p = b.spec.positions;
+  if (p.kind != PositionKind::learned && p.kind != PositionKind::sinusoidal) return x;
+  const Place place = stack.part("positions");
+  b.at(place);
+  if (!ids) {  // patches: a row each
+    Value* table = weight(b, place, {1, x->shape()[1], b.spec.hidden}, b.spec.init.deviation);
+    table = b.graph.reshape(table, {x->shape()[1], b.spec.hidden});
+    return b.graph.add(x, b.graph.broadcast_leading(table, x->shape()));
+  }
+  const int64_t rows = p.kind == PositionKind::learned ? b.spec.max_positions : most(b, x->shape()[1]);
+  const Shape shape = {rows + p.offset + (p.counted ? 1 : 0), b.spec.hidden};  // counted from 1; 0 is padding
+  Value* table =
+      p.kind == PositionKind::learned
+          ? weight(b, place, shape, b.spec.init.deviation)
+          : b.graph.table(sinusoids(*shape[0].constant(), b.spec.hidden, p.interleaved), {DType::f32, shape});
+  Stack counted = stack;
+  if (p.counted && !stack.position_ids) counted.position_ids = counted_positions(b, ids);
+  return b.graph.add(x, rows_for(b, counted, table, x));
+}
+
+void prepare_positions(BlockBuilder& b, Stack& stack, const Dim& length) {
+  if (b.spec.positions.kind == PositionKind::relative_buckets) stack.bias = distance_bias(b, stack, length);
+  if (b.spec.positions.kind != PositionKind::rope) return;
+  b.at(stack.part("positions"));
+  const int64_t rows = std::max(most(b, length), stack.position_ids ? b.spec.max_positions : 0);
+  const RotaryTable table = rotary_table(b.spec, stack.spec.head_dim, rows);
+  stack.cosines = rotary_rows(b, stack, table.cosines, rows, length);
+  stack.sines = rotary_rows(b, stack, table.sines, rows, length);
+}
+
+Value* rotated(BlockBuilder& b, const Stack& stack, Value* x) {
+  GraphBuilder& g = b.graph;
+  const Dim half = stack.spec.head_dim / 2;
+  Value *low = g.slice(x, 3, 0, half), *high = g.slice(x, 3, half, half);
+  const Shape& shape = low->shape();
+  const auto spread = [&](Value* table) {
+    return table->rank() == 3 ? g.broadcast(table, {0, 1, 3}, shape) : g.broadcast(table, {1, 3}, shape);
+  };
+  Value *cosine = spread(stack.cosines), *sine = spread(stack.sines);
+  return g.concat(
+      {g.sub(g.mul(low, cosine), g.mul(high, sine)), g.add(g.mul(high, cosine), g.mul(low, sine))}, 3);
+}
+
+}  // namespace smelt

@@ -1,0 +1,20 @@
+// The angles of rotary position embeddings (RoFormer, arXiv 2104.09864) and the ways to stretch them over
+// more positions than a model was trained on.
+#pragma once
+
+#include <vector>
+
+#include "frontend/transformer_spec.h"
+
+namespace smelt {
+
+struct RotaryTable {
+  std::vector<double> cosines, sines;  // [rows, head_dim / 2], times yarn's attention factor
+};
+
+/// Angles a position, of pair i: theta^(-2 i / head_dim), changed as positions.scaling says for `rows`
+/// positions.
+std::vector<double> rotary_frequencies(const TransformerSpec& spec, int64_t head_dim, int64_t rows);
+RotaryTable rotary_table(const TransformerSpec& spec, int64_t head_dim, int64_t rows);
+
+}  // namespace smelt
