@@ -148,7 +148,7 @@ struct KernelCode {
   Dim range;
   int64_t grain = 1;
   int64_t splits = 0;
-  int arguments = -1, random_ids = -1;  // how many a step must give; -1: not recorded
+  int arguments = 0, random_ids = 0;  // how many a step must give
 };
 
 /// An input or output of an entry. Inputs are dense, row-major; so are outputs.

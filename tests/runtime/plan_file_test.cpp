@@ -164,6 +164,8 @@ TEST(PlanValidate, Kernels) {
   EXPECT_FAULT("expected a name of letters", p.kernels[0].name = "../x");
   EXPECT_FAULT("grain 0", p.kernels[0].grain = 0);
   EXPECT_FAULT("splits -1", p.kernels[0].splits = -1);
+  EXPECT_FAULT("-1 arguments, 0 random ids: expected at least 0", p.kernels[0].arguments = -1);
+  EXPECT_FAULT("2 arguments, -1 random ids: expected at least 0", p.kernels[0].random_ids = -1);
   EXPECT_FAULT("symbol X", p.kernels[0].dims = {Dim::symbol("X")});
   EXPECT_FAULT("the range", p.kernels[0].range = Dim(-1));
   EXPECT_FAULT("no target", p.target = "");
@@ -186,6 +188,8 @@ TEST(PlanValidate, Steps) {
   using namespace example;
   EXPECT_FAULT("kernel 3: expected one of 3", std::get<KernelStep>(p.entries[0].steps[1].what).kernel = 3);
   EXPECT_FAULT("expected 2 and 0", std::get<KernelStep>(p.entries[0].steps[1].what).arguments.pop_back());
+  EXPECT_FAULT("2 arguments and 1 random ids: expected 2 and 0",
+               std::get<KernelStep>(p.entries[0].steps[1].what).random_ids.push_back(3));
   EXPECT_FAULT(
       "argument 1 begins at element",
       std::get<KernelStep>(p.entries[0].steps[1].what).arguments[1].offset = Dim::parse("4*B*T + 1"));
