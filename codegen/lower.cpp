@@ -18,9 +18,7 @@ class EntryLowering {
 
   void run() {
     builder_.begin_entry(graph_.name);
-    for (const Node* input : graph_.inputs())
-      builder_.entry().inputs.push_back(
-          port(input->string_attr("name"), *input->result(), input->result()->layout->buffer));
+    for (const Node* input : graph_.inputs()) builder_.entry().inputs.push_back(input_port(*input));
     for (const Node* node : ordered_nodes()) lower(*node);
     for (const Graph::Output& output : graph_.outputs) lower_output(output);
   }
@@ -28,6 +26,12 @@ class EntryLowering {
  private:
   static Port port(std::string name, const Value& value, int buffer) {
     return {.name = std::move(name), .dtype = value.dtype(), .shape = value.shape(), .buffer = buffer};
+  }
+
+  static Port input_port(const Node& input) {
+    Port made = port(input.string_attr("name"), *input.result(), input.result()->layout->buffer);
+    made.ids = id_range(input);
+    return made;
   }
 
   /// Program order, except that who writes a state's memory comes after all who read its old value.

@@ -49,8 +49,12 @@ class ProgramPrinter {
   }
 
   static std::string port(const Port& port) {
-    return fmt::format("{}{} : {}{} = #{}\n", quote(port.name), port.optional ? " {optional = true}" : "",
-                       name(port.dtype), smelt::str(port.shape), port.buffer);
+    Fields fields;
+    if (port.optional) fields.add("optional", "true");
+    if (port.ids) fields.add("below", std::to_string(port.ids->below));
+    if (port.ids && port.ids->ignored) fields.add("ignored", std::to_string(*port.ids->ignored));
+    return fmt::format("{}{} : {}{} = #{}\n", quote(port.name), fields.str(), name(port.dtype),
+                       smelt::str(port.shape), port.buffer);
   }
 
   std::string step(const Step& step) const {

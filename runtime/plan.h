@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -151,6 +152,13 @@ struct KernelCode {
   int arguments = 0, random_ids = 0;  // how many a step must give
 };
 
+/// What integers that index a table may be: each in [0, below), or `ignored` where there is such a number.
+struct IdRange {
+  int64_t below = 0;
+  std::optional<int64_t> ignored = {};
+  bool operator==(const IdRange&) const = default;
+};
+
 /// An input or output of an entry. Inputs are dense, row-major; so are outputs.
 struct Port {
   std::string name;
@@ -158,6 +166,7 @@ struct Port {
   Shape shape;
   int buffer = -1;
   bool optional = false;
+  std::optional<IdRange> ids = {};  // of an integer input; nothing: any numbers
 };
 
 struct PlanEntry {

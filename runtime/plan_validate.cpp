@@ -161,6 +161,7 @@ class Validation {
       refuse("{}: buffer '{}' is bound twice", what, buffer.name);
     if (buffer.dtype != port.dtype)
       refuse("{} is {}, its buffer '{}' {}", what, name(port.dtype), buffer.name, name(buffer.dtype));
+    check_ids(port, role, what);
     own(entry, port.buffer);
     for (const SymbolValues& values : points_) {
       for (const Dim& dim : port.shape)
@@ -169,6 +170,13 @@ class Validation {
         refuse("{} of shape {} exceeds its buffer '{}' of {} elements", what, str(port.shape), buffer.name,
                buffer.elements.str());
     }
+  }
+
+  static void check_ids(const Port& port, Role role, const std::string& what) {
+    if (!port.ids) return;
+    if (role != Role::input || is_float(port.dtype) || port.dtype == DType::boolean)
+      refuse("{} of {} holds ids: expected an input of integers", what, smelt::name(port.dtype));
+    if (port.ids->below < 1) refuse("{} holds ids below {}: expected at least 1", what, port.ids->below);
   }
 
   const Buffer& find_buffer(int index, const std::string& what) const {

@@ -56,6 +56,8 @@ TEST(PlanFile, RoundTrip) {
   EXPECT_EQ(again.model, plan.model);
   EXPECT_EQ(again.buffers[example::ones].data, plan.buffers[example::ones].data);
   EXPECT_EQ(std::get<GemmStep>(again.entries[0].steps[5].what).m, Dim::parse("B*T"));
+  EXPECT_EQ(again.entries[0].inputs[0].ids, std::nullopt);
+  EXPECT_EQ(again.entries[0].inputs[1].ids, (IdRange{9, -1}));
   EXPECT_EQ(write_manifest(again).json, write_manifest(plan).json);
 }
 
@@ -124,7 +126,7 @@ TEST(PlanFile, NamesBothVersions) {
   std::string file = serialize_plan(small_plan());
   file[8] = 9;
   EXPECT_EQ(fault_of([&] { parse_text(file); }),
-            "'test.plan' has plan format 9, this Smelt reads format 1: compile it again with this version");
+            "'test.plan' has plan format 9, this Smelt reads format 2: compile it again with this version");
   EXPECT_EQ(
       fault_of([&] { parse_text("once upon a time there was a file that was no plan at all, and long"); }),
       "'test.plan' is no plan: expected a file made by smelt compile");
@@ -178,6 +180,11 @@ TEST(PlanValidate, Ports) {
   EXPECT_FAULT("with the role temporary", p.entries[0].inputs[0].buffer = z);
   EXPECT_FAULT("exceeds its buffer", p.entries[0].outputs[1].shape = {Dim(85)});
   EXPECT_FAULT("is i32, its buffer 'x' f32", p.entries[0].inputs[0].dtype = DType::i32);
+  EXPECT_FAULT("holds ids below 0: expected at least 1", p.entries[0].inputs[1].ids = IdRange{0});
+  EXPECT_FAULT("input 'x' of f32 holds ids: expected an input of integers",
+               p.entries[0].inputs[0].ids = IdRange{9});
+  EXPECT_FAULT("output 'sorted' of i32 holds ids: expected an input",
+               p.entries[0].outputs[4].ids = IdRange{9});
   EXPECT_FAULT("is no port", p.entries[0].inputs.pop_back());
   EXPECT_FAULT("expected a name of its own", p.entries[0].outputs[1].name = "y");
   EXPECT_FAULT("is bound twice", p.entries[0].inputs.push_back({"again", DType::f32, {}, x}));
