@@ -1,4 +1,5 @@
-# Precompiled headers halve the build: every file reads the same standard headers. Sources still include what they use.
+# Every file reads the same standard headers; sources still include what they use. With unity builds this takes a build
+# from nothing from 415 s to 255 s on two cores; alone it is worth less than a fourth.
 option(SMELT_PCH "Precompile the standard headers" ON)
 set(smelt_standard_headers
     <algorithm> <array> <charconv> <cmath> <cstdint> <cstring> <filesystem> <fstream> <functional> <limits> <map>

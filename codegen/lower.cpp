@@ -19,8 +19,13 @@ class EntryLowering {
   void run() {
     builder_.begin_entry(graph_.name);
     for (const Node* input : graph_.inputs()) builder_.entry().inputs.push_back(input_port(*input));
+    // Outputs that show a state as it was are copied before anything is written to it.
+    std::vector<std::optional<Port>> ports;
+    for (const Graph::Output& output : graph_.outputs)
+      ports.push_back(shows_old_state(*output.value) ? std::optional(copied_output(output)) : std::nullopt);
     for (const Node* node : ordered_nodes()) lower(*node);
-    for (const Graph::Output& output : graph_.outputs) lower_output(output);
+    for (auto [output, early] : llvm::zip(graph_.outputs, ports))
+      builder_.entry().outputs.push_back(early ? *early : lower_output(output));
   }
 
  private:
@@ -201,19 +206,37 @@ class EntryLowering {
     move(value, {buffer, 0, dense_strides(value.shape())});
   }
 
+  /// A state's or a parameter's memory, through views and concats in place.
+  bool shows_old_state(const Value& value) const {
+    if (!is_state(value)) return false;
+    const Node* node = value.node();
+    while (info(node->op()).has(Trait::view) && !node->operands().empty()) {
+      const Value* operand = node->operand(0);
+      if (!operand->layout || operand->layout->buffer != value.layout->buffer) return false;
+      node = operand->node();
+    }
+    return node->is(Op::state) || node->is(Op::parameter);
+  }
+
   /// Outputs are dense buffers of their own.
-  void lower_output(const Graph::Output& output) {
+  Port lower_output(const Graph::Output& output) {
     const Value& value = *output.value;
     const Layout dense{value.layout->buffer, 0, dense_strides(value.shape())};
-    int buffer = value.layout->buffer;
+    const int buffer = value.layout->buffer;
     const bool taken =
         llvm::any_of(builder_.entry().outputs, [&](const Port& port) { return port.buffer == buffer; });
-    if (builder_.buffer(buffer).role != Role::output || *value.layout != dense || taken) {
-      buffer = builder_.add_buffer(output.name, Role::output, value.dtype(), element_count(value.shape()));
-      builder_.set_origin(*value.node());
-      builder_.copy(*value.layout, {buffer, 0, dense.strides}, value.shape(), value.dtype());
-    }
-    builder_.entry().outputs.push_back(port(output.name, value, buffer));
+    if (builder_.buffer(buffer).role != Role::output || *value.layout != dense || taken)
+      return copied_output(output);
+    return port(output.name, value, buffer);
+  }
+
+  Port copied_output(const Graph::Output& output) {
+    const Value& value = *output.value;
+    const int buffer =
+        builder_.add_buffer(output.name, Role::output, value.dtype(), element_count(value.shape()));
+    builder_.set_origin(*value.node());
+    builder_.copy(*value.layout, {buffer, 0, dense_strides(value.shape())}, value.shape(), value.dtype());
+    return port(output.name, value, buffer);
   }
 
   ProgramBuilder& builder_;

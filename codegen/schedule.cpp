@@ -10,8 +10,22 @@ namespace {
 /// Elements of work a chunk should hold, so that launching it costs nothing beside it.
 constexpr int64_t kChunkElements = 16384;
 constexpr int64_t kTile = 512;
+/// Every tile of max_sumexp waits once for its maximum.
+constexpr int64_t kExponentialTile = 2048;
 /// Column accumulators: wide tiles for long rows of memory, narrow ones for parallelism.
 constexpr int64_t kReducedTile = 256;
+
+bool has_exponentials(const Kernel& kernel) {
+  return llvm::any_of(kernel.instructions, [](const Instruction& i) {
+    return i.kind == Instruction::Kind::reduce && i.reduce_op == ReduceOp::max_sumexp;
+  });
+}
+
+int64_t tile(const Kernel& kernel) {
+  const bool reduced = llvm::any_of(kernel.axes, [](const auto& a) { return a.kind == AxisKind::reduced; });
+  if (reduced) return kReducedTile;
+  return has_exponentials(kernel) ? kExponentialTile : kTile;
+}
 
 bool is_row_reduction(const Kernel& kernel) {
   for (const KernelBlock& block : kernel.blocks)
@@ -71,7 +85,7 @@ int64_t columns_at_bound(const Kernel& kernel, const Symbols& symbols) {
 
 void schedule(Kernel& kernel, const Symbols& symbols) {
   Schedule& s = kernel.schedule;
-  s.tile = count(kernel, AxisKind::reduced) ? kReducedTile : kTile;
+  s.tile = tile(kernel);
   s.flat = can_be_flat(kernel);
   s.splits = has_partials(kernel) ? kSplits : 0;
   s.grain = s.flat ? kChunkElements

@@ -28,12 +28,13 @@ struct Refusal {
   std::string reason;
 };
 
-/// Dims that must move together, by union-find over numbered dims.
+/// Dims that must move together, by union-find over numbered dims. Extents are those of the values' shapes,
+/// which outlive the analysis.
 class DimClasses {
  public:
   int add(const Dim& extent) {
     parent_.push_back(static_cast<int>(parent_.size()));
-    extents_.push_back(extent);
+    extents_.push_back(&extent);
     return parent_.back();
   }
   int find(int i) {
@@ -43,14 +44,15 @@ class DimClasses {
   void unite(int a, int b) {
     if (a < 0 || b < 0) return;
     a = find(a), b = find(b);
-    if (extents_[a] != extents_[b]) throw Refusal{"two dims that move together differ in size"};
+    if (extents_[a] != extents_[b] && *extents_[a] != *extents_[b])
+      throw Refusal{"two dims that move together differ in size"};
     parent_[std::max(a, b)] = std::min(a, b);
   }
-  const Dim& extent(int i) const { return extents_[i]; }
+  const Dim& extent(int i) const { return *extents_[i]; }
 
  private:
   std::vector<int> parent_;
-  std::vector<Dim> extents_;
+  std::vector<const Dim*> extents_;
 };
 
 class Analysis {
@@ -62,6 +64,8 @@ class Analysis {
       : nodes_(nodes), is_output_(is_output), shared_(shared) {}
 
   IterationSpace run() {
+    const auto count = static_cast<unsigned>(nodes_.size());
+    space_.results.reserve(count), space_.operands.reserve(count), space_.level.reserve(count);
     for (const Node* node : nodes_) number(*node);
     for (const Node* node : nodes_) relate(*node);
     name_axes();
@@ -196,8 +200,7 @@ class Analysis {
 
   bool used_inside(const Node& node) const {
     return llvm::any_of(node.results(), [&](const auto& result) {
-      return llvm::any_of(
-          nodes_, [&](const Node* user) { return llvm::is_contained(user->operands(), result.get()); });
+      return llvm::any_of(result->users(), [&](const Node* user) { return space_.operands.contains(user); });
     });
   }
 

@@ -15,7 +15,7 @@ Dim TextParser::dim() { return dim_sum(); }
 
 Dim TextParser::dim(const Token& at, const std::function<Dim()>& f) {
   Dim result = lexer.at(at, f);
-  const auto& terms = result.terms();
+  const std::vector<Dim::Term> terms = result.terms();
   if (terms.size() > kMostTextTerms || std::any_of(terms.begin(), terms.end(), [](const Dim::Term& term) {
         return term.atoms.size() > kMostTextFactors;
       }))

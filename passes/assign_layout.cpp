@@ -262,7 +262,7 @@ class Assigner {
 
   /// No reader of the old state comes after `producer`, and where the producer reads it, it does so element
   /// by element.
-  bool can_overwrite(std::string_view state, const Value& value) const {
+  bool can_overwrite(std::string_view state, const Value& value) {
     const Node& producer = *value.node();
     if (is_leaf_memory(producer)) return false;
     const llvm::DenseSet<const Node*> later = reachable(producer);
@@ -301,15 +301,17 @@ class Assigner {
     }
   }
 
-  bool reads_elementwise(const Value& value, std::string_view state) const {
+  bool reads_elementwise(const Value& value, std::string_view state) {
     const Node& fusion = *value.node();
     if (!fusion.is(Op::fusion)) return false;
     const IterationSpaceResult space = iteration_space(*fusion.body);
     if (!space.space || space.space->levels > 1) return false;
     const auto inputs = fusion.body->inputs();
+    // Views of the state have its memory too, in another order.
+    const Layout place = dense(state_buffer(state), value);
     for (auto [i, operand] : llvm::enumerate(fusion.operands())) {
-      if (!operand->node()->is(Op::state) || operand->node()->string_attr("name") != state) continue;
-      if (operand->shape() != value.shape()) return false;
+      if (!operand->layout || operand->layout->buffer != place.buffer) continue;
+      if (*operand->layout != place) return false;
       for (const Node* user : inputs[i]->result()->users())
         if (!user->is(Op::pointwise) && !user->is(Op::convert)) return false;
     }

@@ -306,9 +306,24 @@ class Fuser {
         Value* inner = map.lookup(operand);
         operands.push_back(inner ? inner : input(operand, space.operands.find(&node)->second[i]));
       }
-      Node* twin = graph->clone(node, operands);
-      twin->attributes.erase(kFromNothing);
+      const IterationSpace::Axes& axes = space.results.find(node.result(0))->second;
+      Node* twin = is_cheap(node) ? equal(node, operands, axes) : nullptr;
+      if (!twin) {
+        twin = graph->clone(node, operands);
+        twin->attributes.erase(kFromNothing);
+        if (is_cheap(node)) cheap.push_back({&node, twin, axes});
+      }
       for (unsigned i = 0; i < node.result_count(); ++i) map[node.result(i)] = twin->result(i);
+    }
+
+    /// The copies that readers of a cheap node got are one again where they follow the same axes.
+    Node* equal(const Node& node, llvm::ArrayRef<Value*> operands, const IterationSpace::Axes& axes) const {
+      for (const Cheap& known : cheap)
+        if (known.axes == axes && known.node->op() == node.op() && known.node->scalar_op == node.scalar_op &&
+            known.node->attributes == node.attributes && known.node->result()->type == node.result()->type &&
+            llvm::ArrayRef<Value*>(known.twin->operands()) == operands)
+          return known.twin;
+      return nullptr;
     }
 
     Value* input(Value* outside, const IterationSpace::Axes& axes) {
@@ -325,8 +340,14 @@ class Fuser {
       IterationSpace::Axes axes;
       Value* inner;
     };
+    struct Cheap {
+      const Node* node;
+      Node* twin;  // in the body
+      IterationSpace::Axes axes;
+    };
     std::unique_ptr<Graph> graph;
     std::vector<Input> inputs;
+    std::vector<Cheap> cheap;
     llvm::DenseMap<Value*, Value*> map;
   };
 

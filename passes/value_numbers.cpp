@@ -23,11 +23,14 @@ bool is_commutative(ScalarOp op) {
   }
 }
 
-ValueNumbers::ValueNumbers(const Graph& graph) {
-  for (const auto& node : graph.nodes()) add(*node);
+void ValueNumbers::number_all() {
+  numbered_ = true;
+  for (const auto& node : graph_.nodes())
+    if (node->result_count() > 0 && !numbers_.contains(node->result(0))) add(*node);
 }
 
 unsigned ValueNumbers::of(Value* value) {
+  if (!numbered_) number_all();
   if (auto it = numbers_.find(value); it != numbers_.end()) return it->second;
   add(*value->node());
   return numbers_.at(value);

@@ -13,7 +13,8 @@ namespace smelt {
 
 class ValueNumbers {
  public:
-  explicit ValueNumbers(const Graph& graph);
+  /// Numbers the graph when first asked.
+  explicit ValueNumbers(const Graph& graph) : graph_(graph) {}
   /// The number; a value made since construction gets one now.
   unsigned of(Value* value);
   bool same(Value* a, Value* b) { return of(a) == of(b); }
@@ -24,8 +25,11 @@ class ValueNumbers {
 
  private:
   void add(Node& node);
+  void number_all();
   std::string key_of(Node& node);
   unsigned intern(const std::string& key);
+  const Graph& graph_;
+  bool numbered_ = false;
   llvm::DenseMap<const Value*, unsigned> numbers_;
   std::unordered_map<std::string, unsigned> keys_;
   std::vector<std::vector<Value*>> members_;

@@ -37,11 +37,6 @@ std::strong_ordering compare(const std::vector<Atom>& a, const std::vector<Atom>
   return a <=> b;
 }
 
-std::vector<Dim::Term> constant_terms(int64_t constant) {
-  if (constant == 0) return {};
-  return {{constant, {}}};
-}
-
 /// Both lists in canonical order; `sign` multiplies b.
 std::vector<Dim::Term> merge(const std::vector<Dim::Term>& a, const std::vector<Dim::Term>& b, int64_t sign) {
   std::vector<Dim::Term> sum;
@@ -93,9 +88,25 @@ std::strong_ordering Atom::operator<=>(const Atom& other) const {
   return *inner <=> *other.inner;
 }
 
-Dim::Dim(int64_t constant) : terms_(constant_terms(constant)) {}
+Dim::Dim(std::vector<Term> terms) {
+  const bool constant = terms.empty() || (terms.size() == 1 && terms[0].atoms.empty());
+  if (!constant)
+    terms_ = std::make_shared<const std::vector<Term>>(std::move(terms));
+  else if (!terms.empty())
+    constant_ = terms[0].coefficient;
+}
 
-Dim::Dim(std::vector<Term> terms) : terms_(std::move(terms)) {}
+std::vector<Dim::Term> Dim::terms() const {
+  if (terms_) return *terms_;
+  if (constant_ == 0) return {};
+  return {{constant_, {}}};
+}
+
+std::strong_ordering Dim::operator<=>(const Dim& other) const {
+  if (terms_ == other.terms_) return constant_ <=> other.constant_;
+  if (!terms_ || !other.terms_) return (terms_ != nullptr) <=> (other.terms_ != nullptr);
+  return *terms_ <=> *other.terms_;
+}
 
 Dim Dim::symbol(std::string name) { return Dim(std::vector<Term>{{1, {Atom{std::move(name), nullptr, 1}}}}); }
 
@@ -103,24 +114,25 @@ Dim operator+(const Dim& a, const Dim& b) {
   if (b.is_zero()) return a;
   if (a.is_zero()) return b;
   if (a.is_constant() && b.is_constant()) return Dim(add(*a.constant(), *b.constant()));
-  return Dim(merge(a.terms_, b.terms_, 1));
+  return Dim(merge(a.terms(), b.terms(), 1));
 }
 
-Dim operator-(const Dim& a, const Dim& b) { return Dim(merge(a.terms_, b.terms_, -1)); }
+Dim operator-(const Dim& a, const Dim& b) { return Dim(merge(a.terms(), b.terms(), -1)); }
 
 Dim operator*(const Dim& a, const Dim& b) {
   if (a.is_constant() && b.is_constant()) return Dim(multiply(*a.constant(), *b.constant()));
   if (a.is_one()) return b;
   if (b.is_one()) return a;
-  Dim product;
-  for (const Dim::Term& x : a.terms_) {
+  const std::vector<Dim::Term> rights = b.terms();
+  std::vector<Dim::Term> product;
+  for (const Dim::Term& x : a.terms()) {
     std::vector<Dim::Term> row;  // a monomial times an ordered list stays ordered
-    row.reserve(b.terms_.size());
-    for (const Dim::Term& y : b.terms_) row.push_back(times(x, y));
-    product.terms_ = product.terms_.empty() ? std::move(row) : merge(product.terms_, row, 1);
-    if (product.terms_.size() > kMostTerms) fail("a size has more than {} terms: expected fewer", kMostTerms);
+    row.reserve(rights.size());
+    for (const Dim::Term& y : rights) row.push_back(times(x, y));
+    product = product.empty() ? std::move(row) : merge(product, row, 1);
+    if (product.size() > kMostTerms) fail("a size has more than {} terms: expected fewer", kMostTerms);
   }
-  return product;
+  return Dim(std::move(product));
 }
 
 Dim ceil_div(const Dim& a, int64_t divisor) {
@@ -129,7 +141,7 @@ Dim ceil_div(const Dim& a, int64_t divisor) {
   if (const auto constant = a.constant()) return Dim(ceil_quotient(*constant, divisor));
   std::vector<Dim::Term> whole, rest;  // ceil((d x + y) / d) = x + ceil(y / d)
   int64_t common = divisor;
-  for (const Dim::Term& term : a.terms_) {
+  for (const Dim::Term& term : *a.terms_) {
     if (term.coefficient % divisor == 0) {
       whole.push_back({term.coefficient / divisor, term.atoms});
     } else {
@@ -141,31 +153,25 @@ Dim ceil_div(const Dim& a, int64_t divisor) {
   for (Dim::Term& term : rest) term.coefficient /= common;
   divisor /= common;
   Dim inner(std::move(rest));
-  const Dim::Term& first = inner.terms_[0];
-  const bool nested = inner.terms_.size() == 1 && first.coefficient == 1 && first.atoms.size() == 1 &&
+  if (inner.is_constant()) return Dim(std::move(whole)) + ceil_div(inner, divisor);
+  const Dim::Term& first = inner.terms_->front();
+  const bool nested = inner.terms_->size() == 1 && first.coefficient == 1 && first.atoms.size() == 1 &&
                       first.atoms[0].inner != nullptr;
   if (nested) {  // ceil(ceil(x / a) / b) = ceil(x / (a b))
     const int64_t product = multiply(divisor, first.atoms[0].divisor);
     return Dim(std::move(whole)) + ceil_div(*first.atoms[0].inner, product);
   }
-  if (inner.is_constant()) return Dim(std::move(whole)) + ceil_div(inner, divisor);
   const Atom atom{"", std::make_shared<const Dim>(std::move(inner)), divisor};
   return Dim(std::move(whole)) + Dim(std::vector<Dim::Term>{{1, {atom}}});
-}
-
-std::optional<int64_t> Dim::constant() const {
-  if (terms_.empty()) return 0;
-  if (terms_.size() == 1 && terms_[0].atoms.empty()) return terms_[0].coefficient;
-  return std::nullopt;
 }
 
 std::optional<Dim> Dim::divide(const Dim& divisor) const {
   if (divisor.is_zero()) return std::nullopt;
   if (divisor.is_one()) return *this;
-  const Term& lead = divisor.terms_[0];
+  const Term lead = divisor.terms().front();
   Dim remainder = *this, result;
   while (!remainder.is_zero()) {
-    const Term& top = remainder.terms_[0];
+    const Term top = remainder.terms().front();
     std::optional<Term> step = quotient(top, lead);
     if (!step) return std::nullopt;
     std::set_difference(top.atoms.begin(), top.atoms.end(), lead.atoms.begin(), lead.atoms.end(),
@@ -178,8 +184,9 @@ std::optional<Dim> Dim::divide(const Dim& divisor) const {
 }
 
 int64_t Dim::evaluate(const SymbolValues& values) const {
+  if (!terms_) return constant_;
   int64_t sum = 0;
-  for (const Term& term : terms_) {
+  for (const Term& term : *terms_) {
     int64_t product = term.coefficient;
     for (const Atom& atom : term.atoms) {
       if (atom.inner) {
@@ -200,9 +207,9 @@ static std::string str(const Atom& atom) {
 }
 
 std::string Dim::str() const {
-  if (terms_.empty()) return "0";
+  if (!terms_) return std::to_string(constant_);
   std::string text;
-  for (const Term& term : terms_) {
+  for (const Term& term : *terms_) {
     const bool negative = term.coefficient < 0;
     const uint64_t magnitude =
         negative ? -static_cast<uint64_t>(term.coefficient) : static_cast<uint64_t>(term.coefficient);
@@ -218,7 +225,8 @@ std::string Dim::str() const {
 }
 
 void Dim::collect_symbols(std::vector<std::string>& names) const {
-  for (const Term& term : terms_)
+  if (!terms_) return;
+  for (const Term& term : *terms_)
     for (const Atom& atom : term.atoms) {
       if (atom.inner)
         atom.inner->collect_symbols(names);

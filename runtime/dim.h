@@ -27,7 +27,8 @@ struct Atom {
 };
 
 /// A polynomial with integer coefficients: a sum of terms, each a coefficient times a product of atoms.
-/// Kept canonical (atoms sorted in a term, terms sorted, no zero coefficient), so that == is structural.
+/// Kept canonical (atoms sorted in a term, terms sorted, no zero coefficient), so that == is structural. A
+/// copy is cheap: constants have no terms, and polynomials share theirs.
 class Dim {
  public:
   struct Term {
@@ -36,7 +37,7 @@ class Dim {
     auto operator<=>(const Term&) const = default;
   };
 
-  Dim(int64_t constant = 0);  // NOLINT: sizes are written as numbers
+  Dim(int64_t constant = 0) : constant_(constant) {}  // NOLINT: sizes are written as numbers
   static Dim symbol(std::string name);
   /// Parses "B*T + 2*ceil_div(T, 64)"; throws Error with the position of the fault.
   static Dim parse(std::string_view text);
@@ -47,25 +48,27 @@ class Dim {
   friend Dim ceil_div(const Dim& a, int64_t divisor);
   Dim& operator+=(const Dim& b) { return *this = *this + b; }
   Dim& operator*=(const Dim& b) { return *this = *this * b; }
-  auto operator<=>(const Dim&) const = default;
-  bool operator==(const Dim&) const = default;
+  std::strong_ordering operator<=>(const Dim& other) const;
+  bool operator==(const Dim& other) const { return (*this <=> other) == 0; }
 
-  bool is_constant() const { return terms_.empty() || (terms_.size() == 1 && terms_[0].atoms.empty()); }
-  std::optional<int64_t> constant() const;
-  bool is_zero() const { return terms_.empty(); }
+  bool is_constant() const { return !terms_; }
+  std::optional<int64_t> constant() const { return terms_ ? std::nullopt : std::optional(constant_); }
+  bool is_zero() const { return !terms_ && constant_ == 0; }
   bool is_one() const { return constant() == 1; }
   /// The exact quotient where it is a polynomial: (B*T*768) / 768 = B*T; nothing otherwise.
   std::optional<Dim> divide(const Dim& divisor) const;
   /// Throws Error for an unknown symbol or on overflow of 64 bits.
   int64_t evaluate(const SymbolValues& values) const;
   std::string str() const;
-  const std::vector<Term>& terms() const { return terms_; }
+  /// None for 0.
+  std::vector<Term> terms() const;
   /// Names of all symbols in it, ceil_div's included, appended without repetition.
   void collect_symbols(std::vector<std::string>& names) const;
 
  private:
   explicit Dim(std::vector<Term> terms);
-  std::vector<Term> terms_;
+  int64_t constant_ = 0;                            // where there are no terms
+  std::shared_ptr<const std::vector<Term>> terms_;  // null for a constant
 };
 
 /// The smallest multiple of `multiple` that is >= a.

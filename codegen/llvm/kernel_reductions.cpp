@@ -87,7 +87,9 @@ void KernelEmitter::emit_reduce(const Nest& nest, int id) {
     if (lanes_.mask != nullptr) x = b.CreateSelect(lanes_.mask, x, identity.first);
     V place = b.CreateGEP(b.getFloatTy(), accumulator.tile, b.CreateSub(lanes_.first, tile_base_));
     b.CreateAlignedStore(x, place, llvm::Align(4));
-    b.CreateStore(math_.max(b.CreateLoad(x->getType(), accumulator.first), x), accumulator.first);
+    // A NaN is no maximum yet: it reaches the sum, and by that the result.
+    V highest = b.CreateLoad(x->getType(), accumulator.first);
+    b.CreateStore(b.CreateSelect(b.CreateFCmpOGT(x, highest), x, highest), accumulator.first);
     return;
   }
   V index = nullptr;
@@ -184,9 +186,10 @@ void KernelEmitter::finish_reductions(const Nest& nest) {
     llvm::Type* lanes = lanes_of(accumulator.type, inner_axis_ < 0 ? 1 : width_);
     Reducer::State state;
     if (accumulator.tile != nullptr) {
-      V sums = b.CreateLoad(lanes, accumulator.second);
-      state = {b.CreateLoad(b.getFloatTy(), accumulator.maximum),
-               Reducer(b, math_, ReduceOp::add).across({sums}).first};
+      V sums = b.CreateLoad(lanes, accumulator.second),
+        maximum = b.CreateLoad(b.getFloatTy(), accumulator.maximum);
+      V sum = Reducer(b, math_, ReduceOp::add).across({sums}).first;
+      state = {b.CreateSelect(b.CreateFCmpUNO(sum, sum), sum, maximum), sum};
     } else {
       state.first = b.CreateLoad(lanes, accumulator.first);
       if (reducer.has_second()) state.second = b.CreateLoad(reducer.second_type(lanes), accumulator.second);

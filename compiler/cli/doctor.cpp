@@ -73,7 +73,8 @@ std::string find_library(const char* name) {
   std::vector<std::string> candidates = {name};
   for (const std::string& place : library_places()) candidates.push_back(place + "/" + name);
   for (const std::string& candidate : candidates) {
-    void* library = ::dlopen(candidate.c_str(), RTLD_LAZY | RTLD_LOCAL);
+    // Stays loaded: what a library allocated for the life of the process keeps an owner.
+    void* library = ::dlopen(candidate.c_str(), RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
     if (!library) continue;
     link_map* map = nullptr;
     const bool known = ::dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && map && *map->l_name;

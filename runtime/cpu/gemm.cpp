@@ -18,7 +18,8 @@ using Batch = GemmSizes::Batch;
 /// Multiplications and additions below which threads inside one call do not pay.
 constexpr double kSmallWork = 4e6;
 
-/// Lines of C in one call: OpenBLAS keeps a packed copy of all of them, 40 MiB for the 50,257 of a vocabulary.
+/// Lines of C in one call: OpenBLAS keeps a packed copy of all of them, 40 MiB for the 50,257 of a
+/// vocabulary.
 constexpr int64_t kLinesInCall = 8192;
 
 /// Rows of consecutive elements, `leading` apart; as a BLAS wants it.

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "codegen/schedule.h"
 #include "tests/codegen/llvm_kernel_builder.h"
 
 namespace smelt::test {
@@ -173,7 +174,7 @@ Workload softmax(int64_t rows, int64_t n) {
   b.column_block();
   const int e = b.op(ScalarOp::exp, {b.op(ScalarOp::sub, {b.load(x, {{r, n}, {c, 1}}), m})});
   b.store(y, {{r, n}, {c, 1}}, b.op(ScalarOp::mul, {e, inverse}));
-  b.kernel.schedule.grain = std::max<int64_t>(1, 16384 / n);
+  schedule(b.kernel, Symbols());
   return {b.kernel, {rows * n, rows * n}, 8.0 * static_cast<double>(rows * n)};
 }
 

@@ -54,28 +54,50 @@ inline void round_to_single(Tensors& tensors) {
       for (double& x : tensor.data) x = static_cast<float>(x);
 }
 
-inline Tensors run_on_cpu(const Module& module, const CpuCase& c, const Tensors& inputs,
-                          const Tensors& states, CompileOptions options = {}) {
-  options.mode = Mode::infer;
-  Compilation compiled = compile(module.clone(), options);
-  Session session(std::make_shared<const Plan>(std::move(compiled.plan)), {.threads = 2, .poison = true});
-  session.initialize();
-  for (const Module::Parameter& parameter : module.parameters) {
-    const std::vector<double>& data = states.at(parameter.name).data;
-    session.write_segment("parameters", parameter.name, std::vector<float>(data.begin(), data.end()));
+/// Gives every state of the plan that `states` has its value; parameters by segment, the others whole.
+inline void write_states(Session& session, const Tensors& states) {
+  for (const State& state : session.plan().states) {
+    if (const auto it = states.find(state.name); it != states.end()) {
+      const std::vector<std::byte> bytes = to_bytes(it->second);
+      ASSERT_EQ(bytes.size(), session.state(state.name).size()) << "state " << state.name;
+      std::copy(bytes.begin(), bytes.end(), session.state(state.name).begin());
+    } else if (state.role == Role::parameter) {
+      for (const Segment& segment : state.segments) {
+        const std::vector<double>& data = states.at(segment.name).data;
+        session.write_segment(state.name, segment.name, std::vector<float>(data.begin(), data.end()));
+      }
+    }
   }
-  session.set_random(c.philox.seed, c.philox.step, c.philox.micro_step >> 16);
-  const PlanEntry& entry = session.plan().entries.front();
+}
+
+/// Runs one entry over memory full of NaNs; the session's states afterwards are what it left.
+inline Tensors run_entry(Session& session, const std::string& name, const Philox& philox,
+                         const Tensors& inputs) {
+  session.set_random(philox.seed, philox.step, philox.micro_step >> 16);
   std::vector<std::vector<std::byte>> bytes;
   std::vector<InputTensor> given;
-  for (const Port& port : entry.inputs) {
+  for (const Port& port : session.entry(name).inputs) {
     const Tensor& tensor = inputs.at(port.name);
     bytes.push_back(to_bytes(tensor));
     given.push_back({port.name, tensor.dtype, tensor.shape, bytes.back().data()});
   }
   Tensors outputs;
-  for (const HostTensor& host : session.run(entry.name, given)) outputs[host.name] = to_tensor(host);
+  for (const HostTensor& host : session.run(name, given)) outputs[host.name] = to_tensor(host);
   return outputs;
+}
+
+inline Session cpu_session(Plan plan) {
+  Session session(std::make_shared<const Plan>(std::move(plan)), {.threads = 2, .poison = true});
+  session.initialize();
+  return session;
+}
+
+inline Tensors run_on_cpu(const Module& module, const CpuCase& c, const Tensors& inputs,
+                          const Tensors& states, CompileOptions options = {}) {
+  options.mode = Mode::infer;
+  Session session = cpu_session(compile(module.clone(), options).plan);
+  write_states(session, states);
+  return run_entry(session, session.plan().entries.front().name, c.philox, inputs);
 }
 
 /// A value on the edge between two bf16 numbers may round either way.

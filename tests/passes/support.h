@@ -9,21 +9,13 @@
 #include "ir/verifier.h"
 #include "passes/decompose.h"
 #include "passes/differentiate.h"
+#include "tests/support/primitive_run.h"
 #include "tests/support/random_tensors.h"
 
 namespace smelt::testing {
 
 inline void expect_valid(const Graph& graph) {
   for (const std::string& message : verify(graph)) ADD_FAILURE() << message << "\n" << print(graph);
-}
-
-/// The graph's value with all composites decomposed.
-inline Evaluation run(const Graph& graph, const Tensors& inputs, const Tensors& states,
-                      const EvaluateOptions& options = {}) {
-  const std::unique_ptr<Module> copy = graph.module().clone();
-  Graph& primitive = *copy->find_graph(graph.name);
-  decompose(primitive, {});
-  return evaluate(primitive, inputs, states, options);
 }
 
 inline double dot(const Tensor& a, const Tensor& b) {

@@ -1,0 +1,193 @@
+// File tests: every .ir file that has a line
+//
+//   // RUN: simplify,fuse                the pipeline that runs over all graphs of the file
+//   // CHECK...: text                    LLVM FileCheck directives for the printed result
+//   // EXEC: seed=1, B=2, T=3            the evaluator's results before and after agree (many lines: many
+//   sizes)
+//   // EXEC-CPU: seed=1, B=2, T=3        so do those of the CPU (tests/compiler/file_test.cpp)
+//   // FAILS: text                       the pipeline throws an Error that holds the text
+//   // CHECKS: generated                 BLESS=1 writes the CHECK lines anew
+//
+// After the passes over graphs a pipeline may go on with `lower` (tests/compiler only), `order_steps` and
+// `plan_memory`; what is printed is then the program. A file whose pipeline has only these two is a program
+// itself. A file of several tests has them parted by lines "// -----".
+#pragma once
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "ir/text.h"
+#include "passes/order_steps.h"
+#include "passes/pass_manager.h"
+#include "passes/plan_memory.h"
+#include "runtime/error.h"
+#include "tests/support/file_check.h"
+#include "tests/support/primitive_run.h"
+#include "tests/support/random_tensors.h"
+
+namespace smelt::testing {
+
+struct Exec {
+  uint64_t seed = 1;
+  EvaluateOptions options;
+};
+
+inline Exec parse_exec(const std::string& text) {
+  Exec exec;
+  llvm::SmallVector<llvm::StringRef, 4> items;
+  llvm::StringRef(text).split(items, ',', -1, false);
+  for (llvm::StringRef item : items) {
+    const auto [key, value] = item.split('=');
+    int64_t number = 0;
+    if (value.trim().getAsInteger(10, number)) fail("EXEC: '{}' is no number", value.str());
+    if (key.trim() == "seed")
+      exec.seed = static_cast<uint64_t>(number);
+    else
+      exec.options.symbols[key.trim().str()] = number;
+  }
+  exec.options.philox.seed = static_cast<uint32_t>(exec.seed);
+  return exec;
+}
+
+/// What a graph computed before it computes after; a pass may add outputs and states.
+inline void expect_same_results(const Module& before, const Module& after, const Exec& exec) {
+  for (const auto& graph : before.graphs) {
+    const Graph* twin = after.find_graph(graph->name);
+    ASSERT_TRUE(twin) << "graph @" << graph->name << " is gone";
+    const Tensors inputs = random_inputs(*graph, exec.seed, exec.options.symbols);
+    const Tensors states = random_states(*graph, exec.seed, exec.options.symbols);
+    const Evaluation expected = run(*graph, inputs, states, exec.options);
+    const Evaluation actual = run(*twin, inputs, states, exec.options);
+    for (const auto& [name, tensor] : expected.outputs) {
+      ASSERT_TRUE(actual.outputs.count(name)) << "output " << name << " is gone";
+      EXPECT_LT(relative_error(actual.outputs.at(name), tensor), 1e-9) << "output " << name;
+    }
+    for (const auto& [name, tensor] : expected.states)
+      EXPECT_LT(relative_error(actual.states.at(name), tensor), 1e-9) << "state " << name;
+  }
+}
+
+/// The pipeline of a part: passes over graphs, then stages over the program.
+struct Stages {
+  std::vector<PassCall> graph_passes;
+  std::vector<std::string> program_stages;
+
+  bool runs(std::string_view pass) const {
+    return llvm::any_of(graph_passes, [&](const PassCall& call) { return call.name == pass; });
+  }
+  bool starts_from_program() const { return graph_passes.empty() && program_stages.at(0) != "lower"; }
+};
+
+/// The items of a pipeline: the commas within braces part options.
+inline std::vector<std::string> items_of(const std::string& pipeline) {
+  std::vector<std::string> items(1);
+  int depth = 0;
+  for (char c : pipeline) {
+    depth += (c == '{') - (c == '}');
+    if (c == ',' && depth == 0)
+      items.emplace_back();
+    else
+      items.back() += c;
+  }
+  return items;
+}
+
+inline Stages stages_of(const std::string& text) {
+  Stages stages;
+  for (const std::string& pipeline : directives(text, "RUN"))
+    for (const std::string& item : items_of(pipeline)) {
+      if (item == "lower" || item == "order_steps" || item == "plan_memory")
+        stages.program_stages.push_back(item);
+      else if (stages.program_stages.empty())
+        llvm::append_range(stages.graph_passes, parse_pipeline(item));
+      else
+        fail("RUN: {} works on graphs and cannot follow {}", item, stages.program_stages.back());
+    }
+  return stages;
+}
+
+/// What a part's pipeline made: a module, or a program and the module that it was lowered from (if any).
+struct Outcome {
+  std::unique_ptr<Module> before, module;
+  std::optional<Program> program;
+  std::string text() const { return program ? print(*program) : print(*module); }
+};
+
+/// codegen's; null where the test program does not link it.
+using Lower = Program (*)(const Module&);
+
+inline void run_stage(const std::string& stage, Outcome& outcome, Lower lower) {
+  if (stage != "lower") {
+    if (stage == "order_steps")
+      order_steps(outcome.program.value(), {});
+    else
+      plan_memory(outcome.program.value(), {});
+    return;
+  }
+  if (!lower) fail("RUN: lower runs in tests/compiler only");
+  outcome.program = lower(*outcome.module);
+}
+
+inline void run_passes(const std::vector<PassCall>& calls, Module& module) {
+  PassManagerOptions options;
+  options.verify_each = true;
+  PassManager manager(options);
+  for (const PassCall& call : calls) manager.add(call.str());
+  manager.run(module);
+}
+
+inline Outcome run_pipeline(const std::string& text, const std::string& path, Lower lower) {
+  const Stages stages = stages_of(text);
+  Outcome outcome;
+  if (stages.starts_from_program()) {
+    outcome.program = parse_program(text, path);
+  } else {
+    outcome.module = parse_module(text, path);
+    outcome.before = outcome.module->clone();
+    run_passes(stages.graph_passes, *outcome.module);
+  }
+  for (const std::string& stage : stages.program_stages) run_stage(stage, outcome, lower);
+  return outcome;
+}
+
+/// RUN, FAILS, CHECK and EXEC of one part; new CHECK lines where they are to be written.
+inline void run_part(const std::filesystem::path& path, std::string& text, Lower lower) {
+  if (directives(text, "RUN").empty()) return;
+  const auto failures = directives(text, "FAILS");
+  Outcome outcome;
+  try {
+    outcome = run_pipeline(text, path.string(), lower);
+  } catch (const Error& error) {
+    if (failures.empty()) throw;
+    for (const std::string& expected : failures)
+      EXPECT_NE(std::string(error.what()).find(expected), std::string::npos) << error.what();
+    return;
+  }
+  EXPECT_TRUE(failures.empty()) << "the pipeline was to fail with: " << failures[0];
+  const std::string output = outcome.text();
+  if (std::getenv("BLESS") && !directives(text, "CHECKS").empty()) text = blessed(text, output);
+  if (text.find("// CHECK") != std::string::npos) {
+    const std::string complaint = check(path.string(), text, output);
+    EXPECT_EQ(complaint, "") << "the output is\n" << output;
+  }
+  for (const std::string& exec : directives(text, "EXEC"))
+    expect_same_results(*outcome.before, *outcome.module, parse_exec(exec));
+}
+
+inline void run_file(const std::filesystem::path& path, Lower lower) {
+  const std::string text = read_file(path);
+  std::vector<std::string> parts = parts_of(text);
+  for (std::string& part : parts) {
+    SCOPED_TRACE(path.string() + ", the part with RUN: " +
+                 (directives(part, "RUN").empty() ? "" : directives(part, "RUN")[0]));
+    ASSERT_NO_THROW(run_part(path, part, lower));
+  }
+  if (!std::getenv("BLESS")) return;
+  std::string result;
+  for (const std::string& part : parts) result += (result.empty() ? "" : "// -----\n") + part;
+  if (result != text) std::ofstream(path, std::ios::binary) << result;
+}
+
+}  // namespace smelt::testing

@@ -1,0 +1,18 @@
+// The evaluator over any graph: composites are decomposed first.
+#pragma once
+
+#include "ir/evaluator.h"
+#include "passes/decompose.h"
+
+namespace smelt::testing {
+
+/// The graph's value with all composites decomposed.
+inline Evaluation run(const Graph& graph, const Tensors& inputs, const Tensors& states,
+                      const EvaluateOptions& options = {}) {
+  const std::unique_ptr<Module> copy = graph.module().clone();
+  Graph& primitive = *copy->find_graph(graph.name);
+  decompose(primitive, {});
+  return evaluate(primitive, inputs, states, options);
+}
+
+}  // namespace smelt::testing
