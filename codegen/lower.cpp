@@ -18,12 +18,7 @@ class EntryLowering {
 
   void run() {
     builder_.begin_entry(graph_.name);
-    for (const Node* input : graph_.inputs()) {
-      Port& added = builder_.entry().inputs.emplace_back(
-          port(input->string_attr("name"), *input->result(), input->result()->layout->buffer));
-      added.optional = input->bool_attr("optional", false);
-      added.fill = input->has("fill") ? input->float_attr("fill") : 0;
-    }
+    for (const Node* input : graph_.inputs()) builder_.entry().inputs.push_back(input_port(*input));
     // Outputs that show a state as it was are copied before anything is written to it.
     std::vector<std::optional<Port>> ports;
     for (const Graph::Output& output : graph_.outputs)
@@ -36,6 +31,14 @@ class EntryLowering {
  private:
   static Port port(std::string name, const Value& value, int buffer) {
     return {.name = std::move(name), .dtype = value.dtype(), .shape = value.shape(), .buffer = buffer};
+  }
+
+  static Port input_port(const Node& input) {
+    Port made = port(input.string_attr("name"), *input.result(), input.result()->layout->buffer);
+    made.optional = input.bool_attr("optional", false);
+    made.fill = input.has("fill") ? input.float_attr("fill") : 0;
+    made.ids = id_range(input);
+    return made;
   }
 
   /// Program order, except that who writes a state's memory comes after all who read its old value.

@@ -73,6 +73,7 @@ class Compiler {
   void make_entries(Module& module) {
     if (options_.mode == Mode::train && module.find_graph(options_.training.loss)) {
       PassManager before = manager();
+      before.add("bound_ids");
       before.add({"decompose", {}}, [](Graph& g) { return decompose(g, {.keep = composites_with_vjp()}); });
       before.add("simplify,merge_gemms");
       before.run(module);
@@ -81,7 +82,7 @@ class Compiler {
       llvm::erase_if(module.graphs, [&](const auto& graph) { return graph->name == options_.training.loss; });
     } else {
       PassManager before = manager();
-      before.add("decompose,simplify,merge_gemms");
+      before.add("bound_ids,decompose,simplify,merge_gemms");
       before.run(module);
       flatten_parameters(module);
     }

@@ -103,6 +103,19 @@ std::string Node::describe() const {
   return source.empty() ? std::string(mnemonic()) : fmt::format("{} \"{}\"", mnemonic(), source);
 }
 
+std::optional<IdRange> id_range(const Node& input) {
+  if (!input.has("below")) return std::nullopt;
+  IdRange range{input.int_attr("below")};
+  if (input.has("ignored")) range.ignored = input.int_attr("ignored");
+  return range;
+}
+
+void set_id_range(Node& input, const IdRange& range) {
+  input.attributes["below"] = range.below;
+  input.attributes.erase("ignored");
+  if (range.ignored) input.attributes["ignored"] = *range.ignored;
+}
+
 // ---- Graph
 
 Node* Graph::create(Op op, llvm::ArrayRef<Value*> operands, llvm::ArrayRef<Type> results, Node* before) {

@@ -83,12 +83,7 @@ class ProgramParser : KernelParser {
   Port port() {
     Port port;
     port.name = string("the name of an input or output in quotes");
-    if (lexer.accept("{"))
-      fields([&](const Token& key) {
-        if (key.text != "fill") unknown_field(key, "fill");
-        port.optional = true;
-        port.fill = number();
-      });
+    if (lexer.accept("{")) port_fields(port);
     lexer.expect(":");
     Type written = type();
     port.dtype = written.dtype;
@@ -97,6 +92,30 @@ class ProgramParser : KernelParser {
     lexer.expect("#");
     port.buffer = buffer_number();
     return port;
+  }
+
+  void port_fields(Port& port) {
+    const Token at = lexer.peek();
+    IdRange ids;
+    fields([&](const Token& key) {
+      if (key.text == "fill")
+        port.optional = true, port.fill = number();
+      else if (key.text == "below")
+        ids.below = id_bound();
+      else if (key.text == "ignored")
+        ids.ignored = integer();
+      else
+        unknown_field(key, "fill, below, ignored");
+    });
+    if (ids.below > 0) port.ids = ids;
+    if (ids.below == 0 && ids.ignored) lexer.fail_at(at.offset, "ignored: expected `below = ROWS` beside it");
+  }
+
+  int64_t id_bound() {
+    const Token at = lexer.peek();
+    const int64_t below = integer("the number of ids");
+    if (below < 1) lexer.fail_at(at.offset, fmt::format("expected at least 1 id, found {}", below));
+    return below;
   }
 
   void step_fields(Step& step) {

@@ -51,6 +51,8 @@ class ProgramPrinter {
   static std::string port(const Port& port) {
     Fields fields;
     if (port.optional) fields.add("fill", text(Attribute(port.fill)));
+    if (port.ids) fields.add("below", std::to_string(port.ids->below));
+    if (port.ids && port.ids->ignored) fields.add("ignored", std::to_string(*port.ids->ignored));
     return fmt::format("{}{} : {}{} = #{}\n", quote(port.name), fields.str(), name(port.dtype),
                        smelt::str(port.shape), port.buffer);
   }

@@ -26,6 +26,16 @@ void check_parameter(const Node& node) {
   same_type("parameter", name, node.result()->type, declared->type);
 }
 
+void check_input(const Node& node) {
+  const std::optional<IdRange> ids = id_range(node);
+  if (!ids && node.has("ignored")) fail("attribute 'ignored' stands without 'below', the number of ids");
+  if (!ids) return;
+  const DType dtype = node.result()->dtype();
+  if (is_float(dtype) || dtype == DType::boolean)
+    fail("ids below {} in an input of {}, expected integers", ids->below, name(dtype));
+  if (ids->below < 1) fail("attribute 'below' is {}, expected at least 1", ids->below);
+}
+
 void check_state(const Node& node) {
   const State& state = declared_state(node, "name");
   same_type("state", state.name, node.result()->type, {state.dtype, state.shape});
@@ -112,6 +122,7 @@ struct Row {
 constexpr Row kRows[] = {
     {Op::parameter, check_parameter},
     {Op::state, check_state},
+    {Op::input, check_input},
     {Op::update, check_update},
     {Op::pack, check_pack},
     {Op::softmax, check_last_axis},

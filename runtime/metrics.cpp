@@ -43,6 +43,9 @@ void JsonLines::stepped(const StepRecord& r) {
                             {"gradient_norm", r.gradient_norm},
                             {"milliseconds", r.milliseconds},
                             {"tokens_per_second", r.tokens_per_second},
+                            {"gflops_per_second", r.gflops_per_second},
+                            {"peak_gflops_per_second", r.peak_gflops_per_second},
+                            {"mfu", r.mfu()},
                             {"tokens", r.tokens},
                             {"peak_bytes", r.peak_bytes}};
   line(json.dump());

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -149,7 +150,14 @@ struct KernelCode {
   Dim range;
   int64_t grain = 1;
   int64_t splits = 0;
-  int arguments = -1, random_ids = -1;  // how many a step must give; -1: not recorded
+  int arguments = 0, random_ids = 0;  // how many a step must give
+};
+
+/// What integers that index a table may be: each in [0, below), or `ignored` where there is such a number.
+struct IdRange {
+  int64_t below = 0;
+  std::optional<int64_t> ignored = {};
+  bool operator==(const IdRange&) const = default;
 };
 
 /// An input or output of an entry. Inputs are dense, row-major; so are outputs.
@@ -160,6 +168,7 @@ struct Port {
   int buffer = -1;
   bool optional = false;
   double fill = 0;  // every element of an optional input that is not given
+  std::optional<IdRange> ids = {};  // of an integer input; nothing: any numbers
 };
 
 struct PlanEntry {

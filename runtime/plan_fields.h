@@ -93,11 +93,15 @@ void visit_fields(V& v, T& x) {
   v("splits", x.splits), v("arguments", x.arguments), v("random_ids", x.random_ids);
 }
 
+template <typename V, Is<IdRange> T>
+void visit_fields(V& v, T& x) {
+  v("below", x.below), v("ignored", x.ignored);
+}
+
 template <typename V, Is<Port> T>
 void visit_fields(V& v, T& x) {
-  v("name", x.name), v("dtype", x.dtype), v("shape", x.shape), v("buffer", x.buffer),
-      v("optional", x.optional);
-      v("fill", x.fill);
+  v("name", x.name), v("dtype", x.dtype), v("shape", x.shape), v("buffer", x.buffer);
+  v("optional", x.optional), v("fill", x.fill), v("ids", x.ids);
 }
 
 template <typename V, Is<PlanEntry> T>

@@ -104,6 +104,10 @@ class ManifestReader {
     items.resize(at.value.size());
     for (size_t i = 0; i < items.size(); ++i) decode(Place{at.value[i], &at, {}, i}, items[i]);
   }
+  template <typename T>
+  void decode(const Place& at, std::optional<T>& value) {
+    if (!at.value.is_null()) decode(at, value.emplace());
+  }
   template <typename... Kinds>
   void decode(const Place& at, std::variant<Kinds...>& what) {
     const Json kind = at.value.is_object() ? at.value.value("kind", Json()) : Json();

@@ -42,6 +42,10 @@ class ManifestWriter {
     for (const T& item : items) array.push_back(encode(item));
     return array;
   }
+  template <typename T>
+  Json encode(const std::optional<T>& value) {
+    return value ? encode(*value) : Json();
+  }
   template <typename... Kinds>
   Json encode(const std::variant<Kinds...>& what) {
     Json object = std::visit([&](const auto& kind) { return encode(kind); }, what);

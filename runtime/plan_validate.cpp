@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include "runtime/error.h"
 
@@ -128,6 +129,9 @@ class Validation {
     if (kernel.grain < 1 || kernel.splits < 0 || kernel.splits > 1 << 20)
       refuse("kernel '{}': grain {}, splits {}: expected at least 1 and 0", kernel.name, kernel.grain,
              kernel.splits);
+    if (kernel.arguments < 0 || kernel.random_ids < 0)
+      refuse("kernel '{}': {} arguments, {} random ids: expected at least 0", kernel.name, kernel.arguments,
+             kernel.random_ids);
     for (const SymbolValues& values : points_) {
       for (const Dim& dim : kernel.dims) dim.evaluate(values);
       if (const int64_t range = kernel.range.evaluate(values); range < 0)
@@ -157,6 +161,7 @@ class Validation {
       refuse("{}: buffer '{}' is bound twice", what, buffer.name);
     if (buffer.dtype != port.dtype)
       refuse("{} is {}, its buffer '{}' {}", what, name(port.dtype), buffer.name, name(buffer.dtype));
+    check_ids(port, role, what);
     own(entry, port.buffer);
     for (const SymbolValues& values : points_) {
       for (const Dim& dim : port.shape)
@@ -165,6 +170,13 @@ class Validation {
         refuse("{} of shape {} exceeds its buffer '{}' of {} elements", what, str(port.shape), buffer.name,
                buffer.elements.str());
     }
+  }
+
+  static void check_ids(const Port& port, Role role, const std::string& what) {
+    if (!port.ids) return;
+    if (role != Role::input || is_float(port.dtype) || port.dtype == DType::boolean)
+      refuse("{} of {} holds ids: expected an input of integers", what, smelt::name(port.dtype));
+    if (port.ids->below < 1) refuse("{} holds ids below {}: expected at least 1", what, port.ids->below);
   }
 
   const Buffer& find_buffer(int index, const std::string& what) const {
@@ -245,11 +257,8 @@ class Validation {
     if (launch->kernel < 0 || launch->kernel >= static_cast<int>(plan_.kernels.size()))
       refuse("{}: kernel {}: expected one of {}", what, launch->kernel, plan_.kernels.size());
     const KernelCode& kernel = plan_.kernels[static_cast<size_t>(launch->kernel)];
-    const auto differs = [](int recorded, size_t given) {
-      return recorded >= 0 && static_cast<size_t>(recorded) != given;
-    };
-    if (differs(kernel.arguments, launch->arguments.size()) ||
-        differs(kernel.random_ids, launch->random_ids.size()))
+    if (!std::cmp_equal(kernel.arguments, launch->arguments.size()) ||
+        !std::cmp_equal(kernel.random_ids, launch->random_ids.size()))
       refuse("{} gives kernel '{}' {} arguments and {} random ids: expected {} and {}", what, kernel.name,
              launch->arguments.size(), launch->random_ids.size(), kernel.arguments, kernel.random_ids);
   }

@@ -6,7 +6,6 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
-#include <nlohmann/json.hpp>
 
 #include "runtime/error.h"
 
@@ -85,6 +84,17 @@ void check_range(std::span<const T> ids, const IdRange& range, const std::string
   }
 }
 
+void check_values(const PlanEntry& entry, const Port& port, const InputTensor& input) {
+  const auto count = static_cast<size_t>(count_elements(input.shape));
+  const std::string place = where(entry, "input", port.name);
+  if (!input.data && count > 0) fail("{}: its data pointer is null", place);
+  if (!port.ids) return;
+  if (port.dtype == DType::i32)
+    check_range(std::span(static_cast<const int32_t*>(input.data), count), *port.ids, place);
+  if (port.dtype == DType::i64)
+    check_range(std::span(static_cast<const int64_t*>(input.data), count), *port.ids, place);
+}
+
 std::vector<std::vector<int64_t>> shapes_of(std::span<const Port> ports, const SymbolValues& values) {
   std::vector<std::vector<int64_t>> shapes;
   for (const Port& port : ports) {
@@ -103,19 +113,6 @@ int thread_count(const SessionOptions& options) {
   if (error != std::errc{} || stop != end || threads < 1)
     fail("SMELT_NUM_THREADS is '{}': expected a number of threads, 1 or more", text);
   return threads;
-}
-
-int64_t whole(const nlohmann::json& json, const char* key, int64_t otherwise) {
-  const auto found = json.find(key);
-  return found != json.end() && found->is_number_integer() ? found->get<int64_t>() : otherwise;
-}
-
-/// The vocabulary that the description in the plan states bounds its token inputs.
-std::map<std::string, IdRange, std::less<>> ranges_of(const Plan& plan) {
-  const nlohmann::json model = nlohmann::json::parse(plan.model, nullptr, false);
-  const int64_t vocabulary = model.is_object() ? whole(model, "vocab_size", 0) : 0;
-  if (vocabulary <= 0) return {};
-  return {{"input_ids", {vocabulary, {}}}, {"labels", {vocabulary, whole(model, "ignore_index", -100)}}};
 }
 
 }  // namespace
@@ -139,7 +136,7 @@ Session::Session(std::shared_ptr<const Plan> plan, const SessionOptions& options
               options.seed) {}
 
 Session::Session(std::shared_ptr<const Plan> plan, std::unique_ptr<Executor> executor, uint32_t seed)
-    : plan_(std::move(plan)), executor_(std::move(executor)), ids_(ranges_of(*plan_)) {
+    : plan_(std::move(plan)), executor_(std::move(executor)) {
   random_.seed = seed;
 }
 
@@ -174,18 +171,6 @@ std::vector<std::vector<int64_t>> Session::output_shapes(std::string_view name,
   return shapes_of(entry(name).outputs, unify(entry(name), inputs));
 }
 
-void Session::check_values(const PlanEntry& entry, const InputTensor& input) const {
-  const auto count = static_cast<size_t>(count_elements(input.shape));
-  if (!input.data && count > 0) fail("{}: its data pointer is null", where(entry, "input", input.name));
-  const auto range = ids_.find(input.name);
-  if (range == ids_.end()) return;
-  const std::string place = where(entry, "input", input.name);
-  if (input.dtype == DType::i32)
-    check_range(std::span(static_cast<const int32_t*>(input.data), count), range->second, place);
-  if (input.dtype == DType::i64)
-    check_range(std::span(static_cast<const int64_t*>(input.data), count), range->second, place);
-}
-
 void Session::execute(Run& run) { executor_->run(run.entry, run.symbols, run.inputs, run.outputs, random_); }
 
 Session::Run Session::prepare(std::string_view name, std::span<const InputTensor> inputs) {
@@ -193,7 +178,7 @@ Session::Run Session::prepare(std::string_view name, std::span<const InputTensor
   Run run{.entry = found, .symbols = unify(found, inputs), .inputs = {}, .shapes = {}, .outputs = {}};
   for (const Port& port : found.inputs) {
     const InputTensor* input = find(inputs, port.name);
-    if (input) check_values(found, *input);
+    if (input) check_values(found, port, *input);
     run.inputs.push_back(input ? input->data : nullptr);
   }
   run.shapes = shapes_of(found.outputs, run.symbols);

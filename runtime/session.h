@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -28,12 +27,6 @@ struct SessionOptions {
   bool profile = false;  // times every step: executor().profile()
   bool poison = false;   // NaNs in the arena and outputs before each run: finds reads of what nobody wrote
   std::function<void(const StepDone&)> after_step = {};  // see ExecutorOptions
-};
-
-/// Integer inputs that are indices into a table: each must be in [0, below), or `ignored`.
-struct IdRange {
-  int64_t below = 0;
-  std::optional<int64_t> ignored;
 };
 
 class Session {
@@ -65,8 +58,6 @@ class Session {
 
   /// The step and micro-step of the next runs' random numbers.
   void set_random(uint32_t seed, int64_t step, int64_t micro_step = 0);
-  /// Checks an input's values before every run of every entry; plans made by the compiler come with theirs.
-  void check_ids(const std::string& input, IdRange range) { ids_[input] = range; }
 
   /// The memory of a state; valid as long as the session. Throws Error for an unknown name.
   std::span<std::byte> state(std::string_view name);
@@ -95,13 +86,11 @@ class Session {
   struct Run;
   Run prepare(std::string_view entry, std::span<const InputTensor> inputs);
   void execute(Run& run);
-  void check_values(const PlanEntry& entry, const InputTensor& input) const;
   int state_index(std::string_view name) const;
 
   std::shared_ptr<const Plan> plan_;
   std::unique_ptr<Executor> executor_;
   Philox random_;
-  std::map<std::string, IdRange, std::less<>> ids_;
 };
 
 }  // namespace smelt

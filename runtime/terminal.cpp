@@ -57,8 +57,9 @@ std::string TerminalProgress::bar(const StepRecord& r) const {
   const double seconds = std::chrono::duration<double>(Clock::now() - begun_).count();
   const auto done = static_cast<double>(std::max<int64_t>(1, r.step - first_step_));
   const double left = seconds / done * static_cast<double>(steps_ - r.step);
-  const std::string text = fmt::format(" {}/{}  loss {:.4f}  {:.0f} tok/s  {} left", r.step, steps_, r.loss,
-                                       r.tokens_per_second, duration(left));
+  const std::string share_of_peak = std::isnan(r.mfu()) ? "" : fmt::format("  {:.0f}% MFU", 100 * r.mfu());
+  const std::string text = fmt::format(" {}/{}  loss {:.4f}  {:.0f} tok/s{}  {} left", r.step, steps_, r.loss,
+                                       r.tokens_per_second, share_of_peak, duration(left));
   const int width = std::min(30, style_.width - static_cast<int>(text.size()) - 3);
   if (width < 5) return text.substr(0, static_cast<size_t>(std::max(0, style_.width - 1)));
   const double share = static_cast<double>(r.step) / static_cast<double>(std::max<int64_t>(1, steps_));

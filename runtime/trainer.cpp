@@ -11,6 +11,7 @@
 #include "runtime/error.h"
 #include "runtime/file.h"
 #include "runtime/loss_curve.h"
+#include "runtime/matrix_flops.h"
 
 namespace smelt {
 namespace {
@@ -89,6 +90,17 @@ Trainer::Update figures(std::span<const HostTensor> outputs) {
   return {scalar_output(outputs, "loss").value_or(kNotANumber), scalar_output(outputs, "gradient_norm")};
 }
 
+/// Runs f, a part of the run at `where`; an anomaly in it is named by that place.
+template <typename F>
+auto at_place(const std::string& where, const std::string& end, F f) {
+  try {
+    return f();
+  } catch (const Error& error) {
+    if (error.status() != Status::numeric) throw;
+    throw Error(fmt::format("{}: {}{}", where, error.what(), end), Status::numeric);
+  }
+}
+
 bool is_due(int64_t every, int64_t step) { return every > 0 && step % every == 0; }
 
 }  // namespace
@@ -104,6 +116,7 @@ Trainer::Trainer(Session& session, TrainerOptions options, TokenSplit data)
   if (options_.eval_every > 0)
     held_back_.emplace(data_.held_back, options_.batch, options_.length, options_.eval_batches);
   tokens_.resize(static_cast<size_t>(options_.batch * options_.length));
+  flops_ = matrix_flops();
   if (options_.run_directory.empty()) return;
   checkpoints_.emplace(options_.run_directory / "checkpoints", options_.keep_checkpoints);
   require_fresh(*checkpoints_, options_);
@@ -170,7 +183,8 @@ void Trainer::train(int64_t step) {
   const auto begin = Clock::now();
   const double rate = schedule_.at(step);
   session_.scalar("learning_rate") = static_cast<float>(rate);
-  const Update done = update(step);
+  const Update done = at_place(fmt::format("training stopped at step {}", step + 1), last_good(),
+                               [&] { return update(step); });
   result_.step = step + 1;
   result_.loss = done.loss;
   check_finite(step + 1, done);
@@ -182,6 +196,8 @@ void Trainer::train(int64_t step) {
                           .gradient_norm = done.gradient_norm.value_or(kNotANumber),
                           .milliseconds = milliseconds,
                           .tokens_per_second = static_cast<double>(tokens) / (milliseconds / 1000),
+                          .gflops_per_second = flops_ / (milliseconds * 1e6),
+                          .peak_gflops_per_second = peak_flops / 1e9,
                           .tokens = tokens * (step + 1),
                           .peak_bytes = peak_bytes()};
   history_.train.emplace_back(record.step, record.loss);
@@ -208,12 +224,23 @@ void Trainer::check_finite(int64_t step, const Update& done) {
   std::string message =
       fmt::format("training stopped at step {}: the {} is {}", step, loss_bad ? "loss" : "gradient norm",
                   loss_bad ? done.loss : *done.gradient_norm);
-  message += result_.checkpoint.empty()
-                 ? "; there is no checkpoint yet"
-                 : fmt::format("; the last good state is '{}'", result_.checkpoint.string());
-  message += "; try a lower learning rate or more warm-up";
+  message += last_good() + "; try a lower learning rate or more warm-up";
   if (explain_anomaly) message += "; " + explain_anomaly(inputs(options_.batch));
   throw Error(message, Status::numeric);
+}
+
+std::string Trainer::last_good() const {
+  return result_.checkpoint.empty()
+             ? "; there is no checkpoint yet"
+             : fmt::format("; the last good state is '{}'", result_.checkpoint.string());
+}
+
+/// Of an update: all micro-steps. The optimizer multiplies no matrices.
+double Trainer::matrix_flops() const {
+  const bool accumulates = options_.gradient_accumulation > 1;
+  const PlanEntry& entry = session_.entry(accumulates ? "accumulate" : "train_step");
+  const SymbolValues sizes = session_.unify(entry, inputs(options_.batch));
+  return smelt::matrix_flops(entry, sizes) * static_cast<double>(options_.gradient_accumulation);
 }
 
 void Trainer::after_step(int64_t step) {
@@ -244,7 +271,8 @@ EvaluationRecord Trainer::evaluate(int64_t step) {
 
 void Trainer::record_evaluation(int64_t step) {
   if (options_.eval_every == 0) return;
-  const EvaluationRecord record = evaluate(step);
+  const EvaluationRecord record = at_place(fmt::format("evaluation stopped after step {}", step), last_good(),
+                                           [&] { return evaluate(step); });
   result_.held_back_loss = record.loss;
   history_.held_back.emplace_back(step, record.loss);
   tell([&](TrainerObserver& o) { o.evaluated(record); });

@@ -69,12 +69,15 @@ class Trainer {
   std::function<std::string(int64_t step)> sampler;
   /// Asked after each step; true ends the run with a checkpoint (an interrupt key, a time limit).
   std::function<bool()> should_stop;
+  /// Floating-point operations a second that this machine reaches in large matrix products: what mfu is a
+  /// share of. 0: not known, and no mfu is reported.
+  double peak_flops = 0;
   /// Called with the inputs of a step whose loss or gradient is not finite; its answer ends the error
   /// message.
   std::function<std::string(std::span<const InputTensor> inputs)> explain_anomaly;
 
-  /// Throws Error (numeric) naming the step when a loss or gradient norm is not finite; the last checkpoint
-  /// stays.
+  /// Throws Error (numeric) naming the step when a loss or gradient norm is not finite, or when a check of
+  /// the session's found such a value; the last checkpoint stays.
   TrainingResult run();
   /// The mean loss over the held-back data.
   EvaluationRecord evaluate(int64_t step);
@@ -89,6 +92,8 @@ class Trainer {
   int64_t begin();
   void train(int64_t step);
   Update update(int64_t step);
+  double matrix_flops() const;
+  std::string last_good() const;
   std::vector<HostTensor> micro_step(std::string_view entry, int64_t step, int64_t index);
   void check_finite(int64_t step, const Update& done);
   void after_step(int64_t step);
@@ -107,6 +112,7 @@ class Trainer {
   std::optional<CheckpointDirectory> checkpoints_;
   std::vector<TrainerObserver*> observers_;
   std::vector<int32_t> tokens_;
+  double flops_ = 0;  // of one update's matrix products
   LossHistory history_;
   TrainingResult result_;
 };

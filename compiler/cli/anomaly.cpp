@@ -88,10 +88,11 @@ class Detector {
     if (!base) return;
     const Elements elements(place, done.symbols, base);
     if (const auto index = elements.first_bad())
-      fail_with(Status::numeric,
-                "the first value that is not finite: {}[{}] = {}, written by step {} of {} ({}; {})",
-                place.node, fmt::join(*index, ","), elements.at(*index), done.step, done.entry.name,
-                step.phase.empty() ? "no phase" : step.phase, fmt::join(step.sources, ", "));
+      fail_with(
+          Status::numeric,
+          "the first value that is not finite: {}[{}] = {}, written by step {} of the entry {} ({}; {})",
+          place.node, fmt::join(*index, ","), elements.at(*index), done.step, done.entry.name,
+          step.phase.empty() ? "no phase" : step.phase, fmt::join(step.sources, ", "));
   }
 
   std::shared_ptr<const Plan> plan_;

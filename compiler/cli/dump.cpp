@@ -99,7 +99,9 @@ std::string program_json(const Program& program) {
                             .dims = {},
                             .range = kernel.range(),
                             .grain = kernel.schedule.grain,
-                            .splits = kernel.schedule.splits});
+                            .splits = kernel.schedule.splits,
+                            .arguments = static_cast<int>(kernel.params.size()),
+                            .random_ids = kernel.random_slots});
   return write_manifest(plan).json.dump(1) + "\n";
 }
 

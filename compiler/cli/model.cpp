@@ -54,7 +54,14 @@ int64_t buffer_bytes_of(const Plan& plan, const State& state) {
 
 }  // namespace
 
-int64_t Model::vocabulary() const { return about.is_object() ? about.value("vocab_size", int64_t{0}) : 0; }
+int64_t Model::vocabulary() const {
+  int64_t least = int64_t{1} << 31;  // what an i32 holds
+  for (const PlanEntry& entry : plan->entries)
+    for (const Port& port : entry.inputs)
+      if (port.ids && (port.name == "input_ids" || port.name == "labels"))
+        least = std::min(least, port.ids->below);
+  return least;
+}
 
 bool Model::reads_bytes() const { return about.is_object() && about.value("tokenizer", "") == "bytes"; }
 

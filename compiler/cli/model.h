@@ -20,6 +20,7 @@ struct Model {
   Json about;  // describe_model's object; null for graphs in text form
   std::optional<std::filesystem::path> weights;
 
+  /// How many token ids its inputs input_ids and labels take, as the plan records it.
   int64_t vocabulary() const;
   bool reads_bytes() const;
 };

@@ -11,6 +11,7 @@
 #include "compiler/cli/command.h"
 #include "compiler/cli/config_file.h"
 #include "compiler/cli/data_flags.h"
+#include "compiler/cli/matrix_peak.h"
 #include "compiler/cli/model.h"
 #include "compiler/cli/subprocess.h"
 #include "compiler/cli/text_table.h"
@@ -56,17 +57,19 @@ class Figures : public TrainerObserver {
   void stepped(const StepRecord& record) override {
     step = record.step;
     tokens_per_second.push_back(record.tokens_per_second);
+    gflops_per_second.push_back(record.gflops_per_second);
     peak_bytes = record.peak_bytes;
   }
-  double median_speed() const {
-    std::vector<double> sorted = tokens_per_second;
-    if (sorted.empty()) return 0;
-    std::ranges::nth_element(sorted, sorted.begin() + static_cast<ptrdiff_t>(sorted.size() / 2));
-    return sorted[sorted.size() / 2];
-  }
   int64_t step = 0, peak_bytes = 0;
-  std::vector<double> tokens_per_second;
+  std::vector<double> tokens_per_second, gflops_per_second;
 };
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
 
 class Run {
  public:
@@ -167,27 +170,21 @@ class Run {
       trainer.explain_anomaly = [](auto) {
         return std::string("--detect-anomaly names the first operation");
       };
+    trainer.peak_flops = peak_matrix_flops(options_.weights.threads);
     stop_on_interrupt();
-    report(run_named(trainer, figures), figures);
+    report(trainer.run(), figures, trainer.peak_flops);
   }
 
-  /// With the step where the detector ended the run.
-  TrainingResult run_named(Trainer& trainer, const Figures& figures) const {
-    try {
-      return trainer.run();
-    } catch (const Error& error) {
-      if (!options_.detect_anomaly || error.status() != Status::numeric) throw;
-      throw Error(fmt::format("training stopped after step {}: {}", figures.step, error.what()),
-                  error.status());
-    }
-  }
-
-  void report(const TrainingResult& result, const Figures& figures) const {
+  void report(const TrainingResult& result, const Figures& figures, double peak_flops) const {
     fmt::print("{} at step {}: loss {:.4f}", result.stopped_early ? "stopped" : "done", result.step,
                result.loss);
     if (result.held_back_loss) fmt::print(", held-back loss {:.4f} nats a token", *result.held_back_loss);
-    if (!figures.tokens_per_second.empty())
-      fmt::print(", {:.0f} tokens/s, peak memory {}", figures.median_speed(), bytes_text(figures.peak_bytes));
+    if (!figures.tokens_per_second.empty()) {
+      const double gflops = median(figures.gflops_per_second);
+      fmt::print(", {:.0f} tokens/s, {:.1f} GFLOP/s (MFU {:.1f}%), peak memory {}",
+                 median(figures.tokens_per_second), gflops, 100e9 * gflops / peak_flops,
+                 bytes_text(figures.peak_bytes));
+    }
     fmt::print("\n");
     if (options_.run_directory.empty()) return;
     const fs::path directory = options_.run_directory;

@@ -16,11 +16,15 @@ std::vector<std::string> host_features() {
 #define SMELT_FEATURE(name) \
   if (__builtin_cpu_supports(name)) features.emplace_back(name)
   __builtin_cpu_init();
+  SMELT_FEATURE("sse3");
+  SMELT_FEATURE("ssse3");
+  SMELT_FEATURE("sse4.1");
   SMELT_FEATURE("sse4.2");
   SMELT_FEATURE("popcnt");
   SMELT_FEATURE("avx");
   SMELT_FEATURE("avx2");
   SMELT_FEATURE("fma");
+  SMELT_FEATURE("f16c");
   SMELT_FEATURE("bmi");
   SMELT_FEATURE("bmi2");
   SMELT_FEATURE("avx512f");

@@ -1,4 +1,6 @@
 // Training through the command line: what a run leaves, and that it survives interruption to the same bits.
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 #include "cli.h"
@@ -161,6 +163,26 @@ TEST_F(Training, ALossThatIsNotFiniteStopsTheRun) {
   EXPECT_TRUE(has(plain.err, "--detect-anomaly")) << plain.err;
   const Outcome detected = smelt(train(wild + "--run-dir run2 --detect-anomaly"));
   expect_error(detected, "the first value that is not finite");
+  const std::string at = fmt::format("training stopped at step {}: ", losses("run2").size() + 1);
+  EXPECT_TRUE(has(detected.err, at)) << detected.err << "\nexpected " << at;
+}
+
+TEST_F(Training, ReportsTheShareOfTheMachinesPeak) {
+  const Outcome outcome = smelt(train("--run-dir run --steps 3"));
+  expect_good(outcome);
+  EXPECT_TRUE(has(outcome.out, "GFLOP/s (MFU ")) << outcome.out;
+  std::istringstream lines(slurp(path("run/metrics.jsonl")));
+  int steps = 0;
+  for (std::string line; std::getline(lines, line);) {
+    const Json json = Json::parse(line);
+    if (json["event"] != "step") continue;
+    ++steps;
+    const double achieved = json["gflops_per_second"], peak = json["peak_gflops_per_second"];
+    EXPECT_GT(achieved, 0);
+    EXPECT_GT(peak, 0);
+    EXPECT_NEAR(json["mfu"].get<double>(), achieved / peak, 1e-9 * achieved / peak);
+  }
+  EXPECT_EQ(steps, 3);
 }
 
 TEST_F(Training, DetectAnomalyLeavesGoodRunsAlone) {

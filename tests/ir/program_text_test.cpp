@@ -16,6 +16,8 @@ buffer 0 "parameters" {role = parameter, state = 0, bytes = 256} : f32[64]
 buffer 1 "x" {role = input, bytes = 8192} : f32[8*B*T]
 buffer 2 "h.0" {role = temporary, offset = 256, bytes = 8192, live = [0, 3]} : f32[8*B*T]
 buffer 3 "table" {role = constant, bytes = 4, data = "0000803f"} : f32[1]
+buffer 4 "ids" {role = input, bytes = 1024} : i32[B*T]
+buffer 5 "labels" {role = input, bytes = 1024} : i32[B*T]
 
 kernel @twice(%x: f32, out %y: f32)
     column c0 = 8*B*T {
@@ -30,6 +32,8 @@ kernel @twice(%x: f32, out %y: f32)
 entry @train_step {arena = 8448} {
   input "x" : f32[B,T,8] = #1
   input "mask" {fill = 1.0} : f32[] = #3
+  input "ids" {below = 50257} : i32[B,T] = #4
+  input "labels" {below = 50257, ignored = -100} : i32[B,T] = #5
   output "y" : f32[B,T,8] = #2
   launch @twice(#1, #2) {phase = "forward", sources = ["h.0", "h.1"], reads = [1], writes = [2], may_alias = [[2, 1]]}
   launch @twice(#1[8*T], #2[64]) ids [3, 4294967295]
@@ -60,6 +64,9 @@ TEST(ProgramText, KeepsWhatWasWritten) {
   EXPECT_EQ(entry.arena_bytes, 8448);
   EXPECT_TRUE(entry.inputs[1].optional);
   EXPECT_EQ(entry.inputs[1].fill, 1);
+  EXPECT_EQ(entry.inputs[1].ids, std::nullopt);
+  EXPECT_EQ(entry.inputs[2].ids, IdRange{50257});
+  EXPECT_EQ(entry.inputs[3].ids, (IdRange{50257, -100}));
   ASSERT_EQ(entry.steps.size(), 7u);
   EXPECT_EQ(entry.steps[0].may_alias, (std::vector<std::pair<int, int>>{{2, 1}}));
   EXPECT_EQ(entry.steps[0].sources, (std::vector<std::string>{"h.0", "h.1"}));
@@ -106,6 +113,10 @@ const ProgramFaultCase kProgramFaults[] = {
     {"entry @e { launch @k() }", "1:19", "there is no kernel @k above"},
     {"entry @e { launch 0() }", "1:19", "expected one of 0 kernels, found 0"},
     {"entry @e { fill #0 = 1 of 2 }", "1:18", "expected one of 0 buffers, found 0"},
+    {"entry @e { input \"x\" {below = 0} : i32[] = #0 }", "1:31", "expected at least 1 id, found 0"},
+    {"entry @e { input \"x\" {ignored = 0} : i32[] = #0 }", "1:23", "expected `below = ROWS` beside it"},
+    {"entry @e { input \"x\" {least = 0} : i32[] = #0 }", "1:23",
+     "expected one of fill, below, ignored, found 'least'"},
     {"entry @e { run }", "1:12", "expected input, output, launch, gemm, sort_index, copy, fill or '}'"},
     {"buffer 0 \"b\" : f32[1] entry @e { gemm f32 #0(1) = }", "1:43", "the row and the column stride"},
     {"buffer 0 \"b\" {state = 0} : f32[1]", "1:24", "one of 0 states"},

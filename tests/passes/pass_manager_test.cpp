@@ -66,8 +66,9 @@ TEST(Pipeline, ReadsAndWritesItself) {
 }
 
 TEST(Pipeline, SaysWhatIsWrong) {
-  EXPECT_NE(message_of([] { parse_pipeline("simplfy"); }).find("no pass 'simplfy'; there are decompose"),
-            std::string::npos);
+  EXPECT_NE(
+      message_of([] { parse_pipeline("simplfy"); }).find("no pass 'simplfy'; there are bound_ids, decompose"),
+      std::string::npos);
   EXPECT_NE(message_of([] { parse_pipeline("decompose{keep}"); }).find("'='"), std::string::npos);
   EXPECT_NE(message_of([] { parse_pipeline("decompose{keep=gelu"); }).find("'}'"), std::string::npos);
   EXPECT_NE(message_of([] { parse_pipeline("simplify,"); }).find("the name of a pass"), std::string::npos);

@@ -76,7 +76,7 @@ inline Plan plan() {
                {"count_up", "", {}, 1, 1, 0, 1, 0}};
   PlanEntry e;
   e.name = "run";
-  e.inputs = {{"x", DType::f32, {B, T, 4}, x}, {"ids", DType::i32, {B, T}, ids, true}};
+  e.inputs = {{"x", DType::f32, {B, T, 4}, x}, {"ids", DType::i32, {B, T}, ids, true, IdRange{9, -1}}};
   e.outputs = {{"y", DType::f32, {B, T, 3}, y},        {"z", DType::f32, {B, T, 4}, z},
                {"zt", DType::f32, {4, B, T}, zt},      {"sums", DType::f32, {4}, split_sums},
                {"sorted", DType::i32, {B, T}, sorted}, {"begins", DType::i32, {10}, begins},

@@ -56,6 +56,8 @@ TEST(PlanFile, RoundTrip) {
   EXPECT_EQ(again.model, plan.model);
   EXPECT_EQ(again.buffers[example::ones].data, plan.buffers[example::ones].data);
   EXPECT_EQ(std::get<GemmStep>(again.entries[0].steps[5].what).m, Dim::parse("B*T"));
+  EXPECT_EQ(again.entries[0].inputs[0].ids, std::nullopt);
+  EXPECT_EQ(again.entries[0].inputs[1].ids, (IdRange{9, -1}));
   EXPECT_EQ(write_manifest(again).json, write_manifest(plan).json);
 }
 
@@ -124,7 +126,7 @@ TEST(PlanFile, NamesBothVersions) {
   std::string file = serialize_plan(small_plan());
   file[8] = 9;
   EXPECT_EQ(fault_of([&] { parse_text(file); }),
-            "'test.plan' has plan format 9, this Smelt reads format 1: compile it again with this version");
+            "'test.plan' has plan format 9, this Smelt reads format 2: compile it again with this version");
   EXPECT_EQ(
       fault_of([&] { parse_text("once upon a time there was a file that was no plan at all, and long"); }),
       "'test.plan' is no plan: expected a file made by smelt compile");
@@ -164,6 +166,8 @@ TEST(PlanValidate, Kernels) {
   EXPECT_FAULT("expected a name of letters", p.kernels[0].name = "../x");
   EXPECT_FAULT("grain 0", p.kernels[0].grain = 0);
   EXPECT_FAULT("splits -1", p.kernels[0].splits = -1);
+  EXPECT_FAULT("-1 arguments, 0 random ids: expected at least 0", p.kernels[0].arguments = -1);
+  EXPECT_FAULT("2 arguments, -1 random ids: expected at least 0", p.kernels[0].random_ids = -1);
   EXPECT_FAULT("symbol X", p.kernels[0].dims = {Dim::symbol("X")});
   EXPECT_FAULT("the range", p.kernels[0].range = Dim(-1));
   EXPECT_FAULT("no target", p.target = "");
@@ -176,6 +180,11 @@ TEST(PlanValidate, Ports) {
   EXPECT_FAULT("with the role temporary", p.entries[0].inputs[0].buffer = z);
   EXPECT_FAULT("exceeds its buffer", p.entries[0].outputs[1].shape = {Dim(85)});
   EXPECT_FAULT("is i32, its buffer 'x' f32", p.entries[0].inputs[0].dtype = DType::i32);
+  EXPECT_FAULT("holds ids below 0: expected at least 1", p.entries[0].inputs[1].ids = IdRange{0});
+  EXPECT_FAULT("input 'x' of f32 holds ids: expected an input of integers",
+               p.entries[0].inputs[0].ids = IdRange{9});
+  EXPECT_FAULT("output 'sorted' of i32 holds ids: expected an input",
+               p.entries[0].outputs[4].ids = IdRange{9});
   EXPECT_FAULT("is no port", p.entries[0].inputs.pop_back());
   EXPECT_FAULT("expected a name of its own", p.entries[0].outputs[1].name = "y");
   EXPECT_FAULT("is bound twice", p.entries[0].inputs.push_back({"again", DType::f32, {}, x}));
@@ -186,6 +195,8 @@ TEST(PlanValidate, Steps) {
   using namespace example;
   EXPECT_FAULT("kernel 3: expected one of 3", std::get<KernelStep>(p.entries[0].steps[1].what).kernel = 3);
   EXPECT_FAULT("expected 2 and 0", std::get<KernelStep>(p.entries[0].steps[1].what).arguments.pop_back());
+  EXPECT_FAULT("2 arguments and 1 random ids: expected 2 and 0",
+               std::get<KernelStep>(p.entries[0].steps[1].what).random_ids.push_back(3));
   EXPECT_FAULT(
       "argument 1 begins at element",
       std::get<KernelStep>(p.entries[0].steps[1].what).arguments[1].offset = Dim::parse("4*B*T + 1"));

@@ -8,6 +8,8 @@
 
 #include "runtime/error.h"
 #include "runtime/file.h"
+#include "runtime/matrix_flops.h"
+#include "tests/runtime/example_plan.h"
 #include "tests/runtime/temporary_directory.h"
 #include "tests/runtime/unigram.h"
 
@@ -187,6 +189,41 @@ TEST(Trainer, StopsAtNaNNamingTheStepAndKeepsTheCheckpoint) {
   TrainingRun again(d, options);
   EXPECT_EQ(again.trainer.run().step, 40);
   EXPECT_EQ(again.recorder.steps[0].step, 11);
+}
+
+TEST(Trainer, NamesTheStepOfAnAnomalyThatASessionFinds) {
+  for (const int64_t micro_steps : {1, 3}) {
+    const TemporaryDirectory d;
+    TrainerOptions options = options_for(d);
+    options.gradient_accumulation = micro_steps;
+    TrainingRun run(d, options);
+    run.model.executor->anomaly_at_step = 13;
+    const std::string message = message_of([&] { run.trainer.run(); });
+    EXPECT_HAS(message, "training stopped at step 14: a value is not finite; the last good state is");
+    EXPECT_HAS(message, "step-0000000010.safetensors");
+    EXPECT_EQ(run.recorder.steps.back().step, 13);
+  }
+}
+
+TEST(Trainer, ReportsTheShareOfThePeak) {
+  StepRecord record;
+  EXPECT_TRUE(std::isnan(record.mfu())) << "no peak is known";
+  record.gflops_per_second = 30, record.peak_gflops_per_second = 120;
+  EXPECT_EQ(record.mfu(), 0.25);
+  const TemporaryDirectory d;
+  TrainingRun run(d, options_for(d));
+  run.trainer.peak_flops = 2e9;
+  run.trainer.run();
+  EXPECT_EQ(run.recorder.steps[3].peak_gflops_per_second, 2);
+  EXPECT_EQ(run.recorder.steps[3].mfu(), 0) << "counting tokens multiplies no matrices";
+}
+
+TEST(MatrixFlops, CountTheGemmsAtTheSizes) {
+  const Plan plan = example::plan();
+  EXPECT_EQ(matrix_flops(plan.entries[0], {{"B", 2}, {"T", 3}}), 2 * 6 * 3 * 4 + 2 * 4);
+  PlanEntry entry = plan.entries[0];
+  std::get<GemmStep>(entry.steps[5].what).batch = {{Dim::symbol("B"), 0, 0, 0, false}};
+  EXPECT_EQ(matrix_flops(entry, {{"B", 5}, {"T", 3}}), 5 * 2 * 15 * 3 * 4 + 2 * 4);
 }
 
 TEST(Trainer, StopsAtAnInfiniteGradient) {

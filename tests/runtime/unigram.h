@@ -18,7 +18,6 @@ namespace smelt {
 inline Plan unigram_plan(int64_t vocabulary, int64_t max_batch = 4, int64_t max_length = 64) {
   Plan plan;
   plan.target = "test";
-  plan.model = fmt::format(R"({{"vocab_size": {}, "ignore_index": -100}})", vocabulary);
   plan.symbols.bound({"B"}, max_batch);
   plan.symbols.bound({"T"}, max_length);
   const Segment logits{.name = "logits",
@@ -42,7 +41,8 @@ inline Plan unigram_plan(int64_t vocabulary, int64_t max_batch = 4, int64_t max_
   state("token_count", Role::state, {});
 
   const Dim b = Dim::symbol("B"), t = Dim::symbol("T");
-  const Port ids{"input_ids", DType::i32, {b, t}, -1, false}, labels{"labels", DType::i32, {b, t}, -1, false};
+  const Port ids{"input_ids", DType::i32, {b, t}, -1, false, IdRange{vocabulary}},
+      labels{"labels", DType::i32, {b, t}, -1, false, IdRange{vocabulary, -100}};
   const auto scalar = [](const char* name) { return Port{name, DType::f32, {}, -1, false}; };
   plan.entries = {
       {"train_step", {ids, labels}, {scalar("loss"), scalar("token_count"), scalar("gradient_norm")}, {}, 0},
@@ -60,6 +60,7 @@ class UnigramExecutor : public Executor {
   }
   std::optional<int> nan_at_step;  // the loss of this update (from 0) is NaN
   std::optional<int> infinite_norm_at_step;
+  std::optional<int> anomaly_at_step;  // a check of the session's ends this update
 
   std::span<std::byte> state(int index) override {
     return std::as_writable_bytes(std::span(memory_[static_cast<size_t>(index)]));
@@ -72,6 +73,8 @@ class UnigramExecutor : public Executor {
     const int64_t count = symbols.at("B") * symbols.at("T");
     if (entry.name == "logits") return logits(count, outputs);
     const bool trains = entry.name != "evaluate";
+    if (trains && anomaly_at_step && values("step")[0] == static_cast<float>(*anomaly_at_step))
+      fail_with(Status::numeric, "a value is not finite");
     const auto [loss, tokens] = add_gradient(ids, count, trains, random);
     if (entry.name == "train_step") return apply(outputs);
     put(outputs, 0, loss), put(outputs, 1, tokens);
