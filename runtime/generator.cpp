@@ -32,7 +32,8 @@ const Port& only(std::span<const Port> ports, const char* kind, std::string_view
 struct Generator::Sequence {
   size_t index;
   Tokens tokens;
-  size_t prompt_length;
+  size_t prompt_length;  // of what stands before the new tokens
+  Tokens source, mask;   // of the encoder, or the mask of the prompt itself
   bool done = false;
 };
 
@@ -43,7 +44,14 @@ void GenerationOptions::validate() const {
 
 Generator::Generator(Session& session, std::string entry) : session_(session), entry_(std::move(entry)) {
   const PlanEntry& plan_entry = session_.entry(entry_);
-  const Port& ids = only(plan_entry.inputs, "input", entry_, DType::i32, 2);
+  const auto named = [&](const char* name) {
+    const auto port = std::ranges::find(plan_entry.inputs, name, &Port::name);
+    return port == plan_entry.inputs.end() ? nullptr : &*port;
+  };
+  const Port* decoder = named("decoder_input_ids");
+  const Port& ids = decoder ? *decoder : only(plan_entry.inputs, "input", entry_, DType::i32, 2);
+  if (decoder) source_input_ = only(plan_entry.inputs, "input", entry_, DType::i32, 2).name;
+  if (named("attention_mask")) mask_input_ = "attention_mask";
   const Port& logits = only(plan_entry.outputs, "output", entry_, DType::f32, 3);
   const auto vocabulary = logits.shape[2].constant();
   if (!vocabulary)
@@ -61,26 +69,38 @@ void Generator::check_prompt(const Tokens& prompt, size_t index, const Generatio
       fail("prompt {}: token {} is {}, outside the model's vocabulary of {}", index, i, prompt[i],
            vocabulary_);
   // The last new token is never an input.
-  const int64_t needed = static_cast<int64_t>(prompt.size()) + options.max_new_tokens - 1;
+  const int64_t before = reads_source() ? 1 : static_cast<int64_t>(prompt.size());
+  const int64_t needed = before + options.max_new_tokens - 1;
   if (needed > max_length_ && !options.sliding_window)
     fail(
         "prompt {}: its {} tokens and {} new ones exceed the plan's length of {}; ask for fewer, compile "
         "with a "
         "larger --max T=, or allow a sliding window",
-        index, prompt.size(), options.max_new_tokens, max_length_);
+        index, before, options.max_new_tokens, max_length_);
+}
+
+Generator::Sequence Generator::begin(const Tokens& prompt, size_t index, const GenerationOptions& options,
+                                     std::span<const Tokens> masks) const {
+  check_prompt(prompt, index, options);
+  Tokens mask;
+  if (!masks.empty()) mask = masks[index];
+  if (!mask.empty() && (mask.size() != prompt.size() || mask_input_.empty()))
+    fail("prompt {}: a mask of {} tokens; expected {} and an entry with an attention_mask", index,
+         mask.size(), prompt.size());
+  if (!reads_source()) return {index, prompt, prompt.size(), {}, mask};
+  return {index, {options.decoder_start_token_id}, 1, prompt, mask};
 }
 
 std::vector<Generator::Tokens> Generator::generate(std::span<const Tokens> prompts,
-                                                   const GenerationOptions& options,
-                                                   const OnToken& on_token) {
+                                                   const GenerationOptions& options, const OnToken& on_token,
+                                                   std::span<const Tokens> masks) {
   options.validate();
+  if (!masks.empty() && masks.size() != prompts.size())
+    fail("{} masks for {} prompts: expected one each, or none", masks.size(), prompts.size());
   std::vector<Sequence> sequences;
-  for (size_t i = 0; i < prompts.size(); ++i) {
-    check_prompt(prompts[i], i, options);
-    sequences.push_back({i, prompts[i], prompts[i].size()});
-  }
+  for (size_t i = 0; i < prompts.size(); ++i) sequences.push_back(begin(prompts[i], i, options, masks));
   std::map<size_t, std::vector<Sequence*>> by_length;
-  for (Sequence& s : sequences) by_length[s.prompt_length].push_back(&s);
+  for (Sequence& s : sequences) by_length[prompts[s.index].size()].push_back(&s);
   for (auto& [length, group] : by_length)
     for (size_t begin = 0; begin < group.size(); begin += static_cast<size_t>(max_batch_)) {
       const size_t count = std::min(group.size() - begin, static_cast<size_t>(max_batch_));
@@ -101,6 +121,22 @@ void Generator::run_batch(std::span<Sequence*> batch, const GenerationOptions& o
   }
 }
 
+/// What the encoder reads, and the mask of the source or of the tokens so far.
+void Generator::add_sources(std::span<Sequence*> batch, std::vector<InputTensor>& inputs) {
+  source_.clear(), mask_.clear();
+  const bool masked = std::ranges::any_of(batch, [](const Sequence* s) { return !s->mask.empty(); });
+  const size_t length = reads_source() ? batch[0]->source.size() : ids_.size() / batch.size();
+  for (const Sequence* s : batch) {
+    source_.insert(source_.end(), s->source.begin(), s->source.end());
+    Tokens mask = s->mask;
+    mask.resize(reads_source() ? length : s->tokens.size(), 1);  // new tokens are seen
+    mask_.insert(mask_.end(), mask.end() - static_cast<ptrdiff_t>(length), mask.end());
+  }
+  const std::vector<int64_t> shape = {static_cast<int64_t>(batch.size()), static_cast<int64_t>(length)};
+  if (reads_source()) inputs.push_back({source_input_, DType::i32, shape, source_.data()});
+  if (masked) inputs.push_back({mask_input_, DType::i32, shape, mask_.data()});
+}
+
 /// One more token for each sequence of a batch of equal lengths.
 void Generator::advance(std::span<Sequence*> batch, const GenerationOptions& options,
                         const OnToken& on_token) {
@@ -110,10 +146,11 @@ void Generator::advance(std::span<Sequence*> batch, const GenerationOptions& opt
     ids_.insert(ids_.end(), s->tokens.end() - static_cast<ptrdiff_t>(length), s->tokens.end());
   const auto vocabulary = static_cast<size_t>(vocabulary_);
   logits_.resize(ids_.size() * vocabulary);
-  const InputTensor input{
-      input_, DType::i32, {static_cast<int64_t>(batch.size()), static_cast<int64_t>(length)}, ids_.data()};
+  std::vector<InputTensor> inputs = {
+      {input_, DType::i32, {static_cast<int64_t>(batch.size()), static_cast<int64_t>(length)}, ids_.data()}};
+  add_sources(batch, inputs);
   const OutputBuffer output{output_, logits_.data(), static_cast<int64_t>(logits_.size() * sizeof(float))};
-  session_.run(entry_, std::span(&input, 1), std::span(&output, 1));
+  session_.run(entry_, inputs, std::span(&output, 1));
   for (size_t b = 0; b < batch.size(); ++b) {
     Sequence& s = *batch[b];
     const auto row = std::span(logits_).subspan(((b + 1) * length - 1) * vocabulary, vocabulary);

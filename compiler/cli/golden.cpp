@@ -37,12 +37,19 @@ Golden Golden::open(const std::filesystem::path& directory) {
   return golden;
 }
 
-HostTensor Golden::ids(const std::string& name) const {
+HostTensor Golden::tensor(const std::string& name) const {
   const TensorView& view = tensors.at(name);
-  if (view.dtype != DType::i32 || view.shape.size() != 2)
-    fail("{}: '{}' is {}, expected I32 [rows, columns]", tensors.path().string(), name,
-         smelt::describe(view));
+  if (view.dtype != DType::i32 && view.dtype != DType::f32)
+    fail("{}: '{}' is {}, expected I32 or F32", tensors.path().string(), name, smelt::describe(view));
   return {name, view.dtype, view.shape, {view.bytes.begin(), view.bytes.end()}};
+}
+
+std::map<std::string, HostTensor> Golden::inputs(std::string_view prefix) const {
+  std::map<std::string, HostTensor> found;
+  for (const TensorView& view : tensors.tensors())
+    if (view.name.starts_with(prefix)) found.emplace(view.name.substr(prefix.size()), tensor(view.name));
+  if (!found.contains("labels")) fail("{}: there is no tensor '{}labels'", tensors.path().string(), prefix);
+  return found;
 }
 
 std::vector<double> Golden::adamw_losses() const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -25,8 +26,10 @@ struct Golden {
 
   static Golden open(const std::filesystem::path& directory);
 
-  /// An i32 tensor [rows, columns].
-  HostTensor ids(const std::string& name) const;
+  /// An i32 or f32 tensor.
+  HostTensor tensor(const std::string& name) const;
+  /// By their names without the prefix.
+  std::map<std::string, HostTensor> inputs(std::string_view prefix) const;
   bool has(const std::string& name) const { return tensors.find(name) != nullptr; }
   std::vector<double> adamw_losses() const;
   ApplyOptimizerOptions optimizer() const;

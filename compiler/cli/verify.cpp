@@ -88,9 +88,8 @@ class Verification {
   Verification(const VerifyCommand& options, std::filesystem::path directory)
       : options_(options),
         golden_(Golden::open(directory)),
-        ids_(golden_.ids("input.input_ids")),
-        labels_(golden_.ids("input.labels")) {
-    require_full_mask();
+        inputs_(golden_.inputs("input.")),
+        seq2seq_(read_json_file(directory / "config.json").value("is_encoder_decoder", false)) {
     model_ = open_model(directory, compile_options(), {}, options.flags.timing);
     reload();
   }
@@ -111,36 +110,58 @@ class Verification {
     session_ = open_session(model_, flags, NoWeights::fail);
   }
 
-  void require_full_mask() const {
-    if (!golden_.has("input.attention_mask")) return;
-    const HostTensor mask = golden_.ids("input.attention_mask");
-    if (std::ranges::any_of(mask.as<int32_t>(), [](int32_t m) { return m != 1; }))
-      fail("attention_mask holds zeros: padding is not supported; record the golden without a mask");
-  }
-
   CompileOptions compile_options() const {
     CompileOptions result = options_.flags.options();
     result.mode = Mode::train;
     result.build.dropout = 0;
     result.build.hidden_states = golden_.has("output.hidden.0");
+    result.build.attention_mask = inputs_.contains("attention_mask");
     result.training.optimizer = golden_.optimizer();
     result.training.accumulation = false;
     result.entries = {"train_step", "evaluate", "logits"};
-    int64_t rows = ids_.shape[0], columns = ids_.shape[1];
-    for (const auto& row : golden_.greedy_ids())
-      columns = std::max(columns, static_cast<int64_t>(row.size()));
-    rows = std::max(rows, static_cast<int64_t>(golden_.greedy_ids().size()));
-    default_bound(result.build.bounds, "B", rows);
-    default_bound(result.build.bounds, "T", columns);
+    bound_sizes(result.build.bounds);
     return result;
   }
 
-  InputTensor input_ids() const { return {"input_ids", DType::i32, ids_.shape, ids_.bytes.data()}; }
-  InputTensor labels() const { return {"labels", DType::i32, labels_.shape, labels_.bytes.data()}; }
+  /// The sizes of the golden, and of what is generated.
+  void bound_sizes(std::vector<Symbols::Bound>& bounds) const {
+    const auto greedy = golden_.greedy_ids();
+    const std::vector<int64_t>& labels = inputs_.at("labels").shape;
+    default_bound(bounds, "B", std::max(labels[0], static_cast<int64_t>(greedy.size())));
+    const auto ids = inputs_.find("input_ids");
+    if (ids == inputs_.end()) return;
+    int64_t length = ids->second.shape[1];
+    if (seq2seq_) default_bound(bounds, "S", length), length = labels[1];
+    for (const auto& row : greedy) length = std::max(length, static_cast<int64_t>(row.size()));
+    default_bound(bounds, "T", length);
+  }
+
+  /// The golden's inputs that the entry takes.
+  std::vector<InputTensor> inputs_of(const std::string& entry) {
+    if (seq2seq_) inputs_.try_emplace("decoder_input_ids", teacher_forced());
+    std::vector<InputTensor> result;
+    for (const Port& port : session_->entry(entry).inputs)
+      if (const auto tensor = inputs_.find(port.name); tensor != inputs_.end())
+        result.push_back(
+            {port.name, tensor->second.dtype, tensor->second.shape, tensor->second.bytes.data()});
+    return result;
+  }
+
+  /// What the decoder reads while the labels are written, as Hugging Face derives it.
+  HostTensor teacher_forced() const {
+    HostTensor shifted = inputs_.at("labels");
+    const auto columns = static_cast<size_t>(shifted.shape[1]);
+    const auto labels = inputs_.at("labels").as<int32_t>();
+    auto* ids = reinterpret_cast<int32_t*>(shifted.bytes.data());
+    const int32_t start = model_.about.at("decoder_start_token_id").get<int32_t>();
+    const int32_t pad = model_.about.at("pad_token_id").get<int32_t>();
+    for (size_t i = 0; i < labels.size(); ++i)
+      ids[i] = i % columns == 0 ? start : labels[i - 1] < 0 ? pad : labels[i - 1];
+    return shifted;
+  }
 
   void compare_logits() {
-    const InputTensor inputs[] = {input_ids()};
-    for (const HostTensor& output : session_->run("logits", inputs)) {
+    for (const HostTensor& output : session_->run("logits", inputs_of("logits"))) {
       const std::string name = "output." + output.name;
       if (golden_.has(name))
         report_.add_tensor(output.name, output.as<float>(), read_floats(golden_.tensors.at(name)),
@@ -149,9 +170,8 @@ class Verification {
   }
 
   void compare_loss() {
-    const InputTensor inputs[] = {input_ids(), labels()};
     double sum = 0, count = 0;
-    for (const HostTensor& output : session_->run("evaluate", inputs))
+    for (const HostTensor& output : session_->run("evaluate", inputs_of("evaluate")))
       (output.name == "loss_sum" ? sum : count) = output.as<float>()[0];
     report_.add("loss", std::abs(sum / count / golden_.json.at("loss").get<double>() - 1),
                 golden_.bounds.loss);
@@ -160,7 +180,7 @@ class Verification {
   /// The first step's gradients stay in the state "gradients"; every step's loss is the one before its
   /// update.
   void compare_training() {
-    const InputTensor inputs[] = {input_ids(), labels()};
+    const std::vector<InputTensor> inputs = inputs_of("train_step");
     const std::vector<double> references = golden_.adamw_losses();
     std::vector<double> errors;
     for (size_t i = 0; i < references.size(); ++i) {
@@ -186,6 +206,7 @@ class Verification {
   std::vector<Gradient> gradients() {
     std::vector<Gradient> result;
     for (const Segment& segment : model_.plan->find_state("parameters")->segments) {
+      if (segment.frozen) continue;
       std::vector<std::string> names = segment.checkpoint_names;
       names.push_back(segment.name);
       const auto name = std::ranges::find_if(names, [&](const auto& n) { return golden_.has("grad." + n); });
@@ -228,21 +249,31 @@ class Verification {
   void compare_ids() {
     const auto references = golden_.greedy_ids();
     if (references.empty()) return;
-    const HostTensor prompt = golden_.ids("prompt.input_ids");
-    const auto length = static_cast<size_t>(prompt.shape[1]);
-    std::vector<Generator::Tokens> prompts;
-    for (size_t row = 0; row < static_cast<size_t>(prompt.shape[0]); ++row) {
-      const auto tokens = prompt.as<int32_t>().subspan(row * length, length);
-      prompts.emplace_back(tokens.begin(), tokens.end());
-    }
+    const std::vector<Generator::Tokens> prompts = rows_of("prompt.input_ids");
+    std::vector<Generator::Tokens> masks;
+    if (inputs_.contains("attention_mask")) masks = rows_of("prompt.attention_mask");
     GenerationOptions options;
     if (model_.about["generation"].is_object())
       read_generation_config(model_.about["generation"].dump(), options);
     options.do_sample = false;
-    options.max_new_tokens = static_cast<int64_t>(references[0].size() - length);
-    const auto results = Generator(*session_).generate(prompts, options);
+    if (seq2seq_) options.decoder_start_token_id = model_.about.at("decoder_start_token_id").get<int32_t>();
+    const size_t begin = seq2seq_ ? 1 : prompts[0].size();
+    options.max_new_tokens = static_cast<int64_t>(references[0].size() - begin);
+    const auto results = Generator(*session_).generate(prompts, options, {}, masks);
     for (size_t row = 0; row < results.size(); ++row)
-      compare_row(row, prompts[row], results[row], references[row]);
+      compare_row(row, seq2seq_ ? Generator::Tokens{options.decoder_start_token_id} : prompts[row],
+                  results[row], references[row]);
+  }
+
+  std::vector<Generator::Tokens> rows_of(const std::string& name) const {
+    const HostTensor tensor = golden_.tensor(name);
+    const auto length = static_cast<size_t>(tensor.shape.at(1));
+    std::vector<Generator::Tokens> rows;
+    for (size_t row = 0; row < static_cast<size_t>(tensor.shape[0]); ++row) {
+      const auto tokens = tensor.as<int32_t>().subspan(row * length, length);
+      rows.emplace_back(tokens.begin(), tokens.end());
+    }
+    return rows;
   }
 
   /// Hugging Face pads rows that ended before the longest.
@@ -261,7 +292,8 @@ class Verification {
 
   const VerifyCommand& options_;
   Golden golden_;
-  HostTensor ids_, labels_;
+  std::map<std::string, HostTensor> inputs_;
+  bool seq2seq_;  // a decoder that reads an encoder
   Model model_;
   std::unique_ptr<Session> session_;
   Report report_;
