@@ -33,12 +33,13 @@ Value* run_stack(BlockBuilder& b, const Stack& stack, Value* x, std::vector<Valu
     if (stack.memory) x = add_part(b, stack, block, x, kCross);
     x = add_part(b, stack, block, x, kFfn);
   }
+  Value* last_block = x;
   if (b.spec.norm.final) x = norm(b, stack.part("norm"), x);
   if (b.spec.norm.final_dropout) {
     b.at(stack.part("norm"), "dropout");
     x = dropout(b, x, b.dropout.embedding);
   }
-  hidden.push_back(x);
+  hidden.push_back(b.spec.norm.final_is_hidden ? x : last_block);
   return x;
 }
 

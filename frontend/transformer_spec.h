@@ -48,9 +48,10 @@ struct TransformerSpec {
     NormPlace place = NormPlace::pre;
     double eps = 1e-5;
     bool bias = true;
-    bool final = true;           // one more after the last block
-    bool embedding = false;      // one right after the embeddings
-    bool final_dropout = false;  // dropout behind the final norm
+    bool final = true;            // one more after the last block
+    bool final_is_hidden = true;  // the last of the hidden states is behind it
+    bool embedding = false;       // one right after the embeddings
+    bool final_dropout = false;   // dropout behind the final norm
     bool operator==(const Norm&) const = default;
   } norm;
 

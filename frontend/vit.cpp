@@ -8,7 +8,7 @@ const Family& vit_family() {
       .model_type = "vit",
       .architectures = {{"ViTForImageClassification"},
                         {"ViTModel", R"({"head": {"kind": "none", "pooler": true}})"}},
-      .defaults = R"({"norm": {"eps": 1e-12},
+      .defaults = R"({"norm": {"eps": 1e-12, "final_is_hidden": false},
                       "ffn": {"activation": "gelu_erf"},
                       "embedding": {"image_size": 224, "patch_size": 16, "channels": 3, "class_token": true},
                       "head": {"kind": "image_classes", "tied": false, "classes": 2}})",

@@ -114,6 +114,26 @@ bool pair_max_sumexp(ReductionContext& context, Node& node) {
 
 // ---- exp(x - m) / s from one statistic
 
+namespace {
+
+/// sum(q y) becomes sum(q y) / sum(q). The second sum is 1 but for what rounding took from the stored
+/// statistic, and that is common to a row: without it the gradients of scores would not add up to zero along
+/// a row.
+void normalise_means(ReductionContext& context, Value* q, const RowSpace& space) {
+  std::vector<Node*> means;
+  for (Node* product : q->users())
+    if (product->is(ScalarOp::mul))
+      for (Node* mean : product->result()->users())
+        if (mean->is(ReduceOp::add) && row_space(*mean) == space) means.push_back(mean);
+  for (Node* mean : means) {
+    context.emit.at(mean);
+    Value* exact = context.emit.div(mean->result(), context.emit.sum(q, space));
+    context.graph.replace_uses_if(mean->result(), exact, [&](Node& user) { return &user != exact->node(); });
+  }
+}
+
+}  // namespace
+
 bool read_log_sum_exp(ReductionContext& context, Node& node) {
   if (!node.is(ReduceOp::max_sumexp) || !phase(node).empty()) return false;
   const Softmax softmax = find_softmax(node);
@@ -127,6 +147,7 @@ bool read_log_sum_exp(ReductionContext& context, Node& node) {
     if (!place || is_matched(probability->result(), in_backward)) continue;
     Value* q = probability_from_statistic(context.emit, softmax, *place);
     context.graph.replace_uses_if(probability->result(), q, backward);
+    normalise_means(context, q, softmax.space);
     context.record(ReductionRule::log_sum_exp, *probability);
     changed = true;
   }

@@ -167,8 +167,8 @@ struct Port {
   Shape shape;
   int buffer = -1;
   bool optional = false;
-  double fill = 0;  // every element of an optional input that is not given
   std::optional<IdRange> ids = {};  // of an integer input; nothing: any numbers
+  double fill = 0;                  // every element of an optional input that is not given
 };
 
 struct PlanEntry {
