@@ -222,7 +222,20 @@ TEST(BuildTransformer, WhatCannotBeBuiltIsNamedAtOnce) {
                                                "decoder": {"head_dim": 10}, "head": {"kind": "mlm"}})"),
                   {});
             }),
-            {"encoder.layers", "positions.kind", "head.kind"});
+            {"head.kind", "tokens.decoder_start", "tokens.pad"});
+  expect_in(message_of([] {
+              build_transformer(
+                  small_spec(R"({"embedding": {"image_size": 8, "patch_size": 4, "channels": 1}})"), {});
+            }),
+            {"embedding.patch_size", "head.kind"});
+}
+
+TEST(BuildTransformer, AModelWithoutAHeadHasNothingToTrain) {
+  const TransformerSpec spec = small_spec(R"({"head": {"kind": "none"}})");
+  expect_in(message_of([&] { build_transformer(spec, {}); }), {"head.kind", "no loss"});
+  const auto module = build_transformer(spec, {.training = false});
+  ASSERT_EQ(module->graphs.size(), 1u);
+  EXPECT_EQ(module->graphs[0]->outputs[0].name, "last_hidden_state");
 }
 
 TEST(BuildTransformer, DescriptionServesAHostWithoutTheFrontend) {

@@ -22,13 +22,14 @@ TEST(TransformerSpec, RoundTripKeepsEveryField) {
   TransformerSpec spec = small_spec();
   spec.encoder = {1, 2, 1, 5, 77};
   spec.attention.fused_qkv = false;
-  spec.norm = {NormKind::rms, NormPlace::post, 3e-7, false, false, true};
+  spec.norm = {NormKind::rms, NormPlace::post, 3e-7, false, false, false, true, true};
   spec.ffn = {Activation::silu, true, false};
-  spec.positions = {PositionKind::rope, 2, 5e5, RopeScaling::llama3, 8, 2, 5, 31, 3, 0.5, 4096, 16, 64};
+  spec.positions = {
+      PositionKind::rope, 2, true, true, 5e5, RopeScaling::llama3, 8, 2, 5, 31, 3, 0.5, 4096, 16, 64};
   spec.positions.kind = PositionKind::relative_buckets;
-  spec.embedding = {true, 2, 32, 8, 3, true};
+  spec.embedding = {true, true, 2, 32, 8, 3, true};
   spec.dropout = {0.1, 0.2, 0.3, 0.4, 0.5};
-  spec.head = {HeadKind::sequence_classes, false, true, true, true, 5};
+  spec.head = {HeadKind::sequence_classes, false, true, true, true, true, 5};
   spec.criterion = {0.1, Smoothing::others, -1};
   spec.init = {0.5, false};
   spec.tokens = {1, 2, 3, {4, 5}};
