@@ -120,7 +120,7 @@ namespace {
 Value* causal_mask(GraphBuilder& b, const Shape& shape) {
   const Type places = {DType::i32, shape};
   const int64_t rank = static_cast<int64_t>(shape.size());
-  const Dim queries = shape[rank - 2], keys = shape[rank - 1];
+  const Dim &queries = shape[rank - 2], &keys = shape[rank - 1];
   Value* query = b.iota(places, rank - 2);
   if (queries != keys) {
     Value* ahead = b.sub(extent_scalar(b, keys, DType::i32), extent_scalar(b, queries, DType::i32));

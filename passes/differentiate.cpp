@@ -142,8 +142,8 @@ void set_option(DifferentiateOptions& options, std::string_view key, std::string
     llvm::StringRef(value).split(names, '+', -1, false);
     for (llvm::StringRef name : names) options.wrt.push_back(name.str());
   } else if (key == "seed") {
-    const auto end = value.data() + value.size();
-    if (std::from_chars(value.data(), end, options.seed).ptr != end)
+    const char *begin = value.data(), *end = begin + value.size();
+    if (std::from_chars(begin, end, options.seed).ptr != end)
       fail("differentiate: seed is '{}', expected a number", value);
   } else {
     fail("differentiate has no option '{}': expected output, wrt or seed", key);

@@ -112,7 +112,8 @@ std::vector<std::pair<Members, Stack>> stackable_runs(Module& module, const Memb
     std::optional<Stack> stack;
     for (size_t size = members.size() - begin; size > 1 && !stack; --size) {
       const Members run(members.begin() + begin, members.begin() + begin + size);
-      if ((stack = stackable(module, names_of(run)))) runs.push_back({run, *stack}), end = begin + size;
+      stack = stackable(module, names_of(run));
+      if (stack) runs.push_back({run, *stack}), end = begin + size;
     }
     begin = end;
   }

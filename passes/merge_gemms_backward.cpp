@@ -34,7 +34,7 @@ std::optional<Member> summing_member(Value* term) {
   const MatmulSpec plain = parse_matmul_spec(term->node()->string_attr("spec"));
   const MatmulSpec spec = renamed(plain, plain.out);
   for (unsigned side : {0u, 1u}) {
-    const Member member{term->node(), side, spec};
+    Member member{term->node(), side, spec};
     if (!parameter_name(member.stacked()).empty() && !has(spec.out, member.stacked_letters()[0]))
       return member;
   }

@@ -219,7 +219,7 @@ int64_t FixedWindows::rows(int64_t batch) const { return std::min(batch_, window
 void FixedWindows::fill(int64_t batch, std::span<int32_t> tokens) const {
   const auto length = static_cast<size_t>(length_);
   for (int64_t row = 0; row < rows(batch); ++row) {
-    const auto window = static_cast<unsigned __int128>(batch * batch_ + row);
+    const auto window = static_cast<unsigned __int128>(static_cast<uint64_t>(batch * batch_ + row));
     const auto place = static_cast<int64_t>(window * static_cast<uint64_t>(available_) / windows_);
     range_.data->read(range_.begin + place * length_,
                       tokens.subspan(static_cast<size_t>(row) * length, length));

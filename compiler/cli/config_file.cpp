@@ -56,7 +56,7 @@ Json default_of(const CLI::Option& option) {
 
 Json value_of(const CLI::Option& option) {
   if (option.count() == 0) return default_of(option);
-  const std::vector<std::string> results = option.results();
+  const std::vector<std::string>& results = option.results();
   if (option.get_expected_max() <= 1 && results.size() == 1) return typed(results[0]);
   Json list = Json::array();
   for (const std::string& text : results) list.push_back(typed(text));

@@ -178,7 +178,7 @@ void CpuExecutor::bind_inputs(const ResolvedEntry& resolved, std::span<const voi
     if (!inputs[i] && !ports[i].optional && resolved.inputs[i].bytes > 0)
       fail("entry '{}' is run without its input '{}'", resolved.entry->name, ports[i].name);
     if (inputs[i] && is_aligned(inputs[i]) && resolved.inputs[i].whole_buffer) {
-      place = static_cast<std::byte*>(const_cast<void*>(inputs[i]));  // steps never write inputs
+      place = const_cast<std::byte*>(static_cast<const std::byte*>(inputs[i]));  // steps never write inputs
       continue;
     }
     place = staging(ports[i].buffer);
