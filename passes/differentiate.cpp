@@ -4,9 +4,9 @@
 
 #include <charconv>
 
-#include "llvm/ADT/StringRef.h"
 #include "passes/decompose.h"
 #include "passes/expressions.h"
+#include "passes/variables.h"
 #include "passes/vjp.h"
 #include "runtime/error.h"
 
@@ -27,43 +27,6 @@ Value* scalar_output(const Graph& graph, std::string_view name) {
   if (value->rank() != 0 || !is_float(value->dtype()))
     fail("differentiate: output \"{}\" is {}, expected a float scalar", name, str(value->type));
   return value;
-}
-
-/// What is differentiated by: all nodes that read it, and its type.
-struct Variable {
-  std::string name;
-  Type type;
-  std::vector<Value*> values;
-};
-
-Variable find_variable(const Graph& graph, const std::string& name) {
-  Variable variable{name, {}, {}};
-  for (const auto& node : graph.nodes())
-    if ((node->is(Op::parameter) || node->is(Op::input)) && node->string_attr("name") == name)
-      variable.values.push_back(node->result());
-  if (!variable.values.empty())
-    variable.type = variable.values[0]->type;
-  else if (const Module::Parameter* parameter = graph.module().find_parameter(name))
-    variable.type = parameter->type;
-  else
-    fail("differentiate: \"{}\" is no parameter of the module and no input of @{}", name, graph.name);
-  if (!is_float(variable.type.dtype))
-    fail("differentiate: \"{}\" is {}, expected floats", name, str(variable.type));
-  return variable;
-}
-
-std::vector<Variable> find_variables(const Graph& graph, const DifferentiateOptions& options) {
-  std::vector<Variable> variables;
-  for (const std::string& name : options.wrt) variables.push_back(find_variable(graph, name));
-  if (!options.wrt.empty()) return variables;
-  for (const Module::Parameter& parameter : graph.module().parameters)
-    if (is_float(parameter.type.dtype)) variables.push_back(find_variable(graph, parameter.name));
-  return variables;
-}
-
-bool passes_derivatives(const Node& node) {
-  if (node.is(Op::stop_gradient) || !derivative_rule(node.op())) return false;
-  return !node.is(Op::pointwise) || info(node.scalar_op).differentiable;
 }
 
 /// Marks every float that depends on a variable through differentiable ops.
@@ -115,7 +78,7 @@ std::vector<Op> composites_with_vjp() {
 bool differentiate(Graph& graph, const DifferentiateOptions& options) {
   decompose(graph, {composites_with_vjp()});
   Value* output = scalar_output(graph, options.output);
-  const std::vector<Variable> variables = find_variables(graph, options);
+  const std::vector<Variable> variables = find_variables(graph, options.wrt);
   std::vector<Node*> nodes;
   for (const auto& node : graph.nodes()) nodes.push_back(node.get());
 
@@ -138,9 +101,7 @@ void set_option(DifferentiateOptions& options, std::string_view key, std::string
   if (key == "output") {
     options.output = value;
   } else if (key == "wrt") {
-    llvm::SmallVector<llvm::StringRef, 4> names;
-    llvm::StringRef(value).split(names, '+', -1, false);
-    for (llvm::StringRef name : names) options.wrt.push_back(name.str());
+    options.wrt = split_names(value);
   } else if (key == "seed") {
     const char *begin = value.data(), *end = begin + value.size();
     if (std::from_chars(begin, end, options.seed).ptr != end)

@@ -8,6 +8,7 @@
 #include "passes/bound_ids.h"
 #include "passes/decompose.h"
 #include "passes/differentiate.h"
+#include "passes/differentiate_forward.h"
 #include "passes/flatten_parameters.h"
 #include "passes/fuse.h"
 #include "passes/merge_gemms.h"

@@ -52,15 +52,38 @@ struct Reverse {
   }
 };
 
-/// The rules of one op. Forward mode will stand beside `reverse` in the same row.
+/// One node, seen by its forward rule: the tangents of its operands come in, those of its results go out.
+struct Forward {
+  using Tangents = llvm::SmallVector<Value*, 2>;
+  GraphBuilder& b;
+  Node& node;
+  llvm::ArrayRef<Value*> tangents;  // one an operand, null where it is zero
+
+  Value* x(unsigned i = 0) const { return node.operand(i); }
+  Value* t(unsigned i = 0) const { return tangents[i]; }
+  Value* t_or_zero(unsigned i) const;
+};
+
+/// The rules of one op. Composites have no forward rule: they are decomposed first.
 struct DerivativeRule {
   Op op;
   void (*reverse)(const Reverse&);
+  Forward::Tangents (*forward)(const Forward&) = nullptr;
 };
 /// Null where the op has none: its results are constants to differentiation.
 const DerivativeRule* derivative_rule(Op op);
 
-/// The rule of pointwise nodes, from scalar_ops.def.
+/// The rules of pointwise nodes, from scalar_ops.def.
 void reverse_pointwise(const Reverse& r);
+Forward::Tangents forward_pointwise(const Forward& f);
+
+// ---- jvp.cpp
+/// Ops that are linear in their first operand and read no other float: the op itself, on the tangent.
+Forward::Tangents forward_linear(const Forward& f);
+Forward::Tangents forward_reduce(const Forward& f);
+Forward::Tangents forward_concat(const Forward& f);
+Forward::Tangents forward_gather(const Forward& f);
+Forward::Tangents forward_scatter_add(const Forward& f);
+Forward::Tangents forward_matmul(const Forward& f);
 
 }  // namespace smelt

@@ -51,4 +51,18 @@ void reverse_pointwise(const Reverse& r) {
   for (unsigned i = 0; i < cotangents.size() && i < arity; ++i) r.add(i, cotangents[i]);
 }
 
+/// The table's expressions multiply a partial derivative by D.g; here that is the operand's tangent.
+Forward::Tangents forward_pointwise(const Forward& f) {
+  Value* sum = nullptr;
+  const auto arity = static_cast<unsigned>(f.node.operands().size());
+  const auto operand = [&](unsigned i) { return i < arity ? f.node.operand(i) : nullptr; };
+  for (unsigned i = 0; i < arity; ++i) {
+    if (!f.t(i)) continue;
+    const Derivative d{f.b, operand(0), operand(1), operand(2), f.node.result(), f.t(i)};
+    Value* part = operand_cotangents(f.node.scalar_op, d)[i];
+    if (part) sum = sum ? f.b.add(sum, part) : part;
+  }
+  return {sum};
+}
+
 }  // namespace smelt

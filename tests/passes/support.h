@@ -9,6 +9,7 @@
 #include "ir/verifier.h"
 #include "passes/decompose.h"
 #include "passes/differentiate.h"
+#include "passes/differentiate_forward.h"
 #include "tests/support/primitive_run.h"
 #include "tests/support/random_tensors.h"
 
@@ -30,8 +31,16 @@ inline size_t count(const Graph& graph, Op op) {
   return n;
 }
 
-/// Reverse-mode gradients of the scalar output `output` by all parameters equal dual numbers' along random
-/// directions.
+inline Tensor zero_tensor(const Type& type, const SymbolValues& symbols) {
+  Tensor zero{type.dtype, {}, {}};
+  int64_t count = 1;
+  for (const Dim& dim : type.shape) zero.shape.push_back(dim.evaluate(symbols)), count *= zero.shape.back();
+  zero.data.assign(static_cast<size_t>(count), 0);
+  return zero;
+}
+
+/// Reverse-mode gradients of the scalar output `output` by all parameters, and what forward mode makes of
+/// random directions, equal dual numbers' derivatives.
 inline void expect_gradients(const Graph& graph, const std::string& output,
                              const EvaluateOptions& options = {}, uint64_t seed = 1,
                              double tolerance = 1e-9) {
@@ -47,6 +56,10 @@ inline void expect_gradients(const Graph& graph, const std::string& output,
   const Tensors inputs = random_inputs(graph, seed, options.symbols),
                 states = random_states(graph, seed, options.symbols);
   const Evaluation gradients = evaluate(reverse, inputs, states, options);
+  const std::unique_ptr<Module> tangent_module = graph.module().clone();
+  Graph& tangents = *tangent_module->find_graph(graph.name);
+  differentiate_forward(tangents, {});
+  expect_valid(tangents);
   std::mt19937_64 random(seed);
   for (const Module::Parameter& parameter : graph.module().parameters)
     for (int direction = 0; direction < 3; ++direction) {
@@ -57,6 +70,15 @@ inline void expect_gradients(const Graph& graph, const std::string& output,
       const double actual = dot(gradients.outputs.at("grad." + parameter.name), tangent);
       EXPECT_NEAR(actual, expected, tolerance * (1 + std::fabs(expected))) << "by " << parameter.name << "\n"
                                                                            << print(reverse);
+      Tensors directed = inputs;
+      for (const Module::Parameter& other : graph.module().parameters)
+        directed["tangent." + other.name] =
+            other.name == parameter.name ? tangent : zero_tensor(other.type, options.symbols);
+      const double pushed =
+          evaluate(tangents, directed, states, options).outputs.at("tangent." + output).data[0];
+      EXPECT_NEAR(pushed, expected, tolerance * (1 + std::fabs(expected)))
+          << "forward, by " << parameter.name << "\n"
+          << print(tangents);
     }
   EXPECT_LT(
       relative_error(gradients.outputs.at(output), run(graph, inputs, states, options).outputs.at(output)),

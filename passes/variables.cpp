@@ -1,0 +1,50 @@
+#include "passes/variables.h"
+
+#include "llvm/ADT/StringRef.h"
+#include "passes/vjp.h"
+#include "runtime/error.h"
+
+namespace smelt {
+namespace {
+
+Variable find_variable(const Graph& graph, const std::string& name) {
+  Variable variable{name, {}, {}};
+  for (const auto& node : graph.nodes())
+    if ((node->is(Op::parameter) || node->is(Op::input)) && node->string_attr("name") == name)
+      variable.values.push_back(node->result());
+  if (!variable.values.empty())
+    variable.type = variable.values[0]->type;
+  else if (const Module::Parameter* parameter = graph.module().find_parameter(name))
+    variable.type = parameter->type;
+  else
+    fail("differentiate: \"{}\" is no parameter of the module and no input of @{}", name, graph.name);
+  if (!is_float(variable.type.dtype))
+    fail("differentiate: \"{}\" is {}, expected floats", name, str(variable.type));
+  return variable;
+}
+
+}  // namespace
+
+std::vector<Variable> find_variables(const Graph& graph, const std::vector<std::string>& names) {
+  std::vector<Variable> variables;
+  for (const std::string& name : names) variables.push_back(find_variable(graph, name));
+  if (!names.empty()) return variables;
+  for (const Module::Parameter& parameter : graph.module().parameters)
+    if (is_float(parameter.type.dtype)) variables.push_back(find_variable(graph, parameter.name));
+  return variables;
+}
+
+std::vector<std::string> split_names(std::string_view text) {
+  llvm::SmallVector<llvm::StringRef, 4> parts;
+  llvm::StringRef(text).split(parts, '+', -1, false);
+  std::vector<std::string> names;
+  for (llvm::StringRef part : parts) names.push_back(part.str());
+  return names;
+}
+
+bool passes_derivatives(const Node& node) {
+  if (node.is(Op::stop_gradient) || !derivative_rule(node.op())) return false;
+  return !node.is(Op::pointwise) || info(node.scalar_op).differentiable;
+}
+
+}  // namespace smelt
