@@ -75,12 +75,21 @@ bool RowAlgebra::vanishes(const Polynomial& polynomial) { return polynomial.empt
 
 // ---- values
 
+/// A residual that a matmul reads as well is in memory, whatever it was made of: a chain of blocks that end in a norm
+/// would otherwise be one expression from the first to the last.
+bool RowAlgebra::is_residual(const Node& sum, const Value* operand) {
+  return (sum.is(ScalarOp::add) || sum.is(ScalarOp::sub)) &&
+         llvm::any_of(operand->users(), [](const Node* user) { return user->is(Op::matmul); });
+}
+
 bool RowAlgebra::touches(const Value* value) {
   if (auto it = touches_.find(value); it != touches_.end()) return it->second;
   const Node& node = *value->node();
   bool result = reduces_over(node, space_);
   if (!result && !is_barrier(node) && !node.is(Op::reduce))
-    result = llvm::any_of(node.operands(), [&](const Value* operand) { return touches(operand); });
+    result = llvm::any_of(node.operands(), [&](const Value* operand) {
+      return !is_residual(node, operand) && touches(operand);
+    });
   return touches_[value] = result;
 }
 

@@ -27,6 +27,7 @@ class RowAlgebra {
   bool is_reciprocal_of_count(Value* factor);
   /// Does the value need a reduction over the row within its kernel (`first` included)?
   bool touches(const Value* value);
+  static bool is_residual(const Node& sum, const Value* operand);
 
  private:
   using Monomial = std::vector<std::pair<unsigned, int>>;  // sorted (atom, power)
