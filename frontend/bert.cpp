@@ -21,6 +21,7 @@ const std::vector<FieldRow> kBertFields = {
     {.config = "initializer_range", .spec = "init.deviation"},
     {.config = "tie_word_embeddings", .spec = "head.tied"},
     {.config = "id2label", .spec = "head.classes", .counted = true},
+    {.config = "problem_type", .spec = "head.problem", .spellings = &kProblems},
     {.config = "bos_token_id", .spec = "tokens.bos"},
     {.config = "eos_token_id", .spec = "tokens.eos"},
     {.config = "pad_token_id", .spec = "tokens.pad"},
@@ -64,7 +65,7 @@ Family make_bert() {
                       "tokens": {"pad": 0}})",
       .fields = joined(
           {kBertFields, {{.config = "max_position_embeddings", .spec = "max_positions", .required = true}}}),
-      .fixed = {{"is_decoder", "false"}, {"problem_type", R"("single_label_classification")"}},
+      .fixed = {{"is_decoder", "false"}},
       .prefixes = {"bert.", ""},
       .names = joined({kBertNames,
                        {{"mlm", "cls.predictions", NameRow::bare},

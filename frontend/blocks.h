@@ -83,6 +83,10 @@ struct LossOutputs {
 };
 /// Cross entropy of logits [...,V] and targets i32[...].
 LossOutputs cross_entropy_loss(BlockBuilder& b, Value* logits, Value* targets);
+/// As head.problem says, of logits [B,classes] and labels of `label_type`; the count is of numbers, not of
+/// rows, where labels are numbers.
+Type label_type(const TransformerSpec& spec, const Dim& batch);
+LossOutputs class_loss(BlockBuilder& b, Value* logits, Value* labels);
 /// The target of position t is label t + 1; the last position has none.
 Value* next_tokens(BlockBuilder& b, Value* labels);
 /// What a decoder reads while it learns to write `labels`: the start token, then all labels but the last.

@@ -88,11 +88,14 @@ class ModelGraph {
 
   void add_loss() {
     read_sources();
-    labels_ = input("labels", has_classes(spec_) ? Shape{batch_} : Shape{batch_, length_});
+    labels_ =
+        input("labels", has_classes(spec_) ? label_type(spec_, batch_) : Type{DType::i32, {batch_, length_}});
     if (has_decoder(spec_)) decode(has_both(spec_) ? teacher_forced(b_, labels_) : ids_);
     const bool next = has_decoder(spec_) && !has_both(spec_);
     Value* found = logits(b_, last_);
-    const LossOutputs loss = cross_entropy_loss(b_, found, next ? next_tokens(b_, labels_) : labels_);
+    const LossOutputs loss = has_classes(spec_)
+                                 ? class_loss(b_, found, labels_)
+                                 : cross_entropy_loss(b_, found, next ? next_tokens(b_, labels_) : labels_);
     b_.graph.output("loss_sum", loss.loss_sum);
     b_.graph.output("token_count", loss.token_count);
   }
@@ -111,9 +114,12 @@ class ModelGraph {
   }
 
  private:
-  Value* input(std::string name, Shape shape) {
+  Value* input(std::string name, Type type) {
     b_.graph.set_source(name);
-    return b_.graph.input(std::move(name), {DType::i32, std::move(shape)});
+    return b_.graph.input(std::move(name), std::move(type));
+  }
+  Value* input(std::string name, Shape shape) {
+    return input(std::move(name), Type{DType::i32, std::move(shape)});
   }
 
   /// An input that holds `fill` everywhere where it is not given.

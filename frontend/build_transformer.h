@@ -26,17 +26,19 @@ struct BuildOptions {
 /// Graphs
 ///   @loss      with dropout: loss_sum, token_count (f32[])
 ///   @evaluate  the same without dropout
-///   @logits    logits; of a model without a head last_hidden_state and, with a pooler, pooler_output; where
-///   asked for,
-///              hidden.0 (embeddings), hidden.i (after block i), hidden.N (after the last block and the final
-///              norm), and encoder_hidden.i of an encoder before a decoder
+///   @logits    logits; of a model without a head last_hidden_state and, with a pooler, pooler_output;
+///              where asked for hidden.0 (embeddings), hidden.i (after block i), hidden.N (the last one,
+///              after the final norm), and encoder_hidden.i of an encoder before a decoder
 /// over inputs, i32 if nothing else is said:
-///   input_ids [B,T] ([B,S] before a decoder), or pixel_values f32[B,channels,size,size]
-///   attention_mask, as input_ids (0: padding; optional: all 1), token_type_ids (optional: all 0),
-///   position_ids decoder_input_ids [B,T] of @logits; in @loss the labels, shifted to the right, take their
-///   place labels [B,T], or [B] of models that classify. A decoder alone is taught to write label t + 1 at
-///   position t.
-/// Throws one Error with all parts of the spec that cannot be built.
+///   input_ids          [B,T], or [B,S] before a decoder
+///   pixel_values       f32[B,channels,size,size] in place of ids
+///   attention_mask     as input_ids, 0 for padding; optional: all 1
+///   token_type_ids     as input_ids; optional: all 0
+///   position_ids       as input_ids
+///   decoder_input_ids  [B,T], of @logits; in @loss it is the labels, shifted to the right
+///   labels             [B,T]; [B] of models that classify, or f32 [B] or [B,classes] as head.problem says
+/// A decoder alone is taught to write label t + 1 at position t. Throws one Error with all parts of the spec
+/// that cannot be built.
 std::unique_ptr<Module> build_transformer(const TransformerSpec& spec, const BuildOptions& options);
 
 /// What a host needs to know of the model without the frontend, as JSON; becomes Module::description and

@@ -50,6 +50,12 @@ const std::vector<Spelling> kActivations = {
     {R"("tanh")", R"("tanh")"},
 };
 
+const std::vector<Spelling> kProblems = {
+    {R"("single_label_classification")", R"("one_class")"},
+    {R"("regression")", R"("regression")"},
+    {R"("multi_label_classification")", R"("several_classes")"},
+};
+
 const std::vector<FixedRow> kMathsFields = {
     // attention
     {"sliding_window", "null"},

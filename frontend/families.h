@@ -22,6 +22,8 @@ using Spellings = const std::vector<Spelling>*;
 
 /// The activation names of transformers; the first spelling of a spec value is the one to write.
 extern const std::vector<Spelling> kActivations;
+/// Their names of what a head over classes learns.
+extern const std::vector<Spelling> kProblems;
 
 /// config.json's field `config` holds the spec's field `spec`. Both may be dotted paths.
 struct FieldRow {

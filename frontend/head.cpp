@@ -91,14 +91,51 @@ Value* teacher_forced(BlockBuilder& b, Value* labels) {
   return b.graph.slice(b.graph.concat({start, known}, 1), 1, 0, shape[1]);
 }
 
+namespace {
+
+std::vector<int64_t> all_axes(const Value* x) {
+  std::vector<int64_t> axes;
+  for (int64_t axis = 0; axis < x->rank(); ++axis) axes.push_back(axis);
+  return axes;
+}
+
+LossOutputs summed(BlockBuilder& b, Value* losses) {
+  Value* loss_sum = b.graph.sum(losses, all_axes(losses));
+  b.graph.set_source("token_count");
+  return {loss_sum, b.graph.sum(b.graph.like(losses, 1), all_axes(losses))};
+}
+
+/// -y log sigmoid(x) - (1 - y) log sigmoid(-x) without overflow: max(x, 0) - x y + log(1 + exp(-|x|)).
+Value* binary_cross_entropy(GraphBuilder& g, Value* x, Value* y) {
+  Value* tail = g.log1p(g.exp(g.neg(g.abs(x))));
+  return g.add(g.sub(g.max(x, g.like(x, 0)), g.mul(x, y)), tail);
+}
+
+}  // namespace
+
+Type label_type(const TransformerSpec& spec, const Dim& batch) {
+  if (spec.head.problem == Problem::one_class) return {DType::i32, {batch}};
+  if (spec.head.classes == 1) return {DType::f32, {batch}};
+  return {DType::f32, {batch, spec.head.classes}};
+}
+
+LossOutputs class_loss(BlockBuilder& b, Value* logits, Value* labels) {
+  if (b.spec.head.problem == Problem::one_class) return cross_entropy_loss(b, logits, labels);
+  b.graph.set_source("loss");
+  logits = b.graph.reshape(logits, labels->shape());
+  if (b.spec.head.problem == Problem::several_classes)
+    return summed(b, binary_cross_entropy(b.graph, logits, labels));
+  Value* difference = b.graph.sub(logits, labels);
+  return summed(b, b.graph.mul(difference, difference));
+}
+
 LossOutputs cross_entropy_loss(BlockBuilder& b, Value* logits, Value* targets) {
   b.graph.set_source("loss");
   const Attributes attributes = {
       {"label_smoothing", smoothing_of(b.spec, *logits->shape().back().constant())},
       {"ignore_index", b.spec.criterion.ignore_index}};
   Value* losses = b.graph.create(Op::cross_entropy, {logits, targets}, attributes)->result();
-  std::vector<int64_t> axes;
-  for (int64_t axis = 0; axis < losses->rank(); ++axis) axes.push_back(axis);
+  const std::vector<int64_t> axes = all_axes(losses);
   Value* loss_sum = b.graph.sum(losses, axes);
   b.graph.set_source("token_count");
   const auto ignored = static_cast<double>(b.spec.criterion.ignore_index);

@@ -113,6 +113,8 @@ void complete_stack(StackSpec& stack, int64_t hidden) {
 void complete(TransformerSpec& spec) {
   complete_stack(spec.encoder, spec.hidden);
   complete_stack(spec.decoder, spec.hidden);
+  if (spec.head.classes == 1 && spec.head.problem == Problem::one_class)
+    spec.head.problem = Problem::regression;
   if (spec.tokenizer == Tokenizer::automatic)
     spec.tokenizer = spec.vocab_size == 256 ? Tokenizer::bytes : Tokenizer::none;
 }

@@ -24,6 +24,7 @@ SMELT_CHOICES(Activation, "relu", "gelu_tanh", "gelu_erf", "silu", "quick_gelu",
 SMELT_CHOICES(PositionKind, "none", "learned", "sinusoidal", "rope", "relative_buckets")
 SMELT_CHOICES(RopeScaling, "none", "linear", "dynamic", "llama3", "yarn")
 SMELT_CHOICES(HeadKind, "none", "lm", "mlm", "sequence_classes", "image_classes")
+SMELT_CHOICES(Problem, "one_class", "regression", "several_classes")
 SMELT_CHOICES(Smoothing, "all", "others")
 SMELT_CHOICES(Tokenizer, "automatic", "none", "bytes")
 #undef SMELT_CHOICES

@@ -19,6 +19,8 @@ enum class Activation : uint8_t { relu, gelu_tanh, gelu_erf, silu, quick_gelu, t
 enum class PositionKind : uint8_t { none, learned, sinusoidal, rope, relative_buckets };
 enum class RopeScaling : uint8_t { none, linear, dynamic, llama3, yarn };
 enum class HeadKind : uint8_t { none, lm, mlm, sequence_classes, image_classes };
+/// What a head over classes learns: one class of several, numbers, or any of several classes at once.
+enum class Problem : uint8_t { one_class, regression, several_classes };
 enum class Smoothing : uint8_t {
   all,
   others
@@ -110,6 +112,7 @@ struct TransformerSpec {
     bool scaled = false;  // the hidden state times hidden^-1/2 before it
     bool pooler = false;
     int64_t classes = 0;
+    Problem problem = Problem::one_class;  // of a head over classes; a single class is a regression
     bool operator==(const Head&) const = default;
   } head;
 
