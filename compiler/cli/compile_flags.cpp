@@ -96,7 +96,18 @@ void CompileFlags::add_dropout(CLI::App& app) {
       ->check(CLI::Range(0.0, 0.999));
 }
 
+void CompileFlags::add_inputs(CLI::App& app) {
+  app.add_flag_callback(
+      "--attention-mask", [this] { attention_mask = true; },
+      "an input attention_mask; models with an encoder have one if nothing is said");
+  app.add_flag_callback("--no-attention-mask", [this] { attention_mask = false; }, "no such input");
+  app.add_flag("--position-ids", position_ids, "an input position_ids in place of 0, 1, 2, ...");
+  app.add_flag("--hidden-states", hidden_states,
+               "outputs last_hidden_state, pooler_output and hidden.N beside the logits");
+}
+
 void CompileFlags::add_mode(CLI::App& app) {
+  add_inputs(app);
   app.add_option("--mode", mode, "train: train_step, accumulate, apply, evaluate, logits; infer: logits")
       ->check(CLI::IsMember({"train", "infer"}))
       ->capture_default_str();
@@ -110,6 +121,9 @@ CompileOptions CompileFlags::options() const {
   options.mode = mode == "infer" ? Mode::infer : Mode::train;
   options.build.bounds = parse_bounds(bounds);
   options.build.dropout = dropout;
+  options.build.attention_mask = attention_mask;
+  options.build.position_ids = position_ids;
+  options.build.hidden_states = hidden_states;
   options.training.optimizer = optimizer.options();
   options.pipeline = pipeline;
   options.dump_dir = dump_dir;

@@ -25,6 +25,8 @@ struct CompileFlags {
   int64_t bisect_limit = -1;
   bool verify_each = false, timing = false, print_after_all = false;
   std::optional<double> dropout;
+  std::optional<bool> attention_mask;
+  bool position_ids = false, hidden_states = false;
   OptimizerFlags optimizer;
 
   /// --target, --max and what steers and shows the passes.
@@ -32,6 +34,8 @@ struct CompileFlags {
   /// --mode, --dropout and the optimiser, for commands that make plans of either mode.
   void add_mode(CLI::App& app);
   void add_dropout(CLI::App& app);
+  /// Inputs and outputs that a model may have or not.
+  void add_inputs(CLI::App& app);
 
   CompileOptions options() const;
 };
