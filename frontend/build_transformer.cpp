@@ -39,6 +39,9 @@ std::vector<SpecProblem> unsupported(const TransformerSpec& spec, const BuildOpt
   refuse(has_both(spec) && spec.tokens.pad < 0, "tokens.pad",
          "missing; targets that are ignored are read as it");
   refuse(spec.positions.counted && spec.tokens.pad < 0, "tokens.pad", "missing; positions.counted needs it");
+  refuse(options.training && has_classes(spec) && spec.head.classes == 1, "head.classes",
+         "1 is trained by regression, which is not supported; expected at least 2, or compile with --mode "
+         "infer");
   refuse(options.training && spec.head.kind == HeadKind::none, "head.kind",
          "none has no loss to train; expected a head, or compile with --mode infer");
   return problems;
@@ -68,6 +71,12 @@ void bound_symbols(const TransformerSpec& spec, const BuildOptions& options, Sym
     if (name != "B" && spec.positions.kind == PositionKind::learned && most > spec.max_positions)
       fail("bound {} <= {}: the model has {} positions; give {} <= {}", name, most, spec.max_positions, name,
            spec.max_positions);
+    if (name != "B" && spec.positions.scaling == RopeScaling::dynamic && most > spec.max_positions)
+      fail(
+          "bound {} <= {}: positions.scaling = dynamic changes with the length of a batch beyond {} "
+          "positions, "
+          "which is not supported; give {} <= {}",
+          name, most, spec.max_positions, name, spec.max_positions);
     symbols.bound({name}, most);
   }
   for (const Symbols::Bound& bound : options.bounds)

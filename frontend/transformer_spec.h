@@ -78,11 +78,11 @@ struct TransformerSpec {
     bool interleaved = false;  // sinusoidal: sine and cosine take turns, else the first half are sines
     double rope_theta = 10000;
     RopeScaling scaling = RopeScaling::none;
-    double scaling_factor = 1;
+    double scaling_factor = 0;                         // yarn; 0: max_positions / original_max_positions
     double low_freq_factor = 1, high_freq_factor = 4;  // llama3
     double beta_fast = 32, beta_slow = 1;              // yarn
     double attention_factor = 0;                       // yarn; 0: 0.1 ln(factor) + 1
-    int64_t original_max_positions = 0;
+    int64_t original_max_positions = 0;                // 0: max_positions
     int64_t buckets = 32;
     int64_t max_distance = 128;
     bool operator==(const Positions&) const = default;

@@ -222,7 +222,7 @@ TEST(BuildTransformer, WhatCannotBeBuiltIsNamedAtOnce) {
                                                "decoder": {"head_dim": 10}, "head": {"kind": "mlm"}})"),
                   {});
             }),
-            {"encoder.layers", "positions.kind", "head.kind"});
+            {"3 problems", "head.kind", "tokens.decoder_start", "tokens.pad"});
 }
 
 TEST(BuildTransformer, DescriptionServesAHostWithoutTheFrontend) {
