@@ -22,7 +22,7 @@ Value* freeze_padding(BlockBuilder& b, Value* x, Value* ids) {
 }
 
 Value* embed_tokens(BlockBuilder& b, const Stack& stack, Value* ids, Value* token_types) {
-  const Place tokens{"embedding.tokens"};
+  const Place tokens = b.spec.embedding.shared ? Place{"embedding.tokens"} : stack.part("tokens");
   Value* table = weight(b, tokens, {b.spec.vocab_size, b.spec.hidden}, b.spec.init.deviation);
   Value* x = freeze_padding(b, b.graph.create(Op::embedding, {table, ids})->result(), ids);
   if (b.spec.embedding.scaled)

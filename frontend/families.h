@@ -69,7 +69,7 @@ struct Family {
   std::vector<FieldRow> fields;
   std::vector<FixedRow> fixed = {};
   std::vector<std::string_view> harmless = {};  // fields that change nothing here whatever they hold
-  std::vector<std::string_view> prefixes;  // of checkpoint names; the first is written
+  std::vector<std::string_view> prefixes;       // of checkpoint names; the first is written
   std::vector<NameRow> names;
   std::vector<std::string_view> ignored_tensors;  // buffers of checkpoints, without prefix; {} is a number
 };

@@ -68,6 +68,8 @@ class Checker {
   }
 
   void check_head() {
+    if (spec_.head.tied && !spec_.embedding.shared)
+      complain("head.tied", "true needs embedding.shared, or which table is it?");
     const bool classes =
         spec_.head.kind == HeadKind::sequence_classes || spec_.head.kind == HeadKind::image_classes;
     if (classes && spec_.head.classes < 1)

@@ -91,6 +91,7 @@ struct TransformerSpec {
   struct Embedding {
     bool scaled = false;          // times hidden^1/2
     bool frozen_padding = false;  // looking up tokens.pad gives its row no gradient
+    bool shared = true;           // encoder and decoder read one table of tokens
     int64_t token_types = 0;
     int64_t image_size = 0, patch_size = 0, channels = 0;  // patches instead of tokens
     bool class_token = false;

@@ -52,6 +52,7 @@ TEST(TransformerSpec, RoundTripKeepsEveryField) {
                     .max_distance = 64};
   spec.embedding = {.scaled = true,
                     .frozen_padding = true,
+                    .shared = false,
                     .token_types = 2,
                     .image_size = 32,
                     .patch_size = 8,

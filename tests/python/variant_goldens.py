@@ -22,7 +22,8 @@ def saved_with(cls, edits=(), **members):
 
 # ---------------------------------------------------------------- inputs
 def mask_of(batch, length, kinds):
-    """Row by row: all (no padding), right, left, inside, ragged (left, inside and right at once)."""
+    """Row by row: all (no padding), right, left, inside, ragged (left, inside and right at once). Left padding is
+    for encoders: in a decoder its queries see no key, and eager attention averages over the future there."""
     mask = torch.ones(batch, length, dtype=torch.long)
     for row, kind in zip(range(batch), kinds):
         if kind in ("right", "ragged"): mask[row, length - 2 - row:] = 0
@@ -75,16 +76,16 @@ def llama():
     small = dict(vocab_size=41, hidden_size=21, num_hidden_layers=2, num_attention_heads=3, intermediate_size=27,
                  head_dim=8, max_position_embeddings=64, **IDS)
     whole = dict(small, num_key_value_heads=1, attention_bias=True, mlp_bias=True, tie_word_embeddings=False)
-    plain, draw = tf.LlamaForCausalLM, tokens(3, 17, 41, ["all", "inside", "left"])
+    plain, draw = tf.LlamaForCausalLM, tokens(3, 17, 41, ["all", "inside", "right"])
     yarn = dict(factor=4.0, original_max_position_embeddings=16)
     llama3 = dict(factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=24)
     yield "llama-linear", plain, tf.LlamaConfig(**whole, rope_parameters=rope("linear", factor=2.5)), draw, {}
     yield "llama-dynamic", plain, tf.LlamaConfig(**whole, rope_parameters=rope("dynamic", factor=2.0)), draw, {}
-    yield "llama-llama3", plain, tf.LlamaConfig(**whole, rope_parameters=rope("llama3", **llama3)), draw, {}
+    yield "llama-llama3-now", plain, tf.LlamaConfig(**whole, rope_parameters=rope("llama3", **llama3)), draw, {}
     yield "llama-yarn", plain, tf.LlamaConfig(**whole, rope_parameters=rope("yarn", **yarn)), draw, {}
     yield "llama-yarn-given", plain, tf.LlamaConfig(**small, num_key_value_heads=3, rope_parameters=rope("yarn", **yarn, attention_factor=0.7, beta_fast=20.0, beta_slow=2.0)), tokens(2, 11, 41), {}
     older = dict(rope_parameters=None, rope_theta=50.0, rope_scaling=dict(llama3, type="llama3"))
-    yield "llama-older", saved_with(plain, older), tf.LlamaConfig(**whole, rope_parameters=rope("llama3", **llama3)), draw, {}
+    yield "llama-llama3", saved_with(plain, older), tf.LlamaConfig(**whole, rope_parameters=rope("llama3", **llama3)), draw, {}
     yield "llama-tied", plain, tf.LlamaConfig(**small, num_key_value_heads=1, tie_word_embeddings=True, rope_parameters=rope("default"), hidden_act="gelu"), tokens(2, 9, 41, pad=0), {}
     yield "mistral", tf.MistralForCausalLM, tf.MistralConfig(**small, num_key_value_heads=3, sliding_window=None), draw, {}
     yield "qwen2", tf.Qwen2ForCausalLM, tf.Qwen2Config(**{k: v for k, v in small.items() if k != "head_dim"} | dict(hidden_size=24), num_key_value_heads=1, use_sliding_window=False), draw, {}
@@ -117,6 +118,8 @@ def bart():
                   encoder_ffn_dim=27, decoder_ffn_dim=23, max_position_embeddings=17)
     kinds = ["all", "right", "left", "ragged"]
     yield "bart-uneven", tf.BartForConditionalGeneration, tf.BartConfig(**uneven, **ids, scale_embedding=True, activation_function="relu"), pairs(4, 13, 7, 31, kinds), {}
+    apart = dict(uneven, decoder_layers=2, encoder_layers=1, tie_word_embeddings=False)
+    yield "bart-untied", tf.BartForConditionalGeneration, tf.BartConfig(**apart, **ids), pairs(3, 9, 11, 31, kinds), {}
     ids = dict(pad_token_id=30, eos_token_id=0, bos_token_id=None, decoder_start_token_id=30, forced_eos_token_id=None)
     odd = dict(uneven, d_model=15, encoder_attention_heads=3, decoder_attention_heads=1, encoder_layers=1, decoder_layers=2)
     yield "marian-odd", tf.MarianMTModel, tf.MarianConfig(**odd, **ids, activation_function="relu"), pairs(4, 11, 9, 30, kinds), {}
@@ -129,6 +132,8 @@ def t5():
     shared = {name: to for name, to in plain._tied_weights_keys.items() if not name.startswith("lm_head")}
     untied = saved_with(plain, dict(tie_word_embeddings=False), _tied_weights_keys=shared)
     yield "t5-gated", untied, tf.T5Config(**small, feed_forward_proj="gated-gelu", tie_word_embeddings=False, num_layers=1, num_decoder_layers=2, relative_attention_num_buckets=10, relative_attention_max_distance=11), pairs(4, 15, 8, 29, kinds), dict(std=0.05)
+    parted = saved_with(plain, _tied_weights_keys=shared)  # config.json says tied, the checkpoint knows better
+    yield "t5-stored-apart", parted, tf.T5Config(**small, feed_forward_proj="relu", num_layers=1), pairs(3, 9, 7, 29, kinds), dict(std=0.05)
     yield "t5-silu", plain, tf.T5Config(**small, feed_forward_proj="gated-silu", num_layers=2, num_decoder_layers=1, relative_attention_num_buckets=8, relative_attention_max_distance=20), pairs(3, 9, 11, 29, kinds), dict(std=0.05)
     yield "t5-gelu", plain, tf.T5Config(**small, feed_forward_proj="gelu", num_layers=1, relative_attention_max_distance=40), pairs(2, 23, 19, 29, kinds), dict(std=0.05)
 
