@@ -23,6 +23,7 @@ const std::vector<FieldRow> kBartFields = {
     {.config = "activation_dropout", .spec = "dropout.activation"},
     {.config = "init_std", .spec = "init.deviation"},
     {.config = "tie_word_embeddings", .spec = "head.tied"},
+    {.config = "tie_word_embeddings", .spec = "embedding.shared"},
     {.config = "bos_token_id", .spec = "tokens.bos"},
     {.config = "eos_token_id", .spec = "tokens.eos"},
     {.config = "pad_token_id", .spec = "tokens.pad"},
@@ -31,6 +32,8 @@ const std::vector<FieldRow> kBartFields = {
 
 const std::vector<NameRow> kBartNames = {
     {"embedding.tokens", "shared"},
+    {"encoder.tokens", "encoder.embed_tokens"},
+    {"decoder.tokens", "decoder.embed_tokens"},
     {"encoder.{}", "encoder.layers.{}"},
     {"encoder.{}.attention", "encoder.layers.{}.self_attn"},
     {"encoder.{}.attention.query", "encoder.layers.{}.self_attn.q_proj"},
@@ -87,7 +90,8 @@ const Family& bart_family() {
                         {"encoder.embedding_norm", "encoder.layernorm_embedding"},
                         {"decoder.positions", "decoder.embed_positions"},
                         {"decoder.embedding_norm", "decoder.layernorm_embedding"}}}),
-      .ignored_tensors = {"encoder.embed_tokens.weight", "decoder.embed_tokens.weight", "lm_head.weight"},
+      .ignored_tensors = {"shared.weight", "encoder.embed_tokens.weight", "decoder.embed_tokens.weight",
+                          "lm_head.weight"},
   };
   return family;
 }
@@ -111,8 +115,9 @@ const Family& marian_family() {
       .harmless = {"is_encoder_decoder"},
       .prefixes = {"model.", ""},
       .names = kBartNames,
-      .ignored_tensors = {"encoder.embed_tokens.weight", "decoder.embed_tokens.weight", "lm_head.weight",
-                          "encoder.embed_positions.weight", "decoder.embed_positions.weight"},
+      .ignored_tensors = {"shared.weight", "encoder.embed_tokens.weight", "decoder.embed_tokens.weight",
+                          "lm_head.weight", "encoder.embed_positions.weight",
+                          "decoder.embed_positions.weight"},
   };
   return family;
 }

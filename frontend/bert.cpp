@@ -69,11 +69,12 @@ Family make_bert() {
       .prefixes = {"bert.", ""},
       .names = joined({kBertNames,
                        {{"mlm", "cls.predictions", NameRow::bare},
+                        {"mlm.decoder", "cls.predictions.decoder", NameRow::bare},
                         {"mlm.transform", "cls.predictions.transform.dense", NameRow::bare},
                         {"mlm.norm", "cls.predictions.transform.LayerNorm", NameRow::bare}}}),
       .ignored_tensors = {"embeddings.position_ids", "pooler.dense.weight", "pooler.dense.bias",
                           "cls.predictions.decoder.weight", "cls.predictions.decoder.bias",
-                          "cls.seq_relationship.weight", "cls.seq_relationship.bias"},
+                          "cls.predictions.bias", "cls.seq_relationship.weight", "cls.seq_relationship.bias"},
   };
 }
 
@@ -94,10 +95,11 @@ Family make_roberta() {
   family.prefixes = {"roberta.", ""};
   family.names = joined({kBertNames,
                          {{"mlm", "lm_head", NameRow::bare},
+                          {"mlm.decoder", "lm_head.decoder", NameRow::bare},
                           {"mlm.transform", "lm_head.dense", NameRow::bare},
                           {"mlm.norm", "lm_head.layer_norm", NameRow::bare}}});
-  family.ignored_tensors = {"embeddings.position_ids", "pooler.dense.weight", "pooler.dense.bias",
-                            "lm_head.decoder.weight", "lm_head.decoder.bias"};
+  family.ignored_tensors = {"embeddings.position_ids", "pooler.dense.weight",  "pooler.dense.bias",
+                            "lm_head.decoder.weight",  "lm_head.decoder.bias", "lm_head.bias"};
   return family;
 }
 
@@ -124,6 +126,7 @@ Family make_distilbert() {
                  {.config = "initializer_range", .spec = "init.deviation"},
                  {.config = "tie_word_embeddings", .spec = "head.tied"},
                  {.config = "pad_token_id", .spec = "tokens.pad"}},
+      .fixed = {{"sinusoidal_pos_embds", "false"}},  // they would be frozen
       .prefixes = {"distilbert.", ""},
       .names = {{"embedding.tokens", "embeddings.word_embeddings"},
                 {"encoder.positions", "embeddings.position_embeddings"},
@@ -140,6 +143,7 @@ Family make_distilbert() {
                 {"encoder.{}.ffn.down", "transformer.layer.{}.ffn.lin2"},
                 {"encoder.{}.norm_2", "transformer.layer.{}.output_layer_norm"},
                 {"mlm", "vocab_projector", NameRow::bare},
+                {"mlm.decoder", "vocab_projector", NameRow::bare},
                 {"mlm.transform", "vocab_transform", NameRow::bare},
                 {"mlm.norm", "vocab_layer_norm", NameRow::bare}},
       .ignored_tensors = {"vocab_projector.weight"},

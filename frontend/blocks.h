@@ -55,6 +55,9 @@ Value* activate(BlockBuilder& b, Value* x, Activation activation);
 // ---- embedding.cpp, patches.cpp
 /// i32[B,T] ids and, where the model has them, token types to f32[B,T,hidden].
 Value* embed_tokens(BlockBuilder& b, const Stack& stack, Value* ids, Value* token_types);
+/// Rows of a table, [B,T,hidden], of which those of padding are taken as they are, with no way back to the
+/// table.
+Value* freeze_padding(BlockBuilder& b, Value* x, Value* ids);
 /// f32[B,channels,height,width] to f32[B,patches (+ 1),hidden].
 Value* embed_patches(BlockBuilder& b, const Stack& stack, Value* pixels);
 

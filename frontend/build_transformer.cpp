@@ -68,6 +68,12 @@ void bound_symbols(const TransformerSpec& spec, const BuildOptions& options, Sym
     if (name != "B" && spec.positions.kind == PositionKind::learned && most > spec.max_positions)
       fail("bound {} <= {}: the model has {} positions; give {} <= {}", name, most, spec.max_positions, name,
            spec.max_positions);
+    if (name != "B" && spec.positions.scaling == RopeScaling::dynamic && most > spec.max_positions)
+      fail(
+          "bound {} <= {}: positions.scaling = dynamic changes with the length of a batch beyond {} "
+          "positions, "
+          "which is not supported; give {} <= {}",
+          name, most, spec.max_positions, name, spec.max_positions);
     symbols.bound({name}, most);
   }
   for (const Symbols::Bound& bound : options.bounds)

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "frontend/weights.h"
 #include "ir/text.h"
 #include "ir/verifier.h"
 #include "llvm/ADT/STLExtras.h"
@@ -15,6 +16,11 @@ namespace {
 
 Description from_directory(const std::filesystem::path& path) {
   ModelDirectory model = open_model(path);
+  for (const char* name : {"model.safetensors", "model.safetensors.index.json"})
+    if (std::filesystem::exists(path / name)) {
+      untie_stored_head(model.spec, Checkpoint::open(path / name));
+      break;
+    }
   return {Description::Kind::directory, path, std::move(model.spec), std::move(model.config),
           std::move(model.generation),  {}};
 }

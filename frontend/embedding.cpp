@@ -13,17 +13,16 @@ Value* add_token_types(BlockBuilder& b, Value* x, Value* token_types) {
   return b.graph.add(x, b.graph.create(Op::embedding, {table, token_types})->result());
 }
 
-/// The rows of padding as they are, with no way back to the table.
+}  // namespace
+
 Value* freeze_padding(BlockBuilder& b, Value* x, Value* ids) {
   if (!b.spec.embedding.frozen_padding || b.spec.tokens.pad < 0) return x;
   Value* padding = b.graph.eq(ids, b.graph.like(ids, static_cast<double>(b.spec.tokens.pad)));
   return b.graph.select(b.graph.broadcast(padding, {0, 1}, x->shape()), b.graph.stop_gradient(x), x);
 }
 
-}  // namespace
-
 Value* embed_tokens(BlockBuilder& b, const Stack& stack, Value* ids, Value* token_types) {
-  const Place tokens{"embedding.tokens"};
+  const Place tokens = b.spec.embedding.shared ? Place{"embedding.tokens"} : stack.part("tokens");
   Value* table = weight(b, tokens, {b.spec.vocab_size, b.spec.hidden}, b.spec.init.deviation);
   Value* x = freeze_padding(b, b.graph.create(Op::embedding, {table, ids})->result(), ids);
   if (b.spec.embedding.scaled)

@@ -14,7 +14,7 @@
 namespace smelt {
 
 /// A value as config.json spells it and as the spec does, both as JSON text: {"\"gelu_new\"",
-/// "\"gelu_tanh\""}.
+/// "\"gelu_tanh\""}. Where one word says several fields of a group, the spec's side is an object of them.
 struct Spelling {
   std::string_view config, spec;
 };
@@ -33,6 +33,7 @@ struct FieldRow {
   std::vector<std::string_view> also_called = {};  // other dialects of the same field
   bool counted = false;                            // the spec holds how many entries the object has
   int64_t plus = 0;                                // spec = config + plus
+  bool unsaid_if_zero = false;                     // a zero is the same as nothing, and is not written
 };
 
 /// A field that changes the maths and may stand only where it changes nothing: absent, null, or with this
@@ -68,9 +69,9 @@ struct Family {
   std::vector<Architecture> architectures;  // those that are built; the first is written for a new model
   std::string_view defaults;                // spec fields, as JSON text
   std::vector<FieldRow> fields;
-  std::vector<FixedRow> fixed;
-  std::vector<std::string_view> harmless;  // fields that change nothing here whatever they hold
-  std::vector<std::string_view> prefixes;  // of checkpoint names; the first is written
+  std::vector<FixedRow> fixed = {};
+  std::vector<std::string_view> harmless = {};  // fields that change nothing here whatever they hold
+  std::vector<std::string_view> prefixes;       // of checkpoint names; the first is written
   std::vector<NameRow> names;
   std::vector<std::string_view> ignored_tensors;  // buffers of checkpoints, without prefix; {} is a number
 };

@@ -16,7 +16,8 @@ double smoothing_of(const TransformerSpec& spec, int64_t count) {
 
 /// Every token's logits over the vocabulary.
 Value* vocabulary_logits(BlockBuilder& b, Value* x) {
-  const Place head{b.spec.head.kind == HeadKind::mlm ? "mlm" : "head"};
+  const bool masked = b.spec.head.kind == HeadKind::mlm;
+  const Place head{!masked ? "head" : b.spec.head.tied ? "mlm" : "mlm.decoder"};
   b.at(head);
   if (b.spec.head.scaled)
     x = b.graph.mul(x, b.graph.like(x, 1 / std::sqrt(static_cast<double>(b.spec.hidden))));

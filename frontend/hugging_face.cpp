@@ -69,7 +69,7 @@ class ConfigReader {
     } else if (!row.spellings) {
       make_path(fields, row.spec) = *value;
     } else if (const Spelling* spelling = find_spelling(row, *value)) {
-      make_path(fields, row.spec) = constant(spelling->spec);
+      make_path(fields, row.spec).merge_patch(constant(spelling->spec));
     }
   }
 
@@ -151,12 +151,19 @@ Json labels(int64_t count) {
   return names;
 }
 
+/// Equal, or for objects: equal in the members that `part` has.
+bool holds(const Json& whole, const Json& part) {
+  Json patched = whole;
+  patched.merge_patch(part);
+  return patched == whole;
+}
+
 Json in_config_words(const FieldRow& row, const Json& value) {
   if (row.counted) return labels(value.get<int64_t>());
   if (row.plus != 0) return value.get<int64_t>() - row.plus;
   if (row.spellings)
     for (const Spelling& spelling : *row.spellings)
-      if (constant(spelling.spec) == value) return constant(spelling.config);
+      if (holds(value, constant(spelling.spec))) return constant(spelling.config);
   if (!row.spec.starts_with("tokens.")) return value;
   if (value == Json(-1) || value == Json::array()) return nullptr;
   return value.is_array() && value.size() == 1 ? value[0] : value;
@@ -169,8 +176,10 @@ std::optional<Json> config_of(const TransformerSpec& spec, const Family& family,
                  {"architectures", Json::array({architecture.name})},
                  {"dtype", "float32"}};
   const Json fields = to_json(spec);
-  for (const FieldRow& row : family.fields)
-    make_path(config, row.config) = in_config_words(row, *find_path(fields, row.spec));
+  for (const FieldRow& row : family.fields) {
+    const Json& value = *find_path(fields, row.spec);
+    if (!row.unsaid_if_zero || value != Json(0)) make_path(config, row.config) = in_config_words(row, value);
+  }
   // What the table cannot say would be lost in silence. The criterion is no part of a config.
   ConfigReader reader(config, family);
   TransformerSpec back = reader.read();

@@ -33,7 +33,7 @@ const std::vector<FieldRow> kLlamaFields = {
 
 /// A row of rope_parameters, or of rope_scaling as older configs call it.
 FieldRow rope_row(std::string_view now, std::string_view before, std::string_view spec) {
-  return {.config = now, .spec = spec, .also_called = {before}};
+  return {.config = now, .spec = spec, .also_called = {before}, .unsaid_if_zero = true};
 }
 
 std::vector<FieldRow> rope_fields() {
@@ -42,7 +42,7 @@ std::vector<FieldRow> rope_fields() {
       {.config = "rope_parameters.rope_type",
        .spec = "positions.scaling",
        .spellings = &kRopeScalings,
-       .also_called = {"rope_scaling.rope_type", "rope_scaling.type"}},
+       .also_called = {"rope_parameters.type", "rope_scaling.rope_type", "rope_scaling.type"}},
       rope_row("rope_parameters.factor", "rope_scaling.factor", "positions.scaling_factor"),
       rope_row("rope_parameters.low_freq_factor", "rope_scaling.low_freq_factor",
                "positions.low_freq_factor"),
@@ -65,6 +65,7 @@ const std::vector<FixedRow> kLlamaFixed = {
     {"rope_parameters.mscale", "null"},   {"rope_parameters.mscale_all_dim", "null"},
     {"rope_parameters.truncate", "true"}, {"rope_parameters.partial_rotary_factor", "1"},
     {"rope_scaling.mscale", "null"},      {"rope_scaling.mscale_all_dim", "null"},
+    {"rope_scaling.truncate", "true"},
 };
 
 const std::vector<NameRow> kLlamaNames = {

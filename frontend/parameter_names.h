@@ -2,10 +2,11 @@
 //
 // Roles, by which build_transformer asks ({}: number of the block; STACK: encoder or decoder):
 //   embedding.tokens  embedding.token_types  embedding.dropout
-//   STACK.positions  STACK.distances  STACK.embedding_norm  STACK.patches  STACK.class_token
-//   STACK.{}  .norm_1  .attention  .attention.{qkv,query,key,value,out}  .norm_2  .ffn  .ffn.{up,down}, or
-//   .ffn.{gate,gated,down} STACK.{}  .norm_cross  .cross  .cross.{query,key,value,out}   of a decoder that
-//   reads an encoder STACK.norm  pooler  classifier  mlm  mlm.transform  mlm.norm  head  head.offset
+//   STACK.tokens (where they are not shared)  STACK.positions  STACK.distances  STACK.embedding_norm
+//   STACK.patches  STACK.class_token STACK.{}  .norm_1  .attention  .attention.{qkv,query,key,value,out}
+//   .norm_2  .ffn  .ffn.{up,down}, or .ffn.{gate,gated,down} STACK.{}  .norm_cross  .cross
+//   .cross.{query,key,value,out}   of a decoder that reads an encoder STACK.norm  pooler  classifier  mlm
+//   (its bias, where the weight is tied)  mlm.decoder mlm.transform  mlm.norm  head  head.offset
 #pragma once
 
 #include <string>

@@ -1,31 +1,14 @@
 // Where a token stands: tables added to the embeddings, rotations of queries and keys, biases by distance.
-// Tables that are not learned are made in double.
 #include <algorithm>
-#include <cmath>
-#include <numbers>
 
 #include "frontend/blocks.h"
+#include "frontend/position_tables.h"
 #include "frontend/rotary.h"
 
 namespace smelt {
 namespace {
 
 int64_t most(BlockBuilder& b, const Dim& length) { return b.graph.module().symbols.upper(length); }
-
-/// Sines and cosines of falling frequencies: in halves, or taking turns.
-std::vector<double> sinusoids(int64_t rows, int64_t width, bool interleaved) {
-  std::vector<double> table;
-  const int64_t half = (width + 1) / 2;
-  for (int64_t row = 0; row < rows; ++row)
-    for (int64_t i = 0; i < width; ++i) {
-      const int64_t pair = interleaved ? i / 2 : i % half;
-      const bool sine = interleaved ? i % 2 == 0 : i < half;
-      const double angle = static_cast<double>(row) *
-                           std::pow(10000.0, -2.0 * static_cast<double>(pair) / static_cast<double>(width));
-      table.push_back(sine ? std::sin(angle) : std::cos(angle));
-    }
-  return table;
-}
 
 /// Rows of `table` for every token of x.
 Value* rows_for(BlockBuilder& b, const Stack& stack, Value* table, Value* x) {
@@ -48,25 +31,6 @@ Value* counted_positions(BlockBuilder& b, Value* ids) {
   Value* seen = b.graph.logical_and(before, b.graph.broadcast(real, {0, 2}, pairs));
   Value* count = b.graph.sum(b.graph.convert(seen, DType::i32), {2});
   return b.graph.select(real, count, b.graph.like(count, 0));
-}
-
-/// The bucket of every distance from -(length - 1) to length - 1 (T5): exact near 0, logarithmic farther
-/// away.
-std::vector<double> distance_buckets(const TransformerSpec::Positions& p, int64_t length, bool causal) {
-  const int64_t buckets = causal ? p.buckets : p.buckets / 2, exact = buckets / 2;
-  std::vector<double> table;
-  for (int64_t distance = 1 - length; distance < length; ++distance) {
-    const int64_t far = causal ? std::max<int64_t>(0, -distance) : std::abs(distance);
-    int64_t bucket = far;
-    if (far >= exact) {
-      const double share = std::log(static_cast<double>(far) / static_cast<double>(exact)) /
-                           std::log(static_cast<double>(p.max_distance) / static_cast<double>(exact));
-      bucket =
-          std::min(buckets - 1, exact + static_cast<int64_t>(share * static_cast<double>(buckets - exact)));
-    }
-    table.push_back(static_cast<double>(bucket + (!causal && distance > 0 ? buckets : 0)));
-  }
-  return table;
 }
 
 /// f32[heads,T,T], looked up in a table [buckets,heads] by the distance of key from query.
@@ -110,7 +74,9 @@ Value* add_positions(BlockBuilder& b, const Stack& stack, Value* x, Value* ids) 
           : b.graph.table(sinusoids(*shape[0].constant(), b.spec.hidden, p.interleaved), {DType::f32, shape});
   Stack counted = stack;
   if (p.counted && !stack.position_ids) counted.position_ids = counted_positions(b, ids);
-  return b.graph.add(x, rows_for(b, counted, table, x));
+  Value* found = rows_for(b, counted, table, x);
+  if (p.counted) found = freeze_padding(b, found, ids);
+  return b.graph.add(x, found);
 }
 
 void prepare_positions(BlockBuilder& b, Stack& stack, const Dim& length) {

@@ -14,21 +14,19 @@ double original_length(const TransformerSpec& spec) {
   return static_cast<double>(given > 0 ? given : spec.max_positions);
 }
 
-/// The base grows with the length, so that the slowest pair turns as far as it did in training (NTK-aware).
-double dynamic_base(const TransformerSpec& spec, int64_t head_dim, int64_t rows) {
-  const double length = original_length(spec), factor = spec.positions.scaling_factor;
-  const double now = std::max(static_cast<double>(rows), length), width = static_cast<double>(head_dim);
-  return spec.positions.rope_theta * std::pow(factor * now / length - (factor - 1), width / (width - 2));
+double factor_of(const TransformerSpec& spec) {
+  const double given = spec.positions.scaling_factor;
+  return given > 0 ? given : static_cast<double>(spec.max_positions) / original_length(spec);
 }
 
 /// Llama 3.1: pairs that turn slowly are stretched, quick ones stay, those between are blended.
 double llama3(const TransformerSpec& spec, double frequency) {
   const Positions& p = spec.positions;
   const double turns = original_length(spec) * frequency / (2 * std::numbers::pi);
-  if (turns < p.low_freq_factor) return frequency / p.scaling_factor;
+  if (turns < p.low_freq_factor) return frequency / factor_of(spec);
   if (turns > p.high_freq_factor) return frequency;
   const double smooth = (turns - p.low_freq_factor) / (p.high_freq_factor - p.low_freq_factor);
-  return (1 - smooth) * frequency / p.scaling_factor + smooth * frequency;
+  return (1 - smooth) * frequency / factor_of(spec) + smooth * frequency;
 }
 
 /// YaRN (arXiv 2309.00071): a ramp over the pairs between beta_fast and beta_slow turns in the original
@@ -44,24 +42,25 @@ double yarn(const TransformerSpec& spec, int64_t head_dim, int64_t pair, double 
   double high = std::min(std::ceil(pair_of(p.beta_slow)), width - 1);
   if (low == high) high += 0.001;
   const double ramp = std::clamp((static_cast<double>(pair) - low) / (high - low), 0.0, 1.0);
-  return frequency / p.scaling_factor * ramp + frequency * (1 - ramp);
-}
-
-double magnitude(const Positions& p) {
-  if (p.scaling != RopeScaling::yarn) return 1;
-  if (p.attention_factor > 0) return p.attention_factor;
-  return p.scaling_factor <= 1 ? 1 : 0.1 * std::log(p.scaling_factor) + 1;
+  return frequency / factor_of(spec) * ramp + frequency * (1 - ramp);
 }
 
 }  // namespace
 
-std::vector<double> rotary_frequencies(const TransformerSpec& spec, int64_t head_dim, int64_t rows) {
+double rotary_magnitude(const TransformerSpec& spec) {
   const Positions& p = spec.positions;
-  const double base = p.scaling == RopeScaling::dynamic ? dynamic_base(spec, head_dim, rows) : p.rope_theta;
+  if (p.scaling != RopeScaling::yarn) return 1;
+  if (p.attention_factor > 0) return p.attention_factor;
+  const double factor = factor_of(spec);
+  return factor <= 1 ? 1 : 0.1 * std::log(factor) + 1;
+}
+
+std::vector<double> rotary_frequencies(const TransformerSpec& spec, int64_t head_dim) {
+  const Positions& p = spec.positions;
   std::vector<double> frequencies;
   for (int64_t pair = 0; pair < head_dim / 2; ++pair) {
-    double f = std::pow(base, -2.0 * static_cast<double>(pair) / static_cast<double>(head_dim));
-    if (p.scaling == RopeScaling::linear) f /= p.scaling_factor;
+    double f = std::pow(p.rope_theta, -2.0 * static_cast<double>(pair) / static_cast<double>(head_dim));
+    if (p.scaling == RopeScaling::linear) f /= factor_of(spec);
     if (p.scaling == RopeScaling::llama3) f = llama3(spec, f);
     if (p.scaling == RopeScaling::yarn) f = yarn(spec, head_dim, pair, f);
     frequencies.push_back(f);
@@ -70,8 +69,8 @@ std::vector<double> rotary_frequencies(const TransformerSpec& spec, int64_t head
 }
 
 RotaryTable rotary_table(const TransformerSpec& spec, int64_t head_dim, int64_t rows) {
-  const std::vector<double> frequencies = rotary_frequencies(spec, head_dim, rows);
-  const double scale = magnitude(spec.positions);
+  const std::vector<double> frequencies = rotary_frequencies(spec, head_dim);
+  const double scale = rotary_magnitude(spec);
   RotaryTable table;
   for (int64_t row = 0; row < rows; ++row)
     for (double f : frequencies) {

@@ -68,6 +68,8 @@ class Checker {
   }
 
   void check_head() {
+    if (spec_.head.tied && !spec_.embedding.shared)
+      complain("head.tied", "true needs embedding.shared, or which table is it?");
     const bool classes =
         spec_.head.kind == HeadKind::sequence_classes || spec_.head.kind == HeadKind::image_classes;
     if (classes && spec_.head.classes < 1)
@@ -78,6 +80,39 @@ class Checker {
     const bool table = spec_.positions.kind == PositionKind::learned;
     if (table && spec_.max_positions < 1 && spec_.embedding.patch_size < 1)
       complain("max_positions", "0 or missing; a learned position table needs its length");
+    if (spec_.positions.kind == PositionKind::rope) check_rotary();
+    if (spec_.positions.kind == PositionKind::relative_buckets) check_buckets();
+    if (spec_.positions.counted && spec_.tokens.pad >= 0 && spec_.positions.offset != spec_.tokens.pad)
+      complain("tokens.pad",
+               fmt::format("{}, but positions count from positions.offset = {}, the padding's own",
+                           spec_.tokens.pad, spec_.positions.offset));
+  }
+
+  /// The exact buckets of a side, half of its all, must leave distances for the others. An encoder has two
+  /// sides.
+  void check_buckets() {
+    const auto& p = spec_.positions;
+    const int64_t sides = spec_.encoder.layers > 0 ? 2 : 1;
+    if (p.buckets < 2 * sides)
+      return complain("positions.buckets", fmt::format("{}, expected at least {}", p.buckets, 2 * sides));
+    const int64_t exact = spec_.decoder.layers > 0 ? p.buckets / 2 : p.buckets / 4;
+    if (p.max_distance <= exact)
+      complain("positions.max_distance",
+               fmt::format("{}, expected more than {}, the distances with a bucket of their own",
+                           p.max_distance, exact));
+  }
+
+  void check_rotary() {
+    const auto& p = spec_.positions;
+    const bool scaled = p.scaling != RopeScaling::none && p.scaling != RopeScaling::yarn;
+    if (scaled && p.scaling_factor == 0)
+      complain("positions.scaling_factor", "0 or missing; this kind of scaling needs it");
+    const bool stretched = scaled || p.scaling == RopeScaling::yarn;
+    if (stretched && spec_.max_positions < 1)
+      complain("max_positions", "0 or missing; positions.scaling needs the length of training");
+    if (p.scaling == RopeScaling::llama3 && !(p.low_freq_factor < p.high_freq_factor))
+      complain("positions.high_freq_factor", fmt::format("{}, expected more than low_freq_factor = {}",
+                                                         p.high_freq_factor, p.low_freq_factor));
   }
 
   /// The number of parameters, generously, must fit 2^40: more is a slip of the pen, and every later product

@@ -5,13 +5,23 @@ namespace smelt {
 
 namespace {
 
-const std::vector<Spelling> kGated = {{R"("relu")", "false"},      {R"("gelu")", "false"},
-                                      {R"("silu")", "false"},      {R"("gated-gelu")", "true"},
-                                      {R"("gated-silu")", "true"}, {R"("gated-relu")", "true"}};
+// "gated-gelu" is the one name that means another function than its second half.
 const std::vector<Spelling> kProjections = {
-    {R"("relu")", R"("relu")"},       {R"("gated-gelu")", R"("gelu_tanh")"},
-    {R"("gated-silu")", R"("silu")"}, {R"("gelu")", R"("gelu_erf")"},
-    {R"("silu")", R"("silu")"},       {R"("gated-relu")", R"("relu")"}};
+    {R"("relu")", R"({"gated": false, "activation": "relu"})"},
+    {R"("gelu_new")", R"({"gated": false, "activation": "gelu_tanh"})"},
+    {R"("gelu")", R"({"gated": false, "activation": "gelu_erf"})"},
+    {R"("silu")", R"({"gated": false, "activation": "silu"})"},
+    {R"("swish")", R"({"gated": false, "activation": "silu"})"},
+    {R"("tanh")", R"({"gated": false, "activation": "tanh"})"},
+    {R"("quick_gelu")", R"({"gated": false, "activation": "quick_gelu"})"},
+    {R"("gated-gelu")", R"({"gated": true, "activation": "gelu_tanh"})"},
+    {R"("gated-relu")", R"({"gated": true, "activation": "relu"})"},
+    {R"("gated-gelu_new")", R"({"gated": true, "activation": "gelu_tanh"})"},
+    {R"("gated-silu")", R"({"gated": true, "activation": "silu"})"},
+    {R"("gated-swish")", R"({"gated": true, "activation": "silu"})"},
+    {R"("gated-tanh")", R"({"gated": true, "activation": "tanh"})"},
+    {R"("gated-quick_gelu")", R"({"gated": true, "activation": "quick_gelu"})"},
+};
 
 }  // namespace
 
@@ -36,8 +46,7 @@ const Family& t5_family() {
                  {.config = "d_kv", .spec = "decoder.head_dim", .required = true},
                  {.config = "d_ff", .spec = "encoder.ffn", .required = true},
                  {.config = "d_ff", .spec = "decoder.ffn", .required = true},
-                 {.config = "feed_forward_proj", .spec = "ffn.gated", .spellings = &kGated},
-                 {.config = "feed_forward_proj", .spec = "ffn.activation", .spellings = &kProjections},
+                 {.config = "feed_forward_proj", .spec = "ffn", .spellings = &kProjections},
                  {.config = "layer_norm_epsilon", .spec = "norm.eps"},
                  {.config = "relative_attention_num_buckets", .spec = "positions.buckets"},
                  {.config = "relative_attention_max_distance", .spec = "positions.max_distance"},

@@ -80,11 +80,11 @@ struct TransformerSpec {
     bool interleaved = false;  // sinusoidal: sine and cosine take turns, else the first half are sines
     double rope_theta = 10000;
     RopeScaling scaling = RopeScaling::none;
-    double scaling_factor = 1;
+    double scaling_factor = 0;                         // yarn; 0: max_positions / original_max_positions
     double low_freq_factor = 1, high_freq_factor = 4;  // llama3
     double beta_fast = 32, beta_slow = 1;              // yarn
     double attention_factor = 0;                       // yarn; 0: 0.1 ln(factor) + 1
-    int64_t original_max_positions = 0;
+    int64_t original_max_positions = 0;                // 0: max_positions
     int64_t buckets = 32;
     int64_t max_distance = 128;
     bool operator==(const Positions&) const = default;
@@ -93,6 +93,7 @@ struct TransformerSpec {
   struct Embedding {
     bool scaled = false;          // times hidden^1/2
     bool frozen_padding = false;  // looking up tokens.pad gives its row no gradient
+    bool shared = true;           // encoder and decoder read one table of tokens
     int64_t token_types = 0;
     int64_t image_size = 0, patch_size = 0, channels = 0;  // patches instead of tokens
     bool class_token = false;

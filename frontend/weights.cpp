@@ -2,9 +2,10 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <set>
 
-#include "frontend/families.h"
+#include "frontend/parameter_names.h"
 #include "llvm/ADT/STLExtras.h"
 #include "runtime/error.h"
 
@@ -72,6 +73,20 @@ void check_weights(const Module& module, const Checkpoint& weights) {
   }
   for (std::string& text : unexpected(module, weights, used)) problems.push_back({"", std::move(text)});
   if (!problems.empty()) fail_with_problems(weights.path().string(), problems);
+}
+
+void untie_stored_head(TransformerSpec& spec, const Checkpoint& weights) {
+  const bool masked = spec.head.kind == HeadKind::mlm;
+  if (!spec.head.tied || (!masked && spec.head.kind != HeadKind::lm)) return;
+  const ParameterNames names(spec);
+  const auto stored = [&](const char* role) -> const TensorView* {
+    for (const std::string& name : names.parameter({role}, "weight").checkpoint_names)
+      if (const TensorView* tensor = weights.find(name)) return tensor;
+    return nullptr;
+  };
+  const TensorView *table = stored("embedding.tokens"), *head = stored(masked ? "mlm.decoder" : "head");
+  if (!table || !head || table->shape != head->shape) return;
+  spec.head.tied = table->dtype == head->dtype && std::ranges::equal(table->bytes, head->bytes);
 }
 
 std::vector<float> read_parameter(const Module::Parameter& parameter, const Checkpoint& weights) {

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "frontend/transformer_spec.h"
 #include "ir/graph.h"
 #include "runtime/safetensors.h"
 
@@ -12,6 +13,10 @@ namespace smelt {
 /// type, and every tensor that no parameter asks for. Buffers that the module's description names as ignored
 /// may be there.
 void check_weights(const Module& module, const Checkpoint& weights);
+
+/// A head that the config ties to the embeddings, but that the checkpoint holds with values of its own, is
+/// not tied; transformers decides so, too. T5 1.1 is stored in that way.
+void untie_stored_head(TransformerSpec& spec, const Checkpoint& weights);
 
 /// The values of one parameter in our own layout ([out,in] for weights), whatever the checkpoint's spelling,
 /// layout and float type. Throws Error where it is missing or does not fit.

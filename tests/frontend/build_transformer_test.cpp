@@ -222,7 +222,7 @@ TEST(BuildTransformer, WhatCannotBeBuiltIsNamedAtOnce) {
                                                "decoder": {"head_dim": 10}, "head": {"kind": "mlm"}})"),
                   {});
             }),
-            {"head.kind", "tokens.decoder_start", "tokens.pad"});
+            {"3 problems", "head.kind", "tokens.decoder_start", "tokens.pad"});
   expect_in(message_of([] {
               build_transformer(
                   small_spec(R"({"embedding": {"image_size": 8, "patch_size": 4, "channels": 1}})"), {});

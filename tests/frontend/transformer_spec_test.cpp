@@ -22,17 +22,60 @@ TEST(TransformerSpec, RoundTripKeepsEveryField) {
   TransformerSpec spec = small_spec();
   spec.encoder = {1, 2, 1, 5, 77};
   spec.attention.fused_qkv = false;
-  spec.norm = {NormKind::rms, NormPlace::post, 3e-7, false, false, false, true, true};
-  spec.ffn = {Activation::silu, true, false};
-  spec.positions = {
-      PositionKind::rope, 2, true, true, 5e5, RopeScaling::llama3, 8, 2, 5, 31, 3, 0.5, 4096, 16, 64};
-  spec.positions.kind = PositionKind::relative_buckets;
-  spec.embedding = {true, true, 2, 32, 8, 3, true};
-  spec.dropout = {0.1, 0.2, 0.3, 0.4, 0.5};
-  spec.head = {HeadKind::sequence_classes, false, true, true, true, true, 5};
-  spec.criterion = {0.1, Smoothing::others, -1};
-  spec.init = {0.5, false};
-  spec.tokens = {1, 2, 3, {4, 5}};
+  spec.norm = {.kind = NormKind::rms,
+               .place = NormPlace::post,
+               .eps = 3e-7,
+               .bias = false,
+               .final = false,
+               .final_is_hidden = false,
+               .embedding = true,
+               .final_dropout = true};
+  spec.attention.qkv_bias = false;
+  spec.attention.out_bias = false;
+  spec.attention.scaled = false;
+  spec.attention.scaled_by_layer = true;
+  spec.ffn = {.activation = Activation::silu, .gated = true, .bias = false};
+  spec.positions = {.kind = PositionKind::relative_buckets,
+                    .offset = 2,
+                    .counted = true,
+                    .interleaved = true,
+                    .rope_theta = 5e5,
+                    .scaling = RopeScaling::llama3,
+                    .scaling_factor = 8,
+                    .low_freq_factor = 2,
+                    .high_freq_factor = 5,
+                    .beta_fast = 31,
+                    .beta_slow = 3,
+                    .attention_factor = 0.5,
+                    .original_max_positions = 4096,
+                    .buckets = 16,
+                    .max_distance = 64};
+  spec.embedding = {.scaled = true,
+                    .frozen_padding = true,
+                    .shared = false,
+                    .token_types = 2,
+                    .image_size = 32,
+                    .patch_size = 8,
+                    .channels = 3,
+                    .class_token = true};
+  spec.dropout = {.embedding = 0.15, .residual = 0.2, .attention = 0.3, .activation = 0.4, .classifier = 0.5};
+  spec.head = {.kind = HeadKind::sequence_classes,
+               .tied = false,
+               .bias = true,
+               .offset = true,
+               .scaled = true,
+               .pooler = true,
+               .classes = 5,
+               .problem = Problem::several_classes};
+  spec.criterion = {.label_smoothing = 0.1, .smoothing = Smoothing::others, .ignore_index = -1};
+  spec.init = {.deviation = 0.5, .scale_residual = false};
+  spec.tokens = {.bos = 1, .pad = 2, .decoder_start = 3, .eos = {4, 5}};
+  // No field may stand at its default, or its loss would go unseen.
+  const Json written = to_json(spec), usual = to_json(small_spec());
+  for (const char* group :
+       {"norm", "attention", "ffn", "positions", "embedding", "dropout", "head", "criterion"})
+    for (const auto& [key, value] : written.at(group).items())
+      EXPECT_NE(value, usual.at(group).at(key)) << group << "." << key;
   const std::string text = to_json(spec).dump();
   EXPECT_EQ(spec_from_json(text), spec) << text;
 }

@@ -31,6 +31,25 @@ class Weights : public ::testing::Test {
 
 TEST_F(Weights, TheGoldenFits) { EXPECT_NO_THROW(check_weights(*module, Checkpoint::open(kGolden))); }
 
+TEST_F(Weights, ATiedHeadThatIsStoredWithOtherValuesIsNotTied) {
+  std::vector<std::byte> head;
+  for (const bool same : {true, false}) {
+    rewritten(file, [&](std::vector<TensorView>& tensors) {
+      const auto table = std::ranges::find(tensors, "transformer.wte.weight", &TensorView::name);
+      ASSERT_NE(table, tensors.end());
+      head.assign(table->bytes.begin(), table->bytes.end());
+      if (!same) head[5] ^= std::byte{1};
+      tensors.push_back({"lm_head.weight", table->dtype, table->shape, head});
+    });
+    TransformerSpec spec = description.spec;
+    untie_stored_head(spec, Checkpoint::open(file));
+    EXPECT_EQ(spec.head.tied, same);
+  }
+  TransformerSpec spec = description.spec;
+  untie_stored_head(spec, Checkpoint::open(kGolden));
+  EXPECT_EQ(spec, description.spec);
+}
+
 TEST_F(Weights, NamesWithoutPrefixAndMaskBuffersFit) {
   const std::vector<std::byte> mask(64 * 64 * 4);
   rewritten(file, [&](std::vector<TensorView>& tensors) {

@@ -1,0 +1,284 @@
+// Every family's config.json: read, written and read again; what is refused, by name.
+#include "frontend/families.h"
+
+#include <algorithm>
+
+#include "frontend/build_transformer.h"
+#include "frontend/hugging_face.h"
+#include "frontend/parameter_names.h"
+#include "ir/verifier.h"
+#include "tests/frontend/support.h"
+
+namespace smelt {
+namespace {
+
+using testing::expect_in, testing::message_of;
+
+constexpr const char* kAll[] = {"gpt2",       "llama", "mistral", "qwen2",  "bert", "roberta",
+                                "distilbert", "vit",   "bart",    "marian", "t5"};
+
+/// The smallest config of a family: its required fields, all of odd sizes.
+Json config_of(std::string_view family) {
+  Json config = Json::parse(R"({
+    "gpt2": {"n_embd": 30, "n_layer": 2, "n_head": 3, "n_positions": 17},
+    "llama": {"hidden_size": 30, "num_hidden_layers": 2, "num_attention_heads": 3, "intermediate_size": 31,
+              "max_position_embeddings": 17, "num_key_value_heads": 1},
+    "bert": {"hidden_size": 30, "num_hidden_layers": 2, "num_attention_heads": 3, "intermediate_size": 31,
+             "max_position_embeddings": 17},
+    "distilbert": {"dim": 30, "n_layers": 2, "n_heads": 3, "hidden_dim": 31, "max_position_embeddings": 17},
+    "vit": {"hidden_size": 30, "num_hidden_layers": 2, "num_attention_heads": 3, "intermediate_size": 31,
+            "image_size": 21, "patch_size": 7},
+    "bart": {"d_model": 30, "encoder_layers": 2, "decoder_layers": 1, "encoder_attention_heads": 3,
+             "decoder_attention_heads": 5, "encoder_ffn_dim": 31, "decoder_ffn_dim": 33,
+             "max_position_embeddings": 17},
+    "t5": {"d_model": 30, "num_layers": 2, "num_decoder_layers": 1, "num_heads": 3, "d_kv": 7, "d_ff": 31}})");
+  const std::string_view like = family == "mistral" || family == "qwen2" ? "llama"
+                                : family == "roberta"                    ? "bert"
+                                : family == "marian"                     ? "bart"
+                                                                         : family;
+  Json result = config[std::string(like)];
+  result["model_type"] = family;
+  if (family != "vit") result["vocab_size"] = 61;
+  if (family == "marian") result["pad_token_id"] = result["decoder_start_token_id"] = 60;
+  return result;
+}
+
+TransformerSpec read(const Json& config) { return spec_from_config(config, "config.json"); }
+
+/// `changes` is a merge patch in JSON text; the patch's nulls take fields away.
+TransformerSpec changed(std::string_view family, const char* changes) {
+  Json config = config_of(family);
+  config.merge_patch(Json::parse(changes));
+  return read(config);
+}
+
+std::string refusal(std::string_view family, const char* changes) {
+  return message_of([&] { changed(family, changes); });
+}
+
+void expect_round_trip(const TransformerSpec& spec) {
+  const std::optional<Json> config = config_from_spec(spec);
+  ASSERT_TRUE(config) << to_json(spec).dump();
+  EXPECT_EQ(read(*config), spec) << config->dump(1);
+}
+
+TEST(Families, ConfigsReadBackAsTheyWereWritten) {
+  for (const char* family : kAll) {
+    SCOPED_TRACE(family);
+    const TransformerSpec spec = read(config_of(family));
+    EXPECT_EQ(spec.family, family);
+    expect_round_trip(spec);
+  }
+}
+
+TEST(Families, EveryArchitectureReadsBackAndIsBuilt) {
+  for (const char* family : kAll)
+    for (const Architecture& architecture : find_family(family)->architectures) {
+      SCOPED_TRACE(architecture.name);
+      Json config = config_of(family);
+      config["architectures"] = {architecture.name};
+      const TransformerSpec spec = read(config);
+      expect_round_trip(spec);
+      const auto module = build_transformer(spec, {.training = spec.head.kind != HeadKind::none});
+      EXPECT_NO_THROW(verify_or_throw(*module));
+      EXPECT_FALSE(module->parameters.empty());
+    }
+}
+
+struct Change {
+  const char *family, *changes;
+};
+
+/// Fields away from their defaults, which a written config must say.
+const Change kChanges[] = {
+    {"gpt2", R"({"n_inner": 77, "activation_function": "relu", "scale_attn_by_inverse_layer_idx": true})"},
+    {"gpt2", R"({"tie_word_embeddings": false, "eos_token_id": [3, 4], "bos_token_id": null})"},
+    {"llama", R"({"attention_bias": true, "mlp_bias": true, "head_dim": 14, "tie_word_embeddings": true})"},
+    {"llama", R"({"rope_parameters": {"rope_type": "linear", "factor": 2, "rope_theta": 5e5}})"},
+    {"llama", R"({"rope_parameters": {"rope_type": "dynamic", "factor": 2.5}})"},
+    {"llama", R"({"rope_parameters": {"rope_type": "llama3", "factor": 8, "low_freq_factor": 1.5,
+                                      "high_freq_factor": 5, "original_max_position_embeddings": 11}})"},
+    {"llama", R"({"rope_parameters": {"rope_type": "yarn", "factor": 4, "beta_fast": 20}})"},
+    {"llama", R"({"rope_scaling": {"type": "yarn", "attention_factor": 0.5, "factor": null,
+                                   "original_max_position_embeddings": 11}})"},
+    {"mistral", R"({"head_dim": 6, "sliding_window": null, "hidden_act": "gelu_pytorch_tanh"})"},
+    {"qwen2", R"({"num_key_value_heads": 3, "rms_norm_eps": 1e-5, "initializer_range": 0.5})"},
+    {"bert", R"({"hidden_act": "relu", "type_vocab_size": 5, "tie_word_embeddings": false,
+                 "hidden_dropout_prob": 0.3, "classifier_dropout": 0.2})"},
+    {"bert",
+     R"({"architectures": ["BertForSequenceClassification"], "id2label": {"0": "a", "1": "b", "2": "c"}})"},
+    {"roberta", R"({"type_vocab_size": 1, "tie_word_embeddings": false})"},
+    {"distilbert", R"({"activation": "gelu_new", "attention_dropout": 0, "pad_token_id": 3})"},
+    {"vit", R"({"num_channels": 1, "qkv_bias": false, "id2label": {"0": "a", "1": "b", "2": "c"}})"},
+    {"bart", R"({"scale_embedding": true, "activation_function": "relu", "tie_word_embeddings": false})"},
+    {"marian", R"({"scale_embedding": true, "activation_function": "swish", "activation_dropout": 0.25})"},
+    {"t5", R"({"feed_forward_proj": "gated-gelu", "tie_word_embeddings": false, "dropout_rate": 0})"},
+    {"t5", R"({"feed_forward_proj": "gated-silu", "scale_decoder_outputs": false})"},
+    {"t5", R"({"feed_forward_proj": "gelu", "relative_attention_num_buckets": 10,
+               "relative_attention_max_distance": 21})"},
+};
+
+TEST(Families, FieldsAwayFromTheirDefaultsReadBack) {
+  for (const Change& change : kChanges) {
+    SCOPED_TRACE(change.changes);
+    const TransformerSpec spec = changed(change.family, change.changes);
+    EXPECT_NE(spec, read(config_of(change.family)));
+    expect_round_trip(spec);
+  }
+}
+
+TEST(Families, ZerosThatStandForNothingAreNotWritten) {
+  const Json config = *config_from_spec(changed("llama", R"({"rope_scaling": {"type": "yarn"}})"));
+  const Json& rope = config.at("rope_parameters");
+  EXPECT_EQ(rope.at("rope_type"), "yarn");
+  for (const char* name : {"factor", "attention_factor", "original_max_position_embeddings"})
+    EXPECT_FALSE(rope.contains(name)) << name;
+}
+
+TEST(Families, RotaryParametersInEverySpelling) {
+  const TransformerSpec now =
+      changed("llama", R"({"rope_parameters": {"rope_type": "llama3", "factor": 8, "rope_theta": 5e5}})");
+  EXPECT_EQ(now.positions.scaling, RopeScaling::llama3);
+  EXPECT_EQ(now.positions.rope_theta, 5e5);
+  for (const char* before : {R"({"rope_theta": 5e5, "rope_scaling": {"rope_type": "llama3", "factor": 8}})",
+                             R"({"rope_theta": 5e5, "rope_scaling": {"type": "llama3", "factor": 8}})",
+                             R"({"rope_parameters": {"type": "llama3", "factor": 8, "rope_theta": 5e5}})"})
+    EXPECT_EQ(changed("llama", before), now) << before;
+  EXPECT_EQ(changed("llama", R"({"rope_scaling": null})"), read(config_of("llama")));
+}
+
+TEST(Families, FeedForwardProjectionsOfT5) {
+  const auto ffn = [](const char* name) {
+    Json config = config_of("t5");
+    config["feed_forward_proj"] = name;
+    return read(config).ffn;
+  };
+  EXPECT_EQ(ffn("gated-gelu"), (TransformerSpec::Ffn{Activation::gelu_tanh, true, false}));
+  EXPECT_EQ(ffn("gelu"), (TransformerSpec::Ffn{Activation::gelu_erf, false, false}));
+  EXPECT_EQ(ffn("gelu_new"), (TransformerSpec::Ffn{Activation::gelu_tanh, false, false}));
+  EXPECT_EQ(ffn("gated-swish"), (TransformerSpec::Ffn{Activation::silu, true, false}));
+  EXPECT_EQ(ffn("relu"), (TransformerSpec::Ffn{Activation::relu, false, false}));
+}
+
+/// The field named first is the one that the message must name.
+struct Refused {
+  const char *family, *field, *changes;
+};
+
+const Refused kRefused[] = {
+    {"mistral", "sliding_window: 4096", R"({"sliding_window": 4096})"},
+    {"qwen2", "use_sliding_window: true", R"({"use_sliding_window": true, "sliding_window": 8})"},
+    {"qwen2", "layer_types: ", R"({"layer_types": ["full_attention", "sliding_attention"]})"},
+    {"gpt2", "alibi: true", R"({"alibi": true})"},
+    {"llama", "num_local_experts: 8", R"({"num_local_experts": 8})"},
+    {"llama", "rope_parameters.rope_type: \"longrope\"", R"({"rope_parameters": {"rope_type": "longrope"}})"},
+    {"llama", "rope_parameters.factor: 0 or missing", R"({"rope_parameters": {"rope_type": "linear"}})"},
+    {"llama", "rope_parameters.truncate: false", R"({"rope_parameters": {"truncate": false}})"},
+    {"llama", "rope_scaling.truncate: false", R"({"rope_scaling": {"type": "yarn", "truncate": false}})"},
+    {"llama", "rope_parameters.mscale: 0.7", R"({"rope_parameters": {"mscale": 0.7}})"},
+    {"llama", "partial_rotary_factor: 0.5", R"({"partial_rotary_factor": 0.5})"},
+    {"llama", "pretraining_tp: 2", R"({"pretraining_tp": 2})"},
+    {"llama", "quantization_config: ", R"({"quantization_config": {"bits": 4}})"},
+    {"llama", "num_key_value_heads: 2 does not divide", R"({"num_key_value_heads": 2})"},
+    {"llama", "hidden_act: \"mish\"", R"({"hidden_act": "mish"})"},
+    {"bert", "problem_type: \"ranking\"", R"({"problem_type": "ranking"})"},
+    {"bert", "position_embedding_type: \"relative_key\"", R"({"position_embedding_type": "relative_key"})"},
+    {"bert", "is_decoder: true", R"({"is_decoder": true})"},
+    {"bert", "add_cross_attention: true", R"({"add_cross_attention": true})"},
+    {"bert", "num_attention_heads: 4 does not divide", R"({"num_attention_heads": 4})"},
+    {"bert", "intermediate_size: missing", R"({"intermediate_size": null})"},
+    {"roberta", "pad_token_id: 0", R"({"pad_token_id": 0})"},
+    {"distilbert", "sinusoidal_pos_embds: true", R"({"sinusoidal_pos_embds": true})"},
+    {"vit", "patch_size: 5 does not divide", R"({"patch_size": 5})"},
+    {"vit", "image_size: ", R"({"image_size": [224, 112]})"},
+    {"vit", "pooler_act: \"relu\"", R"({"pooler_act": "relu"})"},
+    {"bart", "normalize_before: true", R"({"normalize_before": true})"},
+    {"bart", "encoder_layerdrop: 0.1", R"({"encoder_layerdrop": 0.1})"},
+    {"marian", "share_encoder_decoder_embeddings: false", R"({"share_encoder_decoder_embeddings": false})"},
+    {"t5", "feed_forward_proj: \"gated-mish\"", R"({"feed_forward_proj": "gated-mish"})"},
+    {"t5", "relative_attention_max_distance: 16", R"({"relative_attention_max_distance": 16})"},
+};
+
+TEST(Families, WhatChangesTheMathsIsRefusedByName) {
+  for (const Refused& refused : kRefused) {
+    SCOPED_TRACE(refused.changes);
+    expect_in(refusal(refused.family, refused.changes), {"config.json: 1 problem\n", refused.field});
+  }
+}
+
+TEST(Families, AllThatIsRefusedIsRefusedAtOnce) {
+  for (const char* family : kAll) {
+    SCOPED_TRACE(family);
+    const char* field = "num_experts";
+    expect_in(refusal(family, R"({"num_experts": 8, "use_alibi": true, "attention_chunk_size": 64,
+                                  "final_logit_softcapping": 30.0, "architectures": ["NoSuchModel"],
+                                  "clip_qkv": 8})"),
+              {"6 problems", field, "use_alibi: true", "attention_chunk_size: 64",
+               "final_logit_softcapping: 30", "NoSuchModel", "clip_qkv: 8"});
+  }
+}
+
+TEST(Families, OtherArchitecturesAreRefusedWithTheSupported) {
+  for (const auto& [family, wrong] : {std::pair{"bert", "BertForQuestionAnswering"},
+                                      {"llama", "LlamaForSequenceClassification"},
+                                      {"roberta", "RobertaForTokenClassification"},
+                                      {"t5", "T5EncoderModel"},
+                                      {"vit", "ViTForMaskedImageModeling"},
+                                      {"bart", "BartForCausalLM"}}) {
+    Json config = config_of(family);
+    config["architectures"] = {wrong};
+    const std::string message = message_of([&] { read(config); });
+    const std::string first(find_family(family)->architectures.front().name);
+    expect_in(message, {"1 problem\n", "architectures: ", wrong, first.c_str()});
+  }
+  EXPECT_NO_THROW(changed("bert", R"({"architectures": ["BertForQuestionAnswering", "BertModel"]})"));
+}
+
+TEST(Families, OneClassIsARegression) {
+  const TransformerSpec spec =
+      changed("bert", R"({"architectures": ["BertForSequenceClassification"], "id2label": {"0": "score"}})");
+  EXPECT_EQ(spec.head.problem, Problem::regression);
+  const auto module = build_transformer(spec, {});
+  EXPECT_EQ(module->find_graph("loss")->find_input("labels")->result()->type,
+            (Type{DType::f32, {Dim::symbol("B")}}));
+}
+
+TEST(Families, EveryParameterGoesByEachPrefixOfItsFamily) {
+  for (const char* family : kAll) {
+    SCOPED_TRACE(family);
+    const Family& table = *find_family(family);
+    const auto module = build_transformer(read(config_of(family)), {});
+    for (const Module::Parameter& parameter : module->parameters) {
+      EXPECT_EQ(parameter.name, parameter.checkpoint_names.front());
+      const bool bare = parameter.checkpoint_names.size() == 1;
+      ASSERT_TRUE(bare || parameter.checkpoint_names.size() == table.prefixes.size()) << parameter.name;
+      for (size_t i = 0; !bare && i < table.prefixes.size(); ++i)
+        EXPECT_TRUE(parameter.checkpoint_names[i].starts_with(table.prefixes[i])) << parameter.name;
+    }
+  }
+}
+
+/// No parameter keeps a role of the builder for its name, as one without a row in the table would.
+TEST(Families, EveryParameterHasANameOfItsOwn) {
+  for (const char* family : kAll)
+    for (const char* tied : {"true", "false"}) {
+      SCOPED_TRACE(family);
+      Json config = config_of(family);
+      config["tie_word_embeddings"] = Json::parse(tied);
+      TransformerSpec spec = read(config);
+      if (spec.head.kind == HeadKind::image_classes) spec.head.tied = false;
+      const auto module = build_transformer(spec, {});
+      std::vector<std::string> names;
+      for (const Module::Parameter& parameter : module->parameters) names.push_back(parameter.name);
+      std::ranges::sort(names);
+      EXPECT_EQ(std::ranges::adjacent_find(names), names.end());
+      for (const std::string& name : names)
+        for (const char* role :
+             {"norm_1", "norm_2", "norm_cross", "distances", "ffn.up", "mlm.", "embedding."})
+          EXPECT_FALSE(name.starts_with(role) || name.find(std::string(".") + role) != std::string::npos)
+              << name;
+    }
+}
+
+}  // namespace
+}  // namespace smelt
