@@ -36,7 +36,7 @@ echo "== train" >&2
 rm -rf "$run_dir"
 begin=$SECONDS
 "$smelt" train examples/vit-digits/spec.json --data runs/digits.safetensors --held-back 0.2 --run-dir "$run_dir" \
-  --steps 1000 --batch 32 --lr 0.002 --warmup 50 --eval-every 200 --eval-batches 1000 ${options[@]+"${options[@]}"}
+  --steps 1500 --batch 32 --lr 0.002 --warmup 50 --eval-every 300 --eval-batches 1000 ${options[@]+"${options[@]}"}
 echo "== trained in $((SECONDS - begin)) s; the trained model on the fifth that was held back:" >&2
 result=$("$smelt" evaluate "$run_dir" --data runs/digits.safetensors --held-back 0.2 --split held-back --json)
 echo "$result"

@@ -41,7 +41,7 @@ echo "== train" >&2
 rm -rf "$run_dir"
 begin=$SECONDS
 "$smelt" train examples/translate-bytes/spec.json --data runs/pairs.safetensors --held-back 0.05 --run-dir "$run_dir" \
-  --steps 1500 --batch 64 --lr 0.002 --warmup 150 --eval-every 150 --eval-batches 1000 --keep 1 \
+  --steps 2500 --batch 32 --lr 0.002 --warmup 100 --eval-every 250 --eval-batches 1000 --keep 1 \
   ${options[@]+"${options[@]}"}
 echo "== trained in $((SECONDS - begin)) s; messages that were held back:" >&2
 "$python" examples/data/translate.py "$smelt" "$run_dir" runs/pairs-held-back.tsv
