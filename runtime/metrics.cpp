@@ -18,6 +18,8 @@ void add_to(LossHistory& history, const OrderedJson& event) {
   if (!event.contains("loss") || !event["loss"].is_number()) return;
   auto& list = kind == "step" ? history.train : history.held_back;
   list.emplace_back(event.value("step", int64_t{0}), event["loss"].get<double>());
+  if (kind == "step" && event.contains("tokens") && event["tokens"].is_number_integer())
+    history.tokens = event["tokens"].get<int64_t>();
 }
 
 }  // namespace
@@ -52,11 +54,12 @@ void JsonLines::stepped(const StepRecord& r) {
 }
 
 void JsonLines::evaluated(const EvaluationRecord& r) {
-  const OrderedJson json = {{"event", "evaluation"},
-                            {"step", r.step},
-                            {"loss", r.loss},
-                            {"targets", r.targets},
-                            {"milliseconds", r.milliseconds}};
+  OrderedJson json = {{"event", "evaluation"},
+                      {"step", r.step},
+                      {"loss", r.loss},
+                      {"targets", r.targets},
+                      {"milliseconds", r.milliseconds}};
+  if (r.accuracy) json["accuracy"] = *r.accuracy;
   line(json.dump());
 }
 

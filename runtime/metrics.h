@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <limits>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -38,6 +39,7 @@ struct EvaluationRecord {
   double loss = 0;
   int64_t targets = 0;  // that the loss is an average of
   double milliseconds = 0;
+  std::optional<double> accuracy = {};  // share of right classes, of models that classify
 };
 
 /// Told about a run as it goes; every function does nothing by default. They are called from the training
@@ -57,6 +59,7 @@ class TrainerObserver {
 /// Loss by step: what the curve shows.
 struct LossHistory {
   std::vector<std::pair<int64_t, double>> train, held_back;
+  int64_t tokens = 0;  // seen in all steps
 };
 
 /// {"event": "step", "step": 1, "loss": ...} and so on, one object a line, flushed.

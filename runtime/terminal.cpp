@@ -84,7 +84,8 @@ void TerminalProgress::above(const std::string& text) {
 }
 
 void TerminalProgress::evaluated(const EvaluationRecord& r) {
-  const std::string text = fmt::format("step {:>6}  held-back loss {:.4f}", r.step, r.loss);
+  std::string text = fmt::format("step {:>6}  held-back loss {:.4f}", r.step, r.loss);
+  if (r.accuracy) text += fmt::format("  accuracy {:.2f}%", 100 * *r.accuracy);
   above(style_.color ? fmt::format("{}{}{}", kBold, text, kPlain) : text);
 }
 

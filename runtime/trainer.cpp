@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "runtime/error.h"
+#include "runtime/evaluation.h"
 #include "runtime/file.h"
 #include "runtime/loss_curve.h"
 #include "runtime/matrix_flops.h"
@@ -49,12 +50,9 @@ void require_entries(const Session& session, const TrainerOptions& options) {
     fail("the plan has no state 'learning_rate', which the trainer sets before each step");
 }
 
-void require_bounds(const Session& session, const TrainerOptions& options) {
+void require_bounds(const Session& session, const TrainerOptions& options, const BatchStream& stream) {
   const PlanEntry& entry = session.entry(options.gradient_accumulation > 1 ? "accumulate" : "train_step");
-  const std::vector<int64_t> shape = {options.batch, options.length};
-  std::vector<InputTensor> inputs;
-  for (const Port& port : entry.inputs) inputs.push_back({port.name, port.dtype, shape, nullptr});
-  session.unify(entry, inputs);
+  session.unify(entry, stream.largest());
 }
 
 /// Another run's checkpoints are neither continued by accident nor mixed with this one's.
@@ -105,18 +103,15 @@ bool is_due(int64_t every, int64_t step) { return every > 0 && step % every == 0
 
 }  // namespace
 
-Trainer::Trainer(Session& session, TrainerOptions options, TokenSplit data)
+Trainer::Trainer(Session& session, TrainerOptions options, DataSplit data)
     : session_(session), options_(std::move(options)), data_(std::move(data)) {
   options_.validate();
   schedule_ = options_.rate();
   require_entries(session_, options_);
-  require_bounds(session_, options_);
-  const auto seed = static_cast<uint32_t>(options_.seed);
-  windows_.emplace(data_.train, options_.batch, options_.length, seed);
+  stream_ = make_stream(data_.train, batch_options());
+  require_bounds(session_, options_, *stream_);
   if (options_.eval_every > 0)
-    held_back_.emplace(data_.held_back, options_.batch, options_.length, options_.eval_batches);
-  tokens_.resize(static_cast<size_t>(options_.batch * options_.length));
-  flops_ = matrix_flops();
+    held_back_ = make_list(data_.held_back, batch_options(), options_.eval_batches);
   if (options_.run_directory.empty()) return;
   checkpoints_.emplace(options_.run_directory / "checkpoints", options_.keep_checkpoints);
   require_fresh(*checkpoints_, options_);
@@ -126,9 +121,11 @@ void Trainer::tell(const std::function<void(TrainerObserver&)>& what) const {
   for (TrainerObserver* observer : observers_) what(*observer);
 }
 
-std::vector<InputTensor> Trainer::inputs(int64_t rows) const {
-  const std::vector<int64_t> shape = {rows, options_.length};
-  return {{"input_ids", DType::i32, shape, tokens_.data()}, {"labels", DType::i32, shape, tokens_.data()}};
+BatchOptions Trainer::batch_options() const {
+  return {.batch = options_.batch,
+          .length = options_.length,
+          .micro_steps = options_.gradient_accumulation,
+          .seed = static_cast<uint32_t>(options_.seed)};
 }
 
 TrainingResult Trainer::run() {
@@ -161,6 +158,7 @@ TrainingResult Trainer::run() {
 int64_t Trainer::begin() {
   result_ = {};
   history_ = {};
+  tokens_ = 0;
   if (!checkpoints_) return 0;
   if (options_.resume) {
     const auto log = [&](std::string_view text) { tell([&](TrainerObserver& o) { o.message(text); }); };
@@ -174,6 +172,7 @@ int64_t Trainer::begin() {
   }
   history_ = truncate_metrics(options_.run_directory / "metrics.jsonl", result_.step);
   if (!history_.train.empty()) result_.loss = history_.train.back().second;
+  tokens_ = history_.tokens;
   if (!history_.held_back.empty()) result_.held_back_loss = history_.held_back.back().second;
   write_file(options_.run_directory / "config.json", to_json(options_));
   return result_.step;
@@ -188,23 +187,24 @@ void Trainer::train(int64_t step) {
   result_.step = step + 1;
   result_.loss = done.loss;
   check_finite(step + 1, done);
-  const int64_t tokens = options_.batch * options_.length * options_.gradient_accumulation;
+  tokens_ += update_tokens_;
   const double milliseconds = milliseconds_since(begin);
   const StepRecord record{.step = step + 1,
                           .loss = result_.loss,
                           .learning_rate = rate,
                           .gradient_norm = done.gradient_norm.value_or(kNotANumber),
                           .milliseconds = milliseconds,
-                          .tokens_per_second = static_cast<double>(tokens) / (milliseconds / 1000),
+                          .tokens_per_second = static_cast<double>(update_tokens_) / (milliseconds / 1000),
                           .gflops_per_second = flops_ / (milliseconds * 1e6),
                           .peak_gflops_per_second = peak_flops / 1e9,
-                          .tokens = tokens * (step + 1),
+                          .tokens = tokens_,
                           .peak_bytes = peak_bytes()};
   history_.train.emplace_back(record.step, record.loss);
   tell([&](TrainerObserver& o) { o.stepped(record); });
 }
 
 Trainer::Update Trainer::update(int64_t step) {
+  flops_ = 0, update_tokens_ = 0;
   if (options_.gradient_accumulation == 1) return figures(micro_step("train_step", step, 0));
   for (int64_t i = 0; i < options_.gradient_accumulation; ++i) micro_step("accumulate", step, i);
   session_.set_random(static_cast<uint32_t>(options_.seed), step);
@@ -212,9 +212,12 @@ Trainer::Update Trainer::update(int64_t step) {
 }
 
 std::vector<HostTensor> Trainer::micro_step(std::string_view entry, int64_t step, int64_t index) {
-  windows_->fill(options_.overfit_one_batch ? 0 : step, index, tokens_);
+  stream_->fill(options_.overfit_one_batch ? 0 : step, index, batch_);
+  const std::vector<InputTensor> inputs = batch_.inputs();
   session_.set_random(static_cast<uint32_t>(options_.seed), step, index);
-  return session_.run(entry, inputs(options_.batch));
+  update_tokens_ += batch_.tokens;
+  count_flops(entry, inputs);
+  return session_.run(entry, inputs);
 }
 
 void Trainer::check_finite(int64_t step, const Update& done) {
@@ -225,7 +228,7 @@ void Trainer::check_finite(int64_t step, const Update& done) {
       fmt::format("training stopped at step {}: the {} is {}", step, loss_bad ? "loss" : "gradient norm",
                   loss_bad ? done.loss : *done.gradient_norm);
   message += last_good() + "; try a lower learning rate or more warm-up";
-  if (explain_anomaly) message += "; " + explain_anomaly(inputs(options_.batch));
+  if (explain_anomaly) message += "; " + explain_anomaly(batch_.inputs());
   throw Error(message, Status::numeric);
 }
 
@@ -235,12 +238,15 @@ std::string Trainer::last_good() const {
              : fmt::format("; the last good state is '{}'", result_.checkpoint.string());
 }
 
-/// Of an update: all micro-steps. The optimizer multiplies no matrices.
-double Trainer::matrix_flops() const {
-  const bool accumulates = options_.gradient_accumulation > 1;
-  const PlanEntry& entry = session_.entry(accumulates ? "accumulate" : "train_step");
-  const SymbolValues sizes = session_.unify(entry, inputs(options_.batch));
-  return smelt::matrix_flops(entry, sizes) * static_cast<double>(options_.gradient_accumulation);
+/// The optimizer multiplies no matrices, so that micro-steps are all there is to an update.
+void Trainer::count_flops(std::string_view name, std::span<const InputTensor> inputs) {
+  const PlanEntry& entry = session_.entry(name);
+  SymbolValues sizes = session_.unify(entry, inputs);
+  if (sizes != sizes_) {
+    batch_flops_ = matrix_flops(entry, sizes);
+    sizes_ = std::move(sizes);
+  }
+  flops_ += batch_flops_;
 }
 
 void Trainer::after_step(int64_t step) {
@@ -256,17 +262,11 @@ void Trainer::after_step(int64_t step) {
 }
 
 EvaluationRecord Trainer::evaluate(int64_t step) {
-  if (!held_back_)
-    held_back_.emplace(data_.held_back, options_.batch, options_.length, options_.eval_batches);
+  if (!held_back_) held_back_ = make_list(data_.held_back, batch_options(), options_.eval_batches);
   const auto begin = Clock::now();
-  double loss = 0, targets = 0;
-  for (int64_t i = 0; i < held_back_->batches(); ++i) {
-    held_back_->fill(i, tokens_);
-    const auto outputs = session_.run("evaluate", inputs(held_back_->rows(i)));
-    loss += scalar_output(outputs, "loss_sum").value_or(kNotANumber);
-    targets += scalar_output(outputs, "token_count").value_or(kNotANumber);
-  }
-  return {step, loss / targets, static_cast<int64_t>(targets), milliseconds_since(begin)};
+  const Evaluation found = evaluate_batches(session_, *held_back_);
+  return {step, found.loss(), static_cast<int64_t>(found.targets), milliseconds_since(begin),
+          found.accuracy()};
 }
 
 void Trainer::record_evaluation(int64_t step) {
@@ -274,6 +274,7 @@ void Trainer::record_evaluation(int64_t step) {
   const EvaluationRecord record = at_place(fmt::format("evaluation stopped after step {}", step), last_good(),
                                            [&] { return evaluate(step); });
   result_.held_back_loss = record.loss;
+  result_.accuracy = record.accuracy;
   history_.held_back.emplace_back(step, record.loss);
   tell([&](TrainerObserver& o) { o.evaluated(record); });
 }

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/batches.h"
 #include "runtime/checkpoint.h"
-#include "runtime/data.h"
 #include "runtime/metrics.h"
 #include "runtime/schedule.h"
 #include "runtime/session.h"
@@ -21,8 +21,8 @@ namespace smelt {
 struct TrainerOptions {
   std::filesystem::path run_directory;  // empty: nothing is written
   int64_t steps = 1000;
-  int64_t batch = 8;     // windows a micro-step
-  int64_t length = 128;  // tokens a window
+  int64_t batch = 8;     // windows or records a micro-step
+  int64_t length = 128;  // tokens a window; of no concern to records
   double learning_rate = 1e-3;
   double min_learning_rate = 0;
   ScheduleKind schedule = ScheduleKind::cosine;
@@ -51,6 +51,7 @@ struct TrainingResult {
   int64_t step = 0;  // updates done, earlier runs included
   double loss = 0;   // of the last step
   std::optional<double> held_back_loss;
+  std::optional<double> accuracy;    // on held-back data, of models that classify
   std::filesystem::path checkpoint;  // the last one, if any
   bool stopped_early = false;
 };
@@ -61,7 +62,7 @@ class Trainer {
  public:
   /// The session needs weights (loaded or initialised), unless it is going to resume. Checks options, plan
   /// and data.
-  Trainer(Session& session, TrainerOptions options, TokenSplit data);
+  Trainer(Session& session, TrainerOptions options, DataSplit data);
 
   /// Told about the run, in order; must outlive it.
   void add_observer(TrainerObserver& observer) { observers_.push_back(&observer); }
@@ -92,7 +93,8 @@ class Trainer {
   int64_t begin();
   void train(int64_t step);
   Update update(int64_t step);
-  double matrix_flops() const;
+  void count_flops(std::string_view entry, std::span<const InputTensor> inputs);
+  BatchOptions batch_options() const;
   std::string last_good() const;
   std::vector<HostTensor> micro_step(std::string_view entry, int64_t step, int64_t index);
   void check_finite(int64_t step, const Update& done);
@@ -101,18 +103,20 @@ class Trainer {
   void save(int64_t step);
   void draw_curve() const;
   void tell(const std::function<void(TrainerObserver&)>& what) const;
-  std::vector<InputTensor> inputs(int64_t rows) const;
 
   Session& session_;
   TrainerOptions options_;
   LearningRate schedule_;
-  TokenSplit data_;
-  std::optional<RandomWindows> windows_;
-  std::optional<FixedWindows> held_back_;
+  DataSplit data_;
+  std::unique_ptr<BatchStream> stream_;
+  std::unique_ptr<BatchList> held_back_;
   std::optional<CheckpointDirectory> checkpoints_;
   std::vector<TrainerObserver*> observers_;
-  std::vector<int32_t> tokens_;
-  double flops_ = 0;  // of one update's matrix products
+  Batch batch_;
+  SymbolValues sizes_;                      // of the last batch
+  double batch_flops_ = 0;                  // of its matrix products
+  double flops_ = 0;                        // of those of an update so far
+  int64_t update_tokens_ = 0, tokens_ = 0;  // of an update so far; of all updates
   LossHistory history_;
   TrainingResult result_;
 };

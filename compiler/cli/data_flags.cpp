@@ -1,21 +1,56 @@
 #include "compiler/cli/data_flags.h"
 
+#include <algorithm>
+
 #include "runtime/error.h"
 
 namespace smelt::cli {
 namespace {
 
-std::shared_ptr<const TokenData> read(const std::vector<std::string>& files, TokenFormat format,
-                                      int64_t vocabulary) {
-  const std::vector<std::filesystem::path> paths(files.begin(), files.end());
-  return std::make_shared<const TokenData>(paths, format, vocabulary);
+using Files = std::vector<std::string>;
+
+std::vector<std::filesystem::path> paths(const Files& files) { return {files.begin(), files.end()}; }
+
+bool is_records(const std::string& file) { return std::filesystem::path(file).extension() == ".safetensors"; }
+
+std::shared_ptr<const TokenData> read_tokens(const Files& files, TokenFormat format, int64_t vocabulary) {
+  return std::make_shared<const TokenData>(paths(files), format, vocabulary);
+}
+
+std::shared_ptr<const RecordData> read_records(const Files& files, const Plan& plan, std::string_view entry) {
+  const PlanEntry* found = plan.find_entry(entry);
+  if (!found) fail("the plan has no entry '{}': compile the model with --mode=train", entry);
+  return std::make_shared<const RecordData>(paths(files), *found, plan.symbols);
+}
+
+/// Windows are input and target at once, which is the task of a decoder alone.
+void require_decoder_alone(const Model& model) {
+  if (!model.about.is_object()) return;
+  const Json* layers = find_path(model.about, "spec.encoder.layers");
+  if (layers && layers->is_number_integer() && layers->get<int64_t>() > 0)
+    fail(
+        "text and token files teach a decoder alone what comes next, but this model has an encoder: give a "
+        "data set of records (.safetensors; see docs/data.md)");
+}
+
+/// The largest width of a tensor [records, width] in the files; 0 where there is none.
+int64_t width_of(const Files& files, std::string_view name) {
+  int64_t width = 0;
+  for (const std::string& file : files) {
+    const Checkpoint opened = Checkpoint::open(file);
+    const TensorView* tensor = opened.find(name);
+    if (tensor && tensor->shape.size() == 2) width = std::max(width, tensor->shape[1]);
+  }
+  return width;
 }
 
 }  // namespace
 
 void DataFlags::add_to(CLI::App& app) {
-  app.add_option("--data", data, "files of tokens or text, one after another");
-  app.add_option("--validation-data", validation, "held-back files; default: the end of --data");
+  app.add_option("--data", data,
+                 "files of tokens or text, one after another, or data sets of records (.safetensors; "
+                 "docs/data.md)");
+  app.add_option("--validation-data,--validation", validation, "held-back files; default: the end of --data");
   app.add_option("--data-format", format, "automatic, bytes (text), llmc (.bin of llm.c), u16 (raw numbers)")
       ->check(CLI::IsMember({"automatic", "bytes", "llmc", "u16"}))
       ->capture_default_str();
@@ -24,11 +59,42 @@ void DataFlags::add_to(CLI::App& app) {
       ->capture_default_str();
 }
 
-TokenSplit DataFlags::open(int64_t vocabulary) const {
-  if (data.empty()) fail("there is no data: name text or token files with --data");
+bool DataFlags::holds_records() const {
+  Files all = data;
+  all.insert(all.end(), validation.begin(), validation.end());
+  const auto records = std::ranges::count_if(all, is_records);
+  if (records != 0 && records != std::ranges::ssize(all))
+    fail("--data and --validation mix data sets (.safetensors) with text or token files: give one kind");
+  return records > 0;
+}
+
+void DataFlags::bound_lengths(const std::filesystem::path& model, std::vector<Symbols::Bound>& bounds) const {
+  const auto spec = spec_of(model);
+  if (!spec || !holds_records()) return;
+  Files all = data;
+  all.insert(all.end(), validation.begin(), validation.end());
+  const bool both = spec->encoder.layers > 0 && spec->decoder.layers > 0;
+  const auto bound = [&](const char* symbol, const char* tensor) {
+    const int64_t width = width_of(all, tensor);
+    const int64_t most = spec->max_positions > 0 ? spec->max_positions : width;
+    if (width > 0) default_bound(bounds, symbol, std::min(width, most));
+  };
+  bound("T", both ? "labels" : "input_ids");
+  if (both) bound("S", "input_ids");
+}
+
+DataSplit DataFlags::open(const Model& model, std::string_view entry) const {
+  if (data.empty()) fail("there is no data: name text, token or .safetensors files with --data");
+  if (holds_records()) {
+    const auto train = read_records(data, *model.plan, entry);
+    return split_records(train, validation.empty() ? nullptr : read_records(validation, *model.plan, entry),
+                         held_back);
+  }
+  require_decoder_alone(model);
   const TokenFormat kind = *parse_token_format(format);
-  const auto train = read(data, kind, vocabulary);
-  return split_tokens(train, validation.empty() ? nullptr : read(validation, kind, vocabulary), held_back);
+  const auto train = read_tokens(data, kind, model.vocabulary());
+  return split_tokens(train, validation.empty() ? nullptr : read_tokens(validation, kind, model.vocabulary()),
+                      held_back);
 }
 
 }  // namespace smelt::cli

@@ -1,11 +1,13 @@
-// Token data as the commands take it.
+// Data as the commands take it: text and token files, or data sets of labelled records.
 #pragma once
 
 #include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
-#include "runtime/data.h"
+#include "compiler/cli/model.h"
+#include "frontend/build_transformer.h"
+#include "runtime/batches.h"
 
 namespace smelt::cli {
 
@@ -15,8 +17,12 @@ struct DataFlags {
   double held_back = 0.05;
 
   void add_to(CLI::App& app);
-  /// Throws Error where no data was named.
-  TokenSplit open(int64_t vocabulary) const;
+  /// Whether the files are data sets (.safetensors); throws Error where only some of them are.
+  bool holds_records() const;
+  /// Bounds T and S, where the user set none, by the widths of the data sets.
+  void bound_lengths(const std::filesystem::path& model, std::vector<Symbols::Bound>& bounds) const;
+  /// Checked against what `entry` of the model reads. Throws Error where no data was named.
+  DataSplit open(const Model& model, std::string_view entry) const;
 };
 
 }  // namespace smelt::cli

@@ -5,12 +5,13 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <optional>
 
 #include "compiler/cli/command.h"
 #include "compiler/cli/data_flags.h"
 #include "compiler/cli/model.h"
 #include "compiler/cli/text_table.h"
-#include "runtime/error.h"
+#include "runtime/evaluation.h"
 
 namespace smelt::cli {
 namespace {
@@ -24,73 +25,86 @@ struct EvaluateCommand {
   DataFlags data;
 };
 
-struct Loss {
-  double sum = 0, targets = 0;
-  double mean() const { return sum / targets; }
-};
+/// Models that classify also give their scores, for the accuracy.
+bool classifies(const std::string& model) {
+  const auto spec = spec_of(model);
+  return spec &&
+         (spec->head.kind == HeadKind::sequence_classes || spec->head.kind == HeadKind::image_classes);
+}
 
 CompileOptions compile_options(const EvaluateCommand& options) {
   CompileOptions result = options.flags.options();
   result.mode = Mode::train;
   result.entries = {"evaluate"};
+  if (classifies(options.model)) result.entries.push_back("logits");
   if (options.length > 0) default_bound(result.build.bounds, "T", options.length);
   default_bound(result.build.bounds, "B", options.batch);
+  options.data.bound_lengths(options.model, result.build.bounds);
   return result;
 }
 
-TokenRange range_of(const EvaluateCommand& options, int64_t vocabulary) {
-  const TokenSplit split = options.data.open(vocabulary);
+/// Train and held-back part as one.
+template <typename Range>
+Range whole(const Range& train) {
+  return {train.data, 0, train.data->size()};
+}
+
+DataPart part_of(const EvaluateCommand& options, const Model& model) {
+  const DataSplit split = options.data.open(model, "evaluate");
   if (options.split == "train") return split.train;
   if (options.split == "held-back") return split.held_back;
-  return {split.train.data, 0, split.train.data->size()};
+  return std::visit([](const auto& train) { return DataPart(whole(train)); }, split.train);
 }
 
-Loss measure(Session& session, const TokenRange& range, int64_t batch, int64_t length, int64_t batches) {
-  const FixedWindows windows(range, batch, length,
-                             batches > 0 ? batches : std::numeric_limits<int32_t>::max());
-  std::vector<int32_t> tokens(static_cast<size_t>(batch * length));
-  Loss total;
-  for (int64_t i = 0; i < windows.batches(); ++i) {
-    windows.fill(i, tokens);
-    const std::vector<int64_t> shape = {windows.rows(i), length};
-    const InputTensor inputs[] = {{"input_ids", DType::i32, shape, tokens.data()},
-                                  {"labels", DType::i32, shape, tokens.data()}};
-    for (const HostTensor& output : session.run("evaluate", inputs))
-      (output.name == "loss_sum" ? total.sum : total.targets) += output.as<float>()[0];
+BatchOptions batch_options(const EvaluateCommand& options, const Model& model) {
+  BatchOptions result{.batch = options.batch};
+  if (options.length > 0)
+    result.length = options.length;
+  else if (!options.data.holds_records())
+    result.length = model.plan->symbols.upper(Dim::symbol("T"));
+  return result;
+}
+
+void print(const EvaluateCommand& options, const Evaluation& found, double seconds) {
+  const double mean = found.loss();
+  const auto accuracy = found.accuracy();
+  if (options.json) {
+    fmt::print("{{\"loss\": {:.9g}, \"perplexity\": {:.9g}, \"targets\": {:.0f}, \"seconds\": {:.3f}", mean,
+               std::exp(mean), found.targets, seconds);
+    if (accuracy) fmt::print(", \"accuracy\": {:.9g}", *accuracy);
+    fmt::print("}}\n");
+    return;
   }
-  return total;
-}
-
-void print(const EvaluateCommand& options, const Loss& loss, double seconds) {
-  const double mean = loss.mean();
-  if (options.json)
-    fmt::print("{{\"loss\": {:.9g}, \"perplexity\": {:.9g}, \"targets\": {:.0f}, \"seconds\": {:.3f}}}\n",
-               mean, std::exp(mean), loss.targets, seconds);
+  const std::string count = count_text(static_cast<int64_t>(found.targets));
+  if (accuracy)
+    fmt::print("loss {:.6f} nats, accuracy {:.2f}% ({} of {}), in {}\n", mean, 100 * *accuracy, found.correct,
+               found.classified, seconds_text(seconds));
   else
     fmt::print("loss {:.6f} nats a token ({:.4f} bits), perplexity {:.4f}, over {} tokens in {}\n", mean,
-               mean / std::log(2.0), std::exp(mean), count_text(static_cast<int64_t>(loss.targets)),
-               seconds_text(seconds));
+               mean / std::log(2.0), std::exp(mean), count, seconds_text(seconds));
 }
 
 void run_evaluate(const EvaluateCommand& options) {
   const Model model =
       open_model(options.model, compile_options(options), options.weights, options.flags.timing);
-  const TokenRange range = range_of(options, model.vocabulary());
+  const DataPart part = part_of(options, model);
   auto session = open_session(model, options.weights, NoWeights::fail);
-  const int64_t length = options.length > 0 ? options.length : model.plan->symbols.upper(Dim::symbol("T"));
+  const int64_t most = options.batches > 0 ? options.batches : std::numeric_limits<int32_t>::max();
+  const auto batches = make_list(part, batch_options(options, model), most);
   const auto begin = std::chrono::steady_clock::now();
-  const Loss loss = measure(*session, range, options.batch, length, options.batches);
-  print(options, loss, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  const Evaluation found = evaluate_batches(*session, *batches);
+  print(options, found, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
 }
 
 }  // namespace
 
 void add_evaluate(CLI::App& app) {
   auto options = std::make_shared<EvaluateCommand>();
-  CLI::App* command = app.add_subcommand("evaluate", "Mean loss of a model over data");
+  CLI::App* command = app.add_subcommand(
+      "evaluate", "Mean loss of a model over data, and the accuracy of one that classifies");
   command->add_option("model", options->model, "model directory, run directory, spec, graph or plan")
       ->required();
-  command->add_option("--batch", options->batch, "windows at a time")
+  command->add_option("--batch", options->batch, "windows or records at a time")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command->add_option("--length", options->length, "tokens a window; default: the plan's maximum");

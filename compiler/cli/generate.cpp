@@ -41,7 +41,10 @@ class Stream {
   Stream(const GenerateCommand& options, bool text)
       : text_(text && !options.prompts.empty()), on_(!options.json) {}
 
-  void begin(const Generator::Tokens& prompt) const { show(prompt); }
+  /// A source is not part of what a decoder writes.
+  void begin(const Generator::Tokens& prompt, bool source) const {
+    if (!source) show(prompt);
+  }
   void operator()(size_t, int32_t token) const { show({token}); }
 
  private:
@@ -57,8 +60,8 @@ class Stream {
 };
 
 void print_one(const GenerateCommand& options, const Generator::Tokens& prompt,
-               const Generator::Tokens& fresh, bool text) {
-  Generator::Tokens all = prompt;
+               const Generator::Tokens& fresh, bool text, bool source) {
+  Generator::Tokens all = source ? Generator::Tokens() : prompt;
   all.insert(all.end(), fresh.begin(), fresh.end());
   if (options.json) {
     Json json = {{"prompt_ids", prompt}, {"new_ids", fresh}};
@@ -91,23 +94,26 @@ void run_generate(const GenerateCommand& options) {
   const bool text = model.reads_bytes() && generator.vocabulary() == 256;
   if (prompts.size() == 1 && !options.json) {
     const Stream stream(options, text);
-    stream.begin(prompts[0]);
+    stream.begin(prompts[0], generator.reads_source());
     generator.generate(prompts, generation, stream);
     fmt::print("\n");
     return;
   }
   const auto results = generator.generate(prompts, generation);
-  for (size_t i = 0; i < results.size(); ++i) print_one(options, prompts[i], results[i], text);
+  for (size_t i = 0; i < results.size(); ++i)
+    print_one(options, prompts[i], results[i], text, generator.reads_source());
 }
 
 }  // namespace
 
 void add_generate(CLI::App& app) {
   auto options = std::make_shared<GenerateCommand>();
-  CLI::App* command = app.add_subcommand("generate", "Continue prompts with a trained model");
+  CLI::App* command =
+      app.add_subcommand("generate", "Continue prompts, or translate sources, with a trained model");
   command->add_option("model", options->model, "model directory, run directory, spec or plan")->required();
   command->add_option("--prompt", options->prompts, "text (models trained on bytes); - reads standard input");
-  command->add_option("--ids", options->ids, "token ids, such as \"15496 11 995\"");
+  command->add_option("--ids", options->ids,
+                      "token ids, such as \"15496 11 995\"; of an encoder-decoder model, its source");
   command->add_flag("--json", options->json, "print one JSON object a prompt");
   options->generation.add_to(*command);
   options->flags.add_to(*command);

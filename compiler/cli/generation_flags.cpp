@@ -12,6 +12,18 @@ void override_with(const std::optional<T>& flag, T& value) {
   if (flag) value = *flag;
 }
 
+/// Special tokens of models whose generation config does not name them.
+void read_tokens(const Json& about, GenerationOptions& options) {
+  if (!about.is_object()) return;
+  const Json start = about.value("decoder_start_token_id", Json());
+  if (start.is_number_integer()) options.decoder_start_token_id = start.get<int32_t>();
+  const bool named = about.value("generation", Json::object()).contains("eos_token_id");
+  const Json ends = about.value("eos_token_id", Json());
+  if (named || !ends.is_array()) return;
+  for (const Json& id : ends)
+    if (id.is_number_integer()) options.eos_token_id.push_back(id.get<int32_t>());
+}
+
 }  // namespace
 
 void GenerationFlags::add_to(CLI::App& app) {
@@ -34,6 +46,7 @@ GenerationOptions GenerationFlags::options(const Json& about, uint32_t seed) con
   GenerationOptions options;
   if (about.is_object() && about["generation"].is_object())
     read_generation_config(about["generation"].dump(), options);
+  read_tokens(about, options);
   if (num_beams != 1)
     fail("--num-beams {}: beam search is not supported; leave it out for greedy decoding or give --do-sample",
          num_beams);

@@ -24,10 +24,21 @@ Json parsed_model(const Plan& plan) {
   return json.is_object() ? json : Json();
 }
 
+bool is_plan(const fs::path& path) {
+  return fs::is_regular_file(path) && (path.extension() == ".plan" || is_plan_file(path));
+}
+
+/// What save_model leaves of models that are no family of transformers.
+std::optional<fs::path> weights_beside(const fs::path& path) {
+  const fs::path weights = path.parent_path() / "model.safetensors";
+  return path.filename() == "spec.json" && fs::exists(weights) ? std::optional(weights) : std::nullopt;
+}
+
 /// Weights that do not fit are said before anything is compiled.
 void compile_into(Model& model, const CompileOptions& options, bool timing) {
   model.description = read_description(model.path);
   if (!model.weights) model.weights = model.description->weights();
+  if (!model.weights) model.weights = weights_beside(model.path);
   BuildOptions build = options.build;
   build.training = options.mode == Mode::train;
   std::unique_ptr<Module> module = model.description->build(build);
@@ -67,7 +78,16 @@ bool Model::reads_bytes() const { return about.is_object() && about.value("token
 
 fs::path model_path(const fs::path& path) {
   const fs::path exported = path / "model";
-  return fs::exists(path / "train.json") && fs::exists(exported / "config.json") ? exported : path;
+  if (!fs::exists(path / "train.json")) return path;
+  if (fs::exists(exported / "config.json")) return exported;
+  return fs::exists(exported / "spec.json") ? exported / "spec.json" : path;
+}
+
+std::optional<TransformerSpec> spec_of(const fs::path& path) {
+  const fs::path model = model_path(path);
+  if (is_plan(model)) return {};
+  const Description description = read_description(model);
+  return description.kind == Description::Kind::graph ? std::nullopt : std::optional(description.spec);
 }
 
 Model open_model(const fs::path& path, const CompileOptions& options, const WeightFlags& weights,
@@ -75,7 +95,7 @@ Model open_model(const fs::path& path, const CompileOptions& options, const Weig
   Model model;
   model.path = model_path(path);
   if (!weights.weights.empty()) model.weights = weights.weights;
-  if (fs::is_regular_file(model.path) && (model.path.extension() == ".plan" || is_plan_file(model.path)))
+  if (is_plan(model.path))
     model.plan = load_plan(model.path);
   else
     compile_into(model, options, timing);

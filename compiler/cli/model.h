@@ -25,6 +25,9 @@ struct Model {
   bool reads_bytes() const;
 };
 
+/// The spec of a description; nothing of plans and of graphs in text form.
+std::optional<TransformerSpec> spec_of(const std::filesystem::path& path);
+
 /// A run directory stands for the model that was saved into it; everything else for itself.
 std::filesystem::path model_path(const std::filesystem::path& path);
 

@@ -1,4 +1,4 @@
-// smelt train: compiles a description for training, trains it on token data, and leaves a run directory.
+// smelt train: compiles a description for training, trains it on data, and leaves a run directory.
 #include <fmt/ranges.h>
 #include <unistd.h>
 
@@ -78,7 +78,8 @@ class Run {
 
   void run() {
     compile_model();
-    const TokenSplit data = options_.data.open(model_.vocabulary());
+    const bool accumulates = options_.trainer.gradient_accumulation > 1;
+    const DataSplit data = options_.data.open(model_, accumulates ? "accumulate" : "train_step");
     make_session();
     Trainer trainer(*session_, trainer_options(), data);
     describe_run();
@@ -92,6 +93,7 @@ class Run {
     compile_options.training.accumulation = options_.trainer.gradient_accumulation > 1;
     default_bound(compile_options.build.bounds, "B", options_.trainer.batch);
     if (options_.length > 0) default_bound(compile_options.build.bounds, "T", options_.length);
+    options_.data.bound_lengths(options_.model, compile_options.build.bounds);
     model_ = open_model(options_.model, compile_options, options_.weights, options_.flags.timing);
     if (options_.detect_anomaly && !model_.compilation)
       fail(
@@ -111,11 +113,25 @@ class Run {
              : std::string("initial weights"));
   }
 
+  /// A sample goes on from a prompt.
+  void require_samples() const {
+    const PlanEntry* entry = model_.plan->find_entry("logits");
+    const auto source = [](const Port& port) { return port.name == "decoder_input_ids"; };
+    if (!entry || entry->outputs.empty() || entry->outputs[0].shape.size() != 3 ||
+        std::ranges::any_of(entry->inputs, source))
+      fail("--sample-every {}: only a decoder alone goes on from a prompt; leave it out for this model",
+           options_.trainer.sample_every);
+  }
+
   TrainerOptions trainer_options() const {
+    if (options_.trainer.sample_every > 0) require_samples();
     TrainerOptions trainer = options_.trainer;
     trainer.run_directory = options_.run_directory;
     trainer.schedule = *parse_schedule(options_.schedule);
-    trainer.length = options_.length > 0 ? options_.length : model_.plan->symbols.upper(Dim::symbol("T"));
+    if (options_.length > 0)
+      trainer.length = options_.length;
+    else if (!options_.data.holds_records())
+      trainer.length = model_.plan->symbols.upper(Dim::symbol("T"));
     trainer.seed = options_.weights.seed;
     return trainer;
   }
@@ -178,7 +194,8 @@ class Run {
   void report(const TrainingResult& result, const Figures& figures, double peak_flops) const {
     fmt::print("{} at step {}: loss {:.4f}", result.stopped_early ? "stopped" : "done", result.step,
                result.loss);
-    if (result.held_back_loss) fmt::print(", held-back loss {:.4f} nats a token", *result.held_back_loss);
+    if (result.held_back_loss) fmt::print(", held-back loss {:.4f} nats a target", *result.held_back_loss);
+    if (result.accuracy) fmt::print(", accuracy {:.2f}%", 100 * *result.accuracy);
     if (!figures.tokens_per_second.empty()) {
       const double gflops = median(figures.gflops_per_second);
       fmt::print(", {:.0f} tokens/s, {:.1f} GFLOP/s (MFU {:.1f}%), peak memory {}",
@@ -208,7 +225,7 @@ void add_trainer_options(CLI::App& command, TrainerOptions& t) {
     command.add_option(name, value, help)->check(CLI::NonNegativeNumber)->capture_default_str();
   };
   count("--steps", t.steps, "updates");
-  count("--batch", t.batch, "windows a micro-step");
+  count("--batch", t.batch, "windows or records a micro-step");
   command.add_option("--lr,--learning-rate", t.learning_rate, "peak learning rate")->capture_default_str();
   command.add_option("--min-lr", t.min_learning_rate, "learning rate at the end")->capture_default_str();
   count("--warmup", t.warmup_steps, "steps in which the learning rate rises");
@@ -226,7 +243,7 @@ void add_trainer_options(CLI::App& command, TrainerOptions& t) {
 
 void add_train(CLI::App& app) {
   auto options = std::make_shared<TrainCommand>();
-  CLI::App* command = app.add_subcommand("train", "Train a model on token data");
+  CLI::App* command = app.add_subcommand("train", "Train a model on text, tokens or labelled records");
   command->add_option("model", options->model, "model directory, spec (.json), graph (.ir) or plan")
       ->required();
   command->add_option("--config", options->config,
@@ -234,7 +251,7 @@ void add_train(CLI::App& app) {
   command->add_option("--run-dir", options->run_directory,
                       "directory for metrics, checkpoints and the model");
   add_trainer_options(*command, options->trainer);
-  command->add_option("--length", options->length, "tokens a window; default: the plan's maximum");
+  command->add_option("--length", options->length, "tokens a window of text; default: the plan's maximum");
   command->add_option("--schedule", options->schedule, "of the learning rate")
       ->check(CLI::IsMember({"constant", "linear", "cosine", "inverse-sqrt"}))
       ->capture_default_str();

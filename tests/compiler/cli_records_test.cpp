@@ -1,0 +1,121 @@
+// Data sets of records through the command line: images that are classified, pairs that are translated.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "cli.h"
+#include "runtime/safetensors.h"
+
+namespace smelt::test {
+namespace {
+
+using Json = nlohmann::json;
+
+class RecordCommands : public CommandLine {
+ protected:
+  /// Noise around one of four levels of brightness: the label.
+  void write_images(const char* name, int64_t count) const {
+    std::mt19937 random(3);
+    std::vector<uint8_t> pixels, labels;
+    for (int64_t n = 0; n < count; ++n) {
+      labels.push_back(static_cast<uint8_t>(random() % 4));
+      for (int i = 0; i < 36; ++i) pixels.push_back(static_cast<uint8_t>(random() % 60 + 60 * labels.back()));
+    }
+    write_safetensors(path(name),
+                      std::vector<TensorView>{
+                          {"pixel_values", DType::u8, {count, 1, 6, 6}, std::as_bytes(std::span(pixels))},
+                          {"labels", DType::u8, {count}, std::as_bytes(std::span(labels))}});
+    spill(path("vit.json"), R"({"family": "vit", "hidden": 16, "encoder": {"layers": 1, "heads": 2},
+      "embedding": {"image_size": 6, "patch_size": 3, "channels": 1}, "head": {"classes": 4}})");
+  }
+
+  /// The target is the source from the back.
+  void write_pairs(const char* name, int64_t count, int64_t width) const {
+    std::mt19937 random(4);
+    std::vector<int32_t> ids(static_cast<size_t>(count * width), 0), labels(ids.size(), -100);
+    std::vector<uint8_t> mask(ids.size(), 0);
+    for (int64_t n = 0; n < count; ++n) {
+      const auto length = static_cast<int64_t>(2 + random() % (width - 2));
+      for (int64_t i = 0; i < length; ++i) {
+        const auto at = static_cast<size_t>(n * width + i),
+                   back = static_cast<size_t>(n * width + length - 2 - i);
+        mask[at] = 1, ids[at] = i == length - 1 ? 1 : static_cast<int32_t>(4 + random() % 8);
+        labels[i == length - 1 ? at : back] = ids[at];
+      }
+    }
+    const auto view = [&](const char* tensor, DType type, const auto& values) {
+      return TensorView{tensor, type, {count, width}, std::as_bytes(std::span(values))};
+    };
+    write_safetensors(path(name),
+                      std::vector{view("input_ids", DType::i32, ids), view("labels", DType::i32, labels),
+                                  view("attention_mask", DType::u8, mask)});
+    spill(path("marian.json"), R"({"family": "marian", "vocab_size": 12, "hidden": 16, "max_positions": 24,
+      "encoder": {"layers": 1, "heads": 2}, "decoder": {"layers": 1, "heads": 2},
+      "tokens": {"pad": 0, "decoder_start": 0, "eos": [1]}})");
+  }
+};
+
+TEST_F(RecordCommands, ImagesAreLearntAndCounted) {
+  write_images("images.safetensors", 203);
+  const Outcome trained = smelt(
+      "train vit.json --data images.safetensors --held-back 0.2 --run-dir run --steps 60 --threads 1 --batch "
+      "16 --lr "
+      "0.01 "
+      "--eval-every 30 --eval-batches 100 --seed 2");
+  expect_good(trained);
+  EXPECT_TRUE(has(trained.out, "accuracy ")) << trained.out;
+  const Outcome found =
+      smelt("evaluate run --threads 1 --data images.safetensors --held-back 0.2 --split held-back --json");
+  expect_good(found);
+  const Json json = Json::parse(found.out);
+  EXPECT_GT(json["accuracy"].get<double>(), 0.95) << found.out;
+  EXPECT_EQ(json["targets"], 40);
+  EXPECT_TRUE(has(trained.out, fmt::format("accuracy {:.2f}%", 100 * json["accuracy"].get<double>())));
+  EXPECT_TRUE(has(slurp(path("run/metrics.jsonl")), "\"accuracy\":"));
+}
+
+TEST_F(RecordCommands, PairsAreTrainedEvaluatedAndTranslated) {
+  write_pairs("pairs.safetensors", 300, 9);
+  write_pairs("held.safetensors", 50, 12);
+  const std::string data = " --data pairs.safetensors --validation held.safetensors";
+  expect_good(smelt(
+      "train marian.json --run-dir run --steps 30 --threads 1 --batch 16 --lr 0.005 --eval-every 15" + data));
+  const Outcome found = smelt("evaluate run --threads 1 --split held-back --json" + data);
+  expect_good(found);
+  EXPECT_LT(Json::parse(found.out)["loss"].get<double>(), 2.4);
+  const Outcome translated = smelt("generate run --ids '5 6 7 1' --ids '8 1' --max-new-tokens 5 --json");
+  expect_good(translated);
+  std::istringstream lines(translated.out);
+  std::string line;
+  ASSERT_TRUE(std::getline(lines, line));
+  EXPECT_EQ(Json::parse(line)["prompt_ids"], Json({5, 6, 7, 1}));
+  const Json fresh = Json::parse(line)["new_ids"];
+  const Outcome one = smelt("generate run --ids '5 6 7 1' --max-new-tokens 5");
+  expect_good(one);
+  std::istringstream words(one.out);  // only what the decoder wrote
+  for (const Json& id : fresh) {
+    int32_t word = -1;
+    words >> word;
+    EXPECT_EQ(word, id.get<int32_t>());
+  }
+}
+
+TEST_F(RecordCommands, SayWhatDoesNotFit) {
+  write_images("images.safetensors", 20);
+  write_pairs("pairs.safetensors", 20, 9);
+  write_text("text.txt", 20);
+  expect_error(smelt("train vit.json --data pairs.safetensors --steps 1"),
+               "there is no tensor 'pixel_values'");
+  expect_error(smelt("train marian.json --data images.safetensors --steps 1"),
+               "there is no tensor 'input_ids'");
+  expect_error(smelt("train marian.json --data text.txt --steps 1"), "this model has an encoder");
+  expect_error(smelt("train marian.json --data pairs.safetensors text.txt --steps 1"), "give one kind");
+  expect_error(smelt("train marian.json --data pairs.safetensors --max S=5 --steps 1"),
+               "the plan takes S <= 5");
+  expect_error(smelt("train vit.json --data images.safetensors --sample-every 1 --steps 1"),
+               "--sample-every 1");
+}
+
+}  // namespace
+}  // namespace smelt::test
