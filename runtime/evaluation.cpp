@@ -21,10 +21,18 @@ const PlanEntry* classifier(const Session& session) {
   return output.name == "logits" && output.dtype == DType::f32 && output.shape.size() == 2 ? entry : nullptr;
 }
 
-void count_correct(const HostTensor& logits, std::span<const int32_t> labels, Evaluation& result) {
+/// The label that leaves a record out.
+std::optional<int64_t> ignored_label(const Session& session) {
+  for (const Port& port : session.entry("evaluate").inputs)
+    if (port.name == "labels" && port.ids) return port.ids->ignored;
+  return {};
+}
+
+void count_correct(const HostTensor& logits, std::span<const int32_t> labels, std::optional<int64_t> ignored,
+                   Evaluation& result) {
   const auto classes = static_cast<size_t>(logits.shape[1]);
   for (size_t row = 0; row < labels.size(); ++row) {
-    if (labels[row] < 0) continue;  // ignored
+    if (labels[row] == ignored) continue;
     const auto scores = logits.as<float>().subspan(row * classes, classes);
     ++result.classified;
     result.correct += std::ranges::max_element(scores) - scores.begin() == labels[row];
@@ -44,7 +52,8 @@ Evaluation evaluate_batches(Session& session, BatchList& batches) {
     result.targets += scalar(outputs, "token_count");
     const HostTensor* labels = batch.find("labels");
     if (!classes || !labels || labels->shape.size() != 1) continue;
-    count_correct(session.run(classes->name, batch.inputs_of(*classes))[0], labels->as<int32_t>(), result);
+    count_correct(session.run(classes->name, batch.inputs_of(*classes))[0], labels->as<int32_t>(),
+                  ignored_label(session), result);
   }
   return result;
 }
