@@ -75,8 +75,8 @@ bool RowAlgebra::vanishes(const Polynomial& polynomial) { return polynomial.empt
 
 // ---- values
 
-/// A residual that a matmul reads as well is in memory, whatever it was made of: a chain of blocks that end in a norm
-/// would otherwise be one expression from the first to the last.
+/// A residual that a matmul reads as well is in memory, whatever it was made of: a chain of blocks that end
+/// in a norm would otherwise be one expression from the first to the last.
 bool RowAlgebra::is_residual(const Node& sum, const Value* operand) {
   return (sum.is(ScalarOp::add) || sum.is(ScalarOp::sub)) &&
          llvm::any_of(operand->users(), [](const Node* user) { return user->is(Op::matmul); });
