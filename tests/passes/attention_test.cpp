@@ -28,7 +28,7 @@ class MaskedAttention : public ::testing::TestWithParam<AttentionCase> {
     Graph& graph = module_.add_graph("g");
     GraphBuilder b(graph);
     const auto parameter = [&](const char* name, Shape shape) {
-      return b.parameter(Module::Parameter{.name = name, .type = {DType::f32, std::move(shape)}});
+      return b.parameter(Module::Parameter{name, {DType::f32, std::move(shape)}, {}, true, {}, false, false});
     };
     llvm::SmallVector<Value*, 5> operands = {parameter("q", {c.batch, c.queries, c.heads, c.width}),
                                              parameter("k", {c.batch, c.keys, c.key_heads, c.width}),
