@@ -1,6 +1,6 @@
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
-if(SMELT_FUZZ)
+if(CMAKE_CXX_COMPILER_ID STREQUAL Clang)
   include(${CMAKE_CURRENT_LIST_DIR}/clang_openmp.cmake)
 else()
   find_package(OpenMP REQUIRED COMPONENTS CXX)

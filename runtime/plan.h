@@ -60,8 +60,10 @@ struct State {
   std::string name;  // "parameters", "adam.m", "step", "learning_rate"
   Role role = Role::state;
   DType dtype = DType::f32;
-  Shape shape;                    // flat states: one dim
-  Initializer init;               // where there are no segments
+  Shape shape;       // flat states: one dim
+  Initializer init;  // where there are no segments
+  std::string copy_of =
+      {};  // a rounded copy of the state of this name: who writes that one on the host rounds again
   std::vector<Segment> segments;  // of a flat state, in order of offset
   bool operator==(const State&) const = default;
 };
@@ -107,7 +109,8 @@ struct GemmStep {
     bool reduced = false;  // accumulates into the same C instead of moving along it
   };
   std::vector<Batch> batch = {};
-  DType dtype = DType::f32;
+  DType dtype = DType::f32;         // of A and B; products are summed in f32
+  DType result_dtype = DType::f32;  // of C
 };
 
 /// A stable counting sort of `count` indices below `rows`: permutation[i] is the position of the i-th
@@ -151,6 +154,12 @@ struct KernelCode {
   int64_t grain = 1;
   int64_t splits = 0;
   int arguments = 0, random_ids = 0;  // how many a step must give
+  // On a GPU (see docs/cuda.md for the signature) a chunk is a block of threads, and every kernel its own
+  // code.
+  int threads = 0;                     // of a block
+  int64_t shared_bytes = 0;            // dynamic shared memory of a block
+  std::string source = {};             // CUDA C++
+  std::vector<std::byte> binary = {};  // the cubin for Plan::target
 };
 
 /// What integers that index a table may be: each in [0, below), or `ignored` where there is such a number.
@@ -179,7 +188,7 @@ struct PlanEntry {
 };
 
 struct Plan {
-  std::string target;                 // "cpu-x86_64-skylake-avx512"
+  std::string target;                 // "cpu-x86_64-skylake-avx512", "sm_90"
   std::vector<std::string> features;  // of the processor that the code needs: names of runtime/cpu/features.h
   std::string model;  // JSON of the description: what a host needs to read weights, data and tokens
   Symbols symbols;

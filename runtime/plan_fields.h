@@ -27,7 +27,7 @@ void visit_fields(V& v, T& x) {
 template <typename V, Is<State> T>
 void visit_fields(V& v, T& x) {
   v("name", x.name), v("role", x.role), v("dtype", x.dtype), v("shape", x.shape), v("init", x.init);
-  v("segments", x.segments);
+  v("segments", x.segments), v("copy_of", x.copy_of);
 }
 
 template <typename V, Is<Buffer> T>
@@ -62,6 +62,7 @@ template <typename V, Is<GemmStep> T>
 void visit_fields(V& v, T& x) {
   v("a", x.a), v("b", x.b), v("c", x.c), v("m", x.m), v("n", x.n), v("k", x.k);
   v("alpha", x.alpha), v("beta", x.beta), v("batch", x.batch), v("dtype", x.dtype);
+  v("result_dtype", x.result_dtype);
 }
 
 template <typename V, Is<SortIndexStep> T>
@@ -91,6 +92,7 @@ template <typename V, Is<KernelCode> T>
 void visit_fields(V& v, T& x) {
   v("name", x.name), v("text", x.text), v("dims", x.dims), v("range", x.range), v("grain", x.grain);
   v("splits", x.splits), v("arguments", x.arguments), v("random_ids", x.random_ids);
+  v("threads", x.threads), v("shared_bytes", x.shared_bytes), v("source", x.source), v("binary", x.binary);
 }
 
 template <typename V, Is<IdRange> T>

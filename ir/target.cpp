@@ -1,0 +1,38 @@
+#include "ir/target.h"
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+
+#include "runtime/error.h"
+
+namespace smelt {
+namespace {
+
+/// Architectures whose kernels are tested; others of the same generations run their code.
+constexpr int kCapabilities[] = {80, 86, 89, 90, 100};
+
+std::string known_targets() {
+  std::string names = "cpu";
+  for (int capability : kCapabilities) names += fmt::format(", sm_{}", capability);
+  return names;
+}
+
+}  // namespace
+
+std::string Target::str() const { return is_cuda() ? fmt::format("sm_{}", compute_capability) : "cpu"; }
+
+Target parse_target(std::string_view text) {
+  if (text == "cpu") return {};
+  if (text.starts_with("sm_")) {
+    int number = 0;
+    const char* end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data() + 3, end, number);
+    const bool known =
+        std::find(std::begin(kCapabilities), std::end(kCapabilities), number) != std::end(kCapabilities);
+    if (error == std::errc{} && stop == end && known) return {Target::Kind::cuda, number};
+  }
+  fail("target '{}' is not known; there are: {}", text, known_targets());
+}
+
+}  // namespace smelt

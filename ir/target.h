@@ -1,0 +1,22 @@
+// What a plan is compiled for. Passes and code generation ask for what a target can do, never for its name.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace smelt {
+
+struct Target {
+  enum class Kind : uint8_t { cpu, cuda } kind = Kind::cpu;
+  int compute_capability = 0;  // of a GPU: 90 for sm_90
+
+  bool is_cuda() const { return kind == Kind::cuda; }
+  std::string str() const;  // "cpu", "sm_90"
+  bool operator==(const Target&) const = default;
+};
+
+/// "cpu" or "sm_NN". Throws Error naming the targets that there are.
+Target parse_target(std::string_view text);
+
+}  // namespace smelt
