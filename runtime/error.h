@@ -17,7 +17,8 @@ enum class Status {
   out_of_memory = 3,
   io = 4,
   numeric = 5,
-  internal = 6
+  internal = 6,
+  unavailable = 7  // a device, driver or library that this machine lacks
 };
 
 class Error : public std::runtime_error {

@@ -49,14 +49,19 @@ class Executor {
  public:
   virtual ~Executor() = default;
 
-  /// The memory of Plan::states[index], 64-byte aligned and zero at first. Empty where states are not in
-  /// memory that the host can touch.
+  /// The memory of Plan::states[index], 64-byte aligned and zero at first: of a device, the host's copy,
+  /// which goes back before the next run.
   virtual std::span<std::byte> state(int index) = 0;
+  /// The same for reading: a device need not take it back. Both are valid until the next run.
+  virtual std::span<const std::byte> read_state(int index) { return state(index); }
 
   /// Runs one entry. `inputs` and `outputs` are the ports in order, dense and row-major, of any alignment. A
   /// null input is allowed where the port is optional, and reads as zeros; a null output is not wanted.
   virtual void run(const PlanEntry& entry, const SymbolValues& symbols, std::span<const void* const> inputs,
                    std::span<void* const> outputs, const Philox& random) = 0;
+
+  /// Waits until all that was run is done, and throws what went wrong in it.
+  virtual void synchronize() {}
 
   /// In order of entries and steps; empty without ExecutorOptions::profile.
   virtual std::vector<StepTime> profile() const { return {}; }

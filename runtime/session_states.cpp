@@ -96,7 +96,7 @@ int Session::state_index(std::string_view name) const {
 std::span<std::byte> Session::state(std::string_view name) { return executor_->state(state_index(name)); }
 
 std::span<const std::byte> Session::state(std::string_view name) const {
-  return executor_->state(state_index(name));
+  return executor_->read_state(state_index(name));
 }
 
 std::span<float> Session::state_f32(std::string_view name) {

@@ -1,14 +1,11 @@
 // smelt doctor: what this machine offers and what Smelt found on it.
 #include <cblas.h>
-#include <dlfcn.h>
 #include <fmt/ranges.h>
-#include <link.h>
 #include <omp.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 
 #include "codegen/llvm/target.h"
@@ -17,8 +14,10 @@
 #include "compiler/cli/subprocess.h"
 #include "compiler/cli/text_table.h"
 #include "llvm/Config/llvm-config.h"
+#include "runtime/cache_directory.h"
 #include "runtime/cpu/features.h"
 #include "runtime/cpu/memory.h"
+#include "runtime/dynamic_library.h"
 #include "runtime/smelt.h"
 
 namespace smelt::cli {
@@ -54,44 +53,12 @@ std::string processor() {
   return "unknown";
 }
 
-std::filesystem::path cache_directory() {
-  if (const std::string own = environment("SMELT_CACHE_DIR"); !own.empty()) return own;
-  if (const std::string base = environment("XDG_CACHE_HOME"); !base.empty())
-    return std::filesystem::path(base) / "smelt";
-  return std::filesystem::path(environment("HOME")) / ".cache" / "smelt";
-}
-
-std::vector<std::string> library_places() {
-  std::vector<std::string> places;
-  for (const char* toolkit : {"/usr/local/cuda/lib64", "/usr/local/cuda/targets/x86_64-linux/lib"})
-    places.emplace_back(toolkit);
-  return places;
-}
-
-/// Where the loader finds it: its own path, then the toolkit's usual places. Empty: nowhere.
-std::string find_library(const char* name) {
-  std::vector<std::string> candidates = {name};
-  for (const std::string& place : library_places()) candidates.push_back(place + "/" + name);
-  for (const std::string& candidate : candidates) {
-    // Stays loaded: what a library allocated for the life of the process keeps an owner.
-    void* library = ::dlopen(candidate.c_str(), RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
-    if (!library) continue;
-    link_map* map = nullptr;
-    const bool known = ::dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && map && *map->l_name;
-    std::string path = known ? map->l_name : candidate;
-    ::dlclose(library);
-    return path;
-  }
-  return {};
-}
-
 std::string find_any(const Library& library) {
-  for (const char* name : library.names)
-    if (std::string path = find_library(name); !path.empty()) return path;
+  if (std::string path = find_library(library.names); !path.empty()) return path;
   std::string searched = environment("LD_LIBRARY_PATH");
   return fmt::format("not found: looked for {} in {}the loader's path, {}", fmt::join(library.names, ", "),
                      searched.empty() ? "" : "LD_LIBRARY_PATH (" + searched + "), ",
-                     fmt::join(library_places(), ", "));
+                     fmt::join(toolkit_folders(), ", "));
 }
 
 void run_doctor(const DoctorCommand& options) {

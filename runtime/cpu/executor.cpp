@@ -96,18 +96,6 @@ void check_memory(const Plan& plan) {
 
 }  // namespace
 
-ExecutorMemory executor_memory(const Plan& plan) {
-  ExecutorMemory memory;
-  for (const State& state : plan.states) memory.states += state_bytes(plan, state);
-  for (const Buffer& buffer : plan.buffers) memory.constants += static_cast<int64_t>(buffer.data.size());
-  for (const PlanEntry& entry : plan.entries) memory.arena = std::max(memory.arena, entry.arena_bytes);
-  return memory;
-}
-
-std::unique_ptr<Executor> make_executor(std::shared_ptr<const Plan> plan, const ExecutorOptions& options) {
-  return std::make_unique<CpuExecutor>(std::move(plan), options);
-}
-
 CpuExecutor::CpuExecutor(std::shared_ptr<const Plan> plan, const ExecutorOptions& options)
     : plan_(std::move(plan)), options_(options) {
   check_target(*plan_);

@@ -1,0 +1,56 @@
+#include "runtime/cuda/cublas_lt.h"
+
+#include "runtime/dynamic_library.h"
+#include "runtime/error.h"
+
+namespace smelt::cuda {
+namespace {
+
+constexpr const char* kNames[] = {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"};
+
+CublasLt load_cublas_lt() {
+  const DynamicLibrary library("cuBLASLt", kNames);
+  CublasLt lt{};
+  const auto get = [&](auto& function, const char* name) { library.load(function, name); };
+  get(lt.Create, "cublasLtCreate"), get(lt.GetVersion, "cublasLtGetVersion");
+  get(lt.MatmulDescCreate, "cublasLtMatmulDescCreate");
+  get(lt.MatmulDescDestroy, "cublasLtMatmulDescDestroy");
+  get(lt.MatmulDescSetAttribute, "cublasLtMatmulDescSetAttribute");
+  get(lt.MatrixLayoutCreate, "cublasLtMatrixLayoutCreate");
+  get(lt.MatrixLayoutDestroy, "cublasLtMatrixLayoutDestroy");
+  get(lt.MatrixLayoutSetAttribute, "cublasLtMatrixLayoutSetAttribute");
+  get(lt.MatmulPreferenceCreate, "cublasLtMatmulPreferenceCreate");
+  get(lt.MatmulPreferenceDestroy, "cublasLtMatmulPreferenceDestroy");
+  get(lt.MatmulPreferenceSetAttribute, "cublasLtMatmulPreferenceSetAttribute");
+  get(lt.MatmulAlgoGetHeuristic, "cublasLtMatmulAlgoGetHeuristic");
+  get(lt.MatmulAlgoCheck, "cublasLtMatmulAlgoCheck"), get(lt.Matmul, "cublasLtMatmul");
+  lt.path = library.path();
+  check_blas(lt.Create(&lt.handle), "starting cuBLASLt");
+  return lt;
+}
+
+}  // namespace
+
+const CublasLt& cublas_lt() {
+  static const CublasLt loaded = load_cublas_lt();
+  return loaded;
+}
+
+void check_blas(CublasLt::Code code, const std::string& what) {
+  if (code != 0) fail_with(Status::internal, "cuBLASLt: {} failed with status {}", what, code);
+}
+
+int data_type(DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+      return 0;
+    case DType::f16:
+      return 2;
+    case DType::bf16:
+      return 14;
+    default:
+      fail_with(Status::internal, "a product of {} matrices: expected f32, f16 or bf16", name(dtype));
+  }
+}
+
+}  // namespace smelt::cuda

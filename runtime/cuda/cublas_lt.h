@@ -1,0 +1,87 @@
+// cuBLASLt, loaded when the first product needs it. Types and numbers are those of cublasLt.h, declared here
+// so that building needs no toolkit; tests compare them with the header where there is one.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "runtime/cuda/driver.h"
+#include "runtime/cuda/memory.h"
+#include "runtime/dtype.h"
+
+namespace smelt::cuda {
+
+struct LtHandleTag;
+struct LtDescriptorTag;
+struct LtLayoutTag;
+struct LtPreferenceTag;
+
+/// An algorithm as the library describes it; valid for one version of the library.
+struct LtAlgorithm {
+  std::array<uint64_t, 8> data{};
+  bool operator==(const LtAlgorithm&) const = default;
+};
+
+struct LtHeuristic {
+  LtAlgorithm algorithm;
+  size_t workspace_bytes = 0;
+  int state = 0;
+  float waves = 0;
+  std::array<int, 4> reserved{};
+};
+
+struct CublasLt {
+  using Code = int;
+  Code (*Create)(LtHandleTag** handle);
+  Code (*MatmulDescCreate)(LtDescriptorTag** descriptor, int compute_type, int scale_type);
+  Code (*MatmulDescDestroy)(LtDescriptorTag* descriptor);
+  Code (*MatmulDescSetAttribute)(LtDescriptorTag* descriptor, int attribute, const void* value, size_t bytes);
+  Code (*MatrixLayoutCreate)(LtLayoutTag** layout, int type, uint64_t rows, uint64_t columns, int64_t pitch);
+  Code (*MatrixLayoutDestroy)(LtLayoutTag* layout);
+  Code (*MatrixLayoutSetAttribute)(LtLayoutTag* layout, int attribute, const void* value, size_t bytes);
+  Code (*MatmulPreferenceCreate)(LtPreferenceTag** preference);
+  Code (*MatmulPreferenceDestroy)(LtPreferenceTag* preference);
+  Code (*MatmulPreferenceSetAttribute)(LtPreferenceTag* preference, int attribute, const void* value,
+                                       size_t bytes);
+  Code (*MatmulAlgoGetHeuristic)(LtHandleTag* handle, LtDescriptorTag* descriptor, LtLayoutTag* a,
+                                 LtLayoutTag* b, LtLayoutTag* c, LtLayoutTag* d, LtPreferenceTag* preference,
+                                 int wanted, LtHeuristic* results, int* found);
+  Code (*MatmulAlgoCheck)(LtHandleTag* handle, LtDescriptorTag* descriptor, LtLayoutTag* a, LtLayoutTag* b,
+                          LtLayoutTag* c, LtLayoutTag* d, const LtAlgorithm* algorithm, LtHeuristic* result);
+  Code (*Matmul)(LtHandleTag* handle, LtDescriptorTag* descriptor, const void* alpha, const void* a,
+                 LtLayoutTag* a_layout, const void* b, LtLayoutTag* b_layout, const void* beta, const void* c,
+                 LtLayoutTag* c_layout, void* d, LtLayoutTag* d_layout, const LtAlgorithm* algorithm,
+                 void* workspace, size_t workspace_bytes, Stream stream);
+  size_t (*GetVersion)();
+
+  LtHandleTag* handle = nullptr;  // of the process; any thread may use it
+  std::string path;
+};
+
+// cublasComputeType_t
+inline constexpr int kCompute32F = 68, kCompute32FastTf32 = 77;
+// cublasLtMatmulDescAttributes_t
+inline constexpr int kTransposeA = 3, kTransposeB = 4, kEpilogue = 7, kBiasPointer = 8;
+// cublasLtMatrixLayoutAttribute_t
+inline constexpr int kBatchCount = 5, kBatchStride = 6, kBatchMode = 8;
+// cublasLtMatmulPreferenceAttributes_t
+inline constexpr int kMaxWorkspace = 1, kMinAlignmentA = 5;
+
+/// cudaDataType of a float type.
+int data_type(DType dtype);
+
+/// Throws Error (unavailable) where the library is not on this machine.
+const CublasLt& cublas_lt();
+/// Throws Error with what was tried.
+void check_blas(CublasLt::Code code, const std::string& what);
+
+inline void end_descriptor(LtDescriptorTag* d) { cublas_lt().MatmulDescDestroy(d); }
+inline void end_layout(LtLayoutTag* l) { cublas_lt().MatrixLayoutDestroy(l); }
+inline void end_preference(LtPreferenceTag* p) { cublas_lt().MatmulPreferenceDestroy(p); }
+using LtDescriptor = Owner<LtDescriptorTag*, end_descriptor>;
+using LtLayout = Owner<LtLayoutTag*, end_layout>;
+using LtPreference = Owner<LtPreferenceTag*, end_preference>;
+
+}  // namespace smelt::cuda

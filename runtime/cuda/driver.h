@@ -1,0 +1,113 @@
+// The CUDA driver, loaded when it is first needed: a program that links this starts on any machine. The few
+// types and functions that are used are declared here, so that building needs no toolkit.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace smelt::cuda {
+
+using DevicePointer = uint64_t;  // an address of the GPU's
+struct ContextTag;
+struct StreamTag;
+struct EventTag;
+struct ModuleTag;
+struct FunctionTag;
+struct GraphTag;
+struct GraphExecTag;
+using Context = ContextTag*;
+using Stream = StreamTag*;
+using Event = EventTag*;
+using Module = ModuleTag*;
+using Function = FunctionTag*;
+using Graph = GraphTag*;
+using GraphExec = GraphExecTag*;
+
+/// The driver's functions, by its names without the prefix; all but a few return a status for check().
+struct Driver {
+  using Code = int;
+  Code (*Init)(unsigned flags);
+  Code (*DriverGetVersion)(int* version);
+  Code (*GetErrorName)(Code code, const char** text);
+  Code (*GetErrorString)(Code code, const char** text);
+  Code (*DeviceGetCount)(int* count);
+  Code (*DeviceGet)(int* device, int ordinal);
+  Code (*DeviceGetName)(char* name, int length, int device);
+  Code (*DeviceGetAttribute)(int* value, int attribute, int device);
+  Code (*DevicePrimaryCtxRetain)(Context* context, int device);
+  Code (*DevicePrimaryCtxRelease)(int device);
+  Code (*CtxSetCurrent)(Context context);
+  Code (*MemGetInfo)(size_t* free, size_t* total);
+  Code (*MemAlloc)(DevicePointer* address, size_t bytes);
+  Code (*MemFree)(DevicePointer address);
+  Code (*MemHostAlloc)(void** address, size_t bytes, unsigned flags);
+  Code (*MemFreeHost)(void* address);
+  Code (*MemcpyHtoDAsync)(DevicePointer to, const void* from, size_t bytes, Stream stream);
+  Code (*MemcpyDtoHAsync)(void* to, DevicePointer from, size_t bytes, Stream stream);
+  Code (*MemcpyDtoDAsync)(DevicePointer to, DevicePointer from, size_t bytes, Stream stream);
+  Code (*MemsetD8Async)(DevicePointer to, unsigned char value, size_t count, Stream stream);
+  Code (*MemsetD16Async)(DevicePointer to, unsigned short value, size_t count, Stream stream);
+  Code (*MemsetD32Async)(DevicePointer to, unsigned value, size_t count, Stream stream);
+  Code (*ModuleLoadData)(Module* module, const void* image);
+  Code (*ModuleUnload)(Module module);
+  Code (*ModuleGetFunction)(Function* function, Module module, const char* name);
+  Code (*FuncSetAttribute)(Function function, int attribute, int value);
+  Code (*LaunchKernel)(Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                       unsigned block_y, unsigned block_z, unsigned shared_bytes, Stream stream,
+                       void** arguments, void** extra);
+  Code (*StreamCreate)(Stream* stream, unsigned flags);
+  Code (*StreamDestroy)(Stream stream);
+  Code (*StreamSynchronize)(Stream stream);
+  Code (*StreamWaitEvent)(Stream stream, Event event, unsigned flags);
+  Code (*StreamBeginCapture)(Stream stream, int mode);
+  Code (*StreamEndCapture)(Stream stream, Graph* graph);
+  Code (*EventCreate)(Event* event, unsigned flags);
+  Code (*EventDestroy)(Event event);
+  Code (*EventRecord)(Event event, Stream stream);
+  Code (*EventSynchronize)(Event event);
+  Code (*EventElapsedTime)(float* milliseconds, Event begin, Event end);
+  Code (*GraphInstantiate)(GraphExec* executable, Graph graph, unsigned long long flags);
+  Code (*GraphLaunch)(GraphExec executable, Stream stream);
+  Code (*GraphDestroy)(Graph graph);
+  Code (*GraphExecDestroy)(GraphExec executable);
+};
+
+/// Throws Error (unavailable) where there is no driver, or one older than the functions above.
+const Driver& driver();
+
+/// What a status means, for messages: "CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access ...)".
+std::string describe(Driver::Code code);
+/// Throws Error with `what` was tried and what the driver says; out of memory has its own status.
+void check(Driver::Code code, const char* what);
+
+/// One GPU of this machine.
+struct DeviceInfo {
+  int ordinal = 0;
+  std::string name;
+  int compute_capability = 0;  // 90
+  int multiprocessors = 0;
+  int64_t l2_bytes = 0;
+  size_t free_bytes = 0, total_bytes = 0;
+  int driver_version = 0;  // 13000 for CUDA 13.0
+};
+
+/// Makes the GPU current for this thread; the process keeps its context.
+class Device {
+ public:
+  /// Of SMELT_DEVICE, or the first. Throws Error where there is none.
+  static Device& of_process();
+  void make_current() const;
+  const DeviceInfo& info() const { return info_; }
+  size_t free_bytes() const;
+
+ private:
+  explicit Device(int ordinal);
+  DeviceInfo info_;
+  Context context_ = nullptr;
+};
+
+/// How many GPUs there are; 0 without a driver.
+int device_count();
+
+}  // namespace smelt::cuda

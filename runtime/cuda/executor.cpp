@@ -1,0 +1,406 @@
+#include "runtime/cuda/executor.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/cache_directory.h"
+#include "runtime/cpu/copy.h"
+#include "runtime/error.h"
+#include "runtime/plan_validate.h"
+
+namespace smelt::cuda {
+namespace {
+
+/// Captured graphs and their launches may take so much; a step of a graph takes about as much as said.
+constexpr int64_t kGraphBudget = int64_t{512} << 20, kBytesAStep = 8192;
+constexpr int kMaxDynamicShared = 8;        // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+constexpr int64_t kPlainShared = 48 << 10;  // what a kernel may have without asking
+constexpr int kCaptureThreadLocal = 1;      // CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
+constexpr int64_t kAlignment = 256;
+
+double gib(int64_t bytes) { return static_cast<double>(bytes) / (1 << 30); }
+int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+void check_device(const Plan& plan, const DeviceInfo& device) {
+  const int wanted = std::atoi(plan.target.c_str() + 3);
+  // Machine code runs on later minor versions of its architecture, and nowhere else.
+  if (wanted / 10 == device.compute_capability / 10 && wanted <= device.compute_capability) return;
+  fail_with(Status::unavailable,
+            "the plan is for {}, this machine's {} is sm_{}: compile it again with --target=sm_{}",
+            plan.target, device.name, device.compute_capability, device.compute_capability);
+}
+
+void check_memory(const Plan& plan, int64_t ports, const Device& device) {
+  const ExecutorMemory need = executor_memory(plan);
+  const int64_t total = need.total() + ports + kGemmWorkspace;
+  const auto free = static_cast<int64_t>(device.free_bytes());
+  if (total > free)
+    fail_with(Status::out_of_memory,
+              "the plan needs {} bytes of {} ({:.2f} GiB: states {:.2f}, arena {:.2f}, inputs and outputs "
+              "{:.2f}), but {} "
+              "({:.2f} GiB) are free: compile it with lower bounds (--max)",
+              total, device.info().name, gib(total), gib(need.states), gib(need.arena), gib(ports), free,
+              gib(free));
+}
+
+}  // namespace
+
+CudaExecutor::CudaExecutor(std::shared_ptr<const Plan> plan, const ExecutorOptions& options)
+    : plan_(std::move(plan)), options_(options), device_(Device::of_process()) {
+  check_device(*plan_, device_.info());
+  validate(*plan_);  // sizes and places are used unchecked from here on
+  check_memory(*plan_, port_bytes(), device_);
+  stream_ = make_stream();
+  load_code();
+  allocate();
+}
+
+CudaExecutor::~CudaExecutor() {
+  if (stream_) driver().StreamSynchronize(stream_.get());
+}
+
+void CudaExecutor::load_code() {
+  for (const KernelCode& kernel : plan_->kernels) {
+    if (kernel.binary.empty())
+      fail_with(Status::invalid_file, "kernel '{}' of the plan has no machine code: compile it again",
+                kernel.name);
+    Module module = nullptr;
+    check(driver().ModuleLoadData(&module, kernel.binary.data()), ("loading kernel " + kernel.name).c_str());
+    modules_.emplace_back(module);
+    Function function = nullptr;
+    check(driver().ModuleGetFunction(&function, module, kernel.name.c_str()),
+          ("finding kernel " + kernel.name).c_str());
+    if (kernel.shared_bytes > kPlainShared)
+      check(driver().FuncSetAttribute(function, kMaxDynamicShared, static_cast<int>(kernel.shared_bytes)),
+            ("giving shared memory to kernel " + kernel.name).c_str());
+    functions_.push_back(function);
+  }
+}
+
+int64_t CudaExecutor::port_bytes() const {
+  int64_t bytes = 0;
+  for (const Buffer& buffer : plan_->buffers)
+    if (buffer.role == Role::input || buffer.role == Role::output) bytes += aligned(buffer.bytes);
+  return bytes;
+}
+
+void CudaExecutor::allocate() {
+  for (const State& state : plan_->states) {
+    const int64_t bytes = plan_->symbols.upper(element_count(state.shape)) * size_of(state.dtype);
+    states_.push_back({.device = device_block(bytes), .mirror = {}, .bytes = bytes});
+    check(driver().MemsetD8Async(states_.back().device.get(), 0, static_cast<size_t>(bytes), stream_.get()),
+          "clearing a state");
+  }
+  arena_bytes_ = executor_memory(*plan_).arena;
+  arena_ = device_block(arena_bytes_);
+  random_ = device_block(3 * sizeof(uint32_t));
+  for (const Buffer& buffer : plan_->buffers) {
+    DevicePointer base = 0;
+    if (buffer.state >= 0) {
+      base = states_[static_cast<size_t>(buffer.state)].device.get();
+    } else if (in_arena(buffer.role)) {
+      base = arena_.get() + static_cast<DevicePointer>(buffer.offset_bytes);
+    } else {
+      blocks_.push_back(device_block(buffer.bytes));
+      base = blocks_.back().get();
+      if (buffer.role == Role::constant)
+        check(driver().MemcpyHtoDAsync(base, buffer.data.data(), buffer.data.size(), stream_.get()),
+              "copying a constant");
+    }
+    addresses_.push_back(base);
+  }
+  const int64_t ports = port_bytes();
+  outputs_ = pinned_block(ports);
+  for (int i = 0; i < 2; ++i) slots_.push_back({pinned_block(ports), make_event()});
+  finish("allocating");
+}
+
+void CudaExecutor::finish(const char* what) const { check(driver().StreamSynchronize(stream_.get()), what); }
+
+void CudaExecutor::synchronize() {
+  device_.make_current();
+  finish("running the plan");
+}
+
+// ---- states
+
+void CudaExecutor::download(StateMemory& state) {
+  if (state.mirror.bytes().empty()) {
+    state.mirror = Block(std::max<int64_t>(1, state.bytes));
+    state.device_newer = true;
+  }
+  if (!state.device_newer) return;
+  check(driver().MemcpyDtoHAsync(state.mirror.data(), state.device.get(), static_cast<size_t>(state.bytes),
+                                 stream_.get()),
+        "reading a state");
+  finish("reading a state");
+  state.device_newer = false;
+}
+
+std::span<const std::byte> CudaExecutor::read_state(int index) {
+  if (index < 0 || index >= static_cast<int>(states_.size()))
+    fail("state {}: expected one of the plan's {}", index, states_.size());
+  device_.make_current();
+  StateMemory& state = states_[static_cast<size_t>(index)];
+  download(state);
+  return state.mirror.bytes().first(static_cast<size_t>(state.bytes));
+}
+
+std::span<std::byte> CudaExecutor::state(int index) {
+  const size_t size = read_state(index).size();
+  StateMemory& state = states_[static_cast<size_t>(index)];
+  state.host_newer = true;
+  return state.mirror.bytes().first(size);
+}
+
+void CudaExecutor::upload_states() {
+  for (StateMemory& state : states_) {
+    if (!state.host_newer) continue;
+    check(driver().MemcpyHtoDAsync(state.device.get(), state.mirror.data(), static_cast<size_t>(state.bytes),
+                                   stream_.get()),
+          "writing a state");
+    state.host_newer = false;
+  }
+}
+
+void CudaExecutor::mark_written(const PlanEntry& entry) {
+  for (const Step& step : entry.steps)
+    for (const int buffer : step.writes)
+      if (const int state = plan_->buffers[static_cast<size_t>(buffer)].state; state >= 0)
+        states_[static_cast<size_t>(state)].device_newer = true;
+}
+
+void CudaExecutor::upload_random(const Philox& random) {
+  const bool same = random_known_ && last_random_.seed == random.seed && last_random_.step == random.step &&
+                    last_random_.micro_step == random.micro_step;
+  if (same) return;
+  const uint32_t words[3] = {random.seed, random.step, random.micro_step};
+  check(driver().MemcpyHtoDAsync(random_.get(), words, sizeof words, stream_.get()),
+        "setting the random numbers");
+  last_random_ = random;
+  random_known_ = true;
+}
+
+// ---- shapes
+
+ResolvedEntry& CudaExecutor::resolved(const PlanEntry& entry, const SymbolValues& symbols) {
+  const auto same = [&](const ResolvedEntry& r) { return r.entry == &entry && r.values == symbols; };
+  const auto found = std::find_if(cache_.begin(), cache_.end(), same);
+  if (found != cache_.end()) {
+    cache_.splice(cache_.begin(), cache_, found);
+    return cache_.front();
+  }
+  cache_.push_front(resolve(*plan_, entry, symbols, {functions_, addresses_, random_.get()}));
+  forget_oldest();
+  return cache_.front();
+}
+
+void CudaExecutor::forget_oldest() {
+  int64_t bytes = 0;
+  for (const ResolvedEntry& r : cache_) bytes += static_cast<int64_t>(r.launches.size()) * kBytesAStep;
+  while (bytes > kGraphBudget && cache_.size() > 1) {
+    finish("running the plan");  // the graph may still be in use
+    bytes -= static_cast<int64_t>(cache_.back().launches.size()) * kBytesAStep;
+    cache_.pop_back();
+  }
+}
+
+// ---- inputs and outputs
+
+void CudaExecutor::stage_inputs(const ResolvedEntry& resolved, std::span<const void* const> inputs) {
+  const auto& ports = resolved.entry->inputs;
+  if (inputs.size() != ports.size())
+    fail("entry '{}' is given {} inputs: expected {}", resolved.entry->name, inputs.size(), ports.size());
+  Slot& slot = slots_[next_slot_++ % slots_.size()];
+  if (slot.busy) check(driver().EventSynchronize(slot.done.get()), "running the plan");
+  std::byte* pinned = slot.memory.get();
+  for (size_t i = 0; i < ports.size(); ++i) {
+    const Port& port = ports[i];
+    const int64_t bytes = resolved.input_bytes[i];
+    if (bytes == 0) continue;
+    if (!inputs[i] && !port.optional)
+      fail("entry '{}' is run without its input '{}'", resolved.entry->name, port.name);
+    if (inputs[i])
+      std::memcpy(pinned, inputs[i], static_cast<size_t>(bytes));
+    else
+      smelt::fill(pinned, bytes / size_of(port.dtype), port.dtype, port.fill);
+    check(driver().MemcpyHtoDAsync(addresses_[static_cast<size_t>(port.buffer)], pinned,
+                                   static_cast<size_t>(bytes), stream_.get()),
+          "copying an input");
+    pinned += aligned(bytes);
+  }
+  check(driver().EventRecord(slot.done.get(), stream_.get()), "copying inputs");
+  slot.busy = true;
+}
+
+void CudaExecutor::fetch_outputs(const ResolvedEntry& resolved, std::span<void* const> outputs) {
+  const auto& ports = resolved.entry->outputs;
+  std::byte* pinned = outputs_.get();
+  bool any = false;
+  for (size_t i = 0; i < ports.size(); ++i) {
+    const auto bytes = static_cast<size_t>(resolved.output_bytes[i]);
+    if (!outputs[i] || bytes == 0) continue;
+    check(driver().MemcpyDtoHAsync(pinned, addresses_[static_cast<size_t>(ports[i].buffer)], bytes,
+                                   stream_.get()),
+          "copying an output");
+    pinned += aligned(static_cast<int64_t>(bytes));
+    any = true;
+  }
+  if (!any) return;
+  finish(("running entry '" + resolved.entry->name + "'").c_str());
+  pinned = outputs_.get();
+  for (size_t i = 0; i < ports.size(); ++i) {
+    const auto bytes = static_cast<size_t>(resolved.output_bytes[i]);
+    if (!outputs[i] || bytes == 0) continue;
+    std::memcpy(outputs[i], pinned, bytes);
+    pinned += aligned(static_cast<int64_t>(bytes));
+  }
+}
+
+void CudaExecutor::poison(const ResolvedEntry& resolved) {
+  const auto ones = [&](DevicePointer to, int64_t bytes) {
+    check(driver().MemsetD8Async(to, 0xFF, static_cast<size_t>(bytes), stream_.get()), "poisoning memory");
+  };
+  ones(arena_.get(), arena_bytes_);
+  for (size_t i = 0; i < resolved.output_bytes.size(); ++i) {
+    const Buffer& buffer = plan_->buffers[static_cast<size_t>(resolved.entry->outputs[i].buffer)];
+    if (buffer.role == Role::output)
+      ones(addresses_[static_cast<size_t>(resolved.entry->outputs[i].buffer)], buffer.bytes);
+  }
+}
+
+// ---- running
+
+void CudaExecutor::run(const PlanEntry& entry, const SymbolValues& symbols,
+                       std::span<const void* const> inputs, std::span<void* const> outputs,
+                       const Philox& random) {
+  device_.make_current();
+  if (outputs.size() != entry.outputs.size())
+    fail("entry '{}' is given {} outputs: expected {}", entry.name, outputs.size(), entry.outputs.size());
+  ResolvedEntry& ready = resolved(entry, symbols);
+  upload_states();
+  stage_inputs(ready, inputs);
+  upload_random(random);
+  if (options_.poison) poison(ready);
+  execute(ready);
+  mark_written(entry);
+  fetch_outputs(ready, outputs);
+}
+
+/// Uncaptured at first, captured the second time, from then on one launch.
+void CudaExecutor::execute(ResolvedEntry& resolved) {
+  if (options_.after_step) return launch_watched(resolved);
+  if (options_.profile) return launch_profiled(resolved);
+  if (resolved.runs++ == 0) return launch_all(resolved);
+  if (!resolved.graph) capture(resolved);
+  check(driver().GraphLaunch(resolved.graph.get(), stream_.get()), "launching a graph");
+}
+
+void CudaExecutor::launch_all(ResolvedEntry& resolved) {
+  for (Launch& launched : resolved.launches) launch(launched);
+}
+
+void CudaExecutor::capture(ResolvedEntry& resolved) {
+  const Driver& d = driver();
+  check(d.StreamBeginCapture(stream_.get(), kCaptureThreadLocal), "capturing a graph");
+  Graph graph = nullptr;
+  try {
+    launch_all(resolved);
+  } catch (...) {
+    d.StreamEndCapture(stream_.get(), &graph);
+    if (graph) d.GraphDestroy(graph);
+    throw;
+  }
+  check(d.StreamEndCapture(stream_.get(), &graph), "capturing a graph");
+  GraphExec executable = nullptr;
+  const int code = d.GraphInstantiate(&executable, graph, 0);
+  d.GraphDestroy(graph);
+  check(code, "making a graph");
+  resolved.graph = GraphOwner(executable);
+}
+
+void CudaExecutor::launch(Launch& what) {
+  const Driver& d = driver();
+  const Stream stream = stream_.get();
+  if (auto* kernel = std::get_if<KernelLaunch>(&what)) return launch_kernel(*kernel);
+  if (auto* product = std::get_if<GemmLaunch>(&what)) {
+    if (!workspace_) workspace_ = device_block(kGemmWorkspace);
+    if (!choices_) choices_ = std::make_unique<GemmChoices>(cache_directory());
+    product->gemm.choose(stream, workspace_.get(), *choices_);
+    return product->gemm.run(stream, workspace_.get());
+  }
+  if (auto* sort = std::get_if<SortLaunch>(&what)) {
+    launch_kernel(sort->rank);
+    return launch_kernel(sort->begins);
+  }
+  if (auto* copy = std::get_if<CopyLaunch>(&what)) {
+    if (copy->bytes > 0)
+      check(d.MemcpyDtoDAsync(copy->to, copy->from, copy->bytes, stream), "copying on the device");
+    return;
+  }
+  const FillLaunch& fill = std::get<FillLaunch>(what);
+  if (fill.count == 0) return;
+  if (fill.width == 4)
+    return check(d.MemsetD32Async(fill.to, fill.pattern, fill.count, stream), "filling memory");
+  if (fill.width == 2)
+    return check(d.MemsetD16Async(fill.to, static_cast<uint16_t>(fill.pattern), fill.count, stream),
+                 "filling memory");
+  check(d.MemsetD8Async(fill.to, static_cast<uint8_t>(fill.pattern), fill.count, stream), "filling memory");
+}
+
+void CudaExecutor::launch_kernel(KernelLaunch& kernel) {
+  if (kernel.blocks == 0) return;
+  check(driver().LaunchKernel(kernel.function, kernel.blocks, 1, 1, kernel.threads, 1, 1, kernel.shared_bytes,
+                              stream_.get(), kernel.arguments.data(), nullptr),
+        "launching a kernel");
+}
+
+/// An event between every two steps; times are read when all is done.
+void CudaExecutor::launch_profiled(ResolvedEntry& resolved) {
+  if (resolved.runs++ == 0) launch_all(resolved);  // algorithms are chosen outside of the clock
+  std::vector<EventOwner> events;
+  const auto mark = [&] {
+    events.push_back(make_event(true));
+    check(driver().EventRecord(events.back().get(), stream_.get()), "timing a step");
+  };
+  mark();
+  for (Launch& launched : resolved.launches) launch(launched), mark();
+  finish("running the plan");
+  std::vector<StepTime>& times = times_[resolved.entry];
+  for (size_t i = times.size(); i < resolved.launches.size(); ++i)
+    times.push_back({resolved.entry, static_cast<int>(i), 0, 0});
+  for (size_t i = 0; i < resolved.launches.size(); ++i) {
+    times[i].seconds += seconds_between(events[i].get(), events[i + 1].get());
+    ++times[i].runs;
+  }
+}
+
+std::vector<StepTime> CudaExecutor::profile() const {
+  std::vector<StepTime> all;
+  for (const PlanEntry& entry : plan_->entries)
+    if (const auto times = times_.find(&entry); times != times_.end())
+      all.insert(all.end(), times->second.begin(), times->second.end());
+  return all;
+}
+
+/// Waits after every step, names the one that failed, and shows what it wrote.
+void CudaExecutor::launch_watched(ResolvedEntry& resolved) {
+  std::vector<std::vector<std::byte>> mirrors(plan_->buffers.size());
+  std::vector<std::byte*> shown(plan_->buffers.size(), nullptr);
+  for (size_t i = 0; i < resolved.launches.size(); ++i) {
+    launch(resolved.launches[i]);
+    finish(describe_step(*resolved.entry, i).c_str());
+    for (const int written : resolved.entry->steps[i].writes) {
+      const auto buffer = static_cast<size_t>(written);
+      mirrors[buffer].resize(static_cast<size_t>(std::max<int64_t>(1, plan_->buffers[buffer].bytes)));
+      check(driver().MemcpyDtoHAsync(mirrors[buffer].data(), addresses_[buffer],
+                                     static_cast<size_t>(plan_->buffers[buffer].bytes), stream_.get()),
+            "reading a buffer");
+      shown[buffer] = mirrors[buffer].data();
+    }
+    finish("reading a buffer");
+    options_.after_step({*resolved.entry, static_cast<int>(i), resolved.values, shown});
+  }
+}
+
+}  // namespace smelt::cuda

@@ -1,0 +1,88 @@
+// Runs plans on an NVIDIA GPU: an entry of known sizes is one CUDA graph. A shape that is seen for the first
+// time runs uncaptured, while its products choose their algorithms.
+//
+// States live on the device. The host sees a mirror of one when it asks for it; what it may have written
+// there goes to the device before the next run.
+#pragma once
+
+#include <list>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "runtime/cpu/memory.h"
+#include "runtime/cuda/resolve.h"
+#include "runtime/executor.h"
+
+namespace smelt::cuda {
+
+class CudaExecutor : public Executor {
+ public:
+  explicit CudaExecutor(std::shared_ptr<const Plan> plan, const ExecutorOptions& options = {});
+  ~CudaExecutor() override;
+
+  std::span<std::byte> state(int index) override;
+  std::span<const std::byte> read_state(int index) override;
+  /// Returns when the wanted outputs are there; without any, while the device still works.
+  void run(const PlanEntry& entry, const SymbolValues& symbols, std::span<const void* const> inputs,
+           std::span<void* const> outputs, const Philox& random) override;
+  void synchronize() override;
+  std::vector<StepTime> profile() const override;
+
+ private:
+  struct StateMemory {
+    DeviceBlock device;
+    Block mirror;
+    int64_t bytes = 0;
+    bool host_newer = false, device_newer = false;
+  };
+  /// Pinned copies of a run's inputs; free again when `done` has happened.
+  struct Slot {
+    PinnedBlock memory;
+    EventOwner done;
+    bool busy = false;
+  };
+
+  void load_code();
+  void allocate();
+  int64_t port_bytes() const;
+  void download(StateMemory& state);
+  void upload_states();
+  void mark_written(const PlanEntry& entry);
+  void upload_random(const Philox& random);
+  ResolvedEntry& resolved(const PlanEntry& entry, const SymbolValues& symbols);
+  void forget_oldest();
+  void stage_inputs(const ResolvedEntry& resolved, std::span<const void* const> inputs);
+  void fetch_outputs(const ResolvedEntry& resolved, std::span<void* const> outputs);
+  void poison(const ResolvedEntry& resolved);
+  void execute(ResolvedEntry& resolved);
+  void launch_all(ResolvedEntry& resolved);
+  void capture(ResolvedEntry& resolved);
+  void launch_profiled(ResolvedEntry& resolved);
+  void launch_watched(ResolvedEntry& resolved);
+  void launch(Launch& launch);
+  void launch_kernel(KernelLaunch& kernel);
+  void finish(const char* what) const;
+
+  std::shared_ptr<const Plan> plan_;
+  ExecutorOptions options_;
+  Device& device_;
+  StreamOwner stream_;
+  std::vector<ModuleOwner> modules_;
+  std::vector<Function> functions_;  // by kernel
+  std::vector<StateMemory> states_;
+  std::vector<DeviceBlock> blocks_;       // constants and ports
+  std::vector<DevicePointer> addresses_;  // by buffer
+  DeviceBlock arena_, random_, workspace_;
+  int64_t arena_bytes_ = 0;
+  std::vector<Slot> slots_;
+  size_t next_slot_ = 0;
+  PinnedBlock outputs_;
+  Philox last_random_;
+  bool random_known_ = false;
+  std::unique_ptr<GemmChoices> choices_;
+  std::list<ResolvedEntry> cache_;  // the last one used first
+  std::map<const PlanEntry*, std::vector<StepTime>> times_;
+};
+
+}  // namespace smelt::cuda

@@ -1,0 +1,91 @@
+// Sums of products on cuBLASLt: strides in place of transposes, batches in one call where the library can.
+//
+// The library thinks in columns: a matrix whose rows lie together is given to it transposed, and where that
+// is the result, the operands change places. An algorithm is chosen by timing when sizes are met first
+// (gemm_choices.h).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/cuda/cublas_lt.h"
+#include "runtime/cuda/gemm_choices.h"
+
+namespace smelt::cuda {
+
+/// C[m,n] = alpha * sum_k A[m,k] B[k,n] + beta * C[m,n], for all indices of the batch axes; in elements.
+struct GemmSizes {
+  struct Matrix {
+    int64_t row_stride = 0, column_stride = 0;  // one of the two is 1
+  };
+  struct Batch {
+    int64_t extent = 1, a = 0, b = 0, c = 0;
+    bool reduced = false;  // adds into the same C; c is 0
+  };
+  int64_t m = 0, n = 0, k = 0;
+  Matrix a, b, c;
+  double alpha = 1, beta = 0;
+  std::vector<Batch> batch = {};
+  DType dtype = DType::f32, result_dtype = DType::f32;
+};
+
+/// What the library is asked for: one call's matrices, column-major.
+struct GemmProblem {
+  DType dtype = DType::f32, result_dtype = DType::f32;
+  bool transpose_a = false, transpose_b = false, accumulates = false, by_pointers = false;
+  int64_t m = 0, n = 0, k = 0, a_pitch = 0, b_pitch = 0, c_pitch = 0;
+  int64_t batch = 1, a_stride = 0, b_stride = 0, c_stride = 0;
+  int64_t alignment = 256;  // bytes that divide the addresses of all matrices
+
+  /// Of problems that one algorithm serves: sizes rounded up to a quarter of a power of two.
+  std::string bucket() const;
+};
+
+/// A product ready to run at fixed addresses.
+class PreparedGemm {
+ public:
+  PreparedGemm() = default;
+  /// Throws Error with `place` for strides that the library has no call for.
+  PreparedGemm(const GemmSizes& sizes, DevicePointer a, DevicePointer b, DevicePointer c,
+               const std::string& place);
+
+  /// Launches the calls. The first time it chooses the algorithm, which waits for the device; call
+  /// `choose` before a capture.
+  void run(Stream stream, DevicePointer workspace);
+  void choose(Stream stream, DevicePointer workspace, GemmChoices& choices);
+  bool chosen() const { return chosen_; }
+  int64_t calls() const { return static_cast<int64_t>(calls_.size()); }
+
+ private:
+  struct Call {
+    DevicePointer a = 0, b = 0, c = 0;
+    float beta = 0;
+  };
+  void describe();
+  void set_batch(const LtLayout& layout, int64_t stride) const;
+  void make_calls(const GemmSizes& sizes, DevicePointer a, DevicePointer b, DevicePointer c);
+  void make_pointers(const std::vector<Call>& matrices);
+  int launch(const Call& call, const LtAlgorithm& algorithm, Stream stream, DevicePointer workspace) const;
+  std::vector<LtHeuristic> candidates(int wanted) const;
+  LtAlgorithm fastest(const std::vector<LtHeuristic>& candidates, Stream stream,
+                      DevicePointer workspace) const;
+  double time(const LtAlgorithm& algorithm, Stream stream, DevicePointer workspace) const;
+  std::vector<float> sample(Stream stream) const;
+  int64_t result_bytes() const;
+
+  GemmProblem problem_;
+  float alpha_ = 1;
+  std::string place_;
+  std::vector<Call> calls_;
+  DeviceBlock pointers_;  // of A, B and C, one a product, where a batch is no single stride
+  LtDescriptor descriptor_;
+  LtLayout a_, b_, c_;
+  LtAlgorithm algorithm_;
+  bool chosen_ = false;
+};
+
+/// What the library may use beside its operands, for every product of a stream.
+inline constexpr int64_t kGemmWorkspace = int64_t{32} << 20;
+
+}  // namespace smelt::cuda

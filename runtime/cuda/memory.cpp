@@ -1,0 +1,41 @@
+#include "runtime/cuda/memory.h"
+
+#include <algorithm>
+
+namespace smelt::cuda {
+
+DeviceBlock device_block(int64_t bytes) {
+  DevicePointer address = 0;
+  check(driver().MemAlloc(&address, static_cast<size_t>(std::max<int64_t>(1, bytes))),
+        "allocating device memory");
+  return DeviceBlock(address);
+}
+
+PinnedBlock pinned_block(int64_t bytes) {
+  void* address = nullptr;
+  check(driver().MemHostAlloc(&address, static_cast<size_t>(std::max<int64_t>(1, bytes)), 0),
+        "allocating pinned memory");
+  return PinnedBlock(static_cast<std::byte*>(address));
+}
+
+StreamOwner make_stream() {
+  constexpr unsigned kNonBlocking = 1;
+  Stream stream = nullptr;
+  check(driver().StreamCreate(&stream, kNonBlocking), "making a stream");
+  return StreamOwner(stream);
+}
+
+EventOwner make_event(bool timing) {
+  constexpr unsigned kNoTiming = 2;
+  Event event = nullptr;
+  check(driver().EventCreate(&event, timing ? 0 : kNoTiming), "making an event");
+  return EventOwner(event);
+}
+
+double seconds_between(Event begin, Event end) {
+  float milliseconds = 0;
+  check(driver().EventElapsedTime(&milliseconds, begin, end), "comparing two events");
+  return milliseconds * 1e-3;
+}
+
+}  // namespace smelt::cuda

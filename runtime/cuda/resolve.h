@@ -1,0 +1,60 @@
+// An entry with all its sizes worked out for one set of symbol values. On a GPU every buffer has one address
+// for the life of the executor, so that a captured graph needs no new arguments.
+#pragma once
+
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "runtime/cuda/gemm.h"
+#include "runtime/plan.h"
+
+namespace smelt::cuda {
+
+struct KernelLaunch {
+  Function function = nullptr;
+  unsigned blocks = 0, threads = 0, shared_bytes = 0;
+  std::vector<uint64_t> values;  // every argument in eight bytes
+  std::vector<void*> arguments;  // where they stand in `values`
+};
+struct GemmLaunch {
+  PreparedGemm gemm;
+};
+/// Ranks first, then the segments' begins: see docs/cuda.md.
+struct SortLaunch {
+  KernelLaunch rank, begins;
+};
+struct CopyLaunch {
+  DevicePointer from = 0, to = 0;
+  size_t bytes = 0;
+};
+struct FillLaunch {
+  DevicePointer to = 0;
+  size_t count = 0;
+  int width = 4;  // bytes of an element: 1, 2 or 4
+  uint32_t pattern = 0;
+};
+using Launch = std::variant<KernelLaunch, GemmLaunch, SortLaunch, CopyLaunch, FillLaunch>;
+
+struct ResolvedEntry {
+  const PlanEntry* entry = nullptr;
+  SymbolValues values;
+  std::vector<Launch> launches;  // one a step
+  std::vector<int64_t> input_bytes, output_bytes;
+  int64_t runs = 0;
+  GraphOwner graph;  // once it ran uncaptured
+};
+
+/// What a plan's steps point to on the device.
+struct Addresses {
+  std::span<const Function> kernels;       // by kernel of the plan
+  std::span<const DevicePointer> buffers;  // by buffer of the plan
+  DevicePointer random = 0;                // {seed, step, micro_step}
+};
+
+/// Checks all ranges at these values.
+ResolvedEntry resolve(const Plan& plan, const PlanEntry& entry, const SymbolValues& values,
+                      const Addresses& addresses);
+
+}  // namespace smelt::cuda

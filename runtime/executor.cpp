@@ -1,0 +1,24 @@
+#include "runtime/executor.h"
+
+#include <algorithm>
+
+#include "runtime/cpu/executor.h"
+#include "runtime/cuda/executor.h"
+
+namespace smelt {
+
+ExecutorMemory executor_memory(const Plan& plan) {
+  ExecutorMemory memory;
+  for (const State& state : plan.states)
+    memory.states += plan.symbols.upper(element_count(state.shape)) * size_of(state.dtype);
+  for (const Buffer& buffer : plan.buffers) memory.constants += static_cast<int64_t>(buffer.data.size());
+  for (const PlanEntry& entry : plan.entries) memory.arena = std::max(memory.arena, entry.arena_bytes);
+  return memory;
+}
+
+std::unique_ptr<Executor> make_executor(std::shared_ptr<const Plan> plan, const ExecutorOptions& options) {
+  if (plan->target.starts_with("sm_")) return std::make_unique<cuda::CudaExecutor>(std::move(plan), options);
+  return std::make_unique<CpuExecutor>(std::move(plan), options);
+}
+
+}  // namespace smelt
