@@ -63,6 +63,10 @@ class Executor {
   /// Waits until all that was run is done, and throws what went wrong in it.
   virtual void synchronize() {}
 
+  /// Bytes read and written a second by a large copy in the executor's memory, measured now; 0 where it is
+  /// the host's.
+  virtual double copy_bytes_per_second() { return 0; }
+
   /// In order of entries and steps; empty without ExecutorOptions::profile.
   virtual std::vector<StepTime> profile() const { return {}; }
 };

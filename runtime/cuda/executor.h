@@ -27,6 +27,7 @@ class CudaExecutor : public Executor {
   void run(const PlanEntry& entry, const SymbolValues& symbols, std::span<const void* const> inputs,
            std::span<void* const> outputs, const Philox& random) override;
   void synchronize() override;
+  double copy_bytes_per_second() override;
   std::vector<StepTime> profile() const override;
 
  private:

@@ -1,0 +1,19 @@
+// Where the time of a profiled training step goes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/cli/bench_workload.h"
+#include "compiler/cli/text_table.h"
+
+namespace smelt::cli {
+
+/// By kind of step (time, bytes, share of the copy bandwidth, operations), then by stage: forward, backward
+/// and update, with the share that is not GEMM.
+std::vector<TextTable> profile_tables(BenchWorkload& work, int threads);
+
+/// One mean step as trace events (JSON) for Perfetto or chrome://tracing.
+std::string trace_events(BenchWorkload& work);
+
+}  // namespace smelt::cli

@@ -1,0 +1,43 @@
+// The training step of a description on random data of the largest sizes that its bounds allow.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "compiler/compile.h"
+#include "runtime/session.h"
+
+namespace smelt::cli {
+
+class BenchWorkload {
+ public:
+  struct Options {
+    int threads = 0;
+    bool profile = false;
+  };
+  BenchWorkload(const Description& description, const CompileOptions& compile, const Options& options);
+
+  /// One training step; the loss is fetched and checked where asked for.
+  void step(bool fetch_loss);
+  /// `count` steps, and the wait for the last.
+  void steps(int count);
+
+  int64_t parameters() const;
+  /// What a step trains on: target positions, or records of models that classify.
+  int64_t tokens() const;
+  const Plan& plan() const { return *plan_; }
+  const Compilation& compilation() const { return compilation_; }
+  Executor& executor() { return session_->executor(); }
+  double seconds_to_first_step() const { return first_step_; }
+
+ private:
+  Compilation compilation_;
+  std::shared_ptr<const Plan> plan_;
+  std::unique_ptr<Session> session_;
+  std::vector<HostTensor> data_;
+  std::vector<InputTensor> inputs_;
+  int64_t step_ = 0;
+  double first_step_ = 0;  // compilation included
+};
+
+}  // namespace smelt::cli
