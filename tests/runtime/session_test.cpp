@@ -11,7 +11,7 @@
 namespace smelt {
 namespace {
 
-constexpr int64_t kVocabulary = 11;
+constexpr int64_t kSessionVocabulary = 11;
 
 /// ids and labels of one shape.
 std::vector<InputTensor> batch(const std::vector<int32_t>& tokens, std::vector<int64_t> shape) {
@@ -19,18 +19,18 @@ std::vector<InputTensor> batch(const std::vector<int32_t>& tokens, std::vector<i
 }
 
 TEST(Session, GivesOutputsTheirShapeAtLaunch) {
-  Unigram model(kVocabulary);
+  Unigram model(kSessionVocabulary);
   model.session->segment("parameters", "logits")[3] = 2.5f;
   const std::vector<int32_t> tokens(6);
   const InputTensor ids{"input_ids", DType::i32, {2, 3}, tokens.data()};
   const auto outputs = model.session->run("logits", std::span(&ids, 1));
   ASSERT_EQ(outputs.size(), 1u);
-  EXPECT_EQ(outputs[0].shape, (std::vector<int64_t>{2, 3, kVocabulary}));
-  EXPECT_EQ(outputs[0].as<float>()[5 * kVocabulary + 3], 2.5f);
+  EXPECT_EQ(outputs[0].shape, (std::vector<int64_t>{2, 3, kSessionVocabulary}));
+  EXPECT_EQ(outputs[0].as<float>()[5 * kSessionVocabulary + 3], 2.5f);
 }
 
 TEST(Session, WritesOnlyTheOutputsAskedFor) {
-  Unigram model(kVocabulary);
+  Unigram model(kSessionVocabulary);
   const std::vector<int32_t> tokens(4, 1);
   float count = 0;
   const OutputBuffer wanted{"token_count", &count, sizeof count};
@@ -40,7 +40,7 @@ TEST(Session, WritesOnlyTheOutputsAskedFor) {
 }
 
 TEST(Session, ErrorsNameEntryInputExpectedAndGiven) {
-  Unigram model(kVocabulary);
+  Unigram model(kSessionVocabulary);
   const std::vector<int32_t> tokens(64 * 64, 1);
   const auto fault = [&](std::vector<InputTensor> inputs, const char* entry = "evaluate") {
     return message_of([&] { model.session->run(entry, inputs); });
@@ -70,7 +70,7 @@ TEST(Session, ErrorsNameEntryInputExpectedAndGiven) {
 }
 
 TEST(Session, IdsMustBeInTheVocabularyOrIgnored) {
-  Unigram model(kVocabulary);
+  Unigram model(kSessionVocabulary);
   std::vector<int32_t> tokens = {1, 2, 11};
   EXPECT_HAS(message_of([&] { model.session->run("evaluate", batch(tokens, {1, 3})); }),
              "input 'input_ids': element 2 is 11, expected an id from 0 to 10");
@@ -86,7 +86,7 @@ TEST(Session, IdsMustBeInTheVocabularyOrIgnored) {
 }
 
 TEST(Session, OutputsMustExistAndFit) {
-  Unigram model(kVocabulary);
+  Unigram model(kSessionVocabulary);
   const std::vector<int32_t> tokens(3);
   float room[2];
   const auto fault = [&](std::vector<OutputBuffer> outputs) {
@@ -99,7 +99,7 @@ TEST(Session, OutputsMustExistAndFit) {
 }
 
 TEST(Session, StatesAreFoundByName) {
-  Unigram model(kVocabulary);
+  Unigram model(kSessionVocabulary);
   model.session->scalar("step") = 7;
   EXPECT_EQ(model.session->state_f32("step")[0], 7);
   EXPECT_HAS(message_of([&] { model.session->scalar("parameters"); }), "has 11 elements");

@@ -16,7 +16,7 @@
 namespace smelt {
 namespace {
 
-constexpr int64_t kVocabulary = 256;
+constexpr int64_t kByteVocabulary = 256;
 
 /// Remembers what it is told.
 struct Recorder : TrainerObserver {
@@ -34,9 +34,9 @@ struct Recorder : TrainerObserver {
 TokenSplit text_data(const TemporaryDirectory& d) {
   std::string text;
   for (int i = 0; i < 3000; ++i) text += "the cat sat on the mat "[(i * i + i / 7) % 23];
-  return split_tokens(
-      std::make_shared<const TokenData>(std::vector{d.write("text", text)}, TokenFormat::bytes, kVocabulary),
-      nullptr, 0.1);
+  return split_tokens(std::make_shared<const TokenData>(std::vector{d.write("text", text)},
+                                                        TokenFormat::bytes, kByteVocabulary),
+                      nullptr, 0.1);
 }
 
 TrainerOptions options_for(const TemporaryDirectory& d) {
@@ -51,7 +51,7 @@ TrainerOptions options_for(const TemporaryDirectory& d) {
 /// One run from zero (or from the directory's checkpoint).
 struct TrainingRun {
   TrainingRun(const TemporaryDirectory& d, const TrainerOptions& options, int stop_after = -1)
-      : model(kVocabulary), trainer(*model.session, options, text_data(d)) {
+      : model(kByteVocabulary), trainer(*model.session, options, text_data(d)) {
     trainer.add_observer(recorder);
     if (stop_after >= 0)
       trainer.should_stop = [this, stop_after] { return recorder.steps.back().step >= stop_after; };
@@ -275,7 +275,7 @@ TEST(Trainer, ChecksPlanAndDataBeforeItStarts) {
   EXPECT_HAS(fault([](auto& o) { o.run_directory.clear(), o.resume = true; }),
              "resume needs a run directory");
 
-  auto plan = std::make_shared<Plan>(unigram_plan(kVocabulary));
+  auto plan = std::make_shared<Plan>(unigram_plan(kByteVocabulary));
   plan->entries.erase(plan->entries.begin());
   Session session(plan, std::make_unique<UnigramExecutor>(*plan));
   EXPECT_HAS(message_of([&] { Trainer(session, options_for(d), text_data(d)); }), "no entry 'train_step'");

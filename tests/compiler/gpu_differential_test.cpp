@@ -1,0 +1,87 @@
+// Random graphs and their gradients, compiled for the GPU of this machine, against the evaluator; skipped
+// where there is none. SMELT_SWEEP=10000 runs so many.
+#include <cstdlib>
+
+#include "passes/differentiate.h"
+#include "runtime/cuda/driver.h"
+#include "tests/compiler/cpu_against_evaluator.h"
+
+namespace smelt {
+namespace {
+
+using testing::expect_cpu_matches;
+using testing::random_module;
+using testing::random_sizes;
+
+CompileOptions for_this_gpu() {
+  CompileOptions options;
+  options.target = "sm_" + std::to_string(cuda::Device::of_process().info().compute_capability);
+  return options;
+}
+
+uint64_t sweep() {
+  const char* text = std::getenv("SMELT_SWEEP");
+  return text ? std::strtoull(text, nullptr, 10) : 40;
+}
+
+class GpuDifferential : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (cuda::device_count() == 0) GTEST_SKIP() << "no GPU on this machine";
+  }
+};
+
+TEST_F(GpuDifferential, ForwardGraphs) {
+  const CompileOptions options = for_this_gpu();
+  for (uint64_t seed = 0; seed < sweep() / 2; ++seed)
+    expect_cpu_matches(*random_module(seed), {.symbols = random_sizes(seed), .seed = seed + 1}, options);
+}
+
+TEST_F(GpuDifferential, GradientsOfGraphs) {
+  const CompileOptions options = for_this_gpu();
+  for (uint64_t seed = 0; seed < sweep() / 2; ++seed) {
+    auto module = random_module(seed + 1000, {.nodes = 8, .scalar = true});
+    differentiate(*module->graphs.front(), {.output = "loss", .wrt = {"x"}, .seed = 1});
+    expect_cpu_matches(*module, {.symbols = random_sizes(seed), .seed = seed + 2}, options);
+  }
+}
+
+/// Rows and columns of odd sizes, each also where no vector fits.
+TEST_F(GpuDifferential, OddSizes) {
+  const char* const texts[] = {R"(symbols B <= 777, N <= 777
+graph @main(%x: f32[B,N], %w: f32[N], %b: f32[N]) {
+  %y = layer_norm %x, %w, %b {eps = 1e-5} : f32[B,N]
+  return y = %y
+})",
+                               R"(symbols B <= 777, N <= 777
+graph @main(%x: f32[B,N], %w: f32[N], %b: f32[N]) {
+  %y = softmax %x : f32[B,N]
+  return y = %y
+})",
+                               R"(symbols B <= 777, N <= 777
+graph @main(%x: f32[B,N], %w: f32[N], %b: f32[N]) {
+  %c = reduce add %x {axes = [0]}
+  %m = reduce max %x {axes = [1]}
+  %z = gelu %x
+  return c = %c, m = %m, z = %z
+})"};
+  for (const char* text : texts)
+    for (const int64_t rows : {1, 3, 197})
+      for (const int64_t columns : {1, 3, 31, 33, 197, 777}) {
+        const auto module = parse_module(text);
+        expect_cpu_matches(*module, {.symbols = {{"B", rows}, {"N", columns}}, .seed = 3}, for_this_gpu());
+      }
+}
+
+TEST_F(GpuDifferential, LongRows) {
+  const auto module = parse_module(R"(symbols B <= 5, N <= 50257
+graph @main(%x: f32[B,N]) {
+  %y = softmax %x : f32[B,N]
+  return y = %y
+})");
+  for (const int64_t columns : {64, 50257})
+    expect_cpu_matches(*module, {.symbols = {{"B", 5}, {"N", columns}}, .seed = 4}, for_this_gpu());
+}
+
+}  // namespace
+}  // namespace smelt

@@ -1,0 +1,30 @@
+// What runtime/cuda declares for itself, against the toolkit's headers where they are.
+#include <gtest/gtest.h>
+
+#include "runtime/cuda/cublas_lt.h"
+
+#if __has_include(<cublasLt.h>)
+#include <cublasLt.h>
+
+namespace smelt::cuda {
+
+static_assert(kCompute32F == CUBLAS_COMPUTE_32F && kCompute32FastTf32 == CUBLAS_COMPUTE_32F_FAST_TF32);
+static_assert(kTransposeA == CUBLASLT_MATMUL_DESC_TRANSA && kTransposeB == CUBLASLT_MATMUL_DESC_TRANSB);
+static_assert(kEpilogue == CUBLASLT_MATMUL_DESC_EPILOGUE &&
+              kBiasPointer == CUBLASLT_MATMUL_DESC_BIAS_POINTER);
+static_assert(kBatchCount == CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT &&
+              kBatchMode == CUBLASLT_MATRIX_LAYOUT_BATCH_MODE);
+static_assert(kBatchStride == CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET);
+static_assert(kMaxWorkspace == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES);
+static_assert(kMinAlignmentA == CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES);
+static_assert(sizeof(LtAlgorithm) == sizeof(cublasLtMatmulAlgo_t));
+static_assert(sizeof(LtHeuristic) == sizeof(cublasLtMatmulHeuristicResult_t));
+
+TEST(CudaDeclarations, DataTypes) {
+  EXPECT_EQ(data_type(DType::f32), CUDA_R_32F);
+  EXPECT_EQ(data_type(DType::f16), CUDA_R_16F);
+  EXPECT_EQ(data_type(DType::bf16), CUDA_R_16BF);
+}
+
+}  // namespace smelt::cuda
+#endif
