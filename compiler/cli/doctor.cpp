@@ -77,7 +77,7 @@ std::string find_library(const char* name) {
     void* library = ::dlopen(candidate.c_str(), RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
     if (!library) continue;
     link_map* map = nullptr;
-    const bool known = ::dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && map && *map->l_name;
+    const bool known = ::dlinfo(library, RTLD_DI_LINKMAP, static_cast<void*>(&map)) == 0 && map && *map->l_name;
     std::string path = known ? map->l_name : candidate;
     ::dlclose(library);
     return path;
