@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "codegen/kept_exponentials.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace smelt {
@@ -14,6 +15,8 @@ constexpr int64_t kTile = 512;
 constexpr int64_t kExponentialTile = 2048;
 /// Column accumulators: wide tiles for long rows of memory, narrow ones for parallelism.
 constexpr int64_t kReducedTile = 256;
+/// 256 KiB of exponentials: they stay in a core's second-level cache, and on any thread's stack.
+constexpr int64_t kLongestKeptRow = 65536;
 
 bool has_exponentials(const Kernel& kernel) {
   return llvm::any_of(kernel.instructions, [](const Instruction& i) {
@@ -90,10 +93,12 @@ void schedule(Kernel& kernel, const Symbols& symbols) {
   s.splits = has_partials(kernel) ? kSplits : 0;
   s.grain = s.flat ? kChunkElements
                    : std::clamp<int64_t>(kChunkElements / columns_at_bound(kernel, symbols), 1, 4096);
-  s.cached_elements = s.cached.empty() ? 0 : columns_at_bound(kernel, symbols);
+  s.keep_exponentials =
+      !s.flat && columns_at_bound(kernel, symbols) <= kLongestKeptRow && !kept_exponentials(kernel).empty();
+  const bool scratch = s.keep_exponentials || !s.cached.empty();
+  s.cached_elements = scratch ? columns_at_bound(kernel, symbols) : 0;
   llvm::sort(s.cached);
   s.cached.erase(std::unique(s.cached.begin(), s.cached.end()), s.cached.end());
-  if (!s.cached.empty()) s.cached_elements = columns_at_bound(kernel, symbols);
 }
 
 }  // namespace smelt

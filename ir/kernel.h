@@ -101,7 +101,9 @@ struct Schedule {
   int64_t grain = 1;        // parallel indices a chunk
   int64_t splits = 0;       // chunks of a kernel with partial results
   std::vector<int> cached;  // column values kept in a scratch row between blocks instead of computed again
-  int64_t cached_elements = 0;  // the most columns a row with cached values can have
+  int64_t cached_elements = 0;     // the most columns a row with cached values can have
+  bool keep_exponentials = false;  // exp(x - max x) after a max_sumexp of x: scaled from the scratch row of
+                                   // exponentials that the reduction leaves instead of computed again
   bool operator==(const Schedule&) const = default;
 };
 

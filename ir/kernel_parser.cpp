@@ -115,13 +115,15 @@ void KernelParser::schedule() {
       s.grain = integer();
     else if (key.text == "splits")
       s.splits = integer();
+    else if (key.text == "keep_exponentials")
+      s.keep_exponentials = boolean();
     else if (key.text == "cached_elements")
       s.cached_elements = integer();
     else if (key.text == "cached") {
       lexer.expect("[");
       list("]", [&] { s.cached.push_back(forward_value()); });
     } else {
-      unknown_field(key, "flat, vector, tile, grain, splits, cached, cached_elements");
+      unknown_field(key, "flat, vector, tile, grain, splits, cached, cached_elements, keep_exponentials");
     }
   });
 }

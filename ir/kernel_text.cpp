@@ -133,6 +133,7 @@ class KernelPrinter {
     if (s.splits != plain.splits) fields.add("splits", std::to_string(s.splits));
     if (!s.cached.empty()) fields.add("cached", "[" + values(s.cached) + "]");
     if (s.cached_elements != 0) fields.add("cached_elements", std::to_string(s.cached_elements));
+    if (s.keep_exponentials) fields.add("keep_exponentials", "true");
     std::string text = fields.str().empty() ? "" : "  schedule" + fields.str() + "\n";
     if (k_.random_slots != 0) text += fmt::format("  random_slots {}\n", k_.random_slots);
     if (k_.row_predicate != -1) text += fmt::format("  where %{}\n", k_.row_predicate);

@@ -118,7 +118,7 @@ void KernelEmitter::emit_tile(const Nest& nest, V first, V limit) {
   begin_tile();
   vector_loop(first, limit, whole_tiles(), [&] { emit_body(nest); });
   lanes_ = {};
-  finish_tile(first, limit);
+  finish_tile(nest, first, limit);
 }
 
 void KernelEmitter::emit_body(const Nest& nest) {

@@ -44,6 +44,7 @@ void KernelEmitter::reject(int id, const char* what) const {
 
 void KernelEmitter::emit() {
   classify_axes();
+  find_kept_exponentials();
   create_function();
   load_arguments();
   zero_partials();

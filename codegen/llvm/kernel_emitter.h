@@ -6,7 +6,8 @@
 //   kernel_blocks.cpp        loop nests of blocks, where instructions stand in them
 //   kernel_instructions.cpp  instructions, random bits
 //   kernel_access.cpp        addresses, loads, stores, accumulation
-//   kernel_reductions.cpp    reductions, online softmax, values kept for later blocks
+//   kernel_reductions.cpp    reductions, values kept for later blocks
+//   kernel_exponentials.cpp  online softmax, exponentials kept for later blocks
 #pragma once
 
 #include <optional>
@@ -55,12 +56,19 @@ class KernelEmitter {
     V first = nullptr, second = nullptr;
     V tile = nullptr, maximum = nullptr;  // of max_sumexp: the operand over a tile, the maximum so far
     V tile_sum = nullptr;                 // of add: the sum of a tile
+    V scales = nullptr;  // of max_sumexp whose exponentials are kept: a tile's maximum, in the end its scale
   };
   /// A column value that later blocks read: an array over the tile, or over the whole row.
   struct Stored {
     V array = nullptr;
     llvm::Type* type = nullptr;
     bool whole_row = false;
+  };
+  /// Memory that is fetched before it is needed.
+  struct Prefetch {
+    V pointer = nullptr;  // of column 0
+    llvm::Type* type = nullptr;
+    bool write = false;
   };
   struct Address {
     V pointer = nullptr;   // of lane 0, or of all lanes
@@ -131,8 +139,7 @@ class KernelEmitter {
   bool by_tiles(const Nest& nest, int id) const;
   bool has_tiled_reduction(const Nest& nest) const;
   void begin_tile();
-  void finish_tile(V first, V limit);
-  void finish_exponentials(const Accumulator& accumulator, V first, V limit);
+  void finish_tile(const Nest& nest, V first, V limit);
   void emit_reduce(const Nest& nest, int id);
   void finish_reductions(const Nest& nest);
   void store_identity(const Nest& nest, Accumulator& accumulator);
@@ -141,6 +148,19 @@ class KernelEmitter {
   void keep_cached(int id);
   int64_t cached_elements() const;
   V stored_place(const Stored& stored);
+
+  // kernel_exponentials.cpp
+  void find_kept_exponentials();
+  void begin_exponentials(Accumulator& accumulator);
+  void finish_exponentials(const Nest& nest, const Accumulator& accumulator, V first, V limit);
+  V exponential_place(const Accumulator& accumulator, V column);
+  V scale_place(const Accumulator& accumulator, V column);
+  void finish_scales(const Accumulator& accumulator, V maximum);
+  V kept_exponential(int id);
+  void find_prefetches(const Nest& nest);
+  bool runs_along_columns(const Access& access) const;
+  V elements_ahead(const Access& access);
+  void prefetch_next(V column);
 
   [[noreturn]] void reject(int id, const char* what) const;
   const Instruction& instruction(int id) const { return kernel_.instructions[id]; }
@@ -178,6 +198,9 @@ class KernelEmitter {
   V tile_base_ = nullptr;  // the column of the first element of a tile's arrays
   std::vector<Accumulator> accumulators_;
   llvm::DenseMap<int, Stored> stored_;
+  llvm::DenseMap<int, int> kept_;  // exponentials that a reduction leaves, with that reduction
+  llvm::DenseMap<int, Accumulator> kept_rows_;
+  std::vector<Prefetch> prefetches_;
 };
 
 }  // namespace smelt

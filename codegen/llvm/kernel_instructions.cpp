@@ -38,6 +38,7 @@ void KernelEmitter::emit_instruction(const Nest& nest, int id) {
       if (x.slot == 0) values_[id] = operand(x, 0);
       break;
     case Kind::scalar: {
+      if ((values_[id] = kept_exponential(id)) != nullptr) break;
       llvm::SmallVector<V, 3> operands;
       for (int operand : x.operands) operands.push_back(value_of(operand));
       values_[id] = math_.apply(x.scalar_op, operands);

@@ -48,11 +48,7 @@ void KernelEmitter::begin_accumulator(const Nest& nest, int id) {
   accumulator.first = alloca_array(lanes, count);
   if (reducer.has_second()) accumulator.second = alloca_array(reducer.second_type(lanes), count);
   if (by_tiles(nest, id) && x.reduce_op == ReduceOp::add) accumulator.tile_sum = alloca_array(lanes, 1);
-  if (by_tiles(nest, id) && x.reduce_op == ReduceOp::max_sumexp) {
-    accumulator.tile = alloca_array(b.getFloatTy(), tile_ + width_ + 8);
-    accumulator.maximum = alloca_array(b.getFloatTy(), 1);
-    b.CreateStore(llvm::ConstantFP::getInfinity(b.getFloatTy(), true), accumulator.maximum);
-  }
+  if (by_tiles(nest, id) && x.reduce_op == ReduceOp::max_sumexp) begin_exponentials(accumulator);
   store_identity(nest, accumulator);
   accumulators_.push_back(accumulator);
 }
@@ -85,8 +81,7 @@ void KernelEmitter::emit_reduce(const Nest& nest, int id) {
   const Reducer::State identity = reducer.identity(x->getType());
   if (accumulator.tile != nullptr) {
     if (lanes_.mask != nullptr) x = b.CreateSelect(lanes_.mask, x, identity.first);
-    V place = b.CreateGEP(b.getFloatTy(), accumulator.tile, b.CreateSub(lanes_.first, tile_base_));
-    b.CreateAlignedStore(x, place, llvm::Align(4));
+    b.CreateAlignedStore(x, exponential_place(accumulator, lanes_.first), llvm::Align(4));
     // A NaN is no maximum yet: it reaches the sum, and by that the result.
     V highest = b.CreateLoad(x->getType(), accumulator.first);
     b.CreateStore(b.CreateSelect(b.CreateFCmpOGT(x, highest), x, highest), accumulator.first);
@@ -129,34 +124,14 @@ void KernelEmitter::begin_tile() {
   }
 }
 
-void KernelEmitter::finish_tile(V first, V limit) {
+void KernelEmitter::finish_tile(const Nest& nest, V first, V limit) {
   for (const Accumulator& accumulator : accumulators_) {
-    if (accumulator.tile != nullptr) finish_exponentials(accumulator, first, limit);
+    if (accumulator.tile != nullptr) finish_exponentials(nest, accumulator, first, limit);
     if (accumulator.tile_sum == nullptr) continue;
     llvm::Type* lanes = lanes_of(accumulator.type, width_);
     V before = b.CreateLoad(lanes, accumulator.first), sum = b.CreateLoad(lanes, accumulator.tile_sum);
     b.CreateStore(math_.add(before, sum), accumulator.first);
   }
-}
-
-/// The sum so far is brought to the new maximum, then the tile's sum joins it.
-void KernelEmitter::finish_exponentials(const Accumulator& accumulator, V first, V limit) {
-  llvm::Type* lanes = lanes_of(b.getFloatTy(), width_);
-  V old = b.CreateLoad(b.getFloatTy(), accumulator.maximum);
-  V highest = Reducer(b, math_, ReduceOp::max).across({b.CreateLoad(lanes, accumulator.first)}).first;
-  V maximum = math_.max(old, highest);
-  V against = finite_maximum(b, math_, maximum);
-  b.CreateStore(maximum, accumulator.maximum);
-  V tile_sum = alloca_array(lanes, 1);
-  b.CreateStore(llvm::Constant::getNullValue(lanes), tile_sum);
-  emit_loop(b, b.CreateSub(first, tile_base_), b.CreateSub(limit, tile_base_), width_, [&](V at) {
-    V x = b.CreateAlignedLoad(lanes, b.CreateGEP(b.getFloatTy(), accumulator.tile, at), llvm::Align(4));
-    V e = math_.exp(b.CreateFSub(x, math_.widen(against, width_)));
-    b.CreateStore(b.CreateFAdd(b.CreateLoad(lanes, tile_sum), e), tile_sum);
-  });
-  V scale = math_.widen(math_.exp(b.CreateFSub(old, against)), width_);
-  V scaled = b.CreateFMul(b.CreateLoad(lanes, accumulator.second), scale);
-  b.CreateStore(b.CreateFAdd(scaled, b.CreateLoad(lanes, tile_sum)), accumulator.second);
 }
 
 // ---- results
@@ -190,6 +165,7 @@ void KernelEmitter::finish_reductions(const Nest& nest) {
         maximum = b.CreateLoad(b.getFloatTy(), accumulator.maximum);
       V sum = Reducer(b, math_, ReduceOp::add).across({sums}).first;
       state = {b.CreateSelect(b.CreateFCmpUNO(sum, sum), sum, maximum), sum};
+      if (accumulator.scales != nullptr) finish_scales(accumulator, state.first);
     } else {
       state.first = b.CreateLoad(lanes, accumulator.first);
       if (reducer.has_second()) state.second = b.CreateLoad(reducer.second_type(lanes), accumulator.second);

@@ -77,7 +77,7 @@ int64_t Model::vocabulary() const {
 bool Model::reads_bytes() const { return about.is_object() && about.value("tokenizer", "") == "bytes"; }
 
 fs::path model_path(const fs::path& path) {
-  const fs::path exported = path / "model";
+  fs::path exported = path / "model";
   if (!fs::exists(path / "train.json")) return path;
   if (fs::exists(exported / "config.json")) return exported;
   return fs::exists(exported / "spec.json") ? exported / "spec.json" : path;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "codegen/schedule.h"
 #include "tests/codegen/llvm_kernel_builder.h"
 
 namespace smelt::test {
@@ -86,6 +87,71 @@ TEST_P(RowTest, Softmax) {
 }
 
 TEST(LongRows, SoftmaxOfAVocabulary) { check_softmax(50257, softmax(50257)); }
+
+/// As the schedule wants it: exponentials of the reduction are scaled, not made again.
+Kernel scheduled_softmax(const Dim& n, int64_t bound) {
+  Kernel kernel = softmax(n);
+  Symbols symbols;
+  symbols.bound({"N"}, bound);
+  schedule(kernel, symbols);
+  EXPECT_TRUE(kernel.schedule.keep_exponentials);
+  return kernel;
+}
+
+TEST_P(RowTest, SoftmaxOfKeptExponentials) {
+  check_softmax(columns(), scheduled_softmax(columns(), 1));
+  check_softmax(columns(), scheduled_softmax(Dim::symbol("N"), columns()));
+}
+
+TEST(LongRows, SoftmaxOfKeptExponentials) {
+  check_softmax(50257, scheduled_softmax(50257, 1));
+  check_softmax(8192, scheduled_softmax(Dim::symbol("N"), 9000));
+}
+
+/// Every tile has a higher maximum than the ones before; a tile of -inf, a row of -inf, a NaN.
+TEST(LongRows, KeptExponentialsOfRisingTiles) {
+  const int64_t n = 7000;
+  const Kernel kernel = scheduled_softmax(n, 1);
+  std::vector<float> x(5 * n), y(5 * n, kRowNaN), lse(5);
+  for (int64_t j = 0; j < n; ++j) x[j] = static_cast<float>(j) * 0.01f;
+  for (int64_t j = 0; j < n; ++j) x[n + j] = j < 3000 ? -kRowInfinity : static_cast<float>(j % 7);
+  for (int64_t j = 0; j < n; ++j) x[2 * n + j] = -kRowInfinity;
+  for (int64_t j = 0; j < n; ++j) x[3 * n + j] = j == 5000 ? kRowNaN : 0.0f;
+  CompiledKernel(kernel).launch({.buffers = {x.data(), y.data(), lse.data()}, .chunk = 1});
+  for (int64_t i : {0, 1}) {
+    double m = -INFINITY, s = 0;
+    for (int64_t j = 0; j < n; ++j) m = std::max<double>(m, x[i * n + j]);
+    for (int64_t j = 0; j < n; ++j) s += std::exp(x[i * n + j] - m);
+    for (int64_t j = 0; j < n; ++j) {
+      const double below = m - x[i * n + j], expected = std::exp(-below) / s;
+      const double bound = 1e-6 + 1.2e-7 * (below < 100 ? below : 0);  // x - m itself is rounded
+      EXPECT_NEAR(y[i * n + j], expected, bound * expected + 1e-37) << i << " " << j;
+    }
+  }
+  for (int64_t j = 2 * n; j < 4 * n; ++j) ASSERT_TRUE(std::isnan(y[j])) << j;
+}
+
+/// The second block reads what the first one has written since.
+TEST(LongRows, ExponentialsOfChangedMemoryAreNotKept) {
+  const int64_t n = 100;
+  KernelBuilder b("changed");
+  const int r = b.parallel(1), c = b.column(n), x = b.output(), y = b.output();
+  b.column_block();
+  const int value = b.load(x, {{r, n}, {c, 1}});
+  const int m = b.reduce(ReduceOp::max_sumexp, value);
+  b.store(x, {{r, n}, {c, 1}}, b.op(ScalarOp::neg, {value}));
+  b.column_block();
+  const int shifted = b.op(ScalarOp::sub, {b.load(x, {{r, n}, {c, 1}}), m});
+  b.store(y, {{r, n}, {c, 1}}, b.op(ScalarOp::exp, {shifted}));
+  schedule(b.kernel, Symbols());
+  EXPECT_FALSE(b.kernel.schedule.keep_exponentials);
+  const auto before = random_floats(n, 5);
+  auto xs = before;
+  std::vector<float> ys(n, kRowNaN);
+  CompiledKernel(b.kernel).launch({.buffers = {xs.data(), ys.data()}});
+  const float top = *std::max_element(before.begin(), before.end());
+  for (int64_t j = 0; j < n; ++j) EXPECT_NEAR(ys[j], std::exp(-before[j] - top), 1e-6) << j;
+}
 
 TEST(LongRows, MaxSumexpOfMinusInfinityIsZero) {
   const int64_t n = 777;
