@@ -28,7 +28,7 @@ std::map<std::string, Value*, std::less<>> take_gradients(Graph& graph) {
 Value* take_flat_gradient(GraphBuilder& b) {
   auto gradients = take_gradients(b.graph());
   const State& flat = declare_flat_state(b.module(), "gradients", Role::gradient);
-  const Type type = {flat.dtype, flat.shape};
+  const Type type = {DType::f32, flat.shape};
   std::vector<Value*> parts;
   for (const Segment& segment : flat.segments) {
     auto it = gradients.find(segment.name);
@@ -46,7 +46,7 @@ bool apply_optimizer(Graph& graph, const ApplyOptimizerOptions& options) {
   GraphBuilder b(graph);
   b.set_source("optimizer");
   Value* gradient = take_flat_gradient(b);
-  b.update("gradients", gradient);
+  if (options.keep_gradients) b.update("gradients", gradient);
   b.output("gradient_norm", build_update(b, gradient, options));
   return true;
 }

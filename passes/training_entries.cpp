@@ -38,6 +38,12 @@ void reset_accumulated(GraphBuilder& b, const TrainingOptions& options) {
   b.update("accumulated", b.scalar(0));
 }
 
+/// Sums over batches are f32: the narrow gradient of one batch would need a sweep to become one.
+bool keeps_gradients(const Module& module, const TrainingOptions& options) {
+  const bool narrow = parameter_copy(module) || !module.find_parameter_state(DType::f32);
+  return !options.accumulation || !narrow;
+}
+
 void make_train_step(Module& module, const TrainingOptions& options) {
   Graph& graph = clone_of(module, options.loss, "train_step");
   GraphBuilder b(graph);
@@ -46,7 +52,9 @@ void make_train_step(Module& module, const TrainingOptions& options) {
   graph.outputs.insert(graph.outputs.begin(), {"loss", loss});
   drop_output(graph, "loss_sum");
   differentiate(graph, {"loss", {}, 1});
-  apply_optimizer(graph, options.optimizer);
+  ApplyOptimizerOptions optimizer = options.optimizer;
+  optimizer.keep_gradients = keeps_gradients(module, options);
+  apply_optimizer(graph, optimizer);
   const PhaseMark mark(graph, "update");
   GraphBuilder reset(graph);
   reset_accumulated(reset, options);

@@ -8,6 +8,7 @@
 #include "compiler/cli/text_table.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
+#include "passes/assign_precision.h"
 #include "runtime/error.h"
 
 namespace smelt::cli {
@@ -70,8 +71,8 @@ void CompileFlags::add_to(CLI::App& app) {
   app.add_option("--target", target, "machine to compile for")
       ->check(CLI::IsMember({"cpu", "native"}))
       ->capture_default_str();
-  app.add_option("--precision", precision, "storage type")
-      ->check(CLI::IsMember({"fp32"}))
+  app.add_option("--precision", precision, "storage of activations, gradients and multiplied weights")
+      ->check(CLI::IsMember({"fp32", "bf16", "fp16"}))
       ->capture_default_str();
   app.add_option("--max", bounds, "upper bounds of symbols: B=32,T=1024,B*T=4096")->delimiter(',');
   app.add_option("--pipeline", pipeline, "graph passes instead of the default ones")->group(kPassesGroup);
@@ -118,6 +119,7 @@ void CompileFlags::add_mode(CLI::App& app) {
 CompileOptions CompileFlags::options() const {
   CompileOptions options;
   options.target = target;
+  options.storage = parse_precision(precision);
   options.mode = mode == "infer" ? Mode::infer : Mode::train;
   options.build.bounds = parse_bounds(bounds);
   options.build.dropout = dropout;

@@ -87,7 +87,7 @@ class Verification {
  public:
   Verification(const VerifyCommand& options, std::filesystem::path directory)
       : options_(options),
-        golden_(Golden::open(directory)),
+        golden_(Golden::open(directory, options.flags.precision)),
         inputs_(golden_.inputs("input.")),
         seq2seq_(read_json_file(directory / "config.json").value("is_encoder_decoder", false)) {
     model_ = open_model(directory, compile_options(), {}, options.flags.timing);
@@ -214,7 +214,7 @@ class Verification {
         report_.add_exact("gradient of " + segment.name, "not recorded", false);
         continue;
       }
-      result.push_back({*name, checkpoint_layout(segment, session_->segment("gradients", segment.name)),
+      result.push_back({*name, checkpoint_layout(segment, session_->read_segment("gradients", segment.name)),
                         read_floats(golden_.tensors.at("grad." + *name))});
     }
     return result;
