@@ -46,7 +46,8 @@ Value* with_l2(const UpdateContext& c) {
 void descend(const UpdateContext& c, Value* from, Value* rate, Value* direction) {
   Value* next = c.b.sub(from, c.b.mul(c.spread(rate), direction));
   c.b.update("parameters", next);
-  if (const State* copy = parameter_copy(c.b.module())) c.b.update(copy->name, c.b.convert(next, copy->dtype));
+  if (const State* copy = parameter_copy(c.b.module()))
+    c.b.update(copy->name, c.b.convert(next, copy->dtype));
 }
 
 void sgd(const UpdateContext& c) { descend(c, c.parameters, c.learning_rate, with_l2(c)); }

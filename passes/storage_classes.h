@@ -1,5 +1,5 @@
-// Which values that lie in memory are stored narrow. Values that share their memory's type (a view and what it
-// looks at, a concat and its parts) form a class, and a class is stored one way.
+// Which values that lie in memory are stored narrow. Values that share their memory's type (a view and what
+// it looks at, a concat and its parts) form a class, and a class is stored one way.
 //
 //   narrow   what is multiplied, activations and their gradients, parameters that are multiplied or gathered
 //   wide     statistics (sums over rows and what is computed of them alone), scalars, values of the update,

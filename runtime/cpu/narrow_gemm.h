@@ -1,4 +1,5 @@
-// Products of matrices stored in 16 bits: widened into f32 scratch, multiplied there, rounded on the way back.
+// Products of matrices stored in 16 bits: widened into f32 scratch, multiplied there, rounded on the way
+// back.
 #pragma once
 
 #include <vector>
