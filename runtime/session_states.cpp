@@ -123,7 +123,8 @@ void Session::refresh_copies() {
     if (copy.copy_of.empty()) continue;
     const int master = state_index(copy.copy_of);
     if (!handed_out_[static_cast<size_t>(master)] && !handed_out_[i]) continue;
-    const auto from = executor_->state(master), to = executor_->state(static_cast<int>(i));
+    const auto from = executor_->read_state(master);
+    const auto to = executor_->state(static_cast<int>(i));
     narrow(reinterpret_cast<const float*>(from.data()), to.data(), copy.dtype,
            static_cast<int64_t>(from.size() / sizeof(float)));
   }
@@ -157,7 +158,7 @@ std::vector<float> Session::read_segment(std::string_view state, std::string_vie
   const State& whole = plan_->states[static_cast<size_t>(index)];
   const Segment& part = segment_of(whole, name);
   std::vector<float> values(static_cast<size_t>(part.elements()));
-  widen(executor_->state(index).data() + part.offset * size_of(whole.dtype), whole.dtype, values.data(),
+  widen(executor_->read_state(index).data() + part.offset * size_of(whole.dtype), whole.dtype, values.data(),
         part.elements());
   return values;
 }
