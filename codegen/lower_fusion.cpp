@@ -377,7 +377,10 @@ class FusionLowering {
       case Op::stop_gradient:
         return operand(0);
       case Op::convert:
-        return append(block, {.kind = Kind::convert, .dtype = value.dtype(), .operands = {operand(0)}});
+        return append(block, {.kind = Kind::convert,
+                              .dtype = value.dtype(),
+                              .operands = node.operands().size() == 2 ? std::vector{operand(0), operand(1)}
+                                                                      : std::vector{operand(0)}});
       case Op::gather:
         return gather(node, block, at_first);
       case Op::pointwise: {

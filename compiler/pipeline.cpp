@@ -49,6 +49,10 @@ class Compiler {
     if (options_.target != "cpu" && options_.target != "native")
       fail("target '{}' is not known; this build compiles for: cpu, native", options_.target);
 
+    if (!options_.masters && options_.storage != DType::bf16)
+      fail("parameters without f32 masters are bf16, not {}: updates are too small for other types",
+           name(options_.storage));
+
     make_entries(*module);
     clock_.end("entries");
     optimise(*module);
@@ -79,7 +83,9 @@ class Compiler {
       before.add("simplify,merge_gemms");
       before.run(module);
       flatten_parameters(module, {options_.storage, options_.masters});
-      make_training_entries(module, options_.training);
+      TrainingOptions training = options_.training;
+      training.optimizer.scaling.on = options_.storage == DType::f16;
+      make_training_entries(module, training);
       llvm::erase_if(module.graphs, [&](const auto& graph) { return graph->name == options_.training.loss; });
     } else {
       PassManager before = manager();

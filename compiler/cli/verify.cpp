@@ -189,6 +189,7 @@ class Verification {
     for (size_t i = 0; i < references.size(); ++i) {
       session_->scalar("learning_rate") = static_cast<float>(golden_.learning_rate());
       session_->set_random(0, static_cast<int64_t>(i));
+      if (model_.plan->find_state("loss_scale")) gradient_scale_ = session_->scalar("loss_scale");
       double loss = std::numeric_limits<double>::quiet_NaN();
       for (const HostTensor& output : session_->run("train_step", inputs))
         if (output.name == "loss") loss = output.as<float>()[0];
@@ -217,8 +218,10 @@ class Verification {
         report_.add_exact("gradient of " + segment.name, "not recorded", false);
         continue;
       }
-      result.push_back({*name, checkpoint_layout(segment, session_->read_segment("gradients", segment.name)),
-                        read_floats(golden_.tensors.at("grad." + *name))});
+      std::vector<float> values = session_->read_segment("gradients", segment.name);
+      for (float& value : values) value /= gradient_scale_;
+      result.push_back(
+          {*name, checkpoint_layout(segment, values), read_floats(golden_.tensors.at("grad." + *name))});
     }
     return result;
   }
@@ -300,7 +303,8 @@ class Verification {
   const VerifyCommand& options_;
   Golden golden_;
   std::map<std::string, HostTensor> inputs_;
-  bool seq2seq_;  // a decoder that reads an encoder
+  float gradient_scale_ = 1;  // of the state "gradients"
+  bool seq2seq_;              // a decoder that reads an encoder
   Model model_;
   std::unique_ptr<Session> session_;
   Report report_;
