@@ -81,8 +81,8 @@ class FusionLowering {
       param_of_[input->result()] = add_param(*operand->layout, operand->dtype(), false);
     for (auto [i, output] : llvm::enumerate(body_.outputs)) {
       const Value* result = fusion_.result(static_cast<unsigned>(i));
-      if (is_partial(*output.value))
-        partials_.push_back(add_partial(*output.value, *result));
+      if (const Value* sum = partial_sum(*output.value))
+        partials_.push_back(add_partial(*sum, *result));
       else
         stores_.push_back({output.value, result, add_param(*result->layout, result->dtype(), true)});
     }
@@ -108,10 +108,12 @@ class FusionLowering {
     Shape columns;  // what a chunk's slice holds
   };
 
-  bool is_partial(const Value& value) const {
+  /// The sum over chunks that an output is, or is the rounding of; null for other outputs.
+  const Value* partial_sum(const Value& value) const {
     auto it = space_.reductions.find(value.node());
-    return it != space_.reductions.end() &&
-           (it->second == Reduction::column || it->second == Reduction::full);
+    if (it == space_.reductions.end())
+      return value.node()->is(Op::convert) ? partial_sum(*value.node()->operand(0)) : nullptr;
+    return it->second == Reduction::column || it->second == Reduction::full ? &value : nullptr;
   }
 
   Partial add_partial(const Value& value, const Value& result) {
@@ -301,11 +303,13 @@ class FusionLowering {
   std::optional<int> kept_value(const Value& value) {
     auto earlier = first_column_values_.find(&value);
     if (earlier == first_column_values_.end()) return std::nullopt;
-    if (auto it = stored_.find(&value); it != stored_.end() && value.dtype() == DType::f32) {
+    // What arithmetic made in a narrower type is not yet rounded; what a convert made is.
+    const bool exact = value.dtype() == DType::f32 || value.node()->is(Op::convert);
+    if (auto it = stored_.find(&value); it != stored_.end() && exact) {
       const Store& store = *it->second;
       kernel_.params[store.param].input = true;
       return append(column_, {.kind = Kind::load,
-                              .dtype = DType::f32,
+                              .dtype = value.dtype(),
                               .access = access(store.param, *store.result->layout, axes_of(value))});
     }
     if (!is_dear(*value.node()) || !fits_scratch()) return std::nullopt;
@@ -373,7 +377,10 @@ class FusionLowering {
       case Op::stop_gradient:
         return operand(0);
       case Op::convert:
-        return append(block, {.kind = Kind::convert, .dtype = value.dtype(), .operands = {operand(0)}});
+        return append(block, {.kind = Kind::convert,
+                              .dtype = value.dtype(),
+                              .operands = node.operands().size() == 2 ? std::vector{operand(0), operand(1)}
+                                                                      : std::vector{operand(0)}});
       case Op::gather:
         return gather(node, block, at_first);
       case Op::pointwise: {
@@ -514,7 +521,8 @@ class FusionLowering {
     kernel.axes.push_back({AxisKind::reduced, "split", kSplits});
     kernel.axes.push_back({AxisKind::column, "c0", rank ? partial.columns.back() : Dim(1)});
     kernel.params.push_back({.name = "p", .dtype = partial.value->dtype()});
-    kernel.params.push_back({.name = "y", .dtype = partial.value->dtype(), .output = true, .input = false});
+    const DType stored = partial.result->dtype();
+    kernel.params.push_back({.name = "y", .dtype = stored, .output = true, .input = false});
     const std::vector<Dim> dense = dense_strides(partial.columns), &strides = partial.result->layout->strides;
     Access from{.param = 0, .strides = std::vector<Dim>(kernel.axes.size(), Dim(0))}, to = from;
     to.param = 1;
@@ -527,8 +535,14 @@ class FusionLowering {
     kernel.instructions = {
         {.kind = Kind::load, .dtype = dtype, .access = from},
         {.kind = Kind::reduce, .dtype = dtype, .operands = {0}, .reduce_op = ReduceOp::add},
-        {.kind = Kind::store, .dtype = dtype, .operands = {1}, .access = to}};
+        {.kind = Kind::store, .dtype = stored, .operands = {1}, .access = to}};
     kernel.blocks = {{Scope::reduced, {0, 1}}, {Scope::column, {2}}};
+    if (stored != dtype) {  // rounded once, after the last addition
+      kernel.instructions.insert(kernel.instructions.begin() + 2,
+                                 {.kind = Kind::convert, .dtype = stored, .operands = {1}});
+      kernel.instructions[3].operands = {2};
+      kernel.blocks[1].instructions = {2, 3};
+    }
     const Layout& layout = *partial.result->layout;
     KernelStep step{.kernel = builder_.add_kernel(std::move(kernel)),
                     .arguments = {{partial.buffer, 0}, {layout.buffer, layout.offset}},

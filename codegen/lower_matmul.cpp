@@ -46,7 +46,14 @@ class MatmulLowering {
     }
     for (char letter : spec_.a)
       if (!has(spec_.out, letter)) add(k, letter);
-    GemmStep step{.a = {}, .b = {}, .c = {}, .m = 1, .n = 1, .k = 1, .dtype = node_.result()->dtype()};
+    GemmStep step{.a = {},
+                  .b = {},
+                  .c = {},
+                  .m = 1,
+                  .n = 1,
+                  .k = 1,
+                  .dtype = node_.operand(0)->dtype(),
+                  .result_dtype = node_.result()->dtype()};
     for (const Run& run : batch) step.batch.push_back({run.extent, run.a, run.b, run.c});
     const Run rows = take(m, step), columns = take(n, step), sums = take(k, step, true);
     step.m = rows.extent, step.n = columns.extent, step.k = sums.extent;

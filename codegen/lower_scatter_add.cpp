@@ -33,10 +33,10 @@ Layout dense_copy(ProgramBuilder& builder, const Value& value, const std::string
 Kernel segmented_sum(const Node& scatter, const Layout& source) {
   const Value& result = *scatter.result();
   const int64_t count = scatter.operand(1)->rank(), rank = result.rank(), axis = scatter.int_attr("axis");
-  const DType dtype = result.dtype();
+  const DType dtype = result.dtype(), update = scatter.operand(2)->dtype();
   Kernel kernel;
   kernel.name = "segmented_sum";
-  kernel.params = {{.name = "updates", .dtype = dtype},
+  kernel.params = {{.name = "updates", .dtype = update},
                    {.name = "permutation", .dtype = DType::i32},
                    {.name = "begins", .dtype = DType::i32},
                    {.name = "y", .dtype = dtype, .output = true, .input = true}};
@@ -62,15 +62,16 @@ Kernel segmented_sum(const Node& scatter, const Layout& source) {
     to.strides[place] = result.layout->strides[others[i]];
     from.strides[place] = source.strides[others[i] < axis ? others[i] : others[i] + count - 1];
   }
+  const DType sum = is_float(dtype) ? DType::f32 : dtype;
   kernel.instructions = {
       {.kind = Kind::load, .dtype = DType::i32, .access = begin},
       {.kind = Kind::load, .dtype = DType::i32, .access = end},
       {.kind = Kind::scalar, .dtype = DType::boolean, .operands = {0, 1}, .scalar_op = ScalarOp::lt},
       {.kind = Kind::load, .dtype = DType::i32, .access = permutation},
-      {.kind = Kind::load, .dtype = dtype, .access = from},
-      {.kind = Kind::reduce, .dtype = dtype, .operands = {4}, .reduce_op = ReduceOp::add},
+      {.kind = Kind::load, .dtype = update, .access = from},
+      {.kind = Kind::reduce, .dtype = sum, .operands = {4}, .reduce_op = ReduceOp::add},
       {.kind = Kind::load, .dtype = dtype, .access = to},
-      {.kind = Kind::scalar, .dtype = dtype, .operands = {6, 5}, .scalar_op = ScalarOp::add},
+      {.kind = Kind::scalar, .dtype = sum, .operands = {6, 5}, .scalar_op = ScalarOp::add},
       {.kind = Kind::store, .dtype = dtype, .operands = {7}, .access = to},
   };
   kernel.axes[reduced].begin = 0, kernel.axes[reduced].end = 1;

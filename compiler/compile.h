@@ -22,6 +22,8 @@ enum class Mode : uint8_t { train, infer };
 struct CompileOptions {
   std::string target = "cpu";  // "cpu" or "native": the CPU of this machine
   Mode mode = Mode::train;
+  DType storage = DType::f32;  // of what kernels leave in memory: bf16, f16; arithmetic is f32
+  bool masters = true;         // f32 parameters beside the narrow ones that matmuls read
   BuildOptions build;
   TrainingOptions training;
   /// Entries to make; empty: all of the mode (train: train_step, accumulate, apply, evaluate, logits; infer:

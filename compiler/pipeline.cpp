@@ -11,6 +11,7 @@
 #include "ir/verifier.h"
 #include "llvm/ADT/STLExtras.h"
 #include "passes/assign_layout.h"
+#include "passes/assign_precision.h"
 #include "passes/decompose.h"
 #include "passes/differentiate.h"
 #include "passes/flatten_parameters.h"
@@ -48,6 +49,10 @@ class Compiler {
     if (options_.target != "cpu" && options_.target != "native")
       fail("target '{}' is not known; this build compiles for: cpu, native", options_.target);
 
+    if (!options_.masters && options_.storage != DType::bf16)
+      fail("parameters without f32 masters are bf16, not {}: updates are too small for other types",
+           name(options_.storage));
+
     make_entries(*module);
     clock_.end("entries");
     optimise(*module);
@@ -77,14 +82,16 @@ class Compiler {
       before.add({"decompose", {}}, [](Graph& g) { return decompose(g, {.keep = composites_with_vjp()}); });
       before.add("simplify,merge_gemms");
       before.run(module);
-      flatten_parameters(module);
-      make_training_entries(module, options_.training);
+      flatten_parameters(module, {options_.storage, options_.masters});
+      TrainingOptions training = options_.training;
+      training.optimizer.scaling.on = options_.storage == DType::f16;
+      make_training_entries(module, training);
       llvm::erase_if(module.graphs, [&](const auto& graph) { return graph->name == options_.training.loss; });
     } else {
       PassManager before = manager();
       before.add("bound_ids,decompose,simplify,merge_gemms");
       before.run(module);
-      flatten_parameters(module);
+      flatten_parameters(module, {options_.storage, false});  // nothing is updated: no masters
     }
     keep_entries(module);
   }
@@ -113,12 +120,16 @@ class Compiler {
     result_.pass_timing += passes.timing_report();
   }
 
-  /// 3. Groups of primitives become kernels, values get memory.
+  /// 3. Groups of primitives become kernels; what they leave for others is narrowed; values get memory.
   void fuse_and_place(Module& module) {
     result_.summary = summarise_unfused(module);
     PassManager passes = manager();
     std::vector<FuseDecision>* log = options_.explain_fusion ? &result_.fusions : nullptr;
     passes.add({"fuse", {}}, [log](Graph& g) { return fuse(g, {.log = log}); });
+    if (options_.storage != DType::f32) {
+      narrow_gradients(module, {options_.storage});
+      passes.add(PassCall{"assign_precision", {{"storage", std::string(name(options_.storage))}}}.str());
+    }
     passes.add({"assign_layout", {}},
                [this](Graph& g) { return assign_layout(g, {.log = &result_.layout_copies}); });
     passes.run(module);

@@ -40,8 +40,9 @@ int64_t product(const Program& program, const Shape& extents) {
 int64_t gemm_bytes(const Program& program, const GemmStep& gemm) {
   Dim times = 1;
   for (const auto& batch : gemm.batch) times *= batch.extent;
-  const Dim elements = times * (gemm.m * gemm.k + gemm.k * gemm.n + gemm.m * gemm.n);
-  return program.symbols.upper(elements) * size_of(gemm.dtype);
+  const Dim read = times * (gemm.m * gemm.k + gemm.k * gemm.n), written = times * gemm.m * gemm.n;
+  return program.symbols.upper(read) * size_of(gemm.dtype) +
+         program.symbols.upper(written) * size_of(gemm.result_dtype);
 }
 
 /// Every param at the elements its accesses can reach, each once.

@@ -35,6 +35,11 @@ struct Call {
   }
 };
 
+/// The node's result as it is stored: rounded to its type where the options say so. For ops that compute in
+/// more digits than they store.
+template <typename S>
+Array<S> stored(const Call<S>& call, Array<S> result);
+
 // Each returns the node's results, in order.
 template <typename S>
 Arrays<S> evaluate_constant(const Call<S>& call);

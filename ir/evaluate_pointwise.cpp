@@ -89,7 +89,30 @@ Arrays<S> evaluate_pointwise(const Call<S>& call) {
 }
 
 template <typename S>
+Array<S> stored(const Call<S>& call, Array<S> result) {
+  const DType type = call.node.result()->dtype();
+  if (call.options.round && is_float(type))
+    for (S& x : result.data) x = converted(type, true, x);
+  return result;
+}
+template Array<float> stored(const Call<float>&, Array<float>);
+template Array<double> stored(const Call<double>&, Array<double>);
+template Array<Dual<double>> stored(const Call<Dual<double>>&, Array<Dual<double>>);
+
+template <typename S>
+static Array<S> stochastic(const Call<S>& call) {
+  Array<S> result = call.operand(0);
+  for (size_t i = 0; i < result.data.size(); ++i) {
+    const auto bits = static_cast<uint32_t>(math::primal(call.operand(1).data[i]));
+    const double rounded = round_stochastically(static_cast<float>(math::primal(result.data[i])), bits);
+    if (call.options.round) result.data[i] = S(static_cast<decltype(math::primal(S(0)))>(rounded));
+  }
+  return result;
+}
+
+template <typename S>
 Arrays<S> evaluate_convert(const Call<S>& call) {
+  if (call.operands.size() == 2) return {stochastic(call)};
   Array<S> result = call.operand(0);
   const DType to = call.node.result()->dtype();
   const bool widens = call.node.operand(0)->dtype() == DType::boolean;  // exact in every type

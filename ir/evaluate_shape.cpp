@@ -136,7 +136,7 @@ Arrays<S> evaluate_scatter_add(const Call<S>& call) {
       S* to = result.data.data() + (outer * view.size + row) * view.inner;
       for (int64_t j = 0; j < view.inner; ++j) to[j] += from[j];
     }
-  return {std::move(result)};
+  return {stored(call, std::move(result))};
 }
 
 namespace {

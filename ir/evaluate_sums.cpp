@@ -141,7 +141,7 @@ Arrays<S> evaluate_matmul(const Call<S>& call) {
   for (size_t i = 0; i < spec.a.size(); ++i) sizes[spec.a[i]] = a.shape[i];
   for (size_t i = 0; i < spec.b.size(); ++i) sizes[spec.b[i]] = b.shape[i];
   Product<S>{spec, LetterGroups(spec), a, b, result, std::move(sizes)}.run();
-  return {std::move(result)};
+  return {stored(call, std::move(result))};
 }
 
 SMELT_EVALUATE_ALL(evaluate_reduce)

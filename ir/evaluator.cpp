@@ -180,9 +180,10 @@ class Run {
 
   Array<S> read_parameter(const Call<S>& call) const {
     const std::string& name = call.node.string_attr("name");
-    const Tensor* flat = find(arguments_.states, "parameters");  // what an update writes: newer than a name's
-    const State* state = graph_.module().find_state("parameters");
-    if (flat && state)
+    const State* state = graph_.module().find_parameter_state(call.node.result()->dtype());
+    // What an update writes is newer than a tensor of the parameter's name.
+    const Tensor* flat = state ? find(arguments_.states, state->name) : nullptr;
+    if (flat)
       for (const Segment& segment : state->segments)
         if (segment.name == name) return read_segment(call, segment, *flat);
     if (const Tensor* tensor = find(arguments_.states, name)) return checked(call, name, *tensor);

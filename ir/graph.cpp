@@ -283,6 +283,12 @@ State* Module::find_state(std::string_view name) {
   return nullptr;
 }
 
+const State* Module::find_parameter_state(DType dtype) const {
+  for (const State& state : states)
+    if (state.dtype == dtype && (state.name == "parameters" || state.copy_of == "parameters")) return &state;
+  return nullptr;
+}
+
 std::unique_ptr<Module> Module::clone() const {
   auto copy = std::make_unique<Module>();
   copy->symbols = symbols;

@@ -194,6 +194,8 @@ class Module {
   };
   Parameter* find_parameter(std::string_view name);
   State* find_state(std::string_view name);
+  /// The flat state that holds the parameters in this type: "parameters" itself or a copy of it.
+  const State* find_parameter_state(DType dtype) const;
   uint32_t next_random_id() { return random_ids++; }
 
   Symbols symbols;

@@ -198,9 +198,19 @@ class Analysis {
       throw Refusal{"no value follows all axes: the shapes are of different kernels"};
   }
 
+  bool is_inside(const Node* node) const { return space_.operands.contains(node); }
+
+  /// A rounding of a sum for memory, which the kernel that finishes the sum does.
+  bool is_finish(const Node& node) const {
+    return node.is(Op::convert) && node.operand(0)->node()->is(Op::reduce) &&
+           is_float(node.result()->dtype()) &&
+           llvm::none_of(node.result()->users(), [&](const Node* user) { return is_inside(user); });
+  }
+
   bool used_inside(const Node& node) const {
     return llvm::any_of(node.results(), [&](const auto& result) {
-      return llvm::any_of(result->users(), [&](const Node* user) { return space_.operands.contains(user); });
+      return llvm::any_of(result->users(),
+                          [&](const Node* user) { return is_inside(user) && !is_finish(*user); });
     });
   }
 
@@ -302,7 +312,7 @@ class Analysis {
   void check_outputs(const Node& node) {
     for (const auto& result : node.results()) {
       if (!is_output_(result.get())) continue;
-      const auto reduction = space_.reductions.find(&node);
+      const auto reduction = space_.reductions.find(is_finish(node) ? node.operand(0)->node() : &node);
       if (reduction != space_.reductions.end() &&
           (reduction->second == ReductionKind::column || reduction->second == ReductionKind::full))
         continue;

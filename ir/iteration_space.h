@@ -21,9 +21,10 @@ struct IterationSpace {
   enum class Reduction : uint8_t {
     row,      // over all column axes: a row scalar that later blocks may read
     first,    // the element at column 0: a row scalar known before the block that computes its operand
-    column,   // over all parallel axes, keeping columns: a partial sum a chunk, only an output
+    column,   // over all parallel axes, keeping columns: a partial sum a chunk, only an output (or rounded to
+              // one)
     full,     // over all parallel axes of a row scalar, or over every axis: a partial sum a chunk, only an
-              // output
+              // output (or rounded to one)
     segment,  // over the reduced axes of a kernel without row reductions: later column blocks read it
   };
   using Axes = llvm::SmallVector<int, 4>;

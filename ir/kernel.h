@@ -61,7 +61,9 @@ struct Instruction {
     constant,    // number
     index,       // the index along `axis`, i32
     scalar,      // op over operands
-    convert,     // operand rounded to dtype (and widened again when it is read)
+    convert,     // operand rounded to dtype (and widened again when it is read), to the nearest or, with a
+                 // second operand of 16 random bits, stochastically to bf16: float bits plus them, cut to the
+                 // upper 16 (NaN stays NaN)
     random,      // 16 random bits as i32 for the element (row, column) of the random op's own shape; id =
                  // random_ids[slot]
     load,        // access, only where `predicate` holds (else 0)

@@ -221,7 +221,7 @@ class ProgramParser : KernelParser {
 
   GemmStep gemm() {
     GemmStep step;
-    step.dtype = dtype();
+    step.dtype = step.result_dtype = dtype();
     step.c = matrix();
     lexer.expect("=");
     step.a = matrix();
@@ -239,8 +239,10 @@ class ProgramParser : KernelParser {
         step.alpha = number();
       else if (key.text == "beta")
         step.beta = number();
+      else if (key.text == "result")
+        step.result_dtype = dtype();
       else
-        unknown_field(key, "m, n, k, alpha, beta");
+        unknown_field(key, "m, n, k, alpha, beta, result");
     });
     while (lexer.accept_word("batch")) step.batch.push_back(batch());
     return step;

@@ -1,6 +1,7 @@
 #include "ir/rounding.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -25,6 +26,12 @@ double round_to_format(const Format& format, double x) {
 }
 
 }  // namespace
+
+float round_stochastically(float x, uint32_t bits) {
+  if (x != x) return x;
+  const uint32_t sum = std::bit_cast<uint32_t>(x) + (bits & 0xFFFFu);
+  return std::bit_cast<float>(sum & 0xFFFF0000u);
+}
 
 double round_to(DType type, double x) {
   switch (type) {

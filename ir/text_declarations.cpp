@@ -83,8 +83,10 @@ State TextParser::state() {
         state.init = initializer();
       } else if (key.text == "role") {
         state.role = role();
+      } else if (key.text == "copy_of") {
+        state.copy_of = string("the name of the state that it copies");
       } else {
-        unknown_field(key, "role, init");
+        unknown_field(key, "role, init, copy_of");
       }
     });
   lexer.expect(":");

@@ -63,6 +63,7 @@ std::string text(const State& state) {
   Fields fields;
   if (state.role != Role::state) fields.add("role", std::string(name(state.role)));
   if (state.init != Initializer{}) fields.add("init", str(state.init));
+  if (!state.copy_of.empty()) fields.add("copy_of", quote(state.copy_of));
   std::string result =
       fmt::format("state {}{} : {}{}", quote(state.name), fields.str(), name(state.dtype), str(state.shape));
   if (state.segments.empty()) return result + "\n";

@@ -148,6 +148,12 @@ Types infer_same(const Context& c) { return {c.type(0)}; }
 Types infer_convert(const Context& c) {
   if (c.result().shape != c.type(0).shape)
     fail("convert: {} to {} changes the shape", str(c.type(0)), str(c.result()));
+  if (c.operands.size() == 2) {
+    need_dtype(c, 1, DType::i32), need_shape(c, 1, c.type(0).shape);
+    if (c.type(0).dtype != DType::f32 || c.result().dtype != DType::bf16)
+      fail("convert: {} to {} by random bits; only f32 to bf16 rounds stochastically", str(c.type(0)),
+           str(c.result()));
+  }
   return {c.result()};
 }
 
@@ -249,7 +255,8 @@ Types infer_scatter_add(const Context& c) {
   const int64_t axis = need_axis(c, c.type(0).rank());
   need_integer(c, 1);
   need_shape(c, 2, gathered_shape(c, axis));
-  need_dtype(c, 2, c.type(0).dtype);
+  // Sums are f32 whatever they are made of and stored as: floats of both may differ.
+  if (!is_float(c.type(0).dtype) || !is_float(c.type(2).dtype)) need_dtype(c, 2, c.type(0).dtype);
   return {c.type(0)};
 }
 
@@ -268,13 +275,22 @@ std::map<char, Dim> letter_dims(const Context& c, llvm::ArrayRef<std::string> le
   return dims;
 }
 
+/// The attribute `result`, else the operands' type.
+DType product_dtype(const Context& c) {
+  const std::string* written = attribute<std::string>(c, "result");
+  if (!written) return c.type(0).dtype;
+  const std::optional<DType> dtype = parse_dtype(*written);
+  if (!dtype || !is_float(*dtype)) fail("matmul: the result type '{}' is no float", *written);
+  return *dtype;
+}
+
 Types infer_matmul(const Context& c) {
   const MatmulSpec spec = parse_matmul_spec(need<std::string>(c, "spec", "a string"));
   need_dtype(c, 1, c.type(0).dtype);
   const auto dims = letter_dims(c, {spec.a, spec.b});
   Shape shape;
   for (char letter : spec.out) shape.push_back(dims.at(letter));
-  return {{c.type(0).dtype, shape}};
+  return {{product_dtype(c), shape}};
 }
 
 Types infer_update(const Context& c) {

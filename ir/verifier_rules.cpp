@@ -23,7 +23,11 @@ void check_parameter(const Node& node) {
   const std::string& name = node.string_attr("name");
   const Module::Parameter* declared = node.graph().module().find_parameter(name);
   if (!declared) fail("parameter \"{}\" is not declared", name);
-  same_type("parameter", name, node.result()->type, declared->type);
+  // In a type of its own where a flat state holds the parameters in it.
+  const DType dtype = node.result()->dtype();
+  const bool stored = node.graph().module().find_parameter_state(dtype) != nullptr;
+  same_type("parameter", name, node.result()->type,
+            {stored ? dtype : declared->type.dtype, declared->type.shape});
 }
 
 void check_input(const Node& node) {
@@ -70,7 +74,9 @@ void check_update(const Node& node) {
 
 void check_pack(const Node& node) {
   const State& state = declared_state(node, "state");
-  same_type("state", state.name, node.result()->type, {state.dtype, state.shape});
+  // Only the places come from the state: gradients may be packed narrower than they are added up.
+  const Type& type = node.result()->type;
+  same_type("state", state.name, type, {is_float(type.dtype) ? type.dtype : state.dtype, state.shape});
   if (state.segments.size() != node.operands().size())
     fail("{} operands for the {} segments of state \"{}\"", node.operands().size(), state.segments.size(),
          state.name);

@@ -28,7 +28,7 @@ std::map<std::string, Value*, std::less<>> take_gradients(Graph& graph) {
 Value* take_flat_gradient(GraphBuilder& b) {
   auto gradients = take_gradients(b.graph());
   const State& flat = declare_flat_state(b.module(), "gradients", Role::gradient);
-  const Type type = {flat.dtype, flat.shape};
+  const Type type = {DType::f32, flat.shape};
   std::vector<Value*> parts;
   for (const Segment& segment : flat.segments) {
     auto it = gradients.find(segment.name);
@@ -46,8 +46,9 @@ bool apply_optimizer(Graph& graph, const ApplyOptimizerOptions& options) {
   GraphBuilder b(graph);
   b.set_source("optimizer");
   Value* gradient = take_flat_gradient(b);
-  b.update("gradients", gradient);
-  b.output("gradient_norm", build_update(b, gradient, options));
+  if (options.keep_gradients) b.update("gradients", gradient);
+  Value* factor = options.scaling.on ? b.reciprocal(loss_scale(b, options.scaling)) : nullptr;
+  b.output("gradient_norm", build_update(b, gradient, factor, options));
   return true;
 }
 
@@ -79,7 +80,7 @@ double number(std::string_view key, std::string_view text) {
 
 Optimizer optimizer_named(std::string_view text) {
   if (const auto optimizer = parse_optimizer(text)) return *optimizer;
-  fail("apply_optimizer: optimizer is '{}', expected sgd, momentum, adagrad, adam or adamw", text);
+  fail("apply_optimizer: optimizer is '{}', expected sgd, momentum, adagrad, adam, adamw or lamb", text);
 }
 
 bool one_of(std::string_view key, std::string_view value, std::string_view yes, std::string_view no) {
@@ -97,6 +98,10 @@ void set_option(ApplyOptimizerOptions& options, std::string_view key, std::strin
     options.optimizer = optimizer_named(value);
   else if (key == "decay")
     options.decay_all = one_of(key, value, "all", "declared");
+  else if (key == "loss_scale")
+    options.scaling.on = true, options.scaling.initial = number(key, value);
+  else if (key == "loss_scale_growth")
+    options.scaling.growth_interval = number(key, value);
   else if (key == "nesterov")
     options.nesterov = one_of(key, value, "true", "false");
   else

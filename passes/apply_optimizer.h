@@ -12,7 +12,8 @@
 namespace smelt {
 
 bool apply_optimizer(Graph& graph, const ApplyOptimizerOptions& options);
-/// optimizer = "adamw", weight_decay = "0.01", clip_norm = "1", decay = "all" | "declared", ...
+/// optimizer = "adamw", weight_decay = "0.01", clip_norm = "1", decay = "all" | "declared", loss_scale =
+/// "65536" (the first one; the loss that is differentiated has it as a factor), ...
 void set_option(ApplyOptimizerOptions& options, std::string_view key, std::string_view value);
 
 /// Removes the outputs "grad.*" and returns them packed as one flat value.

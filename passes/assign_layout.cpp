@@ -57,12 +57,13 @@ class Assigner {
     if (node.is(Op::constant)) return constant_layout(node);
     if (node.is(Op::state)) return dense(state_buffer(node.string_attr("name")), *value);
     const std::string& parameter = node.string_attr("name");
-    const State* flat = module_.find_state("parameters");
+    const State* flat = module_.find_parameter_state(value->dtype());
     if (!flat)
-      fail_with(Status::internal, "assign_layout: parameters have not been laid out (flatten_parameters)");
+      fail_with(Status::internal, "assign_layout: no flat state holds parameters as {} (flatten_parameters)",
+                smelt::name(value->dtype()));
     for (const Segment& segment : flat->segments)
       if (segment.name == parameter) {
-        Layout layout = dense(state_buffer("parameters"), *value);
+        Layout layout = dense(state_buffer(flat->name), *value);
         layout.offset = segment.offset;
         return layout;
       }
@@ -288,10 +289,15 @@ class Assigner {
     llvm::SmallVector<const Node*, 8> result;
     for (const auto& node : graph_.nodes()) {
       const bool leaf = (node->is(Op::state) && node->string_attr("name") == state) ||
-                        (node->is(Op::parameter) && state == "parameters");
+                        (node->is(Op::parameter) && is_held_in(*node->result(), state));
       if (leaf) collect_readers(*node->result(), result);
     }
     return result;
+  }
+
+  bool is_held_in(const Value& parameter, std::string_view state) const {
+    const State* flat = module_.find_parameter_state(parameter.dtype());
+    return flat && flat->name == state;
   }
 
   static void collect_readers(const Value& value, llvm::SmallVectorImpl<const Node*>& result) {

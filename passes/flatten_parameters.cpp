@@ -1,5 +1,7 @@
 #include "passes/flatten_parameters.h"
 
+#include <fmt/format.h>
+
 #include <set>
 
 #include "llvm/ADT/STLExtras.h"
@@ -81,7 +83,7 @@ int64_t append(State& flat, int64_t end, const Run& run) {
 
 }  // namespace
 
-bool flatten_parameters(Module& module, const FlattenParametersOptions&) {
+bool flatten_parameters(Module& module, const FlattenParametersOptions& options) {
   if (module.parameters.empty() || module.find_state("parameters")) return false;
   State flat;
   flat.name = "parameters";
@@ -92,8 +94,33 @@ bool flatten_parameters(Module& module, const FlattenParametersOptions&) {
     for (const Run& run : runs)
       if (part_of(*run.front()) == part) end = append(flat, end, run);
   flat.shape = {aligned(end)};
+  if (!options.masters) flat.dtype = options.storage;
+  const bool copied = options.masters && options.storage != DType::f32;
+  module.states.push_back(flat);
+  if (!copied) return true;
+  flat.name = fmt::format("parameters.{}", name(options.storage));
+  flat.dtype = options.storage;
+  flat.copy_of = "parameters";
   module.states.push_back(std::move(flat));
   return true;
+}
+
+void set_option(FlattenParametersOptions& options, std::string_view key, std::string_view value) {
+  if (key == "storage") {
+    const std::optional<DType> dtype = parse_dtype(value);
+    if (!dtype || !is_float(*dtype)) fail("flatten_parameters: storage is '{}', expected a float", value);
+    options.storage = *dtype;
+  } else if (key == "masters") {
+    options.masters = value != "false";
+  } else {
+    fail("flatten_parameters has no option '{}'", key);
+  }
+}
+
+const State* parameter_copy(const Module& module) {
+  for (const State& state : module.states)
+    if (state.copy_of == "parameters") return &state;
+  return nullptr;
 }
 
 const State& flat_parameters(Module& module) {
@@ -106,6 +133,7 @@ State& declare_flat_state(Module& module, std::string name, Role role, double in
   State state = flat_parameters(module);
   state.name = std::move(name);
   state.role = role;
+  state.dtype = DType::f32;
   state.init = {Initializer::Kind::value, initial, 0};
   for (Segment& segment : state.segments) segment.init = state.init;
   module.states.push_back(std::move(state));

@@ -2,17 +2,26 @@
 //
 // Decayed parameters come first, so that weight decay is `index < boundary`. A segment's offset is a multiple
 // of 16 elements, but for members of a group in Module::adjacent, which follow each other without a gap.
-// Padding holds zeros. `parameter` nodes stay as they are and mean their segment. Contract: no graph changes.
+// Padding holds zeros. `parameter` nodes stay as they are and mean their segment. With a narrow storage type
+// there is a rounded copy beside the f32 masters, "parameters.bf16", of the same segments at the same places;
+// or without masters "parameters" itself is narrow. Contract: no graph changes.
 #pragma once
 
 #include "ir/graph.h"
 
 namespace smelt {
 
-struct FlattenParametersOptions {};
+struct FlattenParametersOptions {
+  DType storage = DType::f32;
+  bool masters = true;  // "parameters" is f32 whatever the storage type
+};
+/// storage = "bf16", masters = "true" | "false"
+void set_option(FlattenParametersOptions& options, std::string_view key, std::string_view value);
 /// False where the state exists already or there is nothing to flatten.
 bool flatten_parameters(Module& module, const FlattenParametersOptions& options = {});
 
+/// The rounded copy of the flat state; null where there is none.
+const State* parameter_copy(const Module& module);
 /// The flat state; throws Error where flatten_parameters has not run.
 const State& flat_parameters(Module& module);
 /// Declares a state of the flat parameters' shape and segments (gradients, moments); all begin with

@@ -5,6 +5,7 @@
 #include "llvm/ADT/StringRef.h"
 #include "passes/apply_optimizer.h"
 #include "passes/assign_layout.h"
+#include "passes/assign_precision.h"
 #include "passes/bound_ids.h"
 #include "passes/decompose.h"
 #include "passes/differentiate.h"

@@ -38,6 +38,22 @@ void reset_accumulated(GraphBuilder& b, const TrainingOptions& options) {
   b.update("accumulated", b.scalar(0));
 }
 
+/// Of the loss times the loss scale, where there is one: all gradients have it as a factor.
+void differentiate_scaled(Graph& graph, Value* loss, const TrainingOptions& options) {
+  if (!options.optimizer.scaling.on) return void(differentiate(graph, {"loss", {}, 1}));
+  GraphBuilder b(graph);
+  b.set_source("loss");
+  b.output("scaled_loss", b.mul(loss, loss_scale(b, options.optimizer.scaling)));
+  differentiate(graph, {"scaled_loss", {}, 1});
+  drop_output(graph, "scaled_loss");
+}
+
+/// Sums over batches are f32: the narrow gradient of one batch would need a sweep to become one.
+bool keeps_gradients(const Module& module, const TrainingOptions& options) {
+  const bool narrow = parameter_copy(module) || !module.find_parameter_state(DType::f32);
+  return !options.accumulation || !narrow;
+}
+
 void make_train_step(Module& module, const TrainingOptions& options) {
   Graph& graph = clone_of(module, options.loss, "train_step");
   GraphBuilder b(graph);
@@ -45,8 +61,10 @@ void make_train_step(Module& module, const TrainingOptions& options) {
   Value* loss = mean(b, output_of(graph, "loss_sum"), output_of(graph, "token_count"));
   graph.outputs.insert(graph.outputs.begin(), {"loss", loss});
   drop_output(graph, "loss_sum");
-  differentiate(graph, {"loss", {}, 1});
-  apply_optimizer(graph, options.optimizer);
+  differentiate_scaled(graph, loss, options);
+  ApplyOptimizerOptions optimizer = options.optimizer;
+  optimizer.keep_gradients = keeps_gradients(module, options);
+  apply_optimizer(graph, optimizer);
   const PhaseMark mark(graph, "update");
   GraphBuilder reset(graph);
   reset_accumulated(reset, options);
@@ -59,13 +77,27 @@ void accumulate_into(GraphBuilder& b, std::string_view state, Value* empty, Valu
   b.update(state, b.add(b.select(none, b.like(held, 0), held), addend));
 }
 
+/// The gradient of loss_sum. With a loss scale it is that of the scaled mean, which stays in the range of f16
+/// where a sum over targets would not, and what it must be multiplied with is returned.
+Value* differentiate_sum(Graph& graph, const TrainingOptions& options) {
+  if (!options.optimizer.scaling.on) return differentiate(graph, {"loss_sum", {}, 1}), nullptr;
+  GraphBuilder b(graph);
+  b.set_source("loss");
+  Value* count = output_of(graph, "token_count");
+  Value* loss = mean(b, output_of(graph, "loss_sum"), count);
+  differentiate_scaled(graph, loss, options);
+  GraphBuilder end(graph);
+  return end.div(end.max(count, end.scalar(1)), loss_scale(end, options.optimizer.scaling));
+}
+
 void make_accumulate(Module& module, const TrainingOptions& options) {
   Graph& graph = clone_of(module, options.loss, "accumulate");
-  differentiate(graph, {"loss_sum", {}, 1});
+  Value* weight = differentiate_sum(graph, options);
   const PhaseMark mark(graph, "update");
   GraphBuilder b(graph);
   b.set_source("accumulate");
   Value* gradient = take_flat_gradient(b);
+  if (weight) gradient = b.mul(gradient, everywhere(b, weight, gradient->shape()));
   for (const char* name : {"accumulated", "loss_sum", "token_count"}) declare_scalar_state(module, name);
   Value* accumulated = b.state("accumulated");
   Value* empty = b.eq(accumulated, b.scalar(0));
@@ -81,11 +113,10 @@ void make_apply(Module& module, const TrainingOptions& options) {
   GraphBuilder b(graph);
   b.set_source("optimizer");
   Value* count = b.state("token_count");
-  Value* sum = b.state("gradients");
-  Value* gradient = b.div(sum, everywhere(b, b.max(count, b.scalar(1)), sum->shape()));
+  Value* factor = b.reciprocal(b.max(count, b.scalar(1)));
   b.output("loss", mean(b, b.state("loss_sum"), count));
   b.output("token_count", count);
-  b.output("gradient_norm", build_update(b, gradient, options.optimizer));
+  b.output("gradient_norm", build_update(b, b.state("gradients"), factor, options.optimizer));
   reset_accumulated(b, options);
 }
 

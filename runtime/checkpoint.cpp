@@ -19,7 +19,8 @@ namespace fs = std::filesystem;
 constexpr std::string_view kPrefix = "step-", kSuffix = ".safetensors";
 constexpr const char* kFormat = "smelt-checkpoint-1";
 
-bool is_saved(const State& state) { return state.role != Role::gradient; }
+/// Copies are rounded again from their masters.
+bool is_saved(const State& state) { return state.role != Role::gradient && state.copy_of.empty(); }
 
 /// Name, type and size of every state: what must agree between a checkpoint and a plan.
 std::vector<TensorView> views_of(const Session& session) {

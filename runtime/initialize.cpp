@@ -4,7 +4,9 @@
 #include <cmath>
 #include <cstring>
 #include <numbers>
+#include <vector>
 
+#include "runtime/convert.h"
 #include "runtime/error.h"
 #include "runtime/philox.h"
 
@@ -104,9 +106,9 @@ void initialize_values(const Initializer& init, std::string_view name, uint32_t 
   if (init.kind == Kind::uniform) fill(values, init.a, [&](int64_t group) { return draws.uniform(group); });
 }
 
-void initialize_state(const State& state, uint32_t seed, std::span<std::byte> memory) {
-  if (state.dtype != DType::f32) return initialize_plain(state, memory);
-  const std::span<float> values(reinterpret_cast<float*>(memory.data()), memory.size() / sizeof(float));
+namespace {
+
+void initialize_floats(const State& state, uint32_t seed, std::span<float> values) {
   if (state.segments.empty()) return initialize_values(state.init, state.name, seed, values);
   std::ranges::fill(values, 0.0f);
   for (const Segment& segment : state.segments) {
@@ -116,6 +118,19 @@ void initialize_state(const State& state, uint32_t seed, std::span<std::byte> me
            count, segment.offset, size);
     initialize_values(segment.init, segment.name, seed, values.subspan(segment.offset, count));
   }
+}
+
+}  // namespace
+
+void initialize_state(const State& state, uint32_t seed, std::span<std::byte> memory) {
+  const bool narrow_floats = state.dtype == DType::bf16 || state.dtype == DType::f16;
+  if (state.dtype != DType::f32 && !narrow_floats) return initialize_plain(state, memory);
+  if (!narrow_floats)
+    return initialize_floats(state, seed,
+                             {reinterpret_cast<float*>(memory.data()), memory.size() / sizeof(float)});
+  std::vector<float> values(memory.size() / static_cast<size_t>(size_of(state.dtype)));
+  initialize_floats(state, seed, values);
+  narrow(values.data(), memory.data(), state.dtype, static_cast<int64_t>(values.size()));
 }
 
 }  // namespace smelt

@@ -38,18 +38,20 @@ void JsonLines::line(const std::string& text) {
 }
 
 void JsonLines::stepped(const StepRecord& r) {
-  const OrderedJson json = {{"event", "step"},
-                            {"step", r.step},
-                            {"loss", r.loss},
-                            {"learning_rate", r.learning_rate},
-                            {"gradient_norm", r.gradient_norm},
-                            {"milliseconds", r.milliseconds},
-                            {"tokens_per_second", r.tokens_per_second},
-                            {"gflops_per_second", r.gflops_per_second},
-                            {"peak_gflops_per_second", r.peak_gflops_per_second},
-                            {"mfu", r.mfu()},
-                            {"tokens", r.tokens},
-                            {"peak_bytes", r.peak_bytes}};
+  OrderedJson json = {{"event", "step"},
+                      {"step", r.step},
+                      {"loss", r.loss},
+                      {"learning_rate", r.learning_rate},
+                      {"gradient_norm", r.gradient_norm},
+                      {"milliseconds", r.milliseconds},
+                      {"tokens_per_second", r.tokens_per_second},
+                      {"gflops_per_second", r.gflops_per_second},
+                      {"peak_gflops_per_second", r.peak_gflops_per_second},
+                      {"mfu", r.mfu()},
+                      {"tokens", r.tokens},
+                      {"peak_bytes", r.peak_bytes}};
+  if (r.loss_scale) json["loss_scale"] = *r.loss_scale;
+  if (r.skipped_steps) json["skipped_steps"] = *r.skipped_steps;
   line(json.dump());
 }
 

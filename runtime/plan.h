@@ -64,7 +64,7 @@ struct State {
   Initializer init;  // where there are no segments
   std::string copy_of =
       {};  // a rounded copy of the state of this name: who writes that one on the host rounds again
-  std::vector<Segment> segments;  // of a flat state, in order of offset
+  std::vector<Segment> segments = {};  // of a flat state, in order of offset
   bool operator==(const State&) const = default;
 };
 

@@ -28,9 +28,9 @@ class RangeCheck {
 
   void operator()(const GemmStep& step) {
     const int64_t m = extent(step.m), n = extent(step.n), k = extent(step.k);
-    check_matrix("a", step, step.a, m, k, &GemmStep::Batch::a_stride);
-    check_matrix("b", step, step.b, k, n, &GemmStep::Batch::b_stride);
-    check_matrix("c", step, step.c, m, n, &GemmStep::Batch::c_stride);
+    check_matrix("a", step, step.a, step.dtype, m, k, &GemmStep::Batch::a_stride);
+    check_matrix("b", step, step.b, step.dtype, k, n, &GemmStep::Batch::b_stride);
+    check_matrix("c", step, step.c, step.result_dtype, m, n, &GemmStep::Batch::c_stride);
   }
 
   void operator()(const SortIndexStep& step) {
@@ -59,10 +59,10 @@ class RangeCheck {
   void operator()(const FillStep& step) { check("to", step.to, {{extent(step.elements), 1}}); }
 
  private:
-  void check_matrix(std::string_view name, const GemmStep& step, const GemmStep::Matrix& matrix, int64_t rows,
-                    int64_t columns, Dim GemmStep::Batch::* stride) {
-    if (buffer(matrix.base).dtype != step.dtype)
-      refuse(fmt::format("{} is not {}: {}", name, smelt::name(step.dtype), buffer_text(matrix.base)));
+  void check_matrix(std::string_view name, const GemmStep& step, const GemmStep::Matrix& matrix, DType dtype,
+                    int64_t rows, int64_t columns, Dim GemmStep::Batch::* stride) {
+    if (buffer(matrix.base).dtype != dtype)
+      refuse(fmt::format("{} is not {}: {}", name, smelt::name(dtype), buffer_text(matrix.base)));
     std::vector<Walk> walks = {{rows, matrix.row_stride.evaluate(values_)},
                                {columns, matrix.column_stride.evaluate(values_)}};
     for (const GemmStep::Batch& batch : step.batch)

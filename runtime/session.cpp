@@ -138,6 +138,7 @@ Session::Session(std::shared_ptr<const Plan> plan, const SessionOptions& options
 Session::Session(std::shared_ptr<const Plan> plan, std::unique_ptr<Executor> executor, uint32_t seed)
     : plan_(std::move(plan)), executor_(std::move(executor)) {
   random_.seed = seed;
+  handed_out_.assign(plan_->states.size(), true);
 }
 
 const PlanEntry& Session::entry(std::string_view name) const {
@@ -171,7 +172,10 @@ std::vector<std::vector<int64_t>> Session::output_shapes(std::string_view name,
   return shapes_of(entry(name).outputs, unify(entry(name), inputs));
 }
 
-void Session::execute(Run& run) { executor_->run(run.entry, run.symbols, run.inputs, run.outputs, random_); }
+void Session::execute(Run& run) {
+  refresh_copies();
+  executor_->run(run.entry, run.symbols, run.inputs, run.outputs, random_);
+}
 
 Session::Run Session::prepare(std::string_view name, std::span<const InputTensor> inputs) {
   const PlanEntry& found = entry(name);

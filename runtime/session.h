@@ -59,7 +59,9 @@ class Session {
   /// The step and micro-step of the next runs' random numbers.
   void set_random(uint32_t seed, int64_t step, int64_t micro_step = 0);
 
-  /// The memory of a state; valid as long as the session. Throws Error for an unknown name.
+  /// The memory of a state; valid as long as the session. Throws Error for an unknown name. Who writes to a
+  /// state that others are rounded copies of (State::copy_of) must have asked for it since the last run: the
+  /// next run rounds them again.
   std::span<std::byte> state(std::string_view name);
   std::span<const std::byte> state(std::string_view name) const;
   std::span<float> state_f32(std::string_view name);
@@ -68,7 +70,9 @@ class Session {
 
   /// One segment of a flat f32 state, in the plan's own layout ([out,in] for weights).
   std::span<float> segment(std::string_view state, std::string_view segment);
-  /// Copies, with the count checked.
+  /// The same of a state of any float type, widened.
+  std::vector<float> read_segment(std::string_view state, std::string_view segment) const;
+  /// Copies, with the count checked, rounded to the state's type.
   void write_segment(std::string_view state, std::string_view segment, std::span<const float> values);
 
   /// Gives every state its initial value; the seed picks among all models of this description.
@@ -87,10 +91,13 @@ class Session {
   Run prepare(std::string_view entry, std::span<const InputTensor> inputs);
   void execute(Run& run);
   int state_index(std::string_view name) const;
+  std::span<std::byte> memory(int index);
+  void refresh_copies();
 
   std::shared_ptr<const Plan> plan_;
   std::unique_ptr<Executor> executor_;
   Philox random_;
+  std::vector<bool> handed_out_;  // by state: the host may have written to it since the last run
 };
 
 }  // namespace smelt

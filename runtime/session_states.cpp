@@ -5,6 +5,7 @@
 #include <cstring>
 #include <set>
 
+#include "runtime/convert.h"
 #include "runtime/error.h"
 #include "runtime/initialize.h"
 #include "runtime/safetensors.h"
@@ -34,7 +35,7 @@ void transpose(std::span<const float> from, std::span<float> to, int64_t rows, i
           to[static_cast<size_t>(c * rows + r)] = from[static_cast<size_t>(r * columns + c)];
 }
 
-void read_segment(const TensorView& tensor, const Segment& segment, std::span<float> to) {
+void read_tensor(const TensorView& tensor, const Segment& segment, std::span<float> to) {
   if (!segment.transposed) return read_floats(tensor, to);
   const std::vector<float> values = read_floats(tensor);
   transpose(values, to, segment.shape[1], segment.shape[0]);
@@ -62,7 +63,10 @@ std::string problem_with(const Segment& segment, const TensorView* tensor) {
   return {};
 }
 
-bool holds_weights(const State& state) { return state.role == Role::parameter && !state.segments.empty(); }
+/// Not a copy: that one is rounded from what is written here.
+bool holds_weights(const State& state) {
+  return state.role == Role::parameter && !state.segments.empty() && state.copy_of.empty();
+}
 
 std::vector<Match> match_all(const Plan& plan, const Checkpoint& weights) {
   std::vector<Match> matches;
@@ -93,7 +97,12 @@ int Session::state_index(std::string_view name) const {
   fail("the plan has no state '{}'; there are: {}", name, fmt::join(names, ", "));
 }
 
-std::span<std::byte> Session::state(std::string_view name) { return executor_->state(state_index(name)); }
+std::span<std::byte> Session::memory(int index) {
+  handed_out_[static_cast<size_t>(index)] = true;
+  return executor_->state(index);
+}
+
+std::span<std::byte> Session::state(std::string_view name) { return memory(state_index(name)); }
 
 std::span<const std::byte> Session::state(std::string_view name) const {
   return executor_->read_state(state_index(name));
@@ -103,8 +112,23 @@ std::span<float> Session::state_f32(std::string_view name) {
   const int index = state_index(name);
   const DType dtype = plan_->states[static_cast<size_t>(index)].dtype;
   if (dtype != DType::f32) fail("state '{}' is {}, not f32", name, smelt::name(dtype));
-  const auto bytes = executor_->state(index);
+  const auto bytes = memory(index);
   return {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)};
+}
+
+/// Rounds what copies a state that the host may have written.
+void Session::refresh_copies() {
+  for (size_t i = 0; i < plan_->states.size(); ++i) {
+    const State& copy = plan_->states[i];
+    if (copy.copy_of.empty()) continue;
+    const int master = state_index(copy.copy_of);
+    if (!handed_out_[static_cast<size_t>(master)] && !handed_out_[i]) continue;
+    const auto from = executor_->read_state(master);
+    const auto to = executor_->state(static_cast<int>(i));
+    narrow(reinterpret_cast<const float*>(from.data()), to.data(), copy.dtype,
+           static_cast<int64_t>(from.size() / sizeof(float)));
+  }
+  handed_out_.assign(plan_->states.size(), false);
 }
 
 float& Session::scalar(std::string_view name) {
@@ -120,11 +144,34 @@ std::span<float> Session::segment(std::string_view state, std::string_view segme
   return values.subspan(static_cast<size_t>(found->offset), static_cast<size_t>(found->elements()));
 }
 
+namespace {
+
+const Segment& segment_of(const State& state, std::string_view name) {
+  if (const Segment* found = find_segment(state, name)) return *found;
+  fail("state '{}' has no segment '{}'", state.name, name);
+}
+
+}  // namespace
+
+std::vector<float> Session::read_segment(std::string_view state, std::string_view name) const {
+  const int index = state_index(state);
+  const State& whole = plan_->states[static_cast<size_t>(index)];
+  const Segment& part = segment_of(whole, name);
+  std::vector<float> values(static_cast<size_t>(part.elements()));
+  widen(executor_->read_state(index).data() + part.offset * size_of(whole.dtype), whole.dtype, values.data(),
+        part.elements());
+  return values;
+}
+
 void Session::write_segment(std::string_view state, std::string_view name, std::span<const float> values) {
-  const auto to = segment(state, name);
-  if (to.size() != values.size())
-    fail("state '{}', segment '{}': expected {} numbers, given {}", state, name, to.size(), values.size());
-  std::ranges::copy(values, to.begin());
+  const int index = state_index(state);
+  const State& whole = plan_->states[static_cast<size_t>(index)];
+  const Segment& part = segment_of(whole, name);
+  if (part.elements() != static_cast<int64_t>(values.size()))
+    fail("state '{}', segment '{}': expected {} numbers, given {}", state, name, part.elements(),
+         values.size());
+  narrow(values.data(), memory(index).data() + part.offset * size_of(whole.dtype), whole.dtype,
+         part.elements());
 }
 
 void Session::initialize(uint32_t seed) {
@@ -139,7 +186,9 @@ std::vector<std::string> Session::load_weights(const Checkpoint& weights) {
     if (!holds_weights(state)) continue;
     for (const Segment& part : state.segments) {
       const Match& match = matches[next++];
-      read_segment(*match.tensor, part, segment(state.name, part.name));
+      std::vector<float> values(static_cast<size_t>(part.elements()));
+      read_tensor(*match.tensor, part, values);
+      write_segment(state.name, part.name, values);
       used.insert(match.tensor);
     }
   }
@@ -155,19 +204,19 @@ std::vector<std::string> Session::load_weights(const std::filesystem::path& path
 
 void Session::save_weights(const std::filesystem::path& path) const {
   std::vector<TensorView> tensors;
-  std::vector<std::vector<float>> transposed;  // moved, never reallocated: the views stay valid
+  std::vector<std::vector<float>> parts;  // moved, never reallocated: the views stay valid
   for (const State& state : plan_->states) {
     if (!holds_weights(state)) continue;
-    const auto bytes = this->state(state.name);
-    const std::span values{reinterpret_cast<const float*>(bytes.data()), bytes.size() / sizeof(float)};
     for (const Segment& s : state.segments) {
-      auto part = values.subspan(static_cast<size_t>(s.offset), static_cast<size_t>(s.elements()));
+      std::vector<float> values = read_segment(state.name, s.name);
       if (s.transposed) {
-        transpose(part, transposed.emplace_back(part.size()), s.shape[0], s.shape[1]);
-        part = transposed.back();
+        std::vector<float> turned(values.size());
+        transpose(values, turned, s.shape[0], s.shape[1]);
+        values = std::move(turned);
       }
+      parts.push_back(std::move(values));
       const std::string& name = s.checkpoint_names.empty() ? s.name : s.checkpoint_names.front();
-      tensors.push_back({name, DType::f32, checkpoint_shape(s), bytes_of(part)});
+      tensors.push_back({name, DType::f32, checkpoint_shape(s), bytes_of(parts.back())});
     }
   }
   write_safetensors(path, tensors, {{"format", "pt"}});

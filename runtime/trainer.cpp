@@ -85,7 +85,8 @@ std::string changed_options(std::string_view before, TrainerOptions now) {
 
 /// Of train_step or apply: both give the mean loss of the whole update.
 Trainer::Update figures(std::span<const HostTensor> outputs) {
-  return {scalar_output(outputs, "loss").value_or(kNotANumber), scalar_output(outputs, "gradient_norm")};
+  return {scalar_output(outputs, "loss").value_or(kNotANumber), scalar_output(outputs, "gradient_norm"),
+          scalar_output(outputs, "loss_scale"), scalar_output(outputs, "skipped_steps")};
 }
 
 /// Runs f, a part of the run at `where`; an anomaly in it is named by that place.
@@ -198,7 +199,9 @@ void Trainer::train(int64_t step) {
                           .gflops_per_second = flops_ / (milliseconds * 1e6),
                           .peak_gflops_per_second = peak_flops / 1e9,
                           .tokens = tokens_,
-                          .peak_bytes = peak_bytes()};
+                          .peak_bytes = peak_bytes(),
+                          .loss_scale = done.loss_scale,
+                          .skipped_steps = done.skipped_steps};
   history_.train.emplace_back(record.step, record.loss);
   tell([&](TrainerObserver& o) { o.stepped(record); });
 }
@@ -220,8 +223,13 @@ std::vector<HostTensor> Trainer::micro_step(std::string_view entry, int64_t step
   return session_.run(entry, inputs);
 }
 
+bool Trainer::Update::skipped() const {
+  return loss_scale.value_or(0) > 1 && gradient_norm && !std::isfinite(*gradient_norm);
+}
+
 void Trainer::check_finite(int64_t step, const Update& done) {
   const bool loss_bad = !std::isfinite(done.loss);
+  if (!loss_bad && done.skipped()) return;
   if (!loss_bad && std::isfinite(done.gradient_norm.value_or(0))) return;
   draw_curve();
   std::string message =

@@ -77,7 +77,8 @@ class Trainer {
   /// message.
   std::function<std::string(std::span<const InputTensor> inputs)> explain_anomaly;
 
-  /// Throws Error (numeric) naming the step when a loss or gradient norm is not finite, or when a check of
+  /// Throws Error (numeric) naming the step when a loss or gradient norm is not finite (but for an overflow
+  /// that the plan answers by a smaller loss scale), or when a check of
   /// the session's found such a value; the last checkpoint stays.
   TrainingResult run();
   /// The mean loss over the held-back data.
@@ -87,6 +88,9 @@ class Trainer {
   struct Update {
     double loss;
     std::optional<double> gradient_norm;
+    std::optional<double> loss_scale = {}, skipped_steps = {};
+    /// The plan left the update out and will try with a smaller loss scale.
+    bool skipped() const;
   };
 
  private:

@@ -17,7 +17,8 @@ void KernelEmitter::emit_instruction(const Nest& nest, int id) {
       values_[id] = axis_index(x.axis);
       break;
     case Kind::convert:
-      values_[id] = memory_.convert(operand(x, 0), x.dtype);
+      values_[id] = x.operands.size() == 2 ? memory_.convert_stochastic(operand(x, 0), operand(x, 1))
+                                           : memory_.convert(operand(x, 0), x.dtype);
       break;
     case Kind::random:
       values_[id] = emit_random(x, id);

@@ -92,6 +92,15 @@ V MemoryTypes::convert(V value, DType type) {
   return rounds ? unpack(pack(value, type, false), type) : value;
 }
 
+V MemoryTypes::convert_stochastic(V value, V bits) {
+  value = math_.coerce(value, ComputeKind::real);
+  llvm::Type* whole = with_element(value->getType(), b.getInt32Ty());
+  V pattern = b.CreateBitCast(value, whole);
+  V low = b.CreateAnd(math_.coerce(bits, ComputeKind::integer), math_.integer(pattern, 0xFFFF));
+  V cut = b.CreateAnd(b.CreateAdd(pattern, low), math_.integer(pattern, 0xFFFF0000));
+  return b.CreateSelect(b.CreateFCmpUNO(value, value), value, b.CreateBitCast(cut, value->getType()));
+}
+
 /// Adding 0x7FFF, or 0x8000 before an odd upper half, rounds to nearest even; NaN keeps its upper half, made
 /// quiet.
 V MemoryTypes::pack_bf16(V value, bool exact) {

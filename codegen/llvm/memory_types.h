@@ -25,6 +25,8 @@ class MemoryTypes {
   V pack(V value, DType type, bool exact);
   /// What pack and then unpack would give.
   V convert(V value, DType type);
+  /// f32 to one of its two bf16 neighbours: 16 random bits are added below the cut.
+  V convert_stochastic(V value, V bits);
 
  private:
   V pack_bf16(V value, bool exact);

@@ -8,6 +8,7 @@
 #include "compiler/cli/text_table.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
+#include "passes/assign_precision.h"
 #include "runtime/error.h"
 
 namespace smelt::cli {
@@ -37,7 +38,7 @@ std::string reproducer_directory(const CompileFlags& flags) {
 
 void OptimizerFlags::add_to(CLI::App& app) {
   app.add_option("--optimizer", optimizer, "update rule")
-      ->check(CLI::IsMember({"sgd", "momentum", "adagrad", "adam", "adamw"}))
+      ->check(CLI::IsMember({"sgd", "momentum", "adagrad", "adam", "adamw", "lamb"}))
       ->capture_default_str()
       ->group(kOptimizerGroup);
   app.add_option("--decay", decay, "what weight decay applies to: declared = all but biases and norms")
@@ -49,9 +50,9 @@ void OptimizerFlags::add_to(CLI::App& app) {
   };
   number("--weight-decay", weight_decay, "weight decay");
   number("--clip", clip, "largest global norm of the gradient; 0: any");
-  number("--beta1", beta1, "adam, adamw: decay of the first moment");
-  number("--beta2", beta2, "adam, adamw: decay of the second moment");
-  number("--eps", eps, "adam, adamw, adagrad: added to the denominator");
+  number("--beta1", beta1, "adam, adamw, lamb: decay of the first moment");
+  number("--beta2", beta2, "adam, adamw, lamb: decay of the second moment");
+  number("--eps", eps, "adam, adamw, lamb, adagrad: added to the denominator");
   number("--momentum", momentum, "momentum: decay of the velocity");
 }
 
@@ -70,8 +71,13 @@ void CompileFlags::add_to(CLI::App& app) {
   app.add_option("--target", target, "machine to compile for")
       ->check(CLI::IsMember({"cpu", "native"}))
       ->capture_default_str();
-  app.add_option("--precision", precision, "storage type")
-      ->check(CLI::IsMember({"fp32"}))
+  app.add_option("--precision", precision, "storage of activations, gradients and multiplied weights")
+      ->check(CLI::IsMember({"fp32", "bf16", "fp16"}))
+      ->capture_default_str();
+  app.add_option("--masters", masters,
+                 "parameters that bf16 training updates: fp32, or none (bf16, rounded "
+                 "stochastically)")
+      ->check(CLI::IsMember({"fp32", "none"}))
       ->capture_default_str();
   app.add_option("--max", bounds, "upper bounds of symbols: B=32,T=1024,B*T=4096")->delimiter(',');
   app.add_option("--pipeline", pipeline, "graph passes instead of the default ones")->group(kPassesGroup);
@@ -118,6 +124,8 @@ void CompileFlags::add_mode(CLI::App& app) {
 CompileOptions CompileFlags::options() const {
   CompileOptions options;
   options.target = target;
+  options.storage = parse_precision(precision);
+  options.masters = masters == "fp32";
   options.mode = mode == "infer" ? Mode::infer : Mode::train;
   options.build.bounds = parse_bounds(bounds);
   options.build.dropout = dropout;

@@ -10,30 +10,40 @@ namespace {
 
 constexpr double kTorchSlack = 1.25;
 
-void widen(const Json& errors, const char* name, double& bound) {
+void loosen(const Json& errors, const char* name, double& bound) {
   if (errors.is_object() && errors.contains(name) && errors[name].is_number())
     bound = std::max(bound, kTorchSlack * errors[name].get<double>());
 }
 
-GoldenBounds bounds_of(const Json& json) {
+struct BoundsRow {
+  std::string_view precision;
   GoldenBounds bounds;
+};
+constexpr BoundsRow kBounds[] = {
+    {"fp32", {1e-5, 1e-5, 1e-5, 1e-5, 1e-4}},
+    {"bf16", {2e-2, 1e-2, 1e-2, 4e-2, 1e-1}},
+    {"fp16", {5e-3, 2e-3, 2e-3, 1e-2, 4e-2}},
+};
+
+GoldenBounds bounds_of(const Json& json, const std::string& precision) {
+  GoldenBounds bounds = std::ranges::find(kBounds, precision, &BoundsRow::precision)->bounds;
   const Json* errors = json.contains("torch_error") ? &json["torch_error"] : nullptr;
-  if (!errors || !errors->contains("fp32")) return bounds;
-  const Json& fp32 = (*errors)["fp32"];
-  widen(fp32, "logits", bounds.logits);
-  widen(fp32, "loss", bounds.loss);
-  widen(fp32, "adamw", bounds.adamw);
-  widen(fp32, "all_gradients", bounds.all_gradients);
-  widen(fp32, "each_gradient", bounds.each_gradient);
+  if (!errors || !errors->contains(precision)) return bounds;
+  const Json& torch = (*errors)[precision];
+  loosen(torch, "logits", bounds.logits);
+  loosen(torch, "loss", bounds.loss);
+  loosen(torch, "adamw", bounds.adamw);
+  loosen(torch, "all_gradients", bounds.all_gradients);
+  loosen(torch, "each_gradient", bounds.each_gradient);
   return bounds;
 }
 
 }  // namespace
 
-Golden Golden::open(const std::filesystem::path& directory) {
+Golden Golden::open(const std::filesystem::path& directory, const std::string& precision) {
   Golden golden{
       Checkpoint::open(directory / "golden.safetensors"), read_json_file(directory / "golden.json"), {}};
-  golden.bounds = bounds_of(golden.json);
+  golden.bounds = bounds_of(golden.json, precision);
   return golden;
 }
 

@@ -14,7 +14,7 @@
 
 namespace smelt::cli {
 
-/// How far a result may be from float64 in fp32, by the kind of quantity; see the design's table.
+/// How far a result may be from float64, by the kind of quantity; see the design's table.
 struct GoldenBounds {
   double logits = 1e-5, loss = 1e-5, adamw = 1e-5, all_gradients = 1e-5, each_gradient = 1e-4;
 };
@@ -24,7 +24,8 @@ struct Golden {
   Json json;
   GoldenBounds bounds;  // 1.25 x what PyTorch itself was off, where that is more
 
-  static Golden open(const std::filesystem::path& directory);
+  /// `precision`: fp32, bf16 or fp16.
+  static Golden open(const std::filesystem::path& directory, const std::string& precision);
 
   /// An i32 or f32 tensor.
   HostTensor tensor(const std::string& name) const;

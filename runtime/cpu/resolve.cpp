@@ -63,9 +63,10 @@ class Resolver {
   }
 
   void add(const GemmStep& step) {
-    if (step.dtype != DType::f32)
-      fail_with(Status::invalid_file, "{}: a product of {} matrices: expected f32 on the CPU", place_,
-                name(step.dtype));
+    for (DType dtype : {step.dtype, step.result_dtype})
+      if (!is_float(dtype) || dtype == DType::f64)
+        fail_with(Status::invalid_file, "{}: a product of {} matrices: expected f32, bf16 or f16", place_,
+                  name(dtype));
     const auto matrix = [&](const GemmStep::Matrix& m) {
       return GemmSizes::Matrix{value(m.row_stride), value(m.column_stride)};
     };
@@ -75,7 +76,7 @@ class Resolver {
       sizes.batch.push_back({value(batch.extent), value(batch.a_stride), value(batch.b_stride),
                              batch.reduced ? 0 : value(batch.c_stride), batch.reduced});
     GemmLaunch& l = launch<GemmLaunch>();
-    l.gemm = PreparedGemm(sizes, place_);
+    l.gemm = TypedGemm(sizes, step.dtype, step.result_dtype, place_);
     point(l.a, step.a.base), point(l.b, step.b.base), point(l.c, step.c.base);
   }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "runtime/cpu/copy.h"
-#include "runtime/cpu/gemm.h"
+#include "runtime/cpu/narrow_gemm.h"
 #include "runtime/plan.h"
 
 namespace smelt {
@@ -22,7 +22,7 @@ struct KernelLaunch {
 };
 struct GemmLaunch {
   void *a = nullptr, *b = nullptr, *c = nullptr;
-  PreparedGemm gemm;
+  TypedGemm gemm;
 };
 struct SortLaunch {
   void *indices = nullptr, *permutation = nullptr, *begins = nullptr;

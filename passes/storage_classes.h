@@ -1,0 +1,46 @@
+// Which values that lie in memory are stored narrow. Values that share their memory's type (a view and what
+// it looks at, a concat and its parts) form a class, and a class is stored one way.
+//
+//   narrow   what is multiplied, activations and their gradients, parameters that are multiplied or gathered
+//   wide     statistics (sums over rows and what is computed of them alone), scalars, values of the update,
+//            states and inputs in f32, outputs that nobody else reads
+#pragma once
+
+#include "ir/graph.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace smelt {
+
+class StorageClasses {
+ public:
+  /// Fusions must have been made.
+  explicit StorageClasses(const Graph& graph);
+  /// An f32 value that is to be stored narrow.
+  bool is_narrow(const Value* value) const;
+
+ private:
+  struct Wishes {
+    bool must_be_narrow = false, must_be_wide = false;  // a state of that type
+    bool narrow = false;                                // an activation, or multiplied
+    bool read = false, shown = false;                   // by a computation; as an output
+  };
+  bool takes_part(const Value* value) const { return numbers_.contains(value); }
+  int find(int number) const;
+  void unite(const Value* a, const Value* b);
+  Wishes& wishes(const Value* value) { return wishes_[find(numbers_.lookup(value))]; }
+  void number_values();
+  void join(const Node& node);
+  void wish(const Node& node);
+  void wish_of_fusion(const Node& fusion);
+  void wish_of_parameter(const Node& parameter);
+  void wish_of_update(const Node& update);
+  void merge_wishes();
+
+  const Graph& graph_;
+  llvm::DenseMap<const Value*, int> numbers_;
+  mutable std::vector<int> parent_;
+  std::vector<Wishes> wishes_;
+  llvm::DenseMap<const Value*, bool> activation_;  // depends on data other than by statistics
+};
+
+}  // namespace smelt

@@ -1,0 +1,14 @@
+// Arrays of floats from one storage type to another, rounded to nearest even.
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/dtype.h"
+
+namespace smelt {
+
+/// f32, bf16 and f16; anything else is an Error.
+void widen(const void* from, DType type, float* to, int64_t count);
+void narrow(const float* from, void* to, DType type, int64_t count);
+
+}  // namespace smelt

@@ -1,0 +1,32 @@
+// Products of matrices stored in 16 bits: widened into f32 scratch, multiplied there, rounded on the way
+// back.
+#pragma once
+
+#include <vector>
+
+#include "runtime/cpu/gemm.h"
+#include "runtime/dtype.h"
+
+namespace smelt {
+
+/// Of float matrices of any storage type; f32 ones are used where they lie. Sums are f32.
+class TypedGemm {
+ public:
+  TypedGemm() = default;
+  TypedGemm(const GemmSizes& sizes, DType operands, DType result, const std::string& place);
+  void run(const void* a, const void* b, void* c) const;
+
+ private:
+  /// Elements from the first to the last that a matrix touches, over all batches.
+  int64_t reach(const GemmSizes::Matrix& matrix, int64_t rows, int64_t columns,
+                int64_t GemmSizes::Batch::* stride) const;
+  const float* widened(const void* from, int64_t count, std::vector<float>& scratch) const;
+  void read_result(const void* c, std::vector<float>& scratch) const;
+  void write_result(const std::vector<float>& scratch, void* c) const;
+
+  GemmSizes sizes_;
+  DType operands_ = DType::f32, result_ = DType::f32;
+  PreparedGemm gemm_;
+};
+
+}  // namespace smelt
