@@ -6,7 +6,7 @@ set(smelt_warnings -Wall -Wextra $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict> $<$<BOO
 function(smelt_floor name)
   cmake_parse_arguments(floor "" "" "ON;LINKS;PRECOMPILE" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${name}/*.cpp)
-  list(FILTER sources EXCLUDE REGEX "/main\\.cpp$|/runtime/cuda/")
+  list(FILTER sources EXCLUDE REGEX "/main\\.cpp$")
   if(NOT SMELT_CPU)
     list(FILTER sources EXCLUDE REGEX "/codegen/llvm/")
   endif()

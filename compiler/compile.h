@@ -20,7 +20,7 @@ namespace smelt {
 enum class Mode : uint8_t { train, infer };
 
 struct CompileOptions {
-  std::string target = "cpu";  // "cpu" or "native": the CPU of this machine
+  std::string target = "cpu";  // "cpu" or "native": the CPU of this machine; "sm_90", ...: a GPU
   Mode mode = Mode::train;
   BuildOptions build;
   TrainingOptions training;

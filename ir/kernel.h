@@ -102,6 +102,12 @@ struct Schedule {
   int64_t splits = 0;       // chunks of a kernel with partial results
   std::vector<int> cached;  // column values kept in a scratch row between blocks instead of computed again
   int64_t cached_elements = 0;  // the most columns a row with cached values can have
+  // On a GPU a chunk is a block of threads; these stand there alone.
+  int threads = 0;      // of a block
+  int team = 0;         // threads that share a row; of a column reduction, those along the columns of a tile
+  int vectors = 0;      // of a row in one thread, all in registers; 0: rows are walked in a loop
+  int unroll = 1;       // vectors that are loaded before the first is worked on
+  bool narrow = false;  // every index fits 32 bits
   bool operator==(const Schedule&) const = default;
 };
 
