@@ -16,10 +16,17 @@
 #include "passes/differentiate.h"
 #include "passes/flatten_parameters.h"
 #include "passes/order_steps.h"
+#include "runtime/cuda/driver.h"
 #include "runtime/error.h"
 
 namespace smelt {
 namespace {
+
+/// The GPU that this process would use, or the CPU.
+Target native_target() {
+  if (cuda::device_count() == 0) return {};
+  return {Target::Kind::cuda, cuda::Device::of_process().info().compute_capability};
+}
 
 /// Seconds of each phase, in order.
 class PhaseClock {
@@ -46,7 +53,7 @@ class Compiler {
     clock_.end("build");
     result_.graph = module->clone();
     if (stage == Stage::graph) return;
-    const Target target = options_.target == "native" ? Target{} : parse_target(options_.target);
+    const Target target = options_.target == "native" ? native_target() : parse_target(options_.target);
 
     if (!options_.masters && options_.storage != DType::bf16)
       fail("parameters without f32 masters are bf16, not {}: updates are too small for other types",

@@ -42,7 +42,7 @@ void check_names(const PlanEntry& entry, std::span<const InputTensor> inputs) {
 }
 
 /// The symbol's name where a dim is just that, else nothing.
-std::optional<std::string> lone_symbol(const Dim& dim) {
+std::optional<std::string> lone_symbol_of(const Dim& dim) {
   const std::vector<Dim::Term> terms = dim.terms();
   const bool lone = terms.size() == 1 && terms[0].coefficient == 1 && terms[0].atoms.size() == 1;
   return lone && !terms[0].atoms[0].inner ? std::optional(terms[0].atoms[0].name) : std::nullopt;
@@ -56,7 +56,7 @@ void check_type(const PlanEntry& entry, const Port& port, const InputTensor& inp
 
 void bind_symbols(const PlanEntry& entry, const Port& port, const InputTensor& input, SymbolValues& values) {
   for (size_t i = 0; i < port.shape.size(); ++i) {
-    const std::optional<std::string> symbol = lone_symbol(port.shape[i]);
+    const std::optional<std::string> symbol = lone_symbol_of(port.shape[i]);
     if (!symbol) continue;
     const auto [place, fresh] = values.emplace(*symbol, input.shape[i]);
     if (!fresh && place->second != input.shape[i])

@@ -76,6 +76,12 @@ SM C sm_round(C x) {
   return sm_get(element);
 }
 )";
+constexpr std::string_view kRoundStochastic = R"(
+// x as bf16, up or down with a probability that 16 random bits decide.
+SM float sm_round_stochastic(float x, int bits) {
+  return x != x ? x : __uint_as_float((__float_as_uint(x) + ((unsigned)bits & 0xFFFFu)) & 0xFFFF0000u);
+}
+)";
 constexpr std::string_view kPack = R"(
 template <typename T, int count>
 struct alignas(sizeof(T) * count) Pack { T at[count]; };
@@ -261,6 +267,7 @@ constexpr std::array kPieces = {
     PreludePiece{"bf16", kBf16},
     PreludePiece{"f16", kF16},
     PreludePiece{"sm_round", kRound},
+    PreludePiece{"sm_round_stochastic", kRoundStochastic},
     PreludePiece{"Pack", kPack},
     PreludePiece{"sm_load", kLoad},
     PreludePiece{"sm_store", kStore},

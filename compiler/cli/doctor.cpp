@@ -8,12 +8,11 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "codegen/llvm/target.h"
+#include "codegen/code_listing.h"
 #include "compiler/cli/command.h"
 #include "compiler/cli/copy_bandwidth.h"
 #include "compiler/cli/subprocess.h"
 #include "compiler/cli/text_table.h"
-#include "llvm/Config/llvm-config.h"
 #include "runtime/cache_directory.h"
 #include "runtime/cpu/features.h"
 #include "runtime/cpu/memory.h"
@@ -66,14 +65,14 @@ void run_doctor(const DoctorCommand& options) {
   table.add({"smelt", SMELT_VERSION});
   table.add({"processor", processor()});
   table.add({"instructions", fmt::format("{}", fmt::join(host_features(), " "))});
-  table.add({"compiles for", CpuTarget::host().str()});
+  table.add({"compiles for", cpu_code_target()});
   table.add({"cores", std::to_string(::sysconf(_SC_NPROCESSORS_ONLN))});
   table.add({"free memory", bytes_text(available_memory())});
   table.add({"threads (OpenMP)", std::to_string(omp_get_max_threads())});
   if (options.measure)
     table.add({"copy bandwidth", fmt::format("{:.1f} GB/s, all threads", copy_bytes_per_second() / 1e9)});
   table.add({"BLAS", fmt::format("{}; {} threads", openblas_get_config(), openblas_get_num_threads())});
-  table.add({"LLVM", LLVM_VERSION_STRING});
+  table.add({"code generator", cpu_code_generator()});
   table.add({"cache directory", cache_directory().string()});
   const std::string graphviz = find_program("dot");
   table.add({"Graphviz", graphviz.empty() ? "not found: graphs stay text (package graphviz)" : graphviz});

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "codegen/code_listing.h"
 #include "codegen/cuda/emit_cuda.h"
-#include "codegen/llvm/emit_llvm.h"
 #include "compiler/cli/command.h"
 #include "compiler/cli/compile_flags.h"
 #include "compiler/cli/dump_files.h"
@@ -226,7 +226,7 @@ std::string emit(const DumpCommand& options, Compilation& compilation) {
   if (!options.filter.empty()) keep_matching(compilation.program, options.filter);
   if (options.emit == "program") return emit_program(options, compilation.program);
   if (options.emit == "kernels") return emit_kernels(options, compilation.program);
-  if (options.emit == "llvm") return emit_llvm_text(named_kernels(compilation.program), CpuTarget::host());
+  if (options.emit == "llvm") return llvm_listing(named_kernels(compilation.program));
   if (options.emit == "cuda") return emit_cuda_text(compilation.program);
   return {};
 }

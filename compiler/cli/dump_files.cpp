@@ -1,18 +1,22 @@
 #include "compiler/cli/dump_files.h"
 
-#include "codegen/llvm/emit_llvm.h"
+#include "codegen/code_listing.h"
+#include "codegen/cuda/emit_cuda.h"
 #include "runtime/file.h"
 
 namespace smelt::cli {
 namespace {
 
-void write_kernels(const Program& program, const std::filesystem::path& directory) {
+void write_kernels(const Compilation& compilation, const std::filesystem::path& directory) {
   make_directories(directory);
-  const CpuTarget target = CpuTarget::host();
-  for (const Kernel& kernel : program.kernels) {
-    write_file(directory / (kernel.name + ".kernel"), print(kernel));
-    const Kernel* one[] = {&kernel};
-    write_file(directory / (kernel.name + ".ll"), emit_llvm_text(one, target));
+  const auto& kernels = compilation.program.kernels;
+  const auto sources = sources_of_kernels(compilation.program);
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    write_file(directory / (kernels[i].name + ".kernel"), print(kernels[i]));
+    const Kernel* one[] = {&kernels[i]};
+    const bool cuda = kernels[i].schedule.threads > 0;
+    write_file(directory / (kernels[i].name + (cuda ? ".cu" : ".ll")),
+               cuda ? emit_cuda(kernels[i], sources[i]) : llvm_listing(one));
   }
 }
 
@@ -43,7 +47,7 @@ Json buffers_of(const Program& program) {
 
 void write_dump_files(const Compilation& compilation, const std::filesystem::path& directory) {
   if (compilation.program.entries.empty()) return;
-  write_kernels(compilation.program, directory / "kernels");
+  write_kernels(compilation, directory / "kernels");
   Json entries = Json::array();
   for (const MemoryReport& report : compilation.memory) entries.push_back(report_of(report));
   const Json json = {{"entries", entries}, {"buffers", buffers_of(compilation.program)}};

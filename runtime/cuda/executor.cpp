@@ -16,10 +16,10 @@ constexpr int64_t kGraphBudget = int64_t{512} << 20, kBytesAStep = 8192;
 constexpr int kMaxDynamicShared = 8;        // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 constexpr int64_t kPlainShared = 48 << 10;  // what a kernel may have without asking
 constexpr int kCaptureThreadLocal = 1;      // CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
-constexpr int64_t kAlignment = 256;
+constexpr int64_t kPortAlignment = 256;
 
 double gib(int64_t bytes) { return static_cast<double>(bytes) / (1 << 30); }
-int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+int64_t aligned(int64_t bytes) { return (bytes + kPortAlignment - 1) / kPortAlignment * kPortAlignment; }
 
 void check_device(const Plan& plan, const DeviceInfo& device) {
   const int wanted = std::atoi(plan.target.c_str() + 3);
