@@ -132,8 +132,11 @@ class Rematerializer {
       for (const Value* operand : node->operands()) most = std::max(most, barriers.lookup(operand->node()));
       barriers[node.get()] = most + is_barrier(*node);
       if (is_late(node.get())) continue;
-      for (const Value* operand : node->operands())
-        if (barriers[node.get()] > barriers.lookup(operand->node())) stored_.insert(base(operand));
+      for (const Value* operand : node->operands()) {
+        const int own = barriers.lookup(operand->node());
+        if (barriers[node.get()] > own) stored_.insert(base(operand));
+        if (own > 0 && most > own) trunk_.insert(base(operand));
+      }
     }
   }
 
@@ -152,7 +155,7 @@ class Rematerializer {
   /// May be computed again. What is tested for equality may not: kernels contract differently.
   bool is_cheap(Value* value) const {
     if (is_late(value)) return true;
-    if (!is_cheap_op(*value->node())) return false;
+    if (!is_cheap_op(*value->node()) || trunk_.contains(value)) return false;
     return is_view(*value->node()) || !is_matched(value, [this](const Node& user) { return is_late(&user); });
   }
 
@@ -257,6 +260,7 @@ class Rematerializer {
   llvm::MapVector<Value*, Node*> needs_;  // forward values that late nodes read, and the first that does
   llvm::DenseMap<Value*, Value*> stand_ins_;
   llvm::DenseSet<const Value*> stored_, kept_;
+  llvm::DenseSet<const Value*> trunk_;  // stored for a reader behind further matmuls, as a residual stream is
   Weights weights_ = kTraffic;
   MinCut cut_;
   llvm::MapVector<Value*, int> vertices_;
