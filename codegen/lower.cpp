@@ -201,7 +201,7 @@ class EntryLowering {
 
   void lower_update(const Node& node) {
     if (node.operands().size() != 1)
-      fail("{}: an update at an index has no CPU step; update the whole state", node.describe());
+      fail("{}: an update at an index has no step; update the whole state", node.describe());
     const Value& value = *node.operand(0);
     const int buffer = updated_buffer(node);
     if (buffer < 0) fail_with(Status::internal, "{}: the state has no memory", node.describe());
@@ -247,8 +247,8 @@ class EntryLowering {
 
 }  // namespace
 
-Program lower(const Module& module) {
-  ProgramBuilder builder(module);
+Program lower(const Module& module, const Target& target) {
+  ProgramBuilder builder(module, target);
   for (const auto& graph : module.graphs) EntryLowering(builder, *graph).run();
   return builder.take();
 }

@@ -5,10 +5,11 @@
 
 #include "ir/graph.h"
 #include "ir/program.h"
+#include "ir/target.h"
 
 namespace smelt {
 
-/// All graphs of the module, each as an entry of its name.
-Program lower(const Module& module);
+/// All graphs of the module, each as an entry of its name, scheduled for `target`.
+Program lower(const Module& module, const Target& target = {});
 
 }  // namespace smelt

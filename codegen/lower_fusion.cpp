@@ -119,7 +119,7 @@ class FusionLowering {
   Partial add_partial(const Value& value, const Value& result) {
     const Dim elements = element_count(value.shape());
     const int buffer = builder_.add_buffer(fusion_.source + " (partial sums)", Role::workspace, value.dtype(),
-                                           elements * kSplits);
+                                           elements * splits());
     kernel_.params.push_back({.name = fmt::format("p{}", arguments_.size()),
                               .dtype = value.dtype(),
                               .output = true,
@@ -328,7 +328,11 @@ class FusionLowering {
                         [](const Value* operand) { return operand->node()->is(Op::random); });
   }
 
+  int64_t splits() const { return partial_splits(builder_.target()); }
+
+  /// A GPU has no scratch rows: its schedule decides what stays in registers.
   bool fits_scratch() const {
+    if (builder_.target().is_cuda()) return false;
     if (space_.count(AxisKind::column) != 1 || space_.count(AxisKind::reduced) != 0) return false;
     return builder_.symbols().upper(kernel_.axes.back().extent) <= kLongestCachedRow;
   }
@@ -459,7 +463,7 @@ class FusionLowering {
     for (auto [param, argument] : llvm::zip(kernel_.params, arguments_))
       (param.output ? writes : reads).push_back(argument.buffer);
     const auto aliases = in_place_pairs();
-    KernelStep step{.kernel = builder_.add_kernel(std::move(kernel_)),
+    KernelStep step{.kernel = builder_.add_kernel(std::move(kernel_), arguments_),
                     .arguments = arguments_,
                     .random_ids = random_ids_};
     builder_.add_step(std::move(step), std::move(reads), std::move(writes)).may_alias = aliases;
@@ -518,7 +522,7 @@ class FusionLowering {
     const size_t rank = partial.columns.size();
     for (size_t i = 0; i + 1 < rank; ++i)
       kernel.axes.push_back({AxisKind::parallel, fmt::format("r{}", i), partial.columns[i]});
-    kernel.axes.push_back({AxisKind::reduced, "split", kSplits});
+    kernel.axes.push_back({AxisKind::reduced, "split", splits()});
     kernel.axes.push_back({AxisKind::column, "c0", rank ? partial.columns.back() : Dim(1)});
     kernel.params.push_back({.name = "p", .dtype = partial.value->dtype()});
     const DType stored = partial.result->dtype();
@@ -544,8 +548,9 @@ class FusionLowering {
       kernel.blocks[1].instructions = {2, 3};
     }
     const Layout& layout = *partial.result->layout;
-    KernelStep step{.kernel = builder_.add_kernel(std::move(kernel)),
-                    .arguments = {{partial.buffer, 0}, {layout.buffer, layout.offset}},
+    const std::vector<BufferRef> arguments = {{partial.buffer, 0}, {layout.buffer, layout.offset}};
+    KernelStep step{.kernel = builder_.add_kernel(std::move(kernel), arguments),
+                    .arguments = arguments,
                     .random_ids = {}};
     builder_.add_step(std::move(step), {partial.buffer}, {layout.buffer});
   }

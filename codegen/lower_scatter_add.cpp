@@ -101,10 +101,11 @@ void lower_scatter_add(ProgramBuilder& builder, const Node& scatter) {
   builder.add_step(SortIndexStep{{index.buffer, index.offset}, {permutation, 0}, {begins, 0}, count, rows},
                    {index.buffer}, {permutation, begins});
   const Layout& out = *result.layout;
-  KernelStep step{
-      .kernel = builder.add_kernel(segmented_sum(scatter, from)),
-      .arguments = {{from.buffer, from.offset}, {permutation, 0}, {begins, 0}, {out.buffer, out.offset}},
-      .random_ids = {}};
+  const std::vector<BufferRef> arguments = {
+      {from.buffer, from.offset}, {permutation, 0}, {begins, 0}, {out.buffer, out.offset}};
+  KernelStep step{.kernel = builder.add_kernel(segmented_sum(scatter, from), arguments),
+                  .arguments = arguments,
+                  .random_ids = {}};
   builder.add_step(std::move(step), {from.buffer, permutation, begins, out.buffer}, {out.buffer});
 }
 

@@ -2,10 +2,19 @@
 #pragma once
 
 #include "ir/program.h"
+#include "ir/target.h"
 
 namespace smelt {
 
-/// Compiles every kernel for the CPU of this machine and links them into Plan::binary.
-Plan make_plan(const Program& program);
+/// For "cpu" (of this machine) kernels are linked into Plan::binary; for a GPU each has its own source and cubin.
+/// Throws Error where this build lacks a code generator for the target.
+Plan make_plan(const Program& program, const Target& target = {});
+
+/// One room each. The first is there only with SMELT_CPU.
+Plan make_cpu_plan(const Program& program);
+Plan make_cuda_plan(const Program& program, const Target& target);
+/// What a plan has of a program whatever the target.
+Plan plan_without_code(const Program& program);
+KernelCode describe_kernel(const Kernel& kernel);
 
 }  // namespace smelt

@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <numeric>
+
 #include "codegen/schedule.h"
 #include "ir/view.h"
 
 namespace smelt {
 
-ProgramBuilder::ProgramBuilder(const Module& module) {
+ProgramBuilder::ProgramBuilder(const Module& module, Target target) : target_(target) {
   program_.symbols = module.symbols;
   program_.states = module.states;
   program_.buffers = module.buffers;
@@ -31,8 +33,24 @@ int ProgramBuilder::add_buffer(std::string name, Role role, DType dtype, Dim ele
   return static_cast<int>(program_.buffers.size()) - 1;
 }
 
-int ProgramBuilder::add_kernel(Kernel kernel) {
-  schedule(kernel, program_.symbols);
+namespace {
+
+/// What buffers begin at multiples of, and the widest access.
+constexpr int64_t kBufferAlignment = 256, kWidestAccess = 16;
+
+}  // namespace
+
+int64_t ProgramBuilder::alignment(const BufferRef& argument) const {
+  const int64_t size = size_of(buffer(argument.buffer).dtype);
+  int64_t bytes = kBufferAlignment;
+  for (const Dim::Term& term : argument.offset.terms()) bytes = std::gcd(bytes, term.coefficient * size);
+  return std::min(bytes, kWidestAccess);
+}
+
+int ProgramBuilder::add_kernel(Kernel kernel, const std::vector<BufferRef>& arguments) {
+  if (target_.is_cuda())
+    for (size_t i = 0; i < kernel.params.size(); ++i) kernel.params[i].alignment = alignment(arguments[i]);
+  schedule(kernel, program_.symbols, target_);
   for (size_t i = 0; i < program_.kernels.size(); ++i)
     if (program_.kernels[i].same_code(kernel)) return static_cast<int>(i);
   const size_t number = program_.kernels.size();
@@ -53,6 +71,8 @@ Step& ProgramBuilder::add_step(decltype(Step::what) what, std::vector<int> reads
 }
 
 void ProgramBuilder::copy(const Layout& from, const Layout& to, const Shape& shape, DType dtype) {
+  if (target_.is_cuda() && !(is_dense(shape, from.strides) && is_dense(shape, to.strides)))
+    return copy_by_kernel(*this, from, to, shape, dtype);
   CopyStep step{.from = {from.buffer, from.offset},
                 .to = {to.buffer, to.offset},
                 .extents = shape,

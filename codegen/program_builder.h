@@ -5,14 +5,16 @@
 
 #include "ir/graph.h"
 #include "ir/program.h"
+#include "ir/target.h"
 
 namespace smelt {
 
 class ProgramBuilder {
  public:
-  explicit ProgramBuilder(const Module& module);
+  ProgramBuilder(const Module& module, Target target);
 
   const Symbols& symbols() const { return program_.symbols; }
+  const Target& target() const { return target_; }
   void begin_entry(std::string name) { program_.entries.push_back({.name = std::move(name)}); }
   PlanEntry& entry() { return program_.entries.back(); }
   /// Names and phase of the node that the following steps come from.
@@ -20,8 +22,9 @@ class ProgramBuilder {
 
   int add_buffer(std::string name, Role role, DType dtype, Dim elements);
   const Buffer& buffer(int index) const { return program_.buffers[index]; }
-  /// The number of an equal kernel that is already there, else of this one.
-  int add_kernel(Kernel kernel);
+  /// The number of an equal kernel that is already there, else of this one. `arguments` are what it will be
+  /// launched with: on a GPU its code depends on how they are aligned.
+  int add_kernel(Kernel kernel, const std::vector<BufferRef>& arguments);
   /// Appends a step; what it reads and writes follows from `what` for all but kernels.
   Step& add_step(decltype(Step::what) what, std::vector<int> reads, std::vector<int> writes);
 
@@ -31,7 +34,10 @@ class ProgramBuilder {
   Program take() { return std::move(program_); }
 
  private:
+  int64_t alignment(const BufferRef& argument) const;
+
   Program program_;
+  Target target_;
   std::vector<std::string> sources_;
   std::string phase_;
 };
@@ -40,5 +46,7 @@ class ProgramBuilder {
 void lower_fusion(ProgramBuilder& builder, const Node& fusion);
 void lower_matmul(ProgramBuilder& builder, const Node& matmul);
 void lower_scatter_add(ProgramBuilder& builder, const Node& scatter);
+/// A copy between two strided places as a kernel.
+void copy_by_kernel(ProgramBuilder& builder, const Layout& from, const Layout& to, const Shape& shape, DType dtype);
 
 }  // namespace smelt

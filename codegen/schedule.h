@@ -1,16 +1,18 @@
-// Chooses how the CPU runs a kernel, as plain data: chunk sizes, tiles, what is kept between blocks.
+// Chooses how a target runs a kernel, as plain data: chunk sizes, tiles, what is kept between blocks; on a GPU also
+// which threads share a row and what each has in registers.
 #pragma once
 
 #include "ir/kernel.h"
+#include "ir/target.h"
 #include "runtime/dim.h"
 
 namespace smelt {
 
-/// Chunks of a kernel that accumulates partial sums: a fixed number, so that sums never depend on the
-/// threads.
-constexpr int64_t kSplits = 32;
+/// Chunks of a kernel that accumulates partial sums: a fixed number, so that sums never depend on how many
+/// threads or multiprocessors a machine has.
+int64_t partial_splits(const Target& target);
 
 /// Fills kernel.schedule from its axes and instructions; bounds come from `symbols`.
-void schedule(Kernel& kernel, const Symbols& symbols);
+void schedule(Kernel& kernel, const Symbols& symbols, const Target& target = {});
 
 }  // namespace smelt

@@ -20,7 +20,7 @@ namespace smelt {
 enum class Mode : uint8_t { train, infer };
 
 struct CompileOptions {
-  std::string target = "cpu";  // "cpu" or "native": the CPU of this machine
+  std::string target = "cpu";  // "cpu" or "native": the CPU of this machine; "sm_90", ...: a GPU
   Mode mode = Mode::train;
   DType storage = DType::f32;  // of what kernels leave in memory: bf16, f16; arithmetic is f32
   bool masters = true;         // f32 parameters beside the narrow ones that matmuls read

@@ -46,8 +46,7 @@ class Compiler {
     clock_.end("build");
     result_.graph = module->clone();
     if (stage == Stage::graph) return;
-    if (options_.target != "cpu" && options_.target != "native")
-      fail("target '{}' is not known; this build compiles for: cpu, native", options_.target);
+    const Target target = options_.target == "native" ? Target{} : parse_target(options_.target);
 
     if (!options_.masters && options_.storage != DType::bf16)
       fail("parameters without f32 masters are bf16, not {}: updates are too small for other types",
@@ -62,14 +61,14 @@ class Compiler {
     result_.fused = std::move(module);
     if (stage == Stage::fused) return;
 
-    result_.program = lower(*result_.fused);
+    result_.program = lower(*result_.fused, target);
     summarise();
     order_steps(result_.program, {});
     plan_memory(result_.program, {.report = &result_.memory});
     clock_.end("lower");
     if (stage == Stage::program) return;
 
-    result_.plan = make_plan(result_.program);
+    result_.plan = make_plan(result_.program, target);
     clock_.end("emit");
   }
 

@@ -106,6 +106,12 @@ struct Schedule {
   int64_t cached_elements = 0;     // the most columns a row with cached values can have
   bool keep_exponentials = false;  // exp(x - max x) after a max_sumexp of x: scaled from the scratch row of
                                    // exponentials that the reduction leaves instead of computed again
+  // On a GPU a chunk is a block of threads; these stand there alone.
+  int threads = 0;      // of a block
+  int team = 0;         // threads that share a row; of a column reduction, those along the columns of a tile
+  int vectors = 0;      // of a row in one thread, all in registers; 0: rows are walked in a loop
+  int unroll = 1;       // vectors that are loaded before the first is worked on
+  bool narrow = false;  // every index fits 32 bits
   bool operator==(const Schedule&) const = default;
 };
 

@@ -80,6 +80,7 @@ void KernelParser::param() {
     p.partial_elements = dim();
     lexer.expect("]");
   }
+  if (lexer.accept_word("align")) p.alignment = integer();
   kernel_.params.push_back(std::move(p));
 }
 
@@ -119,11 +120,23 @@ void KernelParser::schedule() {
       s.keep_exponentials = boolean();
     else if (key.text == "cached_elements")
       s.cached_elements = integer();
+    else if (key.text == "threads")
+      s.threads = small_integer();
+    else if (key.text == "team")
+      s.team = small_integer();
+    else if (key.text == "vectors")
+      s.vectors = small_integer();
+    else if (key.text == "unroll")
+      s.unroll = small_integer();
+    else if (key.text == "narrow")
+      s.narrow = boolean();
     else if (key.text == "cached") {
       lexer.expect("[");
       list("]", [&] { s.cached.push_back(forward_value()); });
     } else {
-      unknown_field(key, "flat, vector, tile, grain, splits, cached, cached_elements, keep_exponentials");
+      unknown_field(key,
+                    "flat, vector, tile, grain, splits, cached, cached_elements, keep_exponentials, threads, team, "
+                    "vectors, unroll, narrow");
     }
   });
 }

@@ -106,6 +106,7 @@ class KernelPrinter {
       text +=
           name + (name == "%" + p.name ? "" : " " + quote(p.name)) + ": " + std::string(smelt::name(p.dtype));
       if (!p.partial_elements.is_zero()) text += "[" + p.partial_elements.str() + "]";
+      if (p.alignment != 0) text += fmt::format(" align {}", p.alignment);
       list.push_back(std::move(text));
     }
     return fmt::format("{}", fmt::join(list, ", "));
@@ -134,6 +135,11 @@ class KernelPrinter {
     if (!s.cached.empty()) fields.add("cached", "[" + values(s.cached) + "]");
     if (s.cached_elements != 0) fields.add("cached_elements", std::to_string(s.cached_elements));
     if (s.keep_exponentials) fields.add("keep_exponentials", "true");
+    if (s.threads != plain.threads) fields.add("threads", std::to_string(s.threads));
+    if (s.team != plain.team) fields.add("team", std::to_string(s.team));
+    if (s.vectors != plain.vectors) fields.add("vectors", std::to_string(s.vectors));
+    if (s.unroll != plain.unroll) fields.add("unroll", std::to_string(s.unroll));
+    if (s.narrow) fields.add("narrow", "true");
     std::string text = fields.str().empty() ? "" : "  schedule" + fields.str() + "\n";
     if (k_.random_slots != 0) text += fmt::format("  random_slots {}\n", k_.random_slots);
     if (k_.row_predicate != -1) text += fmt::format("  where %{}\n", k_.row_predicate);

@@ -7,15 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "codegen/launch_dims.h"
 #include "codegen/llvm/target.h"
 #include "ir/kernel.h"
 #include "llvm/ADT/ArrayRef.h"
 
 namespace smelt {
-
-/// The numbers that a kernel's code reads from KernelArgs::dims: its Dims that are not constant, in order of
-/// first use.
-std::vector<Dim> launch_dims(const Kernel& kernel);
 
 /// A shared object that exports the kernels by name and needs no library. Kernels are compiled on as many
 /// threads as the machine has; the bytes do not depend on their number. Throws Error with the kernel's name.

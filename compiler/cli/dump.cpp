@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "codegen/cuda/emit_cuda.h"
 #include "codegen/llvm/emit_llvm.h"
 #include "compiler/cli/command.h"
 #include "compiler/cli/compile_flags.h"
@@ -203,6 +204,14 @@ std::string explanation(const DumpCommand& options, const Compilation& compilati
   return text;
 }
 
+std::string emit_cuda_text(const Program& program) {
+  std::string text;
+  const auto sources = sources_of_kernels(program);
+  for (size_t i = 0; i < program.kernels.size(); ++i)
+    if (!program.kernels[i].name.empty()) text += emit_cuda(program.kernels[i], sources[i]) + "\n";
+  return text;
+}
+
 Stage stage_of(const DumpCommand& options) {
   if (options.emit == "graph" && !options.summary && !options.explain) return Stage::graph;
   if (options.emit == "plan") return Stage::plan;
@@ -218,6 +227,7 @@ std::string emit(const DumpCommand& options, Compilation& compilation) {
   if (options.emit == "program") return emit_program(options, compilation.program);
   if (options.emit == "kernels") return emit_kernels(options, compilation.program);
   if (options.emit == "llvm") return emit_llvm_text(named_kernels(compilation.program), CpuTarget::host());
+  if (options.emit == "cuda") return emit_cuda_text(compilation.program);
   return {};
 }
 
@@ -225,7 +235,9 @@ void check(DumpCommand& options) {
   if (options.emit.empty() && !options.summary && !options.explain) options.emit = "fused";
   const bool graph = options.emit == "graph" || options.emit == "fused";
   if (options.format == "dot" && !graph) fail("--format=dot draws graphs: give --emit=graph or --emit=fused");
-  if (options.format == "json" && options.emit == "llvm") fail("--emit=llvm is text; leave --format out");
+  for (const char* text : {"llvm", "cuda"})
+    if (options.format == "json" && options.emit == text) fail("--emit={} is text; leave --format out", text);
+  if (options.emit == "cuda" && !options.flags.target.starts_with("sm_")) options.flags.target = "sm_90";
 }
 
 void run_dump(DumpCommand options) {
@@ -255,7 +267,7 @@ void add_dump(CLI::App& app) {
       app.add_subcommand("dump", "Show what the compiler makes of a description, at any level");
   command->add_option("model", options->model, "model directory, spec (.json) or graph (.ir)")->required();
   command->add_option("--emit", options->emit, "level to print; default: fused")
-      ->check(CLI::IsMember({"graph", "fused", "program", "kernels", "llvm", "plan"}));
+      ->check(CLI::IsMember({"graph", "fused", "program", "kernels", "llvm", "cuda", "plan"}));
   command->add_option("--format", options->format, "dot draws graphs")
       ->check(CLI::IsMember({"text", "json", "dot"}))
       ->capture_default_str();

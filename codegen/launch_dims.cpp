@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "codegen/llvm/emit_llvm.h"
+#include "codegen/launch_dims.h"
 
 namespace smelt {
 namespace {

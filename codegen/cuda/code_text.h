@@ -1,0 +1,42 @@
+// Lines of code under construction, indented.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+
+namespace smelt {
+
+class CodeText {
+ public:
+  template <typename... Args>
+  void line(fmt::format_string<Args...> format, Args&&... args) {
+    text_ += std::string(2 * depth_, ' ') + fmt::format(format, std::forward<Args>(args)...) + "\n";
+  }
+  /// A line that opens a block: "for (...)" becomes "for (...) {".
+  template <typename... Args>
+  void open(fmt::format_string<Args...> format, Args&&... args) {
+    const std::string head = fmt::format(format, std::forward<Args>(args)...);
+    text_ += std::string(2 * depth_, ' ') + (head.empty() ? "{" : head + " {") + "\n";
+    ++depth_;
+  }
+  void close() {
+    --depth_;
+    text_ += std::string(2 * depth_, ' ') + "}\n";
+  }
+  /// A loop that is unrolled whole.
+  void open_unrolled(const std::string& variable, int64_t count) {
+    pragma_unroll();
+    open("for (int {0} = 0; {0} < {1}; ++{0})", variable, count);
+  }
+  void pragma_unroll() { text_ += "#pragma unroll\n"; }
+  const std::string& text() const { return text_; }
+  void indent() { ++depth_; }
+
+ private:
+  std::string text_;
+  size_t depth_ = 0;
+};
+
+}  // namespace smelt

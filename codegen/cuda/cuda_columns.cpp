@@ -1,0 +1,248 @@
+// Column blocks of row kernels: loops around the lanes, vectors in flight, one element of a vector.
+#include <algorithm>
+
+#include "codegen/cuda/cuda_emitter.h"
+
+namespace smelt {
+namespace {
+
+using Kind = Instruction::Kind;
+using Scope = KernelBlock::Scope;
+
+}  // namespace
+
+CudaEmitter::Nest CudaEmitter::nest_of(const KernelBlock& block) {
+  Nest nest{.block = &block, .outer = {}, .depth = {}};
+  if (block.scope == Scope::reduced)
+    nest.outer = shape_.reduced;
+  else if (block.scope == Scope::column && !shape_.is_reduced() && shape_.columns.size() > 1)
+    nest.outer.assign(shape_.columns.begin(), shape_.columns.end() - 1);
+  nest.inner = static_cast<int>(nest.outer.size()) + 1;
+  for (int id : block.instructions) {
+    int depth = shape_.moves(id, shape_.inner) ? nest.inner : 0;
+    for (size_t i = 0; depth < nest.inner && i < nest.outer.size(); ++i)
+      if (shape_.moves(id, nest.outer[i])) depth = static_cast<int>(i) + 1;
+    const Kind kind = instruction(id).kind;
+    if (kind == Kind::reduce || kind == Kind::accumulate) depth = nest.inner;
+    nest.depth[id] = depth;
+  }
+  return nest;
+}
+
+void CudaEmitter::emit_row_scope(const KernelBlock& block) {
+  Nest nest{.block = &block, .outer = {}, .depth = {}};
+  for (int id : block.instructions) nest.depth[id] = 0;
+  for (int id : block.instructions) emit_instruction(nest, id);
+}
+
+void CudaEmitter::emit_column_block(const KernelBlock& block) {
+  const Nest nest = nest_of(block);
+  for (int id : block.instructions) {
+    if (!is_cached(id)) continue;
+    const bool flag = cuda_kind(instruction(id).dtype) == CudaKind::flag;
+    if (flag)
+      out_.line("unsigned kept{}[{}] = {{}};", id, K_);
+    else
+      out_.line("{} kept{}[{}][{}];", cuda_type(cuda_kind(instruction(id).dtype)), id, K_, V_);
+  }
+  begin_reductions(nest);
+  emit_nest(nest, 0);
+  finish_reductions();
+}
+
+void CudaEmitter::emit_depth(const Nest& nest, int depth) {
+  for (int id : nest.block->instructions)
+    if (nest.depth.at(id) == depth) emit_instruction(nest, id);
+}
+
+void CudaEmitter::emit_nest(const Nest& nest, size_t depth) {
+  emit_depth(nest, static_cast<int>(depth));
+  if (depth == nest.outer.size()) return emit_vectors(nest);
+  const int axis = nest.outer[depth];
+  axis_text_[axis] = fmt::format("o{}", axis);
+  out_.open("for (Index o{0} = 0; o{0} < {1}; ++o{0})", axis, dim(k_.axes[axis].extent));
+  emit_nest(nest, depth + 1);
+  out_.close();
+}
+
+// ---- vectors
+
+bool CudaEmitter::is_cached(int id) const {
+  return std::find(s_.cached.begin(), s_.cached.end(), id) != s_.cached.end();
+}
+
+bool CudaEmitter::loads_by_vector(const Nest& nest, int id) const {
+  return instruction(id).kind == Kind::load && (V_ > 1 || U_ > 1) && in_lanes(nest, id) &&
+         shape_.is_vector_access(id);
+}
+
+bool CudaEmitter::stores_by_vector(const Nest& nest, int id) const {
+  return instruction(id).kind == Kind::store && V_ > 1 && in_lanes(nest, id) && shape_.is_vector_access(id);
+}
+
+/// No vector is cut short.
+bool CudaEmitter::whole_vectors() const {
+  if (V_ == 1) return true;
+  const auto extent = k_.axes[shape_.inner].extent.constant();
+  return extent && *extent % V_ == 0;
+}
+
+/// The registers of a team hold a row and nothing else.
+bool CudaEmitter::covers_exactly() const {
+  if (s_.flat || K_ == 0 || shape_.inner < 0) return false;
+  return k_.axes[shape_.inner].extent.constant() == K_ * W_ * V_;
+}
+
+/// Elements from c on.
+std::string CudaEmitter::rest() const {
+  return whole_vectors() ? std::to_string(V_) : fmt::format("{} - c", columns_end());
+}
+
+std::string CudaEmitter::lane_index() const { return V_ == 1 ? "c" : "(c + j)"; }
+
+/// The vectors of a row: all in registers, or in a loop; a few of them in flight at a time.
+void CudaEmitter::emit_vectors(const Nest& nest) {
+  out_.open("");
+  pointers_.clear(), pointer_names_.clear(), loaded_.clear();
+  for (int id : nest.block->instructions)
+    if (in_lanes(nest, id) && instruction(id).access.param >= 0) pointers_[id] = pointer(id);
+  const std::string lane = W_ > 1 ? "lane" : "0", first = s_.flat ? "begin + " : "";
+  const int64_t step = int64_t{W_} * V_;
+  if (K_ > 0 && U_ >= K_) {
+    emit_phases(nest, "k", fmt::format("{}(k * {} + {}) * {}", first, W_, lane, V_), K_);
+  } else if (K_ > 0) {
+    const int64_t rounds = (K_ + U_ - 1) / U_;
+    out_.open_unrolled("b", rounds);
+    emit_phases(nest, "k",
+                fmt::format("{}((b * {} + u) * {} + {}) * {}", first, U_, W_, lane, V_), U_);
+    out_.close();
+  } else {
+    out_.open("for (Index c0 = {}{} * {}; c0 < {}; c0 += {})", first, lane, V_, columns_end(), step * U_);
+    emit_phases(nest, "u", fmt::format("c0 + u * {}", step), U_);
+    out_.close();
+  }
+  out_.close();
+}
+
+/// `count` vectors: all their loads, then all their work. The place of each is a function of u (and of its register).
+void CudaEmitter::emit_phases(const Nest& nest, const std::string& slot, const std::string& position,
+                              int64_t count) {
+  const bool in_rounds = slot == "k" && U_ < K_;
+  const auto open_one = [&] {
+    out_.open_unrolled(in_rounds || slot == "u" ? "u" : "k", count);
+    if (in_rounds) out_.line("const int k = b * {} + u;", U_);
+    out_.line("const Index c = {};", position);
+    std::string live = covers_exactly() ? "" : fmt::format("c < {}", columns_end());
+    if (in_rounds && K_ % U_ != 0) live = conditions({fmt::format("k < {}", K_), live});
+    if (live.empty())
+      out_.open("");
+    else
+      out_.open("if ({})", live);
+  };
+  const auto close_one = [&] { out_.close(), out_.close(); };
+  slot_ = slot;
+  const bool any_loads = std::any_of(nest.block->instructions.begin(), nest.block->instructions.end(),
+                                     [&](int id) { return loads_by_vector(nest, id); });
+  const bool apart = count > 1 && any_loads;
+  const std::string in_flight = in_rounds ? "u" : slot;
+  if (apart) {
+    declare_loads(nest, fmt::format("[{}]", count));
+    open_one();
+    emit_loads(nest, in_flight);
+    close_one();
+  }
+  open_one();
+  if (!apart && any_loads) {
+    declare_loads(nest, "");
+    emit_loads(nest, "");
+  }
+  emit_vector(nest, slot);
+  close_one();
+}
+
+void CudaEmitter::declare_loads(const Nest& nest, const std::string& slots) {
+  for (int id : nest.block->instructions)
+    if (loads_by_vector(nest, id) && !is_cached(id))
+      out_.line("{} a{}{}[{}];", cuda_type(cuda_kind(k_.params[instruction(id).access.param].dtype)), id, slots,
+                V_);
+}
+
+void CudaEmitter::emit_loads(const Nest& nest, const std::string& slot) {
+  for (int id : nest.block->instructions) {
+    if (!loads_by_vector(nest, id)) continue;
+    const bool flag = cuda_kind(instruction(id).dtype) == CudaKind::flag;
+    std::string array = slot.empty() ? fmt::format("a{}", id) : fmt::format("a{}[{}]", id, slot);
+    if (is_cached(id) && !flag) array = fmt::format("kept{}[{}]", id, slot_);
+    if (is_cached(id) && flag) reject(id, "keeps a flag that is read from memory");
+    out_.line("sm_load<{}>({}, {} + c, {});", alignment_text(id), array, pointers_.at(id), rest());
+    loaded_[id] = array;
+  }
+}
+
+/// Along a row: a vector's maximum first, so one exponential an element.
+bool CudaEmitter::takes_exponentials(const Instruction& x) const {
+  return x.kind == Kind::reduce && x.reduce_op == ReduceOp::max_sumexp && !shape_.is_reduced();
+}
+
+/// The work on one vector: what it needs whole, its elements, what becomes of it whole.
+void CudaEmitter::emit_vector(const Nest& nest, const std::string& slot) {
+  slot_ = slot;
+  const auto whole = [&](auto&& what) {
+    for (int id : nest.block->instructions)
+      if (in_lanes(nest, id)) what(id, instruction(id));
+  };
+  if (shape_.inner >= 0) axis_text_[shape_.inner] = "c";
+  whole([&](int id, const Instruction& x) {
+    if (x.kind == Kind::random && V_ == 8 && shape_.is_vector_random(id)) {
+      out_.line("unsigned w{}[4];", id);
+      out_.line("sm_philox(w{}, random, id{}, (unsigned)({}), (unsigned)(c / 8));", id, x.slot, random_row(x));
+    }
+    if (stores_by_vector(nest, id))
+      out_.line("{} s{}[{}];", cuda_type(cuda_kind(k_.params[x.access.param].dtype)), id, V_);
+    if (takes_exponentials(x)) out_.line("float e{}[{}];", id, V_);
+  });
+  emit_lanes(nest);
+  whole([&](int id, const Instruction& x) {
+    if (takes_exponentials(x))
+      out_.line("sm_take_max_sumexp(t{0}, q{0}, e{0});", id);
+    if (stores_by_vector(nest, id))
+      out_.line("sm_store<{}>({} + c, s{}, {});", alignment_text(id), pointers_.at(id), id, rest());
+  });
+}
+
+/// What an earlier block kept of the element at hand.
+CudaValue CudaEmitter::kept_value(int id, const std::string& j) const {
+  const CudaKind kind = cuda_kind(instruction(id).dtype);
+  if (kind == CudaKind::flag) return {fmt::format("((kept{}[{}] >> {} & 1u) != 0)", id, slot_, j), kind};
+  return {fmt::format("kept{}[{}][{}]", id, slot_, j), kind};
+}
+
+void CudaEmitter::emit_lanes(const Nest& nest) {
+  lanes_ = true;
+  guard_ = whole_vectors() ? "" : "live";
+  if (shape_.inner >= 0) axis_text_[shape_.inner] = lane_index();
+  if (V_ > 1) out_.open_unrolled("j", V_);
+  if (!guard_.empty()) out_.line("const bool live = c + j < {};", columns_end());
+  const std::string j = V_ > 1 ? "j" : "0";
+  for (const auto& [id, array] : loaded_)
+    values_[id] = CudaValue{fmt::format("{}[{}]", array, j),
+                            cuda_kind(k_.params[instruction(id).access.param].dtype)};
+  for (int id : s_.cached)
+    if (nest.depth.count(id) == 0) values_[id] = kept_value(id, j);
+  for (int id : nest.block->instructions) {
+    if (!in_lanes(nest, id) || loaded_.count(id) != 0) continue;
+    emit_instruction(nest, id);
+    if (!is_cached(id)) continue;
+    const CudaValue value = value_of(id);
+    if (value.kind == CudaKind::flag)
+      out_.line("kept{}[{}] |= (unsigned){} << {};", id, slot_, value.text, j);
+    else
+      out_.line("kept{}[{}][{}] = {};", id, slot_, j, value.text);
+  }
+  if (V_ > 1) out_.close();
+  lanes_ = false;
+  guard_.clear();
+  if (shape_.inner >= 0) axis_text_[shape_.inner] = "0";
+}
+
+}  // namespace smelt

@@ -1,0 +1,169 @@
+// One kernel's text. A team of threads shares a row: its lanes take vectors of the inner column axis in turns, and
+// everything that does not move along it is computed by all of them alike. Reduced kernels share a tile of columns
+// instead: the lanes of a team lie along the columns, the teams along the reduced axes.
+//
+//   cuda_emitter.cpp        the function: names, arguments, what stands around the blocks
+//   cuda_rows.cpp           rows and flat ranges; partial sums of a block
+//   cuda_tiles.cpp          reduced kernels
+//   cuda_columns.cpp        column blocks: vectors in flight, lanes
+//   cuda_instructions.cpp   instructions, addresses
+//   cuda_reductions.cpp     reductions across a team
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "codegen/cuda/code_text.h"
+#include "codegen/cuda/expressions.h"
+#include "codegen/kernel_shape.h"
+#include "ir/kernel.h"
+
+namespace smelt {
+
+class CudaEmitter {
+ public:
+  explicit CudaEmitter(const Kernel& kernel);
+  /// Everything but the comment at the top.
+  std::string emit();
+
+ private:
+  /// The loops of a block and the depth of each instruction in them: 0 before all loops, ..., inner in the lanes.
+  struct Nest {
+    const KernelBlock* block = nullptr;
+    std::vector<int> outer;  // axes of the loops around the lanes, outermost first
+    std::map<int, int> depth;
+    int inner = 1;
+  };
+  /// A reduction under way: the names of its state.
+  struct State {
+    int id = -1;
+    ReduceOp op{};
+    CudaKind kind{};
+    std::string first, second;  // second: "" where there is none
+    CudaKind second_kind{};
+  };
+  enum class Alignment : uint8_t { never, always, sometimes };
+
+  // cuda_emitter.cpp
+  void name_things();
+  std::string signature(bool pointers_of_shared) const;
+  std::string arguments() const;
+  void emit_prologue();
+  std::string assemble(const std::string& body) const;
+  std::string dim(const Dim& dim) const;
+  std::string sum(const Dim& offset, const std::vector<std::pair<std::string, Dim>>& terms) const;
+  std::string index_sum(const Dim& offset, const std::vector<Dim>& strides, int skipped) const;
+  void emit_digits(const std::string& item, const std::vector<int>& axes);
+  std::string columns_end() const;
+  [[noreturn]] void reject(int id, const char* what) const;
+
+  // cuda_rows.cpp
+  void emit_rows();
+  void emit_row_loop();
+  void emit_flat();
+  void emit_row_blocks(const std::string& skip);
+  void declare_accumulators();
+  void finish_accumulators();
+  void finish_scalar_accumulator(int id);
+  void finish_column_accumulator(int id);
+  void zero_memory_accumulators();
+  bool is_written_whole(int param) const;
+  bool adds_again(int id) const;
+  std::string slice(int param) const;
+  bool must_meet_before(size_t block) const;
+  void meet();
+
+  // cuda_tiles.cpp
+  void emit_tiles();
+  void emit_tile_block(const KernelBlock& block);
+  void emit_reduced_block(const KernelBlock& block);
+  void emit_reduced_lanes(const Nest& nest);
+  void combine_teams();
+  void emit_tile_columns(const KernelBlock& block);
+
+  // cuda_columns.cpp
+  Nest nest_of(const KernelBlock& block);
+  void emit_row_scope(const KernelBlock& block);
+  void emit_column_block(const KernelBlock& block);
+  void emit_nest(const Nest& nest, size_t depth);
+  void emit_depth(const Nest& nest, int depth);
+  void emit_vectors(const Nest& nest);
+  void emit_phases(const Nest& nest, const std::string& slot, const std::string& position, int64_t count);
+  void emit_loads(const Nest& nest, const std::string& slot);
+  void declare_loads(const Nest& nest, const std::string& slots);
+  void emit_vector(const Nest& nest, const std::string& slot);
+  void emit_lanes(const Nest& nest);
+  CudaValue kept_value(int id, const std::string& j) const;
+  bool in_lanes(const Nest& nest, int id) const { return nest.depth.at(id) == nest.inner; }
+  bool loads_by_vector(const Nest& nest, int id) const;
+  bool stores_by_vector(const Nest& nest, int id) const;
+  bool takes_exponentials(const Instruction& x) const;
+  bool whole_vectors() const;
+  bool covers_exactly() const;
+  std::string rest() const;
+  std::string lane_index() const;
+
+  // cuda_instructions.cpp
+  void emit_instruction(const Nest& nest, int id);
+  void define(int id, CudaKind kind, const std::string& text);
+  CudaValue value_of(int id) const;
+  CudaValue operand(const Instruction& x, int i) const { return value_of(x.operands[i]); }
+  void emit_convert(int id);
+  void emit_random(int id);
+  void emit_load(int id);
+  void emit_store(const Nest& nest, int id);
+  void emit_accumulate(int id);
+  std::string place(int id);
+  std::string base(int id, bool with_inner) const;
+  std::string pointer(int id);
+  std::string conditions(std::vector<std::string> all) const;
+  std::string random_row(const Instruction& x) const;
+  std::string axis_number(int axis) const;
+  Alignment alignment_of(int id);
+  std::string alignment_text(int id);
+
+  // cuda_reductions.cpp
+  void begin_reductions(const Nest& nest);
+  void emit_reduce(int id);
+  void finish_reductions();
+  void shuffle_states();
+  void exchange_states();
+  void bind_results();
+  std::string identity(const State& state) const;
+  std::string second_identity(const State& state) const;
+  std::string join(const State& state, const std::string& first, const std::string& second) const;
+  std::string join_into(const State& state, const std::string& to, const std::string& to_second,
+                        const std::string& first, const std::string& second) const;
+  int result_id(int reduce) const;
+
+  const Instruction& instruction(int id) const { return k_.instructions[id]; }
+  bool is_cached(int id) const;
+
+  const Kernel& k_;
+  const Schedule& s_;
+  KernelShape shape_;
+  CodeText out_;
+  int V_ = 1, W_ = 1, T_ = 1;  // elements of a vector, lanes of a team, teams of a block
+  int64_t K_ = 0, U_ = 1;      // vectors of a row in a thread (0: a loop), vectors in flight
+
+  std::vector<Dim> dims_;
+  std::vector<std::string> dim_names_, param_names_, axis_text_;
+  std::vector<std::optional<CudaValue>> values_;
+
+  bool lanes_ = false;           // code is being emitted for one element of a vector
+  std::string guard_;            // what holds where that element exists; "": always
+  std::string slot_;             // of the vector at hand among those in registers
+  std::string row_guard_;        // what holds for the thread that stores row scalars
+  std::string column_guard_;     // what holds for the threads that store columns
+  std::map<int, std::string> pointers_, loaded_;
+  std::map<std::string, std::string> pointer_names_;
+  std::vector<State> states_;
+  std::vector<std::string> aligned_conditions_;
+  int float_slots_ = 0, int_slots_ = 0;  // of the team's exchange
+  int64_t shared_floats_ = 0, shared_ints_ = 0;
+  bool uses_turns_ = false;
+};
+
+}  // namespace smelt

@@ -1,0 +1,215 @@
+// Instructions one by one, and the places in memory that they name.
+#include <algorithm>
+
+#include "codegen/cuda/cuda_emitter.h"
+#include "codegen/cuda/prelude.h"
+
+namespace smelt {
+namespace {
+
+using Kind = Instruction::Kind;
+
+}  // namespace
+
+void CudaEmitter::emit_instruction(const Nest& nest, int id) {
+  const Instruction& x = instruction(id);
+  switch (x.kind) {
+    case Kind::constant:
+      values_[id] = cuda_number(x.number, x.dtype);
+      break;
+    case Kind::index:
+      values_[id] = CudaValue{axis_number(x.axis), CudaKind::integer};
+      break;
+    case Kind::convert:
+      emit_convert(id);
+      break;
+    case Kind::random:
+      emit_random(id);
+      break;
+    case Kind::load:
+      emit_load(id);
+      break;
+    case Kind::store:
+      emit_store(nest, id);
+      break;
+    case Kind::accumulate:
+      emit_accumulate(id);
+      break;
+    case Kind::reduce:
+      emit_reduce(id);
+      break;
+    case Kind::result:  // the second one is named where the reduction is finished
+      if (x.slot == 0) values_[id] = values_[x.operands[0]];
+      break;
+    case Kind::scalar: {
+      std::vector<CudaValue> operands;
+      for (int operand : x.operands) operands.push_back(value_of(operand));
+      const CudaValue value = cuda_apply(x.scalar_op, std::move(operands));
+      define(id, value.kind, value.text);
+      break;
+    }
+  }
+}
+
+void CudaEmitter::define(int id, CudaKind kind, const std::string& text) {
+  out_.line("const {} v{} = {};", cuda_type(kind), id, text);
+  values_[id] = CudaValue{fmt::format("v{}", id), kind};
+}
+
+/// A value of this block, a row scalar, or a column value that an earlier block kept.
+CudaValue CudaEmitter::value_of(int id) const {
+  if (values_[id]) return *values_[id];
+  reject(id, "is used before it has a value");
+}
+
+std::string CudaEmitter::axis_number(int axis) const {
+  const std::string& text = axis_text_[axis];
+  return s_.narrow || text == "0" ? text : fmt::format("(int){}", text);
+}
+
+void CudaEmitter::emit_convert(int id) {
+  const Instruction& x = instruction(id);
+  const CudaKind kind = cuda_kind(x.dtype);
+  const std::string value = coerce(operand(x, 0), kind);
+  const bool rounds =
+      x.dtype == DType::bf16 || x.dtype == DType::f16 || x.dtype == DType::u16 || x.dtype == DType::u8;
+  if (rounds)
+    define(id, kind, fmt::format("sm_round<{}>({})", cuda_memory_type(x.dtype), value));
+  else
+    values_[id] = CudaValue{value, kind};
+}
+
+// ---- random bits
+
+/// The flattened row of the random op's own shape.
+std::string CudaEmitter::random_row(const Instruction& x) const { return index_sum(0, x.random_strides, -1); }
+
+void CudaEmitter::emit_random(int id) {
+  const Instruction& x = instruction(id);
+  if (x.slot < 0 || x.slot >= k_.random_slots) reject(id, "has no slot in random_ids");
+  if (lanes_ && V_ == 8 && shape_.is_vector_random(id))
+    return define(id, CudaKind::integer, fmt::format("(int)(w{}[j / 2] >> j % 2 * 16 & 0xFFFFu)", id));
+  const std::string column = x.random_axis < 0 ? "0" : axis_text_[x.random_axis];
+  define(id, CudaKind::integer,
+         fmt::format("sm_random(random, id{}, (unsigned)({}), (unsigned)({}))", x.slot, random_row(x), column));
+}
+
+// ---- addresses
+
+/// The parameter at the current indices; of lanes without what moves along the inner axis.
+std::string CudaEmitter::base(int id, bool with_inner) const {
+  const Instruction& x = instruction(id);
+  const Access& access = x.access;
+  std::string index = index_sum(access.offset, access.strides, with_inner ? -1 : shape_.inner);
+  if (access.computed >= 0 && (with_inner || !shape_.moves(access.computed, shape_.inner))) {
+    const std::string computed = "(Index)" + coerce(value_of(access.computed), CudaKind::integer);
+    index = sum(0, {{index, 1}, {computed, access.computed_stride}});
+  }
+  return index;
+}
+
+/// A name for the pointer that the lanes of a block start from, the same for equal ones.
+std::string CudaEmitter::pointer(int id) {
+  const KernelParam& param = k_.params[instruction(id).access.param];
+  const bool sum_in_register = instruction(id).kind == Kind::accumulate &&
+                               (shape_.accumulation(id) == Accumulation::scalar ||
+                                (shape_.accumulation(id) == Accumulation::column && K_ > 0));
+  if (sum_in_register) return "";
+  const int number = instruction(id).access.param;
+  const std::string start = param.partial ? slice(number) : param_names_[number];
+  const std::string index = base(id, false);
+  const std::string text = index == "0" ? start : start + " + (" + index + ")";
+  if (text == param_names_[number]) return text;
+  auto [found, fresh] = pointer_names_.try_emplace(text, fmt::format("at{}", id));
+  if (fresh)
+    out_.line("{}{}* at{} = {};", param.output ? "" : "const ", cuda_memory_type(param.dtype), id, text);
+  return found->second;
+}
+
+std::string CudaEmitter::place(int id) {
+  const Instruction& x = instruction(id);
+  if (!lanes_) {
+    const int number = x.access.param;
+    const std::string start =
+        k_.params[number].partial ? "(" + slice(number) + ")" : param_names_[number];
+    return fmt::format("{}[{}]", start, base(id, true));
+  }
+  std::vector<std::pair<std::string, Dim>> terms;
+  if (shape_.inner >= 0 && shape_.inner < static_cast<int>(x.access.strides.size()))
+    terms.emplace_back(axis_text_[shape_.inner], x.access.strides[shape_.inner]);
+  if (x.access.computed >= 0 && shape_.moves(x.access.computed, shape_.inner))
+    terms.emplace_back("(Index)" + coerce(value_of(x.access.computed), CudaKind::integer),
+                       x.access.computed_stride);
+  return fmt::format("{}[{}]", pointers_.at(id), sum(0, terms));
+}
+
+/// Whether the vectors of an access begin at multiples of their bytes: all places that they start from must.
+CudaEmitter::Alignment CudaEmitter::alignment_of(int id) {
+  const Access& access = instruction(id).access;
+  const KernelParam& param = k_.params[access.param];
+  const int64_t size = size_of(param.dtype), bytes = std::min<int64_t>(16, V_ * size), elements = bytes / size;
+  if (elements == 1) return Alignment::always;
+  if (param.alignment < bytes) return Alignment::never;
+  std::vector<const Dim*> steps = {&access.offset};
+  for (size_t axis = 0; axis < access.strides.size(); ++axis)
+    if (static_cast<int>(axis) != shape_.inner) steps.push_back(&access.strides[axis]);
+  if (access.computed >= 0) steps.push_back(&access.computed_stride);
+  Alignment result = Alignment::always;
+  for (const Dim* step : steps) {
+    const auto terms = step->terms();
+    if (std::all_of(terms.begin(), terms.end(), [&](auto& t) { return t.coefficient % elements == 0; })) continue;
+    if (step->is_constant()) return Alignment::never;
+    result = Alignment::sometimes;
+    const std::string condition = fmt::format("{}_ % {} == 0", dim(*step), elements);
+    if (std::find(aligned_conditions_.begin(), aligned_conditions_.end(), condition) ==
+        aligned_conditions_.end())
+      aligned_conditions_.push_back(condition);
+  }
+  return result;
+}
+
+std::string CudaEmitter::alignment_text(int id) {
+  constexpr const char* kTexts[] = {"false", "true", "aligned"};
+  return kTexts[static_cast<size_t>(alignment_of(id))];
+}
+
+// ---- memory
+
+void CudaEmitter::emit_load(int id) {
+  const Instruction& x = instruction(id);
+  const CudaKind kind = cuda_kind(k_.params[x.access.param].dtype);
+  std::string predicate = x.predicate < 0 ? "" : coerce(value_of(x.predicate), CudaKind::flag);
+  const std::string condition = conditions({lanes_ ? guard_ : "", predicate});
+  const std::string read = fmt::format("sm_get({})", place(id));
+  if (condition.empty())
+    define(id, kind, read);
+  else
+    define(id, kind, fmt::format("{} ? {} : ({})0", condition, read, cuda_type(kind)));
+}
+
+void CudaEmitter::emit_store(const Nest& nest, int id) {
+  const Instruction& x = instruction(id);
+  const std::string value = coerce(operand(x, 0), cuda_kind(k_.params[x.access.param].dtype));
+  if (lanes_ && stores_by_vector(nest, id)) return out_.line("s{}[j] = {};", id, value);
+  const std::string predicate = x.predicate < 0 ? "" : coerce(value_of(x.predicate), CudaKind::flag);
+  // What moves along the lanes is theirs to store; the rest is stored once a row.
+  const std::string where = lanes_ ? conditions({column_guard_, guard_}) : row_guard_;
+  const std::string condition = conditions({where, predicate});
+  out_.line("{}sm_put({}, {});", condition.empty() ? "" : "if (" + condition + ") ", place(id), value);
+}
+
+void CudaEmitter::emit_accumulate(int id) {
+  const Instruction& x = instruction(id);
+  const std::string value = coerce(operand(x, 0), CudaKind::real);
+  const std::string predicate = x.predicate < 0 ? "" : coerce(value_of(x.predicate), CudaKind::flag);
+  const std::string once = lanes_ ? guard_ : W_ > 1 ? "lane == 0" : "";
+  const std::string condition = conditions({once, predicate});
+  const Accumulation how = shape_.accumulation(id);
+  std::string to = how == Accumulation::scalar ? fmt::format("sum{}", id) : "";
+  if (how == Accumulation::column && K_ > 0)
+    to = fmt::format("sum{}[{}][{}]", id, slot_, V_ > 1 ? "j" : "0");
+  if (to.empty()) to = place(id);
+  out_.line("{}{} += {};", condition.empty() ? "" : "if (" + condition + ") ", to, value);
+}
+
+}  // namespace smelt

@@ -1,0 +1,228 @@
+// Rows and flat ranges, and the partial sums that a block keeps while it walks them.
+#include <algorithm>
+
+#include "codegen/cuda/cuda_emitter.h"
+#include "runtime/error.h"
+
+namespace smelt {
+namespace {
+
+using Kind = Instruction::Kind;
+using Scope = KernelBlock::Scope;
+
+}  // namespace
+
+void CudaEmitter::emit_rows() {
+  if (W_ > 1) {
+    out_.line("const int lane = threadIdx.x % {};", W_);
+    row_guard_ = "lane == 0";
+  }
+  if (W_ > 1 && W_ < 32)
+    out_.line("const unsigned mask = {:#x}u << threadIdx.x % 32 / {} * {};", (1u << W_) - 1, W_, W_);
+  if (W_ == 32) out_.line("const unsigned mask = 0xffffffffu;");
+  if (T_ > 1) out_.line("const int team = threadIdx.x / {};", W_);
+  declare_accumulators();
+  if (s_.flat)
+    emit_flat();
+  else
+    emit_row_loop();
+  finish_accumulators();
+}
+
+/// Blocks of a kernel with partial sums walk their share of the rows; else every team has one row.
+void CudaEmitter::emit_row_loop() {
+  const std::string team = T_ > 1 ? " + team" : "";
+  if (s_.splits == 0) {
+    out_.line("const Index row = (Index)blockIdx.x * {}{};", T_, team);
+    if (T_ > 1) out_.line("if (row >= range) return;");
+    emit_digits("row", shape_.parallel);
+    return emit_row_blocks("return");
+  }
+  out_.line("const Index chunk = (range + {}) / {} > 1 ? (range + {}) / {} : 1;", s_.splits - 1, s_.splits,
+            s_.splits - 1, s_.splits);
+  out_.line("const Index begin = blockIdx.x * chunk, end = begin + chunk < range ? begin + chunk : range;");
+  if (W_ > 32) {
+    uses_turns_ = true;
+    out_.line("int turn = 0;");
+  }
+  out_.open("for (Index row = begin{}; row < end; row += {})", team, T_);
+  if (uses_turns_) out_.line("turn ^= 1;");
+  emit_digits("row", shape_.parallel);
+  emit_row_blocks("continue");
+  out_.close();
+}
+
+/// The team is the block; its columns begin where its share of the range does, at a multiple of every vector.
+void CudaEmitter::emit_flat() {
+  row_guard_ = "blockIdx.x == 0" + std::string(W_ > 1 ? " && lane == 0" : "");
+  const std::string share = s_.splits > 0 ? "chunk" : std::to_string(s_.grain);
+  if (s_.splits > 0)
+    out_.line("const Index chunk = ((range + {}) / {} + 63) / 64 * 64;", s_.splits - 1, s_.splits);
+  out_.line("const Index begin = (Index)blockIdx.x * {0}, end = begin + {0} < range ? begin + {0} : range;",
+            share);
+  emit_row_blocks("return");
+}
+
+void CudaEmitter::emit_row_blocks(const std::string& skip) {
+  for (size_t i = 0; i < k_.blocks.size(); ++i) {
+    const KernelBlock& block = k_.blocks[i];
+    if (must_meet_before(i)) meet();
+    if (block.scope == Scope::row)
+      emit_row_scope(block);
+    else
+      emit_column_block(block);
+    if (i == 0 && k_.row_predicate >= 0)
+      out_.line("if (!{}) {};", coerce(value_of(k_.row_predicate), CudaKind::flag), skip);
+  }
+}
+
+/// What every lane reads of a row may be what one of them is about to overwrite in place: all have read before any
+/// writes. A reduction in between has the same effect.
+bool CudaEmitter::must_meet_before(size_t number) const {
+  if (W_ == 1 || k_.blocks[number].scope != Scope::column) return false;
+  bool read = false;
+  for (size_t i = 0; i <= number; ++i)
+    for (int id : k_.blocks[i].instructions) {
+      const Instruction& x = instruction(id);
+      const bool alike = shape_.inner >= 0 && !shape_.moves(id, shape_.inner);
+      if (x.kind == Kind::load && alike && x.access.param >= 0) {
+        for (int other : k_.blocks[number].instructions) {
+          const Instruction& y = instruction(other);
+          read |= y.kind == Kind::store &&
+                  k_.params[y.access.param].dtype == k_.params[x.access.param].dtype &&
+                  shape_.moves(other, shape_.inner);
+        }
+      }
+      if (x.kind == Kind::reduce && i < number) read = false;
+    }
+  return read;
+}
+
+void CudaEmitter::meet() {
+  if (W_ <= 32)
+    out_.line("__syncwarp(mask);");
+  else if (T_ == 1)
+    out_.line("__syncthreads();");
+  else
+    out_.line("sm_meet(team + 1, {});", W_);
+}
+
+// ---- partial sums
+
+std::string CudaEmitter::slice(int param) const {
+  return fmt::format("{} + (long long)blockIdx.x * {}", param_names_[param],
+                     dim(k_.params[param].partial_elements));
+}
+
+void CudaEmitter::declare_accumulators() {
+  for (int id : shape_.all_of(Kind::accumulate)) {
+    if (k_.params[instruction(id).access.param].dtype != DType::f32)
+      reject(id, "accumulates into a parameter that is not f32");
+    const Accumulation how = shape_.accumulation(id);
+    if (how == Accumulation::scalar) out_.line("float sum{} = 0;", id);
+    if (how == Accumulation::column && K_ > 0) out_.line("float sum{}[{}][{}] = {{}};", id, K_, V_);
+  }
+  zero_memory_accumulators();
+}
+
+/// Sums that no register holds: every element is added to by one thread, always the same.
+void CudaEmitter::zero_memory_accumulators() {
+  bool any = false;
+  for (size_t i = 0; i < k_.params.size(); ++i) {
+    if (!k_.params[i].partial) continue;
+    const auto in_memory = [&](int id) {
+      return instruction(id).access.param == static_cast<int>(i) &&
+             (shape_.accumulation(id) == Accumulation::memory ||
+              (shape_.accumulation(id) == Accumulation::column && K_ == 0));
+    };
+    const std::vector<int> all = shape_.all_of(Kind::accumulate);
+    const bool memory = std::any_of(all.begin(), all.end(), in_memory);
+    if (!memory && is_written_whole(static_cast<int>(i))) continue;
+    if (T_ > 1 && memory)
+      fail_with(Status::internal, "kernel {}: sums in memory want one team a block", k_.name);
+    out_.line("for (Index i = threadIdx.x; i < {}; i += {}) ({})[i] = 0;",
+              dim(k_.params[i].partial_elements), s_.threads, slice(static_cast<int>(i)));
+    any = true;
+  }
+  if (any) out_.line("__syncthreads();");
+}
+
+/// Whether what stands in registers at the end is all of a slice.
+bool CudaEmitter::is_written_whole(int param) const {
+  Dim written = 0;
+  for (int id : shape_.all_of(Kind::accumulate)) {
+    if (instruction(id).access.param != param || adds_again(id)) continue;
+    const bool column = shape_.accumulation(id) == Accumulation::column;
+    written += column ? k_.axes[shape_.inner].extent : Dim(1);
+  }
+  return written == k_.params[param].partial_elements;
+}
+
+/// An accumulation before this one has the same places.
+bool CudaEmitter::adds_again(int id) const {
+  for (int other : shape_.all_of(Kind::accumulate))
+    if (other < id && instruction(other).access == instruction(id).access) return true;
+  return false;
+}
+
+/// Every block writes its slice whole, each element once: accumulations into one parameter follow one another.
+void CudaEmitter::finish_accumulators() {
+  for (int id : shape_.all_of(Kind::accumulate)) {
+    const Accumulation how = shape_.accumulation(id);
+    if (how == Accumulation::scalar) finish_scalar_accumulator(id);
+    if (how == Accumulation::column && K_ > 0) finish_column_accumulator(id);
+  }
+}
+
+void CudaEmitter::finish_scalar_accumulator(int id) {
+  const Access& access = instruction(id).access;
+  const int warps = std::max(1, s_.threads / 32), width = std::min(s_.threads, 32);
+  shared_floats_ = std::max<int64_t>(shared_floats_, warps);
+  out_.open("");
+  out_.line("__syncthreads();");
+  if (width > 1) {
+    out_.line("for (int d = {}; d > 0; d /= 2) sum{} += __shfl_xor_sync({:#x}u, sum{}, d);", width / 2, id,
+              width == 32 ? 0xffffffffu : (1u << width) - 1, id);
+  }
+  out_.line("if (threadIdx.x % 32 == 0) shared_floats[threadIdx.x / 32] = sum{};", id);
+  out_.line("__syncthreads();");
+  out_.open("if (threadIdx.x == 0)");
+  out_.line("float total = shared_floats[0];");
+  out_.line("for (int w = 1; w < {}; ++w) total += shared_floats[w];", warps);
+  out_.line("({})[{}] {} total;", slice(access.param), dim(access.offset), adds_again(id) ? "+=" : "=");
+  out_.close();
+  out_.close();
+}
+
+/// Teams add their columns to shared memory one after the other.
+void CudaEmitter::finish_column_accumulator(int id) {
+  const Access& access = instruction(id).access;
+  const std::string stride = dim(access.strides[shape_.inner]), n = columns_end();
+  const int64_t columns = K_ * W_ * V_;
+  out_.open("");
+  out_.line("float* to = {} + {};", slice(access.param), dim(access.offset));
+  if (T_ > 1) {
+    shared_floats_ = std::max(shared_floats_, columns);
+    out_.open("for (int t = 0; t < {}; ++t)", T_);
+    out_.line("__syncthreads();");
+    out_.open("if (team == t)");
+  }
+  out_.open_unrolled("k", K_);
+  out_.open_unrolled("j", V_);
+  out_.line("const int c = (k * {} + {}) * {} + j;", W_, W_ > 1 ? "lane" : "0", V_);
+  if (T_ > 1)
+    out_.line("shared_floats[c] = t == 0 ? sum{0}[k][j] : shared_floats[c] + sum{0}[k][j];", id);
+  else
+    out_.line("if (c < {}) to[c * {}] {} sum{}[k][j];", n, stride, adds_again(id) ? "+=" : "=", id);
+  out_.close(), out_.close();
+  if (T_ > 1) {
+    out_.close(), out_.close();
+    out_.line("__syncthreads();");
+    out_.line("for (int c = threadIdx.x; c < {}; c += {}) to[c * {}] {} shared_floats[c];", n, s_.threads,
+              stride, adds_again(id) ? "+=" : "=");
+    out_.line("__syncthreads();");
+  }
+  out_.close();
+}
+
+}  // namespace smelt

@@ -1,0 +1,149 @@
+// Reduced kernels: a block takes items of the range one after the other, an item being a tile of columns at some
+// indices of the other axes. The lanes of a team lie along the tile's columns, a vector each; the teams share the
+// reduced axes and meet in shared memory.
+#include "codegen/cuda/cuda_emitter.h"
+#include "runtime/error.h"
+
+namespace smelt {
+namespace {
+
+using Scope = KernelBlock::Scope;
+
+}  // namespace
+
+void CudaEmitter::emit_tiles() {
+  const bool columns = shape_.inner >= 0;
+  out_.line("const int lane = threadIdx.x % {}, team = threadIdx.x / {};", W_, W_);
+  out_.line("const Index first = (Index)blockIdx.x * {};", s_.grain);
+  out_.open("for (Index item = first; item < first + {} && item < range; ++item)", s_.grain);
+  std::vector<int> digits = shape_.parallel;
+  if (shape_.columns.size() > 1) digits.insert(digits.end(), shape_.columns.begin(), shape_.columns.end() - 1);
+  row_guard_ = "threadIdx.x == 0";
+  if (columns) {
+    out_.line("const Index tiles = ({} + {}) / {};", columns_end(), s_.tile - 1, s_.tile);
+    out_.line("const Index c = item % tiles * {} + lane * {};", s_.tile, V_);
+    out_.line("const Index others = item / tiles;");
+    emit_digits("others", digits);
+    row_guard_ += " && item % tiles == 0";
+  } else {
+    out_.line("const Index c = 0;");
+    emit_digits("item", digits);
+  }
+  for (size_t i = 0; i + 1 < shape_.columns.size(); ++i)
+    if (axis_text_[shape_.columns[i]] != "0") row_guard_ += fmt::format(" && {} == 0", axis_text_[shape_.columns[i]]);
+  for (size_t i = 0; i < k_.blocks.size(); ++i) {
+    emit_tile_block(k_.blocks[i]);
+    if (i == 0 && k_.row_predicate >= 0)
+      out_.line("if (!{}) continue;", coerce(value_of(k_.row_predicate), CudaKind::flag));
+  }
+  out_.close();
+}
+
+void CudaEmitter::emit_tile_block(const KernelBlock& block) {
+  if (block.scope == Scope::row) return emit_row_scope(block);
+  if (block.scope == Scope::reduced) return emit_reduced_block(block);
+  for (int id : block.instructions)
+    if (instruction(id).kind == Instruction::Kind::reduce) reject(id, "reduces over columns that are cut into tiles");
+  emit_tile_columns(block);
+}
+
+/// One loop over all reduced indices, shared by the teams.
+void CudaEmitter::emit_reduced_block(const KernelBlock& block) {
+  const Nest nest = nest_of(block);
+  begin_reductions(nest);
+  for (const State& state : states_) {
+    out_.line("{} {}[{}];", cuda_type(state.kind), state.first, V_);
+    if (!state.second.empty()) out_.line("{} {}[{}];", cuda_type(state.second_kind), state.second, V_);
+    out_.line("for (int j = 0; j < {}; ++j) {}[j] = {};", V_, state.first, identity(state));
+    if (!state.second.empty())
+      out_.line("for (int j = 0; j < {}; ++j) {}[j] = {};", V_, state.second, second_identity(state));
+  }
+  emit_depth(nest, 0);
+  emit_reduced_lanes(nest);
+  combine_teams();
+  bind_results();
+}
+
+void CudaEmitter::emit_reduced_lanes(const Nest& nest) {
+  out_.open("");
+  const KernelAxis& first = k_.axes[shape_.reduced.front()];
+  Dim count = 1;
+  for (int axis : shape_.reduced) count *= k_.axes[axis].extent;
+  std::string begin = "0", end, factor;
+  for (int axis : shape_.reduced) end += (end.empty() ? "" : " * ") + dim(k_.axes[axis].extent);
+  if (first.begin >= 0) begin = coerce(value_of(first.begin), CudaKind::integer);
+  if (first.end >= 0) end = coerce(value_of(first.end), CudaKind::integer);
+  if (shape_.reduced.size() > 1 && (first.begin >= 0 || first.end >= 0))
+    fail_with(Status::internal, "kernel {}: a segment stands beside another reduced axis", k_.name);
+  out_.line("#pragma unroll {}", U_);
+  out_.open("for (Index i = {} + team; i < {}; i += {})", begin, end, T_);
+  if (shape_.reduced.size() == 1)
+    axis_text_[shape_.reduced.front()] = "i";
+  else
+    emit_digits("i", shape_.reduced);
+  for (int depth = 1; depth < nest.inner; ++depth) emit_depth(nest, depth);
+  if (shape_.inner >= 0) out_.open("if (c < {})", columns_end());
+  pointers_.clear(), pointer_names_.clear(), loaded_.clear();
+  for (int id : nest.block->instructions)
+    if (in_lanes(nest, id) && instruction(id).access.param >= 0) pointers_[id] = pointer(id);
+  declare_loads(nest, "");
+  emit_loads(nest, "");
+  emit_vector(nest, "");
+  if (shape_.inner >= 0) out_.close();
+  out_.close();
+  out_.close();
+}
+
+/// A tree over the teams, whose result all of them read back.
+void CudaEmitter::combine_teams() {
+  if (T_ == 1) return;
+  for (const State& state : states_) {
+    const int64_t size = int64_t{s_.threads} * V_;
+    const bool pair = !state.second.empty();
+    const auto array = [&](CudaKind kind, bool second) -> std::string {
+      int64_t& total = kind == CudaKind::real ? shared_floats_ : shared_ints_;
+      const bool behind = second && state.kind == state.second_kind;
+      total = std::max(total, behind ? 2 * size : size);
+      return fmt::format("shared_{}{}", kind == CudaKind::real ? "floats" : "ints",
+                         behind ? fmt::format(" + {}", size) : "");
+    };
+    out_.open("");
+    out_.line("{}* one = {};", cuda_type(state.kind), array(state.kind, false));
+    if (pair) out_.line("{}* two = {};", cuda_type(state.second_kind), array(state.second_kind, true));
+    const auto each = [&](const std::string& statement) {
+      out_.line("for (int j = 0; j < {}; ++j) {{ {} }}", V_, statement);
+    };
+    const std::string mine = fmt::format("[j * {} + threadIdx.x]", s_.threads);
+    const std::string theirs = fmt::format("[j * {} + threadIdx.x + h * {}]", s_.threads, W_);
+    const std::string top = fmt::format("[j * {} + lane]", s_.threads);
+    out_.line("__syncthreads();");
+    each(fmt::format("one{} = {}[j];{}", mine, state.first,
+                     pair ? fmt::format(" two{} = {}[j];", mine, state.second) : ""));
+    out_.open("for (int h = {}; h > 0; h /= 2)", T_ / 2);
+    out_.line("__syncthreads();");
+    out_.open("if (team < h)");
+    each(join_into(state, "one" + mine, "two" + mine, "one" + theirs, "two" + theirs));
+    out_.close();
+    out_.close();
+    out_.line("__syncthreads();");
+    each(fmt::format("{}[j] = one{};{}", state.first, top,
+                     pair ? fmt::format(" {}[j] = two{};", state.second, top) : ""));
+    out_.close();
+  }
+}
+
+/// What becomes of the columns: the first team's work.
+void CudaEmitter::emit_tile_columns(const KernelBlock& block) {
+  const Nest nest = nest_of(block);
+  emit_depth(nest, 0);
+  out_.open("if (team == 0 && c < {})", columns_end());
+  pointers_.clear(), pointer_names_.clear(), loaded_.clear();
+  for (int id : block.instructions)
+    if (in_lanes(nest, id) && instruction(id).access.param >= 0) pointers_[id] = pointer(id);
+  declare_loads(nest, "");
+  emit_loads(nest, "");
+  emit_vector(nest, "");
+  out_.close();
+}
+
+}  // namespace smelt

@@ -1,0 +1,75 @@
+#include "codegen/cuda/prelude.h"
+
+#include "codegen/cuda/prelude_text.h"
+
+namespace smelt {
+namespace {
+
+const PreludePiece* find_piece(std::string_view name) {
+  for (const PreludePiece& piece : prelude_pieces())
+    if (piece.name == name) return &piece;
+  return nullptr;
+}
+
+/// A piece may call what stands above it alone, so one way through the table finds everything.
+void add_needs_of_pieces(PreludeNeeds& needs) {
+  const auto pieces = prelude_pieces();
+  for (size_t i = pieces.size(); i-- > 0;)
+    if (needs.count(pieces[i].name) != 0) need_calls(needs, pieces[i].text);
+}
+
+}  // namespace
+
+void need_calls(PreludeNeeds& needs, std::string_view text) {
+  for (const PreludePiece& piece : prelude_pieces()) {
+    const std::string call(piece.name);
+    for (size_t at = text.find(call); at != std::string_view::npos; at = text.find(call, at + 1)) {
+      const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+      const bool begins = at == 0 || !is_word(text[at - 1]);
+      const size_t end = at + call.size();
+      if (begins && (end == text.size() || !is_word(text[end]))) {
+        needs.insert(call);
+        break;
+      }
+    }
+  }
+}
+
+std::string_view cuda_memory_type(DType type) {
+  switch (type) {
+    case DType::f32:
+      return "float";
+    case DType::bf16:
+      return "bf16";
+    case DType::f16:
+      return "f16";
+    case DType::f64:
+      return "double";
+    case DType::i32:
+      return "int";
+    case DType::i64:
+      return "i64";
+    case DType::u16:
+      return "u16";
+    case DType::u8:
+      return "u8";
+    case DType::boolean:
+      return "flag";
+  }
+  return "";
+}
+
+void need_element(PreludeNeeds& needs, DType type) {
+  needs.insert(std::string(cuda_memory_type(type)));
+}
+
+std::string cuda_prelude(const PreludeNeeds& needs) {
+  PreludeNeeds all = needs;
+  add_needs_of_pieces(all);
+  std::string text;
+  for (const PreludePiece& piece : prelude_pieces())
+    if (all.count(piece.name) != 0 && find_piece(piece.name) == &piece) text += piece.text;
+  return text;
+}
+
+}  // namespace smelt

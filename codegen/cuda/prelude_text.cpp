@@ -1,0 +1,290 @@
+#include "codegen/cuda/prelude_text.h"
+
+#include <array>
+
+namespace smelt {
+namespace {
+
+// ---- elements in memory: sm_get reads one as float, int or bool, sm_put rounds one into its place
+constexpr std::string_view kFloat = R"(SM float sm_get(float x) { return x; }
+SM void sm_put(float& to, float x) { to = x; }
+)";
+constexpr std::string_view kDouble = R"(SM float sm_get(double x) { return (float)x; }
+SM void sm_put(double& to, float x) { to = x; }
+)";
+constexpr std::string_view kInt = R"(SM int sm_get(int x) { return x; }
+SM void sm_put(int& to, int x) { to = x; }
+)";
+constexpr std::string_view kI64 = R"(typedef long long i64;
+SM int sm_get(i64 x) { return (int)x; }
+SM void sm_put(i64& to, int x) { to = x; }
+)";
+constexpr std::string_view kU16 = R"(typedef unsigned short u16;
+SM int sm_get(u16 x) { return x; }
+SM void sm_put(u16& to, int x) { to = (u16)x; }
+)";
+constexpr std::string_view kU8 = R"(typedef unsigned char u8;
+SM int sm_get(u8 x) { return x; }
+SM void sm_put(u8& to, int x) { to = (u8)x; }
+)";
+constexpr std::string_view kFlag = R"(struct flag { unsigned char bits; };
+SM bool sm_get(flag x) { return x.bits != 0; }
+SM void sm_put(flag& to, bool x) { to.bits = x; }
+)";
+constexpr std::string_view kBf16 = R"(struct bf16 { unsigned short bits; };
+SM float sm_get(bf16 x) { return __uint_as_float((unsigned)x.bits << 16); }
+SM void sm_put(bf16& to, float x) {
+#ifdef __CUDA_ARCH__
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(to.bits) : "f"(x));
+#else
+  const unsigned bits = __float_as_uint(x);
+  to.bits = (unsigned short)(x != x ? bits >> 16 | 0x40 : (bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
+#endif
+}
+)";
+constexpr std::string_view kF16 = R"(struct f16 { unsigned short bits; };
+SM float sm_get(f16 x) {
+#ifdef __CUDA_ARCH__
+  float y;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x.bits));
+  return y;
+#else
+  const unsigned magnitude = (x.bits & 0x7FFFu) << 13, sign = (x.bits & 0x8000u) << 16;
+  const float scaled = __uint_as_float(magnitude) * 0x1p112f;
+  return __uint_as_float((magnitude >= 0x7C00u << 13 ? magnitude | 0x7F800000u : __float_as_uint(scaled)) | sign);
+#endif
+}
+SM void sm_put(f16& to, float x) {
+#ifdef __CUDA_ARCH__
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(to.bits) : "f"(x));
+#else
+  const unsigned bits = __float_as_uint(x), magnitude = bits & 0x7FFFFFFFu;
+  unsigned y = (magnitude + (magnitude >> 13 & 1) + 0xFFFu - (112u << 23)) >> 13;
+  if (magnitude < 0x38800000u) y = __float_as_uint(__uint_as_float(magnitude) + 0.5f) - 0x3F000000u;
+  if (magnitude >= 0x47800000u) y = 0x7C00u;
+  if (magnitude > 0x7F800000u) y = 0x7E00u;
+  to.bits = (unsigned short)(y | (bits >> 16 & 0x8000u));
+#endif
+}
+)";
+constexpr std::string_view kRound = R"(
+// x as an element of type T holds it.
+template <typename T, typename C>
+SM C sm_round(C x) {
+  T element;
+  sm_put(element, x);
+  return sm_get(element);
+}
+)";
+constexpr std::string_view kPack = R"(
+template <typename T, int count>
+struct alignas(sizeof(T) * count) Pack { T at[count]; };
+)";
+constexpr std::string_view kLoad = R"(
+// V elements, of which n exist (the others are 0): in accesses of up to 16 bytes where the place is aligned.
+template <bool aligned, typename T, typename C, int V, typename N>
+SM void sm_load(C (&to)[V], const T* from, N n) {
+  constexpr int P = 16 / sizeof(T) < V ? 16 / sizeof(T) : V;
+  if (aligned && n >= V) {
+    Pack<T, P> packs[V / P];
+#pragma unroll
+    for (int i = 0; i < V / P; ++i) packs[i] = ((const Pack<T, P>*)from)[i];
+#pragma unroll
+    for (int i = 0; i < V; ++i) to[i] = sm_get(packs[i / P].at[i % P]);
+  } else {
+#pragma unroll
+    for (int i = 0; i < V; ++i) to[i] = i < n ? sm_get(from[i]) : C(0);
+  }
+}
+)";
+constexpr std::string_view kStore = R"(
+// The first n of V elements.
+template <bool aligned, typename T, typename C, int V, typename N>
+SM void sm_store(T* to, const C (&from)[V], N n) {
+  constexpr int P = 16 / sizeof(T) < V ? 16 / sizeof(T) : V;
+  if (aligned && n >= V) {
+#pragma unroll
+    for (int i = 0; i < V / P; ++i) {
+      Pack<T, P> pack;
+#pragma unroll
+      for (int j = 0; j < P; ++j) sm_put(pack.at[j], from[i * P + j]);
+      ((Pack<T, P>*)to)[i] = pack;
+    }
+  } else {
+#pragma unroll
+    for (int i = 0; i < V; ++i)
+      if (i < n) sm_put(to[i], from[i]);
+  }
+}
+)";
+
+// ---- scalar functions
+constexpr std::string_view kInfinity = R"(SM float sm_infinity() { return __uint_as_float(0x7F800000u); }
+)";
+constexpr std::string_view kMax = R"(// NaN wins.
+SM float sm_max(float a, float b) {
+#ifdef __CUDA_ARCH__
+  float y;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(y) : "f"(a), "f"(b));
+  return y;
+#else
+  return a != a ? a : b != b ? b : a > b ? a : b;
+#endif
+}
+SM int sm_max(int a, int b) { return a > b ? a : b; }
+)";
+constexpr std::string_view kMin = R"(// NaN wins.
+SM float sm_min(float a, float b) {
+#ifdef __CUDA_ARCH__
+  float y;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(y) : "f"(a), "f"(b));
+  return y;
+#else
+  return a != a ? a : b != b ? b : a < b ? a : b;
+#endif
+}
+SM int sm_min(int a, int b) { return a < b ? a : b; }
+)";
+constexpr std::string_view kSign = R"(SM float sm_sign(float a) { return a > 0 ? 1.0f : a < 0 ? -1.0f : a; }
+SM int sm_sign(int a) { return (a > 0) - (a < 0); }
+)";
+constexpr std::string_view kSigmoid = R"(SM float sm_sigmoid(float a) {
+  const float e = expf(-fabsf(a));
+  return (a < 0 ? e : 1.0f) / (1.0f + e);
+}
+)";
+constexpr std::string_view kDiv = R"(// Truncating; x / 0 = x.
+SM int sm_div(int a, int b) { return b == 0 || (b == -1 && a == -2147483647 - 1) ? a : a / b; }
+)";
+constexpr std::string_view kAbs = R"(SM int sm_abs(int a) { return a < 0 ? -a : a; }
+)";
+constexpr std::string_view kSine = R"(
+// sin(x + quarters pi/2). The reduction by pi/2 in double needs no table, so no memory of the thread's own.
+SM float sm_sine(float x, int quarters) {
+  const double shifted = fma((double)x, 0.63661977236758134, 6755399441055744.0);
+  const double turns = shifted - 6755399441055744.0;
+  const float r = (float)fma(turns, -1.5707963267948966, (double)x), t = r * r;
+  const int turn = __double2loint(shifted) + quarters;
+  const float sine = fmaf(r * t, fmaf(fmaf(-1.9517233e-4f, t, 8.332178e-3f), t, -0.16666655f), r);
+  const float cosine =
+      fmaf(fmaf(fmaf(fmaf(2.4438434e-5f, t, -1.3887367e-3f), t, 4.1666646e-2f), t, -0.5f), t, 1.0f);
+  const float y = (turn & 1) != 0 ? cosine : sine;
+  return (turn & 2) != 0 ? -y : y;
+}
+)";
+constexpr std::string_view kSin = R"(SM float sm_sin(float x) { return sm_sine(x, 0); }
+)";
+constexpr std::string_view kCos = R"(SM float sm_cos(float x) { return sm_sine(x, 1); }
+)";
+
+// ---- random numbers
+constexpr std::string_view kPhilox = R"(
+// Philox4x32-7: the decisions of eight columns, two a word.
+SM void sm_philox(unsigned (&c)[4], const unsigned* random, unsigned id, unsigned row, unsigned group) {
+  unsigned k0 = random[0], k1 = id;
+  c[0] = random[1], c[1] = random[2], c[2] = row, c[3] = group;
+#pragma unroll
+  for (int round = 0; round < 7; ++round) {
+    const unsigned long long p0 = 0xD2511F53ull * c[0], p1 = 0xCD9E8D57ull * c[2];
+    c[0] = (unsigned)(p1 >> 32) ^ c[1] ^ k0, c[2] = (unsigned)(p0 >> 32) ^ c[3] ^ k1;
+    c[1] = (unsigned)p1, c[3] = (unsigned)p0;
+    k0 += 0x9E3779B9u, k1 += 0xBB67AE85u;
+  }
+}
+)";
+constexpr std::string_view kRandom = R"(// One column's decision alone.
+SM int sm_random(const unsigned* random, unsigned id, unsigned row, unsigned column) {
+  unsigned words[4];
+  sm_philox(words, random, id, row, column / 8);
+  const unsigned which = column / 2 % 4;
+  const unsigned word = which == 0 ? words[0] : which == 1 ? words[1] : which == 2 ? words[2] : words[3];
+  return (int)(word >> column % 2 * 16 & 0xFFFFu);
+}
+)";
+
+// ---- reductions: what joins two states; the same bits whichever side comes first
+constexpr std::string_view kJoinMaxSumexp = R"(
+SM void sm_join_max_sumexp(float& m, float& s, float m2, float s2) {
+  const float top = sm_max(m, m2), base = top == -sm_infinity() ? 0.0f : top;
+  s = __fadd_rn(__fmul_rn(s, expf(m - base)), __fmul_rn(s2, expf(m2 - base)));
+  m = top;
+}
+)";
+constexpr std::string_view kTakeMaxSumexp = R"(
+// V elements more. A NaN is no maximum: it reaches the sum, and by that the result.
+template <int V>
+SM void sm_take_max_sumexp(float& m, float& s, const float (&x)[V]) {
+  float top = m, sum = 0;
+#pragma unroll
+  for (int i = 0; i < V; ++i) top = x[i] > top ? x[i] : top;
+  const float base = top == -sm_infinity() ? 0.0f : top;
+#pragma unroll
+  for (int i = 0; i < V; ++i) sum += expf(x[i] - base);
+  s = s * expf(m - base) + sum;
+  m = top;
+}
+)";
+constexpr std::string_view kJoinArgmax = R"(
+// Index -1: no element. NaN wins; of equals the smaller index.
+template <typename T>
+SM void sm_join_argmax(T& x, int& i, T x2, int i2) {
+  const bool nan = x != x, nan2 = x2 != x2;
+  const bool greater = x2 > x || (nan2 && !nan), equal = x2 == x || (nan2 && nan);
+  if (i2 >= 0 && (i < 0 || greater || (equal && i2 < i))) x = x2, i = i2;
+}
+)";
+constexpr std::string_view kJoinFirst = R"(
+template <typename T>
+SM void sm_join_first(T& x, int& i, T x2, int i2) {
+  if (i2 >= 0 && (i < 0 || i2 < i)) x = x2, i = i2;
+}
+)";
+constexpr std::string_view kBarrier = R"(
+// The threads of one team meet.
+SM void sm_meet(int team, int threads) {
+#ifdef __CUDA_ARCH__
+  asm volatile("bar.sync %0, %1;" : : "r"(team), "r"(threads) : "memory");
+#else
+  host_barrier(team, threads);
+#endif
+}
+)";
+
+constexpr std::array kPieces = {
+    PreludePiece{"float", kFloat},
+    PreludePiece{"double", kDouble},
+    PreludePiece{"int", kInt},
+    PreludePiece{"i64", kI64},
+    PreludePiece{"u16", kU16},
+    PreludePiece{"u8", kU8},
+    PreludePiece{"flag", kFlag},
+    PreludePiece{"bf16", kBf16},
+    PreludePiece{"f16", kF16},
+    PreludePiece{"sm_round", kRound},
+    PreludePiece{"Pack", kPack},
+    PreludePiece{"sm_load", kLoad},
+    PreludePiece{"sm_store", kStore},
+    PreludePiece{"sm_infinity", kInfinity},
+    PreludePiece{"sm_max", kMax},
+    PreludePiece{"sm_min", kMin},
+    PreludePiece{"sm_sign", kSign},
+    PreludePiece{"sm_sigmoid", kSigmoid},
+    PreludePiece{"sm_div", kDiv},
+    PreludePiece{"sm_abs", kAbs},
+    PreludePiece{"sm_sine", kSine},
+    PreludePiece{"sm_sin", kSin},
+    PreludePiece{"sm_cos", kCos},
+    PreludePiece{"sm_philox", kPhilox},
+    PreludePiece{"sm_random", kRandom},
+    PreludePiece{"sm_join_max_sumexp", kJoinMaxSumexp},
+    PreludePiece{"sm_take_max_sumexp", kTakeMaxSumexp},
+    PreludePiece{"sm_join_argmax", kJoinArgmax},
+    PreludePiece{"sm_join_first", kJoinFirst},
+    PreludePiece{"sm_meet", kBarrier},
+};
+
+}  // namespace
+
+std::span<const PreludePiece> prelude_pieces() { return kPieces; }
+
+}  // namespace smelt

@@ -1,0 +1,74 @@
+#include "codegen/cuda/sort_kernels.h"
+
+namespace smelt {
+namespace {
+
+constexpr int kThreads = 256;
+
+/// Indices outside of the rows count as larger than all others, as unsigned numbers are, and so come last: behind the
+/// end of the last row's part, where nobody looks.
+constexpr std::string_view kRank = R"(// Where each index stands among all: smaller ones first, equal ones in their order. Counting them reads
+// every index once a thread, from shared memory, and depends on the order of nothing.
+extern "C" __global__ void __launch_bounds__(256)
+    smelt_sort_rank(const int* indices, int* permutation, int* begins, long long count_, long long rows_) {
+  __shared__ unsigned tile[1024];
+  const int count = (int)count_, rows = (int)rows_, i = (int)(blockIdx.x * 256 + threadIdx.x);
+  const unsigned kNone = 0xFFFFFFFFu;
+  const int index = i < count ? indices[i] : -1;
+  const unsigned mine = index >= 0 && index < rows ? (unsigned)index : kNone;
+  int rank = 0;
+  for (int first = 0; first < count; first += 1024) {
+    const int n = count - first < 1024 ? count - first : 1024;
+    __syncthreads();
+    for (int j = threadIdx.x; j < n; j += 256) {
+      const int other = indices[first + j];
+      tile[j] = other >= 0 && other < rows ? (unsigned)other : kNone;
+    }
+    __syncthreads();
+    const int before = i - first;  // those of the tile that stand before mine
+    if (before >= n) {
+#pragma unroll 8
+      for (int j = 0; j < n; ++j) rank += tile[j] <= mine;
+    } else if (before <= 0) {
+#pragma unroll 8
+      for (int j = 0; j < n; ++j) rank += tile[j] < mine;
+    } else {
+      for (int j = 0; j < n; ++j) rank += tile[j] < mine || (tile[j] == mine && j < before);
+    }
+  }
+  if (i < count) permutation[rank] = i;
+}
+)";
+
+constexpr std::string_view kBegins = R"(// Where each row's part of the permutation begins: the first place whose index is not smaller, by halving.
+extern "C" __global__ void __launch_bounds__(256)
+    smelt_sort_begins(const int* indices, const int* permutation, int* begins, long long count_,
+                      long long rows_) {
+  const int count = (int)count_, rows = (int)rows_, row = (int)(blockIdx.x * 256 + threadIdx.x);
+  if (row > rows) return;
+  int low = 0, high = count;
+  while (low < high) {
+    const int middle = low + (high - low) / 2, index = indices[permutation[middle]];
+    const bool smaller = index >= 0 && index < row;
+    low = smaller ? middle + 1 : low;
+    high = smaller ? high : middle;
+  }
+  begins[row] = low;
+}
+)";
+
+}  // namespace
+
+std::vector<KernelCode> sort_kernels() {
+  KernelCode rank;
+  rank.name = "smelt_sort_rank";
+  rank.range = 1;  // the step says how many
+  rank.grain = rank.threads = kThreads;
+  rank.arguments = 3;
+  KernelCode begins = rank;
+  begins.name = "smelt_sort_begins";
+  rank.source = kRank, begins.source = kBegins;
+  return {rank, begins};
+}
+
+}  // namespace smelt

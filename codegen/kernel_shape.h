@@ -1,0 +1,43 @@
+// What schedules for a GPU and the CUDA emitter ask about a kernel: its axes by kind, what moves along which
+// axis, which accesses can go by vectors, how a partial sum is kept.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ir/kernel.h"
+
+namespace smelt {
+
+/// How the running sum of an `accumulate` is kept: in a register of every thread, in one a column, or in
+/// memory.
+enum class Accumulation : uint8_t { scalar, column, memory };
+
+class KernelShape {
+ public:
+  explicit KernelShape(const Kernel& kernel);
+
+  std::vector<int> parallel, columns, reduced;  // axes
+  int inner = -1;                               // the last column axis
+  bool is_reduced() const { return !reduced.empty(); }
+
+  /// Whether an instruction's value (or what it does) changes along an axis within its block.
+  bool moves(int id, int axis) const { return axis >= 0 && (axes_[id] >> axis & 1) != 0; }
+  /// Neighbouring columns stand in neighbouring places, and all of them are wanted.
+  bool is_vector_access(int id) const;
+  /// One Philox call serves eight neighbouring columns.
+  bool is_vector_random(int id) const;
+  Accumulation accumulation(int id) const;
+  /// Instructions of one kind, each once.
+  std::vector<int> all_of(Instruction::Kind kind) const;
+  /// The block that an instruction stands in, or -1.
+  int block_of(int id) const { return block_of_[id]; }
+
+ private:
+  void find_axes(const KernelBlock& block, int id);
+  const Kernel& kernel_;
+  std::vector<uint64_t> axes_;
+  std::vector<int> block_of_;
+};
+
+}  // namespace smelt

@@ -1,0 +1,41 @@
+#include "codegen/make_plan.h"
+
+#include "codegen/launch_dims.h"
+#include "runtime/error.h"
+
+namespace smelt {
+
+KernelCode describe_kernel(const Kernel& kernel) {
+  return {.name = kernel.name,
+          .text = print(kernel),
+          .dims = launch_dims(kernel),
+          .range = kernel.range(),
+          .grain = kernel.schedule.grain,
+          .splits = kernel.schedule.splits,
+          .arguments = static_cast<int>(kernel.params.size()),
+          .random_ids = kernel.random_slots,
+          .threads = kernel.schedule.threads};
+}
+
+Plan plan_without_code(const Program& program) {
+  Plan plan;
+  plan.model = program.description;
+  plan.symbols = program.symbols;
+  plan.states = program.states;
+  plan.buffers = program.buffers;
+  plan.entries = program.entries;
+  for (const Kernel& kernel : program.kernels) plan.kernels.push_back(describe_kernel(kernel));
+  return plan;
+}
+
+Plan make_plan(const Program& program, const Target& target) {
+  if (target.is_cuda()) return make_cuda_plan(program, target);
+#ifdef SMELT_CPU
+  return make_cpu_plan(program);
+#else
+  fail("this build has no code generator for the target 'cpu': configure with -DSMELT_CPU=ON, or give a GPU such as "
+       "--target=sm_90");
+#endif
+}
+
+}  // namespace smelt

@@ -1,0 +1,235 @@
+// Schedules for a GPU: accesses of 16 bytes, enough of them in flight, rows in registers where these suffice.
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+#include "codegen/kernel_shape.h"
+#include "codegen/schedule_rooms.h"
+#include "llvm/ADT/STLExtras.h"
+#include "runtime/error.h"
+
+namespace smelt {
+namespace {
+
+using Kind = Instruction::Kind;
+using Scope = KernelBlock::Scope;
+
+constexpr int64_t kUnbounded = int64_t{1} << 40;
+constexpr int64_t kWarp = 32, kLargestTeam = 1024;
+/// f32 registers of a thread for what it has of a row: some for each value that is kept, all together.
+constexpr int64_t kRowElements = 32, kPayload = 64;
+/// Registers for loads that are under way.
+constexpr int64_t kInFlight = 32;
+constexpr int kRowThreads = 128, kWalkThreads = 512, kFlatThreads = 256, kTileThreads = 256;
+
+int64_t pow2_ceil(int64_t n) {
+  return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(1, n))));
+}
+int64_t quotient_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/// The largest value at the bounds, or "large" where there is none.
+int64_t bound(const Dim& dim, const Symbols& symbols) {
+  try {
+    return std::max<int64_t>(0, symbols.upper(dim));
+  } catch (const Error&) {
+    return kUnbounded;
+  }
+}
+
+class GpuScheduler {
+ public:
+  GpuScheduler(Kernel& kernel, const Symbols& symbols)
+      : k_(kernel), s_(kernel.schedule), symbols_(symbols), shape_(kernel) {}
+
+  void run() {
+    const Schedule asked = s_;
+    s_ = {.splits = asked.splits, .cached = asked.cached};
+    llvm::sort(s_.cached);
+    s_.cached.erase(std::unique(s_.cached.begin(), s_.cached.end()), s_.cached.end());
+    s_.flat = can_be_flat(k_);
+    s_.vector_width = static_cast<int>(vector_width());
+    columns_ = shape_.inner < 0 ? 1 : std::max<int64_t>(1, bound(k_.axes[shape_.inner].extent, symbols_));
+    if (shape_.is_reduced())
+      tiles();
+    else if (s_.flat)
+      flat();
+    else
+      rows();
+    s_.narrow = is_narrow();
+  }
+
+ private:
+  // ---- vectors
+
+  /// As many elements as 16 bytes of the narrowest memory hold, at most 8; eight where Philox makes eight.
+  int64_t vector_width() const {
+    if (shape_.inner < 0 || needs_order()) return 1;
+    int64_t narrowest = 16;
+    bool any = false, random = false;
+    for (int id = 0; id < static_cast<int>(k_.instructions.size()); ++id) {
+      if (shape_.block_of(id) < 0) continue;
+      random |= shape_.is_vector_random(id);
+      if (!shape_.is_vector_access(id)) continue;
+      any = true;
+      narrowest = std::min(narrowest, size_of(k_.params[k_.instructions[id].access.param].dtype));
+    }
+    if (random) return 8;
+    if (!any) return 1;
+    const int64_t wanted = std::clamp<int64_t>(16 / narrowest, 2, 8);
+    return std::min(wanted, pow2_ceil(bound(k_.axes[shape_.inner].extent, symbols_)));
+  }
+
+  /// A block that reads after it has written keeps its order only element by element.
+  bool needs_order() const {
+    for (const KernelBlock& block : k_.blocks) {
+      bool stored = false;
+      for (int id : block.instructions) {
+        stored |= k_.instructions[id].kind == Kind::store;
+        if (stored && k_.instructions[id].kind == Kind::load) return true;
+      }
+    }
+    return false;
+  }
+
+  /// Loads by vector of the block that has most.
+  int64_t vector_loads() const {
+    int64_t most = 1;
+    for (const KernelBlock& block : k_.blocks)
+      most = std::max<int64_t>(most, llvm::count_if(block.instructions, [&](int id) {
+                                 return k_.instructions[id].kind == Kind::load && shape_.is_vector_access(id);
+                               }));
+    return most;
+  }
+
+  int64_t in_flight() const {
+    if (needs_order()) return 1;
+    return std::clamp<int64_t>(kInFlight / (vector_loads() * s_.vector_width), 1, 8);
+  }
+
+  // ---- rows
+
+  int64_t accumulators(Accumulation how) const {
+    return llvm::count_if(shape_.all_of(Kind::accumulate),
+                          [&](int id) { return shape_.accumulation(id) == how; });
+  }
+
+  /// Values of a row that stay in registers from one block to another or from row to row.
+  int64_t kept_values() const {
+    return static_cast<int64_t>(s_.cached.size()) + accumulators(Accumulation::column);
+  }
+
+  void rows() {
+    const int64_t vectors = quotient_up(columns_, s_.vector_width);
+    const int64_t most_elements = std::min(kRowElements, kPayload / std::max<int64_t>(1, kept_values()));
+    const int64_t most = std::max<int64_t>(1, most_elements / s_.vector_width);
+    int64_t team = std::min(pow2_ceil(quotient_up(vectors, most)), pow2_ceil(vectors));
+    if (team < kWarp) team = std::min(kWarp, pow2_ceil(vectors));
+    if (team > kWarp) team = pow2_ceil(quotient_up(vectors, std::min<int64_t>(most, 4)));
+    team = std::min(team, kLargestTeam);
+    if (accumulators(Accumulation::memory) > 0) return rows_with_sums_in_memory();
+    const bool fits = vectors <= team * most || (kept_values() > 0 && vectors <= team * most * 2);
+    if (!s_.cached.empty() && !fits)
+      fail_with(Status::internal, "kernel {}: no registers for the values kept of its rows", k_.name);
+    if (!fits) team = kWalkThreads;
+    s_.team = static_cast<int>(team);
+    s_.vectors = fits ? static_cast<int>(quotient_up(vectors, team)) : 0;
+    s_.unroll = static_cast<int>(fits ? std::min<int64_t>(in_flight(), s_.vectors) : in_flight());
+    set_block(!fits && accumulators(Accumulation::column) > 0);
+  }
+
+  /// Every element of such a sum belongs to one thread: of a team that is the block, or of a block that is one thread.
+  void rows_with_sums_in_memory() {
+    bool owned = true;
+    for (int id : shape_.all_of(Kind::accumulate)) {
+      if (shape_.accumulation(id) != Accumulation::memory) continue;
+      const Access& access = k_.instructions[id].access;
+      owned &= access.computed < 0 && shape_.inner >= 0 && s_.cached.empty();
+      for (int axis : shape_.columns) owned &= !access.strides[axis].is_zero();
+      for (int axis : shape_.parallel) owned &= access.strides[axis].is_zero();
+    }
+    s_.team = owned ? kRowThreads : 1;
+    s_.vectors = 0, s_.unroll = 1;
+    if (!owned) s_.vector_width = 1;
+    s_.threads = s_.team;
+  }
+
+  void set_block(bool one_team) {
+    const int64_t wanted = s_.splits > 0 ? kWalkThreads : kRowThreads;
+    int64_t threads = one_team ? s_.team : std::max<int64_t>(s_.team, wanted);
+    Dim range = 1;
+    for (int axis : shape_.parallel) range *= k_.axes[axis].extent;
+    const int64_t rows = std::max<int64_t>(1, bound(range, symbols_));
+    while (threads / 2 >= std::max<int64_t>(s_.team, kWarp) && threads / 2 / s_.team >= rows) threads /= 2;
+    s_.threads = static_cast<int>(threads);
+    s_.grain = s_.splits > 0 ? 1 : threads / s_.team;
+  }
+
+  // ---- flat ranges
+
+  void flat() {
+    s_.threads = s_.team = s_.splits > 0 ? kWalkThreads : kFlatThreads;
+    s_.unroll = static_cast<int>(in_flight());
+    s_.vectors = s_.splits > 0 ? 0 : s_.unroll;
+    s_.grain = int64_t{s_.threads} * s_.vector_width * s_.unroll;
+  }
+
+  // ---- reduced kernels
+
+  /// Few columns leave threads for the reduced axes; many reduced indices want them.
+  void tiles() {
+    Dim reduced = 1;
+    for (int axis : shape_.reduced) reduced *= k_.axes[axis].extent;
+    const int64_t length = std::max<int64_t>(1, bound(reduced, symbols_));
+    const bool segment = k_.axes[shape_.reduced.front()].begin >= 0;
+    const int64_t vectors = quotient_up(columns_, s_.vector_width);
+    const int64_t widest = segment ? kTileThreads : kWarp;
+    s_.team = static_cast<int>(std::min(pow2_ceil(vectors), widest));
+    if (!segment && length > 64) s_.team = std::min(s_.team, 8);
+    const int64_t teams = std::clamp<int64_t>(pow2_ceil(length) / 4, 1, kTileThreads / s_.team);
+    s_.threads = static_cast<int>(s_.team * teams);
+    s_.tile = int64_t{s_.team} * s_.vector_width;
+    s_.unroll = 4;
+    s_.grain = segment ? 4 : 1;
+  }
+
+  // ---- indices
+
+  /// All numbers that indices are made of stay below 2^31.
+  bool is_narrow() const {
+    constexpr int64_t kLimit = std::numeric_limits<int32_t>::max() / 2;
+    const auto fits = [&](const Dim& dim) { return bound(dim, symbols_) < kLimit; };
+    Dim all = 1;
+    for (const KernelAxis& axis : k_.axes) all *= axis.extent;
+    if (!fits(all) || !fits(k_.range())) return false;
+    for (const KernelParam& param : k_.params)
+      if (!fits(param.partial_elements)) return false;
+    return llvm::all_of(k_.instructions, [&](const Instruction& x) {
+      if (x.access.param < 0) return true;
+      int64_t last = bound(x.access.offset, symbols_);
+      for (size_t axis = 0; axis < x.access.strides.size(); ++axis) {
+        const int64_t extent = bound(k_.axes[axis].extent, symbols_);
+        const int64_t stride = bound(x.access.strides[axis], symbols_);
+        if (extent > kLimit || stride > kLimit) return false;
+        last += extent * stride;
+      }
+      return last < kLimit && (x.access.computed < 0 || fits_gathered(x));
+    });
+  }
+
+  /// A computed index may be anything up to the extent of a table that the kernel does not know.
+  bool fits_gathered(const Instruction& x) const {
+    return bound(x.access.computed_stride, symbols_) < (int64_t{1} << 13);
+  }
+
+  Kernel& k_;
+  Schedule& s_;
+  const Symbols& symbols_;
+  KernelShape shape_;
+  int64_t columns_ = 1;
+};
+
+}  // namespace
+
+void schedule_for_gpu(Kernel& kernel, const Symbols& symbols) { GpuScheduler(kernel, symbols).run(); }
+
+}  // namespace smelt

@@ -1,0 +1,111 @@
+#include "runtime/cuda/cubin_cache.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+
+#include "runtime/error.h"
+
+namespace smelt {
+namespace {
+
+constexpr char kMagic[8] = {'s', 'm', 'e', 'l', 't', 'c', 'u', '1'};
+constexpr uint64_t kMostBytes = uint64_t{1} << 28;
+
+/// FNV-1a over 64 bits, from a start of its own.
+uint64_t cache_hash(const void* data, size_t size, uint64_t start) {
+  uint64_t h = start;
+  for (size_t i = 0; i < size; ++i) h = (h ^ static_cast<const unsigned char*>(data)[i]) * 0x100000001B3u;
+  return h ^ (h >> 29);
+}
+
+constexpr uint64_t kStart = 0xCBF29CE484222325u, kOtherStart = 0x9AE16A3B2F90404Fu;
+
+struct EntryHeader {
+  char magic[8];
+  uint64_t bytes, checksum;
+  std::array<int32_t, 4> resources;
+  char key[32];  // a file that was renamed is another kernel's
+};
+
+uint64_t checksum(const EntryHeader& header, const std::vector<std::byte>& bytes) {
+  const uint64_t start = cache_hash(header.resources.data(), sizeof header.resources, kStart);
+  return cache_hash(bytes.data(), bytes.size(), start);
+}
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+bool write_entry(const std::filesystem::path& path, const EntryHeader& header, const std::vector<std::byte>& bytes) {
+  std::ofstream out(path, std::ios::binary);
+  out.write(reinterpret_cast<const char*>(&header), sizeof header);
+  out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  out.close();
+  return out.good();
+}
+
+}  // namespace
+
+std::optional<std::filesystem::path> CubinCache::default_directory() {
+  if (const std::string chosen = environment("SMELT_CACHE_DIR"); !chosen.empty()) return chosen;
+  if (const std::string cache = environment("XDG_CACHE_HOME"); !cache.empty())
+    return std::filesystem::path(cache) / "smelt";
+  if (const std::string home = environment("HOME"); !home.empty())
+    return std::filesystem::path(home) / ".cache" / "smelt";
+  return std::nullopt;
+}
+
+std::string CubinCache::key(const std::string& everything) {
+  return fmt::format("{:016x}{:016x}", cache_hash(everything.data(), everything.size(), kStart),
+                     cache_hash(everything.data(), everything.size(), kOtherStart));
+}
+
+std::filesystem::path CubinCache::file(const std::string& key) const {
+  return *directory_ / "kernels" / key.substr(0, 2) / (key + ".cubin");
+}
+
+std::optional<Cubin> CubinCache::read(const std::string& key) const {
+  if (!directory_) return std::nullopt;
+  std::ifstream in(file(key), std::ios::binary);
+  EntryHeader header;
+  if (!in.read(reinterpret_cast<char*>(&header), sizeof header)) return std::nullopt;
+  if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0 || header.bytes > kMostBytes) return std::nullopt;
+  if (std::memcmp(header.key, key.data(), sizeof header.key) != 0) return std::nullopt;
+  Cubin cubin;
+  cubin.bytes.resize(header.bytes);
+  if (!in.read(reinterpret_cast<char*>(cubin.bytes.data()), static_cast<std::streamsize>(header.bytes)) ||
+      in.peek() != std::ifstream::traits_type::eof() || checksum(header, cubin.bytes) != header.checksum)
+    return std::nullopt;
+  const auto& r = header.resources;
+  cubin.resources = {.registers = r[0], .stack_bytes = r[1], .spill_bytes = r[2], .shared_bytes = r[3]};
+  cubin.from_cache = true;
+  return cubin;
+}
+
+void CubinCache::write(const std::string& key, const Cubin& cubin) const {
+  if (!directory_) return;
+  static std::atomic<unsigned> counter = 0;
+  const std::filesystem::path path = file(key);
+  std::error_code problem;
+  std::filesystem::create_directories(path.parent_path(), problem);
+  std::filesystem::path temporary = path;
+  temporary += fmt::format(".{}-{}.tmp", ::getpid(), counter++);
+  const CudaResources& r = cubin.resources;
+  EntryHeader header{};
+  header.bytes = cubin.bytes.size();
+  header.resources = {r.registers, r.stack_bytes, r.spill_bytes, r.shared_bytes};
+  std::memcpy(header.magic, kMagic, sizeof kMagic);
+  std::memcpy(header.key, key.data(), sizeof header.key);
+  header.checksum = checksum(header, cubin.bytes);
+  const bool written = write_entry(temporary, header, cubin.bytes);
+  if (written) std::filesystem::rename(temporary, path, problem);
+  if (!written || problem) std::filesystem::remove(temporary, problem);
+}
+
+}  // namespace smelt

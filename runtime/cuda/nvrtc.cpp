@@ -1,0 +1,226 @@
+#include "runtime/cuda/nvrtc.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <cstdlib>
+#include <exception>
+#include <thread>
+
+#include "runtime/cuda/cubin_cache.h"
+#include "runtime/error.h"
+
+namespace smelt {
+namespace {
+
+/// The few functions of NVRTC that are called, as its documentation declares them.
+struct Nvrtc {
+  using Program = void*;
+  int (*version)(int*, int*) = nullptr;
+  const char* (*error_string)(int) = nullptr;
+  int (*create)(Program*, const char*, const char*, int, const char* const*, const char* const*) = nullptr;
+  int (*destroy)(Program*) = nullptr;
+  int (*compile)(Program, int, const char* const*) = nullptr;
+  int (*log_size)(Program, size_t*) = nullptr;
+  int (*log)(Program, char*) = nullptr;
+  int (*cubin_size)(Program, size_t*) = nullptr;
+  int (*cubin)(Program, char*) = nullptr;
+  NvrtcInfo info;
+};
+
+std::vector<std::string> nvrtc_places() {
+  std::vector<std::string> directories = {""};  // the dynamic loader's own paths
+  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"})
+    if (const char* home = std::getenv(variable); home != nullptr && *home != 0)
+      for (const char* part : {"/lib64/", "/targets/x86_64-linux/lib/"})
+        directories.push_back(home + std::string(part));
+  directories.push_back("/usr/local/cuda/lib64/");
+  directories.push_back("/usr/local/cuda/targets/x86_64-linux/lib/");
+  std::vector<std::string> places;
+  for (const std::string& directory : directories)
+    for (const char* name : {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"})
+      places.push_back(directory + name);
+  return places;
+}
+
+template <typename Function>
+bool find_function(void* library, const char* name, Function*& function) {
+  function = reinterpret_cast<Function*>(::dlsym(library, name));
+  return function != nullptr;
+}
+
+bool find_functions(void* library, Nvrtc& n) {
+  return find_function(library, "nvrtcVersion", n.version) &&
+         find_function(library, "nvrtcGetErrorString", n.error_string) &&
+         find_function(library, "nvrtcCreateProgram", n.create) &&
+         find_function(library, "nvrtcDestroyProgram", n.destroy) &&
+         find_function(library, "nvrtcCompileProgram", n.compile) &&
+         find_function(library, "nvrtcGetProgramLogSize", n.log_size) &&
+         find_function(library, "nvrtcGetProgramLog", n.log) &&
+         find_function(library, "nvrtcGetCUBINSize", n.cubin_size) &&
+         find_function(library, "nvrtcGetCUBIN", n.cubin);
+}
+
+Nvrtc load_nvrtc() {
+  Nvrtc n;
+  n.info.places = nvrtc_places();
+  for (const std::string& place : n.info.places) {
+    void* library = ::dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr || !find_functions(library, n)) continue;
+    n.version(&n.info.major, &n.info.minor);
+    n.info.library = place;
+    n.info.available = true;
+    return n;
+  }
+  n.info.problem = "NVRTC (libnvrtc.so.13 or .12) is not installed; looked for";
+  for (const std::string& place : n.info.places) n.info.problem += " " + place;
+  n.info.problem += "; install the CUDA toolkit or set CUDA_HOME";
+  return n;
+}
+
+const Nvrtc& nvrtc() {
+  static const Nvrtc loaded = load_nvrtc();
+  return loaded;
+}
+
+std::vector<std::string> compile_options(int compute_capability) {
+  return {fmt::format("--gpu-architecture=sm_{}", compute_capability), "--std=c++17",
+          "--ptxas-options=-v"};
+}
+
+/// Comments do not change the code: the same kernel of another layer or model is found again.
+std::string without_comments(const std::string& text) {
+  std::string code;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size() - 1) + 1;
+    if (text.compare(begin, 2, "//") != 0) code.append(text, begin, end - begin);
+    begin = end;
+  }
+  return code;
+}
+
+std::string cache_key(const CudaSource& source, const std::vector<std::string>& options) {
+  std::string everything = fmt::format("nvrtc {}.{}\n", nvrtc().info.major, nvrtc().info.minor);
+  for (const std::string& option : options) everything += option + "\n";
+  return CubinCache::key(everything + without_comments(source.text));
+}
+
+/// The largest number that stands before `what` in ptxas's report: "0 bytes stack frame".
+int number_before(std::string_view log, std::string_view what) {
+  int most = 0;
+  for (size_t at = log.find(what); at != std::string_view::npos; at = log.find(what, at + 1)) {
+    size_t begin = at;
+    while (begin > 0 && log[begin - 1] >= '0' && log[begin - 1] <= '9') --begin;
+    int number = 0;
+    std::from_chars(log.data() + begin, log.data() + at, number);
+    most = std::max(most, number);
+  }
+  return most;
+}
+
+CudaResources resources_of(std::string_view log) {
+  CudaResources r;
+  if (const size_t used = log.find("Used "); used != std::string_view::npos)
+    std::from_chars(log.data() + used + 5, log.data() + log.size(), r.registers);
+  r.stack_bytes = number_before(log, " bytes stack frame");
+  r.spill_bytes = std::max(number_before(log, " bytes spill stores"), number_before(log, " bytes spill loads"));
+  r.shared_bytes = number_before(log, " bytes smem");
+  return r;
+}
+
+class NvrtcProgram {
+ public:
+  explicit NvrtcProgram(const CudaSource& source) : source_(source) {
+    check(nvrtc().create(&program_, source.text.c_str(), (source.name + ".cu").c_str(), 0, nullptr, nullptr));
+  }
+  NvrtcProgram(const NvrtcProgram&) = delete;
+  NvrtcProgram& operator=(const NvrtcProgram&) = delete;
+  ~NvrtcProgram() { nvrtc().destroy(&program_); }
+
+  Cubin compile(const std::vector<std::string>& options) {
+    std::vector<const char*> words;
+    for (const std::string& option : options) words.push_back(option.c_str());
+    const int status = nvrtc().compile(program_, static_cast<int>(words.size()), words.data());
+    const std::string text = log();
+    if (status != 0)
+      fail_with(Status::internal, "kernel {}: NVRTC: {}:\n{}", source_.name, nvrtc().error_string(status), text);
+    Cubin cubin;
+    size_t size = 0;
+    check(nvrtc().cubin_size(program_, &size));
+    cubin.bytes.resize(size);
+    check(nvrtc().cubin(program_, reinterpret_cast<char*>(cubin.bytes.data())));
+    cubin.resources = resources_of(text);
+    return cubin;
+  }
+
+ private:
+  std::string log() {
+    size_t size = 0;
+    nvrtc().log_size(program_, &size);
+    std::string text(size, '\0');
+    nvrtc().log(program_, text.data());
+    while (!text.empty() && text.back() == '\0') text.pop_back();
+    return text;
+  }
+  void check(int status) {
+    if (status != 0)
+      fail_with(Status::internal, "kernel {}: NVRTC: {}", source_.name, nvrtc().error_string(status));
+  }
+  const CudaSource& source_;
+  Nvrtc::Program program_ = nullptr;
+};
+
+void check_resources(const CudaSource& source, const CudaResources& r) {
+  if (r.stack_bytes > 0 || r.spill_bytes > 0)
+    fail_with(Status::internal,
+              "kernel {}: its code has a stack frame of {} bytes and spills {} bytes ({} registers): its schedule "
+              "keeps too much in registers",
+              source.name, r.stack_bytes, r.spill_bytes, r.registers);
+}
+
+Cubin compile_one(const CudaSource& source, const std::vector<std::string>& options, const CubinCache& cache) {
+  const std::string key = cache_key(source, options);
+  std::optional<Cubin> cubin = cache.read(key);
+  if (!cubin) {
+    cubin = NvrtcProgram(source).compile(options);
+    cache.write(key, *cubin);
+  }
+  check_resources(source, cubin->resources);
+  return std::move(*cubin);
+}
+
+}  // namespace
+
+const NvrtcInfo& nvrtc_info() { return nvrtc().info; }
+
+std::vector<Cubin> compile_cuda(const std::vector<CudaSource>& sources, int compute_capability) {
+  if (!nvrtc().info.available) fail("{}", nvrtc().info.problem);
+  const std::vector<std::string> options = compile_options(compute_capability);
+  const CubinCache cache(CubinCache::default_directory());
+  std::vector<Cubin> cubins(sources.size());
+  std::vector<std::exception_ptr> failures(sources.size());
+  std::atomic<size_t> next = 0;
+  const auto work = [&] {
+    for (size_t i = next++; i < sources.size(); i = next++) try {
+        cubins[i] = compile_one(sources[i], options, cache);
+      } catch (...) {
+        failures[i] = std::current_exception();
+      }
+  };
+  std::vector<std::thread> threads;
+  const size_t wanted = std::min<size_t>(sources.size(), std::max(1u, std::thread::hardware_concurrency()));
+  for (size_t i = 1; i < wanted; ++i) threads.emplace_back(work);
+  work();
+  for (std::thread& thread : threads) thread.join();
+  for (const std::exception_ptr& failure : failures)
+    if (failure) std::rethrow_exception(failure);
+  return cubins;
+}
+
+Cubin compile_cuda(const CudaSource& source, int compute_capability) {
+  return std::move(compile_cuda(std::vector<CudaSource>{source}, compute_capability).front());
+}
+
+}  // namespace smelt

@@ -1,0 +1,44 @@
+// CUDA C++ to machine code, without a GPU: NVRTC, loaded when it is first wanted, and a cache on the disk.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace smelt {
+
+struct CudaSource {
+  std::string text;
+  std::string name;  // of the kernel, for messages
+};
+
+/// What ptxas says of a kernel.
+struct CudaResources {
+  int registers = 0;
+  int stack_bytes = 0, spill_bytes = 0;
+  int shared_bytes = 0;  // static
+};
+
+struct Cubin {
+  std::vector<std::byte> bytes;
+  CudaResources resources;
+  bool from_cache = false;
+};
+
+/// NVRTC's version and file, or why there is none and where it was looked for.
+struct NvrtcInfo {
+  bool available = false;
+  int major = 0, minor = 0;
+  std::string library;              // that was loaded
+  std::string problem;              // where there is none
+  std::vector<std::string> places;  // that were tried
+};
+const NvrtcInfo& nvrtc_info();
+
+/// Machine code for sm_NN, one a source, compiled on as many threads as the machine has. Throws Error with NVRTC's
+/// log and the kernel's name where one does not compile, or where its code has a stack frame or spills registers:
+/// a row that lives in memory is slower than no row.
+std::vector<Cubin> compile_cuda(const std::vector<CudaSource>& sources, int compute_capability);
+Cubin compile_cuda(const CudaSource& source, int compute_capability);
+
+}  // namespace smelt
