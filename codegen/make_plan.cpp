@@ -33,8 +33,10 @@ Plan make_plan(const Program& program, const Target& target) {
 #ifdef SMELT_CPU
   return make_cpu_plan(program);
 #else
-  fail("this build has no code generator for the target 'cpu': configure with -DSMELT_CPU=ON, or give a GPU such as "
-       "--target=sm_90");
+  fail(
+      "this build has no code generator for the target 'cpu': configure with -DSMELT_CPU=ON, or give a GPU "
+      "such as "
+      "--target=sm_90");
 #endif
 }
 

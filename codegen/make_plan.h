@@ -6,8 +6,8 @@
 
 namespace smelt {
 
-/// For "cpu" (of this machine) kernels are linked into Plan::binary; for a GPU each has its own source and cubin.
-/// Throws Error where this build lacks a code generator for the target.
+/// For "cpu" (of this machine) kernels are linked into Plan::binary; for a GPU each has its own source and
+/// cubin. Throws Error where this build lacks a code generator for the target.
 Plan make_plan(const Program& program, const Target& target = {});
 
 /// One room each. The first is there only with SMELT_CPU.

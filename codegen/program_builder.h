@@ -47,6 +47,7 @@ void lower_fusion(ProgramBuilder& builder, const Node& fusion);
 void lower_matmul(ProgramBuilder& builder, const Node& matmul);
 void lower_scatter_add(ProgramBuilder& builder, const Node& scatter);
 /// A copy between two strided places as a kernel.
-void copy_by_kernel(ProgramBuilder& builder, const Layout& from, const Layout& to, const Shape& shape, DType dtype);
+void copy_by_kernel(ProgramBuilder& builder, const Layout& from, const Layout& to, const Shape& shape,
+                    DType dtype);
 
 }  // namespace smelt

@@ -1,5 +1,5 @@
-// Chooses how a target runs a kernel, as plain data: chunk sizes, tiles, what is kept between blocks; on a GPU also
-// which threads share a row and what each has in registers.
+// Chooses how a target runs a kernel, as plain data: chunk sizes, tiles, what is kept between blocks; on a
+// GPU also which threads share a row and what each has in registers.
 #pragma once
 
 #include "ir/kernel.h"

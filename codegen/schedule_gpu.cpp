@@ -137,7 +137,8 @@ class GpuScheduler {
     set_block(!fits && accumulators(Accumulation::column) > 0);
   }
 
-  /// Every element of such a sum belongs to one thread: of a team that is the block, or of a block that is one thread.
+  /// Every element of such a sum belongs to one thread: of a team that is the block, or of a block that is
+  /// one thread.
   void rows_with_sums_in_memory() {
     bool owned = true;
     for (int id : shape_.all_of(Kind::accumulate)) {

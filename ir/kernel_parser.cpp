@@ -134,9 +134,10 @@ void KernelParser::schedule() {
       lexer.expect("[");
       list("]", [&] { s.cached.push_back(forward_value()); });
     } else {
-      unknown_field(key,
-                    "flat, vector, tile, grain, splits, cached, cached_elements, keep_exponentials, threads, team, "
-                    "vectors, unroll, narrow");
+      unknown_field(
+          key,
+          "flat, vector, tile, grain, splits, cached, cached_elements, keep_exponentials, threads, team, "
+          "vectors, unroll, narrow");
     }
   });
 }

@@ -113,8 +113,7 @@ void CudaEmitter::emit_vectors(const Nest& nest) {
   } else if (K_ > 0) {
     const int64_t rounds = (K_ + U_ - 1) / U_;
     out_.open_unrolled("b", rounds);
-    emit_phases(nest, "k",
-                fmt::format("{}((b * {} + u) * {} + {}) * {}", first, U_, W_, lane, V_), U_);
+    emit_phases(nest, "k", fmt::format("{}((b * {} + u) * {} + {}) * {}", first, U_, W_, lane, V_), U_);
     out_.close();
   } else {
     out_.open("for (Index c0 = {}{} * {}; c0 < {}; c0 += {})", first, lane, V_, columns_end(), step * U_);
@@ -124,7 +123,8 @@ void CudaEmitter::emit_vectors(const Nest& nest) {
   out_.close();
 }
 
-/// `count` vectors: all their loads, then all their work. The place of each is a function of u (and of its register).
+/// `count` vectors: all their loads, then all their work. The place of each is a function of u (and of its
+/// register).
 void CudaEmitter::emit_phases(const Nest& nest, const std::string& slot, const std::string& position,
                               int64_t count) {
   const bool in_rounds = slot == "k" && U_ < K_;
@@ -163,8 +163,8 @@ void CudaEmitter::emit_phases(const Nest& nest, const std::string& slot, const s
 void CudaEmitter::declare_loads(const Nest& nest, const std::string& slots) {
   for (int id : nest.block->instructions)
     if (loads_by_vector(nest, id) && !is_cached(id))
-      out_.line("{} a{}{}[{}];", cuda_type(cuda_kind(k_.params[instruction(id).access.param].dtype)), id, slots,
-                V_);
+      out_.line("{} a{}{}[{}];", cuda_type(cuda_kind(k_.params[instruction(id).access.param].dtype)), id,
+                slots, V_);
 }
 
 void CudaEmitter::emit_loads(const Nest& nest, const std::string& slot) {
@@ -195,7 +195,8 @@ void CudaEmitter::emit_vector(const Nest& nest, const std::string& slot) {
   whole([&](int id, const Instruction& x) {
     if (x.kind == Kind::random && V_ == 8 && shape_.is_vector_random(id)) {
       out_.line("unsigned w{}[4];", id);
-      out_.line("sm_philox(w{}, random, id{}, (unsigned)({}), (unsigned)(c / 8));", id, x.slot, random_row(x));
+      out_.line("sm_philox(w{}, random, id{}, (unsigned)({}), (unsigned)(c / 8));", id, x.slot,
+                random_row(x));
     }
     if (stores_by_vector(nest, id))
       out_.line("{} s{}[{}];", cuda_type(cuda_kind(k_.params[x.access.param].dtype)), id, V_);
@@ -203,8 +204,7 @@ void CudaEmitter::emit_vector(const Nest& nest, const std::string& slot) {
   });
   emit_lanes(nest);
   whole([&](int id, const Instruction& x) {
-    if (takes_exponentials(x))
-      out_.line("sm_take_max_sumexp(t{0}, q{0}, e{0});", id);
+    if (takes_exponentials(x)) out_.line("sm_take_max_sumexp(t{0}, q{0}, e{0});", id);
     if (stores_by_vector(nest, id))
       out_.line("sm_store<{}>({} + c, s{}, {});", alignment_text(id), pointers_.at(id), id, rest());
   });
@@ -225,8 +225,8 @@ void CudaEmitter::emit_lanes(const Nest& nest) {
   if (!guard_.empty()) out_.line("const bool live = c + j < {};", columns_end());
   const std::string j = V_ > 1 ? "j" : "0";
   for (const auto& [id, array] : loaded_)
-    values_[id] = CudaValue{fmt::format("{}[{}]", array, j),
-                            cuda_kind(k_.params[instruction(id).access.param].dtype)};
+    values_[id] =
+        CudaValue{fmt::format("{}[{}]", array, j), cuda_kind(k_.params[instruction(id).access.param].dtype)};
   for (int id : s_.cached)
     if (nest.depth.count(id) == 0) values_[id] = kept_value(id, j);
   for (int id : nest.block->instructions) {

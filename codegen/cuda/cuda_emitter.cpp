@@ -12,7 +12,6 @@
 namespace smelt {
 namespace {
 
-
 /// x0, y12, p3: names that the emitter itself does not make.
 bool is_param_name(const std::string& name) {
   return name.size() > 1 && std::string_view("xyp").find(name[0]) != std::string_view::npos &&
@@ -123,7 +122,8 @@ void CudaEmitter::emit_prologue() {
 std::string CudaEmitter::assemble(const std::string& body) const {
   const bool twice = !aligned_conditions_.empty();
   std::string code;
-  if (twice) code += fmt::format("template <bool aligned>\nSM void body({}) {{\n{}}}\n\n", signature(true), body);
+  if (twice)
+    code += fmt::format("template <bool aligned>\nSM void body({}) {{\n{}}}\n\n", signature(true), body);
   code += fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}({}) {{\n", s_.threads, k_.name,
                       signature(false));
   code += fmt::format("  __shared__ float shared_floats[{}];\n  __shared__ int shared_ints[{}];\n",
@@ -154,8 +154,7 @@ std::string CudaEmitter::dim(const Dim& dim) const {
   return dim_names_[static_cast<size_t>(std::find(dims_.begin(), dims_.end(), dim) - dims_.begin())];
 }
 
-std::string CudaEmitter::sum(const Dim& offset,
-                             const std::vector<std::pair<std::string, Dim>>& terms) const {
+std::string CudaEmitter::sum(const Dim& offset, const std::vector<std::pair<std::string, Dim>>& terms) const {
   std::string text;
   for (const auto& [name, stride] : terms) {
     if (stride.is_zero() || name == "0") continue;
@@ -186,8 +185,8 @@ void CudaEmitter::emit_digits(const std::string& item, const std::vector<int>& a
       break;
     }
     const std::string extent = dim(k_.axes[axis].extent);
-    out_.line("const Index r{0} = {1} % {2}, q{0} = {1} / {2};", axis, rest, extent);
-    rest = fmt::format("q{}", axis);
+    out_.line("const Index r{0} = {1} % {2}, rest{0} = {1} / {2};", axis, rest, extent);
+    rest = fmt::format("rest{}", axis);
   }
 }
 

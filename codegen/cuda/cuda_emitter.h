@@ -1,6 +1,6 @@
-// One kernel's text. A team of threads shares a row: its lanes take vectors of the inner column axis in turns, and
-// everything that does not move along it is computed by all of them alike. Reduced kernels share a tile of columns
-// instead: the lanes of a team lie along the columns, the teams along the reduced axes.
+// One kernel's text. A team of threads shares a row: its lanes take vectors of the inner column axis in
+// turns, and everything that does not move along it is computed by all of them alike. Reduced kernels share a
+// tile of columns instead: the lanes of a team lie along the columns, the teams along the reduced axes.
 //
 //   cuda_emitter.cpp        the function: names, arguments, what stands around the blocks
 //   cuda_rows.cpp           rows and flat ranges; partial sums of a block
@@ -29,7 +29,8 @@ class CudaEmitter {
   std::string emit();
 
  private:
-  /// The loops of a block and the depth of each instruction in them: 0 before all loops, ..., inner in the lanes.
+  /// The loops of a block and the depth of each instruction in them: 0 before all loops, ..., inner in the
+  /// lanes.
   struct Nest {
     const KernelBlock* block = nullptr;
     std::vector<int> outer;  // axes of the loops around the lanes, outermost first
@@ -152,11 +153,11 @@ class CudaEmitter {
   std::vector<std::string> dim_names_, param_names_, axis_text_;
   std::vector<std::optional<CudaValue>> values_;
 
-  bool lanes_ = false;           // code is being emitted for one element of a vector
-  std::string guard_;            // what holds where that element exists; "": always
-  std::string slot_;             // of the vector at hand among those in registers
-  std::string row_guard_;        // what holds for the thread that stores row scalars
-  std::string column_guard_;     // what holds for the threads that store columns
+  bool lanes_ = false;        // code is being emitted for one element of a vector
+  std::string guard_;         // what holds where that element exists; "": always
+  std::string slot_;          // of the vector at hand among those in registers
+  std::string row_guard_;     // what holds for the thread that stores row scalars
+  std::string column_guard_;  // what holds for the threads that store columns
   std::map<int, std::string> pointers_, loaded_;
   std::map<std::string, std::string> pointer_names_;
   std::vector<State> states_;

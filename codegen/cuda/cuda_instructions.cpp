@@ -90,8 +90,9 @@ void CudaEmitter::emit_random(int id) {
   if (lanes_ && V_ == 8 && shape_.is_vector_random(id))
     return define(id, CudaKind::integer, fmt::format("(int)(w{}[j / 2] >> j % 2 * 16 & 0xFFFFu)", id));
   const std::string column = x.random_axis < 0 ? "0" : axis_text_[x.random_axis];
-  define(id, CudaKind::integer,
-         fmt::format("sm_random(random, id{}, (unsigned)({}), (unsigned)({}))", x.slot, random_row(x), column));
+  define(
+      id, CudaKind::integer,
+      fmt::format("sm_random(random, id{}, (unsigned)({}), (unsigned)({}))", x.slot, random_row(x), column));
 }
 
 // ---- addresses
@@ -130,8 +131,7 @@ std::string CudaEmitter::place(int id) {
   const Instruction& x = instruction(id);
   if (!lanes_) {
     const int number = x.access.param;
-    const std::string start =
-        k_.params[number].partial ? "(" + slice(number) + ")" : param_names_[number];
+    const std::string start = k_.params[number].partial ? "(" + slice(number) + ")" : param_names_[number];
     return fmt::format("{}[{}]", start, base(id, true));
   }
   std::vector<std::pair<std::string, Dim>> terms;
@@ -147,7 +147,8 @@ std::string CudaEmitter::place(int id) {
 CudaEmitter::Alignment CudaEmitter::alignment_of(int id) {
   const Access& access = instruction(id).access;
   const KernelParam& param = k_.params[access.param];
-  const int64_t size = size_of(param.dtype), bytes = std::min<int64_t>(16, V_ * size), elements = bytes / size;
+  const int64_t size = size_of(param.dtype), bytes = std::min<int64_t>(16, V_ * size),
+                elements = bytes / size;
   if (elements == 1) return Alignment::always;
   if (param.alignment < bytes) return Alignment::never;
   std::vector<const Dim*> steps = {&access.offset};
@@ -157,7 +158,8 @@ CudaEmitter::Alignment CudaEmitter::alignment_of(int id) {
   Alignment result = Alignment::always;
   for (const Dim* step : steps) {
     const auto terms = step->terms();
-    if (std::all_of(terms.begin(), terms.end(), [&](auto& t) { return t.coefficient % elements == 0; })) continue;
+    if (std::all_of(terms.begin(), terms.end(), [&](auto& t) { return t.coefficient % elements == 0; }))
+      continue;
     if (step->is_constant()) return Alignment::never;
     result = Alignment::sometimes;
     const std::string condition = fmt::format("{}_ % {} == 0", dim(*step), elements);
@@ -206,8 +208,7 @@ void CudaEmitter::emit_accumulate(int id) {
   const std::string condition = conditions({once, predicate});
   const Accumulation how = shape_.accumulation(id);
   std::string to = how == Accumulation::scalar ? fmt::format("sum{}", id) : "";
-  if (how == Accumulation::column && K_ > 0)
-    to = fmt::format("sum{}[{}][{}]", id, slot_, V_ > 1 ? "j" : "0");
+  if (how == Accumulation::column && K_ > 0) to = fmt::format("sum{}[{}][{}]", id, slot_, V_ > 1 ? "j" : "0");
   if (to.empty()) to = place(id);
   out_.line("{}{} += {};", condition.empty() ? "" : "if (" + condition + ") ", to, value);
 }

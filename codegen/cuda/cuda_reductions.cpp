@@ -1,6 +1,6 @@
-// Reductions of a block, all at once: each thread's own share, then across the lanes of a warp by shuffles, then
-// across the warps of a team through shared memory. The order depends on the schedule alone, and all lanes end with the
-// same bits.
+// Reductions of a block, all at once: each thread's own share, then across the lanes of a warp by shuffles,
+// then across the warps of a team through shared memory. The order depends on the schedule alone, and all
+// lanes end with the same bits.
 #include <algorithm>
 
 #include "codegen/cuda/cuda_emitter.h"
@@ -22,7 +22,8 @@ void CudaEmitter::begin_reductions(const Nest& nest) {
     state.kind = std::max(cuda_kind(x.dtype), CudaKind::integer);
     if (x.reduce_op == ReduceOp::max_sumexp) state.kind = CudaKind::real;
     state.first = fmt::format("t{}", id);
-    if (info(x.reduce_op).results == 2 || x.reduce_op == ReduceOp::first) state.second = fmt::format("q{}", id);
+    if (info(x.reduce_op).results == 2 || x.reduce_op == ReduceOp::first)
+      state.second = fmt::format("q{}", id);
     state.second_kind = x.reduce_op == ReduceOp::max_sumexp ? CudaKind::real : CudaKind::integer;
     states_.push_back(state);
   }
@@ -112,7 +113,9 @@ void CudaEmitter::shuffle_states() {
   out_.pragma_unroll();
   out_.open("for (int d = {}; d > 0; d /= 2)", std::min(W_, 32) / 2);
   for (const State& state : states_) {
-    const auto other = [&](const std::string& name) { return fmt::format("__shfl_xor_sync({}, {}, d)", mask, name); };
+    const auto other = [&](const std::string& name) {
+      return fmt::format("__shfl_xor_sync({}, {}, d)", mask, name);
+    };
     if (state.second.empty()) {
       out_.line("{}", join(state, other(state.first), ""));
       continue;
@@ -124,8 +127,8 @@ void CudaEmitter::shuffle_states() {
   out_.close();
 }
 
-/// Every warp's state goes to shared memory; every thread reads them all back, in the order of the warps. Places are
-/// used once a row, and in a walk over rows by turns, so that one meeting is enough.
+/// Every warp's state goes to shared memory; every thread reads them all back, in the order of the warps.
+/// Places are used once a row, and in a walk over rows by turns, so that one meeting is enough.
 void CudaEmitter::exchange_states() {
   const int warps = W_ / 32;
   const auto slot = [&](CudaKind kind) { return kind == CudaKind::real ? float_slots_++ : int_slots_++; };
@@ -179,10 +182,10 @@ void CudaEmitter::bind_results() {
   for (const State& state : states_) {
     const int second = result_id(state.id);
     const std::string first_text = state.first + j, second_text = state.second + j;
-    values_[state.id] = CudaValue{
-        state.op == ReduceOp::max_sumexp ? fmt::format("({1} != {1} ? {1} : {0})", first_text, second_text)
-                                         : first_text,
-        state.kind};
+    values_[state.id] = CudaValue{state.op == ReduceOp::max_sumexp
+                                      ? fmt::format("({1} != {1} ? {1} : {0})", first_text, second_text)
+                                      : first_text,
+                                  state.kind};
     if (second < 0) continue;
     values_[second] = CudaValue{
         state.op == ReduceOp::argmax ? fmt::format("({0} < 0 ? 0 : {0})", second_text) : second_text,

@@ -76,8 +76,8 @@ void CudaEmitter::emit_row_blocks(const std::string& skip) {
   }
 }
 
-/// What every lane reads of a row may be what one of them is about to overwrite in place: all have read before any
-/// writes. A reduction in between has the same effect.
+/// What every lane reads of a row may be what one of them is about to overwrite in place: all have read
+/// before any writes. A reduction in between has the same effect.
 bool CudaEmitter::must_meet_before(size_t number) const {
   if (W_ == 1 || k_.blocks[number].scope != Scope::column) return false;
   bool read = false;
@@ -140,8 +140,8 @@ void CudaEmitter::zero_memory_accumulators() {
     if (!memory && is_written_whole(static_cast<int>(i))) continue;
     if (T_ > 1 && memory)
       fail_with(Status::internal, "kernel {}: sums in memory want one team a block", k_.name);
-    out_.line("for (Index i = threadIdx.x; i < {}; i += {}) ({})[i] = 0;",
-              dim(k_.params[i].partial_elements), s_.threads, slice(static_cast<int>(i)));
+    out_.line("for (Index i = threadIdx.x; i < {}; i += {}) ({})[i] = 0;", dim(k_.params[i].partial_elements),
+              s_.threads, slice(static_cast<int>(i)));
     any = true;
   }
   if (any) out_.line("__syncthreads();");
@@ -165,7 +165,8 @@ bool CudaEmitter::adds_again(int id) const {
   return false;
 }
 
-/// Every block writes its slice whole, each element once: accumulations into one parameter follow one another.
+/// Every block writes its slice whole, each element once: accumulations into one parameter follow one
+/// another.
 void CudaEmitter::finish_accumulators() {
   for (int id : shape_.all_of(Kind::accumulate)) {
     const Accumulation how = shape_.accumulation(id);

@@ -1,6 +1,6 @@
-// Reduced kernels: a block takes items of the range one after the other, an item being a tile of columns at some
-// indices of the other axes. The lanes of a team lie along the tile's columns, a vector each; the teams share the
-// reduced axes and meet in shared memory.
+// Reduced kernels: a block takes items of the range one after the other, an item being a tile of columns at
+// some indices of the other axes. The lanes of a team lie along the tile's columns, a vector each; the teams
+// share the reduced axes and meet in shared memory.
 #include "codegen/cuda/cuda_emitter.h"
 #include "runtime/error.h"
 
@@ -17,7 +17,8 @@ void CudaEmitter::emit_tiles() {
   out_.line("const Index first = (Index)blockIdx.x * {};", s_.grain);
   out_.open("for (Index item = first; item < first + {} && item < range; ++item)", s_.grain);
   std::vector<int> digits = shape_.parallel;
-  if (shape_.columns.size() > 1) digits.insert(digits.end(), shape_.columns.begin(), shape_.columns.end() - 1);
+  if (shape_.columns.size() > 1)
+    digits.insert(digits.end(), shape_.columns.begin(), shape_.columns.end() - 1);
   row_guard_ = "threadIdx.x == 0";
   if (columns) {
     out_.line("const Index tiles = ({} + {}) / {};", columns_end(), s_.tile - 1, s_.tile);
@@ -30,7 +31,8 @@ void CudaEmitter::emit_tiles() {
     emit_digits("item", digits);
   }
   for (size_t i = 0; i + 1 < shape_.columns.size(); ++i)
-    if (axis_text_[shape_.columns[i]] != "0") row_guard_ += fmt::format(" && {} == 0", axis_text_[shape_.columns[i]]);
+    if (axis_text_[shape_.columns[i]] != "0")
+      row_guard_ += fmt::format(" && {} == 0", axis_text_[shape_.columns[i]]);
   for (size_t i = 0; i < k_.blocks.size(); ++i) {
     emit_tile_block(k_.blocks[i]);
     if (i == 0 && k_.row_predicate >= 0)
@@ -43,7 +45,8 @@ void CudaEmitter::emit_tile_block(const KernelBlock& block) {
   if (block.scope == Scope::row) return emit_row_scope(block);
   if (block.scope == Scope::reduced) return emit_reduced_block(block);
   for (int id : block.instructions)
-    if (instruction(id).kind == Instruction::Kind::reduce) reject(id, "reduces over columns that are cut into tiles");
+    if (instruction(id).kind == Instruction::Kind::reduce)
+      reject(id, "reduces over columns that are cut into tiles");
   emit_tile_columns(block);
 }
 

@@ -1,5 +1,5 @@
-// Kernel IR -> CUDA C++ for one kernel: text that needs no header and reads like what a person would write. The
-// schedule (of a CUDA target) says how threads share the work; docs/cuda.md has the signature.
+// Kernel IR -> CUDA C++ for one kernel: text that needs no header and reads like what a person would write.
+// The schedule (of a CUDA target) says how threads share the work; docs/cuda.md has the signature.
 #pragma once
 
 #include <string>

@@ -24,7 +24,9 @@ void need_calls(PreludeNeeds& needs, std::string_view text) {
   for (const PreludePiece& piece : prelude_pieces()) {
     const std::string call(piece.name);
     for (size_t at = text.find(call); at != std::string_view::npos; at = text.find(call, at + 1)) {
-      const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+      const auto is_word = [](char c) {
+        return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+      };
       const bool begins = at == 0 || !is_word(text[at - 1]);
       const size_t end = at + call.size();
       if (begins && (end == text.size() || !is_word(text[end]))) {
@@ -59,9 +61,7 @@ std::string_view cuda_memory_type(DType type) {
   return "";
 }
 
-void need_element(PreludeNeeds& needs, DType type) {
-  needs.insert(std::string(cuda_memory_type(type)));
-}
+void need_element(PreludeNeeds& needs, DType type) { needs.insert(std::string(cuda_memory_type(type))); }
 
 std::string cuda_prelude(const PreludeNeeds& needs) {
   PreludeNeeds all = needs;

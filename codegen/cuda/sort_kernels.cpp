@@ -5,9 +5,10 @@ namespace {
 
 constexpr int kThreads = 256;
 
-/// Indices outside of the rows count as larger than all others, as unsigned numbers are, and so come last: behind the
-/// end of the last row's part, where nobody looks.
-constexpr std::string_view kRank = R"(// Where each index stands among all: smaller ones first, equal ones in their order. Counting them reads
+/// Indices outside of the rows count as larger than all others, as unsigned numbers are, and so come last:
+/// behind the end of the last row's part, where nobody looks.
+constexpr std::string_view kRank =
+    R"(// Where each index stands among all: smaller ones first, equal ones in their order. Counting them reads
 // every index once a thread, from shared memory, and depends on the order of nothing.
 extern "C" __global__ void __launch_bounds__(256)
     smelt_sort_rank(const int* indices, int* permutation, int* begins, long long count_, long long rows_) {
@@ -40,7 +41,8 @@ extern "C" __global__ void __launch_bounds__(256)
 }
 )";
 
-constexpr std::string_view kBegins = R"(// Where each row's part of the permutation begins: the first place whose index is not smaller, by halving.
+constexpr std::string_view kBegins =
+    R"(// Where each row's part of the permutation begins: the first place whose index is not smaller, by halving.
 extern "C" __global__ void __launch_bounds__(256)
     smelt_sort_begins(const int* indices, const int* permutation, int* begins, long long count_,
                       long long rows_) {

@@ -68,7 +68,8 @@ ApplyOptimizerOptions OptimizerFlags::options() const {
 }
 
 void CompileFlags::add_to(CLI::App& app) {
-  app.add_option("--target", target, "machine to compile for: cpu, native, or a GPU's architecture such as sm_90")
+  app.add_option("--target", target,
+                 "machine to compile for: cpu, native, or a GPU's architecture such as sm_90")
       ->capture_default_str();
   app.add_option("--precision", precision, "storage of activations, gradients and multiplied weights")
       ->check(CLI::IsMember({"fp32", "bf16", "fp16"}))
