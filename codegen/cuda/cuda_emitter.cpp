@@ -185,8 +185,8 @@ void CudaEmitter::emit_digits(const std::string& item, const std::vector<int>& a
       break;
     }
     const std::string extent = dim(k_.axes[axis].extent);
-    out_.line("const Index r{0} = {1} % {2}, q{0} = {1} / {2};", axis, rest, extent);
-    rest = fmt::format("q{}", axis);
+    out_.line("const Index r{0} = {1} % {2}, rest{0} = {1} / {2};", axis, rest, extent);
+    rest = fmt::format("rest{}", axis);
   }
 }
 

@@ -42,7 +42,8 @@ std::string environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-bool write_entry(const std::filesystem::path& path, const EntryHeader& header, const std::vector<std::byte>& bytes) {
+bool write_entry(const std::filesystem::path& path, const EntryHeader& header,
+                 const std::vector<std::byte>& bytes) {
   std::ofstream out(path, std::ios::binary);
   out.write(reinterpret_cast<const char*>(&header), sizeof header);
   out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));

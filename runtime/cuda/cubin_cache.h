@@ -1,5 +1,5 @@
-// Cubins on the disk: files named by a hash of what they were made from, each with a checksum of its own. A cache
-// that cannot be read or written is no error: kernels are compiled again.
+// Cubins on the disk: files named by a hash of what they were made from, each with a checksum of its own. A
+// cache that cannot be read or written is no error: kernels are compiled again.
 #pragma once
 
 #include <filesystem>

@@ -86,8 +86,8 @@ const Nvrtc& nvrtc() {
 }
 
 std::vector<std::string> compile_options(int compute_capability) {
-  return {fmt::format("--gpu-architecture=sm_{}", compute_capability), "--std=c++17",
-          "--ptxas-options=-v"};
+  return {fmt::format("--gpu-architecture=sm_{}", compute_capability), "--std=c++17", "--ptxas-options=-v",
+          "--diag-suppress=177"};
 }
 
 /// Comments do not change the code: the same kernel of another layer or model is found again.
@@ -125,7 +125,8 @@ CudaResources resources_of(std::string_view log) {
   if (const size_t used = log.find("Used "); used != std::string_view::npos)
     std::from_chars(log.data() + used + 5, log.data() + log.size(), r.registers);
   r.stack_bytes = number_before(log, " bytes stack frame");
-  r.spill_bytes = std::max(number_before(log, " bytes spill stores"), number_before(log, " bytes spill loads"));
+  r.spill_bytes =
+      std::max(number_before(log, " bytes spill stores"), number_before(log, " bytes spill loads"));
   r.shared_bytes = number_before(log, " bytes smem");
   return r;
 }
@@ -145,7 +146,8 @@ class NvrtcProgram {
     const int status = nvrtc().compile(program_, static_cast<int>(words.size()), words.data());
     const std::string text = log();
     if (status != 0)
-      fail_with(Status::internal, "kernel {}: NVRTC: {}:\n{}", source_.name, nvrtc().error_string(status), text);
+      fail_with(Status::internal, "kernel {}: NVRTC: {}:\n{}", source_.name, nvrtc().error_string(status),
+                text);
     Cubin cubin;
     size_t size = 0;
     check(nvrtc().cubin_size(program_, &size));
@@ -174,13 +176,15 @@ class NvrtcProgram {
 
 void check_resources(const CudaSource& source, const CudaResources& r) {
   if (r.stack_bytes > 0 || r.spill_bytes > 0)
-    fail_with(Status::internal,
-              "kernel {}: its code has a stack frame of {} bytes and spills {} bytes ({} registers): its schedule "
-              "keeps too much in registers",
-              source.name, r.stack_bytes, r.spill_bytes, r.registers);
+    fail_with(
+        Status::internal,
+        "kernel {}: its code has a stack frame of {} bytes and spills {} bytes ({} registers): its schedule "
+        "keeps too much in registers",
+        source.name, r.stack_bytes, r.spill_bytes, r.registers);
 }
 
-Cubin compile_one(const CudaSource& source, const std::vector<std::string>& options, const CubinCache& cache) {
+Cubin compile_one(const CudaSource& source, const std::vector<std::string>& options,
+                  const CubinCache& cache) {
   const std::string key = cache_key(source, options);
   std::optional<Cubin> cubin = cache.read(key);
   if (!cubin) {

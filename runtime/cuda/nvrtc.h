@@ -35,9 +35,9 @@ struct NvrtcInfo {
 };
 const NvrtcInfo& nvrtc_info();
 
-/// Machine code for sm_NN, one a source, compiled on as many threads as the machine has. Throws Error with NVRTC's
-/// log and the kernel's name where one does not compile, or where its code has a stack frame or spills registers:
-/// a row that lives in memory is slower than no row.
+/// Machine code for sm_NN, one a source, compiled on as many threads as the machine has. Throws Error with
+/// NVRTC's log and the kernel's name where one does not compile, or where its code has a stack frame or
+/// spills registers: a row that lives in memory is slower than no row.
 std::vector<Cubin> compile_cuda(const std::vector<CudaSource>& sources, int compute_capability);
 Cubin compile_cuda(const CudaSource& source, int compute_capability);
 

@@ -8,6 +8,10 @@
 #include <vector>
 
 #include "codegen/llvm/emit_llvm.h"
+#ifdef SMELT_CUDA_ON_HOST
+#include "codegen/schedule.h"
+#include "tests/support/cuda_on_host/cuda_on_host.h"
+#endif
 #include "ir/kernel.h"
 #include "runtime/cpu/shared_object.h"
 #include "runtime/philox.h"
@@ -125,6 +129,66 @@ struct Launch {
   Philox random = {};
 };
 
+#ifdef SMELT_CUDA_ON_HOST
+
+/// The same tests for CUDA's text: each kernel with several schedules, as bounds and alignments make them.
+class CompiledKernel {
+ public:
+  explicit CompiledKernel(const Kernel& kernel, const CpuTarget& = CpuTarget::host()) : kernel_(kernel) {
+    static unsigned variant = 0;
+    variant_ = variant++;
+  }
+
+  void launch(const Launch& launch) const {
+    Kernel kernel = kernel_;
+    kernel.name = "k_" + kernel.name;
+    Symbols symbols;
+    for (const auto& [name, value] : launch.symbols)
+      symbols.bound({name}, variant_ % 3 == 0 ? value : variant_ % 3 == 1 ? value + 700 : 200000);
+    for (size_t i = 0; i < kernel.params.size(); ++i) {
+      const auto address = reinterpret_cast<uintptr_t>(launch.buffers[i]);
+      kernel.params[i].alignment = variant_ % 2 == 0 && address % 16 == 0 ? 16 : 0;
+    }
+    if (!kernel.schedule.cached.empty()) symbols = bounded_by(launch.symbols);
+    schedule(kernel, symbols, parse_target("sm_90"));
+    if (launch.splits > 0) kernel.schedule.splits = launch.splits;
+    run(kernel, launch);
+  }
+
+ private:
+  static Symbols bounded_by(const SymbolValues& values) {
+    Symbols symbols;
+    for (const auto& [name, value] : values) symbols.bound({name}, value);
+    return symbols;
+  }
+
+  static void run(const Kernel& kernel, const Launch& launch) {
+    const SharedObject object(compile_on_host({&kernel}));
+    const auto function = reinterpret_cast<KernelFunction>(object.symbol(kernel.name));
+    std::vector<int64_t> dims;
+    for (const Dim& dim : host_launch_dims(kernel)) dims.push_back(dim.evaluate(launch.symbols));
+    const int64_t range = dims.back(), splits = kernel.schedule.splits;
+    const int64_t chunk =
+        splits > 0 ? std::max<int64_t>(1, (range + splits - 1) / splits) : kernel.schedule.grain;
+    const int64_t chunks = splits > 0 ? splits : (range + chunk - 1) / chunk;
+    const KernelArgs arguments = {launch.buffers.data(),
+                                  dims.data(),
+                                  launch.random_ids.data(),
+                                  launch.random.seed,
+                                  launch.random.step,
+                                  launch.random.micro_step,
+                                  0,
+                                  chunk};
+    for (int64_t i = chunks; i-- > 0;)
+      function(&arguments, i * chunk, std::max(i * chunk, std::min((i + 1) * chunk, range)));
+  }
+
+  Kernel kernel_;
+  unsigned variant_ = 0;
+};
+
+#else
+
 /// A kernel compiled alone; launch() calls it chunk by chunk, in a scrambled order where there are several.
 class CompiledKernel {
  public:
@@ -158,6 +222,8 @@ class CompiledKernel {
   std::vector<Dim> dims_;
   KernelFunction function_;
 };
+
+#endif  // SMELT_CUDA_ON_HOST
 
 inline std::vector<float> random_floats(size_t count, uint32_t seed, float low = -2, float high = 2) {
   std::mt19937 engine(seed);

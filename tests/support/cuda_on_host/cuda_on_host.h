@@ -1,0 +1,104 @@
+// CUDA kernels without a GPU: the text that the emitter makes is compiled by this machine's C++ compiler
+// against a small stand-in for the device (device.h) and called as the kernels of a CPU plan are, a block a
+// chunk. So all that tests the CPU's kernels, up to whole sessions, can test CUDA's.
+#pragma once
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "codegen/cuda/emit_cuda.h"
+#include "codegen/launch_dims.h"
+#include "codegen/make_plan.h"
+#include "ir/program.h"
+#include "llvm/ADT/STLExtras.h"
+#include "runtime/cpu/features.h"
+#include "runtime/error.h"
+
+namespace smelt::test {
+
+/// launch_dims and, behind them, the range: kernels on a GPU are told it.
+inline std::vector<Dim> host_launch_dims(const Kernel& kernel) {
+  std::vector<Dim> dims = launch_dims(kernel);
+  dims.push_back(kernel.range());
+  return dims;
+}
+
+/// One kernel in a namespace of its own, and the function of its name that runs one block of it.
+inline std::string host_unit(const Kernel& kernel) {
+  std::string call;
+  for (size_t i = 0; i < kernel.params.size(); ++i) {
+    std::string type;
+    switch (kernel.params[i].dtype) {
+      case DType::f32:
+        type = "float";
+        break;
+      case DType::f64:
+        type = "double";
+        break;
+      case DType::i32:
+        type = "int";
+        break;
+      default:
+        type = fmt::format(
+            "space_{}::{}", kernel.name,
+            kernel.params[i].dtype == DType::boolean ? "flag" : std::string(name(kernel.params[i].dtype)));
+    }
+    call += fmt::format("({}*)a->buffers[{}], ", type, i);
+  }
+  call += "random";
+  const size_t dims = launch_dims(kernel).size();
+  for (size_t i = 0; i < dims; ++i) call += fmt::format(", a->dims[{}]", i);
+  for (int i = 0; i < kernel.random_slots; ++i) call += fmt::format(", a->random_ids[{}]", i);
+  call += fmt::format(", a->dims[{}]", dims);
+  return fmt::format(
+      "#define {0} device_{0}\nnamespace space_{0} {{\n{1}}}\n#undef {0}\n"
+      "extern \"C\" __attribute__((visibility(\"default\"))) void {0}(const KernelArgs* a, int64_t begin, "
+      "int64_t) {{\n"
+      "  const unsigned random[3] = {{a->seed, a->step, a->micro_step}};\n"
+      "  const auto kernel = [&] {{ space_{0}::device_{0}({3}); }};\n"
+      "  host::run_block({2}, (unsigned)(begin / a->chunk), [](void* k) {{ (*(decltype(kernel)*)k)(); }}, "
+      "(void*)&kernel);\n"
+      "}}\n\n",
+      kernel.name, emit_cuda(kernel), kernel.schedule.threads, call);
+}
+
+/// A shared object with all kernels. Its source stays in the temporary directory where it does not compile.
+inline std::vector<std::byte> compile_on_host(llvm::ArrayRef<const Kernel*> kernels) {
+  char directory[] = "/tmp/cuda_on_host_XXXXXX";
+  if (mkdtemp(directory) == nullptr) fail_with(Status::io, "no temporary directory");
+  const std::filesystem::path place = directory;
+  std::ofstream source(place / "kernels.cpp");
+  source << "#include \"" << SMELT_SOURCE_DIR << "/tests/support/cuda_on_host/device.h\"\n";
+  for (const Kernel* kernel : kernels) source << host_unit(*kernel);
+  source.close();
+  const std::string command = fmt::format(
+      "{} -std=c++20 -O1 -w -fPIC -shared -fno-gnu-unique -fvisibility=hidden -fno-strict-aliasing "
+      "-ffp-contract=off -o {}/kernels.so {}/kernels.cpp",
+      SMELT_CXX_COMPILER, directory, directory);
+  if (std::system(command.c_str()) != 0)
+    fail_with(Status::internal, "{}/kernels.cpp does not compile", directory);
+  std::ifstream object(place / "kernels.so", std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(object)), {});
+  if (std::getenv("KEEP") == nullptr) std::filesystem::remove_all(place);
+  const auto* first = reinterpret_cast<const std::byte*>(bytes.data());
+  return {first, first + bytes.size()};
+}
+
+/// A plan that the CPU's executor runs, of a program that was lowered for a GPU.
+inline Plan plan_on_host(const Program& program) {
+  Plan plan = plan_without_code(program);
+  plan.target = make_cpu_plan({}).target;
+  std::vector<const Kernel*> kernels;
+  for (size_t i = 0; i < program.kernels.size(); ++i) {
+    plan.kernels[i].dims = host_launch_dims(program.kernels[i]);
+    plan.kernels[i].threads = 0;
+    kernels.push_back(&program.kernels[i]);
+  }
+  if (!kernels.empty()) plan.binary = compile_on_host(kernels);
+  return plan;
+}
+
+}  // namespace smelt::test

@@ -1,0 +1,211 @@
+// What CUDA C++ has beyond C++, for one block at a time on a CPU: its threads are fibers that take turns
+// wherever they wait for one another. Compiled in front of the kernels; a block that can never go on ends the
+// program.
+#pragma once
+
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+// Not the headers of the library, which take longer to read than kernels to compile.
+extern "C" {
+void* memcpy(void*, const void*, __SIZE_TYPE__) noexcept;
+void abort() noexcept;
+float expf(float) noexcept, expm1f(float) noexcept, logf(float) noexcept, log1pf(float) noexcept;
+float sqrtf(float) noexcept, tanhf(float) noexcept, erff(float) noexcept, floorf(float) noexcept;
+float fabsf(float) noexcept, fmaf(float, float, float) noexcept;
+double fma(double, double, double) noexcept;
+}
+
+#define __device__
+#define __global__
+#define __forceinline__ inline
+#define __shared__ static __thread
+#define __launch_bounds__(threads)
+
+namespace host {
+
+constexpr size_t kStackBytes = 1 << 17;
+constexpr int kBarriers = 64;
+
+struct Index {
+  unsigned x = 0;
+};
+
+/// Where the lanes of one mask meet, again and again.
+struct Meeting {
+  unsigned mask;
+  unsigned counts[32];
+  uint64_t slots[32][2];
+};
+
+struct Warp {
+  int used = 0;
+  Meeting meetings[40];
+};
+
+struct Fiber {
+  ucontext_t context;
+  void* stack = nullptr;
+  bool done = false;
+};
+
+struct Barrier {
+  int arrived = 0;
+  unsigned generation = 0;
+};
+
+struct Block {
+  Fiber fibers[1024];
+  Warp warps[32];
+  Barrier barriers[kBarriers];
+  int threads = 0, current = 0;
+  uint64_t progress = 0;
+  ucontext_t scheduler;
+  void (*kernel)(void*) = nullptr;
+  void* arguments = nullptr;
+  Index thread, block;
+};
+
+static thread_local Block machine;
+
+[[noreturn]] inline void stuck(const char* why) {
+  fprintf(stderr, "cuda_on_host: block %u: %s\n", machine.block.x, why);
+  abort();
+}
+
+inline void yield() {
+  Block& m = machine;
+  const int mine = m.current;
+  swapcontext(&m.fibers[mine].context, &m.scheduler);
+  m.current = mine;
+  m.thread.x = static_cast<unsigned>(mine);
+}
+
+inline void run_fiber() {
+  Block& m = machine;
+  m.kernel(m.arguments);
+  m.fibers[m.current].done = true;
+  ++m.progress;
+  swapcontext(&m.fibers[m.current].context, &m.scheduler);
+}
+
+inline void start(Fiber& fiber) {
+  if (fiber.stack == nullptr)
+    fiber.stack = mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  getcontext(&fiber.context);
+  fiber.context.uc_stack.ss_sp = fiber.stack;
+  fiber.context.uc_stack.ss_size = kStackBytes;
+  fiber.context.uc_link = nullptr;
+  makecontext(&fiber.context, run_fiber, 0);
+  fiber.done = false;
+}
+
+inline void run_block(int threads, unsigned block, void (*kernel)(void*), void* arguments) {
+  Block& m = machine;
+  m.threads = threads, m.block.x = block, m.kernel = kernel, m.arguments = arguments;
+  for (Warp& warp : m.warps) warp.used = 0;
+  for (Barrier& barrier : m.barriers) barrier = {};
+  for (int i = 0; i < threads; ++i) start(m.fibers[i]);
+  for (bool left = true; left;) {
+    left = false;
+    const uint64_t before = m.progress;
+    for (int i = 0; i < threads; ++i) {
+      if (m.fibers[i].done) continue;
+      left = true;
+      m.current = i, m.thread.x = static_cast<unsigned>(i);
+      swapcontext(&m.scheduler, &m.fibers[i].context);
+    }
+    if (left && m.progress == before) stuck("its threads wait for one another for ever");
+  }
+}
+
+inline void barrier(int id, int count) {
+  Barrier& b = machine.barriers[id];
+  const unsigned generation = b.generation;
+  ++machine.progress;
+  if (++b.arrived == count) {
+    b.arrived = 0, ++b.generation;
+    return;
+  }
+  while (b.generation == generation) yield();
+}
+
+inline Meeting& meeting_of(unsigned mask) {
+  Warp& warp = machine.warps[machine.thread.x / 32];
+  for (int i = 0; i < warp.used; ++i)
+    if (warp.meetings[i].mask == mask) return warp.meetings[i];
+  if (warp.used == 40) stuck("a warp meets with too many masks");
+  Meeting& fresh = warp.meetings[warp.used++];
+  fresh = {mask, {}, {}};
+  return fresh;
+}
+
+/// Every lane of the mask leaves `value` and waits for the others; the value of lane `from`.
+inline uint64_t rendezvous(unsigned mask, uint64_t value, unsigned from) {
+  const unsigned lane = machine.thread.x % 32, warp = machine.thread.x / 32;
+  if ((mask >> lane & 1) == 0) stuck("a lane is not in its own mask");
+  if ((mask >> from & 1) == 0) stuck("a lane asks one outside of the mask");
+  Meeting& meeting = meeting_of(mask);
+  const unsigned number = meeting.counts[lane]++;
+  meeting.slots[lane][number % 2] = value;
+  ++machine.progress;
+  for (unsigned other = 0; other < 32; ++other) {
+    if ((mask >> other & 1) == 0) continue;
+    if (static_cast<int>(warp * 32 + other) >= machine.threads)
+      stuck("a mask names lanes that are not there");
+    while (static_cast<int>(meeting.counts[other] - number) < 1) yield();
+  }
+  return meeting.slots[from][number % 2];
+}
+
+}  // namespace host
+
+#define threadIdx (host::machine.thread)
+#define blockIdx (host::machine.block)
+
+inline void __syncthreads() { host::barrier(0, host::machine.threads); }
+inline void host_barrier(int id, int count) { host::barrier(id, count); }
+inline void __syncwarp(unsigned mask) { host::rendezvous(mask, 0, host::machine.thread.x % 32); }
+
+template <typename T>
+T __shfl_xor_sync(unsigned mask, T value, int distance) {
+  uint64_t bits = 0;
+  memcpy(&bits, &value, sizeof value);
+  bits = host::rendezvous(mask, bits, host::machine.thread.x % 32 ^ static_cast<unsigned>(distance));
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+inline float __uint_as_float(unsigned bits) {
+  float x;
+  memcpy(&x, &bits, 4);
+  return x;
+}
+inline unsigned __float_as_uint(float x) {
+  unsigned bits;
+  memcpy(&bits, &x, 4);
+  return bits;
+}
+inline int __float2int_rz(float x) {
+  if (x != x) return 0;
+  return x >= 2147483648.0f ? 2147483647 : x < -2147483648.0f ? -2147483647 - 1 : static_cast<int>(x);
+}
+inline int __double2loint(double x) {
+  int64_t bits;
+  memcpy(&bits, &x, 8);
+  return static_cast<int>(bits);
+}
+inline float __fadd_rn(float a, float b) { return a + b; }
+inline float __fmul_rn(float a, float b) { return a * b; }
+inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
+
+/// What a kernel of a CPU plan is called with (runtime/plan.h).
+struct KernelArgs {
+  void* const* buffers;
+  const int64_t* dims;
+  const uint32_t* random_ids;
+  uint32_t seed, step, micro_step, reserved;
+  int64_t chunk;
+};
