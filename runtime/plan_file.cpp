@@ -17,7 +17,7 @@ namespace {
 using Bytes = std::span<const std::byte>;
 
 constexpr std::array<char, 8> kMagic = {'S', 'M', 'E', 'L', 'T', 'P', 'L', 'N'};
-constexpr size_t kAlignment = 64;
+constexpr size_t kBlobAlignment = 64;
 static_assert(std::endian::native == std::endian::little, "plan files are little-endian");
 
 /// The first 64 bytes of a file.
@@ -43,7 +43,7 @@ uint64_t own_checksum(const Header& header) {
   return checksum(std::as_bytes(std::span(&header, 1)).first(offsetof(Header, header_checksum)));
 }
 
-size_t aligned(size_t at) { return (at + kAlignment - 1) / kAlignment * kAlignment; }
+size_t aligned(size_t at) { return (at + kBlobAlignment - 1) / kBlobAlignment * kBlobAlignment; }
 
 /// Checksums as text: JSON readers of other languages lose the last bits of 64.
 std::string hex(uint64_t value) { return fmt::format("{:016x}", value); }
