@@ -3,6 +3,7 @@
 #include <bit>
 #include <limits>
 
+#include "codegen/keep_columns.h"
 #include "codegen/kernel_shape.h"
 #include "codegen/schedule_rooms.h"
 #include "llvm/ADT/STLExtras.h"
@@ -16,7 +17,7 @@ using Scope = KernelBlock::Scope;
 
 constexpr int64_t kUnbounded = int64_t{1} << 40;
 constexpr int64_t kWarp = 32, kLargestTeam = 1024;
-/// f32 registers of a thread for what it has of a row: some for each value that is kept, all together.
+/// Elements of a row in one thread; f32 registers for what it keeps of them.
 constexpr int64_t kRowElements = 32, kPayload = 64;
 /// Registers for loads that are under way.
 constexpr int64_t kInFlight = 32;
@@ -41,21 +42,23 @@ class GpuScheduler {
   GpuScheduler(Kernel& kernel, const Symbols& symbols)
       : k_(kernel), s_(kernel.schedule), symbols_(symbols), shape_(kernel) {}
 
-  void run() {
-    const Schedule asked = s_;
-    s_ = {.splits = asked.splits, .cached = asked.cached};
+  /// False where the values that the kernel keeps of its rows do not fit registers.
+  bool run() {
+    s_ = {.splits = s_.splits, .cached = s_.cached};
     llvm::sort(s_.cached);
     s_.cached.erase(std::unique(s_.cached.begin(), s_.cached.end()), s_.cached.end());
     s_.flat = can_be_flat(k_);
     s_.vector_width = static_cast<int>(vector_width());
     columns_ = shape_.inner < 0 ? 1 : std::max<int64_t>(1, bound(k_.axes[shape_.inner].extent, symbols_));
+    bool fits = true;
     if (shape_.is_reduced())
       tiles();
     else if (s_.flat)
       flat();
     else
-      rows();
+      fits = rows();
     s_.narrow = is_narrow();
+    return fits;
   }
 
  private:
@@ -113,28 +116,42 @@ class GpuScheduler {
                           [&](int id) { return shape_.accumulation(id) == how; });
   }
 
-  /// Values of a row that stay in registers from one block to another or from row to row.
+  /// Registers for each element of a row that stay taken from one block to another or from row to row; flags
+  /// are bits.
   int64_t kept_values() const {
-    return static_cast<int64_t>(s_.cached.size()) + accumulators(Accumulation::column);
+    const int64_t flags =
+        llvm::count_if(s_.cached, [&](int id) { return k_.instructions[id].dtype == DType::boolean; });
+    return static_cast<int64_t>(s_.cached.size()) - flags + (flags > 0) + accumulators(Accumulation::column);
   }
 
-  void rows() {
+  /// Registers for all of them, so that the threads of a block find as many as they need.
+  int64_t payload(int64_t team) const {
+    if (team >= kLargestTeam) return kPayload / 2 - 4;
+    return team >= kWalkThreads || s_.splits > 0 ? kPayload * 3 / 4 : kPayload;
+  }
+
+  /// A warp for a row where that is enough; many threads with little each beyond.
+  int64_t team_size(int64_t vectors, int64_t most_elements) const {
+    const auto elements = [&](int64_t team) { return quotient_up(vectors, team) * s_.vector_width; };
+    for (int64_t team = std::min(kWarp, pow2_ceil(vectors)); team <= kLargestTeam; team *= 2) {
+      if (elements(team) > most_elements || elements(team) * kept_values() > payload(team)) continue;
+      while (team > kWarp && team < kWalkThreads && elements(team) > kRowElements / 2) team *= 2;
+      return team;
+    }
+    return 0;
+  }
+
+  bool rows() {
+    if (accumulators(Accumulation::memory) > 0) return rows_with_sums_in_memory(), s_.cached.empty();
     const int64_t vectors = quotient_up(columns_, s_.vector_width);
-    const int64_t most_elements = std::min(kRowElements, kPayload / std::max<int64_t>(1, kept_values()));
-    const int64_t most = std::max<int64_t>(1, most_elements / s_.vector_width);
-    int64_t team = std::min(pow2_ceil(quotient_up(vectors, most)), pow2_ceil(vectors));
-    if (team < kWarp) team = std::min(kWarp, pow2_ceil(vectors));
-    if (team > kWarp) team = pow2_ceil(quotient_up(vectors, std::min<int64_t>(most, 4)));
-    team = std::min(team, kLargestTeam);
-    if (accumulators(Accumulation::memory) > 0) return rows_with_sums_in_memory();
-    const bool fits = vectors <= team * most || (kept_values() > 0 && vectors <= team * most * 2);
-    if (!s_.cached.empty() && !fits)
-      fail_with(Status::internal, "kernel {}: no registers for the values kept of its rows", k_.name);
-    if (!fits) team = kWalkThreads;
-    s_.team = static_cast<int>(team);
+    int64_t team = team_size(vectors, kRowElements);
+    if (team == 0 && kept_values() > 0) team = team_size(vectors, 2 * kRowElements);
+    const bool fits = team > 0;
+    s_.team = static_cast<int>(fits ? team : kWalkThreads);
     s_.vectors = fits ? static_cast<int>(quotient_up(vectors, team)) : 0;
     s_.unroll = static_cast<int>(fits ? std::min<int64_t>(in_flight(), s_.vectors) : in_flight());
     set_block(!fits && accumulators(Accumulation::column) > 0);
+    return fits || s_.cached.empty();
   }
 
   /// Every element of such a sum belongs to one thread: of a team that is the block, or of a block that is
@@ -231,6 +248,12 @@ class GpuScheduler {
 
 }  // namespace
 
-void schedule_for_gpu(Kernel& kernel, const Symbols& symbols) { GpuScheduler(kernel, symbols).run(); }
+void schedule_for_gpu(Kernel& kernel, const Symbols& symbols) {
+  if (!GpuScheduler(kernel, symbols).run())
+    fail_with(Status::internal, "kernel {}: no registers for the values kept of its rows", kernel.name);
+  if (!kernel.schedule.cached.empty()) return;
+  Kernel keeping = with_kept_columns(kernel);
+  if (!keeping.schedule.cached.empty() && GpuScheduler(keeping, symbols).run()) kernel = std::move(keeping);
+}
 
 }  // namespace smelt

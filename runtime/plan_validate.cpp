@@ -11,7 +11,7 @@
 namespace smelt {
 namespace {
 
-constexpr int64_t kArenaAlignment = 64;  // of every buffer in the arena
+constexpr int64_t kPlaceAlignment = 64;  // of every buffer in the arena
 constexpr int64_t kMostBytes = int64_t{1} << 56;
 
 template <typename... Args>
@@ -104,10 +104,10 @@ class Validation {
     if (data_bytes != (buffer.role == Role::constant ? buffer.bytes : 0))
       refuse("{} ({}) holds {} bytes of data: expected {}", what, name(buffer.role), data_bytes,
              buffer.role == Role::constant ? buffer.bytes : 0);
-    const bool placed = buffer.offset_bytes >= 0 && buffer.offset_bytes % kArenaAlignment == 0 &&
+    const bool placed = buffer.offset_bytes >= 0 && buffer.offset_bytes % kPlaceAlignment == 0 &&
                         buffer.offset_bytes <= kMostBytes;
     if (in_arena(buffer.role) && !placed)
-      refuse("{} is at byte {}: expected a multiple of {}", what, buffer.offset_bytes, kArenaAlignment);
+      refuse("{} is at byte {}: expected a multiple of {}", what, buffer.offset_bytes, kPlaceAlignment);
   }
 
   void check_state_buffer(const Buffer& buffer, const std::string& what) const {

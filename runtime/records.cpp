@@ -27,14 +27,14 @@ std::string place(const Checkpoint& file, std::string_view tensor) {
 }
 
 /// "B" for the dim that is just this symbol, else nothing.
-std::string lone_symbol(const Dim& dim) {
+std::string symbol_of(const Dim& dim) {
   std::vector<std::string> names;
   dim.collect_symbols(names);
   return names.size() == 1 && dim == Dim::symbol(names[0]) ? names[0] : "";
 }
 
 bool is_second_dim(const Port& port, const std::string& symbol) {
-  return port.shape.size() > 1 && lone_symbol(port.shape[1]) == symbol;
+  return port.shape.size() > 1 && symbol_of(port.shape[1]) == symbol;
 }
 
 /// A target that is no class marks padding; a loss without one counts them all.
@@ -78,8 +78,8 @@ void RecordData::choose_columns(const Piece& first, const PlanEntry& entry) {
 
 void RecordData::add_column(const Port& port, const PlanEntry& entry) {
   Column column{.port = port};
-  const bool rows = !port.shape.empty() && !lone_symbol(port.shape[0]).empty();
-  const std::string symbol = port.shape.size() > 1 ? lone_symbol(port.shape[1]) : "";
+  const bool rows = !port.shape.empty() && !symbol_of(port.shape[0]).empty();
+  const std::string symbol = port.shape.size() > 1 ? symbol_of(port.shape[1]) : "";
   bool good = rows && (port.dtype == DType::i32 || port.dtype == DType::f32);
   for (size_t i = symbol.empty() ? 1 : 2; i < port.shape.size(); ++i) {
     good &= port.shape[i].is_constant();

@@ -22,7 +22,7 @@ void initialize_native_target() {
   });
 }
 
-std::string host_features() {
+std::string feature_text() {
   std::vector<std::string> list;
   for (const auto& feature : llvm::sys::getHostCPUFeatures())
     list.push_back((feature.getValue() ? "+" : "-") + feature.getKey().str());
@@ -36,7 +36,7 @@ std::string host_features() {
 
 CpuTarget CpuTarget::host() {
   static const CpuTarget host = {llvm::sys::getProcessTriple(), llvm::sys::getHostCPUName().str(),
-                                 host_features()};
+                                 feature_text()};
   return host;
 }
 

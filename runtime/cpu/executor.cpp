@@ -15,9 +15,9 @@ namespace smelt {
 namespace {
 
 constexpr size_t kCachedShapes = 32;
-constexpr uintptr_t kHostAlignment = 64;
+constexpr uintptr_t kArenaAlignment = 64;
 
-bool is_aligned(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) % kHostAlignment == 0; }
+bool is_aligned(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) % kArenaAlignment == 0; }
 
 double gib(int64_t bytes) { return static_cast<double>(bytes) / (1 << 30); }
 
@@ -115,7 +115,7 @@ void CpuExecutor::load_code() {
 
 void CpuExecutor::allocate() {
   for (const State& state : plan_->states) states_.emplace_back(state_bytes(*plan_, state));
-  arena_ = Block(executor_memory(*plan_).arena + static_cast<int64_t>(kHostAlignment));  // never null
+  arena_ = Block(executor_memory(*plan_).arena + static_cast<int64_t>(kArenaAlignment));  // never null
   for (const Buffer& buffer : plan_->buffers) {
     std::byte* base = nullptr;
     if (buffer.state >= 0) {

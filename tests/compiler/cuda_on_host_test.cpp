@@ -1,0 +1,142 @@
+// The whole compiler for a GPU, its kernels run on the host: random graphs against the evaluator, training
+// plans of the golden models against the CPU's.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "frontend/description.h"
+#include "passes/differentiate.h"
+#include "tests/compiler/cpu_against_evaluator.h"
+
+namespace smelt {
+namespace {
+
+using testing::CpuCase;
+using testing::expect_cpu_matches;
+using testing::random_module;
+using testing::random_sizes;
+
+CompileOptions for_gpu() {
+  CompileOptions options;
+  options.target = "sm_90";
+  return options;
+}
+
+class CudaOnHost : public ::testing::TestWithParam<uint64_t> {};
+
+TEST_P(CudaOnHost, ForwardGraphs) {
+  const auto module = random_module(GetParam() + 500);
+  expect_cpu_matches(*module, {.symbols = random_sizes(GetParam()), .seed = GetParam() + 1}, for_gpu());
+}
+
+TEST_P(CudaOnHost, GradientsOfGraphs) {
+  auto module = random_module(GetParam() + 1500, {.nodes = 8, .scalar = true});
+  differentiate(*module->graphs.front(), {.output = "loss", .wrt = {"x"}, .seed = 1});
+  expect_cpu_matches(*module, {.symbols = random_sizes(GetParam()), .seed = GetParam() + 2}, for_gpu());
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, CudaOnHost, ::testing::Range<uint64_t>(0, 10));
+
+void expect_text_matches_on_gpu(std::string_view text, std::initializer_list<int64_t> sizes) {
+  const auto module = parse_module(text);
+  for (int64_t n : sizes)
+    expect_cpu_matches(*module, {.symbols = {{"B", 3}, {"N", n}}, .seed = 11}, for_gpu());
+}
+
+TEST(CudaRows, LayerNormAtOddWidths) {
+  expect_text_matches_on_gpu(R"(symbols B <= 4, N <= 777
+graph @main(%x: f32[B,N], %w: f32[N], %b: f32[N]) {
+  %y = layer_norm %x, %w, %b {eps = 1e-5} : f32[B,N]
+  return y = %y
+})",
+                             {1, 31, 197, 777});
+}
+
+TEST(CudaRows, LongRowsAreWalked) {
+  expect_text_matches_on_gpu(R"(symbols B <= 3, N <= 250257
+graph @main(%x: f32[B,N]) {
+  %y = softmax %x : f32[B,N]
+  return y = %y
+})",
+                             {64, 50257});
+}
+
+// ---- training plans
+
+/// Random numbers of an input's type, in the range of its ids.
+std::vector<std::byte> random_bytes(const Port& port, int64_t elements, std::mt19937& engine) {
+  std::vector<std::byte> bytes(static_cast<size_t>(elements * size_of(port.dtype)));
+  for (int64_t i = 0; i < elements; ++i) {
+    const auto put = [&](auto value) {
+      std::memcpy(bytes.data() + static_cast<size_t>(i) * sizeof value, &value, sizeof value);
+    };
+    const int64_t below = port.ids ? port.ids->below : 2;
+    if (port.dtype == DType::f32)
+      put(std::normal_distribution<float>()(engine));
+    else if (port.dtype == DType::i32)
+      put(static_cast<int32_t>(engine() % static_cast<uint64_t>(below)));
+    else
+      put(static_cast<uint8_t>(1));
+  }
+  return bytes;
+}
+
+/// All that a session holds after it has run an entry: its outputs and its states.
+std::map<std::string, std::vector<float>> after_run(Session& session, const std::string& entry,
+                                                    const SymbolValues& symbols) {
+  std::mt19937 engine(3);
+  std::vector<std::vector<std::byte>> bytes;
+  std::vector<InputTensor> inputs;
+  for (const Port& port : session.entry(entry).inputs) {
+    std::vector<int64_t> shape;
+    int64_t elements = 1;
+    for (const Dim& dim : port.shape) elements *= shape.emplace_back(dim.evaluate(symbols));
+    bytes.push_back(random_bytes(port, elements, engine));
+    inputs.push_back({port.name, port.dtype, shape, bytes.back().data()});
+  }
+  session.set_random(7, 3, 0);
+  std::map<std::string, std::vector<float>> all;
+  for (const HostTensor& host : session.run(entry, inputs))
+    if (host.dtype == DType::f32) all[host.name].assign(host.as<float>().begin(), host.as<float>().end());
+  for (const State& state : session.plan().states) {
+    if (state.dtype != DType::f32) continue;
+    const auto data = session.state(state.name);
+    std::vector<float>& values = all[state.name];
+    values.resize(data.size() / sizeof(float));
+    std::memcpy(values.data(), data.data(), data.size());
+  }
+  return all;
+}
+
+double distance(const std::vector<float>& a, const std::vector<float>& b) {
+  double difference = 0, norm = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    difference += (double{a[i]} - b[i]) * (double{a[i]} - b[i]);
+    norm += double{b[i]} * b[i];
+  }
+  return std::sqrt(difference) / (std::sqrt(norm) + 1e-12);
+}
+
+class GoldenPlans : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(GoldenPlans, TrainAsOnTheCpu) {
+  const Description description =
+      read_description(std::filesystem::path(SMELT_SOURCE_DIR) / "tests/goldens" / GetParam());
+  CompileOptions cpu, gpu = for_gpu();
+  cpu.entries = gpu.entries = {"train_step", "evaluate"};
+  cpu.build.dropout = gpu.build.dropout = 0.1;
+  Session one = testing::cpu_session(std::move(compile(description, cpu).plan));
+  Session two = testing::cpu_session(test::plan_on_host(compile(description, gpu, Stage::program).program));
+  for (const std::string& entry : cpu.entries) {
+    const SymbolValues symbols = {{"B", 3}, {"T", 13}, {"S", 11}};
+    const auto expected = after_run(one, entry, symbols), actual = after_run(two, entry, symbols);
+    for (const auto& [name, values] : expected)
+      EXPECT_LE(distance(actual.at(name), values), name == "adam.v" ? 1e-3 : 1e-4) << entry << ": " << name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, GoldenPlans,
+                         ::testing::Values("gpt2", "bert-multi", "llama-llama3", "t5-gated", "vit-odd"));
+
+}  // namespace
+}  // namespace smelt
