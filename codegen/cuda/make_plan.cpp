@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "codegen/cuda/batched_gemm_kernel.h"
 #include "codegen/cuda/emit_cuda.h"
 #include "codegen/cuda/sort_kernels.h"
 #include "codegen/make_plan.h"
@@ -42,6 +43,7 @@ Plan make_cuda_plan(const Program& program, const Target& target) {
     plan.kernels[i].source = emit_cuda(program.kernels[i], sources[i]);
   if (sorts(program))
     for (KernelCode& kernel : sort_kernels()) plan.kernels.push_back(std::move(kernel));
+  for (KernelCode& kernel : batched_gemm_kernels(program)) plan.kernels.push_back(std::move(kernel));
   std::vector<CudaSource> texts;
   for (const KernelCode& kernel : plan.kernels) texts.push_back({kernel.source, kernel.name});
   std::vector<Cubin> cubins = compile_cuda(texts, target.compute_capability);

@@ -340,7 +340,8 @@ void CudaExecutor::capture(ResolvedEntry& resolved) {
 void CudaExecutor::launch(Launch& what) {
   const Driver& d = driver();
   const Stream stream = stream_.get();
-  if (auto* kernel = std::get_if<KernelLaunch>(&what)) return launch_kernel(*kernel);
+  if (auto* kernel = std::get_if<KernelLaunch>(&what))
+    return check(kernel->run(stream), "launching a kernel");
   if (auto* product = std::get_if<GemmLaunch>(&what)) {
     if (!workspace_) workspace_ = device_block(kGemmWorkspace);
     if (!choices_) choices_ = std::make_unique<GemmChoices>(cache_directory());
@@ -348,8 +349,8 @@ void CudaExecutor::launch(Launch& what) {
     return product->gemm.run(stream, workspace_.get());
   }
   if (auto* sort = std::get_if<SortLaunch>(&what)) {
-    launch_kernel(sort->rank);
-    return launch_kernel(sort->begins);
+    check(sort->rank.run(stream), "launching a kernel");
+    return check(sort->begins.run(stream), "launching a kernel");
   }
   if (auto* copy = std::get_if<CopyLaunch>(&what)) {
     if (copy->bytes > 0)
@@ -364,13 +365,6 @@ void CudaExecutor::launch(Launch& what) {
     return check(d.MemsetD16Async(fill.to, static_cast<uint16_t>(fill.pattern), fill.count, stream),
                  "filling memory");
   check(d.MemsetD8Async(fill.to, static_cast<uint8_t>(fill.pattern), fill.count, stream), "filling memory");
-}
-
-void CudaExecutor::launch_kernel(KernelLaunch& kernel) {
-  if (kernel.blocks == 0) return;
-  check(driver().LaunchKernel(kernel.function, kernel.blocks, 1, 1, kernel.threads, 1, 1, kernel.shared_bytes,
-                              stream_.get(), kernel.arguments.data(), nullptr),
-        "launching a kernel");
 }
 
 /// An event between every two steps; times are read when all is done.

@@ -62,7 +62,6 @@ class CudaExecutor : public Executor {
   void launch_profiled(ResolvedEntry& resolved);
   void launch_watched(ResolvedEntry& resolved);
   void launch(Launch& launch);
-  void launch_kernel(KernelLaunch& kernel);
   void finish(const char* what) const;
 
   std::shared_ptr<const Plan> plan_;

@@ -2,19 +2,11 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
-#include <cstring>
-#include <limits>
 
 #include "runtime/error.h"
-#include "runtime/half.h"
 
 namespace smelt::cuda {
 namespace {
-
-constexpr int kCandidates = 16;
-constexpr int kTimedRuns = 5;
-constexpr int64_t kSampleBytes = int64_t{1} << 17;
 
 using Batch = GemmSizes::Batch;
 
@@ -67,17 +59,10 @@ Columns columns_of(const GemmSizes::Matrix& matrix, int64_t rows, int64_t column
   return {false, -1};
 }
 
-/// The product whose result has its columns together: C^T = B^T A^T where C has not.
+/// The product whose result has its columns together.
 GemmSizes by_columns(const GemmSizes& s) {
-  if (s.c.row_stride == 1 && (s.c.column_stride != 1 || s.n == 1 || s.m == 1)) return s;
-  GemmSizes t = s;
-  const auto flip = [](const GemmSizes::Matrix& m) {
-    return GemmSizes::Matrix{m.column_stride, m.row_stride};
-  };
-  t.m = s.n, t.n = s.m;
-  t.a = flip(s.b), t.b = flip(s.a), t.c = flip(s.c);
-  for (Batch& axis : t.batch) std::swap(axis.a, axis.b);
-  return t;
+  const bool already = s.c.row_stride == 1 && (s.c.column_stride != 1 || s.n == 1 || s.m == 1);
+  return already ? s : transposed(s);
 }
 
 int64_t quarter_step(int64_t size) {
@@ -91,6 +76,17 @@ int64_t divisor_up_to(int64_t value, int64_t limit) {
 }
 
 }  // namespace
+
+GemmSizes transposed(const GemmSizes& s) {
+  GemmSizes t = s;
+  const auto flip = [](const GemmSizes::Matrix& m) {
+    return GemmSizes::Matrix{m.column_stride, m.row_stride};
+  };
+  t.m = s.n, t.n = s.m;
+  t.a = flip(s.b), t.b = flip(s.a), t.c = flip(s.c);
+  for (Batch& axis : t.batch) std::swap(axis.a, axis.b);
+  return t;
+}
 
 std::string GemmProblem::bucket() const {
   const auto pitch = [&](int64_t p) { return divisor_up_to(p, 64); };
@@ -153,6 +149,7 @@ void PreparedGemm::make_calls(const GemmSizes& sizes, DevicePointer a, DevicePoi
   for (const Call& call : problem_.by_pointers ? matrices : calls_)
     aligned(call.a), aligned(call.b), aligned(call.c);
   problem_.alignment = std::min<int64_t>(problem_.alignment, 16);
+  first_result_ = problem_.by_pointers ? matrices.front().c : calls_.front().c;
   if (problem_.by_pointers) make_pointers(matrices);
 }
 
@@ -225,148 +222,17 @@ int PreparedGemm::launch(const Call& call, const LtAlgorithm& algorithm, Stream 
                             c_.get(), &algorithm, pointer(workspace), kGemmWorkspace, stream);
 }
 
+/// The first status that is not 0.
+int PreparedGemm::try_all(const LtAlgorithm& algorithm, Stream stream, DevicePointer workspace) const {
+  if (algorithm == kOwnKernel) return own_.run(stream);
+  for (const Call& call : calls_)
+    if (const int code = launch(call, algorithm, stream, workspace); code != 0) return code;
+  return 0;
+}
+
 void PreparedGemm::run(Stream stream, DevicePointer workspace) {
-  for (const Call& call : calls_) check_blas(launch(call, algorithm_, stream, workspace), place_);
-}
-
-std::vector<LtHeuristic> PreparedGemm::candidates(int wanted) const {
-  const CublasLt& lt = cublas_lt();
-  LtPreferenceTag* made = nullptr;
-  check_blas(lt.MatmulPreferenceCreate(&made), "asking for algorithms");
-  const LtPreference preference(made);
-  const uint64_t workspace = kGemmWorkspace;
-  const auto set = [&](int attribute, const auto& value) {
-    check_blas(lt.MatmulPreferenceSetAttribute(made, attribute, &value, sizeof value),
-               "asking for algorithms");
-  };
-  set(kMaxWorkspace, workspace);
-  for (int matrix = 0; matrix < 4; ++matrix)
-    set(kMinAlignmentA + matrix, static_cast<uint32_t>(problem_.alignment));
-  std::vector<LtHeuristic> found(static_cast<size_t>(wanted));
-  int count = 0;
-  const int code = lt.MatmulAlgoGetHeuristic(lt.handle, descriptor_.get(), a_.get(), b_.get(), c_.get(),
-                                             c_.get(), made, wanted, found.data(), &count);
-  found.resize(code == 0 ? static_cast<size_t>(count) : 0);
-  std::erase_if(found, [](const LtHeuristic& h) { return h.state != 0; });
-  if (found.empty())
-    fail_with(Status::internal, "{}: cuBLASLt has no algorithm for {}", place_, problem_.bucket());
-  return found;
-}
-
-void PreparedGemm::choose(Stream stream, DevicePointer workspace, GemmChoices& choices) {
-  if (chosen_ || calls_.empty()) return;
-  const std::string bucket = problem_.bucket();
-  const CublasLt& lt = cublas_lt();
-  LtHeuristic checked;
-  if (const auto known = choices.find(bucket);
-      known &&
-      lt.MatmulAlgoCheck(lt.handle, descriptor_.get(), a_.get(), b_.get(), c_.get(), c_.get(), &*known,
-                         &checked) == 0 &&
-      checked.workspace_bytes <= static_cast<size_t>(kGemmWorkspace)) {
-    algorithm_ = *known;
-  } else if (known) {
-    algorithm_ = candidates(1).front().algorithm;  // another size of the bucket, which the choice cannot do
-  } else {
-    algorithm_ = fastest(candidates(kCandidates), stream, workspace);
-    choices.add(bucket, algorithm_);
-  }
-  chosen_ = true;
-}
-
-int64_t PreparedGemm::result_bytes() const {
-  const int64_t matrix = problem_.c_pitch * (problem_.n - 1) + problem_.m;
-  return (matrix + problem_.c_stride * (problem_.batch - 1)) * size_of(problem_.result_dtype);
-}
-
-/// The first and the last elements of the result as floats; of a batch by pointers nothing.
-std::vector<float> PreparedGemm::sample(Stream stream) const {
-  if (problem_.by_pointers) return {};
-  const int64_t bytes = result_bytes(), part = std::min(bytes, kSampleBytes),
-                width = size_of(problem_.result_dtype);
-  std::vector<std::byte> raw(static_cast<size_t>(2 * part));
-  const DevicePointer begin = calls_.back().c;
-  check(driver().MemcpyDtoHAsync(raw.data(), begin, static_cast<size_t>(part), stream), "reading a product");
-  check(driver().MemcpyDtoHAsync(raw.data() + part, begin + static_cast<DevicePointer>(bytes - part),
-                                 static_cast<size_t>(part), stream),
-        "reading a product");
-  check(driver().StreamSynchronize(stream), "reading a product");
-  std::vector<float> values(raw.size() / static_cast<size_t>(width));
-  for (size_t i = 0; i < values.size(); ++i) {
-    uint16_t half = 0;
-    const std::byte* at = raw.data() + i * static_cast<size_t>(width);
-    if (width == 4)
-      std::memcpy(&values[i], at, 4);
-    else
-      std::memcpy(&half, at, 2),
-          values[i] = problem_.result_dtype == DType::bf16 ? from_bf16(half) : from_f16(half);
-  }
-  return values;
-}
-
-/// Seconds of one run of all calls: the least of a few, the first not counted.
-double PreparedGemm::time(const LtAlgorithm& algorithm, Stream stream, DevicePointer workspace) const {
-  const EventOwner begin = make_event(true), end = make_event(true);
-  double least = std::numeric_limits<double>::infinity();
-  for (int run = 0; run <= kTimedRuns; ++run) {
-    check(driver().EventRecord(begin.get(), stream), "timing a product");
-    for (const Call& call : calls_)
-      if (launch(call, algorithm, stream, workspace) != 0) return std::numeric_limits<double>::infinity();
-    check(driver().EventRecord(end.get(), stream), "timing a product");
-    check(driver().EventSynchronize(end.get()), place_.c_str());
-    if (run > 0) least = std::min(least, seconds_between(begin.get(), end.get()));
-  }
-  return least;
-}
-
-namespace {
-
-/// Whether two samples of one product agree as far as its rounding goes; non-finite elements must be the
-/// same.
-bool agree(const std::vector<float>& a, const std::vector<float>& b, DType dtype) {
-  double square = 0, off = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    if (!std::isfinite(a[i]) || !std::isfinite(b[i])) {
-      if (std::isfinite(a[i]) != std::isfinite(b[i])) return false;
-      continue;
-    }
-    square += double{a[i]} * a[i];
-    off += (double{a[i]} - b[i]) * (double{a[i]} - b[i]);
-  }
-  const double tolerance = dtype == DType::f32 ? 1e-4 : 2e-2;
-  return off <= tolerance * tolerance * square + 1e-12;
-}
-
-}  // namespace
-
-/// Runs on the operands at hand. Where C is added to, its value is put back after each candidate.
-LtAlgorithm PreparedGemm::fastest(const std::vector<LtHeuristic>& candidates, Stream stream,
-                                  DevicePointer workspace) const {
-  if (candidates.size() == 1) return candidates.front().algorithm;
-  const bool keeps = problem_.accumulates && !problem_.by_pointers;
-  if (problem_.accumulates && problem_.by_pointers) return candidates.front().algorithm;
-  const auto bytes = static_cast<size_t>(result_bytes());
-  const DevicePointer result = calls_.front().c;
-  const DeviceBlock kept = keeps ? device_block(result_bytes()) : DeviceBlock();
-  const auto put_back = [&] {
-    if (keeps) check(driver().MemcpyDtoDAsync(result, kept.get(), bytes, stream), "keeping a sum");
-  };
-  if (keeps) check(driver().MemcpyDtoDAsync(kept.get(), result, bytes, stream), "keeping a sum");
-  std::vector<float> reference;
-  LtAlgorithm best = candidates.front().algorithm;
-  double least = std::numeric_limits<double>::infinity();
-  for (const LtHeuristic& candidate : candidates) {
-    const double seconds = time(candidate.algorithm, stream, workspace);
-    put_back();
-    if (!std::isfinite(seconds)) continue;
-    for (const Call& call : calls_) check_blas(launch(call, candidate.algorithm, stream, workspace), place_);
-    const std::vector<float> found = sample(stream);
-    put_back();
-    if (reference.empty()) reference = found;
-    if (!agree(reference, found, problem_.dtype) || seconds >= least) continue;
-    least = seconds;
-    best = candidate.algorithm;
-  }
-  return best;
+  if (const int code = try_all(algorithm_, stream, workspace); code != 0)
+    algorithm_ == kOwnKernel ? check(code, place_.c_str()) : check_blas(code, place_);
 }
 
 }  // namespace smelt::cuda

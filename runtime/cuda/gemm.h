@@ -6,11 +6,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "runtime/cuda/cublas_lt.h"
 #include "runtime/cuda/gemm_choices.h"
+#include "runtime/cuda/launch.h"
 
 namespace smelt::cuda {
 
@@ -29,6 +31,9 @@ struct GemmSizes {
   std::vector<Batch> batch = {};
   DType dtype = DType::f32, result_dtype = DType::f32;
 };
+
+/// C^T = B^T A^T.
+GemmSizes transposed(const GemmSizes& sizes);
 
 /// What the library is asked for: one call's matrices, column-major.
 struct GemmProblem {
@@ -50,6 +55,9 @@ class PreparedGemm {
   PreparedGemm(const GemmSizes& sizes, DevicePointer a, DevicePointer b, DevicePointer c,
                const std::string& place);
 
+  /// Another way to the same product, which is measured beside the library's and taken where it is faster.
+  void consider(KernelLaunch own) { own_ = std::move(own); }
+
   /// Launches the calls. The first time it chooses the algorithm, which waits for the device; call
   /// `choose` before a capture.
   void run(Stream stream, DevicePointer workspace);
@@ -68,9 +76,10 @@ class PreparedGemm {
   void make_pointers(const std::vector<Call>& matrices);
   int launch(const Call& call, const LtAlgorithm& algorithm, Stream stream, DevicePointer workspace) const;
   std::vector<LtHeuristic> candidates(int wanted) const;
-  LtAlgorithm fastest(const std::vector<LtHeuristic>& candidates, Stream stream,
-                      DevicePointer workspace) const;
-  double time(const LtAlgorithm& algorithm, Stream stream, DevicePointer workspace) const;
+  LtAlgorithm fastest(Stream stream, DevicePointer workspace) const;
+  int try_all(const LtAlgorithm& algorithm, Stream stream, DevicePointer workspace) const;
+  bool is_possible(const LtAlgorithm& algorithm) const;
+  double time(const std::function<int()>& launch, Stream stream) const;
   std::vector<float> sample(Stream stream) const;
   int64_t result_bytes() const;
 
@@ -78,6 +87,8 @@ class PreparedGemm {
   float alpha_ = 1;
   std::string place_;
   std::vector<Call> calls_;
+  DevicePointer first_result_ = 0;
+  KernelLaunch own_;
   DeviceBlock pointers_;  // of A, B and C, one a product, where a batch is no single stride
   LtDescriptor descriptor_;
   LtLayout a_, b_, c_;

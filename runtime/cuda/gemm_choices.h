@@ -11,6 +11,9 @@
 
 namespace smelt::cuda {
 
+/// In place of an algorithm of the library: our own kernel (PreparedGemm::consider).
+inline constexpr LtAlgorithm kOwnKernel = {{~uint64_t{0}, ~uint64_t{0}}};
+
 class GemmChoices {
  public:
   /// Reads the file of this device and library version; what cannot be read is chosen anew.

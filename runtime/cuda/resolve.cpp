@@ -4,6 +4,7 @@
 #include <bit>
 #include <limits>
 
+#include "runtime/batched_gemm.h"
 #include "runtime/error.h"
 #include "runtime/half.h"
 #include "runtime/plan_validate.h"
@@ -52,14 +53,6 @@ class Resolver {
            static_cast<DevicePointer>(value(ref.offset) * size_of(buffer(ref.buffer).dtype));
   }
 
-  /// `values` become arguments; the vectors are filled once, so that the pointers stay.
-  static KernelLaunch with_arguments(std::vector<uint64_t> values) {
-    KernelLaunch l;
-    l.values = std::move(values);
-    for (uint64_t& v : l.values) l.arguments.push_back(&v);
-    return l;
-  }
-
   unsigned blocks(int64_t count) const {
     if (count < 0 || count > std::numeric_limits<int32_t>::max())
       fail_with(Status::invalid_file, "{}: {} blocks: expected 0 to 2^31 - 1", place_, count);
@@ -76,7 +69,8 @@ class Resolver {
     for (const Dim& dim : kernel.dims) values.push_back(static_cast<uint64_t>(value(dim)));
     values.insert(values.end(), step.random_ids.begin(), step.random_ids.end());
     values.push_back(static_cast<uint64_t>(range));
-    KernelLaunch l = with_arguments(std::move(values));
+    KernelLaunch l;
+    l.values = std::move(values);
     l.function = addresses_.kernels[static_cast<size_t>(step.kernel)];
     l.blocks = blocks(kernel.splits > 0 ? kernel.splits : range / kernel.grain + (range % kernel.grain != 0));
     l.threads = static_cast<unsigned>(kernel.threads);
@@ -101,7 +95,46 @@ class Resolver {
     for (const GemmStep::Batch& batch : step.batch)
       sizes.batch.push_back({value(batch.extent), value(batch.a_stride), value(batch.b_stride),
                              batch.reduced ? 0 : value(batch.c_stride), batch.reduced});
-    return {PreparedGemm(sizes, address(step.a.base), address(step.b.base), address(step.c.base), place_)};
+    PreparedGemm gemm(sizes, address(step.a.base), address(step.b.base), address(step.c.base), place_);
+    if (const auto own = batched_gemm(step)) gemm.consider(own_kernel(*own, sizes, step));
+    return {std::move(gemm)};
+  }
+
+  /// Nothing where the plan has no such kernel, or these sizes are not aligned as it needs them.
+  KernelLaunch own_kernel(const BatchedGemm& own, GemmSizes s, const GemmStep& step) const {
+    const auto found = std::ranges::find(plan_.kernels, own.name(), &KernelCode::name);
+    if (found == plan_.kernels.end()) return {};
+    DevicePointer a = address(step.a.base), b = address(step.b.base);
+    const DevicePointer c = address(step.c.base);
+    if (own.swapped) s = transposed(s), std::swap(a, b);
+    const auto pitch = [](const GemmSizes::Matrix& m, bool columns) {
+      return columns ? m.row_stride : m.column_stride;
+    };
+    const GemmSizes::Batch &outer = s.batch[0], &inner = s.batch[1];
+    const std::vector<int64_t> strides = {pitch(s.a, own.a_by_k),
+                                          pitch(s.b, !own.b_by_k),
+                                          s.c.row_stride,
+                                          outer.a,
+                                          outer.b,
+                                          outer.c,
+                                          inner.a,
+                                          inner.b,
+                                          inner.c};
+    const int64_t in = size_of(s.dtype), out = size_of(s.result_dtype);
+    bool aligned = (a | b | c) % 16 == 0;
+    for (size_t i = 0; i < strides.size(); ++i) aligned &= strides[i] * (i % 3 == 2 ? out : in) % 16 == 0;
+    if (!aligned) return {};
+    KernelLaunch l;
+    l.function = addresses_.kernels[static_cast<size_t>(found - plan_.kernels.begin())];
+    const auto tiles = [](int64_t extent) { return (extent + kBatchedGemmTile - 1) / kBatchedGemmTile; };
+    l.blocks = blocks(outer.extent * inner.extent * tiles(s.m) * tiles(s.n));
+    l.threads = kBatchedGemmThreads;
+    l.values = {a, b, c};
+    for (const int64_t number : {s.m, s.n, s.k, strides[0], strides[1], strides[2], inner.extent})
+      l.values.push_back(static_cast<uint64_t>(number));
+    for (size_t i = 3; i < strides.size(); ++i) l.values.push_back(static_cast<uint64_t>(strides[i]));
+    l.values.push_back(std::bit_cast<uint32_t>(static_cast<float>(s.alpha)));
+    return l;
   }
 
   SortLaunch launch(const SortIndexStep& step) const {
@@ -117,7 +150,8 @@ class Resolver {
     const auto found = std::ranges::find(plan_.kernels, name, &KernelCode::name);
     if (found == plan_.kernels.end())
       fail_with(Status::invalid_file, "{}: the plan has no kernel '{}'", place_, name);
-    KernelLaunch l = with_arguments(arguments);
+    KernelLaunch l;
+    l.values = arguments;
     l.function = addresses_.kernels[static_cast<size_t>(found - plan_.kernels.begin())];
     l.blocks = blocks(range / found->grain + (range % found->grain != 0));
     l.threads = static_cast<unsigned>(found->threads);

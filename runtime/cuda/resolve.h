@@ -8,16 +8,11 @@
 #include <vector>
 
 #include "runtime/cuda/gemm.h"
+#include "runtime/cuda/launch.h"
 #include "runtime/plan.h"
 
 namespace smelt::cuda {
 
-struct KernelLaunch {
-  Function function = nullptr;
-  unsigned blocks = 0, threads = 0, shared_bytes = 0;
-  std::vector<uint64_t> values;  // every argument in eight bytes
-  std::vector<void*> arguments;  // where they stand in `values`
-};
 struct GemmLaunch {
   PreparedGemm gemm;
 };

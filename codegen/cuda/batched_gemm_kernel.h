@@ -1,0 +1,13 @@
+// The built-in kernel for products of many small matrices (runtime/batched_gemm.h) on the tensor cores.
+#pragma once
+
+#include <vector>
+
+#include "ir/program.h"
+
+namespace smelt {
+
+/// One kernel for every kind of such a product in the program.
+std::vector<KernelCode> batched_gemm_kernels(const Program& program);
+
+}  // namespace smelt

@@ -1,0 +1,25 @@
+#include "runtime/batched_gemm.h"
+
+#include <algorithm>
+
+namespace smelt {
+
+std::string BatchedGemm::name() const {
+  return "smelt_gemm_" + std::string(smelt::name(dtype)) + "_" + std::string(smelt::name(result_dtype)) +
+         "_" + (a_by_k ? "k" : "m") + (b_by_k ? "k" : "n");
+}
+
+std::optional<BatchedGemm> batched_gemm(const GemmStep& step) {
+  const bool sums = std::ranges::any_of(step.batch, &GemmStep::Batch::reduced);
+  const bool half = step.dtype == DType::bf16 || step.dtype == DType::f16;
+  if (sums || !half || step.beta != 0 || step.batch.size() != 2) return {};
+  BatchedGemm gemm{.dtype = step.dtype, .result_dtype = step.result_dtype};
+  gemm.swapped = !step.c.column_stride.is_one();
+  // Of the swapped product A is B^T: what lies together along k stays along k.
+  const bool a_by_k = step.a.column_stride.is_one(), b_by_k = !step.b.column_stride.is_one();
+  gemm.a_by_k = gemm.swapped ? b_by_k : a_by_k;
+  gemm.b_by_k = gemm.swapped ? a_by_k : b_by_k;
+  return gemm;
+}
+
+}  // namespace smelt

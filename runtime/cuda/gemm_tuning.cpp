@@ -1,0 +1,162 @@
+// Choosing an algorithm: candidates run on the operands at hand, each result is compared with the first
+// one's, the fastest that agrees is taken.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "runtime/cuda/gemm.h"
+#include "runtime/error.h"
+#include "runtime/half.h"
+
+namespace smelt::cuda {
+namespace {
+
+constexpr int kCandidates = 16;
+constexpr int kTimedRuns = 3;
+constexpr int64_t kSampleBytes = int64_t{1} << 17;
+
+/// Whether two samples of one product agree as far as its rounding goes; non-finite elements must be the
+/// same.
+bool agree(const std::vector<float>& a, const std::vector<float>& b, DType dtype) {
+  double square = 0, off = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (!std::isfinite(a[i]) || !std::isfinite(b[i])) {
+      if (std::isfinite(a[i]) != std::isfinite(b[i])) return false;
+      continue;
+    }
+    square += double{a[i]} * a[i];
+    off += (double{a[i]} - b[i]) * (double{a[i]} - b[i]);
+  }
+  const double tolerance = dtype == DType::f32 ? 1e-4 : 2e-2;
+  return off <= tolerance * tolerance * square + 1e-12;
+}
+
+}  // namespace
+
+std::vector<LtHeuristic> PreparedGemm::candidates(int wanted) const {
+  const CublasLt& lt = cublas_lt();
+  LtPreferenceTag* made = nullptr;
+  check_blas(lt.MatmulPreferenceCreate(&made), "asking for algorithms");
+  const LtPreference preference(made);
+  const uint64_t workspace = kGemmWorkspace;
+  const auto set = [&](int attribute, const auto& value) {
+    check_blas(lt.MatmulPreferenceSetAttribute(made, attribute, &value, sizeof value),
+               "asking for algorithms");
+  };
+  set(kMaxWorkspace, workspace);
+  for (int matrix = 0; matrix < 4; ++matrix)
+    set(kMinAlignmentA + matrix, static_cast<uint32_t>(problem_.alignment));
+  std::vector<LtHeuristic> found(static_cast<size_t>(wanted));
+  int count = 0;
+  const int code = lt.MatmulAlgoGetHeuristic(lt.handle, descriptor_.get(), a_.get(), b_.get(), c_.get(),
+                                             c_.get(), made, wanted, found.data(), &count);
+  found.resize(code == 0 ? static_cast<size_t>(count) : 0);
+  std::erase_if(found, [](const LtHeuristic& h) { return h.state != 0; });
+  if (found.empty())
+    fail_with(Status::internal, "{}: cuBLASLt has no algorithm for {}", place_, problem_.bucket());
+  return found;
+}
+
+/// What the cache knows is taken where the library can do it at these very sizes.
+void PreparedGemm::choose(Stream stream, DevicePointer workspace, GemmChoices& choices) {
+  if (chosen_ || calls_.empty()) return;
+  const std::string bucket = problem_.bucket();
+  const auto known = choices.find(bucket);
+  if (known && is_possible(*known)) {
+    algorithm_ = *known;
+  } else if (known) {
+    algorithm_ = candidates(1).front().algorithm;
+  } else {
+    algorithm_ = fastest(stream, workspace);
+    choices.add(bucket, algorithm_);
+  }
+  chosen_ = true;
+}
+
+bool PreparedGemm::is_possible(const LtAlgorithm& algorithm) const {
+  if (algorithm == kOwnKernel) return static_cast<bool>(own_);
+  const CublasLt& lt = cublas_lt();
+  LtHeuristic checked;
+  const int code = lt.MatmulAlgoCheck(lt.handle, descriptor_.get(), a_.get(), b_.get(), c_.get(), c_.get(),
+                                      &algorithm, &checked);
+  return code == 0 && checked.workspace_bytes <= static_cast<size_t>(kGemmWorkspace);
+}
+
+/// Of the result; of a batch by pointers, of its first matrix.
+int64_t PreparedGemm::result_bytes() const {
+  const int64_t matrix = problem_.c_pitch * (problem_.n - 1) + problem_.m;
+  const int64_t others = problem_.by_pointers ? 0 : problem_.c_stride * (problem_.batch - 1);
+  return (matrix + others) * size_of(problem_.result_dtype);
+}
+
+/// The first and the last elements of the result as floats.
+std::vector<float> PreparedGemm::sample(Stream stream) const {
+  const int64_t bytes = result_bytes(), part = std::min(bytes, kSampleBytes),
+                width = size_of(problem_.result_dtype);
+  std::vector<std::byte> raw(static_cast<size_t>(2 * part));
+  const DevicePointer begin = first_result_;
+  check(driver().MemcpyDtoHAsync(raw.data(), begin, static_cast<size_t>(part), stream), "reading a product");
+  check(driver().MemcpyDtoHAsync(raw.data() + part, begin + static_cast<DevicePointer>(bytes - part),
+                                 static_cast<size_t>(part), stream),
+        "reading a product");
+  check(driver().StreamSynchronize(stream), "reading a product");
+  std::vector<float> values(raw.size() / static_cast<size_t>(width));
+  for (size_t i = 0; i < values.size(); ++i) {
+    uint16_t half = 0;
+    const std::byte* at = raw.data() + i * static_cast<size_t>(width);
+    if (width == 4)
+      std::memcpy(&values[i], at, 4);
+    else
+      std::memcpy(&half, at, 2),
+          values[i] = problem_.result_dtype == DType::bf16 ? from_bf16(half) : from_f16(half);
+  }
+  return values;
+}
+
+/// Seconds of one run: the least of a few, the first not counted; infinite where it cannot be launched.
+double PreparedGemm::time(const std::function<int()>& launch, Stream stream) const {
+  const EventOwner begin = make_event(true), end = make_event(true);
+  double least = std::numeric_limits<double>::infinity();
+  for (int run = 0; run <= kTimedRuns; ++run) {
+    check(driver().EventRecord(begin.get(), stream), "timing a product");
+    if (launch() != 0) return std::numeric_limits<double>::infinity();
+    check(driver().EventRecord(end.get(), stream), "timing a product");
+    check(driver().EventSynchronize(end.get()), place_.c_str());
+    if (run > 0) least = std::min(least, seconds_between(begin.get(), end.get()));
+  }
+  return least;
+}
+
+/// Where C is added to, its value is put back after each candidate.
+LtAlgorithm PreparedGemm::fastest(Stream stream, DevicePointer workspace) const {
+  std::vector<LtAlgorithm> all;
+  for (const LtHeuristic& candidate : candidates(kCandidates)) all.push_back(candidate.algorithm);
+  if (own_) all.push_back(kOwnKernel);
+  if (all.size() == 1 || (problem_.accumulates && problem_.by_pointers)) return all.front();
+  const bool keeps = problem_.accumulates;
+  const auto bytes = static_cast<size_t>(result_bytes());
+  const DeviceBlock kept = device_block(keeps ? result_bytes() : 0);
+  const auto copy = [&](DevicePointer to, DevicePointer from) {
+    if (keeps) check(driver().MemcpyDtoDAsync(to, from, bytes, stream), "keeping a sum");
+  };
+  copy(kept.get(), first_result_);
+  std::vector<float> reference;
+  LtAlgorithm best = all.front();
+  double least = std::numeric_limits<double>::infinity();
+  for (const LtAlgorithm& algorithm : all) {
+    const double seconds = time([&] { return try_all(algorithm, stream, workspace); }, stream);
+    copy(first_result_, kept.get());
+    if (!std::isfinite(seconds)) continue;
+    check(try_all(algorithm, stream, workspace), place_.c_str());
+    const std::vector<float> found = sample(stream);
+    copy(first_result_, kept.get());
+    if (reference.empty()) reference = found;
+    if (!agree(reference, found, problem_.dtype) || seconds >= least) continue;
+    least = seconds;
+    best = algorithm;
+  }
+  return best;
+}
+
+}  // namespace smelt::cuda

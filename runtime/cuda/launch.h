@@ -1,0 +1,21 @@
+// One launch of a kernel with its arguments laid out.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "runtime/cuda/driver.h"
+
+namespace smelt::cuda {
+
+struct KernelLaunch {
+  Function function = nullptr;
+  unsigned blocks = 0, threads = 0, shared_bytes = 0;
+  std::vector<uint64_t> values;  // every argument in eight bytes
+
+  explicit operator bool() const { return function != nullptr; }
+  /// A status for check(); nothing to do where there are no blocks.
+  Driver::Code run(Stream stream) const;
+};
+
+}  // namespace smelt::cuda
