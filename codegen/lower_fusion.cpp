@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "codegen/finish_partial_sums.h"
 #include "codegen/program_builder.h"
 #include "codegen/schedule.h"
 #include "ir/iteration_space.h"
@@ -36,7 +37,7 @@ class FusionLowering {
     for (int level = 0; level < space_.levels; ++level) emit_level(level);
     kernel_.random_slots = static_cast<int>(random_ids_.size());
     add_kernel_step();
-    for (const Partial& partial : partials_) finish(partial);
+    finish_partials();
   }
 
  private:
@@ -514,45 +515,12 @@ class FusionLowering {
     return read.computed < 0;
   }
 
-  /// Adds up the chunks' partial sums in their order: columns in parallel, splits one after the other.
-  void finish(const Partial& partial) {
-    Kernel kernel;
-    kernel.name = "finish";
-    const Dim elements = element_count(partial.columns);
-    const size_t rank = partial.columns.size();
-    for (size_t i = 0; i + 1 < rank; ++i)
-      kernel.axes.push_back({AxisKind::parallel, fmt::format("r{}", i), partial.columns[i]});
-    kernel.axes.push_back({AxisKind::reduced, "split", splits()});
-    kernel.axes.push_back({AxisKind::column, "c0", rank ? partial.columns.back() : Dim(1)});
-    kernel.params.push_back({.name = "p", .dtype = partial.value->dtype()});
-    const DType stored = partial.result->dtype();
-    kernel.params.push_back({.name = "y", .dtype = stored, .output = true, .input = false});
-    const std::vector<Dim> dense = dense_strides(partial.columns), &strides = partial.result->layout->strides;
-    Access from{.param = 0, .strides = std::vector<Dim>(kernel.axes.size(), Dim(0))}, to = from;
-    to.param = 1;
-    for (size_t i = 0; i < rank; ++i) {
-      const size_t axis = i + 1 == rank ? kernel.axes.size() - 1 : i;
-      from.strides[axis] = dense[i], to.strides[axis] = strides[i];
-    }
-    from.strides[kernel.axes.size() - 2] = elements;
-    const DType dtype = partial.value->dtype();
-    kernel.instructions = {
-        {.kind = Kind::load, .dtype = dtype, .access = from},
-        {.kind = Kind::reduce, .dtype = dtype, .operands = {0}, .reduce_op = ReduceOp::add},
-        {.kind = Kind::store, .dtype = stored, .operands = {1}, .access = to}};
-    kernel.blocks = {{Scope::reduced, {0, 1}}, {Scope::column, {2}}};
-    if (stored != dtype) {  // rounded once, after the last addition
-      kernel.instructions.insert(kernel.instructions.begin() + 2,
-                                 {.kind = Kind::convert, .dtype = stored, .operands = {1}});
-      kernel.instructions[3].operands = {2};
-      kernel.blocks[1].instructions = {2, 3};
-    }
-    const Layout& layout = *partial.result->layout;
-    const std::vector<BufferRef> arguments = {{partial.buffer, 0}, {layout.buffer, layout.offset}};
-    KernelStep step{.kernel = builder_.add_kernel(std::move(kernel), arguments),
-                    .arguments = arguments,
-                    .random_ids = {}};
-    builder_.add_step(std::move(step), {partial.buffer}, {layout.buffer});
+  void finish_partials() {
+    std::vector<PartialSum> sums;
+    for (const Partial& partial : partials_)
+      sums.push_back({partial.buffer, partial.columns, partial.value->dtype(), *partial.result->layout,
+                      partial.result->dtype()});
+    finish_partial_sums(builder_, sums, splits());
   }
 
   ProgramBuilder& builder_;
