@@ -205,7 +205,7 @@ TEST(RecordStream, EveryEpochSeesEachRecordOnceInAnOrderOfItsOwn) {
 
 TEST(RecordList, CoversOrSpreads) {
   const TemporaryDirectory d;
-  const RecordSplit split = split_records(many(d, 40).data, nullptr, 0.25);
+  const RecordSplit split = split<RecordData>(many(d, 40).data, nullptr, 0.25);
   EXPECT_EQ(split.train.end, 30);
   EXPECT_EQ(split.held_back.size(), 10);
   Batch batch;
