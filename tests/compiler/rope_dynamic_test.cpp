@@ -20,7 +20,7 @@ std::unique_ptr<Module> model(const char* scaling, double theta, bool position_i
       {"decoder", {{"layers", 2}, {"heads", 2}, {"head_dim", kHeadDim}, {"ffn", 33}}},
       {"positions", {{"scaling", scaling}, {"rope_theta", theta}, {"scaling_factor", kFactor}}}};
   auto module = build_transformer(spec_from_object(spec, "test"),
-                                  {.position_ids = position_ids, .bounds = {{{"T"}, 20}}});
+                                  {.bounds = {{{"T"}, 20}}, .position_ids = position_ids});
   std::erase_if(module->graphs, [](const auto& graph) { return graph->name != "logits"; });
   return module;
 }
