@@ -86,7 +86,8 @@ TEST_F(RunFamilies, ThePoolersOutputIsItsDefinition) {
 TEST_F(RunFamilies, AnImageModelGivesItsOutputsByName) {
   const Checkpoint out = run("vit-odd");
   expect_recorded(out, "logits", "vit-odd", "output.logits");
-  expect_recorded(out, "last_hidden_state", "vit-odd", "output.hidden.2");
+  expect_recorded(out, "hidden.2", "vit-odd", "output.hidden.2");
+  EXPECT_EQ(out.at("last_hidden_state").shape, out.at("hidden.2").shape);  // that, normalised
 }
 
 }  // namespace
