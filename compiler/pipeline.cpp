@@ -120,7 +120,7 @@ class Compiler {
   void optimise(Module& module) {
     PassManager passes = manager();
     passes.add(options_.pipeline.empty()
-                   ? "decompose,simplify,rewrite_reductions,simplify,rematerialize,simplify"
+                   ? "decompose,drop_stops,simplify,rewrite_reductions,simplify,rematerialize,simplify"
                    : options_.pipeline);
     passes.run(module);
     result_.pass_timing += passes.timing_report();

@@ -7,26 +7,14 @@
 # It builds Smelt, installs scikit-learn into runs/venv where python3 has none (SMELT and PYTHON name others), writes
 # runs/digits.safetensors and leaves a run directory (runs/digits).
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
-source examples/python_with.sh
+script=$(realpath "${BASH_SOURCE[0]}")
+cd "$(dirname "$script")/.."
+source examples/common.sh
 
 run_dir=runs/digits
-options=()
-while [ $# -gt 0 ]; do
-  case "$1" in
-    --run-dir) run_dir=$2; shift 2 ;;
-    -h | --help) sed -n '2,8s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
-    *) options+=("$1"); shift ;;
-  esac
-done
+read_options "$script" 2 8 "$@"
 
-if [ -z "${SMELT:-}" ]; then
-  echo "== packages and build" >&2
-  bash scripts/install-packages.sh build
-  cmake --preset release -DSMELT_TESTS=OFF -DSMELT_BENCH=OFF >/dev/null
-  ninja -C build smelt
-fi
-smelt=${SMELT:-build/smelt}
+build_smelt
 
 echo "== data" >&2
 mkdir -p runs

@@ -8,28 +8,16 @@
 # runs/pairs.safetensors, leaves a run directory (runs/translate), and prints translations of messages that it never
 # saw. In a few minutes it learns how German words are spelt and translates frequent ones; that is all to expect of it.
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
-source examples/python_with.sh
+script=$(realpath "${BASH_SOURCE[0]}")
+cd "$(dirname "$script")/.."
+source examples/common.sh
 
 run_dir=runs/translate
 catalogues=()
-options=()
-while [ $# -gt 0 ]; do
-  case "$1" in
-    --run-dir) run_dir=$2; shift 2 ;;
-    --catalogues) read -ra catalogues <<<"$2"; shift 2 ;;
-    -h | --help) sed -n '2,10s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
-    *) options+=("$1"); shift ;;
-  esac
-done
+own_option() { [ "$1" = --catalogues ] && read -ra catalogues <<<"$2"; }
+read_options "$script" 2 10 "$@"
 
-if [ -z "${SMELT:-}" ]; then
-  echo "== packages and build" >&2
-  bash scripts/install-packages.sh build
-  cmake --preset release -DSMELT_TESTS=OFF -DSMELT_BENCH=OFF >/dev/null
-  ninja -C build smelt
-fi
-smelt=${SMELT:-build/smelt}
+build_smelt
 
 echo "== data" >&2
 mkdir -p runs

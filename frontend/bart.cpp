@@ -28,6 +28,8 @@ const std::vector<FieldRow> kBartFields = {
     {.config = "eos_token_id", .spec = "tokens.eos"},
     {.config = "pad_token_id", .spec = "tokens.pad"},
     {.config = "decoder_start_token_id", .spec = "tokens.decoder_start"},
+    {.config = "forced_bos_token_id", .spec = "tokens.forced_bos"},
+    {.config = "forced_eos_token_id", .spec = "tokens.forced_eos"},
 };
 
 const std::vector<NameRow> kBartNames = {
@@ -80,7 +82,7 @@ const Family& bart_family() {
                       "embedding": {"frozen_padding": true},
                       "dropout": {"embedding": 0.1, "residual": 0.1},
                       "head": {"offset": true},
-                      "tokens": {"bos": 0, "pad": 1, "eos": 2, "decoder_start": 2}})",
+                      "tokens": {"bos": 0, "pad": 1, "eos": 2, "decoder_start": 2, "forced_eos": 2}})",
       .fields = kBartFields,
       .fixed = {{"normalize_before", "false"}, {"add_final_layer_norm", "false"}},
       .harmless = {"is_encoder_decoder", "normalize_embedding"},
@@ -106,7 +108,7 @@ const Family& marian_family() {
                       "embedding": {"frozen_padding": true},
                       "dropout": {"embedding": 0.1, "residual": 0.1},
                       "head": {"offset": true},
-                      "tokens": {"pad": 58100, "eos": 0, "decoder_start": 58100}})",
+                      "tokens": {"pad": 58100, "eos": 0, "decoder_start": 58100, "forced_eos": 0}})",
       .fields = kBartFields,
       .fixed = {{"normalize_before", "false"},
                 {"add_final_layer_norm", "false"},

@@ -68,12 +68,6 @@ void bound_symbols(const TransformerSpec& spec, const BuildOptions& options, Sym
     if (name != "B" && spec.positions.kind == PositionKind::learned && most > spec.max_positions)
       fail("bound {} <= {}: the model has {} positions; give {} <= {}", name, most, spec.max_positions, name,
            spec.max_positions);
-    if (name != "B" && spec.positions.scaling == RopeScaling::dynamic && most > spec.max_positions)
-      fail(
-          "bound {} <= {}: positions.scaling = dynamic changes with the length of a batch beyond {} "
-          "positions, "
-          "which is not supported; give {} <= {}",
-          name, most, spec.max_positions, name, spec.max_positions);
     symbols.bound({name}, most);
   }
   for (const Symbols::Bound& bound : options.bounds)
@@ -203,6 +197,11 @@ Json token_id(int64_t id, const Json& generation, const char* name) {
   return id < 0 ? Json(nullptr) : Json(id);
 }
 
+/// Of generation_config.json alone where there is one, as transformers reads it.
+Json forced_id(int64_t id, const Json& generation, const char* name) {
+  return generation.empty() ? token_id(id, generation, name) : token_id(-1, generation, name);
+}
+
 Json end_ids(const std::vector<int64_t>& ids, const Json& generation) {
   const auto it = generation.find("eos_token_id");
   if (it == generation.end() || !(it->is_number_integer() || it->is_array())) return ids;
@@ -230,6 +229,8 @@ Json describe_model(const TransformerSpec& spec, const Json& config, const Json&
       {"eos_token_id", end_ids(spec.tokens.eos, generation)},
       {"pad_token_id", token_id(spec.tokens.pad, generation, "pad_token_id")},
       {"decoder_start_token_id", token_id(spec.tokens.decoder_start, generation, "decoder_start_token_id")},
+      {"forced_bos_token_id", forced_id(spec.tokens.forced_bos, generation, "forced_bos_token_id")},
+      {"forced_eos_token_id", forced_id(spec.tokens.forced_eos, generation, "forced_eos_token_id")},
       {"ignore_index", spec.criterion.ignore_index},
       {"tokenizer", spec.tokenizer == Tokenizer::bytes ? "bytes" : "none"},
       {"head_tied", spec.head.tied},

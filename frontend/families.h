@@ -41,6 +41,8 @@ struct FieldRow {
 struct FixedRow {
   std::string_view config;
   std::string_view value;  // JSON text
+  std::string_view implied =
+      {};  // JSON text: what transformers takes where the config is silent, if not value
 };
 
 /// Parameters "<name>.weight" and "<name>.bias" of one module of the model; {} is the number of the block.

@@ -101,11 +101,14 @@ class ConfigReader {
   void check_fixed(const std::vector<FixedRow>& rows) {
     for (const FixedRow& row : rows) {
       const Json* value = find_path(config_, row.config);
+      const Json implied = row.implied.empty() ? Json() : constant(row.implied);
+      if (!value && !implied.is_null()) value = &implied;
       const bool told = llvm::any_of(problems, [&](const SpecProblem& p) { return p.field == row.config; });
       if (!value || told || understood(row.config) || inactive(*value, row)) continue;
       problems.push_back(
           {std::string(row.config),
-           fmt::format("{} changes the maths and is not supported; expected {}", brief(*value), row.value)});
+           fmt::format("{} {}changes the maths and is not supported; expected {}", brief(*value),
+                       value == &implied ? "(what a config without it means) " : "", row.value)});
     }
   }
 
@@ -180,6 +183,8 @@ std::optional<Json> config_of(const TransformerSpec& spec, const Family& family,
     const Json& value = *find_path(fields, row.spec);
     if (!row.unsaid_if_zero || value != Json(0)) make_path(config, row.config) = in_config_words(row, value);
   }
+  for (const FixedRow& row : family.fixed)
+    if (!row.implied.empty()) make_path(config, row.config) = constant(row.value);
   // What the table cannot say would be lost in silence. The criterion is no part of a config.
   ConfigReader reader(config, family);
   TransformerSpec back = reader.read();

@@ -116,6 +116,7 @@ Family make_mistral() {
   family.model_type = "mistral";
   family.architectures = {{"MistralForCausalLM"}, {"MistralModel", kLlamaNoHead}};
   family.fields = joined({kLlamaFields, rope_fields()});
+  family.fixed.push_back({"sliding_window", "null", "4096"});
   return family;
 }
 

@@ -54,6 +54,34 @@ Value* rotary_rows(BlockBuilder& b, const Stack& stack, std::vector<double> valu
   return b.graph.slice(table, 0, 0, length);
 }
 
+/// i32[]: how many positions beyond the model's own the batch reaches.
+Value* positions_beyond(BlockBuilder& b, const Stack& stack, const Dim& length) {
+  GraphBuilder& g = b.graph;
+  Value* last = stack.position_ids ? g.reduce(ReduceOp::max, stack.position_ids, {0, 1})
+                                   : g.reduce(ReduceOp::max, g.iota({DType::i32, {length}}, 0), {0});
+  Value* beyond = g.add(last, g.like(last, static_cast<double>(1 - b.spec.max_positions)));
+  return g.max(beyond, g.like(beyond, 0));
+}
+
+/// Angles of every token where they depend on the length of the batch: a row of frequencies for each length.
+Value* angles_by_length(BlockBuilder& b, const Stack& stack, const Dim& length, int64_t longest) {
+  GraphBuilder& g = b.graph;
+  const int64_t half = stack.spec.head_dim / 2, lengths = longest - b.spec.max_positions + 1;
+  std::vector<double> table;
+  for (int64_t beyond = 0; beyond < lengths; ++beyond)
+    for (double f : rotary_frequencies(b.spec, stack.spec.head_dim, b.spec.max_positions + beyond))
+      table.push_back(f);
+  Value* row = positions_beyond(b, stack, length);
+  row = g.min(row, g.like(row, static_cast<double>(lengths - 1)));
+  Value* frequencies = g.gather(g.table(std::move(table), {DType::f32, {lengths, half}}), row);
+  Value* places = stack.position_ids ? stack.position_ids : g.iota({DType::i32, {length}}, 0);
+  Shape shape = places->shape();
+  shape.push_back(half);
+  const auto last = static_cast<int64_t>(places->rank());
+  places = g.broadcast_over(g.convert(places, DType::f32), {last}, shape);
+  return g.mul(places, g.broadcast(frequencies, {last}, shape));
+}
+
 }  // namespace
 
 Value* add_positions(BlockBuilder& b, const Stack& stack, Value* x, Value* ids) {
@@ -84,6 +112,11 @@ void prepare_positions(BlockBuilder& b, Stack& stack, const Dim& length) {
   if (b.spec.positions.kind != PositionKind::rope) return;
   b.at(stack.part("positions"));
   const int64_t rows = std::max(most(b, length), stack.position_ids ? b.spec.max_positions : 0);
+  if (b.spec.positions.scaling == RopeScaling::dynamic && rows > b.spec.max_positions) {
+    Value* angles = angles_by_length(b, stack, length, rows);
+    stack.cosines = b.graph.cos(angles), stack.sines = b.graph.sin(angles);
+    return;
+  }
   const RotaryTable table = rotary_table(b.spec, stack.spec.head_dim, rows);
   stack.cosines = rotary_rows(b, stack, table.cosines, rows, length);
   stack.sines = rotary_rows(b, stack, table.sines, rows, length);

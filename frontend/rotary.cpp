@@ -45,6 +45,16 @@ double yarn(const TransformerSpec& spec, int64_t head_dim, int64_t pair, double 
   return frequency / factor_of(spec) * ramp + frequency * (1 - ramp);
 }
 
+/// Dynamic NTK scaling: a larger theta, so that the slowest pair turns as far at `length` as factor stretches
+/// it.
+double theta_of(const TransformerSpec& spec, int64_t head_dim, int64_t length) {
+  const Positions& p = spec.positions;
+  if (p.scaling != RopeScaling::dynamic || length <= spec.max_positions || head_dim <= 2) return p.rope_theta;
+  const double times = static_cast<double>(length) / static_cast<double>(spec.max_positions);
+  const auto width = static_cast<double>(head_dim);
+  return p.rope_theta * std::pow(factor_of(spec) * times - (factor_of(spec) - 1), width / (width - 2));
+}
+
 }  // namespace
 
 double rotary_magnitude(const TransformerSpec& spec) {
@@ -55,11 +65,12 @@ double rotary_magnitude(const TransformerSpec& spec) {
   return factor <= 1 ? 1 : 0.1 * std::log(factor) + 1;
 }
 
-std::vector<double> rotary_frequencies(const TransformerSpec& spec, int64_t head_dim) {
+std::vector<double> rotary_frequencies(const TransformerSpec& spec, int64_t head_dim, int64_t length) {
   const Positions& p = spec.positions;
+  const double theta = theta_of(spec, head_dim, length);
   std::vector<double> frequencies;
   for (int64_t pair = 0; pair < head_dim / 2; ++pair) {
-    double f = std::pow(p.rope_theta, -2.0 * static_cast<double>(pair) / static_cast<double>(head_dim));
+    double f = std::pow(theta, -2.0 * static_cast<double>(pair) / static_cast<double>(head_dim));
     if (p.scaling == RopeScaling::linear) f /= factor_of(spec);
     if (p.scaling == RopeScaling::llama3) f = llama3(spec, f);
     if (p.scaling == RopeScaling::yarn) f = yarn(spec, head_dim, pair, f);

@@ -60,7 +60,9 @@ const Family& t5_family() {
                   .also_called = {"tie_word_embeddings"}},
                  {.config = "eos_token_id", .spec = "tokens.eos"},
                  {.config = "pad_token_id", .spec = "tokens.pad"},
-                 {.config = "decoder_start_token_id", .spec = "tokens.decoder_start"}},
+                 {.config = "decoder_start_token_id", .spec = "tokens.decoder_start"},
+                 {.config = "forced_bos_token_id", .spec = "tokens.forced_bos"},
+                 {.config = "forced_eos_token_id", .spec = "tokens.forced_eos"}},
       // What feed_forward_proj says already.
       .harmless = {"is_encoder_decoder", "is_gated_act", "dense_act_fn"},
       .prefixes = {""},

@@ -132,6 +132,7 @@ struct TransformerSpec {
 
   struct Tokens {
     int64_t bos = -1, pad = -1, decoder_start = -1;  // -1: there is none
+    int64_t forced_bos = -1, forced_eos = -1;        // what generation begins with, ends with at its longest
     std::vector<int64_t> eos;
     bool operator==(const Tokens&) const = default;
   } tokens;

@@ -93,7 +93,7 @@ std::vector<float> read_parameter(const Module::Parameter& parameter, const Chec
   const TensorView* tensor = find_tensor(parameter, weights);
   if (const std::string text = problem_with(parameter, tensor); !text.empty())
     fail_with(Status::invalid_file, "{}: {}", weights.path().string(), text);
-  const std::vector<float> stored = read_floats(*tensor);
+  std::vector<float> stored = read_floats(*tensor);
   if (!parameter.transposed) return stored;
   const auto rows = static_cast<size_t>(tensor->shape[0]), columns = static_cast<size_t>(tensor->shape[1]);
   std::vector<float> values(stored.size());

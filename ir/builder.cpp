@@ -140,6 +140,10 @@ Value* GraphBuilder::matmul(Value* a, Value* b, std::string spec) {
   return create(Op::matmul, {a, b}, {{"spec", std::move(spec)}})->result();
 }
 
+Value* GraphBuilder::einsum(llvm::ArrayRef<Value*> operands, std::string spec) {
+  return create(Op::einsum, operands, {{"spec", std::move(spec)}})->result();
+}
+
 Node* GraphBuilder::update(std::string_view state, Value* value) {
   return create(Op::update, {value}, {{"state", std::string(state)}});
 }

@@ -78,6 +78,8 @@ class GraphBuilder {
   Value* gather(Value* table, Value* indices, int64_t axis = 0);
   Value* scatter_add(Value* init, Value* indices, Value* updates, int64_t axis = 0);
   Value* matmul(Value* a, Value* b, std::string spec);
+  /// One or two operands, "abc->ca" or "iikz,kml->mi": letters may repeat, or be summed alone.
+  Value* einsum(llvm::ArrayRef<Value*> operands, std::string spec);
   Node* update(std::string_view state, Value* value);
   Value* stop_gradient(Value* value);
 

@@ -10,6 +10,7 @@
 #include "passes/decompose.h"
 #include "passes/differentiate.h"
 #include "passes/differentiate_forward.h"
+#include "passes/drop_stops.h"
 #include "passes/flatten_parameters.h"
 #include "passes/fuse.h"
 #include "passes/merge_gemms.h"

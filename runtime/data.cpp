@@ -162,16 +162,6 @@ void TokenData::read(int64_t begin, std::span<int32_t> tokens) const {
   }
 }
 
-TokenSplit split_tokens(std::shared_ptr<const TokenData> data, std::shared_ptr<const TokenData> held_back,
-                        double fraction) {
-  const int64_t size = data->size();
-  if (held_back) return {{data, 0, size}, {held_back, 0, held_back->size()}};
-  if (!(fraction >= 0 && fraction < 1))
-    fail("validation fraction {}: expected a number from 0 up to, but not, 1", fraction);
-  const auto split = size - static_cast<int64_t>(static_cast<double>(size) * fraction);
-  return {{data, 0, split}, {data, split, size}};
-}
-
 RandomWindows::RandomWindows(TokenRange range, int64_t batch, int64_t length, uint32_t seed)
     : range_(std::move(range)), batch_(batch), length_(length), seed_(seed) {
   check_sizes(range_, batch, length);

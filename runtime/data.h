@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "runtime/file.h"
+#include "runtime/parts.h"
 
 namespace smelt {
 
@@ -49,21 +50,8 @@ class TokenData {
   std::string description_;
 };
 
-/// A part of the data.
-struct TokenRange {
-  std::shared_ptr<const TokenData> data;
-  int64_t begin = 0, end = 0;
-  int64_t size() const { return end - begin; }
-};
-
-struct TokenSplit {
-  TokenRange train, held_back;
-};
-
-/// The whole of `data` for training and of `held_back` for validation; without the latter, the last
-/// `fraction` of `data` is held back.
-TokenSplit split_tokens(std::shared_ptr<const TokenData> data, std::shared_ptr<const TokenData> held_back,
-                        double fraction);
+using TokenRange = Part<TokenData>;
+using TokenSplit = Parts<TokenData>;
 
 /// Training batches: windows of `length` tokens at random places, [batch, length] row-major.
 class RandomWindows {

@@ -51,7 +51,8 @@ Evaluation evaluate_batches(Session& session, BatchList& batches) {
     result.loss_sum += scalar(outputs, "loss_sum");
     result.targets += scalar(outputs, "token_count");
     const HostTensor* labels = batch.find("labels");
-    if (!classes || !labels || labels->shape.size() != 1) continue;
+    // Labels that are numbers, as of a regression, are met or missed by no class.
+    if (!classes || !labels || labels->shape.size() != 1 || labels->dtype != DType::i32) continue;
     count_correct(session.run(classes->name, batch.inputs_of(*classes))[0], labels->as<int32_t>(),
                   ignored_label(session), result);
   }

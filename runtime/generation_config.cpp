@@ -37,9 +37,8 @@ constexpr Neutral kUnsupported[] = {{"num_beams", 1},         {"num_beam_groups"
                                     {"diversity_penalty", 0}, {"encoder_repetition_penalty", 1},
                                     {"guidance_scale", 1},    {"min_length", 0},
                                     {"min_new_tokens", 0},    {"top_h", 0}};
-constexpr const char* kUnsupportedLists[] = {
-    "bad_words_ids",         "force_words_ids", "suppress_tokens",     "constraints",
-    "begin_suppress_tokens", "sequence_bias",   "forced_bos_token_id", "forced_eos_token_id"};
+constexpr const char* kUnsupportedLists[] = {"bad_words_ids", "force_words_ids",       "suppress_tokens",
+                                             "constraints",   "begin_suppress_tokens", "sequence_bias"};
 
 bool given(const Json& json, const char* name) { return json.contains(name) && !json[name].is_null(); }
 
@@ -53,17 +52,36 @@ void find_unsupported(const Json& json, std::vector<std::string>& problems) {
       problems.push_back(fmt::format("{} (not supported)", name));
 }
 
+bool is_token_id(const Json& id) {
+  return id.is_number_integer() && id.get<int64_t>() >= 0 && id.get<int64_t>() <= INT32_MAX;
+}
+
 void read_end(const Json& json, GenerationOptions& options, std::vector<std::string>& problems) {
   if (!given(json, "eos_token_id")) return;
   const Json& end = json["eos_token_id"];
   const Json list = end.is_array() ? end : Json::array({end});
   options.eos_token_id.clear();
   for (const Json& id : list) {
-    if (!id.is_number_integer() || id.get<int64_t>() < 0 || id.get<int64_t>() > INT32_MAX)
+    if (!is_token_id(id))
       problems.push_back(
           fmt::format("eos_token_id = {} (expected a token id or a list of them)", end.dump()));
     else
       options.eos_token_id.push_back(id.get<int32_t>());
+  }
+}
+
+constexpr Field<std::optional<int32_t>> kForced[] = {
+    {"forced_bos_token_id", &GenerationOptions::forced_bos_token_id},
+    {"forced_eos_token_id", &GenerationOptions::forced_eos_token_id}};
+
+void read_forced(const Json& json, GenerationOptions& options, std::vector<std::string>& problems) {
+  for (const auto& field : kForced) {
+    if (!given(json, field.name)) continue;
+    const Json &value = json[field.name], &id = value.is_array() && value.size() == 1 ? value[0] : value;
+    if (is_token_id(id))
+      options.*field.member = id.get<int32_t>();
+    else
+      problems.push_back(fmt::format("{} = {} (expected one token id)", field.name, value.dump()));
   }
 }
 
@@ -75,6 +93,7 @@ void read_generation_config(std::string_view text, GenerationOptions& options) {
   std::vector<std::string> problems;
   find_unsupported(json, problems);
   read_end(json, options, problems);
+  read_forced(json, options, problems);
   const auto wrong = [&](const char* name, const char* expected) {
     problems.push_back(fmt::format("{} = {} (expected {})", name, json[name].dump(), expected));
   };

@@ -27,6 +27,13 @@ const Port& only(std::span<const Port> ports, const char* kind, std::string_view
   fail("entry '{}' has no {} of type {} and rank {}: it cannot generate", entry, kind, name(dtype), rank);
 }
 
+/// The token after `length` ones, `before` of which are no new ones.
+std::optional<int32_t> forced_token(size_t length, size_t before, const GenerationOptions& options) {
+  const bool last = static_cast<int64_t>(length + 1 - before) == options.max_new_tokens;
+  if (last && options.forced_eos_token_id) return options.forced_eos_token_id;
+  return length == 1 ? options.forced_bos_token_id : std::nullopt;
+}
+
 }  // namespace
 
 struct Generator::Sequence {
@@ -79,6 +86,13 @@ void Generator::check_prompt(const Tokens& prompt, size_t index, const Generatio
         index, before, options.max_new_tokens, max_length_);
 }
 
+void Generator::check_forced(const GenerationOptions& options) const {
+  for (const auto& [what, id] : {std::pair("forced_bos_token_id", options.forced_bos_token_id),
+                                 std::pair("forced_eos_token_id", options.forced_eos_token_id)})
+    if (id && (*id < 0 || *id >= vocabulary_))
+      fail("{} {}: outside the model's vocabulary of {}", what, *id, vocabulary_);
+}
+
 Generator::Sequence Generator::begin(const Tokens& prompt, size_t index, const GenerationOptions& options,
                                      std::span<const Tokens> masks) const {
   check_prompt(prompt, index, options);
@@ -95,6 +109,7 @@ std::vector<Generator::Tokens> Generator::generate(std::span<const Tokens> promp
                                                    const GenerationOptions& options, const OnToken& on_token,
                                                    std::span<const Tokens> masks) {
   options.validate();
+  check_forced(options);
   if (!masks.empty() && masks.size() != prompts.size())
     fail("{} masks for {} prompts: expected one each, or none", masks.size(), prompts.size());
   std::vector<Sequence> sequences;
@@ -154,7 +169,9 @@ void Generator::advance(std::span<Sequence*> batch, const GenerationOptions& opt
   for (size_t b = 0; b < batch.size(); ++b) {
     Sequence& s = *batch[b];
     const auto row = std::span(logits_).subspan(((b + 1) * length - 1) * vocabulary, vocabulary);
-    const int32_t token = draw(candidates(row, s.tokens, options), uniform(options.seed, all, s.index));
+    const std::optional<int32_t> forced = forced_token(all, s.prompt_length, options);
+    const int32_t token =
+        forced ? *forced : draw(candidates(row, s.tokens, options), uniform(options.seed, all, s.index));
     s.tokens.push_back(token);
     s.done = std::ranges::count(options.eos_token_id, token) > 0;
     if (on_token) on_token(s.index, token);

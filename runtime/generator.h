@@ -19,7 +19,9 @@ struct GenerationOptions : SamplingOptions {
   int64_t max_new_tokens = 20;
   std::vector<int32_t> eos_token_id;  // any of them ends a sequence
   uint32_t seed = 0;
-  int32_t decoder_start_token_id = 0;  // what a decoder that reads an encoder begins with
+  int32_t decoder_start_token_id = 0;          // what a decoder that reads an encoder begins with
+  std::optional<int32_t> forced_bos_token_id;  // the first new token of a sequence that has only one so far
+  std::optional<int32_t> forced_eos_token_id;  // the last one of max_new_tokens
   /// Goes on when a sequence outgrows the plan's length, from its last tokens only. Otherwise that is an
   /// Error.
   bool sliding_window = false;
@@ -58,6 +60,7 @@ class Generator {
   void check_prompt(const Tokens& prompt, size_t index, const GenerationOptions& options) const;
   Sequence begin(const Tokens& prompt, size_t index, const GenerationOptions& options,
                  std::span<const Tokens> masks) const;
+  void check_forced(const GenerationOptions& options) const;
   void add_sources(std::span<Sequence*> batch, std::vector<InputTensor>& inputs);
   void advance(std::span<Sequence*> batch, const GenerationOptions& options, const OnToken& on_token);
   void run_batch(std::span<Sequence*> batch, const GenerationOptions& options, const OnToken& on_token);

@@ -238,14 +238,4 @@ void RecordData::read(std::span<const int64_t> rows, Batch& batch) const {
   }
 }
 
-RecordSplit split_records(std::shared_ptr<const RecordData> data, std::shared_ptr<const RecordData> held_back,
-                          double fraction) {
-  const int64_t size = data->size();
-  if (held_back) return {{data, 0, size}, {held_back, 0, held_back->size()}};
-  if (!(fraction >= 0 && fraction < 1))
-    fail("validation fraction {}: expected a number from 0 up to, but not, 1", fraction);
-  const auto split = size - static_cast<int64_t>(static_cast<double>(size) * fraction);
-  return {{data, 0, split}, {data, split, size}};
-}
-
 }  // namespace smelt

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/batch.h"
+#include "runtime/parts.h"
 #include "runtime/plan.h"
 #include "runtime/safetensors.h"
 
@@ -63,20 +64,7 @@ class RecordData {
   std::string description_;
 };
 
-/// A part of the data.
-struct RecordRange {
-  std::shared_ptr<const RecordData> data;
-  int64_t begin = 0, end = 0;
-  int64_t size() const { return end - begin; }
-};
-
-struct RecordSplit {
-  RecordRange train, held_back;
-};
-
-/// The whole of `data` for training and of `held_back` for validation; without the latter, the last
-/// `fraction` of `data` is held back.
-RecordSplit split_records(std::shared_ptr<const RecordData> data, std::shared_ptr<const RecordData> held_back,
-                          double fraction);
+using RecordRange = Part<RecordData>;
+using RecordSplit = Parts<RecordData>;
 
 }  // namespace smelt

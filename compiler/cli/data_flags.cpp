@@ -87,14 +87,14 @@ DataSplit DataFlags::open(const Model& model, std::string_view entry) const {
   if (data.empty()) fail("there is no data: name text, token or .safetensors files with --data");
   if (holds_records()) {
     const auto train = read_records(data, *model.plan, entry);
-    return split_records(train, validation.empty() ? nullptr : read_records(validation, *model.plan, entry),
-                         held_back);
+    return split<RecordData>(
+        train, validation.empty() ? nullptr : read_records(validation, *model.plan, entry), held_back);
   }
   require_decoder_alone(model);
   const TokenFormat kind = *parse_token_format(format);
   const auto train = read_tokens(data, kind, model.vocabulary());
-  return split_tokens(train, validation.empty() ? nullptr : read_tokens(validation, kind, model.vocabulary()),
-                      held_back);
+  return split<TokenData>(
+      train, validation.empty() ? nullptr : read_tokens(validation, kind, model.vocabulary()), held_back);
 }
 
 }  // namespace smelt::cli

@@ -1,6 +1,7 @@
 // smelt evaluate: the mean loss over data.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -65,12 +66,21 @@ BatchOptions batch_options(const EvaluateCommand& options, const Model& model) {
   return result;
 }
 
-void print(const EvaluateCommand& options, const Evaluation& found, double seconds) {
+/// A regression, or several classes at once: the loss is no likelihood of one of many.
+bool labels_are_numbers(const Plan& plan) {
+  const PlanEntry* entry = plan.find_entry("evaluate");
+  return entry && std::ranges::any_of(entry->inputs, [](const Port& port) {
+           return port.name == "labels" && port.dtype == DType::f32;
+         });
+}
+
+void print(const EvaluateCommand& options, const Plan& plan, const Evaluation& found, double seconds) {
+  const bool numbers = labels_are_numbers(plan);
   const double mean = found.loss();
   const auto accuracy = found.accuracy();
   if (options.json) {
-    fmt::print("{{\"loss\": {:.9g}, \"perplexity\": {:.9g}, \"targets\": {:.0f}, \"seconds\": {:.3f}", mean,
-               std::exp(mean), found.targets, seconds);
+    fmt::print("{{\"loss\": {:.9g}, \"targets\": {:.0f}, \"seconds\": {:.3f}", mean, found.targets, seconds);
+    if (!numbers) fmt::print(", \"perplexity\": {:.9g}", std::exp(mean));
     if (accuracy) fmt::print(", \"accuracy\": {:.9g}", *accuracy);
     fmt::print("}}\n");
     return;
@@ -79,6 +89,8 @@ void print(const EvaluateCommand& options, const Evaluation& found, double secon
   if (accuracy)
     fmt::print("loss {:.6f} nats, accuracy {:.2f}% ({} of {}), in {}\n", mean, 100 * *accuracy, found.correct,
                found.classified, seconds_text(seconds));
+  else if (numbers)
+    fmt::print("loss {:.6f} a target, over {} targets in {}\n", mean, count, seconds_text(seconds));
   else
     fmt::print("loss {:.6f} nats a token ({:.4f} bits), perplexity {:.4f}, over {} tokens in {}\n", mean,
                mean / std::log(2.0), std::exp(mean), count, seconds_text(seconds));
@@ -93,7 +105,8 @@ void run_evaluate(const EvaluateCommand& options) {
   const auto batches = make_list(part, batch_options(options, model), most);
   const auto begin = std::chrono::steady_clock::now();
   const Evaluation found = evaluate_batches(*session, *batches);
-  print(options, found, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  print(options, *model.plan, found,
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
 }
 
 }  // namespace

@@ -15,8 +15,12 @@ void override_with(const std::optional<T>& flag, T& value) {
 /// Special tokens of models whose generation config does not name them.
 void read_tokens(const Json& about, GenerationOptions& options) {
   if (!about.is_object()) return;
-  const Json start = about.value("decoder_start_token_id", Json());
-  if (start.is_number_integer()) options.decoder_start_token_id = start.get<int32_t>();
+  const auto read = [&](const char* name, auto& member) {
+    if (const Json id = about.value(name, Json()); id.is_number_integer()) member = id.get<int32_t>();
+  };
+  read("decoder_start_token_id", options.decoder_start_token_id);
+  read("forced_bos_token_id", options.forced_bos_token_id);
+  read("forced_eos_token_id", options.forced_eos_token_id);
   const bool named = about.value("generation", Json::object()).contains("eos_token_id");
   const Json ends = about.value("eos_token_id", Json());
   if (named || !ends.is_array()) return;

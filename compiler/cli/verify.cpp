@@ -263,6 +263,10 @@ class Verification {
       read_generation_config(model_.about["generation"].dump(), options);
     options.do_sample = false;
     if (seq2seq_) options.decoder_start_token_id = model_.about.at("decoder_start_token_id").get<int32_t>();
+    for (const auto& [name, member] : {std::pair("forced_bos_token_id", &options.forced_bos_token_id),
+                                       std::pair("forced_eos_token_id", &options.forced_eos_token_id)})
+      if (const Json id = model_.about.value(name, Json()); id.is_number_integer())
+        *member = id.get<int32_t>();
     const size_t begin = seq2seq_ ? 1 : prompts[0].size();
     options.max_new_tokens = static_cast<int64_t>(references[0].size() - begin);
     const auto results = Generator(*session_).generate(prompts, options, {}, masks);

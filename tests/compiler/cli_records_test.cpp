@@ -59,7 +59,8 @@ class RecordCommands : public CommandLine {
 TEST_F(RecordCommands, ImagesAreLearntAndCounted) {
   write_images("images.safetensors", 203);
   const Outcome trained = smelt(
-      "train vit.json --data images.safetensors --held-back 0.2 --run-dir run --steps 60 --threads 1 --batch "
+      "train vit.json --data images.safetensors --held-back 0.2 --run-dir run --steps 120 --threads 1 "
+      "--batch "
       "16 --lr "
       "0.01 "
       "--eval-every 30 --eval-batches 100 --seed 2");
@@ -73,6 +74,26 @@ TEST_F(RecordCommands, ImagesAreLearntAndCounted) {
   EXPECT_EQ(json["targets"], 40);
   EXPECT_TRUE(has(trained.out, fmt::format("accuracy {:.2f}%", 100 * json["accuracy"].get<double>())));
   EXPECT_TRUE(has(slurp(path("run/metrics.jsonl")), "\"accuracy\":"));
+}
+
+/// Numbers are missed by some distance: there is no accuracy of them, and no perplexity.
+TEST_F(RecordCommands, ARegressionHasALossAlone) {
+  const std::vector<int32_t> ids = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8};
+  const std::vector<float> labels = {0.5f, -1.25f, 2.0f, 0.0f};
+  write_safetensors(path("scores.safetensors"),
+                    std::vector<TensorView>{{"input_ids", DType::i32, {4, 3}, std::as_bytes(std::span(ids))},
+                                            {"labels", DType::f32, {4}, std::as_bytes(std::span(labels))}});
+  const std::string arguments =
+      "evaluate '" SMELT_SOURCE_DIR "/tests/goldens/bert-regression' --data scores.safetensors";
+  const Outcome text = smelt(arguments), json = smelt(arguments + " --json");
+  expect_good(text);
+  expect_good(json);
+  EXPECT_TRUE(has(text.out, "a target, over 4 targets")) << text.out;
+  EXPECT_FALSE(has(text.out, "accuracy")) << text.out;
+  const Json found = Json::parse(json.out);
+  EXPECT_EQ(found["targets"], 4);
+  EXPECT_GT(found["loss"].get<double>(), 0);
+  EXPECT_FALSE(found.contains("accuracy") || found.contains("perplexity")) << json.out;
 }
 
 TEST_F(RecordCommands, PairsAreTrainedEvaluatedAndTranslated) {

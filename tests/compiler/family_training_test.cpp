@@ -25,6 +25,7 @@ struct FamilyCase {
   const char* name;
   const char* spec;
 };
+void PrintTo(const FamilyCase& c, std::ostream* out) { *out << c.name; }
 
 #define SMELT_DECODER \
   R"("vocab_size": 41, "hidden": 16, "max_positions": 32, "decoder": {"layers": 2, "heads": 2})"
@@ -132,7 +133,7 @@ class FamilyTraining : public ::testing::TestWithParam<FamilyCase> {
     options.eval_every = 10, options.checkpoint_every = 5, options.seed = 11, options.resume = resume;
     Session session(plan_, {.threads = 1, .seed = 11});
     session.initialize(11);
-    Trainer trainer(session, options, split_records(data_, nullptr, 0.2));
+    Trainer trainer(session, options, split<RecordData>(data_, nullptr, 0.2));
     Killer killer;
     killer.at = killed_at;
     trainer.add_observer(killer);

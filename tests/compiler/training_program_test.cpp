@@ -125,6 +125,22 @@ TEST_F(TrainingProgram, EveryNormIsOneForwardLaunch) {
   for (const auto& [norm, count] : launches) EXPECT_EQ(count, 1) << norm;
 }
 
+/// Lookup, position and dropout are one launch; the table's gradient is one sum by index over the head's.
+TEST_F(TrainingProgram, EmbeddingIsOneLaunchForwardAndOneSumBackward) {
+  std::map<std::string, std::vector<const Step*>> by_phase;
+  for (const Step& step : steps())
+    if (llvm::is_contained(step.sources, "wte")) by_phase[step.phase].push_back(&step);
+  ASSERT_EQ(by_phase["forward"].size(), 1u);
+  const Step& forward = *by_phase["forward"][0];
+  ASSERT_TRUE(is_kernel(forward));
+  EXPECT_EQ(std::get<KernelStep>(forward.what).random_ids.size(), 1u);
+  for (const char* source : {"wpe", "drop"}) EXPECT_TRUE(llvm::is_contained(forward.sources, source));
+  ASSERT_EQ(by_phase["backward"].size(), 2u);
+  EXPECT_TRUE(std::holds_alternative<SortIndexStep>(by_phase["backward"][0]->what));
+  ASSERT_TRUE(is_kernel(*by_phase["backward"][1]));
+  EXPECT_TRUE(llvm::is_contained(by_phase["backward"][1]->writes, state_buffer("gradients")));
+}
+
 /// Backward draws again what forward drew, and no flags or bits lie in memory.
 TEST_F(TrainingProgram, DropoutIsDrawnTwiceAndNeverStored) {
   std::map<std::string, std::set<uint32_t>> ids;

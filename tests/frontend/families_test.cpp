@@ -39,6 +39,7 @@ Json config_of(std::string_view family) {
   Json result = config[std::string(like)];
   result["model_type"] = family;
   if (family != "vit") result["vocab_size"] = 61;
+  if (family == "mistral") result["sliding_window"] = nullptr;
   if (family == "marian") result["pad_token_id"] = result["decoder_start_token_id"] = 60;
   return result;
 }
@@ -101,7 +102,7 @@ const Change kChanges[] = {
     {"llama", R"({"rope_parameters": {"rope_type": "yarn", "factor": 4, "beta_fast": 20}})"},
     {"llama", R"({"rope_scaling": {"type": "yarn", "attention_factor": 0.5, "factor": null,
                                    "original_max_position_embeddings": 11}})"},
-    {"mistral", R"({"head_dim": 6, "sliding_window": null, "hidden_act": "gelu_pytorch_tanh"})"},
+    {"mistral", R"({"head_dim": 6, "hidden_act": "gelu_pytorch_tanh"})"},
     {"qwen2", R"({"num_key_value_heads": 3, "rms_norm_eps": 1e-5, "initializer_range": 0.5})"},
     {"bert", R"({"hidden_act": "relu", "type_vocab_size": 5, "tie_word_embeddings": false,
                  "hidden_dropout_prob": 0.3, "classifier_dropout": 0.2})"},
@@ -166,7 +167,8 @@ struct Refused {
 };
 
 const Refused kRefused[] = {
-    {"mistral", "sliding_window: 4096", R"({"sliding_window": 4096})"},
+    {"mistral", "sliding_window: 128", R"({"sliding_window": 128})"},
+    {"mistral", "sliding_window: 4096 (what a config without it means)", R"({"sliding_window": null})"},
     {"qwen2", "use_sliding_window: true", R"({"use_sliding_window": true, "sliding_window": 8})"},
     {"qwen2", "layer_types: ", R"({"layer_types": ["full_attention", "sliding_attention"]})"},
     {"gpt2", "alibi: true", R"({"alibi": true})"},

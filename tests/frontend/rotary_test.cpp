@@ -118,11 +118,16 @@ TEST(Rotary, TheTableTurnsByPositionTimesFrequency) {
     }
 }
 
-TEST(Rotary, DynamicScalingIsRefusedWhereItWouldDependOnTheBatch) {
+TEST(Rotary, DynamicScalingChangesThetaWithTheLength) {
   const TransformerSpec spec = rotary_spec(kRotaryCases[2]);
-  EXPECT_NO_THROW(build_transformer(spec, {.bounds = {{{"T"}, 64}}}));
-  expect_in(message_of([&] { build_transformer(spec, {.bounds = {{{"T"}, 65}}}); }),
-            {"bound T <= 65", "dynamic", "64 positions", "give T <= 64"});
+  const std::vector<double> plain = rotary_frequencies(spec, 12), same = rotary_frequencies(spec, 12, 64),
+                            longer = rotary_frequencies(spec, 12, 160);
+  EXPECT_EQ(plain, same);
+  // 500 (3 * 160 / 64 - 2)^(12 / 10)
+  const double theta = 500 * std::pow(5.5, 1.2);
+  for (size_t pair = 0; pair < 6; ++pair)
+    EXPECT_NEAR(longer[pair] / std::pow(theta, -static_cast<double>(pair) / 6), 1, 1e-13) << pair;
+  EXPECT_NO_THROW(build_transformer(spec, {.bounds = {{{"T"}, 65}}}));
 }
 
 TEST(Rotary, ScalingsThatLackANumberAreRefused) {

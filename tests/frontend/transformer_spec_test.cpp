@@ -69,7 +69,7 @@ TEST(TransformerSpec, RoundTripKeepsEveryField) {
                .problem = Problem::several_classes};
   spec.criterion = {.label_smoothing = 0.1, .smoothing = Smoothing::others, .ignore_index = -1};
   spec.init = {.deviation = 0.5, .scale_residual = false};
-  spec.tokens = {.bos = 1, .pad = 2, .decoder_start = 3, .eos = {4, 5}};
+  spec.tokens = {.bos = 1, .pad = 2, .decoder_start = 3, .forced_bos = 6, .forced_eos = 7, .eos = {4, 5}};
   // No field may stand at its default, or its loss would go unseen.
   const Json written = to_json(spec), usual = to_json(small_spec());
   for (const char* group :

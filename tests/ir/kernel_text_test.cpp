@@ -149,6 +149,7 @@ TEST(KernelText, OddKernelsRoundTrip) {
 struct KernelFaultCase {
   std::string_view text, place, message;
 };
+void PrintTo(const KernelFaultCase& c, std::ostream* out) { *out << c.message; }
 class KernelFault : public ::testing::TestWithParam<KernelFaultCase> {};
 
 TEST_P(KernelFault, IsReportedWithItsPlace) {

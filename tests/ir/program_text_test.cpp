@@ -95,6 +95,7 @@ TEST(ProgramText, KernelsOfOneName) {
 struct ProgramFaultCase {
   std::string_view text, place, message;
 };
+void PrintTo(const ProgramFaultCase& c, std::ostream* out) { *out << c.message; }
 class ProgramFault : public ::testing::TestWithParam<ProgramFaultCase> {};
 
 TEST_P(ProgramFault, IsReportedWithItsPlace) {

@@ -259,6 +259,7 @@ graph @main() {
 struct TextFaultCase {
   std::string_view text, place, message;
 };
+void PrintTo(const TextFaultCase& c, std::ostream* out) { *out << c.message; }
 
 class TextFault : public ::testing::TestWithParam<TextFaultCase> {};
 

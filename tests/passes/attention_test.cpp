@@ -19,6 +19,7 @@ struct AttentionCase {
   std::vector<double> mask;  // [batch, keys]; empty: there is none
 };
 
+void PrintTo(const AttentionCase& c, std::ostream* out) { *out << c.name; }
 std::string case_name(const ::testing::TestParamInfo<AttentionCase>& info) { return info.param.name; }
 
 class MaskedAttention : public ::testing::TestWithParam<AttentionCase> {

@@ -52,6 +52,23 @@ TEST(Decompose, LayerNormWithAMeanFarFromZero) {
   }
 }
 
+/// A diagonal of x, a letter of each side summed alone, and the result's letters in another order.
+TEST(Decompose, EinsumOfTheBuilder) {
+  const Tensor x = random({3, 3, 5, 2}, 1), y = random({5, 4, 6}, 2);
+  Built g;
+  Value* e = g.b.einsum({g.b.input("x", type_of(x)), g.b.input("y", type_of(y))}, "iikz,kml->mi");
+  g.b.output("y", e);
+  const Tensor actual = g.run({{"x", x}, {"y", y}});
+  Tensor expected{DType::f32, {4, 3}, std::vector<double>(12)};
+  for (int64_t i = 0; i < 3; ++i)
+    for (int64_t k = 0; k < 5; ++k)
+      for (int64_t z = 0; z < 2; ++z)
+        for (int64_t m = 0; m < 4; ++m)
+          for (int64_t l = 0; l < 6; ++l)
+            expected.data[m * 3 + i] += x.data[((i * 3 + i) * 5 + k) * 2 + z] * y.data[(k * 4 + m) * 6 + l];
+  EXPECT_LT(testing::relative_error(actual, expected), 1e-9);
+}
+
 TEST(Decompose, SoftmaxOfLargeScores) {
   Tensor x = random({3, 31}, 1);
   for (double& v : x.data) v *= 1000;

@@ -19,6 +19,7 @@ struct Case {
   int forward = 1, backward = 1;  // depths after the pass; -1: any
   bool offset = true;             // judge rows with a common offset too
 };
+void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 
 std::string text_of(const Case& c, int width) {
   std::string text =

@@ -101,18 +101,18 @@ TEST(TokenData, FaultsNameFilePositionAndWhatWasExpected) {
 TEST(TokenSplit, HoldsBackTheEndOrASecondFile) {
   const TemporaryDirectory d;
   const auto whole = range_of(d, 1000).data;
-  const auto split = split_tokens(whole, nullptr, 0.1);
-  EXPECT_EQ(split.train.begin, 0);
-  EXPECT_EQ(split.train.end, 900);
-  EXPECT_EQ(split.held_back.begin, 900);
-  EXPECT_EQ(split.held_back.end, 1000);
+  const auto parts = split<TokenData>(whole, nullptr, 0.1);
+  EXPECT_EQ(parts.train.begin, 0);
+  EXPECT_EQ(parts.train.end, 900);
+  EXPECT_EQ(parts.held_back.begin, 900);
+  EXPECT_EQ(parts.held_back.end, 1000);
   const auto other =
       std::make_shared<const TokenData>(std::vector{d.write("v", "xyz")}, TokenFormat::bytes, 256);
-  const auto two = split_tokens(whole, other, 0.5);
+  const auto two = split<TokenData>(whole, other, 0.5);
   EXPECT_EQ(two.train.size(), 1000);
   EXPECT_EQ(two.held_back.size(), 3);
-  EXPECT_HAS(message_of([&] { split_tokens(whole, nullptr, 1); }), "validation fraction 1");
-  EXPECT_HAS(message_of([&] { split_tokens(whole, nullptr, -0.1); }), "validation fraction -0.1");
+  EXPECT_HAS(message_of([&] { split<TokenData>(whole, nullptr, 1); }), "validation fraction 1");
+  EXPECT_HAS(message_of([&] { split<TokenData>(whole, nullptr, -0.1); }), "validation fraction -0.1");
 }
 
 TEST(RandomWindows, AreAPureFunctionOfSeedStepAndRow) {

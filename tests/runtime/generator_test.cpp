@@ -67,6 +67,22 @@ TEST(Generator, StopsAtAnyEndTokenAndKeepsIt) {
             (Prompts{{3, 4, 5}, {11, 12}, {7, 8, 9, 10, 11, 12}}));
 }
 
+TEST(Generator, ForcedTokensBeginAndEnd) {
+  Counter model;
+  Generator generator(*model.session);
+  GenerationOptions options;
+  options.max_new_tokens = 4;
+  options.forced_bos_token_id = 7;
+  options.forced_eos_token_id = 3;
+  // The second prompt is longer than one token: nothing is its beginning.
+  EXPECT_EQ(generator.generate(Prompts{{1}, {1, 2}}, options), (Prompts{{7, 8, 9, 3}, {3, 4, 5, 3}}));
+  options.max_new_tokens = 1;
+  EXPECT_EQ(generator.generate(Prompts{{1}}, options), (Prompts{{3}}));
+  options.forced_bos_token_id = 13;
+  EXPECT_HAS(message_of([&] { generator.generate(Prompts{{1}}, options); }),
+             "forced_bos_token_id 13: outside the model's vocabulary of 13");
+}
+
 TEST(Generator, SplitsWhatExceedsTheBatch) {
   Counter model;
   Generator generator(*model.session);
@@ -169,6 +185,10 @@ TEST(GenerationConfig, ReadsHuggingFacesNames) {
   EXPECT_EQ(options.max_new_tokens, 9);
   EXPECT_EQ(options.repetition_penalty, 1.2);
   EXPECT_EQ(options.eos_token_id, (std::vector<int32_t>{50256, 1}));
+  EXPECT_FALSE(options.forced_bos_token_id.has_value());
+  read_generation_config(R"({"forced_bos_token_id": 3, "forced_eos_token_id": [2]})", options);
+  EXPECT_EQ(options.forced_bos_token_id, 3);
+  EXPECT_EQ(options.forced_eos_token_id, 2);
   read_generation_config(R"({"eos_token_id": 7})", options);
   EXPECT_EQ(options.eos_token_id, std::vector<int32_t>{7});
 }
@@ -177,9 +197,12 @@ TEST(GenerationConfig, NamesAllThatItCannotDo) {
   GenerationOptions options;
   const std::string message = message_of([&] {
     read_generation_config(
-        R"({"num_beams": 4, "suppress_tokens": [3], "top_k": "many", "eos_token_id": "end"})", options);
+        R"({"num_beams": 4, "suppress_tokens": [3], "top_k": "many", "eos_token_id": "end",
+            "forced_eos_token_id": [1, 2]})",
+        options);
   });
-  for (const char* part : {"num_beams = 4", "suppress_tokens", "top_k = \"many\"", "eos_token_id = \"end\""})
+  for (const char* part : {"num_beams = 4", "suppress_tokens", "top_k = \"many\"", "eos_token_id = \"end\"",
+                           "forced_eos_token_id = [1,2]"})
     EXPECT_HAS(message, part);
   EXPECT_HAS(message_of([&] { read_generation_config("{", options); }), "JSON");
   EXPECT_HAS(message_of([&] { read_generation_config(R"({"top_p": 7})", options); }), "top_p 7");

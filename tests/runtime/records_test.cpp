@@ -205,19 +205,19 @@ TEST(RecordStream, EveryEpochSeesEachRecordOnceInAnOrderOfItsOwn) {
 
 TEST(RecordList, CoversOrSpreads) {
   const TemporaryDirectory d;
-  const RecordSplit split = split_records(many(d, 40).data, nullptr, 0.25);
-  EXPECT_EQ(split.train.end, 30);
-  EXPECT_EQ(split.held_back.size(), 10);
+  const RecordSplit parts = split<RecordData>(many(d, 40).data, nullptr, 0.25);
+  EXPECT_EQ(parts.train.end, 30);
+  EXPECT_EQ(parts.held_back.size(), 10);
   Batch batch;
-  const auto all = make_list(split.held_back, {.batch = 4}, 100);
+  const auto all = make_list(parts.held_back, {.batch = 4}, 100);
   ASSERT_EQ(all->size(), 3);
   all->fill(2, batch);
   EXPECT_EQ(first_ids(batch), (std::vector<int32_t>{38, 39}));
-  const auto some = make_list(split.held_back, {.batch = 2}, 2);
+  const auto some = make_list(parts.held_back, {.batch = 2}, 2);
   ASSERT_EQ(some->size(), 2);
   some->fill(1, batch);
   EXPECT_EQ(first_ids(batch), (std::vector<int32_t>{35, 37}));
-  const RecordRange none{split.train.data, 3, 3};
+  const RecordRange none{parts.train.data, 3, 3};
   EXPECT_HAS(message_of([&] { make_list(none, {}, 2); }), "no records are held back");
   EXPECT_HAS(message_of([&] { make_stream(none, {}); }), "no records to train on");
 }

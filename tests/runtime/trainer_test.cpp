@@ -34,9 +34,9 @@ struct Recorder : TrainerObserver {
 TokenSplit text_data(const TemporaryDirectory& d) {
   std::string text;
   for (int i = 0; i < 3000; ++i) text += "the cat sat on the mat "[(i * i + i / 7) % 23];
-  return split_tokens(std::make_shared<const TokenData>(std::vector{d.write("text", text)},
-                                                        TokenFormat::bytes, kByteVocabulary),
-                      nullptr, 0.1);
+  return split<TokenData>(std::make_shared<const TokenData>(std::vector{d.write("text", text)},
+                                                            TokenFormat::bytes, kByteVocabulary),
+                          nullptr, 0.1);
 }
 
 TrainerOptions options_for(const TemporaryDirectory& d) {
