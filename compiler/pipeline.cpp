@@ -11,7 +11,6 @@
 #include "ir/verifier.h"
 #include "llvm/ADT/STLExtras.h"
 #include "passes/assign_layout.h"
-#include "passes/assign_precision.h"
 #include "passes/decompose.h"
 #include "passes/differentiate.h"
 #include "passes/flatten_parameters.h"
@@ -125,10 +124,8 @@ class Compiler {
     PassManager passes = manager();
     std::vector<FuseDecision>* log = options_.explain_fusion ? &result_.fusions : nullptr;
     passes.add({"fuse", {}}, [log](Graph& g) { return fuse(g, {.log = log}); });
-    if (options_.storage != DType::f32) {
-      narrow_gradients(module, {options_.storage});
+    if (options_.storage != DType::f32)
       passes.add(PassCall{"assign_precision", {{"storage", std::string(name(options_.storage))}}}.str());
-    }
     passes.add({"assign_layout", {}},
                [this](Graph& g) { return assign_layout(g, {.log = &result_.layout_copies}); });
     passes.run(module);
