@@ -47,7 +47,7 @@ class Compiler {
     if (stage == Stage::graph) return;
     const Target target = options_.target == "native" ? Target{} : parse_target(options_.target);
 
-    if (!options_.masters && options_.storage != DType::bf16)
+    if (options_.mode == Mode::train && !options_.masters && options_.storage != DType::bf16)
       fail("parameters without f32 masters are bf16, not {}: updates are too small for other types",
            name(options_.storage));
 
