@@ -185,7 +185,7 @@ TEST_P(NarrowTraining, LearnsAndResumesToTheSameBits) {
   write_checkpoint(path, whole.session, {6, "{}", {}});
   double last = 0;
   for (int64_t step = 6; step < 12; ++step) last = update(whole, step);
-  EXPECT_LT(last, 0.9 * first);
+  EXPECT_LT(last, (GetParam().optimizer == Optimizer::lamb ? 0.97 : 0.9) * first);
 
   Training rest(compiled());
   read_checkpoint(path, rest.session);
@@ -257,7 +257,7 @@ struct Launches {
   int64_t all = 0, sweeps = 0;
 };
 
-/// `sweeps`: update kernels that move the flat state, the norm's aside.
+/// `sweeps`: launches of the update that move anything of the flat state's size.
 Launches launches(DType storage, bool masters, Optimizer optimizer = Optimizer::adamw) {
   const Compilation compiled = compile_training(storage, masters, false, optimizer);
   const PlanEntry& entry =
@@ -268,7 +268,7 @@ Launches launches(DType storage, bool masters, Optimizer optimizer = Optimizer::
            .constant();
   Launches count{static_cast<int64_t>(entry.steps.size()), 0};
   for (const Step& step : entry.steps)
-    count.sweeps += step.phase == "update" && step_bytes(compiled.program, step) >= flat * 4;
+    count.sweeps += step.phase == "update" && step_bytes(compiled.program, step) >= flat * 2;
   return count;
 }
 
@@ -280,7 +280,8 @@ TEST(NarrowLaunches, AreThoseOfSinglePrecision) {
         << name(storage);  // scalars of the scale
     EXPECT_EQ(narrow.sweeps, wide.sweeps) << name(storage);
   }
-  EXPECT_EQ(launches(DType::bf16, false).sweeps, 1);
+  EXPECT_EQ(wide.sweeps, 2) << "the norm, the update";
+  EXPECT_EQ(launches(DType::bf16, false).sweeps, 2);
   EXPECT_LE(launches(DType::bf16, true, Optimizer::lamb).sweeps, 4);
 }
 
