@@ -8,6 +8,7 @@
 #include "compiler/summary.h"
 #include "ir/rounding.h"
 #include "llvm/ADT/STLExtras.h"
+#include "passes/differentiate.h"
 #include "runtime/checkpoint.h"
 #include "runtime/convert.h"
 #include "runtime/error.h"
@@ -62,6 +63,12 @@ TEST_P(NarrowGraphs, RunAsTheEvaluatorRounds) {
   for (DType storage : {DType::bf16, DType::f16})
     expect_narrow_matches(testing::random_module(GetParam(), {.integers = GetParam() % 2 == 0}), storage,
                           GetParam() + 1);
+}
+
+TEST_P(NarrowGraphs, GradientsToo) {
+  auto module = testing::random_module(GetParam() + 2000, {.nodes = 8, .scalar = true});
+  differentiate(*module->graphs.front(), {.output = "loss", .wrt = {"x"}, .seed = 1});
+  expect_narrow_matches(std::move(module), DType::bf16, GetParam() + 2);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, NarrowGraphs, ::testing::Range<uint64_t>(0, 16));
