@@ -11,7 +11,6 @@
 #include "ir/verifier.h"
 #include "llvm/ADT/STLExtras.h"
 #include "passes/assign_layout.h"
-#include "passes/assign_precision.h"
 #include "passes/decompose.h"
 #include "passes/differentiate.h"
 #include "passes/flatten_parameters.h"
@@ -55,7 +54,7 @@ class Compiler {
     if (stage == Stage::graph) return;
     const Target target = options_.target == "native" ? native_target() : parse_target(options_.target);
 
-    if (!options_.masters && options_.storage != DType::bf16)
+    if (options_.mode == Mode::train && !options_.masters && options_.storage != DType::bf16)
       fail("parameters without f32 masters are bf16, not {}: updates are too small for other types",
            name(options_.storage));
 
@@ -132,10 +131,8 @@ class Compiler {
     PassManager passes = manager();
     std::vector<FuseDecision>* log = options_.explain_fusion ? &result_.fusions : nullptr;
     passes.add({"fuse", {}}, [log](Graph& g) { return fuse(g, {.log = log}); });
-    if (options_.storage != DType::f32) {
-      narrow_gradients(module, {options_.storage});
+    if (options_.storage != DType::f32)
       passes.add(PassCall{"assign_precision", {{"storage", std::string(name(options_.storage))}}}.str());
-    }
     passes.add({"assign_layout", {}},
                [this](Graph& g) { return assign_layout(g, {.log = &result_.layout_copies}); });
     passes.run(module);

@@ -111,7 +111,7 @@ class Run {
       case Op::input:
         return {read_input(call)};
       case Op::parameter:
-        return {read_parameter(call)};
+        return {as_stored(call, read_parameter(call))};
       case Op::state:
         return {read_state(call)};
       case Op::update:
@@ -176,6 +176,11 @@ class Run {
     const std::string& name = call.node.string_attr("name");
     if (const Tensor* tensor = find(arguments_.inputs, name)) return checked(call, name, *tensor);
     fail("input \"{}\" ({}) of @{} was not given", name, str(call.node.result()->type), graph_.name);
+  }
+
+  /// A parameter read in a narrow type may have been given in a wide one, by its name.
+  static Array<S> as_stored(const Call<S>& call, Array<S> array) {
+    return call.node.result()->dtype() == DType::f32 ? array : stored(call, std::move(array));
   }
 
   Array<S> read_parameter(const Call<S>& call) const {

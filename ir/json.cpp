@@ -76,6 +76,7 @@ OrderedJson parameter_json(const Module::Parameter& parameter) {
 OrderedJson state_json(const State& state) {
   OrderedJson result{{"name", state.name}, {"role", name(state.role)}};
   result.update(type_json(state.dtype, state.shape));
+  if (!state.copy_of.empty()) result["copy_of"] = state.copy_of;
   for (const Segment& segment : state.segments)
     result["segments"].push_back(
         {{"name", segment.name}, {"shape", segment.shape}, {"offset", segment.offset}});

@@ -12,6 +12,24 @@ namespace {
 
 Type typed(const Value& value, DType dtype) { return {dtype, value.shape()}; }
 
+/// Is what the state holds read by any graph?
+bool is_read(const Module& module, const std::string& state) {
+  return llvm::any_of(module.graphs, [&](const auto& graph) {
+    return llvm::any_of(graph->nodes(), [&](const auto& node) {
+      return node->is(Op::state) && node->string_attr("name") == state;
+    });
+  });
+}
+
+void narrow_gradients(Graph& graph, DType storage) {
+  for (const auto& node : graph.nodes()) {
+    if (!node->is(Op::update)) continue;
+    State* state = graph.module().find_state(node->string_attr("state"));
+    if (state && state->role == Role::gradient && !is_read(graph.module(), state->name))
+      state->dtype = storage;
+  }
+}
+
 /// One fusion's body: what it reads narrow is widened, what it stores narrow is rounded.
 class BodyRewriter {
  public:
@@ -89,6 +107,7 @@ class Narrower {
   Narrower(Graph& graph, DType storage) : graph_(graph), storage_(storage) {}
 
   bool run() {
+    narrow_gradients(graph_, storage_);
     const StorageClasses classes(graph_);
     std::vector<Value*> narrow;
     for (const auto& node : graph_.nodes())
@@ -162,11 +181,11 @@ class Narrower {
   Value* stored_wide(Node& fusion, unsigned index) {
     Graph& body = *fusion.body;
     Value* narrow = body.outputs[index].value;
-    Node* wide = body.create(Op::convert, {narrow}, {typed(*narrow, DType::f32)}, body.next(narrow->node()));
-    body.outputs.push_back({"r" + std::to_string(body.outputs.size()), wide->result()});
+    Value* wide = widening_of(body, narrow);
+    body.outputs.push_back({"r" + std::to_string(body.outputs.size()), wide});
     llvm::SmallVector<Type, 4> types;
     for (const auto& result : fusion.results()) types.push_back(result->type);
-    types.push_back(wide->result()->type);
+    types.push_back(wide->type);
     Node* wider = graph_.create(Op::fusion, fusion.operands(), types, &fusion);
     wider->source = fusion.source;
     wider->attributes = fusion.attributes;
@@ -177,6 +196,14 @@ class Narrower {
     }
     graph_.erase(&fusion);
     return wider->result(wider->result_count() - 1);
+  }
+
+  /// The f32 that the body goes on with, if it does.
+  static Value* widening_of(Graph& body, Value* narrow) {
+    for (Node* user : narrow->users())
+      if (user->is(Op::convert) && user->result()->dtype() == DType::f32) return user->result();
+    return body.create(Op::convert, {narrow}, {typed(*narrow, DType::f32)}, body.next(narrow->node()))
+        ->result();
   }
 
   // ---- what is left that does not fit
@@ -205,31 +232,11 @@ class Narrower {
   DType storage_;
 };
 
-/// Is what the state holds read by any graph?
-bool is_read(const Module& module, const std::string& state) {
-  return llvm::any_of(module.graphs, [&](const auto& graph) {
-    return llvm::any_of(graph->nodes(), [&](const auto& node) {
-      return node->is(Op::state) && node->string_attr("name") == state;
-    });
-  });
-}
-
 }  // namespace
 
 bool assign_precision(Graph& graph, const AssignPrecisionOptions& options) {
   if (options.storage == DType::f32) return false;
   return Narrower(graph, options.storage).run();
-}
-
-bool narrow_gradients(Module& module, const AssignPrecisionOptions& options) {
-  bool changed = false;
-  for (State& state : module.states) {
-    if (state.role != Role::gradient || state.dtype == options.storage || is_read(module, state.name))
-      continue;
-    state.dtype = options.storage;
-    changed = true;
-  }
-  return changed;
 }
 
 DType parse_precision(std::string_view text) {

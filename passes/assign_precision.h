@@ -6,10 +6,11 @@
 // Arithmetic stays f32: bodies widen what they read and round what they store, by `convert` nodes that
 // everybody sees, and who goes on with a stored value in the same body goes on with the rounded one. matmul
 // takes narrow operands, sums in f32 and stores narrow. storage_classes.h says what is stored which way.
-// Outputs keep their types; what is an output and read elsewhere too is stored both ways by its producer.
+// Outputs keep their types; what is an output and read elsewhere too is stored both ways by its producer. A
+// state of gradients that no graph reads (nothing is added up in it) becomes narrow.
 //
 // Runs after fuse, so that kernels are those of fp32, and before assign_layout. Contract: the only rounding
-// added is to the storage type; types of outputs, inputs and f32 states do not change.
+// added is to the storage type; types of outputs, inputs and other states do not change.
 #pragma once
 
 #include <string_view>
@@ -24,9 +25,6 @@ struct AssignPrecisionOptions {
 bool assign_precision(Graph& graph, const AssignPrecisionOptions& options);
 /// storage = "bf16" | "f16" | "f32"
 void set_option(AssignPrecisionOptions& options, std::string_view key, std::string_view value);
-
-/// Gradient states that no graph reads again (nothing is added up in them) take the storage type.
-bool narrow_gradients(Module& module, const AssignPrecisionOptions& options);
 
 /// "fp32", "bf16", "fp16": the spelling of --precision. Throws Error naming these.
 DType parse_precision(std::string_view text);

@@ -30,7 +30,7 @@ void adapt_loss_scale(GraphBuilder& b, const LossScaling& scaling, Value* finite
   b.update("loss_scale", b.select(finite, larger, smaller));
   b.update("good_steps", b.select(finite, b.select(grows, zero, good), zero));
   b.update("skipped_steps", skipped);
-  b.output("loss_scale", scale);
+  b.output("loss_scale", b.max(scale, b.scalar(1)));  // computed: a state that is overwritten would be copied
   b.output("skipped_steps", skipped);
 }
 

@@ -71,6 +71,7 @@ class Validation {
     for (const Dim& dim : state.shape) most_elements(dim, state.dtype, what);
     const int64_t elements = most_elements(element_count(state.shape), state.dtype, what);
     check_initializer(state.init, what);
+    if (!state.copy_of.empty()) check_copy(state, what);
     require_names(state.segments, what + ", segment");
     if (!state.segments.empty() && state.shape.size() != 1) refuse("{} has segments: expected one dim", what);
     int64_t at = 0;
@@ -84,6 +85,14 @@ class Validation {
       check_initializer(segment.init, what);
       at = segment.offset + size;
     }
+  }
+
+  /// Sessions round the master's elements into the copy, one for one.
+  void check_copy(const State& copy, const std::string& what) const {
+    const State* master = plan_.find_state(copy.copy_of);
+    const bool fits = master && master->dtype == DType::f32 && master->shape == copy.shape &&
+                      is_float(copy.dtype) && copy.dtype != DType::f64;
+    if (!fits) refuse("{} is a copy of '{}': expected an f32 state of its shape", what, copy.copy_of);
   }
 
   static void check_initializer(const Initializer& init, const std::string& what) {

@@ -229,7 +229,11 @@ bool Trainer::Update::skipped() const {
 
 void Trainer::check_finite(int64_t step, const Update& done) {
   const bool loss_bad = !std::isfinite(done.loss);
-  if (!loss_bad && done.skipped()) return;
+  if (!loss_bad && done.skipped())
+    return tell([&](TrainerObserver& o) {
+      o.message(fmt::format("step {} is left out: a gradient overflowed at a loss scale of {}", step,
+                            *done.loss_scale));
+    });
   if (!loss_bad && std::isfinite(done.gradient_norm.value_or(0))) return;
   draw_curve();
   std::string message =

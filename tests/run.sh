@@ -109,7 +109,9 @@ wanted format && check "format" format_check
 wanted floors && check "floors" bash tests/floors_test.sh
 wanted release && suite release build
 wanted goldens && for golden in tests/goldens/*/; do
-  check "verify $(basename "$golden")" build/smelt verify "$golden" --target cpu
+  for precision in fp32 bf16 fp16; do
+    check "verify $(basename "$golden") $precision" build/smelt verify "$golden" --target cpu --precision $precision
+  done
 done
 wanted embed && check "embed" bash tests/embed_test.sh build
 slow_wanted quickstart && check "quickstart, 20 steps" bash examples/quickstart.sh --run-dir build/test-quickstart \

@@ -72,9 +72,8 @@ void CudaEmitter::emit_convert(int id) {
   const CudaKind kind = cuda_kind(x.dtype);
   const std::string value = coerce(operand(x, 0), kind);
   if (x.operands.size() == 2)
-    return define(
-        id, kind,
-        fmt::format("sm_round_stochastic({}, {})", value, coerce(operand(x, 1), cuda_kind(DType::i32))));
+    return define(id, kind,
+                  fmt::format("sm_round_random({}, {})", value, coerce(operand(x, 1), CudaKind::integer)));
   const bool rounds =
       x.dtype == DType::bf16 || x.dtype == DType::f16 || x.dtype == DType::u16 || x.dtype == DType::u8;
   if (rounds)

@@ -76,10 +76,11 @@ SM C sm_round(C x) {
   return sm_get(element);
 }
 )";
-constexpr std::string_view kRoundStochastic = R"(
-// x as bf16, up or down with a probability that 16 random bits decide.
-SM float sm_round_stochastic(float x, int bits) {
-  return x != x ? x : __uint_as_float((__float_as_uint(x) + ((unsigned)bits & 0xFFFFu)) & 0xFFFF0000u);
+constexpr std::string_view kRoundRandom = R"(
+// x or one of its two bf16 neighbours: 16 random bits are added below the cut. NaN stays NaN.
+SM float sm_round_random(float x, int bits) {
+  const unsigned sum = __float_as_uint(x) + ((unsigned)bits & 0xFFFFu);
+  return x != x ? x : __uint_as_float(sum & 0xFFFF0000u);
 }
 )";
 constexpr std::string_view kPack = R"(
@@ -267,7 +268,7 @@ constexpr std::array kPieces = {
     PreludePiece{"bf16", kBf16},
     PreludePiece{"f16", kF16},
     PreludePiece{"sm_round", kRound},
-    PreludePiece{"sm_round_stochastic", kRoundStochastic},
+    PreludePiece{"sm_round_random", kRoundRandom},
     PreludePiece{"Pack", kPack},
     PreludePiece{"sm_load", kLoad},
     PreludePiece{"sm_store", kStore},

@@ -3,12 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "compiler/compile.h"
 #include "ir/evaluator.h"
 #include "ir/text.h"
 #include "passes/decompose.h"
+#include "runtime/half.h"
 #include "runtime/session.h"
 #include "tests/support/cuda_on_host/cuda_on_host.h"
 #include "tests/support/random_graph.h"
@@ -31,6 +34,10 @@ inline std::vector<std::byte> to_bytes(const Tensor& tensor) {
       put(static_cast<float>(tensor.data[i]));
     else if (tensor.dtype == DType::i32)
       put(static_cast<int32_t>(tensor.data[i]));
+    else if (tensor.dtype == DType::bf16)
+      put(to_bf16(static_cast<float>(tensor.data[i])));
+    else if (tensor.dtype == DType::f16)
+      put(to_f16(static_cast<float>(tensor.data[i])));
     else
       put(static_cast<uint8_t>(tensor.data[i]));
   }
@@ -41,6 +48,10 @@ inline Tensor to_tensor(const HostTensor& host) {
   Tensor tensor{host.dtype, host.shape, {}};
   if (host.dtype == DType::f32)
     tensor.data.assign(host.as<float>().begin(), host.as<float>().end());
+  else if (host.dtype == DType::bf16)
+    std::ranges::transform(host.as<uint16_t>(), std::back_inserter(tensor.data), from_bf16);
+  else if (host.dtype == DType::f16)
+    std::ranges::transform(host.as<uint16_t>(), std::back_inserter(tensor.data), from_f16);
   else if (host.dtype == DType::i32)
     tensor.data.assign(host.as<int32_t>().begin(), host.as<int32_t>().end());
   else
@@ -110,8 +121,9 @@ inline Tensors run_on_cpu(const Module& module, const CpuCase& c, const Tensors&
 /// A value on the edge between two bf16 numbers may round either way.
 inline bool rounds_to_half(const Graph& graph) {
   return llvm::any_of(graph.nodes(), [](const auto& node) {
-    return node->is(Op::convert) &&
-           (node->result()->dtype() == DType::bf16 || node->result()->dtype() == DType::f16);
+    return llvm::any_of(node->results(), [](const auto& result) {
+      return result->dtype() == DType::bf16 || result->dtype() == DType::f16;
+    });
   });
 }
 

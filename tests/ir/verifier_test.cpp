@@ -45,6 +45,18 @@ graph @g(%x: f32[B,T,8], %y: f32[8]) {
 })");
 }
 
+TEST(Verifier, RandomBitsRoundOnlyToBf16) {
+  const auto text = [](const char* type) {
+    return fmt::format(
+        "random_ids 1\ngraph @g(%x: f32[4]) {{\n  %r = random {{id = 0}} : i32[4]\n"
+        "  %y = convert %x, %r : {}[4]\n  return y = %y\n}}",
+        type);
+  };
+  EXPECT_NO_THROW(parse_module(text("bf16")));
+  EXPECT_THROW(parse_module(text("f16")), Error);
+  EXPECT_THROW(parse_module(text("f32")), Error);
+}
+
 TEST(Verifier, AcceptsAWellFormedModule) {
   EXPECT_TRUE(verify(*parsed()).empty());
   EXPECT_NO_THROW(verify_or_throw(*parsed()));

@@ -73,6 +73,7 @@ struct Reference {
   ApplyOptimizerOptions o;
   std::vector<double> m, v;
   int t = 0;
+  const State* flat = nullptr;  // whose segments are the layers of lamb
 
   void update(std::vector<double>& p, std::vector<double> g, const std::vector<bool>& decays, double lr) {
     ++t;
@@ -84,9 +85,25 @@ struct Reference {
       for (double& x : g) x *= std::min(1.0, o.clip_norm / (std::sqrt(norm) + 1e-6));
     for (size_t i = 0; i < p.size(); ++i) {
       const double decay = o.decay_all || decays[i] ? o.weight_decay : 0;
-      if (o.optimizer != Optimizer::adamw) g[i] += decay * p[i];
+      if (o.optimizer != Optimizer::adamw && o.optimizer != Optimizer::lamb) g[i] += decay * p[i];
       element(p[i], g[i], m[i], v[i], decay, lr);
     }
+    if (o.optimizer == Optimizer::lamb)
+      for (const Segment& layer : flat->segments) lamb(layer, p, lr);
+  }
+
+  void lamb(const Segment& layer, std::vector<double>& p, double lr) const {
+    double p2 = 0, u2 = 0;
+    std::vector<double> u;
+    for (auto i = static_cast<size_t>(layer.offset); i < static_cast<size_t>(layer.offset + layer.elements());
+         ++i) {
+      const double decay = o.decay_all || layer.decay ? o.weight_decay : 0;
+      u.push_back(m[i] / (1 - std::pow(o.beta1, t)) / (std::sqrt(v[i] / (1 - std::pow(o.beta2, t))) + o.eps) +
+                  decay * p[i]);
+      p2 += p[i] * p[i], u2 += u.back() * u.back();
+    }
+    const double ratio = p2 > 0 && u2 > 0 ? std::sqrt(p2 / u2) : 1;
+    for (size_t i = 0; i < u.size(); ++i) p[static_cast<size_t>(layer.offset) + i] -= lr * ratio * u[i];
   }
 
   void element(double& p, double g, double& m, double& v, double decay, double lr) const {
@@ -110,6 +127,10 @@ struct Reference {
         v = o.beta2 * v + (1 - o.beta2) * g * g;
         p -= lr / (1 - std::pow(o.beta1, t)) * m /
              (std::sqrt(v) / std::sqrt(1 - std::pow(o.beta2, t)) + o.eps);
+        break;
+      case Optimizer::lamb:
+        m = o.beta1 * m + (1 - o.beta1) * g;
+        v = o.beta2 * v + (1 - o.beta2) * g * g;
     }
   }
 };
@@ -137,7 +158,9 @@ std::vector<OptimizerCase> optimizer_cases() {
                                       {"adagrad", with(Optimizer::adagrad, 0.1)},
                                       {"adam", with(Optimizer::adam, 0.1)},
                                       {"adamw", with(Optimizer::adamw, 0.1)},
-                                      {"adamw_all_clip", with(Optimizer::adamw, 0.1, 0.01)}};
+                                      {"adamw_all_clip", with(Optimizer::adamw, 0.1, 0.01)},
+                                      {"lamb", with(Optimizer::lamb, 0.1)},
+                                      {"lamb_clip", with(Optimizer::lamb, 0, 0.01)}};
   cases[3].options.nesterov = true;
   cases[4].options.dampening = 0.4;
   cases[5].options.learning_rate_decay = 0.2;
@@ -161,8 +184,8 @@ TEST_P(Optimizers, FollowTheReferenceOverSeveralSteps) {
   const auto plain = regression();
   differentiate(*plain->find_graph("loss"), {"loss_sum", {}, 1});
   Tensors parameters = initial;
-  Reference reference{GetParam().options, {}, {}};
   const State& flat = *module->find_state("parameters");
+  Reference reference{GetParam().options, {}, {}, 0, &flat};
   std::vector<bool> decays(states.at("parameters").data.size());
   for (const Segment& s : flat.segments)
     for (int64_t i = 0; i < s.elements(); ++i) decays[static_cast<size_t>(s.offset + i)] = s.decay;

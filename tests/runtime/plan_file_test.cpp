@@ -143,6 +143,8 @@ TEST(PlanValidate, States) {
   EXPECT_FAULT("more than 2^63", p.states[0].segments[1].shape = {INT64_MAX, 3});
   EXPECT_FAULT("expected two dims", p.states[0].segments[1].transposed = true);
   EXPECT_FAULT("not finite", p.states[0].init.a = NAN);
+  EXPECT_FAULT("copy of 'nothing'", p.states[1].copy_of = "nothing");
+  EXPECT_FAULT("expected an f32 state of its shape", p.states[1].copy_of = "parameters");
   EXPECT_FAULT("too many", p.states[1].shape = {Dim(int64_t{1} << 60)});
   EXPECT_FAULT("overflow", p.states[1].shape = {Dim(int64_t{1} << 62) * Dim::symbol("B")});
   EXPECT_FAULT("symbol X", p.states[1].shape = {Dim::symbol("X")});
