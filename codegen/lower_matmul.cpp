@@ -4,6 +4,7 @@
 
 #include "codegen/program_builder.h"
 #include "ir/builder.h"
+#include "ir/view.h"
 #include "runtime/error.h"
 
 namespace smelt {
@@ -24,6 +25,8 @@ class MatmulLowering {
 
   void run() {
     const Layout result = c_;
+    gather_sums(a_, spec_.a, *node_.operand(0));
+    gather_sums(b_, spec_.b, *node_.operand(1));
     // At most one copy each of a, b and c makes every matrix have a dim of stride 1.
     std::optional<GemmStep> step = try_step();
     for (int copies = 0; !step; ++copies) {
@@ -64,6 +67,34 @@ class MatmulLowering {
     if (!walks(step.b)) return copy_operand(b_, spec_.b, *node_.operand(1)), std::nullopt;
     if (!walks(step.c)) return c_ = fresh(spec_.out, *node_.result()), std::nullopt;
     return step;
+  }
+
+  std::string summed_letters() const {
+    std::string letters;
+    for (char letter : spec_.a)
+      if (!has(spec_.out, letter) && !extent(letter).is_one()) letters += letter;
+    return letters;
+  }
+
+  bool is_one_walk(const std::string& summed, const std::string& letters, const Layout& layout) const {
+    for (size_t i = 0; i + 1 < summed.size(); ++i)
+      if (stride(letters, layout, summed[i]) !=
+          stride(letters, layout, summed[i + 1]) * extent(summed[i + 1]))
+        return false;
+    return true;
+  }
+
+  /// An operand with gaps between the parts that are summed over (a slice of every sequence, say) is copied
+  /// where that makes one sum of many.
+  void gather_sums(Layout& layout, const std::string& letters, const Value& value) {
+    const std::string summed = summed_letters();
+    if (is_one_walk(summed, letters, layout)) return;
+    Layout dense{-1, 0, dense_strides(value.shape())};
+    if (!is_one_walk(summed, letters, dense)) return;
+    dense.buffer =
+        builder_.add_buffer(node_.source, Role::temporary, value.dtype(), element_count(value.shape()));
+    builder_.copy(layout, dense, value.shape(), value.dtype());
+    layout = dense;
   }
 
   static bool walks(const GemmStep::Matrix& matrix) {

@@ -21,6 +21,8 @@ constexpr int64_t kWarp = 32, kLargestTeam = 512;
 constexpr int64_t kRowElements = 32, kPayload = 64;
 /// Registers for loads that are under way.
 constexpr int64_t kInFlight = 32;
+/// Lanes along the columns where the reduced axis is long: more blocks share it.
+constexpr int kLongTeam = 4;
 constexpr int kRowThreads = 128, kWalkThreads = 512, kFlatThreads = 256, kTileThreads = 256;
 
 int64_t pow2_ceil(int64_t n) {
@@ -196,14 +198,17 @@ class GpuScheduler {
     const int64_t length = std::max<int64_t>(1, bound(reduced, symbols_));
     const bool segment = k_.axes[shape_.reduced.front()].begin >= 0;
     const int64_t vectors = quotient_up(columns_, s_.vector_width);
+    Dim rows = 1;
+    for (int axis : shape_.parallel) rows *= k_.axes[axis].extent;
+    const int64_t expected = segment ? length / std::max<int64_t>(1, bound(rows, symbols_)) : length;
     const int64_t widest = segment ? kTileThreads : kWarp;
     s_.team = static_cast<int>(std::min(pow2_ceil(vectors), widest));
-    if (!segment && length > 64) s_.team = std::min(s_.team, 8);
+    if (expected > 64) s_.team = std::min(s_.team, kLongTeam);
     const int64_t teams = std::clamp<int64_t>(pow2_ceil(length) / 4, 1, kTileThreads / s_.team);
     s_.threads = static_cast<int>(s_.team * teams);
     s_.tile = int64_t{s_.team} * s_.vector_width;
     s_.unroll = 4;
-    s_.grain = segment ? 4 : 1;
+    s_.grain = segment && expected <= 64 ? 4 : 1;
   }
 
   // ---- indices

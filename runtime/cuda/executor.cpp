@@ -13,9 +13,10 @@ namespace {
 
 /// Captured graphs and their launches may take so much; a step of a graph takes about as much as said.
 constexpr int64_t kGraphBudget = int64_t{512} << 20, kBytesAStep = 8192;
-constexpr int kMaxDynamicShared = 8;        // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-constexpr int64_t kPlainShared = 48 << 10;  // what a kernel may have without asking
-constexpr int kCaptureThreadLocal = 1;      // CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
+constexpr int kMaxDynamicShared = 8;                // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+constexpr int64_t kPlainShared = 48 << 10;          // what a kernel may have without asking
+constexpr int kCaptureThreadLocal = 1;              // CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
+constexpr int64_t kOutputPart = int64_t{64} << 20;  // bytes of outputs on their way at a time
 constexpr int64_t kPortAlignment = 256;
 
 double gib(int64_t bytes) { return static_cast<double>(bytes) / (1 << 30); }
@@ -43,13 +44,52 @@ void check_memory(const Plan& plan, int64_t ports, const Device& device) {
               gib(free));
 }
 
+/// Where inputs and outputs lie in a block that all entries share: a run needs those of one entry.
+struct PortMemory {
+  std::vector<int64_t> offsets;                // by buffer; -1: not an input or output
+  int64_t total = 0, inputs = 0, outputs = 0;  // bytes; inputs and outputs: the most of an entry
+};
+
+PortMemory port_memory(const Plan& plan) {
+  PortMemory memory;
+  memory.offsets.assign(plan.buffers.size(), -1);
+  for (const PlanEntry& entry : plan.entries) {
+    int64_t end = 0;
+    const auto place = [&](const std::vector<Port>& ports) {
+      const int64_t begin = end;
+      for (const Port& port : ports) {
+        const Buffer& buffer = plan.buffers[static_cast<size_t>(port.buffer)];
+        int64_t& offset = memory.offsets[static_cast<size_t>(port.buffer)];
+        if (buffer.role == Role::input || buffer.role == Role::output) offset = std::max(offset, end);
+        end += aligned(buffer.bytes);
+      }
+      return end - begin;
+    };
+    memory.inputs = std::max(memory.inputs, place(entry.inputs));
+    memory.outputs = std::max(memory.outputs, place(entry.outputs));
+    memory.total = std::max(memory.total, end);
+  }
+  return memory;
+}
+
+/// Large inputs by all threads: one alone copies slower than the GPU works.
+void copy_to_host_slot(std::byte* to, const Port& port, const void* from, int64_t bytes) {
+  if (!from) return smelt::fill(to, bytes / size_of(port.dtype), port.dtype, port.fill);
+  constexpr int64_t kPart = int64_t{1} << 20;
+  const auto* source = static_cast<const std::byte*>(from);
+#pragma omp parallel for schedule(static) if (bytes > kPart)
+  for (int64_t begin = 0; begin < bytes; begin += kPart)
+    std::memcpy(to + begin, source + begin, static_cast<size_t>(std::min(kPart, bytes - begin)));
+}
+
 }  // namespace
 
 CudaExecutor::CudaExecutor(std::shared_ptr<const Plan> plan, const ExecutorOptions& options)
     : plan_(std::move(plan)), options_(options), device_(Device::of_process()) {
   check_device(*plan_, device_.info());
   validate(*plan_);  // sizes and places are used unchecked from here on
-  check_memory(*plan_, port_bytes(), device_);
+  const PortMemory ports = port_memory(*plan_);
+  check_memory(*plan_, ports.total + 2 * ports.inputs, device_);
   stream_ = make_stream();
   load_code();
   allocate();
@@ -77,13 +117,6 @@ void CudaExecutor::load_code() {
   }
 }
 
-int64_t CudaExecutor::port_bytes() const {
-  int64_t bytes = 0;
-  for (const Buffer& buffer : plan_->buffers)
-    if (buffer.role == Role::input || buffer.role == Role::output) bytes += aligned(buffer.bytes);
-  return bytes;
-}
-
 void CudaExecutor::allocate() {
   for (const State& state : plan_->states) {
     const int64_t bytes = plan_->symbols.upper(element_count(state.shape)) * size_of(state.dtype);
@@ -100,18 +133,24 @@ void CudaExecutor::allocate() {
       base = states_[static_cast<size_t>(buffer.state)].device.get();
     } else if (in_arena(buffer.role)) {
       base = arena_.get() + static_cast<DevicePointer>(buffer.offset_bytes);
-    } else {
+    } else if (buffer.role == Role::constant) {
       blocks_.push_back(device_block(buffer.bytes));
       base = blocks_.back().get();
-      if (buffer.role == Role::constant)
-        check(driver().MemcpyHtoDAsync(base, buffer.data.data(), buffer.data.size(), stream_.get()),
-              "copying a constant");
+      check(driver().MemcpyHtoDAsync(base, buffer.data.data(), buffer.data.size(), stream_.get()),
+            "copying a constant");
     }
     addresses_.push_back(base);
   }
-  const int64_t ports = port_bytes();
-  outputs_ = pinned_block(ports);
-  for (int i = 0; i < 2; ++i) slots_.push_back({pinned_block(ports), make_event()});
+  const PortMemory ports = port_memory(*plan_);
+  blocks_.push_back(device_block(ports.total));
+  for (size_t i = 0; i < addresses_.size(); ++i)
+    if (ports.offsets[i] >= 0)
+      addresses_[i] = blocks_.back().get() + static_cast<DevicePointer>(ports.offsets[i]);
+  outputs_bytes_ = std::min(ports.outputs, kOutputPart);
+  outputs_ = pinned_block(outputs_bytes_);
+  upload_stream_ = make_stream();
+  for (int i = 0; i < 2; ++i)
+    slots_.push_back({pinned_block(ports.inputs), device_block(ports.inputs), make_event(), make_event()});
   finish("allocating");
 }
 
@@ -231,48 +270,59 @@ void CudaExecutor::stage_inputs(const ResolvedEntry& resolved, std::span<const v
     fail("entry '{}' is given {} inputs: expected {}", resolved.entry->name, inputs.size(), ports.size());
   Slot& slot = slots_[next_slot_++ % slots_.size()];
   if (slot.busy) check(driver().EventSynchronize(slot.done.get()), "running the plan");
-  std::byte* pinned = slot.memory.get();
+  int64_t end = 0;
   for (size_t i = 0; i < ports.size(); ++i) {
-    const Port& port = ports[i];
-    const int64_t bytes = resolved.input_bytes[i];
-    if (bytes == 0) continue;
-    if (!inputs[i] && !port.optional)
-      fail("entry '{}' is run without its input '{}'", resolved.entry->name, port.name);
-    if (inputs[i])
-      std::memcpy(pinned, inputs[i], static_cast<size_t>(bytes));
-    else
-      smelt::fill(pinned, bytes / size_of(port.dtype), port.dtype, port.fill);
-    check(driver().MemcpyHtoDAsync(addresses_[static_cast<size_t>(port.buffer)], pinned,
-                                   static_cast<size_t>(bytes), stream_.get()),
-          "copying an input");
-    pinned += aligned(bytes);
+    if (!inputs[i] && !ports[i].optional && resolved.input_bytes[i] > 0)
+      fail("entry '{}' is run without its input '{}'", resolved.entry->name, ports[i].name);
+    copy_to_host_slot(slot.host.get() + end, ports[i], inputs[i], resolved.input_bytes[i]);
+    end += aligned(resolved.input_bytes[i]);
   }
-  check(driver().EventRecord(slot.done.get(), stream_.get()), "copying inputs");
+  if (end == 0) return;
+  const Stream upload = upload_stream_.get(), stream = stream_.get();
+  check(driver().MemcpyHtoDAsync(slot.device.get(), slot.host.get(), static_cast<size_t>(end), upload),
+        "copying inputs");
+  check(driver().EventRecord(slot.uploaded.get(), upload), "copying inputs");
+  check(driver().StreamWaitEvent(stream, slot.uploaded.get(), 0), "copying inputs");
+  DevicePointer from = slot.device.get();
+  for (size_t i = 0; i < ports.size(); ++i) {
+    const auto bytes = static_cast<size_t>(resolved.input_bytes[i]);
+    const DevicePointer to = addresses_[static_cast<size_t>(ports[i].buffer)];
+    if (bytes > 0) check(driver().MemcpyDtoDAsync(to, from, bytes, stream), "copying an input");
+    from += static_cast<DevicePointer>(aligned(resolved.input_bytes[i]));
+  }
+  check(driver().EventRecord(slot.done.get(), stream), "copying inputs");
   slot.busy = true;
 }
 
+/// Small outputs together; what does not fit the pinned memory goes in parts.
 void CudaExecutor::fetch_outputs(const ResolvedEntry& resolved, std::span<void* const> outputs) {
-  const auto& ports = resolved.entry->outputs;
+  struct Part {
+    std::byte *to, *pinned;
+    size_t bytes;
+  };
+  std::vector<Part> parts;
   std::byte* pinned = outputs_.get();
-  bool any = false;
-  for (size_t i = 0; i < ports.size(); ++i) {
-    const auto bytes = static_cast<size_t>(resolved.output_bytes[i]);
-    if (!outputs[i] || bytes == 0) continue;
-    check(driver().MemcpyDtoHAsync(pinned, addresses_[static_cast<size_t>(ports[i].buffer)], bytes,
-                                   stream_.get()),
-          "copying an output");
-    pinned += aligned(static_cast<int64_t>(bytes));
-    any = true;
+  const auto deliver = [&] {
+    if (parts.empty()) return;
+    finish(("running entry '" + resolved.entry->name + "'").c_str());
+    for (const Part& part : parts) std::memcpy(part.to, part.pinned, part.bytes);
+    parts.clear();
+    pinned = outputs_.get();
+  };
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const int64_t bytes = outputs[i] ? resolved.output_bytes[i] : 0;
+    const DevicePointer from = addresses_[static_cast<size_t>(resolved.entry->outputs[i].buffer)];
+    for (int64_t begin = 0; begin < bytes;) {
+      if (pinned == outputs_.get() + outputs_bytes_) deliver();
+      const int64_t part = std::min(bytes - begin, outputs_.get() + outputs_bytes_ - pinned);
+      check(driver().MemcpyDtoHAsync(pinned, from + static_cast<DevicePointer>(begin),
+                                     static_cast<size_t>(part), stream_.get()),
+            "copying an output");
+      parts.push_back({static_cast<std::byte*>(outputs[i]) + begin, pinned, static_cast<size_t>(part)});
+      pinned += part, begin += part;
+    }
   }
-  if (!any) return;
-  finish(("running entry '" + resolved.entry->name + "'").c_str());
-  pinned = outputs_.get();
-  for (size_t i = 0; i < ports.size(); ++i) {
-    const auto bytes = static_cast<size_t>(resolved.output_bytes[i]);
-    if (!outputs[i] || bytes == 0) continue;
-    std::memcpy(outputs[i], pinned, bytes);
-    pinned += aligned(static_cast<int64_t>(bytes));
-  }
+  deliver();
 }
 
 void CudaExecutor::poison(const ResolvedEntry& resolved) {

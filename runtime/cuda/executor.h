@@ -37,16 +37,17 @@ class CudaExecutor : public Executor {
     int64_t bytes = 0;
     bool host_newer = false, device_newer = false;
   };
-  /// Pinned copies of a run's inputs; free again when `done` has happened.
+  /// A run's inputs on their way: into pinned memory, from there into device memory beside the run before,
+  /// then to where the steps read them. Free again when `done` has happened.
   struct Slot {
-    PinnedBlock memory;
-    EventOwner done;
+    PinnedBlock host;
+    DeviceBlock device;
+    EventOwner uploaded, done;
     bool busy = false;
   };
 
   void load_code();
   void allocate();
-  int64_t port_bytes() const;
   void download(StateMemory& state);
   void upload_states();
   void mark_written(const PlanEntry& entry);
@@ -67,7 +68,7 @@ class CudaExecutor : public Executor {
   std::shared_ptr<const Plan> plan_;
   ExecutorOptions options_;
   Device& device_;
-  StreamOwner stream_;
+  StreamOwner stream_, upload_stream_;
   std::vector<ModuleOwner> modules_;
   std::vector<Function> functions_;  // by kernel
   std::vector<StateMemory> states_;
@@ -78,6 +79,7 @@ class CudaExecutor : public Executor {
   std::vector<Slot> slots_;
   size_t next_slot_ = 0;
   PinnedBlock outputs_;
+  int64_t outputs_bytes_ = 0;
   Philox last_random_;
   bool random_known_ = false;
   std::unique_ptr<GemmChoices> choices_;

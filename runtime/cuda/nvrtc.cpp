@@ -191,10 +191,11 @@ bool is_lean(const CudaResources& r) { return r.stack_bytes == 0 && r.spill_byte
 
 void require_lean(const CudaSource& source, const CudaResources& r) {
   if (is_lean(r)) return;
-  fail_with(Status::internal,
-            "kernel {}: its code has a stack frame of {} bytes and spills {} bytes ({} registers): its schedule "
-            "keeps too much in registers",
-            source.name, r.stack_bytes, r.spill_bytes, r.registers);
+  fail_with(
+      Status::internal,
+      "kernel {}: its code has a stack frame of {} bytes and spills {} bytes ({} registers): its schedule "
+      "keeps too much in registers",
+      source.name, r.stack_bytes, r.spill_bytes, r.registers);
 }
 
 const NvrtcInfo& nvrtc_info() { return nvrtc().info; }

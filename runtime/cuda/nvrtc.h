@@ -35,8 +35,8 @@ struct NvrtcInfo {
 };
 const NvrtcInfo& nvrtc_info();
 
-/// Machine code for sm_NN, one a source, compiled on as many threads as the machine has. Throws Error with NVRTC's
-/// log and the kernel's name where one does not compile.
+/// Machine code for sm_NN, one a source, compiled on as many threads as the machine has. Throws Error with
+/// NVRTC's log and the kernel's name where one does not compile.
 std::vector<Cubin> compile_cuda(const std::vector<CudaSource>& sources, int compute_capability);
 Cubin compile_cuda(const CudaSource& source, int compute_capability);
 
