@@ -126,8 +126,9 @@ std::string CudaEmitter::assemble(const std::string& body) const {
     code += fmt::format("template <bool aligned>\nSM void body({}) {{\n{}}}\n\n", signature(true), body);
   code += fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}({}) {{\n", s_.threads, k_.name,
                       signature(false));
-  code += fmt::format("  __shared__ float shared_floats[{}];\n  __shared__ int shared_ints[{}];\n",
-                      std::max<int64_t>(1, shared_floats_), std::max<int64_t>(1, shared_ints_));
+  code +=
+      fmt::format("  __shared__ __align__(16) float shared_floats[{}];\n  __shared__ int shared_ints[{}];\n",
+                  std::max<int64_t>(1, shared_floats_), std::max<int64_t>(1, shared_ints_));
   if (twice) {
     code += fmt::format("  if ({})\n    body<true>({});\n  else\n    body<false>({});\n",
                         conditions(aligned_conditions_), arguments(), arguments());

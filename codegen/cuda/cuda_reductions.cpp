@@ -110,9 +110,17 @@ void CudaEmitter::finish_reductions() {
 
 void CudaEmitter::shuffle_states() {
   const std::string mask = W_ > 32 ? "0xffffffffu" : "mask";
+  bool others = false;
+  for (const State& state : states_)
+    if (state.op == ReduceOp::max_sumexp)
+      out_.line("sm_share_max_sumexp<{}>({}, {}, {});", std::min(W_, 32), state.first, state.second, mask);
+    else
+      others = true;
+  if (!others) return;
   out_.pragma_unroll();
   out_.open("for (int d = {}; d > 0; d /= 2)", std::min(W_, 32) / 2);
   for (const State& state : states_) {
+    if (state.op == ReduceOp::max_sumexp) continue;
     const auto other = [&](const std::string& name) {
       return fmt::format("__shfl_xor_sync({}, {}, d)", mask, name);
     };

@@ -7,6 +7,9 @@
 namespace smelt {
 namespace {
 
+/// Of a block, beside what reductions exchange.
+constexpr int64_t kMostSharedFloats = 8192;
+
 using Kind = Instruction::Kind;
 using Scope = KernelBlock::Scope;
 
@@ -195,14 +198,19 @@ void CudaEmitter::finish_scalar_accumulator(int id) {
   out_.close();
 }
 
-/// Teams add their columns to shared memory one after the other.
+/// Teams put their columns side by side into shared memory, where there is room for all, or add to them one
+/// after the other; both sum in the order of the teams.
 void CudaEmitter::finish_column_accumulator(int id) {
   const Access& access = instruction(id).access;
   const std::string stride = dim(access.strides[shape_.inner]), n = columns_end();
   const int64_t columns = K_ * W_ * V_;
   out_.open("");
   out_.line("float* to = {} + {};", slice(access.param), dim(access.offset));
-  if (T_ > 1) {
+  const bool side_by_side = T_ > 1 && T_ * columns <= kMostSharedFloats;
+  if (side_by_side) {
+    shared_floats_ = std::max(shared_floats_, T_ * columns);
+    out_.line("__syncthreads();");
+  } else if (T_ > 1) {
     shared_floats_ = std::max(shared_floats_, columns);
     out_.open("for (int t = 0; t < {}; ++t)", T_);
     out_.line("__syncthreads();");
@@ -211,12 +219,23 @@ void CudaEmitter::finish_column_accumulator(int id) {
   out_.open_unrolled("k", K_);
   out_.open_unrolled("j", V_);
   out_.line("const int c = (k * {} + {}) * {} + j;", W_, W_ > 1 ? "lane" : "0", V_);
-  if (T_ > 1)
+  if (side_by_side)
+    out_.line("shared_floats[team * {} + c] = sum{}[k][j];", columns, id);
+  else if (T_ > 1)
     out_.line("shared_floats[c] = t == 0 ? sum{0}[k][j] : shared_floats[c] + sum{0}[k][j];", id);
   else
     out_.line("if (c < {}) to[c * {}] {} sum{}[k][j];", n, stride, adds_again(id) ? "+=" : "=", id);
   out_.close(), out_.close();
-  if (T_ > 1) {
+  if (side_by_side) {
+    out_.line("__syncthreads();");
+    out_.open("for (int c = threadIdx.x; c < {}; c += {})", n, s_.threads);
+    out_.line("float total = shared_floats[c];");
+    out_.pragma_unroll();
+    out_.line("for (int t = 1; t < {}; ++t) total += shared_floats[t * {} + c];", T_, columns);
+    out_.line("to[c * {}] {} total;", stride, adds_again(id) ? "+=" : "=");
+    out_.close();
+    out_.line("__syncthreads();");
+  } else if (T_ > 1) {
     out_.close(), out_.close();
     out_.line("__syncthreads();");
     out_.line("for (int c = threadIdx.x; c < {}; c += {}) to[c * {}] {} shared_floats[c];", n, s_.threads,

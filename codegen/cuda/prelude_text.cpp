@@ -217,6 +217,20 @@ SM void sm_join_max_sumexp(float& m, float& s, float m2, float s2) {
   m = top;
 }
 )";
+constexpr std::string_view kShareMaxSumexp = R"(
+// The pairs of W lanes become one: the largest maximum first, then every sum scaled to it once.
+template <int W>
+SM void sm_share_max_sumexp(float& m, float& s, unsigned mask) {
+  float top = m;
+#pragma unroll
+  for (int d = W / 2; d > 0; d /= 2) top = sm_max(top, __shfl_xor_sync(mask, top, d));
+  const float base = top == -sm_infinity() ? 0.0f : top;
+  s *= expf(m - base);
+#pragma unroll
+  for (int d = W / 2; d > 0; d /= 2) s += __shfl_xor_sync(mask, s, d);
+  m = top;
+}
+)";
 constexpr std::string_view kTakeMaxSumexp = R"(
 // V elements more. A NaN is no maximum: it reaches the sum, and by that the result.
 template <int V>
@@ -285,6 +299,7 @@ constexpr std::array kPieces = {
     PreludePiece{"sm_philox", kPhilox},
     PreludePiece{"sm_random", kRandom},
     PreludePiece{"sm_join_max_sumexp", kJoinMaxSumexp},
+    PreludePiece{"sm_share_max_sumexp", kShareMaxSumexp},
     PreludePiece{"sm_take_max_sumexp", kTakeMaxSumexp},
     PreludePiece{"sm_join_argmax", kJoinArgmax},
     PreludePiece{"sm_join_first", kJoinFirst},

@@ -23,6 +23,7 @@ double fma(double, double, double) noexcept;
 #define __forceinline__ inline
 #define __shared__ static __thread
 #define __launch_bounds__(threads)
+#define __align__(bytes) __attribute__((aligned(bytes)))
 
 namespace host {
 
