@@ -87,7 +87,8 @@ class EntryLowering {
     }
     llvm::DenseMap<const Node*, std::vector<const Node*>> result;
     for (auto& [buffer, nodes] : writers)
-      for (const Node* writer : nodes) result[writer] = readers[buffer];
+      for (const Node* writer : nodes)
+        llvm::append_range(result[writer], readers[buffer]);  // of all its states
     return result;
   }
 

@@ -35,8 +35,8 @@ struct Call {
   }
 };
 
-/// The node's result as it is stored: rounded to its type where the options say so. For ops that compute in
-/// more digits than they store.
+/// The node's result as it is stored: rounded to a narrow type where the options say so. For ops that sum in
+/// f32 and store less.
 template <typename S>
 Array<S> stored(const Call<S>& call, Array<S> result);
 

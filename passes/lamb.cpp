@@ -1,5 +1,5 @@
-// LAMB: Adam's direction, scaled in every layer to the length of its weights (You et al., "Large Batch
-// Optimization for Deep Learning: Training BERT in 76 minutes", 2019).
+// LAMB: Adam's direction, scaled in every layer to the length of its weights (You et al., 2019, "Large Batch
+// Optimization for Deep Learning", arXiv:1904.00962).
 //
 //   u = m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + eps) + weight_decay p
 //   p = p - lr |p| / |u| u         norms of one segment; the ratio is 1 where a norm is 0

@@ -100,7 +100,9 @@ void run_part_on_cpu(const std::filesystem::path& path, const std::string& text)
 
 class ProgramFileTests : public ::testing::TestWithParam<std::filesystem::path> {};
 
-TEST_P(ProgramFileTests, Pass) { testing::run_file(GetParam(), [](const Module& module) { return lower(module); }); }
+TEST_P(ProgramFileTests, Pass) {
+  testing::run_file(GetParam(), [](const Module& module) { return lower(module); });
+}
 
 INSTANTIATE_TEST_SUITE_P(All, ProgramFileTests, ::testing::ValuesIn(testing::files_with("RUN", "compiler")),
                          [](const auto& p) { return testing::test_name(p.param); });
