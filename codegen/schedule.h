@@ -15,4 +15,8 @@ int64_t partial_splits(const Target& target);
 /// Fills kernel.schedule from its axes and instructions; bounds come from `symbols`.
 void schedule(Kernel& kernel, const Symbols& symbols, const Target& target = {});
 
+/// Changes a GPU's schedule so that its code needs fewer registers: less in flight, smaller blocks, narrower
+/// vectors, larger teams. False where there is nothing left to change.
+bool lighten_schedule(Kernel& kernel);
+
 }  // namespace smelt

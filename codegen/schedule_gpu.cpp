@@ -16,7 +16,7 @@ using Kind = Instruction::Kind;
 using Scope = KernelBlock::Scope;
 
 constexpr int64_t kUnbounded = int64_t{1} << 40;
-constexpr int64_t kWarp = 32, kLargestTeam = 1024;
+constexpr int64_t kWarp = 32, kLargestTeam = 512;
 /// Elements of a row in one thread; f32 registers for what it keeps of them.
 constexpr int64_t kRowElements = 32, kPayload = 64;
 /// Registers for loads that are under way.
@@ -76,9 +76,10 @@ class GpuScheduler {
       any = true;
       narrowest = std::min(narrowest, size_of(k_.params[k_.instructions[id].access.param].dtype));
     }
-    if (random) return 8;
-    if (!any) return 1;
-    const int64_t wanted = std::clamp<int64_t>(16 / narrowest, 2, 8);
+    if (!any && !random) return 1;
+    int64_t wanted = random ? 8 : std::clamp<int64_t>(16 / narrowest, 2, 8);
+    while (wanted > 2 && wanted * vector_loads() > 2 * kPayload) wanted /= 2;
+    if (random) return wanted;
     return std::min(wanted, pow2_ceil(bound(k_.axes[shape_.inner].extent, symbols_)));
   }
 
@@ -124,17 +125,11 @@ class GpuScheduler {
     return static_cast<int64_t>(s_.cached.size()) - flags + (flags > 0) + accumulators(Accumulation::column);
   }
 
-  /// Registers for all of them, so that the threads of a block find as many as they need.
-  int64_t payload(int64_t team) const {
-    if (team >= kLargestTeam) return kPayload / 2 - 4;
-    return team >= kWalkThreads || s_.splits > 0 ? kPayload * 3 / 4 : kPayload;
-  }
-
   /// A warp for a row where that is enough; many threads with little each beyond.
   int64_t team_size(int64_t vectors, int64_t most_elements) const {
     const auto elements = [&](int64_t team) { return quotient_up(vectors, team) * s_.vector_width; };
     for (int64_t team = std::min(kWarp, pow2_ceil(vectors)); team <= kLargestTeam; team *= 2) {
-      if (elements(team) > most_elements || elements(team) * kept_values() > payload(team)) continue;
+      if (elements(team) > most_elements || elements(team) * kept_values() > kPayload) continue;
       while (team > kWarp && team < kWalkThreads && elements(team) > kRowElements / 2) team *= 2;
       return team;
     }
@@ -172,7 +167,8 @@ class GpuScheduler {
   }
 
   void set_block(bool one_team) {
-    const int64_t wanted = s_.splits > 0 ? kWalkThreads : kRowThreads;
+    const int64_t many = vector_loads() * s_.vector_width > kPayload ? kFlatThreads : kWalkThreads;
+    const int64_t wanted = s_.splits > 0 ? many : kRowThreads;
     int64_t threads = one_team ? s_.team : std::max<int64_t>(s_.team, wanted);
     Dim range = 1;
     for (int axis : shape_.parallel) range *= k_.axes[axis].extent;
@@ -247,6 +243,27 @@ class GpuScheduler {
 };
 
 }  // namespace
+
+bool lighten_schedule(Kernel& kernel) {
+  Schedule& s = kernel.schedule;
+  const bool reduced = count_axes(kernel, AxisKind::reduced) > 0;
+  if (s.unroll > 1) {
+    s.unroll = 1;
+  } else if (!reduced && s.threads > kFlatThreads && s.team <= kFlatThreads) {
+    s.threads = kFlatThreads;
+    if (s.splits == 0) s.grain = s.threads / s.team;
+  } else if (s.vector_width > 1) {
+    s.vector_width /= 2, s.vectors *= 2;
+    if (reduced) s.tile /= 2;
+  } else if (!reduced && !s.flat && s.vectors > 1 && s.team < kLargestTeam) {
+    s.team *= 2, s.vectors = (s.vectors + 1) / 2;
+    s.threads = std::max(s.threads, s.team);
+    if (s.splits == 0) s.grain = s.threads / s.team;
+  } else {
+    return false;
+  }
+  return true;
+}
 
 void schedule_for_gpu(Kernel& kernel, const Symbols& symbols) {
   if (!GpuScheduler(kernel, symbols).run())

@@ -103,9 +103,10 @@ std::string CudaEmitter::lane_index() const { return V_ == 1 ? "c" : "(c + j)"; 
 /// The vectors of a row: all in registers, or in a loop; a few of them in flight at a time.
 void CudaEmitter::emit_vectors(const Nest& nest) {
   out_.open("");
-  pointers_.clear(), pointer_names_.clear(), loaded_.clear();
+  starts_.clear(), start_names_.clear(), loaded_.clear();
   for (int id : nest.block->instructions)
-    if (in_lanes(nest, id) && instruction(id).access.param >= 0) pointers_[id] = pointer(id);
+    if (in_lanes(nest, id) && instruction(id).access.param >= 0) starts_[id] = start_of_lanes(id);
+  emit_inverses(nest);
   const std::string lane = W_ > 1 ? "lane" : "0", first = s_.flat ? "begin + " : "";
   const int64_t step = int64_t{W_} * V_;
   if (K_ > 0 && U_ >= K_) {
@@ -121,6 +122,23 @@ void CudaEmitter::emit_vectors(const Nest& nest) {
     out_.close();
   }
   out_.close();
+}
+
+/// A row is divided by one number: multiplied by its inverse, which costs a division a row.
+void CudaEmitter::emit_inverses(const Nest& nest) {
+  inverses_.clear();
+  std::map<int, std::string> names;
+  for (int id : nest.block->instructions) {
+    const Instruction& x = instruction(id);
+    if (x.kind != Kind::scalar || x.scalar_op != ScalarOp::div || !in_lanes(nest, id)) continue;
+    const int divisor = x.operands[1];
+    const bool real = cuda_kind(instruction(x.operands[0]).dtype) == CudaKind::real &&
+                      cuda_kind(instruction(divisor).dtype) == CudaKind::real;
+    if (!real || shape_.moves(divisor, shape_.inner) || !values_[divisor]) continue;
+    auto [name, fresh] = names.try_emplace(divisor, fmt::format("inverse{}", divisor));
+    if (fresh) out_.line("const float {} = 1.0f / {};", name->second, value_of(divisor).text);
+    inverses_[id] = name->second;
+  }
 }
 
 /// `count` vectors: all their loads, then all their work. The place of each is a function of u (and of its
@@ -174,9 +192,14 @@ void CudaEmitter::emit_loads(const Nest& nest, const std::string& slot) {
     std::string array = slot.empty() ? fmt::format("a{}", id) : fmt::format("a{}[{}]", id, slot);
     if (is_cached(id) && !flag) array = fmt::format("kept{}[{}]", id, slot_);
     if (is_cached(id) && flag) reject(id, "keeps a flag that is read from memory");
-    out_.line("sm_load<{}>({}, {} + c, {});", alignment_text(id), array, pointers_.at(id), rest());
+    out_.line("sm_load<{}>({}, {}, {});", alignment_text(id), array, vector_place(id), rest());
     loaded_[id] = array;
   }
+}
+
+/// Vectors of eight or four columns draw their decisions at once.
+bool CudaEmitter::draws_by_vector(int id) const {
+  return (V_ == 8 || V_ == 4) && instruction(id).kind == Kind::random && shape_.is_vector_random(id);
 }
 
 /// Along a row: a vector's maximum first, so one exponential an element.
@@ -193,10 +216,11 @@ void CudaEmitter::emit_vector(const Nest& nest, const std::string& slot) {
   };
   if (shape_.inner >= 0) axis_text_[shape_.inner] = "c";
   whole([&](int id, const Instruction& x) {
-    if (x.kind == Kind::random && V_ == 8 && shape_.is_vector_random(id)) {
+    if (draws_by_vector(id)) {
       out_.line("unsigned w{}[4];", id);
       out_.line("sm_philox(w{}, random, id{}, (unsigned)({}), (unsigned)(c / 8));", id, x.slot,
                 random_row(x));
+      if (V_ < 8) out_.line("if (c % 8 != 0) w{0}[0] = w{0}[2], w{0}[1] = w{0}[3];", id);
     }
     if (stores_by_vector(nest, id))
       out_.line("{} s{}[{}];", cuda_type(cuda_kind(k_.params[x.access.param].dtype)), id, V_);
@@ -206,7 +230,7 @@ void CudaEmitter::emit_vector(const Nest& nest, const std::string& slot) {
   whole([&](int id, const Instruction& x) {
     if (takes_exponentials(x)) out_.line("sm_take_max_sumexp(t{0}, q{0}, e{0});", id);
     if (stores_by_vector(nest, id))
-      out_.line("sm_store<{}>({} + c, s{}, {});", alignment_text(id), pointers_.at(id), id, rest());
+      out_.line("sm_store<{}>({}, s{}, {});", alignment_text(id), vector_place(id), id, rest());
   });
 }
 

@@ -97,9 +97,11 @@ class CudaEmitter {
   void emit_vector(const Nest& nest, const std::string& slot);
   void emit_lanes(const Nest& nest);
   CudaValue kept_value(int id, const std::string& j) const;
+  void emit_inverses(const Nest& nest);
   bool in_lanes(const Nest& nest, int id) const { return nest.depth.at(id) == nest.inner; }
   bool loads_by_vector(const Nest& nest, int id) const;
   bool stores_by_vector(const Nest& nest, int id) const;
+  bool draws_by_vector(int id) const;
   bool takes_exponentials(const Instruction& x) const;
   bool whole_vectors() const;
   bool covers_exactly() const;
@@ -115,10 +117,13 @@ class CudaEmitter {
   void emit_random(int id);
   void emit_load(int id);
   void emit_store(const Nest& nest, int id);
+  std::string stored_value(const Instruction& store) const;
   void emit_accumulate(int id);
   std::string place(int id);
   std::string base(int id, bool with_inner) const;
-  std::string pointer(int id);
+  std::string start_of_lanes(int id);
+  std::string array_of(int id) const;
+  std::string vector_place(int id) const;
   std::string conditions(std::vector<std::string> all) const;
   std::string random_row(const Instruction& x) const;
   std::string axis_number(int axis) const;
@@ -158,8 +163,10 @@ class CudaEmitter {
   std::string slot_;          // of the vector at hand among those in registers
   std::string row_guard_;     // what holds for the thread that stores row scalars
   std::string column_guard_;  // what holds for the threads that store columns
-  std::map<int, std::string> pointers_, loaded_;
-  std::map<std::string, std::string> pointer_names_;
+  std::map<int, std::string> starts_,
+      loaded_;  // by instruction: where its lanes start, the array it is loaded to
+  std::map<std::string, std::string> start_names_;
+  std::map<int, std::string> inverses_;  // by division: the name of 1 / its divisor
   std::vector<State> states_;
   std::vector<std::string> aligned_conditions_;
   int float_slots_ = 0, int_slots_ = 0;  // of the team's exchange

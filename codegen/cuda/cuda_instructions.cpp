@@ -42,6 +42,10 @@ void CudaEmitter::emit_instruction(const Nest& nest, int id) {
       if (x.slot == 0) values_[id] = values_[x.operands[0]];
       break;
     case Kind::scalar: {
+      if (const auto inverse = inverses_.find(id); lanes_ && inverse != inverses_.end()) {
+        define(id, CudaKind::real, operand(x, 0).text + " * " + inverse->second);
+        break;
+      }
       std::vector<CudaValue> operands;
       for (int operand : x.operands) operands.push_back(value_of(operand));
       const CudaValue value = cuda_apply(x.scalar_op, std::move(operands));
@@ -90,7 +94,7 @@ std::string CudaEmitter::random_row(const Instruction& x) const { return index_s
 void CudaEmitter::emit_random(int id) {
   const Instruction& x = instruction(id);
   if (x.slot < 0 || x.slot >= k_.random_slots) reject(id, "has no slot in random_ids");
-  if (lanes_ && V_ == 8 && shape_.is_vector_random(id))
+  if (lanes_ && draws_by_vector(id))
     return define(id, CudaKind::integer, fmt::format("(int)(w{}[j / 2] >> j % 2 * 16 & 0xFFFFu)", id));
   const std::string column = x.random_axis < 0 ? "0" : axis_text_[x.random_axis];
   define(
@@ -112,38 +116,44 @@ std::string CudaEmitter::base(int id, bool with_inner) const {
   return index;
 }
 
-/// A name for the pointer that the lanes of a block start from, the same for equal ones.
-std::string CudaEmitter::pointer(int id) {
-  const KernelParam& param = k_.params[instruction(id).access.param];
-  const bool sum_in_register = instruction(id).kind == Kind::accumulate &&
-                               (shape_.accumulation(id) == Accumulation::scalar ||
-                                (shape_.accumulation(id) == Accumulation::column && K_ > 0));
+/// Where the lanes of a block start from, to which they add their own: an index that all accesses with the
+/// same strides share, so that it takes one register and not two for each of them.
+std::string CudaEmitter::start_of_lanes(int id) {
+  const Instruction& x = instruction(id);
+  const bool sum_in_register =
+      x.kind == Kind::accumulate && (shape_.accumulation(id) == Accumulation::scalar ||
+                                     (shape_.accumulation(id) == Accumulation::column && K_ > 0));
   if (sum_in_register) return "";
-  const int number = instruction(id).access.param;
-  const std::string start = param.partial ? slice(number) : param_names_[number];
   const std::string index = base(id, false);
-  const std::string text = index == "0" ? start : start + " + (" + index + ")";
-  if (text == param_names_[number]) return text;
-  auto [found, fresh] = pointer_names_.try_emplace(text, fmt::format("at{}", id));
-  if (fresh)
-    out_.line("{}{}* at{} = {};", param.output ? "" : "const ", cuda_memory_type(param.dtype), id, text);
+  if (index == "0") return "";
+  auto [found, fresh] = start_names_.try_emplace(index, fmt::format("at{}", id));
+  if (fresh) out_.line("const Index at{} = {};", id, index);
   return found->second;
+}
+
+/// The array that an access goes to.
+std::string CudaEmitter::array_of(int id) const {
+  const int number = instruction(id).access.param;
+  return k_.params[number].partial ? "(" + slice(number) + ")" : param_names_[number];
+}
+
+/// The address of a vector.
+std::string CudaEmitter::vector_place(int id) const {
+  const std::string& start = starts_.at(id);
+  return start.empty() ? array_of(id) + " + c" : fmt::format("{} + ({} + c)", array_of(id), start);
 }
 
 std::string CudaEmitter::place(int id) {
   const Instruction& x = instruction(id);
-  if (!lanes_) {
-    const int number = x.access.param;
-    const std::string start = k_.params[number].partial ? "(" + slice(number) + ")" : param_names_[number];
-    return fmt::format("{}[{}]", start, base(id, true));
-  }
+  if (!lanes_) return fmt::format("{}[{}]", array_of(id), base(id, true));
   std::vector<std::pair<std::string, Dim>> terms;
+  if (!starts_.at(id).empty()) terms.emplace_back(starts_.at(id), 1);
   if (shape_.inner >= 0 && shape_.inner < static_cast<int>(x.access.strides.size()))
     terms.emplace_back(axis_text_[shape_.inner], x.access.strides[shape_.inner]);
   if (x.access.computed >= 0 && shape_.moves(x.access.computed, shape_.inner))
     terms.emplace_back("(Index)" + coerce(value_of(x.access.computed), CudaKind::integer),
                        x.access.computed_stride);
-  return fmt::format("{}[{}]", pointers_.at(id), sum(0, terms));
+  return fmt::format("{}[{}]", array_of(id), sum(0, terms));
 }
 
 /// Whether the vectors of an access begin at multiples of their bytes: all places that they start from must.
@@ -192,9 +202,19 @@ void CudaEmitter::emit_load(int id) {
     define(id, kind, fmt::format("{} ? {} : ({})0", condition, read, cuda_type(kind)));
 }
 
+/// What a store rounds need not be rounded before.
+std::string CudaEmitter::stored_value(const Instruction& store) const {
+  const DType type = k_.params[store.access.param].dtype;
+  const Instruction& value = instruction(store.operands[0]);
+  const bool same_block = value.kind == Kind::convert && value.operands.size() == 1 && value.dtype == type &&
+                          values_[value.operands[0]] &&
+                          shape_.block_of(store.operands[0]) == shape_.block_of(value.operands[0]);
+  return coerce(value_of(same_block ? value.operands[0] : store.operands[0]), cuda_kind(type));
+}
+
 void CudaEmitter::emit_store(const Nest& nest, int id) {
   const Instruction& x = instruction(id);
-  const std::string value = coerce(operand(x, 0), cuda_kind(k_.params[x.access.param].dtype));
+  const std::string value = stored_value(x);
   if (lanes_ && stores_by_vector(nest, id)) return out_.line("s{}[j] = {};", id, value);
   const std::string predicate = x.predicate < 0 ? "" : coerce(value_of(x.predicate), CudaKind::flag);
   // What moves along the lanes is theirs to store; the rest is stored once a row.

@@ -86,9 +86,9 @@ void CudaEmitter::emit_reduced_lanes(const Nest& nest) {
     emit_digits("i", shape_.reduced);
   for (int depth = 1; depth < nest.inner; ++depth) emit_depth(nest, depth);
   if (shape_.inner >= 0) out_.open("if (c < {})", columns_end());
-  pointers_.clear(), pointer_names_.clear(), loaded_.clear();
+  starts_.clear(), start_names_.clear(), loaded_.clear();
   for (int id : nest.block->instructions)
-    if (in_lanes(nest, id) && instruction(id).access.param >= 0) pointers_[id] = pointer(id);
+    if (in_lanes(nest, id) && instruction(id).access.param >= 0) starts_[id] = start_of_lanes(id);
   declare_loads(nest, "");
   emit_loads(nest, "");
   emit_vector(nest, "");
@@ -140,9 +140,9 @@ void CudaEmitter::emit_tile_columns(const KernelBlock& block) {
   const Nest nest = nest_of(block);
   emit_depth(nest, 0);
   out_.open("if (team == 0 && c < {})", columns_end());
-  pointers_.clear(), pointer_names_.clear(), loaded_.clear();
+  starts_.clear(), start_names_.clear(), loaded_.clear();
   for (int id : block.instructions)
-    if (in_lanes(nest, id) && instruction(id).access.param >= 0) pointers_[id] = pointer(id);
+    if (in_lanes(nest, id) && instruction(id).access.param >= 0) starts_[id] = start_of_lanes(id);
   declare_loads(nest, "");
   emit_loads(nest, "");
   emit_vector(nest, "");

@@ -6,6 +6,7 @@
 #include "codegen/cuda/emit_cuda.h"
 #include "codegen/cuda/sort_kernels.h"
 #include "codegen/make_plan.h"
+#include "codegen/schedule.h"
 #include "runtime/cuda/nvrtc.h"
 
 namespace smelt {
@@ -33,21 +34,47 @@ bool sorts(const Program& program) {
   return false;
 }
 
+/// Kernels whose code spills get a lighter schedule and are compiled again.
+std::vector<Cubin> compile_lean(std::vector<Kernel>& kernels, std::vector<CudaSource>& texts,
+                                const std::vector<std::vector<std::string>>& sources,
+                                int compute_capability) {
+  std::vector<Cubin> cubins = compile_cuda(texts, compute_capability);
+  for (bool again = true; again;) {
+    std::vector<size_t> heavy;
+    std::vector<CudaSource> lighter;
+    for (size_t i = 0; i < kernels.size(); ++i) {
+      if (is_lean(cubins[i].resources) || !lighten_schedule(kernels[i])) continue;
+      texts[i].text = emit_cuda(kernels[i], sources[i]);
+      heavy.push_back(i), lighter.push_back(texts[i]);
+    }
+    std::vector<Cubin> fresh = compile_cuda(lighter, compute_capability);
+    for (size_t i = 0; i < heavy.size(); ++i) cubins[heavy[i]] = std::move(fresh[i]);
+    again = !heavy.empty();
+  }
+  for (size_t i = 0; i < cubins.size(); ++i) require_lean(texts[i], cubins[i].resources);
+  return cubins;
+}
+
 }  // namespace
 
 Plan make_cuda_plan(const Program& program, const Target& target) {
+  std::vector<Kernel> kernels = program.kernels;
+  const auto sources = sources_of_kernels(program);
+  std::vector<CudaSource> texts;
+  for (size_t i = 0; i < kernels.size(); ++i)
+    texts.push_back({emit_cuda(kernels[i], sources[i]), kernels[i].name});
+  std::vector<KernelCode> built_in = sorts(program) ? sort_kernels() : std::vector<KernelCode>();
+  for (KernelCode& kernel : batched_gemm_kernels(program)) built_in.push_back(std::move(kernel));
+  for (const KernelCode& kernel : built_in) texts.push_back({kernel.source, kernel.name});
+  std::vector<Cubin> cubins = compile_lean(kernels, texts, sources, target.compute_capability);
   Plan plan = plan_without_code(program);
   plan.target = target.str();
-  const auto sources = sources_of_kernels(program);
-  for (size_t i = 0; i < program.kernels.size(); ++i)
-    plan.kernels[i].source = emit_cuda(program.kernels[i], sources[i]);
-  if (sorts(program))
-    for (KernelCode& kernel : sort_kernels()) plan.kernels.push_back(std::move(kernel));
-  for (KernelCode& kernel : batched_gemm_kernels(program)) plan.kernels.push_back(std::move(kernel));
-  std::vector<CudaSource> texts;
-  for (const KernelCode& kernel : plan.kernels) texts.push_back({kernel.source, kernel.name});
-  std::vector<Cubin> cubins = compile_cuda(texts, target.compute_capability);
-  for (size_t i = 0; i < cubins.size(); ++i) plan.kernels[i].binary = std::move(cubins[i].bytes);
+  for (size_t i = 0; i < kernels.size(); ++i) plan.kernels[i] = describe_kernel(kernels[i]);
+  for (KernelCode& kernel : built_in) plan.kernels.push_back(std::move(kernel));
+  for (size_t i = 0; i < cubins.size(); ++i) {
+    plan.kernels[i].source = std::move(texts[i].text);
+    plan.kernels[i].binary = std::move(cubins[i].bytes);
+  }
   return plan;
 }
 

@@ -174,15 +174,6 @@ class NvrtcProgram {
   Nvrtc::Program program_ = nullptr;
 };
 
-void check_resources(const CudaSource& source, const CudaResources& r) {
-  if (r.stack_bytes > 0 || r.spill_bytes > 0)
-    fail_with(
-        Status::internal,
-        "kernel {}: its code has a stack frame of {} bytes and spills {} bytes ({} registers): its schedule "
-        "keeps too much in registers",
-        source.name, r.stack_bytes, r.spill_bytes, r.registers);
-}
-
 Cubin compile_one(const CudaSource& source, const std::vector<std::string>& options,
                   const CubinCache& cache) {
   const std::string key = cache_key(source, options);
@@ -191,11 +182,20 @@ Cubin compile_one(const CudaSource& source, const std::vector<std::string>& opti
     cubin = NvrtcProgram(source).compile(options);
     cache.write(key, *cubin);
   }
-  check_resources(source, cubin->resources);
   return std::move(*cubin);
 }
 
 }  // namespace
+
+bool is_lean(const CudaResources& r) { return r.stack_bytes == 0 && r.spill_bytes == 0; }
+
+void require_lean(const CudaSource& source, const CudaResources& r) {
+  if (is_lean(r)) return;
+  fail_with(Status::internal,
+            "kernel {}: its code has a stack frame of {} bytes and spills {} bytes ({} registers): its schedule "
+            "keeps too much in registers",
+            source.name, r.stack_bytes, r.spill_bytes, r.registers);
+}
 
 const NvrtcInfo& nvrtc_info() { return nvrtc().info; }
 

@@ -35,10 +35,14 @@ struct NvrtcInfo {
 };
 const NvrtcInfo& nvrtc_info();
 
-/// Machine code for sm_NN, one a source, compiled on as many threads as the machine has. Throws Error with
-/// NVRTC's log and the kernel's name where one does not compile, or where its code has a stack frame or
-/// spills registers: a row that lives in memory is slower than no row.
+/// Machine code for sm_NN, one a source, compiled on as many threads as the machine has. Throws Error with NVRTC's
+/// log and the kernel's name where one does not compile.
 std::vector<Cubin> compile_cuda(const std::vector<CudaSource>& sources, int compute_capability);
 Cubin compile_cuda(const CudaSource& source, int compute_capability);
+
+/// Whether code lives in registers alone: a stack frame or spilled registers make a kernel slow.
+bool is_lean(const CudaResources& resources);
+/// Throws Error where it does not.
+void require_lean(const CudaSource& source, const CudaResources& resources);
 
 }  // namespace smelt
