@@ -109,7 +109,7 @@ class Keeper {
   int from_before(int id, int block) {
     if (shape_.block_of(id) != block) return id;
     const int earlier = same_[id];
-    if (earlier != id && shape_.block_of(earlier) < block && can_be_kept(earlier)) {
+    if (earlier != id && shape_.block_of(earlier) < block && can_be_kept(earlier) && !is_derived(earlier)) {
       if (shape_.moves(id, shape_.inner)) kept_.insert(earlier);
       return earlier;
     }
@@ -125,13 +125,8 @@ class Keeper {
     return !is_cheap(id);
   }
 
-  /// Made from indices, constants and row scalars by a few instructions.
-  bool is_cheap(int id) const {
-    const Instruction& x = k_.instructions[id];
-    if (!shape_.moves(id, shape_.inner)) return true;
-    if (x.kind == Kind::index) return true;
-    if (x.kind != Kind::scalar && x.kind != Kind::convert) return false;
-    switch (x.scalar_op) {
+  static bool is_dear(ScalarOp op) {
+    switch (op) {
       case ScalarOp::exp:
       case ScalarOp::expm1:
       case ScalarOp::log:
@@ -141,10 +136,36 @@ class Keeper {
       case ScalarOp::erf:
       case ScalarOp::sin:
       case ScalarOp::cos:
-        return false;
+        return true;
       default:
-        return std::all_of(x.operands.begin(), x.operands.end(), [this](int o) { return is_cheap(o); });
+        return false;
     }
+  }
+
+  bool is_simple(const Instruction& x) const {
+    return x.kind == Kind::convert || (x.kind == Kind::scalar && !is_dear(x.scalar_op));
+  }
+
+  /// Made from indices, constants and row scalars by a few instructions.
+  bool is_cheap(int id) const {
+    const Instruction& x = k_.instructions[id];
+    if (!shape_.moves(id, shape_.inner) || x.kind == Kind::index) return true;
+    return is_simple(x) &&
+           std::all_of(x.operands.begin(), x.operands.end(), [this](int o) { return is_cheap(o); });
+  }
+
+  /// One instruction from a single value that can be kept itself, perhaps for others too. (A flag is less
+  /// than what it was made from.)
+  bool is_derived(int id) const {
+    const Instruction& x = k_.instructions[id];
+    if (!is_simple(x) || x.dtype == DType::boolean) return false;
+    int from = -1;
+    for (int operand : x.operands) {
+      if (is_cheap(operand) || same_[operand] == from) continue;
+      if (from >= 0) return false;
+      from = same_[operand];
+    }
+    return from >= 0 && can_be_kept(from);
   }
 
   // ---- what is left

@@ -106,6 +106,7 @@ void CudaEmitter::emit_vectors(const Nest& nest) {
   starts_.clear(), start_names_.clear(), loaded_.clear();
   for (int id : nest.block->instructions)
     if (in_lanes(nest, id) && instruction(id).access.param >= 0) starts_[id] = start_of_lanes(id);
+  emit_inverses(nest);
   const std::string lane = W_ > 1 ? "lane" : "0", first = s_.flat ? "begin + " : "";
   const int64_t step = int64_t{W_} * V_;
   if (K_ > 0 && U_ >= K_) {
@@ -121,6 +122,23 @@ void CudaEmitter::emit_vectors(const Nest& nest) {
     out_.close();
   }
   out_.close();
+}
+
+/// A row is divided by one number: multiplied by its inverse, which costs a division a row.
+void CudaEmitter::emit_inverses(const Nest& nest) {
+  inverses_.clear();
+  std::map<int, std::string> names;
+  for (int id : nest.block->instructions) {
+    const Instruction& x = instruction(id);
+    if (x.kind != Kind::scalar || x.scalar_op != ScalarOp::div || !in_lanes(nest, id)) continue;
+    const int divisor = x.operands[1];
+    const bool real = cuda_kind(instruction(x.operands[0]).dtype) == CudaKind::real &&
+                      cuda_kind(instruction(divisor).dtype) == CudaKind::real;
+    if (!real || shape_.moves(divisor, shape_.inner) || !values_[divisor]) continue;
+    auto [name, fresh] = names.try_emplace(divisor, fmt::format("inverse{}", divisor));
+    if (fresh) out_.line("const float {} = 1.0f / {};", name->second, value_of(divisor).text);
+    inverses_[id] = name->second;
+  }
 }
 
 /// `count` vectors: all their loads, then all their work. The place of each is a function of u (and of its

@@ -97,6 +97,7 @@ class CudaEmitter {
   void emit_vector(const Nest& nest, const std::string& slot);
   void emit_lanes(const Nest& nest);
   CudaValue kept_value(int id, const std::string& j) const;
+  void emit_inverses(const Nest& nest);
   bool in_lanes(const Nest& nest, int id) const { return nest.depth.at(id) == nest.inner; }
   bool loads_by_vector(const Nest& nest, int id) const;
   bool stores_by_vector(const Nest& nest, int id) const;
@@ -116,6 +117,7 @@ class CudaEmitter {
   void emit_random(int id);
   void emit_load(int id);
   void emit_store(const Nest& nest, int id);
+  std::string stored_value(const Instruction& store) const;
   void emit_accumulate(int id);
   std::string place(int id);
   std::string base(int id, bool with_inner) const;
@@ -164,6 +166,7 @@ class CudaEmitter {
   std::map<int, std::string> starts_,
       loaded_;  // by instruction: where its lanes start, the array it is loaded to
   std::map<std::string, std::string> start_names_;
+  std::map<int, std::string> inverses_;  // by division: the name of 1 / its divisor
   std::vector<State> states_;
   std::vector<std::string> aligned_conditions_;
   int float_slots_ = 0, int_slots_ = 0;  // of the team's exchange

@@ -42,6 +42,10 @@ void CudaEmitter::emit_instruction(const Nest& nest, int id) {
       if (x.slot == 0) values_[id] = values_[x.operands[0]];
       break;
     case Kind::scalar: {
+      if (const auto inverse = inverses_.find(id); lanes_ && inverse != inverses_.end()) {
+        define(id, CudaKind::real, operand(x, 0).text + " * " + inverse->second);
+        break;
+      }
       std::vector<CudaValue> operands;
       for (int operand : x.operands) operands.push_back(value_of(operand));
       const CudaValue value = cuda_apply(x.scalar_op, std::move(operands));
@@ -198,9 +202,19 @@ void CudaEmitter::emit_load(int id) {
     define(id, kind, fmt::format("{} ? {} : ({})0", condition, read, cuda_type(kind)));
 }
 
+/// What a store rounds need not be rounded before.
+std::string CudaEmitter::stored_value(const Instruction& store) const {
+  const DType type = k_.params[store.access.param].dtype;
+  const Instruction& value = instruction(store.operands[0]);
+  const bool same_block = value.kind == Kind::convert && value.operands.size() == 1 && value.dtype == type &&
+                          values_[value.operands[0]] &&
+                          shape_.block_of(store.operands[0]) == shape_.block_of(value.operands[0]);
+  return coerce(value_of(same_block ? value.operands[0] : store.operands[0]), cuda_kind(type));
+}
+
 void CudaEmitter::emit_store(const Nest& nest, int id) {
   const Instruction& x = instruction(id);
-  const std::string value = coerce(operand(x, 0), cuda_kind(k_.params[x.access.param].dtype));
+  const std::string value = stored_value(x);
   if (lanes_ && stores_by_vector(nest, id)) return out_.line("s{}[j] = {};", id, value);
   const std::string predicate = x.predicate < 0 ? "" : coerce(value_of(x.predicate), CudaKind::flag);
   // What moves along the lanes is theirs to store; the rest is stored once a row.

@@ -34,10 +34,6 @@ bool sorts(const Program& program) {
   return false;
 }
 
-}  // namespace
-
-namespace {
-
 /// Kernels whose code spills get a lighter schedule and are compiled again.
 std::vector<Cubin> compile_lean(std::vector<Kernel>& kernels, std::vector<CudaSource>& texts,
                                 const std::vector<std::vector<std::string>>& sources,
@@ -67,9 +63,8 @@ Plan make_cuda_plan(const Program& program, const Target& target) {
   std::vector<CudaSource> texts;
   for (size_t i = 0; i < kernels.size(); ++i)
     texts.push_back({emit_cuda(kernels[i], sources[i]), kernels[i].name});
-  std::vector<KernelCode> built_in = batched_gemm_kernels(program);
-  if (sorts(program))
-    for (KernelCode& kernel : sort_kernels()) built_in.push_back(std::move(kernel));
+  std::vector<KernelCode> built_in = sorts(program) ? sort_kernels() : std::vector<KernelCode>();
+  for (KernelCode& kernel : batched_gemm_kernels(program)) built_in.push_back(std::move(kernel));
   for (const KernelCode& kernel : built_in) texts.push_back({kernel.source, kernel.name});
   std::vector<Cubin> cubins = compile_lean(kernels, texts, sources, target.compute_capability);
   Plan plan = plan_without_code(program);

@@ -1,15 +1,11 @@
 #include "codegen/cuda/prelude.h"
 
+#include <cctype>
+
 #include "codegen/cuda/prelude_text.h"
 
 namespace smelt {
 namespace {
-
-const PreludePiece* find_piece(std::string_view name) {
-  for (const PreludePiece& piece : prelude_pieces())
-    if (piece.name == name) return &piece;
-  return nullptr;
-}
 
 /// A piece may call what stands above it alone, so one way through the table finds everything.
 void add_needs_of_pieces(PreludeNeeds& needs) {
@@ -21,20 +17,16 @@ void add_needs_of_pieces(PreludeNeeds& needs) {
 }  // namespace
 
 void need_calls(PreludeNeeds& needs, std::string_view text) {
-  for (const PreludePiece& piece : prelude_pieces()) {
-    const std::string call(piece.name);
-    for (size_t at = text.find(call); at != std::string_view::npos; at = text.find(call, at + 1)) {
-      const auto is_word = [](char c) {
-        return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-      };
-      const bool begins = at == 0 || !is_word(text[at - 1]);
-      const size_t end = at + call.size();
-      if (begins && (end == text.size() || !is_word(text[end]))) {
-        needs.insert(call);
-        break;
-      }
-    }
+  const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  std::set<std::string_view> words;
+  for (size_t begin = 0; begin < text.size();) {
+    size_t end = begin;
+    while (end < text.size() && is_word(text[end])) ++end;
+    if (end > begin) words.insert(text.substr(begin, end - begin));
+    begin = end + 1;
   }
+  for (const PreludePiece& piece : prelude_pieces())
+    if (words.count(piece.name) != 0) needs.insert(std::string(piece.name));
 }
 
 std::string_view cuda_memory_type(DType type) {
@@ -68,7 +60,7 @@ std::string cuda_prelude(const PreludeNeeds& needs) {
   add_needs_of_pieces(all);
   std::string text;
   for (const PreludePiece& piece : prelude_pieces())
-    if (all.count(piece.name) != 0 && find_piece(piece.name) == &piece) text += piece.text;
+    if (all.count(piece.name) != 0) text += piece.text;
   return text;
 }
 

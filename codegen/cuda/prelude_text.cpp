@@ -114,7 +114,8 @@ SM void sm_store(T* to, const C (&from)[V], N n) {
     for (int i = 0; i < V / P; ++i) {
       Pack<T, P> pack;
 #pragma unroll
-      for (int j = 0; j < P; ++j) sm_put(pack.at[j], from[i * P + j]);
+      for (int j = 0; j + 1 < P; j += 2) sm_put_pair(&pack.at[j], from[i * P + j], from[i * P + j + 1]);
+      if (P == 1) sm_put(pack.at[0], from[i * P]);
       ((Pack<T, P>*)to)[i] = pack;
     }
   } else {
@@ -122,6 +123,32 @@ SM void sm_store(T* to, const C (&from)[V], N n) {
     for (int i = 0; i < V; ++i)
       if (i < n) sm_put(to[i], from[i]);
   }
+}
+)";
+
+// ---- two at once, where one instruction rounds both
+constexpr std::string_view kPair = R"(
+template <typename T, typename C>
+SM void sm_put_pair(T* to, C a, C b) { sm_put(to[0], a), sm_put(to[1], b); }
+)";
+constexpr std::string_view kPairBf16 = R"(SM void sm_put_pair(bf16* to, float a, float b) {
+#ifdef __CUDA_ARCH__
+  unsigned both;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(b), "f"(a));
+  to[0].bits = (unsigned short)both, to[1].bits = (unsigned short)(both >> 16);
+#else
+  sm_put(to[0], a), sm_put(to[1], b);
+#endif
+}
+)";
+constexpr std::string_view kPairF16 = R"(SM void sm_put_pair(f16* to, float a, float b) {
+#ifdef __CUDA_ARCH__
+  unsigned both;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(b), "f"(a));
+  to[0].bits = (unsigned short)both, to[1].bits = (unsigned short)(both >> 16);
+#else
+  sm_put(to[0], a), sm_put(to[1], b);
+#endif
 }
 )";
 
@@ -285,6 +312,9 @@ constexpr std::array kPieces = {
     PreludePiece{"sm_round_random", kRoundRandom},
     PreludePiece{"Pack", kPack},
     PreludePiece{"sm_load", kLoad},
+    PreludePiece{"sm_put_pair", kPair},
+    PreludePiece{"bf16", kPairBf16},
+    PreludePiece{"f16", kPairF16},
     PreludePiece{"sm_store", kStore},
     PreludePiece{"sm_infinity", kInfinity},
     PreludePiece{"sm_max", kMax},

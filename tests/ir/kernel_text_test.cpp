@@ -9,9 +9,9 @@ namespace {
 using Kind = Instruction::Kind;
 
 constexpr std::string_view kLayerNorm =
-    R"(kernel @layer_norm_3(%x: bf16, %w: f32, %b: f32, out %y: bf16, out partial %p: f32[768])
+    R"(kernel @layer_norm_3(%x: bf16 align 16, %w: f32, %b: f32, out %y: bf16, out partial %p: f32[768] align 4)
     parallel r0 = B*T, column c0 = 768 {
-  schedule {vector = 8, tile = 256, grain = 21, splits = 16, cached = [%5], cached_elements = 768}
+  schedule {vector = 8, tile = 256, grain = 21, splits = 16, cached = [%5], cached_elements = 768, threads = 512, team = 128, vectors = 3, unroll = 2, narrow = true}
   random_slots 1
   row {
     %0 = constant 0.001302083333333333 : f32

@@ -10,10 +10,11 @@
 #include <vector>
 
 #include "codegen/cuda/emit_cuda.h"
+#include "codegen/cuda/prelude.h"
 #include "codegen/launch_dims.h"
 #include "codegen/make_plan.h"
 #include "ir/program.h"
-#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/ArrayRef.h"
 #include "runtime/cpu/features.h"
 #include "runtime/error.h"
 
@@ -30,22 +31,9 @@ inline std::vector<Dim> host_launch_dims(const Kernel& kernel) {
 inline std::string host_unit(const Kernel& kernel) {
   std::string call;
   for (size_t i = 0; i < kernel.params.size(); ++i) {
-    std::string type;
-    switch (kernel.params[i].dtype) {
-      case DType::f32:
-        type = "float";
-        break;
-      case DType::f64:
-        type = "double";
-        break;
-      case DType::i32:
-        type = "int";
-        break;
-      default:
-        type = fmt::format(
-            "space_{}::{}", kernel.name,
-            kernel.params[i].dtype == DType::boolean ? "flag" : std::string(name(kernel.params[i].dtype)));
-    }
+    std::string type(cuda_memory_type(kernel.params[i].dtype));
+    const bool of_language = type == "float" || type == "double" || type == "int";
+    if (!of_language) type = fmt::format("space_{}::{}", kernel.name, type);
     call += fmt::format("({}*)a->buffers[{}], ", type, i);
   }
   call += "random";
@@ -65,26 +53,31 @@ inline std::string host_unit(const Kernel& kernel) {
       kernel.name, emit_cuda(kernel), kernel.schedule.threads, call);
 }
 
-/// A shared object with all kernels. Its source stays in the temporary directory where it does not compile.
-inline std::vector<std::byte> compile_on_host(llvm::ArrayRef<const Kernel*> kernels) {
+/// A shared object. Its source stays in the temporary directory where it does not compile.
+inline std::vector<std::byte> compile_text_on_host(const std::string& text) {
   char directory[] = "/tmp/cuda_on_host_XXXXXX";
   if (mkdtemp(directory) == nullptr) fail_with(Status::io, "no temporary directory");
   const std::filesystem::path place = directory;
-  std::ofstream source(place / "kernels.cpp");
-  source << "#include \"" << SMELT_SOURCE_DIR << "/tests/support/cuda_on_host/device.h\"\n";
-  for (const Kernel* kernel : kernels) source << host_unit(*kernel);
-  source.close();
+  std::ofstream(place / "kernels.cpp")
+      << "#include \"" << SMELT_SOURCE_DIR << "/tests/support/cuda_on_host/device.h\"\n"
+      << text;
   const std::string command = fmt::format(
-      "{} -std=c++20 -O1 -w -fPIC -shared -fno-gnu-unique -fvisibility=hidden -fno-strict-aliasing "
-      "-ffp-contract=off -o {}/kernels.so {}/kernels.cpp",
-      SMELT_CXX_COMPILER, directory, directory);
+      "{0} -std=c++20 -O1 -w -fPIC -shared -fno-gnu-unique -fvisibility=hidden -fno-strict-aliasing "
+      "-ffp-contract=off -o {1}/kernels.so {1}/kernels.cpp",
+      SMELT_CXX_COMPILER, directory);
   if (std::system(command.c_str()) != 0)
     fail_with(Status::internal, "{}/kernels.cpp does not compile", directory);
   std::ifstream object(place / "kernels.so", std::ios::binary);
   const std::string bytes((std::istreambuf_iterator<char>(object)), {});
-  if (std::getenv("KEEP") == nullptr) std::filesystem::remove_all(place);
+  std::filesystem::remove_all(place);
   const auto* first = reinterpret_cast<const std::byte*>(bytes.data());
   return {first, first + bytes.size()};
+}
+
+inline std::vector<std::byte> compile_on_host(llvm::ArrayRef<const Kernel*> kernels) {
+  std::string text;
+  for (const Kernel* kernel : kernels) text += host_unit(*kernel);
+  return compile_text_on_host(text);
 }
 
 /// A plan that the CPU's executor runs, of a program that was lowered for a GPU.

@@ -46,8 +46,51 @@ struct Warp {
   Meeting meetings[40];
 };
 
+// ---- one thread of execution hands over to another; x86-64 has a way without the system calls of
+// swapcontext
+
+#ifdef __x86_64__
+using Context = void*;  // a stack pointer, above the registers that a function must keep
+extern "C" void host_switch(Context* from, Context to);
+asm(R"(
+.text
+host_switch:
+  pushq %rbp
+  pushq %rbx
+  pushq %r12
+  pushq %r13
+  pushq %r14
+  pushq %r15
+  movq %rsp, (%rdi)
+  movq %rsi, %rsp
+  popq %r15
+  popq %r14
+  popq %r13
+  popq %r12
+  popq %rbx
+  popq %rbp
+  ret
+)");
+inline void switch_to(Context& from, Context& to) { host_switch(&from, to); }
+inline void prepare(Context& context, void* stack, void (*function)()) {
+  void** top = (void**)((char*)stack + kStackBytes) - 2;
+  *top = (void*)function;  // what the first switch returns to
+  context = top - 6;
+}
+#else
+using Context = ucontext_t;
+inline void switch_to(Context& from, Context& to) { swapcontext(&from, &to); }
+inline void prepare(Context& context, void* stack, void (*function)()) {
+  getcontext(&context);
+  context.uc_stack.ss_sp = stack;
+  context.uc_stack.ss_size = kStackBytes;
+  context.uc_link = nullptr;
+  makecontext(&context, function, 0);
+}
+#endif
+
 struct Fiber {
-  ucontext_t context;
+  Context context;
   void* stack = nullptr;
   bool done = false;
 };
@@ -63,7 +106,7 @@ struct Block {
   Barrier barriers[kBarriers];
   int threads = 0, current = 0;
   uint64_t progress = 0;
-  ucontext_t scheduler;
+  Context scheduler;
   void (*kernel)(void*) = nullptr;
   void* arguments = nullptr;
   Index thread, block;
@@ -79,7 +122,7 @@ static thread_local Block machine;
 inline void yield() {
   Block& m = machine;
   const int mine = m.current;
-  swapcontext(&m.fibers[mine].context, &m.scheduler);
+  switch_to(m.fibers[mine].context, m.scheduler);
   m.current = mine;
   m.thread.x = static_cast<unsigned>(mine);
 }
@@ -89,17 +132,13 @@ inline void run_fiber() {
   m.kernel(m.arguments);
   m.fibers[m.current].done = true;
   ++m.progress;
-  swapcontext(&m.fibers[m.current].context, &m.scheduler);
+  switch_to(m.fibers[m.current].context, m.scheduler);
 }
 
 inline void start(Fiber& fiber) {
   if (fiber.stack == nullptr)
     fiber.stack = mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  getcontext(&fiber.context);
-  fiber.context.uc_stack.ss_sp = fiber.stack;
-  fiber.context.uc_stack.ss_size = kStackBytes;
-  fiber.context.uc_link = nullptr;
-  makecontext(&fiber.context, run_fiber, 0);
+  prepare(fiber.context, fiber.stack, run_fiber);
   fiber.done = false;
 }
 
@@ -116,7 +155,7 @@ inline void run_block(int threads, unsigned block, void (*kernel)(void*), void* 
       if (m.fibers[i].done) continue;
       left = true;
       m.current = i, m.thread.x = static_cast<unsigned>(i);
-      swapcontext(&m.scheduler, &m.fibers[i].context);
+      switch_to(m.scheduler, m.fibers[i].context);
     }
     if (left && m.progress == before) stuck("its threads wait for one another for ever");
   }

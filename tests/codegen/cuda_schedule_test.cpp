@@ -1,0 +1,137 @@
+// GPU schedules and the text made from them.
+#include <gtest/gtest.h>
+
+#include "codegen/cuda/emit_cuda.h"
+#include "codegen/keep_columns.h"
+#include "codegen/schedule.h"
+#include "runtime/error.h"
+#include "tests/codegen/llvm_kernel_builder.h"
+
+namespace smelt::test {
+namespace {
+
+Kernel scheduled(Kernel kernel, int64_t rows = 4096) {
+  Symbols symbols;
+  symbols.bound({"M"}, rows);
+  symbols.bound({"N"}, 1000);
+  for (KernelParam& param : kernel.params) param.alignment = 16;
+  schedule(kernel, symbols, parse_target("sm_90"));
+  return kernel;
+}
+
+/// y = x * scale[c] along rows of `n`.
+Kernel scaled_rows(const Dim& n, DType type = DType::f32) {
+  KernelBuilder b("scaled");
+  const int r = b.parallel(Dim::symbol("M")), c = b.column(n);
+  const int x = b.input(type), scale = b.input(type), y = b.output(type);
+  b.column_block();
+  const int product = b.op(ScalarOp::mul, {b.load(x, {{r, n}, {c, 1}}), b.load(scale, {{c, 1}})});
+  b.store(y, {{r, n}, {c, 1}}, product);
+  return b.kernel;
+}
+
+/// x - mean x, which reads the row twice.
+Kernel centered_rows(const Dim& n) {
+  KernelBuilder b("centered");
+  const int r = b.parallel(Dim::symbol("M")), c = b.column(n);
+  const int x = b.input(), y = b.output();
+  b.column_block();
+  const int doubled = b.op(ScalarOp::mul, {b.load(x, {{r, n}, {c, 1}}), b.number(2)});
+  const int sum = b.reduce(ReduceOp::add, doubled);
+  b.column_block();
+  const int again = b.op(ScalarOp::mul, {b.load(x, {{r, n}, {c, 1}}), b.number(2)});
+  b.store(y, {{r, n}, {c, 1}}, b.op(ScalarOp::sub, {again, sum}));
+  return b.kernel;
+}
+
+bool has(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
+
+TEST(GpuSchedule, VectorsAreSixteenBytes) {
+  EXPECT_EQ(scheduled(scaled_rows(768)).schedule.vector_width, 4);
+  EXPECT_EQ(scheduled(scaled_rows(768, DType::bf16)).schedule.vector_width, 8);
+  EXPECT_EQ(scheduled(scaled_rows(1)).schedule.vector_width, 1) << "one column has no neighbours";
+}
+
+TEST(GpuSchedule, ShortRowsShareAWarpAndLongOnesTakeABlock) {
+  const Schedule narrow = scheduled(scaled_rows(12)).schedule, middle = scheduled(scaled_rows(768)).schedule,
+                 wide = scheduled(scaled_rows(8192)).schedule,
+                 longest = scheduled(scaled_rows(250000)).schedule;
+  EXPECT_EQ(narrow.team, 4);
+  EXPECT_EQ(middle.team, 32);
+  EXPECT_EQ(middle.grain, middle.threads / 32) << "a warp a row, several rows a block";
+  EXPECT_GT(wide.team, 32);
+  EXPECT_GT(wide.vectors, 0);
+  EXPECT_EQ(longest.vectors, 0) << "such rows are walked";
+}
+
+TEST(GpuSchedule, EveryRowIsCovered) {
+  for (int64_t n : {1, 3, 31, 33, 197, 777, 1024, 5000}) {
+    const Schedule s = scheduled(scaled_rows(n)).schedule;
+    EXPECT_TRUE(s.vectors == 0 || int64_t{s.vectors} * s.team * s.vector_width >= n) << n;
+    EXPECT_EQ(s.threads % s.team, 0) << n;
+  }
+}
+
+TEST(GpuSchedule, RowsStayInRegistersBetweenBlocks) {
+  const Kernel kernel = scheduled(centered_rows(768));
+  EXPECT_EQ(kernel.schedule.cached.size(), 1u) << "the product stands for the load";
+  const auto loads = std::count_if(kernel.instructions.begin(), kernel.instructions.end(),
+                                   [](auto& i) { return i.kind == Instruction::Kind::load; });
+  EXPECT_EQ(loads, 1);
+  EXPECT_TRUE(scheduled(centered_rows(250000)).schedule.cached.empty()) << "such rows are read again";
+}
+
+TEST(GpuSchedule, StoredValuesAreNotReadBack) {
+  KernelBuilder b("kept");
+  const int r = b.parallel(Dim::symbol("M")), c = b.column(64);
+  const int x = b.input(), y = b.output(), z = b.output();
+  b.column_block();
+  const int v = b.op(ScalarOp::exp, {b.load(x, {{r, 64}, {c, 1}})});
+  const int sum = b.reduce(ReduceOp::add, v);
+  b.store(y, {{r, 64}, {c, 1}}, v);
+  b.column_block();
+  b.store(z, {{r, 64}, {c, 1}}, b.op(ScalarOp::div, {b.load(y, {{r, 64}, {c, 1}}), sum}));
+  const Kernel kernel = with_kept_columns(b.kernel);
+  ASSERT_EQ(kernel.schedule.cached.size(), 1u);
+  EXPECT_EQ(kernel.instructions[kernel.schedule.cached[0]].kind, Instruction::Kind::scalar);
+}
+
+TEST(GpuSchedule, IndicesAreNarrowWhereBoundsAllow) {
+  EXPECT_TRUE(scheduled(scaled_rows(768)).schedule.narrow);
+  EXPECT_FALSE(scheduled(scaled_rows(768), int64_t{1} << 24).schedule.narrow);
+}
+
+TEST(GpuSchedule, LighteningEndsAndKeepsRowsCovered) {
+  Kernel kernel = scheduled(centered_rows(3000));
+  int steps = 0;
+  while (lighten_schedule(kernel)) {
+    const Schedule& s = kernel.schedule;
+    ASSERT_GE(int64_t{s.vectors} * s.team * s.vector_width, 3000);
+    ASSERT_EQ(s.threads % s.team, 0);
+    ASSERT_LT(++steps, 40);
+  }
+  EXPECT_GT(steps, 0);
+}
+
+TEST(CudaText, AlignmentDecidesBetweenVectorsAndElements) {
+  EXPECT_TRUE(has(emit_cuda(scheduled(scaled_rows(768))), "sm_load<true>"));
+  EXPECT_TRUE(has(emit_cuda(scheduled(scaled_rows(770))), "sm_load<false>"))
+      << "the second row begins off 16 bytes";
+  const std::string symbolic = emit_cuda(scheduled(scaled_rows(Dim::symbol("N"))));
+  EXPECT_TRUE(has(symbolic, "N_ % 4 == 0")) << symbolic;
+  EXPECT_TRUE(has(symbolic, "body<true>"));
+}
+
+TEST(CudaText, ShowsSourcesScheduleAndKernel) {
+  const std::string text = emit_cuda(scheduled(scaled_rows(768)), {"h.0.scale", "h.1.scale"});
+  EXPECT_TRUE(has(text, "// from h.0.scale, h.1.scale"));
+  EXPECT_TRUE(has(text, "//   schedule {vector = 4"));
+  EXPECT_TRUE(has(text, "// kernel @scaled("));
+  EXPECT_FALSE(has(text, "#include"));
+  EXPECT_FALSE(has(text, "sm_philox")) << "only the helpers that it uses";
+}
+
+TEST(CudaText, AKernelWithoutAScheduleForAGpuIsRefused) { EXPECT_THROW(emit_cuda(scaled_rows(768)), Error); }
+
+}  // namespace
+}  // namespace smelt::test
