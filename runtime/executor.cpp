@@ -21,4 +21,6 @@ std::unique_ptr<Executor> make_executor(std::shared_ptr<const Plan> plan, const 
   return std::make_unique<CpuExecutor>(std::move(plan), options);
 }
 
+void Executor::clear_state(int index) { std::ranges::fill(state(index), std::byte{0}); }
+
 }  // namespace smelt

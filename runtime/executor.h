@@ -55,6 +55,9 @@ class Executor {
   /// The same for reading: a device need not take it back. Both are valid until the next run.
   virtual std::span<const std::byte> read_state(int index) { return state(index); }
 
+  /// Makes every byte of a state 0.
+  virtual void clear_state(int index);
+
   /// Runs one entry. `inputs` and `outputs` are the ports in order, dense and row-major, of any alignment. A
   /// null input is allowed where the port is optional, and reads as zeros; a null output is not wanted.
   virtual void run(const PlanEntry& entry, const SymbolValues& symbols, std::span<const void* const> inputs,

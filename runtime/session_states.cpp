@@ -87,6 +87,14 @@ std::vector<Match> match_all(const Plan& plan, const Checkpoint& weights) {
 
 std::span<const std::byte> bytes_of(std::span<const float> values) { return std::as_bytes(values); }
 
+bool begins_as_zeros(const State& state) {
+  const auto zero = [](const Initializer& init) {
+    return init.kind == Initializer::Kind::value && init.a == 0;
+  };
+  if (state.segments.empty()) return zero(state.init);
+  return std::ranges::all_of(state.segments, [&](const Segment& segment) { return zero(segment.init); });
+}
+
 }  // namespace
 
 int Session::state_index(std::string_view name) const {
@@ -175,7 +183,13 @@ void Session::write_segment(std::string_view state, std::string_view name, std::
 }
 
 void Session::initialize(uint32_t seed) {
-  for (const State& s : plan_->states) initialize_state(s, seed, state(s.name));
+  for (const State& s : plan_->states)
+    if (!s.copy_of.empty())
+      continue;  // rounded from its master before the next run
+    else if (begins_as_zeros(s))
+      executor_->clear_state(state_index(s.name));
+    else
+      initialize_state(s, seed, state(s.name));
 }
 
 std::vector<std::string> Session::load_weights(const Checkpoint& weights) {

@@ -34,6 +34,16 @@ std::string reproducer_directory(const CompileFlags& flags) {
   return flags.verify_each ? "." : "";
 }
 
+/// What parse_target says of it; empty where nothing is wrong.
+std::string problem_with_target(const std::string& text) {
+  try {
+    if (text != "native") parse_target(text);
+    return {};
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
 }  // namespace
 
 void OptimizerFlags::add_to(CLI::App& app) {
@@ -70,6 +80,7 @@ ApplyOptimizerOptions OptimizerFlags::options() const {
 void CompileFlags::add_to(CLI::App& app) {
   app.add_option("--target", target,
                  "machine to compile for: cpu, native, or a GPU's architecture such as sm_90")
+      ->check(CLI::Validator(problem_with_target, ""))
       ->capture_default_str();
   app.add_option("--precision", precision, "storage of activations, gradients and multiplied weights")
       ->check(CLI::IsMember({"fp32", "bf16", "fp16"}))

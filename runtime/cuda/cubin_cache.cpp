@@ -8,6 +8,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "runtime/cache_directory.h"
 #include "runtime/error.h"
 
 namespace smelt {
@@ -37,11 +38,6 @@ uint64_t checksum(const EntryHeader& header, const std::vector<std::byte>& bytes
   return cache_hash(bytes.data(), bytes.size(), start);
 }
 
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
 bool write_entry(const std::filesystem::path& path, const EntryHeader& header,
                  const std::vector<std::byte>& bytes) {
   std::ofstream out(path, std::ios::binary);
@@ -54,12 +50,8 @@ bool write_entry(const std::filesystem::path& path, const EntryHeader& header,
 }  // namespace
 
 std::optional<std::filesystem::path> CubinCache::default_directory() {
-  if (const std::string chosen = environment("SMELT_CACHE_DIR"); !chosen.empty()) return chosen;
-  if (const std::string cache = environment("XDG_CACHE_HOME"); !cache.empty())
-    return std::filesystem::path(cache) / "smelt";
-  if (const std::string home = environment("HOME"); !home.empty())
-    return std::filesystem::path(home) / ".cache" / "smelt";
-  return std::nullopt;
+  const std::filesystem::path directory = cache_directory();
+  return directory.empty() ? std::nullopt : std::optional(directory);
 }
 
 std::string CubinCache::key(const std::string& everything) {

@@ -1,10 +1,8 @@
 #include "runtime/cuda/executor.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "runtime/cache_directory.h"
-#include "runtime/cpu/copy.h"
 #include "runtime/error.h"
 #include "runtime/plan_validate.h"
 
@@ -13,14 +11,11 @@ namespace {
 
 /// Captured graphs and their launches may take so much; a step of a graph takes about as much as said.
 constexpr int64_t kGraphBudget = int64_t{512} << 20, kBytesAStep = 8192;
-constexpr int kMaxDynamicShared = 8;                // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-constexpr int64_t kPlainShared = 48 << 10;          // what a kernel may have without asking
-constexpr int kCaptureThreadLocal = 1;              // CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
-constexpr int64_t kOutputPart = int64_t{64} << 20;  // bytes of outputs on their way at a time
-constexpr int64_t kPortAlignment = 256;
+constexpr int kMaxDynamicShared = 8;        // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+constexpr int64_t kPlainShared = 48 << 10;  // what a kernel may have without asking
+constexpr int kCaptureThreadLocal = 1;      // CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
 
 double gib(int64_t bytes) { return static_cast<double>(bytes) / (1 << 30); }
-int64_t aligned(int64_t bytes) { return (bytes + kPortAlignment - 1) / kPortAlignment * kPortAlignment; }
 
 void check_device(const Plan& plan, const DeviceInfo& device) {
   const int wanted = std::atoi(plan.target.c_str() + 3);
@@ -42,44 +37,6 @@ void check_memory(const Plan& plan, int64_t ports, const Device& device) {
               "({:.2f} GiB) are free: compile it with lower bounds (--max)",
               total, device.info().name, gib(total), gib(need.states), gib(need.arena), gib(ports), free,
               gib(free));
-}
-
-/// Where inputs and outputs lie in a block that all entries share: a run needs those of one entry.
-struct PortMemory {
-  std::vector<int64_t> offsets;                // by buffer; -1: not an input or output
-  int64_t total = 0, inputs = 0, outputs = 0;  // bytes; inputs and outputs: the most of an entry
-};
-
-PortMemory port_memory(const Plan& plan) {
-  PortMemory memory;
-  memory.offsets.assign(plan.buffers.size(), -1);
-  for (const PlanEntry& entry : plan.entries) {
-    int64_t end = 0;
-    const auto place = [&](const std::vector<Port>& ports) {
-      const int64_t begin = end;
-      for (const Port& port : ports) {
-        const Buffer& buffer = plan.buffers[static_cast<size_t>(port.buffer)];
-        int64_t& offset = memory.offsets[static_cast<size_t>(port.buffer)];
-        if (buffer.role == Role::input || buffer.role == Role::output) offset = std::max(offset, end);
-        end += aligned(buffer.bytes);
-      }
-      return end - begin;
-    };
-    memory.inputs = std::max(memory.inputs, place(entry.inputs));
-    memory.outputs = std::max(memory.outputs, place(entry.outputs));
-    memory.total = std::max(memory.total, end);
-  }
-  return memory;
-}
-
-/// Large inputs by all threads: one alone copies slower than the GPU works.
-void copy_to_host_slot(std::byte* to, const Port& port, const void* from, int64_t bytes) {
-  if (!from) return smelt::fill(to, bytes / size_of(port.dtype), port.dtype, port.fill);
-  constexpr int64_t kPart = int64_t{1} << 20;
-  const auto* source = static_cast<const std::byte*>(from);
-#pragma omp parallel for schedule(static) if (bytes > kPart)
-  for (int64_t begin = 0; begin < bytes; begin += kPart)
-    std::memcpy(to + begin, source + begin, static_cast<size_t>(std::min(kPart, bytes - begin)));
 }
 
 }  // namespace
@@ -146,11 +103,7 @@ void CudaExecutor::allocate() {
   for (size_t i = 0; i < addresses_.size(); ++i)
     if (ports.offsets[i] >= 0)
       addresses_[i] = blocks_.back().get() + static_cast<DevicePointer>(ports.offsets[i]);
-  outputs_bytes_ = std::min(ports.outputs, kOutputPart);
-  outputs_ = pinned_block(outputs_bytes_);
-  upload_stream_ = make_stream();
-  for (int i = 0; i < 2; ++i)
-    slots_.push_back({pinned_block(ports.inputs), device_block(ports.inputs), make_event(), make_event()});
+  transfers_ = Transfers(ports);
   finish("allocating");
 }
 
@@ -194,11 +147,23 @@ void CudaExecutor::download(StateMemory& state) {
   state.device_newer = false;
 }
 
-std::span<const std::byte> CudaExecutor::read_state(int index) {
+CudaExecutor::StateMemory& CudaExecutor::state_memory(int index) {
   if (index < 0 || index >= static_cast<int>(states_.size()))
     fail("state {}: expected one of the plan's {}", index, states_.size());
   device_.make_current();
-  StateMemory& state = states_[static_cast<size_t>(index)];
+  return states_[static_cast<size_t>(index)];
+}
+
+/// Without a mirror: moments of a large model would fill the host's memory with zeros.
+void CudaExecutor::clear_state(int index) {
+  StateMemory& state = state_memory(index);
+  check(driver().MemsetD8Async(state.device.get(), 0, static_cast<size_t>(state.bytes), stream_.get()),
+        "clearing a state");
+  state.device_newer = true, state.host_newer = false;
+}
+
+std::span<const std::byte> CudaExecutor::read_state(int index) {
+  StateMemory& state = state_memory(index);
   download(state);
   return state.mirror.bytes().first(static_cast<size_t>(state.bytes));
 }
@@ -262,69 +227,6 @@ void CudaExecutor::forget_oldest() {
   }
 }
 
-// ---- inputs and outputs
-
-void CudaExecutor::stage_inputs(const ResolvedEntry& resolved, std::span<const void* const> inputs) {
-  const auto& ports = resolved.entry->inputs;
-  if (inputs.size() != ports.size())
-    fail("entry '{}' is given {} inputs: expected {}", resolved.entry->name, inputs.size(), ports.size());
-  Slot& slot = slots_[next_slot_++ % slots_.size()];
-  if (slot.busy) check(driver().EventSynchronize(slot.done.get()), "running the plan");
-  int64_t end = 0;
-  for (size_t i = 0; i < ports.size(); ++i) {
-    if (!inputs[i] && !ports[i].optional && resolved.input_bytes[i] > 0)
-      fail("entry '{}' is run without its input '{}'", resolved.entry->name, ports[i].name);
-    copy_to_host_slot(slot.host.get() + end, ports[i], inputs[i], resolved.input_bytes[i]);
-    end += aligned(resolved.input_bytes[i]);
-  }
-  if (end == 0) return;
-  const Stream upload = upload_stream_.get(), stream = stream_.get();
-  check(driver().MemcpyHtoDAsync(slot.device.get(), slot.host.get(), static_cast<size_t>(end), upload),
-        "copying inputs");
-  check(driver().EventRecord(slot.uploaded.get(), upload), "copying inputs");
-  check(driver().StreamWaitEvent(stream, slot.uploaded.get(), 0), "copying inputs");
-  DevicePointer from = slot.device.get();
-  for (size_t i = 0; i < ports.size(); ++i) {
-    const auto bytes = static_cast<size_t>(resolved.input_bytes[i]);
-    const DevicePointer to = addresses_[static_cast<size_t>(ports[i].buffer)];
-    if (bytes > 0) check(driver().MemcpyDtoDAsync(to, from, bytes, stream), "copying an input");
-    from += static_cast<DevicePointer>(aligned(resolved.input_bytes[i]));
-  }
-  check(driver().EventRecord(slot.done.get(), stream), "copying inputs");
-  slot.busy = true;
-}
-
-/// Small outputs together; what does not fit the pinned memory goes in parts.
-void CudaExecutor::fetch_outputs(const ResolvedEntry& resolved, std::span<void* const> outputs) {
-  struct Part {
-    std::byte *to, *pinned;
-    size_t bytes;
-  };
-  std::vector<Part> parts;
-  std::byte* pinned = outputs_.get();
-  const auto deliver = [&] {
-    if (parts.empty()) return;
-    finish(("running entry '" + resolved.entry->name + "'").c_str());
-    for (const Part& part : parts) std::memcpy(part.to, part.pinned, part.bytes);
-    parts.clear();
-    pinned = outputs_.get();
-  };
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    const int64_t bytes = outputs[i] ? resolved.output_bytes[i] : 0;
-    const DevicePointer from = addresses_[static_cast<size_t>(resolved.entry->outputs[i].buffer)];
-    for (int64_t begin = 0; begin < bytes;) {
-      if (pinned == outputs_.get() + outputs_bytes_) deliver();
-      const int64_t part = std::min(bytes - begin, outputs_.get() + outputs_bytes_ - pinned);
-      check(driver().MemcpyDtoHAsync(pinned, from + static_cast<DevicePointer>(begin),
-                                     static_cast<size_t>(part), stream_.get()),
-            "copying an output");
-      parts.push_back({static_cast<std::byte*>(outputs[i]) + begin, pinned, static_cast<size_t>(part)});
-      pinned += part, begin += part;
-    }
-  }
-  deliver();
-}
-
 void CudaExecutor::poison(const ResolvedEntry& resolved) {
   const auto ones = [&](DevicePointer to, int64_t bytes) {
     check(driver().MemsetD8Async(to, 0xFF, static_cast<size_t>(bytes), stream_.get()), "poisoning memory");
@@ -347,12 +249,12 @@ void CudaExecutor::run(const PlanEntry& entry, const SymbolValues& symbols,
     fail("entry '{}' is given {} outputs: expected {}", entry.name, outputs.size(), entry.outputs.size());
   ResolvedEntry& ready = resolved(entry, symbols);
   upload_states();
-  stage_inputs(ready, inputs);
+  transfers_.stage(ready, inputs, addresses_, stream_.get());
   upload_random(random);
   if (options_.poison) poison(ready);
   execute(ready);
   mark_written(entry);
-  fetch_outputs(ready, outputs);
+  transfers_.fetch(ready, outputs, addresses_, stream_.get());
 }
 
 /// Uncaptured at first, captured the second time, from then on one launch.

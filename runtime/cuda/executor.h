@@ -12,6 +12,7 @@
 
 #include "runtime/cpu/memory.h"
 #include "runtime/cuda/resolve.h"
+#include "runtime/cuda/transfers.h"
 #include "runtime/executor.h"
 
 namespace smelt::cuda {
@@ -23,6 +24,7 @@ class CudaExecutor : public Executor {
 
   std::span<std::byte> state(int index) override;
   std::span<const std::byte> read_state(int index) override;
+  void clear_state(int index) override;
   /// Returns when the wanted outputs are there; without any, while the device still works.
   void run(const PlanEntry& entry, const SymbolValues& symbols, std::span<const void* const> inputs,
            std::span<void* const> outputs, const Philox& random) override;
@@ -37,25 +39,15 @@ class CudaExecutor : public Executor {
     int64_t bytes = 0;
     bool host_newer = false, device_newer = false;
   };
-  /// A run's inputs on their way: into pinned memory, from there into device memory beside the run before,
-  /// then to where the steps read them. Free again when `done` has happened.
-  struct Slot {
-    PinnedBlock host;
-    DeviceBlock device;
-    EventOwner uploaded, done;
-    bool busy = false;
-  };
-
   void load_code();
   void allocate();
+  StateMemory& state_memory(int index);
   void download(StateMemory& state);
   void upload_states();
   void mark_written(const PlanEntry& entry);
   void upload_random(const Philox& random);
   ResolvedEntry& resolved(const PlanEntry& entry, const SymbolValues& symbols);
   void forget_oldest();
-  void stage_inputs(const ResolvedEntry& resolved, std::span<const void* const> inputs);
-  void fetch_outputs(const ResolvedEntry& resolved, std::span<void* const> outputs);
   void poison(const ResolvedEntry& resolved);
   void execute(ResolvedEntry& resolved);
   void launch_all(ResolvedEntry& resolved);
@@ -68,7 +60,7 @@ class CudaExecutor : public Executor {
   std::shared_ptr<const Plan> plan_;
   ExecutorOptions options_;
   Device& device_;
-  StreamOwner stream_, upload_stream_;
+  StreamOwner stream_;
   std::vector<ModuleOwner> modules_;
   std::vector<Function> functions_;  // by kernel
   std::vector<StateMemory> states_;
@@ -76,10 +68,7 @@ class CudaExecutor : public Executor {
   std::vector<DevicePointer> addresses_;  // by buffer
   DeviceBlock arena_, random_, workspace_;
   int64_t arena_bytes_ = 0;
-  std::vector<Slot> slots_;
-  size_t next_slot_ = 0;
-  PinnedBlock outputs_;
-  int64_t outputs_bytes_ = 0;
+  Transfers transfers_;
   Philox last_random_;
   bool random_known_ = false;
   std::unique_ptr<GemmChoices> choices_;

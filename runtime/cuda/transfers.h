@@ -1,0 +1,49 @@
+// Inputs on their way to the device and outputs on their way back.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "runtime/cuda/memory.h"
+#include "runtime/cuda/resolve.h"
+
+namespace smelt::cuda {
+
+/// Where inputs and outputs lie in a block that all entries share: a run needs those of one entry.
+struct PortMemory {
+  std::vector<int64_t> offsets;                // by buffer; -1: not an input or output
+  int64_t total = 0, inputs = 0, outputs = 0;  // bytes; inputs and outputs: the most of an entry
+};
+PortMemory port_memory(const Plan& plan);
+
+/// Pinned memory and a stream of its own: a run's inputs arrive while the device still works on the run
+/// before.
+class Transfers {
+ public:
+  Transfers() = default;
+  explicit Transfers(const PortMemory& ports);
+
+  /// Copies the inputs; `stream` waits for them and puts them where the steps read them (`addresses`, by
+  /// buffer).
+  void stage(const ResolvedEntry& resolved, std::span<const void* const> inputs,
+             std::span<const DevicePointer> addresses, Stream stream);
+  /// Waits for `stream` where an output is wanted.
+  void fetch(const ResolvedEntry& resolved, std::span<void* const> outputs,
+             std::span<const DevicePointer> addresses, Stream stream);
+
+ private:
+  /// A run's inputs: in pinned memory, then on the device. Free again when `done` has happened.
+  struct Slot {
+    PinnedBlock host;
+    DeviceBlock device;
+    EventOwner uploaded, done;
+    bool busy = false;
+  };
+  StreamOwner upload_;
+  std::vector<Slot> slots_;
+  size_t next_slot_ = 0;
+  PinnedBlock outputs_;
+  int64_t output_bytes_ = 0;
+};
+
+}  // namespace smelt::cuda
