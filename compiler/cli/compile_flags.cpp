@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "compiler/cli/text_table.h"
+#include "ir/target.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include "passes/assign_precision.h"
