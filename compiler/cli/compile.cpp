@@ -36,6 +36,13 @@ void print_memory(const Compilation& compilation) {
   fmt::print("{}\n", roles.text());
 }
 
+/// Machine code of all kernels, linked or apart.
+int64_t code_bytes(const Plan& plan) {
+  size_t bytes = plan.binary.size();
+  for (const KernelCode& kernel : plan.kernels) bytes += kernel.binary.size();
+  return static_cast<int64_t>(bytes);
+}
+
 void run_compile(const CompileCommand& options) {
   CompileOptions compile_options = options.flags.options();
   compile_options.entries = options.only;
@@ -47,9 +54,8 @@ void run_compile(const CompileCommand& options) {
   double seconds = 0;
   for (const auto& phase : compilation.seconds) seconds += phase.second;
   fmt::print("{}\n{} kernels, {} of machine code for {}, in {}\n", planned_memory_text(compilation.plan),
-             compilation.plan.kernels.size(),
-             bytes_text(static_cast<int64_t>(compilation.plan.binary.size())), compilation.plan.target,
-             seconds_text(seconds));
+             compilation.plan.kernels.size(), bytes_text(code_bytes(compilation.plan)),
+             compilation.plan.target, seconds_text(seconds));
   if (options.output.empty()) return;
   save_plan(compilation.plan, options.output);
   fmt::print("wrote {}\n", options.output);
