@@ -13,16 +13,20 @@
 #include "passes/decompose.h"
 #include "runtime/half.h"
 #include "runtime/session.h"
-#include "tests/support/cuda_on_host/cuda_on_host.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/random_tensors.h"
 
 namespace smelt::testing {
 
+inline Plan compiled(const Module& module, const CompileOptions& options) {
+  return compile(module.clone(), options).plan;
+}
+
 struct CpuCase {
   SymbolValues symbols;
   uint64_t seed = 1;
   Philox philox{.seed = 7, .step = 3, .micro_step = 0};
+  Plan (*plan)(const Module&, const CompileOptions&) = compiled;
 };
 
 /// The bytes that the session takes for a tensor of the evaluator.
@@ -104,16 +108,10 @@ inline Session cpu_session(Plan plan) {
   return session;
 }
 
-/// Of a GPU's target: its kernels as this machine's compiler makes them.
-inline Plan plan_for(const Module& module, const CompileOptions& options) {
-  if (!options.target.starts_with("sm_")) return compile(module.clone(), options).plan;
-  return test::plan_on_host(compile(module.clone(), options, Stage::program).program);
-}
-
 inline Tensors run_on_cpu(const Module& module, const CpuCase& c, const Tensors& inputs,
                           const Tensors& states, CompileOptions options = {}) {
   options.mode = Mode::infer;
-  Session session = cpu_session(plan_for(module, options));
+  Session session = cpu_session(c.plan(module, options));
   write_states(session, states);
   return run_entry(session, session.plan().entries.front().name, c.philox, inputs);
 }

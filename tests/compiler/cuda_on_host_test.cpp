@@ -7,6 +7,7 @@
 #include "frontend/description.h"
 #include "passes/differentiate.h"
 #include "tests/compiler/cpu_against_evaluator.h"
+#include "tests/support/cuda_on_host/cuda_on_host.h"
 
 namespace smelt {
 namespace {
@@ -22,25 +23,35 @@ CompileOptions for_gpu() {
   return options;
 }
 
+/// A GPU's kernels as this machine's compiler makes them.
+Plan on_host(const Module& module, const CompileOptions& options) {
+  return test::plan_on_host(compile(module.clone(), options, Stage::program).program);
+}
+
+CpuCase on_host_case(SymbolValues symbols, uint64_t seed) {
+  CpuCase c{.symbols = std::move(symbols), .seed = seed};
+  c.plan = on_host;
+  return c;
+}
+
 class CudaOnHost : public ::testing::TestWithParam<uint64_t> {};
 
 TEST_P(CudaOnHost, ForwardGraphs) {
   const auto module = random_module(GetParam() + 500);
-  expect_cpu_matches(*module, {.symbols = random_sizes(GetParam()), .seed = GetParam() + 1}, for_gpu());
+  expect_cpu_matches(*module, on_host_case(random_sizes(GetParam()), GetParam() + 1), for_gpu());
 }
 
 TEST_P(CudaOnHost, GradientsOfGraphs) {
   auto module = random_module(GetParam() + 1500, {.nodes = 8, .scalar = true});
   differentiate(*module->graphs.front(), {.output = "loss", .wrt = {"x"}, .seed = 1});
-  expect_cpu_matches(*module, {.symbols = random_sizes(GetParam()), .seed = GetParam() + 2}, for_gpu());
+  expect_cpu_matches(*module, on_host_case(random_sizes(GetParam()), GetParam() + 2), for_gpu());
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, CudaOnHost, ::testing::Range<uint64_t>(0, 10));
 
 void expect_text_matches_on_gpu(std::string_view text, std::initializer_list<int64_t> sizes) {
   const auto module = parse_module(text);
-  for (int64_t n : sizes)
-    expect_cpu_matches(*module, {.symbols = {{"B", 3}, {"N", n}}, .seed = 11}, for_gpu());
+  for (int64_t n : sizes) expect_cpu_matches(*module, on_host_case({{"B", 3}, {"N", n}}, 11), for_gpu());
 }
 
 TEST(CudaRows, LayerNormAtOddWidths) {

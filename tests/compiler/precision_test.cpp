@@ -158,7 +158,7 @@ struct TrainingCase {
   bool masters, accumulation;
   Optimizer optimizer = Optimizer::adamw;
 };
-constexpr TrainingCase kCases[] = {
+constexpr TrainingCase kTrainingCases[] = {
     {"fp32", DType::f32, true, false},
     {"bf16", DType::bf16, true, false},
     {"bf16_accumulated", DType::bf16, true, true},
@@ -211,7 +211,7 @@ TEST_P(NarrowTraining, FollowsSinglePrecision) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, NarrowTraining, ::testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(All, NarrowTraining, ::testing::ValuesIn(kTrainingCases),
                          [](const auto& info) { return std::string(info.param.name); });
 
 bool is_copy_rounded(Training& training) {
