@@ -55,6 +55,12 @@ bool stays_view(const Node& broadcast) {
          });
 }
 
+/// A cheap node is computed where it is read, but for the table of a gather, which has to be in memory.
+bool can_ride(const Value* value, const Node& user) {
+  if (user.is(Op::gather) && user.operand(0) == value) return false;
+  return is_fusable(user) || is_cheap(user);
+}
+
 std::string phase_of(const Node& node) { return node.has("phase") ? node.string_attr("phase") : "forward"; }
 
 /// Gives every use of a cheap node a copy of its own, so that uses along different axes do not tie these
@@ -112,7 +118,7 @@ class Fuser {
     if (stays_view(node)) return false;
     if (graph_.is_output(node.result())) return true;
     return llvm::none_of(node.result()->users(),
-                         [](const Node* user) { return is_fusable(*user) || is_cheap(*user); });
+                         [&](const Node* user) { return can_ride(node.result(), *user); });
   }
 
   void start_group(Node& node) {
@@ -126,7 +132,8 @@ class Fuser {
     groups_[id].nodes.push_back(&node);
     group_of_[&node] = id;
     for (Value* operand : node.operands())
-      if (is_cheap(*operand->node()) && !graph_.is_output(operand) && !group_of_.contains(operand->node()))
+      if (is_cheap(*operand->node()) && can_ride(operand, node) && !graph_.is_output(operand) &&
+          !group_of_.contains(operand->node()))
         collect_riders(*operand->node(), id);
   }
 

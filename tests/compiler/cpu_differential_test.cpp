@@ -26,6 +26,17 @@ TEST_P(CpuDifferential, GradientsOfGraphs) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, CpuDifferential, ::testing::Range<uint64_t>(0, 24));
 
+/// A broadcast is computed where it is read, but not as the table of a gather.
+TEST(CpuKernels, ABroadcastAsATable) {
+  expect_cpu_matches(*parse_module(R"(symbols B <= 4, N <= 33
+graph @main(%x: f32[N], %i: i32[B]) {
+  %t = broadcast %x {axes = [1]} : f32[5,N]
+  %y = gather %t, %i {axis = 0} : f32[B,N]
+  return y = %y
+})"),
+                     {.symbols = {{"B", 3}, {"N", 31}}, .seed = 2});
+}
+
 /// One graph in text form at many sizes.
 void expect_text_matches(std::string_view text, std::initializer_list<int64_t> sizes) {
   const auto module = parse_module(text);
