@@ -33,8 +33,8 @@ typedef enum smelt_status {
   SMELT_INVALID_ARGUMENT = 1, /* a name, shape, type or value that does not fit */
   SMELT_INVALID_FILE = 2,     /* a file that is damaged, of another version or not what it should be */
   SMELT_OUT_OF_MEMORY = 3,
-  SMELT_IO = 4,      /* the system refused to read or write */
-  SMELT_NUMERIC = 5, /* NaN or infinity where a number is needed */
+  SMELT_IO = 4,         /* the system refused to read or write */
+  SMELT_NUMERIC = 5,    /* NaN or infinity where a number is needed */
   SMELT_INTERNAL = 6,   /* a fault of Smelt's */
   SMELT_UNAVAILABLE = 7 /* a device, driver or library that this machine lacks */
 } smelt_status;
