@@ -27,7 +27,6 @@ Driver load_driver() {
   get(d.DeviceGetCount, "cuDeviceGetCount"), get(d.DeviceGet, "cuDeviceGet");
   get(d.DeviceGetName, "cuDeviceGetName"), get(d.DeviceGetAttribute, "cuDeviceGetAttribute");
   get(d.DevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain");
-  get(d.DevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2");
   get(d.CtxSetCurrent, "cuCtxSetCurrent"), get(d.MemGetInfo, "cuMemGetInfo_v2");
   get(d.MemAlloc, "cuMemAlloc_v2"), get(d.MemFree, "cuMemFree_v2");
   get(d.MemHostAlloc, "cuMemHostAlloc"), get(d.MemFreeHost, "cuMemFreeHost");

@@ -36,7 +36,6 @@ struct Driver {
   Code (*DeviceGetName)(char* name, int length, int device);
   Code (*DeviceGetAttribute)(int* value, int attribute, int device);
   Code (*DevicePrimaryCtxRetain)(Context* context, int device);
-  Code (*DevicePrimaryCtxRelease)(int device);
   Code (*CtxSetCurrent)(Context context);
   Code (*MemGetInfo)(size_t* free, size_t* total);
   Code (*MemAlloc)(DevicePointer* address, size_t bytes);

@@ -85,10 +85,6 @@ std::string GemmChoices::str() const {
   return json.dump();
 }
 
-void GemmChoices::restore(const std::string& text) {
-  for (const auto& [bucket, algorithm] : parse_choices(text)) choices_[bucket] = algorithm;
-}
-
 void GemmChoices::save() const {
   std::filesystem::create_directories(file_.parent_path());
   write_file(file_, str());

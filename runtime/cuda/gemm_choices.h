@@ -25,11 +25,8 @@ class GemmChoices {
   std::optional<LtAlgorithm> find(const std::string& bucket) const;
   void add(const std::string& bucket, const LtAlgorithm& algorithm);
 
-  /// All choices as JSON text, for checkpoints; and back: what is given wins over what is known.
-  std::string str() const;
-  void restore(const std::string& text);
-
  private:
+  std::string str() const;  // JSON
   void save() const;
   std::filesystem::path file_;
   std::map<std::string, LtAlgorithm> choices_;
