@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <map>
 
 #include "runtime/error.h"
 #include "runtime/file.h"
@@ -17,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kPrefix = "step-", kSuffix = ".safetensors";
-constexpr const char* kFormat = "smelt-checkpoint-1";
+constexpr const char *kFormat = "smelt-checkpoint-1", *kChoices = "choices";
 
 /// Copies are rounded again from their masters.
 bool is_saved(const State& state) { return state.role != Role::gradient && state.copy_of.empty(); }
@@ -34,11 +35,17 @@ std::vector<TensorView> views_of(const Session& session) {
   return views;
 }
 
+/// What a checkpoint holds as text. Files from before there were choices have none.
+struct Texts {
+  std::string step, trainer, choices;
+};
+
 /// Over everything a resumed run depends on; `views` in any fixed order.
-std::string checksum(std::string_view step, std::string_view trainer, std::vector<TensorView> views) {
+std::string checksum(const Texts& texts, std::vector<TensorView> views) {
   std::ranges::sort(views, {}, &TensorView::name);
   Checksum sum;
-  for (const std::string_view text : {step, trainer}) sum.add(std::as_bytes(std::span(text)));
+  for (const std::string& text : {texts.step, texts.trainer, texts.choices})
+    sum.add(std::as_bytes(std::span(text)));
   for (const TensorView& view : views) {
     sum.add(std::as_bytes(std::span(view.name)));
     sum.add(view.bytes);
@@ -62,11 +69,17 @@ int64_t parse_step(std::string_view text, const fs::path& path) {
   return step;
 }
 
-void check_whole(const Checkpoint& file, const std::string& step, const std::string& trainer) {
+Texts texts_of(const Checkpoint& file) {
+  const auto choices = file.metadata().find(kChoices);
+  return {metadata_of(file, "step"), metadata_of(file, "trainer"),
+          choices == file.metadata().end() ? "" : choices->second};
+}
+
+void check_whole(const Checkpoint& file, const Texts& texts) {
   if (metadata_of(file, "format") != kFormat)
     fail_with(Status::invalid_file, "'{}': checkpoint format '{}', this Smelt reads '{}'",
               file.path().string(), metadata_of(file, "format"), kFormat);
-  if (checksum(step, trainer, file.tensors()) != metadata_of(file, "checksum"))
+  if (checksum(texts, file.tensors()) != metadata_of(file, "checksum"))
     fail_with(Status::invalid_file, "'{}' is damaged: its checksum does not match its contents",
               file.path().string());
 }
@@ -88,6 +101,14 @@ void check_fit(const Checkpoint& file, const std::vector<TensorView>& states) {
     fail("checkpoint '{}' belongs to another plan: {}", file.path().string(), fmt::join(problems, "; "));
 }
 
+/// What to say where they are not taken.
+std::string restore_choices(Session& session, const std::string& choices) {
+  const std::string problem = session.executor().restore_choices(choices);
+  if (problem.empty()) return {};
+  return fmt::format("its choices of GEMM algorithms are not used: {}; results may differ in their last bits",
+                     problem);
+}
+
 bool is_checkpoint(const fs::path& path) {
   const std::string name = path.filename().string();
   return name.starts_with(kPrefix) && name.ends_with(kSuffix);
@@ -97,24 +118,25 @@ bool is_checkpoint(const fs::path& path) {
 
 void write_checkpoint(const fs::path& path, const Session& session, const CheckpointInfo& info) {
   const auto views = views_of(session);
-  const std::string step = std::to_string(info.step);
-  write_safetensors(path, views,
-                    {{"format", kFormat},
-                     {"step", step},
-                     {"trainer", info.trainer},
-                     {"checksum", checksum(step, info.trainer, views)}});
+  const Texts texts{std::to_string(info.step), info.trainer, session.executor().choices()};
+  std::map<std::string, std::string> metadata = {{"format", kFormat},
+                                                 {"step", texts.step},
+                                                 {"trainer", texts.trainer},
+                                                 {"checksum", checksum(texts, views)}};
+  if (!texts.choices.empty()) metadata[kChoices] = texts.choices;
+  write_safetensors(path, views, metadata);
 }
 
 CheckpointInfo read_checkpoint(const fs::path& path, Session& session) {
   const Checkpoint file = Checkpoint::open(path);
-  const std::string step = metadata_of(file, "step"), trainer = metadata_of(file, "trainer");
-  check_whole(file, step, trainer);
+  const Texts texts = texts_of(file);
+  check_whole(file, texts);
   check_fit(file, views_of(session));
   for (const TensorView& tensor : file.tensors())
     std::memcpy(session.state(tensor.name).data(), tensor.bytes.data(), tensor.bytes.size());
   for (const State& state : session.plan().states)
     if (!is_saved(state)) std::ranges::fill(session.state(state.name), std::byte{0});
-  return {parse_step(step, path), trainer, path};
+  return {parse_step(texts.step, path), texts.trainer, path, restore_choices(session, texts.choices)};
 }
 
 CheckpointDirectory::CheckpointDirectory(fs::path directory, int64_t keep)
@@ -149,7 +171,9 @@ std::optional<CheckpointInfo> CheckpointDirectory::restore(Session& session, con
   auto paths = list();
   for (; !paths.empty(); paths.pop_back()) {
     try {
-      return read_checkpoint(paths.back(), session);
+      CheckpointInfo info = read_checkpoint(paths.back(), session);
+      if (!info.warning.empty()) log(fmt::format("'{}': {}", paths.back().string(), info.warning));
+      return info;
     } catch (const Error& error) {
       if (error.status() != Status::invalid_file) throw;
       fs::path aside = paths.back();

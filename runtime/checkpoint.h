@@ -18,11 +18,14 @@ struct CheckpointInfo {
   int64_t step = 0;            // updates done; with the seed, this is the whole state of every random number
   std::string trainer;         // JSON of the options the run had
   std::filesystem::path path;  // where it was read from
+  std::string warning = {};    // what of it could not be taken, and what that means
 };
 
-/// All states but gradients (zero between steps) with a checksum over everything, replaced as a whole.
+/// All states but gradients (zero between steps) and what the executor chose by measuring, with a checksum
+/// over everything, replaced as a whole.
 void write_checkpoint(const std::filesystem::path& path, const Session& session, const CheckpointInfo& info);
-/// Checks structure, checksum and fit to the plan before it changes the session; throws Error otherwise.
+/// Checks structure, checksum and fit to the plan before it changes the session; throws Error otherwise. An
+/// executor that cannot take the recorded choices (of another device, say) makes its own: a warning.
 CheckpointInfo read_checkpoint(const std::filesystem::path& path, Session& session);
 
 /// A directory of checkpoints named by step.

@@ -21,6 +21,10 @@ std::unique_ptr<Executor> make_executor(std::shared_ptr<const Plan> plan, const 
   return std::make_unique<CpuExecutor>(std::move(plan), options);
 }
 
+std::string Executor::restore_choices(std::string_view choices) {
+  return choices.empty() ? "" : "they were made on a GPU";
+}
+
 void Executor::clear_state(int index) { std::ranges::fill(state(index), std::byte{0}); }
 
 }  // namespace smelt

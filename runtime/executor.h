@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/philox.h"
@@ -65,6 +66,12 @@ class Executor {
 
   /// Waits until all that was run is done, and throws what went wrong in it.
   virtual void synchronize() {}
+
+  /// What measuring has chosen and results depend on, as text for a checkpoint; empty where nothing was.
+  virtual std::string choices() const { return {}; }
+  /// Takes those of an earlier run in place of measuring again. Returns why not, where they cannot be taken:
+  /// results may then differ in their last bits.
+  virtual std::string restore_choices(std::string_view choices);
 
   /// Bytes read and written a second by a large copy in the executor's memory, measured now; 0 where it is
   /// the host's.

@@ -38,6 +38,7 @@ class Session {
   const Plan& plan() const { return *plan_; }
   const std::shared_ptr<const Plan>& shared_plan() const { return plan_; }
   Executor& executor() { return *executor_; }
+  const Executor& executor() const { return *executor_; }
   bool has_entry(std::string_view name) const { return plan_->find_entry(name) != nullptr; }
   /// Throws Error listing the entries that there are.
   const PlanEntry& entry(std::string_view name) const;

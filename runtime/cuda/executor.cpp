@@ -227,6 +227,22 @@ void CudaExecutor::forget_oldest() {
   }
 }
 
+GemmChoices& CudaExecutor::gemm_choices() {
+  if (!choices_) choices_ = std::make_unique<GemmChoices>(cache_directory());
+  return *choices_;
+}
+
+std::string CudaExecutor::choices() const { return choices_ ? choices_->record() : ""; }
+
+/// Entries that chose before choose again.
+std::string CudaExecutor::restore_choices(std::string_view choices) {
+  if (choices.empty()) return {};
+  device_.make_current();
+  finish("running the plan");
+  cache_.clear();
+  return gemm_choices().restore(choices);
+}
+
 void CudaExecutor::poison(const ResolvedEntry& resolved) {
   const auto ones = [&](DevicePointer to, int64_t bytes) {
     check(driver().MemsetD8Async(to, 0xFF, static_cast<size_t>(bytes), stream_.get()), "poisoning memory");
@@ -296,8 +312,7 @@ void CudaExecutor::launch(Launch& what) {
     return check(kernel->run(stream), "launching a kernel");
   if (auto* product = std::get_if<GemmLaunch>(&what)) {
     if (!workspace_) workspace_ = device_block(kGemmWorkspace);
-    if (!choices_) choices_ = std::make_unique<GemmChoices>(cache_directory());
-    product->gemm.choose(stream, workspace_.get(), *choices_);
+    product->gemm.choose(stream, workspace_.get(), gemm_choices());
     return product->gemm.run(stream, workspace_.get());
   }
   if (auto* sort = std::get_if<SortLaunch>(&what)) {

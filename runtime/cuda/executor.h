@@ -29,6 +29,8 @@ class CudaExecutor : public Executor {
   void run(const PlanEntry& entry, const SymbolValues& symbols, std::span<const void* const> inputs,
            std::span<void* const> outputs, const Philox& random) override;
   void synchronize() override;
+  std::string choices() const override;
+  std::string restore_choices(std::string_view choices) override;
   double copy_bytes_per_second() override;
   std::vector<StepTime> profile() const override;
 
@@ -48,6 +50,7 @@ class CudaExecutor : public Executor {
   void upload_random(const Philox& random);
   ResolvedEntry& resolved(const PlanEntry& entry, const SymbolValues& symbols);
   void forget_oldest();
+  GemmChoices& gemm_choices();
   void poison(const ResolvedEntry& resolved);
   void execute(ResolvedEntry& resolved);
   void launch_all(ResolvedEntry& resolved);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
 #include <nlohmann/json.hpp>
 
 #include "runtime/error.h"
@@ -11,12 +12,13 @@ namespace smelt::cuda {
 namespace {
 
 using Json = nlohmann::json;
+using Algorithms = std::map<std::string, LtAlgorithm>;
 
-std::string file_name() {
-  std::string device = Device::of_process().info().name;
+std::string file_name(const GemmPlace& place) {
+  std::string device = place.device;
   for (char& c : device)
     if (!std::isalnum(static_cast<unsigned char>(c))) c = '-';
-  return fmt::format("gemm-{}-cublaslt-{}.json", device, cublas_lt().GetVersion());
+  return fmt::format("gemm-{}-cublaslt-{}.json", device, place.library_version);
 }
 
 std::string hex(const LtAlgorithm& algorithm) {
@@ -34,60 +36,100 @@ std::optional<LtAlgorithm> parse_hex(const std::string& text) {
   return algorithm;
 }
 
+Json to_json(const Algorithms& algorithms) {
+  Json json = Json::object();
+  for (const auto& [bucket, algorithm] : algorithms) json[bucket] = hex(algorithm);
+  return json;
+}
+
 /// Entries that do not read are left out: they are chosen again.
-std::map<std::string, LtAlgorithm> parse_choices(const std::string& text) {
-  std::map<std::string, LtAlgorithm> choices;
-  const Json json = Json::parse(text, nullptr, false);
-  if (!json.is_object()) return choices;
+Algorithms parse_algorithms(const Json& json) {
+  Algorithms algorithms;
+  if (!json.is_object()) return algorithms;
   for (const auto& [bucket, value] : json.items())
     if (value.is_string())
-      if (const auto algorithm = parse_hex(value.get<std::string>())) choices[bucket] = *algorithm;
-  return choices;
+      if (const auto algorithm = parse_hex(value.get<std::string>())) algorithms[bucket] = *algorithm;
+  return algorithms;
+}
+
+Algorithms read_file(const std::filesystem::path& path) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return {};
+  try {
+    return parse_algorithms(Json::parse(read_text_file(path), nullptr, false));
+  } catch (const Error&) {
+    return {};  // chosen anew
+  }
+}
+
+std::optional<GemmPlace> parse_place(const Json& json) {
+  if (!json.is_object()) return {};
+  const Json device = json.value("device", Json()), version = json.value("cublaslt", Json());
+  if (!device.is_string() || !version.is_number_unsigned()) return {};
+  return GemmPlace{device.get<std::string>(), version.get<size_t>()};
 }
 
 }  // namespace
 
-GemmChoices::GemmChoices(std::filesystem::path directory) {
+GemmPlace GemmPlace::of_process() { return {Device::of_process().info().name, cublas_lt().GetVersion()}; }
+
+std::string GemmPlace::str() const { return fmt::format("{} with cuBLASLt {}", device, library_version); }
+
+GemmChoices::GemmChoices(const std::filesystem::path& directory, GemmPlace place) : place_(std::move(place)) {
   if (directory.empty()) return;
-  file_ = directory / file_name();
-  std::error_code error;
-  if (!std::filesystem::exists(file_, error)) return;
-  try {
-    const MappedFile file(file_);
-    const auto bytes = file.bytes();
-    choices_ = parse_choices({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-  } catch (const Error&) {  // chosen anew
-  }
+  file_ = directory / file_name(place_);
+  choices_ = read_file(file_);
 }
 
 GemmChoices::~GemmChoices() {
-  if (!changed_ || file_.empty()) return;
+  if (fresh_.empty() || file_.empty()) return;
   try {
     save();
   } catch (const std::exception&) {  // a directory that cannot be written: the next process measures again
   }
 }
 
-std::optional<LtAlgorithm> GemmChoices::find(const std::string& bucket) const {
-  const auto found = choices_.find(bucket);
-  if (found == choices_.end()) return {};
-  return found->second;
+std::optional<LtAlgorithm> GemmChoices::find(const std::string& bucket) {
+  for (const Algorithms* known : {&restored_, &choices_})
+    if (const auto found = known->find(bucket); found != known->end()) {
+      used_.insert(bucket);
+      return found->second;
+    }
+  return {};
 }
 
 void GemmChoices::add(const std::string& bucket, const LtAlgorithm& algorithm) {
-  choices_[bucket] = algorithm;
-  changed_ = true;
+  choices_[bucket] = fresh_[bucket] = algorithm;
+  used_.insert(bucket);
 }
 
-std::string GemmChoices::str() const {
-  Json json = Json::object();
-  for (const auto& [bucket, algorithm] : choices_) json[bucket] = hex(algorithm);
-  return json.dump();
+std::string GemmChoices::record() const {
+  Algorithms recorded = restored_;
+  for (const std::string& bucket : used_)
+    if (const auto found = choices_.find(bucket); found != choices_.end()) recorded.insert(*found);
+  if (recorded.empty()) return {};
+  return Json{
+      {"device", place_.device}, {"cublaslt", place_.library_version}, {"algorithms", to_json(recorded)}}
+      .dump();
 }
 
+std::string GemmChoices::restore(std::string_view record) {
+  const Json json = Json::parse(record, nullptr, false);
+  const auto place = parse_place(json);
+  if (!place || !json.contains("algorithms")) return "they do not read";
+  if (*place != place_) return fmt::format("they were made on {}, this is {}", place->str(), place_.str());
+  const Algorithms algorithms = parse_algorithms(json["algorithms"]);
+  if (algorithms.size() != json["algorithms"].size()) return "they do not read";
+  restored_ = algorithms;
+  return {};
+}
+
+/// What another process has added in the meantime stays.
 void GemmChoices::save() const {
   std::filesystem::create_directories(file_.parent_path());
-  write_file(file_, str());
+  Algorithms all = read_file(file_);
+  for (const auto& [bucket, algorithm] : fresh_) all[bucket] = algorithm;
+  write_file(file_, to_json(all).dump());
 }
 
 }  // namespace smelt::cuda

@@ -1,11 +1,14 @@
-// Which algorithm serves which kind of product on this device with this library: kept in memory and in a file
-// of the cache directory, so that the next process neither measures again nor gets other bits.
+// Which algorithm serves which kind of product on this device with this library: kept in memory, in a file of
+// the cache directory, so that the next process does not measure again, and in checkpoints, so that a resumed
+// run gets the bits of one that was never stopped.
 #pragma once
 
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 
 #include "runtime/cuda/cublas_lt.h"
 
@@ -14,23 +17,42 @@ namespace smelt::cuda {
 /// In place of an algorithm of the library: our own kernel (PreparedGemm::consider).
 inline constexpr LtAlgorithm kOwnKernel = {{~uint64_t{0}, ~uint64_t{0}}};
 
+/// Where choices hold: an algorithm gives the same bits on the same kind of GPU with the same library.
+struct GemmPlace {
+  std::string device;
+  size_t library_version = 0;
+
+  static GemmPlace of_process();
+  std::string str() const;  // "NVIDIA H200 with cuBLASLt 130100"
+  bool operator==(const GemmPlace&) const = default;
+};
+
 class GemmChoices {
  public:
-  /// Reads the file of this device and library version; what cannot be read is chosen anew.
-  explicit GemmChoices(std::filesystem::path directory);
+  /// Reads the place's file in `directory`; what cannot be read is chosen anew. Empty: there is no file.
+  explicit GemmChoices(const std::filesystem::path& directory, GemmPlace place = GemmPlace::of_process());
   ~GemmChoices();
   GemmChoices(const GemmChoices&) = delete;
   GemmChoices& operator=(const GemmChoices&) = delete;
 
-  std::optional<LtAlgorithm> find(const std::string& bucket) const;
+  std::optional<LtAlgorithm> find(const std::string& bucket);
   void add(const std::string& bucket, const LtAlgorithm& algorithm);
 
+  /// What was found or added here, and what was restored, as JSON with the place; empty where there is
+  /// nothing.
+  std::string record() const;
+  /// From now on a record's choices go before all others; they do not go into the file. Returns what is wrong
+  /// with a record that is not taken: another place's, or one that does not read.
+  std::string restore(std::string_view record);
+
  private:
-  std::string str() const;  // JSON
+  using Algorithms = std::map<std::string, LtAlgorithm>;
   void save() const;
+
+  GemmPlace place_;
   std::filesystem::path file_;
-  std::map<std::string, LtAlgorithm> choices_;
-  bool changed_ = false;
+  Algorithms choices_, restored_, fresh_;  // all but restored ones; those; those added here
+  std::set<std::string> used_;
 };
 
 }  // namespace smelt::cuda

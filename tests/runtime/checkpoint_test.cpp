@@ -179,6 +179,63 @@ TEST(Checkpoint, AnotherPlansIsAnErrorNotDamage) {
   EXPECT_EQ(checkpoints.list().size(), 1u);
 }
 
+/// What a GPU's executor would record.
+class ChoosingExecutor : public UnigramExecutor {
+ public:
+  using UnigramExecutor::UnigramExecutor;
+  std::string choices() const override { return made; }
+  std::string restore_choices(std::string_view given) override {
+    made = given;
+    return {};
+  }
+  std::string made;
+};
+
+TEST(Checkpoint, HoldsTheExecutorsChoices) {
+  const TemporaryDirectory d;
+  const auto plan = std::make_shared<const Plan>(unigram_plan(7));
+  const auto choosing = [&](const char* choices) {
+    auto executor = std::make_unique<ChoosingExecutor>(*plan);
+    executor->made = choices;
+    return Session(plan, std::move(executor));
+  };
+  const Session writer = choosing("\"a choice\"");
+  write_checkpoint(d / "c.safetensors", writer, info_of(3));
+  Session reader = choosing("another");
+  EXPECT_EQ(read_checkpoint(d / "c.safetensors", reader).warning, "");
+  EXPECT_EQ(reader.executor().choices(), "\"a choice\"");
+
+  Unigram without(7);
+  EXPECT_HAS(read_checkpoint(d / "c.safetensors", *without.session).warning, "they were made on a GPU");
+  write_checkpoint(d / "c.safetensors", *without.session, info_of(3));
+  EXPECT_EQ(read_checkpoint(d / "c.safetensors", *without.session).warning, "");
+}
+
+TEST(Checkpoint, AWarningGoesToTheLog) {
+  const TemporaryDirectory d;
+  const auto plan = std::make_shared<const Plan>(unigram_plan(kVocabulary));
+  auto executor = std::make_unique<ChoosingExecutor>(*plan);
+  executor->made = "some";
+  const Session writer(plan, std::move(executor));
+  CheckpointDirectory(d.path(), 0).save(writer, info_of(0));
+  std::string log;
+  EXPECT_EQ(restored(d, &log), 0);
+  EXPECT_HAS(log, "results may differ in their last bits");
+}
+
+TEST(Checkpoint, DamagedChoicesAreDamage) {
+  const TemporaryDirectory d;
+  const auto plan = std::make_shared<const Plan>(unigram_plan(7));
+  auto executor = std::make_unique<ChoosingExecutor>(*plan);
+  executor->made = "a choice";
+  Session session(plan, std::move(executor));
+  write_checkpoint(d / "c.safetensors", session, info_of(3));
+  std::string bytes = read_text_file(d / "c.safetensors");
+  bytes[bytes.find("a choice")] = 'b';
+  write_file(d / "c.safetensors", bytes);
+  EXPECT_HAS(message_of([&] { read_checkpoint(d / "c.safetensors", session); }), "checksum does not match");
+}
+
 TEST(Checkpoint, AModelFileIsNoCheckpoint) {
   const TemporaryDirectory d;
   Unigram model(kVocabulary);

@@ -1,0 +1,127 @@
+#include <bit>
+
+#include "runtime/cuda/cublas_lt.h"
+#include "runtime/half.h"
+#include "tests/fake_gpu/fake_gpu.h"
+
+namespace smelt::cuda {
+
+struct LtHandleTag {};
+struct LtDescriptorTag {
+  int32_t transpose_a = 0, transpose_b = 0;
+};
+struct LtLayoutTag {
+  int type = 0;
+  int64_t rows = 0, columns = 0, pitch = 0, stride = 0;
+  int32_t batch = 1;
+  uint32_t by_pointers = 0;
+};
+struct LtPreferenceTag {};
+
+}  // namespace smelt::cuda
+
+namespace {
+
+using namespace smelt::cuda;
+using smelt::fake::gpu;
+using Code = CublasLt::Code;
+
+constexpr Code kInvalidValue = 7, kExecutionFailed = 13;
+
+template <typename T>
+void take(T& to, const void* value) {
+  std::memcpy(&to, value, sizeof to);
+}
+
+/// An element of one matrix of a batch, in columns.
+char* element(const LtLayoutTag& layout, const void* base, int64_t batch, int64_t row, int64_t column) {
+  const int64_t width = layout.type == 0 ? 4 : 2;
+  const char* first = layout.by_pointers ? static_cast<const char* const*>(base)[batch]
+                                         : static_cast<const char*>(base) + batch * layout.stride * width;
+  return const_cast<char*>(first) + (column * layout.pitch + row) * width;
+}
+
+float load(int type, const char* at) {
+  float value;
+  uint16_t half;
+  if (type == 0) return std::memcpy(&value, at, sizeof value), value;
+  std::memcpy(&half, at, sizeof half);
+  return type == 14 ? smelt::from_bf16(half) : smelt::from_f16(half);
+}
+
+void store(int type, char* at, float value) {
+  const uint16_t half = type == 14 ? smelt::to_bf16(value) : smelt::to_f16(value);
+  type == 0 ? std::memcpy(at, &value, sizeof value) : std::memcpy(at, &half, sizeof half);
+}
+
+bool is_known(const LtAlgorithm& algorithm) {
+  return algorithm.data[0] < gpu().milliseconds_by_algorithm.size();
+}
+
+}  // namespace
+
+extern "C" {
+
+size_t cublasLtGetVersion() { return gpu().library_version; }
+Code cublasLtCreate(LtHandleTag** handle) { return *handle = new LtHandleTag, 0; }
+Code cublasLtMatmulDescCreate(LtDescriptorTag** d, int, int) { return *d = new LtDescriptorTag, 0; }
+Code cublasLtMatmulDescDestroy(LtDescriptorTag* d) { return delete d, 0; }
+Code cublasLtMatmulDescSetAttribute(LtDescriptorTag* d, int attribute, const void* value, size_t) {
+  return take(attribute == kTransposeA ? d->transpose_a : d->transpose_b, value), 0;
+}
+Code cublasLtMatrixLayoutCreate(LtLayoutTag** layout, int type, uint64_t rows, uint64_t columns,
+                                int64_t pitch) {
+  *layout = new LtLayoutTag{type, static_cast<int64_t>(rows), static_cast<int64_t>(columns), pitch};
+  return 0;
+}
+Code cublasLtMatrixLayoutDestroy(LtLayoutTag* layout) { return delete layout, 0; }
+Code cublasLtMatrixLayoutSetAttribute(LtLayoutTag* layout, int attribute, const void* value, size_t) {
+  if (attribute == kBatchCount) take(layout->batch, value);
+  if (attribute == kBatchStride) take(layout->stride, value);
+  if (attribute == kBatchMode) take(layout->by_pointers, value);
+  return 0;
+}
+Code cublasLtMatmulPreferenceCreate(LtPreferenceTag** p) { return *p = new LtPreferenceTag, 0; }
+Code cublasLtMatmulPreferenceDestroy(LtPreferenceTag* p) { return delete p, 0; }
+Code cublasLtMatmulPreferenceSetAttribute(LtPreferenceTag*, int, const void*, size_t) { return 0; }
+Code cublasLtMatmulAlgoGetHeuristic(LtHandleTag*, LtDescriptorTag*, LtLayoutTag*, LtLayoutTag*, LtLayoutTag*,
+                                    LtLayoutTag*, LtPreferenceTag*, int wanted, LtHeuristic* results,
+                                    int* found) {
+  *found = std::min(wanted, static_cast<int>(gpu().milliseconds_by_algorithm.size()));
+  for (int i = 0; i < *found; ++i) results[i].algorithm.data[0] = static_cast<uint64_t>(i);
+  return 0;
+}
+Code cublasLtMatmulAlgoCheck(LtHandleTag*, LtDescriptorTag*, LtLayoutTag*, LtLayoutTag*, LtLayoutTag*,
+                             LtLayoutTag*, const LtAlgorithm* algorithm, LtHeuristic* result) {
+  result->algorithm = *algorithm;
+  return is_known(*algorithm) ? 0 : kInvalidValue;
+}
+/// Every algorithm adds the products up in double and is off by its number in units of the last place.
+Code cublasLtMatmul(LtHandleTag*, LtDescriptorTag* d, const void* alpha, const void* a, LtLayoutTag* as,
+                    const void* b, LtLayoutTag* bs, const void* beta, const void* c, LtLayoutTag* cs, void*,
+                    LtLayoutTag*, const LtAlgorithm* algorithm, void*, size_t, Stream stream) {
+  if (!is_known(*algorithm)) return kInvalidValue;
+  float scale = 0, kept = 0;
+  take(scale, alpha), take(kept, beta);
+  ++gpu().products;
+  const uint64_t index = algorithm->data[0];
+  const Code code = smelt::fake::enqueue(stream, [=, d = *d, as = *as, bs = *bs, cs = *cs] {
+    const int64_t inner = d.transpose_a ? as.rows : as.columns;
+    for (int64_t batch = 0; batch < cs.batch; ++batch)
+      for (int64_t j = 0; j < cs.columns; ++j)
+        for (int64_t i = 0; i < cs.rows; ++i) {
+          double sum = 0;
+          for (int64_t k = 0; k < inner; ++k)
+            sum += double{load(as.type,
+                               d.transpose_a ? element(as, a, batch, k, i) : element(as, a, batch, i, k))} *
+                   load(bs.type, d.transpose_b ? element(bs, b, batch, j, k) : element(bs, b, batch, k, j));
+          char* at = element(cs, c, batch, i, j);
+          const auto value = static_cast<float>(scale * sum) + (kept == 0 ? 0 : kept * load(cs.type, at));
+          store(cs.type, at,
+                std::bit_cast<float>(std::bit_cast<uint32_t>(value) + static_cast<uint32_t>(index)));
+        }
+    gpu().clock += gpu().milliseconds_by_algorithm[index];
+  });
+  return code == 0 ? 0 : kExecutionFailed;
+}
+}

@@ -1,0 +1,57 @@
+// A GPU that is not there: libcuda.so.1 and libcublasLt.so.13 that work in the host's memory, one call after
+// the other. The runtime loads them by these names as it loads NVIDIA's, so that all of the executor but the
+// machine code is tested on any machine; a test says what the GPU is like and looks at what became of it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace smelt::cuda {
+struct StreamTag;
+}
+
+namespace smelt::fake {
+
+/// A kernel's launch as the kernel sees it.
+struct KernelCall {
+  unsigned blocks = 0, threads = 0;
+  std::vector<uint64_t> arguments;
+
+  template <typename T>
+  T argument(size_t i) const {
+    T value;
+    std::memcpy(&value, &arguments.at(i), sizeof value);
+    return value;
+  }
+};
+
+struct Kernel {
+  size_t arguments = 0;
+  std::function<void(const KernelCall&)> run;
+};
+
+struct Gpu {
+  // What it is like.
+  std::string name = "Fake GPU";
+  int count = 1, capability = 90, driver_version = 13000;
+  size_t total_bytes = size_t{1} << 30, library_version = 130100;
+  std::map<std::string, Kernel> kernels = {};           // by name; others do nothing
+  std::vector<double> milliseconds_by_algorithm = {1};  // of a product; each algorithm rounds in its own way
+  // What it does.
+  int fault = 0;  // set by a kernel: the status that every call answers with from then on
+  size_t used_bytes = 0, blocks_in_use = 0, allocations = 0;
+  int products = 0, launches = 0, graph_launches = 0;
+  double clock = 0;  // milliseconds
+};
+
+/// The one GPU of this process.
+Gpu& gpu();
+/// Does the work now, or keeps it for the graph that the stream is capturing; a status of the driver's.
+int enqueue(cuda::StreamTag* stream, std::function<void()> work);
+
+}  // namespace smelt::fake
