@@ -11,20 +11,9 @@ namespace {
 
 /// Captured graphs and their launches may take so much; a step of a graph takes about as much as said.
 constexpr int64_t kGraphBudget = int64_t{512} << 20, kBytesAStep = 8192;
-constexpr int kMaxDynamicShared = 8;        // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-constexpr int64_t kPlainShared = 48 << 10;  // what a kernel may have without asking
-constexpr int kCaptureThreadLocal = 1;      // CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
+constexpr int kCaptureThreadLocal = 1;  // CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
 
 double gib(int64_t bytes) { return static_cast<double>(bytes) / (1 << 30); }
-
-void check_device(const Plan& plan, const DeviceInfo& device) {
-  const int wanted = std::atoi(plan.target.c_str() + 3);
-  // Machine code runs on later minor versions of its architecture, and nowhere else.
-  if (wanted / 10 == device.compute_capability / 10 && wanted <= device.compute_capability) return;
-  fail_with(Status::unavailable,
-            "the plan is for {}, this machine's {} is sm_{}: compile it again with --target=sm_{}",
-            plan.target, device.name, device.compute_capability, device.compute_capability);
-}
 
 void check_memory(const Plan& plan, int64_t ports, const Device& device) {
   const ExecutorMemory need = executor_memory(plan);
@@ -43,35 +32,16 @@ void check_memory(const Plan& plan, int64_t ports, const Device& device) {
 
 CudaExecutor::CudaExecutor(std::shared_ptr<const Plan> plan, const ExecutorOptions& options)
     : plan_(std::move(plan)), options_(options), device_(Device::of_process()) {
-  check_device(*plan_, device_.info());
   validate(*plan_);  // sizes and places are used unchecked from here on
   const PortMemory ports = port_memory(*plan_);
   check_memory(*plan_, ports.total + 2 * ports.inputs, device_);
   stream_ = make_stream();
-  load_code();
+  kernels_ = LoadedKernels(*plan_, device_.info());
   allocate();
 }
 
 CudaExecutor::~CudaExecutor() {
   if (stream_) driver().StreamSynchronize(stream_.get());
-}
-
-void CudaExecutor::load_code() {
-  for (const KernelCode& kernel : plan_->kernels) {
-    if (kernel.binary.empty())
-      fail_with(Status::invalid_file, "kernel '{}' of the plan has no machine code: compile it again",
-                kernel.name);
-    Module module = nullptr;
-    check(driver().ModuleLoadData(&module, kernel.binary.data()), ("loading kernel " + kernel.name).c_str());
-    modules_.emplace_back(module);
-    Function function = nullptr;
-    check(driver().ModuleGetFunction(&function, module, kernel.name.c_str()),
-          ("finding kernel " + kernel.name).c_str());
-    if (kernel.shared_bytes > kPlainShared)
-      check(driver().FuncSetAttribute(function, kMaxDynamicShared, static_cast<int>(kernel.shared_bytes)),
-            ("giving shared memory to kernel " + kernel.name).c_str());
-    functions_.push_back(function);
-  }
 }
 
 void CudaExecutor::allocate() {
@@ -212,7 +182,7 @@ ResolvedEntry& CudaExecutor::resolved(const PlanEntry& entry, const SymbolValues
     cache_.splice(cache_.begin(), cache_, found);
     return cache_.front();
   }
-  cache_.push_front(resolve(*plan_, entry, symbols, {functions_, addresses_, random_.get()}));
+  cache_.push_front(resolve(*plan_, entry, symbols, {kernels_.functions(), addresses_, random_.get()}));
   forget_oldest();
   return cache_.front();
 }

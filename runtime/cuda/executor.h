@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/cpu/memory.h"
+#include "runtime/cuda/loaded_kernels.h"
 #include "runtime/cuda/resolve.h"
 #include "runtime/cuda/transfers.h"
 #include "runtime/executor.h"
@@ -41,7 +42,6 @@ class CudaExecutor : public Executor {
     int64_t bytes = 0;
     bool host_newer = false, device_newer = false;
   };
-  void load_code();
   void allocate();
   StateMemory& state_memory(int index);
   void download(StateMemory& state);
@@ -64,8 +64,7 @@ class CudaExecutor : public Executor {
   ExecutorOptions options_;
   Device& device_;
   StreamOwner stream_;
-  std::vector<ModuleOwner> modules_;
-  std::vector<Function> functions_;  // by kernel
+  LoadedKernels kernels_;
   std::vector<StateMemory> states_;
   std::vector<DeviceBlock> blocks_;       // constants and ports
   std::vector<DevicePointer> addresses_;  // by buffer

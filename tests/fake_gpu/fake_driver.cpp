@@ -56,7 +56,7 @@ using smelt::fake::gpu;
 using Code = Driver::Code;
 
 constexpr Code kInvalidValue = 1, kOutOfMemory = 2, kNoDevice = 100, kInvalidDevice = 101, kNoBinary = 209,
-               kCaptureUnsupported = 900;
+               kNotFound = 500, kCaptureUnsupported = 900;
 constexpr size_t kAlignment = 256;
 
 std::map<DevicePointer, size_t>& blocks() {
@@ -85,6 +85,8 @@ int architecture(const void* image) {
 extern "C" {
 
 Code cuInit(unsigned) { return gpu().count == 0 ? kNoDevice : 0; }
+/// NVRTC asks for it and does without.
+Code cuGetExportTable(const void**, const void*) { return kNotFound; }
 Code cuDriverGetVersion(int* version) { return *version = gpu().driver_version, 0; }
 Code cuGetErrorName(Code code, const char** text) {
   *text = code == kOutOfMemory ? "CUDA_ERROR_OUT_OF_MEMORY"

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <random>
 
 #include "compiler/compile.h"
@@ -14,14 +15,16 @@ namespace smelt {
 
 inline constexpr int64_t kBatch = 8, kLength = 48, kIds = 64;
 
-inline Session small_model(const SessionOptions& options = {.poison = true}) {
+inline int this_gpu() { return cuda::Device::of_process().info().compute_capability; }
+
+inline Session small_model(const SessionOptions& options = {.poison = true}, int architecture = this_gpu()) {
   const Json spec = {{"family", "gpt2"},
                      {"vocab_size", kIds},
                      {"hidden", 48},
                      {"max_positions", kLength},
                      {"decoder", {{"layers", 2}, {"heads", 3}}}};
   CompileOptions compile_options;
-  compile_options.target = "sm_" + std::to_string(cuda::Device::of_process().info().compute_capability);
+  compile_options.target = "sm_" + std::to_string(architecture);
   compile_options.entries = {"train_step", "evaluate"};
   compile_options.training.accumulation = false;
   compile_options.build.bounds = {{{"B"}, kBatch}, {{"T"}, kLength}};

@@ -1,0 +1,26 @@
+// A plan's kernels, loaded to the current device.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "runtime/cuda/memory.h"
+#include "runtime/plan.h"
+
+namespace smelt::cuda {
+
+class LoadedKernels {
+ public:
+  LoadedKernels() = default;
+  /// Throws Error with the kernel's name where the driver refuses its code.
+  LoadedKernels(const Plan& plan, const DeviceInfo& device);
+
+  /// By kernel of the plan.
+  std::span<const Function> functions() const { return functions_; }
+
+ private:
+  std::vector<ModuleOwner> modules_;
+  std::vector<Function> functions_;
+};
+
+}  // namespace smelt::cuda
