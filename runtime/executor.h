@@ -24,9 +24,10 @@ struct StepDone {
 };
 
 struct ExecutorOptions {
-  int threads = 0;       // 0: what OpenMP would use
-  bool poison = false;   // fills the arena and the outputs with NaNs before each run
-  bool profile = false;  // takes the time of every step
+  int threads = 0;           // 0: what OpenMP would use
+  bool poison = false;       // fills the arena and the outputs with NaNs before each run
+  bool profile = false;      // takes the time of every step
+  bool check_steps = false;  // waits for the device after every step: a fault is told with the step's names
   /// Called after every step; what it throws ends the run.
   std::function<void(const StepDone&)> after_step = {};
 };

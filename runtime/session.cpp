@@ -115,6 +115,14 @@ int thread_count(const SessionOptions& options) {
   return threads;
 }
 
+bool checks_steps(const SessionOptions& options) {
+  const char* text = std::getenv("SMELT_CHECK_STEPS");
+  const std::string_view value = text ? text : "";
+  if (!value.empty() && value != "0" && value != "1")
+    fail("SMELT_CHECK_STEPS is '{}': expected 1, or 0", value);
+  return options.check_steps || value == "1";
+}
+
 }  // namespace
 
 /// One call of run: where everything is.
@@ -131,8 +139,11 @@ struct Session::Run {
 
 Session::Session(std::shared_ptr<const Plan> plan, const SessionOptions& options)
     : Session(plan,
-              make_executor(plan, ExecutorOptions{thread_count(options), options.poison, options.profile,
-                                                  options.after_step}),
+              make_executor(plan, {.threads = thread_count(options),
+                                   .poison = options.poison,
+                                   .profile = options.profile,
+                                   .check_steps = checks_steps(options),
+                                   .after_step = options.after_step}),
               options.seed) {}
 
 Session::Session(std::shared_ptr<const Plan> plan, std::unique_ptr<Executor> executor, uint32_t seed)

@@ -27,6 +27,7 @@ struct SessionOptions {
   bool profile = false;  // times every step: executor().profile()
   bool poison = false;   // NaNs in the arena and outputs before each run: finds reads of what nobody wrote
   std::function<void(const StepDone&)> after_step = {};  // see ExecutorOptions
+  bool check_steps = false;  // see ExecutorOptions; SMELT_CHECK_STEPS=1 asks for it too
 };
 
 class Session {

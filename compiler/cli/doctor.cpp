@@ -36,9 +36,9 @@ const Library kCudaLibraries[] = {
     {"cuBLASLt", {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"}},
     {"NCCL", {"libnccl.so.2"}},
 };
-constexpr const char* kEnvironment[] = {
-    "SMELT_LOG",      "SMELT_CACHE_DIR",      "SMELT_DEVICE", "SMELT_NUM_THREADS", "OMP_NUM_THREADS",
-    "XDG_CACHE_HOME", "CUDA_VISIBLE_DEVICES", "NO_COLOR",     "LD_LIBRARY_PATH"};
+constexpr const char* kEnvironment[] = {"SMELT_CACHE_DIR",      "SMELT_CHECK_STEPS", "SMELT_DEVICE",
+                                        "SMELT_NUM_THREADS",    "OMP_NUM_THREADS",   "XDG_CACHE_HOME",
+                                        "CUDA_VISIBLE_DEVICES", "NO_COLOR",          "LD_LIBRARY_PATH"};
 
 std::string environment(const char* name) {
   const char* value = std::getenv(name);

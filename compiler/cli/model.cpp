@@ -111,6 +111,11 @@ void WeightFlags::add_to(CLI::App& app) {
   app.add_option("--threads", threads, "0: SMELT_NUM_THREADS, OMP_NUM_THREADS or all cores")
       ->check(CLI::NonNegativeNumber);
   app.add_option("--seed", seed, "of initial values and of random numbers")->capture_default_str();
+  app.add_flag("--check-steps", check_steps, "on a GPU: wait after every step, so that a fault names it");
+}
+
+SessionOptions WeightFlags::session_options() const {
+  return {.threads = threads, .seed = seed, .check_steps = check_steps};
 }
 
 void load_weights(Session& session, const Model& model) {
@@ -122,8 +127,7 @@ void load_weights(Session& session, const Model& model) {
 }
 
 std::unique_ptr<Session> open_session(const Model& model, const WeightFlags& flags, NoWeights otherwise) {
-  auto session =
-      std::make_unique<Session>(model.plan, SessionOptions{.threads = flags.threads, .seed = flags.seed});
+  auto session = std::make_unique<Session>(model.plan, flags.session_options());
   session->initialize(flags.seed);
   if (model.weights)
     load_weights(*session, model);

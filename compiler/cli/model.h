@@ -37,8 +37,10 @@ struct WeightFlags {
   bool from_scratch = false;
   int threads = 0;
   uint32_t seed = 0;
+  bool check_steps = false;
 
   void add_to(CLI::App& app);
+  SessionOptions session_options() const;
 };
 
 /// Compiles a description, or loads a plan; prints the planned memory to stderr, before any of it is taken.

@@ -102,7 +102,7 @@ class Run {
   }
 
   void make_session() {
-    SessionOptions session_options{.threads = options_.weights.threads, .seed = options_.weights.seed};
+    SessionOptions session_options = options_.weights.session_options();
     if (options_.detect_anomaly)
       session_options.after_step = anomaly_detector(model_.plan, *model_.compilation->fused);
     session_ = std::make_unique<Session>(model_.plan, session_options);

@@ -128,7 +128,16 @@ Device& Device::of_process() {
   return device;
 }
 
-void Device::make_current() const { check(driver().CtxSetCurrent(context_), "using the GPU"); }
+void Device::make_current() const {
+  const std::lock_guard lock(mutex_);
+  if (!fault_.empty()) fail_with(Status::internal, "{}", fault_);
+  check(driver().CtxSetCurrent(context_), "using the GPU");
+}
+
+void Device::fail_from_now_on(const std::string& fault) {
+  const std::lock_guard lock(mutex_);
+  if (fault_.empty()) fault_ = fault;
+}
 
 size_t Device::free_bytes() const {
   size_t free = 0, total = 0;

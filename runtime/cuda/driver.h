@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <string>
 
 namespace smelt::cuda {
@@ -96,7 +97,10 @@ class Device {
  public:
   /// Of SMELT_DEVICE, or the first. Throws Error where there is none.
   static Device& of_process();
+  /// Throws what fail_from_now_on was told.
   void make_current() const;
+  /// A fault breaks the context, and with it all that this process does on the GPU.
+  void fail_from_now_on(const std::string& fault);
   const DeviceInfo& info() const { return info_; }
   size_t free_bytes() const;
 
@@ -104,6 +108,8 @@ class Device {
   explicit Device(int ordinal);
   DeviceInfo info_;
   Context context_ = nullptr;
+  mutable std::mutex mutex_;
+  std::string fault_;
 };
 
 /// How many GPUs there are; 0 without a driver.

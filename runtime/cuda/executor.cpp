@@ -11,7 +11,6 @@ namespace {
 
 /// Captured graphs and their launches may take so much; a step of a graph takes about as much as said.
 constexpr int64_t kGraphBudget = int64_t{512} << 20, kBytesAStep = 8192;
-constexpr int kCaptureThreadLocal = 1;  // CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
 
 double gib(int64_t bytes) { return static_cast<double>(bytes) / (1 << 30); }
 
@@ -77,29 +76,27 @@ void CudaExecutor::allocate() {
   finish("allocating");
 }
 
-void CudaExecutor::finish(const char* what) const { check(driver().StreamSynchronize(stream_.get()), what); }
-
 void CudaExecutor::synchronize() {
-  device_.make_current();
-  finish("running the plan");
+  guarded([&] { finish("running the plan"); });
 }
 
 /// The best of a few copies of a quarter of a gibibyte, which no cache holds.
 double CudaExecutor::copy_bytes_per_second() {
-  device_.make_current();
   constexpr size_t kBytes = size_t{1} << 28;
-  const DeviceBlock from = device_block(kBytes), to = device_block(kBytes);
-  const EventOwner begin = make_event(true), end = make_event(true);
-  double best = 0;
-  for (int run = 0; run < 6; ++run) {
-    check(driver().EventRecord(begin.get(), stream_.get()), "timing a copy");
-    check(driver().MemcpyDtoDAsync(to.get(), from.get(), kBytes, stream_.get()), "timing a copy");
-    check(driver().EventRecord(end.get(), stream_.get()), "timing a copy");
-    finish("timing a copy");
-    if (run > 0)
-      best = std::max(best, 2.0 * static_cast<double>(kBytes) / seconds_between(begin.get(), end.get()));
-  }
-  return best;
+  return guarded([&] {
+    const DeviceBlock from = device_block(kBytes), to = device_block(kBytes);
+    const EventOwner begin = make_event(true), end = make_event(true);
+    double best = 0;
+    for (int run = 0; run < 6; ++run) {
+      check(driver().EventRecord(begin.get(), stream_.get()), "timing a copy");
+      check(driver().MemcpyDtoDAsync(to.get(), from.get(), kBytes, stream_.get()), "timing a copy");
+      check(driver().EventRecord(end.get(), stream_.get()), "timing a copy");
+      finish("timing a copy");
+      if (run > 0)
+        best = std::max(best, 2.0 * static_cast<double>(kBytes) / seconds_between(begin.get(), end.get()));
+    }
+    return best;
+  });
 }
 
 // ---- states
@@ -120,22 +117,25 @@ void CudaExecutor::download(StateMemory& state) {
 CudaExecutor::StateMemory& CudaExecutor::state_memory(int index) {
   if (index < 0 || index >= static_cast<int>(states_.size()))
     fail("state {}: expected one of the plan's {}", index, states_.size());
-  device_.make_current();
   return states_[static_cast<size_t>(index)];
 }
 
 /// Without a mirror: moments of a large model would fill the host's memory with zeros.
 void CudaExecutor::clear_state(int index) {
-  StateMemory& state = state_memory(index);
-  check(driver().MemsetD8Async(state.device.get(), 0, static_cast<size_t>(state.bytes), stream_.get()),
-        "clearing a state");
-  state.device_newer = true, state.host_newer = false;
+  guarded([&] {
+    StateMemory& state = state_memory(index);
+    check(driver().MemsetD8Async(state.device.get(), 0, static_cast<size_t>(state.bytes), stream_.get()),
+          "clearing a state");
+    state.device_newer = true, state.host_newer = false;
+  });
 }
 
 std::span<const std::byte> CudaExecutor::read_state(int index) {
-  StateMemory& state = state_memory(index);
-  download(state);
-  return state.mirror.bytes().first(static_cast<size_t>(state.bytes));
+  return guarded([&] {
+    StateMemory& state = state_memory(index);
+    download(state);
+    return state.mirror.bytes().first(static_cast<size_t>(state.bytes));
+  });
 }
 
 std::span<std::byte> CudaExecutor::state(int index) {
@@ -207,10 +207,11 @@ std::string CudaExecutor::choices() const { return choices_ ? choices_->record()
 /// Entries that chose before choose again.
 std::string CudaExecutor::restore_choices(std::string_view choices) {
   if (choices.empty()) return {};
-  device_.make_current();
-  finish("running the plan");
-  cache_.clear();
-  return gemm_choices().restore(choices);
+  return guarded([&] {
+    finish("running the plan");
+    cache_.clear();
+    return gemm_choices().restore(choices);
+  });
 }
 
 void CudaExecutor::poison(const ResolvedEntry& resolved) {
@@ -222,133 +223,6 @@ void CudaExecutor::poison(const ResolvedEntry& resolved) {
     const Buffer& buffer = plan_->buffers[static_cast<size_t>(resolved.entry->outputs[i].buffer)];
     if (buffer.role == Role::output)
       ones(addresses_[static_cast<size_t>(resolved.entry->outputs[i].buffer)], buffer.bytes);
-  }
-}
-
-// ---- running
-
-void CudaExecutor::run(const PlanEntry& entry, const SymbolValues& symbols,
-                       std::span<const void* const> inputs, std::span<void* const> outputs,
-                       const Philox& random) {
-  device_.make_current();
-  if (outputs.size() != entry.outputs.size())
-    fail("entry '{}' is given {} outputs: expected {}", entry.name, outputs.size(), entry.outputs.size());
-  ResolvedEntry& ready = resolved(entry, symbols);
-  upload_states();
-  transfers_.stage(ready, inputs, addresses_, stream_.get());
-  upload_random(random);
-  if (options_.poison) poison(ready);
-  execute(ready);
-  mark_written(entry);
-  transfers_.fetch(ready, outputs, addresses_, stream_.get());
-}
-
-/// Uncaptured at first, captured the second time, from then on one launch.
-void CudaExecutor::execute(ResolvedEntry& resolved) {
-  if (options_.after_step) return launch_watched(resolved);
-  if (options_.profile) return launch_profiled(resolved);
-  if (resolved.runs++ == 0) return launch_all(resolved);
-  if (!resolved.graph) capture(resolved);
-  check(driver().GraphLaunch(resolved.graph.get(), stream_.get()), "launching a graph");
-}
-
-void CudaExecutor::launch_all(ResolvedEntry& resolved) {
-  for (Launch& launched : resolved.launches) launch(launched);
-}
-
-void CudaExecutor::capture(ResolvedEntry& resolved) {
-  const Driver& d = driver();
-  check(d.StreamBeginCapture(stream_.get(), kCaptureThreadLocal), "capturing a graph");
-  Graph graph = nullptr;
-  try {
-    launch_all(resolved);
-  } catch (...) {
-    d.StreamEndCapture(stream_.get(), &graph);
-    if (graph) d.GraphDestroy(graph);
-    throw;
-  }
-  check(d.StreamEndCapture(stream_.get(), &graph), "capturing a graph");
-  GraphExec executable = nullptr;
-  const int code = d.GraphInstantiate(&executable, graph, 0);
-  d.GraphDestroy(graph);
-  check(code, "making a graph");
-  resolved.graph = GraphOwner(executable);
-}
-
-void CudaExecutor::launch(Launch& what) {
-  const Driver& d = driver();
-  const Stream stream = stream_.get();
-  if (auto* kernel = std::get_if<KernelLaunch>(&what))
-    return check(kernel->run(stream), "launching a kernel");
-  if (auto* product = std::get_if<GemmLaunch>(&what)) {
-    if (!workspace_) workspace_ = device_block(kGemmWorkspace);
-    product->gemm.choose(stream, workspace_.get(), gemm_choices());
-    return product->gemm.run(stream, workspace_.get());
-  }
-  if (auto* sort = std::get_if<SortLaunch>(&what)) {
-    check(sort->rank.run(stream), "launching a kernel");
-    return check(sort->begins.run(stream), "launching a kernel");
-  }
-  if (auto* copy = std::get_if<CopyLaunch>(&what)) {
-    if (copy->bytes > 0)
-      check(d.MemcpyDtoDAsync(copy->to, copy->from, copy->bytes, stream), "copying on the device");
-    return;
-  }
-  const FillLaunch& fill = std::get<FillLaunch>(what);
-  if (fill.count == 0) return;
-  if (fill.width == 4)
-    return check(d.MemsetD32Async(fill.to, fill.pattern, fill.count, stream), "filling memory");
-  if (fill.width == 2)
-    return check(d.MemsetD16Async(fill.to, static_cast<uint16_t>(fill.pattern), fill.count, stream),
-                 "filling memory");
-  check(d.MemsetD8Async(fill.to, static_cast<uint8_t>(fill.pattern), fill.count, stream), "filling memory");
-}
-
-/// An event between every two steps; times are read when all is done.
-void CudaExecutor::launch_profiled(ResolvedEntry& resolved) {
-  if (resolved.runs++ == 0) launch_all(resolved);  // algorithms are chosen outside of the clock
-  std::vector<EventOwner> events;
-  const auto mark = [&] {
-    events.push_back(make_event(true));
-    check(driver().EventRecord(events.back().get(), stream_.get()), "timing a step");
-  };
-  mark();
-  for (Launch& launched : resolved.launches) launch(launched), mark();
-  finish("running the plan");
-  std::vector<StepTime>& times = times_[resolved.entry];
-  for (size_t i = times.size(); i < resolved.launches.size(); ++i)
-    times.push_back({resolved.entry, static_cast<int>(i), 0, 0});
-  for (size_t i = 0; i < resolved.launches.size(); ++i) {
-    times[i].seconds += seconds_between(events[i].get(), events[i + 1].get());
-    ++times[i].runs;
-  }
-}
-
-std::vector<StepTime> CudaExecutor::profile() const {
-  std::vector<StepTime> all;
-  for (const PlanEntry& entry : plan_->entries)
-    if (const auto times = times_.find(&entry); times != times_.end())
-      all.insert(all.end(), times->second.begin(), times->second.end());
-  return all;
-}
-
-/// Waits after every step, names the one that failed, and shows what it wrote.
-void CudaExecutor::launch_watched(ResolvedEntry& resolved) {
-  std::vector<std::vector<std::byte>> mirrors(plan_->buffers.size());
-  std::vector<std::byte*> shown(plan_->buffers.size(), nullptr);
-  for (size_t i = 0; i < resolved.launches.size(); ++i) {
-    launch(resolved.launches[i]);
-    finish(describe_step(*resolved.entry, i).c_str());
-    for (const int written : resolved.entry->steps[i].writes) {
-      const auto buffer = static_cast<size_t>(written);
-      mirrors[buffer].resize(static_cast<size_t>(std::max<int64_t>(1, plan_->buffers[buffer].bytes)));
-      check(driver().MemcpyDtoHAsync(mirrors[buffer].data(), addresses_[buffer],
-                                     static_cast<size_t>(plan_->buffers[buffer].bytes), stream_.get()),
-            "reading a buffer");
-      shown[buffer] = mirrors[buffer].data();
-    }
-    finish("reading a buffer");
-    options_.after_step({*resolved.entry, static_cast<int>(i), resolved.values, shown});
   }
 }
 

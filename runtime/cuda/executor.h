@@ -1,6 +1,9 @@
 // Runs plans on an NVIDIA GPU: an entry of known sizes is one CUDA graph. A shape that is seen for the first
 // time runs uncaptured, while its products choose their algorithms.
 //
+// After a fault (a kernel that reaches memory which is not there) every call in this process throws the Error
+// that told it: the driver does nothing more.
+//
 // States live on the device. The host sees a mirror of one when it asks for it; what it may have written
 // there goes to the device before the next run.
 #pragma once
@@ -14,6 +17,7 @@
 #include "runtime/cuda/loaded_kernels.h"
 #include "runtime/cuda/resolve.h"
 #include "runtime/cuda/transfers.h"
+#include "runtime/error.h"
 #include "runtime/executor.h"
 
 namespace smelt::cuda {
@@ -54,11 +58,26 @@ class CudaExecutor : public Executor {
   void poison(const ResolvedEntry& resolved);
   void execute(ResolvedEntry& resolved);
   void launch_all(ResolvedEntry& resolved);
+  void launch_checked(ResolvedEntry& resolved);
   void capture(ResolvedEntry& resolved);
   void launch_profiled(ResolvedEntry& resolved);
   void launch_watched(ResolvedEntry& resolved);
+  void launch_step(ResolvedEntry& resolved, size_t step);
   void launch(Launch& launch);
-  void finish(const char* what) const;
+  void finish(const char* what);
+  void note_run(const ResolvedEntry& resolved);
+  void explain(const Error& error);
+  /// All that is called from outside: an error that is a fault of the device's is explained.
+  template <typename Body>
+  auto guarded(Body body) {
+    device_.make_current();
+    try {
+      return body();
+    } catch (const Error& error) {
+      explain(error);
+      throw;
+    }
+  }
 
   std::shared_ptr<const Plan> plan_;
   ExecutorOptions options_;
@@ -75,6 +94,8 @@ class CudaExecutor : public Executor {
   bool random_known_ = false;
   std::unique_ptr<GemmChoices> choices_;
   std::list<ResolvedEntry> cache_;  // the last one used first
+  std::vector<const ResolvedEntry*> in_flight_;
+  bool checks_steps_ = false;  // now
   std::map<const PlanEntry*, std::vector<StepTime>> times_;
 };
 

@@ -98,7 +98,7 @@ std::string GemmProblem::bucket() const {
 
 PreparedGemm::PreparedGemm(const GemmSizes& given, DevicePointer a, DevicePointer b, DevicePointer c,
                            const std::string& place)
-    : alpha_(static_cast<float>(given.alpha)), place_(place) {
+    : alpha_(static_cast<float>(given.alpha)) {
   if (given.m == 0 || given.n == 0) return;
   GemmSizes sizes = by_columns(given);
   if (sizes.c.row_stride != given.c.row_stride || sizes.c.column_stride != given.c.column_stride)
@@ -232,7 +232,7 @@ int PreparedGemm::try_all(const LtAlgorithm& algorithm, Stream stream, DevicePoi
 
 void PreparedGemm::run(Stream stream, DevicePointer workspace) {
   if (const int code = try_all(algorithm_, stream, workspace); code != 0)
-    algorithm_ == kOwnKernel ? check(code, place_.c_str()) : check_blas(code, place_);
+    algorithm_ == kOwnKernel ? check(code, "launching a product") : check_blas(code, "a product");
 }
 
 }  // namespace smelt::cuda

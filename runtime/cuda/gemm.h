@@ -85,7 +85,6 @@ class PreparedGemm {
 
   GemmProblem problem_;
   float alpha_ = 1;
-  std::string place_;
   std::vector<Call> calls_;
   DevicePointer first_result_ = 0;
   KernelLaunch own_;

@@ -53,8 +53,7 @@ std::vector<LtHeuristic> PreparedGemm::candidates(int wanted) const {
                                              c_.get(), made, wanted, found.data(), &count);
   found.resize(code == 0 ? static_cast<size_t>(count) : 0);
   std::erase_if(found, [](const LtHeuristic& h) { return h.state != 0; });
-  if (found.empty())
-    fail_with(Status::internal, "{}: cuBLASLt has no algorithm for {}", place_, problem_.bucket());
+  if (found.empty()) fail_with(Status::internal, "cuBLASLt has no algorithm for {}", problem_.bucket());
   return found;
 }
 
@@ -122,7 +121,7 @@ double PreparedGemm::time(const std::function<int()>& launch, Stream stream) con
     check(driver().EventRecord(begin.get(), stream), "timing a product");
     if (launch() != 0) return std::numeric_limits<double>::infinity();
     check(driver().EventRecord(end.get(), stream), "timing a product");
-    check(driver().EventSynchronize(end.get()), place_.c_str());
+    check(driver().EventSynchronize(end.get()), "timing a product");
     if (run > 0) least = std::min(least, seconds_between(begin.get(), end.get()));
   }
   return least;
@@ -148,7 +147,7 @@ LtAlgorithm PreparedGemm::fastest(Stream stream, DevicePointer workspace) const 
     const double seconds = time([&] { return try_all(algorithm, stream, workspace); }, stream);
     copy(first_result_, kept.get());
     if (!std::isfinite(seconds)) continue;
-    check(try_all(algorithm, stream, workspace), place_.c_str());
+    check(try_all(algorithm, stream, workspace), "running a product again");
     const std::vector<float> found = sample(stream);
     copy(first_result_, kept.get());
     if (reference.empty()) reference = found;

@@ -87,17 +87,19 @@ void Transfers::stage(const ResolvedEntry& resolved, std::span<const void* const
 }
 
 /// Small outputs together; what does not fit the pinned memory goes in parts.
-void Transfers::fetch(const ResolvedEntry& resolved, std::span<void* const> outputs,
+bool Transfers::fetch(const ResolvedEntry& resolved, std::span<void* const> outputs,
                       std::span<const DevicePointer> addresses, Stream stream) {
   struct Part {
     std::byte *to, *pinned;
     size_t bytes;
   };
   std::vector<Part> parts;
+  bool waited = false;
   std::byte* pinned = outputs_.get();
   const auto deliver = [&] {
     if (parts.empty()) return;
     check(driver().StreamSynchronize(stream), ("running entry '" + resolved.entry->name + "'").c_str());
+    waited = true;
     for (const Part& part : parts) std::memcpy(part.to, part.pinned, part.bytes);
     parts.clear();
     pinned = outputs_.get();
@@ -116,6 +118,7 @@ void Transfers::fetch(const ResolvedEntry& resolved, std::span<void* const> outp
     }
   }
   deliver();
+  return waited;
 }
 
 }  // namespace smelt::cuda

@@ -27,8 +27,8 @@ class Transfers {
   /// buffer).
   void stage(const ResolvedEntry& resolved, std::span<const void* const> inputs,
              std::span<const DevicePointer> addresses, Stream stream);
-  /// Waits for `stream` where an output is wanted.
-  void fetch(const ResolvedEntry& resolved, std::span<void* const> outputs,
+  /// Waits for `stream` where an output is wanted, and says whether it did.
+  bool fetch(const ResolvedEntry& resolved, std::span<void* const> outputs,
              std::span<const DevicePointer> addresses, Stream stream);
 
  private:

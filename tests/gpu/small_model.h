@@ -17,20 +17,24 @@ inline constexpr int64_t kBatch = 8, kLength = 48, kIds = 64;
 
 inline int this_gpu() { return cuda::Device::of_process().info().compute_capability; }
 
-inline Session small_model(const SessionOptions& options = {.poison = true}, int architecture = this_gpu()) {
+inline Plan small_plan(int architecture = this_gpu()) {
   const Json spec = {{"family", "gpt2"},
                      {"vocab_size", kIds},
                      {"hidden", 48},
                      {"max_positions", kLength},
                      {"decoder", {{"layers", 2}, {"heads", 3}}}};
-  CompileOptions compile_options;
-  compile_options.target = "sm_" + std::to_string(architecture);
-  compile_options.entries = {"train_step", "evaluate"};
-  compile_options.training.accumulation = false;
-  compile_options.build.bounds = {{{"B"}, kBatch}, {{"T"}, kLength}};
+  CompileOptions options;
+  options.target = "sm_" + std::to_string(architecture);
+  options.entries = {"train_step", "evaluate"};
+  options.training.accumulation = false;
+  options.build.bounds = {{{"B"}, kBatch}, {{"T"}, kLength}};
   const Description description{Description::Kind::spec, "test", spec_from_object(spec, "test"), nullptr,
                                 Json::object(),          {}};
-  Session session(std::make_shared<const Plan>(compile(description, compile_options).plan), options);
+  return compile(description, options).plan;
+}
+
+inline Session small_model(const SessionOptions& options = {.poison = true}, Plan plan = small_plan()) {
+  Session session(std::make_shared<const Plan>(std::move(plan)), options);
   session.initialize(3);
   session.scalar("learning_rate") = 1e-3f;
   return session;

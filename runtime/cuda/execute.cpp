@@ -1,0 +1,208 @@
+// How the executor runs an entry: step by step, watched or timed, or as one graph; and what it says of
+// faults.
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "runtime/cuda/describe.h"
+#include "runtime/cuda/executor.h"
+#include "runtime/error.h"
+
+namespace smelt::cuda {
+namespace {
+
+constexpr int kCaptureThreadLocal = 1;  // CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
+constexpr size_t kMostInFlight = 4;     // runs that the device may be behind: two wait with their inputs
+
+void run_copy(const CopyLaunch& copy, Stream stream) {
+  if (copy.bytes > 0)
+    check(driver().MemcpyDtoDAsync(copy.to, copy.from, copy.bytes, stream), "copying on the device");
+}
+
+void run_fill(const FillLaunch& fill, Stream stream) {
+  const Driver& d = driver();
+  const auto code = [&] {
+    if (fill.count == 0) return 0;
+    if (fill.width == 4) return d.MemsetD32Async(fill.to, fill.pattern, fill.count, stream);
+    if (fill.width == 2)
+      return d.MemsetD16Async(fill.to, static_cast<uint16_t>(fill.pattern), fill.count, stream);
+    return d.MemsetD8Async(fill.to, static_cast<uint8_t>(fill.pattern), fill.count, stream);
+  };
+  check(code(), "filling memory");
+}
+
+}  // namespace
+
+// ---- faults
+
+/// Called with an error of any kind: where the device did not survive, says which runs were under way.
+void CudaExecutor::explain(const Error& error) {
+  const bool one_step = std::exchange(checks_steps_, false);
+  const int code = driver().StreamSynchronize(stream_.get());
+  if (code == 0) return;
+  std::vector<std::string> runs;
+  for (const ResolvedEntry* resolved : in_flight_) runs.push_back(describe_run(*resolved));
+  const std::string fault =
+      one_step ? std::string(error.what())
+               : fmt::format(
+                     "GPU: a fault in {}: {}; --check-steps (SMELT_CHECK_STEPS=1) waits after every step and "
+                     "names the one that fails",
+                     runs.empty() ? "the plan" : fmt::format("{}", fmt::join(runs, " or ")), describe(code));
+  device_.fail_from_now_on(fault + "; the GPU is lost to this process");
+  device_.make_current();  // throws it
+}
+
+void CudaExecutor::note_run(const ResolvedEntry& resolved) {
+  std::erase(in_flight_, &resolved);
+  if (in_flight_.size() == kMostInFlight) in_flight_.erase(in_flight_.begin());
+  in_flight_.push_back(&resolved);
+}
+
+void CudaExecutor::finish(const char* what) {
+  check(driver().StreamSynchronize(stream_.get()), what);
+  in_flight_.clear();
+}
+
+// ---- one step
+
+void CudaExecutor::launch(Launch& what) {
+  const Stream stream = stream_.get();
+  if (auto* kernel = std::get_if<KernelLaunch>(&what))
+    return check(kernel->run(stream), "launching a kernel");
+  if (auto* product = std::get_if<GemmLaunch>(&what)) {
+    if (!workspace_) workspace_ = device_block(kGemmWorkspace);
+    product->gemm.choose(stream, workspace_.get(), gemm_choices());
+    return product->gemm.run(stream, workspace_.get());
+  }
+  if (auto* sort = std::get_if<SortLaunch>(&what)) {
+    check(sort->rank.run(stream), "launching a kernel");
+    return check(sort->begins.run(stream), "launching a kernel");
+  }
+  if (auto* copy = std::get_if<CopyLaunch>(&what)) return run_copy(*copy, stream);
+  run_fill(std::get<FillLaunch>(what), stream);
+}
+
+/// What goes wrong is told with the step.
+void CudaExecutor::launch_step(ResolvedEntry& resolved, size_t step) {
+  try {
+    launch(resolved.launches[step]);
+    if (checks_steps_) finish("waiting for it");
+  } catch (const Error& error) {
+    throw Error(fmt::format("{}: {}", describe_launch(*plan_, resolved, step), error.what()), error.status());
+  }
+}
+
+// ---- a whole entry
+
+void CudaExecutor::run(const PlanEntry& entry, const SymbolValues& symbols,
+                       std::span<const void* const> inputs, std::span<void* const> outputs,
+                       const Philox& random) {
+  guarded([&] {
+    if (outputs.size() != entry.outputs.size())
+      fail("entry '{}' is given {} outputs: expected {}", entry.name, outputs.size(), entry.outputs.size());
+    ResolvedEntry& ready = resolved(entry, symbols);
+    upload_states();
+    transfers_.stage(ready, inputs, addresses_, stream_.get());
+    upload_random(random);
+    if (options_.poison) poison(ready);
+    execute(ready);
+    mark_written(entry);
+    if (transfers_.fetch(ready, outputs, addresses_, stream_.get())) in_flight_.clear();
+  });
+}
+
+/// Step by step at first, while algorithms are chosen; captured the second time, from then on one launch.
+void CudaExecutor::execute(ResolvedEntry& resolved) {
+  const bool first = resolved.runs++ == 0;
+  if (options_.after_step) return launch_watched(resolved);
+  if (first || options_.check_steps) return launch_checked(resolved);
+  if (options_.profile) return launch_profiled(resolved);
+  if (!resolved.graph) capture(resolved);
+  note_run(resolved);
+  check(driver().GraphLaunch(resolved.graph.get(), stream_.get()), "launching a graph");
+}
+
+void CudaExecutor::launch_all(ResolvedEntry& resolved) {
+  for (size_t i = 0; i < resolved.launches.size(); ++i) launch_step(resolved, i);
+}
+
+/// Waits after every step, so that a fault has its name.
+void CudaExecutor::launch_checked(ResolvedEntry& resolved) {
+  finish("running the plan");
+  checks_steps_ = true;
+  launch_all(resolved);
+  checks_steps_ = false;
+}
+
+void CudaExecutor::capture(ResolvedEntry& resolved) {
+  const Driver& d = driver();
+  check(d.StreamBeginCapture(stream_.get(), kCaptureThreadLocal), "capturing a graph");
+  Graph graph = nullptr;
+  try {
+    launch_all(resolved);
+  } catch (...) {
+    d.StreamEndCapture(stream_.get(), &graph);
+    if (graph) d.GraphDestroy(graph);
+    throw;
+  }
+  check(d.StreamEndCapture(stream_.get(), &graph), "capturing a graph");
+  GraphExec executable = nullptr;
+  const int code = d.GraphInstantiate(&executable, graph, 0);
+  d.GraphDestroy(graph);
+  check(code, "making a graph");
+  resolved.graph = GraphOwner(executable);
+}
+
+// ---- timed and watched
+
+/// An event between every two steps; times are read when all is done.
+void CudaExecutor::launch_profiled(ResolvedEntry& resolved) {
+  std::vector<EventOwner> events;
+  const auto mark = [&] {
+    events.push_back(make_event(true));
+    check(driver().EventRecord(events.back().get(), stream_.get()), "timing a step");
+  };
+  note_run(resolved);
+  mark();
+  for (size_t i = 0; i < resolved.launches.size(); ++i) launch_step(resolved, i), mark();
+  finish("running the plan");
+  std::vector<StepTime>& times = times_[resolved.entry];
+  for (size_t i = times.size(); i < resolved.launches.size(); ++i)
+    times.push_back({resolved.entry, static_cast<int>(i), 0, 0});
+  for (size_t i = 0; i < resolved.launches.size(); ++i) {
+    times[i].seconds += seconds_between(events[i].get(), events[i + 1].get());
+    ++times[i].runs;
+  }
+}
+
+std::vector<StepTime> CudaExecutor::profile() const {
+  std::vector<StepTime> all;
+  for (const PlanEntry& entry : plan_->entries)
+    if (const auto times = times_.find(&entry); times != times_.end())
+      all.insert(all.end(), times->second.begin(), times->second.end());
+  return all;
+}
+
+/// Waits after every step and shows what it wrote.
+void CudaExecutor::launch_watched(ResolvedEntry& resolved) {
+  std::vector<std::vector<std::byte>> mirrors(plan_->buffers.size());
+  std::vector<std::byte*> shown(plan_->buffers.size(), nullptr);
+  finish("running the plan");
+  for (size_t i = 0; i < resolved.launches.size(); ++i) {
+    checks_steps_ = true;
+    launch_step(resolved, i);
+    checks_steps_ = false;
+    for (const int written : resolved.entry->steps[i].writes) {
+      const auto buffer = static_cast<size_t>(written);
+      mirrors[buffer].resize(static_cast<size_t>(std::max<int64_t>(1, plan_->buffers[buffer].bytes)));
+      check(driver().MemcpyDtoHAsync(mirrors[buffer].data(), addresses_[buffer],
+                                     static_cast<size_t>(plan_->buffers[buffer].bytes), stream_.get()),
+            "reading a buffer");
+      shown[buffer] = mirrors[buffer].data();
+    }
+    finish("reading a buffer");
+    options_.after_step({*resolved.entry, static_cast<int>(i), resolved.values, shown});
+  }
+}
+
+}  // namespace smelt::cuda
