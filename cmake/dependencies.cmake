@@ -16,6 +16,9 @@ add_library(smelt_blas INTERFACE)
 target_link_libraries(smelt_blas INTERFACE ${OPENBLAS_LIBRARY})
 target_include_directories(smelt_blas INTERFACE $<BUILD_INTERFACE:${OPENBLAS_INCLUDE}>)
 
+# Headers alone, for ranges in profilers; a build without them has none.
+find_path(NVTX_INCLUDE nvtx3/nvToolsExt.h HINTS ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES include)
+
 find_package(LLVM 19.1 REQUIRED CONFIG HINTS /usr/lib/llvm-19/lib/cmake/llvm)
 add_library(smelt_llvm_support INTERFACE)
 target_include_directories(smelt_llvm_support SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})

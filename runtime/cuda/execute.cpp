@@ -6,7 +6,9 @@
 
 #include "runtime/cuda/describe.h"
 #include "runtime/cuda/executor.h"
+#include "runtime/cuda/nvtx.h"
 #include "runtime/error.h"
+#include "runtime/plan_validate.h"
 
 namespace smelt::cuda {
 namespace {
@@ -29,6 +31,12 @@ void run_fill(const FillLaunch& fill, Stream stream) {
     return d.MemsetD8Async(fill.to, static_cast<uint8_t>(fill.pattern), fill.count, stream);
   };
   check(code(), "filling memory");
+}
+
+/// By the names of its nodes, as dumps show them.
+std::string step_name(const Step& step) {
+  if (step.sources.empty()) return std::string(kind_name(step));
+  return fmt::format("{}", fmt::join(step.sources, ", "));
 }
 
 }  // namespace
@@ -84,6 +92,7 @@ void CudaExecutor::launch(Launch& what) {
 
 /// What goes wrong is told with the step.
 void CudaExecutor::launch_step(ResolvedEntry& resolved, size_t step) {
+  const Range range(step_name(resolved.entry->steps[step]));
   try {
     launch(resolved.launches[step]);
     if (checks_steps_) finish("waiting for it");
@@ -97,6 +106,7 @@ void CudaExecutor::launch_step(ResolvedEntry& resolved, size_t step) {
 void CudaExecutor::run(const PlanEntry& entry, const SymbolValues& symbols,
                        std::span<const void* const> inputs, std::span<void* const> outputs,
                        const Philox& random) {
+  const Range range(entry.name);
   guarded([&] {
     if (outputs.size() != entry.outputs.size())
       fail("entry '{}' is given {} outputs: expected {}", entry.name, outputs.size(), entry.outputs.size());
