@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 #include <link.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "runtime/error.h"
@@ -43,12 +44,10 @@ std::vector<std::string> toolkit_folders() {
   for (const char* variable : {"CUDA_HOME", "CUDA_PATH"})
     if (const char* home = std::getenv(variable); home && *home)
       folders.push_back(std::string(home) + "/lib64");
-  folders.emplace_back("/usr/local/cuda/lib64");
-  folders.emplace_back("/usr/local/cuda/targets/x86_64-linux/lib");
+  for (const char* usual : {"/usr/local/cuda/lib64", "/usr/local/cuda/targets/x86_64-linux/lib"})
+    if (std::ranges::find(folders, usual) == folders.end()) folders.emplace_back(usual);
   return folders;
 }
-
-std::string find_library(std::span<const char* const> names) { return find(names).path; }
 
 DynamicLibrary::DynamicLibrary(std::string_view what, std::span<const char* const> names) : what_(what) {
   Found found = find(names);

@@ -30,7 +30,5 @@ class DynamicLibrary {
 
 /// Folders beside the loader's own in which toolkit libraries are looked for.
 std::vector<std::string> toolkit_folders();
-/// The file that DynamicLibrary would load; empty where there is none.
-std::string find_library(std::span<const char* const> names);
 
 }  // namespace smelt

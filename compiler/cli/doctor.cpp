@@ -11,12 +11,12 @@
 #include "codegen/code_listing.h"
 #include "compiler/cli/command.h"
 #include "compiler/cli/copy_bandwidth.h"
+#include "compiler/cli/doctor_gpu.h"
 #include "compiler/cli/subprocess.h"
 #include "compiler/cli/text_table.h"
 #include "runtime/cache_directory.h"
 #include "runtime/cpu/features.h"
 #include "runtime/cpu/memory.h"
-#include "runtime/dynamic_library.h"
 #include "runtime/smelt.h"
 
 namespace smelt::cli {
@@ -26,24 +26,9 @@ struct DoctorCommand {
   bool measure = true;
 };
 
-struct Library {
-  const char* what;
-  std::vector<const char*> names;
-};
-const Library kCudaLibraries[] = {
-    {"CUDA driver", {"libcuda.so.1"}},
-    {"NVRTC", {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}},
-    {"cuBLASLt", {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"}},
-    {"NCCL", {"libnccl.so.2"}},
-};
 constexpr const char* kEnvironment[] = {"SMELT_CACHE_DIR",      "SMELT_CHECK_STEPS", "SMELT_DEVICE",
                                         "SMELT_NUM_THREADS",    "OMP_NUM_THREADS",   "XDG_CACHE_HOME",
                                         "CUDA_VISIBLE_DEVICES", "NO_COLOR",          "LD_LIBRARY_PATH"};
-
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
 
 std::string processor() {
   std::ifstream file("/proc/cpuinfo");
@@ -52,12 +37,13 @@ std::string processor() {
   return "unknown";
 }
 
-std::string find_any(const Library& library) {
-  if (std::string path = find_library(library.names); !path.empty()) return path;
-  std::string searched = environment("LD_LIBRARY_PATH");
-  return fmt::format("not found: looked for {} in {}the loader's path, {}", fmt::join(library.names, ", "),
-                     searched.empty() ? "" : "LD_LIBRARY_PATH (" + searched + "), ",
-                     fmt::join(toolkit_folders(), ", "));
+/// What is kept between processes, and whether more can be.
+std::string cache_text() {
+  const CacheContents cache = cache_contents();
+  if (cache.directory.empty()) return "none: SMELT_CACHE_DIR, XDG_CACHE_HOME and HOME are not set";
+  return fmt::format(
+      "{}: {} files, {}, {}", cache.directory.string(), count_text(cache.files), bytes_text(cache.bytes),
+      cache.writable ? "writable" : "cannot be written: every process makes its kernels again");
 }
 
 void run_doctor(const DoctorCommand& options) {
@@ -73,10 +59,10 @@ void run_doctor(const DoctorCommand& options) {
     table.add({"copy bandwidth", fmt::format("{:.1f} GB/s, all threads", copy_bytes_per_second() / 1e9)});
   table.add({"BLAS", fmt::format("{}; {} threads", openblas_get_config(), openblas_get_num_threads())});
   table.add({"code generator", cpu_code_generator()});
-  table.add({"cache directory", cache_directory().string()});
+  table.add({"cache directory", cache_text()});
   const std::string graphviz = find_program("dot");
   table.add({"Graphviz", graphviz.empty() ? "not found: graphs stay text (package graphviz)" : graphviz});
-  for (const Library& library : kCudaLibraries) table.add({library.what, find_any(library)});
+  add_gpu_rows(table);
   for (const char* name : kEnvironment)
     if (const char* value = std::getenv(name)) table.add({name, value});
   fmt::print("{}", table.text());

@@ -36,6 +36,13 @@ const CublasLt& cublas_lt() {
   return loaded;
 }
 
+CublasLtInfo cublas_lt_info() {
+  const DynamicLibrary library("cuBLASLt", kNames);
+  size_t (*version)() = nullptr;
+  library.load(version, "cublasLtGetVersion");
+  return {library.path(), version()};
+}
+
 void check_blas(CublasLt::Code code, const std::string& what) {
   if (code != 0) fail_with(Status::internal, "cuBLASLt: {} failed with status {}", what, code);
 }

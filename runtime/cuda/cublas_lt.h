@@ -74,6 +74,12 @@ int data_type(DType dtype);
 
 /// Throws Error (unavailable) where the library is not on this machine.
 const CublasLt& cublas_lt();
+/// Its file and version (130100 is 13.1.0), without starting it.
+struct CublasLtInfo {
+  std::string path;
+  size_t version = 0;
+};
+CublasLtInfo cublas_lt_info();
 /// Throws Error with what was tried.
 void check_blas(CublasLt::Code code, const std::string& what);
 

@@ -44,11 +44,12 @@ Driver load_driver() {
   get(d.EventElapsedTime, "cuEventElapsedTime");
   get(d.GraphInstantiate, "cuGraphInstantiateWithFlags"), get(d.GraphLaunch, "cuGraphLaunch");
   get(d.GraphDestroy, "cuGraphDestroy"), get(d.GraphExecDestroy, "cuGraphExecDestroy");
+  d.path = library.path();
   if (const int code = d.Init(0); code != 0) {
     const char* text = nullptr;
     d.GetErrorString(code, &text);
-    fail_with(Status::unavailable, "the CUDA driver ({}) does not start: {}; is there an NVIDIA GPU?",
-              library.path(), text ? text : "no reason given");
+    fail_with(Status::unavailable, "the CUDA driver ({}) does not start: {}; is there an NVIDIA GPU?", d.path,
+              text ? text : "no reason given");
   }
   return d;
 }
@@ -126,6 +127,12 @@ Device& Device::of_process() {
   }();
   device.make_current();
   return device;
+}
+
+std::vector<DeviceInfo> Device::all() {
+  std::vector<DeviceInfo> all;
+  for (int i = 0; i < device_count(); ++i) all.push_back(Device(i).info());
+  return all;
 }
 
 void Device::make_current() const {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <mutex>
 #include <string>
+#include <vector>
 
 namespace smelt::cuda {
 
@@ -71,6 +72,8 @@ struct Driver {
   Code (*GraphLaunch)(GraphExec executable, Stream stream);
   Code (*GraphDestroy)(Graph graph);
   Code (*GraphExecDestroy)(GraphExec executable);
+
+  std::string path;
 };
 
 /// Throws Error (unavailable) where there is no driver, or one older than the functions above.
@@ -103,6 +106,8 @@ class Device {
   void fail_from_now_on(const std::string& fault);
   const DeviceInfo& info() const { return info_; }
   size_t free_bytes() const;
+  /// All GPUs of this machine; none without a driver.
+  static std::vector<DeviceInfo> all();
 
  private:
   explicit Device(int ordinal);

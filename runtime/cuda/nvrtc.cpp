@@ -1,15 +1,13 @@
 #include "runtime/cuda/nvrtc.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <atomic>
 #include <charconv>
-#include <cstdlib>
 #include <exception>
 #include <thread>
 
 #include "runtime/cuda/cubin_cache.h"
+#include "runtime/dynamic_library.h"
 #include "runtime/error.h"
 
 namespace smelt {
@@ -30,53 +28,23 @@ struct Nvrtc {
   NvrtcInfo info;
 };
 
-std::vector<std::string> nvrtc_places() {
-  std::vector<std::string> directories = {""};  // the dynamic loader's own paths
-  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"})
-    if (const char* home = std::getenv(variable); home != nullptr && *home != 0)
-      for (const char* part : {"/lib64/", "/targets/x86_64-linux/lib/"})
-        directories.push_back(home + std::string(part));
-  directories.push_back("/usr/local/cuda/lib64/");
-  directories.push_back("/usr/local/cuda/targets/x86_64-linux/lib/");
-  std::vector<std::string> places;
-  for (const std::string& directory : directories)
-    for (const char* name : {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"})
-      places.push_back(directory + name);
-  return places;
-}
-
-template <typename Function>
-bool find_function(void* library, const char* name, Function*& function) {
-  function = reinterpret_cast<Function*>(::dlsym(library, name));
-  return function != nullptr;
-}
-
-bool find_functions(void* library, Nvrtc& n) {
-  return find_function(library, "nvrtcVersion", n.version) &&
-         find_function(library, "nvrtcGetErrorString", n.error_string) &&
-         find_function(library, "nvrtcCreateProgram", n.create) &&
-         find_function(library, "nvrtcDestroyProgram", n.destroy) &&
-         find_function(library, "nvrtcCompileProgram", n.compile) &&
-         find_function(library, "nvrtcGetProgramLogSize", n.log_size) &&
-         find_function(library, "nvrtcGetProgramLog", n.log) &&
-         find_function(library, "nvrtcGetCUBINSize", n.cubin_size) &&
-         find_function(library, "nvrtcGetCUBIN", n.cubin);
-}
+constexpr const char* kNames[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"};
 
 Nvrtc load_nvrtc() {
   Nvrtc n;
-  n.info.places = nvrtc_places();
-  for (const std::string& place : n.info.places) {
-    void* library = ::dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr || !find_functions(library, n)) continue;
+  try {
+    const DynamicLibrary library("NVRTC", kNames);
+    library.load(n.version, "nvrtcVersion"), library.load(n.error_string, "nvrtcGetErrorString");
+    library.load(n.create, "nvrtcCreateProgram"), library.load(n.destroy, "nvrtcDestroyProgram");
+    library.load(n.compile, "nvrtcCompileProgram");
+    library.load(n.log_size, "nvrtcGetProgramLogSize"), library.load(n.log, "nvrtcGetProgramLog");
+    library.load(n.cubin_size, "nvrtcGetCUBINSize"), library.load(n.cubin, "nvrtcGetCUBIN");
     n.version(&n.info.major, &n.info.minor);
-    n.info.library = place;
+    n.info.library = library.path();
     n.info.available = true;
-    return n;
+  } catch (const Error& error) {
+    n.info.problem = std::string(error.what()) + "; install the CUDA toolkit or set CUDA_HOME";
   }
-  n.info.problem = "NVRTC (libnvrtc.so.13 or .12) is not installed; looked for";
-  for (const std::string& place : n.info.places) n.info.problem += " " + place;
-  n.info.problem += "; install the CUDA toolkit or set CUDA_HOME";
   return n;
 }
 

@@ -29,9 +29,8 @@ struct Cubin {
 struct NvrtcInfo {
   bool available = false;
   int major = 0, minor = 0;
-  std::string library;              // that was loaded
-  std::string problem;              // where there is none
-  std::vector<std::string> places;  // that were tried
+  std::string library;  // that was loaded
+  std::string problem;  // where there is none
 };
 const NvrtcInfo& nvrtc_info();
 

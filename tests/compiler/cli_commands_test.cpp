@@ -189,6 +189,26 @@ TEST_F(Commands, DoctorListsWhatItFound) {
     EXPECT_TRUE(has(outcome.out, part)) << outcome.out;
 }
 
+/// With the fake GPU's libraries in the place of NVIDIA's.
+TEST_F(Commands, DoctorShowsAGpuAndItsLibraries) {
+  const std::string fake = "'" + (fs::path(SMELT_BINARY_DIR) / "tests/fake_gpu").string() + "'";
+  const Outcome outcome = shell("export SMELT_CACHE_DIR=cache LD_LIBRARY_PATH=" + fake + "; " + binary() +
+                                " doctor --no-measure");
+  expect_good(outcome);
+  for (const char* part : {"Fake GPU, sm_90, 4 multiprocessors, 1.0 GiB free of 1.0 GiB",
+                           "CUDA 13.0, kernel module", "fake_gpu/libcuda.so.1", "13.1.0, ",
+                           "fake_gpu/libcublasLt.so.13", "NVRTC", "NVTX", "cache: 0 files, 0 B, writable"})
+    EXPECT_TRUE(has(outcome.out, part)) << part << " in " << outcome.out;
+}
+
+TEST_F(Commands, DoctorSaysInALineThatThereIsNoDriver) {
+  const Outcome outcome = shell(binary() + " doctor --no-measure");
+  expect_good(outcome);
+  if (has(outcome.out, "kernel module")) GTEST_SKIP() << "there is one";
+  EXPECT_TRUE(has(outcome.out, "the CUDA driver was not found: looked for libcuda.so.1")) << outcome.out;
+  EXPECT_FALSE(has(outcome.out, "GPU 0")) << outcome.out;
+}
+
 #ifdef SMELT_BENCH
 TEST_F(Commands, BenchReportsAsJson) {
   const Outcome outcome = smelt(

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "runtime/cache_directory.h"
 #include "runtime/cuda/cubin_cache.h"
 #include "runtime/file.h"
 #include "tests/runtime/temporary_directory.h"
@@ -104,6 +105,25 @@ TEST_F(CubinCacheTest, TwoProcessesWriteOneEntry) {
   for (const auto& entry : fs::recursive_directory_iterator(directory_.path()))
     files += entry.is_regular_file();
   EXPECT_EQ(files, 1u) << "no temporary is left";
+}
+
+TEST(CubinCacheDirectory, ItsContentsAreCounted) {
+  const TemporaryDirectory d;
+  ::setenv("SMELT_CACHE_DIR", d.path().c_str(), 1);
+  EXPECT_EQ(cache_contents().files, 0);
+  CubinCache(d.path()).write(CubinCache::key("x"), some_cubin(1));
+  d.write("other", "12345");
+  const CacheContents contents = cache_contents();
+  EXPECT_EQ(contents.directory, d.path());
+  EXPECT_EQ(contents.files, 2);
+  EXPECT_GT(contents.bytes, 1005);
+  EXPECT_TRUE(contents.writable);
+  for (const fs::path& place : {d / "not" / "there" / "yet", d / "other" / "below a file"}) {
+    ::setenv("SMELT_CACHE_DIR", place.c_str(), 1);
+    EXPECT_EQ(cache_contents().files, 0) << place;
+    EXPECT_EQ(cache_contents().writable, place == d / "not" / "there" / "yet") << place;
+  }
+  ::unsetenv("SMELT_CACHE_DIR");
 }
 
 TEST(CubinCacheDirectory, FollowsTheEnvironment) {

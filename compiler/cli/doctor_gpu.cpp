@@ -1,0 +1,84 @@
+#include "compiler/cli/doctor_gpu.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+
+#include "runtime/cuda/cublas_lt.h"
+#include "runtime/cuda/driver.h"
+#include "runtime/cuda/nvrtc.h"
+#include "runtime/cuda/nvtx.h"
+#include "runtime/dynamic_library.h"
+#include "runtime/error.h"
+
+namespace smelt::cli {
+namespace {
+
+/// What `describe` makes of a library, or why there is none.
+template <typename Describe>
+std::string found_or_why(Describe describe) {
+  try {
+    return describe();
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+/// "580.95.05": the first word of the file that is a number.
+std::string kernel_module() {
+  std::ifstream file("/proc/driver/nvidia/version");
+  for (std::string word; file >> word;)
+    if (word.find_first_not_of("0123456789.") == std::string::npos) return word;
+  return "of unknown version";
+}
+
+std::string driver_text() {
+  int version = 0;
+  const cuda::Driver& driver = cuda::driver();
+  cuda::check(driver.DriverGetVersion(&version), "asking for the driver's version");
+  return fmt::format("CUDA {}.{}, kernel module {}, {}", version / 1000, version % 1000 / 10, kernel_module(),
+                     driver.path);
+}
+
+std::string device_text(const cuda::DeviceInfo& device) {
+  return fmt::format("{}, sm_{}, {} multiprocessors, {} free of {}", device.name, device.compute_capability,
+                     device.multiprocessors, bytes_text(static_cast<int64_t>(device.free_bytes)),
+                     bytes_text(static_cast<int64_t>(device.total_bytes)));
+}
+
+std::string nvrtc_text() {
+  const NvrtcInfo& info = nvrtc_info();
+  return info.available ? fmt::format("{}.{}, {}", info.major, info.minor, info.library) : info.problem;
+}
+
+std::string cublas_text() {
+  const auto [path, version] = cuda::cublas_lt_info();
+  return fmt::format("{}.{}.{}, {}", version / 10000, version / 100 % 100, version % 100, path);
+}
+
+std::string nccl_text() {
+  constexpr const char* kNames[] = {"libnccl.so.2"};
+  return DynamicLibrary("NCCL", kNames).path();
+}
+
+std::string nvtx_text() {
+  return cuda::nvtx_version() > 0 ? fmt::format("version {}, built in", cuda::nvtx_version())
+                                  : "not built in: its headers were not found";
+}
+
+}  // namespace
+
+void add_gpu_rows(TextTable& table) {
+  table.add({"CUDA driver", found_or_why(driver_text)});
+  found_or_why([&] {
+    for (const cuda::DeviceInfo& device : cuda::Device::all())
+      table.add({fmt::format("GPU {}", device.ordinal), device_text(device)});
+    return "";
+  });
+  table.add({"NVRTC", nvrtc_text()});
+  table.add({"cuBLASLt", found_or_why(cublas_text)});
+  table.add({"NVTX", nvtx_text()});
+  table.add({"NCCL", found_or_why(nccl_text)});
+}
+
+}  // namespace smelt::cli
