@@ -7,15 +7,14 @@
 #include <vector>
 
 #include "runtime/convert.h"
+#include "runtime/draws.h"
 #include "runtime/error.h"
-#include "runtime/philox.h"
 
 namespace smelt {
 namespace {
 
 // A step number that no training run reaches: these draws are not those of any dropout.
 constexpr uint32_t kInitialStep = 0xFFFFFFFFu;
-constexpr int64_t kGroup = 4;  // elements a Philox call
 
 uint32_t hash(std::string_view name) {
   uint32_t h = 0x811C9DC5u;  // FNV-1a
@@ -23,51 +22,8 @@ uint32_t hash(std::string_view name) {
   return h;
 }
 
-/// In (0, 1), never at its ends.
-double unit(uint32_t bits) { return (bits + 0.5) * 0x1p-32; }
-
-class Draws {
- public:
-  Draws(const Initializer& init, std::string_view name, uint32_t seed)
-      : id_(hash(name)), philox_{seed ^ init.seed * 0x9E3779B9u, kInitialStep, 0} {}
-
-  /// The four words of elements 4 group ... 4 group + 3.
-  std::array<uint32_t, 4> words(int64_t group) const {
-    const auto row = static_cast<uint32_t>(group >> 24), column = static_cast<uint32_t>(group & 0xFFFFFF);
-    return philox_.words(id_, row, column * 8);
-  }
-  std::array<double, kGroup> uniform(int64_t group) const {
-    const auto w = words(group);
-    return {2 * unit(w[0]) - 1, 2 * unit(w[1]) - 1, 2 * unit(w[2]) - 1, 2 * unit(w[3]) - 1};
-  }
-  /// Box and Muller's pairs.
-  std::array<double, kGroup> normal(int64_t group) const {
-    const auto w = words(group);
-    std::array<double, kGroup> x;
-    for (int i = 0; i < kGroup; i += 2) {
-      const double radius = std::sqrt(-2 * std::log(unit(w[i]))),
-                   angle = 2 * std::numbers::pi * unit(w[i + 1]);
-      x[i] = radius * std::cos(angle);
-      x[i + 1] = radius * std::sin(angle);
-    }
-    return x;
-  }
-
- private:
-  uint32_t id_;
-  Philox philox_;
-};
-
-template <typename Draw>
-void fill(std::span<float> values, double scale, const Draw& draw) {
-  const auto count = static_cast<int64_t>(values.size());
-  const int64_t groups = (count + kGroup - 1) / kGroup;
-#pragma omp parallel for schedule(static) if (groups > 4096)
-  for (int64_t group = 0; group < groups; ++group) {
-    const auto x = draw(group);
-    const int64_t begin = group * kGroup, end = std::min(begin + kGroup, count);
-    for (int64_t i = begin; i < end; ++i) values[i] = static_cast<float>(scale * x[i - begin]);
-  }
+Draws draws(const Initializer& init, std::string_view name, uint32_t seed) {
+  return {Philox{seed ^ init.seed * 0x9E3779B9u, kInitialStep, 0}, hash(name), init.a};
 }
 
 template <typename T>
@@ -97,40 +53,57 @@ void initialize_plain(const State& state, std::span<std::byte> memory) {
 
 }  // namespace
 
-void initialize_values(const Initializer& init, std::string_view name, uint32_t seed,
-                       std::span<float> values) {
-  const Draws draws(init, name, seed);
+void initialize_values(const Initializer& init, std::string_view name, uint32_t seed, std::span<float> values,
+                       int64_t first) {
+  const auto count = static_cast<int64_t>(values.size());
   using Kind = Initializer::Kind;
   if (init.kind == Kind::value) std::ranges::fill(values, static_cast<float>(init.a));
-  if (init.kind == Kind::normal) fill(values, init.a, [&](int64_t group) { return draws.normal(group); });
-  if (init.kind == Kind::uniform) fill(values, init.a, [&](int64_t group) { return draws.uniform(group); });
+  if (init.kind == Kind::normal) draws(init, name, seed).normal(first, count, values.data());
+  if (init.kind == Kind::uniform) draws(init, name, seed).uniform(first, count, values.data());
 }
 
 namespace {
 
-void initialize_floats(const State& state, uint32_t seed, std::span<float> values) {
-  if (state.segments.empty()) return initialize_values(state.init, state.name, seed, values);
+void check_inside(const State& state, const Segment& segment, int64_t size) {
+  const int64_t count = segment.elements();
+  if (segment.offset < 0 || count > size || segment.offset > size - count)
+    fail("state \"{}\": segment \"{}\" of {} elements at {} is outside its {}", state.name, segment.name,
+         count, segment.offset, size);
+}
+
+/// Elements begin ... of a state of `size` elements.
+void initialize_floats(const State& state, uint32_t seed, std::span<float> values, int64_t begin,
+                       int64_t size) {
+  if (state.segments.empty()) return initialize_values(state.init, state.name, seed, values, begin);
   std::ranges::fill(values, 0.0f);
+  const int64_t end = begin + static_cast<int64_t>(values.size());
   for (const Segment& segment : state.segments) {
-    const int64_t count = segment.elements(), size = static_cast<int64_t>(values.size());
-    if (segment.offset < 0 || count > size || segment.offset > size - count)
-      fail("state \"{}\": segment \"{}\" of {} elements at {} is outside its {}", state.name, segment.name,
-           count, segment.offset, size);
-    initialize_values(segment.init, segment.name, seed, values.subspan(segment.offset, count));
+    check_inside(state, segment, size);
+    const int64_t from = std::max(begin, segment.offset),
+                  to = std::min(end, segment.offset + segment.elements());
+    if (from < to)
+      initialize_values(segment.init, segment.name, seed, values.subspan(from - begin, to - from),
+                        from - segment.offset);
   }
 }
 
 }  // namespace
 
-void initialize_state(const State& state, uint32_t seed, std::span<std::byte> memory) {
+void initialize_state(const State& state, uint32_t seed, std::span<std::byte> part, int64_t begin,
+                      int64_t state_bytes) {
   const bool narrow_floats = state.dtype == DType::bf16 || state.dtype == DType::f16;
-  if (state.dtype != DType::f32 && !narrow_floats) return initialize_plain(state, memory);
+  if (state.dtype != DType::f32 && !narrow_floats) return initialize_plain(state, part);
+  const auto width = size_of(state.dtype), first = begin / width, size = state_bytes / width;
+  const auto count = static_cast<size_t>(static_cast<int64_t>(part.size()) / width);
   if (!narrow_floats)
-    return initialize_floats(state, seed,
-                             {reinterpret_cast<float*>(memory.data()), memory.size() / sizeof(float)});
-  std::vector<float> values(memory.size() / static_cast<size_t>(size_of(state.dtype)));
-  initialize_floats(state, seed, values);
-  narrow(values.data(), memory.data(), state.dtype, static_cast<int64_t>(values.size()));
+    return initialize_floats(state, seed, {reinterpret_cast<float*>(part.data()), count}, first, size);
+  std::vector<float> values(count);
+  initialize_floats(state, seed, values, first, size);
+  narrow(values.data(), part.data(), state.dtype, static_cast<int64_t>(count));
+}
+
+void initialize_state(const State& state, uint32_t seed, std::span<std::byte> memory) {
+  initialize_state(state, seed, memory, 0, static_cast<int64_t>(memory.size()));
 }
 
 }  // namespace smelt

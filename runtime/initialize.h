@@ -11,13 +11,17 @@
 
 namespace smelt {
 
-/// Fills `values` as `init` says; `name` and both seeds (init.seed and `seed`) pick the random sequence.
-void initialize_values(const Initializer& init, std::string_view name, uint32_t seed,
-                       std::span<float> values);
+/// Fills `values`, elements `first` ... of a sequence, as `init` says; `name` and both seeds (init.seed and
+/// `seed`) pick the random sequence.
+void initialize_values(const Initializer& init, std::string_view name, uint32_t seed, std::span<float> values,
+                       int64_t first = 0);
 
-/// The whole of a state: each segment by its own initializer and name, zeros between segments; the state's
-/// own initializer where it has no segments. `memory` holds the state at its bounds. Throws Error where the
-/// state needs random numbers and is not f32.
+/// A part of a state of `state_bytes`, from its byte `begin` on: each segment by its own initializer and
+/// name, zeros between segments; the state's own initializer where it has no segments. Throws Error where the
+/// state needs random numbers and has no floats.
+void initialize_state(const State& state, uint32_t seed, std::span<std::byte> part, int64_t begin,
+                      int64_t state_bytes);
+/// The whole of it.
 void initialize_state(const State& state, uint32_t seed, std::span<std::byte> memory);
 
 }  // namespace smelt

@@ -4,8 +4,10 @@
 #include <omp.h>
 
 #include <cmath>
+#include <cstring>
 #include <vector>
 
+#include "runtime/draws.h"
 #include "runtime/error.h"
 
 namespace smelt {
@@ -63,6 +65,53 @@ TEST(Initialize, OddLengths) {
     const std::vector<float> x = values(kUniform, "x", 3, count);
     EXPECT_TRUE(std::equal(x.begin(), x.end(), all.begin())) << count;
   }
+}
+
+/// A state that is filled by parts, wherever they are cut, is the one that is filled at once.
+TEST(Initialize, PartsMakeTheWhole) {
+  for (const DType dtype : {DType::f32, DType::bf16}) {
+    State state{.name = "parameters", .role = Role::parameter, .dtype = dtype, .shape = {Dim(3000)}};
+    state.segments.push_back({"w", {31, 33}, 5, kNormal, true, {}, false});
+    state.segments.push_back({"u", {777}, 1100, kUniform, true, {}, false});
+    state.segments.push_back({"b", {7}, 2990, {Initializer::Kind::value, 2.5, 0}, false, {}, false});
+    std::vector<std::byte> whole(static_cast<size_t>(3000 * size_of(dtype))), parts(whole.size());
+    initialize_state(state, 9, whole);
+    const size_t width = static_cast<size_t>(size_of(dtype));
+    for (const size_t step : {1, 3, 31, 197, 777, 2999}) {
+      std::ranges::fill(parts, std::byte{0xFF});
+      for (size_t begin = 0; begin < parts.size(); begin += step * width)
+        initialize_state(state, 9,
+                         std::span(parts).subspan(begin, std::min(step * width, parts.size() - begin)),
+                         static_cast<int64_t>(begin), static_cast<int64_t>(parts.size()));
+      EXPECT_EQ(parts, whole) << step;
+    }
+  }
+}
+
+/// What vector units make is what the formula over the C library's functions gives, to the last bit.
+TEST(Initialize, VectorsGiveTheBitsOfTheFormula) {
+  constexpr int64_t kCount = 1 << 20;
+  std::vector<float> x(kCount);
+  for (const uint32_t seed : {0u, 7u, 0xFFFFFFFFu})
+    for (const double scale : {0.02, 1.0 / 3, 1e-30}) {
+      const Draws draws(Philox{seed, 0xFFFFFFFFu, 0}, seed * 3 + 1, scale);
+      const int64_t first = int64_t{seed} * 4;  // beyond 2^24 groups too
+      draws.normal(first, kCount, x.data());
+      for (int64_t i = 0; i < kCount; i += 4)
+        ASSERT_EQ(std::memcmp(draws.exact_normal((first + i) / 4).data(), &x[i], 16), 0) << seed << " " << i;
+      draws.uniform(first, kCount, x.data());
+      for (int64_t i = 0; i < kCount; i += 4)
+        ASSERT_EQ(std::memcmp(draws.exact_uniform((first + i) / 4).data(), &x[i], 16), 0) << seed << " " << i;
+    }
+}
+
+/// Values of before there were vectors.
+TEST(Initialize, ValuesDoNotChange) {
+  const std::vector<float> normal = values(kNormal, "a", 1, 6), uniform = values(kUniform, "a", 1, 6);
+  EXPECT_EQ(normal, std::vector<float>({0x1.06da6ap-2f, -0x1.44c4bap-2f, 0x1.1464ccp+0f, -0x1.14987ep-2f,
+                                        0x1.d4e2a8p-1f, -0x1.88a9e6p-3f}));
+  EXPECT_EQ(uniform, std::vector<float>({0x1.bc0178p-4f, 0x1.6ee422p-3f, -0x1.aa0322p-3f, 0x1.d80bf2p-3f,
+                                         -0x1.4e35d2p-3f, 0x1.de5d8ap-3f}));
 }
 
 TEST(Initialize, SegmentsByNameAndZerosBetween) {
