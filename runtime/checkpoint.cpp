@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstring>
 #include <map>
 
 #include "runtime/error.h"
@@ -24,14 +23,17 @@ constexpr const char *kFormat = "smelt-checkpoint-1", *kChoices = "choices";
 bool is_saved(const State& state) { return state.role != Role::gradient && state.copy_of.empty(); }
 
 /// Name, type and size of every state: what must agree between a checkpoint and a plan.
-std::vector<TensorView> views_of(const Session& session) {
+std::vector<TensorView> described(const Plan& plan) {
   std::vector<TensorView> views;
-  for (const State& state : session.plan().states) {
-    if (!is_saved(state)) continue;
-    const auto bytes = session.state(state.name);
-    views.push_back(
-        {state.name, state.dtype, {static_cast<int64_t>(bytes.size()) / size_of(state.dtype)}, bytes});
-  }
+  for (const State& state : plan.states)
+    if (is_saved(state))
+      views.push_back({state.name, state.dtype, {state_bytes(plan, state) / size_of(state.dtype)}, {}});
+  return views;
+}
+
+std::vector<TensorView> views_of(const Session& session) {
+  std::vector<TensorView> views = described(session.plan());
+  for (TensorView& view : views) view.bytes = session.state(view.name);
   return views;
 }
 
@@ -131,11 +133,10 @@ CheckpointInfo read_checkpoint(const fs::path& path, Session& session) {
   const Checkpoint file = Checkpoint::open(path);
   const Texts texts = texts_of(file);
   check_whole(file, texts);
-  check_fit(file, views_of(session));
-  for (const TensorView& tensor : file.tensors())
-    std::memcpy(session.state(tensor.name).data(), tensor.bytes.data(), tensor.bytes.size());
+  check_fit(file, described(session.plan()));
+  for (const TensorView& tensor : file.tensors()) session.write_state(tensor.name, tensor.bytes);
   for (const State& state : session.plan().states)
-    if (!is_saved(state)) std::ranges::fill(session.state(state.name), std::byte{0});
+    if (!is_saved(state) && state.copy_of.empty()) session.clear_state(state.name);
   return {parse_step(texts.step, path), texts.trainer, path, restore_choices(session, texts.choices)};
 }
 

@@ -2,15 +2,19 @@
 
 #include <algorithm>
 
+#include "runtime/convert.h"
 #include "runtime/cpu/executor.h"
 #include "runtime/cuda/executor.h"
 
 namespace smelt {
 
+int64_t state_bytes(const Plan& plan, const State& state) {
+  return plan.symbols.upper(element_count(state.shape)) * size_of(state.dtype);
+}
+
 ExecutorMemory executor_memory(const Plan& plan) {
   ExecutorMemory memory;
-  for (const State& state : plan.states)
-    memory.states += plan.symbols.upper(element_count(state.shape)) * size_of(state.dtype);
+  for (const State& state : plan.states) memory.states += state_bytes(plan, state);
   for (const Buffer& buffer : plan.buffers) memory.constants += static_cast<int64_t>(buffer.data.size());
   for (const PlanEntry& entry : plan.entries) memory.arena = std::max(memory.arena, entry.arena_bytes);
   return memory;
@@ -26,5 +30,11 @@ std::string Executor::restore_choices(std::string_view choices) {
 }
 
 void Executor::clear_state(int index) { std::ranges::fill(state(index), std::byte{0}); }
+
+void Executor::round_state(int from, int to, DType to_type) {
+  const auto exact = read_state(from);
+  narrow(reinterpret_cast<const float*>(exact.data()), state(to).data(), to_type,
+         static_cast<int64_t>(exact.size() / sizeof(float)));
+}
 
 }  // namespace smelt

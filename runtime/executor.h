@@ -38,6 +38,8 @@ struct ExecutorMemory {
   int64_t total() const { return states + constants + arena; }
 };
 ExecutorMemory executor_memory(const Plan& plan);
+/// Of a state at its bounds.
+int64_t state_bytes(const Plan& plan, const State& state);
 
 /// Time spent in one step of an entry, over all runs.
 struct StepTime {
@@ -59,6 +61,14 @@ class Executor {
 
   /// Makes every byte of a state 0.
   virtual void clear_state(int index);
+
+  /// Fills the part of a state that begins at byte `begin`.
+  using MakePart = std::function<void(int64_t begin, std::span<std::byte> part)>;
+  /// Gives a state its bytes, a part after the other. A device takes parts while the next are made, and the
+  /// host never holds the whole.
+  virtual void fill_state(int index, const MakePart& make) { make(0, state(index)); }
+  /// Writes an f32 state, rounded, to one of type `to_type` (State::copy_of).
+  virtual void round_state(int from, int to, DType to_type);
 
   /// Runs one entry. `inputs` and `outputs` are the ports in order, dense and row-major, of any alignment. A
   /// null input is allowed where the port is optional, and reads as zeros; a null output is not wanted.

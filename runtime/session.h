@@ -77,6 +77,10 @@ class Session {
   /// Copies, with the count checked, rounded to the state's type.
   void write_segment(std::string_view state, std::string_view segment, std::span<const float> values);
 
+  /// Writes a whole state.
+  void write_state(std::string_view name, std::span<const std::byte> bytes);
+  /// Makes a state zeros.
+  void clear_state(std::string_view name);
   /// Gives every state its initial value; the seed picks among all models of this description.
   void initialize(uint32_t seed = 0);
   /// Reads every segment of every parameter state under one of its checkpoint names, in any float dtype,
@@ -94,6 +98,7 @@ class Session {
   void execute(Run& run);
   int state_index(std::string_view name) const;
   std::span<std::byte> memory(int index);
+  void fill(int index, const Executor::MakePart& make);
   void refresh_copies();
 
   std::shared_ptr<const Plan> plan_;

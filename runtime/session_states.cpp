@@ -131,10 +131,7 @@ void Session::refresh_copies() {
     if (copy.copy_of.empty()) continue;
     const int master = state_index(copy.copy_of);
     if (!handed_out_[static_cast<size_t>(master)] && !handed_out_[i]) continue;
-    const auto from = executor_->read_state(master);
-    const auto to = executor_->state(static_cast<int>(i));
-    narrow(reinterpret_cast<const float*>(from.data()), to.data(), copy.dtype,
-           static_cast<int64_t>(from.size() / sizeof(float)));
+    executor_->round_state(master, static_cast<int>(i), copy.dtype);
   }
   handed_out_.assign(plan_->states.size(), false);
 }
@@ -182,14 +179,39 @@ void Session::write_segment(std::string_view state, std::string_view name, std::
          part.elements());
 }
 
+void Session::fill(int index, const Executor::MakePart& make) {
+  handed_out_[static_cast<size_t>(index)] = true;
+  executor_->fill_state(index, make);
+}
+
+void Session::write_state(std::string_view name, std::span<const std::byte> bytes) {
+  const int index = state_index(name);
+  const int64_t expected = state_bytes(*plan_, plan_->states[static_cast<size_t>(index)]);
+  if (static_cast<int64_t>(bytes.size()) != expected)
+    fail("state '{}': expected {} bytes, given {}", name, expected, bytes.size());
+  fill(index, [&](int64_t begin, std::span<std::byte> part) {
+    std::memcpy(part.data(), bytes.data() + begin, part.size());
+  });
+}
+
+void Session::clear_state(std::string_view name) {
+  const int index = state_index(name);
+  handed_out_[static_cast<size_t>(index)] = true;
+  executor_->clear_state(index);
+}
+
 void Session::initialize(uint32_t seed) {
-  for (const State& s : plan_->states)
-    if (!s.copy_of.empty())
-      continue;  // rounded from its master before the next run
-    else if (begins_as_zeros(s))
-      executor_->clear_state(state_index(s.name));
-    else
-      initialize_state(s, seed, state(s.name));
+  for (size_t i = 0; i < plan_->states.size(); ++i) {
+    const State& s = plan_->states[i];
+    if (!s.copy_of.empty()) continue;  // rounded from its master before the next run
+    if (begins_as_zeros(s)) {
+      clear_state(s.name);
+      continue;
+    }
+    const int64_t bytes = state_bytes(*plan_, s);
+    fill(static_cast<int>(i),
+         [&](int64_t begin, std::span<std::byte> part) { initialize_state(s, seed, part, begin, bytes); });
+  }
 }
 
 std::vector<std::string> Session::load_weights(const Checkpoint& weights) {

@@ -77,10 +77,6 @@ void check_target(const Plan& plan) {
           plan.target, feature);
 }
 
-int64_t state_bytes(const Plan& plan, const State& state) {
-  return plan.symbols.upper(element_count(state.shape)) * size_of(state.dtype);
-}
-
 void check_memory(const Plan& plan) {
   const ExecutorMemory need = executor_memory(plan);
   const int64_t available = available_memory();

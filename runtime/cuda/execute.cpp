@@ -111,7 +111,7 @@ void CudaExecutor::run(const PlanEntry& entry, const SymbolValues& symbols,
     if (outputs.size() != entry.outputs.size())
       fail("entry '{}' is given {} outputs: expected {}", entry.name, outputs.size(), entry.outputs.size());
     ResolvedEntry& ready = resolved(entry, symbols);
-    upload_states();
+    states_.upload_all();
     transfers_.stage(ready, inputs, addresses_, stream_.get());
     upload_random(random);
     if (options_.poison) poison(ready);

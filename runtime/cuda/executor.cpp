@@ -44,19 +44,14 @@ CudaExecutor::~CudaExecutor() {
 }
 
 void CudaExecutor::allocate() {
-  for (const State& state : plan_->states) {
-    const int64_t bytes = plan_->symbols.upper(element_count(state.shape)) * size_of(state.dtype);
-    states_.push_back({.device = device_block(bytes), .mirror = {}, .bytes = bytes});
-    check(driver().MemsetD8Async(states_.back().device.get(), 0, static_cast<size_t>(bytes), stream_.get()),
-          "clearing a state");
-  }
+  states_ = DeviceStates(*plan_, stream_.get());
   arena_bytes_ = executor_memory(*plan_).arena;
   arena_ = device_block(arena_bytes_);
   random_ = device_block(3 * sizeof(uint32_t));
   for (const Buffer& buffer : plan_->buffers) {
     DevicePointer base = 0;
     if (buffer.state >= 0) {
-      base = states_[static_cast<size_t>(buffer.state)].device.get();
+      base = states_.address(buffer.state);
     } else if (in_arena(buffer.role)) {
       base = arena_.get() + static_cast<DevicePointer>(buffer.offset_bytes);
     } else if (buffer.role == Role::constant) {
@@ -101,65 +96,44 @@ double CudaExecutor::copy_bytes_per_second() {
 
 // ---- states
 
-void CudaExecutor::download(StateMemory& state) {
-  if (state.mirror.bytes().empty()) {
-    state.mirror = Block(std::max<int64_t>(1, state.bytes));
-    state.device_newer = true;
-  }
-  if (!state.device_newer) return;
-  check(driver().MemcpyDtoHAsync(state.mirror.data(), state.device.get(), static_cast<size_t>(state.bytes),
-                                 stream_.get()),
-        "reading a state");
-  finish("reading a state");
-  state.device_newer = false;
-}
-
-CudaExecutor::StateMemory& CudaExecutor::state_memory(int index) {
-  if (index < 0 || index >= static_cast<int>(states_.size()))
-    fail("state {}: expected one of the plan's {}", index, states_.size());
-  return states_[static_cast<size_t>(index)];
-}
-
-/// Without a mirror: moments of a large model would fill the host's memory with zeros.
-void CudaExecutor::clear_state(int index) {
-  guarded([&] {
-    StateMemory& state = state_memory(index);
-    check(driver().MemsetD8Async(state.device.get(), 0, static_cast<size_t>(state.bytes), stream_.get()),
-          "clearing a state");
-    state.device_newer = true, state.host_newer = false;
-  });
-}
-
 std::span<const std::byte> CudaExecutor::read_state(int index) {
-  return guarded([&] {
-    StateMemory& state = state_memory(index);
-    download(state);
-    return state.mirror.bytes().first(static_cast<size_t>(state.bytes));
-  });
+  return guarded([&] { return states_.read(index); });
 }
 
 std::span<std::byte> CudaExecutor::state(int index) {
-  const size_t size = read_state(index).size();
-  StateMemory& state = states_[static_cast<size_t>(index)];
-  state.host_newer = true;
-  return state.mirror.bytes().first(size);
+  return guarded([&] { return states_.write(index); });
 }
 
-void CudaExecutor::upload_states() {
-  for (StateMemory& state : states_) {
-    if (!state.host_newer) continue;
-    check(driver().MemcpyHtoDAsync(state.device.get(), state.mirror.data(), static_cast<size_t>(state.bytes),
-                                   stream_.get()),
-          "writing a state");
-    state.host_newer = false;
-  }
+void CudaExecutor::clear_state(int index) {
+  guarded([&] { states_.clear(index); });
+}
+
+void CudaExecutor::fill_state(int index, const MakePart& make) {
+  guarded([&] { states_.fill(index, make); });
+}
+
+void CudaExecutor::round_state(int from, int to, DType to_type) {
+  const std::string name = fmt::format("smelt_round_{}", smelt::name(to_type));
+  const auto kernel = std::ranges::find(plan_->kernels, name, &KernelCode::name);
+  if (kernel == plan_->kernels.end()) return Executor::round_state(from, to, to_type);
+  guarded([&] {
+    states_.upload(from);
+    const int64_t count = state_bytes(*plan_, plan_->states[static_cast<size_t>(to)]) / size_of(to_type);
+    const KernelLaunch launch{kernels_.functions()[static_cast<size_t>(kernel - plan_->kernels.begin())],
+                              static_cast<unsigned>((count + kernel->grain - 1) / kernel->grain),
+                              static_cast<unsigned>(kernel->threads),
+                              0,
+                              {states_.address(from), states_.address(to), static_cast<uint64_t>(count)}};
+    check(launch.run(stream_.get()), "rounding a state");
+    states_.note_written(to);
+  });
 }
 
 void CudaExecutor::mark_written(const PlanEntry& entry) {
   for (const Step& step : entry.steps)
     for (const int buffer : step.writes)
       if (const int state = plan_->buffers[static_cast<size_t>(buffer)].state; state >= 0)
-        states_[static_cast<size_t>(state)].device_newer = true;
+        states_.note_written(state);
 }
 
 void CudaExecutor::upload_random(const Philox& random) {

@@ -3,9 +3,6 @@
 //
 // After a fault (a kernel that reaches memory which is not there) every call in this process throws the Error
 // that told it: the driver does nothing more.
-//
-// States live on the device. The host sees a mirror of one when it asks for it; what it may have written
-// there goes to the device before the next run.
 #pragma once
 
 #include <list>
@@ -13,7 +10,7 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/cpu/memory.h"
+#include "runtime/cuda/device_states.h"
 #include "runtime/cuda/loaded_kernels.h"
 #include "runtime/cuda/resolve.h"
 #include "runtime/cuda/transfers.h"
@@ -30,6 +27,9 @@ class CudaExecutor : public Executor {
   std::span<std::byte> state(int index) override;
   std::span<const std::byte> read_state(int index) override;
   void clear_state(int index) override;
+  void fill_state(int index, const MakePart& make) override;
+  /// By the plan's kernel for it, so that the host holds neither; by the host where a plan has none.
+  void round_state(int from, int to, DType to_type) override;
   /// Returns when the wanted outputs are there; without any, while the device still works.
   void run(const PlanEntry& entry, const SymbolValues& symbols, std::span<const void* const> inputs,
            std::span<void* const> outputs, const Philox& random) override;
@@ -40,16 +40,7 @@ class CudaExecutor : public Executor {
   std::vector<StepTime> profile() const override;
 
  private:
-  struct StateMemory {
-    DeviceBlock device;
-    Block mirror;
-    int64_t bytes = 0;
-    bool host_newer = false, device_newer = false;
-  };
   void allocate();
-  StateMemory& state_memory(int index);
-  void download(StateMemory& state);
-  void upload_states();
   void mark_written(const PlanEntry& entry);
   void upload_random(const Philox& random);
   ResolvedEntry& resolved(const PlanEntry& entry, const SymbolValues& symbols);
@@ -84,7 +75,7 @@ class CudaExecutor : public Executor {
   Device& device_;
   StreamOwner stream_;
   LoadedKernels kernels_;
-  std::vector<StateMemory> states_;
+  DeviceStates states_;
   std::vector<DeviceBlock> blocks_;       // constants and ports
   std::vector<DevicePointer> addresses_;  // by buffer
   DeviceBlock arena_, random_, workspace_;

@@ -9,7 +9,12 @@
 namespace smelt::fake {
 
 Gpu& gpu() {
-  static Gpu only;
+  static Gpu only = [] {
+    Gpu gpu;
+    if (const char* bytes = std::getenv("FAKE_GPU_BYTES"))
+      gpu.total_bytes = std::strtoull(bytes, nullptr, 10);
+    return gpu;
+  }();
   return only;
 }
 
@@ -149,6 +154,7 @@ Code cuMemcpyHtoDAsync_v2(DevicePointer to, const void* from, size_t bytes, Stre
   return enqueue(stream, [=] { std::memcpy(host(to), from, bytes); });
 }
 Code cuMemcpyDtoHAsync_v2(void* to, DevicePointer from, size_t bytes, Stream stream) {
+  ++gpu().downloads;
   return enqueue(stream, [=] { std::memcpy(to, host(from), bytes); });
 }
 Code cuMemcpyDtoDAsync_v2(DevicePointer to, DevicePointer from, size_t bytes, Stream stream) {

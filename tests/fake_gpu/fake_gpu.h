@@ -1,6 +1,7 @@
 // A GPU that is not there: libcuda.so.1 and libcublasLt.so.13 that work in the host's memory, one call after
 // the other. The runtime loads them by these names as it loads NVIDIA's, so that all of the executor but the
-// machine code is tested on any machine; a test says what the GPU is like and looks at what became of it.
+// machine code is tested on any machine; a test says what the GPU is like and looks at what became of it. The
+// variable FAKE_GPU_BYTES gives it other memory than a gibibyte.
 #pragma once
 
 #include <cstddef>
@@ -45,7 +46,7 @@ struct Gpu {
   // What it does.
   int fault = 0;  // set by a kernel: the status that every call answers with from then on
   size_t used_bytes = 0, blocks_in_use = 0, allocations = 0;
-  int products = 0, launches = 0, graph_launches = 0;
+  int products = 0, launches = 0, graph_launches = 0, downloads = 0;
   double clock = 0;  // milliseconds
 };
 

@@ -17,7 +17,7 @@ inline constexpr int64_t kBatch = 8, kLength = 48, kIds = 64;
 
 inline int this_gpu() { return cuda::Device::of_process().info().compute_capability; }
 
-inline Plan small_plan(int architecture = this_gpu()) {
+inline Plan small_plan(int architecture = this_gpu(), DType storage = DType::f32) {
   const Json spec = {{"family", "gpt2"},
                      {"vocab_size", kIds},
                      {"hidden", 48},
@@ -25,6 +25,7 @@ inline Plan small_plan(int architecture = this_gpu()) {
                      {"decoder", {{"layers", 2}, {"heads", 3}}}};
   CompileOptions options;
   options.target = "sm_" + std::to_string(architecture);
+  options.storage = storage;
   options.entries = {"train_step", "evaluate"};
   options.training.accumulation = false;
   options.build.bounds = {{{"B"}, kBatch}, {{"T"}, kLength}};

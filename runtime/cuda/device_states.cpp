@@ -1,0 +1,96 @@
+#include "runtime/cuda/device_states.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/error.h"
+
+namespace smelt::cuda {
+namespace {
+
+constexpr int64_t kSmall = int64_t{64} << 10;  // travels as it lies: the driver copies it first
+
+/// By all threads: one alone copies slower than the bus takes it.
+void copy_part(const std::byte* from, std::span<std::byte> part) {
+  constexpr int64_t kPiece = int64_t{1} << 20;
+  const auto bytes = static_cast<int64_t>(part.size());
+#pragma omp parallel for schedule(static) if (bytes > kPiece)
+  for (int64_t begin = 0; begin < bytes; begin += kPiece)
+    std::memcpy(part.data() + begin, from + begin, static_cast<size_t>(std::min(kPiece, bytes - begin)));
+}
+
+}  // namespace
+
+DeviceStates::DeviceStates(const Plan& plan, Stream stream) : stream_(stream) {
+  for (const smelt::State& state : plan.states) {
+    const int64_t bytes = state_bytes(plan, state);
+    states_.push_back({.device = device_block(bytes), .mirror = {}, .bytes = bytes});
+    clear(static_cast<int>(states_.size()) - 1);
+  }
+}
+
+DeviceStates::State& DeviceStates::at(int index) {
+  if (index < 0 || index >= static_cast<int>(states_.size()))
+    fail("state {}: expected one of the plan's {}", index, states_.size());
+  return states_[static_cast<size_t>(index)];
+}
+
+void DeviceStates::clear(int index) {
+  State& state = at(index);
+  check(driver().MemsetD8Async(state.device.get(), 0, static_cast<size_t>(state.bytes), stream_),
+        "clearing a state");
+  state.newer = Newer::device, state.zero = true;
+}
+
+std::span<const std::byte> DeviceStates::read(int index) {
+  State& state = at(index);
+  const auto size = static_cast<size_t>(state.bytes);
+  if (state.newer != Newer::device) return state.mirror.bytes().first(size);
+  const bool fresh = state.mirror.bytes().empty();
+  if (fresh) state.mirror = Block(std::max<int64_t>(1, state.bytes));
+  if (!fresh || !state.zero) {
+    check(driver().MemcpyDtoHAsync(state.mirror.data(), state.device.get(), size, stream_),
+          "reading a state");
+    check(driver().StreamSynchronize(stream_), "reading a state");
+  }
+  state.newer = Newer::neither;
+  return state.mirror.bytes().first(size);
+}
+
+std::span<std::byte> DeviceStates::write(int index) {
+  read(index);
+  State& state = at(index);
+  state.newer = Newer::host, state.zero = false;
+  return state.mirror.bytes().first(static_cast<size_t>(state.bytes));
+}
+
+void DeviceStates::fill(int index, const Executor::MakePart& make) {
+  State& state = at(index);
+  staging_.send(state.device.get(), state.bytes, make, stream_);
+  note_written(index);
+}
+
+void DeviceStates::upload(int index) {
+  State& state = at(index);
+  if (state.newer != Newer::host) return;
+  const std::byte* from = state.mirror.data();
+  if (state.bytes <= kSmall)
+    check(driver().MemcpyHtoDAsync(state.device.get(), from, static_cast<size_t>(state.bytes), stream_),
+          "writing a state");
+  else
+    staging_.send(
+        state.device.get(), state.bytes,
+        [&](int64_t begin, std::span<std::byte> part) { copy_part(from + begin, part); }, stream_);
+  state.newer = Newer::neither;
+}
+
+void DeviceStates::upload_all() {
+  for (size_t i = 0; i < states_.size(); ++i) upload(static_cast<int>(i));
+}
+
+void DeviceStates::note_written(int index) {
+  State& state = at(index);
+  state.newer = Newer::device, state.zero = false;
+}
+
+}  // namespace smelt::cuda

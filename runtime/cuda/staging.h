@@ -1,0 +1,26 @@
+// Bytes on their way to the device by pinned memory, a part at a time: while one part travels, the next is
+// made. Memory that is not pinned travels at a fraction of the speed.
+#pragma once
+
+#include <array>
+
+#include "runtime/cuda/memory.h"
+#include "runtime/executor.h"
+
+namespace smelt::cuda {
+
+class Staging {
+ public:
+  /// `make` fills every part of `bytes` bytes, in order, on the calling thread; `stream` takes them to `to`.
+  void send(DevicePointer to, int64_t bytes, const Executor::MakePart& make, Stream stream);
+
+ private:
+  struct Slot {
+    PinnedBlock memory;
+    EventOwner sent;
+  };
+  std::array<Slot, 2> slots_;
+  size_t next_ = 0;
+};
+
+}  // namespace smelt::cuda

@@ -1,0 +1,118 @@
+// States between host and device: parts by pinned memory, mirrors where they are asked for, rounded copies.
+#include <algorithm>
+
+#include "runtime/convert.h"
+#include "runtime/error.h"
+#include "runtime/half.h"
+#include "runtime/initialize.h"
+#include "tests/fake_gpu/example.h"
+
+namespace smelt::fake {
+namespace {
+
+constexpr int64_t kMany = (int64_t{20} << 20) + 777;  // floats: three parts
+
+/// "parameters" with a bf16 copy, and a moment.
+Plan plan_with_copy(bool with_kernel) {
+  Plan plan = linear_plan();
+  State wide{"parameters", Role::parameter, DType::f32, {Dim(kMany)}, {}, {}};
+  wide.segments = {{"w", {kOut, kIn}, 0, {Initializer::Kind::normal, 0.5, 7}, true, {"w"}},
+                   {"rest", {kMany - 100}, 64, {Initializer::Kind::normal, 0.02, 8}, true, {"rest"}}};
+  State narrow = wide;
+  narrow.name = "parameters.bf16", narrow.dtype = DType::bf16, narrow.copy_of = "parameters";
+  State moment{"adam.m", Role::optimizer, DType::f32, {Dim(kMany)}, {}, {}};
+  plan.states = {wide, narrow, moment};
+  plan.buffers[1].elements = kMany, plan.buffers[1].bytes = kMany * 4;
+  if (with_kernel)
+    plan.kernels.push_back({.name = "smelt_round_bf16",
+                            .text = "",
+                            .dims = {},
+                            .range = 1,
+                            .grain = 256,
+                            .arguments = 2,
+                            .threads = 256,
+                            .binary = code("smelt_round_bf16, as machine code")});
+  return plan;
+}
+
+class States : public FakeGpu {
+ protected:
+  States() {
+    gpu().kernels["smelt_round_bf16"] = {3, [](const KernelCall& call) {
+                                           const auto count = call.argument<int64_t>(2);
+                                           EXPECT_EQ(call.blocks, (count + 255) / 256);
+                                           narrow(call.argument<const float*>(0), call.argument<void*>(1),
+                                                  DType::bf16, count);
+                                         }};
+  }
+  static std::vector<float> initial(const State& state) {
+    std::vector<float> values(static_cast<size_t>(kMany));
+    initialize_state(state, 1, std::as_writable_bytes(std::span(values)));
+    return values;
+  }
+  static std::span<const uint16_t> copy(const Session& session) {
+    const auto bytes = session.state("parameters.bf16");
+    return {reinterpret_cast<const uint16_t*>(bytes.data()), bytes.size() / 2};
+  }
+};
+
+TEST_F(States, BeginAsTheHostsFormulaSays) {
+  const auto ready = session(plan_with_copy(true));
+  const std::vector<float> expected = initial(ready->plan().states[0]);
+  EXPECT_TRUE(std::ranges::equal(ready->state_f32("parameters"), expected));
+  EXPECT_TRUE(std::ranges::all_of(std::as_const(*ready).state("adam.m"),
+                                  [](std::byte b) { return b == std::byte{0}; }));
+}
+
+TEST_F(States, CopiesAreRoundedBeforeTheNextRun) {
+  for (const bool with_kernel : {true, false}) {
+    const auto ready = session(plan_with_copy(with_kernel));
+    gpu().launches = 0;
+    train(*ready, 0);
+    EXPECT_EQ(gpu().launches, with_kernel ? 2 : 1);
+    train(*ready, 1);
+    EXPECT_EQ(gpu().launches, with_kernel ? 3 : 2) << "a copy that nothing has changed";
+    const auto last = static_cast<size_t>(kMany - 1);
+    ready->state_f32("parameters")[last] = 1 + 3.0f / 256;
+    train(*ready, 2);
+    EXPECT_EQ(from_bf16(copy(*ready)[last]), 1 + 4.0f / 256) << "a tie goes to even";
+    EXPECT_EQ(from_bf16(copy(*ready)[100]), from_bf16(to_bf16(ready->state_f32("parameters")[100])));
+  }
+}
+
+TEST_F(States, WithAndWithoutAKernelAreTheSame) {
+  const auto one = session(plan_with_copy(true)), other = session(plan_with_copy(false));
+  for (int step = 0; step < 3; ++step) train(*one, step), train(*other, step);
+  for (const char* name : {"parameters", "parameters.bf16", "adam.m"})
+    EXPECT_TRUE(std::ranges::equal(std::as_const(*one).state(name), std::as_const(*other).state(name)))
+        << name;
+}
+
+TEST_F(States, AreWrittenWholeAndCleared) {
+  const auto ready = session(plan_with_copy(true));
+  std::vector<float> values(static_cast<size_t>(kMany));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 9973);
+  ready->write_state("parameters", std::as_bytes(std::span(values)));
+  EXPECT_TRUE(std::ranges::equal(ready->state_f32("parameters"), values));
+  ready->state_f32("parameters")[5] = -1;  // the mirror, from now on
+  values[5] = -1;
+  ready->write_state("adam.m", std::as_bytes(std::span(values)));
+  ready->clear_state("parameters");
+  EXPECT_EQ(ready->state_f32("parameters")[5], 0) << "not what the mirror held";
+  EXPECT_EQ(std::as_const(*ready).state("adam.m").size(), values.size() * 4);
+  EXPECT_HAS(message_of([&] { ready->write_state("adam.m", std::as_bytes(std::span(values)).first(8)); }),
+             "state 'adam.m': expected 83889188 bytes, given 8");
+}
+
+/// Without a mirror on the host, the device holds all there is.
+TEST_F(States, AFreshMirrorOfZerosIsNotReadFromTheDevice) {
+  const auto ready = session(plan_with_copy(true));
+  gpu().downloads = 0;
+  EXPECT_EQ(ready->state_f32("adam.m")[kMany - 1], 0);
+  EXPECT_EQ(gpu().downloads, 0);
+  ready->state_f32("parameters");
+  EXPECT_EQ(gpu().downloads, 1);
+}
+
+}  // namespace
+}  // namespace smelt::fake
