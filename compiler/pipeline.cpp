@@ -24,7 +24,7 @@ namespace {
 /// The GPU that this process would use, or the CPU.
 Target native_target() {
   if (cuda::device_count() == 0) return {};
-  return {Target::Kind::cuda, cuda::Device::of_process().info().compute_capability};
+  return {Target::Kind::cuda, cuda::native_compute_capability()};
 }
 
 /// Seconds of each phase, in order.

@@ -5,6 +5,7 @@
 #include "runtime/convert.h"
 #include "runtime/cpu/executor.h"
 #include "runtime/cuda/executor.h"
+#include "runtime/error.h"
 
 namespace smelt {
 
@@ -23,6 +24,16 @@ ExecutorMemory executor_memory(const Plan& plan) {
 std::unique_ptr<Executor> make_executor(std::shared_ptr<const Plan> plan, const ExecutorOptions& options) {
   if (plan->target.starts_with("sm_")) return std::make_unique<cuda::CudaExecutor>(std::move(plan), options);
   return std::make_unique<CpuExecutor>(std::move(plan), options);
+}
+
+std::jthread prepare_executor(std::string_view target) {
+  if (!target.starts_with("sm_") && target != "native") return {};
+  return std::jthread([] {
+    try {
+      if (cuda::device_count() > 0) cuda::Device::of_process(), cuda::cublas_lt();
+    } catch (const Error&) {  // whoever makes an executor meets it again
+    }
+  });
 }
 
 std::string Executor::restore_choices(std::string_view choices) {

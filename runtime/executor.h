@@ -8,10 +8,12 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "runtime/philox.h"
 #include "runtime/plan.h"
+#include "runtime/stopwatch.h"
 
 namespace smelt {
 
@@ -88,6 +90,10 @@ class Executor {
   /// the host's.
   virtual double copy_bytes_per_second() { return 0; }
 
+  /// Where the seconds before the first results went: a device's context, code, memory, states, choices and
+  /// graphs. Empty where there is nothing to tell.
+  virtual SecondsByPart startup() const { return {}; }
+
   /// In order of entries and steps; empty without ExecutorOptions::profile.
   virtual std::vector<StepTime> profile() const { return {}; }
 };
@@ -97,5 +103,9 @@ class Executor {
 /// any).
 std::unique_ptr<Executor> make_executor(std::shared_ptr<const Plan> plan,
                                         const ExecutorOptions& options = {});
+
+/// Loads what every executor for a target needs (a GPU's context, cuBLASLt) in a thread of its own, while the
+/// caller compiles a plan. What goes wrong is left for make_executor to tell.
+[[nodiscard]] std::jthread prepare_executor(std::string_view target);
 
 }  // namespace smelt

@@ -38,6 +38,7 @@ struct Result {
   int64_t parameters = 0, planned_bytes = 0, peak_mib = 0, imported_mib = 0;
   double compile_seconds = 0, first_step_seconds = 0, seconds = 0, spread = 0, tokens_per_s = 0,
          gflop_per_s = 0;
+  SecondsByPart startup;
 };
 
 int64_t peak_mib() {
@@ -87,6 +88,7 @@ Result figures(const BenchCommand& o, const BenchWorkload& work, std::vector<dou
   r.parameters = work.parameters();
   for (const auto& phase : work.compilation().seconds) r.compile_seconds += phase.second;
   r.first_step_seconds = work.seconds_to_first_step();
+  r.startup = work.startup();
   r.seconds = seconds[seconds.size() / 2];
   r.spread = (seconds.back() - seconds.front()) / r.seconds;
   r.tokens_per_s = static_cast<double>(work.tokens()) / r.seconds;
@@ -106,6 +108,12 @@ std::string workload_text(const BenchCommand& o) {
                      o.vocabulary, o.length, o.batch);
 }
 
+Json startup_json(const Result& r) {
+  Json json = Json::object();
+  for (const auto& [part, seconds] : r.startup) json[part] = std::round(seconds * 1e3) / 1e3;
+  return json;
+}
+
 Json to_json(const BenchCommand& o, const Result& r) {
   return {{"smelt", SMELT_VERSION},
           {"workload", workload_text(o)},
@@ -118,6 +126,7 @@ Json to_json(const BenchCommand& o, const Result& r) {
           {"batch", o.batch},
           {"dropout", o.dropout},
           {"first_step_seconds", std::round(r.first_step_seconds * 1e3) / 1e3},
+          {"startup", startup_json(r)},
           {"parameters", r.parameters},
           {"compile_seconds", std::round(r.compile_seconds * 1e4) / 1e4},
           {"seconds", std::round(r.seconds * 1e5) / 1e5},
@@ -194,7 +203,7 @@ void add_bench(CLI::App& app) {
   command->add_flag("--profile", options->profile, "time, bytes and operations of every kind of step");
   command->add_option("--trace", options->trace,
                       "with --profile: write the last step for Perfetto (trace events, JSON)");
-  command->add_flag("--json", options->json, "print one JSON line");
+  command->add_flag("--json", options->json, "print one JSON line, with the seconds of starting by part");
   command->add_option("-o,--output", options->output, "write FILE.json and FILE.md");
   options->flags.add_to(*command);
   options->flags.add_inputs(*command);

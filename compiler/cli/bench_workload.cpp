@@ -39,7 +39,10 @@ HostTensor random_input(const Port& port, const SymbolValues& sizes, std::mt1993
 BenchWorkload::BenchWorkload(const Description& description, const CompileOptions& compile_options,
                              const Options& options) {
   const auto begin = std::chrono::steady_clock::now();
-  compilation_ = compile(description, compile_options);
+  {
+    const std::jthread preparation = prepare_executor(compile_options.target);
+    compilation_ = compile(description, compile_options);
+  }
   plan_ = std::make_shared<const Plan>(std::move(compilation_.plan));
   session_ = std::make_unique<Session>(
       plan_, SessionOptions{.threads = options.threads, .profile = options.profile});
@@ -69,6 +72,18 @@ void BenchWorkload::step(bool fetch_loss) {
 void BenchWorkload::steps(int count) {
   for (int i = 0; i < count; ++i) step(false);
   executor().synchronize();
+}
+
+SecondsByPart BenchWorkload::startup() const {
+  Stopwatch parts;
+  for (const auto& [phase, seconds] : compilation_.seconds)
+    parts.add(phase == "emit" ? "cubins" : "compile", seconds);
+  double other = first_step_;
+  for (const auto& [part, seconds] : session_->executor().startup()) parts.add(part, seconds);
+  for (const auto& [part, seconds] : parts.parts())
+    if (part != "capture") other -= seconds;
+  parts.add("other", other);
+  return parts.parts();
 }
 
 int64_t BenchWorkload::parameters() const {

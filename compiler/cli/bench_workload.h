@@ -29,6 +29,8 @@ class BenchWorkload {
   const Compilation& compilation() const { return compilation_; }
   Executor& executor() { return session_->executor(); }
   double seconds_to_first_step() const { return first_step_; }
+  /// Where they went; "capture" is of the second step.
+  SecondsByPart startup() const;
 
  private:
   Compilation compilation_;

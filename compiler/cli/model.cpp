@@ -43,7 +43,10 @@ void compile_into(Model& model, const CompileOptions& options, bool timing) {
   build.training = options.mode == Mode::train;
   std::unique_ptr<Module> module = model.description->build(build);
   if (model.weights) check_weights(*module, Checkpoint::open(*model.weights));
-  model.compilation = compile(std::move(module), options);
+  {
+    const std::jthread preparation = prepare_executor(options.target);
+    model.compilation = compile(std::move(module), options);
+  }
   if (timing) print_timing(*model.compilation);
   model.plan = std::make_shared<const Plan>(std::move(model.compilation->plan));
   model.compilation->plan = {};

@@ -65,10 +65,29 @@ int wanted_ordinal(int count) {
   return ordinal;
 }
 
+/// Of SMELT_DEVICE, or the first.
+int ordinal_of_process() {
+  int count = 0;
+  check(driver().DeviceGetCount(&count), "counting GPUs");
+  if (count == 0)
+    fail_with(Status::unavailable, "the CUDA driver finds no GPU (CUDA_VISIBLE_DEVICES hides them?)");
+  return wanted_ordinal(count);
+}
+
+int handle_of(int ordinal) {
+  int device = 0;
+  check(driver().DeviceGet(&device, ordinal), "opening the GPU");
+  return device;
+}
+
 int attribute(int which, int device) {
   int value = 0;
   check(driver().DeviceGetAttribute(&value, which, device), "asking for a property of the GPU");
   return value;
+}
+
+int compute_capability(int device) {
+  return 10 * attribute(kCapabilityMajor, device) + attribute(kCapabilityMinor, device);
 }
 
 }  // namespace
@@ -103,12 +122,11 @@ int device_count() {
 Device::Device(int ordinal) {
   const Driver& d = driver();
   info_.ordinal = ordinal;
-  int device = 0;
-  check(d.DeviceGet(&device, ordinal), "opening the GPU");
+  const int device = handle_of(ordinal);
   std::array<char, 256> name{};
   check(d.DeviceGetName(name.data(), name.size(), device), "asking for the GPU's name");
   info_.name = name.data();
-  info_.compute_capability = 10 * attribute(kCapabilityMajor, device) + attribute(kCapabilityMinor, device);
+  info_.compute_capability = compute_capability(device);
   info_.multiprocessors = attribute(kMultiprocessors, device);
   info_.l2_bytes = attribute(kL2Bytes, device);
   check(d.DriverGetVersion(&info_.driver_version), "asking for the driver's version");
@@ -117,14 +135,10 @@ Device::Device(int ordinal) {
   check(d.MemGetInfo(&info_.free_bytes, &info_.total_bytes), "asking for free memory");
 }
 
+int native_compute_capability() { return compute_capability(handle_of(ordinal_of_process())); }
+
 Device& Device::of_process() {
-  static Device device = [] {
-    int count = 0;
-    check(driver().DeviceGetCount(&count), "counting GPUs");
-    if (count == 0)
-      fail_with(Status::unavailable, "the CUDA driver finds no GPU (CUDA_VISIBLE_DEVICES hides them?)");
-    return Device(wanted_ordinal(count));
-  }();
+  static Device device(ordinal_of_process());
   device.make_current();
   return device;
 }

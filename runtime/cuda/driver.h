@@ -119,5 +119,7 @@ class Device {
 
 /// How many GPUs there are; 0 without a driver.
 int device_count();
+/// 90 for sm_90: of the GPU that this process would use, without making a context there.
+int native_compute_capability();
 
 }  // namespace smelt::cuda

@@ -79,7 +79,7 @@ void CudaExecutor::launch(Launch& what) {
     return check(kernel->run(stream), "launching a kernel");
   if (auto* product = std::get_if<GemmLaunch>(&what)) {
     if (!workspace_) workspace_ = device_block(kGemmWorkspace);
-    product->gemm.choose(stream, workspace_.get(), gemm_choices());
+    if (!product->gemm.chosen()) choose(product->gemm);
     return product->gemm.run(stream, workspace_.get());
   }
   if (auto* sort = std::get_if<SortLaunch>(&what)) {
@@ -88,6 +88,11 @@ void CudaExecutor::launch(Launch& what) {
   }
   if (auto* copy = std::get_if<CopyLaunch>(&what)) return run_copy(*copy, stream);
   run_fill(std::get<FillLaunch>(what), stream);
+}
+
+void CudaExecutor::choose(PreparedGemm& gemm) {
+  const auto lap = startup_.lap("algorithms");
+  gemm.choose(stream_.get(), workspace_.get(), gemm_choices());
 }
 
 /// What goes wrong is told with the step.
@@ -145,6 +150,7 @@ void CudaExecutor::launch_checked(ResolvedEntry& resolved) {
 }
 
 void CudaExecutor::capture(ResolvedEntry& resolved) {
+  const auto lap = startup_.lap("capture");
   const Driver& d = driver();
   check(d.StreamBeginCapture(stream_.get(), kCaptureThreadLocal), "capturing a graph");
   Graph graph = nullptr;

@@ -12,6 +12,11 @@ namespace {
 /// Captured graphs and their launches may take so much; a step of a graph takes about as much as said.
 constexpr int64_t kGraphBudget = int64_t{512} << 20, kBytesAStep = 8192;
 
+Device& device_of_process(Stopwatch& watch) {
+  const auto lap = watch.lap("context");
+  return Device::of_process();
+}
+
 double gib(int64_t bytes) { return static_cast<double>(bytes) / (1 << 30); }
 
 void check_memory(const Plan& plan, int64_t ports, const Device& device) {
@@ -30,12 +35,18 @@ void check_memory(const Plan& plan, int64_t ports, const Device& device) {
 }  // namespace
 
 CudaExecutor::CudaExecutor(std::shared_ptr<const Plan> plan, const ExecutorOptions& options)
-    : plan_(std::move(plan)), options_(options), device_(Device::of_process()) {
-  validate(*plan_);  // sizes and places are used unchecked from here on
-  const PortMemory ports = port_memory(*plan_);
-  check_memory(*plan_, ports.total + 2 * ports.inputs, device_);
+    : plan_(std::move(plan)), options_(options), device_(device_of_process(startup_)) {
+  {
+    const auto lap = startup_.lap("checks");
+    validate(*plan_);  // sizes and places are used unchecked from here on
+    const PortMemory ports = port_memory(*plan_);
+    check_memory(*plan_, ports.total + 2 * ports.inputs, device_);
+  }
   stream_ = make_stream();
-  kernels_ = LoadedKernels(*plan_, device_.info());
+  {
+    const auto lap = startup_.lap("modules");
+    kernels_ = LoadedKernels(*plan_, device_.info());
+  }
   allocate();
 }
 
@@ -44,6 +55,7 @@ CudaExecutor::~CudaExecutor() {
 }
 
 void CudaExecutor::allocate() {
+  const auto lap = startup_.lap("memory");
   states_ = DeviceStates(*plan_, stream_.get());
   arena_bytes_ = executor_memory(*plan_).arena;
   arena_ = device_block(arena_bytes_);
@@ -109,6 +121,7 @@ void CudaExecutor::clear_state(int index) {
 }
 
 void CudaExecutor::fill_state(int index, const MakePart& make) {
+  const auto lap = startup_.lap("states");
   guarded([&] { states_.fill(index, make); });
 }
 
@@ -156,6 +169,7 @@ ResolvedEntry& CudaExecutor::resolved(const PlanEntry& entry, const SymbolValues
     cache_.splice(cache_.begin(), cache_, found);
     return cache_.front();
   }
+  const auto lap = startup_.lap("sizes");
   cache_.push_front(resolve(*plan_, entry, symbols, {kernels_.functions(), addresses_, random_.get()}));
   forget_oldest();
   return cache_.front();

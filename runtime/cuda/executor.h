@@ -37,6 +37,7 @@ class CudaExecutor : public Executor {
   std::string choices() const override;
   std::string restore_choices(std::string_view choices) override;
   double copy_bytes_per_second() override;
+  SecondsByPart startup() const override { return startup_.parts(); }
   std::vector<StepTime> profile() const override;
 
  private:
@@ -55,6 +56,7 @@ class CudaExecutor : public Executor {
   void launch_watched(ResolvedEntry& resolved);
   void launch_step(ResolvedEntry& resolved, size_t step);
   void launch(Launch& launch);
+  void choose(PreparedGemm& gemm);
   void finish(const char* what);
   void note_run(const ResolvedEntry& resolved);
   void explain(const Error& error);
@@ -72,6 +74,7 @@ class CudaExecutor : public Executor {
 
   std::shared_ptr<const Plan> plan_;
   ExecutorOptions options_;
+  Stopwatch startup_;
   Device& device_;
   StreamOwner stream_;
   LoadedKernels kernels_;

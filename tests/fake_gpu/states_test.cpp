@@ -104,6 +104,17 @@ TEST_F(States, AreWrittenWholeAndCleared) {
              "state 'adam.m': expected 83889188 bytes, given 8");
 }
 
+TEST_F(States, StartingIsTimedByPart) {
+  const auto ready = session(plan_with_copy(true));
+  for (int step = 0; step < 3; ++step) train(*ready, step);
+  std::string parts;
+  for (const auto& [part, seconds] : ready->executor().startup()) {
+    parts += part + " ";
+    EXPECT_GE(seconds, 0) << part;
+  }
+  EXPECT_EQ(parts, "context checks modules memory states sizes algorithms capture ");
+}
+
 /// Without a mirror on the host, the device holds all there is.
 TEST_F(States, AFreshMirrorOfZerosIsNotReadFromTheDevice) {
   const auto ready = session(plan_with_copy(true));
