@@ -46,9 +46,40 @@ const T& typed(const Node& node, std::string_view name, std::string_view expecte
 
 void remove_user(llvm::SmallVectorImpl<Node*>& users, Node* node) { users.erase(llvm::find(users, node)); }
 
+/// Lists and texts begin with their length, so that no two can run into each other.
+struct KeyMaker {
+  std::string& key;
+
+  template <typename T>
+    requires std::is_arithmetic_v<T>
+  void operator()(T value) const {
+    key.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+  template <typename T>
+  void operator()(const std::vector<T>& list) const {
+    (*this)(list.size());
+    for (const T& item : list) (*this)(item);
+  }
+  void operator()(const std::string& text) const {
+    (*this)(text.size());
+    key += text;
+  }
+  void operator()(const Dim& dim) const {
+    const auto number = dim.constant();
+    (*this)(number.has_value());
+    number ? (*this)(*number) : (*this)(dim.str());
+  }
+  void operator()(const Initializer& init) const { (*this)(str(init)); }
+};
+
 }  // namespace
 
 std::string str(const Attribute& attribute) { return std::visit(AttributePrinter{}, attribute); }
+
+void append_key(std::string& key, const Attribute& attribute) {
+  key += static_cast<char>(attribute.index());
+  std::visit(KeyMaker{key}, attribute);
+}
 
 // ---- Node
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -56,14 +57,26 @@ void RowAlgebra::drop_zeros(Polynomial& polynomial) {
   });
 }
 
+RowAlgebra::Monomial RowAlgebra::product(const Monomial& left, const Monomial& right) {
+  Monomial result;
+  result.reserve(left.size() + right.size());
+  std::ranges::merge(left, right, std::back_inserter(result), {}, &Monomial::value_type::first,
+                     &Monomial::value_type::first);
+  size_t count = 0;
+  for (const auto& atom : result)  // an atom of both stands twice, side by side
+    if (count > 0 && result[count - 1].first == atom.first)
+      count -= (result[count - 1].second += atom.second) == 0;
+    else
+      result[count++] = atom;
+  result.resize(count);
+  return result;
+}
+
 RowAlgebra::Polynomial RowAlgebra::times(const Polynomial& a, const Polynomial& b) {
   Polynomial result;
   for (const auto& [left, x] : a)
     for (const auto& [right, y] : b) {
-      std::map<unsigned, int> powers(left.begin(), left.end());
-      for (const auto& [id, power] : right) powers[id] += power;
-      std::erase_if(powers, [](const auto& item) { return item.second == 0; });
-      Coefficient& c = result[Monomial(powers.begin(), powers.end())];
+      Coefficient& c = result[product(left, right)];
       c.sum += x.sum * y.sum;
       c.magnitude += std::abs(x.sum * y.sum);
     }

@@ -47,6 +47,7 @@ class RowAlgebra {
   std::optional<Polynomial> counted(Value* row);
   Polynomial atom(const std::string& key);
   static Polynomial constant(double value);
+  static Monomial product(const Monomial& left, const Monomial& right);
   static Polynomial plus(Polynomial a, const Polynomial& b, double sign);
   static Polynomial times(const Polynomial& a, const Polynomial& b);
   static bool vanishes(const Polynomial& polynomial);

@@ -17,7 +17,7 @@ class Keys {
     append(key, static_cast<int64_t>(node.scalar_op) * 64 + static_cast<int64_t>(node.reduce_op));
     for (const Value* operand : node.operands()) append(key, number(operand));
     for (const auto& [name, attribute] : node.attributes)
-      if (name != "phase") key += fmt_pair(name, attribute);
+      if (name != "phase") append_key((key += name) += '=', attribute);
     if (info(node.op()).has(Trait::declared))  // the others' types follow from the rest
       for (const auto& result : node.results()) key += str(result->type);
     return key;
@@ -26,9 +26,6 @@ class Keys {
  private:
   static void append(std::string& key, int64_t value) {
     key.append(reinterpret_cast<const char*>(&value), sizeof(value));
-  }
-  static std::string fmt_pair(const std::string& name, const Attribute& attribute) {
-    return name + '=' + str(attribute) + ';';
   }
   int64_t number(const Value* value) {
     return numbers_.try_emplace(value, static_cast<int64_t>(numbers_.size())).first->second;

@@ -1,7 +1,6 @@
 #include "passes/value_numbers.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -49,16 +48,6 @@ void append(std::string& key, uint64_t word) {
   key.append(reinterpret_cast<const char*>(&word), sizeof(word));
 }
 
-void append(std::string& key, const Attribute& attribute) {
-  if (const auto* number = std::get_if<double>(&attribute))
-    return append(key, std::bit_cast<uint64_t>(*number));
-  if (const auto* list = std::get_if<std::vector<int64_t>>(&attribute)) {
-    for (int64_t item : *list) append(key, static_cast<uint64_t>(item));
-    return append(key, list->size());
-  }
-  key += str(attribute);
-}
-
 void append(std::string& key, const Type& type) {
   append(key, static_cast<uint64_t>(type.dtype));
   for (const Dim& dim : type.shape) {
@@ -81,8 +70,7 @@ std::string ValueNumbers::key_of(Node& node) {
   for (unsigned operand : operands) append(key, operand);
   for (const auto& [name, attribute] : node.attributes) {
     if (name == "phase") continue;
-    key += name + '=';
-    append(key, attribute);
+    append_key((key += name) += '=', attribute);
   }
   // An effect, or a fusion with its body, equals nothing but itself.
   if (info(node.op()).has(Trait::effect) || node.body) append(key, reinterpret_cast<uintptr_t>(&node));

@@ -1,5 +1,6 @@
 #include "passes/variables.h"
 
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
 #include "passes/vjp.h"
 #include "runtime/error.h"
@@ -7,11 +8,19 @@
 namespace smelt {
 namespace {
 
-Variable find_variable(const Graph& graph, const std::string& name) {
-  Variable variable{name, {}, {}};
+/// All nodes that read a parameter or an input, by its name.
+using Readers = llvm::StringMap<std::vector<Value*>>;
+
+Readers readers_of(const Graph& graph) {
+  Readers readers;
   for (const auto& node : graph.nodes())
-    if ((node->is(Op::parameter) || node->is(Op::input)) && node->string_attr("name") == name)
-      variable.values.push_back(node->result());
+    if (node->is(Op::parameter) || node->is(Op::input))
+      readers[node->string_attr("name")].push_back(node->result());
+  return readers;
+}
+
+Variable find_variable(const Graph& graph, const Readers& readers, const std::string& name) {
+  Variable variable{name, {}, readers.lookup(name)};
   if (!variable.values.empty())
     variable.type = variable.values[0]->type;
   else if (const Module::Parameter* parameter = graph.module().find_parameter(name))
@@ -26,11 +35,12 @@ Variable find_variable(const Graph& graph, const std::string& name) {
 }  // namespace
 
 std::vector<Variable> find_variables(const Graph& graph, const std::vector<std::string>& names) {
+  const Readers readers = readers_of(graph);
   std::vector<Variable> variables;
-  for (const std::string& name : names) variables.push_back(find_variable(graph, name));
+  for (const std::string& name : names) variables.push_back(find_variable(graph, readers, name));
   if (!names.empty()) return variables;
   for (const Module::Parameter& parameter : graph.module().parameters)
-    if (is_float(parameter.type.dtype)) variables.push_back(find_variable(graph, parameter.name));
+    if (is_float(parameter.type.dtype)) variables.push_back(find_variable(graph, readers, parameter.name));
   return variables;
 }
 
