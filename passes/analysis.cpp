@@ -144,6 +144,7 @@ std::vector<RowSpace> row_spaces(const Graph& graph) {
 // ---- SweepLevels
 
 SweepLevels::SweepLevels(const Graph& graph, RowSpace space) : space_(std::move(space)) {
+  keys_.reserve(static_cast<unsigned>(graph.nodes().size()));
   for (const auto& node : graph.nodes()) keys_[node.get()] = transfer(*node);
 }
 
