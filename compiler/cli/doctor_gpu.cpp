@@ -33,11 +33,8 @@ std::string kernel_module() {
 }
 
 std::string driver_text() {
-  int version = 0;
-  const cuda::Driver& driver = cuda::driver();
-  cuda::check(driver.DriverGetVersion(&version), "asking for the driver's version");
-  return fmt::format("CUDA {}.{}, kernel module {}, {}", version / 1000, version % 1000 / 10, kernel_module(),
-                     driver.path);
+  return fmt::format("CUDA {}, kernel module {}, {}", cuda::driver_cuda_version(), kernel_module(),
+                     cuda::driver().path);
 }
 
 std::string device_text(const cuda::DeviceInfo& device) {

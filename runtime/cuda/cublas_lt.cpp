@@ -25,7 +25,12 @@ CublasLt load_cublas_lt() {
   get(lt.MatmulAlgoGetHeuristic, "cublasLtMatmulAlgoGetHeuristic");
   get(lt.MatmulAlgoCheck, "cublasLtMatmulAlgoCheck"), get(lt.Matmul, "cublasLtMatmul");
   lt.path = library.path();
-  check_blas(lt.Create(&lt.handle), "starting cuBLASLt");
+  if (const int code = lt.Create(&lt.handle); code != 0)
+    fail_with(Status::unavailable,
+              "cuBLASLt {} ({}) does not start on a driver for CUDA {}: status {}; a newer driver or an "
+              "older cuBLASLt "
+              "may be needed",
+              lt.GetVersion(), lt.path, driver_cuda_version(), code);
   return lt;
 }
 

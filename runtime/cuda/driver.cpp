@@ -12,7 +12,6 @@ namespace smelt::cuda {
 namespace {
 
 constexpr const char* kDriverNames[] = {"libcuda.so.1", "libcuda.so"};
-constexpr int kOutOfMemory = 2;  // CUDA_ERROR_OUT_OF_MEMORY
 
 // CUdevice_attribute
 constexpr int kMultiprocessors = 16, kL2Bytes = 38, kCapabilityMajor = 75, kCapabilityMinor = 76;
@@ -97,6 +96,12 @@ const Driver& driver() {
   return loaded;
 }
 
+std::string driver_cuda_version() {
+  int version = 0;
+  check(driver().DriverGetVersion(&version), "asking for the driver's version");
+  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
 std::string describe(Driver::Code code) {
   const char *name = nullptr, *text = nullptr;
   driver().GetErrorName(code, &name);
@@ -129,7 +134,6 @@ Device::Device(int ordinal) {
   info_.compute_capability = compute_capability(device);
   info_.multiprocessors = attribute(kMultiprocessors, device);
   info_.l2_bytes = attribute(kL2Bytes, device);
-  check(d.DriverGetVersion(&info_.driver_version), "asking for the driver's version");
   check(d.DevicePrimaryCtxRetain(&context_, device), "making a context on the GPU");
   make_current();
   check(d.MemGetInfo(&info_.free_bytes, &info_.total_bytes), "asking for free memory");

@@ -76,8 +76,14 @@ struct Driver {
   std::string path;
 };
 
+/// CUDA_ERROR_OUT_OF_MEMORY
+inline constexpr Driver::Code kOutOfMemory = 2;
+
 /// Throws Error (unavailable) where there is no driver, or one older than the functions above.
 const Driver& driver();
+
+/// The newest CUDA that the driver can run, for messages: "13.0".
+std::string driver_cuda_version();
 
 /// What a status means, for messages: "CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access ...)".
 std::string describe(Driver::Code code);
@@ -92,7 +98,6 @@ struct DeviceInfo {
   int multiprocessors = 0;
   int64_t l2_bytes = 0;
   size_t free_bytes = 0, total_bytes = 0;
-  int driver_version = 0;  // 13000 for CUDA 13.0
 };
 
 /// Makes the GPU current for this thread; the process keeps its context.

@@ -135,7 +135,8 @@ LtAlgorithm PreparedGemm::fastest(Stream stream, DevicePointer workspace) const 
   if (all.size() == 1 || (problem_.accumulates && problem_.by_pointers)) return all.front();
   const bool keeps = problem_.accumulates;
   const auto bytes = static_cast<size_t>(result_bytes());
-  const DeviceBlock kept = device_block(keeps ? result_bytes() : 0);
+  const DeviceBlock kept = try_device_block(keeps ? result_bytes() : 0);
+  if (!kept) return all.front();  // what would be measured could not be undone
   const auto copy = [&](DevicePointer to, DevicePointer from) {
     if (keeps) check(driver().MemcpyDtoDAsync(to, from, bytes, stream), "keeping a sum");
   };

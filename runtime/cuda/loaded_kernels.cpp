@@ -13,14 +13,14 @@ void check_kernel(Driver::Code code, const char* what, const KernelCode& kernel)
   if (code != 0) check(code, fmt::format("{} kernel '{}'", what, kernel.name).c_str());
 }
 
-ModuleOwner load(const KernelCode& kernel, std::span<const std::byte> cubin, const DeviceInfo& device) {
+ModuleOwner load(const KernelCode& kernel, std::span<const std::byte> cubin) {
   Module module = nullptr;
   if (const int code = driver().ModuleLoadData(&module, cubin.data()); code != 0)
-    fail_with(
-        Status::unavailable,
-        "GPU: loading kernel '{}' failed: {}; the driver knows CUDA {}.{}: code from a later toolkit needs a "
-        "newer driver",
-        kernel.name, describe(code), device.driver_version / 1000, device.driver_version % 1000 / 10);
+    fail_with(Status::unavailable,
+              "GPU: loading kernel '{}' failed: {}; the driver is for CUDA {}: code from a later toolkit "
+              "needs a newer "
+              "driver",
+              kernel.name, describe(code), driver_cuda_version());
   return ModuleOwner(module);
 }
 
@@ -39,7 +39,7 @@ Function function_of(Module module, const KernelCode& kernel) {
 LoadedKernels::LoadedKernels(const Plan& plan, const DeviceInfo& device) {
   const MachineCode code = machine_code(plan, device);
   for (size_t i = 0; i < plan.kernels.size(); ++i) {
-    modules_.push_back(load(plan.kernels[i], code.cubins[i], device));
+    modules_.push_back(load(plan.kernels[i], code.cubins[i]));
     functions_.push_back(function_of(modules_.back().get(), plan.kernels[i]));
   }
 }

@@ -2,12 +2,26 @@
 
 #include <algorithm>
 
+#include "runtime/error.h"
+
 namespace smelt::cuda {
 
 DeviceBlock device_block(int64_t bytes) {
+  DeviceBlock block = try_device_block(bytes);
+  if (block) return block;
+  size_t free = 0, total = 0;
+  driver().MemGetInfo(&free, &total);
+  fail_with(Status::out_of_memory,
+            "the GPU is out of memory: {} bytes are wanted, {} of {} are free; something else has taken what "
+            "the plan "
+            "counted on, or the plan needs lower bounds (--max)",
+            bytes, free, total);
+}
+
+DeviceBlock try_device_block(int64_t bytes) {
   DevicePointer address = 0;
-  check(driver().MemAlloc(&address, static_cast<size_t>(std::max<int64_t>(1, bytes))),
-        "allocating device memory");
+  const int code = driver().MemAlloc(&address, static_cast<size_t>(std::max<int64_t>(1, bytes)));
+  if (code != kOutOfMemory) check(code, "allocating device memory");
   return DeviceBlock(address);
 }
 

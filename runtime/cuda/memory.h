@@ -43,7 +43,10 @@ using ModuleOwner = Owner<Module, end_module>;
 using GraphOwner = Owner<GraphExec, end_graph>;
 
 /// At a multiple of 256 bytes; at least one byte, so that there is an address.
+/// Throws Error (out_of_memory) with the bytes that are wanted and free.
 DeviceBlock device_block(int64_t bytes);
+/// Empty where there is no room.
+DeviceBlock try_device_block(int64_t bytes);
 PinnedBlock pinned_block(int64_t bytes);
 /// Not ordered with any other stream.
 StreamOwner make_stream();

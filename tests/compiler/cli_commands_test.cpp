@@ -189,9 +189,10 @@ TEST_F(Commands, DoctorListsWhatItFound) {
     EXPECT_TRUE(has(outcome.out, part)) << outcome.out;
 }
 
-/// With the fake GPU's libraries in the place of NVIDIA's.
+/// The fake GPU's libraries are found in the place of NVIDIA's.
+const std::string fake = "'" + (fs::path(SMELT_BINARY_DIR) / "tests/fake_gpu").string() + "'";
+
 TEST_F(Commands, DoctorShowsAGpuAndItsLibraries) {
-  const std::string fake = "'" + (fs::path(SMELT_BINARY_DIR) / "tests/fake_gpu").string() + "'";
   const Outcome outcome = shell("export SMELT_CACHE_DIR=cache LD_LIBRARY_PATH=" + fake + "; " + binary() +
                                 " doctor --no-measure");
   expect_good(outcome);
@@ -207,6 +208,38 @@ TEST_F(Commands, DoctorSaysInALineThatThereIsNoDriver) {
   if (has(outcome.out, "kernel module")) GTEST_SKIP() << "there is one";
   EXPECT_TRUE(has(outcome.out, "the CUDA driver was not found: looked for libcuda.so.1")) << outcome.out;
   EXPECT_FALSE(has(outcome.out, "GPU 0")) << outcome.out;
+}
+
+TEST_F(Commands, DoctorSaysWhatIsWrongWithADriver) {
+  const Outcome old = shell("LD_LIBRARY_PATH=" + fake + "/old " + binary() + " doctor --no-measure");
+  expect_good(old);
+  EXPECT_TRUE(has(old.out, "libcuda.so.1) has no function 'cuGetErrorName': a newer version is needed"))
+      << old.out;
+  const Outcome none =
+      shell("export FAKE_GPU_COUNT=0 LD_LIBRARY_PATH=" + fake + "; " + binary() + " doctor --no-measure");
+  expect_good(none);
+  EXPECT_TRUE(has(none.out, "does not start: no CUDA-capable device is detected")) << none.out;
+}
+
+TEST_F(Commands, APlanForAGpuNeedsOne) {
+  if (!has(shell(binary() + " doctor --no-measure").out, "the CUDA driver was not found"))
+    GTEST_SKIP() << "there is a driver";
+  const Outcome compiled = smelt("compile $GOLDEN --mode infer --target sm_90 -o x.plan");
+  if (has(compiled.err, "NVRTC was not found")) GTEST_SKIP() << compiled.err;
+  expect_good(compiled);
+  const Outcome outcome = smelt("run x.plan --from-scratch");
+  expect_error(outcome, "the CUDA driver was not found: looked for libcuda.so.1");
+  const std::string told = outcome.err.substr(outcome.err.find("error: "));
+  EXPECT_EQ(told.find('\n'), told.size() - 1) << "one line";
+}
+
+/// Planned and free bytes of the fake GPU, which has too few.
+TEST_F(Commands, APlanThatIsTooLargeForTheGpu) {
+  const Outcome outcome = shell("export FAKE_GPU_BYTES=1000000 LD_LIBRARY_PATH=" + fake + " GOLDEN='" +
+                                kGolden.string() + "'; " + binary() + " run $GOLDEN --target native");
+  if (has(outcome.err, "NVRTC was not found")) GTEST_SKIP() << outcome.err;
+  expect_error(outcome, "bytes of Fake GPU (");
+  expect_error(outcome, "but 1000000 (0.00 GiB) are free");
 }
 
 #ifdef SMELT_BENCH

@@ -92,7 +92,7 @@ TEST_F(Architecture, CodeThatIsMissingOrRefused) {
   plan.target = "sm_90";  // it lies
   const std::string message = message_of([&] { session(plan); });
   EXPECT_HAS(message, "loading kernel 'descend' failed");
-  EXPECT_HAS(message, "the driver knows CUDA 13.0");
+  EXPECT_HAS(message, "the driver is for CUDA 13.0");
   EXPECT_EQ(gpu().blocks_in_use, 0u);
 }
 

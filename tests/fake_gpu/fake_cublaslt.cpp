@@ -26,7 +26,7 @@ using namespace smelt::cuda;
 using smelt::fake::gpu;
 using Code = CublasLt::Code;
 
-constexpr Code kInvalidValue = 7, kExecutionFailed = 13;
+constexpr Code kNotInitialized = 1, kInvalidValue = 7, kExecutionFailed = 13;
 
 template <typename T>
 void take(T& to, const void* value) {
@@ -63,7 +63,10 @@ bool is_known(const LtAlgorithm& algorithm) {
 extern "C" {
 
 size_t cublasLtGetVersion() { return gpu().library_version; }
-Code cublasLtCreate(LtHandleTag** handle) { return *handle = new LtHandleTag, 0; }
+Code cublasLtCreate(LtHandleTag** handle) {
+  const bool fits = gpu().library_version / 10000 <= static_cast<size_t>(gpu().driver_version) / 1000;
+  return *handle = new LtHandleTag, fits ? 0 : kNotInitialized;
+}
 Code cublasLtMatmulDescCreate(LtDescriptorTag** d, int, int) { return *d = new LtDescriptorTag, 0; }
 Code cublasLtMatmulDescDestroy(LtDescriptorTag* d) { return delete d, 0; }
 Code cublasLtMatmulDescSetAttribute(LtDescriptorTag* d, int attribute, const void* value, size_t) {

@@ -13,6 +13,7 @@ Gpu& gpu() {
     Gpu gpu;
     if (const char* bytes = std::getenv("FAKE_GPU_BYTES"))
       gpu.total_bytes = std::strtoull(bytes, nullptr, 10);
+    if (const char* count = std::getenv("FAKE_GPU_COUNT")) gpu.count = std::atoi(count);
     return gpu;
   }();
   return only;
@@ -60,8 +61,8 @@ using smelt::fake::enqueue;
 using smelt::fake::gpu;
 using Code = Driver::Code;
 
-constexpr Code kInvalidValue = 1, kOutOfMemory = 2, kNoDevice = 100, kInvalidDevice = 101, kNoBinary = 209,
-               kNotFound = 500, kCaptureUnsupported = 900;
+constexpr Code kInvalidValue = 1, kNoDevice = 100, kInvalidDevice = 101, kNoBinary = 209, kNotFound = 500,
+               kCaptureUnsupported = 900;
 constexpr size_t kAlignment = 256;
 
 std::map<DevicePointer, size_t>& blocks() {
@@ -130,7 +131,7 @@ Code cuMemGetInfo_v2(size_t* free, size_t* total) {
 Code cuMemAlloc_v2(DevicePointer* address, size_t bytes) {
   if (gpu().fault != 0) return gpu().fault;
   if (bytes == 0) return kInvalidValue;
-  if (bytes > gpu().total_bytes - gpu().used_bytes) return kOutOfMemory;
+  if (bytes > gpu().total_bytes - gpu().used_bytes || bytes == gpu().refuses_blocks_of) return kOutOfMemory;
   void* memory = std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
   std::memset(memory, 0xA5, bytes);  // nobody may count on zeros
   *address = reinterpret_cast<DevicePointer>(memory);

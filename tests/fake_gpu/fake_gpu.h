@@ -1,7 +1,7 @@
 // A GPU that is not there: libcuda.so.1 and libcublasLt.so.13 that work in the host's memory, one call after
 // the other. The runtime loads them by these names as it loads NVIDIA's, so that all of the executor but the
 // machine code is tested on any machine; a test says what the GPU is like and looks at what became of it. The
-// variable FAKE_GPU_BYTES gives it other memory than a gibibyte.
+// variables FAKE_GPU_BYTES and FAKE_GPU_COUNT tell it to programs that are no tests.
 #pragma once
 
 #include <cstddef>
@@ -44,7 +44,8 @@ struct Gpu {
   std::map<std::string, Kernel> kernels = {};           // by name; others do nothing
   std::vector<double> milliseconds_by_algorithm = {1};  // of a product; each algorithm rounds in its own way
   // What it does.
-  int fault = 0;  // set by a kernel: the status that every call answers with from then on
+  int fault = 0;                 // set by a kernel: the status that every call answers with from then on
+  size_t refuses_blocks_of = 0;  // bytes: as if memory were in pieces
   size_t used_bytes = 0, blocks_in_use = 0, allocations = 0;
   int products = 0, launches = 0, graph_launches = 0, downloads = 0;
   double clock = 0;  // milliseconds

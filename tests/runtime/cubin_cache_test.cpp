@@ -1,6 +1,8 @@
 // The cache of machine code: what is damaged is not there, what cannot be written is no error, two processes
 // share it.
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -86,6 +88,26 @@ TEST_F(CubinCacheTest, ADirectoryThatCannotBeWrittenIsNoError) {
   std::ofstream(directory_.path() / "kernels") << "a file where the directory would be";
   cache_.write(key_, some_cubin(4));
   EXPECT_FALSE(cache_.read(key_));
+}
+
+/// What a full disk does: writing stops at some byte.
+TEST_F(CubinCacheTest, AFullDiskLeavesNothingBehind) {
+  for (const rlim_t limit : {0, 10, 500, 1060}) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::signal(SIGXFSZ, SIG_IGN);  // the write fails instead
+      const rlimit size{limit, limit};
+      ::setrlimit(RLIMIT_FSIZE, &size);
+      cache_.write(key_, some_cubin(6));
+      ::_exit(0);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    EXPECT_FALSE(cache_.read(key_)) << limit;
+    for (const auto& entry : fs::recursive_directory_iterator(directory_.path()))
+      EXPECT_FALSE(entry.is_regular_file()) << entry.path();
+  }
 }
 
 TEST_F(CubinCacheTest, TwoProcessesWriteOneEntry) {

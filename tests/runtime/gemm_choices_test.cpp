@@ -3,6 +3,10 @@
 #include "runtime/cuda/gemm_choices.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
@@ -79,6 +83,29 @@ TEST(GemmChoices, ADirectoryThatCannotBeUsedIsNoError) {
     choices.add("m1", algorithm(1));
     EXPECT_EQ(choices.find("m1"), algorithm(1)) << place;
   }
+}
+
+/// What a full disk does: writing stops at some byte, and the file of before stays.
+TEST(GemmChoices, AFullDiskLosesNothing) {
+  const TemporaryDirectory d;
+  {
+    GemmChoices(d.path(), kHere).add("m1", algorithm(1));
+  }
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::signal(SIGXFSZ, SIG_IGN);  // the write fails instead
+    const rlimit size{20, 20};
+    ::setrlimit(RLIMIT_FSIZE, &size);
+    {
+      GemmChoices(d.path(), kHere).add("m2", algorithm(2));
+    }
+    ::_exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  EXPECT_EQ(GemmChoices(d.path(), kHere).find("m1"), algorithm(1));
+  EXPECT_TRUE(only_file(d).string().ends_with(".json"));
 }
 
 TEST(GemmChoices, ARecordHoldsWhatWasUsed) {

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "runtime/error.h"
+#include "runtime/file.h"
 #include "tests/runtime/temporary_directory.h"
 
 namespace smelt {
@@ -36,6 +37,20 @@ TEST_F(NvrtcTest, MakesMachineCodeAndKeepsIt) {
   EXPECT_TRUE(kept.from_cache) << "comments do not matter";
   EXPECT_EQ(kept.bytes, made.bytes);
   EXPECT_FALSE(compile_cuda(CudaSource{kDouble, "twice"}, 80).from_cache) << "another architecture";
+}
+
+TEST_F(NvrtcTest, ADamagedEntryIsMadeAgain) {
+  const Cubin made = compile_cuda(CudaSource{kDouble, "twice"}, 90);
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(cache_.path())) {
+    if (!entry.is_regular_file()) continue;
+    std::string bytes = read_text_file(entry.path());
+    bytes[bytes.size() / 2] ^= 1;
+    write_file(entry.path(), bytes);
+  }
+  const Cubin again = compile_cuda(CudaSource{kDouble, "twice"}, 90);
+  EXPECT_FALSE(again.from_cache);
+  EXPECT_EQ(again.bytes, made.bytes);
+  EXPECT_TRUE(compile_cuda(CudaSource{kDouble, "twice"}, 90).from_cache);
 }
 
 TEST_F(NvrtcTest, AFailureNamesTheKernelAndShowsTheLog) {
