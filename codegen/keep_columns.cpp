@@ -52,9 +52,9 @@ class Keeper {
   std::string text_of(int id) const {
     const Instruction& x = k_.instructions[id];
     const auto number = [this](int value) { return value < 0 ? -1 : same_[value]; };
-    std::string text =
-        fmt::format("{} {} {} {} {} {} {} p{}", static_cast<int>(x.kind), static_cast<int>(x.dtype), x.number,
-                    static_cast<int>(x.scalar_op), x.axis, x.slot, x.random_axis, number(x.predicate));
+    std::string text = fmt::format("{} {} {} {} {} {} {} {} p{}", static_cast<int>(x.kind),
+                                   static_cast<int>(x.dtype), x.number, static_cast<int>(x.scalar_op), x.axis,
+                                   x.slot, x.random_axis, x.random_column, number(x.predicate));
     for (int operand : x.operands) text += fmt::format(" %{}", number(operand));
     for (const Dim& stride : x.random_strides) text += " r" + stride.str();
     if (x.access.param < 0) return text;
@@ -123,23 +123,6 @@ class Keeper {
     if (!column || !shape_.moves(id, shape_.inner)) return false;
     if (x.kind == Kind::load && x.dtype == DType::boolean) return false;
     return !is_cheap(id);
-  }
-
-  static bool is_dear(ScalarOp op) {
-    switch (op) {
-      case ScalarOp::exp:
-      case ScalarOp::expm1:
-      case ScalarOp::log:
-      case ScalarOp::log1p:
-      case ScalarOp::tanh:
-      case ScalarOp::sigmoid:
-      case ScalarOp::erf:
-      case ScalarOp::sin:
-      case ScalarOp::cos:
-        return true;
-      default:
-        return false;
-    }
   }
 
   bool is_simple(const Instruction& x) const {

@@ -32,6 +32,7 @@ class FusionLowering {
 
   void run() {
     kernel_.name = fusion_name();
+    if (builder_.target().is_cuda() && only_sums_columns()) reduce_all_rows();
     add_axes();
     add_params();
     for (int level = 0; level < space_.levels; ++level) emit_level(level);
@@ -53,6 +54,28 @@ class FusionLowering {
     int reductions = 0, loads = static_cast<int>(fusion_.operands().size());
     for (const auto& node : body_.nodes()) reductions += node->is(Op::reduce);
     return fmt::format("{}{}x{}", reductions ? "reduce" : "map", loads, fusion_.result_count());
+  }
+
+  // ---- sums over all rows and nothing else: a GPU walks down tiles of columns, without partial sums
+
+  bool only_sums_columns() const {
+    if (space_.count(AxisKind::column) == 0 || space_.count(AxisKind::reduced) != 0) return false;
+    const auto is_sum = [this](const Value& value) {
+      const Value* sum = partial_sum(value);
+      if (sum == nullptr) return false;
+      const Node* reduce = value.node()->is(Op::reduce) ? value.node() : value.node()->operand(0)->node();
+      return space_.reductions.lookup(reduce) == Reduction::column;
+    };
+    return llvm::all_of(body_.outputs, [&](const auto& output) { return is_sum(*output.value); }) &&
+           llvm::all_of(space_.reductions, [](const auto& r) { return r.second == Reduction::column; });
+  }
+
+  void reduce_all_rows() {
+    for (IterationSpace::Axis& axis : space_.axes)
+      if (axis.kind == AxisKind::parallel) axis.kind = AxisKind::reduced;
+    for (auto& reduction : space_.reductions) reduction.second = Reduction::segment;
+    for (const auto& output : body_.outputs)
+      if (!output.value->node()->is(Op::reduce)) space_.level[output.value->node()] = 1, space_.levels = 2;
   }
 
   // ---- axes and params
@@ -294,7 +317,7 @@ class FusionLowering {
     if (auto it = row_values_.find(&value); it != row_values_.end())
       return it->second;  // a column accumulator
     if (auto kept = kept_value(value)) return column_values_[&value] = *kept;
-    const int number = compute(value, column_, false);
+    const int number = compute(value, column_, -1);
     column_values_[&value] = number;
     first_column_values_.try_emplace(&value, number);
     return number;
@@ -320,10 +343,7 @@ class FusionLowering {
 
   static bool is_dear(const Node& node) {
     if (node.is(Op::random)) return true;
-    static constexpr ScalarOp kDear[] = {ScalarOp::exp,   ScalarOp::expm1, ScalarOp::log,
-                                         ScalarOp::log1p, ScalarOp::tanh,  ScalarOp::sigmoid,
-                                         ScalarOp::erf,   ScalarOp::sin,   ScalarOp::cos};
-    if (node.is(Op::pointwise) && llvm::is_contained(kDear, node.scalar_op)) return true;
+    if (node.is(Op::pointwise) && smelt::is_dear(node.scalar_op)) return true;
     // What reads a random number directly is kept in its place.
     return llvm::any_of(node.operands(),
                         [](const Value* operand) { return operand->node()->is(Op::random); });
@@ -344,39 +364,56 @@ class FusionLowering {
     const auto reduction = space_.reductions.find(value.node());
     int number = 0;
     if (reduction != space_.reductions.end() && reduction->second == Reduction::first)
-      number = first_value(*value.node()->operand(0));
+      number = sample(*value.node());
     else
-      number = compute(value, row_, false);
+      number = compute(value, row_, -1);
     return row_values_[&value] = number;
   }
 
-  /// The value at column 0, in the row block.
-  int first_value(const Value& value) {
-    if (!is_column(value)) return row_value(value);
-    if (auto it = first_values_.find(&value); it != first_values_.end()) return it->second;
-    return first_values_[&value] = compute(value, row_, true);
+  /// `first` is the value at column 0, `pivot` the mean over the first columns; both stand in the row block.
+  int sample(const Node& node) {
+    const Value& x = *node.operand(0);
+    if (node.is(ReduceOp::first) || !is_column(x)) return value_at(x, 0);
+    const auto apply = [&](ScalarOp op, int a, int b) {
+      return append(row_, {.kind = Kind::scalar, .dtype = x.dtype(), .operands = {a, b}, .scalar_op = op});
+    };
+    int sum = value_at(x, 0);
+    for (int column = 1; column < kPivotElements; ++column)
+      sum = apply(ScalarOp::add, sum, value_at(x, column));
+    const int part =
+        append(row_, {.kind = Kind::constant, .dtype = x.dtype(), .number = 1.0 / kPivotElements});
+    return apply(ScalarOp::mul, sum, part);
   }
 
-  int operand_value(const Value& value, int block, bool at_first) {
-    if (at_first) return first_value(value);
+  /// The value at one column, in the row block.
+  int value_at(const Value& value, int column) {
+    if (!is_column(value)) return row_value(value);
+    const std::pair key{&value, column};
+    if (auto it = fixed_values_.find(key); it != fixed_values_.end()) return it->second;
+    return fixed_values_[key] = compute(value, row_, column);
+  }
+
+  /// `fixed`: at that column; -1: at every one.
+  int operand_value(const Value& value, int block, int fixed) {
+    if (fixed >= 0) return value_at(value, fixed);
     return block == column_ ? column_value(value) : row_value(value);
   }
 
-  int compute(const Value& value, int block, bool at_first) {
+  int compute(const Value& value, int block, int fixed) {
     const Node& node = *value.node();
-    const auto operand = [&](unsigned i) { return operand_value(*node.operand(i), block, at_first); };
+    const auto operand = [&](unsigned i) { return operand_value(*node.operand(i), block, fixed); };
     switch (node.op()) {
       case Op::input: {
         const Layout& layout = *outside(node)->layout;
-        return load(value.dtype(), access(param_of_.lookup(&value), layout, axes_of(value)), block, at_first);
+        return load(value.dtype(), access(param_of_.lookup(&value), layout, axes_of(value)), block, fixed);
       }
       case Op::constant:
         return append(block,
                       {.kind = Kind::constant, .dtype = value.dtype(), .number = node.float_attr("value")});
       case Op::iota:
-        return index(node, block, at_first);
+        return index(node, block, fixed);
       case Op::random:
-        return random(node, block, at_first);
+        return random(node, block, fixed);
       case Op::broadcast:
       case Op::transpose:
       case Op::stop_gradient:
@@ -387,7 +424,7 @@ class FusionLowering {
                               .operands = node.operands().size() == 2 ? std::vector{operand(0), operand(1)}
                                                                       : std::vector{operand(0)}});
       case Op::gather:
-        return gather(node, block, at_first);
+        return gather(node, block, fixed);
       case Op::pointwise: {
         std::vector<int> operands;
         for (unsigned i = 0; i < node.operands().size(); ++i) operands.push_back(operand(i));
@@ -409,42 +446,49 @@ class FusionLowering {
 
   bool is_column_axis(int axis) const { return kernel_.axes[axis].kind != AxisKind::parallel; }
 
-  int load(DType dtype, Access access, int block, bool at_first) {
-    for (size_t i = 0; i < access.strides.size() && at_first; ++i)
+  int load(DType dtype, Access access, int block, int fixed) {
+    if (fixed > 0) access.offset += access.strides.back() * Dim(fixed);
+    for (size_t i = 0; i < access.strides.size() && fixed >= 0; ++i)
       if (is_column_axis(static_cast<int>(i))) access.strides[i] = 0;
     return append(block, {.kind = Kind::load, .dtype = dtype, .access = std::move(access)});
   }
 
-  int gather(const Node& node, int block, bool at_first) {
+  int gather(const Node& node, int block, int fixed) {
     const auto& axes = space_.operands.find(&node)->second[0];
     const Node& table = *node.operand(0)->node();
     const Layout& layout = *outside(table)->layout;
     Access from = access(param_of_.lookup(node.operand(0)), layout, axes);
-    from.computed = operand_value(*node.operand(1), block, at_first);
+    from.computed = operand_value(*node.operand(1), block, fixed);
     from.computed_stride = layout.strides[node.int_attr("axis")];
-    return load(node.result()->dtype(), std::move(from), block, at_first);
+    return load(node.result()->dtype(), std::move(from), block, fixed);
   }
 
-  int index(const Node& node, int block, bool at_first) {
+  bool is_innermost(int axis) const { return axis + 1 == static_cast<int>(kernel_.axes.size()); }
+
+  int index(const Node& node, int block, int fixed) {
     const int axis = axis_of_[axes_of(*node.result())[node.int_attr("axis")]];
-    if (at_first && is_column_axis(axis)) return append(block, {.kind = Kind::constant, .dtype = DType::i32});
+    if (fixed >= 0 && is_column_axis(axis))
+      return append(block, {.kind = Kind::constant,
+                            .dtype = DType::i32,
+                            .number = static_cast<double>(is_innermost(axis) ? fixed : 0)});
     return append(block, {.kind = Kind::index, .dtype = DType::i32, .axis = axis});
   }
 
   /// The row of a random op is its own: all its dims but the last, flattened.
-  int random(const Node& node, int block, bool at_first) {
+  int random(const Node& node, int block, int fixed) {
     Instruction instruction{.kind = Kind::random, .dtype = DType::i32, .slot = random_slot(node)};
     instruction.random_strides.assign(kernel_.axes.size(), Dim(0));
     const auto& axes = axes_of(*node.result());
     Dim stride = 1;
     for (size_t i = axes.size(); i-- > 0;) {
       const int axis = axis_of_[axes[i]];
-      const bool fixed = at_first && is_column_axis(axis);
+      const bool stands = fixed >= 0 && is_column_axis(axis);
       if (i + 1 == axes.size()) {
-        instruction.random_axis = fixed ? -1 : axis;
+        instruction.random_axis = stands ? -1 : axis;
+        instruction.random_column = stands && is_innermost(axis) ? fixed : 0;
         continue;
       }
-      if (!fixed) instruction.random_strides[axis] = stride;
+      if (!stands) instruction.random_strides[axis] = stride;
       stride *= node.result()->shape()[i];
     }
     return append(block, std::move(instruction));
@@ -536,7 +580,8 @@ class FusionLowering {
   std::vector<uint32_t> random_ids_;
 
   int level_ = 0, row_ = 0, column_ = 0;  // the blocks at hand
-  llvm::DenseMap<const Value*, int> row_values_, first_values_, column_values_, first_column_values_;
+  llvm::DenseMap<const Value*, int> row_values_, column_values_, first_column_values_;
+  llvm::DenseMap<std::pair<const Value*, int>, int> fixed_values_;  // by value and column
   llvm::DenseMap<const Value*, const Store*> stored_;
 };
 

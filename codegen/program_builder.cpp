@@ -4,6 +4,7 @@
 
 #include <numeric>
 
+#include "codegen/collapse_axes.h"
 #include "codegen/schedule.h"
 #include "ir/view.h"
 
@@ -48,8 +49,10 @@ int64_t ProgramBuilder::alignment(const BufferRef& argument) const {
 }
 
 int ProgramBuilder::add_kernel(Kernel kernel, const std::vector<BufferRef>& arguments) {
-  if (target_.is_cuda())
+  if (target_.is_cuda()) {
     for (size_t i = 0; i < kernel.params.size(); ++i) kernel.params[i].alignment = alignment(arguments[i]);
+    collapse_axes(kernel);
+  }
   schedule(kernel, program_.symbols, target_);
   for (size_t i = 0; i < program_.kernels.size(); ++i)
     if (program_.kernels[i].same_code(kernel)) return static_cast<int>(i);

@@ -17,13 +17,20 @@ using Scope = KernelBlock::Scope;
 
 constexpr int64_t kUnbounded = int64_t{1} << 40;
 constexpr int64_t kWarp = 32, kLargestTeam = 512;
-/// Elements of a row in one thread; f32 registers for what it keeps of them.
-constexpr int64_t kRowElements = 32, kPayload = 64;
-/// Registers for loads that are under way.
-constexpr int64_t kInFlight = 32;
+/// Elements of a row in one thread; f32 registers for what it keeps of them, and of those where one or two
+/// warps have a row.
+constexpr int64_t kRowElements = 32, kPayload = 64, kWarpPayload = 160;
+/// Threads that keep every chip busy: fewer lanes share a row where rows are many, and each of them has so
+/// many elements to keep.
+constexpr int64_t kEnoughThreads = 132 * 1024, kFewElements = 16;
+/// Registers for loads that are under way; more of them in flat kernels, which keep nothing.
+constexpr int64_t kInFlight = 32, kFlatInFlight = 64;
 /// Lanes along the columns where the reduced axis is long: more blocks share it.
 constexpr int kLongTeam = 4;
-constexpr int kRowThreads = 128, kWalkThreads = 512, kFlatThreads = 256, kTileThreads = 256;
+constexpr int64_t kEnoughTiles = 2 * 132;
+/// Rows that a warp each walks, where no registers hold them; of fewer each has a block.
+constexpr int64_t kManyRows = 132 * 8;
+constexpr int kRowThreads = 128, kWalkThreads = 512, kFlatThreads = 256, kTileThreads = 512;
 
 int64_t pow2_ceil(int64_t n) {
   return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(1, n))));
@@ -80,7 +87,8 @@ class GpuScheduler {
     }
     if (!any && !random) return 1;
     int64_t wanted = random ? 8 : std::clamp<int64_t>(16 / narrowest, 2, 8);
-    while (wanted > 2 && wanted * vector_loads() > 2 * kPayload) wanted /= 2;
+    const int64_t most = s_.flat ? kInFlight / 2 : 2 * kPayload;
+    while (wanted > (s_.flat ? 4 : 2) && wanted * vector_loads() > most) wanted /= 2;
     if (random) return wanted;
     return std::min(wanted, pow2_ceil(bound(k_.axes[shape_.inner].extent, symbols_)));
   }
@@ -109,7 +117,8 @@ class GpuScheduler {
 
   int64_t in_flight() const {
     if (needs_order()) return 1;
-    return std::clamp<int64_t>(kInFlight / (vector_loads() * s_.vector_width), 1, 8);
+    const int64_t registers = s_.flat && s_.vector_width <= 4 ? kFlatInFlight : kInFlight;
+    return std::clamp<int64_t>(registers / (vector_loads() * s_.vector_width), 1, 8);
   }
 
   // ---- rows
@@ -127,11 +136,30 @@ class GpuScheduler {
     return static_cast<int64_t>(s_.cached.size()) - flags + (flags > 0) + accumulators(Accumulation::column);
   }
 
+  int64_t rows_at_bound() const {
+    Dim range = 1;
+    for (int axis : shape_.parallel) range *= k_.axes[axis].extent;
+    return std::max<int64_t>(1, bound(range, symbols_));
+  }
+
+  /// The fewest lanes that have little to keep and still leave enough threads for all rows: what is done once
+  /// a row costs each of them.
+  int64_t smallest_team(int64_t vectors) const {
+    int64_t team = std::min(kWarp, pow2_ceil(vectors));
+    const auto kept = [&](int64_t lanes) {
+      return quotient_up(vectors, lanes) * s_.vector_width * std::max<int64_t>(1, kept_values());
+    };
+    while (team > 4 && kept(team / 2) <= kFewElements && rows_at_bound() * team / 2 >= kEnoughThreads)
+      team /= 2;
+    return team;
+  }
+
   /// A warp for a row where that is enough; many threads with little each beyond.
   int64_t team_size(int64_t vectors, int64_t most_elements) const {
     const auto elements = [&](int64_t team) { return quotient_up(vectors, team) * s_.vector_width; };
-    for (int64_t team = std::min(kWarp, pow2_ceil(vectors)); team <= kLargestTeam; team *= 2) {
-      if (elements(team) > most_elements || elements(team) * kept_values() > kPayload) continue;
+    for (int64_t team = smallest_team(vectors); team <= kLargestTeam; team *= 2) {
+      const int64_t payload = team <= 2 * kWarp ? kWarpPayload : kPayload;
+      if (elements(team) > most_elements || elements(team) * kept_values() > payload) continue;
       while (team > kWarp && team < kWalkThreads && elements(team) > kRowElements / 2) team *= 2;
       return team;
     }
@@ -144,9 +172,12 @@ class GpuScheduler {
     int64_t team = team_size(vectors, kRowElements);
     if (team == 0 && kept_values() > 0) team = team_size(vectors, 2 * kRowElements);
     const bool fits = team > 0;
-    s_.team = static_cast<int>(fits ? team : kWalkThreads);
+    const bool apart = rows_at_bound() >= kManyRows && accumulators(Accumulation::column) == 0;
+    s_.team = static_cast<int>(fits ? team : apart ? kWarp : kWalkThreads);
     s_.vectors = fits ? static_cast<int>(quotient_up(vectors, team)) : 0;
-    s_.unroll = static_cast<int>(fits ? std::min<int64_t>(in_flight(), s_.vectors) : in_flight());
+    // A walk waits for every row: its teams are few, and all loads of one should be under way.
+    const int64_t flying = s_.splits > 0 && s_.vectors <= 4 ? 4 : in_flight();
+    s_.unroll = static_cast<int>(fits ? std::min<int64_t>(flying, s_.vectors) : in_flight());
     set_block(!fits && accumulators(Accumulation::column) > 0);
     return fits || s_.cached.empty();
   }
@@ -169,12 +200,11 @@ class GpuScheduler {
   }
 
   void set_block(bool one_team) {
+    const int64_t kept = s_.vectors * s_.vector_width * kept_values();
     const int64_t many = vector_loads() * s_.vector_width > kPayload ? kFlatThreads : kWalkThreads;
-    const int64_t wanted = s_.splits > 0 ? many : kRowThreads;
+    const int64_t wanted = s_.splits > 0 && kept <= kPayload ? many : kRowThreads;
     int64_t threads = one_team ? s_.team : std::max<int64_t>(s_.team, wanted);
-    Dim range = 1;
-    for (int axis : shape_.parallel) range *= k_.axes[axis].extent;
-    const int64_t rows = std::max<int64_t>(1, bound(range, symbols_));
+    const int64_t rows = rows_at_bound();
     while (threads / 2 >= std::max<int64_t>(s_.team, kWarp) && threads / 2 / s_.team >= rows) threads /= 2;
     s_.threads = static_cast<int>(threads);
     s_.grain = s_.splits > 0 ? 1 : threads / s_.team;
@@ -197,17 +227,18 @@ class GpuScheduler {
     for (int axis : shape_.reduced) reduced *= k_.axes[axis].extent;
     const int64_t length = std::max<int64_t>(1, bound(reduced, symbols_));
     const bool segment = k_.axes[shape_.reduced.front()].begin >= 0;
-    const int64_t vectors = quotient_up(columns_, s_.vector_width);
-    Dim rows = 1;
-    for (int axis : shape_.parallel) rows *= k_.axes[axis].extent;
-    const int64_t expected = segment ? length / std::max<int64_t>(1, bound(rows, symbols_)) : length;
-    const int64_t widest = segment ? kTileThreads : kWarp;
+    const int64_t vectors = quotient_up(columns_, s_.vector_width), rows = rows_at_bound();
+    const int64_t expected = segment ? length / rows : length;
+    const int64_t widest = segment ? kFlatThreads : kWarp;
     s_.team = static_cast<int>(std::min(pow2_ceil(vectors), widest));
     if (expected > 64) s_.team = std::min(s_.team, kLongTeam);
-    const int64_t teams = std::clamp<int64_t>(pow2_ceil(length) / 4, 1, kTileThreads / s_.team);
+    const auto tiles = [&] { return quotient_up(vectors, s_.team) * (segment ? 1 : rows); };
+    while (expected > 64 && s_.team > 2 && tiles() < kEnoughTiles) s_.team /= 2;
+    const int64_t teams =
+        std::clamp<int64_t>(pow2_ceil(length) / 4, 1, (segment ? kFlatThreads : kTileThreads) / s_.team);
     s_.threads = static_cast<int>(s_.team * teams);
     s_.tile = int64_t{s_.team} * s_.vector_width;
-    s_.unroll = 4;
+    s_.unroll = expected > 512 && vector_loads() == 1 ? 8 : 4;
     s_.grain = segment && expected <= 64 ? 4 : 1;
   }
 

@@ -7,9 +7,16 @@
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/STLExtras.h"
 #include "runtime/error.h"
 
 namespace smelt {
+
+bool has_pivot(const Shape& shape, llvm::ArrayRef<int64_t> axes) {
+  if (axes.empty()) return false;
+  const auto last = shape[static_cast<size_t>(*llvm::max_element(axes))].constant();
+  return last && *last >= kPivotElements;
+}
 
 std::string str(const Type& type) { return fmt::format("{}{}", name(type.dtype), str(type.shape)); }
 

@@ -28,6 +28,8 @@ struct Type {
   bool operator==(const Type&) const = default;
 };
 std::string str(const Type& type);  // "f32[B,T,768]"
+/// Whether rows along these axes of a shape are certain to have the elements that reduce `pivot` wants.
+bool has_pivot(const Shape& shape, llvm::ArrayRef<int64_t> axes);
 
 /// Where a value lives, set by assign_layout: an element (i, j, ...) is at offset + i strides[0] + j
 /// strides[1] + ...

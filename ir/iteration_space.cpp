@@ -273,7 +273,7 @@ class Analysis {
     if (count(AxisKind::reduced) != 0) throw Refusal{"a row and a segment reduction in one kernel"};
     if (all_are(over, AxisKind::column) && has_rows_) {
       if (over.size() != count(AxisKind::column)) throw Refusal{"a reduction over some of the columns"};
-      return node.reduce_op == ReduceOp::first ? ReductionKind::first : ReductionKind::row;
+      return samples_row(node.reduce_op) ? ReductionKind::first : ReductionKind::row;
     }
     return classify_partial(node, over, operand);
   }

@@ -20,7 +20,7 @@ struct IterationSpace {
   /// How a reduce node is computed.
   enum class Reduction : uint8_t {
     row,      // over all column axes: a row scalar that later blocks may read
-    first,    // the element at column 0: a row scalar known before the block that computes its operand
+    first,    // from fixed columns: a row scalar known before the block that computes its operand
     column,   // over all parallel axes, keeping columns: a partial sum a chunk, only an output (or rounded to
               // one)
     full,     // over all parallel axes of a row scalar, or over every axis: a partial sum a chunk, only an

@@ -85,7 +85,8 @@ struct Instruction {
   int predicate = -1;
   // The flattened row of a random op = sum strides[i] * axis_i over all axes but its last.
   std::vector<Dim> random_strides = {};
-  int random_axis = -1;  // the kernel axis of its last dim; -1: it has no dim or the index below is fixed
+  int random_axis = -1;   // the kernel axis of its last dim; -1: it has no dim or the index below is fixed
+  int random_column = 0;  // where it is fixed
   bool operator==(const Instruction&) const = default;
 };
 

@@ -234,7 +234,10 @@ void KernelParser::random(Instruction& i) {
     lexer.fail_at(at.offset, "the row of a random number is a sum of axes times sizes");
   i.random_strides = std::move(row.strides);
   lexer.expect(",");
-  i.random_axis = lexer.accept_word("none") ? -1 : axis_reference();
+  if (lexer.peek().kind == Token::Kind::number)
+    i.random_column = small_integer("a column");
+  else if (!lexer.accept_word("none"))
+    i.random_axis = axis_reference();
   lexer.expect("]");
 }
 

@@ -183,7 +183,9 @@ class KernelPrinter {
       case Kind::convert:
         return "convert " + operands;
       case Kind::random:
-        return fmt::format("random {}[{}, {}]", i.slot, sum(0, i.random_strides, -1, 0), axis(i.random_axis));
+        return fmt::format("random {}[{}, {}]", i.slot, sum(0, i.random_strides, -1, 0),
+                           i.random_axis < 0 && i.random_column != 0 ? fmt::format("{}", i.random_column)
+                                                                     : axis(i.random_axis));
       case Kind::load:
         return "load " + place(i.access) + condition(i);
       case Kind::store:

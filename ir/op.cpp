@@ -42,4 +42,21 @@ std::optional<Op> parse_op(std::string_view name) { return find<Op>(kOps, name);
 std::optional<ScalarOp> parse_scalar_op(std::string_view name) { return find<ScalarOp>(kScalarOps, name); }
 std::optional<ReduceOp> parse_reduce_op(std::string_view name) { return find<ReduceOp>(kReduceOps, name); }
 
+bool is_dear(ScalarOp op) {
+  switch (op) {
+    case ScalarOp::exp:
+    case ScalarOp::expm1:
+    case ScalarOp::log:
+    case ScalarOp::log1p:
+    case ScalarOp::tanh:
+    case ScalarOp::sigmoid:
+    case ScalarOp::erf:
+    case ScalarOp::sin:
+    case ScalarOp::cos:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace smelt

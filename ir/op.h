@@ -22,6 +22,11 @@ enum class ReduceOp : uint8_t {
 #include "ir/reduce_ops.def"
 };
 
+/// What `pivot` takes the mean of, and the fewest columns that it wants.
+inline constexpr int kPivotElements = 4;
+/// A reduction that reads fixed places of the row: known before the row is walked.
+constexpr bool samples_row(ReduceOp op) { return op == ReduceOp::first || op == ReduceOp::pivot; }
+
 /// Bits of the `traits` column of ops.def.
 struct Trait {
   static constexpr unsigned none = 0, leaf = 1, view = 2, fusable = 4, effect = 8, composite = 16,
@@ -54,6 +59,8 @@ struct ReduceOpInfo {
 };
 const ReduceOpInfo& info(ReduceOp op);
 std::optional<ReduceOp> parse_reduce_op(std::string_view name);
+/// Takes many instructions: a result that is wanted again is rather kept.
+bool is_dear(ScalarOp op);
 
 inline std::string_view name(Op op) { return info(op).name; }
 inline std::string_view name(ScalarOp op) { return info(op).name; }

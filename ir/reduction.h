@@ -105,4 +105,14 @@ struct Reduction<ReduceOp::first, T> : PlainReduction<T> {
   }
 };
 
+/// The sum and the number of those among the first kPivotElements.
+template <typename T>
+struct Reduction<ReduceOp::pivot, T> : PlainReduction<T> {
+  using State = ReductionState<T>;
+  static State identity() { return {}; }
+  static State lift(const T& x, int64_t index) { return index < kPivotElements ? State{x, T(1)} : State{}; }
+  static State combine(const State& l, const State& r) { return {l.first + r.first, l.second + r.second}; }
+  static T finish(const State& state, int) { return state.first / state.second; }
+};
+
 }  // namespace smelt

@@ -163,6 +163,9 @@ Types infer_reduce(const Context& c) {
   Shape shape;
   for (int64_t i = 0; i < x.rank(); ++i)
     if (!llvm::is_contained(axes, i)) shape.push_back(x.shape[i]);
+  if (c.reduce == ReduceOp::pivot && !has_pivot(x.shape, axes))
+    fail("reduce pivot: the last reduced axis of {} must be a constant of at least {}", str(x),
+         kPivotElements);
   if (info(c.reduce).results == 1) return {{x.dtype, shape}};
   return {{x.dtype, shape}, {c.reduce == ReduceOp::argmax ? DType::i32 : x.dtype, shape}};
 }

@@ -166,7 +166,7 @@ SweepLevels::Key SweepLevels::transfer(const Node& node) {
   for (const Value* operand : node.operands()) key = std::max(key, of(operand));
   const bool sweep = reduces_over(node, space_);
   if (is_barrier(node) || (node.is(Op::reduce) && !sweep)) return {key.phase, key.barriers + 1, 0};
-  if (sweep && !node.is(ReduceOp::first)) ++key.level;
+  if (sweep && !samples_row(node.reduce_op)) ++key.level;
   return key;
 }
 
@@ -175,7 +175,7 @@ int reduction_depth(const Graph& graph, std::string_view of_phase) {
   for (const RowSpace& space : row_spaces(graph)) {
     SweepLevels levels(graph, space);
     for (const auto& node : graph.nodes())
-      if (phase(*node) == of_phase && reduces_over(*node, space) && !node->is(ReduceOp::first))
+      if (phase(*node) == of_phase && reduces_over(*node, space) && !samples_row(node->reduce_op))
         depth = std::max(depth, levels.of(node->result()).level);
   }
   return depth;

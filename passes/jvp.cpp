@@ -64,6 +64,7 @@ Forward::Tangents forward_reduce(const Forward& f) {
   switch (f.node.reduce_op) {
     case ReduceOp::add:
     case ReduceOp::first:
+    case ReduceOp::pivot:
       return {f.b.reduce(f.node.reduce_op, f.t(), f.node.ints_attr("axes"))};
     case ReduceOp::max_sumexp:
       return of_exponentials(f);

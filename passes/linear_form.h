@@ -21,7 +21,7 @@ struct LinearTerm {
     power,   // value ^ power
     when,    // the product where `value` holds, else 0
     unless,  // the product where it does not hold, else 0
-    square,  // (value + offset)^2 with value shifted by the row's first element and offset a row value
+    square,  // (value + offset)^2 with value shifted by the row's sample and offset a row value
   };
   struct Factor {
     Value* value;

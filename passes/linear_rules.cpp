@@ -76,7 +76,7 @@ bool shift_mean(ReductionContext& context, Node& node) {
   const std::vector<MeanUse> uses = mean_uses(context, node, space);
   if (uses.empty()) return false;
   RowEmitter& emit = context.emit;
-  Value* first = emit.reduce(ReduceOp::first, x, space)->result();
+  Value* first = emit.sample(x, space);
   Value* shifted = emit.sub(x, emit.along(first, space));
   Value* sum = emit.sum(shifted, space);
   for (const MeanUse& use : uses) {

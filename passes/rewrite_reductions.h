@@ -6,15 +6,16 @@
 //   constant_row     the sum of a row of equal values is their number times the value
 //   zero_sum         sum (x - mean x) = 0 and whatever else vanishes by algebra
 //   max_sumexp       max x, then sum exp(x - max x): one reduction with two results
-//   shift            x - mean x = u - mean u with u = x - (first x): rows with a common offset keep their
-//   digits linear           sum (s f + g) = s sum f + sum g where s waits for another sum over the row
+//   shift            x - mean x = u - mean u with u = x - (sample x): rows with a common offset keep their
+//                    digits; the sample is the mean of a few elements, since one may be far from all others
+//   linear           sum (s f + g) = s sum f + sum g where s waits for another sum over the row
 //   centred_squares  sum (u - s)^2 = max(sum u^2 - (sum u)^2 / n, 0) + n (s - sum u / n)^2, u shifted
 //   collect          s f + t f = (s + t) f for row values s, t
 //   log_sum_exp      exp(x - m) / s in backward reads one statistic, (m - c) + log s, c a shift that x itself
 //   gives
 //
 // No rule knows a norm or a criterion. Contract: values stay the same but for rounding, which does not grow:
-// a varying factor x - s is taken apart only after both parts are shifted by the row's first element. Every
+// a varying factor x - s is taken apart only after both parts are shifted by the row's sample. Every
 // rewrite needs that the waiting reduction becomes independent of all others in its kernel (same phase, same
 // side of every matmul); otherwise the graph stays as it is.
 #pragma once

@@ -129,14 +129,14 @@ Value* RowEmitter::over_count(Value* row, const RowSpace& space) {
   return div(row, count(space, row->dtype()));
 }
 
-Value* RowEmitter::shift(Value* value, const RowSpace& space) {
-  Value* first = reduce(ReduceOp::first, value, space)->result();
-  Value* usable = pointwise(ScalarOp::ge, {first, splat(kLowestShift, first->type)});
-  return pointwise(ScalarOp::select, {usable, first, splat(0, first->type)});
+Value* RowEmitter::sample(Value* value, const RowSpace& space) {
+  const bool long_enough = has_pivot(value->shape(), space.axes);
+  return reduce(long_enough ? ReduceOp::pivot : ReduceOp::first, value, space)->result();
 }
 
-Value* RowEmitter::shifted(Value* value, const RowSpace& space) {
-  return is_shifted(value, space) ? value : sub(value, along(shift(value, space), space));
+Value* RowEmitter::shift(Value* sample) {
+  Value* usable = pointwise(ScalarOp::ge, {sample, splat(kLowestShift, sample->type)});
+  return pointwise(ScalarOp::select, {usable, sample, splat(0, sample->type)});
 }
 
 bool RowEmitter::is_shifted(Value* value, const RowSpace& space) {
@@ -146,7 +146,7 @@ bool RowEmitter::is_shifted(Value* value, const RowSpace& space) {
   if (!row) return false;
   const Node* first = row->operand(0)->node();
   if (first->is(ScalarOp::select)) first = first->operand(1)->node();
-  return first->is(ReduceOp::first) && reduces_over(*first, space) &&
+  return first->is(Op::reduce) && samples_row(first->reduce_op) && reduces_over(*first, space) &&
          numbers_->same(first->operand(0), node->operand(0));
 }
 

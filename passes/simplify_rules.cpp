@@ -124,7 +124,7 @@ const std::optional<double> count_along(const Value* value, llvm::ArrayRef<int64
 Value* reduce_of_number(GraphBuilder& b, const Node& node) {
   const auto number = number_of(node.operand(0));
   if (!number) return nullptr;
-  if (node.is(ReduceOp::max) || node.is(ReduceOp::min) || node.is(ReduceOp::first))
+  if (node.is(ReduceOp::max) || node.is(ReduceOp::min) || samples_row(node.reduce_op))
     return b.constant(*number, node.result()->type);
   const auto count = count_along(node.operand(0), node.ints_attr("axes"));
   if (!node.is(ReduceOp::add) || !count) return nullptr;

@@ -52,15 +52,19 @@ Softmax find_softmax(Node& pair) {
   return softmax;
 }
 
+/// The shift of scores is their first one: of a few, one is sooner a mask, and a row of masks has no level.
 Value* probability_from_statistic(RowEmitter& emit, const Softmax& softmax, Node& place) {
   const RowSpace& space = softmax.space;
-  Value* x = softmax.pair->operand(0);
+  Value *x = softmax.pair->operand(0), *most = softmax.pair->result(0);
+  const bool shifted = emit.is_shifted(x, space);
+  const auto level = [&] { return emit.shift(emit.reduce(ReduceOp::first, x, space)->result()); };
   emit.at(softmax.pair);
   Value* log = emit.pointwise(ScalarOp::log, {softmax.pair->result(1)});
-  Value* statistic = emit.add(emit.sub(softmax.pair->result(0), emit.shift(x, space)), log);
+  Value* statistic = emit.add(shifted ? most : emit.sub(most, level()), log);
   emit.at(&place);
   emit.anchor("backward");
-  Value* exponent = emit.sub(emit.shifted(x, space), emit.along(statistic, space));
+  Value* scores = shifted ? x : emit.sub(x, emit.along(level(), space));
+  Value* exponent = emit.sub(scores, emit.along(statistic, space));
   Value* q = emit.pointwise(ScalarOp::exp, {exponent});
   emit.anchor("");
   return q;

@@ -94,12 +94,28 @@ Value* to_first(const Reverse& r) {
   return result;
 }
 
+/// g / 4 to the first four along the last reduced axis, at index 0 of the others.
+Value* to_pivot(const Reverse& r) {
+  Value* result = spread(r, r.g());
+  result = r.b.mul(result, r.b.like(result, 1.0 / kPivotElements));
+  const auto& axes = r.node.ints_attr("axes");
+  const int64_t last = *llvm::max_element(axes);
+  for (int64_t axis : axes) {
+    Value* place = r.b.iota({DType::i32, r.x()->shape()}, axis);
+    const double below = axis == last ? kPivotElements : 1;
+    result = r.b.select(r.b.lt(place, r.b.like(place, below)), result, r.b.like(result, 0));
+  }
+  return result;
+}
+
 void reverse_reduce(const Reverse& r) {
   switch (r.node.reduce_op) {
     case ReduceOp::add:
       return r.add(0, spread(r, r.g()));
     case ReduceOp::first:
       return r.add(0, to_first(r));
+    case ReduceOp::pivot:
+      return r.add(0, to_pivot(r));
     case ReduceOp::max_sumexp:
       return r.add(0, to_exponentials(r));
     case ReduceOp::max:

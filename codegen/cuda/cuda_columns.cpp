@@ -203,8 +203,10 @@ bool CudaEmitter::draws_by_vector(int id) const {
 }
 
 /// Along a row: a vector's maximum first, so one exponential an element.
-bool CudaEmitter::takes_exponentials(const Instruction& x) const {
-  return x.kind == Kind::reduce && x.reduce_op == ReduceOp::max_sumexp && !shape_.is_reduced();
+bool CudaEmitter::takes_exponentials(int id) const {
+  const Instruction& x = instruction(id);
+  return x.kind == Kind::reduce && x.reduce_op == ReduceOp::max_sumexp && !shape_.is_reduced() &&
+         !keeps_exponentials(id);
 }
 
 /// The work on one vector: what it needs whole, its elements, what becomes of it whole.
@@ -224,11 +226,11 @@ void CudaEmitter::emit_vector(const Nest& nest, const std::string& slot) {
     }
     if (stores_by_vector(nest, id))
       out_.line("{} s{}[{}];", cuda_type(cuda_kind(k_.params[x.access.param].dtype)), id, V_);
-    if (takes_exponentials(x)) out_.line("float e{}[{}];", id, V_);
+    if (takes_exponentials(id)) out_.line("float e{}[{}];", id, V_);
   });
   emit_lanes(nest);
-  whole([&](int id, const Instruction& x) {
-    if (takes_exponentials(x)) out_.line("sm_take_max_sumexp(t{0}, q{0}, e{0});", id);
+  whole([&](int id, const Instruction&) {
+    if (takes_exponentials(id)) out_.line("sm_take_max_sumexp<{1}>(t{0}, q{0}, e{0});", id, fast_);
     if (stores_by_vector(nest, id))
       out_.line("sm_store<{}>({}, s{}, {});", alignment_text(id), vector_place(id), id, rest());
   });

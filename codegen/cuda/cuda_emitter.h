@@ -82,6 +82,8 @@ class CudaEmitter {
   void emit_reduced_block(const KernelBlock& block);
   void emit_reduced_lanes(const Nest& nest);
   void combine_teams();
+  void shuffle_teams();
+  void exchange_teams(int groups);
   void emit_tile_columns(const KernelBlock& block);
 
   // cuda_columns.cpp
@@ -102,7 +104,7 @@ class CudaEmitter {
   bool loads_by_vector(const Nest& nest, int id) const;
   bool stores_by_vector(const Nest& nest, int id) const;
   bool draws_by_vector(int id) const;
-  bool takes_exponentials(const Instruction& x) const;
+  bool takes_exponentials(int id) const;
   bool whole_vectors() const;
   bool covers_exactly() const;
   std::string rest() const;
@@ -137,6 +139,7 @@ class CudaEmitter {
   void shuffle_states();
   void exchange_states();
   void bind_results();
+  bool keeps_exponentials(int reduce) const;
   std::string identity(const State& state) const;
   std::string second_identity(const State& state) const;
   std::string join(const State& state, const std::string& first, const std::string& second) const;
@@ -153,6 +156,7 @@ class CudaEmitter {
   CodeText out_;
   int V_ = 1, W_ = 1, T_ = 1;  // elements of a vector, lanes of a team, teams of a block
   int64_t K_ = 0, U_ = 1;      // vectors of a row in a thread (0: a loop), vectors in flight
+  bool fast_ = false;          // memory holds half the digits of f32
 
   std::vector<Dim> dims_;
   std::vector<std::string> dim_names_, param_names_, axis_text_;
@@ -166,6 +170,7 @@ class CudaEmitter {
   std::map<int, std::string> starts_,
       loaded_;  // by instruction: where its lanes start, the array it is loaded to
   std::map<std::string, std::string> start_names_;
+  std::map<int, int> exponentials_;      // exp(x - m) that the reduction for m has made, and it
   std::map<int, std::string> inverses_;  // by division: the name of 1 / its divisor
   std::vector<State> states_;
   std::vector<std::string> aligned_conditions_;

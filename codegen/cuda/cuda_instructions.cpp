@@ -42,13 +42,18 @@ void CudaEmitter::emit_instruction(const Nest& nest, int id) {
       if (x.slot == 0) values_[id] = values_[x.operands[0]];
       break;
     case Kind::scalar: {
+      if (const auto kept = exponentials_.find(id); kept != exponentials_.end()) {
+        define(id, CudaKind::real,
+               fmt::format("x{0}[{1}][{2}] * scale{0}", kept->second, slot_, V_ > 1 ? "j" : "0"));
+        break;
+      }
       if (const auto inverse = inverses_.find(id); lanes_ && inverse != inverses_.end()) {
         define(id, CudaKind::real, operand(x, 0).text + " * " + inverse->second);
         break;
       }
       std::vector<CudaValue> operands;
       for (int operand : x.operands) operands.push_back(value_of(operand));
-      const CudaValue value = cuda_apply(x.scalar_op, std::move(operands));
+      const CudaValue value = cuda_apply(x.scalar_op, std::move(operands), fast_);
       define(id, value.kind, value.text);
       break;
     }
@@ -96,7 +101,8 @@ void CudaEmitter::emit_random(int id) {
   if (x.slot < 0 || x.slot >= k_.random_slots) reject(id, "has no slot in random_ids");
   if (lanes_ && draws_by_vector(id))
     return define(id, CudaKind::integer, fmt::format("(int)(w{}[j / 2] >> j % 2 * 16 & 0xFFFFu)", id));
-  const std::string column = x.random_axis < 0 ? "0" : axis_text_[x.random_axis];
+  const std::string column =
+      x.random_axis < 0 ? fmt::format("{}", x.random_column) : axis_text_[x.random_axis];
   define(
       id, CudaKind::integer,
       fmt::format("sm_random(random, id{}, (unsigned)({}), (unsigned)({}))", x.slot, random_row(x), column));

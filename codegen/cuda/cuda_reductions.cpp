@@ -32,7 +32,17 @@ void CudaEmitter::begin_reductions(const Nest& nest) {
     out_.line("{} {} = {};", cuda_type(state.kind), state.first, identity(state));
     if (!state.second.empty())
       out_.line("{} {} = {};", cuda_type(state.second_kind), state.second, second_identity(state));
+    if (!keeps_exponentials(state.id)) continue;
+    out_.line("float x{}[{}][{}];", state.id, K_, V_);
+    out_.pragma_unroll();
+    out_.line("for (int i = 0; i < {0}; ++i) x{1}[i / {2}][i % {2}] = -sm_infinity();", K_ * V_, state.id,
+              V_);
   }
+}
+
+/// A later block wants exp(x - maximum) of elements that stay in registers.
+bool CudaEmitter::keeps_exponentials(int reduce) const {
+  return std::any_of(exponentials_.begin(), exponentials_.end(), [&](auto& e) { return e.second == reduce; });
 }
 
 std::string CudaEmitter::identity(const State& state) const {
@@ -40,6 +50,7 @@ std::string CudaEmitter::identity(const State& state) const {
   switch (state.op) {
     case ReduceOp::add:
     case ReduceOp::first:
+    case ReduceOp::pivot:
       return real ? "0.0f" : "0";
     case ReduceOp::min:
       return real ? "sm_infinity()" : "2147483647";
@@ -60,12 +71,14 @@ std::string CudaEmitter::join_into(const State& state, const std::string& to, co
                                    const std::string& first, const std::string& second) const {
   switch (state.op) {
     case ReduceOp::add:
+    case ReduceOp::pivot:  // lowered to loads
       return fmt::format("{} += {};", to, first);
     case ReduceOp::max:
       return fmt::format("{0} = sm_max({0}, {1});", to, first);
     case ReduceOp::min:
       return fmt::format("{0} = sm_min({0}, {1});", to, first);
     case ReduceOp::max_sumexp:
+      return fmt::format("sm_join_max_sumexp<{}>({}, {}, {}, {});", fast_, to, to_second, first, second);
     case ReduceOp::argmax:
     case ReduceOp::first:
       return fmt::format("sm_join_{}({}, {}, {}, {});", name(state.op), to, to_second, first, second);
@@ -84,6 +97,7 @@ void CudaEmitter::emit_reduce(int id) {
   const std::string guarded = guard_.empty() ? x : fmt::format("({} ? {} : {})", guard_, x, identity(state));
   const bool columns = shape_.is_reduced();  // one state a column
   const std::string j = V_ > 1 ? "[j]" : "[0]";
+  if (keeps_exponentials(id)) return out_.line("x{}[{}]{} = {};", id, slot_, j, guarded);
   if (state.op == ReduceOp::max_sumexp && !columns) return out_.line("e{}{} = {};", id, j, guarded);
   const std::string to = state.first + (columns ? j : ""), to_second = state.second + (columns ? j : "");
   if (state.second.empty()) return out_.line("{}", join_into(state, to, "", guarded, ""));
@@ -103,6 +117,10 @@ void CudaEmitter::emit_reduce(int id) {
 
 void CudaEmitter::finish_reductions() {
   if (states_.empty()) return;
+  for (const State& state : states_)
+    if (keeps_exponentials(state.id))
+      out_.line("const float base{0} = sm_take_exponentials<{3}>({1}, {2}, x{0});", state.id, state.first,
+                state.second, fast_);
   if (W_ > 1) shuffle_states();
   if (W_ > 32) exchange_states();
   bind_results();
@@ -113,7 +131,8 @@ void CudaEmitter::shuffle_states() {
   bool others = false;
   for (const State& state : states_)
     if (state.op == ReduceOp::max_sumexp)
-      out_.line("sm_share_max_sumexp<{}>({}, {}, {});", std::min(W_, 32), state.first, state.second, mask);
+      out_.line("sm_share_max_sumexp<{}, {}>({}, {}, {});", fast_, std::min(W_, 32), state.first,
+                state.second, mask);
     else
       others = true;
   if (!others) return;
@@ -194,6 +213,9 @@ void CudaEmitter::bind_results() {
                                       ? fmt::format("({1} != {1} ? {1} : {0})", first_text, second_text)
                                       : first_text,
                                   state.kind};
+    if (keeps_exponentials(state.id))
+      out_.line("const float scale{0} = sm_exp<{2}>(base{0} - {1});", state.id, values_[state.id]->text,
+                fast_);
     if (second < 0) continue;
     values_[second] = CudaValue{
         state.op == ReduceOp::argmax ? fmt::format("({0} < 0 ? 0 : {0})", second_text) : second_text,

@@ -1,6 +1,8 @@
 // Reduced kernels: a block takes items of the range one after the other, an item being a tile of columns at
 // some indices of the other axes. The lanes of a team lie along the tile's columns, a vector each; the teams
 // share the reduced axes and meet in shared memory.
+#include <algorithm>
+
 #include "codegen/cuda/cuda_emitter.h"
 #include "runtime/error.h"
 
@@ -70,9 +72,7 @@ void CudaEmitter::emit_reduced_block(const KernelBlock& block) {
 void CudaEmitter::emit_reduced_lanes(const Nest& nest) {
   out_.open("");
   const KernelAxis& first = k_.axes[shape_.reduced.front()];
-  Dim count = 1;
-  for (int axis : shape_.reduced) count *= k_.axes[axis].extent;
-  std::string begin = "0", end, factor;
+  std::string begin = "0", end;
   for (int axis : shape_.reduced) end += (end.empty() ? "" : " * ") + dim(k_.axes[axis].extent);
   if (first.begin >= 0) begin = coerce(value_of(first.begin), CudaKind::integer);
   if (first.end >= 0) end = coerce(value_of(first.end), CudaKind::integer);
@@ -97,42 +97,74 @@ void CudaEmitter::emit_reduced_lanes(const Nest& nest) {
   out_.close();
 }
 
-/// A tree over the teams, whose result all of them read back.
+/// The teams of a warp first, by shuffles, then warps through shared memory; all of them read the result.
 void CudaEmitter::combine_teams() {
   if (T_ == 1) return;
+  if (W_ < 32) shuffle_teams();
+  const int groups = W_ < 32 ? s_.threads / 32 : T_;
+  if (groups > 1) exchange_teams(groups);
+}
+
+void CudaEmitter::shuffle_teams() {
+  const int width = std::min(32, s_.threads);
+  const std::string mask = fmt::format("{:#x}u", width == 32 ? 0xffffffffu : (1u << width) - 1);
+  out_.pragma_unroll();
+  out_.open("for (int d = {}; d >= {}; d /= 2)", width / 2, W_);
+  out_.open_unrolled("j", V_);
   for (const State& state : states_) {
-    const int64_t size = int64_t{s_.threads} * V_;
+    const auto other = [&](const std::string& name) {
+      return fmt::format("__shfl_xor_sync({}, {}[j], d)", mask, name);
+    };
     const bool pair = !state.second.empty();
-    const auto array = [&](CudaKind kind, bool second) -> std::string {
-      int64_t& total = kind == CudaKind::real ? shared_floats_ : shared_ints_;
-      const bool behind = second && state.kind == state.second_kind;
-      total = std::max(total, behind ? 2 * size : size);
-      return fmt::format("shared_{}{}", kind == CudaKind::real ? "floats" : "ints",
-                         behind ? fmt::format(" + {}", size) : "");
-    };
-    out_.open("");
-    out_.line("{}* one = {};", cuda_type(state.kind), array(state.kind, false));
-    if (pair) out_.line("{}* two = {};", cuda_type(state.second_kind), array(state.second_kind, true));
-    const auto each = [&](const std::string& statement) {
-      out_.line("for (int j = 0; j < {}; ++j) {{ {} }}", V_, statement);
-    };
-    const std::string mine = fmt::format("[j * {} + threadIdx.x]", s_.threads);
-    const std::string theirs = fmt::format("[j * {} + threadIdx.x + h * {}]", s_.threads, W_);
-    const std::string top = fmt::format("[j * {} + lane]", s_.threads);
-    out_.line("__syncthreads();");
-    each(fmt::format("one{} = {}[j];{}", mine, state.first,
-                     pair ? fmt::format(" two{} = {}[j];", mine, state.second) : ""));
-    out_.open("for (int h = {}; h > 0; h /= 2)", T_ / 2);
-    out_.line("__syncthreads();");
-    out_.open("if (team < h)");
-    each(join_into(state, "one" + mine, "two" + mine, "one" + theirs, "two" + theirs));
-    out_.close();
-    out_.close();
-    out_.line("__syncthreads();");
-    each(fmt::format("{}[j] = one{};{}", state.first, top,
-                     pair ? fmt::format(" {}[j] = two{};", state.second, top) : ""));
-    out_.close();
+    out_.line("const {} f{} = {};", cuda_type(state.kind), state.id, other(state.first));
+    if (pair) out_.line("const {} g{} = {};", cuda_type(state.second_kind), state.id, other(state.second));
+    out_.line("{}", join_into(state, state.first + "[j]", state.second + "[j]", fmt::format("f{}", state.id),
+                              fmt::format("g{}", state.id)));
   }
+  out_.close();
+  out_.close();
+}
+
+/// What `groups` of threads have, each for the columns of a team, is joined in their order.
+void CudaEmitter::exchange_teams(int groups) {
+  struct Place {
+    const State* state;
+    std::string name, array;
+  };
+  std::vector<Place> places;
+  int64_t floats = 0, ints = 0;
+  const int64_t size = int64_t{V_} * groups * W_;
+  for (const State& state : states_)
+    for (const bool second : {false, true}) {
+      const std::string& name = second ? state.second : state.first;
+      if (name.empty()) continue;
+      const bool real = (second ? state.second_kind : state.kind) == CudaKind::real;
+      int64_t& used = real ? floats : ints;
+      places.push_back({&state, name, fmt::format("shared_{}[{} + ", real ? "floats" : "ints", used)});
+      used += size;
+    }
+  shared_floats_ = std::max(shared_floats_, floats), shared_ints_ = std::max(shared_ints_, ints);
+  const auto at = [&](const std::string& group) {
+    return fmt::format("(j * {} + {}) * {} + lane]", groups, group, W_);
+  };
+  out_.line("__syncthreads();");
+  out_.open("{}", W_ < 32 ? fmt::format("if (threadIdx.x % 32 < {})", W_) : "");
+  out_.open_unrolled("j", V_);
+  for (const Place& p : places)
+    out_.line("{}{} = {}[j];", p.array, at(W_ < 32 ? "threadIdx.x / 32" : "team"), p.name);
+  out_.close(), out_.close();
+  out_.line("__syncthreads();");
+  out_.open_unrolled("j", V_);
+  for (const Place& p : places) out_.line("{}[j] = {}{};", p.name, p.array, at("0"));
+  out_.open("for (int g = 1; g < {}; ++g)", groups);
+  for (size_t i = 0; i < places.size(); ++i) {
+    const State& state = *places[i].state;
+    const bool pair = !state.second.empty();
+    out_.line("{}", join_into(state, state.first + "[j]", state.second + "[j]", places[i].array + at("g"),
+                              pair ? places[i + 1].array + at("g") : ""));
+    i += pair;
+  }
+  out_.close(), out_.close();
 }
 
 /// What becomes of the columns: the first team's work.

@@ -38,23 +38,7 @@ std::string filled(std::string_view pattern, const std::vector<std::string>& ope
 
 /// Functions of real numbers alone.
 bool wants_real(ScalarOp op) {
-  switch (op) {
-    case ScalarOp::exp:
-    case ScalarOp::expm1:
-    case ScalarOp::log:
-    case ScalarOp::log1p:
-    case ScalarOp::sqrt:
-    case ScalarOp::rsqrt:
-    case ScalarOp::reciprocal:
-    case ScalarOp::tanh:
-    case ScalarOp::sigmoid:
-    case ScalarOp::erf:
-    case ScalarOp::sin:
-    case ScalarOp::cos:
-      return true;
-    default:
-      return false;
-  }
+  return is_dear(op) || op == ScalarOp::sqrt || op == ScalarOp::rsqrt || op == ScalarOp::reciprocal;
 }
 
 bool is_logical(ScalarOp op) {
@@ -79,6 +63,26 @@ std::string_view flag_pattern(ScalarOp op) {
   if (op == ScalarOp::max) return "{0} || {1}";
   if (op == ScalarOp::min) return "{0} && {1}";
   return info(op).cuda;
+}
+
+/// Within a few ulp of f32, or 5e-7: for kernels that read or write bf16 or f16. Others as they are.
+std::string_view fast_pattern(ScalarOp op) {
+  switch (op) {
+    case ScalarOp::exp:
+      return "__expf({0})";
+    case ScalarOp::div:
+      return "__fdividef({0}, {1})";
+    case ScalarOp::reciprocal:
+      return "__fdividef(1.0f, {0})";
+    case ScalarOp::tanh:
+      return "sm_fast_tanh({0})";
+    case ScalarOp::sigmoid:
+      return "sm_fast_sigmoid({0})";
+    case ScalarOp::erf:
+      return "sm_fast_erf({0})";
+    default:
+      return info(op).cuda;
+  }
 }
 
 CudaKind common_kind(ScalarOp op, const std::vector<CudaValue>& operands) {
@@ -116,7 +120,7 @@ CudaValue cuda_number(double number, DType type) {
   return {kind == CudaKind::real ? float_text(number) : int_text(number), kind};
 }
 
-CudaValue cuda_apply(ScalarOp op, std::vector<CudaValue> operands) {
+CudaValue cuda_apply(ScalarOp op, std::vector<CudaValue> operands, bool fast) {
   std::vector<std::string> texts;
   if (op == ScalarOp::select) {
     const CudaKind kind = std::max(operands[1].kind, operands[2].kind);
@@ -125,7 +129,7 @@ CudaValue cuda_apply(ScalarOp op, std::vector<CudaValue> operands) {
   }
   const CudaKind kind = common_kind(op, operands);
   for (const CudaValue& value : operands) texts.push_back(coerce(value, kind));
-  const std::string_view pattern = kind == CudaKind::real      ? info(op).cuda
+  const std::string_view pattern = kind == CudaKind::real      ? fast ? fast_pattern(op) : info(op).cuda
                                    : kind == CudaKind::integer ? integer_pattern(op)
                                                                : flag_pattern(op);
   return {filled(pattern, texts), info(op).flag ? CudaKind::flag : kind};

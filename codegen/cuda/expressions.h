@@ -21,7 +21,8 @@ std::string_view cuda_type(CudaKind kind);
 /// The value as another kind: (float)v3, v3 != 0, ...
 std::string coerce(const CudaValue& value, CudaKind kind);
 CudaValue cuda_number(double number, DType type);
-/// op(operands), after the operands are brought to one kind; not yet in parentheses.
-CudaValue cuda_apply(ScalarOp op, std::vector<CudaValue> operands);
+/// op(operands), after the operands are brought to one kind; not yet in parentheses. `fast` where an error of
+/// 5e-7 is below what memory keeps.
+CudaValue cuda_apply(ScalarOp op, std::vector<CudaValue> operands, bool fast);
 
 }  // namespace smelt

@@ -187,6 +187,23 @@ constexpr std::string_view kSigmoid = R"(SM float sm_sigmoid(float a) {
   return (a < 0 ? e : 1.0f) / (1.0f + e);
 }
 )";
+constexpr std::string_view kExp = R"(// `fast`: a few roundings off, for what is stored in half the digits.
+template <bool fast>
+SM float sm_exp(float x) { return fast ? __expf(x) : expf(x); }
+)";
+constexpr std::string_view kFastTanh =
+    R"(SM float sm_fast_tanh(float a) { return 1.0f - __fdividef(2.0f, __expf(2.0f * a) + 1.0f); }
+)";
+constexpr std::string_view kFastSigmoid =
+    R"(SM float sm_fast_sigmoid(float a) { return __fdividef(1.0f, 1.0f + __expf(-a)); }
+)";
+constexpr std::string_view kFastErf = R"(// Within 5e-7 (Abramowitz and Stegun, 7.1.26).
+SM float sm_fast_erf(float a) {
+  const float t = __fdividef(1.0f, fmaf(0.3275911f, fabsf(a), 1.0f));
+  const float p = fmaf(t, fmaf(t, fmaf(t, fmaf(t, 1.061405429f, -1.453152027f), 1.421413741f), -0.284496736f), 0.254829592f);
+  return copysignf(1.0f - p * t * __expf(-(a * a)), a);
+}
+)";
 constexpr std::string_view kDiv = R"(// Truncating; x / 0 = x.
 SM int sm_div(int a, int b) { return b == 0 || (b == -1 && a == -2147483647 - 1) ? a : a / b; }
 )";
@@ -238,21 +255,22 @@ SM int sm_random(const unsigned* random, unsigned id, unsigned row, unsigned col
 
 // ---- reductions: what joins two states; the same bits whichever side comes first
 constexpr std::string_view kJoinMaxSumexp = R"(
+template <bool fast>
 SM void sm_join_max_sumexp(float& m, float& s, float m2, float s2) {
   const float top = sm_max(m, m2), base = top == -sm_infinity() ? 0.0f : top;
-  s = __fadd_rn(__fmul_rn(s, expf(m - base)), __fmul_rn(s2, expf(m2 - base)));
+  s = __fadd_rn(__fmul_rn(s, sm_exp<fast>(m - base)), __fmul_rn(s2, sm_exp<fast>(m2 - base)));
   m = top;
 }
 )";
 constexpr std::string_view kShareMaxSumexp = R"(
 // The pairs of W lanes become one: the largest maximum first, then every sum scaled to it once.
-template <int W>
+template <bool fast, int W>
 SM void sm_share_max_sumexp(float& m, float& s, unsigned mask) {
   float top = m;
 #pragma unroll
   for (int d = W / 2; d > 0; d /= 2) top = sm_max(top, __shfl_xor_sync(mask, top, d));
   const float base = top == -sm_infinity() ? 0.0f : top;
-  s *= expf(m - base);
+  s *= sm_exp<fast>(m - base);
 #pragma unroll
   for (int d = W / 2; d > 0; d /= 2) s += __shfl_xor_sync(mask, s, d);
   m = top;
@@ -260,16 +278,29 @@ SM void sm_share_max_sumexp(float& m, float& s, unsigned mask) {
 )";
 constexpr std::string_view kTakeMaxSumexp = R"(
 // V elements more. A NaN is no maximum: it reaches the sum, and by that the result.
-template <int V>
+template <bool fast, int V>
 SM void sm_take_max_sumexp(float& m, float& s, const float (&x)[V]) {
   float top = m, sum = 0;
 #pragma unroll
   for (int i = 0; i < V; ++i) top = x[i] > top ? x[i] : top;
   const float base = top == -sm_infinity() ? 0.0f : top;
 #pragma unroll
-  for (int i = 0; i < V; ++i) sum += expf(x[i] - base);
-  s = s * expf(m - base) + sum;
+  for (int i = 0; i < V; ++i) sum += sm_exp<fast>(x[i] - base);
+  s = s * sm_exp<fast>(m - base) + sum;
   m = top;
+}
+)";
+constexpr std::string_view kTakeExponentials = R"(
+// All elements of a thread, which become their exponentials below the thread's own maximum; that base is returned.
+template <bool fast, int K, int V>
+SM float sm_take_exponentials(float& m, float& s, float (&x)[K][V]) {
+  m = -sm_infinity(), s = 0;
+#pragma unroll
+  for (int i = 0; i < K * V; ++i) m = x[i / V][i % V] > m ? x[i / V][i % V] : m;
+  const float base = m == -sm_infinity() ? 0.0f : m;
+#pragma unroll
+  for (int i = 0; i < K * V; ++i) s += x[i / V][i % V] = sm_exp<fast>(x[i / V][i % V] - base);
+  return base;
 }
 )";
 constexpr std::string_view kJoinArgmax = R"(
@@ -297,7 +328,6 @@ SM void sm_meet(int team, int threads) {
 #endif
 }
 )";
-
 constexpr std::array kPieces = {
     PreludePiece{"float", kFloat},
     PreludePiece{"double", kDouble},
@@ -321,6 +351,10 @@ constexpr std::array kPieces = {
     PreludePiece{"sm_min", kMin},
     PreludePiece{"sm_sign", kSign},
     PreludePiece{"sm_sigmoid", kSigmoid},
+    PreludePiece{"sm_exp", kExp},
+    PreludePiece{"sm_fast_tanh", kFastTanh},
+    PreludePiece{"sm_fast_sigmoid", kFastSigmoid},
+    PreludePiece{"sm_fast_erf", kFastErf},
     PreludePiece{"sm_div", kDiv},
     PreludePiece{"sm_abs", kAbs},
     PreludePiece{"sm_sine", kSine},
@@ -331,6 +365,7 @@ constexpr std::array kPieces = {
     PreludePiece{"sm_join_max_sumexp", kJoinMaxSumexp},
     PreludePiece{"sm_share_max_sumexp", kShareMaxSumexp},
     PreludePiece{"sm_take_max_sumexp", kTakeMaxSumexp},
+    PreludePiece{"sm_take_exponentials", kTakeExponentials},
     PreludePiece{"sm_join_argmax", kJoinArgmax},
     PreludePiece{"sm_join_first", kJoinFirst},
     PreludePiece{"sm_meet", kBarrier},

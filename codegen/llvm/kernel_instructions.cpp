@@ -39,7 +39,8 @@ void KernelEmitter::emit_instruction(const Nest& nest, int id) {
       if (x.slot == 0) values_[id] = operand(x, 0);
       break;
     case Kind::scalar: {
-      if ((values_[id] = kept_exponential(id)) != nullptr) break;
+      values_[id] = kept_exponential(id);
+      if (values_[id] != nullptr) break;
       llvm::SmallVector<V, 3> operands;
       for (int operand : x.operands) operands.push_back(value_of(operand));
       values_[id] = math_.apply(x.scalar_op, operands);
@@ -125,7 +126,8 @@ V KernelEmitter::emit_random(const Instruction& x, int id) {
         b.CreateVectorSplat(lanes_.width, row),
         b.CreateMul(lane_numbers(b.getInt32Ty(), lanes_.width), b.CreateVectorSplat(lanes_.width, stride)));
   }
-  return philox_.bits(stream_of(x), row, x.random_axis < 0 ? b.getInt32(0) : axis_index(x.random_axis));
+  return philox_.bits(stream_of(x), row,
+                      x.random_axis < 0 ? b.getInt32(x.random_column) : axis_index(x.random_axis));
 }
 
 }  // namespace smelt

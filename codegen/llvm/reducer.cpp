@@ -48,6 +48,7 @@ ReducerState Reducer::identity(llvm::Type* type) const {
   llvm::Constant* zero = llvm::Constant::getNullValue(type);
   switch (op_) {
     case ReduceOp::add:
+    case ReduceOp::pivot:  // lowered to loads
       return {zero};
     case ReduceOp::max:
       return {lowest(type)};
@@ -97,6 +98,7 @@ ReducerState Reducer::add_exponentials(const ReducerState& l, const ReducerState
 ReducerState Reducer::combine(const ReducerState& l, const ReducerState& r) const {
   switch (op_) {
     case ReduceOp::add:
+    case ReduceOp::pivot:
       return {math_.add(l.first, r.first)};
     case ReduceOp::max:
       return {math_.max(l.first, r.first)};

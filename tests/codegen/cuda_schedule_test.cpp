@@ -1,9 +1,11 @@
 // GPU schedules and the text made from them.
 #include <gtest/gtest.h>
 
+#include "codegen/collapse_axes.h"
 #include "codegen/cuda/emit_cuda.h"
 #include "codegen/keep_columns.h"
 #include "codegen/schedule.h"
+#include "codegen/schedule_candidates.h"
 #include "runtime/error.h"
 #include "tests/codegen/llvm_kernel_builder.h"
 
@@ -111,6 +113,44 @@ TEST(GpuSchedule, LighteningEndsAndKeepsRowsCovered) {
     ASSERT_LT(++steps, 40);
   }
   EXPECT_GT(steps, 0);
+}
+
+TEST(GpuSchedule, CandidatesStartWithTheDefaultAndCoverRows) {
+  const Kernel kernel = scheduled(centered_rows(777));
+  Symbols symbols;
+  symbols.bound({"M"}, 4096);
+  const std::vector<Schedule> all = schedule_candidates(kernel, symbols);
+  ASSERT_GT(all.size(), 4u);
+  EXPECT_EQ(all[0], kernel.schedule);
+  for (const Schedule& s : all) {
+    EXPECT_EQ(s.threads % s.team, 0);
+    EXPECT_EQ(s.cached, kernel.schedule.cached);
+    EXPECT_GE(int64_t{s.vectors} * s.team * s.vector_width, 777);
+  }
+}
+
+TEST(CollapsedAxes, DenseRowsAreOneWalk) {
+  const Dim B = Dim::symbol("M"), T = Dim::symbol("N");
+  KernelBuilder b("dense");
+  const int outer = b.parallel(B), inner = b.parallel(T), c = b.column(64);
+  const int x = b.input(), y = b.output();
+  b.column_block();
+  b.store(y, {{outer, T * 64}, {inner, 64}, {c, 1}}, b.load(x, {{outer, T * 64}, {inner, 64}, {c, 1}}));
+  collapse_axes(b.kernel);
+  ASSERT_EQ(b.kernel.axes.size(), 2u);
+  EXPECT_EQ(b.kernel.axes[0].extent, B * T);
+  EXPECT_EQ(b.kernel.instructions[0].access.strides, (std::vector<Dim>{64, 1}));
+}
+
+TEST(CollapsedAxes, PitchedRowsAndIndicesStay) {
+  const Dim B = Dim::symbol("M"), T = Dim::symbol("N");
+  KernelBuilder b("pitched");
+  const int outer = b.parallel(B), inner = b.parallel(T), c = b.column(64);
+  const int x = b.input(), y = b.output();
+  b.column_block();
+  b.store(y, {{outer, T * 80}, {inner, 64}, {c, 1}}, b.load(x, {{outer, T * 64}, {inner, 64}, {c, 1}}));
+  collapse_axes(b.kernel);
+  EXPECT_EQ(b.kernel.axes.size(), 3u);
 }
 
 TEST(CudaText, AlignmentDecidesBetweenVectorsAndElements) {

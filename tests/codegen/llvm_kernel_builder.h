@@ -9,7 +9,9 @@
 
 #include "codegen/llvm/emit_llvm.h"
 #ifdef SMELT_CUDA_ON_HOST
+#include "codegen/collapse_axes.h"
 #include "codegen/schedule.h"
+#include "codegen/schedule_candidates.h"
 #include "tests/support/cuda_on_host/cuda_on_host.h"
 #endif
 #include "ir/kernel.h"
@@ -150,7 +152,12 @@ class CompiledKernel {
       kernel.params[i].alignment = variant_ % 2 == 0 && address % 16 == 0 ? 16 : 0;
     }
     if (!kernel.schedule.cached.empty()) symbols = bounded_by(launch.symbols);
+    if (variant_ % 2 == 1) collapse_axes(kernel);
     schedule(kernel, symbols, parse_target("sm_90"));
+    if (variant_ % 4 >= 2) {  // what a tuner may choose instead
+      const std::vector<Schedule> all = schedule_candidates(kernel, symbols);
+      kernel.schedule = all[variant_ * 7 % all.size()];
+    }
     if (launch.splits > 0) kernel.schedule.splits = launch.splits;
     run(kernel, launch);
   }

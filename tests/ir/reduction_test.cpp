@@ -52,6 +52,14 @@ TEST(Reduction, IdentitiesChangeNothing) {
   EXPECT_EQ(First::combine(First::lift(5, 9), First::lift(-7, 4)).first, -7);
 }
 
+TEST(Reduction, APivotIsTheMeanOfFour) {
+  using R = Reduction<ReduceOp::pivot, double>;
+  auto state = R::identity();
+  const double row[] = {1, 2, 4, 9, 100, -100};
+  for (int i = 6; i-- > 0;) state = R::combine(state, R::lift(row[i], i));
+  EXPECT_EQ(R::finish(state, 0), 4);
+}
+
 /// d/dx log(sum exp) is the softmax, through the online pair.
 TEST(Reduction, TangentOfTheOnlinePair) {
   using D = Dual<double>;

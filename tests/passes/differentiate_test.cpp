@@ -79,6 +79,14 @@ TEST(Differentiate, Reductions) {
     }
 }
 
+TEST(Differentiate, APivot) {
+  for (const std::vector<int64_t>& axes : {std::vector<int64_t>{0}, {1}, {2}, {0, 2}, {0, 1, 2}}) {
+    Case c;
+    c.finish({c.b.reduce(ReduceOp::pivot, c.parameter("x", {6, 4, 5}), axes)});
+    expect_gradients(*c.graph, "f");
+  }
+}
+
 TEST(Differentiate, ReductionsWithTwoResults) {
   Case c;
   Value* x = c.parameter("x", {3, 33});

@@ -219,7 +219,7 @@ class RandomGraph {
         return add(b_.add(b_.log(pair->result(1)), pair->result(0)));
       }
       case 3:
-        return add(b_.reduce(ReduceOp::first, x, axes));
+        return add(b_.reduce(has_pivot(x->shape(), axes) ? ReduceOp::pivot : ReduceOp::first, x, axes));
       default:
         return add(scaled(b_.sum(x, axes), 0.1));
     }
