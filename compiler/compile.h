@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "codegen/cuda/tune_schedules.h"
 #include "frontend/description.h"
 #include "ir/program.h"
 #include "passes/fuse.h"
@@ -33,6 +34,7 @@ struct CompileOptions {
   std::string pipeline;
   PassManagerOptions passes;
   bool explain_fusion = false;
+  bool tune = false;     // time other schedules on this machine's GPU (codegen/cuda/tune_schedules.h)
   std::string dump_dir;  // numbered graphs, kernels and memory.json
 };
 
@@ -55,6 +57,7 @@ struct Compilation {
   std::vector<std::string> rewrites;
   std::vector<MemoryReport> memory;
   std::vector<EntrySummary> summary;
+  std::vector<TunedKernel> tuned;
   std::vector<std::pair<std::string, double>> seconds;  // by phase
   std::string pass_timing;
 };

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "codegen/cuda/tune_schedules.h"
 #include "codegen/lower.h"
 #include "codegen/make_plan.h"
 #include "compiler/compile.h"
@@ -72,6 +73,10 @@ class Compiler {
     order_steps(result_.program, {});
     plan_memory(result_.program, {.report = &result_.memory});
     clock_.end("lower");
+    if (options_.tune) {
+      result_.tuned = tune_schedules(result_.program, target);
+      clock_.end("tune");
+    }
     if (stage == Stage::program) return;
 
     result_.plan = make_plan(result_.program, target);

@@ -91,6 +91,7 @@ void CompileFlags::add_to(CLI::App& app) {
                  "stochastically)")
       ->check(CLI::IsMember({"fp32", "none"}))
       ->capture_default_str();
+  app.add_flag("--tune", tune, "time the kernels' schedules on this machine's GPU; what is found is kept");
   app.add_option("--max", bounds, "upper bounds of symbols: B=32,T=1024,B*T=4096")->delimiter(',');
   app.add_option("--pipeline", pipeline, "graph passes instead of the default ones")->group(kPassesGroup);
   app.add_option("--disable-pass", disabled, "leave optional passes out")
@@ -138,6 +139,7 @@ CompileOptions CompileFlags::options() const {
   options.target = target;
   options.storage = parse_precision(precision);
   options.masters = masters == "fp32";
+  options.tune = tune;
   options.mode = mode == "infer" ? Mode::infer : Mode::train;
   options.build.bounds = parse_bounds(bounds);
   options.build.dropout = dropout;
@@ -173,6 +175,28 @@ void default_bound(std::vector<Symbols::Bound>& bounds, std::string_view symbol,
   if (std::ranges::none_of(bounds, is_it)) bounds.push_back({{std::string(symbol)}, upper});
 }
 
+namespace {
+
+std::string schedule_text(const Schedule& s) {
+  return fmt::format("{} of {} threads, {} x {} elements, {} in flight", s.team, s.threads,
+                     std::max(1, s.vectors), s.vector_width, s.unroll);
+}
+
+void print_tuned(const std::vector<TunedKernel>& tuned) {
+  if (tuned.empty()) return;
+  TextTable table({"kernel", "tried", "default us", "taken us", "schedule taken"});
+  const auto microseconds = [](double seconds) {
+    return seconds > 0 ? fmt::format("{:.1f}", seconds * 1e6) : "";
+  };
+  for (const TunedKernel& kernel : tuned)
+    table.add({kernel.name, kernel.tried > 0 ? fmt::format("{}", kernel.tried) : "known",
+               microseconds(kernel.first_seconds), microseconds(kernel.seconds),
+               schedule_text(kernel.schedule)});
+  fmt::print(stderr, "{}\n", table.text());
+}
+
+}  // namespace
+
 void print_timing(const Compilation& compilation) {
   double total = 0;
   TextTable table({"phase", "ms"});
@@ -182,6 +206,7 @@ void print_timing(const Compilation& compilation) {
   }
   table.add({"total", fmt::format("{:.1f}", total * 1e3)});
   fmt::print(stderr, "{}\n{}", table.text(), compilation.pass_timing);
+  print_tuned(compilation.tuned);
 }
 
 }  // namespace smelt::cli

@@ -17,7 +17,7 @@ inline constexpr int64_t kBatch = 8, kLength = 48, kIds = 64;
 
 inline int this_gpu() { return cuda::Device::of_process().info().compute_capability; }
 
-inline Plan small_plan(int architecture = this_gpu(), DType storage = DType::f32) {
+inline Compilation small_compilation(int architecture, DType storage, bool tune) {
   const Json spec = {{"family", "gpt2"},
                      {"vocab_size", kIds},
                      {"hidden", 48},
@@ -26,12 +26,17 @@ inline Plan small_plan(int architecture = this_gpu(), DType storage = DType::f32
   CompileOptions options;
   options.target = "sm_" + std::to_string(architecture);
   options.storage = storage;
+  options.tune = tune;
   options.entries = {"train_step", "evaluate"};
   options.training.accumulation = false;
   options.build.bounds = {{{"B"}, kBatch}, {{"T"}, kLength}};
   const Description description{Description::Kind::spec, "test", spec_from_object(spec, "test"), nullptr,
                                 Json::object(),          {}};
-  return compile(description, options).plan;
+  return compile(description, options);
+}
+
+inline Plan small_plan(int architecture = this_gpu(), DType storage = DType::f32) {
+  return small_compilation(architecture, storage, false).plan;
 }
 
 inline Session small_model(const SessionOptions& options = {.poison = true}, Plan plan = small_plan()) {

@@ -1,0 +1,41 @@
+// A kernel alone on the GPU of this machine, on memory of its own: how long it
+// takes, and what it writes.
+#pragma once
+
+#include <vector>
+
+#include "ir/kernel.h"
+#include "runtime/cuda/launch.h"
+#include "runtime/cuda/memory.h"
+#include "runtime/dim.h"
+
+namespace smelt::cuda {
+
+class KernelTrial {
+ public:
+  /// False for kernels that read where other memory tells them, which nothing made up stands for.
+  static bool is_possible(const Kernel& kernel);
+  /// All memory that the kernel touches, once, in bytes, where the symbols have these values.
+  static int64_t bytes(const Kernel& kernel, const SymbolValues& values);
+
+  KernelTrial(const Kernel& kernel, const SymbolValues& values);
+
+  /// Seconds a run of the same kernel by another schedule; infinity where it cannot be launched.
+  double seconds(Function function, const Schedule& schedule);
+  /// Everything written, as numbers, from the same inputs each time.
+  std::vector<float> results(Function function, const Schedule& schedule);
+
+ private:
+  KernelLaunch launch_of(Function function, const Schedule& schedule, int copy) const;
+  void fill(int copy);
+
+  Kernel kernel_;
+  SymbolValues values_;
+  std::vector<int64_t> offsets_, sizes_;  // by param, in bytes
+  int64_t copy_bytes_ = 0;
+  int copies_ = 1;  // so many that no cache holds what the next run reads
+  DeviceBlock memory_, random_;
+  StreamOwner stream_;
+};
+
+}  // namespace smelt::cuda

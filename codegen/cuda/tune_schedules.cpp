@@ -1,0 +1,240 @@
+#include "codegen/cuda/tune_schedules.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "codegen/cuda/emit_cuda.h"
+#include "codegen/cuda/kernel_trial.h"
+#include "codegen/launch_dims.h"
+#include "codegen/schedule.h"
+#include "codegen/schedule_candidates.h"
+#include "runtime/cache_directory.h"
+#include "runtime/cuda/cubin_cache.h"
+#include "runtime/cuda/nvrtc.h"
+#include "runtime/error.h"
+#include "runtime/file.h"
+
+namespace smelt {
+namespace {
+
+using Json = nlohmann::json;
+using cuda::KernelTrial;
+
+/// Smaller kernels take as long as their launch; larger ones do not fit beside the model.
+constexpr int64_t kSmallest = 256 << 10, kLargest = int64_t{4} << 30;
+/// What a schedule must gain to be taken; how far its results may be from the first one's, of the largest.
+constexpr double kGain = 0.97, kTolerance = 1e-2;
+
+/// A symbol's own bound, or that of the first product it stands in.
+int64_t bound_of(const std::string& name, const Symbols& symbols) {
+  for (const bool own : {true, false})
+    for (const Symbols::Bound& bound : symbols.bounds())
+      if (std::ranges::count(bound.factors, name) > 0 && (!own || bound.factors.size() == 1))
+        return bound.upper;
+  return 1;
+}
+
+/// Every symbol at its bound, or as near as bounds of products let all of them be.
+SymbolValues largest_values(const Symbols& symbols) {
+  SymbolValues values;
+  for (const std::string& name : symbols.names()) values[name] = bound_of(name, symbols);
+  const auto fits = [&] {
+    try {
+      return symbols.check(values), true;
+    } catch (const Error&) {
+      return false;
+    }
+  };
+  const auto smaller = [](const auto& a, const auto& b) { return a.second < b.second; };
+  while (!values.empty() && !fits()) {
+    int64_t& largest = std::max_element(values.begin(), values.end(), smaller)->second;
+    if (largest <= 1) break;
+    largest /= 2;
+  }
+  return values;
+}
+
+/// The default, made lighter until its code fits registers.
+void make_lean(Kernel& kernel, int architecture) {
+  const auto lean = [&] {
+    return is_lean(compile_cuda(CudaSource{emit_cuda(kernel, {}), kernel.name}, architecture).resources);
+  };
+  while (!lean() && lighten_schedule(kernel)) {
+  }
+}
+
+// ---- what is known already
+
+std::string key_of(Kernel kernel, const SymbolValues& values) {
+  kernel.name = "kernel";
+  std::string text = print(kernel);
+  for (const Dim& dim : launch_dims(kernel)) text += fmt::format(" {}", dim.evaluate(values));
+  return CubinCache::key(text + fmt::format(" {}", kernel.range().evaluate(values)));
+}
+
+template <typename Visit>
+void visit_schedule(Schedule& s, const Visit& visit) {
+  visit("vector_width", s.vector_width), visit("tile", s.tile), visit("grain", s.grain);
+  visit("threads", s.threads), visit("team", s.team), visit("vectors", s.vectors), visit("unroll", s.unroll);
+}
+
+class KnownSchedules {
+ public:
+  explicit KnownSchedules(const std::string& device) {
+    if (cache_directory().empty()) return;
+    std::string name = device;
+    for (char& c : name)
+      if (!std::isalnum(static_cast<unsigned char>(c))) c = '-';
+    file_ = cache_directory() / fmt::format("schedules-{}.json", name);
+    known_ = read();
+  }
+
+  /// Only what is among the candidates is believed.
+  const Schedule* find(const std::string& key, std::vector<Schedule>& candidates) const {
+    const auto entry = known_.find(key);
+    if (entry == known_.end() || !entry->is_object()) return nullptr;
+    for (Schedule& candidate : candidates)
+      if (to_json(candidate) == *entry) return &candidate;
+    return nullptr;
+  }
+
+  void add(const std::string& key, Schedule schedule) { fresh_[key] = to_json(schedule); }
+
+  /// What another process has added in the meantime stays; a directory that cannot be written is no error.
+  void save() {
+    if (fresh_.empty() || file_.empty()) return;
+    try {
+      std::filesystem::create_directories(file_.parent_path());
+      Json all = read();
+      all.update(fresh_);
+      write_file(file_, all.dump());
+    } catch (const std::exception&) {
+    }
+  }
+
+ private:
+  static Json to_json(Schedule& schedule) {
+    Json json;
+    visit_schedule(schedule, [&](const char* name, const auto& value) { json[name] = value; });
+    return json;
+  }
+
+  Json read() const {
+    std::error_code error;
+    if (!std::filesystem::exists(file_, error)) return Json::object();
+    try {
+      Json json = Json::parse(read_text_file(file_), nullptr, false);
+      return json.is_object() ? json : Json::object();
+    } catch (const Error&) {
+      return Json::object();
+    }
+  }
+
+  std::filesystem::path file_;
+  Json known_ = Json::object(), fresh_ = Json::object();
+};
+
+// ---- trials
+
+struct Candidate {
+  Schedule schedule;
+  cuda::ModuleOwner module;
+  cuda::Function function = nullptr;
+  double seconds = 0;
+};
+
+/// Those whose code fits registers; the first one always.
+std::vector<Candidate> compiled(const Kernel& kernel, const std::vector<Schedule>& schedules,
+                                int architecture) {
+  std::vector<CudaSource> texts;
+  for (const Schedule& schedule : schedules) {
+    Kernel other = kernel;
+    other.schedule = schedule;
+    texts.push_back({emit_cuda(other, {}), kernel.name});
+  }
+  const std::vector<Cubin> cubins = compile_cuda(texts, architecture);
+  std::vector<Candidate> candidates;
+  for (size_t i = 0; i < cubins.size(); ++i) {
+    if (!is_lean(cubins[i].resources)) continue;
+    cuda::Module module = nullptr;
+    cuda::check(cuda::driver().ModuleLoadData(&module, cubins[i].bytes.data()), "loading a kernel to try");
+    Candidate& candidate = candidates.emplace_back();
+    candidate.schedule = schedules[i], candidate.module = cuda::ModuleOwner(module);
+    cuda::check(cuda::driver().ModuleGetFunction(&candidate.function, module, kernel.name.c_str()),
+                "finding a kernel to try");
+  }
+  return candidates;
+}
+
+bool agree(const std::vector<float>& a, const std::vector<float>& b) {
+  float largest = 1;
+  for (const float x : a)
+    if (std::isfinite(x)) largest = std::max(largest, std::fabs(x));
+  for (size_t i = 0; i < a.size(); ++i) {
+    const bool same = a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]));
+    if (!same && !(std::fabs(a[i] - b[i]) <= kTolerance * largest)) return false;
+  }
+  return true;
+}
+
+/// The fastest that is right, and how many there were.
+TunedKernel measure(Kernel& kernel, const SymbolValues& values, const std::vector<Schedule>& schedules,
+                    int architecture) {
+  std::vector<Candidate> candidates = compiled(kernel, schedules, architecture);
+  TunedKernel tuned{
+      .name = kernel.name, .tried = static_cast<int>(candidates.size()), .schedule = kernel.schedule};
+  if (candidates.empty() || candidates[0].schedule != schedules[0]) return tuned;
+  KernelTrial trial(kernel, values);
+  for (Candidate& candidate : candidates)
+    candidate.seconds = trial.seconds(candidate.function, candidate.schedule);
+  tuned.first_seconds = tuned.seconds = candidates[0].seconds;
+  const std::vector<float> wanted = trial.results(candidates[0].function, candidates[0].schedule);
+  std::sort(candidates.begin(), candidates.end(), [](auto& a, auto& b) { return a.seconds < b.seconds; });
+  for (const Candidate& candidate : candidates) {
+    if (candidate.seconds > kGain * tuned.first_seconds) break;
+    if (!agree(wanted, trial.results(candidate.function, candidate.schedule))) continue;
+    kernel.schedule = tuned.schedule = candidate.schedule;
+    tuned.seconds = candidate.seconds;
+    break;
+  }
+  return tuned;
+}
+
+}  // namespace
+
+std::vector<TunedKernel> tune_schedules(Program& program, const Target& target) {
+  if (!target.is_cuda()) fail("schedules are timed on a GPU: the target is '{}'", target.str());
+  const cuda::Device& device = cuda::Device::of_process();
+  device.make_current();
+  if (device.info().compute_capability != target.compute_capability)
+    fail_with(Status::unavailable, "schedules for {} cannot be timed on this machine's {} (sm_{})",
+              target.str(), device.info().name, device.info().compute_capability);
+  KnownSchedules known(device.info().name);
+  const SymbolValues values = largest_values(program.symbols);
+  std::vector<TunedKernel> all;
+  for (Kernel& kernel : program.kernels) {
+    const int64_t bytes = KernelTrial::is_possible(kernel) ? KernelTrial::bytes(kernel, values) : 0;
+    if (bytes < kSmallest || bytes > kLargest) continue;
+    make_lean(kernel, target.compute_capability);
+    std::vector<Schedule> schedules = schedule_candidates(kernel, program.symbols);
+    const std::string key = key_of(kernel, values);
+    if (const Schedule* schedule = known.find(key, schedules)) {
+      kernel.schedule = *schedule;
+      all.push_back({.name = kernel.name, .schedule = *schedule});
+      continue;
+    }
+    try {
+      all.push_back(measure(kernel, values, schedules, target.compute_capability));
+    } catch (const Error& error) {
+      fail_with(error.status(), "tuning kernel {}: {}", kernel.name, error.what());
+    }
+    known.add(key, kernel.schedule);
+  }
+  known.save();
+  return all;
+}
+
+}  // namespace smelt

@@ -1,0 +1,60 @@
+// Schedules chosen by timing: as right as the default ones, and known the next time.
+#include <stdlib.h>
+
+#include "runtime/error.h"
+#include "tests/gpu/small_model.h"
+#include "tests/runtime/temporary_directory.h"
+
+namespace smelt {
+namespace {
+
+class GpuTune : public GpuTest {
+ protected:
+  void SetUp() override {
+    GpuTest::SetUp();
+    ::setenv("SMELT_CACHE_DIR", cache_.path().c_str(), 1);
+  }
+  void TearDown() override { ::unsetenv("SMELT_CACHE_DIR"); }
+
+  static std::vector<float> losses(Plan plan) {
+    Session session = small_model({.poison = true}, std::move(plan));
+    std::vector<float> all;
+    for (int step = 0; step < 5; ++step) all.push_back(run(session, "train_step", kBatch, kLength)[0]);
+    return all;
+  }
+  TemporaryDirectory cache_;
+};
+
+TEST_F(GpuTune, TrainsAlikeAndRemembers) {
+  for (const DType storage : {DType::f32, DType::bf16}) {
+    Compilation first = small_compilation(this_gpu(), storage, true);
+    Compilation second = small_compilation(this_gpu(), storage, true);
+    ASSERT_FALSE(first.tuned.empty());
+    ASSERT_EQ(first.tuned.size(), second.tuned.size());
+    for (size_t i = 0; i < first.tuned.size(); ++i) {
+      EXPECT_GT(first.tuned[i].tried, 0) << first.tuned[i].name;
+      EXPECT_EQ(second.tuned[i].tried, 0) << second.tuned[i].name;
+      EXPECT_EQ(second.tuned[i].schedule, first.tuned[i].schedule);
+    }
+    const std::vector<float> tuned = losses(std::move(second.plan)),
+                             plain = losses(small_plan(this_gpu(), storage));
+    for (size_t i = 0; i < plain.size(); ++i)
+      EXPECT_NEAR(tuned[i], plain[i], (storage == DType::f32 ? 1e-4 : 1e-2) * plain[i]);
+  }
+}
+
+TEST_F(GpuTune, ADamagedRecordIsMeasuredAgain) {
+  const Compilation first = small_compilation(this_gpu(), DType::f32, true);
+  for (const auto& entry : std::filesystem::directory_iterator(cache_.path()))
+    if (entry.path().filename().string().starts_with("schedules")) std::filesystem::resize_file(entry, 10);
+  const Compilation again = small_compilation(this_gpu(), DType::f32, true);
+  ASSERT_FALSE(again.tuned.empty());
+  EXPECT_GT(again.tuned[0].tried, 0);
+}
+
+TEST_F(GpuTune, AnotherArchitectureIsRefused) {
+  EXPECT_THROW(small_compilation(this_gpu() == 80 ? 90 : 80, DType::f32, true), Error);
+}
+
+}  // namespace
+}  // namespace smelt
