@@ -70,7 +70,8 @@ TEST(Initialize, OddLengths) {
 /// A state that is filled by parts, wherever they are cut, is the one that is filled at once.
 TEST(Initialize, PartsMakeTheWhole) {
   for (const DType dtype : {DType::f32, DType::bf16}) {
-    State state{.name = "parameters", .role = Role::parameter, .dtype = dtype, .shape = {Dim(3000)}};
+    State state{
+        .name = "parameters", .role = Role::parameter, .dtype = dtype, .shape = {Dim(3000)}, .init = {}};
     state.segments.push_back({"w", {31, 33}, 5, kNormal, true, {}, false});
     state.segments.push_back({"u", {777}, 1100, kUniform, true, {}, false});
     state.segments.push_back({"b", {7}, 2990, {Initializer::Kind::value, 2.5, 0}, false, {}, false});
