@@ -92,6 +92,22 @@ TEST(KernelText, HandWrittenKernelsRoundTrip) {
   }
 }
 
+TEST(KernelText, ARandomNumberOfOneColumnRoundTrips) {
+  constexpr std::string_view text = R"(kernel @pivot(out %y: f32)
+    parallel r0 = B {
+  random_slots 1
+  row {
+    %0 = random 0[r0, 3] : i32
+    store %y[r0] = %0 : f32
+  }
+}
+)";
+  const Kernel kernel = parse_kernel(text);
+  EXPECT_EQ(print(kernel), text);
+  EXPECT_EQ(kernel.instructions[0].random_axis, -1);
+  EXPECT_EQ(kernel.instructions[0].random_column, 3);
+}
+
 TEST(KernelText, KeepsWhatWasWritten) {
   const Kernel k = parse_kernel(kLayerNorm);
   EXPECT_EQ(k.name, "layer_norm_3");

@@ -4,6 +4,9 @@
 
 #include <random>
 
+#include "ir/builder.h"
+#include "runtime/error.h"
+
 namespace smelt {
 namespace {
 
@@ -50,6 +53,17 @@ TEST(Reduction, IdentitiesChangeNothing) {
   using First = Reduction<ReduceOp::first, double>;
   EXPECT_EQ(First::combine(First::identity(), First::lift(-7, 4)).first, -7);
   EXPECT_EQ(First::combine(First::lift(5, 9), First::lift(-7, 4)).first, -7);
+}
+
+TEST(Reduction, APivotWantsFourColumns) {
+  Module module;
+  GraphBuilder b(module.add_graph("g"));
+  const auto pivot = [&](const Dim& columns) {
+    return b.reduce(ReduceOp::pivot, b.input("x", {DType::f32, {2, columns}}), {1});
+  };
+  EXPECT_NO_THROW(pivot(4));
+  EXPECT_THROW(pivot(3), Error);
+  EXPECT_THROW(pivot(Dim::symbol("T")), Error);
 }
 
 TEST(Reduction, APivotIsTheMeanOfFour) {
