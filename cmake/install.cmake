@@ -5,7 +5,7 @@ include(CMakePackageConfigHelpers)
 
 set(SMELT_PUBLIC_HEADERS
     smelt checkpoint data dim dtype error executor file generator initialize loss_curve metrics philox plan plan_file
-    safetensors sampling schedule session tensor trainer)
+    safetensors sampling schedule session stopwatch tensor trainer)
 list(TRANSFORM SMELT_PUBLIC_HEADERS PREPEND ${PROJECT_SOURCE_DIR}/runtime/)
 list(TRANSFORM SMELT_PUBLIC_HEADERS APPEND .h)
 
