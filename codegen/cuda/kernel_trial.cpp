@@ -48,16 +48,19 @@ std::vector<std::byte> pattern(DType dtype, int64_t bytes) {
   return data;
 }
 
+template <typename T>
+T read(const std::byte* at) {
+  T value;
+  std::memcpy(&value, at, sizeof value);
+  return value;
+}
+
 float number_at(const std::byte* at, DType dtype) {
-  uint16_t half = 0;
-  float single = 0;
-  int32_t whole = 0;
-  if (dtype == DType::f32) return std::memcpy(&single, at, sizeof single), single;
-  if (size_of(dtype) == 2) std::memcpy(&half, at, sizeof half);
-  if (dtype == DType::bf16) return from_bf16(half);
-  if (dtype == DType::f16) return from_f16(half);
-  if (size_of(dtype) == 4) std::memcpy(&whole, at, sizeof whole);
-  return size_of(dtype) == 4 ? static_cast<float>(whole) : static_cast<float>(std::to_integer<int>(*at));
+  if (dtype == DType::f32) return read<float>(at);
+  if (dtype == DType::bf16) return from_bf16(read<uint16_t>(at));
+  if (dtype == DType::f16) return from_f16(read<uint16_t>(at));
+  if (dtype == DType::f64) return static_cast<float>(read<double>(at));
+  return static_cast<float>(size_of(dtype) == 4 ? read<int32_t>(at) : std::to_integer<int>(*at));
 }
 
 }  // namespace
