@@ -22,7 +22,7 @@ std::string_view cuda_type(CudaKind kind);
 std::string coerce(const CudaValue& value, CudaKind kind);
 CudaValue cuda_number(double number, DType type);
 /// op(operands), after the operands are brought to one kind; not yet in parentheses. `fast` where an error of
-/// 5e-7 is below what memory keeps.
+/// some ulp is far below what memory keeps.
 CudaValue cuda_apply(ScalarOp op, std::vector<CudaValue> operands, bool fast);
 
 }  // namespace smelt

@@ -140,10 +140,10 @@ double KernelTrial::seconds(Function function, const Schedule& schedule) {
   return best;
 }
 
-std::vector<float> KernelTrial::results(Function function, const Schedule& schedule) {
+std::vector<std::vector<float>> KernelTrial::results(Function function, const Schedule& schedule) {
   fill(0);
   check(launch_of(function, schedule, 0).run(stream_.get()), "trying a kernel");
-  std::vector<float> all;
+  std::vector<std::vector<float>> all;
   for (size_t i = 0; i < sizes_.size(); ++i) {
     if (!kernel_.params[i].output) continue;
     std::vector<std::byte> data(static_cast<size_t>(sizes_[i]));
@@ -152,8 +152,9 @@ std::vector<float> KernelTrial::results(Function function, const Schedule& sched
           "reading a trial's results");
     check(driver().StreamSynchronize(stream_.get()), "reading a trial's results");
     const DType dtype = kernel_.params[i].dtype;
+    std::vector<float>& numbers = all.emplace_back();
     for (size_t at = 0; at < data.size(); at += static_cast<size_t>(size_of(dtype)))
-      all.push_back(number_at(&data[at], dtype));
+      numbers.push_back(number_at(&data[at], dtype));
   }
   return all;
 }

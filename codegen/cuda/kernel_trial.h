@@ -22,8 +22,8 @@ class KernelTrial {
 
   /// Seconds a run of the same kernel by another schedule; infinity where it cannot be launched.
   double seconds(Function function, const Schedule& schedule);
-  /// Everything written, as numbers, from the same inputs each time.
-  std::vector<float> results(Function function, const Schedule& schedule);
+  /// What is written to each output, as numbers, from the same inputs each time.
+  std::vector<std::vector<float>> results(Function function, const Schedule& schedule);
 
  private:
   KernelLaunch launch_of(Function function, const Schedule& schedule, int copy) const;

@@ -25,7 +25,8 @@ using cuda::KernelTrial;
 
 /// Smaller kernels take as long as their launch; larger ones do not fit beside the model.
 constexpr int64_t kSmallest = 256 << 10, kLargest = int64_t{4} << 30;
-/// What a schedule must gain to be taken; how far its results may be from the first one's, of the largest.
+/// What a schedule must gain to be taken; how far a result may be from the first one's, of its largest
+/// number.
 constexpr double kGain = 0.97, kTolerance = 1e-2;
 
 /// A symbol's own bound, or that of the first product it stands in.
@@ -146,7 +147,7 @@ struct Candidate {
   double seconds = 0;
 };
 
-/// Those whose code fits registers; the first one always.
+/// Those whose code fits registers.
 std::vector<Candidate> compiled(const Kernel& kernel, const std::vector<Schedule>& schedules,
                                 int architecture) {
   std::vector<CudaSource> texts;
@@ -170,7 +171,7 @@ std::vector<Candidate> compiled(const Kernel& kernel, const std::vector<Schedule
 }
 
 bool agree(const std::vector<float>& a, const std::vector<float>& b) {
-  float largest = 1;
+  float largest = 0;
   for (const float x : a)
     if (std::isfinite(x)) largest = std::max(largest, std::fabs(x));
   for (size_t i = 0; i < a.size(); ++i) {
@@ -178,6 +179,11 @@ bool agree(const std::vector<float>& a, const std::vector<float>& b) {
     if (!same && !(std::fabs(a[i] - b[i]) <= kTolerance * largest)) return false;
   }
   return true;
+}
+
+/// Each result by its own size: sums over rows would hide what is wrong with a mean.
+bool all_agree(const std::vector<std::vector<float>>& a, const std::vector<std::vector<float>>& b) {
+  return std::ranges::equal(a, b, agree);
 }
 
 /// The fastest that is right, and how many there were.
@@ -191,11 +197,12 @@ TunedKernel measure(Kernel& kernel, const SymbolValues& values, const std::vecto
   for (Candidate& candidate : candidates)
     candidate.seconds = trial.seconds(candidate.function, candidate.schedule);
   tuned.first_seconds = tuned.seconds = candidates[0].seconds;
-  const std::vector<float> wanted = trial.results(candidates[0].function, candidates[0].schedule);
+  const std::vector<std::vector<float>> wanted =
+      trial.results(candidates[0].function, candidates[0].schedule);
   std::sort(candidates.begin(), candidates.end(), [](auto& a, auto& b) { return a.seconds < b.seconds; });
   for (const Candidate& candidate : candidates) {
     if (candidate.seconds > kGain * tuned.first_seconds) break;
-    if (!agree(wanted, trial.results(candidate.function, candidate.schedule))) continue;
+    if (!all_agree(wanted, trial.results(candidate.function, candidate.schedule))) continue;
     kernel.schedule = tuned.schedule = candidate.schedule;
     tuned.seconds = candidate.seconds;
     break;
