@@ -14,7 +14,7 @@ constexpr int64_t kSharedFloats = (48 << 10) / 4;  // what a block may have with
 class Candidates {
  public:
   Candidates(const Kernel& kernel, const Symbols& symbols)
-      : kernel_(kernel), shape_(kernel), first_(kernel.schedule), found_{first_} {
+      : shape_(kernel), first_(kernel.schedule), found_{first_} {
     columns_ = shape_.inner < 0 ? 1 : std::max<int64_t>(1, symbols.upper(kernel.axes[shape_.inner].extent));
   }
 
@@ -101,7 +101,6 @@ class Candidates {
           }
   }
 
-  const Kernel& kernel_;
   KernelShape shape_;
   const Schedule& first_;
   std::vector<Schedule> found_;

@@ -8,7 +8,7 @@
 namespace smelt {
 namespace {
 
-constexpr int64_t kParallel = 1 << 16;  // elements from which on threads pay
+[[maybe_unused]] constexpr int64_t kParallel = 1 << 16;  // elements from which on threads pay
 
 template <typename From, typename To, typename F>
 void map(const void* from, void* to, int64_t count, F convert) {

@@ -90,6 +90,10 @@ class Executor {
   /// the host's.
   virtual double copy_bytes_per_second() { return 0; }
 
+  /// Floating-point operations a second of a large matrix product of `dtype` on the executor's device,
+  /// measured now; 0 where it is the host.
+  virtual double matrix_flops_per_second(DType /*dtype*/) { return 0; }
+
   /// Where the seconds before the first results went: a device's context, code, memory, states, choices and
   /// graphs. Empty where there is nothing to tell.
   virtual SecondsByPart startup() const { return {}; }

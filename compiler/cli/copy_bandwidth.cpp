@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t kFloats = int64_t{32} << 20;
 constexpr int kRuns = 6;
 
-void copy(const float* from, float* to, int threads) {
+void copy(const float* from, float* to, [[maybe_unused]] int threads) {
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (int64_t i = 0; i < kFloats; ++i) to[i] = from[i];
 }

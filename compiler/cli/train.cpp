@@ -186,9 +186,19 @@ class Run {
       trainer.explain_anomaly = [](auto) {
         return std::string("--detect-anomaly names the first operation");
       };
-    trainer.peak_flops = peak_matrix_flops(options_.weights.threads);
+    trainer.peak_flops = peak_flops();
     stop_on_interrupt();
     report(trainer.run(), figures, trainer.peak_flops);
+  }
+
+  /// Of the machine that trains, in the type that the plan multiplies.
+  double peak_flops() const {
+    DType dtype = DType::f32;
+    for (const PlanEntry& entry : model_.plan->entries)
+      for (const Step& step : entry.steps)
+        if (const auto* product = std::get_if<GemmStep>(&step.what)) dtype = product->dtype;
+    const double device = session_->executor().matrix_flops_per_second(dtype);
+    return device > 0 ? device : peak_matrix_flops(options_.weights.threads);
   }
 
   void report(const TrainingResult& result, const Figures& figures, double peak_flops) const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/cache_directory.h"
+#include "runtime/cuda/device_rates.h"
 #include "runtime/error.h"
 #include "runtime/plan_validate.h"
 
@@ -87,23 +88,12 @@ void CudaExecutor::synchronize() {
   guarded([&] { finish("running the plan"); });
 }
 
-/// The best of a few copies of a quarter of a gibibyte, which no cache holds.
 double CudaExecutor::copy_bytes_per_second() {
-  constexpr size_t kBytes = size_t{1} << 28;
-  return guarded([&] {
-    const DeviceBlock from = device_block(kBytes), to = device_block(kBytes);
-    const EventOwner begin = make_event(true), end = make_event(true);
-    double best = 0;
-    for (int run = 0; run < 6; ++run) {
-      check(driver().EventRecord(begin.get(), stream_.get()), "timing a copy");
-      check(driver().MemcpyDtoDAsync(to.get(), from.get(), kBytes, stream_.get()), "timing a copy");
-      check(driver().EventRecord(end.get(), stream_.get()), "timing a copy");
-      finish("timing a copy");
-      if (run > 0)
-        best = std::max(best, 2.0 * static_cast<double>(kBytes) / seconds_between(begin.get(), end.get()));
-    }
-    return best;
-  });
+  return guarded([&] { return cuda::copy_bytes_per_second(stream_.get()); });
+}
+
+double CudaExecutor::matrix_flops_per_second(DType dtype) {
+  return guarded([&] { return cuda::matrix_flops_per_second(stream_.get(), dtype); });
 }
 
 // ---- states

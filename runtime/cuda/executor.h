@@ -37,6 +37,7 @@ class CudaExecutor : public Executor {
   std::string choices() const override;
   std::string restore_choices(std::string_view choices) override;
   double copy_bytes_per_second() override;
+  double matrix_flops_per_second(DType dtype) override;
   SecondsByPart startup() const override { return startup_.parts(); }
   std::vector<StepTime> profile() const override;
 

@@ -1,0 +1,17 @@
+// What a device gives at most, measured: the yardsticks of profiles and of MFU.
+#pragma once
+
+#include "runtime/cuda/memory.h"
+#include "runtime/dtype.h"
+
+namespace smelt::cuda {
+
+/// Bytes read and written a second by the best of a few copies of a quarter of a gibibyte, which no cache
+/// holds.
+double copy_bytes_per_second(Stream stream);
+
+/// Floating-point operations a second of a product of two 4096 x 4096 matrices of `dtype` with f32 sums: the
+/// best of a few by the best algorithm found.
+double matrix_flops_per_second(Stream stream, DType dtype);
+
+}  // namespace smelt::cuda
