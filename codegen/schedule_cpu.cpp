@@ -24,6 +24,18 @@ bool has_exponentials(const Kernel& kernel) {
   });
 }
 
+/// A polynomial is a chain: while one vector waits for its last operation, a core needs others. Four go in
+/// step, which makes a gelu in cache 1.4 times as fast. Sums keep their width, and with it their order.
+int vector_width(const Kernel& kernel) {
+  const bool chains = llvm::any_of(kernel.instructions, [](const Instruction& i) {
+    return i.kind == Instruction::Kind::scalar && is_dear(i.scalar_op);
+  });
+  const bool sums = llvm::any_of(kernel.instructions, [](const Instruction& i) {
+    return i.kind == Instruction::Kind::reduce || i.kind == Instruction::Kind::accumulate;
+  });
+  return chains && !sums ? 64 : 16;
+}
+
 int64_t tile(const Kernel& kernel) {
   if (count_axes(kernel, AxisKind::reduced) > 0) return kReducedTile;
   return has_exponentials(kernel) ? kExponentialTile : kTile;
@@ -40,6 +52,7 @@ int64_t columns_at_bound(const Kernel& kernel, const Symbols& symbols) {
 
 void schedule_for_cpu(Kernel& kernel, const Symbols& symbols) {
   Schedule& s = kernel.schedule;
+  s.vector_width = vector_width(kernel);
   s.tile = tile(kernel);
   s.flat = can_be_flat(kernel);
   s.grain = s.flat ? kChunkElements

@@ -146,7 +146,7 @@ Workload bias_gelu(int64_t rows, bool tanh) {
   }
   const int gate = b.op(ScalarOp::add, {b.op(tanh ? ScalarOp::tanh : ScalarOp::erf, {inner}), b.number(1)});
   b.store(y, {{r, n}, {c, 1}}, b.op(ScalarOp::mul, {b.op(ScalarOp::mul, {v, b.number(0.5)}), gate}));
-  b.kernel.schedule.grain = 5;
+  schedule(b.kernel, Symbols());
   return {b.kernel, {rows * n, n, rows * n}, 8.0 * static_cast<double>(rows * n)};
 }
 
