@@ -151,8 +151,17 @@ class EntryLowering {
     }
   }
 
+  /// Strides of dims of one do not matter.
+  static bool same_place(const Layout& a, const Layout& b, const Shape& shape) {
+    bool same = a.buffer == b.buffer && a.offset == b.offset;
+    for (size_t i = 0; same && i < shape.size(); ++i)
+      same = shape[i].is_one() || a.strides[i] == b.strides[i];
+    return same;
+  }
+
   void move(const Value& value, const Layout& to) {
-    if (*value.layout != to) builder_.copy(*value.layout, to, value.shape(), value.dtype());
+    if (!same_place(*value.layout, to, value.shape()))
+      builder_.copy(*value.layout, to, value.shape(), value.dtype());
   }
 
   /// A view that lives elsewhere than its operand copies the elements, along the finer of the two shapes.

@@ -34,6 +34,7 @@ class MatmulLowering {
       step = try_step();
     }
     std::vector<int> reads = {a_.buffer, b_.buffer};
+    if (step->bias) reads.push_back(step->bias->buffer);
     builder_.add_step(std::move(*step), std::move(reads), {c_.buffer});
     if (c_ != result) builder_.copy(c_, result, node_.result()->shape(), node_.result()->dtype());
   }
@@ -66,7 +67,22 @@ class MatmulLowering {
     if (!walks(step.a)) return copy_operand(a_, spec_.a, *node_.operand(0)), std::nullopt;
     if (!walks(step.b)) return copy_operand(b_, spec_.b, *node_.operand(1)), std::nullopt;
     if (!walks(step.c)) return c_ = fresh(spec_.out, *node_.result()), std::nullopt;
+    if (has_bias() && !step.c.column_stride.is_one())
+      return c_ = fresh(spec_.out, *node_.result()), std::nullopt;
+    if (has_bias()) step.bias = bias(step);
     return step;
+  }
+
+  bool has_bias() const { return node_.operands().size() == 3; }
+
+  /// A step adds a bias that lies dense along all of its columns, once.
+  BufferRef bias(const GemmStep& step) const {
+    const Layout& layout = *node_.operand(2)->layout;
+    const bool sums =
+        std::any_of(step.batch.begin(), step.batch.end(), [](const auto& batch) { return batch.reduced; });
+    if (sums || step.n != node_.operand(2)->shape()[0] || !layout.strides[0].is_one())
+      fail_with(Status::internal, "{}: a bias for a product that is no single one", node_.describe());
+    return {layout.buffer, layout.offset};
   }
 
   std::string summed_letters() const {

@@ -63,7 +63,7 @@ class Compiler {
     clock_.end("entries");
     optimise(*module);
     clock_.end("passes");
-    fuse_and_place(*module);
+    fuse_and_place(*module, target);
     clock_.end("fuse");
     result_.fused = std::move(module);
     if (stage == Stage::fused) return;
@@ -131,13 +131,14 @@ class Compiler {
   }
 
   /// 3. Groups of primitives become kernels; what they leave for others is narrowed; values get memory.
-  void fuse_and_place(Module& module) {
+  void fuse_and_place(Module& module, const Target& target) {
     result_.summary = summarise_unfused(module);
     PassManager passes = manager();
     std::vector<FuseDecision>* log = options_.explain_fusion ? &result_.fusions : nullptr;
     passes.add({"fuse", {}}, [log](Graph& g) { return fuse(g, {.log = log}); });
     if (options_.storage != DType::f32)
       passes.add(PassCall{"assign_precision", {{"storage", std::string(name(options_.storage))}}}.str());
+    if (target.has_gemm_epilogues()) passes.add("fuse_gemm_epilogues");
     passes.add({"assign_layout", {}},
                [this](Graph& g) { return assign_layout(g, {.log = &result_.layout_copies}); });
     passes.run(module);

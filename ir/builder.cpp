@@ -136,8 +136,10 @@ Value* GraphBuilder::scatter_add(Value* init, Value* indices, Value* updates, in
   return create(Op::scatter_add, {init, indices, updates}, {{"axis", axis}})->result();
 }
 
-Value* GraphBuilder::matmul(Value* a, Value* b, std::string spec) {
-  return create(Op::matmul, {a, b}, {{"spec", std::move(spec)}})->result();
+Value* GraphBuilder::matmul(Value* a, Value* b, std::string spec, Value* bias) {
+  llvm::SmallVector<Value*, 3> operands = {a, b};
+  if (bias) operands.push_back(bias);
+  return create(Op::matmul, operands, {{"spec", std::move(spec)}})->result();
 }
 
 Value* GraphBuilder::einsum(llvm::ArrayRef<Value*> operands, std::string spec) {

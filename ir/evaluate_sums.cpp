@@ -133,6 +133,12 @@ struct Product {
 }  // namespace
 
 template <typename S>
+void add_bias(Array<S>& result, const Array<S>& bias) {
+  const size_t columns = bias.data.size();
+  for (size_t i = 0; i < result.data.size(); ++i) result.data[i] += bias.data[i % columns];
+}
+
+template <typename S>
 Arrays<S> evaluate_matmul(const Call<S>& call) {
   const MatmulSpec spec = parse_matmul_spec(call.node.string_attr("spec"));
   Array<S> result = call.zeros();
@@ -141,6 +147,7 @@ Arrays<S> evaluate_matmul(const Call<S>& call) {
   for (size_t i = 0; i < spec.a.size(); ++i) sizes[spec.a[i]] = a.shape[i];
   for (size_t i = 0; i < spec.b.size(); ++i) sizes[spec.b[i]] = b.shape[i];
   Product<S>{spec, LetterGroups(spec), a, b, result, std::move(sizes)}.run();
+  if (call.node.operands().size() == 3) add_bias(result, call.operand(2));
   return {stored(call, std::move(result))};
 }
 

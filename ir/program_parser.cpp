@@ -239,10 +239,12 @@ class ProgramParser : KernelParser {
         step.alpha = number();
       else if (key.text == "beta")
         step.beta = number();
+      else if (key.text == "bias")
+        step.bias = place();
       else if (key.text == "result")
         step.result_dtype = dtype();
       else
-        unknown_field(key, "m, n, k, alpha, beta, result");
+        unknown_field(key, "m, n, k, alpha, beta, bias, result");
     });
     while (lexer.accept_word("batch")) step.batch.push_back(batch());
     return step;

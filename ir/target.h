@@ -12,6 +12,8 @@ struct Target {
   int compute_capability = 0;  // of a GPU: 90 for sm_90
 
   bool is_cuda() const { return kind == Kind::cuda; }
+  /// A matrix product adds a bias as it stores its result.
+  bool has_gemm_epilogues() const { return is_cuda(); }
   std::string str() const;  // "cpu", "sm_90"
   bool operator==(const Target&) const = default;
 };

@@ -287,13 +287,24 @@ DType product_dtype(const Context& c) {
   return *dtype;
 }
 
+/// One number for each place along the result's last letter.
+void need_bias(const Context& c, DType dtype, const Shape& result) {
+  need_rank(c, 2, 1);
+  need_dtype(c, 2, dtype);
+  if (result.empty() || c.type(2).shape[0] != result.back())
+    fail("matmul: the bias is {}, the result's last dim is {}", str(c.type(2)),
+         result.empty() ? "not there" : result.back().str());
+}
+
 Types infer_matmul(const Context& c) {
   const MatmulSpec spec = parse_matmul_spec(need<std::string>(c, "spec", "a string"));
   need_dtype(c, 1, c.type(0).dtype);
   const auto dims = letter_dims(c, {spec.a, spec.b});
   Shape shape;
   for (char letter : spec.out) shape.push_back(dims.at(letter));
-  return {{product_dtype(c), shape}};
+  const DType dtype = product_dtype(c);
+  if (c.operands.size() == 3) need_bias(c, dtype, shape);
+  return {{dtype, shape}};
 }
 
 Types infer_update(const Context& c) {

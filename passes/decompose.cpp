@@ -15,13 +15,21 @@ Node* after(const Graph& graph, const Node* previous) {
   return graph.nodes().empty() ? nullptr : graph.nodes().front().get();
 }
 
+/// A bias joins its product again at the end, where the target adds it (fuse_gemm_epilogues).
+bool is_biased(const Node& node) { return node.is(Op::matmul) && node.operands().size() == 3; }
+
+Value* product_and_sum(GraphBuilder& b, const Node& node) {
+  Value* product = b.create(Op::matmul, {node.operand(0), node.operand(1)}, node.attributes)->result();
+  return b.add(product, b.broadcast_leading(node.operand(2), product->shape()));
+}
+
 void replace(Graph& graph, Node* node) {
   GraphBuilder builder(graph, node);
   builder.set_source(node->source);
   Value* value = nullptr;
   {
     const InheritMarks marks(graph, node, *node);
-    value = decomposition(node->op())(builder, *node);
+    value = is_biased(*node) ? product_and_sum(builder, *node) : decomposition(node->op())(builder, *node);
   }
   if (value->name.empty() && value->node()->op() != Op::parameter) value->name = node->result()->name;
   graph.replace_all_uses(node->result(), value);
@@ -34,7 +42,8 @@ bool decompose(Graph& graph, const DecomposeOptions& options) {
   bool changed = false;
   Node* previous = nullptr;
   for (Node* node = after(graph, nullptr); node;) {
-    if (!info(node->op()).has(Trait::composite) || llvm::is_contained(options.keep, node->op())) {
+    if (!(info(node->op()).has(Trait::composite) || is_biased(*node)) ||
+        llvm::is_contained(options.keep, node->op())) {
       previous = node;
       node = graph.next(node);
       continue;

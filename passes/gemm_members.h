@@ -29,6 +29,8 @@ Member member_of(Node* matmul, unsigned side);
 std::string common_key(const Member& member, int64_t axis);
 /// An attribute as text; empty where there is none.
 std::string mark(const Node& node, const char* name);
+/// A matmul that nothing is added to.
+inline bool is_product(const Node& node) { return node.is(Op::matmul) && node.operands().size() == 2; }
 inline bool has(const std::string& letters, char letter) { return letters.find(letter) != std::string::npos; }
 
 /// The parameters that are stacked, in the members' order.

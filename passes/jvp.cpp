@@ -33,7 +33,11 @@ Forward::Tangents forward_matmul(const Forward& f) {
   const std::string& spec = f.node.string_attr("spec");
   Value* left = f.t(0) ? f.b.matmul(f.t(0), f.x(1), spec) : nullptr;
   Value* right = f.t(1) ? f.b.matmul(f.x(0), f.t(1), spec) : nullptr;
-  return {left && right ? f.b.add(left, right) : left ? left : right};
+  Value* product = left && right ? f.b.add(left, right) : left ? left : right;
+  Value* bias = f.node.operands().size() == 3 ? f.t(2) : nullptr;
+  if (!bias) return {product};
+  Value* spread = f.b.broadcast_leading(bias, f.node.result()->shape());
+  return {product ? f.b.add(product, spread) : spread};
 }
 
 namespace {

@@ -12,7 +12,7 @@ namespace {
 std::vector<Node*> matmuls(const Graph& graph) {
   std::vector<Node*> nodes;
   for (const auto& node : graph.nodes())
-    if (node->is(Op::matmul)) nodes.push_back(node.get());
+    if (is_product(*node)) nodes.push_back(node.get());
   return nodes;
 }
 

@@ -30,7 +30,7 @@ bool is_inner_add(const Node& node) {
 
 /// A matmul that sums over the first letter of a parameter, letters named after the result's.
 std::optional<Member> summing_member(Value* term) {
-  if (!term->node()->is(Op::matmul) || !only_use(term)) return std::nullopt;
+  if (!is_product(*term->node()) || !only_use(term)) return std::nullopt;
   const MatmulSpec plain = parse_matmul_spec(term->node()->string_attr("spec"));
   const MatmulSpec spec = renamed(plain, plain.out);
   for (unsigned side : {0u, 1u}) {
@@ -108,7 +108,7 @@ Members users_of_parts(const Node& concat) {
   auto members_of = [&](const Value* part) {
     Members members;
     for (Node* user : part->users())
-      if (user->is(Op::matmul))
+      if (is_product(*user))
         for (unsigned side : {0u, 1u})
           if (const Member m = member_of(user, side); fits(m, part)) members.push_back(m);
     return members;

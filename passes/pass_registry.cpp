@@ -13,6 +13,7 @@
 #include "passes/drop_stops.h"
 #include "passes/flatten_parameters.h"
 #include "passes/fuse.h"
+#include "passes/fuse_gemm_epilogues.h"
 #include "passes/merge_gemms.h"
 #include "passes/rematerialize.h"
 #include "passes/rewrite_reductions.h"

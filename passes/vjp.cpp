@@ -54,10 +54,17 @@ void reverse_scatter_add(const Reverse& r) {
   if (r.needs(2)) r.add(2, r.b.gather(r.g(), r.x(1), r.node.int_attr("axis")));
 }
 
+std::vector<int64_t> leading_axes(int64_t count) {
+  std::vector<int64_t> axes(static_cast<size_t>(count));
+  std::iota(axes.begin(), axes.end(), 0);
+  return axes;
+}
+
 void reverse_matmul(const Reverse& r) {
   const MatmulSpec spec = parse_matmul_spec(r.node.string_attr("spec"));
   if (r.needs(0)) r.add(0, r.b.matmul(r.g(), r.x(1), MatmulSpec{spec.out, spec.b, spec.a}.str()));
   if (r.needs(1)) r.add(1, r.b.matmul(r.g(), r.x(0), MatmulSpec{spec.out, spec.a, spec.b}.str()));
+  if (r.node.operands().size() == 3 && r.needs(2)) r.add(2, r.b.sum(r.g(), leading_axes(r.g()->rank() - 1)));
 }
 
 // ---- reductions

@@ -12,7 +12,7 @@ std::string BatchedGemm::name() const {
 std::optional<BatchedGemm> batched_gemm(const GemmStep& step) {
   const bool sums = std::ranges::any_of(step.batch, &GemmStep::Batch::reduced);
   const bool half = step.dtype == DType::bf16 || step.dtype == DType::f16;
-  if (sums || !half || step.beta != 0 || step.batch.size() != 2) return {};
+  if (sums || !half || step.bias || step.beta != 0 || step.batch.size() != 2) return {};
   BatchedGemm gemm{.dtype = step.dtype, .result_dtype = step.result_dtype};
   gemm.swapped = !step.c.column_stride.is_one();
   // Of the swapped product A is B^T: what lies together along k stays along k.

@@ -95,7 +95,7 @@ struct KernelStep {
   std::vector<uint32_t> random_ids;  // in the order of the kernel's random instructions
 };
 
-/// A sum of products C[m,n] = alpha * sum_k A[m,k] B[k,n] + beta * C[m,n], repeated over `batch`.
+/// A sum of products C[m,n] = alpha * sum_k A[m,k] B[k,n] + beta * C[m,n] + bias[n], repeated over `batch`.
 /// Every matrix has a row and a column stride; one of the two is 1.
 struct GemmStep {
   struct Matrix {
@@ -109,8 +109,9 @@ struct GemmStep {
     bool reduced = false;  // accumulates into the same C instead of moving along it
   };
   std::vector<Batch> batch = {};
-  DType dtype = DType::f32;         // of A and B; products are summed in f32
-  DType result_dtype = DType::f32;  // of C
+  DType dtype = DType::f32;            // of A and B; products are summed in f32
+  DType result_dtype = DType::f32;     // of C and the bias
+  std::optional<BufferRef> bias = {};  // on a GPU; C's columns lie together and no batch is reduced
 };
 
 /// A stable counting sort of `count` indices below `rows`: permutation[i] is the position of the i-th
@@ -140,8 +141,8 @@ struct Step {
   std::variant<KernelStep, GemmStep, SortIndexStep, CopyStep, FillStep> what;
   std::vector<int> reads, writes;              // buffers
   std::vector<std::pair<int, int>> may_alias;  // (written, read) buffers that may share memory
-  std::vector<std::string> sources;            // names of the nodes it came from
-  std::string phase;                           // "forward", "backward", "update"
+  std::vector<std::string> sources;  // names of the nodes it came from
+  std::string phase;                 // "forward", "backward", "update"
 };
 
 /// A compiled kernel. `range` is the parallel extent that the runtime splits into chunks of `grain`, or into

@@ -31,6 +31,7 @@ class RangeCheck {
     check_matrix("a", step, step.a, step.dtype, m, k, &GemmStep::Batch::a_stride);
     check_matrix("b", step, step.b, step.dtype, k, n, &GemmStep::Batch::b_stride);
     check_matrix("c", step, step.c, step.result_dtype, m, n, &GemmStep::Batch::c_stride);
+    if (step.bias) check_bias(step, n);
   }
 
   void operator()(const SortIndexStep& step) {
@@ -59,6 +60,15 @@ class RangeCheck {
   void operator()(const FillStep& step) { check("to", step.to, {{extent(step.elements), 1}}); }
 
  private:
+  void check_bias(const GemmStep& step, int64_t n) {
+    if (buffer(*step.bias).dtype != step.result_dtype)
+      refuse(fmt::format("the bias is not {}: {}", name(step.result_dtype), buffer_text(*step.bias)));
+    if (plan_.target.starts_with("cpu") || !step.c.column_stride.is_one() ||
+        std::ranges::any_of(step.batch, &GemmStep::Batch::reduced))
+      refuse("has a bias: that takes a GPU, a result whose columns lie together, and no sum over a batch");
+    check("bias", *step.bias, {{n, 1}});
+  }
+
   void check_matrix(std::string_view name, const GemmStep& step, const GemmStep::Matrix& matrix, DType dtype,
                     int64_t rows, int64_t columns, Dim GemmStep::Batch::* stride) {
     if (buffer(matrix.base).dtype != dtype)
@@ -115,7 +125,12 @@ class RangeCheck {
 
 struct References {
   std::vector<BufferRef> operator()(const KernelStep& s) const { return s.arguments; }
-  std::vector<BufferRef> operator()(const GemmStep& s) const { return {s.a.base, s.b.base, s.c.base}; }
+  std::vector<BufferRef> operator()(const GemmStep& s) const {
+    std::vector<BufferRef> all = {s.a.base, s.b.base};
+    if (s.bias) all.push_back(*s.bias);
+    all.push_back(s.c.base);  // what is written comes last
+    return all;
+  }
   std::vector<BufferRef> operator()(const SortIndexStep& s) const {
     return {s.indices, s.permutation, s.begins};
   }

@@ -42,9 +42,9 @@ void CudaEmitter::emit_instruction(const Nest& nest, int id) {
       if (x.slot == 0) values_[id] = values_[x.operands[0]];
       break;
     case Kind::scalar: {
-      if (const auto kept = exponentials_.find(id); kept != exponentials_.end()) {
+      if (const auto kept = exponentials_.find(id); lanes_ && kept != exponentials_.end()) {
         define(id, CudaKind::real,
-               fmt::format("x{0}[{1}][{2}] * scale{0}", kept->second, slot_, V_ > 1 ? "j" : "0"));
+               fmt::format("exps{0}[{1}][{2}] * scale{0}", kept->second, slot_, V_ > 1 ? "j" : "0"));
         break;
       }
       if (const auto inverse = inverses_.find(id); lanes_ && inverse != inverses_.end()) {

@@ -33,9 +33,9 @@ void CudaEmitter::begin_reductions(const Nest& nest) {
     if (!state.second.empty())
       out_.line("{} {} = {};", cuda_type(state.second_kind), state.second, second_identity(state));
     if (!keeps_exponentials(state.id)) continue;
-    out_.line("float x{}[{}][{}];", state.id, K_, V_);
+    out_.line("float exps{}[{}][{}];", state.id, K_, V_);
     out_.pragma_unroll();
-    out_.line("for (int i = 0; i < {0}; ++i) x{1}[i / {2}][i % {2}] = -sm_infinity();", K_ * V_, state.id,
+    out_.line("for (int i = 0; i < {0}; ++i) exps{1}[i / {2}][i % {2}] = -sm_infinity();", K_ * V_, state.id,
               V_);
   }
 }
@@ -97,7 +97,7 @@ void CudaEmitter::emit_reduce(int id) {
   const std::string guarded = guard_.empty() ? x : fmt::format("({} ? {} : {})", guard_, x, identity(state));
   const bool columns = shape_.is_reduced();  // one state a column
   const std::string j = V_ > 1 ? "[j]" : "[0]";
-  if (keeps_exponentials(id)) return out_.line("x{}[{}]{} = {};", id, slot_, j, guarded);
+  if (keeps_exponentials(id)) return out_.line("exps{}[{}]{} = {};", id, slot_, j, guarded);
   if (state.op == ReduceOp::max_sumexp && !columns) return out_.line("e{}{} = {};", id, j, guarded);
   const std::string to = state.first + (columns ? j : ""), to_second = state.second + (columns ? j : "");
   if (state.second.empty()) return out_.line("{}", join_into(state, to, "", guarded, ""));
@@ -119,7 +119,7 @@ void CudaEmitter::finish_reductions() {
   if (states_.empty()) return;
   for (const State& state : states_)
     if (keeps_exponentials(state.id))
-      out_.line("const float base{0} = sm_take_exponentials<{3}>({1}, {2}, x{0});", state.id, state.first,
+      out_.line("const float base{0} = sm_take_exponentials<{3}>({1}, {2}, exps{0});", state.id, state.first,
                 state.second, fast_);
   if (W_ > 1) shuffle_states();
   if (W_ > 32) exchange_states();

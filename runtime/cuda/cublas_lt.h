@@ -63,7 +63,9 @@ struct CublasLt {
 // cublasComputeType_t
 inline constexpr int kCompute32F = 68;
 // cublasLtMatmulDescAttributes_t
-inline constexpr int kTransposeA = 3, kTransposeB = 4;
+inline constexpr int kTransposeA = 3, kTransposeB = 4, kEpilogue = 7, kBiasPointer = 8;
+// cublasLtEpilogue_t: bias[row] of the result, column-major
+inline constexpr uint32_t kEpilogueBias = 4;
 // cublasLtMatrixLayoutAttribute_t
 inline constexpr int kBatchCount = 5, kBatchStride = 6, kBatchMode = 8;
 // cublasLtMatmulPreferenceAttributes_t

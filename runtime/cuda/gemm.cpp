@@ -59,10 +59,8 @@ Columns columns_of(const GemmSizes::Matrix& matrix, int64_t rows, int64_t column
   return {false, -1};
 }
 
-/// The product whose result has its columns together.
-GemmSizes by_columns(const GemmSizes& s) {
-  const bool already = s.c.row_stride == 1 && (s.c.column_stride != 1 || s.n == 1 || s.m == 1);
-  return already ? s : transposed(s);
+bool has_columns_together(const GemmSizes& s) {
+  return s.c.row_stride == 1 && (s.c.column_stride != 1 || s.n == 1 || s.m == 1);
 }
 
 int64_t quarter_step(int64_t size) {
@@ -90,19 +88,21 @@ GemmSizes transposed(const GemmSizes& s) {
 
 std::string GemmProblem::bucket() const {
   const auto pitch = [&](int64_t p) { return divisor_up_to(p, 64); };
-  return fmt::format("{}>{} {}{}{}{} m{} n{} k{} b{} pitch {}/{}/{} at {}", name(dtype), name(result_dtype),
+  return fmt::format("{}>{} {}{}{}{}{} m{} n{} k{} b{} pitch {}/{}/{} at {}", name(dtype), name(result_dtype),
                      transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N', accumulates ? "+" : "",
-                     by_pointers ? "*" : "", quarter_step(m), quarter_step(n), quarter_step(k),
-                     quarter_step(batch), pitch(a_pitch), pitch(b_pitch), pitch(c_pitch), alignment);
+                     by_pointers ? "*" : "", has_bias ? "b" : "", quarter_step(m), quarter_step(n),
+                     quarter_step(k), quarter_step(batch), pitch(a_pitch), pitch(b_pitch), pitch(c_pitch),
+                     alignment);
 }
 
 PreparedGemm::PreparedGemm(const GemmSizes& given, DevicePointer a, DevicePointer b, DevicePointer c,
-                           const std::string& place)
+                           const std::string& place, DevicePointer bias)
     : alpha_(static_cast<float>(given.alpha)) {
   if (given.m == 0 || given.n == 0) return;
-  GemmSizes sizes = by_columns(given);
-  if (sizes.c.row_stride != given.c.row_stride || sizes.c.column_stride != given.c.column_stride)
-    std::swap(a, b);
+  // A bias runs along the library's rows, which are our columns.
+  const bool swapped = !has_columns_together(given) || bias != 0;
+  const GemmSizes sizes = swapped ? transposed(given) : given;
+  if (swapped) std::swap(a, b);
   const Columns as = columns_of(sizes.a, sizes.m, sizes.k), bs = columns_of(sizes.b, sizes.k, sizes.n),
                 cs = columns_of(sizes.c, sizes.m, sizes.n);
   if (as.pitch < 0 || bs.pitch < 0 || cs.pitch < 0 || cs.transposed)
@@ -117,8 +117,9 @@ PreparedGemm::PreparedGemm(const GemmSizes& given, DevicePointer a, DevicePointe
               .a_pitch = as.pitch,
               .b_pitch = bs.pitch,
               .c_pitch = cs.pitch};
+  problem_.has_bias = bias != 0;
   make_calls(sizes, a, b, c);
-  describe();
+  describe(bias);
 }
 
 /// One call where the batch has a single stride, else by pointers; sums over batches follow each other.
@@ -172,7 +173,7 @@ void PreparedGemm::make_pointers(const std::vector<Call>& matrices) {
   }
 }
 
-void PreparedGemm::describe() {
+void PreparedGemm::describe(DevicePointer bias) {
   const CublasLt& lt = cublas_lt();
   LtDescriptorTag* descriptor = nullptr;
   check_blas(lt.MatmulDescCreate(&descriptor, kCompute32F, data_type(DType::f32)), "describing a product");
@@ -182,6 +183,11 @@ void PreparedGemm::describe() {
     const int32_t value = transposed ? 1 : 0;
     check_blas(lt.MatmulDescSetAttribute(descriptor, attribute, &value, sizeof value),
                "describing a product");
+  }
+  if (bias != 0) {
+    check_blas(lt.MatmulDescSetAttribute(descriptor, kEpilogue, &kEpilogueBias, sizeof kEpilogueBias),
+               "describing a bias");
+    check_blas(lt.MatmulDescSetAttribute(descriptor, kBiasPointer, &bias, sizeof bias), "describing a bias");
   }
   const auto layout = [&](DType dtype, bool transposed, int64_t rows, int64_t columns, int64_t pitch,
                           int64_t stride) {

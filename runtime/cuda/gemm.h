@@ -16,7 +16,8 @@
 
 namespace smelt::cuda {
 
-/// C[m,n] = alpha * sum_k A[m,k] B[k,n] + beta * C[m,n], for all indices of the batch axes; in elements.
+/// C[m,n] = alpha * sum_k A[m,k] B[k,n] + beta * C[m,n] (+ bias[n]), for all indices of the batch axes; in
+/// elements.
 struct GemmSizes {
   struct Matrix {
     int64_t row_stride = 0, column_stride = 0;  // one of the two is 1
@@ -38,7 +39,7 @@ GemmSizes transposed(const GemmSizes& sizes);
 /// What the library is asked for: one call's matrices, column-major.
 struct GemmProblem {
   DType dtype = DType::f32, result_dtype = DType::f32;
-  bool transpose_a = false, transpose_b = false, accumulates = false, by_pointers = false;
+  bool transpose_a = false, transpose_b = false, accumulates = false, by_pointers = false, has_bias = false;
   int64_t m = 0, n = 0, k = 0, a_pitch = 0, b_pitch = 0, c_pitch = 0;
   int64_t batch = 1, a_stride = 0, b_stride = 0, c_stride = 0;
   int64_t alignment = 256;  // bytes that divide the addresses of all matrices
@@ -53,7 +54,7 @@ class PreparedGemm {
   PreparedGemm() = default;
   /// Throws Error with `place` for strides that the library has no call for.
   PreparedGemm(const GemmSizes& sizes, DevicePointer a, DevicePointer b, DevicePointer c,
-               const std::string& place);
+               const std::string& place, DevicePointer bias = 0);
 
   /// Another way to the same product, which is measured beside the library's and taken where it is faster.
   void consider(KernelLaunch own) { own_ = std::move(own); }
@@ -70,7 +71,7 @@ class PreparedGemm {
     DevicePointer a = 0, b = 0, c = 0;
     float beta = 0;
   };
-  void describe();
+  void describe(DevicePointer bias);
   void set_batch(const LtLayout& layout, int64_t stride) const;
   void make_calls(const GemmSizes& sizes, DevicePointer a, DevicePointer b, DevicePointer c);
   void make_pointers(const std::vector<Call>& matrices);

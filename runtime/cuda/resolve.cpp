@@ -95,7 +95,8 @@ class Resolver {
     for (const GemmStep::Batch& batch : step.batch)
       sizes.batch.push_back({value(batch.extent), value(batch.a_stride), value(batch.b_stride),
                              batch.reduced ? 0 : value(batch.c_stride), batch.reduced});
-    PreparedGemm gemm(sizes, address(step.a.base), address(step.b.base), address(step.c.base), place_);
+    PreparedGemm gemm(sizes, address(step.a.base), address(step.b.base), address(step.c.base), place_,
+                      step.bias ? address(*step.bias) : 0);
     if (const auto own = batched_gemm(step)) gemm.consider(own_kernel(*own, sizes, step));
     return {std::move(gemm)};
   }

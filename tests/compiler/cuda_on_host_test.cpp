@@ -72,6 +72,29 @@ graph @main(%x: f32[B,N]) {
                              {64, 50257});
 }
 
+/// Exponentials that the maximum's sweep left in registers: beside other operands, and of a row that is one
+/// number.
+TEST(CudaRows, KeptExponentials) {
+  expect_text_matches_on_gpu(R"(symbols B <= 4, N <= 777
+graph @main(%x: f32[B,N], %y: f32[B,N]) {
+  %s = softmax %x : f32[B,N]
+  %z = mul %s, %y : f32[B,N]
+  return z = %z
+})",
+                             {1, 31, 777});
+  expect_text_matches_on_gpu(R"(symbols B <= 4, N <= 777
+graph @main(%r: f32[B], %y: f32[B,N]) {
+  %x = broadcast %r {axes = [0]} : f32[B,N]
+  %m, %t = reduce max_sumexp %x {axes = [1]} : f32[B], f32[B]
+  %mm = broadcast %m {axes = [0]} : f32[B,N]
+  %d = sub %x, %mm : f32[B,N]
+  %e = exp %d : f32[B,N]
+  %z = mul %e, %y : f32[B,N]
+  return z = %z, t = %t
+})",
+                             {1, 31, 777});
+}
+
 // ---- training plans
 
 /// Random numbers of an input's type, in the range of its ids.

@@ -9,6 +9,8 @@ namespace smelt::cuda {
 struct LtHandleTag {};
 struct LtDescriptorTag {
   int32_t transpose_a = 0, transpose_b = 0;
+  uint32_t epilogue = 0;
+  const void* bias = nullptr;
 };
 struct LtLayoutTag {
   int type = 0;
@@ -70,7 +72,11 @@ Code cublasLtCreate(LtHandleTag** handle) {
 Code cublasLtMatmulDescCreate(LtDescriptorTag** d, int, int) { return *d = new LtDescriptorTag, 0; }
 Code cublasLtMatmulDescDestroy(LtDescriptorTag* d) { return delete d, 0; }
 Code cublasLtMatmulDescSetAttribute(LtDescriptorTag* d, int attribute, const void* value, size_t) {
-  return take(attribute == kTransposeA ? d->transpose_a : d->transpose_b, value), 0;
+  if (attribute == kTransposeA) take(d->transpose_a, value);
+  if (attribute == kTransposeB) take(d->transpose_b, value);
+  if (attribute == kEpilogue) take(d->epilogue, value);
+  if (attribute == kBiasPointer) take(d->bias, value);
+  return 0;
 }
 Code cublasLtMatrixLayoutCreate(LtLayoutTag** layout, int type, uint64_t rows, uint64_t columns,
                                 int64_t pitch) {
@@ -118,6 +124,8 @@ Code cublasLtMatmul(LtHandleTag*, LtDescriptorTag* d, const void* alpha, const v
             sum += double{load(as.type,
                                d.transpose_a ? element(as, a, batch, k, i) : element(as, a, batch, i, k))} *
                    load(bs.type, d.transpose_b ? element(bs, b, batch, j, k) : element(bs, b, batch, k, j));
+          if (d.epilogue == kEpilogueBias)
+            sum += load(cs.type, static_cast<const char*>(d.bias) + i * (cs.type == 0 ? 4 : 2));
           char* at = element(cs, c, batch, i, j);
           const auto value = static_cast<float>(scale * sum) + (kept == 0 ? 0 : kept * load(cs.type, at));
           store(cs.type, at,

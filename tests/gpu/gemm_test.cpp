@@ -92,16 +92,28 @@ std::vector<double> reference(const GemmSizes& s, const Operand& a, const Operan
   return out;
 }
 
-void expect_product(const GemmSizes& s, uint32_t seed) {
+/// Of results whose columns lie together, in every batch.
+void add_bias(const GemmSizes& s, const Operand& bias, std::vector<double>& out) {
+  for_each(s.batch, 0, {.extent = 1}, [&](const Batch& at) {
+    for (int64_t i = 0; i < s.m; ++i)
+      for (int64_t j = 0; j < s.n; ++j)
+        out[static_cast<size_t>(at.c + i * s.c.row_stride + j)] += bias.values[static_cast<size_t>(j)];
+  });
+}
+
+void expect_product(const GemmSizes& s, uint32_t seed, bool has_bias = false) {
   std::mt19937 random(seed);
   const Operand a(s.dtype, reach(s.a, s.m, s.k, s, &Batch::a), random),
       b(s.dtype, reach(s.b, s.k, s.n, s, &Batch::b), random),
       c(s.result_dtype, reach(s.c, s.m, s.n, s, &Batch::c), random);
-  const std::vector<double> expected = reference(s, a, b, c);
+  const Operand bias(s.result_dtype, has_bias ? s.n : 1, random);
+  std::vector<double> expected = reference(s, a, b, c);
+  if (has_bias) add_bias(s, bias, expected);
   const StreamOwner stream = make_stream();
   const DeviceBlock workspace = device_block(kGemmWorkspace);
   GemmChoices choices({});
-  PreparedGemm gemm(s, a.device.get(), b.device.get(), c.device.get(), "test");
+  PreparedGemm gemm(s, a.device.get(), b.device.get(), c.device.get(), "test",
+                    has_bias ? bias.device.get() : 0);
   gemm.choose(stream.get(), workspace.get(), choices);
   gemm.run(stream.get(), workspace.get());
   check(driver().StreamSynchronize(stream.get()), "test");
@@ -184,6 +196,28 @@ TEST_F(GpuGemm, SumsOverABatch) {
                     .dtype = DType::bf16,
                     .result_dtype = DType::f32},
                    9);
+}
+
+/// A bias along the columns, also where one result has a single row or column, and where rows of a batch have
+/// gaps.
+TEST_F(GpuGemm, AddsABias) {
+  uint32_t seed = 11;
+  for (const auto& [in, out] :
+       {std::pair(DType::f32, DType::f32), {DType::bf16, DType::bf16}, {DType::f16, DType::f16}})
+    for (const int64_t m : {1, 33, 128})
+      for (const int64_t n : {1, 31, 96})
+        for (const std::vector<Batch>& batch : {std::vector<Batch>{}, {{3, 2 * m * 64, 0, 2 * m * n}}})
+          for (const bool flip : {false, true})
+            expect_product({.m = m,
+                            .n = n,
+                            .k = 64,
+                            .a = {64, 1},
+                            .b = flip ? GemmSizes::Matrix{1, 64} : GemmSizes::Matrix{n, 1},
+                            .c = {n, 1},
+                            .batch = batch,
+                            .dtype = in,
+                            .result_dtype = out},
+                           ++seed, true);
 }
 
 }  // namespace

@@ -184,6 +184,13 @@ TEST(Differentiate, MatmulByLetters) {
   }
 }
 
+TEST(Differentiate, MatmulWithBias) {
+  Case c;
+  c.finish({c.b.matmul(c.parameter("a", {2, 3, 5}), c.parameter("w", {7, 5}), "btc,oc->bto",
+                       c.parameter("bias", {7}))});
+  expect_gradients(*c.graph, "f");
+}
+
 TEST(Differentiate, StopGradient) {
   Case c;
   Value* x = c.parameter("x", {});

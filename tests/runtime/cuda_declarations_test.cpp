@@ -10,6 +10,9 @@ namespace smelt::cuda {
 
 static_assert(kCompute32F == CUBLAS_COMPUTE_32F);
 static_assert(kTransposeA == CUBLASLT_MATMUL_DESC_TRANSA && kTransposeB == CUBLASLT_MATMUL_DESC_TRANSB);
+static_assert(kEpilogue == CUBLASLT_MATMUL_DESC_EPILOGUE &&
+              kBiasPointer == CUBLASLT_MATMUL_DESC_BIAS_POINTER);
+static_assert(kEpilogueBias == CUBLASLT_EPILOGUE_BIAS && sizeof kEpilogueBias == sizeof(cublasLtEpilogue_t));
 static_assert(kBatchCount == CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT &&
               kBatchMode == CUBLASLT_MATRIX_LAYOUT_BATCH_MODE);
 static_assert(kBatchStride == CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET);

@@ -254,7 +254,9 @@ class RandomGraph {
     if (options_.composites && chance(50))
       return add(b_.create(Op::linear, {x, w, parameter({width})})->result());
     const std::string batch = std::string("xyz").substr(0, static_cast<size_t>(x->rank() - 1));
-    Value* product = scaled(b_.matmul(x, w, batch + "c,oc->" + batch + "o"), 0.4);
+    const std::string spec = batch + "c,oc->" + batch + "o";
+    if (chance(20)) return add(scaled(b_.matmul(x, w, spec, parameter({width})), 0.4));
+    Value* product = scaled(b_.matmul(x, w, spec), 0.4);
     add(b_.add(product, b_.broadcast_leading(parameter({width}), product->shape())));
   }
 
