@@ -1,6 +1,7 @@
 #include "passes/store_ports.h"
 
 #include "ir/builder.h"
+#include "llvm/ADT/STLExtras.h"
 #include "passes/assign_precision.h"
 #include "passes/expressions.h"
 #include "runtime/error.h"
@@ -58,6 +59,19 @@ void store_output(Graph& graph, const Graph::Output& output, DType storage) {
     inherit_marks(*output.value->node(), *node);
 }
 
+bool reads(const Graph& graph, const Module::Parameter& parameter) {
+  return llvm::any_of(graph.nodes(), [&](const auto& node) {
+    return node->is(Op::parameter) && node->string_attr("name") == parameter.name;
+  });
+}
+
+/// Nobody shall allocate them beside their states.
+void drop_unread_parameters(Module& module) {
+  llvm::erase_if(module.parameters, [&](const Module::Parameter& parameter) {
+    return llvm::none_of(module.graphs, [&](const auto& graph) { return reads(*graph, parameter); });
+  });
+}
+
 }  // namespace
 
 bool store_ports(Graph& graph, const StorePortsOptions& options) {
@@ -68,6 +82,7 @@ bool store_ports(Graph& graph, const StorePortsOptions& options) {
   for (const Graph::Output& output : outputs)
     if (!is_port(*output.value->node())) store_output(graph, output, options.storage);
   for (Node* input : inputs) store_input(graph, *input, options.storage);
+  drop_unread_parameters(graph.module());
   return !inputs.empty() || !outputs.empty();
 }
 
