@@ -163,6 +163,7 @@ void run_operators(const BenchCommand& o) {
                    .steps = o.steps,
                    .together = o.together,
                    .json = o.json,
+                   .timing = o.flags.timing,
                    .output = o.output});
 }
 

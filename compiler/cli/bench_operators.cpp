@@ -11,6 +11,7 @@
 #include <random>
 #include <set>
 
+#include "compiler/cli/compile_flags.h"
 #include "compiler/cli/copy_bandwidth.h"
 #include "compiler/cli/text_table.h"
 #include "compiler/cli/timer.h"
@@ -33,7 +34,8 @@ struct OperatorTime {
   double seconds = 0, spread = 0;
   int64_t bytes = 0, steps = 0;
   double copy = 0;  // bytes a second of a copy
-  double rate() const { return static_cast<double>(bytes) / seconds; }
+  /// 0 where the difference of two times was lost in their noise: the sizes are too small to tell.
+  double rate() const { return seconds > 0 ? static_cast<double>(bytes) / seconds : 0; }
 };
 
 // ---- the graph as it is run
@@ -116,6 +118,7 @@ class Operator {
       const std::jthread preparation = prepare_executor(options.compile.target);
       compilation_ = compile(std::move(made.module), options.compile);
     }
+    if (options.timing) print_timing(compilation_);
     name_ = std::filesystem::path(file).stem().string();
     session_ = std::make_unique<Session>(std::make_shared<const Plan>(std::move(compilation_.plan)),
                                          SessionOptions{.threads = options.threads});

@@ -15,6 +15,7 @@ struct OperatorBench {
   int threads = 0, warm_up = 2, steps = 6;
   std::optional<int> together;  // runs between two looks at the clock; nothing: so many that they last 20 ms
   bool json = false;            // lines instead of a table
+  bool timing = false;          // where the seconds of compiling went
   std::string output;           // FILE.json and FILE.md
 };
 
