@@ -6,8 +6,8 @@
 
 operators_table.py sets its lines beside those of `smelt bench tests/bench/operators/*.ir --json`. Both sides are
 measured alike: a CUDA graph is replayed until 20 ms are over, with one wait at the end, and the time of backward is
-that of forward and backward together, less forward's. Here vectors are in the storage type too, which is a millionth of
-the bytes.
+that of forward and backward together, less forward's. Here vectors are in the storage type too; their bytes do not count
+beside those of the rows.
 """
 
 import argparse
