@@ -1,4 +1,4 @@
-// smelt bench: training speed of a model, and where the time goes.
+// smelt bench: training speed of a model, and where the time goes; operators against the memory's bandwidth.
 #include <fmt/ranges.h>
 #include <omp.h>
 #include <sys/resource.h>
@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "compiler/cli/bench_operators.h"
 #include "compiler/cli/bench_profile.h"
 #include "compiler/cli/bench_workload.h"
 #include "compiler/cli/command.h"
@@ -24,13 +25,16 @@ namespace smelt::cli {
 namespace {
 
 struct BenchCommand {
-  std::string model;
+  std::vector<std::string> models;
   int64_t layers = 4, width = 128, heads = 4, vocabulary = 256, length = 128, batch = 16;
   double dropout = 0.1;
-  int steps = 6, warm_up = 2, threads = 0, together = 1;
+  int steps = 6, warm_up = 2, threads = 0;
+  std::optional<int> together;
   bool profile = false, json = false;
   std::string output, trace;
   CompileFlags flags;
+
+  bool has_model() const { return !models.empty(); }
 };
 
 struct Result {
@@ -48,7 +52,7 @@ int64_t peak_mib() {
 }
 
 Description describe(const BenchCommand& o) {
-  if (!o.model.empty()) return read_description(o.model);
+  if (o.has_model()) return read_description(o.models[0]);
   const Json spec = {{"family", "gpt2"},
                      {"vocab_size", o.vocabulary},
                      {"hidden", o.width},
@@ -61,11 +65,11 @@ CompileOptions compile_options(const BenchCommand& options) {
   CompileOptions result = options.flags.options();
   result.mode = Mode::train;
   result.entries = {"train_step"};
-  if (options.model.empty()) result.build.dropout = options.dropout;
+  if (!options.has_model()) result.build.dropout = options.dropout;
   result.training.accumulation = false;
   result.training.optimizer.weight_decay = 0.01;
   result.training.optimizer.decay_all = true;
-  if (!options.model.empty()) return result;
+  if (options.has_model()) return result;
   default_bound(result.build.bounds, "B", options.batch);
   default_bound(result.build.bounds, "T", options.length);
   return result;
@@ -101,8 +105,8 @@ Result figures(const BenchCommand& o, const BenchWorkload& work, std::vector<dou
 
 /// What was trained: the model at its bounds.
 std::string workload_text(const BenchCommand& o) {
-  if (!o.model.empty())
-    return fmt::format("{} {} {} {}", std::filesystem::path(o.model).stem().string(),
+  if (o.has_model())
+    return fmt::format("{} {} {} {}", std::filesystem::path(o.models[0]).stem().string(),
                        fmt::join(o.flags.bounds, ","), o.flags.precision, o.flags.target);
   return fmt::format("{} layers, {} wide, {} heads, V {}, T {}, B {}", o.layers, o.width, o.heads,
                      o.vocabulary, o.length, o.batch);
@@ -148,14 +152,31 @@ TextTable to_table(const BenchCommand& o, const Result& r) {
   return table;
 }
 
+void run_operators(const BenchCommand& o) {
+  if (o.profile) fail("--profile shows where a training step goes: leave it out for graphs in text form");
+  CompileOptions compile = o.flags.options();
+  compile.mode = Mode::infer;
+  bench_operators({.graphs = o.models,
+                   .compile = std::move(compile),
+                   .threads = o.threads,
+                   .warm_up = o.warm_up,
+                   .steps = o.steps,
+                   .together = o.together,
+                   .json = o.json,
+                   .timing = o.flags.timing,
+                   .output = o.output});
+}
+
 void run_bench(const BenchCommand& options) {
+  if (are_graphs(options.models)) return run_operators(options);
+  const int together = options.together.value_or(1);
   const int64_t imported = peak_mib();
   BenchWorkload work(describe(options), compile_options(options),
                      {.threads = options.threads, .profile = options.profile});
   if (options.flags.timing) print_timing(work.compilation());
   std::vector<double> seconds =
-      time_runs("train_step", options.warm_up, options.steps, [&] { work.steps(options.together); });
-  for (double& s : seconds) s /= options.together;
+      time_runs("train_step", options.warm_up, options.steps, [&] { work.steps(together); });
+  for (double& s : seconds) s /= together;
   work.step(true);  // what was timed gave a finite loss
   const Result result = figures(options, work, seconds, imported);
   const TextTable table = to_table(options, result);
@@ -177,9 +198,12 @@ void run_bench(const BenchCommand& options) {
 
 void add_bench(CLI::App& app) {
   auto options = std::make_shared<BenchCommand>();
-  CLI::App* command =
-      app.add_subcommand("bench", "Measure training steps of a description, or of a GPT-2 of a given shape");
-  command->add_option("model", options->model, "model directory or spec (.json); sizes come from --max");
+  CLI::App* command = app.add_subcommand(
+      "bench", "Measure training steps of a description, or of a GPT-2 of a given shape; or operators");
+  command->add_option(
+      "model", options->models,
+      "model directory or spec (.json), or graphs in text form (.ir), each an operator that is timed "
+      "forward and backward; sizes come from --max");
   const auto size = [&](const char* name, int64_t& value, const char* help) {
     command->add_option(name, value, help)->check(CLI::PositiveNumber)->capture_default_str();
   };
@@ -196,9 +220,8 @@ void add_bench(CLI::App& app) {
   command->add_option("--warm-up", options->warm_up, "steps before that")->check(CLI::NonNegativeNumber);
   command
       ->add_option("--together", options->together,
-                   "steps between two looks at the clock (a GPU works ahead)")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+                   "steps between two looks at the clock (a GPU works ahead); default: 1, of operators 20 ms")
+      ->check(CLI::PositiveNumber);
   command->add_option("--threads", options->threads, "0: all cores")->check(CLI::NonNegativeNumber);
   command->add_flag("--profile", options->profile, "time, bytes and operations of every kind of step");
   command->add_option("--trace", options->trace,

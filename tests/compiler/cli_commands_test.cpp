@@ -254,6 +254,35 @@ TEST_F(Commands, BenchReportsAsJson) {
   EXPECT_TRUE(has(outcome.out, "gemm")) << outcome.out;
   EXPECT_TRUE(has(slurp(path("report.md")), "tokens/s"));
 }
+
+/// Forward and backward of an operator, as lines and as files.
+TEST_F(Commands, BenchTimesOperators) {
+  const std::string graphs = std::string("'") + SMELT_SOURCE_DIR "/tests/bench/operators/";
+  const Outcome outcome =
+      smelt("bench " + graphs + "criterion.ir' " + graphs +
+            "adamw.ir' --max N=4 --precision bf16 --steps 2 --together 1 --json -o report");
+  expect_good(outcome);
+  std::istringstream lines(outcome.out);
+  for (const auto& [entry, bytes] : {std::pair<const char*, int64_t>{"forward", 4 * (2 * 32000 + 4 + 4)},
+                                     {"backward", 4 * (2 * 2 * 32000 + 4 + 4)},
+                                     {"update", 4 * 1024 * 28}}) {
+    std::string line;
+    std::getline(lines, line);
+    const Json json = Json::parse(line, nullptr, false);
+    ASSERT_TRUE(json.is_object()) << outcome.out;
+    EXPECT_EQ(json["entry"], entry);
+    EXPECT_NEAR(json["bytes"].get<double>(), static_cast<double>(bytes), 64) << entry;
+    EXPECT_GT(json["copy_bytes_per_s"], 0);
+  }
+  EXPECT_EQ(Json::parse(slurp(path("report.json"))).size(), 3u);
+  EXPECT_TRUE(has(slurp(path("report.md")), "| criterion | backward |"));
+}
+
+TEST_F(Commands, BenchSaysWhatItDoesNotTakeWithOperators) {
+  spill(path("g.ir"), "graph @g(%x: f32[3]) {\n  %y = exp %x : f32[3]\n  return y = %y\n}\n");
+  expect_error(smelt("bench g.ir $GOLDEN"), "is not a graph in text form");
+  expect_error(smelt("bench g.ir --profile"), "--profile");
+}
 #endif
 
 TEST(Npy, RoundTripsAndRefusesDamage) {
