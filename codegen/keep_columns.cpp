@@ -56,6 +56,7 @@ class Keeper {
                                    static_cast<int>(x.dtype), x.number, static_cast<int>(x.scalar_op), x.axis,
                                    x.slot, x.random_axis, x.random_column, number(x.predicate));
     for (int operand : x.operands) text += fmt::format(" %{}", number(operand));
+    text += " r" + x.random_offset.str();
     for (const Dim& stride : x.random_strides) text += " r" + stride.str();
     if (x.access.param < 0) return text;
     text += fmt::format(" @{} {} c{} {}", x.access.param, x.access.offset.str(), number(x.access.computed),

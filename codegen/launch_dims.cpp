@@ -17,6 +17,7 @@ class Collector {
     add(instruction.access.offset);
     add(instruction.access.strides);
     add(instruction.access.computed_stride);
+    add(instruction.random_offset);
     add(instruction.random_strides);
   }
   std::vector<Dim> dims;

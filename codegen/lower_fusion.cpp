@@ -488,7 +488,10 @@ class FusionLowering {
         instruction.random_column = stands && is_innermost(axis) ? fixed : 0;
         continue;
       }
-      if (!stands) instruction.random_strides[axis] = stride;
+      if (!stands)
+        instruction.random_strides[axis] = stride;
+      else if (is_innermost(axis))
+        instruction.random_offset += stride * Dim(fixed);
       stride *= node.result()->shape()[i];
     }
     return append(block, std::move(instruction));

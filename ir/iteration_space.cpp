@@ -285,8 +285,11 @@ class Analysis {
     const size_t rows =
         llvm::count_if(over, [&](int axis) { return space_.axes[axis].kind == AxisKind::parallel; });
     if (rows != parallel) throw Refusal{"a sum over some of the rows"};
-    if (over.size() == operand.size()) return ReductionKind::full;
-    if (over.size() != rows) throw Refusal{"a sum over the rows and some of the columns"};
+    const size_t columns =
+        over.size() - rows;  // each element must come once: a lane for those that do not move it
+    const bool whole = columns == 0 || columns == static_cast<size_t>(space_.count(AxisKind::column));
+    if (over.size() == operand.size() && whole) return ReductionKind::full;
+    if (columns != 0) throw Refusal{"a sum over the rows and some of the columns"};
     return ReductionKind::column;
   }
 

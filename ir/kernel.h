@@ -83,7 +83,8 @@ struct Instruction {
   int slot = 0;
   Access access = {};
   int predicate = -1;
-  // The flattened row of a random op = sum strides[i] * axis_i over all axes but its last.
+  // The flattened row of a random op = offset + sum strides[i] * axis_i over all axes but its last.
+  Dim random_offset = 0;
   std::vector<Dim> random_strides = {};
   int random_axis = -1;   // the kernel axis of its last dim; -1: it has no dim or the index below is fixed
   int random_column = 0;  // where it is fixed

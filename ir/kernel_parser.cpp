@@ -230,8 +230,9 @@ void KernelParser::random(Instruction& i) {
   i.slot = small_integer("the number of a random id");
   const Token at = lexer.expect("[");
   Access row = index_sum(at);
-  if (row.computed >= 0 || !row.offset.is_zero())
-    lexer.fail_at(at.offset, "the row of a random number is a sum of axes times sizes");
+  if (row.computed >= 0)
+    lexer.fail_at(at.offset, "the row of a random number is a sum of sizes and axes times sizes");
+  i.random_offset = std::move(row.offset);
   i.random_strides = std::move(row.strides);
   lexer.expect(",");
   if (lexer.peek().kind == Token::Kind::number)

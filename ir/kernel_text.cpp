@@ -53,6 +53,7 @@ class KernelPrinter {
       i.access.offset.collect_symbols(names);
       i.access.computed_stride.collect_symbols(names);
       for (const Dim& stride : i.access.strides) stride.collect_symbols(names);
+      i.random_offset.collect_symbols(names);
       for (const Dim& stride : i.random_strides) stride.collect_symbols(names);
     }
     return names;
@@ -183,7 +184,7 @@ class KernelPrinter {
       case Kind::convert:
         return "convert " + operands;
       case Kind::random:
-        return fmt::format("random {}[{}, {}]", i.slot, sum(0, i.random_strides, -1, 0),
+        return fmt::format("random {}[{}, {}]", i.slot, sum(i.random_offset, i.random_strides, -1, 0),
                            i.random_axis < 0 && i.random_column != 0 ? fmt::format("{}", i.random_column)
                                                                      : axis(i.random_axis));
       case Kind::load:

@@ -94,7 +94,9 @@ void CudaEmitter::emit_convert(int id) {
 // ---- random bits
 
 /// The flattened row of the random op's own shape.
-std::string CudaEmitter::random_row(const Instruction& x) const { return index_sum(0, x.random_strides, -1); }
+std::string CudaEmitter::random_row(const Instruction& x) const {
+  return index_sum(x.random_offset, x.random_strides, -1);
+}
 
 void CudaEmitter::emit_random(int id) {
   const Instruction& x = instruction(id);

@@ -76,7 +76,7 @@ PhiloxStream KernelEmitter::stream_of(const Instruction& x) {
 
 /// i32: the flattened row of the random op's own shape, of lane 0.
 V KernelEmitter::random_row(const Instruction& x) {
-  V row = b.getInt64(0);
+  V row = dim(x.random_offset);
   for (size_t axis = 0; axis < x.random_strides.size(); ++axis)
     if (!x.random_strides[axis].is_zero())
       row = b.CreateAdd(row, b.CreateMul(axis_values_[axis], dim(x.random_strides[axis])));

@@ -95,6 +95,51 @@ graph @main(%r: f32[B], %y: f32[B,N]) {
                              {1, 31, 777});
 }
 
+/// Decisions drawn at fixed columns, along any axis.
+TEST(CudaRows, SamplesOfDroppedValues) {
+  expect_text_matches_on_gpu(R"(symbols B <= 4, N <= 77
+random_ids 1
+graph @main(%x: f32[N,5,B]) {
+  %r = random {id = 0} : i32[N,5,B]
+  %p = constant {value = 20000} : i32[N,5,B]
+  %k = ge %r, %p : bool[N,5,B]
+  %o = constant {value = 0} : f32[N,5,B]
+  %s = select %k, %x, %o : f32[N,5,B]
+  %y = reduce pivot %s {axes = [1]} : f32[N,B]
+  return y = %y
+})",
+                             {1, 33, 77});
+  expect_text_matches_on_gpu(R"(symbols B <= 4, N <= 777
+random_ids 1
+graph @main(%x: f32[B,N,8]) {
+  %r = random {id = 0} : i32[B,N,8]
+  %p = constant {value = 20000} : i32[B,N,8]
+  %k = ge %r, %p : bool[B,N,8]
+  %o = constant {value = 0} : f32[B,N,8]
+  %s = select %k, %x, %o : f32[B,N,8]
+  %y = reduce pivot %s {axes = [2]} : f32[B,N]
+  return y = %y
+})",
+                             {1, 33, 77});
+}
+
+/// A sum over all axes, which become one.
+TEST(CudaRows, SumsOfDroppedValues) {
+  expect_text_matches_on_gpu(R"(symbols B <= 4, N <= 77
+random_ids 1
+graph @main(%x: f32[N,33]) {
+  %r = random {id = 0} : i32[N,33]
+  %p = constant {value = 16384} : i32[N,33]
+  %k = ge %r, %p : bool[N,33]
+  %o = constant {value = 0} : f32[N,33]
+  %s = select %k, %x, %o : f32[N,33]
+  %t = add %s, %x : f32[N,33]
+  %y = reduce add %t {axes = [0, 1]} : f32[]
+  return y = %y
+})",
+                             {1, 33, 77});
+}
+
 // ---- training plans
 
 /// Random numbers of an input's type, in the range of its ids.

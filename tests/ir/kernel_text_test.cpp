@@ -97,7 +97,7 @@ TEST(KernelText, ARandomNumberOfOneColumnRoundTrips) {
     parallel r0 = B {
   random_slots 1
   row {
-    %0 = random 0[r0, 3] : i32
+    %0 = random 0[r0 + 2*N, 3] : i32
     store %y[r0] = %0 : f32
   }
 }
