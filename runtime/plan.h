@@ -111,7 +111,7 @@ struct GemmStep {
   std::vector<Batch> batch = {};
   DType dtype = DType::f32;            // of A and B; products are summed in f32
   DType result_dtype = DType::f32;     // of C and the bias
-  std::optional<BufferRef> bias = {};  // on a GPU; C's columns lie together and no batch is reduced
+  std::optional<BufferRef> bias = {};  // C's columns lie together, no batch is reduced
 };
 
 /// A stable counting sort of `count` indices below `rows`: permutation[i] is the position of the i-th
@@ -141,8 +141,8 @@ struct Step {
   std::variant<KernelStep, GemmStep, SortIndexStep, CopyStep, FillStep> what;
   std::vector<int> reads, writes;              // buffers
   std::vector<std::pair<int, int>> may_alias;  // (written, read) buffers that may share memory
-  std::vector<std::string> sources;  // names of the nodes it came from
-  std::string phase;                 // "forward", "backward", "update"
+  std::vector<std::string> sources;            // names of the nodes it came from
+  std::string phase;                           // "forward", "backward", "update"
 };
 
 /// A compiled kernel. `range` is the parallel extent that the runtime splits into chunks of `grain`, or into

@@ -50,7 +50,7 @@ struct Launcher {
 #pragma omp parallel for schedule(dynamic, 1)
     for (int64_t i = 0; i < l.chunks; ++i) chunk(i);
   }
-  void operator()(const GemmLaunch& l) const { l.gemm.run(l.a, l.b, l.c); }
+  void operator()(const GemmLaunch& l) const { l.gemm.run(l.a, l.b, l.c, l.bias); }
   void operator()(const SortLaunch& l) const {
     sort_index(static_cast<const int32_t*>(l.indices), l.count, l.rows, static_cast<int32_t*>(l.permutation),
                static_cast<int32_t*>(l.begins));

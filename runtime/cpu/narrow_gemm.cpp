@@ -57,14 +57,27 @@ void TypedGemm::write_result(const std::vector<float>& scratch, void* c) const {
   });
 }
 
-void TypedGemm::run(const void* a, const void* b, void* c) const {
+void TypedGemm::add_bias(const void* bias, float* c) const {
+  std::vector<float> wide(static_cast<size_t>(sizes_.n));
+  widen(bias, result_, wide.data(), sizes_.n);
+  for_each_run(sizes_, 0, 0, [&](int64_t at, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) c[at + i] += wide[static_cast<size_t>(i)];
+  });
+}
+
+void TypedGemm::run(const void* a, const void* b, void* c, const void* bias) const {
   std::vector<float> wide_a, wide_b, wide_c;
   const float* from_a = widened(a, reach(sizes_.a, sizes_.m, sizes_.k, &Batch::a), wide_a);
   const float* from_b = widened(b, reach(sizes_.b, sizes_.k, sizes_.n, &Batch::b), wide_b);
-  if (result_ == DType::f32) return gemm_.run(from_a, from_b, static_cast<float*>(c));
+  if (result_ == DType::f32) {
+    gemm_.run(from_a, from_b, static_cast<float*>(c));
+    if (bias) add_bias(bias, static_cast<float*>(c));
+    return;
+  }
   wide_c.resize(static_cast<size_t>(reach(sizes_.c, sizes_.m, sizes_.n, &Batch::c)));
   if (sizes_.beta != 0) read_result(c, wide_c);
   gemm_.run(from_a, from_b, wide_c.data());
+  if (bias) add_bias(bias, wide_c.data());
   write_result(wide_c, c);
 }
 

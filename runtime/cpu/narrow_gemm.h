@@ -14,7 +14,8 @@ class TypedGemm {
  public:
   TypedGemm() = default;
   TypedGemm(const GemmSizes& sizes, DType operands, DType result, const std::string& place);
-  void run(const void* a, const void* b, void* c) const;
+  /// A bias has the result's type, an element a column; the result's columns then lie together.
+  void run(const void* a, const void* b, void* c, const void* bias = nullptr) const;
 
  private:
   /// Elements from the first to the last that a matrix touches, over all batches.
@@ -22,6 +23,7 @@ class TypedGemm {
                 int64_t GemmSizes::Batch::* stride) const;
   const float* widened(const void* from, int64_t count, std::vector<float>& scratch) const;
   void read_result(const void* c, std::vector<float>& scratch) const;
+  void add_bias(const void* bias, float* c) const;
   void write_result(const std::vector<float>& scratch, void* c) const;
 
   GemmSizes sizes_;

@@ -78,6 +78,7 @@ class Resolver {
     GemmLaunch& l = launch<GemmLaunch>();
     l.gemm = TypedGemm(sizes, step.dtype, step.result_dtype, place_);
     point(l.a, step.a.base), point(l.b, step.b.base), point(l.c, step.c.base);
+    if (step.bias) point(l.bias, *step.bias);
   }
 
   void add(const SortIndexStep& step) {

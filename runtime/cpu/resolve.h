@@ -21,7 +21,7 @@ struct KernelLaunch {
   int64_t range = 0, chunk = 1, chunks = 0;
 };
 struct GemmLaunch {
-  void *a = nullptr, *b = nullptr, *c = nullptr;
+  void *a = nullptr, *b = nullptr, *c = nullptr, *bias = nullptr;
   TypedGemm gemm;
 };
 struct SortLaunch {
