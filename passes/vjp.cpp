@@ -1,5 +1,7 @@
 #include "passes/vjp.h"
 
+#include <numeric>
+
 #include <array>
 
 #include "passes/expressions.h"
