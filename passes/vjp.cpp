@@ -1,8 +1,7 @@
 #include "passes/vjp.h"
 
-#include <numeric>
-
 #include <array>
+#include <numeric>
 
 #include "passes/expressions.h"
 #include "runtime/error.h"
