@@ -191,14 +191,15 @@ class Run {
     report(trainer.run(), figures, trainer.peak_flops);
   }
 
-  /// Of the machine that trains, in the type that the plan multiplies.
+  /// Of the machine that trains, in the type that the plan multiplies; 0: not known.
   double peak_flops() const {
     DType dtype = DType::f32;
     for (const PlanEntry& entry : model_.plan->entries)
       for (const Step& step : entry.steps)
         if (const auto* product = std::get_if<GemmStep>(&step.what)) dtype = product->dtype;
     const double device = session_->executor().matrix_flops_per_second(dtype);
-    return device > 0 ? device : peak_matrix_flops(options_.weights.threads);
+    const bool on_gpu = model_.plan->target.starts_with("sm_");
+    return on_gpu ? device : peak_matrix_flops(options_.weights.threads);
   }
 
   void report(const TrainingResult& result, const Figures& figures, double peak_flops) const {
@@ -208,9 +209,10 @@ class Run {
     if (result.accuracy) fmt::print(", accuracy {:.2f}%", 100 * *result.accuracy);
     if (!figures.tokens_per_second.empty()) {
       const double gflops = median(figures.gflops_per_second);
-      fmt::print(", {:.0f} tokens/s, {:.1f} GFLOP/s (MFU {:.1f}%), peak memory {}",
-                 median(figures.tokens_per_second), gflops, 100e9 * gflops / peak_flops,
-                 bytes_text(figures.peak_bytes));
+      const std::string mfu =
+          peak_flops > 0 ? fmt::format(" (MFU {:.1f}%)", 100e9 * gflops / peak_flops) : "";
+      fmt::print(", {:.0f} tokens/s, {:.1f} GFLOP/s{}, peak memory {}", median(figures.tokens_per_second),
+                 gflops, mfu, bytes_text(figures.peak_bytes));
     }
     fmt::print("\n");
     if (options_.run_directory.empty()) return;

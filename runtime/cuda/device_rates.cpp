@@ -38,8 +38,9 @@ double copy_bytes_per_second(Stream stream) {
 double matrix_flops_per_second(Stream stream, DType dtype) {
   constexpr int64_t n = 4096;
   const auto bytes = static_cast<size_t>(n * n * size_of(dtype));
-  const DeviceBlock matrices = device_block(static_cast<int64_t>(3 * bytes)),
-                    workspace = device_block(kGemmWorkspace);
+  const DeviceBlock matrices = try_device_block(static_cast<int64_t>(3 * bytes)),
+                    workspace = try_device_block(kGemmWorkspace);
+  if (!matrices || !workspace) return 0;
   const DevicePointer a = matrices.get(), b = a + bytes, c = b + bytes;
   check(driver().MemsetD8Async(a, 0x3c, 2 * bytes, stream),
         "timing a product");  // about 0.01: zeros draw less power

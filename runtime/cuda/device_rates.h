@@ -12,6 +12,7 @@ double copy_bytes_per_second(Stream stream);
 
 /// Floating-point operations a second of a product of two 4096 x 4096 matrices of `dtype` with f32 sums: the
 /// best of a few by the best algorithm found.
+/// 0 where there is no memory left for them.
 double matrix_flops_per_second(Stream stream, DType dtype);
 
 }  // namespace smelt::cuda
