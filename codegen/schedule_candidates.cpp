@@ -63,6 +63,11 @@ class Candidates {
           if (first_.vectors > 0) s.vectors = static_cast<int>(own);
           if (s.splits == 0) s.grain = threads / team;
           add(s);
+          for (const int ahead : {0, 1, 2}) {
+            if (first_.ahead == 0 || unroll < std::min<int64_t>(own, 4)) continue;
+            s.ahead = ahead;
+            add(s);
+          }
         }
       }
   }

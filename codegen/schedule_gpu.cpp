@@ -30,6 +30,8 @@ constexpr int kLongTeam = 4;
 constexpr int64_t kEnoughTiles = 2 * 132;
 /// Rows that a warp each walks, where no registers hold them; of fewer each has a block.
 constexpr int64_t kManyRows = 132 * 8;
+/// Rows of a team that walks, from which on the next ones are sent for.
+constexpr int64_t kLongWalk = 8;
 constexpr int kRowThreads = 128, kWalkThreads = 512, kFlatThreads = 256, kTileThreads = 512;
 
 int64_t pow2_ceil(int64_t n) {
@@ -179,6 +181,7 @@ class GpuScheduler {
     const int64_t flying = s_.splits > 0 && s_.vectors <= 4 ? 4 : in_flight();
     s_.unroll = static_cast<int>(fits ? std::min<int64_t>(flying, s_.vectors) : in_flight());
     set_block(!fits && accumulators(Accumulation::column) > 0);
+    s_.ahead = fits && is_long_walk() ? 1 : 0;
     return fits || s_.cached.empty();
   }
 
@@ -208,6 +211,11 @@ class GpuScheduler {
     while (threads / 2 >= std::max<int64_t>(s_.team, kWarp) && threads / 2 / s_.team >= rows) threads /= 2;
     s_.threads = static_cast<int>(threads);
     s_.grain = s_.splits > 0 ? 1 : threads / s_.team;
+  }
+
+  /// A short one has begun before a row that was sent for can arrive earlier.
+  bool is_long_walk() const {
+    return s_.splits > 0 && rows_at_bound() >= kLongWalk * s_.splits * (s_.threads / s_.team);
   }
 
   // ---- flat ranges

@@ -113,6 +113,7 @@ struct Schedule {
   int team = 0;         // threads that share a row; of a column reduction, those along the columns of a tile
   int vectors = 0;      // of a row in one thread, all in registers; 0: rows are walked in a loop
   int unroll = 1;       // vectors that are loaded before the first is worked on
+  int ahead = 0;        // rows whose vectors are on their way while a walk works on one
   bool narrow = false;  // every index fits 32 bits
   bool operator==(const Schedule&) const = default;
 };

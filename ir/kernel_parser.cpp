@@ -128,6 +128,8 @@ void KernelParser::schedule() {
       s.vectors = small_integer();
     else if (key.text == "unroll")
       s.unroll = small_integer();
+    else if (key.text == "ahead")
+      s.ahead = small_integer();
     else if (key.text == "narrow")
       s.narrow = boolean();
     else if (key.text == "cached") {
@@ -137,7 +139,7 @@ void KernelParser::schedule() {
       unknown_field(key,
                     "flat, vector, tile, grain, splits, cached, cached_elements, keep_exponentials, threads, "
                     "team, vectors, unroll, "
-                    "narrow");
+                    "ahead, narrow");
     }
   });
 }

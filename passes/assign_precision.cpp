@@ -1,6 +1,7 @@
 #include "passes/assign_precision.h"
 
 #include "ir/builder.h"
+#include "ir/view.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "passes/analysis.h"
@@ -225,11 +226,36 @@ class Narrower {
   void require(Node& node, unsigned operand, DType dtype) {
     Value* value = node.operand(operand);
     if (value->dtype() == dtype || !is_float(value->dtype())) return;
-    node.set_operand(operand, converted(value, dtype, &node));
+    Value*& copy = copies_[{value, dtype}];
+    if (!copy) copy = converted_before_copies(value, dtype, &node);
+    node.set_operand(operand, copy);
+  }
+
+  /// A view that no strides express is a copy: a conversion in front of it reads the elements in their new
+  /// order itself, and leaves it nothing to do.
+  Value* converted_before_copies(Value* value, DType dtype, Node* before) {
+    llvm::SmallVector<Node*, 4> views;
+    Value* source = value;
+    for (; is_rearranged(*source); source = source->node()->operand(0)) views.push_back(source->node());
+    std::optional<Layout> layout = Layout{-1, 0, dense_strides(source->shape())};
+    while (!views.empty() && (layout = view_layout(*views.back(), *layout)))
+      source = views.pop_back_val()->result();
+    if (views.empty()) return converted(value, dtype, before);
+    Value* result = converted(source, dtype, before);
+    for (Node* view : llvm::reverse(views)) {
+      result = graph_.clone(*view, {result}, before)->result();
+      result->type.dtype = dtype;
+    }
+    return result;
+  }
+
+  static bool is_rearranged(const Value& value) {
+    return value.node()->is(Op::reshape) || value.node()->is(Op::transpose);
   }
 
   Graph& graph_;
   DType storage_;
+  llvm::DenseMap<std::pair<Value*, DType>, Value*> copies_;  // of operands, by what they are rounded to
 };
 
 }  // namespace

@@ -192,7 +192,8 @@ void CudaEmitter::emit_loads(const Nest& nest, const std::string& slot) {
     std::string array = slot.empty() ? fmt::format("a{}", id) : fmt::format("a{}[{}]", id, slot);
     if (is_cached(id) && !flag) array = fmt::format("kept{}[{}]", id, slot_);
     if (is_cached(id) && flag) reject(id, "keeps a flag that is read from memory");
-    out_.line("sm_load<{}>({}, {}, {});", alignment_text(id), array, vector_place(id), rest());
+    out_.line("sm_load<{}>({}, {}, {});", alignment_text(id), array,
+              fetched_.count(id) != 0 ? fetched_vector(id) : vector_place(id), rest());
     loaded_[id] = array;
   }
 }

@@ -8,6 +8,7 @@
 //   cuda_columns.cpp        column blocks: vectors in flight, lanes
 //   cuda_instructions.cpp   instructions, addresses
 //   cuda_reductions.cpp     reductions across a team
+//   cuda_row_fetch.cpp      the next rows of a walk
 #pragma once
 
 #include <map>
@@ -76,6 +77,16 @@ class CudaEmitter {
   bool must_meet_before(size_t block) const;
   void meet();
 
+  // cuda_row_fetch.cpp
+  bool can_be_fetched(const Nest& nest, int id);
+  int64_t vector_bytes(int id) const;
+  void find_fetched_loads();
+  void begin_fetching(const std::string& first);
+  void fetch_next_row();
+  void fetch_row(const std::string& row, const std::string& stage);
+  std::string fetched_place(int id, const std::string& stage) const;
+  std::string fetched_vector(int id) const;
+
   // cuda_tiles.cpp
   void emit_tiles();
   void emit_tile_block(const KernelBlock& block);
@@ -134,6 +145,7 @@ class CudaEmitter {
 
   // cuda_reductions.cpp
   void begin_reductions(const Nest& nest);
+  int chosen_summand(int reduce) const;
   void emit_reduce(int id);
   void finish_reductions();
   void shuffle_states();
@@ -177,6 +189,8 @@ class CudaEmitter {
   int float_slots_ = 0, int_slots_ = 0;  // of the team's exchange
   int64_t shared_floats_ = 0, shared_ints_ = 0;
   bool uses_turns_ = false;
+  std::map<int, int64_t> fetched_;  // loads of rows ahead: where a stage has their vectors, in bytes
+  int64_t fetched_bytes_ = 0, fetched_floats_ = 0;  // of a stage; of all, in front of the team's exchange
 };
 
 }  // namespace smelt

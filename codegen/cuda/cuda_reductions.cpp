@@ -90,6 +90,17 @@ std::string CudaEmitter::join(const State& state, const std::string& first, cons
   return join_into(state, state.first, state.second, first, second);
 }
 
+/// The select(p, x, 0) of this block that is summed here and whose zeros need not be added, or -1.
+int CudaEmitter::chosen_summand(int reduce) const {
+  const int id = instruction(reduce).operands[0];
+  const Instruction& x = instruction(id);
+  if (instruction(reduce).reduce_op != ReduceOp::add || x.kind != Kind::scalar ||
+      x.scalar_op != ScalarOp::select || shape_.block_of(id) != shape_.block_of(reduce))
+    return -1;
+  const Instruction& otherwise = instruction(x.operands[2]);
+  return otherwise.kind == Kind::constant && otherwise.number == 0 ? id : -1;
+}
+
 /// One element. Those that are not there are the identity.
 void CudaEmitter::emit_reduce(int id) {
   const State& state = *std::find_if(states_.begin(), states_.end(), [&](auto& s) { return s.id == id; });
@@ -97,6 +108,12 @@ void CudaEmitter::emit_reduce(int id) {
   const std::string guarded = guard_.empty() ? x : fmt::format("({} ? {} : {})", guard_, x, identity(state));
   const bool columns = shape_.is_reduced();  // one state a column
   const std::string j = V_ > 1 ? "[j]" : "[0]";
+  if (const int chosen = chosen_summand(id); chosen >= 0) {
+    const Instruction& choice = instruction(chosen);
+    const std::string condition = conditions({guard_, coerce(operand(choice, 0), CudaKind::flag)});
+    return out_.line("if ({}) {}{} += {};", condition, state.first, columns ? j : "",
+                     coerce(operand(choice, 1), state.kind));
+  }
   if (keeps_exponentials(id)) return out_.line("exps{}[{}]{} = {};", id, slot_, j, guarded);
   if (state.op == ReduceOp::max_sumexp && !columns) return out_.line("e{}{} = {};", id, j, guarded);
   const std::string to = state.first + (columns ? j : ""), to_second = state.second + (columns ? j : "");
@@ -172,8 +189,9 @@ void CudaEmitter::exchange_states() {
       const bool real = kind == CudaKind::real;
       const int number = slot(kind);
       int64_t& total = real ? shared_floats_ : shared_ints_;
-      total = std::max<int64_t>(total, int64_t{number + 1} * T_ * warps * 2);
-      std::string at = fmt::format("{}", int64_t{number} * T_ * warps * 2);
+      const int64_t before = (real ? fetched_floats_ : 0) + int64_t{number} * T_ * warps * 2;
+      total = std::max<int64_t>(total, before + T_ * warps * 2);
+      std::string at = fmt::format("{}", before);
       if (uses_turns_) at += fmt::format(" + turn * {}", T_ * warps);
       if (T_ > 1) at += fmt::format(" + team * {}", warps);
       places.push_back({&state, name, fmt::format("shared_{}[{} + ", real ? "floats" : "ints", at)});

@@ -48,8 +48,10 @@ void CudaEmitter::emit_row_loop() {
     uses_turns_ = true;
     out_.line("int turn = 0;");
   }
+  begin_fetching("begin" + team);
   out_.open("for (Index row = begin{}; row < end; row += {})", team, T_);
   if (uses_turns_) out_.line("turn ^= 1;");
+  fetch_next_row();
   emit_digits("row", shape_.parallel);
   emit_row_blocks("continue");
   out_.close();

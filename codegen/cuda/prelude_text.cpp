@@ -34,8 +34,10 @@ SM void sm_put(flag& to, bool x) { to.bits = x; }
 constexpr std::string_view kBf16 = R"(struct bf16 { unsigned short bits; };
 SM float sm_get(bf16 x) { return __uint_as_float((unsigned)x.bits << 16); }
 SM void sm_put(bf16& to, float x) {
-#ifdef __CUDA_ARCH__
-  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(to.bits) : "f"(x));
+#ifdef __CUDA_ARCH__  // rounding two at once is faster than one
+  unsigned both;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(0.0f), "f"(x));
+  to.bits = (unsigned short)both;
 #else
   const unsigned bits = __float_as_uint(x);
   to.bits = (unsigned short)(x != x ? bits >> 16 | 0x40 : (bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
@@ -56,7 +58,9 @@ SM float sm_get(f16 x) {
 }
 SM void sm_put(f16& to, float x) {
 #ifdef __CUDA_ARCH__
-  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(to.bits) : "f"(x));
+  unsigned both;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(0.0f), "f"(x));
+  to.bits = (unsigned short)both;
 #else
   const unsigned bits = __float_as_uint(x), magnitude = bits & 0x7FFFFFFFu;
   unsigned y = (magnitude + (magnitude >> 13 & 1) + 0xFFFu - (112u << 23)) >> 13;
@@ -187,21 +191,48 @@ constexpr std::string_view kSigmoid = R"(SM float sm_sigmoid(float a) {
   return (a < 0 ? e : 1.0f) / (1.0f + e);
 }
 )";
+constexpr std::string_view kExp2 = R"(// The GPU's own 2^x: 2 ulp off; what is below the normal numbers is 0.
+SM float sm_exp2(float x) {
+#ifdef __CUDA_ARCH__
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+#else
+  return exp2f(x);
+#endif
+}
+)";
+constexpr std::string_view kInverse = R"(// 1 / x, 0 above 2^126; of an x that is a normal number.
+SM float sm_inverse(float x) {
+#ifdef __CUDA_ARCH__
+  float y;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+#else
+  return 1.0f / x;
+#endif
+}
+)";
+constexpr std::string_view kFastExp = R"(SM float sm_fast_exp(float x) { return sm_exp2(x * 1.44269504f); }
+)";
 constexpr std::string_view kExp = R"(// `fast`: a few roundings off, for what is stored in half the digits.
 template <bool fast>
-SM float sm_exp(float x) { return fast ? __expf(x) : expf(x); }
+SM float sm_exp(float x) { return fast ? sm_fast_exp(x) : expf(x); }
 )";
 constexpr std::string_view kFastTanh =
-    R"(SM float sm_fast_tanh(float a) { return 1.0f - __fdividef(2.0f, __expf(2.0f * a) + 1.0f); }
+    R"(SM float sm_fast_tanh(float a) {
+  return fmaf(-2.0f, sm_inverse(sm_exp2(a * 2.88539008f) + 1.0f), 1.0f);
+}
 )";
 constexpr std::string_view kFastSigmoid =
-    R"(SM float sm_fast_sigmoid(float a) { return __fdividef(1.0f, 1.0f + __expf(-a)); }
+    R"(SM float sm_fast_sigmoid(float a) { return sm_inverse(1.0f + sm_exp2(a * -1.44269504f)); }
 )";
-constexpr std::string_view kFastErf = R"(// Within 6e-7 (Abramowitz and Stegun, 7.1.26).
+constexpr std::string_view kFastErf =
+    R"(// Within 7e-7: 1 - 2^-p of a polynomial p that is fitted to -log2 erfc(|a|).
 SM float sm_fast_erf(float a) {
-  const float t = __fdividef(1.0f, fmaf(0.3275911f, fabsf(a), 1.0f));
-  const float p = fmaf(t, fmaf(t, fmaf(t, fmaf(t, 1.061405429f, -1.453152027f), 1.421413741f), -0.284496736f), 0.254829592f);
-  return copysignf(1.0f - p * t * __expf(-(a * a)), a);
+  const float x = fabsf(a);
+  const float p = fmaf(fmaf(fmaf(fmaf(2.95126e-3f, x, -2.961544e-2f), x, 0.14869327f), x, 0.91849929f), x, 1.62788979f);
+  return copysignf(1.0f - sm_exp2(-(p * x)), a);
 }
 )";
 constexpr std::string_view kDiv = R"(// Truncating; x / 0 = x.
@@ -282,7 +313,7 @@ template <bool fast, int V>
 SM void sm_take_max_sumexp(float& m, float& s, const float (&x)[V]) {
   float top = m, sum = 0;
 #pragma unroll
-  for (int i = 0; i < V; ++i) top = x[i] > top ? x[i] : top;
+  for (int i = 0; i < V; ++i) top = fmaxf(top, x[i]);
   const float base = top == -sm_infinity() ? 0.0f : top;
 #pragma unroll
   for (int i = 0; i < V; ++i) sum += sm_exp<fast>(x[i] - base);
@@ -296,7 +327,7 @@ template <bool fast, int K, int V>
 SM float sm_take_exponentials(float& m, float& s, float (&x)[K][V]) {
   m = -sm_infinity(), s = 0;
 #pragma unroll
-  for (int i = 0; i < K * V; ++i) m = x[i / V][i % V] > m ? x[i / V][i % V] : m;
+  for (int i = 0; i < K * V; ++i) m = fmaxf(m, x[i / V][i % V]);
   const float base = m == -sm_infinity() ? 0.0f : m;
 #pragma unroll
   for (int i = 0; i < K * V; ++i) s += x[i / V][i % V] = sm_exp<fast>(x[i / V][i % V] - base);
@@ -328,6 +359,37 @@ SM void sm_meet(int team, int threads) {
 #endif
 }
 )";
+constexpr std::string_view kFetch = R"(
+// A vector sets out for shared memory; what sets out up to sm_end_fetch arrives together.
+template <int bytes>
+SM void sm_fetch(unsigned char* to, const void* from) {
+  constexpr int P = bytes < 16 ? bytes : 16;
+#pragma unroll
+  for (int i = 0; i < bytes; i += P) {
+#ifdef __CUDA_ARCH__
+    const unsigned place = (unsigned)__cvta_generic_to_shared(to + i);
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" : : "r"(place), "l"((const char*)from + i), "n"(P) : "memory");
+#else
+    memcpy(to + i, (const char*)from + i, P);
+#endif
+  }
+}
+)";
+constexpr std::string_view kEndFetch = R"(SM void sm_end_fetch() {
+#ifdef __CUDA_ARCH__
+  asm volatile("cp.async.commit_group;" : : : "memory");
+#endif
+}
+)";
+constexpr std::string_view kAwaitFetched = R"(
+// All has arrived but the `later` last.
+template <int later>
+SM void sm_await_fetched() {
+#ifdef __CUDA_ARCH__
+  asm volatile("cp.async.wait_group %0;" : : "n"(later) : "memory");
+#endif
+}
+)";
 constexpr std::array kPieces = {
     PreludePiece{"float", kFloat},
     PreludePiece{"double", kDouble},
@@ -351,6 +413,9 @@ constexpr std::array kPieces = {
     PreludePiece{"sm_min", kMin},
     PreludePiece{"sm_sign", kSign},
     PreludePiece{"sm_sigmoid", kSigmoid},
+    PreludePiece{"sm_exp2", kExp2},
+    PreludePiece{"sm_inverse", kInverse},
+    PreludePiece{"sm_fast_exp", kFastExp},
     PreludePiece{"sm_exp", kExp},
     PreludePiece{"sm_fast_tanh", kFastTanh},
     PreludePiece{"sm_fast_sigmoid", kFastSigmoid},
@@ -369,6 +434,9 @@ constexpr std::array kPieces = {
     PreludePiece{"sm_join_argmax", kJoinArgmax},
     PreludePiece{"sm_join_first", kJoinFirst},
     PreludePiece{"sm_meet", kBarrier},
+    PreludePiece{"sm_fetch", kFetch},
+    PreludePiece{"sm_end_fetch", kEndFetch},
+    PreludePiece{"sm_await_fetched", kAwaitFetched},
 };
 
 }  // namespace

@@ -162,13 +162,7 @@ class CompiledKernel {
     run(kernel, launch);
   }
 
- private:
-  static Symbols bounded_by(const SymbolValues& values) {
-    Symbols symbols;
-    for (const auto& [name, value] : values) symbols.bound({name}, value);
-    return symbols;
-  }
-
+  /// As it is scheduled.
   static void run(const Kernel& kernel, const Launch& launch) {
     const SharedObject object(compile_on_host({&kernel}));
     const auto function = reinterpret_cast<KernelFunction>(object.symbol(kernel.name));
@@ -188,6 +182,13 @@ class CompiledKernel {
                                   chunk};
     for (int64_t i = chunks; i-- > 0;)
       function(&arguments, i * chunk, std::max(i * chunk, std::min((i + 1) * chunk, range)));
+  }
+
+ private:
+  static Symbols bounded_by(const SymbolValues& values) {
+    Symbols symbols;
+    for (const auto& [name, value] : values) symbols.bound({name}, value);
+    return symbols;
   }
 
   Kernel kernel_;

@@ -12,7 +12,7 @@
 extern "C" {
 void* memcpy(void*, const void*, __SIZE_TYPE__) noexcept;
 void abort() noexcept;
-float expf(float) noexcept, expm1f(float) noexcept, logf(float) noexcept, log1pf(float) noexcept;
+float expf(float) noexcept, exp2f(float) noexcept, fmaxf(float, float) noexcept, expm1f(float) noexcept, logf(float) noexcept, log1pf(float) noexcept;
 float sqrtf(float) noexcept, tanhf(float) noexcept, erff(float) noexcept, floorf(float) noexcept;
 float fabsf(float) noexcept, fmaf(float, float, float) noexcept, copysignf(float, float) noexcept;
 double fma(double, double, double) noexcept;
@@ -239,7 +239,7 @@ inline int __double2loint(double x) {
 }
 inline float __fadd_rn(float a, float b) { return a + b; }
 inline float __fmul_rn(float a, float b) { return a * b; }
-inline float __expf(float x) { return expf(x); }
+
 inline float __fdividef(float a, float b) { return a / b; }
 inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
 
