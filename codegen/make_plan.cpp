@@ -12,9 +12,10 @@ KernelCode describe_kernel(const Kernel& kernel) {
           .range = kernel.range(),
           .grain = kernel.schedule.grain,
           .splits = kernel.schedule.splits,
-          .arguments = static_cast<int>(kernel.params.size()),
+          .arguments = static_cast<int>(kernel.arguments()) / kernel.copies,
           .random_ids = kernel.random_slots,
-          .threads = kernel.schedule.threads};
+          .threads = kernel.schedule.threads,
+          .copies = kernel.copies};
 }
 
 Plan plan_without_code(const Program& program) {

@@ -3,6 +3,7 @@
 #include <bit>
 #include <limits>
 
+#include "codegen/fit_tails.h"
 #include "codegen/keep_columns.h"
 #include "codegen/kernel_shape.h"
 #include "codegen/schedule_rooms.h"
@@ -306,6 +307,7 @@ bool lighten_schedule(Kernel& kernel) {
   } else {
     return false;
   }
+  fit_tails(kernel);
   return true;
 }
 

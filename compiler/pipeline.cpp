@@ -7,6 +7,7 @@
 #include "codegen/cuda/tune_schedules.h"
 #include "codegen/lower.h"
 #include "codegen/make_plan.h"
+#include "codegen/merge_launches.h"
 #include "compiler/compile.h"
 #include "compiler/summary.h"
 #include "ir/verifier.h"
@@ -69,8 +70,9 @@ class Compiler {
     if (stage == Stage::fused) return;
 
     result_.program = lower(*result_.fused, target);
-    summarise();
     order_steps(result_.program, {});
+    if (target.is_cuda()) merge_launches(result_.program);
+    summarise();
     plan_memory(result_.program, {.report = &result_.memory});
     clock_.end("lower");
     if (options_.tune) {

@@ -60,7 +60,7 @@ int64_t kernel_bytes(const Program& program, const KernelStep& step) {
   }
   int64_t bytes = 0;
   for (int64_t part : reach) bytes += part;
-  return bytes;
+  return bytes * kernel.copies;
 }
 
 }  // namespace

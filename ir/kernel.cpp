@@ -32,12 +32,20 @@ bool same_param(const KernelParam& a, const KernelParam& b) {
 
 }  // namespace
 
+size_t Kernel::arguments() const {
+  size_t count = params.size() * static_cast<size_t>(copies);
+  for (const Kernel& last : tail) count += last.params.size();
+  return count;
+}
+
 bool Kernel::same_code(const Kernel& other) const {
   return std::equal(params.begin(), params.end(), other.params.begin(), other.params.end(), same_param) &&
          std::equal(axes.begin(), axes.end(), other.axes.begin(), other.axes.end(), same_axis) &&
          instructions == other.instructions && blocks == other.blocks &&
          row_predicate == other.row_predicate && schedule == other.schedule &&
-         random_slots == other.random_slots;
+         random_slots == other.random_slots && copies == other.copies &&
+         std::equal(tail.begin(), tail.end(), other.tail.begin(), other.tail.end(),
+                    [](const Kernel& a, const Kernel& b) { return a.same_code(b); });
 }
 
 }  // namespace smelt

@@ -127,7 +127,13 @@ struct Kernel {
   int row_predicate = -1;  // a row scalar: rows where it is false are skipped (set in the first block)
   Schedule schedule;
   int random_slots = 0;
+  // On a GPU alone:
+  int copies = 1;            // one launch runs it on so many sets of arguments
+  std::vector<Kernel> tail;  // what the block that ends last goes on with, one after the other: small kernels
+                             // whose parameters follow this one's
 
+  /// How many arguments a step gives: those of all copies, then those of the tail.
+  size_t arguments() const;
   /// Extents of the parallel axes multiplied; for reduced kernels also the column tiles: what the runtime
   /// splits.
   Dim range() const;

@@ -41,7 +41,7 @@ Kernel KernelParser::parse() {
 }
 
 Kernel KernelParser::kernel() {
-  kernel_ = {}, named_axes_ = {}, lines_ = {}, blocks_ = {}, defined_ = {}, forward_ = {};
+  *static_cast<KernelParts*>(this) = {};
   kernel_.name = graph_name();
   lexer.expect("(");
   list(")", [&] { param(); });
@@ -51,6 +51,10 @@ Kernel KernelParser::kernel() {
       schedule();
     else if (lexer.accept_word("random_slots"))
       kernel_.random_slots = small_integer("how many random ids the kernel takes");
+    else if (lexer.accept_word("copies"))
+      kernel_.copies = small_integer("how many sets of arguments the kernel takes");
+    else if (lexer.accept_word("tail"))
+      tail();
     else if (lexer.accept_word("where"))
       kernel_.row_predicate = forward_value();
     else
@@ -58,6 +62,14 @@ Kernel KernelParser::kernel() {
   }
   finish();
   return std::move(kernel_);
+}
+
+/// A kernel within the one at hand, which waits.
+void KernelParser::tail() {
+  KernelParts outer = std::move(*static_cast<KernelParts*>(this));
+  Kernel last = kernel();
+  *static_cast<KernelParts*>(this) = std::move(outer);
+  kernel_.tail.push_back(std::move(last));
 }
 
 // ---- header
@@ -153,7 +165,8 @@ void KernelParser::block() {
   if (word != std::end(kScopeWords))
     block.scope = static_cast<KernelBlock::Scope>(word - std::begin(kScopeWords));
   else if (at.text != "unplaced")
-    lexer.fail_at(at.offset, "expected schedule, random_slots, where, row, column, reduced or unplaced");
+    lexer.fail_at(at.offset,
+                  "expected schedule, random_slots, copies, where, row, column, reduced, unplaced or tail");
   lexer.expect("{");
   while (!lexer.accept("}"))
     if (!lexer.accept(";")) line(block);

@@ -9,17 +9,8 @@
 
 namespace smelt {
 
-class KernelParser : public TextParser {
- public:
-  KernelParser(std::string_view text, std::string_view file) : TextParser(text, file) {}
-  /// All of the text.
-  Kernel parse();
-
- protected:
-  /// What follows the word `kernel`.
-  Kernel kernel();
-
- private:
+/// What is known of the kernel at hand.
+struct KernelParts {
   /// An instruction as written; those without a name get the numbers left over.
   struct Line {
     std::optional<int> number;
@@ -34,9 +25,29 @@ class KernelParser : public TextParser {
     int number;
   };
 
+  Kernel kernel_;
+  std::vector<bool> named_axes_;  // those whose name was not in quotes
+  std::vector<Line> lines_;
+  std::vector<Block> blocks_;
+  std::map<int, size_t> defined_;  // number -> line
+  std::vector<Reference> forward_;
+};
+
+class KernelParser : public TextParser, private KernelParts {
+ public:
+  KernelParser(std::string_view text, std::string_view file) : TextParser(text, file) {}
+  /// All of the text.
+  Kernel parse();
+
+ protected:
+  /// What follows the word `kernel`.
+  Kernel kernel();
+
+ private:
   void param();
   void kernel_axis();
   void schedule();
+  void tail();
   void block();
   void line(Block& block);
   void instruction(Instruction& i);
@@ -54,13 +65,6 @@ class KernelParser : public TextParser {
   int number_of(const Token& token);
   void condition(Instruction& i);
   void finish();
-
-  Kernel kernel_;
-  std::vector<bool> named_axes_;  // those whose name was not in quotes
-  std::vector<Line> lines_;
-  std::vector<Block> blocks_;
-  std::map<int, size_t> defined_;  // number -> line
-  std::vector<Reference> forward_;
 };
 
 }  // namespace smelt

@@ -29,7 +29,7 @@ class KernelPrinter {
     text += " {\n" + settings();
     std::vector<bool> shown(k_.instructions.size());
     for (const KernelBlock& block : k_.blocks) text += this->block(block, shown);
-    return text + unplaced(shown) + "}\n";
+    return text + unplaced(shown) + tail() + "}\n";
   }
 
  private:
@@ -144,6 +144,7 @@ class KernelPrinter {
     if (s.narrow) fields.add("narrow", "true");
     std::string text = fields.str().empty() ? "" : "  schedule" + fields.str() + "\n";
     if (k_.random_slots != 0) text += fmt::format("  random_slots {}\n", k_.random_slots);
+    if (k_.copies != 1) text += fmt::format("  copies {}\n", k_.copies);
     if (k_.row_predicate != -1) text += fmt::format("  where %{}\n", k_.row_predicate);
     return text;
   }
@@ -165,6 +166,20 @@ class KernelPrinter {
     for (int i = 0; i < static_cast<int>(shown.size()); ++i)
       if (!shown[i]) text += "    " + instruction(i) + "\n";
     return text.empty() ? "" : "  unplaced {\n" + text + "  }\n";
+  }
+
+  /// Kernels within this one, indented.
+  std::string tail() const {
+    std::string text;
+    for (const Kernel& last : k_.tail) {
+      const std::string whole = "tail " + KernelPrinter(last).print().substr(std::string("kernel ").size());
+      for (size_t begin = 0; begin < whole.size();) {
+        const size_t end = whole.find('\n', begin) + 1;
+        text += "  " + whole.substr(begin, end - begin);
+        begin = end;
+      }
+    }
+    return text;
   }
 
   std::string instruction(int number) const {

@@ -154,11 +154,12 @@ struct KernelCode {
   Dim range;
   int64_t grain = 1;
   int64_t splits = 0;
-  int arguments = 0, random_ids = 0;  // how many a step must give
+  int arguments = 0, random_ids = 0;  // how many a step must give, a copy
   // On a GPU (see docs/cuda.md for the signature) a chunk is a block of threads, and every kernel its own
   // code.
   int threads = 0;                     // of a block
   int64_t shared_bytes = 0;            // dynamic shared memory of a block
+  int copies = 1;                      // sets of `arguments` that a step gives, one a row of the grid
   std::string source = {};             // CUDA C++
   std::vector<std::byte> binary = {};  // the cubin for Plan::target
 };

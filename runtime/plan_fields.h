@@ -92,7 +92,8 @@ template <typename V, Is<KernelCode> T>
 void visit_fields(V& v, T& x) {
   v("name", x.name), v("text", x.text), v("dims", x.dims), v("range", x.range), v("grain", x.grain);
   v("splits", x.splits), v("arguments", x.arguments), v("random_ids", x.random_ids);
-  v("threads", x.threads), v("shared_bytes", x.shared_bytes), v("source", x.source), v("binary", x.binary);
+  v("threads", x.threads), v("shared_bytes", x.shared_bytes), v("copies", x.copies), v("source", x.source),
+      v("binary", x.binary);
 }
 
 template <typename V, Is<IdRange> T>

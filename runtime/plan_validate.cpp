@@ -12,6 +12,7 @@ namespace smelt {
 namespace {
 
 constexpr int64_t kPlaceAlignment = 64;  // of every buffer in the arena
+constexpr int kMostPointers = 256;       // of all copies: a kernel's parameters have 4 KiB
 constexpr int64_t kMostBytes = int64_t{1} << 56;
 
 template <typename... Args>
@@ -141,6 +142,10 @@ class Validation {
     if (kernel.arguments < 0 || kernel.random_ids < 0)
       refuse("kernel '{}': {} arguments, {} random ids: expected at least 0", kernel.name, kernel.arguments,
              kernel.random_ids);
+    const int most = kernel.copies > 1 ? kMostPointers / kernel.copies : kernel.arguments;
+    if (kernel.copies < 1 || (kernel.copies > 1 && (kernel.arguments < 1 || kernel.arguments > most)))
+      refuse("kernel '{}': {} copies of {} arguments: expected 1 to {} arguments in all", kernel.name,
+             kernel.copies, kernel.arguments, kMostPointers);
     for (const SymbolValues& values : points_) {
       for (const Dim& dim : kernel.dims) dim.evaluate(values);
       if (const int64_t range = kernel.range.evaluate(values); range < 0)
@@ -266,10 +271,11 @@ class Validation {
     if (launch->kernel < 0 || launch->kernel >= static_cast<int>(plan_.kernels.size()))
       refuse("{}: kernel {}: expected one of {}", what, launch->kernel, plan_.kernels.size());
     const KernelCode& kernel = plan_.kernels[static_cast<size_t>(launch->kernel)];
-    if (!std::cmp_equal(kernel.arguments, launch->arguments.size()) ||
+    const int64_t arguments = int64_t{kernel.copies} * kernel.arguments;
+    if (!std::cmp_equal(arguments, launch->arguments.size()) ||
         !std::cmp_equal(kernel.random_ids, launch->random_ids.size()))
       refuse("{} gives kernel '{}' {} arguments and {} random ids: expected {} and {}", what, kernel.name,
-             launch->arguments.size(), launch->random_ids.size(), kernel.arguments, kernel.random_ids);
+             launch->arguments.size(), launch->random_ids.size(), arguments, kernel.random_ids);
   }
 
   const Plan& plan_;

@@ -44,6 +44,26 @@ std::string source_comment(const std::vector<std::string>& sources) {
   return text.empty() ? "" : comment(text);
 }
 
+std::string tail_name(size_t number) { return fmt::format("tail{}", number); }
+std::string tail_prefix(size_t number) { return tail_name(number) + "_"; }
+
+/// Every block but one leaves. What the others have written is there for that one, by any path: the fence
+/// behind the count drops what the multiprocessor had kept. The count begins anew with the next launch; those
+/// of one stream follow one another.
+constexpr const char* kIsLastBlock = R"(__device__ unsigned blocks_ended;
+
+SM bool is_last_block() {
+  __shared__ bool last;
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) last = atomicInc(&blocks_ended, gridDim.x - 1) == gridDim.x - 1;
+  __syncthreads();
+  if (last) __threadfence();
+  return last;
+}
+
+)";
+
 }  // namespace
 
 CudaEmitter::CudaEmitter(const Kernel& kernel)
@@ -81,29 +101,53 @@ void CudaEmitter::reject(int id, const char* what) const {
 }
 
 std::string CudaEmitter::emit() {
+  emit_body();
+  for (const Kernel& last : k_.tail) {
+    CudaEmitter& one = tail_.emplace_back(last);
+    one.block_ = "0u";
+    one.emit_body();
+    shared_floats_ = std::max(shared_floats_, one.shared_floats_);
+    shared_ints_ = std::max(shared_ints_, one.shared_ints_);
+  }
+  return assemble();
+}
+
+void CudaEmitter::emit_body() {
   out_.indent();
   emit_prologue();
   if (shape_.is_reduced())
     emit_tiles();
   else
     emit_rows();
-  return assemble(out_.text());
 }
 
 // ---- arguments
 
-std::string CudaEmitter::signature(bool pointers_of_shared) const {
+/// One parameter each, with a prefix before its name.
+std::string CudaEmitter::pointers(const std::string& prefix) const {
   std::string text;
-  for (size_t i = 0; i < k_.params.size(); ++i) {
-    const std::string_view type = cuda_memory_type(k_.params[i].dtype);
-    text += fmt::format("{}{}* {}, ", k_.params[i].output ? "" : "const ", type, param_names_[i]);
-  }
+  for (size_t i = 0; i < k_.params.size(); ++i)
+    text += fmt::format("{}{}* {}{}, ", k_.params[i].output ? "" : "const ",
+                        cuda_memory_type(k_.params[i].dtype), prefix, param_names_[i]);
+  return text;
+}
+
+/// What the host passes. Copies have a struct of theirs, which every block indexes.
+std::string CudaEmitter::signature() const {
+  std::string text = k_.copies > 1 ? "const __grid_constant__ Copies copies, " : pointers("");
+  for (size_t i = 0; i < tail_.size(); ++i) text += tail_[i].pointers(tail_prefix(i));
   text += "const unsigned* random";
   for (const std::string& name : dim_names_) text += fmt::format(", long long {}_", name);
   for (int i = 0; i < k_.random_slots; ++i) text += fmt::format(", unsigned id{}", i);
-  text += ", long long range_";
-  if (pointers_of_shared) text += ", float* shared_floats, int* shared_ints";
-  return text;
+  return text + ", long long range_";
+}
+
+/// What a function that the kernel calls takes.
+std::string CudaEmitter::device_signature() const {
+  std::string text = pointers("") + "const unsigned* random";
+  for (const std::string& name : dim_names_) text += fmt::format(", long long {}_", name);
+  for (int i = 0; i < k_.random_slots; ++i) text += fmt::format(", unsigned id{}", i);
+  return text + ", long long range_, float* shared_floats, int* shared_ints";
 }
 
 std::string CudaEmitter::arguments() const {
@@ -122,26 +166,65 @@ void CudaEmitter::emit_prologue() {
               dim_names_[i] == dims_[i].str() ? "" : "  // " + dims_[i].str());
 }
 
+// ---- several sets of arguments, and what the last block goes on with
+
+std::string CudaEmitter::copies_type() const {
+  std::string members = pointers("");
+  for (size_t at = 0; (at = members.find(", ", at)) != std::string::npos;) members.replace(at, 2, "; ");
+  return fmt::format("struct Pointers {{ {}}};\nstruct Copies {{ Pointers of[{}]; }};\n\n", members,
+                     k_.copies);
+}
+
+std::string CudaEmitter::tail_function(const std::string& name) const {
+  return fmt::format("SM void {}({}) {{\n{}}}\n\n", name, device_signature(), out_.text());
+}
+
+std::string CudaEmitter::tail_call(const std::string& name) const {
+  std::string text;
+  for (const std::string& param : param_names_) text += fmt::format("{}_{}, ", name, param);
+  return fmt::format("  {}({}random, {}, shared_floats, shared_ints);\n", name, text,
+                     k_.range().constant().value());
+}
+
+// ---- the kernel
+
 /// A body that runs by vectors where sizes known at launch allow it stands in a template, made twice.
-std::string CudaEmitter::assemble(const std::string& body) const {
+std::string CudaEmitter::call() const {
+  if (!aligned_conditions_.empty())
+    return fmt::format("  if ({})\n    body<true>({});\n  else\n    body<false>({});\n",
+                       conditions(aligned_conditions_), arguments(), arguments());
+  return tail_.empty() ? out_.text() : fmt::format("  body({});\n", arguments());
+}
+
+void CudaEmitter::need_elements(PreludeNeeds& needs) const {
+  for (const KernelParam& param : k_.params) need_element(needs, param.dtype);
+  for (const CudaEmitter& last : tail_) last.need_elements(needs);
+}
+
+std::string CudaEmitter::assemble() {
   const bool twice = !aligned_conditions_.empty();
-  std::string code;
-  if (twice)
-    code += fmt::format("template <bool aligned>\nSM void body({}) {{\n{}}}\n\n", signature(true), body);
+  std::string code = k_.copies > 1 ? copies_type() : "";
+  if (twice || !tail_.empty())
+    code += fmt::format("{}SM void body({}) {{\n{}}}\n\n", twice ? "template <bool aligned>\n" : "",
+                        device_signature(), out_.text());
+  if (!tail_.empty()) code += kIsLastBlock;
+  for (size_t i = 0; i < tail_.size(); ++i) code += tail_[i].tail_function(tail_name(i));
   code += fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}({}) {{\n", s_.threads, k_.name,
-                      signature(false));
+                      signature());
   code +=
       fmt::format("  __shared__ __align__(16) float shared_floats[{}];\n  __shared__ int shared_ints[{}];\n",
                   std::max<int64_t>(1, shared_floats_), std::max<int64_t>(1, shared_ints_));
-  if (twice) {
-    code += fmt::format("  if ({})\n    body<true>({});\n  else\n    body<false>({});\n",
-                        conditions(aligned_conditions_), arguments(), arguments());
-  } else {
-    code += body;
-  }
+  for (size_t i = 0; k_.copies > 1 && i < param_names_.size(); ++i)
+    code +=
+        fmt::format("  {0}{1}* const {2} = copies.of[blockIdx.y].{2};\n", k_.params[i].output ? "" : "const ",
+                    cuda_memory_type(k_.params[i].dtype), param_names_[i]);
+  code += call();
+  if (!tail_.empty()) code += "  if (!is_last_block()) return;\n";
+  for (size_t i = 0; i < tail_.size(); ++i)
+    code += (i == 0 ? "" : "  __syncthreads();\n") + tail_[i].tail_call(tail_name(i));
   code += "}\n";
   PreludeNeeds needs;
-  for (const KernelParam& param : k_.params) need_element(needs, param.dtype);
+  need_elements(needs);
   need_calls(needs, code);
   return fmt::format("#define SM static __device__ __forceinline__\ntypedef {} Index;\n\n",
                      s_.narrow ? "int" : "long long") +

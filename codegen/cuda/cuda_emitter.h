@@ -18,6 +18,7 @@
 
 #include "codegen/cuda/code_text.h"
 #include "codegen/cuda/expressions.h"
+#include "codegen/cuda/prelude.h"
 #include "codegen/kernel_shape.h"
 #include "ir/kernel.h"
 
@@ -50,10 +51,18 @@ class CudaEmitter {
 
   // cuda_emitter.cpp
   void name_things();
-  std::string signature(bool pointers_of_shared) const;
+  void emit_body();
+  std::string pointers(const std::string& prefix) const;
+  std::string signature() const;
+  std::string device_signature() const;
   std::string arguments() const;
   void emit_prologue();
-  std::string assemble(const std::string& body) const;
+  std::string copies_type() const;
+  std::string tail_function(const std::string& name) const;
+  std::string tail_call(const std::string& name) const;
+  std::string call() const;
+  std::string assemble();
+  void need_elements(PreludeNeeds& needs) const;
   std::string dim(const Dim& dim) const;
   std::string sum(const Dim& offset, const std::vector<std::pair<std::string, Dim>>& terms) const;
   std::string index_sum(const Dim& offset, const std::vector<Dim>& strides, int skipped) const;
@@ -166,6 +175,8 @@ class CudaEmitter {
   const Schedule& s_;
   KernelShape shape_;
   CodeText out_;
+  std::string block_ = "blockIdx.x";  // the number of the block
+  std::vector<CudaEmitter> tail_;
   int V_ = 1, W_ = 1, T_ = 1;  // elements of a vector, lanes of a team, teams of a block
   int64_t K_ = 0, U_ = 1;      // vectors of a row in a thread (0: a loop), vectors in flight
   bool fast_ = false;          // memory holds half the digits of f32

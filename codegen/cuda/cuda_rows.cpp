@@ -36,7 +36,7 @@ void CudaEmitter::emit_rows() {
 void CudaEmitter::emit_row_loop() {
   const std::string team = T_ > 1 ? " + team" : "";
   if (s_.splits == 0) {
-    out_.line("const Index row = (Index)blockIdx.x * {}{};", T_, team);
+    out_.line("const Index row = (Index){} * {}{};", block_, T_, team);
     if (T_ > 1) out_.line("if (row >= range) return;");
     emit_digits("row", shape_.parallel);
     return emit_row_blocks("return");

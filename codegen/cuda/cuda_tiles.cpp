@@ -16,7 +16,7 @@ using Scope = KernelBlock::Scope;
 void CudaEmitter::emit_tiles() {
   const bool columns = shape_.inner >= 0;
   out_.line("const int lane = threadIdx.x % {}, team = threadIdx.x / {};", W_, W_);
-  out_.line("const Index first = (Index)blockIdx.x * {};", s_.grain);
+  out_.line("const Index first = (Index){} * {};", block_, s_.grain);
   out_.open("for (Index item = first; item < first + {} && item < range; ++item)", s_.grain);
   std::vector<int> digits = shape_.parallel;
   if (shape_.columns.size() > 1)

@@ -8,6 +8,7 @@
 
 #include "codegen/cuda/emit_cuda.h"
 #include "codegen/cuda/kernel_trial.h"
+#include "codegen/fit_tails.h"
 #include "codegen/launch_dims.h"
 #include "codegen/schedule.h"
 #include "codegen/schedule_candidates.h"
@@ -186,6 +187,18 @@ bool all_agree(const std::vector<std::vector<float>>& a, const std::vector<std::
   return std::ranges::equal(a, b, agree);
 }
 
+/// The kernel alone, on one set of arguments: what a trial launches.
+Kernel alone(Kernel kernel) {
+  kernel.copies = 1;
+  kernel.tail.clear();
+  return kernel;
+}
+
+void take(Kernel& kernel, const Schedule& schedule) {
+  kernel.schedule = schedule;
+  fit_tails(kernel);
+}
+
 /// The fastest that is right, and how many there were.
 TunedKernel measure(Kernel& kernel, const SymbolValues& values, const std::vector<Schedule>& schedules,
                     int architecture) {
@@ -222,14 +235,15 @@ std::vector<TunedKernel> tune_schedules(Program& program, const Target& target) 
   KnownSchedules known(device.info().name);
   const SymbolValues values = largest_values(program.symbols);
   std::vector<TunedKernel> all;
-  for (Kernel& kernel : program.kernels) {
+  for (Kernel& whole : program.kernels) {
+    Kernel kernel = alone(whole);
     const int64_t bytes = KernelTrial::is_possible(kernel) ? KernelTrial::bytes(kernel, values) : 0;
     if (bytes < kSmallest || bytes > kLargest) continue;
     make_lean(kernel, target.compute_capability);
     std::vector<Schedule> schedules = schedule_candidates(kernel, program.symbols);
     const std::string key = key_of(kernel, values);
     if (const Schedule* schedule = known.find(key, schedules)) {
-      kernel.schedule = *schedule;
+      take(whole, *schedule);
       all.push_back({.name = kernel.name, .schedule = *schedule});
       continue;
     }
@@ -238,6 +252,7 @@ std::vector<TunedKernel> tune_schedules(Program& program, const Target& target) 
     } catch (const Error& error) {
       fail_with(error.status(), "tuning kernel {}: {}", kernel.name, error.what());
     }
+    take(whole, kernel.schedule);
     known.add(key, kernel.schedule);
   }
   known.save();

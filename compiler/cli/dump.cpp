@@ -101,8 +101,9 @@ std::string program_json(const Program& program) {
                             .range = kernel.range(),
                             .grain = kernel.schedule.grain,
                             .splits = kernel.schedule.splits,
-                            .arguments = static_cast<int>(kernel.params.size()),
-                            .random_ids = kernel.random_slots});
+                            .arguments = static_cast<int>(kernel.arguments()) / kernel.copies,
+                            .random_ids = kernel.random_slots,
+                            .copies = kernel.copies});
   return write_manifest(plan).json.dump(1) + "\n";
 }
 

@@ -21,12 +21,13 @@ bool covers(KernelBlock::Scope scope, AxisKind axis) {
 
 double kernel_flops(const Program& program, const Kernel& kernel) {
   double flops = 0;
+  for (const Kernel& last : kernel.tail) flops += kernel_flops(program, last);
   for (const KernelBlock& block : kernel.blocks) {
     double times = 1;
     for (const KernelAxis& axis : kernel.axes)
       if (covers(block.scope, axis.kind)) times *= static_cast<double>(program.symbols.upper(axis.extent));
     for (const int i : block.instructions)
-      if (computes(kernel.instructions[static_cast<size_t>(i)])) flops += times;
+      if (computes(kernel.instructions[static_cast<size_t>(i)])) flops += times * kernel.copies;
   }
   return flops;
 }

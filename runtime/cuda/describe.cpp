@@ -28,8 +28,9 @@ class StepText {
   std::string what(const KernelStep& step, const Launch& launch) const {
     const KernelCode& kernel = plan_.kernels[static_cast<size_t>(step.kernel)];
     const auto& made = std::get<KernelLaunch>(launch);
-    return fmt::format("kernel '{}' in {} blocks of {} threads over {}", kernel.name, made.blocks,
-                       made.threads, value(kernel.range));
+    return fmt::format("kernel '{}' in {}{} blocks of {} threads over {}", kernel.name,
+                       made.copies > 1 ? fmt::format("{} x ", made.copies) : "", made.blocks, made.threads,
+                       value(kernel.range));
   }
   std::string what(const GemmStep& step, const Launch&) const {
     std::string batch;

@@ -73,6 +73,8 @@ class Resolver {
     l.values = std::move(values);
     l.function = addresses_.kernels[static_cast<size_t>(step.kernel)];
     l.blocks = blocks(kernel.splits > 0 ? kernel.splits : range / kernel.grain + (range % kernel.grain != 0));
+    l.copies = static_cast<unsigned>(kernel.copies);
+    if (kernel.copies > 1) l.together = step.arguments.size();
     l.threads = static_cast<unsigned>(kernel.threads);
     l.shared_bytes = static_cast<unsigned>(kernel.shared_bytes);
     return l;

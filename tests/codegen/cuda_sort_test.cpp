@@ -23,7 +23,7 @@ const SharedObject& sort_object() {
           "{0}("
           "unsigned block, const int* a, int* b, int* c, long long d, long long e) {{\n"
           "  const auto kernel = [&] {{ device_{0}(a, b, c, d, e); }};\n"
-          "  host::run_block({2}, block, [](void* k) {{ (*(decltype(kernel)*)k)(); }}, "
+          "  host::run_block({2}, {{block}}, {{}}, [](void* k) {{ (*(decltype(kernel)*)k)(); }}, "
           "(void*)&kernel);\n}}\n",
           kernel.name, kernel.source, kernel.threads);
     return SharedObject(compile_text_on_host(text));

@@ -185,14 +185,16 @@ Code cuModuleGetFunction(Function* function, Module, const char* name) {
   return 0;
 }
 Code cuFuncSetAttribute(Function, int, int) { return 0; }
-Code cuLaunchKernel(Function function, unsigned grid, unsigned, unsigned, unsigned threads, unsigned,
+Code cuLaunchKernel(Function function, unsigned grid, unsigned copies, unsigned, unsigned threads, unsigned,
                     unsigned, unsigned, Stream stream, void** arguments, void**) {
   ++gpu().launches;
   const auto kernel = gpu().kernels.find(function->name);
   if (kernel == gpu().kernels.end()) return gpu().fault;
-  smelt::fake::KernelCall call{grid, threads, {}};
+  smelt::fake::KernelCall call{grid, copies, threads, {}};
+  const size_t together = kernel->second.together;
   for (size_t i = 0; i < kernel->second.arguments; ++i)
-    call.arguments.push_back(*static_cast<uint64_t*>(arguments[i]));
+    call.arguments.push_back(i < together ? static_cast<uint64_t*>(arguments[0])[i]
+                                          : *static_cast<uint64_t*>(arguments[i - together + 1]));
   return enqueue(stream, [run = kernel->second.run, call] { run(call); });
 }
 

@@ -20,7 +20,7 @@ namespace smelt::fake {
 
 /// A kernel's launch as the kernel sees it.
 struct KernelCall {
-  unsigned blocks = 0, threads = 0;
+  unsigned blocks = 0, copies = 1, threads = 0;
   std::vector<uint64_t> arguments;
 
   template <typename T>
@@ -33,7 +33,8 @@ struct KernelCall {
 
 struct Kernel {
   size_t arguments = 0;
-  std::function<void(const KernelCall&)> run;
+  std::function<void(const KernelCall&)> run = {};
+  size_t together = 1;  // so many of them are the members of the first parameter, a struct
 };
 
 struct Gpu {

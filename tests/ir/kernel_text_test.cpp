@@ -108,6 +108,57 @@ TEST(KernelText, ARandomNumberOfOneColumnRoundTrips) {
   EXPECT_EQ(kernel.instructions[0].random_column, 3);
 }
 
+TEST(KernelText, CopiesAndTailsRoundTrip) {
+  constexpr std::string_view text = R"(kernel @sum(%x: f32, out partial %p: f32[1] align 16)
+    column c0 = N {
+  schedule {splits = 264, threads = 512}
+  column {
+    %0 = load %x[c0] : f32
+    %1 = reduce add %0 : f32
+  }
+  row {
+    accumulate %p[0] += %1 : f32
+  }
+  tail @finish(%p0: f32 align 16, out %y0: f32)
+      reduced split = 264, column c0 = 1 {
+    schedule {tile = 1, threads = 512}
+    reduced {
+      %0 = load %p0[split] : f32
+      %1 = reduce add %0 : f32
+    }
+    column {
+      store %y0[0] = %1 : f32
+    }
+  }
+  tail @"a root"(%x0: f32, out %y0: f32) {
+    row {
+      %0 = load %x0[0] : f32
+      %1 = sqrt %0 : f32
+      store %y0[0] = %1 : f32
+    }
+  }
+}
+)";
+  const Kernel kernel = parse_kernel(text);
+  EXPECT_EQ(print(kernel), text);
+  EXPECT_EQ(kernel.arguments(), 6u);
+  ASSERT_EQ(kernel.tail.size(), 2u);
+  EXPECT_EQ(kernel.tail[1].name, "a root");
+  EXPECT_EQ(kernel.tail[0].axes[0].extent, Dim(264));
+  EXPECT_EQ(kernel.axes[0].extent, Dim::symbol("N"));
+  Kernel other = kernel;
+  EXPECT_TRUE(kernel.same_code(other));
+  other.tail[0].schedule.threads = 256;
+  EXPECT_FALSE(kernel.same_code(other));
+
+  Kernel many = kernel.tail[0];
+  many.copies = 5;
+  EXPECT_FALSE(many.same_code(kernel.tail[0]));
+  EXPECT_EQ(many.arguments(), 10u);
+  EXPECT_EQ(print(parse_kernel(print(many))), print(many));
+  EXPECT_EQ(parse_kernel(print(many)).copies, 5);
+}
+
 TEST(KernelText, KeepsWhatWasWritten) {
   const Kernel k = parse_kernel(kLayerNorm);
   EXPECT_EQ(k.name, "layer_norm_3");
@@ -183,7 +234,8 @@ const KernelFaultCase kKernelFaults[] = {
     {"kernal @k() {}", "1:1", "expected 'kernel'"},
     {"kernel @k(%1: f32) {}", "1:11", "begins with a letter"},
     {"kernel @k() rows r = 1 {}", "1:13", "expected parallel, column or reduced"},
-    {"kernel @k() { rows {} }", "1:15", "expected schedule, random_slots, where, row, column, reduced"},
+    {"kernel @k() { rows {} }", "1:15",
+     "expected schedule, random_slots, copies, where, row, column, reduced"},
     {"kernel @k() { row { %0 = ad %1, %2 : f32 } }", "1:26", "there is no instruction 'ad'"},
     {"kernel @k() { row { %0 = neg %1 : f32 } }", "1:30", "%1 is not defined above"},
     {"kernel @k() { row { %0 = constant 1 : f32 %0 = constant 1 : f32 } }", "1:43", "%0 is defined twice"},

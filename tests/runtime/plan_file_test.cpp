@@ -126,7 +126,7 @@ TEST(PlanFile, NamesBothVersions) {
   std::string file = serialize_plan(small_plan());
   file[8] = 9;
   EXPECT_EQ(fault_of([&] { parse_text(file); }),
-            "'test.plan' has plan format 9, this Smelt reads format 4: compile it again with this version");
+            "'test.plan' has plan format 9, this Smelt reads format 5: compile it again with this version");
   EXPECT_EQ(
       fault_of([&] { parse_text("once upon a time there was a file that was no plan at all, and long"); }),
       "'test.plan' is no plan: expected a file made by smelt compile");
@@ -170,6 +170,11 @@ TEST(PlanValidate, Kernels) {
   EXPECT_FAULT("splits -1", p.kernels[0].splits = -1);
   EXPECT_FAULT("-1 arguments, 0 random ids: expected at least 0", p.kernels[0].arguments = -1);
   EXPECT_FAULT("2 arguments, -1 random ids: expected at least 0", p.kernels[0].random_ids = -1);
+  EXPECT_FAULT("0 copies", p.kernels[0].copies = 0);
+  EXPECT_FAULT("-2 copies", p.kernels[0].copies = -2);
+  EXPECT_FAULT("expected 1 to 256 arguments in all", p.kernels[0].copies = 129);
+  EXPECT_FAULT("2 copies of 0 arguments", p.kernels[0].copies = 2, p.kernels[0].arguments = 0);
+  EXPECT_FAULT("2 arguments and 0 random ids: expected 6 and 0", p.kernels[0].copies = 3);
   EXPECT_FAULT("symbol X", p.kernels[0].dims = {Dim::symbol("X")});
   EXPECT_FAULT("the range", p.kernels[0].range = Dim(-1));
   EXPECT_FAULT("no target", p.target = "");

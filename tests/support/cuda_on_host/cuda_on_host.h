@@ -27,30 +27,46 @@ inline std::vector<Dim> host_launch_dims(const Kernel& kernel) {
   return dims;
 }
 
-/// One kernel in a namespace of its own, and the function of its name that runs one block of it.
-inline std::string host_unit(const Kernel& kernel) {
+/// The pointers that a kernel and its tail take, from the first of `buffers` on.
+inline std::string host_pointers(const Kernel& kernel, const std::string& space, size_t& buffer) {
   std::string call;
-  for (size_t i = 0; i < kernel.params.size(); ++i) {
-    std::string type(cuda_memory_type(kernel.params[i].dtype));
+  for (const KernelParam& param : kernel.params) {
+    std::string type(cuda_memory_type(param.dtype));
     const bool of_language = type == "float" || type == "double" || type == "int";
-    if (!of_language) type = fmt::format("space_{}::{}", kernel.name, type);
-    call += fmt::format("({}*)a->buffers[{}], ", type, i);
+    if (!of_language) type = fmt::format("space_{}::{}", space, type);
+    call += fmt::format("({}*)a->buffers[{}], ", type, buffer++);
   }
+  for (const Kernel& last : kernel.tail) call += host_pointers(last, space, buffer);
+  return call;
+}
+
+/// One kernel in a namespace of its own, and the function of its name that runs one block of it, for every
+/// copy.
+inline std::string host_unit(const Kernel& kernel) {
+  size_t first = 0;
+  std::string call = kernel.copies > 1 ? fmt::format("*(space_{}::Copies*)a->buffers, ", kernel.name)
+                                       : host_pointers(kernel, kernel.name, first);
   call += "random";
   const size_t dims = launch_dims(kernel).size();
   for (size_t i = 0; i < dims; ++i) call += fmt::format(", a->dims[{}]", i);
   for (int i = 0; i < kernel.random_slots; ++i) call += fmt::format(", a->random_ids[{}]", i);
   call += fmt::format(", a->dims[{}]", dims);
+  const Schedule& s = kernel.schedule;
+  const std::string blocks = s.splits > 0
+                                 ? std::to_string(s.splits)
+                                 : fmt::format("(a->dims[{}] + {}) / {}", dims, s.grain - 1, s.grain);
   return fmt::format(
       "#define {0} device_{0}\nnamespace space_{0} {{\n{1}}}\n#undef {0}\n"
       "extern \"C\" __attribute__((visibility(\"default\"))) void {0}(const KernelArgs* a, int64_t begin, "
       "int64_t) {{\n"
       "  const unsigned random[3] = {{a->seed, a->step, a->micro_step}};\n"
       "  const auto kernel = [&] {{ space_{0}::device_{0}({3}); }};\n"
-      "  host::run_block({2}, (unsigned)(begin / a->chunk), [](void* k) {{ (*(decltype(kernel)*)k)(); }}, "
-      "(void*)&kernel);\n"
+      "  const host::Index grid{{(unsigned)({4}), {5}}};\n"
+      "  for (unsigned copy = 0; copy < grid.y; ++copy)\n"
+      "    host::run_block({2}, {{(unsigned)(begin / a->chunk), copy}}, grid, [](void* k) {{ "
+      "(*(decltype(kernel)*)k)(); }}, (void*)&kernel);\n"
       "}}\n\n",
-      kernel.name, emit_cuda(kernel), kernel.schedule.threads, call);
+      kernel.name, emit_cuda(kernel), s.threads, call, blocks, kernel.copies);
 }
 
 /// A shared object. Its source stays in the temporary directory where it does not compile.

@@ -20,6 +20,7 @@ double fma(double, double, double) noexcept;
 
 #define __device__
 #define __global__
+#define __grid_constant__
 #define __forceinline__ inline
 #define __shared__ static __thread
 #define __launch_bounds__(threads)
@@ -31,7 +32,7 @@ constexpr size_t kStackBytes = 1 << 17;
 constexpr int kBarriers = 64;
 
 struct Index {
-  unsigned x = 0;
+  unsigned x = 0, y = 0;
 };
 
 /// Where the lanes of one mask meet, again and again.
@@ -109,7 +110,7 @@ struct Block {
   Context scheduler;
   void (*kernel)(void*) = nullptr;
   void* arguments = nullptr;
-  Index thread, block;
+  Index thread, block, grid;
 };
 
 static thread_local Block machine;
@@ -142,9 +143,9 @@ inline void start(Fiber& fiber) {
   fiber.done = false;
 }
 
-inline void run_block(int threads, unsigned block, void (*kernel)(void*), void* arguments) {
+inline void run_block(int threads, Index block, Index grid, void (*kernel)(void*), void* arguments) {
   Block& m = machine;
-  m.threads = threads, m.block.x = block, m.kernel = kernel, m.arguments = arguments;
+  m.threads = threads, m.block = block, m.grid = grid, m.kernel = kernel, m.arguments = arguments;
   for (Warp& warp : m.warps) warp.used = 0;
   for (Barrier& barrier : m.barriers) barrier = {};
   for (int i = 0; i < threads; ++i) start(m.fibers[i]);
@@ -204,10 +205,21 @@ inline uint64_t rendezvous(unsigned mask, uint64_t value, unsigned from) {
 
 #define threadIdx (host::machine.thread)
 #define blockIdx (host::machine.block)
+#define gridDim (host::machine.grid)
 
 inline void __syncthreads() { host::barrier(0, host::machine.threads); }
 inline void host_barrier(int id, int count) { host::barrier(id, count); }
 inline void __syncwarp(unsigned mask) { host::rendezvous(mask, 0, host::machine.thread.x % 32); }
+
+// Blocks are on several threads of the host.
+inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+inline unsigned atomicInc(unsigned* at, unsigned last) {
+  unsigned old = __atomic_load_n(at, __ATOMIC_SEQ_CST);
+  while (!__atomic_compare_exchange_n(at, &old, old >= last ? 0 : old + 1, false, __ATOMIC_SEQ_CST,
+                                      __ATOMIC_SEQ_CST)) {
+  }
+  return old;
+}
 
 template <typename T>
 T __shfl_xor_sync(unsigned mask, T value, int distance) {
