@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "codegen/attach_tails.h"
 #include "codegen/cuda/tune_schedules.h"
 #include "codegen/lower.h"
 #include "codegen/make_plan.h"
@@ -71,7 +72,7 @@ class Compiler {
 
     result_.program = lower(*result_.fused, target);
     order_steps(result_.program, {});
-    if (target.is_cuda()) merge_launches(result_.program);
+    if (target.is_cuda()) attach_tails(result_.program), merge_launches(result_.program);
     summarise();
     plan_memory(result_.program, {.report = &result_.memory});
     clock_.end("lower");

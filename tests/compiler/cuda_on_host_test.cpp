@@ -160,6 +160,10 @@ std::vector<std::byte> random_bytes(const Port& port, int64_t elements, std::mt1
   return bytes;
 }
 
+std::filesystem::path golden(const char* model) {
+  return std::filesystem::path(SMELT_SOURCE_DIR) / "tests/goldens" / model;
+}
+
 /// All that a session holds after it has run an entry: its outputs and its states.
 std::map<std::string, std::vector<float>> after_run(Session& session, const std::string& entry,
                                                     const SymbolValues& symbols) {
@@ -199,8 +203,7 @@ double distance(const std::vector<float>& a, const std::vector<float>& b) {
 class GoldenPlans : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(GoldenPlans, TrainAsOnTheCpu) {
-  const Description description =
-      read_description(std::filesystem::path(SMELT_SOURCE_DIR) / "tests/goldens" / GetParam());
+  const Description description = read_description(golden(GetParam()));
   CompileOptions cpu, gpu = for_gpu();
   cpu.entries = gpu.entries = {"train_step", "evaluate"};
   cpu.build.dropout = gpu.build.dropout = 0.1;
@@ -216,6 +219,29 @@ TEST_P(GoldenPlans, TrainAsOnTheCpu) {
 
 INSTANTIATE_TEST_SUITE_P(Models, GoldenPlans,
                          ::testing::Values("gpt2", "bert-multi", "llama-llama3", "t5-gated", "vit-odd"));
+
+/// Updates whose norms and scalars are tails, alone and after gradients that were accumulated.
+TEST(GoldenUpdates, AreAsOnTheCpu) {
+  const Description description = read_description(golden("gpt2"));
+  for (const Optimizer optimizer : {Optimizer::adamw, Optimizer::lamb}) {
+    CompileOptions cpu, gpu = for_gpu();
+    for (CompileOptions* options : {&cpu, &gpu}) {
+      options->entries = {"train_step", "accumulate", "apply"};
+      options->training.optimizer.optimizer = optimizer;
+      options->training.optimizer.clip_norm = 0.5;
+      options->build.dropout = 0.1;
+    }
+    Session one = testing::cpu_session(std::move(compile(description, cpu).plan));
+    const Program program = compile(description, gpu, Stage::program).program;
+    Session two = testing::cpu_session(test::plan_on_host(program));
+    for (const char* entry : {"train_step", "accumulate", "apply", "train_step"}) {
+      const SymbolValues symbols = {{"B", 3}, {"T", 13}};
+      const auto expected = after_run(one, entry, symbols), actual = after_run(two, entry, symbols);
+      for (const auto& [name, values] : expected)
+        EXPECT_LE(distance(actual.at(name), values), name == "adam.v" ? 1e-3 : 1e-4) << entry << ": " << name;
+    }
+  }
+}
 
 }  // namespace
 }  // namespace smelt
