@@ -10,6 +10,7 @@
 #include "codegen/cuda/tune_schedules.h"
 #include "frontend/description.h"
 #include "ir/program.h"
+#include "ir/target.h"
 #include "passes/fuse.h"
 #include "passes/pass_manager.h"
 #include "passes/plan_memory.h"
@@ -36,6 +37,7 @@ struct CompileOptions {
   bool explain_fusion = false;
   bool tune = false;     // time other schedules on this machine's GPU (codegen/cuda/tune_schedules.h)
   std::string dump_dir;  // numbered graphs, kernels and memory.json
+  bool reuse = false;    // take the plan of a description from the cache, or leave it there (plan_cache.h)
 };
 
 /// Bytes moved and launches of an entry, before fusion (every primitive its own kernel) and after.
@@ -46,7 +48,8 @@ struct EntrySummary {
   int64_t gemm_bytes = 0;
 };
 
-/// Everything that compilation made, for those who look inside. Stages that were not reached are empty.
+/// Everything that compilation made, for those who look inside. Stages that were not reached are empty; a
+/// plan from the cache has nothing but `seconds` beside it.
 struct Compilation {
   std::unique_ptr<Module> graph;  // after building: before any pass
   std::unique_ptr<Module> fused;  // after assign_layout
@@ -63,6 +66,9 @@ struct Compilation {
 };
 
 enum class Stage : uint8_t { graph, fused, program, plan };
+
+/// What the options' target names; "native" is the GPU that this process would use, or the CPU.
+Target resolved_target(const CompileOptions& options);
 
 /// Runs the compiler up to and including `stage`. A plan is ready to run or to save (runtime/plan_file.h).
 Compilation compile(const Description& description, const CompileOptions& options, Stage stage = Stage::plan);

@@ -10,6 +10,7 @@
 #include "codegen/make_plan.h"
 #include "codegen/merge_launches.h"
 #include "compiler/compile.h"
+#include "compiler/plan_cache.h"
 #include "compiler/summary.h"
 #include "ir/verifier.h"
 #include "llvm/ADT/STLExtras.h"
@@ -23,12 +24,6 @@
 
 namespace smelt {
 namespace {
-
-/// The GPU that this process would use, or the CPU.
-Target native_target() {
-  if (cuda::device_count() == 0) return {};
-  return {Target::Kind::cuda, cuda::native_compute_capability()};
-}
 
 /// Seconds of each phase, in order.
 class PhaseClock {
@@ -55,7 +50,7 @@ class Compiler {
     clock_.end("build");
     result_.graph = module->clone();
     if (stage == Stage::graph) return;
-    const Target target = options_.target == "native" ? native_target() : parse_target(options_.target);
+    const Target target = resolved_target(options_);
 
     if (options_.mode == Mode::train && !options_.masters && options_.storage != DType::bf16)
       fail("parameters without f32 masters are bf16, not {}: updates are too small for other types",
@@ -159,6 +154,12 @@ class Compiler {
 
 }  // namespace
 
+Target resolved_target(const CompileOptions& options) {
+  if (options.target != "native") return parse_target(options.target);
+  if (cuda::device_count() == 0) return {};
+  return {Target::Kind::cuda, cuda::native_compute_capability()};
+}
+
 Compilation compile(std::unique_ptr<Module> module, const CompileOptions& options, Stage stage) {
   Compilation result;
   Compiler(options, result).run(std::move(module), stage);
@@ -166,6 +167,7 @@ Compilation compile(std::unique_ptr<Module> module, const CompileOptions& option
 }
 
 Compilation compile(const Description& description, const CompileOptions& options, Stage stage) {
+  if (options.reuse && stage == Stage::plan) return compile_or_recall(description, options);
   BuildOptions build = options.build;
   build.training = options.mode == Mode::train;
   return compile(description.build(build), options, stage);

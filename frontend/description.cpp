@@ -83,6 +83,10 @@ std::unique_ptr<Module> Description::build(const BuildOptions& options) const {
   return module;
 }
 
+std::string Description::content() const {
+  return kind == Kind::graph ? "graph\n" + text : "spec\n" + describe_model(spec, config, generation).dump();
+}
+
 std::optional<std::filesystem::path> Description::weights() const {
   return kind == Kind::directory ? find_weights(path) : std::nullopt;
 }

@@ -25,6 +25,8 @@ class Description {
   /// A new module with its graphs, verified types and a description for the plan. A graph in text form has
   /// symbols and bounds of its own, which `options.bounds` may replace; the other options do not concern it.
   std::unique_ptr<Module> build(const BuildOptions& options) const;
+  /// All that `build` makes a module from, as text: descriptions of equal content build equal modules.
+  std::string content() const;
   /// The safetensors file, or the index of its shards, that belongs to the model; nothing where training
   /// starts from scratch. An Error where weights are there in a format that is not read.
   std::optional<std::filesystem::path> weights() const;

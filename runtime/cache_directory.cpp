@@ -2,7 +2,12 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstdlib>
+#include <fstream>
+#include <string>
+#include <vector>
 
 namespace smelt {
 
@@ -20,6 +25,14 @@ bool is_writable(fs::path place) {
   std::error_code error;
   while (!fs::exists(place, error) && place.has_relative_path()) place = place.parent_path();
   return fs::is_directory(place, error) && ::access(place.c_str(), W_OK | X_OK) == 0;
+}
+
+/// Of its own for every call, also in other processes.
+fs::path temporary_beside(const fs::path& path) {
+  static std::atomic<unsigned> counter = 0;
+  fs::path temporary = path;
+  temporary += "." + std::to_string(::getpid()) + "-" + std::to_string(counter++) + ".tmp";
+  return temporary;
 }
 
 }  // namespace
@@ -42,6 +55,43 @@ CacheContents cache_contents() {
   }
   cache.writable = !cache.directory.empty() && is_writable(fs::absolute(cache.directory, ignored));
   return cache;
+}
+
+bool write_cache_file(const fs::path& path, std::initializer_list<std::span<const std::byte>> parts) {
+  std::error_code problem, ignored;
+  fs::create_directories(path.parent_path(), problem);
+  const fs::path temporary = temporary_beside(path);
+  std::ofstream out(temporary, std::ios::binary);
+  for (const auto part : parts)
+    out.write(reinterpret_cast<const char*>(part.data()), static_cast<std::streamsize>(part.size()));
+  out.close();
+  if (out.good()) {
+    fs::rename(temporary, path, problem);
+    if (!problem) return true;
+  }
+  fs::remove(temporary, ignored);
+  return false;
+}
+
+void trim_cache(const fs::path& directory, int64_t most_bytes) {
+  struct File {
+    fs::file_time_type time;
+    fs::path path;
+    int64_t bytes;
+  };
+  std::vector<File> files;
+  int64_t total = 0;
+  std::error_code error, gone;
+  for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
+    const auto bytes = at->is_regular_file(gone) ? static_cast<int64_t>(at->file_size(gone)) : 0;
+    const auto time = gone ? fs::file_time_type() : at->last_write_time(gone);
+    if (gone || bytes == 0) continue;
+    files.push_back({time, at->path(), bytes}), total += bytes;
+  }
+  std::ranges::sort(files, {}, &File::time);
+  for (size_t i = 0; i < files.size() && total > most_bytes; ++i) {
+    if (fs::remove(files[i].path, gone)) total -= files[i].bytes;
+  }
 }
 
 }  // namespace smelt

@@ -14,7 +14,6 @@
 #include "compiler/cli/command.h"
 #include "compiler/cli/compile_flags.h"
 #include "compiler/cli/model.h"
-#include "compiler/cli/step_cost.h"
 #include "compiler/cli/text_table.h"
 #include "compiler/cli/timer.h"
 #include "runtime/error.h"
@@ -69,19 +68,11 @@ CompileOptions compile_options(const BenchCommand& options) {
   result.training.accumulation = false;
   result.training.optimizer.weight_decay = 0.01;
   result.training.optimizer.decay_all = true;
+  if (options.profile) result.reuse = false;  // steps are looked up in the program
   if (options.has_model()) return result;
   default_bound(result.build.bounds, "B", options.batch);
   default_bound(result.build.bounds, "T", options.length);
   return result;
-}
-
-/// Of the products of a step, multiply-adds as two.
-double matrix_flops(const BenchWorkload& work) {
-  double flops = 0;
-  const Program& program = work.compilation().program;
-  for (const Step& step : program.entries.front().steps)
-    if (std::holds_alternative<GemmStep>(step.what)) flops += step_cost(program, step).flops;
-  return flops;
 }
 
 Result figures(const BenchCommand& o, const BenchWorkload& work, std::vector<double> seconds,
@@ -96,7 +87,7 @@ Result figures(const BenchCommand& o, const BenchWorkload& work, std::vector<dou
   r.seconds = seconds[seconds.size() / 2];
   r.spread = (seconds.back() - seconds.front()) / r.seconds;
   r.tokens_per_s = static_cast<double>(work.tokens()) / r.seconds;
-  r.gflop_per_s = matrix_flops(work) / r.seconds / 1e9;
+  r.gflop_per_s = work.matrix_flops() / r.seconds / 1e9;
   r.planned_bytes = executor_memory(work.plan()).total();
   r.peak_mib = peak_mib();
   r.imported_mib = imported_mib;

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "runtime/error.h"
+#include "runtime/matrix_flops.h"
 
 namespace smelt::cli {
 namespace {
@@ -90,6 +91,10 @@ int64_t BenchWorkload::parameters() const {
   int64_t count = 0;
   for (const Segment& segment : plan_->find_state("parameters")->segments) count += segment.elements();
   return count;
+}
+
+double BenchWorkload::matrix_flops() const {
+  return smelt::matrix_flops(session_->entry("train_step"), largest(plan_->symbols));
 }
 
 int64_t BenchWorkload::tokens() const {

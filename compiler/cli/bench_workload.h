@@ -25,7 +25,10 @@ class BenchWorkload {
   int64_t parameters() const;
   /// What a step trains on: target positions, or records of models that classify.
   int64_t tokens() const;
+  /// Of the products of a step, multiply-adds as two.
+  double matrix_flops() const;
   const Plan& plan() const { return *plan_; }
+  /// Without its plan; without a program too where the plan came from the cache.
   const Compilation& compilation() const { return compilation_; }
   Executor& executor() { return session_->executor(); }
   double seconds_to_first_step() const { return first_step_; }

@@ -92,6 +92,7 @@ void CompileFlags::add_to(CLI::App& app) {
       ->check(CLI::IsMember({"fp32", "none"}))
       ->capture_default_str();
   app.add_flag("--tune", tune, "time the kernels' schedules on this machine's GPU; what is found is kept");
+  app.add_flag("--no-plan-cache", no_plan_cache, "compile, also where the cache directory has the plan");
   app.add_option("--max", bounds, "upper bounds of symbols: B=32,T=1024,B*T=4096")->delimiter(',');
   app.add_option("--pipeline", pipeline, "graph passes instead of the default ones")->group(kPassesGroup);
   app.add_option("--disable-pass", disabled, "leave optional passes out")
@@ -149,6 +150,7 @@ CompileOptions CompileFlags::options() const {
   options.training.optimizer = optimizer.options();
   options.pipeline = pipeline;
   options.dump_dir = dump_dir;
+  options.reuse = !no_plan_cache && !timing;
   options.passes.verify_each = verify_each;
   options.passes.print_after_all = print_after_all;
   options.passes.print_after = print_after;

@@ -23,7 +23,7 @@ struct CompileFlags {
   std::string target = "cpu", mode = "train", precision = "fp32", masters = "fp32", pipeline, dump_dir;
   std::vector<std::string> bounds, disabled, print_after;
   int64_t bisect_limit = -1;
-  bool tune = false, verify_each = false, timing = false, print_after_all = false;
+  bool no_plan_cache = false, tune = false, verify_each = false, timing = false, print_after_all = false;
   std::optional<double> dropout;
   std::optional<bool> attention_mask;
   bool position_ids = false, hidden_states = false;

@@ -39,13 +39,14 @@ void compile_into(Model& model, const CompileOptions& options, bool timing) {
   model.description = read_description(model.path);
   if (!model.weights) model.weights = model.description->weights();
   if (!model.weights) model.weights = weights_beside(model.path);
-  BuildOptions build = options.build;
-  build.training = options.mode == Mode::train;
-  std::unique_ptr<Module> module = model.description->build(build);
-  if (model.weights) check_weights(*module, Checkpoint::open(*model.weights));
+  if (model.weights) {
+    BuildOptions build = options.build;
+    build.training = options.mode == Mode::train;
+    check_weights(*model.description->build(build), Checkpoint::open(*model.weights));
+  }
   {
     const std::jthread preparation = prepare_executor(options.target);
-    model.compilation = compile(std::move(module), options);
+    model.compilation = compile(*model.description, options);
   }
   if (timing) print_timing(*model.compilation);
   model.plan = std::make_shared<const Plan>(std::move(model.compilation->plan));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <future>
 #include <iostream>
 
 #include "compiler/cli/anomaly.h"
@@ -88,8 +89,10 @@ class Run {
 
  private:
   void compile_model() {
-    CompileOptions compile_options = options_.flags.options();
+    CompileOptions& compile_options = compile_options_;
+    compile_options = options_.flags.options();
     compile_options.mode = Mode::train;
+    if (options_.detect_anomaly) compile_options.reuse = false;  // it walks the graph
     compile_options.training.accumulation = options_.trainer.gradient_accumulation > 1;
     default_bound(compile_options.build.bounds, "B", options_.trainer.batch);
     if (options_.length > 0) default_bound(compile_options.build.bounds, "T", options_.length);
@@ -136,15 +139,23 @@ class Run {
     return trainer;
   }
 
-  /// What the run is, before its first step: the resolved options and the fused graph.
-  void describe_run() const {
+  /// What the run is: the resolved options before its first step, the fused graph while that runs.
+  void describe_run() {
     if (options_.run_directory.empty()) return;
     const fs::path directory = options_.run_directory;
     make_directories(directory);
     write_file(directory / "train.json", resolved_.dump(2) + "\n");
-    if (!model_.compilation || !model_.compilation->fused) return;
-    write_file(directory / "graph.ir", print(*model_.compilation->fused));
-    const Graph* graph = model_.compilation->fused->find_graph("train_step");
+    if (model_.compilation) graph_files_ = std::async(std::launch::async, [this] { write_graph(); });
+  }
+
+  /// The graph; a plan from the cache has left it out, then it is made again.
+  void write_graph() const {
+    Compilation made;
+    if (!model_.compilation->fused) made = compile(*model_.description, compile_options_, Stage::fused);
+    const Module& fused = made.fused ? *made.fused : *model_.compilation->fused;
+    const fs::path directory = options_.run_directory;
+    write_file(directory / "graph.ir", print(fused));
+    const Graph* graph = fused.find_graph("train_step");
     if (!graph) return;
     write_file(directory / "graph.dot", dot(*graph));
     const std::string program = find_program("dot");
@@ -202,7 +213,7 @@ class Run {
     return on_gpu ? device : peak_matrix_flops(options_.weights.threads);
   }
 
-  void report(const TrainingResult& result, const Figures& figures, double peak_flops) const {
+  void report(const TrainingResult& result, const Figures& figures, double peak_flops) {
     fmt::print("{} at step {}: loss {:.4f}", result.stopped_early ? "stopped" : "done", result.step,
                result.loss);
     if (result.held_back_loss) fmt::print(", held-back loss {:.4f} nats a target", *result.held_back_loss);
@@ -217,6 +228,7 @@ class Run {
     fmt::print("\n");
     if (options_.run_directory.empty()) return;
     const fs::path directory = options_.run_directory;
+    if (graph_files_.valid()) graph_files_.get();
     save_model(*session_, model_, directory / "model");
     fmt::print("{}: metrics.jsonl, loss.svg, graph.ir, model, {}\n", directory.string(),
                fs::relative(result.checkpoint, directory).string());
@@ -228,8 +240,10 @@ class Run {
 
   const TrainCommand& options_;
   Json resolved_;
+  CompileOptions compile_options_;
   Model model_;
   std::unique_ptr<Session> session_;
+  std::future<void> graph_files_;  // goes first: it looks at the others
 };
 
 void add_trainer_options(CLI::App& command, TrainerOptions& t) {

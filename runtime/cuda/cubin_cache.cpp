@@ -1,12 +1,9 @@
 #include "runtime/cuda/cubin_cache.h"
 
-#include <unistd.h>
-
 #include <array>
-#include <atomic>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <span>
 
 #include "runtime/cache_directory.h"
 #include "runtime/error.h"
@@ -36,15 +33,6 @@ struct EntryHeader {
 uint64_t checksum(const EntryHeader& header, const std::vector<std::byte>& bytes) {
   const uint64_t start = cache_hash(header.resources.data(), sizeof header.resources, kStart);
   return cache_hash(bytes.data(), bytes.size(), start);
-}
-
-bool write_entry(const std::filesystem::path& path, const EntryHeader& header,
-                 const std::vector<std::byte>& bytes) {
-  std::ofstream out(path, std::ios::binary);
-  out.write(reinterpret_cast<const char*>(&header), sizeof header);
-  out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  out.close();
-  return out.good();
 }
 
 }  // namespace
@@ -83,12 +71,6 @@ std::optional<Cubin> CubinCache::read(const std::string& key) const {
 
 void CubinCache::write(const std::string& key, const Cubin& cubin) const {
   if (!directory_) return;
-  static std::atomic<unsigned> counter = 0;
-  const std::filesystem::path path = file(key);
-  std::error_code problem;
-  std::filesystem::create_directories(path.parent_path(), problem);
-  std::filesystem::path temporary = path;
-  temporary += fmt::format(".{}-{}.tmp", ::getpid(), counter++);
   const CudaResources& r = cubin.resources;
   EntryHeader header{};
   header.bytes = cubin.bytes.size();
@@ -96,9 +78,7 @@ void CubinCache::write(const std::string& key, const Cubin& cubin) const {
   std::memcpy(header.magic, kMagic, sizeof kMagic);
   std::memcpy(header.key, key.data(), sizeof header.key);
   header.checksum = checksum(header, cubin.bytes);
-  const bool written = write_entry(temporary, header, cubin.bytes);
-  if (written) std::filesystem::rename(temporary, path, problem);
-  if (!written || problem) std::filesystem::remove(temporary, problem);
+  write_cache_file(file(key), {std::as_bytes(std::span(&header, 1)), cubin.bytes});
 }
 
 }  // namespace smelt

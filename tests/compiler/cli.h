@@ -33,7 +33,7 @@ struct Outcome {
 };
 
 /// A directory of its own for each test.
-class CommandLine : public testing::Test {
+class CommandLine : public ::testing::Test {
  protected:
   void SetUp() override {
     std::string name = (fs::temp_directory_path() / "smelt-cli-XXXXXX").string();
