@@ -1,4 +1,5 @@
-// Built with -O3: its loops are for vector units.
+// Built with -O3, as its loops are for vector units, and without contraction: what a processor can do in one
+// instruction must not change a bit.
 #include "runtime/draws.h"
 
 #include <algorithm>
@@ -21,10 +22,8 @@ constexpr int64_t kGroup = Draws::kGroup;
 constexpr int kLanes = 64;  // groups of a block
 constexpr int64_t kBlock = kLanes * kGroup;
 
-/// In (0, 1), never at its ends.
-double unit(uint32_t bits) { return (bits + 0.5) * 0x1p-32; }
-
-/// The same for vectors: conversions from signed numbers are one instruction.
+/// In (0, 1), never at its ends: (bits + 1/2) 2^-32. For vectors: conversions from signed numbers are one
+/// instruction.
 SMELT_INLINE double unit_lane(uint32_t bits) {
   return (static_cast<double>(static_cast<int32_t>(bits ^ 0x80000000u)) + 2147483648.5) * 0x1p-32;
 }
@@ -81,30 +80,20 @@ SMELT_INLINE void sin_cos_lane(double angle, double& sine, double& cosine) {
   cosine = (quadrant + 1) & 2 ? -b : b;
 }
 
-/// Whether a value this near could be rounded to another float: the lanes' formulas and the C library's
-/// differ by some 2^-50.
-SMELT_INLINE int is_doubtful(double value) {
-  return static_cast<float>(value * (1 - 0x1p-46)) != static_cast<float>(value * (1 + 0x1p-46));
-}
-
-/// Returns whether some value is doubtful.
-SMELT_CLONES bool normal_block(const Philox& philox, uint32_t id, double scale, int64_t group, float* out) {
+SMELT_CLONES void normal_block(const Philox& philox, uint32_t id, double scale, int64_t group, float* out) {
   Words w;
   draw_words(philox, id, group, w);
   float value[kGroup][kLanes];
-  int doubtful = 0;
   for (int pair = 0; pair < kGroup; pair += 2)
     for (int i = 0; i < kLanes; ++i) {
       double sine, cosine;
       sin_cos_lane(2 * std::numbers::pi * unit_lane(w.word[pair + 1][i]), sine, cosine);
       const double radius = scale * std::sqrt(-2 * log_lane(unit_lane(w.word[pair][i])));
       const double x = radius * cosine, y = radius * sine;
-      doubtful |= is_doubtful(x) | is_doubtful(y);
       value[pair][i] = static_cast<float>(x), value[pair + 1][i] = static_cast<float>(y);
     }
   for (int i = 0; i < kLanes; ++i)
     for (int j = 0; j < kGroup; ++j) out[i * kGroup + j] = value[j][i];
-  return doubtful != 0;
 }
 
 SMELT_CLONES void uniform_block(const Philox& philox, uint32_t id, double scale, int64_t group, float* out) {
@@ -134,37 +123,14 @@ void by_blocks(int64_t first, int64_t count, float* out, const Fill& fill) {
 
 }  // namespace
 
-std::array<float, kGroup> Draws::exact_uniform(int64_t group) const {
-  const auto row = static_cast<uint32_t>(group >> 24), column = static_cast<uint32_t>(group & 0xFFFFFF);
-  const auto w = philox_.words(id_, row, column * 8);
-  std::array<float, kGroup> x;
-  for (size_t i = 0; i < kGroup; ++i) x[i] = static_cast<float>(scale_ * (2 * unit(w[i]) - 1));
-  return x;
-}
-
-/// Box and Muller's pairs.
-std::array<float, kGroup> Draws::exact_normal(int64_t group) const {
-  const auto row = static_cast<uint32_t>(group >> 24), column = static_cast<uint32_t>(group & 0xFFFFFF);
-  const auto w = philox_.words(id_, row, column * 8);
-  std::array<float, kGroup> x;
-  for (size_t i = 0; i < kGroup; i += 2) {
-    const double radius = std::sqrt(-2 * std::log(unit(w[i]))), angle = 2 * std::numbers::pi * unit(w[i + 1]);
-    x[i] = static_cast<float>(scale_ * (radius * std::cos(angle)));
-    x[i + 1] = static_cast<float>(scale_ * (radius * std::sin(angle)));
-  }
-  return x;
-}
-
 void Draws::uniform(int64_t first, int64_t count, float* out) const {
   by_blocks(first, count, out,
             [this](int64_t group, float* to) { uniform_block(philox_, id_, scale_, group, to); });
 }
 
 void Draws::normal(int64_t first, int64_t count, float* out) const {
-  by_blocks(first, count, out, [this](int64_t group, float* to) {
-    if (!normal_block(philox_, id_, scale_, group, to)) return;
-    for (int64_t i = 0; i < kLanes; ++i) std::ranges::copy(exact_normal(group + i), to + i * kGroup);
-  });
+  by_blocks(first, count, out,
+            [this](int64_t group, float* to) { normal_block(philox_, id_, scale_, group, to); });
 }
 
 }  // namespace smelt

@@ -1,9 +1,9 @@
-// Random values of initial weights, eight or sixteen lanes at a time. Every value is, to the last bit, what
-// the plain formula over the C library's functions gives (`exact` below): a parameter has the same value on
-// any machine.
+// Random values of initial weights, eight or sixteen lanes at a time. They are made by additions,
+// multiplications, divisions and square roots of doubles in one order, each rounded by itself: a parameter
+// has the same bits on any machine, GPUs among them (codegen/cuda/initialize_kernels.cpp has the same
+// operations).
 #pragma once
 
-#include <array>
 #include <cstdint>
 
 #include "runtime/philox.h"
@@ -18,12 +18,9 @@ class Draws {
 
   /// Elements first ... first + count - 1 of the sequence: uniform in (-scale, scale).
   void uniform(int64_t first, int64_t count, float* out) const;
-  /// Normal with deviation `scale`, by Box and Muller.
+  /// Normal with deviation `scale`, by Box and Muller: before the last rounding within some 2^-50 of what
+  /// exact functions would give.
   void normal(int64_t first, int64_t count, float* out) const;
-
-  /// The definition of elements 4 group ... 4 group + 3.
-  std::array<float, kGroup> exact_normal(int64_t group) const;
-  std::array<float, kGroup> exact_uniform(int64_t group) const;
 
  private:
   Philox philox_;

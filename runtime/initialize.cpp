@@ -22,8 +22,10 @@ uint32_t hash(std::string_view name) {
   return h;
 }
 
+uint32_t key_seed(const Initializer& init, uint32_t seed) { return seed ^ init.seed * 0x9E3779B9u; }
+
 Draws draws(const Initializer& init, std::string_view name, uint32_t seed) {
-  return {Philox{seed ^ init.seed * 0x9E3779B9u, kInitialStep, 0}, hash(name), init.a};
+  return {Philox{key_seed(init, seed), kInitialStep, 0}, hash(name), init.a};
 }
 
 template <typename T>
@@ -100,6 +102,33 @@ void initialize_state(const State& state, uint32_t seed, std::span<std::byte> pa
   std::vector<float> values(count);
   initialize_floats(state, seed, values, first, size);
   narrow(values.data(), part.data(), state.dtype, static_cast<int64_t>(count));
+}
+
+std::vector<InitialRow> initial_rows(const State& state, uint32_t seed, int64_t state_bytes,
+                                     int64_t& groups) {
+  std::vector<InitialRow> rows;
+  groups = 0;
+  const int64_t size = state_bytes / size_of(state.dtype);
+  const auto add = [&](const Initializer& init, std::string_view name, int64_t offset, int64_t elements) {
+    if (elements == 0 || (init.kind == Initializer::Kind::value && init.a == 0)) return;
+    rows.push_back({groups, offset, elements, init.a, key_seed(init, seed), hash(name),
+                    static_cast<int32_t>(init.kind), 0});
+    groups += (elements + Draws::kGroup - 1) / Draws::kGroup;
+  };
+  if (state.segments.empty()) add(state.init, state.name, 0, size);
+  for (const Segment& segment : state.segments) {
+    check_inside(state, segment, size);
+    add(segment.init, segment.name, segment.offset, segment.elements());
+  }
+  return rows;
+}
+
+std::string initialize_kernel_name(const State& state) {
+  const auto random = [](const Initializer& init) { return init.kind != Initializer::Kind::value; };
+  const bool draws = state.segments.empty() ? random(state.init)
+                                            : std::ranges::any_of(state.segments, random, &Segment::init);
+  const bool known = state.dtype == DType::f32 || state.dtype == DType::bf16;
+  return draws && known && state.copy_of.empty() ? fmt::format("smelt_initialize_{}", name(state.dtype)) : "";
 }
 
 void initialize_state(const State& state, uint32_t seed, std::span<std::byte> memory) {

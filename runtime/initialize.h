@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "runtime/plan.h"
 
@@ -23,5 +25,21 @@ void initialize_state(const State& state, uint32_t seed, std::span<std::byte> pa
                       int64_t state_bytes);
 /// The whole of it.
 void initialize_state(const State& state, uint32_t seed, std::span<std::byte> memory);
+
+/// What a device needs to know of a segment (or of a state without segments) to make the same values itself:
+/// four elements, one call of Philox, are a group. The layout is the kernels' of
+/// codegen/cuda/initialize_kernels.h.
+struct InitialRow {
+  int64_t first_group, offset, elements;
+  double scale;            // Initializer::a
+  uint32_t seed, id;       // the key of its numbers
+  int32_t kind, reserved;  // Initializer::Kind
+};
+/// Of all that does not begin as zeros, in order; `groups` is the number of groups in them.
+std::vector<InitialRow> initial_rows(const State& state, uint32_t seed, int64_t state_bytes, int64_t& groups);
+
+/// The kernel that makes a state's initial values from rows: "smelt_initialize_f32", "smelt_initialize_bf16".
+/// Empty where the host makes them: states without random numbers, copies, other types.
+std::string initialize_kernel_name(const State& state);
 
 }  // namespace smelt

@@ -209,6 +209,8 @@ void Session::initialize(uint32_t seed) {
       continue;
     }
     const int64_t bytes = state_bytes(*plan_, s);
+    handed_out_[i] = true;
+    if (executor_->initialize_state(static_cast<int>(i), seed)) continue;
     fill(static_cast<int>(i),
          [&](int64_t begin, std::span<std::byte> part) { initialize_state(s, seed, part, begin, bytes); });
   }

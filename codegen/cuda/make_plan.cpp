@@ -5,6 +5,7 @@
 
 #include "codegen/cuda/batched_gemm_kernel.h"
 #include "codegen/cuda/emit_cuda.h"
+#include "codegen/cuda/initialize_kernels.h"
 #include "codegen/cuda/round_kernels.h"
 #include "codegen/cuda/sort_kernels.h"
 #include "codegen/make_plan.h"
@@ -66,7 +67,8 @@ Plan make_cuda_plan(const Program& program, const Target& target) {
   for (size_t i = 0; i < kernels.size(); ++i)
     texts.push_back({emit_cuda(kernels[i], sources[i]), kernels[i].name});
   std::vector<KernelCode> built_in = sorts(program) ? sort_kernels() : std::vector<KernelCode>();
-  for (auto more : {batched_gemm_kernels(program), round_kernels(program.states)})
+  for (auto more :
+       {batched_gemm_kernels(program), round_kernels(program.states), initialize_kernels(program.states)})
     std::ranges::move(more, std::back_inserter(built_in));
   for (const KernelCode& kernel : built_in) texts.push_back({kernel.source, kernel.name});
   std::vector<Cubin> cubins = compile_lean(kernels, texts, sources, target.compute_capability);

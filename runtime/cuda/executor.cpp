@@ -5,6 +5,7 @@
 #include "runtime/cache_directory.h"
 #include "runtime/cuda/device_rates.h"
 #include "runtime/error.h"
+#include "runtime/initialize.h"
 #include "runtime/plan_validate.h"
 
 namespace smelt::cuda {
@@ -115,19 +116,47 @@ void CudaExecutor::fill_state(int index, const MakePart& make) {
   guarded([&] { states_.fill(index, make); });
 }
 
+const KernelCode* CudaExecutor::find_kernel(std::string_view name) const {
+  const auto found = std::ranges::find(plan_->kernels, name, &KernelCode::name);
+  return found == plan_->kernels.end() ? nullptr : &*found;
+}
+
+void CudaExecutor::launch_built_in(const KernelCode& kernel, int64_t work, std::vector<uint64_t> arguments) {
+  const KernelLaunch launch{kernels_.functions()[static_cast<size_t>(&kernel - plan_->kernels.data())],
+                            static_cast<unsigned>((work + kernel.grain - 1) / kernel.grain),
+                            static_cast<unsigned>(kernel.threads), 0, std::move(arguments)};
+  check(launch.run(stream_.get()), kernel.name.c_str());
+}
+
+bool CudaExecutor::initialize_state(int index, uint32_t seed) {
+  const State& state = plan_->states[static_cast<size_t>(index)];
+  const KernelCode* kernel = find_kernel(initialize_kernel_name(state));
+  if (!kernel) return false;
+  const auto lap = startup_.lap("states");
+  int64_t groups = 0;
+  const std::vector<InitialRow> rows = initial_rows(state, seed, state_bytes(*plan_, state), groups);
+  guarded([&] {
+    const auto bytes = static_cast<int64_t>(rows.size() * sizeof(InitialRow));
+    const DeviceBlock table = device_block(bytes);
+    states_.clear(index);  // what lies between the rows
+    check(driver().MemcpyHtoDAsync(table.get(), rows.data(), static_cast<size_t>(bytes), stream_.get()),
+          "sending initial values");
+    launch_built_in(*kernel, groups,
+                    {states_.address(index), table.get(), rows.size(), static_cast<uint64_t>(groups)});
+    states_.note_written(index);
+    finish("making initial values");
+  });
+  return true;
+}
+
 void CudaExecutor::round_state(int from, int to, DType to_type) {
-  const std::string name = fmt::format("smelt_round_{}", smelt::name(to_type));
-  const auto kernel = std::ranges::find(plan_->kernels, name, &KernelCode::name);
-  if (kernel == plan_->kernels.end()) return Executor::round_state(from, to, to_type);
+  const KernelCode* kernel = find_kernel(fmt::format("smelt_round_{}", smelt::name(to_type)));
+  if (!kernel) return Executor::round_state(from, to, to_type);
   guarded([&] {
     states_.upload(from);
     const int64_t count = state_bytes(*plan_, plan_->states[static_cast<size_t>(to)]) / size_of(to_type);
-    const KernelLaunch launch{kernels_.functions()[static_cast<size_t>(kernel - plan_->kernels.begin())],
-                              static_cast<unsigned>((count + kernel->grain - 1) / kernel->grain),
-                              static_cast<unsigned>(kernel->threads),
-                              0,
-                              {states_.address(from), states_.address(to), static_cast<uint64_t>(count)}};
-    check(launch.run(stream_.get()), "rounding a state");
+    launch_built_in(*kernel, count,
+                    {states_.address(from), states_.address(to), static_cast<uint64_t>(count)});
     states_.note_written(to);
   });
 }

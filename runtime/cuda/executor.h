@@ -28,6 +28,8 @@ class CudaExecutor : public Executor {
   std::span<const std::byte> read_state(int index) override;
   void clear_state(int index) override;
   void fill_state(int index, const MakePart& make) override;
+  /// By the plan's kernel for it, where it has one.
+  bool initialize_state(int index, uint32_t seed) override;
   /// By the plan's kernel for it, so that the host holds neither; by the host where a plan has none.
   void round_state(int from, int to, DType to_type) override;
   /// Returns when the wanted outputs are there; without any, while the device still works.
@@ -57,6 +59,9 @@ class CudaExecutor : public Executor {
   void launch_watched(ResolvedEntry& resolved);
   void launch_step(ResolvedEntry& resolved, size_t step);
   void launch(Launch& launch);
+  const KernelCode* find_kernel(std::string_view name) const;
+  /// `work` items, a thread each.
+  void launch_built_in(const KernelCode& kernel, int64_t work, std::vector<uint64_t> arguments);
   void choose(PreparedGemm& gemm);
   void finish(const char* what);
   void note_run(const ResolvedEntry& resolved);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "runtime/convert.h"
+#include "runtime/draws.h"
 #include "runtime/error.h"
 #include "runtime/half.h"
 #include "runtime/initialize.h"
@@ -62,6 +63,41 @@ TEST_F(States, BeginAsTheHostsFormulaSays) {
   EXPECT_TRUE(std::ranges::equal(ready->state_f32("parameters"), expected));
   EXPECT_TRUE(std::ranges::all_of(std::as_const(*ready).state("adam.m"),
                                   [](std::byte b) { return b == std::byte{0}; }));
+}
+
+/// A kernel that the plan has makes them, from a table; the host makes none and sends none.
+TEST_F(States, AreMadeOnTheDeviceWhereThePlanHasAKernel) {
+  Plan plan = plan_with_copy(true);
+  plan.kernels.push_back({.name = "smelt_initialize_f32",
+                          .text = "",
+                          .dims = {},
+                          .range = 1,
+                          .grain = 256,
+                          .arguments = 2,
+                          .threads = 256,
+                          .binary = code("smelt_initialize_f32, as machine code")});
+  int calls = 0;
+  gpu().kernels["smelt_initialize_f32"] = {4, [&](const KernelCall& call) {
+                                             auto* state = call.argument<float*>(0);
+                                             const std::span rows(call.argument<const InitialRow*>(1),
+                                                                  call.argument<size_t>(2));
+                                             EXPECT_EQ(call.blocks, (call.argument<int64_t>(3) + 255) / 256);
+                                             for (const InitialRow& row : rows)
+                                               Draws(Philox{row.seed, 0xFFFFFFFFu, 0}, row.id, row.scale)
+                                                   .normal(0, row.elements, state + row.offset);
+                                             ++calls;
+                                           }};
+  const State parameters = plan.states[0];
+  const auto ready = session(std::move(plan));
+  EXPECT_EQ(calls, 1);
+  const std::vector<float> expected = initial(parameters);
+  EXPECT_TRUE(std::ranges::equal(ready->state_f32("parameters"), expected));
+  ready->state_f32("parameters")[3] = 5;
+  ready->initialize(1);
+  EXPECT_TRUE(std::ranges::equal(ready->state_f32("parameters"), expected)) << "not what the mirror held";
+  train(*ready, 0);
+  EXPECT_EQ(from_bf16(copy(*ready)[100]), from_bf16(to_bf16(expected[100])))
+      << "copies are rounded from them";
 }
 
 TEST_F(States, CopiesAreRoundedBeforeTheNextRun) {

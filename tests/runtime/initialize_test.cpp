@@ -5,10 +5,12 @@
 
 #include <cmath>
 #include <cstring>
+#include <numbers>
 #include <vector>
 
 #include "runtime/draws.h"
 #include "runtime/error.h"
+#include "runtime/file.h"
 
 namespace smelt {
 namespace {
@@ -89,21 +91,51 @@ TEST(Initialize, PartsMakeTheWhole) {
   }
 }
 
-/// What vector units make is what the formula over the C library's functions gives, to the last bit.
-TEST(Initialize, VectorsGiveTheBitsOfTheFormula) {
+/// The formula over the C library's functions, whose last bits are another matter on every machine.
+float normal_of(const Philox& philox, uint32_t id, double scale, int64_t element) {
+  const int64_t group = element / 4;
+  const auto w =
+      philox.words(id, static_cast<uint32_t>(group >> 24), static_cast<uint32_t>(group & 0xFFFFFF) * 8);
+  const auto unit = [&](int64_t i) { return (w[static_cast<size_t>(i)] + 0.5) * 0x1p-32; };
+  const int64_t pair = element % 4 / 2 * 2;
+  const double radius = scale * std::sqrt(-2 * std::log(unit(pair))),
+               angle = 2 * std::numbers::pi * unit(pair + 1);
+  return static_cast<float>(radius * (element % 2 ? std::sin(angle) : std::cos(angle)));
+}
+
+/// Near halfway between two floats either may come out; one value in 2^20 is so near at most.
+TEST(Initialize, NormalsAreTheFormulasButForRounding) {
   constexpr int64_t kCount = 1 << 20;
   std::vector<float> x(kCount);
   for (const uint32_t seed : {0u, 7u, 0xFFFFFFFFu})
     for (const double scale : {0.02, 1.0 / 3, 1e-30}) {
-      const Draws draws(Philox{seed, 0xFFFFFFFFu, 0}, seed * 3 + 1, scale);
+      const Philox philox{seed, 0xFFFFFFFFu, 0};
       const int64_t first = int64_t{seed} * 4;  // beyond 2^24 groups too
-      draws.normal(first, kCount, x.data());
-      for (int64_t i = 0; i < kCount; i += 4)
-        ASSERT_EQ(std::memcmp(draws.exact_normal((first + i) / 4).data(), &x[i], 16), 0) << seed << " " << i;
-      draws.uniform(first, kCount, x.data());
-      for (int64_t i = 0; i < kCount; i += 4)
-        ASSERT_EQ(std::memcmp(draws.exact_uniform((first + i) / 4).data(), &x[i], 16), 0) << seed << " " << i;
+      Draws(philox, seed * 3 + 1, scale).normal(first, kCount, x.data());
+      int64_t different = 0;
+      for (int64_t i = 0; i < kCount; ++i) {
+        const float expected = normal_of(philox, seed * 3 + 1, scale, first + i);
+        if (x[i] == expected) continue;
+        ++different;
+        ASSERT_EQ(std::nextafter(x[i], expected), expected) << seed << " " << i;
+      }
+      EXPECT_LE(different, 1);
     }
+}
+
+/// Whatever the processor: its widest vectors contract nothing and reorder nothing.
+TEST(Initialize, AMillionValuesDoNotChange) {
+  std::vector<float> x(1 << 20);
+  const Draws draws(Philox{11, 0xFFFFFFFFu, 0}, 13, 0.02);
+  const auto sum = [&] {
+    Checksum checksum;
+    checksum.add(std::as_bytes(std::span(x)));
+    return checksum.hex();
+  };
+  draws.normal(5, 1 << 20, x.data());
+  EXPECT_EQ(sum(), "47dd0d6b5a9816e4");
+  draws.uniform(5, 1 << 20, x.data());
+  EXPECT_EQ(sum(), "f2aa01d459f38a82");
 }
 
 /// Values of before there were vectors.

@@ -15,7 +15,7 @@ void abort() noexcept;
 float expf(float) noexcept, exp2f(float) noexcept, fmaxf(float, float) noexcept, expm1f(float) noexcept, logf(float) noexcept, log1pf(float) noexcept;
 float sqrtf(float) noexcept, tanhf(float) noexcept, erff(float) noexcept, floorf(float) noexcept;
 float fabsf(float) noexcept, fmaf(float, float, float) noexcept, copysignf(float, float) noexcept;
-double fma(double, double, double) noexcept;
+double fma(double, double, double) noexcept, sqrt(double) noexcept;
 }
 
 #define __device__
@@ -243,6 +243,21 @@ inline unsigned __float_as_uint(float x) {
 inline int __float2int_rz(float x) {
   if (x != x) return 0;
   return x >= 2147483648.0f ? 2147483647 : x < -2147483648.0f ? -2147483647 - 1 : static_cast<int>(x);
+}
+inline double __dmul_rn(double a, double b) { return a * b; }
+inline double __dadd_rn(double a, double b) { return a + b; }
+inline double __ddiv_rn(double a, double b) { return a / b; }
+inline double __dsqrt_rn(double a) { return sqrt(a); }
+inline unsigned __umulhi(unsigned a, unsigned b) { return (unsigned)((uint64_t)a * b >> 32); }
+inline long long __double_as_longlong(double x) {
+  long long bits;
+  memcpy(&bits, &x, 8);
+  return bits;
+}
+inline double __longlong_as_double(long long bits) {
+  double x;
+  memcpy(&x, &bits, 8);
+  return x;
 }
 inline int __double2loint(double x) {
   int64_t bits;

@@ -1,0 +1,15 @@
+// The kernels that make initial values where they lie; the same in every plan.
+#pragma once
+
+#include <vector>
+
+#include "runtime/plan.h"
+
+namespace smelt {
+
+/// "smelt_initialize_f32" or "smelt_initialize_bf16", for every such type of a state that begins with random
+/// numbers and is no copy. They take rows of initial_rows (runtime/initialize.h) and give the bits of
+/// initialize_state.
+std::vector<KernelCode> initialize_kernels(const std::vector<State>& states);
+
+}  // namespace smelt
