@@ -26,11 +26,29 @@ std::unique_ptr<Executor> make_executor(std::shared_ptr<const Plan> plan, const 
   return std::make_unique<CpuExecutor>(std::move(plan), options);
 }
 
+namespace {
+
+/// The library is hundreds of megabytes: it is read while the context is made, and starts in that.
+void prepare_gpu() {
+  if (cuda::device_count() == 0) return;
+  std::jthread reading([] {
+    try {
+      cuda::cublas_lt_info();
+    } catch (const Error&) {  // cublas_lt says it below
+    }
+  });
+  cuda::Device::of_process();
+  reading.join();
+  cuda::cublas_lt();
+}
+
+}  // namespace
+
 std::jthread prepare_executor(std::string_view target) {
   if (!target.starts_with("sm_") && target != "native") return {};
   return std::jthread([] {
     try {
-      if (cuda::device_count() > 0) cuda::Device::of_process(), cuda::cublas_lt();
+      prepare_gpu();
     } catch (const Error&) {  // whoever makes an executor meets it again
     }
   });
