@@ -1,4 +1,6 @@
 // States on a GPU hold what the host's formulas give; skipped where there is no GPU.
+#include <algorithm>
+
 #include "runtime/convert.h"
 #include "runtime/initialize.h"
 #include "tests/gpu/small_model.h"
@@ -30,6 +32,8 @@ TEST_F(GpuStates, RoundedCopiesHaveTheHostsBits) {
 TEST_F(GpuStates, InitialValuesAreTheHosts) {
   Session session = small_model({});
   const State* state = session.plan().find_state("parameters");
+  const auto& kernels = session.plan().kernels;
+  EXPECT_NE(std::ranges::find(kernels, initialize_kernel_name(*state), &KernelCode::name), kernels.end());
   std::vector<std::byte> expected(static_cast<size_t>(state_bytes(session.plan(), *state)));
   initialize_state(*state, 3, expected);
   EXPECT_TRUE(std::ranges::equal(std::as_const(session).state("parameters"), expected));
