@@ -8,7 +8,7 @@
 
 #include "codegen/fit_tails.h"
 #include "codegen/join_steps.h"
-#include "codegen/step_footprint.h"
+#include "ir/step_footprint.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace smelt {

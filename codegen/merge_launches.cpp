@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "codegen/join_steps.h"
-#include "codegen/step_footprint.h"
+#include "ir/step_footprint.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace smelt {

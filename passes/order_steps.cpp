@@ -1,50 +1,25 @@
 #include "passes/order_steps.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "passes/lifetimes.h"
+#include "passes/step_dependences.h"
 
 namespace smelt {
 namespace {
 
-/// For every step the steps that must come after it: those that read or overwrite what it touches.
-struct Dependences {
-  std::vector<std::vector<int>> after;
-  std::vector<int> waiting_for;  // how many steps come before
-};
-
-Dependences dependences(const std::vector<Step>& steps, size_t buffers) {
-  const size_t count = steps.size();
-  std::vector<std::set<int>> before(count);
-  std::vector<int> writer(buffers, -1);
-  std::vector<std::vector<int>> readers(buffers);
-  for (size_t i = 0; i < count; ++i) {
-    const int step = static_cast<int>(i);
-    for (int buffer : steps[i].reads) {
-      if (writer[buffer] >= 0) before[i].insert(writer[buffer]);
-      readers[buffer].push_back(step);
-    }
-    for (int buffer : steps[i].writes) {
-      if (writer[buffer] >= 0) before[i].insert(writer[buffer]);
-      before[i].insert(readers[buffer].begin(), readers[buffer].end());
-      readers[buffer].clear();
-      writer[buffer] = step;
-    }
-    before[i].erase(step);
-  }
-  Dependences result{std::vector<std::vector<int>>(count), std::vector<int>(count)};
-  for (size_t i = 0; i < count; ++i) {
-    result.waiting_for[i] = static_cast<int>(before[i].size());
-    for (int other : before[i]) result.after[other].push_back(static_cast<int>(i));
-  }
-  return result;
+std::vector<Footprint> footprints(const Program& program, const std::vector<Step>& steps) {
+  std::vector<Footprint> all;
+  for (const Step& step : steps) all.push_back(footprint(program, step));
+  return all;
 }
 
 class Scheduler {
  public:
   Scheduler(const Program& program, const std::vector<Step>& steps)
-      : program_(program), steps_(steps), dependences_(dependences(steps, program.buffers.size())) {
+      : program_(program), steps_(steps), dependences_(step_dependences(footprints(program, steps))) {
     for (const Step& step : steps)
       for (int buffer : touched(step)) ++uses_left_[buffer];
     for (size_t i = 0; i < steps.size(); ++i)
@@ -94,7 +69,7 @@ class Scheduler {
 
   const Program& program_;
   const std::vector<Step>& steps_;
-  Dependences dependences_;
+  StepDependences dependences_;
   std::map<int, int> uses_left_;
   std::set<int> live_, ready_;
 };

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "codegen/step_footprint.h"
+#include "ir/step_footprint.h"
 #include "tests/codegen/program_player.h"
 
 namespace smelt {

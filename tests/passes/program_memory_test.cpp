@@ -26,7 +26,6 @@ Program random_program(uint64_t seed, int count) {
   PlanEntry entry{.name = "g"};
   for (int i = 0; i < count; ++i) {
     Step step;
-    step.what = FillStep{};
     step.sources = {std::to_string(i)};
     for (int reads = below(4); reads > 0; --reads) step.reads.push_back(below(program.buffers.size()));
     const bool state = below(6) == 0;
@@ -34,6 +33,7 @@ Program random_program(uint64_t seed, int count) {
     if (!state) program.buffers.push_back({.name = std::to_string(i), .elements = 1 + below(900)});
     if (!state && below(2) == 0)
       for (int read : step.reads) step.may_alias.emplace_back(step.writes[0], read);
+    step.what = FillStep{{step.writes[0], 0}, program.buffers[static_cast<size_t>(step.writes[0])].elements};
     entry.steps.push_back(std::move(step));
   }
   program.entries.push_back(std::move(entry));

@@ -1,4 +1,4 @@
-#include "codegen/step_footprint.h"
+#include "ir/step_footprint.h"
 
 #include <algorithm>
 #include <limits>
@@ -140,10 +140,14 @@ class FootprintOf {
 
 Footprint footprint(const Program& program, const Step& step) { return FootprintOf(program, step).run(); }
 
+bool same_elements(const Touch& a, const Touch& b) {
+  return a.memory == b.memory && a.begin < b.end && b.begin < a.end;
+}
+
 bool conflict(const Footprint& a, const Footprint& b) {
   for (const Touch& x : a)
     for (const Touch& y : b)
-      if (x.memory == y.memory && (x.written || y.written) && x.begin < y.end && y.begin < x.end) return true;
+      if ((x.written || y.written) && same_elements(x, y)) return true;
   return false;
 }
 

@@ -17,6 +17,8 @@ struct Touch {
 using Footprint = std::vector<Touch>;
 
 Footprint footprint(const Program& program, const Step& step);
+/// Whether two touches of one memory may have an element in common.
+bool same_elements(const Touch& a, const Touch& b);
 /// Whether the order of two steps matters: one writes what the other reads or writes.
 bool conflict(const Footprint& a, const Footprint& b);
 /// Bytes of the arena, at the bounds, in the buffers that a step reads.
