@@ -131,7 +131,10 @@ class TailAttacher {
       if (!can_host(steps_[j], steps_[i]) || merit(steps_[j]) <= most) return;
       most = merit(steps_[j]), best = j;
     };
-    for (size_t j = i; j-- > 0 && !conflict(steps_[j].all, steps_[i].all);) offer(j);
+    for (size_t j = i; j > 0; --j) {
+      if (conflict(steps_[j - 1].all, steps_[i].all)) break;
+      offer(j - 1);
+    }
     for (size_t j = i + 1; j < steps_.size(); ++j) {
       if (!conflict(steps_[j].own, steps_[i].all)) offer(j);
       if (conflict(steps_[j].all, steps_[i].all)) break;
