@@ -11,6 +11,8 @@
 namespace smelt {
 namespace {
 
+constexpr std::string_view kOwner = {"GNU\0", 4};  // of the note, as it stands there
+
 size_t padded(size_t bytes) { return (bytes + 3) / 4 * 4; }
 
 /// The build id among the notes of one segment; empty where there is none.
@@ -21,8 +23,7 @@ std::string build_id_in(const char* notes, size_t bytes) {
     const char* name = notes + sizeof note;
     const size_t name_bytes = padded(note.n_namesz), whole = sizeof note + name_bytes + padded(note.n_descsz);
     if (whole > bytes) break;
-    if (note.n_type == NT_GNU_BUILD_ID &&
-        std::string_view(name, note.n_namesz) == std::string_view("GNU", 4)) {
+    if (note.n_type == NT_GNU_BUILD_ID && std::string_view(name, note.n_namesz) == kOwner) {
       std::string text;
       for (size_t i = 0; i < note.n_descsz; ++i)
         text += fmt::format("{:02x}", static_cast<unsigned char>(name[name_bytes + i]));
