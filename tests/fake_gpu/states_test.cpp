@@ -13,6 +13,18 @@ namespace {
 
 constexpr int64_t kMany = (int64_t{20} << 20) + 777;  // floats: three parts
 
+/// A kernel that is not made from Kernel IR.
+KernelCode built_in(const std::string& name) {
+  return {.name = name,
+          .text = "",
+          .dims = {},
+          .range = 1,
+          .grain = 256,
+          .arguments = 2,
+          .threads = 256,
+          .binary = code(name + ", as machine code")};
+}
+
 /// "parameters" with a bf16 copy, and a moment.
 Plan plan_with_copy(bool with_kernel) {
   Plan plan = linear_plan();
@@ -24,15 +36,7 @@ Plan plan_with_copy(bool with_kernel) {
   State moment{"adam.m", Role::optimizer, DType::f32, {Dim(kMany)}, {}, {}};
   plan.states = {wide, narrow, moment};
   plan.buffers[1].elements = kMany, plan.buffers[1].bytes = kMany * 4;
-  if (with_kernel)
-    plan.kernels.push_back({.name = "smelt_round_bf16",
-                            .text = "",
-                            .dims = {},
-                            .range = 1,
-                            .grain = 256,
-                            .arguments = 2,
-                            .threads = 256,
-                            .binary = code("smelt_round_bf16, as machine code")});
+  if (with_kernel) plan.kernels.push_back(built_in("smelt_round_bf16"));
   return plan;
 }
 
@@ -68,14 +72,7 @@ TEST_F(States, BeginAsTheHostsFormulaSays) {
 /// A kernel that the plan has makes them, from a table; the host makes none and sends none.
 TEST_F(States, AreMadeOnTheDeviceWhereThePlanHasAKernel) {
   Plan plan = plan_with_copy(true);
-  plan.kernels.push_back({.name = "smelt_initialize_f32",
-                          .text = "",
-                          .dims = {},
-                          .range = 1,
-                          .grain = 256,
-                          .arguments = 2,
-                          .threads = 256,
-                          .binary = code("smelt_initialize_f32, as machine code")});
+  plan.kernels.push_back(built_in("smelt_initialize_f32"));
   int calls = 0;
   gpu().kernels["smelt_initialize_f32"] = {4, [&](const KernelCall& call) {
                                              auto* state = call.argument<float*>(0);
