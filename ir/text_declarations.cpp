@@ -1,5 +1,6 @@
 // Symbols, states and buffers as text.
 #include <charconv>
+#include <tuple>
 
 #include "ir/text_parser.h"
 
@@ -101,6 +102,28 @@ State TextParser::state() {
   return state;
 }
 
+std::pair<int, int> TextParser::steps_alive() {
+  lexer.expect("[");
+  const int first = small_integer("the first step");
+  lexer.expect(",");
+  const int last = small_integer("the last step");
+  lexer.expect("]");
+  return {first, last};
+}
+
+std::vector<BufferPart> TextParser::buffer_parts() {
+  std::vector<BufferPart> parts;
+  lexer.expect("[");
+  do {
+    BufferPart& part = parts.emplace_back();
+    part.begin = integer();
+    lexer.expect(":");
+    std::tie(part.first_step, part.last_step) = steps_alive();
+  } while (lexer.accept(","));
+  lexer.expect("]");
+  return parts;
+}
+
 Buffer TextParser::buffer(const std::vector<State>& states) {
   Buffer buffer;
   buffer.name = string("the buffer's name in quotes");
@@ -116,17 +139,15 @@ Buffer TextParser::buffer(const std::vector<State>& states) {
     } else if (key.text == "bytes") {
       buffer.bytes = integer();
     } else if (key.text == "live") {
-      lexer.expect("[");
-      buffer.first_step = small_integer("the first step");
-      lexer.expect(",");
-      buffer.last_step = small_integer("the last step");
-      lexer.expect("]");
+      std::tie(buffer.first_step, buffer.last_step) = steps_alive();
+    } else if (key.text == "parts") {
+      buffer.parts = buffer_parts();
     } else if (key.text == "data") {
       const std::string hex = string("bytes as hexadecimal digits");
       if (!is_hex(hex)) lexer.expected("pairs of hexadecimal digits (0-9, a-f) before this");
       buffer.data = bytes_of(hex);
     } else {
-      unknown_field(key, "role, state, offset, bytes, live, data");
+      unknown_field(key, "role, state, offset, bytes, live, parts, data");
     }
   };
   if (lexer.accept("{")) fields(field);

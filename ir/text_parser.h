@@ -48,6 +48,8 @@ class TextParser {
   State state();
   Role role();
   Buffer buffer(const std::vector<State>& states);
+  std::pair<int, int> steps_alive();       // [first, last]
+  std::vector<BufferPart> buffer_parts();  // [byte: [first, last], ...]
 
   Lexer lexer;
   /// Symbols that sizes may use; null: any.

@@ -51,6 +51,14 @@ std::string line(const Segment& segment) {
                      fmt::join(segment.shape, ","), segment.offset);
 }
 
+std::string text(const std::vector<BufferPart>& parts) {
+  std::vector<std::string> texts;
+  texts.reserve(parts.size());
+  for (const BufferPart& part : parts)
+    texts.push_back(fmt::format("{}: [{}, {}]", part.begin, part.first_step, part.last_step));
+  return fmt::format("[{}]", fmt::join(texts, ", "));
+}
+
 std::string hex(const std::vector<std::byte>& data) {
   std::string digits;
   for (std::byte byte : data) digits += fmt::format("{:02x}", static_cast<unsigned>(byte));
@@ -80,6 +88,7 @@ std::string text(const Buffer& buffer, size_t number) {
   if (buffer.bytes != 0) fields.add("bytes", std::to_string(buffer.bytes));
   if (buffer.first_step != -1 || buffer.last_step != -1)
     fields.add("live", fmt::format("[{}, {}]", buffer.first_step, buffer.last_step));
+  if (!buffer.parts.empty()) fields.add("parts", text(buffer.parts));
   if (!buffer.data.empty()) fields.add("data", quote(hex(buffer.data)));
   return fmt::format("buffer {} {}{} : {}[{}]\n", number, quote(buffer.name), fields.str(),
                      name(buffer.dtype), buffer.elements.str());

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "passes/lifetimes.h"
+#include "passes/buffer_parts.h"
 #include "runtime/error.h"
 
 namespace smelt {
@@ -23,7 +23,9 @@ struct Place {
 class EntryPlanner {
  public:
   EntryPlanner(Program& program, PlanEntry& entry)
-      : program_(program), entry_(entry), lifetimes_(lifetimes(program, entry.steps)) {}
+      : program_(program), entry_(entry), lifetimes_(lifetimes(program, entry.steps)) {
+    find_parts(program, entry.steps, lifetimes_);
+  }
 
   void run() {
     make_places();
@@ -62,6 +64,7 @@ class EntryPlanner {
         if (target.life.last != step || source.life.first != step || source.life.bytes > target.life.bytes)
           continue;
         target.life.last = source.life.last;
+        for (BufferPart& part : target.life.parts) part.last_step = source.life.last;
         for (int buffer : std::exchange(source.buffers, {})) {
           target.buffers.push_back(buffer);
           place_of_[buffer] = in->second;
@@ -75,22 +78,25 @@ class EntryPlanner {
       if (!place.buffers.empty()) order.push_back(&place);
     std::stable_sort(order.begin(), order.end(),
                      [](Place* a, Place* b) { return a->life.bytes > b->life.bytes; });
-    std::vector<Place*> placed;  // by offset
     for (Place* place : order) {
-      place->offset = lowest_gap(placed, *place);
-      placed.insert(std::upper_bound(placed.begin(), placed.end(), place,
-                                     [](Place* a, Place* b) { return a->offset < b->offset; }),
-                    place);
+      place->offset = lowest_gap(live_ranges(place->life, 0));
+      for (const LiveRange& range : live_ranges(place->life, place->offset))
+        taken_.insert(std::ranges::upper_bound(taken_, range.begin, {}, &LiveRange::begin), range);
       entry_.arena_bytes = std::max(entry_.arena_bytes, place->offset + aligned(place->life.bytes));
     }
   }
 
-  static int64_t lowest_gap(const std::vector<Place*>& placed, const Place& place) {
+  /// Where a place with these ranges at 0 meets nothing that is taken.
+  int64_t lowest_gap(const std::vector<LiveRange>& ranges) const {
     int64_t offset = 0;
-    for (const Place* other : placed) {
-      if (other->life.last < place.life.first || place.life.last < other->life.first) continue;
-      if (offset + aligned(place.life.bytes) <= other->offset) break;
-      offset = std::max(offset, other->offset + aligned(other->life.bytes));
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (const LiveRange& taken : taken_)
+        for (const LiveRange& range : ranges) {
+          if (!taken.meets({range.begin + offset, range.end + offset, range.first, range.last})) continue;
+          offset = aligned(taken.end - range.begin);
+          moved = true;
+        }
     }
     return offset;
   }
@@ -103,22 +109,18 @@ class EntryPlanner {
       buffer.bytes = life.bytes;
       buffer.first_step = life.first;
       buffer.last_step = life.last;
+      buffer.parts = life.parts;
     }
   }
 
   /// Arena bytes of each role at the step where most is live; states and ports as they are.
   void add_roles(MemoryReport& report, const std::map<int, Lifetime>& merged) const {
-    int64_t most = -1;
-    int peak = 0;
-    for (int step = 0; step < static_cast<int>(entry_.steps.size()); ++step) {
-      int64_t live = 0;
-      for (const auto& [place, life] : merged)
-        if (life.first <= step && step <= life.last) live += life.bytes;
-      if (live > most) most = live, peak = step;
-    }
+    const std::vector<int64_t> live = live_bytes(merged, entry_.steps.size());
+    const auto peak = static_cast<int>(std::ranges::max_element(live) - live.begin());
     for (const auto& [index, life] : merged)
-      if (life.first <= peak && peak <= life.last)
-        report.by_role[program_.buffers[places_[index].buffers.front()].role] += life.bytes;
+      for (const LiveRange& range : live_ranges(life, 0))
+        if (range.first <= peak && peak <= range.last)
+          report.by_role[program_.buffers[places_[index].buffers.front()].role] += range.end - range.begin;
     for (const Buffer& buffer : program_.buffers)
       if (buffer.state >= 0) report.by_role[buffer.role] += bytes_at_bounds(program_, buffer);
   }
@@ -128,6 +130,7 @@ class EntryPlanner {
   std::map<int, Lifetime> lifetimes_;
   std::vector<Place> places_;
   std::map<int, int> place_of_;
+  std::vector<LiveRange> taken_;  // by where they begin
 };
 
 /// Pairs of buffers that some step of the entry may alias.
@@ -137,23 +140,31 @@ std::set<std::pair<int, int>> alias_pairs(const PlanEntry& entry) {
   return pairs;
 }
 
+/// What the steps need of the arena, worked out anew: a range with its buffer.
+std::vector<std::pair<LiveRange, int>> needed(const Program& program, const PlanEntry& entry) {
+  std::map<int, Lifetime> lives = lifetimes(program, entry.steps);
+  find_parts(program, entry.steps, lives);
+  std::vector<std::pair<LiveRange, int>> result;
+  for (const auto& [number, life] : lives)
+    for (const LiveRange& range : live_ranges(life, program.buffers[number].offset_bytes))
+      result.emplace_back(range, number);
+  return result;
+}
+
 void check_entry(const Program& program, const PlanEntry& entry) {
-  const std::map<int, Lifetime> lives = lifetimes(program, entry.steps);
   const auto aliases = alias_pairs(entry);
-  for (auto a = lives.begin(); a != lives.end(); ++a)
-    for (auto b = std::next(a); b != lives.end(); ++b) {
-      const Buffer &x = program.buffers[a->first], &y = program.buffers[b->first];
-      const int first = std::max(a->second.first, b->second.first),
-                last = std::min(a->second.last, b->second.last);
-      const bool apart = x.offset_bytes + a->second.bytes <= y.offset_bytes ||
-                         y.offset_bytes + b->second.bytes <= x.offset_bytes;
+  const auto ranges = needed(program, entry);
+  for (auto x = ranges.begin(); x != ranges.end(); ++x)
+    for (auto y = std::next(x); y != ranges.end(); ++y) {
+      if (x->second == y->second || !x->first.meets(y->first)) continue;
+      const int first = std::max(x->first.first, y->first.first),
+                last = std::min(x->first.last, y->first.last);
       // In place: the two meet in exactly the step that may alias them.
-      const bool in_place =
-          first == last && (aliases.count({a->first, b->first}) || aliases.count({b->first, a->first}));
-      if (first <= last && !apart && !in_place)
-        fail_with(Status::internal,
-                  "plan_memory: @{}: buffers {} \"{}\" and {} \"{}\" overlap in steps {} to {}", entry.name,
-                  a->first, x.name, b->first, y.name, first, last);
+      const int a = x->second, b = y->second;
+      if (first == last && (aliases.count({a, b}) || aliases.count({b, a}))) continue;
+      fail_with(Status::internal,
+                "plan_memory: @{}: buffers {} \"{}\" and {} \"{}\" overlap in steps {} to {}", entry.name, a,
+                program.buffers[a].name, b, program.buffers[b].name, first, last);
     }
 }
 

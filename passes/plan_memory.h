@@ -1,7 +1,8 @@
 // Places every temporary of every entry in one arena by its lifetime: buffers in order of decreasing size,
 // each at the lowest 256-byte-aligned offset where nothing that lives at the same time lies. An output takes
-// the memory of an input that dies in the same step where the step may alias the two. A checker then proves
-// that live buffers do not overlap.
+// the memory of an input that dies in the same step where the step may alias the two. A buffer that is
+// written piece by piece, as all gradients are, has a lifetime for every piece (passes/buffer_parts.h): what
+// is saved for backward lies where gradients will. A checker then proves that what is live does not overlap.
 #pragma once
 
 #include <map>
@@ -24,7 +25,7 @@ struct PlanMemoryOptions {
   std::vector<MemoryReport>* report = nullptr;
 };
 
-/// Sets Buffer::offset_bytes, bytes, first_step, last_step and PlanEntry::arena_bytes.
+/// Sets Buffer::offset_bytes, bytes, first_step, last_step, parts and PlanEntry::arena_bytes.
 bool plan_memory(Program& program, const PlanMemoryOptions& options);
 
 /// Throws Error naming two buffers that overlap while both are live and that no step may alias.

@@ -68,6 +68,14 @@ struct State {
   bool operator==(const State&) const = default;
 };
 
+/// Bytes of a buffer that are used at some steps only, such as one weight's of a flat gradient. Before and
+/// after them other buffers may have that memory.
+struct BufferPart {
+  int64_t begin = 0;                    // bytes from the buffer's; it ends where the next part begins
+  int first_step = -1, last_step = -1;  // both ends included
+  bool operator==(const BufferPart&) const = default;
+};
+
 /// One allocation-sized piece of memory. `offset_bytes` places it in its workspace.
 struct Buffer {
   std::string name;
@@ -78,6 +86,7 @@ struct Buffer {
   int64_t offset_bytes = 0;             // in the arena (temporary, saved, workspace); unused by the others
   int64_t bytes = 0;                    // at the bounds
   int first_step = -1, last_step = -1;  // lifetime in its entry, both ends included
+  std::vector<BufferPart> parts = {};   // from byte 0 on, where they do not all live so long
   std::vector<std::byte> data = {};     // of a constant
 };
 

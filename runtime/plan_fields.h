@@ -30,11 +30,16 @@ void visit_fields(V& v, T& x) {
   v("segments", x.segments), v("copy_of", x.copy_of);
 }
 
+template <typename V, Is<BufferPart> T>
+void visit_fields(V& v, T& x) {
+  v("begin", x.begin), v("first_step", x.first_step), v("last_step", x.last_step);
+}
+
 template <typename V, Is<Buffer> T>
 void visit_fields(V& v, T& x) {
   v("name", x.name), v("role", x.role), v("dtype", x.dtype), v("elements", x.elements), v("state", x.state);
   v("offset_bytes", x.offset_bytes), v("bytes", x.bytes), v("first_step", x.first_step);
-  v("last_step", x.last_step), v("data", x.data);
+  v("last_step", x.last_step), v("parts", x.parts), v("data", x.data);
 }
 
 template <typename V, Is<BufferRef> T>

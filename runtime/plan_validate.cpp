@@ -118,6 +118,22 @@ class Validation {
                         buffer.offset_bytes <= kMostBytes;
     if (in_arena(buffer.role) && !placed)
       refuse("{} is at byte {}: expected a multiple of {}", what, buffer.offset_bytes, kPlaceAlignment);
+    if (!buffer.parts.empty()) check_parts(buffer, what);
+  }
+
+  void check_parts(const Buffer& buffer, const std::string& what) const {
+    if (!in_arena(buffer.role) || !buffer.elements.is_constant())
+      refuse("{} has parts: expected that of temporaries of one size only", what);
+    int64_t from = 0;
+    for (const BufferPart& part : buffer.parts) {
+      const bool first = &part == &buffer.parts.front();
+      if (first ? part.begin != 0 : part.begin <= from || part.begin >= buffer.bytes)
+        refuse("{}: a part begins at byte {} of {} behind one at {}", what, part.begin, buffer.bytes, from);
+      if (part.first_step < buffer.first_step || part.last_step > buffer.last_step)
+        refuse("{}, which lives from step {} to {}, has a part that does from {} to {}", what,
+               buffer.first_step, buffer.last_step, part.first_step, part.last_step);
+      from = part.begin;
+    }
   }
 
   void check_state_buffer(const Buffer& buffer, const std::string& what) const {

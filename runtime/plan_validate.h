@@ -17,6 +17,17 @@ void check_ranges(const Plan& plan, const Step& step, const SymbolValues& values
 /// That memory of the entry's arena is shared only as declared.
 void check_lifetimes(const Plan& plan, const PlanEntry& entry);
 
+/// Bytes of the arena that are a buffer's from one step to another, both ends included.
+struct LiveRange {
+  int64_t begin, end;
+  int first, last;
+  bool meets(const LiveRange& other) const {  // in memory and in time
+    return begin < other.end && other.begin < end && first <= other.last && other.first <= last;
+  }
+};
+/// One a part of the buffer, by address; one where it has no parts.
+std::vector<LiveRange> live_ranges(const Buffer& buffer);
+
 /// Buffers that a step's arguments point into.
 std::vector<BufferRef> references(const Step& step);
 

@@ -1,5 +1,7 @@
 #include "compiler/cli/anomaly.h"
 
+#include <algorithm>
+
 #include <fmt/ranges.h>
 
 #include <cmath>
@@ -65,6 +67,15 @@ class Elements {
   std::vector<int64_t> shape_, strides_;
 };
 
+/// A part of a flat buffer that no step has reached yet holds what others have left there.
+bool is_there(const Buffer& buffer, const Layout& layout, int step) {
+  const auto offset = layout.offset.constant();
+  if (buffer.parts.empty() || !offset) return true;
+  const int64_t byte = *offset * size_of(buffer.dtype);
+  const BufferPart& part = *std::prev(std::ranges::upper_bound(buffer.parts, byte, {}, &BufferPart::begin));
+  return part.first_step <= step && step <= part.last_step;
+}
+
 class Detector {
  public:
   Detector(std::shared_ptr<const Plan> plan, const Module& fused) : plan_(std::move(plan)) {
@@ -78,7 +89,8 @@ class Detector {
     const auto places = places_.find(done.entry.name);
     if (places == places_.end()) return;
     for (const Place& place : places->second)
-      if (written.contains(place.layout.buffer) && (sources.contains(place.source) || sources.empty()))
+      if (written.contains(place.layout.buffer) && (sources.contains(place.source) || sources.empty()) &&
+          is_there(plan_->buffers[static_cast<size_t>(place.layout.buffer)], place.layout, done.step))
         check(place, done, step);
   }
 

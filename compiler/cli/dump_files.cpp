@@ -30,6 +30,13 @@ Json report_of(const MemoryReport& report) {
           {"by_role", roles}};
 }
 
+/// [byte, first step, last step] of each.
+Json parts_of(const Buffer& buffer) {
+  Json parts = Json::array();
+  for (const BufferPart& part : buffer.parts) parts.push_back({part.begin, part.first_step, part.last_step});
+  return parts;
+}
+
 Json buffers_of(const Program& program) {
   Json buffers = Json::array();
   for (const Buffer& b : program.buffers)
@@ -39,7 +46,8 @@ Json buffers_of(const Program& program) {
                        {"bytes", b.bytes},
                        {"offset", b.offset_bytes},
                        {"first_step", b.first_step},
-                       {"last_step", b.last_step}});
+                       {"last_step", b.last_step},
+                       {"parts", parts_of(b)}});
   return buffers;
 }
 

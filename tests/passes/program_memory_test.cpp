@@ -2,9 +2,11 @@
 // finds what the last write to its buffer left, in the order as written and in the order chosen.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <numeric>
 #include <random>
 
-#include "passes/lifetimes.h"
+#include "passes/buffer_parts.h"
 #include "passes/order_steps.h"
 #include "passes/plan_memory.h"
 #include "runtime/error.h"
@@ -40,6 +42,31 @@ Program random_program(uint64_t seed, int count) {
   return program;
 }
 
+/// The same with a flat buffer between the others, of which one step in three writes a piece and the last
+/// reads all.
+Program with_flat_buffer(Program program, uint64_t seed) {
+  constexpr int64_t kPiece = 100;
+  std::mt19937_64 random(seed);
+  const int flat = static_cast<int>(program.buffers.size());
+  program.buffers.push_back({.name = "flat", .elements = 0});
+  std::vector<Step>& steps = program.entries[0].steps;
+  std::vector<int64_t> places(steps.size() / 3);
+  std::iota(places.begin(), places.end(), 0);
+  std::ranges::shuffle(places, random);
+  program.buffers.back().elements = static_cast<int64_t>(places.size()) * kPiece;
+  for (size_t i = 0; i < places.size(); ++i) {
+    Step step;
+    step.sources = {"piece " + std::to_string(i)};
+    step.writes = {flat};
+    step.what = FillStep{{flat, places[i] * kPiece}, kPiece};
+    steps.insert(steps.begin() + static_cast<int64_t>(4 * i + 2), std::move(step));
+  }
+  Step all;
+  all.sources = {"all"}, all.reads = {flat}, all.writes = {0}, all.what = FillStep{{0, 0}, 7};
+  steps.push_back(std::move(all));
+  return program;
+}
+
 /// For every step by its name the writer of each buffer that it reads; states begin with nobody.
 std::map<std::string, std::vector<std::string>> values_read(const Program& program) {
   std::map<int, std::string> writer;
@@ -63,6 +90,11 @@ void play(const Program& program) {
     EXPECT_EQ(b.offset_bytes % 256, 0);
     return std::span(owner).subspan(static_cast<size_t>(b.offset_bytes), static_cast<size_t>(b.bytes));
   };
+  const auto written = [&](const Step& step, int buffer) {
+    const auto& fill = std::get<FillStep>(step.what);
+    return range(buffer).subspan(static_cast<size_t>(*fill.to.offset.constant()) * 4,
+                                 static_cast<size_t>(*fill.elements.constant()) * 4);
+  };
   const auto in = [&](int buffer) { return in_arena(program.buffers[static_cast<size_t>(buffer)]); };
   for (const Step& step : entry.steps) {
     const auto expect_reads = [&] {
@@ -73,7 +105,7 @@ void play(const Program& program) {
     };
     ASSERT_NO_FATAL_FAILURE(expect_reads());
     for (int buffer : step.writes)
-      if (in(buffer)) std::ranges::fill(range(buffer), buffer);
+      if (in(buffer)) std::ranges::fill(written(step, buffer), buffer);
     if (step.may_alias.empty()) {
       ASSERT_NO_FATAL_FAILURE(expect_reads());
     }
@@ -90,6 +122,26 @@ TEST_P(RandomPrograms, PlayOverOneArena) {
   EXPECT_GE(report[0].arena, report[0].lower_bound);
   EXPECT_LT(report[0].arena, report[0].without_reuse);
   EXPECT_EQ(report[0].arena, program.entries[0].arena_bytes);
+}
+
+/// Pieces of a flat buffer take memory from their first write on: less than if it were there from the first
+/// of them.
+TEST_P(RandomPrograms, PiecesShareTheArena) {
+  Program program = with_flat_buffer(random_program(GetParam(), 40), GetParam());
+  std::vector<MemoryReport> report;
+  plan_memory(program, {.report = &report});
+  play(program);
+  const Buffer& flat = program.buffers.back();
+  EXPECT_EQ(flat.parts.size(), 13u);
+  const size_t steps = program.entries[0].steps.size();
+  std::map<int, Lifetime> lives = lifetimes(program, program.entries[0].steps);
+  const auto all = [&] {
+    const std::vector<int64_t> live = live_bytes(lives, steps);
+    return std::accumulate(live.begin(), live.end(), int64_t{0});
+  };
+  const int64_t whole = all();
+  find_parts(program, program.entries[0].steps, lives);
+  EXPECT_LT(all(), whole);
 }
 
 TEST_P(RandomPrograms, ReadTheSameInTheNewOrder) {

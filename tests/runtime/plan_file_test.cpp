@@ -126,7 +126,7 @@ TEST(PlanFile, NamesBothVersions) {
   std::string file = serialize_plan(small_plan());
   file[8] = 9;
   EXPECT_EQ(fault_of([&] { parse_text(file); }),
-            "'test.plan' has plan format 9, this Smelt reads format 5: compile it again with this version");
+            "'test.plan' has plan format 9, this Smelt reads format 6: compile it again with this version");
   EXPECT_EQ(
       fault_of([&] { parse_text("once upon a time there was a file that was no plan at all, and long"); }),
       "'test.plan' is no plan: expected a file made by smelt compile");
@@ -258,6 +258,47 @@ TEST(PlanValidate, SharedMemory) {
   EXPECT_EQ(in_place(true, true), "accepted");
   EXPECT_NE(in_place(false, true), "accepted");
   EXPECT_NE(in_place(true, false), "accepted");
+}
+
+/// "flat" is written in halves, of which the second has the memory of what the first is copied from.
+Plan plan_with_parts() {
+  Plan p;
+  p.target = "cpu";
+  p.buffers = {example::arena("flat", DType::f32, 128, 128, 0, 1, 3),
+               example::arena("early", DType::f32, 64, 64, 256, 0, 1),
+               example::buffer("y", Role::output, DType::f32, 128, 128)};
+  p.buffers[0].parts = {{0, 1, 3}, {256, 2, 3}};
+  PlanEntry e;
+  e.name = "run";
+  e.outputs = {{"y", DType::f32, {128}, 2}};
+  e.steps = {example::step(FillStep{{1, 0}, 64, 1}, {}, {1}, "early"),
+             example::step(CopyStep{{1, 0}, {0, 0}, {64}, {1}, {1}, DType::f32}, {1}, {0}, "first half"),
+             example::step(FillStep{{0, 64}, 64, 2}, {}, {0}, "second half"),
+             example::step(CopyStep{{0, 0}, {2, 0}, {128}, {1}, {1}, DType::f32}, {0}, {2}, "y")};
+  e.arena_bytes = 512;
+  p.entries = {e};
+  return p;
+}
+
+TEST(PlanValidate, PartsOfABufferShareMemoryInTheirTurn) {
+  const auto broken = [](const auto& change) {
+    Plan p = plan_with_parts();
+    change(p);
+    return fault_of([&] { validate(p); });
+  };
+  EXPECT_NO_THROW(validate(plan_with_parts()));
+  const auto expect = [&](const char* message, const auto& change) {
+    EXPECT_PRED_FORMAT2(::testing::IsSubstring, message, broken(change));
+  };
+  expect("share memory", [](Plan& p) { p.buffers[0].parts[1].first_step = 1; });
+  expect("share memory", [](Plan& p) { p.buffers[0].parts.clear(); });
+  expect("share memory", [](Plan& p) { p.buffers[1].offset_bytes = 0; });
+  expect("uses a part of buffer 'flat', which lives from step 3 to 3",
+         [](Plan& p) { p.buffers[0].parts[1].first_step = 3; });
+  expect("has a part that does from 0 to 3", [](Plan& p) { p.buffers[0].parts[0].first_step = 0; });
+  expect("a part begins at byte 512 of 512", [](Plan& p) { p.buffers[0].parts[1].begin = 512; });
+  expect("a part begins at byte 4 of 512", [](Plan& p) { p.buffers[0].parts[0].begin = 4; });
+  expect("has parts", [](Plan& p) { p.buffers[2].parts = {{0, 0, 3}}; });
 }
 
 TEST(PlanManifest, NamesThePlaceOfAFault) {
