@@ -25,9 +25,8 @@ std::map<std::string, Value*, std::less<>> take_gradients(Graph& graph) {
 
 }  // namespace
 
-Value* take_flat_gradient(GraphBuilder& b) {
+Value* take_flat_gradient(GraphBuilder& b, const State& flat) {
   auto gradients = take_gradients(b.graph());
-  const State& flat = declare_flat_state(b.module(), "gradients", Role::gradient);
   const Type type = {DType::f32, flat.shape};
   std::vector<Value*> parts;
   for (const Segment& segment : flat.segments) {
@@ -38,14 +37,16 @@ Value* take_flat_gradient(GraphBuilder& b) {
           b.graph().name, segment.name);
     parts.push_back(it->second);
   }
-  return b.create(Op::pack, parts, {{"state", std::string("gradients")}}, type)->result();
+  return b.create(Op::pack, parts, {{"state", flat.name}}, type)->result();
 }
 
 bool apply_optimizer(Graph& graph, const ApplyOptimizerOptions& options) {
   const PhaseMark mark(graph, "update");
   GraphBuilder b(graph);
   b.set_source("optimizer");
-  Value* gradient = take_flat_gradient(b);
+  Value* gradient = take_flat_gradient(b, options.keep_gradients
+                                              ? declare_flat_state(b.module(), "gradients", Role::gradient)
+                                              : flat_parameters(b.module()));
   if (options.keep_gradients) b.update("gradients", gradient);
   Value* factor = options.scaling.on ? b.reciprocal(loss_scale(b, options.scaling)) : nullptr;
   b.output("gradient_norm", build_update(b, gradient, factor, options));

@@ -16,7 +16,7 @@ bool apply_optimizer(Graph& graph, const ApplyOptimizerOptions& options);
 /// "65536" (the first one; the loss that is differentiated has it as a factor), ...
 void set_option(ApplyOptimizerOptions& options, std::string_view key, std::string_view value);
 
-/// Removes the outputs "grad.*" and returns them packed as one flat value.
-Value* take_flat_gradient(GraphBuilder& b);
+/// Removes the outputs "grad.*" and returns them packed as one flat value with the segments of `flat`.
+Value* take_flat_gradient(GraphBuilder& b, const State& flat);
 
 }  // namespace smelt

@@ -18,7 +18,7 @@ struct ApplyOptimizerOptions {
   double learning_rate = 1e-3;  // the first value of the state "learning_rate", which the host sets
   double weight_decay = 0;      // added to the gradient; decoupled from it in adamw
   bool decay_all = false;       // not only parameters whose `decay` is set
-  bool keep_gradients = true;   // write the gradient to the state "gradients" too
+  bool keep_gradients = true;   // in the state "gradients"; else its memory serves the forward pass too
   double clip_norm = 0;         // the largest global norm of the gradient; 0: any
   double beta1 = 0.9, beta2 = 0.999, eps = 1e-8;                  // adam, adamw, lamb; eps of adagrad too
   double momentum = 0.9, dampening = 0;                           // momentum

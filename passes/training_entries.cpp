@@ -48,10 +48,11 @@ void differentiate_scaled(Graph& graph, Value* loss, const TrainingOptions& opti
   drop_output(graph, "scaled_loss");
 }
 
-/// Sums over batches are f32: the narrow gradient of one batch would need a sweep to become one.
+/// Sums over batches are a state anyway, and f32: the narrow gradient of one batch would need a sweep to
+/// become one.
 bool keeps_gradients(const Module& module, const TrainingOptions& options) {
   const bool narrow = parameter_copy(module) || !module.find_parameter_state(DType::f32);
-  return !options.accumulation || !narrow;
+  return options.accumulation ? !narrow : options.optimizer.keep_gradients;
 }
 
 void make_train_step(Module& module, const TrainingOptions& options) {
@@ -96,7 +97,7 @@ void make_accumulate(Module& module, const TrainingOptions& options) {
   const PhaseMark mark(graph, "update");
   GraphBuilder b(graph);
   b.set_source("accumulate");
-  Value* gradient = take_flat_gradient(b);
+  Value* gradient = take_flat_gradient(b, declare_flat_state(b.module(), "gradients", Role::gradient));
   if (weight) gradient = b.mul(gradient, everywhere(b, weight, gradient->shape()));
   for (const char* name : {"accumulated", "loss_sum", "token_count"}) declare_scalar_state(module, name);
   Value* accumulated = b.state("accumulated");

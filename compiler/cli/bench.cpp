@@ -66,6 +66,7 @@ CompileOptions compile_options(const BenchCommand& options) {
   result.entries = {"train_step"};
   if (!options.has_model()) result.build.dropout = options.dropout;
   result.training.accumulation = false;
+  result.training.optimizer.keep_gradients = false;
   result.training.optimizer.weight_decay = 0.01;
   result.training.optimizer.decay_all = true;
   if (options.profile) result.reuse = false;  // steps are looked up in the program

@@ -94,6 +94,7 @@ class Run {
     compile_options.mode = Mode::train;
     if (options_.detect_anomaly) compile_options.reuse = false;  // it walks the graph
     compile_options.training.accumulation = options_.trainer.gradient_accumulation > 1;
+    compile_options.training.optimizer.keep_gradients = false;
     default_bound(compile_options.build.bounds, "B", options_.trainer.batch);
     if (options_.length > 0) default_bound(compile_options.build.bounds, "T", options_.length);
     options_.data.bound_lengths(options_.model, compile_options.build.bounds);
