@@ -27,6 +27,20 @@ using Graph = GraphTag*;
 using GraphExec = GraphExecTag*;
 
 /// The driver's functions, by its names without the prefix; all but a few return a status for check().
+/// CUDA_MEMCPY2D: rows of bytes between two places, each with the distance from one row to the next.
+struct Copy2D {
+  static constexpr int kHost = 1, kDevice = 2;
+  struct Place {
+    size_t x = 0, y = 0;
+    int memory = kDevice;
+    void* host = nullptr;
+    DevicePointer device = 0;
+    void* array = nullptr;
+    size_t pitch = 0;
+  } from, to;
+  size_t width = 0, rows = 0;
+};
+
 struct Driver {
   using Code = int;
   Code (*Init)(unsigned flags);
@@ -46,6 +60,7 @@ struct Driver {
   Code (*MemFreeHost)(void* address);
   Code (*MemcpyHtoDAsync)(DevicePointer to, const void* from, size_t bytes, Stream stream);
   Code (*MemcpyDtoHAsync)(void* to, DevicePointer from, size_t bytes, Stream stream);
+  Code (*Memcpy2DAsync)(const Copy2D* copy, Stream stream);
   Code (*MemcpyDtoDAsync)(DevicePointer to, DevicePointer from, size_t bytes, Stream stream);
   Code (*MemsetD8Async)(DevicePointer to, unsigned char value, size_t count, Stream stream);
   Code (*MemsetD16Async)(DevicePointer to, unsigned short value, size_t count, Stream stream);

@@ -32,6 +32,22 @@ bool agree(const std::vector<float>& a, const std::vector<float>& b, DType dtype
   return off <= tolerance * tolerance * square + 1e-12;
 }
 
+std::vector<float> as_floats(const std::vector<std::byte>& raw, DType dtype) {
+  const auto width = static_cast<size_t>(size_of(dtype));
+  std::vector<float> values(raw.size() / width);
+  for (size_t i = 0; i < values.size(); ++i) {
+    const std::byte* at = raw.data() + i * width;
+    if (width == 4) {
+      std::memcpy(&values[i], at, 4);
+    } else {
+      uint16_t half = 0;
+      std::memcpy(&half, at, 2);
+      values[i] = dtype == DType::bf16 ? from_bf16(half) : from_f16(half);
+    }
+  }
+  return values;
+}
+
 }  // namespace
 
 std::vector<LtHeuristic> PreparedGemm::candidates(int wanted) const {
@@ -89,28 +105,25 @@ int64_t PreparedGemm::result_bytes() const {
   return (matrix + others) * size_of(problem_.result_dtype);
 }
 
-/// The first and the last elements of the result as floats.
+/// The first columns of the first result and the last ones of the last, as floats. Between two columns may
+/// lie what no product has written.
 std::vector<float> PreparedGemm::sample(Stream stream) const {
-  const int64_t bytes = result_bytes(), part = std::min(bytes, kSampleBytes),
-                width = size_of(problem_.result_dtype);
+  const int64_t width = size_of(problem_.result_dtype), column = problem_.m * width;
+  const int64_t columns = std::clamp<int64_t>(kSampleBytes / column, 1, problem_.n), part = columns * column;
+  const int64_t last_matrix = problem_.by_pointers ? 0 : problem_.c_stride * (problem_.batch - 1);
+  const int64_t last = last_matrix + problem_.c_pitch * (problem_.n - columns);
   std::vector<std::byte> raw(static_cast<size_t>(2 * part));
-  const DevicePointer begin = first_result_;
-  check(driver().MemcpyDtoHAsync(raw.data(), begin, static_cast<size_t>(part), stream), "reading a product");
-  check(driver().MemcpyDtoHAsync(raw.data() + part, begin + static_cast<DevicePointer>(bytes - part),
-                                 static_cast<size_t>(part), stream),
-        "reading a product");
+  const auto read = [&](std::byte* to, int64_t from) {
+    const Copy2D copy = {.from = {.device = first_result_ + static_cast<DevicePointer>(from * width),
+                                  .pitch = static_cast<size_t>(problem_.c_pitch * width)},
+                         .to = {.memory = Copy2D::kHost, .host = to, .pitch = static_cast<size_t>(column)},
+                         .width = static_cast<size_t>(column),
+                         .rows = static_cast<size_t>(columns)};
+    check(driver().Memcpy2DAsync(&copy, stream), "reading a product");
+  };
+  read(raw.data(), 0), read(raw.data() + part, last);
   check(driver().StreamSynchronize(stream), "reading a product");
-  std::vector<float> values(raw.size() / static_cast<size_t>(width));
-  for (size_t i = 0; i < values.size(); ++i) {
-    uint16_t half = 0;
-    const std::byte* at = raw.data() + i * static_cast<size_t>(width);
-    if (width == 4)
-      std::memcpy(&values[i], at, 4);
-    else
-      std::memcpy(&half, at, 2),
-          values[i] = problem_.result_dtype == DType::bf16 ? from_bf16(half) : from_f16(half);
-  }
-  return values;
+  return as_floats(raw, problem_.result_dtype);
 }
 
 /// Seconds of one run: the least of a few, the first not counted; infinite where it cannot be launched.

@@ -158,6 +158,14 @@ Code cuMemcpyDtoHAsync_v2(void* to, DevicePointer from, size_t bytes, Stream str
   ++gpu().downloads;
   return enqueue(stream, [=] { std::memcpy(to, host(from), bytes); });
 }
+Code cuMemcpy2DAsync_v2(const Copy2D* copy, Stream stream) {
+  ++gpu().downloads;
+  return enqueue(stream, [copy = *copy] {
+    for (size_t row = 0; row < copy.rows; ++row)
+      std::memcpy(static_cast<char*>(copy.to.host) + row * copy.to.pitch,
+                  static_cast<const char*>(host(copy.from.device)) + row * copy.from.pitch, copy.width);
+  });
+}
 Code cuMemcpyDtoDAsync_v2(DevicePointer to, DevicePointer from, size_t bytes, Stream stream) {
   return enqueue(stream, [=] { std::memmove(host(to), host(from), bytes); });
 }
