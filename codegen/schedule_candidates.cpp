@@ -33,6 +33,11 @@ class Candidates {
     if (!llvm::is_contained(found_, schedule)) found_.push_back(schedule);
   }
 
+  void add_other_turns(Schedule s) {
+    s.turns = !s.turns;
+    add(s);
+  }
+
   bool sums_in_memory() const {
     return llvm::any_of(shape_.all_of(Instruction::Kind::accumulate),
                         [&](int id) { return shape_.accumulation(id) == Accumulation::memory; });
@@ -63,6 +68,7 @@ class Candidates {
           if (first_.vectors > 0) s.vectors = static_cast<int>(own);
           if (s.splits == 0) s.grain = threads / team;
           add(s);
+          if (s.splits > 0) add_other_turns(s);
           for (const int ahead : {0, 1, 2}) {
             if (first_.ahead == 0 || unroll < std::min<int64_t>(own, 4)) continue;
             s.ahead = ahead;

@@ -24,15 +24,18 @@ constexpr int64_t kRowElements = 32, kPayload = 64, kWarpPayload = 160;
 /// Threads that keep every chip busy: fewer lanes share a row where rows are many, and each of them has so
 /// many elements to keep.
 constexpr int64_t kEnoughThreads = 132 * 1024, kFewElements = 16;
-/// Registers for loads that are under way; more of them in flat kernels, which keep nothing.
-constexpr int64_t kInFlight = 32, kFlatInFlight = 64;
+/// Registers for loads that are under way: as they come from memory in rows, which converts them one vector
+/// after the other; as f32 in flat kernels.
+constexpr int64_t kRowsInFlight = 64, kInFlight = 32, kFlatInFlight = 64;
 /// Lanes along the columns where the reduced axis is long: more blocks share it.
 constexpr int kLongTeam = 4;
-constexpr int64_t kEnoughTiles = 2 * 132;
-/// Rows that a warp each walks, where no registers hold them; of fewer each has a block.
+constexpr int64_t kEnoughTiles = 2 * 132, kFewTiles = 132 / 2, kSectorWords = 32 / 4;
+/// Rows that few warps each walk, where no registers hold them; of fewer each has a large block.
 constexpr int64_t kManyRows = 132 * 8;
 /// Rows of a team that walks, from which on the next ones are sent for.
 constexpr int64_t kLongWalk = 8;
+/// Bytes after which memory's channels come again, as far as is seen from a walk's time.
+constexpr int64_t kChannelPeriod = 64 << 10;
 constexpr int kRowThreads = 128, kWalkThreads = 512, kFlatThreads = 256, kTileThreads = 512;
 
 int64_t pow2_ceil(int64_t n) {
@@ -79,21 +82,31 @@ class GpuScheduler {
   /// As many elements as 16 bytes of the narrowest memory hold, at most 8; eight where Philox makes eight.
   int64_t vector_width() const {
     if (shape_.inner < 0 || needs_order()) return 1;
-    int64_t narrowest = 16;
-    bool any = false, random = false;
-    for (int id = 0; id < static_cast<int>(k_.instructions.size()); ++id) {
-      if (shape_.block_of(id) < 0) continue;
-      random |= shape_.is_vector_random(id);
-      if (!shape_.is_vector_access(id)) continue;
-      any = true;
-      narrowest = std::min(narrowest, size_of(k_.params[k_.instructions[id].access.param].dtype));
-    }
-    if (!any && !random) return 1;
+    const bool random = draws_vectors();
+    const int64_t narrowest = narrowest_access();
+    if (narrowest == 0 && !random) return 1;
     int64_t wanted = random ? 8 : std::clamp<int64_t>(16 / narrowest, 2, 8);
     const int64_t most = s_.flat ? kInFlight / 2 : 2 * kPayload;
     while (wanted > (s_.flat ? 4 : 2) && wanted * vector_loads() > most) wanted /= 2;
     if (random) return wanted;
     return std::min(wanted, pow2_ceil(bound(k_.axes[shape_.inner].extent, symbols_)));
+  }
+
+  /// Bytes of an element; 0 where nothing is accessed by vector.
+  int64_t narrowest_access() const {
+    int64_t narrowest = 0;
+    for (int id = 0; id < static_cast<int>(k_.instructions.size()); ++id) {
+      if (shape_.block_of(id) < 0 || !shape_.is_vector_access(id)) continue;
+      const int64_t bytes = size_of(k_.params[k_.instructions[id].access.param].dtype);
+      narrowest = narrowest == 0 ? bytes : std::min(narrowest, bytes);
+    }
+    return narrowest;
+  }
+
+  bool draws_vectors() const {
+    for (int id = 0; id < static_cast<int>(k_.instructions.size()); ++id)
+      if (shape_.block_of(id) >= 0 && shape_.is_vector_random(id)) return true;
+    return false;
   }
 
   /// A block that reads after it has written keeps its order only element by element.
@@ -108,13 +121,29 @@ class GpuScheduler {
     return false;
   }
 
+  bool is_vector_load(int id) const {
+    return k_.instructions[id].kind == Kind::load && shape_.is_vector_access(id);
+  }
+
   /// Loads by vector of the block that has most.
   int64_t vector_loads() const {
     int64_t most = 1;
     for (const KernelBlock& block : k_.blocks)
-      most = std::max<int64_t>(most, llvm::count_if(block.instructions, [&](int id) {
-                                 return k_.instructions[id].kind == Kind::load && shape_.is_vector_access(id);
-                               }));
+      most = std::max<int64_t>(
+          most, llvm::count_if(block.instructions, [&](int id) { return is_vector_load(id); }));
+    return most;
+  }
+
+  /// What one vector of each load takes, in the block that loads most.
+  int64_t loaded_registers() const {
+    int64_t most = 0;
+    for (const KernelBlock& block : k_.blocks) {
+      int64_t bytes = 0;
+      for (int id : block.instructions)
+        if (is_vector_load(id))
+          bytes += s_.vector_width * size_of(k_.params[k_.instructions[id].access.param].dtype);
+      most = std::max(most, bytes / 4);
+    }
     return most;
   }
 
@@ -125,6 +154,12 @@ class GpuScheduler {
   }
 
   // ---- rows
+
+  /// Vectors of each load of a row that stays in registers.
+  int64_t kept_in_flight() const {
+    if (needs_order()) return 1;
+    return std::clamp<int64_t>(kRowsInFlight / std::max<int64_t>(1, loaded_registers()), 1, 8);
+  }
 
   int64_t accumulators(Accumulation how) const {
     return llvm::count_if(shape_.all_of(Kind::accumulate),
@@ -169,20 +204,44 @@ class GpuScheduler {
     return 0;
   }
 
+  /// 0 where no registers hold a row.
+  int64_t row_team() const {
+    const int64_t vectors = quotient_up(columns_, s_.vector_width), team = team_size(vectors, kRowElements);
+    return team == 0 && kept_values() > 0 ? team_size(vectors, 2 * kRowElements) : team;
+  }
+
+  /// A row's last vectors are for less than half of its lanes.
+  bool leaves_lanes_idle(int64_t team) const {
+    const int64_t vectors = quotient_up(columns_, s_.vector_width);
+    return team > kWarp && vectors > team && 2 * (vectors % team) <= team && vectors % team > 0;
+  }
+
+  /// Vectors of half the width, where they come out even.
+  void fill_lanes(int64_t& team) {
+    const int width = s_.vector_width;
+    s_.vector_width = width / 2;
+    const int64_t narrow_team = width > 4 ? row_team() : 0;
+    if (narrow_team > 0 && quotient_up(columns_, s_.vector_width) % narrow_team == 0)
+      team = narrow_team;
+    else
+      s_.vector_width = width;
+  }
+
   bool rows() {
     if (accumulators(Accumulation::memory) > 0) return rows_with_sums_in_memory(), s_.cached.empty();
+    int64_t team = row_team();
+    if (leaves_lanes_idle(team) && !draws_vectors()) fill_lanes(team);
     const int64_t vectors = quotient_up(columns_, s_.vector_width);
-    int64_t team = team_size(vectors, kRowElements);
-    if (team == 0 && kept_values() > 0) team = team_size(vectors, 2 * kRowElements);
     const bool fits = team > 0;
     const bool apart = rows_at_bound() >= kManyRows && accumulators(Accumulation::column) == 0;
-    s_.team = static_cast<int>(fits ? team : apart ? kWarp : kWalkThreads);
+    s_.team = static_cast<int>(fits ? team : apart ? kRowThreads : kWalkThreads);
     s_.vectors = fits ? static_cast<int>(quotient_up(vectors, team)) : 0;
     // A walk waits for every row: its teams are few, and all loads of one should be under way.
-    const int64_t flying = s_.splits > 0 && s_.vectors <= 4 ? 4 : in_flight();
+    const int64_t flying = s_.splits > 0 && s_.vectors <= 4 ? 4 : kept_in_flight();
     s_.unroll = static_cast<int>(fits ? std::min<int64_t>(flying, s_.vectors) : in_flight());
     set_block(!fits && accumulators(Accumulation::column) > 0);
     s_.ahead = fits && is_long_walk() ? 1 : 0;
+    s_.turns = s_.splits > 0 && shares_begin_alike();
     return fits || s_.cached.empty();
   }
 
@@ -214,9 +273,17 @@ class GpuScheduler {
     s_.grain = s_.splits > 0 ? 1 : threads / s_.team;
   }
 
-  /// A short one has begun before a row that was sent for can arrive earlier.
+  /// A short one has begun before a row that was sent for can arrive earlier; its blocks take turns, since
+  /// shares of a power of two of bytes would all begin in the same channels of the memory.
   bool is_long_walk() const {
     return s_.splits > 0 && rows_at_bound() >= kLongWalk * s_.splits * (s_.threads / s_.team);
+  }
+
+  /// Shares of neighbouring rows whose places differ in high bits alone: all blocks would read from the same
+  /// channels of the memory at a time.
+  bool shares_begin_alike() const {
+    const int64_t share = quotient_up(rows_at_bound(), s_.splits) * columns_ * narrowest_access();
+    return share > 0 && share % kChannelPeriod == 0;
   }
 
   // ---- flat ranges
@@ -226,6 +293,7 @@ class GpuScheduler {
     s_.unroll = static_cast<int>(in_flight());
     s_.vectors = s_.splits > 0 ? 0 : s_.unroll;
     s_.grain = int64_t{s_.threads} * s_.vector_width * s_.unroll;
+    s_.turns = s_.splits > 0;
   }
 
   // ---- reduced kernels
@@ -241,14 +309,22 @@ class GpuScheduler {
     const int64_t widest = segment ? kFlatThreads : kWarp;
     s_.team = static_cast<int>(std::min(pow2_ceil(vectors), widest));
     if (expected > 64) s_.team = std::min(s_.team, kLongTeam);
-    const auto tiles = [&] { return quotient_up(vectors, s_.team) * (segment ? 1 : rows); };
-    while (expected > 64 && s_.team > 2 && tiles() < kEnoughTiles) s_.team /= 2;
+    if (expected > 64) narrow_tiles(segment ? 1 : rows);
     const int64_t teams =
         std::clamp<int64_t>(pow2_ceil(length) / 4, 1, (segment ? kFlatThreads : kTileThreads) / s_.team);
     s_.threads = static_cast<int>(s_.team * teams);
     s_.tile = int64_t{s_.team} * s_.vector_width;
     s_.unroll = expected > 512 && vector_loads() == 1 ? 8 : 4;
     s_.grain = segment && expected <= 64 ? 4 : 1;
+  }
+
+  /// Until there are enough tiles: vectors of four, then fewer lanes; less than a sector of a row is read
+  /// only where most multiprocessors would have nothing to do.
+  void narrow_tiles(int64_t rows) {
+    const auto tiles = [&] { return quotient_up(columns_, int64_t{s_.team} * s_.vector_width) * rows; };
+    if (s_.vector_width > 4 && tiles() < kEnoughTiles && !draws_vectors()) s_.vector_width = 4;
+    while (s_.team > 2 && tiles() < (s_.team * loaded_registers() > kSectorWords ? kEnoughTiles : kFewTiles))
+      s_.team /= 2;
   }
 
   // ---- indices

@@ -114,6 +114,7 @@ struct Schedule {
   int vectors = 0;      // of a row in one thread, all in registers; 0: rows are walked in a loop
   int unroll = 1;       // vectors that are loaded before the first is worked on
   int ahead = 0;        // rows whose vectors are on their way while a walk works on one
+  bool turns = false;   // blocks that walk take turns at the range; else each has neighbouring rows of it
   bool narrow = false;  // every index fits 32 bits
   bool operator==(const Schedule&) const = default;
 };

@@ -142,6 +142,8 @@ void KernelParser::schedule() {
       s.unroll = small_integer();
     else if (key.text == "ahead")
       s.ahead = small_integer();
+    else if (key.text == "turns")
+      s.turns = boolean();
     else if (key.text == "narrow")
       s.narrow = boolean();
     else if (key.text == "cached") {
@@ -151,7 +153,7 @@ void KernelParser::schedule() {
       unknown_field(key,
                     "flat, vector, tile, grain, splits, cached, cached_elements, keep_exponentials, threads, "
                     "team, vectors, unroll, "
-                    "ahead, narrow");
+                    "ahead, turns, narrow");
     }
   });
 }

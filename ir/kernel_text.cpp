@@ -141,6 +141,7 @@ class KernelPrinter {
     if (s.vectors != plain.vectors) fields.add("vectors", std::to_string(s.vectors));
     if (s.unroll != plain.unroll) fields.add("unroll", std::to_string(s.unroll));
     if (s.ahead != 0) fields.add("ahead", std::to_string(s.ahead));
+    if (s.turns) fields.add("turns", "true");
     if (s.narrow) fields.add("narrow", "true");
     std::string text = fields.str().empty() ? "" : "  schedule" + fields.str() + "\n";
     if (k_.random_slots != 0) text += fmt::format("  random_slots {}\n", k_.random_slots);

@@ -108,7 +108,7 @@ void CudaEmitter::emit_vectors(const Nest& nest) {
     if (in_lanes(nest, id) && instruction(id).access.param >= 0) starts_[id] = start_of_lanes(id);
   emit_inverses(nest);
   const std::string lane = W_ > 1 ? "lane" : "0", first = s_.flat ? "begin + " : "";
-  const int64_t step = int64_t{W_} * V_;
+  const int64_t step = int64_t{W_} * V_, turns = s_.flat && s_.turns ? s_.splits : 1;
   if (K_ > 0 && U_ >= K_) {
     emit_phases(nest, "k", fmt::format("{}(k * {} + {}) * {}", first, W_, lane, V_), K_);
   } else if (K_ > 0) {
@@ -117,7 +117,8 @@ void CudaEmitter::emit_vectors(const Nest& nest) {
     emit_phases(nest, "k", fmt::format("{}((b * {} + u) * {} + {}) * {}", first, U_, W_, lane, V_), U_);
     out_.close();
   } else {
-    out_.open("for (Index c0 = {}{} * {}; c0 < {}; c0 += {})", first, lane, V_, columns_end(), step * U_);
+    out_.open("for (Index c0 = {}{} * {}; c0 < {}; c0 += {})", first, lane, V_, columns_end(),
+              step * U_ * turns);
     emit_phases(nest, "u", fmt::format("c0 + u * {}", step), U_);
     out_.close();
   }
@@ -192,8 +193,10 @@ void CudaEmitter::emit_loads(const Nest& nest, const std::string& slot) {
     std::string array = slot.empty() ? fmt::format("a{}", id) : fmt::format("a{}[{}]", id, slot);
     if (is_cached(id) && !flag) array = fmt::format("kept{}[{}]", id, slot_);
     if (is_cached(id) && flag) reject(id, "keeps a flag that is read from memory");
-    out_.line("sm_load<{}>({}, {}, {});", alignment_text(id), array,
-              fetched_.count(id) != 0 ? fetched_vector(id) : vector_place(id), rest());
+    const std::string from = fetched_.count(id) != 0 ? fetched_vector(id)
+                             : early_.count(id) != 0 ? fmt::format("early{}[k]", id)
+                                                     : vector_place(id);
+    out_.line("sm_load<{}>({}, {}, {});", alignment_text(id), array, from, rest());
     loaded_[id] = array;
   }
 }

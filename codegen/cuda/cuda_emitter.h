@@ -13,6 +13,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -73,12 +74,19 @@ class CudaEmitter {
   // cuda_rows.cpp
   void emit_rows();
   void emit_row_loop();
+  int64_t rows_at_a_time() const { return s_.turns ? s_.splits * T_ : T_; }
   void emit_flat();
   void emit_row_blocks(const std::string& skip);
   void declare_accumulators();
   void finish_accumulators();
   void finish_scalar_accumulator(int id);
-  void finish_column_accumulator(int id);
+  void finish_column_accumulators(const std::vector<int>& ids);
+  void open_own_columns();
+  void close_own_columns();
+  void write_column(int id, const std::string& value);
+  void write_own_columns(int id);
+  void add_columns_side_by_side(const std::vector<int>& ids);
+  void add_columns_in_turn(int id);
   void zero_memory_accumulators();
   bool is_written_whole(int param) const;
   bool adds_again(int id) const;
@@ -95,6 +103,10 @@ class CudaEmitter {
   void fetch_row(const std::string& row, const std::string& stage);
   std::string fetched_place(int id, const std::string& stage) const;
   std::string fetched_vector(int id) const;
+
+  // cuda_early_loads.cpp
+  void find_early_loads();
+  void emit_early_loads();
 
   // cuda_tiles.cpp
   void emit_tiles();
@@ -201,6 +213,7 @@ class CudaEmitter {
   int64_t shared_floats_ = 0, shared_ints_ = 0;
   bool uses_turns_ = false;
   std::map<int, int64_t> fetched_;  // loads of rows ahead: where a stage has their vectors, in bytes
+  std::set<int> early_;             // loads of later blocks that have set out
   int64_t fetched_bytes_ = 0, fetched_floats_ = 0;  // of a stage; of all, in front of the team's exchange
 };
 

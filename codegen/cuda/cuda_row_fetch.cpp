@@ -53,7 +53,8 @@ void CudaEmitter::begin_fetching(const std::string& first) {
   shared_floats_ = fetched_floats_ = fetched_bytes_ * (s_.ahead + 1) / 4;
   out_.line("unsigned char* const fetched = (unsigned char*)shared_floats;");
   for (int ahead = 0; ahead < s_.ahead; ++ahead)
-    fetch_row(ahead == 0 ? first : fmt::format("{} + {}", first, ahead * T_), std::to_string(ahead));
+    fetch_row(ahead == 0 ? first : fmt::format("{} + {}", first, ahead * rows_at_a_time()),
+              std::to_string(ahead));
   out_.line("int stage = {};", s_.ahead);
 }
 
@@ -62,7 +63,7 @@ void CudaEmitter::fetch_next_row() {
   if (fetched_.empty()) return;
   out_.line("const int stage_ahead = stage;");
   out_.line("stage = stage == {} ? 0 : stage + 1;", s_.ahead);
-  fetch_row(fmt::format("row + {}", s_.ahead * T_), "stage_ahead");
+  fetch_row(fmt::format("row + {}", s_.ahead * rows_at_a_time()), "stage_ahead");
   out_.line("sm_await_fetched<{}>();", s_.ahead);
 }
 

@@ -8,7 +8,7 @@ namespace smelt {
 namespace {
 
 /// Of a block, beside what reductions exchange.
-constexpr int64_t kMostSharedFloats = 8192;
+constexpr int64_t kMostSharedFloats = 11 << 10;
 
 using Kind = Instruction::Kind;
 using Scope = KernelBlock::Scope;
@@ -32,7 +32,7 @@ void CudaEmitter::emit_rows() {
   finish_accumulators();
 }
 
-/// Blocks of a kernel with partial sums walk their share of the rows; else every team has one row.
+/// Blocks of a kernel with partial sums walk over their share of the rows; else every team has one row.
 void CudaEmitter::emit_row_loop() {
   const std::string team = T_ > 1 ? " + team" : "";
   if (s_.splits == 0) {
@@ -41,15 +41,19 @@ void CudaEmitter::emit_row_loop() {
     emit_digits("row", shape_.parallel);
     return emit_row_blocks("return");
   }
-  out_.line("const Index chunk = (range + {}) / {} > 1 ? (range + {}) / {} : 1;", s_.splits - 1, s_.splits,
-            s_.splits - 1, s_.splits);
-  out_.line("const Index begin = blockIdx.x * chunk, end = begin + chunk < range ? begin + chunk : range;");
+  if (s_.turns) {
+    out_.line("const Index begin = (Index)blockIdx.x * {}, end = range;", T_);
+  } else {
+    out_.line("const Index chunk = (range + {0}) / {1} > 1 ? (range + {0}) / {1} : 1;", s_.splits - 1,
+              s_.splits);
+    out_.line("const Index begin = blockIdx.x * chunk, end = begin + chunk < range ? begin + chunk : range;");
+  }
   if (W_ > 32) {
     uses_turns_ = true;
     out_.line("int turn = 0;");
   }
   begin_fetching("begin" + team);
-  out_.open("for (Index row = begin{}; row < end; row += {})", team, T_);
+  out_.open("for (Index row = begin{}; row < end; row += {})", team, rows_at_a_time());
   if (uses_turns_) out_.line("turn ^= 1;");
   fetch_next_row();
   emit_digits("row", shape_.parallel);
@@ -60,15 +64,19 @@ void CudaEmitter::emit_row_loop() {
 /// The team is the block; its columns begin where its share of the range does, at a multiple of every vector.
 void CudaEmitter::emit_flat() {
   row_guard_ = "blockIdx.x == 0" + std::string(W_ > 1 ? " && lane == 0" : "");
-  const std::string share = s_.splits > 0 ? "chunk" : std::to_string(s_.grain);
-  if (s_.splits > 0)
-    out_.line("const Index chunk = ((range + {}) / {} + 63) / 64 * 64;", s_.splits - 1, s_.splits);
-  out_.line("const Index begin = (Index)blockIdx.x * {0}, end = begin + {0} < range ? begin + {0} : range;",
-            share);
+  if (s_.turns) {
+    out_.line("const Index begin = (Index)blockIdx.x * {}, end = range;", int64_t{W_} * V_ * U_);
+  } else {
+    if (s_.splits > 0)
+      out_.line("const Index chunk = ((range + {}) / {} + 63) / 64 * 64;", s_.splits - 1, s_.splits);
+    out_.line("const Index begin = (Index)blockIdx.x * {0}, end = begin + {0} < range ? begin + {0} : range;",
+              s_.splits > 0 ? "chunk" : std::to_string(s_.grain));
+  }
   emit_row_blocks("return");
 }
 
 void CudaEmitter::emit_row_blocks(const std::string& skip) {
+  emit_early_loads();
   for (size_t i = 0; i < k_.blocks.size(); ++i) {
     const KernelBlock& block = k_.blocks[i];
     if (must_meet_before(i)) meet();
@@ -173,11 +181,13 @@ bool CudaEmitter::adds_again(int id) const {
 /// Every block writes its slice whole, each element once: accumulations into one parameter follow one
 /// another.
 void CudaEmitter::finish_accumulators() {
+  std::vector<int> columns;
   for (int id : shape_.all_of(Kind::accumulate)) {
     const Accumulation how = shape_.accumulation(id);
     if (how == Accumulation::scalar) finish_scalar_accumulator(id);
-    if (how == Accumulation::column && K_ > 0) finish_column_accumulator(id);
+    if (how == Accumulation::column && K_ > 0) columns.push_back(id);
   }
+  finish_column_accumulators(columns);
 }
 
 void CudaEmitter::finish_scalar_accumulator(int id) {
@@ -200,50 +210,79 @@ void CudaEmitter::finish_scalar_accumulator(int id) {
   out_.close();
 }
 
-/// Teams put their columns side by side into shared memory, where there is room for all, or add to them one
-/// after the other; both sum in the order of the teams.
-void CudaEmitter::finish_column_accumulator(int id) {
-  const Access& access = instruction(id).access;
-  const std::string stride = dim(access.strides[shape_.inner]), n = columns_end();
-  const int64_t columns = K_ * W_ * V_;
-  out_.open("");
-  out_.line("float* to = {} + {};", slice(access.param), dim(access.offset));
-  const bool side_by_side = T_ > 1 && T_ * columns <= kMostSharedFloats;
-  if (side_by_side) {
-    shared_floats_ = std::max(shared_floats_, T_ * columns);
-    out_.line("__syncthreads();");
-  } else if (T_ > 1) {
-    shared_floats_ = std::max(shared_floats_, columns);
-    out_.open("for (int t = 0; t < {}; ++t)", T_);
-    out_.line("__syncthreads();");
-    out_.open("if (team == t)");
+/// Teams put their columns side by side into shared memory, of as many sums at a time as there is room for,
+/// or add to them one after the other; both sum in the order of the teams.
+void CudaEmitter::finish_column_accumulators(const std::vector<int>& ids) {
+  const int64_t floats = int64_t{T_} * K_ * W_ * V_;
+  const auto at_once = static_cast<size_t>(floats > 0 ? kMostSharedFloats / floats : 1);
+  for (size_t i = 0; i < ids.size(); i += std::max<size_t>(1, at_once)) {
+    const size_t end = std::min(ids.size(), i + std::max<size_t>(1, at_once));
+    if (T_ == 1)
+      for (size_t j = i; j < end; ++j) write_own_columns(ids[j]);
+    else if (at_once > 0)
+      add_columns_side_by_side({ids.begin() + i, ids.begin() + end});
+    else
+      add_columns_in_turn(ids[i]);
   }
+}
+
+/// What a thread has of a row: k, j, and the column c.
+void CudaEmitter::open_own_columns() {
   out_.open_unrolled("k", K_);
   out_.open_unrolled("j", V_);
   out_.line("const int c = (k * {} + {}) * {} + j;", W_, W_ > 1 ? "lane" : "0", V_);
-  if (side_by_side)
-    out_.line("shared_floats[team * {} + c] = sum{}[k][j];", columns, id);
-  else if (T_ > 1)
-    out_.line("shared_floats[c] = t == 0 ? sum{0}[k][j] : shared_floats[c] + sum{0}[k][j];", id);
-  else
-    out_.line("if (c < {}) to[c * {}] {} sum{}[k][j];", n, stride, adds_again(id) ? "+=" : "=", id);
-  out_.close(), out_.close();
-  if (side_by_side) {
-    out_.line("__syncthreads();");
-    out_.open("for (int c = threadIdx.x; c < {}; c += {})", n, s_.threads);
-    out_.line("float total = shared_floats[c];");
+}
+void CudaEmitter::close_own_columns() { out_.close(), out_.close(); }
+
+/// to[c] = value, or +=, of a block's slice.
+void CudaEmitter::write_column(int id, const std::string& value) {
+  const Access& access = instruction(id).access;
+  out_.line("({} + {})[c * {}] {} {};", slice(access.param), dim(access.offset),
+            dim(access.strides[shape_.inner]), adds_again(id) ? "+=" : "=", value);
+}
+
+void CudaEmitter::write_own_columns(int id) {
+  open_own_columns();
+  if (!covers_exactly()) out_.open("if (c < {})", columns_end());
+  write_column(id, fmt::format("sum{}[k][j]", id));
+  if (!covers_exactly()) out_.close();
+  close_own_columns();
+}
+
+void CudaEmitter::add_columns_side_by_side(const std::vector<int>& ids) {
+  const int64_t columns = K_ * W_ * V_;
+  shared_floats_ = std::max(shared_floats_, static_cast<int64_t>(ids.size()) * T_ * columns);
+  out_.line("__syncthreads();");
+  out_.open_unrolled("k", K_);
+  for (size_t i = 0; i < ids.size(); ++i)
+    out_.line("sm_store<true>(shared_floats + {} + team * {} + (k * {} + {}) * {}, sum{}[k], {});",
+              static_cast<int64_t>(i) * T_ * columns, columns, W_, W_ > 1 ? "lane" : "0", V_, ids[i], V_);
+  out_.close();
+  out_.line("__syncthreads();");
+  out_.open("for (int c = threadIdx.x; c < {}; c += {})", columns_end(), s_.threads);
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const int64_t place = static_cast<int64_t>(i) * T_ * columns;
+    out_.line("float total{} = shared_floats[{} + c];", i, place);
     out_.pragma_unroll();
-    out_.line("for (int t = 1; t < {}; ++t) total += shared_floats[t * {} + c];", T_, columns);
-    out_.line("to[c * {}] {} total;", stride, adds_again(id) ? "+=" : "=");
-    out_.close();
-    out_.line("__syncthreads();");
-  } else if (T_ > 1) {
-    out_.close(), out_.close();
-    out_.line("__syncthreads();");
-    out_.line("for (int c = threadIdx.x; c < {}; c += {}) to[c * {}] {} shared_floats[c];", n, s_.threads,
-              stride, adds_again(id) ? "+=" : "=");
-    out_.line("__syncthreads();");
+    out_.line("for (int t = 1; t < {}; ++t) total{} += shared_floats[{} + t * {} + c];", T_, i, place,
+              columns);
+    write_column(ids[i], fmt::format("total{}", i));
   }
+  out_.close();
+}
+
+void CudaEmitter::add_columns_in_turn(int id) {
+  shared_floats_ = std::max(shared_floats_, int64_t{K_} * W_ * V_);
+  out_.open("for (int t = 0; t < {}; ++t)", T_);
+  out_.line("__syncthreads();");
+  out_.open("if (team == t)");
+  open_own_columns();
+  out_.line("shared_floats[c] = t == 0 ? sum{0}[k][j] : shared_floats[c] + sum{0}[k][j];", id);
+  close_own_columns();
+  out_.close(), out_.close();
+  out_.line("__syncthreads();");
+  out_.open("for (int c = threadIdx.x; c < {}; c += {})", columns_end(), s_.threads);
+  write_column(id, "shared_floats[c]");
   out_.close();
 }
 

@@ -91,6 +91,15 @@ constexpr std::string_view kPack = R"(
 template <typename T, int count>
 struct alignas(sizeof(T) * count) Pack { T at[count]; };
 )";
+constexpr std::string_view kBring = R"(
+// A vector as it lies in memory.
+template <typename T, int V>
+SM void sm_bring(T (&to)[V], const T* from) {
+  constexpr int P = 16 / sizeof(T) < V ? 16 / sizeof(T) : V;
+#pragma unroll
+  for (int i = 0; i < V / P; ++i) ((Pack<T, P>*)to)[i] = ((const Pack<T, P>*)from)[i];
+}
+)";
 constexpr std::string_view kLoad = R"(
 // V elements, of which n exist (the others are 0): in accesses of up to 16 bytes where the place is aligned.
 template <bool aligned, typename T, typename C, int V, typename N>
@@ -403,6 +412,7 @@ constexpr std::array kPieces = {
     PreludePiece{"sm_round", kRound},
     PreludePiece{"sm_round_random", kRoundRandom},
     PreludePiece{"Pack", kPack},
+    PreludePiece{"sm_bring", kBring},
     PreludePiece{"sm_load", kLoad},
     PreludePiece{"sm_put_pair", kPair},
     PreludePiece{"bf16", kPairBf16},

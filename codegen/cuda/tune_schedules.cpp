@@ -81,6 +81,7 @@ template <typename Visit>
 void visit_schedule(Schedule& s, const Visit& visit) {
   visit("vector_width", s.vector_width), visit("tile", s.tile), visit("grain", s.grain);
   visit("threads", s.threads), visit("team", s.team), visit("vectors", s.vectors), visit("unroll", s.unroll);
+  visit("ahead", s.ahead), visit("turns", s.turns);
 }
 
 class KnownSchedules {

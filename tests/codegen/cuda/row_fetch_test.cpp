@@ -1,4 +1,4 @@
-// Rows that are sent for ahead: the same bits as without.
+// Rows that are sent for ahead, vectors that set out early, blocks that take turns: the same bits as without.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -41,7 +41,7 @@ struct Walked {
 
 class RowFetch : public testing::TestWithParam<int64_t> {
  protected:
-  Walked walk(int ahead, int team) {
+  Walked walk(int ahead, int team, bool early = false, bool turns = false) {
     const int64_t n = GetParam(), rows = 13 * 3;
     Kernel kernel = walked_rows(n);
     Symbols symbols;
@@ -51,6 +51,8 @@ class RowFetch : public testing::TestWithParam<int64_t> {
     Schedule& s = kernel.schedule;
     s.ahead = ahead, s.team = team, s.threads = 64, s.unroll = 1, s.splits = kSplits;
     s.vectors = static_cast<int>((n + s.vector_width * team - 1) / (s.vector_width * team));
+    if (early) s.unroll = s.vectors;
+    s.turns = turns;
     text_ = emit_cuda(kernel, {});
     const auto xs = random_floats(rows * n, 1), scales = random_floats(n, 2),
                shifts = random_floats(rows * n, 3);
@@ -61,6 +63,7 @@ class RowFetch : public testing::TestWithParam<int64_t> {
                          .symbols = {{"M", 13}}});
     return out;
   }
+  bool sets_out_early() const { return text_.find("sm_bring(") != std::string::npos; }
   bool fetches() const { return text_.find("sm_fetch<") != std::string::npos; }
 
   std::string text_;
@@ -76,6 +79,29 @@ TEST_P(RowFetch, GivesTheSameBits) {
       EXPECT_TRUE(fetches());
     }
   }
+}
+
+TEST_P(RowFetch, EarlyVectorsGiveTheSameBits) {
+  for (const int team : {1, 2, 8, 32, 64}) {
+    const Walked plain = walk(0, team), early = walk(0, team, true);
+    EXPECT_EQ(early, plain) << "team " << team;
+  }
+  EXPECT_TRUE(sets_out_early());
+}
+
+TEST_P(RowFetch, BlocksThatTakeTurnsWriteTheSameRows) {
+  for (const int team : {8, 32, 64})
+    for (const int ahead : {0, 1, 2}) {
+      const Walked plain = walk(ahead, team), turns = walk(ahead, team, false, true);
+      EXPECT_EQ(turns.y, plain.y) << "team " << team << ", ahead " << ahead;
+      const auto n = static_cast<size_t>(GetParam());
+      for (size_t c = 0; c < n; ++c) {
+        double all = 0, expected = 0;
+        for (size_t split = 0; split < kSplits; ++split)
+          all += turns.sums[split * n + c], expected += plain.sums[split * n + c];
+        EXPECT_NEAR(all, expected, 1e-5 * (1 + std::abs(expected)));
+      }
+    }
 }
 
 class UnevenRowFetch : public RowFetch {};
