@@ -3,7 +3,6 @@
 #include "ir/builder.h"
 #include "llvm/ADT/STLExtras.h"
 #include "passes/analysis.h"
-#include "passes/flatten_parameters.h"
 
 namespace smelt {
 namespace {
@@ -56,8 +55,12 @@ class EpilogueFuser {
     for (const auto& node : graph_.nodes())
       if (node->is(Op::fusion)) fusions.push_back(node.get());
     bool changed = false;
-    for (Node* fusion : fusions)
-      if (const auto found = biased_product(*fusion)) changed |= join(*fusion, *found);
+    for (Node* fusion : fusions) {
+      const auto found = biased_product(*fusion);
+      if (!found) continue;
+      join(*fusion, *found);
+      changed = true;
+    }
     return changed;
   }
 
@@ -69,7 +72,8 @@ class EpilogueFuser {
     for (unsigned side : {0u, 1u}) {
       Value* bias = spread_operand(fusion, sum->node()->operand(side));
       Value* product = operand_of(fusion, without_converts(sum->node()->operand(1 - side)));
-      if (bias && product && can_take_bias(*product, fusion)) return BiasedProduct{product->node(), bias};
+      const bool fits = bias && product && bias->dtype() == product->dtype();
+      if (fits && can_take_bias(*product, fusion)) return BiasedProduct{product->node(), bias};
     }
     return {};
   }
@@ -82,36 +86,15 @@ class EpilogueFuser {
            product.type == fusion.result()->type && bias_runs_along_columns(node);
   }
 
-  bool join(Node& fusion, const BiasedProduct& found) {
-    Value* bias = as_type(found.bias, fusion.result()->dtype(), fusion);
-    if (!bias) return false;
+  void join(Node& fusion, const BiasedProduct& found) {
     const Node& product = *found.product;
-    Node* joined = graph_.create(Op::matmul, {product.operand(0), product.operand(1), bias},
+    Node* joined = graph_.create(Op::matmul, {product.operand(0), product.operand(1), found.bias},
                                  {fusion.result()->type}, &fusion);
     joined->attributes = product.attributes;
     joined->source = product.source;
     graph_.replace_all_uses(fusion.result(), joined->result());
     graph_.erase(&fusion);
     graph_.erase(found.product);
-    return true;
-  }
-
-  /// The same numbers as `dtype`, without a kernel that makes them: those of the parameters' rounded copy.
-  /// Null where there are none.
-  Value* as_type(Value* value, DType dtype, Node& before) {
-    if (value->dtype() == dtype) return value;
-    const Node& node = *value->node();
-    const State* copy = parameter_copy(graph_.module());
-    const bool copied = node.is(Op::parameter) && copy && copy->dtype == dtype;
-    if (!copied && !node.is(Op::concat)) return nullptr;
-    llvm::SmallVector<Value*, 4> operands;
-    for (Value* operand : node.operands()) {
-      operands.push_back(as_type(operand, dtype, before));
-      if (!operands.back()) return nullptr;
-    }
-    Node* typed = graph_.clone(node, operands, &before);
-    typed->result()->type.dtype = dtype;
-    return typed->result();
   }
 
   Graph& graph_;
