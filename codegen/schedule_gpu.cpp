@@ -24,8 +24,8 @@ constexpr int64_t kRowElements = 32, kPayload = 64, kWarpPayload = 160;
 /// Threads that keep every chip busy: fewer lanes share a row where rows are many, and each of them has so
 /// many elements to keep.
 constexpr int64_t kEnoughThreads = 132 * 1024, kFewElements = 16;
-/// Registers for loads that are under way: as they come from memory in rows, which converts them one vector
-/// after the other; as f32 in flat kernels.
+/// Registers for loads that are under way: of rows that stay in registers as they come from memory, else as
+/// f32; more of them in flat kernels, which keep nothing.
 constexpr int64_t kRowsInFlight = 64, kInFlight = 32, kFlatInFlight = 64;
 /// Lanes along the columns where the reduced axis is long: more blocks share it.
 constexpr int kLongTeam = 4;
@@ -273,8 +273,7 @@ class GpuScheduler {
     s_.grain = s_.splits > 0 ? 1 : threads / s_.team;
   }
 
-  /// A short one has begun before a row that was sent for can arrive earlier; its blocks take turns, since
-  /// shares of a power of two of bytes would all begin in the same channels of the memory.
+  /// A short one has begun before a row that was sent for can arrive earlier.
   bool is_long_walk() const {
     return s_.splits > 0 && rows_at_bound() >= kLongWalk * s_.splits * (s_.threads / s_.team);
   }

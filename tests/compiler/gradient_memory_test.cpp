@@ -43,7 +43,8 @@ Plan train_step(const GradientCase& c, bool keeps) {
 
 /// An input's random numbers, in the range of its ids.
 HostTensor random_port(const Port& port, std::mt19937& engine) {
-  HostTensor tensor{.name = port.name, .dtype = port.dtype};
+  HostTensor tensor;
+  tensor.name = port.name, tensor.dtype = port.dtype;
   int64_t elements = 1;
   for (const Dim& dim : port.shape) elements *= tensor.shape.emplace_back(dim.evaluate(kBatchSizes));
   tensor.bytes.resize(static_cast<size_t>(elements * size_of(port.dtype)));
