@@ -1,6 +1,8 @@
 // Small expressions that decompositions and derivatives are written with.
 #pragma once
 
+#include <numeric>
+
 #include "ir/builder.h"
 #include "llvm/ADT/DenseSet.h"
 
@@ -17,6 +19,12 @@ inline Value* widened(GraphBuilder& b, Value* x) {
   return x->dtype() == DType::bf16 || x->dtype() == DType::f16 ? b.convert(x, DType::f32) : x;
 }
 
+/// 0, 1, ... count - 1.
+inline std::vector<int64_t> leading_axes(int64_t count) {
+  std::vector<int64_t> axes(static_cast<size_t>(count));
+  std::iota(axes.begin(), axes.end(), 0);
+  return axes;
+}
 inline int64_t last_axis(const Value* x) { return x->rank() - 1; }
 /// A reduction over the last axis.
 inline Value* row_reduce(GraphBuilder& b, ReduceOp op, Value* x) { return b.reduce(op, x, {last_axis(x)}); }

@@ -1,7 +1,5 @@
 #include "passes/make_backward.h"
 
-#include <numeric>
-
 #include "llvm/ADT/STLExtras.h"
 #include "passes/differentiate.h"
 #include "passes/expressions.h"
@@ -32,8 +30,7 @@ bool has_derivative(const Graph& graph) {
 }
 
 Value* sum_of_products(GraphBuilder& b, Value* x, Value* y) {
-  std::vector<int64_t> axes(static_cast<size_t>(x->rank()));
-  std::iota(axes.begin(), axes.end(), 0);
+  const std::vector<int64_t> axes = leading_axes(x->rank());
   Value* product = b.mul(widened(b, x), widened(b, y));
   return axes.empty() ? product : b.sum(product, axes);
 }

@@ -1,7 +1,6 @@
 #include "passes/vjp.h"
 
 #include <array>
-#include <numeric>
 
 #include "passes/expressions.h"
 #include "runtime/error.h"
@@ -53,12 +52,6 @@ void reverse_gather(const Reverse& r) {
 void reverse_scatter_add(const Reverse& r) {
   r.add(0, r.g());
   if (r.needs(2)) r.add(2, r.b.gather(r.g(), r.x(1), r.node.int_attr("axis")));
-}
-
-std::vector<int64_t> leading_axes(int64_t count) {
-  std::vector<int64_t> axes(static_cast<size_t>(count));
-  std::iota(axes.begin(), axes.end(), 0);
-  return axes;
 }
 
 void reverse_matmul(const Reverse& r) {

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cctype>
 #include <cstdlib>
 #include <fstream>
-#include <string>
 #include <vector>
 
 namespace smelt {
@@ -45,6 +45,11 @@ fs::path cache_directory() {
 }
 
 /// Other processes may add and remove files meanwhile: what cannot be looked at does not count.
+std::string file_name_part(std::string text) {
+  std::ranges::replace_if(text, [](unsigned char c) { return !std::isalnum(c); }, '-');
+  return text;
+}
+
 CacheContents cache_contents() {
   CacheContents cache{.directory = cache_directory()};
   std::error_code error, ignored;

@@ -6,12 +6,16 @@
 #include <filesystem>
 #include <initializer_list>
 #include <span>
+#include <string>
 
 namespace smelt {
 
 /// $SMELT_CACHE_DIR, or smelt in $XDG_CACHE_HOME, or ~/.cache/smelt; empty where none of them is set. It may
 /// not exist, and whoever writes to it goes on without where that fails.
 std::filesystem::path cache_directory();
+
+/// As part of a file's name: all but letters and digits becomes '-'.
+std::string file_name_part(std::string text);
 
 struct CacheContents {
   std::filesystem::path directory;

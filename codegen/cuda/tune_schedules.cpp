@@ -88,10 +88,7 @@ class KnownSchedules {
  public:
   explicit KnownSchedules(const std::string& device) {
     if (cache_directory().empty()) return;
-    std::string name = device;
-    for (char& c : name)
-      if (!std::isalnum(static_cast<unsigned char>(c))) c = '-';
-    file_ = cache_directory() / fmt::format("schedules-{}.json", name);
+    file_ = cache_directory() / fmt::format("schedules-{}.json", file_name_part(device));
     known_ = read();
   }
 

@@ -1,5 +1,7 @@
 // smelt verify: a model directory against its recorded references, in float64, of every quantity that
 // training and generation consist of.
+#include "compiler/cli/verify.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -62,10 +64,7 @@ class Report {
   /// For people; nothing is demanded.
   void add_note(const std::string& what, const std::string& found) { table_.add({what, found, "", ""}); }
 
-  bool good() const { return failed_ == 0; }
-  void print() const {
-    fmt::print("{}\n{} compared, {} failed\n", table_.text(), passed_ + failed_, failed_);
-  }
+  Verified result() const { return {passed_ + failed_, failed_, table_.text()}; }
 
  private:
   void row(const std::string& what, std::string error, std::string bound, bool good) {
@@ -88,22 +87,22 @@ std::vector<float> checkpoint_layout(const Segment& segment, std::span<const flo
 
 class Verification {
  public:
-  Verification(const VerifyCommand& options, std::filesystem::path directory)
+  Verification(const VerifyCommand& options, std::filesystem::path directory, const PlanMaker& make)
       : options_(options),
         golden_(Golden::open(directory, options.flags.precision)),
         inputs_(golden_.inputs("input.")),
         seq2seq_(read_json_file(directory / "config.json").value("is_encoder_decoder", false)) {
     model_ = open_model(directory, compile_options(), {}, options.flags.timing);
+    if (make) model_.plan = std::make_shared<const Plan>(make(*model_.description, compile_options()));
     reload();
   }
 
-  bool run() {
+  Verified run() {
     compare_logits();
     compare_loss();
     compare_training();
     compare_ids();
-    report_.print();
-    return report_.good();
+    return report_.result();
   }
 
  private:
@@ -327,19 +326,30 @@ class Verification {
   Report report_;
 };
 
-void run_verify(const VerifyCommand& options) {
+Verified verify(const VerifyCommand& options, const PlanMaker& make) {
   const std::filesystem::path directory = options.model;
   for (const char* file : {"golden.safetensors", "golden.json"})
     if (!std::filesystem::exists(directory / file))
       fail("{}: there is no {}; references are recorded with record_goldens.py", directory.string(), file);
   try {
-    if (!Verification(options, directory).run()) exit_with(1);
+    return Verification(options, directory, make).run();
   } catch (const Json::exception& error) {
     fail_with(Status::invalid_file, "{}: {}", (directory / "golden.json").string(), error.what());
   }
 }
 
+void run_verify(const VerifyCommand& options) {
+  const Verified found = verify(options, {});
+  fmt::print("{}\n{} compared, {} failed\n", found.table, found.compared, found.failed);
+  if (found.failed > 0) exit_with(1);
+}
+
 }  // namespace
+
+Verified verify_directory(const std::filesystem::path& directory, const CompileFlags& flags,
+                          const PlanMaker& make) {
+  return verify({directory.string(), flags, 0}, make);
+}
 
 void add_verify(CLI::App& app) {
   auto options = std::make_shared<VerifyCommand>();

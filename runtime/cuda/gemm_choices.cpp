@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <cctype>
 #include <nlohmann/json.hpp>
 
+#include "runtime/cache_directory.h"
 #include "runtime/error.h"
 #include "runtime/file.h"
 
@@ -15,10 +15,7 @@ using Json = nlohmann::json;
 using Algorithms = std::map<std::string, LtAlgorithm>;
 
 std::string file_name(const GemmPlace& place) {
-  std::string device = place.device;
-  for (char& c : device)
-    if (!std::isalnum(static_cast<unsigned char>(c))) c = '-';
-  return fmt::format("gemm-{}-cublaslt-{}.json", device, place.library_version);
+  return fmt::format("gemm-{}-cublaslt-{}.json", file_name_part(place.device), place.library_version);
 }
 
 std::string hex(const LtAlgorithm& algorithm) {
