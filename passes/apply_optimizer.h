@@ -1,10 +1,11 @@
 // apply_optimizer: the outputs "grad.PARAMETER" become one flat gradient, and the gradient an update of the
 // parameters.
 //
-// The gradients are packed into the state "gradients" in segment order; the optimiser (optimizers.h) is
-// pointwise code over flat values, so that one launch updates everything. Declares the states it needs:
-// "gradients", the moments, "learning_rate" (the host sets it), "step". Replaces the outputs "grad.*" by
-// "gradient_norm" (before clipping). Needs flatten_parameters. Every node made carries phase = "update".
+// The gradients are packed in segment order, into the state "gradients" where they are kept; the optimiser
+// (optimizers.h) is pointwise code over flat values, so that one launch updates everything. Declares the
+// states it needs: "gradients" where it keeps them, the moments, "learning_rate" (the host sets it), "step".
+// Replaces the outputs "grad.*" by "gradient_norm" (before clipping). Needs flatten_parameters. Every node
+// made carries phase = "update".
 #pragma once
 
 #include "passes/optimizers.h"

@@ -213,17 +213,15 @@ void CudaEmitter::finish_scalar_accumulator(int id) {
 /// Teams put their columns side by side into shared memory, of as many sums at a time as there is room for,
 /// or add to them one after the other; both sum in the order of the teams.
 void CudaEmitter::finish_column_accumulators(const std::vector<int>& ids) {
-  const int64_t floats = int64_t{T_} * K_ * W_ * V_;
-  const auto at_once = static_cast<size_t>(floats > 0 ? kMostSharedFloats / floats : 1);
-  for (size_t i = 0; i < ids.size(); i += std::max<size_t>(1, at_once)) {
-    const size_t end = std::min(ids.size(), i + std::max<size_t>(1, at_once));
-    if (T_ == 1)
-      for (size_t j = i; j < end; ++j) write_own_columns(ids[j]);
-    else if (at_once > 0)
-      add_columns_side_by_side({ids.begin() + i, ids.begin() + end});
-    else
-      add_columns_in_turn(ids[i]);
-  }
+  if (ids.empty()) return;
+  const auto room = static_cast<size_t>(kMostSharedFloats / (int64_t{T_} * K_ * W_ * V_));
+  if (T_ == 1)
+    for (int id : ids) write_own_columns(id);
+  else if (room == 0)
+    for (int id : ids) add_columns_in_turn(id);
+  else
+    for (size_t i = 0; i < ids.size(); i += room)
+      add_columns_side_by_side({ids.begin() + i, ids.begin() + std::min(ids.size(), i + room)});
 }
 
 /// What a thread has of a row: k, j, and the column c.
