@@ -28,7 +28,9 @@ struct BatchedGemm {
 /// or a batch that the library walks with one stride.
 std::optional<BatchedGemm> batched_gemm(const GemmStep& step);
 
-/// What it is launched with: a tile of the result a block of threads.
-inline constexpr int kBatchedGemmTile = 64, kBatchedGemmThreads = 128;
+/// What it is launched with: a tile of the result a block of threads; shared memory for as many tiles along k
+/// of both factors as there are, at most two; pitches below a bound that keeps a tile's places in 32 bits.
+inline constexpr int kBatchedGemmTile = 64, kBatchedGemmThreads = 128, kBatchedGemmStage = 16 << 10;
+inline constexpr int64_t kBatchedGemmPitches = int64_t{1} << 24;
 
 }  // namespace smelt

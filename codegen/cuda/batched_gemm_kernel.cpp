@@ -9,9 +9,10 @@
 namespace smelt {
 namespace {
 
-/// Tiles of 64 x 64 x 64 in two stages: while one is multiplied the next arrives. Rows of a tile are 128
-/// bytes, whose 16-byte pieces are permuted by the row so that eight rows of one column lie in different
-/// banks.
+/// Tiles of 64 x 64 x 64 in two stages: while one is multiplied the next arrives; where k ends with the
+/// first, there is room for one alone. Rows of a tile are 128 bytes, whose 16-byte pieces are permuted by the
+/// row so that eight rows of one column lie in different banks. Products are small, and a block mostly waits:
+/// eight of them share a multiprocessor, which leaves 64 registers and so no unrolled steps along k.
 constexpr std::string_view kBody = R"(
 SM unsigned shared_address(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
 
@@ -21,12 +22,13 @@ SM void copy_async(unsigned to, const Half* from, int bytes) {
 }
 
 // 64 rows of 64 elements from row, column on; what lies outside of rows x columns is zero.
-SM void load_tile(unsigned tile, const Half* from, long long pitch, int row, int column, int rows, int columns) {
+SM void load_tile(unsigned tile, const Half* matrix, int pitch, int row, int column, int rows, int columns) {
+  const Half* from = matrix + (long long)row * pitch + column;
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
     const int piece = threadIdx.x + 128 * i, r = piece >> 3, c = piece & 7;
     const int there = columns - column - 8 * c, bytes = row + r < rows ? min(max(2 * there, 0), 16) : 0;
-    const Half* place = bytes > 0 ? from + (row + r) * pitch + column + 8 * c : from;
+    const Half* place = bytes > 0 ? from + (r * pitch + 8 * c) : matrix;
     copy_async(tile + 128 * r + ((c ^ (r & 7)) << 4), place, bytes);
   }
 }
@@ -50,11 +52,11 @@ SM void multiply(float (&d)[4], const unsigned (&a)[4], unsigned b0, unsigned b1
 }
 
 // A block: one tile of one product's result. Four warps, 32 x 32 of it each.
-extern "C" __global__ void __launch_bounds__(128)
+extern "C" __global__ void __launch_bounds__(128, 8)
     KERNEL(const Half* a, const Half* b, Result* c, long long m_, long long n_, long long k_, long long a_pitch,
            long long b_pitch, long long c_pitch, long long inner, long long a_outer, long long b_outer, long long c_outer,
            long long a_inner, long long b_inner, long long c_inner, float alpha) {
-  __shared__ __align__(128) unsigned char memory[2 * 2 * 8192];
+  extern __shared__ __align__(128) unsigned char memory[];
   const int m = (int)m_, n = (int)n_, k = (int)k_;
   const int column_tiles = (n + 63) / 64, tiles = (m + 63) / 64 * column_tiles;
   const int product = blockIdx.x / tiles, tile = blockIdx.x % tiles;
@@ -68,14 +70,14 @@ extern "C" __global__ void __launch_bounds__(128)
   const auto load_stage = [&](int at) {
     const unsigned stage = base + (at & 1) * 16384;
 #if A_BY_K
-    load_tile(stage, a, a_pitch, row0, 64 * at, m, k);
+    load_tile(stage, a, (int)a_pitch, row0, 64 * at, m, k);
 #else
-    load_tile(stage, a, a_pitch, 64 * at, row0, k, m);
+    load_tile(stage, a, (int)a_pitch, 64 * at, row0, k, m);
 #endif
 #if B_BY_K
-    load_tile(stage + 8192, b, b_pitch, column0, 64 * at, n, k);
+    load_tile(stage + 8192, b, (int)b_pitch, column0, 64 * at, n, k);
 #else
-    load_tile(stage + 8192, b, b_pitch, 64 * at, column0, k, n);
+    load_tile(stage + 8192, b, (int)b_pitch, 64 * at, column0, k, n);
 #endif
     asm volatile("cp.async.commit_group;");
   };
@@ -94,7 +96,7 @@ extern "C" __global__ void __launch_bounds__(128)
     }
     __syncthreads();
     const unsigned as = base + (at & 1) * 16384, bs = as + 8192;
-#pragma unroll
+#pragma unroll 1
     for (int step = 0; step < 4; ++step) {  // sixteen along k
       unsigned af[2][4], bf[2][4];
 #pragma unroll
@@ -128,9 +130,9 @@ extern "C" __global__ void __launch_bounds__(128)
 #pragma unroll
     for (int u = 0; u < 4; ++u)
 #pragma unroll
-      for (int e = 0; e < 4; ++e)
-        put(staged[in_stage(warp_row + 16 * t + (lane >> 2) + 8 * (e >> 1), warp_column + 8 * u + 2 * (lane & 3) + (e & 1))],
-            alpha * sums[t][u][e]);
+      for (int e = 0; e < 4; e += 2)
+        put_pair(staged + in_stage(warp_row + 16 * t + (lane >> 2) + 4 * e, warp_column + 8 * u + 2 * (lane & 3)),
+                 alpha * sums[t][u][e], alpha * sums[t][u][e + 1]);
   __syncthreads();
   for (int piece = threadIdx.x; piece < 64 * kPieces; piece += 128) {
     const int r = piece / kPieces, at = piece % kPieces * kInPiece, row = row0 + r, column = column0 + at;
@@ -151,13 +153,16 @@ std::string_view type_text(DType dtype) {
   return dtype == DType::bf16 ? "bf16" : "f16";
 }
 
-/// How a sum goes into an element of the result.
-std::string put_text(DType dtype) {
-  if (dtype == DType::f32) return "SM void put(float& to, float x) { to = x; }\n";
-  return fmt::format(
-      "struct {0} {{ unsigned short bits; }};\n"
-      "SM void put({0}& to, float x) {{ asm(\"cvt.rn.{0}.f32 %0, %1;\" : \"=h\"(to.bits) : \"f\"(x)); }}\n",
-      type_text(dtype));
+/// How two neighbouring sums go into the result.
+std::string put_pair_text(DType dtype) {
+  if (dtype == DType::f32)
+    return "SM void put_pair(float* to, float x, float y) { *(float2*)to = make_float2(x, y); }\n";
+  return fmt::format(R"(struct {0} {{ unsigned short bits; }};
+SM void put_pair({0}* to, float x, float y) {{
+  asm("cvt.rn.{0}x2.f32 %0, %1, %2;" : "=r"(*(unsigned*)to) : "f"(y), "f"(x));
+}}
+)",
+                     type_text(dtype));
 }
 
 KernelCode kernel_of(const BatchedGemm& gemm) {
@@ -173,7 +178,7 @@ KernelCode kernel_of(const BatchedGemm& gemm) {
       "struct alignas(16) Piece {{ unsigned bits[4]; }};\n{}typedef unsigned short Half;\ntypedef {} "
       "Result;\n{}",
       gemm.a_by_k ? "k" : "m", gemm.b_by_k ? "k" : "n", kernel.name, type_text(gemm.dtype), int{gemm.a_by_k},
-      int{gemm.b_by_k}, put_text(gemm.result_dtype), type_text(gemm.result_dtype), kBody);
+      int{gemm.b_by_k}, put_pair_text(gemm.result_dtype), type_text(gemm.result_dtype), kBody);
   return kernel;
 }
 

@@ -126,12 +126,13 @@ class Resolver {
     const int64_t in = size_of(s.dtype), out = size_of(s.result_dtype);
     bool aligned = (a | b | c) % 16 == 0;
     for (size_t i = 0; i < strides.size(); ++i) aligned &= strides[i] * (i % 3 == 2 ? out : in) % 16 == 0;
-    if (!aligned) return {};
+    if (!aligned || std::max({strides[0], strides[1], strides[2]}) >= kBatchedGemmPitches) return {};
     KernelLaunch l;
     l.function = addresses_.kernels[static_cast<size_t>(found - plan_.kernels.begin())];
     const auto tiles = [](int64_t extent) { return (extent + kBatchedGemmTile - 1) / kBatchedGemmTile; };
     l.blocks = blocks(outer.extent * inner.extent * tiles(s.m) * tiles(s.n));
     l.threads = kBatchedGemmThreads;
+    l.shared_bytes = static_cast<unsigned>(std::clamp<int64_t>(tiles(s.k), 1, 2)) * kBatchedGemmStage;
     l.values = {a, b, c};
     for (const int64_t number : {s.m, s.n, s.k, strides[0], strides[1], strides[2], inner.extent})
       l.values.push_back(static_cast<uint64_t>(number));
