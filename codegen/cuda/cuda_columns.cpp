@@ -98,6 +98,14 @@ std::string CudaEmitter::rest() const {
   return whole_vectors() ? std::to_string(V_) : fmt::format("{} - c", columns_end());
 }
 
+/// How a vector is accessed: what the last one of a row has is said where it is known.
+std::string CudaEmitter::vector_form(int id) {
+  const auto extent = k_.axes[shape_.inner].extent.constant();
+  const int64_t end = extent && alignment_of(id) != Alignment::never ? *extent % V_ : 0;
+  return end == 0 ? fmt::format("<{}>", alignment_text(id))
+                  : fmt::format("_end<{}, {}>", alignment_text(id), end);
+}
+
 std::string CudaEmitter::lane_index() const { return V_ == 1 ? "c" : "(c + j)"; }
 
 /// The vectors of a row: all in registers, or in a loop; a few of them in flight at a time.
@@ -196,7 +204,7 @@ void CudaEmitter::emit_loads(const Nest& nest, const std::string& slot) {
     const std::string from = fetched_.count(id) != 0 ? fetched_vector(id)
                              : early_.count(id) != 0 ? fmt::format("early{}[k]", id)
                                                      : vector_place(id);
-    out_.line("sm_load<{}>({}, {}, {});", alignment_text(id), array, from, rest());
+    out_.line("sm_load{}({}, {}, {});", vector_form(id), array, from, rest());
     loaded_[id] = array;
   }
 }
@@ -236,7 +244,7 @@ void CudaEmitter::emit_vector(const Nest& nest, const std::string& slot) {
   whole([&](int id, const Instruction&) {
     if (takes_exponentials(id)) out_.line("sm_take_max_sumexp<{1}>(t{0}, q{0}, e{0});", id, fast_);
     if (stores_by_vector(nest, id))
-      out_.line("sm_store<{}>({}, s{}, {});", alignment_text(id), vector_place(id), id, rest());
+      out_.line("sm_store{}({}, s{}, {});", vector_form(id), vector_place(id), id, rest());
   });
 }
 

@@ -140,6 +140,7 @@ class CudaEmitter {
   bool whole_vectors() const;
   bool covers_exactly() const;
   std::string rest() const;
+  std::string vector_form(int id);
   std::string lane_index() const;
 
   // cuda_instructions.cpp

@@ -117,6 +117,25 @@ SM void sm_load(C (&to)[V], const T* from, N n) {
   }
 }
 )";
+constexpr std::string_view kLoadEnd = R"(
+template <int count, int at, typename T, typename C, int V>
+SM void sm_load_piece(C (&to)[V], const T* from) {
+  if constexpr (count > 0) {
+    const Pack<T, count> pack = *(const Pack<T, count>*)(from + at);
+#pragma unroll
+    for (int i = 0; i < count; ++i) to[at + i] = sm_get(pack.at[i]);
+  }
+}
+
+// The same where a last vector, of n < V elements, has R: in accesses of four, two and one.
+template <bool aligned, int R, typename T, typename C, int V, typename N>
+SM void sm_load_end(C (&to)[V], const T* from, N n) {
+  if (!aligned || n >= V) return sm_load<aligned>(to, from, n);
+#pragma unroll
+  for (int i = R; i < V; ++i) to[i] = C(0);
+  sm_load_piece<R & 4, 0>(to, from), sm_load_piece<R & 2, R & 4>(to, from), sm_load_piece<R & 1, R & 6>(to, from);
+}
+)";
 constexpr std::string_view kStore = R"(
 // The first n of V elements.
 template <bool aligned, typename T, typename C, int V, typename N>
@@ -136,6 +155,25 @@ SM void sm_store(T* to, const C (&from)[V], N n) {
     for (int i = 0; i < V; ++i)
       if (i < n) sm_put(to[i], from[i]);
   }
+}
+)";
+constexpr std::string_view kStoreEnd = R"(
+template <int count, int at, typename T, typename C, int V>
+SM void sm_store_piece(T* to, const C (&from)[V]) {
+  if constexpr (count == 1) sm_put(to[at], from[at]);
+  if constexpr (count > 1) {
+    Pack<T, count> pack;
+#pragma unroll
+    for (int i = 0; i < count; i += 2) sm_put_pair(&pack.at[i], from[at + i], from[at + i + 1]);
+    *(Pack<T, count>*)(to + at) = pack;
+  }
+}
+
+// The same where a last vector, of n < V elements, has R.
+template <bool aligned, int R, typename T, typename C, int V, typename N>
+SM void sm_store_end(T* to, const C (&from)[V], N n) {
+  if (!aligned || n >= V) return sm_store<aligned>(to, from, n);
+  sm_store_piece<R & 4, 0>(to, from), sm_store_piece<R & 2, R & 4>(to, from), sm_store_piece<R & 1, R & 6>(to, from);
 }
 )";
 
@@ -414,10 +452,12 @@ constexpr std::array kPieces = {
     PreludePiece{"Pack", kPack},
     PreludePiece{"sm_bring", kBring},
     PreludePiece{"sm_load", kLoad},
+    PreludePiece{"sm_load_end", kLoadEnd},
     PreludePiece{"sm_put_pair", kPair},
     PreludePiece{"bf16", kPairBf16},
     PreludePiece{"f16", kPairF16},
     PreludePiece{"sm_store", kStore},
+    PreludePiece{"sm_store_end", kStoreEnd},
     PreludePiece{"sm_infinity", kInfinity},
     PreludePiece{"sm_max", kMax},
     PreludePiece{"sm_min", kMin},
