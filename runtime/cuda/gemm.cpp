@@ -95,6 +95,12 @@ std::string GemmProblem::bucket() const {
                      alignment);
 }
 
+GemmKey GemmProblem::key() const {
+  constexpr double kLarge = 1 << 29;  // multiplications
+  const bool large = double(m) * double(n) * double(k) * double(batch) >= kLarge;
+  return {bucket(), large ? fmt::format("m{} n{} k{} b{}", m, n, k, batch) : ""};
+}
+
 PreparedGemm::PreparedGemm(const GemmSizes& given, DevicePointer a, DevicePointer b, DevicePointer c,
                            const std::string& place, DevicePointer bias)
     : alpha_(static_cast<float>(given.alpha)) {

@@ -46,6 +46,8 @@ struct GemmProblem {
 
   /// Of problems that one algorithm serves: sizes rounded up to a quarter of a power of two.
   std::string bucket() const;
+  /// That and, where the library has much to do, the very sizes.
+  GemmKey key() const;
 };
 
 /// A product ready to run at fixed addresses.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "runtime/cache_directory.h"
@@ -35,7 +36,7 @@ std::optional<LtAlgorithm> parse_hex(const std::string& text) {
 
 Json to_json(const Algorithms& algorithms) {
   Json json = Json::object();
-  for (const auto& [bucket, algorithm] : algorithms) json[bucket] = hex(algorithm);
+  for (const auto& [name, algorithm] : algorithms) json[name] = hex(algorithm);
   return json;
 }
 
@@ -43,9 +44,9 @@ Json to_json(const Algorithms& algorithms) {
 Algorithms parse_algorithms(const Json& json) {
   Algorithms algorithms;
   if (!json.is_object()) return algorithms;
-  for (const auto& [bucket, value] : json.items())
+  for (const auto& [name, value] : json.items())
     if (value.is_string())
-      if (const auto algorithm = parse_hex(value.get<std::string>())) algorithms[bucket] = *algorithm;
+      if (const auto algorithm = parse_hex(value.get<std::string>())) algorithms[name] = *algorithm;
   return algorithms;
 }
 
@@ -57,6 +58,17 @@ Algorithms read_file(const std::filesystem::path& path) {
   } catch (const Error&) {
     return {};  // chosen anew
   }
+}
+
+std::string name_of_sizes(const GemmKey& key) { return key.bucket + " = " + key.sizes; }
+
+/// Sizes of a bucket that have an algorithm of their own.
+int count_sizes(const Algorithms& algorithms, const std::string& bucket) {
+  const std::string begin = bucket + " = ";
+  int count = 0;
+  for (auto at = algorithms.lower_bound(begin); at != algorithms.end() && at->first.starts_with(begin); ++at)
+    ++count;
+  return count;
 }
 
 std::optional<GemmPlace> parse_place(const Json& json) {
@@ -86,24 +98,39 @@ GemmChoices::~GemmChoices() {
   }
 }
 
-std::optional<LtAlgorithm> GemmChoices::find(const std::string& bucket) {
-  for (const Algorithms* known : {&restored_, &choices_})
-    if (const auto found = known->find(bucket); found != known->end()) {
-      used_.insert(bucket);
+std::optional<LtAlgorithm> GemmChoices::find_name(const std::string& name) {
+  for (const Algorithms* known : {&restored_, &choices_, &borrowed_})
+    if (const auto found = known->find(name); found != known->end()) {
+      used_.insert(name);
       return found->second;
     }
   return {};
 }
 
-void GemmChoices::add(const std::string& bucket, const LtAlgorithm& algorithm) {
-  choices_[bucket] = fresh_[bucket] = algorithm;
-  used_.insert(bucket);
+std::optional<LtAlgorithm> GemmChoices::find(const GemmKey& key) {
+  if (key.sizes.empty()) return find_name(key.bucket);
+  if (const auto known = find_name(name_of_sizes(key))) return known;
+  const int measured = std::max(count_sizes(choices_, key.bucket), count_sizes(restored_, key.bucket));
+  if (measured < kMeasuredSizes) return {};
+  const auto bucket = find_name(key.bucket);
+  if (bucket) borrowed_[name_of_sizes(key)] = *bucket;
+  return bucket;
+}
+
+void GemmChoices::add(const GemmKey& key, const LtAlgorithm& algorithm) {
+  const auto keep = [&](const std::string& name) {
+    choices_[name] = fresh_[name] = algorithm;
+    used_.insert(name);
+  };
+  if (key.sizes.empty() || choices_.count(key.bucket) == 0) keep(key.bucket);
+  if (!key.sizes.empty()) keep(name_of_sizes(key));
 }
 
 std::string GemmChoices::record() const {
   Algorithms recorded = restored_;
-  for (const std::string& bucket : used_)
-    if (const auto found = choices_.find(bucket); found != choices_.end()) recorded.insert(*found);
+  recorded.insert(borrowed_.begin(), borrowed_.end());
+  for (const std::string& name : used_)
+    if (const auto found = choices_.find(name); found != choices_.end()) recorded.insert(*found);
   if (recorded.empty()) return {};
   return Json{
       {"device", place_.device}, {"cublaslt", place_.library_version}, {"algorithms", to_json(recorded)}}
@@ -125,7 +152,7 @@ std::string GemmChoices::restore(std::string_view record) {
 void GemmChoices::save() const {
   std::filesystem::create_directories(file_.parent_path());
   Algorithms all = read_file(file_);
-  for (const auto& [bucket, algorithm] : fresh_) all[bucket] = algorithm;
+  for (const auto& [name, algorithm] : fresh_) all[name] = algorithm;
   write_file(file_, to_json(all).dump());
 }
 

@@ -27,6 +27,14 @@ struct GemmPlace {
   bool operator==(const GemmPlace&) const = default;
 };
 
+/// A kind of product, and of large ones its very sizes ("" of others).
+struct GemmKey {
+  std::string bucket, sizes = {};
+};
+
+/// Large products are measured at their very sizes: a tile that fits 3,136 rows may leave half of the GPU
+/// idle at 3,200. Of a bucket no more than a few sizes are, since batches of ever new shapes must not stall;
+/// others take what was measured first.
 class GemmChoices {
  public:
   /// Reads the place's file in `directory`; what cannot be read is chosen anew. Empty: there is no file.
@@ -35,8 +43,9 @@ class GemmChoices {
   GemmChoices(const GemmChoices&) = delete;
   GemmChoices& operator=(const GemmChoices&) = delete;
 
-  std::optional<LtAlgorithm> find(const std::string& bucket);
-  void add(const std::string& bucket, const LtAlgorithm& algorithm);
+  static constexpr int kMeasuredSizes = 4;
+  std::optional<LtAlgorithm> find(const GemmKey& key);
+  void add(const GemmKey& key, const LtAlgorithm& algorithm);
 
   /// What was found or added here, and what was restored, as JSON with the place; empty where there is
   /// nothing.
@@ -47,11 +56,13 @@ class GemmChoices {
 
  private:
   using Algorithms = std::map<std::string, LtAlgorithm>;
+  std::optional<LtAlgorithm> find_name(const std::string& name);
   void save() const;
 
   GemmPlace place_;
   std::filesystem::path file_;
   Algorithms choices_, restored_, fresh_;  // all but restored ones; those; those added here
+  Algorithms borrowed_;                    // sizes that took their bucket's
   std::set<std::string> used_;
 };
 

@@ -76,15 +76,15 @@ std::vector<LtHeuristic> PreparedGemm::candidates(int wanted) const {
 /// What the cache knows is taken where the library can do it at these very sizes.
 void PreparedGemm::choose(Stream stream, DevicePointer workspace, GemmChoices& choices) {
   if (chosen_ || calls_.empty()) return;
-  const std::string bucket = problem_.bucket();
-  const auto known = choices.find(bucket);
+  const GemmKey key = problem_.key();
+  const auto known = choices.find(key);
   if (known && is_possible(*known)) {
     algorithm_ = *known;
   } else if (known) {
     algorithm_ = candidates(1).front().algorithm;
   } else {
     algorithm_ = fastest(stream, workspace);
-    choices.add(bucket, algorithm_);
+    choices.add(key, algorithm_);
   }
   chosen_ = true;
 }
