@@ -21,14 +21,18 @@ constexpr int64_t kWarp = 32, kLargestTeam = 512;
 /// Elements of a row in one thread; f32 registers for what it keeps of them, and of those where one or two
 /// warps have a row.
 constexpr int64_t kRowElements = 32, kPayload = 64, kWarpPayload = 160;
+/// As much leaves registers for two blocks of 256 threads a multiprocessor, which is how many walk.
+constexpr int64_t kMostWalkPayload = 96;
 /// Threads that keep every chip busy: fewer lanes share a row where rows are many, and each of them has so
 /// many elements to keep.
 constexpr int64_t kEnoughThreads = 132 * 1024, kFewElements = 16;
 /// Registers for loads that are under way: of rows that stay in registers as they come from memory, else as
 /// f32; more of them in flat kernels, which keep nothing.
 constexpr int64_t kRowsInFlight = 64, kInFlight = 32, kFlatInFlight = 64;
-/// Lanes along the columns where the reduced axis is long: more blocks share it.
-constexpr int kLongTeam = 4;
+/// A sum of more than a few is shared by a block's threads. Up to kLongSum each has a share whose loads are
+/// all under way at a time; beyond, few lanes lie along the columns, so that more blocks share it.
+constexpr int64_t kShortSum = 64, kLongSum = 512;
+constexpr int kShareInFlight = 8, kLongTeam = 4;
 constexpr int64_t kEnoughTiles = 2 * 132, kFewTiles = 132 / 2, kSectorWords = 32 / 4;
 /// Rows that few warps each walk, where no registers hold them; of fewer each has a large block.
 constexpr int64_t kManyRows = 132 * 8;
@@ -40,6 +44,9 @@ constexpr int kRowThreads = 128, kWalkThreads = 512, kFlatThreads = 256, kTileTh
 
 int64_t pow2_ceil(int64_t n) {
   return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(1, n))));
+}
+int64_t pow2_floor(int64_t n) {
+  return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(std::max<int64_t>(1, n))));
 }
 int64_t quotient_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -241,7 +248,7 @@ class GpuScheduler {
     s_.unroll = static_cast<int>(fits ? std::min<int64_t>(flying, s_.vectors) : in_flight());
     set_block(!fits && accumulators(Accumulation::column) > 0);
     s_.ahead = fits && is_long_walk() ? 1 : 0;
-    s_.turns = s_.splits > 0 && shares_begin_alike();
+    s_.turns = s_.splits > 0 && (shares_begin_alike() || shares_end_unevenly());
     return fits || s_.cached.empty();
   }
 
@@ -265,7 +272,8 @@ class GpuScheduler {
   void set_block(bool one_team) {
     const int64_t kept = s_.vectors * s_.vector_width * kept_values();
     const int64_t many = vector_loads() * s_.vector_width > kPayload ? kFlatThreads : kWalkThreads;
-    const int64_t wanted = s_.splits > 0 && kept <= kPayload ? many : kRowThreads;
+    const int64_t walking = kept <= kPayload ? many : kept <= kMostWalkPayload ? kFlatThreads : kRowThreads;
+    const int64_t wanted = s_.splits > 0 ? walking : kRowThreads;
     int64_t threads = one_team ? s_.team : std::max<int64_t>(s_.team, wanted);
     const int64_t rows = rows_at_bound();
     while (threads / 2 >= std::max<int64_t>(s_.team, kWarp) && threads / 2 / s_.team >= rows) threads /= 2;
@@ -276,6 +284,12 @@ class GpuScheduler {
   /// A short one has begun before a row that was sent for can arrive earlier.
   bool is_long_walk() const {
     return s_.splits > 0 && rows_at_bound() >= kLongWalk * s_.splits * (s_.threads / s_.team);
+  }
+
+  /// Shares of few rounds whose last one leaves teams without a row: by turns few blocks alone have such a
+  /// round.
+  bool shares_end_unevenly() const {
+    return !is_long_walk() && quotient_up(rows_at_bound(), s_.splits) % (s_.threads / s_.team) != 0;
   }
 
   /// Shares of neighbouring rows whose places differ in high bits alone: all blocks would read from the same
@@ -303,18 +317,24 @@ class GpuScheduler {
     for (int axis : shape_.reduced) reduced *= k_.axes[axis].extent;
     const int64_t length = std::max<int64_t>(1, bound(reduced, symbols_));
     const bool segment = k_.axes[shape_.reduced.front()].begin >= 0;
-    const int64_t vectors = quotient_up(columns_, s_.vector_width), rows = rows_at_bound();
-    const int64_t expected = segment ? length / rows : length;
+    const int64_t rows = rows_at_bound(), expected = segment ? length / rows : length;
     const int64_t widest = segment ? kFlatThreads : kWarp;
+    const bool in_one_go = !segment && expected > kShortSum && expected <= kLongSum;
+    if (in_one_go && s_.vector_width > 4 && !draws_vectors()) s_.vector_width = 4;
+    const int64_t vectors = quotient_up(columns_, s_.vector_width);
     s_.team = static_cast<int>(std::min(pow2_ceil(vectors), widest));
-    if (expected > 64) s_.team = std::min(s_.team, kLongTeam);
-    if (expected > 64) narrow_tiles(segment ? 1 : rows);
-    const int64_t teams =
-        std::clamp<int64_t>(pow2_ceil(length) / 4, 1, (segment ? kFlatThreads : kTileThreads) / s_.team);
-    s_.threads = static_cast<int>(s_.team * teams);
+    int64_t teams = pow2_ceil(length) / 4, most_threads = segment ? kFlatThreads : kTileThreads;
+    if (in_one_go) {
+      teams = pow2_floor(expected / kShareInFlight);
+      s_.team = static_cast<int>(std::min<int64_t>(s_.team, kFlatThreads / teams));
+    } else if (expected > kShortSum) {
+      s_.team = std::min(s_.team, kLongTeam);
+      narrow_tiles(segment ? 1 : rows);
+    }
+    s_.threads = static_cast<int>(s_.team * std::clamp<int64_t>(teams, 1, most_threads / s_.team));
     s_.tile = int64_t{s_.team} * s_.vector_width;
-    s_.unroll = expected > 512 && vector_loads() == 1 ? 8 : 4;
-    s_.grain = segment && expected <= 64 ? 4 : 1;
+    s_.unroll = !segment && expected > kShortSum && vector_loads() == 1 ? kShareInFlight : 4;
+    s_.grain = segment && expected <= kShortSum ? 4 : 1;
   }
 
   /// Until there are enough tiles: vectors of four, then fewer lanes; less than a sector of a row is read

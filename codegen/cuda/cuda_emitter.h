@@ -113,9 +113,10 @@ class CudaEmitter {
   void emit_tile_block(const KernelBlock& block);
   void emit_reduced_block(const KernelBlock& block);
   void emit_reduced_lanes(const Nest& nest);
-  void combine_teams();
+  bool is_last_reduced(const KernelBlock& block) const;
+  void combine_teams(bool for_first);
   void shuffle_teams();
-  void exchange_teams(int groups);
+  void exchange_teams(int groups, bool for_first);
   void emit_tile_columns(const KernelBlock& block);
 
   // cuda_columns.cpp

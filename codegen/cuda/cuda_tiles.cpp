@@ -65,7 +65,7 @@ void CudaEmitter::emit_reduced_block(const KernelBlock& block) {
   }
   emit_depth(nest, 0);
   emit_reduced_lanes(nest);
-  combine_teams();
+  combine_teams(is_last_reduced(block));
   bind_results();
 }
 
@@ -97,12 +97,19 @@ void CudaEmitter::emit_reduced_lanes(const Nest& nest) {
   out_.close();
 }
 
-/// The teams of a warp first, by shuffles, then warps through shared memory; all of them read the result.
-void CudaEmitter::combine_teams() {
+/// What follows is columns, the first team's work, and rows, its first thread's.
+bool CudaEmitter::is_last_reduced(const KernelBlock& block) const {
+  return std::none_of(&block + 1, k_.blocks.data() + k_.blocks.size(),
+                      [](const KernelBlock& later) { return later.scope == Scope::reduced; });
+}
+
+/// The teams of a warp first, by shuffles, then warps through shared memory. The first team reads the result,
+/// or all of them do.
+void CudaEmitter::combine_teams(bool for_first) {
   if (T_ == 1) return;
   if (W_ < 32) shuffle_teams();
   const int groups = W_ < 32 ? s_.threads / 32 : T_;
-  if (groups > 1) exchange_teams(groups);
+  if (groups > 1) exchange_teams(groups, for_first);
 }
 
 void CudaEmitter::shuffle_teams() {
@@ -126,7 +133,7 @@ void CudaEmitter::shuffle_teams() {
 }
 
 /// What `groups` of threads have, each for the columns of a team, is joined in their order.
-void CudaEmitter::exchange_teams(int groups) {
+void CudaEmitter::exchange_teams(int groups, bool for_first) {
   struct Place {
     const State* state;
     std::string name, array;
@@ -154,8 +161,10 @@ void CudaEmitter::exchange_teams(int groups) {
     out_.line("{}{} = {}[j];", p.array, at(W_ < 32 ? "threadIdx.x / 32" : "team"), p.name);
   out_.close(), out_.close();
   out_.line("__syncthreads();");
+  out_.open("{}", for_first ? "if (team == 0)" : "");
   out_.open_unrolled("j", V_);
   for (const Place& p : places) out_.line("{}[j] = {}{};", p.name, p.array, at("0"));
+  out_.pragma_unroll();
   out_.open("for (int g = 1; g < {}; ++g)", groups);
   for (size_t i = 0; i < places.size(); ++i) {
     const State& state = *places[i].state;
@@ -164,7 +173,7 @@ void CudaEmitter::exchange_teams(int groups) {
                               pair ? places[i + 1].array + at("g") : ""));
     i += pair;
   }
-  out_.close(), out_.close();
+  out_.close(), out_.close(), out_.close();
 }
 
 /// What becomes of the columns: the first team's work.
