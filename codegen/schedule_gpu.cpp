@@ -21,8 +21,9 @@ constexpr int64_t kWarp = 32, kLargestTeam = 512;
 /// Elements of a row in one thread; f32 registers for what it keeps of them, and of those where one or two
 /// warps have a row.
 constexpr int64_t kRowElements = 32, kPayload = 64, kWarpPayload = 160;
-/// As much leaves registers for two blocks of 256 threads a multiprocessor, which is how many walk.
-constexpr int64_t kMostWalkPayload = 96;
+/// Of a kernel that walks two blocks share a multiprocessor: what leaves registers for 512 threads each, for
+/// 256.
+constexpr int64_t kSmallWalkPayload = 32, kWalkPayload = 96;
 /// Threads that keep every chip busy: fewer lanes share a row where rows are many, and each of them has so
 /// many elements to keep.
 constexpr int64_t kEnoughThreads = 132 * 1024, kFewElements = 16;
@@ -217,6 +218,15 @@ class GpuScheduler {
     return team == 0 && kept_values() > 0 ? team_size(vectors, 2 * kRowElements) : team;
   }
 
+  /// More lanes for a row that is walked, while they share its vectors evenly, until registers leave room for
+  /// enough threads.
+  int64_t walking_team(int64_t team) const {
+    const int64_t vectors = quotient_up(columns_, s_.vector_width);
+    const auto kept = [&] { return quotient_up(vectors, team) * s_.vector_width * kept_values(); };
+    while (team > 0 && team < kLargestTeam && kept() > kWalkPayload && vectors % (2 * team) == 0) team *= 2;
+    return team;
+  }
+
   /// A row's last vectors are for less than half of its lanes.
   bool leaves_lanes_idle(int64_t team) const {
     const int64_t vectors = quotient_up(columns_, s_.vector_width);
@@ -238,6 +248,7 @@ class GpuScheduler {
     if (accumulators(Accumulation::memory) > 0) return rows_with_sums_in_memory(), s_.cached.empty();
     int64_t team = row_team();
     if (leaves_lanes_idle(team) && !draws_vectors()) fill_lanes(team);
+    if (s_.splits > 0) team = walking_team(team);
     const int64_t vectors = quotient_up(columns_, s_.vector_width);
     const bool fits = team > 0;
     const bool apart = rows_at_bound() >= kManyRows && accumulators(Accumulation::column) == 0;
@@ -272,7 +283,9 @@ class GpuScheduler {
   void set_block(bool one_team) {
     const int64_t kept = s_.vectors * s_.vector_width * kept_values();
     const int64_t many = vector_loads() * s_.vector_width > kPayload ? kFlatThreads : kWalkThreads;
-    const int64_t walking = kept <= kPayload ? many : kept <= kMostWalkPayload ? kFlatThreads : kRowThreads;
+    const int64_t walking = kept <= kSmallWalkPayload ? many
+                            : kept <= kWalkPayload    ? kFlatThreads
+                                                      : kRowThreads;
     const int64_t wanted = s_.splits > 0 ? walking : kRowThreads;
     int64_t threads = one_team ? s_.team : std::max<int64_t>(s_.team, wanted);
     const int64_t rows = rows_at_bound();

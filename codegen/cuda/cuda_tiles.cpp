@@ -71,6 +71,7 @@ void CudaEmitter::emit_reduced_block(const KernelBlock& block) {
 
 void CudaEmitter::emit_reduced_lanes(const Nest& nest) {
   out_.open("");
+  loaded_.clear();
   const KernelAxis& first = k_.axes[shape_.reduced.front()];
   std::string begin = "0", end;
   for (int axis : shape_.reduced) end += (end.empty() ? "" : " * ") + dim(k_.axes[axis].extent);
@@ -78,23 +79,60 @@ void CudaEmitter::emit_reduced_lanes(const Nest& nest) {
   if (first.end >= 0) end = coerce(value_of(first.end), CudaKind::integer);
   if (shape_.reduced.size() > 1 && (first.begin >= 0 || first.end >= 0))
     fail_with(Status::internal, "kernel {}: a segment stands beside another reduced axis", k_.name);
-  out_.line("#pragma unroll {}", U_);
-  out_.open("for (Index i = {} + team; i < {}; i += {})", begin, end, T_);
+  if (reads_ahead(nest)) {
+    out_.open("for (Index i0 = {} + team; i0 < {}; i0 += {})", begin, end, int64_t{T_} * U_);
+    declare_loads(nest, fmt::format("[{}]", U_));
+    emit_reduced_indices(nest, end, [&] { emit_loads(nest, "u"); });
+    emit_reduced_indices(nest, end, [&] { emit_vector(nest, ""); });
+  } else {
+    out_.line("#pragma unroll {}", U_);
+    out_.open("for (Index i = {} + team; i < {}; i += {})", begin, end, T_);
+    emit_reduced_index(nest, [&] {
+      declare_loads(nest, "");
+      emit_loads(nest, "");
+      emit_vector(nest, "");
+    });
+  }
+  out_.close();
+  out_.close();
+}
+
+/// Of several arrays the compiler holds back the loads of later indices: so they stand in front of all work,
+/// where nothing else is read.
+bool CudaEmitter::reads_ahead(const Nest& nest) const {
+  int loads = 0;
+  for (int id : nest.block->instructions) {
+    if (nest.depth.at(id) > 0 && !in_lanes(nest, id)) return false;
+    if (instruction(id).access.param < 0 || !in_lanes(nest, id)) continue;
+    if (!loads_by_vector(nest, id)) return false;
+    ++loads;
+  }
+  return loads > 1 && U_ > 1;
+}
+
+/// `work` at each of the indices that are under way at a time.
+void CudaEmitter::emit_reduced_indices(const Nest& nest, const std::string& end,
+                                       const std::function<void()>& work) {
+  out_.open_unrolled("u", U_);
+  out_.line("const Index i = i0 + u * {};", T_);
+  out_.open("if (i < {})", end);
+  emit_reduced_index(nest, work);
+  out_.close();
+  out_.close();
+}
+
+void CudaEmitter::emit_reduced_index(const Nest& nest, const std::function<void()>& work) {
   if (shape_.reduced.size() == 1)
     axis_text_[shape_.reduced.front()] = "i";
   else
     emit_digits("i", shape_.reduced);
   for (int depth = 1; depth < nest.inner; ++depth) emit_depth(nest, depth);
   if (shape_.inner >= 0) out_.open("if (c < {})", columns_end());
-  starts_.clear(), start_names_.clear(), loaded_.clear();
+  starts_.clear(), start_names_.clear();
   for (int id : nest.block->instructions)
     if (in_lanes(nest, id) && instruction(id).access.param >= 0) starts_[id] = start_of_lanes(id);
-  declare_loads(nest, "");
-  emit_loads(nest, "");
-  emit_vector(nest, "");
+  work();
   if (shape_.inner >= 0) out_.close();
-  out_.close();
-  out_.close();
 }
 
 /// What follows is columns, the first team's work, and rows, its first thread's.

@@ -140,6 +140,14 @@ double KernelTrial::seconds(Function function, const Schedule& schedule) {
   return best;
 }
 
+/// Which rows a block's partial sums are of is the schedule's affair; what they come to is not.
+std::vector<float> KernelTrial::sum_of_slices(const std::vector<float>& slices, const Dim& elements) const {
+  const auto count = static_cast<size_t>(elements.evaluate(values_));
+  std::vector<double> sums(count);
+  for (size_t i = 0; i < slices.size(); ++i) sums[i % count] += slices[i];
+  return {sums.begin(), sums.end()};
+}
+
 std::vector<std::vector<float>> KernelTrial::results(Function function, const Schedule& schedule) {
   fill(0);
   check(launch_of(function, schedule, 0).run(stream_.get()), "trying a kernel");
@@ -155,6 +163,7 @@ std::vector<std::vector<float>> KernelTrial::results(Function function, const Sc
     std::vector<float>& numbers = all.emplace_back();
     for (size_t at = 0; at < data.size(); at += static_cast<size_t>(size_of(dtype)))
       numbers.push_back(number_at(&data[at], dtype));
+    if (kernel_.params[i].partial) numbers = sum_of_slices(numbers, kernel_.params[i].partial_elements);
   }
   return all;
 }

@@ -22,11 +22,12 @@ class KernelTrial {
 
   /// Seconds a run of the same kernel by another schedule; infinity where it cannot be launched.
   double seconds(Function function, const Schedule& schedule);
-  /// What is written to each output, as numbers, from the same inputs each time.
+  /// What is written to each output, as numbers, from the same inputs each time; partial sums are added up.
   std::vector<std::vector<float>> results(Function function, const Schedule& schedule);
 
  private:
   KernelLaunch launch_of(Function function, const Schedule& schedule, int copy) const;
+  std::vector<float> sum_of_slices(const std::vector<float>& slices, const Dim& elements) const;
   void fill(int copy);
 
   Kernel kernel_;

@@ -28,7 +28,7 @@ using cuda::KernelTrial;
 constexpr int64_t kSmallest = 256 << 10, kLargest = int64_t{4} << 30;
 /// What a schedule must gain to be taken; how far a result may be from the first one's, of its largest
 /// number.
-constexpr double kGain = 0.97, kTolerance = 1e-2;
+constexpr double kGain = 0.98, kTolerance = 1e-2;
 
 /// A symbol's own bound, or that of the first product it stands in.
 int64_t bound_of(const std::string& name, const Symbols& symbols) {

@@ -1,6 +1,11 @@
 // Schedules chosen by timing: as right as the default ones, and known the next time.
 #include <stdlib.h>
 
+#include <algorithm>
+
+#include "codegen/cuda/emit_cuda.h"
+#include "codegen/cuda/kernel_trial.h"
+#include "runtime/cuda/nvrtc.h"
 #include "runtime/error.h"
 #include "tests/gpu/small_model.h"
 #include "tests/runtime/temporary_directory.h"
@@ -41,6 +46,38 @@ TEST_F(GpuTune, TrainsAlikeAndRemembers) {
     for (size_t i = 0; i < plain.size(); ++i)
       EXPECT_NEAR(tuned[i], plain[i], (storage == DType::f32 ? 1e-4 : 1e-2) * plain[i]);
   }
+}
+
+/// By turns a block has other rows, and so other partial sums.
+TEST_F(GpuTune, SumsOfBlocksAreComparedAsAWhole) {
+  const Compilation compilation = small_compilation(this_gpu(), DType::f32, false);
+  const SymbolValues values = {{"B", kBatch}, {"T", kLength}};
+  int walks = 0;
+  for (Kernel kernel : compilation.program.kernels) {
+    kernel.copies = 1, kernel.tail.clear();
+    if (kernel.schedule.splits == 0 || kernel.schedule.flat || !cuda::KernelTrial::is_possible(kernel))
+      continue;
+    cuda::KernelTrial trial(kernel, values);
+    std::vector<std::vector<std::vector<float>>> results;
+    for (const bool turns : {false, true}) {
+      kernel.schedule.turns = turns;
+      const Cubin cubin = compile_cuda(CudaSource{emit_cuda(kernel), kernel.name}, this_gpu());
+      cuda::Module made = nullptr;
+      cuda::check(cuda::driver().ModuleLoadData(&made, cubin.bytes.data()), "loading");
+      const cuda::ModuleOwner module(made);
+      cuda::Function function = nullptr;
+      cuda::check(cuda::driver().ModuleGetFunction(&function, made, kernel.name.c_str()), "finding");
+      results.push_back(trial.results(function, kernel.schedule));
+    }
+    for (size_t i = 0; i < results[0].size(); ++i) {
+      float largest = 0;
+      for (const float x : results[0][i]) largest = std::max(largest, std::fabs(x));
+      for (size_t j = 0; j < results[0][i].size(); ++j)
+        EXPECT_NEAR(results[0][i][j], results[1][i][j], 1e-3 * largest) << kernel.name << " output " << i;
+    }
+    ++walks;
+  }
+  EXPECT_GT(walks, 2);
 }
 
 TEST_F(GpuTune, ADamagedRecordIsMeasuredAgain) {
