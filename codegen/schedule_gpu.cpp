@@ -324,30 +324,42 @@ class GpuScheduler {
 
   // ---- reduced kernels
 
-  /// Few columns leave threads for the reduced axes; many reduced indices want them.
   void tiles() {
     Dim reduced = 1;
     for (int axis : shape_.reduced) reduced *= k_.axes[axis].extent;
     const int64_t length = std::max<int64_t>(1, bound(reduced, symbols_));
     const bool segment = k_.axes[shape_.reduced.front()].begin >= 0;
-    const int64_t rows = rows_at_bound(), expected = segment ? length / rows : length;
-    const int64_t widest = segment ? kFlatThreads : kWarp;
-    const bool in_one_go = !segment && expected > kShortSum && expected <= kLongSum;
-    if (in_one_go && s_.vector_width > 4 && !draws_vectors()) s_.vector_width = 4;
-    const int64_t vectors = quotient_up(columns_, s_.vector_width);
-    s_.team = static_cast<int>(std::min(pow2_ceil(vectors), widest));
-    int64_t teams = pow2_ceil(length) / 4, most_threads = segment ? kFlatThreads : kTileThreads;
-    if (in_one_go) {
-      teams = pow2_floor(expected / kShareInFlight);
-      s_.team = static_cast<int>(std::min<int64_t>(s_.team, kFlatThreads / teams));
-    } else if (expected > kShortSum) {
-      s_.team = std::min(s_.team, kLongTeam);
-      narrow_tiles(segment ? 1 : rows);
-    }
-    s_.threads = static_cast<int>(s_.team * std::clamp<int64_t>(teams, 1, most_threads / s_.team));
+    const int64_t expected = segment ? length / rows_at_bound() : length;
+    if (!segment && expected > kShortSum && expected <= kLongSum)
+      share_at_once(expected);
+    else
+      share_in_turns(length, expected, segment);
     s_.tile = int64_t{s_.team} * s_.vector_width;
     s_.unroll = !segment && expected > kShortSum && vector_loads() == 1 ? kShareInFlight : 4;
     s_.grain = segment && expected <= kShortSum ? 4 : 1;
+  }
+
+  int lanes_along_columns(int64_t most) const {
+    return static_cast<int>(std::min(pow2_ceil(quotient_up(columns_, s_.vector_width)), most));
+  }
+
+  void share_at_once(int64_t length) {
+    if (s_.vector_width > 4 && !draws_vectors()) s_.vector_width = 4;
+    const int64_t teams = pow2_floor(length / kShareInFlight);
+    s_.team = lanes_along_columns(std::min(kWarp, kFlatThreads / teams));
+    s_.threads = static_cast<int>(s_.team * teams);
+  }
+
+  /// Few columns leave threads for the reduced axes; many reduced indices want them.
+  void share_in_turns(int64_t length, int64_t expected, bool segment) {
+    const int64_t most_threads = segment ? kFlatThreads : kTileThreads;
+    s_.team = lanes_along_columns(segment ? kFlatThreads : kWarp);
+    if (expected > kShortSum) {
+      s_.team = std::min(s_.team, kLongTeam);
+      narrow_tiles(segment ? 1 : rows_at_bound());
+    }
+    const int64_t teams = std::clamp<int64_t>(pow2_ceil(length) / 4, 1, most_threads / s_.team);
+    s_.threads = static_cast<int>(s_.team * teams);
   }
 
   /// Until there are enough tiles: vectors of four, then fewer lanes; less than a sector of a row is read
