@@ -1,12 +1,13 @@
 // Schedules for a GPU: accesses of 16 bytes, enough of them in flight, rows in registers where these suffice.
 #include <algorithm>
 #include <bit>
-#include <limits>
 
 #include "codegen/fit_tails.h"
+#include "codegen/index_bounds.h"
 #include "codegen/keep_columns.h"
 #include "codegen/kernel_shape.h"
 #include "codegen/schedule_rooms.h"
+#include "codegen/vector_accesses.h"
 #include "llvm/ADT/STLExtras.h"
 #include "runtime/error.h"
 
@@ -14,21 +15,19 @@ namespace smelt {
 namespace {
 
 using Kind = Instruction::Kind;
-using Scope = KernelBlock::Scope;
 
-constexpr int64_t kUnbounded = int64_t{1} << 40;
 constexpr int64_t kWarp = 32, kLargestTeam = 512;
 /// Elements of a row in one thread; f32 registers for what it keeps of them, and of those where one or two
 /// warps have a row.
 constexpr int64_t kRowElements = 32, kPayload = 64, kWarpPayload = 160;
 /// Of a kernel that walks two blocks share a multiprocessor: what leaves registers for 512 threads each, for
 /// 256.
-constexpr int64_t kSmallWalkPayload = 32, kWalkPayload = 96;
+constexpr int64_t kSmallWalkPayload = 24, kWalkPayload = 96;
 /// Threads that keep every chip busy: fewer lanes share a row where rows are many, and each of them has so
 /// many elements to keep.
 constexpr int64_t kEnoughThreads = 132 * 1024, kFewElements = 16;
 /// Registers for loads that are under way: of rows that stay in registers as they come from memory, else as
-/// f32; more of them in flat kernels, which keep nothing.
+/// f32; more of them in flat kernels, which keep nothing, and fewer beside a reduction.
 constexpr int64_t kRowsInFlight = 64, kInFlight = 32, kFlatInFlight = 64;
 /// A sum of more than a few is shared by a block's threads. Up to kLongSum each has a share whose loads are
 /// all under way at a time; beyond, few lanes lie along the columns, so that more blocks share it.
@@ -51,19 +50,10 @@ int64_t pow2_floor(int64_t n) {
 }
 int64_t quotient_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/// The largest value at the bounds, or "large" where there is none.
-int64_t bound(const Dim& dim, const Symbols& symbols) {
-  try {
-    return std::max<int64_t>(0, symbols.upper(dim));
-  } catch (const Error&) {
-    return kUnbounded;
-  }
-}
-
 class GpuScheduler {
  public:
   GpuScheduler(Kernel& kernel, const Symbols& symbols)
-      : k_(kernel), s_(kernel.schedule), symbols_(symbols), shape_(kernel) {}
+      : k_(kernel), s_(kernel.schedule), symbols_(symbols), shape_(kernel), accesses_(kernel, shape_) {}
 
   /// False where the values that the kernel keeps of its rows do not fit registers.
   bool run() {
@@ -72,7 +62,8 @@ class GpuScheduler {
     s_.cached.erase(std::unique(s_.cached.begin(), s_.cached.end()), s_.cached.end());
     s_.flat = can_be_flat(k_);
     s_.vector_width = static_cast<int>(vector_width());
-    columns_ = shape_.inner < 0 ? 1 : std::max<int64_t>(1, bound(k_.axes[shape_.inner].extent, symbols_));
+    columns_ =
+        shape_.inner < 0 ? 1 : std::max<int64_t>(1, bound_or_large(k_.axes[shape_.inner].extent, symbols_));
     bool fits = true;
     if (shape_.is_reduced())
       tiles();
@@ -80,7 +71,7 @@ class GpuScheduler {
       flat();
     else
       fits = rows();
-    s_.narrow = is_narrow();
+    s_.narrow = has_narrow_indices(k_, symbols_);
     return fits;
   }
 
@@ -89,83 +80,35 @@ class GpuScheduler {
 
   /// As many elements as 16 bytes of the narrowest memory hold, at most 8; eight where Philox makes eight.
   int64_t vector_width() const {
-    if (shape_.inner < 0 || needs_order()) return 1;
-    const bool random = draws_vectors();
-    const int64_t narrowest = narrowest_access();
+    if (shape_.inner < 0 || accesses_.need_order()) return 1;
+    const bool random = accesses_.draw();
+    const int64_t narrowest = accesses_.narrowest();
     if (narrowest == 0 && !random) return 1;
     int64_t wanted = random ? 8 : std::clamp<int64_t>(16 / narrowest, 2, 8);
     const int64_t most = s_.flat ? kInFlight / 2 : 2 * kPayload;
-    while (wanted > (s_.flat ? 4 : 2) && wanted * vector_loads() > most) wanted /= 2;
+    while (wanted > (s_.flat ? 4 : 2) && wanted * accesses_.loads() > most) wanted /= 2;
+    if (wanted > 4 && !random && accesses_.are_mostly_wide()) wanted = 4;
     if (random) return wanted;
-    return std::min(wanted, pow2_ceil(bound(k_.axes[shape_.inner].extent, symbols_)));
-  }
-
-  /// Bytes of an element; 0 where nothing is accessed by vector.
-  int64_t narrowest_access() const {
-    int64_t narrowest = 0;
-    for (int id = 0; id < static_cast<int>(k_.instructions.size()); ++id) {
-      if (shape_.block_of(id) < 0 || !shape_.is_vector_access(id)) continue;
-      const int64_t bytes = size_of(k_.params[k_.instructions[id].access.param].dtype);
-      narrowest = narrowest == 0 ? bytes : std::min(narrowest, bytes);
-    }
-    return narrowest;
-  }
-
-  bool draws_vectors() const {
-    for (int id = 0; id < static_cast<int>(k_.instructions.size()); ++id)
-      if (shape_.block_of(id) >= 0 && shape_.is_vector_random(id)) return true;
-    return false;
-  }
-
-  /// A block that reads after it has written keeps its order only element by element.
-  bool needs_order() const {
-    for (const KernelBlock& block : k_.blocks) {
-      bool stored = false;
-      for (int id : block.instructions) {
-        stored |= k_.instructions[id].kind == Kind::store;
-        if (stored && k_.instructions[id].kind == Kind::load) return true;
-      }
-    }
-    return false;
-  }
-
-  bool is_vector_load(int id) const {
-    return k_.instructions[id].kind == Kind::load && shape_.is_vector_access(id);
-  }
-
-  /// Loads by vector of the block that has most.
-  int64_t vector_loads() const {
-    int64_t most = 1;
-    for (const KernelBlock& block : k_.blocks)
-      most = std::max<int64_t>(
-          most, llvm::count_if(block.instructions, [&](int id) { return is_vector_load(id); }));
-    return most;
+    return std::min(wanted, pow2_ceil(bound_or_large(k_.axes[shape_.inner].extent, symbols_)));
   }
 
   /// What one vector of each load takes, in the block that loads most.
-  int64_t loaded_registers() const {
-    int64_t most = 0;
-    for (const KernelBlock& block : k_.blocks) {
-      int64_t bytes = 0;
-      for (int id : block.instructions)
-        if (is_vector_load(id))
-          bytes += s_.vector_width * size_of(k_.params[k_.instructions[id].access.param].dtype);
-      most = std::max(most, bytes / 4);
-    }
-    return most;
-  }
+  int64_t loaded_registers() const { return s_.vector_width * accesses_.loaded_bytes() / 4; }
 
   int64_t in_flight() const {
-    if (needs_order()) return 1;
-    const int64_t registers = s_.flat && s_.vector_width <= 4 ? kFlatInFlight : kInFlight;
-    return std::clamp<int64_t>(registers / (vector_loads() * s_.vector_width), 1, 8);
+    if (accesses_.need_order()) return 1;
+    const bool reduces = !shape_.all_of(Kind::reduce).empty();
+    const int64_t registers = s_.flat && s_.vector_width <= 4 ? kFlatInFlight
+                              : reduces                       ? kInFlight / 2
+                                                              : kInFlight;
+    return std::clamp<int64_t>(registers / (accesses_.loads() * s_.vector_width), 1, 8);
   }
 
   // ---- rows
 
   /// Vectors of each load of a row that stays in registers.
   int64_t kept_in_flight() const {
-    if (needs_order()) return 1;
+    if (accesses_.need_order()) return 1;
     return std::clamp<int64_t>(kRowsInFlight / std::max<int64_t>(1, loaded_registers()), 1, 8);
   }
 
@@ -182,10 +125,10 @@ class GpuScheduler {
     return static_cast<int64_t>(s_.cached.size()) - flags + (flags > 0) + accumulators(Accumulation::column);
   }
 
-  int64_t rows_at_bound() const {
+  int64_t rows_at_bound_or_large() const {
     Dim range = 1;
     for (int axis : shape_.parallel) range *= k_.axes[axis].extent;
-    return std::max<int64_t>(1, bound(range, symbols_));
+    return std::max<int64_t>(1, bound_or_large(range, symbols_));
   }
 
   /// The fewest lanes that have little to keep and still leave enough threads for all rows: what is done once
@@ -195,7 +138,8 @@ class GpuScheduler {
     const auto kept = [&](int64_t lanes) {
       return quotient_up(vectors, lanes) * s_.vector_width * std::max<int64_t>(1, kept_values());
     };
-    while (team > 4 && kept(team / 2) <= kFewElements && rows_at_bound() * team / 2 >= kEnoughThreads)
+    while (team > 4 && kept(team / 2) <= kFewElements &&
+           rows_at_bound_or_large() * team / 2 >= kEnoughThreads)
       team /= 2;
     return team;
   }
@@ -247,20 +191,33 @@ class GpuScheduler {
   bool rows() {
     if (accumulators(Accumulation::memory) > 0) return rows_with_sums_in_memory(), s_.cached.empty();
     int64_t team = row_team();
-    if (leaves_lanes_idle(team) && !draws_vectors()) fill_lanes(team);
+    if (leaves_lanes_idle(team) && !accesses_.draw()) fill_lanes(team);
     if (s_.splits > 0) team = walking_team(team);
     const int64_t vectors = quotient_up(columns_, s_.vector_width);
     const bool fits = team > 0;
-    const bool apart = rows_at_bound() >= kManyRows && accumulators(Accumulation::column) == 0;
+    const bool apart = rows_at_bound_or_large() >= kManyRows && accumulators(Accumulation::column) == 0;
     s_.team = static_cast<int>(fits ? team : apart ? kRowThreads : kWalkThreads);
     s_.vectors = fits ? static_cast<int>(quotient_up(vectors, team)) : 0;
     // A walk waits for every row: its teams are few, and all loads of one should be under way.
     const int64_t flying = s_.splits > 0 && s_.vectors <= 4 ? 4 : kept_in_flight();
     s_.unroll = static_cast<int>(fits ? std::min<int64_t>(flying, s_.vectors) : in_flight());
     set_block(!fits && accumulators(Accumulation::column) > 0);
-    s_.ahead = fits && is_long_walk() ? 1 : 0;
-    s_.turns = s_.splits > 0 && (shares_begin_alike() || shares_end_unevenly());
+    if (fits && is_long_walk())
+      walk_long();
+    else
+      s_.turns = s_.splits > 0 && (shares_begin_alike() || shares_end_unevenly());
     return fits || s_.cached.empty();
+  }
+
+  /// One row is on its way while the last one is worked on: lanes with little each, few teams.
+  void walk_long() {
+    const int64_t vectors = quotient_up(columns_, s_.vector_width);
+    while (s_.vectors > 2 && vectors % (2 * s_.team) == 0 && 2 * s_.team <= kFlatThreads)
+      s_.team *= 2, s_.vectors /= 2;
+    s_.unroll = std::min<int>(s_.unroll, static_cast<int>(s_.vectors));
+    s_.threads = std::max<int>(s_.team, std::min(s_.threads, kFlatThreads));
+    s_.ahead = 1;
+    s_.turns = true;
   }
 
   /// Every element of such a sum belongs to one thread: of a team that is the block, or of a block that is
@@ -282,13 +239,13 @@ class GpuScheduler {
 
   void set_block(bool one_team) {
     const int64_t kept = s_.vectors * s_.vector_width * kept_values();
-    const int64_t many = vector_loads() * s_.vector_width > kPayload ? kFlatThreads : kWalkThreads;
+    const int64_t many = accesses_.loads() * s_.vector_width > kPayload ? kFlatThreads : kWalkThreads;
     const int64_t walking = kept <= kSmallWalkPayload ? many
                             : kept <= kWalkPayload    ? kFlatThreads
                                                       : kRowThreads;
     const int64_t wanted = s_.splits > 0 ? walking : kRowThreads;
     int64_t threads = one_team ? s_.team : std::max<int64_t>(s_.team, wanted);
-    const int64_t rows = rows_at_bound();
+    const int64_t rows = rows_at_bound_or_large();
     while (threads / 2 >= std::max<int64_t>(s_.team, kWarp) && threads / 2 / s_.team >= rows) threads /= 2;
     s_.threads = static_cast<int>(threads);
     s_.grain = s_.splits > 0 ? 1 : threads / s_.team;
@@ -296,19 +253,20 @@ class GpuScheduler {
 
   /// A short one has begun before a row that was sent for can arrive earlier.
   bool is_long_walk() const {
-    return s_.splits > 0 && rows_at_bound() >= kLongWalk * s_.splits * (s_.threads / s_.team);
+    return s_.splits > 0 && rows_at_bound_or_large() >= kLongWalk * s_.splits * (s_.threads / s_.team);
   }
 
   /// Shares of few rounds whose last one leaves teams without a row: by turns few blocks alone have such a
   /// round.
   bool shares_end_unevenly() const {
-    return !is_long_walk() && quotient_up(rows_at_bound(), s_.splits) % (s_.threads / s_.team) != 0;
+    return quotient_up(rows_at_bound_or_large(), s_.splits) < kLongWalk * (s_.threads / s_.team) &&
+           quotient_up(rows_at_bound_or_large(), s_.splits) % (s_.threads / s_.team) != 0;
   }
 
   /// Shares of neighbouring rows whose places differ in high bits alone: all blocks would read from the same
   /// channels of the memory at a time.
   bool shares_begin_alike() const {
-    const int64_t share = quotient_up(rows_at_bound(), s_.splits) * columns_ * narrowest_access();
+    const int64_t share = quotient_up(rows_at_bound_or_large(), s_.splits) * columns_ * accesses_.narrowest();
     return share > 0 && share % kChannelPeriod == 0;
   }
 
@@ -327,15 +285,15 @@ class GpuScheduler {
   void tiles() {
     Dim reduced = 1;
     for (int axis : shape_.reduced) reduced *= k_.axes[axis].extent;
-    const int64_t length = std::max<int64_t>(1, bound(reduced, symbols_));
+    const int64_t length = std::max<int64_t>(1, bound_or_large(reduced, symbols_));
     const bool segment = k_.axes[shape_.reduced.front()].begin >= 0;
-    const int64_t expected = segment ? length / rows_at_bound() : length;
+    const int64_t expected = segment ? length / rows_at_bound_or_large() : length;
     if (!segment && expected > kShortSum && expected <= kLongSum)
       share_at_once(expected);
     else
       share_in_turns(length, expected, segment);
     s_.tile = int64_t{s_.team} * s_.vector_width;
-    s_.unroll = !segment && expected > kShortSum && vector_loads() == 1 ? kShareInFlight : 4;
+    s_.unroll = !segment && expected > kShortSum && accesses_.loads() == 1 ? kShareInFlight : 4;
     s_.grain = segment && expected <= kShortSum ? 4 : 1;
   }
 
@@ -344,7 +302,7 @@ class GpuScheduler {
   }
 
   void share_at_once(int64_t length) {
-    if (s_.vector_width > 4 && !draws_vectors()) s_.vector_width = 4;
+    if (s_.vector_width > 4 && !accesses_.draw()) s_.vector_width = 4;
     const int64_t teams = pow2_floor(length / kShareInFlight);
     s_.team = lanes_along_columns(std::min(kWarp, kFlatThreads / teams));
     s_.threads = static_cast<int>(s_.team * teams);
@@ -356,7 +314,7 @@ class GpuScheduler {
     s_.team = lanes_along_columns(segment ? kFlatThreads : kWarp);
     if (expected > kShortSum) {
       s_.team = std::min(s_.team, kLongTeam);
-      narrow_tiles(segment ? 1 : rows_at_bound());
+      narrow_tiles(segment ? 1 : rows_at_bound_or_large());
     }
     const int64_t teams = std::clamp<int64_t>(pow2_ceil(length) / 4, 1, most_threads / s_.team);
     s_.threads = static_cast<int>(s_.team * teams);
@@ -366,44 +324,16 @@ class GpuScheduler {
   /// only where most multiprocessors would have nothing to do.
   void narrow_tiles(int64_t rows) {
     const auto tiles = [&] { return quotient_up(columns_, int64_t{s_.team} * s_.vector_width) * rows; };
-    if (s_.vector_width > 4 && tiles() < kEnoughTiles && !draws_vectors()) s_.vector_width = 4;
+    if (s_.vector_width > 4 && tiles() < kEnoughTiles && !accesses_.draw()) s_.vector_width = 4;
     while (s_.team > 2 && tiles() < (s_.team * loaded_registers() > kSectorWords ? kEnoughTiles : kFewTiles))
       s_.team /= 2;
-  }
-
-  // ---- indices
-
-  /// All numbers that indices are made of stay below 2^31.
-  bool is_narrow() const {
-    constexpr int64_t kLimit = std::numeric_limits<int32_t>::max() / 2;
-    const auto fits = [&](const Dim& dim) { return bound(dim, symbols_) < kLimit; };
-    Dim all = 1;
-    for (const KernelAxis& axis : k_.axes) all *= axis.extent;
-    if (!fits(all) || !fits(k_.range())) return false;
-    for (const KernelParam& param : k_.params)
-      if (!fits(param.partial_elements)) return false;
-    return llvm::all_of(k_.instructions, [&](const Instruction& x) {
-      if (x.access.param < 0) return true;
-      int64_t last = bound(x.access.offset, symbols_);
-      for (size_t axis = 0; axis < x.access.strides.size(); ++axis) {
-        const int64_t extent = bound(k_.axes[axis].extent, symbols_);
-        const int64_t stride = bound(x.access.strides[axis], symbols_);
-        if (extent > kLimit || stride > kLimit) return false;
-        last += extent * stride;
-      }
-      return last < kLimit && (x.access.computed < 0 || fits_gathered(x));
-    });
-  }
-
-  /// A computed index may be anything up to the extent of a table that the kernel does not know.
-  bool fits_gathered(const Instruction& x) const {
-    return bound(x.access.computed_stride, symbols_) < (int64_t{1} << 13);
   }
 
   Kernel& k_;
   Schedule& s_;
   const Symbols& symbols_;
   KernelShape shape_;
+  VectorAccesses accesses_;
   int64_t columns_ = 1;
 };
 
