@@ -121,9 +121,9 @@ class Compiler {
   /// 2. Composites go; reductions become independent; backward keeps little.
   void optimise(Module& module) {
     PassManager passes = manager();
-    passes.add(options_.pipeline.empty()
-                   ? "decompose,drop_stops,simplify,rewrite_reductions,simplify,rematerialize,simplify"
-                   : options_.pipeline);
+    passes.add(options_.pipeline.empty() ? "decompose,drop_stops,simplify,rewrite_reductions,simplify,"
+                                           "rectifier_masks,rematerialize,simplify"
+                                         : options_.pipeline);
     passes.run(module);
     result_.pass_timing += passes.timing_report();
   }

@@ -17,6 +17,7 @@
 #include "passes/fuse_gemm_epilogues.h"
 #include "passes/make_backward.h"
 #include "passes/merge_gemms.h"
+#include "passes/rectifier_masks.h"
 #include "passes/rematerialize.h"
 #include "passes/rewrite_reductions.h"
 #include "passes/simplify.h"

@@ -1,0 +1,103 @@
+#include "passes/rectifier_masks.h"
+
+#include "ir/builder.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "passes/analysis.h"
+#include "passes/expressions.h"
+
+namespace smelt {
+namespace {
+
+bool is_zero(const Value* value) { return splat(value) == 0.0; }
+
+/// k in select(k, x, 0); null for anything else.
+Value* guard(const Node& node) {
+  return node.is(ScalarOp::select) && is_zero(node.operand(2)) ? node.operand(0) : nullptr;
+}
+
+/// x in x * c with a number c > 0; null for anything else.
+Value* scaled(const Node& node) {
+  if (!node.is(ScalarOp::mul)) return nullptr;
+  const auto factor = splat(node.operand(1));
+  return factor && *factor > 0 ? node.operand(0) : nullptr;
+}
+
+/// A value that is positive where x is and all `kept` hold, and else zero.
+struct Rectified {
+  Value* result;
+  llvm::SmallVector<const Value*, 2> kept;
+};
+
+class MaskFinder {
+ public:
+  explicit MaskFinder(Graph& graph) : graph_(graph) {}
+
+  bool run() {
+    for (const auto& node : graph_.nodes())
+      if (node->is(Op::matmul) && !in_backward(*node))
+        for (Value* operand : node->operands()) find_rectifier(operand);
+    if (rectified_.empty()) return false;
+    std::vector<std::pair<Node*, const Rectified*>> found;
+    for (const auto& node : graph_.nodes())
+      if (const Rectified* rectified = mask_of(*node)) found.push_back({node.get(), rectified});
+    for (const auto& [node, rectified] : found) replace(*node, *rectified);
+    return !found.empty();
+  }
+
+ private:
+  void find_rectifier(Value* result) {
+    Rectified rectified{.result = result, .kept = {}};
+    for (Value* value = result; value != nullptr;) {
+      const Node& node = *value->node();
+      if (node.is(ScalarOp::max) && is_zero(node.operand(1)))
+        return void(rectified_.try_emplace(node.operand(0), rectified));
+      if (const Value* kept = guard(node)) {
+        rectified.kept.push_back(kept);
+        value = node.operand(1);
+      } else {
+        value = scaled(node);
+      }
+    }
+  }
+
+  /// The rectifier whose mask a node of backward applies: x >= 0 ? gradient : 0.
+  const Rectified* mask_of(const Node& node) const {
+    const Value* condition = in_backward(node) ? guard(node) : nullptr;
+    if (condition == nullptr || !condition->node()->is(ScalarOp::ge)) return nullptr;
+    const Node& compare = *condition->node();
+    const auto it = is_zero(compare.operand(1)) ? rectified_.find(compare.operand(0)) : rectified_.end();
+    const bool same = it != rectified_.end() && it->second.result->shape() == node.result()->shape();
+    return same ? &it->second : nullptr;
+  }
+
+  void replace(Node& node, const Rectified& rectified) {
+    GraphBuilder b(graph_, &node);
+    b.set_source(node.source);
+    const InheritMarks marks(graph_, &node, node);
+    Value* mask = b.gt(rectified.result, b.like(rectified.result, 0));
+    node.set_operand(1, without_guards(b, node.operand(1), rectified));
+    node.set_operand(0, mask);
+  }
+
+  /// What is zero where the mask is needs not be made so.
+  Value* without_guards(GraphBuilder& b, Value* gradient, const Rectified& rectified) {
+    const Node& node = *gradient->node();
+    if (const Value* kept = guard(node); kept != nullptr && llvm::is_contained(rectified.kept, kept))
+      return without_guards(b, node.operand(1), rectified);
+    Value* inner = scaled(node);
+    if (inner == nullptr) return gradient;
+    Value* lean = without_guards(b, inner, rectified);
+    return lean == inner ? gradient : b.mul(lean, node.operand(1));
+  }
+
+  Graph& graph_;
+  llvm::DenseMap<const Value*, Rectified> rectified_;  // by x
+};
+
+}  // namespace
+
+bool rectifier_masks(Graph& graph, const RectifierMasksOptions&) { return MaskFinder(graph).run(); }
+
+}  // namespace smelt
