@@ -95,11 +95,20 @@ class LifetimeCheck {
     end_ranges(step);
     if (beginning == begins_.end()) return;
     for (const Range& range : beginning->second) {
+      if (gives_way(range, beginning->second, step)) continue;
       for (const Range& other : overlapping(range)) refuse_overlap(range, other, step);
       live_[range.begin] = range;
       ends_[range.last].push_back(range.begin);
     }
     end_ranges(step);
+  }
+
+  /// Nothing was ever in a range, such as the end of a padded row, that begins with the step which reads it
+  /// last and writes another buffer in its place.
+  bool gives_way(const Range& range, const std::vector<Range>& beginning, int step) const {
+    return range.last == step && std::any_of(beginning.begin(), beginning.end(), [&](const Range& written) {
+             return written.meets(range) && in_place(step, written, range);
+           });
   }
 
   void end_ranges(int step) {
