@@ -217,7 +217,7 @@ class GpuScheduler {
     s_.unroll = std::min<int>(s_.unroll, static_cast<int>(s_.vectors));
     s_.threads = std::max<int>(s_.team, std::min(s_.threads, kFlatThreads));
     s_.ahead = 1;
-    s_.turns = true;
+    s_.turns = shares_begin_alike();
   }
 
   /// Every element of such a sum belongs to one thread: of a team that is the block, or of a block that is
