@@ -98,6 +98,59 @@ TEST(GpuSchedule, StoredValuesAreNotReadBack) {
   EXPECT_EQ(kernel.instructions[kernel.schedule.cached[0]].kind, Instruction::Kind::scalar);
 }
 
+/// y = 2 x along rows of `n` bf16, and the sum of every column.
+Kernel summed_rows(int64_t n) {
+  KernelBuilder b("summed");
+  const int r = b.parallel(Dim::symbol("M")), c = b.column(n);
+  const int x = b.input(DType::bf16), y = b.output(DType::bf16), sums = b.partial(n);
+  b.column_block();
+  const int wide = b.convert(b.load(x, {{r, n}, {c, 1}}), DType::f32);
+  const int doubled = b.op(ScalarOp::mul, {wide, b.number(2)});
+  b.accumulate(sums, {{c, 1}}, doubled);
+  b.store(y, {{r, n}, {c, 1}}, b.convert(doubled, DType::bf16));
+  return b.kernel;
+}
+
+TEST(GpuSchedule, LongWalksSendForTheNextRowAndShortOnesTakeTurnsWhereTheyEndUnevenly) {
+  const Schedule longest = scheduled(summed_rows(1024), 65536).schedule;
+  EXPECT_EQ(longest.team * longest.vectors * longest.vector_width, 1024);
+  EXPECT_EQ(longest.vectors, 2);
+  EXPECT_EQ(longest.threads, 256);
+  EXPECT_EQ(longest.ahead, 1);
+  const auto rounds = [](const Schedule& s, int64_t rows) {
+    return (rows + s.splits - 1) / s.splits % (s.threads / s.team);
+  };
+  for (const int64_t rows : {3200, 4096, 264 * 16}) {
+    const Schedule walk = scheduled(summed_rows(768), rows).schedule;
+    EXPECT_EQ(walk.ahead, 0) << rows;
+    EXPECT_EQ(walk.turns, rounds(walk, rows) != 0) << rows;
+  }
+}
+
+TEST(GpuSchedule, SumsOfAFewHundredAreUnderWayAtOnce) {
+  KernelBuilder b("finish");
+  const int k = b.reduced(264), c = b.column(768);
+  const int x = b.input(), y = b.output();
+  b.reduced_block();
+  const int sum = b.reduce(ReduceOp::add, b.load(x, {{k, 768}, {c, 1}}));
+  b.column_block();
+  b.store(y, {{c, 1}}, sum);
+  const Schedule s = scheduled(b.kernel).schedule;
+  EXPECT_EQ(s.threads, 256);
+  EXPECT_GE(s.threads / s.team * (s.unroll + 1), 264) << "all but a last few loads of a thread";
+  EXPECT_EQ(s.tile, s.team * s.vector_width);
+}
+
+TEST(GpuSchedule, WhereMoreF32MovesVectorsAreFourWide) {
+  KernelBuilder b("update");
+  const int r = b.parallel(Dim::symbol("M")), c = b.column(1024);
+  const int g = b.input(DType::bf16), p = b.input(), y = b.output();
+  b.column_block();
+  const int step = b.convert(b.load(g, {{r, 1024}, {c, 1}}), DType::f32);
+  b.store(y, {{r, 1024}, {c, 1}}, b.op(ScalarOp::sub, {b.load(p, {{r, 1024}, {c, 1}}), step}));
+  EXPECT_EQ(scheduled(b.kernel).schedule.vector_width, 4);
+}
+
 TEST(GpuSchedule, IndicesAreNarrowWhereBoundsAllow) {
   EXPECT_TRUE(scheduled(scaled_rows(768)).schedule.narrow);
   EXPECT_FALSE(scheduled(scaled_rows(768), int64_t{1} << 24).schedule.narrow);
