@@ -29,8 +29,8 @@ constexpr int64_t kEnoughThreads = 132 * 1024, kFewElements = 16;
 /// Registers for loads that are under way: of rows that stay in registers as they come from memory, else as
 /// f32; more of them in flat kernels, which keep nothing, and fewer beside a reduction.
 constexpr int64_t kRowsInFlight = 64, kInFlight = 32, kFlatInFlight = 64;
-/// A sum of more than a few is shared by a block's threads. Up to kLongSum each has a share whose loads are
-/// all under way at a time; beyond, few lanes lie along the columns, so that more blocks share it.
+/// A sum of more than a few is shared by a block's threads. Up to kLongSum each has a share of about eight,
+/// whose loads are under way together; beyond, few lanes lie along the columns, so that more blocks share it.
 constexpr int64_t kShortSum = 64, kLongSum = 512;
 constexpr int kShareInFlight = 8, kLongTeam = 4;
 constexpr int64_t kEnoughTiles = 2 * 132, kFewTiles = 132 / 2, kSectorWords = 32 / 4;
@@ -78,10 +78,11 @@ class GpuScheduler {
  private:
   // ---- vectors
 
-  /// As many elements as 16 bytes of the narrowest memory hold, at most 8; eight where Philox makes eight.
+  /// As many elements as 16 bytes of the narrowest memory hold, at most 8, of f32 where more of that moves;
+  /// eight where Philox makes eight.
   int64_t vector_width() const {
     if (shape_.inner < 0 || accesses_.need_order()) return 1;
-    const bool random = accesses_.draw();
+    const bool random = accesses_.draw_random();
     const int64_t narrowest = accesses_.narrowest();
     if (narrowest == 0 && !random) return 1;
     int64_t wanted = random ? 8 : std::clamp<int64_t>(16 / narrowest, 2, 8);
@@ -125,7 +126,7 @@ class GpuScheduler {
     return static_cast<int64_t>(s_.cached.size()) - flags + (flags > 0) + accumulators(Accumulation::column);
   }
 
-  int64_t rows_at_bound_or_large() const {
+  int64_t rows_at_bound() const {
     Dim range = 1;
     for (int axis : shape_.parallel) range *= k_.axes[axis].extent;
     return std::max<int64_t>(1, bound_or_large(range, symbols_));
@@ -138,8 +139,7 @@ class GpuScheduler {
     const auto kept = [&](int64_t lanes) {
       return quotient_up(vectors, lanes) * s_.vector_width * std::max<int64_t>(1, kept_values());
     };
-    while (team > 4 && kept(team / 2) <= kFewElements &&
-           rows_at_bound_or_large() * team / 2 >= kEnoughThreads)
+    while (team > 4 && kept(team / 2) <= kFewElements && rows_at_bound() * team / 2 >= kEnoughThreads)
       team /= 2;
     return team;
   }
@@ -191,11 +191,11 @@ class GpuScheduler {
   bool rows() {
     if (accumulators(Accumulation::memory) > 0) return rows_with_sums_in_memory(), s_.cached.empty();
     int64_t team = row_team();
-    if (leaves_lanes_idle(team) && !accesses_.draw()) fill_lanes(team);
+    if (leaves_lanes_idle(team) && !accesses_.draw_random()) fill_lanes(team);
     if (s_.splits > 0) team = walking_team(team);
     const int64_t vectors = quotient_up(columns_, s_.vector_width);
     const bool fits = team > 0;
-    const bool apart = rows_at_bound_or_large() >= kManyRows && accumulators(Accumulation::column) == 0;
+    const bool apart = rows_at_bound() >= kManyRows && accumulators(Accumulation::column) == 0;
     s_.team = static_cast<int>(fits ? team : apart ? kRowThreads : kWalkThreads);
     s_.vectors = fits ? static_cast<int>(quotient_up(vectors, team)) : 0;
     // A walk waits for every row: its teams are few, and all loads of one should be under way.
@@ -245,28 +245,30 @@ class GpuScheduler {
                                                       : kRowThreads;
     const int64_t wanted = s_.splits > 0 ? walking : kRowThreads;
     int64_t threads = one_team ? s_.team : std::max<int64_t>(s_.team, wanted);
-    const int64_t rows = rows_at_bound_or_large();
+    const int64_t rows = rows_at_bound();
     while (threads / 2 >= std::max<int64_t>(s_.team, kWarp) && threads / 2 / s_.team >= rows) threads /= 2;
     s_.threads = static_cast<int>(threads);
     s_.grain = s_.splits > 0 ? 1 : threads / s_.team;
   }
 
+  int64_t rows_of_share() const { return quotient_up(rows_at_bound(), s_.splits); }
+
   /// A short one has begun before a row that was sent for can arrive earlier.
   bool is_long_walk() const {
-    return s_.splits > 0 && rows_at_bound_or_large() >= kLongWalk * s_.splits * (s_.threads / s_.team);
+    return s_.splits > 0 && rows_at_bound() >= kLongWalk * s_.splits * (s_.threads / s_.team);
   }
 
   /// Shares of few rounds whose last one leaves teams without a row: by turns few blocks alone have such a
   /// round.
   bool shares_end_unevenly() const {
-    return quotient_up(rows_at_bound_or_large(), s_.splits) < kLongWalk * (s_.threads / s_.team) &&
-           quotient_up(rows_at_bound_or_large(), s_.splits) % (s_.threads / s_.team) != 0;
+    const int64_t teams = s_.threads / s_.team;
+    return rows_of_share() < kLongWalk * teams && rows_of_share() % teams != 0;
   }
 
   /// Shares of neighbouring rows whose places differ in high bits alone: all blocks would read from the same
   /// channels of the memory at a time.
   bool shares_begin_alike() const {
-    const int64_t share = quotient_up(rows_at_bound_or_large(), s_.splits) * columns_ * accesses_.narrowest();
+    const int64_t share = rows_of_share() * columns_ * accesses_.narrowest();
     return share > 0 && share % kChannelPeriod == 0;
   }
 
@@ -287,11 +289,11 @@ class GpuScheduler {
     for (int axis : shape_.reduced) reduced *= k_.axes[axis].extent;
     const int64_t length = std::max<int64_t>(1, bound_or_large(reduced, symbols_));
     const bool segment = k_.axes[shape_.reduced.front()].begin >= 0;
-    const int64_t expected = segment ? length / rows_at_bound_or_large() : length;
+    const int64_t expected = segment ? length / rows_at_bound() : length;
     if (!segment && expected > kShortSum && expected <= kLongSum)
       share_at_once(expected);
     else
-      share_in_turns(length, expected, segment);
+      share_in_rounds(length, expected, segment);
     s_.tile = int64_t{s_.team} * s_.vector_width;
     s_.unroll = !segment && expected > kShortSum && accesses_.loads() == 1 ? kShareInFlight : 4;
     s_.grain = segment && expected <= kShortSum ? 4 : 1;
@@ -302,19 +304,19 @@ class GpuScheduler {
   }
 
   void share_at_once(int64_t length) {
-    if (s_.vector_width > 4 && !accesses_.draw()) s_.vector_width = 4;
+    if (s_.vector_width > 4 && !accesses_.draw_random()) s_.vector_width = 4;
     const int64_t teams = pow2_floor(length / kShareInFlight);
     s_.team = lanes_along_columns(std::min(kWarp, kFlatThreads / teams));
     s_.threads = static_cast<int>(s_.team * teams);
   }
 
   /// Few columns leave threads for the reduced axes; many reduced indices want them.
-  void share_in_turns(int64_t length, int64_t expected, bool segment) {
+  void share_in_rounds(int64_t length, int64_t expected, bool segment) {
     const int64_t most_threads = segment ? kFlatThreads : kTileThreads;
     s_.team = lanes_along_columns(segment ? kFlatThreads : kWarp);
     if (expected > kShortSum) {
       s_.team = std::min(s_.team, kLongTeam);
-      narrow_tiles(segment ? 1 : rows_at_bound_or_large());
+      narrow_tiles(segment ? 1 : rows_at_bound());
     }
     const int64_t teams = std::clamp<int64_t>(pow2_ceil(length) / 4, 1, most_threads / s_.team);
     s_.threads = static_cast<int>(s_.team * teams);
@@ -324,7 +326,7 @@ class GpuScheduler {
   /// only where most multiprocessors would have nothing to do.
   void narrow_tiles(int64_t rows) {
     const auto tiles = [&] { return quotient_up(columns_, int64_t{s_.team} * s_.vector_width) * rows; };
-    if (s_.vector_width > 4 && tiles() < kEnoughTiles && !accesses_.draw()) s_.vector_width = 4;
+    if (s_.vector_width > 4 && tiles() < kEnoughTiles && !accesses_.draw_random()) s_.vector_width = 4;
     while (s_.team > 2 && tiles() < (s_.team * loaded_registers() > kSectorWords ? kEnoughTiles : kFewTiles))
       s_.team /= 2;
   }

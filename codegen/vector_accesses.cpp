@@ -37,7 +37,7 @@ bool VectorAccesses::are_mostly_wide() const {
   return wide > narrow;
 }
 
-bool VectorAccesses::draw() const {
+bool VectorAccesses::draw_random() const {
   for (int id = 0; id < static_cast<int>(k_.instructions.size()); ++id)
     if (shape_.block_of(id) >= 0 && shape_.is_vector_random(id)) return true;
   return false;

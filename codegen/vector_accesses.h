@@ -15,7 +15,7 @@ class VectorAccesses {
   /// Of what differs from row to row more is f32.
   bool are_mostly_wide() const;
   /// Philox makes the decisions of a vector at once.
-  bool draw() const;
+  bool draw_random() const;
   /// A block that reads after it has written keeps its order only element by element.
   bool need_order() const;
   /// Of the block that has most: loads, at least 1, and the bytes of one element of each.

@@ -39,11 +39,12 @@ class MaskFinder {
       if (node->is(Op::matmul) && !in_backward(*node))
         for (Value* operand : node->operands()) find_rectifier(operand);
     if (rectified_.empty()) return false;
-    std::vector<std::pair<Node*, const Rectified*>> found;
+    std::vector<Node*> masks;
     for (const auto& node : graph_.nodes())
-      if (const Rectified* rectified = mask_of(*node)) found.push_back({node.get(), rectified});
-    for (const auto& [node, rectified] : found) replace(*node, *rectified);
-    return !found.empty();
+      if (applies_mask(*node)) masks.push_back(node.get());
+    bool changed = false;
+    for (Node* mask : masks) changed |= replace(*mask);
+    return changed;
   }
 
  private:
@@ -52,7 +53,7 @@ class MaskFinder {
     for (Value* value = result; value != nullptr;) {
       const Node& node = *value->node();
       if (node.is(ScalarOp::max) && is_zero(node.operand(1)))
-        return void(rectified_.try_emplace(node.operand(0), rectified));
+        return rectified_[node.operand(0)].push_back(rectified);
       if (const Value* kept = guard(node)) {
         rectified.kept.push_back(kept);
         value = node.operand(1);
@@ -62,23 +63,46 @@ class MaskFinder {
     }
   }
 
-  /// The rectifier whose mask a node of backward applies: x >= 0 ? gradient : 0.
-  const Rectified* mask_of(const Node& node) const {
+  /// x >= 0 ? gradient : 0 of a rectified x. A comparison of forward is somebody's own, whose zeros count.
+  bool applies_mask(const Node& node) const {
     const Value* condition = in_backward(node) ? guard(node) : nullptr;
-    if (condition == nullptr || !condition->node()->is(ScalarOp::ge)) return nullptr;
+    if (condition == nullptr || !condition->node()->is(ScalarOp::ge) || !in_backward(*condition->node()))
+      return false;
     const Node& compare = *condition->node();
-    const auto it = is_zero(compare.operand(1)) ? rectified_.find(compare.operand(0)) : rectified_.end();
-    const bool same = it != rectified_.end() && it->second.result->shape() == node.result()->shape();
-    return same ? &it->second : nullptr;
+    return is_zero(compare.operand(1)) && rectified_.contains(compare.operand(0));
   }
 
-  void replace(Node& node, const Rectified& rectified) {
+  /// By the first result whose dropouts the gradient went through: another's would take too much away.
+  bool replace(Node& node) {
+    const auto guards = guards_of(*node.operand(1));
+    const auto& results = rectified_[node.operand(0)->node()->operand(0)];
+    const auto fitting = llvm::find_if(results, [&](const Rectified& rectified) {
+      return llvm::all_of(rectified.kept,
+                          [&](const Value* kept) { return llvm::is_contained(guards, kept); });
+    });
+    if (fitting == results.end()) return false;
     GraphBuilder b(graph_, &node);
     b.set_source(node.source);
     const InheritMarks marks(graph_, &node, node);
-    Value* mask = b.gt(rectified.result, b.like(rectified.result, 0));
-    node.set_operand(1, without_guards(b, node.operand(1), rectified));
+    Value* mask = b.gt(fitting->result, b.like(fitting->result, 0));
+    node.set_operand(1, without_guards(b, node.operand(1), *fitting));
     node.set_operand(0, mask);
+    return true;
+  }
+
+  /// All that must hold for the gradient not to be zero, as far as factors and guards reach.
+  static llvm::SmallVector<const Value*, 2> guards_of(const Value& gradient) {
+    llvm::SmallVector<const Value*, 2> guards;
+    for (const Value* value = &gradient; value != nullptr;) {
+      const Node& node = *value->node();
+      if (const Value* kept = guard(node)) {
+        guards.push_back(kept);
+        value = node.operand(1);
+      } else {
+        value = scaled(node);
+      }
+    }
+    return guards;
   }
 
   /// What is zero where the mask is needs not be made so.
@@ -93,7 +117,7 @@ class MaskFinder {
   }
 
   Graph& graph_;
-  llvm::DenseMap<const Value*, Rectified> rectified_;  // by x
+  llvm::DenseMap<const Value*, llvm::SmallVector<Rectified, 1>> rectified_;  // by x
 };
 
 }  // namespace

@@ -104,11 +104,14 @@ class LifetimeCheck {
   }
 
   /// Nothing was ever in a range, such as the end of a padded row, that begins with the step which reads it
-  /// last and writes another buffer in its place.
+  /// last, does not write it, and writes another buffer in its place.
   bool gives_way(const Range& range, const std::vector<Range>& beginning, int step) const {
-    return range.last == step && std::any_of(beginning.begin(), beginning.end(), [&](const Range& written) {
-             return written.meets(range) && in_place(step, written, range);
-           });
+    const std::vector<int>& writes = entry_.steps[static_cast<size_t>(step)].writes;
+    if (range.last != step || std::find(writes.begin(), writes.end(), range.buffer) != writes.end())
+      return false;
+    return std::any_of(beginning.begin(), beginning.end(), [&](const Range& written) {
+      return written.meets(range) && in_place(step, written, range);
+    });
   }
 
   void end_ranges(int step) {

@@ -12,7 +12,8 @@ namespace {
 /// Tiles of 64 x 64 x 64 in two stages: while one is multiplied the next arrives; where k ends with the
 /// first, there is room for one alone. Rows of a tile are 128 bytes, whose 16-byte pieces are permuted by the
 /// row so that eight rows of one column lie in different banks. Products are small, and a block mostly waits:
-/// eight of them share a multiprocessor, which leaves 64 registers and so no unrolled steps along k.
+/// eight of them share a multiprocessor (six, with two stages), which leaves 64 registers and so no unrolled
+/// steps along k.
 constexpr std::string_view kBody = R"(
 SM unsigned shared_address(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
 

