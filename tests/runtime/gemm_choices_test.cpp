@@ -131,6 +131,14 @@ TEST(GemmChoices, AFewSizesOfABucketHaveTheirOwn) {
   EXPECT_EQ(resumed.find(size(10)), algorithm(1)) << "and so is how many were measured";
 }
 
+TEST(GemmChoices, ARecordThatKnowsNoSizesGivesItsBuckets) {
+  GemmChoices earlier({}, kHere), resumed({}, kHere);
+  earlier.add({"b"}, algorithm(7));
+  EXPECT_EQ(resumed.restore(earlier.record()), "");
+  EXPECT_EQ(resumed.find({"b", "m9"}), algorithm(7)) << "not measured again: other bits";
+  EXPECT_FALSE(resumed.find({"c", "m9"}));
+}
+
 TEST(GemmChoices, ARecordHoldsWhatWasUsed) {
   const TemporaryDirectory d;
   {

@@ -280,6 +280,36 @@ Plan plan_with_parts() {
   return p;
 }
 
+/// "after" is written in place of "rows", whose padded end nothing wrote before.
+Plan plan_with_padded_rows() {
+  Plan p;
+  p.target = "cpu";
+  p.buffers = {example::arena("rows", DType::f32, 128, 128, 0, 0, 1),
+               example::arena("after", DType::f32, 128, 128, 0, 1, 2),
+               example::buffer("y", Role::output, DType::f32, 128, 128)};
+  p.buffers[0].parts = {{0, 0, 1}, {256, 1, 1}};
+  PlanEntry e;
+  e.name = "run";
+  e.outputs = {{"y", DType::f32, {128}, 2}};
+  e.steps = {example::step(FillStep{{0, 0}, 64, 1}, {}, {0}, "rows"),
+             example::step(CopyStep{{0, 0}, {1, 0}, {128}, {1}, {1}, DType::f32}, {0}, {1}, "after"),
+             example::step(CopyStep{{1, 0}, {2, 0}, {128}, {1}, {1}, DType::f32}, {1}, {2}, "y")};
+  e.steps[1].may_alias = {{1, 0}};
+  e.arena_bytes = 512;
+  p.entries = {e};
+  return p;
+}
+
+TEST(PlanValidate, WhatHeldNothingGivesWayToWhatIsWrittenInItsPlace) {
+  EXPECT_NO_THROW(validate(plan_with_padded_rows()));
+  Plan undeclared = plan_with_padded_rows();
+  undeclared.entries[0].steps[1].may_alias.clear();
+  EXPECT_PRED_FORMAT2(::testing::IsSubstring, "share memory", fault_of([&] { validate(undeclared); }));
+  Plan written = plan_with_padded_rows();  // the step fills the end itself
+  written.entries[0].steps[1].writes.push_back(0);
+  EXPECT_PRED_FORMAT2(::testing::IsSubstring, "share memory", fault_of([&] { validate(written); }));
+}
+
 TEST(PlanValidate, PartsOfABufferShareMemoryInTheirTurn) {
   const auto broken = [](const auto& change) {
     Plan p = plan_with_parts();
