@@ -125,8 +125,11 @@ TEST(PlanFile, TwoThousandCorruptManifestsAreErrorsOrValid) {
 TEST(PlanFile, NamesBothVersions) {
   std::string file = serialize_plan(small_plan());
   file[8] = 9;
-  EXPECT_EQ(fault_of([&] { parse_text(file); }),
-            "'test.plan' has plan format 9, this Smelt reads format 6: compile it again with this version");
+  EXPECT_EQ(
+      fault_of([&] { parse_text(file); }),
+      fmt::format(
+          "'test.plan' has plan format 9, this Smelt reads format {}: compile it again with this version",
+          kPlanFormat));
   EXPECT_EQ(
       fault_of([&] { parse_text("once upon a time there was a file that was no plan at all, and long"); }),
       "'test.plan' is no plan: expected a file made by smelt compile");
