@@ -24,6 +24,24 @@ Value* scaled(const Node& node) {
   return factor && *factor > 0 ? node.operand(0) : nullptr;
 }
 
+/// Where a value comes from, through factors and guards: it is that, scaled, where all guards hold, and else
+/// zero.
+struct Path {
+  const Node* begin;
+  llvm::SmallVector<const Value*, 2> guards;
+};
+
+Path path_to(const Value* value) {
+  Path path{.begin = value->node(), .guards = {}};
+  while (true) {
+    const Value* kept = guard(*path.begin);
+    const Value* from = kept ? path.begin->operand(1) : scaled(*path.begin);
+    if (kept) path.guards.push_back(kept);
+    if (from == nullptr) return path;
+    path.begin = from->node();
+  }
+}
+
 /// A value that is positive where x is and all `kept` hold, and else zero.
 struct Rectified {
   Value* result;
@@ -49,18 +67,9 @@ class MaskFinder {
 
  private:
   void find_rectifier(Value* result) {
-    Rectified rectified{.result = result, .kept = {}};
-    for (Value* value = result; value != nullptr;) {
-      const Node& node = *value->node();
-      if (node.is(ScalarOp::max) && is_zero(node.operand(1)))
-        return rectified_[node.operand(0)].push_back(rectified);
-      if (const Value* kept = guard(node)) {
-        rectified.kept.push_back(kept);
-        value = node.operand(1);
-      } else {
-        value = scaled(node);
-      }
-    }
+    const Path path = path_to(result);
+    if (path.begin->is(ScalarOp::max) && is_zero(path.begin->operand(1)))
+      rectified_[path.begin->operand(0)].push_back({result, path.guards});
   }
 
   /// x >= 0 ? gradient : 0 of a rectified x. A comparison of forward is somebody's own, whose zeros count.
@@ -74,7 +83,7 @@ class MaskFinder {
 
   /// By the first result whose dropouts the gradient went through: another's would take too much away.
   bool replace(Node& node) {
-    const auto guards = guards_of(*node.operand(1));
+    const auto guards = path_to(node.operand(1)).guards;
     const auto& results = rectified_[node.operand(0)->node()->operand(0)];
     const auto fitting = llvm::find_if(results, [&](const Rectified& rectified) {
       return llvm::all_of(rectified.kept,
@@ -88,21 +97,6 @@ class MaskFinder {
     node.set_operand(1, without_guards(b, node.operand(1), *fitting));
     node.set_operand(0, mask);
     return true;
-  }
-
-  /// All that must hold for the gradient not to be zero, as far as factors and guards reach.
-  static llvm::SmallVector<const Value*, 2> guards_of(const Value& gradient) {
-    llvm::SmallVector<const Value*, 2> guards;
-    for (const Value* value = &gradient; value != nullptr;) {
-      const Node& node = *value->node();
-      if (const Value* kept = guard(node)) {
-        guards.push_back(kept);
-        value = node.operand(1);
-      } else {
-        value = scaled(node);
-      }
-    }
-    return guards;
   }
 
   /// What is zero where the mask is needs not be made so.

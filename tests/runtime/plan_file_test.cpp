@@ -263,43 +263,46 @@ TEST(PlanValidate, SharedMemory) {
   EXPECT_NE(in_place(true, false), "accepted");
 }
 
-/// "flat" is written in halves, of which the second has the memory of what the first is copied from.
-Plan plan_with_parts() {
+/// One entry, whose output "y" is the third buffer.
+Plan plan_of(std::vector<Buffer> buffers, std::vector<Step> steps) {
   Plan p;
   p.target = "cpu";
-  p.buffers = {example::arena("flat", DType::f32, 128, 128, 0, 1, 3),
-               example::arena("early", DType::f32, 64, 64, 256, 0, 1),
-               example::buffer("y", Role::output, DType::f32, 128, 128)};
-  p.buffers[0].parts = {{0, 1, 3}, {256, 2, 3}};
+  p.buffers = std::move(buffers);
   PlanEntry e;
   e.name = "run";
   e.outputs = {{"y", DType::f32, {128}, 2}};
-  e.steps = {example::step(FillStep{{1, 0}, 64, 1}, {}, {1}, "early"),
-             example::step(CopyStep{{1, 0}, {0, 0}, {64}, {1}, {1}, DType::f32}, {1}, {0}, "first half"),
-             example::step(FillStep{{0, 64}, 64, 2}, {}, {0}, "second half"),
-             example::step(CopyStep{{0, 0}, {2, 0}, {128}, {1}, {1}, DType::f32}, {0}, {2}, "y")};
+  e.steps = std::move(steps);
   e.arena_bytes = 512;
   p.entries = {e};
   return p;
 }
 
+Step copy_of_all(int from, int to, const char* name) {
+  return example::step(CopyStep{{from, 0}, {to, 0}, {128}, {1}, {1}, DType::f32}, {from}, {to}, name);
+}
+
+/// "flat" is written in halves, of which the second has the memory of what the first is copied from.
+Plan plan_with_parts() {
+  Plan p =
+      plan_of({example::arena("flat", DType::f32, 128, 128, 0, 1, 3),
+               example::arena("early", DType::f32, 64, 64, 256, 0, 1),
+               example::buffer("y", Role::output, DType::f32, 128, 128)},
+              {example::step(FillStep{{1, 0}, 64, 1}, {}, {1}, "early"),
+               example::step(CopyStep{{1, 0}, {0, 0}, {64}, {1}, {1}, DType::f32}, {1}, {0}, "first half"),
+               example::step(FillStep{{0, 64}, 64, 2}, {}, {0}, "second half"), copy_of_all(0, 2, "y")});
+  p.buffers[0].parts = {{0, 1, 3}, {256, 2, 3}};
+  return p;
+}
+
 /// "after" is written in place of "rows", whose padded end nothing wrote before.
 Plan plan_with_padded_rows() {
-  Plan p;
-  p.target = "cpu";
-  p.buffers = {example::arena("rows", DType::f32, 128, 128, 0, 0, 1),
-               example::arena("after", DType::f32, 128, 128, 0, 1, 2),
-               example::buffer("y", Role::output, DType::f32, 128, 128)};
+  Plan p = plan_of({example::arena("rows", DType::f32, 128, 128, 0, 0, 1),
+                    example::arena("after", DType::f32, 128, 128, 0, 1, 2),
+                    example::buffer("y", Role::output, DType::f32, 128, 128)},
+                   {example::step(FillStep{{0, 0}, 64, 1}, {}, {0}, "rows"), copy_of_all(0, 1, "after"),
+                    copy_of_all(1, 2, "y")});
   p.buffers[0].parts = {{0, 0, 1}, {256, 1, 1}};
-  PlanEntry e;
-  e.name = "run";
-  e.outputs = {{"y", DType::f32, {128}, 2}};
-  e.steps = {example::step(FillStep{{0, 0}, 64, 1}, {}, {0}, "rows"),
-             example::step(CopyStep{{0, 0}, {1, 0}, {128}, {1}, {1}, DType::f32}, {0}, {1}, "after"),
-             example::step(CopyStep{{1, 0}, {2, 0}, {128}, {1}, {1}, DType::f32}, {1}, {2}, "y")};
-  e.steps[1].may_alias = {{1, 0}};
-  e.arena_bytes = 512;
-  p.entries = {e};
+  p.entries[0].steps[1].may_alias = {{1, 0}};
   return p;
 }
 
