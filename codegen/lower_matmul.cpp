@@ -58,6 +58,7 @@ class MatmulLowering {
                   .k = 1,
                   .dtype = node_.operand(0)->dtype(),
                   .result_dtype = node_.result()->dtype()};
+    step.tf32 = node_.bool_attr("tf32", false);
     for (const Run& run : batch) step.batch.push_back({run.extent, run.a, run.b, run.c});
     const Run rows = take(m, step), columns = take(n, step), sums = take(k, step, true);
     step.m = rows.extent, step.n = columns.extent, step.k = sums.extent;

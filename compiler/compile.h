@@ -25,6 +25,7 @@ struct CompileOptions {
   std::string target = "cpu";  // "cpu" or "native": the CPU of this machine; "sm_90", ...: a GPU
   Mode mode = Mode::train;
   DType storage = DType::f32;  // of what kernels leave in memory: bf16, f16; arithmetic is f32
+  bool tf32 = false;           // products of f32 matrices with 10 bits of mantissa, on a GPU
   bool masters = true;         // f32 parameters beside the narrow ones that matmuls read
   BuildOptions build;
   TrainingOptions training;

@@ -51,10 +51,7 @@ class Compiler {
     result_.graph = module->clone();
     if (stage == Stage::graph) return;
     const Target target = resolved_target(options_);
-
-    if (options_.mode == Mode::train && !options_.masters && options_.storage != DType::bf16)
-      fail("parameters without f32 masters are bf16, not {}: updates are too small for other types",
-           name(options_.storage));
+    check_precision(target);
 
     make_entries(*module);
     clock_.end("entries");
@@ -82,6 +79,16 @@ class Compiler {
   }
 
  private:
+  void check_precision(const Target& target) const {
+    if (options_.mode == Mode::train && !options_.masters && options_.storage != DType::bf16)
+      fail("parameters without f32 masters are bf16, not {}: updates are too small for other types",
+           name(options_.storage));
+    if (options_.tf32 && !target.has_tf32())
+      fail("tf32 is a precision of GPUs, and the target is {}: give --target=native or sm_80 and later, or "
+           "--precision=fp32",
+           target.str());
+  }
+
   /// 1. Weights that share an input become one; then the loss graph becomes the entries of a training plan.
   void make_entries(Module& module) {
     if (options_.mode == Mode::train && module.find_graph(options_.training.loss)) {
@@ -136,6 +143,7 @@ class Compiler {
     passes.add({"fuse", {}}, [log](Graph& g) { return fuse(g, {.log = log}); });
     if (options_.storage != DType::f32)
       passes.add(PassCall{"assign_precision", {{"storage", std::string(name(options_.storage))}}}.str());
+    if (options_.tf32) passes.add("allow_tf32");
     if (target.has_gemm_epilogues()) passes.add("fuse_gemm_epilogues");
     passes.add({"assign_layout", {}},
                [this](Graph& g) { return assign_layout(g, {.log = &result_.layout_copies}); });

@@ -241,10 +241,12 @@ class ProgramParser : KernelParser {
         step.beta = number();
       else if (key.text == "bias")
         step.bias = place();
+      else if (key.text == "tf32")
+        step.tf32 = boolean();
       else if (key.text == "result")
         step.result_dtype = dtype();
       else
-        unknown_field(key, "m, n, k, alpha, beta, bias, result");
+        unknown_field(key, "m, n, k, alpha, beta, bias, tf32, result");
     });
     while (lexer.accept_word("batch")) step.batch.push_back(batch());
     return step;

@@ -103,6 +103,7 @@ class ProgramPrinter {
     if (s.alpha != 1) fields.add("alpha", text(s.alpha));
     if (s.beta != 0) fields.add("beta", text(s.beta));
     if (s.bias) fields.add("bias", str(*s.bias));
+    if (s.tf32) fields.add("tf32", "true");
     if (s.result_dtype != s.dtype) fields.add("result", std::string(name(s.result_dtype)));
     std::string line = fmt::format("gemm {} {} = {} * {}{}", name(s.dtype), matrix(s.c), matrix(s.a),
                                    matrix(s.b), fields.str());

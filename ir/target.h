@@ -14,6 +14,8 @@ struct Target {
   bool is_cuda() const { return kind == Kind::cuda; }
   /// A matrix product adds a bias as it stores its result.
   bool has_gemm_epilogues() const { return is_cuda(); }
+  /// Products of f32 matrices may be made with 10 bits of mantissa (TF32).
+  bool has_tf32() const { return is_cuda(); }
   std::string str() const;  // "cpu", "sm_90"
   bool operator==(const Target&) const = default;
 };

@@ -287,6 +287,11 @@ DType product_dtype(const Context& c) {
   return *dtype;
 }
 
+void need_tf32_operands(const Context& c) {
+  if (c.attributes.contains("tf32") && need<bool>(c, "tf32", "true or false") && c.type(0).dtype != DType::f32)
+    fail("matmul: tf32 is for operands of f32, here they are {}", name(c.type(0).dtype));
+}
+
 /// One number for each place along the result's last letter.
 void need_bias(const Context& c, DType dtype, const Shape& result) {
   need_rank(c, 2, 1);
@@ -303,6 +308,7 @@ Types infer_matmul(const Context& c) {
   Shape shape;
   for (char letter : spec.out) shape.push_back(dims.at(letter));
   const DType dtype = product_dtype(c);
+  need_tf32_operands(c);
   if (c.operands.size() == 3) need_bias(c, dtype, shape);
   return {{dtype, shape}};
 }

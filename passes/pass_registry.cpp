@@ -4,6 +4,7 @@
 
 #include "llvm/ADT/StringRef.h"
 #include "passes/apply_optimizer.h"
+#include "passes/allow_tf32.h"
 #include "passes/assign_layout.h"
 #include "passes/assign_precision.h"
 #include "passes/bind_symbols.h"

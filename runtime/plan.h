@@ -120,6 +120,7 @@ struct GemmStep {
   std::vector<Batch> batch = {};
   DType dtype = DType::f32;            // of A and B; products are summed in f32
   DType result_dtype = DType::f32;     // of C and the bias
+  bool tf32 = false;                   // a GPU may leave out 13 bits of the mantissas of f32 operands
   std::optional<BufferRef> bias = {};  // C's columns lie together, no batch is reduced
 };
 

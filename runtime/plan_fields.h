@@ -67,7 +67,7 @@ template <typename V, Is<GemmStep> T>
 void visit_fields(V& v, T& x) {
   v("a", x.a), v("b", x.b), v("c", x.c), v("m", x.m), v("n", x.n), v("k", x.k);
   v("alpha", x.alpha), v("beta", x.beta), v("batch", x.batch), v("dtype", x.dtype);
-  v("result_dtype", x.result_dtype), v("bias", x.bias);
+  v("result_dtype", x.result_dtype), v("bias", x.bias), v("tf32", x.tf32);
 }
 
 template <typename V, Is<SortIndexStep> T>

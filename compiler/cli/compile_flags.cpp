@@ -83,8 +83,9 @@ void CompileFlags::add_to(CLI::App& app) {
                  "machine to compile for: cpu, native, or a GPU's architecture such as sm_90")
       ->check(CLI::Validator(problem_with_target, ""))
       ->capture_default_str();
-  app.add_option("--precision", precision, "storage of activations, gradients and multiplied weights")
-      ->check(CLI::IsMember({"fp32", "bf16", "fp16"}))
+  app.add_option("--precision", precision, "storage of activations, gradients and multiplied weights; tf32: fp32, multiplied by a GPU's "
+                 "tensor cores with 10 bits of mantissa")
+      ->check(CLI::IsMember({"fp32", "tf32", "bf16", "fp16"}))
       ->capture_default_str();
   app.add_option("--masters", masters,
                  "parameters that bf16 training updates: fp32, or none (bf16, rounded "
@@ -138,7 +139,8 @@ void CompileFlags::add_mode(CLI::App& app) {
 CompileOptions CompileFlags::options() const {
   CompileOptions options;
   options.target = target;
-  options.storage = parse_precision(precision);
+  options.tf32 = precision == "tf32";
+  options.storage = options.tf32 ? DType::f32 : parse_precision(precision);
   options.masters = masters == "fp32";
   options.tune = tune;
   options.mode = mode == "infer" ? Mode::infer : Mode::train;

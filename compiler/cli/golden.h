@@ -24,7 +24,7 @@ struct Golden {
   Json json;
   GoldenBounds bounds;  // 1.25 x what PyTorch itself was off, where that is more
 
-  /// `precision`: fp32, bf16 or fp16.
+  /// `precision`: fp32, tf32, bf16 or fp16.
   static Golden open(const std::filesystem::path& directory, const std::string& precision);
 
   /// An i32 or f32 tensor.

@@ -61,7 +61,7 @@ struct CublasLt {
 };
 
 // cublasComputeType_t
-inline constexpr int kCompute32F = 68;
+inline constexpr int kCompute32F = 68, kComputeTf32 = 77;
 // cublasLtMatmulDescAttributes_t
 inline constexpr int kTransposeA = 3, kTransposeB = 4, kEpilogue = 7, kBiasPointer = 8;
 // cublasLtEpilogue_t: bias[row] of the result, column-major

@@ -88,7 +88,8 @@ GemmSizes transposed(const GemmSizes& s) {
 
 std::string GemmProblem::bucket() const {
   const auto pitch = [&](int64_t p) { return divisor_up_to(p, 64); };
-  return fmt::format("{}>{} {}{}{}{}{} m{} n{} k{} b{} pitch {}/{}/{} at {}", name(dtype), name(result_dtype),
+  return fmt::format("{}>{} {}{}{}{}{} m{} n{} k{} b{} pitch {}/{}/{} at {}", tf32 ? "tf32" : name(dtype),
+                     name(result_dtype),
                      transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N', accumulates ? "+" : "",
                      by_pointers ? "*" : "", has_bias ? "b" : "", quarter_step(m), quarter_step(n),
                      quarter_step(k), quarter_step(batch), pitch(a_pitch), pitch(b_pitch), pitch(c_pitch),
@@ -123,7 +124,7 @@ PreparedGemm::PreparedGemm(const GemmSizes& given, DevicePointer a, DevicePointe
               .a_pitch = as.pitch,
               .b_pitch = bs.pitch,
               .c_pitch = cs.pitch};
-  problem_.has_bias = bias != 0;
+  problem_.has_bias = bias != 0, problem_.tf32 = given.tf32;
   make_calls(sizes, a, b, c);
   describe(bias);
 }
@@ -182,7 +183,8 @@ void PreparedGemm::make_pointers(const std::vector<Call>& matrices) {
 void PreparedGemm::describe(DevicePointer bias) {
   const CublasLt& lt = cublas_lt();
   LtDescriptorTag* descriptor = nullptr;
-  check_blas(lt.MatmulDescCreate(&descriptor, kCompute32F, data_type(DType::f32)), "describing a product");
+  check_blas(lt.MatmulDescCreate(&descriptor, problem_.tf32 ? kComputeTf32 : kCompute32F, data_type(DType::f32)),
+             "describing a product");
   descriptor_ = LtDescriptor(descriptor);
   for (const auto& [attribute, transposed] :
        {std::pair(kTransposeA, problem_.transpose_a), {kTransposeB, problem_.transpose_b}}) {

@@ -31,6 +31,7 @@ struct GemmSizes {
   double alpha = 1, beta = 0;
   std::vector<Batch> batch = {};
   DType dtype = DType::f32, result_dtype = DType::f32;
+  bool tf32 = false;  // operands of f32 may be read with 10 bits of mantissa
 };
 
 /// C^T = B^T A^T.
@@ -40,6 +41,7 @@ GemmSizes transposed(const GemmSizes& sizes);
 struct GemmProblem {
   DType dtype = DType::f32, result_dtype = DType::f32;
   bool transpose_a = false, transpose_b = false, accumulates = false, by_pointers = false, has_bias = false;
+  bool tf32 = false;
   int64_t m = 0, n = 0, k = 0, a_pitch = 0, b_pitch = 0, c_pitch = 0;
   int64_t batch = 1, a_stride = 0, b_stride = 0, c_stride = 0;
   int64_t alignment = 256;  // bytes that divide the addresses of all matrices

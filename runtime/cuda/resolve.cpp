@@ -93,7 +93,8 @@ class Resolver {
                     .alpha = step.alpha,
                     .beta = step.beta,
                     .dtype = step.dtype,
-                    .result_dtype = step.result_dtype};
+                    .result_dtype = step.result_dtype,
+                    .tf32 = step.tf32};
     for (const GemmStep::Batch& batch : step.batch)
       sizes.batch.push_back({value(batch.extent), value(batch.a_stride), value(batch.b_stride),
                              batch.reduced ? 0 : value(batch.c_stride), batch.reduced});

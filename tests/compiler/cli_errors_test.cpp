@@ -122,6 +122,11 @@ TEST_F(Errors, ConfigFilesNameAllMistakes) {
   for (const char* part : {"stepz", "batch", "resume"}) expect_error(outcome, part);
 }
 
+TEST_F(Errors, Tf32IsForGpus) {
+  const Outcome outcome = smelt("compile $GOLDEN --precision=tf32 -o x.plan");
+  expect_error(outcome, "tf32 is a precision of GPUs, and the target is cpu");
+}
+
 TEST_F(Errors, FullDisk) {
   const Outcome outcome = smelt("compile $GOLDEN --mode=infer --max T=8 -o /dev/full/x.plan");
   expect_error(outcome, "/dev/full");

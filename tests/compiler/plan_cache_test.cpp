@@ -65,6 +65,7 @@ TEST_F(PlanCacheTest, EveryOptionThatDecidesThePlanIsInTheKey) {
       [](auto& o) { o.target = "sm_80"; },
       [](auto& o) { o.mode = Mode::infer; },
       [](auto& o) { o.storage = DType::bf16; },
+      [](auto& o) { o.tf32 = true; },
       [](auto& o) { o.masters = false; },
       [](auto& o) { o.build.bounds[0].upper = 4; },
       [](auto& o) { o.build.bounds[0].factors = {"T"}; },

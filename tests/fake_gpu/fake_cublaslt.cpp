@@ -11,6 +11,7 @@ struct LtDescriptorTag {
   int32_t transpose_a = 0, transpose_b = 0;
   uint32_t epilogue = 0;
   const void* bias = nullptr;
+  bool tf32 = false;
 };
 struct LtLayoutTag {
   int type = 0;
@@ -56,6 +57,12 @@ void store(int type, char* at, float value) {
   type == 0 ? std::memcpy(at, &value, sizeof value) : std::memcpy(at, &half, sizeof half);
 }
 
+/// An operand's element as the multiplier reads it.
+double factor(int type, const char* at, bool tf32) {
+  const float value = load(type, at);
+  return tf32 ? std::bit_cast<float>(std::bit_cast<uint32_t>(value) & ~uint32_t{0x1FFF}) : value;
+}
+
 bool is_known(const LtAlgorithm& algorithm) {
   return algorithm.data[0] < gpu().milliseconds_by_algorithm.size();
 }
@@ -69,7 +76,10 @@ Code cublasLtCreate(LtHandleTag** handle) {
   const bool fits = gpu().library_version / 10000 <= static_cast<size_t>(gpu().driver_version) / 1000;
   return *handle = new LtHandleTag, fits ? 0 : kNotInitialized;
 }
-Code cublasLtMatmulDescCreate(LtDescriptorTag** d, int, int) { return *d = new LtDescriptorTag, 0; }
+Code cublasLtMatmulDescCreate(LtDescriptorTag** d, int compute_type, int) {
+  *d = new LtDescriptorTag;
+  return (*d)->tf32 = compute_type == kComputeTf32, 0;
+}
 Code cublasLtMatmulDescDestroy(LtDescriptorTag* d) { return delete d, 0; }
 Code cublasLtMatmulDescSetAttribute(LtDescriptorTag* d, int attribute, const void* value, size_t) {
   if (attribute == kTransposeA) take(d->transpose_a, value);
@@ -121,9 +131,10 @@ Code cublasLtMatmul(LtHandleTag*, LtDescriptorTag* d, const void* alpha, const v
         for (int64_t i = 0; i < cs.rows; ++i) {
           double sum = 0;
           for (int64_t k = 0; k < inner; ++k)
-            sum += double{load(as.type,
-                               d.transpose_a ? element(as, a, batch, k, i) : element(as, a, batch, i, k))} *
-                   load(bs.type, d.transpose_b ? element(bs, b, batch, j, k) : element(bs, b, batch, k, j));
+            sum += factor(as.type, d.transpose_a ? element(as, a, batch, k, i) : element(as, a, batch, i, k),
+                          d.tf32) *
+                   factor(bs.type, d.transpose_b ? element(bs, b, batch, j, k) : element(bs, b, batch, k, j),
+                          d.tf32);
           if (d.epilogue == kEpilogueBias)
             sum += load(cs.type, static_cast<const char*>(d.bias) + i * (cs.type == 0 ? 4 : 2));
           char* at = element(cs, c, batch, i, j);

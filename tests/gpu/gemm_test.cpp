@@ -122,7 +122,8 @@ void expect_product(const GemmSizes& s, uint32_t seed, bool has_bias = false) {
   for (size_t i = 0; i < found.size(); ++i)
     off += std::pow(found[i] - expected[i], 2), square += std::pow(expected[i], 2);
   square = std::max(square, static_cast<double>(s.m * s.n * s.k));  // few numbers may cancel
-  const double bound = s.result_dtype == DType::f32    ? (s.dtype == DType::f32 ? 1e-6 : 2e-6)
+  const double bound = s.tf32                           ? 1e-3
+                       : s.result_dtype == DType::f32  ? (s.dtype == DType::f32 ? 1e-6 : 2e-6)
                        : s.result_dtype == DType::bf16 ? 4e-3
                                                        : 6e-4;
   EXPECT_LE(std::sqrt(off / square), bound) << s.m << "x" << s.n << "x" << s.k;
@@ -180,6 +181,19 @@ TEST_F(GpuGemm, AttentionScores) {
                     .dtype = dtype,
                     .result_dtype = dtype},
                    7);
+}
+
+/// Tensor cores read f32 with 10 bits of mantissa: close, and not as close as f32.
+TEST_F(GpuGemm, Tf32) {
+  for (const int64_t size : {1, 31, 64, 197})
+    expect_product({.m = size,
+                    .n = size + 1,
+                    .k = 3 * size,
+                    .a = {3 * size, 1},
+                    .b = {1, 3 * size},
+                    .c = {size + 1, 1},
+                    .tf32 = true},
+                   static_cast<uint32_t>(size));
 }
 
 /// The sum over a batch axis goes into one result.

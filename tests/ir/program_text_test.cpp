@@ -38,7 +38,7 @@ entry @train_step {arena = 8448} {
   launch @twice(#1, #2) {phase = "forward", sources = ["h.0", "h.1"], reads = [1], writes = [2], may_alias = [[2, 1]]}
   launch @twice(#1[8*T], #2[64]) ids [3, 4294967295]
   gemm f32 #2(8, 1) = #1(8, 1) * #0[0 + 8](1, 8) {m = B*T, n = 8, k = 8, beta = 1.0} batch {extent = B, a = 8*T, b = 0, c = 8*T} batch {extent = 2, a = 1, b = 1, c = 0, reduced = true} {phase = "backward"}
-  gemm f32 #2(8, 1) = #1(8, 1) * #0(1, 8) {m = 1, n = 8, k = 8, alpha = -0.5, bias = #0, result = f16}
+  gemm f32 #2(8, 1) = #1(8, 1) * #0(1, 8) {m = 1, n = 8, k = 8, alpha = -0.5, bias = #0, tf32 = true, result = f16}
   sort_index #1 -> #2, #2[B*T] of B*T below 64
   copy f32[B,8] #2(8, 1) = #1[8*T - 8](8*T, 1)
   fill #2[B] = 0.0 of 8*B*T
@@ -75,9 +75,11 @@ TEST(ProgramText, KeepsWhatWasWritten) {
   EXPECT_EQ(gemm.b.base.offset, Dim(8));
   EXPECT_EQ(gemm.b.column_stride, Dim(8));
   EXPECT_EQ(gemm.beta, 1);
+  EXPECT_FALSE(gemm.tf32);
   ASSERT_EQ(gemm.batch.size(), 2u);
   EXPECT_TRUE(gemm.batch[1].reduced);
   EXPECT_EQ(std::get<GemmStep>(entry.steps[3].what).alpha, -0.5);
+  EXPECT_TRUE(std::get<GemmStep>(entry.steps[3].what).tf32);
   EXPECT_EQ(std::get<SortIndexStep>(entry.steps[4].what).rows, Dim(64));
   EXPECT_EQ(std::get<CopyStep>(entry.steps[5].what).from_strides[0], Dim::symbol("T") * 8);
   EXPECT_EQ(std::get<FillStep>(entry.steps[6].what).to.offset, Dim::symbol("B"));

@@ -89,6 +89,11 @@ TEST_F(Broken, OperandType) {
   expect_message(*module, {"matmul \"h.0.fc\": 'c' is 8 in one operand and 6 in f32[6,8]"});
 }
 
+TEST_F(Broken, Tf32) {
+  node(Op::matmul)->attributes["tf32"] = std::string("yes");
+  expect_message(*module, {"matmul \"h.0.fc\"", "attribute 'tf32' must be given and be true or false"});
+}
+
 TEST_F(Broken, MissingAttribute) {
   node(Op::layer_norm)->attributes.erase("eps");
   expect_message(*module, {"layer_norm \"h.0.ln\": attribute 'eps' is missing"});
