@@ -84,9 +84,10 @@ class Compiler {
       fail("parameters without f32 masters are bf16, not {}: updates are too small for other types",
            name(options_.storage));
     if (options_.tf32 && !target.has_tf32())
-      fail("tf32 is a precision of GPUs, and the target is {}: give --target=native or sm_80 and later, or "
-           "--precision=fp32",
-           target.str());
+      fail(
+          "tf32 is a precision of GPUs, and the target is {}: give --target=native or sm_80 and later, or "
+          "--precision=fp32",
+          target.str());
   }
 
   /// 1. Weights that share an input become one; then the loss graph becomes the entries of a training plan.

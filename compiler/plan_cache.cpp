@@ -110,8 +110,8 @@ double cache_seconds_since(std::chrono::steady_clock::time_point begin) {
 }  // namespace
 
 std::string plan_key(const Description& description, const CompileOptions& options) {
-  const auto& [target, mode, storage, tf32, masters, build, training, entries, pipeline, passes, explain_fusion,
-               tune, dump_dir, reuse] = options;
+  const auto& [target, mode, storage, tf32, masters, build, training, entries, pipeline, passes,
+               explain_fusion, tune, dump_dir, reuse] = options;
   KeyText key;
   key.add("build", compiler_build_id()).add("format", kPlanFormat).add("mode", static_cast<int>(mode));
   key.add("storage", name(storage)).add("tf32", tf32).add("masters", masters).add("pipeline", pipeline);

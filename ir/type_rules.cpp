@@ -288,7 +288,8 @@ DType product_dtype(const Context& c) {
 }
 
 void need_tf32_operands(const Context& c) {
-  if (c.attributes.contains("tf32") && need<bool>(c, "tf32", "true or false") && c.type(0).dtype != DType::f32)
+  if (c.attributes.contains("tf32") && need<bool>(c, "tf32", "true or false") &&
+      c.type(0).dtype != DType::f32)
     fail("matmul: tf32 is for operands of f32, here they are {}", name(c.type(0).dtype));
 }
 

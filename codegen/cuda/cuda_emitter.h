@@ -120,7 +120,14 @@ class CudaEmitter {
   bool is_last_reduced(const KernelBlock& block) const;
   void combine_teams(bool for_first);
   void shuffle_teams();
+  struct Exchanged {
+    const State* state;
+    std::string name, array;  // the variable; the array up to the index
+  };
+  std::vector<Exchanged> exchanged(int64_t words);
   void exchange_teams(int groups, bool for_first);
+  void exchange_columns(const std::vector<Exchanged>& places, int groups, const std::string& j, int columns,
+                        bool for_first);
   void emit_tile_columns(const KernelBlock& block);
 
   // cuda_columns.cpp

@@ -11,6 +11,9 @@ namespace {
 
 using Scope = KernelBlock::Scope;
 
+/// What teams exchange at a time: of the 48 KiB of static shared memory, what other scopes leave.
+constexpr int64_t kExchangeWords = 12000;
+
 }  // namespace
 
 void CudaEmitter::emit_tiles() {
@@ -170,44 +173,61 @@ void CudaEmitter::shuffle_teams() {
   out_.close();
 }
 
-/// What `groups` of threads have, each for the columns of a team, is joined in their order.
-void CudaEmitter::exchange_teams(int groups, bool for_first) {
-  struct Place {
-    const State* state;
-    std::string name, array;
-  };
-  std::vector<Place> places;
+/// The states' variables and where in shared memory a group of threads leaves one, `words` for each.
+std::vector<CudaEmitter::Exchanged> CudaEmitter::exchanged(int64_t words) {
+  std::vector<Exchanged> variables;
   int64_t floats = 0, ints = 0;
-  const int64_t size = int64_t{V_} * groups * W_;
   for (const State& state : states_)
     for (const bool second : {false, true}) {
       const std::string& name = second ? state.second : state.first;
       if (name.empty()) continue;
       const bool real = (second ? state.second_kind : state.kind) == CudaKind::real;
       int64_t& used = real ? floats : ints;
-      places.push_back({&state, name, fmt::format("shared_{}[{} + ", real ? "floats" : "ints", used)});
-      used += size;
+      variables.push_back({&state, name, fmt::format("shared_{}[{} + ", real ? "floats" : "ints", used)});
+      used += words;
     }
   shared_floats_ = std::max(shared_floats_, floats), shared_ints_ = std::max(shared_ints_, ints);
+  return variables;
+}
+
+/// What `groups` of threads have, each for the columns of a team, is joined in their order: all of a vector's
+/// columns at once, or as many as shared memory has room for.
+void CudaEmitter::exchange_teams(int groups, bool for_first) {
+  int64_t variables = 0;
+  for (const State& state : states_) variables += state.second.empty() ? 1 : 2;
+  const int64_t column = int64_t{groups} * W_;
+  int columns = V_;
+  while (columns > 1 && variables * columns * column > kExchangeWords) columns /= 2;
+  const std::vector<Exchanged> places = exchanged(columns * column);
+  if (columns == V_) return exchange_columns(places, groups, "j", columns, for_first);
+  out_.pragma_unroll();
+  out_.open("for (int j0 = 0; j0 < {}; j0 += {})", V_, columns);
+  exchange_columns(places, groups, "j0 + j", columns, for_first);
+  out_.close();
+}
+
+void CudaEmitter::exchange_columns(const std::vector<Exchanged>& places, int groups, const std::string& j,
+                                   int columns, bool for_first) {
   const auto at = [&](const std::string& group) {
     return fmt::format("(j * {} + {}) * {} + lane]", groups, group, W_);
   };
   out_.line("__syncthreads();");
   out_.open("{}", W_ < 32 ? fmt::format("if (threadIdx.x % 32 < {})", W_) : "");
-  out_.open_unrolled("j", V_);
-  for (const Place& p : places)
-    out_.line("{}{} = {}[j];", p.array, at(W_ < 32 ? "threadIdx.x / 32" : "team"), p.name);
+  out_.open_unrolled("j", columns);
+  for (const Exchanged& p : places)
+    out_.line("{}{} = {}[{}];", p.array, at(W_ < 32 ? "threadIdx.x / 32" : "team"), p.name, j);
   out_.close(), out_.close();
   out_.line("__syncthreads();");
   out_.open("{}", for_first ? "if (team == 0)" : "");
-  out_.open_unrolled("j", V_);
-  for (const Place& p : places) out_.line("{}[j] = {}{};", p.name, p.array, at("0"));
+  out_.open_unrolled("j", columns);
+  for (const Exchanged& p : places) out_.line("{}[{}] = {}{};", p.name, j, p.array, at("0"));
   out_.pragma_unroll();
   out_.open("for (int g = 1; g < {}; ++g)", groups);
+  const std::string element = "[" + j + "]";
   for (size_t i = 0; i < places.size(); ++i) {
     const State& state = *places[i].state;
     const bool pair = !state.second.empty();
-    out_.line("{}", join_into(state, state.first + "[j]", state.second + "[j]", places[i].array + at("g"),
+    out_.line("{}", join_into(state, state.first + element, state.second + element, places[i].array + at("g"),
                               pair ? places[i + 1].array + at("g") : ""));
     i += pair;
   }

@@ -83,8 +83,10 @@ void CompileFlags::add_to(CLI::App& app) {
                  "machine to compile for: cpu, native, or a GPU's architecture such as sm_90")
       ->check(CLI::Validator(problem_with_target, ""))
       ->capture_default_str();
-  app.add_option("--precision", precision, "storage of activations, gradients and multiplied weights; tf32: fp32, multiplied by a GPU's "
-                 "tensor cores with 10 bits of mantissa")
+  app.add_option(
+         "--precision", precision,
+         "storage of activations, gradients and multiplied weights; tf32: fp32, multiplied by a GPU's "
+         "tensor cores with 10 bits of mantissa")
       ->check(CLI::IsMember({"fp32", "tf32", "bf16", "fp16"}))
       ->capture_default_str();
   app.add_option("--masters", masters,

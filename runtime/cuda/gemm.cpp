@@ -89,11 +89,10 @@ GemmSizes transposed(const GemmSizes& s) {
 std::string GemmProblem::bucket() const {
   const auto pitch = [&](int64_t p) { return divisor_up_to(p, 64); };
   return fmt::format("{}>{} {}{}{}{}{} m{} n{} k{} b{} pitch {}/{}/{} at {}", tf32 ? "tf32" : name(dtype),
-                     name(result_dtype),
-                     transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N', accumulates ? "+" : "",
-                     by_pointers ? "*" : "", has_bias ? "b" : "", quarter_step(m), quarter_step(n),
-                     quarter_step(k), quarter_step(batch), pitch(a_pitch), pitch(b_pitch), pitch(c_pitch),
-                     alignment);
+                     name(result_dtype), transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N',
+                     accumulates ? "+" : "", by_pointers ? "*" : "", has_bias ? "b" : "", quarter_step(m),
+                     quarter_step(n), quarter_step(k), quarter_step(batch), pitch(a_pitch), pitch(b_pitch),
+                     pitch(c_pitch), alignment);
 }
 
 GemmKey GemmProblem::key() const {
@@ -183,8 +182,9 @@ void PreparedGemm::make_pointers(const std::vector<Call>& matrices) {
 void PreparedGemm::describe(DevicePointer bias) {
   const CublasLt& lt = cublas_lt();
   LtDescriptorTag* descriptor = nullptr;
-  check_blas(lt.MatmulDescCreate(&descriptor, problem_.tf32 ? kComputeTf32 : kCompute32F, data_type(DType::f32)),
-             "describing a product");
+  check_blas(
+      lt.MatmulDescCreate(&descriptor, problem_.tf32 ? kComputeTf32 : kCompute32F, data_type(DType::f32)),
+      "describing a product");
   descriptor_ = LtDescriptor(descriptor);
   for (const auto& [attribute, transposed] :
        {std::pair(kTransposeA, problem_.transpose_a), {kTransposeB, problem_.transpose_b}}) {

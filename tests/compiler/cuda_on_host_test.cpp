@@ -6,6 +6,7 @@
 
 #include "frontend/description.h"
 #include "passes/differentiate.h"
+#include "runtime/cuda/nvrtc.h"
 #include "tests/compiler/cpu_against_evaluator.h"
 #include "tests/support/cuda_on_host/cuda_on_host.h"
 
@@ -70,6 +71,33 @@ graph @main(%x: f32[B,N]) {
   return y = %y
 })",
                              {64, 50257});
+}
+
+/// Sums whose vectors do not all fit in shared memory at a time.
+constexpr const char* kManySums = R"(symbols B <= 40
+graph @main(%x: bf16[B,4096], %y: bf16[B,4096], %z: bf16[B,4096]) {
+  %xf = convert %x : f32[B,4096]
+  %yf = convert %y : f32[B,4096]
+  %zf = convert %z : f32[B,4096]
+  %a = reduce add %xf {axes = [0]} : f32[4096]
+  %p = mul %xf, %yf : f32[B,4096]
+  %b = reduce add %p {axes = [0]} : f32[4096]
+  %q = mul %zf, %yf : f32[B,4096]
+  %c = reduce add %q {axes = [0]} : f32[4096]
+  %r = mul %zf, %xf : f32[B,4096]
+  %d = reduce max %r {axes = [0]} : f32[4096]
+  return a = %a, b = %b, c = %c, d = %d
+})";
+
+TEST(CudaTiles, ManySumsAreExchangedInParts) {
+  const auto module = parse_module(kManySums);
+  for (const int64_t rows : {1, 3, 33, 40})
+    expect_cpu_matches(*module, on_host_case({{"B", rows}}, 11), for_gpu());
+}
+
+TEST(CudaTiles, ManySumsFitInSharedMemory) {
+  if (!nvrtc_info().available) GTEST_SKIP() << nvrtc_info().problem;
+  EXPECT_EQ(compile(parse_module(kManySums), for_gpu()).plan.kernels.size(), 1u);
 }
 
 /// Exponentials that the maximum's sweep left in registers: beside other operands, and of a row that is one

@@ -122,7 +122,7 @@ void expect_product(const GemmSizes& s, uint32_t seed, bool has_bias = false) {
   for (size_t i = 0; i < found.size(); ++i)
     off += std::pow(found[i] - expected[i], 2), square += std::pow(expected[i], 2);
   square = std::max(square, static_cast<double>(s.m * s.n * s.k));  // few numbers may cancel
-  const double bound = s.tf32                           ? 1e-3
+  const double bound = s.tf32                          ? 1e-3
                        : s.result_dtype == DType::f32  ? (s.dtype == DType::f32 ? 1e-6 : 2e-6)
                        : s.result_dtype == DType::bf16 ? 4e-3
                                                        : 6e-4;
