@@ -245,8 +245,16 @@ class RandomGraph {
     add(scaled(b_.matmul(x, y, a + "," + b + "->" + out), summed.empty() ? 1 : 0.2));
   }
 
+  /// What a rectifier lets through, and every other time a dropout of it: backward may read the mask off it.
+  Value* rectified(Value* x) {
+    Value* h = b_.max(x, b_.like(x, 0));
+    if (!options_.randoms || !options_.composites || pool_.size() % 2 == 0) return h;
+    return b_.create(Op::dropout, {h}, {{"p", 0.25}, {"id", int64_t{module_->next_random_id()}}})->result();
+  }
+
   void linear() {
     Value* x = any(1, 3);
+    if (pool_.size() % 3 == 0) x = rectified(x);
     const Dim last = x->shape().back();
     if (!last.constant()) return unary();
     const Dim width = one_of<Dim>({8, 3, 33});
