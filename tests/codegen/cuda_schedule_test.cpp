@@ -127,6 +127,37 @@ TEST(GpuSchedule, LongWalksSendForTheNextRowAndShortOnesTakeTurnsWhereTheyEndUne
   }
 }
 
+/// Rows of 1,024 bf16 less their mean, of `arrays` arrays, and the sum of every column.
+Kernel centered_arrays(int arrays) {
+  KernelBuilder b("centered");
+  const int r = b.parallel(Dim::symbol("M")), c = b.column(1024);
+  const int sums = b.partial(1024);
+  std::vector<int> inputs, means;
+  for (int i = 0; i < arrays; ++i) inputs.push_back(b.input(DType::bf16));
+  const auto read = [&](int x) { return b.convert(b.load(x, {{r, 1024}, {c, 1}}), DType::f32); };
+  b.column_block();
+  for (const int x : inputs) means.push_back(b.reduce(ReduceOp::add, read(x)));
+  b.column_block();
+  int total = b.number(0);
+  for (size_t i = 0; i < inputs.size(); ++i)
+    total = b.op(ScalarOp::add, {total, b.op(ScalarOp::sub, {read(inputs[i]), means[i]})});
+  b.accumulate(sums, {{c, 1}}, total);
+  return b.kernel;
+}
+
+/// Two blocks of a walk share a multiprocessor: 64, 128 or 256 registers a thread.
+TEST(GpuSchedule, WhatAWalkKeepsOfARowDecidesItsThreads) {
+  for (const int arrays : {1, 2, 3, 4, 6}) {
+    const Schedule s = scheduled(centered_arrays(arrays)).schedule;
+    ASSERT_GT(s.splits, 0);
+    EXPECT_EQ(s.team * s.vectors * s.vector_width, 1024) << arrays << ": lanes share a row evenly";
+    const int64_t kept = int64_t{s.vectors} * s.vector_width * static_cast<int64_t>(s.cached.size());
+    EXPECT_LE(kept, 96) << arrays;
+    if (kept > 24) EXPECT_LE(s.threads, 256) << arrays;
+    EXPECT_GE(s.threads, 128) << arrays;
+  }
+}
+
 TEST(GpuSchedule, SumsOfAFewHundredAreUnderWayAtOnce) {
   KernelBuilder b("finish");
   const int k = b.reduced(264), c = b.column(768);
