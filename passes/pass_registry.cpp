@@ -3,8 +3,8 @@
 #include <fmt/ranges.h>
 
 #include "llvm/ADT/StringRef.h"
-#include "passes/apply_optimizer.h"
 #include "passes/allow_tf32.h"
+#include "passes/apply_optimizer.h"
 #include "passes/assign_layout.h"
 #include "passes/assign_precision.h"
 #include "passes/bind_symbols.h"

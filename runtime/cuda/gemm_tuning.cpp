@@ -165,7 +165,8 @@ LtAlgorithm PreparedGemm::fastest(Stream stream, DevicePointer workspace) const 
     const std::vector<float> found = sample(stream);
     copy(first_result_, kept.get());
     if (reference.empty()) reference = found;
-    if (!agree(reference, found, problem_.dtype == DType::f32 && !problem_.tf32) || seconds >= least) continue;
+    if (!agree(reference, found, problem_.dtype == DType::f32 && !problem_.tf32) || seconds >= least)
+      continue;
     least = seconds;
     best = algorithm;
   }

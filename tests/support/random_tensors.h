@@ -84,8 +84,8 @@ inline Tensors random_states(const Graph& graph, uint64_t seed, const SymbolValu
   return random_states(graph.module(), seed, symbols);
 }
 
-/// norm(a - b) / norm(b); absolute where b is zero; infinite where shapes differ or a NaN stands on one side
-/// only.
+/// norm(a - b) / norm(b); absolute where b is zero, or what float64 leaves of numbers around one that cancel;
+/// infinite where shapes differ or a NaN stands on one side only.
 inline double relative_error(const Tensor& a, const Tensor& b) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (a.shape != b.shape || a.data.size() != b.data.size()) return kInfinity;
@@ -98,7 +98,9 @@ inline double relative_error(const Tensor& a, const Tensor& b) {
   }
   for (double y : b.data)
     if (std::isfinite(y)) norm += y * y;
-  return norm == 0 ? std::sqrt(difference) : std::sqrt(difference / norm);
+  constexpr double kCancelled = 1e-15;  // of an element
+  const bool zero = norm <= kCancelled * kCancelled * static_cast<double>(b.data.size());
+  return std::sqrt(zero ? difference : difference / norm);
 }
 
 /// The largest relative error over tensors of the same names; infinite where a name is on one side only.
