@@ -28,6 +28,8 @@ class RangeCheck {
 
   void operator()(const GemmStep& step) {
     const int64_t m = extent(step.m), n = extent(step.n), k = extent(step.k);
+    if (step.tf32 && step.dtype != DType::f32)
+      refuse(fmt::format("has tf32, which is for operands of f32, not {}", name(step.dtype)));
     check_matrix("a", step, step.a, step.dtype, m, k, &GemmStep::Batch::a_stride);
     check_matrix("b", step, step.b, step.dtype, k, n, &GemmStep::Batch::b_stride);
     check_matrix("c", step, step.c, step.result_dtype, m, n, &GemmStep::Batch::c_stride);

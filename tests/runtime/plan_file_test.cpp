@@ -229,6 +229,9 @@ TEST(PlanValidate, Ranges) {
   EXPECT_FAULT("a reaches element",
                std::get<GemmStep>(p.entries[0].steps[5].what).batch.push_back({2, 4 * 21, 0, 0, true}));
   EXPECT_FAULT("a is not bf16", std::get<GemmStep>(p.entries[0].steps[5].what).dtype = DType::bf16);
+  EXPECT_FAULT("has tf32, which is for operands of f32, not bf16",
+               std::get<GemmStep>(p.entries[0].steps[5].what).tf32 = true,
+               std::get<GemmStep>(p.entries[0].steps[5].what).dtype = DType::bf16);
   EXPECT_FAULT("is -1", std::get<GemmStep>(p.entries[0].steps[5].what).k = -1);
   EXPECT_FAULT("to reaches element", std::get<CopyStep>(p.entries[0].steps[2].what).to_strides[1] = 30);
   EXPECT_FAULT("from reaches element", std::get<CopyStep>(p.entries[0].steps[2].what).from_strides[0] = 5);
