@@ -216,8 +216,10 @@ void add_bench(CLI::App& app) {
       ->check(CLI::PositiveNumber);
   command->add_option("--threads", options->threads, "0: all cores")->check(CLI::NonNegativeNumber);
   command->add_flag("--profile", options->profile, "time, bytes and operations of every kind of step");
-  command->add_option("--trace", options->trace,
-                      "with --profile: write the last step for Perfetto (trace events, JSON)");
+  command
+      ->add_option("--trace", options->trace,
+                   "with --profile: write the last step for Perfetto (trace events, JSON)")
+      ->needs("--profile");
   command->add_flag("--json", options->json, "print one JSON line, with the seconds of starting by part");
   command->add_option("-o,--output", options->output, "write FILE.json and FILE.md");
   options->flags.add_to(*command);

@@ -127,6 +127,12 @@ TEST_F(Errors, Tf32IsForGpus) {
   expect_error(outcome, "tf32 is a precision of GPUs, and the target is cpu");
 }
 
+TEST_F(Errors, TraceWithoutProfile) {
+  const Outcome outcome = smelt("bench $GOLDEN --trace trace.json");
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_NE(outcome.err.find("--trace requires --profile"), std::string::npos) << outcome.err;
+}
+
 TEST_F(Errors, FullDisk) {
   const Outcome outcome = smelt("compile $GOLDEN --mode=infer --max T=8 -o /dev/full/x.plan");
   expect_error(outcome, "/dev/full");
