@@ -153,7 +153,7 @@ TEST(GpuSchedule, WhatAWalkKeepsOfARowDecidesItsThreads) {
     EXPECT_EQ(s.team * s.vectors * s.vector_width, 1024) << arrays << ": lanes share a row evenly";
     const int64_t kept = int64_t{s.vectors} * s.vector_width * static_cast<int64_t>(s.cached.size());
     EXPECT_LE(kept, 96) << arrays;
-    if (kept > 24) EXPECT_LE(s.threads, 256) << arrays;
+    EXPECT_LE(s.threads, kept > 24 ? 256 : 512) << arrays;
     EXPECT_GE(s.threads, 128) << arrays;
   }
 }
