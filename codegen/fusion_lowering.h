@@ -83,6 +83,7 @@ class FusionLowering {
   const Value* outside(const Node& input) const;
   bool is_column_axis(int axis) const { return kernel_.axes[axis].kind != AxisKind::parallel; }
   int load(DType dtype, Access access, int block, int fixed);
+  void note_table(int param, const Dim& elements);
   int gather(const Node& node, int block, int fixed);
   bool is_innermost(int axis) const { return axis + 1 == static_cast<int>(kernel_.axes.size()); }
   int index(const Node& node, int block, int fixed);

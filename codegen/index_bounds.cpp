@@ -10,7 +10,7 @@ namespace smelt {
 namespace {
 
 constexpr int64_t kUnbounded = int64_t{1} << 40;
-constexpr int64_t kNarrow = std::numeric_limits<int32_t>::max() / 2, kNarrowTableRow = int64_t{1} << 13;
+constexpr int64_t kNarrow = std::numeric_limits<int32_t>::max() / 2;
 
 bool is_narrow_access(const Kernel& kernel, const Access& access, const Symbols& symbols) {
   if (access.param < 0) return true;
@@ -22,7 +22,9 @@ bool is_narrow_access(const Kernel& kernel, const Access& access, const Symbols&
     last += extent * stride;
   }
   if (last >= kNarrow) return false;
-  return access.computed < 0 || bound_or_large(access.computed_stride, symbols) < kNarrowTableRow;
+  if (access.computed < 0) return true;
+  const Dim& table = kernel.params[static_cast<size_t>(access.param)].table_elements;
+  return !table.is_zero() && bound_or_large(table, symbols) < kNarrow;
 }
 
 }  // namespace

@@ -9,8 +9,7 @@ namespace smelt {
 /// The largest value at the symbols' bounds, or 2^40 where there is none.
 int64_t bound_or_large(const Dim& dim, const Symbols& symbols);
 
-/// All numbers that indices are made of stay below 2^30. A computed index may be anything up to the extent of
-/// a table that the kernel does not know: 2^17 rows of at most 2^13 elements.
+/// All numbers that indices are made of stay below 2^30, computed ones by their table's elements.
 bool has_narrow_indices(const Kernel& kernel, const Symbols& symbols);
 
 }  // namespace smelt

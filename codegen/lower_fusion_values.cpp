@@ -148,6 +148,12 @@ int FusionLowering::load(DType dtype, Access access, int block, int fixed) {
   return append(block, {.kind = Kind::load, .dtype = dtype, .access = std::move(access)});
 }
 
+/// A place that two gathers look into may have two shapes: what both reach lies below the sum.
+void FusionLowering::note_table(int param, const Dim& elements) {
+  Dim& known = kernel_.params[param].table_elements;
+  if (known != elements) known += elements;
+}
+
 int FusionLowering::gather(const Node& node, int block, int fixed) {
   const auto& axes = space_.operands.find(&node)->second[0];
   const Node& table = *node.operand(0)->node();
@@ -155,6 +161,7 @@ int FusionLowering::gather(const Node& node, int block, int fixed) {
   Access from = access(param_of_.lookup(node.operand(0)), layout, axes);
   from.computed = operand_value(*node.operand(1), block, fixed);
   from.computed_stride = layout.strides[node.int_attr("axis")];
+  note_table(from.param, reach(layout, node.operand(0)->shape()));
   return load(node.result()->dtype(), std::move(from), block, fixed);
 }
 

@@ -36,10 +36,11 @@ Kernel segmented_sum(const Node& scatter, const Layout& source) {
   const DType dtype = result.dtype(), update = scatter.operand(2)->dtype();
   Kernel kernel;
   kernel.name = "segmented_sum";
-  kernel.params = {{.name = "updates", .dtype = update},
-                   {.name = "permutation", .dtype = DType::i32},
-                   {.name = "begins", .dtype = DType::i32},
-                   {.name = "y", .dtype = dtype, .output = true, .input = true}};
+  kernel.params = {
+      {.name = "updates", .dtype = update, .table_elements = reach(source, scatter.operand(2)->shape())},
+      {.name = "permutation", .dtype = DType::i32},
+      {.name = "begins", .dtype = DType::i32},
+      {.name = "y", .dtype = dtype, .output = true, .input = true}};
   std::vector<int64_t> others;  // the dims beside the scattered one; the last is the column
   for (int64_t i = 0; i < rank; ++i)
     if (i != axis) others.push_back(i);

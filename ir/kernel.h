@@ -40,6 +40,7 @@ struct KernelParam {
   bool partial =
       false;  // [splits, ...]: one slice a chunk of the parallel range, zeroed and added to by accumulate
   Dim partial_elements = 0;  // of one slice
+  Dim table_elements = 0;    // below which all that computed indices reach lies; 0: nobody knows
   int64_t alignment = 0;     // bytes that divide its address at every launch; 0: those of an element
   bool operator==(const KernelParam&) const = default;
 };

@@ -92,6 +92,7 @@ void KernelParser::param() {
     p.partial_elements = dim();
     lexer.expect("]");
   }
+  if (lexer.accept_word("table")) p.table_elements = dim();
   if (lexer.accept_word("align")) p.alignment = integer();
   kernel_.params.push_back(std::move(p));
 }

@@ -49,6 +49,7 @@ class KernelPrinter {
   std::vector<std::string> symbols() const {
     std::vector<std::string> names;
     for (const KernelAxis& axis : k_.axes) axis.extent.collect_symbols(names);
+    for (const KernelParam& param : k_.params) param.table_elements.collect_symbols(names);
     for (const Instruction& i : k_.instructions) {
       i.access.offset.collect_symbols(names);
       i.access.computed_stride.collect_symbols(names);
@@ -107,6 +108,7 @@ class KernelPrinter {
       text +=
           name + (name == "%" + p.name ? "" : " " + quote(p.name)) + ": " + std::string(smelt::name(p.dtype));
       if (!p.partial_elements.is_zero()) text += "[" + p.partial_elements.str() + "]";
+      if (!p.table_elements.is_zero()) text += " table " + p.table_elements.str();
       if (p.alignment != 0) text += fmt::format(" align {}", p.alignment);
       list.push_back(std::move(text));
     }

@@ -28,6 +28,12 @@ bool is_dense(const Shape& shape, const std::vector<Dim>& strides) {
   return true;
 }
 
+Dim reach(const Layout& layout, const Shape& shape) {
+  Dim elements = 1;
+  for (size_t i = 0; i < shape.size(); ++i) elements += (shape[i] - 1) * layout.strides[i];
+  return elements;
+}
+
 namespace {
 
 /// A run of dims of `from` and of `to` with equally many elements.

@@ -13,6 +13,9 @@ std::vector<Dim> dense_strides(const Shape& shape, const Dim& last_pitch);
 /// Dense from its offset on: elements follow one another in row-major order.
 bool is_dense(const Shape& shape, const std::vector<Dim>& strides);
 
+/// Elements from the layout's offset to the last one that it places, that one included.
+Dim reach(const Layout& layout, const Shape& shape);
+
 /// The strides under which `to` lists the elements of a tensor of shape `from` in the same row-major order;
 /// nothing where that would need a copy.
 std::optional<std::vector<Dim>> reshape_strides(const Shape& from, const std::vector<Dim>& strides,

@@ -109,7 +109,8 @@ TEST(KernelText, ARandomNumberOfOneColumnRoundTrips) {
 }
 
 TEST(KernelText, CopiesAndTailsRoundTrip) {
-  constexpr std::string_view text = R"(kernel @sum(%x: f32, out partial %p: f32[1] align 16)
+  constexpr std::string_view text =
+      R"(kernel @sum(%x: f32 table 31*T + 4 align 4, out partial %p: f32[1] align 16)
     column c0 = N {
   schedule {splits = 264, threads = 512}
   column {
