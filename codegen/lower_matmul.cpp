@@ -76,13 +76,19 @@ class MatmulLowering {
 
   bool has_bias() const { return node_.operands().size() == 3; }
 
-  /// A step adds a bias that lies dense along all of its columns, once.
-  BufferRef bias(const GemmStep& step) const {
-    const Layout& layout = *node_.operand(2)->layout;
+  /// A step adds a bias along all of its columns, once; one with gaps is copied.
+  BufferRef bias(const GemmStep& step) {
+    const Value& bias = *node_.operand(2);
     const bool sums =
         std::any_of(step.batch.begin(), step.batch.end(), [](const auto& batch) { return batch.reduced; });
-    if (sums || step.n != node_.operand(2)->shape()[0] || !layout.strides[0].is_one())
+    if (sums || step.n != bias.shape()[0])
       fail_with(Status::internal, "{}: a bias for a product that is no single one", node_.describe());
+    Layout layout = *bias.layout;
+    if (!is_dense(bias.shape(), layout.strides)) {
+      const int dense = builder_.add_buffer(node_.source, Role::temporary, bias.dtype(), bias.shape()[0]);
+      builder_.copy(layout, {dense, 0, {1}}, bias.shape(), bias.dtype());
+      layout = {dense, 0, {1}};
+    }
     return {layout.buffer, layout.offset};
   }
 

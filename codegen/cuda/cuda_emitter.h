@@ -15,6 +15,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -124,8 +125,9 @@ class CudaEmitter {
     const State* state;
     std::string name, array;  // the variable; the array up to the index
   };
-  std::vector<Exchanged> exchanged(int64_t words);
+  std::vector<Exchanged> exchanged(std::span<const State> states, int64_t words);
   void exchange_teams(int groups, bool for_first);
+  void exchange_vectors(std::span<const State> states, int64_t variables, int groups, bool for_first);
   void exchange_columns(const std::vector<Exchanged>& places, int groups, const std::string& j, int columns,
                         bool for_first);
   void emit_tile_columns(const KernelBlock& block);

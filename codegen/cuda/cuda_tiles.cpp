@@ -174,10 +174,10 @@ void CudaEmitter::shuffle_teams() {
 }
 
 /// The states' variables and where in shared memory a group of threads leaves one, `words` for each.
-std::vector<CudaEmitter::Exchanged> CudaEmitter::exchanged(int64_t words) {
+std::vector<CudaEmitter::Exchanged> CudaEmitter::exchanged(std::span<const State> states, int64_t words) {
   std::vector<Exchanged> variables;
   int64_t floats = 0, ints = 0;
-  for (const State& state : states_)
+  for (const State& state : states)
     for (const bool second : {false, true}) {
       const std::string& name = second ? state.second : state.first;
       if (name.empty()) continue;
@@ -190,15 +190,29 @@ std::vector<CudaEmitter::Exchanged> CudaEmitter::exchanged(int64_t words) {
   return variables;
 }
 
-/// What `groups` of threads have, each for the columns of a team, is joined in their order: all of a vector's
-/// columns at once, or as many as shared memory has room for.
+/// What `groups` of threads have, each for the columns of a team, is joined in their order: of all states at
+/// once, or of as many as shared memory has room for.
 void CudaEmitter::exchange_teams(int groups, bool for_first) {
-  int64_t variables = 0;
-  for (const State& state : states_) variables += state.second.empty() ? 1 : 2;
+  const int64_t column = int64_t{groups} * W_;
+  const std::span<const State> all(states_);
+  for (size_t begin = 0, end = 0; begin < all.size(); begin = end) {
+    int64_t variables = 0;
+    const auto fits = [&](const State& state) {
+      const int64_t more = variables + (state.second.empty() ? 1 : 2);
+      return (more == 1 || more * column <= kExchangeWords) && (variables = more) > 0;
+    };
+    while (end < all.size() && fits(all[end])) ++end;
+    exchange_vectors(all.subspan(begin, end - begin), variables, groups, for_first);
+  }
+}
+
+/// All of a vector's columns at a time, or as many as there is room for.
+void CudaEmitter::exchange_vectors(std::span<const State> states, int64_t variables, int groups,
+                                   bool for_first) {
   const int64_t column = int64_t{groups} * W_;
   int columns = V_;
   while (columns > 1 && variables * columns * column > kExchangeWords) columns /= 2;
-  const std::vector<Exchanged> places = exchanged(columns * column);
+  const std::vector<Exchanged> places = exchanged(states, columns * column);
   if (columns == V_) return exchange_columns(places, groups, "j", columns, for_first);
   out_.pragma_unroll();
   out_.open("for (int j0 = 0; j0 < {}; j0 += {})", V_, columns);
