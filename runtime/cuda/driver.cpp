@@ -160,6 +160,8 @@ void Device::make_current() const {
   check(driver().CtxSetCurrent(context_), "using the GPU");
 }
 
+void Device::try_make_current() const noexcept { driver().CtxSetCurrent(context_); }
+
 void Device::fail_from_now_on(const std::string& fault) {
   const std::lock_guard lock(mutex_);
   if (fault_.empty()) fault_ = fault;

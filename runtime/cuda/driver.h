@@ -122,6 +122,8 @@ class Device {
   static Device& of_process();
   /// Throws what fail_from_now_on was told.
   void make_current() const;
+  /// For destructors, which may run on a thread that has not used the GPU.
+  void try_make_current() const noexcept;
   /// A fault breaks the context, and with it all that this process does on the GPU.
   void fail_from_now_on(const std::string& fault);
   const DeviceInfo& info() const { return info_; }

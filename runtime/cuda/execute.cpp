@@ -120,17 +120,16 @@ void CudaExecutor::run(const PlanEntry& entry, const SymbolValues& symbols,
     transfers_.stage(ready, inputs, addresses_, stream_.get());
     upload_random(random);
     if (options_.poison) poison(ready);
+    mark_written(entry);  // also by a run that fails half-way
     execute(ready);
-    mark_written(entry);
     if (transfers_.fetch(ready, outputs, addresses_, stream_.get())) in_flight_.clear();
   });
 }
 
 /// Step by step at first, while algorithms are chosen; captured the second time, from then on one launch.
 void CudaExecutor::execute(ResolvedEntry& resolved) {
-  const bool first = resolved.runs++ == 0;
   if (options_.after_step) return launch_watched(resolved);
-  if (first || options_.check_steps) return launch_checked(resolved);
+  if (!resolved.has_run || options_.check_steps) return launch_checked(resolved);
   if (options_.profile) return launch_profiled(resolved);
   if (!resolved.graph) capture(resolved);
   note_run(resolved);
@@ -147,6 +146,7 @@ void CudaExecutor::launch_checked(ResolvedEntry& resolved) {
   checks_steps_ = true;
   launch_all(resolved);
   checks_steps_ = false;
+  resolved.has_run = true;
 }
 
 void CudaExecutor::capture(ResolvedEntry& resolved) {

@@ -53,6 +53,7 @@ CudaExecutor::CudaExecutor(std::shared_ptr<const Plan> plan, const ExecutorOptio
 }
 
 CudaExecutor::~CudaExecutor() {
+  device_.try_make_current();
   if (stream_) driver().StreamSynchronize(stream_.get());
 }
 

@@ -124,8 +124,28 @@ PreparedGemm::PreparedGemm(const GemmSizes& given, DevicePointer a, DevicePointe
               .b_pitch = bs.pitch,
               .c_pitch = cs.pitch};
   problem_.has_bias = bias != 0, problem_.tf32 = given.tf32;
+  const std::vector<Batch> outer = collapsed(sizes.batch, false);
+  if (count(outer) == 0) return;
+  if (sizes.k == 0 || count(collapsed(sizes.batch, true)) == 0) {
+    if (bias != 0 || (sizes.beta != 0 && sizes.beta != 1))
+      fail_with(Status::invalid_argument, "{}: a sum of no products with a bias or a scaled result", place);
+    if (sizes.beta == 0) note_zeros(outer, c);
+    return;
+  }
   make_calls(sizes, a, b, c);
   describe(bias);
+}
+
+/// The results of empty sums: a stretch of memory each, or one a column where these have gaps.
+void PreparedGemm::note_zeros(const std::vector<Batch>& outer, DevicePointer c) {
+  const auto width = static_cast<DevicePointer>(size_of(problem_.result_dtype));
+  const bool dense = problem_.c_pitch == problem_.m;
+  for (int64_t i = 0; i < count(outer); ++i)
+    for (int64_t column = 0; column < (dense ? 1 : problem_.n); ++column) {
+      const auto begin = static_cast<DevicePointer>(offset(outer, i).c + column * problem_.c_pitch);
+      const int64_t elements = dense ? problem_.m * problem_.n : problem_.m;
+      zeros_.push_back({c + begin * width, static_cast<size_t>(elements) * width});
+    }
 }
 
 /// One call where the batch has a single stride, else by pointers; sums over batches follow each other.
@@ -245,6 +265,8 @@ int PreparedGemm::try_all(const LtAlgorithm& algorithm, Stream stream, DevicePoi
 }
 
 void PreparedGemm::run(Stream stream, DevicePointer workspace) {
+  for (const Zeros& zeros : zeros_)
+    check(driver().MemsetD8Async(zeros.to, 0, zeros.bytes, stream), "clearing an empty sum");
   if (const int code = try_all(algorithm_, stream, workspace); code != 0)
     algorithm_ == kOwnKernel ? check(code, "launching a product") : check_blas(code, "a product");
 }

@@ -75,7 +75,13 @@ class PreparedGemm {
     DevicePointer a = 0, b = 0, c = 0;
     float beta = 0;
   };
+  /// The result of an empty sum.
+  struct Zeros {
+    DevicePointer to = 0;
+    size_t bytes = 0;
+  };
   void describe(DevicePointer bias);
+  void note_zeros(const std::vector<GemmSizes::Batch>& outer, DevicePointer c);
   void set_batch(const LtLayout& layout, int64_t stride) const;
   void make_calls(const GemmSizes& sizes, DevicePointer a, DevicePointer b, DevicePointer c);
   void make_pointers(const std::vector<Call>& matrices);
@@ -91,6 +97,7 @@ class PreparedGemm {
   GemmProblem problem_;
   float alpha_ = 1;
   std::vector<Call> calls_;
+  std::vector<Zeros> zeros_;
   DevicePointer first_result_ = 0;
   KernelLaunch own_;
   DeviceBlock pointers_;  // of A, B and C, one a product, where a batch is no single stride

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <charconv>
 #include <exception>
+#include <system_error>
 #include <thread>
 
 #include "runtime/cuda/cubin_cache.h"
@@ -182,11 +183,15 @@ std::vector<Cubin> compile_cuda(const std::vector<CudaSource>& sources, int comp
         failures[i] = std::current_exception();
       }
   };
-  std::vector<std::thread> threads;
+  std::vector<std::jthread> threads;
   const size_t wanted = std::min<size_t>(sources.size(), std::max(1u, std::thread::hardware_concurrency()));
-  for (size_t i = 1; i < wanted; ++i) threads.emplace_back(work);
+  try {
+    for (size_t i = 1; i < wanted; ++i) threads.emplace_back(work);
+  } catch (const std::system_error&) {
+    // No more threads are to be had: those that there are share the work.
+  }
   work();
-  for (std::thread& thread : threads) thread.join();
+  threads.clear();
   for (const std::exception_ptr& failure : failures)
     if (failure) std::rethrow_exception(failure);
   return cubins;

@@ -37,8 +37,8 @@ struct ResolvedEntry {
   SymbolValues values;
   std::vector<Launch> launches;  // one a step
   std::vector<int64_t> input_bytes, output_bytes;
-  int64_t runs = 0;
-  GraphOwner graph;  // once it ran uncaptured
+  bool has_run = false;  // to its end, so that every product has its algorithm
+  GraphOwner graph;      // once it ran uncaptured
 };
 
 /// What a plan's steps point to on the device.

@@ -73,6 +73,21 @@ graph @main(%x: f32[B,N]) {
                              {64, 50257});
 }
 
+/// Places in a table of 2^30 elements and more do not fit in 32 bits, however short its rows.
+TEST(CudaGathers, LargeTablesHaveWideIndices) {
+  const auto is_narrow = [](std::string_view table) {
+    const auto module = parse_module(fmt::format(R"(symbols N <= 64
+graph @main(%t: f32[{0}], %i: i32[N]) {{
+  %y = gather %t, %i {{axis = 0}} : f32[N,4096]
+  return y = %y
+}})",
+                                                 table));
+    return compile(module->clone(), for_gpu(), Stage::program).program.kernels.at(0).schedule.narrow;
+  };
+  EXPECT_TRUE(is_narrow("32000,4096"));
+  EXPECT_FALSE(is_narrow("1000000,4096"));
+}
+
 /// Sums whose vectors do not all fit in shared memory at a time.
 constexpr const char* kManySums = R"(symbols B <= 40
 graph @main(%x: bf16[B,4096], %y: bf16[B,4096], %z: bf16[B,4096]) {
@@ -98,6 +113,34 @@ TEST(CudaTiles, ManySumsAreExchangedInParts) {
 TEST(CudaTiles, ManySumsFitInSharedMemory) {
   if (!nvrtc_info().available) GTEST_SKIP() << nvrtc_info().problem;
   EXPECT_EQ(compile(parse_module(kManySums), for_gpu()).plan.kernels.size(), 1u);
+}
+
+/// So many sums that not even one column of all fits.
+TEST(CudaTiles, SumsAreExchangedAFewAtATime) {
+  std::string body, outputs;
+  for (int i = 0; i < 30; ++i) {
+    body += fmt::format(
+        "  %c{0} = constant {{value = {1}}} : f32[B,1024]\n  %m{0} = mul %x, %c{0} : f32[B,1024]\n"
+        "  %e{0} = sin %m{0} : f32[B,1024]\n  %r{0} = reduce add %e{0} {{axes = [0]}} : f32[1024]\n",
+        i, 0.5 + i / 8.0);
+    outputs += fmt::format("{}r{} = %r{}", i > 0 ? ", " : "", i, i);
+  }
+  const auto module = parse_module(
+      fmt::format("symbols B <= 64\ngraph @main(%x: f32[B,1024]) {{\n{}  return {}\n}}", body, outputs));
+  expect_cpu_matches(*module, on_host_case({{"B", 61}}, 11), for_gpu());
+  if (nvrtc_info().available) EXPECT_NO_THROW(compile(module->clone(), for_gpu()));
+}
+
+/// A bias whose elements do not lie side by side is copied before a product adds it.
+TEST(CudaProducts, BiasWithGaps) {
+  expect_text_matches_on_gpu(R"(symbols B <= 4, N <= 33
+graph @main(%x: f32[B,N,16], %w: f32[32,16], %c: f32[32,5]) {
+  %s = slice %c {axis = 1, begin = 2} : f32[32,1]
+  %b = reshape %s : f32[32]
+  %y = linear %x, %w, %b : f32[B,N,32]
+  return y = %y
+})",
+                             {1, 33});
 }
 
 /// Exponentials that the maximum's sweep left in registers: beside other operands, and of a row that is one

@@ -1,6 +1,7 @@
 // A GPU that is too small, not there, or driven by something old.
 #include <cstdio>
 
+#include "runtime/cuda/gemm.h"
 #include "runtime/error.h"
 #include "tests/fake_gpu/example.h"
 
@@ -81,6 +82,15 @@ TEST_F(SmallMemory, OtherProcessesMayTakeWhatWasFree) {
   EXPECT_HAS(message, "33554432 bytes are wanted, 1000 of");
   gpu().total_bytes = size_t{64} << 20;
   EXPECT_EQ(train(*ready, 0).size(), 15u) << "and with memory it goes on";
+}
+
+/// What a first run could not have for a moment, the next one asks for again.
+TEST_F(SmallMemory, AFirstRunThatFailedIsDoneAgain) {
+  const auto ready = session(linear_plan());
+  gpu().refuses_blocks_of = cuda::kGemmWorkspace;
+  EXPECT_THROW(train(*ready, 0), Error);
+  gpu().refuses_blocks_of = 0;
+  for (int run = 0; run < 3; ++run) EXPECT_EQ(train(*ready, run).size(), 15u);
 }
 
 /// Measuring a product that adds needs room to undo it.
