@@ -5,7 +5,6 @@
 
 #include "codegen/cuda/emit_cuda.h"
 #include "codegen/cuda/prelude.h"
-#include "codegen/kept_exponentials.h"
 #include "codegen/launch_dims.h"
 #include "ir/text_writer.h"
 #include "runtime/error.h"
@@ -78,8 +77,7 @@ CudaEmitter::CudaEmitter(const Kernel& kernel)
   V_ = s_.vector_width, W_ = s_.team, T_ = s_.threads / s_.team;
   K_ = s_.vectors, U_ = std::max(1, s_.unroll);
   for (const KernelParam& param : k_.params) fast_ |= param.dtype == DType::bf16 || param.dtype == DType::f16;
-  if (K_ > 0)
-    for (const KeptExponential& kept : kept_exponentials(k_)) exponentials_[kept.exponential] = kept.reduce;
+  if (K_ > 0) keep_exponentials();
   name_things();
 }
 

@@ -187,6 +187,7 @@ class CudaEmitter {
   void shuffle_states();
   void exchange_states();
   void bind_results();
+  void keep_exponentials();
   bool keeps_exponentials(int reduce) const;
   std::string identity(const State& state) const;
   std::string second_identity(const State& state) const;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "codegen/cuda/cuda_emitter.h"
+#include "codegen/kept_exponentials.h"
 
 namespace smelt {
 namespace {
@@ -37,6 +38,17 @@ void CudaEmitter::begin_reductions(const Nest& nest) {
     out_.pragma_unroll();
     out_.line("for (int i = 0; i < {0}; ++i) exps{1}[i / {2}][i % {2}] = -sm_infinity();", K_ * V_, state.id,
               V_);
+  }
+}
+
+/// As many reductions keep theirs as registers have room for; of the others exponentials are computed again.
+void CudaEmitter::keep_exponentials() {
+  constexpr int kRoom = 48;  // elements of a thread
+  std::set<int> reduces;
+  for (const KeptExponential& kept : kept_exponentials(k_)) {
+    reduces.insert(kept.reduce);
+    if (reduces.size() > 1 && static_cast<int>(reduces.size()) * K_ * V_ > kRoom) return;
+    exponentials_[kept.exponential] = kept.reduce;
   }
 }
 

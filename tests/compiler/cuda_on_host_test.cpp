@@ -131,6 +131,22 @@ TEST(CudaTiles, SumsAreExchangedAFewAtATime) {
   if (nvrtc_info().available) EXPECT_NO_THROW(compile(module->clone(), for_gpu()));
 }
 
+/// Registers have no room for the exponentials of all.
+TEST(CudaRows, ManySoftmaxesOfALongRow) {
+  std::string body, outputs;
+  for (int i = 0; i < 4; ++i) {
+    body += fmt::format(
+        "  %c{0} = constant {{value = {1}}} : f32[B,16384]\n  %m{0} = mul %x, %c{0} : f32[B,16384]\n"
+        "  %e{0} = softmax %m{0} : f32[B,16384]\n",
+        i, 0.5 + i);
+    outputs += fmt::format("{}e{} = %e{}", i > 0 ? ", " : "", i, i);
+  }
+  const auto module = parse_module(
+      fmt::format("symbols B <= 77\ngraph @main(%x: f32[B,16384]) {{\n{}  return {}\n}}", body, outputs));
+  expect_cpu_matches(*module, on_host_case({{"B", 3}}, 11), for_gpu());
+  if (nvrtc_info().available) EXPECT_NO_THROW(compile(module->clone(), for_gpu()));
+}
+
 /// A bias whose elements do not lie side by side is copied before a product adds it.
 TEST(CudaProducts, BiasWithGaps) {
   expect_text_matches_on_gpu(R"(symbols B <= 4, N <= 33
