@@ -1,6 +1,7 @@
 // What the blocks of a kernel compute: a value inside a level's column block, a row scalar, a value at one
 // column.
 #include "codegen/fusion_lowering.h"
+#include "ir/view.h"
 #include "llvm/ADT/STLExtras.h"
 #include "runtime/error.h"
 
