@@ -115,36 +115,34 @@ TEST(CudaTiles, ManySumsFitInSharedMemory) {
   EXPECT_EQ(compile(parse_module(kManySums), for_gpu()).plan.kernels.size(), 1u);
 }
 
-/// So many sums that not even one column of all fits.
-TEST(CudaTiles, SumsAreExchangedAFewAtATime) {
+/// `count` times x times a number of its own, each `worked` on ({0}: which one): compared on the host, and
+/// compiled where NVRTC is.
+void expect_many_work(int count, int64_t columns, std::string_view worked, int64_t rows) {
   std::string body, outputs;
-  for (int i = 0; i < 30; ++i) {
-    body += fmt::format(
-        "  %c{0} = constant {{value = {1}}} : f32[B,1024]\n  %m{0} = mul %x, %c{0} : f32[B,1024]\n"
-        "  %e{0} = sin %m{0} : f32[B,1024]\n  %r{0} = reduce add %e{0} {{axes = [0]}} : f32[1024]\n",
-        i, 0.5 + i / 8.0);
+  for (int i = 0; i < count; ++i) {
+    body +=
+        fmt::format("  %c{0} = constant {{value = {1}}} : f32[B,{2}]\n  %m{0} = mul %x, %c{0} : f32[B,{2}]\n",
+                    i, 0.5 + i / 8.0, columns);
+    body += fmt::format(fmt::runtime(worked), i, columns);
     outputs += fmt::format("{}r{} = %r{}", i > 0 ? ", " : "", i, i);
   }
-  const auto module = parse_module(
-      fmt::format("symbols B <= 64\ngraph @main(%x: f32[B,1024]) {{\n{}  return {}\n}}", body, outputs));
-  expect_cpu_matches(*module, on_host_case({{"B", 61}}, 11), for_gpu());
-  if (nvrtc_info().available) EXPECT_NO_THROW(compile(module->clone(), for_gpu()));
+  const auto module = parse_module(fmt::format(
+      "symbols B <= 77\ngraph @main(%x: f32[B,{}]) {{\n{}  return {}\n}}", columns, body, outputs));
+  expect_cpu_matches(*module, on_host_case({{"B", rows}}, 11), for_gpu());
+  if (!nvrtc_info().available) return;
+  EXPECT_NO_THROW(compile(module->clone(), for_gpu()));
+}
+
+/// So many sums that not even one column of all fits.
+TEST(CudaTiles, SumsAreExchangedAFewAtATime) {
+  expect_many_work(30, 1024,
+                   "  %e{0} = sin %m{0} : f32[B,{1}]\n  %r{0} = reduce add %e{0} {{axes = [0]}} : f32[{1}]\n",
+                   61);
 }
 
 /// Registers have no room for the exponentials of all.
 TEST(CudaRows, ManySoftmaxesOfALongRow) {
-  std::string body, outputs;
-  for (int i = 0; i < 4; ++i) {
-    body += fmt::format(
-        "  %c{0} = constant {{value = {1}}} : f32[B,16384]\n  %m{0} = mul %x, %c{0} : f32[B,16384]\n"
-        "  %e{0} = softmax %m{0} : f32[B,16384]\n",
-        i, 0.5 + i);
-    outputs += fmt::format("{}e{} = %e{}", i > 0 ? ", " : "", i, i);
-  }
-  const auto module = parse_module(
-      fmt::format("symbols B <= 77\ngraph @main(%x: f32[B,16384]) {{\n{}  return {}\n}}", body, outputs));
-  expect_cpu_matches(*module, on_host_case({{"B", 3}}, 11), for_gpu());
-  if (nvrtc_info().available) EXPECT_NO_THROW(compile(module->clone(), for_gpu()));
+  expect_many_work(4, 16384, "  %r{0} = softmax %m{0} : f32[B,{1}]\n", 3);
 }
 
 /// A bias whose elements do not lie side by side is copied before a product adds it.
