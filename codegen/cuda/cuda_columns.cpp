@@ -145,9 +145,24 @@ void CudaEmitter::emit_inverses(const Nest& nest) {
                       cuda_kind(instruction(divisor).dtype) == CudaKind::real;
     if (!real || shape_.moves(divisor, shape_.inner) || !values_[divisor]) continue;
     auto [name, fresh] = names.try_emplace(divisor, fmt::format("inverse{}", divisor));
-    if (fresh) out_.line("const float {} = 1.0f / {};", name->second, value_of(divisor).text);
-    inverses_[id] = name->second;
+    if (fresh) emit_inverse(divisor, name->second);
+    inverses_[id] = has_inverse(divisor) ? name->second : name->second + " * unit_of_" + name->second;
   }
+}
+
+/// The sum of exponentials is at least 1: that of the maximum.
+bool CudaEmitter::has_inverse(int divisor) const {
+  const Instruction& x = instruction(divisor);
+  return x.kind == Kind::result && x.slot == 1 &&
+         instruction(x.operands[0]).reduce_op == ReduceOp::max_sumexp;
+}
+
+/// That of a subnormal number would be infinite, so it is the inverse in larger units.
+void CudaEmitter::emit_inverse(int divisor, const std::string& name) {
+  const std::string d = value_of(divisor).text;
+  if (has_inverse(divisor)) return out_.line("const float {} = 1.0f / {};", name, d);
+  out_.line("const float unit_of_{} = fabsf({}) < 1.17549435e-38f ? 1.84467441e19f : 1.0f;", name, d);
+  out_.line("const float {0} = 1.0f / ({1} * unit_of_{0});", name, d);
 }
 
 /// `count` vectors: all their loads, then all their work. The place of each is a function of u (and of its

@@ -146,6 +146,8 @@ class CudaEmitter {
   void emit_lanes(const Nest& nest);
   CudaValue kept_value(int id, const std::string& j) const;
   void emit_inverses(const Nest& nest);
+  bool has_inverse(int divisor) const;
+  void emit_inverse(int divisor, const std::string& name);
   bool in_lanes(const Nest& nest, int id) const { return nest.depth.at(id) == nest.inner; }
   bool loads_by_vector(const Nest& nest, int id) const;
   bool stores_by_vector(const Nest& nest, int id) const;
@@ -162,6 +164,9 @@ class CudaEmitter {
   void define(int id, CudaKind kind, const std::string& text);
   CudaValue value_of(int id) const;
   CudaValue operand(const Instruction& x, int i) const { return value_of(x.operands[i]); }
+  void emit_scalar(int id);
+  static std::string_view slope_at_zero(ScalarOp op);
+  bool is_only_added_to_one(int id) const;
   void emit_convert(int id);
   void emit_random(int id);
   void emit_load(int id);

@@ -51,13 +51,38 @@ void CudaEmitter::emit_instruction(const Nest& nest, int id) {
         define(id, CudaKind::real, operand(x, 0).text + " * " + inverse->second);
         break;
       }
-      std::vector<CudaValue> operands;
-      for (int operand : x.operands) operands.push_back(value_of(operand));
-      const CudaValue value = cuda_apply(x.scalar_op, std::move(operands), fast_);
-      define(id, value.kind, value.text);
+      emit_scalar(id);
       break;
     }
   }
+}
+
+void CudaEmitter::emit_scalar(int id) {
+  const Instruction& x = instruction(id);
+  std::vector<CudaValue> operands;
+  for (int operand : x.operands) operands.push_back(value_of(operand));
+  const CudaValue value = cuda_apply(x.scalar_op, std::move(operands), fast_);
+  const std::string_view slope = fast_ && !is_only_added_to_one(id) ? slope_at_zero(x.scalar_op) : "";
+  if (slope.empty()) return define(id, value.kind, value.text);
+  define(id, value.kind, fmt::format("sm_tangent({}, {}, {})", operand(x, 0).text, slope, value.text));
+}
+
+/// Of the functions whose short forms lose their digits near 0.
+std::string_view CudaEmitter::slope_at_zero(ScalarOp op) {
+  if (op == ScalarOp::tanh) return "1.0f";
+  return op == ScalarOp::erf ? "1.12837917f" : "";
+}
+
+/// Whose digits near 0 nobody sees.
+bool CudaEmitter::is_only_added_to_one(int id) const {
+  const auto is_one = [&](int other) {
+    return instruction(other).kind == Kind::constant && instruction(other).number == 1;
+  };
+  return std::ranges::all_of(k_.instructions, [&](const Instruction& user) {
+    if (user.predicate != id && std::ranges::count(user.operands, id) == 0) return true;
+    return user.kind == Kind::scalar && user.scalar_op == ScalarOp::add &&
+           std::ranges::any_of(user.operands, is_one);
+  });
 }
 
 void CudaEmitter::define(int id, CudaKind kind, const std::string& text) {

@@ -41,13 +41,17 @@ void CudaEmitter::begin_reductions(const Nest& nest) {
   }
 }
 
-/// As many reductions keep theirs as registers have room for; of the others exponentials are computed again.
+/// Of several reductions as many keep theirs as there are registers beside the kept columns; of the others
+/// exponentials are computed again.
 void CudaEmitter::keep_exponentials() {
-  constexpr int kRoom = 48;  // elements of a thread
+  constexpr int64_t kRoom = 48;  // elements of a thread
+  const std::vector<KeptExponential> all = kept_exponentials(k_);
+  const bool several = std::ranges::any_of(all, [&](auto& kept) { return kept.reduce != all[0].reduce; });
+  const int64_t row = int64_t{K_} * V_, columns = std::ssize(s_.cached);
   std::set<int> reduces;
-  for (const KeptExponential& kept : kept_exponentials(k_)) {
+  for (const KeptExponential& kept : all) {
     reduces.insert(kept.reduce);
-    if (reduces.size() > 1 && static_cast<int>(reduces.size()) * K_ * V_ > kRoom) return;
+    if (several && (std::ssize(reduces) + columns) * row > kRoom) return;
     exponentials_[kept.exponential] = kept.reduce;
   }
 }

@@ -282,17 +282,23 @@ SM float sm_fast_erf(float a) {
   return copysignf(1.0f - sm_exp2(-(p * x)), a);
 }
 )";
+constexpr std::string_view kTangent =
+    R"(// y is an odd function of a, made from numbers near 1, whose digits are few near 0: there it is its tangent.
+SM float sm_tangent(float a, float slope, float y) { return fabsf(a) < 0.0078125f ? slope * a : y; }
+)";
 constexpr std::string_view kDiv = R"(// Truncating; x / 0 = x.
 SM int sm_div(int a, int b) { return b == 0 || (b == -1 && a == -2147483647 - 1) ? a : a / b; }
 )";
 constexpr std::string_view kAbs = R"(SM int sm_abs(int a) { return a < 0 ? -a : a; }
 )";
 constexpr std::string_view kSine = R"(
-// sin(x + quarters pi/2). The reduction by pi/2 in double needs no table, so no memory of the thread's own.
+// sin(x + quarters pi/2). The reduction by pi/2 in two doubles needs no table, so no memory of the thread's own;
+// beyond 2^51 turns, where neighbours are many turns apart, it is a number between -1 and 1.
 SM float sm_sine(float x, int quarters) {
   const double shifted = fma((double)x, 0.63661977236758134, 6755399441055744.0);
   const double turns = shifted - 6755399441055744.0;
-  const float r = (float)fma(turns, -1.5707963267948966, (double)x), t = r * r;
+  const float rest = (float)fma(turns, -6.1232339957367660e-17, fma(turns, -1.5707963267948966, (double)x));
+  const float r = fabsf(rest) > 0.8f ? 0.0f : rest, t = r * r;
   const int turn = __double2loint(shifted) + quarters;
   const float sine = fmaf(r * t, fmaf(fmaf(-1.9517233e-4f, t, 8.332178e-3f), t, -0.16666655f), r);
   const float cosine =
@@ -470,6 +476,7 @@ constexpr std::array kPieces = {
     PreludePiece{"sm_fast_tanh", kFastTanh},
     PreludePiece{"sm_fast_sigmoid", kFastSigmoid},
     PreludePiece{"sm_fast_erf", kFastErf},
+    PreludePiece{"sm_tangent", kTangent},
     PreludePiece{"sm_div", kDiv},
     PreludePiece{"sm_abs", kAbs},
     PreludePiece{"sm_sine", kSine},

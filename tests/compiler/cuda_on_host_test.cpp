@@ -2,6 +2,7 @@
 // plans of the golden models against the CPU's.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <random>
 
 #include "frontend/description.h"
@@ -143,6 +144,76 @@ TEST(CudaTiles, SumsAreExchangedAFewAtATime) {
 /// Registers have no room for the exponentials of all.
 TEST(CudaRows, ManySoftmaxesOfALongRow) {
   expect_many_work(4, 16384, "  %r{0} = softmax %m{0} : f32[B,{1}]\n", 3);
+}
+
+TEST(CudaRows, ManySoftmaxesOfALongNarrowRow) {
+  if (!nvrtc_info().available) GTEST_SKIP() << nvrtc_info().problem;
+  std::string body, outputs;
+  for (int i = 0; i < 4; ++i) {
+    body += fmt::format(
+        "  %c{0} = constant {{value = {1}}} : bf16[B,16384]\n  %m{0} = mul %x, %c{0} : bf16[B,16384]\n"
+        "  %r{0} = softmax %m{0} : bf16[B,16384]\n",
+        i, 0.5 + i / 8.0);
+    outputs += fmt::format("{}r{} = %r{}", i > 0 ? ", " : "", i, i);
+  }
+  const auto module = parse_module(
+      fmt::format("symbols B <= 77\ngraph @main(%x: bf16[B,16384]) {{\n{}  return {}\n}}", body, outputs));
+  EXPECT_EQ(compile(module->clone(), for_gpu()).plan.kernels.size(), 1u);
+}
+
+/// The inverse of a subnormal number is infinite.
+TEST(CudaRows, RowsDividedBySubnormalNumbers) {
+  expect_text_matches_on_gpu(R"(symbols B <= 4, N <= 777
+graph @main(%x: f32[B,N]) {
+  %c = constant {value = 1e-40} : f32[B,N]
+  %s = mul %x, %c : f32[B,N]
+  %m = reduce max %s {axes = [1]} : f32[B]
+  %d = broadcast %m {axes = [0]} : f32[B,N]
+  %y = div %s, %d : f32[B,N]
+  return y = %y
+})",
+                             {31, 777});
+}
+
+/// `function` of numbers around 1e-6, in a kernel whose memory is bf16.
+void expect_digits_near_zero(std::string_view function) {
+  expect_text_matches_on_gpu(fmt::format(R"(symbols B <= 4, N <= 777
+graph @main(%x: bf16[B,N]) {{
+  %f = convert %x : f32[B,N]
+  %c = constant {{value = 1e-6}} : f32[B,N]
+  %s = mul %f, %c : f32[B,N]
+  %t = {} %s : f32[B,N]
+  %i = constant {{value = 1e6}} : f32[B,N]
+  %u = mul %t, %i : f32[B,N]
+  %y = convert %u : bf16[B,N]
+  return y = %y
+}})",
+                                         function),
+                             {31, 777});
+}
+
+TEST(CudaMath, ShortTanhKeepsItsDigitsNearZero) { expect_digits_near_zero("tanh"); }
+TEST(CudaMath, ShortErfKeepsItsDigitsNearZero) { expect_digits_near_zero("erf"); }
+
+/// `after` of the sine of 2^exponent x, a product without rounding.
+void expect_sines_of_large_numbers(int exponent, std::string_view after) {
+  expect_text_matches_on_gpu(fmt::format(R"(symbols B <= 4, N <= 777
+graph @main(%x: f32[B,N]) {{
+  %c = constant {{value = {}}} : f32[B,N]
+  %o = constant {{value = 1}} : f32[B,N]
+  %s = mul %x, %c : f32[B,N]
+  %t = sin %s : f32[B,N]
+{}
+  return y = %y
+}})",
+                                         std::ldexp(1, exponent), after),
+                             {31, 777});
+}
+
+TEST(CudaMath, SinesOfLargeNumbers) { expect_sines_of_large_numbers(46, "  %y = add %t, %o : f32[B,N]"); }
+
+TEST(CudaMath, SinesOfHugeNumbersStayWithinOne) {
+  expect_sines_of_large_numbers(90, "  %a = abs %t : f32[B,N]\n  %y = max %a, %o : f32[B,N]");
 }
 
 /// A bias whose elements do not lie side by side is copied before a product adds it.
