@@ -9,7 +9,6 @@ using V = ScalarMath::V;
 namespace intrinsic = llvm::Intrinsic;
 
 // ---- exponentials
-// -------------------------------------------------------------------------------------------------
 
 /// Adding 1.5 * 2^23 rounds to a whole number, which then stands in the low bits. ln 2 comes in two parts,
 /// the first short enough for its product with any such number to be exact.
@@ -55,7 +54,6 @@ V ScalarMath::sigmoid(V a) {
 }
 
 // ---- logarithms
-// ---------------------------------------------------------------------------------------------------
 
 /// x = m 2^e with m in [sqrt(1/2), sqrt(2)), x normal and finite: e ln 2 + log m.
 V ScalarMath::log_of_positive(V x) {
@@ -97,7 +95,6 @@ V ScalarMath::log1p(V a) {
 }
 
 // ---- sigmoids: x P(x^2) / Q(x^2), constant beyond `limit`
-// -----------------------------------------------------------
 
 V ScalarMath::odd_rational(V x, double limit, std::initializer_list<double> p,
                            std::initializer_list<double> q) {
@@ -123,18 +120,19 @@ V ScalarMath::erf(V a) {
 }
 
 // ---- circular functions
-// -------------------------------------------------------------------------------------------
 
-/// sin(x + quarter_turns pi/2). The reduction by pi/2 is done in double, whose low bits (after 1.5 * 2^52 is
-/// added) count the quarter turns: accurate for |x| up to about 1e9.
+/// sin(x + quarter_turns pi/2). The reduction by pi/2, which is the sum of two doubles, is done in double,
+/// whose low bits (after 1.5 * 2^52 is added) count the quarter turns: accurate for |x| up to 3e15, in -1 to
+/// 1 beyond.
 V ScalarMath::sine(V x, int quarter_turns) {
   x = coerce(x, ComputeKind::real);
   llvm::Type* wide = with_element(x->getType(), b.getDoubleTy());
   V value = b.CreateFPExt(x, wide);
   V shifter = llvm::ConstantFP::get(wide, 6755399441055744.0);
   V shifted = multiply_add(value, llvm::ConstantFP::get(wide, 0.63661977236758134), shifter);
-  V rest =
-      multiply_add(b.CreateFSub(shifted, shifter), llvm::ConstantFP::get(wide, -1.5707963267948966), value);
+  V quarters = b.CreateFSub(shifted, shifter);
+  V rest = multiply_add(quarters, llvm::ConstantFP::get(wide, -1.5707963267948966), value);
+  rest = multiply_add(quarters, llvm::ConstantFP::get(wide, -6.1232339957367660e-17), rest);
   V r = clamp(b.CreateFPTrunc(rest, x->getType()), -0.79, 0.79);
   V low = b.CreateTrunc(b.CreateBitCast(shifted, with_element(wide, b.getInt64Ty())),
                         with_element(wide, b.getInt32Ty()));
