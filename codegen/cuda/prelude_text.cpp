@@ -293,7 +293,7 @@ constexpr std::string_view kAbs = R"(SM int sm_abs(int a) { return a < 0 ? -a : 
 )";
 constexpr std::string_view kSine = R"(
 // sin(x + quarters pi/2). The reduction by pi/2 in two doubles needs no table, so no memory of the thread's own;
-// beyond 2^51 turns, where neighbours are many turns apart, it is a number between -1 and 1.
+// right up to 1e14, beyond some number between -1 and 1.
 SM float sm_sine(float x, int quarters) {
   const double shifted = fma((double)x, 0.63661977236758134, 6755399441055744.0);
   const double turns = shifted - 6755399441055744.0;

@@ -121,9 +121,9 @@ V ScalarMath::erf(V a) {
 
 // ---- circular functions
 
-/// sin(x + quarter_turns pi/2). The reduction by pi/2, which is the sum of two doubles, is done in double,
-/// whose low bits (after 1.5 * 2^52 is added) count the quarter turns: accurate for |x| up to 3e15, in -1 to
-/// 1 beyond.
+/// sin(x + quarter_turns pi/2). The reduction by pi/2, the sum of two doubles, is done in double, whose low
+/// bits (after 1.5 * 2^52 is added) count the quarter turns: accurate for |x| up to 1e14 where a multiply-add
+/// rounds once, else up to about 1e9; in -1 to 1 beyond.
 V ScalarMath::sine(V x, int quarter_turns) {
   x = coerce(x, ComputeKind::real);
   llvm::Type* wide = with_element(x->getType(), b.getDoubleTy());
@@ -133,7 +133,7 @@ V ScalarMath::sine(V x, int quarter_turns) {
   V quarters = b.CreateFSub(shifted, shifter);
   V rest = multiply_add(quarters, llvm::ConstantFP::get(wide, -1.5707963267948966), value);
   rest = multiply_add(quarters, llvm::ConstantFP::get(wide, -6.1232339957367660e-17), rest);
-  V r = clamp(b.CreateFPTrunc(rest, x->getType()), -0.79, 0.79);
+  V r = clamp(b.CreateFPTrunc(rest, x->getType()), -0.8, 0.8);
   V low = b.CreateTrunc(b.CreateBitCast(shifted, with_element(wide, b.getInt64Ty())),
                         with_element(wide, b.getInt32Ty()));
   V turns = b.CreateAdd(low, integer(x, quarter_turns));
