@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "codegen/program_builder.h"
+#include "ir/state_reads.h"
 #include "ir/view.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
@@ -44,7 +45,7 @@ class EntryLowering {
   /// Program order, except that who writes a state's memory comes after all who read its old value.
   std::vector<const Node*> ordered_nodes() const {
     llvm::DenseMap<const Node*, std::vector<const Node*>> after = state_readers();
-    llvm::DenseSet<const Node*> placed;
+    llvm::DenseSet<const Node*> placed, waiting;
     std::vector<const Node*> order, stack;
     for (const auto& root : graph_.nodes()) {
       stack.push_back(root.get());
@@ -52,14 +53,18 @@ class EntryLowering {
         const Node* node = stack.back();
         const size_t before = stack.size();
         const auto need = [&](const Node* other) {
-          if (other != node && !placed.contains(other)) stack.push_back(other);
+          if (other == node || placed.contains(other)) return;
+          if (waiting.contains(other))
+            fail_with(Status::internal, "{} and {} wait for each other", node->describe(), other->describe());
+          stack.push_back(other);
         };
         if (!placed.contains(node)) {
           for (const Node* reader : llvm::reverse(after[node])) need(reader);
           for (const Value* operand : llvm::reverse(node->operands())) need(operand->node());
         }
+        waiting.insert(node);
         if (stack.size() != before) continue;
-        stack.pop_back();
+        stack.pop_back(), waiting.erase(node);
         if (placed.insert(node).second) order.push_back(node);
       }
     }
@@ -70,39 +75,27 @@ class EntryLowering {
     return value.layout && builder_.buffer(value.layout->buffer).state >= 0;
   }
 
-  /// For every node that computes into a state, the nodes that read that state's memory as it was.
+  /// For every node that writes memory of a state, the nodes that read the same memory as it was.
   llvm::DenseMap<const Node*, std::vector<const Node*>> state_readers() const {
-    llvm::DenseMap<int, std::vector<const Node*>> readers, writers;
+    llvm::DenseMap<int, std::vector<StateRead>> reads;
+    for (int buffer = 0; buffer < static_cast<int>(graph_.module().buffers.size()); ++buffer)
+      if (builder_.buffer(buffer).state >= 0) reads[buffer] = reads_of_state(graph_, buffer);
+    llvm::DenseMap<const Node*, std::vector<const Node*>> result;
+    const auto write = [&](const Node& writer, const Layout& layout, const Shape& shape) {
+      for (const StateRead& read : reads[layout.buffer])
+        if (may_overlap(*read.value->layout, read.value->shape(), layout, shape))
+          result[&writer].push_back(read.reader);
+    };
     for (const auto& node : graph_.nodes()) {
-      const bool leaf = node->is(Op::parameter) || node->is(Op::state);
-      if (leaf)
-        collect_readers(*node->result(), readers[node->result()->layout->buffer]);
-      else if (node->is(Op::fusion) || node->is(Op::matmul) || node->is(Op::scatter_add)) {
-        for (const auto& result : node->results())
-          if (is_state(*result)) writers[result->layout->buffer].push_back(node.get());
+      if (node->is(Op::fusion) || node->is(Op::matmul) || node->is(Op::scatter_add) || node->is(Op::pack)) {
+        for (const auto& value : node->results())
+          if (is_state(*value)) write(*node, *value->layout, value->shape());
       } else if (node->is(Op::update)) {
-        const int buffer = updated_buffer(*node);
-        if (buffer >= 0) writers[buffer].push_back(node.get());
+        if (const int buffer = updated_buffer(*node); buffer >= 0)
+          write(*node, {buffer, 0, {1}}, {builder_.buffer(buffer).elements});
       }
     }
-    llvm::DenseMap<const Node*, std::vector<const Node*>> result;
-    for (auto& [buffer, nodes] : writers)
-      for (const Node* writer : nodes)
-        llvm::append_range(result[writer], readers[buffer]);  // of all its states
     return result;
-  }
-
-  static void collect_readers(const Value& value, std::vector<const Node*>& readers) {
-    for (const Node* user : value.users()) {
-      const bool view = llvm::any_of(user->results(), [&](const auto& r) {
-        return r->layout && value.layout && r->layout->buffer == value.layout->buffer &&
-               !user->is(Op::fusion) && !user->is(Op::matmul) && !user->is(Op::scatter_add);
-      });
-      if (view)
-        collect_readers(*user->result(), readers);
-      else
-        readers.push_back(user);
-    }
   }
 
   int state_index(std::string_view name) const {

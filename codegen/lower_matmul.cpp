@@ -27,6 +27,7 @@ class MatmulLowering {
     const Layout result = c_;
     gather_sums(a_, spec_.a, *node_.operand(0));
     gather_sums(b_, spec_.b, *node_.operand(1));
+    place_sums();
     // At most one copy each of a, b and c makes every matrix have a dim of stride 1.
     std::optional<GemmStep> step = try_step();
     for (int copies = 0; !step; ++copies) {
@@ -34,6 +35,7 @@ class MatmulLowering {
       step = try_step();
     }
     std::vector<int> reads = {a_.buffer, b_.buffer};
+    if (adds_matrix()) reads.push_back(c_.buffer);
     if (step->bias) reads.push_back(step->bias->buffer);
     builder_.add_step(std::move(*step), std::move(reads), {c_.buffer});
     if (c_ != result) builder_.copy(c_, result, node_.result()->shape(), node_.result()->dtype());
@@ -67,14 +69,30 @@ class MatmulLowering {
     step.c = {{c_.buffer, c_.offset}, rows.c, columns.c};
     if (!walks(step.a)) return copy_operand(a_, spec_.a, *node_.operand(0)), std::nullopt;
     if (!walks(step.b)) return copy_operand(b_, spec_.b, *node_.operand(1)), std::nullopt;
-    if (!walks(step.c)) return c_ = fresh(spec_.out, *node_.result()), std::nullopt;
-    if (has_bias() && !step.c.column_stride.is_one())
-      return c_ = fresh(spec_.out, *node_.result()), std::nullopt;
+    if (!walks(step.c) || (has_bias() && !step.c.column_stride.is_one())) return move_result(), std::nullopt;
     if (has_bias()) step.bias = bias(step);
+    if (adds_matrix()) step.beta = 1;
     return step;
   }
 
-  bool has_bias() const { return node_.operands().size() == 3; }
+  bool adds_matrix() const {
+    return node_.operands().size() == 3 && node_.operand(2)->shape() == node_.result()->shape();
+  }
+  bool has_bias() const { return node_.operands().size() == 3 && !adds_matrix(); }
+
+  /// A step adds to what is where its result goes: the addend itself, where it lives there, or a copy.
+  void place_sums() {
+    if (adds_matrix() && *node_.operand(2)->layout != c_) copy_addend();
+  }
+  void copy_addend() {
+    const Value& addend = *node_.operand(2);
+    builder_.copy(*addend.layout, c_, addend.shape(), addend.dtype());
+  }
+
+  void move_result() {
+    c_ = fresh(spec_.out, *node_.result());
+    if (adds_matrix()) copy_addend();
+  }
 
   /// A step adds a bias along all of its columns, once; one with gaps is copied.
   BufferRef bias(const GemmStep& step) {

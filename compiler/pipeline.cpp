@@ -142,6 +142,7 @@ class Compiler {
     PassManager passes = manager();
     std::vector<FuseDecision>* log = options_.explain_fusion ? &result_.fusions : nullptr;
     passes.add({"fuse", {}}, [log](Graph& g) { return fuse(g, {.log = log}); });
+    passes.add("accumulate_gemms");
     if (options_.storage != DType::f32)
       passes.add(PassCall{"assign_precision", {{"storage", std::string(name(options_.storage))}}}.str());
     if (options_.tf32) passes.add("allow_tf32");

@@ -136,9 +136,9 @@ Value* GraphBuilder::scatter_add(Value* init, Value* indices, Value* updates, in
   return create(Op::scatter_add, {init, indices, updates}, {{"axis", axis}})->result();
 }
 
-Value* GraphBuilder::matmul(Value* a, Value* b, std::string spec, Value* bias) {
+Value* GraphBuilder::matmul(Value* a, Value* b, std::string spec, Value* addend) {
   llvm::SmallVector<Value*, 3> operands = {a, b};
-  if (bias) operands.push_back(bias);
+  if (addend) operands.push_back(addend);
   return create(Op::matmul, operands, {{"spec", std::move(spec)}})->result();
 }
 

@@ -77,8 +77,8 @@ class GraphBuilder {
   }
   Value* gather(Value* table, Value* indices, int64_t axis = 0);
   Value* scatter_add(Value* init, Value* indices, Value* updates, int64_t axis = 0);
-  /// With a bias, that is added along the result's last letter.
-  Value* matmul(Value* a, Value* b, std::string spec, Value* bias = nullptr);
+  /// Plus `addend`, of the result's shape or along its last letter.
+  Value* matmul(Value* a, Value* b, std::string spec, Value* addend = nullptr);
   /// One or two operands, "abc->ca" or "iikz,kml->mi": letters may repeat, or be summed alone.
   Value* einsum(llvm::ArrayRef<Value*> operands, std::string spec);
   Node* update(std::string_view state, Value* value);

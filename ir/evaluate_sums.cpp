@@ -133,9 +133,9 @@ struct Product {
 }  // namespace
 
 template <typename S>
-void add_bias(Array<S>& result, const Array<S>& bias) {
-  const size_t columns = bias.data.size();
-  for (size_t i = 0; i < result.data.size(); ++i) result.data[i] += bias.data[i % columns];
+void add_repeated(Array<S>& result, const Array<S>& addend) {
+  const size_t period = addend.data.size();
+  for (size_t i = 0; i < result.data.size(); ++i) result.data[i] += addend.data[i % period];
 }
 
 template <typename S>
@@ -147,7 +147,7 @@ Arrays<S> evaluate_matmul(const Call<S>& call) {
   for (size_t i = 0; i < spec.a.size(); ++i) sizes[spec.a[i]] = a.shape[i];
   for (size_t i = 0; i < spec.b.size(); ++i) sizes[spec.b[i]] = b.shape[i];
   Product<S>{spec, LetterGroups(spec), a, b, result, std::move(sizes)}.run();
-  if (call.node.operands().size() == 3) add_bias(result, call.operand(2));
+  if (call.node.operands().size() == 3) add_repeated(result, call.operand(2));
   return {stored(call, std::move(result))};
 }
 

@@ -68,6 +68,8 @@ class Analysis {
     space_.results.reserve(count), space_.operands.reserve(count), space_.level.reserve(count);
     for (const Node* node : nodes_) number(*node);
     for (const Node* node : nodes_) relate(*node);
+    for (const Node* node : nodes_)
+      if (node->is(Op::constant) && is_output_(node->result())) tie(*node);
     name_axes();
     choose_roles();
     for (const Node* node : nodes_)
@@ -148,6 +150,14 @@ class Analysis {
       default:
         throw Refusal{fmt::format("{} stands in no kernel", node.mnemonic())};
     }
+  }
+
+  /// A number that is stored everywhere follows the axes of something else that is stored in its shape.
+  void tie(const Node& constant) {
+    for (const Node* node : nodes_)
+      for (const auto& result : node->results())
+        if (node != &constant && is_output_(result.get()) && result->shape() == constant.result()->shape())
+          return unite_all(space_.results[result.get()], space_.results[constant.result()]);
   }
 
   /// The reduce operand's dims that stay.

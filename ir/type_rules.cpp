@@ -293,13 +293,13 @@ void need_tf32_operands(const Context& c) {
     fail("matmul: tf32 is for operands of f32, here they are {}", name(c.type(0).dtype));
 }
 
-/// One number for each place along the result's last letter.
-void need_bias(const Context& c, DType dtype, const Shape& result) {
-  need_rank(c, 2, 1);
+/// A number for each place of the result, or for each along its last letter.
+void need_addend(const Context& c, DType dtype, const Shape& result) {
   need_dtype(c, 2, dtype);
-  if (result.empty() || c.type(2).shape[0] != result.back())
-    fail("matmul: the bias is {}, the result's last dim is {}", str(c.type(2)),
-         result.empty() ? "not there" : result.back().str());
+  const Shape& shape = c.type(2).shape;
+  if (shape != result && (result.empty() || shape != Shape{result.back()}))
+    fail("matmul: what it adds is {}, expected the result's shape {} or its last dim alone", str(c.type(2)),
+         str(Type{dtype, result}));
 }
 
 Types infer_matmul(const Context& c) {
@@ -310,7 +310,7 @@ Types infer_matmul(const Context& c) {
   for (char letter : spec.out) shape.push_back(dims.at(letter));
   const DType dtype = product_dtype(c);
   need_tf32_operands(c);
-  if (c.operands.size() == 3) need_bias(c, dtype, shape);
+  if (c.operands.size() == 3) need_addend(c, dtype, shape);
   return {{dtype, shape}};
 }
 

@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include "ir/iteration_space.h"
 #include "ir/view.h"
 #include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
+#include "passes/analysis.h"
+#include "passes/overwrites.h"
 #include "runtime/error.h"
 
 namespace smelt {
@@ -16,11 +16,6 @@ constexpr int64_t kPitchBytes = 16, kLongRow = 4096, kLongRowPitch = 64;
 
 bool is_leaf_memory(const Node& node) {
   return node.is(Op::parameter) || node.is(Op::state) || node.is(Op::input) || node.is(Op::constant);
-}
-
-bool is_memory_view(const Node& node) {
-  return node.is(Op::reshape) || node.is(Op::transpose) || node.is(Op::slice) || node.is(Op::broadcast) ||
-         node.is(Op::stop_gradient);
 }
 
 /// A place somebody would like a value, or the part of it from `begin` along `axis`, to be computed in.
@@ -33,7 +28,7 @@ struct Request {
 class Assigner {
  public:
   Assigner(Graph& graph, const AssignLayoutOptions& options)
-      : graph_(graph), module_(graph.module()), options_(options) {}
+      : graph_(graph), module_(graph.module()), options_(options), overwrites_(graph) {}
 
   bool run() {
     for (const auto& node : graph_.nodes())
@@ -44,7 +39,7 @@ class Assigner {
       ask(*node);
     }
     for (const auto& node : graph_.nodes())
-      if (is_memory_view(*node) && !node->result()->layout) look(*node);
+      if (is_view(*node) && !node->result()->layout) look(*node);
     return true;
   }
 
@@ -124,7 +119,7 @@ class Assigner {
 
   /// Parts of one state that lie side by side need no memory for their concat: merged weights.
   void join_leaves(const Node& node) {
-    if (is_memory_view(node) && node.operand(0)->layout && (is_state_memory(*node.operand(0)->layout)))
+    if (is_view(node) && node.operand(0)->layout && (is_state_memory(*node.operand(0)->layout)))
       node.result()->layout = view_layout(node, *node.operand(0)->layout);
     if (!node.is(Op::concat)) return;
     const int64_t axis = node.int_attr("axis");
@@ -146,7 +141,7 @@ class Assigner {
   void decide(const Node& node, Value& value) {
     if (value.layout || is_leaf_memory(node)) return;
     auto& requests = requests_[&value];
-    if (is_memory_view(node)) {
+    if (is_view(node)) {
       // The wish goes on to whoever computes the elements.
       for (const Request& request : requests) pass_on(node, request);
       return;
@@ -217,7 +212,7 @@ class Assigner {
     while (!stack.empty()) {
       for (const Node* user : stack.pop_back_val()->users()) {
         if (is_backward(*user)) return true;
-        if (is_memory_view(*user)) stack.push_back(user->result());
+        if (is_view(*user)) stack.push_back(user->result());
       }
     }
     return false;
@@ -256,72 +251,8 @@ class Assigner {
   void ask_in_state(const Node& update) {
     if (update.operands().size() != 1) return;
     Value* value = update.operand(0);
-    const int buffer = state_buffer(update.string_attr("state"));
-    if (can_overwrite(update.string_attr("state"), *value))
-      requests_[value].push_back({dense(buffer, *value)});
-  }
-
-  /// No reader of the old state comes after `producer`, and where the producer reads it, it does so element
-  /// by element.
-  bool can_overwrite(std::string_view state, const Value& value) {
-    const Node& producer = *value.node();
-    if (is_leaf_memory(producer)) return false;
-    const llvm::DenseSet<const Node*> later = reachable(producer);
-    for (const Node* reader : readers(state)) {
-      if (reader == &producer ? !reads_elementwise(value, state) : later.contains(reader)) return false;
-      if (producer.is(Op::pack) || producer.is(Op::concat)) return false;
-    }
-    return true;
-  }
-
-  static llvm::DenseSet<const Node*> reachable(const Node& from) {
-    llvm::DenseSet<const Node*> seen;
-    llvm::SmallVector<const Node*, 32> stack = {&from};
-    while (!stack.empty())
-      for (const auto& result : stack.pop_back_val()->results())
-        for (const Node* user : result->users())
-          if (seen.insert(user).second) stack.push_back(user);
-    return seen;
-  }
-
-  /// Nodes that read the state's memory, views looked through.
-  llvm::SmallVector<const Node*, 8> readers(std::string_view state) const {
-    llvm::SmallVector<const Node*, 8> result;
-    for (const auto& node : graph_.nodes()) {
-      const bool leaf = (node->is(Op::state) && node->string_attr("name") == state) ||
-                        (node->is(Op::parameter) && is_held_in(*node->result(), state));
-      if (leaf) collect_readers(*node->result(), result);
-    }
-    return result;
-  }
-
-  bool is_held_in(const Value& parameter, std::string_view state) const {
-    const State* flat = module_.find_parameter_state(parameter.dtype());
-    return flat && flat->name == state;
-  }
-
-  static void collect_readers(const Value& value, llvm::SmallVectorImpl<const Node*>& result) {
-    for (const Node* user : value.users()) {
-      if (is_memory_view(*user) || user->is(Op::concat)) collect_readers(*user->result(), result);
-      if (!is_memory_view(*user)) result.push_back(user);
-    }
-  }
-
-  bool reads_elementwise(const Value& value, std::string_view state) {
-    const Node& fusion = *value.node();
-    if (!fusion.is(Op::fusion)) return false;
-    const IterationSpaceResult space = iteration_space(*fusion.body);
-    if (!space.space || space.space->levels > 1) return false;
-    const auto inputs = fusion.body->inputs();
-    // Views of the state have its memory too, in another order.
-    const Layout place = dense(state_buffer(state), value);
-    for (auto [i, operand] : llvm::enumerate(fusion.operands())) {
-      if (!operand->layout || operand->layout->buffer != place.buffer) continue;
-      if (*operand->layout != place) return false;
-      for (const Node* user : inputs[i]->result()->users())
-        if (!user->is(Op::pointwise) && !user->is(Op::convert)) return false;
-    }
-    return true;
+    const Layout place = dense(state_buffer(update.string_attr("state")), *value);
+    if (overwrites_.grant(*value, place)) requests_[value].push_back({place});
   }
 
   // ---- from writers to views
@@ -339,6 +270,7 @@ class Assigner {
   Graph& graph_;
   Module& module_;
   const AssignLayoutOptions& options_;
+  Overwrites overwrites_;
   llvm::DenseMap<const Value*, std::vector<Request>> requests_;
 };
 

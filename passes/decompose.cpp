@@ -15,8 +15,9 @@ Node* after(const Graph& graph, const Node* previous) {
   return graph.nodes().empty() ? nullptr : graph.nodes().front().get();
 }
 
-/// A bias joins its product again at the end, where the target adds it (fuse_gemm_epilogues).
-bool is_biased(const Node& node) { return node.is(Op::matmul) && node.operands().size() == 3; }
+/// A bias joins its product again at the end, where the target adds it (fuse_gemm_epilogues), other sums
+/// where they are made in place (accumulate_gemms).
+bool has_addend(const Node& node) { return node.is(Op::matmul) && node.operands().size() == 3; }
 
 Value* product_and_sum(GraphBuilder& b, const Node& node) {
   Value* product = b.create(Op::matmul, {node.operand(0), node.operand(1)}, node.attributes)->result();
@@ -29,7 +30,7 @@ void replace(Graph& graph, Node* node) {
   Value* value = nullptr;
   {
     const InheritMarks marks(graph, node, *node);
-    value = is_biased(*node) ? product_and_sum(builder, *node) : decomposition(node->op())(builder, *node);
+    value = has_addend(*node) ? product_and_sum(builder, *node) : decomposition(node->op())(builder, *node);
   }
   if (value->name.empty() && value->node()->op() != Op::parameter) value->name = node->result()->name;
   graph.replace_all_uses(node->result(), value);
@@ -42,7 +43,7 @@ bool decompose(Graph& graph, const DecomposeOptions& options) {
   bool changed = false;
   Node* previous = nullptr;
   for (Node* node = after(graph, nullptr); node;) {
-    if (!(info(node->op()).has(Trait::composite) || is_biased(*node)) ||
+    if (!(info(node->op()).has(Trait::composite) || has_addend(*node)) ||
         llvm::is_contained(options.keep, node->op())) {
       previous = node;
       node = graph.next(node);

@@ -101,6 +101,8 @@ class Fuser {
       if (is_root(*node)) start_group(*node);
     for (Node* node : order_)
       if (is_root(*node)) grow(*node);
+    for (Node* node : order_)
+      if (is_root(*node) && node->operands().empty()) join_readers_of_old(*node);
     return wrap_groups();
   }
 
@@ -179,6 +181,19 @@ class Fuser {
     llvm::sort(result, std::greater<>());
     result.erase(std::unique(result.begin(), result.end()), result.end());
     return result;
+  }
+
+  /// What is made from nothing and becomes a state's content is written by the last kernel that reads the old
+  /// one.
+  void join_readers_of_old(Node& node) {
+    now_ = static_cast<int>(order_.size());
+    for (Node* other : llvm::reverse(order_))
+      for (Node* user : node.result()->users())
+        if (user->is(Op::update) && other->is(Op::state) &&
+            other->string_attr("name") == user->string_attr("state"))
+          for (Node* reader : llvm::reverse(other->result()->users()))
+            if (auto it = group_of_.find(reader); it != group_of_.end())
+              try_merge(group_of_[&node], it->second, *reader);
   }
 
   void try_merge(int from, int into, const Node& consumer) {

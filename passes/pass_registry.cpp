@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include "llvm/ADT/StringRef.h"
+#include "passes/accumulate_gemms.h"
 #include "passes/allow_tf32.h"
 #include "passes/apply_optimizer.h"
 #include "passes/assign_layout.h"

@@ -57,6 +57,19 @@ TEST(Verifier, RandomBitsRoundOnlyToBf16) {
   EXPECT_THROW(parse_module(text("f32")), Error);
 }
 
+TEST(Verifier, AProductAddsAMatrixOrARow) {
+  const auto parse = [](const char* type) {
+    return parse_module(
+        fmt::format("graph @g(%x: f32[3,5], %w: f32[5,7], %c: {}) {{\n"
+                    "  %y = matmul %x, %w, %c {{spec = \"bi,io->bo\"}} : f32[3,7]\n  return y = %y\n}}",
+                    type));
+  };
+  EXPECT_NO_THROW(parse("f32[3,7]"));
+  EXPECT_NO_THROW(parse("f32[7]"));
+  for (const char* type : {"f32[3]", "f32[]", "f32[1,7]", "f32[7,3]", "bf16[3,7]"})
+    EXPECT_THROW(parse(type), Error) << type;
+}
+
 TEST(Verifier, AcceptsAWellFormedModule) {
   EXPECT_TRUE(verify(*parsed()).empty());
   EXPECT_NO_THROW(verify_or_throw(*parsed()));
