@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view prefix = "grad.";
 
-std::map<std::string, Value*, std::less<>> take_gradients(Graph& graph) {
+std::map<std::string, Value*, std::less<>> gradients_by_name(Graph& graph) {
   std::map<std::string, Value*, std::less<>> gradients;
   llvm::erase_if(graph.outputs, [&](const Graph::Output& output) {
     if (!output.name.starts_with(prefix)) return false;
@@ -25,19 +25,23 @@ std::map<std::string, Value*, std::less<>> take_gradients(Graph& graph) {
 
 }  // namespace
 
-Value* take_flat_gradient(GraphBuilder& b, const State& flat) {
-  auto gradients = take_gradients(b.graph());
-  const Type type = {DType::f32, flat.shape};
+std::vector<Value*> take_gradients(Graph& graph, const State& flat) {
+  const auto gradients = gradients_by_name(graph);
   std::vector<Value*> parts;
   for (const Segment& segment : flat.segments) {
     auto it = gradients.find(segment.name);
     if (it == gradients.end())
       fail(
           "apply_optimizer: graph @{} has no output \"grad.{}\"; run differentiate over all parameters first",
-          b.graph().name, segment.name);
+          graph.name, segment.name);
     parts.push_back(it->second);
   }
-  return b.create(Op::pack, parts, {{"state", flat.name}}, type)->result();
+  return parts;
+}
+
+Value* take_flat_gradient(GraphBuilder& b, const State& flat) {
+  const Type type = {DType::f32, flat.shape};
+  return b.create(Op::pack, take_gradients(b.graph(), flat), {{"state", flat.name}}, type)->result();
 }
 
 bool apply_optimizer(Graph& graph, const ApplyOptimizerOptions& options) {

@@ -17,7 +17,9 @@ bool apply_optimizer(Graph& graph, const ApplyOptimizerOptions& options);
 /// "65536" (the first one; the loss that is differentiated has it as a factor), ...
 void set_option(ApplyOptimizerOptions& options, std::string_view key, std::string_view value);
 
-/// Removes the outputs "grad.*" and returns them packed as one flat value with the segments of `flat`.
+/// Removes the outputs "grad.*" and returns them in the order of the segments of `flat`.
+std::vector<Value*> take_gradients(Graph& graph, const State& flat);
+/// The same packed as one flat value.
 Value* take_flat_gradient(GraphBuilder& b, const State& flat);
 
 }  // namespace smelt

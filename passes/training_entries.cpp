@@ -1,6 +1,7 @@
 #include "passes/training_entries.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "passes/add_gradients.h"
 #include "passes/apply_optimizer.h"
 #include "passes/decompose.h"
 #include "passes/differentiate.h"
@@ -10,6 +11,8 @@
 
 namespace smelt {
 namespace {
+
+constexpr const char* kCounts[] = {"loss_sum", "token_count"};
 
 Graph& clone_of(Module& module, const std::string& from, const std::string& name) {
   const Graph* graph = module.find_graph(from);
@@ -32,12 +35,6 @@ void drop_output(Graph& graph, std::string_view name) {
 /// sum / max(count, 1)
 Value* mean(GraphBuilder& b, Value* sum, Value* count) { return b.div(sum, b.max(count, b.scalar(1))); }
 
-void reset_accumulated(GraphBuilder& b, const TrainingOptions& options) {
-  if (!options.accumulation) return;
-  declare_scalar_state(b.module(), "accumulated");
-  b.update("accumulated", b.scalar(0));
-}
-
 /// Of the loss times the loss scale, where there is one: all gradients have it as a factor.
 void differentiate_scaled(Graph& graph, Value* loss, const TrainingOptions& options) {
   if (!options.optimizer.scaling.on) return void(differentiate(graph, {"loss", {}, 1}));
@@ -46,13 +43,6 @@ void differentiate_scaled(Graph& graph, Value* loss, const TrainingOptions& opti
   b.output("scaled_loss", b.mul(loss, loss_scale(b, options.optimizer.scaling)));
   differentiate(graph, {"scaled_loss", {}, 1});
   drop_output(graph, "scaled_loss");
-}
-
-/// Sums over batches are a state anyway, and f32: the narrow gradient of one batch would need a sweep to
-/// become one.
-bool keeps_gradients(const Module& module, const TrainingOptions& options) {
-  const bool narrow = parameter_copy(module) || !module.find_parameter_state(DType::f32);
-  return options.accumulation ? !narrow : options.optimizer.keep_gradients;
 }
 
 void make_train_step(Module& module, const TrainingOptions& options) {
@@ -64,18 +54,12 @@ void make_train_step(Module& module, const TrainingOptions& options) {
   drop_output(graph, "loss_sum");
   differentiate_scaled(graph, loss, options);
   ApplyOptimizerOptions optimizer = options.optimizer;
-  optimizer.keep_gradients = keeps_gradients(module, options);
+  optimizer.keep_gradients &= !options.accumulation;  // then that state has sums
   apply_optimizer(graph, optimizer);
-  const PhaseMark mark(graph, "update");
-  GraphBuilder reset(graph);
-  reset_accumulated(reset, options);
 }
 
-/// What the state holds if anything has been accumulated, plus `addend`.
-void accumulate_into(GraphBuilder& b, std::string_view state, Value* empty, Value* addend) {
-  Value* held = b.state(state);
-  Value* none = everywhere(b, empty, held->shape());
-  b.update(state, b.add(b.select(none, b.like(held, 0), held), addend));
+void add_to(GraphBuilder& b, std::string_view state, Value* addend) {
+  b.update(state, b.add(b.state(state), addend));
 }
 
 /// The gradient of loss_sum. With a loss scale it is that of the scaled mean, which stays in the range of f16
@@ -97,15 +81,17 @@ void make_accumulate(Module& module, const TrainingOptions& options) {
   const PhaseMark mark(graph, "update");
   GraphBuilder b(graph);
   b.set_source("accumulate");
-  Value* gradient = take_flat_gradient(b, declare_flat_state(b.module(), "gradients", Role::gradient));
-  if (weight) gradient = b.mul(gradient, everywhere(b, weight, gradient->shape()));
-  for (const char* name : {"accumulated", "loss_sum", "token_count"}) declare_scalar_state(module, name);
-  Value* accumulated = b.state("accumulated");
-  Value* empty = b.eq(accumulated, b.scalar(0));
-  accumulate_into(b, "gradients", empty, gradient);
-  accumulate_into(b, "loss_sum", empty, output_of(graph, "loss_sum"));
-  accumulate_into(b, "token_count", empty, output_of(graph, "token_count"));
-  b.update("accumulated", shift(b, accumulated, 1));
+  State& sums = declare_flat_state(b.module(), "gradients", Role::gradient);
+  if (weight) {
+    Value* gradient = take_flat_gradient(b, sums);
+    add_to(b, sums.name, b.mul(gradient, everywhere(b, weight, gradient->shape())));
+  } else {
+    add_gradients(b, sums, take_gradients(graph, sums));
+  }
+  for (const char* name : kCounts) {
+    declare_scalar_state(module, name).role = Role::gradient;
+    add_to(b, name, output_of(graph, name));
+  }
 }
 
 void make_apply(Module& module, const TrainingOptions& options) {
@@ -117,8 +103,10 @@ void make_apply(Module& module, const TrainingOptions& options) {
   Value* factor = b.reciprocal(b.max(count, b.scalar(1)));
   b.output("loss", mean(b, b.state("loss_sum"), count));
   b.output("token_count", count);
-  b.output("gradient_norm", build_update(b, b.state("gradients"), factor, options.optimizer));
-  reset_accumulated(b, options);
+  Value* sums = b.state("gradients");
+  b.output("gradient_norm", build_update(b, sums, factor, options.optimizer));
+  b.update("gradients", zeros(b, sums->type));
+  for (const char* name : kCounts) b.update(name, b.scalar(0));
 }
 
 }  // namespace

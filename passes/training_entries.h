@@ -3,15 +3,12 @@
 //
 //   train_step   one optimiser step on one batch. Outputs loss (the mean over counted targets), token_count,
 //                gradient_norm. The mean is differentiated, so that the gradients need no sweep of their own.
-//   accumulate   adds the unnormalised gradients of a batch to "gradients", its loss_sum and token_count to
-//   the states of
-//                those names, and counts the batch in "accumulated". Outputs loss_sum, token_count (of this
-//                batch).
-//   apply        divides what was accumulated by its token count and steps. Outputs loss, token_count,
-//   gradient_norm.
+//   accumulate   adds the unnormalised gradients of a batch to "gradients", and its loss_sum and
+//                token_count to the states of those names. Outputs loss_sum, token_count (of this batch).
+//   apply        divides what was accumulated by its token count, steps, and leaves zeros for the next sums.
+//                Outputs loss, token_count, gradient_norm.
 //
-// While "accumulated" is 0 the sums hold nothing and are not read: apply and train_step reset that one
-// counter.
+// The sums begin as zeros; train_step leaves them alone. A checkpoint holds none: it is of a finished update.
 #pragma once
 
 #include "passes/optimizers.h"

@@ -37,7 +37,7 @@ class UpdateLaunches : public ::testing::TestWithParam<UpdateCase> {
 
 /// Unscaling, the check for overflow, clipping, moments, parameters and their narrow copy.
 TEST_P(UpdateLaunches, AreFew) {
-  const Program program = compiled({"train_step", "accumulate", "apply"}, Stage::program).program;
+  const Program program = compiled({"train_step", "apply"}, Stage::program).program;
   for (const PlanEntry& entry : program.entries) {
     const auto updates = llvm::count_if(entry.steps, [](const Step& s) { return s.phase == "update"; });
     EXPECT_LE(updates, GetParam().most) << entry.name;
