@@ -20,10 +20,12 @@ class EntryLowering {
   void run() {
     builder_.begin_entry(graph_.name);
     for (const Node* input : graph_.inputs()) builder_.entry().inputs.push_back(input_port(*input));
-    // Outputs that show a state as it was are copied before anything is written to it.
+    // What shows a state as it was to outputs and other states is copied before anything is written to it.
     std::vector<std::optional<Port>> ports;
     for (const Graph::Output& output : graph_.outputs)
       ports.push_back(shows_old_state(*output.value) ? std::optional(copied_output(output)) : std::nullopt);
+    for (const auto& node : graph_.nodes())
+      if (node->is(Op::update) && moves_content(graph_, *node)) copy_content(*node);
     for (const Node* node : ordered_nodes()) lower(*node);
     for (auto [output, early] : llvm::zip(graph_.outputs, ports))
       builder_.entry().outputs.push_back(early ? *early : lower_output(output));
@@ -45,7 +47,7 @@ class EntryLowering {
   /// Program order, except that who writes a state's memory comes after all who read its old value.
   std::vector<const Node*> ordered_nodes() const {
     llvm::DenseMap<const Node*, std::vector<const Node*>> after = state_readers();
-    llvm::DenseSet<const Node*> placed, waiting;
+    llvm::DenseSet<const Node*> placed, waiting;  // `waiting` finds circles, which would go on for ever
     std::vector<const Node*> order, stack;
     for (const auto& root : graph_.nodes()) {
       stack.push_back(root.get());
@@ -64,7 +66,8 @@ class EntryLowering {
         }
         waiting.insert(node);
         if (stack.size() != before) continue;
-        stack.pop_back(), waiting.erase(node);
+        stack.pop_back();
+        waiting.erase(node);
         if (placed.insert(node).second) order.push_back(node);
       }
     }
@@ -82,9 +85,9 @@ class EntryLowering {
       if (builder_.buffer(buffer).state >= 0) reads[buffer] = reads_of_state(graph_, buffer);
     llvm::DenseMap<const Node*, std::vector<const Node*>> result;
     const auto write = [&](const Node& writer, const Layout& layout, const Shape& shape) {
+      const Region written = region_of(layout, shape);
       for (const StateRead& read : reads[layout.buffer])
-        if (may_overlap(*read.value->layout, read.value->shape(), layout, shape))
-          result[&writer].push_back(read.reader);
+        if (overlap(read.region, written)) result[&writer].push_back(read.reader);
     };
     for (const auto& node : graph_.nodes()) {
       if (node->is(Op::fusion) || node->is(Op::matmul) || node->is(Op::scatter_add) || node->is(Op::pack)) {
@@ -208,19 +211,23 @@ class EntryLowering {
     const Value& value = *node.operand(0);
     const int buffer = updated_buffer(node);
     if (buffer < 0) fail_with(Status::internal, "{}: the state has no memory", node.describe());
-    move(value, {buffer, 0, dense_strides(value.shape())});
+    const Layout place{buffer, 0, dense_strides(value.shape())};
+    if (const auto copy = contents_.find(&node); copy != contents_.end())
+      builder_.copy(copy->second, place, value.shape(), value.dtype());
+    else
+      move(value, place);
   }
 
-  /// A state's or a parameter's memory, through views and concats in place.
-  bool shows_old_state(const Value& value) const {
-    if (!is_state(value)) return false;
-    const Node* node = value.node();
-    while (info(node->op()).has(Trait::view) && !node->operands().empty()) {
-      const Value* operand = node->operand(0);
-      if (!operand->layout || operand->layout->buffer != value.layout->buffer) return false;
-      node = operand->node();
-    }
-    return node->is(Op::state) || node->is(Op::parameter);
+  bool shows_old_state(const Value& value) const { return is_state(value) && is_old_content(value); }
+
+  void copy_content(const Node& update) {
+    const Value& value = *update.operand(0);
+    builder_.set_origin(update);
+    const int buffer =
+        builder_.add_buffer(update.source, Role::temporary, value.dtype(), element_count(value.shape()));
+    const Layout copy{buffer, 0, dense_strides(value.shape())};
+    builder_.copy(*value.layout, copy, value.shape(), value.dtype());
+    contents_[&update] = copy;
   }
 
   /// Outputs are dense buffers of their own.
@@ -246,6 +253,7 @@ class EntryLowering {
 
   ProgramBuilder& builder_;
   const Graph& graph_;
+  llvm::DenseMap<const Node*, Layout> contents_;  // copies of what updates take from other states
 };
 
 }  // namespace

@@ -101,6 +101,8 @@ class Compiler {
       flatten_parameters(module, {options_.storage, options_.masters});
       TrainingOptions training = options_.training;
       training.optimizer.scaling.on = options_.storage == DType::f16;
+      // Without sums the state "gradients" is free for those of train_step.
+      if (!wants("accumulate") && !wants("apply")) training.accumulation = false;
       make_training_entries(module, training);
       llvm::erase_if(module.graphs, [&](const auto& graph) { return graph->name == options_.training.loss; });
     } else {
@@ -110,6 +112,10 @@ class Compiler {
       flatten_parameters(module, {options_.storage, false});  // nothing is updated: no masters
     }
     keep_entries(module);
+  }
+
+  bool wants(const std::string& entry) const {
+    return options_.entries.empty() || llvm::is_contained(options_.entries, entry);
   }
 
   void keep_entries(Module& module) {

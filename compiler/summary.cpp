@@ -42,7 +42,7 @@ int64_t gemm_bytes(const Program& program, const GemmStep& gemm) {
   for (const auto& batch : gemm.batch) times *= batch.extent;
   const Dim read = times * (gemm.m * gemm.k + gemm.k * gemm.n), written = times * gemm.m * gemm.n;
   return program.symbols.upper(read) * size_of(gemm.dtype) +
-         program.symbols.upper(written) * size_of(gemm.result_dtype);
+         program.symbols.upper(written) * size_of(gemm.result_dtype) * (gemm.beta != 0 ? 2 : 1);
 }
 
 /// Every param at the elements its accesses can reach, each once.

@@ -156,7 +156,8 @@ class Analysis {
   void tie(const Node& constant) {
     for (const Node* node : nodes_)
       for (const auto& result : node->results())
-        if (node != &constant && is_output_(result.get()) && result->shape() == constant.result()->shape())
+        if (!node->is(Op::constant) && is_output_(result.get()) &&
+            result->shape() == constant.result()->shape())
           return unite_all(space_.results[result.get()], space_.results[constant.result()]);
   }
 

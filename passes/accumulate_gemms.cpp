@@ -90,7 +90,7 @@ class Accumulator {
     joined->attributes = product.attributes;
     joined->source = product.source;
     graph_.replace_all_uses(fusion.result(), b.reshape(joined->result(), fusion.result()->shape()));
-    erase_unused(fusion);
+    erase_with_operands(fusion);
   }
 
   /// The view of the state once more, where the product is made: it may stand behind it.
@@ -100,13 +100,15 @@ class Accumulator {
     return graph_.clone(node, {copied(*node.operand(0), before)}, &before)->result();
   }
 
-  void erase_unused(Node& node) {
+  /// And what nobody else wants of views, products and states.
+  void erase_with_operands(Node& node) {
     const llvm::SmallVector<Value*, 3> operands(node.operands().begin(), node.operands().end());
     graph_.erase(&node);
     for (Value* operand : operands) {
       const bool one_of_ours =
           is_view(*operand->node()) || operand->node()->is(Op::matmul) || operand->node()->is(Op::state);
-      if (operand->users().empty() && one_of_ours && !is_output(*operand)) erase_unused(*operand->node());
+      if (operand->users().empty() && one_of_ours && !is_output(*operand))
+        erase_with_operands(*operand->node());
     }
   }
 

@@ -102,7 +102,7 @@ class Fuser {
     for (Node* node : order_)
       if (is_root(*node)) grow(*node);
     for (Node* node : order_)
-      if (is_root(*node) && node->operands().empty()) join_readers_of_old(*node);
+      if (is_root(*node) && node->is(Op::constant)) join_last_reader(*node);
     return wrap_groups();
   }
 
@@ -183,17 +183,30 @@ class Fuser {
     return result;
   }
 
-  /// What is made from nothing and becomes a state's content is written by the last kernel that reads the old
-  /// one.
-  void join_readers_of_old(Node& node) {
+  /// A number that becomes a state's content is written by the last kernel that reads the old one.
+  void join_last_reader(Node& number) {
     now_ = static_cast<int>(order_.size());
-    for (Node* other : llvm::reverse(order_))
-      for (Node* user : node.result()->users())
-        if (user->is(Op::update) && other->is(Op::state) &&
-            other->string_attr("name") == user->string_attr("state"))
-          for (Node* reader : llvm::reverse(other->result()->users()))
-            if (auto it = group_of_.find(reader); it != group_of_.end())
-              try_merge(group_of_[&node], it->second, *reader);
+    const std::vector<Node*> readers = readers_of_old(number);
+    for (Node* reader : llvm::reverse(readers)) {
+      const auto group = group_of_.find(reader);
+      if (group == group_of_.end()) continue;
+      try_merge(group_of_[&number], group->second, *reader);
+      if (current(group_of_[&number]) == current(group->second)) return;
+    }
+  }
+
+  /// Of the states that the number takes the place of, in program order.
+  std::vector<Node*> readers_of_old(const Node& number) const {
+    std::vector<Node*> readers;
+    const auto is_replaced = [&](const Node& state) {
+      return llvm::any_of(number.result()->users(), [&](const Node* user) {
+        return user->is(Op::update) && user->string_attr("state") == state.string_attr("name");
+      });
+    };
+    for (Node* node : order_)
+      if (node->is(Op::state) && is_replaced(*node)) llvm::append_range(readers, node->result()->users());
+    llvm::sort(readers, [&](Node* a, Node* b) { return position_.lookup(a) < position_.lookup(b); });
+    return readers;
   }
 
   void try_merge(int from, int into, const Node& consumer) {

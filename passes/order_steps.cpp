@@ -16,12 +16,17 @@ std::vector<Footprint> footprints(const Program& program, const std::vector<Step
   return all;
 }
 
+constexpr int64_t kLittle = 1000;  // of the largest buffer one in so many
+
 class Scheduler {
  public:
   Scheduler(const Program& program, const std::vector<Step>& steps)
       : program_(program), steps_(steps), dependences_(step_dependences(footprints(program, steps))) {
     for (const Step& step : steps)
-      for (int buffer : touched(step)) ++uses_left_[buffer];
+      for (int buffer : touched(step)) {
+        ++uses_left_[buffer];
+        largest_ = std::max(largest_, bytes_at_bounds(program_, program_.buffers[buffer]));
+      }
     for (size_t i = 0; i < steps.size(); ++i)
       if (dependences_.waiting_for[i] == 0) ready_.insert(static_cast<int>(i));
   }
@@ -61,15 +66,23 @@ class Scheduler {
     return bytes;
   }
 
+  /// Steps that hold next to nothing stay where they stood, side by side with their like (merge_launches).
   int pick() const {
     for (int step : ready_)
-      if (growth(step) <= 0) return step;
+      if (holds_much(step) && growth(step) <= 0) return step;
     return *ready_.begin();
+  }
+
+  bool holds_much(int step) const {
+    return std::ranges::any_of(touched(steps_[step]), [&](int buffer) {
+      return bytes_at_bounds(program_, program_.buffers[buffer]) > largest_ / kLittle;
+    });
   }
 
   const Program& program_;
   const std::vector<Step>& steps_;
   StepDependences dependences_;
+  int64_t largest_ = 0;  // bytes of a buffer
   std::map<int, int> uses_left_;
   std::set<int> live_, ready_;
 };

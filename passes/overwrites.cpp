@@ -26,19 +26,27 @@ std::optional<Layout> place_behind_views(const Value& value, std::optional<Layou
   return place;
 }
 
-bool is_old_content(const Value& value) {
-  const Node& node = *behind_views(value).node();
-  return node.is(Op::state) || node.is(Op::parameter);
-}
+bool is_state_memory(const Node& leaf) { return leaf.is(Op::state) || leaf.is(Op::parameter); }
 
-/// One sweep, whose pointwise operations alone take the operand.
-bool fusion_reads_elementwise(const Node& fusion, const Value& value) {
-  const IterationSpaceResult space = iteration_space(*fusion.body);
-  if (!space.space || space.space->levels > 1) return false;
-  for (auto [operand, input] : llvm::zip(fusion.operands(), fusion.body->inputs()))
-    if (operand == &value)
+/// One sweep over axes that result and operand both follow, all of them: an element is read by the thread
+/// that writes it, and by pointwise operations alone.
+bool fusion_reads_elementwise(const Node& fusion, const Value& operand, const Value& result) {
+  const IterationSpaceResult found = iteration_space(*fusion.body);
+  if (!found.space || found.space->levels > 1) return false;
+  const IterationSpace& space = *found.space;
+  const auto written = space.results.find(fusion.body->outputs[result.index()].value);
+  if (written == space.results.end() || written->second.size() != space.axes.size()) return false;
+  const auto follows = [&](const Node& user, const Value* input) {
+    if (!user.is(Op::pointwise) && !user.is(Op::convert)) return false;
+    const auto& axes = space.operands.find(&user)->second;
+    for (auto [i, used] : llvm::enumerate(user.operands()))
+      if (used == input && axes[i] != written->second) return false;
+    return true;
+  };
+  for (auto [taken, input] : llvm::zip(fusion.operands(), fusion.body->inputs()))
+    if (taken == &operand)
       for (const Node* user : input->result()->users())
-        if (!user->is(Op::pointwise) && !user->is(Op::convert)) return false;
+        if (!follows(*user, input->result())) return false;
   return true;
 }
 
@@ -48,12 +56,12 @@ int added_operand(const Node& node) {
   return node.is(Op::matmul) && node.operands().size() == 3 ? 2 : -1;
 }
 
-bool reads_elementwise(const Node& node, const Value& value) {
-  if (node.is(Op::fusion)) return fusion_reads_elementwise(node, value);
+bool reads_elementwise(const Node& node, const Value& operand, const Value& result) {
+  if (node.is(Op::fusion)) return fusion_reads_elementwise(node, operand, result);
   if (node.is(Op::pack)) return true;
-  for (auto [i, operand] : llvm::enumerate(node.operands()))
-    if (operand == &value && static_cast<int>(i) != added_operand(node)) return false;
-  return added_operand(node) >= 0 && value.shape() == node.result()->shape();
+  for (auto [i, other] : llvm::enumerate(node.operands()))
+    if (other == &operand && static_cast<int>(i) != added_operand(node)) return false;
+  return added_operand(node) >= 0 && operand.shape() == result.shape();
 }
 
 }  // namespace
@@ -62,34 +70,49 @@ bool reads_elementwise(const Node& node, const Value& value) {
 /// copied in the end, nor content of the state that stays where it is: `taker` reads it there.
 class Overwrites::Makers {
  public:
-  Makers(const Graph& graph, const Value& value, const Layout& place) : taker_(*value.node()) {
-    places_[&taker_] = {};
-    if (!taker_.is(Op::pack)) {
+  Makers(const Graph& graph, const Value& value, const Layout& place) : taker_(value) {
+    places_[value.node()] = {};
+    if (!value.node()->is(Op::pack)) {
       add(value, place);
       return;
     }
-    const State& state = *graph.module().find_state(taker_.string_attr("state"));
-    for (auto [part, segment] : llvm::zip(taker_.operands(), state.segments))
+    const State& state = *graph.module().find_state(value.node()->string_attr("state"));
+    for (auto [part, segment] : llvm::zip(value.node()->operands(), state.segments))
       add(*part, {place.buffer, place.offset + segment.offset, dense_strides(part->shape())});
   }
 
   const Places& places() const { return places_; }
   /// Some of the old content goes elsewhere.
   bool move_content() const { return move_content_; }
+  /// Who takes parts that have makers and places of their own.
+  bool take_parts() const {
+    return llvm::any_of(places_, [&](const auto& maker) {
+      return maker.first->is(Op::concat) || (maker.first->is(Op::pack) && maker.first != taker_.node());
+    });
+  }
 
  private:
   void add(const Value& value, const Layout& place) {
-    const Node& maker = *behind_views(value).node();
-    if (is_old_content(value)) {
-      places_[&taker_].push_back(place);
-      move_content_ |= value.layout && value.layout->buffer == place.buffer && *value.layout != place;
-    } else if (!info(maker.op()).has(Trait::leaf)) {
-      std::vector<Layout>& known = places_[&maker];
-      if (const auto behind = place_behind_views(value, place)) known.push_back(*behind);
-    }
+    const Value& made = behind_views(value);
+    const Node& maker = *made.node();
+    if (is_state_memory(maker)) return add_content(value, place);
+    if (info(maker.op()).has(Trait::leaf)) return;
+    std::vector<Place>& known = places_[&maker];
+    const auto behind = place_behind_views(value, place);
+    if (!behind) return;
+    known.push_back({*behind, &made});
+    // What rows are added to is computed in the same place, but for the state's content, which is there.
+    const bool adds = maker.is(Op::scatter_add) && maker.operand(0)->users().size() == 1;
+    if (adds && !is_state_memory(*behind_views(*maker.operand(0)).node())) add(*maker.operand(0), *behind);
   }
 
-  const Node& taker_;
+  void add_content(const Value& value, const Layout& place) {
+    if (!value.layout || value.layout->buffer != place.buffer) return;
+    places_[taker_.node()].push_back({place, &taker_});
+    move_content_ |= *value.layout != place;
+  }
+
+  const Value& taker_;
   Places places_;
   bool move_content_ = false;
 };
@@ -98,19 +121,27 @@ bool Overwrites::grant(const Value& value, const Layout& place) {
   if (info(behind_views(value).node()->op()).has(Trait::leaf)) return false;
   const std::vector<StateRead> reads = reads_of_state(graph_, place.buffer);
   const Makers makers(graph_, value, place);
-  const Places& places = makers.places();
   if (makers.move_content()) return false;
-  const auto is_concat = [](const auto& maker) { return maker.first->is(Op::concat); };
-  if (llvm::any_of(places, is_concat)) return reads.empty();  // its parts have makers and places of their own
-  const llvm::DenseSet<const Node*> later = after(places);
+  if (makers.take_parts()) return reads.empty();
+  const llvm::DenseSet<const Node*> later = after(makers.places());
   const bool granted = llvm::all_of(reads, [&](const StateRead& read) {
-    const auto maker = places.find(read.reader);
-    if (maker == places.end()) return !later.contains(read.reader);
-    return llvm::is_contained(maker->second, *read.value->layout) &&
-           reads_elementwise(*read.reader, *read.value);
+    return makers.places().contains(read.reader) ? reads_own_place(read, makers.places())
+                                                 : !later.contains(read.reader);
   });
-  if (granted) note_order(reads, places);
+  if (granted) note_order(reads, makers.places());
   return granted;
+}
+
+/// One of the writers reads what it alone writes.
+bool Overwrites::reads_own_place(const StateRead& read, const Places& writers) {
+  bool own = false;
+  for (const auto& [writer, places] : writers)
+    for (const Place& place : places)
+      if (writer != read.reader && overlap(region_of(place.layout, place.value->shape()), read.region))
+        return false;
+      else if (writer == read.reader && place.layout == *read.value->layout)
+        own |= reads_elementwise(*read.reader, *read.value, *place.value);
+  return own;
 }
 
 /// What takes values of the writers, or has to wait for such.
@@ -131,9 +162,10 @@ llvm::DenseSet<const Node*> Overwrites::after(const Places& writers) const {
 }
 
 void Overwrites::note_order(const std::vector<StateRead>& reads, const Places& writers) {
-  for (const StateRead& read : reads)
-    for (const auto& [writer, places] : writers)
-      if (!writers.contains(read.reader)) writers_after_[read.reader].push_back(writer);
+  for (const StateRead& read : reads) {
+    if (writers.contains(read.reader)) continue;
+    for (const auto& [writer, places] : writers) writers_after_[read.reader].insert(writer);
+  }
 }
 
 }  // namespace smelt

@@ -22,14 +22,19 @@ class Overwrites {
   bool grant(const Value& value, const Layout& place);
 
  private:
-  using Places = std::map<const Node*, std::vector<Layout>>;  // by the node that computes what goes there
+  struct Place {
+    Layout layout;
+    const Value* value;  // the maker's result that goes there
+  };
+  using Places = std::map<const Node*, std::vector<Place>>;  // by the node that computes what goes there
   class Makers;
 
+  static bool reads_own_place(const StateRead& read, const Places& writers);
   llvm::DenseSet<const Node*> after(const Places& writers) const;
   void note_order(const std::vector<StateRead>& reads, const Places& writers);
 
   const Graph& graph_;
-  llvm::DenseMap<const Node*, llvm::SmallVector<const Node*, 4>> writers_after_;  // by reader
+  llvm::DenseMap<const Node*, llvm::DenseSet<const Node*>> writers_after_;  // by reader
 };
 
 }  // namespace smelt

@@ -56,15 +56,15 @@ Program layers(int launches, int64_t partial_elements) {
   return program;
 }
 
-TEST(MergeLaunches, FillsGroupsOfEightInOrder) {
-  Program program = layers(19, 100);
+TEST(MergeLaunches, FillsGroupsOfFortyInOrder) {
+  Program program = layers(83, 100);
   ASSERT_TRUE(merge_launches(program));
-  EXPECT_EQ(copies_of(program), (std::vector<int>{8, 8, 3}));
+  EXPECT_EQ(copies_of(program), (std::vector<int>{40, 40, 3}));
   EXPECT_EQ(program.kernels.size(), 2u);
   EXPECT_NE(program.kernels[0].name, program.kernels[1].name);
   EXPECT_EQ(program.entries[0].steps[2].sources,
-            (std::vector<std::string>{"layer 16", "layer 17", "layer 18"}));
-  EXPECT_EQ(program.entries[0].steps[1].reads.front(), 9);
+            (std::vector<std::string>{"layer 80", "layer 81", "layer 82"}));
+  EXPECT_EQ(program.entries[0].steps[1].reads.front(), 41);
   EXPECT_FALSE(merge_launches(program)) << "what is one launch already";
 }
 

@@ -33,6 +33,7 @@ class RandomUpdates {
     for (int i = 0; i < kSegments; ++i) parts += fmt::format("{}%n{}", i > 0 ? ", " : "", i);
     line(fmt::format("%packed = pack {} {{state = \"s\"}} : f32[{}]", parts, elements_));
     line("update %packed {state = \"s\"}");
+    if (chance(4)) results = "all = %packed, ";
     for (int i = 0; i < kReaders; ++i) results += fmt::format("{}r{} = %r{}", i > 0 ? ", " : "", i, read(i));
     return fmt::format(
         "{}}}\ngraph @g(%x: f32[4,6], %a: f32[5,4], %b: f32[5,6], %a2: f32[5,8], %ids: i32[3], %u: f32[3,6]) "

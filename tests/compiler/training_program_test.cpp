@@ -53,8 +53,6 @@ class TrainingProgram : public ::testing::Test {
     return found;
   }
 
-  static int flat_gradient() { return buffers_of(flat_elements()).at(0); }
-
   static int first_backward_step() {
     return static_cast<int>(llvm::find_if(steps(), [](const Step& s) { return s.phase == "backward"; }) -
                             steps().begin());
@@ -77,13 +75,13 @@ TEST_F(TrainingProgram, AllParametersAreUpdatedByOneLaunch) {
     EXPECT_TRUE(llvm::is_contained(sweeps[0]->reads, state_buffer(state))) << state;
     EXPECT_EQ(writers(state_buffer(state)), sweeps) << state;
   }
-  EXPECT_TRUE(llvm::is_contained(sweeps[0]->reads, flat_gradient()));
+  EXPECT_TRUE(llvm::is_contained(sweeps[0]->reads, state_buffer("gradients")));
   // Four states read, three written, and the scalars: nothing is read twice.
   EXPECT_LT(step_bytes(program(), *sweeps[0]), (7 * flat_elements() + 256) * 4);
 }
 
 TEST_F(TrainingProgram, NothingOfTheParametersSizeIsCopied) {
-  EXPECT_EQ(buffers_of(flat_elements()).size(), 1u);  // the gradients
+  EXPECT_EQ(buffers_of(flat_elements()), std::vector<int>());
   for (const Step& step : steps()) {
     const auto* copy = std::get_if<CopyStep>(&step.what);
     if (!copy) continue;
@@ -92,10 +90,10 @@ TEST_F(TrainingProgram, NothingOfTheParametersSizeIsCopied) {
   }
 }
 
-/// Every gradient is computed in its segment of the flat buffer.
+/// Every gradient is computed in its segment of the flat state.
 TEST_F(TrainingProgram, GradientsAreComputedInTheirSegments) {
   std::set<int64_t> offsets;
-  const int gradients = flat_gradient();
+  const int gradients = state_buffer("gradients");
   const auto note = [&](const BufferRef& place) {
     if (place.buffer == gradients && place.offset.constant()) offsets.insert(*place.offset.constant());
   };
@@ -140,7 +138,7 @@ TEST_F(TrainingProgram, EmbeddingIsOneLaunchForwardAndOneSumBackward) {
   ASSERT_EQ(by_phase["backward"].size(), 2u);
   EXPECT_TRUE(std::holds_alternative<SortIndexStep>(by_phase["backward"][0]->what));
   ASSERT_TRUE(is_kernel(*by_phase["backward"][1]));
-  EXPECT_TRUE(llvm::is_contained(by_phase["backward"][1]->writes, flat_gradient()));
+  EXPECT_TRUE(llvm::is_contained(by_phase["backward"][1]->writes, state_buffer("gradients")));
 }
 
 /// Backward draws again what forward drew, and no flags or bits lie in memory.
