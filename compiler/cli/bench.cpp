@@ -27,7 +27,7 @@ struct BenchCommand {
   std::vector<std::string> models;
   int64_t layers = 4, width = 128, heads = 4, vocabulary = 256, length = 128, batch = 16;
   double dropout = 0.1;
-  int steps = 6, warm_up = 2, threads = 0;
+  int steps = 6, warm_up = 2, threads = 0, accumulate = 1;
   std::optional<int> together;
   bool profile = false, json = false;
   std::string output, trace;
@@ -63,9 +63,11 @@ Description describe(const BenchCommand& o) {
 CompileOptions compile_options(const BenchCommand& options) {
   CompileOptions result = options.flags.options();
   result.mode = Mode::train;
-  result.entries = {"train_step"};
+  const bool accumulates = options.accumulate > 1;
+  result.entries =
+      accumulates ? std::vector<std::string>{"accumulate", "apply"} : std::vector<std::string>{"train_step"};
   if (!options.has_model()) result.build.dropout = options.dropout;
-  result.training.accumulation = false;
+  result.training.accumulation = accumulates;
   result.training.optimizer.keep_gradients = false;
   result.training.optimizer.weight_decay = 0.01;
   result.training.optimizer.decay_all = true;
@@ -87,8 +89,8 @@ Result figures(const BenchCommand& o, const BenchWorkload& work, std::vector<dou
   r.startup = work.startup();
   r.seconds = seconds[seconds.size() / 2];
   r.spread = (seconds.back() - seconds.front()) / r.seconds;
-  r.tokens_per_s = static_cast<double>(work.tokens()) / r.seconds;
-  r.gflop_per_s = work.matrix_flops() / r.seconds / 1e9;
+  r.tokens_per_s = static_cast<double>(o.accumulate * work.tokens()) / r.seconds;
+  r.gflop_per_s = o.accumulate * work.matrix_flops() / r.seconds / 1e9;
   r.planned_bytes = executor_memory(work.plan()).total();
   r.peak_mib = peak_mib();
   r.imported_mib = imported_mib;
@@ -121,6 +123,7 @@ Json to_json(const BenchCommand& o, const Result& r) {
           {"length", o.length},
           {"batch", o.batch},
           {"dropout", o.dropout},
+          {"accumulate", o.accumulate},
           {"first_step_seconds", std::round(r.first_step_seconds * 1e3) / 1e3},
           {"startup", startup_json(r)},
           {"parameters", r.parameters},
@@ -146,6 +149,7 @@ TextTable to_table(const BenchCommand& o, const Result& r) {
 
 void run_operators(const BenchCommand& o) {
   if (o.profile) fail("--profile shows where a training step goes: leave it out for graphs in text form");
+  if (o.accumulate > 1) fail("--accumulate is for models: leave it out for graphs in text form");
   CompileOptions compile = o.flags.options();
   compile.mode = Mode::infer;
   bench_operators({.graphs = o.models,
@@ -163,11 +167,12 @@ void run_bench(const BenchCommand& options) {
   if (are_graphs(options.models)) return run_operators(options);
   const int together = options.together.value_or(1);
   const int64_t imported = peak_mib();
-  BenchWorkload work(describe(options), compile_options(options),
-                     {.threads = options.threads, .profile = options.profile});
+  BenchWorkload work(
+      describe(options), compile_options(options),
+      {.threads = options.threads, .profile = options.profile, .accumulate = options.accumulate});
   if (options.flags.timing) print_timing(work.compilation());
   std::vector<double> seconds =
-      time_runs("train_step", options.warm_up, options.steps, [&] { work.steps(together); });
+      time_runs("update", options.warm_up, options.steps, [&] { work.steps(together); });
   for (double& s : seconds) s /= together;
   work.step(true);  // what was timed gave a finite loss
   const Result result = figures(options, work, seconds, imported);
@@ -215,7 +220,13 @@ void add_bench(CLI::App& app) {
                    "steps between two looks at the clock (a GPU works ahead); default: 1, of operators 20 ms")
       ->check(CLI::PositiveNumber);
   command->add_option("--threads", options->threads, "0: all cores")->check(CLI::NonNegativeNumber);
-  command->add_flag("--profile", options->profile, "time, bytes and operations of every kind of step");
+  auto* accumulate =
+      command
+          ->add_option("--accumulate", options->accumulate, "batches an update, whose gradients are added up")
+          ->check(CLI::PositiveNumber)
+          ->capture_default_str();
+  command->add_flag("--profile", options->profile, "time, bytes and operations of every kind of step")
+      ->excludes(accumulate);
   command
       ->add_option("--trace", options->trace,
                    "with --profile: write the last step for Perfetto (trace events, JSON)")

@@ -38,7 +38,8 @@ HostTensor random_input(const Port& port, const SymbolValues& sizes, std::mt1993
 }  // namespace
 
 BenchWorkload::BenchWorkload(const Description& description, const CompileOptions& compile_options,
-                             const Options& options) {
+                             const Options& options)
+    : accumulate_(options.accumulate) {
   const auto begin = std::chrono::steady_clock::now();
   {
     const std::jthread preparation = prepare_executor(compile_options.target);
@@ -50,7 +51,7 @@ BenchWorkload::BenchWorkload(const Description& description, const CompileOption
   session_->initialize(1);
   session_->scalar("learning_rate") = 1e-4f;
   std::mt19937 random(1);
-  for (const Port& port : session_->entry("train_step").inputs)
+  for (const Port& port : entry().inputs)
     if (!port.optional) data_.push_back(random_input(port, largest(plan_->symbols), random));
   for (const HostTensor& tensor : data_)
     inputs_.push_back({tensor.name, tensor.dtype, tensor.shape, tensor.bytes.data()});
@@ -59,14 +60,21 @@ BenchWorkload::BenchWorkload(const Description& description, const CompileOption
 }
 
 void BenchWorkload::step(bool fetch_loss) {
-  session_->set_random(0, step_++);
-  if (!fetch_loss) {
-    session_->run("train_step", inputs_, std::span<const OutputBuffer>());
-    return;
+  for (int i = 0; i < accumulate_; ++i) {
+    session_->set_random(0, step_, i);
+    if (accumulate_ > 1) run("accumulate", inputs_, false);
   }
+  ++step_;
+  if (accumulate_ > 1)
+    run("apply", {}, fetch_loss);
+  else
+    run("train_step", inputs_, fetch_loss);
+}
+
+void BenchWorkload::run(const std::string& entry, std::span<const InputTensor> inputs, bool fetch_loss) {
   float loss = 0;
   const OutputBuffer output{"loss", &loss, sizeof loss};
-  session_->run("train_step", inputs_, {&output, 1});
+  session_->run(entry, inputs, std::span(&output, fetch_loss ? 1 : 0));
   if (!std::isfinite(loss)) fail("the loss of step {} is not finite", step_);
 }
 
@@ -93,9 +101,7 @@ int64_t BenchWorkload::parameters() const {
   return count;
 }
 
-double BenchWorkload::matrix_flops() const {
-  return smelt::matrix_flops(session_->entry("train_step"), largest(plan_->symbols));
-}
+double BenchWorkload::matrix_flops() const { return smelt::matrix_flops(entry(), largest(plan_->symbols)); }
 
 int64_t BenchWorkload::tokens() const {
   for (const HostTensor& tensor : data_)

@@ -14,18 +14,19 @@ class BenchWorkload {
   struct Options {
     int threads = 0;
     bool profile = false;
+    int accumulate = 1;  // batches an update; more than one: by the entries accumulate and apply
   };
   BenchWorkload(const Description& description, const CompileOptions& compile, const Options& options);
 
-  /// One training step; the loss is fetched and checked where asked for.
+  /// One update; the loss is fetched and checked where asked for.
   void step(bool fetch_loss);
   /// `count` steps, and the wait for the last.
   void steps(int count);
 
   int64_t parameters() const;
-  /// What a step trains on: target positions, or records of models that classify.
+  /// What a batch trains on: target positions, or records of models that classify.
   int64_t tokens() const;
-  /// Of the products of a step, multiply-adds as two.
+  /// Of the products of a batch, multiply-adds as two.
   double matrix_flops() const;
   const Plan& plan() const { return *plan_; }
   /// Without its plan; without a program too where the plan came from the cache.
@@ -36,6 +37,10 @@ class BenchWorkload {
   SecondsByPart startup() const;
 
  private:
+  void run(const std::string& entry, std::span<const InputTensor> inputs, bool fetch_loss);
+  const PlanEntry& entry() const { return session_->entry(accumulate_ > 1 ? "accumulate" : "train_step"); }
+
+  int accumulate_;
   Compilation compilation_;
   std::shared_ptr<const Plan> plan_;
   std::unique_ptr<Session> session_;

@@ -17,7 +17,7 @@ inline constexpr int64_t kBatch = 8, kLength = 48, kIds = 64;
 
 inline int this_gpu() { return cuda::Device::of_process().info().compute_capability; }
 
-inline Compilation small_compilation(int architecture, DType storage, bool tune) {
+inline Compilation small_compilation(int architecture, DType storage, bool tune, bool accumulates = false) {
   const Json spec = {{"family", "gpt2"},
                      {"vocab_size", kIds},
                      {"hidden", 48},
@@ -28,7 +28,8 @@ inline Compilation small_compilation(int architecture, DType storage, bool tune)
   options.storage = storage;
   options.tune = tune;
   options.entries = {"train_step", "evaluate"};
-  options.training.accumulation = false;
+  if (accumulates) options.entries = {"train_step", "accumulate", "apply"}, options.build.dropout = 0;
+  options.training.accumulation = accumulates;
   options.build.bounds = {{{"B"}, kBatch}, {{"T"}, kLength}};
   const Description description{Description::Kind::spec, "test", spec_from_object(spec, "test"), nullptr,
                                 Json::object(),          {}};
