@@ -137,7 +137,7 @@ bool Overwrites::reads_own_place(const StateRead& read, const Places& writers) {
   bool own = false;
   for (const auto& [writer, places] : writers)
     for (const Place& place : places)
-      if (writer != read.reader && overlap(region_of(place.layout, place.value->shape()), read.region))
+      if (writer != read.reader && overlap(place.region, read.region))
         return false;
       else if (writer == read.reader && place.layout == *read.value->layout)
         own |= reads_elementwise(*read.reader, *read.value, *place.value);

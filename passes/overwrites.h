@@ -25,6 +25,7 @@ class Overwrites {
   struct Place {
     Layout layout;
     const Value* value;  // the maker's result that goes there
+    Region region = region_of(layout, value->shape());
   };
   using Places = std::map<const Node*, std::vector<Place>>;  // by the node that computes what goes there
   class Makers;
