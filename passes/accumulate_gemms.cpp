@@ -33,11 +33,8 @@ class Accumulator {
   explicit Accumulator(Graph& graph) : graph_(graph) {}
 
   bool run() {
-    std::vector<Node*> fusions;
-    for (const auto& node : graph_.nodes())
-      if (node->is(Op::fusion)) fusions.push_back(node.get());
     bool changed = false;
-    for (Node* fusion : fusions) {
+    for (Node* fusion : nodes_of(graph_, Op::fusion)) {
       const auto found = accumulation(*fusion);
       if (!found) continue;
       join(*fusion, *found);
@@ -61,7 +58,7 @@ class Accumulator {
       const Node* state = state_behind(held);
       Node* product = product_behind(fusion.operand(1 - side));
       if (state && product && goes_to(*fusion.result(), state->string_attr("name")) &&
-          !is_output(*fusion.result()))
+          !graph_.is_output(fusion.result()))
         return Accumulation{product, held};
     }
     return {};
@@ -74,10 +71,8 @@ class Accumulator {
     return is_read_once(*value) && node->is(Op::matmul) && node->operands().size() == 2 ? node : nullptr;
   }
 
-  bool is_read_once(const Value& value) const { return value.users().size() == 1 && !is_output(value); }
-
-  bool is_output(const Value& value) const {
-    return llvm::any_of(graph_.outputs, [&](const auto& output) { return output.value == &value; });
+  bool is_read_once(const Value& value) const {
+    return value.users().size() == 1 && !graph_.is_output(&value);
   }
 
   void join(Node& fusion, const Accumulation& found) {
@@ -107,7 +102,7 @@ class Accumulator {
     for (Value* operand : operands) {
       const bool one_of_ours =
           is_view(*operand->node()) || operand->node()->is(Op::matmul) || operand->node()->is(Op::state);
-      if (operand->users().empty() && one_of_ours && !is_output(*operand))
+      if (operand->users().empty() && one_of_ours && !graph_.is_output(operand))
         erase_with_operands(*operand->node());
     }
   }

@@ -18,6 +18,13 @@ bool is_barrier(const Node& node) {
   return !facts.has(Trait::fusable) && !facts.has(Trait::leaf);
 }
 
+std::vector<Node*> nodes_of(const Graph& graph, Op op) {
+  std::vector<Node*> found;
+  for (const auto& node : graph.nodes())
+    if (node->is(op)) found.push_back(node.get());
+  return found;
+}
+
 bool is_view(const Node& node) {
   return node.operands().size() == 1 && info(node.op()).has(Trait::view) && !node.is(Op::concat) &&
          !node.is(Op::pack);

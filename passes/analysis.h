@@ -18,6 +18,8 @@ bool in_backward(const Node& node);
 
 /// A node that no kernel computes together with its neighbours (matmul, reshape, ...); leaves are none.
 bool is_barrier(const Node& node);
+/// In program order, to be changed one by one while the graph changes.
+std::vector<Node*> nodes_of(const Graph& graph, Op op);
 /// Moves no data: reshape, slice, transpose, broadcast, stop_gradient.
 bool is_view(const Node& node);
 

@@ -116,21 +116,14 @@ class Narrower {
         if (classes.is_narrow(result.get())) narrow.push_back(result.get());
     if (narrow.empty() && !has_products()) return false;
     for (Value* value : narrow) set_narrow(*value);
-    for (Node* node : nodes(Op::fusion)) BodyRewriter(*node).run();
+    for (Node* node : nodes_of(graph_, Op::fusion)) BodyRewriter(*node).run();
     show_outputs();
     for (const auto& node : graph_.nodes()) settle(*node);
     return true;
   }
 
  private:
-  std::vector<Node*> nodes(Op op) const {
-    std::vector<Node*> found;
-    for (const auto& node : graph_.nodes())
-      if (node->is(op)) found.push_back(node.get());
-    return found;
-  }
-
-  bool has_products() const { return !nodes(Op::matmul).empty(); }
+  bool has_products() const { return !nodes_of(graph_, Op::matmul).empty(); }
 
   /// The types of inputs and states are given: a narrow class gets a rounded copy of them.
   void set_narrow(Value& value) {

@@ -51,11 +51,8 @@ class EpilogueFuser {
   explicit EpilogueFuser(Graph& graph) : graph_(graph) {}
 
   bool run() {
-    std::vector<Node*> fusions;
-    for (const auto& node : graph_.nodes())
-      if (node->is(Op::fusion)) fusions.push_back(node.get());
     bool changed = false;
-    for (Node* fusion : fusions) {
+    for (Node* fusion : nodes_of(graph_, Op::fusion)) {
       const auto found = biased_product(*fusion);
       if (!found) continue;
       join(*fusion, *found);
@@ -80,10 +77,9 @@ class EpilogueFuser {
 
   bool can_take_bias(const Value& product, const Node& fusion) const {
     const Node& node = *product.node();
-    const bool shown =
-        llvm::any_of(graph_.outputs, [&](const auto& output) { return output.value == &product; });
-    return node.is(Op::matmul) && node.operands().size() == 2 && product.users().size() == 1 && !shown &&
-           product.type == fusion.result()->type && bias_runs_along_columns(node);
+    return node.is(Op::matmul) && node.operands().size() == 2 && product.users().size() == 1 &&
+           !graph_.is_output(&product) && product.type == fusion.result()->type &&
+           bias_runs_along_columns(node);
   }
 
   void join(Node& fusion, const BiasedProduct& found) {
