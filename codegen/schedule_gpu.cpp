@@ -30,10 +30,12 @@ constexpr int64_t kEnoughThreads = 132 * 1024, kFewElements = 16;
 /// f32; more of them in flat kernels, which keep nothing, and fewer beside a reduction.
 constexpr int64_t kRowsInFlight = 64, kInFlight = 32, kFlatInFlight = 64;
 /// A sum of more than a few is shared by a block's threads. Up to kLongSum each has a share of about eight,
-/// whose loads are under way together; beyond, few lanes lie along the columns, so that more blocks share it.
-constexpr int64_t kShortSum = 64, kLongSum = 512;
-constexpr int kShareInFlight = 8, kLongTeam = 4;
-constexpr int64_t kEnoughTiles = 2 * 132, kFewTiles = 132 / 2, kSectorWords = 32 / 4;
+/// whose loads are under way together; beyond, few lanes lie along the columns, so that more blocks share it;
+/// fewer tiles than kFewTiles leave half of the multiprocessors idle.
+constexpr int64_t kShortSum = 64, kLongSum = 512, kFewTiles = 64;
+/// Elements that a thread loads of one reduced index, of which eight still fit registers.
+constexpr int64_t kSharedLoads = 12;
+constexpr int kShareInFlight = 8, kFewInFlight = 4, kLongTeam = 4;
 /// Rows that few warps each walk, where no registers hold them; of fewer each has a large block.
 constexpr int64_t kManyRows = 132 * 8;
 /// Rows of a team that walks, from which on the next ones are sent for.
@@ -295,7 +297,8 @@ class GpuScheduler {
     else
       share_in_rounds(length, expected, segment);
     s_.tile = int64_t{s_.team} * s_.vector_width;
-    s_.unroll = !segment && expected > kShortSum && accesses_.loads() == 1 ? kShareInFlight : 4;
+    const bool many = !segment && expected > kShortSum;
+    s_.unroll = many && accesses_.loads() * s_.vector_width <= kSharedLoads ? kShareInFlight : kFewInFlight;
     s_.grain = segment && expected <= kShortSum ? 4 : 1;
   }
 
@@ -322,13 +325,12 @@ class GpuScheduler {
     s_.threads = static_cast<int>(s_.team * teams);
   }
 
-  /// Until there are enough tiles: vectors of four, then fewer lanes; less than a sector of a row is read
-  /// only where most multiprocessors would have nothing to do.
+  /// Two sectors of each row at a time, or less where most multiprocessors would have nothing to do: vectors
+  /// of four, then fewer lanes.
   void narrow_tiles(int64_t rows) {
     const auto tiles = [&] { return quotient_up(columns_, int64_t{s_.team} * s_.vector_width) * rows; };
-    if (s_.vector_width > 4 && tiles() < kEnoughTiles && !accesses_.draw_random()) s_.vector_width = 4;
-    while (s_.team > 2 && tiles() < (s_.team * loaded_registers() > kSectorWords ? kEnoughTiles : kFewTiles))
-      s_.team /= 2;
+    if (s_.vector_width > 4 && tiles() < kFewTiles && !accesses_.draw_random()) s_.vector_width = 4;
+    while (s_.team > 2 && tiles() < kFewTiles) s_.team /= 2;
   }
 
   Kernel& k_;

@@ -115,8 +115,8 @@ class CudaEmitter {
   void emit_tile_block(const KernelBlock& block);
   void emit_reduced_block(const KernelBlock& block);
   void emit_reduced_lanes(const Nest& nest);
-  bool reads_ahead(const Nest& nest) const;
-  void emit_reduced_indices(const Nest& nest, const std::string& end, const std::function<void()>& work);
+  void emit_rounds(const Nest& nest, int count, const std::string& end);
+  bool loads_first(const Nest& nest) const;
   void emit_reduced_index(const Nest& nest, const std::function<void()>& work);
   bool is_last_reduced(const KernelBlock& block) const;
   void combine_teams(bool for_first);

@@ -82,27 +82,40 @@ void CudaEmitter::emit_reduced_lanes(const Nest& nest) {
   if (first.end >= 0) end = coerce(value_of(first.end), CudaKind::integer);
   if (shape_.reduced.size() > 1 && (first.begin >= 0 || first.end >= 0))
     fail_with(Status::internal, "kernel {}: a segment stands beside another reduced axis", k_.name);
-  if (reads_ahead(nest)) {
-    out_.open("for (Index i0 = {} + team; i0 < {}; i0 += {})", begin, end, int64_t{T_} * U_);
-    declare_loads(nest, fmt::format("[{}]", U_));
-    emit_reduced_indices(nest, end, [&] { emit_loads(nest, "u"); });
-    emit_reduced_indices(nest, end, [&] { emit_vector(nest, ""); });
-  } else {
-    out_.line("#pragma unroll {}", U_);
-    out_.open("for (Index i = {} + team; i < {}; i += {})", begin, end, T_);
-    emit_reduced_index(nest, [&] {
-      declare_loads(nest, "");
-      emit_loads(nest, "");
-      emit_vector(nest, "");
-    });
-  }
+  out_.line("Index i0 = {} + team;", begin);
+  const bool rounds = loads_first(nest);
+  for (int count = U_; rounds && count > 1; count /= 4) emit_rounds(nest, count, end);
+  out_.line("#pragma unroll {}", rounds ? 1 : U_);
+  out_.open("for (; i0 < {}; i0 += {})", end, T_);
+  out_.line("const Index i = i0;");
+  emit_reduced_index(nest, [&] {
+    declare_loads(nest, "");
+    emit_loads(nest, "");
+    emit_vector(nest, "");
+  });
   out_.close();
   out_.close();
 }
 
-/// Of several arrays the compiler holds back the loads of later indices: so they stand in front of all work,
-/// where nothing else is read.
-bool CudaEmitter::reads_ahead(const Nest& nest) const {
+/// While so many indices are left that their loads need not ask for the end.
+void CudaEmitter::emit_rounds(const Nest& nest, int count, const std::string& end) {
+  const auto each = [&](const auto& work) {
+    out_.open_unrolled("u", count);
+    out_.line("const Index i = i0 + u * {};", T_);
+    emit_reduced_index(nest, work);
+    out_.close();
+  };
+  out_.line("#pragma unroll 1");
+  out_.open("for (; i0 < {} - {}; i0 += {})", end, T_ * (count - 1), T_ * count);
+  declare_loads(nest, fmt::format("[{}]", count));
+  each([&] { emit_loads(nest, "u"); });
+  each([&] { emit_vector(nest, ""); });
+  out_.close();
+}
+
+/// The compiler alone keeps few loads of later indices under way: so they stand in front of all work, where
+/// nothing else is read.
+bool CudaEmitter::loads_first(const Nest& nest) const {
   int loads = 0;
   for (int id : nest.block->instructions) {
     if (nest.depth.at(id) > 0 && !in_lanes(nest, id)) return false;
@@ -110,18 +123,7 @@ bool CudaEmitter::reads_ahead(const Nest& nest) const {
     if (!loads_by_vector(nest, id)) return false;
     ++loads;
   }
-  return loads > 1 && U_ > 1;
-}
-
-/// `work` at each of the indices that are under way at a time.
-void CudaEmitter::emit_reduced_indices(const Nest& nest, const std::string& end,
-                                       const std::function<void()>& work) {
-  out_.open_unrolled("u", U_);
-  out_.line("const Index i = i0 + u * {};", T_);
-  out_.open("if (i < {})", end);
-  emit_reduced_index(nest, work);
-  out_.close();
-  out_.close();
+  return loads > 0 && U_ > 1;
 }
 
 void CudaEmitter::emit_reduced_index(const Nest& nest, const std::function<void()>& work) {

@@ -172,6 +172,34 @@ TEST(GpuSchedule, SumsOfAFewHundredAreUnderWayAtOnce) {
   EXPECT_EQ(s.tile, s.team * s.vector_width);
 }
 
+/// Sums of all rows of [M, columns].
+Kernel column_sums(int64_t columns, DType type) {
+  KernelBuilder b("column_sums");
+  const int k = b.reduced(Dim::symbol("M")), c = b.column(columns);
+  const int x = b.input(type), y = b.output();
+  b.reduced_block();
+  const int sum = b.reduce(ReduceOp::add, b.convert(b.load(x, {{k, columns}, {c, 1}}), DType::f32));
+  b.column_block();
+  b.store(y, {{c, 1}}, sum);
+  return b.kernel;
+}
+
+TEST(GpuSchedule, TilesOfALongSumReadTwoSectorsWhereThereAreEnough) {
+  for (const DType type : {DType::bf16, DType::f32}) {
+    EXPECT_EQ(scheduled(column_sums(4096, type)).schedule.tile * size_of(type), 64);
+    const int64_t tile = scheduled(column_sums(768, type)).schedule.tile;
+    EXPECT_LT(tile * size_of(type), 64);
+    EXPECT_GE(768 / tile, 64) << "half of the multiprocessors";
+  }
+}
+
+TEST(GpuSchedule, LoadsOfALongSumStandBeforeItsWork) {
+  const Kernel kernel = scheduled(column_sums(4096, DType::bf16));
+  const std::string text = emit_cuda(kernel);
+  EXPECT_TRUE(has(text, "float a0[8][8];")) << text;
+  EXPECT_TRUE(has(text, "float a0[2][8];")) << "a quarter of the round";
+}
+
 TEST(GpuSchedule, WhereMoreF32MovesVectorsAreFourWide) {
   KernelBuilder b("update");
   const int r = b.parallel(Dim::symbol("M")), c = b.column(1024);

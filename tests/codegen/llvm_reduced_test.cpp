@@ -214,6 +214,34 @@ TEST_P(ReducedTest, EveryReductionDownTheColumns) {
   }
 }
 
+/// Lengths below, at and beyond what threads read at a time, of one array and of two. Thousands of numbers
+/// that one thread adds up in their order are off by a little more than 1e-6.
+TEST_P(ReducedTest, SumsOfEveryLength) {
+  const int64_t n = 20;
+  for (const bool two : {false, true}) {
+    KernelBuilder b("lengths");
+    const int k = b.reduced(Dim::symbol("K")), c = b.column(n);
+    const int x = b.input(), w = two ? b.input() : -1, y = b.output();
+    b.reduced_block();
+    int value = b.load(x, {{k, n}, {c, 1}});
+    if (two) value = b.op(ScalarOp::mul, {value, b.load(w, {{k, n}, {c, 1}})});
+    const int sum = b.reduce(ReduceOp::add, value);
+    b.column_block();
+    b.store(y, {{c, 1}}, sum);
+    for (const int64_t length : {GetParam(), 9 * GetParam() + 1}) {
+      auto xs = random_floats(length * n, 1), ws = random_floats(length * n, 2);
+      std::vector<float> ys(n, kReducedNaN);
+      std::vector<double> expected(n);
+      for (int64_t i = 0; i < length * n; ++i) expected[i % n] += double{xs[i]} * (two ? ws[i] : 1);
+      Launch launch{.buffers = {xs.data()}, .symbols = {{"K", length}}};
+      if (two) launch.buffers.push_back(ws.data());
+      launch.buffers.push_back(ys.data());
+      CompiledKernel(b.kernel).launch(launch);
+      EXPECT_LT(relative_error(ys, expected), 4e-6) << length << (two ? ", two arrays" : "");
+    }
+  }
+}
+
 /// No column axis at all: scalars out of reduced axes.
 TEST(Reduced, WithoutColumns) {
   KernelBuilder b("scalars");
