@@ -84,6 +84,40 @@ graph @main(%x: f32[B,N], %w: f32[N], %b: f32[N]) {
       }
 }
 
+/// Lengths around the rounds of indices that are under way at a time, widths with and without cut tiles.
+TEST_F(GpuDifferential, SumsDownTheColumns) {
+  const auto module = parse_module(R"(symbols B <= 4100, N <= 2304
+graph @main(%x: f32[B,N], %y: f32[B,N]) {
+  %s = reduce add %x {axes = [0]}
+  %p = mul %x, %y
+  %t = reduce add %p {axes = [0]}
+  return s = %s, t = %t
+})");
+  for (const int64_t rows : {1, 127, 264, 1029, 4100})
+    for (const int64_t columns : {33, 768, 2304})
+      expect_cpu_matches(*module, {.symbols = {{"B", rows}, {"N", columns}}, .seed = 5}, for_this_gpu());
+}
+
+/// At an address that four bytes divide, and of a product with two batch axes that no stride walks as one.
+TEST_F(GpuDifferential, BiasesOfProducts) {
+  expect_cpu_matches(*parse_module(R"(symbols B <= 64
+graph @main(%x: f32[B,16], %w: f32[32,16], %c: f32[33]) {
+  %s = slice %c {axis = 0, begin = 1} : f32[32]
+  %y = linear %x, %w, %s : f32[B,32]
+  return y = %y
+})"),
+                     {.symbols = {{"B", 33}}, .seed = 6}, for_this_gpu());
+  expect_cpu_matches(*parse_module(R"(symbols B <= 4, H <= 5
+graph @main(%x: f32[B,6,H,7,16], %w: f32[32,16], %b: f32[32]) {
+  %t = transpose %x {permutation = [2,0,1,3,4]} : f32[H,B,6,7,16]
+  %m = matmul %t, %w {spec = "hbtdc,oc->hbtdo"} : f32[H,B,6,7,32]
+  %s = broadcast %b {axes = [4]} : f32[H,B,6,7,32]
+  %y = add %m, %s : f32[H,B,6,7,32]
+  return y = %y
+})"),
+                     {.symbols = {{"B", 3}, {"H", 5}}, .seed = 7}, for_this_gpu());
+}
+
 /// A mask that differs in one place from the host's Philox is no rounding.
 TEST_F(GpuDifferential, DropoutMasks) {
   for (const int64_t columns : {1, 3, 8, 31, 197, 777, 4096})
