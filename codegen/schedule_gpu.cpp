@@ -34,7 +34,7 @@ constexpr int64_t kRowsInFlight = 64, kInFlight = 32, kFlatInFlight = 64;
 /// fewer tiles than kFewTiles leave half of the multiprocessors idle.
 constexpr int64_t kShortSum = 64, kLongSum = 512, kFewTiles = 64;
 /// Elements that a thread loads of one reduced index, of which eight still fit registers.
-constexpr int64_t kSharedLoads = 12;
+constexpr int64_t kSharedLoads = 8;
 constexpr int kShareInFlight = 8, kFewInFlight = 4, kLongTeam = 4;
 /// Rows that few warps each walk, where no registers hold them; of fewer each has a large block.
 constexpr int64_t kManyRows = 132 * 8;
@@ -297,19 +297,37 @@ class GpuScheduler {
     else
       share_in_rounds(length, expected, segment);
     s_.tile = int64_t{s_.team} * s_.vector_width;
-    const bool many = !segment && expected > kShortSum;
-    s_.unroll = many && accesses_.loads() * s_.vector_width <= kSharedLoads ? kShareInFlight : kFewInFlight;
+    s_.unroll = segment || expected <= kShortSum ? kFewInFlight : shared_in_flight(expected);
     s_.grain = segment && expected <= kShortSum ? 4 : 1;
+  }
+
+  /// A thread's whole share, or its halves, or as many of it as registers hold.
+  int shared_in_flight(int64_t length) const {
+    const int64_t share = quotient_up(length, s_.threads / s_.team);
+    const int most = accesses_.loads() * s_.vector_width <= kSharedLoads ? kShareInFlight : kFewInFlight;
+    if (share <= most) return static_cast<int>(share);
+    return share <= 2 * most && share % 2 == 0 ? static_cast<int>(share / 2) : most;
   }
 
   int lanes_along_columns(int64_t most) const {
     return static_cast<int>(std::min(pow2_ceil(quotient_up(columns_, s_.vector_width)), most));
   }
 
+  /// Shares of eight or a little less that are all of one size, where whole warps can have them.
   void share_at_once(int64_t length) {
     if (s_.vector_width > 4 && !accesses_.draw_random()) s_.vector_width = 4;
-    const int64_t teams = pow2_floor(length / kShareInFlight);
-    s_.team = lanes_along_columns(std::min(kWarp, kFlatThreads / teams));
+    set_teams(pow2_floor(length / kShareInFlight));
+    const Schedule uneven = s_;
+    for (int64_t share = kShareInFlight; share > kShareInFlight / 2; --share) {
+      if (length % share != 0) continue;
+      set_teams(length / share);
+      if (s_.threads % kWarp == 0) return;
+    }
+    s_ = uneven;
+  }
+
+  void set_teams(int64_t teams) {
+    s_.team = lanes_along_columns(std::min(kWarp, pow2_ceil(kFlatThreads / teams)));
     s_.threads = static_cast<int>(s_.team * teams);
   }
 

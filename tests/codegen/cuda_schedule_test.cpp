@@ -158,18 +158,32 @@ TEST(GpuSchedule, WhatAWalkKeepsOfARowDecidesItsThreads) {
   }
 }
 
-TEST(GpuSchedule, SumsOfAFewHundredAreUnderWayAtOnce) {
+/// Sums of `length` rows of each of `arrays`.
+Schedule finishing(int64_t length, int arrays, int64_t columns = 768) {
   KernelBuilder b("finish");
-  const int k = b.reduced(264), c = b.column(768);
-  const int x = b.input(), y = b.output();
+  const int k = b.reduced(length), c = b.column(columns);
+  std::vector<int> inputs, outputs, sums;
+  for (int i = 0; i < arrays; ++i) inputs.push_back(b.input()), outputs.push_back(b.output());
   b.reduced_block();
-  const int sum = b.reduce(ReduceOp::add, b.load(x, {{k, 768}, {c, 1}}));
+  for (const int x : inputs) sums.push_back(b.reduce(ReduceOp::add, b.load(x, {{k, columns}, {c, 1}})));
   b.column_block();
-  b.store(y, {{c, 1}}, sum);
-  const Schedule s = scheduled(b.kernel).schedule;
-  EXPECT_EQ(s.threads, 256);
-  EXPECT_GE(s.threads / s.team * (s.unroll + 1), 264) << "all but a last few loads of a thread";
-  EXPECT_EQ(s.tile, s.team * s.vector_width);
+  for (int i = 0; i < arrays; ++i) b.store(outputs[i], {{c, 1}}, sums[i]);
+  return scheduled(b.kernel).schedule;
+}
+
+TEST(GpuSchedule, SumsOfAFewHundredAreUnderWayAtOnce) {
+  for (const int64_t length : {96, 100, 128, 264, 500, 512})
+    for (const int64_t columns : {1, 5, 768, 4096}) {
+      const Schedule s = finishing(length, 1, columns);
+      const int64_t teams = s.threads / s.team;
+      EXPECT_TRUE(s.threads % 32 == 0 || s.threads < 32) << length << " of " << columns;
+      EXPECT_LE(s.threads, 512);
+      EXPECT_GE(teams * (2 * s.unroll + 1), length) << "two rounds and a few loads are most";
+      EXPECT_EQ(s.tile, s.team * s.vector_width);
+    }
+  const Schedule one = finishing(264, 1), three = finishing(264, 3);
+  EXPECT_EQ(one.threads / one.team * one.unroll, 264) << "shares of one size";
+  EXPECT_EQ(three.threads / three.team * three.unroll, 132) << "registers hold half of three";
 }
 
 /// Sums of all rows of [M, columns].
