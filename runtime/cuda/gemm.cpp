@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "runtime/error.h"
 
@@ -32,6 +33,13 @@ int64_t count(const std::vector<Batch>& axes) {
   int64_t product = 1;
   for (const Batch& axis : axes) product *= axis.extent;
   return product;
+}
+
+std::vector<Batch> take_all_but_longest(std::vector<Batch>& axes) {
+  const auto longest = std::ranges::max_element(axes, {}, &Batch::extent);
+  const Batch kept = *longest;
+  axes.erase(longest);
+  return std::exchange(axes, {kept});
 }
 
 /// Where the index-th product of the axes begins.
@@ -126,6 +134,8 @@ PreparedGemm::PreparedGemm(const GemmSizes& given, DevicePointer a, DevicePointe
   problem_.has_bias = bias != 0, problem_.tf32 = given.tf32;
   const std::vector<Batch> outer = collapsed(sizes.batch, false);
   if (count(outer) == 0) return;
+  if (bias != 0 && !collapsed(sizes.batch, true).empty())
+    fail_with(Status::invalid_argument, "{}: a sum over a batch with a bias", place);
   if (sizes.k == 0 || count(collapsed(sizes.batch, true)) == 0) {
     if (bias != 0 || (sizes.beta != 0 && sizes.beta != 1))
       fail_with(Status::invalid_argument, "{}: a sum of no products with a bias or a scaled result", place);
@@ -148,9 +158,11 @@ void PreparedGemm::note_zeros(const std::vector<Batch>& outer, DevicePointer c) 
     }
 }
 
-/// One call where the batch has a single stride, else by pointers; sums over batches follow each other.
+/// One call where the batch has a single stride, else by pointers; sums over batches follow each other. The
+/// library adds no bias by pointers: then the longest axis is a call's, and the others' products follow too.
 void PreparedGemm::make_calls(const GemmSizes& sizes, DevicePointer a, DevicePointer b, DevicePointer c) {
-  const std::vector<Batch> outer = collapsed(sizes.batch, false), sums = collapsed(sizes.batch, true);
+  std::vector<Batch> outer = collapsed(sizes.batch, false), following = collapsed(sizes.batch, true);
+  if (problem_.has_bias && outer.size() > 1) following = take_all_but_longest(outer);
   const auto in = static_cast<DevicePointer>(size_of(sizes.dtype)),
              out = static_cast<DevicePointer>(size_of(sizes.result_dtype));
   const auto place = [&](const Batch& x, const Batch& y, float beta) {
@@ -163,12 +175,13 @@ void PreparedGemm::make_calls(const GemmSizes& sizes, DevicePointer a, DevicePoi
   if (outer.size() == 1)
     problem_.a_stride = outer[0].a, problem_.b_stride = outer[0].b, problem_.c_stride = outer[0].c;
   std::vector<Call> matrices;  // by pointers: those of every product of every call
-  for (int64_t sum = 0; sum < count(sums); ++sum) {
-    const auto beta = sum > 0 ? 1.0F : static_cast<float>(sizes.beta);
+  for (int64_t call = 0; call < count(following); ++call) {
+    const bool adds = call > 0 && following.front().reduced;
+    const auto beta = adds ? 1.0F : static_cast<float>(sizes.beta);
     problem_.accumulates |= beta != 0;
-    calls_.push_back(place({.extent = 1}, offset(sums, sum), beta));
+    calls_.push_back(place({.extent = 1}, offset(following, call), beta));
     for (int64_t i = 0; i < problem_.batch && problem_.by_pointers; ++i)
-      matrices.push_back(place(offset(outer, i), offset(sums, sum), beta));
+      matrices.push_back(place(offset(outer, i), offset(following, call), beta));
   }
   const auto aligned = [&](DevicePointer p) {
     problem_.alignment = divisor_up_to(static_cast<int64_t>(p), problem_.alignment);

@@ -29,7 +29,7 @@ using namespace smelt::cuda;
 using smelt::fake::gpu;
 using Code = CublasLt::Code;
 
-constexpr Code kNotInitialized = 1, kInvalidValue = 7, kExecutionFailed = 13;
+constexpr Code kNotInitialized = 1, kInvalidValue = 7, kExecutionFailed = 13, kNotSupported = 15;
 
 template <typename T>
 void take(T& to, const void* value) {
@@ -103,9 +103,11 @@ Code cublasLtMatrixLayoutSetAttribute(LtLayoutTag* layout, int attribute, const 
 Code cublasLtMatmulPreferenceCreate(LtPreferenceTag** p) { return *p = new LtPreferenceTag, 0; }
 Code cublasLtMatmulPreferenceDestroy(LtPreferenceTag* p) { return delete p, 0; }
 Code cublasLtMatmulPreferenceSetAttribute(LtPreferenceTag*, int, const void*, size_t) { return 0; }
-Code cublasLtMatmulAlgoGetHeuristic(LtHandleTag*, LtDescriptorTag*, LtLayoutTag*, LtLayoutTag*, LtLayoutTag*,
-                                    LtLayoutTag*, LtPreferenceTag*, int wanted, LtHeuristic* results,
-                                    int* found) {
+/// As in the real library, none adds a bias to products by pointers.
+Code cublasLtMatmulAlgoGetHeuristic(LtHandleTag*, LtDescriptorTag* d, LtLayoutTag*, LtLayoutTag*,
+                                    LtLayoutTag* c, LtLayoutTag*, LtPreferenceTag*, int wanted,
+                                    LtHeuristic* results, int* found) {
+  if (d->epilogue == kEpilogueBias && c->by_pointers != 0) return kNotSupported;
   *found = std::min(wanted, static_cast<int>(gpu().milliseconds_by_algorithm.size()));
   for (int i = 0; i < *found; ++i) results[i].algorithm.data[0] = static_cast<uint64_t>(i);
   return 0;
