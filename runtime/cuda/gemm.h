@@ -90,7 +90,13 @@ class PreparedGemm {
   LtAlgorithm fastest(Stream stream, DevicePointer workspace) const;
   int try_all(const LtAlgorithm& algorithm, Stream stream, DevicePointer workspace) const;
   bool is_possible(const LtAlgorithm& algorithm) const;
-  double time(const std::function<int()>& launch, Stream stream) const;
+  struct Timed {
+    LtAlgorithm algorithm;
+    double seconds = 0;
+  };
+  double time(const LtAlgorithm& algorithm, int count, Stream stream, DevicePointer workspace) const;
+  double time_alone(const LtAlgorithm& algorithm, Stream stream, DevicePointer workspace) const;
+  LtAlgorithm win(std::vector<Timed> timed, Stream stream, DevicePointer workspace) const;
   std::vector<float> sample(Stream stream) const;
   int64_t result_bytes() const;
 
