@@ -1,6 +1,6 @@
 // A family of models is data: how config.json spells a TransformerSpec, and how checkpoints name its
-// parameters. A new family of known parts is one more table file beside gpt2.cpp and one line in
-// families.cpp.
+// parameters. A new family of known parts is one more table file beside gpt2.cpp, its declaration and
+// its place in families.cpp.
 #pragma once
 
 #include <initializer_list>

@@ -1,4 +1,4 @@
-// The reference: every primitive (and, by decomposing on the fly, nothing else) in float64 on small tensors,
+// The reference: every primitive in float64 on small tensors (a composite is an Error: decompose first),
 // templated on the scalar so that dual numbers give forward-mode derivatives. Slow and plain on purpose; the
 // oracle of all tests.
 #pragma once

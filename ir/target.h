@@ -20,7 +20,7 @@ struct Target {
   bool operator==(const Target&) const = default;
 };
 
-/// "cpu" or "sm_NN". Throws Error naming the targets that there are.
+/// "cpu", "sm_80", "sm_86", "sm_89", "sm_90" or "sm_100". Throws Error naming the targets that there are.
 Target parse_target(std::string_view text);
 
 }  // namespace smelt

@@ -2,7 +2,8 @@
 // it is made: y = state + a b becomes one matmul, whose step has beta = 1. The product is not written and
 // read in between, and is not rounded before it is added.
 //
-// After fuse, before assign_precision. Contract: values differ by that rounding.
+// Only a product of two operands that nobody else reads, and whose sum goes into an update of the same state
+// alone. After fuse, before assign_precision. Contract: values differ by that rounding.
 #pragma once
 
 #include "ir/graph.h"

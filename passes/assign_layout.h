@@ -1,7 +1,7 @@
 // Gives every value of a graph a buffer, an offset and strides. Views (reshape, transpose, slice, broadcast)
 // look into their operand's memory; concat and pack are written in place by whoever computes their parts; an
-// update's value is computed where the state lives, if nobody reads the old value later. What cannot be is
-// copied, and logged.
+// update's value is computed where the state lives, if passes/overwrites.h grants it. What cannot be is
+// copied; copies of views are logged.
 //
 // Temporaries get rows whose pitch is a multiple of 16 bytes (64 elements for rows of 4,096 and more);
 // states, inputs and outputs are dense.

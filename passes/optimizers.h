@@ -16,7 +16,7 @@ std::optional<Optimizer> parse_optimizer(std::string_view name);
 struct ApplyOptimizerOptions {
   Optimizer optimizer = Optimizer::adamw;
   double learning_rate = 1e-3;  // the first value of the state "learning_rate", which the host sets
-  double weight_decay = 0;      // added to the gradient; decoupled from it in adamw
+  double weight_decay = 0;      // added to the gradient; in lamb to the direction, in adamw apart
   bool decay_all = false;       // not only parameters whose `decay` is set
   bool keep_gradients = true;   // in the state "gradients"; else its memory serves the forward pass too
   double clip_norm = 0;         // the largest global norm of the gradient; 0: any

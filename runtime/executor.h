@@ -34,7 +34,8 @@ struct ExecutorOptions {
   std::function<void(const StepDone&)> after_step = {};
 };
 
-/// Bytes that an executor allocates, known before it does.
+/// Bytes of states, constants and the arena, known before they are allocated. A GPU needs inputs, outputs and
+/// the library's workspace beside them.
 struct ExecutorMemory {
   int64_t states = 0, constants = 0, arena = 0;
   int64_t total() const { return states + constants + arena; }

@@ -219,7 +219,8 @@ struct KernelArgs {
   void* const* buffers;  // one a parameter, offset applied
   const int64_t* dims;   // KernelCode::dims at this launch
   const uint32_t* random_ids;
-  uint32_t seed, step, micro_step;  // micro_step already holds (micro_step << 16 | rank)
+  uint32_t seed, step,
+      micro_step;  // micro_step already holds (micro_step << 16 | rank); there is no rank but 0 yet
   uint32_t reserved;
   int64_t chunk;  // parallel indices a chunk: begin / chunk is the number of this chunk
 };

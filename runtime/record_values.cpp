@@ -14,12 +14,15 @@ namespace smelt {
 namespace {
 
 constexpr DType kIntegers[] = {DType::i32, DType::i64, DType::u16, DType::u8, DType::boolean};
-constexpr DType kNumbers[] = {DType::f32, DType::f16, DType::bf16, DType::f64, DType::u8};
+constexpr DType kNumbers[] = {DType::f32, DType::f16, DType::bf16, DType::f64},
+                kPixels[] = {DType::f32, DType::f16, DType::bf16, DType::f64, DType::u8};
+constexpr size_t kImageRank = 3;  // of a batch of them
 constexpr int64_t kBlock = 4096;
 
-std::span<const DType> readable(DType wanted) {
-  if (wanted == DType::i32) return kIntegers;
-  return wanted == DType::f32 ? std::span<const DType>(kNumbers) : std::span<const DType>();
+std::span<const DType> readable(const Port& port) {
+  if (port.dtype == DType::i32) return kIntegers;
+  if (port.dtype != DType::f32) return {};
+  return port.shape.size() < kImageRank ? std::span<const DType>(kNumbers) : kPixels;
 }
 
 template <typename Stored, typename T, typename Convert>
@@ -80,13 +83,13 @@ std::optional<BadValue> find_bad(const TensorView& tensor, const Port& port) {
 
 }  // namespace
 
-bool is_readable(DType stored, DType wanted) {
-  return std::ranges::find(readable(wanted), stored) != readable(wanted).end();
+bool is_readable(DType stored, const Port& port) {
+  return std::ranges::find(readable(port), stored) != readable(port).end();
 }
 
-std::string readable_names(DType wanted) {
+std::string readable_names(const Port& port) {
   std::vector<std::string_view> names;
-  for (const DType type : readable(wanted)) names.push_back(safetensors_name(type));
+  for (const DType type : readable(port)) names.push_back(safetensors_name(type));
   return fmt::format("{}", fmt::join(names, ", "));
 }
 

@@ -11,10 +11,11 @@
 
 namespace smelt {
 
-/// Whether tensors of this type can feed an input of that one.
-bool is_readable(DType stored, DType wanted);
+/// Whether tensors of this type can feed the input. U8 feeds floats where a record is an image, of two dims
+/// or more.
+bool is_readable(DType stored, const Port& port);
 /// "I32, I64, U16, U8 or BOOL": what can.
-std::string readable_names(DType wanted);
+std::string readable_names(const Port& port);
 
 /// Copies elements [begin, begin + count) as i32 or f32; U8 that feeds f32 becomes value / 255.
 void read_elements(const TensorView& tensor, int64_t begin, int64_t count, DType wanted, std::byte* out);

@@ -126,9 +126,9 @@ void RecordData::check_shape(const Piece& piece, size_t index) const {
   const Port& port = columns_[index].port;
   const TensorView &tensor = *piece.tensors[index], &first = *piece.tensors[0];
   const std::string at = place(piece.file, tensor.name);
-  if (!is_readable(tensor.dtype, port.dtype))
+  if (!is_readable(tensor.dtype, port))
     fail_with(Status::invalid_file, "{} is {}: expected one of {} for an input of type {}", at,
-              describe(tensor), readable_names(port.dtype), name(port.dtype));
+              describe(tensor), readable_names(port), name(port.dtype));
   bool fits = tensor.shape.size() == port.shape.size();
   for (size_t i = 1; fits && i < port.shape.size(); ++i)
     fits = port.shape[i].constant().value_or(tensor.shape[i]) == tensor.shape[i] && tensor.shape[i] > 0;

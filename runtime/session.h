@@ -61,7 +61,8 @@ class Session {
   /// The step and micro-step of the next runs' random numbers.
   void set_random(uint32_t seed, int64_t step, int64_t micro_step = 0);
 
-  /// The memory of a state; valid as long as the session. Throws Error for an unknown name. Who writes to a
+  /// The memory of a state, to be asked for anew after every run: that of a GPU is a copy, which is sent back
+  /// before the next one. Throws Error for an unknown name. Who writes to a
   /// state that others are rounded copies of (State::copy_of) must have asked for it since the last run: the
   /// next run rounds them again.
   std::span<std::byte> state(std::string_view name);

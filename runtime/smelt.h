@@ -72,11 +72,11 @@ void smelt_plan_free(smelt_plan* plan);
 
 /* Strings and arrays that follow live as long as the plan. */
 
-/* "cpu-x86_64-..." */
+/* "cpu-x86_64-..." or "sm_90" */
 const char* smelt_plan_target(const smelt_plan* plan);
 /* The description of the model, as JSON. */
 const char* smelt_plan_model(const smelt_plan* plan);
-/* Bytes that a session allocates, states and arena together. */
+/* Bytes of states, constants and the arena. A GPU needs inputs, outputs and 32 MiB of workspace beside them. */
 int64_t smelt_plan_memory_bytes(const smelt_plan* plan);
 
 size_t smelt_plan_entry_count(const smelt_plan* plan);
@@ -123,7 +123,7 @@ smelt_status smelt_plan_segment(const smelt_plan* plan, size_t state, size_t ind
  * ------------------------------------------------------------------------------------------------- */
 
 typedef struct smelt_session_options {
-  int32_t threads; /* 0: SMELT_NUM_THREADS, or all cores */
+  int32_t threads; /* 0: SMELT_NUM_THREADS, OMP_NUM_THREADS or all cores */
   uint32_t seed;   /* of dropout and of other random numbers */
 } smelt_session_options;
 
@@ -159,7 +159,8 @@ smelt_status smelt_session_output_shapes(const smelt_session* session, const cha
  * that are not named are not written. Any shape up to the plan's bounds runs. */
 smelt_status smelt_session_run(smelt_session* session, const char* entry, const smelt_tensor* inputs,
                                size_t input_count, smelt_tensor* outputs, size_t output_count);
-/* The place of the next runs in the random sequence: the same numbers give the same bits. */
+/* The place of the next runs in the random sequence: the same numbers give the same bits. micro_step: 0 to
+ * 65535. */
 smelt_status smelt_session_set_random(smelt_session* session, uint32_t seed, uint32_t step,
                                       uint32_t micro_step);
 

@@ -42,7 +42,7 @@ struct CompileFlags {
 
 /// "B=32,T=1024,B*T=4096". Throws Error with the part that does not read.
 std::vector<Symbols::Bound> parse_bounds(const std::vector<std::string>& texts);
-/// Sets B and T where the user has not.
+/// Bounds `symbol` where the user has not.
 void default_bound(std::vector<Symbols::Bound>& bounds, std::string_view symbol, int64_t upper);
 
 /// "seconds by phase" and the table of passes, on stderr.

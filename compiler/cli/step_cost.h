@@ -15,7 +15,7 @@ struct StepCost {
 };
 
 StepCost step_cost(const Program& program, const Step& step);
-/// "layer_norm_3", "gemm 2048x384x128", "sort_index", ...
+/// "k0_reduce5x2", "gemm 2048x384x128", "sort_index", ...
 std::string step_name(const Program& program, const Step& step);
 /// The names it came from, shortened to `width`.
 std::string step_sources(const Step& step, size_t width);

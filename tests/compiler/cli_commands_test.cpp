@@ -72,6 +72,10 @@ TEST_F(Commands, DumpShowsEveryLevel) {
   }
 }
 
+TEST_F(Commands, DumpShowsEachTargetsOwnCode) {
+  expect_error(smelt("dump $GOLDEN --max B=2,T=16 --emit=llvm --target=sm_90"), "give --emit=cuda");
+}
+
 TEST_F(Commands, DumpedJsonReads) {
   for (const char* level : {"graph", "fused", "program", "kernels", "plan"}) {
     const Outcome outcome = smelt(std::string("dump $GOLDEN --max B=2,T=16 --format=json --emit=") + level);

@@ -25,9 +25,11 @@ struct Example {
         mask{"attention_mask", DType::i32, {b, s}, -1, true, {}, 1},
         labels{"labels", DType::i32, {b, t}, -1, false, IdRange{100, -100}},
         label{"labels", DType::i32, {b}, -1, false, IdRange{3, -100}},
-        pixels{"pixel_values", DType::f32, {b, 2, 3}, -1, false};
+        pixels{"pixel_values", DType::f32, {b, 2, 3}, -1, false},
+        scores{"labels", DType::f32, {b, 3}, -1, false};
     plan.entries = {{.name = "pairs", .inputs = {ids, mask, labels}},
-                    {.name = "images", .inputs = {pixels, label}}};
+                    {.name = "images", .inputs = {pixels, label}},
+                    {.name = "scores", .inputs = {pixels, scores}}};
   }
   RecordData open(const std::vector<std::filesystem::path>& files, const char* entry = "pairs") const {
     return {files, *plan.find_entry(entry), plan.symbols};
@@ -147,6 +149,10 @@ TEST(RecordData, NamesWhatIsWrong) {
   const Stored<float> floats{"input_ids", DType::f32, {2, 3}, std::vector<float>(6, 1)};
   EXPECT_HAS(message({floats.view(), labels.view()}),
              "is F32 [2,3]: expected one of I32, I64, U16, U8, BOOL");
+  const Stored<uint8_t> bytes{"pixel_values", DType::u8, {2, 2, 3}, std::vector<uint8_t>(12, 1)},
+      scores{"labels", DType::u8, {2, 3}, std::vector<uint8_t>(6, 1)};
+  EXPECT_HAS(message({bytes.view(), scores.view()}, "scores"),
+             "tensor 'labels' is U8 [2,3]: expected one of F32, F16, BF16, F64 for");
   const Ints label{"labels", DType::i32, {2}, {0, 3}};
   Stored<float> pixels{"pixel_values", DType::f32, {2, 2, 3}, std::vector<float>(12, 1)};
   EXPECT_HAS(message({pixels.view(), label.view()}, "images"), "record 1, element 0 is 3, expected an id");
