@@ -17,9 +17,9 @@ constexpr int kTimedRuns = 3;
 /// Who comes within this much of the fastest single run takes part in a contest: as much as a clock that is
 /// read around one product may be wrong.
 constexpr double kNear = 1.15, kClockSeconds = 1e-6;
-/// A turn's seconds, and how often each has one.
+/// A turn's seconds, and how often each has one; single runs that take as long can be told apart.
 constexpr double kTurnSeconds = 3e-4;
-constexpr int kTurns = 3;
+constexpr int kTurns = 3, kMostInARow = 64;
 constexpr int64_t kSampleBytes = int64_t{1} << 17;
 
 /// Whether two samples of one product agree as far as its rounding goes; non-finite elements must be the
@@ -155,10 +155,11 @@ double PreparedGemm::time_alone(const LtAlgorithm& algorithm, Stream stream, Dev
 /// Those whose single runs are about as fast run many times in a row, by turns.
 LtAlgorithm PreparedGemm::win(std::vector<Timed> timed, Stream stream, DevicePointer workspace) const {
   const auto faster = [](const Timed& a, const Timed& b) { return a.seconds < b.seconds; };
-  const double least = std::ranges::min_element(timed, faster)->seconds;
-  std::erase_if(timed, [&](const Timed& t) { return t.seconds > kNear * least + kClockSeconds; });
-  if (timed.size() == 1) return timed.front().algorithm;
-  const int count = std::clamp(static_cast<int>(kTurnSeconds / least), 2, 64);
+  const Timed first = *std::ranges::min_element(timed, faster);
+  std::erase_if(timed, [&](const Timed& t) { return t.seconds > kNear * first.seconds + kClockSeconds; });
+  if (timed.size() == 1 || first.seconds > kTurnSeconds) return first.algorithm;
+  const int count =
+      std::clamp(static_cast<int>(kTurnSeconds / std::max(first.seconds, kClockSeconds)), 2, kMostInARow);
   for (int turn = 0; turn < kTurns; ++turn)
     for (Timed& t : timed) {
       const double seconds = time(t.algorithm, count, stream, workspace);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
@@ -223,7 +224,9 @@ Code cuEventDestroy_v2(Event event) { return delete event, gpu().fault; }
 Code cuEventRecord(Event event, Stream) { return event->moment = gpu().clock, gpu().fault; }
 Code cuEventSynchronize(Event) { return gpu().fault; }
 Code cuEventElapsedTime(float* milliseconds, Event begin, Event end) {
-  return *milliseconds = static_cast<float>(end->moment - begin->moment), gpu().fault;
+  double passed = end->moment - begin->moment;
+  if (const double step = gpu().clock_step; step > 0) passed = std::floor(passed / step + 1e-6) * step;
+  return *milliseconds = static_cast<float>(passed), gpu().fault;
 }
 Code cuGraphInstantiateWithFlags(GraphExec* executable, Graph graph, unsigned long long) {
   return *executable = new GraphExecTag{graph->work}, gpu().fault;

@@ -44,6 +44,7 @@ struct Gpu {
   size_t total_bytes = size_t{1} << 30, library_version = 130100;
   std::map<std::string, Kernel> kernels = {};           // by name; others do nothing
   std::vector<double> milliseconds_by_algorithm = {1};  // of a product; each algorithm rounds in its own way
+  double clock_step = 0;  // milliseconds: times between events are multiples of it
   // What it does.
   int fault = 0;                 // set by a kernel: the status that every call answers with from then on
   size_t refuses_blocks_of = 0;  // bytes: as if memory were in pieces
