@@ -1,5 +1,6 @@
 // A bias of products whose batch no single stride walks: cuBLASLt adds none to products by pointers.
 #include "runtime/cuda/gemm.h"
+#include "runtime/error.h"
 #include "tests/fake_gpu/example.h"
 
 namespace smelt::fake {

@@ -33,7 +33,7 @@ constexpr Code kNotInitialized = 1, kInvalidValue = 7, kExecutionFailed = 13, kN
 
 template <typename T>
 void take(T& to, const void* value) {
-  std::memcpy(&to, value, sizeof to);
+  std::memcpy(static_cast<void*>(&to), value, sizeof to);
 }
 
 /// An element of one matrix of a batch, in columns.
