@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
+#include "codegen/lowering_order.h"
 #include "codegen/program_builder.h"
 #include "ir/state_reads.h"
 #include "ir/view.h"
 #include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include "runtime/error.h"
 
@@ -26,7 +26,7 @@ class EntryLowering {
       ports.push_back(shows_old_state(*output.value) ? std::optional(copied_output(output)) : std::nullopt);
     for (const auto& node : graph_.nodes())
       if (node->is(Op::update) && moves_content(graph_, *node)) copy_content(*node);
-    for (const Node* node : ordered_nodes()) lower(*node);
+    for (const Node* node : lowering_order(graph_)) lower(*node);
     for (auto [output, early] : llvm::zip(graph_.outputs, ports))
       builder_.entry().outputs.push_back(early ? *early : lower_output(output));
   }
@@ -42,78 +42,6 @@ class EntryLowering {
     made.fill = input.has("fill") ? input.float_attr("fill") : 0;
     made.ids = id_range(input);
     return made;
-  }
-
-  /// Program order, except that who writes a state's memory comes after all who read its old value.
-  std::vector<const Node*> ordered_nodes() const {
-    llvm::DenseMap<const Node*, std::vector<const Node*>> after = state_readers();
-    llvm::DenseSet<const Node*> placed, waiting;  // `waiting` finds circles, which would go on for ever
-    std::vector<const Node*> order, stack;
-    for (const auto& root : graph_.nodes()) {
-      stack.push_back(root.get());
-      while (!stack.empty()) {
-        const Node* node = stack.back();
-        const size_t before = stack.size();
-        const auto need = [&](const Node* other) {
-          if (other == node || placed.contains(other)) return;
-          if (waiting.contains(other))
-            fail_with(Status::internal, "{} and {} wait for each other", node->describe(), other->describe());
-          stack.push_back(other);
-        };
-        if (!placed.contains(node)) {
-          for (const Node* reader : llvm::reverse(after[node])) need(reader);
-          for (const Value* operand : llvm::reverse(node->operands())) need(operand->node());
-        }
-        waiting.insert(node);
-        if (stack.size() != before) continue;
-        stack.pop_back();
-        waiting.erase(node);
-        if (placed.insert(node).second) order.push_back(node);
-      }
-    }
-    return order;
-  }
-
-  bool is_state(const Value& value) const {
-    return value.layout && builder_.buffer(value.layout->buffer).state >= 0;
-  }
-
-  /// For every node that writes memory of a state, the nodes that read the same memory as it was.
-  llvm::DenseMap<const Node*, std::vector<const Node*>> state_readers() const {
-    llvm::DenseMap<int, std::vector<StateRead>> reads;
-    for (int buffer = 0; buffer < static_cast<int>(graph_.module().buffers.size()); ++buffer)
-      if (builder_.buffer(buffer).state >= 0) reads[buffer] = reads_of_state(graph_, buffer);
-    llvm::DenseMap<const Node*, std::vector<const Node*>> result;
-    const auto write = [&](const Node& writer, const Layout& layout, const Shape& shape) {
-      const Region written = region_of(layout, shape);
-      for (const StateRead& read : reads[layout.buffer])
-        if (overlap(read.region, written)) result[&writer].push_back(read.reader);
-    };
-    for (const auto& node : graph_.nodes()) {
-      if (node->is(Op::fusion) || node->is(Op::matmul) || node->is(Op::scatter_add) || node->is(Op::pack)) {
-        for (const auto& value : node->results())
-          if (is_state(*value)) write(*node, *value->layout, value->shape());
-      } else if (node->is(Op::update)) {
-        if (const int buffer = updated_buffer(*node); buffer >= 0)
-          write(*node, {buffer, 0, {1}}, {builder_.buffer(buffer).elements});
-      }
-    }
-    return result;
-  }
-
-  int state_index(std::string_view name) const {
-    const auto& states = graph_.module().states;
-    for (size_t i = 0; i < states.size(); ++i)
-      if (states[i].name == name) return static_cast<int>(i);
-    fail("state \"{}\" is not declared", name);
-  }
-
-  int updated_buffer(const Node& update) const {
-    const int state = state_index(update.string_attr("state"));
-    const auto& buffers = graph_.module().buffers;
-    for (size_t i = 0; i < buffers.size(); ++i)
-      if (buffers[i].state == state) return static_cast<int>(i);
-    return -1;
   }
 
   void lower(const Node& node) {
@@ -188,7 +116,7 @@ class EntryLowering {
   }
 
   void lower_pack(const Node& node) {
-    const State& flat = graph_.module().states[state_index(node.string_attr("state"))];
+    const State& flat = *graph_.module().find_state(node.string_attr("state"));
     const Layout& whole = *node.result()->layout;
     // The state's own padding is zero from the start; a temporary's is not.
     const bool fresh = !is_state(*node.result());
@@ -209,7 +137,7 @@ class EntryLowering {
     if (node.operands().size() != 1)
       fail("{}: an update at an index has no step; update the whole state", node.describe());
     const Value& value = *node.operand(0);
-    const int buffer = updated_buffer(node);
+    const int buffer = graph_.module().buffer_of(node.string_attr("state"));
     if (buffer < 0) fail_with(Status::internal, "{}: the state has no memory", node.describe());
     const Layout place{buffer, 0, dense_strides(value.shape())};
     if (const auto copy = contents_.find(&node); copy != contents_.end())
@@ -218,6 +146,9 @@ class EntryLowering {
       move(value, place);
   }
 
+  bool is_state(const Value& value) const {
+    return value.layout && builder_.buffer(value.layout->buffer).state >= 0;
+  }
   bool shows_old_state(const Value& value) const { return is_state(value) && is_old_content(value); }
 
   void copy_content(const Node& update) {

@@ -321,6 +321,13 @@ State* Module::find_state(std::string_view name) {
   return nullptr;
 }
 
+int Module::buffer_of(std::string_view state) const {
+  for (size_t i = 0; i < buffers.size(); ++i)
+    if (buffers[i].state >= 0 && states[static_cast<size_t>(buffers[i].state)].name == state)
+      return static_cast<int>(i);
+  return -1;
+}
+
 const State* Module::find_parameter_state(DType dtype) const {
   for (const State& state : states)
     if (state.dtype == dtype && (state.name == "parameters" || state.copy_of == "parameters")) return &state;

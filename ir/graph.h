@@ -198,6 +198,8 @@ class Module {
   };
   Parameter* find_parameter(std::string_view name);
   State* find_state(std::string_view name);
+  /// The index of the buffer that is the state's memory; -1 where it has none.
+  int buffer_of(std::string_view state) const;
   /// The flat state that holds the parameters in this type: "parameters" itself or a copy of it.
   const State* find_parameter_state(DType dtype) const;
   uint32_t next_random_id() { return random_ids++; }

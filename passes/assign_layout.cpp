@@ -90,10 +90,9 @@ class Assigner {
   }
 
   int state_buffer(std::string_view name) {
+    if (const int known = module_.buffer_of(name); known >= 0) return known;
     for (size_t i = 0; i < module_.states.size(); ++i) {
       if (module_.states[i].name != name) continue;
-      for (size_t b = 0; b < module_.buffers.size(); ++b)
-        if (module_.buffers[b].state == static_cast<int>(i)) return static_cast<int>(b);
       const State& state = module_.states[i];
       Buffer buffer{.name = state.name,
                     .role = state.role,

@@ -76,8 +76,7 @@ void smelt_plan_free(smelt_plan* plan);
 const char* smelt_plan_target(const smelt_plan* plan);
 /* The description of the model, as JSON. */
 const char* smelt_plan_model(const smelt_plan* plan);
-/* Bytes of states, constants and the arena. A GPU needs inputs, outputs and 32 MiB of workspace beside them.
- */
+/* Bytes of states, constants and the arena; a GPU takes inputs, outputs and 32 MiB of workspace beside. */
 int64_t smelt_plan_memory_bytes(const smelt_plan* plan);
 
 size_t smelt_plan_entry_count(const smelt_plan* plan);
