@@ -22,8 +22,8 @@ namespace smelt {
 enum class Mode : uint8_t { train, infer };
 
 struct CompileOptions {
-  std::string target =
-      "cpu";  // "cpu"; "native": this machine's GPU, or its CPU where there is none; "sm_90", ...
+  /// "cpu"; "native": this machine's GPU, or its CPU where there is none; "sm_90", ...
+  std::string target = "cpu";
   Mode mode = Mode::train;
   DType storage = DType::f32;  // of what kernels leave in memory: bf16, f16; arithmetic is f32
   bool tf32 = false;           // products of f32 matrices with 10 bits of mantissa, on a GPU

@@ -238,7 +238,7 @@ void check(DumpCommand& options) {
   if (options.format == "dot" && !graph) fail("--format=dot draws graphs: give --emit=graph or --emit=fused");
   for (const char* text : {"llvm", "cuda"})
     if (options.format == "json" && options.emit == text) fail("--emit={} is text; leave --format out", text);
-  if (options.emit == "llvm" && options.flags.target.starts_with("sm_"))
+  if (options.emit == "llvm" && resolved_target(options.flags.options()).is_cuda())
     fail("--emit=llvm shows a CPU's code: leave --target out, or give --emit=cuda");
   if (options.emit == "cuda" && !options.flags.target.starts_with("sm_")) options.flags.target = "sm_90";
 }
