@@ -4,10 +4,9 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(SMELT_PUBLIC_HEADERS
-    smelt checkpoint data dim dtype error executor file generator initialize loss_curve metrics philox plan plan_file
-    safetensors sampling schedule session stopwatch tensor trainer)
-list(TRANSFORM SMELT_PUBLIC_HEADERS PREPEND ${PROJECT_SOURCE_DIR}/runtime/)
-list(TRANSFORM SMELT_PUBLIC_HEADERS APPEND .h)
+    smelt dim dtype error executor philox session tensor data/token_data generation/generator generation/sampling
+    plan/plan plan/plan_file system/file system/stopwatch training/checkpoint training/learning_rate
+    training/loss_curve training/metrics training/trainer weights/initialize weights/safetensors)
 
 file(STRINGS ${PROJECT_SOURCE_DIR}/runtime/smelt.h version_line REGEX "define SMELT_VERSION")
 if(NOT version_line MATCHES "\"${PROJECT_VERSION}\"")
@@ -16,7 +15,11 @@ endif()
 
 set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/smelt)
 install(TARGETS smelt_runtime ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime)
-install(FILES ${SMELT_PUBLIC_HEADERS} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/smelt/runtime COMPONENT runtime)
+foreach(header IN LISTS SMELT_PUBLIC_HEADERS)
+  get_filename_component(folder ${header} DIRECTORY)
+  install(FILES ${PROJECT_SOURCE_DIR}/runtime/${header}.h
+          DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/smelt/runtime/${folder} COMPONENT runtime)
+endforeach()
 
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/smeltConfig.cmake.in ${PROJECT_BINARY_DIR}/smeltConfig.cmake
                               INSTALL_DESTINATION ${config_dir} PATH_VARS CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_INCLUDEDIR)

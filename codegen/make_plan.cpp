@@ -1,6 +1,6 @@
 #include "codegen/make_plan.h"
 
-#include "codegen/launch_dims.h"
+#include "codegen/kernel_passes/launch_dims.h"
 #include "runtime/error.h"
 
 namespace smelt {

@@ -11,11 +11,11 @@
 #include "frontend/description.h"
 #include "ir/program.h"
 #include "ir/target.h"
-#include "passes/fuse.h"
+#include "passes/fusion/fuse.h"
+#include "passes/memory/plan_memory.h"
 #include "passes/pass_manager.h"
-#include "passes/plan_memory.h"
-#include "passes/training_entries.h"
-#include "runtime/plan.h"
+#include "passes/training/training_entries.h"
+#include "runtime/plan/plan.h"
 
 namespace smelt {
 
@@ -72,7 +72,8 @@ enum class Stage : uint8_t { graph, fused, program, plan };
 /// What the options' target names; "native" is the GPU that this process would use, or the CPU.
 Target resolved_target(const CompileOptions& options);
 
-/// Runs the compiler up to and including `stage`. A plan is ready to run or to save (runtime/plan_file.h).
+/// Runs the compiler up to and including `stage`. A plan is ready to run or to save
+/// (runtime/plan/plan_file.h).
 Compilation compile(const Description& description, const CompileOptions& options, Stage stage = Stage::plan);
 /// The same from a module (a text-form graph, GraphBuilder).
 Compilation compile(std::unique_ptr<Module> module, const CompileOptions& options, Stage stage = Stage::plan);

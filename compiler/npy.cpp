@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "runtime/error.h"
-#include "runtime/file.h"
+#include "runtime/system/file.h"
 
 namespace smelt {
 namespace {

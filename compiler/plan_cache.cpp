@@ -9,10 +9,10 @@
 #include "compiler/build_id.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/SHA256.h"
-#include "runtime/cache_directory.h"
 #include "runtime/error.h"
-#include "runtime/file.h"
-#include "runtime/plan_file.h"
+#include "runtime/plan/plan_file.h"
+#include "runtime/system/cache_directory.h"
+#include "runtime/system/file.h"
 #ifdef SMELT_CPU
 #include "codegen/llvm/target.h"
 #endif

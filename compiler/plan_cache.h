@@ -15,7 +15,7 @@ class PlanCache {
  public:
   static constexpr int64_t kMostBytes = int64_t{2} << 30;
 
-  /// In the cache directory (runtime/cache_directory.h).
+  /// In the cache directory (runtime/system/cache_directory.h).
   static PlanCache standard();
   /// Nothing is kept where `directory` is empty; beyond `most_bytes` the entries go that were not used
   /// longest.

@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "frontend/blocks.h"
+#include "frontend/blocks/blocks.h"
 #include "frontend/hugging_face.h"
 #include "llvm/ADT/STLExtras.h"
 #include "runtime/error.h"

@@ -5,11 +5,11 @@
 #include <algorithm>
 
 #include "frontend/weights.h"
-#include "ir/text.h"
+#include "ir/text/text.h"
 #include "ir/verifier.h"
 #include "llvm/ADT/STLExtras.h"
 #include "runtime/error.h"
-#include "runtime/file.h"
+#include "runtime/system/file.h"
 
 namespace smelt {
 namespace {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "frontend/families.h"
+#include "frontend/families/families.h"
 
 namespace smelt {
 

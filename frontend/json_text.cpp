@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "runtime/error.h"
-#include "runtime/file.h"
+#include "runtime/system/file.h"
 
 namespace smelt {
 namespace {

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "frontend/families.h"
+#include "frontend/families/families.h"
 
 namespace smelt {
 

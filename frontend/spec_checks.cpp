@@ -1,7 +1,7 @@
 // What holds between the fields of a TransformerSpec, and the values that others imply.
 #include <fmt/format.h>
 
-#include "frontend/families.h"
+#include "frontend/families/families.h"
 #include "frontend/transformer_spec.h"
 
 namespace smelt {

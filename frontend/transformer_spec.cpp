@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "frontend/families.h"
+#include "frontend/families/families.h"
 #include "frontend/spec_values.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"

@@ -39,7 +39,7 @@ struct StackSpec {
 };
 
 struct TransformerSpec {
-  std::string family = "transformer";  // whose names the parameters carry: frontend/families.h
+  std::string family = "transformer";  // whose names the parameters carry: frontend/families/families.h
   int64_t vocab_size = 0;
   int64_t hidden = 0;
   int64_t max_positions = 0;  // 0: no maximum

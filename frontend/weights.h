@@ -5,7 +5,7 @@
 
 #include "frontend/transformer_spec.h"
 #include "ir/graph.h"
-#include "runtime/safetensors.h"
+#include "runtime/weights/safetensors.h"
 
 namespace smelt {
 

@@ -17,7 +17,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include "runtime/dim.h"
 #include "runtime/dtype.h"
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 namespace smelt {
 

@@ -1,5 +1,5 @@
 // A Program: a straight list of steps over buffers for every entry, with its kernels. Steps, buffers, states
-// and ports are the plan's own types (runtime/plan.h); kernels are still Kernel IR here.
+// and ports are the plan's own types (runtime/plan/plan.h); kernels are still Kernel IR here.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "ir/kernel.h"
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 namespace smelt {
 

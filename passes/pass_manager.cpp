@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "ir/text.h"
+#include "ir/text/text.h"
 #include "ir/verifier.h"
 #include "llvm/ADT/STLExtras.h"
 #include "runtime/error.h"

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 #include "runtime/tensor.h"
 
 namespace smelt {

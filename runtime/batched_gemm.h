@@ -10,7 +10,7 @@
 #include <optional>
 #include <string>
 
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 namespace smelt {
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "runtime/philox.h"
-#include "runtime/plan.h"
-#include "runtime/stopwatch.h"
+#include "runtime/plan/plan.h"
+#include "runtime/system/stopwatch.h"
 
 namespace smelt {
 
@@ -70,7 +70,8 @@ class Executor {
   /// Gives a state its bytes, a part after the other. A device takes parts while the next are made, and the
   /// host never holds the whole.
   virtual void fill_state(int index, const MakePart& make) { make(0, state(index)); }
-  /// Gives a state its initial values (runtime/initialize.h) where it lies. False: the host must make them.
+  /// Gives a state its initial values (runtime/weights/initialize.h) where it lies. False: the host must make
+  /// them.
   virtual bool initialize_state(int /*index*/, uint32_t /*seed*/) { return false; }
   /// Writes an f32 state, rounded, to one of type `to_type` (State::copy_of).
   virtual void round_state(int from, int to, DType to_type);

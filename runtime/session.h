@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "runtime/executor.h"
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 #include "runtime/tensor.h"
 
 namespace smelt {

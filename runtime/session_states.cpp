@@ -7,9 +7,9 @@
 
 #include "runtime/convert.h"
 #include "runtime/error.h"
-#include "runtime/initialize.h"
-#include "runtime/safetensors.h"
 #include "runtime/session.h"
+#include "runtime/weights/initialize.h"
+#include "runtime/weights/safetensors.h"
 
 namespace smelt {
 namespace {

@@ -1,7 +1,7 @@
 /* Smelt's C interface: load a plan, look into it, give it weights, run it.
  *
- * C++ applications may use runtime/session.h (and runtime/generator.h, runtime/trainer.h) instead; this
- * header adds nothing to them and works from both languages.
+ * C++ applications may use runtime/session.h (and runtime/generation/generator.h, runtime/training/trainer.h)
+ * instead; this header adds nothing to them and works from both languages.
  *
  * Results. Every function that can fail returns a smelt_status; anything but SMELT_OK leaves its outputs as
  * they were (a failed run may have written part of the outputs and states), and smelt_last_error() says what

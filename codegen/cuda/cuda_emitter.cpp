@@ -5,8 +5,8 @@
 
 #include "codegen/cuda/emit_cuda.h"
 #include "codegen/cuda/prelude.h"
-#include "codegen/launch_dims.h"
-#include "ir/text_writer.h"
+#include "codegen/kernel_passes/launch_dims.h"
+#include "ir/text/text_writer.h"
 #include "runtime/error.h"
 
 namespace smelt {

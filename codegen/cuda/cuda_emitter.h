@@ -22,7 +22,7 @@
 #include "codegen/cuda/code_text.h"
 #include "codegen/cuda/expressions.h"
 #include "codegen/cuda/prelude.h"
-#include "codegen/kernel_shape.h"
+#include "codegen/kernel_passes/kernel_shape.h"
 #include "ir/kernel.h"
 
 namespace smelt {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "codegen/cuda/cuda_emitter.h"
-#include "codegen/kept_exponentials.h"
+#include "codegen/kernel_passes/kept_exponentials.h"
 
 namespace smelt {
 namespace {

@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
-#include "runtime/initialize.h"
+#include "runtime/weights/initialize.h"
 
 namespace smelt {
 namespace {
 
 constexpr int kInitializeThreads = 256;
 
-/// runtime/draws.cpp says what is computed, operation by operation: nothing may be contracted.
+/// runtime/weights/draws.cpp says what is computed, operation by operation: nothing may be contracted.
 constexpr std::string_view kDraws =
     R"(__device__ __forceinline__ double times(double a, double b) { return __dmul_rn(a, b); }
 __device__ __forceinline__ double plus(double a, double b) { return __dadd_rn(a, b); }

@@ -3,12 +3,12 @@
 
 #include <vector>
 
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 namespace smelt {
 
 /// "smelt_initialize_f32" or "smelt_initialize_bf16", for every such type of a state that begins with random
-/// numbers and is no copy. They take rows of initial_rows (runtime/initialize.h) and give the bits of
+/// numbers and is no copy. They take rows of initial_rows (runtime/weights/initialize.h) and give the bits of
 /// initialize_state.
 std::vector<KernelCode> initialize_kernels(const std::vector<State>& states);
 

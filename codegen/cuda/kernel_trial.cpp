@@ -4,7 +4,7 @@
 #include <cstring>
 #include <limits>
 
-#include "codegen/launch_dims.h"
+#include "codegen/kernel_passes/launch_dims.h"
 #include "llvm/ADT/STLExtras.h"
 #include "runtime/half.h"
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 namespace smelt {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 namespace smelt {
 

@@ -8,15 +8,15 @@
 
 #include "codegen/cuda/emit_cuda.h"
 #include "codegen/cuda/kernel_trial.h"
-#include "codegen/fit_tails.h"
-#include "codegen/launch_dims.h"
-#include "codegen/schedule.h"
-#include "codegen/schedule_candidates.h"
-#include "runtime/cache_directory.h"
+#include "codegen/kernel_passes/launch_dims.h"
+#include "codegen/launches/fit_tails.h"
+#include "codegen/scheduling/schedule.h"
+#include "codegen/scheduling/schedule_candidates.h"
 #include "runtime/cuda/cubin_cache.h"
 #include "runtime/cuda/nvrtc.h"
 #include "runtime/error.h"
-#include "runtime/file.h"
+#include "runtime/system/cache_directory.h"
+#include "runtime/system/file.h"
 
 namespace smelt {
 namespace {

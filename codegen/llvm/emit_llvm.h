@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "codegen/launch_dims.h"
+#include "codegen/kernel_passes/launch_dims.h"
 #include "codegen/llvm/target.h"
 #include "ir/kernel.h"
 #include "llvm/ADT/ArrayRef.h"

@@ -6,7 +6,7 @@
 #include "codegen/llvm/emit_llvm.h"
 #include "codegen/llvm/loops.h"
 #include "runtime/error.h"
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 namespace smelt {
 namespace {

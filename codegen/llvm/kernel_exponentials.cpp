@@ -1,7 +1,7 @@
 // Online softmax, a tile at a time: the exponentials of a tile wait for its maximum. Where later blocks want
 // them they stay in a scratch row, with a scale a tile. Memory would idle meanwhile: what comes next is
 // fetched.
-#include "codegen/kept_exponentials.h"
+#include "codegen/kernel_passes/kept_exponentials.h"
 #include "codegen/llvm/kernel_emitter.h"
 #include "codegen/llvm/loops.h"
 

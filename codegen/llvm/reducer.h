@@ -1,4 +1,4 @@
-// The monoid of every row of reduce_ops.def in LLVM IR, lane by lane: ir/reduction.h is its model.
+// The monoid of every row of reduce_ops.def in LLVM IR, lane by lane: ir/evaluate/reduction.h is its model.
 #pragma once
 
 #include "codegen/llvm/scalar_math.h"

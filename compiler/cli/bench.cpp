@@ -17,8 +17,8 @@
 #include "compiler/cli/text_table.h"
 #include "compiler/cli/timer.h"
 #include "runtime/error.h"
-#include "runtime/file.h"
 #include "runtime/smelt.h"
+#include "runtime/system/file.h"
 
 namespace smelt::cli {
 namespace {

@@ -16,9 +16,9 @@
 #include "compiler/cli/text_table.h"
 #include "compiler/cli/timer.h"
 #include "runtime/error.h"
-#include "runtime/file.h"
 #include "runtime/session.h"
 #include "runtime/smelt.h"
+#include "runtime/system/file.h"
 
 namespace smelt::cli {
 namespace {

@@ -24,8 +24,9 @@ bool are_graphs(const std::vector<std::string>& models);
 
 /// Of every graph, with all symbols at their bounds: the time of a run, and of the backward pass that the
 /// compiler makes of it, beside the bytes that must move and what a copy reaches on the device. Inputs and
-/// outputs are states in the device's memory (passes/store_ports.h). Backward is the difference between runs
-/// with and without it: its kernels, and what forward keeps for them, are those of a training step.
+/// outputs are states in the device's memory (passes/memory/store_ports.h). Backward is the difference
+/// between runs with and without it: its kernels, and what forward keeps for them, are those of a training
+/// step.
 void bench_operators(const OperatorBench& options);
 
 }  // namespace smelt::cli

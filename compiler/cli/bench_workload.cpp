@@ -5,7 +5,7 @@
 #include <random>
 
 #include "runtime/error.h"
-#include "runtime/matrix_flops.h"
+#include "runtime/plan/matrix_flops.h"
 
 namespace smelt::cli {
 namespace {

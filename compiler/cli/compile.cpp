@@ -10,7 +10,7 @@
 #include "compiler/cli/dump_files.h"
 #include "compiler/cli/model.h"
 #include "compiler/cli/text_table.h"
-#include "runtime/plan_file.h"
+#include "runtime/plan/plan_file.h"
 
 namespace smelt::cli {
 namespace {

@@ -9,7 +9,7 @@
 #include "ir/target.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
-#include "passes/assign_precision.h"
+#include "passes/precision/assign_precision.h"
 #include "runtime/error.h"
 
 namespace smelt::cli {

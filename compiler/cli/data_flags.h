@@ -7,7 +7,7 @@
 
 #include "compiler/cli/model.h"
 #include "frontend/build_transformer.h"
-#include "runtime/batches.h"
+#include "runtime/data/batches.h"
 
 namespace smelt::cli {
 

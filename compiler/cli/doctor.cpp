@@ -14,10 +14,10 @@
 #include "compiler/cli/doctor_gpu.h"
 #include "compiler/cli/subprocess.h"
 #include "compiler/cli/text_table.h"
-#include "runtime/cache_directory.h"
 #include "runtime/cpu/features.h"
 #include "runtime/cpu/memory.h"
 #include "runtime/smelt.h"
+#include "runtime/system/cache_directory.h"
 
 namespace smelt::cli {
 namespace {

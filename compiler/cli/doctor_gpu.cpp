@@ -8,8 +8,8 @@
 #include "runtime/cuda/driver.h"
 #include "runtime/cuda/nvrtc.h"
 #include "runtime/cuda/nvtx.h"
-#include "runtime/dynamic_library.h"
 #include "runtime/error.h"
+#include "runtime/system/dynamic_library.h"
 
 namespace smelt::cli {
 namespace {

@@ -12,13 +12,13 @@
 #include "compiler/cli/model.h"
 #include "compiler/cli/step_cost.h"
 #include "compiler/cli/text_table.h"
-#include "ir/dot.h"
-#include "ir/json.h"
-#include "ir/text.h"
+#include "ir/text/dot.h"
+#include "ir/text/json.h"
+#include "ir/text/text.h"
 #include "llvm/ADT/STLExtras.h"
 #include "runtime/error.h"
-#include "runtime/file.h"
-#include "runtime/plan_manifest.h"
+#include "runtime/plan/plan_manifest.h"
+#include "runtime/system/file.h"
 
 namespace smelt::cli {
 namespace {

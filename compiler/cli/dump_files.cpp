@@ -2,7 +2,7 @@
 
 #include "codegen/code_listing.h"
 #include "codegen/cuda/emit_cuda.h"
-#include "runtime/file.h"
+#include "runtime/system/file.h"
 
 namespace smelt::cli {
 namespace {

@@ -12,7 +12,7 @@
 #include "compiler/cli/data_flags.h"
 #include "compiler/cli/model.h"
 #include "compiler/cli/text_table.h"
-#include "runtime/evaluation.h"
+#include "runtime/training/evaluation.h"
 
 namespace smelt::cli {
 namespace {

@@ -9,7 +9,7 @@
 #include "compiler/cli/generation_flags.h"
 #include "compiler/cli/model.h"
 #include "runtime/error.h"
-#include "runtime/generator.h"
+#include "runtime/generation/generator.h"
 
 namespace smelt::cli {
 namespace {

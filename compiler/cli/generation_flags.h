@@ -6,7 +6,7 @@
 #include <string>
 
 #include "frontend/json_text.h"
-#include "runtime/generator.h"
+#include "runtime/generation/generator.h"
 
 namespace smelt::cli {
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "frontend/json_text.h"
-#include "passes/optimizers.h"
-#include "runtime/safetensors.h"
+#include "passes/training/optimizers.h"
 #include "runtime/tensor.h"
+#include "runtime/weights/safetensors.h"
 
 namespace smelt::cli {
 

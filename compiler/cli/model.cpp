@@ -7,12 +7,12 @@
 #include <map>
 
 #include "compiler/cli/text_table.h"
-#include "frontend/families.h"
+#include "frontend/families/families.h"
 #include "frontend/weights.h"
 #include "runtime/error.h"
-#include "runtime/export.h"
-#include "runtime/file.h"
-#include "runtime/plan_file.h"
+#include "runtime/plan/plan_file.h"
+#include "runtime/system/file.h"
+#include "runtime/training/export.h"
 
 namespace smelt::cli {
 namespace {

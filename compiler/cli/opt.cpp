@@ -4,13 +4,13 @@
 #include <cstdio>
 
 #include "compiler/cli/command.h"
-#include "ir/text.h"
+#include "ir/text/text.h"
 #include "ir/verifier.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "passes/pass_manager.h"
 #include "runtime/error.h"
-#include "runtime/file.h"
+#include "runtime/system/file.h"
 
 namespace smelt::cli {
 namespace {

@@ -11,7 +11,7 @@
 #include "compiler/cli/text_table.h"
 #include "compiler/npy.h"
 #include "runtime/error.h"
-#include "runtime/safetensors.h"
+#include "runtime/weights/safetensors.h"
 
 namespace smelt::cli {
 namespace {

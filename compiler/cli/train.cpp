@@ -16,12 +16,12 @@
 #include "compiler/cli/model.h"
 #include "compiler/cli/subprocess.h"
 #include "compiler/cli/text_table.h"
-#include "ir/dot.h"
-#include "ir/text.h"
+#include "ir/text/dot.h"
+#include "ir/text/text.h"
 #include "runtime/error.h"
-#include "runtime/file.h"
-#include "runtime/generator.h"
-#include "runtime/trainer.h"
+#include "runtime/generation/generator.h"
+#include "runtime/system/file.h"
+#include "runtime/training/trainer.h"
 
 namespace smelt::cli {
 namespace {

@@ -15,7 +15,7 @@
 #include "compiler/cli/model.h"
 #include "compiler/cli/text_table.h"
 #include "runtime/error.h"
-#include "runtime/generator.h"
+#include "runtime/generation/generator.h"
 
 namespace smelt::cli {
 namespace {

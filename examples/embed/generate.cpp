@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <exception>
 
-#include "runtime/generator.h"
-#include "runtime/plan_file.h"
+#include "runtime/generation/generator.h"
+#include "runtime/plan/plan_file.h"
 #include "runtime/session.h"
 
 namespace {

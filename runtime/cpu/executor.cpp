@@ -9,7 +9,7 @@
 #include "runtime/cpu/features.h"
 #include "runtime/cpu/sort_index.h"
 #include "runtime/error.h"
-#include "runtime/plan_validate.h"
+#include "runtime/plan/plan_validate.h"
 
 namespace smelt {
 namespace {

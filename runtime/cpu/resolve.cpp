@@ -1,7 +1,7 @@
 #include "runtime/cpu/resolve.h"
 
 #include "runtime/error.h"
-#include "runtime/plan_validate.h"
+#include "runtime/plan/plan_validate.h"
 
 namespace smelt {
 namespace {

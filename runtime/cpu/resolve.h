@@ -9,7 +9,7 @@
 
 #include "runtime/cpu/copy.h"
 #include "runtime/cpu/narrow_gemm.h"
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 namespace smelt {
 

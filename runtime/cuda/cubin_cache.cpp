@@ -5,8 +5,8 @@
 #include <fstream>
 #include <span>
 
-#include "runtime/cache_directory.h"
 #include "runtime/error.h"
+#include "runtime/system/cache_directory.h"
 
 namespace smelt {
 namespace {

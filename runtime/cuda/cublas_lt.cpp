@@ -1,7 +1,7 @@
 #include "runtime/cuda/cublas_lt.h"
 
-#include "runtime/dynamic_library.h"
 #include "runtime/error.h"
+#include "runtime/system/dynamic_library.h"
 
 namespace smelt::cuda {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <fmt/ranges.h>
 
-#include "runtime/plan_validate.h"
+#include "runtime/plan/plan_validate.h"
 
 namespace smelt::cuda {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <functional>
 
-#include "runtime/cache_directory.h"
 #include "runtime/cuda/gemm.h"
+#include "runtime/system/cache_directory.h"
 
 namespace smelt::cuda {
 namespace {

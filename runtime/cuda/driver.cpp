@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "runtime/dynamic_library.h"
 #include "runtime/error.h"
+#include "runtime/system/dynamic_library.h"
 
 namespace smelt::cuda {
 namespace {

@@ -8,7 +8,7 @@
 #include "runtime/cuda/executor.h"
 #include "runtime/cuda/nvtx.h"
 #include "runtime/error.h"
-#include "runtime/plan_validate.h"
+#include "runtime/plan/plan_validate.h"
 
 namespace smelt::cuda {
 namespace {

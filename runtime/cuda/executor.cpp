@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "runtime/cache_directory.h"
 #include "runtime/cuda/device_rates.h"
 #include "runtime/error.h"
-#include "runtime/initialize.h"
-#include "runtime/plan_validate.h"
+#include "runtime/plan/plan_validate.h"
+#include "runtime/system/cache_directory.h"
+#include "runtime/weights/initialize.h"
 
 namespace smelt::cuda {
 namespace {

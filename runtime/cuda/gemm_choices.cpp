@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "runtime/cache_directory.h"
 #include "runtime/error.h"
-#include "runtime/file.h"
+#include "runtime/system/cache_directory.h"
+#include "runtime/system/file.h"
 
 namespace smelt::cuda {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "runtime/cuda/memory.h"
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 namespace smelt::cuda {
 

@@ -6,7 +6,7 @@
 
 #include "runtime/cuda/driver.h"
 #include "runtime/cuda/nvrtc.h"
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 namespace smelt::cuda {
 

@@ -8,8 +8,8 @@
 #include <thread>
 
 #include "runtime/cuda/cubin_cache.h"
-#include "runtime/dynamic_library.h"
 #include "runtime/error.h"
+#include "runtime/system/dynamic_library.h"
 
 namespace smelt {
 namespace {

@@ -7,7 +7,7 @@
 #include "runtime/batched_gemm.h"
 #include "runtime/error.h"
 #include "runtime/half.h"
-#include "runtime/plan_validate.h"
+#include "runtime/plan/plan_validate.h"
 
 namespace smelt::cuda {
 namespace {

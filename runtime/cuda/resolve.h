@@ -9,7 +9,7 @@
 
 #include "runtime/cuda/gemm.h"
 #include "runtime/cuda/launch.h"
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 namespace smelt::cuda {
 

@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "codegen/schedule.h"
+#include "codegen/scheduling/schedule.h"
 #include "tests/codegen/llvm_kernel_builder.h"
 
 namespace smelt::test {

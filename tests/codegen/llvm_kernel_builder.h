@@ -9,15 +9,15 @@
 
 #include "codegen/llvm/emit_llvm.h"
 #ifdef SMELT_CUDA_ON_HOST
-#include "codegen/collapse_axes.h"
-#include "codegen/schedule.h"
-#include "codegen/schedule_candidates.h"
+#include "codegen/kernel_passes/collapse_axes.h"
+#include "codegen/scheduling/schedule.h"
+#include "codegen/scheduling/schedule_candidates.h"
 #include "tests/support/cuda_on_host/cuda_on_host.h"
 #endif
 #include "ir/kernel.h"
 #include "runtime/cpu/shared_object.h"
 #include "runtime/philox.h"
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 namespace smelt::test {
 

@@ -4,7 +4,7 @@
 #include "cli.h"
 #include "compiler/npy.h"
 #include "runtime/error.h"
-#include "runtime/safetensors.h"
+#include "runtime/weights/safetensors.h"
 
 namespace smelt::test {
 namespace {

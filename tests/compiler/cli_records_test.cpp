@@ -5,7 +5,7 @@
 #include <random>
 
 #include "cli.h"
-#include "runtime/safetensors.h"
+#include "runtime/weights/safetensors.h"
 
 namespace smelt::test {
 namespace {

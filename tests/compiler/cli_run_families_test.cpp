@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "cli.h"
-#include "runtime/safetensors.h"
+#include "runtime/weights/safetensors.h"
 
 namespace smelt::test {
 namespace {

@@ -9,9 +9,9 @@
 #include <random>
 
 #include "compiler/compile.h"
-#include "ir/evaluator.h"
-#include "ir/text.h"
-#include "passes/decompose.h"
+#include "ir/evaluate/evaluator.h"
+#include "ir/text/text.h"
+#include "passes/simplify/decompose.h"
 #include "runtime/half.h"
 #include "runtime/session.h"
 #include "tests/support/random_graph.h"

@@ -11,8 +11,8 @@
 
 #include "compiler/compile.h"
 #include "runtime/error.h"
-#include "runtime/safetensors.h"
-#include "runtime/trainer.h"
+#include "runtime/training/trainer.h"
+#include "runtime/weights/safetensors.h"
 
 namespace smelt {
 namespace {

@@ -3,7 +3,7 @@
 // CPU, and run over an arena full of NaNs; outputs and states are those of the evaluator.
 #include "tests/support/file_test.h"
 
-#include "codegen/lower.h"
+#include "codegen/lowering/lower.h"
 #include "codegen/make_plan.h"
 #include "tests/compiler/cpu_against_evaluator.h"
 

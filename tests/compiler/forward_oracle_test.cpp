@@ -8,8 +8,8 @@
 
 #include "frontend/description.h"
 #include "frontend/weights.h"
-#include "ir/evaluator.h"
-#include "passes/decompose.h"
+#include "ir/evaluate/evaluator.h"
+#include "passes/simplify/decompose.h"
 
 namespace smelt {
 namespace {

@@ -11,9 +11,9 @@
 
 #include "cli.h"
 #include "compiler/build_id.h"
-#include "runtime/cache_directory.h"
-#include "runtime/file.h"
-#include "runtime/plan_file.h"
+#include "runtime/plan/plan_file.h"
+#include "runtime/system/cache_directory.h"
+#include "runtime/system/file.h"
 
 namespace smelt {
 namespace {

@@ -6,11 +6,11 @@
 #include <set>
 
 #include "compiler/compile.h"
-#include "ir/text.h"
+#include "ir/text/text.h"
 #include "runtime/cpu/features.h"
 #include "runtime/error.h"
 #include "runtime/executor.h"
-#include "runtime/plan_validate.h"
+#include "runtime/plan/plan_validate.h"
 #include "runtime/session.h"
 #include "tests/runtime/temporary_directory.h"
 

@@ -6,12 +6,12 @@
 #include <filesystem>
 
 #include "compiler/summary.h"
-#include "ir/rounding.h"
+#include "ir/evaluate/rounding.h"
 #include "llvm/ADT/STLExtras.h"
-#include "passes/differentiate.h"
-#include "runtime/checkpoint.h"
+#include "passes/autodiff/differentiate.h"
 #include "runtime/convert.h"
 #include "runtime/error.h"
+#include "runtime/training/checkpoint.h"
 #include "tests/compiler/cpu_against_evaluator.h"
 
 namespace smelt {

@@ -4,8 +4,8 @@
 
 #include "codegen/make_plan.h"
 #include "compiler/compile.h"
-#include "passes/differentiate.h"
-#include "runtime/plan_validate.h"
+#include "passes/autodiff/differentiate.h"
+#include "runtime/plan/plan_validate.h"
 #include "tests/support/random_graph.h"
 
 namespace smelt {

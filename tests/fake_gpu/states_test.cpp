@@ -2,10 +2,10 @@
 #include <algorithm>
 
 #include "runtime/convert.h"
-#include "runtime/draws.h"
 #include "runtime/error.h"
 #include "runtime/half.h"
-#include "runtime/initialize.h"
+#include "runtime/weights/draws.h"
+#include "runtime/weights/initialize.h"
 #include "tests/fake_gpu/example.h"
 
 namespace smelt::fake {

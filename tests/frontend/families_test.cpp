@@ -1,5 +1,5 @@
 // Every family's config.json: read, written and read again; what is refused, by name.
-#include "frontend/families.h"
+#include "frontend/families/families.h"
 
 #include <algorithm>
 

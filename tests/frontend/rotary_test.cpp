@@ -1,11 +1,11 @@
 // Angles, buckets and sinusoids against values that transformers 5.23 computes (ROPE_INIT_FUNCTIONS in
 // float64, T5's buckets of every distance from -200 to 200).
-#include "frontend/rotary.h"
+#include "frontend/blocks/rotary.h"
 
 #include <cmath>
 
+#include "frontend/blocks/position_tables.h"
 #include "frontend/build_transformer.h"
-#include "frontend/position_tables.h"
 #include "tests/frontend/support.h"
 
 namespace smelt {

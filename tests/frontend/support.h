@@ -9,7 +9,7 @@
 
 #include "frontend/transformer_spec.h"
 #include "runtime/error.h"
-#include "runtime/file.h"
+#include "runtime/system/file.h"
 
 namespace smelt::testing {
 

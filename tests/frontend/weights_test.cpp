@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "frontend/description.h"
-#include "runtime/export.h"
+#include "runtime/training/export.h"
 #include "tests/frontend/support.h"
 
 namespace smelt {

@@ -5,9 +5,9 @@
 #include <string_view>
 
 #include "runtime/error.h"
-#include "runtime/plan_file.h"
-#include "runtime/plan_manifest.h"
-#include "runtime/plan_validate.h"
+#include "runtime/plan/plan_file.h"
+#include "runtime/plan/plan_manifest.h"
+#include "runtime/plan/plan_validate.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto file = std::as_bytes(std::span(data, size));

@@ -3,7 +3,7 @@
 #include <span>
 
 #include "runtime/error.h"
-#include "runtime/safetensors.h"
+#include "runtime/weights/safetensors.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto file = std::as_bytes(std::span(data, size));

@@ -4,10 +4,10 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "ir/dot.h"
-#include "ir/json.h"
 #include "ir/program.h"
-#include "ir/text.h"
+#include "ir/text/dot.h"
+#include "ir/text/json.h"
+#include "ir/text/text.h"
 #include "ir/verifier.h"
 #include "runtime/error.h"
 

@@ -2,7 +2,7 @@
 // where there is none. SMELT_SWEEP=0:10000 runs those cases; several processes can share a sweep.
 #include <cstdlib>
 
-#include "passes/differentiate.h"
+#include "passes/autodiff/differentiate.h"
 #include "runtime/cuda/driver.h"
 #include "tests/compiler/cpu_against_evaluator.h"
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "runtime/convert.h"
-#include "runtime/initialize.h"
+#include "runtime/weights/initialize.h"
 #include "tests/gpu/small_model.h"
 
 namespace smelt {

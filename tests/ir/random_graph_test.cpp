@@ -4,8 +4,8 @@
 
 #include <set>
 
-#include "ir/evaluator.h"
-#include "ir/text.h"
+#include "ir/evaluate/evaluator.h"
+#include "ir/text/text.h"
 #include "tests/support/random_tensors.h"
 
 namespace smelt::testing {

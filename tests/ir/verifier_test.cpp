@@ -5,7 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "ir/builder.h"
-#include "ir/text.h"
+#include "ir/text/text.h"
 #include "runtime/error.h"
 
 namespace smelt {

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "ir/builder.h"
-#include "passes/decompose.h"
-#include "support.h"
+#include "passes/simplify/decompose.h"
+#include "tests/passes/support.h"
 
 namespace smelt {
 namespace {

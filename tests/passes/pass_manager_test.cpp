@@ -4,7 +4,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "support.h"
+#include "tests/passes/support.h"
 
 namespace smelt {
 namespace {

@@ -1,10 +1,10 @@
 // Random graphs: reverse mode equals dual numbers, and passes keep what the evaluator computes.
 #include "tests/support/random_graph.h"
 
-#include "passes/merge_gemms.h"
+#include "passes/fusion/merge_gemms.h"
 #include "passes/pass_manager.h"
-#include "passes/simplify.h"
-#include "support.h"
+#include "passes/simplify/simplify.h"
+#include "tests/passes/support.h"
 
 namespace smelt {
 namespace {

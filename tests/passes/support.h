@@ -4,12 +4,12 @@
 #include <gtest/gtest.h>
 
 #include "ir/builder.h"
-#include "ir/evaluator.h"
-#include "ir/text.h"
+#include "ir/evaluate/evaluator.h"
+#include "ir/text/text.h"
 #include "ir/verifier.h"
-#include "passes/decompose.h"
-#include "passes/differentiate.h"
-#include "passes/differentiate_forward.h"
+#include "passes/autodiff/differentiate.h"
+#include "passes/autodiff/differentiate_forward.h"
+#include "passes/simplify/decompose.h"
 #include "tests/support/primitive_run.h"
 #include "tests/support/random_tensors.h"
 

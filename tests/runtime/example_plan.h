@@ -4,7 +4,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 namespace smelt::example {
 

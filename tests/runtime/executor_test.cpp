@@ -4,9 +4,9 @@
 #include <cmath>
 #include <random>
 
-#include "example_plan.h"
 #include "runtime/cpu/executor.h"
 #include "runtime/error.h"
+#include "tests/runtime/example_plan.h"
 
 namespace smelt {
 namespace {

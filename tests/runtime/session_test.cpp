@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "runtime/safetensors.h"
+#include "runtime/weights/safetensors.h"
 #include "tests/runtime/temporary_directory.h"
 #include "tests/runtime/unigram.h"
 

@@ -18,10 +18,10 @@
 
 #include <optional>
 
-#include "ir/text.h"
-#include "passes/order_steps.h"
+#include "ir/text/text.h"
+#include "passes/memory/order_steps.h"
+#include "passes/memory/plan_memory.h"
 #include "passes/pass_manager.h"
-#include "passes/plan_memory.h"
 #include "runtime/error.h"
 #include "tests/support/file_check.h"
 #include "tests/support/primitive_run.h"

@@ -1,8 +1,8 @@
 // The evaluator over any graph: composites are decomposed first.
 #pragma once
 
-#include "ir/evaluator.h"
-#include "passes/decompose.h"
+#include "ir/evaluate/evaluator.h"
+#include "passes/simplify/decompose.h"
 
 namespace smelt::testing {
 

@@ -6,7 +6,7 @@
 #include <random>
 
 #include "ir/builder.h"
-#include "ir/evaluator.h"
+#include "ir/evaluate/evaluator.h"
 #include "ir/verifier.h"
 
 namespace smelt::testing {

@@ -6,7 +6,7 @@
 #include <limits>
 #include <random>
 
-#include "ir/evaluator.h"
+#include "ir/evaluate/evaluator.h"
 #include "runtime/error.h"
 
 namespace smelt::testing {

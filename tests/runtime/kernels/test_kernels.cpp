@@ -1,5 +1,5 @@
 // Kernels written by hand, with the calling convention of generated ones.
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 extern "C" {
 

@@ -11,7 +11,7 @@
 
 #include "codegen/cuda/emit_cuda.h"
 #include "codegen/cuda/prelude.h"
-#include "codegen/launch_dims.h"
+#include "codegen/kernel_passes/launch_dims.h"
 #include "codegen/make_plan.h"
 #include "ir/program.h"
 #include "llvm/ADT/ArrayRef.h"

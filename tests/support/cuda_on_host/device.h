@@ -271,7 +271,7 @@ inline float __fmul_rn(float a, float b) { return a * b; }
 inline float __fdividef(float a, float b) { return a / b; }
 inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
 
-/// What a kernel of a CPU plan is called with (runtime/plan.h).
+/// What a kernel of a CPU plan is called with (runtime/plan/plan.h).
 struct KernelArgs {
   void* const* buffers;
   const int64_t* dims;

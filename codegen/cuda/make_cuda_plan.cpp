@@ -1,0 +1,86 @@
+// A program as a plan for an NVIDIA GPU: every kernel's text and its cubin, compiled in parallel.
+#include <algorithm>
+#include <iterator>
+#include <set>
+
+#include "codegen/cuda/batched_gemm_kernel.h"
+#include "codegen/cuda/emit_cuda.h"
+#include "codegen/cuda/initialize_kernels.h"
+#include "codegen/cuda/round_kernels.h"
+#include "codegen/cuda/sort_kernels.h"
+#include "codegen/make_plan.h"
+#include "codegen/scheduling/schedule.h"
+#include "runtime/cuda/nvrtc.h"
+
+namespace smelt {
+
+std::vector<std::vector<std::string>> sources_of_kernels(const Program& program) {
+  std::vector<std::vector<std::string>> sources(program.kernels.size());
+  std::vector<std::set<std::string>> seen(program.kernels.size());
+  for (const PlanEntry& entry : program.entries)
+    for (const Step& step : entry.steps) {
+      const auto* launch = std::get_if<KernelStep>(&step.what);
+      if (launch == nullptr) continue;
+      const auto kernel = static_cast<size_t>(launch->kernel);
+      for (const std::string& source : step.sources)
+        if (seen[kernel].insert(source).second) sources[kernel].push_back(source);
+    }
+  return sources;
+}
+
+namespace {
+
+bool sorts(const Program& program) {
+  for (const PlanEntry& entry : program.entries)
+    for (const Step& step : entry.steps)
+      if (std::holds_alternative<SortIndexStep>(step.what)) return true;
+  return false;
+}
+
+/// Kernels whose code spills get a lighter schedule and are compiled again.
+std::vector<Cubin> compile_lean(std::vector<Kernel>& kernels, std::vector<CudaSource>& texts,
+                                const std::vector<std::vector<std::string>>& sources,
+                                int compute_capability) {
+  std::vector<Cubin> cubins = compile_cuda(texts, compute_capability);
+  for (bool again = true; again;) {
+    std::vector<size_t> heavy;
+    std::vector<CudaSource> lighter;
+    for (size_t i = 0; i < kernels.size(); ++i) {
+      if (is_lean(cubins[i].resources) || !lighten_schedule(kernels[i])) continue;
+      texts[i].text = emit_cuda(kernels[i], sources[i]);
+      heavy.push_back(i), lighter.push_back(texts[i]);
+    }
+    std::vector<Cubin> fresh = compile_cuda(lighter, compute_capability);
+    for (size_t i = 0; i < heavy.size(); ++i) cubins[heavy[i]] = std::move(fresh[i]);
+    again = !heavy.empty();
+  }
+  for (size_t i = 0; i < cubins.size(); ++i) require_lean(texts[i], cubins[i].resources);
+  return cubins;
+}
+
+}  // namespace
+
+Plan make_cuda_plan(const Program& program, const Target& target) {
+  std::vector<Kernel> kernels = program.kernels;
+  const auto sources = sources_of_kernels(program);
+  std::vector<CudaSource> texts;
+  for (size_t i = 0; i < kernels.size(); ++i)
+    texts.push_back({emit_cuda(kernels[i], sources[i]), kernels[i].name});
+  std::vector<KernelCode> built_in = sorts(program) ? sort_kernels() : std::vector<KernelCode>();
+  for (auto more :
+       {batched_gemm_kernels(program), round_kernels(program.states), initialize_kernels(program.states)})
+    std::ranges::move(more, std::back_inserter(built_in));
+  for (const KernelCode& kernel : built_in) texts.push_back({kernel.source, kernel.name});
+  std::vector<Cubin> cubins = compile_lean(kernels, texts, sources, target.compute_capability);
+  Plan plan = plan_without_code(program);
+  plan.target = target.str();
+  for (size_t i = 0; i < kernels.size(); ++i) plan.kernels[i] = describe_kernel(kernels[i]);
+  for (KernelCode& kernel : built_in) plan.kernels.push_back(std::move(kernel));
+  for (size_t i = 0; i < cubins.size(); ++i) {
+    plan.kernels[i].source = std::move(texts[i].text);
+    plan.kernels[i].binary = std::move(cubins[i].bytes);
+  }
+  return plan;
+}
+
+}  // namespace smelt

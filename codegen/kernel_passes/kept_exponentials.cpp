@@ -1,0 +1,91 @@
+#include "codegen/kernel_passes/kept_exponentials.h"
+
+#include <algorithm>
+
+namespace smelt {
+namespace {
+
+using Kind = Instruction::Kind;
+using Scope = KernelBlock::Scope;
+
+class Finder {
+ public:
+  explicit Finder(const Kernel& kernel) : kernel_(kernel), block_of_(kernel.instructions.size(), -1) {
+    for (int block = 0; block < static_cast<int>(kernel.blocks.size()); ++block)
+      for (int id : kernel.blocks[block].instructions) block_of_[id] = block;
+  }
+
+  std::vector<KeptExponential> find() const {
+    std::vector<KeptExponential> found;
+    for (int id = 0; id < static_cast<int>(kernel_.instructions.size()); ++id)
+      if (const int reduce = reduction_behind(id); reduce >= 0) found.push_back({id, reduce});
+    return found;
+  }
+
+ private:
+  const Instruction& at(int id) const { return kernel_.instructions[id]; }
+
+  bool is(int id, ScalarOp op) const { return at(id).kind == Kind::scalar && at(id).scalar_op == op; }
+
+  bool in_columns(int id) const {
+    return block_of_[id] >= 0 && kernel_.blocks[block_of_[id]].scope == Scope::column;
+  }
+
+  /// The max_sumexp whose exponential of the same element this is, or -1.
+  int reduction_behind(int id) const {
+    if (!is(id, ScalarOp::exp) || !in_columns(id)) return -1;
+    const int difference = at(id).operands[0];
+    if (!is(difference, ScalarOp::sub)) return -1;
+    const int reduce = maximum_of(at(difference).operands[1]);
+    if (reduce < 0 || !in_columns(reduce) || block_of_[reduce] >= block_of_[id]) return -1;
+    return same(at(difference).operands[0], at(reduce).operands[0], block_of_[id]) ? reduce : -1;
+  }
+
+  int maximum_of(int id) const {
+    if (at(id).kind == Kind::result && at(id).slot == 0) id = at(id).operands[0];
+    return at(id).kind == Kind::reduce && at(id).reduce_op == ReduceOp::max_sumexp ? id : -1;
+  }
+
+  /// Two column values computed alike, from memory that is as it was until `block`.
+  bool same(int a, int b, int block) const {
+    if (a == b) return true;
+    if (a < 0 || b < 0) return false;
+    const Instruction &x = at(a), &y = at(b);
+    if (x.kind == Kind::reduce || x.kind == Kind::result || !same_but_operands(x, y)) return false;
+    if (x.kind == Kind::load && stored_before(x.access.param, block)) return false;
+    for (size_t i = 0; i < x.operands.size(); ++i)
+      if (!same(x.operands[i], y.operands[i], block)) return false;
+    return same(x.access.computed, y.access.computed, block) && same(x.predicate, y.predicate, block);
+  }
+
+  static bool same_but_operands(Instruction x, Instruction y) {
+    if (x.operands.size() != y.operands.size()) return false;
+    for (Instruction* i : {&x, &y}) {
+      i->operands.clear();
+      i->access.computed = i->predicate = -1;
+    }
+    return x == y;
+  }
+
+  bool stored_before(int param, int block) const {
+    for (int earlier = 0; earlier < block; ++earlier)
+      for (int id : kernel_.blocks[earlier].instructions)
+        if (at(id).kind == Kind::store && at(id).access.param == param) return true;
+    return false;
+  }
+
+  const Kernel& kernel_;
+  std::vector<int> block_of_;  // the last that an instruction stands in
+};
+
+}  // namespace
+
+std::vector<KeptExponential> kept_exponentials(const Kernel& kernel) {
+  const auto count = [&](AxisKind kind) {
+    return std::count_if(kernel.axes.begin(), kernel.axes.end(), [&](auto& a) { return a.kind == kind; });
+  };
+  if (count(AxisKind::column) != 1 || count(AxisKind::reduced) != 0) return {};
+  return Finder(kernel).find();
+}
+
+}  // namespace smelt

@@ -1,0 +1,36 @@
+#include <algorithm>
+
+#include "codegen/kernel_passes/launch_dims.h"
+
+namespace smelt {
+namespace {
+
+class Collector {
+ public:
+  void add(const Dim& dim) {
+    if (!dim.is_constant() && std::find(dims.begin(), dims.end(), dim) == dims.end()) dims.push_back(dim);
+  }
+  void add(const std::vector<Dim>& list) {
+    for (const Dim& dim : list) add(dim);
+  }
+  void add(const Instruction& instruction) {
+    add(instruction.access.offset);
+    add(instruction.access.strides);
+    add(instruction.access.computed_stride);
+    add(instruction.random_offset);
+    add(instruction.random_strides);
+  }
+  std::vector<Dim> dims;
+};
+
+}  // namespace
+
+std::vector<Dim> launch_dims(const Kernel& kernel) {
+  Collector collector;
+  for (const KernelAxis& axis : kernel.axes) collector.add(axis.extent);
+  for (const KernelParam& param : kernel.params) collector.add(param.partial_elements);
+  for (const Instruction& instruction : kernel.instructions) collector.add(instruction);
+  return std::move(collector.dims);
+}
+
+}  // namespace smelt

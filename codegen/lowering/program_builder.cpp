@@ -1,0 +1,92 @@
+#include "codegen/lowering/program_builder.h"
+
+#include <fmt/format.h>
+
+#include <numeric>
+
+#include "codegen/kernel_passes/collapse_axes.h"
+#include "codegen/scheduling/schedule.h"
+#include "ir/analysis/view.h"
+
+namespace smelt {
+
+ProgramBuilder::ProgramBuilder(const Module& module, Target target) : target_(target) {
+  program_.symbols = module.symbols;
+  program_.states = module.states;
+  program_.buffers = module.buffers;
+  program_.description = module.description;
+}
+
+void ProgramBuilder::set_origin(const Node& node) {
+  sources_.clear();
+  phase_ = node.has("phase") ? node.string_attr("phase") : "forward";
+  const std::string separator = " + ";
+  for (size_t begin = 0; begin < node.source.size();) {
+    const size_t end = std::min(node.source.find(separator, begin), node.source.size());
+    sources_.push_back(node.source.substr(begin, end - begin));
+    begin = end + separator.size();
+  }
+}
+
+int ProgramBuilder::add_buffer(std::string name, Role role, DType dtype, Dim elements) {
+  program_.buffers.push_back(
+      {.name = std::move(name), .role = role, .dtype = dtype, .elements = std::move(elements)});
+  return static_cast<int>(program_.buffers.size()) - 1;
+}
+
+namespace {
+
+/// What buffers begin at multiples of, and the widest access.
+constexpr int64_t kBufferAlignment = 256, kWidestAccess = 16;
+
+}  // namespace
+
+int64_t ProgramBuilder::alignment(const BufferRef& argument) const {
+  const int64_t size = size_of(buffer(argument.buffer).dtype);
+  int64_t bytes = kBufferAlignment;
+  for (const Dim::Term& term : argument.offset.terms()) bytes = std::gcd(bytes, term.coefficient * size);
+  return std::min(bytes, kWidestAccess);
+}
+
+int ProgramBuilder::add_kernel(Kernel kernel, const std::vector<BufferRef>& arguments) {
+  if (target_.is_cuda()) {
+    for (size_t i = 0; i < kernel.params.size(); ++i) kernel.params[i].alignment = alignment(arguments[i]);
+    collapse_axes(kernel);
+  }
+  schedule(kernel, program_.symbols, target_);
+  for (size_t i = 0; i < program_.kernels.size(); ++i)
+    if (program_.kernels[i].same_code(kernel)) return static_cast<int>(i);
+  const size_t number = program_.kernels.size();
+  kernel.name = fmt::format("k{}_{}", number, kernel.name);
+  program_.kernels.push_back(std::move(kernel));
+  return static_cast<int>(number);
+}
+
+Step& ProgramBuilder::add_step(decltype(Step::what) what, std::vector<int> reads, std::vector<int> writes) {
+  Step step;
+  step.what = std::move(what);
+  step.reads = std::move(reads);
+  step.writes = std::move(writes);
+  step.sources = sources_;
+  step.phase = phase_;
+  entry().steps.push_back(std::move(step));
+  return entry().steps.back();
+}
+
+void ProgramBuilder::copy(const Layout& from, const Layout& to, const Shape& shape, DType dtype) {
+  if (target_.is_cuda() && !(is_dense(shape, from.strides) && is_dense(shape, to.strides)))
+    return copy_by_kernel(*this, from, to, shape, dtype);
+  CopyStep step{.from = {from.buffer, from.offset},
+                .to = {to.buffer, to.offset},
+                .extents = shape,
+                .from_strides = from.strides,
+                .to_strides = to.strides,
+                .dtype = dtype};
+  add_step(std::move(step), {from.buffer}, {to.buffer});
+}
+
+void ProgramBuilder::fill(int buffer, Dim offset, Dim elements, double value) {
+  add_step(FillStep{{buffer, std::move(offset)}, std::move(elements), value}, {}, {buffer});
+}
+
+}  // namespace smelt

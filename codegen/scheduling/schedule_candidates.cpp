@@ -1,0 +1,127 @@
+#include "codegen/scheduling/schedule_candidates.h"
+
+#include <algorithm>
+
+#include "codegen/kernel_passes/kernel_shape.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace smelt {
+namespace {
+
+constexpr int64_t kMostElements = 64;              // of a row in one thread
+constexpr int64_t kSharedFloats = (48 << 10) / 4;  // what a block may have without asking
+
+class Candidates {
+ public:
+  Candidates(const Kernel& kernel, const Symbols& symbols)
+      : shape_(kernel), first_(kernel.schedule), found_{first_} {
+    columns_ = shape_.inner < 0 ? 1 : std::max<int64_t>(1, symbols.upper(kernel.axes[shape_.inner].extent));
+  }
+
+  std::vector<Schedule> all() {
+    if (shape_.is_reduced())
+      tiles();
+    else if (first_.flat)
+      flat();
+    else if (!sums_in_memory())
+      rows();
+    return std::move(found_);
+  }
+
+ private:
+  void add(const Schedule& schedule) {
+    if (!llvm::is_contained(found_, schedule)) found_.push_back(schedule);
+  }
+
+  void add_other_turns(Schedule s) {
+    s.turns = !s.turns;
+    add(s);
+  }
+
+  bool sums_in_memory() const {
+    return llvm::any_of(shape_.all_of(Instruction::Kind::accumulate),
+                        [&](int id) { return shape_.accumulation(id) == Accumulation::memory; });
+  }
+
+  /// Philox makes the bits of eight columns at once, of four at the cost of eight.
+  std::vector<int> widths() const {
+    std::vector<int> all = {first_.vector_width};
+    if (first_.vector_width == 8) all.push_back(4);
+    if (first_.vector_width == 4) all.push_back(8);
+    return all;
+  }
+
+  void rows() {
+    for (const int width : widths()) rows(width);
+  }
+
+  void rows(int width) {
+    const int64_t vectors = (columns_ + width - 1) / width;
+    for (int team = 4; team <= 512; team *= 2)
+      for (const int threads : {128, 256, 512}) {
+        const int64_t own = (vectors + team - 1) / team;
+        if (team > threads || (first_.vectors > 0 && own * width > kMostElements)) continue;
+        if (team > 2 * vectors || (first_.splits == 0 && threads > std::max(team, 256))) continue;
+        for (const int64_t unroll : {int64_t{1}, std::min<int64_t>(own, 2), std::min<int64_t>(own, 4)}) {
+          Schedule s = first_;
+          s.vector_width = width, s.team = team, s.threads = threads, s.unroll = static_cast<int>(unroll);
+          if (first_.vectors > 0) s.vectors = static_cast<int>(own);
+          if (s.splits == 0) s.grain = threads / team;
+          add(s);
+          if (s.splits > 0) add_other_turns(s);
+          for (const int ahead : {0, 1, 2}) {
+            if (first_.ahead == 0 || unroll < std::min<int64_t>(own, 4)) continue;
+            s.ahead = ahead;
+            add(s);
+          }
+        }
+      }
+  }
+
+  void flat() {
+    for (const int width : widths())
+      for (const int threads : {128, 256, 512})
+        for (const int unroll : {1, 2, 4, 8}) {
+          if (width * unroll > kMostElements / 2) continue;
+          Schedule s = first_;
+          s.vector_width = width, s.threads = s.team = threads, s.unroll = unroll;
+          s.vectors = s.splits > 0 ? 0 : unroll;
+          s.grain = int64_t{threads} * width * unroll;
+          add(s);
+        }
+  }
+
+  /// Where the groups of a tile's threads put what they have found of their columns.
+  bool fits_shared(int threads, int team, int width) const {
+    const int64_t groups = team < 32 ? std::max(1, threads / 32) : threads / team;
+    return 2 * groups * team * width *
+               static_cast<int64_t>(shape_.all_of(Instruction::Kind::reduce).size()) <=
+           kSharedFloats;
+  }
+
+  void tiles() {
+    for (const int width : widths())
+      for (int team = 1; team <= 32 && team * width < 2 * columns_; team *= 2)
+        for (const int threads : {256, 512})
+          for (const int unroll : {4, 8}) {
+            if (!fits_shared(threads, team, width)) continue;
+            Schedule s = first_;
+            s.vector_width = width, s.team = team, s.threads = threads, s.unroll = unroll;
+            s.tile = int64_t{team} * width;
+            add(s);
+          }
+  }
+
+  KernelShape shape_;
+  const Schedule& first_;
+  std::vector<Schedule> found_;
+  int64_t columns_ = 1;
+};
+
+}  // namespace
+
+std::vector<Schedule> schedule_candidates(const Kernel& kernel, const Symbols& symbols) {
+  return Candidates(kernel, symbols).all();
+}
+
+}  // namespace smelt

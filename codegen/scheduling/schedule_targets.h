@@ -1,0 +1,16 @@
+// The rooms of `schedule`, one a kind of target, and what they share.
+#pragma once
+
+#include "codegen/scheduling/schedule.h"
+
+namespace smelt {
+
+void schedule_for_cpu(Kernel& kernel, const Symbols& symbols);
+void schedule_for_gpu(Kernel& kernel, const Symbols& symbols);
+
+bool has_partials(const Kernel& kernel);
+int count_axes(const Kernel& kernel, AxisKind kind);
+/// The parallel range is the one column axis: nothing needs a whole row in one place.
+bool can_be_flat(const Kernel& kernel);
+
+}  // namespace smelt

@@ -1,0 +1,96 @@
+// Attention of one block, to the stack itself or to the encoder's output: query, key and value, the attention
+// itself, the projection back.
+#include <cmath>
+
+#include "frontend/blocks/blocks.h"
+
+namespace smelt {
+namespace {
+
+struct Heads {
+  Value *query, *key, *value;
+};
+
+Value* split_heads(BlockBuilder& b, const StackSpec& spec, Value* x, int64_t heads) {
+  return b.graph.reshape(x, {x->shape()[0], x->shape()[1], heads, spec.head_dim});
+}
+
+/// One weight of three parts, in the order query, key, value.
+Heads fused_heads(BlockBuilder& b, const Stack& stack, int64_t block, Value* x) {
+  const StackSpec& spec = stack.spec;
+  Value* all = linear(b, stack.in_block("attention.qkv", block), x, 3 * spec.heads * spec.head_dim,
+                      b.spec.attention.qkv_bias);
+  b.at(stack.in_block("attention", block), "split");
+  all = b.graph.reshape(all, {x->shape()[0], x->shape()[1], 3, spec.heads, spec.head_dim});
+  const auto part = [&](int64_t i) { return split_heads(b, spec, b.graph.slice(all, 2, i, 1), spec.heads); };
+  Value* query = part(0);
+  Value* key = part(1);
+  return {query, key, part(2)};
+}
+
+/// `part` is "attention" or "cross"; keys and values are made of `source`.
+Heads separate_heads(BlockBuilder& b, const Stack& stack, int64_t block, std::string_view part, Value* x,
+                     Value* source) {
+  const StackSpec& spec = stack.spec;
+  const auto projected = [&](const char* name, Value* from, int64_t heads) {
+    const Place place = stack.in_block(std::string(part) + "." + name, block);
+    return split_heads(b, spec, linear(b, place, from, heads * spec.head_dim, b.spec.attention.qkv_bias),
+                       heads);
+  };
+  Value* query = projected("query", x, spec.heads);
+  Value* key = projected("key", source, spec.kv_heads);
+  return {query, key, projected("value", source, spec.kv_heads)};
+}
+
+double scale_of(const TransformerSpec& spec, const StackSpec& stack, int64_t block) {
+  const double scale = spec.attention.scaled ? 1 / std::sqrt(static_cast<double>(stack.head_dim)) : 1;
+  return spec.attention.scaled_by_layer ? scale / static_cast<double>(block + 1) : scale;
+}
+
+/// The id belongs to the dropout of the probabilities; without dropout there is no random number to name.
+int64_t random_id(BlockBuilder& b) { return b.dropout.attention > 0 ? b.graph.module().next_random_id() : 0; }
+
+/// What the queries see beside the keys themselves.
+struct Sight {
+  bool causal;
+  Value *mask, *bias;
+};
+
+Value* attend(BlockBuilder& b, const Stack& stack, int64_t block, const std::string& part, const Heads& heads,
+              const Sight& sight) {
+  b.at(stack.in_block(part, block));
+  llvm::SmallVector<Value*, 5> operands = {heads.query, heads.key, heads.value};
+  if (sight.bias) operands.push_back(sight.bias);
+  if (sight.mask) operands.push_back(sight.mask);
+  const Attributes attributes = {{"scale", scale_of(b.spec, stack.spec, block)},
+                                 {"causal", sight.causal},
+                                 {"p", b.dropout.attention},
+                                 {"id", random_id(b)}};
+  Value* context = b.graph.create(Op::attention, operands, attributes)->result();
+  const Shape& shape = context->shape();
+  context = b.graph.reshape(context, {shape[0], shape[1], stack.spec.heads * stack.spec.head_dim});
+  Value* out = linear(b, stack.in_block(part + ".out", block), context, b.spec.hidden,
+                      b.spec.attention.out_bias, Into::residual);
+  b.at(stack.in_block(part, block), "dropout");
+  return dropout(b, out, b.dropout.residual);
+}
+
+}  // namespace
+
+Value* self_attention(BlockBuilder& b, const Stack& stack, int64_t block, Value* x) {
+  Heads heads = b.spec.attention.fused_qkv ? fused_heads(b, stack, block, x)
+                                           : separate_heads(b, stack, block, "attention", x, x);
+  if (stack.cosines) {
+    b.at(stack.in_block("attention", block), "rotary");
+    heads.query = rotated(b, stack, heads.query);
+    heads.key = rotated(b, stack, heads.key);
+  }
+  return attend(b, stack, block, "attention", heads, {stack.causal, stack.mask, stack.bias});
+}
+
+Value* cross_attention(BlockBuilder& b, const Stack& stack, int64_t block, Value* x) {
+  const Heads heads = separate_heads(b, stack, block, "cross", x, stack.memory);
+  return attend(b, stack, block, "cross", heads, {false, stack.memory_mask, nullptr});
+}
+
+}  // namespace smelt

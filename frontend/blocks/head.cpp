@@ -1,0 +1,147 @@
+// From the last hidden state to logits, and from logits to the loss.
+#include <cmath>
+
+#include "frontend/blocks/blocks.h"
+
+namespace smelt {
+namespace {
+
+/// cross_entropy spreads alpha over all V classes. alpha over the V - 1 others is the same with alpha V / (V
+/// - 1).
+double smoothing_of(const TransformerSpec& spec, int64_t count) {
+  const auto classes = static_cast<double>(count);
+  const double alpha = spec.criterion.label_smoothing;
+  return spec.criterion.smoothing == Smoothing::all || classes < 2 ? alpha : alpha * classes / (classes - 1);
+}
+
+/// Every token's logits over the vocabulary.
+Value* vocabulary_logits(BlockBuilder& b, Value* x) {
+  const bool masked = b.spec.head.kind == HeadKind::mlm;
+  const Place head{!masked ? "head" : b.spec.head.tied ? "mlm" : "mlm.decoder"};
+  b.at(head);
+  if (b.spec.head.scaled)
+    x = b.graph.mul(x, b.graph.like(x, 1 / std::sqrt(static_cast<double>(b.spec.hidden))));
+  if (b.spec.head.tied) {
+    Value* table = b.graph.parameter(b.names.parameter({"embedding.tokens"}, "weight").name);
+    x = b.graph.create(Op::linear, {x, table})->result();
+    if (b.spec.head.bias) x = add_bias(b, head, x);
+  } else {
+    x = linear(b, head, x, b.spec.vocab_size, b.spec.head.bias);
+  }
+  return b.spec.head.offset ? add_offset(b, {"head.offset"}, x) : x;
+}
+
+/// A dense layer, the activation and a norm before the vocabulary (BERT's masked language model).
+Value* transformed(BlockBuilder& b, Value* x) {
+  x = linear(b, {"mlm.transform"}, x, b.spec.hidden, true);
+  b.at({"mlm.transform"}, "activation");
+  return norm(b, {"mlm.norm"}, activate(b, x, b.spec.ffn.activation));
+}
+
+Value* first_token(BlockBuilder& b, Value* x) {
+  const Shape& shape = x->shape();
+  return b.graph.reshape(b.graph.slice(x, 1, 0, 1), {shape[0], shape[2]});
+}
+
+Value* class_logits(BlockBuilder& b, Value* x) {
+  Value* pool = pooled(b, x);
+  b.at({"classifier"}, "dropout");
+  x = dropout(b, pool ? pool : first_token(b, x), b.dropout.classifier);
+  return linear(b, {"classifier"}, x, b.spec.head.classes, true);
+}
+
+}  // namespace
+
+Value* pooled(BlockBuilder& b, Value* x) {
+  if (!b.spec.head.pooler) return nullptr;
+  b.at({"pooler"});
+  Value* pool = linear(b, {"pooler"}, first_token(b, x), b.spec.hidden, true);
+  return b.graph.tanh(pool);
+}
+
+Value* logits(BlockBuilder& b, Value* x) {
+  switch (b.spec.head.kind) {
+    case HeadKind::lm:
+      return vocabulary_logits(b, x);
+    case HeadKind::mlm:
+      return vocabulary_logits(b, transformed(b, x));
+    case HeadKind::sequence_classes:
+    case HeadKind::image_classes:
+      return class_logits(b, x);
+    case HeadKind::none:
+      break;
+  }
+  return nullptr;
+}
+
+Value* next_tokens(BlockBuilder& b, Value* labels) {
+  b.graph.set_source("labels");
+  const auto ignored = static_cast<double>(b.spec.criterion.ignore_index);
+  Value* end = b.graph.constant(ignored, {DType::i32, {labels->shape()[0], 1}});
+  return b.graph.slice(b.graph.concat({labels, end}, 1), 1, 1, labels->shape()[1]);
+}
+
+Value* teacher_forced(BlockBuilder& b, Value* labels) {
+  b.graph.set_source("labels");
+  const Shape& shape = labels->shape();
+  const auto ignored = static_cast<double>(b.spec.criterion.ignore_index);
+  Value* known = b.graph.select(b.graph.eq(labels, b.graph.like(labels, ignored)),
+                                b.graph.like(labels, static_cast<double>(b.spec.tokens.pad)), labels);
+  Value* start =
+      b.graph.constant(static_cast<double>(b.spec.tokens.decoder_start), {DType::i32, {shape[0], 1}});
+  return b.graph.slice(b.graph.concat({start, known}, 1), 1, 0, shape[1]);
+}
+
+namespace {
+
+std::vector<int64_t> all_axes(const Value* x) {
+  std::vector<int64_t> axes;
+  for (int64_t axis = 0; axis < x->rank(); ++axis) axes.push_back(axis);
+  return axes;
+}
+
+LossOutputs summed(BlockBuilder& b, Value* losses) {
+  Value* loss_sum = b.graph.sum(losses, all_axes(losses));
+  b.graph.set_source("token_count");
+  return {loss_sum, b.graph.sum(b.graph.like(losses, 1), all_axes(losses))};
+}
+
+/// -y log sigmoid(x) - (1 - y) log sigmoid(-x) without overflow: max(x, 0) - x y + log(1 + exp(-|x|)).
+Value* binary_cross_entropy(GraphBuilder& g, Value* x, Value* y) {
+  Value* tail = g.log1p(g.exp(g.neg(g.abs(x))));
+  return g.add(g.sub(g.max(x, g.like(x, 0)), g.mul(x, y)), tail);
+}
+
+}  // namespace
+
+Type label_type(const TransformerSpec& spec, const Dim& batch) {
+  if (spec.head.problem == Problem::one_class) return {DType::i32, {batch}};
+  if (spec.head.classes == 1) return {DType::f32, {batch}};
+  return {DType::f32, {batch, spec.head.classes}};
+}
+
+LossOutputs class_loss(BlockBuilder& b, Value* logits, Value* labels) {
+  if (b.spec.head.problem == Problem::one_class) return cross_entropy_loss(b, logits, labels);
+  b.graph.set_source("loss");
+  logits = b.graph.reshape(logits, labels->shape());
+  if (b.spec.head.problem == Problem::several_classes)
+    return summed(b, binary_cross_entropy(b.graph, logits, labels));
+  Value* difference = b.graph.sub(logits, labels);
+  return summed(b, b.graph.mul(difference, difference));
+}
+
+LossOutputs cross_entropy_loss(BlockBuilder& b, Value* logits, Value* targets) {
+  b.graph.set_source("loss");
+  const Attributes attributes = {
+      {"label_smoothing", smoothing_of(b.spec, *logits->shape().back().constant())},
+      {"ignore_index", b.spec.criterion.ignore_index}};
+  Value* losses = b.graph.create(Op::cross_entropy, {logits, targets}, attributes)->result();
+  const std::vector<int64_t> axes = all_axes(losses);
+  Value* loss_sum = b.graph.sum(losses, axes);
+  b.graph.set_source("token_count");
+  const auto ignored = static_cast<double>(b.spec.criterion.ignore_index);
+  Value* counted = b.graph.convert(b.graph.ne(targets, b.graph.like(targets, ignored)), DType::f32);
+  return {loss_sum, b.graph.sum(counted, axes)};
+}
+
+}  // namespace smelt

@@ -1,0 +1,111 @@
+// The small layers: weights, norms, linear maps, dropout, activations.
+#include <algorithm>
+#include <cmath>
+
+#include "frontend/blocks/blocks.h"
+
+namespace smelt {
+namespace {
+
+Value* parameter(BlockBuilder& b, const Place& place, std::string_view kind, Shape shape, Initializer init,
+                 bool decay) {
+  ParameterName names = b.names.parameter(place, kind);
+  return b.graph.parameter({.name = std::move(names.name),
+                            .type = {DType::f32, std::move(shape)},
+                            .init = init,
+                            .decay = decay,
+                            .checkpoint_names = std::move(names.checkpoint_names),
+                            .transposed = names.transposed});
+}
+
+Initializer value(double a) { return {Initializer::Kind::value, a, 0}; }
+
+/// Each block adds twice to the residual stream, whose variance should not grow with depth.
+double deviation_of(const TransformerSpec& spec, Into into) {
+  if (into != Into::residual || !spec.init.scale_residual) return spec.init.deviation;
+  const auto layers = static_cast<double>(std::max(spec.encoder.layers, spec.decoder.layers));
+  return spec.init.deviation / std::sqrt(2.0 * layers);
+}
+
+}  // namespace
+
+void BlockBuilder::at(const Place& place, std::string_view part) {
+  std::string source = names.source(place);
+  if (!part.empty()) source += "." + std::string(part);
+  graph.set_source(std::move(source));
+}
+
+Place Stack::in_block(std::string_view part, int64_t block) const {
+  return {std::string(name) + ".{}." + std::string(part), block};
+}
+
+Place Stack::part(std::string_view part) const { return {std::string(name) + "." + std::string(part)}; }
+
+Value* weight(BlockBuilder& b, const Place& place, Shape shape, double deviation) {
+  b.at(place);
+  return parameter(b, place, "weight", std::move(shape), {Initializer::Kind::normal, deviation, 0}, true);
+}
+
+Value* norm(BlockBuilder& b, const Place& place, Value* x) {
+  const auto& norm = b.spec.norm;
+  b.at(place);
+  llvm::SmallVector<Value*, 3> operands = {x,
+                                           parameter(b, place, "weight", {b.spec.hidden}, value(1), false)};
+  const Op op = norm.kind == NormKind::layer ? Op::layer_norm : Op::rms_norm;
+  if (op == Op::layer_norm && norm.bias)
+    operands.push_back(parameter(b, place, "bias", {b.spec.hidden}, value(0), false));
+  return b.graph.create(op, operands, {{"eps", norm.eps}})->result();
+}
+
+Value* linear(BlockBuilder& b, const Place& place, Value* x, int64_t out, bool bias, Into into) {
+  llvm::SmallVector<Value*, 3> operands = {
+      x, weight(b, place, {out, x->shape().back()}, deviation_of(b.spec, into))};
+  if (bias) operands.push_back(parameter(b, place, "bias", {out}, value(0), false));
+  return b.graph.create(Op::linear, operands)->result();
+}
+
+Value* add_bias(BlockBuilder& b, const Place& place, Value* x) {
+  b.at(place);
+  Value* bias = parameter(b, place, "bias", {x->shape().back()}, value(0), false);
+  return b.graph.add(x, b.graph.broadcast_leading(bias, x->shape()));
+}
+
+Value* add_offset(BlockBuilder& b, const Place& place, Value* x) {
+  b.at(place);
+  ParameterName names = b.names.parameter(place, "weight");
+  Value* row = b.graph.parameter({.name = std::move(names.name),
+                                  .type = {DType::f32, {1, x->shape().back()}},
+                                  .init = value(0),
+                                  .decay = false,
+                                  .checkpoint_names = std::move(names.checkpoint_names),
+                                  .frozen = true});
+  row = b.graph.reshape(b.graph.stop_gradient(row), {x->shape().back()});
+  return b.graph.add(x, b.graph.broadcast_leading(row, x->shape()));
+}
+
+Value* dropout(BlockBuilder& b, Value* x, double p) {
+  if (p == 0) return x;
+  const int64_t id = b.graph.module().next_random_id();
+  return b.graph.create(Op::dropout, {x}, {{"p", p}, {"id", id}})->result();
+}
+
+Value* activate(BlockBuilder& b, Value* x, Activation activation) {
+  GraphBuilder& graph = b.graph;
+  switch (activation) {
+    case Activation::relu:
+      return graph.max(x, graph.like(x, 0));
+    case Activation::gelu_tanh:
+      return graph.create(Op::gelu_tanh, {x})->result();
+    case Activation::gelu_erf:
+      return graph.create(Op::gelu, {x})->result();
+    case Activation::silu:
+      return graph.create(Op::silu, {x})->result();
+    case Activation::quick_gelu:
+      return graph.mul(x, graph.sigmoid(graph.mul(x, graph.like(x, 1.702))));
+    case Activation::tanh:
+      return graph.tanh(x);
+  }
+  return x;
+}
+
+}  // namespace smelt

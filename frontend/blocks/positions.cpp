@@ -1,0 +1,138 @@
+// Where a token stands: tables added to the embeddings, rotations of queries and keys, biases by distance.
+#include <algorithm>
+
+#include "frontend/blocks/blocks.h"
+#include "frontend/blocks/position_tables.h"
+#include "frontend/blocks/rotary.h"
+
+namespace smelt {
+namespace {
+
+int64_t most(BlockBuilder& b, const Dim& length) { return b.graph.module().symbols.upper(length); }
+
+/// Rows of `table` for every token of x.
+Value* rows_for(BlockBuilder& b, const Stack& stack, Value* table, Value* x) {
+  const int64_t offset = b.spec.positions.offset;
+  if (!stack.position_ids) {
+    Value* rows = b.graph.slice(table, 0, offset, x->shape()[1]);
+    return b.graph.broadcast_leading(rows, x->shape());
+  }
+  Value* ids = stack.position_ids;
+  if (offset) ids = b.graph.add(ids, b.graph.like(ids, static_cast<double>(offset)));
+  return b.graph.create(Op::embedding, {table, ids})->result();
+}
+
+/// Positions that count the tokens that are no padding, from the padding id on, as fairseq numbers them.
+Value* counted_positions(BlockBuilder& b, Value* ids) {
+  const Shape& shape = ids->shape();
+  const Shape pairs = {shape[0], shape[1], shape[1]};
+  Value* real = b.graph.ne(ids, b.graph.like(ids, static_cast<double>(b.spec.tokens.pad)));
+  Value* before = b.graph.ge(b.graph.iota({DType::i32, pairs}, 1), b.graph.iota({DType::i32, pairs}, 2));
+  Value* seen = b.graph.logical_and(before, b.graph.broadcast(real, {0, 2}, pairs));
+  Value* count = b.graph.sum(b.graph.convert(seen, DType::i32), {2});
+  return b.graph.select(real, count, b.graph.like(count, 0));
+}
+
+/// f32[heads,T,T], looked up in a table [buckets,heads] by the distance of key from query.
+Value* distance_bias(BlockBuilder& b, const Stack& stack, const Dim& length) {
+  const Place place = stack.part("distances");
+  Value* biases = weight(b, place, {b.spec.positions.buckets, stack.spec.heads}, b.spec.init.deviation);
+  const int64_t longest = most(b, length);
+  Value* buckets = b.graph.table(distance_buckets(b.spec.positions, longest, stack.causal),
+                                 {DType::i32, {2 * longest - 1}});
+  const Type places = {DType::i32, {length, length}};
+  Value* distance = b.graph.sub(b.graph.iota(places, 1), b.graph.iota(places, 0));
+  distance = b.graph.add(distance, b.graph.like(distance, static_cast<double>(longest - 1)));
+  Value* rows = b.graph.create(Op::embedding, {biases, b.graph.gather(buckets, distance)})->result();
+  return b.graph.transpose(rows, {2, 0, 1});
+}
+
+Value* rotary_rows(BlockBuilder& b, const Stack& stack, std::vector<double> values, int64_t rows,
+                   const Dim& length) {
+  Value* table = b.graph.table(std::move(values), {DType::f32, {rows, stack.spec.head_dim / 2}});
+  if (stack.position_ids) return b.graph.create(Op::embedding, {table, stack.position_ids})->result();
+  return b.graph.slice(table, 0, 0, length);
+}
+
+/// i32[]: how many positions beyond the model's own the batch reaches.
+Value* positions_beyond(BlockBuilder& b, const Stack& stack, const Dim& length) {
+  GraphBuilder& g = b.graph;
+  Value* last = stack.position_ids ? g.reduce(ReduceOp::max, stack.position_ids, {0, 1})
+                                   : g.reduce(ReduceOp::max, g.iota({DType::i32, {length}}, 0), {0});
+  Value* beyond = g.add(last, g.like(last, static_cast<double>(1 - b.spec.max_positions)));
+  return g.max(beyond, g.like(beyond, 0));
+}
+
+/// Angles of every token where they depend on the length of the batch: a row of frequencies for each length.
+Value* angles_by_length(BlockBuilder& b, const Stack& stack, const Dim& length, int64_t longest) {
+  GraphBuilder& g = b.graph;
+  const int64_t half = stack.spec.head_dim / 2, lengths = longest - b.spec.max_positions + 1;
+  std::vector<double> table;
+  for (int64_t beyond = 0; beyond < lengths; ++beyond)
+    for (double f : rotary_frequencies(b.spec, stack.spec.head_dim, b.spec.max_positions + beyond))
+      table.push_back(f);
+  Value* row = positions_beyond(b, stack, length);
+  row = g.min(row, g.like(row, static_cast<double>(lengths - 1)));
+  Value* frequencies = g.gather(g.table(std::move(table), {DType::f32, {lengths, half}}), row);
+  Value* places = stack.position_ids ? stack.position_ids : g.iota({DType::i32, {length}}, 0);
+  Shape shape = places->shape();
+  shape.push_back(half);
+  const auto last = static_cast<int64_t>(places->rank());
+  places = g.broadcast_over(g.convert(places, DType::f32), {last}, shape);
+  return g.mul(places, g.broadcast(frequencies, {last}, shape));
+}
+
+}  // namespace
+
+Value* add_positions(BlockBuilder& b, const Stack& stack, Value* x, Value* ids) {
+  const auto& p = b.spec.positions;
+  if (p.kind != PositionKind::learned && p.kind != PositionKind::sinusoidal) return x;
+  const Place place = stack.part("positions");
+  b.at(place);
+  if (!ids) {  // patches: a row each
+    Value* table = weight(b, place, {1, x->shape()[1], b.spec.hidden}, b.spec.init.deviation);
+    table = b.graph.reshape(table, {x->shape()[1], b.spec.hidden});
+    return b.graph.add(x, b.graph.broadcast_leading(table, x->shape()));
+  }
+  const int64_t rows = p.kind == PositionKind::learned ? b.spec.max_positions : most(b, x->shape()[1]);
+  const Shape shape = {rows + p.offset + (p.counted ? 1 : 0), b.spec.hidden};  // counted from 1; 0 is padding
+  Value* table =
+      p.kind == PositionKind::learned
+          ? weight(b, place, shape, b.spec.init.deviation)
+          : b.graph.table(sinusoids(*shape[0].constant(), b.spec.hidden, p.interleaved), {DType::f32, shape});
+  Stack counted = stack;
+  if (p.counted && !stack.position_ids) counted.position_ids = counted_positions(b, ids);
+  Value* found = rows_for(b, counted, table, x);
+  if (p.counted) found = freeze_padding(b, found, ids);
+  return b.graph.add(x, found);
+}
+
+void prepare_positions(BlockBuilder& b, Stack& stack, const Dim& length) {
+  if (b.spec.positions.kind == PositionKind::relative_buckets) stack.bias = distance_bias(b, stack, length);
+  if (b.spec.positions.kind != PositionKind::rope) return;
+  b.at(stack.part("positions"));
+  const int64_t rows = std::max(most(b, length), stack.position_ids ? b.spec.max_positions : 0);
+  if (b.spec.positions.scaling == RopeScaling::dynamic && rows > b.spec.max_positions) {
+    Value* angles = angles_by_length(b, stack, length, rows);
+    stack.cosines = b.graph.cos(angles), stack.sines = b.graph.sin(angles);
+    return;
+  }
+  const RotaryTable table = rotary_table(b.spec, stack.spec.head_dim, rows);
+  stack.cosines = rotary_rows(b, stack, table.cosines, rows, length);
+  stack.sines = rotary_rows(b, stack, table.sines, rows, length);
+}
+
+Value* rotated(BlockBuilder& b, const Stack& stack, Value* x) {
+  GraphBuilder& g = b.graph;
+  const Dim half = stack.spec.head_dim / 2;
+  Value *low = g.slice(x, 3, 0, half), *high = g.slice(x, 3, half, half);
+  const Shape& shape = low->shape();
+  const auto spread = [&](Value* table) {
+    return table->rank() == 3 ? g.broadcast(table, {0, 1, 3}, shape) : g.broadcast(table, {1, 3}, shape);
+  };
+  Value *cosine = spread(stack.cosines), *sine = spread(stack.sines);
+  return g.concat(
+      {g.sub(g.mul(low, cosine), g.mul(high, sine)), g.add(g.mul(high, cosine), g.mul(low, sine))}, 3);
+}
+
+}  // namespace smelt

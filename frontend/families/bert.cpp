@@ -1,0 +1,170 @@
+// BERT and its relatives: post-norm encoders with learned positions.
+#include "frontend/families/families.h"
+
+namespace smelt {
+
+namespace {
+
+const std::vector<FieldRow> kBertFields = {
+    {.config = "vocab_size", .spec = "vocab_size", .required = true},
+    {.config = "hidden_size", .spec = "hidden", .required = true},
+    {.config = "num_hidden_layers", .spec = "encoder.layers", .required = true},
+    {.config = "num_attention_heads", .spec = "encoder.heads", .required = true},
+    {.config = "intermediate_size", .spec = "encoder.ffn", .required = true},
+    {.config = "hidden_act", .spec = "ffn.activation", .spellings = &kActivations},
+    {.config = "layer_norm_eps", .spec = "norm.eps"},
+    {.config = "type_vocab_size", .spec = "embedding.token_types"},
+    {.config = "hidden_dropout_prob", .spec = "dropout.embedding"},
+    {.config = "hidden_dropout_prob", .spec = "dropout.residual"},
+    {.config = "attention_probs_dropout_prob", .spec = "dropout.attention"},
+    {.config = "classifier_dropout", .spec = "dropout.classifier", .also_called = {"hidden_dropout_prob"}},
+    {.config = "initializer_range", .spec = "init.deviation"},
+    {.config = "tie_word_embeddings", .spec = "head.tied"},
+    {.config = "id2label", .spec = "head.classes", .counted = true},
+    {.config = "problem_type", .spec = "head.problem", .spellings = &kProblems},
+    {.config = "bos_token_id", .spec = "tokens.bos"},
+    {.config = "eos_token_id", .spec = "tokens.eos"},
+    {.config = "pad_token_id", .spec = "tokens.pad"},
+};
+
+const std::vector<NameRow> kBertNames = {
+    {"embedding.tokens", "embeddings.word_embeddings"},
+    {"embedding.token_types", "embeddings.token_type_embeddings"},
+    {"embedding.dropout", "embeddings.dropout"},
+    {"encoder.positions", "embeddings.position_embeddings"},
+    {"encoder.embedding_norm", "embeddings.LayerNorm"},
+    {"encoder.{}", "encoder.layer.{}"},
+    {"encoder.{}.attention", "encoder.layer.{}.attention"},
+    {"encoder.{}.attention.query", "encoder.layer.{}.attention.self.query"},
+    {"encoder.{}.attention.key", "encoder.layer.{}.attention.self.key"},
+    {"encoder.{}.attention.value", "encoder.layer.{}.attention.self.value"},
+    {"encoder.{}.attention.out", "encoder.layer.{}.attention.output.dense"},
+    {"encoder.{}.norm_1", "encoder.layer.{}.attention.output.LayerNorm"},
+    {"encoder.{}.ffn", "encoder.layer.{}.intermediate"},
+    {"encoder.{}.ffn.up", "encoder.layer.{}.intermediate.dense"},
+    {"encoder.{}.ffn.down", "encoder.layer.{}.output.dense"},
+    {"encoder.{}.norm_2", "encoder.layer.{}.output.LayerNorm"},
+    {"pooler", "pooler.dense"},
+    {"classifier", "classifier", NameRow::bare},
+};
+
+constexpr std::string_view kBertNoHead = R"({"head": {"kind": "none", "pooler": true}})";
+constexpr std::string_view kBertMaskedLm = R"({"head": {"kind": "mlm", "bias": true}})";
+
+Family make_bert() {
+  return {
+      .model_type = "bert",
+      .architectures = {{"BertForMaskedLM", kBertMaskedLm},
+                        {"BertForSequenceClassification",
+                         R"({"head": {"kind": "sequence_classes", "pooler": true, "classes": 2}})"},
+                        {"BertModel", kBertNoHead}},
+      .defaults = R"({"norm": {"place": "post", "eps": 1e-12, "final": false, "embedding": true},
+                      "ffn": {"activation": "gelu_erf"},
+                      "embedding": {"token_types": 2, "frozen_padding": true},
+                      "dropout": {"embedding": 0.1, "residual": 0.1, "attention": 0.1, "classifier": 0.1},
+                      "tokens": {"pad": 0}})",
+      .fields = joined(
+          {kBertFields, {{.config = "max_position_embeddings", .spec = "max_positions", .required = true}}}),
+      .fixed = {{"is_decoder", "false"}},
+      .prefixes = {"bert.", ""},
+      .names = joined({kBertNames,
+                       {{"mlm", "cls.predictions", NameRow::bare},
+                        {"mlm.decoder", "cls.predictions.decoder", NameRow::bare},
+                        {"mlm.transform", "cls.predictions.transform.dense", NameRow::bare},
+                        {"mlm.norm", "cls.predictions.transform.LayerNorm", NameRow::bare}}}),
+      .ignored_tensors = {"embeddings.position_ids", "pooler.dense.weight", "pooler.dense.bias",
+                          "cls.predictions.decoder.weight", "cls.predictions.decoder.bias",
+                          "cls.predictions.bias", "cls.seq_relationship.weight", "cls.seq_relationship.bias"},
+  };
+}
+
+Family make_roberta() {
+  Family family = make_bert();
+  family.model_type = "roberta";
+  family.architectures = {{"RobertaForMaskedLM", kBertMaskedLm}, {"RobertaModel", kBertNoHead}};
+  family.defaults = R"({"norm": {"place": "post", "eps": 1e-12, "final": false, "embedding": true},
+                        "ffn": {"activation": "gelu_erf"},
+                        "embedding": {"token_types": 2, "frozen_padding": true},
+                        "positions": {"counted": true, "offset": 1},
+                        "dropout": {"embedding": 0.1, "residual": 0.1, "attention": 0.1, "classifier": 0.1},
+                        "tokens": {"bos": 0, "pad": 1, "eos": 2}})";
+  // The table holds two rows more than there are positions: the padding's, and one before it.
+  family.fields = joined(
+      {kBertFields,
+       {{.config = "max_position_embeddings", .spec = "max_positions", .required = true, .plus = -2}}});
+  family.prefixes = {"roberta.", ""};
+  family.names = joined({kBertNames,
+                         {{"mlm", "lm_head", NameRow::bare},
+                          {"mlm.decoder", "lm_head.decoder", NameRow::bare},
+                          {"mlm.transform", "lm_head.dense", NameRow::bare},
+                          {"mlm.norm", "lm_head.layer_norm", NameRow::bare}}});
+  family.ignored_tensors = {"embeddings.position_ids", "pooler.dense.weight",  "pooler.dense.bias",
+                            "lm_head.decoder.weight",  "lm_head.decoder.bias", "lm_head.bias"};
+  return family;
+}
+
+Family make_distilbert() {
+  return {
+      .model_type = "distilbert",
+      .architectures = {{"DistilBertForMaskedLM", kBertMaskedLm},
+                        {"DistilBertModel", R"({"head": {"kind": "none"}})"}},
+      .defaults = R"({"norm": {"place": "post", "eps": 1e-12, "final": false, "embedding": true},
+                      "ffn": {"activation": "gelu_erf"},
+                      "embedding": {"frozen_padding": true},
+                      "dropout": {"embedding": 0.1, "residual": 0.1, "attention": 0.1},
+                      "tokens": {"pad": 0}})",
+      .fields = {{.config = "vocab_size", .spec = "vocab_size", .required = true},
+                 {.config = "dim", .spec = "hidden", .required = true},
+                 {.config = "n_layers", .spec = "encoder.layers", .required = true},
+                 {.config = "n_heads", .spec = "encoder.heads", .required = true},
+                 {.config = "hidden_dim", .spec = "encoder.ffn", .required = true},
+                 {.config = "max_position_embeddings", .spec = "max_positions", .required = true},
+                 {.config = "activation", .spec = "ffn.activation", .spellings = &kActivations},
+                 {.config = "dropout", .spec = "dropout.embedding"},
+                 {.config = "dropout", .spec = "dropout.residual"},
+                 {.config = "attention_dropout", .spec = "dropout.attention"},
+                 {.config = "initializer_range", .spec = "init.deviation"},
+                 {.config = "tie_word_embeddings", .spec = "head.tied"},
+                 {.config = "pad_token_id", .spec = "tokens.pad"}},
+      .fixed = {{"sinusoidal_pos_embds", "false"}},  // they would be frozen
+      .prefixes = {"distilbert.", ""},
+      .names = {{"embedding.tokens", "embeddings.word_embeddings"},
+                {"encoder.positions", "embeddings.position_embeddings"},
+                {"encoder.embedding_norm", "embeddings.LayerNorm"},
+                {"encoder.{}", "transformer.layer.{}"},
+                {"encoder.{}.attention", "transformer.layer.{}.attention"},
+                {"encoder.{}.attention.query", "transformer.layer.{}.attention.q_lin"},
+                {"encoder.{}.attention.key", "transformer.layer.{}.attention.k_lin"},
+                {"encoder.{}.attention.value", "transformer.layer.{}.attention.v_lin"},
+                {"encoder.{}.attention.out", "transformer.layer.{}.attention.out_lin"},
+                {"encoder.{}.norm_1", "transformer.layer.{}.sa_layer_norm"},
+                {"encoder.{}.ffn", "transformer.layer.{}.ffn"},
+                {"encoder.{}.ffn.up", "transformer.layer.{}.ffn.lin1"},
+                {"encoder.{}.ffn.down", "transformer.layer.{}.ffn.lin2"},
+                {"encoder.{}.norm_2", "transformer.layer.{}.output_layer_norm"},
+                {"mlm", "vocab_projector", NameRow::bare},
+                {"mlm.decoder", "vocab_projector", NameRow::bare},
+                {"mlm.transform", "vocab_transform", NameRow::bare},
+                {"mlm.norm", "vocab_layer_norm", NameRow::bare}},
+      .ignored_tensors = {"vocab_projector.weight"},
+  };
+}
+
+}  // namespace
+
+const Family& bert_family() {
+  static const Family family = make_bert();
+  return family;
+}
+
+const Family& roberta_family() {
+  static const Family family = make_roberta();
+  return family;
+}
+
+const Family& distilbert_family() {
+  static const Family family = make_distilbert();
+  return family;
+}
+
+}  // namespace smelt

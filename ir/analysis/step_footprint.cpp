@@ -1,0 +1,163 @@
+#include "ir/analysis/step_footprint.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <set>
+
+#include "runtime/error.h"
+#include "runtime/plan/plan_validate.h"
+
+namespace smelt {
+namespace {
+
+constexpr int64_t kEverything = std::numeric_limits<int64_t>::max();
+
+/// An extent with the distance between its indices.
+struct Stride {
+  Dim extent, distance;
+};
+
+class FootprintOf {
+ public:
+  FootprintOf(const Program& program, const Step& step) : program_(program), step_(step) {}
+
+  Footprint run() {
+    std::visit([this](const auto& what) { add(what); }, step_.what);
+    add_the_rest(step_.reads, false), add_the_rest(step_.writes, true);
+    return std::move(result_);
+  }
+
+ private:
+  void add(const KernelStep& step) {
+    const Kernel& kernel = program_.kernels[static_cast<size_t>(step.kernel)];
+    size_t argument = 0;
+    for (int copy = 0; copy < kernel.copies; ++copy) add(kernel, step, argument);
+    for (const Kernel& last : kernel.tail) add(last, step, argument);
+  }
+
+  void add(const Kernel& kernel, const KernelStep& step, size_t& argument) {
+    for (const Instruction& x : kernel.instructions) {
+      if (x.access.param < 0) continue;
+      const BufferRef& ref = step.arguments[argument + static_cast<size_t>(x.access.param)];
+      const bool unbounded =
+          kernel.params[static_cast<size_t>(x.access.param)].partial || x.access.computed >= 0;
+      std::vector<Stride> strides;
+      for (size_t axis = 0; axis < x.access.strides.size(); ++axis)
+        strides.push_back({kernel.axes[axis].extent, x.access.strides[axis]});
+      const bool writes = x.kind != Instruction::Kind::load;
+      if (unbounded)
+        add_whole(ref.buffer, writes);
+      else
+        add({ref.buffer, ref.offset + x.access.offset}, strides, writes);
+    }
+    argument += kernel.params.size();
+  }
+
+  void add(const GemmStep& step) {
+    const auto matrix = [&](const GemmStep::Matrix& m, const Dim& rows, const Dim& columns,
+                            Dim GemmStep::Batch::* batch_stride, bool written) {
+      std::vector<Stride> strides = {{rows, m.row_stride}, {columns, m.column_stride}};
+      for (const GemmStep::Batch& batch : step.batch) strides.push_back({batch.extent, batch.*batch_stride});
+      add(m.base, strides, written);
+    };
+    matrix(step.a, step.m, step.k, &GemmStep::Batch::a_stride, false);
+    matrix(step.b, step.k, step.n, &GemmStep::Batch::b_stride, false);
+    matrix(step.c, step.m, step.n, &GemmStep::Batch::c_stride, true);
+    if (step.beta != 0) matrix(step.c, step.m, step.n, &GemmStep::Batch::c_stride, false);
+    if (step.bias) add(*step.bias, {{step.n, 1}}, false);
+  }
+
+  void add(const SortIndexStep& step) {
+    add_whole(step.indices.buffer, false);
+    add_whole(step.permutation.buffer, true), add_whole(step.begins.buffer, true);
+  }
+
+  void add(const CopyStep& step) {
+    std::vector<Stride> from, to;
+    for (size_t i = 0; i < step.extents.size(); ++i) {
+      from.push_back({step.extents[i], step.from_strides[i]});
+      to.push_back({step.extents[i], step.to_strides[i]});
+    }
+    add(step.from, from, false), add(step.to, to, true);
+  }
+
+  void add(const FillStep& step) { add(step.to, {{step.elements, 1}}, true); }
+
+  /// From the place on, as far as the strides reach at the bounds.
+  void add(const BufferRef& ref, const std::vector<Stride>& strides, bool written) {
+    const auto begin = ref.offset.constant();
+    if (!begin) return add_whole(ref.buffer, written);
+    int64_t last = *begin;
+    for (const Stride& stride : strides) {
+      const auto extent = bound(stride.extent), step = distance(stride.distance);
+      int64_t reach = 0;
+      const bool known = extent && step &&
+                         !__builtin_mul_overflow(std::max<int64_t>(0, *extent - 1), *step, &reach) &&
+                         !__builtin_add_overflow(last, reach, &last);
+      if (!known) return add_whole(ref.buffer, written);
+    }
+    note(ref.buffer, *begin, last + 1, written);
+  }
+
+  /// Nothing where it may be below 0.
+  std::optional<int64_t> distance(const Dim& stride) const {
+    for (const Dim::Term& term : stride.terms())
+      if (term.coefficient < 0) return std::nullopt;
+    return bound(stride);
+  }
+
+  /// Nothing where there is no bound.
+  std::optional<int64_t> bound(const Dim& dim) const {
+    try {
+      return program_.symbols.upper(dim);
+    } catch (const Error&) {
+      return std::nullopt;
+    }
+  }
+
+  void add_whole(int buffer, bool written) { note(buffer, 0, kEverything, written); }
+
+  void note(int buffer, int64_t begin, int64_t end, bool written) {
+    seen_.insert({buffer, written});
+    const int state = program_.buffers[static_cast<size_t>(buffer)].state;
+    result_.push_back({state < 0 ? buffer : -2 - state, begin, end, written});
+  }
+
+  /// What the step says it touches and none of its places tells.
+  void add_the_rest(const std::vector<int>& buffers, bool written) {
+    for (const int buffer : buffers)
+      if (!seen_.count({buffer, written})) add_whole(buffer, written);
+  }
+
+  const Program& program_;
+  const Step& step_;
+  Footprint result_;
+  std::set<std::pair<int, bool>> seen_;
+};
+
+}  // namespace
+
+Footprint footprint(const Program& program, const Step& step) { return FootprintOf(program, step).run(); }
+
+bool same_elements(const Touch& a, const Touch& b) {
+  return a.memory == b.memory && a.begin < b.end && b.begin < a.end;
+}
+
+bool conflict(const Footprint& a, const Footprint& b) {
+  for (const Touch& x : a)
+    for (const Touch& y : b)
+      if ((x.written || y.written) && same_elements(x, y)) return true;
+  return false;
+}
+
+int64_t arena_bytes_read(const Program& program, const Step& step) {
+  int64_t bytes = 0;
+  for (const int index : std::set<int>(step.reads.begin(), step.reads.end())) {
+    const Buffer& buffer = program.buffers[static_cast<size_t>(index)];
+    if (in_arena(buffer.role)) bytes += program.symbols.upper(buffer.elements) * size_of(buffer.dtype);
+  }
+  return bytes;
+}
+
+}  // namespace smelt

@@ -1,0 +1,139 @@
+#include "ir/analysis/view.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace smelt {
+
+std::vector<Dim> dense_strides(const Shape& shape) {
+  return dense_strides(shape, shape.empty() ? Dim(1) : shape.back());
+}
+
+std::vector<Dim> dense_strides(const Shape& shape, const Dim& last_pitch) {
+  std::vector<Dim> strides(shape.size());
+  Dim stride = 1;
+  for (size_t i = shape.size(); i-- > 0;) {
+    strides[i] = stride;
+    stride = i + 1 == shape.size() ? last_pitch : stride * shape[i];
+  }
+  return strides;
+}
+
+bool is_dense(const Shape& shape, const std::vector<Dim>& strides) {
+  Dim expected = 1;
+  for (size_t i = shape.size(); i-- > 0;) {
+    if (shape[i].is_one()) continue;
+    if (strides[i] != expected) return false;
+    expected *= shape[i];
+  }
+  return true;
+}
+
+Dim reach(const Layout& layout, const Shape& shape) {
+  Dim elements = 1;
+  for (size_t i = 0; i < shape.size(); ++i) elements += (shape[i] - 1) * layout.strides[i];
+  return elements;
+}
+
+namespace {
+
+/// A run of dims of `from` and of `to` with equally many elements.
+struct Run {
+  size_t from_begin, from_end, to_begin, to_end;
+};
+
+/// Cuts both shapes into the shortest runs of equal size; nothing where the sizes cannot be compared.
+std::optional<std::vector<Run>> matching_runs(const Shape& from, const Shape& to) {
+  std::vector<Run> runs;
+  size_t i = 0, j = 0;
+  while (i < from.size() || j < to.size()) {
+    const Run start{i, i, j, j};
+    Dim a = i < from.size() ? from[i++] : Dim(1), b = j < to.size() ? to[j++] : Dim(1);
+    while (a != b) {
+      if (i < from.size() && b.divide(a) && !(j < to.size() && a.divide(b)))
+        a *= from[i++];
+      else if (j < to.size() && a.divide(b))
+        b *= to[j++];
+      else if (i < from.size())
+        a *= from[i++];
+      else
+        return std::nullopt;
+    }
+    runs.push_back({start.from_begin, i, start.to_begin, j});
+  }
+  return runs;
+}
+
+}  // namespace
+
+std::optional<std::vector<Dim>> reshape_strides(const Shape& from, const std::vector<Dim>& strides,
+                                                const Shape& to) {
+  const auto runs = matching_runs(from, to);
+  if (!runs) return std::nullopt;
+  std::vector<Dim> result(to.size(), Dim(1));
+  for (const Run& run : *runs) {
+    std::optional<Dim> inner;  // stride of the run's last dim that is larger than one
+    Dim expected;
+    for (size_t i = run.from_end; i-- > run.from_begin;) {
+      if (from[i].is_one()) continue;
+      if (inner && strides[i] != expected) return std::nullopt;
+      if (!inner) inner = strides[i];
+      expected = strides[i] * from[i];
+    }
+    Dim stride = inner.value_or(Dim(1));
+    for (size_t j = run.to_end; j-- > run.to_begin;) {
+      result[j] = stride;
+      stride *= to[j];
+    }
+  }
+  return result;
+}
+
+std::optional<Layout> view_layout(const Node& view, const Layout& operand) {
+  Layout layout = operand;
+  switch (view.op()) {
+    case Op::stop_gradient:
+      return layout;
+    case Op::reshape: {
+      auto strides = reshape_strides(view.operand(0)->shape(), operand.strides, view.result()->shape());
+      if (!strides) return std::nullopt;
+      layout.strides = std::move(*strides);
+      return layout;
+    }
+    case Op::transpose:
+      for (auto [i, axis] : llvm::enumerate(view.ints_attr("permutation")))
+        layout.strides[i] = operand.strides[axis];
+      return layout;
+    case Op::slice:
+      layout.offset += view.dim_attr("begin") * operand.strides[view.int_attr("axis")];
+      return layout;
+    case Op::broadcast:
+      layout.strides.assign(view.result()->rank(), Dim(0));
+      for (auto [i, axis] : llvm::enumerate(view.ints_attr("axes")))
+        layout.strides[axis] = operand.strides[i];
+      return layout;
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<Layout> operand_layout(const Node& view, const Layout& result) {
+  Layout layout = result;
+  switch (view.op()) {
+    case Op::stop_gradient:
+      return layout;
+    case Op::reshape: {
+      auto strides = reshape_strides(view.result()->shape(), result.strides, view.operand(0)->shape());
+      if (!strides) return std::nullopt;
+      layout.strides = std::move(*strides);
+      return layout;
+    }
+    case Op::transpose:
+      for (auto [i, axis] : llvm::enumerate(view.ints_attr("permutation")))
+        layout.strides[axis] = result.strides[i];
+      return layout;
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace smelt

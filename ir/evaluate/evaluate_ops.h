@@ -1,0 +1,87 @@
+// The evaluator's inside: one function a group of primitives, over float, double or dual numbers.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "ir/evaluate/dual.h"
+#include "ir/evaluate/evaluator.h"
+#include "ir/evaluate/tensor_index.h"
+
+namespace smelt::evaluation {
+
+/// A dense row-major tensor of any scalar.
+template <typename S>
+struct Array {
+  Sizes shape;
+  std::vector<S> data;
+};
+template <typename S>
+using Arrays = std::vector<Array<S>>;
+
+/// One node with its operands' values and its results' shapes at this launch.
+template <typename S>
+struct Call {
+  const Node& node;
+  std::vector<const Array<S>*> operands;
+  std::vector<Sizes> shapes;
+  const EvaluateOptions& options;
+
+  const Array<S>& operand(size_t i) const { return *operands[i]; }
+  const Sizes& shape() const { return shapes[0]; }
+  /// A result of shape i, all zero.
+  Array<S> zeros(size_t i = 0) const {
+    return {shapes[i], std::vector<S>(static_cast<size_t>(element_count(shapes[i])), S(0))};
+  }
+};
+
+/// The node's result as it is stored: rounded to a narrow type where the options say so. For ops that sum in
+/// f32 and store less.
+template <typename S>
+Array<S> stored(const Call<S>& call, Array<S> result);
+
+// Each returns the node's results, in order.
+template <typename S>
+Arrays<S> evaluate_constant(const Call<S>& call);
+template <typename S>
+Arrays<S> evaluate_iota(const Call<S>& call);
+template <typename S>
+Arrays<S> evaluate_random(const Call<S>& call);
+template <typename S>
+Arrays<S> evaluate_pointwise(const Call<S>& call);
+template <typename S>
+Arrays<S> evaluate_convert(const Call<S>& call);
+template <typename S>
+Arrays<S> evaluate_reduce(const Call<S>& call);
+template <typename S>
+Arrays<S> evaluate_same(const Call<S>& call);  // reshape, collective
+template <typename S>
+Arrays<S> evaluate_stop_gradient(const Call<S>& call);
+template <typename S>
+Arrays<S> evaluate_broadcast(const Call<S>& call);
+template <typename S>
+Arrays<S> evaluate_transpose(const Call<S>& call);
+template <typename S>
+Arrays<S> evaluate_slice(const Call<S>& call);
+template <typename S>
+Arrays<S> evaluate_concat(const Call<S>& call);
+template <typename S>
+Arrays<S> evaluate_pack(const Call<S>& call);
+template <typename S>
+Arrays<S> evaluate_gather(const Call<S>& call);
+template <typename S>
+Arrays<S> evaluate_scatter_add(const Call<S>& call);
+template <typename S>
+Arrays<S> evaluate_matmul(const Call<S>& call);
+
+/// Writes operand 0 of an `update` node into `state`, whole or at its index operands.
+template <typename S>
+void apply_update(const Call<S>& call, Array<S>& state);
+
+/// Instantiates a template for every scalar that the evaluator runs over.
+#define SMELT_EVALUATE_ALL(function)                     \
+  template Arrays<float> function(const Call<float>&);   \
+  template Arrays<double> function(const Call<double>&); \
+  template Arrays<Dual<double>> function(const Call<Dual<double>>&);
+
+}  // namespace smelt::evaluation

@@ -1,0 +1,130 @@
+// Leaves, pointwise operations, conversions and random numbers.
+#include "ir/evaluate/evaluate_ops.h"
+#include "ir/evaluate/rounding.h"
+#include "ir/evaluate/scalar_reference.h"
+
+namespace smelt::evaluation {
+
+template <typename S>
+Arrays<S> evaluate_constant(const Call<S>& call) {
+  Array<S> result = call.zeros();
+  if (call.node.has("values")) {
+    const std::vector<double>& values = call.node.floats_attr("values");
+    result.data.assign(values.begin(), values.end());
+  } else {
+    result.data.assign(result.data.size(), S(call.node.float_attr("value")));
+  }
+  return {std::move(result)};
+}
+
+template <typename S>
+Arrays<S> evaluate_iota(const Call<S>& call) {
+  Array<S> result = call.zeros();
+  const AxisView view(call.shape(), call.node.int_attr("axis"));
+  for (size_t i = 0; i < result.data.size(); ++i)
+    result.data[i] = S(static_cast<double>(static_cast<int64_t>(i) / view.inner % view.size));
+  return {std::move(result)};
+}
+
+/// The flattened row over all dims but the last, and the index in the last dim, name an element's bits.
+template <typename S>
+Arrays<S> evaluate_random(const Call<S>& call) {
+  Array<S> result = call.zeros();
+  const auto id = static_cast<uint32_t>(call.node.int_attr("id"));
+  const size_t columns = call.shape().empty() ? 1 : static_cast<size_t>(call.shape().back());
+  for (size_t i = 0; i < result.data.size(); ++i) {
+    const auto row = static_cast<uint32_t>(i / columns), column = static_cast<uint32_t>(i % columns);
+    result.data[i] = S(static_cast<double>(call.options.philox.bits(id, row, column)));
+  }
+  return {std::move(result)};
+}
+
+namespace {
+
+/// f over elements; operands that the op lacks are stood in for by the first.
+template <typename S, typename F>
+Array<S> map(const Call<S>& call, F f) {
+  Array<S> result = call.zeros();
+  const S* a = call.operand(0).data.data();
+  const S* b = call.operands.size() > 1 ? call.operand(1).data.data() : a;
+  const S* c = call.operands.size() > 2 ? call.operand(2).data.data() : a;
+  S* y = result.data.data();
+  for (size_t i = 0, n = result.data.size(); i < n; ++i) y[i] = f(a[i], b[i], c[i]);
+  return result;
+}
+
+template <typename S>
+Array<S> map_reference(const Call<S>& call) {
+  switch (call.node.scalar_op) {
+#define SMELT_SCALAR_OP(name, ...) \
+  case ScalarOp::name:             \
+    return map(call, [](const S& a, const S& b, const S& c) { return math::reference_##name(a, b, c); });
+#include "ir/scalar_ops.def"
+  }
+  return call.zeros();
+}
+
+template <typename S>
+S converted(DType type, bool round, const S& x) {
+  if (type == DType::boolean) return S(math::truth(x) ? 1.0 : 0.0);
+  if (!is_float(type)) return math::truncate(x);
+  return round ? S(static_cast<decltype(math::primal(x))>(round_to(type, math::primal(x)))) : x;
+}
+
+/// The derivative passes a rounding unchanged.
+template <>
+Dual<double> converted(DType type, bool round, const Dual<double>& x) {
+  const double value = converted(type, round, x.value);
+  return {value, is_float(type) ? x.tangent : 0};
+}
+
+}  // namespace
+
+template <typename S>
+Arrays<S> evaluate_pointwise(const Call<S>& call) {
+  Array<S> result = map_reference(call);
+  if (call.node.is(ScalarOp::div) && !is_float(call.node.result()->dtype()))
+    for (S& x : result.data) x = math::truncate(x);
+  return {std::move(result)};
+}
+
+template <typename S>
+Array<S> stored(const Call<S>& call, Array<S> result) {
+  const DType type = call.node.result()->dtype();
+  if (call.options.round && is_float(type) && size_of(type) < size_of(DType::f32))  // f32 is the yardstick
+    for (S& x : result.data) x = converted(type, true, x);
+  return result;
+}
+template Array<float> stored(const Call<float>&, Array<float>);
+template Array<double> stored(const Call<double>&, Array<double>);
+template Array<Dual<double>> stored(const Call<Dual<double>>&, Array<Dual<double>>);
+
+template <typename S>
+static Array<S> stochastic(const Call<S>& call) {
+  Array<S> result = call.operand(0);
+  for (size_t i = 0; i < result.data.size(); ++i) {
+    const auto bits = static_cast<uint32_t>(math::primal(call.operand(1).data[i]));
+    const double rounded = round_stochastically(static_cast<float>(math::primal(result.data[i])), bits);
+    if (call.options.round) result.data[i] = S(static_cast<decltype(math::primal(S(0)))>(rounded));
+  }
+  return result;
+}
+
+template <typename S>
+Arrays<S> evaluate_convert(const Call<S>& call) {
+  if (call.operands.size() == 2) return {stochastic(call)};
+  Array<S> result = call.operand(0);
+  const DType to = call.node.result()->dtype();
+  const bool widens = call.node.operand(0)->dtype() == DType::boolean;  // exact in every type
+  if (!widens)
+    for (S& x : result.data) x = converted(to, call.options.round, x);
+  return {std::move(result)};
+}
+
+SMELT_EVALUATE_ALL(evaluate_constant)
+SMELT_EVALUATE_ALL(evaluate_iota)
+SMELT_EVALUATE_ALL(evaluate_random)
+SMELT_EVALUATE_ALL(evaluate_pointwise)
+SMELT_EVALUATE_ALL(evaluate_convert)
+
+}  // namespace smelt::evaluation

@@ -1,0 +1,157 @@
+// Reductions and matrix products.
+#include <algorithm>
+
+#include "ir/builder.h"
+#include "ir/evaluate/evaluate_ops.h"
+#include "ir/evaluate/reduction.h"
+
+namespace smelt::evaluation {
+namespace {
+
+/// Offsets into the operand: where each result's elements begin, and where they lie from there.
+struct ReductionPlan {
+  std::vector<int64_t> kept, reduced;
+  ReductionPlan(const Sizes& shape, const std::vector<int64_t>& axes) {
+    const Sizes strides = row_major_strides(shape);
+    Sizes sizes[2], steps[2];
+    for (size_t i = 0; i < shape.size(); ++i) {
+      const bool goes = std::find(axes.begin(), axes.end(), static_cast<int64_t>(i)) != axes.end();
+      sizes[goes].push_back(shape[i]);
+      steps[goes].push_back(strides[i]);
+    }
+    kept = offsets(sizes[0], steps[0]);
+    reduced = offsets(sizes[1], steps[1]);
+  }
+};
+
+template <ReduceOp op, typename S>
+Arrays<S> reduce(const Call<S>& call) {
+  using R = Reduction<op, S>;
+  const Array<S>& x = call.operand(0);
+  const ReductionPlan plan(x.shape, call.node.ints_attr("axes"));
+  Arrays<S> results;
+  for (size_t i = 0; i < call.shapes.size(); ++i) results.push_back(call.zeros(i));
+  for (size_t i = 0; i < plan.kept.size(); ++i) {
+    const S* row = x.data.data() + plan.kept[i];
+    auto state = R::identity();
+    for (size_t j = 0; j < plan.reduced.size(); ++j)
+      state = R::combine(state, R::lift(row[plan.reduced[j]], static_cast<int64_t>(j)));
+    for (size_t r = 0; r < results.size(); ++r) results[r].data[i] = R::finish(state, static_cast<int>(r));
+  }
+  return results;
+}
+
+}  // namespace
+
+template <typename S>
+Arrays<S> evaluate_reduce(const Call<S>& call) {
+  switch (call.node.reduce_op) {
+#define SMELT_REDUCE_OP(name, ...) \
+  case ReduceOp::name:             \
+    return reduce<ReduceOp::name>(call);
+#include "ir/reduce_ops.def"
+  }
+  return {};
+}
+
+namespace {
+
+bool contains(const std::string& letters, char letter) { return letters.find(letter) != std::string::npos; }
+
+/// Offsets of a tensor along some of its letters, in the order of `order`; a letter that it lacks does not
+/// move it.
+std::vector<int64_t> letter_offsets(const std::string& order, const std::string& letters, const Sizes& shape,
+                                    const std::map<char, int64_t>& sizes) {
+  const Sizes own = row_major_strides(shape);
+  Sizes extents, strides;
+  for (char letter : order) {
+    const size_t place = letters.find(letter);
+    extents.push_back(sizes.at(letter));
+    strides.push_back(place == std::string::npos ? 0 : own[place]);
+  }
+  return offsets(extents, strides);
+}
+
+/// The letters by part: batch (in all three), summed (in both operands), and those of one operand.
+struct LetterGroups {
+  std::string batch, rows, columns, summed;
+  explicit LetterGroups(const MatmulSpec& spec) {
+    for (char letter : spec.a)
+      (!contains(spec.b, letter) ? rows : contains(spec.out, letter) ? batch : summed) += letter;
+    for (char letter : spec.b)
+      if (!contains(spec.a, letter)) columns += letter;
+  }
+};
+
+template <typename S>
+struct Product {
+  MatmulSpec spec;
+  LetterGroups groups;
+  const Array<S>&a, &b;
+  Array<S>& out;
+  std::map<char, int64_t> sizes;
+
+  std::vector<int64_t> of_a(const std::string& order) const {
+    return letter_offsets(order, spec.a, a.shape, sizes);
+  }
+  std::vector<int64_t> of_b(const std::string& order) const {
+    return letter_offsets(order, spec.b, b.shape, sizes);
+  }
+  std::vector<int64_t> of_out(const std::string& order) const {
+    return letter_offsets(order, spec.out, out.shape, sizes);
+  }
+
+  /// For every batch element: b's part packed as [summed][columns], then each row as a sum of its rows.
+  void run() {
+    const auto a_batch = of_a(groups.batch), b_batch = of_b(groups.batch), out_batch = of_out(groups.batch);
+    const auto a_rows = of_a(groups.rows), a_summed = of_a(groups.summed), out_rows = of_out(groups.rows);
+    const auto b_places = of_b(groups.summed + groups.columns), out_columns = of_out(groups.columns);
+    std::vector<S> packed(b_places.size()), row(out_columns.size());
+    for (size_t batch = 0; batch < a_batch.size(); ++batch) {
+      for (size_t i = 0; i < packed.size(); ++i) packed[i] = b.data[b_batch[batch] + b_places[i]];
+      for (size_t m = 0; m < a_rows.size(); ++m) {
+        sum_row(a.data.data() + a_batch[batch] + a_rows[m], a_summed, packed, row);
+        S* to = out.data.data() + out_batch[batch] + out_rows[m];
+        for (size_t n = 0; n < row.size(); ++n) to[out_columns[n]] = row[n];
+      }
+    }
+  }
+
+  static void sum_row(const S* from, const std::vector<int64_t>& summed, const std::vector<S>& packed,
+                      std::vector<S>& row) {
+    std::fill(row.begin(), row.end(), S(0));
+    S* y = row.data();
+    const size_t columns = row.size();
+    for (size_t k = 0; k < summed.size(); ++k) {
+      const S factor = from[summed[k]];
+      const S* b_row = packed.data() + k * columns;
+      for (size_t n = 0; n < columns; ++n) y[n] += factor * b_row[n];
+    }
+  }
+};
+
+}  // namespace
+
+template <typename S>
+void add_repeated(Array<S>& result, const Array<S>& addend) {
+  const size_t period = addend.data.size();
+  for (size_t i = 0; i < result.data.size(); ++i) result.data[i] += addend.data[i % period];
+}
+
+template <typename S>
+Arrays<S> evaluate_matmul(const Call<S>& call) {
+  const MatmulSpec spec = parse_matmul_spec(call.node.string_attr("spec"));
+  Array<S> result = call.zeros();
+  const Array<S>&a = call.operand(0), &b = call.operand(1);
+  std::map<char, int64_t> sizes;
+  for (size_t i = 0; i < spec.a.size(); ++i) sizes[spec.a[i]] = a.shape[i];
+  for (size_t i = 0; i < spec.b.size(); ++i) sizes[spec.b[i]] = b.shape[i];
+  Product<S>{spec, LetterGroups(spec), a, b, result, std::move(sizes)}.run();
+  if (call.node.operands().size() == 3) add_repeated(result, call.operand(2));
+  return {stored(call, std::move(result))};
+}
+
+SMELT_EVALUATE_ALL(evaluate_reduce)
+SMELT_EVALUATE_ALL(evaluate_matmul)
+
+}  // namespace smelt::evaluation

@@ -1,0 +1,53 @@
+#include "ir/evaluate/rounding.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+namespace smelt {
+namespace {
+
+/// A binary format: bits of the significand (the leading one counted), the least exponent, the largest
+/// number.
+struct Format {
+  int digits, least_exponent;
+  double largest;
+};
+constexpr Format kBfloat16{8, -126, 0x1.FEp127}, kHalf{11, -14, 65504.0};
+
+double round_to_format(const Format& format, double x) {
+  if (!std::isfinite(x) || x == 0) return x;
+  const int exponent = std::max(std::ilogb(x), format.least_exponent);
+  const double unit = std::ldexp(1.0, exponent - format.digits + 1);
+  const double rounded = std::nearbyint(x / unit) * unit;  // the default mode: ties to even
+  return std::fabs(rounded) > format.largest ? std::copysign(std::numeric_limits<double>::infinity(), x)
+                                             : rounded;
+}
+
+}  // namespace
+
+float round_stochastically(float x, uint32_t bits) {
+  if (x != x) return x;
+  const uint32_t sum = std::bit_cast<uint32_t>(x) + (bits & 0xFFFFu);
+  return std::bit_cast<float>(sum & 0xFFFF0000u);
+}
+
+double round_to(DType type, double x) {
+  switch (type) {
+    case DType::f64:
+      return x;
+    case DType::f32:
+      return static_cast<double>(static_cast<float>(x));
+    case DType::bf16:
+      return round_to_format(kBfloat16, x);
+    case DType::f16:
+      return round_to_format(kHalf, x);
+    case DType::boolean:
+      return x != 0 ? 1 : 0;
+    default:
+      return std::trunc(x);
+  }
+}
+
+}  // namespace smelt

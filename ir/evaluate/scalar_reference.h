@@ -1,0 +1,32 @@
+// The reference function of every row of scalar_ops.def: reference_add(a, b, c), ..., and by ScalarOp.
+#pragma once
+
+#include "ir/evaluate/dual.h"
+#include "ir/op.h"
+
+namespace smelt {
+namespace math {
+
+#define SMELT_SCALAR_OP(name, arity, result, reference, ...)                   \
+  template <typename T>                                                        \
+  T reference_##name([[maybe_unused]] const T& a, [[maybe_unused]] const T& b, \
+                     [[maybe_unused]] const T& c) {                            \
+    return reference;                                                          \
+  }
+#include "ir/scalar_ops.def"
+
+}  // namespace math
+
+/// op(a, b, c); operands beyond the op's arity are ignored. Flags come back as 0 and 1.
+template <typename T>
+T apply(ScalarOp op, const T& a, const T& b = T(0), const T& c = T(0)) {
+  switch (op) {
+#define SMELT_SCALAR_OP(name, ...) \
+  case ScalarOp::name:             \
+    return math::reference_##name(a, b, c);
+#include "ir/scalar_ops.def"
+  }
+  return a;
+}
+
+}  // namespace smelt

@@ -1,0 +1,168 @@
+#include "ir/text/dot.h"
+
+#include <fmt/ranges.h>
+
+#include <map>
+
+#include "ir/text/lexer.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringRef.h"
+
+namespace smelt {
+namespace {
+
+/// How nodes look: the first row that fits.
+struct Style {
+  bool (*fits)(const Node&);
+  std::string_view text;
+};
+
+bool is_phase(const Node& node, std::string_view phase) {
+  auto it = node.attributes.find("phase");
+  const auto* text = it == node.attributes.end() ? nullptr : std::get_if<std::string>(&it->second);
+  return text && *text == phase;
+}
+
+constexpr Style kStyles[] = {
+    {[](const Node& n) { return n.is(Op::input); }, "shape=ellipse, fillcolor=\"#cfe8ff\""},
+    {[](const Node& n) { return n.is(Op::parameter) || n.is(Op::state); },
+     "shape=note, fontsize=8, height=0.2, margin=\"0.06,0.02\", fillcolor=\"#eeeeee\""},
+    {[](const Node& n) { return info(n.op()).has(Trait::leaf); },
+     "shape=plaintext, fontsize=8, height=0.2, fillcolor=\"#ffffff\""},
+    {[](const Node& n) { return n.is(Op::matmul) || n.is(Op::linear) || n.is(Op::einsum); },
+     "shape=box, fillcolor=\"#ffd28a\""},
+    {[](const Node& n) { return n.is(Op::fusion) && is_phase(n, "backward"); },
+     "shape=box, fillcolor=\"#e2d4f5\""},
+    {[](const Node& n) { return n.is(Op::fusion) && is_phase(n, "update"); },
+     "shape=box, fillcolor=\"#fbd5dc\""},
+    {[](const Node& n) { return n.is(Op::fusion); }, "shape=box, fillcolor=\"#cdeccd\""},
+    {[](const Node& n) { return n.is(Op::update); }, "shape=cds, fillcolor=\"#f7c6cf\""},
+    {[](const Node& n) { return info(n.op()).has(Trait::view); },
+     "shape=box, fontsize=9, fillcolor=\"#f6f6f6\""},
+    {[](const Node&) { return true; }, "shape=box, fillcolor=\"#ffffff\""},
+};
+
+std::string_view style_of(const Node& node) {
+  for (const Style& style : kStyles)
+    if (style.fits(node)) return style.text;
+  return "";
+}
+
+/// "h.3" of "h.3.attention.softmax": up to the first number; nothing where there is none.
+std::string layer_of(const Node& node) {
+  llvm::StringRef left = node.source;
+  size_t length = 0;
+  while (!left.empty()) {
+    auto [part, rest] = left.split('.');
+    length += part.size();
+    if (!part.empty() && part.find_first_not_of("0123456789") == llvm::StringRef::npos)
+      return node.source.substr(0, length);
+    left = rest;
+    ++length;
+  }
+  return "";
+}
+
+std::string attribute_text(const Node& node, std::string_view name) {
+  auto it = node.attributes.find(name);
+  if (it == node.attributes.end()) return "";
+  const auto* text = std::get_if<std::string>(&it->second);
+  return text ? *text : str(it->second);
+}
+
+/// "add" or "reduce max"
+std::string operation(const Node& node) {
+  return node.is(Op::reduce) ? fmt::format("reduce {}", name(node.reduce_op)) : std::string(node.mnemonic());
+}
+
+/// "sub, mul, reduce add, rsqrt": runs of one operation counted, in lines of a few.
+std::string body_text(const Graph& body) {
+  constexpr size_t kWidth = 34, kMostLines = 8;
+  std::vector<std::string> lines{""};
+  for (const auto& node : body.nodes()) {
+    const bool silent = node->is(Op::input) || node->is(Op::constant) || node->is(Op::broadcast);
+    if (silent) continue;
+    if (lines.back().size() > kWidth) lines.emplace_back();
+    lines.back() += (lines.back().empty() ? "" : ", ") + operation(*node);
+  }
+  const size_t hidden = lines.size() > kMostLines ? lines.size() - kMostLines : 0;
+  lines.resize(lines.size() - hidden);
+  if (hidden > 0) lines.push_back(fmt::format("... {} lines more", hidden));
+  return fmt::format("{}", fmt::join(lines, "\n"));
+}
+
+std::string label(const Node& node) {
+  if (node.is(Op::input)) return attribute_text(node, "name") + "\n" + str(node.result()->type);
+  if (node.is(Op::parameter) || node.is(Op::state))
+    return attribute_text(node, "name") + "\n" + str(node.result()->type);
+  if (node.is(Op::constant)) return node.has("values") ? "table" : attribute_text(node, "value");
+  if (node.is(Op::update)) return "update " + attribute_text(node, "state");
+  std::string text = node.is(Op::fusion) ? "fusion" : operation(node);
+  if (!node.source.empty()) text = node.source + (node.is(Op::fusion) ? "" : "\n" + text);
+  if (node.has("spec")) text += " " + attribute_text(node, "spec");
+  if (node.body) text += "\n" + body_text(*node.body);
+  return text;
+}
+
+class DotPrinter {
+ public:
+  explicit DotPrinter(const Graph& graph) : graph_(graph) {
+    for (const auto& node : graph.nodes()) numbers_[node.get()] = numbers_.size();
+  }
+
+  std::string print() const {
+    std::string text = fmt::format("digraph {} {{\n", quote(graph_.name));
+    text += "  rankdir=TB; ranksep=0.35; nodesep=0.2;\n";
+    text += "  node [style=\"filled,rounded\", fontname=\"Helvetica\", fontsize=10, color=\"#666666\"];\n";
+    text +=
+        "  edge [fontname=\"Helvetica\", fontsize=8, color=\"#777777\", fontcolor=\"#555555\", "
+        "arrowsize=0.6];\n";
+    std::map<std::string, std::string> layers;
+    for (const auto& node : graph_.nodes()) layers[layer_of(*node)] += "  " + this->node(*node);
+    for (const auto& [layer, nodes] : layers) text += layer.empty() ? nodes : cluster(layer, nodes);
+    for (const auto& node : graph_.nodes()) text += edges(*node);
+    return text + outputs() + "}\n";
+  }
+
+ private:
+  static std::string cluster(const std::string& layer, const std::string& nodes) {
+    return fmt::format(
+        "  subgraph {} {{\n    label={}; style=\"rounded\"; color=\"#bbbbbb\"; fontname=\"Helvetica\"; "
+        "fontsize=10;\n{}  }}\n",
+        quote("cluster " + layer), quote(layer), nodes);
+  }
+
+  std::string node(const Node& node) const {
+    return fmt::format("n{} [label={}, {}];\n", numbers_.lookup(&node), quote(label(node)), style_of(node));
+  }
+
+  std::string edges(const Node& node) const {
+    std::string text;
+    for (const Value* operand : node.operands()) {
+      const bool labelled =
+          !info(operand->node()->op()).has(Trait::leaf);  // leaves show their type themselves
+      text += fmt::format("  n{} -> n{}{};\n", numbers_.lookup(operand->node()), numbers_.lookup(&node),
+                          labelled ? fmt::format(" [label={}]", quote(str(operand->type))) : "");
+    }
+    return text;
+  }
+
+  std::string outputs() const {
+    std::string text;
+    for (size_t i = 0; i < graph_.outputs.size(); ++i) {
+      const auto& [name, value] = graph_.outputs[i];
+      text += fmt::format("  o{} [label={}, shape=ellipse, fillcolor=\"#b9d7f5\"];\n  n{} -> o{};\n", i,
+                          quote(name + "\n" + str(value->type)), numbers_.lookup(value->node()), i);
+    }
+    return text;
+  }
+
+  const Graph& graph_;
+  llvm::DenseMap<const Node*, size_t> numbers_;
+};
+
+}  // namespace
+
+std::string dot(const Graph& graph) { return DotPrinter(graph).print(); }
+
+}  // namespace smelt

@@ -1,0 +1,401 @@
+#include "ir/text/kernel_parser.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "ir/text/kernel_words.h"
+
+namespace smelt {
+namespace {
+
+using Kind = Instruction::Kind;
+
+/// Stand-ins of axes and of computed indices inside a size: no symbol begins so.
+constexpr char kAxisMark = '\1', kValueMark = '\2';
+
+int marked_number(const std::string& name) { return std::stoi(name.substr(1)); }
+bool is_marked(const std::string& name) { return name[0] == kAxisMark || name[0] == kValueMark; }
+
+/// The product of a term's atoms but one.
+Dim without(const Dim::Term& term, const Atom* left_out) {
+  Dim result = term.coefficient;
+  for (const Atom& atom : term.atoms)
+    if (&atom != left_out)
+      result *= atom.inner ? ceil_div(*atom.inner, atom.divisor) : Dim::symbol(atom.name);
+  return result;
+}
+
+bool mentions_marks(const Dim& dim) {
+  std::vector<std::string> names;
+  dim.collect_symbols(names);
+  return std::any_of(names.begin(), names.end(), is_marked);
+}
+
+}  // namespace
+
+Kernel KernelParser::parse() {
+  if (!lexer.accept_word("kernel")) lexer.expected("'kernel'");
+  Kernel result = kernel();
+  if (lexer.peek().kind != Token::Kind::end) lexer.expected("the end of the text after the kernel");
+  return result;
+}
+
+Kernel KernelParser::kernel() {
+  *static_cast<KernelParts*>(this) = {};
+  kernel_.name = graph_name();
+  lexer.expect("(");
+  list(")", [&] { param(); });
+  list("{", [&] { kernel_axis(); });
+  while (!lexer.accept("}")) {
+    if (lexer.accept_word("schedule"))
+      schedule();
+    else if (lexer.accept_word("random_slots"))
+      kernel_.random_slots = small_integer("how many random ids the kernel takes");
+    else if (lexer.accept_word("copies"))
+      kernel_.copies = small_integer("how many sets of arguments the kernel takes");
+    else if (lexer.accept_word("tail"))
+      tail();
+    else if (lexer.accept_word("where"))
+      kernel_.row_predicate = forward_value();
+    else
+      block();
+  }
+  finish();
+  return std::move(kernel_);
+}
+
+/// A kernel within the one at hand, which waits.
+void KernelParser::tail() {
+  KernelParts outer = std::move(*static_cast<KernelParts*>(this));
+  Kernel last = kernel();
+  *static_cast<KernelParts*>(this) = std::move(outer);
+  kernel_.tail.push_back(std::move(last));
+}
+
+// ---- header
+
+void KernelParser::param() {
+  KernelParam p;
+  if (lexer.accept_word("out"))
+    p.output = true, p.input = false;
+  else if (lexer.accept_word("inout"))
+    p.output = true;
+  else if (lexer.accept_word("unused"))
+    p.input = false;
+  p.partial = lexer.accept_word("partial");
+  const Token at = lexer.expect(Token::Kind::value, "a parameter ([out | inout] %name: type) or ')'");
+  if (!is_identifier(at.text)) lexer.fail_at(at.offset, "a parameter's name begins with a letter or '_'");
+  p.name = lexer.peek().kind == Token::Kind::string ? string() : std::string(at.text);
+  lexer.expect(":");
+  p.dtype = dtype();
+  if (lexer.accept("[")) {
+    p.partial_elements = dim();
+    lexer.expect("]");
+  }
+  if (lexer.accept_word("table")) p.table_elements = dim();
+  if (lexer.accept_word("align")) p.alignment = integer();
+  kernel_.params.push_back(std::move(p));
+}
+
+void KernelParser::kernel_axis() {
+  KernelAxis axis;
+  const Token kind = lexer.expect(Token::Kind::identifier, "an axis (parallel, column or reduced) or '{'");
+  const auto word = std::find(std::begin(kAxisWords), std::end(kAxisWords), kind.text);
+  if (word == std::end(kAxisWords)) lexer.fail_at(kind.offset, "expected parallel, column or reduced");
+  axis.kind = static_cast<AxisKind>(word - std::begin(kAxisWords));
+  named_axes_.push_back(lexer.peek().kind != Token::Kind::string);
+  axis.name = name("the axis's name");
+  lexer.expect("=");
+  axis.extent = dim();
+  if (lexer.accept_word("from")) {
+    axis.begin = forward_value();
+    if (!lexer.accept_word("to")) lexer.expected("'to' and the end of the segment");
+    axis.end = forward_value();
+  }
+  kernel_.axes.push_back(std::move(axis));
+}
+
+void KernelParser::schedule() {
+  Schedule& s = kernel_.schedule;
+  lexer.expect("{");
+  fields([&](const Token& key) {
+    if (key.text == "flat")
+      s.flat = boolean();
+    else if (key.text == "vector")
+      s.vector_width = small_integer();
+    else if (key.text == "tile")
+      s.tile = integer();
+    else if (key.text == "grain")
+      s.grain = integer();
+    else if (key.text == "splits")
+      s.splits = integer();
+    else if (key.text == "keep_exponentials")
+      s.keep_exponentials = boolean();
+    else if (key.text == "cached_elements")
+      s.cached_elements = integer();
+    else if (key.text == "threads")
+      s.threads = small_integer();
+    else if (key.text == "team")
+      s.team = small_integer();
+    else if (key.text == "vectors")
+      s.vectors = small_integer();
+    else if (key.text == "unroll")
+      s.unroll = small_integer();
+    else if (key.text == "ahead")
+      s.ahead = small_integer();
+    else if (key.text == "turns")
+      s.turns = boolean();
+    else if (key.text == "narrow")
+      s.narrow = boolean();
+    else if (key.text == "cached") {
+      lexer.expect("[");
+      list("]", [&] { s.cached.push_back(forward_value()); });
+    } else {
+      unknown_field(key,
+                    "flat, vector, tile, grain, splits, cached, cached_elements, keep_exponentials, threads, "
+                    "team, vectors, unroll, "
+                    "ahead, turns, narrow");
+    }
+  });
+}
+
+// ---- blocks
+
+void KernelParser::block() {
+  const Token at = lexer.expect(Token::Kind::identifier, "a block (row, column or reduced) or '}'");
+  Block block;
+  const auto word = std::find(std::begin(kScopeWords), std::end(kScopeWords), at.text);
+  if (word != std::end(kScopeWords))
+    block.scope = static_cast<KernelBlock::Scope>(word - std::begin(kScopeWords));
+  else if (at.text != "unplaced")
+    lexer.fail_at(at.offset,
+                  "expected schedule, random_slots, copies, where, row, column, reduced, unplaced or tail");
+  lexer.expect("{");
+  while (!lexer.accept("}"))
+    if (!lexer.accept(";")) line(block);
+  blocks_.push_back(std::move(block));
+}
+
+void KernelParser::line(Block& block) {
+  if (lexer.accept_word("repeat")) return block.lines.push_back(defined_.at(value()));
+  Line line;
+  const Token at = lexer.peek();
+  if (at.kind == Token::Kind::value) {
+    lexer.next();
+    line.number = number_of(at);
+    lexer.expect("=");
+  }
+  instruction(line.instruction);
+  lexer.expect(":");
+  line.instruction.dtype = dtype();
+  const Kind kind = line.instruction.kind;
+  if (!line.number && kind != Kind::store && kind != Kind::accumulate)
+    lexer.fail_at(at.offset, "only a store or an accumulate goes without a name (%number = ...)");
+  if (line.number && !defined_.emplace(*line.number, lines_.size()).second)
+    lexer.fail_at(at.offset, fmt::format("%{} is defined twice", *line.number));
+  block.lines.push_back(lines_.size());
+  lines_.push_back(std::move(line));
+}
+
+void KernelParser::instruction(Instruction& i) {
+  const Token op = lexer.expect(Token::Kind::identifier, "an instruction");
+  const auto operands = [&] {
+    do i.operands.push_back(value());
+    while (lexer.accept(","));
+  };
+  if (op.text == "constant") {
+    i.number = number();
+  } else if (op.text == "index") {
+    i.kind = Kind::index, i.axis = axis_reference();
+  } else if (op.text == "convert") {
+    i.kind = Kind::convert, operands();
+  } else if (op.text == "random") {
+    random(i);
+  } else if (op.text == "load" || op.text == "store" || op.text == "accumulate") {
+    i.kind = op.text == "load" ? Kind::load : op.text == "store" ? Kind::store : Kind::accumulate;
+    memory(i);
+  } else if (op.text == "reduce") {
+    const Token kind = lexer.expect(Token::Kind::identifier, "a reduction (add, max, ...)");
+    const auto reduce = parse_reduce_op(kind.text);
+    if (!reduce) lexer.fail_at(kind.offset, fmt::format("there is no reduction {}", describe(kind)));
+    i.kind = Kind::reduce, i.reduce_op = *reduce, operands();
+  } else if (op.text == "result") {
+    i.kind = Kind::result, i.slot = small_integer();
+    if (!lexer.accept_word("of")) lexer.expected("'of' and a reduction's value");
+    operands();
+  } else if (const auto scalar = parse_scalar_op(op.text)) {
+    i.kind = Kind::scalar, i.scalar_op = *scalar, operands();
+    if (static_cast<int>(i.operands.size()) != info(*scalar).arity)
+      lexer.fail_at(op.offset, fmt::format("{} takes {} operands, {} are given", op.text, info(*scalar).arity,
+                                           i.operands.size()));
+  } else {
+    lexer.fail_at(op.offset, fmt::format("there is no instruction {}", describe(op)));
+  }
+}
+
+void KernelParser::memory(Instruction& i) {
+  i.access = place();
+  if (i.kind != Kind::load) {
+    lexer.expect(i.kind == Kind::store ? "=" : "+=");
+    i.operands.push_back(value());
+  }
+  if (lexer.accept_word("if")) i.predicate = value();
+}
+
+/// random SLOT[row, column axis]
+void KernelParser::random(Instruction& i) {
+  i.kind = Kind::random;
+  i.slot = small_integer("the number of a random id");
+  const Token at = lexer.expect("[");
+  Access row = index_sum(at);
+  if (row.computed >= 0)
+    lexer.fail_at(at.offset, "the row of a random number is a sum of sizes and axes times sizes");
+  i.random_offset = std::move(row.offset);
+  i.random_strides = std::move(row.strides);
+  lexer.expect(",");
+  if (lexer.peek().kind == Token::Kind::number)
+    i.random_column = small_integer("a column");
+  else if (!lexer.accept_word("none"))
+    i.random_axis = axis_reference();
+  lexer.expect("]");
+}
+
+// ---- places in memory
+
+Access KernelParser::place() {
+  const int param = param_reference();
+  const Token at = lexer.expect("[");
+  Access access = index_sum(at);
+  access.param = param;
+  lexer.expect("]");
+  return access;
+}
+
+/// A sum of axes and at most one computed index, each times a size, and an offset.
+Access KernelParser::index_sum(const Token& at) {
+  stand_in = [this](const Token& token) { return index_atom(token); };
+  const Dim sum = dim();
+  stand_in = nullptr;
+  Access access;
+  access.strides.assign(kernel_.axes.size(), Dim(0));
+  for (const Dim::Term& term : sum.terms()) add_term(at, term, access);
+  return access;
+}
+
+void KernelParser::add_term(const Token& at, const Dim::Term& term, Access& access) {
+  const auto marked = std::find_if(term.atoms.begin(), term.atoms.end(),
+                                   [](const Atom& atom) { return !atom.inner && is_marked(atom.name); });
+  const Atom* atom = marked == term.atoms.end() ? nullptr : &*marked;
+  const Dim stride = dim(at, [&] { return without(term, atom); });
+  if (mentions_marks(stride))
+    lexer.fail_at(at.offset, "expected a sum of axes times sizes that name no axis");
+  if (!atom) {
+    access.offset += stride;
+  } else if (atom->name[0] == kAxisMark) {
+    access.strides[static_cast<size_t>(marked_number(atom->name))] += stride;
+  } else {
+    const int number = marked_number(atom->name);
+    if (access.computed >= 0 && access.computed != number)
+      lexer.fail_at(at.offset, "an index has at most one computed part");
+    access.computed = number;
+    access.computed_stride += stride;
+  }
+}
+
+std::optional<Dim> KernelParser::index_atom(const Token& token) {
+  if (token.kind == Token::Kind::value) {
+    const int number = number_of(token);
+    if (!defined_.count(number)) lexer.fail_at(token.offset, fmt::format("%{} is not defined above", number));
+    return Dim::symbol(kValueMark + std::to_string(number));
+  }
+  const auto axis = find_axis(token);
+  if (!axis) return std::nullopt;
+  if (token.is("$")) lexer.next();  // the caller steps over one token
+  return Dim::symbol(kAxisMark + std::to_string(*axis));
+}
+
+/// A name (that was not declared in quotes), or $number.
+std::optional<int> KernelParser::find_axis(const Token& token) const {
+  const int count = static_cast<int>(kernel_.axes.size());
+  if (token.is("$")) {
+    const std::string_view digits = lexer.peek(1).text;
+    int number = -1;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    if (error != std::errc() || end != digits.data() + digits.size() || number < 0 || number >= count)
+      lexer.fail_at(token.offset, fmt::format("expected '$' and the number of one of {} axes", count));
+    return number;
+  }
+  if (token.kind != Token::Kind::identifier) return std::nullopt;
+  for (int i = 0; i < count; ++i)
+    if (named_axes_[i] && kernel_.axes[i].name == token.text) return i;
+  return std::nullopt;
+}
+
+int KernelParser::axis_reference() {
+  const Token token = lexer.peek();
+  const auto axis = find_axis(token);
+  if (!axis) lexer.expected("one of the kernel's axes");
+  lexer.next();
+  if (token.is("$")) lexer.next();
+  return *axis;
+}
+
+int KernelParser::param_reference() {
+  const Token token = lexer.expect(Token::Kind::value, "a parameter (%name)");
+  for (int i = 0; i < static_cast<int>(kernel_.params.size()); ++i)
+    if (kernel_.params[i].name == token.text || token.text == "_" + std::to_string(i)) return i;
+  lexer.fail_at(token.offset, fmt::format("the kernel has no parameter %{}", token.text));
+}
+
+// ---- values
+
+int KernelParser::number_of(const Token& token) {
+  int number = -1;
+  const auto [end, error] = std::from_chars(token.text.data(), token.text.data() + token.text.size(), number);
+  if (error != std::errc() || end != token.text.data() + token.text.size() || number < 0)
+    lexer.fail_at(token.offset,
+                  fmt::format("expected the number of an instruction (%12), found {}", describe(token)));
+  return number;
+}
+
+int KernelParser::forward_value() {
+  const Token token = lexer.expect(Token::Kind::value, "an instruction (%number)");
+  forward_.push_back({token, number_of(token)});
+  return forward_.back().number;
+}
+
+int KernelParser::value() {
+  const Token token = lexer.expect(Token::Kind::value, "a value (%number)");
+  const int number = number_of(token);
+  if (!defined_.count(number)) lexer.fail_at(token.offset, fmt::format("%{} is not defined above", number));
+  return number;
+}
+
+/// Gives the unnamed instructions their numbers and fills in the kernel.
+void KernelParser::finish() {
+  for (const Reference& reference : forward_)
+    if (!defined_.count(reference.number))
+      lexer.fail_at(reference.at.offset, fmt::format("%{} is not defined in the kernel", reference.number));
+  const int count = static_cast<int>(lines_.size());
+  if (!defined_.empty() && defined_.rbegin()->first >= count)
+    lexer.expected(
+        fmt::format("numbers below {}, as the kernel before this has so many instructions (it names %{})",
+                    count, defined_.rbegin()->first));
+  int free = 0;
+  for (Line& line : lines_) {
+    if (line.number) continue;
+    while (defined_.count(free)) ++free;
+    line.number = free++;
+  }
+  kernel_.instructions.resize(lines_.size());
+  for (Line& line : lines_) kernel_.instructions[*line.number] = std::move(line.instruction);
+  for (const Block& block : blocks_) {
+    if (!block.scope) continue;
+    kernel_.blocks.push_back({*block.scope, {}});
+    for (size_t line : block.lines) kernel_.blocks.back().instructions.push_back(*lines_[line].number);
+  }
+}
+
+Kernel parse_kernel(std::string_view text, std::string_view file) { return KernelParser(text, file).parse(); }
+
+}  // namespace smelt

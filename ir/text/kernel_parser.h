@@ -1,0 +1,70 @@
+// The parser of kernels, on its own and as part of a program's.
+#pragma once
+
+#include <map>
+#include <optional>
+
+#include "ir/kernel.h"
+#include "ir/text/text_parser.h"
+
+namespace smelt {
+
+/// What is known of the kernel at hand.
+struct KernelParts {
+  /// An instruction as written; those without a name get the numbers left over.
+  struct Line {
+    std::optional<int> number;
+    Instruction instruction;
+  };
+  struct Block {
+    std::optional<KernelBlock::Scope> scope;  // nothing: unplaced
+    std::vector<size_t> lines;
+  };
+  struct Reference {
+    Token at;
+    int number;
+  };
+
+  Kernel kernel_;
+  std::vector<bool> named_axes_;  // those whose name was not in quotes
+  std::vector<Line> lines_;
+  std::vector<Block> blocks_;
+  std::map<int, size_t> defined_;  // number -> line
+  std::vector<Reference> forward_;
+};
+
+class KernelParser : public TextParser, private KernelParts {
+ public:
+  KernelParser(std::string_view text, std::string_view file) : TextParser(text, file) {}
+  /// All of the text.
+  Kernel parse();
+
+ protected:
+  /// What follows the word `kernel`.
+  Kernel kernel();
+
+ private:
+  void param();
+  void kernel_axis();
+  void schedule();
+  void tail();
+  void block();
+  void line(Block& block);
+  void instruction(Instruction& i);
+  void memory(Instruction& i);
+  void random(Instruction& i);
+  Access place();
+  Access index_sum(const Token& at);
+  void add_term(const Token& at, const Dim::Term& term, Access& access);
+  std::optional<Dim> index_atom(const Token& token);
+  int param_reference();
+  int axis_reference();
+  std::optional<int> find_axis(const Token& token) const;
+  int value();          // %number, defined above
+  int forward_value();  // %number, defined anywhere
+  int number_of(const Token& token);
+  void condition(Instruction& i);
+  void finish();
+};
+
+}  // namespace smelt

@@ -1,0 +1,80 @@
+// The parser of modules: a recursive descent over the tokens of ir/text/lexer.h, one function a construct.
+#pragma once
+
+#include "ir/builder.h"
+#include "ir/text/text_parser.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace smelt {
+
+class ModuleParser : TextParser {
+ public:
+  ModuleParser(std::string_view text, std::string_view file);
+  /// All of the text.
+  std::unique_ptr<Module> parse();
+
+ private:
+  /// Values by their names in one graph or fusion body.
+  using Scope = llvm::StringMap<Value*>;
+
+  /// A node as far as it has been read.
+  struct Draft {
+    Token at;  // the op
+    std::vector<Token> names;
+    Op op{};
+    ScalarOp scalar{};
+    ReduceOp reduce{};
+    llvm::SmallVector<Value*, 4> operands;
+    Attributes attributes;
+    std::string source;
+    std::vector<Type> types;
+    std::vector<std::optional<Layout>> layouts;
+    std::unique_ptr<Graph> body;
+    Scope body_scope;
+  };
+
+  // ---- module level
+  void item();
+  void random_ids();
+  void take_random_ids(const Token& at, int64_t count);
+  bool parameter_field(const Token& key, Module::Parameter& parameter);
+  void declare_parameter(const Token& at);
+  void adjacent();
+  void check_adjacent(const std::vector<std::string>& group) const;
+  void declare_state(const Token& at);
+  void declare_buffer();
+
+  // ---- graphs
+  void graph(const Token& at);
+  void argument(Graph& graph, Scope& scope);
+  void body(Graph& graph, Scope& scope);
+  void outputs(Graph& graph, Scope& scope);
+  void define(const Token& at, Value* value, Scope& scope);
+  Value* use(const Scope& scope);
+
+  // ---- nodes
+  void node(Graph& graph, Scope& scope);
+  void operation(Draft& draft);
+  void operands(Draft& draft, const Scope& scope);
+  bool starts_results() const;
+  bool starts_body(const Draft& draft) const;
+  void node_attributes(Attributes& attributes, Op op = Op::input, Module::Parameter* parameter = nullptr,
+                       State* state = nullptr);
+  void types(Draft& draft);
+  void declare_inline(Draft& draft, Module::Parameter& parameter, State& state);
+
+  // ---- fusions
+  void fusion_operands(Draft& draft, const Scope& scope);
+  void fusion_body(Draft& draft);
+  void check_fusion(Draft& draft);
+
+  // ---- from draft to node
+  static void widen_values(Draft& draft);
+  std::vector<Type> infer(Draft& draft);
+  void finish(Graph& graph, Scope& scope, Draft& draft);
+
+  std::unique_ptr<Module> module_;
+  int depth_ = 0;  // of fusions
+};
+
+}  // namespace smelt

@@ -1,0 +1,227 @@
+// Nodes of the text form: what is written becomes a draft, whose types the rules of type_rules.cpp give or
+// check.
+#include <algorithm>
+#include <limits>
+
+#include "ir/text/module_parser.h"
+
+namespace smelt {
+namespace {
+
+constexpr int kDeepestFusion = 4;
+constexpr int64_t kMostIds = std::numeric_limits<uint32_t>::max();
+
+/// ", did you mean 'add'?" for a word within a letter in three of an operation's name.
+std::string likely(std::string_view word) {
+  std::string_view best;
+  unsigned least = 3;
+  const auto consider = [&](std::string_view name) {
+    const unsigned distance = llvm::StringRef(word).edit_distance(name, true, least);
+    if (distance < least && distance <= std::max<size_t>(1, name.size() / 3)) least = distance, best = name;
+  };
+#define SMELT_OP(name, ...) consider(#name);
+#include "ir/ops.def"
+#define SMELT_SCALAR_OP(name, ...) consider(#name);
+#include "ir/scalar_ops.def"
+  return best.empty() ? "" : fmt::format(", did you mean '{}'?", best);
+}
+
+}  // namespace
+
+// ---- nodes
+
+/// %a, %b = op operands "source" {attributes} { body } : types
+void ModuleParser::node(Graph& graph, Scope& scope) {
+  Draft draft;
+  if (lexer.peek().kind == Token::Kind::value) {
+    do draft.names.push_back(lexer.expect(Token::Kind::value, "a name (%name)"));
+    while (lexer.accept(","));
+    lexer.expect("=");
+  }
+  draft.at = lexer.expect(Token::Kind::identifier, "an operation");
+  operation(draft);
+  operands(draft, scope);
+  const bool named = draft.op == Op::parameter || draft.op == Op::state;
+  if (named) draft.attributes["name"] = string("its name in quotes");
+  if (lexer.peek().kind == Token::Kind::string) draft.source = string();
+  // What a leaf declares where it stands, when nothing above has.
+  Module::Parameter parameter;
+  State state;
+  if (lexer.peek().is("{") && !starts_body(draft)) {
+    lexer.next();
+    node_attributes(draft.attributes, draft.op, &parameter, &state);
+  }
+  if (draft.op == Op::fusion) fusion_body(draft);
+  if (lexer.accept(":")) types(draft);
+  if (named) declare_inline(draft, parameter, state);
+  finish(graph, scope, draft);
+}
+
+void ModuleParser::operation(Draft& draft) {
+  const std::string_view word = draft.at.text;
+  if (const auto op = parse_op(word); op && *op != Op::pointwise && *op != Op::input) {
+    draft.op = *op;
+  } else if (const auto scalar = parse_scalar_op(word)) {
+    draft.op = Op::pointwise;
+    draft.scalar = *scalar;
+  } else {
+    lexer.fail_at(draft.at.offset,
+                  fmt::format("there is no operation {}{}", describe(draft.at), likely(word)));
+  }
+  if (draft.op != Op::reduce) return;
+  const Token kind = lexer.expect(Token::Kind::identifier, "a reduction (add, max, ...)");
+  const auto reduce = parse_reduce_op(kind.text);
+  if (!reduce) lexer.fail_at(kind.offset, fmt::format("there is no reduction {}", describe(kind)));
+  draft.reduce = *reduce;
+}
+
+void ModuleParser::operands(Draft& draft, const Scope& scope) {
+  if (draft.op == Op::fusion) return fusion_operands(draft, scope);
+  if (lexer.peek().kind != Token::Kind::value || lexer.peek(1).is("=") || starts_results()) return;
+  do draft.operands.push_back(use(scope));
+  while (lexer.accept(","));
+}
+
+/// Whether the values here are the results of the next node: %a, %b = ...
+bool ModuleParser::starts_results() const {
+  size_t i = 0;
+  while (lexer.peek(i).kind == Token::Kind::value && lexer.peek(i + 1).is(",")) i += 2;
+  return lexer.peek(i).kind == Token::Kind::value && lexer.peek(i + 1).is("=");
+}
+
+/// A brace that opens a fusion's body rather than its attributes.
+bool ModuleParser::starts_body(const Draft& draft) const {
+  if (draft.op != Op::fusion) return false;
+  return !(lexer.peek(1).kind == Token::Kind::identifier && lexer.peek(2).is("="));
+}
+
+void ModuleParser::node_attributes(Attributes& attributes, Op op, Module::Parameter* parameter,
+                                   State* state) {
+  fields([&](const Token& key) {
+    if (op == Op::parameter && parameter_field(key, *parameter)) return;
+    if (op == Op::state && key.text == "init") return void(state->init = initializer());
+    if (op == Op::state && key.text == "role") return void(state->role = role());
+    const Token at = lexer.peek();
+    if (!attributes.emplace(std::string(key.text), attribute()).second)
+      lexer.fail_at(key.offset, fmt::format("attribute {} is given twice", describe(key)));
+    if (key.text != "id") return;
+    if (const auto* id = std::get_if<int64_t>(&attributes.at("id")); id && *id >= 0 && *id < kMostIds)
+      take_random_ids(at, *id + 1);
+  });
+}
+
+void ModuleParser::types(Draft& draft) {
+  do {
+    draft.types.push_back(type());
+    draft.layouts.push_back(layout());
+  } while (lexer.accept(","));
+}
+
+/// A `parameter` or `state` node takes its type from the declaration, or declares.
+void ModuleParser::declare_inline(Draft& draft, Module::Parameter& parameter, State& state) {
+  const std::string name = std::get<std::string>(draft.attributes.at("name"));
+  const Module::Parameter* known = module_->find_parameter(name);
+  const State* known_state = module_->find_state(name);
+  if (draft.types.empty()) {
+    if (draft.op == Op::parameter && known) draft.types.push_back(known->type);
+    if (draft.op == Op::state && known_state) draft.types.push_back({known_state->dtype, known_state->shape});
+    if (draft.types.empty())
+      lexer.expected(fmt::format("the type of \"{}\", which is not declared above", name));
+  }
+  if (draft.op == Op::parameter && !known) {
+    parameter.name = name;
+    parameter.type = draft.types[0];
+    module_->parameters.push_back(std::move(parameter));
+  }
+  if (draft.op == Op::state && !known_state) {
+    state.name = name;
+    state.dtype = draft.types[0].dtype;
+    state.shape = draft.types[0].shape;
+    module_->states.push_back(std::move(state));
+  }
+}
+
+// ---- fusions
+
+/// (%inside = %outside, ...): arguments of the body, whose types are those of the operands.
+void ModuleParser::fusion_operands(Draft& draft, const Scope& scope) {
+  if (++depth_ > kDeepestFusion) lexer.fail_at(draft.at.offset, "fusions nested too deeply");
+  draft.body = std::make_unique<Graph>(*module_);
+  lexer.expect("(");
+  list(")", [&] {
+    const Token at = lexer.expect(Token::Kind::value, "an argument of the body (%inside = %outside) or ')'");
+    std::string name = lexer.peek().kind == Token::Kind::string ? string() : std::string(at.text);
+    lexer.expect("=");
+    draft.operands.push_back(use(scope));
+    Node* input = draft.body->create(Op::input, {}, draft.operands.back()->type);
+    input->attributes["name"] = std::move(name);
+    define(at, input->result(), draft.body_scope);
+    if (at.text == std::get<std::string>(input->attributes["name"])) input->result()->name.clear();
+  });
+}
+
+void ModuleParser::fusion_body(Draft& draft) {
+  lexer.expect("{");
+  body(*draft.body, draft.body_scope);
+  --depth_;
+}
+
+void ModuleParser::check_fusion(Draft& draft) {
+  const auto& outputs = draft.body->outputs;
+  if (draft.types.empty())
+    for (const Graph::Output& output : outputs) draft.types.push_back(output.value->type);
+  if (draft.types.size() != outputs.size())
+    lexer.fail_at(draft.at.offset, fmt::format("the body returns {} values, {} types are written",
+                                               outputs.size(), draft.types.size()));
+  for (size_t i = 0; i < outputs.size(); ++i)
+    if (outputs[i].value->type != draft.types[i])
+      lexer.fail_at(draft.at.offset, fmt::format("result {} of the body is {}, written is {}", i,
+                                                 str(outputs[i].value->type), str(draft.types[i])));
+}
+
+// ---- from draft to node
+
+/// Lists of whole numbers are fine as a table's values.
+void ModuleParser::widen_values(Draft& draft) {
+  auto it = draft.attributes.find("values");
+  if (draft.op != Op::constant || it == draft.attributes.end()) return;
+  if (const auto* whole = std::get_if<std::vector<int64_t>>(&it->second))
+    it->second = std::vector<double>(whole->begin(), whole->end());
+}
+
+std::vector<Type> ModuleParser::infer(Draft& draft) {
+  const bool declared = info(draft.op).has(Trait::declared);
+  const std::vector<Type> written = declared ? draft.types : std::vector<Type>{};
+  std::vector<Type> types = lexer.at(draft.at, [&] {
+    return infer_types(draft.op, draft.scalar, draft.reduce, draft.operands, draft.attributes, written);
+  });
+  if (!draft.types.empty() && types != draft.types) {
+    std::string inferred;
+    for (const Type& type : types) inferred += (inferred.empty() ? "" : ", ") + str(type);
+    lexer.fail_at(draft.at.offset, fmt::format("{} gives {}, which is not the type written", draft.at.text,
+                                               inferred.empty() ? "no result" : inferred));
+  }
+  for (const Type& type : types) check_size(draft.at, type);
+  return types;
+}
+
+void ModuleParser::finish(Graph& graph, Scope& scope, Draft& draft) {
+  widen_values(draft);
+  if (draft.op == Op::fusion) check_fusion(draft);
+  const std::vector<Type> types = infer(draft);
+  if (types.size() != draft.names.size())
+    lexer.fail_at(draft.at.offset, fmt::format("{} has {} results, {} names are written", draft.at.text,
+                                               types.size(), draft.names.size()));
+  Node* node = graph.create(draft.op, draft.operands, types);
+  node->scalar_op = draft.scalar;
+  node->reduce_op = draft.reduce;
+  node->attributes = std::move(draft.attributes);
+  node->source = std::move(draft.source);
+  node->body = std::move(draft.body);
+  for (unsigned i = 0; i < types.size(); ++i) {
+    define(draft.names[i], node->result(i), scope);
+    if (i < draft.layouts.size()) node->result(i)->layout = draft.layouts[i];
+  }
+}
+
+}  // namespace smelt

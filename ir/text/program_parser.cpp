@@ -1,0 +1,325 @@
+#include <limits>
+
+#include "ir/program.h"
+#include "ir/text/kernel_parser.h"
+
+namespace smelt {
+namespace {
+
+class ProgramParser : KernelParser {
+ public:
+  ProgramParser(std::string_view text, std::string_view file) : KernelParser(text, file) {
+    known_symbols = &program_.symbols;
+  }
+
+  Program parse() {
+    while (lexer.peek().kind != Token::Kind::end) item();
+    return std::move(program_);
+  }
+
+ private:
+  void item() {
+    if (lexer.accept_word("symbols"))
+      symbols(program_.symbols);
+    else if (lexer.accept_word("description"))
+      program_.description = string("the description in quotes");
+    else if (lexer.accept_word("state"))
+      program_.states.push_back(state());
+    else if (lexer.accept_word("buffer"))
+      declare_buffer();
+    else if (lexer.accept_word("kernel"))
+      program_.kernels.push_back(kernel());
+    else if (lexer.accept_word("entry"))
+      entry();
+    else
+      lexer.expected("symbols, description, state, buffer, kernel or entry");
+  }
+
+  void declare_buffer() {
+    const Token at = lexer.peek();
+    const int64_t number = integer("the buffer's number");
+    if (number != static_cast<int64_t>(program_.buffers.size()))
+      lexer.fail_at(at.offset,
+                    fmt::format("expected buffer {}: buffers are numbered from 0 in order, found {}",
+                                program_.buffers.size(), number));
+    program_.buffers.push_back(buffer(program_.states));
+  }
+
+  void entry() {
+    PlanEntry entry;
+    entry.name = graph_name();
+    lexer.expect("{");
+    if (lexer.peek().is_word("arena")) {
+      fields([&](const Token& key) {
+        if (key.text != "arena") unknown_field(key, "arena");
+        entry.arena_bytes = integer();
+      });
+      lexer.expect("{");
+    }
+    while (!lexer.accept("}")) line(entry);
+    program_.entries.push_back(std::move(entry));
+  }
+
+  void line(PlanEntry& entry) {
+    if (lexer.accept_word("input")) return entry.inputs.push_back(port());
+    if (lexer.accept_word("output")) return entry.outputs.push_back(port());
+    Step step;
+    if (lexer.accept_word("launch"))
+      step.what = launch();
+    else if (lexer.accept_word("gemm"))
+      step.what = gemm();
+    else if (lexer.accept_word("sort_index"))
+      step.what = sort_index();
+    else if (lexer.accept_word("copy"))
+      step.what = copy();
+    else if (lexer.accept_word("fill"))
+      step.what = fill();
+    else
+      lexer.expected("input, output, launch, gemm, sort_index, copy, fill or '}'");
+    if (lexer.accept("{")) step_fields(step);
+    entry.steps.push_back(std::move(step));
+  }
+
+  Port port() {
+    Port port;
+    port.name = string("the name of an input or output in quotes");
+    if (lexer.accept("{")) port_fields(port);
+    lexer.expect(":");
+    Type written = type();
+    port.dtype = written.dtype;
+    port.shape = std::move(written.shape);
+    lexer.expect("=");
+    lexer.expect("#");
+    port.buffer = buffer_number();
+    return port;
+  }
+
+  void port_fields(Port& port) {
+    const Token at = lexer.peek();
+    IdRange ids;
+    fields([&](const Token& key) {
+      if (key.text == "fill")
+        port.optional = true, port.fill = number();
+      else if (key.text == "below")
+        ids.below = id_bound();
+      else if (key.text == "ignored")
+        ids.ignored = integer();
+      else
+        unknown_field(key, "fill, below, ignored");
+    });
+    if (ids.below > 0) port.ids = ids;
+    if (ids.below == 0 && ids.ignored) lexer.fail_at(at.offset, "ignored: expected `below = ROWS` beside it");
+  }
+
+  int64_t id_bound() {
+    const Token at = lexer.peek();
+    const int64_t below = integer("the number of ids");
+    if (below < 1) lexer.fail_at(at.offset, fmt::format("expected at least 1 id, found {}", below));
+    return below;
+  }
+
+  void step_fields(Step& step) {
+    fields([&](const Token& key) {
+      if (key.text == "phase")
+        step.phase = string();
+      else if (key.text == "sources")
+        step.sources = strings();
+      else if (key.text == "reads")
+        step.reads = buffers();
+      else if (key.text == "writes")
+        step.writes = buffers();
+      else if (key.text == "may_alias")
+        pairs(step);
+      else
+        unknown_field(key, "phase, sources, reads, writes, may_alias");
+    });
+  }
+
+  std::vector<int> buffers() {
+    std::vector<int> result;
+    lexer.expect("[");
+    list("]", [&] { result.push_back(buffer_number()); });
+    return result;
+  }
+
+  void pairs(Step& step) {
+    lexer.expect("[");
+    list("]", [&] {
+      const std::vector<int> pair = buffers();
+      if (pair.size() != 2) lexer.expected("[written, read] before this");
+      step.may_alias.push_back({pair[0], pair[1]});
+    });
+  }
+
+  // ---- places
+
+  int buffer_number() {
+    const Token at = lexer.peek();
+    const int64_t number = integer("the number of a buffer");
+    if (number < 0 || number >= static_cast<int64_t>(program_.buffers.size()))
+      lexer.fail_at(at.offset,
+                    fmt::format("expected one of {} buffers, found {}", program_.buffers.size(), number));
+    return static_cast<int>(number);
+  }
+
+  BufferRef place() {
+    BufferRef ref;
+    if (!lexer.accept("#")) lexer.expected("a place (#buffer[offset])");
+    ref.buffer = buffer_number();
+    if (!lexer.accept("[")) return ref;
+    ref.offset = dim();
+    lexer.expect("]");
+    return ref;
+  }
+
+  std::vector<Dim> strides() {
+    std::vector<Dim> result;
+    lexer.expect("(");
+    list(")", [&] { result.push_back(dim()); });
+    return result;
+  }
+
+  // ---- steps
+
+  KernelStep launch() {
+    KernelStep step;
+    step.kernel = kernel_reference();
+    lexer.expect("(");
+    list(")", [&] { step.arguments.push_back(place()); });
+    if (!lexer.accept_word("ids")) return step;
+    for (int64_t id : integers()) {
+      if (id < 0 || id > std::numeric_limits<uint32_t>::max())
+        lexer.expected(fmt::format("random ids in [0, 2^32) (not {}) before this", id));
+      step.random_ids.push_back(static_cast<uint32_t>(id));
+    }
+    return step;
+  }
+
+  int kernel_reference() {
+    const Token at = lexer.peek();
+    const int count = static_cast<int>(program_.kernels.size());
+    if (!at.is("@")) {
+      const int64_t number = integer("a kernel (@name or its number)");
+      if (number < 0 || number >= count)
+        lexer.fail_at(at.offset, fmt::format("expected one of {} kernels, found {}", count, number));
+      return static_cast<int>(number);
+    }
+    const std::string name = graph_name();
+    for (int i = 0; i < count; ++i)
+      if (program_.kernels[i].name == name) return i;
+    lexer.fail_at(at.offset, fmt::format("there is no kernel @{} above", name));
+  }
+
+  GemmStep::Matrix matrix() {
+    const Token at = lexer.peek();
+    GemmStep::Matrix result{place(), {}, {}};
+    const std::vector<Dim> both = strides();
+    if (both.size() != 2) lexer.fail_at(at.offset, "expected the row and the column stride of a matrix");
+    result.row_stride = both[0], result.column_stride = both[1];
+    return result;
+  }
+
+  GemmStep gemm() {
+    GemmStep step;
+    step.dtype = step.result_dtype = dtype();
+    step.c = matrix();
+    lexer.expect("=");
+    step.a = matrix();
+    lexer.expect("*");
+    step.b = matrix();
+    lexer.expect("{");
+    fields([&](const Token& key) {
+      if (key.text == "m")
+        step.m = dim();
+      else if (key.text == "n")
+        step.n = dim();
+      else if (key.text == "k")
+        step.k = dim();
+      else if (key.text == "alpha")
+        step.alpha = number();
+      else if (key.text == "beta")
+        step.beta = number();
+      else if (key.text == "bias")
+        step.bias = place();
+      else if (key.text == "tf32")
+        step.tf32 = boolean();
+      else if (key.text == "result")
+        step.result_dtype = dtype();
+      else
+        unknown_field(key, "m, n, k, alpha, beta, bias, tf32, result");
+    });
+    while (lexer.accept_word("batch")) step.batch.push_back(batch());
+    return step;
+  }
+
+  GemmStep::Batch batch() {
+    GemmStep::Batch batch{};
+    lexer.expect("{");
+    fields([&](const Token& key) {
+      if (key.text == "extent")
+        batch.extent = dim();
+      else if (key.text == "a")
+        batch.a_stride = dim();
+      else if (key.text == "b")
+        batch.b_stride = dim();
+      else if (key.text == "c")
+        batch.c_stride = dim();
+      else if (key.text == "reduced")
+        batch.reduced = boolean();
+      else
+        unknown_field(key, "extent, a, b, c, reduced");
+    });
+    return batch;
+  }
+
+  SortIndexStep sort_index() {
+    SortIndexStep step;
+    step.indices = place();
+    lexer.expect("->");
+    step.permutation = place();
+    lexer.expect(",");
+    step.begins = place();
+    word("of");
+    step.count = dim();
+    word("below");
+    step.rows = dim();
+    return step;
+  }
+
+  CopyStep copy() {
+    CopyStep step;
+    Type box = type();
+    step.dtype = box.dtype;
+    step.extents = std::move(box.shape);
+    step.to = place();
+    step.to_strides = strides();
+    lexer.expect("=");
+    step.from = place();
+    step.from_strides = strides();
+    return step;
+  }
+
+  FillStep fill() {
+    FillStep step;
+    step.to = place();
+    lexer.expect("=");
+    step.value = number();
+    word("of");
+    step.elements = dim();
+    return step;
+  }
+
+  void word(std::string_view word) {
+    if (!lexer.accept_word(word)) lexer.expected(fmt::format("'{}'", word));
+  }
+
+  Program program_;
+};
+
+}  // namespace
+
+Program parse_program(std::string_view text, std::string_view file) {
+  return ProgramParser(text, file).parse();
+}
+
+}  // namespace smelt

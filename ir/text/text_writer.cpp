@@ -1,0 +1,105 @@
+#include "ir/text/text_writer.h"
+
+#include <fmt/ranges.h>
+
+#include "ir/text/lexer.h"
+
+namespace smelt {
+
+void Fields::add(std::string_view key, std::string value) {
+  text_ += fmt::format("{}{} = {}", text_.empty() ? "" : ", ", key, value);
+}
+
+std::string Fields::str() const { return text_.empty() ? "" : " {" + text_ + "}"; }
+
+std::string bare_or_quoted(std::string_view name) {
+  return is_identifier(name) ? std::string(name) : quote(name);
+}
+
+std::string text(double number) { return str(Attribute(number)); }
+
+std::string text(const std::vector<std::string>& strings) {
+  std::vector<std::string> quoted;
+  quoted.reserve(strings.size());
+  for (const std::string& string : strings) quoted.push_back(quote(string));
+  return fmt::format("[{}]", fmt::join(quoted, ", "));
+}
+
+std::string text(const Attribute& attribute) {
+  if (const auto* string = std::get_if<std::string>(&attribute)) return quote(*string);
+  const auto* dim = std::get_if<Dim>(&attribute);
+  return dim && !dim->is_constant() ? dim->str() : str(attribute);
+}
+
+std::string text(const Symbols& symbols) {
+  std::vector<std::string> bounds;
+  for (const Symbols::Bound& bound : symbols.bounds())
+    bounds.push_back(fmt::format("{} <= {}", fmt::join(bound.factors, "*"), bound.upper));
+  return bounds.empty() ? "" : fmt::format("symbols {}\n", fmt::join(bounds, ", "));
+}
+
+namespace {
+
+std::string line(const Segment& segment) {
+  Fields fields;
+  if (segment.init != Initializer{}) fields.add("init", str(segment.init));
+  if (!segment.decay) fields.add("decay", "false");
+  if (!segment.checkpoint_names.empty()) fields.add("checkpoint", text(segment.checkpoint_names));
+  if (segment.transposed) fields.add("transposed", "true");
+  if (segment.frozen) fields.add("frozen", "true");
+  return fmt::format("  segment {}{} : [{}] at {}\n", quote(segment.name), fields.str(),
+                     fmt::join(segment.shape, ","), segment.offset);
+}
+
+std::string text(const std::vector<BufferPart>& parts) {
+  std::vector<std::string> texts;
+  texts.reserve(parts.size());
+  for (const BufferPart& part : parts)
+    texts.push_back(fmt::format("{}: [{}, {}]", part.begin, part.first_step, part.last_step));
+  return fmt::format("[{}]", fmt::join(texts, ", "));
+}
+
+std::string hex(const std::vector<std::byte>& data) {
+  std::string digits;
+  for (std::byte byte : data) digits += fmt::format("{:02x}", static_cast<unsigned>(byte));
+  return digits;
+}
+
+}  // namespace
+
+std::string text(const State& state) {
+  Fields fields;
+  if (state.role != Role::state) fields.add("role", std::string(name(state.role)));
+  if (state.init != Initializer{}) fields.add("init", str(state.init));
+  if (!state.copy_of.empty()) fields.add("copy_of", quote(state.copy_of));
+  std::string result =
+      fmt::format("state {}{} : {}{}", quote(state.name), fields.str(), name(state.dtype), str(state.shape));
+  if (state.segments.empty()) return result + "\n";
+  result += " {\n";
+  for (const Segment& segment : state.segments) result += line(segment);
+  return result + "}\n";
+}
+
+std::string text(const Buffer& buffer, size_t number) {
+  Fields fields;
+  fields.add("role", std::string(name(buffer.role)));
+  if (buffer.state >= 0) fields.add("state", std::to_string(buffer.state));
+  if (buffer.offset_bytes != 0) fields.add("offset", std::to_string(buffer.offset_bytes));
+  if (buffer.bytes != 0) fields.add("bytes", std::to_string(buffer.bytes));
+  if (buffer.first_step != -1 || buffer.last_step != -1)
+    fields.add("live", fmt::format("[{}, {}]", buffer.first_step, buffer.last_step));
+  if (!buffer.parts.empty()) fields.add("parts", text(buffer.parts));
+  if (!buffer.data.empty()) fields.add("data", quote(hex(buffer.data)));
+  return fmt::format("buffer {} {}{} : {}[{}]\n", number, quote(buffer.name), fields.str(),
+                     name(buffer.dtype), buffer.elements.str());
+}
+
+std::string text(const Layout& layout) {
+  if (layout.strides.empty()) return fmt::format("@{}[{}]", layout.buffer, layout.offset.str());
+  std::vector<std::string> strides;
+  strides.reserve(layout.strides.size());
+  for (const Dim& stride : layout.strides) strides.push_back(stride.str());
+  return fmt::format("@{}[{}; {}]", layout.buffer, layout.offset.str(), fmt::join(strides, ","));
+}
+
+}  // namespace smelt

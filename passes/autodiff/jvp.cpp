@@ -1,0 +1,84 @@
+// Forward rules of primitives: the tangent of a result from those of the operands.
+#include "passes/autodiff/vjp.h"
+#include "passes/expressions.h"
+
+namespace smelt {
+
+Value* Forward::t_or_zero(unsigned i) const { return t(i) ? t(i) : zeros(b, x(i)->type); }
+
+Forward::Tangents forward_linear(const Forward& f) {
+  const std::vector<Type> declared = {f.node.result()->type};
+  Attributes attributes = f.node.attributes;
+  return {f.b.create(f.node.op(), {f.t()}, std::move(attributes),
+                     info(f.node.op()).has(Trait::declared) ? llvm::ArrayRef<Type>(declared)
+                                                            : llvm::ArrayRef<Type>())
+              ->result()};
+}
+
+Forward::Tangents forward_concat(const Forward& f) {
+  llvm::SmallVector<Value*, 4> parts;
+  for (unsigned i = 0; i < f.tangents.size(); ++i) parts.push_back(f.t_or_zero(i));
+  return {f.b.concat(parts, f.node.int_attr("axis"))};
+}
+
+Forward::Tangents forward_gather(const Forward& f) {
+  return {f.b.gather(f.t(), f.x(1), f.node.int_attr("axis"))};
+}
+
+Forward::Tangents forward_scatter_add(const Forward& f) {
+  return {f.b.scatter_add(f.t_or_zero(0), f.x(1), f.t_or_zero(2), f.node.int_attr("axis"))};
+}
+
+Forward::Tangents forward_matmul(const Forward& f) {
+  const std::string& spec = f.node.string_attr("spec");
+  Value* left = f.t(0) ? f.b.matmul(f.t(0), f.x(1), spec) : nullptr;
+  Value* right = f.t(1) ? f.b.matmul(f.x(0), f.t(1), spec) : nullptr;
+  Value* product = left && right ? f.b.add(left, right) : left ? left : right;
+  Value* addend = f.node.operands().size() == 3 ? f.t(2) : nullptr;
+  if (!addend) return {product};
+  Value* spread = f.b.broadcast_leading(addend, f.node.result()->shape());
+  return {product ? f.b.add(product, spread) : spread};
+}
+
+namespace {
+
+Value* spread(const Forward& f, Value* row) {
+  return f.b.broadcast_over(row, f.node.ints_attr("axes"), f.x()->shape());
+}
+
+/// The mean of the tangents of all elements that equal the row's extreme: what reverse mode shares out in
+/// equal parts.
+Value* of_extreme(const Forward& f) {
+  const auto& axes = f.node.ints_attr("axes");
+  Value* equal = f.b.eq(f.x(), spread(f, f.node.result()));
+  Value* ones = f.b.select(equal, f.b.like(f.x(), 1), f.b.like(f.x(), 0));
+  return f.b.div(f.b.sum(f.b.mul(ones, f.t()), axes), f.b.sum(ones, axes));
+}
+
+/// With s = sum exp(x - m): ds = sum exp(x - m) (dx - dm).
+Forward::Tangents of_exponentials(const Forward& f) {
+  Value* most = of_extreme(f);
+  Value* e = f.b.exp(f.b.sub(f.x(), spread(f, f.node.result(0))));
+  return {most, f.b.sum(f.b.mul(e, f.b.sub(f.t(), spread(f, most))), f.node.ints_attr("axes"))};
+}
+
+}  // namespace
+
+Forward::Tangents forward_reduce(const Forward& f) {
+  switch (f.node.reduce_op) {
+    case ReduceOp::add:
+    case ReduceOp::first:
+    case ReduceOp::pivot:
+      return {f.b.reduce(f.node.reduce_op, f.t(), f.node.ints_attr("axes"))};
+    case ReduceOp::max_sumexp:
+      return of_exponentials(f);
+    case ReduceOp::argmax:
+      return {of_extreme(f), nullptr};
+    case ReduceOp::max:
+    case ReduceOp::min:
+      return {of_extreme(f)};
+  }
+  return {};
+}
+
+}  // namespace smelt

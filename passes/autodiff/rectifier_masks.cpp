@@ -1,0 +1,121 @@
+#include "passes/autodiff/rectifier_masks.h"
+
+#include "ir/builder.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "passes/analysis.h"
+#include "passes/expressions.h"
+
+namespace smelt {
+namespace {
+
+bool is_zero(const Value* value) { return splat(value) == 0.0; }
+
+/// k in select(k, x, 0); null for anything else.
+Value* guard(const Node& node) {
+  return node.is(ScalarOp::select) && is_zero(node.operand(2)) ? node.operand(0) : nullptr;
+}
+
+/// x in x * c with a number c > 0; null for anything else.
+Value* scaled(const Node& node) {
+  if (!node.is(ScalarOp::mul)) return nullptr;
+  const auto factor = splat(node.operand(1));
+  return factor && *factor > 0 ? node.operand(0) : nullptr;
+}
+
+/// Where a value comes from, through factors and guards: it is that, scaled, where all guards hold, and else
+/// zero.
+struct Path {
+  const Node* begin;
+  llvm::SmallVector<const Value*, 2> guards;
+};
+
+Path path_to(const Value* value) {
+  Path path{.begin = value->node(), .guards = {}};
+  while (true) {
+    const Value* kept = guard(*path.begin);
+    const Value* from = kept ? path.begin->operand(1) : scaled(*path.begin);
+    if (kept) path.guards.push_back(kept);
+    if (from == nullptr) return path;
+    path.begin = from->node();
+  }
+}
+
+/// A value that is positive where x is and all `kept` hold, and else zero.
+struct Rectified {
+  Value* result;
+  llvm::SmallVector<const Value*, 2> kept;
+};
+
+class MaskFinder {
+ public:
+  explicit MaskFinder(Graph& graph) : graph_(graph) {}
+
+  bool run() {
+    for (const auto& node : graph_.nodes())
+      if (node->is(Op::matmul) && !in_backward(*node))
+        for (Value* operand : node->operands()) find_rectifier(operand);
+    if (rectified_.empty()) return false;
+    std::vector<Node*> masks;
+    for (const auto& node : graph_.nodes())
+      if (applies_mask(*node)) masks.push_back(node.get());
+    bool changed = false;
+    for (Node* mask : masks) changed |= replace(*mask);
+    return changed;
+  }
+
+ private:
+  void find_rectifier(Value* result) {
+    const Path path = path_to(result);
+    if (path.begin->is(ScalarOp::max) && is_zero(path.begin->operand(1)))
+      rectified_[path.begin->operand(0)].push_back({result, path.guards});
+  }
+
+  /// x >= 0 ? gradient : 0 of a rectified x. A comparison of forward is somebody's own, whose zeros count.
+  bool applies_mask(const Node& node) const {
+    const Value* condition = in_backward(node) ? guard(node) : nullptr;
+    if (condition == nullptr || !condition->node()->is(ScalarOp::ge) || !in_backward(*condition->node()))
+      return false;
+    const Node& compare = *condition->node();
+    return is_zero(compare.operand(1)) && rectified_.contains(compare.operand(0));
+  }
+
+  /// By the first result whose dropouts the gradient went through: another's would take too much away.
+  bool replace(Node& node) {
+    const auto guards = path_to(node.operand(1)).guards;
+    const auto& results = rectified_[node.operand(0)->node()->operand(0)];
+    const auto fitting = llvm::find_if(results, [&](const Rectified& rectified) {
+      return llvm::all_of(rectified.kept,
+                          [&](const Value* kept) { return llvm::is_contained(guards, kept); });
+    });
+    if (fitting == results.end()) return false;
+    GraphBuilder b(graph_, &node);
+    b.set_source(node.source);
+    const InheritMarks marks(graph_, &node, node);
+    Value* mask = b.gt(fitting->result, b.like(fitting->result, 0));
+    node.set_operand(1, without_guards(b, node.operand(1), *fitting));
+    node.set_operand(0, mask);
+    return true;
+  }
+
+  /// What is zero where the mask is needs not be made so.
+  Value* without_guards(GraphBuilder& b, Value* gradient, const Rectified& rectified) {
+    const Node& node = *gradient->node();
+    if (const Value* kept = guard(node); kept != nullptr && llvm::is_contained(rectified.kept, kept))
+      return without_guards(b, node.operand(1), rectified);
+    Value* inner = scaled(node);
+    if (inner == nullptr) return gradient;
+    Value* lean = without_guards(b, inner, rectified);
+    return lean == inner ? gradient : b.mul(lean, node.operand(1));
+  }
+
+  Graph& graph_;
+  llvm::DenseMap<const Value*, llvm::SmallVector<Rectified, 1>> rectified_;  // by x
+};
+
+}  // namespace
+
+bool rectifier_masks(Graph& graph, const RectifierMasksOptions&) { return MaskFinder(graph).run(); }
+
+}  // namespace smelt

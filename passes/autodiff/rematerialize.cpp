@@ -1,0 +1,282 @@
+#include "passes/autodiff/rematerialize.h"
+
+#include <map>
+
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/STLExtras.h"
+#include "passes/autodiff/min_cut.h"
+#include "passes/reductions/softmax_statistic.h"
+
+namespace smelt {
+namespace {
+
+// What only the cut would make a kernel store costs a quarter more than what is in memory anyway.
+struct Weights {
+  int64_t in_memory, extra;
+};
+constexpr Weights kTraffic = {4, 5}, kBytes = {1, 1};
+
+bool is_free(const Value* value) {
+  const Node* node = value->node();
+  return node->is(Op::parameter) || node->is(Op::input) || node->is(Op::state) ||
+         (node->is(Op::constant) && !node->has("value"));
+}
+
+/// Comes from nothing: costs no memory wherever it is.
+bool is_generated(const Node& node) {
+  return node.is(Op::constant) || node.is(Op::iota) || node.is(Op::random);
+}
+
+bool is_cheap_op(const Node& node) {
+  return node.is(Op::pointwise) || node.is(Op::convert) || is_generated(node) || is_view(node) ||
+         (node.is(Op::reduce) && samples_row(node.reduce_op));
+}
+
+/// The memory a value is read from: behind views.
+const Value* base(const Value* value) {
+  while (is_view(*value->node())) value = value->node()->operand(0);
+  return value;
+}
+
+class Rematerializer {
+ public:
+  Rematerializer(Graph& graph, RematerializeReport* report)
+      : graph_(graph), report_(report), numbers_(graph), emit_(graph, numbers_) {}
+
+  bool run() {
+    find_late_nodes();
+    find_needs();
+    if (needs_.empty()) return false;
+    for (const auto& node : graph_.nodes()) order_.push_back(node.get());
+    known_.insert(order_.begin(), order_.end());
+    find_statistics();
+    find_stored();
+    const int64_t before = kept_bytes();
+    if (report_) report_->bytes_before = before;
+    if (choose(kTraffic) > before) choose(kBytes);
+    const bool changed = clone_needs();
+    emit_.discard_unused();
+    if (changed) graph_.sort();
+    if (report_) finish_report();
+    return changed;
+  }
+
+ private:
+  /// Backward and everything behind it.
+  void find_late_nodes() {
+    for (const auto& node : graph_.nodes()) {
+      const bool behind = llvm::any_of(node->operands(), [&](const Value* v) { return is_late(v); });
+      if (behind || !phase(*node).empty()) late_.insert(node.get());
+    }
+  }
+  bool is_late(const Value* value) const { return late_.contains(value->node()); }
+
+  void find_needs() {
+    needs_.clear();
+    for (const auto& node : graph_.nodes()) {
+      if (!is_late(node.get())) continue;
+      for (Value* operand : node->operands())
+        if (!is_late(operand) && !is_free(operand)) needs_.insert({operand, node.get()});
+    }
+  }
+  bool is_late(const Node* node) const { return late_.contains(node); }
+
+  int64_t bytes(const Value* value) {
+    const int64_t count = graph_.module().symbols.upper(element_count(value->shape()));
+    return count * size_of(value->dtype());
+  }
+
+  int64_t kept_bytes() {
+    llvm::DenseSet<const Value*> counted;
+    int64_t total = 0;
+    for (const auto& [value, reader] : needs_) {
+      const Value* kept = base(value);
+      if (is_free(kept) || is_generated(*kept->node()) || !counted.insert(kept).second) continue;
+      total += bytes(kept);
+    }
+    return total;
+  }
+
+  /// What probabilities of forward softmaxes would be in backward.
+  void find_statistics() {
+    std::vector<Node*> pairs;
+    for (const auto& node : graph_.nodes())
+      if (node->is(ReduceOp::max_sumexp) && !is_late(node.get())) pairs.push_back(node.get());
+    Node* place = needs_.begin()->second;
+    for (const auto& [value, reader] : needs_)
+      if (in_backward(*reader)) place = reader;
+    if (!in_backward(*place)) return;
+    for (Node* pair : pairs) {
+      const Softmax softmax = find_softmax(*pair);
+      if (used_otherwise(softmax)) continue;
+      for (Node* probability : softmax.probabilities)
+        if (!is_late(probability))
+          stand_ins_[probability->result()] = probability_from_statistic(emit_, softmax, *place);
+    }
+    mark_new_nodes();
+  }
+  void mark_new_nodes() {
+    for (const auto& [probability, q] : stand_ins_) mark_late(q);
+  }
+  void mark_late(Value* value) {
+    if (phase(*value->node()).empty() || !late_.insert(value->node()).second) return;
+    for (Value* operand : value->node()->operands()) mark_late(operand);
+  }
+
+  /// Values that the forward phase writes to memory anyway: read on the far side of a matmul or the like.
+  void find_stored() {
+    llvm::DenseMap<const Node*, int> barriers, products;  // on the longest way to a node
+    for (const auto& node : graph_.nodes()) {
+      int most = 0, most_products = 0;
+      for (const Value* operand : node->operands()) {
+        most = std::max(most, barriers.lookup(operand->node()));
+        most_products = std::max(most_products, products.lookup(operand->node()));
+      }
+      barriers[node.get()] = most + is_barrier(*node);
+      products[node.get()] = most_products + node->is(Op::matmul);
+      if (is_late(node.get())) continue;
+      for (const Value* operand : node->operands()) {
+        if (barriers[node.get()] > barriers.lookup(operand->node())) stored_.insert(base(operand));
+        const int behind = products.lookup(operand->node());
+        if (behind > 0 && most_products > behind) trunk_.insert(base(operand));
+      }
+    }
+  }
+
+  llvm::ArrayRef<Value*> sources(Value* value) {
+    if (auto it = stand_ins_.find(value); it != stand_ins_.end()) return it->second;
+    return value->node()->operands();
+  }
+
+  int64_t cost(Value* value) {
+    const Node& node = *value->node();
+    if (is_late(value) || is_view(node)) return MinCut::kInfinite;
+    const bool in_memory = stored_.contains(value) || !info(node.op()).has(Trait::fusable);
+    return bytes(value) * (in_memory ? weights_.in_memory : weights_.extra);
+  }
+
+  /// May be computed again. What is tested for equality may not: kernels contract differently.
+  bool is_cheap(Value* value) const {
+    if (is_late(value)) return true;
+    if (!is_cheap_op(*value->node()) || trunk_.contains(value)) return false;
+    return is_view(*value->node()) || !is_matched(value, [this](const Node& user) { return is_late(&user); });
+  }
+
+  /// The vertex of a value and of all that it could be computed from; -1 for what costs nothing.
+  int vertex(Value* value) {
+    if (is_free(value) || is_generated(*value->node())) return -1;
+    if (auto it = vertices_.find(value); it != vertices_.end()) return it->second;
+    const int v = cut_.add_vertex(cost(value));
+    vertices_.insert({value, v});
+    if (!is_cheap(value)) {
+      cut_.add_source(v);
+      return v;
+    }
+    for (Value* source : sources(value))
+      if (const int s = vertex(source); s >= 0) cut_.add_edge(s, v);
+    return v;
+  }
+
+  /// Fills kept_; returns its bytes.
+  int64_t choose(Weights weights) {
+    weights_ = weights;
+    cut_ = {};
+    vertices_.clear();
+    kept_.clear();
+    for (const auto& [value, reader] : needs_)
+      if (const int v = vertex(value); v >= 0) cut_.add_sink(v);
+    const std::vector<bool> in_cut = cut_.solve();
+    int64_t total = 0;
+    for (const auto& [value, v] : vertices_) {
+      if (in_cut[v]) total += bytes(value);
+      if (in_cut[v] || !is_cheap(value)) kept_.insert(value);
+    }
+    return total;
+  }
+
+  /// Read in place: kept, or a view of what is.
+  bool stays(Value* value) {
+    if (is_free(value) || kept_.contains(value)) return true;
+    const Node& node = *value->node();
+    return is_view(node) && !node.is(Op::broadcast) && stays(node.operand(0));
+  }
+
+  bool clone_needs() {
+    bool changed = false;
+    for (Node* node : order_)
+      if (is_late(node)) changed |= clone_operands(*node);
+    return changed;
+  }
+
+  bool clone_operands(Node& node) {
+    bool changed = false;
+    for (unsigned i = 0; i < node.operands().size(); ++i) {
+      Value* operand = node.operand(i);
+      Value* again = is_late(operand) ? operand : recomputed(operand, node);
+      if (again == operand) continue;
+      node.set_operand(i, again);
+      changed = true;
+    }
+    return changed;
+  }
+
+  /// Stand-ins made for this run read clones, once somebody reads them.
+  Value* adopted(Value* value) {
+    if (!is_late(value) || !known_.insert(value->node()).second) return value;
+    for (Value* operand : value->node()->operands()) adopted(operand);
+    clone_operands(*value->node());
+    return value;
+  }
+
+  Value* recomputed(Value* value, Node& reader) {
+    if (is_late(value) || stays(value)) return value;
+    if (auto it = stand_ins_.find(value); it != stand_ins_.end()) return adopted(it->second);
+    const auto key = std::pair(value, std::string(phase(reader)));
+    if (auto it = clones_.find(key); it != clones_.end()) return it->second;
+    llvm::SmallVector<Value*, 3> operands;
+    for (Value* operand : value->node()->operands()) operands.push_back(recomputed(operand, reader));
+    Node* copy = graph_.clone(*value->node(), operands, &reader);
+    copy->attributes["phase"] = key.second.empty() ? "backward" : key.second;
+    copy->attributes["anchor"] = "backward";
+    for (const auto& result : copy->results()) result->name.clear();
+    if (report_ && !is_generated(*copy))
+      report_->recomputed.push_back({value->node()->describe(), bytes(value)});
+    return clones_[key] = copy->result(value->index());
+  }
+
+  void finish_report() {
+    find_late_nodes();
+    find_needs();
+    report_->bytes_after = kept_bytes();
+    llvm::DenseSet<const Value*> listed;
+    for (const auto& [value, reader] : needs_)
+      if (const Value* kept = base(value);
+          !is_free(kept) && !is_generated(*kept->node()) && listed.insert(kept).second)
+        report_->kept.push_back({kept->node()->describe(), bytes(kept)});
+  }
+
+  Graph& graph_;
+  RematerializeReport* report_;
+  ValueNumbers numbers_;
+  RowEmitter emit_;
+  llvm::DenseSet<const Node*> late_;
+  llvm::MapVector<Value*, Node*> needs_;  // forward values that late nodes read, and the first that does
+  llvm::DenseMap<Value*, Value*> stand_ins_;
+  llvm::DenseSet<const Value*> stored_, kept_;
+  llvm::DenseSet<const Value*> trunk_;  // stored for a reader behind further matmuls, as a residual stream is
+  Weights weights_ = kTraffic;
+  MinCut cut_;
+  llvm::MapVector<Value*, int> vertices_;
+  std::vector<Node*> order_;
+  llvm::DenseSet<const Node*> known_;  // nodes of the graph as it came, and adopted stand-ins
+  std::map<std::pair<Value*, std::string>, Value*> clones_;
+};
+
+}  // namespace
+
+bool rematerialize(Graph& graph, const RematerializeOptions& options) {
+  return Rematerializer(graph, options.report).run();
+}
+
+}  // namespace smelt

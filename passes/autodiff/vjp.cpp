@@ -1,0 +1,209 @@
+#include "passes/autodiff/vjp.h"
+
+#include <array>
+
+#include "passes/expressions.h"
+#include "runtime/error.h"
+
+namespace smelt {
+namespace {
+
+// ---- shape
+
+void reverse_convert(const Reverse& r) { r.add(0, r.b.convert(r.g(), r.x()->dtype())); }
+
+void reverse_broadcast(const Reverse& r) {
+  const auto& kept = r.node.ints_attr("axes");
+  std::vector<int64_t> axes;
+  for (int64_t i = 0; i < r.y()->rank(); ++i)
+    if (!llvm::is_contained(kept, i)) axes.push_back(i);
+  r.add(0, axes.empty() ? r.g() : r.b.sum(r.g(), axes));
+}
+
+void reverse_reshape(const Reverse& r) { r.add(0, r.b.reshape(r.g(), r.x()->shape())); }
+
+void reverse_transpose(const Reverse& r) {
+  const auto& permutation = r.node.ints_attr("permutation");
+  std::vector<int64_t> inverse(permutation.size());
+  for (size_t i = 0; i < permutation.size(); ++i) inverse[permutation[i]] = static_cast<int64_t>(i);
+  r.add(0, r.b.transpose(r.g(), inverse));
+}
+
+void reverse_slice(const Reverse& r) {
+  r.all.add_slice(r.x(), r.node.int_attr("axis"), r.node.dim_attr("begin"), r.g());
+}
+
+void reverse_concat(const Reverse& r) {
+  const int64_t axis = r.node.int_attr("axis");
+  Dim begin = 0;
+  for (unsigned i = 0; i < r.node.operands().size(); ++i) {
+    const Dim length = r.x(i)->shape()[axis];
+    if (r.needs(i)) r.add(i, r.b.slice(r.g(), axis, begin, length));
+    begin += length;
+  }
+}
+
+// ---- indexing and products
+
+void reverse_gather(const Reverse& r) {
+  r.add(0, r.b.scatter_add(zeros(r.b, r.x()->type), r.x(1), r.g(), r.node.int_attr("axis")));
+}
+
+void reverse_scatter_add(const Reverse& r) {
+  r.add(0, r.g());
+  if (r.needs(2)) r.add(2, r.b.gather(r.g(), r.x(1), r.node.int_attr("axis")));
+}
+
+void reverse_matmul(const Reverse& r) {
+  const MatmulSpec spec = parse_matmul_spec(r.node.string_attr("spec"));
+  if (r.needs(0)) r.add(0, r.b.matmul(r.g(), r.x(1), MatmulSpec{spec.out, spec.b, spec.a}.str()));
+  if (r.needs(1)) r.add(1, r.b.matmul(r.g(), r.x(0), MatmulSpec{spec.out, spec.a, spec.b}.str()));
+  if (r.node.operands().size() < 3 || !r.needs(2)) return;
+  const int64_t repeated = r.g()->rank() - r.x(2)->rank();
+  r.add(2, repeated == 0 ? r.g() : r.b.sum(r.g(), leading_axes(repeated)));
+}
+
+// ---- reductions
+
+/// A value per reduced row, over all of the operand's shape.
+Value* spread(const Reverse& r, Value* row) {
+  return r.b.broadcast_over(row, r.node.ints_attr("axes"), r.x()->shape());
+}
+
+/// g to the elements that equal the row's extreme, in equal shares where several do.
+Value* to_extreme(const Reverse& r, Value* g) {
+  Value* equal = r.b.eq(r.x(), spread(r, r.y()));
+  Value* ones = r.b.select(equal, r.b.like(r.x(), 1), r.b.like(r.x(), 0));
+  Value* share = r.b.div(g, r.b.sum(ones, r.node.ints_attr("axes")));
+  return r.b.mul(ones, spread(r, share));
+}
+
+/// With s = sum exp(x - m): ds/dx_i = exp(x_i - m) - s dm/dx_i.
+Value* to_exponentials(const Reverse& r) {
+  Value *m = r.node.result(0), *s = r.node.result(1), *g_max = r.g(0), *g_sum = r.g(1);
+  if (!g_sum) return to_extreme(r, g_max);
+  Value* through_sum = r.b.mul(spread(r, g_sum), r.b.exp(r.b.sub(r.x(), spread(r, m))));
+  Value* extreme = r.b.neg(r.b.mul(g_sum, s));
+  return r.b.add(through_sum, to_extreme(r, g_max ? r.b.add(g_max, extreme) : extreme));
+}
+
+/// g to index 0 of every reduced axis.
+Value* to_first(const Reverse& r) {
+  Value* result = spread(r, r.g());
+  for (int64_t axis : r.node.ints_attr("axes")) {
+    Value* place = r.b.iota({DType::i32, r.x()->shape()}, axis);
+    result = r.b.select(r.b.eq(place, r.b.like(place, 0)), result, r.b.like(result, 0));
+  }
+  return result;
+}
+
+/// g / 4 to the first four along the last reduced axis, at index 0 of the others.
+Value* to_pivot(const Reverse& r) {
+  Value* result = spread(r, r.g());
+  result = r.b.mul(result, r.b.like(result, 1.0 / kPivotElements));
+  const auto& axes = r.node.ints_attr("axes");
+  const int64_t last = *llvm::max_element(axes);
+  for (int64_t axis : axes) {
+    Value* place = r.b.iota({DType::i32, r.x()->shape()}, axis);
+    const double below = axis == last ? kPivotElements : 1;
+    result = r.b.select(r.b.lt(place, r.b.like(place, below)), result, r.b.like(result, 0));
+  }
+  return result;
+}
+
+void reverse_reduce(const Reverse& r) {
+  switch (r.node.reduce_op) {
+    case ReduceOp::add:
+      return r.add(0, spread(r, r.g()));
+    case ReduceOp::first:
+      return r.add(0, to_first(r));
+    case ReduceOp::pivot:
+      return r.add(0, to_pivot(r));
+    case ReduceOp::max_sumexp:
+      return r.add(0, to_exponentials(r));
+    case ReduceOp::max:
+    case ReduceOp::min:
+    case ReduceOp::argmax:
+      return r.add(0, to_extreme(r, r.g()));
+  }
+}
+
+void reverse_collective(const Reverse& r) {
+  r.add(0, r.b.create(Op::collective, {r.g()}, r.node.attributes)->result());
+}
+
+void refuse(const Reverse& r) {
+  fail("differentiate: {} has no derivative; run differentiate before the pass that made it",
+       r.node.describe());
+}
+
+// ---- composites with a rule of their own
+
+void reverse_softmax(const Reverse& r) {
+  Value* dot = row_sum(r.b, r.b.mul(r.g(), r.y()));
+  r.add(0, r.b.mul(r.y(), r.b.sub(r.g(), along_row(r.b, dot, r.y()->shape()))));
+}
+
+void reverse_log_softmax(const Reverse& r) {
+  Value* sum = along_row(r.b, row_sum(r.b, r.g()), r.y()->shape());
+  r.add(0, r.b.sub(r.g(), r.b.mul(r.b.exp(r.y()), sum)));
+}
+
+/// (softmax(logits) - target distribution) g. The softmax comes from log_sum_exp, which is the forward's own,
+/// so that one number a row is kept and no probability is.
+void reverse_cross_entropy(const Reverse& r) {
+  Value *logits = widened(r.b, r.x()), *targets = r.x(1);
+  const Shape& shape = logits->shape();
+  const SmoothingWeights smoothing = smoothing_of(r.node);
+  Value* probability = r.b.exp(r.b.sub(logits, along_row(r.b, log_sum_exp(r.b, logits), shape)));
+  Value* target = r.b.select(is_target(r.b, logits, targets),
+                             r.b.like(logits, smoothing.nll_weight + smoothing.each_weight),
+                             r.b.like(logits, smoothing.each_weight));
+  Value* g = r.b.convert(r.g(), logits->dtype());
+  if (smoothing.has_ignored) {
+    Value* counted = r.b.ne(targets, r.b.like(targets, static_cast<double>(smoothing.ignored)));
+    g = r.b.select(counted, g, r.b.like(g, 0));
+  }
+  Value* result = r.b.mul(r.b.sub(probability, target), along_row(r.b, g, shape));
+  r.add(0, r.b.convert(result, r.x()->dtype()));
+}
+
+// ---- the table
+
+constexpr DerivativeRule kRules[] = {
+    {Op::pointwise, reverse_pointwise, forward_pointwise},
+    {Op::convert, reverse_convert, forward_linear},
+    {Op::reduce, reverse_reduce, forward_reduce},
+    {Op::broadcast, reverse_broadcast, forward_linear},
+    {Op::reshape, reverse_reshape, forward_linear},
+    {Op::transpose, reverse_transpose, forward_linear},
+    {Op::slice, reverse_slice, forward_linear},
+    {Op::concat, reverse_concat, forward_concat},
+    {Op::gather, reverse_gather, forward_gather},
+    {Op::scatter_add, reverse_scatter_add, forward_scatter_add},
+    {Op::matmul, reverse_matmul, forward_matmul},
+    {Op::collective, reverse_collective, forward_linear},
+    {Op::pack, refuse},
+    {Op::fusion, refuse},
+    {Op::softmax, reverse_softmax},
+    {Op::log_softmax, reverse_log_softmax},
+    {Op::cross_entropy, reverse_cross_entropy},
+};
+
+constexpr size_t kOps = 0
+#define SMELT_OP(...) +1
+#include "ir/ops.def"
+    ;
+
+constexpr std::array<const DerivativeRule*, kOps> by_op() {
+  std::array<const DerivativeRule*, kOps> table{};
+  for (const DerivativeRule& rule : kRules) table[static_cast<size_t>(rule.op)] = &rule;
+  return table;
+}
+constexpr auto kByOp = by_op();
+
+}  // namespace
+
+const DerivativeRule* derivative_rule(Op op) { return kByOp[static_cast<size_t>(op)]; }
+
+}  // namespace smelt

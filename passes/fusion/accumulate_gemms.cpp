@@ -1,0 +1,117 @@
+#include "passes/fusion/accumulate_gemms.h"
+
+#include "ir/builder.h"
+#include "llvm/ADT/STLExtras.h"
+#include "passes/analysis.h"
+
+namespace smelt {
+namespace {
+
+struct Accumulation {
+  Node* product;
+  Value* held;  // the state's part, in the shape of the sum
+};
+
+/// The state that `value` shows a part of; null for anything else.
+Node* state_behind(const Value* value) {
+  Node* node = value->node();
+  while (node->is(Op::reshape) || node->is(Op::slice)) node = node->operand(0)->node();
+  return node->is(Op::state) ? node : nullptr;
+}
+
+/// Does nobody want the value but an update of the state, part by part?
+bool goes_to(const Value& value, std::string_view state) {
+  return llvm::all_of(value.users(), [&](const Node* user) {
+    if (user->is(Op::update)) return user->string_attr("state") == state;
+    const bool passes_on = user->is(Op::reshape) || user->is(Op::slice) || user->is(Op::pack);
+    return passes_on && goes_to(*user->result(), state);
+  });
+}
+
+class Accumulator {
+ public:
+  explicit Accumulator(Graph& graph) : graph_(graph) {}
+
+  bool run() {
+    bool changed = false;
+    for (Node* fusion : nodes_of(graph_, Op::fusion)) {
+      const auto found = accumulation(*fusion);
+      if (!found) continue;
+      join(*fusion, *found);
+      changed = true;
+    }
+    return changed;
+  }
+
+ private:
+  static bool is_sum(const Node& fusion) {
+    if (fusion.result_count() != 1 || fusion.operands().size() != 2) return false;
+    const Node& sum = *fusion.body->outputs[0].value->node();
+    return sum.is(ScalarOp::add) && sum.operand(0) != sum.operand(1) &&
+           llvm::all_of(sum.operands(), [](const Value* value) { return value->node()->is(Op::input); });
+  }
+
+  std::optional<Accumulation> accumulation(const Node& fusion) const {
+    if (!is_sum(fusion)) return {};
+    for (unsigned side : {0u, 1u}) {
+      Value* held = fusion.operand(side);
+      const Node* state = state_behind(held);
+      Node* product = product_behind(fusion.operand(1 - side));
+      if (state && product && goes_to(*fusion.result(), state->string_attr("name")) &&
+          !graph_.is_output(fusion.result()))
+        return Accumulation{product, held};
+    }
+    return {};
+  }
+
+  /// The matmul that nobody else reads, looked at through reshapes.
+  Node* product_behind(const Value* value) const {
+    while (is_read_once(*value) && value->node()->is(Op::reshape)) value = value->node()->operand(0);
+    Node* node = value->node();
+    return is_read_once(*value) && node->is(Op::matmul) && node->operands().size() == 2 ? node : nullptr;
+  }
+
+  bool is_read_once(const Value& value) const {
+    return value.users().size() == 1 && !graph_.is_output(&value);
+  }
+
+  void join(Node& fusion, const Accumulation& found) {
+    Node& product = *found.product;
+    GraphBuilder b(graph_, &product);
+    b.set_source(product.source);
+    Value* held = b.reshape(copied(*found.held, product), product.result()->shape());
+    Node* joined = graph_.create(Op::matmul, {product.operand(0), product.operand(1), held},
+                                 {product.result()->type}, &product);
+    joined->attributes = product.attributes;
+    joined->source = product.source;
+    graph_.replace_all_uses(fusion.result(), b.reshape(joined->result(), fusion.result()->shape()));
+    erase_with_operands(fusion);
+  }
+
+  /// The view of the state once more, where the product is made: it may stand behind it.
+  Value* copied(const Value& held, Node& before) {
+    const Node& node = *held.node();
+    if (node.is(Op::state)) return graph_.clone(node, {}, &before)->result();
+    return graph_.clone(node, {copied(*node.operand(0), before)}, &before)->result();
+  }
+
+  /// And what nobody else wants of views, products and states.
+  void erase_with_operands(Node& node) {
+    const llvm::SmallVector<Value*, 3> operands(node.operands().begin(), node.operands().end());
+    graph_.erase(&node);
+    for (Value* operand : operands) {
+      const bool one_of_ours =
+          is_view(*operand->node()) || operand->node()->is(Op::matmul) || operand->node()->is(Op::state);
+      if (operand->users().empty() && one_of_ours && !graph_.is_output(operand))
+        erase_with_operands(*operand->node());
+    }
+  }
+
+  Graph& graph_;
+};
+
+}  // namespace
+
+bool accumulate_gemms(Graph& graph, const AccumulateGemmsOptions&) { return Accumulator(graph).run(); }
+
+}  // namespace smelt

@@ -1,0 +1,439 @@
+#include "passes/fusion/fuse.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "ir/analysis/iteration_space.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace smelt {
+
+std::string_view name(FuseReason reason) {
+  static constexpr std::string_view kNames[] = {"fused",  "phase",      "cycle", "loop_nest",
+                                                "sweeps", "single_row", "size"};
+  return kNames[static_cast<size_t>(reason)];
+}
+
+namespace {
+
+/// Attribute of nodes that depend on no memory; set and removed in here.
+constexpr const char* kFromNothing = "from_nothing";
+
+bool depends_on_nothing(const Node& node) {
+  if (node.is(Op::constant)) return !node.has("values");
+  if (node.is(Op::iota) || node.is(Op::random)) return true;
+  if (!node.is(Op::pointwise) && !node.is(Op::convert) && !node.is(Op::broadcast)) return false;
+  return llvm::all_of(node.operands(),
+                      [](const Value* operand) { return operand->node()->has(kFromNothing); });
+}
+
+void mark_cheap_nodes(Graph& graph) {
+  for (const auto& node : graph.nodes())
+    if (depends_on_nothing(*node)) node->attributes[kFromNothing] = true;
+}
+
+/// Values made from no memory at all (masks, constants, random bits) and broadcasts: every reader computes
+/// its own.
+bool is_cheap(const Node& node) {
+  if (node.is(Op::broadcast)) return true;
+  return node.has(kFromNothing);
+}
+
+bool is_fusable(const Node& node) {
+  return info(node.op()).has(Trait::fusable) && !info(node.op()).has(Trait::view) && !node.has("values");
+}
+
+/// Views that matmuls and other readers of memory take as they are.
+bool stays_view(const Node& broadcast) {
+  return broadcast.is(Op::broadcast) && llvm::none_of(broadcast.result()->users(), [](const Node* user) {
+           return is_fusable(*user) || is_cheap(*user);
+         });
+}
+
+/// A cheap node is computed where it is read, but for the table of a gather, which has to be in memory.
+bool can_ride(const Value* value, const Node& user) {
+  if (user.is(Op::gather) && user.operand(0) == value) return false;
+  return is_fusable(user) || is_cheap(user);
+}
+
+std::string phase_of(const Node& node) { return node.has("phase") ? node.string_attr("phase") : "forward"; }
+
+/// Gives every use of a cheap node a copy of its own, so that uses along different axes do not tie these
+/// together.
+void split_cheap_nodes(Graph& graph) {
+  std::vector<Node*> nodes;
+  for (const auto& node : llvm::reverse(graph.nodes()))
+    if (is_cheap(*node)) nodes.push_back(node.get());
+  for (Node* node : nodes) {
+    Value* value = node->result();
+    bool first = !graph.is_output(value);
+    const llvm::SmallVector<Node*, 4> users(value->users().begin(), value->users().end());
+    const llvm::SetVector<Node*> unique(users.begin(), users.end());
+    for (Node* user : unique)
+      for (unsigned i = 0; i < user->operands().size(); ++i) {
+        if (user->operand(i) != value) continue;
+        if (!std::exchange(first, false))
+          user->set_operand(i, graph.clone(*node, node->operands(), node)->result());
+      }
+  }
+}
+
+struct Group {
+  std::vector<Node*> nodes;  // in program order
+  std::string phase;
+};
+
+class Fuser {
+ public:
+  Fuser(Graph& graph, const FuseOptions& options) : graph_(graph), options_(options) {}
+
+  bool run() {
+    mark_cheap_nodes(graph_);
+    split_cheap_nodes(graph_);
+    graph_.prune();
+    number_nodes();
+    for (Node* node : order_)
+      if (is_root(*node)) start_group(*node);
+    for (Node* node : order_)
+      if (is_root(*node)) grow(*node);
+    for (Node* node : order_)
+      if (is_root(*node) && node->is(Op::constant)) join_last_reader(*node);
+    return wrap_groups();
+  }
+
+ private:
+  void number_nodes() {
+    for (const auto& node : graph_.nodes()) {
+      position_[node.get()] = static_cast<int>(order_.size());
+      order_.push_back(node.get());
+    }
+  }
+
+  /// Nodes that found a group; cheap nodes ride with their one reader if that is fusable.
+  bool is_root(const Node& node) const {
+    if (!is_cheap(node)) return is_fusable(node);
+    if (stays_view(node)) return false;
+    if (graph_.is_output(node.result())) return true;
+    return llvm::none_of(node.result()->users(),
+                         [&](const Node* user) { return can_ride(node.result(), *user); });
+  }
+
+  void start_group(Node& node) {
+    const int id = static_cast<int>(groups_.size());
+    groups_.push_back({{}, phase_of(node)});
+    collect_riders(node, id);
+    llvm::sort(groups_[id].nodes, [&](Node* a, Node* b) { return position_[a] < position_[b]; });
+  }
+
+  void collect_riders(Node& node, int id) {
+    groups_[id].nodes.push_back(&node);
+    group_of_[&node] = id;
+    for (Value* operand : node.operands())
+      if (is_cheap(*operand->node()) && can_ride(operand, node) && !graph_.is_output(operand) &&
+          !group_of_.contains(operand->node()))
+        collect_riders(*operand->node(), id);
+  }
+
+  /// Joins the group of `node` with those of its producers, then with readers of the same values that stand
+  /// before.
+  void grow(Node& node) {
+    now_ = position_[&node];
+    for (int other : producers(node)) try_merge(other, group_of_[&node], node);
+    for (int other : siblings(node)) try_merge(other, group_of_[&node], node);
+  }
+
+  /// Values that the node and its riders read from outside.
+  std::vector<Value*> read_values(const Node& node) const {
+    std::vector<Value*> values;
+    for (Value* operand : node.operands()) {
+      const bool rider = is_cheap(*operand->node()) && group_of_.contains(operand->node());
+      if (!rider)
+        values.push_back(operand);
+      else
+        llvm::append_range(values, read_values(*operand->node()));
+    }
+    return values;
+  }
+
+  std::vector<int> producers(const Node& node) const {
+    std::vector<Value*> values = read_values(node);
+    llvm::stable_sort(values, [](Value* a, Value* b) { return a->rank() > b->rank(); });
+    std::vector<int> result;
+    for (Value* value : values)
+      if (auto it = group_of_.find(value->node()); it != group_of_.end()) result.push_back(it->second);
+    return result;
+  }
+
+  std::vector<int> siblings(const Node& node) const {
+    std::vector<int> result;
+    for (Value* value : read_values(node)) {
+      if (value->shape() != node.operand(0)->shape()) continue;  // a row value or a weight is no reason
+      for (Node* user : value->users()) {
+        auto it = group_of_.find(user);
+        if (it != group_of_.end() && position_.lookup(user) < now_) result.push_back(it->second);
+      }
+    }
+    llvm::sort(result, std::greater<>());
+    result.erase(std::unique(result.begin(), result.end()), result.end());
+    return result;
+  }
+
+  /// A number that becomes a state's content is written by the last kernel that reads the old one.
+  void join_last_reader(Node& number) {
+    now_ = static_cast<int>(order_.size());
+    const std::vector<Node*> readers = readers_of_old(number);
+    for (Node* reader : llvm::reverse(readers)) {
+      const auto group = group_of_.find(reader);
+      if (group == group_of_.end()) continue;
+      try_merge(group_of_[&number], group->second, *reader);
+      if (current(group_of_[&number]) == current(group->second)) return;
+    }
+  }
+
+  /// Of the states that the number takes the place of, in program order.
+  std::vector<Node*> readers_of_old(const Node& number) const {
+    std::vector<Node*> readers;
+    const auto is_replaced = [&](const Node& state) {
+      return llvm::any_of(number.result()->users(), [&](const Node* user) {
+        return user->is(Op::update) && user->string_attr("state") == state.string_attr("name");
+      });
+    };
+    for (Node* node : order_)
+      if (node->is(Op::state) && is_replaced(*node)) llvm::append_range(readers, node->result()->users());
+    llvm::sort(readers, [&](Node* a, Node* b) { return position_.lookup(a) < position_.lookup(b); });
+    return readers;
+  }
+
+  void try_merge(int from, int into, const Node& consumer) {
+    from = current(from), into = current(into);
+    if (from == into) return;
+    std::string detail;
+    const FuseReason reason = judge(from, into, detail);
+    if (options_.log)
+      options_.log->push_back({reason, groups_[from].nodes.back()->describe(), consumer.describe(), detail});
+    if (reason == FuseReason::fused) merge(from, into);
+  }
+
+  /// Merged groups point to the group that took them.
+  int current(int id) const {
+    while (moved_.contains(id)) id = moved_.lookup(id);
+    return id;
+  }
+
+  FuseReason judge(int from, int into, std::string& detail) {
+    const Group &a = groups_[from], &b = groups_[into];
+    if (a.phase != b.phase) return FuseReason::phase;
+    if (a.nodes.size() + b.nodes.size() > options_.max_nodes) return FuseReason::size;
+    std::vector<const Node*> nodes(a.nodes.begin(), a.nodes.end());
+    nodes.insert(nodes.end(), b.nodes.begin(), b.nodes.end());
+    llvm::sort(nodes, [&](const Node* x, const Node* y) { return position_[x] < position_[y]; });
+    const llvm::DenseSet<const Node*> members(nodes.begin(), nodes.end());
+    const IterationSpaceResult result =
+        iteration_space(nodes, [&](const Value* value) { return is_read_outside(value, members); });
+    detail = result.reason;
+    if (!result.space) return FuseReason::loop_nest;
+    if (result.space->levels > options_.max_levels) return FuseReason::sweeps;
+    if (is_single_long_row(*result.space, members)) return FuseReason::single_row;
+    return makes_cycle(members) ? FuseReason::cycle : FuseReason::fused;
+  }
+
+  bool is_read_outside(const Value* value, const llvm::DenseSet<const Node*>& members) const {
+    return graph_.is_output(value) ||
+           llvm::any_of(value->users(), [&](const Node* user) { return !members.contains(user); });
+  }
+
+  /// A kernel without rows runs in parallel along its columns, unless something needs them all or is stored
+  /// beside them.
+  bool is_single_long_row(const IterationSpace& space, const llvm::DenseSet<const Node*>& members) const {
+    if (space.count(AxisKind::parallel) != 0 || space.axes.empty()) return false;
+    Dim columns = 1;
+    for (const auto& axis : space.axes) columns *= axis.extent;
+    if (graph_.module().symbols.upper(columns) <= options_.max_single_row) return false;
+    return space.levels > 1 || llvm::any_of(members, [&](const Node* node) {
+             return !space.reductions.contains(node) &&
+                    llvm::any_of(node->results(), [&](const auto& result) {
+                      return result->rank() == 0 && is_read_outside(result.get(), members);
+                    });
+           });
+  }
+
+  /// Whether a path leaves the members and comes back. Nodes after the one at hand are still alone and lead
+  /// nowhere before it, so the search stops there.
+  bool makes_cycle(const llvm::DenseSet<const Node*>& members) const {
+    llvm::DenseSet<const Node*> seen;
+    std::vector<const Node*> stack;
+    const auto visit = [&](const Node* node) {
+      if (position_.lookup(node) <= now_ && seen.insert(node).second) stack.push_back(node);
+    };
+    for (const Node* node : members)
+      visit_users(*node, [&](const Node* user) {
+        if (!members.contains(user)) visit(user);
+      });
+    while (!stack.empty()) {
+      const Node* node = stack.back();
+      stack.pop_back();
+      if (members.contains(node)) return true;
+      // Reaching one node of a group is reaching what any node of it feeds.
+      auto group = group_of_.find(node);
+      if (group == group_of_.end()) {
+        visit_users(*node, visit);
+      } else {
+        for (const Node* fellow : groups_[current(group->second)].nodes) visit_users(*fellow, visit);
+      }
+    }
+    return false;
+  }
+
+  template <typename F>
+  static void visit_users(const Node& node, F visit) {
+    for (const auto& result : node.results())
+      for (const Node* user : result->users()) visit(user);
+  }
+
+  void merge(int from, int into) {
+    for (Node* node : groups_[from].nodes) group_of_[node] = into;
+    auto& nodes = groups_[into].nodes;
+    nodes.insert(nodes.end(), groups_[from].nodes.begin(), groups_[from].nodes.end());
+    llvm::sort(nodes, [&](Node* a, Node* b) { return position_[a] < position_[b]; });
+    groups_[from].nodes.clear();
+    moved_[from] = into;
+  }
+
+  // ---- making the fusion nodes
+
+  bool wrap_groups() {
+    bool changed = false;
+    for (Group& group : groups_) {
+      if (group.nodes.empty()) continue;
+      wrap(group);
+      changed = true;
+    }
+    graph_.sort();
+    return changed;
+  }
+
+  void wrap(const Group& group) {
+    const llvm::DenseSet<const Node*> members(group.nodes.begin(), group.nodes.end());
+    const std::vector<const Node*> nodes(group.nodes.begin(), group.nodes.end());
+    const auto is_output = [&](const Value* value) { return is_read_outside(value, members); };
+    const IterationSpaceResult result = iteration_space(nodes, is_output);
+    Body body(graph_.module());
+    for (const Node* node : nodes) body.add(*node, *result.space);
+    llvm::SmallVector<Value*, 4> outputs;
+    for (const Node* node : nodes)
+      for (const auto& value : node->results())
+        if (is_output(value.get())) outputs.push_back(value.get());
+    replace(group, body, outputs);
+  }
+
+  /// The body under construction: one input for each outside value and each way its dims follow the axes.
+  struct Body {
+    explicit Body(Module& module) : graph(std::make_unique<Graph>(module)) {}
+
+    void add(const Node& node, const IterationSpace& space) {
+      llvm::SmallVector<Value*, 3> operands;
+      for (auto [i, operand] : llvm::enumerate(node.operands())) {
+        Value* inner = map.lookup(operand);
+        operands.push_back(inner ? inner : input(operand, space.operands.find(&node)->second[i]));
+      }
+      const IterationSpace::Axes& axes = space.results.find(node.result(0))->second;
+      Node* twin = is_cheap(node) ? equal(node, operands, axes) : nullptr;
+      if (!twin) {
+        twin = graph->clone(node, operands);
+        twin->attributes.erase(kFromNothing);
+        if (is_cheap(node)) cheap.push_back({&node, twin, axes});
+      }
+      for (unsigned i = 0; i < node.result_count(); ++i) map[node.result(i)] = twin->result(i);
+    }
+
+    /// The copies that readers of a cheap node got are one again where they follow the same axes.
+    Node* equal(const Node& node, llvm::ArrayRef<Value*> operands, const IterationSpace::Axes& axes) const {
+      for (const Cheap& known : cheap)
+        if (known.axes == axes && known.node->op() == node.op() && known.node->scalar_op == node.scalar_op &&
+            known.node->attributes == node.attributes && known.node->result()->type == node.result()->type &&
+            llvm::ArrayRef<Value*>(known.twin->operands()) == operands)
+          return known.twin;
+      return nullptr;
+    }
+
+    Value* input(Value* outside, const IterationSpace::Axes& axes) {
+      for (auto& known : inputs)
+        if (known.outside == outside && known.axes == axes) return known.inner;
+      Node* node = graph->create(Op::input, {}, outside->type);
+      node->attributes["name"] = fmt::format("a{}", inputs.size());
+      inputs.push_back({outside, axes, node->result()});
+      return node->result();
+    }
+
+    struct Input {
+      Value* outside;
+      IterationSpace::Axes axes;
+      Value* inner;
+    };
+    struct Cheap {
+      const Node* node;
+      Node* twin;  // in the body
+      IterationSpace::Axes axes;
+    };
+    std::unique_ptr<Graph> graph;
+    std::vector<Input> inputs;
+    std::vector<Cheap> cheap;
+    llvm::DenseMap<Value*, Value*> map;
+  };
+
+  void replace(const Group& group, Body& body, llvm::ArrayRef<Value*> outputs) {
+    llvm::SmallVector<Value*, 8> operands;
+    for (const auto& input : body.inputs) operands.push_back(input.outside);
+    llvm::SmallVector<Type, 4> types;
+    for (auto [i, value] : llvm::enumerate(outputs)) {
+      types.push_back(value->type);
+      body.graph->outputs.push_back({fmt::format("r{}", i), body.map.lookup(value)});
+    }
+    Node* fusion = graph_.create(Op::fusion, operands, types, nullptr);
+    hoist_inputs(*body.graph);
+    fusion->body = std::move(body.graph);
+    fusion->source = sources(group);
+    if (group.phase != "forward") fusion->attributes["phase"] = group.phase;
+    for (auto [i, value] : llvm::enumerate(outputs)) {
+      fusion->result(i)->name = value->name;
+      graph_.replace_all_uses(value, fusion->result(i));
+    }
+    for (Node* node : llvm::reverse(group.nodes)) graph_.erase(node);
+  }
+
+  /// Inputs first, in the order of the operands.
+  static void hoist_inputs(Graph& body) {
+    const std::vector<Node*> inputs = body.inputs();
+    for (Node* input : llvm::reverse(inputs))
+      if (body.nodes().front().get() != input) body.move_before(input, body.nodes().front().get());
+  }
+
+  static std::string sources(const Group& group) {
+    std::vector<std::string> names;
+    for (const Node* node : group.nodes)
+      if (!node->has(kFromNothing) && !node->source.empty() && !llvm::is_contained(names, node->source))
+        names.push_back(node->source);
+    if (names.empty()) names.push_back(group.nodes.back()->source);
+    return fmt::format("{}", fmt::join(names, " + "));
+  }
+
+  Graph& graph_;
+  const FuseOptions& options_;
+  std::vector<Node*> order_;
+  llvm::DenseMap<const Node*, int> position_;
+  std::vector<Group> groups_;
+  llvm::DenseMap<const Node*, int> group_of_;
+  llvm::DenseMap<int, int> moved_;
+  int now_ = 0;
+};
+
+}  // namespace
+
+bool fuse(Graph& graph, const FuseOptions& options) { return Fuser(graph, options).run(); }
+
+}  // namespace smelt

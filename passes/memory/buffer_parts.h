@@ -1,0 +1,13 @@
+// A flat buffer, such as that of all gradients, is written piece by piece: here its pieces get lifetimes of
+// their own, so that other buffers may have the memory of what is not written yet or not read any more.
+#pragma once
+
+#include "passes/memory/lifetimes.h"
+
+namespace smelt {
+
+/// Fills Lifetime::parts of the buffers of one size whose steps touch parts of them only. A part lives from
+/// the first step that touches any of it to the last; what no step touches gets the buffer's last step.
+void find_parts(const Program& program, const std::vector<Step>& steps, std::map<int, Lifetime>& lifetimes);
+
+}  // namespace smelt

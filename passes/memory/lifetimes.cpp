@@ -1,0 +1,56 @@
+#include "passes/memory/lifetimes.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace smelt {
+
+bool in_arena(const Buffer& buffer) {
+  return buffer.role == Role::temporary || buffer.role == Role::saved || buffer.role == Role::workspace;
+}
+
+int64_t bytes_at_bounds(const Program& program, const Buffer& buffer) {
+  return program.symbols.upper(buffer.elements) * size_of(buffer.dtype);
+}
+
+std::map<int, Lifetime> lifetimes(const Program& program, const std::vector<Step>& steps) {
+  std::map<int, Lifetime> result;
+  for (size_t i = 0; i < steps.size(); ++i)
+    for (const auto* buffers : {&steps[i].reads, &steps[i].writes})
+      for (int buffer : *buffers) {
+        if (!in_arena(program.buffers[buffer])) continue;
+        Lifetime& life = result[buffer];
+        if (life.first < 0)
+          life = {static_cast<int>(i), 0, bytes_at_bounds(program, program.buffers[buffer]), {}};
+        life.last = static_cast<int>(i);
+      }
+  return result;
+}
+
+std::vector<LiveRange> live_ranges(const Lifetime& life, int64_t offset_bytes) {
+  Buffer buffer;
+  buffer.offset_bytes = offset_bytes, buffer.bytes = life.bytes;
+  buffer.first_step = life.first, buffer.last_step = life.last;
+  buffer.parts = life.parts;
+  return live_ranges(buffer);
+}
+
+std::vector<int64_t> live_bytes(const std::map<int, Lifetime>& lifetimes, size_t steps) {
+  std::vector<int64_t> live(steps + 1);  // changes at first
+  for (const auto& [buffer, life] : lifetimes)
+    for (const LiveRange& range : live_ranges(life, 0)) {
+      live[static_cast<size_t>(range.first)] += range.end - range.begin;
+      live[static_cast<size_t>(range.last) + 1] -= range.end - range.begin;
+    }
+  std::partial_sum(live.begin(), live.end(), live.begin());
+  live.pop_back();
+  return live;
+}
+
+int64_t peak_live_bytes(const std::map<int, Lifetime>& lifetimes, size_t steps) {
+  int64_t peak = 0;
+  for (const int64_t bytes : live_bytes(lifetimes, steps)) peak = std::max(peak, bytes);
+  return peak;
+}
+
+}  // namespace smelt

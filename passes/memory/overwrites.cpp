@@ -1,0 +1,171 @@
+#include "passes/memory/overwrites.h"
+
+#include "ir/analysis/iteration_space.h"
+#include "ir/analysis/view.h"
+#include "llvm/ADT/STLExtras.h"
+#include "passes/analysis.h"
+
+namespace smelt {
+namespace {
+
+/// The value that views look at.
+const Value& behind_views(const Value& value) {
+  const Value* behind = &value;
+  while (is_view(*behind->node())) behind = behind->node()->operand(0);
+  return *behind;
+}
+
+/// Where all of what views look at is, if `value` is at `place`; nothing where no strides express it.
+std::optional<Layout> place_behind_views(const Value& value, std::optional<Layout> place) {
+  for (const Node* view = value.node(); place && is_view(*view); view = view->operand(0)->node()) {
+    if (view->is(Op::slice))
+      place->offset = place->offset - view->dim_attr("begin") * place->strides[view->int_attr("axis")];
+    else
+      place = operand_layout(*view, *place);
+  }
+  return place;
+}
+
+bool is_state_memory(const Node& leaf) { return leaf.is(Op::state) || leaf.is(Op::parameter); }
+
+/// One sweep over axes that result and operand both follow, all of them: an element is read by the thread
+/// that writes it, and by pointwise operations alone.
+bool fusion_reads_elementwise(const Node& fusion, const Value& operand, const Value& result) {
+  const IterationSpaceResult found = iteration_space(*fusion.body);
+  if (!found.space || found.space->levels > 1) return false;
+  const IterationSpace& space = *found.space;
+  const auto written = space.results.find(fusion.body->outputs[result.index()].value);
+  if (written == space.results.end() || written->second.size() != space.axes.size()) return false;
+  const auto follows = [&](const Node& user, const Value* input) {
+    if (!user.is(Op::pointwise) && !user.is(Op::convert)) return false;
+    const auto& axes = space.operands.find(&user)->second;
+    for (auto [i, used] : llvm::enumerate(user.operands()))
+      if (used == input && axes[i] != written->second) return false;
+    return true;
+  };
+  for (auto [taken, input] : llvm::zip(fusion.operands(), fusion.body->inputs()))
+    if (taken == &operand)
+      for (const Node* user : input->result()->users())
+        if (!follows(*user, input->result())) return false;
+  return true;
+}
+
+/// The operand that the node adds to, element by element, where it lies.
+int added_operand(const Node& node) {
+  if (node.is(Op::scatter_add)) return 0;
+  return node.is(Op::matmul) && node.operands().size() == 3 ? 2 : -1;
+}
+
+bool reads_elementwise(const Node& node, const Value& operand, const Value& result) {
+  if (node.is(Op::fusion)) return fusion_reads_elementwise(node, operand, result);
+  if (node.is(Op::pack)) return true;
+  for (auto [i, other] : llvm::enumerate(node.operands()))
+    if (other == &operand && static_cast<int>(i) != added_operand(node)) return false;
+  return added_operand(node) >= 0 && operand.shape() == result.shape();
+}
+
+}  // namespace
+
+/// The nodes that compute a pack's parts, or the one value. Nobody makes inputs and constants, which are
+/// copied in the end, nor content of the state that stays where it is: `taker` reads it there.
+class Overwrites::Makers {
+ public:
+  Makers(const Graph& graph, const Value& value, const Layout& place) : taker_(value) {
+    places_[value.node()] = {};
+    if (!value.node()->is(Op::pack)) {
+      add(value, place);
+      return;
+    }
+    const State& state = *graph.module().find_state(value.node()->string_attr("state"));
+    for (auto [part, segment] : llvm::zip(value.node()->operands(), state.segments))
+      add(*part, {place.buffer, place.offset + segment.offset, dense_strides(part->shape())});
+  }
+
+  const Places& places() const { return places_; }
+  /// Some of the old content goes elsewhere.
+  bool move_content() const { return move_content_; }
+  /// Who takes parts that have makers and places of their own.
+  bool take_parts() const {
+    return llvm::any_of(places_, [&](const auto& maker) {
+      return maker.first->is(Op::concat) || (maker.first->is(Op::pack) && maker.first != taker_.node());
+    });
+  }
+
+ private:
+  void add(const Value& value, const Layout& place) {
+    const Value& made = behind_views(value);
+    const Node& maker = *made.node();
+    if (is_state_memory(maker)) return add_content(value, place);
+    if (info(maker.op()).has(Trait::leaf)) return;
+    std::vector<Place>& known = places_[&maker];
+    const auto behind = place_behind_views(value, place);
+    if (!behind) return;
+    known.push_back({*behind, &made});
+    // What rows are added to is computed in the same place, but for the state's content, which is there.
+    const bool adds = maker.is(Op::scatter_add) && maker.operand(0)->users().size() == 1;
+    if (adds && !is_state_memory(*behind_views(*maker.operand(0)).node())) add(*maker.operand(0), *behind);
+  }
+
+  void add_content(const Value& value, const Layout& place) {
+    if (!value.layout || value.layout->buffer != place.buffer) return;
+    places_[taker_.node()].push_back({place, &taker_});
+    move_content_ |= *value.layout != place;
+  }
+
+  const Value& taker_;
+  Places places_;
+  bool move_content_ = false;
+};
+
+bool Overwrites::grant(const Value& value, const Layout& place) {
+  if (info(behind_views(value).node()->op()).has(Trait::leaf)) return false;
+  const std::vector<StateRead> reads = reads_of_state(graph_, place.buffer);
+  const Makers makers(graph_, value, place);
+  if (makers.move_content()) return false;
+  if (makers.take_parts()) return reads.empty();
+  const llvm::DenseSet<const Node*> later = after(makers.places());
+  const bool granted = llvm::all_of(reads, [&](const StateRead& read) {
+    return makers.places().contains(read.reader) ? reads_own_place(read, makers.places())
+                                                 : !later.contains(read.reader);
+  });
+  if (granted) note_order(reads, makers.places());
+  return granted;
+}
+
+/// One of the writers reads what it alone writes.
+bool Overwrites::reads_own_place(const StateRead& read, const Places& writers) {
+  bool own = false;
+  for (const auto& [writer, places] : writers)
+    for (const Place& place : places)
+      if (writer != read.reader && overlap(place.region, read.region))
+        return false;
+      else if (writer == read.reader && place.layout == *read.value->layout)
+        own |= reads_elementwise(*read.reader, *read.value, *place.value);
+  return own;
+}
+
+/// What takes values of the writers, or has to wait for such.
+llvm::DenseSet<const Node*> Overwrites::after(const Places& writers) const {
+  llvm::DenseSet<const Node*> seen;
+  llvm::SmallVector<const Node*, 32> stack;
+  const auto visit = [&](const Node* node) {
+    if (seen.insert(node).second) stack.push_back(node);
+  };
+  for (const auto& [node, places] : writers) stack.push_back(node);
+  while (!stack.empty()) {
+    const Node* node = stack.pop_back_val();
+    for (const auto& result : node->results()) llvm::for_each(result->users(), visit);
+    if (const auto known = writers_after_.find(node); known != writers_after_.end())
+      llvm::for_each(known->second, visit);
+  }
+  return seen;
+}
+
+void Overwrites::note_order(const std::vector<StateRead>& reads, const Places& writers) {
+  for (const StateRead& read : reads) {
+    if (writers.contains(read.reader)) continue;
+    for (const auto& [writer, places] : writers) writers_after_[read.reader].insert(writer);
+  }
+}
+
+}  // namespace smelt

@@ -1,0 +1,276 @@
+#include "passes/precision/assign_precision.h"
+
+#include "ir/analysis/view.h"
+#include "ir/builder.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLExtras.h"
+#include "passes/analysis.h"
+#include "passes/precision/storage_classes.h"
+#include "runtime/error.h"
+
+namespace smelt {
+namespace {
+
+Type typed(const Value& value, DType dtype) { return {dtype, value.shape()}; }
+
+/// Is what the state holds read by any graph?
+bool is_read(const Module& module, const std::string& state) {
+  return llvm::any_of(module.graphs, [&](const auto& graph) {
+    return llvm::any_of(graph->nodes(), [&](const auto& node) {
+      return node->is(Op::state) && node->string_attr("name") == state;
+    });
+  });
+}
+
+void narrow_gradients(Graph& graph, DType storage) {
+  for (const auto& node : graph.nodes()) {
+    if (!node->is(Op::update)) continue;
+    State* state = graph.module().find_state(node->string_attr("state"));
+    if (state && state->role == Role::gradient && !is_read(graph.module(), state->name))
+      state->dtype = storage;
+  }
+}
+
+/// One fusion's body: what it reads narrow is widened, what it stores narrow is rounded.
+class BodyRewriter {
+ public:
+  BodyRewriter(Node& fusion) : fusion_(fusion), body_(*fusion.body) {}
+
+  void run() {
+    const std::vector<Node*> inputs = body_.inputs();
+    for (auto [input, operand] : llvm::zip(inputs, fusion_.operands()))
+      if (input->result()->dtype() == DType::f32 && operand->dtype() != DType::f32)
+        widen_input(*input, operand->dtype());
+    for (unsigned i = 0; i < fusion_.result_count(); ++i) {
+      Value*& output = body_.outputs[i].value;
+      if (output->dtype() == DType::f32 && fusion_.result(i)->dtype() != DType::f32)
+        output = rounded(output, fusion_.result(i)->dtype());
+    }
+  }
+
+ private:
+  Node* convert(Value* value, DType dtype, Node* before) {
+    Node* node = body_.create(Op::convert, {value}, {typed(*value, dtype)}, before);
+    node->source = value->node()->source;
+    return node;
+  }
+
+  Node* first_computation() const {
+    for (const auto& node : body_.nodes())
+      if (!node->is(Op::input)) return node.get();
+    return nullptr;
+  }
+
+  void widen_input(Node& input, DType dtype) {
+    Value* value = input.result();
+    value->type.dtype = dtype;
+    const llvm::SmallVector<Node*, 4> users(value->users().begin(), value->users().end());
+    for (Node* user : users)
+      if (user->is(Op::gather) && user->operand(0) == value && user->result()->dtype() == DType::f32)
+        widen_gathered(*user, dtype);
+    const auto reads_memory = [&](const Node& user) {
+      return user.is(Op::gather) && user.operand(0) == value;
+    };
+    if (llvm::all_of(users, [&](const Node* user) { return reads_memory(*user); })) return;
+    Node* wide = convert(value, DType::f32, first_computation());
+    body_.replace_uses_if(value, wide->result(),
+                          [&](Node& user) { return &user != wide && !reads_memory(user); });
+  }
+
+  void widen_gathered(Node& gather, DType dtype) {
+    gather.result()->type.dtype = dtype;
+    Node* wide = convert(gather.result(), DType::f32, body_.next(&gather));
+    body_.replace_uses_if(gather.result(), wide->result(), [&](Node& user) { return &user != wide; });
+    for (Graph::Output& output : body_.outputs)
+      if (output.value == gather.result()) output.value = wide->result();
+  }
+
+  /// The value in memory's type. Who computes with it in this body sees the rounded one too, so that a value
+  /// is the same for all its readers.
+  Value* rounded(Value* value, DType dtype) {
+    if (auto it = rounded_.find(value); it != rounded_.end()) return it->second;
+    Node* narrow = convert(value, dtype, body_.next(value->node()));
+    rounded_[value] = narrow->result();
+    if (value->users().size() > 1) {
+      Node* wide = convert(narrow->result(), DType::f32, body_.next(narrow));
+      body_.replace_uses_if(value, wide->result(), [&](Node& user) { return &user != narrow; });
+    }
+    return narrow->result();
+  }
+
+  Node& fusion_;
+  Graph& body_;
+  llvm::DenseMap<Value*, Value*> rounded_;
+};
+
+class Narrower {
+ public:
+  Narrower(Graph& graph, DType storage) : graph_(graph), storage_(storage) {}
+
+  bool run() {
+    narrow_gradients(graph_, storage_);
+    const StorageClasses classes(graph_);
+    std::vector<Value*> narrow;
+    for (const auto& node : graph_.nodes())
+      for (const auto& result : node->results())
+        if (classes.is_narrow(result.get())) narrow.push_back(result.get());
+    if (narrow.empty() && !has_products()) return false;
+    for (Value* value : narrow) set_narrow(*value);
+    for (Node* node : nodes_of(graph_, Op::fusion)) BodyRewriter(*node).run();
+    show_outputs();
+    for (const auto& node : graph_.nodes()) settle(*node);
+    return true;
+  }
+
+ private:
+  bool has_products() const { return !nodes_of(graph_, Op::matmul).empty(); }
+
+  /// The types of inputs and states are given: a narrow class gets a rounded copy of them.
+  void set_narrow(Value& value) {
+    const Node& node = *value.node();
+    if (!node.is(Op::input) && !node.is(Op::state) && !node.is(Op::constant))
+      return void(value.type.dtype = storage_);
+    Node* first_user = graph_.next(&node);
+    Value* copy = converted(&value, storage_, first_user);
+    graph_.replace_uses_if(&value, copy, [&](Node& user) { return &user != copy->node(); });
+  }
+
+  /// A fusion that does nothing else: where a type is needed that its maker does not store.
+  Value* converted(Value* value, DType dtype, Node* before) {
+    Node* fusion = graph_.create(Op::fusion, {value}, {typed(*value, dtype)}, before);
+    fusion->source = before ? before->source : value->node()->source;
+    if (before && before->has("phase")) fusion->attributes["phase"] = before->string_attr("phase");
+    fusion->body = std::make_unique<Graph>(graph_.module());
+    Node* input = fusion->body->create(Op::input, {}, value->type);
+    input->attributes["name"] = std::string("a0");
+    Node* convert = fusion->body->create(Op::convert, {input->result()}, {typed(*value, dtype)});
+    fusion->body->outputs.push_back({"r0", convert->result()});
+    return fusion->result();
+  }
+
+  // ---- outputs
+
+  void show_outputs() {
+    for (Graph::Output& output : graph_.outputs)
+      if (output.value->dtype() == storage_ && declared_wide(*output.value))
+        output.value = widened(output.value);
+  }
+
+  /// Outputs were f32 until this pass narrowed them, but for those that show a narrow state.
+  static bool declared_wide(const Value& value) { return !value.node()->is(Op::state); }
+
+  Value* widened(Value* value) {
+    Node* node = value->node();
+    if (node->is(Op::fusion)) return stored_wide(*node, value->index());
+    if (is_view(*node)) {
+      Value* operand = widened(node->operand(0));
+      Node* view = graph_.clone(*node, {operand}, graph_.next(node));
+      view->result()->type.dtype = DType::f32;
+      return view->result();
+    }
+    return converted(value, DType::f32, graph_.next(node));
+  }
+
+  /// One result more of the fusion: the rounded value again, as f32.
+  Value* stored_wide(Node& fusion, unsigned index) {
+    Graph& body = *fusion.body;
+    Value* narrow = body.outputs[index].value;
+    Value* wide = widening_of(body, narrow);
+    body.outputs.push_back({"r" + std::to_string(body.outputs.size()), wide});
+    llvm::SmallVector<Type, 4> types;
+    for (const auto& result : fusion.results()) types.push_back(result->type);
+    types.push_back(wide->type);
+    Node* wider = graph_.create(Op::fusion, fusion.operands(), types, &fusion);
+    wider->source = fusion.source;
+    wider->attributes = fusion.attributes;
+    wider->body = std::move(fusion.body);
+    for (unsigned i = 0; i < fusion.result_count(); ++i) {
+      wider->result(i)->name = fusion.result(i)->name;
+      graph_.replace_all_uses(fusion.result(i), wider->result(i));
+    }
+    graph_.erase(&fusion);
+    return wider->result(wider->result_count() - 1);
+  }
+
+  /// The f32 that the body goes on with, if it does.
+  static Value* widening_of(Graph& body, Value* narrow) {
+    for (Node* user : narrow->users())
+      if (user->is(Op::convert) && user->result()->dtype() == DType::f32) return user->result();
+    return body.create(Op::convert, {narrow}, {typed(*narrow, DType::f32)}, body.next(narrow->node()))
+        ->result();
+  }
+
+  // ---- what is left that does not fit
+
+  void settle(Node& node) {
+    if (node.is(Op::matmul)) settle_product(node);
+    if (node.is(Op::update))
+      if (const State* state = graph_.module().find_state(node.string_attr("state")))
+        require(node, 0, state->dtype);
+  }
+
+  void settle_product(Node& matmul) {
+    if (!is_float(matmul.operand(0)->dtype())) return;
+    for (unsigned i = 0; i < 2; ++i) require(matmul, i, storage_);
+    if (matmul.result()->dtype() != storage_)
+      matmul.attributes["result"] = std::string(name(matmul.result()->dtype()));
+  }
+
+  void require(Node& node, unsigned operand, DType dtype) {
+    Value* value = node.operand(operand);
+    if (value->dtype() == dtype || !is_float(value->dtype())) return;
+    Value*& copy = copies_[{value, dtype}];
+    if (!copy) copy = converted_before_copies(value, dtype, &node);
+    node.set_operand(operand, copy);
+  }
+
+  /// A view that no strides express is a copy: a conversion in front of it reads the elements in their new
+  /// order itself, and leaves it nothing to do.
+  Value* converted_before_copies(Value* value, DType dtype, Node* before) {
+    llvm::SmallVector<Node*, 4> views;
+    Value* source = value;
+    for (; is_rearranged(*source); source = source->node()->operand(0)) views.push_back(source->node());
+    std::optional<Layout> layout = Layout{-1, 0, dense_strides(source->shape())};
+    while (!views.empty() && (layout = view_layout(*views.back(), *layout)))
+      source = views.pop_back_val()->result();
+    if (views.empty()) return converted(value, dtype, before);
+    Value* result = converted(source, dtype, before);
+    for (Node* view : llvm::reverse(views)) {
+      result = graph_.clone(*view, {result}, before)->result();
+      result->type.dtype = dtype;
+    }
+    return result;
+  }
+
+  static bool is_rearranged(const Value& value) {
+    return value.node()->is(Op::reshape) || value.node()->is(Op::transpose);
+  }
+
+  Graph& graph_;
+  DType storage_;
+  llvm::DenseMap<std::pair<Value*, DType>, Value*> copies_;  // of operands, by what they are rounded to
+};
+
+}  // namespace
+
+bool assign_precision(Graph& graph, const AssignPrecisionOptions& options) {
+  if (options.storage == DType::f32) return false;
+  return Narrower(graph, options.storage).run();
+}
+
+DType parse_precision(std::string_view text) {
+  if (text == "fp32") return DType::f32;
+  if (text == "bf16") return DType::bf16;
+  if (text == "fp16") return DType::f16;
+  fail("precision is '{}', expected fp32, bf16 or fp16", text);
+}
+
+void set_option(AssignPrecisionOptions& options, std::string_view key, std::string_view value) {
+  const std::optional<DType> dtype = parse_dtype(value);
+  if (key != "storage") fail("assign_precision has no option '{}'", key);
+  if (!dtype || (*dtype != DType::f32 && *dtype != DType::bf16 && *dtype != DType::f16))
+    fail("assign_precision: storage is '{}', expected bf16, f16 or f32", value);
+  options.storage = *dtype;
+}
+
+}  // namespace smelt

@@ -1,0 +1,166 @@
+#include "passes/precision/storage_classes.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "passes/analysis.h"
+
+namespace smelt {
+
+namespace {
+
+bool is_narrow_float(DType type) { return type == DType::bf16 || type == DType::f16; }
+
+const State* state_of(const Node& node, std::string_view attribute) {
+  return node.graph().module().find_state(node.string_attr(attribute));
+}
+
+/// Which values of a fusion's body depend on activations other than by reductions.
+class BodyActivations {
+ public:
+  BodyActivations(const Node& fusion, const llvm::DenseMap<const Value*, bool>& outside) {
+    for (auto [input, operand] : llvm::zip(fusion.body->inputs(), fusion.operands()))
+      known_[input->result()] = outside.lookup(operand);
+    for (const auto& node : fusion.body->nodes())
+      if (!node->is(Op::input)) visit(*node);
+  }
+  bool of(const Value* value) const { return known_.lookup(value); }
+
+ private:
+  void visit(const Node& node) {
+    const bool active = !node.is(Op::reduce) && llvm::any_of(node.operands(), [&](const Value* operand) {
+      return is_float(operand->dtype()) && of(operand);
+    });
+    for (const auto& result : node.results()) known_[result.get()] = active && is_float(result->dtype());
+  }
+  llvm::DenseMap<const Value*, bool> known_;
+};
+
+/// The value is a table that a gather of the fusion's body looks into.
+bool is_gathered(const Node& fusion, const Value* value) {
+  for (auto [input, operand] : llvm::zip(fusion.body->inputs(), fusion.operands()))
+    if (operand == value && llvm::any_of(input->result()->users(), [&](const Node* user) {
+          return user->is(Op::gather) && user->operand(0) == input->result();
+        }))
+      return true;
+  return false;
+}
+
+}  // namespace
+
+StorageClasses::StorageClasses(const Graph& graph) : graph_(graph) {
+  number_values();
+  for (const auto& node : graph.nodes()) join(*node);
+  for (const auto& node : graph.nodes()) wish(*node);
+  for (const Graph::Output& output : graph.outputs)
+    if (takes_part(output.value)) wishes(output.value).shown = true;
+}
+
+bool StorageClasses::is_narrow(const Value* value) const {
+  if (!takes_part(value)) return false;
+  const Wishes& w = wishes_[find(numbers_.lookup(value))];
+  if (w.must_be_narrow) return true;
+  if (w.must_be_wide || (w.shown && !w.read)) return false;
+  return w.narrow;
+}
+
+int StorageClasses::find(int number) const {
+  while (parent_[number] != number) number = parent_[number] = parent_[parent_[number]];
+  return number;
+}
+
+void StorageClasses::unite(const Value* a, const Value* b) {
+  if (!takes_part(a) || !takes_part(b)) return;
+  const int x = find(numbers_.lookup(a)), y = find(numbers_.lookup(b));
+  parent_[std::max(x, y)] = std::min(x, y);
+}
+
+void StorageClasses::number_values() {
+  for (const auto& node : graph_.nodes())
+    for (const auto& result : node->results()) {
+      if (result->dtype() != DType::f32) continue;
+      numbers_[result.get()] = static_cast<int>(parent_.size());
+      parent_.push_back(static_cast<int>(parent_.size()));
+    }
+  wishes_.resize(parent_.size());
+}
+
+void StorageClasses::join(const Node& node) {
+  if (is_view(node) || node.is(Op::scatter_add) || node.is(Op::collective))
+    unite(node.operand(0), node.result());
+  if (node.is(Op::concat) || node.is(Op::pack))
+    for (const Value* operand : node.operands()) unite(operand, node.result());
+}
+
+void StorageClasses::wish(const Node& node) {
+  switch (node.op()) {
+    case Op::parameter:
+      return wish_of_parameter(node);
+    case Op::input:
+    case Op::state:
+    case Op::constant:
+      if (takes_part(node.result())) wishes(node.result()).must_be_wide = true;
+      activation_[node.result()] = node.is(Op::input);
+      return;
+    case Op::fusion:
+      return wish_of_fusion(node);
+    case Op::matmul:
+      for (const Value* operand : node.operands())
+        if (takes_part(operand)) wishes(operand).narrow = wishes(operand).read = true;
+      if (takes_part(node.result())) wishes(node.result()).narrow = true;
+      activation_[node.result()] = true;
+      return;
+    case Op::update:
+      return wish_of_update(node);
+    case Op::scatter_add:
+      if (takes_part(node.operand(2))) wishes(node.operand(2)).read = true;
+      break;
+    case Op::pack:
+      if (takes_part(node.result())) wishes(node.result()).narrow = true;
+      break;
+    default:
+      break;
+  }
+  for (const auto& result : node.results())
+    activation_[result.get()] =
+        llvm::any_of(node.operands(), [&](const Value* operand) { return activation_.lookup(operand); });
+}
+
+/// Read where it lies narrow only if that saves bytes that count: biases and norms come from the master.
+void StorageClasses::wish_of_parameter(const Node& parameter) {
+  const Module& module = graph_.module();
+  activation_[parameter.result()] = true;
+  if (!takes_part(parameter.result())) return;
+  const bool wide = module.find_parameter_state(DType::f32) != nullptr;
+  const bool narrow = llvm::any_of(module.states, [](const State& state) {
+    return is_narrow_float(state.dtype) && (state.name == "parameters" || state.copy_of == "parameters");
+  });
+  if (narrow && !wide) wishes(parameter.result()).must_be_narrow = true;
+  if (!narrow) wishes(parameter.result()).must_be_wide = true;
+}
+
+void StorageClasses::wish_of_fusion(const Node& fusion) {
+  const BodyActivations body(fusion, activation_);
+  for (const Value* operand : fusion.operands()) {
+    if (!takes_part(operand)) continue;
+    wishes(operand).read = true;
+    if (is_gathered(fusion, operand)) wishes(operand).narrow = true;
+  }
+  for (auto [i, output] : llvm::enumerate(fusion.body->outputs)) {
+    const Value* result = fusion.result(static_cast<unsigned>(i));
+    activation_[result] = body.of(output.value);
+    if (!takes_part(result)) continue;
+    if (result->rank() == 0 || phase(fusion) == "update")
+      wishes(result).must_be_wide = true;
+    else if (body.of(output.value))
+      wishes(result).narrow = true;
+  }
+}
+
+void StorageClasses::wish_of_update(const Node& update) {
+  const Value* value = update.operand(0);
+  const State* state = state_of(update, "state");
+  if (!takes_part(value) || !state) return;
+  wishes(value).read = true;
+  (is_narrow_float(state->dtype) ? wishes(value).must_be_narrow : wishes(value).must_be_wide) = true;
+}
+
+}  // namespace smelt

@@ -1,0 +1,323 @@
+#include "passes/reductions/linear_form.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace smelt {
+namespace {
+
+using Term = LinearTerm;
+using Kind = LinearTerm::Kind;
+
+// Larger forms cost more than a second sweep.
+constexpr size_t kMostTerms = 32;
+constexpr int kMostDepth = 48;
+
+bool row_only(const LinearForm& form) {
+  return llvm::all_of(form, [](const Term& term) { return term.factors.empty(); });
+}
+
+LinearForm constant_form(double value) {
+  Term term;
+  term.coefficient = value;
+  return {term};
+}
+
+LinearForm row_form(Value* row, int power = 1) {
+  Term term;
+  term.rows.push_back({row, power});
+  return {term};
+}
+
+LinearForm whole(Value* value, int power = 1, Kind kind = Kind::power) {
+  Term term;
+  term.factors.push_back({value, power, kind});
+  return {term};
+}
+
+Term times(Term a, const Term& b) {
+  a.coefficient *= b.coefficient;
+  a.rows.append(b.rows.begin(), b.rows.end());
+  a.factors.append(b.factors.begin(), b.factors.end());
+  return a;
+}
+
+bool has_square(const Term& term) {
+  return llvm::any_of(term.factors, [](const Term::Factor& f) { return f.kind == Kind::square; });
+}
+
+// A row value that is an element of the row (or a statistic's exact part): subtracting it first keeps the
+// digits.
+bool is_element(const Value* value) {
+  const Node* node = value->node();
+  if (node->is(ScalarOp::select)) node = node->operand(1)->node();
+  return node->is(ReduceOp::max) || node->is(ReduceOp::min) || node->is(ReduceOp::first) ||
+         node->is(ReduceOp::pivot) || node->is(ReduceOp::argmax) ||
+         (node->is(ReduceOp::max_sumexp) && value->index() == 0);
+}
+
+bool is_element(const Term& term) {
+  return term.rows.size() == 1 && term.rows[0].power == 1 && is_element(term.rows[0].value);
+}
+
+}  // namespace
+
+// ---- splitting
+
+std::optional<LinearForm> LinearSplitter::split(Value* value) {
+  value = skip_identity(value);
+  if (depth_ == 0 && is_float(value->dtype())) dtype_ = value->dtype();
+  if (auto constant = splat(value)) return constant_form(*constant);
+  if (Node* broadcast = row_broadcast(value, space_)) return row_form(emit_.row_value(broadcast, space_));
+  if (!depends_(value)) return mode_ == Mode::exact ? without_row_factors(value) : whole(value);
+  std::optional<LinearForm> form;
+  if (++depth_ < kMostDepth) form = split_dependent(value);
+  --depth_;
+  if (form && form->size() > kMostTerms) form.reset();
+  if (!form && mode_ == Mode::plain) return whole(value);
+  return form;
+}
+
+/// A value that stays whole but for factors that are constant along the row: they need not be inside a sum.
+LinearForm LinearSplitter::without_row_factors(Value* value) {
+  Term taken;
+  for (;; value = skip_identity(value)) {
+    const Node& node = *value->node();
+    if (node.is(ScalarOp::neg)) {
+      taken.coefficient = -taken.coefficient;
+      value = node.operand(0);
+      continue;
+    }
+    if (!node.is(ScalarOp::mul) && !node.is(ScalarOp::div)) break;
+    const auto constant = [&](unsigned i) {
+      return row_broadcast(node.operand(i), space_) || splat(node.operand(i));
+    };
+    const unsigned row = constant(1) ? 1 : 0;
+    if (!constant(row) || constant(1 - row) || (node.is(ScalarOp::div) && row == 0)) break;
+    const int power = node.is(ScalarOp::div) ? -1 : 1;
+    if (auto number = splat(node.operand(row)))
+      taken.coefficient *= power < 0 ? 1 / *number : *number;
+    else
+      taken.rows.push_back({emit_.row_value(node.operand(row)->node(), space_), power});
+    value = node.operand(1 - row);
+  }
+  return {times(taken, whole(value)[0])};
+}
+
+std::optional<LinearForm> LinearSplitter::split_dependent(Value* value) {
+  const Node& node = *value->node();
+  if (node.is(Op::pointwise)) return split_pointwise(node);
+  if (node.is(Op::convert) && node.operand(0)->dtype() == value->dtype()) return split(node.operand(0));
+  return std::nullopt;
+}
+
+std::optional<LinearForm> LinearSplitter::split_pointwise(const Node& node) {
+  switch (node.scalar_op) {
+    case ScalarOp::add:
+      return split_sum(node, 1);
+    case ScalarOp::sub:
+      return split_sum(node, -1);
+    case ScalarOp::neg: {
+      auto form = split(node.operand(0));
+      return form ? cross(*form, constant_form(-1)) : form;
+    }
+    case ScalarOp::mul:
+      return split_product(node.operand(0), node.operand(1));
+    case ScalarOp::div:
+      return split_quotient(node);
+    case ScalarOp::select:
+      return split_select(node);
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<LinearForm> LinearSplitter::split_sum(const Node& node, double sign) {
+  auto a = split(node.operand(0)), b = split(node.operand(1));
+  if (!a || !b) return std::nullopt;
+  for (Term& term : *b) term.coefficient *= sign;
+  a->insert(a->end(), b->begin(), b->end());
+  return a;
+}
+
+std::optional<LinearForm> LinearSplitter::split_product(Value* a, Value* b) {
+  if (mode_ == Mode::exact && numbers_.same(a, b))
+    if (auto square = split_square(a)) return square;
+  auto left = split(a), right = split(b);
+  if (!left || !right) return std::nullopt;
+  if (row_only(*left) || row_only(*right)) return cross(*left, *right);
+  return cross_varying(*left, *right);
+}
+
+std::optional<LinearForm> LinearSplitter::split_quotient(const Node& node) {
+  auto numerator = split(node.operand(0)), denominator = split(node.operand(1));
+  if (!numerator || !denominator || denominator->size() != 1) return std::nullopt;
+  Term& below = denominator->front();
+  if (has_square(below) || below.coefficient == 0) return std::nullopt;
+  if (llvm::any_of(below.factors, [](const Term::Factor& f) { return f.kind != Kind::power; }))
+    return std::nullopt;
+  below.coefficient = 1 / below.coefficient;
+  for (Term::Row& row : below.rows) row.power = -row.power;
+  for (Term::Factor& factor : below.factors) factor.power = -factor.power;
+  return below.factors.empty() ? cross(*numerator, *denominator) : cross_varying(*numerator, *denominator);
+}
+
+std::optional<LinearForm> LinearSplitter::split_select(const Node& node) {
+  Value* condition = node.operand(0);
+  if (depends_(condition) || row_broadcast(condition, space_)) return std::nullopt;
+  auto then = split(node.operand(1)), otherwise = split(node.operand(2));
+  if (!then || !otherwise) return std::nullopt;
+  auto form = cross_varying(*then, whole(condition, 1, Kind::when));
+  auto rest = cross_varying(*otherwise, whole(condition, 1, Kind::unless));
+  if (!form || !rest) return std::nullopt;
+  for (Term& term : *rest)
+    if (term.coefficient != 0) form->push_back(term);
+  llvm::erase_if(*form, [](const Term& term) { return term.coefficient == 0; });
+  return form;
+}
+
+// (r (u + o))^2 = r^2 (u + o)^2: kept together, because the sum of squares has a form that cannot turn
+// negative.
+std::optional<LinearForm> LinearSplitter::split_square(Value* value) {
+  LinearForm scale = constant_form(1);
+  for (;;) {
+    value = skip_identity(value);
+    const Node& node = *value->node();
+    if (!node.is(ScalarOp::mul)) break;
+    const bool left = row_broadcast(node.operand(0), space_) || splat(node.operand(0));
+    const bool right = row_broadcast(node.operand(1), space_) || splat(node.operand(1));
+    if (left == right) break;
+    auto factor = split(node.operand(left ? 0 : 1));
+    scale = *cross(*factor, scale);
+    value = node.operand(left ? 1 : 0);
+  }
+  auto form = split(value);
+  if (!form) return std::nullopt;
+  LinearForm centred = shift(*form);
+  const auto varies = [](const Term& term) { return !term.factors.empty(); };
+  auto it = llvm::find_if(centred, varies);
+  if (it == centred.end() || centred.size() < 2 || llvm::count_if(centred, varies) != 1) return std::nullopt;
+  if (!stands_alone(*it) || !emit_.is_shifted(it->factors[0].value, space_)) return std::nullopt;
+  Value* shifted = it->factors[0].value;
+  const double sign = it->coefficient;
+  centred.erase(it);
+  for (Term& term : centred) term.coefficient *= sign;
+  Term square;
+  square.factors.push_back({shifted, 1, Kind::square, rows(centred, value->dtype())});
+  auto result = cross(scale, scale);
+  return cross(*result, {square});
+}
+
+bool LinearSplitter::stands_alone(const Term& term) {
+  return term.rows.empty() && (term.coefficient == 1 || term.coefficient == -1) && term.factors.size() == 1 &&
+         term.factors[0].kind == Kind::power && term.factors[0].power == 1;
+}
+
+std::optional<LinearForm> LinearSplitter::cross(const LinearForm& a, const LinearForm& b) {
+  LinearForm form;
+  if (a.size() * b.size() > kMostTerms) return std::nullopt;
+  for (const Term& left : a)
+    for (const Term& right : b) form.push_back(times(left, right));
+  return form;
+}
+
+std::optional<LinearForm> LinearSplitter::cross_varying(const LinearForm& a, const LinearForm& b) {
+  if (mode_ == Mode::plain) return cross(a, b);
+  // Weighted squares have no form that stays as precise.
+  if (llvm::any_of(a, has_square) || llvm::any_of(b, has_square)) return std::nullopt;
+  return cross(shift(a), shift(b));
+}
+
+LinearForm LinearSplitter::shift(LinearForm form) {
+  const auto offset = [&](const Term& term) {
+    return term.factors.empty() &&
+           llvm::any_of(term.rows, [&](const Term::Row& r) { return depends_(r.value); });
+  };
+  if (llvm::none_of(form, offset)) return form;
+  LinearForm firsts;
+  for (Term& term : form) {
+    if (term.factors.empty() || has_square(term)) continue;
+    Value* whole_product = product(term.factors, dtype_);
+    if (emit_.is_shifted(whole_product, space_)) continue;
+    Value* shifted = emit_.shifted(whole_product, space_);
+    Term first = term;
+    first.factors.clear();
+    first.rows.push_back({emit_.shift(whole_product, space_)});
+    firsts.push_back(first);
+    term.factors.assign(1, {shifted});
+  }
+  form.insert(form.end(), firsts.begin(), firsts.end());
+  return form;
+}
+
+// ---- back to values
+
+Value* LinearSplitter::product(llvm::ArrayRef<Term::Factor> factors, DType dtype) {
+  for (const Term::Factor& f : factors)
+    if (f.kind == Kind::power && is_float(f.value->dtype())) dtype = f.value->dtype();
+  const Type type{dtype, space_.shape};
+  Value* result = nullptr;
+  const auto multiply = [&](Value* value) { result = result ? emit_.mul(result, value) : value; };
+  for (const Term::Factor& f : factors)
+    for (int i = 0; f.kind == Kind::power && i < f.power; ++i) multiply(f.value);
+  if (!result) result = emit_.splat(1, type);
+  for (const Term::Factor& f : factors)
+    for (int i = 0; f.kind == Kind::power && i < -f.power; ++i) result = emit_.div(result, f.value);
+  Value* zero = nullptr;
+  for (const Term::Factor& f : factors) {
+    if (f.kind != Kind::when && f.kind != Kind::unless) continue;
+    if (!zero) zero = emit_.splat(0, type);
+    result = f.kind == Kind::when ? emit_.pointwise(ScalarOp::select, {f.value, result, zero})
+                                  : emit_.pointwise(ScalarOp::select, {f.value, zero, result});
+  }
+  return result;
+}
+
+Value* LinearSplitter::monomial(const Term& term, DType dtype) {
+  Value* result = nullptr;
+  for (const Term::Row& row : term.rows)
+    for (int i = 0; i < row.power; ++i) result = result ? emit_.mul(result, row.value) : row.value;
+  const double coefficient = result ? term.coefficient : 1;
+  if (!result) result = emit_.splat(term.coefficient, {dtype, space_.row_shape()});
+  for (const Term::Row& row : term.rows)
+    for (int i = 0; i < -row.power; ++i) result = emit_.div(result, row.value);
+  return emit_.scale(result, coefficient);
+}
+
+Value* LinearSplitter::rows(llvm::ArrayRef<Term> terms, DType dtype) {
+  // a - b rather than a + (-b), and elements before computed statistics.
+  std::vector<Term> order(terms.begin(), terms.end());
+  std::stable_sort(order.begin(), order.end(), [](const Term& a, const Term& b) {
+    return std::tuple(!is_element(a), a.coefficient < 0) < std::tuple(!is_element(b), b.coefficient < 0);
+  });
+  Value* result = nullptr;
+  for (Term& term : order) {
+    const bool negative = result && term.coefficient < 0;
+    if (negative) term.coefficient = -term.coefficient;
+    Value* value = monomial(term, dtype);
+    result = !result ? value : negative ? emit_.sub(result, value) : emit_.add(result, value);
+  }
+  return result;
+}
+
+std::vector<std::vector<LinearTerm>> group_by_factors(const LinearForm& form, ValueNumbers& numbers) {
+  using Key = std::vector<std::tuple<unsigned, int, int, unsigned>>;
+  std::map<Key, size_t> index;
+  std::vector<std::vector<LinearTerm>> groups;
+  for (const LinearTerm& term : form) {
+    Key key;
+    for (const LinearTerm::Factor& f : term.factors)
+      key.emplace_back(numbers.of(f.value), f.power, static_cast<int>(f.kind),
+                       f.offset ? numbers.of(f.offset) + 1 : 0);
+    std::sort(key.begin(), key.end());
+    const auto [it, fresh] = index.try_emplace(key, groups.size());
+    if (fresh) groups.emplace_back();
+    groups[it->second].push_back(term);
+  }
+  return groups;
+}
+
+}  // namespace smelt

@@ -1,0 +1,86 @@
+// A value of a row space as a sum of terms: coefficient * row values * factors that vary along the row. Sums
+// over the row take the row values out, which is what makes dependent reductions independent.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "passes/reductions/row_emitter.h"
+
+namespace smelt {
+
+struct LinearTerm {
+  struct Row {
+    Value* value;  // of the row shape
+    int power = 1;
+  };
+  /// How a varying factor enters the product.
+  enum class Kind : uint8_t {
+    power,   // value ^ power
+    when,    // the product where `value` holds, else 0
+    unless,  // the product where it does not hold, else 0
+    square,  // (value + offset)^2 with value shifted by the row's sample and offset a row value
+  };
+  struct Factor {
+    Value* value;
+    int power = 1;
+    Kind kind = Kind::power;
+    Value* offset = nullptr;
+  };
+
+  double coefficient = 1;
+  llvm::SmallVector<Row, 2> rows;
+  llvm::SmallVector<Factor, 2> factors;
+};
+using LinearForm = std::vector<LinearTerm>;
+
+/// Splits values into linear forms. `depends` says which values must be split; the others stay whole. In
+/// exact mode a value that cannot be split, or not without losing digits, has no form; in plain mode, which
+/// is for recognising equal expressions and emits nothing but row values, it stays whole.
+class LinearSplitter {
+ public:
+  enum class Mode { exact, plain };
+  LinearSplitter(RowEmitter& emit, ValueNumbers& numbers, RowSpace space,
+                 llvm::function_ref<bool(Value*)> depends, Mode mode)
+      : emit_(emit), numbers_(numbers), space_(std::move(space)), depends_(depends), mode_(mode) {}
+
+  std::optional<LinearForm> split(Value* value);
+  /// The form with every varying factor shifted when a row value that depends stands beside it: x - s becomes
+  /// (x - x0) - (s - x0), whose parts are as small as their difference.
+  LinearForm shift(LinearForm form);
+
+  // ---- back to values
+  Value* product(llvm::ArrayRef<LinearTerm::Factor> factors, DType dtype);
+  /// The sum of coefficient * rows over the terms, those that are exact elements first; nothing when it is
+  /// plain 1.
+  Value* rows(llvm::ArrayRef<LinearTerm> terms, DType dtype);
+
+ private:
+  LinearForm without_row_factors(Value* value);
+  std::optional<LinearForm> split_dependent(Value* value);
+  std::optional<LinearForm> split_pointwise(const Node& node);
+  std::optional<LinearForm> split_sum(const Node& node, double sign);
+  std::optional<LinearForm> split_product(Value* a, Value* b);
+  std::optional<LinearForm> split_quotient(const Node& node);
+  std::optional<LinearForm> split_select(const Node& node);
+  std::optional<LinearForm> split_square(Value* value);
+  std::optional<LinearForm> cross(const LinearForm& a, const LinearForm& b);
+  std::optional<LinearForm> cross_varying(const LinearForm& a, const LinearForm& b);
+  bool stands_alone(const LinearTerm& term);
+  Value* monomial(const LinearTerm& term, DType dtype);
+
+  RowEmitter& emit_;
+  ValueNumbers& numbers_;
+  RowSpace space_;
+  llvm::function_ref<bool(Value*)> depends_;
+  Mode mode_;
+  DType dtype_ = DType::f32;  // of the value being split
+  int depth_ = 0;
+};
+
+/// Terms that vary with the same factors, in order of first appearance.
+std::vector<std::vector<LinearTerm>> group_by_factors(const LinearForm& form, ValueNumbers& numbers);
+
+}  // namespace smelt

@@ -1,0 +1,50 @@
+// The rules of rewrite_reductions, over what they share.
+#pragma once
+
+#include <deque>
+
+#include "passes/reductions/rewrite_reductions.h"
+#include "passes/reductions/row_algebra.h"
+
+namespace smelt {
+
+/// The analyses of one run of one rule over the graph. They describe the graph as it stood at the start;
+/// rewrites keep every value, so that numbers and algebra stay right, and levels only shrink.
+class ReductionContext {
+ public:
+  ReductionContext(Graph& graph, std::vector<ReductionRewrite>* log)
+      : graph(graph), numbers(graph), emit(graph, numbers), log_(log) {}
+
+  SweepLevels& levels(const RowSpace& space);
+  RowAlgebra& algebra(const RowSpace& space) { return analyses(space).algebra; }
+  void record(ReductionRule rule, const Node& node);
+  /// Replaces the value everywhere; zeros spread to its users.
+  void replace(Value* from, Value* to);
+
+  Graph& graph;
+  ValueNumbers numbers;
+  RowEmitter emit;
+
+ private:
+  struct Analyses {
+    RowAlgebra algebra;
+    std::optional<SweepLevels> levels;  // made when asked for: it walks the whole graph
+  };
+  Analyses& analyses(const RowSpace& space);
+  void spread_zero(Value* zero);
+  std::deque<Analyses> analyses_;
+  std::vector<ReductionRewrite>* log_;
+};
+
+/// Each tries to rewrite at one node; true when it did.
+bool share_statistic(ReductionContext& context, Node& node);
+bool hoist_broadcast(ReductionContext& context, Node& node);
+bool sum_constant_row(ReductionContext& context, Node& node);
+bool drop_zero_sum(ReductionContext& context, Node& node);
+bool pair_max_sumexp(ReductionContext& context, Node& node);
+bool shift_mean(ReductionContext& context, Node& node);
+bool split_linear(ReductionContext& context, Node& node);
+bool collect_terms(ReductionContext& context, Node& node);
+bool read_log_sum_exp(ReductionContext& context, Node& node);
+
+}  // namespace smelt

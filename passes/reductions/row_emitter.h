@@ -1,0 +1,77 @@
+// Emits primitives for the passes that rewrite algebra: equal values already in the graph are found instead
+// of made twice, constants fold, new nodes get the phase and the source of the node they serve, and what
+// failed attempts left behind can be taken back.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "ir/graph.h"
+#include "passes/analysis.h"
+#include "passes/simplify/value_numbers.h"
+
+namespace smelt {
+
+class RowEmitter {
+ public:
+  RowEmitter(Graph& graph, ValueNumbers& numbers) : graph_(&graph), numbers_(&numbers) {}
+  /// New nodes stand before `place` and take its phase and source.
+  void at(Node* place);
+  /// New nodes get this attribute `anchor` as well; empty: none.
+  void anchor(std::string name) { anchor_ = std::move(name); }
+
+  Value* splat(double value, const Type& type);
+  Value* pointwise(ScalarOp op, llvm::ArrayRef<Value*> operands);
+  Value* add(Value* a, Value* b) { return pointwise(ScalarOp::add, {a, b}); }
+  Value* sub(Value* a, Value* b) { return pointwise(ScalarOp::sub, {a, b}); }
+  Value* mul(Value* a, Value* b) { return pointwise(ScalarOp::mul, {a, b}); }
+  Value* div(Value* a, Value* b) { return pointwise(ScalarOp::div, {a, b}); }
+  Value* scale(Value* value, double factor);
+  Value* broadcast(Value* value, std::vector<int64_t> axes, Shape shape);
+  /// From the row shape to the space's shape.
+  Value* along(Value* row, const RowSpace& space);
+  /// The row value behind a broadcast that is constant along the row.
+  Value* row_value(Node* broadcast, const RowSpace& space);
+  Node* reduce(ReduceOp op, Value* value, const RowSpace& space);
+  Value* sum(Value* value, const RowSpace& space) { return reduce(ReduceOp::add, value, space)->result(); }
+  /// The number of elements in a row, as a row value.
+  Value* count(const RowSpace& space, DType dtype);
+  /// value * count and value / count.
+  Value* times_count(Value* row, const RowSpace& space);
+  Value* over_count(Value* row, const RowSpace& space);
+  /// What stands for the row as a whole before it is walked: the mean of a few elements, which is near the
+  /// mean of all where one element may be far from it, or the first alone where rows may be shorter.
+  Value* sample(Value* value, const RowSpace& space);
+  /// The row's sample, or 0 where it is so low that it can only be a mask: the shift of a row. Subtracting it
+  /// from a row and from the row's statistics keeps the digits that a common offset would cost.
+  Value* shift(Value* value, const RowSpace& space) { return shift(sample(value, space)); }
+  Value* shift(Value* sample);
+  /// value - shift(value).
+  Value* shifted(Value* value, const RowSpace& space) {
+    return is_shifted(value, space) ? value : sub(value, along(shift(value, space), space));
+  }
+  /// Is it x minus a broadcast of x's sample (guarded or not)?
+  bool is_shifted(Value* value, const RowSpace& space);
+
+  /// Erases what was made and has no users. Analyses that have seen it must not be asked again.
+  void discard_unused();
+
+ private:
+  struct Draft {
+    Op op;
+    ScalarOp scalar{};
+    ReduceOp reduce{};
+    std::map<std::string, Attribute, std::less<>> attributes{};
+  };
+  Node* make(Draft draft, llvm::ArrayRef<Value*> operands, llvm::ArrayRef<Type> types);
+  Node* earlier_twin(Node* node);
+  Value* folded(ScalarOp op, llvm::ArrayRef<Value*> operands);
+
+  Graph* graph_;
+  ValueNumbers* numbers_;
+  Node* place_ = nullptr;
+  std::string anchor_;
+  std::vector<Node*> made_;
+};
+
+}  // namespace smelt

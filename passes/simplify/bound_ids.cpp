@@ -1,0 +1,126 @@
+#include "passes/simplify/bound_ids.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLExtras.h"
+#include "passes/analysis.h"
+
+namespace smelt {
+namespace {
+
+using Range = std::optional<IdRange>;
+
+bool is_integer(DType type) { return !is_float(type) && type != DType::boolean; }
+
+/// What both allow.
+Range narrowest(const Range& a, const Range& b) {
+  if (!a || !b) return a ? a : b;
+  return IdRange{std::min(a->below, b->below), a->ignored == b->ignored ? a->ignored : std::nullopt};
+}
+
+/// What either allows; nothing where that is no range.
+Range widest(const Range& a, const Range& b) {
+  if (!a || !b) return std::nullopt;
+  if (a->ignored && b->ignored && *a->ignored != *b->ignored) return std::nullopt;
+  return IdRange{std::max(a->below, b->below), a->ignored ? a->ignored : b->ignored};
+}
+
+Range rows_of(const Value* table, int64_t axis) {
+  const auto rows = table->shape()[static_cast<size_t>(axis)].constant();
+  return rows && *rows > 0 ? Range(IdRange{*rows}) : std::nullopt;
+}
+
+/// The number that `comparison` compares `value` with.
+std::optional<int64_t> compared_with(const Node& comparison, const Value* value) {
+  const bool first = comparison.operand(0) == value;
+  if (!first && comparison.operand(1) != value) return std::nullopt;
+  const auto number = splat(comparison.operand(first ? 1 : 0));
+  if (!number || *number != std::trunc(*number) || std::abs(*number) > INT32_MAX) return std::nullopt;
+  return static_cast<int64_t>(*number);
+}
+
+class Ranges {
+ public:
+  explicit Ranges(const Graph& graph) {
+    for (const auto& node : llvm::reverse(graph.nodes()))
+      for (const auto& result : node->results())
+        if (is_integer(result->dtype())) ranges_[result.get()] = of_users(*result);
+  }
+  Range at(const Value* value) const { return ranges_.lookup(value); }
+
+ private:
+  /// All uses of the whole value hold at once; uses of parts say something where there is nothing else.
+  Range of_users(const Value& value) const {
+    Range whole, parts;
+    bool only_parts = !value.node()->graph().is_output(&value), first = true;
+    for (const Node* user : value.users()) {
+      if (user->is(Op::slice)) {
+        parts = std::exchange(first, false) ? at(user->result()) : widest(parts, at(user->result()));
+        continue;
+      }
+      only_parts = false;
+      for (unsigned i = 0; i < user->operands().size(); ++i)
+        if (user->operand(i) == &value) whole = narrowest(whole, of_use(*user, i));
+    }
+    return only_parts ? parts : whole;
+  }
+
+  Range of_use(const Node& user, unsigned operand) const {
+    switch (user.op()) {
+      case Op::gather:
+        return operand == 1 ? rows_of(user.operand(0), user.int_attr("axis")) : std::nullopt;
+      case Op::embedding:
+        return operand == 1 ? rows_of(user.operand(0), 0) : std::nullopt;
+      case Op::cross_entropy:
+        return operand == 1 ? of_targets(user) : std::nullopt;
+      case Op::reshape:
+      case Op::transpose:
+      case Op::broadcast:
+      case Op::concat:
+      case Op::convert:
+      case Op::stop_gradient:
+        return at(user.result());
+      case Op::pointwise:
+        return user.is(ScalarOp::select) && operand > 0 ? of_selected(user, operand) : std::nullopt;
+      default:
+        return std::nullopt;
+    }
+  }
+
+  static Range of_targets(const Node& loss) {
+    Range range = rows_of(loss.operand(0), loss.operand(0)->rank() - 1);
+    if (range && loss.has("ignore_index")) range->ignored = loss.int_attr("ignore_index");
+    return range;
+  }
+
+  /// select(ne(x, k), x, ...) and select(eq(x, k), ..., x): k does not get through.
+  Range of_selected(const Node& select, unsigned operand) const {
+    const Node& condition = *select.operand(0)->node();
+    Range range = at(select.result());
+    if (!range || !condition.is(operand == 1 ? ScalarOp::ne : ScalarOp::eq)) return std::nullopt;
+    const auto kept_out = compared_with(condition, select.operand(operand));
+    if (!kept_out || (range->ignored && range->ignored != kept_out)) return std::nullopt;
+    range->ignored = kept_out;
+    return range;
+  }
+
+  llvm::DenseMap<const Value*, Range> ranges_;
+};
+
+}  // namespace
+
+bool bound_ids(Graph& graph, const BoundIdsOptions&) {
+  const Ranges ranges(graph);
+  bool changed = false;
+  for (Node* input : graph.inputs()) {
+    const Range known = id_range(*input), range = narrowest(known, ranges.at(input->result()));
+    if (range == known) continue;
+    set_id_range(*input, *range);
+    changed = true;
+  }
+  return changed;
+}
+
+}  // namespace smelt

@@ -1,0 +1,334 @@
+// One function a composite row of ops.def; a row without one does not link.
+#include <array>
+#include <cmath>
+#include <numeric>
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringRef.h"
+#include "passes/expressions.h"
+#include "passes/simplify/decompose.h"
+#include "runtime/error.h"
+
+namespace smelt {
+
+template <Op op>
+Value* decompose_as(GraphBuilder& b, const Node& node);
+
+namespace {
+
+/// Letters for leading dims: "bt" for two, "t" for one.
+std::string leading_letters(int64_t count, const Node& node) {
+  const std::string letters = "ghijklmnbt";
+  if (count > static_cast<int64_t>(letters.size()))
+    fail("{}: too many dims ({})", node.describe(), count + 1);
+  return letters.substr(letters.size() - static_cast<size_t>(count));
+}
+
+Value* affine(GraphBuilder& b, Value* x, const Node& norm) {
+  Value* y = b.mul(x, along_last(b, widened(b, norm.operand(1)), x->shape()));
+  if (norm.operands().size() > 2) y = b.add(y, along_last(b, widened(b, norm.operand(2)), x->shape()));
+  return b.convert(y, norm.result()->dtype());
+}
+
+/// 1 / sqrt(mean x^2 + eps), a value per row.
+Value* inverse_deviation(GraphBuilder& b, Value* x, double eps) {
+  return b.rsqrt(shift(b, row_mean(b, b.mul(x, x)), eps));
+}
+
+}  // namespace
+
+template <>
+Value* decompose_as<Op::linear>(GraphBuilder& b, const Node& node) {
+  const std::string lead = leading_letters(node.operand(0)->rank() - 1, node);
+  Value* y = b.matmul(node.operand(0), node.operand(1), lead + "c,oc->" + lead + "o");
+  return node.operands().size() < 3 ? y : b.add(y, along_last(b, node.operand(2), y->shape()));
+}
+
+template <>
+Value* decompose_as<Op::embedding>(GraphBuilder& b, const Node& node) {
+  return b.gather(node.operand(0), node.operand(1), 0);
+}
+
+template <>
+Value* decompose_as<Op::softmax>(GraphBuilder& b, const Node& node) {
+  Value* x = widened(b, node.operand(0));
+  Value* largest = row_reduce(b, ReduceOp::max, x);
+  Value* e = b.exp(b.sub(x, along_row(b, largest, x->shape())));
+  return b.convert(b.div(e, along_row(b, row_sum(b, e), x->shape())), node.result()->dtype());
+}
+
+template <>
+Value* decompose_as<Op::log_softmax>(GraphBuilder& b, const Node& node) {
+  Value* x = widened(b, node.operand(0));
+  return b.convert(b.sub(x, along_row(b, log_sum_exp(b, x), x->shape())), node.result()->dtype());
+}
+
+template <>
+Value* decompose_as<Op::layer_norm>(GraphBuilder& b, const Node& node) {
+  Value* x = widened(b, node.operand(0));
+  Value* centred = b.sub(x, along_row(b, row_mean(b, x), x->shape()));
+  Value* inverse = inverse_deviation(b, centred, node.float_attr("eps"));
+  return affine(b, b.mul(centred, along_row(b, inverse, x->shape())), node);
+}
+
+template <>
+Value* decompose_as<Op::rms_norm>(GraphBuilder& b, const Node& node) {
+  Value* x = widened(b, node.operand(0));
+  Value* inverse = inverse_deviation(b, x, node.float_attr("eps"));
+  return affine(b, b.mul(x, along_row(b, inverse, x->shape())), node);
+}
+
+template <>
+Value* decompose_as<Op::gelu>(GraphBuilder& b, const Node& node) {
+  Value* x = node.operand(0);
+  Value* bell = shift(b, b.erf(scale(b, x, std::sqrt(0.5))), 1);
+  return b.mul(scale(b, x, 0.5), bell);
+}
+
+template <>
+Value* decompose_as<Op::gelu_tanh>(GraphBuilder& b, const Node& node) {
+  Value* x = node.operand(0);
+  Value* cubic = shift(b, scale(b, b.mul(x, x), 0.044715), 1);   // x + 0.044715 x^3 = x (1 + 0.044715 x^2)
+  Value* inner = scale(b, b.mul(x, cubic), 0.7978845608028654);  // sqrt(2 / pi)
+  Value* step = shift(b, b.tanh(inner), 1);
+  return b.mul(scale(b, x, 0.5), step);
+}
+
+template <>
+Value* decompose_as<Op::silu>(GraphBuilder& b, const Node& node) {
+  return b.mul(node.operand(0), b.sigmoid(node.operand(0)));
+}
+
+template <>
+Value* decompose_as<Op::dropout>(GraphBuilder& b, const Node& node) {
+  Value* x = node.operand(0);
+  const double p = node.float_attr("p");
+  if (!(p >= 0 && p <= 1)) fail("{}: p is {}, expected a probability", node.describe(), p);
+  const double threshold = std::round(p * 65536);
+  if (threshold == 0) return x;
+  if (threshold == 65536) return zeros(b, x->type);
+  Value* bits = b.random(x->shape(), static_cast<uint32_t>(node.int_attr("id")));
+  Value* keep = b.ge(bits, b.like(bits, threshold));
+  return b.select(keep, scale(b, x, 65536 / (65536 - threshold)), zeros(b, x->type));
+}
+
+// ---- attention
+
+namespace {
+
+/// Query t sees key s where s <= t, counted from the ends of both (so that the last query sees all keys).
+Value* causal_mask(GraphBuilder& b, const Shape& shape) {
+  const Type places = {DType::i32, shape};
+  const int64_t rank = static_cast<int64_t>(shape.size());
+  const Dim &queries = shape[rank - 2], &keys = shape[rank - 1];
+  Value* query = b.iota(places, rank - 2);
+  if (queries != keys) {
+    Value* ahead = b.sub(extent_scalar(b, keys, DType::i32), extent_scalar(b, queries, DType::i32));
+    query = b.add(query, everywhere(b, ahead, shape));
+  }
+  return b.ge(query, b.iota(places, rank - 1));
+}
+
+/// Low enough for a probability of exactly zero, and finite, so that a block of masked scores makes no NaN.
+constexpr double masked_score = -1e30;
+
+/// Letters for equal heads, and for groups of g query heads to a key head: q is then [b,t,k,g,d].
+struct AttentionLetters {
+  std::string_view scores, mix;
+};
+constexpr AttentionLetters one_to_one = {"bthd,bshd->bhts", "bhts,bshd->bthd"};
+constexpr AttentionLetters grouped = {"btkgd,bskd->bkgts", "bkgts,bskd->btkgd"};
+
+struct AttentionParts {
+  Value *q, *k, *v;
+  const AttentionLetters* letters;
+  Value *bias = nullptr, *mask = nullptr;
+};
+
+AttentionParts attention_parts(GraphBuilder& b, const Node& node) {
+  AttentionParts parts = {node.operand(0), node.operand(1), node.operand(2), &one_to_one};
+  for (Value* extra : node.operands().drop_front(3))
+    (is_float(extra->dtype()) ? parts.bias : parts.mask) = extra;
+  const Shape &q = parts.q->shape(), &k = parts.k->shape();
+  if (q[2] == k[2]) return parts;
+  const auto groups = q[2].divide(k[2]);
+  if (!groups)
+    fail("{}: {} query heads do not divide into {} key heads", node.describe(), q[2].str(), k[2].str());
+  parts.q = b.reshape(parts.q, {q[0], q[1], k[2], *groups, q[3]});
+  parts.letters = &grouped;
+  return parts;
+}
+
+Value* add_bias(GraphBuilder& b, Value* scores, Value* bias) {
+  if (bias->rank() == 4 && scores->rank() == 5) {  // [b,h,t,s] with h in groups
+    const Shape& s = scores->shape();
+    return b.add(scores, b.reshape(bias, s));
+  }
+  if (bias->rank() == 3 && scores->rank() == 5) {
+    const Shape& s = scores->shape();
+    return b.add(scores, b.broadcast_leading(b.reshape(bias, {s[1], s[2], s[3], s[4]}), s));
+  }
+  return b.add(scores, b.broadcast_leading(bias, scores->shape()));
+}
+
+/// Which keys each query may see; null: all. A mask [b,s] is 0 where the key is padding.
+Value* visible_keys(GraphBuilder& b, const Node& node, const Shape& scores, Value* mask) {
+  Value* seen = node.bool_attr("causal", false) ? causal_mask(b, scores) : nullptr;
+  if (!mask) return seen;
+  const auto last = static_cast<int64_t>(scores.size()) - 1;
+  Value* real = b.broadcast(b.ne(mask, b.like(mask, 0)), {0, last}, scores);
+  return seen ? b.logical_and(seen, real) : real;
+}
+
+/// "h.0.attention.scores"
+std::string part_of(const Node& node, const std::string& part) {
+  return node.source.empty() ? part : node.source + "." + part;
+}
+
+Value* softmax_of(GraphBuilder& b, Value* x) { return b.create(Op::softmax, {x})->result(); }
+
+Value* dropout_of(GraphBuilder& b, Value* x, const Node& node) {
+  if (!node.has("p") || node.float_attr("p") == 0) return x;
+  return b.create(Op::dropout, {x}, {{"p", node.float_attr("p")}, {"id", node.int_attr("id")}})->result();
+}
+
+}  // namespace
+
+template <>
+Value* decompose_as<Op::attention>(GraphBuilder& b, const Node& node) {
+  const AttentionParts parts = attention_parts(b, node);
+  b.set_source(part_of(node, "scores"));
+  Value* scores = widened(b, b.matmul(parts.q, parts.k, std::string(parts.letters->scores)));
+  scores = scale(b, scores, node.float_attr("scale"));
+  if (parts.bias) scores = add_bias(b, scores, widened(b, parts.bias));
+  Value* seen = visible_keys(b, node, scores->shape(), parts.mask);
+  if (seen) scores = b.select(seen, scores, b.like(scores, masked_score));
+  b.set_source(part_of(node, "softmax"));
+  Value* weights = softmax_of(b, scores);
+  if (parts.mask)
+    weights = b.select(seen, weights, zeros(b, weights->type));  // a query may see no key at all
+  weights = b.convert(weights, parts.v->dtype());
+  b.set_source(part_of(node, "dropout"));
+  weights = dropout_of(b, weights, node);
+  b.set_source(part_of(node, "mix"));
+  Value* mixed = b.matmul(weights, parts.v, std::string(parts.letters->mix));
+  return mixed->rank() == 5 ? b.reshape(mixed, node.result()->shape()) : mixed;
+}
+
+// ---- criterion
+
+template <>
+Value* decompose_as<Op::cross_entropy>(GraphBuilder& b, const Node& node) {
+  Value *logits = widened(b, node.operand(0)), *targets = node.operand(1);
+  const SmoothingWeights smoothing = smoothing_of(node);
+  Value* lse = log_sum_exp(b, logits);
+  Value* picked = row_sum(b, b.select(is_target(b, logits, targets), logits, zeros(b, logits->type)));
+  Value* loss = b.sub(lse, picked);
+  if (smoothing.each_weight != 0) {
+    // sum_j nll_j = V (lse - mean logits)
+    const double classes = static_cast<double>(*logits->shape().back().constant());
+    Value* each = b.sub(lse, row_mean(b, logits));
+    loss = b.add(scale(b, loss, smoothing.nll_weight), scale(b, each, smoothing.each_weight * classes));
+  }
+  if (!smoothing.has_ignored) return loss;
+  Value* counted = b.ne(targets, b.like(targets, static_cast<double>(smoothing.ignored)));
+  return b.select(counted, loss, zeros(b, loss->type));
+}
+
+// ---- einsum
+
+namespace {
+
+struct Lettered {
+  Value* value;
+  std::string letters;
+};
+
+/// Keeps the diagonal of the first repeated pair of letters: what lies off it becomes zero and one axis is
+/// summed.
+Lettered without_repeats(GraphBuilder& b, Lettered x) {
+  for (size_t j = 1; j < x.letters.size(); ++j) {
+    const size_t i = x.letters.find(x.letters[j]);
+    if (i >= j) continue;
+    const Type places = {DType::i32, x.value->shape()};
+    Value* on = b.eq(b.iota(places, static_cast<int64_t>(i)), b.iota(places, static_cast<int64_t>(j)));
+    Value* diagonal = b.select(on, x.value, zeros(b, x.value->type));
+    const std::string letters = x.letters.substr(0, j) + x.letters.substr(j + 1);
+    return without_repeats(b, {b.sum(diagonal, {static_cast<int64_t>(j)}), letters});
+  }
+  return x;
+}
+
+/// Sums the letters that stand nowhere in `others`.
+Lettered without_lone_letters(GraphBuilder& b, Lettered x, const std::string& others) {
+  std::vector<int64_t> axes;
+  std::string kept;
+  for (size_t i = 0; i < x.letters.size(); ++i) {
+    if (others.find(x.letters[i]) == std::string::npos)
+      axes.push_back(static_cast<int64_t>(i));
+    else
+      kept += x.letters[i];
+  }
+  return axes.empty() ? x : Lettered{b.sum(x.value, axes), kept};
+}
+
+Value* in_order(GraphBuilder& b, const Lettered& x, const std::string& out) {
+  std::vector<int64_t> permutation;
+  for (char letter : out) permutation.push_back(static_cast<int64_t>(x.letters.find(letter)));
+  if (llvm::is_sorted(permutation)) return x.value;
+  return b.transpose(x.value, permutation);
+}
+
+std::string without_spaces(std::string text) {
+  llvm::erase(text, ' ');
+  return text;
+}
+
+}  // namespace
+
+template <>
+Value* decompose_as<Op::einsum>(GraphBuilder& b, const Node& node) {
+  const std::string spec = without_spaces(node.string_attr("spec"));
+  const auto [left, right] = llvm::StringRef(spec).split("->");
+  const auto [first, second] = left.split(',');
+  const std::string out = right.str();
+  if (node.operands().size() == 1) {
+    Lettered x = without_repeats(b, {node.operand(0), first.str()});
+    return in_order(b, without_lone_letters(b, x, out), out);
+  }
+  Lettered x = without_repeats(b, {node.operand(0), first.str()});
+  Lettered y = without_repeats(b, {node.operand(1), second.str()});
+  x = without_lone_letters(b, x, y.letters + out);
+  y = without_lone_letters(b, y, x.letters + out);
+  const bool elementwise = x.letters.size() == out.size() && y.letters.size() == out.size();
+  const bool same_letters =
+      llvm::all_of(x.letters + y.letters, [&](char c) { return out.find(c) != out.npos; });
+  if (elementwise && same_letters) return b.mul(in_order(b, x, out), in_order(b, y, out));
+  return b.matmul(x.value, y.value, x.letters + "," + y.letters + "->" + out);
+}
+
+// ---- the table
+
+namespace {
+
+constexpr unsigned none = Trait::none, leaf = Trait::leaf, view = Trait::view, fusable = Trait::fusable,
+                   effect = Trait::effect, composite = Trait::composite, declared = Trait::declared;
+
+template <Op op, unsigned traits>
+constexpr Decomposition row() {
+  if constexpr ((traits & Trait::composite) != 0)
+    return &decompose_as<op>;
+  else
+    return nullptr;
+}
+
+constexpr Decomposition kDecompositions[] = {
+#define SMELT_OP(name, fewest, most, traits, rule) row<Op::name, (traits)>(),
+#include "ir/ops.def"
+};
+
+}  // namespace
+
+Decomposition decomposition(Op op) { return kDecompositions[static_cast<size_t>(op)]; }
+
+}  // namespace smelt

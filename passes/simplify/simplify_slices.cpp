@@ -1,0 +1,115 @@
+// Rules for slice and concat.
+#include "llvm/ADT/STLExtras.h"
+#include "passes/simplify/simplify_rules.h"
+
+namespace smelt {
+namespace {
+
+struct Slice {
+  Value* of;
+  int64_t axis;
+  Dim begin, length;
+};
+Slice parts_of(const Node& node) {
+  const int64_t axis = node.int_attr("axis");
+  return {node.operand(0), axis, node.dim_attr("begin"), node.result()->shape()[axis]};
+}
+
+// ---- slice
+
+Value* whole_slice(GraphBuilder&, const Node& node) {
+  return node.result()->shape() == node.operand(0)->shape() ? node.operand(0) : nullptr;
+}
+
+Value* slice_of_slice(GraphBuilder& b, const Node& node) {
+  const Slice outer = parts_of(node);
+  if (!outer.of->node()->is(Op::slice)) return nullptr;
+  const Slice inner = parts_of(*outer.of->node());
+  if (inner.axis != outer.axis) return nullptr;
+  return b.slice(inner.of, inner.axis, inner.begin + outer.begin, outer.length);
+}
+
+/// Operands [first, last) of the concat that cover the slice exactly, or the one operand that holds it.
+Value* slice_of_concat(GraphBuilder& b, const Node& node) {
+  const Slice slice = parts_of(node);
+  const Node* concat = slice.of->node();
+  if (!concat->is(Op::concat) || concat->int_attr("axis") != slice.axis) return nullptr;
+  llvm::SmallVector<Value*, 4> covering;
+  Dim begin = 0;
+  for (Value* operand : concat->operands()) {
+    const Dim length = operand->shape()[slice.axis];
+    const Dim inside = slice.begin - begin, left = begin + length - (slice.begin + slice.length);
+    const bool holds =
+        inside.constant() && left.constant() && *inside.constant() >= 0 && *left.constant() >= 0;
+    if (holds) return b.slice(operand, slice.axis, inside, slice.length);
+    if (begin == slice.begin || !covering.empty()) covering.push_back(operand);
+    begin += length;
+    if (!covering.empty() && begin == slice.begin + slice.length) return b.concat(covering, slice.axis);
+  }
+  return nullptr;
+}
+
+Value* slice_of_number(GraphBuilder& b, const Node& node) {
+  const auto number = number_of(node.operand(0));
+  return number ? b.constant(*number, node.result()->type) : nullptr;
+}
+
+// ---- concat
+
+Value* single_concat(GraphBuilder&, const Node& node) {
+  return node.operands().size() == 1 ? node.operand(0) : nullptr;
+}
+
+Value* concat_of_concats(GraphBuilder& b, const Node& node) {
+  const int64_t axis = node.int_attr("axis");
+  auto nested = [&](Value* operand) {
+    return operand->node()->is(Op::concat) && operand->node()->int_attr("axis") == axis && only_use(operand);
+  };
+  if (llvm::none_of(node.operands(), nested)) return nullptr;
+  llvm::SmallVector<Value*, 8> pieces;
+  for (Value* operand : node.operands()) {
+    if (nested(operand))
+      llvm::append_range(pieces, operand->node()->operands());
+    else
+      pieces.push_back(operand);
+  }
+  return b.concat(pieces, axis);
+}
+
+/// One piece for two neighbours: slices that follow each other in one value, or the same number.
+Value* joined(GraphBuilder& b, Value* left, Value* right, int64_t axis) {
+  const auto l = number_of(left), r = number_of(right);
+  if (l && r && *l == *r) {
+    Type type = left->type;
+    type.shape[axis] += right->shape()[axis];
+    return b.constant(*l, type);
+  }
+  if (!left->node()->is(Op::slice) || !right->node()->is(Op::slice)) return nullptr;
+  const Slice first = parts_of(*left->node()), second = parts_of(*right->node());
+  if (first.of != second.of || first.axis != axis || second.axis != axis) return nullptr;
+  if (first.begin + first.length != second.begin) return nullptr;
+  return b.slice(first.of, axis, first.begin, first.length + second.length);
+}
+
+Value* concat_of_neighbours(GraphBuilder& b, const Node& node) {
+  const int64_t axis = node.int_attr("axis");
+  llvm::SmallVector<Value*, 8> pieces;
+  for (Value* operand : node.operands()) {
+    Value* join = pieces.empty() ? nullptr : joined(b, pieces.back(), operand, axis);
+    if (join)
+      pieces.back() = join;
+    else
+      pieces.push_back(operand);
+  }
+  return pieces.size() == node.operands().size() ? nullptr : b.concat(pieces, axis);
+}
+
+constexpr SimplifyRule kSliceRules[] = {whole_slice, slice_of_slice, slice_of_concat, slice_of_number};
+constexpr SimplifyRule kConcatRules[] = {single_concat, concat_of_concats, concat_of_neighbours};
+
+}  // namespace
+
+llvm::ArrayRef<SimplifyRule> slice_rules() { return kSliceRules; }
+llvm::ArrayRef<SimplifyRule> concat_rules() { return kConcatRules; }
+
+}  // namespace smelt

@@ -1,0 +1,159 @@
+#include "passes/training/flatten_parameters.h"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "llvm/ADT/STLExtras.h"
+#include "runtime/error.h"
+
+namespace smelt {
+namespace {
+
+constexpr int64_t alignment = 16;  // elements: 64 bytes of f32
+
+int64_t aligned(int64_t offset) { return (offset + alignment - 1) / alignment * alignment; }
+
+std::vector<int64_t> constant_shape(const Module::Parameter& parameter) {
+  std::vector<int64_t> shape;
+  for (const Dim& dim : parameter.type.shape) {
+    if (!dim.constant())
+      fail("parameter \"{}\" is {}; every dim of a parameter must be a number", parameter.name,
+           str(parameter.type));
+    shape.push_back(*dim.constant());
+  }
+  return shape;
+}
+
+Segment segment_of(const Module::Parameter& parameter) {
+  Segment segment;
+  segment.name = parameter.name;
+  segment.shape = constant_shape(parameter);
+  segment.init = parameter.init;
+  segment.decay = parameter.decay;
+  segment.checkpoint_names = parameter.checkpoint_names;
+  segment.transposed = parameter.transposed;
+  segment.frozen = parameter.frozen;
+  return segment;
+}
+
+/// Decayed parameters first, then the others, frozen ones last.
+int part_of(const Module::Parameter& parameter) { return parameter.frozen ? 2 : parameter.decay ? 0 : 1; }
+
+using Run = std::vector<const Module::Parameter*>;  // parameters that follow each other without a gap
+
+/// Adjacency groups and single parameters in order of declaration. A group is split where the part changes.
+std::vector<Run> runs_of(Module& module) {
+  std::map<std::string, Run> run_of_first;
+  std::set<std::string> followers;
+  for (const auto& group : module.adjacent) {
+    Run run;
+    for (const std::string& name : group) {
+      const Module::Parameter* parameter = module.find_parameter(name);
+      if (!parameter || followers.count(name) || run_of_first.count(name)) continue;
+      if (!run.empty() && part_of(*run.back()) == part_of(*parameter))
+        followers.insert(name);
+      else if (!run.empty())
+        run_of_first[run.front()->name] = std::exchange(run, {});
+      run.push_back(parameter);
+    }
+    if (!run.empty()) run_of_first[run.front()->name] = run;
+  }
+  std::vector<Run> runs;
+  for (const Module::Parameter& parameter : module.parameters) {
+    if (followers.count(parameter.name)) continue;
+    auto it = run_of_first.find(parameter.name);
+    runs.push_back(it == run_of_first.end() ? Run{&parameter} : it->second);
+  }
+  return runs;
+}
+
+int64_t append(State& flat, int64_t end, const Run& run) {
+  end = aligned(end);
+  for (const Module::Parameter* parameter : run) {
+    if (parameter->type.dtype != DType::f32)
+      fail("parameter \"{}\" is {}; flat parameters are f32", parameter->name, str(parameter->type));
+    Segment segment = segment_of(*parameter);
+    segment.offset = end;
+    end += segment.elements();
+    flat.segments.push_back(std::move(segment));
+  }
+  return end;
+}
+
+}  // namespace
+
+bool flatten_parameters(Module& module, const FlattenParametersOptions& options) {
+  if (module.parameters.empty() || module.find_state("parameters")) return false;
+  State flat;
+  flat.name = "parameters";
+  flat.role = Role::parameter;
+  const std::vector<Run> runs = runs_of(module);
+  int64_t end = 0;
+  for (int part : {0, 1, 2})
+    for (const Run& run : runs)
+      if (part_of(*run.front()) == part) end = append(flat, end, run);
+  flat.shape = {aligned(end)};
+  if (!options.masters) flat.dtype = options.storage;
+  const bool copied = options.masters && options.storage != DType::f32;
+  module.states.push_back(flat);
+  if (!copied) return true;
+  flat.name = fmt::format("parameters.{}", name(options.storage));
+  flat.dtype = options.storage;
+  flat.copy_of = "parameters";
+  module.states.push_back(std::move(flat));
+  return true;
+}
+
+void set_option(FlattenParametersOptions& options, std::string_view key, std::string_view value) {
+  if (key == "storage") {
+    const std::optional<DType> dtype = parse_dtype(value);
+    if (!dtype || !is_float(*dtype)) fail("flatten_parameters: storage is '{}', expected a float", value);
+    options.storage = *dtype;
+  } else if (key == "masters") {
+    options.masters = value != "false";
+  } else {
+    fail("flatten_parameters has no option '{}'", key);
+  }
+}
+
+const State* parameter_copy(const Module& module) {
+  for (const State& state : module.states)
+    if (state.copy_of == "parameters") return &state;
+  return nullptr;
+}
+
+const State& flat_parameters(Module& module) {
+  if (const State* flat = module.find_state("parameters")) return *flat;
+  fail("the module has no flat state \"parameters\": run flatten_parameters first");
+}
+
+State& declare_flat_state(Module& module, std::string name, Role role, double initial) {
+  if (State* known = module.find_state(name)) return *known;
+  State state = flat_parameters(module);
+  state.name = std::move(name);
+  state.role = role;
+  state.dtype = DType::f32;
+  state.init = {Initializer::Kind::value, initial, 0};
+  for (Segment& segment : state.segments) segment.init = state.init;
+  module.states.push_back(std::move(state));
+  return module.states.back();
+}
+
+State& declare_scalar_state(Module& module, std::string name, double initial) {
+  if (State* known = module.find_state(name)) return *known;
+  State state;
+  state.name = std::move(name);
+  state.init = {Initializer::Kind::value, initial, 0};
+  module.states.push_back(std::move(state));
+  return module.states.back();
+}
+
+int64_t decay_boundary(const State& flat, bool all) {
+  int64_t boundary = 0;
+  for (const Segment& segment : flat.segments)
+    if (!segment.frozen && (segment.decay || all)) boundary = segment.offset + segment.elements();
+  return boundary;
+}
+
+}  // namespace smelt

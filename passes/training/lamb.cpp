@@ -1,0 +1,57 @@
+// LAMB: Adam's direction, scaled in every layer to the length of its weights (You et al., 2019, "Large Batch
+// Optimization for Deep Learning", arXiv:1904.00962).
+//
+//   u = m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + eps) + weight_decay p
+//   p = p - lr |p| / |u| u         norms of one segment; the ratio is 1 where a norm is 0
+//
+// A layer is a segment of the flat state. The direction is computed twice, once by chunks for the norms and
+// once in the update, from the same memory: storing it would move as many bytes and take a buffer.
+#include "passes/training/segment_sums.h"
+#include "passes/training/update_context.h"
+
+namespace smelt {
+namespace {
+
+struct Direction {
+  AdamMoments moments;
+  Value* u;
+};
+
+Direction direction(const UpdateContext& c, Value* p, Value* g, Value* m, Value* v, Value* place) {
+  GraphBuilder& b = c.b;
+  const AdamMoments next = next_moments(c, m, v, g);
+  Value* correction = b.reciprocal(bias_correction(c, c.options.beta1));
+  Value* u = b.mul(adam_direction(c, next), c.spread(correction, p));
+  if (c.options.weight_decay != 0)
+    u = c.where_decayed(b.add(u, scale(b, p, c.options.weight_decay)), u, place);
+  return {next, u};
+}
+
+/// |p| / |u| by segment.
+Value* trust_ratio(GraphBuilder& b, Value* p_squares, Value* u_squares) {
+  Value *zero = b.like(p_squares, 0), *one = b.like(p_squares, 1);
+  Value* known = b.logical_and(b.gt(p_squares, zero), b.gt(u_squares, zero));
+  return b.select(known, b.sqrt(b.div(p_squares, b.select(known, u_squares, one))), one);
+}
+
+Value* stored_parameters(const UpdateContext& c) { return c.b.state("parameters"); }
+
+}  // namespace
+
+void lamb(const UpdateContext& c) {
+  GraphBuilder& b = c.b;
+  Value *m = c.moment("lamb.m"), *v = c.moment("lamb.v");
+  const SegmentSums segments(b, c.flat);
+  Value* p = widened(b, segments.rows(stored_parameters(c)));
+  Value* u = direction(c, p, c.gradient(segments.rows(c.gradients)), segments.rows(m), segments.rows(v),
+                       segments.places())
+                 .u;
+  Value* ratio = trust_ratio(b, segments.sums(b.mul(p, p)), segments.sums(b.mul(u, u)));
+  const Direction all = direction(c, c.parameters, c.gradient(), m, v, nullptr);
+  c.write("lamb.m", all.moments.m, m);
+  c.write("lamb.v", all.moments.v, v);
+  Value* rate = b.mul(c.spread(c.learning_rate), segments.spread(ratio));
+  c.write_parameters(b.sub(c.parameters, b.mul(rate, all.u)));
+}
+
+}  // namespace smelt

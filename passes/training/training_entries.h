@@ -1,0 +1,29 @@
+// make_training_entries: the entries of a training plan, from the graph @loss (outputs loss_sum and
+// token_count).
+//
+//   train_step   one optimiser step on one batch. Outputs loss (the mean over counted targets), token_count,
+//                gradient_norm. The mean is differentiated, so that the gradients need no sweep of their own.
+//   accumulate   adds the unnormalised gradients of a batch to "gradients", and its loss_sum and
+//                token_count to the states of those names. Outputs loss_sum, token_count (of this batch).
+//   apply        divides what was accumulated by its token count, steps, and leaves zeros for the next sums.
+//                Outputs loss, token_count, gradient_norm.
+//
+// The sums begin as zeros; train_step leaves them alone, and whoever gives up on an update clears them
+// (Session::clear_state). A checkpoint holds none: it is of a finished update.
+#pragma once
+
+#include "passes/training/optimizers.h"
+
+namespace smelt {
+
+struct TrainingOptions {
+  ApplyOptimizerOptions optimizer;
+  bool accumulation = true;  // make accumulate and apply too
+  std::string loss = "loss";
+};
+/// Flattens the parameters where that has not been done (merge_gemms on @loss belongs before it).
+bool make_training_entries(Module& module, const TrainingOptions& options);
+/// accumulation = "false", loss = "loss", and the options of apply_optimizer
+void set_option(TrainingOptions& options, std::string_view key, std::string_view value);
+
+}  // namespace smelt

@@ -1,0 +1,151 @@
+#include "runtime/data/batches.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "runtime/error.h"
+#include "runtime/philox.h"
+
+namespace smelt {
+namespace {
+
+constexpr uint32_t kShuffleId = 0x53485546;  // its own stream of random numbers, beside dropout's ids
+
+/// A window is what a decoder alone reads and what it is to write.
+std::span<int32_t> add_windows(int64_t rows, int64_t length, Batch& batch) {
+  batch.clear();
+  batch.tokens = rows * length;
+  auto* ids = reinterpret_cast<int32_t*>(batch.add("input_ids", DType::i32, {rows, length}));
+  return {ids, static_cast<size_t>(rows * length)};
+}
+
+void copy_to_labels(std::span<const int32_t> ids, int64_t rows, int64_t length, Batch& batch) {
+  auto* labels = reinterpret_cast<int32_t*>(batch.add("labels", DType::i32, {rows, length}));
+  std::ranges::copy(ids, labels);
+}
+
+class WindowStream : public BatchStream {
+ public:
+  WindowStream(const TokenRange& range, const BatchOptions& o)
+      : windows_(range, o.batch, o.length, o.seed), batch_(o.batch), length_(o.length) {}
+
+  void fill(int64_t step, int64_t micro_step, Batch& batch) override {
+    const auto ids = add_windows(batch_, length_, batch);
+    windows_.fill(step, micro_step, ids);
+    copy_to_labels(ids, batch_, length_, batch);
+  }
+  std::vector<InputTensor> largest() const override {
+    const std::vector<int64_t> shape = {batch_, length_};
+    return {{"input_ids", DType::i32, shape, nullptr}, {"labels", DType::i32, shape, nullptr}};
+  }
+
+ private:
+  RandomWindows windows_;
+  int64_t batch_, length_;
+};
+
+class WindowList : public BatchList {
+ public:
+  WindowList(const TokenRange& range, const BatchOptions& o, int64_t max_batches)
+      : windows_(range, o.batch, o.length, max_batches), length_(o.length) {}
+
+  int64_t size() const override { return windows_.batches(); }
+  void fill(int64_t index, Batch& batch) override {
+    const auto ids = add_windows(windows_.rows(index), length_, batch);
+    windows_.fill(index, ids);
+    copy_to_labels(ids, windows_.rows(index), length_, batch);
+  }
+
+ private:
+  FixedWindows windows_;
+  int64_t length_;
+};
+
+void require_batch(int64_t batch) {
+  if (batch < 1) fail("batch of {} records: expected at least 1", batch);
+}
+
+class RecordStream : public BatchStream {
+ public:
+  RecordStream(RecordRange range, const BatchOptions& o)
+      : range_(std::move(range)), batch_(o.batch), micro_steps_(o.micro_steps), seed_(o.seed) {
+    require_batch(batch_);
+    if (range_.size() == 0) fail("{}: there are no records to train on", range_.data->description());
+    order_.resize(static_cast<size_t>(range_.size()));
+  }
+
+  void fill(int64_t step, int64_t micro_step, Batch& batch) override {
+    const int64_t size = range_.size(), an_epoch = (size + batch_ - 1) / batch_;
+    const int64_t number = step * micro_steps_ + micro_step, begin = number % an_epoch * batch_;
+    if (number / an_epoch != epoch_) shuffle(number / an_epoch);
+    const int64_t count = std::min(batch_, size - begin);
+    range_.data->read(std::span(order_).subspan(static_cast<size_t>(begin), static_cast<size_t>(count)),
+                      batch);
+  }
+  std::vector<InputTensor> largest() const override {
+    return range_.data->largest(std::min(batch_, range_.size()));
+  }
+
+ private:
+  /// Fisher and Yates: every order is as likely.
+  void shuffle(int64_t epoch) {
+    std::iota(order_.begin(), order_.end(), range_.begin);
+    const Philox random{.seed = seed_, .step = static_cast<uint32_t>(epoch), .micro_step = 0};
+    for (size_t left = order_.size(); left > 1; --left) {
+      const auto w = random.words(kShuffleId, static_cast<uint32_t>(left), static_cast<uint32_t>(left >> 32));
+      const auto bits = static_cast<unsigned __int128>(uint64_t{w[1]} << 32 | w[0]);
+      std::swap(order_[left - 1], order_[static_cast<size_t>((bits * left) >> 64)]);
+    }
+    epoch_ = epoch;
+  }
+
+  RecordRange range_;
+  int64_t batch_, micro_steps_;
+  uint32_t seed_;
+  std::vector<int64_t> order_;
+  int64_t epoch_ = -1;  // that order_ is of
+};
+
+class RecordList : public BatchList {
+ public:
+  RecordList(RecordRange range, const BatchOptions& o, int64_t max_batches)
+      : range_(std::move(range)), batch_(o.batch) {
+    require_batch(batch_);
+    if (max_batches < 1) fail("validation with {} batches: expected at least 1", max_batches);
+    const int64_t all = range_.size();
+    if (all == 0)
+      fail(
+          "{}: no records are held back for validation; hold back a larger fraction, give a validation file, "
+          "or turn validation off",
+          range_.data->description());
+    rows_ = max_batches > all / batch_ ? all : max_batches * batch_;
+  }
+
+  int64_t size() const override { return (rows_ + batch_ - 1) / batch_; }
+  void fill(int64_t index, Batch& batch) override {
+    std::vector<int64_t> rows;
+    for (int64_t row = index * batch_; row < std::min(rows_, (index + 1) * batch_); ++row)
+      rows.push_back(range_.begin + static_cast<int64_t>(static_cast<__int128>(row) * range_.size() / rows_));
+    range_.data->read(rows, batch);
+  }
+
+ private:
+  RecordRange range_;
+  int64_t batch_, rows_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<BatchStream> make_stream(const DataPart& part, const BatchOptions& options) {
+  if (const auto* tokens = std::get_if<TokenRange>(&part))
+    return std::make_unique<WindowStream>(*tokens, options);
+  return std::make_unique<RecordStream>(std::get<RecordRange>(part), options);
+}
+
+std::unique_ptr<BatchList> make_list(const DataPart& part, const BatchOptions& options, int64_t max_batches) {
+  if (const auto* tokens = std::get_if<TokenRange>(&part))
+    return std::make_unique<WindowList>(*tokens, options, max_batches);
+  return std::make_unique<RecordList>(std::get<RecordRange>(part), options, max_batches);
+}
+
+}  // namespace smelt

@@ -1,0 +1,52 @@
+// Batches from any kind of data: an endless stream for training, whose place is a pure function of (seed,
+// step, micro-step), so that a resumed run needs to replay nothing, and a fixed list for evaluation.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <variant>
+#include <vector>
+
+#include "runtime/batch.h"
+#include "runtime/data/records.h"
+#include "runtime/data/token_data.h"
+
+namespace smelt {
+
+class BatchStream {
+ public:
+  virtual ~BatchStream() = default;
+  virtual void fill(int64_t step, int64_t micro_step, Batch& batch) = 0;
+  /// The shapes, without data, of the largest batch.
+  virtual std::vector<InputTensor> largest() const = 0;
+};
+
+class BatchList {
+ public:
+  virtual ~BatchList() = default;
+  virtual int64_t size() const = 0;
+  virtual void fill(int64_t index, Batch& batch) = 0;
+};
+
+using DataPart = std::variant<TokenRange, RecordRange>;
+
+struct DataSplit {
+  DataPart train, held_back;
+  DataSplit(TokenSplit split) : train(split.train), held_back(split.held_back) {}   // NOLINT: one kind of it
+  DataSplit(RecordSplit split) : train(split.train), held_back(split.held_back) {}  // NOLINT
+};
+
+struct BatchOptions {
+  int64_t batch = 8;        // windows or records
+  int64_t length = 128;     // tokens a window
+  int64_t micro_steps = 1;  // batches a step
+  uint32_t seed = 0;
+};
+
+/// Windows at random places; records in an order that is shuffled anew each epoch, whose last batch may be
+/// smaller. Throws Error where the part holds too little.
+std::unique_ptr<BatchStream> make_stream(const DataPart& part, const BatchOptions& options);
+/// At most max_batches, spread evenly; the last may be smaller.
+std::unique_ptr<BatchList> make_list(const DataPart& part, const BatchOptions& options, int64_t max_batches);
+
+}  // namespace smelt

@@ -1,0 +1,70 @@
+// Labelled data: safetensors files that hold one tensor for each input of an entry, a record a row. The
+// format is described in docs/data.md.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/batch.h"
+#include "runtime/data/held_back.h"
+#include "runtime/plan/plan.h"
+#include "runtime/weights/safetensors.h"
+
+namespace smelt {
+
+/// One or more files as one list of records that fit the inputs of an entry. Names, types, shapes and every
+/// value are checked here, once, with an Error that names file, tensor, row and what was expected.
+class RecordData {
+ public:
+  RecordData(const std::vector<std::filesystem::path>& files, const PlanEntry& entry, const Symbols& symbols);
+
+  int64_t size() const { return size_; }
+  /// "digits.safetensors" or "a.safetensors and 3 more": for messages.
+  const std::string& description() const { return description_; }
+  /// Fills the batch with these records, as long as the longest of them.
+  void read(std::span<const int64_t> rows, Batch& batch) const;
+  /// The shapes, without data, of a batch of so many records of the greatest length.
+  std::vector<InputTensor> largest(int64_t rows) const;
+
+ private:
+  /// What the file holds for one input.
+  struct Column {
+    Port port;
+    int length = -1;    // index into lengths_ where the second dimension is a symbol
+    int64_t inner = 1;  // elements behind the length, or of a whole record where there is none
+    int32_t padding = 0;
+  };
+  /// How long the records are along one symbol.
+  struct Length {
+    std::string symbol, judge;    // the tensors that tell, for messages; none: all are as wide as the file
+    std::vector<int32_t> of_row;  // without padding
+    int64_t longest = 1;
+  };
+  struct Piece {
+    Checkpoint file;
+    std::vector<const TensorView*> tensors;  // one a column
+    int64_t begin = 0, rows = 0;
+  };
+  void choose_columns(const Piece& first, const PlanEntry& entry);
+  void add_column(const Port& port, const PlanEntry& entry);
+  void add_piece(Piece piece, const PlanEntry& entry);
+  void check_shape(const Piece& piece, size_t column) const;
+  void measure(Length& length, const PlanEntry& entry);
+  void measure_by(const char* name, Length& length);
+  std::vector<int64_t> shape(const Column& column, int64_t rows, std::span<const int64_t> extents) const;
+
+  std::vector<Column> columns_;
+  std::vector<Length> lengths_;
+  std::vector<Piece> pieces_;
+  int64_t size_ = 0;
+  std::string description_;
+};
+
+using RecordRange = Part<RecordData>;
+using RecordSplit = Parts<RecordData>;
+
+}  // namespace smelt

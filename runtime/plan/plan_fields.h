@@ -1,0 +1,131 @@
+// What of the plan's types is kept on disk, under which name: one list a type, read by the writer and by the
+// reader of manifests. A field that is added here changes the format: raise kPlanFormat.
+#pragma once
+
+#include <concepts>
+#include <type_traits>
+
+#include "runtime/plan/plan.h"
+
+namespace smelt {
+
+template <typename T, typename Of>
+concept Is = std::same_as<std::remove_const_t<T>, Of>;
+
+template <typename V, Is<Symbols::Bound> T>
+void visit_fields(V& v, T& x) {
+  v("factors", x.factors), v("upper", x.upper);
+}
+
+template <typename V, Is<Segment> T>
+void visit_fields(V& v, T& x) {
+  v("name", x.name), v("shape", x.shape), v("offset", x.offset), v("init", x.init), v("decay", x.decay);
+  v("checkpoint_names", x.checkpoint_names), v("transposed", x.transposed);
+  v("frozen", x.frozen);
+}
+
+template <typename V, Is<State> T>
+void visit_fields(V& v, T& x) {
+  v("name", x.name), v("role", x.role), v("dtype", x.dtype), v("shape", x.shape), v("init", x.init);
+  v("segments", x.segments), v("copy_of", x.copy_of);
+}
+
+template <typename V, Is<BufferPart> T>
+void visit_fields(V& v, T& x) {
+  v("begin", x.begin), v("first_step", x.first_step), v("last_step", x.last_step);
+}
+
+template <typename V, Is<Buffer> T>
+void visit_fields(V& v, T& x) {
+  v("name", x.name), v("role", x.role), v("dtype", x.dtype), v("elements", x.elements), v("state", x.state);
+  v("offset_bytes", x.offset_bytes), v("bytes", x.bytes), v("first_step", x.first_step);
+  v("last_step", x.last_step), v("parts", x.parts), v("data", x.data);
+}
+
+template <typename V, Is<BufferRef> T>
+void visit_fields(V& v, T& x) {
+  v("buffer", x.buffer), v("offset", x.offset);
+}
+
+template <typename V, Is<KernelStep> T>
+void visit_fields(V& v, T& x) {
+  v("kernel", x.kernel), v("arguments", x.arguments), v("random_ids", x.random_ids);
+}
+
+template <typename V, Is<GemmStep::Matrix> T>
+void visit_fields(V& v, T& x) {
+  v("base", x.base), v("row_stride", x.row_stride), v("column_stride", x.column_stride);
+}
+
+template <typename V, Is<GemmStep::Batch> T>
+void visit_fields(V& v, T& x) {
+  v("extent", x.extent), v("a_stride", x.a_stride), v("b_stride", x.b_stride), v("c_stride", x.c_stride);
+  v("reduced", x.reduced);
+}
+
+template <typename V, Is<GemmStep> T>
+void visit_fields(V& v, T& x) {
+  v("a", x.a), v("b", x.b), v("c", x.c), v("m", x.m), v("n", x.n), v("k", x.k);
+  v("alpha", x.alpha), v("beta", x.beta), v("batch", x.batch), v("dtype", x.dtype);
+  v("result_dtype", x.result_dtype), v("bias", x.bias), v("tf32", x.tf32);
+}
+
+template <typename V, Is<SortIndexStep> T>
+void visit_fields(V& v, T& x) {
+  v("indices", x.indices), v("permutation", x.permutation), v("begins", x.begins);
+  v("count", x.count), v("rows", x.rows);
+}
+
+template <typename V, Is<CopyStep> T>
+void visit_fields(V& v, T& x) {
+  v("from", x.from), v("to", x.to), v("extents", x.extents), v("from_strides", x.from_strides);
+  v("to_strides", x.to_strides), v("dtype", x.dtype);
+}
+
+template <typename V, Is<FillStep> T>
+void visit_fields(V& v, T& x) {
+  v("to", x.to), v("elements", x.elements), v("value", x.value);
+}
+
+template <typename V, Is<Step> T>
+void visit_fields(V& v, T& x) {
+  v("what", x.what), v("reads", x.reads), v("writes", x.writes), v("may_alias", x.may_alias);
+  v("sources", x.sources), v("phase", x.phase);
+}
+
+template <typename V, Is<KernelCode> T>
+void visit_fields(V& v, T& x) {
+  v("name", x.name), v("text", x.text), v("dims", x.dims), v("range", x.range), v("grain", x.grain);
+  v("splits", x.splits), v("arguments", x.arguments), v("random_ids", x.random_ids);
+  v("threads", x.threads), v("shared_bytes", x.shared_bytes), v("copies", x.copies), v("source", x.source),
+      v("binary", x.binary);
+}
+
+template <typename V, Is<IdRange> T>
+void visit_fields(V& v, T& x) {
+  v("below", x.below), v("ignored", x.ignored);
+}
+
+template <typename V, Is<Port> T>
+void visit_fields(V& v, T& x) {
+  v("name", x.name), v("dtype", x.dtype), v("shape", x.shape), v("buffer", x.buffer);
+  v("optional", x.optional), v("fill", x.fill), v("ids", x.ids);
+}
+
+template <typename V, Is<PlanEntry> T>
+void visit_fields(V& v, T& x) {
+  v("name", x.name), v("inputs", x.inputs), v("outputs", x.outputs), v("steps", x.steps);
+  v("arena_bytes", x.arena_bytes);
+}
+
+template <typename V, Is<Plan> T>
+void visit_fields(V& v, T& x) {
+  v("target", x.target), v("features", x.features), v("model", x.model), v("symbols", x.symbols);
+  v("states", x.states), v("buffers", x.buffers), v("entries", x.entries), v("kernels", x.kernels);
+  v("binary", x.binary);
+}
+
+/// The kinds of steps, in the order of Step::what.
+inline constexpr const char* kStepKinds[] = {"kernel", "gemm", "sort_index", "copy", "fill"};
+
+}  // namespace smelt

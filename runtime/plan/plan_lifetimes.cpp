@@ -1,0 +1,165 @@
+// Proof that buffers of an entry that live at the same time do not share memory of the arena, except where a
+// step writes one in place of another that ends with it.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "runtime/error.h"
+#include "runtime/plan/plan_validate.h"
+
+namespace smelt {
+namespace {
+
+class LifetimeCheck {
+ public:
+  LifetimeCheck(const Plan& plan, const PlanEntry& entry) : plan_(plan), entry_(entry) {}
+
+  void run() {
+    collect();
+    for (size_t step = 0; step < entry_.steps.size(); ++step) advance(static_cast<int>(step));
+  }
+
+ private:
+  /// What a buffer has of the arena for a while.
+  struct Range : LiveRange {
+    int buffer;
+  };
+
+  const Buffer& buffer(int index) const { return plan_.buffers[static_cast<size_t>(index)]; }
+
+  void collect() {
+    std::set<int> used;
+    for (size_t step = 0; step < entry_.steps.size(); ++step)
+      for (const auto* list : {&entry_.steps[step].reads, &entry_.steps[step].writes})
+        for (const int index : *list) {
+          if (!in_arena(buffer(index).role)) continue;
+          used.insert(index);
+          require_alive(index, static_cast<int>(step));
+        }
+    for (size_t step = 0; step < entry_.steps.size(); ++step)
+      for (const BufferRef& ref : references(entry_.steps[step])) require_part(ref, static_cast<int>(step));
+    for (const Port& port : entry_.outputs) require_kept(port, used);
+    for (const int index : used)
+      for (const LiveRange& range : live_ranges(buffer(index)))
+        if (range.begin < range.end) begins_[range.first].push_back({range, index});
+  }
+
+  void require_alive(int index, int step) const {
+    const Buffer& b = buffer(index);
+    const bool within = b.first_step >= 0 && b.last_step < static_cast<int>(entry_.steps.size());
+    if (!within || step < b.first_step || step > b.last_step)
+      refuse(fmt::format("{} uses buffer '{}', which lives from step {} to {}", describe_step(entry_, step),
+                         b.name, b.first_step, b.last_step));
+  }
+
+  /// Where a step points to is in use at that step. How far it reaches from there only the compiler knows.
+  void require_part(const BufferRef& ref, int step) const {
+    const Buffer& b = buffer(ref.buffer);
+    if (b.parts.empty()) return;
+    const auto offset = ref.offset.constant();
+    const int64_t at = b.offset_bytes + offset.value_or(0) * size_of(b.dtype);
+    for (const LiveRange& part : live_ranges(b)) {
+      const bool meant = !offset || (part.begin <= at && at < part.end);
+      if (meant && (step < part.first || step > part.last))
+        refuse(fmt::format("{} uses a part of buffer '{}', which lives from step {} to {}",
+                           describe_step(entry_, static_cast<size_t>(step)), b.name, part.first, part.last));
+    }
+  }
+
+  void require_kept(const Port& port, const std::set<int>& used) const {
+    const Buffer& b = buffer(port.buffer);
+    if (!in_arena(b.role)) return;
+    if (used.count(port.buffer) == 0) refuse(fmt::format("no step writes output '{}'", port.name));
+    if (b.last_step + 1 != static_cast<int>(entry_.steps.size()) || !b.parts.empty())
+      refuse(
+          fmt::format("output '{}' is in buffer '{}', which ends at step {}: expected it to live to the end",
+                      port.name, b.name, b.last_step));
+  }
+
+  /// Live ranges are disjoint: at most the one before an address and those after it can overlap a range.
+  std::vector<Range> overlapping(const Range& range) const {
+    std::vector<Range> found;
+    auto next = live_.lower_bound(range.begin);
+    if (next != live_.begin() && std::prev(next)->second.end > range.begin)
+      found.push_back(std::prev(next)->second);
+    for (; next != live_.end() && next->first < range.end; ++next) found.push_back(next->second);
+    return found;
+  }
+
+  void advance(int step) {
+    const auto beginning = begins_.find(step);
+    if (beginning != begins_.end())
+      for (const Range& range : beginning->second)
+        for (const Range& other : overlapping(range))
+          if (!in_place(step, range, other)) refuse_overlap(range, other, step);
+    end_ranges(step);
+    if (beginning == begins_.end()) return;
+    for (const Range& range : beginning->second) {
+      if (gives_way(range, beginning->second, step)) continue;
+      for (const Range& other : overlapping(range)) refuse_overlap(range, other, step);
+      live_[range.begin] = range;
+      ends_[range.last].push_back(range.begin);
+    }
+    end_ranges(step);
+  }
+
+  /// Nothing was ever in a range, such as the end of a padded row, that begins with the step which reads it
+  /// last, does not write it, and writes another buffer in its place.
+  bool gives_way(const Range& range, const std::vector<Range>& beginning, int step) const {
+    const std::vector<int>& writes = entry_.steps[static_cast<size_t>(step)].writes;
+    if (range.last != step || std::find(writes.begin(), writes.end(), range.buffer) != writes.end())
+      return false;
+    return std::any_of(beginning.begin(), beginning.end(), [&](const Range& written) {
+      return written.meets(range) && in_place(step, written, range);
+    });
+  }
+
+  void end_ranges(int step) {
+    const auto ending = ends_.find(step);
+    if (ending == ends_.end()) return;
+    for (const int64_t begin : ending->second) live_.erase(begin);
+    ends_.erase(ending);
+  }
+
+  /// What the step writes takes exactly the place of another buffer, which the step is the last to read.
+  bool in_place(int step, const Range& written, const Range& read) const {
+    const auto& pairs = entry_.steps[static_cast<size_t>(step)].may_alias;
+    const bool declared =
+        std::find(pairs.begin(), pairs.end(), std::pair(written.buffer, read.buffer)) != pairs.end();
+    return declared && read.last == step &&
+           buffer(read.buffer).offset_bytes == buffer(written.buffer).offset_bytes;
+  }
+
+  [[noreturn]] void refuse_overlap(const Range& a, const Range& b, int step) const {
+    refuse(fmt::format("buffers '{}' [{}, {}) and '{}' [{}, {}) share memory in {}: expected them apart",
+                       buffer(a.buffer).name, a.begin, a.end, buffer(b.buffer).name, b.begin, b.end,
+                       describe_step(entry_, static_cast<size_t>(step))));
+  }
+  [[noreturn]] void refuse(const std::string& what) const {
+    fail_with(Status::invalid_file, "entry '{}': {}", entry_.name, what);
+  }
+
+  const Plan& plan_;
+  const PlanEntry& entry_;
+  std::map<int, std::vector<Range>> begins_;
+  std::map<int, std::vector<int64_t>> ends_;  // where the ranges lie that end with a step
+  std::map<int64_t, Range> live_;             // by where they begin
+};
+
+}  // namespace
+
+std::vector<LiveRange> live_ranges(const Buffer& b) {
+  const int64_t begin = b.offset_bytes, end = begin + b.bytes;
+  if (b.parts.empty()) return {{begin, end, b.first_step, b.last_step}};
+  std::vector<LiveRange> ranges;
+  for (size_t i = 0; i < b.parts.size(); ++i) {
+    const BufferPart& part = b.parts[i];
+    const int64_t next = i + 1 < b.parts.size() ? begin + b.parts[i + 1].begin : end;
+    ranges.push_back({begin + part.begin, next, part.first_step, part.last_step});
+  }
+  return ranges;
+}
+
+void check_lifetimes(const Plan& plan, const PlanEntry& entry) { LifetimeCheck(plan, entry).run(); }
+
+}  // namespace smelt

@@ -1,0 +1,78 @@
+// Names and small look-ups of the plan's types.
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "runtime/error.h"
+#include "runtime/plan/plan.h"
+
+namespace smelt {
+namespace {
+
+constexpr std::array<std::string_view, 10> kRoles = {"input",     "output",    "constant", "parameter",
+                                                     "gradient",  "optimizer", "state",    "saved",
+                                                     "temporary", "workspace"};
+constexpr std::array<std::string_view, 3> kInitializers = {"value", "normal", "uniform"};
+
+template <typename Item>
+const Item* find_named(const std::vector<Item>& items, std::string_view name) {
+  const auto found = std::find_if(items.begin(), items.end(), [&](const Item& i) { return i.name == name; });
+  return found == items.end() ? nullptr : &*found;
+}
+
+/// All of `text` as a number.
+template <typename Number>
+bool read(std::string_view text, Number& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+}  // namespace
+
+std::string_view name(Role role) { return kRoles[static_cast<size_t>(role)]; }
+
+std::optional<Role> parse_role(std::string_view name) {
+  const auto found = std::find(kRoles.begin(), kRoles.end(), name);
+  if (found == kRoles.end()) return std::nullopt;
+  return static_cast<Role>(found - kRoles.begin());
+}
+
+std::string str(const Initializer& init) {
+  const std::string_view kind = kInitializers[static_cast<size_t>(init.kind)];
+  return init.seed == 0 ? fmt::format("{}({})", kind, init.a)
+                        : fmt::format("{}({}, {})", kind, init.a, init.seed);
+}
+
+std::optional<Initializer> parse_initializer(std::string_view text) {
+  text = trimmed(text);
+  const size_t open = text.find('(');
+  if (open == text.npos || text.back() != ')') return std::nullopt;
+  const auto kind = std::find(kInitializers.begin(), kInitializers.end(), trimmed(text.substr(0, open)));
+  if (kind == kInitializers.end()) return std::nullopt;
+  Initializer init;
+  init.kind = static_cast<Initializer::Kind>(kind - kInitializers.begin());
+  const std::string_view inside = text.substr(open + 1, text.size() - open - 2);
+  const size_t comma = inside.find(',');
+  if (!read(trimmed(inside.substr(0, comma)), init.a)) return std::nullopt;
+  if (comma != inside.npos && !read(trimmed(inside.substr(comma + 1)), init.seed)) return std::nullopt;
+  return init;
+}
+
+int64_t Segment::elements() const {
+  int64_t count = 1;
+  for (const int64_t extent : shape)
+    if (extent < 0 || __builtin_mul_overflow(count, extent, &count))
+      fail("the segment {} has an extent below 0 or more than 2^63 elements", name);
+  return count;
+}
+
+const PlanEntry* Plan::find_entry(std::string_view name) const { return find_named(entries, name); }
+const State* Plan::find_state(std::string_view name) const { return find_named(states, name); }
+
+}  // namespace smelt

@@ -1,0 +1,323 @@
+#include "runtime/plan/plan_validate.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "runtime/error.h"
+
+namespace smelt {
+namespace {
+
+constexpr int64_t kPlaceAlignment = 64;  // of every buffer in the arena
+constexpr int kMostPointers = 256;       // of all copies: a kernel's parameters have 4 KiB
+constexpr int64_t kMostBytes = int64_t{1} << 56;
+
+template <typename... Args>
+[[noreturn]] void refuse(fmt::format_string<Args...> format, Args&&... args) {
+  fail_with(Status::invalid_file, format, std::forward<Args>(args)...);
+}
+
+bool is_state(Role role) {
+  return role == Role::parameter || role == Role::gradient || role == Role::optimizer || role == Role::state;
+}
+
+template <typename Item>
+void require_names(const std::vector<Item>& items, std::string_view what) {
+  std::set<std::string_view> names;
+  for (const Item& item : items)
+    if (item.name.empty() || !names.insert(item.name).second)
+      refuse("{} '{}': expected a name of its own", what, item.name);
+}
+
+class Validation {
+ public:
+  explicit Validation(const Plan& plan) : plan_(plan), points_(extreme_values(plan.symbols)) {}
+
+  void run() {
+    check_symbols();
+    require_names(plan_.states, "state");
+    for (const State& state : plan_.states) check_state(state);
+    for (const Buffer& buffer : plan_.buffers) check_buffer(buffer);
+    require_names(plan_.kernels, "kernel");
+    for (const KernelCode& kernel : plan_.kernels) check_kernel(kernel);
+    require_names(plan_.entries, "entry");
+    owner_.assign(plan_.buffers.size(), nullptr);
+    for (const PlanEntry& entry : plan_.entries) check_entry(entry);
+    if (!plan_.kernels.empty() && plan_.target.empty()) refuse("the plan has kernels and no target");
+  }
+
+ private:
+  void check_symbols() {
+    for (const std::string& name : plan_.symbols.names()) {
+      const Dim parsed = Dim::parse(name);
+      if (!(parsed == Dim::symbol(name))) refuse("symbol '{}': expected a plain name", name);
+    }
+  }
+
+  /// At the bounds; between 0 and what any machine has.
+  int64_t most_elements(const Dim& dim, DType dtype, std::string_view what) const {
+    for (const SymbolValues& values : points_)
+      if (dim.evaluate(values) < 0) refuse("{}: the size {} can be below 0", what, dim.str());
+    const int64_t most = plan_.symbols.upper(dim);
+    if (most < 0 || most > kMostBytes / size_of(dtype)) refuse("{}: {} elements: too many", what, most);
+    return most;
+  }
+
+  void check_state(const State& state) const {
+    const std::string what = fmt::format("state '{}'", state.name);
+    if (!is_state(state.role)) refuse("{} has the role {}", what, name(state.role));
+    for (const Dim& dim : state.shape) most_elements(dim, state.dtype, what);
+    const int64_t elements = most_elements(element_count(state.shape), state.dtype, what);
+    check_initializer(state.init, what);
+    if (!state.copy_of.empty()) check_copy(state, what);
+    require_names(state.segments, what + ", segment");
+    if (!state.segments.empty() && state.shape.size() != 1) refuse("{} has segments: expected one dim", what);
+    int64_t at = 0;
+    for (const Segment& segment : state.segments) {
+      const int64_t size = segment.elements();
+      if (segment.offset < at || size > elements || segment.offset > elements - size)
+        refuse("{}, segment '{}' at {}: expected it behind the one before and within {} elements", what,
+               segment.name, segment.offset, elements);
+      if (segment.transposed && segment.shape.size() != 2)
+        refuse("{}, segment '{}' is transposed: expected two dims", what, segment.name);
+      check_initializer(segment.init, what);
+      at = segment.offset + size;
+    }
+  }
+
+  /// Sessions round the master's elements into the copy, one for one.
+  void check_copy(const State& copy, const std::string& what) const {
+    const State* master = plan_.find_state(copy.copy_of);
+    const bool fits = master && master->dtype == DType::f32 && master->shape == copy.shape &&
+                      is_float(copy.dtype) && copy.dtype != DType::f64;
+    if (!fits) refuse("{} is a copy of '{}': expected an f32 state of its shape", what, copy.copy_of);
+  }
+
+  static void check_initializer(const Initializer& init, const std::string& what) {
+    if (!std::isfinite(init.a)) refuse("{}: the initial value {} is not finite", what, init.a);
+  }
+
+  void check_buffer(const Buffer& buffer) const {
+    const std::string what = fmt::format("buffer '{}'", buffer.name);
+    const int64_t bytes = most_elements(buffer.elements, buffer.dtype, what) * size_of(buffer.dtype);
+    if (buffer.bytes < bytes || buffer.bytes > kMostBytes)
+      refuse("{} has {} bytes: expected at least {} for {} elements", what, buffer.bytes, bytes,
+             buffer.elements.str());
+    if (is_state(buffer.role))
+      check_state_buffer(buffer, what);
+    else if (buffer.state != -1)
+      refuse("{} is a state with the role {}", what, name(buffer.role));
+    const auto data_bytes = static_cast<int64_t>(buffer.data.size());
+    if (data_bytes != (buffer.role == Role::constant ? buffer.bytes : 0))
+      refuse("{} ({}) holds {} bytes of data: expected {}", what, name(buffer.role), data_bytes,
+             buffer.role == Role::constant ? buffer.bytes : 0);
+    const bool placed = buffer.offset_bytes >= 0 && buffer.offset_bytes % kPlaceAlignment == 0 &&
+                        buffer.offset_bytes <= kMostBytes;
+    if (in_arena(buffer.role) && !placed)
+      refuse("{} is at byte {}: expected a multiple of {}", what, buffer.offset_bytes, kPlaceAlignment);
+    if (!buffer.parts.empty()) check_parts(buffer, what);
+  }
+
+  void check_parts(const Buffer& buffer, const std::string& what) const {
+    if (!in_arena(buffer.role) || !buffer.elements.is_constant())
+      refuse("{} has parts: expected that of temporaries of one size only", what);
+    int64_t from = 0;
+    for (const BufferPart& part : buffer.parts) {
+      const bool first = &part == &buffer.parts.front();
+      if (first ? part.begin != 0 : part.begin <= from || part.begin >= buffer.bytes)
+        refuse("{}: a part begins at byte {} of {} behind one at {}", what, part.begin, buffer.bytes, from);
+      if (part.first_step < buffer.first_step || part.last_step > buffer.last_step)
+        refuse("{}, which lives from step {} to {}, has a part that does from {} to {}", what,
+               buffer.first_step, buffer.last_step, part.first_step, part.last_step);
+      from = part.begin;
+    }
+  }
+
+  void check_state_buffer(const Buffer& buffer, const std::string& what) const {
+    if (buffer.state < 0 || buffer.state >= static_cast<int>(plan_.states.size()))
+      refuse("{} belongs to state {}: expected one of {}", what, buffer.state, plan_.states.size());
+    const State& state = plan_.states[static_cast<size_t>(buffer.state)];
+    const int64_t most = plan_.symbols.upper(element_count(state.shape));
+    if (state.role != buffer.role || state.dtype != buffer.dtype ||
+        plan_.symbols.upper(buffer.elements) > most)
+      refuse("{} ({} {}, {} elements) does not fit state '{}' ({} {}, {} elements)", what, name(buffer.role),
+             name(buffer.dtype), buffer.elements.str(), state.name, name(state.role), name(state.dtype),
+             most);
+  }
+
+  void check_kernel(const KernelCode& kernel) const {
+    for (const char c : kernel.name)
+      if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_' && c != '.' && c != '$')
+        refuse("kernel '{}': expected a name of letters, digits, '_', '.' and '$'", kernel.name);
+    if (kernel.grain < 1 || kernel.splits < 0 || kernel.splits > 1 << 20)
+      refuse("kernel '{}': grain {}, splits {}: expected at least 1 and 0", kernel.name, kernel.grain,
+             kernel.splits);
+    if (kernel.arguments < 0 || kernel.random_ids < 0)
+      refuse("kernel '{}': {} arguments, {} random ids: expected at least 0", kernel.name, kernel.arguments,
+             kernel.random_ids);
+    const int most = kernel.copies > 1 ? kMostPointers / kernel.copies : kernel.arguments;
+    if (kernel.copies < 1 || (kernel.copies > 1 && (kernel.arguments < 1 || kernel.arguments > most)))
+      refuse("kernel '{}': {} copies of {} arguments: expected 1 to {} arguments in all", kernel.name,
+             kernel.copies, kernel.arguments, kMostPointers);
+    for (const SymbolValues& values : points_) {
+      for (const Dim& dim : kernel.dims) dim.evaluate(values);
+      if (const int64_t range = kernel.range.evaluate(values); range < 0)
+        refuse("kernel '{}': the range {} is {}", kernel.name, kernel.range.str(), range);
+    }
+  }
+
+  void check_entry(const PlanEntry& entry) {
+    require_names(entry.inputs, fmt::format("entry '{}', input", entry.name));
+    require_names(entry.outputs, fmt::format("entry '{}', output", entry.name));
+    std::set<int> bound;
+    for (const Port& port : entry.inputs) check_port(entry, port, Role::input, bound);
+    for (const Port& port : entry.outputs) check_port(entry, port, Role::output, bound);
+    if (entry.arena_bytes < 0 || entry.arena_bytes > kMostBytes)
+      refuse("entry '{}': an arena of {} bytes", entry.name, entry.arena_bytes);
+    for (size_t i = 0; i < entry.steps.size(); ++i) check_step(entry, i, bound);
+    check_lifetimes(plan_, entry);
+  }
+
+  void check_port(const PlanEntry& entry, const Port& port, Role role, std::set<int>& bound) {
+    const std::string what = fmt::format("entry '{}', {} '{}'", entry.name, name(role), port.name);
+    const Buffer& buffer = find_buffer(port.buffer, what);
+    const bool right_role = buffer.role == role || (role == Role::output && buffer.role != Role::input);
+    if (!right_role)
+      refuse("{} is bound to buffer '{}' with the role {}", what, buffer.name, name(buffer.role));
+    if (buffer.role == role && !bound.insert(port.buffer).second)
+      refuse("{}: buffer '{}' is bound twice", what, buffer.name);
+    if (buffer.dtype != port.dtype)
+      refuse("{} is {}, its buffer '{}' {}", what, name(port.dtype), buffer.name, name(buffer.dtype));
+    check_ids(port, role, what);
+    own(entry, port.buffer);
+    for (const SymbolValues& values : points_) {
+      for (const Dim& dim : port.shape)
+        if (dim.evaluate(values) < 0) refuse("{}: the dim {} is below 0", what, dim.str());
+      if (element_count(port.shape).evaluate(values) > buffer.elements.evaluate(values))
+        refuse("{} of shape {} exceeds its buffer '{}' of {} elements", what, str(port.shape), buffer.name,
+               buffer.elements.str());
+    }
+  }
+
+  static void check_ids(const Port& port, Role role, const std::string& what) {
+    if (!port.ids) return;
+    if (role != Role::input || is_float(port.dtype) || port.dtype == DType::boolean)
+      refuse("{} of {} holds ids: expected an input of integers", what, smelt::name(port.dtype));
+    if (port.ids->below < 1) refuse("{} holds ids below {}: expected at least 1", what, port.ids->below);
+  }
+
+  const Buffer& find_buffer(int index, const std::string& what) const {
+    if (index < 0 || index >= static_cast<int>(plan_.buffers.size()))
+      refuse("{}: buffer {}: expected one of {}", what, index, plan_.buffers.size());
+    return plan_.buffers[static_cast<size_t>(index)];
+  }
+
+  /// A place in the arena has a lifetime in one entry.
+  void own(const PlanEntry& entry, int index) {
+    const Buffer& buffer = plan_.buffers[static_cast<size_t>(index)];
+    if (!in_arena(buffer.role)) return;
+    const PlanEntry*& owner = owner_[static_cast<size_t>(index)];
+    if (owner && owner != &entry)
+      refuse("buffer '{}' is used by the entries '{}' and '{}': expected one", buffer.name, owner->name,
+             entry.name);
+    owner = &entry;
+    if (buffer.bytes > entry.arena_bytes || buffer.offset_bytes > entry.arena_bytes - buffer.bytes)
+      refuse("entry '{}': buffer '{}' [{}, +{}) exceeds the arena of {} bytes", entry.name, buffer.name,
+             buffer.offset_bytes, buffer.bytes, entry.arena_bytes);
+  }
+
+  void check_step(const PlanEntry& entry, size_t index, const std::set<int>& bound) {
+    const Step& step = entry.steps[index];
+    const std::string what = describe_step(entry, index);
+    for (const auto* list : {&step.reads, &step.writes})
+      for (const int i : *list) {
+        const Buffer& buffer = find_buffer(i, what);
+        const bool port = buffer.role == Role::input || buffer.role == Role::output;
+        if (port && bound.count(i) == 0)
+          refuse("{}: buffer '{}' ({}) is no port of the entry", what, buffer.name, name(buffer.role));
+        own(entry, i);
+      }
+    check_written(step, what);
+    check_references(step, what);
+    check_counts(step, what);
+    for (const SymbolValues& values : points_) check_ranges(plan_, step, values, what);
+  }
+
+  void check_written(const Step& step, const std::string& what) const {
+    for (const int i : step.writes) {
+      const Role role = plan_.buffers[static_cast<size_t>(i)].role;
+      if (role == Role::input || role == Role::constant)
+        refuse("{} writes buffer '{}' with the role {}", what, plan_.buffers[static_cast<size_t>(i)].name,
+               name(role));
+    }
+    for (const auto& [written, read] : step.may_alias) find_buffer(written, what), find_buffer(read, what);
+  }
+
+  void check_references(const Step& step, const std::string& what) const {
+    const auto listed = [](const std::vector<int>& list, int i) {
+      return std::find(list.begin(), list.end(), i) != list.end();
+    };
+    const std::vector<BufferRef> all = references(step);
+    for (const BufferRef& ref : all)
+      if (find_buffer(ref.buffer, what); !listed(step.reads, ref.buffer) && !listed(step.writes, ref.buffer))
+        refuse("{} uses buffer '{}': expected it among those it reads or writes", what,
+               plan_.buffers[static_cast<size_t>(ref.buffer)].name);
+    const size_t unwritten = std::holds_alternative<SortIndexStep>(step.what) ? 1
+                             : all.empty()                                    ? 0
+                                                                              : all.size() - 1;
+    if (std::holds_alternative<KernelStep>(step.what)) return;
+    for (size_t i = unwritten; i < all.size(); ++i)
+      if (!listed(step.writes, all[i].buffer))
+        refuse("{} writes buffer '{}': expected it among those it writes", what,
+               plan_.buffers[static_cast<size_t>(all[i].buffer)].name);
+  }
+
+  void check_counts(const Step& step, const std::string& what) const {
+    if (const auto* copy = std::get_if<CopyStep>(&step.what)) {
+      const size_t rank = copy->extents.size();
+      if (copy->from_strides.size() != rank || copy->to_strides.size() != rank || rank > 16)
+        refuse("{}: {} extents with {} and {} strides", what, rank, copy->from_strides.size(),
+               copy->to_strides.size());
+    }
+    const auto* launch = std::get_if<KernelStep>(&step.what);
+    if (!launch) return;
+    if (launch->kernel < 0 || launch->kernel >= static_cast<int>(plan_.kernels.size()))
+      refuse("{}: kernel {}: expected one of {}", what, launch->kernel, plan_.kernels.size());
+    const KernelCode& kernel = plan_.kernels[static_cast<size_t>(launch->kernel)];
+    const int64_t arguments = int64_t{kernel.copies} * kernel.arguments;
+    if (!std::cmp_equal(arguments, launch->arguments.size()) ||
+        !std::cmp_equal(kernel.random_ids, launch->random_ids.size()))
+      refuse("{} gives kernel '{}' {} arguments and {} random ids: expected {} and {}", what, kernel.name,
+             launch->arguments.size(), launch->random_ids.size(), arguments, kernel.random_ids);
+  }
+
+  const Plan& plan_;
+  const std::vector<SymbolValues> points_;
+  std::vector<const PlanEntry*> owner_;
+};
+
+}  // namespace
+
+void validate(const Plan& plan) {
+  try {
+    Validation(plan).run();
+  } catch (const Error& error) {  // sizes that overflow have a status of their own
+    throw Error(error.what(), Status::invalid_file);
+  }
+}
+
+std::string_view kind_name(const Step& step) {
+  constexpr std::array<std::string_view, 5> kNames = {"kernel", "gemm", "sort_index", "copy", "fill"};
+  return kNames[step.what.index()];
+}
+
+std::string describe_step(const PlanEntry& entry, size_t index) {
+  const Step& step = entry.steps[index];
+  const std::string source = step.sources.empty() ? "" : " " + step.sources.front();
+  return fmt::format("entry '{}', step {} ({}{})", entry.name, index, kind_name(step), source);
+}
+
+}  // namespace smelt

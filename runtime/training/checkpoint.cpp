@@ -1,0 +1,189 @@
+#include "runtime/training/checkpoint.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+
+#include "runtime/error.h"
+#include "runtime/session.h"
+#include "runtime/system/file.h"
+#include "runtime/weights/safetensors.h"
+
+namespace smelt {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kPrefix = "step-", kSuffix = ".safetensors";
+constexpr const char *kFormat = "smelt-checkpoint-1", *kChoices = "choices";
+
+/// Copies are rounded again from their masters.
+bool is_saved(const State& state) { return state.role != Role::gradient && state.copy_of.empty(); }
+
+/// Name, type and size of every state: what must agree between a checkpoint and a plan.
+std::vector<TensorView> described(const Plan& plan) {
+  std::vector<TensorView> views;
+  for (const State& state : plan.states)
+    if (is_saved(state))
+      views.push_back({state.name, state.dtype, {state_bytes(plan, state) / size_of(state.dtype)}, {}});
+  return views;
+}
+
+std::vector<TensorView> views_of(const Session& session) {
+  std::vector<TensorView> views = described(session.plan());
+  for (TensorView& view : views) view.bytes = session.state(view.name);
+  return views;
+}
+
+/// What a checkpoint holds as text. Files from before there were choices have none.
+struct Texts {
+  std::string step, trainer, choices;
+};
+
+/// Over everything a resumed run depends on; `views` in any fixed order.
+std::string checksum(const Texts& texts, std::vector<TensorView> views) {
+  std::ranges::sort(views, {}, &TensorView::name);
+  Checksum sum;
+  for (const std::string& text : {texts.step, texts.trainer, texts.choices})
+    sum.add(std::as_bytes(std::span(text)));
+  for (const TensorView& view : views) {
+    sum.add(std::as_bytes(std::span(view.name)));
+    sum.add(view.bytes);
+  }
+  return sum.hex();
+}
+
+std::string metadata_of(const Checkpoint& file, const char* key) {
+  const auto found = file.metadata().find(key);
+  if (found == file.metadata().end())
+    fail_with(Status::invalid_file, "'{}' is no checkpoint of a training run: its metadata has no '{}'",
+              file.path().string(), key);
+  return found->second;
+}
+
+int64_t parse_step(std::string_view text, const fs::path& path) {
+  int64_t step = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), step);
+  if (error != std::errc{} || end != text.data() + text.size() || step < 0)
+    fail_with(Status::invalid_file, "'{}': its step is '{}', expected a number", path.string(), text);
+  return step;
+}
+
+Texts texts_of(const Checkpoint& file) {
+  const auto choices = file.metadata().find(kChoices);
+  return {metadata_of(file, "step"), metadata_of(file, "trainer"),
+          choices == file.metadata().end() ? "" : choices->second};
+}
+
+void check_whole(const Checkpoint& file, const Texts& texts) {
+  if (metadata_of(file, "format") != kFormat)
+    fail_with(Status::invalid_file, "'{}': checkpoint format '{}', this Smelt reads '{}'",
+              file.path().string(), metadata_of(file, "format"), kFormat);
+  if (checksum(texts, file.tensors()) != metadata_of(file, "checksum"))
+    fail_with(Status::invalid_file, "'{}' is damaged: its checksum does not match its contents",
+              file.path().string());
+}
+
+void check_fit(const Checkpoint& file, const std::vector<TensorView>& states) {
+  std::vector<std::string> problems;
+  for (const TensorView& state : states) {
+    const TensorView* tensor = file.find(state.name);
+    if (!tensor)
+      problems.push_back(fmt::format("state '{}' is missing", state.name));
+    else if (tensor->dtype != state.dtype || tensor->shape != state.shape)
+      problems.push_back(
+          fmt::format("state '{}' is {}, the plan has {}", state.name, describe(*tensor), describe(state)));
+  }
+  for (const TensorView& tensor : file.tensors())
+    if (std::ranges::find(states, tensor.name, &TensorView::name) == states.end())
+      problems.push_back(fmt::format("the plan has no state '{}'", tensor.name));
+  if (!problems.empty())
+    fail("checkpoint '{}' belongs to another plan: {}", file.path().string(), fmt::join(problems, "; "));
+}
+
+/// What to say where they are not taken.
+std::string restore_choices(Session& session, const std::string& choices) {
+  const std::string problem = session.executor().restore_choices(choices);
+  if (problem.empty()) return {};
+  return fmt::format("its choices of GEMM algorithms are not used: {}; results may differ in their last bits",
+                     problem);
+}
+
+bool is_checkpoint(const fs::path& path) {
+  const std::string name = path.filename().string();
+  return name.starts_with(kPrefix) && name.ends_with(kSuffix);
+}
+
+}  // namespace
+
+void write_checkpoint(const fs::path& path, const Session& session, const CheckpointInfo& info) {
+  const auto views = views_of(session);
+  const Texts texts{std::to_string(info.step), info.trainer, session.executor().choices()};
+  std::map<std::string, std::string> metadata = {{"format", kFormat},
+                                                 {"step", texts.step},
+                                                 {"trainer", texts.trainer},
+                                                 {"checksum", checksum(texts, views)}};
+  if (!texts.choices.empty()) metadata[kChoices] = texts.choices;
+  write_safetensors(path, views, metadata);
+}
+
+CheckpointInfo read_checkpoint(const fs::path& path, Session& session) {
+  const Checkpoint file = Checkpoint::open(path);
+  const Texts texts = texts_of(file);
+  check_whole(file, texts);
+  check_fit(file, described(session.plan()));
+  for (const TensorView& tensor : file.tensors()) session.write_state(tensor.name, tensor.bytes);
+  for (const State& state : session.plan().states)
+    if (!is_saved(state) && state.copy_of.empty()) session.clear_state(state.name);
+  return {parse_step(texts.step, path), texts.trainer, path, restore_choices(session, texts.choices)};
+}
+
+CheckpointDirectory::CheckpointDirectory(fs::path directory, int64_t keep)
+    : directory_(std::move(directory)), keep_(keep) {
+  make_directories(directory_);
+  for (const auto& entry : fs::directory_iterator(directory_))
+    if (AtomicFile::is_temporary(entry.path())) fs::remove(entry.path());
+}
+
+std::vector<fs::path> CheckpointDirectory::list() const {
+  std::vector<fs::path> paths;
+  for (const auto& entry : fs::directory_iterator(directory_))
+    if (is_checkpoint(entry.path())) paths.push_back(entry.path());
+  std::ranges::sort(paths);  // the step has leading zeros
+  return paths;
+}
+
+fs::path CheckpointDirectory::save(const Session& session, const CheckpointInfo& info) {
+  const fs::path path = directory_ / fmt::format("{}{:010}{}", kPrefix, info.step, kSuffix);
+  write_checkpoint(path, session, info);
+  prune();
+  return path;
+}
+
+void CheckpointDirectory::prune() {
+  const auto paths = list();
+  if (keep_ <= 0) return;
+  for (size_t i = 0; i + static_cast<size_t>(keep_) < paths.size(); ++i) fs::remove(paths[i]);
+}
+
+std::optional<CheckpointInfo> CheckpointDirectory::restore(Session& session, const Log& log) {
+  auto paths = list();
+  for (; !paths.empty(); paths.pop_back()) {
+    try {
+      CheckpointInfo info = read_checkpoint(paths.back(), session);
+      if (!info.warning.empty()) log(fmt::format("'{}': {}", paths.back().string(), info.warning));
+      return info;
+    } catch (const Error& error) {
+      if (error.status() != Status::invalid_file) throw;
+      fs::path aside = paths.back();
+      aside += ".damaged";
+      fs::rename(paths.back(), aside);
+      log(fmt::format("{}; renamed to '{}', going on with the one before it", error.what(), aside.string()));
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace smelt

@@ -1,0 +1,26 @@
+// The loss over a list of batches and, for models that classify, how often the likeliest class is right.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "runtime/data/batches.h"
+#include "runtime/session.h"
+
+namespace smelt {
+
+struct Evaluation {
+  double loss_sum = 0, targets = 0;
+  int64_t classified = 0, correct = 0;
+
+  double loss() const { return loss_sum / targets; }
+  std::optional<double> accuracy() const {
+    return classified > 0 ? std::optional(static_cast<double>(correct) / static_cast<double>(classified))
+                          : std::nullopt;
+  }
+};
+
+/// Runs the entry `evaluate` and, where labels are one a record and the plan has it, `logits`.
+Evaluation evaluate_batches(Session& session, BatchList& batches);
+
+}  // namespace smelt

@@ -1,0 +1,42 @@
+#include "runtime/training/export.h"
+
+#include <nlohmann/json.hpp>
+
+#include "runtime/error.h"
+#include "runtime/system/file.h"
+
+namespace smelt {
+namespace {
+
+using OrderedJson = nlohmann::ordered_json;
+
+OrderedJson description_of(const Session& session) {
+  OrderedJson model = OrderedJson::parse(session.plan().model, nullptr, false);
+  if (model.is_object() && model.contains("config") && model["config"].is_object()) return model;
+  fail(
+      "the plan's model has no config.json to export: it was described by a graph, or by a spec that no "
+      "family of "
+      "transformers can express; its weights alone can be saved as safetensors");
+}
+
+/// transformers gives the weights the type that the config says, whatever the file holds.
+void say_float32(OrderedJson& config) {
+  const bool old_dialect = config.contains("torch_dtype");
+  if (old_dialect) config["torch_dtype"] = "float32";
+  if (!old_dialect || config.contains("dtype")) config["dtype"] = "float32";
+}
+
+}  // namespace
+
+void export_model(const Session& session, const std::filesystem::path& directory) {
+  OrderedJson model = description_of(session);
+  OrderedJson& config = model["config"];
+  say_float32(config);
+  make_directories(directory);
+  write_file(directory / "config.json", config.dump(2) + "\n");
+  if (model.contains("generation") && model["generation"].is_object() && !model["generation"].empty())
+    write_file(directory / "generation_config.json", model["generation"].dump(2) + "\n");
+  session.save_weights(directory / "model.safetensors");
+}
+
+}  // namespace smelt

@@ -1,0 +1,307 @@
+#include "runtime/training/trainer.h"
+
+#include <sys/resource.h>
+
+#include <fmt/ranges.h>
+
+#include <chrono>
+#include <cmath>
+#include <fstream>
+
+#include "runtime/error.h"
+#include "runtime/plan/matrix_flops.h"
+#include "runtime/system/file.h"
+#include "runtime/training/evaluation.h"
+#include "runtime/training/loss_curve.h"
+
+namespace smelt {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double milliseconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+}
+
+int64_t peak_bytes() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return int64_t{usage.ru_maxrss} * 1024;
+}
+
+constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
+
+/// The value of a scalar output; nothing where the entry has none of that name.
+std::optional<double> scalar_output(std::span<const HostTensor> outputs, std::string_view name) {
+  for (const HostTensor& t : outputs)
+    if (t.name == name && t.dtype == DType::f32 && t.bytes.size() == sizeof(float)) return t.as<float>()[0];
+  return {};
+}
+
+void require_entries(const Session& session, const TrainerOptions& options) {
+  const bool accumulates = options.gradient_accumulation > 1;
+  std::vector<std::string> needed = {accumulates ? "accumulate" : "train_step"};
+  if (accumulates) needed.push_back("apply");
+  if (options.eval_every > 0) needed.push_back("evaluate");
+  std::erase_if(needed, [&](const std::string& name) { return session.has_entry(name); });
+  if (!needed.empty())
+    fail("the plan has no entry '{}': compile the model with --mode=train", fmt::join(needed, "', '"));
+  if (!session.plan().find_state("learning_rate"))
+    fail("the plan has no state 'learning_rate', which the trainer sets before each step");
+}
+
+void require_bounds(const Session& session, const TrainerOptions& options, const BatchStream& stream) {
+  const PlanEntry& entry = session.entry(options.gradient_accumulation > 1 ? "accumulate" : "train_step");
+  session.unify(entry, stream.largest());
+}
+
+/// Another run's checkpoints are neither continued by accident nor mixed with this one's.
+void require_fresh(const CheckpointDirectory& checkpoints, const TrainerOptions& options) {
+  if (!options.resume && !checkpoints.list().empty())
+    fail("'{}' holds a run already: continue it with --resume, or choose another directory",
+         options.run_directory.string());
+}
+
+/// Fields whose change makes the resumed run another one than the uninterrupted.
+std::string changed_options(std::string_view before, TrainerOptions now) {
+  TrainerOptions then;
+  read_json(before, then);
+  std::string changed;
+  const auto compare = [&](const char* name, auto member) {
+    if (then.*member != now.*member) changed += fmt::format("{}{}", changed.empty() ? "" : ", ", name);
+  };
+  compare("seed", &TrainerOptions::seed);
+  compare("steps", &TrainerOptions::steps);
+  compare("batch", &TrainerOptions::batch);
+  compare("length", &TrainerOptions::length);
+  compare("learning_rate", &TrainerOptions::learning_rate);
+  compare("min_learning_rate", &TrainerOptions::min_learning_rate);
+  compare("schedule", &TrainerOptions::schedule);
+  compare("warmup_steps", &TrainerOptions::warmup_steps);
+  compare("gradient_accumulation", &TrainerOptions::gradient_accumulation);
+  compare("overfit_one_batch", &TrainerOptions::overfit_one_batch);
+  return changed;
+}
+
+/// Of train_step or apply: both give the mean loss of the whole update.
+Trainer::Update figures(std::span<const HostTensor> outputs) {
+  return {scalar_output(outputs, "loss").value_or(kNotANumber), scalar_output(outputs, "gradient_norm"),
+          scalar_output(outputs, "loss_scale"), scalar_output(outputs, "skipped_steps")};
+}
+
+/// Runs f, a part of the run at `where`; an anomaly in it is named by that place.
+template <typename F>
+auto at_place(const std::string& where, const std::string& end, F f) {
+  try {
+    return f();
+  } catch (const Error& error) {
+    if (error.status() != Status::numeric) throw;
+    throw Error(fmt::format("{}: {}{}", where, error.what(), end), Status::numeric);
+  }
+}
+
+bool is_due(int64_t every, int64_t step) { return every > 0 && step % every == 0; }
+
+}  // namespace
+
+Trainer::Trainer(Session& session, TrainerOptions options, DataSplit data)
+    : session_(session), options_(std::move(options)), data_(std::move(data)) {
+  options_.validate();
+  schedule_ = options_.rate();
+  require_entries(session_, options_);
+  stream_ = make_stream(data_.train, batch_options());
+  require_bounds(session_, options_, *stream_);
+  if (options_.eval_every > 0)
+    held_back_ = make_list(data_.held_back, batch_options(), options_.eval_batches);
+  if (options_.run_directory.empty()) return;
+  checkpoints_.emplace(options_.run_directory / "checkpoints", options_.keep_checkpoints);
+  require_fresh(*checkpoints_, options_);
+}
+
+void Trainer::tell(const std::function<void(TrainerObserver&)>& what) const {
+  for (TrainerObserver* observer : observers_) what(*observer);
+}
+
+BatchOptions Trainer::batch_options() const {
+  return {.batch = options_.batch,
+          .length = options_.length,
+          .micro_steps = options_.gradient_accumulation,
+          .seed = static_cast<uint32_t>(options_.seed)};
+}
+
+TrainingResult Trainer::run() {
+  const int64_t first = begin();
+  std::ofstream metrics;
+  std::optional<JsonLines> lines;
+  if (!options_.run_directory.empty()) {
+    metrics.open(options_.run_directory / "metrics.jsonl", std::ios::app);
+    observers_.push_back(&lines.emplace(metrics));
+  }
+  struct Closing {
+    Trainer& trainer;
+    bool owns_last;
+    ~Closing() {
+      trainer.tell([&](TrainerObserver& o) { o.finished(trainer.result_.step); });
+      if (owns_last) trainer.observers_.pop_back();
+    }
+  } closing{*this, lines.has_value()};
+  tell([&](TrainerObserver& o) { o.started(first, options_.steps); });
+  if (first == 0) record_evaluation(0);
+  while (result_.step < options_.steps && !result_.stopped_early) {
+    train(result_.step);
+    after_step(result_.step);
+  }
+  draw_curve();
+  return result_;
+}
+
+/// Restores the run that the directory holds, or starts one; returns the number of updates done.
+int64_t Trainer::begin() {
+  result_ = {};
+  history_ = {};
+  tokens_ = 0;
+  if (!checkpoints_) return 0;
+  if (options_.resume) {
+    const auto log = [&](std::string_view text) { tell([&](TrainerObserver& o) { o.message(text); }); };
+    if (const auto info = checkpoints_->restore(session_, log)) {
+      result_.step = info->step;
+      result_.checkpoint = info->path;
+      if (const std::string changed = changed_options(info->trainer, options_); !changed.empty())
+        log(fmt::format("resumed at step {} with other values of: {}; the run goes on with the new ones",
+                        info->step, changed));
+    }
+  }
+  history_ = truncate_metrics(options_.run_directory / "metrics.jsonl", result_.step);
+  if (!history_.train.empty()) result_.loss = history_.train.back().second;
+  tokens_ = history_.tokens;
+  if (!history_.held_back.empty()) result_.held_back_loss = history_.held_back.back().second;
+  write_file(options_.run_directory / "config.json", to_json(options_));
+  return result_.step;
+}
+
+void Trainer::train(int64_t step) {
+  const auto begin = Clock::now();
+  const double rate = schedule_.at(step);
+  session_.scalar("learning_rate") = static_cast<float>(rate);
+  const Update done = at_place(fmt::format("training stopped at step {}", step + 1), last_good(),
+                               [&] { return update(step); });
+  result_.step = step + 1;
+  result_.loss = done.loss;
+  check_finite(step + 1, done);
+  tokens_ += update_tokens_;
+  const double milliseconds = milliseconds_since(begin);
+  const StepRecord record{.step = step + 1,
+                          .loss = result_.loss,
+                          .learning_rate = rate,
+                          .gradient_norm = done.gradient_norm.value_or(kNotANumber),
+                          .milliseconds = milliseconds,
+                          .tokens_per_second = static_cast<double>(update_tokens_) / (milliseconds / 1000),
+                          .gflops_per_second = flops_ / (milliseconds * 1e6),
+                          .peak_gflops_per_second = peak_flops / 1e9,
+                          .tokens = tokens_,
+                          .peak_bytes = peak_bytes(),
+                          .loss_scale = done.loss_scale,
+                          .skipped_steps = done.skipped_steps};
+  history_.train.emplace_back(record.step, record.loss);
+  tell([&](TrainerObserver& o) { o.stepped(record); });
+}
+
+Trainer::Update Trainer::update(int64_t step) {
+  flops_ = 0, update_tokens_ = 0;
+  if (options_.gradient_accumulation == 1) return figures(micro_step("train_step", step, 0));
+  for (int64_t i = 0; i < options_.gradient_accumulation; ++i) micro_step("accumulate", step, i);
+  session_.set_random(static_cast<uint32_t>(options_.seed), step);
+  return figures(session_.run("apply", {}));
+}
+
+std::vector<HostTensor> Trainer::micro_step(std::string_view entry, int64_t step, int64_t index) {
+  stream_->fill(options_.overfit_one_batch ? 0 : step, index, batch_);
+  const std::vector<InputTensor> inputs = batch_.inputs();
+  session_.set_random(static_cast<uint32_t>(options_.seed), step, index);
+  update_tokens_ += batch_.tokens;
+  count_flops(entry, inputs);
+  return session_.run(entry, inputs);
+}
+
+bool Trainer::Update::skipped() const {
+  return loss_scale.value_or(0) > 1 && gradient_norm && !std::isfinite(*gradient_norm);
+}
+
+void Trainer::check_finite(int64_t step, const Update& done) {
+  const bool loss_bad = !std::isfinite(done.loss);
+  if (!loss_bad && done.skipped())
+    return tell([&](TrainerObserver& o) {
+      o.message(fmt::format("step {} is left out: a gradient overflowed at a loss scale of {}", step,
+                            *done.loss_scale));
+    });
+  if (!loss_bad && std::isfinite(done.gradient_norm.value_or(0))) return;
+  draw_curve();
+  std::string message =
+      fmt::format("training stopped at step {}: the {} is {}", step, loss_bad ? "loss" : "gradient norm",
+                  loss_bad ? done.loss : *done.gradient_norm);
+  message += last_good() + "; try a lower learning rate or more warm-up";
+  if (explain_anomaly) message += "; " + explain_anomaly(batch_.inputs());
+  throw Error(message, Status::numeric);
+}
+
+std::string Trainer::last_good() const {
+  return result_.checkpoint.empty()
+             ? "; there is no checkpoint yet"
+             : fmt::format("; the last good state is '{}'", result_.checkpoint.string());
+}
+
+/// The optimizer multiplies no matrices, so that micro-steps are all there is to an update.
+void Trainer::count_flops(std::string_view name, std::span<const InputTensor> inputs) {
+  const PlanEntry& entry = session_.entry(name);
+  SymbolValues sizes = session_.unify(entry, inputs);
+  if (sizes != sizes_) {
+    batch_flops_ = matrix_flops(entry, sizes);
+    sizes_ = std::move(sizes);
+  }
+  flops_ += batch_flops_;
+}
+
+void Trainer::after_step(int64_t step) {
+  const bool last = step == options_.steps;
+  result_.stopped_early = !last && should_stop && should_stop();
+  const bool ending = last || result_.stopped_early;
+  if (is_due(options_.eval_every, step) || ending) record_evaluation(step);
+  if (sampler && (is_due(options_.sample_every, step) || (last && options_.sample_every > 0))) {
+    const std::string text = sampler(step);
+    tell([&](TrainerObserver& o) { o.sampled(step, text); });
+  }
+  if (is_due(options_.checkpoint_every, step) || ending) save(step);
+}
+
+EvaluationRecord Trainer::evaluate(int64_t step) {
+  if (!held_back_) held_back_ = make_list(data_.held_back, batch_options(), options_.eval_batches);
+  const auto begin = Clock::now();
+  const Evaluation found = evaluate_batches(session_, *held_back_);
+  return {step, found.loss(), static_cast<int64_t>(found.targets), milliseconds_since(begin),
+          found.accuracy()};
+}
+
+void Trainer::record_evaluation(int64_t step) {
+  if (options_.eval_every == 0) return;
+  const EvaluationRecord record = at_place(fmt::format("evaluation stopped after step {}", step), last_good(),
+                                           [&] { return evaluate(step); });
+  result_.held_back_loss = record.loss;
+  result_.accuracy = record.accuracy;
+  history_.held_back.emplace_back(step, record.loss);
+  tell([&](TrainerObserver& o) { o.evaluated(record); });
+}
+
+void Trainer::save(int64_t step) {
+  if (!checkpoints_) return;
+  result_.checkpoint = checkpoints_->save(session_, {step, to_json(options_), {}});
+  tell([&](TrainerObserver& o) { o.saved(step, result_.checkpoint); });
+  draw_curve();
+}
+
+void Trainer::draw_curve() const {
+  if (options_.run_directory.empty()) return;
+  write_file(options_.run_directory / "loss.svg",
+             render_loss_curve(history_, "loss of " + options_.run_directory.filename().string()));
+}
+
+}  // namespace smelt

@@ -1,0 +1,128 @@
+// The training loop over a plan's entries train_step (or accumulate and apply) and evaluate.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/data/batches.h"
+#include "runtime/session.h"
+#include "runtime/training/checkpoint.h"
+#include "runtime/training/learning_rate.h"
+#include "runtime/training/metrics.h"
+
+namespace smelt {
+
+struct TrainerOptions {
+  std::filesystem::path run_directory;  // empty: nothing is written
+  int64_t steps = 1000;
+  int64_t batch = 8;     // windows or records a micro-step
+  int64_t length = 128;  // tokens a window; of no concern to records
+  double learning_rate = 1e-3;
+  double min_learning_rate = 0;
+  ScheduleKind schedule = ScheduleKind::cosine;
+  int64_t warmup_steps = 0;
+  int64_t gradient_accumulation = 1;  // micro-steps an update
+  int64_t eval_every = 0;             // 0: never; also before the first and after the last step
+  int64_t eval_batches = 8;
+  int64_t sample_every = 0;      // 0: never
+  int64_t checkpoint_every = 0;  // 0: only at the end
+  int64_t keep_checkpoints = 3;  // 0: all
+  int64_t seed = 0;              // of the batches and of dropout
+  bool resume = false;
+  bool overfit_one_batch = false;  // every step sees the same batch: the loss must go to nearly zero
+
+  LearningRate rate() const;
+  /// All that is wrong, in one Error.
+  void validate() const;
+};
+
+/// {"steps": 1000, ...}, indented.
+std::string to_json(const TrainerOptions& options);
+/// Overwrites the fields that the JSON object names; unknown names and wrong types are named in one Error.
+void read_json(std::string_view text, TrainerOptions& options);
+
+struct TrainingResult {
+  int64_t step = 0;  // updates done, earlier runs included
+  double loss = 0;   // of the last step
+  std::optional<double> held_back_loss;
+  std::optional<double> accuracy;    // on held-back data, of models that classify
+  std::filesystem::path checkpoint;  // the last one, if any
+  bool stopped_early = false;
+};
+
+/// What the run directory holds: config.json (the options), metrics.jsonl, loss.svg,
+/// checkpoints/step-N.safetensors.
+class Trainer {
+ public:
+  /// The session needs weights (loaded or initialised), unless it is going to resume. Checks options, plan
+  /// and data.
+  Trainer(Session& session, TrainerOptions options, DataSplit data);
+
+  /// Told about the run, in order; must outlive it.
+  void add_observer(TrainerObserver& observer) { observers_.push_back(&observer); }
+  /// Makes the text that observers get every sample_every steps.
+  std::function<std::string(int64_t step)> sampler;
+  /// Asked after each step; true ends the run with a checkpoint (an interrupt key, a time limit).
+  std::function<bool()> should_stop;
+  /// Floating-point operations a second that this machine reaches in large matrix products: what mfu is a
+  /// share of. 0: not known, and no mfu is reported.
+  double peak_flops = 0;
+  /// Called with the inputs of a step whose loss or gradient is not finite; its answer ends the error
+  /// message.
+  std::function<std::string(std::span<const InputTensor> inputs)> explain_anomaly;
+
+  /// Throws Error (numeric) naming the step when a loss or gradient norm is not finite (but for an overflow
+  /// that the plan answers by a smaller loss scale), or when a check of
+  /// the session's found such a value; the last checkpoint stays.
+  TrainingResult run();
+  /// The mean loss over the held-back data.
+  EvaluationRecord evaluate(int64_t step);
+
+  /// What one update reports; a plan need not give the norm.
+  struct Update {
+    double loss;
+    std::optional<double> gradient_norm;
+    std::optional<double> loss_scale = {}, skipped_steps = {};
+    /// The plan left the update out and will try with a smaller loss scale.
+    bool skipped() const;
+  };
+
+ private:
+  int64_t begin();
+  void train(int64_t step);
+  Update update(int64_t step);
+  void count_flops(std::string_view entry, std::span<const InputTensor> inputs);
+  BatchOptions batch_options() const;
+  std::string last_good() const;
+  std::vector<HostTensor> micro_step(std::string_view entry, int64_t step, int64_t index);
+  void check_finite(int64_t step, const Update& done);
+  void after_step(int64_t step);
+  void record_evaluation(int64_t step);
+  void save(int64_t step);
+  void draw_curve() const;
+  void tell(const std::function<void(TrainerObserver&)>& what) const;
+
+  Session& session_;
+  TrainerOptions options_;
+  LearningRate schedule_;
+  DataSplit data_;
+  std::unique_ptr<BatchStream> stream_;
+  std::unique_ptr<BatchList> held_back_;
+  std::optional<CheckpointDirectory> checkpoints_;
+  std::vector<TrainerObserver*> observers_;
+  Batch batch_;
+  SymbolValues sizes_;                      // of the last batch
+  double batch_flops_ = 0;                  // of its matrix products
+  double flops_ = 0;                        // of those of an update so far
+  int64_t update_tokens_ = 0, tokens_ = 0;  // of an update so far; of all updates
+  LossHistory history_;
+  TrainingResult result_;
+};
+
+}  // namespace smelt

@@ -1,0 +1,252 @@
+// Checkpoints against kills, full disks and damage. The faults are the system's own, in forked children: a
+// limit on file sizes makes each write in turn fail, SIGKILL comes at random moments.
+#include "runtime/training/checkpoint.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include <random>
+
+#include "runtime/error.h"
+#include "runtime/system/file.h"
+#include "tests/runtime/temporary_directory.h"
+#include "tests/runtime/unigram.h"
+
+namespace smelt {
+namespace {
+
+constexpr int64_t kVocabulary = 4001;  // 32 KB of states
+
+void fill(Session& session, float value) {
+  for (const char* name : {"parameters", "momentum"})
+    for (float& x : session.state_f32(name)) x = value;
+  session.scalar("step") = value;
+}
+
+bool is_filled(Session& session, float value) {
+  for (const char* name : {"parameters", "momentum"})
+    for (const float x : session.state_f32(name))
+      if (x != value) return false;
+  return session.scalar("step") == value;
+}
+
+/// The value of the newest whole checkpoint, -1 where there is none; fails where its states are torn.
+float restored(const TemporaryDirectory& d, std::string* log = nullptr) {
+  Unigram model(kVocabulary);
+  CheckpointDirectory checkpoints(d.path(), 0);
+  const auto info = checkpoints.restore(*model.session, [&](std::string_view text) {
+    if (log) *log += std::string(text) + "\n";
+  });
+  if (!info) return -1;
+  EXPECT_TRUE(is_filled(*model.session, static_cast<float>(info->step)));
+  return static_cast<float>(info->step);
+}
+
+CheckpointInfo info_of(int64_t step) { return {step, R"({"steps": 10})", {}}; }
+
+TEST(Checkpoint, HoldsEverythingButGradients) {
+  const TemporaryDirectory d;
+  Unigram a(kVocabulary), b(kVocabulary);
+  fill(*a.session, 3);
+  fill(*b.session, 9);
+  b.session->state_f32("gradients")[5] = 1;
+  write_checkpoint(d / "c.safetensors", *a.session, {12, "{\"x\": 1}", {}});
+  const CheckpointInfo info = read_checkpoint(d / "c.safetensors", *b.session);
+  EXPECT_EQ(info.step, 12);
+  EXPECT_EQ(info.trainer, "{\"x\": 1}");
+  EXPECT_TRUE(is_filled(*b.session, 3));
+  EXPECT_EQ(b.session->state_f32("gradients")[5], 0);
+}
+
+TEST(Checkpoint, KeepsTheNewestN) {
+  const TemporaryDirectory d;
+  Unigram model(kVocabulary);
+  CheckpointDirectory checkpoints(d.path(), 2);
+  for (const int64_t step : {5, 10, 100, 1000}) checkpoints.save(*model.session, info_of(step));
+  const auto left = checkpoints.list();
+  ASSERT_EQ(left.size(), 2u);
+  EXPECT_HAS(left[0].filename().string(), "0000000100");
+  EXPECT_HAS(left[1].filename().string(), "0000001000");
+}
+
+/// Saves step 2 in a child that may not write files longer than `limit`; returns whether the child reported
+/// an Error.
+bool save_fails_within(const TemporaryDirectory& d, rlim_t limit) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::signal(SIGXFSZ, SIG_IGN);  // the write fails with EFBIG instead
+    const rlimit size{limit, limit};
+    ::setrlimit(RLIMIT_FSIZE, &size);
+    int result = 0;
+    try {
+      Unigram model(kVocabulary);
+      fill(*model.session, 2);
+      CheckpointDirectory(d.path(), 1).save(*model.session, info_of(2));
+    } catch (const Error& error) {
+      result = error.status() == Status::io ? 1 : 2;
+    }
+    ::_exit(result);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_NE(WEXITSTATUS(status), 2);
+  return WEXITSTATUS(status) == 1;
+}
+
+TEST(Checkpoint, FullDiskAtAnyByteLeavesThePreviousOne) {
+  bool succeeded = false;
+  int failures = 0;
+  for (rlim_t limit = 0; !succeeded; limit += limit < 1000 ? 61 : 2048) {
+    const TemporaryDirectory d;
+    Unigram model(kVocabulary);
+    fill(*model.session, 1);
+    CheckpointDirectory(d.path(), 1).save(*model.session, info_of(1));
+    succeeded = !save_fails_within(d, limit);
+    failures += !succeeded;
+    EXPECT_EQ(restored(d), succeeded ? 2 : 1) << "limit " << limit;
+    size_t files = 0;
+    for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(d.path())) ++files;
+    EXPECT_EQ(files, 1u) << "limit " << limit;
+  }
+  EXPECT_GT(failures, 20);
+}
+
+TEST(Checkpoint, KillAtAnyMomentLeavesAWholeOne) {
+  std::mt19937 random(1);
+  std::uniform_int_distribution<int> microseconds(0, 15'000);
+  const TemporaryDirectory d;
+  float newest = -1;
+  for (int round = 0; round < 25; ++round) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      Unigram model(kVocabulary);
+      CheckpointDirectory checkpoints(d.path(), 2);
+      for (int64_t step = static_cast<int64_t>(newest) + 1;; ++step) {
+        fill(*model.session, static_cast<float>(step));
+        checkpoints.save(*model.session, info_of(step));
+      }
+    }
+    ::usleep(static_cast<useconds_t>(microseconds(random)));
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    const float now = restored(d);
+    EXPECT_GE(now, newest);
+    newest = now;
+    for (const auto& entry : std::filesystem::directory_iterator(d.path()))
+      EXPECT_FALSE(AtomicFile::is_temporary(entry.path()));
+  }
+  EXPECT_GT(newest, 0);
+}
+
+TEST(Checkpoint, ADamagedOneIsSetAsideAndThePreviousUsed) {
+  std::mt19937 random(2);
+  for (int round = 0; round < 60; ++round) {
+    const TemporaryDirectory d;
+    Unigram model(kVocabulary);
+    CheckpointDirectory checkpoints(d.path(), 0);
+    for (const int64_t step : {1, 2}) {
+      fill(*model.session, static_cast<float>(step));
+      checkpoints.save(*model.session, info_of(step));
+    }
+    const auto newest = checkpoints.list().back();
+    std::string bytes = read_text_file(newest);
+    // Half of the rounds hit the header and its metadata.
+    const size_t place = random() % (round % 2 ? 600 : bytes.size());
+    bytes[place] = static_cast<char>(bytes[place] ^ (1 << random() % 8));
+    if (round % 10 == 0) bytes.resize(random() % bytes.size());
+    write_file(newest, bytes);
+    std::string log;
+    EXPECT_EQ(restored(d, &log), 1) << "byte " << place;
+    EXPECT_HAS(log, newest.filename().string());
+    EXPECT_TRUE(std::filesystem::exists(newest.string() + ".damaged"));
+    EXPECT_EQ(checkpoints.list().size(), 1u);
+  }
+}
+
+TEST(Checkpoint, AnotherPlansIsAnErrorNotDamage) {
+  const TemporaryDirectory d;
+  Unigram model(kVocabulary), other(7);
+  CheckpointDirectory checkpoints(d.path(), 0);
+  checkpoints.save(*model.session, info_of(1));
+  const std::string message =
+      message_of([&] { checkpoints.restore(*other.session, [](std::string_view) {}); });
+  EXPECT_HAS(message, "belongs to another plan");
+  EXPECT_HAS(message, "state 'parameters' is F32 [4001], the plan has F32 [7]");
+  EXPECT_HAS(message, "state 'momentum'");
+  EXPECT_EQ(checkpoints.list().size(), 1u);
+}
+
+/// What a GPU's executor would record.
+class ChoosingExecutor : public UnigramExecutor {
+ public:
+  using UnigramExecutor::UnigramExecutor;
+  std::string choices() const override { return made; }
+  std::string restore_choices(std::string_view given) override {
+    made = given;
+    return {};
+  }
+  std::string made;
+};
+
+TEST(Checkpoint, HoldsTheExecutorsChoices) {
+  const TemporaryDirectory d;
+  const auto plan = std::make_shared<const Plan>(unigram_plan(7));
+  const auto choosing = [&](const char* choices) {
+    auto executor = std::make_unique<ChoosingExecutor>(*plan);
+    executor->made = choices;
+    return Session(plan, std::move(executor));
+  };
+  const Session writer = choosing("\"a choice\"");
+  write_checkpoint(d / "c.safetensors", writer, info_of(3));
+  Session reader = choosing("another");
+  EXPECT_EQ(read_checkpoint(d / "c.safetensors", reader).warning, "");
+  EXPECT_EQ(reader.executor().choices(), "\"a choice\"");
+
+  Unigram without(7);
+  EXPECT_HAS(read_checkpoint(d / "c.safetensors", *without.session).warning, "they were made on a GPU");
+  write_checkpoint(d / "c.safetensors", *without.session, info_of(3));
+  EXPECT_EQ(read_checkpoint(d / "c.safetensors", *without.session).warning, "");
+}
+
+TEST(Checkpoint, AWarningGoesToTheLog) {
+  const TemporaryDirectory d;
+  const auto plan = std::make_shared<const Plan>(unigram_plan(kVocabulary));
+  auto executor = std::make_unique<ChoosingExecutor>(*plan);
+  executor->made = "some";
+  const Session writer(plan, std::move(executor));
+  CheckpointDirectory(d.path(), 0).save(writer, info_of(0));
+  std::string log;
+  EXPECT_EQ(restored(d, &log), 0);
+  EXPECT_HAS(log, "results may differ in their last bits");
+}
+
+TEST(Checkpoint, DamagedChoicesAreDamage) {
+  const TemporaryDirectory d;
+  const auto plan = std::make_shared<const Plan>(unigram_plan(7));
+  auto executor = std::make_unique<ChoosingExecutor>(*plan);
+  executor->made = "a choice";
+  Session session(plan, std::move(executor));
+  write_checkpoint(d / "c.safetensors", session, info_of(3));
+  std::string bytes = read_text_file(d / "c.safetensors");
+  bytes[bytes.find("a choice")] = 'b';
+  write_file(d / "c.safetensors", bytes);
+  EXPECT_HAS(message_of([&] { read_checkpoint(d / "c.safetensors", session); }), "checksum does not match");
+}
+
+TEST(Checkpoint, AModelFileIsNoCheckpoint) {
+  const TemporaryDirectory d;
+  Unigram model(kVocabulary);
+  model.session->save_weights(d / "model.safetensors");
+  EXPECT_HAS(message_of([&] { read_checkpoint(d / "model.safetensors", *model.session); }), "no checkpoint");
+}
+
+TEST(Checkpoint, EmptyDirectoryRestoresNothing) {
+  const TemporaryDirectory d;
+  EXPECT_EQ(restored(d), -1);
+}
+
+}  // namespace
+}  // namespace smelt
