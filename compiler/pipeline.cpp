@@ -55,7 +55,7 @@ class Compiler {
 
     make_entries(*module);
     clock_.end("entries");
-    optimise(*module);
+    optimise(*module, target);
     clock_.end("passes");
     fuse_and_place(*module, target);
     clock_.end("fuse");
@@ -132,12 +132,17 @@ class Compiler {
     return text;
   }
 
-  /// 2. Composites go; reductions become independent; backward keeps little.
-  void optimise(Module& module) {
+  /// 2. Composites go but for those that the target keeps; reductions become independent; backward keeps
+  /// little.
+  void optimise(Module& module, const Target& target) {
     PassManager passes = manager();
-    passes.add(options_.pipeline.empty() ? "decompose,drop_stops,simplify,rewrite_reductions,simplify,"
-                                           "rectifier_masks,rematerialize,simplify"
-                                         : options_.pipeline);
+    if (options_.pipeline.empty()) {
+      passes.add({"decompose", {}},
+                 [&](Graph& g) { return decompose(g, {.keep = target.kept_composites()}); });
+      passes.add("drop_stops,simplify,rewrite_reductions,simplify,rectifier_masks,rematerialize,simplify");
+    } else {
+      passes.add(options_.pipeline);
+    }
     passes.run(module);
     result_.pass_timing += passes.timing_report();
   }

@@ -1,6 +1,7 @@
 #include "ir/target.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <iterator>
 
@@ -12,6 +13,13 @@ namespace {
 /// Architectures whose kernels are tested; others of the same generations run their code.
 constexpr int kCapabilities[] = {80, 86, 89, 90, 100};
 
+/// Composites that a kind of target takes whole.
+struct KeptOp {
+  Target::Kind kind;
+  Op op;
+};
+constexpr std::array<KeptOp, 0> kKept = {};
+
 std::string known_targets() {
   std::string names = "cpu";
   for (int capability : kCapabilities) names += fmt::format(", sm_{}", capability);
@@ -21,6 +29,18 @@ std::string known_targets() {
 }  // namespace
 
 std::string Target::str() const { return is_cuda() ? fmt::format("sm_{}", compute_capability) : "cpu"; }
+
+std::vector<Op> Target::kept_composites() const {
+  std::vector<Op> ops;
+  for (const KeptOp& kept : kKept)
+    if (kept.kind == kind) ops.push_back(kept.op);
+  return ops;
+}
+
+bool Target::keeps(Op op) const {
+  const std::vector<Op> ops = kept_composites();
+  return std::ranges::find(ops, op) != ops.end();
+}
 
 Target parse_target(std::string_view text) {
   if (text == "cpu") return {};

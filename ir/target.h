@@ -4,6 +4,9 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "ir/op.h"
 
 namespace smelt {
 
@@ -12,6 +15,9 @@ struct Target {
   int compute_capability = 0;  // of a GPU: 90 for sm_90
 
   bool is_cuda() const { return kind == Kind::cuda; }
+  /// Composites that code generation takes whole; `decompose` replaces all others by primitives.
+  std::vector<Op> kept_composites() const;
+  bool keeps(Op op) const;
   /// A matrix product adds a bias as it stores its result.
   bool has_gemm_epilogues() const { return is_cuda(); }
   /// Products of f32 matrices may be made with 10 bits of mantissa (TF32).
