@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <optional>
+#include <set>
 
+#include "codegen/launches/conflict_index.h"
 #include "codegen/launches/fit_tails.h"
 #include "codegen/launches/join_steps.h"
 #include "ir/analysis/step_footprint.h"
@@ -31,6 +34,7 @@ struct HostStep {
   Footprint own = {}, all = {};        // without and with the tail
   std::optional<TailPart> small = {};  // the step itself as another's tail
   std::vector<TailPart> tail = {};
+  bool attached = false;  // to another: it is no step any more
 };
 
 /// One element from place to place.
@@ -56,21 +60,32 @@ bool is_at_least_one(const Dim& dim) {
   return llvm::all_of(dim.terms(), [](const Dim::Term& term) { return term.coefficient > 0; });
 }
 
+/// A step keeps its number when others are attached.
 class TailAttacher {
  public:
-  explicit TailAttacher(Program& program) : program_(program) {}
+  TailAttacher(Program& program, PlanEntry& entry) : program_(program), entry_(entry) {
+    std::vector<Footprint> touched;
+    for (Step& step : entry.steps) {
+      steps_.push_back(host_of(std::move(step)));
+      touched.push_back(steps_.back().own);
+    }
+    conflicts_.emplace(touched);
+    for (size_t i = 0; i < steps_.size(); ++i)
+      if (const int merit = merit_of(steps_[i])) hosts_[merit].insert(i);
+  }
 
-  bool run(PlanEntry& entry) {
-    steps_.clear();
-    for (Step& step : entry.steps) steps_.push_back(host_of(std::move(step)));
+  bool run() {
     bool changed = attach_all([this](size_t i) { return host_it_waits_for(i); });
     changed |= attach_all([this](size_t i) { return host_nearby(i); });
-    entry.steps.clear();
-    for (HostStep& step : steps_) entry.steps.push_back(finish(step));
+    entry_.steps.clear();
+    for (HostStep& step : steps_)
+      if (!step.attached) entry_.steps.push_back(finish(step));
     return changed;
   }
 
  private:
+  static constexpr int kHighestMerit = 3;
+
   HostStep host_of(Step step) const {
     HostStep host{.step = std::move(step)};
     host.own = host.all = footprint(program_, host.step);
@@ -109,37 +124,46 @@ class TailAttacher {
 
   /// The last step before that this one must come after, where it can be its tail.
   std::optional<size_t> host_it_waits_for(size_t i) const {
-    for (size_t j = i; j-- > 0;)
-      if (conflict(steps_[j].all, steps_[i].all))
-        return can_host(steps_[j], steps_[i]) ? std::optional(j) : std::nullopt;
-    return std::nullopt;
+    const auto host = conflicts_->last_before(i, steps_[i].all);
+    return host && can_host(steps_[*host], steps_[i]) ? host : std::nullopt;
   }
 
   /// What makes a host a good one for a step that could run anywhere: it has a tail anyway, or a fixed number
-  /// of blocks that end, or no more than one block. Others would wait at the end of each of many blocks.
-  int merit(const HostStep& host) const {
-    if (!host.tail.empty()) return 3;
-    const Kernel& kernel = program_.kernels[std::get<KernelStep>(host.step.what).kernel];
-    return kernel.schedule.splits > 0 ? 2 : host.small ? 1 : 0;
+  /// of blocks that end, or no more than one block. Others would wait at the end of each of many blocks: 0.
+  int merit_of(const HostStep& host) const {
+    const auto* launch = std::get_if<KernelStep>(&host.step.what);
+    if (!launch) return 0;
+    if (!host.tail.empty()) return kHighestMerit;
+    return program_.kernels[launch->kernel].schedule.splits > 0 ? 2 : host.small ? 1 : 0;
   }
 
-  /// The best of the steps that it can move to, up or down; the nearest of these.
+  /// The best of the steps that it can move to, up or down; of equal ones the nearest above, or else below.
   std::optional<size_t> host_nearby(size_t i) const {
-    std::optional<size_t> best;
-    int most = 0;
-    const auto offer = [&](size_t j) {
-      if (!can_host(steps_[j], steps_[i]) || merit(steps_[j]) <= most) return;
-      most = merit(steps_[j]), best = j;
-    };
-    for (size_t j = i; j > 0; --j) {
-      if (conflict(steps_[j - 1].all, steps_[i].all)) break;
-      offer(j - 1);
+    for (int merit = kHighestMerit; merit > 0; --merit) {
+      if (const auto above = host_above(i, hosts_[merit])) return above;
+      if (const auto below = host_below(i, hosts_[merit])) return below;
     }
-    for (size_t j = i + 1; j < steps_.size(); ++j) {
-      if (!conflict(steps_[j].own, steps_[i].all)) offer(j);
-      if (conflict(steps_[j].all, steps_[i].all)) break;
+    return std::nullopt;
+  }
+
+  std::optional<size_t> host_above(size_t i, const std::set<size_t>& hosts) const {
+    const auto wall = conflicts_->last_before(i, steps_[i].all);
+    for (auto host = hosts.lower_bound(i); host != hosts.begin();) {
+      if (--host; wall && *host <= *wall) break;
+      if (can_host(steps_[*host], steps_[i])) return *host;
     }
-    return best;
+    return std::nullopt;
+  }
+
+  /// A host whose tail alone has to come after is good too: the step goes before that.
+  std::optional<size_t> host_below(size_t i, const std::set<size_t>& hosts) const {
+    const auto wall = conflicts_->first_after(i, steps_[i].all);
+    for (auto host = hosts.upper_bound(i); host != hosts.end(); ++host) {
+      if (wall && *host > *wall) break;
+      const bool waits = wall && *host == *wall && conflict(steps_[*host].own, steps_[i].all);
+      if (!waits && can_host(steps_[*host], steps_[i])) return *host;
+    }
+    return std::nullopt;
   }
 
   // ---- moving
@@ -147,28 +171,27 @@ class TailAttacher {
   template <typename Find>
   bool attach_all(const Find& find) {
     bool changed = false;
-    for (size_t i = 0; i < steps_.size();) {
-      const std::optional<size_t> host = steps_[i].small ? find(i) : std::nullopt;
-      if (!host) {
-        ++i;
-        continue;
-      }
-      attach(i, *host);
-      changed = true;
+    for (size_t i = 0; i < steps_.size(); ++i) {
+      if (steps_[i].attached || !steps_[i].small) continue;
+      const std::optional<size_t> host = find(i);
+      if (host) attach(i, *host);
+      changed |= host.has_value();
     }
     return changed;
   }
 
   /// A step that stood before its host comes before the tail that is there.
   void attach(size_t i, size_t j) {
-    HostStep guest = std::move(steps_[i]);
-    HostStep& host = steps_[j];
+    HostStep &guest = steps_[i], &host = steps_[j];
+    hosts_[merit_of(guest)].erase(i), hosts_[merit_of(host)].erase(j);
+    conflicts_->move(guest.all, i, j);
     std::vector<TailPart> parts = {std::move(*guest.small)};
     std::ranges::move(guest.tail, std::back_inserter(parts));
     host.tail.insert(i < j ? host.tail.begin() : host.tail.end(), std::make_move_iterator(parts.begin()),
                      std::make_move_iterator(parts.end()));
     host.all.insert(host.all.end(), guest.all.begin(), guest.all.end());
-    steps_.erase(steps_.begin() + static_cast<std::ptrdiff_t>(i));
+    guest.attached = true;
+    if (host.tail.size() < kLongestTail) hosts_[kHighestMerit].insert(j);
   }
 
   // ---- the result
@@ -198,15 +221,17 @@ class TailAttacher {
   }
 
   Program& program_;
+  PlanEntry& entry_;
   std::vector<HostStep> steps_;
+  std::optional<ConflictIndex> conflicts_;
+  std::array<std::set<size_t>, kHighestMerit + 1> hosts_;  // by merit: steps that others may be attached to
 };
 
 }  // namespace
 
 bool attach_tails(Program& program) {
-  TailAttacher attacher(program);
   bool changed = false;
-  for (PlanEntry& entry : program.entries) changed |= attacher.run(entry);
+  for (PlanEntry& entry : program.entries) changed |= TailAttacher(program, entry).run();
   if (changed) drop_unused_kernels(program);
   return changed;
 }
