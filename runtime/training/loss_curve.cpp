@@ -9,7 +9,7 @@ namespace smelt {
 namespace {
 
 constexpr double kWidth = 900, kHeight = 480;
-constexpr double kLeft = 72, kRight = 868, kTop = 64, kBottom = 416;
+constexpr double kLeft = 72, kRight = 836, kTop = 64, kBottom = 416;
 constexpr size_t kMostPoints = 800;  // more than the plot has pixels to tell apart
 constexpr const char* kTrainColor = "#3b6fb6";
 constexpr const char* kHeldBackColor = "#d1495b";
@@ -53,16 +53,28 @@ Points thinned(const std::vector<std::pair<int64_t, double>>& points) {
   return result;
 }
 
-/// The mean of about a thirtieth of the curve around each point (fewer at the ends, so that it lags nowhere).
+/// The value at `at` of the line that fits points[begin, end) best.
+double fitted(const Points& points, size_t begin, size_t end, double at) {
+  double x = 0, y = 0, xx = 0, xy = 0;
+  const auto count = static_cast<double>(end - begin);
+  for (size_t i = begin; i < end; ++i) x += points[i].first / count, y += points[i].second / count;
+  for (size_t i = begin; i < end; ++i) {
+    const double dx = points[i].first - x;
+    xx += dx * dx, xy += dx * (points[i].second - y);
+  }
+  return xx > 0 ? y + xy / xx * (at - x) : y;
+}
+
+/// Each point on the line that fits about a thirtieth of the curve around it best: in the middle that is the
+/// mean. Towards the first points, where a loss falls steeply, there are fewer around each; towards the last
+/// there are as many, so that no single one decides where the line ends.
 Points smoothed(const Points& points) {
-  std::vector<double> sums = {0};
-  for (const auto& point : points) sums.push_back(sums.back() + point.second);
   const size_t reach = points.size() / 60;
   Points result;
   for (size_t i = 0; i < points.size(); ++i) {
-    const size_t side = std::min({reach, i, points.size() - 1 - i});
-    const double sum = sums[i + side + 1] - sums[i - side];
-    result.emplace_back(points[i].first, sum / static_cast<double>(2 * side + 1));
+    const size_t side = std::min(reach, i), end = std::min(points.size(), i + side + 1);
+    const double x = points[i].first;
+    result.emplace_back(x, fitted(points, end - std::min(end, 2 * side + 1), end, x));
   }
   return result;
 }
@@ -135,12 +147,10 @@ std::string held_back_marks(const Points& points, const Axis& x, const Axis& y) 
   for (const auto& [step, loss] : points)
     svg += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" fill=\"{}\"/>\n", x_of(x, step),
                        y_of(y, loss), kHeldBackColor);
-  const auto& [step, loss] = points.back();
-  const bool right_edge = x.share(step) > 0.9;
-  const double shift = right_edge ? 0 : 8;
-  return svg + text(x_of(x, step) + shift, y_of(y, loss) - 10,
-                    fmt::format("text-anchor=\"{}\" fill=\"{}\" font-size=\"13\" font-weight=\"600\"",
-                                right_edge ? "end" : "start", kHeldBackColor),
+  const double loss = points.back().second;
+  // Beside the plot, where no line can run through it.
+  return svg + text(kRight + 10, y_of(y, loss) + 4,
+                    fmt::format("fill=\"{}\" font-size=\"13\" font-weight=\"600\"", kHeldBackColor),
                     fmt::format("{:.3f}", loss));
 }
 

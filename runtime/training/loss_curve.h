@@ -9,7 +9,7 @@
 namespace smelt {
 
 /// An SVG of 900 x 480: the training loss of each step (faint), its mean around each step, and the held-back
-/// loss with a dot at each evaluation and its last value written beside it.
+/// loss with a dot at each evaluation and its last value written beside the plot.
 std::string render_loss_curve(const LossHistory& history, std::string_view title);
 
 }  // namespace smelt

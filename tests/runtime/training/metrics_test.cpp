@@ -114,6 +114,49 @@ TEST(LossCurve, ShowsBothLossesWithAxes) {
   EXPECT_EQ(svg.find("nan"), std::string::npos);
 }
 
+/// The heights of a path's points, from "M72.0 64.0L73.1 65.2".
+std::vector<double> heights(const std::string& svg, const std::string& style) {
+  const size_t end = svg.rfind("\" fill", svg.find(style)), begin = svg.rfind("d=\"", end) + 3;
+  std::string path = svg.substr(begin, end - begin);
+  for (char& c : path)
+    if (c == 'M' || c == 'L') c = ' ';
+  std::istringstream numbers(path);
+  std::vector<double> result;
+  for (double x, y; numbers >> x >> y;) result.push_back(y);
+  return result;
+}
+
+/// One step far off moves the line by its share of those around it, also where it is the last.
+TEST(LossCurve, TheSmoothedLineDoesNotFollowItsLastPoint) {
+  LossHistory level;
+  for (int64_t i = 1; i <= 600; ++i) level.train.emplace_back(i, i == 600 ? 1.0 : 3.0);
+  const std::string svg = render_loss_curve(level, "");
+  const std::vector<double> steps = heights(svg, "opacity"), line = heights(svg, "stroke-width=\"2\"");
+  ASSERT_EQ(line.size(), 600u);
+  const double drop = steps[599] - steps[0];
+  EXPECT_GT(drop, 300);
+  EXPECT_LT(line[599] - line[0], drop / 4);
+}
+
+TEST(LossCurve, TheSmoothedLineFollowsAFallingLossToItsEnds) {
+  LossHistory falling;
+  for (int64_t i = 1; i <= 600; ++i) falling.train.emplace_back(i, 7 - 0.01 * static_cast<double>(i));
+  const std::string svg = render_loss_curve(falling, "");
+  const std::vector<double> steps = heights(svg, "opacity"), line = heights(svg, "stroke-width=\"2\"");
+  for (size_t i = 0; i < 600; ++i) EXPECT_NEAR(line[i], steps[i], 0.11) << i;
+}
+
+/// No line reaches to the right of the plot, where the last value stands.
+TEST(LossCurve, TheLastValueStandsBesideThePlot) {
+  const std::string svg = render_loss_curve(falling(600), "");
+  const size_t label = svg.find(">1.610<");
+  ASSERT_NE(label, std::string::npos) << svg;
+  const double x = std::stod(svg.substr(svg.rfind("x=\"", label) + 3));
+  const size_t last = svg.rfind("<circle cx=\"", label);
+  EXPECT_GT(x, std::stod(svg.substr(last + 12)) + 3);
+  EXPECT_LT(x, 860);
+}
+
 TEST(LossCurve, StaysSmallAndFiniteForAnyHistory) {
   EXPECT_LT(render_loss_curve(falling(200'000), "long").size(), 200'000u);
   LossHistory odd;
