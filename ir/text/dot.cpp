@@ -6,6 +6,8 @@
 
 #include "ir/text/lexer.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
 
 namespace smelt {
@@ -45,21 +47,6 @@ constexpr Style kStyles[] = {
 std::string_view style_of(const Node& node) {
   for (const Style& style : kStyles)
     if (style.fits(node)) return style.text;
-  return "";
-}
-
-/// "h.3" of "h.3.attention.softmax": up to the first number; nothing where there is none.
-std::string layer_of(const Node& node) {
-  llvm::StringRef left = node.source;
-  size_t length = 0;
-  while (!left.empty()) {
-    auto [part, rest] = left.split('.');
-    length += part.size();
-    if (!part.empty() && part.find_first_not_of("0123456789") == llvm::StringRef::npos)
-      return node.source.substr(0, length);
-    left = rest;
-    ++length;
-  }
   return "";
 }
 
@@ -106,8 +93,11 @@ std::string label(const Node& node) {
 
 class DotPrinter {
  public:
-  explicit DotPrinter(const Graph& graph) : graph_(graph) {
-    for (const auto& node : graph.nodes()) numbers_[node.get()] = numbers_.size();
+  DotPrinter(const Graph& graph, llvm::function_ref<bool(const Node&)> is_drawn) : graph_(graph) {
+    for (const auto& node : graph.nodes()) {
+      numbers_[node.get()] = numbers_.size();
+      if (!is_drawn || is_drawn(*node)) drawn_.insert(node.get());
+    }
   }
 
   std::string print() const {
@@ -118,8 +108,10 @@ class DotPrinter {
         "  edge [fontname=\"Helvetica\", fontsize=8, color=\"#777777\", fontcolor=\"#555555\", "
         "arrowsize=0.6];\n";
     std::map<std::string, std::string> layers;
-    for (const auto& node : graph_.nodes()) layers[layer_of(*node)] += "  " + this->node(*node);
+    for (const auto& node : graph_.nodes())
+      if (drawn_.contains(node.get())) layers[layer_of(*node)] += "  " + this->node(*node);
     for (const auto& [layer, nodes] : layers) text += layer.empty() ? nodes : cluster(layer, nodes);
+    text += neighbours();
     for (const auto& node : graph_.nodes()) text += edges(*node);
     return text + outputs() + "}\n";
   }
@@ -136,9 +128,27 @@ class DotPrinter {
     return fmt::format("n{} [label={}, {}];\n", numbers_.lookup(&node), quote(label(node)), style_of(node));
   }
 
+  bool is_neighbour(const Node& node) const {
+    const auto is_drawn = [&](const Node* other) { return drawn_.contains(other); };
+    return llvm::any_of(node.operands(), [&](const Value* operand) { return is_drawn(operand->node()); }) ||
+           llvm::any_of(node.results(),
+                        [&](const auto& result) { return llvm::any_of(result->users(), is_drawn); });
+  }
+
+  std::string neighbours() const {
+    std::string text;
+    for (const auto& node : graph_.nodes())
+      if (!drawn_.contains(node.get()) && is_neighbour(*node))
+        text +=
+            fmt::format("  n{} [label={}, shape=plaintext, fontsize=8, style=\"\", fontcolor=\"#777777\"];\n",
+                        numbers_.lookup(node.get()), quote(node->describe()));
+    return text;
+  }
+
   std::string edges(const Node& node) const {
     std::string text;
     for (const Value* operand : node.operands()) {
+      if (!drawn_.contains(&node) && !drawn_.contains(operand->node())) continue;
       const bool labelled =
           !info(operand->node()->op()).has(Trait::leaf);  // leaves show their type themselves
       text += fmt::format("  n{} -> n{}{};\n", numbers_.lookup(operand->node()), numbers_.lookup(&node),
@@ -151,6 +161,7 @@ class DotPrinter {
     std::string text;
     for (size_t i = 0; i < graph_.outputs.size(); ++i) {
       const auto& [name, value] = graph_.outputs[i];
+      if (!drawn_.contains(value->node())) continue;
       text += fmt::format("  o{} [label={}, shape=ellipse, fillcolor=\"#b9d7f5\"];\n  n{} -> o{};\n", i,
                           quote(name + "\n" + str(value->type)), numbers_.lookup(value->node()), i);
     }
@@ -159,10 +170,35 @@ class DotPrinter {
 
   const Graph& graph_;
   llvm::DenseMap<const Node*, size_t> numbers_;
+  llvm::DenseSet<const Node*> drawn_;
 };
 
 }  // namespace
 
-std::string dot(const Graph& graph) { return DotPrinter(graph).print(); }
+std::string layer_of(const Node& node) {
+  llvm::StringRef left = node.source;
+  size_t length = 0;
+  while (!left.empty()) {
+    auto [part, rest] = left.split('.');
+    length += part.size();
+    if (!part.empty() && part.find_first_not_of("0123456789") == llvm::StringRef::npos)
+      return node.source.substr(0, length);
+    left = rest;
+    ++length;
+  }
+  return "";
+}
+
+std::string typical_layer(const Graph& graph) {
+  std::vector<std::string> layers;
+  for (const auto& node : graph.nodes())
+    if (std::string layer = layer_of(*node); !layer.empty() && !llvm::is_contained(layers, layer))
+      layers.push_back(std::move(layer));
+  return layers.empty() ? "" : layers[layers.size() / 2];
+}
+
+std::string dot(const Graph& graph, llvm::function_ref<bool(const Node&)> is_drawn) {
+  return DotPrinter(graph, is_drawn).print();
+}
 
 }  // namespace smelt

@@ -37,6 +37,28 @@ TEST(Dot, ShowsWhatFusedAndGroupsLayers) {
   EXPECT_NE(text.find("out\\nf32[B,4]"), std::string::npos);
 }
 
+/// Three layers between an input and an output: one of them, and what it touches.
+TEST(Dot, DrawsOneLayerWithItsNeighbours) {
+  const auto module = parse_module(R"(
+graph @g(%x: f32[4]) {
+  %0 = exp %x "h.0.a"
+  %1 = exp %0 "h.1.a"
+  %2 = log %1 "h.1.b"
+  %3 = exp %2 "h.2.a"
+  %4 = log %3 "h.2.b"
+  return out = %4
+})");
+  const Graph& graph = *module->graphs[0];
+  EXPECT_EQ(typical_layer(graph), "h.1");
+  const std::string text = dot(graph, [](const Node& node) { return layer_of(node) == "h.1"; });
+  for (const char* part :
+       {"cluster h.1", "n1 -> n2", "n2 -> n3", "n3 -> n4", "exp \\\"h.0.a\\\"", "exp \\\"h.2.a\\\""})
+    EXPECT_NE(text.find(part), std::string::npos) << part << " in " << text;
+  for (const char* part : {"h.2.b", "n0", "cluster h.2", "out"})
+    EXPECT_EQ(text.find(part), std::string::npos) << part << " in " << text;
+  EXPECT_EQ(typical_layer(*parse_module("graph @g(%x: f32[4]) {\n  return y = %x\n}\n")->graphs[0]), "");
+}
+
 /// Every node and every operand is there once, whatever the graph.
 TEST(Dot, HasANodeForEachAndAnEdgeForEachOperand) {
   const auto count = [](std::string_view text, std::string_view part) {
