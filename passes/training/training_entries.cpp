@@ -1,5 +1,7 @@
 #include "passes/training/training_entries.h"
 
+#include <fmt/ranges.h>
+
 #include "llvm/ADT/STLExtras.h"
 #include "passes/autodiff/differentiate.h"
 #include "passes/expressions.h"
@@ -14,9 +16,38 @@ namespace {
 
 constexpr const char* kCounts[] = {"loss_sum", "token_count"};
 
+std::string outputs_of(const Graph& graph) {
+  std::vector<std::string> texts;
+  for (const Graph::Output& output : graph.outputs)
+    texts.push_back(fmt::format("{}: {}", output.name, str(output.value->type)));
+  return texts.empty() ? "none" : fmt::format("{}", fmt::join(texts, ", "));
+}
+
+/// Everything that is wrong with the graph of the loss, in one Error.
+void check_loss(const Module& module, const std::string& name) {
+  const Graph* graph = module.find_graph(name);
+  if (!graph)
+    fail("training needs a graph @{}, which returns loss_sum and token_count, both f32[] (docs/models.md)",
+         name);
+  std::vector<std::string> problems;
+  for (const char* count : kCounts) {
+    const auto found =
+        llvm::find_if(graph->outputs, [&](const Graph::Output& output) { return output.name == count; });
+    if (found == graph->outputs.end())
+      problems.push_back(fmt::format("there is no output {}", count));
+    else if (found->value->rank() != 0 || found->value->dtype() != DType::f32)
+      problems.push_back(fmt::format("{} is {}, expected f32[]", count, str(found->value->type)));
+  }
+  if (!problems.empty())
+    fail(
+        "graph @{}: {}; a graph to train on returns loss_sum, the loss summed over all targets, and "
+        "token_count, "
+        "the number of targets (docs/models.md); its outputs are {}",
+        name, fmt::join(problems, "; "), outputs_of(*graph));
+}
+
 Graph& clone_of(Module& module, const std::string& from, const std::string& name) {
   const Graph* graph = module.find_graph(from);
-  if (!graph) fail("training needs a graph @{} with outputs loss_sum and token_count", from);
   if (module.find_graph(name)) fail("graph @{} exists already", name);
   module.graphs.push_back(graph->clone_into(module, name));
   return *module.graphs.back();
@@ -112,6 +143,7 @@ void make_apply(Module& module, const TrainingOptions& options) {
 }  // namespace
 
 bool make_training_entries(Module& module, const TrainingOptions& options) {
+  check_loss(module, options.loss);
   flatten_parameters(module);
   make_train_step(module, options);
   if (!options.accumulation) return true;

@@ -22,6 +22,7 @@ struct TrainingOptions {
   std::string loss = "loss";
 };
 /// Flattens the parameters where that has not been done (merge_gemms on @loss belongs before it).
+/// Throws Error where @loss is missing or lacks an output, or where one is not f32[].
 bool make_training_entries(Module& module, const TrainingOptions& options);
 /// accumulation = "false", loss = "loss", and the options of apply_optimizer
 void set_option(TrainingOptions& options, std::string_view key, std::string_view value);
