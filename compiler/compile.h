@@ -22,7 +22,7 @@ namespace smelt {
 enum class Mode : uint8_t { train, infer };
 
 struct CompileOptions {
-  /// "cpu"; "native": this machine's GPU, or its CPU where there is none; "sm_90", ...
+  /// "cpu"; "cuda": this machine's GPU; "native": the same, or its CPU where there is none; "sm_90", ...
   std::string target = "cpu";
   Mode mode = Mode::train;
   DType storage = DType::f32;  // of what kernels leave in memory: bf16, f16; arithmetic is f32
@@ -69,7 +69,8 @@ struct Compilation {
 
 enum class Stage : uint8_t { graph, fused, program, plan };
 
-/// What the options' target names; "native" is the GPU that this process would use, or the CPU.
+/// What the options' target names; "native" is the GPU that this process would use, or the CPU. Throws Error
+/// for "cuda" where there is no GPU.
 Target resolved_target(const CompileOptions& options);
 
 /// Runs the compiler up to and including `stage`. A plan is ready to run or to save

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "compiler/cli/command.h"
+#include "compiler/cli/usage.h"
 #include "runtime/error.h"
 #include "runtime/smelt.h"
 
@@ -16,11 +17,6 @@ int report(int status, std::string_view message) {
   std::fflush(stdout);
   fmt::print(stderr, "error: {}\n", message);
   return status;
-}
-
-std::string called_command(const CLI::App& app) {
-  const auto called = app.get_subcommands();
-  return called.empty() ? "" : called.front()->get_name() + " ";
 }
 
 void add_commands(CLI::App& app) {
@@ -39,8 +35,7 @@ int run(CLI::App& app, int argc, char** argv) {
   } catch (const CLI::Success& help) {
     return app.exit(help);
   } catch (const CLI::ParseError& usage) {
-    return report(kUsage,
-                  fmt::format("{}\n`smelt {}--help` lists the options", usage.what(), called_command(app)));
+    return report(kUsage, smelt::cli::usage_problem(app, usage));
   }
 }
 

@@ -18,6 +18,7 @@
 #include "passes/memory/assign_layout.h"
 #include "passes/memory/order_steps.h"
 #include "passes/simplify/decompose.h"
+#include "passes/training/evaluation_entry.h"
 #include "passes/training/flatten_parameters.h"
 #include "runtime/cuda/driver.h"
 #include "runtime/error.h"
@@ -93,6 +94,7 @@ class Compiler {
   /// 1. Weights that share an input become one; then the loss graph becomes the entries of a training plan.
   void make_entries(Module& module) {
     if (options_.mode == Mode::train && module.find_graph(options_.training.loss)) {
+      if (wants("evaluate")) make_evaluation_entry(module, options_.training.loss);
       PassManager before = manager();
       before.add("bound_ids");
       before.add({"decompose", {}}, [](Graph& g) { return decompose(g, {.keep = composites_with_vjp()}); });
@@ -121,9 +123,19 @@ class Compiler {
   void keep_entries(Module& module) {
     if (options_.entries.empty()) return;
     for (const std::string& name : options_.entries)
-      if (!module.find_graph(name)) fail("there is no entry @{}; there are: {}", name, names(module));
+      if (!module.find_graph(name))
+        fail("there is no entry @{}; there are: {}{}", name, names(module), hint_of_training(name));
     llvm::erase_if(module.graphs,
                    [&](const auto& graph) { return !llvm::is_contained(options_.entries, graph->name); });
+  }
+
+  /// What a description needs so that entries of training are made from it.
+  std::string hint_of_training(const std::string& entry) const {
+    static constexpr std::string_view kMade[] = {"train_step", "accumulate", "apply", "evaluate"};
+    if (!llvm::is_contained(kMade, entry)) return "";
+    if (options_.mode != Mode::train) return fmt::format("; @{} is made in the mode train", entry);
+    return fmt::format("; @{} is made from a graph @{}, which this model does not have (docs/models.md)",
+                       entry, options_.training.loss);
   }
 
   static std::string names(const Module& module) {
@@ -176,8 +188,15 @@ class Compiler {
 }  // namespace
 
 Target resolved_target(const CompileOptions& options) {
-  if (options.target != "native") return parse_target(options.target);
-  if (cuda::device_count() == 0) return {};
+  const bool here = options.target == "native" || options.target == "cuda";
+  if (!here) return parse_target(options.target);
+  if (cuda::device_count() == 0) {
+    if (options.target == "native") return {};
+    fail(
+        "--target=cuda: this machine has no GPU that works (smelt doctor says why); give --target=cpu, or "
+        "the "
+        "architecture of another machine's, such as --target=sm_90");
+  }
   return {Target::Kind::cuda, cuda::native_compute_capability()};
 }
 

@@ -14,8 +14,10 @@
 namespace smelt {
 namespace {
 
-Description from_directory(const std::filesystem::path& path) {
-  ModelDirectory model = open_model(path);
+constexpr const char *kSpecFile = "spec.json", *kGraphFile = "model.ir";
+
+Description from_hugging_face(const std::filesystem::path& path) {
+  ModelDirectory model = read_model_directory(path);
   for (const char* name : {"model.safetensors", "model.safetensors.index.json"})
     if (std::filesystem::exists(path / name)) {
       untie_stored_head(model.spec, Checkpoint::open(path / name));
@@ -29,12 +31,25 @@ Description from_json(const std::filesystem::path& path) {
   const Json json = read_json_file(path);
   const bool hugging_face = json.is_object() && json.contains("model_type");
   if (hugging_face && path.filename() == "config.json")
-    return from_directory(path.has_parent_path() ? path.parent_path() : ".");
+    return from_hugging_face(path.has_parent_path() ? path.parent_path() : ".");
   Description description{Description::Kind::spec, path, {}, nullptr, Json::object(), {}};
   const std::string file = path.string();
   description.spec = hugging_face ? spec_from_config(json, file) : spec_from_object(json, file);
   description.config = hugging_face ? json : config_from_spec(description.spec).value_or(nullptr);
   return description;
+}
+
+Description from_text(const std::filesystem::path& path) {
+  return {Description::Kind::graph, path, {}, nullptr, Json::object(), read_text_file(path)};
+}
+
+/// Of the descriptions that a directory may hold, the first.
+Description from_directory(const std::filesystem::path& path) {
+  if (std::filesystem::exists(path / "config.json")) return from_hugging_face(path);
+  if (std::filesystem::exists(path / kSpecFile)) return from_json(path / kSpecFile);
+  if (std::filesystem::exists(path / kGraphFile)) return from_text(path / kGraphFile);
+  fail_with(Status::io, "{}: expected a directory with a config.json, a {} or a {}", path.string(), kSpecFile,
+            kGraphFile);
 }
 
 /// The bounds of the text, with those of the options in their place.
@@ -64,10 +79,10 @@ Description read_description(const std::filesystem::path& path) {
     fail_with(Status::io, "{}: there is no such file or directory", path.string());
   if (std::filesystem::is_directory(path)) return from_directory(path);
   if (extension == ".json") return from_json(path);
-  if (extension == ".ir" || extension == ".smelt")
-    return {Description::Kind::graph, path, {}, nullptr, Json::object(), read_text_file(path)};
+  if (extension == ".ir" || extension == ".smelt") return from_text(path);
   fail(
-      "{}: not a model description; expected a directory with a config.json, a spec (.json) or a graph (.ir)",
+      "{}: not a model description; expected a directory with a config.json, a spec.json or a model.ir, a "
+      "spec (.json) or a graph (.ir)",
       path.string());
 }
 
@@ -88,7 +103,9 @@ std::string Description::content() const {
 }
 
 std::optional<std::filesystem::path> Description::weights() const {
-  return kind == Kind::directory ? find_weights(path) : std::nullopt;
+  if (kind == Kind::directory) return find_weights(path);
+  const bool saved = path.filename() == kSpecFile || path.filename() == kGraphFile;
+  return saved ? find_weights(path.parent_path()) : std::nullopt;
 }
 
 }  // namespace smelt

@@ -1,5 +1,5 @@
-// What a user hands to Smelt as "the model": a Hugging Face directory, a spec as JSON, or a graph in text
-// form.
+// What a user hands to Smelt as "the model": a Hugging Face directory, a spec as JSON, a graph in text form,
+// or a directory with one of these (spec.json, model.ir) and weights.
 #pragma once
 
 #include <filesystem>
@@ -27,13 +27,15 @@ class Description {
   std::unique_ptr<Module> build(const BuildOptions& options) const;
   /// All that `build` makes a module from, as text: descriptions of equal content build equal modules.
   std::string content() const;
-  /// The safetensors file, or the index of its shards, that belongs to the model; nothing where training
-  /// starts from scratch. An Error where weights are there in a format that is not read.
+  /// The safetensors file, or the index of its shards, that belongs to the model (beside its config.json,
+  /// spec.json or model.ir); nothing where training starts from scratch. An Error where weights are there in
+  /// a format that is not read.
   std::optional<std::filesystem::path> weights() const;
 };
 
-/// Tells the kinds apart: a directory; a file named .json (a spec, or a config.json whose directory is
-/// meant); a file named .ir or .smelt (text form). One Error names all that is wrong with it.
+/// Tells the kinds apart: a directory with a config.json, a spec.json or a model.ir; a file named .json (a
+/// spec, or a config.json whose directory is meant); a file named .ir or .smelt (text form). One Error names
+/// all that is wrong with it.
 Description read_description(const std::filesystem::path& path);
 
 }  // namespace smelt

@@ -210,7 +210,7 @@ std::optional<Json> config_from_spec(const TransformerSpec& spec) {
   return std::nullopt;
 }
 
-ModelDirectory open_model(const std::filesystem::path& directory) {
+ModelDirectory read_model_directory(const std::filesystem::path& directory) {
   ModelDirectory model{directory, {}, {}, Json::object()};
   if (!std::filesystem::is_directory(directory))
     fail_with(Status::io, "{}: not a directory; expected one with a config.json", directory.string());

@@ -18,7 +18,7 @@ struct ModelDirectory {
 
 /// Reads the directory's JSON files. One Error names all that is missing, of a wrong type, or changes the
 /// maths in a way that is not supported. Weights are not touched.
-ModelDirectory open_model(const std::filesystem::path& directory);
+ModelDirectory read_model_directory(const std::filesystem::path& directory);
 
 /// config.json's object as a spec; `file` is for messages.
 TransformerSpec spec_from_config(const Json& config, std::string_view file);

@@ -7,8 +7,8 @@
 
 #include "frontend/families/families.h"
 #include "frontend/spec_values.h"
+#include "ir/text/nearest_names.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringRef.h"
 #include "runtime/error.h"
 
 namespace smelt {
@@ -45,13 +45,13 @@ bool is_group(std::string_view name) {
 }
 
 std::string unknown_key(std::string_view name) {
-  const Field* nearest = nullptr;
-  unsigned best = 4;  // farther names are no help
+  std::vector<std::string> names;
   for (const Field& field : kFields) {
-    const unsigned distance = llvm::StringRef(field.name).edit_distance(llvm::StringRef(name));
-    if (distance < best) best = distance, nearest = &field;
+    const std::string group(field.name.substr(0, field.name.find('.')));
+    if (group != field.name && !llvm::is_contained(names, group)) names.push_back(group);
+    names.emplace_back(field.name);
   }
-  return nearest ? fmt::format("unknown key; did you mean \"{}\"?", nearest->name) : "unknown key";
+  return "unknown key" + did_you_mean(name, names);
 }
 
 void read_object(const Json& json, const std::string& prefix, TransformerSpec& spec,

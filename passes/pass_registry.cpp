@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include "ir/text/nearest_names.h"
 #include "llvm/ADT/StringRef.h"
 #include "passes/autodiff/differentiate.h"
 #include "passes/autodiff/differentiate_forward.h"
@@ -113,12 +114,12 @@ PassArguments read_arguments(Reader& reader) {
 llvm::ArrayRef<PassInfo> all_passes() { return kPasses; }
 
 const PassInfo& find_pass(std::string_view name) {
-  std::vector<std::string_view> names;
+  std::vector<std::string> names;
   for (const PassInfo& pass : kPasses) {
     if (pass.name == name) return pass;
-    names.push_back(pass.name);
+    names.emplace_back(pass.name);
   }
-  fail("there is no pass '{}'; there are {}", name, fmt::join(names, ", "));
+  fail("there is no pass '{}'; there are {}{}", name, fmt::join(names, ", "), did_you_mean(name, names));
 }
 
 std::string PassCall::str() const {

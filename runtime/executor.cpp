@@ -45,7 +45,7 @@ void prepare_gpu() {
 }  // namespace
 
 std::jthread prepare_executor(std::string_view target) {
-  if (!target.starts_with("sm_") && target != "native") return {};
+  if (target == "cpu") return {};
   return std::jthread([] {
     try {
       prepare_gpu();

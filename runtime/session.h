@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -88,10 +89,12 @@ class Session {
   /// transposed where the segment says so. All missing, misshaped and mistyped tensors are named in one
   /// Error, and then nothing was changed. Returns the names in the file that no segment asked for.
   std::vector<std::string> load_weights(const Checkpoint& weights);
-  /// A .safetensors file, or a directory with model.safetensors or its index.
+  /// A .safetensors file, a directory with model.safetensors or its index, or a checkpoint of a training run.
   std::vector<std::string> load_weights(const std::filesystem::path& path);
-  /// Writes every parameter under its first checkpoint name and in the checkpoint's layout, as f32.
-  void save_weights(const std::filesystem::path& path) const;
+  /// Writes every parameter under its first checkpoint name and in the checkpoint's layout, as f32. What
+  /// `metadata` says stands beside the format in the file's header.
+  void save_weights(const std::filesystem::path& path,
+                    std::map<std::string, std::string> metadata = {}) const;
 
  private:
   struct Run;

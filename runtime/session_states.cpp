@@ -8,6 +8,7 @@
 #include "runtime/convert.h"
 #include "runtime/error.h"
 #include "runtime/session.h"
+#include "runtime/training/checkpoint.h"
 #include "runtime/weights/initialize.h"
 #include "runtime/weights/safetensors.h"
 
@@ -237,10 +238,11 @@ std::vector<std::string> Session::load_weights(const Checkpoint& weights) {
 }
 
 std::vector<std::string> Session::load_weights(const std::filesystem::path& path) {
-  return load_weights(Checkpoint::open(path));
+  return load_weights(open_weights(path));
 }
 
-void Session::save_weights(const std::filesystem::path& path) const {
+void Session::save_weights(const std::filesystem::path& path,
+                           std::map<std::string, std::string> metadata) const {
   std::vector<TensorView> tensors;
   std::vector<std::vector<float>> parts;  // moved, never reallocated: the views stay valid
   for (const State& state : plan_->states) {
@@ -257,7 +259,8 @@ void Session::save_weights(const std::filesystem::path& path) const {
       tensors.push_back({name, DType::f32, checkpoint_shape(s), bytes_of(parts.back())});
     }
   }
-  write_safetensors(path, tensors, {{"format", "pt"}});
+  metadata.emplace("format", "pt");
+  write_safetensors(path, tensors, metadata);
 }
 
 }  // namespace smelt

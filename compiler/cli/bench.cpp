@@ -51,7 +51,7 @@ int64_t peak_mib() {
 }
 
 Description describe(const BenchCommand& o) {
-  if (o.has_model()) return read_description(o.models[0]);
+  if (o.has_model()) return read_description(model_path(o.models[0]));
   const Json spec = {{"family", "gpt2"},
                      {"vocab_size", o.vocabulary},
                      {"hidden", o.width},

@@ -43,6 +43,17 @@ int64_t code_bytes(const Plan& plan) {
   return static_cast<int64_t>(bytes);
 }
 
+/// A graph may be compiled as it is; who wants to train it should not find out later.
+void note_missing_loss(const Description& description, const Compilation& compilation,
+                       const CompileOptions& options) {
+  const bool graph = description.kind == Description::Kind::graph;
+  if (graph && options.mode == Mode::train && !compilation.graph->find_graph(options.training.loss))
+    fmt::print(
+        stderr,
+        "note: nothing is made for training, which needs a graph @{} (docs/models.md); the entries are {}\n",
+        options.training.loss, names_of_entries(compilation.plan));
+}
+
 void run_compile(const CompileCommand& options) {
   CompileOptions compile_options = options.flags.options();
   compile_options.entries = options.only;
@@ -52,6 +63,7 @@ void run_compile(const CompileCommand& options) {
   if (options.flags.timing) print_timing(compilation);
   if (!options.flags.dump_dir.empty()) write_dump_files(compilation, options.flags.dump_dir);
   print_memory(compilation);
+  note_missing_loss(description, compilation, compile_options);
   double seconds = 0;
   for (const auto& phase : compilation.seconds) seconds += phase.second;
   fmt::print("{}\n{} kernels, {} of machine code for {}, in {}\n", planned_memory_text(compilation.plan),

@@ -1,6 +1,6 @@
 #include "compiler/cli/compile_flags.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -38,11 +38,18 @@ std::string reproducer_directory(const CompileFlags& flags) {
 /// What parse_target says of it; empty where nothing is wrong.
 std::string problem_with_target(const std::string& text) {
   try {
-    if (text != "native") parse_target(text);
+    if (text != "native" && text != "cuda") parse_target(text);
     return {};
   } catch (const Error& error) {
     return error.what();
   }
+}
+
+/// Nobody should wait for a GPU's speed without one.
+void say_fallback(const CompileOptions& options) {
+  if (options.target == "native" && !resolved_target(options).is_cuda())
+    fmt::print(stderr,
+               "note: --target=native is the CPU here: there is no GPU that works (smelt doctor says why)\n");
 }
 
 }  // namespace
@@ -80,7 +87,8 @@ ApplyOptimizerOptions OptimizerFlags::options() const {
 
 void CompileFlags::add_to(CLI::App& app) {
   app.add_option("--target", target,
-                 "machine to compile for: cpu, native, or a GPU's architecture such as sm_90")
+                 "machine to compile for: cpu, cuda (this machine's GPU), native (that, or else the CPU), or "
+                 "a GPU's architecture such as sm_90")
       ->check(CLI::Validator(problem_with_target, ""))
       ->capture_default_str();
   app.add_option(
@@ -163,6 +171,7 @@ CompileOptions CompileFlags::options() const {
   options.passes.reproducer_dir = reproducer_directory(*this);
   options.passes.bisect_limit = bisect_limit;
   options.passes.disabled = disabled;
+  say_fallback(options);
   return options;
 }
 
@@ -176,9 +185,23 @@ std::vector<Symbols::Bound> parse_bounds(const std::vector<std::string>& texts) 
   return bounds;
 }
 
-void default_bound(std::vector<Symbols::Bound>& bounds, std::string_view symbol, int64_t upper) {
+bool default_bound(std::vector<Symbols::Bound>& bounds, std::string_view symbol, int64_t upper) {
   const auto is_it = [&](const Symbols::Bound& b) { return b.factors.size() == 1 && b.factors[0] == symbol; };
-  if (std::ranges::none_of(bounds, is_it)) bounds.push_back({{std::string(symbol)}, upper});
+  if (std::ranges::any_of(bounds, is_it)) return false;
+  bounds.push_back({{std::string(symbol)}, upper});
+  return true;
+}
+
+void DefaultBounds::add(std::vector<Symbols::Bound>& bounds, std::string_view symbol, int64_t upper,
+                        std::string option) {
+  if (default_bound(bounds, symbol, upper)) set_.emplace_back(symbol, std::move(option));
+}
+
+std::string DefaultBounds::text() const {
+  std::vector<std::string> parts;
+  for (const auto& [symbol, option] : set_)
+    parts.push_back(fmt::format("{} {}by {}", symbol, parts.empty() ? "is set " : "", option));
+  return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 namespace {

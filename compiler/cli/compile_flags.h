@@ -37,13 +37,26 @@ struct CompileFlags {
   /// Inputs and outputs that a model may have or not.
   void add_inputs(CLI::App& app);
 
+  /// Says on stderr where "native" turns out to be the CPU.
   CompileOptions options() const;
 };
 
 /// "B=32,T=1024,B*T=4096". Throws Error with the part that does not read.
 std::vector<Symbols::Bound> parse_bounds(const std::vector<std::string>& texts);
-/// Bounds `symbol` where the user has not.
-void default_bound(std::vector<Symbols::Bound>& bounds, std::string_view symbol, int64_t upper);
+/// Bounds `symbol` where the user has not; whether that was so.
+bool default_bound(std::vector<Symbols::Bound>& bounds, std::string_view symbol, int64_t upper);
+
+/// Bounds that commands take from other options than --max, where that does not name the symbol.
+class DefaultBounds {
+ public:
+  /// `option` is the one that says `upper`, such as "--batch".
+  void add(std::vector<Symbols::Bound>& bounds, std::string_view symbol, int64_t upper, std::string option);
+  /// "B is set by --batch, T by --length"; empty where --max set all.
+  std::string text() const;
+
+ private:
+  std::vector<std::pair<std::string, std::string>> set_;  // symbol, option
+};
 
 /// "seconds by phase" and the table of passes, on stderr.
 void print_timing(const Compilation& compilation);

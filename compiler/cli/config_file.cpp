@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "frontend/transformer_spec.h"
+#include "ir/text/nearest_names.h"
 #include "runtime/error.h"
 
 namespace smelt::cli {
@@ -32,6 +33,13 @@ std::vector<std::string> words(const Json& value) {
   std::vector<std::string> list;
   for (const Json& item : value) list.push_back(word(item));
   return list;
+}
+
+std::vector<std::string> keys_of(const CLI::App& command) {
+  std::vector<std::string> keys;
+  for (const CLI::Option* option : command.get_options())
+    if (belongs_in_file(*option)) keys.push_back(json_name(*option));
+  return keys;
 }
 
 void set(CLI::Option& option, const Json& value) {
@@ -72,7 +80,7 @@ void read_config(CLI::App& command, const std::string& path) {
   for (const auto& [key, value] : json.items()) {
     CLI::Option* option = command.get_option_no_throw(option_name(key));
     if (!option || !belongs_in_file(*option)) {
-      problems.push_back({key, "is no option of this command"});
+      problems.push_back({key, "is no option of this command" + did_you_mean(key, keys_of(command))});
       continue;
     }
     if (option->count() > 0 || value.is_null()) continue;

@@ -33,6 +33,19 @@ void require_decoder_alone(const Model& model) {
         "data set of records (.safetensors; see docs/data.md)");
 }
 
+/// Text is read as bytes, which are the tokens of few models.
+void require_bytes(const Model& model, const Files& files) {
+  if (model.reads_bytes()) return;
+  for (const std::string& file : files)
+    if (format_of(file) == TokenFormat::bytes)
+      fail(
+          "'{}' is text, which is read as bytes, but the model's {} tokens are not bytes: encode it with the "
+          "model's tokenizer into a token file (docs/data.md), give the spec \"tokenizer\": \"bytes\", or "
+          "give "
+          "--data-format=bytes to take bytes as they are",
+          file, model.vocabulary());
+}
+
 /// The largest width of a tensor [records, width] in the files; 0 where there is none.
 int64_t width_of(const Files& files, std::string_view name) {
   int64_t width = 0;
@@ -68,7 +81,8 @@ bool DataFlags::holds_records() const {
   return records > 0;
 }
 
-void DataFlags::bound_lengths(const std::filesystem::path& model, std::vector<Symbols::Bound>& bounds) const {
+void DataFlags::bound_lengths(const std::filesystem::path& model, std::vector<Symbols::Bound>& bounds,
+                              DefaultBounds& defaults) const {
   const auto spec = spec_of(model);
   if (!spec || !holds_records()) return;
   Files all = data;
@@ -77,7 +91,7 @@ void DataFlags::bound_lengths(const std::filesystem::path& model, std::vector<Sy
   const auto bound = [&](const char* symbol, const char* tensor) {
     const int64_t width = width_of(all, tensor);
     const int64_t most = spec->max_positions > 0 ? spec->max_positions : width;
-    if (width > 0) default_bound(bounds, symbol, std::min(width, most));
+    if (width > 0) defaults.add(bounds, symbol, std::min(width, most), "the width of --data");
   };
   bound("T", both ? "labels" : "input_ids");
   if (both) bound("S", "input_ids");
@@ -92,6 +106,8 @@ DataSplit DataFlags::open(const Model& model, std::string_view entry) const {
   }
   require_decoder_alone(model);
   const TokenFormat kind = *parse_token_format(format);
+  if (kind == TokenFormat::automatic)
+    for (const Files* files : {&data, &validation}) require_bytes(model, *files);
   const auto train = read_tokens(data, kind, model.vocabulary());
   return split<TokenData>(
       train, validation.empty() ? nullptr : read_tokens(validation, kind, model.vocabulary()), held_back);

@@ -71,15 +71,16 @@ std::string filtered_graphs(const Module& module, const std::string& filter) {
   return text;
 }
 
-std::string all_dots(const Module& module) {
+std::string all_dots(const Module& module, const std::string& filter) {
   std::string text;
-  for (const auto& graph : module.graphs) text += dot(*graph);
+  for (const auto& graph : module.graphs)
+    text += dot(*graph, [&](const Node& node) { return contains(node.source, filter); });
   return text;
 }
 
 std::string emit_module(const DumpCommand& options, const Module& module) {
   if (options.format == "json") return json(module) + "\n";
-  if (options.format == "dot") return all_dots(module);
+  if (options.format == "dot") return all_dots(module, options.filter);
   return options.filter.empty() ? print(module) : filtered_graphs(module, options.filter);
 }
 
@@ -238,7 +239,9 @@ void check(DumpCommand& options) {
   if (options.format == "dot" && !graph) fail("--format=dot draws graphs: give --emit=graph or --emit=fused");
   for (const char* text : {"llvm", "cuda"})
     if (options.format == "json" && options.emit == text) fail("--emit={} is text; leave --format out", text);
-  if (options.emit == "llvm" && resolved_target(options.flags.options()).is_cuda())
+  CompileOptions target;
+  target.target = options.flags.target;
+  if (options.emit == "llvm" && resolved_target(target).is_cuda())
     fail("--emit=llvm shows a CPU's code: leave --target out, or give --emit=cuda");
   if (options.emit == "cuda" && !options.flags.target.starts_with("sm_")) options.flags.target = "sm_90";
 }

@@ -33,14 +33,14 @@ bool classifies(const std::string& model) {
          (spec->head.kind == HeadKind::sequence_classes || spec->head.kind == HeadKind::image_classes);
 }
 
-CompileOptions compile_options(const EvaluateCommand& options) {
+CompileOptions compile_options(const EvaluateCommand& options, DefaultBounds& bounds) {
   CompileOptions result = options.flags.options();
   result.mode = Mode::train;
   result.entries = {"evaluate"};
   if (classifies(options.model)) result.entries.push_back("logits");
-  if (options.length > 0) default_bound(result.build.bounds, "T", options.length);
-  default_bound(result.build.bounds, "B", options.batch);
-  options.data.bound_lengths(options.model, result.build.bounds);
+  if (options.length > 0) bounds.add(result.build.bounds, "T", options.length, "--length");
+  bounds.add(result.build.bounds, "B", options.batch, "--batch");
+  options.data.bound_lengths(options.model, result.build.bounds, bounds);
   return result;
 }
 
@@ -97,10 +97,12 @@ void print(const EvaluateCommand& options, const Plan& plan, const Evaluation& f
 }
 
 void run_evaluate(const EvaluateCommand& options) {
-  const Model model =
-      open_model(options.model, compile_options(options), options.weights, options.flags.timing);
+  DefaultBounds bounds;
+  const CompileOptions compiled = compile_options(options, bounds);
+  Model model = compile_or_load(options.model, compiled, options.weights, options.flags.timing);
+  model.bounds = bounds;
   const DataPart part = part_of(options, model);
-  auto session = open_session(model, options.weights, NoWeights::fail);
+  auto session = open_session(model, options.weights);
   const int64_t most = options.batches > 0 ? options.batches : std::numeric_limits<int32_t>::max();
   const auto batches = make_list(part, batch_options(options, model), most);
   const auto begin = std::chrono::steady_clock::now();

@@ -74,21 +74,23 @@ void print_one(const GenerateCommand& options, const Generator::Tokens& prompt,
   }
 }
 
-CompileOptions compile_options(const GenerateCommand& options) {
+CompileOptions compile_options(const GenerateCommand& options, DefaultBounds& bounds) {
   CompileOptions result = options.flags.options();
   result.mode = Mode::infer;
-  default_bound(result.build.bounds, "B",
-                static_cast<int64_t>(std::max<size_t>(1, options.prompts.size() + options.ids.size())));
+  const size_t prompts = std::max<size_t>(1, options.prompts.size() + options.ids.size());
+  bounds.add(result.build.bounds, "B", static_cast<int64_t>(prompts), "the number of prompts");
   return result;
 }
 
 void run_generate(const GenerateCommand& options) {
-  const Model model =
-      open_model(options.model, compile_options(options), options.weights, options.flags.timing);
+  DefaultBounds bounds;
+  const CompileOptions compiled = compile_options(options, bounds);
+  Model model = compile_or_load(options.model, compiled, options.weights, options.flags.timing);
+  model.bounds = bounds;
   const GenerationOptions generation = options.generation.options(model.about, options.weights.seed);
   if (const std::string remark = options.generation.remark(generation); !remark.empty())
     fmt::print(stderr, "{}\n", remark);
-  auto session = open_session(model, options.weights, NoWeights::fail);
+  auto session = open_session(model, options.weights);
   Generator generator(*session);
   const auto prompts = read_prompts(options, generator.vocabulary());
   const bool text = model.reads_bytes() && generator.vocabulary() == 256;

@@ -40,8 +40,9 @@ void GenerationFlags::add_to(CLI::App& app) {
   app.add_option("--repetition-penalty,--repetition_penalty", repetition_penalty, "1 = none");
   app.add_option("--no-repeat-ngram-size,--no_repeat_ngram_size", no_repeat_ngram_size, "0 = any may repeat");
   app.add_option("--eos-token-id,--eos_token_id", eos_token_id, "ids that end a sequence; \"\" = none");
-  app.add_option("--num-beams,--num_beams", num_beams, "1: no beam search");
-  app.add_option("--length-penalty,--length_penalty", length_penalty, "of beam search");
+  app.add_option("--num-beams,--num_beams", num_beams, "1; beam search is not supported yet");
+  app.add_option("--length-penalty,--length_penalty", length_penalty,
+                 "of beam search, which is not supported yet: changes nothing");
   app.add_flag("--sliding-window", sliding_window,
                "go on beyond the model's length, from the last tokens only");
 }
@@ -70,14 +71,21 @@ GenerationOptions GenerationFlags::options(const Json& about, uint32_t seed) con
 }
 
 std::string GenerationFlags::remark(const GenerationOptions& resolved) const {
-  if (resolved.do_sample) return {};
-  std::vector<std::string> idle;
-  if (temperature && *temperature != 0) idle.push_back("--temperature");
-  if (top_k) idle.push_back("--top-k");
-  if (top_p) idle.push_back("--top-p");
-  if (min_p) idle.push_back("--min-p");
-  return idle.empty() ? ""
-                      : fmt::format("note: {} change nothing without --do-sample", fmt::join(idle, ", "));
+  std::vector<std::string> notes;
+  const auto note = [&](const std::vector<std::string>& idle, const char* without) {
+    if (!idle.empty())
+      notes.push_back(fmt::format("note: {} {} nothing without {}", fmt::join(idle, ", "),
+                                  idle.size() == 1 ? "changes" : "change", without));
+  };
+  std::vector<std::string> of_sampling, of_beams;
+  if (temperature && *temperature != 0) of_sampling.push_back("--temperature");
+  if (top_k) of_sampling.push_back("--top-k");
+  if (top_p) of_sampling.push_back("--top-p");
+  if (min_p) of_sampling.push_back("--min-p");
+  if (length_penalty) of_beams.push_back("--length-penalty");
+  if (!resolved.do_sample) note(of_sampling, "--do-sample");
+  note(of_beams, "beam search, which is not supported yet");
+  return fmt::format("{}", fmt::join(notes, "\n"));
 }
 
 }  // namespace smelt::cli

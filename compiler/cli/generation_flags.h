@@ -12,16 +12,15 @@ namespace smelt::cli {
 
 struct GenerationFlags {
   std::optional<int64_t> max_new_tokens, top_k, no_repeat_ngram_size;
-  std::optional<double> temperature, top_p, min_p, repetition_penalty;
+  std::optional<double> temperature, top_p, min_p, repetition_penalty, length_penalty;
   std::optional<std::string> eos_token_id;
   int64_t num_beams = 1;
-  double length_penalty = 1;
   bool do_sample = false, sliding_window = false;
 
   void add_to(CLI::App& app);
   /// The model's own generation_config.json, then the flags.
   GenerationOptions options(const Json& about, uint32_t seed) const;
-  /// A word about flags that change nothing without --do-sample; empty where there is nothing to say.
+  /// Notes on flags that change nothing, a line each; empty where there is nothing to say.
   std::string remark(const GenerationOptions& resolved) const;
 };
 

@@ -28,22 +28,20 @@ bool is_plan(const fs::path& path) {
   return fs::is_regular_file(path) && (path.extension() == ".plan" || is_plan_file(path));
 }
 
-/// What save_model leaves of models that are no family of transformers.
-std::optional<fs::path> weights_beside(const fs::path& path) {
-  const fs::path weights = path.parent_path() / "model.safetensors";
-  return path.filename() == "spec.json" && fs::exists(weights) ? std::optional(weights) : std::nullopt;
+/// Weights that do not fit are said before anything is compiled.
+void check_weights_of(Model& model, const CompileOptions& options) {
+  Description& description = *model.description;
+  if (description.kind == Description::Kind::directory)
+    untie_stored_head(description.spec, *model.weights->tensors);
+  BuildOptions build = options.build;
+  build.training = options.mode == Mode::train;
+  check_weights(*description.build(build), *model.weights->tensors);
 }
 
-/// Weights that do not fit are said before anything is compiled.
-void compile_into(Model& model, const CompileOptions& options, bool timing) {
+void compile_into(Model& model, const CompileOptions& options, const WeightFlags& flags, bool timing) {
   model.description = read_description(model.path);
-  if (!model.weights) model.weights = model.description->weights();
-  if (!model.weights) model.weights = weights_beside(model.path);
-  if (model.weights) {
-    BuildOptions build = options.build;
-    build.training = options.mode == Mode::train;
-    check_weights(*model.description->build(build), Checkpoint::open(*model.weights));
-  }
+  if (!model.weights && !flags.from_scratch) model.weights = weights_of(*model.description);
+  if (model.weights) check_weights_of(model, options);
   {
     const std::jthread preparation = prepare_executor(options.target);
     model.compilation = compile(*model.description, options);
@@ -51,6 +49,10 @@ void compile_into(Model& model, const CompileOptions& options, bool timing) {
   if (timing) print_timing(*model.compilation);
   model.plan = std::make_shared<const Plan>(std::move(model.compilation->plan));
   model.compilation->plan = {};
+}
+
+bool has_parameters(const Plan& plan) {
+  return std::ranges::any_of(plan.states, [](const State& state) { return state.role == Role::parameter; });
 }
 
 /// Names that the family lists as buffers of its checkpoints.
@@ -80,13 +82,6 @@ int64_t Model::vocabulary() const {
 
 bool Model::reads_bytes() const { return about.is_object() && about.value("tokenizer", "") == "bytes"; }
 
-fs::path model_path(const fs::path& path) {
-  fs::path exported = path / "model";
-  if (!fs::exists(path / "train.json")) return path;
-  if (fs::exists(exported / "config.json")) return exported;
-  return fs::exists(exported / "spec.json") ? exported / "spec.json" : path;
-}
-
 std::optional<TransformerSpec> spec_of(const fs::path& path) {
   const fs::path model = model_path(path);
   if (is_plan(model)) return {};
@@ -94,16 +89,15 @@ std::optional<TransformerSpec> spec_of(const fs::path& path) {
   return description.kind == Description::Kind::graph ? std::nullopt : std::optional(description.spec);
 }
 
-Model open_model(const fs::path& path, const CompileOptions& options, const WeightFlags& weights,
-                 bool timing) {
+Model compile_or_load(const fs::path& path, const CompileOptions& options, const WeightFlags& flags,
+                      bool timing) {
   Model model;
   model.path = model_path(path);
-  if (!weights.weights.empty()) model.weights = weights.weights;
+  if (!flags.weights.empty() && !flags.from_scratch) model.weights = weights_at(flags.weights);
   if (is_plan(model.path))
     model.plan = load_plan(model.path);
   else
-    compile_into(model, options, timing);
-  if (weights.from_scratch) model.weights.reset();
+    compile_into(model, options, flags, timing);
   model.about = parsed_model(*model.plan);
   fmt::print(stderr, "{}\n", planned_memory_text(*model.plan));
   return model;
@@ -122,35 +116,58 @@ SessionOptions WeightFlags::session_options() const {
   return {.threads = threads, .seed = seed, .check_steps = check_steps};
 }
 
+std::unique_ptr<Session> make_session(const Model& model, const SessionOptions& options) {
+  try {
+    return std::make_unique<Session>(model.plan, options);
+  } catch (const Error& error) {
+    if (error.status() != Status::out_of_memory) throw;
+    const std::string bounds = model.bounds.text();
+    fail_with(error.status(), "{} ({})", error.what(), bounds.empty() ? "--max" : bounds);
+  }
+}
+
 void load_weights(Session& session, const Model& model) {
-  std::vector<std::string> unexpected = session.load_weights(*model.weights);
+  const Checkpoint& weights = *model.weights->tensors;
+  std::vector<std::string> unexpected = session.load_weights(weights);
   std::erase_if(unexpected, [&](const std::string& name) { return is_ignored(model.about, name); });
   if (!unexpected.empty())
     fail_with(Status::invalid_file, "weights '{}' hold tensors that the model has no use for: {}",
-              model.weights->string(), fmt::join(unexpected, ", "));
+              weights.path().string(), fmt::join(unexpected, ", "));
 }
 
-std::unique_ptr<Session> open_session(const Model& model, const WeightFlags& flags, NoWeights otherwise) {
-  auto session = std::make_unique<Session>(model.plan, flags.session_options());
-  session->initialize(flags.seed);
-  if (model.weights)
-    load_weights(*session, model);
-  else if (otherwise == NoWeights::fail && !flags.from_scratch)
+std::unique_ptr<Session> open_session(const Model& model, const WeightFlags& flags) {
+  if (!model.weights && !flags.from_scratch && has_parameters(*model.plan))
     fail(
         "{}: there are no weights beside it; name them with --weights, or give --from-scratch for initial "
         "values",
         model.path.string());
+  auto session = make_session(model, flags.session_options());
+  session->initialize(flags.seed);
+  if (!model.weights) return session;
+  if (!model.weights->note.empty()) fmt::print(stderr, "{}\n", model.weights->note);
+  load_weights(*session, model);
   return session;
 }
 
-void save_model(const Session& session, const Model& model, const fs::path& directory) {
-  if (model.about.is_object() && model.about["config"].is_object()) return export_model(session, directory);
+void save_description(const Model& model, const fs::path& directory) {
+  if (model.about.is_object() && model.about["config"].is_object())
+    return export_description(*model.plan, directory);
   make_directories(directory);
-  session.save_weights(directory / "model.safetensors");
   if (model.about.is_object())
     write_file(directory / "spec.json", model.about["spec"].dump(2) + "\n");
   else if (model.description)
     write_file(directory / "model.ir", model.description->text);
+}
+
+void save_model(const Session& session, const Model& model, const fs::path& directory, int64_t step) {
+  save_description(model, directory);
+  session.save_weights(directory / "model.safetensors", {{"step", std::to_string(step)}});
+}
+
+std::string names_of_entries(const Plan& plan) {
+  std::vector<std::string> names;
+  for (const PlanEntry& entry : plan.entries) names.push_back("@" + entry.name);
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 std::string planned_memory_text(const Plan& plan) {

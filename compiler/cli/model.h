@@ -7,6 +7,7 @@
 #include <string>
 
 #include "compiler/cli/compile_flags.h"
+#include "compiler/cli/run_directory.h"
 #include "compiler/compile.h"
 #include "runtime/session.h"
 
@@ -18,7 +19,8 @@ struct Model {
   std::optional<Compilation> compilation;  // its plan moved to `plan`
   std::shared_ptr<const Plan> plan;
   Json about;  // describe_model's object; null for graphs in text form
-  std::optional<std::filesystem::path> weights;
+  std::optional<Weights> weights;
+  DefaultBounds bounds;  // of what was compiled
 
   /// How many token ids its inputs input_ids and labels take, as the plan records it.
   int64_t vocabulary() const;
@@ -28,10 +30,6 @@ struct Model {
 /// The spec of a description; nothing of plans and of graphs in text form.
 std::optional<TransformerSpec> spec_of(const std::filesystem::path& path);
 
-/// A run directory stands for the model that was saved into it; everything else for itself.
-std::filesystem::path model_path(const std::filesystem::path& path);
-
-enum class NoWeights : uint8_t { fail, initialise };
 struct WeightFlags {
   std::string weights;
   bool from_scratch = false;
@@ -44,18 +42,29 @@ struct WeightFlags {
 };
 
 /// Compiles a description, or loads a plan; prints the planned memory to stderr, before any of it is taken.
-Model open_model(const std::filesystem::path& path, const CompileOptions& options, const WeightFlags& weights,
-                 bool timing);
+Model compile_or_load(const std::filesystem::path& path, const CompileOptions& options,
+                      const WeightFlags& weights, bool timing);
+
+/// A session without values yet. Where the machine's memory is too small, the Error names the options that
+/// made the plan so large.
+std::unique_ptr<Session> make_session(const Model& model, const SessionOptions& options);
 
 /// The weights that model.weights names. Tensors that nobody asked for and that the family does not know as
 /// buffers are an Error.
 void load_weights(Session& session, const Model& model);
-/// A session with the model's weights, else with initial values.
-std::unique_ptr<Session> open_session(const Model& model, const WeightFlags& flags, NoWeights otherwise);
+/// A session with the model's weights, or with the initial values that --from-scratch asks for. Throws Error
+/// where the model has parameters and there are neither.
+std::unique_ptr<Session> open_session(const Model& model, const WeightFlags& flags);
 
-/// A directory that transformers loads where the family is one of its own; otherwise the weights with the
-/// spec or the graph.
-void save_model(const Session& session, const Model& model, const std::filesystem::path& directory);
+/// The description alone: config.json where the family is one of transformers', otherwise spec.json or
+/// model.ir; nothing of a plan that was made from a graph.
+void save_description(const Model& model, const std::filesystem::path& directory);
+/// Description and weights, which say after how many updates they were saved.
+void save_model(const Session& session, const Model& model, const std::filesystem::path& directory,
+                int64_t step);
+
+/// "@loss, @logits"
+std::string names_of_entries(const Plan& plan);
 
 /// "planned memory 12.3 MiB: parameter 3.1 MiB, ..., arena 4.0 MiB"
 std::string planned_memory_text(const Plan& plan);

@@ -116,8 +116,8 @@ void write_outputs(const RunCommand& options, const std::vector<HostTensor>& out
 
 void run_run(const RunCommand& options) {
   const Model model =
-      open_model(options.model, options.flags.options(), options.weights, options.flags.timing);
-  auto session = open_session(model, options.weights, NoWeights::initialise);
+      compile_or_load(options.model, options.flags.options(), options.weights, options.flags.timing);
+  auto session = open_session(model, options.weights);
   const PlanEntry& entry = session->entry(pick_entry(*model.plan, options.entry));
   std::vector<HostTensor> tensors = read_inputs(options);
   std::vector<InputTensor> inputs;

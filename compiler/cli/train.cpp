@@ -28,7 +28,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kSecondsToDraw = 20;  // of a graph; a larger one stays text
+constexpr double kSecondsToDraw = 5;  // a block takes less than one; whatever takes longer stays text
 
 struct TrainCommand {
   std::string model, run_directory, schedule = "cosine", prompt = "\n", config;
@@ -83,6 +83,9 @@ class Run {
     const DataSplit data = options_.data.open(model_, accumulates ? "accumulate" : "train_step");
     make_session();
     Trainer trainer(*session_, trainer_options(), data);
+    TerminalProgress progress(std::cerr, terminal_style(STDERR_FILENO));
+    if (!options_.quiet) trainer.add_observer(progress);
+    begin(trainer);
     describe_run();
     train(trainer);
   }
@@ -95,26 +98,48 @@ class Run {
     if (options_.detect_anomaly) compile_options.reuse = false;  // it walks the graph
     compile_options.training.accumulation = options_.trainer.gradient_accumulation > 1;
     compile_options.training.optimizer.keep_gradients = false;
-    default_bound(compile_options.build.bounds, "B", options_.trainer.batch);
-    if (options_.length > 0) default_bound(compile_options.build.bounds, "T", options_.length);
-    options_.data.bound_lengths(options_.model, compile_options.build.bounds);
-    model_ = open_model(options_.model, compile_options, options_.weights, options_.flags.timing);
+    DefaultBounds bounds;
+    bounds.add(compile_options.build.bounds, "B", options_.trainer.batch, "--batch");
+    if (options_.length > 0) bounds.add(compile_options.build.bounds, "T", options_.length, "--length");
+    options_.data.bound_lengths(options_.model, compile_options.build.bounds, bounds);
+    model_ = compile_or_load(options_.model, compile_options, options_.weights, options_.flags.timing);
+    model_.bounds = bounds;
     if (options_.detect_anomaly && !model_.compilation)
       fail(
           "--detect-anomaly needs the description: a plan does not hold the graph that it looks values up "
           "in");
+    require_training();
+  }
+
+  void require_training() const {
+    const char* entry = options_.trainer.gradient_accumulation > 1 ? "accumulate" : "train_step";
+    if (model_.plan->find_entry(entry)) return;
+    if (!model_.description)
+      fail("{}: the plan has no entry '{}': compile its description with --mode=train", model_.path.string(),
+           entry);
+    fail(
+        "{}: there is nothing to train: expected a graph @loss, which returns loss_sum and token_count "
+        "(docs/models.md); the graphs are {}",
+        model_.path.string(), names_of_entries(*model_.plan));
   }
 
   void make_session() {
     SessionOptions session_options = options_.weights.session_options();
     if (options_.detect_anomaly)
       session_options.after_step = anomaly_detector(model_.plan, *model_.compilation->fused);
-    session_ = std::make_unique<Session>(model_.plan, session_options);
+    session_ = smelt::cli::make_session(model_, session_options);
     session_->initialize(options_.weights.seed);
-    if (model_.weights && !options_.trainer.resume) load_weights(*session_, model_);
-    note(model_.weights && !options_.weights.from_scratch
-             ? fmt::format("weights of {}", model_.weights->string())
-             : std::string("initial weights"));
+  }
+
+  /// Goes on from a checkpoint, or else from weights. A run that cannot go on ends here, with nothing
+  /// written.
+  void begin(Trainer& trainer) {
+    if (const int64_t step = trainer.restore()) return note(fmt::format("resumed at step {}", step));
+    if (!model_.weights) return note("initial weights");
+    load_weights(*session_, model_);
+    const Weights& weights = *model_.weights;
+    note(weights.note.empty() ? fmt::format("weights of {}", weights.tensors->path().string())
+                              : weights.note);
   }
 
   /// A sample goes on from a prompt.
@@ -140,16 +165,18 @@ class Run {
     return trainer;
   }
 
-  /// What the run is: the resolved options before its first step, the fused graph while that runs.
+  /// What the run is: the resolved options and the model before its first step, the fused graph while it
+  /// runs.
   void describe_run() {
     if (options_.run_directory.empty()) return;
     const fs::path directory = options_.run_directory;
     make_directories(directory);
     write_file(directory / "train.json", resolved_.dump(2) + "\n");
+    save_description(model_, directory / "model");
     if (model_.compilation) graph_files_ = std::async(std::launch::async, [this] { write_graph(); });
   }
 
-  /// The graph; a plan from the cache has left it out, then it is made again.
+  /// The graph, and a picture of a block of it; a plan from the cache has left it out, then it is made again.
   void write_graph() const {
     Compilation made;
     if (!model_.compilation->fused) made = compile(*model_.description, compile_options_, Stage::fused);
@@ -158,7 +185,9 @@ class Run {
     write_file(directory / "graph.ir", print(fused));
     const Graph* graph = fused.find_graph("train_step");
     if (!graph) return;
-    write_file(directory / "graph.dot", dot(*graph));
+    const std::string layer = typical_layer(*graph);
+    write_file(directory / "graph.dot",
+               dot(*graph, [&](const Node& node) { return layer.empty() || layer_of(node) == layer; }));
     const std::string program = find_program("dot");
     if (program.empty()) return note("Graphviz is not installed: graph.dot is not drawn");
     const std::string picture = (directory / "graph.svg").string();
@@ -188,9 +217,7 @@ class Run {
   }
 
   void train(Trainer& trainer) {
-    TerminalProgress progress(std::cerr, terminal_style(STDERR_FILENO));
     Figures figures;
-    if (!options_.quiet) trainer.add_observer(progress);
     trainer.add_observer(figures);
     trainer.sampler = [this](int64_t) { return sample(); };
     trainer.should_stop = [] { return interrupted != 0; };
@@ -230,7 +257,7 @@ class Run {
     if (options_.run_directory.empty()) return;
     const fs::path directory = options_.run_directory;
     if (graph_files_.valid()) graph_files_.get();
-    save_model(*session_, model_, directory / "model");
+    save_model(*session_, model_, directory / "model", result.step);
     fmt::print("{}: metrics.jsonl, loss.svg, graph.ir, model, {}\n", directory.string(),
                fs::relative(result.checkpoint, directory).string());
   }

@@ -83,8 +83,7 @@ void check_memory(const Plan& plan) {
   if (need.total() > available)
     fail_with(Status::out_of_memory,
               "the plan needs {} bytes ({:.2f} GiB: states {:.2f}, arena {:.2f}), but {} ({:.2f} GiB) are "
-              "free: compile "
-              "it with lower bounds (--max)",
+              "free: compile it with lower bounds",
               need.total(), gib(need.total()), gib(need.states), gib(need.arena), available, gib(available));
 }
 

@@ -29,7 +29,7 @@ void check_memory(const Plan& plan, int64_t ports, const Device& device) {
     fail_with(Status::out_of_memory,
               "the plan needs {} bytes of {} ({:.2f} GiB: states {:.2f}, arena {:.2f}, inputs and outputs "
               "{:.2f}), but {} "
-              "({:.2f} GiB) are free: compile it with lower bounds (--max)",
+              "({:.2f} GiB) are free: compile it with lower bounds",
               total, device.info().name, gib(total), gib(need.states), gib(need.arena), gib(ports), free,
               gib(free));
 }

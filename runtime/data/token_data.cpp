@@ -78,6 +78,17 @@ uint32_t load(const std::byte* data, int64_t width) {
   return value;
 }
 
+TokenFormat format_of(const MappedFile& file) {
+  if (find_magic(file.bytes())) return TokenFormat::llmc;
+  if (file.path().extension() == ".bin")
+    fail_with(
+        Status::invalid_file,
+        "'{}': a .bin file without llm.c's header; say --data-format=u16 for headerless uint16 tokens or "
+        "--data-format=bytes for its bytes",
+        file.path().string());
+  return TokenFormat::bytes;
+}
+
 void check_sizes(const TokenRange& range, int64_t batch, int64_t length) {
   if (batch < 1 || length < 2)
     fail(
@@ -96,6 +107,8 @@ std::optional<TokenFormat> parse_token_format(std::string_view name) {
   return std::nullopt;
 }
 
+TokenFormat format_of(const std::filesystem::path& path) { return format_of(MappedFile(path)); }
+
 int32_t TokenData::Piece::at(int64_t i) const {
   return static_cast<int32_t>(load(file.bytes().data() + header_bytes + i * width, width));
 }
@@ -104,8 +117,8 @@ TokenData::Piece TokenData::open(const std::filesystem::path& path, TokenFormat 
   Piece piece{.file = MappedFile(path)};
   const auto bytes = static_cast<int64_t>(piece.file.bytes().size());
   const Magic* magic = find_magic(piece.file.bytes());
-  const bool automatic = format == TokenFormat::automatic;
-  if ((automatic && magic) || format == TokenFormat::llmc) {
+  if (format == TokenFormat::automatic) format = format_of(piece.file);
+  if (format == TokenFormat::llmc) {
     if (!magic)
       fail_with(
           Status::invalid_file,
@@ -120,12 +133,6 @@ TokenData::Piece TokenData::open(const std::filesystem::path& path, TokenFormat 
                 bytes);
     piece.width = 2, piece.count = bytes / 2;
   } else {
-    if (automatic && path.extension() == ".bin")
-      fail_with(
-          Status::invalid_file,
-          "'{}': a .bin file without llm.c's header; say --data-format=u16 for headerless uint16 tokens or "
-          "--data-format=bytes for its bytes",
-          path.string());
     piece.count = bytes;
   }
   return piece;

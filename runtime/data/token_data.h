@@ -21,6 +21,8 @@ namespace smelt {
 enum class TokenFormat : uint8_t { automatic, bytes, llmc, u16 };
 std::string_view name(TokenFormat format);
 std::optional<TokenFormat> parse_token_format(std::string_view name);
+/// What `automatic` takes a file for: llmc or bytes. Throws Error where it refuses it.
+TokenFormat format_of(const std::filesystem::path& path);
 
 /// One or more files as one sequence of token ids, every one of them below `vocabulary`: checked here, once,
 /// with an Error that names file, position, id and vocabulary.

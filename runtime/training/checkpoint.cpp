@@ -9,7 +9,7 @@
 #include "runtime/error.h"
 #include "runtime/session.h"
 #include "runtime/system/file.h"
-#include "runtime/weights/safetensors.h"
+#include "runtime/training/checkpoint_layout.h"
 
 namespace smelt {
 namespace {
@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kPrefix = "step-", kSuffix = ".safetensors";
-constexpr const char *kFormat = "smelt-checkpoint-1", *kChoices = "choices";
+constexpr const char *kFormat = "smelt-checkpoint-1", *kChoices = "choices", *kParameters = "parameters";
 
 /// Copies are rounded again from their masters.
 bool is_saved(const State& state) { return state.role != Role::gradient && state.copy_of.empty(); }
@@ -37,16 +37,16 @@ std::vector<TensorView> views_of(const Session& session) {
   return views;
 }
 
-/// What a checkpoint holds as text. Files from before there were choices have none.
+/// What a checkpoint holds as text. Files of older versions have no choices and no layout of parameters.
 struct Texts {
-  std::string step, trainer, choices;
+  std::string step, trainer, choices, parameters;
 };
 
 /// Over everything a resumed run depends on; `views` in any fixed order.
 std::string checksum(const Texts& texts, std::vector<TensorView> views) {
   std::ranges::sort(views, {}, &TensorView::name);
   Checksum sum;
-  for (const std::string& text : {texts.step, texts.trainer, texts.choices})
+  for (const std::string& text : {texts.step, texts.trainer, texts.choices, texts.parameters})
     sum.add(std::as_bytes(std::span(text)));
   for (const TensorView& view : views) {
     sum.add(std::as_bytes(std::span(view.name)));
@@ -55,12 +55,16 @@ std::string checksum(const Texts& texts, std::vector<TensorView> views) {
   return sum.hex();
 }
 
-std::string metadata_of(const Checkpoint& file, const char* key) {
+std::string metadata_or_nothing(const Checkpoint& file, const char* key) {
   const auto found = file.metadata().find(key);
-  if (found == file.metadata().end())
+  return found == file.metadata().end() ? "" : found->second;
+}
+
+std::string metadata_of(const Checkpoint& file, const char* key) {
+  if (!file.metadata().contains(key))
     fail_with(Status::invalid_file, "'{}' is no checkpoint of a training run: its metadata has no '{}'",
               file.path().string(), key);
-  return found->second;
+  return file.metadata().at(key);
 }
 
 int64_t parse_step(std::string_view text, const fs::path& path) {
@@ -72,9 +76,8 @@ int64_t parse_step(std::string_view text, const fs::path& path) {
 }
 
 Texts texts_of(const Checkpoint& file) {
-  const auto choices = file.metadata().find(kChoices);
-  return {metadata_of(file, "step"), metadata_of(file, "trainer"),
-          choices == file.metadata().end() ? "" : choices->second};
+  return {metadata_of(file, "step"), metadata_of(file, "trainer"), metadata_or_nothing(file, kChoices),
+          metadata_or_nothing(file, kParameters)};
 }
 
 void check_whole(const Checkpoint& file, const Texts& texts) {
@@ -86,7 +89,8 @@ void check_whole(const Checkpoint& file, const Texts& texts) {
               file.path().string());
 }
 
-void check_fit(const Checkpoint& file, const std::vector<TensorView>& states) {
+void check_fit(const Checkpoint& file, const Texts& texts, const Plan& plan) {
+  const std::vector<TensorView> states = described(plan);
   std::vector<std::string> problems;
   for (const TensorView& state : states) {
     const TensorView* tensor = file.find(state.name);
@@ -99,6 +103,8 @@ void check_fit(const Checkpoint& file, const std::vector<TensorView>& states) {
   for (const TensorView& tensor : file.tensors())
     if (std::ranges::find(states, tensor.name, &TensorView::name) == states.end())
       problems.push_back(fmt::format("the plan has no state '{}'", tensor.name));
+  if (problems.empty() && !texts.parameters.empty() && texts.parameters != parameter_layout(plan))
+    problems.push_back("its parameters have other names, shapes or places");
   if (!problems.empty())
     fail("checkpoint '{}' belongs to another plan: {}", file.path().string(), fmt::join(problems, "; "));
 }
@@ -120,10 +126,12 @@ bool is_checkpoint(const fs::path& path) {
 
 void write_checkpoint(const fs::path& path, const Session& session, const CheckpointInfo& info) {
   const auto views = views_of(session);
-  const Texts texts{std::to_string(info.step), info.trainer, session.executor().choices()};
+  const Texts texts{std::to_string(info.step), info.trainer, session.executor().choices(),
+                    parameter_layout(session.plan())};
   std::map<std::string, std::string> metadata = {{"format", kFormat},
                                                  {"step", texts.step},
                                                  {"trainer", texts.trainer},
+                                                 {kParameters, texts.parameters},
                                                  {"checksum", checksum(texts, views)}};
   if (!texts.choices.empty()) metadata[kChoices] = texts.choices;
   write_safetensors(path, views, metadata);
@@ -133,11 +141,42 @@ CheckpointInfo read_checkpoint(const fs::path& path, Session& session) {
   const Checkpoint file = Checkpoint::open(path);
   const Texts texts = texts_of(file);
   check_whole(file, texts);
-  check_fit(file, described(session.plan()));
+  check_fit(file, texts, session.plan());
   for (const TensorView& tensor : file.tensors()) session.write_state(tensor.name, tensor.bytes);
   for (const State& state : session.plan().states)
     if (!is_saved(state) && state.copy_of.empty()) session.clear_state(state.name);
   return {parse_step(texts.step, path), texts.trainer, path, restore_choices(session, texts.choices)};
+}
+
+Checkpoint checkpoint_weights(const fs::path& path) {
+  const Checkpoint file = Checkpoint::open(path);
+  const Texts texts = texts_of(file);
+  check_whole(file, texts);
+  if (texts.parameters.empty())
+    fail(
+        "'{}' was written before checkpoints recorded where their parameters are: continue its run with "
+        "--resume, which writes one that does",
+        path.string());
+  return parameters_in(file, texts.parameters);
+}
+
+Checkpoint open_weights(const fs::path& path) {
+  Checkpoint file = Checkpoint::open(path);
+  return metadata_or_nothing(file, "format") == kFormat ? checkpoint_weights(path) : std::move(file);
+}
+
+int64_t checkpoint_step(const fs::path& path) {
+  std::string name = path.stem().string();
+  return parse_step(std::string_view(name).substr(kPrefix.size()), path);
+}
+
+std::vector<fs::path> list_checkpoints(const fs::path& directory) {
+  std::vector<fs::path> paths;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(directory, none))
+    if (is_checkpoint(entry.path())) paths.push_back(entry.path());
+  std::ranges::sort(paths);  // the step has leading zeros
+  return paths;
 }
 
 CheckpointDirectory::CheckpointDirectory(fs::path directory, int64_t keep)
@@ -145,14 +184,6 @@ CheckpointDirectory::CheckpointDirectory(fs::path directory, int64_t keep)
   make_directories(directory_);
   for (const auto& entry : fs::directory_iterator(directory_))
     if (AtomicFile::is_temporary(entry.path())) fs::remove(entry.path());
-}
-
-std::vector<fs::path> CheckpointDirectory::list() const {
-  std::vector<fs::path> paths;
-  for (const auto& entry : fs::directory_iterator(directory_))
-    if (is_checkpoint(entry.path())) paths.push_back(entry.path());
-  std::ranges::sort(paths);  // the step has leading zeros
-  return paths;
 }
 
 fs::path CheckpointDirectory::save(const Session& session, const CheckpointInfo& info) {

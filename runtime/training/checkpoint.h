@@ -12,6 +12,7 @@
 
 namespace smelt {
 
+class Checkpoint;
 class Session;
 
 struct CheckpointInfo {
@@ -28,6 +29,17 @@ void write_checkpoint(const std::filesystem::path& path, const Session& session,
 /// executor that cannot take the recorded choices (of another device, say) makes its own: a warning.
 CheckpointInfo read_checkpoint(const std::filesystem::path& path, Session& session);
 
+/// The parameters of a checkpoint under the names and in the shapes of the model's own weights. The checksum
+/// is compared: a damaged file is an Error (invalid_file).
+Checkpoint checkpoint_weights(const std::filesystem::path& path);
+/// A file or directory of weights, or a checkpoint's.
+Checkpoint open_weights(const std::filesystem::path& path);
+
+/// The checkpoints in a directory, oldest first; none where there is no such directory. Nothing is changed.
+std::vector<std::filesystem::path> list_checkpoints(const std::filesystem::path& directory);
+/// Updates done, by the name of a path of list_checkpoints.
+int64_t checkpoint_step(const std::filesystem::path& path);
+
 /// A directory of checkpoints named by step.
 class CheckpointDirectory {
  public:
@@ -42,7 +54,7 @@ class CheckpointDirectory {
   /// before it is tried; one of another plan is an Error.
   std::optional<CheckpointInfo> restore(Session& session, const Log& log);
   /// Oldest first.
-  std::vector<std::filesystem::path> list() const;
+  std::vector<std::filesystem::path> list() const { return list_checkpoints(directory_); }
 
  private:
   void prune();

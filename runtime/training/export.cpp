@@ -10,8 +10,8 @@ namespace {
 
 using OrderedJson = nlohmann::ordered_json;
 
-OrderedJson description_of(const Session& session) {
-  OrderedJson model = OrderedJson::parse(session.plan().model, nullptr, false);
+OrderedJson description_of(const Plan& plan) {
+  OrderedJson model = OrderedJson::parse(plan.model, nullptr, false);
   if (model.is_object() && model.contains("config") && model["config"].is_object()) return model;
   fail(
       "the plan's model has no config.json to export: it was described by a graph, or by a spec that no "
@@ -28,14 +28,18 @@ void say_float32(OrderedJson& config) {
 
 }  // namespace
 
-void export_model(const Session& session, const std::filesystem::path& directory) {
-  OrderedJson model = description_of(session);
+void export_description(const Plan& plan, const std::filesystem::path& directory) {
+  OrderedJson model = description_of(plan);
   OrderedJson& config = model["config"];
   say_float32(config);
   make_directories(directory);
   write_file(directory / "config.json", config.dump(2) + "\n");
   if (model.contains("generation") && model["generation"].is_object() && !model["generation"].empty())
     write_file(directory / "generation_config.json", model["generation"].dump(2) + "\n");
+}
+
+void export_model(const Session& session, const std::filesystem::path& directory) {
+  export_description(session.plan(), directory);
   session.save_weights(directory / "model.safetensors");
 }
 

@@ -8,6 +8,10 @@
 
 namespace smelt {
 
+/// Writes config.json (and generation_config.json) from what the plan carries, without weights. The directory
+/// is made where there is none. Throws Error where the plan's model has no such form.
+void export_description(const Plan& plan, const std::filesystem::path& directory);
+
 /// Writes the session's weights under the names and in the layout of the model's family, with the config.json
 /// that the plan carries (its type of weights set to float32). The directory is made where there is none;
 /// each file is replaced as a whole. Throws Error where the plan's model has no such form.

@@ -52,7 +52,11 @@ void require_entries(const Session& session, const TrainerOptions& options) {
 
 void require_bounds(const Session& session, const TrainerOptions& options, const BatchStream& stream) {
   const PlanEntry& entry = session.entry(options.gradient_accumulation > 1 ? "accumulate" : "train_step");
-  session.unify(entry, stream.largest());
+  try {
+    session.unify(entry, stream.largest());
+  } catch (const Error& error) {
+    fail("--batch {} does not fit the plan: {}", options.batch, error.what());
+  }
 }
 
 /// Another run's checkpoints are neither continued by accident nor mixed with this one's.
@@ -130,7 +134,10 @@ BatchOptions Trainer::batch_options() const {
 }
 
 TrainingResult Trainer::run() {
-  const int64_t first = begin();
+  if (!restored_) restore();
+  restored_ = false;  // another run begins anew
+  const int64_t first = result_.step;
+  begin();
   std::ofstream metrics;
   std::optional<JsonLines> lines;
   if (!options_.run_directory.empty()) {
@@ -155,28 +162,31 @@ TrainingResult Trainer::run() {
   return result_;
 }
 
-/// Restores the run that the directory holds, or starts one; returns the number of updates done.
-int64_t Trainer::begin() {
+int64_t Trainer::restore() {
   result_ = {};
+  const auto log = [&](std::string_view text) { tell([&](TrainerObserver& o) { o.message(text); }); };
+  std::optional<CheckpointInfo> info;
+  if (checkpoints_ && options_.resume) info = checkpoints_->restore(session_, log);
+  restored_ = true;
+  if (!info) return 0;
+  result_.step = info->step;
+  result_.checkpoint = info->path;
+  if (const std::string changed = changed_options(info->trainer, options_); !changed.empty())
+    log(fmt::format("resumed at step {} with other values of: {}; the run goes on with the new ones",
+                    info->step, changed));
+  return result_.step;
+}
+
+/// The files of the run as they were at the step that it goes on from.
+void Trainer::begin() {
   history_ = {};
   tokens_ = 0;
-  if (!checkpoints_) return 0;
-  if (options_.resume) {
-    const auto log = [&](std::string_view text) { tell([&](TrainerObserver& o) { o.message(text); }); };
-    if (const auto info = checkpoints_->restore(session_, log)) {
-      result_.step = info->step;
-      result_.checkpoint = info->path;
-      if (const std::string changed = changed_options(info->trainer, options_); !changed.empty())
-        log(fmt::format("resumed at step {} with other values of: {}; the run goes on with the new ones",
-                        info->step, changed));
-    }
-  }
+  if (!checkpoints_) return;
   history_ = truncate_metrics(options_.run_directory / "metrics.jsonl", result_.step);
   if (!history_.train.empty()) result_.loss = history_.train.back().second;
   tokens_ = history_.tokens;
   if (!history_.held_back.empty()) result_.held_back_loss = history_.held_back.back().second;
-  write_file(options_.run_directory / "config.json", to_json(options_));
-  return result_.step;
+  write_file(options_.run_directory / "options.json", to_json(options_));
 }
 
 void Trainer::train(int64_t step) {

@@ -56,7 +56,7 @@ struct TrainingResult {
   bool stopped_early = false;
 };
 
-/// What the run directory holds: config.json (the options), metrics.jsonl, loss.svg,
+/// What the run directory holds: options.json (the options), metrics.jsonl, loss.svg,
 /// checkpoints/step-N.safetensors.
 class Trainer {
  public:
@@ -77,6 +77,10 @@ class Trainer {
   /// message.
   std::function<std::string(std::span<const InputTensor> inputs)> explain_anomaly;
 
+  /// Takes up the run that the directory holds, where `resume` says so; returns the number of updates done.
+  /// Nothing is written: a checkpoint that does not fit is an Error, and what is there stays. run() does this
+  /// where nobody has.
+  int64_t restore();
   /// Throws Error (numeric) naming the step when a loss or gradient norm is not finite (but for an overflow
   /// that the plan answers by a smaller loss scale), or when a check of
   /// the session's found such a value; the last checkpoint stays.
@@ -94,7 +98,7 @@ class Trainer {
   };
 
  private:
-  int64_t begin();
+  void begin();
   void train(int64_t step);
   Update update(int64_t step);
   void count_flops(std::string_view entry, std::span<const InputTensor> inputs);
@@ -123,6 +127,7 @@ class Trainer {
   int64_t update_tokens_ = 0, tokens_ = 0;  // of an update so far; of all updates
   LossHistory history_;
   TrainingResult result_;
+  bool restored_ = false;
 };
 
 }  // namespace smelt

@@ -11,6 +11,7 @@
 
 #include "runtime/dtype.h"
 #include "runtime/system/file.h"
+#include "runtime/tensor.h"
 
 namespace smelt {
 
@@ -45,6 +46,8 @@ std::vector<float> read_floats(const TensorView& tensor);
 class Checkpoint {
  public:
   static Checkpoint open(const std::filesystem::path& directory_or_file);
+  /// Tensors in memory, as if they had been read from `path`.
+  static Checkpoint of(std::vector<HostTensor> tensors, std::filesystem::path path);
 
   /// Sorted by name.
   const std::vector<TensorView>& tensors() const { return tensors_; }
@@ -64,6 +67,7 @@ class Checkpoint {
 
   std::filesystem::path path_;
   std::vector<MappedFile> files_;
+  std::vector<HostTensor> owned_;
   std::vector<TensorView> tensors_;
   std::map<std::string, std::string> metadata_;
 };

@@ -112,6 +112,16 @@ Checkpoint Checkpoint::open(const fs::path& directory_or_file) {
   return checkpoint;
 }
 
+Checkpoint Checkpoint::of(std::vector<HostTensor> tensors, fs::path path) {
+  Checkpoint checkpoint;
+  checkpoint.path_ = std::move(path);
+  checkpoint.owned_ = std::move(tensors);
+  for (const HostTensor& t : checkpoint.owned_)
+    checkpoint.tensors_.push_back({t.name, t.dtype, t.shape, t.bytes});
+  checkpoint.sort();
+  return checkpoint;
+}
+
 void Checkpoint::add_file(const fs::path& path) {
   files_.emplace_back(path);
   SafetensorsContents contents = parse_safetensors(files_.back().bytes(), path.string());

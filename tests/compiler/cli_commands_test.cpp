@@ -43,6 +43,7 @@ TEST_F(Commands, CompileWritesAPlanThatRuns) {
   const Outcome ids = smelt("generate model.plan --weights $GOLDEN --ids '3 1 4 1 5' --max-new-tokens 6");
   expect_good(ids);
   EXPECT_EQ(ids.out, smelt("generate $GOLDEN --ids '3 1 4 1 5' --max-new-tokens 6").out);
+  expect_error(smelt("run model.plan --entry logits"), "model.plan: there are no weights beside it");
 }
 
 TEST_F(Commands, InferencePlansHoldNoTraining) {
@@ -51,7 +52,8 @@ TEST_F(Commands, InferencePlansHoldNoTraining) {
   EXPECT_TRUE(has(plan.out, "logits")) << plan.out;
   EXPECT_FALSE(has(plan.out, "train_step")) << plan.out;
   write_text("text.txt", 20);
-  expect_error(smelt("evaluate model.plan --weights $GOLDEN --data text.txt --length 8"), "evaluate");
+  expect_error(smelt("evaluate model.plan --weights $GOLDEN --data text.txt --data-format bytes --length 8"),
+               "evaluate");
 }
 
 TEST_F(Commands, DumpShowsEveryLevel) {

@@ -44,7 +44,7 @@ TEST_F(Errors, SizesThatNoMachineHolds) {
       smelt("train spec.json --data text.txt --data-format bytes --steps 1 --batch 1 --length 8");
   EXPECT_EQ(outcome.status, 1) << outcome.err;
   EXPECT_TRUE(has(outcome.err, "planned memory")) << "before anything is allocated: " << outcome.err;
-  expect_error(outcome, "are free");
+  expect_error(outcome, "are free: compile it with lower bounds (B is set by --batch, T by --length)");
   spill(path("spec.json"),
         R"({"family": "gpt2", "vocab_size": 50000, "hidden": 1048576, "max_positions": 1024,
     "decoder": {"layers": 96, "heads": 16}})");
@@ -81,6 +81,9 @@ TEST_F(Errors, IdsOutsideTheVocabulary) {
 
 TEST_F(Errors, TextForAModelWithItsOwnTokenizer) {
   expect_error(smelt("generate $GOLDEN --prompt hello"), "token ids");
+  write_text("text.txt", 20);
+  expect_error(smelt("train $GOLDEN --data text.txt --batch 1 --length 8 --steps 1"),
+               "'text.txt' is text, which is read as bytes, but the model's 131 tokens are not bytes");
   expect_error(smelt("generate $GOLDEN"), "--prompt");
 }
 
@@ -93,9 +96,10 @@ TEST_F(Errors, PromptsLongerThanThePlan) {
 
 TEST_F(Errors, DataShorterThanABatch) {
   spill(path("short.txt"), "only a few words");
-  expect_error(smelt("train $GOLDEN --data short.txt --batch 4 --length 16"), "less than one batch");
+  expect_error(smelt("train $GOLDEN --data short.txt --data-format bytes --batch 4 --length 16"),
+               "less than one batch");
   spill(path("empty.txt"), "");
-  expect_error(smelt("evaluate $GOLDEN --data empty.txt"), "empty.txt");
+  expect_error(smelt("evaluate $GOLDEN --data empty.txt --data-format bytes"), "empty.txt");
   expect_error(smelt("train $GOLDEN"), "--data");
 }
 
@@ -119,7 +123,8 @@ TEST_F(Errors, ConfigFilesNameAllMistakes) {
   write_text("text.txt", 100);
   spill(path("bad.json"), R"({"steps": 3, "stepz": 4, "batch": "two", "resume": "yes"})");
   const Outcome outcome = smelt("train $GOLDEN --data text.txt --config bad.json");
-  for (const char* part : {"stepz", "batch", "resume"}) expect_error(outcome, part);
+  for (const char* part : {"stepz: is no option of this command; did you mean steps?", "batch", "resume"})
+    expect_error(outcome, part);
 }
 
 TEST_F(Errors, Tf32IsForGpus) {

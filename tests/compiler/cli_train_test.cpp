@@ -42,7 +42,7 @@ TEST_F(Training, LeavesARunDirectory) {
   expect_good(outcome);
   EXPECT_TRUE(has(outcome.err, "planned memory")) << outcome.err;
   EXPECT_TRUE(has(outcome.out, "held-back loss")) << outcome.out;
-  for (const char* file : {"train.json", "config.json", "graph.ir", "graph.dot", "metrics.jsonl", "loss.svg",
+  for (const char* file : {"train.json", "options.json", "graph.ir", "graph.dot", "metrics.jsonl", "loss.svg",
                            "model/config.json", "model/model.safetensors"})
     EXPECT_TRUE(fs::exists(path("run") / file)) << file;
   EXPECT_TRUE(has(slurp(path("run/graph.ir")), "fusion"));
@@ -64,6 +64,80 @@ TEST_F(Training, WhatItSavedGeneratesAndEvaluates) {
   const double evaluated = Json::parse(loss.out)["loss"];
   const size_t at = trained.out.find("held-back loss ") + 15;
   EXPECT_NEAR(evaluated, std::stod(trained.out.substr(at)), 1e-3) << trained.out;
+}
+
+/// A run that ended, one that went on and was killed, one whose newest checkpoint is damaged.
+TEST_F(Training, TheNewestWeightsOfARunAreUsedAndSaid) {
+  expect_good(smelt(train("--run-dir run --steps 6 --checkpoint-every 2 ")));
+  const std::string generate = "generate run --ids '32 33' --max-new-tokens 8";
+  const Outcome ended = smelt(generate);
+  expect_good(ended);
+  EXPECT_FALSE(has(ended.err, "checkpoint")) << ended.err;
+
+  std::string saved = slurp(path("run/model/model.safetensors"));
+  fs::remove(path("run/model/model.safetensors"));
+  for (const char* command : {"generate run", "generate run/model", "generate run/model/config.json",
+                              "generate $GOLDEN --weights run",
+                              "generate $GOLDEN --weights run/checkpoints/step-0000000006.safetensors"}) {
+    const Outcome killed = smelt(std::string(command) + " --ids '32 33' --max-new-tokens 8");
+    expect_good(killed);
+    EXPECT_EQ(killed.out, ended.out) << command;
+  }
+  EXPECT_TRUE(has(smelt(generate).err, "newest checkpoint, run/checkpoints/step-0000000006")) << "it is said";
+
+  const std::string step = "\"step\":\"6\"", earlier = "\"step\":\"2\"";
+  saved.replace(saved.find(step), step.size(), earlier);
+  spill(path("run/model/model.safetensors"), saved);
+  EXPECT_TRUE(has(smelt(generate).err, "newest checkpoint, run/checkpoints/step-0000000006"));
+  std::string bytes = slurp(path("run/checkpoints/step-0000000006.safetensors"));
+  bytes[bytes.size() / 2] ^= 0x40;
+  spill(path("run/checkpoints/step-0000000006.safetensors"), bytes);
+  const Outcome damaged = smelt(generate);
+  EXPECT_TRUE(has(damaged.err, "damaged")) << damaged.err;
+  EXPECT_TRUE(has(damaged.err, "newest checkpoint, run/checkpoints/step-0000000004")) << damaged.err;
+}
+
+TEST_F(Training, ARefusedResumeChangesNothing) {
+  expect_good(smelt(train("--run-dir run --steps 4")));
+  const auto contents = [&] {
+    std::string all;
+    for (const char* file : {"train.json", "options.json", "graph.ir", "graph.dot", "metrics.jsonl",
+                             "loss.svg", "model/config.json"})
+      all += slurp(path("run") / file);
+    return all;
+  };
+  const std::string before = contents();
+  expect_error(smelt(train("--run-dir run --steps 8 --resume --optimizer sgd --dropout 0")),
+               "belongs to another plan");
+  EXPECT_EQ(contents(), before);
+}
+
+/// The model of docs/models.md, as it stands there.
+TEST_F(Training, AHandWrittenModelIsTrainedEvaluatedAndGeneratesFrom) {
+  const std::string docs = slurp(fs::path(SMELT_SOURCE_DIR) / "docs/models.md");
+  const size_t begin = docs.find("```smelt\n") + 9;
+  const std::string model = docs.substr(begin, docs.find("```", begin) - begin);
+  spill(path("model.ir"), model);
+  const std::string data = " --data text.txt --data-format bytes ";
+  expect_good(
+      smelt("train model.ir --batch 8 --length 64 --lr 0.05 --steps 40 --eval-every 40 --run-dir run" + data +
+            "--sample-every 40 --sample-tokens 5"));
+  EXPECT_LT(losses("run").back(), losses("run").front() - 1);
+  const Outcome evaluated = smelt("evaluate run --json" + data);
+  expect_good(evaluated);
+  EXPECT_LT(Json::parse(evaluated.out)["loss"].get<double>(), 4.5) << evaluated.out;
+  expect_good(smelt("generate run --ids '84 104 101' --max-new-tokens 4"));
+  expect_good(smelt("compile run/model --mode infer"));
+
+  std::string other = model;
+  other.replace(other.find("@loss"), 5, "@main");
+  spill(path("main.ir"), other);
+  expect_error(
+      smelt("train main.ir --batch 8 --length 64" + data),
+      "expected a graph @loss, which returns loss_sum and token_count (docs/models.md); the graphs are "
+      "@main, @logits");
+  expect_error(smelt("evaluate main.ir --from-scratch" + data),
+               "@evaluate is made from a graph @loss, which this model does not have");
 }
 
 TEST_F(Training, OverfitsOneBatch) {
@@ -112,6 +186,10 @@ TEST_F(Training, AKilledRunGoesOnToTheSameBits) {
               " ] && break; kill -0 $pid 2>/dev/null || break; "
               "sleep 0.01; done; kill -9 $pid 2>/dev/null; wait $pid; echo ended $?");
     EXPECT_TRUE(has(killed.out, "ended ")) << killed.err;
+    const Outcome evaluated =
+        smelt("evaluate killed --data text.txt --data-format bytes --length 21 --batches 2");
+    expect_good(evaluated);
+    EXPECT_TRUE(has(evaluated.err, "newest checkpoint, killed/checkpoints/step-")) << evaluated.err;
   }
   expect_good(smelt(train(options + "--run-dir killed --resume")));
   EXPECT_EQ(losses("whole"), losses("killed"));

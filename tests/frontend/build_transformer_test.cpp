@@ -37,7 +37,7 @@ Value* output(const Graph& graph, std::string_view name) {
 const Graph& graph_of(const Module& module, std::string_view name) { return *module.find_graph(name); }
 
 TEST(BuildTransformer, GoldenModelHasItsGraphs) {
-  const auto module = build_transformer(open_model(kGolden).spec, {.hidden_states = true});
+  const auto module = build_transformer(read_model_directory(kGolden).spec, {.hidden_states = true});
   verify_or_throw(*module);
   EXPECT_EQ(module->graphs.size(), 3u);
   for (const char* name : {"loss", "evaluate"}) {
@@ -239,7 +239,7 @@ TEST(BuildTransformer, AModelWithoutAHeadHasNothingToTrain) {
 }
 
 TEST(BuildTransformer, DescriptionServesAHostWithoutTheFrontend) {
-  const auto module = build_transformer(open_model(kGolden).spec, {});
+  const auto module = build_transformer(read_model_directory(kGolden).spec, {});
   const Json json = Json::parse(module->description);
   EXPECT_EQ(json.at("family"), "gpt2");
   EXPECT_EQ(json.at("vocab_size"), 131);

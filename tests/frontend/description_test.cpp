@@ -28,6 +28,26 @@ TEST(Description, ASpecFileIsAModelFromScratch) {
   EXPECT_NE(description.build({})->find_graph("loss"), nullptr);
 }
 
+TEST(Description, ADirectoryMayHoldASpecOrAGraph) {
+  testing::TemporaryDirectory directory;
+  const auto weights = directory.path / "model.safetensors";
+  write_file(directory.path / "model.ir", "graph @f(%x: f32[3]) {\n  return y = %x\n}\n");
+  const Description graph = read_description(directory.path);
+  EXPECT_EQ(graph.kind, Description::Kind::graph);
+  EXPECT_EQ(graph.weights(), std::nullopt);
+  write_file(weights, "");
+  EXPECT_EQ(graph.weights(), weights);
+  write_file(directory.path / "spec.json", to_json(testing::small_spec()).dump());
+  const Description spec = read_description(directory.path);
+  EXPECT_EQ(spec.spec, testing::small_spec());
+  EXPECT_EQ(spec.weights(), weights);
+  write_file(directory.path / "other.json", to_json(testing::small_spec()).dump());
+  EXPECT_EQ(read_description(directory.path / "other.json").weights(), std::nullopt) << "from scratch";
+  std::filesystem::create_directory(directory.path / "empty");
+  expect_in(message_of([&] { read_description(directory.path / "empty"); }),
+            {"config.json", "spec.json", "model.ir"});
+}
+
 TEST(Description, AGraphHasItsOwnSymbols) {
   testing::TemporaryDirectory directory;
   const auto path = directory.path / "double.ir";

@@ -17,7 +17,7 @@ TransformerSpec with(std::initializer_list<std::pair<const char*, Json>> fields)
 }
 
 TEST(HuggingFace, ReadsTheGoldenDirectory) {
-  const ModelDirectory model = open_model(kGolden);
+  const ModelDirectory model = read_model_directory(kGolden);
   const TransformerSpec& spec = model.spec;
   EXPECT_EQ(spec.vocab_size, 131);
   EXPECT_EQ(spec.hidden, 48);
@@ -109,7 +109,7 @@ TEST(HuggingFace, WeightsInPickleAreRefusedWithAWayOut) {
   EXPECT_EQ(find_weights(directory.path), std::nullopt);
   write_file(directory.path / "pytorch_model.bin", "x");
   expect_in(message_of([&] { find_weights(directory.path); }), {"pytorch_model.bin", "save_pretrained"});
-  expect_in(message_of([&] { open_model(directory.path); }), {"config.json"});
+  expect_in(message_of([&] { read_model_directory(directory.path); }), {"config.json"});
 }
 
 TEST(ParameterNames, BothStylesOfCheckpoint) {

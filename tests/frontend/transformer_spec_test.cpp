@@ -89,10 +89,27 @@ TEST(TransformerSpec, AllProblemsComeAtOnce) {
   });
   expect_in(
       message,
-      {"file.json: ", "vocab_size: 0", "max_position: unknown key; did you mean \"max_positions\"?",
+      {"file.json: ", "vocab_size: 0", "max_position: unknown key; did you mean max_positions?",
        "max_positions: -1", "colour: unknown key", "decoder.layers: \"two\", expected an integer",
        "decoder.head_dim: 1.5", "norm.kind: \"batch\", expected one of layer, rms", "dropout.residual: 1.0",
        "ffn: 3, expected an object", "family: \"no such\"", "tokens.eos: \"a\""});
+}
+
+/// Every field stands in docs/models.md, in quotes and by its whole name.
+TEST(TransformerSpec, EveryFieldIsDocumented) {
+  const std::string docs = read_text_file(std::filesystem::path(SMELT_SOURCE_DIR) / "docs/models.md");
+  const Json fields = to_json(TransformerSpec()).flatten();
+  for (const auto& [path, value] : fields.items()) {
+    std::string name = path.substr(1);
+    std::ranges::replace(name, '/', '.');
+    EXPECT_NE(docs.find("`" + name + "`"), std::string::npos) << name;
+  }
+}
+
+TEST(TransformerSpec, AKeyOutsideItsGroupIsRecognised) {
+  expect_in(message_of([] { small_spec(R"({"layer": 2, "dropuot": 0.1, "colour": "red"})"); }),
+            {"layer: unknown key; did you mean encoder.layers or decoder.layers?", "colour: unknown key\n",
+             "dropuot: unknown key; did you mean dropout?"});
 }
 
 TEST(TransformerSpec, HeadsMustDivide) {

@@ -11,6 +11,7 @@
 
 #include "runtime/error.h"
 #include "runtime/system/file.h"
+#include "runtime/training/checkpoint_layout.h"
 #include "tests/runtime/temporary_directory.h"
 #include "tests/runtime/unigram.h"
 
@@ -241,6 +242,76 @@ TEST(Checkpoint, AModelFileIsNoCheckpoint) {
   Unigram model(kVocabulary);
   model.session->save_weights(d / "model.safetensors");
   EXPECT_HAS(message_of([&] { read_checkpoint(d / "model.safetensors", *model.session); }), "no checkpoint");
+}
+
+TEST(Checkpoint, HoldsWeightsForOthersThanItsPlan) {
+  const TemporaryDirectory d;
+  Unigram model(kVocabulary), other(kVocabulary);
+  fill(*model.session, 3);
+  write_checkpoint(d / "c.safetensors", *model.session, info_of(1));
+  const Checkpoint weights = open_weights(d / "c.safetensors");
+  EXPECT_EQ(weights.names(), std::vector<std::string>{"head.bias"});
+  EXPECT_TRUE(other.session->load_weights(d / "c.safetensors").empty());
+  EXPECT_EQ(other.session->state_f32("parameters")[kVocabulary - 1], 3);
+  EXPECT_EQ(other.session->state_f32("momentum")[0], 0);
+
+  std::string bytes = read_text_file(d / "c.safetensors");
+  bytes.back() ^= 1;
+  write_file(d / "c.safetensors", bytes);
+  EXPECT_HAS(message_of([&] { open_weights(d / "c.safetensors"); }), "checksum does not match");
+}
+
+/// A weight that its file holds the other way round, behind another one in the same state.
+TEST(Checkpoint, ParametersComeInTheLayoutOfWeights) {
+  Plan plan;
+  plan.states.push_back(
+      {.name = "p", .role = Role::parameter, .dtype = DType::f32, .shape = {8}, .init = {}});
+  const auto segment = [](const char* name, std::vector<int64_t> shape, int64_t offset, bool transposed) {
+    return Segment{.name = name,
+                   .shape = std::move(shape),
+                   .offset = offset,
+                   .init = {},
+                   .decay = true,
+                   .checkpoint_names = {},
+                   .transposed = transposed};
+  };
+  plan.states[0].segments = {segment("a", {2}, 0, false), segment("w", {2, 3}, 2, true)};
+  const float values[] = {9, 8, 1, 2, 3, 4, 5, 6};
+  const auto bytes = std::as_bytes(std::span(values));
+  const auto state = [&](size_t elements) {
+    return Checkpoint::of({{"p",
+                            DType::f32,
+                            {static_cast<int64_t>(elements)},
+                            {bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(4 * elements)}}},
+                          "c");
+  };
+  const Checkpoint weights = parameters_in(state(8), parameter_layout(plan));
+  EXPECT_EQ(weights.at("w").shape, (std::vector<int64_t>{3, 2}));
+  EXPECT_EQ(read_floats(weights.at("w")), (std::vector<float>{1, 4, 2, 5, 3, 6}));
+  EXPECT_EQ(read_floats(weights.at("a")), (std::vector<float>{9, 8}));
+  EXPECT_HAS(message_of([&] { parameters_in(state(7), parameter_layout(plan)); }), "'w' lies outside");
+  EXPECT_HAS(message_of([&] { parameters_in(state(8), R"([{"name": 1}])"); }), "expected a list of objects");
+}
+
+/// Two weights of one shape that changed places would be taken for each other.
+TEST(Checkpoint, AnotherLayoutIsAnotherPlan) {
+  const TemporaryDirectory d;
+  const auto plan = [](const char* first, const char* second) {
+    auto plan = std::make_shared<Plan>(unigram_plan(8));
+    Segment whole = plan->states[0].segments[0];
+    whole.shape = {4};
+    plan->states[0].segments = {whole, whole};
+    plan->states[0].segments[1].offset = 4;
+    plan->states[0].segments[0].checkpoint_names = {first};
+    plan->states[0].segments[1].checkpoint_names = {second};
+    return plan;
+  };
+  const auto written = plan("k", "q"), swapped = plan("q", "k");
+  Session a(written, std::make_unique<UnigramExecutor>(*written));
+  Session b(swapped, std::make_unique<UnigramExecutor>(*swapped));
+  write_checkpoint(d / "c.safetensors", a, info_of(1));
+  EXPECT_EQ(read_checkpoint(d / "c.safetensors", a).step, 1);
+  EXPECT_HAS(message_of([&] { read_checkpoint(d / "c.safetensors", b); }), "belongs to another plan");
 }
 
 TEST(Checkpoint, EmptyDirectoryRestoresNothing) {

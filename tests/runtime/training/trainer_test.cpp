@@ -86,7 +86,7 @@ TEST(Trainer, LeavesARunDirectory) {
   TrainingRun run(d, options_for(d));
   run.trainer.run();
   TrainerOptions read;
-  read_json(read_text_file(d / "run/config.json"), read);
+  read_json(read_text_file(d / "run/options.json"), read);
   EXPECT_EQ(to_json(read), to_json(options_for(d)));
   const std::string metrics = read_text_file(d / "run/metrics.jsonl");
   EXPECT_EQ(std::ranges::count(metrics, '\n'), 40 + 5 + 4);
@@ -157,6 +157,33 @@ TEST(Trainer, ResumeWithoutACheckpointStartsAndWithOtherOptionsSaysSo) {
   second.trainer.run();
   ASSERT_EQ(second.recorder.messages.size(), 1u);
   EXPECT_HAS(second.recorder.messages[0], "resumed at step 12 with other values of: batch, learning_rate");
+}
+
+TEST(Trainer, ARunThatIsRefusedWritesNothing) {
+  const TemporaryDirectory d;
+  TrainingRun(d, options_for(d), 12).trainer.run();
+  const auto contents = [&] {
+    std::string all;
+    for (const char* file : {"run/options.json", "run/metrics.jsonl", "run/loss.svg"})
+      all += read_text_file(d / file);
+    return all;
+  };
+  const std::string before = contents();
+  TrainerOptions options = options_for(d);
+  options.resume = true, options.steps = 60;
+  auto plan = std::make_shared<Plan>(unigram_plan(kByteVocabulary));
+  plan->states.push_back(plan->states[1]);
+  plan->states.back().name = "second moment";  // the checkpoint has none
+  Session session(plan, std::make_unique<UnigramExecutor>(*plan));
+  Trainer trainer(session, options, text_data(d));
+  EXPECT_HAS(message_of([&] { trainer.restore(); }), "belongs to another plan");
+  EXPECT_HAS(message_of([&] { trainer.run(); }), "belongs to another plan");
+  EXPECT_EQ(contents(), before);
+  TrainingRun again(d, options);
+  EXPECT_EQ(again.trainer.restore(), 12);
+  EXPECT_EQ(contents(), before);
+  EXPECT_EQ(again.trainer.run().step, 60);
+  EXPECT_EQ(again.recorder.steps.size(), 48u);
 }
 
 TEST(Trainer, DoesNotMixTwoRunsInOneDirectory) {
@@ -268,7 +295,8 @@ TEST(Trainer, ChecksPlanAndDataBeforeItStarts) {
     change(options);
     return message_of([&] { TrainingRun(d, options); });
   };
-  EXPECT_HAS(fault([](auto& o) { o.batch = 5; }), "B");
+  EXPECT_HAS(fault([](auto& o) { o.batch = 5; }),
+             "--batch 5 does not fit the plan: entry 'train_step': B = 5");
   EXPECT_HAS(fault([](auto& o) { o.length = 65; }), "65");
   EXPECT_HAS(fault([](auto& o) { o.batch = 0, o.steps = 0; }),
              "steps is 0, expected 1 to 2147483648; batch is 0");

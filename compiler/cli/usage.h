@@ -1,0 +1,12 @@
+// What a command line that cannot be read is told.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+namespace smelt::cli {
+
+/// What is wrong, what may have been meant, and where the options are listed.
+std::string usage_problem(const CLI::App& app, const CLI::ParseError& problem);
+
+}  // namespace smelt::cli
