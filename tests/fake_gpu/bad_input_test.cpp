@@ -63,7 +63,7 @@ TEST_F(SmallMemory, PlannedAndFreeBytesAreNamedBeforeAnyIsTaken) {
   const std::string message = message_of([] { session(); });
   EXPECT_HAS(message, fmt::format("the plan needs {} bytes of Fake GPU", kPlanned));
   EXPECT_HAS(message, fmt::format("but {} (", kPlanned - 1));
-  EXPECT_HAS(message, "--max");
+  EXPECT_HAS(message, "lower bounds");
   EXPECT_EQ(gpu().allocations, 0u);
 }
 
