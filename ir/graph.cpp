@@ -18,6 +18,18 @@ bool has_pivot(const Shape& shape, llvm::ArrayRef<int64_t> axes) {
   return last && *last >= kPivotElements;
 }
 
+namespace {
+constexpr std::string_view kPhases[] = {"forward", "backward", "update", "tangent"};
+}
+
+std::string_view name(Phase phase) { return kPhases[static_cast<size_t>(phase)]; }
+
+std::optional<Phase> parse_phase(std::string_view name) {
+  const auto* found = llvm::find(kPhases, name);
+  if (found == std::end(kPhases)) return std::nullopt;
+  return static_cast<Phase>(found - std::begin(kPhases));
+}
+
 std::string str(const Type& type) { return fmt::format("{}{}", name(type.dtype), str(type.shape)); }
 
 namespace {
@@ -175,6 +187,8 @@ Node* Graph::clone(const Node& node, llvm::ArrayRef<Value*> operands, Node* befo
   copy->reduce_op = node.reduce_op;
   copy->attributes = node.attributes;
   copy->source = node.source;
+  copy->phase = node.phase;
+  copy->anchored = node.anchored;
   if (node.body) copy->body = node.body->clone_into(*module_, node.body->name);
   for (unsigned i = 0; i < node.result_count(); ++i) {
     copy->result(i)->name = node.result(i)->name;

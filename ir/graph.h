@@ -46,6 +46,16 @@ std::string str(const Attribute& attribute);
 /// Appends bytes that are the same for equal attributes of one name only: much faster than their text.
 void append_key(std::string& key, const Attribute& attribute);
 
+/// What a node is part of. Values of a later phase may be computed from those of an earlier one.
+enum class Phase : uint8_t {
+  forward,   // the model itself
+  backward,  // gradients, made by differentiate
+  update,    // the optimizer's step
+  tangent,   // derivatives along given directions, made by differentiate_forward
+};
+std::string_view name(Phase phase);
+std::optional<Phase> parse_phase(std::string_view name);
+
 class Node;
 class Graph;
 class Module;
@@ -110,7 +120,10 @@ class Node {
   ScalarOp scalar_op{};  // of pointwise
   ReduceOp reduce_op{};  // of reduce
   std::map<std::string, Attribute, std::less<>> attributes;
-  std::string source;           // "h.0.ln_1": where it comes from, for people
+  std::string source;  // "h.0.ln_1": where it comes from, for people
+  Phase phase = Phase::forward;
+  /// Computed again for the phase that it is in, to save memory: no equal node may take its place.
+  bool anchored = false;
   std::unique_ptr<Graph> body;  // of fusion: its inputs are the operands, its outputs the results
 
  private:
@@ -145,7 +158,7 @@ class Graph {
 
   /// Creates a node before `before` (null: at the end) with results of the given types.
   Node* create(Op op, llvm::ArrayRef<Value*> operands, llvm::ArrayRef<Type> results, Node* before = nullptr);
-  /// A copy of `node` (attributes, source, body too) reading `operands`.
+  /// A copy of `node` (attributes, source, phase, body too) reading `operands`.
   Node* clone(const Node& node, llvm::ArrayRef<Value*> operands, Node* before = nullptr);
   void replace_all_uses(Value* from, Value* to);
   void replace_uses_if(Value* from, Value* to, llvm::function_ref<bool(Node&)> accept);

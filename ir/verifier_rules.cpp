@@ -145,6 +145,8 @@ constexpr Row kRows[] = {
 void verify_contract(const Node& node) {
   for (const Row& row : kRows)
     if (node.is(row.op)) row.check(node);
+  if (node.anchored && node.phase == Phase::forward)
+    fail("it is anchored in the forward phase; only what a later phase computes again is");
   if (node.body && !node.is(Op::fusion)) fail("only a fusion has a body");
 }
 

@@ -6,13 +6,6 @@
 
 namespace smelt {
 
-std::string_view phase(const Node& node) {
-  if (!node.has("phase") || node.string_attr("phase") == "forward") return {};
-  return node.string_attr("phase");
-}
-
-bool in_backward(const Node& node) { return phase(node) == "backward"; }
-
 bool is_barrier(const Node& node) {
   const OpInfo& facts = info(node.op());
   return !facts.has(Trait::fusable) && !facts.has(Trait::leaf);
@@ -169,7 +162,7 @@ bool SweepLevels::depends(const Value* value, const Key& place) {
 
 SweepLevels::Key SweepLevels::transfer(const Node& node) {
   // The latest operand decides: what stands before its phase or its last barrier is read from memory.
-  Key key{phase(node).empty() ? 0 : in_backward(node) ? 1 : 2, 0, 0};
+  Key key{node.phase, 0, 0};
   for (const Value* operand : node.operands()) key = std::max(key, of(operand));
   const bool sweep = reduces_over(node, space_);
   if (is_barrier(node) || (node.is(Op::reduce) && !sweep)) return {key.phase, key.barriers + 1, 0};
@@ -177,12 +170,12 @@ SweepLevels::Key SweepLevels::transfer(const Node& node) {
   return key;
 }
 
-int reduction_depth(const Graph& graph, std::string_view of_phase) {
+int reduction_depth(const Graph& graph, Phase phase) {
   int depth = 0;
   for (const RowSpace& space : row_spaces(graph)) {
     SweepLevels levels(graph, space);
     for (const auto& node : graph.nodes())
-      if (phase(*node) == of_phase && reduces_over(*node, space) && !samples_row(node->reduce_op))
+      if (node->phase == phase && reduces_over(*node, space) && !samples_row(node->reduce_op))
         depth = std::max(depth, levels.of(node->result()).level);
   }
   return depth;

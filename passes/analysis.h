@@ -1,9 +1,8 @@
-// Small facts about graphs that several passes ask for: phases, splat constants, row spaces, and how many
+// Small facts about graphs that several passes ask for: splat constants, row spaces, and how many
 // reductions over one row space stand behind each other.
 #pragma once
 
 #include <optional>
-#include <string_view>
 #include <vector>
 
 #include "ir/graph.h"
@@ -11,10 +10,8 @@
 
 namespace smelt {
 
-/// The attribute `phase`: "backward" on what differentiate made, "update" on the optimizer's, "" for the
-/// forward one.
-std::string_view phase(const Node& node);
-bool in_backward(const Node& node);
+inline bool in_forward(const Node& node) { return node.phase == Phase::forward; }
+inline bool in_backward(const Node& node) { return node.phase == Phase::backward; }
 
 /// A node that no kernel computes together with its neighbours (matmul, reshape, ...); leaves are none.
 bool is_barrier(const Node& node);
@@ -63,7 +60,8 @@ class SweepLevels {
  public:
   SweepLevels(const Graph& graph, RowSpace space);
   struct Key {
-    int phase = 0, barriers = 0, level = 0;
+    Phase phase = Phase::forward;
+    int barriers = 0, level = 0;
     auto operator<=>(const Key&) const = default;
   };
   /// Also of values made after construction.
@@ -78,8 +76,8 @@ class SweepLevels {
   llvm::DenseMap<const Node*, Key> keys_;
 };
 
-/// The largest sweep level of any reduction of the phase ("backward", or "" for the forward one) in the
-/// graph: 1 when all reductions over a row are independent of each other.
-int reduction_depth(const Graph& graph, std::string_view of_phase = "");
+/// The largest sweep level of any reduction of the phase in the graph: 1 when all reductions over a row are
+/// independent of each other.
+int reduction_depth(const Graph& graph, Phase phase = Phase::forward);
 
 }  // namespace smelt

@@ -52,8 +52,8 @@ SmoothingWeights smoothing_of(const Node& node) {
 }
 
 void inherit_marks(const Node& from, Node& to) {
-  for (const char* name : {"phase", "anchor"})
-    if (auto it = from.attributes.find(name); it != from.attributes.end()) to.attributes.insert(*it);
+  if (to.phase == Phase::forward) to.phase = from.phase;
+  to.anchored |= from.anchored;
 }
 
 InheritMarks::~InheritMarks() {
@@ -61,13 +61,13 @@ InheritMarks::~InheritMarks() {
     inherit_marks(from_, *made);
 }
 
-PhaseMark::PhaseMark(Graph& graph, std::string phase) : graph_(graph), phase_(std::move(phase)) {
+PhaseMark::PhaseMark(Graph& graph, Phase phase) : graph_(graph), phase_(phase) {
   for (const auto& node : graph.nodes()) before_.insert(node.get());
 }
 
 PhaseMark::~PhaseMark() {
   for (const auto& node : graph_.nodes())
-    if (!before_.contains(node.get())) node->attributes["phase"] = phase_;
+    if (!before_.contains(node.get())) node->phase = phase_;
 }
 
 }  // namespace smelt

@@ -60,7 +60,7 @@ struct SmoothingWeights {
 };
 SmoothingWeights smoothing_of(const Node& cross_entropy);
 
-/// What a node that takes another's place keeps of it: the attributes `phase` and `anchor`.
+/// What a node that takes another's place keeps of it, where it has none of its own: phase and `anchored`.
 void inherit_marks(const Node& from, Node& to);
 
 /// Gives what is built before `place` during its life the marks of `from`.
@@ -79,17 +79,17 @@ class InheritMarks {
   const Node* before_;
 };
 
-/// Sets the attribute `phase` on every node made since construction; later passes keep it.
+/// Puts every node made since construction into the phase; later passes keep it there.
 class PhaseMark {
  public:
-  PhaseMark(Graph& graph, std::string phase);
+  PhaseMark(Graph& graph, Phase phase);
   ~PhaseMark();
   PhaseMark(const PhaseMark&) = delete;
   PhaseMark& operator=(const PhaseMark&) = delete;
 
  private:
   Graph& graph_;
-  std::string phase_;
+  Phase phase_;
   llvm::DenseSet<const Node*> before_;
 };
 

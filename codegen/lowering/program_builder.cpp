@@ -19,7 +19,7 @@ ProgramBuilder::ProgramBuilder(const Module& module, Target target) : target_(ta
 
 void ProgramBuilder::set_origin(const Node& node) {
   sources_.clear();
-  phase_ = node.has("phase") ? node.string_attr("phase") : "forward";
+  phase_ = name(node.phase);
   const std::string separator = " + ";
   for (size_t begin = 0; begin < node.source.size();) {
     const size_t end = std::min(node.source.find(separator, begin), node.source.size());

@@ -19,12 +19,6 @@ struct Style {
   std::string_view text;
 };
 
-bool is_phase(const Node& node, std::string_view phase) {
-  auto it = node.attributes.find("phase");
-  const auto* text = it == node.attributes.end() ? nullptr : std::get_if<std::string>(&it->second);
-  return text && *text == phase;
-}
-
 constexpr Style kStyles[] = {
     {[](const Node& n) { return n.is(Op::input); }, "shape=ellipse, fillcolor=\"#cfe8ff\""},
     {[](const Node& n) { return n.is(Op::parameter) || n.is(Op::state); },
@@ -33,9 +27,9 @@ constexpr Style kStyles[] = {
      "shape=plaintext, fontsize=8, height=0.2, fillcolor=\"#ffffff\""},
     {[](const Node& n) { return n.is(Op::matmul) || n.is(Op::linear) || n.is(Op::einsum); },
      "shape=box, fillcolor=\"#ffd28a\""},
-    {[](const Node& n) { return n.is(Op::fusion) && is_phase(n, "backward"); },
+    {[](const Node& n) { return n.is(Op::fusion) && n.phase == Phase::backward; },
      "shape=box, fillcolor=\"#e2d4f5\""},
-    {[](const Node& n) { return n.is(Op::fusion) && is_phase(n, "update"); },
+    {[](const Node& n) { return n.is(Op::fusion) && n.phase == Phase::update; },
      "shape=box, fillcolor=\"#fbd5dc\""},
     {[](const Node& n) { return n.is(Op::fusion); }, "shape=box, fillcolor=\"#cdeccd\""},
     {[](const Node& n) { return n.is(Op::update); }, "shape=cds, fillcolor=\"#f7c6cf\""},

@@ -41,6 +41,8 @@ OrderedJson node_json(const Node& node, const ValueNames& names) {
   OrderedJson result{{"op", node.mnemonic()}};
   if (node.is(Op::reduce)) result["reduce"] = name(node.reduce_op);
   if (!node.source.empty()) result["source"] = node.source;
+  if (node.phase != Phase::forward) result["phase"] = name(node.phase);
+  if (node.anchored) result["anchored"] = true;
   result["operands"] = OrderedJson::array();
   for (const Value* operand : node.operands()) result["operands"].push_back("%" + names[operand]);
   result["results"] = OrderedJson::array();

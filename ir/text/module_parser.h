@@ -26,6 +26,8 @@ class ModuleParser : TextParser {
     ReduceOp reduce{};
     llvm::SmallVector<Value*, 4> operands;
     Attributes attributes;
+    std::optional<Phase> phase;
+    std::optional<bool> anchored;
     std::string source;
     std::vector<Type> types;
     std::vector<std::optional<Layout>> layouts;
@@ -58,8 +60,9 @@ class ModuleParser : TextParser {
   void operands(Draft& draft, const Scope& scope);
   bool starts_results() const;
   bool starts_body(const Draft& draft) const;
-  void node_attributes(Attributes& attributes, Op op = Op::input, Module::Parameter* parameter = nullptr,
-                       State* state = nullptr);
+  void node_attributes(Draft& draft, Module::Parameter* parameter = nullptr, State* state = nullptr);
+  bool node_field(const Token& key, Draft& draft);
+  Phase phase();
   void types(Draft& draft);
   void declare_inline(Draft& draft, Module::Parameter& parameter, State& state);
 

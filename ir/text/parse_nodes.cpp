@@ -49,7 +49,7 @@ void ModuleParser::node(Graph& graph, Scope& scope) {
   State state;
   if (lexer.peek().is("{") && !starts_body(draft)) {
     lexer.next();
-    node_attributes(draft.attributes, draft.op, &parameter, &state);
+    node_attributes(draft, &parameter, &state);
   }
   if (draft.op == Op::fusion) fusion_body(draft);
   if (lexer.accept(":")) types(draft);
@@ -95,19 +95,34 @@ bool ModuleParser::starts_body(const Draft& draft) const {
   return !(lexer.peek(1).kind == Token::Kind::identifier && lexer.peek(2).is("="));
 }
 
-void ModuleParser::node_attributes(Attributes& attributes, Op op, Module::Parameter* parameter,
-                                   State* state) {
+void ModuleParser::node_attributes(Draft& draft, Module::Parameter* parameter, State* state) {
   fields([&](const Token& key) {
-    if (op == Op::parameter && parameter_field(key, *parameter)) return;
-    if (op == Op::state && key.text == "init") return void(state->init = initializer());
-    if (op == Op::state && key.text == "role") return void(state->role = role());
+    if (draft.op == Op::parameter && parameter_field(key, *parameter)) return;
+    if (draft.op == Op::state && key.text == "init") return void(state->init = initializer());
+    if (draft.op == Op::state && key.text == "role") return void(state->role = role());
     const Token at = lexer.peek();
-    if (!attributes.emplace(std::string(key.text), attribute()).second)
+    if (!node_field(key, draft))
       lexer.fail_at(key.offset, fmt::format("attribute {} is given twice", describe(key)));
     if (key.text != "id") return;
-    if (const auto* id = std::get_if<int64_t>(&attributes.at("id")); id && *id >= 0 && *id < kMostIds)
+    if (const auto* id = std::get_if<int64_t>(&draft.attributes.at("id")); id && *id >= 0 && *id < kMostIds)
       take_random_ids(at, *id + 1);
   });
+}
+
+/// False: the draft has the field already.
+bool ModuleParser::node_field(const Token& key, Draft& draft) {
+  if (key.text == "phase") return !std::exchange(draft.phase, phase());
+  if (key.text == "anchored") return !std::exchange(draft.anchored, boolean());
+  return draft.attributes.emplace(std::string(key.text), attribute()).second;
+}
+
+Phase ModuleParser::phase() {
+  const Token word = lexer.expect(Token::Kind::identifier, "a phase");
+  const auto phase = parse_phase(word.text);
+  if (!phase)
+    lexer.fail_at(word.offset,
+                  fmt::format("expected a phase (forward, backward, update, tangent), found {}", describe(word)));
+  return *phase;
 }
 
 void ModuleParser::types(Draft& draft) {
@@ -217,6 +232,8 @@ void ModuleParser::finish(Graph& graph, Scope& scope, Draft& draft) {
   node->reduce_op = draft.reduce;
   node->attributes = std::move(draft.attributes);
   node->source = std::move(draft.source);
+  node->phase = draft.phase.value_or(Phase::forward);
+  node->anchored = draft.anchored.value_or(false);
   node->body = std::move(draft.body);
   for (unsigned i = 0; i < types.size(); ++i) {
     define(draft.names[i], node->result(i), scope);

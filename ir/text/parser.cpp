@@ -141,14 +141,17 @@ void ModuleParser::graph(const Token& at) {
 /// %name ["its name"] : type @layout ["source"] {attributes}
 void ModuleParser::argument(Graph& graph, Scope& scope) {
   const Token at = lexer.expect(Token::Kind::value, "an argument (%name: type) or ')'");
-  Attributes attributes{{"name", lexer.peek().kind == Token::Kind::string ? string() : std::string(at.text)}};
+  Draft draft{.op = Op::input};
+  draft.attributes["name"] = lexer.peek().kind == Token::Kind::string ? string() : std::string(at.text);
   lexer.expect(":");
   const Type written = type();
   const auto place = layout();
   std::string source = lexer.peek().kind == Token::Kind::string ? string() : "";
-  if (lexer.accept("{")) node_attributes(attributes);
+  if (lexer.accept("{")) node_attributes(draft);
   Node* node = graph.create(Op::input, {}, written);
-  node->attributes = std::move(attributes);
+  node->attributes = std::move(draft.attributes);
+  node->phase = draft.phase.value_or(Phase::forward);
+  node->anchored = draft.anchored.value_or(false);
   node->source = std::move(source);
   node->result()->layout = place;
   define(at, node->result(), scope);

@@ -15,10 +15,13 @@ bool has_written_name(const Node& node) {
   return it != node.attributes.end() && std::holds_alternative<std::string>(it->second);
 }
 
+/// Attributes, and what else a node says of itself.
 std::string attributes_of(const Node& node) {
   Fields fields;
   for (const auto& [key, value] : node.attributes)
     if (key != "name" || (!has_written_name(node) && !node.is(Op::input))) fields.add(key, text(value));
+  if (node.anchored) fields.add("anchored", "true");
+  if (node.phase != Phase::forward) fields.add("phase", std::string(name(node.phase)));
   return fields.str();
 }
 

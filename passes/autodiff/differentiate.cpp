@@ -82,7 +82,7 @@ bool differentiate(Graph& graph, const DifferentiateOptions& options) {
   std::vector<Node*> nodes;
   for (const auto& node : graph.nodes()) nodes.push_back(node.get());
 
-  const PhaseMark mark(graph, "backward");
+  const PhaseMark mark(graph, Phase::backward);
   Cotangents cotangents;
   activate(graph, variables, cotangents);
   GraphBuilder b(graph);

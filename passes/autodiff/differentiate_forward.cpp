@@ -33,7 +33,7 @@ bool differentiate_forward(Graph& graph, const DifferentiateForwardOptions& opti
   std::vector<Node*> nodes;
   for (const auto& node : graph.nodes()) nodes.push_back(node.get());
 
-  const PhaseMark mark(graph, "tangent");
+  const PhaseMark mark(graph, Phase::tangent);
   GraphBuilder b(graph);
   TangentMap tangents;
   for (const Variable& variable : variables) {

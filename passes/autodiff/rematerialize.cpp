@@ -67,7 +67,7 @@ class Rematerializer {
   void find_late_nodes() {
     for (const auto& node : graph_.nodes()) {
       const bool behind = llvm::any_of(node->operands(), [&](const Value* v) { return is_late(v); });
-      if (behind || !phase(*node).empty()) late_.insert(node.get());
+      if (behind || !in_forward(*node)) late_.insert(node.get());
     }
   }
   bool is_late(const Value* value) const { return late_.contains(value->node()); }
@@ -120,7 +120,7 @@ class Rematerializer {
     for (const auto& [probability, q] : stand_ins_) mark_late(q);
   }
   void mark_late(Value* value) {
-    if (phase(*value->node()).empty() || !late_.insert(value->node()).second) return;
+    if (in_forward(*value->node()) || !late_.insert(value->node()).second) return;
     for (Value* operand : value->node()->operands()) mark_late(operand);
   }
 
@@ -232,13 +232,13 @@ class Rematerializer {
   Value* recomputed(Value* value, Node& reader) {
     if (is_late(value) || stays(value)) return value;
     if (auto it = stand_ins_.find(value); it != stand_ins_.end()) return adopted(it->second);
-    const auto key = std::pair(value, std::string(phase(reader)));
+    const auto key = std::pair(value, reader.phase);
     if (auto it = clones_.find(key); it != clones_.end()) return it->second;
     llvm::SmallVector<Value*, 3> operands;
     for (Value* operand : value->node()->operands()) operands.push_back(recomputed(operand, reader));
     Node* copy = graph_.clone(*value->node(), operands, &reader);
-    copy->attributes["phase"] = key.second.empty() ? "backward" : key.second;
-    copy->attributes["anchor"] = "backward";
+    copy->phase = in_forward(reader) ? Phase::backward : reader.phase;
+    copy->anchored = true;
     for (const auto& result : copy->results()) result->name.clear();
     if (report_ && !is_generated(*copy))
       report_->recomputed.push_back({value->node()->describe(), bytes(value)});
@@ -269,8 +269,8 @@ class Rematerializer {
   MinCut cut_;
   llvm::MapVector<Value*, int> vertices_;
   std::vector<Node*> order_;
-  llvm::DenseSet<const Node*> known_;  // nodes of the graph as it came, and adopted stand-ins
-  std::map<std::pair<Value*, std::string>, Value*> clones_;
+  llvm::DenseSet<const Node*> known_;                  // nodes of the graph as it came, and adopted stand-ins
+  std::map<std::pair<Value*, Phase>, Value*> clones_;  // by the phase of their readers
 };
 
 }  // namespace

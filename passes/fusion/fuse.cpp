@@ -21,54 +21,41 @@ std::string_view name(FuseReason reason) {
 
 namespace {
 
-/// Attribute of nodes that depend on no memory; set and removed in here.
-constexpr const char* kFromNothing = "from_nothing";
+/// Nodes that every reader computes for itself: broadcasts, and what is made from no memory at all (masks,
+/// constants, random bits).
+class CheapNodes {
+ public:
+  explicit CheapNodes(const Graph& graph) {
+    for (const auto& node : graph.nodes())
+      if (depends_on_nothing(*node)) from_nothing_.insert(node.get());
+  }
 
-bool depends_on_nothing(const Node& node) {
-  if (node.is(Op::constant)) return !node.has("values");
-  if (node.is(Op::iota) || node.is(Op::random)) return true;
-  if (!node.is(Op::pointwise) && !node.is(Op::convert) && !node.is(Op::broadcast)) return false;
-  return llvm::all_of(node.operands(),
-                      [](const Value* operand) { return operand->node()->has(kFromNothing); });
-}
+  bool contains(const Node& node) const { return node.is(Op::broadcast) || is_from_nothing(node); }
+  bool is_from_nothing(const Node& node) const { return from_nothing_.contains(&node); }
 
-void mark_cheap_nodes(Graph& graph) {
-  for (const auto& node : graph.nodes())
-    if (depends_on_nothing(*node)) node->attributes[kFromNothing] = true;
-}
+ private:
+  bool depends_on_nothing(const Node& node) const {
+    if (node.is(Op::constant)) return !node.has("values");
+    if (node.is(Op::iota) || node.is(Op::random)) return true;
+    if (!node.is(Op::pointwise) && !node.is(Op::convert) && !node.is(Op::broadcast)) return false;
+    return llvm::all_of(node.operands(),
+                        [this](const Value* operand) { return is_from_nothing(*operand->node()); });
+  }
 
-/// Values made from no memory at all (masks, constants, random bits) and broadcasts: every reader computes
-/// its own.
-bool is_cheap(const Node& node) {
-  if (node.is(Op::broadcast)) return true;
-  return node.has(kFromNothing);
-}
+  llvm::DenseSet<const Node*> from_nothing_;
+};
 
 bool is_fusable(const Node& node) {
   return info(node.op()).has(Trait::fusable) && !info(node.op()).has(Trait::view) && !node.has("values");
 }
 
-/// Views that matmuls and other readers of memory take as they are.
-bool stays_view(const Node& broadcast) {
-  return broadcast.is(Op::broadcast) && llvm::none_of(broadcast.result()->users(), [](const Node* user) {
-           return is_fusable(*user) || is_cheap(*user);
-         });
-}
-
-/// A cheap node is computed where it is read, but for the table of a gather, which has to be in memory.
-bool can_ride(const Value* value, const Node& user) {
-  if (user.is(Op::gather) && user.operand(0) == value) return false;
-  return is_fusable(user) || is_cheap(user);
-}
-
-std::string phase_of(const Node& node) { return node.has("phase") ? node.string_attr("phase") : "forward"; }
-
 /// Gives every use of a cheap node a copy of its own, so that uses along different axes do not tie these
 /// together.
 void split_cheap_nodes(Graph& graph) {
+  const CheapNodes cheap(graph);
   std::vector<Node*> nodes;
   for (const auto& node : llvm::reverse(graph.nodes()))
-    if (is_cheap(*node)) nodes.push_back(node.get());
+    if (cheap.contains(*node)) nodes.push_back(node.get());
   for (Node* node : nodes) {
     Value* value = node->result();
     bool first = !graph.is_output(value);
@@ -85,17 +72,15 @@ void split_cheap_nodes(Graph& graph) {
 
 struct Group {
   std::vector<Node*> nodes;  // in program order
-  std::string phase;
+  Phase phase = Phase::forward;
 };
 
 class Fuser {
  public:
-  Fuser(Graph& graph, const FuseOptions& options) : graph_(graph), options_(options) {}
+  /// Of a graph in which cheap nodes are split.
+  Fuser(Graph& graph, const FuseOptions& options) : graph_(graph), options_(options), cheap_(graph) {}
 
   bool run() {
-    mark_cheap_nodes(graph_);
-    split_cheap_nodes(graph_);
-    graph_.prune();
     number_nodes();
     for (Node* node : order_)
       if (is_root(*node)) start_group(*node);
@@ -114,6 +99,21 @@ class Fuser {
     }
   }
 
+  bool is_cheap(const Node& node) const { return cheap_.contains(node); }
+
+  /// Views that matmuls and other readers of memory take as they are.
+  bool stays_view(const Node& broadcast) const {
+    return broadcast.is(Op::broadcast) && llvm::none_of(broadcast.result()->users(), [&](const Node* user) {
+             return is_fusable(*user) || is_cheap(*user);
+           });
+  }
+
+  /// A cheap node is computed where it is read, but for the table of a gather, which has to be in memory.
+  bool can_ride(const Value* value, const Node& user) const {
+    if (user.is(Op::gather) && user.operand(0) == value) return false;
+    return is_fusable(user) || is_cheap(user);
+  }
+
   /// Nodes that found a group; cheap nodes ride with their one reader if that is fusable.
   bool is_root(const Node& node) const {
     if (!is_cheap(node)) return is_fusable(node);
@@ -125,7 +125,7 @@ class Fuser {
 
   void start_group(Node& node) {
     const int id = static_cast<int>(groups_.size());
-    groups_.push_back({{}, phase_of(node)});
+    groups_.push_back({{}, node.phase});
     collect_riders(node, id);
     llvm::sort(groups_[id].nodes, [&](Node* a, Node* b) { return position_[a] < position_[b]; });
   }
@@ -323,7 +323,7 @@ class Fuser {
     const auto is_output = [&](const Value* value) { return is_read_outside(value, members); };
     const IterationSpaceResult result = iteration_space(nodes, is_output);
     Body body(graph_.module());
-    for (const Node* node : nodes) body.add(*node, *result.space);
+    for (const Node* node : nodes) body.add(*node, *result.space, is_cheap(*node));
     llvm::SmallVector<Value*, 4> outputs;
     for (const Node* node : nodes)
       for (const auto& value : node->results())
@@ -335,18 +335,17 @@ class Fuser {
   struct Body {
     explicit Body(Module& module) : graph(std::make_unique<Graph>(module)) {}
 
-    void add(const Node& node, const IterationSpace& space) {
+    void add(const Node& node, const IterationSpace& space, bool is_cheap) {
       llvm::SmallVector<Value*, 3> operands;
       for (auto [i, operand] : llvm::enumerate(node.operands())) {
         Value* inner = map.lookup(operand);
         operands.push_back(inner ? inner : input(operand, space.operands.find(&node)->second[i]));
       }
       const IterationSpace::Axes& axes = space.results.find(node.result(0))->second;
-      Node* twin = is_cheap(node) ? equal(node, operands, axes) : nullptr;
+      Node* twin = is_cheap ? equal(node, operands, axes) : nullptr;
       if (!twin) {
         twin = graph->clone(node, operands);
-        twin->attributes.erase(kFromNothing);
-        if (is_cheap(node)) cheap.push_back({&node, twin, axes});
+        if (is_cheap) cheap.push_back({&node, twin, axes});
       }
       for (unsigned i = 0; i < node.result_count(); ++i) map[node.result(i)] = twin->result(i);
     }
@@ -354,11 +353,15 @@ class Fuser {
     /// The copies that readers of a cheap node got are one again where they follow the same axes.
     Node* equal(const Node& node, llvm::ArrayRef<Value*> operands, const IterationSpace::Axes& axes) const {
       for (const Cheap& known : cheap)
-        if (known.axes == axes && known.node->op() == node.op() && known.node->scalar_op == node.scalar_op &&
-            known.node->attributes == node.attributes && known.node->result()->type == node.result()->type &&
+        if (known.axes == axes && same_computation(*known.node, node) &&
             llvm::ArrayRef<Value*>(known.twin->operands()) == operands)
           return known.twin;
       return nullptr;
+    }
+
+    static bool same_computation(const Node& a, const Node& b) {
+      return a.op() == b.op() && a.scalar_op == b.scalar_op && a.attributes == b.attributes &&
+             a.phase == b.phase && a.anchored == b.anchored && a.result()->type == b.result()->type;
     }
 
     Value* input(Value* outside, const IterationSpace::Axes& axes) {
@@ -398,7 +401,7 @@ class Fuser {
     hoist_inputs(*body.graph);
     fusion->body = std::move(body.graph);
     fusion->source = sources(group);
-    if (group.phase != "forward") fusion->attributes["phase"] = group.phase;
+    fusion->phase = group.phase;
     for (auto [i, value] : llvm::enumerate(outputs)) {
       fusion->result(i)->name = value->name;
       graph_.replace_all_uses(value, fusion->result(i));
@@ -413,10 +416,10 @@ class Fuser {
       if (body.nodes().front().get() != input) body.move_before(input, body.nodes().front().get());
   }
 
-  static std::string sources(const Group& group) {
+  std::string sources(const Group& group) const {
     std::vector<std::string> names;
     for (const Node* node : group.nodes)
-      if (!node->has(kFromNothing) && !node->source.empty() && !llvm::is_contained(names, node->source))
+      if (!cheap_.is_from_nothing(*node) && !node->source.empty() && !llvm::is_contained(names, node->source))
         names.push_back(node->source);
     if (names.empty()) names.push_back(group.nodes.back()->source);
     return fmt::format("{}", fmt::join(names, " + "));
@@ -424,6 +427,7 @@ class Fuser {
 
   Graph& graph_;
   const FuseOptions& options_;
+  const CheapNodes cheap_;
   std::vector<Node*> order_;
   llvm::DenseMap<const Node*, int> position_;
   std::vector<Group> groups_;
@@ -434,6 +438,10 @@ class Fuser {
 
 }  // namespace
 
-bool fuse(Graph& graph, const FuseOptions& options) { return Fuser(graph, options).run(); }
+bool fuse(Graph& graph, const FuseOptions& options) {
+  split_cheap_nodes(graph);
+  graph.prune();
+  return Fuser(graph, options).run();
+}
 
 }  // namespace smelt

@@ -7,10 +7,6 @@
 
 namespace smelt {
 
-std::string mark(const Node& node, const char* name) {
-  return node.has(name) ? str(node.attributes.find(name)->second) : "";
-}
-
 MatmulSpec renamed(const MatmulSpec& spec, const std::string& first) {
   std::string seen;
   for (char letter : first + spec.a + spec.b)
@@ -32,8 +28,7 @@ std::string common_key(const Member& member, int64_t axis) {
   Shape shape = member.stacked()->shape();
   shape.erase(shape.begin() + axis);
   return fmt::format("{}|{}|{}|{}|{}|{}", member.letters.str(), member.side, str(shape),
-                     name(member.stacked()->dtype()), mark(*member.node, "phase"),
-                     mark(*member.node, "anchor"));
+                     name(member.stacked()->dtype()), name(member.node->phase), member.node->anchored);
 }
 
 Stack names_of(const Members& members) {

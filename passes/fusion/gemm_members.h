@@ -27,8 +27,6 @@ MatmulSpec renamed(const MatmulSpec& spec, const std::string& first);
 Member member_of(Node* matmul, unsigned side);
 /// What members of one merge have in common: roles of letters, marks, and all dims but the stacked one.
 std::string common_key(const Member& member, int64_t axis);
-/// An attribute as text; empty where there is none.
-std::string mark(const Node& node, const char* name);
 /// A matmul that nothing is added to.
 inline bool is_product(const Node& node) { return node.is(Op::matmul) && node.operands().size() == 2; }
 inline bool has(const std::string& letters, char letter) { return letters.find(letter) != std::string::npos; }

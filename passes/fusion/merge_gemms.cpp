@@ -63,7 +63,7 @@ Targets targets_of(Module& module, const Members& members, int64_t axis) {
   for (const Member& member : members) {
     plain.nodes.push_back(member.node);
     Node* add = bias_add(member.node->result(), axis);
-    if (!add || mark(*add, "phase") != mark(*member.node, "phase")) continue;
+    if (!add || add->phase != member.node->phase) continue;
     biased.nodes.push_back(add);
     biased.biases.push_back(bias_name(*add));
   }

@@ -201,16 +201,12 @@ class Assigner {
     return multiple > 1 && !row.is_one() ? round_up(row, multiple) : row;
   }
 
-  static bool is_backward(const Node& node) {
-    return node.has("phase") && node.string_attr("phase") != "forward";
-  }
-
   bool is_saved(const Node& node, const Value& value) const {
-    if (is_backward(node)) return false;
+    if (!in_forward(node)) return false;
     llvm::SmallVector<const Value*, 8> stack = {&value};
     while (!stack.empty()) {
       for (const Node* user : stack.pop_back_val()->users()) {
-        if (is_backward(*user)) return true;
+        if (!in_forward(*user)) return true;
         if (is_view(*user)) stack.push_back(user->result());
       }
     }

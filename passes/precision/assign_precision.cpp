@@ -5,6 +5,7 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "passes/analysis.h"
+#include "passes/expressions.h"
 #include "passes/precision/storage_classes.h"
 #include "runtime/error.h"
 
@@ -139,7 +140,7 @@ class Narrower {
   Value* converted(Value* value, DType dtype, Node* before) {
     Node* fusion = graph_.create(Op::fusion, {value}, {typed(*value, dtype)}, before);
     fusion->source = before ? before->source : value->node()->source;
-    if (before && before->has("phase")) fusion->attributes["phase"] = before->string_attr("phase");
+    if (before) fusion->phase = before->phase;
     fusion->body = std::make_unique<Graph>(graph_.module());
     Node* input = fusion->body->create(Op::input, {}, value->type);
     input->attributes["name"] = std::string("a0");
@@ -183,6 +184,7 @@ class Narrower {
     Node* wider = graph_.create(Op::fusion, fusion.operands(), types, &fusion);
     wider->source = fusion.source;
     wider->attributes = fusion.attributes;
+    inherit_marks(fusion, *wider);
     wider->body = std::move(fusion.body);
     for (unsigned i = 0; i < fusion.result_count(); ++i) {
       wider->result(i)->name = fusion.result(i)->name;

@@ -148,7 +148,7 @@ void StorageClasses::wish_of_fusion(const Node& fusion) {
     const Value* result = fusion.result(static_cast<unsigned>(i));
     activation_[result] = body.of(output.value);
     if (!takes_part(result)) continue;
-    if (result->rank() == 0 || phase(fusion) == "update")
+    if (result->rank() == 0 || fusion.phase == Phase::update)
       wishes(result).must_be_wide = true;
     else if (body.of(output.value))
       wishes(result).narrow = true;

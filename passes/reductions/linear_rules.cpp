@@ -18,14 +18,14 @@ bool is_linear_step(const Node& node) {
 }
 
 /// Does a sum over the space, in the same kernel, take the value in through linear steps?
-bool feeds_sum(Value* value, const RowSpace& space, std::string_view of_phase) {
+bool feeds_sum(Value* value, const RowSpace& space, Phase phase) {
   llvm::SmallPtrSet<Node*, 16> seen;
   std::vector<Value*> work = {value};
   while (!work.empty()) {
     Value* next = work.back();
     work.pop_back();
     for (Node* user : next->users()) {
-      if (phase(*user) != of_phase || !seen.insert(user).second) continue;
+      if (user->phase != phase || !seen.insert(user).second) continue;
       if (user->is(ReduceOp::add) && reduces_over(*user, space)) return true;
       if (is_linear_step(*user) || user->is(Op::stop_gradient)) work.push_back(user->result());
     }
@@ -58,7 +58,7 @@ std::vector<MeanUse> mean_uses(ReductionContext& context, Node& sum, const RowSp
       for (Node* difference : row->result()->users())
         if (difference->is(ScalarOp::sub) && difference->operand(1) == row->result() &&
             context.numbers.same(difference->operand(0), sum.operand(0)) &&
-            feeds_sum(difference->result(), space, phase(sum)))
+            feeds_sum(difference->result(), space, sum.phase))
           use.differences.push_back(difference);
     }
     if (!use.differences.empty()) uses.push_back(std::move(use));

@@ -10,7 +10,7 @@ namespace {
 /// The earliest forward value that equals `value`.
 Value* forward_twin(ReductionContext& context, Value* value) {
   for (Value* member : context.numbers.members(context.numbers.of(value)))
-    if (member != value && phase(*member->node()).empty()) return member;
+    if (member != value && in_forward(*member->node())) return member;
   return nullptr;
 }
 
@@ -34,7 +34,7 @@ bool same_broadcasts(const Node& a, const Node& b) {
 }  // namespace
 
 bool share_statistic(ReductionContext& context, Node& node) {
-  if (phase(node).empty() || node.has("anchor") || !is_statistic(node)) return false;
+  if (in_forward(node) || node.anchored || !is_statistic(node)) return false;
   bool changed = false;
   for (const auto& result : node.results()) {
     if (result->users().empty() && !context.graph.is_output(result.get())) continue;
@@ -100,7 +100,7 @@ bool pair_max_sumexp(ReductionContext& context, Node& node) {
   Node* row = row_broadcast(skip_identity(difference->operand(1)), space);
   if (!row) return false;
   Node* largest = skip_identity(row->operand(0))->node();
-  if (!largest->is(ReduceOp::max) || !reduces_over(*largest, space) || phase(*largest) != phase(node))
+  if (!largest->is(ReduceOp::max) || !reduces_over(*largest, space) || largest->phase != node.phase)
     return false;
   Value* x = difference->operand(0);
   if (!context.numbers.same(largest->operand(0), x)) return false;
@@ -135,7 +135,7 @@ void normalise_means(ReductionContext& context, Value* q, const RowSpace& space)
 }  // namespace
 
 bool read_log_sum_exp(ReductionContext& context, Node& node) {
-  if (!node.is(ReduceOp::max_sumexp) || !phase(node).empty()) return false;
+  if (!node.is(ReduceOp::max_sumexp) || !in_forward(node)) return false;
   const Softmax softmax = find_softmax(node);
   if (used_otherwise(softmax)) return false;
   bool changed = false;

@@ -11,10 +11,6 @@ namespace {
 // elements' digits.
 constexpr double kLowestShift = -4096;
 
-std::string_view anchor_of(const Node& node) {
-  return node.has("anchor") ? std::string_view(node.string_attr("anchor")) : std::string_view();
-}
-
 Type pointwise_type(ScalarOp op, llvm::ArrayRef<Value*> operands) {
   if (info(op).flag) return {DType::boolean, operands[0]->shape()};
   return operands.back()->type;
@@ -29,8 +25,8 @@ Node* RowEmitter::make(Draft draft, llvm::ArrayRef<Value*> operands, llvm::Array
   node->scalar_op = draft.scalar;
   node->reduce_op = draft.reduce;
   node->attributes = std::move(draft.attributes);
-  if (!phase(*place_).empty()) node->attributes["phase"] = std::string(phase(*place_));
-  if (!anchor_.empty()) node->attributes["anchor"] = anchor_;
+  node->phase = place_->phase;
+  node->anchored = anchored_;
   node->source = place_->source;
   if (Node* twin = earlier_twin(node)) {
     numbers_->forget(*node);
@@ -45,8 +41,8 @@ Node* RowEmitter::earlier_twin(Node* node) {
   // A forward value may serve the backward phase, not the other way round.
   for (Value* member : numbers_->members(numbers_->of(node->result()))) {
     Node* twin = member->node();
-    if (twin == node || anchor_of(*twin) != anchor_of(*node)) continue;
-    if (phase(*twin) == phase(*node) || phase(*twin).empty()) return twin;
+    if (twin == node || twin->anchored != node->anchored) continue;
+    if (twin->phase == node->phase || in_forward(*twin)) return twin;
   }
   return nullptr;
 }

@@ -17,8 +17,8 @@ class RowEmitter {
   RowEmitter(Graph& graph, ValueNumbers& numbers) : graph_(&graph), numbers_(&numbers) {}
   /// New nodes stand before `place` and take its phase and source.
   void at(Node* place);
-  /// New nodes get this attribute `anchor` as well; empty: none.
-  void anchor(std::string name) { anchor_ = std::move(name); }
+  /// Whether new nodes are anchored.
+  void anchor(bool anchored) { anchored_ = anchored; }
 
   Value* splat(double value, const Type& type);
   Value* pointwise(ScalarOp op, llvm::ArrayRef<Value*> operands);
@@ -70,7 +70,7 @@ class RowEmitter {
   Graph* graph_;
   ValueNumbers* numbers_;
   Node* place_ = nullptr;
-  std::string anchor_;
+  bool anchored_ = false;
   std::vector<Node*> made_;
 };
 

@@ -62,11 +62,11 @@ Value* probability_from_statistic(RowEmitter& emit, const Softmax& softmax, Node
   Value* log = emit.pointwise(ScalarOp::log, {softmax.pair->result(1)});
   Value* statistic = emit.add(shifted ? most : emit.sub(most, level()), log);
   emit.at(&place);
-  emit.anchor("backward");
+  emit.anchor(true);
   Value* scores = shifted ? x : emit.sub(x, emit.along(level(), space));
   Value* exponent = emit.sub(scores, emit.along(statistic, space));
   Value* q = emit.pointwise(ScalarOp::exp, {exponent});
-  emit.anchor("");
+  emit.anchor(false);
   return q;
 }
 

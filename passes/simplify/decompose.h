@@ -1,7 +1,7 @@
 // decompose: replaces composite ops with primitives, one function a composite (decompositions.cpp).
 //
-// A composite's nodes take its place, its source name (with a suffix where that helps), and its attributes
-// `phase` and `anchor`; a matmul's bias becomes a sum of its own. What a decomposition makes may be composite
+// A composite's nodes take its place, its source name (with a suffix where that helps) and its phase; a
+// matmul's bias becomes a sum of its own. What a decomposition makes may be composite
 // again (attention makes a softmax and a dropout); it is replaced in turn. Contract: the graph computes the
 // same values; types of results do not change.
 #pragma once

@@ -8,7 +8,7 @@
 namespace smelt {
 namespace {
 
-/// Equal nodes have equal keys: op, operands, attributes, types. Only `phase` does not count.
+/// Equal nodes have equal keys: op, operands, attributes, types, whatever their phases.
 class Keys {
  public:
   std::string of(const Node& node) {
@@ -16,8 +16,7 @@ class Keys {
     append(key, static_cast<int64_t>(node.op()));
     append(key, static_cast<int64_t>(node.scalar_op) * 64 + static_cast<int64_t>(node.reduce_op));
     for (const Value* operand : node.operands()) append(key, number(operand));
-    for (const auto& [name, attribute] : node.attributes)
-      if (name != "phase") append_key((key += name) += '=', attribute);
+    for (const auto& [name, attribute] : node.attributes) append_key((key += name) += '=', attribute);
     if (info(node.op()).has(Trait::declared))  // the others' types follow from the rest
       for (const auto& result : node.results()) key += str(result->type);
     return key;
@@ -35,7 +34,7 @@ class Keys {
 
 bool mergeable(const Node& node) {
   return !info(node.op()).has(Trait::effect) && !node.body && !node.is(Op::input) &&
-         !node.is(Op::collective) && !node.has("anchor") && node.result_count() > 0;
+         !node.is(Op::collective) && !node.anchored && node.result_count() > 0;
 }
 
 bool dead(const Node& node) {

@@ -68,10 +68,8 @@ std::string ValueNumbers::key_of(Node& node) {
   append(key, static_cast<uint64_t>(node.op()) << 16 | static_cast<uint64_t>(node.scalar_op) << 8 |
                   static_cast<uint64_t>(node.reduce_op));
   for (unsigned operand : operands) append(key, operand);
-  for (const auto& [name, attribute] : node.attributes) {
-    if (name == "phase") continue;
-    append_key((key += name) += '=', attribute);
-  }
+  append(key, node.anchored);
+  for (const auto& [name, attribute] : node.attributes) append_key((key += name) += '=', attribute);
   // An effect, or a fusion with its body, equals nothing but itself.
   if (info(node.op()).has(Trait::effect) || node.body) append(key, reinterpret_cast<uintptr_t>(&node));
   return key;

@@ -45,7 +45,7 @@ Value* take_flat_gradient(GraphBuilder& b, const State& flat) {
 }
 
 bool apply_optimizer(Graph& graph, const ApplyOptimizerOptions& options) {
-  const PhaseMark mark(graph, "update");
+  const PhaseMark mark(graph, Phase::update);
   GraphBuilder b(graph);
   b.set_source("optimizer");
   Value* gradient = take_flat_gradient(b, options.keep_gradients

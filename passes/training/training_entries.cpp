@@ -109,7 +109,7 @@ Value* differentiate_sum(Graph& graph, const TrainingOptions& options) {
 void make_accumulate(Module& module, const TrainingOptions& options) {
   Graph& graph = clone_of(module, options.loss, "accumulate");
   Value* weight = differentiate_sum(graph, options);
-  const PhaseMark mark(graph, "update");
+  const PhaseMark mark(graph, Phase::update);
   GraphBuilder b(graph);
   b.set_source("accumulate");
   State& sums = declare_flat_state(b.module(), "gradients", Role::gradient);
@@ -127,7 +127,7 @@ void make_accumulate(Module& module, const TrainingOptions& options) {
 
 void make_apply(Module& module, const TrainingOptions& options) {
   Graph& graph = module.add_graph("apply");
-  const PhaseMark mark(graph, "update");
+  const PhaseMark mark(graph, Phase::update);
   GraphBuilder b(graph);
   b.set_source("optimizer");
   Value* count = b.state("token_count");

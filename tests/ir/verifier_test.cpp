@@ -122,6 +122,13 @@ TEST_F(Broken, Probability) {
   expect_message(*module, {"dropout: attribute 'p' is 1, expected it in [0, 1)"});
 }
 
+TEST_F(Broken, AnchorInTheForwardPhase) {
+  node(Op::dropout)->anchored = true;
+  expect_message(*module, {"dropout: it is anchored in the forward phase"});
+  node(Op::dropout)->phase = Phase::backward;
+  EXPECT_TRUE(verify(*module).empty());
+}
+
 TEST_F(Broken, UndeclaredSymbol) {
   GraphBuilder(graph).constant(1, {DType::f32, {Dim::symbol("Q")}});
   expect_message(*module, {"constant: the result's shape [Q] uses the symbol Q, which is not declared",

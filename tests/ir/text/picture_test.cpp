@@ -17,7 +17,7 @@ parameter "h.0.w" {init = normal(0.02)} : f32[4,8]
 graph @g(%x: f32[B,8]) {
   %w = parameter "h.0.w" "h.0.fc"
   %0 = matmul %x, %w "h.0.fc" {spec = "bc,oc->bo"}
-  %1, %2 = fusion (%a = %0) "h.0.ln \"quoted\"" {phase = "backward"} {
+  %1, %2 = fusion (%a = %0) "h.0.ln \"quoted\"" {phase = backward} {
     %e = exp %a
     %s = reduce add %e {axes = [1]}
     return %e, %s
@@ -91,6 +91,7 @@ TEST(Json, DescribesNodesTypesAndBodies) {
   EXPECT_EQ(matmul["results"][0]["type"], "f32[B,4]");
   EXPECT_EQ(matmul["results"][0]["shape"], nlohmann::json::parse("[\"B\", 4]"));
   EXPECT_EQ(matmul["attributes"]["spec"], "bc,oc->bo");
+  EXPECT_EQ(graph["nodes"][3]["phase"], "backward");
   EXPECT_EQ(graph["nodes"][3]["body"]["nodes"][2]["reduce"], "add");
   EXPECT_EQ(graph["nodes"][4]["attributes"]["value"], "inf");
   EXPECT_EQ(graph["outputs"][0]["name"], "out");

@@ -39,7 +39,7 @@ graph @every(%x: f32[B,T,8], %ids "token ids": i32[B,T] "inputs" {optional = tru
   %r = random {id = 11} : i32[B,T,8]
   %sum = add %x, %c
   %half = convert %sum : bf16[B,T,8]
-  %wide = convert %half "h.0" {phase = "backward"} : f32[B,T,8]
+  %wide = convert %half "h.0" {phase = backward} : f32[B,T,8]
   %m, %s = reduce max_sumexp %wide {axes = [2]} : f32[B,T], f32[B,T]
   %top, %at = reduce argmax %wide {axes = [1, 2]}
   %spread = broadcast %m {axes = [0, 1]} : f32[B,T,8]
@@ -59,7 +59,7 @@ graph @every(%x: f32[B,T,8], %ids "token ids": i32[B,T] "inputs" {optional = tru
   update %kv, %place {state = "cache", axis = 1}
   %stopped = stop_gradient %y
   %all = collective %stopped {kind = "all_reduce"}
-  %f1, %f2 = fusion (%a = %sum, %1 "b" = %spread) "h.0.ln" {phase = "forward"} {
+  %f1, %f2 = fusion (%a = %sum, %1 "b" = %spread) "h.0.ln" {phase = forward} {
     %0 = sub %a, %1
     %exp = exp %0 : f32[B,T,8]
     %2 = reduce add %exp {axes = [2]}
@@ -238,6 +238,25 @@ TEST(Text, EveryFileTestRoundTrips) {
   }
 }
 
+TEST(Text, PhasesAndAnchorsRoundTripAndAreCloned) {
+  const std::string text = R"(graph @main(%x: f32[2] {phase = tangent}) {
+  %a = neg %x {phase = backward} : f32[2]
+  %b = reduce add %a {axes = [0], anchored = true, phase = update} : f32[]
+  %c = exp %b : f32[]
+  return c = %c
+}
+)";
+  const auto module = parse_module(text);
+  std::vector<std::pair<Phase, bool>> found;
+  for (const auto& node : module->graphs[0]->nodes()) found.emplace_back(node->phase, node->anchored);
+  EXPECT_EQ(found, (std::vector<std::pair<Phase, bool>>{{Phase::tangent, false},
+                                                        {Phase::backward, false},
+                                                        {Phase::update, true},
+                                                        {Phase::forward, false}}));
+  EXPECT_EQ(print(*module), text);
+  EXPECT_EQ(print(*module->clone()), text);
+}
+
 TEST(Text, GroupsOfAdjacentParametersRoundTrip) {
   const std::string text = R"(parameter "a" : f32[2,3]
 parameter "b \"quoted\"" : f32[5,3]
@@ -299,6 +318,10 @@ const TextFaultCase kTextFaults[] = {
      "axes 1 is outside a tensor of rank 1"},
     {"graph @g(%x: f32[2]) {\n  %y = reduce add %x {axes = [0], axes = [0]}\n}", "2:35",
      "'axes' is given twice"},
+    {"graph @g(%x: f32[2]) {\n  %y = neg %x {phase = back}\n}", "2:24",
+     "expected a phase (forward, backward, update, tangent), found 'back'"},
+    {"graph @g(%x: f32[2]) {\n  %y = neg %x {phase = update, phase = update}\n}", "2:32",
+     "'phase' is given twice"},
     {"graph @g(%x: f32[2]) {\n  %y = reduce add %x {axes = }\n}", "2:30", "expected a number, true, false"},
     {"graph @g(%x: f32[2]) {\n  %y = broadcast %x {axes = [1]}\n}", "2:8", "its type must be written down"},
     {"graph @g() {\n  %y = parameter \"w\"\n}", "3:1",

@@ -227,8 +227,8 @@ TEST(Differentiate, MarksWhatItMakes) {
   differentiate(*c.graph, {"f", {}, 1});
   int marked = 0;
   for (const auto& node : c.graph->nodes()) {
-    if (!node->has("phase")) continue;
-    EXPECT_EQ(node->string_attr("phase"), "backward");
+    if (node->phase == Phase::forward) continue;
+    EXPECT_EQ(node->phase, Phase::backward);
     marked += node->is(ScalarOp::mul) && node->source == "here";
   }
   EXPECT_EQ(marked, 1);

@@ -91,7 +91,7 @@ TEST(Rematerialize, DropoutIsDrawnAgain) {
     if (node->is(Op::random)) {
       ++drawn;
       EXPECT_EQ(node->int_attr("id"), 4);
-      EXPECT_EQ(node->has("anchor"), in_backward(*node));
+      EXPECT_EQ(node->anchored, in_backward(*node));
     }
   EXPECT_EQ(drawn, 2u);
 }

@@ -131,7 +131,7 @@ TEST_P(RewriteReductions, NeedsOneSweep) {
     EXPECT_EQ(reduction_depth(graph), GetParam().forward) << print(graph);
   }
   if (GetParam().backward >= 0) {
-    EXPECT_EQ(reduction_depth(graph, "backward"), GetParam().backward) << print(graph);
+    EXPECT_EQ(reduction_depth(graph, Phase::backward), GetParam().backward) << print(graph);
   }
 }
 

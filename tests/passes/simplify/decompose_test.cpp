@@ -219,13 +219,13 @@ TEST(Decompose, HandsOnSourceAndPhase) {
   Built g;
   g.b.set_source("h.0.ln_1");
   Node* node = g.b.create(Op::softmax, {g.b.input("x", {DType::f32, {3, 5}})});
-  node->attributes["phase"] = std::string("backward");
+  node->phase = Phase::backward;
   g.b.output("y", node->result());
   decompose(*g.graph, {});
   for (const auto& made : g.graph->nodes())
     if (!made->is(Op::input)) {
       EXPECT_EQ(made->source, "h.0.ln_1");
-      EXPECT_EQ(made->string_attr("phase"), "backward");
+      EXPECT_EQ(made->phase, Phase::backward);
     }
 }
 
