@@ -116,8 +116,12 @@ void check_attention(const Node& node) {
 
 void check_cross_entropy(const Node& node) {
   const double smoothing = node.has("label_smoothing") ? node.float_attr("label_smoothing") : 0;
-  if (!(smoothing >= 0 && smoothing <= 1))
-    fail("attribute 'label_smoothing' is {}, expected it in [0, 1]", smoothing);
+  const auto classes = node.operand(0)->shape().back().constant();
+  // Up to where every class but the target counts: a share of it goes to the target, too.
+  const auto count = static_cast<double>(classes.value_or(1));
+  const double most = count > 1 ? count / (count - 1) : 1;
+  if (!(smoothing >= 0 && smoothing <= most))
+    fail("attribute 'label_smoothing' is {}, expected it in [0, {}]", smoothing, most);
   if (node.has("ignore_index")) node.int_attr("ignore_index");
 }
 

@@ -37,17 +37,8 @@ SmoothingWeights smoothing_of(const Node& node) {
   if (alpha == 0) return result;
   const auto classes = node.operand(0)->shape().back().constant();
   if (!classes) fail("{}: label smoothing needs a constant number of classes", node.describe());
-  const std::string style = node.has("smoothing_style") ? node.string_attr("smoothing_style") : "pytorch";
-  if (style == "pytorch") {
-    result.each_weight = alpha / static_cast<double>(*classes);
-    result.nll_weight = 1 - alpha;
-  } else if (style == "fairseq") {
-    if (*classes < 2) fail("{}: fairseq's label smoothing needs at least two classes", node.describe());
-    result.each_weight = alpha / static_cast<double>(*classes - 1);
-    result.nll_weight = 1 - alpha - result.each_weight;
-  } else {
-    fail("{}: smoothing_style is \"{}\", expected \"pytorch\" or \"fairseq\"", node.describe(), style);
-  }
+  result.each_weight = alpha / static_cast<double>(*classes);
+  result.nll_weight = 1 - alpha;
   return result;
 }
 

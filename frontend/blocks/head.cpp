@@ -6,8 +6,8 @@
 namespace smelt {
 namespace {
 
-/// cross_entropy spreads alpha over all V classes. alpha over the V - 1 others is the same with alpha V / (V
-/// - 1).
+/// cross_entropy spreads its label_smoothing over all V classes; alpha over the V - 1 others is the same as
+/// alpha V / (V - 1) over all of them.
 double smoothing_of(const TransformerSpec& spec, int64_t count) {
   const auto classes = static_cast<double>(count);
   const double alpha = spec.criterion.label_smoothing;
