@@ -15,6 +15,8 @@
 #include "ir/verifier.h"
 #include "llvm/ADT/STLExtras.h"
 #include "passes/autodiff/differentiate.h"
+#include "passes/fusion/fuse_gemm_epilogues.h"
+#include "passes/fusion/split_bodies.h"
 #include "passes/memory/assign_layout.h"
 #include "passes/memory/order_steps.h"
 #include "passes/simplify/decompose.h"
@@ -169,7 +171,8 @@ class Compiler {
     if (options_.storage != DType::f32)
       passes.add(PassCall{"assign_precision", {{"storage", std::string(name(options_.storage))}}}.str());
     if (options_.tf32) passes.add("allow_tf32");
-    if (target.has_gemm_epilogues()) passes.add("fuse_gemm_epilogues");
+    passes.add({"fuse_gemm_epilogues", {}}, [&](Graph& g) { return fuse_gemm_epilogues(g, {target}); });
+    passes.add({"split_bodies", {}}, [&](Graph& g) { return split_bodies(g, {target}); });
     passes.add({"assign_layout", {}},
                [this](Graph& g) { return assign_layout(g, {.log = &result_.layout_copies}); });
     passes.run(module);

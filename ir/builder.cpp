@@ -1,5 +1,6 @@
 #include "ir/builder.h"
 
+#include "ir/body.h"
 #include "llvm/ADT/STLExtras.h"
 #include "runtime/error.h"
 
@@ -11,6 +12,16 @@ Node* GraphBuilder::create(Op op, llvm::ArrayRef<Value*> operands, Attributes at
   Node* node = graph_->create(op, operands, types, before_);
   node->attributes = std::move(attributes);
   node->source = source_;
+  return node;
+}
+
+Node* GraphBuilder::create(Op op, llvm::ArrayRef<Value*> operands, Attributes attributes,
+                           std::unique_ptr<Graph> body) {
+  const std::vector<Type> types = infer_types(op, {}, {}, operands, attributes, {}, body.get());
+  Node* node = graph_->create(op, operands, types, before_);
+  node->attributes = std::move(attributes);
+  node->source = source_;
+  node->body = std::move(body);
   return node;
 }
 
@@ -136,10 +147,20 @@ Value* GraphBuilder::scatter_add(Value* init, Value* indices, Value* updates, in
   return create(Op::scatter_add, {init, indices, updates}, {{"axis", axis}})->result();
 }
 
-Value* GraphBuilder::matmul(Value* a, Value* b, std::string spec, Value* addend) {
-  llvm::SmallVector<Value*, 3> operands = {a, b};
-  if (addend) operands.push_back(addend);
-  return create(Op::matmul, operands, {{"spec", std::move(spec)}})->result();
+Value* GraphBuilder::matmul(Value* a, Value* b, std::string spec) {
+  return create(Op::matmul, {a, b}, {{"spec", std::move(spec)}})->result();
+}
+
+Value* GraphBuilder::matmul(Value* a, Value* b, std::string spec, llvm::ArrayRef<Value*> arguments,
+                            MakeBody make) {
+  Attributes attributes{{"spec", std::move(spec)}};
+  auto body = empty_body(module(), Op::matmul, infer_body_inputs(Op::matmul, {a, b}, arguments, attributes));
+  GraphBuilder inside(*body);
+  llvm::SmallVector<Value*, 4> inputs, operands = {a, b};
+  for (Node* input : body->inputs()) inputs.push_back(input->result());
+  inside.output("r0", make(inside, inputs));
+  llvm::append_range(operands, arguments);
+  return create(Op::matmul, operands, std::move(attributes), std::move(body))->result();
 }
 
 Value* GraphBuilder::einsum(llvm::ArrayRef<Value*> operands, std::string spec) {

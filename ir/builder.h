@@ -13,9 +13,15 @@ using Attributes = std::map<std::string, Attribute, std::less<>>;
 
 /// The result types of an op on operands, from ops.def's type rule; throws Error saying what was expected.
 /// `declared` is the written type of ops with the declared trait (checked against the rule), empty for the
-/// others. `scalar` and `reduce` matter to pointwise and reduce alone.
+/// others. `scalar` and `reduce` matter to pointwise and reduce alone. `body`: the node's, if it has one,
+/// whose inputs are checked and whose outputs are the results.
 std::vector<Type> infer_types(Op op, ScalarOp scalar, ReduceOp reduce, llvm::ArrayRef<Value*> operands,
-                              const Attributes& attributes, llvm::ArrayRef<Type> declared);
+                              const Attributes& attributes, llvm::ArrayRef<Type> declared,
+                              const Graph* body = nullptr);
+/// The inputs of a body on an op of the trait `region`: what the op computes from its own operands, then the
+/// arguments. Throws Error as infer_types does.
+std::vector<Type> infer_body_inputs(Op op, llvm::ArrayRef<Value*> own, llvm::ArrayRef<Value*> arguments,
+                                    const Attributes& attributes);
 
 class GraphBuilder {
  public:
@@ -32,6 +38,8 @@ class GraphBuilder {
   /// Any op by its table row; `declared` for ops with the declared trait.
   Node* create(Op op, llvm::ArrayRef<Value*> operands, Attributes attributes = {},
                llvm::ArrayRef<Type> declared = {});
+  /// A node with a body: `operands` are the op's own, then the body's arguments (ir/body.h).
+  Node* create(Op op, llvm::ArrayRef<Value*> operands, Attributes attributes, std::unique_ptr<Graph> body);
 
   // ---- leaves
   Value* input(std::string name, Type type);
@@ -77,8 +85,11 @@ class GraphBuilder {
   }
   Value* gather(Value* table, Value* indices, int64_t axis = 0);
   Value* scatter_add(Value* init, Value* indices, Value* updates, int64_t axis = 0);
-  /// Plus `addend`, of the result's shape or along its last letter.
-  Value* matmul(Value* a, Value* b, std::string spec, Value* addend = nullptr);
+  Value* matmul(Value* a, Value* b, std::string spec);
+  /// Writes a body: gets its inputs, returns the result.
+  using MakeBody = llvm::function_ref<Value*(GraphBuilder&, llvm::ArrayRef<Value*> inputs)>;
+  /// A matmul with a body on its product: the inputs are the product in f32 and a value for each argument.
+  Value* matmul(Value* a, Value* b, std::string spec, llvm::ArrayRef<Value*> arguments, MakeBody make);
   /// One or two operands, "abc->ca" or "iikz,kml->mi": letters may repeat, or be summed alone.
   Value* einsum(llvm::ArrayRef<Value*> operands, std::string spec);
   Node* update(std::string_view state, Value* value);
@@ -91,14 +102,5 @@ class GraphBuilder {
   Node* before_;
   std::string source_;
 };
-
-/// Letters of a matmul's "ab,bc->ac".
-struct MatmulSpec {
-  std::string a, b, out;
-  std::string str() const { return a + "," + b + "->" + out; }
-};
-/// Throws Error when the spec is not of that form (letters distinct within an operand, every letter of the
-/// output in an operand, every letter of one operand alone in the output).
-MatmulSpec parse_matmul_spec(std::string_view spec);
 
 }  // namespace smelt

@@ -1,5 +1,5 @@
 // The Graph IR: SSA over tensors, no memory. A Module owns states and named graphs over them; a Graph owns
-// nodes; a Node has an op, operands, attributes and results; a fusion node also has a body.
+// nodes; a Node has an op, operands, attributes and results, and some have a body (ir/body.h).
 #pragma once
 
 #include <list>
@@ -124,7 +124,7 @@ class Node {
   Phase phase = Phase::forward;
   /// Computed again for the phase that it is in, to save memory: no equal node may take its place.
   bool anchored = false;
-  std::unique_ptr<Graph> body;  // of fusion: its inputs are the operands, its outputs the results
+  std::unique_ptr<Graph> body;  // of ops with the trait `region`; see ir/body.h
 
  private:
   friend class Graph;

@@ -6,7 +6,8 @@ namespace smelt {
 namespace {
 
 constexpr unsigned none = Trait::none, leaf = Trait::leaf, view = Trait::view, fusable = Trait::fusable,
-                   effect = Trait::effect, composite = Trait::composite, declared = Trait::declared;
+                   effect = Trait::effect, composite = Trait::composite, declared = Trait::declared,
+                   region = Trait::region;
 
 constexpr OpInfo kOps[] = {
 #define SMELT_OP(name, fewest, most, traits, rule) {#name, fewest, most, traits},

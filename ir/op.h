@@ -30,7 +30,7 @@ constexpr bool samples_row(ReduceOp op) { return op == ReduceOp::first || op == 
 /// Bits of the `traits` column of ops.def.
 struct Trait {
   static constexpr unsigned none = 0, leaf = 1, view = 2, fusable = 4, effect = 8, composite = 16,
-                            declared = 32;
+                            declared = 32, region = 64;
 };
 
 struct OpInfo {

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <iterator>
 
+#include "ir/analysis/epilogue.h"
 #include "runtime/error.h"
 
 namespace smelt {
@@ -40,6 +41,13 @@ std::vector<Op> Target::kept_composites() const {
 bool Target::keeps(Op op) const {
   const std::vector<Op> ops = kept_composites();
   return std::ranges::find(ops, op) != ops.end();
+}
+
+/// Every library adds to what is where the result goes (beta = 1); cuBLASLt also adds a bias to rows.
+bool Target::keeps_body(const Node& matmul) const {
+  const auto found = epilogue(matmul);
+  if (!found) return false;
+  return found->kind == Epilogue::Kind::matrix || (is_cuda() && has_rows(matmul));
 }
 
 Target parse_target(std::string_view text) {

@@ -10,6 +10,8 @@
 
 namespace smelt {
 
+class Node;
+
 struct Target {
   enum class Kind : uint8_t { cpu, cuda } kind = Kind::cpu;
   int compute_capability = 0;  // of a GPU: 90 for sm_90
@@ -18,8 +20,8 @@ struct Target {
   /// Composites that code generation takes whole; `decompose` replaces all others by primitives.
   std::vector<Op> kept_composites() const;
   bool keeps(Op op) const;
-  /// A matrix product adds a bias as it stores its result.
-  bool has_gemm_epilogues() const { return is_cuda(); }
+  /// Whether its library call does what the body of a matmul says; split_bodies makes any other body kernels.
+  bool keeps_body(const Node& matmul) const;
   /// Products of f32 matrices may be made with 10 bits of mantissa (TF32).
   bool has_tf32() const { return is_cuda(); }
   std::string str() const;  // "cpu", "sm_90"

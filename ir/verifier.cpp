@@ -56,7 +56,7 @@ class GraphVerifier {
         check([&] { verify_contract(*node); }, *node);
         check([&] { updated_once(*node); }, *node);
         if (is_body_) check([&] { allowed_in_body(*node); }, *node);
-        if (node->is(Op::fusion)) fusion(*node);
+        if (node->body) body(*node);
       }
       for (const auto& result : node->results()) defined_.insert(result.get());
     }
@@ -107,8 +107,9 @@ class GraphVerifier {
     std::vector<Type> written;
     for (const auto& result : node.results()) written.push_back(result->type);
     const bool declared = info(node.op()).has(Trait::declared);
-    const std::vector<Type> inferred = infer_types(node.op(), node.scalar_op, node.reduce_op, node.operands(),
-                                                   node.attributes, declared ? written : std::vector<Type>{});
+    const std::vector<Type> inferred =
+        infer_types(node.op(), node.scalar_op, node.reduce_op, node.operands(), node.attributes,
+                    declared ? written : std::vector<Type>{}, node.body.get());
     if (inferred == written) return;
     std::vector<std::string> expected, found;
     for (const Type& type : inferred) expected.push_back(str(type));
@@ -140,11 +141,10 @@ class GraphVerifier {
 
   static void allowed_in_body(const Node& node) {
     if (!node.is(Op::input) && !info(node.op()).has(Trait::fusable))
-      fail("this operation cannot stand in a fusion's body");
+      fail("this operation cannot stand in a body");
   }
 
-  void fusion(const Node& node) {
-    if (!check([&] { verify_fusion(node); }, node)) return;
+  void body(const Node& node) {
     GraphVerifier(*node.body, messages_, fmt::format("{}: in {}", where_, node.describe()), true).run();
   }
 

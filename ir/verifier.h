@@ -1,5 +1,5 @@
 // Checks a graph or module: SSA order, arity, attributes, types against ops.def's rules, symbols declared and
-// bounded, states and parameters declared alike, updates of declared states, fusion bodies.
+// bounded, states and parameters declared alike, updates of declared states, bodies.
 #pragma once
 
 #include <string>

@@ -151,25 +151,6 @@ void verify_contract(const Node& node) {
     if (node.is(row.op)) row.check(node);
   if (node.anchored && node.phase == Phase::forward)
     fail("it is anchored in the forward phase; only what a later phase computes again is");
-  if (node.body && !node.is(Op::fusion)) fail("only a fusion has a body");
-}
-
-void verify_fusion(const Node& node) {
-  if (!node.body) fail("it has no body");
-  const std::vector<Node*> inputs = node.body->inputs();
-  if (inputs.size() != node.operands().size())
-    fail("its body has {} inputs for {} operands", inputs.size(), node.operands().size());
-  for (unsigned i = 0; i < inputs.size(); ++i)
-    if (inputs[i]->result()->type != node.operand(i)->type)
-      fail("input {} of its body is {}, operand {} is {}", i, str(inputs[i]->result()->type), i,
-           str(node.operand(i)->type));
-  const auto& outputs = node.body->outputs;
-  if (outputs.size() != node.result_count())
-    fail("its body has {} outputs for {} results", outputs.size(), node.result_count());
-  for (unsigned i = 0; i < outputs.size(); ++i)
-    if (outputs[i].value->type != node.result(i)->type)
-      fail("output {} of its body is {}, result {} is {}", i, str(outputs[i].value->type), i,
-           str(node.result(i)->type));
 }
 
 }  // namespace smelt

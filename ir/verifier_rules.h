@@ -7,7 +7,5 @@ namespace smelt {
 
 /// Throws Error where a node breaks its op's contract: attributes, declared states, segments.
 void verify_contract(const Node& node);
-/// Throws Error where a fusion's body does not fit its operands and results.
-void verify_fusion(const Node& node);
 
 }  // namespace smelt

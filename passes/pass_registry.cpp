@@ -13,6 +13,7 @@
 #include "passes/fusion/fuse.h"
 #include "passes/fusion/fuse_gemm_epilogues.h"
 #include "passes/fusion/merge_gemms.h"
+#include "passes/fusion/split_bodies.h"
 #include "passes/memory/assign_layout.h"
 #include "passes/memory/store_ports.h"
 #include "passes/precision/allow_tf32.h"

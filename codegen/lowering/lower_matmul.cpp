@@ -3,8 +3,9 @@
 #include <optional>
 
 #include "codegen/lowering/program_builder.h"
+#include "ir/analysis/epilogue.h"
 #include "ir/analysis/view.h"
-#include "ir/builder.h"
+#include "ir/matmul_spec.h"
 #include "runtime/error.h"
 
 namespace smelt {
@@ -19,7 +20,13 @@ struct Run {
 class MatmulLowering {
  public:
   MatmulLowering(ProgramBuilder& builder, const Node& matmul)
-      : builder_(builder), node_(matmul), spec_(parse_matmul_spec(matmul.string_attr("spec"))) {
+      : builder_(builder),
+        node_(matmul),
+        spec_(parse_matmul_spec(matmul.string_attr("spec"))),
+        epilogue_(epilogue(matmul)) {
+    if (matmul.body && !epilogue_)
+      fail_with(Status::internal, "{}: no step does what its body does; split_bodies comes first",
+                matmul.describe());
     a_ = *matmul.operand(0)->layout, b_ = *matmul.operand(1)->layout, c_ = *matmul.result()->layout;
   }
 
@@ -75,17 +82,15 @@ class MatmulLowering {
     return step;
   }
 
-  bool adds_matrix() const {
-    return node_.operands().size() == 3 && node_.operand(2)->shape() == node_.result()->shape();
-  }
-  bool has_bias() const { return node_.operands().size() == 3 && !adds_matrix(); }
+  bool adds_matrix() const { return epilogue_ && epilogue_->kind == Epilogue::Kind::matrix; }
+  bool has_bias() const { return epilogue_ && epilogue_->kind == Epilogue::Kind::row; }
 
   /// A step adds to what is where its result goes: the addend itself, where it lives there, or a copy.
   void place_sums() {
-    if (adds_matrix() && *node_.operand(2)->layout != c_) copy_addend();
+    if (adds_matrix() && *epilogue_->operand->layout != c_) copy_addend();
   }
   void copy_addend() {
-    const Value& addend = *node_.operand(2);
+    const Value& addend = *epilogue_->operand;
     builder_.copy(*addend.layout, c_, addend.shape(), addend.dtype());
   }
 
@@ -96,7 +101,7 @@ class MatmulLowering {
 
   /// A step adds a bias along all of its columns, once; one with gaps is copied.
   BufferRef bias(const GemmStep& step) {
-    const Value& bias = *node_.operand(2);
+    const Value& bias = *epilogue_->operand;
     const bool sums =
         std::any_of(step.batch.begin(), step.batch.end(), [](const auto& batch) { return batch.reduced; });
     if (sums || step.n != bias.shape()[0])
@@ -215,6 +220,7 @@ class MatmulLowering {
   ProgramBuilder& builder_;
   const Node& node_;
   MatmulSpec spec_;
+  std::optional<Epilogue> epilogue_;
   Layout a_, b_, c_;
 };
 

@@ -1,9 +1,9 @@
 // Reductions and matrix products.
 #include <algorithm>
 
-#include "ir/builder.h"
 #include "ir/evaluate/evaluate_ops.h"
 #include "ir/evaluate/reduction.h"
+#include "ir/matmul_spec.h"
 
 namespace smelt::evaluation {
 namespace {
@@ -133,12 +133,6 @@ struct Product {
 }  // namespace
 
 template <typename S>
-void add_repeated(Array<S>& result, const Array<S>& addend) {
-  const size_t period = addend.data.size();
-  for (size_t i = 0; i < result.data.size(); ++i) result.data[i] += addend.data[i % period];
-}
-
-template <typename S>
 Arrays<S> evaluate_matmul(const Call<S>& call) {
   const MatmulSpec spec = parse_matmul_spec(call.node.string_attr("spec"));
   Array<S> result = call.zeros();
@@ -147,7 +141,7 @@ Arrays<S> evaluate_matmul(const Call<S>& call) {
   for (size_t i = 0; i < spec.a.size(); ++i) sizes[spec.a[i]] = a.shape[i];
   for (size_t i = 0; i < spec.b.size(); ++i) sizes[spec.b[i]] = b.shape[i];
   Product<S>{spec, LetterGroups(spec), a, b, result, std::move(sizes)}.run();
-  if (call.node.operands().size() == 3) add_repeated(result, call.operand(2));
+  if (call.node.body) return {std::move(result)};  // rounded in there, if at all
   return {stored(call, std::move(result))};
 }
 

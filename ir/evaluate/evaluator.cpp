@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <deque>
 
+#include "ir/body.h"
 #include "ir/evaluate/evaluate_ops.h"
 #include "llvm/ADT/DenseMap.h"
 #include "runtime/error.h"
@@ -73,17 +74,24 @@ class Run {
   }
 
   void run(const Node& node) {
-    if (node.is(Op::input) && values_.contains(node.result())) return;  // an argument of a fusion's body
+    if (node.is(Op::input) && values_.contains(node.result())) return;  // of a body
+    if (node.body) return run_body(node);
+    llvm::SmallVector<const Value*, 2> results;
+    for (const auto& result : node.results()) results.push_back(result.get());
+    compute(node, node.operands(), results);
+  }
+
+  /// What the op makes of the operands becomes `results`: the node's own, or inputs of its body.
+  void compute(const Node& node, llvm::ArrayRef<Value*> operands, llvm::ArrayRef<const Value*> results) {
     Call<S> call{node, {}, {}, arguments_.options};
-    for (const Value* operand : node.operands()) call.operands.push_back(values_.at(operand));
-    for (const auto& result : node.results()) call.shapes.push_back(sizes(result->type));
-    if (node.is(Op::fusion)) return run_fusion(node, call);
-    Arrays<S> results = compute(call);
-    for (size_t i = 0; i < results.size(); ++i) {
-      if (results[i].shape != call.shapes[i])
-        fail("{}: computed {}, expected {}", node.describe(), fmt::join(results[i].shape, "x"),
+    for (const Value* operand : operands) call.operands.push_back(values_.at(operand));
+    for (const Value* result : results) call.shapes.push_back(sizes(result->type));
+    Arrays<S> arrays = compute(call);
+    for (size_t i = 0; i < arrays.size(); ++i) {
+      if (arrays[i].shape != call.shapes[i])
+        fail("{}: computed {}, expected {}", node.describe(), fmt::join(arrays[i].shape, "x"),
              fmt::join(call.shapes[i], "x"));
-      set(node.result(static_cast<unsigned>(i)), std::move(results[i]));
+      set(results[i], std::move(arrays[i]));
     }
   }
 
@@ -98,9 +106,9 @@ class Run {
     return list;
   }
 
-  void run_fusion(const Node& node, const Call<S>& call) {
-    const std::vector<Node*> inputs = node.body->inputs();
-    for (size_t i = 0; i < inputs.size(); ++i) values_[inputs[i]->result()] = call.operands.at(i);
+  void run_body(const Node& node) {
+    if (!handed_to_body(node.op()).empty()) compute(node, own_operands(node), {handed_value(node)});
+    for (const auto& [operand, input] : body_arguments(node)) values_[input] = values_.at(operand);
     run(*node.body);
     for (unsigned i = 0; i < node.result_count(); ++i)
       values_[node.result(i)] = values_.at(node.body->outputs.at(i).value);

@@ -14,9 +14,15 @@ class ModuleParser : TextParser {
   std::unique_ptr<Module> parse();
 
  private:
-  /// Values by their names in one graph or fusion body.
+  /// Values by their names in one graph or body.
   using Scope = llvm::StringMap<Value*>;
 
+  /// %inside "its name" = %outside; none is outside for what the op itself computes.
+  struct BodyInput {
+    Token at;
+    std::string name;
+    Value* outside = nullptr;
+  };
   /// A node as far as it has been read.
   struct Draft {
     Token at;  // the op
@@ -31,8 +37,10 @@ class ModuleParser : TextParser {
     std::string source;
     std::vector<Type> types;
     std::vector<std::optional<Layout>> layouts;
+    /// Of the body, before their types are known: the last of them stand for operands.
+    std::vector<BodyInput> body_inputs;
+    bool has_body = false;
     std::unique_ptr<Graph> body;
-    Scope body_scope;
   };
 
   // ---- module level
@@ -66,10 +74,10 @@ class ModuleParser : TextParser {
   void types(Draft& draft);
   void declare_inline(Draft& draft, Module::Parameter& parameter, State& state);
 
-  // ---- fusions
-  void fusion_operands(Draft& draft, const Scope& scope);
-  void fusion_body(Draft& draft);
-  void check_fusion(Draft& draft);
+  // ---- bodies
+  void body_inputs(Draft& draft, const Scope& scope);
+  BodyInput body_input(bool handed, const Scope& scope);
+  void node_body(Draft& draft);
 
   // ---- from draft to node
   static void widen_values(Draft& draft);
@@ -77,7 +85,7 @@ class ModuleParser : TextParser {
   void finish(Graph& graph, Scope& scope, Draft& draft);
 
   std::unique_ptr<Module> module_;
-  int depth_ = 0;  // of fusions
+  int depth_ = 0;  // of bodies
 };
 
 }  // namespace smelt

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <limits>
 
+#include "ir/body.h"
 #include "ir/text/module_parser.h"
+#include "llvm/ADT/STLExtras.h"
 
 namespace smelt {
 namespace {
 
-constexpr int kDeepestFusion = 4;
+constexpr int kDeepestBody = 4;
 constexpr int64_t kMostIds = std::numeric_limits<uint32_t>::max();
 
 /// ", did you mean 'add'?" for a word within a letter in three of an operation's name.
@@ -30,7 +32,7 @@ std::string likely(std::string_view word) {
 
 // ---- nodes
 
-/// %a, %b = op operands "source" {attributes} { body } : types
+/// %a, %b = op operands (body inputs) "source" {attributes} { body } : types
 void ModuleParser::node(Graph& graph, Scope& scope) {
   Draft draft;
   if (lexer.peek().kind == Token::Kind::value) {
@@ -51,7 +53,7 @@ void ModuleParser::node(Graph& graph, Scope& scope) {
     lexer.next();
     node_attributes(draft, &parameter, &state);
   }
-  if (draft.op == Op::fusion) fusion_body(draft);
+  if (draft.has_body) node_body(draft);
   if (lexer.accept(":")) types(draft);
   if (named) declare_inline(draft, parameter, state);
   finish(graph, scope, draft);
@@ -76,10 +78,11 @@ void ModuleParser::operation(Draft& draft) {
 }
 
 void ModuleParser::operands(Draft& draft, const Scope& scope) {
-  if (draft.op == Op::fusion) return fusion_operands(draft, scope);
-  if (lexer.peek().kind != Token::Kind::value || lexer.peek(1).is("=") || starts_results()) return;
-  do draft.operands.push_back(use(scope));
-  while (lexer.accept(","));
+  if (lexer.peek().kind == Token::Kind::value && !lexer.peek(1).is("=") && !starts_results()) {
+    do draft.operands.push_back(use(scope));
+    while (lexer.accept(","));
+  }
+  if (info(draft.op).has(Trait::region) && lexer.accept("(")) body_inputs(draft, scope);
 }
 
 /// Whether the values here are the results of the next node: %a, %b = ...
@@ -89,9 +92,9 @@ bool ModuleParser::starts_results() const {
   return lexer.peek(i).kind == Token::Kind::value && lexer.peek(i + 1).is("=");
 }
 
-/// A brace that opens a fusion's body rather than its attributes.
+/// A brace that opens a body rather than attributes.
 bool ModuleParser::starts_body(const Draft& draft) const {
-  if (draft.op != Op::fusion) return false;
+  if (!draft.has_body) return false;
   return !(lexer.peek(1).kind == Token::Kind::identifier && lexer.peek(2).is("="));
 }
 
@@ -120,8 +123,8 @@ Phase ModuleParser::phase() {
   const Token word = lexer.expect(Token::Kind::identifier, "a phase");
   const auto phase = parse_phase(word.text);
   if (!phase)
-    lexer.fail_at(word.offset,
-                  fmt::format("expected a phase (forward, backward, update, tangent), found {}", describe(word)));
+    lexer.fail_at(word.offset, fmt::format("expected a phase (forward, backward, update, tangent), found {}",
+                                           describe(word)));
   return *phase;
 }
 
@@ -156,42 +159,50 @@ void ModuleParser::declare_inline(Draft& draft, Module::Parameter& parameter, St
   }
 }
 
-// ---- fusions
+// ---- bodies
 
-/// (%inside = %outside, ...): arguments of the body, whose types are those of the operands.
-void ModuleParser::fusion_operands(Draft& draft, const Scope& scope) {
-  if (++depth_ > kDeepestFusion) lexer.fail_at(draft.at.offset, "fusions nested too deeply");
+/// Behind the opening parenthesis: what the op computes, by name, then %inside = %outside for each argument.
+void ModuleParser::body_inputs(Draft& draft, const Scope& scope) {
+  if (++depth_ > kDeepestBody) lexer.fail_at(draft.at.offset, "bodies nested too deeply");
+  draft.has_body = true;
+  const size_t handed = handed_to_body(draft.op).size();
+  list(")", [&] { draft.body_inputs.push_back(body_input(draft.body_inputs.size() < handed, scope)); });
+}
+
+ModuleParser::BodyInput ModuleParser::body_input(bool handed, const Scope& scope) {
+  BodyInput input{lexer.expect(Token::Kind::value, "an input of the body (%name) or ')'"), {}};
+  input.name = lexer.peek().kind == Token::Kind::string ? string() : std::string(input.at.text);
+  if (handed) return input;
+  lexer.expect("=");
+  input.outside = use(scope);
+  return input;
+}
+
+/// The body of a node whose operands and attributes are known, which give its inputs their types.
+void ModuleParser::node_body(Draft& draft) {
+  const llvm::SmallVector<Value*, 4> own = draft.operands;
+  llvm::SmallVector<Value*, 4> arguments;
+  for (const BodyInput& input : draft.body_inputs)
+    if (input.outside) arguments.push_back(input.outside);
+  const std::vector<Type> types =
+      lexer.at(draft.at, [&] { return infer_body_inputs(draft.op, own, arguments, draft.attributes); });
+  if (types.size() != draft.body_inputs.size())
+    lexer.fail_at(
+        draft.at.offset,
+        fmt::format("the body has {} inputs, expected {}: (%{}, %inside = %outside, ...)",
+                    draft.body_inputs.size(), types.size(), fmt::join(handed_to_body(draft.op), ", %")));
+  llvm::append_range(draft.operands, arguments);
   draft.body = std::make_unique<Graph>(*module_);
-  lexer.expect("(");
-  list(")", [&] {
-    const Token at = lexer.expect(Token::Kind::value, "an argument of the body (%inside = %outside) or ')'");
-    std::string name = lexer.peek().kind == Token::Kind::string ? string() : std::string(at.text);
-    lexer.expect("=");
-    draft.operands.push_back(use(scope));
-    Node* input = draft.body->create(Op::input, {}, draft.operands.back()->type);
-    input->attributes["name"] = std::move(name);
-    define(at, input->result(), draft.body_scope);
-    if (at.text == std::get<std::string>(input->attributes["name"])) input->result()->name.clear();
-  });
-}
-
-void ModuleParser::fusion_body(Draft& draft) {
+  Scope scope;
+  for (auto [input, type] : llvm::zip(draft.body_inputs, types)) {
+    Node* node = draft.body->create(Op::input, {}, type);
+    define(input.at, node->result(), scope);
+    if (input.at.text == input.name) node->result()->name.clear();
+    node->attributes["name"] = std::move(input.name);
+  }
   lexer.expect("{");
-  body(*draft.body, draft.body_scope);
+  body(*draft.body, scope);
   --depth_;
-}
-
-void ModuleParser::check_fusion(Draft& draft) {
-  const auto& outputs = draft.body->outputs;
-  if (draft.types.empty())
-    for (const Graph::Output& output : outputs) draft.types.push_back(output.value->type);
-  if (draft.types.size() != outputs.size())
-    lexer.fail_at(draft.at.offset, fmt::format("the body returns {} values, {} types are written",
-                                               outputs.size(), draft.types.size()));
-  for (size_t i = 0; i < outputs.size(); ++i)
-    if (outputs[i].value->type != draft.types[i])
-      lexer.fail_at(draft.at.offset, fmt::format("result {} of the body is {}, written is {}", i,
-                                                 str(outputs[i].value->type), str(draft.types[i])));
 }
 
 // ---- from draft to node
@@ -208,7 +219,8 @@ std::vector<Type> ModuleParser::infer(Draft& draft) {
   const bool declared = info(draft.op).has(Trait::declared);
   const std::vector<Type> written = declared ? draft.types : std::vector<Type>{};
   std::vector<Type> types = lexer.at(draft.at, [&] {
-    return infer_types(draft.op, draft.scalar, draft.reduce, draft.operands, draft.attributes, written);
+    return infer_types(draft.op, draft.scalar, draft.reduce, draft.operands, draft.attributes, written,
+                       draft.body.get());
   });
   if (!draft.types.empty() && types != draft.types) {
     std::string inferred;
@@ -222,7 +234,6 @@ std::vector<Type> ModuleParser::infer(Draft& draft) {
 
 void ModuleParser::finish(Graph& graph, Scope& scope, Draft& draft) {
   widen_values(draft);
-  if (draft.op == Op::fusion) check_fusion(draft);
   const std::vector<Type> types = infer(draft);
   if (types.size() != draft.names.size())
     lexer.fail_at(draft.at.offset, fmt::format("{} has {} results, {} names are written", draft.at.text,

@@ -141,7 +141,8 @@ void ModuleParser::graph(const Token& at) {
 /// %name ["its name"] : type @layout ["source"] {attributes}
 void ModuleParser::argument(Graph& graph, Scope& scope) {
   const Token at = lexer.expect(Token::Kind::value, "an argument (%name: type) or ')'");
-  Draft draft{.op = Op::input};
+  Draft draft;
+  draft.op = Op::input;
   draft.attributes["name"] = lexer.peek().kind == Token::Kind::string ? string() : std::string(at.text);
   lexer.expect(":");
   const Type written = type();

@@ -1,5 +1,6 @@
 #include <fmt/ranges.h>
 
+#include "ir/body.h"
 #include "ir/text/lexer.h"
 #include "ir/text/text.h"
 #include "ir/text/text_writer.h"
@@ -70,22 +71,20 @@ class GraphPrinter {
   }
 
   std::string operands(const Node& node) const {
-    if (node.body) return fusion_arguments(node);
     std::string list;
-    for (const Value* operand : node.operands()) list += (list.empty() ? " %" : ", %") + names_[operand];
+    for (const Value* operand : own_operands(node)) list += (list.empty() ? " %" : ", %") + names_[operand];
     if (has_written_name(node)) list += " " + quote(node.string_attr("name"));
-    return list;
+    return node.body ? list + body_inputs(node) : list;
   }
 
-  /// (%inside = %outside, ...)
-  std::string fusion_arguments(const Node& node) const {
+  /// (%computed, ..., %inside = %outside, ...)
+  std::string body_inputs(const Node& node) const {
     const GraphPrinter inside(*node.body);
-    const std::vector<Node*> inputs = node.body->inputs();
     std::vector<std::string> list;
-    list.reserve(node.operands().size());
-    for (size_t i = 0; i < node.operands().size(); ++i)
-      list.push_back(fmt::format("{} = %{}", i < inputs.size() ? inside.argument_name(*inputs[i]) : "%?",
-                                 names_[node.operand(static_cast<unsigned>(i))]));
+    for (const Node* input : node.body->inputs()) list.push_back(inside.argument_name(*input));
+    const auto arguments = body_arguments(node);
+    const size_t handed = list.size() - arguments.size();
+    for (size_t i = 0; i < arguments.size(); ++i) list[handed + i] += " = %" + names_[arguments[i].operand];
     return fmt::format(" ({})", fmt::join(list, ", "));
   }
 

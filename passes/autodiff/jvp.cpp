@@ -33,11 +33,7 @@ Forward::Tangents forward_matmul(const Forward& f) {
   const std::string& spec = f.node.string_attr("spec");
   Value* left = f.t(0) ? f.b.matmul(f.t(0), f.x(1), spec) : nullptr;
   Value* right = f.t(1) ? f.b.matmul(f.x(0), f.t(1), spec) : nullptr;
-  Value* product = left && right ? f.b.add(left, right) : left ? left : right;
-  Value* addend = f.node.operands().size() == 3 ? f.t(2) : nullptr;
-  if (!addend) return {product};
-  Value* spread = f.b.broadcast_leading(addend, f.node.result()->shape());
-  return {product ? f.b.add(product, spread) : spread};
+  return {left && right ? f.b.add(left, right) : left ? left : right};
 }
 
 namespace {

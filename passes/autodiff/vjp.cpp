@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "ir/matmul_spec.h"
 #include "passes/expressions.h"
 #include "runtime/error.h"
 

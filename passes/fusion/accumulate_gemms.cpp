@@ -1,8 +1,10 @@
 #include "passes/fusion/accumulate_gemms.h"
 
+#include "ir/body.h"
 #include "ir/builder.h"
 #include "llvm/ADT/STLExtras.h"
 #include "passes/analysis.h"
+#include "passes/fusion/bodies.h"
 
 namespace smelt {
 namespace {
@@ -68,7 +70,8 @@ class Accumulator {
   Node* product_behind(const Value* value) const {
     while (is_read_once(*value) && value->node()->is(Op::reshape)) value = value->node()->operand(0);
     Node* node = value->node();
-    return is_read_once(*value) && node->is(Op::matmul) && node->operands().size() == 2 ? node : nullptr;
+    const bool fits = node->is(Op::matmul) && !node->body && is_float(value->dtype());
+    return fits && is_read_once(*value) ? node : nullptr;
   }
 
   bool is_read_once(const Value& value) const {
@@ -80,10 +83,14 @@ class Accumulator {
     GraphBuilder b(graph_, &product);
     b.set_source(product.source);
     Value* held = b.reshape(copied(*found.held, product), product.result()->shape());
-    Node* joined = graph_.create(Op::matmul, {product.operand(0), product.operand(1), held},
-                                 {product.result()->type}, &product);
-    joined->attributes = product.attributes;
-    joined->source = product.source;
+    Node* joined = matmul_with_body(b, product, {held}, [&](llvm::ArrayRef<Type> inputs) {
+      auto body = empty_body(graph_.module(), Op::matmul, inputs);
+      GraphBuilder inside(*body);
+      Value* added = inside.convert(body->inputs()[1]->result(), DType::f32);
+      Value* sum = inside.add(body->inputs()[0]->result(), added);
+      inside.output("r0", inside.convert(sum, product.result()->dtype()));
+      return body;
+    });
     graph_.replace_all_uses(fusion.result(), b.reshape(joined->result(), fusion.result()->shape()));
     erase_with_operands(fusion);
   }

@@ -1,103 +1,120 @@
 #include "passes/fusion/fuse_gemm_epilogues.h"
 
+#include "ir/analysis/epilogue.h"
+#include "ir/body.h"
 #include "ir/builder.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "passes/analysis.h"
+#include "passes/fusion/bodies.h"
+#include "runtime/error.h"
 
 namespace smelt {
 namespace {
 
-/// The value that a chain of converts begins with.
-const Value* without_converts(const Value* value) {
-  while (value->node()->is(Op::convert)) value = value->node()->operand(0);
-  return value;
-}
+/// The fusion's body as one of the matmul that makes its operand `product`.
+class BodyMaker {
+ public:
+  BodyMaker(const Node& fusion, unsigned product)
+      : fusion_(fusion), product_(fusion.body->inputs()[product]->result()) {}
 
-/// The operand of the fusion that an input of its body stands for; null for what is computed.
-Value* operand_of(const Node& fusion, const Value* value) {
-  for (auto [input, operand] : llvm::zip(fusion.body->inputs(), fusion.operands()))
-    if (input->result() == value) return operand;
-  return nullptr;
-}
+  std::unique_ptr<Graph> make(llvm::ArrayRef<Type> inputs) {
+    auto body = empty_body(fusion_.graph().module(), Op::matmul, inputs);
+    size_t next = 1;
+    for (const Node* input : fusion_.body->inputs())
+      if (input->result() != product_) values_[input->result()] = body->inputs()[next++]->result();
+    for (const auto& node : fusion_.body->nodes())
+      if (!node->is(Op::input)) copy(*node, *body);
+    for (const Graph::Output& output : fusion_.body->outputs)
+      body->outputs.push_back({output.name, values_.at(output.value)});
+    return body;
+  }
 
-/// The operand that `value` spreads along the last axis.
-Value* spread_operand(const Node& fusion, const Value* value) {
-  const Node& node = *value->node();
-  const bool along_last =
-      node.is(Op::broadcast) && node.ints_attr("axes") == std::vector<int64_t>{value->rank() - 1};
-  return along_last ? operand_of(fusion, without_converts(node.operand(0))) : nullptr;
-}
+ private:
+  void copy(const Node& node, Graph& body) {
+    // The body gets the product as f32: to widen it is nothing.
+    if (node.is(Op::convert) && node.operand(0) == product_ && node.result()->dtype() == DType::f32)
+      return void(values_[node.result()] = body.inputs()[0]->result());
+    llvm::SmallVector<Value*, 3> operands;
+    for (const Value* operand : node.operands()) operands.push_back(value(operand, body));
+    Node* twin = body.clone(node, operands);
+    for (unsigned i = 0; i < node.result_count(); ++i) values_[node.result(i)] = twin->result(i);
+  }
 
-struct BiasedProduct {
-  Node* product;
-  Value* bias;
+  /// Who reads the product as it was stored gets it rounded like that.
+  Value* value(const Value* inside, Graph& body) {
+    if (inside != product_) return values_.at(inside);
+    return GraphBuilder(body).convert(body.inputs()[0]->result(), product_->dtype());
+  }
+
+  const Node& fusion_;
+  const Value* product_;
+  llvm::DenseMap<const Value*, Value*> values_;
 };
-
-/// Letters of one operand alone are one, the result's last, and so are the summed ones: a single matrix
-/// product.
-bool bias_runs_along_columns(const Node& matmul) {
-  const MatmulSpec spec = parse_matmul_spec(matmul.string_attr("spec"));
-  const auto in = [](const std::string& letters, char letter) {
-    return letters.find(letter) != std::string::npos;
-  };
-  std::string columns, summed;
-  for (char letter : spec.b) (in(spec.a, letter) ? summed : columns) += letter;
-  const bool batched = llvm::any_of(summed, [&](char letter) { return in(spec.out, letter); });
-  return !batched && summed.size() == 1 && columns.size() == 1 && spec.out.back() == columns[0];
-}
 
 class EpilogueFuser {
  public:
-  explicit EpilogueFuser(Graph& graph) : graph_(graph) {}
+  EpilogueFuser(Graph& graph, const Target& target) : graph_(graph), target_(target) {}
 
   bool run() {
     bool changed = false;
-    for (Node* fusion : nodes_of(graph_, Op::fusion)) {
-      const auto found = biased_product(*fusion);
-      if (!found) continue;
-      join(*fusion, *found);
-      changed = true;
-    }
+    for (Node* fusion : nodes_of(graph_, Op::fusion)) changed |= join(*fusion);
     return changed;
   }
 
  private:
-  std::optional<BiasedProduct> biased_product(const Node& fusion) const {
-    if (fusion.result_count() != 1 || fusion.operands().size() != 2) return {};
-    const Value* sum = without_converts(fusion.body->outputs[0].value);
-    if (!sum->node()->is(ScalarOp::add)) return {};
-    for (unsigned side : {0u, 1u}) {
-      Value* bias = spread_operand(fusion, sum->node()->operand(side));
-      Value* product = operand_of(fusion, without_converts(sum->node()->operand(1 - side)));
-      const bool fits = bias && product && bias->dtype() == product->dtype();
-      if (fits && can_take_bias(*product, fusion)) return BiasedProduct{product->node(), bias};
+  bool join(Node& fusion) {
+    for (unsigned i = 0; i < fusion.operands().size(); ++i) {
+      if (!is_only_read_here(*fusion.operand(i), fusion)) continue;
+      Node* joined = with_body(fusion, i);
+      if (is_free(*joined)) return replace(fusion, *fusion.operand(i)->node(), *joined), true;
+      graph_.erase(joined);
     }
-    return {};
+    return false;
   }
 
-  bool can_take_bias(const Value& product, const Node& fusion) const {
+  /// A product that goes into the fusion alone, which stores the same type in its place.
+  bool is_only_read_here(const Value& product, const Node& fusion) const {
     const Node& node = *product.node();
-    return node.is(Op::matmul) && node.operands().size() == 2 && product.users().size() == 1 &&
-           !graph_.is_output(&product) && product.type == fusion.result()->type &&
-           bias_runs_along_columns(node);
+    return node.is(Op::matmul) && !node.body && is_float(product.dtype()) && product.users().size() == 1 &&
+           !graph_.is_output(&product) && fusion.result_count() == 1 && product.type == fusion.result()->type;
   }
 
-  void join(Node& fusion, const BiasedProduct& found) {
-    const Node& product = *found.product;
-    Node* joined = graph_.create(Op::matmul, {product.operand(0), product.operand(1), found.bias},
-                                 {fusion.result()->type}, &fusion);
-    joined->attributes = product.attributes;
-    joined->source = product.source;
-    graph_.replace_all_uses(fusion.result(), joined->result());
+  /// The matmul with what the fusion does as its body, where the fusion stands.
+  Node* with_body(Node& fusion, unsigned product) {
+    const Node& matmul = *fusion.operand(product)->node();
+    llvm::SmallVector<Value*, 8> arguments(fusion.operands().begin(), fusion.operands().end());
+    arguments.erase(arguments.begin() + product);
+    GraphBuilder b(graph_, &fusion);
+    return matmul_with_body(b, matmul, arguments, [&](llvm::ArrayRef<Type> inputs) {
+      return BodyMaker(fusion, product).make(inputs);
+    });
+  }
+
+  /// A matrix would have to be copied to where the result goes, which costs what the kernel did.
+  bool is_free(const Node& matmul) const {
+    return target_.keeps_body(matmul) && epilogue(matmul)->kind != Epilogue::Kind::matrix;
+  }
+
+  void replace(Node& fusion, Node& matmul, Node& joined) {
+    graph_.replace_all_uses(fusion.result(), joined.result());
     graph_.erase(&fusion);
-    graph_.erase(found.product);
+    graph_.erase(&matmul);
   }
 
   Graph& graph_;
+  const Target& target_;
 };
 
 }  // namespace
 
-bool fuse_gemm_epilogues(Graph& graph, const FuseGemmEpiloguesOptions&) { return EpilogueFuser(graph).run(); }
+bool fuse_gemm_epilogues(Graph& graph, const FuseGemmEpiloguesOptions& options) {
+  return EpilogueFuser(graph, options.target).run();
+}
+
+void set_option(FuseGemmEpiloguesOptions& options, std::string_view key, std::string_view value) {
+  if (key != "target") fail("fuse_gemm_epilogues has no option '{}': expected target", key);
+  options.target = parse_target(value);
+}
 
 }  // namespace smelt

@@ -1,17 +1,25 @@
-// fuse_gemm_epilogues: where a kernel does nothing but add a bias to a product, the product adds it as it is
-// stored, and one sweep over the result is saved (cuBLASLt's EPILOGUE_BIAS).
+// fuse_gemm_epilogues: a kernel that goes on from a product becomes the body of its matmul, where the
+// target's library call does the kernel's work as it stores the product: one sweep over the result is saved.
+// Today that is a bias (cuBLASLt's EPILOGUE_BIAS).
 //
-// For targets whose matmul takes a bias; after assign_precision, since the library adds a bias of the
-// result's type only. One that is kept wider stays apart: rounded, it would be off by the same amount in
-// every row, which sums over rows, such as gradients of biases, do not average out. Contract: values differ
-// by the product's rounding that is left out.
+// After assign_precision, since the library adds a bias of the result's type only. One that is kept wider
+// stays apart: rounded, it would be off by the same amount in every row, which sums over rows, such as
+// gradients of biases, do not average out. Contract: values differ by the product's rounding that is left
+// out.
 #pragma once
 
+#include <string_view>
+
 #include "ir/graph.h"
+#include "ir/target.h"
 
 namespace smelt {
 
-struct FuseGemmEpiloguesOptions {};
+struct FuseGemmEpiloguesOptions {
+  Target target;
+};
 bool fuse_gemm_epilogues(Graph& graph, const FuseGemmEpiloguesOptions& options = {});
+/// target = "sm_90"
+void set_option(FuseGemmEpiloguesOptions& options, std::string_view key, std::string_view value);
 
 }  // namespace smelt

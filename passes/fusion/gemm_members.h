@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ir/builder.h"
+#include "ir/matmul_spec.h"
 #include "passes/fusion/adjacency.h"
 
 namespace smelt {
@@ -27,8 +28,8 @@ MatmulSpec renamed(const MatmulSpec& spec, const std::string& first);
 Member member_of(Node* matmul, unsigned side);
 /// What members of one merge have in common: roles of letters, marks, and all dims but the stacked one.
 std::string common_key(const Member& member, int64_t axis);
-/// A matmul that nothing is added to.
-inline bool is_product(const Node& node) { return node.is(Op::matmul) && node.operands().size() == 2; }
+/// A matmul without a body.
+inline bool is_product(const Node& node) { return node.is(Op::matmul) && !node.body; }
 inline bool has(const std::string& letters, char letter) { return letters.find(letter) != std::string::npos; }
 
 /// The parameters that are stacked, in the members' order.

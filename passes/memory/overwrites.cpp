@@ -2,6 +2,7 @@
 
 #include "ir/analysis/iteration_space.h"
 #include "ir/analysis/view.h"
+#include "ir/body.h"
 #include "llvm/ADT/STLExtras.h"
 #include "passes/analysis.h"
 
@@ -30,11 +31,11 @@ bool is_state_memory(const Node& leaf) { return leaf.is(Op::state) || leaf.is(Op
 
 /// One sweep over axes that result and operand both follow, all of them: an element is read by the thread
 /// that writes it, and by pointwise operations alone.
-bool fusion_reads_elementwise(const Node& fusion, const Value& operand, const Value& result) {
-  const IterationSpaceResult found = iteration_space(*fusion.body);
+bool body_reads_elementwise(const Node& node, const Value& operand, const Value& result) {
+  const IterationSpaceResult found = iteration_space(*node.body);
   if (!found.space || found.space->levels > 1) return false;
   const IterationSpace& space = *found.space;
-  const auto written = space.results.find(fusion.body->outputs[result.index()].value);
+  const auto written = space.results.find(node.body->outputs[result.index()].value);
   if (written == space.results.end() || written->second.size() != space.axes.size()) return false;
   const auto follows = [&](const Node& user, const Value* input) {
     if (!user.is(Op::pointwise) && !user.is(Op::convert)) return false;
@@ -43,25 +44,19 @@ bool fusion_reads_elementwise(const Node& fusion, const Value& operand, const Va
       if (used == input && axes[i] != written->second) return false;
     return true;
   };
-  for (auto [taken, input] : llvm::zip(fusion.operands(), fusion.body->inputs()))
+  for (const auto& [taken, input] : body_arguments(node))
     if (taken == &operand)
-      for (const Node* user : input->result()->users())
-        if (!follows(*user, input->result())) return false;
+      for (const Node* user : input->users())
+        if (!follows(*user, input)) return false;
   return true;
 }
 
-/// The operand that the node adds to, element by element, where it lies.
-int added_operand(const Node& node) {
-  if (node.is(Op::scatter_add)) return 0;
-  return node.is(Op::matmul) && node.operands().size() == 3 ? 2 : -1;
-}
-
 bool reads_elementwise(const Node& node, const Value& operand, const Value& result) {
-  if (node.is(Op::fusion)) return fusion_reads_elementwise(node, operand, result);
   if (node.is(Op::pack)) return true;
-  for (auto [i, other] : llvm::enumerate(node.operands()))
-    if (other == &operand && static_cast<int>(i) != added_operand(node)) return false;
-  return added_operand(node) >= 0 && operand.shape() == result.shape();
+  if (node.is(Op::scatter_add))  // adds to its first operand where that lies
+    return !llvm::is_contained(node.operands().drop_front(), &operand) && operand.shape() == result.shape();
+  return node.body && !llvm::is_contained(own_operands(node), &operand) &&
+         body_reads_elementwise(node, operand, result);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "passes/precision/assign_precision.h"
 
 #include "ir/analysis/view.h"
+#include "ir/body.h"
 #include "ir/builder.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
@@ -32,20 +33,19 @@ void narrow_gradients(Graph& graph, DType storage) {
   }
 }
 
-/// One fusion's body: what it reads narrow is widened, what it stores narrow is rounded.
+/// A body: what it reads narrow is widened, what it stores narrow is rounded.
 class BodyRewriter {
  public:
-  BodyRewriter(Node& fusion) : fusion_(fusion), body_(*fusion.body) {}
+  BodyRewriter(Node& node) : node_(node), body_(*node.body) {}
 
   void run() {
-    const std::vector<Node*> inputs = body_.inputs();
-    for (auto [input, operand] : llvm::zip(inputs, fusion_.operands()))
-      if (input->result()->dtype() == DType::f32 && operand->dtype() != DType::f32)
-        widen_input(*input, operand->dtype());
-    for (unsigned i = 0; i < fusion_.result_count(); ++i) {
+    for (const auto& [operand, input] : body_arguments(node_))
+      if (input->dtype() == DType::f32 && operand->dtype() != DType::f32)
+        widen_input(*input->node(), operand->dtype());
+    for (unsigned i = 0; i < node_.result_count(); ++i) {
       Value*& output = body_.outputs[i].value;
-      if (output->dtype() == DType::f32 && fusion_.result(i)->dtype() != DType::f32)
-        output = rounded(output, fusion_.result(i)->dtype());
+      if (output->dtype() == DType::f32 && node_.result(i)->dtype() != DType::f32)
+        output = rounded(output, node_.result(i)->dtype());
     }
   }
 
@@ -99,7 +99,7 @@ class BodyRewriter {
     return narrow->result();
   }
 
-  Node& fusion_;
+  Node& node_;
   Graph& body_;
   llvm::DenseMap<Value*, Value*> rounded_;
 };
@@ -117,7 +117,8 @@ class Narrower {
         if (classes.is_narrow(result.get())) narrow.push_back(result.get());
     if (narrow.empty() && !has_products()) return false;
     for (Value* value : narrow) set_narrow(*value);
-    for (Node* node : nodes_of(graph_, Op::fusion)) BodyRewriter(*node).run();
+    for (const auto& node : graph_.nodes())
+      if (node->body) BodyRewriter(*node).run();
     show_outputs();
     for (const auto& node : graph_.nodes()) settle(*node);
     return true;
@@ -214,7 +215,7 @@ class Narrower {
   void settle_product(Node& matmul) {
     if (!is_float(matmul.operand(0)->dtype())) return;
     for (unsigned i = 0; i < 2; ++i) require(matmul, i, storage_);
-    if (matmul.result()->dtype() != storage_)
+    if (!matmul.body && matmul.result()->dtype() != storage_)
       matmul.attributes["result"] = std::string(name(matmul.result()->dtype()));
   }
 

@@ -1,5 +1,6 @@
 #include "passes/precision/storage_classes.h"
 
+#include "ir/body.h"
 #include "llvm/ADT/STLExtras.h"
 #include "passes/analysis.h"
 
@@ -13,14 +14,14 @@ const State* state_of(const Node& node, std::string_view attribute) {
   return node.graph().module().find_state(node.string_attr(attribute));
 }
 
-/// Which values of a fusion's body depend on activations other than by reductions.
+/// Which values of a body depend on activations other than by reductions.
 class BodyActivations {
  public:
-  BodyActivations(const Node& fusion, const llvm::DenseMap<const Value*, bool>& outside) {
-    for (auto [input, operand] : llvm::zip(fusion.body->inputs(), fusion.operands()))
-      known_[input->result()] = outside.lookup(operand);
-    for (const auto& node : fusion.body->nodes())
-      if (!node->is(Op::input)) visit(*node);
+  BodyActivations(const Node& node, const llvm::DenseMap<const Value*, bool>& outside) {
+    if (!handed_to_body(node.op()).empty()) known_[handed_value(node)] = true;
+    for (const auto& [operand, input] : body_arguments(node)) known_[input] = outside.lookup(operand);
+    for (const auto& inner : node.body->nodes())
+      if (!inner->is(Op::input)) visit(*inner);
   }
   bool of(const Value* value) const { return known_.lookup(value); }
 
@@ -34,14 +35,13 @@ class BodyActivations {
   llvm::DenseMap<const Value*, bool> known_;
 };
 
-/// The value is a table that a gather of the fusion's body looks into.
-bool is_gathered(const Node& fusion, const Value* value) {
-  for (auto [input, operand] : llvm::zip(fusion.body->inputs(), fusion.operands()))
-    if (operand == value && llvm::any_of(input->result()->users(), [&](const Node* user) {
-          return user->is(Op::gather) && user->operand(0) == input->result();
-        }))
-      return true;
-  return false;
+/// The value is a table that a gather of the node's body looks into.
+bool is_gathered(const Node& node, const Value* value) {
+  return llvm::any_of(body_arguments(node), [&](const BodyArgument& argument) {
+    return argument.operand == value && llvm::any_of(argument.input->users(), [&](const Node* user) {
+             return user->is(Op::gather) && user->operand(0) == argument.input;
+           });
+  });
 }
 
 }  // namespace
@@ -101,10 +101,11 @@ void StorageClasses::wish(const Node& node) {
       activation_[node.result()] = node.is(Op::input);
       return;
     case Op::fusion:
-      return wish_of_fusion(node);
+      return wish_of_body(node);
     case Op::matmul:
-      for (const Value* operand : node.operands())
+      for (const Value* operand : own_operands(node))
         if (takes_part(operand)) wishes(operand).narrow = wishes(operand).read = true;
+      if (node.body) return wish_of_body(node);
       if (takes_part(node.result())) wishes(node.result()).narrow = true;
       activation_[node.result()] = true;
       return;
@@ -137,18 +138,18 @@ void StorageClasses::wish_of_parameter(const Node& parameter) {
   if (!narrow) wishes(parameter.result()).must_be_wide = true;
 }
 
-void StorageClasses::wish_of_fusion(const Node& fusion) {
-  const BodyActivations body(fusion, activation_);
-  for (const Value* operand : fusion.operands()) {
+void StorageClasses::wish_of_body(const Node& node) {
+  const BodyActivations body(node, activation_);
+  for (const auto& [operand, input] : body_arguments(node)) {
     if (!takes_part(operand)) continue;
     wishes(operand).read = true;
-    if (is_gathered(fusion, operand)) wishes(operand).narrow = true;
+    if (is_gathered(node, operand)) wishes(operand).narrow = true;
   }
-  for (auto [i, output] : llvm::enumerate(fusion.body->outputs)) {
-    const Value* result = fusion.result(static_cast<unsigned>(i));
+  for (auto [i, output] : llvm::enumerate(node.body->outputs)) {
+    const Value* result = node.result(static_cast<unsigned>(i));
     activation_[result] = body.of(output.value);
     if (!takes_part(result)) continue;
-    if (result->rank() == 0 || fusion.phase == Phase::update)
+    if (result->rank() == 0 || node.phase == Phase::update)
       wishes(result).must_be_wide = true;
     else if (body.of(output.value))
       wishes(result).narrow = true;

@@ -31,7 +31,7 @@ class StorageClasses {
   void number_values();
   void join(const Node& node);
   void wish(const Node& node);
-  void wish_of_fusion(const Node& fusion);
+  void wish_of_body(const Node& node);
   void wish_of_parameter(const Node& parameter);
   void wish_of_update(const Node& update);
   void merge_wishes();

@@ -4,6 +4,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include "passes/expressions.h"
+#include "passes/fusion/bodies.h"
 #include "runtime/error.h"
 
 namespace smelt {
@@ -15,22 +16,18 @@ Node* after(const Graph& graph, const Node* previous) {
   return graph.nodes().empty() ? nullptr : graph.nodes().front().get();
 }
 
-/// A bias joins its product again at the end, where the target adds it (fuse_gemm_epilogues), other sums
-/// where they are made in place (accumulate_gemms).
-bool has_addend(const Node& node) { return node.is(Op::matmul) && node.operands().size() == 3; }
-
-Value* product_and_sum(GraphBuilder& b, const Node& node) {
-  Value* product = b.create(Op::matmul, {node.operand(0), node.operand(1)}, node.attributes)->result();
-  return b.add(product, b.broadcast_leading(node.operand(2), product->shape()));
-}
+/// What a matmul's body does may fuse with what is around it. At the end fuse_gemm_epilogues and
+/// accumulate_gemms give matmuls the bodies that library calls take.
+bool is_split(const Node& node) { return node.is(Op::matmul) && node.body; }
 
 void replace(Graph& graph, Node* node) {
+  if (is_split(*node)) return split_body(graph, node);
   GraphBuilder builder(graph, node);
   builder.set_source(node->source);
   Value* value = nullptr;
   {
     const InheritMarks marks(graph, node, *node);
-    value = has_addend(*node) ? product_and_sum(builder, *node) : decomposition(node->op())(builder, *node);
+    value = decomposition(node->op())(builder, *node);
   }
   if (value->name.empty() && value->node()->op() != Op::parameter) value->name = node->result()->name;
   graph.replace_all_uses(node->result(), value);
@@ -43,7 +40,7 @@ bool decompose(Graph& graph, const DecomposeOptions& options) {
   bool changed = false;
   Node* previous = nullptr;
   for (Node* node = after(graph, nullptr); node;) {
-    if (!(info(node->op()).has(Trait::composite) || has_addend(*node)) ||
+    if (!(info(node->op()).has(Trait::composite) || is_split(*node)) ||
         llvm::is_contained(options.keep, node->op())) {
       previous = node;
       node = graph.next(node);

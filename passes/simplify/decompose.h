@@ -1,9 +1,9 @@
 // decompose: replaces composite ops with primitives, one function a composite (decompositions.cpp).
 //
-// A composite's nodes take its place, its source name (with a suffix where that helps) and its phase; a
-// matmul's bias becomes a sum of its own. What a decomposition makes may be composite
-// again (attention makes a softmax and a dropout); it is replaced in turn. Contract: the graph computes the
-// same values; types of results do not change.
+// A composite's nodes take its place, its source name (with a suffix where that helps) and its phase; the
+// body of a matmul becomes nodes behind it. What a decomposition makes may be composite again (attention
+// makes a softmax and a dropout); it is replaced in turn. Contract: the graph computes the same values; types
+// of results do not change.
 #pragma once
 
 #include <string_view>

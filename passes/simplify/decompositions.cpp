@@ -312,7 +312,8 @@ Value* decompose_as<Op::einsum>(GraphBuilder& b, const Node& node) {
 namespace {
 
 constexpr unsigned none = Trait::none, leaf = Trait::leaf, view = Trait::view, fusable = Trait::fusable,
-                   effect = Trait::effect, composite = Trait::composite, declared = Trait::declared;
+                   effect = Trait::effect, composite = Trait::composite, declared = Trait::declared,
+                   region = Trait::region;
 
 template <Op op, unsigned traits>
 constexpr Decomposition row() {

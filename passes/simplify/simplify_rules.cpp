@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "ir/matmul_spec.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace smelt {
@@ -80,7 +81,7 @@ std::string letters_before(const Node& transpose, const std::string& letters) {
 }
 
 Value* matmul_of_transpose(GraphBuilder& b, const Node& node) {
-  if (node.operands().size() == 3) return nullptr;
+  if (node.body) return nullptr;
   MatmulSpec spec = parse_matmul_spec(node.string_attr("spec"));
   Value* operands[2] = {node.operand(0), node.operand(1)};
   std::string* letters[2] = {&spec.a, &spec.b};
@@ -97,7 +98,7 @@ Value* matmul_of_transpose(GraphBuilder& b, const Node& node) {
 
 Value* transpose_of_matmul(GraphBuilder& b, const Node& node) {
   const Node* matmul = node.operand(0)->node();
-  if (!matmul->is(Op::matmul) || matmul->operands().size() == 3 || !only_use(node.operand(0))) return nullptr;
+  if (!matmul->is(Op::matmul) || matmul->body || !only_use(node.operand(0))) return nullptr;
   MatmulSpec spec = parse_matmul_spec(matmul->string_attr("spec"));
   std::string out;
   for (int64_t axis : node.ints_attr("permutation")) out += spec.out[axis];

@@ -57,17 +57,79 @@ TEST(Verifier, RandomBitsRoundOnlyToBf16) {
   EXPECT_THROW(parse_module(text("f32")), Error);
 }
 
-TEST(Verifier, AProductAddsAMatrixOrARow) {
-  const auto parse = [](const char* type) {
-    return parse_module(
-        fmt::format("graph @g(%x: f32[3,5], %w: f32[5,7], %c: {}) {{\n"
-                    "  %y = matmul %x, %w, %c {{spec = \"bi,io->bo\"}} : f32[3,7]\n  return y = %y\n}}",
-                    type));
+TEST(Verifier, LabelSmoothingLeavesTheTargetAShare) {
+  const auto messages = [](double smoothing) {
+    return verify(
+        *parse_module(fmt::format("graph @g(%x: f32[3,5], %t: i32[3]) {{\n"
+                                  "  %y = cross_entropy %x, %t {{label_smoothing = {}}}\n  return y = %y\n}}",
+                                  smoothing)));
   };
-  EXPECT_NO_THROW(parse("f32[3,7]"));
-  EXPECT_NO_THROW(parse("f32[7]"));
-  for (const char* type : {"f32[3]", "f32[]", "f32[1,7]", "f32[7,3]", "bf16[3,7]"})
-    EXPECT_THROW(parse(type), Error) << type;
+  EXPECT_TRUE(messages(0.0).empty());
+  EXPECT_TRUE(messages(1.25).empty()) << "all of it on the four other classes";
+  ASSERT_EQ(messages(1.26).size(), 1u);
+  EXPECT_NE(messages(1.26)[0].find("attribute 'label_smoothing' is 1.26, expected it in [0, 1.25]"),
+            std::string::npos);
+}
+
+class BrokenBody : public ::testing::Test {
+ protected:
+  std::unique_ptr<Module> module = parse_module(R"(
+graph @g(%x: bf16[3,5], %w: bf16[5,7], %c: f32[3,7]) {
+  %y = matmul %x, %w (%product, %c = %c) "fc" {spec = "bi,io->bo"} {
+    %sum = add %product, %c
+    %rounded = convert %sum : bf16[3,7]
+    return %rounded
+  }
+  return y = %y
+})");
+  Graph& graph = *module->graphs[0];
+  Node& matmul = *graph.outputs[0].value->node();
+};
+
+TEST_F(BrokenBody, WholeItIsWellFormed) {
+  for (const std::string& message : verify(*module)) ADD_FAILURE() << message;
+  EXPECT_EQ(str(matmul.result()->type), "bf16[3,7]");
+}
+
+TEST_F(BrokenBody, OperandCount) {
+  matmul.add_operand(matmul.operand(2));
+  expect_message(*module, {"matmul \"fc\": its body has 2 inputs for 4 operands"});
+}
+
+TEST_F(BrokenBody, ArgumentType) {
+  matmul.operand(2)->type.shape = {7, 3};
+  expect_message(*module, {"matmul \"fc\": input 1 of its body is f32[3,7], expected f32[7,3]"});
+}
+
+TEST_F(BrokenBody, ProductType) {
+  matmul.attributes["spec"] = std::string("bi,io->ob");
+  expect_message(*module, {"matmul \"fc\": input 0 of its body is f32[3,7], expected f32[7,3]"});
+}
+
+TEST_F(BrokenBody, ResultType) {
+  matmul.result()->type.dtype = DType::f32;
+  expect_message(*module, {"matmul \"fc\": the result is (f32[3,7]), expected (bf16[3,7])"});
+}
+
+TEST_F(BrokenBody, RoundingBeforeTheBody) {
+  matmul.attributes["result"] = std::string("bf16");
+  expect_message(*module, {"matmul \"fc\": the body says what the product becomes; leave 'result' out"});
+}
+
+TEST_F(BrokenBody, MissingBody) {
+  matmul.body = nullptr;
+  expect_message(*module, {"matmul \"fc\": 3 operands, expected 2 and those that a body takes"});
+}
+
+TEST_F(BrokenBody, OperationInside) {
+  GraphBuilder(*matmul.body).reshape(matmul.body->outputs[0].value, {21});
+  expect_message(*module, {"in matmul \"fc\": reshape: this operation cannot stand in a body"});
+}
+
+TEST_F(BrokenBody, OperationAround) {
+  Node* sum = GraphBuilder(graph).neg(matmul.operand(2))->node();
+  sum->body = std::make_unique<Graph>(*module);
+  expect_message(*module, {"neg: this operation takes no body"});
 }
 
 TEST(Verifier, AcceptsAWellFormedModule) {
@@ -204,16 +266,20 @@ TEST_F(Broken, FusionOperandCount) {
   expect_message(*module, {"fusion \"h.0.f\": its body has 1 inputs for 2 operands"});
 }
 
+TEST_F(Broken, FusionWithoutBody) {
+  node(Op::fusion)->body = nullptr;
+  expect_message(*module, {"fusion \"h.0.f\": 1 operands, expected 0 and those that a body takes"});
+}
+
 TEST_F(Broken, FusionResult) {
   node(Op::fusion)->result(0)->type.shape = {7};
-  expect_message(*module, {"fusion \"h.0.f\": output 0 of its body is f32[8], result 0 is f32[7]"});
+  expect_message(*module, {"fusion \"h.0.f\": the result is (f32[7], f32[]), expected (f32[8], f32[])"});
 }
 
 TEST_F(Broken, FusionBody) {
   Graph& body = *node(Op::fusion)->body;
   GraphBuilder(body).reshape(body.outputs[0].value, {2, 4});
-  expect_message(*module,
-                 {"@g: in fusion \"h.0.f\": reshape: this operation cannot stand in a fusion's body"});
+  expect_message(*module, {"@g: in fusion \"h.0.f\": reshape: this operation cannot stand in a body"});
 }
 
 TEST_F(Broken, OutputOfAnotherGraph) {

@@ -263,9 +263,18 @@ class RandomGraph {
       return add(b_.create(Op::linear, {x, w, parameter({width})})->result());
     const std::string batch = std::string("xyz").substr(0, static_cast<size_t>(x->rank() - 1));
     const std::string spec = batch + "c,oc->" + batch + "o";
-    if (chance(20)) return add(scaled(b_.matmul(x, w, spec, parameter({width})), 0.4));
+    if (chance(20)) return add(scaled(matmul_with_body(x, w, spec), 0.4));
     Value* product = scaled(b_.matmul(x, w, spec), 0.4);
     add(b_.add(product, b_.broadcast_leading(parameter({width}), product->shape())));
+  }
+
+  /// A bias, or a bias and an activation, in the matmul's body.
+  Value* matmul_with_body(Value* x, Value* w, const std::string& spec) {
+    const bool activated = chance(50);
+    return b_.matmul(x, w, spec, {parameter({w->shape()[0]})}, [&](GraphBuilder& b, auto inputs) {
+      Value* sum = b.add(inputs[0], b.broadcast_leading(inputs[1], inputs[0]->shape()));
+      return activated ? b.mul(b.tanh(sum), inputs[0]) : sum;
+    });
   }
 
   void reshape() {

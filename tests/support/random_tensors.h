@@ -6,6 +6,7 @@
 #include <limits>
 #include <random>
 
+#include "ir/body.h"
 #include "ir/evaluate/evaluator.h"
 #include "runtime/error.h"
 
@@ -41,11 +42,9 @@ inline int64_t index_limit(const Value& value, const SymbolValues& symbols) {
                         user->is(Op::broadcast) || user->is(Op::concat);
     if (passes)
       if (const int64_t inner = index_limit(*user->result(), symbols); inner > 0) lower(inner);
-    if (user->body)
-      for (size_t i = 0; i < user->operands().size(); ++i)
-        if (user->operands()[i] == &value)
-          if (const int64_t inner = index_limit(*user->body->inputs().at(i)->result(), symbols); inner > 0)
-            lower(inner);
+    for (const BodyArgument& argument : body_arguments(*user))
+      if (argument.operand == &value)
+        if (const int64_t inner = index_limit(*argument.input, symbols); inner > 0) lower(inner);
   }
   return limit;
 }

@@ -4,6 +4,7 @@
 
 #include "ir/builder.h"
 #include "ir/evaluate/rounding.h"
+#include "ir/matmul_spec.h"
 #include "ir/text/text.h"
 #include "ir/verifier.h"
 #include "runtime/error.h"

@@ -54,6 +54,11 @@ graph @every(%x: f32[B,T,8], %ids "token ids": i32[B,T] "inputs" {optional = tru
   %rows = gather %new, %i {axis = 0}
   %back = scatter_add %new, %i, %rows {axis = 0}
   %y = matmul %x, %w "h.0.fc" {spec = "btc,oc->bto"}
+  %my, %mz = matmul %half, %half (%p, %1 "add this" = %x) "h.0.fc" {spec = "btc,btd->bcd"} {
+    %square = mul %p, %p
+    %all = reduce add %1 {axes = [0, 1, 2]}
+    return %square, %all
+  }
   %kv = constant {value = 2.0} : f32[4,1,8]
   %place = constant {value = 3} : i32[]
   update %kv, %place {state = "cache", axis = 1}
@@ -128,6 +133,7 @@ TEST(Text, KeepsWhatWasWritten) {
     }
     if (node->is(Op::matmul)) {
       EXPECT_EQ(node->source, "h.0.fc");
+      EXPECT_EQ(node->operands().size(), node->body ? 3u : 2u);
     }
     if (node->is(Op::constant) && node->has("values")) {
       EXPECT_EQ(node->floats_attr("values")[3], HUGE_VAL);
@@ -335,7 +341,15 @@ const TextFaultCase kTextFaults[] = {
     {"graph @g(%x: f32[]) {\n  %y = fusion (%a = %x) {\n    %b = neg %x\n    return %b\n  }\n}", "3:14",
      "%x is not defined above"},
     {"graph @g(%x: f32[]) {\n  %y = fusion (%a = %x) {\n    return %a\n  } : f32[2]\n}", "2:8",
-     "result 0 of the body is f32[], written is f32[2]"},
+     "fusion gives f32[], which is not the type written"},
+    {"graph @g(%x: f32[2]) {\n  %y = matmul %x, %x () {spec = \"a,b->ab\"} { return %x }\n}", "2:8",
+     "the body has 0 inputs, expected 1: (%product, %inside = %outside, ...)"},
+    {"graph @g(%x: f32[2]) {\n  %y = matmul %x, %x (%p, %q) {spec = \"a,b->ab\"} { return %p }\n}", "2:29",
+     "expected '=', found ')'"},
+    {"graph @g(%x: i32[2]) {\n  %y = matmul %x, %x (%p) {spec = \"a,b->ab\"} { return %p }\n}", "2:8",
+     "operand 0 is i32[2], expected floats"},
+    {"graph @g(%x: f32[2]) {\n  %y = matmul %x, %x, %x {spec = \"a,b->ab\"}\n}", "2:8",
+     "matmul: 3 operands, expected 2 and those that a body takes"},
     {"graph @g(%x: f32[]) {\n  %y = neg %x", "2:14", "expected an operation, found the end of the text"},
     {"graph @g(%x: f32[]) { ? }", "1:23", "the character '?' has no meaning here"},
     {"description \"no end\n", "1:13", "expected a closing '\"' on this line"},

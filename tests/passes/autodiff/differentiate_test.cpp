@@ -184,10 +184,12 @@ TEST(Differentiate, MatmulByLetters) {
   }
 }
 
-TEST(Differentiate, MatmulWithBias) {
+TEST(Differentiate, BodyOfAMatmul) {
   Case c;
   c.finish({c.b.matmul(c.parameter("a", {2, 3, 5}), c.parameter("w", {7, 5}), "btc,oc->bto",
-                       c.parameter("bias", {7}))});
+                       {c.parameter("bias", {7})}, [](GraphBuilder& b, llvm::ArrayRef<Value*> inputs) {
+                         return b.tanh(b.add(inputs[0], b.broadcast_leading(inputs[1], {2, 3, 7})));
+                       })});
   expect_gradients(*c.graph, "f");
 }
 

@@ -1,0 +1,54 @@
+#include "ir/analysis/epilogue.h"
+
+#include "ir/body.h"
+#include "ir/matmul_spec.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace smelt {
+namespace {
+
+/// What a convert reads; any other value itself.
+const Value* unconverted(const Value* value) {
+  return value->node()->is(Op::convert) && value->node()->operands().size() == 1 ? value->node()->operand(0)
+                                                                                 : value;
+}
+
+Value* operand_behind(const Node& matmul, const Value* input) {
+  for (const BodyArgument& argument : body_arguments(matmul))
+    if (argument.input == input) return argument.operand;
+  return nullptr;
+}
+
+/// The term as an operand that the call adds: widened, and along the rows in case of a vector.
+std::optional<Epilogue> addend(const Node& matmul, const Value* term) {
+  const Node& node = *term->node();
+  const bool row = node.is(Op::broadcast) && node.ints_attr("axes") == std::vector<int64_t>{term->rank() - 1};
+  Value* operand = operand_behind(matmul, unconverted(row ? node.operand(0) : term));
+  if (!operand || operand->dtype() != matmul.result()->dtype()) return std::nullopt;
+  return Epilogue{row ? Epilogue::Kind::row : Epilogue::Kind::matrix, operand};
+}
+
+}  // namespace
+
+std::optional<Epilogue> epilogue(const Node& matmul) {
+  if (!matmul.is(Op::matmul) || !matmul.body || matmul.result_count() != 1) return std::nullopt;
+  const Node& sum = *unconverted(matmul.body->outputs[0].value)->node();
+  if (!sum.is(ScalarOp::add)) return std::nullopt;
+  for (unsigned side : {0u, 1u})
+    if (sum.operand(side) == handed_value(matmul))
+      if (auto found = addend(matmul, sum.operand(1 - side))) return found;
+  return std::nullopt;
+}
+
+bool has_rows(const Node& matmul) {
+  const MatmulSpec spec = parse_matmul_spec(matmul.string_attr("spec"));
+  const auto in = [](const std::string& letters, char letter) {
+    return letters.find(letter) != std::string::npos;
+  };
+  std::string columns, summed;
+  for (char letter : spec.b) (in(spec.a, letter) ? summed : columns) += letter;
+  const bool batched = llvm::any_of(summed, [&](char letter) { return in(spec.out, letter); });
+  return !batched && summed.size() == 1 && columns.size() == 1 && spec.out.back() == columns[0];
+}
+
+}  // namespace smelt
