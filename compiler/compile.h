@@ -57,7 +57,7 @@ struct Compilation {
   std::unique_ptr<Module> fused;  // after assign_layout
   Program program;
   Plan plan;
-  std::vector<FuseDecision> fusions;
+  FusionReport fusions;  // where asked for
   std::vector<std::string> layout_copies;
   std::vector<std::string> rewrites;
   std::vector<MemoryReport> memory;

@@ -165,8 +165,8 @@ class Compiler {
   void fuse_and_place(Module& module, const Target& target) {
     result_.summary = summarise_unfused(module);
     PassManager passes = manager();
-    std::vector<FuseDecision>* log = options_.explain_fusion ? &result_.fusions : nullptr;
-    passes.add({"fuse", {}}, [log](Graph& g) { return fuse(g, {.log = log}); });
+    FusionReport* report = options_.explain_fusion ? &result_.fusions : nullptr;
+    passes.add({"fuse", {}}, [report](Graph& g) { return fuse(g, {.report = report}); });
     passes.add("accumulate_gemms");
     if (options_.storage != DType::f32)
       passes.add(PassCall{"assign_precision", {{"storage", std::string(name(options_.storage))}}}.str());

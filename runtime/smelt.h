@@ -133,7 +133,8 @@ smelt_status smelt_session_create(const smelt_plan* plan, const smelt_session_op
 /* Null is allowed. */
 void smelt_session_free(smelt_session* session);
 
-/* A .safetensors file, or a directory that holds model.safetensors or its index. */
+/* A .safetensors file, a directory that holds model.safetensors or its index, or a checkpoint of a training
+ * run. */
 smelt_status smelt_session_load_weights(smelt_session* session, const char* path);
 /* Writes the parameters to a .safetensors file under the names of the model's checkpoints. */
 smelt_status smelt_session_save_weights(const smelt_session* session, const char* path);

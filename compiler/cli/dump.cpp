@@ -9,6 +9,7 @@
 #include "compiler/cli/command.h"
 #include "compiler/cli/compile_flags.h"
 #include "compiler/cli/dump_files.h"
+#include "compiler/cli/explain_fusion.h"
 #include "compiler/cli/model.h"
 #include "compiler/cli/step_cost.h"
 #include "compiler/cli/text_table.h"
@@ -196,14 +197,10 @@ std::string summary(const DumpCommand& options, const Compilation& compilation) 
 }
 
 std::string explanation(const DumpCommand& options, const Compilation& compilation) {
-  TextTable table({"reason", "producer", "consumer", "detail"});
-  for (const FuseDecision& decision : compilation.fusions)
-    if (contains(decision.producer, options.filter) || contains(decision.consumer, options.filter))
-      table.add({std::string(name(decision.reason)), decision.producer, decision.consumer, decision.detail});
-  std::string text = table.text();
+  std::vector<std::string> copies;
   for (const std::string& copy : compilation.layout_copies)
-    if (contains(copy, options.filter)) text += "copy: " + copy + "\n";
-  return text;
+    if (contains(copy, options.filter)) copies.push_back("copy: " + without_layers(copy));
+  return explain_fusion(compilation.fusions, options.filter) + "\n" + counted_lines(copies);
 }
 
 std::string emit_cuda_text(const Program& program) {
@@ -280,7 +277,8 @@ void add_dump(CLI::App& app) {
       ->capture_default_str();
   command->add_flag("--summary", options->summary,
                     "launches, bytes moved and memory, before and after fusion");
-  command->add_flag("--explain-fusion", options->explain, "every fusion made or refused, with the reason");
+  command->add_flag("--explain-fusion", options->explain,
+                    "every kernel: what is in it, and why its neighbours are not");
   command->add_option("--filter", options->filter, "only what comes from sources whose name contains this");
   command->add_option("--entry", options->entries, "only these entries")->delimiter(',');
   command->add_option("-o,--output", options->output, "file to write instead of standard output");

@@ -10,14 +10,9 @@
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
+#include "passes/fusion/fusion_body.h"
 
 namespace smelt {
-
-std::string_view name(FuseReason reason) {
-  static constexpr std::string_view kNames[] = {"fused",  "phase",      "cycle", "loop_nest",
-                                                "sweeps", "single_row", "size"};
-  return kNames[static_cast<size_t>(reason)];
-}
 
 namespace {
 
@@ -75,6 +70,13 @@ struct Group {
   Phase phase = Phase::forward;
 };
 
+/// Of two groups, as they were then.
+struct Refusal {
+  int from, into;
+  FuseReason reason;
+  std::string detail;
+};
+
 class Fuser {
  public:
   /// Of a graph in which cheap nodes are split.
@@ -88,6 +90,7 @@ class Fuser {
       if (is_root(*node)) grow(*node);
     for (Node* node : order_)
       if (is_root(*node) && node->is(Op::constant)) join_last_reader(*node);
+    if (options_.report) report();
     return wrap_groups();
   }
 
@@ -143,8 +146,8 @@ class Fuser {
   /// before.
   void grow(Node& node) {
     now_ = position_[&node];
-    for (int other : producers(node)) try_merge(other, group_of_[&node], node);
-    for (int other : siblings(node)) try_merge(other, group_of_[&node], node);
+    for (int other : producers(node)) try_merge(other, group_of_[&node]);
+    for (int other : siblings(node)) try_merge(other, group_of_[&node]);
   }
 
   /// Values that the node and its riders read from outside.
@@ -190,7 +193,7 @@ class Fuser {
     for (Node* reader : llvm::reverse(readers)) {
       const auto group = group_of_.find(reader);
       if (group == group_of_.end()) continue;
-      try_merge(group_of_[&number], group->second, *reader);
+      try_merge(group_of_[&number], group->second);
       if (current(group_of_[&number]) == current(group->second)) return;
     }
   }
@@ -209,14 +212,15 @@ class Fuser {
     return readers;
   }
 
-  void try_merge(int from, int into, const Node& consumer) {
+  void try_merge(int from, int into) {
     from = current(from), into = current(into);
     if (from == into) return;
     std::string detail;
     const FuseReason reason = judge(from, into, detail);
-    if (options_.log)
-      options_.log->push_back({reason, groups_[from].nodes.back()->describe(), consumer.describe(), detail});
-    if (reason == FuseReason::fused) merge(from, into);
+    if (reason == FuseReason::fused)
+      merge(from, into);
+    else if (options_.report)
+      refused_.push_back({from, into, reason, detail});
   }
 
   /// Merged groups point to the group that took them.
@@ -227,19 +231,39 @@ class Fuser {
 
   FuseReason judge(int from, int into, std::string& detail) {
     const Group &a = groups_[from], &b = groups_[into];
-    if (a.phase != b.phase) return FuseReason::phase;
-    if (a.nodes.size() + b.nodes.size() > options_.max_nodes) return FuseReason::size;
+    if (a.phase != b.phase) {
+      detail = fmt::format("{} and {} stay apart", name(a.phase), name(b.phase));
+      return FuseReason::phase;
+    }
+    if (a.nodes.size() + b.nodes.size() > options_.max_nodes) {
+      detail = fmt::format("{} operations, at most {}", a.nodes.size() + b.nodes.size(), options_.max_nodes);
+      return FuseReason::size;
+    }
     std::vector<const Node*> nodes(a.nodes.begin(), a.nodes.end());
     nodes.insert(nodes.end(), b.nodes.begin(), b.nodes.end());
     llvm::sort(nodes, [&](const Node* x, const Node* y) { return position_[x] < position_[y]; });
+    return judge(nodes, detail);
+  }
+
+  FuseReason judge(llvm::ArrayRef<const Node*> nodes, std::string& detail) {
     const llvm::DenseSet<const Node*> members(nodes.begin(), nodes.end());
     const IterationSpaceResult result =
         iteration_space(nodes, [&](const Value* value) { return is_read_outside(value, members); });
     detail = result.reason;
     if (!result.space) return FuseReason::loop_nest;
-    if (result.space->levels > options_.max_levels) return FuseReason::sweeps;
-    if (is_single_long_row(*result.space, members)) return FuseReason::single_row;
-    return makes_cycle(members) ? FuseReason::cycle : FuseReason::fused;
+    if (result.space->levels > options_.max_levels) {
+      detail =
+          fmt::format("{} sweeps over the columns, at most {}", result.space->levels, options_.max_levels);
+      return FuseReason::sweeps;
+    }
+    if (is_single_long_row(*result.space, members)) {
+      detail = fmt::format("one row of more than {} columns", options_.max_single_row);
+      return FuseReason::single_row;
+    }
+    const Node* outside = cycle_through(members);
+    if (!outside) return FuseReason::fused;
+    detail = fmt::format("a path leads through {} and back", outside->describe());
+    return FuseReason::cycle;
   }
 
   bool is_read_outside(const Value* value, const llvm::DenseSet<const Node*>& members) const {
@@ -262,31 +286,33 @@ class Fuser {
            });
   }
 
-  /// Whether a path leaves the members and comes back. Nodes after the one at hand are still alone and lead
+  /// Where a path leaves the members, if one comes back. Nodes after the one at hand are still alone and lead
   /// nowhere before it, so the search stops there.
-  bool makes_cycle(const llvm::DenseSet<const Node*>& members) const {
-    llvm::DenseSet<const Node*> seen;
+  const Node* cycle_through(const llvm::DenseSet<const Node*>& members) const {
+    llvm::DenseMap<const Node*, const Node*> left_by;  // the first node outside on the way
     std::vector<const Node*> stack;
-    const auto visit = [&](const Node* node) {
-      if (position_.lookup(node) <= now_ && seen.insert(node).second) stack.push_back(node);
+    const auto visit = [&](const Node* node, const Node* first) {
+      if (position_.lookup(node) <= now_ && left_by.try_emplace(node, first).second) stack.push_back(node);
     };
     for (const Node* node : members)
       visit_users(*node, [&](const Node* user) {
-        if (!members.contains(user)) visit(user);
+        if (!members.contains(user)) visit(user, user);
       });
     while (!stack.empty()) {
       const Node* node = stack.back();
       stack.pop_back();
-      if (members.contains(node)) return true;
+      const Node* first = left_by.lookup(node);
+      if (members.contains(node)) return first;
       // Reaching one node of a group is reaching what any node of it feeds.
+      const auto go_on = [&](const Node* user) { visit(user, first); };
       auto group = group_of_.find(node);
       if (group == group_of_.end()) {
-        visit_users(*node, visit);
+        visit_users(*node, go_on);
       } else {
-        for (const Node* fellow : groups_[current(group->second)].nodes) visit_users(*fellow, visit);
+        for (const Node* fellow : groups_[current(group->second)].nodes) visit_users(*fellow, go_on);
       }
     }
-    return false;
+    return nullptr;
   }
 
   template <typename F>
@@ -302,6 +328,26 @@ class Fuser {
     llvm::sort(nodes, [&](Node* a, Node* b) { return position_[a] < position_[b]; });
     groups_[from].nodes.clear();
     moved_[from] = into;
+  }
+
+  /// The kernels that there are going to be, and the pairs of them that were refused when last tried.
+  void report() const {
+    std::vector<std::vector<Node*>> kernels;
+    std::vector<std::string> names;
+    llvm::DenseMap<int, size_t> place;
+    for (Node* node : order_) {
+      const auto group = group_of_.find(node);
+      if (group == group_of_.end() || groups_[group->second].nodes.back() != node) continue;
+      place[group->second] = kernels.size();
+      kernels.push_back(groups_[group->second].nodes);
+      names.push_back(sources(groups_[group->second]));
+    }
+    std::vector<RefusedPair> pairs;
+    for (const Refusal& refusal : refused_)
+      if (current(refusal.from) != current(refusal.into))
+        pairs.push_back({place.lookup(current(refusal.from)), place.lookup(current(refusal.into)),
+                         refusal.reason, refusal.detail});
+    report_fusion(graph_, kernels, names, pairs, *options_.report);
   }
 
   // ---- making the fusion nodes
@@ -322,98 +368,16 @@ class Fuser {
     const std::vector<const Node*> nodes(group.nodes.begin(), group.nodes.end());
     const auto is_output = [&](const Value* value) { return is_read_outside(value, members); };
     const IterationSpaceResult result = iteration_space(nodes, is_output);
-    Body body(graph_.module());
+    FusionBody body(graph_.module());
     for (const Node* node : nodes) body.add(*node, *result.space, is_cheap(*node));
     llvm::SmallVector<Value*, 4> outputs;
     for (const Node* node : nodes)
       for (const auto& value : node->results())
         if (is_output(value.get())) outputs.push_back(value.get());
-    replace(group, body, outputs);
-  }
-
-  /// The body under construction: one input for each outside value and each way its dims follow the axes.
-  struct Body {
-    explicit Body(Module& module) : graph(std::make_unique<Graph>(module)) {}
-
-    void add(const Node& node, const IterationSpace& space, bool is_cheap) {
-      llvm::SmallVector<Value*, 3> operands;
-      for (auto [i, operand] : llvm::enumerate(node.operands())) {
-        Value* inner = map.lookup(operand);
-        operands.push_back(inner ? inner : input(operand, space.operands.find(&node)->second[i]));
-      }
-      const IterationSpace::Axes& axes = space.results.find(node.result(0))->second;
-      Node* twin = is_cheap ? equal(node, operands, axes) : nullptr;
-      if (!twin) {
-        twin = graph->clone(node, operands);
-        if (is_cheap) cheap.push_back({&node, twin, axes});
-      }
-      for (unsigned i = 0; i < node.result_count(); ++i) map[node.result(i)] = twin->result(i);
-    }
-
-    /// The copies that readers of a cheap node got are one again where they follow the same axes.
-    Node* equal(const Node& node, llvm::ArrayRef<Value*> operands, const IterationSpace::Axes& axes) const {
-      for (const Cheap& known : cheap)
-        if (known.axes == axes && same_computation(*known.node, node) &&
-            llvm::ArrayRef<Value*>(known.twin->operands()) == operands)
-          return known.twin;
-      return nullptr;
-    }
-
-    static bool same_computation(const Node& a, const Node& b) {
-      return a.op() == b.op() && a.scalar_op == b.scalar_op && a.attributes == b.attributes &&
-             a.phase == b.phase && a.anchored == b.anchored && a.result()->type == b.result()->type;
-    }
-
-    Value* input(Value* outside, const IterationSpace::Axes& axes) {
-      for (auto& known : inputs)
-        if (known.outside == outside && known.axes == axes) return known.inner;
-      Node* node = graph->create(Op::input, {}, outside->type);
-      node->attributes["name"] = fmt::format("a{}", inputs.size());
-      inputs.push_back({outside, axes, node->result()});
-      return node->result();
-    }
-
-    struct Input {
-      Value* outside;
-      IterationSpace::Axes axes;
-      Value* inner;
-    };
-    struct Cheap {
-      const Node* node;
-      Node* twin;  // in the body
-      IterationSpace::Axes axes;
-    };
-    std::unique_ptr<Graph> graph;
-    std::vector<Input> inputs;
-    std::vector<Cheap> cheap;
-    llvm::DenseMap<Value*, Value*> map;
-  };
-
-  void replace(const Group& group, Body& body, llvm::ArrayRef<Value*> outputs) {
-    llvm::SmallVector<Value*, 8> operands;
-    for (const auto& input : body.inputs) operands.push_back(input.outside);
-    llvm::SmallVector<Type, 4> types;
-    for (auto [i, value] : llvm::enumerate(outputs)) {
-      types.push_back(value->type);
-      body.graph->outputs.push_back({fmt::format("r{}", i), body.map.lookup(value)});
-    }
-    Node* fusion = graph_.create(Op::fusion, operands, types, nullptr);
-    hoist_inputs(*body.graph);
-    fusion->body = std::move(body.graph);
-    fusion->source = sources(group);
-    fusion->phase = group.phase;
-    for (auto [i, value] : llvm::enumerate(outputs)) {
-      fusion->result(i)->name = value->name;
-      graph_.replace_all_uses(value, fusion->result(i));
-    }
+    const std::string source = sources(group);
+    Node* fusion = body.finish(graph_, outputs);
+    fusion->source = source, fusion->phase = group.phase;
     for (Node* node : llvm::reverse(group.nodes)) graph_.erase(node);
-  }
-
-  /// Inputs first, in the order of the operands.
-  static void hoist_inputs(Graph& body) {
-    const std::vector<Node*> inputs = body.inputs();
-    for (Node* input : llvm::reverse(inputs))
-      if (body.nodes().front().get() != input) body.move_before(input, body.nodes().front().get());
   }
 
   std::string sources(const Group& group) const {
@@ -433,6 +397,7 @@ class Fuser {
   std::vector<Group> groups_;
   llvm::DenseMap<const Node*, int> group_of_;
   llvm::DenseMap<int, int> moved_;
+  std::vector<Refusal> refused_;
   int now_ = 0;
 };
 

@@ -65,7 +65,7 @@ TEST_F(Commands, DumpShowsEveryLevel) {
                                                        {"--emit=plan", "target cpu"},
                                                        {"--emit=fused --format=dot", "digraph"},
                                                        {"--summary", "bound by"},
-                                                       {"--explain-fusion", "fused"},
+                                                       {"--explain-fusion", "kinds"},
                                                        {"--emit=kernels --filter=h.1.ln_1", "kernel @"}};
   for (const auto& [arguments, part] : cases) {
     const Outcome outcome = smelt(std::string("dump $GOLDEN --max B=2,T=16 ") + arguments);

@@ -1,0 +1,194 @@
+#include "passes/fusion/fusion_report.h"
+
+#include <fmt/ranges.h>
+
+#include <map>
+#include <set>
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace smelt {
+
+std::string_view name(FuseReason reason) {
+  static constexpr std::string_view kNames[] = {"fused",      "phase", "cycle", "loop_nest", "sweeps",
+                                                "single_row", "size",  "view",  "own_step"};
+  return kNames[static_cast<size_t>(reason)];
+}
+
+namespace {
+
+std::string operation(const Node& node) {
+  return node.is(Op::reduce) ? fmt::format("reduce {}", name(node.reduce_op)) : std::string(node.mnemonic());
+}
+
+bool is_view_or_part(const Node& node) { return info(node.op()).has(Trait::view); }
+
+class Reporter {
+ public:
+  Reporter(const Graph& graph, llvm::ArrayRef<std::vector<Node*>> groups, llvm::ArrayRef<RefusedPair> refused,
+           FusionReport& report)
+      : graph_(graph), groups_(groups), report_(report) {
+    for (size_t i = 0; i < groups.size(); ++i)
+      for (const Node* node : groups[i]) group_of_[node] = i;
+    for (const RefusedPair& pair : refused) refused_[{pair.from, pair.into}] = &pair;
+  }
+
+  void run(llvm::ArrayRef<std::string> sources) {
+    for (size_t i = 0; i < groups_.size(); ++i) {
+      add_kernel(i, sources[i]);
+      add_producers(i);
+      add_consumers(i);
+    }
+    add_siblings();
+  }
+
+ private:
+  static int number(size_t group) { return static_cast<int>(group) + 1; }
+
+  bool is_inside(const Node* node, size_t group) const {
+    const auto it = group_of_.find(node);
+    return it != group_of_.end() && it->second == group;
+  }
+
+  int64_t bytes_of(llvm::ArrayRef<const Value*> values) const {
+    int64_t bytes = 0;
+    for (const Value* value : values)
+      bytes += graph_.module().symbols.upper(element_count(value->shape())) * size_of(value->dtype());
+    return bytes;
+  }
+
+  void add_kernel(size_t group, const std::string& source) {
+    FusionReport::Kernel kernel{graph_.name, number(group), groups_[group][0]->phase, source, {}};
+    llvm::SetVector<const Value*> read, written;
+    for (const Node* node : groups_[group]) {
+      if (!node->is(Op::broadcast) && !node->is(Op::constant)) kernel.operations.push_back(operation(*node));
+      for (const Value* operand : node->operands())
+        if (!is_inside(operand->node(), group)) read.insert(operand);
+      for (const auto& result : node->results()) {
+        const auto is_outside = [&](const Node* user) { return !is_inside(user, group); };
+        if (graph_.is_output(result.get()) || llvm::any_of(result->users(), is_outside))
+          written.insert(result.get());
+      }
+    }
+    kernel.bytes_read = bytes_of(read.getArrayRef()), kernel.bytes_written = bytes_of(written.getArrayRef());
+    report_.kernels.push_back(std::move(kernel));
+  }
+
+  // ---- borders
+
+  FusionReport::Border border(FuseReason reason, std::string detail, int64_t bytes) const {
+    FusionReport::Border result;
+    result.graph = graph_.name, result.reason = reason, result.detail = std::move(detail);
+    result.bytes = bytes;
+    return result;
+  }
+
+  /// Matmuls and others that are no fusions and give the group a value.
+  void add_producers(size_t group) {
+    llvm::SetVector<const Value*> sources;
+    for (const Node* node : groups_[group])
+      for (const Value* operand : node->operands()) collect_sources(operand, sources);
+    for (const Value* source : sources) {
+      if (info(source->node()->op()).has(Trait::leaf)) continue;
+      FusionReport::Border found = border(FuseReason::own_step, "", bytes_of({source}));
+      found.consumer = number(group), found.other = source->node()->describe();
+      report_.borders.push_back(std::move(found));
+    }
+  }
+
+  /// What is behind the views of a value, unless a group makes it.
+  void collect_sources(const Value* value, llvm::SetVector<const Value*>& sources) const {
+    if (group_of_.contains(value->node()) || sources.contains(value)) return;
+    if (!is_view_or_part(*value->node())) return void(sources.insert(value));
+    for (const Value* operand : value->node()->operands()) collect_sources(operand, sources);
+  }
+
+  /// What goes from a group to one reader.
+  struct Flow {
+    llvm::SetVector<const Value*> values;
+    std::vector<std::string> views;  // between them
+    bool direct = false;
+  };
+  struct Flows {
+    std::map<size_t, Flow> groups;
+    llvm::MapVector<const Node*, Flow> others;
+  };
+
+  void add_consumers(size_t group) {
+    Flows flows;
+    for (const Node* node : groups_[group])
+      for (const auto& result : node->results()) follow(group, result.get(), result.get(), {}, flows);
+    for (const auto& [reader, flow] : flows.groups) add_border(group, reader, flow);
+    for (const auto& [reader, flow] : flows.others) {
+      FusionReport::Border found = border(FuseReason::own_step, "", bytes_of(flow.values.getArrayRef()));
+      found.producer = number(group), found.other = reader->describe();
+      report_.borders.push_back(std::move(found));
+    }
+  }
+
+  /// The readers of `value`, which is `origin` or a view of it.
+  void follow(size_t group, const Value* origin, const Value* value, const std::vector<std::string>& views,
+              Flows& flows) const {
+    for (const Node* user : value->users()) {
+      if (is_inside(user, group) || info(user->op()).has(Trait::effect)) continue;
+      const auto reader = group_of_.find(user);
+      if (reader == group_of_.end() && is_view_or_part(*user)) {
+        std::vector<std::string> longer = views;
+        longer.push_back(operation(*user));
+        follow(group, origin, user->result(), longer, flows);
+        continue;
+      }
+      Flow& flow = reader == group_of_.end() ? flows.others[user] : flows.groups[reader->second];
+      flow.values.insert(origin);
+      flow.direct |= views.empty();
+      if (flow.views.empty()) flow.views = views;
+    }
+  }
+
+  const RefusedPair* refusal(size_t a, size_t b) const {
+    for (const auto& pair : {std::pair(a, b), std::pair(b, a)})
+      if (const auto it = refused_.find(pair); it != refused_.end()) return it->second;
+    return nullptr;
+  }
+
+  void add_border(size_t from, size_t into, const Flow& flow) {
+    const RefusedPair* refused = flow.direct ? refusal(from, into) : nullptr;
+    const int64_t bytes = bytes_of(flow.values.getArrayRef());
+    FusionReport::Border found =
+        refused ? border(refused->reason, refused->detail, bytes)
+                : border(FuseReason::view, fmt::format("through {}", fmt::join(flow.views, ", ")), bytes);
+    found.producer = number(from), found.consumer = number(into);
+    flows_between_.insert({from, into});
+    report_.borders.push_back(std::move(found));
+  }
+
+  /// Pairs that were refused although neither reads the other.
+  void add_siblings() {
+    for (const auto& [pair, refused] : refused_) {
+      if (flows_between_.contains(pair) || flows_between_.contains({pair.second, pair.first})) continue;
+      FusionReport::Border found = border(refused->reason, refused->detail, 0);
+      found.producer = number(pair.first), found.consumer = number(pair.second), found.siblings = true;
+      report_.borders.push_back(std::move(found));
+    }
+  }
+
+  const Graph& graph_;
+  llvm::ArrayRef<std::vector<Node*>> groups_;
+  FusionReport& report_;
+  llvm::DenseMap<const Node*, size_t> group_of_;
+  std::map<std::pair<size_t, size_t>, const RefusedPair*> refused_;
+  std::set<std::pair<size_t, size_t>> flows_between_;
+};
+
+}  // namespace
+
+void report_fusion(const Graph& graph, llvm::ArrayRef<std::vector<Node*>> groups,
+                   llvm::ArrayRef<std::string> sources, llvm::ArrayRef<RefusedPair> refused,
+                   FusionReport& report) {
+  Reporter(graph, groups, refused, report).run(sources);
+}
+
+}  // namespace smelt
