@@ -9,6 +9,8 @@
 #include "compiler/cli/text_table.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
 
 namespace smelt::cli {
 namespace {
@@ -31,6 +33,17 @@ std::string operations_text(const std::vector<std::string>& operations) {
 
 using Kernel = FusionReport::Kernel;
 using Border = FusionReport::Border;
+
+/// Each once, without layers.
+std::vector<std::string> sources_of(const Kernel& kernel) {
+  llvm::SmallVector<llvm::StringRef, 8> parts;
+  llvm::StringRef(kernel.source).split(parts, " + ");
+  std::vector<std::string> sources;
+  for (const llvm::StringRef part : parts)
+    if (std::string source = without_layers(part); !llvm::is_contained(sources, source))
+      sources.push_back(std::move(source));
+  return sources;
+}
 
 /// Kernels of one graph that differ in their layer alone.
 struct Kind {
@@ -62,22 +75,24 @@ class Explanation {
 
  private:
   static std::string key(const Kernel& k) {
-    return fmt::format("{} {} {} {} {}", name(k.phase), without_layers(k.source),
+    return fmt::format("{} {} {} {} {}", name(k.phase), fmt::join(sources_of(k), " + "),
                        fmt::join(k.operations, ","), k.bytes_read, k.bytes_written);
   }
 
   bool is_wanted(const Kernel& kernel) const { return kernel.source.find(filter_) != std::string::npos; }
 
+  /// The number tells which; of several sources the last reminds of what it is.
   std::string label(int kernel) const {
     const auto& [number, first] = kind_of_.at(kernel);
-    return fmt::format("#{} {}", number, without_layers(first->source));
+    const std::vector<std::string> sources = sources_of(*first);
+    return fmt::format("#{} {}{}", number, sources.size() > 1 ? "... + " : "", sources.back());
   }
 
   std::string paragraph(const Kind& kind) const {
     const Kernel& first = *kind.kernels.front();
     std::string text = fmt::format(
         "\n#{} {} ({}{}): reads {}, writes {}\n    {}\n", kind_of_.at(first.number).first,
-        without_layers(first.source), name(first.phase),
+        fmt::join(sources_of(first), " + "), name(first.phase),
         kind.kernels.size() > 1 ? fmt::format(", {} kernels", kind.kernels.size()) : "",
         bytes_text(first.bytes_read), bytes_text(first.bytes_written), operations_text(first.operations));
     std::vector<std::string> lines;
@@ -143,8 +158,9 @@ std::string explain_fusion(const FusionReport& report, std::string_view filter) 
   for (const Kernel& kernel : report.kernels)
     if (!llvm::is_contained(graphs, kernel.graph)) graphs.push_back(kernel.graph);
   std::string text =
-      "-> gives its result to, <- reads the result of, || reads the same as; bytes are at the bounds, in f32 "
-      "where a narrower --precision comes later\n";
+      "-> gives a value to, <- takes a value from, || reads the same value as; own_step: a step that no "
+      "kernel "
+      "takes in; bytes are at the bounds, as f32 even where --precision is narrower\n";
   for (const std::string& graph : graphs) text += "\n" + Explanation(report, graph, filter).text();
   return text;
 }

@@ -73,6 +73,7 @@ class Reporter {
           written.insert(result.get());
       }
     }
+    if (kernel.operations.empty()) kernel.operations.push_back(operation(*groups_[group].back()));
     kernel.bytes_read = bytes_of(read.getArrayRef()), kernel.bytes_written = bytes_of(written.getArrayRef());
     report_.kernels.push_back(std::move(kernel));
   }

@@ -48,6 +48,14 @@ TEST(ExplainFusion, TellsEqualKernelsOnceAndBothSidesByNumber) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
 }
 
+TEST(ExplainFusion, SourcesAreNamedOnce) {
+  FusionReport report = two_layers();
+  report.kernels[1].source = report.kernels[3].source = "h.0.ln + h.1.ln + h.0.mlp";
+  const std::string text = explain_fusion(report, "");
+  EXPECT_NE(text.find("#2 h.*.ln + h.*.mlp (backward, 2 kernels)"), std::string::npos) << text;
+  EXPECT_NE(text.find("-> #2 ... + h.*.mlp, cycle"), std::string::npos) << text;
+}
+
 TEST(ExplainFusion, TheFilterKeepsALayer) {
   const std::string text = explain_fusion(two_layers(), "h.1.");
   EXPECT_NE(text.find("    -> #2 h.*.ln, cycle"), std::string::npos) << text;
