@@ -9,6 +9,7 @@
 #include "codegen/launches/merge_launches.h"
 #include "codegen/lowering/lower.h"
 #include "codegen/make_plan.h"
+#include "codegen/scheduling/schedule_kernels.h"
 #include "compiler/compile.h"
 #include "compiler/plan_cache.h"
 #include "compiler/summary.h"
@@ -66,6 +67,7 @@ class Compiler {
     if (stage == Stage::fused) return;
 
     result_.program = lower(*result_.fused, target);
+    schedule_kernels(result_.program, target);
     order_steps(result_.program, {});
     if (target.is_cuda()) attach_tails(result_.program), merge_launches(result_.program);
     summarise();

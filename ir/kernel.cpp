@@ -4,6 +4,27 @@
 
 namespace smelt {
 
+bool has_form(const Instruction& i, Form form) {
+  using Kind = Instruction::Kind;
+  switch (form) {
+    case Form::plain:
+      return true;
+    case Form::fast:
+      return i.kind == Kind::scalar || (i.kind == Kind::reduce && i.reduce_op == ReduceOp::max_sumexp);
+    case Form::fast_tangent:
+      return i.kind == Kind::scalar;
+    case Form::inverse:
+    case Form::scaled_inverse:
+      return i.kind == Kind::scalar && i.scalar_op == ScalarOp::div;
+    case Form::kept:
+      return i.kind == Kind::scalar && i.scalar_op == ScalarOp::exp;
+    case Form::early:
+    case Form::prefetched:
+      return i.kind == Kind::load;
+  }
+  return false;
+}
+
 Dim Kernel::range() const {
   Dim range = 1;
   std::vector<const KernelAxis*> columns;

@@ -55,6 +55,19 @@ struct Access {
   bool operator==(const Access&) const = default;
 };
 
+/// How an instruction is carried out where there is a choice: what passes over kernels decide for a GPU (and
+/// `kept` for a CPU), as a word behind the instruction's name in the text: exp.fast, load.early.
+enum class Form : uint8_t {
+  plain,
+  fast,            // of a function or a max_sumexp: short, some ulp off, where memory holds fewer digits
+  fast_tangent,    // fast, but near 0, where the short form loses its digits, the tangent there
+  inverse,         // of a division: times the inverse of the divisor, which is made once a row and at least 1
+  scaled_inverse,  // the same where the divisor may be subnormal: its inverse is made in larger units
+  kept,            // of exp(x - m): scaled from the exponentials that the max_sumexp which made m has left
+  early,           // of a load: it sets out before the row's first block
+  prefetched,      // of a load: it sets out Schedule::prefetch_distance rows before its own
+};
+
 /// One instruction; its number in Kernel::instructions names its value. Arithmetic is in f32 (or i32, bool);
 /// `dtype` is the type of the value, of the memory for load and store.
 struct Instruction {
@@ -70,12 +83,13 @@ struct Instruction {
     load,        // access, only where `predicate` holds (else 0)
     store,       // operand to access, only where `predicate` holds
     accumulate,  // adds operand to access of a partial param: the running sum of this chunk
-    reduce,  // reduce_op over the block's axes of operand: a row scalar (column block) or an accumulator a
-             // column
+    reduce,  // reduce_op over the block's axes of operand (of an add: only where `predicate` holds): a row
+             // scalar (column block) or an accumulator a column
     result,  // the second (slot-th) result of a reduce
   };
   Kind kind = Kind::constant;
   DType dtype = DType::f32;
+  Form form = Form::plain;
   std::vector<int> operands = {};
   double number = 0;
   ScalarOp scalar_op{};
@@ -95,6 +109,9 @@ struct Instruction {
 struct KernelBlock {
   enum class Scope : uint8_t { row, column, reduced } scope = Scope::row;
   std::vector<int> instructions;  // in order; a value is visible to its block, row values to all later blocks
+  // On a GPU alone:
+  bool after_barrier = false;  // no thread of a row begins it before all of them have come so far
+  bool loads_first = false;    // of a reduced block: the loads of `unroll` indices stand before their work
   bool operator==(const KernelBlock&) const = default;
 };
 
@@ -106,17 +123,15 @@ struct Schedule {
   int64_t grain = 1;        // parallel indices a chunk
   int64_t splits = 0;       // chunks of a kernel with partial results
   std::vector<int> cached;  // column values kept in a scratch row between blocks instead of computed again
-  int64_t cached_elements = 0;     // the most columns a row with cached values can have
-  bool keep_exponentials = false;  // exp(x - max x) after a max_sumexp of x: scaled from the scratch row of
-                                   // exponentials that the reduction leaves instead of computed again
+  int64_t cached_elements = 0;  // the most columns a row with cached values can have
   // On a GPU a chunk is a block of threads; these stand there alone.
-  int threads = 0;      // of a block
-  int team = 0;         // threads that share a row; of a column reduction, those along the columns of a tile
-  int vectors = 0;      // of a row in one thread, all in registers; 0: rows are walked in a loop
-  int unroll = 1;       // vectors that are loaded before the first is worked on
-  int ahead = 0;        // rows whose vectors are on their way while a walk works on one
-  bool turns = false;   // blocks that walk take turns at the range; else each has neighbouring rows of it
-  bool narrow = false;  // every index fits 32 bits
+  int threads = 0;  // of a block
+  int team = 0;     // threads that share a row; of a column reduction, those along the columns of a tile
+  int vectors = 0;  // of a row in one thread, all in registers; 0: rows are walked in a loop
+  int unroll = 1;   // vectors that are loaded before the first is worked on
+  int prefetch_distance = 0;  // rows whose vectors are on their way while a walk works on one
+  bool interleaved = false;   // blocks that walk take rows in turn; else each has neighbouring rows
+  bool index32 = false;       // every index fits 32 bits
   bool operator==(const Schedule&) const = default;
 };
 
@@ -142,6 +157,9 @@ struct Kernel {
   /// Same code up to the name: such kernels are compiled once.
   bool same_code(const Kernel& other) const;
 };
+
+/// Whether an instruction can be carried out so.
+bool has_form(const Instruction& instruction, Form form);
 
 std::string print(const Kernel& kernel);
 /// The inverse of print; throws Error with file, line, column, the line and a caret.

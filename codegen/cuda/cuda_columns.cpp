@@ -11,32 +11,13 @@ using Scope = KernelBlock::Scope;
 
 }  // namespace
 
-CudaEmitter::Nest CudaEmitter::nest_of(const KernelBlock& block) {
-  Nest nest{.block = &block, .outer = {}, .depth = {}};
-  if (block.scope == Scope::reduced)
-    nest.outer = shape_.reduced;
-  else if (block.scope == Scope::column && !shape_.is_reduced() && shape_.columns.size() > 1)
-    nest.outer.assign(shape_.columns.begin(), shape_.columns.end() - 1);
-  nest.inner = static_cast<int>(nest.outer.size()) + 1;
-  for (int id : block.instructions) {
-    int depth = shape_.moves(id, shape_.inner) ? nest.inner : 0;
-    for (size_t i = 0; depth < nest.inner && i < nest.outer.size(); ++i)
-      if (shape_.moves(id, nest.outer[i])) depth = static_cast<int>(i) + 1;
-    const Kind kind = instruction(id).kind;
-    if (kind == Kind::reduce || kind == Kind::accumulate) depth = nest.inner;
-    nest.depth[id] = depth;
-  }
-  return nest;
-}
-
 void CudaEmitter::emit_row_scope(const KernelBlock& block) {
-  Nest nest{.block = &block, .outer = {}, .depth = {}};
-  for (int id : block.instructions) nest.depth[id] = 0;
+  const Nest nest = shape_.nest_of(block);
   for (int id : block.instructions) emit_instruction(nest, id);
 }
 
 void CudaEmitter::emit_column_block(const KernelBlock& block) {
-  const Nest nest = nest_of(block);
+  const Nest nest = shape_.nest_of(block);
   for (int id : block.instructions) {
     if (!is_cached(id)) continue;
     const bool flag = cuda_kind(instruction(id).dtype) == CudaKind::flag;
@@ -52,7 +33,7 @@ void CudaEmitter::emit_column_block(const KernelBlock& block) {
 
 void CudaEmitter::emit_depth(const Nest& nest, int depth) {
   for (int id : nest.block->instructions)
-    if (nest.depth.at(id) == depth) emit_instruction(nest, id);
+    if (nest.depth.lookup(id) == depth) emit_instruction(nest, id);
 }
 
 void CudaEmitter::emit_nest(const Nest& nest, size_t depth) {
@@ -72,19 +53,11 @@ bool CudaEmitter::is_cached(int id) const {
 }
 
 bool CudaEmitter::loads_by_vector(const Nest& nest, int id) const {
-  return instruction(id).kind == Kind::load && (V_ > 1 || U_ > 1) && in_lanes(nest, id) &&
-         shape_.is_vector_access(id);
+  return nest.in_vectors(id) && shape_.is_vector_load(id);
 }
 
 bool CudaEmitter::stores_by_vector(const Nest& nest, int id) const {
-  return instruction(id).kind == Kind::store && V_ > 1 && in_lanes(nest, id) && shape_.is_vector_access(id);
-}
-
-/// No vector is cut short.
-bool CudaEmitter::whole_vectors() const {
-  if (V_ == 1) return true;
-  const auto extent = k_.axes[shape_.inner].extent.constant();
-  return extent && *extent % V_ == 0;
+  return instruction(id).kind == Kind::store && V_ > 1 && nest.in_vectors(id) && shape_.is_vector_access(id);
 }
 
 /// The registers of a team hold a row and nothing else.
@@ -95,13 +68,13 @@ bool CudaEmitter::covers_exactly() const {
 
 /// Elements from c on.
 std::string CudaEmitter::rest() const {
-  return whole_vectors() ? std::to_string(V_) : fmt::format("{} - c", columns_end());
+  return shape_.has_whole_vectors() ? std::to_string(V_) : fmt::format("{} - c", columns_end());
 }
 
 /// How a vector is accessed: what the last one of a row has is said where it is known.
 std::string CudaEmitter::vector_form(int id) {
   const auto extent = k_.axes[shape_.inner].extent.constant();
-  const int64_t end = extent && alignment_of(id) != Alignment::never ? *extent % V_ : 0;
+  const int64_t end = extent && alignment_of(id) != VectorAlignment::When::never ? *extent % V_ : 0;
   return end == 0 ? fmt::format("<{}>", alignment_text(id))
                   : fmt::format("_end<{}, {}>", alignment_text(id), end);
 }
@@ -113,10 +86,10 @@ void CudaEmitter::emit_vectors(const Nest& nest) {
   out_.open("");
   starts_.clear(), start_names_.clear(), loaded_.clear();
   for (int id : nest.block->instructions)
-    if (in_lanes(nest, id) && instruction(id).access.param >= 0) starts_[id] = start_of_lanes(id);
+    if (nest.in_vectors(id) && instruction(id).access.param >= 0) starts_[id] = start_of_lanes(id);
   emit_inverses(nest);
   const std::string lane = W_ > 1 ? "lane" : "0", first = s_.flat ? "begin + " : "";
-  const int64_t step = int64_t{W_} * V_, turns = s_.flat && s_.turns ? s_.splits : 1;
+  const int64_t step = int64_t{W_} * V_, turns = s_.flat && s_.interleaved ? s_.splits : 1;
   if (K_ > 0 && U_ >= K_) {
     emit_phases(nest, "k", fmt::format("{}(k * {} + {}) * {}", first, W_, lane, V_), K_);
   } else if (K_ > 0) {
@@ -133,34 +106,21 @@ void CudaEmitter::emit_vectors(const Nest& nest) {
   out_.close();
 }
 
-/// A row is divided by one number: multiplied by its inverse, which costs a division a row.
+/// Of the divisors that rows are multiplied by the inverses of, each once.
 void CudaEmitter::emit_inverses(const Nest& nest) {
-  inverses_.clear();
-  std::map<int, std::string> names;
+  std::set<int> divisors;
   for (int id : nest.block->instructions) {
     const Instruction& x = instruction(id);
-    if (x.kind != Kind::scalar || x.scalar_op != ScalarOp::div || !in_lanes(nest, id)) continue;
-    const int divisor = x.operands[1];
-    const bool real = cuda_kind(instruction(x.operands[0]).dtype) == CudaKind::real &&
-                      cuda_kind(instruction(divisor).dtype) == CudaKind::real;
-    if (!real || shape_.moves(divisor, shape_.inner) || !values_[divisor]) continue;
-    auto [name, fresh] = names.try_emplace(divisor, fmt::format("inverse{}", divisor));
-    if (fresh) emit_inverse(divisor, name->second);
-    inverses_[id] = has_inverse(divisor) ? name->second : name->second + " * unit_of_" + name->second;
+    const bool scaled = x.form == Form::scaled_inverse;
+    if ((scaled || x.form == Form::inverse) && divisors.insert(x.operands[1]).second)
+      emit_inverse(x.operands[1], scaled);
   }
 }
 
-/// The sum of exponentials is at least 1: that of the maximum.
-bool CudaEmitter::has_inverse(int divisor) const {
-  const Instruction& x = instruction(divisor);
-  return x.kind == Kind::result && x.slot == 1 &&
-         instruction(x.operands[0]).reduce_op == ReduceOp::max_sumexp;
-}
-
 /// That of a subnormal number would be infinite, so it is the inverse in larger units.
-void CudaEmitter::emit_inverse(int divisor, const std::string& name) {
-  const std::string d = value_of(divisor).text;
-  if (has_inverse(divisor)) return out_.line("const float {} = 1.0f / {};", name, d);
+void CudaEmitter::emit_inverse(int divisor, bool scaled) {
+  const std::string d = value_of(divisor).text, name = fmt::format("inverse{}", divisor);
+  if (!scaled) return out_.line("const float {} = 1.0f / {};", name, d);
   out_.line("const float unit_of_{} = fabsf({}) < 1.17549435e-38f ? 1.84467441e19f : 1.0f;", name, d);
   out_.line("const float {0} = 1.0f / ({1} * unit_of_{0});", name, d);
 }
@@ -216,9 +176,10 @@ void CudaEmitter::emit_loads(const Nest& nest, const std::string& slot) {
     std::string array = slot.empty() ? fmt::format("a{}", id) : fmt::format("a{}[{}]", id, slot);
     if (is_cached(id) && !flag) array = fmt::format("kept{}[{}]", id, slot_);
     if (is_cached(id) && flag) reject(id, "keeps a flag that is read from memory");
-    const std::string from = fetched_.count(id) != 0 ? fetched_vector(id)
-                             : early_.count(id) != 0 ? fmt::format("early{}[k]", id)
-                                                     : vector_place(id);
+    const Form form = instruction(id).form;
+    const std::string from = form == Form::prefetched ? fetched_vector(id)
+                             : form == Form::early    ? fmt::format("early{}[k]", id)
+                                                      : vector_place(id);
     out_.line("sm_load{}({}, {}, {});", vector_form(id), array, from, rest());
     loaded_[id] = array;
   }
@@ -241,7 +202,7 @@ void CudaEmitter::emit_vector(const Nest& nest, const std::string& slot) {
   slot_ = slot;
   const auto whole = [&](auto&& what) {
     for (int id : nest.block->instructions)
-      if (in_lanes(nest, id)) what(id, instruction(id));
+      if (nest.in_vectors(id)) what(id, instruction(id));
   };
   if (shape_.inner >= 0) axis_text_[shape_.inner] = "c";
   whole([&](int id, const Instruction& x) {
@@ -257,7 +218,8 @@ void CudaEmitter::emit_vector(const Nest& nest, const std::string& slot) {
   });
   emit_lanes(nest);
   whole([&](int id, const Instruction&) {
-    if (takes_exponentials(id)) out_.line("sm_take_max_sumexp<{1}>(t{0}, q{0}, e{0});", id, fast_);
+    if (takes_exponentials(id))
+      out_.line("sm_take_max_sumexp<{1}>(t{0}, q{0}, e{0});", id, fast_text(instruction(id)));
     if (stores_by_vector(nest, id))
       out_.line("sm_store{}({}, s{}, {});", vector_form(id), vector_place(id), id, rest());
   });
@@ -272,7 +234,7 @@ CudaValue CudaEmitter::kept_value(int id, const std::string& j) const {
 
 void CudaEmitter::emit_lanes(const Nest& nest) {
   lanes_ = true;
-  guard_ = whole_vectors() ? "" : "live";
+  guard_ = shape_.has_whole_vectors() ? "" : "live";
   if (shape_.inner >= 0) axis_text_[shape_.inner] = lane_index();
   if (V_ > 1) out_.open_unrolled("j", V_);
   if (!guard_.empty()) out_.line("const bool live = c + j < {};", columns_end());
@@ -283,7 +245,7 @@ void CudaEmitter::emit_lanes(const Nest& nest) {
   for (int id : s_.cached)
     if (nest.depth.count(id) == 0) values_[id] = kept_value(id, j);
   for (int id : nest.block->instructions) {
-    if (!in_lanes(nest, id) || loaded_.count(id) != 0) continue;
+    if (!nest.in_vectors(id) || loaded_.count(id) != 0) continue;
     emit_instruction(nest, id);
     if (!is_cached(id)) continue;
     const CudaValue value = value_of(id);

@@ -76,8 +76,6 @@ CudaEmitter::CudaEmitter(const Kernel& kernel)
     fail_with(Status::internal, "kernel {}: it has no schedule for a GPU", kernel.name);
   V_ = s_.vector_width, W_ = s_.team, T_ = s_.threads / s_.team;
   K_ = s_.vectors, U_ = std::max(1, s_.unroll);
-  for (const KernelParam& param : k_.params) fast_ |= param.dtype == DType::bf16 || param.dtype == DType::f16;
-  if (K_ > 0) keep_exponentials();
   name_things();
 }
 
@@ -225,7 +223,7 @@ std::string CudaEmitter::assemble() {
   need_elements(needs);
   need_calls(needs, code);
   return fmt::format("#define SM static __device__ __forceinline__\ntypedef {} Index;\n\n",
-                     s_.narrow ? "int" : "long long") +
+                     s_.index32 ? "int" : "long long") +
          cuda_prelude(needs) + "\n" + code;
 }
 

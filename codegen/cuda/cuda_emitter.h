@@ -23,6 +23,7 @@
 #include "codegen/cuda/expressions.h"
 #include "codegen/cuda/prelude.h"
 #include "codegen/kernel_passes/kernel_shape.h"
+#include "codegen/kernel_passes/vector_alignment.h"
 #include "ir/kernel.h"
 
 namespace smelt {
@@ -34,14 +35,7 @@ class CudaEmitter {
   std::string emit();
 
  private:
-  /// The loops of a block and the depth of each instruction in them: 0 before all loops, ..., inner in the
-  /// lanes.
-  struct Nest {
-    const KernelBlock* block = nullptr;
-    std::vector<int> outer;  // axes of the loops around the lanes, outermost first
-    std::map<int, int> depth;
-    int inner = 1;
-  };
+  using Nest = BlockNest;
   /// A reduction under way: the names of its state.
   struct State {
     int id = -1;
@@ -50,7 +44,6 @@ class CudaEmitter {
     std::string first, second;  // second: "" where there is none
     CudaKind second_kind{};
   };
-  enum class Alignment : uint8_t { never, always, sometimes };
 
   // cuda_emitter.cpp
   void name_things();
@@ -76,7 +69,7 @@ class CudaEmitter {
   // cuda_rows.cpp
   void emit_rows();
   void emit_row_loop();
-  int64_t rows_at_a_time() const { return s_.turns ? s_.splits * T_ : T_; }
+  int64_t rows_at_a_time() const { return s_.interleaved ? s_.splits * T_ : T_; }
   void emit_flat();
   void emit_row_blocks(const std::string& skip);
   void declare_accumulators();
@@ -93,12 +86,9 @@ class CudaEmitter {
   bool is_written_whole(int param) const;
   bool adds_again(int id) const;
   std::string slice(int param) const;
-  bool must_meet_before(size_t block) const;
-  void meet();
+  void barrier();
 
   // cuda_row_fetch.cpp
-  bool can_be_fetched(const Nest& nest, int id);
-  int64_t vector_bytes(int id) const;
   void find_fetched_loads();
   void begin_fetching(const std::string& first);
   void fetch_next_row();
@@ -107,7 +97,6 @@ class CudaEmitter {
   std::string fetched_vector(int id) const;
 
   // cuda_early_loads.cpp
-  void find_early_loads();
   void emit_early_loads();
 
   // cuda_tiles.cpp
@@ -116,7 +105,6 @@ class CudaEmitter {
   void emit_reduced_block(const KernelBlock& block);
   void emit_reduced_lanes(const Nest& nest);
   void emit_rounds(const Nest& nest, int count, const std::string& end);
-  bool loads_first(const Nest& nest) const;
   void emit_reduced_index(const Nest& nest, const std::function<void()>& work);
   bool is_last_reduced(const KernelBlock& block) const;
   void combine_teams(bool for_first);
@@ -133,7 +121,6 @@ class CudaEmitter {
   void emit_tile_columns(const KernelBlock& block);
 
   // cuda_columns.cpp
-  Nest nest_of(const KernelBlock& block);
   void emit_row_scope(const KernelBlock& block);
   void emit_column_block(const KernelBlock& block);
   void emit_nest(const Nest& nest, size_t depth);
@@ -146,14 +133,11 @@ class CudaEmitter {
   void emit_lanes(const Nest& nest);
   CudaValue kept_value(int id, const std::string& j) const;
   void emit_inverses(const Nest& nest);
-  bool has_inverse(int divisor) const;
-  void emit_inverse(int divisor, const std::string& name);
-  bool in_lanes(const Nest& nest, int id) const { return nest.depth.at(id) == nest.inner; }
+  void emit_inverse(int divisor, bool scaled);
   bool loads_by_vector(const Nest& nest, int id) const;
   bool stores_by_vector(const Nest& nest, int id) const;
   bool draws_by_vector(int id) const;
   bool takes_exponentials(int id) const;
-  bool whole_vectors() const;
   bool covers_exactly() const;
   std::string rest() const;
   std::string vector_form(int id);
@@ -165,8 +149,7 @@ class CudaEmitter {
   CudaValue value_of(int id) const;
   CudaValue operand(const Instruction& x, int i) const { return value_of(x.operands[i]); }
   void emit_scalar(int id);
-  static std::string_view slope_at_zero(ScalarOp op);
-  bool is_only_added_to_one(int id) const;
+  static const char* fast_text(const Instruction& x) { return x.form == Form::fast ? "true" : "false"; }
   void emit_convert(int id);
   void emit_random(int id);
   void emit_load(int id);
@@ -181,18 +164,16 @@ class CudaEmitter {
   std::string conditions(std::vector<std::string> all) const;
   std::string random_row(const Instruction& x) const;
   std::string axis_number(int axis) const;
-  Alignment alignment_of(int id);
+  VectorAlignment::When alignment_of(int id);
   std::string alignment_text(int id);
 
   // cuda_reductions.cpp
   void begin_reductions(const Nest& nest);
-  int chosen_summand(int reduce) const;
   void emit_reduce(int id);
   void finish_reductions();
   void shuffle_states();
   void exchange_states();
   void bind_results();
-  void keep_exponentials();
   bool keeps_exponentials(int reduce) const;
   std::string identity(const State& state) const;
   std::string second_identity(const State& state) const;
@@ -212,7 +193,6 @@ class CudaEmitter {
   std::vector<CudaEmitter> tail_;
   int V_ = 1, W_ = 1, T_ = 1;  // elements of a vector, lanes of a team, teams of a block
   int64_t K_ = 0, U_ = 1;      // vectors of a row in a thread (0: a loop), vectors in flight
-  bool fast_ = false;          // memory holds half the digits of f32
 
   std::vector<Dim> dims_;
   std::vector<std::string> dim_names_, param_names_, axis_text_;
@@ -226,15 +206,12 @@ class CudaEmitter {
   std::map<int, std::string> starts_,
       loaded_;  // by instruction: where its lanes start, the array it is loaded to
   std::map<std::string, std::string> start_names_;
-  std::map<int, int> exponentials_;      // exp(x - m) that the reduction for m has made, and it
-  std::map<int, std::string> inverses_;  // by division: the name of 1 / its divisor
   std::vector<State> states_;
   std::vector<std::string> aligned_conditions_;
   int float_slots_ = 0, int_slots_ = 0;  // of the team's exchange
   int64_t shared_floats_ = 0, shared_ints_ = 0;
   bool uses_turns_ = false;
   std::map<int, int64_t> fetched_;  // loads of rows ahead: where a stage has their vectors, in bytes
-  std::set<int> early_;             // loads of later blocks that have set out
   int64_t fetched_bytes_ = 0, fetched_floats_ = 0;  // of a stage; of all, in front of the team's exchange
 };
 

@@ -3,6 +3,8 @@
 
 #include "codegen/cuda/cuda_emitter.h"
 #include "codegen/cuda/prelude.h"
+#include "codegen/kernel_passes/keep_exponentials.h"
+#include "llvm/ADT/STLExtras.h"
 
 namespace smelt {
 namespace {
@@ -41,48 +43,29 @@ void CudaEmitter::emit_instruction(const Nest& nest, int id) {
     case Kind::result:  // the second one is named where the reduction is finished
       if (x.slot == 0) values_[id] = values_[x.operands[0]];
       break;
-    case Kind::scalar: {
-      if (const auto kept = exponentials_.find(id); lanes_ && kept != exponentials_.end()) {
-        define(id, CudaKind::real,
-               fmt::format("exps{0}[{1}][{2}] * scale{0}", kept->second, slot_, V_ > 1 ? "j" : "0"));
-        break;
-      }
-      if (const auto inverse = inverses_.find(id); lanes_ && inverse != inverses_.end()) {
-        define(id, CudaKind::real, operand(x, 0).text + " * " + inverse->second);
-        break;
-      }
+    case Kind::scalar:
       emit_scalar(id);
       break;
-    }
   }
 }
 
 void CudaEmitter::emit_scalar(int id) {
   const Instruction& x = instruction(id);
+  if (x.form == Form::kept)
+    return define(
+        id, CudaKind::real,
+        fmt::format("exps{0}[{1}][{2}] * scale{0}", reduction_of_kept(k_, id), slot_, V_ > 1 ? "j" : "0"));
+  if (x.form == Form::inverse || x.form == Form::scaled_inverse)
+    return define(id, CudaKind::real,
+                  fmt::format(fmt::runtime(x.form == Form::inverse ? "{} * inverse{}"
+                                                                   : "{0} * inverse{1} * unit_of_inverse{1}"),
+                              operand(x, 0).text, x.operands[1]));
   std::vector<CudaValue> operands;
   for (int operand : x.operands) operands.push_back(value_of(operand));
-  const CudaValue value = cuda_apply(x.scalar_op, std::move(operands), fast_);
-  const std::string_view slope = fast_ && !is_only_added_to_one(id) ? slope_at_zero(x.scalar_op) : "";
-  if (slope.empty()) return define(id, value.kind, value.text);
+  const CudaValue value = cuda_apply(x.scalar_op, std::move(operands), x.form != Form::plain);
+  if (x.form != Form::fast_tangent) return define(id, value.kind, value.text);
+  const char* slope = x.scalar_op == ScalarOp::erf ? "1.12837917f" : "1.0f";
   define(id, value.kind, fmt::format("sm_tangent({}, {}, {})", operand(x, 0).text, slope, value.text));
-}
-
-/// Of the functions whose short forms lose their digits near 0.
-std::string_view CudaEmitter::slope_at_zero(ScalarOp op) {
-  if (op == ScalarOp::tanh) return "1.0f";
-  return op == ScalarOp::erf ? "1.12837917f" : "";
-}
-
-/// Whose digits near 0 nobody sees.
-bool CudaEmitter::is_only_added_to_one(int id) const {
-  const auto is_one = [&](int other) {
-    return instruction(other).kind == Kind::constant && instruction(other).number == 1;
-  };
-  return std::ranges::all_of(k_.instructions, [&](const Instruction& user) {
-    if (user.predicate != id && std::ranges::count(user.operands, id) == 0) return true;
-    return user.kind == Kind::scalar && user.scalar_op == ScalarOp::add &&
-           std::ranges::any_of(user.operands, is_one);
-  });
 }
 
 void CudaEmitter::define(int id, CudaKind kind, const std::string& text) {
@@ -98,7 +81,7 @@ CudaValue CudaEmitter::value_of(int id) const {
 
 std::string CudaEmitter::axis_number(int axis) const {
   const std::string& text = axis_text_[axis];
-  return s_.narrow || text == "0" ? text : fmt::format("(int){}", text);
+  return s_.index32 || text == "0" ? text : fmt::format("(int){}", text);
 }
 
 void CudaEmitter::emit_convert(int id) {
@@ -189,31 +172,14 @@ std::string CudaEmitter::place(int id) {
   return fmt::format("{}[{}]", array_of(id), sum(0, terms));
 }
 
-/// Whether the vectors of an access begin at multiples of their bytes: all places that they start from must.
-CudaEmitter::Alignment CudaEmitter::alignment_of(int id) {
-  const Access& access = instruction(id).access;
-  const KernelParam& param = k_.params[access.param];
-  const int64_t size = size_of(param.dtype), bytes = std::min<int64_t>(16, V_ * size),
-                elements = bytes / size;
-  if (elements == 1) return Alignment::always;
-  if (param.alignment < bytes) return Alignment::never;
-  std::vector<const Dim*> steps = {&access.offset};
-  for (size_t axis = 0; axis < access.strides.size(); ++axis)
-    if (static_cast<int>(axis) != shape_.inner) steps.push_back(&access.strides[axis]);
-  if (access.computed >= 0) steps.push_back(&access.computed_stride);
-  Alignment result = Alignment::always;
-  for (const Dim* step : steps) {
-    const auto terms = step->terms();
-    if (std::all_of(terms.begin(), terms.end(), [&](auto& t) { return t.coefficient % elements == 0; }))
-      continue;
-    if (step->is_constant()) return Alignment::never;
-    result = Alignment::sometimes;
-    const std::string condition = fmt::format("{}_ % {} == 0", dim(*step), elements);
-    if (std::find(aligned_conditions_.begin(), aligned_conditions_.end(), condition) ==
-        aligned_conditions_.end())
-      aligned_conditions_.push_back(condition);
+/// Notes what `sometimes` depends on.
+VectorAlignment::When CudaEmitter::alignment_of(int id) {
+  const VectorAlignment alignment = vector_alignment(k_, shape_, id);
+  for (const VectorAlignment::Condition& c : alignment.conditions) {
+    const std::string condition = fmt::format("{}_ % {} == 0", dim(c.size), c.elements);
+    if (!llvm::is_contained(aligned_conditions_, condition)) aligned_conditions_.push_back(condition);
   }
-  return result;
+  return alignment.when;
 }
 
 std::string CudaEmitter::alignment_text(int id) {

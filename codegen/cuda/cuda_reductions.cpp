@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "codegen/cuda/cuda_emitter.h"
-#include "codegen/kernel_passes/kept_exponentials.h"
+#include "codegen/kernel_passes/keep_exponentials.h"
 
 namespace smelt {
 namespace {
@@ -41,24 +41,11 @@ void CudaEmitter::begin_reductions(const Nest& nest) {
   }
 }
 
-/// Of several reductions as many keep theirs as there are registers beside the kept columns; of the others
-/// exponentials are computed again.
-void CudaEmitter::keep_exponentials() {
-  constexpr int64_t kRoom = 48;  // elements of a thread
-  const std::vector<KeptExponential> all = kept_exponentials(k_);
-  const bool several = std::ranges::any_of(all, [&](auto& kept) { return kept.reduce != all[0].reduce; });
-  const int64_t row = int64_t{K_} * V_, columns = std::ssize(s_.cached);
-  std::set<int> reduces;
-  for (const KeptExponential& kept : all) {
-    reduces.insert(kept.reduce);
-    if (several && (std::ssize(reduces) + columns) * row > kRoom) return;
-    exponentials_[kept.exponential] = kept.reduce;
-  }
-}
-
 /// A later block wants exp(x - maximum) of elements that stay in registers.
 bool CudaEmitter::keeps_exponentials(int reduce) const {
-  return std::any_of(exponentials_.begin(), exponentials_.end(), [&](auto& e) { return e.second == reduce; });
+  for (int id = 0; id < static_cast<int>(k_.instructions.size()); ++id)
+    if (instruction(id).form == Form::kept && reduction_of_kept(k_, id) == reduce) return true;
+  return false;
 }
 
 std::string CudaEmitter::identity(const State& state) const {
@@ -94,7 +81,8 @@ std::string CudaEmitter::join_into(const State& state, const std::string& to, co
     case ReduceOp::min:
       return fmt::format("{0} = sm_min({0}, {1});", to, first);
     case ReduceOp::max_sumexp:
-      return fmt::format("sm_join_max_sumexp<{}>({}, {}, {}, {});", fast_, to, to_second, first, second);
+      return fmt::format("sm_join_max_sumexp<{}>({}, {}, {}, {});", fast_text(instruction(state.id)), to,
+                         to_second, first, second);
     case ReduceOp::argmax:
     case ReduceOp::first:
       return fmt::format("sm_join_{}({}, {}, {}, {});", name(state.op), to, to_second, first, second);
@@ -106,17 +94,6 @@ std::string CudaEmitter::join(const State& state, const std::string& first, cons
   return join_into(state, state.first, state.second, first, second);
 }
 
-/// The select(p, x, 0) of this block that is summed here and whose zeros need not be added, or -1.
-int CudaEmitter::chosen_summand(int reduce) const {
-  const int id = instruction(reduce).operands[0];
-  const Instruction& x = instruction(id);
-  if (instruction(reduce).reduce_op != ReduceOp::add || x.kind != Kind::scalar ||
-      x.scalar_op != ScalarOp::select || shape_.block_of(id) != shape_.block_of(reduce))
-    return -1;
-  const Instruction& otherwise = instruction(x.operands[2]);
-  return otherwise.kind == Kind::constant && otherwise.number == 0 ? id : -1;
-}
-
 /// One element. Those that are not there are the identity.
 void CudaEmitter::emit_reduce(int id) {
   const State& state = *std::find_if(states_.begin(), states_.end(), [&](auto& s) { return s.id == id; });
@@ -124,11 +101,9 @@ void CudaEmitter::emit_reduce(int id) {
   const std::string guarded = guard_.empty() ? x : fmt::format("({} ? {} : {})", guard_, x, identity(state));
   const bool columns = shape_.is_reduced();  // one state a column
   const std::string j = V_ > 1 ? "[j]" : "[0]";
-  if (const int chosen = chosen_summand(id); chosen >= 0) {
-    const Instruction& choice = instruction(chosen);
-    const std::string condition = conditions({guard_, coerce(operand(choice, 0), CudaKind::flag)});
-    return out_.line("if ({}) {}{} += {};", condition, state.first, columns ? j : "",
-                     coerce(operand(choice, 1), state.kind));
+  if (const int predicate = instruction(id).predicate; predicate >= 0) {
+    const std::string condition = conditions({guard_, coerce(value_of(predicate), CudaKind::flag)});
+    return out_.line("if ({}) {}{} += {};", condition, state.first, columns ? j : "", x);
   }
   if (keeps_exponentials(id)) return out_.line("exps{}[{}]{} = {};", id, slot_, j, guarded);
   if (state.op == ReduceOp::max_sumexp && !columns) return out_.line("e{}{} = {};", id, j, guarded);
@@ -153,7 +128,7 @@ void CudaEmitter::finish_reductions() {
   for (const State& state : states_)
     if (keeps_exponentials(state.id))
       out_.line("const float base{0} = sm_take_exponentials<{3}>({1}, {2}, exps{0});", state.id, state.first,
-                state.second, fast_);
+                state.second, fast_text(instruction(state.id)));
   if (W_ > 1) shuffle_states();
   if (W_ > 32) exchange_states();
   bind_results();
@@ -164,8 +139,8 @@ void CudaEmitter::shuffle_states() {
   bool others = false;
   for (const State& state : states_)
     if (state.op == ReduceOp::max_sumexp)
-      out_.line("sm_share_max_sumexp<{}, {}>({}, {}, {});", fast_, std::min(W_, 32), state.first,
-                state.second, mask);
+      out_.line("sm_share_max_sumexp<{}, {}>({}, {}, {});", fast_text(instruction(state.id)),
+                std::min(W_, 32), state.first, state.second, mask);
     else
       others = true;
   if (!others) return;
@@ -188,7 +163,7 @@ void CudaEmitter::shuffle_states() {
 }
 
 /// Every warp's state goes to shared memory; every thread reads them all back, in the order of the warps.
-/// Places are used once a row, and in a walk over rows by turns, so that one meeting is enough.
+/// Places are used once a row, and in a walk over rows by turns, so that one barrier is enough.
 void CudaEmitter::exchange_states() {
   const int warps = W_ / 32;
   const auto slot = [&](CudaKind kind) { return kind == CudaKind::real ? float_slots_++ : int_slots_++; };
@@ -215,7 +190,7 @@ void CudaEmitter::exchange_states() {
   out_.open("if (lane % 32 == 0)");
   for (const Place& p : places) out_.line("{}lane / 32] = {};", p.shared, p.name);
   out_.close();
-  meet();
+  barrier();
   for (const Place& p : places) out_.line("{} = {}0];", p.name, p.shared);
   out_.open("for (int w = 1; w < {}; ++w)", warps);
   for (size_t i = 0; i < places.size(); ++i) {
@@ -249,7 +224,7 @@ void CudaEmitter::bind_results() {
                                   state.kind};
     if (keeps_exponentials(state.id))
       out_.line("const float scale{0} = sm_exp<{2}>(base{0} - {1});", state.id, values_[state.id]->text,
-                fast_);
+                fast_text(instruction(state.id)));
     if (second < 0) continue;
     values_[second] = CudaValue{
         state.op == ReduceOp::argmax ? fmt::format("({0} < 0 ? 0 : {0})", second_text) : second_text,

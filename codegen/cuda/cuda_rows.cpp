@@ -41,7 +41,7 @@ void CudaEmitter::emit_row_loop() {
     emit_digits("row", shape_.parallel);
     return emit_row_blocks("return");
   }
-  if (s_.turns) {
+  if (s_.interleaved) {
     out_.line("const Index begin = (Index)blockIdx.x * {}, end = range;", T_);
   } else {
     out_.line("const Index chunk = (range + {0}) / {1} > 1 ? (range + {0}) / {1} : 1;", s_.splits - 1,
@@ -64,7 +64,7 @@ void CudaEmitter::emit_row_loop() {
 /// The team is the block; its columns begin where its share of the range does, at a multiple of every vector.
 void CudaEmitter::emit_flat() {
   row_guard_ = "blockIdx.x == 0" + std::string(W_ > 1 ? " && lane == 0" : "");
-  if (s_.turns) {
+  if (s_.interleaved) {
     out_.line("const Index begin = (Index)blockIdx.x * {}, end = range;", int64_t{W_} * V_ * U_);
   } else {
     if (s_.splits > 0)
@@ -79,7 +79,7 @@ void CudaEmitter::emit_row_blocks(const std::string& skip) {
   emit_early_loads();
   for (size_t i = 0; i < k_.blocks.size(); ++i) {
     const KernelBlock& block = k_.blocks[i];
-    if (must_meet_before(i)) meet();
+    if (block.after_barrier) barrier();
     if (block.scope == Scope::row)
       emit_row_scope(block);
     else
@@ -89,29 +89,7 @@ void CudaEmitter::emit_row_blocks(const std::string& skip) {
   }
 }
 
-/// What every lane reads of a row may be what one of them is about to overwrite in place: all have read
-/// before any writes. A reduction in between has the same effect.
-bool CudaEmitter::must_meet_before(size_t number) const {
-  if (W_ == 1 || k_.blocks[number].scope != Scope::column) return false;
-  bool read = false;
-  for (size_t i = 0; i <= number; ++i)
-    for (int id : k_.blocks[i].instructions) {
-      const Instruction& x = instruction(id);
-      const bool alike = shape_.inner >= 0 && !shape_.moves(id, shape_.inner);
-      if (x.kind == Kind::load && alike && x.access.param >= 0) {
-        for (int other : k_.blocks[number].instructions) {
-          const Instruction& y = instruction(other);
-          read |= y.kind == Kind::store &&
-                  k_.params[y.access.param].dtype == k_.params[x.access.param].dtype &&
-                  shape_.moves(other, shape_.inner);
-        }
-      }
-      if (x.kind == Kind::reduce && i < number) read = false;
-    }
-  return read;
-}
-
-void CudaEmitter::meet() {
+void CudaEmitter::barrier() {
   if (W_ <= 32)
     out_.line("__syncwarp(mask);");
   else if (T_ == 1)

@@ -57,7 +57,7 @@ void CudaEmitter::emit_tile_block(const KernelBlock& block) {
 
 /// One loop over all reduced indices, shared by the teams.
 void CudaEmitter::emit_reduced_block(const KernelBlock& block) {
-  const Nest nest = nest_of(block);
+  const Nest nest = shape_.nest_of(block);
   begin_reductions(nest);
   for (const State& state : states_) {
     out_.line("{} {}[{}];", cuda_type(state.kind), state.first, V_);
@@ -83,7 +83,7 @@ void CudaEmitter::emit_reduced_lanes(const Nest& nest) {
   if (shape_.reduced.size() > 1 && (first.begin >= 0 || first.end >= 0))
     fail_with(Status::internal, "kernel {}: a segment stands beside another reduced axis", k_.name);
   out_.line("Index i0 = {} + team;", begin);
-  const bool rounds = loads_first(nest);
+  const bool rounds = nest.block->loads_first;
   for (int count = U_; rounds && count > 1; count /= 4) emit_rounds(nest, count, end);
   out_.line("#pragma unroll {}", rounds ? 1 : U_);
   out_.open("for (; i0 < {}; i0 += {})", end, T_);
@@ -113,19 +113,6 @@ void CudaEmitter::emit_rounds(const Nest& nest, int count, const std::string& en
   out_.close();
 }
 
-/// The compiler alone keeps few loads of later indices under way: so they stand in front of all work, where
-/// nothing else is read.
-bool CudaEmitter::loads_first(const Nest& nest) const {
-  int loads = 0;
-  for (int id : nest.block->instructions) {
-    if (nest.depth.at(id) > 0 && !in_lanes(nest, id)) return false;
-    if (instruction(id).access.param < 0 || !in_lanes(nest, id)) continue;
-    if (!loads_by_vector(nest, id)) return false;
-    ++loads;
-  }
-  return loads > 0 && U_ > 1;
-}
-
 void CudaEmitter::emit_reduced_index(const Nest& nest, const std::function<void()>& work) {
   if (shape_.reduced.size() == 1)
     axis_text_[shape_.reduced.front()] = "i";
@@ -135,7 +122,7 @@ void CudaEmitter::emit_reduced_index(const Nest& nest, const std::function<void(
   if (shape_.inner >= 0) out_.open("if (c < {})", columns_end());
   starts_.clear(), start_names_.clear();
   for (int id : nest.block->instructions)
-    if (in_lanes(nest, id) && instruction(id).access.param >= 0) starts_[id] = start_of_lanes(id);
+    if (nest.in_vectors(id) && instruction(id).access.param >= 0) starts_[id] = start_of_lanes(id);
   work();
   if (shape_.inner >= 0) out_.close();
 }
@@ -252,12 +239,12 @@ void CudaEmitter::exchange_columns(const std::vector<Exchanged>& places, int gro
 
 /// What becomes of the columns: the first team's work.
 void CudaEmitter::emit_tile_columns(const KernelBlock& block) {
-  const Nest nest = nest_of(block);
+  const Nest nest = shape_.nest_of(block);
   emit_depth(nest, 0);
   out_.open("if (team == 0 && c < {})", columns_end());
   starts_.clear(), start_names_.clear(), loaded_.clear();
   for (int id : block.instructions)
-    if (in_lanes(nest, id) && instruction(id).access.param >= 0) starts_[id] = start_of_lanes(id);
+    if (nest.in_vectors(id) && instruction(id).access.param >= 0) starts_[id] = start_of_lanes(id);
   declare_loads(nest, "");
   emit_loads(nest, "");
   emit_vector(nest, "");

@@ -9,9 +9,9 @@
 #include "codegen/cuda/emit_cuda.h"
 #include "codegen/cuda/kernel_trial.h"
 #include "codegen/kernel_passes/launch_dims.h"
-#include "codegen/launches/fit_tails.h"
 #include "codegen/scheduling/schedule.h"
 #include "codegen/scheduling/schedule_candidates.h"
+#include "ir/schedule_fields.h"
 #include "runtime/cuda/cubin_cache.h"
 #include "runtime/cuda/nvrtc.h"
 #include "runtime/error.h"
@@ -78,13 +78,6 @@ std::string key_of(Kernel kernel, const SymbolValues& values) {
   return CubinCache::key(text + fmt::format(" {}", kernel.range().evaluate(values)));
 }
 
-template <typename Visit>
-void visit_schedule(Schedule& s, const Visit& visit) {
-  visit("vector_width", s.vector_width), visit("tile", s.tile), visit("grain", s.grain);
-  visit("threads", s.threads), visit("team", s.team), visit("vectors", s.vectors), visit("unroll", s.unroll);
-  visit("ahead", s.ahead), visit("turns", s.turns);
-}
-
 class KnownSchedules {
  public:
   explicit KnownSchedules(const std::string& device) {
@@ -94,15 +87,15 @@ class KnownSchedules {
   }
 
   /// Only what is among the candidates is believed.
-  const Schedule* find(const std::string& key, std::vector<Schedule>& candidates) const {
+  const Schedule* find(const std::string& key, const std::vector<Schedule>& candidates) const {
     const auto entry = known_.find(key);
     if (entry == known_.end() || !entry->is_object()) return nullptr;
-    for (Schedule& candidate : candidates)
+    for (const Schedule& candidate : candidates)
       if (to_json(candidate) == *entry) return &candidate;
     return nullptr;
   }
 
-  void add(const std::string& key, Schedule schedule) { fresh_[key] = to_json(schedule); }
+  void add(const std::string& key, const Schedule& schedule) { fresh_[key] = to_json(schedule); }
 
   /// What another process has added in the meantime stays; a directory that cannot be written is no error.
   void save() {
@@ -117,9 +110,9 @@ class KnownSchedules {
   }
 
  private:
-  static Json to_json(Schedule& schedule) {
+  static Json to_json(const Schedule& schedule) {
     Json json;
-    visit_schedule(schedule, [&](const char* name, const auto& value) { json[name] = value; });
+    visit_schedule_fields([&](const char* word, auto member) { json[word] = schedule.*member; });
     return json;
   }
 
@@ -153,7 +146,7 @@ std::vector<Candidate> compiled(const Kernel& kernel, const std::vector<Schedule
   std::vector<CudaSource> texts;
   for (const Schedule& schedule : schedules) {
     Kernel other = kernel;
-    other.schedule = schedule;
+    take_schedule(other, schedule);
     texts.push_back({emit_cuda(other, {}), kernel.name});
   }
   const std::vector<Cubin> cubins = compile_cuda(texts, architecture);
@@ -200,11 +193,6 @@ Kernel alone(Kernel kernel) {
   return kernel;
 }
 
-void take(Kernel& kernel, const Schedule& schedule) {
-  kernel.schedule = schedule;
-  fit_tails(kernel);
-}
-
 /// The fastest that is right, and how many there were.
 TunedKernel measure(Kernel& kernel, const SymbolValues& values, const std::vector<Schedule>& schedules,
                     int architecture) {
@@ -249,7 +237,7 @@ std::vector<TunedKernel> tune_schedules(Program& program, const Target& target) 
     std::vector<Schedule> schedules = schedule_candidates(kernel, program.symbols);
     const std::string key = key_of(kernel, values);
     if (const Schedule* schedule = known.find(key, schedules)) {
-      take(whole, *schedule);
+      take_schedule(whole, *schedule);
       all.push_back({.name = kernel.name, .schedule = *schedule});
       continue;
     }
@@ -258,7 +246,7 @@ std::vector<TunedKernel> tune_schedules(Program& program, const Target& target) 
     } catch (const Error& error) {
       fail_with(error.status(), "tuning kernel {}: {}", kernel.name, error.what());
     }
-    take(whole, kernel.schedule);
+    take_schedule(whole, kernel.schedule);
     known.add(key, kernel.schedule);
   }
   known.save();

@@ -10,21 +10,21 @@ namespace smelt {
 namespace {
 
 constexpr int64_t kUnbounded = int64_t{1} << 40;
-constexpr int64_t kNarrow = std::numeric_limits<int32_t>::max() / 2;
+constexpr int64_t kLargestIndex = std::numeric_limits<int32_t>::max() / 2;
 
-bool is_narrow_access(const Kernel& kernel, const Access& access, const Symbols& symbols) {
+bool has_small_indices(const Kernel& kernel, const Access& access, const Symbols& symbols) {
   if (access.param < 0) return true;
   int64_t last = bound_or_large(access.offset, symbols);
   for (size_t axis = 0; axis < access.strides.size(); ++axis) {
     const int64_t extent = bound_or_large(kernel.axes[axis].extent, symbols);
     const int64_t stride = bound_or_large(access.strides[axis], symbols);
-    if (extent > kNarrow || stride > kNarrow) return false;
+    if (extent > kLargestIndex || stride > kLargestIndex) return false;
     last += extent * stride;
   }
-  if (last >= kNarrow) return false;
+  if (last >= kLargestIndex) return false;
   if (access.computed < 0) return true;
   const Dim& table = kernel.params[static_cast<size_t>(access.param)].table_elements;
-  return !table.is_zero() && bound_or_large(table, symbols) < kNarrow;
+  return !table.is_zero() && bound_or_large(table, symbols) < kLargestIndex;
 }
 
 }  // namespace
@@ -37,15 +37,15 @@ int64_t bound_or_large(const Dim& dim, const Symbols& symbols) {
   }
 }
 
-bool has_narrow_indices(const Kernel& kernel, const Symbols& symbols) {
-  const auto fits = [&](const Dim& dim) { return bound_or_large(dim, symbols) < kNarrow; };
+bool has_32_bit_indices(const Kernel& kernel, const Symbols& symbols) {
+  const auto fits = [&](const Dim& dim) { return bound_or_large(dim, symbols) < kLargestIndex; };
   Dim all = 1;
   for (const KernelAxis& axis : kernel.axes) all *= axis.extent;
   if (!fits(all) || !fits(kernel.range())) return false;
   for (const KernelParam& param : kernel.params)
     if (!fits(param.partial_elements)) return false;
   return llvm::all_of(kernel.instructions,
-                      [&](const Instruction& x) { return is_narrow_access(kernel, x.access, symbols); });
+                      [&](const Instruction& x) { return has_small_indices(kernel, x.access, symbols); });
 }
 
 }  // namespace smelt

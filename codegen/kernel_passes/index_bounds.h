@@ -10,6 +10,6 @@ namespace smelt {
 int64_t bound_or_large(const Dim& dim, const Symbols& symbols);
 
 /// All numbers that indices are made of stay below 2^30, computed ones by their table's elements.
-bool has_narrow_indices(const Kernel& kernel, const Symbols& symbols);
+bool has_32_bit_indices(const Kernel& kernel, const Symbols& symbols);
 
 }  // namespace smelt

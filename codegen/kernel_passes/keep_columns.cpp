@@ -6,8 +6,8 @@
 #include <map>
 #include <set>
 
+#include "codegen/kernel_passes/instruction_order.h"
 #include "codegen/kernel_passes/kernel_shape.h"
-#include "ir/kernel.h"
 
 namespace smelt {
 namespace {
@@ -17,16 +17,18 @@ using Scope = KernelBlock::Scope;
 
 class Keeper {
  public:
-  explicit Keeper(const Kernel& kernel) : k_(kernel), shape_(kernel), same_(kernel.instructions.size(), -1) {}
+  Keeper(Kernel& kernel, const KeepColumnsOptions& options)
+      : k_(kernel), options_(options), shape_(kernel), same_(kernel.instructions.size(), -1) {}
 
-  Kernel run() {
-    if (shape_.is_reduced() || shape_.columns.size() != 1 || k_.schedule.flat) return k_;
+  bool run() {
+    if (shape_.is_reduced() || shape_.columns.size() != 1 || k_.schedule.flat) return false;
     number_values();
     for (size_t b = 0; b < k_.blocks.size(); ++b)
       if (k_.blocks[b].scope == Scope::column) rewrite(static_cast<int>(b));
-    if (kept_.empty()) return k_;
-    drop_unused();
-    return renumbered();
+    if (kept_.empty()) return false;
+    k_.schedule.cached.assign(kept_.begin(), kept_.end());
+    drop_unused_instructions(k_);
+    return true;
   }
 
  private:
@@ -36,7 +38,7 @@ class Keeper {
     for (const KernelBlock& block : k_.blocks)
       for (int id : block.instructions) {
         same_[id] = id;
-        if (const int stored = stored_value(id); stored >= 0)
+        if (const int stored = options_.forward_stores ? stored_value(id) : -1; stored >= 0)
           same_[id] = same_[stored];
         else if (is_pure(k_.instructions[id]))
           same_[id] = representatives_.try_emplace(text_of(id), id).first->second;
@@ -110,12 +112,24 @@ class Keeper {
   int from_before(int id, int block) {
     if (shape_.block_of(id) != block) return id;
     const int earlier = same_[id];
-    if (earlier != id && shape_.block_of(earlier) < block && can_be_kept(earlier) && !is_derived(earlier)) {
+    if (earlier != id && shape_.block_of(earlier) < block && is_kept(earlier)) {
       if (shape_.moves(id, shape_.inner)) kept_.insert(earlier);
       return earlier;
     }
     visit(id, block);
     return id;
+  }
+
+  bool is_kept(int id) const {
+    return can_be_kept(id) && (options_.expensive_only ? is_expensive(id) : !is_derived(id));
+  }
+
+  /// Many instructions; what reads random bits directly is kept in their place.
+  bool is_expensive(int id) const {
+    const Instruction& x = k_.instructions[id];
+    const auto is_random = [this](int other) { return k_.instructions[other].kind == Kind::random; };
+    return is_random(id) || (x.kind == Kind::scalar && is_dear(x.scalar_op)) ||
+           std::any_of(x.operands.begin(), x.operands.end(), is_random);
   }
 
   bool can_be_kept(int id) const {
@@ -152,57 +166,8 @@ class Keeper {
     return from >= 0 && can_be_kept(from);
   }
 
-  // ---- what is left
-
-  void drop_unused() {
-    std::vector<bool> used(k_.instructions.size());
-    const auto use = [&](int id) {
-      if (id >= 0) used[id] = true;
-    };
-    use(k_.row_predicate);
-    for (const KernelAxis& axis : k_.axes) use(axis.begin), use(axis.end);
-    for (size_t b = k_.blocks.size(); b-- > 0;) {
-      auto& ids = k_.blocks[b].instructions;
-      for (size_t i = ids.size(); i-- > 0;) {
-        const Instruction& x = k_.instructions[ids[i]];
-        if (x.kind == Kind::store || x.kind == Kind::accumulate) used[ids[i]] = true;
-        if (!used[ids[i]]) continue;
-        for (int operand : x.operands) use(operand);
-        use(x.predicate);
-        if (x.access.param >= 0) use(x.access.computed);
-      }
-    }
-    for (KernelBlock& block : k_.blocks) std::erase_if(block.instructions, [&](int id) { return !used[id]; });
-    std::erase_if(k_.blocks, [](const KernelBlock& block) { return block.instructions.empty(); });
-  }
-
-  /// Instructions in the order of the blocks, without those that no block has.
-  Kernel renumbered() {
-    Kernel result = k_;
-    std::vector<int> number(k_.instructions.size(), -1);
-    result.instructions.clear();
-    for (KernelBlock& block : result.blocks)
-      for (int& id : block.instructions) {
-        number[id] = static_cast<int>(result.instructions.size());
-        result.instructions.push_back(k_.instructions[id]);
-        id = number[id];
-      }
-    const auto change = [&](int& id) {
-      if (id >= 0) id = number[id];
-    };
-    for (Instruction& x : result.instructions) {
-      for (int& operand : x.operands) change(operand);
-      change(x.predicate);
-      if (x.access.param >= 0) change(x.access.computed);
-    }
-    for (KernelAxis& axis : result.axes) change(axis.begin), change(axis.end);
-    change(result.row_predicate);
-    for (int id : kept_) result.schedule.cached.push_back(number[id]);
-    std::sort(result.schedule.cached.begin(), result.schedule.cached.end());
-    return result;
-  }
-
-  Kernel k_;
+  Kernel& k_;
+  const KeepColumnsOptions& options_;
   KernelShape shape_;
   std::vector<int> same_;  // the first instruction with the same value
   std::map<std::string, int> representatives_;
@@ -211,6 +176,6 @@ class Keeper {
 
 }  // namespace
 
-Kernel with_kept_columns(const Kernel& kernel) { return Keeper(kernel).run(); }
+bool keep_columns(Kernel& kernel, const KeepColumnsOptions& options) { return Keeper(kernel, options).run(); }
 
 }  // namespace smelt

@@ -44,7 +44,28 @@ void KernelShape::find_axes(const KernelBlock& block, int id) {
   if (x.access.param >= 0) axes |= moving_axes(x.access.strides) | axes_of(x.access.computed);
   if (x.kind == Kind::result) axes = axes_of(x.operands[0]);
   if (x.kind == Kind::reduce) axes = block.scope == Scope::reduced ? axis_bit(inner) : 0;
+  if (block.scope == Scope::row)
+    for (int axis : columns) axes &= ~axis_bit(axis);
   axes_[id] = axes;
+}
+
+BlockNest KernelShape::nest_of(const KernelBlock& block) const {
+  BlockNest nest;
+  nest.block = &block;
+  if (block.scope == Scope::reduced)
+    nest.outer = reduced;
+  else if (block.scope == Scope::column && !is_reduced() && columns.size() > 1)
+    nest.outer.assign(columns.begin(), columns.end() - 1);
+  nest.inner = static_cast<int>(nest.outer.size()) + 1;
+  for (int id : block.instructions) {
+    const Kind kind = kernel_.instructions[id].kind;
+    const bool takes_all = kind == Kind::reduce || kind == Kind::accumulate;
+    int depth = moves(id, inner) || (takes_all && block.scope != Scope::row) ? nest.inner : 0;
+    for (size_t i = 0; depth < nest.inner && i < nest.outer.size(); ++i)
+      if (moves(id, nest.outer[i])) depth = static_cast<int>(i) + 1;
+    nest.depth[id] = depth;
+  }
+  return nest;
 }
 
 bool KernelShape::is_vector_access(int id) const {
@@ -52,6 +73,18 @@ bool KernelShape::is_vector_access(int id) const {
   if ((x.kind != Kind::load && x.kind != Kind::store) || inner < 0 || x.predicate >= 0) return false;
   if (x.access.computed >= 0 && moves(x.access.computed, inner)) return false;
   return inner < static_cast<int>(x.access.strides.size()) && x.access.strides[inner].is_one();
+}
+
+bool KernelShape::is_vector_load(int id) const {
+  const Schedule& s = kernel_.schedule;
+  return kernel_.instructions[id].kind == Kind::load && (s.vector_width > 1 || s.unroll > 1) &&
+         moves(id, inner) && is_vector_access(id);
+}
+
+bool KernelShape::has_whole_vectors() const {
+  if (kernel_.schedule.vector_width == 1) return true;
+  const auto extent = kernel_.axes[inner].extent.constant();
+  return extent && *extent % kernel_.schedule.vector_width == 0;
 }
 
 bool KernelShape::is_vector_random(int id) const {

@@ -1,17 +1,30 @@
-// What schedules for a GPU and the CUDA emitter ask about a kernel: its axes by kind, what moves along which
-// axis, which accesses can go by vectors, how a partial sum is kept.
+// What passes over kernels, schedules and both emitters ask about a kernel: its axes by kind, what moves
+// along which axis, the loops of a block, which accesses can go by vectors, how a partial sum is kept.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "ir/kernel.h"
+#include "llvm/ADT/DenseMap.h"
 
 namespace smelt {
 
 /// How the running sum of an `accumulate` is kept: in a register of every thread, in one a column, or in
 /// memory.
 enum class Accumulation : uint8_t { scalar, column, memory };
+
+/// The loops of a block around its vectors, and the depth of each instruction in them: 0 before all loops,
+/// ..., `inner` in the vectors.
+struct BlockNest {
+  const KernelBlock* block = nullptr;
+  std::vector<int> outer;  // axes, outermost first
+  llvm::DenseMap<int, int> depth;
+  int inner = 1;
+
+  bool is_reduced() const { return block->scope == KernelBlock::Scope::reduced; }
+  bool in_vectors(int id) const { return depth.lookup(id) == inner; }
+};
 
 class KernelShape {
  public:
@@ -23,8 +36,11 @@ class KernelShape {
 
   /// Whether an instruction's value (or what it does) changes along an axis within its block.
   bool moves(int id, int axis) const { return axis >= 0 && (axes_[id] >> axis & 1) != 0; }
+  BlockNest nest_of(const KernelBlock& block) const;
   /// Neighbouring columns stand in neighbouring places, and all of them are wanted.
   bool is_vector_access(int id) const;
+  /// Such a load, of the kernel's vectors.
+  bool is_vector_load(int id) const;
   /// One Philox call serves eight neighbouring columns.
   bool is_vector_random(int id) const;
   Accumulation accumulation(int id) const;
@@ -32,6 +48,8 @@ class KernelShape {
   std::vector<int> all_of(Instruction::Kind kind) const;
   /// The block that an instruction stands in, or -1.
   int block_of(int id) const { return block_of_[id]; }
+  /// No vector of a row is cut short.
+  bool has_whole_vectors() const;
 
  private:
   void find_axes(const KernelBlock& block, int id);

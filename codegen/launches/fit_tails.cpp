@@ -1,6 +1,7 @@
 #include "codegen/launches/fit_tails.h"
 
 #include "codegen/kernel_passes/launch_dims.h"
+#include "codegen/kernel_passes/legalize.h"
 #include "codegen/scheduling/schedule_targets.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -30,7 +31,7 @@ bool is_fixed(const Kernel& kernel) {
 bool can_be_tail(const Kernel& kernel) {
   const Schedule& s = kernel.schedule;
   const bool plain = kernel.random_slots == 0 && kernel.copies == 1 && kernel.tail.empty() &&
-                     !has_partials(kernel) && s.splits == 0 && s.cached.empty() && !s.keep_exponentials;
+                     !has_partials(kernel) && s.splits == 0 && s.cached.empty();
   if (!plain || !is_fixed(kernel)) return false;
   const int64_t rows = extent_of(kernel, AxisKind::parallel), columns = extent_of(kernel, AxisKind::column);
   const bool reduced = count_axes(kernel, AxisKind::reduced) > 0;
@@ -43,10 +44,11 @@ void fit_tails(Kernel& kernel) {
     const bool reduced = count_axes(last, AxisKind::reduced) > 0;
     Schedule s;
     s.vector_width = s.team = 1, s.tile = 1;
-    s.threads = kernel.schedule.threads, s.narrow = kernel.schedule.narrow;
+    s.threads = kernel.schedule.threads, s.index32 = kernel.schedule.index32;
     s.unroll = reduced ? 4 : 1;
     last.schedule = s;
     last.schedule.grain = reduced ? last.range().constant().value() : s.threads;
+    legalize_for_gpu(last);
   }
 }
 

@@ -20,11 +20,11 @@ V KernelEmitter::base_pointer(const Instruction& x, bool with_inner) {
   const Access& access = x.access;
   V index = dim(access.offset);
   for (size_t axis = 0; axis < access.strides.size(); ++axis) {
-    const bool skipped = !with_inner && static_cast<int>(axis) == inner_axis_;
+    const bool skipped = !with_inner && static_cast<int>(axis) == shape_.inner;
     if (access.strides[axis].is_zero() || skipped) continue;
     index = b.CreateAdd(index, b.CreateMul(axis_values_[axis], dim(access.strides[axis])));
   }
-  if (access.computed >= 0 && (with_inner || (axes_of(access.computed) >> inner_axis_ & 1) == 0)) {
+  if (access.computed >= 0 && (with_inner || !shape_.moves(access.computed, shape_.inner))) {
     V computed = b.CreateSExt(math_.coerce(value_of(access.computed), ComputeKind::integer), b.getInt64Ty());
     index = b.CreateAdd(index, b.CreateMul(computed, dim(access.computed_stride)));
   }
@@ -35,17 +35,17 @@ V KernelEmitter::base_pointer(const Instruction& x, bool with_inner) {
 void KernelEmitter::prepare_accesses(const Nest& nest) {
   prepared_.clear();
   for (int id : nest.block->instructions)
-    if (instruction(id).access.param >= 0 && nest.depth.lookup(id) == nest.inner_depth())
+    if (instruction(id).access.param >= 0 && nest.in_vectors(id))
       prepared_[id] = base_pointer(instruction(id), false);
 }
 
 KernelEmitter::Address KernelEmitter::address_of(int id) {
   const Instruction& x = instruction(id);
-  if (!lanes_.inner || inner_axis_ < 0) return {.pointer = base_pointer(x, true)};
+  if (!lanes_.inner || shape_.inner < 0) return {.pointer = base_pointer(x, true)};
   llvm::Type* type = memory_.element(kernel_.params[x.access.param].dtype);
-  const Dim& stride = inner_stride(x.access, inner_axis_);
+  const Dim& stride = inner_stride(x.access, shape_.inner);
   V base = prepared_[id];
-  const bool computed = x.access.computed >= 0 && (axes_of(x.access.computed) >> inner_axis_ & 1) != 0;
+  const bool computed = x.access.computed >= 0 && shape_.moves(x.access.computed, shape_.inner);
   if (!computed && stride.is_zero()) return {.pointer = base};
   if (!computed && (stride.is_one() || lanes_.width == 1)) {
     V index = stride.is_one() ? lanes_.first : b.CreateMul(lanes_.first, dim(stride));

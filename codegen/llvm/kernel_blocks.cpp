@@ -1,28 +1,12 @@
 // Loop nests of blocks.
-#include <bit>
-
 #include "codegen/llvm/kernel_emitter.h"
 #include "codegen/llvm/loops.h"
 #include "runtime/error.h"
 
 namespace smelt {
-namespace {
-
-using Kind = Instruction::Kind;
-
-uint64_t bit(int axis) { return axis < 0 ? 0 : uint64_t{1} << axis; }
-
-uint64_t moving(const std::vector<Dim>& strides) {
-  uint64_t axes = 0;
-  for (size_t axis = 0; axis < strides.size(); ++axis)
-    if (!strides[axis].is_zero()) axes |= bit(static_cast<int>(axis));
-  return axes;
-}
-
-}  // namespace
 
 void KernelEmitter::emit_block(const KernelBlock& block) {
-  const Nest nest = nest_of(block);
+  const Nest nest = shape_.nest_of(block);
   lanes_ = {};
   if (block.scope == KernelBlock::Scope::row) {
     for (int id : block.instructions) emit_instruction(nest, id);
@@ -32,42 +16,6 @@ void KernelEmitter::emit_block(const KernelBlock& block) {
   emit_nest(nest, 0);
   lanes_ = {};
   finish_reductions(nest);
-}
-
-KernelEmitter::Nest KernelEmitter::nest_of(const KernelBlock& block) {
-  Nest nest;
-  nest.block = &block;
-  nest.reduced = block.scope == KernelBlock::Scope::reduced;
-  if (nest.reduced)
-    nest.outer = reduced_axes_;
-  else if (block.scope == KernelBlock::Scope::column && !reduced_kernel_ && column_axes_.size() > 1)
-    nest.outer.assign(column_axes_.begin(), column_axes_.end() - 1);
-  for (int id : block.instructions) {
-    find_axes(block, id);
-    if (block.scope == KernelBlock::Scope::row) axes_[id] = 0;
-    int depth = (axes_[id] & bit(inner_axis_)) != 0 ? nest.inner_depth() : 0;
-    for (size_t i = 0; depth < nest.inner_depth() && i < nest.outer.size(); ++i)
-      if ((axes_[id] & bit(nest.outer[i])) != 0) depth = static_cast<int>(i) + 1;
-    const Kind kind = instruction(id).kind;
-    if (kind == Kind::reduce || kind == Kind::accumulate) depth = nest.inner_depth();
-    nest.depth[id] = depth;
-  }
-  return nest;
-}
-
-uint64_t KernelEmitter::axes_of(int id) const { return id < 0 ? 0 : axes_[id]; }
-
-/// Row results of a column block move along nothing; accumulators of a reduced block along the columns.
-void KernelEmitter::find_axes(const KernelBlock& block, int id) {
-  const Instruction& x = instruction(id);
-  uint64_t axes = axes_of(x.predicate);
-  for (int operand : x.operands) axes |= axes_of(operand);
-  if (x.kind == Kind::index) axes |= bit(x.axis);
-  if (x.kind == Kind::random) axes |= moving(x.random_strides) | bit(x.random_axis);
-  if (x.access.param >= 0) axes |= moving(x.access.strides) | axes_of(x.access.computed);
-  if (x.kind == Kind::result) axes = axes_of(x.operands[0]);
-  if (x.kind == Kind::reduce) axes = block.scope == KernelBlock::Scope::reduced ? bit(inner_axis_) : 0;
-  axes_[id] = axes;
 }
 
 void KernelEmitter::emit_nest(const Nest& nest, size_t depth) {
@@ -90,7 +38,7 @@ void KernelEmitter::emit_nest(const Nest& nest, size_t depth) {
 
 /// Tiles are cut only for what works on a tile at a time.
 void KernelEmitter::emit_innermost(const Nest& nest) {
-  if (inner_axis_ < 0) {
+  if (shape_.inner < 0) {
     lanes_ = {.inner = true};
     return emit_body(nest);
   }
@@ -108,8 +56,8 @@ void KernelEmitter::emit_innermost(const Nest& nest) {
 
 /// What is worked on at a time is no longer than a tile.
 bool KernelEmitter::one_tile() const {
-  const std::optional<int64_t> extent = kernel_.axes[inner_axis_].extent.constant();
-  return reduced_kernel_ || (!kernel_.schedule.flat && extent && *extent <= tile_);
+  const std::optional<int64_t> extent = kernel_.axes[shape_.inner].extent.constant();
+  return shape_.is_reduced() || (!kernel_.schedule.flat && extent && *extent <= tile_);
 }
 
 void KernelEmitter::emit_tile(const Nest& nest, V first, V limit) {
@@ -124,7 +72,7 @@ void KernelEmitter::emit_tile(const Nest& nest, V first, V limit) {
 void KernelEmitter::emit_body(const Nest& nest) {
   for (const auto& [id, stored] : stored_) values_[id] = nullptr;
   for (int id : nest.block->instructions)
-    if (nest.depth.lookup(id) == nest.inner_depth()) emit_instruction(nest, id);
+    if (nest.in_vectors(id)) emit_instruction(nest, id);
 }
 
 /// Whole vectors, then one with only the rest of the lanes on.
@@ -142,7 +90,7 @@ void KernelEmitter::vector_loop(V first, V limit, bool whole_vectors, llvm::func
 
 void KernelEmitter::emit_vector(V first, V mask, llvm::function_ref<void()> body) {
   lanes_ = {true, width_, first, mask};
-  axis_values_[inner_axis_] = first;
+  axis_values_[shape_.inner] = first;
   body();
   lanes_ = {};
 }
@@ -157,7 +105,7 @@ KernelEmitter::V KernelEmitter::lane_numbers(llvm::Type* element, int width) {
 /// i32, one a lane along the inner axis.
 KernelEmitter::V KernelEmitter::axis_index(int axis) {
   V index = b.CreateTrunc(axis_values_[axis], b.getInt32Ty());
-  if (axis != inner_axis_ || lanes_.width == 1) return index;
+  if (axis != shape_.inner || lanes_.width == 1) return index;
   return b.CreateAdd(b.CreateVectorSplat(lanes_.width, index), lane_numbers(b.getInt32Ty(), lanes_.width));
 }
 

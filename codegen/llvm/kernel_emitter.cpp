@@ -32,9 +32,9 @@ KernelEmitter::KernelEmitter(const Kernel& kernel, llvm::Module& module, const T
       memory_(b, math_, traits.halves),
       philox_(b),
       dims_(launch_dims(kernel)),
+      shape_(kernel),
       axis_values_(kernel.axes.size()),
-      values_(kernel.instructions.size()),
-      axes_(kernel.instructions.size()) {
+      values_(kernel.instructions.size()) {
   b.setFastMathFlags(contraction());
 }
 
@@ -43,7 +43,7 @@ void KernelEmitter::reject(int id, const char* what) const {
 }
 
 void KernelEmitter::emit() {
-  classify_axes();
+  choose_width();
   find_kept_exponentials();
   create_function();
   load_arguments();
@@ -57,20 +57,12 @@ void KernelEmitter::emit() {
 
 /// Row kernels: a row is all columns. Reduced kernels: outer column axes and tiles of the inner one are part
 /// of the range. The width of vectors does not depend on the processor, so that sums are the same everywhere.
-void KernelEmitter::classify_axes() {
-  for (int axis = 0; axis < static_cast<int>(kernel_.axes.size()); ++axis) {
-    const AxisKind kind = kernel_.axes[axis].kind;
-    if (kind == AxisKind::column) column_axes_.push_back(axis);
-    if (kind == AxisKind::reduced) reduced_axes_.push_back(axis);
-    if (kind == AxisKind::parallel) digit_axes_.push_back(axis);
-  }
-  reduced_kernel_ = !reduced_axes_.empty();
-  if (!column_axes_.empty()) inner_axis_ = column_axes_.back();
-  if (reduced_kernel_ && column_axes_.size() > 1)
-    digit_axes_.insert(digit_axes_.end(), column_axes_.begin(), column_axes_.end() - 1);
-  if (inner_axis_ < 0) return;
-
-  const int64_t extent = kernel_.axes[inner_axis_].extent.constant().value_or(kWidest);
+void KernelEmitter::choose_width() {
+  digit_axes_ = shape_.parallel;
+  if (shape_.is_reduced() && shape_.columns.size() > 1)
+    digit_axes_.insert(digit_axes_.end(), shape_.columns.begin(), shape_.columns.end() - 1);
+  if (shape_.inner < 0) return;
+  const int64_t extent = kernel_.axes[shape_.inner].extent.constant().value_or(kWidest);
   const auto limit = static_cast<uint64_t>(std::clamp<int64_t>(extent, 1, kWidest));
   const auto wanted = static_cast<uint64_t>(std::clamp(kernel_.schedule.vector_width, 1, kWidest));
   width_ = static_cast<int>(std::min(std::bit_ceil(limit), std::bit_floor(wanted)));
@@ -150,7 +142,7 @@ void KernelEmitter::zero_partials() {
 /// The range is the column axis itself; row values are the same in every chunk, and the first one stores
 /// them.
 void KernelEmitter::emit_flat() {
-  if (column_axes_.size() != 1 || reduced_kernel_)
+  if (shape_.columns.size() != 1 || shape_.is_reduced())
     fail_with(Status::internal, "kernel {}: a flat kernel needs one column axis and no reduced ones",
               kernel_.name);
   for (int axis : digit_axes_) axis_values_[axis] = b.getInt64(0);
@@ -180,8 +172,8 @@ void KernelEmitter::emit_range() {
 
 /// The first item's indices by division; the others by counting.
 void KernelEmitter::emit_digits(V item) {
-  if (reduced_kernel_ && inner_axis_ >= 0) {
-    const Dim tiles = kernel_.axes[inner_axis_].extent;
+  if (shape_.is_reduced() && shape_.inner >= 0) {
+    const Dim tiles = kernel_.axes[shape_.inner].extent;
     V count = b.CreateSDiv(b.CreateAdd(dim(tiles), b.getInt64(tile_ - 1)), b.getInt64(tile_));
     tile_digit_ = alloca_array(b.getInt64Ty(), 1);
     b.CreateStore(b.CreateSRem(item, count), tile_digit_);
@@ -205,7 +197,7 @@ void KernelEmitter::advance_digits() {
     carry = b.CreateZExt(full, b.getInt64Ty());
   };
   if (tile_digit_ != nullptr) {
-    V extent = dim(kernel_.axes[inner_axis_].extent);
+    V extent = dim(kernel_.axes[shape_.inner].extent);
     advance(tile_digit_, b.CreateSDiv(b.CreateAdd(extent, b.getInt64(tile_ - 1)), b.getInt64(tile_)));
   }
   for (size_t i = digits_.size(); i-- > 0;)
@@ -217,22 +209,22 @@ void KernelEmitter::set_row(V item) {
   for (size_t i = 0; i < digits_.size(); ++i)
     axis_values_[digit_axes_[i]] =
         digits_.size() == 1 && tile_digit_ == nullptr ? item : b.CreateLoad(b.getInt64Ty(), digits_[i]);
-  if (inner_axis_ < 0) return;
-  row_begin_ = b.getInt64(0), row_end_ = dim(kernel_.axes[inner_axis_].extent);
+  if (shape_.inner < 0) return;
+  row_begin_ = b.getInt64(0), row_end_ = dim(kernel_.axes[shape_.inner].extent);
   if (tile_digit_ == nullptr) return;
   V tile = b.CreateLoad(b.getInt64Ty(), tile_digit_);
   V first = b.CreateMul(tile, b.getInt64(tile_));
   row_end_ = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b.CreateAdd(first, b.getInt64(tile_)), row_end_);
   row_begin_ = first;
   may_store_row_ = b.CreateICmpEQ(tile, b.getInt64(0));
-  for (size_t i = 0; i + 1 < column_axes_.size(); ++i)
+  for (size_t i = 0; i + 1 < shape_.columns.size(); ++i)
     may_store_row_ =
-        b.CreateAnd(may_store_row_, b.CreateICmpEQ(axis_values_[column_axes_[i]], b.getInt64(0)));
+        b.CreateAnd(may_store_row_, b.CreateICmpEQ(axis_values_[shape_.columns[i]], b.getInt64(0)));
 }
 
 /// No vector of a tile or of a row is cut short.
 bool KernelEmitter::whole_tiles() const {
-  const std::optional<int64_t> extent = kernel_.axes[inner_axis_].extent.constant();
+  const std::optional<int64_t> extent = kernel_.axes[shape_.inner].extent.constant();
   return !kernel_.schedule.flat && extent && *extent % width_ == 0 && tile_ % width_ == 0;
 }
 

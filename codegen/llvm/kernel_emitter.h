@@ -12,6 +12,7 @@
 
 #include <optional>
 
+#include "codegen/kernel_passes/kernel_shape.h"
 #include "codegen/llvm/memory_types.h"
 #include "codegen/llvm/philox_code.h"
 #include "codegen/llvm/reducer.h"
@@ -31,15 +32,7 @@ class KernelEmitter {
  private:
   using V = llvm::Value*;
 
-  /// The loops of a block and the depth of each instruction: 0 before all loops, ..., inner_depth() in the
-  /// vectors.
-  struct Nest {
-    const KernelBlock* block = nullptr;
-    bool reduced = false;
-    std::vector<int> outer;  // axes of the loops around the vectors, outermost first
-    llvm::DenseMap<int, int> depth;
-    int inner_depth() const { return static_cast<int>(outer.size()) + 1; }
-  };
+  using Nest = BlockNest;
   /// Where code is being emitted: outside of vectors, or in the vector (or scalar) from index `first` on.
   struct Lanes {
     bool inner = false;
@@ -77,7 +70,7 @@ class KernelEmitter {
   };
 
   // kernel_emitter.cpp
-  void classify_axes();
+  void choose_width();
   void create_function();
   void load_arguments();
   V load_argument(int offset, llvm::Type* type);
@@ -94,9 +87,6 @@ class KernelEmitter {
 
   // kernel_blocks.cpp
   void emit_block(const KernelBlock& block);
-  Nest nest_of(const KernelBlock& block);
-  uint64_t axes_of(int id) const;
-  void find_axes(const KernelBlock& block, int id);
   void emit_nest(const Nest& nest, size_t depth);
   void emit_innermost(const Nest& nest);
   void emit_tile(const Nest& nest, V first, V limit);
@@ -180,9 +170,8 @@ class KernelEmitter {
   std::vector<Dim> dims_;
   std::vector<V> dim_values_, bases_, random_ids_;
 
-  std::vector<int> column_axes_, reduced_axes_, digit_axes_;  // digit axes: what the range is made of
-  bool reduced_kernel_ = false;
-  int inner_axis_ = -1;
+  KernelShape shape_;
+  std::vector<int> digit_axes_;  // what the range is made of
   int width_ = 1;
   int64_t tile_ = 0;
 
@@ -192,7 +181,6 @@ class KernelEmitter {
   V may_store_row_ = nullptr;                  // null: always
   Lanes lanes_;
   std::vector<V> values_;
-  std::vector<uint64_t> axes_;  // column and reduced axes that a value moves along, as bits
   llvm::DenseMap<int, V> prepared_;
   llvm::DenseMap<int, V> random_tiles_;
   V tile_base_ = nullptr;  // the column of the first element of a tile's arrays

@@ -1,7 +1,7 @@
 // Online softmax, a tile at a time: the exponentials of a tile wait for its maximum. Where later blocks want
 // them they stay in a scratch row, with a scale a tile. Memory would idle meanwhile: what comes next is
 // fetched.
-#include "codegen/kernel_passes/kept_exponentials.h"
+#include "codegen/kernel_passes/keep_exponentials.h"
 #include "codegen/llvm/kernel_emitter.h"
 #include "codegen/llvm/loops.h"
 
@@ -11,8 +11,8 @@ using V = llvm::Value*;
 using Kind = Instruction::Kind;
 
 void KernelEmitter::find_kept_exponentials() {
-  if (!kernel_.schedule.keep_exponentials || kernel_.schedule.flat) return;
-  for (const KeptExponential& kept : kept_exponentials(kernel_)) kept_[kept.exponential] = kept.reduce;
+  for (int id = 0; id < static_cast<int>(kernel_.instructions.size()); ++id)
+    if (instruction(id).form == Form::kept) kept_[id] = reduction_of_kept(kernel_, id);
 }
 
 void KernelEmitter::begin_exponentials(Accumulator& accumulator) {
@@ -108,8 +108,8 @@ void KernelEmitter::find_prefetches(const Nest& nest) {
 }
 
 bool KernelEmitter::runs_along_columns(const Access& access) const {
-  return access.computed < 0 && inner_axis_ < static_cast<int>(access.strides.size()) &&
-         access.strides[inner_axis_].is_one();
+  return access.computed < 0 && shape_.inner < static_cast<int>(access.strides.size()) &&
+         access.strides[shape_.inner].is_one();
 }
 
 V KernelEmitter::elements_ahead(const Access& access) {

@@ -87,10 +87,11 @@ V KernelEmitter::random_row(const Instruction& x) {
 /// axis.
 bool KernelEmitter::fills_tile(const Nest& nest, int id) const {
   const Instruction& x = instruction(id);
-  if (x.kind != Kind::random || inner_axis_ < 0 || x.random_axis != inner_axis_ || width_ == 1) return false;
+  if (x.kind != Kind::random || shape_.inner < 0 || x.random_axis != shape_.inner || width_ == 1)
+    return false;
   const bool along =
-      inner_axis_ < static_cast<int>(x.random_strides.size()) && !x.random_strides[inner_axis_].is_zero();
-  return nest.depth.lookup(id) == nest.inner_depth() && !along;
+      shape_.inner < static_cast<int>(x.random_strides.size()) && !x.random_strides[shape_.inner].is_zero();
+  return nest.in_vectors(id) && !along;
 }
 
 void KernelEmitter::fill_random(const Nest& nest, V first, V limit) {
@@ -118,10 +119,10 @@ V KernelEmitter::emit_random(const Instruction& x, int id) {
     return b.CreateZExt(raw, with_element(raw->getType(), b.getInt32Ty()));
   }
   V row = random_row(x);
-  const bool along = lanes_.width > 1 && inner_axis_ < static_cast<int>(x.random_strides.size()) &&
-                     !x.random_strides[inner_axis_].is_zero();
+  const bool along = lanes_.width > 1 && shape_.inner < static_cast<int>(x.random_strides.size()) &&
+                     !x.random_strides[shape_.inner].is_zero();
   if (along) {
-    V stride = b.CreateTrunc(dim(x.random_strides[inner_axis_]), b.getInt32Ty());
+    V stride = b.CreateTrunc(dim(x.random_strides[shape_.inner]), b.getInt32Ty());
     row = b.CreateAdd(
         b.CreateVectorSplat(lanes_.width, row),
         b.CreateMul(lane_numbers(b.getInt32Ty(), lanes_.width), b.CreateVectorSplat(lanes_.width, stride)));

@@ -13,7 +13,7 @@ using Kind = Instruction::Kind;
 /// Along the columns max_sumexp takes a tile's maximum first: one exponential an element. Long sums add up
 /// tiles, so that small terms are not lost beside a large sum.
 bool KernelEmitter::by_tiles(const Nest& nest, int id) const {
-  if (nest.reduced || inner_axis_ < 0) return false;
+  if (nest.is_reduced() || shape_.inner < 0) return false;
   const ReduceOp op = instruction(id).reduce_op;
   return op == ReduceOp::max_sumexp || (op == ReduceOp::add && !one_tile());
 }
@@ -39,11 +39,11 @@ llvm::Type* operand_type(llvm::IRBuilder<>& b, llvm::Type* type, ReduceOp op) {
 
 void KernelEmitter::begin_accumulator(const Nest& nest, int id) {
   const Instruction& x = instruction(id);
-  if (!nest.reduced && reduced_kernel_) reject(id, "reduces over columns that are cut into tiles");
+  if (!nest.is_reduced() && shape_.is_reduced()) reject(id, "reduces over columns that are cut into tiles");
   Accumulator accumulator{id, x.reduce_op, operand_type(b, memory_.computed(x.dtype), x.reduce_op)};
   const Reducer reducer(b, math_, x.reduce_op);
-  const bool array = nest.reduced && inner_axis_ >= 0;
-  llvm::Type* lanes = array ? accumulator.type : lanes_of(accumulator.type, inner_axis_ < 0 ? 1 : width_);
+  const bool array = nest.is_reduced() && shape_.inner >= 0;
+  llvm::Type* lanes = array ? accumulator.type : lanes_of(accumulator.type, shape_.inner < 0 ? 1 : width_);
   const int64_t count = array ? tile_ + width_ : 1;
   accumulator.first = alloca_array(lanes, count);
   if (reducer.has_second()) accumulator.second = alloca_array(reducer.second_type(lanes), count);
@@ -55,8 +55,8 @@ void KernelEmitter::begin_accumulator(const Nest& nest, int id) {
 
 void KernelEmitter::store_identity(const Nest& nest, Accumulator& accumulator) {
   const Reducer reducer(b, math_, accumulator.op);
-  const bool array = nest.reduced && inner_axis_ >= 0;
-  llvm::Type* lanes = lanes_of(accumulator.type, inner_axis_ < 0 ? 1 : width_);
+  const bool array = nest.is_reduced() && shape_.inner >= 0;
+  llvm::Type* lanes = lanes_of(accumulator.type, shape_.inner < 0 ? 1 : width_);
   const Reducer::State identity = reducer.identity(lanes);
   if (!array) {
     b.CreateStore(identity.first, accumulator.first);
@@ -89,13 +89,13 @@ void KernelEmitter::emit_reduce(const Nest& nest, int id) {
   }
   V index = nullptr;
   if (reducer.needs_index()) {
-    index = b.CreateTrunc(flat_index(nest.reduced ? reduced_axes_ : column_axes_), b.getInt32Ty());
+    index = b.CreateTrunc(flat_index(nest.is_reduced() ? shape_.reduced : shape_.columns), b.getInt32Ty());
     index = math_.widen(index, lanes_.width);
-    if (!nest.reduced) index = b.CreateAdd(index, lane_numbers(b.getInt32Ty(), lanes_.width));
+    if (!nest.is_reduced()) index = b.CreateAdd(index, lane_numbers(b.getInt32Ty(), lanes_.width));
   }
   Reducer::State lifted = reducer.lift(x, index);
   V first = accumulator.tile_sum ? accumulator.tile_sum : accumulator.first, second = accumulator.second;
-  if (nest.reduced && inner_axis_ >= 0) {
+  if (nest.is_reduced() && shape_.inner >= 0) {
     V at = b.CreateSub(lanes_.first, row_begin_);
     first = b.CreateGEP(accumulator.type, first, at);
     if (second != nullptr) second = b.CreateGEP(lifted.second->getType()->getScalarType(), second, at);
@@ -150,7 +150,7 @@ void KernelEmitter::finish_reductions(const Nest& nest) {
   for (const Accumulator& accumulator : accumulators_) {
     const Reducer reducer(b, math_, accumulator.op);
     const int second_id = result_id(accumulator.id);
-    if (nest.reduced && inner_axis_ >= 0) {
+    if (nest.is_reduced() && shape_.inner >= 0) {
       stored_[accumulator.id] = {accumulator.first, accumulator.type};
       values_[accumulator.id] = nullptr;
       if (second_id < 0) continue;
@@ -158,7 +158,7 @@ void KernelEmitter::finish_reductions(const Nest& nest) {
       values_[second_id] = nullptr;
       continue;
     }
-    llvm::Type* lanes = lanes_of(accumulator.type, inner_axis_ < 0 ? 1 : width_);
+    llvm::Type* lanes = lanes_of(accumulator.type, shape_.inner < 0 ? 1 : width_);
     Reducer::State state;
     if (accumulator.tile != nullptr) {
       V sums = b.CreateLoad(lanes, accumulator.second),
@@ -180,7 +180,7 @@ void KernelEmitter::finish_reductions(const Nest& nest) {
 // -------------------------------------------------------------------------------------
 
 V KernelEmitter::stored_place(const Stored& stored) {
-  V at = stored.whole_row ? flat_index(column_axes_) : b.CreateSub(lanes_.first, row_begin_);
+  V at = stored.whole_row ? flat_index(shape_.columns) : b.CreateSub(lanes_.first, row_begin_);
   return b.CreateGEP(stored.type, stored.array, at);
 }
 
@@ -210,7 +210,7 @@ int64_t KernelEmitter::cached_elements() const {
   if (kernel_.schedule.flat)
     fail_with(Status::internal, "kernel {}: a flat kernel has no rows to cache values of", kernel_.name);
   Dim columns = 1;
-  for (int axis : column_axes_) columns *= kernel_.axes[axis].extent;
+  for (int axis : shape_.columns) columns *= kernel_.axes[axis].extent;
   const int64_t elements = columns.constant().value_or(kernel_.schedule.cached_elements);
   if (elements <= 0)
     fail_with(Status::internal, "kernel {}: no bound for the rows of cached values", kernel_.name);

@@ -29,8 +29,9 @@ class FusionLowering {
   struct Partial {
     const Value* value;   // the reduce's result in the body
     const Value* result;  // of the fusion
-    int param, buffer;
+    int param;
     Shape columns;  // what a chunk's slice holds
+    int buffer = -1;
   };
   struct Store {
     const Value* value;
@@ -40,8 +41,6 @@ class FusionLowering {
 
   // lower_fusion.cpp
   std::string fusion_name() const;
-  bool only_sums_columns() const;
-  void reduce_all_rows();
   void add_axes();
   std::string axis_name(AxisKind kind) const;
   void add_params();
@@ -64,6 +63,9 @@ class FusionLowering {
   void emit_store(const Store& store);
   Instruction store_instruction(const Store& store, int value) const;
   Access access(int param, const Layout& layout, const IterationSpace::Axes& axes) const;
+  void keep_expensive_columns();
+  bool sum_columns_at_once();
+  void add_partial_buffers();
   void add_kernel_step();
   std::vector<std::pair<int, int>> in_place_pairs() const;
   bool can_alias(const Store& store, const Value& operand, int param) const;
@@ -72,9 +74,8 @@ class FusionLowering {
 
   // lower_fusion_values.cpp
   int column_value(const Value& value);
-  std::optional<int> kept_value(const Value& value);
+  std::optional<int> stored_value(const Value& value);
   int64_t splits() const { return partial_splits(builder_.target()); }
-  bool fits_scratch() const;
   int row_value(const Value& value);
   int sample(const Node& node);
   int value_at(const Value& value, int column);
@@ -102,7 +103,7 @@ class FusionLowering {
   std::vector<Partial> partials_;
   std::vector<uint32_t> random_ids_;
   int level_ = 0, row_ = 0, column_ = 0;  // the blocks at hand
-  llvm::DenseMap<const Value*, int> row_values_, column_values_, first_column_values_;
+  llvm::DenseMap<const Value*, int> row_values_, column_values_;
   llvm::DenseMap<std::pair<const Value*, int>, int> fixed_values_;  // by value and column
   llvm::DenseMap<const Value*, const Store*> stored_;
 };

@@ -1,7 +1,7 @@
 // From graphs with fusions and layouts to a Program: a fusion becomes a kernel (and a finishing kernel for
 // sums over its rows), a matmul a gemm step, a scatter_add a sort and a segmented kernel, a view that has to
-// move data a copy. Equal kernels are shared. Kernels leave here with a schedule
-// (codegen/scheduling/schedule.h).
+// move data a copy. Equal kernels are shared. They have no schedules yet
+// (codegen/scheduling/schedule_kernels.h).
 #pragma once
 
 #include "ir/graph.h"
@@ -10,7 +10,7 @@
 
 namespace smelt {
 
-/// All graphs of the module, each as an entry of its name, scheduled for `target`.
+/// All graphs of the module, each as an entry of its name, of steps that `target` has.
 Program lower(const Module& module, const Target& target = {});
 
 }  // namespace smelt

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "codegen/kernel_passes/column_sums.h"
+#include "codegen/kernel_passes/keep_columns.h"
 #include "codegen/lowering/finish_partial_sums.h"
 #include "codegen/lowering/fusion_lowering.h"
 #include "ir/analysis/view.h"
@@ -29,11 +31,13 @@ FusionLowering::FusionLowering(ProgramBuilder& builder, const Node& fusion)
 
 void FusionLowering::run() {
   kernel_.name = fusion_name();
-  if (builder_.target().is_cuda() && only_sums_columns()) reduce_all_rows();
   add_axes();
   add_params();
   for (int level = 0; level < space_.levels; ++level) emit_level(level);
   kernel_.random_slots = static_cast<int>(random_ids_.size());
+  if (builder_.target().is_cuda() && sum_columns_at_once()) return add_kernel_step();
+  if (!builder_.target().is_cuda()) keep_expensive_columns();
+  add_partial_buffers();
   add_kernel_step();
   finish_partials();
 }
@@ -43,28 +47,6 @@ std::string FusionLowering::fusion_name() const {
   int reductions = 0, loads = static_cast<int>(fusion_.operands().size());
   for (const auto& node : body_.nodes()) reductions += node->is(Op::reduce);
   return fmt::format("{}{}x{}", reductions ? "reduce" : "map", loads, fusion_.result_count());
-}
-
-// ---- sums over all rows and nothing else: a GPU walks down tiles of columns, without partial sums
-
-bool FusionLowering::only_sums_columns() const {
-  if (space_.count(AxisKind::column) == 0 || space_.count(AxisKind::reduced) != 0) return false;
-  const auto is_sum = [this](const Value& value) {
-    const Value* sum = partial_sum(value);
-    if (sum == nullptr) return false;
-    const Node* reduce = value.node()->is(Op::reduce) ? value.node() : value.node()->operand(0)->node();
-    return space_.reductions.lookup(reduce) == Reduction::column;
-  };
-  return llvm::all_of(body_.outputs, [&](const auto& output) { return is_sum(*output.value); }) &&
-         llvm::all_of(space_.reductions, [](const auto& r) { return r.second == Reduction::column; });
-}
-
-void FusionLowering::reduce_all_rows() {
-  for (IterationSpace::Axis& axis : space_.axes)
-    if (axis.kind == AxisKind::parallel) axis.kind = AxisKind::reduced;
-  for (auto& reduction : space_.reductions) reduction.second = Reduction::segment;
-  for (const auto& output : body_.outputs)
-    if (!output.value->node()->is(Op::reduce)) space_.level[output.value->node()] = 1, space_.levels = 2;
 }
 
 // ---- axes and params
@@ -118,17 +100,14 @@ const Value* FusionLowering::partial_sum(const Value& value) const {
 }
 
 FusionLowering::Partial FusionLowering::add_partial(const Value& value, const Value& result) {
-  const Dim elements = element_count(value.shape());
-  const int buffer = builder_.add_buffer(fusion_.source + " (partial sums)", Role::workspace, value.dtype(),
-                                         elements * splits());
   kernel_.params.push_back({.name = fmt::format("p{}", arguments_.size()),
                             .dtype = value.dtype(),
                             .output = true,
                             .input = false,
                             .partial = true,
-                            .partial_elements = elements});
-  arguments_.push_back({buffer, 0});
-  return {&value, &result, static_cast<int>(arguments_.size()) - 1, buffer, value.shape()};
+                            .partial_elements = element_count(value.shape())});
+  arguments_.emplace_back();
+  return {&value, &result, static_cast<int>(arguments_.size()) - 1, value.shape()};
 }
 
 // ---- blocks
@@ -277,6 +256,43 @@ Access FusionLowering::access(int param, const Layout& layout, const IterationSp
   for (auto [i, axis] : llvm::enumerate(axes))
     if (axis >= 0) access.strides[axis_of_[axis]] = layout.strides[i];
   return access;
+}
+
+/// In a scratch row. Memory that is not read again may be overwritten in place, so this comes before the
+/// step. (A GPU's schedule decides what stays in registers.)
+void FusionLowering::keep_expensive_columns() {
+  constexpr int64_t kLongestRow = 16384;
+  const bool rows = space_.count(AxisKind::column) == 1 && space_.count(AxisKind::reduced) == 0;
+  if (rows && builder_.symbols().upper(kernel_.axes.back().extent) <= kLongestRow)
+    keep_columns(kernel_, {.expensive_only = true, .forward_stores = false});
+}
+
+// ---- sums over rows
+
+/// Sums over all rows and nothing else need no partial sums where tiles of columns are walked down.
+bool FusionLowering::sum_columns_at_once() {
+  if (llvm::any_of(space_.reductions, [](const auto& r) { return r.second != Reduction::column; }))
+    return false;
+  std::vector<ColumnSum> sums;
+  for (const Partial& partial : partials_) {
+    const Access place =
+        access(partial.param, *partial.result->layout, space_.results.find(partial.value)->second);
+    sums.push_back({partial.param, partial.result->dtype(), place.strides});
+  }
+  if (!sum_columns_in_tiles(kernel_, sums)) return false;
+  for (const Partial& partial : partials_) {
+    arguments_[partial.param] = {partial.result->layout->buffer, partial.result->layout->offset};
+    stores_.push_back({partial.value, partial.result, partial.param});
+  }
+  return true;
+}
+
+void FusionLowering::add_partial_buffers() {
+  for (Partial& partial : partials_) {
+    partial.buffer = builder_.add_buffer(fusion_.source + " (partial sums)", Role::workspace,
+                                         partial.value->dtype(), element_count(partial.columns) * splits());
+    arguments_[partial.param] = {partial.buffer, 0};
+  }
 }
 
 // ---- steps

@@ -6,55 +6,28 @@
 #include "runtime/error.h"
 
 namespace smelt {
-namespace {
 
-/// Rows longer than this are computed again rather than kept in a scratch row.
-constexpr int64_t kLongestCachedRow = 16384;
-
-bool is_dear(const Node& node) {
-  if (node.is(Op::random)) return true;
-  if (node.is(Op::pointwise) && smelt::is_dear(node.scalar_op)) return true;
-  // What reads a random number directly is kept in its place.
-  return llvm::any_of(node.operands(), [](const Value* operand) { return operand->node()->is(Op::random); });
-}
-
-}  // namespace
-
-/// A value inside the level's column block: kept from before, read back, or computed here.
+/// A value inside the level's column block: read back from where an earlier block has stored it, or computed
+/// here.
 int FusionLowering::column_value(const Value& value) {
   if (!is_column(value)) return row_value(value);
   if (auto it = column_values_.find(&value); it != column_values_.end()) return it->second;
   if (auto it = row_values_.find(&value); it != row_values_.end()) return it->second;  // a column accumulator
-  if (auto kept = kept_value(value)) return column_values_[&value] = *kept;
-  const int number = compute(value, column_, -1);
-  column_values_[&value] = number;
-  first_column_values_.try_emplace(&value, number);
-  return number;
+  const std::optional<int> stored = stored_value(value);
+  return column_values_[&value] = stored ? *stored : compute(value, column_, -1);
 }
 
-/// A column value of an earlier block: from its stored result, or from a scratch row if it is dear.
-std::optional<int> FusionLowering::kept_value(const Value& value) {
-  auto earlier = first_column_values_.find(&value);
-  if (earlier == first_column_values_.end()) return std::nullopt;
-  // What arithmetic made in a narrower type is not yet rounded; what a convert made is.
+/// What an earlier level has stored exactly: what arithmetic made in a narrower type is not yet rounded, what
+/// a convert made is.
+std::optional<int> FusionLowering::stored_value(const Value& value) {
+  const auto it = stored_.find(&value);
   const bool exact = value.dtype() == DType::f32 || value.node()->is(Op::convert);
-  if (auto it = stored_.find(&value); it != stored_.end() && exact) {
-    const Store& store = *it->second;
-    kernel_.params[store.param].input = true;
-    return append(column_, {.kind = Kind::load,
-                            .dtype = value.dtype(),
-                            .access = access(store.param, *store.result->layout, axes_of(value))});
-  }
-  if (!is_dear(*value.node()) || !fits_scratch()) return std::nullopt;
-  kernel_.schedule.cached.push_back(earlier->second);
-  return earlier->second;
-}
-
-/// A GPU has no scratch rows: its schedule decides what stays in registers.
-bool FusionLowering::fits_scratch() const {
-  if (builder_.target().is_cuda()) return false;
-  if (space_.count(AxisKind::column) != 1 || space_.count(AxisKind::reduced) != 0) return false;
-  return builder_.symbols().upper(kernel_.axes.back().extent) <= kLongestCachedRow;
+  if (it == stored_.end() || !exact) return std::nullopt;
+  const Store& store = *it->second;
+  kernel_.params[store.param].input = true;
+  return append(column_, {.kind = Kind::load,
+                          .dtype = value.dtype(),
+                          .access = access(store.param, *store.result->layout, axes_of(value))});
 }
 
 /// A row scalar, computed once and visible to all later blocks.

@@ -2,10 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <numeric>
 
-#include "codegen/kernel_passes/collapse_axes.h"
-#include "codegen/scheduling/schedule.h"
 #include "ir/analysis/view.h"
 
 namespace smelt {
@@ -39,6 +38,12 @@ namespace {
 /// What buffers begin at multiples of, and the widest access.
 constexpr int64_t kBufferAlignment = 256, kWidestAccess = 16;
 
+/// What schedules read beside the code.
+bool have_same_tables(const Kernel& a, const Kernel& b) {
+  return std::equal(a.params.begin(), a.params.end(), b.params.begin(), b.params.end(),
+                    [](auto& p, auto& q) { return p.table_elements == q.table_elements; });
+}
+
 }  // namespace
 
 int64_t ProgramBuilder::alignment(const BufferRef& argument) const {
@@ -49,17 +54,13 @@ int64_t ProgramBuilder::alignment(const BufferRef& argument) const {
 }
 
 int ProgramBuilder::add_kernel(Kernel kernel, const std::vector<BufferRef>& arguments) {
-  if (target_.is_cuda()) {
+  if (target_.is_cuda())
     for (size_t i = 0; i < kernel.params.size(); ++i) kernel.params[i].alignment = alignment(arguments[i]);
-    collapse_axes(kernel);
-  }
-  schedule(kernel, program_.symbols, target_);
   for (size_t i = 0; i < program_.kernels.size(); ++i)
-    if (program_.kernels[i].same_code(kernel)) return static_cast<int>(i);
-  const size_t number = program_.kernels.size();
-  kernel.name = fmt::format("k{}_{}", number, kernel.name);
+    if (program_.kernels[i].same_code(kernel) && have_same_tables(program_.kernels[i], kernel))
+      return static_cast<int>(i);
   program_.kernels.push_back(std::move(kernel));
-  return static_cast<int>(number);
+  return static_cast<int>(program_.kernels.size()) - 1;
 }
 
 Step& ProgramBuilder::add_step(decltype(Step::what) what, std::vector<int> reads, std::vector<int> writes) {

@@ -42,7 +42,7 @@ class ProgramBuilder {
   std::string phase_;
 };
 
-/// One room each: what a node becomes.
+/// What a node becomes.
 void lower_fusion(ProgramBuilder& builder, const Node& fusion);
 void lower_matmul(ProgramBuilder& builder, const Node& matmul);
 void lower_scatter_add(ProgramBuilder& builder, const Node& scatter);

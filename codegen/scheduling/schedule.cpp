@@ -1,5 +1,6 @@
 #include "codegen/scheduling/schedule.h"
 
+#include "codegen/kernel_passes/legalize.h"
 #include "codegen/scheduling/schedule_targets.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -62,7 +63,7 @@ int64_t partial_splits(const Target& target) { return target.is_cuda() ? kGpuSpl
 void schedule(Kernel& kernel, const Symbols& symbols, const Target& target) {
   kernel.schedule.splits = has_partials(kernel) ? partial_splits(target) : 0;
   if (target.is_cuda())
-    schedule_for_gpu(kernel, symbols);
+    schedule_for_gpu(kernel, symbols), legalize_for_gpu(kernel);
   else
     schedule_for_cpu(kernel, symbols);
 }

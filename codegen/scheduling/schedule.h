@@ -12,8 +12,12 @@ namespace smelt {
 /// threads or multiprocessors a machine has.
 int64_t partial_splits(const Target& target);
 
-/// Fills kernel.schedule from its axes and instructions; bounds come from `symbols`.
+/// Fills kernel.schedule from its axes and instructions, and spells out in the kernel what follows from it;
+/// bounds come from `symbols`.
 void schedule(Kernel& kernel, const Symbols& symbols, const Target& target = {});
+
+/// Gives a kernel that has a schedule for a GPU another one, and its tail what fits that.
+void take_schedule(Kernel& kernel, const Schedule& schedule);
 
 /// Changes a GPU's schedule so that its code needs fewer registers: less in flight, smaller blocks, narrower
 /// vectors, larger teams. False where there is nothing left to change.

@@ -33,8 +33,8 @@ class Candidates {
     if (!llvm::is_contained(found_, schedule)) found_.push_back(schedule);
   }
 
-  void add_other_turns(Schedule s) {
-    s.turns = !s.turns;
+  void add_other_order(Schedule s) {
+    s.interleaved = !s.interleaved;
     add(s);
   }
 
@@ -68,10 +68,10 @@ class Candidates {
           if (first_.vectors > 0) s.vectors = static_cast<int>(own);
           if (s.splits == 0) s.grain = threads / team;
           add(s);
-          if (s.splits > 0) add_other_turns(s);
-          for (const int ahead : {0, 1, 2}) {
-            if (first_.ahead == 0 || unroll < std::min<int64_t>(own, 4)) continue;
-            s.ahead = ahead;
+          if (s.splits > 0) add_other_order(s);
+          for (const int distance : {0, 1, 2}) {
+            if (first_.prefetch_distance == 0 || unroll < std::min<int64_t>(own, 4)) continue;
+            s.prefetch_distance = distance;
             add(s);
           }
         }

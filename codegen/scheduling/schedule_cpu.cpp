@@ -1,7 +1,8 @@
 // Schedules for a CPU: chunks worth a thread's while, tiles that stay in its caches.
 #include <algorithm>
+#include <limits>
 
-#include "codegen/kernel_passes/kept_exponentials.h"
+#include "codegen/kernel_passes/keep_exponentials.h"
 #include "codegen/scheduling/schedule_targets.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -57,11 +58,9 @@ void schedule_for_cpu(Kernel& kernel, const Symbols& symbols) {
   s.flat = can_be_flat(kernel);
   s.grain = s.flat ? kChunkElements
                    : std::clamp<int64_t>(kChunkElements / columns_at_bound(kernel, symbols), 1, 4096);
-  llvm::sort(s.cached);
-  s.cached.erase(std::unique(s.cached.begin(), s.cached.end()), s.cached.end());
-  s.keep_exponentials =
-      !s.flat && columns_at_bound(kernel, symbols) <= kLongestKeptRow && !kept_exponentials(kernel).empty();
-  const bool scratch = s.keep_exponentials || !s.cached.empty();
+  const bool keeps = !s.flat && columns_at_bound(kernel, symbols) <= kLongestKeptRow &&
+                     keep_exponentials(kernel, std::numeric_limits<int64_t>::max());
+  const bool scratch = keeps || !s.cached.empty();
   s.cached_elements = scratch ? columns_at_bound(kernel, symbols) : 0;
 }
 

@@ -3,8 +3,10 @@
 #include <bit>
 
 #include "codegen/kernel_passes/index_bounds.h"
+#include "codegen/kernel_passes/instruction_order.h"
 #include "codegen/kernel_passes/keep_columns.h"
 #include "codegen/kernel_passes/kernel_shape.h"
+#include "codegen/kernel_passes/legalize.h"
 #include "codegen/kernel_passes/vector_accesses.h"
 #include "codegen/launches/fit_tails.h"
 #include "codegen/scheduling/schedule_targets.h"
@@ -38,7 +40,7 @@ constexpr int64_t kSharedLoads = 8;
 constexpr int kShareInFlight = 8, kFewInFlight = 4, kLongTeam = 4;
 /// Rows that few warps each walk, where no registers hold them; of fewer each has a large block.
 constexpr int64_t kManyRows = 132 * 8;
-/// Rows of a team that walks, from which on the next ones are sent for.
+/// Rows of a team that walks, from which on the next ones are prefetched.
 constexpr int64_t kLongWalk = 8;
 /// Bytes after which memory's channels come again, as far as is seen from a walk's time.
 constexpr int64_t kChannelPeriod = 64 << 10;
@@ -73,7 +75,7 @@ class GpuScheduler {
       flat();
     else
       fits = rows();
-    s_.narrow = has_narrow_indices(k_, symbols_);
+    s_.index32 = has_32_bit_indices(k_, symbols_);
     return fits;
   }
 
@@ -207,7 +209,7 @@ class GpuScheduler {
     if (fits && is_long_walk())
       walk_long();
     else
-      s_.turns = s_.splits > 0 && (shares_begin_alike() || shares_end_unevenly());
+      s_.interleaved = s_.splits > 0 && (shares_begin_alike() || shares_end_unevenly());
     return fits || s_.cached.empty();
   }
 
@@ -218,8 +220,8 @@ class GpuScheduler {
       s_.team *= 2, s_.vectors /= 2;
     s_.unroll = std::min<int>(s_.unroll, static_cast<int>(s_.vectors));
     s_.threads = std::max<int>(s_.team, std::min(s_.threads, kFlatThreads));
-    s_.ahead = 1;
-    s_.turns = shares_begin_alike();
+    s_.prefetch_distance = 1;
+    s_.interleaved = shares_begin_alike();
   }
 
   /// Every element of such a sum belongs to one thread: of a team that is the block, or of a block that is
@@ -255,13 +257,13 @@ class GpuScheduler {
 
   int64_t rows_of_share() const { return quotient_up(rows_at_bound(), s_.splits); }
 
-  /// A short one has begun before a row that was sent for can arrive earlier.
+  /// A short one has begun before a prefetched row can arrive earlier.
   bool is_long_walk() const {
     return s_.splits > 0 && rows_at_bound() >= kLongWalk * s_.splits * (s_.threads / s_.team);
   }
 
-  /// Shares of few rounds whose last one leaves teams without a row: by turns few blocks alone have such a
-  /// round.
+  /// Shares of few rounds whose last one leaves teams without a row: interleaved, few blocks alone have such
+  /// a round.
   bool shares_end_unevenly() const {
     const int64_t teams = s_.threads / s_.team;
     return rows_of_share() < kLongWalk * teams && rows_of_share() % teams != 0;
@@ -281,7 +283,7 @@ class GpuScheduler {
     s_.unroll = static_cast<int>(in_flight());
     s_.vectors = s_.splits > 0 ? 0 : s_.unroll;
     s_.grain = int64_t{s_.threads} * s_.vector_width * s_.unroll;
-    s_.turns = s_.splits > 0;
+    s_.interleaved = s_.splits > 0;
   }
 
   // ---- reduced kernels
@@ -380,6 +382,7 @@ bool lighten_schedule(Kernel& kernel) {
     return false;
   }
   fit_tails(kernel);
+  legalize_for_gpu(kernel);
   return true;
 }
 
@@ -387,8 +390,16 @@ void schedule_for_gpu(Kernel& kernel, const Symbols& symbols) {
   if (!GpuScheduler(kernel, symbols).run())
     fail_with(Status::internal, "kernel {}: no registers for the values kept of its rows", kernel.name);
   if (!kernel.schedule.cached.empty()) return;
-  Kernel keeping = with_kept_columns(kernel);
-  if (!keeping.schedule.cached.empty() && GpuScheduler(keeping, symbols).run()) kernel = std::move(keeping);
+  Kernel keeping = kernel;
+  if (!keep_columns(keeping)) return;
+  number_by_blocks(keeping);
+  if (GpuScheduler(keeping, symbols).run()) kernel = std::move(keeping);
+}
+
+void take_schedule(Kernel& kernel, const Schedule& schedule) {
+  kernel.schedule = schedule;
+  fit_tails(kernel);
+  legalize_for_gpu(kernel);
 }
 
 }  // namespace smelt

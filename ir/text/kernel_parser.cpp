@@ -1,8 +1,11 @@
 #include "ir/text/kernel_parser.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <charconv>
 
+#include "ir/schedule_fields.h"
 #include "ir/text/kernel_words.h"
 
 namespace smelt {
@@ -115,47 +118,23 @@ void KernelParser::kernel_axis() {
   kernel_.axes.push_back(std::move(axis));
 }
 
+void KernelParser::read(std::vector<int>& numbers) {
+  lexer.expect("[");
+  list("]", [&] { numbers.push_back(forward_value()); });
+}
+
 void KernelParser::schedule() {
-  Schedule& s = kernel_.schedule;
   lexer.expect("{");
   fields([&](const Token& key) {
-    if (key.text == "flat")
-      s.flat = boolean();
-    else if (key.text == "vector")
-      s.vector_width = small_integer();
-    else if (key.text == "tile")
-      s.tile = integer();
-    else if (key.text == "grain")
-      s.grain = integer();
-    else if (key.text == "splits")
-      s.splits = integer();
-    else if (key.text == "keep_exponentials")
-      s.keep_exponentials = boolean();
-    else if (key.text == "cached_elements")
-      s.cached_elements = integer();
-    else if (key.text == "threads")
-      s.threads = small_integer();
-    else if (key.text == "team")
-      s.team = small_integer();
-    else if (key.text == "vectors")
-      s.vectors = small_integer();
-    else if (key.text == "unroll")
-      s.unroll = small_integer();
-    else if (key.text == "ahead")
-      s.ahead = small_integer();
-    else if (key.text == "turns")
-      s.turns = boolean();
-    else if (key.text == "narrow")
-      s.narrow = boolean();
-    else if (key.text == "cached") {
-      lexer.expect("[");
-      list("]", [&] { s.cached.push_back(forward_value()); });
-    } else {
-      unknown_field(key,
-                    "flat, vector, tile, grain, splits, cached, cached_elements, keep_exponentials, threads, "
-                    "team, vectors, unroll, "
-                    "ahead, turns, narrow");
-    }
+    bool known = false;
+    std::string words;
+    visit_schedule_fields([&](const char* word, auto member) {
+      words += (words.empty() ? "" : ", ") + std::string(word);
+      if (key.text != word) return;
+      known = true;
+      read(kernel_.schedule.*member);
+    });
+    if (!known) unknown_field(key, words);
   });
 }
 
@@ -170,6 +149,8 @@ void KernelParser::block() {
   else if (at.text != "unplaced")
     lexer.fail_at(at.offset,
                   "expected schedule, random_slots, copies, where, row, column, reduced, unplaced or tail");
+  block.after_barrier = lexer.accept_word("after_barrier");
+  block.loads_first = lexer.accept_word("loads_first");
   lexer.expect("{");
   while (!lexer.accept("}"))
     if (!lexer.accept(";")) line(block);
@@ -197,40 +178,74 @@ void KernelParser::line(Block& block) {
   lines_.push_back(std::move(line));
 }
 
+/// The word in front of a '.', and the form behind it.
+std::pair<std::string_view, Form> KernelParser::split_form(const Token& token) {
+  const size_t dot = token.text.find('.');
+  if (dot == std::string_view::npos) return {token.text, Form::plain};
+  const auto word = std::find(std::begin(kFormWords), std::end(kFormWords), token.text.substr(dot + 1));
+  if (word == std::end(kFormWords))
+    lexer.fail_at(token.offset, fmt::format("there is no form '{}': expected one of {}",
+                                            token.text.substr(dot + 1), fmt::join(kFormWords, ", ")));
+  return {token.text.substr(0, dot), static_cast<Form>(word - std::begin(kFormWords))};
+}
+
 void KernelParser::instruction(Instruction& i) {
   const Token op = lexer.expect(Token::Kind::identifier, "an instruction");
-  const auto operands = [&] {
-    do i.operands.push_back(value());
-    while (lexer.accept(","));
-  };
-  if (op.text == "constant") {
+  const auto [word, form] = split_form(op);
+  i.form = form;
+  if (word == "reduce" && form == Form::plain)
+    reduce(i);
+  else
+    action(op, word, i);
+  if (!has_form(i, i.form))
+    lexer.fail_at(op.offset,
+                  fmt::format("{} has no form '{}'", word, kFormWords[static_cast<size_t>(i.form)]));
+}
+
+void KernelParser::operands(Instruction& i) {
+  do i.operands.push_back(value());
+  while (lexer.accept(","));
+}
+
+void KernelParser::action(const Token& op, std::string_view word, Instruction& i) {
+  if (word == "constant") {
     i.number = number();
-  } else if (op.text == "index") {
+  } else if (word == "index") {
     i.kind = Kind::index, i.axis = axis_reference();
-  } else if (op.text == "convert") {
-    i.kind = Kind::convert, operands();
-  } else if (op.text == "random") {
+  } else if (word == "convert") {
+    i.kind = Kind::convert, operands(i);
+  } else if (word == "random") {
     random(i);
-  } else if (op.text == "load" || op.text == "store" || op.text == "accumulate") {
-    i.kind = op.text == "load" ? Kind::load : op.text == "store" ? Kind::store : Kind::accumulate;
+  } else if (word == "load" || word == "store" || word == "accumulate") {
+    i.kind = word == "load" ? Kind::load : word == "store" ? Kind::store : Kind::accumulate;
     memory(i);
-  } else if (op.text == "reduce") {
-    const Token kind = lexer.expect(Token::Kind::identifier, "a reduction (add, max, ...)");
-    const auto reduce = parse_reduce_op(kind.text);
-    if (!reduce) lexer.fail_at(kind.offset, fmt::format("there is no reduction {}", describe(kind)));
-    i.kind = Kind::reduce, i.reduce_op = *reduce, operands();
-  } else if (op.text == "result") {
+  } else if (word == "result") {
     i.kind = Kind::result, i.slot = small_integer();
     if (!lexer.accept_word("of")) lexer.expected("'of' and a reduction's value");
-    operands();
-  } else if (const auto scalar = parse_scalar_op(op.text)) {
-    i.kind = Kind::scalar, i.scalar_op = *scalar, operands();
+    operands(i);
+  } else if (const auto scalar = parse_scalar_op(word)) {
+    i.kind = Kind::scalar, i.scalar_op = *scalar, operands(i);
     if (static_cast<int>(i.operands.size()) != info(*scalar).arity)
-      lexer.fail_at(op.offset, fmt::format("{} takes {} operands, {} are given", op.text, info(*scalar).arity,
+      lexer.fail_at(op.offset, fmt::format("{} takes {} operands, {} are given", word, info(*scalar).arity,
                                            i.operands.size()));
   } else {
     lexer.fail_at(op.offset, fmt::format("there is no instruction {}", describe(op)));
   }
+}
+
+/// reduce OP[.FORM] value [if condition]
+void KernelParser::reduce(Instruction& i) {
+  const Token kind = lexer.expect(Token::Kind::identifier, "a reduction (add, max, ...)");
+  const auto [word, form] = split_form(kind);
+  const auto reduce = parse_reduce_op(word);
+  if (!reduce) lexer.fail_at(kind.offset, fmt::format("there is no reduction {}", describe(kind)));
+  i.kind = Kind::reduce, i.reduce_op = *reduce, i.form = form;
+  operands(i);
+  const Token condition = lexer.peek();
+  if (!lexer.accept_word("if")) return;
+  if (i.reduce_op != ReduceOp::add)
+    lexer.fail_at(condition.offset, "only a sum leaves elements out: reduce add %value if %condition");
+  i.predicate = value();
 }
 
 void KernelParser::memory(Instruction& i) {
@@ -391,7 +406,7 @@ void KernelParser::finish() {
   for (Line& line : lines_) kernel_.instructions[*line.number] = std::move(line.instruction);
   for (const Block& block : blocks_) {
     if (!block.scope) continue;
-    kernel_.blocks.push_back({*block.scope, {}});
+    kernel_.blocks.push_back({*block.scope, {}, block.after_barrier, block.loads_first});
     for (size_t line : block.lines) kernel_.blocks.back().instructions.push_back(*lines_[line].number);
   }
 }

@@ -17,8 +17,9 @@ struct KernelParts {
     Instruction instruction;
   };
   struct Block {
-    std::optional<KernelBlock::Scope> scope;  // nothing: unplaced
-    std::vector<size_t> lines;
+    std::optional<KernelBlock::Scope> scope = {};  // nothing: unplaced
+    std::vector<size_t> lines = {};
+    bool after_barrier = false, loads_first = false;
   };
   struct Reference {
     Token at;
@@ -47,10 +48,18 @@ class KernelParser : public TextParser, private KernelParts {
   void param();
   void kernel_axis();
   void schedule();
+  void read(bool& value) { value = boolean(); }
+  void read(int& value) { value = small_integer(); }
+  void read(int64_t& value) { value = integer(); }
+  void read(std::vector<int>& numbers);
   void tail();
   void block();
   void line(Block& block);
+  std::pair<std::string_view, Form> split_form(const Token& token);
   void instruction(Instruction& i);
+  void action(const Token& op, std::string_view word, Instruction& i);
+  void operands(Instruction& i);
+  void reduce(Instruction& i);
   void memory(Instruction& i);
   void random(Instruction& i);
   Access place();

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ir/kernel.h"
+#include "ir/schedule_fields.h"
 #include "ir/text/kernel_words.h"
 #include "ir/text/lexer.h"
 #include "ir/text/text_writer.h"
@@ -126,25 +127,18 @@ class KernelPrinter {
     return fmt::format("{}", fmt::join(list, ", "));
   }
 
+  static std::string field(bool value) { return value ? "true" : "false"; }
+  static std::string field(int value) { return std::to_string(value); }
+  static std::string field(int64_t value) { return std::to_string(value); }
+  static std::string field(const std::vector<int>& numbers) { return "[" + values(numbers) + "]"; }
+
   /// What differs from a fresh kernel.
   std::string settings() const {
-    const Schedule plain, &s = k_.schedule;
+    const Schedule plain;
     Fields fields;
-    if (s.flat) fields.add("flat", "true");
-    if (s.vector_width != plain.vector_width) fields.add("vector", std::to_string(s.vector_width));
-    if (s.tile != plain.tile) fields.add("tile", std::to_string(s.tile));
-    if (s.grain != plain.grain) fields.add("grain", std::to_string(s.grain));
-    if (s.splits != plain.splits) fields.add("splits", std::to_string(s.splits));
-    if (!s.cached.empty()) fields.add("cached", "[" + values(s.cached) + "]");
-    if (s.cached_elements != 0) fields.add("cached_elements", std::to_string(s.cached_elements));
-    if (s.keep_exponentials) fields.add("keep_exponentials", "true");
-    if (s.threads != plain.threads) fields.add("threads", std::to_string(s.threads));
-    if (s.team != plain.team) fields.add("team", std::to_string(s.team));
-    if (s.vectors != plain.vectors) fields.add("vectors", std::to_string(s.vectors));
-    if (s.unroll != plain.unroll) fields.add("unroll", std::to_string(s.unroll));
-    if (s.ahead != 0) fields.add("ahead", std::to_string(s.ahead));
-    if (s.turns) fields.add("turns", "true");
-    if (s.narrow) fields.add("narrow", "true");
+    visit_schedule_fields([&](const char* word, auto member) {
+      if (k_.schedule.*member != plain.*member) fields.add(word, field(k_.schedule.*member));
+    });
     std::string text = fields.str().empty() ? "" : "  schedule" + fields.str() + "\n";
     if (k_.random_slots != 0) text += fmt::format("  random_slots {}\n", k_.random_slots);
     if (k_.copies != 1) text += fmt::format("  copies {}\n", k_.copies);
@@ -155,7 +149,9 @@ class KernelPrinter {
   // ---- blocks
 
   std::string block(const KernelBlock& block, std::vector<bool>& shown) const {
-    std::string text = fmt::format("  {} {{\n", kScopeWords[static_cast<size_t>(block.scope)]);
+    std::string text =
+        fmt::format("  {}{}{} {{\n", kScopeWords[static_cast<size_t>(block.scope)],
+                    block.after_barrier ? " after_barrier" : "", block.loads_first ? " loads_first" : "");
     for (int number : block.instructions) {
       if (!known(number)) continue;
       text += shown[number] ? fmt::format("    repeat %{}\n", number) : "    " + instruction(number) + "\n";
@@ -199,7 +195,7 @@ class KernelPrinter {
       case Kind::index:
         return "index " + axis(i.axis);
       case Kind::scalar:
-        return fmt::format("{} {}", smelt::name(i.scalar_op), operands);
+        return fmt::format("{}{} {}", smelt::name(i.scalar_op), form(i), operands);
       case Kind::convert:
         return "convert " + operands;
       case Kind::random:
@@ -207,17 +203,21 @@ class KernelPrinter {
                            i.random_axis < 0 && i.random_column != 0 ? fmt::format("{}", i.random_column)
                                                                      : axis(i.random_axis));
       case Kind::load:
-        return "load " + place(i.access) + condition(i);
+        return fmt::format("load{} {}{}", form(i), place(i.access), condition(i));
       case Kind::store:
         return fmt::format("store {} = {}{}", place(i.access), operands, condition(i));
       case Kind::accumulate:
         return fmt::format("accumulate {} += {}{}", place(i.access), operands, condition(i));
       case Kind::reduce:
-        return fmt::format("reduce {} {}", smelt::name(i.reduce_op), operands);
+        return fmt::format("reduce {}{} {}{}", smelt::name(i.reduce_op), form(i), operands, condition(i));
       case Kind::result:
         return fmt::format("result {} of {}", i.slot, operands);
     }
     return "";
+  }
+
+  static std::string form(const Instruction& i) {
+    return i.form == Form::plain ? "" : fmt::format(".{}", kFormWords[static_cast<size_t>(i.form)]);
   }
 
   static std::string condition(const Instruction& i) {

@@ -156,9 +156,12 @@ class CompiledKernel {
     schedule(kernel, symbols, parse_target("sm_90"));
     if (variant_ % 4 >= 2) {  // what a tuner may choose instead
       const std::vector<Schedule> all = schedule_candidates(kernel, symbols);
-      kernel.schedule = all[variant_ * 7 % all.size()];
+      take_schedule(kernel, all[variant_ * 7 % all.size()]);
     }
-    if (launch.splits > 0) kernel.schedule.splits = launch.splits;
+    if (launch.splits > 0) {
+      kernel.schedule.splits = launch.splits;
+      take_schedule(kernel, Schedule(kernel.schedule));
+    }
     run(kernel, launch);
   }
 

@@ -5,6 +5,7 @@
 
 #include "codegen/lowering/lower.h"
 #include "codegen/make_plan.h"
+#include "codegen/scheduling/schedule_kernels.h"
 #include "tests/compiler/cpu_against_evaluator.h"
 
 namespace smelt {

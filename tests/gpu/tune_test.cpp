@@ -5,6 +5,7 @@
 
 #include "codegen/cuda/emit_cuda.h"
 #include "codegen/cuda/kernel_trial.h"
+#include "codegen/scheduling/schedule.h"
 #include "runtime/cuda/nvrtc.h"
 #include "runtime/error.h"
 #include "tests/gpu/small_model.h"
@@ -48,7 +49,7 @@ TEST_F(GpuTune, TrainsAlikeAndRemembers) {
   }
 }
 
-/// By turns a block has other rows, and so other partial sums.
+/// Interleaved, a block has other rows, and so other partial sums.
 TEST_F(GpuTune, SumsOfBlocksAreComparedAsAWhole) {
   const Compilation compilation = small_compilation(this_gpu(), DType::f32, false);
   const SymbolValues values = {{"B", kBatch}, {"T", kLength}};
@@ -59,8 +60,10 @@ TEST_F(GpuTune, SumsOfBlocksAreComparedAsAWhole) {
       continue;
     cuda::KernelTrial trial(kernel, values);
     std::vector<std::vector<std::vector<float>>> results;
-    for (const bool turns : {false, true}) {
-      kernel.schedule.turns = turns;
+    for (const bool interleaved : {false, true}) {
+      Schedule schedule = kernel.schedule;
+      schedule.interleaved = interleaved;
+      take_schedule(kernel, schedule);
       const Cubin cubin = compile_cuda(CudaSource{emit_cuda(kernel), kernel.name}, this_gpu());
       cuda::Module made = nullptr;
       cuda::check(cuda::driver().ModuleLoadData(&made, cubin.bytes.data()), "loading");

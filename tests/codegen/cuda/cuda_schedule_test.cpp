@@ -93,7 +93,8 @@ TEST(GpuSchedule, StoredValuesAreNotReadBack) {
   b.store(y, {{r, 64}, {c, 1}}, v);
   b.column_block();
   b.store(z, {{r, 64}, {c, 1}}, b.op(ScalarOp::div, {b.load(y, {{r, 64}, {c, 1}}), sum}));
-  const Kernel kernel = with_kept_columns(b.kernel);
+  Kernel& kernel = b.kernel;
+  ASSERT_TRUE(keep_columns(kernel));
   ASSERT_EQ(kernel.schedule.cached.size(), 1u);
   EXPECT_EQ(kernel.instructions[kernel.schedule.cached[0]].kind, Instruction::Kind::scalar);
 }
@@ -111,19 +112,19 @@ Kernel summed_rows(int64_t n) {
   return b.kernel;
 }
 
-TEST(GpuSchedule, LongWalksSendForTheNextRowAndShortOnesTakeTurnsWhereTheyEndUnevenly) {
+TEST(GpuSchedule, LongWalksPrefetchTheNextRowAndShortOnesAreInterleavedWhereTheyEndUnevenly) {
   const Schedule longest = scheduled(summed_rows(1024), 65536).schedule;
   EXPECT_EQ(longest.team * longest.vectors * longest.vector_width, 1024);
   EXPECT_EQ(longest.vectors, 2);
   EXPECT_EQ(longest.threads, 256);
-  EXPECT_EQ(longest.ahead, 1);
+  EXPECT_EQ(longest.prefetch_distance, 1);
   const auto rounds = [](const Schedule& s, int64_t rows) {
     return (rows + s.splits - 1) / s.splits % (s.threads / s.team);
   };
   for (const int64_t rows : {3200, 4096, 264 * 16}) {
     const Schedule walk = scheduled(summed_rows(768), rows).schedule;
-    EXPECT_EQ(walk.ahead, 0) << rows;
-    EXPECT_EQ(walk.turns, rounds(walk, rows) != 0) << rows;
+    EXPECT_EQ(walk.prefetch_distance, 0) << rows;
+    EXPECT_EQ(walk.interleaved, rounds(walk, rows) != 0) << rows;
   }
 }
 
@@ -225,8 +226,8 @@ TEST(GpuSchedule, WhereMoreF32MovesVectorsAreFourWide) {
 }
 
 TEST(GpuSchedule, IndicesAreNarrowWhereBoundsAllow) {
-  EXPECT_TRUE(scheduled(scaled_rows(768)).schedule.narrow);
-  EXPECT_FALSE(scheduled(scaled_rows(768), int64_t{1} << 24).schedule.narrow);
+  EXPECT_TRUE(scheduled(scaled_rows(768)).schedule.index32);
+  EXPECT_FALSE(scheduled(scaled_rows(768), int64_t{1} << 24).schedule.index32);
 }
 
 TEST(GpuSchedule, LighteningEndsAndKeepsRowsCovered) {

@@ -11,7 +11,7 @@ using Kind = Instruction::Kind;
 constexpr std::string_view kLayerNorm =
     R"(kernel @layer_norm_3(%x: bf16 align 16, %w: f32, %b: f32, out %y: bf16, out partial %p: f32[768] align 4)
     parallel r0 = B*T, column c0 = 768 {
-  schedule {vector = 8, tile = 256, grain = 21, splits = 16, cached = [%5], cached_elements = 768, threads = 512, team = 128, vectors = 3, unroll = 2, narrow = true}
+  schedule {vector = 8, tile = 256, grain = 21, splits = 16, cached = [%5], cached_elements = 768, threads = 512, team = 128, vectors = 3, unroll = 2, index32 = true}
   random_slots 1
   row {
     %0 = constant 0.001302083333333333 : f32
@@ -256,6 +256,58 @@ const KernelFaultCase kKernelFaults[] = {
     {"kernel @k() {} x", "1:16", "expected the end of the text"},
 };
 INSTANTIATE_TEST_SUITE_P(All, KernelFault, ::testing::ValuesIn(kKernelFaults));
+
+/// How instructions are carried out, which blocks wait, what a sum leaves out.
+TEST(KernelText, FormsRoundTrip) {
+  const std::string text = R"(kernel @softmax(%x: bf16, out %y: bf16)
+    parallel r0 = R, column c0 = 64 {
+  schedule {vector = 8, threads = 128, team = 8, vectors = 1, prefetch_distance = 2, interleaved = true, index32 = true}
+  reduced loads_first {
+    %0 = load.prefetched %x[r0*64 + c0] : bf16
+    %1 = reduce max_sumexp.fast %0 : f32
+    %2 = lt %0, %0 : bool
+    %3 = reduce add %0 if %2 : f32
+  }
+  column after_barrier {
+    %4 = load.early %x[r0*64 + c0] : bf16
+    %5 = sub %4, %1 : f32
+    %6 = exp.kept %5 : f32
+    %7 = div.inverse %6, %3 : f32
+    %8 = div.scaled_inverse %7, %3 : f32
+    %9 = tanh.fast_tangent %8 : f32
+    store %y[r0*64 + c0] = %9 : bf16
+  }
+}
+)";
+  const Kernel kernel = parse_kernel(text);
+  EXPECT_EQ(print(kernel), text);
+  EXPECT_EQ(kernel.instructions[0].form, Form::prefetched);
+  EXPECT_EQ(kernel.instructions[1].form, Form::fast);
+  EXPECT_EQ(kernel.instructions[3].predicate, 2);
+  EXPECT_TRUE(kernel.blocks[0].loads_first && kernel.blocks[1].after_barrier);
+  EXPECT_EQ(kernel.schedule.prefetch_distance, 2);
+}
+
+std::string complaint_about(const std::string& instruction, const std::string& schedule = "") {
+  try {
+    parse_kernel("kernel @k(%x: f32) column c0 = 4 {" + schedule + " column { %0 = load %x[c0] : f32; " +
+                 instruction + " } }");
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+TEST(KernelText, FormsThatAnInstructionLacksAreErrors) {
+  const auto has = [](const std::string& text, const char* part) {
+    return text.find(part) != std::string::npos;
+  };
+  EXPECT_EQ(complaint_about("%1 = exp.kept %0 : f32"), "none");
+  EXPECT_TRUE(has(complaint_about("%1 = log.kept %0 : f32"), "log has no form 'kept'"));
+  EXPECT_TRUE(has(complaint_about("%1 = exp.quick %0 : f32"), "there is no form 'quick'"));
+  EXPECT_TRUE(has(complaint_about("%1 = reduce max %0 if %0 : f32"), "only a sum leaves elements out"));
+  EXPECT_TRUE(has(complaint_about("", "schedule {turns = true}"), "prefetch_distance, interleaved, index32"));
+}
 
 TEST(KernelText, TruncatedTextsAreErrors) {
   for (std::string_view text : {kLayerNorm, kGather, kSegments})

@@ -1,4 +1,4 @@
-// Rows that are sent for ahead, vectors that set out early, blocks that take turns: the same bits as without.
+// Prefetched rows, vectors that set out early, blocks whose rows are interleaved: the same bits as without.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -41,18 +41,19 @@ struct Walked {
 
 class RowFetch : public testing::TestWithParam<int64_t> {
  protected:
-  Walked walk(int ahead, int team, bool early = false, bool turns = false) {
+  Walked walk(int distance, int team, bool early = false, bool interleaved = false) {
     const int64_t n = GetParam(), rows = 13 * 3;
     Kernel kernel = walked_rows(n);
     Symbols symbols;
     symbols.bound({"M"}, 100);
     for (KernelParam& param : kernel.params) param.alignment = 16;
     schedule(kernel, symbols, parse_target("sm_90"));
-    Schedule& s = kernel.schedule;
-    s.ahead = ahead, s.team = team, s.threads = 64, s.unroll = 1, s.splits = kSplits;
+    Schedule s = kernel.schedule;
+    s.prefetch_distance = distance, s.team = team, s.threads = 64, s.unroll = 1, s.splits = kSplits;
     s.vectors = static_cast<int>((n + s.vector_width * team - 1) / (s.vector_width * team));
     if (early) s.unroll = s.vectors;
-    s.turns = turns;
+    s.interleaved = interleaved;
+    take_schedule(kernel, s);
     text_ = emit_cuda(kernel, {});
     const auto xs = random_floats(rows * n, 1), scales = random_floats(n, 2),
                shifts = random_floats(rows * n, 3);
@@ -74,8 +75,8 @@ TEST_P(RowFetch, GivesTheSameBits) {
   for (const int team : {8, 32, 64}) {
     const Walked plain = walk(0, team);
     EXPECT_FALSE(fetches());
-    for (const int ahead : {1, 2}) {
-      EXPECT_EQ(walk(ahead, team), plain) << "team " << team << ", ahead " << ahead;
+    for (const int distance : {1, 2}) {
+      EXPECT_EQ(walk(distance, team), plain) << "team " << team << ", distance " << distance;
       EXPECT_TRUE(fetches());
     }
   }
@@ -89,16 +90,16 @@ TEST_P(RowFetch, EarlyVectorsGiveTheSameBits) {
   EXPECT_TRUE(sets_out_early());
 }
 
-TEST_P(RowFetch, BlocksThatTakeTurnsWriteTheSameRows) {
+TEST_P(RowFetch, InterleavedBlocksWriteTheSameRows) {
   for (const int team : {8, 32, 64})
-    for (const int ahead : {0, 1, 2}) {
-      const Walked plain = walk(ahead, team), turns = walk(ahead, team, false, true);
-      EXPECT_EQ(turns.y, plain.y) << "team " << team << ", ahead " << ahead;
+    for (const int distance : {0, 1, 2}) {
+      const Walked plain = walk(distance, team), interleaved = walk(distance, team, false, true);
+      EXPECT_EQ(interleaved.y, plain.y) << "team " << team << ", distance " << distance;
       const auto n = static_cast<size_t>(GetParam());
       for (size_t c = 0; c < n; ++c) {
         double all = 0, expected = 0;
         for (size_t split = 0; split < kSplits; ++split)
-          all += turns.sums[split * n + c], expected += plain.sums[split * n + c];
+          all += interleaved.sums[split * n + c], expected += plain.sums[split * n + c];
         EXPECT_NEAR(all, expected, 1e-5 * (1 + std::abs(expected)));
       }
     }

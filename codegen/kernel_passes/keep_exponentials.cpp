@@ -1,6 +1,9 @@
-#include "codegen/kernel_passes/kept_exponentials.h"
+#include "codegen/kernel_passes/keep_exponentials.h"
 
 #include <algorithm>
+#include <set>
+
+#include "codegen/kernel_passes/kernel_shape.h"
 
 namespace smelt {
 namespace {
@@ -13,22 +16,6 @@ class Finder {
   explicit Finder(const Kernel& kernel) : kernel_(kernel), block_of_(kernel.instructions.size(), -1) {
     for (int block = 0; block < static_cast<int>(kernel.blocks.size()); ++block)
       for (int id : kernel.blocks[block].instructions) block_of_[id] = block;
-  }
-
-  std::vector<KeptExponential> find() const {
-    std::vector<KeptExponential> found;
-    for (int id = 0; id < static_cast<int>(kernel_.instructions.size()); ++id)
-      if (const int reduce = reduction_behind(id); reduce >= 0) found.push_back({id, reduce});
-    return found;
-  }
-
- private:
-  const Instruction& at(int id) const { return kernel_.instructions[id]; }
-
-  bool is(int id, ScalarOp op) const { return at(id).kind == Kind::scalar && at(id).scalar_op == op; }
-
-  bool in_columns(int id) const {
-    return block_of_[id] >= 0 && kernel_.blocks[block_of_[id]].scope == Scope::column;
   }
 
   /// The max_sumexp whose exponential of the same element this is, or -1.
@@ -44,6 +31,15 @@ class Finder {
   int maximum_of(int id) const {
     if (at(id).kind == Kind::result && at(id).slot == 0) id = at(id).operands[0];
     return at(id).kind == Kind::reduce && at(id).reduce_op == ReduceOp::max_sumexp ? id : -1;
+  }
+
+ private:
+  const Instruction& at(int id) const { return kernel_.instructions[id]; }
+
+  bool is(int id, ScalarOp op) const { return at(id).kind == Kind::scalar && at(id).scalar_op == op; }
+
+  bool in_columns(int id) const {
+    return block_of_[id] >= 0 && kernel_.blocks[block_of_[id]].scope == Scope::column;
   }
 
   /// Two column values computed alike, from memory that is as it was until `block`.
@@ -63,6 +59,7 @@ class Finder {
     for (Instruction* i : {&x, &y}) {
       i->operands.clear();
       i->access.computed = i->predicate = -1;
+      i->form = Form::plain;
     }
     return x == y;
   }
@@ -80,12 +77,33 @@ class Finder {
 
 }  // namespace
 
-std::vector<KeptExponential> kept_exponentials(const Kernel& kernel) {
-  const auto count = [&](AxisKind kind) {
-    return std::count_if(kernel.axes.begin(), kernel.axes.end(), [&](auto& a) { return a.kind == kind; });
-  };
-  if (count(AxisKind::column) != 1 || count(AxisKind::reduced) != 0) return {};
-  return Finder(kernel).find();
+bool keep_exponentials(Kernel& kernel, int64_t most_reductions) {
+  const KernelShape shape(kernel);
+  if (shape.columns.size() != 1 || shape.is_reduced()) return false;
+  const Finder finder(kernel);
+  std::vector<std::pair<int, int>> found;  // exponential, reduction
+  std::set<int> all, kept;
+  for (int id = 0; id < static_cast<int>(kernel.instructions.size()); ++id)
+    if (const int reduce = finder.reduction_behind(id); reduce >= 0 && shape.moves(id, shape.inner))
+      found.emplace_back(id, reduce), all.insert(reduce);
+  for (const auto& [exponential, reduce] : found) {
+    kept.insert(reduce);
+    if (all.size() > 1 && std::ssize(kept) > most_reductions) break;
+    kernel.instructions[exponential].form = Form::kept;
+  }
+  return !found.empty();
+}
+
+void keep_exponentials_in_registers(Kernel& kernel) {
+  constexpr int64_t kRoom = 48;  // elements of a thread
+  const Schedule& s = kernel.schedule;
+  if (s.vectors > 0)
+    keep_exponentials(kernel, kRoom / (int64_t{s.vectors} * s.vector_width) - std::ssize(s.cached));
+}
+
+int reduction_of_kept(const Kernel& kernel, int exponential) {
+  const int difference = kernel.instructions[exponential].operands[0];
+  return Finder(kernel).maximum_of(kernel.instructions[difference].operands[1]);
 }
 
 }  // namespace smelt

@@ -1,0 +1,33 @@
+#include "codegen/kernel_passes/early_loads.h"
+
+#include <utility>
+
+#include "codegen/kernel_passes/prefetch_rows.h"
+
+namespace smelt {
+namespace {
+
+constexpr int64_t kMostRegisters = 32;
+
+}  // namespace
+
+void send_loads_early(Kernel& kernel) {
+  const Schedule& s = kernel.schedule;
+  const KernelShape shape(kernel);
+  if (shape.is_reduced() || s.flat || s.vectors == 0 || s.unroll < s.vectors) return;
+  int64_t registers = 0;
+  bool first = true;
+  for (const KernelBlock& block : kernel.blocks) {
+    if (block.scope != KernelBlock::Scope::column || std::exchange(first, false)) continue;
+    for (int id : block.instructions) {
+      Instruction& x = kernel.instructions[id];
+      if (x.form != Form::plain || !can_set_out_early(kernel, shape, id)) continue;
+      const int64_t own = vector_bytes(kernel, id) * s.vectors / 4;
+      if (registers + own > kMostRegisters) continue;
+      registers += own;
+      x.form = Form::early;
+    }
+  }
+}
+
+}  // namespace smelt

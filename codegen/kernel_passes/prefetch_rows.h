@@ -1,0 +1,20 @@
+// Rows on their way. A block that walks over rows waits for every one of them, since reductions stand between
+// its loads and its stores; so it asks for the vectors of the next rows before it works on the row at hand.
+#pragma once
+
+#include "codegen/kernel_passes/kernel_shape.h"
+#include "ir/kernel.h"
+
+namespace smelt {
+
+/// In a walk with a prefetch distance gives the form `prefetched` to the first loads for whose rows there is
+/// room in shared memory.
+void prefetch_rows(Kernel& kernel);
+
+/// Whether a load can set out before its block: a vector of a row of its own that is there whole and that
+/// nobody writes.
+bool can_set_out_early(const Kernel& kernel, const KernelShape& shape, int id);
+/// Bytes of a vector of an access.
+int64_t vector_bytes(const Kernel& kernel, int id);
+
+}  // namespace smelt

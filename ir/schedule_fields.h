@@ -1,0 +1,28 @@
+// The fields of a schedule under the words of the text form: one list, which the printer, the parser and its
+// messages read.
+#pragma once
+
+#include "ir/kernel.h"
+
+namespace smelt {
+
+/// visit(word, member) for each field, in the order in which they are printed.
+template <typename Visit>
+void visit_schedule_fields(const Visit& visit) {
+  visit("flat", &Schedule::flat);
+  visit("vector", &Schedule::vector_width);
+  visit("tile", &Schedule::tile);
+  visit("grain", &Schedule::grain);
+  visit("splits", &Schedule::splits);
+  visit("cached", &Schedule::cached);
+  visit("cached_elements", &Schedule::cached_elements);
+  visit("threads", &Schedule::threads);
+  visit("team", &Schedule::team);
+  visit("vectors", &Schedule::vectors);
+  visit("unroll", &Schedule::unroll);
+  visit("prefetch_distance", &Schedule::prefetch_distance);
+  visit("interleaved", &Schedule::interleaved);
+  visit("index32", &Schedule::index32);
+}
+
+}  // namespace smelt
