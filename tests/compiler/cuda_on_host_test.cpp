@@ -83,7 +83,7 @@ graph @main(%t: f32[{0}], %i: i32[N]) {{
   return y = %y
 }})",
                                                  table));
-    return compile(module->clone(), for_gpu(), Stage::program).program.kernels.at(0).schedule.narrow;
+    return compile(module->clone(), for_gpu(), Stage::program).program.kernels.at(0).schedule.index32;
   };
   EXPECT_TRUE(is_narrow("32000,4096"));
   EXPECT_FALSE(is_narrow("1000000,4096"));
