@@ -29,7 +29,7 @@ Plan plan_without_code(const Program& program) {
   return plan;
 }
 
-Plan make_plan(const Program& program, const Target& target) {
+Plan make_plan(Program& program, const Target& target) {
   if (target.is_cuda()) return make_cuda_plan(program, target);
 #ifdef SMELT_CPU
   return make_cpu_plan(program);

@@ -7,12 +7,14 @@
 namespace smelt {
 
 /// For "cpu" (of this machine) kernels are linked into Plan::binary; for a GPU each has its own source and
-/// cubin. Throws Error where this build lacks a code generator for the target.
-Plan make_plan(const Program& program, const Target& target = {});
+/// cubin. Throws Error where this build lacks a code generator for the target. Kernels whose code
+/// does not fit a GPU's registers get lighter schedules, which stay in the program: it shows what the plan
+/// runs.
+Plan make_plan(Program& program, const Target& target = {});
 
-/// One room each. The first is there only with SMELT_CPU.
+/// One for each kind of target. The first is there only with SMELT_CPU.
 Plan make_cpu_plan(const Program& program);
-Plan make_cuda_plan(const Program& program, const Target& target);
+Plan make_cuda_plan(Program& program, const Target& target);
 /// What a plan has of a program whatever the target.
 Plan plan_without_code(const Program& program);
 KernelCode describe_kernel(const Kernel& kernel);

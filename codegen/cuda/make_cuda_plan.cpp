@@ -60,8 +60,8 @@ std::vector<Cubin> compile_lean(std::vector<Kernel>& kernels, std::vector<CudaSo
 
 }  // namespace
 
-Plan make_cuda_plan(const Program& program, const Target& target) {
-  std::vector<Kernel> kernels = program.kernels;
+Plan make_cuda_plan(Program& program, const Target& target) {
+  std::vector<Kernel>& kernels = program.kernels;
   const auto sources = sources_of_kernels(program);
   std::vector<CudaSource> texts;
   for (size_t i = 0; i < kernels.size(); ++i)
@@ -74,7 +74,6 @@ Plan make_cuda_plan(const Program& program, const Target& target) {
   std::vector<Cubin> cubins = compile_lean(kernels, texts, sources, target.compute_capability);
   Plan plan = plan_without_code(program);
   plan.target = target.str();
-  for (size_t i = 0; i < kernels.size(); ++i) plan.kernels[i] = describe_kernel(kernels[i]);
   for (KernelCode& kernel : built_in) plan.kernels.push_back(std::move(kernel));
   for (size_t i = 0; i < cubins.size(); ++i) {
     plan.kernels[i].source = std::move(texts[i].text);

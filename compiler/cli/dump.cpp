@@ -17,6 +17,7 @@
 #include "ir/text/json.h"
 #include "ir/text/text.h"
 #include "llvm/ADT/STLExtras.h"
+#include "runtime/cuda/nvrtc.h"
 #include "runtime/error.h"
 #include "runtime/plan/plan_manifest.h"
 #include "runtime/system/file.h"
@@ -211,9 +212,19 @@ std::string emit_cuda_text(const Program& program) {
   return text;
 }
 
+/// Schedules are final when the code has been compiled: lighter ones are chosen then.
+bool shows_final_kernels(const DumpCommand& options) {
+  const bool kernels = options.emit == "kernels" || options.emit == "cuda";
+  if (!kernels || !resolved_target(options.flags.options()).is_cuda()) return false;
+  if (!nvrtc_info().available)
+    fmt::print(stderr, "note: schedules as they are before NVRTC has seen the code: {}\n",
+               nvrtc_info().problem);
+  return nvrtc_info().available;
+}
+
 Stage stage_of(const DumpCommand& options) {
   if (options.emit == "graph" && !options.summary && !options.explain) return Stage::graph;
-  if (options.emit == "plan") return Stage::plan;
+  if (options.emit == "plan" || shows_final_kernels(options)) return Stage::plan;
   if (options.emit == "fused" && !options.summary) return Stage::fused;
   return Stage::program;
 }

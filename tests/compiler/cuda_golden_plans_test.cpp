@@ -1,6 +1,7 @@
 // Every kernel of the golden models compiles for a GPU to code without stack frames and spills.
 #include <gtest/gtest.h>
 
+#include "codegen/cuda/emit_cuda.h"
 #include "compiler/compile.h"
 #include "frontend/description.h"
 #include "runtime/cuda/nvrtc.h"
@@ -33,6 +34,26 @@ TEST_P(CudaGoldenPlans, Compile) {
     EXPECT_NE(kernel.source.find(kernel.name), std::string::npos) << kernel.name;
     EXPECT_GT(kernel.threads, 0) << kernel.name;
     EXPECT_LE(kernel.threads, 1024) << kernel.name;
+  }
+}
+
+/// What `dump --emit=kernels` shows is all that a plan's CUDA is made from.
+TEST_P(CudaGoldenPlans, KernelsFromTheirTextGiveThePlansSource) {
+  if (!nvrtc_info().available) GTEST_SKIP() << nvrtc_info().problem;
+  CompileOptions options;
+  options.target = "sm_90";
+  options.mode = GetParam().mode;
+  options.storage = GetParam().storage;
+  options.reuse = false;
+  const auto directory = std::filesystem::path(SMELT_SOURCE_DIR) / "tests/goldens" / GetParam().model;
+  const Compilation compilation = compile(read_description(directory), options);
+  const auto sources = sources_of_kernels(compilation.program);
+  const auto& kernels = compilation.program.kernels;
+  ASSERT_FALSE(kernels.empty());
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    const KernelCode& code = compilation.plan.kernels[i];
+    EXPECT_EQ(code.text, print(kernels[i]));
+    EXPECT_EQ(emit_cuda(parse_kernel(code.text), sources[i]), code.source) << code.name;
   }
 }
 

@@ -15,6 +15,12 @@ using testing::Exec;
 using testing::Stages;
 
 /// What stands between the pipeline's result and a plan.
+Program lowered(const Module& module) {
+  Program program = lower(module);
+  schedule_kernels(program, {});
+  return program;
+}
+
 Plan finish(Module& module, const Stages& stages) {
   std::vector<PassCall> rest;
   if (!stages.runs("fuse")) rest = {{"decompose", {}}, {"fuse", {}}};
@@ -24,7 +30,7 @@ Plan finish(Module& module, const Stages& stages) {
     rest.push_back({"assign_layout", {}});
   }
   testing::run_passes(rest, module);
-  Program program = lower(module);
+  Program program = lowered(module);
   order_steps(program, {});
   plan_memory(program, {});
   return make_plan(program);
@@ -101,9 +107,7 @@ void run_part_on_cpu(const std::filesystem::path& path, const std::string& text)
 
 class ProgramFileTests : public ::testing::TestWithParam<std::filesystem::path> {};
 
-TEST_P(ProgramFileTests, Pass) {
-  testing::run_file(GetParam(), [](const Module& module) { return lower(module); });
-}
+TEST_P(ProgramFileTests, Pass) { testing::run_file(GetParam(), lowered); }
 
 INSTANTIATE_TEST_SUITE_P(All, ProgramFileTests, ::testing::ValuesIn(testing::files_with("RUN", "compiler")),
                          [](const auto& p) { return testing::test_name(p.param); });
