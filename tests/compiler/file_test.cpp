@@ -14,13 +14,13 @@ namespace {
 using testing::Exec;
 using testing::Stages;
 
-/// What stands between the pipeline's result and a plan.
 Program lowered(const Module& module) {
   Program program = lower(module);
   schedule_kernels(program, {});
   return program;
 }
 
+/// What stands between the pipeline's result and a plan.
 Plan finish(Module& module, const Stages& stages) {
   std::vector<PassCall> rest;
   if (!stages.runs("fuse")) rest = {{"decompose", {}}, {"fuse", {}}};
