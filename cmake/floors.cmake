@@ -1,6 +1,20 @@
 # GCC 12's -Wrestrict sees overlaps in std::string that are not there (GCC bug 105651).
 set(smelt_warnings -Wall -Wextra $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict> $<$<BOOL:${SMELT_WERROR}>:-Werror>)
 
+# With CMAKE_UNITY_BUILD all sources of a folder are one for the compiler: which files share a batch, and so which names they may
+# not both define, changes only with the folder itself.
+function(smelt_unity_by_folder target)
+  get_target_property(sources ${target} SOURCES)
+  foreach(source IN LISTS sources)
+    get_filename_component(source ${source} ABSOLUTE)
+    get_filename_component(folder ${source} DIRECTORY)
+    file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${folder})
+    string(MAKE_C_IDENTIFIER "${folder}" group)
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group})
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
+endfunction()
+
 # smelt_floor(NAME [ON floor...] [LINKS library...]): the static library smelt_NAME from all of NAME/*.cpp.
 # It may include and link only the floors it stands ON (tests/floors_test checks the includes too).
 function(smelt_floor name)
@@ -18,6 +32,7 @@ function(smelt_floor name)
     set(scope PUBLIC)
     target_compile_options(smelt_${name} PRIVATE ${smelt_warnings})
     smelt_precompile(smelt_${name} ${floor_PRECOMPILE})
+    smelt_unity_by_folder(smelt_${name})
   endif()
   target_include_directories(smelt_${name} ${scope} $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
                                                     $<INSTALL_INTERFACE:include/smelt>)

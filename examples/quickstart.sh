@@ -4,9 +4,11 @@
 # Usage: examples/quickstart.sh [--data FILE...] [--run-dir DIR] [any option of `smelt train`]
 #
 # Without --data it trains on this repository's own text and source. It leaves a run directory (runs/quickstart) with
-# the fused graph (graph.ir, graph.svg), metrics.jsonl, loss.svg, checkpoints and the trained model.
+# the fused graph (graph.ir, graph.svg), metrics.jsonl, loss.svg, checkpoints and the trained model. With SMELT it runs
+# that program and builds none.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source examples/common.sh
 root=$PWD
 caller=${OLDPWD:-$root}
 
@@ -24,17 +26,12 @@ while [ $# -gt 0 ]; do
         shift
       done ;;
     --run-dir) run_dir=$2; shift 2 ;;
-    -h | --help) sed -n '2,7s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    -h | --help) sed -n '2,8s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
     *) options+=("$1"); shift ;;
   esac
 done
 
-echo "== packages" >&2
-bash scripts/install-packages.sh build
-
-echo "== build" >&2
-cmake --preset release -DSMELT_TESTS=OFF -DSMELT_BENCH=OFF >/dev/null
-ninja -C build smelt
+build_smelt
 
 # Text of this repository in one file, in the order of names: the last twentieth is held back.
 if [ ${#data[@]} -eq 0 ]; then
@@ -52,10 +49,10 @@ if [ -d "$run_dir/checkpoints" ] && [ -n "$(ls -A "$run_dir/checkpoints" 2>/dev/
 fi
 
 echo "== train on ${data[*]} ($(cat "${data[@]}" | wc -c) bytes)" >&2
-build/smelt train examples/gpt2-small-bytes --config examples/quickstart.json --run-dir "$run_dir" \
+"$smelt" train examples/gpt2-small-bytes --config examples/quickstart.json --run-dir "$run_dir" \
   --data "${data[@]}" ${options[@]+"${options[@]}"}
 
 echo "== a sample of the trained model" >&2
-build/smelt generate "$run_dir/model" --prompt $'// ' --max-new-tokens 200 --do-sample --temperature 0.7 --top-k 0 \
+"$smelt" generate "$run_dir/model" --prompt $'// ' --max-new-tokens 200 --do-sample --temperature 0.7 --top-k 0 \
   --sliding-window 2>/dev/null
 echo "== see $run_dir: graph.ir, graph.svg, metrics.jsonl, loss.svg, checkpoints/, model/" >&2

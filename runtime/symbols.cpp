@@ -32,7 +32,7 @@ int64_t multiply(int64_t a, int64_t b, const Dim& dim) {
   return checked(overflowed, product, dim);
 }
 
-int64_t ceil_quotient(int64_t a, int64_t divisor) { return a / divisor + (a % divisor > 0 ? 1 : 0); }
+int64_t quotient_up(int64_t a, int64_t divisor) { return a / divisor + (a % divisor > 0 ? 1 : 0); }
 
 /// The least product of bounds that together cover a multiset of symbols. A bound may cover more than is
 /// left, as every symbol is at least 1.
@@ -90,8 +90,7 @@ class Range {
     int64_t product = 1;
     for (const Atom& atom : atoms)
       if (atom.inner)
-        product =
-            multiply(product, std::max<int64_t>(0, ceil_quotient(lower(*atom.inner), atom.divisor)), dim);
+        product = multiply(product, std::max<int64_t>(0, quotient_up(lower(*atom.inner), atom.divisor)), dim);
     return product;
   }
 
@@ -100,8 +99,7 @@ class Range {
     int64_t divided = 1;
     for (const Atom& atom : atoms) {
       if (atom.inner)
-        divided =
-            multiply(divided, std::max<int64_t>(0, ceil_quotient(upper(*atom.inner), atom.divisor)), dim);
+        divided = multiply(divided, std::max<int64_t>(0, quotient_up(upper(*atom.inner), atom.divisor)), dim);
       else
         factors.push_back(atom.name);
     }

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# All set-up and all tests, from a clean clone.
+# All set-up and all checks, from a clean clone.
 #
 # Usage: tests/run.sh [--long] [--fast] [--only STAGE]...
-#   --fast   leaves out the sanitizers, clang-tidy and the quickstart
-#   --long   adds a minute of fuzzing for each of the four parsers
-#   --only   runs one stage: format, floors, release, tidy, goldens, embed, quickstart, asan, fuzz
-# The last line counts: "N passed, N failed".
+#   --fast   leaves out the sanitizers, clang-tidy, the includes and the quickstart
+#   --long   checks the includes of all files, adds clang-tidy file by file, and fuzzes each of the four parsers a minute
+#   --only   runs one stage: format, floors, tests, goldens, embed, quickstart, asan, tidy, includes, fuzz
+# At the end stands a table of stages with their seconds. The last line counts: "N passed, N failed".
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -15,25 +15,40 @@ while [ $# -gt 0 ]; do
     --long) long=1 ;;
     --fast) fast=1 ;;
     --only) only+=("$2"); shift ;;
-    -h | --help) sed -n '2,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    -h | --help) sed -n '2,8s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
     *) echo "usage: $0 [--long] [--fast] [--only STAGE]..." >&2; exit 2 ;;
   esac
   shift
 done
 
+cores=$(nproc)
 logs=$PWD/build/test-logs
 mkdir -p "$logs"
-passed=0 failed=0 failures=()
+passed=0 failed=0 failures=() table=()
 good() { passed=$((passed + ${1:-1})); }
 bad() { failed=$((failed + ${2:-1})); failures+=("$1"); }
 
-wanted() {
-  [ ${#only[@]} -eq 0 ] && return 0
-  local stage
-  for stage in "${only[@]}"; do [ "$stage" = "$1" ] && return 0; done
-  return 1
+# Sets `used` to the seconds of processor time that ended processes have taken so far.
+processor_seconds() {
+  times >"$logs/times"
+  used=$(awk 'NR == 2 { gsub(/[ms]/, " "); print int($1 * 60 + $2 + $3 * 60 + $4) }' "$logs/times")
 }
-slow_wanted() { wanted "$1" && { [ $fast -eq 0 ] || [ ${#only[@]} -gt 0 ]; }; }
+
+# stage NAME COMMAND...: runs it where it is wanted, and writes a row of the table.
+stage() {
+  local name=$1 begin=$SECONDS used before
+  shift
+  processor_seconds
+  before=$used
+  echo "== $name"
+  "$@"
+  processor_seconds
+  table+=("$(printf '%-12s %7d %10d' "$name" $((SECONDS - begin)) $((used - before)))")
+}
+wanted() {
+  [ ${#only[@]} -eq 0 ] || [[ " ${only[*]} " == *" $1 "* ]]
+}
+wanted_slow() { wanted "$1" && { [ $fast -eq 0 ] || [ ${#only[@]} -gt 0 ]; }; }
 
 # check NAME COMMAND...: one test; its output is shown only where it fails.
 check() {
@@ -51,85 +66,136 @@ check() {
   fi
 }
 
-# suite NAME BUILD_DIRECTORY [ctest options]: counts every test of ctest.
-suite() {
-  local name=$1 directory=$2 log="$logs/$1.log" total bad_count
-  shift 2
-  if ! (cd "$directory" && ctest --output-on-failure -j "$(nproc)" --timeout 600 "$@") >"$log" 2>&1; then
-    grep -E '^\s*[0-9]+ - .*\((Failed|Timeout|SEGFAULT|Subprocess aborted|Not Run|ILLEGAL)' "$log" | sed 's/^/    /'
-    grep -E 'error:|Failure|Expected|Actual|ERROR: ' "$log" | head -n 60 | sed 's/^/    /'
-  fi
-  total=$(sed -nE 's/^[0-9]+% tests passed, ([0-9]+) tests failed out of ([0-9]+)$/\2/p' "$log")
-  bad_count=$(sed -nE 's/^[0-9]+% tests passed, ([0-9]+) tests failed out of ([0-9]+)$/\1/p' "$log")
-  if [ -z "$total" ]; then
-    bad "$name did not run"
-    tail -n 20 "$log" | sed 's/^/    /'
-    return
-  fi
-  good $((total - bad_count))
-  [ "$bad_count" -gt 0 ] && bad "$name: $bad_count of $total" "$bad_count"
-  echo "$name: $((total - bad_count)) of $total passed"
-}
+# ---- test programs: a process a core, each with its share of every program's tests
 
-# binaries NAME DIRECTORY: the same tests with a process a folder, not one a test: starting up costs a sanitizer much.
-binaries() {
-  local name=$1 binary log ran bad_count
+# share NAME DIRECTORY INDEX: its tests of every program, one program after the other.
+share() {
+  local binary log
   for binary in "$2"/*_tests; do
-    log="$logs/$name-$(basename "$binary").log"
-    (cd "$2" && "$binary" --gtest_brief=1) >"$log" 2>&1
-    local status=$?
-    ran=$(sed -nE 's/^\[  PASSED  \] ([0-9]+) tests?\.$/\1/p' "$log")
-    bad_count=$(sed -nE 's/^ ?([0-9]+) FAILED TESTS?$/\1/p' "$log")
-    good "${ran:-0}"
-    echo "$name $(basename "$binary"): ${ran:-0} passed, ${bad_count:-0} failed"
-    [ $status -eq 0 ] && continue
-    bad "$name $(basename "$binary")" "${bad_count:-1}"
-    grep -E 'error:|Failure|Expected|Actual|ERROR: ' "$log" | head -n 60 | sed 's/^/    /'
-    tail -n 20 "$log" | sed 's/^/    /'
+    log="$logs/$1-$(basename "$binary")-$3"
+    (cd "$2" && GTEST_TOTAL_SHARDS=$cores GTEST_SHARD_INDEX=$3 timeout 1800 "$binary") >"$log.log" 2>&1
+    echo $? >"$log.status"
   done
 }
 
-sources() { git ls-files -- '*.h' '*.cpp' '*.c' | grep -E '^(runtime|ir|passes|frontend|codegen|compiler|tests|examples)/'; }
-format_check() { sources | xargs -P 2 -n 20 clang-format-19 --dry-run --Werror; }
-tidy_check() {  # a file at a time, without precompiled headers: what is used must be included
-  cmake --preset debug -B build-tidy -DCMAKE_CXX_COMPILER=clang++-19 -DSMELT_PCH=OFF -DSMELT_BENCH=OFF || return 1
-  sources | grep -E '^(runtime|ir|passes|frontend|codegen|compiler)/.*\.cpp$' |
-    xargs -P "$(nproc)" -n 4 clang-tidy-19 -p build-tidy --quiet
+# count LOG PATTERN: the sum of the numbers that lines of the log have where the pattern has its group.
+count() { sed -nE "s/^$2.*$/\1/p" "$1" | awk '{ n += $1 } END { print n + 0 }'; }
+
+# told LOG STATUS: what to look at where a share of the tests failed.
+told() {
+  grep -E 'error:|Failure$|^  (Expected|Actual|Which)|ERROR: ' "$1" | head -n 60 | sed 's/^/    /'
+  grep -qE '^\[==========\] .* ran\.' "$1" && return
+  echo "    ended early with status $2 (124: out of time), in $(grep -E '^\[ RUN' "$1" | tail -n 1)"
+  tail -n 20 "$1" | sed 's/^/    /'
 }
-configure() { cmake --preset "$1" "${@:2}"; }
 
-echo "== packages"
-bash scripts/install-packages.sh all || exit 1
-
-echo "== build (release)"
-# Warnings are errors in the sanitizer build: at -O3 GCC 12 warns of faults in the standard library that are not there.
-check "configure release" configure release -DSMELT_TESTS=ON -DSMELT_BENCH=ON -DSMELT_WERROR=OFF
-check "build release" ninja -C build
-wanted format && check "format" format_check
-wanted floors && check "floors" bash tests/floors_test.sh
-wanted release && suite release build
-wanted goldens && for golden in tests/goldens/*/; do
-  for precision in fp32 bf16 fp16; do
-    check "verify $(basename "$golden") $precision" build/smelt verify "$golden" --target cpu --precision $precision
+# suite NAME DIRECTORY: all tests of all test programs there.
+suite() {
+  local name=$1 directory=$2 binary index log status ran skipped bad_count
+  for ((index = 0; index < cores; ++index)); do share "$name" "$directory" $index & done
+  wait
+  for binary in "$directory"/*_tests; do
+    ran=0 skipped=0
+    for ((index = 0; index < cores; ++index)); do
+      log="$logs/$name-$(basename "$binary")-$index"
+      status=$(cat "$log.status")
+      ran=$((ran + $(count "$log.log" '\[  PASSED  \] ([0-9]+) tests?\.')))
+      skipped=$((skipped + $(count "$log.log" '\[  SKIPPED \] ([0-9]+) tests?, listed')))
+      [ "$status" -eq 0 ] && grep -qE '^\[==========\] .* ran\.' "$log.log" && continue
+      bad_count=$(count "$log.log" '\[  FAILED  \] ([0-9]+) tests?, listed')
+      bad "$name $(basename "$binary")" $((bad_count > 0 ? bad_count : 1))
+      grep -E '^\[  FAILED  \] [^ ]+ \(' "$log.log" | sed 's/^/    /'
+      told "$log.log" "$status"
+    done
+    good $ran
+    echo "$name $(basename "$binary"): $ran passed, $skipped skipped"
+    [ $((ran + skipped)) -gt 0 ] || bad "$name $(basename "$binary"): no test ran"
   done
-done
-wanted embed && check "embed" bash tests/embed_test.sh build
-slow_wanted quickstart && check "quickstart, 20 steps" bash examples/quickstart.sh --run-dir build/test-quickstart \
-  --steps 20 --warmup 5 --eval-every 10 --eval-batches 2 --sample-every 20 --checkpoint-every 10
+}
 
-if slow_wanted asan; then
-  echo "== build (AddressSanitizer, UndefinedBehaviorSanitizer)"
-  export LSAN_OPTIONS="suppressions=$PWD/tests/lsan.supp:print_suppressions=0"
-  export ASAN_OPTIONS="detect_stack_use_after_return=0" UBSAN_OPTIONS="print_stacktrace=1"
-  check "configure asan" configure asan -DSMELT_BENCH=OFF -DSMELT_WERROR=ON
+# ---- sources
+
+sources() { git ls-files -co --exclude-standard -- '*.h' '*.cpp' '*.c' | grep -E '^(runtime|ir|passes|frontend|codegen|compiler|tests|examples)/'; }
+library_sources() { sources | grep -E '^(runtime|ir|passes|frontend|codegen|compiler)/.*\.cpp$'; }
+format_check() { sources | xargs -P "$cores" -n 20 clang-format-19 --dry-run --Werror; }
+
+# for_clang DIRECTORY [options]: compile commands for clang.
+for_clang() {
+  cmake --preset debug -B "$1" -DCMAKE_CXX_COMPILER=clang++-19 -DSMELT_PCH=OFF -DSMELT_BENCH=OFF -DSMELT_TESTS=OFF "${@:2}"
+}
+# A folder at a time: reading headers is most of the work.
+tidy_check() {
+  for_clang build-tidy -DCMAKE_UNITY_BUILD=ON || return 1
+  sed -nE 's/^  "file": "(.*)",?$/\1/p' build-tidy/compile_commands.json |
+    xargs -P "$cores" -n 1 clang-tidy-19 -p build-tidy --quiet \
+      --header-filter='/(runtime|ir|passes|frontend|codegen|compiler)/[a-z0-9_/]*\.(h|cpp)$'
+}
+tidy_files_check() {
+  for_clang build-includes || return 1
+  library_sources | xargs -P "$cores" -n 4 clang-tidy-19 -p build-includes --quiet
+}
+
+# changed: files that differ from where this branch left main, or, on main, from the commit before.
+changed() {
+  local base
+  base=$(git merge-base HEAD origin/main 2>/dev/null || git merge-base HEAD main 2>/dev/null || git rev-parse HEAD)
+  [ "$base" = "$(git rev-parse HEAD)" ] && base=$(git rev-parse -q --verify HEAD~1 || git hash-object -t tree /dev/null)
+  git diff --name-only "$base"
+  git ls-files -o --exclude-standard
+}
+# with_dependants FILE...: these, and all that include one of them, however indirectly.
+with_dependants() {
+  local all=("$@") found=("$@")
+  while [ ${#found[@]} -gt 0 ]; do
+    mapfile -t found < <(printf '#include "%s"\n' "${found[@]}" | git grep -lFf - -- '*.h' '*.cpp' '*.def' |
+      grep -vxFf <(printf '%s\n' "${all[@]}"))
+    all+=(${found[@]+"${found[@]}"})
+  done
+  printf '%s\n' "${all[@]}"
+}
+touched_sources() {
+  local files
+  mapfile -t files < <(changed)
+  [ ${#files[@]} -eq 0 ] || with_dependants "${files[@]}" | sort | comm -12 - <(library_sources | sort)
+}
+# A file at a time and without precompiled headers: what is used must be included.
+includes_check() {
+  for_clang build-includes || return 1
+  if [ $long -eq 1 ]; then library_sources; else touched_sources; fi |
+    xargs -r -P "$cores" -n 1 python3 tests/compile_alone.py build-includes/compile_commands.json
+}
+
+# ---- stages
+
+build() {
+  # Warnings are errors in the sanitizer build: at -O2 GCC 12 warns of faults in the standard library that are not there.
+  check "configure" cmake --preset release -DSMELT_TESTS=ON -DSMELT_BENCH=ON -DSMELT_WERROR=OFF
+  check "build" ninja -C build
+}
+goldens() {
+  local golden precision
+  for golden in tests/goldens/*/; do
+    for precision in fp32 bf16 fp16; do
+      check "verify $(basename "$golden") $precision" build/smelt verify "$golden" --target cpu --precision $precision
+    done
+  done
+}
+quickstart() {
+  check "configure as the quickstart does" cmake --preset release -B build/quickstart -DSMELT_TESTS=OFF -DSMELT_BENCH=OFF
+  SMELT=build/smelt check "quickstart, 20 steps" bash examples/quickstart.sh --run-dir build/test-quickstart \
+    --steps 20 --warmup 5 --eval-every 10 --eval-batches 2 --sample-every 20 --checkpoint-every 10
+}
+asan_build() {
+  check "configure asan" cmake --preset asan -DSMELT_BENCH=OFF -DSMELT_WERROR=ON
   check "build asan" ninja -C build-asan
-  binaries asan "$PWD/build-asan"
-  unset LSAN_OPTIONS ASAN_OPTIONS UBSAN_OPTIONS
-fi
-slow_wanted tidy && check "clang-tidy" tidy_check
-
+}
+asan_tests() {
+  local -x LSAN_OPTIONS="suppressions=$PWD/tests/lsan.supp:print_suppressions=0"
+  local -x ASAN_OPTIONS="detect_stack_use_after_return=0" UBSAN_OPTIONS="print_stacktrace=1"
+  suite asan "$PWD/build-asan"
+}
 fuzz() {
-  configure fuzz -DSMELT_SANITIZE=ON && ninja -C build-fuzz fuzzers || return 1
+  cmake --preset fuzz -DSMELT_SANITIZE=ON && ninja -C build-fuzz fuzzers || return 1
   local source name corpus
   for source in tests/fuzz/*_fuzz.cpp; do
     name=$(basename "$source" .cpp)
@@ -139,8 +205,33 @@ fuzz() {
       -print_final_stats=1 -artifact_prefix="build-fuzz/found/$name-" || return 1
   done
 }
-if [ $long -eq 1 ] && slow_wanted fuzz; then check "fuzz, a minute each" fuzz 60; fi
+
+export OMP_WAIT_POLICY=passive  # threads that wait leave the cores to other processes
+# The sanitizers' tests find the cubins that the tests before them have compiled; NVRTC itself is not built by us.
+export SMELT_CACHE_DIR=$PWD/build/test-cache
+rm -rf "$SMELT_CACHE_DIR"
+packages() { bash scripts/install-packages.sh all; }
+stage packages packages
+needs_build=0
+for each in tests goldens embed quickstart; do wanted $each && needs_build=1; done
+[ $needs_build -eq 1 ] && stage build build
+wanted format && stage format check "format" format_check
+wanted floors && stage floors check "floors" bash tests/floors_test.sh
+wanted tests && stage tests suite tests "$PWD/build"
+wanted goldens && stage goldens goldens
+wanted embed && stage embed check "embed" bash tests/embed_test.sh build
+wanted_slow quickstart && stage quickstart quickstart
+wanted_slow tidy && stage tidy check "clang-tidy" tidy_check
+wanted_slow includes && stage includes check "includes" includes_check
+wanted_slow asan && stage asan-build asan_build && stage asan-tests asan_tests
+if [ $long -eq 1 ]; then
+  wanted_slow tidy && stage tidy-files check "clang-tidy, file by file" tidy_files_check
+  wanted_slow fuzz && stage fuzz check "fuzz, a minute each" fuzz 60
+fi
 
 for failure in ${failures[@]+"${failures[@]}"}; do echo "FAILED  $failure"; done
+processor_seconds
+printf '%-12s %7s %10s\n' stage seconds processor
+printf '%s\n' "${table[@]}" "$(printf '%-12s %7d %10d' all $SECONDS "$used")"
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ]

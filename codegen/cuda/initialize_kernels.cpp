@@ -92,7 +92,7 @@ __device__ __forceinline__ unsigned short stored(float x) {
 }
 )";
 
-constexpr std::string_view kBody = R"(
+constexpr std::string_view kInitializeBody = R"(
 struct __align__(4 * sizeof(TYPE)) Four { TYPE x[4]; };
 
 // Four elements a thread, those of one call of Philox. Rows are found by halving.
@@ -134,7 +134,7 @@ std::string with(std::string text, std::string_view name, std::string_view value
 
 std::string source_of(const std::string& kernel, DType dtype) {
   const bool wide = dtype == DType::f32;
-  std::string body = with(std::string(kBody), "TYPE", wide ? "float" : "unsigned short");
+  std::string body = with(std::string(kInitializeBody), "TYPE", wide ? "float" : "unsigned short");
   return std::string(kDraws) + std::string(wide ? kStoreF32 : kStoreBf16) +
          with(std::move(body), "NAME", kernel);
 }

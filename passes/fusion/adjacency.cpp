@@ -8,15 +8,15 @@
 namespace smelt {
 namespace {
 
-using Group = std::vector<std::string>;
+using NameList = std::vector<std::string>;
 
-int64_t place_in(const Group& group, const std::string& name) {
+int64_t place_in(const NameList& group, const std::string& name) {
   auto it = llvm::find(group, name);
   return it == group.end() ? -1 : it - group.begin();
 }
 
 /// Sorts the stack as the group has it; false where a name is missing or one between them is.
-bool order_as(const Group& group, Stack& stack) {
+bool order_as(const NameList& group, Stack& stack) {
   for (const std::string& name : stack)
     if (place_in(group, name) < 0) return false;
   llvm::sort(stack, [&](const auto& l, const auto& r) { return place_in(group, l) < place_in(group, r); });
@@ -43,7 +43,7 @@ bool order_as_flat(const State& flat, Stack& stack) {
 }
 
 bool free_of_groups(const Module& module, const Stack& stack) {
-  for (const Group& group : module.adjacent)
+  for (const NameList& group : module.adjacent)
     for (const std::string& name : stack)
       if (place_in(group, name) >= 0) return false;
   return true;
@@ -61,7 +61,7 @@ std::optional<Stack> stackable(Module& module, Stack stack) {
   if (std::set<std::string>(stack.begin(), stack.end()).size() != stack.size()) return std::nullopt;
   if (const State* flat = module.find_state("parameters"))
     return order_as_flat(*flat, stack) ? std::optional(stack) : std::nullopt;
-  for (const Group& group : module.adjacent)
+  for (const NameList& group : module.adjacent)
     if (order_as(group, stack)) return stack;
   if (!free_of_groups(module, stack) || !decay_alike(module, stack)) return std::nullopt;
   return stack;
@@ -69,7 +69,7 @@ std::optional<Stack> stackable(Module& module, Stack stack) {
 
 bool recorded(const Module& module, const Stack& stack) {
   Stack copy = stack;
-  return llvm::any_of(module.adjacent, [&](const Group& group) { return order_as(group, copy); });
+  return llvm::any_of(module.adjacent, [&](const NameList& group) { return order_as(group, copy); });
 }
 
 void record(Module& module, const Stack& stack) {

@@ -14,7 +14,7 @@ namespace {
 // Constants such as 1/768 are rounded, perhaps to float32.
 constexpr double kRounding = 1e-6;
 constexpr size_t kMostMonomials = 96;
-constexpr int kMostDepth = 24;
+constexpr int kMostRowDepth = 24;
 
 std::string factor_key(const LinearTerm& term, ValueNumbers& numbers) {
   std::vector<std::string> parts;
@@ -137,8 +137,8 @@ RowAlgebra::Polynomial RowAlgebra::of_row(Value* row) {
   const unsigned number = numbers_.of(row);
   if (auto it = rows_.find(number); it != rows_.end()) return it->second;
   Polynomial result;
-  if (++depth_ < kMostDepth) result = of_node(row);
-  if (depth_ >= kMostDepth || result.size() > kMostMonomials) result = opaque(row);
+  if (++depth_ < kMostRowDepth) result = of_node(row);
+  if (depth_ >= kMostRowDepth || result.size() > kMostMonomials) result = opaque(row);
   --depth_;
   return rows_[number] = result;
 }

@@ -6,10 +6,10 @@
 namespace smelt::cuda {
 namespace {
 
-constexpr const char* kNames[] = {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"};
+constexpr const char* kLibraryNames[] = {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"};
 
 CublasLt load_cublas_lt() {
-  const DynamicLibrary library("cuBLASLt", kNames);
+  const DynamicLibrary library("cuBLASLt", kLibraryNames);
   CublasLt lt{};
   const auto get = [&](auto& function, const char* name) { library.load(function, name); };
   get(lt.Create, "cublasLtCreate"), get(lt.GetVersion, "cublasLtGetVersion");
@@ -42,7 +42,7 @@ const CublasLt& cublas_lt() {
 }
 
 CublasLtInfo cublas_lt_info() {
-  const DynamicLibrary library("cuBLASLt", kNames);
+  const DynamicLibrary library("cuBLASLt", kLibraryNames);
   size_t (*version)() = nullptr;
   library.load(version, "cublasLtGetVersion");
   return {library.path(), version()};
