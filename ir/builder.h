@@ -55,13 +55,14 @@ class GraphBuilder {
 
   // ---- pointwise; operands of unequal shape are not broadcast: see `broadcast` and `like`
   Value* pointwise(ScalarOp op, llvm::ArrayRef<Value*> operands);
-#define SMELT_SCALAR_OP(name, arity, ...)                               \
+#define SMELT_MEMBER(name, arity)                                       \
   template <typename... V>                                              \
   Value* name(V*... values) {                                           \
     static_assert(sizeof...(V) == arity);                               \
     return pointwise(ScalarOp::name, {static_cast<Value*>(values)...}); \
   }
-#include "ir/scalar_ops.def"
+  SMELT_SCALAR_OPS(SMELT_MEMBER)
+#undef SMELT_MEMBER
   /// A constant of the type (element type and shape) of `of`.
   Value* like(Value* of, double value) { return constant(value, of->type); }
   Value* convert(Value* value, DType dtype);

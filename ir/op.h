@@ -1,9 +1,14 @@
-// Names and facts of operations, read from ops.def, scalar_ops.def and reduce_ops.def.
+// Facts of operations, read from ops.def, scalar_ops.def and reduce_ops.def.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <initializer_list>
+#include <limits>
 #include <optional>
 #include <string_view>
+
+#include "ir/op_names.h"
 
 namespace smelt {
 
@@ -11,21 +16,6 @@ enum class Op : uint8_t {
 #define SMELT_OP(name, ...) name,
 #include "ir/ops.def"
 };
-
-enum class ScalarOp : uint8_t {
-#define SMELT_SCALAR_OP(name, ...) name,
-#include "ir/scalar_ops.def"
-};
-
-enum class ReduceOp : uint8_t {
-#define SMELT_REDUCE_OP(name, ...) name,
-#include "ir/reduce_ops.def"
-};
-
-/// What `pivot` takes the mean of, and the fewest columns that it wants.
-inline constexpr int kPivotElements = 4;
-/// A reduction that reads fixed places of the row: known before the row is walked.
-constexpr bool samples_row(ReduceOp op) { return op == ReduceOp::first || op == ReduceOp::pivot; }
 
 /// Bits of the `traits` column of ops.def.
 struct Trait {
@@ -42,25 +32,89 @@ struct OpInfo {
 const OpInfo& info(Op op);
 std::optional<Op> parse_op(std::string_view name);
 
+/// What an operation computes with: its operands become this before.
+enum class Domain : uint8_t {
+  numbers,  // reals or integers; flags count as 0 and 1
+  reals,
+  flags,
+  any,     // numbers, or flags as they are
+  choice,  // a flag, then two of any kind
+};
+
+/// When is a result certainly not negative, NaN aside?
+enum class NonNegative : uint8_t {
+  unknown,
+  always,
+  if_all,      // operands are (a choice: those that it chooses from)
+  if_any,      // operand is
+  if_product,  // both operands are, or are the same
+};
+
+/// A row of scalar_ops.def. CUDA texts have {0} {1} {2} for the operands; "" means: as `cuda`.
 struct ScalarOpInfo {
-  std::string_view name;
-  int arity;
-  bool flag;              // the result is a boolean
-  std::string_view cuda;  // text with {0} {1} {2}
-  bool differentiable;
+  std::string_view name = {};
+  int arity = 0;
+  bool differentiable = false;
+  std::string_view cuda = {};
+  std::string_view cuda_integer = {};  // of integers
+  std::string_view cuda_flag = {};     // of flags
+  std::string_view cuda_fast = {};     // of reals, a few roundings off
+  std::string_view cuda_slope = {};    // where cuda_fast loses its digits near 0: the slope there
+  Domain domain = Domain::numbers;
+  double above = -std::numeric_limits<double>::infinity();  // a value and a slope only above this number
+  bool flag = false;                                        // the result is a boolean
+  bool truncates = false;  // of integers the reference's result is rounded towards zero
+  bool expensive = false;  // many instructions: a result that is wanted again is rather kept
+  bool commutative = false;
+  bool idempotent = false;             // op(x, x) = x
+  std::optional<double> neutral = {};  // op(x, neutral) = x
+  NonNegative non_negative = NonNegative::unknown;
 };
 const ScalarOpInfo& info(ScalarOp op);
 std::optional<ScalarOp> parse_scalar_op(std::string_view name);
 
+/// Of a scalar of a reduction's state, and of a result: the type of the operand, or i32.
+enum class ReduceType : uint8_t { element, index };
+
+/// One to four, known at compile time.
+class ReduceTypes {
+ public:
+  constexpr ReduceTypes(std::initializer_list<ReduceType> types) {
+    for (ReduceType type : types) types_[count_++] = type;
+  }
+  constexpr size_t size() const { return count_; }
+  constexpr ReduceType operator[](size_t i) const { return types_[i]; }
+  constexpr const ReduceType* begin() const { return types_.data(); }
+  constexpr const ReduceType* end() const { return types_.data() + count_; }
+
+ private:
+  std::array<ReduceType, 4> types_{};
+  size_t count_ = 0;
+};
+
+/// A row of reduce_ops.def; what it computes is in ir/reduction_code.h.
 struct ReduceOpInfo {
-  std::string_view name;
-  int results;
-  std::string_view types;  // "same" or "index" for each result
+  std::string_view name = {};
+  ReduceTypes state = {};    // the first is the element's
+  ReduceTypes results = {};  // the state's first ones
+  std::string_view description = {};
+  Domain domain = Domain::numbers;  // numbers or reals
+  bool samples = false;             // reads fixed places of the row: known before the row is walked
+  bool over_rows = false;           // an accumulator a column can hold it
+  bool idempotent = false;          // elements that repeat change nothing
+  bool finds = false;               // result 0 is an element of the row, or the mean of some
+  int non_negative = -1;            // the result that is never negative, NaN aside; -1: none is known to be
+  // CUDA's own forms, "" where the expressions make them.
+  std::string_view cuda_combine = {};                // a statement
+  std::array<std::string_view, 4> cuda_finish = {};  // a text a result
+  std::string_view cuda_take = {};                   // a statement that adds a vector of elements, {vector}
+  std::string_view cuda_share = {};                  // a statement that joins the states of {lanes} of {mask}
 };
 const ReduceOpInfo& info(ReduceOp op);
 std::optional<ReduceOp> parse_reduce_op(std::string_view name);
-/// Takes many instructions: a result that is wanted again is rather kept.
-bool is_dear(ScalarOp op);
+
+/// What `pivot` takes the mean of, and the fewest columns that it wants.
+inline constexpr int kPivotElements = 4;
 
 inline std::string_view name(Op op) { return info(op).name; }
 inline std::string_view name(ScalarOp op) { return info(op).name; }

@@ -43,9 +43,9 @@ Types infer_pointwise(const Context& c) {
   const ScalarOpInfo& row = info(c.scalar);
   if (static_cast<int>(c.operands.size()) != row.arity)
     fail("{}: {} operands, expected {}", row.name, c.operands.size(), row.arity);
-  const bool choice = c.scalar == ScalarOp::select;
+  const bool choice = row.domain == Domain::choice;
   if (choice && c.type(0).dtype != DType::boolean)
-    fail("select: operand 0 is {}, expected bool", str(c.type(0)));
+    fail("{}: operand 0 is {}, expected bool", row.name, str(c.type(0)));
   const unsigned first = choice ? 1 : 0;
   for (unsigned i = 0; i < c.operands.size(); ++i) {
     if (c.type(i).shape != c.type(0).shape)
@@ -81,8 +81,10 @@ Types infer_reduce(const Context& c) {
   if (c.reduce == ReduceOp::pivot && !has_pivot(x.shape, axes))
     fail("reduce pivot: the last reduced axis of {} must be a constant of at least {}", str(x),
          kPivotElements);
-  if (info(c.reduce).results == 1) return {{x.dtype, shape}};
-  return {{x.dtype, shape}, {c.reduce == ReduceOp::argmax ? DType::i32 : x.dtype, shape}};
+  Types results;
+  for (ReduceType type : info(c.reduce).results)
+    results.push_back({type == ReduceType::index ? DType::i32 : x.dtype, shape});
+  return results;
 }
 
 Types infer_broadcast(const Context& c) {

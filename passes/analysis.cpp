@@ -53,27 +53,21 @@ bool all_non_negative(llvm::ArrayRef<Value*> values, int depth) {
 }
 
 bool pointwise_non_negative(const Node& node, int depth) {
-  switch (node.scalar_op) {
-    case ScalarOp::exp:
-    case ScalarOp::abs:
-    case ScalarOp::sqrt:
-    case ScalarOp::rsqrt:
-    case ScalarOp::sigmoid:
+  const ScalarOpInfo& row = info(node.scalar_op);
+  const auto operands = node.operands().drop_front(row.domain == Domain::choice ? 1 : 0);
+  switch (row.non_negative) {
+    case NonNegative::unknown:
+      return row.flag;
+    case NonNegative::always:
       return true;
-    case ScalarOp::mul:
-      return node.operand(0) == node.operand(1) || all_non_negative(node.operands(), depth);
-    case ScalarOp::add:
-    case ScalarOp::div:
-    case ScalarOp::min:
-    case ScalarOp::reciprocal:
-      return all_non_negative(node.operands(), depth);
-    case ScalarOp::max:
-      return non_negative_within(node.operand(0), depth) || non_negative_within(node.operand(1), depth);
-    case ScalarOp::select:
-      return all_non_negative(node.operands().drop_front(), depth);
-    default:
-      return info(node.scalar_op).flag;
+    case NonNegative::if_all:
+      return all_non_negative(operands, depth);
+    case NonNegative::if_any:
+      return llvm::any_of(operands, [&](const Value* v) { return non_negative_within(v, depth); });
+    case NonNegative::if_product:
+      return operands[0] == operands[1] || all_non_negative(operands, depth);
   }
+  llvm_unreachable("every rule has a case");
 }
 
 bool non_negative_within(const Value* value, int depth) {
@@ -82,7 +76,8 @@ bool non_negative_within(const Value* value, int depth) {
   if (node.is(Op::constant)) return splat(value).value_or(-1) >= 0;
   if (node.is(Op::iota) || node.is(Op::random)) return true;
   if (node.is(Op::pointwise)) return pointwise_non_negative(node, depth - 1);
-  if (node.is(ReduceOp::max_sumexp)) return value->index() == 1;
+  if (node.is(Op::reduce) && static_cast<int>(value->index()) == info(node.reduce_op).non_negative)
+    return true;
   if (node.is(Op::reduce) || node.is(Op::convert) || is_view(node))
     return non_negative_within(node.operand(0), depth - 1);
   return false;
@@ -166,7 +161,7 @@ SweepLevels::Key SweepLevels::transfer(const Node& node) {
   for (const Value* operand : node.operands()) key = std::max(key, of(operand));
   const bool sweep = reduces_over(node, space_);
   if (is_barrier(node) || (node.is(Op::reduce) && !sweep)) return {key.phase, key.barriers + 1, 0};
-  if (sweep && !samples_row(node.reduce_op)) ++key.level;
+  if (sweep && !info(node.reduce_op).samples) ++key.level;
   return key;
 }
 
@@ -175,7 +170,7 @@ int reduction_depth(const Graph& graph, Phase phase) {
   for (const RowSpace& space : row_spaces(graph)) {
     SweepLevels levels(graph, space);
     for (const auto& node : graph.nodes())
-      if (node->phase == phase && reduces_over(*node, space) && !samples_row(node->reduce_op))
+      if (node->phase == phase && reduces_over(*node, space) && !info(node->reduce_op).samples)
         depth = std::max(depth, levels.of(node->result()).level);
   }
   return depth;

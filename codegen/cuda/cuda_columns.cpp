@@ -190,10 +190,10 @@ bool CudaEmitter::draws_by_vector(int id) const {
   return (V_ == 8 || V_ == 4) && instruction(id).kind == Kind::random && shape_.is_vector_random(id);
 }
 
-/// Along a row: a vector's maximum first, so one exponential an element.
-bool CudaEmitter::takes_exponentials(int id) const {
+/// Along a row, by a statement of the table for a vector's elements at once.
+bool CudaEmitter::takes_vectors(int id) const {
   const Instruction& x = instruction(id);
-  return x.kind == Kind::reduce && x.reduce_op == ReduceOp::max_sumexp && !shape_.is_reduced() &&
+  return x.kind == Kind::reduce && !info(x.reduce_op).cuda_take.empty() && !shape_.is_reduced() &&
          !keeps_exponentials(id);
 }
 
@@ -214,12 +214,12 @@ void CudaEmitter::emit_vector(const Nest& nest, const std::string& slot) {
     }
     if (stores_by_vector(nest, id))
       out_.line("{} s{}[{}];", cuda_type(cuda_kind(k_.params[x.access.param].dtype)), id, V_);
-    if (takes_exponentials(id)) out_.line("float e{}[{}];", id, V_);
+    if (takes_vectors(id)) out_.line("{} e{}[{}];", cuda_type(state_of(id).reduction.kind(0)), id, V_);
   });
   emit_lanes(nest);
   whole([&](int id, const Instruction&) {
-    if (takes_exponentials(id))
-      out_.line("sm_take_max_sumexp<{1}>(t{0}, q{0}, e{0});", id, fast_text(instruction(id)));
+    if (takes_vectors(id))
+      out_.line("{}", state_of(id).reduction.take(state_of(id).names, fmt::format("e{}", id)));
     if (stores_by_vector(nest, id))
       out_.line("sm_store{}({}, s{}, {});", vector_form(id), vector_place(id), id, rest());
   });

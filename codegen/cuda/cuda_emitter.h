@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "codegen/cuda/code_text.h"
-#include "codegen/cuda/expressions.h"
+#include "codegen/cuda/cuda_reduction.h"
 #include "codegen/cuda/prelude.h"
 #include "codegen/kernel_passes/kernel_shape.h"
 #include "codegen/kernel_passes/vector_alignment.h"
@@ -38,11 +38,9 @@ class CudaEmitter {
   using Nest = BlockNest;
   /// A reduction under way: the names of its state.
   struct State {
-    int id = -1;
-    ReduceOp op{};
-    CudaKind kind{};
-    std::string first, second;  // second: "" where there is none
-    CudaKind second_kind{};
+    int id;
+    CudaReduction reduction;
+    std::vector<std::string> names;
   };
 
   // cuda_emitter.cpp
@@ -111,7 +109,7 @@ class CudaEmitter {
   void shuffle_teams();
   struct Exchanged {
     const State* state;
-    std::string name, array;  // the variable; the array up to the index
+    std::vector<std::string> arrays;  // a scalar: the array up to the index
   };
   std::vector<Exchanged> exchanged(std::span<const State> states, int64_t words);
   void exchange_teams(int groups, bool for_first);
@@ -137,7 +135,7 @@ class CudaEmitter {
   bool loads_by_vector(const Nest& nest, int id) const;
   bool stores_by_vector(const Nest& nest, int id) const;
   bool draws_by_vector(int id) const;
-  bool takes_exponentials(int id) const;
+  bool takes_vectors(int id) const;
   bool covers_exactly() const;
   std::string rest() const;
   std::string vector_form(int id);
@@ -175,12 +173,12 @@ class CudaEmitter {
   void exchange_states();
   void bind_results();
   bool keeps_exponentials(int reduce) const;
-  std::string identity(const State& state) const;
-  std::string second_identity(const State& state) const;
-  std::string join(const State& state, const std::string& first, const std::string& second) const;
-  std::string join_into(const State& state, const std::string& to, const std::string& to_second,
-                        const std::string& first, const std::string& second) const;
-  int result_id(int reduce) const;
+  static std::string state_name(int id, size_t scalar);
+  static std::string other_name(int id, size_t scalar);
+  static std::vector<std::string> elements(const State& state, const std::string& index);
+  const State& state_of(int reduce) const;
+  void declare_state(const State& state);
+  std::string place_among_reduced();
 
   const Instruction& instruction(int id) const { return k_.instructions[id]; }
   bool is_cached(int id) const;

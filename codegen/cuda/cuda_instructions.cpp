@@ -62,10 +62,10 @@ void CudaEmitter::emit_scalar(int id) {
                               operand(x, 0).text, x.operands[1]));
   std::vector<CudaValue> operands;
   for (int operand : x.operands) operands.push_back(value_of(operand));
-  const CudaValue value = cuda_apply(x.scalar_op, std::move(operands), x.form != Form::plain);
+  const CudaValue value = cuda_apply(x.scalar_op, operands, x.form != Form::plain);
   if (x.form != Form::fast_tangent) return define(id, value.kind, value.text);
-  const char* slope = x.scalar_op == ScalarOp::erf ? "1.12837917f" : "1.0f";
-  define(id, value.kind, fmt::format("sm_tangent({}, {}, {})", operand(x, 0).text, slope, value.text));
+  define(id, value.kind,
+         fmt::format("sm_tangent({}, {}, {})", operand(x, 0).text, info(x.scalar_op).cuda_slope, value.text));
 }
 
 void CudaEmitter::define(int id, CudaKind kind, const std::string& text) {

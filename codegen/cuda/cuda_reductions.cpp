@@ -13,26 +13,36 @@ using Kind = Instruction::Kind;
 
 }  // namespace
 
+std::string CudaEmitter::state_name(int id, size_t scalar) {
+  return scalar < 2 ? fmt::format("{}{}", scalar == 0 ? "t" : "q", id) : fmt::format("t{}_{}", id, scalar);
+}
+
+std::string CudaEmitter::other_name(int id, size_t scalar) {
+  return scalar < 2 ? fmt::format("{}{}", scalar == 0 ? "f" : "g", id) : fmt::format("f{}_{}", id, scalar);
+}
+
+const CudaEmitter::State& CudaEmitter::state_of(int reduce) const {
+  return *std::find_if(states_.begin(), states_.end(), [&](auto& s) { return s.id == reduce; });
+}
+
+void CudaEmitter::declare_state(const State& state) {
+  const std::vector<std::string> identity = state.reduction.identity();
+  for (size_t i = 0; i < identity.size(); ++i)
+    out_.line("{} {} = {};", cuda_type(state.reduction.kind(i)), state.names[i], identity[i]);
+}
+
 void CudaEmitter::begin_reductions(const Nest& nest) {
   states_.clear();
   for (int id : nest.block->instructions) {
     const Instruction& x = instruction(id);
     if (x.kind != Kind::reduce) continue;
-    State state;
-    state.id = id, state.op = x.reduce_op;
-    state.kind = std::max(cuda_kind(x.dtype), CudaKind::integer);
-    if (x.reduce_op == ReduceOp::max_sumexp) state.kind = CudaKind::real;
-    state.first = fmt::format("t{}", id);
-    if (info(x.reduce_op).results == 2 || x.reduce_op == ReduceOp::first)
-      state.second = fmt::format("q{}", id);
-    state.second_kind = x.reduce_op == ReduceOp::max_sumexp ? CudaKind::real : CudaKind::integer;
-    states_.push_back(state);
+    const CudaReduction reduction(x.reduce_op, x.dtype, x.form == Form::fast);
+    states_.push_back({id, reduction, {}});
+    for (size_t i = 0; i < reduction.size(); ++i) states_.back().names.push_back(state_name(id, i));
   }
   if (shape_.is_reduced()) return;  // a state a column: declared where the columns are
   for (const State& state : states_) {
-    out_.line("{} {} = {};", cuda_type(state.kind), state.first, identity(state));
-    if (!state.second.empty())
-      out_.line("{} {} = {};", cuda_type(state.second_kind), state.second, second_identity(state));
+    declare_state(state);
     if (!keeps_exponentials(state.id)) continue;
     out_.line("float exps{}[{}][{}];", state.id, K_, V_);
     out_.pragma_unroll();
@@ -48,87 +58,53 @@ bool CudaEmitter::keeps_exponentials(int reduce) const {
   return false;
 }
 
-std::string CudaEmitter::identity(const State& state) const {
-  const bool real = state.kind == CudaKind::real;
-  switch (state.op) {
-    case ReduceOp::add:
-    case ReduceOp::first:
-    case ReduceOp::pivot:
-      return real ? "0.0f" : "0";
-    case ReduceOp::min:
-      return real ? "sm_infinity()" : "2147483647";
-    case ReduceOp::max:
-    case ReduceOp::argmax:
-    case ReduceOp::max_sumexp:
-      return real ? "-sm_infinity()" : "-2147483647 - 1";
-  }
-  return "";
-}
-
-std::string CudaEmitter::second_identity(const State& state) const {
-  return state.op == ReduceOp::max_sumexp ? "0.0f" : "-1";
-}
-
-/// A statement that joins another state to this one.
-std::string CudaEmitter::join_into(const State& state, const std::string& to, const std::string& to_second,
-                                   const std::string& first, const std::string& second) const {
-  switch (state.op) {
-    case ReduceOp::add:
-    case ReduceOp::pivot:  // lowered to loads
-      return fmt::format("{} += {};", to, first);
-    case ReduceOp::max:
-      return fmt::format("{0} = sm_max({0}, {1});", to, first);
-    case ReduceOp::min:
-      return fmt::format("{0} = sm_min({0}, {1});", to, first);
-    case ReduceOp::max_sumexp:
-      return fmt::format("sm_join_max_sumexp<{}>({}, {}, {}, {});", fast_text(instruction(state.id)), to,
-                         to_second, first, second);
-    case ReduceOp::argmax:
-    case ReduceOp::first:
-      return fmt::format("sm_join_{}({}, {}, {}, {});", name(state.op), to, to_second, first, second);
-  }
-  return "";
-}
-
-std::string CudaEmitter::join(const State& state, const std::string& first, const std::string& second) const {
-  return join_into(state, state.first, state.second, first, second);
-}
-
-/// One element. Those that are not there are the identity.
-void CudaEmitter::emit_reduce(int id) {
-  const State& state = *std::find_if(states_.begin(), states_.end(), [&](auto& s) { return s.id == id; });
-  const std::string x = coerce(operand(instruction(id), 0), state.kind);
-  const std::string guarded = guard_.empty() ? x : fmt::format("({} ? {} : {})", guard_, x, identity(state));
-  const bool columns = shape_.is_reduced();  // one state a column
-  const std::string j = V_ > 1 ? "[j]" : "[0]";
-  if (const int predicate = instruction(id).predicate; predicate >= 0) {
-    const std::string condition = conditions({guard_, coerce(value_of(predicate), CudaKind::flag)});
-    return out_.line("if ({}) {}{} += {};", condition, state.first, columns ? j : "", x);
-  }
-  if (keeps_exponentials(id)) return out_.line("exps{}[{}]{} = {};", id, slot_, j, guarded);
-  if (state.op == ReduceOp::max_sumexp && !columns) return out_.line("e{}{} = {};", id, j, guarded);
-  const std::string to = state.first + (columns ? j : ""), to_second = state.second + (columns ? j : "");
-  if (state.second.empty()) return out_.line("{}", join_into(state, to, "", guarded, ""));
-  if (state.op == ReduceOp::max_sumexp)
-    return out_.line("{}", join_into(state, to, to_second, guarded,
-                                     fmt::format("{} == -sm_infinity() ? 0.0f : 1.0f", guarded)));
+/// The number of the element at hand among those that a reduction reduces.
+std::string CudaEmitter::place_among_reduced() {
   std::string index;
-  for (int axis : columns ? shape_.reduced : shape_.columns) {
+  for (int axis : shape_.is_reduced() ? shape_.reduced : shape_.columns) {
     std::string along = axis_text_[axis];
     if (k_.axes[axis].begin >= 0)
       along = fmt::format("({} - {})", along, coerce(value_of(k_.axes[axis].begin), CudaKind::integer));
     index = index.empty() ? along : fmt::format("({}) * {} + {}", index, dim(k_.axes[axis].extent), along);
   }
-  out_.line("{}{}", guard_.empty() ? "" : fmt::format("if ({}) ", guard_),
-            join_into(state, to, to_second, x, fmt::format("(int)({})", index.empty() ? "0" : index)));
+  return fmt::format("(int)({})", index.empty() ? "0" : index);
+}
+
+/// One element. Those that are not there are the identity.
+void CudaEmitter::emit_reduce(int id) {
+  const State& state = state_of(id);
+  const CudaReduction& reduction = state.reduction;
+  const std::string x = coerce(operand(instruction(id), 0), reduction.kind(0));
+  const auto guarded = [&](const std::string& text) {
+    return guard_.empty() ? text : fmt::format("({} ? {} : {})", guard_, text, reduction.identity()[0]);
+  };
+  const bool columns = shape_.is_reduced();  // one state a column
+  const std::string j = V_ > 1 ? "[j]" : "[0]";
+  if (const int predicate = instruction(id).predicate; predicate >= 0) {
+    const std::string condition = conditions({guard_, coerce(value_of(predicate), CudaKind::flag)});
+    return out_.line("if ({}) {}{} += {};", condition, state.names[0], columns ? j : "", x);
+  }
+  if (keeps_exponentials(id)) return out_.line("exps{}[{}]{} = {};", id, slot_, j, guarded(x));
+  if (takes_vectors(id)) return out_.line("e{}{} = {};", id, j, guarded(x));
+  const std::vector<std::string> to = columns ? elements(state, j) : state.names;
+  const auto lifted = reduction.lift(x, reduction.reads_place() ? place_among_reduced() : "");
+  if (to.size() == 1) return out_.line("{}", reduction.combine(to, {guarded(lifted[0])}));
+  out_.line("{}{}", guard_.empty() ? "" : fmt::format("if ({}) ", guard_), reduction.combine(to, lifted));
+}
+
+/// A state's names as those of one element of their arrays.
+std::vector<std::string> CudaEmitter::elements(const State& state, const std::string& index) {
+  std::vector<std::string> all;
+  for (const std::string& name : state.names) all.push_back(name + index);
+  return all;
 }
 
 void CudaEmitter::finish_reductions() {
   if (states_.empty()) return;
   for (const State& state : states_)
     if (keeps_exponentials(state.id))
-      out_.line("const float base{0} = sm_take_exponentials<{3}>({1}, {2}, exps{0});", state.id, state.first,
-                state.second, fast_text(instruction(state.id)));
+      out_.line("const float base{0} = sm_take_exponentials<{3}>({1}, {2}, exps{0});", state.id,
+                state.names[0], state.names[1], fast_text(instruction(state.id)));
   if (W_ > 1) shuffle_states();
   if (W_ > 32) exchange_states();
   bind_results();
@@ -137,27 +113,31 @@ void CudaEmitter::finish_reductions() {
 void CudaEmitter::shuffle_states() {
   const std::string mask = W_ > 32 ? "0xffffffffu" : "mask";
   bool others = false;
-  for (const State& state : states_)
-    if (state.op == ReduceOp::max_sumexp)
-      out_.line("sm_share_max_sumexp<{}, {}>({}, {}, {});", fast_text(instruction(state.id)),
-                std::min(W_, 32), state.first, state.second, mask);
-    else
+  for (const State& state : states_) {
+    const std::string share = state.reduction.share(state.names, std::min(W_, 32), mask);
+    if (share.empty())
       others = true;
+    else
+      out_.line("{}", share);
+  }
   if (!others) return;
   out_.pragma_unroll();
   out_.open("for (int d = {}; d > 0; d /= 2)", std::min(W_, 32) / 2);
   for (const State& state : states_) {
-    if (state.op == ReduceOp::max_sumexp) continue;
+    if (!state.reduction.share(state.names, 1, mask).empty()) continue;
     const auto other = [&](const std::string& name) {
       return fmt::format("__shfl_xor_sync({}, {}, d)", mask, name);
     };
-    if (state.second.empty()) {
-      out_.line("{}", join(state, other(state.first), ""));
+    if (state.names.size() == 1) {
+      out_.line("{}", state.reduction.combine(state.names, {other(state.names[0])}));
       continue;
     }
-    out_.line("{} f{} = {};", cuda_type(state.kind), state.id, other(state.first));
-    out_.line("{} g{} = {};", cuda_type(state.second_kind), state.id, other(state.second));
-    out_.line("{}", join(state, fmt::format("f{}", state.id), fmt::format("g{}", state.id)));
+    std::vector<std::string> others_names;
+    for (size_t i = 0; i < state.names.size(); ++i) {
+      others_names.push_back(other_name(state.id, i));
+      out_.line("{} {} = {};", cuda_type(state.reduction.kind(i)), others_names[i], other(state.names[i]));
+    }
+    out_.line("{}", state.reduction.combine(state.names, others_names));
   }
   out_.close();
 }
@@ -168,15 +148,12 @@ void CudaEmitter::exchange_states() {
   const int warps = W_ / 32;
   const auto slot = [&](CudaKind kind) { return kind == CudaKind::real ? float_slots_++ : int_slots_++; };
   struct Place {
-    const State* state;
     std::string name, shared;
   };
   std::vector<Place> places;
   for (const State& state : states_)
-    for (const bool second : {false, true}) {
-      const std::string& name = second ? state.second : state.first;
-      if (name.empty()) continue;
-      const CudaKind kind = second ? state.second_kind : state.kind;
+    for (size_t i = 0; i < state.names.size(); ++i) {
+      const CudaKind kind = state.reduction.kind(i);
       const bool real = kind == CudaKind::real;
       const int number = slot(kind);
       int64_t& total = real ? shared_floats_ : shared_ints_;
@@ -185,7 +162,7 @@ void CudaEmitter::exchange_states() {
       std::string at = fmt::format("{}", before);
       if (uses_turns_) at += fmt::format(" + turn * {}", T_ * warps);
       if (T_ > 1) at += fmt::format(" + team * {}", warps);
-      places.push_back({&state, name, fmt::format("shared_{}[{} + ", real ? "floats" : "ints", at)});
+      places.push_back({state.names[i], fmt::format("shared_{}[{} + ", real ? "floats" : "ints", at)});
     }
   out_.open("if (lane % 32 == 0)");
   for (const Place& p : places) out_.line("{}lane / 32] = {};", p.shared, p.name);
@@ -193,22 +170,13 @@ void CudaEmitter::exchange_states() {
   barrier();
   for (const Place& p : places) out_.line("{} = {}0];", p.name, p.shared);
   out_.open("for (int w = 1; w < {}; ++w)", warps);
-  for (size_t i = 0; i < places.size(); ++i) {
-    const State& state = *places[i].state;
-    const bool pair = !state.second.empty();
-    out_.line("{}", join(state, places[i].shared + "w]", pair ? places[i + 1].shared + "w]" : ""));
-    i += pair;
+  const auto* place = places.data();
+  for (const State& state : states_) {
+    std::vector<std::string> others;
+    for (size_t i = 0; i < state.names.size(); ++i) others.push_back((place++)->shared + "w]");
+    out_.line("{}", state.reduction.combine(state.names, others));
   }
   out_.close();
-}
-
-/// The `result` instruction that reads the second scalar of a reduction, or -1.
-int CudaEmitter::result_id(int reduce) const {
-  for (size_t id = 0; id < k_.instructions.size(); ++id)
-    if (instruction(id).kind == Kind::result && instruction(id).operands[0] == reduce &&
-        instruction(id).slot == 1)
-      return static_cast<int>(id);
-  return -1;
 }
 
 /// The names that later code reads; in reduced kernels those of one column.
@@ -216,19 +184,22 @@ void CudaEmitter::bind_results() {
   const bool columns = shape_.is_reduced() && shape_.inner >= 0;
   const std::string j = !shape_.is_reduced() ? "" : columns && V_ > 1 ? "[j]" : "[0]";
   for (const State& state : states_) {
-    const int second = result_id(state.id);
-    const std::string first_text = state.first + j, second_text = state.second + j;
-    values_[state.id] = CudaValue{state.op == ReduceOp::max_sumexp
-                                      ? fmt::format("({1} != {1} ? {1} : {0})", first_text, second_text)
-                                      : first_text,
-                                  state.kind};
+    const auto bind = [&](int id, size_t result) {
+      values_[id] =
+          CudaValue{state.reduction.finish(elements(state, j), result), state.reduction.kind(result)};
+    };
+    bind(state.id, 0);
     if (keeps_exponentials(state.id))
       out_.line("const float scale{0} = sm_exp<{2}>(base{0} - {1});", state.id, values_[state.id]->text,
                 fast_text(instruction(state.id)));
-    if (second < 0) continue;
-    values_[second] = CudaValue{
-        state.op == ReduceOp::argmax ? fmt::format("({0} < 0 ? 0 : {0})", second_text) : second_text,
-        state.second_kind};
+    const size_t results = info(instruction(state.id).reduce_op).results.size();
+    for (size_t id = 0; id < k_.instructions.size(); ++id) {
+      const Instruction& x = instruction(static_cast<int>(id));
+      if (x.kind != Kind::result || x.operands[0] != state.id) continue;
+      if (x.slot < 0 || static_cast<size_t>(x.slot) >= results)
+        reject(static_cast<int>(id), "is a result that its reduction lacks");
+      bind(static_cast<int>(id), static_cast<size_t>(x.slot));
+    }
   }
 }
 

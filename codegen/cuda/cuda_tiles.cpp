@@ -60,11 +60,11 @@ void CudaEmitter::emit_reduced_block(const KernelBlock& block) {
   const Nest nest = shape_.nest_of(block);
   begin_reductions(nest);
   for (const State& state : states_) {
-    out_.line("{} {}[{}];", cuda_type(state.kind), state.first, V_);
-    if (!state.second.empty()) out_.line("{} {}[{}];", cuda_type(state.second_kind), state.second, V_);
-    out_.line("for (int j = 0; j < {}; ++j) {}[j] = {};", V_, state.first, identity(state));
-    if (!state.second.empty())
-      out_.line("for (int j = 0; j < {}; ++j) {}[j] = {};", V_, state.second, second_identity(state));
+    const std::vector<std::string> identity = state.reduction.identity();
+    for (size_t i = 0; i < identity.size(); ++i)
+      out_.line("{} {}[{}];", cuda_type(state.reduction.kind(i)), state.names[i], V_);
+    for (size_t i = 0; i < identity.size(); ++i)
+      out_.line("for (int j = 0; j < {}; ++j) {}[j] = {};", V_, state.names[i], identity[i]);
   }
   emit_depth(nest, 0);
   emit_reduced_lanes(nest);
@@ -152,11 +152,12 @@ void CudaEmitter::shuffle_teams() {
     const auto other = [&](const std::string& name) {
       return fmt::format("__shfl_xor_sync({}, {}[j], d)", mask, name);
     };
-    const bool pair = !state.second.empty();
-    out_.line("const {} f{} = {};", cuda_type(state.kind), state.id, other(state.first));
-    if (pair) out_.line("const {} g{} = {};", cuda_type(state.second_kind), state.id, other(state.second));
-    out_.line("{}", join_into(state, state.first + "[j]", state.second + "[j]", fmt::format("f{}", state.id),
-                              fmt::format("g{}", state.id)));
+    std::vector<std::string> others;
+    for (size_t i = 0; i < state.names.size(); ++i) {
+      others.push_back(other_name(state.id, i));
+      out_.line("const {} {} = {};", cuda_type(state.reduction.kind(i)), others[i], other(state.names[i]));
+    }
+    out_.line("{}", state.reduction.combine(elements(state, "[j]"), others));
   }
   out_.close();
   out_.close();
@@ -166,15 +167,15 @@ void CudaEmitter::shuffle_teams() {
 std::vector<CudaEmitter::Exchanged> CudaEmitter::exchanged(std::span<const State> states, int64_t words) {
   std::vector<Exchanged> variables;
   int64_t floats = 0, ints = 0;
-  for (const State& state : states)
-    for (const bool second : {false, true}) {
-      const std::string& name = second ? state.second : state.first;
-      if (name.empty()) continue;
-      const bool real = (second ? state.second_kind : state.kind) == CudaKind::real;
+  for (const State& state : states) {
+    variables.push_back({&state, {}});
+    for (size_t i = 0; i < state.names.size(); ++i) {
+      const bool real = state.reduction.kind(i) == CudaKind::real;
       int64_t& used = real ? floats : ints;
-      variables.push_back({&state, name, fmt::format("shared_{}[{} + ", real ? "floats" : "ints", used)});
+      variables.back().arrays.push_back(fmt::format("shared_{}[{} + ", real ? "floats" : "ints", used));
       used += words;
     }
+  }
   shared_floats_ = std::max(shared_floats_, floats), shared_ints_ = std::max(shared_ints_, ints);
   return variables;
 }
@@ -187,8 +188,8 @@ void CudaEmitter::exchange_teams(int groups, bool for_first) {
   for (size_t begin = 0, end = 0; begin < all.size(); begin = end) {
     int64_t variables = 0;
     const auto fits = [&](const State& state) {
-      const int64_t more = variables + (state.second.empty() ? 1 : 2);
-      return (more == 1 || more * column <= kExchangeWords) && (variables = more) > 0;
+      const int64_t more = variables + std::ssize(state.names);
+      return (variables == 0 || more * column <= kExchangeWords) && (variables = more) > 0;
     };
     while (end < all.size() && fits(all[end])) ++end;
     exchange_vectors(all.subspan(begin, end - begin), variables, groups, for_first);
@@ -217,22 +218,26 @@ void CudaEmitter::exchange_columns(const std::vector<Exchanged>& places, int gro
   out_.line("__syncthreads();");
   out_.open("{}", W_ < 32 ? fmt::format("if (threadIdx.x % 32 < {})", W_) : "");
   out_.open_unrolled("j", columns);
-  for (const Exchanged& p : places)
-    out_.line("{}{} = {}[{}];", p.array, at(W_ < 32 ? "threadIdx.x / 32" : "team"), p.name, j);
+  const auto scalars = [&](auto&& what) {
+    for (const Exchanged& p : places)
+      for (size_t i = 0; i < p.arrays.size(); ++i) what(p.arrays[i], p.state->names[i]);
+  };
+  scalars([&](const std::string& array, const std::string& name) {
+    out_.line("{}{} = {}[{}];", array, at(W_ < 32 ? "threadIdx.x / 32" : "team"), name, j);
+  });
   out_.close(), out_.close();
   out_.line("__syncthreads();");
   out_.open("{}", for_first ? "if (team == 0)" : "");
   out_.open_unrolled("j", columns);
-  for (const Exchanged& p : places) out_.line("{}[{}] = {}{};", p.name, j, p.array, at("0"));
+  scalars([&](const std::string& array, const std::string& name) {
+    out_.line("{}[{}] = {}{};", name, j, array, at("0"));
+  });
   out_.pragma_unroll();
   out_.open("for (int g = 1; g < {}; ++g)", groups);
-  const std::string element = "[" + j + "]";
-  for (size_t i = 0; i < places.size(); ++i) {
-    const State& state = *places[i].state;
-    const bool pair = !state.second.empty();
-    out_.line("{}", join_into(state, state.first + element, state.second + element, places[i].array + at("g"),
-                              pair ? places[i + 1].array + at("g") : ""));
-    i += pair;
+  for (const Exchanged& p : places) {
+    std::vector<std::string> others;
+    for (const std::string& array : p.arrays) others.push_back(array + at("g"));
+    out_.line("{}", p.state->reduction.combine(elements(*p.state, "[" + j + "]"), others));
   }
   out_.close(), out_.close(), out_.close();
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 namespace smelt {
 namespace {
@@ -23,76 +24,20 @@ std::string int_text(double number) {
   return x < 0 ? fmt::format("({})", x) : fmt::format("{}", x);
 }
 
-std::string filled(std::string_view pattern, const std::vector<std::string>& operands) {
-  std::string text;
-  for (size_t i = 0; i < pattern.size(); ++i) {
-    if (pattern[i] != '{') {
-      text += pattern[i];
-      continue;
-    }
-    text += operands[static_cast<size_t>(pattern[i + 1] - '0')];
-    i += 2;
-  }
-  return text;
-}
-
-/// Functions of real numbers alone.
-bool wants_real(ScalarOp op) {
-  return is_dear(op) || op == ScalarOp::sqrt || op == ScalarOp::rsqrt || op == ScalarOp::reciprocal;
-}
-
-bool is_logical(ScalarOp op) {
-  return op == ScalarOp::logical_and || op == ScalarOp::logical_or || op == ScalarOp::logical_not;
-}
-
-/// The text of an operation on whole numbers where it is not that on real ones.
-std::string_view integer_pattern(ScalarOp op) {
-  switch (op) {
-    case ScalarOp::div:
-      return "sm_div({0}, {1})";
-    case ScalarOp::abs:
-      return "sm_abs({0})";
-    case ScalarOp::floor:
-      return "{0}";
-    default:
-      return info(op).cuda;
-  }
-}
-
-std::string_view flag_pattern(ScalarOp op) {
-  if (op == ScalarOp::max) return "{0} || {1}";
-  if (op == ScalarOp::min) return "{0} && {1}";
-  return info(op).cuda;
-}
-
-/// A few ulp of f32 off, of exp 2 + 1.16 |x| by the tables of CUDA, of erf 7e-7: for kernels that read or
-/// write bf16 or f16. Others as they are.
-std::string_view fast_pattern(ScalarOp op) {
-  switch (op) {
-    case ScalarOp::exp:
-      return "sm_fast_exp({0})";
-    case ScalarOp::div:
-      return "__fdividef({0}, {1})";
-    case ScalarOp::reciprocal:
-      return "__fdividef(1.0f, {0})";
-    case ScalarOp::tanh:
-      return "sm_fast_tanh({0})";
-    case ScalarOp::sigmoid:
-      return "sm_fast_sigmoid({0})";
-    case ScalarOp::erf:
-      return "sm_fast_erf({0})";
-    default:
-      return info(op).cuda;
-  }
-}
-
-CudaKind common_kind(ScalarOp op, const std::vector<CudaValue>& operands) {
-  if (is_logical(op)) return CudaKind::flag;
-  if (wants_real(op)) return CudaKind::real;
-  CudaKind kind = CudaKind::flag;
+CudaKind common_kind(Domain domain, std::span<const CudaValue> operands) {
+  if (domain == Domain::flags) return CudaKind::flag;
+  if (domain == Domain::reals) return CudaKind::real;
+  CudaKind kind = domain == Domain::numbers ? CudaKind::integer : CudaKind::flag;
   for (const CudaValue& value : operands) kind = std::max(kind, value.kind);
-  const bool keeps_flags = op == ScalarOp::max || op == ScalarOp::min || info(op).flag;
-  return kind == CudaKind::flag && !keeps_flags && op != ScalarOp::select ? CudaKind::integer : kind;
+  return kind;
+}
+
+std::string_view pattern_of(const ScalarOpInfo& row, CudaKind kind, bool fast) {
+  const std::string_view own = kind == CudaKind::flag      ? row.cuda_flag
+                               : kind == CudaKind::integer ? row.cuda_integer
+                               : fast                      ? row.cuda_fast
+                                                           : "";
+  return own.empty() ? row.cuda : own;
 }
 
 }  // namespace
@@ -121,19 +66,31 @@ CudaValue cuda_number(double number, DType type) {
   return {kind == CudaKind::real ? float_text(number) : int_text(number), kind};
 }
 
-CudaValue cuda_apply(ScalarOp op, std::vector<CudaValue> operands, bool fast) {
-  std::vector<std::string> texts;
-  if (op == ScalarOp::select) {
-    const CudaKind kind = std::max(operands[1].kind, operands[2].kind);
-    texts = {coerce(operands[0], CudaKind::flag), coerce(operands[1], kind), coerce(operands[2], kind)};
-    return {filled(info(op).cuda, texts), kind};
+std::string fill_pattern(std::string_view pattern, std::span<const std::string> operands,
+                         std::initializer_list<std::pair<std::string_view, std::string>> words) {
+  std::string text;
+  for (size_t at = 0; at < pattern.size();) {
+    const size_t end = pattern[at] == '{' ? pattern.find('}', at) : std::string_view::npos;
+    if (end == std::string_view::npos) {
+      text += pattern[at++];
+      continue;
+    }
+    const std::string_view key = pattern.substr(at + 1, end - at - 1);
+    const auto* word = std::ranges::find(words, key, &std::pair<std::string_view, std::string>::first);
+    text += word != words.end() ? word->second : operands[static_cast<size_t>(key[0] - '0')];
+    at = end + 1;
   }
-  const CudaKind kind = common_kind(op, operands);
-  for (const CudaValue& value : operands) texts.push_back(coerce(value, kind));
-  const std::string_view pattern = kind == CudaKind::real      ? fast ? fast_pattern(op) : info(op).cuda
-                                   : kind == CudaKind::integer ? integer_pattern(op)
-                                                               : flag_pattern(op);
-  return {filled(pattern, texts), info(op).flag ? CudaKind::flag : kind};
+  return text;
+}
+
+CudaValue cuda_apply(ScalarOp op, std::span<const CudaValue> operands, bool fast) {
+  const ScalarOpInfo& row = info(op);
+  const size_t conditions = row.domain == Domain::choice ? 1 : 0;
+  const CudaKind kind = common_kind(row.domain, operands.subspan(conditions));
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < operands.size(); ++i)
+    texts.push_back(coerce(operands[i], i < conditions ? CudaKind::flag : kind));
+  return {fill_pattern(pattern_of(row, kind, fast), texts), row.flag ? CudaKind::flag : kind};
 }
 
 }  // namespace smelt

@@ -1,8 +1,10 @@
 // Scalar operations as CUDA text. Values are computed as bool, int or float, as on the CPU.
 #pragma once
 
+#include <initializer_list>
+#include <span>
 #include <string>
-#include <vector>
+#include <utility>
 
 #include "ir/op.h"
 #include "runtime/dtype.h"
@@ -21,8 +23,11 @@ std::string_view cuda_type(CudaKind kind);
 /// The value as another kind: (float)v3, v3 != 0, ...
 std::string coerce(const CudaValue& value, CudaKind kind);
 CudaValue cuda_number(double number, DType type);
+/// A CUDA text of a table with its {0} {1} ... replaced by operands and its {words} by theirs.
+std::string fill_pattern(std::string_view pattern, std::span<const std::string> operands,
+                         std::initializer_list<std::pair<std::string_view, std::string>> words = {});
 /// op(operands), after the operands are brought to one kind; not yet in parentheses. `fast` where an error of
 /// some ulp is far below what memory keeps.
-CudaValue cuda_apply(ScalarOp op, std::vector<CudaValue> operands, bool fast);
+CudaValue cuda_apply(ScalarOp op, std::span<const CudaValue> operands, bool fast);
 
 }  // namespace smelt

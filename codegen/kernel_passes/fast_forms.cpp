@@ -1,5 +1,6 @@
 #include "codegen/kernel_passes/fast_forms.h"
 
+#include "ir/reduction_code.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace smelt {
@@ -9,13 +10,12 @@ using Kind = Instruction::Kind;
 
 bool is_16_bit(DType type) { return type == DType::bf16 || type == DType::f16; }
 
-bool has_fast_form(ScalarOp op) {
-  return op == ScalarOp::exp || op == ScalarOp::div || op == ScalarOp::reciprocal || op == ScalarOp::tanh ||
-         op == ScalarOp::sigmoid || op == ScalarOp::erf;
+/// Do functions take most of its time?
+bool has_expensive_steps(ReduceOp op) {
+  return llvm::any_of(reduction_code(op).combine.steps, [](const ReductionStep& step) {
+    return step.kind == ReductionStep::Kind::operation && info(step.op).expensive;
+  });
 }
-
-/// Its short form is off by a fixed amount near 0.
-bool loses_digits_at_zero(ScalarOp op) { return op == ScalarOp::tanh || op == ScalarOp::erf; }
 
 bool is_only_added_to_one(const Kernel& kernel, int id) {
   const auto is_one = [&](int other) {
@@ -34,9 +34,9 @@ void choose_fast_forms(Kernel& kernel) {
   if (llvm::none_of(kernel.params, [](const KernelParam& p) { return is_16_bit(p.dtype); })) return;
   for (int id = 0; id < static_cast<int>(kernel.instructions.size()); ++id) {
     Instruction& x = kernel.instructions[id];
-    if (x.kind == Kind::reduce && x.reduce_op == ReduceOp::max_sumexp) x.form = Form::fast;
-    if (x.kind != Kind::scalar || !is_float(x.dtype) || !has_fast_form(x.scalar_op)) continue;
-    const bool tangent = loses_digits_at_zero(x.scalar_op) && !is_only_added_to_one(kernel, id);
+    if (x.kind == Kind::reduce && has_expensive_steps(x.reduce_op)) x.form = Form::fast;
+    if (x.kind != Kind::scalar || !is_float(x.dtype) || info(x.scalar_op).cuda_fast.empty()) continue;
+    const bool tangent = !info(x.scalar_op).cuda_slope.empty() && !is_only_added_to_one(kernel, id);
     x.form = tangent ? Form::fast_tangent : Form::fast;
   }
 }

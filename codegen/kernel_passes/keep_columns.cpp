@@ -128,7 +128,7 @@ class Keeper {
   bool is_expensive(int id) const {
     const Instruction& x = k_.instructions[id];
     const auto is_random = [this](int other) { return k_.instructions[other].kind == Kind::random; };
-    return is_random(id) || (x.kind == Kind::scalar && is_dear(x.scalar_op)) ||
+    return is_random(id) || (x.kind == Kind::scalar && info(x.scalar_op).expensive) ||
            std::any_of(x.operands.begin(), x.operands.end(), is_random);
   }
 
@@ -141,7 +141,7 @@ class Keeper {
   }
 
   bool is_simple(const Instruction& x) const {
-    return x.kind == Kind::convert || (x.kind == Kind::scalar && !is_dear(x.scalar_op));
+    return x.kind == Kind::convert || (x.kind == Kind::scalar && !info(x.scalar_op).expensive);
   }
 
   /// Made from indices, constants and row scalars by a few instructions.

@@ -140,7 +140,7 @@ void KernelEmitter::emit_accumulate(int id) {
     value = b.CreateSelect(mask, value, math_.constant(value, 0));
   if (address.pointers != nullptr) return accumulate_lanes(address, type, value, mask);
   if (lanes_.width > 1 && !address.adjacent) {
-    V sum = Reducer(b, math_, ReduceOp::add).across({value}).first;
+    V sum = Reducer(b, math_, ReduceOp::add).across({value})[0];
     V before = b.CreateAlignedLoad(b.getFloatTy(), address.pointer, alignment(type));
     b.CreateAlignedStore(b.CreateFAdd(before, sum), address.pointer, alignment(type));
     return;

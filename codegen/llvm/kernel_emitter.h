@@ -45,8 +45,8 @@ class KernelEmitter {
   struct Accumulator {
     int id = -1;
     ReduceOp op{};
-    llvm::Type* type = nullptr;  // of one element
-    V first = nullptr, second = nullptr;
+    llvm::Type* type = nullptr;           // of one element
+    Reducer::State state = {};            // where the scalars of the state are
     V tile = nullptr, maximum = nullptr;  // of max_sumexp: the operand over a tile, the maximum so far
     V tile_sum = nullptr;                 // of add: the sum of a tile
     V scales = nullptr;  // of max_sumexp whose exponentials are kept: a tile's maximum, in the end its scale
@@ -133,7 +133,9 @@ class KernelEmitter {
   void emit_reduce(const Nest& nest, int id);
   void finish_reductions(const Nest& nest);
   void store_identity(const Nest& nest, Accumulator& accumulator);
-  int result_id(int reduce) const;
+  llvm::SmallVector<int, 4> result_ids(int reduce) const;
+  Reducer::State finished_state(const Accumulator& accumulator);
+  void finish_columns(const Accumulator& accumulator);
   V load_stored(const Stored& stored);
   void keep_cached(int id);
   int64_t cached_elements() const;

@@ -40,7 +40,7 @@ V KernelEmitter::scale_place(const Accumulator& accumulator, V column) {
 void KernelEmitter::finish_exponentials(const Nest& nest, const Accumulator& accumulator, V first, V limit) {
   llvm::Type* lanes = lanes_of(b.getFloatTy(), width_);
   V old = b.CreateLoad(b.getFloatTy(), accumulator.maximum);
-  V highest = Reducer(b, math_, ReduceOp::max).across({b.CreateLoad(lanes, accumulator.first)}).first;
+  V highest = Reducer(b, math_, ReduceOp::max).across({b.CreateLoad(lanes, accumulator.state[0])})[0];
   V maximum = math_.max(old, highest);
   V against = finite_maximum(b, math_, maximum);
   b.CreateStore(maximum, accumulator.maximum);
@@ -57,8 +57,8 @@ void KernelEmitter::finish_exponentials(const Nest& nest, const Accumulator& acc
     prefetch_next(at);
   });
   V scale = math_.widen(math_.exp(b.CreateFSub(old, against)), width_);
-  V scaled = b.CreateFMul(b.CreateLoad(lanes, accumulator.second), scale);
-  b.CreateStore(b.CreateFAdd(scaled, b.CreateLoad(lanes, tile_sum)), accumulator.second);
+  V scaled = b.CreateFMul(b.CreateLoad(lanes, accumulator.state[1]), scale);
+  b.CreateStore(b.CreateFAdd(scaled, b.CreateLoad(lanes, tile_sum)), accumulator.state[1]);
 }
 
 /// exp(x - m) = exp(x - a tile's maximum) exp(that - m); a NaN in m reaches every element.

@@ -30,9 +30,9 @@ void KernelEmitter::begin_reductions(const Nest& nest) {
 }
 
 namespace {
-/// Flags are reduced as 0 and 1; exponentials are real.
+/// Flags are reduced as 0 and 1.
 llvm::Type* operand_type(llvm::IRBuilder<>& b, llvm::Type* type, ReduceOp op) {
-  if (op == ReduceOp::max_sumexp) return b.getFloatTy();
+  if (info(op).domain == Domain::reals) return b.getFloatTy();
   return type->isIntegerTy(1) ? b.getInt32Ty() : type;
 }
 }  // namespace
@@ -45,8 +45,8 @@ void KernelEmitter::begin_accumulator(const Nest& nest, int id) {
   const bool array = nest.is_reduced() && shape_.inner >= 0;
   llvm::Type* lanes = array ? accumulator.type : lanes_of(accumulator.type, shape_.inner < 0 ? 1 : width_);
   const int64_t count = array ? tile_ + width_ : 1;
-  accumulator.first = alloca_array(lanes, count);
-  if (reducer.has_second()) accumulator.second = alloca_array(reducer.second_type(lanes), count);
+  for (size_t i = 0; i < reducer.size(); ++i)
+    accumulator.state.push_back(alloca_array(reducer.type_of(i, lanes), count));
   if (by_tiles(nest, id) && x.reduce_op == ReduceOp::add) accumulator.tile_sum = alloca_array(lanes, 1);
   if (by_tiles(nest, id) && x.reduce_op == ReduceOp::max_sumexp) begin_exponentials(accumulator);
   store_identity(nest, accumulator);
@@ -59,16 +59,13 @@ void KernelEmitter::store_identity(const Nest& nest, Accumulator& accumulator) {
   llvm::Type* lanes = lanes_of(accumulator.type, shape_.inner < 0 ? 1 : width_);
   const Reducer::State identity = reducer.identity(lanes);
   if (!array) {
-    b.CreateStore(identity.first, accumulator.first);
-    if (identity.second != nullptr) b.CreateStore(identity.second, accumulator.second);
+    for (const auto& [scalar, place] : llvm::zip(identity, accumulator.state)) b.CreateStore(scalar, place);
     return;
   }
   emit_loop(b, b.getInt64(0), b.CreateSub(row_end_, row_begin_), width_, [&](V at) {
-    b.CreateAlignedStore(identity.first, b.CreateGEP(accumulator.type, accumulator.first, at),
-                         llvm::Align(4));
-    if (identity.second == nullptr) return;
-    llvm::Type* second = identity.second->getType()->getScalarType();
-    b.CreateAlignedStore(identity.second, b.CreateGEP(second, accumulator.second, at), llvm::Align(4));
+    for (const auto& [scalar, places] : llvm::zip(identity, accumulator.state))
+      b.CreateAlignedStore(scalar, b.CreateGEP(scalar->getType()->getScalarType(), places, at),
+                           llvm::Align(4));
   });
 }
 
@@ -80,11 +77,11 @@ void KernelEmitter::emit_reduce(const Nest& nest, int id) {
   V x = math_.widen(math_.coerce(operand(instruction(id), 0), kind), lanes_.width);
   const Reducer::State identity = reducer.identity(x->getType());
   if (accumulator.tile != nullptr) {
-    if (lanes_.mask != nullptr) x = b.CreateSelect(lanes_.mask, x, identity.first);
+    if (lanes_.mask != nullptr) x = b.CreateSelect(lanes_.mask, x, identity[0]);
     b.CreateAlignedStore(x, exponential_place(accumulator, lanes_.first), llvm::Align(4));
     // A NaN is no maximum yet: it reaches the sum, and by that the result.
-    V highest = b.CreateLoad(x->getType(), accumulator.first);
-    b.CreateStore(b.CreateSelect(b.CreateFCmpOGT(x, highest), x, highest), accumulator.first);
+    V highest = b.CreateLoad(x->getType(), accumulator.state[0]);
+    b.CreateStore(b.CreateSelect(b.CreateFCmpOGT(x, highest), x, highest), accumulator.state[0]);
     return;
   }
   V index = nullptr;
@@ -93,22 +90,20 @@ void KernelEmitter::emit_reduce(const Nest& nest, int id) {
     index = math_.widen(index, lanes_.width);
     if (!nest.is_reduced()) index = b.CreateAdd(index, lane_numbers(b.getInt32Ty(), lanes_.width));
   }
-  Reducer::State lifted = reducer.lift(x, index);
-  V first = accumulator.tile_sum ? accumulator.tile_sum : accumulator.first, second = accumulator.second;
+  Reducer::State lifted = reducer.lift(x, index), places = accumulator.state, before;
+  if (accumulator.tile_sum != nullptr) places[0] = accumulator.tile_sum;
   if (nest.is_reduced() && shape_.inner >= 0) {
     V at = b.CreateSub(lanes_.first, row_begin_);
-    first = b.CreateGEP(accumulator.type, first, at);
-    if (second != nullptr) second = b.CreateGEP(lifted.second->getType()->getScalarType(), second, at);
+    for (const auto& [place, scalar] : llvm::zip(places, lifted))
+      place = b.CreateGEP(scalar->getType()->getScalarType(), place, at);
   } else if (lanes_.mask != nullptr) {
-    lifted.first = b.CreateSelect(lanes_.mask, lifted.first, identity.first);
-    if (second != nullptr) lifted.second = b.CreateSelect(lanes_.mask, lifted.second, identity.second);
+    for (const auto& [scalar, none] : llvm::zip(lifted, identity))
+      scalar = b.CreateSelect(lanes_.mask, scalar, none);
   }
-  Reducer::State before = {b.CreateAlignedLoad(x->getType(), first, llvm::Align(4))};
-  if (second != nullptr)
-    before.second = b.CreateAlignedLoad(lifted.second->getType(), second, llvm::Align(4));
-  const Reducer::State after = reducer.combine(before, lifted);
-  b.CreateAlignedStore(after.first, first, llvm::Align(4));
-  if (second != nullptr) b.CreateAlignedStore(after.second, second, llvm::Align(4));
+  for (const auto& [place, scalar] : llvm::zip(places, lifted))
+    before.push_back(b.CreateAlignedLoad(scalar->getType(), place, llvm::Align(4)));
+  for (const auto& [after, place] : llvm::zip(reducer.combine(before, lifted), places))
+    b.CreateAlignedStore(after, place, llvm::Align(4));
 }
 
 // ---- a tile at a time
@@ -118,7 +113,7 @@ void KernelEmitter::begin_tile() {
   for (const Accumulator& accumulator : accumulators_) {
     llvm::Type* lanes = lanes_of(accumulator.type, width_);
     if (accumulator.tile != nullptr)
-      b.CreateStore(llvm::ConstantFP::getInfinity(lanes, true), accumulator.first);
+      b.CreateStore(llvm::ConstantFP::getInfinity(lanes, true), accumulator.state[0]);
     if (accumulator.tile_sum != nullptr)
       b.CreateStore(llvm::Constant::getNullValue(lanes), accumulator.tile_sum);
   }
@@ -129,50 +124,79 @@ void KernelEmitter::finish_tile(const Nest& nest, V first, V limit) {
     if (accumulator.tile != nullptr) finish_exponentials(nest, accumulator, first, limit);
     if (accumulator.tile_sum == nullptr) continue;
     llvm::Type* lanes = lanes_of(accumulator.type, width_);
-    V before = b.CreateLoad(lanes, accumulator.first), sum = b.CreateLoad(lanes, accumulator.tile_sum);
-    b.CreateStore(math_.add(before, sum), accumulator.first);
+    V before = b.CreateLoad(lanes, accumulator.state[0]), sum = b.CreateLoad(lanes, accumulator.tile_sum);
+    b.CreateStore(math_.add(before, sum), accumulator.state[0]);
   }
 }
 
 // ---- results
 // --------------------------------------------------------------------------------------------------------
 
-/// The `result` instruction that reads the second scalar of a reduction, or -1.
-int KernelEmitter::result_id(int reduce) const {
-  for (size_t id = 0; id < kernel_.instructions.size(); ++id)
-    if (instruction(id).kind == Kind::result && instruction(id).operands[0] == reduce &&
-        instruction(id).slot == 1)
-      return static_cast<int>(id);
-  return -1;
+/// The instructions that stand for the results of a reduction; -1 where no instruction does.
+llvm::SmallVector<int, 4> KernelEmitter::result_ids(int reduce) const {
+  llvm::SmallVector<int, 4> ids(info(instruction(reduce).reduce_op).results.size(), -1);
+  for (int id = 0; id < static_cast<int>(kernel_.instructions.size()); ++id) {
+    const Instruction& x = instruction(id);
+    if (x.kind != Kind::result || x.operands[0] != reduce) continue;
+    if (x.slot < 0 || x.slot >= static_cast<int>(ids.size()))
+      reject(id, "is a result that its reduction lacks");
+    ids[x.slot] = id;
+  }
+  ids[0] = reduce;
+  return ids;
 }
 
 void KernelEmitter::finish_reductions(const Nest& nest) {
   for (const Accumulator& accumulator : accumulators_) {
-    const Reducer reducer(b, math_, accumulator.op);
-    const int second_id = result_id(accumulator.id);
     if (nest.is_reduced() && shape_.inner >= 0) {
-      stored_[accumulator.id] = {accumulator.first, accumulator.type};
-      values_[accumulator.id] = nullptr;
-      if (second_id < 0) continue;
-      stored_[second_id] = {accumulator.second, reducer.second_type(accumulator.type)};
-      values_[second_id] = nullptr;
+      finish_columns(accumulator);
       continue;
     }
-    llvm::Type* lanes = lanes_of(accumulator.type, shape_.inner < 0 ? 1 : width_);
+    const Reducer reducer(b, math_, accumulator.op);
+    const Reducer::State state = finished_state(accumulator);
+    for (const auto& [result, id] : llvm::enumerate(result_ids(accumulator.id)))
+      if (id >= 0) values_[id] = reducer.finish(state, result);
+  }
+}
+
+/// The state of the whole row.
+Reducer::State KernelEmitter::finished_state(const Accumulator& accumulator) {
+  const Reducer reducer(b, math_, accumulator.op);
+  llvm::Type* lanes = lanes_of(accumulator.type, shape_.inner < 0 ? 1 : width_);
+  if (accumulator.tile == nullptr) {
     Reducer::State state;
-    if (accumulator.tile != nullptr) {
-      V sums = b.CreateLoad(lanes, accumulator.second),
-        maximum = b.CreateLoad(b.getFloatTy(), accumulator.maximum);
-      V sum = Reducer(b, math_, ReduceOp::add).across({sums}).first;
-      state = {b.CreateSelect(b.CreateFCmpUNO(sum, sum), sum, maximum), sum};
-      if (accumulator.scales != nullptr) finish_scales(accumulator, state.first);
-    } else {
-      state.first = b.CreateLoad(lanes, accumulator.first);
-      if (reducer.has_second()) state.second = b.CreateLoad(reducer.second_type(lanes), accumulator.second);
-      state = reducer.across(state);
-    }
-    values_[accumulator.id] = reducer.finish(state, 0);
-    if (second_id >= 0) values_[second_id] = reducer.finish(state, 1);
+    for (const auto& [i, place] : llvm::enumerate(accumulator.state))
+      state.push_back(b.CreateLoad(reducer.type_of(i, lanes), place));
+    return reducer.across(state);
+  }
+  V sums = b.CreateLoad(lanes, accumulator.state[1]),
+    maximum = b.CreateLoad(b.getFloatTy(), accumulator.maximum);
+  V sum = Reducer(b, math_, ReduceOp::add).across({sums})[0];
+  const Reducer::State state = {b.CreateSelect(b.CreateFCmpUNO(sum, sum), sum, maximum), sum};
+  if (accumulator.scales != nullptr) finish_scales(accumulator, state[0]);
+  return state;
+}
+
+/// The arrays of a state become those of the results, which later blocks read.
+void KernelEmitter::finish_columns(const Accumulator& accumulator) {
+  const Reducer reducer(b, math_, accumulator.op);
+  llvm::Type* lanes = lanes_of(accumulator.type, width_);
+  const llvm::SmallVector<int, 4> ids = result_ids(accumulator.id);
+  const auto place = [&](size_t i, V at) {
+    return b.CreateGEP(reducer.type_of(i, accumulator.type), accumulator.state[i], at);
+  };
+  if (!reducer.is_plain())
+    emit_loop(b, b.getInt64(0), b.CreateSub(row_end_, row_begin_), width_, [&](V at) {
+      Reducer::State state, results;
+      for (size_t i = 0; i < reducer.size(); ++i)
+        state.push_back(b.CreateAlignedLoad(reducer.type_of(i, lanes), place(i, at), llvm::Align(4)));
+      for (size_t i = 0; i < ids.size(); ++i) results.push_back(reducer.finish(state, i));
+      for (size_t i = 0; i < ids.size(); ++i) b.CreateAlignedStore(results[i], place(i, at), llvm::Align(4));
+    });
+  for (const auto& [i, id] : llvm::enumerate(ids)) {
+    if (id < 0) continue;
+    stored_[id] = {accumulator.state[i], reducer.type_of(i, accumulator.type)};
+    values_[id] = nullptr;
   }
 }
 

@@ -2,10 +2,14 @@
 
 #include <limits>
 
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVectorExtras.h"
+
 namespace smelt {
 
 using V = Reducer::V;
 using ReducerState = Reducer::State;
+using StepKind = ReductionStep::Kind;
 
 namespace {
 
@@ -19,9 +23,9 @@ llvm::Constant* highest(llvm::Type* type) {
   return llvm::ConstantInt::getSigned(type, INT32_MAX);
 }
 
-V is_nan(llvm::IRBuilder<>& b, V x) {
-  if (x->getType()->isFPOrFPVectorTy()) return b.CreateFCmpUNO(x, x);
-  return llvm::ConstantInt::getFalse(with_element(x->getType(), b.getInt1Ty()));
+llvm::Constant* number(llvm::Type* type, double value) {
+  if (type->isFPOrFPVectorTy()) return llvm::ConstantFP::get(type, value);
+  return llvm::ConstantInt::getSigned(type, static_cast<int64_t>(value));
 }
 
 V half_of(llvm::IRBuilder<>& b, V x, int from, int count) {
@@ -38,95 +42,74 @@ llvm::Value* finite_maximum(llvm::IRBuilder<>& b, ScalarMath& math, llvm::Value*
   return b.CreateSelect(none, math.constant(m, 0), m);
 }
 
-bool Reducer::has_second() const { return op_ == ReduceOp::max_sumexp || needs_index(); }
+llvm::Type* Reducer::type_of(size_t scalar, llvm::Type* type) const {
+  return row_.state[scalar] == ReduceType::index ? with_element(type, b.getInt32Ty()) : type;
+}
 
-llvm::Type* Reducer::second_type(llvm::Type* type) const {
-  return needs_index() ? with_element(type, b.getInt32Ty()) : type;
+V Reducer::constant(const ReductionStep& step, llvm::Type* type) const {
+  switch (step.kind) {
+    case StepKind::number:
+      return number(type, step.number);
+    case StepKind::index:
+      return number(with_element(type, b.getInt32Ty()), step.number);
+    case StepKind::lowest:
+      return lowest(type);
+    case StepKind::highest:
+      return highest(type);
+    default:
+      llvm_unreachable("the others are variables and operations");
+  }
+}
+
+/// `variable` gives those leaves that are no constants, null for those that are.
+ReducerState Reducer::run(const ReductionFunction& function, llvm::Type* type,
+                          llvm::function_ref<V(const ReductionStep&)> variable) const {
+  const auto leaf = [&](const ReductionStep& step) {
+    V value = variable(step);
+    return value != nullptr ? value : constant(step, type);
+  };
+  const auto apply = [&](ScalarOp op, llvm::ArrayRef<V> operands) { return math_.apply(op, operands); };
+  return llvm::to_vector<4>(translate<V>(function, leaf, apply));
 }
 
 ReducerState Reducer::identity(llvm::Type* type) const {
-  llvm::Constant* zero = llvm::Constant::getNullValue(type);
-  switch (op_) {
-    case ReduceOp::add:
-    case ReduceOp::pivot:  // lowered to loads
-      return {zero};
-    case ReduceOp::max:
-      return {lowest(type)};
-    case ReduceOp::min:
-      return {highest(type)};
-    case ReduceOp::argmax:
-      return {lowest(type), llvm::ConstantInt::getSigned(second_type(type), -1)};
-    case ReduceOp::max_sumexp:
-      return {lowest(type), zero};
-    case ReduceOp::first:
-      return {zero, llvm::ConstantInt::getSigned(second_type(type), -1)};
-  }
-  llvm_unreachable("every row has a case");
+  return run(code_.identity, type, [](const ReductionStep&) { return nullptr; });
 }
 
 ReducerState Reducer::lift(V x, V index) const {
-  if (needs_index()) return {x, index};
-  if (op_ != ReduceOp::max_sumexp) return {x};
-  V none = b.CreateFCmpOEQ(x, math_.constant(x, -std::numeric_limits<double>::infinity()));
-  return {x, b.CreateSelect(none, math_.constant(x, 0), math_.constant(x, 1))};
+  return run(code_.lift, x->getType(), [&](const ReductionStep& step) -> V {
+    return step.kind == StepKind::element ? x : step.kind == StepKind::place ? index : nullptr;
+  });
 }
 
-/// -1 marks no element; of argmax's equals the smaller index stays, and NaN wins; `first` keeps the smaller
-/// index.
-V Reducer::takes_right(const ReducerState& l, const ReducerState& r) const {
-  V zero = math_.integer(l.second, 0);
-  V earlier = b.CreateICmpSLT(r.second, l.second);
-  V better = earlier;
-  if (op_ == ReduceOp::argmax) {
-    V left_nan = is_nan(b, l.first), right_nan = is_nan(b, r.first);
-    V greater = b.CreateOr(math_.gt(r.first, l.first), b.CreateAnd(right_nan, b.CreateNot(left_nan)));
-    V equal = b.CreateOr(math_.eq(r.first, l.first), b.CreateAnd(right_nan, left_nan));
-    better = b.CreateOr(greater, b.CreateAnd(equal, earlier));
-  }
-  better = b.CreateOr(better, b.CreateICmpSLT(l.second, zero));
-  return b.CreateAnd(better, b.CreateICmpSGE(r.second, zero));
+ReducerState Reducer::combine(const State& l, const State& r) const {
+  return run(code_.combine, l[0]->getType(), [&](const ReductionStep& step) -> V {
+    return step.kind == StepKind::left ? l[step.slot] : step.kind == StepKind::right ? r[step.slot] : nullptr;
+  });
 }
 
-ReducerState Reducer::add_exponentials(const ReducerState& l, const ReducerState& r) const {
-  V m = math_.max(l.first, r.first);
-  V against = finite_maximum(b, math_, m);
-  V left = b.CreateFMul(l.second, math_.exp(b.CreateFSub(l.first, against)));
-  V right = b.CreateFMul(r.second, math_.exp(b.CreateFSub(r.first, against)));
-  return {m, b.CreateFAdd(left, right)};
-}
-
-ReducerState Reducer::combine(const ReducerState& l, const ReducerState& r) const {
-  switch (op_) {
-    case ReduceOp::add:
-    case ReduceOp::pivot:
-      return {math_.add(l.first, r.first)};
-    case ReduceOp::max:
-      return {math_.max(l.first, r.first)};
-    case ReduceOp::min:
-      return {math_.min(l.first, r.first)};
-    case ReduceOp::max_sumexp:
-      return add_exponentials(l, r);
-    case ReduceOp::argmax:
-    case ReduceOp::first: {
-      V right = takes_right(l, r);
-      return {b.CreateSelect(right, r.first, l.first), b.CreateSelect(right, r.second, l.second)};
-    }
-  }
-  llvm_unreachable("every row has a case");
-}
-
-ReducerState Reducer::across(ReducerState state) const {
-  for (int width = width_of(state.first->getType()); width > 1; width /= 2) {
-    const auto part = [&](V x, int from) { return x == nullptr ? nullptr : half_of(b, x, from, width / 2); };
-    state = combine({part(state.first, 0), part(state.second, 0)},
-                    {part(state.first, width / 2), part(state.second, width / 2)});
+ReducerState Reducer::across(State state) const {
+  for (int width = width_of(state[0]->getType()); width > 1; width /= 2) {
+    const auto half = [&](int from) {
+      return llvm::map_to_vector<4>(state, [&](V x) { return half_of(b, x, from, width / 2); });
+    };
+    const State right = half(width / 2), left = half(0);
+    state = combine(left, right);
   }
   return state;
 }
 
-V Reducer::finish(const ReducerState& state, int result) const {
-  if (result == 0) return state.first;
-  return needs_index() ? math_.max(state.second, math_.integer(state.second, 0)) : state.second;
+V Reducer::finish(const State& state, size_t result) const {
+  return run(code_.finish[result], state[0]->getType(), [&](const ReductionStep& step) -> V {
+    return step.kind == StepKind::left ? state[step.slot] : nullptr;
+  })[0];
+}
+
+bool Reducer::is_plain() const {
+  for (const auto& [i, finish] : llvm::enumerate(code_.finish))
+    if (finish.steps != std::vector{ReductionStep{.kind = StepKind::left, .slot = static_cast<int>(i)}})
+      return false;
+  return true;
 }
 
 }  // namespace smelt

@@ -1,40 +1,43 @@
-// The monoid of every row of reduce_ops.def in LLVM IR, lane by lane: ir/evaluate/reduction.h is its model.
+// The rows of reduce_ops.def in LLVM IR, lane by lane.
 #pragma once
 
 #include "codegen/llvm/scalar_math.h"
+#include "ir/reduction_code.h"
 
 namespace smelt {
 
 class Reducer {
  public:
   using V = llvm::Value*;
-  struct State {
-    V first = nullptr, second = nullptr;  // no second where the row has one scalar
-  };
+  using State = llvm::SmallVector<V, 4>;
 
-  Reducer(llvm::IRBuilder<>& builder, ScalarMath& math, ReduceOp op) : b(builder), math_(math), op_(op) {}
+  Reducer(llvm::IRBuilder<>& builder, ScalarMath& math, ReduceOp op)
+      : b(builder), math_(math), code_(reduction_code(op)), row_(info(op)) {}
 
-  bool has_second() const;
-  /// Types of the state's scalars, for an operand of `type`.
-  llvm::Type* first_type(llvm::Type* type) const { return type; }
-  llvm::Type* second_type(llvm::Type* type) const;
+  /// Scalars of a state.
+  size_t size() const { return row_.state.size(); }
+  /// The type of one of them, for elements of `type`.
+  llvm::Type* type_of(size_t scalar, llvm::Type* type) const;
   State identity(llvm::Type* type) const;
-  /// The state of one element; `index` is its i32 place among the reduced ones.
+  /// The state of one element; `index` is its i32 place among the reduced ones, if needs_index().
   State lift(V x, V index) const;
   State combine(const State& left, const State& right) const;
   /// One scalar state out of all lanes, halves onto halves: the order is the same on every processor.
   State across(State state) const;
-  V finish(const State& state, int result) const;
-  /// Does lift read the index?
-  bool needs_index() const { return op_ == ReduceOp::argmax || op_ == ReduceOp::first; }
+  V finish(const State& state, size_t result) const;
+  /// Is every result a scalar of the state as it is?
+  bool is_plain() const;
+  bool needs_index() const { return code_.reads_place(); }
 
  private:
-  State add_exponentials(const State& left, const State& right) const;
-  V takes_right(const State& left, const State& right) const;
+  V constant(const ReductionStep& step, llvm::Type* type) const;
+  State run(const ReductionFunction& function, llvm::Type* type,
+            llvm::function_ref<V(const ReductionStep&)> variable) const;
 
   llvm::IRBuilder<>& b;
   ScalarMath& math_;
-  ReduceOp op_;
+  const ReductionCode& code_;
+  const ReduceOpInfo& row_;
 };
 
 /// A value that is zero where m is -inf, else m: what exponents are taken against.

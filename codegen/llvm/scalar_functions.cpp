@@ -28,7 +28,7 @@ V ScalarMath::power_of_two(V exponent) {
 /// 2 e^r times 2^(n - 1), which stays finite up to n = 128 and is zero at n = -126: results below 1.7e-38 are
 /// zero, and no slow subnormal number appears.
 V ScalarMath::exp(V a) {
-  a = clamp(coerce(a, ComputeKind::real), -87.33, 89.0);
+  a = clamp(a, -87.33, 89.0);
   const auto [power, r] = reduce_by_ln2(a);
   V twice = polynomial(r, {2.0, 2.0, 0.99999988, 0.3333304, 0.083336786, 0.016737562, 0.0027628944});
   return b.CreateFMul(twice, power_of_two(b.CreateSub(power, integer(power, 1))));
@@ -36,7 +36,6 @@ V ScalarMath::exp(V a) {
 
 /// 2^n (e^r - 1) + (2^n - 1), with 2^n halved so that n = 128 stays finite.
 V ScalarMath::expm1(V a) {
-  a = coerce(a, ComputeKind::real);
   const auto [power, r] = reduce_by_ln2(clamp(a, -30.0, 89.0));
   V q = polynomial(r, {0.49999997, 0.16666543, 0.0416672, 0.00836658, 0.0013882511});
   V y = multiply_add(b.CreateFMul(r, r), q, r);
@@ -47,7 +46,6 @@ V ScalarMath::expm1(V a) {
 }
 
 V ScalarMath::sigmoid(V a) {
-  a = coerce(a, ComputeKind::real);
   V e = exp(b.CreateFNeg(unary(intrinsic::fabs, a)));
   V numerator = b.CreateSelect(b.CreateFCmpOLT(a, constant(a, 0)), e, constant(a, 1));
   return b.CreateFDiv(numerator, b.CreateFAdd(e, constant(a, 1)));
@@ -71,7 +69,6 @@ V ScalarMath::log_of_positive(V x) {
 }
 
 V ScalarMath::log(V a) {
-  a = coerce(a, ComputeKind::real);
   const double infinity = std::numeric_limits<double>::infinity();
   V tiny = b.CreateFCmpOLT(a, constant(a, 0x1p-126));
   V normal = b.CreateSelect(tiny, b.CreateFMul(a, constant(a, 0x1p23)), a);
@@ -85,7 +82,6 @@ V ScalarMath::log(V a) {
 
 /// log u for u = 1 + a rounded, and what the rounding lost.
 V ScalarMath::log1p(V a) {
-  a = coerce(a, ComputeKind::real);
   V one = constant(a, 1), zero = constant(a, 0);
   V u = b.CreateFAdd(a, one);
   V lost = b.CreateFDiv(b.CreateFSub(a, b.CreateFSub(u, one)), u);
@@ -98,7 +94,7 @@ V ScalarMath::log1p(V a) {
 
 V ScalarMath::odd_rational(V x, double limit, std::initializer_list<double> p,
                            std::initializer_list<double> q) {
-  x = clamp(coerce(x, ComputeKind::real), -limit, limit);
+  x = clamp(x, -limit, limit);
   V t = b.CreateFMul(x, x);
   return clamp(b.CreateFDiv(b.CreateFMul(x, polynomial(t, p)), polynomial(t, q)), -1, 1);
 }
@@ -125,7 +121,6 @@ V ScalarMath::erf(V a) {
 /// bits (after 1.5 * 2^52 is added) count the quarter turns: accurate for |x| up to 1e14 where a multiply-add
 /// rounds once, else up to about 1e9; in -1 to 1 beyond.
 V ScalarMath::sine(V x, int quarter_turns) {
-  x = coerce(x, ComputeKind::real);
   llvm::Type* wide = with_element(x->getType(), b.getDoubleTy());
   V value = b.CreateFPExt(x, wide);
   V shifter = llvm::ConstantFP::get(wide, 6755399441055744.0);

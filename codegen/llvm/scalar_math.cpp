@@ -53,32 +53,43 @@ V ScalarMath::coerce(V value, ComputeKind kind) {
              : b.CreateIntrinsic(intrinsic::fptosi_sat, {whole, value->getType()}, {value});
 }
 
-void ScalarMath::unify(llvm::MutableArrayRef<V> values) {
+namespace {
+/// What values of these kinds become in a domain.
+ComputeKind kind_in(Domain domain, llvm::ArrayRef<V> values) {
+  if (domain == Domain::flags) return ComputeKind::flag;
+  if (domain == Domain::reals) return ComputeKind::real;
+  ComputeKind kind = domain == Domain::numbers ? ComputeKind::integer : ComputeKind::flag;
+  for (V value : values) kind = std::max(kind, kind_of(value));
+  return kind;
+}
+}  // namespace
+
+void ScalarMath::unify(Domain domain, llvm::MutableArrayRef<V> values) {
+  const ComputeKind kind = kind_in(domain, values);
   int width = 1;
-  ComputeKind kind = ComputeKind::flag;
-  for (V value : values) {
-    width = std::max(width, width_of(value->getType()));
-    kind = std::max(kind, kind_of(value));
-  }
+  for (V value : values) width = std::max(width, width_of(value->getType()));
   for (V& value : values) value = widen(coerce(value, kind), width);
 }
 
 V ScalarMath::apply(ScalarOp op, llvm::ArrayRef<V> operands) {
   llvm::SmallVector<V, 3> x(operands);
-  if (op == ScalarOp::select) {
-    unify(llvm::MutableArrayRef<V>(x).drop_front());
+  const Domain domain = info(op).domain;
+  if (domain == Domain::choice) {
+    unify(domain, llvm::MutableArrayRef<V>(x).drop_front());
+    x[0] = coerce(x[0], ComputeKind::flag);
     if (width_of(x[0]->getType()) > 1)
       for (V& value : x) value = widen(value, width_of(x[0]->getType()));
   } else {
-    unify(x);
+    unify(domain, x);
   }
   switch (op) {
-#define SMELT_SCALAR_OP(name, ...) \
-  case ScalarOp::name:             \
+#define SMELT_CALL(name, ...) \
+  case ScalarOp::name:        \
     return call(&ScalarMath::name, x);
-#include "ir/scalar_ops.def"
+    SMELT_SCALAR_OPS(SMELT_CALL)
+#undef SMELT_CALL
   }
-  llvm_unreachable("every row has a case");
+  llvm_unreachable("every operation has a case");
 }
 
 // ---- building blocks
@@ -117,23 +128,22 @@ bool is_real(V a) { return kind_of(a) == ComputeKind::real; }
 
 V ScalarMath::add(V x, V y) {
   if (is_real(x)) return b.CreateFAdd(x, y);
-  return b.CreateAdd(coerce(x, ComputeKind::integer), coerce(y, ComputeKind::integer));
+  return b.CreateAdd(x, y);
 }
 
 V ScalarMath::sub(V x, V y) {
   if (is_real(x)) return b.CreateFSub(x, y);
-  return b.CreateSub(coerce(x, ComputeKind::integer), coerce(y, ComputeKind::integer));
+  return b.CreateSub(x, y);
 }
 
 V ScalarMath::mul(V x, V y) {
   if (is_real(x)) return b.CreateFMul(x, y);
-  return b.CreateMul(coerce(x, ComputeKind::integer), coerce(y, ComputeKind::integer));
+  return b.CreateMul(x, y);
 }
 
 /// Integers: truncating; x / 0 = x, because lanes that are switched off may divide by anything.
 V ScalarMath::div(V x, V y) {
   if (is_real(x)) return b.CreateFDiv(x, y);
-  x = coerce(x, ComputeKind::integer), y = coerce(y, ComputeKind::integer);
   V overflow = b.CreateAnd(b.CreateICmpEQ(y, integer(y, -1)), b.CreateICmpEQ(x, integer(x, INT32_MIN)));
   V safe = b.CreateSelect(b.CreateOr(overflow, b.CreateICmpEQ(y, integer(y, 0))), integer(y, 1), y);
   return b.CreateSDiv(x, safe);
@@ -159,17 +169,15 @@ V ScalarMath::min(V x, V y) {
   return extremum(b, x, y, intrinsic::minimum, intrinsic::smin);
 }
 
-V ScalarMath::neg(V a) { return is_real(a) ? b.CreateFNeg(a) : b.CreateNeg(coerce(a, ComputeKind::integer)); }
+V ScalarMath::neg(V a) { return is_real(a) ? b.CreateFNeg(a) : b.CreateNeg(a); }
 
 V ScalarMath::abs(V a) {
   if (is_real(a)) return unary(intrinsic::fabs, a);
-  a = coerce(a, ComputeKind::integer);
   return b.CreateSelect(b.CreateICmpSLT(a, integer(a, 0)), b.CreateNeg(a), a);
 }
 
 V ScalarMath::sign(V a) {
   if (!is_real(a)) {
-    a = coerce(a, ComputeKind::integer);
     return b.CreateBinaryIntrinsic(intrinsic::smax, integer(a, -1),
                                    b.CreateBinaryIntrinsic(intrinsic::smin, a, integer(a, 1)));
   }
@@ -177,12 +185,9 @@ V ScalarMath::sign(V a) {
   return b.CreateSelect(b.CreateFCmpOGT(a, constant(a, 0)), constant(a, 1), negative);
 }
 
-V ScalarMath::sqrt(V a) { return unary(intrinsic::sqrt, coerce(a, ComputeKind::real)); }
+V ScalarMath::sqrt(V a) { return unary(intrinsic::sqrt, a); }
 
-V ScalarMath::reciprocal(V a) {
-  a = coerce(a, ComputeKind::real);
-  return b.CreateFDiv(constant(a, 1), a);
-}
+V ScalarMath::reciprocal(V a) { return b.CreateFDiv(constant(a, 1), a); }
 
 V ScalarMath::rsqrt(V a) { return reciprocal(sqrt(a)); }
 
@@ -201,6 +206,7 @@ V ScalarMath::floor_by_conversion(V a) {
 // ---- comparisons and logic
 // ----------------------------------------------------------------------------------------
 
+/// Flags are compared as 0 and 1.
 V ScalarMath::compare(V x, V y, CmpInst::Predicate real, CmpInst::Predicate whole) {
   if (is_real(x)) return b.CreateFCmp(real, x, y);
   return b.CreateICmp(whole, coerce(x, ComputeKind::integer), coerce(y, ComputeKind::integer));
@@ -213,16 +219,9 @@ V ScalarMath::ge(V x, V y) { return compare(x, y, CmpInst::FCMP_OGE, CmpInst::IC
 V ScalarMath::eq(V x, V y) { return compare(x, y, CmpInst::FCMP_OEQ, CmpInst::ICMP_EQ); }
 V ScalarMath::ne(V x, V y) { return compare(x, y, CmpInst::FCMP_UNE, CmpInst::ICMP_NE); }
 
-V ScalarMath::logical_and(V x, V y) {
-  return b.CreateAnd(coerce(x, ComputeKind::flag), coerce(y, ComputeKind::flag));
-}
-
-V ScalarMath::logical_or(V x, V y) {
-  return b.CreateOr(coerce(x, ComputeKind::flag), coerce(y, ComputeKind::flag));
-}
-
-V ScalarMath::logical_not(V a) { return b.CreateNot(coerce(a, ComputeKind::flag)); }
-
-V ScalarMath::select(V a, V x, V y) { return b.CreateSelect(coerce(a, ComputeKind::flag), x, y); }
+V ScalarMath::logical_and(V x, V y) { return b.CreateAnd(x, y); }
+V ScalarMath::logical_or(V x, V y) { return b.CreateOr(x, y); }
+V ScalarMath::logical_not(V a) { return b.CreateNot(a); }
+V ScalarMath::select(V a, V x, V y) { return b.CreateSelect(a, x, y); }
 
 }  // namespace smelt

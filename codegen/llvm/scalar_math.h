@@ -13,6 +13,14 @@ namespace smelt {
 enum class ComputeKind : uint8_t { flag, integer, real };
 ComputeKind kind_of(const llvm::Value* value);
 
+/// A function of `arity` values.
+template <int arity, typename... Values>
+struct OfValues : OfValues<arity - 1, Values..., llvm::Value*> {};
+template <typename... Values>
+struct OfValues<0, Values...> {
+  using Function = llvm::Value*(Values...);
+};
+
 class ScalarMath {
  public:
   using V = llvm::Value*;
@@ -20,7 +28,7 @@ class ScalarMath {
   ScalarMath(llvm::IRBuilder<>& builder, bool native_rounding)
       : b(builder), native_rounding_(native_rounding) {}
 
-  /// op(operands), after the operands are brought to one width and one kind.
+  /// op(operands), after the operands are brought to one width and to what the op's domain makes of them.
   V apply(ScalarOp op, llvm::ArrayRef<V> operands);
 
   V coerce(V value, ComputeKind kind);
@@ -31,12 +39,10 @@ class ScalarMath {
   /// value > high ? high : value < low ? low : value; NaN passes.
   V clamp(V value, double low, double high);
 
-  // The rows of scalar_ops.def.
-  V add(V a, V b), sub(V a, V b), mul(V a, V b), div(V a, V b), max(V a, V b), min(V a, V b);
-  V neg(V a), abs(V a), sign(V a), exp(V a), expm1(V a), log(V a), log1p(V a), sqrt(V a), rsqrt(V a);
-  V reciprocal(V a), tanh(V a), sigmoid(V a), erf(V a), sin(V a), cos(V a), floor(V a);
-  V lt(V a, V b), le(V a, V b), gt(V a, V b), ge(V a, V b), eq(V a, V b), ne(V a, V b);
-  V logical_and(V a, V b), logical_or(V a, V b), logical_not(V a), select(V a, V b, V c);
+  // The rows of scalar_ops.def, of operands of one width and of the row's domain: V add(V, V), V neg(V), ...
+#define SMELT_DECLARE(name, arity) OfValues<arity>::Function name;
+  SMELT_SCALAR_OPS(SMELT_DECLARE)
+#undef SMELT_DECLARE
 
  private:
   V call(V (ScalarMath::*function)(V), llvm::ArrayRef<V> x) { return (this->*function)(x[0]); }
@@ -44,7 +50,7 @@ class ScalarMath {
   V call(V (ScalarMath::*function)(V, V, V), llvm::ArrayRef<V> x) {
     return (this->*function)(x[0], x[1], x[2]);
   }
-  void unify(llvm::MutableArrayRef<V> values);
+  void unify(Domain domain, llvm::MutableArrayRef<V> values);
   V compare(V a, V b, llvm::CmpInst::Predicate real, llvm::CmpInst::Predicate whole);
   V multiply_add(V a, V b, V c);
   V polynomial(V x, std::initializer_list<double> coefficients);

@@ -29,7 +29,7 @@ bool has_exponentials(const Kernel& kernel) {
 /// step, which makes a gelu in cache 1.4 times as fast. Sums keep their width, and with it their order.
 int vector_width(const Kernel& kernel) {
   const bool chains = llvm::any_of(kernel.instructions, [](const Instruction& i) {
-    return i.kind == Instruction::Kind::scalar && is_dear(i.scalar_op);
+    return i.kind == Instruction::Kind::scalar && info(i.scalar_op).expensive;
   });
   const bool sums = llvm::any_of(kernel.instructions, [](const Instruction& i) {
     return i.kind == Instruction::Kind::reduce || i.kind == Instruction::Kind::accumulate;

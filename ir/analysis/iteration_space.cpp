@@ -225,11 +225,6 @@ class Analysis {
     });
   }
 
-  /// Reductions that no partial sums or column accumulators hold.
-  static bool only_by_rows(ReduceOp op) {
-    return op != ReduceOp::add && op != ReduceOp::max && op != ReduceOp::min;
-  }
-
   /// The columns are what the row reductions reduce; without any, the last axis.
   void choose_roles() {
     if (space_.axes.empty()) return;
@@ -240,7 +235,7 @@ class Analysis {
       if (!node->is(Op::reduce)) continue;
       const Axes over = reduced(*node);
       if (over.empty()) throw Refusal{"a reduction over no axis"};
-      if (llvm::is_contained(over, last) || only_by_rows(node->reduce_op)) {
+      if (llvm::is_contained(over, last) || !info(node->reduce_op).over_rows) {
         const bool whole = over.size() == all && node->reduce_op == ReduceOp::add && !used_inside(*node);
         if (whole) continue;
         if (columns && *columns != over) throw Refusal{"reductions over different axes"};
@@ -276,15 +271,14 @@ class Analysis {
     const auto count = [&](AxisKind kind) { return static_cast<size_t>(space_.count(kind)); };
     if (all_are(over, AxisKind::reduced)) {
       if (count(AxisKind::reduced) != over.size()) throw Refusal{"reductions over different axes"};
-      if (node.reduce_op != ReduceOp::add && node.reduce_op != ReduceOp::max &&
-          node.reduce_op != ReduceOp::min)
+      if (!info(node.reduce_op).over_rows)
         throw Refusal{fmt::format("no column reduction by {}", name(node.reduce_op))};
       return ReductionKind::segment;
     }
     if (count(AxisKind::reduced) != 0) throw Refusal{"a row and a segment reduction in one kernel"};
     if (all_are(over, AxisKind::column) && has_rows_) {
       if (over.size() != count(AxisKind::column)) throw Refusal{"a reduction over some of the columns"};
-      return samples_row(node.reduce_op) ? ReductionKind::first : ReductionKind::row;
+      return info(node.reduce_op).samples ? ReductionKind::first : ReductionKind::row;
     }
     return classify_partial(node, over, operand);
   }

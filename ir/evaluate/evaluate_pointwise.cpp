@@ -56,10 +56,11 @@ Array<S> map(const Call<S>& call, F f) {
 template <typename S>
 Array<S> map_reference(const Call<S>& call) {
   switch (call.node.scalar_op) {
-#define SMELT_SCALAR_OP(name, ...) \
+#define SMELT_REFERENCE(name, ...) \
   case ScalarOp::name:             \
     return map(call, [](const S& a, const S& b, const S& c) { return math::reference_##name(a, b, c); });
-#include "ir/scalar_ops.def"
+    SMELT_SCALAR_OPS(SMELT_REFERENCE)
+#undef SMELT_REFERENCE
   }
   return call.zeros();
 }
@@ -83,7 +84,7 @@ Dual<double> converted(DType type, bool round, const Dual<double>& x) {
 template <typename S>
 Arrays<S> evaluate_pointwise(const Call<S>& call) {
   Array<S> result = map_reference(call);
-  if (call.node.is(ScalarOp::div) && !is_float(call.node.result()->dtype()))
+  if (info(call.node.scalar_op).truncates && !is_float(call.node.result()->dtype()))
     for (S& x : result.data) x = math::truncate(x);
   return {std::move(result)};
 }

@@ -35,8 +35,9 @@ Arrays<S> reduce(const Call<S>& call) {
     const S* row = x.data.data() + plan.kept[i];
     auto state = R::identity();
     for (size_t j = 0; j < plan.reduced.size(); ++j)
-      state = R::combine(state, R::lift(row[plan.reduced[j]], static_cast<int64_t>(j)));
-    for (size_t r = 0; r < results.size(); ++r) results[r].data[i] = R::finish(state, static_cast<int>(r));
+      state = R::combine(state, R::lift(row[plan.reduced[j]], S(static_cast<double>(j))));
+    const auto finished = R::finish(state);
+    for (size_t r = 0; r < results.size(); ++r) results[r].data[i] = finished[r];
   }
   return results;
 }
@@ -46,10 +47,11 @@ Arrays<S> reduce(const Call<S>& call) {
 template <typename S>
 Arrays<S> evaluate_reduce(const Call<S>& call) {
   switch (call.node.reduce_op) {
-#define SMELT_REDUCE_OP(name, ...) \
-  case ReduceOp::name:             \
+#define SMELT_REDUCE(name) \
+  case ReduceOp::name:     \
     return reduce<ReduceOp::name>(call);
-#include "ir/reduce_ops.def"
+    SMELT_REDUCE_OPS(SMELT_REDUCE)
+#undef SMELT_REDUCE
   }
   return {};
 }

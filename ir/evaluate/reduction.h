@@ -1,118 +1,92 @@
-// The monoid of every row of reduce_ops.def over any scalar type: a state of one or two scalars with
-//   identity()           the state of no elements
-//   lift(x, index)       the state of one element
-//   combine(left, right) of elements on the left and elements on the right
-//   finish(state, i)     the i-th result
+// The functions of every row of reduce_ops.def over any scalar type, and the words that its expressions are
+// written in beside those of dual.h.
 #pragma once
 
-#include <cstdint>
+#include <array>
 #include <limits>
 
 #include "ir/evaluate/dual.h"
 #include "ir/op.h"
 
 namespace smelt {
+namespace math {
 
+/// Below every element and above every element, of the operand's type: the infinities where it has them.
 template <typename T>
-struct ReductionState {
-  T first = T(0), second = T(0);
-};
-
+T highest() {
+  return T(std::numeric_limits<decltype(primal(T(0)))>::infinity());
+}
 template <typename T>
-T infinity() {
-  return T(std::numeric_limits<decltype(math::primal(T(0)))>::infinity());
+T lowest() {
+  return -highest<T>();
+}
+/// A place among the elements as a number; -1 stands for none.
+template <typename T>
+T place(int number) {
+  return T(number);
+}
+template <typename T>
+T select(bool condition, const T& yes, const T& no) {
+  return condition ? yes : no;
 }
 
-/// What most rows do: one scalar, handed on as it is.
+/// The larger, but 0 where both are -infinity: what exponents are taken against.
 template <typename T>
-struct PlainReduction {
-  using State = ReductionState<T>;
-  static State lift(const T& x, int64_t) { return {x}; }
-  static T finish(const State& state, int result) { return result == 0 ? state.first : state.second; }
-};
+T finite_maximum(const T& a, const T& b) {
+  return select(maximum(a, b) == lowest<T>(), T(0), maximum(a, b));
+}
 
+/// Which of two elements with places comes first? One with place -1 is none.
+template <typename State>
+auto is_earlier(const State& l, const State& r) {
+  using T = typename State::value_type;
+  return r[1] >= place<T>(0) && (l[1] < place<T>(0) || r[1] < l[1]);
+}
+/// Is the right one the larger of two elements with places? Of equals the earlier, and NaN is above all.
+template <typename State>
+auto is_larger(const State& l, const State& r) {
+  using T = typename State::value_type;
+  const auto greater = r[0] > l[0] || (is_nan(r[0]) && !is_nan(l[0]));
+  const auto equal = r[0] == l[0] || (is_nan(r[0]) && is_nan(l[0]));
+  return r[1] >= place<T>(0) && (l[1] < place<T>(0) || greater || (equal && r[1] < l[1]));
+}
+/// right / (left + right) of two counts, 0 where both are 0.
+template <typename T>
+T share_of_right(const T& left, const T& right) {
+  return right / maximum(left + right, T(1));
+}
+
+template <typename T, typename... Scalars>
+std::array<T, sizeof...(Scalars)> list(const Scalars&... scalars) {
+  return {T(scalars)...};
+}
+
+#define SMELT_REDUCE_OP(name, identity_list, lift_list, combine_list, finish_list, ...)    \
+  template <typename T>                                                                    \
+  struct Reduction_##name {                                                                \
+    static auto identity() { return list<T>(identity_list); }                              \
+    using State = decltype(identity());                                                    \
+    static State lift([[maybe_unused]] const T& x, [[maybe_unused]] const T& i) {          \
+      return list<T>(lift_list);                                                           \
+    }                                                                                      \
+    static State combine(const State& l, const State& r) { return list<T>(combine_list); } \
+    static auto finish(const State& s) { return list<T>(finish_list); }                    \
+  };
+#include "ir/reduce_ops.def"
+
+}  // namespace math
+
+/// Reduction<op, T>: identity(), lift(x, i), combine(l, r) and finish(s) of a row, on arrays of T.
 template <ReduceOp op, typename T>
-struct Reduction;
-
-template <typename T>
-struct Reduction<ReduceOp::add, T> : PlainReduction<T> {
-  using State = ReductionState<T>;
-  static State identity() { return {}; }
-  static State combine(const State& l, const State& r) { return {l.first + r.first}; }
-};
-
-template <typename T>
-struct Reduction<ReduceOp::max, T> : PlainReduction<T> {
-  using State = ReductionState<T>;
-  static State identity() { return {-infinity<T>()}; }
-  static State combine(const State& l, const State& r) { return {math::maximum(l.first, r.first)}; }
-};
-
-template <typename T>
-struct Reduction<ReduceOp::min, T> : PlainReduction<T> {
-  using State = ReductionState<T>;
-  static State identity() { return {infinity<T>()}; }
-  static State combine(const State& l, const State& r) { return {math::minimum(l.first, r.first)}; }
-};
-
-/// The state is an element and its index, -1 for none; of equals the smaller index stays. NaN wins.
-template <typename T>
-struct Reduction<ReduceOp::argmax, T> : PlainReduction<T> {
-  using State = ReductionState<T>;
-  static State identity() { return {-infinity<T>(), T(-1)}; }
-  static State lift(const T& x, int64_t index) { return {x, T(static_cast<double>(index))}; }
-  static State combine(const State& l, const State& r) {
-    if (r.second < T(0)) return l;
-    if (l.second < T(0)) return r;
-    const bool earlier = l.second < r.second;
-    if (math::is_nan(l.first) || math::is_nan(r.first))
-      return math::is_nan(l.first) && (earlier || !math::is_nan(r.first)) ? l : r;
-    if (l.first == r.first) return earlier ? l : r;
-    return l.first > r.first ? l : r;
-  }
-  static T finish(const State& state, int result) {
-    return result == 0 ? state.first : math::maximum(state.second, T(0));
-  }
-};
-
-/// (m, sum of exp(x - m)); a row of -inf alone sums nothing: (-inf, 0).
-template <typename T>
-struct Reduction<ReduceOp::max_sumexp, T> : PlainReduction<T> {
-  using State = ReductionState<T>;
-  static State identity() { return {-infinity<T>(), T(0)}; }
-  static State lift(const T& x, int64_t) { return {x, x == -infinity<T>() ? T(0) : T(1)}; }
-  static State combine(const State& l, const State& r) {
-    const T m = math::maximum(l.first, r.first);
-    if (m == -infinity<T>()) return {m, T(0)};
-    return {m, scaled(l, m) + scaled(r, m)};
-  }
-
- private:
-  static T scaled(const State& s, const T& m) {
-    return s.first == -infinity<T>() ? T(0) : s.second * math::exp(s.first - m);
-  }
-};
-
-/// The element of the smallest index, kept beside it.
-template <typename T>
-struct Reduction<ReduceOp::first, T> : PlainReduction<T> {
-  using State = ReductionState<T>;
-  static State identity() { return {T(0), T(-1)}; }
-  static State lift(const T& x, int64_t index) { return {x, T(static_cast<double>(index))}; }
-  static State combine(const State& l, const State& r) {
-    if (r.second < T(0)) return l;
-    return l.second < T(0) || r.second < l.second ? r : l;
-  }
-};
-
-/// The sum and the number of those among the first kPivotElements.
-template <typename T>
-struct Reduction<ReduceOp::pivot, T> : PlainReduction<T> {
-  using State = ReductionState<T>;
-  static State identity() { return {}; }
-  static State lift(const T& x, int64_t index) { return index < kPivotElements ? State{x, T(1)} : State{}; }
-  static State combine(const State& l, const State& r) { return {l.first + r.first, l.second + r.second}; }
-  static T finish(const State& state, int) { return state.first / state.second; }
-};
+struct ReductionOf;
+#define SMELT_REDUCTION(name)               \
+  template <typename T>                     \
+  struct ReductionOf<ReduceOp::name, T> {   \
+    using type = math::Reduction_##name<T>; \
+  };
+SMELT_REDUCE_OPS(SMELT_REDUCTION)
+#undef SMELT_REDUCTION
+template <ReduceOp op, typename T>
+using Reduction = typename ReductionOf<op, T>::type;
 
 }  // namespace smelt

@@ -7,7 +7,7 @@
 namespace smelt {
 namespace math {
 
-#define SMELT_SCALAR_OP(name, arity, result, reference, ...)                   \
+#define SMELT_SCALAR_OP(name, reference, ...)                                  \
   template <typename T>                                                        \
   T reference_##name([[maybe_unused]] const T& a, [[maybe_unused]] const T& b, \
                      [[maybe_unused]] const T& c) {                            \
@@ -21,10 +21,11 @@ namespace math {
 template <typename T>
 T apply(ScalarOp op, const T& a, const T& b = T(0), const T& c = T(0)) {
   switch (op) {
-#define SMELT_SCALAR_OP(name, ...) \
+#define SMELT_REFERENCE(name, ...) \
   case ScalarOp::name:             \
     return math::reference_##name(a, b, c);
-#include "ir/scalar_ops.def"
+    SMELT_SCALAR_OPS(SMELT_REFERENCE)
+#undef SMELT_REFERENCE
   }
   return a;
 }

@@ -23,8 +23,9 @@ std::string likely(std::string_view word) {
   };
 #define SMELT_OP(name, ...) consider(#name);
 #include "ir/ops.def"
-#define SMELT_SCALAR_OP(name, ...) consider(#name);
-#include "ir/scalar_ops.def"
+#define SMELT_CONSIDER(name, ...) consider(#name);
+  SMELT_SCALAR_OPS(SMELT_CONSIDER)
+#undef SMELT_CONSIDER
   return best.empty() ? "" : fmt::format(", did you mean '{}'?", best);
 }
 

@@ -1,6 +1,7 @@
 // Forward rules of primitives: the tangent of a result from those of the operands.
 #include "passes/autodiff/vjp.h"
 #include "passes/expressions.h"
+#include "runtime/error.h"
 
 namespace smelt {
 
@@ -58,6 +59,14 @@ Forward::Tangents of_exponentials(const Forward& f) {
   return {most, f.b.sum(f.b.mul(e, f.b.sub(f.t(), spread(f, most))), f.node.ints_attr("axes"))};
 }
 
+/// With n elements a row: dmean = sum dx / n, dvariance = sum 2 (x - mean) dx / n.
+Forward::Tangents of_moments(const Forward& f) {
+  const auto& axes = f.node.ints_attr("axes");
+  const auto mean = [&](Value* x) { return f.b.div(f.b.sum(x, axes), f.b.sum(f.b.like(f.x(), 1), axes)); };
+  Value* twice = f.b.mul(f.b.sub(f.x(), spread(f, f.node.result(0))), f.b.like(f.x(), 2));
+  return {mean(f.t()), mean(f.b.mul(twice, f.t()))};
+}
+
 }  // namespace
 
 Forward::Tangents forward_reduce(const Forward& f) {
@@ -73,8 +82,12 @@ Forward::Tangents forward_reduce(const Forward& f) {
     case ReduceOp::max:
     case ReduceOp::min:
       return {of_extreme(f)};
+    case ReduceOp::mean_variance:
+      return of_moments(f);
+    default:
+      fail("differentiate: the derivative of {} is not known; add it to passes/autodiff/jvp.cpp",
+           f.node.describe());
   }
-  return {};
 }
 
 }  // namespace smelt

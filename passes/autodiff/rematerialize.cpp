@@ -30,7 +30,7 @@ bool is_generated(const Node& node) {
 
 bool is_cheap_op(const Node& node) {
   return node.is(Op::pointwise) || node.is(Op::convert) || is_generated(node) || is_view(node) ||
-         (node.is(Op::reduce) && samples_row(node.reduce_op));
+         (node.is(Op::reduce) && info(node.reduce_op).samples);
 }
 
 /// The memory a value is read from: behind views.

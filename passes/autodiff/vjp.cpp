@@ -112,6 +112,17 @@ Value* to_pivot(const Reverse& r) {
   return result;
 }
 
+/// With n elements a row: dmean/dx = 1 / n, dvariance/dx = 2 (x - mean) / n.
+Value* to_moments(const Reverse& r) {
+  Value* count = r.b.sum(r.b.like(r.x(), 1), r.node.ints_attr("axes"));
+  const auto share = [&](Value* g) { return spread(r, r.b.div(g, count)); };
+  Value* of_mean = r.g(0) ? share(r.g(0)) : nullptr;
+  if (!r.g(1)) return of_mean;
+  Value* twice = r.b.mul(share(r.g(1)), r.b.like(r.x(), 2));
+  Value* of_variance = r.b.mul(twice, r.b.sub(r.x(), spread(r, r.node.result(0))));
+  return of_mean ? r.b.add(of_mean, of_variance) : of_variance;
+}
+
 void reverse_reduce(const Reverse& r) {
   switch (r.node.reduce_op) {
     case ReduceOp::add:
@@ -126,6 +137,11 @@ void reverse_reduce(const Reverse& r) {
     case ReduceOp::min:
     case ReduceOp::argmax:
       return r.add(0, to_extreme(r, r.g()));
+    case ReduceOp::mean_variance:
+      return r.add(0, to_moments(r));
+    default:
+      fail("differentiate: the derivative of {} is not known; add it to passes/autodiff/vjp.cpp",
+           r.node.describe());
   }
 }
 

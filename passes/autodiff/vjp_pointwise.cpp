@@ -11,13 +11,14 @@ struct Derivative {
   Value* y;          // result
   Value* g;          // its cotangent
 
-#define SMELT_SCALAR_OP(name, arity, ...)                                       \
+#define SMELT_MEMBER(name, arity)                                               \
   template <typename... V>                                                      \
   Value* name(V*... values) const {                                             \
     static_assert(sizeof...(V) == arity);                                       \
     return builder.pointwise(ScalarOp::name, {static_cast<Value*>(values)...}); \
   }
-#include "ir/scalar_ops.def"
+  SMELT_SCALAR_OPS(SMELT_MEMBER)
+#undef SMELT_MEMBER
 
   Value* number(double value) const { return builder.like(y, value); }
   Value* zero() const { return number(0); }
@@ -30,9 +31,9 @@ using Cotangents3 = llvm::SmallVector<Value*, 3>;
 Cotangents3 operand_cotangents(ScalarOp op, const Derivative& D) {
   constexpr Value* none = nullptr;
   switch (op) {
-#define SMELT_SCALAR_OP(name, arity, result, reference, cuda, ...) \
-  case ScalarOp::name:                                             \
-    return {__VA_ARGS__};
+#define SMELT_SCALAR_OP(name, reference, derivatives, ...) \
+  case ScalarOp::name:                                     \
+    return {derivatives};
 #include "ir/scalar_ops.def"
   }
   return {none};

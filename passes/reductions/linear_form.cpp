@@ -54,9 +54,7 @@ bool has_square(const Term& term) {
 bool is_element(const Value* value) {
   const Node* node = value->node();
   if (node->is(ScalarOp::select)) node = node->operand(1)->node();
-  return node->is(ReduceOp::max) || node->is(ReduceOp::min) || node->is(ReduceOp::first) ||
-         node->is(ReduceOp::pivot) || node->is(ReduceOp::argmax) ||
-         (node->is(ReduceOp::max_sumexp) && value->index() == 0);
+  return node->is(Op::reduce) && info(node->reduce_op).finds && value->index() == 0;
 }
 
 bool is_element(const Term& term) {

@@ -98,7 +98,9 @@ Value* RowEmitter::row_value(Node* node, const RowSpace& space) {
 }
 
 Node* RowEmitter::reduce(ReduceOp op, Value* value, const RowSpace& space) {
-  const llvm::SmallVector<Type, 2> types(info(op).results, Type{value->dtype(), space.row_shape()});
+  llvm::SmallVector<Type, 2> types;
+  for (ReduceType type : info(op).results)
+    types.push_back({type == ReduceType::index ? DType::i32 : value->dtype(), space.row_shape()});
   return make({.op = Op::reduce, .reduce = op, .attributes = {{"axes", space.axes}}}, {value}, types);
 }
 
@@ -142,7 +144,7 @@ bool RowEmitter::is_shifted(Value* value, const RowSpace& space) {
   if (!row) return false;
   const Node* first = row->operand(0)->node();
   if (first->is(ScalarOp::select)) first = first->operand(1)->node();
-  return first->is(Op::reduce) && samples_row(first->reduce_op) && reduces_over(*first, space) &&
+  return first->is(Op::reduce) && info(first->reduce_op).samples && reduces_over(*first, space) &&
          numbers_->same(first->operand(0), node->operand(0));
 }
 

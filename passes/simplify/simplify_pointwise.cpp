@@ -26,43 +26,22 @@ Value* fold(GraphBuilder& b, const Node& node) {
     numbers[i] = *number;
   }
   double result = apply(node.scalar_op, numbers[0], numbers[1], numbers[2]);
-  if (node.is(ScalarOp::div) && is_integer(node.result())) result = std::trunc(result);
+  if (info(node.scalar_op).truncates && is_integer(node.result())) result = std::trunc(result);
   return b.constant(result, node.result()->type);
-}
-
-bool commutes(const Node& node) {
-  switch (node.scalar_op) {
-    case ScalarOp::add:
-    case ScalarOp::mul:
-    case ScalarOp::max:
-    case ScalarOp::min:
-    case ScalarOp::eq:
-    case ScalarOp::ne:
-    case ScalarOp::logical_and:
-    case ScalarOp::logical_or:
-      return true;
-    default:
-      return false;
-  }
 }
 
 /// Numbers stand on the right, where the other rules look for them.
 Value* number_to_the_right(GraphBuilder& b, const Node& node) {
-  if (!commutes(node) || !number_of(node.operand(0)) || number_of(node.operand(1))) return nullptr;
+  if (!info(node.scalar_op).commutative || !number_of(node.operand(0)) || number_of(node.operand(1)))
+    return nullptr;
   return b.pointwise(node.scalar_op, {node.operand(1), node.operand(0)});
 }
 
 // ---- neutral elements
 
 Value* neutral(GraphBuilder&, const Node& node) {
-  struct Row {
-    ScalarOp op;
-    double right;
-  };
-  constexpr Row rows[] = {{ScalarOp::add, 0}, {ScalarOp::sub, 0}, {ScalarOp::mul, 1}, {ScalarOp::div, 1}};
-  for (const Row& row : rows)
-    if (node.is(row.op) && is_number(node.operand(1), row.right)) return node.operand(0);
-  return nullptr;
+  const std::optional<double> number = info(node.scalar_op).neutral;
+  return number && is_number(node.operand(1), *number) ? node.operand(0) : nullptr;
 }
 
 Value* times_zero(GraphBuilder&, const Node& node) {
@@ -72,7 +51,7 @@ Value* times_zero(GraphBuilder&, const Node& node) {
 
 Value* same_operands(GraphBuilder& b, const Node& node) {
   if (node.operands().size() != 2 || node.operand(0) != node.operand(1)) return nullptr;
-  if (node.is(ScalarOp::max) || node.is(ScalarOp::min)) return node.operand(0);
+  if (info(node.scalar_op).idempotent) return node.operand(0);
   if (node.is(ScalarOp::sub) && surely_finite(node.operand(0))) return b.like(node.operand(0), 0);
   return nullptr;
 }

@@ -126,7 +126,7 @@ const std::optional<double> count_along(const Value* value, llvm::ArrayRef<int64
 Value* reduce_of_number(GraphBuilder& b, const Node& node) {
   const auto number = number_of(node.operand(0));
   if (!number) return nullptr;
-  if (node.is(ReduceOp::max) || node.is(ReduceOp::min) || samples_row(node.reduce_op))
+  if (info(node.reduce_op).idempotent || info(node.reduce_op).samples)
     return b.constant(*number, node.result()->type);
   const auto count = count_along(node.operand(0), node.ints_attr("axes"));
   if (!node.is(ReduceOp::add) || !count) return nullptr;
@@ -137,7 +137,7 @@ Value* reduce_of_number(GraphBuilder& b, const Node& node) {
 Value* reduce_of_broadcast(GraphBuilder& b, const Node& node) {
   const Node* broadcast = node.operand(0)->node();
   const bool add = node.is(ReduceOp::add);
-  const bool idempotent = node.is(ReduceOp::max) || node.is(ReduceOp::min) || node.is(ReduceOp::first);
+  const bool idempotent = node.is(Op::reduce) && info(node.reduce_op).idempotent;
   if (!broadcast->is(Op::broadcast) || (!add && !idempotent)) return nullptr;
   const auto &kept = broadcast->ints_attr("axes"), &reduced = node.ints_attr("axes");
   std::vector<int64_t> repeated, inner;

@@ -6,22 +6,6 @@
 
 namespace smelt {
 
-bool is_commutative(ScalarOp op) {
-  switch (op) {
-    case ScalarOp::add:
-    case ScalarOp::mul:
-    case ScalarOp::max:
-    case ScalarOp::min:
-    case ScalarOp::eq:
-    case ScalarOp::ne:
-    case ScalarOp::logical_and:
-    case ScalarOp::logical_or:
-      return true;
-    default:
-      return false;
-  }
-}
-
 void ValueNumbers::number_all() {
   numbered_ = true;
   for (const auto& node : graph_.nodes())
@@ -63,7 +47,7 @@ void append(std::string& key, const Type& type) {
 std::string ValueNumbers::key_of(Node& node) {
   std::vector<unsigned> operands;
   for (Value* operand : node.operands()) operands.push_back(of(operand));
-  if (node.is(Op::pointwise) && is_commutative(node.scalar_op)) std::sort(operands.begin(), operands.end());
+  if (node.is(Op::pointwise) && info(node.scalar_op).commutative) std::sort(operands.begin(), operands.end());
   std::string key;
   append(key, static_cast<uint64_t>(node.op()) << 16 | static_cast<uint64_t>(node.scalar_op) << 8 |
                   static_cast<uint64_t>(node.reduce_op));

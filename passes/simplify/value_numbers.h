@@ -35,7 +35,4 @@ class ValueNumbers {
   std::vector<std::vector<Value*>> members_;
 };
 
-/// The order of a pointwise op's two operands does not matter.
-bool is_commutative(ScalarOp op);
-
 }  // namespace smelt

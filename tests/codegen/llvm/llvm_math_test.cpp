@@ -1,4 +1,5 @@
 // The scalar operations as machine code, against double.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -6,6 +7,7 @@
 #include <limits>
 
 #include "tests/codegen/llvm_kernel_builder.h"
+#include "tests/codegen/scalar_rows.h"
 
 namespace smelt::test {
 namespace {
@@ -23,7 +25,7 @@ CompiledKernel compiled(ScalarOp op, const CpuTarget& target = CpuTarget::host()
   return CompiledKernel(b.kernel, target);
 }
 
-std::vector<float> apply(ScalarOp op, std::vector<float> x, const CpuTarget& target = CpuTarget::host()) {
+std::vector<float> computed(ScalarOp op, std::vector<float> x, const CpuTarget& target = CpuTarget::host()) {
   std::vector<float> y(x.size(), kNaN);
   compiled(op, target)
       .launch({.buffers = {x.data(), y.data()},
@@ -69,7 +71,7 @@ void expect_close(const Function& f, const std::vector<float>& x, const std::vec
 
 TEST_P(FunctionTest, IsAccurateOverItsRange) {
   const std::vector<float> x = sweep(GetParam().low, GetParam().high);
-  expect_close(GetParam(), x, apply(GetParam().op, x));
+  expect_close(GetParam(), x, computed(GetParam().op, x));
 }
 
 /// No fused multiply-add, no rounding instruction, no masked moves.
@@ -80,7 +82,7 @@ TEST_P(FunctionTest, IsAccurateOnAPlainProcessor) {
   Function loose = GetParam();
   loose.relative *= 2;
   const std::vector<float> x = sweep(loose.low, loose.high, 20000);
-  expect_close(loose, x, apply(loose.op, x, plain));
+  expect_close(loose, x, computed(loose.op, x, plain));
 }
 
 const double kTiny = 1.5e-45;  // of a subnormal result one step may be lost
@@ -121,7 +123,7 @@ TEST(ScalarMath, EdgesAreThoseOfTheLibrary) {
       {ScalarOp::log1p, std::log1p}, {ScalarOp::tanh, std::tanh},   {ScalarOp::erf, std::erf},
       {ScalarOp::sqrt, std::sqrt},   {ScalarOp::floor, std::floor}};
   for (const auto& [op, reference] : functions) {
-    const std::vector<float> y = apply(op, x);
+    const std::vector<float> y = computed(op, x);
     for (size_t i = 0; i < x.size(); ++i) {
       const float expected = reference(x[i]);
       if (std::isnan(expected))
@@ -138,13 +140,13 @@ TEST(ScalarMath, EdgesAreThoseOfTheLibrary) {
 TEST(ScalarMath, SinesOfLargeNumbers) {
   if (CpuTarget::host().features.find("+fma") == std::string::npos) GTEST_SKIP() << "no fused multiply-add";
   const std::vector<float> x = sweep(-1e14, 1e14);
-  expect_close({ScalarOp::sin, std::sin, -1e14, 1e14, 0, 1e-7}, x, apply(ScalarOp::sin, x));
+  expect_close({ScalarOp::sin, std::sin, -1e14, 1e14, 0, 1e-7}, x, computed(ScalarOp::sin, x));
 }
 
 TEST(ScalarMath, SaturatesWithoutOvershooting) {
   for (ScalarOp op : {ScalarOp::tanh, ScalarOp::erf})
-    for (float y : apply(op, sweep(-1e30, 1e30))) ASSERT_LE(std::abs(y), 1.0f) << name(op);
-  const std::vector<float> y = apply(ScalarOp::sigmoid, {-1000, -kInfinity, 1000, kInfinity, -86});
+    for (float y : computed(op, sweep(-1e30, 1e30))) ASSERT_LE(std::abs(y), 1.0f) << name(op);
+  const std::vector<float> y = computed(ScalarOp::sigmoid, {-1000, -kInfinity, 1000, kInfinity, -86});
   EXPECT_EQ(y[0], 0);
   EXPECT_EQ(y[1], 0);
   EXPECT_EQ(y[2], 1);
@@ -152,66 +154,82 @@ TEST(ScalarMath, SaturatesWithoutOvershooting) {
   EXPECT_GT(y[4], 0);
 }
 
-/// Every two-operand row on reals, integers and with NaN.
-TEST(ScalarMath, BinaryRowsFollowTheirReference) {
-  const std::vector<float> values = {-3, -1, -0.5f, 0, 0.5f, 1, 2, 7, kInfinity, -kInfinity, kNaN};
-  const auto kernel_of = [](ScalarOp op, DType type) {
-    KernelBuilder b("binary");
-    const int c = b.column(121);
-    const int x = b.input(type), y = b.input(type), z = b.output(info(op).flag ? DType::boolean : type);
-    b.column_block();
-    const int u = b.load(x, {{c, 1}});
-    b.store(z, {{c, 1}}, b.op(op, {u, b.load(y, {{c, 1}})}, type));
-    b.kernel.schedule.flat = true;
-    return b.kernel;
-  };
-  std::vector<float> x, y;
-  std::vector<int32_t> xi, yi;
-  for (float u : values)
-    for (float v : values) {
-      x.push_back(u), y.push_back(v);
-      xi.push_back(std::isfinite(u) ? static_cast<int32_t>(u) : 11);
-      yi.push_back(std::isfinite(v) && std::abs(v) >= 1 ? static_cast<int32_t>(v) : 5);
+/// Every row, on reals and on integers, with NaN and infinities where it is no function of reals.
+class ScalarRows : public testing::TestWithParam<std::pair<ScalarOp, DType>> {};
+
+std::vector<std::pair<ScalarOp, DType>> all_rows() {
+  std::vector<std::pair<ScalarOp, DType>> rows;
+#define SMELT_ROWS(name, ...) \
+  for (DType type : {DType::f32, DType::i32}) rows.emplace_back(ScalarOp::name, type);
+  SMELT_SCALAR_OPS(SMELT_ROWS)
+#undef SMELT_ROWS
+  return rows;
+}
+INSTANTIATE_TEST_SUITE_P(All, ScalarRows, testing::ValuesIn(all_rows()), [](const auto& p) {
+  return fmt::format("{}_{}", name(p.param.first), name(p.param.second));
+});
+
+/// Numbers as elements of memory, and back.
+template <typename T>
+void append(std::vector<std::byte>& bytes, double number) {
+  const T element = static_cast<T>(number);
+  const auto* first = reinterpret_cast<const std::byte*>(&element);
+  bytes.insert(bytes.end(), first, first + sizeof(T));
+}
+
+std::vector<std::byte> bytes_of(const std::vector<double>& numbers, DType type) {
+  std::vector<std::byte> bytes;
+  for (double number : numbers) switch (type) {
+      case DType::boolean:
+        append<uint8_t>(bytes, number);
+        break;
+      case DType::i32:
+        append<int32_t>(bytes, number);
+        break;
+      default:
+        append<float>(bytes, number);
     }
-  const std::pair<ScalarOp, double (*)(double, double)> arithmetic[] = {
-      {ScalarOp::add, [](double a, double b) { return a + b; }},
-      {ScalarOp::sub, [](double a, double b) { return a - b; }},
-      {ScalarOp::mul, [](double a, double b) { return a * b; }},
-      {ScalarOp::div, [](double a, double b) { return a / b; }},
-      {ScalarOp::max,
-       [](double a, double b) { return std::isnan(a) || std::isnan(b) ? NAN : std::max(a, b); }},
-      {ScalarOp::min,
-       [](double a, double b) { return std::isnan(a) || std::isnan(b) ? NAN : std::min(a, b); }}};
-  for (const auto& [op, reference] : arithmetic) {
-    std::vector<float> z(x.size());
-    CompiledKernel(kernel_of(op, DType::f32))
-        .launch({.buffers = {x.data(), y.data(), z.data()}, .chunk = 128});
-    std::vector<int32_t> zi(x.size());
-    CompiledKernel(kernel_of(op, DType::i32))
-        .launch({.buffers = {xi.data(), yi.data(), zi.data()}, .chunk = 128});
-    for (size_t i = 0; i < x.size(); ++i) {
-      const auto expected = static_cast<float>(reference(x[i], y[i]));
-      EXPECT_TRUE(z[i] == expected || (std::isnan(z[i]) && std::isnan(expected)))
-          << name(op) << "(" << x[i] << "," << y[i] << ") = " << z[i];
-      EXPECT_EQ(zi[i], static_cast<int32_t>(reference(xi[i], yi[i])))
-          << name(op) << "(" << xi[i] << "," << yi[i] << ")";
-    }
+  return bytes;
+}
+
+double number_at(const std::vector<std::byte>& bytes, DType type, size_t i) {
+  const std::byte* element = &bytes[i * size_of(type)];
+  if (type == DType::boolean) return static_cast<double>(*element);
+  if (type == DType::i32) return *reinterpret_cast<const int32_t*>(element);
+  return *reinterpret_cast<const float*>(element);
+}
+
+TEST_P(ScalarRows, FollowTheirReference) {
+  const auto [op, type] = GetParam();
+  const std::vector<Operands> tuples = operand_tuples(op, type);
+  const bool real = is_float(type) || info(op).domain == Domain::reals;  // a function of integers is real
+  const DType result = info(op).flag ? DType::boolean : real ? DType::f32 : type;
+  KernelBuilder b("row");
+  const int c = b.column(static_cast<int64_t>(tuples.size()));
+  std::vector<std::vector<std::byte>> memory;
+  std::vector<int> params, operands;
+  for (int i = 0; i < info(op).arity; ++i) {
+    std::vector<double> numbers;
+    for (const Operands& x : tuples) numbers.push_back(x.at[i]);
+    params.push_back(b.input(operand_type(op, type, i)));
+    memory.push_back(bytes_of(numbers, operand_type(op, type, i)));
   }
-  const std::pair<ScalarOp, bool (*)(double, double)> comparisons[] = {
-      {ScalarOp::lt, [](double a, double b) { return a < b; }},
-      {ScalarOp::le, [](double a, double b) { return a <= b; }},
-      {ScalarOp::gt, [](double a, double b) { return a > b; }},
-      {ScalarOp::ge, [](double a, double b) { return a >= b; }},
-      {ScalarOp::eq, [](double a, double b) { return a == b; }},
-      {ScalarOp::ne, [](double a, double b) { return a != b; }},
-      {ScalarOp::logical_and, [](double a, double b) { return a != 0 && b != 0; }},
-      {ScalarOp::logical_or, [](double a, double b) { return a != 0 || b != 0; }}};
-  for (const auto& [op, reference] : comparisons) {
-    std::vector<uint8_t> z(x.size(), 7);
-    CompiledKernel(kernel_of(op, DType::f32))
-        .launch({.buffers = {x.data(), y.data(), z.data()}, .chunk = 128});
-    for (size_t i = 0; i < x.size(); ++i)
-      EXPECT_EQ(z[i], reference(x[i], y[i])) << name(op) << "(" << x[i] << "," << y[i] << ")";
+  const int out = b.output(result);
+  memory.push_back(bytes_of(std::vector<double>(tuples.size(), 77), result));
+  b.column_block();
+  for (int param : params) operands.push_back(b.load(param, {{c, 1}}));
+  b.store(out, {{c, 1}}, b.op(op, operands, result));
+  b.kernel.schedule.flat = true;
+  Launch launch{.buffers = {}, .chunk = static_cast<int64_t>(tuples.size())};
+  for (std::vector<std::byte>& bytes : memory) launch.buffers.push_back(bytes.data());
+  CompiledKernel(b.kernel).launch(launch);
+  for (size_t i = 0; i < tuples.size(); ++i) {
+    const auto& x = tuples[i].at;
+    const auto expected = expected_value(op, result == DType::f32, tuples[i]);
+    const double is = number_at(memory.back(), result, i);
+    EXPECT_TRUE(!expected || is_close(is, *expected, 1e-6, 2e-7))
+        << name(op) << "(" << x[0] << ", " << x[1] << ", " << x[2] << ") = " << is << ", expected "
+        << *expected;
   }
 }
 

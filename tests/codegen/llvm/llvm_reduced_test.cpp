@@ -169,29 +169,32 @@ TEST_P(ReducedTest, EveryReductionDownTheColumns) {
   const int i = b.parallel(batch), ku = b.reduced(u), kv = b.reduced(v), o = b.column(outer), c = b.column(n);
   const int x = b.input();
   std::vector<int> outputs;
-  for (int output = 0; output < 7; ++output)
+  for (int output = 0; output < 9; ++output)
     outputs.push_back(b.output(output == 4 ? DType::i32 : DType::f32));
   b.reduced_block();
   const int value = b.load(x, {{i, u * v * outer * n}, {ku, v * outer * n}, {kv, outer * n}, {o, n}, {c, 1}});
   const int arg = b.reduce(ReduceOp::argmax, value), at = b.second(arg, DType::i32);
   const int lse = b.reduce(ReduceOp::max_sumexp, value), s = b.second(lse);
+  const int mean = b.reduce(ReduceOp::mean_variance, value), variance = b.second(mean);
   const int results[] = {b.reduce(ReduceOp::add, value),
                          b.reduce(ReduceOp::min, value),
                          b.reduce(ReduceOp::first, value),
                          arg,
                          at,
                          lse,
-                         s};
+                         s,
+                         mean,
+                         variance};
   b.column_block();
-  for (int output = 0; output < 7; ++output)
+  for (int output = 0; output < 9; ++output)
     b.store(outputs[output], {{i, outer * n}, {o, n}, {c, 1}}, results[output]);
   b.kernel.schedule.tile = 64;
   auto xs = random_floats(batch * u * v * outer * n, 1);
   for (float& number : xs) number = std::round(number * 3) / 3;
-  std::vector<std::vector<float>> ys(7, std::vector<float>(batch * outer * n, kReducedNaN));
+  std::vector<std::vector<float>> ys(9, std::vector<float>(batch * outer * n, kReducedNaN));
   std::vector<int32_t> where(batch * outer * n, -9);
   Launch launch{.buffers = {xs.data()}};
-  for (int output = 0; output < 7; ++output)
+  for (int output = 0; output < 9; ++output)
     launch.buffers.push_back(output == 4 ? static_cast<void*>(where.data()) : ys[output].data());
   CompiledKernel(b.kernel).launch(launch);
   for (int64_t place = 0; place < batch * outer * n; ++place) {
@@ -203,7 +206,10 @@ TEST_P(ReducedTest, EveryReductionDownTheColumns) {
       sum += number, low = std::min(low, number);
       if (number > high) high = number, argmax = k;
     }
+    double deviation = 0;
     for (int64_t k = 0; k < u * v; ++k) e += std::exp(xs[base + k * outer * n] - high);
+    for (int64_t k = 0; k < u * v; ++k)
+      deviation += std::pow(xs[base + k * outer * n] - sum / (u * v), 2) / (u * v);
     ASSERT_NEAR(ys[0][place], sum, 1e-5);
     ASSERT_EQ(ys[1][place], static_cast<float>(low));
     ASSERT_EQ(ys[2][place], xs[base]);
@@ -211,6 +217,8 @@ TEST_P(ReducedTest, EveryReductionDownTheColumns) {
     ASSERT_EQ(where[place], argmax);
     ASSERT_EQ(ys[5][place], static_cast<float>(high));
     ASSERT_NEAR(ys[6][place], e, 2e-6 * e);
+    ASSERT_NEAR(ys[7][place], sum / (u * v), 2e-6);
+    ASSERT_NEAR(ys[8][place], deviation, 2e-6 * (1 + deviation));
   }
 }
 

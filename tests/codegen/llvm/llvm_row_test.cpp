@@ -228,7 +228,7 @@ TEST_P(RowTest, ReductionsOverTwoColumnAxes) {
   const int x = b.input();
   std::vector<int> outputs;
   for (int i = 0; i < 5; ++i) outputs.push_back(b.output());
-  const int where = b.output(DType::i32), sums = b.output();
+  const int where = b.output(DType::i32), sums = b.output(), means = b.output(), variances = b.output();
   b.column_block();
   const int v = b.load(x, {{r, h * n}, {o, n}, {c, 1}});
   const int results[] = {b.reduce(ReduceOp::add, v), b.reduce(ReduceOp::max, v), b.reduce(ReduceOp::min, v),
@@ -236,22 +236,26 @@ TEST_P(RowTest, ReductionsOverTwoColumnAxes) {
   const int index = b.second(results[3], DType::i32);
   const int lse = b.reduce(ReduceOp::max_sumexp, v);
   const int s = b.second(lse);
+  const int mean = b.reduce(ReduceOp::mean_variance, v), variance = b.second(mean);
   b.row_block();
   for (int i = 0; i < 5; ++i) b.store(outputs[i], {{r, 1}}, results[i]);
   b.store(where, {{r, 1}}, index), b.store(sums, {{r, 1}}, s);
+  b.store(means, {{r, 1}}, mean), b.store(variances, {{r, 1}}, variance);
   auto xs = random_floats(kRows * h * n, 9);
   for (float& value : xs) value = std::round(value * 4) / 4;  // equal maxima: the first index counts
   std::vector<std::vector<float>> ys(5, poisoned(kRows));
   std::vector<int32_t> indices(kRows, -7);
-  std::vector<float> exponentials = poisoned(kRows);
+  std::vector<float> exponentials = poisoned(kRows), mus = poisoned(kRows), squares = poisoned(kRows);
   CompiledKernel(b.kernel).launch(
       {.buffers = {xs.data(), ys[0].data(), ys[1].data(), ys[2].data(), ys[3].data(), ys[4].data(),
-                   indices.data(), exponentials.data()}});
+                   indices.data(), exponentials.data(), mus.data(), squares.data()}});
   for (int64_t i = 0; i < kRows; ++i) {
     const float* row = &xs[i * h * n];
     const float* top = std::max_element(row, row + h * n);
-    double sum = 0, e = 0;
+    const auto count = static_cast<double>(h * n);
+    double sum = 0, e = 0, deviation = 0;
     for (int64_t j = 0; j < h * n; ++j) sum += row[j], e += std::exp(double{row[j]} - *top);
+    for (int64_t j = 0; j < h * n; ++j) deviation += std::pow(row[j] - sum / count, 2) / count;
     EXPECT_NEAR(ys[0][i], sum, 1e-4);
     EXPECT_EQ(ys[1][i], *top);
     EXPECT_EQ(ys[2][i], *std::min_element(row, row + h * n));
@@ -259,6 +263,8 @@ TEST_P(RowTest, ReductionsOverTwoColumnAxes) {
     EXPECT_EQ(indices[i], top - row);
     EXPECT_EQ(ys[4][i], row[0]);
     EXPECT_NEAR(exponentials[i], e, 1e-6 * e);
+    EXPECT_NEAR(mus[i], sum / count, 1e-6);
+    EXPECT_NEAR(squares[i], deviation, 1e-6 * (1 + deviation));
   }
 }
 

@@ -15,8 +15,9 @@ struct Row {
   int arity;
 };
 constexpr Row kRows[] = {
-#define SMELT_SCALAR_OP(name, arity, ...) {ScalarOp::name, #name, arity},
-#include "ir/scalar_ops.def"
+#define SMELT_ROW(name, arity) {ScalarOp::name, #name, arity},
+    SMELT_SCALAR_OPS(SMELT_ROW)
+#undef SMELT_ROW
 };
 
 /// Arguments inside every function's domain (logarithms and roots), away from jumps and kinks.
@@ -44,12 +45,12 @@ TEST(Dual, TangentsEqualCentralDifferences) {
 /// At negative arguments too, where the function is defined there.
 TEST(Dual, TangentsAtNegativeArguments) {
   constexpr double h = 1e-5;
-  for (ScalarOp op :
-       {ScalarOp::abs, ScalarOp::neg, ScalarOp::exp, ScalarOp::expm1, ScalarOp::tanh, ScalarOp::sigmoid,
-        ScalarOp::erf, ScalarOp::sin, ScalarOp::cos, ScalarOp::floor, ScalarOp::sign, ScalarOp::reciprocal})
+  for (const Row& row : kRows)
     for (double a : {-0.3, -1.2, -2.7}) {
-      const double slope = (apply(op, a + h) - apply(op, a - h)) / (2 * h);
-      EXPECT_NEAR(apply(op, Dual<double>(a, 1)).tangent, slope, 1e-7 * (1 + std::fabs(slope))) << name(op);
+      if (row.arity > 1 || a - h <= info(row.op).above) continue;
+      const double slope = (apply(row.op, a + h) - apply(row.op, a - h)) / (2 * h);
+      EXPECT_NEAR(apply(row.op, Dual<double>(a, 1)).tangent, slope, 1e-7 * (1 + std::fabs(slope)))
+          << row.name;
     }
 }
 

@@ -105,7 +105,7 @@ TEST(Text, EveryOperationRoundTripsAndIsValid) {
   expect_round_trip(kEveryOperation, "every operation");
   std::set<std::string_view> seen;
   for (const auto& node : module->find_graph("every")->nodes()) seen.insert(name(node->op()));
-#define SMELT_OP(op, ...) EXPECT_TRUE(seen.count(#op)) << #op;
+#define SMELT_OP(op, ...) EXPECT_TRUE(seen.count(#op)) << "kEveryOperation lacks a node of " << #op;
 #include "ir/ops.def"
 }
 
@@ -153,16 +153,16 @@ TEST(Text, EveryScalarOperationAndReductionRoundTrips) {
   GraphBuilder b(module.add_graph("rows"));
   Value* x = b.input("x", {DType::f32, {Dim::symbol("N"), 5}});
   Value* flag = b.lt(x, b.like(x, 0.25));
-#define SMELT_SCALAR_OP(op, arity, result, ...)                        \
-  {                                                                    \
-    const bool logical = std::string_view(#op).starts_with("logical"); \
-    std::vector<Value*> operands(arity, logical ? flag : x);           \
-    if (std::string_view(#op) == "select") operands[0] = flag;         \
-    b.output(#op, b.pointwise(ScalarOp::op, operands));                \
-  }
-#include "ir/scalar_ops.def"
-#define SMELT_REDUCE_OP(op, ...) b.output("reduce." #op, b.reduce(ReduceOp::op, x, {1}));
-#include "ir/reduce_ops.def"
+  const auto pointwise = [&](ScalarOp op) {
+    const Domain domain = info(op).domain;
+    std::vector<Value*> operands(info(op).arity, domain == Domain::flags ? flag : x);
+    if (domain == Domain::choice) operands[0] = flag;
+    b.output(std::string(name(op)), b.pointwise(op, operands));
+  };
+#define SMELT_POINTWISE(op, ...) pointwise(ScalarOp::op);
+  SMELT_SCALAR_OPS(SMELT_POINTWISE)
+#define SMELT_REDUCE(op) b.output("reduce." #op, b.reduce(ReduceOp::op, x, {1}));
+  SMELT_REDUCE_OPS(SMELT_REDUCE)
   EXPECT_EQ(print(module), reprinted(print(module)));
   const auto again = parse_module(print(module));
   EXPECT_TRUE(verify(*again).empty());

@@ -43,30 +43,27 @@ TEST_P(ScalarOps, EqualDualNumbers) {
   const Shape shape = {3, 31};
   Value *x = c.parameter("x", shape), *y = c.parameter("y", shape);
   if (!info(op).differentiable) {
-    const bool logical =
-        op == ScalarOp::logical_and || op == ScalarOp::logical_or || op == ScalarOp::logical_not;
+    const bool logical = info(op).domain == Domain::flags;
     Value* zero = c.b.like(x, 0);
     Value *left = logical ? c.b.gt(x, zero) : x, *right = logical ? c.b.gt(y, zero) : y;
     Value* flat = info(op).arity == 1 ? c.b.pointwise(op, {left}) : c.b.pointwise(op, {left, right});
     c.finish({c.b.mul(c.b.convert(flat, DType::f32), y)});
     return expect_gradients(*c.graph, "f");  // constant to differentiation, and so are dual numbers
   }
-  if (op == ScalarOp::log || op == ScalarOp::sqrt || op == ScalarOp::rsqrt || op == ScalarOp::log1p)
-    x = c.b.abs(x);
-  if (op == ScalarOp::select)
+  if (std::isfinite(info(op).above)) x = c.b.add(c.b.abs(x), c.b.like(x, info(op).above));
+  if (info(op).domain == Domain::choice)
     c.finish({c.b.select(c.b.gt(x, y), x, y)});
   else if (info(op).arity == 1)
     c.finish({c.b.pointwise(op, {x})});
   else
     c.finish({c.b.pointwise(op, {x, y}), c.b.pointwise(op, {x, x})});
-  if (op == ScalarOp::max || op == ScalarOp::min) return expect_gradients(*c.graph, "f", {}, 3);
+  if (info(op).idempotent) return expect_gradients(*c.graph, "f", {}, 3);
   expect_gradients(*c.graph, "f");
 }
 
-constexpr int kScalarOps = 0
-#define SMELT_SCALAR_OP(...) +1
-#include "ir/scalar_ops.def"
-    ;
+#define SMELT_ONE(...) +1
+constexpr int kScalarOps = 0 SMELT_SCALAR_OPS(SMELT_ONE);
+#undef SMELT_ONE
 INSTANTIATE_TEST_SUITE_P(All, ScalarOps, ::testing::Range(0, kScalarOps),
                          [](const auto& p) { return std::string(name(static_cast<ScalarOp>(p.param))); });
 
@@ -94,6 +91,19 @@ TEST(Differentiate, ReductionsWithTwoResults) {
   const Node* largest = c.b.reduce_node(ReduceOp::argmax, x, {1});
   c.finish({pair->result(0), pair->result(1), c.b.log(pair->result(1)), largest->result(0)});
   expect_gradients(*c.graph, "f");
+}
+
+TEST(Differentiate, MeanAndVariance) {
+  for (const unsigned only : {0u, 1u, 2u})
+    for (const std::vector<int64_t>& axes : {std::vector<int64_t>{0}, {1}, {0, 1}}) {
+      Case c;
+      const Node* moments = c.b.reduce_node(ReduceOp::mean_variance, c.parameter("x", {3, 7}), axes);
+      std::vector<Value*> wanted;
+      for (unsigned i = 0; i < 2; ++i)
+        if (only == 2 || only == i) wanted.push_back(moments->result(i));
+      c.finish(wanted);
+      expect_gradients(*c.graph, "f");
+    }
 }
 
 TEST(Differentiate, OnlyTheSumOfMaxSumexp) {

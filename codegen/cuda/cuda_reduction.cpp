@@ -1,0 +1,128 @@
+#include "codegen/cuda/cuda_reduction.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+namespace smelt {
+namespace {
+
+using StepKind = ReductionStep::Kind;
+
+/// As an operand of something else.
+std::string nested(const std::string& text) {
+  const bool simple =
+      std::ranges::all_of(text, [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '.'; });
+  return simple ? text : "(" + text + ")";
+}
+
+}  // namespace
+
+CudaReduction::CudaReduction(ReduceOp op, DType element, bool fast, bool own_forms)
+    : row_(info(op)),
+      code_(reduction_code(op)),
+      element_(row_.domain == Domain::reals ? CudaKind::real
+                                            : std::max(cuda_kind(element), CudaKind::integer)),
+      fast_(fast),
+      own_forms_(own_forms) {}
+
+CudaKind CudaReduction::kind(size_t scalar) const {
+  return row_.state[scalar] == ReduceType::index ? CudaKind::integer : element_;
+}
+
+CudaValue CudaReduction::leaf(const ReductionStep& step, const Leaves& leaves) const {
+  const bool real = element_ == CudaKind::real;
+  const DType type = real ? DType::f32 : DType::i32;
+  switch (step.kind) {
+    case StepKind::element:
+      return {leaves.element, element_};
+    case StepKind::place:
+      return {leaves.place, CudaKind::integer};
+    case StepKind::left:
+      return {(*leaves.left)[step.slot], kind(step.slot)};
+    case StepKind::right:
+      return {(*leaves.right)[step.slot], kind(step.slot)};
+    case StepKind::number:
+      return cuda_number(step.number, type);
+    case StepKind::index:
+      return {fmt::format("{}", static_cast<int>(step.number)), CudaKind::integer};
+    case StepKind::lowest:
+      return {real ? "-sm_infinity()" : "-2147483647 - 1", element_};
+    case StepKind::highest:
+      return {real ? "sm_infinity()" : "2147483647", element_};
+    case StepKind::operation:
+      break;
+  }
+  return {};
+}
+
+CudaReduction::State CudaReduction::expressions(const ReductionFunction& function,
+                                                const Leaves& leaves) const {
+  const auto apply = [&](ScalarOp op, std::vector<CudaValue> operands) {
+    for (CudaValue& operand : operands) operand.text = nested(operand.text);
+    return cuda_apply(op, operands, fast_);
+  };
+  State texts;
+  for (const CudaValue& value :
+       translate<CudaValue>(function, [&](const ReductionStep& step) { return leaf(step, leaves); }, apply))
+    texts.push_back(value.text);
+  return texts;
+}
+
+CudaReduction::State CudaReduction::identity() const { return expressions(code_.identity, {}); }
+
+CudaReduction::State CudaReduction::lift(const std::string& x, const std::string& place) const {
+  return expressions(code_.lift, {.element = x, .place = place});
+}
+
+/// Every operation gets a name, since several results may want it.
+std::string CudaReduction::combine(const State& to, const State& other) const {
+  if (own_forms_ && !row_.cuda_combine.empty()) {
+    State operands = to;
+    operands.insert(operands.end(), other.begin(), other.end());
+    return filled(row_.cuda_combine, operands);
+  }
+  std::string text = "{ ";
+  const Leaves leaves{.left = &to, .right = &other};
+  int names = 0;
+  const auto named = [&](ScalarOp op, std::vector<CudaValue> operands) {
+    for (CudaValue& operand : operands) operand.text = nested(operand.text);
+    CudaValue value = cuda_apply(op, operands, fast_);
+    std::string name = fmt::format("part{}", names++);
+    text += fmt::format("const {} {} = {}; ", cuda_type(value.kind), name, value.text);
+    return CudaValue{std::move(name), value.kind};
+  };
+  const auto results = translate<CudaValue>(
+      code_.combine, [&](const ReductionStep& step) { return leaf(step, leaves); }, named);
+  // All are read before any changes.
+  for (size_t i = 0; i < to.size(); ++i)
+    text += fmt::format("const {} next{} = {}; ", cuda_type(kind(i)), i, coerce(results[i], kind(i)));
+  for (size_t i = 0; i < to.size(); ++i) text += fmt::format("{} = next{}; ", to[i], i);
+  return text + "}";
+}
+
+std::string CudaReduction::finish(const State& state, size_t result) const {
+  if (own_forms_ && !row_.cuda_finish[result].empty()) return filled(row_.cuda_finish[result], state);
+  const ReductionFunction& function = code_.finish[result];
+  const std::string text = expressions(function, {.left = &state})[0];
+  return function.steps.size() == 1 ? text : nested(text);
+}
+
+std::string CudaReduction::take(const State& to, const std::string& vector) const {
+  if (!own_forms_ || row_.cuda_take.empty()) return "";
+  return fill_pattern(row_.cuda_take, to, {{"fast", fmt::format("{}", fast_)}, {"vector", vector}});
+}
+
+std::string CudaReduction::share(const State& to, int lanes, const std::string& mask) const {
+  if (!own_forms_ || row_.cuda_share.empty()) return "";
+  return fill_pattern(
+      row_.cuda_share, to,
+      {{"fast", fmt::format("{}", fast_)}, {"lanes", fmt::format("{}", lanes)}, {"mask", mask}});
+}
+
+std::string CudaReduction::filled(std::string_view pattern, const State& operands) const {
+  return fill_pattern(pattern, operands, {{"fast", fmt::format("{}", fast_)}});
+}
+
+}  // namespace smelt

@@ -1,0 +1,53 @@
+// The rows of reduce_ops.def as CUDA text.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "codegen/cuda/expressions.h"
+#include "ir/reduction_code.h"
+
+namespace smelt {
+
+/// A reduction of elements of one type. States are texts, one a scalar.
+class CudaReduction {
+ public:
+  using State = std::vector<std::string>;
+
+  /// `fast` as in cuda_apply. `own_forms`: those of the table, where it has any, instead of the expressions.
+  CudaReduction(ReduceOp op, DType element, bool fast, bool own_forms = true);
+
+  /// Scalars of a state, and what each is.
+  size_t size() const { return row_.state.size(); }
+  CudaKind kind(size_t scalar) const;
+  bool reads_place() const { return code_.reads_place(); }
+
+  State identity() const;
+  /// Of the element x at a place, an int.
+  State lift(const std::string& x, const std::string& place) const;
+  /// A statement that joins another state to the one in the variables `to`.
+  std::string combine(const State& to, const State& other) const;
+  std::string finish(const State& state, size_t result) const;
+
+  /// Statements of the table, "" where it has none: a vector of elements joins a state; the states of all
+  /// lanes of a mask become one.
+  std::string take(const State& to, const std::string& vector) const;
+  std::string share(const State& to, int lanes, const std::string& mask) const;
+
+ private:
+  struct Leaves {
+    const State *left = nullptr, *right = nullptr;
+    std::string element = {}, place = {};
+  };
+  CudaValue leaf(const ReductionStep& step, const Leaves& leaves) const;
+  State expressions(const ReductionFunction& function, const Leaves& leaves) const;
+  std::string filled(std::string_view pattern, const State& operands) const;
+
+  const ReduceOpInfo& row_;
+  const ReductionCode& code_;
+  CudaKind element_;
+  bool fast_, own_forms_;
+};
+
+}  // namespace smelt

@@ -1,0 +1,142 @@
+// The CUDA texts of every row of reduce_ops.def, the table's own forms and those made of its expressions,
+// against the row's reference.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "codegen/cuda/cuda_reduction.h"
+#include "ir/evaluate/reduction.h"
+#include "runtime/cpu/shared_object.h"
+#include "tests/support/cuda_on_host/cuda_on_host.h"
+
+namespace smelt::test {
+namespace {
+
+struct Form {
+  ReduceOp op;
+  DType element;
+  bool fast, own_forms;
+
+  CudaReduction reduction() const { return {op, element, fast, own_forms}; }
+  std::string name() const {
+    return fmt::format("reduce_{}_{}{}{}", smelt::name(op), smelt::name(element), fast ? "_fast" : "",
+                       own_forms ? "_own" : "");
+  }
+};
+
+std::vector<Form> all_forms() {
+  std::vector<Form> forms;
+#define SMELT_FORMS(name)                        \
+  for (DType element : {DType::f32, DType::i32}) \
+    for (bool fast : {false, true})              \
+      for (bool own_forms : {false, true}) forms.push_back({ReduceOp::name, element, fast, own_forms});
+  SMELT_REDUCE_OPS(SMELT_FORMS)
+#undef SMELT_FORMS
+  return forms;
+}
+
+/// `count` elements, cut in two: each half is reduced alone, then the right one joins the left.
+std::string function_text(const Form& form) {
+  const CudaReduction reduction = form.reduction();
+  CudaReduction::State halves[2];
+  std::string text = fmt::format(
+      "extern \"C\" void {}(const float* x, int count, int cut, double* results) {{\n", form.name());
+  for (int half : {0, 1})
+    for (size_t i = 0; i < reduction.size(); ++i) {
+      halves[half].push_back(fmt::format("{}{}", half == 0 ? "l" : "r", i));
+      text += fmt::format("  {} {} = {};\n", cuda_type(reduction.kind(i)), halves[half][i],
+                          reduction.identity()[i]);
+    }
+  text += fmt::format("  for (int i = 0; i < count; ++i) {{\n    const {0} e = ({0})x[i];\n",
+                      cuda_type(reduction.kind(0)));
+  const CudaReduction::State lifted = reduction.lift("e", "i");
+  text += fmt::format("    if (i < cut) {}\n    else {}\n  }}\n  {}\n", reduction.combine(halves[0], lifted),
+                      reduction.combine(halves[1], lifted), reduction.combine(halves[0], halves[1]));
+  for (size_t i = 0; i < info(form.op).results.size(); ++i)
+    text += fmt::format("  results[{}] = (double){};\n", i, reduction.finish(halves[0], i));
+  return text + "}\n";
+}
+
+const SharedObject& compiled_forms() {
+  static const SharedObject object = [] {
+    std::string functions;
+    for (const Form& form : all_forms()) functions += function_text(form);
+    PreludeNeeds needs;
+    need_calls(needs, functions);
+    return SharedObject(
+        compile_text_on_host("#pragma GCC visibility push(default)\n#define SM static inline\n" +
+                             cuda_prelude(needs) + functions));
+  }();
+  return object;
+}
+
+template <ReduceOp op>
+std::vector<double> reduced(const std::vector<float>& x) {
+  using R = Reduction<op, double>;
+  auto state = R::identity();
+  for (size_t i = 0; i < x.size(); ++i) state = R::combine(state, R::lift(x[i], static_cast<double>(i)));
+  const auto results = R::finish(state);
+  return {results.begin(), results.end()};
+}
+
+std::vector<double> reference(ReduceOp op, const std::vector<float>& x) {
+  switch (op) {
+#define SMELT_REDUCED(name) \
+  case ReduceOp::name:      \
+    return reduced<ReduceOp::name>(x);
+    SMELT_REDUCE_OPS(SMELT_REDUCED)
+#undef SMELT_REDUCED
+  }
+  return {};
+}
+
+class ReductionText : public testing::TestWithParam<Form> {};
+INSTANTIATE_TEST_SUITE_P(All, ReductionText, testing::ValuesIn(all_forms()),
+                         [](const auto& p) { return p.param.name(); });
+
+/// Whole numbers with ties, which sums keep exactly, wherever they are cut.
+TEST_P(ReductionText, FollowsItsReference) {
+  const Form form = GetParam();
+  using Function = void (*)(const float*, int, int, double*);
+  const auto function = reinterpret_cast<Function>(compiled_forms().symbol(form.name()));
+  const std::vector<float> all = {-2, 3, 1, 3, -4, 0, 2, -4, 1, 3};
+  for (size_t count : {4u, 7u, 10u})
+    for (size_t cut = 0; cut <= count; ++cut) {
+      const std::vector<float> x(all.begin(), all.begin() + static_cast<ptrdiff_t>(count));
+      const std::vector<double> expected = reference(form.op, x);
+      std::vector<double> results(expected.size(), -77);
+      function(x.data(), static_cast<int>(count), static_cast<int>(cut), results.data());
+      for (size_t i = 0; i < expected.size(); ++i)
+        EXPECT_NEAR(results[i],
+                    form.element == DType::i32 && form.reduction().kind(i) == CudaKind::integer
+                        ? std::trunc(expected[i])
+                        : expected[i],
+                    1e-5 * (1 + std::abs(expected[i])))
+            << form.name() << ", result " << i << " of " << count << " cut at " << cut;
+    }
+}
+
+/// What the expressions make of NaN and of infinities is what they make of them in the evaluator.
+TEST(ReductionText, ExtremesKeepNaN) {
+  const float nan = std::numeric_limits<float>::quiet_NaN(),
+              infinity = std::numeric_limits<float>::infinity();
+  const std::vector<float> rows[] = {
+      {1, nan, 3, 2}, {-infinity, -infinity, -infinity, -infinity}, {1, infinity, nan, nan}};
+  using Function = void (*)(const float*, int, int, double*);
+  for (ReduceOp op : {ReduceOp::max, ReduceOp::min, ReduceOp::argmax, ReduceOp::max_sumexp})
+    for (const Form& form : all_forms()) {
+      if (form.op != op || form.element != DType::f32) continue;
+      for (const std::vector<float>& x : rows) {
+        const std::vector<double> expected = reference(op, x);
+        std::vector<double> results(expected.size(), -77);
+        reinterpret_cast<Function>(compiled_forms().symbol(form.name()))(x.data(), 4, 2, results.data());
+        for (size_t i = 0; i < expected.size(); ++i)
+          EXPECT_TRUE(results[i] == expected[i] || (std::isnan(results[i]) && std::isnan(expected[i])))
+              << form.name() << ", result " << i << ": " << results[i] << ", expected " << expected[i];
+      }
+    }
+}
+
+}  // namespace
+}  // namespace smelt::test

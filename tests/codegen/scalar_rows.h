@@ -1,0 +1,59 @@
+// What the rows of scalar_ops.def are tested on, and what they shall give: for whatever runs them.
+#pragma once
+
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "ir/evaluate/scalar_reference.h"
+#include "runtime/dtype.h"
+
+namespace smelt::test {
+
+/// A choice's first operand is a flag whatever the others are.
+inline DType operand_type(ScalarOp op, DType type, int operand) {
+  return info(op).domain == Domain::choice && operand == 0 ? DType::boolean : type;
+}
+
+/// Numbers inside of where the row is defined; NaN and infinities too, but not for functions of reals.
+inline std::vector<double> operand_values(ScalarOp op, DType type, int operand) {
+  if (operand >= info(op).arity) return {0};
+  if (operand_type(op, type, operand) == DType::boolean) return {0, 1};
+  std::vector<double> values = {-7, -3, -2, -1, 0, 1, 2, 5, 11};
+  if (is_float(type)) values.insert(values.end(), {-1.5, -0.5, -0.01, 0.01, 0.3, 0.5, 1.7, 2.5});
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  if (is_float(type) && info(op).domain != Domain::reals)
+    values.insert(values.end(), {infinity, -infinity, std::numeric_limits<double>::quiet_NaN()});
+  std::erase_if(values, [&](double x) { return x <= info(op).above; });
+  return values;
+}
+
+struct Operands {
+  double at[3];
+};
+
+/// Every combination.
+inline std::vector<Operands> operand_tuples(ScalarOp op, DType type) {
+  std::vector<Operands> all;
+  for (double a : operand_values(op, type, 0))
+    for (double b : operand_values(op, type, 1))
+      for (double c : operand_values(op, type, 2))
+        all.push_back({static_cast<float>(a), static_cast<float>(b), static_cast<float>(c)});
+  return all;
+}
+
+/// The row's reference, of integers as they are divided; nothing where that is not defined.
+inline std::optional<double> expected_value(ScalarOp op, bool real, const Operands& x) {
+  const double y = apply(op, x.at[0], x.at[1], x.at[2]);
+  if (real) return y;
+  if (!std::isfinite(y)) return std::nullopt;
+  return info(op).truncates ? std::trunc(y) : y;
+}
+
+inline bool is_close(double is, double expected, double relative, double absolute) {
+  if (std::isnan(expected)) return std::isnan(is);
+  return is == expected || std::abs(is - expected) <= relative * std::abs(expected) + absolute;
+}
+
+}  // namespace smelt::test
