@@ -22,7 +22,7 @@
 #include "passes/simplify/decompose.h"
 #include "passes/training/evaluation_entry.h"
 #include "passes/training/flatten_parameters.h"
-#include "runtime/cuda/driver.h"
+#include "runtime/cuda/device.h"
 #include "runtime/error.h"
 
 namespace smelt {
@@ -200,7 +200,8 @@ Target resolved_target(const CompileOptions& options) {
         "the "
         "architecture of another machine's, such as --target=sm_90");
   }
-  return {Target::Kind::cuda, cuda::native_compute_capability()};
+  const cuda::DeviceInfo gpu = cuda::device_info();
+  return {Target::Kind::cuda, gpu.compute_capability, gpu.model};
 }
 
 Compilation compile(std::unique_ptr<Module> module, const CompileOptions& options, Stage stage) {

@@ -95,7 +95,7 @@ std::string machine(const Target& target) {
 #ifdef SMELT_CPU
   if (!target.is_cuda()) return CpuTarget::host().str() + " " + CpuTarget::host().features;
 #endif
-  return target.str();
+  return target.is_cuda() ? target.str() + ": " + target.device.str() : target.str();
 }
 
 std::string content_hash(const std::string& text) {

@@ -58,7 +58,8 @@ Target parse_target(std::string_view text) {
     const auto [stop, error] = std::from_chars(text.data() + 3, end, number);
     const bool known =
         std::find(std::begin(kCapabilities), std::end(kCapabilities), number) != std::end(kCapabilities);
-    if (error == std::errc{} && stop == end && known) return {Target::Kind::cuda, number};
+    if (error == std::errc{} && stop == end && known)
+      return {Target::Kind::cuda, number, device_model(number)};
   }
   fail("target '{}' is not known; there are: {}", text, known_targets());
 }
