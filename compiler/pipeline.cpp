@@ -10,7 +10,6 @@
 #include "codegen/lowering/lower.h"
 #include "codegen/make_plan.h"
 #include "compiler/compile.h"
-#include "compiler/plan_cache.h"
 #include "compiler/summary.h"
 #include "ir/verifier.h"
 #include "llvm/ADT/STLExtras.h"
@@ -204,6 +203,12 @@ Target resolved_target(const CompileOptions& options) {
   return {Target::Kind::cuda, gpu.compute_capability, gpu.model};
 }
 
+BuildOptions build_options(const CompileOptions& options) {
+  BuildOptions build = options.build;
+  build.training = options.mode == Mode::train;
+  return build;
+}
+
 Compilation compile(std::unique_ptr<Module> module, const CompileOptions& options, Stage stage) {
   Compilation result;
   Compiler(options, result).run(std::move(module), stage);
@@ -211,10 +216,7 @@ Compilation compile(std::unique_ptr<Module> module, const CompileOptions& option
 }
 
 Compilation compile(const Description& description, const CompileOptions& options, Stage stage) {
-  if (options.reuse && stage == Stage::plan) return compile_or_recall(description, options);
-  BuildOptions build = options.build;
-  build.training = options.mode == Mode::train;
-  return compile(description.build(build), options, stage);
+  return compile(description.build(build_options(options)), options, stage);
 }
 
 }  // namespace smelt
