@@ -32,6 +32,12 @@ DeviceModel device_model(int compute_capability) {
   return best->model;
 }
 
+std::vector<int> named_architectures() {
+  std::vector<int> all;
+  for (const Row& row : kRows) all.push_back(row.compute_capability);
+  return all;
+}
+
 std::string DeviceModel::str() const {
   return fmt::format(
       "{} multiprocessors of {} threads, {} registers and {} bytes of shared memory; warps of {}; blocks of "

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace smelt {
 
@@ -27,5 +28,8 @@ inline constexpr int64_t kPlainSharedBytes = 48 << 10;
 /// Of an architecture that is named in place of a GPU: the chip that it is known for. Architectures without a
 /// row of their own have the one before theirs.
 DeviceModel device_model(int compute_capability);
+/// Compute capabilities with a row: 80, 86, ... Their kernels are tested; others of the same generations run
+/// their code.
+std::vector<int> named_architectures();
 
 }  // namespace smelt
