@@ -151,6 +151,7 @@ std::vector<float> scores(Session& session, int64_t batch) {
 
 TEST_F(Template, OfAGemmIsMeasuredBesideTheLibrary) {
   for (const bool transposed : {false, true}) {
+    std::filesystem::remove_all(cache_.path());  // what the other layout has chosen
     gpu().kernels["batched"] = {10, batched};
     Plan without = batched_plan(transposed);
     without.entries[0].steps[0].kernels.clear();
