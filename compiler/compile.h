@@ -39,7 +39,6 @@ struct CompileOptions {
   bool explain_fusion = false;
   bool tune = false;     // time other schedules on this machine's GPU (codegen/cuda/tune_schedules.h)
   std::string dump_dir;  // numbered graphs, kernels and memory.json
-  bool reuse = false;    // take the plan of a description from the cache, or leave it there (plan_cache.h)
 };
 
 /// Bytes moved and launches of an entry, before fusion (every primitive its own kernel) and after.
@@ -73,8 +72,11 @@ enum class Stage : uint8_t { graph, fused, program, plan };
 /// for "cuda" where there is no GPU.
 Target resolved_target(const CompileOptions& options);
 
-/// Runs the compiler up to and including `stage`. A plan is ready to run or to save
-/// (runtime/plan/plan_file.h).
+/// How a description is built for these options.
+BuildOptions build_options(const CompileOptions& options);
+
+/// Runs the compiler up to and including `stage`; plan_cache.h has what remembers plans. A plan is ready to
+/// run or to save (runtime/plan/plan_file.h).
 Compilation compile(const Description& description, const CompileOptions& options, Stage stage = Stage::plan);
 /// The same from a module (a text-form graph, GraphBuilder).
 Compilation compile(std::unique_ptr<Module> module, const CompileOptions& options, Stage stage = Stage::plan);

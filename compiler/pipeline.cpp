@@ -11,7 +11,6 @@
 #include "codegen/make_plan.h"
 #include "codegen/scheduling/schedule_kernels.h"
 #include "compiler/compile.h"
-#include "compiler/plan_cache.h"
 #include "compiler/summary.h"
 #include "ir/verifier.h"
 #include "llvm/ADT/STLExtras.h"
@@ -23,7 +22,7 @@
 #include "passes/simplify/decompose.h"
 #include "passes/training/evaluation_entry.h"
 #include "passes/training/flatten_parameters.h"
-#include "runtime/cuda/driver.h"
+#include "runtime/cuda/device.h"
 #include "runtime/error.h"
 
 namespace smelt {
@@ -202,7 +201,14 @@ Target resolved_target(const CompileOptions& options) {
         "the "
         "architecture of another machine's, such as --target=sm_90");
   }
-  return {Target::Kind::cuda, cuda::native_compute_capability()};
+  const cuda::DeviceInfo gpu = cuda::device_info();
+  return {Target::Kind::cuda, gpu.compute_capability, gpu.model};
+}
+
+BuildOptions build_options(const CompileOptions& options) {
+  BuildOptions build = options.build;
+  build.training = options.mode == Mode::train;
+  return build;
 }
 
 Compilation compile(std::unique_ptr<Module> module, const CompileOptions& options, Stage stage) {
@@ -212,10 +218,7 @@ Compilation compile(std::unique_ptr<Module> module, const CompileOptions& option
 }
 
 Compilation compile(const Description& description, const CompileOptions& options, Stage stage) {
-  if (options.reuse && stage == Stage::plan) return compile_or_recall(description, options);
-  BuildOptions build = options.build;
-  build.training = options.mode == Mode::train;
-  return compile(description.build(build), options, stage);
+  return compile(description.build(build_options(options)), options, stage);
 }
 
 }  // namespace smelt

@@ -95,7 +95,7 @@ std::string machine(const Target& target) {
 #ifdef SMELT_CPU
   if (!target.is_cuda()) return CpuTarget::host().str() + " " + CpuTarget::host().features;
 #endif
-  return target.str();
+  return target.is_cuda() ? target.str() + ": " + target.device.str() : target.str();
 }
 
 std::string content_hash(const std::string& text) {
@@ -111,7 +111,7 @@ double cache_seconds_since(std::chrono::steady_clock::time_point begin) {
 
 std::string plan_key(const Description& description, const CompileOptions& options) {
   const auto& [target, mode, storage, tf32, masters, build, training, entries, pipeline, passes,
-               explain_fusion, tune, dump_dir, reuse] = options;
+               explain_fusion, tune, dump_dir] = options;
   KeyText key;
   key.add("build", compiler_build_id()).add("format", kPlanFormat).add("mode", static_cast<int>(mode));
   key.add("storage", name(storage)).add("tf32", tf32).add("masters", masters).add("pipeline", pipeline);
@@ -155,19 +155,21 @@ void PlanCache::write(const std::string& key, const Plan& plan) const {
   trim_cache(directory_, most_bytes_);
 }
 
-Compilation compile_or_recall(const Description& description, CompileOptions options,
-                              const PlanCache& cache) {
+Compilation compile_or_recall(const Description& description, const CompileOptions& options,
+                              std::unique_ptr<Module> built, const PlanCache& cache) {
   const auto begin = std::chrono::steady_clock::now();
-  options.reuse = false;
   const std::string key = plan_key(description, options);
-  if (key.empty()) return compile(description, options);
+  const auto compile_it = [&] {
+    return built ? compile(std::move(built), options) : compile(description, options);
+  };
+  if (key.empty()) return compile_it();
   if (auto known = cache.read(key)) {
     Compilation result;
     result.plan = std::move(*known);
     result.seconds.emplace_back("recall", cache_seconds_since(begin));
     return result;
   }
-  Compilation result = compile(description, options);
+  Compilation result = compile_it();
   const auto compiled = std::chrono::steady_clock::now();
   cache.write(key, result.plan);
   result.seconds.emplace_back("keep", cache_seconds_since(compiled));

@@ -37,8 +37,10 @@ class PlanCache {
 /// wants to look at the passes.
 std::string plan_key(const Description& description, const CompileOptions& options);
 
-/// compile(), but for what an earlier call with the same key has left.
-Compilation compile_or_recall(const Description& description, CompileOptions options,
+/// compile(), but for what an earlier call with the same key has left. `built` is the description's module
+/// where somebody has built it already by build_options(options).
+Compilation compile_or_recall(const Description& description, const CompileOptions& options,
+                              std::unique_ptr<Module> built = nullptr,
                               const PlanCache& cache = PlanCache::standard());
 
 }  // namespace smelt

@@ -2,6 +2,7 @@
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SmallSet.h"
+#include "runtime/plan/plan_fields.h"
 
 namespace smelt {
 namespace {
@@ -72,14 +73,16 @@ std::vector<EntrySummary> summarise_unfused(const Module& module) {
 }
 
 int64_t step_bytes(const Program& program, const Step& step) {
-  if (const auto* kernel = std::get_if<KernelStep>(&step.what)) return kernel_bytes(program, *kernel);
-  if (const auto* gemm = std::get_if<GemmStep>(&step.what)) return gemm_bytes(program, *gemm);
-  if (const auto* copy = std::get_if<CopyStep>(&step.what))
-    return 2 * product(program, copy->extents) * size_of(copy->dtype);
-  if (const auto* fill = std::get_if<FillStep>(&step.what))
-    return product(program, {fill->elements}) * size_of(program.buffers[fill->to.buffer].dtype);
-  const auto& sort = std::get<SortIndexStep>(step.what);
-  return product(program, {sort.count * 2 + sort.rows}) * size_of(DType::i32);
+  return visit_step(
+      step, [&](const KernelStep& kernel) { return kernel_bytes(program, kernel); },
+      [&](const GemmStep& gemm) { return gemm_bytes(program, gemm); },
+      [&](const SortIndexStep& sort) {
+        return product(program, {sort.count * 2 + sort.rows}) * size_of(DType::i32);
+      },
+      [&](const CopyStep& copy) { return 2 * product(program, copy.extents) * size_of(copy.dtype); },
+      [&](const FillStep& fill) {
+        return product(program, {fill.elements}) * size_of(program.buffers[fill.to.buffer].dtype);
+      });
 }
 
 void summarise_program(const Program& program, std::vector<EntrySummary>& rows) {

@@ -3,16 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <iterator>
 
 #include "ir/analysis/epilogue.h"
 #include "runtime/error.h"
 
 namespace smelt {
 namespace {
-
-/// Architectures whose kernels are tested; others of the same generations run their code.
-constexpr int kCapabilities[] = {80, 86, 89, 90, 100};
 
 /// Composites that a kind of target takes whole.
 struct KeptOp {
@@ -23,7 +19,7 @@ constexpr std::array<KeptOp, 0> kKept = {};
 
 std::string known_targets() {
   std::string names = "cpu";
-  for (int capability : kCapabilities) names += fmt::format(", sm_{}", capability);
+  for (const int capability : named_architectures()) names += fmt::format(", sm_{}", capability);
   return names;
 }
 
@@ -56,9 +52,10 @@ Target parse_target(std::string_view text) {
     int number = 0;
     const char* end = text.data() + text.size();
     const auto [stop, error] = std::from_chars(text.data() + 3, end, number);
-    const bool known =
-        std::find(std::begin(kCapabilities), std::end(kCapabilities), number) != std::end(kCapabilities);
-    if (error == std::errc{} && stop == end && known) return {Target::Kind::cuda, number};
+    const std::vector<int> all = named_architectures();
+    const bool known = std::ranges::find(all, number) != all.end();
+    if (error == std::errc{} && stop == end && known)
+      return {Target::Kind::cuda, number, device_model(number)};
   }
   fail("target '{}' is not known; there are: {}", text, known_targets());
 }

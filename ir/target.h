@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ir/op.h"
+#include "runtime/cuda/device_model.h"
 
 namespace smelt {
 
@@ -15,6 +16,7 @@ class Node;
 struct Target {
   enum class Kind : uint8_t { cpu, cuda } kind = Kind::cpu;
   int compute_capability = 0;  // of a GPU: 90 for sm_90
+  DeviceModel device = {};     // of a GPU: that of this machine, or the one its architecture is known for
 
   bool is_cuda() const { return kind == Kind::cuda; }
   /// Composites that code generation takes whole; `decompose` replaces all others by primitives.

@@ -29,26 +29,26 @@ std::unique_ptr<Executor> make_executor(std::shared_ptr<const Plan> plan, const 
 namespace {
 
 /// The library is hundreds of megabytes: it is read while the context is made, and starts in that.
-void prepare_gpu() {
+void prepare_gpu(int ordinal) {
   if (cuda::device_count() == 0) return;
   std::jthread reading([] {
     try {
       cuda::cublas_lt_info();
-    } catch (const Error&) {  // cublas_lt says it below
+    } catch (const Error&) {  // the device's handle says it below
     }
   });
-  cuda::Device::of_process();
+  const cuda::Device& device = cuda::Device::open(ordinal);
   reading.join();
-  cuda::cublas_lt();
+  device.blas();
 }
 
 }  // namespace
 
-std::jthread prepare_executor(std::string_view target) {
+std::jthread prepare_executor(std::string_view target, int device) {
   if (target == "cpu") return {};
-  return std::jthread([] {
+  return std::jthread([device] {
     try {
-      prepare_gpu();
+      prepare_gpu(device);
     } catch (const Error&) {  // whoever makes an executor meets it again
     }
   });

@@ -30,6 +30,7 @@ struct ExecutorOptions {
   bool poison = false;       // fills the arena and the outputs with NaNs before each run
   bool profile = false;      // takes the time of every step
   bool check_steps = false;  // waits for the device after every step: a fault is told with the step's names
+  int device = -1;           // of a plan for GPUs: the GPU's number; -1: that of SMELT_DEVICE, or the first
   /// Called after every step; what it throws ends the run.
   std::function<void(const StepDone&)> after_step = {};
 };
@@ -113,7 +114,7 @@ std::unique_ptr<Executor> make_executor(std::shared_ptr<const Plan> plan,
                                         const ExecutorOptions& options = {});
 
 /// Loads what every executor for a target needs (a GPU's context, cuBLASLt) in a thread of its own, while the
-/// caller compiles a plan. What goes wrong is left for make_executor to tell.
-[[nodiscard]] std::jthread prepare_executor(std::string_view target);
+/// caller compiles a plan. What goes wrong is left for make_executor to tell. `device` as in ExecutorOptions.
+[[nodiscard]] std::jthread prepare_executor(std::string_view target, int device = -1);
 
 }  // namespace smelt

@@ -143,6 +143,7 @@ Session::Session(std::shared_ptr<const Plan> plan, const SessionOptions& options
                                    .poison = options.poison,
                                    .profile = options.profile,
                                    .check_steps = checks_steps(options),
+                                   .device = options.device,
                                    .after_step = options.after_step}),
               options.seed) {}
 

@@ -29,6 +29,7 @@ struct SessionOptions {
   bool poison = false;   // NaNs in the arena and outputs before each run: finds reads of what nobody wrote
   std::function<void(const StepDone&)> after_step = {};  // see ExecutorOptions
   bool check_steps = false;  // see ExecutorOptions; SMELT_CHECK_STEPS=1 asks for it too
+  int device = -1;           // see ExecutorOptions
 };
 
 class Session {

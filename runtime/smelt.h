@@ -125,6 +125,7 @@ smelt_status smelt_plan_segment(const smelt_plan* plan, size_t state, size_t ind
 typedef struct smelt_session_options {
   int32_t threads; /* 0: SMELT_NUM_THREADS, OMP_NUM_THREADS or all cores */
   uint32_t seed;   /* of dropout and of other random numbers */
+  int32_t device;  /* of a plan for GPUs: 1 + the GPU's number; 0: that of SMELT_DEVICE, or the first */
 } smelt_session_options;
 
 /* options may be null. All states are zero until weights are loaded or initialised. */

@@ -4,14 +4,22 @@
 
 #include <map>
 
-#include "runtime/batched_gemm.h"
+#include "codegen/cuda/batched_gemm.h"
+#include "codegen/cuda/template_arguments.h"
 
 namespace smelt {
 namespace {
 
+/// Rows, columns and depth of a tile; threads of a block; bytes of a stage: a tile of A and one of B.
+constexpr int64_t kTile = 64, kThreads = 128, kStageBytes = 16 << 10, kStages = 2;
+/// Elements; it keeps a tile's places in 32 bits.
+constexpr int64_t kPitchesBelow = int64_t{1} << 24;
+/// Bytes that divide all addresses, pitches and strides.
+constexpr int64_t kAlignment = 16;
+
 /// Tiles of 64 x 64 x 64 in two stages: while one is multiplied the next arrives; where k ends with the
 /// first, there is room for one alone. Rows of a tile are 128 bytes, whose 16-byte pieces are permuted by the
-/// row so that eight rows of one column lie in different banks. Products are small, and a block mostly waits:
+/// row so that eight rows of one column lie in different banks. Matmuls are small, and a block mostly waits:
 /// eight of them share a multiprocessor (six, with two stages), which leaves 64 registers and so no unrolled
 /// steps along k.
 constexpr std::string_view kBody = R"(
@@ -52,7 +60,7 @@ SM void multiply(float (&d)[4], const unsigned (&a)[4], unsigned b0, unsigned b1
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-// A block: one tile of one product's result. Four warps, 32 x 32 of it each.
+// A block: one tile of one matmul's result. Four warps, 32 x 32 of it each.
 extern "C" __global__ void __launch_bounds__(128, 8)
     KERNEL(const Half* a, const Half* b, Result* c, long long m_, long long n_, long long k_, long long a_pitch,
            long long b_pitch, long long c_pitch, long long inner, long long a_outer, long long b_outer, long long c_outer,
@@ -166,14 +174,46 @@ SM void put_pair({0}* to, float x, float y) {{
                      type_text(dtype));
 }
 
+/// By the names of the step's fields, in the order of the kernel's parameters.
+TemplateLaunch launch_of(const BatchedGemm& gemm) {
+  const Dim a_pitch = field(gemm.a_by_k ? "a_row_stride" : "a_column_stride"),
+            b_pitch = field(gemm.b_by_k ? "b_column_stride" : "b_row_stride"),
+            c_pitch = field("c_row_stride");
+  const Dim outer = field("batch0_extent"), inner = field("batch1_extent"), m = field("m"), n = field("n"),
+            k = field("k");
+  TemplateLaunch launch;
+  for (const char* matrix : {"a", "b", "c"}) launch.arguments.push_back(address(matrix, kAlignment));
+  for (const Dim& number : {m, n, k, a_pitch, b_pitch, c_pitch, inner})
+    launch.arguments.push_back(integer(number));
+  const auto condition = [&](const Dim& elements, DType dtype, int64_t below) {
+    launch.conditions.push_back({elements * size_of(dtype), kAlignment, below});
+  };
+  const auto pitch_of = [&](const Dim& pitch, DType dtype) {
+    condition(pitch, dtype, kPitchesBelow * size_of(dtype));
+  };
+  pitch_of(a_pitch, gemm.dtype), pitch_of(b_pitch, gemm.dtype), pitch_of(c_pitch, gemm.result_dtype);
+  for (const char* axis : {"batch0", "batch1"})
+    for (const char* matrix : {"a", "b", "c"}) {
+      const Dim stride = field(fmt::format("{}_{}_stride", axis, matrix));
+      launch.arguments.push_back(integer(stride));
+      condition(stride, *matrix == 'c' ? gemm.result_dtype : gemm.dtype, TemplateLaunch::Condition{}.below);
+    }
+  launch.arguments.push_back(real("alpha"));
+  launch.blocks = outer * inner * ceil_div(m, kTile) * ceil_div(n, kTile);
+  launch.shared_bytes = ceil_div(k, kTile) * kStageBytes;
+  return launch;
+}
+
 KernelCode kernel_of(const BatchedGemm& gemm) {
   KernelCode kernel;
   kernel.name = gemm.name();
   kernel.range = 1;  // the step says how many
   kernel.arguments = 3;
-  kernel.threads = kBatchedGemmThreads;
+  kernel.threads = kThreads;
+  kernel.shared_bytes = kStages * kStageBytes;
+  kernel.launch = launch_of(gemm);
   kernel.source = fmt::format(
-      "// Products of many small matrices on the tensor cores: A by {}, B by {}.\n"
+      "// Matmuls of many small matrices on the tensor cores: A by {}, B by {}.\n"
       "#define SM static __device__ __forceinline__\n"
       "#define KERNEL {}\n#define MMA_TYPE \"{}\"\n#define A_BY_K {}\n#define B_BY_K {}\n"
       "struct alignas(16) Piece {{ unsigned bits[4]; }};\n{}typedef unsigned short Half;\ntypedef {} "
@@ -189,8 +229,8 @@ std::vector<KernelCode> batched_gemm_kernels(const Program& program) {
   std::map<std::string, BatchedGemm> wanted;
   for (const PlanEntry& entry : program.entries)
     for (const Step& step : entry.steps)
-      if (const auto* product = std::get_if<GemmStep>(&step.what))
-        if (const auto gemm = batched_gemm(*product)) wanted.emplace(gemm->name(), *gemm);
+      if (const auto* matmul = std::get_if<GemmStep>(&step.what))
+        if (const auto gemm = batched_gemm(*matmul)) wanted.emplace(gemm->name(), *gemm);
   std::vector<KernelCode> kernels;
   for (const auto& [name, gemm] : wanted) kernels.push_back(kernel_of(gemm));
   return kernels;

@@ -1,4 +1,4 @@
-// The built-in kernel for products of many small matrices (runtime/batched_gemm.h) on the tensor cores.
+// The template for matmuls of many small matrices (batched_gemm.h) on the tensor cores.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace smelt {
 
-/// One kernel for every kind of such a product in the program.
+/// One kernel for every kind of such a matmul in the program.
 std::vector<KernelCode> batched_gemm_kernels(const Program& program);
 
 }  // namespace smelt

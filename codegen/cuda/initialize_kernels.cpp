@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "codegen/cuda/template_arguments.h"
 #include "runtime/weights/initialize.h"
 
 namespace smelt {
@@ -149,8 +150,11 @@ std::vector<KernelCode> initialize_kernels(const std::vector<State>& states) {
     KernelCode& made = kernels.emplace_back();
     made.name = kernel;
     made.range = 1;  // the rows say how many
-    made.threads = made.grain = kInitializeThreads;
+    made.threads = kInitializeThreads;
     made.arguments = 2;
+    made.launch = TemplateLaunch{.arguments = {address("state"), address("rows"), integer(field("row_count")),
+                                               integer(field("groups"))},
+                                 .blocks = ceil_div(field("groups"), kInitializeThreads)};
     made.source = source_of(kernel, state.dtype);
   }
   return kernels;

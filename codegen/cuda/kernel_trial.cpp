@@ -11,7 +11,9 @@
 namespace smelt::cuda {
 namespace {
 
-constexpr int64_t kAlignment = 256, kBeyondCaches = int64_t{192} << 20, kPattern = int64_t{1} << 20;
+constexpr int64_t kAlignment = 256, kPattern = int64_t{1} << 20;  // bytes
+/// Copies of a kernel's memory are so many times the L2 cache: none of it holds what the next run reads.
+constexpr int64_t kTimesL2 = 4;
 constexpr int kMostCopies = 16, kRuns = 20, kRounds = 3;
 
 /// Elements from the start of a param to the last that the kernel reaches.
@@ -78,15 +80,20 @@ int64_t KernelTrial::bytes(const Kernel& kernel, const SymbolValues& values) {
   return total;
 }
 
-KernelTrial::KernelTrial(const Kernel& kernel, const SymbolValues& values)
-    : kernel_(kernel), values_(values), random_(device_block(3 * sizeof(uint32_t))), stream_(make_stream()) {
+KernelTrial::KernelTrial(const Device& device, const Kernel& kernel, const SymbolValues& values)
+    : device_(device),
+      kernel_(kernel),
+      values_(values),
+      random_(device_block(device, 3 * sizeof(uint32_t))),
+      stream_(make_stream(device)) {
   for (size_t i = 0; i < kernel.params.size(); ++i) {
     offsets_.push_back(copy_bytes_);
     sizes_.push_back(elements_of(kernel, i, values) * size_of(kernel.params[i].dtype));
     copy_bytes_ += (sizes_.back() + kAlignment - 1) / kAlignment * kAlignment;
   }
-  copies_ = static_cast<int>(std::clamp<int64_t>(kBeyondCaches / copy_bytes_ + 1, 1, kMostCopies));
-  memory_ = device_block(copies_ * copy_bytes_);
+  copies_ = static_cast<int>(
+      std::clamp<int64_t>(kTimesL2 * device.info().model.l2_bytes / copy_bytes_ + 1, 1, kMostCopies));
+  memory_ = device_block(device, copies_ * copy_bytes_);
   const uint32_t words[3] = {1, 2, 3};
   check(driver().MemcpyHtoDAsync(random_.get(), words, sizeof words, stream_.get()), "preparing a trial");
   for (int copy = 0; copy < copies_; ++copy) fill(copy);
@@ -126,7 +133,7 @@ KernelLaunch KernelTrial::launch_of(Function function, const Schedule& schedule,
 double KernelTrial::seconds(Function function, const Schedule& schedule) {
   std::vector<KernelLaunch> launches;
   for (int copy = 0; copy < copies_; ++copy) launches.push_back(launch_of(function, schedule, copy));
-  const EventOwner begin = make_event(true), end = make_event(true);
+  const EventOwner begin = make_event(device_, true), end = make_event(device_, true);
   double best = std::numeric_limits<double>::infinity();
   if (launches[0].run(stream_.get()) != 0) return best;
   for (int round = 0; round < kRounds; ++round) {

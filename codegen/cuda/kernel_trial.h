@@ -1,4 +1,4 @@
-// A kernel alone on the GPU of this machine, on memory of its own: how long it
+// A kernel alone on a GPU of this machine, on memory of its own: how long it
 // takes, and what it writes.
 #pragma once
 
@@ -18,7 +18,7 @@ class KernelTrial {
   /// All memory that the kernel touches, once, in bytes, where the symbols have these values.
   static int64_t bytes(const Kernel& kernel, const SymbolValues& values);
 
-  KernelTrial(const Kernel& kernel, const SymbolValues& values);
+  KernelTrial(const Device& device, const Kernel& kernel, const SymbolValues& values);
 
   /// Seconds a run of the same kernel by another schedule; infinity where it cannot be launched.
   double seconds(Function function, const Schedule& schedule);
@@ -30,6 +30,7 @@ class KernelTrial {
   std::vector<float> sum_of_slices(const std::vector<float>& slices, const Dim& elements) const;
   void fill(int copy);
 
+  const Device& device_;
   Kernel kernel_;
   SymbolValues values_;
   std::vector<int64_t> offsets_, sizes_;  // by param, in bytes

@@ -1,13 +1,8 @@
 // A program as a plan for an NVIDIA GPU: every kernel's text and its cubin, compiled in parallel.
-#include <algorithm>
-#include <iterator>
 #include <set>
 
-#include "codegen/cuda/batched_gemm_kernel.h"
 #include "codegen/cuda/emit_cuda.h"
-#include "codegen/cuda/initialize_kernels.h"
-#include "codegen/cuda/round_kernels.h"
-#include "codegen/cuda/sort_kernels.h"
+#include "codegen/cuda/template_kernels.h"
 #include "codegen/make_plan.h"
 #include "codegen/scheduling/schedule.h"
 #include "runtime/cuda/nvrtc.h"
@@ -29,13 +24,6 @@ std::vector<std::vector<std::string>> sources_of_kernels(const Program& program)
 }
 
 namespace {
-
-bool sorts(const Program& program) {
-  for (const PlanEntry& entry : program.entries)
-    for (const Step& step : entry.steps)
-      if (std::holds_alternative<SortIndexStep>(step.what)) return true;
-  return false;
-}
 
 /// Kernels whose code spills get a lighter schedule and are compiled again.
 std::vector<Cubin> compile_lean(std::vector<Kernel>& kernels, std::vector<CudaSource>& texts,
@@ -66,19 +54,17 @@ Plan make_cuda_plan(Program& program, const Target& target) {
   std::vector<CudaSource> texts;
   for (size_t i = 0; i < kernels.size(); ++i)
     texts.push_back({emit_cuda(kernels[i], sources[i]), kernels[i].name});
-  std::vector<KernelCode> built_in = sorts(program) ? sort_kernels() : std::vector<KernelCode>();
-  for (auto more :
-       {batched_gemm_kernels(program), round_kernels(program.states), initialize_kernels(program.states)})
-    std::ranges::move(more, std::back_inserter(built_in));
-  for (const KernelCode& kernel : built_in) texts.push_back({kernel.source, kernel.name});
+  std::vector<KernelCode> templates = template_kernels(program);
+  for (const KernelCode& kernel : templates) texts.push_back({kernel.source, kernel.name});
   std::vector<Cubin> cubins = compile_lean(kernels, texts, sources, target.compute_capability);
   Plan plan = plan_without_code(program);
   plan.target = target.str();
-  for (KernelCode& kernel : built_in) plan.kernels.push_back(std::move(kernel));
+  for (KernelCode& kernel : templates) plan.kernels.push_back(std::move(kernel));
   for (size_t i = 0; i < cubins.size(); ++i) {
     plan.kernels[i].source = std::move(texts[i].text);
     plan.kernels[i].binary = std::move(cubins[i].bytes);
   }
+  assign_templates(plan);
   return plan;
 }
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "codegen/cuda/template_arguments.h"
+
 namespace smelt {
 namespace {
 
@@ -32,8 +34,10 @@ std::vector<KernelCode> round_kernels(const std::vector<State>& states) {
     KernelCode& made = kernels.emplace_back();
     made.name = kernel;
     made.range = 1;  // the state says how many
-    made.threads = made.grain = kRoundThreads;
+    made.threads = kRoundThreads;
     made.arguments = 2;
+    made.launch = TemplateLaunch{.arguments = {address("from"), address("to"), integer(field("count"))},
+                                 .blocks = ceil_div(field("count"), kRoundThreads)};
     made.source = fmt::format(fmt::runtime(kRoundText), type, kRoundThreads);
   }
   return kernels;

@@ -1,9 +1,11 @@
 #include "codegen/cuda/sort_kernels.h"
 
+#include "codegen/cuda/template_arguments.h"
+
 namespace smelt {
 namespace {
 
-constexpr int kThreads = 256;
+constexpr int kThreads = 256, kRankThreads = 8;  // of a block; for one index
 
 /// Indices outside of the rows count as larger than all others, as unsigned numbers are, and so come last:
 /// behind the end of the last row's part, where nobody looks.
@@ -58,14 +60,16 @@ extern "C" __global__ void __launch_bounds__(256)
 
 std::vector<KernelCode> sort_kernels() {
   KernelCode rank;
-  rank.name = "smelt_sort_rank";
+  rank.name = kRankName;
   rank.range = 1;  // the step says how many
   rank.threads = kThreads;
-  rank.grain = kThreads / 8;
   rank.arguments = 3;
+  rank.launch = TemplateLaunch{.arguments = {address("indices"), address("permutation"), address("begins"),
+                                             integer(field("count")), integer(field("rows"))}};
   KernelCode begins = rank;
-  begins.name = "smelt_sort_begins";
-  begins.grain = kThreads;
+  begins.name = kBeginsName;
+  rank.launch->blocks = ceil_div(field("count") * kRankThreads, kThreads);
+  begins.launch->blocks = ceil_div(field("rows") + 1, kThreads);
   rank.source = kRank, begins.source = kBegins;
   return {rank, begins};
 }

@@ -7,7 +7,9 @@
 
 namespace smelt {
 
-/// "smelt_sort_rank" and "smelt_sort_begins", with source and sizes of blocks.
+inline constexpr const char *kRankName = "smelt_sort_rank", *kBeginsName = "smelt_sort_begins";
+
+/// Both, in the order in which a step runs them.
 std::vector<KernelCode> sort_kernels();
 
 }  // namespace smelt

@@ -194,13 +194,13 @@ Kernel alone(Kernel kernel) {
 }
 
 /// The fastest that is right, and how many there were.
-TunedKernel measure(Kernel& kernel, const SymbolValues& values, const std::vector<Schedule>& schedules,
-                    int architecture) {
+TunedKernel measure(const cuda::Device& device, Kernel& kernel, const SymbolValues& values,
+                    const std::vector<Schedule>& schedules, int architecture) {
   std::vector<Candidate> candidates = compiled(kernel, schedules, architecture);
   TunedKernel tuned{
       .name = kernel.name, .tried = static_cast<int>(candidates.size()), .schedule = kernel.schedule};
   if (candidates.empty() || candidates[0].schedule != schedules[0]) return tuned;
-  KernelTrial trial(kernel, values);
+  KernelTrial trial(device, kernel, values);
   for (Candidate& candidate : candidates)
     candidate.seconds = trial.seconds(candidate.function, candidate.schedule);
   tuned.first_seconds = tuned.seconds = candidates[0].seconds;
@@ -221,8 +221,7 @@ TunedKernel measure(Kernel& kernel, const SymbolValues& values, const std::vecto
 
 std::vector<TunedKernel> tune_schedules(Program& program, const Target& target) {
   if (!target.is_cuda()) fail("schedules are timed on a GPU: the target is '{}'", target.str());
-  const cuda::Device& device = cuda::Device::of_process();
-  device.make_current();
+  const cuda::Device& device = cuda::Device::open();
   if (device.info().compute_capability != target.compute_capability)
     fail_with(Status::unavailable, "schedules for {} cannot be timed on this machine's {} (sm_{})",
               target.str(), device.info().name, device.info().compute_capability);
@@ -242,7 +241,7 @@ std::vector<TunedKernel> tune_schedules(Program& program, const Target& target) 
       continue;
     }
     try {
-      all.push_back(measure(kernel, values, schedules, target.compute_capability));
+      all.push_back(measure(device, kernel, values, schedules, target.compute_capability));
     } catch (const Error& error) {
       fail_with(error.status(), "tuning kernel {}: {}", kernel.name, error.what());
     }

@@ -7,8 +7,9 @@
 namespace smelt {
 namespace {
 
-constexpr int64_t kCpuSplits = 32;
-constexpr int64_t kGpuSplits = 264;  // twice the multiprocessors of the largest chips
+/// Chunks of a kernel with partial sums: on a CPU a number for all machines, on a GPU blocks that a
+/// multiprocessor holds at once.
+constexpr int64_t kCpuSplits = 32, kSplitsPerMultiprocessor = 2;
 
 bool is_row_reduction(const Kernel& kernel) {
   for (const KernelBlock& block : kernel.blocks)
@@ -58,12 +59,14 @@ bool can_be_flat(const Kernel& kernel) {
   return !is_row_reduction(kernel) || reduces_to_partials(kernel);
 }
 
-int64_t partial_splits(const Target& target) { return target.is_cuda() ? kGpuSplits : kCpuSplits; }
+int64_t partial_splits(const Target& target) {
+  return target.is_cuda() ? kSplitsPerMultiprocessor * target.device.multiprocessors : kCpuSplits;
+}
 
 void schedule(Kernel& kernel, const Symbols& symbols, const Target& target) {
   kernel.schedule.splits = has_partials(kernel) ? partial_splits(target) : 0;
   if (target.is_cuda())
-    schedule_for_gpu(kernel, symbols), legalize_for_gpu(kernel);
+    schedule_for_gpu(kernel, symbols, target.device), legalize_for_gpu(kernel);
   else
     schedule_for_cpu(kernel, symbols);
 }

@@ -8,8 +8,8 @@
 
 namespace smelt {
 
-/// Chunks of a kernel that accumulates partial sums: a fixed number, so that sums never depend on how many
-/// threads or multiprocessors a machine has.
+/// Chunks of a kernel that accumulates partial sums: a number that the plan holds, so that its sums never
+/// depend on how many threads or multiprocessors the machine has that runs it.
 int64_t partial_splits(const Target& target);
 
 /// Fills kernel.schedule from its axes and instructions, and spells out in the kernel what follows from it;

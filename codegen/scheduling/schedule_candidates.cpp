@@ -4,12 +4,13 @@
 
 #include "codegen/kernel_passes/kernel_shape.h"
 #include "llvm/ADT/STLExtras.h"
+#include "runtime/cuda/device_model.h"
 
 namespace smelt {
 namespace {
 
-constexpr int64_t kMostElements = 64;              // of a row in one thread
-constexpr int64_t kSharedFloats = (48 << 10) / 4;  // what a block may have without asking
+constexpr int64_t kMostElements = 64;  // of a row in one thread
+constexpr int64_t kSharedFloats = kPlainSharedBytes / 4;
 
 class Candidates {
  public:

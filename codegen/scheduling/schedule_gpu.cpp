@@ -18,33 +18,41 @@ namespace {
 
 using Kind = Instruction::Kind;
 
-constexpr int64_t kWarp = 32, kLargestTeam = 512;
-/// Elements of a row in one thread; f32 registers for what it keeps of them, and of those where one or two
-/// warps have a row.
-constexpr int64_t kRowElements = 32, kPayload = 64, kWarpPayload = 160;
-/// Of a kernel that walks two blocks share a multiprocessor: what leaves registers for 512 threads each, for
-/// 256.
-constexpr int64_t kSmallWalkPayload = 24, kWalkPayload = 96;
-/// Threads that keep every chip busy: fewer lanes share a row where rows are many, and each of them has so
-/// many elements to keep.
-constexpr int64_t kEnoughThreads = 132 * 1024, kFewElements = 16;
-/// Registers for loads that are under way: of rows that stay in registers as they come from memory, else as
-/// f32; more of them in flat kernels, which keep nothing, and fewer beside a reduction.
+// What of the device decides stands in DeviceModel. These are measured on an H200, in the unit that is said,
+// and depend on the instructions of a thread more than on the chip.
+
+/// Bytes of one access, the widest that there is; numbers that one call of Philox makes.
+constexpr int64_t kAccessBytes = 16, kRandomNumbers = 8;
+/// Threads that share a row, at most.
+constexpr int64_t kLargestTeam = 512;
+/// Threads of a block: of rows, of walks and of tiles, and of flat ranges.
+constexpr int kRowThreads = 128, kWalkThreads = 512, kFlatThreads = 256, kTileThreads = 512;
+/// Elements of a row in one thread.
+constexpr int64_t kRowElements = 32;
+/// Registers of a thread for what it keeps of them, and where one or two warps have a row.
+constexpr int64_t kPayload = 64, kWarpPayload = 160;
+/// Of a kernel that walks, so many blocks share a multiprocessor; values kept from row to row may take so
+/// many eighths of a thread's registers, in large blocks and in smaller ones.
+constexpr int64_t kWalkBlocks = 2, kLargeBlockEighths = 3, kSmallBlockEighths = 6;
+/// Elements that a lane keeps, at least, before fewer lanes share a row.
+constexpr int64_t kFewElements = 16;
+/// Registers of a thread for loads that are under way: of rows that stay in registers as they come from
+/// memory, else as f32; more of them in flat kernels, which keep nothing, and fewer beside a reduction.
 constexpr int64_t kRowsInFlight = 64, kInFlight = 32, kFlatInFlight = 64;
-/// A sum of more than a few is shared by a block's threads. Up to kLongSum each has a share of about eight,
-/// whose loads are under way together; beyond, few lanes lie along the columns, so that more blocks share it;
-/// fewer tiles than kFewTiles leave half of the multiprocessors idle.
-constexpr int64_t kShortSum = 64, kLongSum = 512, kFewTiles = 64;
+/// Indices: a sum of more than a few is shared by a block's threads. Up to kLongSum each has a share of about
+/// eight, whose loads are under way together; beyond, few lanes lie along the columns, so that more blocks
+/// share it.
+constexpr int64_t kShortSum = 64, kLongSum = 512;
 /// Elements that a thread loads of one reduced index, of which eight still fit registers.
 constexpr int64_t kSharedLoads = 8;
 constexpr int kShareInFlight = 8, kFewInFlight = 4, kLongTeam = 4;
-/// Rows that few warps each walk, where no registers hold them; of fewer each has a large block.
-constexpr int64_t kManyRows = 132 * 8;
+/// Rows a multiprocessor that few warps each walk, where no registers hold them; of fewer each has a large
+/// block.
+constexpr int64_t kManyRows = 8;
 /// Rows of a team that walks, from which on the next ones are prefetched.
 constexpr int64_t kLongWalk = 8;
 /// Bytes after which memory's channels come again, as far as is seen from a walk's time.
 constexpr int64_t kChannelPeriod = 64 << 10;
-constexpr int kRowThreads = 128, kWalkThreads = 512, kFlatThreads = 256, kTileThreads = 512;
 
 int64_t pow2_ceil(int64_t n) {
   return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(1, n))));
@@ -56,8 +64,13 @@ int64_t quotient_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 class GpuScheduler {
  public:
-  GpuScheduler(Kernel& kernel, const Symbols& symbols)
-      : k_(kernel), s_(kernel.schedule), symbols_(symbols), shape_(kernel), accesses_(kernel, shape_) {}
+  GpuScheduler(Kernel& kernel, const Symbols& symbols, const DeviceModel& device)
+      : k_(kernel),
+        s_(kernel.schedule),
+        symbols_(symbols),
+        device_(device),
+        shape_(kernel),
+        accesses_(kernel, shape_) {}
 
   /// False where the values that the kernel keeps of its rows do not fit registers.
   bool run() {
@@ -80,6 +93,23 @@ class GpuScheduler {
   }
 
  private:
+  // ---- the device
+
+  int64_t warp() const { return device_.warp_threads; }
+  /// Threads that keep it busy: fewer lanes share a row where there are as many without them.
+  int64_t enough_threads() const {
+    return int64_t{device_.multiprocessors} * device_.multiprocessor_threads / 2;
+  }
+  int64_t many_rows() const { return kManyRows * device_.multiprocessors; }
+  /// Fewer leave half of the multiprocessors idle.
+  int64_t few_tiles() const { return pow2_floor(device_.multiprocessors / 2); }
+  /// Registers of a thread for values that a walk by blocks of so many threads keeps.
+  int64_t walk_payload(int64_t threads, int64_t eighths) const {
+    return device_.multiprocessor_registers / (kWalkBlocks * threads) * eighths / 8;
+  }
+  int64_t large_walk_payload() const { return walk_payload(kWalkThreads, kLargeBlockEighths); }
+  int64_t small_walk_payload() const { return walk_payload(kFlatThreads, kSmallBlockEighths); }
+
   // ---- vectors
 
   /// As many elements as 16 bytes of the narrowest memory hold, at most 8, of f32 where more of that moves;
@@ -89,7 +119,7 @@ class GpuScheduler {
     const bool random = accesses_.draw_random();
     const int64_t narrowest = accesses_.narrowest();
     if (narrowest == 0 && !random) return 1;
-    int64_t wanted = random ? 8 : std::clamp<int64_t>(16 / narrowest, 2, 8);
+    int64_t wanted = random ? kRandomNumbers : std::clamp<int64_t>(kAccessBytes / narrowest, 2, 8);
     const int64_t most = s_.flat ? kInFlight / 2 : 2 * kPayload;
     while (wanted > (s_.flat ? 4 : 2) && wanted * accesses_.loads() > most) wanted /= 2;
     if (wanted > 4 && !random && accesses_.are_mostly_wide()) wanted = 4;
@@ -139,11 +169,11 @@ class GpuScheduler {
   /// The fewest lanes that have little to keep and still leave enough threads for all rows: what is done once
   /// a row costs each of them.
   int64_t smallest_team(int64_t vectors) const {
-    int64_t team = std::min(kWarp, pow2_ceil(vectors));
+    int64_t team = std::min(warp(), pow2_ceil(vectors));
     const auto kept = [&](int64_t lanes) {
       return quotient_up(vectors, lanes) * s_.vector_width * std::max<int64_t>(1, kept_values());
     };
-    while (team > 4 && kept(team / 2) <= kFewElements && rows_at_bound() * team / 2 >= kEnoughThreads)
+    while (team > 4 && kept(team / 2) <= kFewElements && rows_at_bound() * team / 2 >= enough_threads())
       team /= 2;
     return team;
   }
@@ -152,9 +182,9 @@ class GpuScheduler {
   int64_t team_size(int64_t vectors, int64_t most_elements) const {
     const auto elements = [&](int64_t team) { return quotient_up(vectors, team) * s_.vector_width; };
     for (int64_t team = smallest_team(vectors); team <= kLargestTeam; team *= 2) {
-      const int64_t payload = team <= 2 * kWarp ? kWarpPayload : kPayload;
+      const int64_t payload = team <= 2 * warp() ? kWarpPayload : kPayload;
       if (elements(team) > most_elements || elements(team) * kept_values() > payload) continue;
-      while (team > kWarp && team < kWalkThreads && elements(team) > kRowElements / 2) team *= 2;
+      while (team > warp() && team < kWalkThreads && elements(team) > kRowElements / 2) team *= 2;
       return team;
     }
     return 0;
@@ -171,14 +201,15 @@ class GpuScheduler {
   int64_t walking_team(int64_t team) const {
     const int64_t vectors = quotient_up(columns_, s_.vector_width);
     const auto kept = [&] { return quotient_up(vectors, team) * s_.vector_width * kept_values(); };
-    while (team > 0 && team < kLargestTeam && kept() > kWalkPayload && vectors % (2 * team) == 0) team *= 2;
+    while (team > 0 && team < kLargestTeam && kept() > small_walk_payload() && vectors % (2 * team) == 0)
+      team *= 2;
     return team;
   }
 
   /// A row's last vectors are for less than half of its lanes.
   bool leaves_lanes_idle(int64_t team) const {
     const int64_t vectors = quotient_up(columns_, s_.vector_width);
-    return team > kWarp && vectors > team && 2 * (vectors % team) <= team && vectors % team > 0;
+    return team > warp() && vectors > team && 2 * (vectors % team) <= team && vectors % team > 0;
   }
 
   /// Vectors of half the width, where they come out even.
@@ -199,7 +230,7 @@ class GpuScheduler {
     if (s_.splits > 0) team = walking_team(team);
     const int64_t vectors = quotient_up(columns_, s_.vector_width);
     const bool fits = team > 0;
-    const bool apart = rows_at_bound() >= kManyRows && accumulators(Accumulation::column) == 0;
+    const bool apart = rows_at_bound() >= many_rows() && accumulators(Accumulation::column) == 0;
     s_.team = static_cast<int>(fits ? team : apart ? kRowThreads : kWalkThreads);
     s_.vectors = fits ? static_cast<int>(quotient_up(vectors, team)) : 0;
     // A walk waits for every row: its teams are few, and all loads of one should be under way.
@@ -244,13 +275,13 @@ class GpuScheduler {
   void set_block(bool one_team) {
     const int64_t kept = s_.vectors * s_.vector_width * kept_values();
     const int64_t many = accesses_.loads() * s_.vector_width > kPayload ? kFlatThreads : kWalkThreads;
-    const int64_t walking = kept <= kSmallWalkPayload ? many
-                            : kept <= kWalkPayload    ? kFlatThreads
-                                                      : kRowThreads;
+    const int64_t walking = kept <= large_walk_payload()   ? many
+                            : kept <= small_walk_payload() ? kFlatThreads
+                                                           : kRowThreads;
     const int64_t wanted = s_.splits > 0 ? walking : kRowThreads;
     int64_t threads = one_team ? s_.team : std::max<int64_t>(s_.team, wanted);
     const int64_t rows = rows_at_bound();
-    while (threads / 2 >= std::max<int64_t>(s_.team, kWarp) && threads / 2 / s_.team >= rows) threads /= 2;
+    while (threads / 2 >= std::max<int64_t>(s_.team, warp()) && threads / 2 / s_.team >= rows) threads /= 2;
     s_.threads = static_cast<int>(threads);
     s_.grain = s_.splits > 0 ? 1 : threads / s_.team;
   }
@@ -323,20 +354,20 @@ class GpuScheduler {
     for (int64_t share = kShareInFlight; share > kShareInFlight / 2; --share) {
       if (length % share != 0) continue;
       set_teams(length / share);
-      if (s_.threads % kWarp == 0) return;
+      if (s_.threads % warp() == 0) return;
     }
     s_ = uneven;
   }
 
   void set_teams(int64_t teams) {
-    s_.team = lanes_along_columns(std::min(kWarp, pow2_ceil(kFlatThreads / teams)));
+    s_.team = lanes_along_columns(std::min(warp(), pow2_ceil(kFlatThreads / teams)));
     s_.threads = static_cast<int>(s_.team * teams);
   }
 
   /// Few columns leave threads for the reduced axes; many reduced indices want them.
   void share_in_rounds(int64_t length, int64_t expected, bool segment) {
     const int64_t most_threads = segment ? kFlatThreads : kTileThreads;
-    s_.team = lanes_along_columns(segment ? kFlatThreads : kWarp);
+    s_.team = lanes_along_columns(segment ? kFlatThreads : warp());
     if (expected > kShortSum) {
       s_.team = std::min(s_.team, kLongTeam);
       narrow_tiles(segment ? 1 : rows_at_bound());
@@ -349,13 +380,14 @@ class GpuScheduler {
   /// of four, then fewer lanes.
   void narrow_tiles(int64_t rows) {
     const auto tiles = [&] { return quotient_up(columns_, int64_t{s_.team} * s_.vector_width) * rows; };
-    if (s_.vector_width > 4 && tiles() < kFewTiles && !accesses_.draw_random()) s_.vector_width = 4;
-    while (s_.team > 2 && tiles() < kFewTiles) s_.team /= 2;
+    if (s_.vector_width > 4 && tiles() < few_tiles() && !accesses_.draw_random()) s_.vector_width = 4;
+    while (s_.team > 2 && tiles() < few_tiles()) s_.team /= 2;
   }
 
   Kernel& k_;
   Schedule& s_;
   const Symbols& symbols_;
+  const DeviceModel& device_;
   KernelShape shape_;
   VectorAccesses accesses_;
   int64_t columns_ = 1;
@@ -386,14 +418,14 @@ bool lighten_schedule(Kernel& kernel) {
   return true;
 }
 
-void schedule_for_gpu(Kernel& kernel, const Symbols& symbols) {
-  if (!GpuScheduler(kernel, symbols).run())
+void schedule_for_gpu(Kernel& kernel, const Symbols& symbols, const DeviceModel& device) {
+  if (!GpuScheduler(kernel, symbols, device).run())
     fail_with(Status::internal, "kernel {}: no registers for the values kept of its rows", kernel.name);
   if (!kernel.schedule.cached.empty()) return;
   Kernel keeping = kernel;
   if (!keep_columns(keeping)) return;
   number_by_blocks(keeping);
-  if (GpuScheduler(keeping, symbols).run()) kernel = std::move(keeping);
+  if (GpuScheduler(keeping, symbols, device).run()) kernel = std::move(keeping);
 }
 
 void take_schedule(Kernel& kernel, const Schedule& schedule) {

@@ -6,7 +6,7 @@
 namespace smelt {
 
 void schedule_for_cpu(Kernel& kernel, const Symbols& symbols);
-void schedule_for_gpu(Kernel& kernel, const Symbols& symbols);
+void schedule_for_gpu(Kernel& kernel, const Symbols& symbols, const DeviceModel& device);
 
 bool has_partials(const Kernel& kernel);
 int count_axes(const Kernel& kernel, AxisKind kind);

@@ -71,7 +71,6 @@ CompileOptions compile_options(const BenchCommand& options) {
   result.training.optimizer.keep_gradients = false;
   result.training.optimizer.weight_decay = 0.01;
   result.training.optimizer.decay_all = true;
-  if (options.profile) result.reuse = false;  // steps are looked up in the program
   if (options.has_model()) return result;
   default_bound(result.build.bounds, "B", options.batch);
   default_bound(result.build.bounds, "T", options.length);
@@ -169,7 +168,10 @@ void run_bench(const BenchCommand& options) {
   const int64_t imported = peak_mib();
   BenchWorkload work(
       describe(options), compile_options(options),
-      {.threads = options.threads, .profile = options.profile, .accumulate = options.accumulate});
+      {.threads = options.threads,
+       .profile = options.profile,
+       .accumulate = options.accumulate,
+       .plan_cache = options.flags.uses_plan_cache() && !options.profile});  // steps are looked up
   if (options.flags.timing) print_timing(work.compilation());
   std::vector<double> seconds =
       time_runs("update", options.warm_up, options.steps, [&] { work.steps(together); });

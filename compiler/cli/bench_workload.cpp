@@ -4,6 +4,7 @@
 #include <cmath>
 #include <random>
 
+#include "compiler/plan_cache.h"
 #include "runtime/error.h"
 #include "runtime/plan/matrix_flops.h"
 
@@ -43,7 +44,8 @@ BenchWorkload::BenchWorkload(const Description& description, const CompileOption
   const auto begin = std::chrono::steady_clock::now();
   {
     const std::jthread preparation = prepare_executor(compile_options.target);
-    compilation_ = compile(description, compile_options);
+    compilation_ = options.plan_cache ? compile_or_recall(description, compile_options)
+                                      : compile(description, compile_options);
   }
   plan_ = std::make_shared<const Plan>(std::move(compilation_.plan));
   session_ = std::make_unique<Session>(

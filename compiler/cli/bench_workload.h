@@ -15,6 +15,7 @@ class BenchWorkload {
     int threads = 0;
     bool profile = false;
     int accumulate = 1;  // batches an update; more than one: by the entries accumulate and apply
+    bool plan_cache = false;
   };
   BenchWorkload(const Description& description, const CompileOptions& compile, const Options& options);
 

@@ -57,7 +57,6 @@ void note_missing_loss(const Description& description, const Compilation& compil
 void run_compile(const CompileCommand& options) {
   CompileOptions compile_options = options.flags.options();
   compile_options.entries = options.only;
-  compile_options.reuse = false;  // what is shown is not in the cache
   const Description description = read_description(model_path(options.model));
   const Compilation compilation = compile(description, compile_options);
   if (options.flags.timing) print_timing(compilation);

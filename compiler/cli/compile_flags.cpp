@@ -162,7 +162,6 @@ CompileOptions CompileFlags::options() const {
   options.training.optimizer = optimizer.options();
   options.pipeline = pipeline;
   options.dump_dir = dump_dir;
-  options.reuse = !no_plan_cache && !timing;
   options.passes.verify_each = verify_each;
   options.passes.print_after_all = print_after_all;
   options.passes.print_after = print_after;

@@ -37,6 +37,8 @@ struct CompileFlags {
   /// Inputs and outputs that a model may have or not.
   void add_inputs(CLI::App& app);
 
+  /// Whoever asks where the seconds go wants a compilation.
+  bool uses_plan_cache() const { return !no_plan_cache && !timing; }
   /// Says on stderr where "native" turns out to be the CPU.
   CompileOptions options() const;
 };

@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "runtime/cuda/cublas_lt.h"
-#include "runtime/cuda/driver.h"
+#include "runtime/cuda/device.h"
 #include "runtime/cuda/nvrtc.h"
 #include "runtime/cuda/nvtx.h"
 #include "runtime/error.h"
@@ -37,10 +37,11 @@ std::string driver_text() {
                      cuda::driver().path);
 }
 
-std::string device_text(const cuda::DeviceInfo& device) {
-  return fmt::format("{}, sm_{}, {} multiprocessors, {} free of {}", device.name, device.compute_capability,
-                     device.multiprocessors, bytes_text(static_cast<int64_t>(device.free_bytes)),
-                     bytes_text(static_cast<int64_t>(device.total_bytes)));
+std::string device_text(const cuda::Device& device) {
+  const cuda::DeviceInfo& info = device.info();
+  return fmt::format("{}, sm_{}, {} multiprocessors, {} free of {}", info.name, info.compute_capability,
+                     info.model.multiprocessors, bytes_text(static_cast<int64_t>(device.free_bytes())),
+                     bytes_text(static_cast<int64_t>(device.total_bytes())));
 }
 
 std::string nvrtc_text() {
@@ -68,8 +69,8 @@ std::string nvtx_text() {
 void add_gpu_rows(TextTable& table) {
   table.add({"CUDA driver", found_or_why(driver_text)});
   found_or_why([&] {
-    for (const cuda::DeviceInfo& device : cuda::Device::all())
-      table.add({fmt::format("GPU {}", device.ordinal), device_text(device)});
+    for (int i = 0; i < cuda::device_count(); ++i)
+      table.add({fmt::format("GPU {}", i), device_text(cuda::Device::open(i))});
     return "";
   });
   table.add({"NVRTC", nvrtc_text()});

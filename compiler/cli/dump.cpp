@@ -259,7 +259,6 @@ void run_dump(DumpCommand options) {
   CompileOptions compile_options = options.flags.options();
   compile_options.entries = options.entries;
   compile_options.explain_fusion = options.explain;
-  compile_options.reuse = false;  // what is shown is not in the cache
   const Description description = read_description(model_path(options.model));
   Compilation compilation = compile(description, compile_options, stage_of(options));
   if (options.flags.timing) print_timing(compilation);

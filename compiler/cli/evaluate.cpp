@@ -99,7 +99,7 @@ void print(const EvaluateCommand& options, const Plan& plan, const Evaluation& f
 void run_evaluate(const EvaluateCommand& options) {
   DefaultBounds bounds;
   const CompileOptions compiled = compile_options(options, bounds);
-  Model model = compile_or_load(options.model, compiled, options.weights, options.flags.timing);
+  Model model = compile_or_load(options.model, compiled, options.weights, options.flags);
   model.bounds = bounds;
   const DataPart part = part_of(options, model);
   auto session = open_session(model, options.weights);

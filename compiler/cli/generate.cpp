@@ -85,7 +85,7 @@ CompileOptions compile_options(const GenerateCommand& options, DefaultBounds& bo
 void run_generate(const GenerateCommand& options) {
   DefaultBounds bounds;
   const CompileOptions compiled = compile_options(options, bounds);
-  Model model = compile_or_load(options.model, compiled, options.weights, options.flags.timing);
+  Model model = compile_or_load(options.model, compiled, options.weights, options.flags);
   model.bounds = bounds;
   const GenerationOptions generation = options.generation.options(model.about, options.weights.seed);
   if (const std::string remark = options.generation.remark(generation); !remark.empty())

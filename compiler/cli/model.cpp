@@ -7,6 +7,7 @@
 #include <map>
 
 #include "compiler/cli/text_table.h"
+#include "compiler/plan_cache.h"
 #include "frontend/families/families.h"
 #include "frontend/weights.h"
 #include "runtime/error.h"
@@ -28,25 +29,33 @@ bool is_plan(const fs::path& path) {
   return fs::is_regular_file(path) && (path.extension() == ".plan" || is_plan_file(path));
 }
 
-/// Weights that do not fit are said before anything is compiled.
-void check_weights_of(Model& model, const CompileOptions& options) {
+/// The module, where weights are there: those that do not fit it are said before anything is compiled.
+std::unique_ptr<Module> build_for_weights(Model& model, const CompileOptions& options) {
+  if (!model.weights) return nullptr;
   Description& description = *model.description;
   if (description.kind == Description::Kind::directory)
     untie_stored_head(description.spec, *model.weights->tensors);
-  BuildOptions build = options.build;
-  build.training = options.mode == Mode::train;
-  check_weights(*description.build(build), *model.weights->tensors);
+  std::unique_ptr<Module> module = description.build(build_options(options));
+  check_weights(*module, *model.weights->tensors);
+  return module;
 }
 
-void compile_into(Model& model, const CompileOptions& options, const WeightFlags& flags, bool timing) {
+Compilation compile_built(const Description& description, std::unique_ptr<Module> built,
+                          const CompileOptions& options, bool plan_cache) {
+  if (plan_cache) return compile_or_recall(description, options, std::move(built));
+  return built ? compile(std::move(built), options) : compile(description, options);
+}
+
+void compile_into(Model& model, const CompileOptions& options, const WeightFlags& weights,
+                  const CompileFlags& flags) {
   model.description = read_description(model.path);
-  if (!model.weights && !flags.from_scratch) model.weights = weights_of(*model.description);
-  if (model.weights) check_weights_of(model, options);
+  if (!model.weights && !weights.from_scratch) model.weights = weights_of(*model.description);
+  std::unique_ptr<Module> built = build_for_weights(model, options);
   {
     const std::jthread preparation = prepare_executor(options.target);
-    model.compilation = compile(*model.description, options);
+    model.compilation = compile_built(*model.description, std::move(built), options, flags.uses_plan_cache());
   }
-  if (timing) print_timing(*model.compilation);
+  if (flags.timing) print_timing(*model.compilation);
   model.plan = std::make_shared<const Plan>(std::move(model.compilation->plan));
   model.compilation->plan = {};
 }
@@ -89,15 +98,15 @@ std::optional<TransformerSpec> spec_of(const fs::path& path) {
   return description.kind == Description::Kind::graph ? std::nullopt : std::optional(description.spec);
 }
 
-Model compile_or_load(const fs::path& path, const CompileOptions& options, const WeightFlags& flags,
-                      bool timing) {
+Model compile_or_load(const fs::path& path, const CompileOptions& options, const WeightFlags& weights,
+                      const CompileFlags& flags) {
   Model model;
   model.path = model_path(path);
-  if (!flags.weights.empty() && !flags.from_scratch) model.weights = weights_at(flags.weights);
+  if (!weights.weights.empty() && !weights.from_scratch) model.weights = weights_at(weights.weights);
   if (is_plan(model.path))
     model.plan = load_plan(model.path);
   else
-    compile_into(model, options, flags, timing);
+    compile_into(model, options, weights, flags);
   model.about = parsed_model(*model.plan);
   fmt::print(stderr, "{}\n", planned_memory_text(*model.plan));
   return model;

@@ -43,7 +43,7 @@ struct WeightFlags {
 
 /// Compiles a description, or loads a plan; prints the planned memory to stderr, before any of it is taken.
 Model compile_or_load(const std::filesystem::path& path, const CompileOptions& options,
-                      const WeightFlags& weights, bool timing);
+                      const WeightFlags& weights, const CompileFlags& flags);
 
 /// A session without values yet. Where the machine's memory is too small, the Error names the options that
 /// made the plan so large.

@@ -115,8 +115,7 @@ void write_outputs(const RunCommand& options, const std::vector<HostTensor>& out
 }
 
 void run_run(const RunCommand& options) {
-  const Model model =
-      compile_or_load(options.model, options.flags.options(), options.weights, options.flags.timing);
+  const Model model = compile_or_load(options.model, options.flags.options(), options.weights, options.flags);
   auto session = open_session(model, options.weights);
   const PlanEntry& entry = session->entry(pick_entry(*model.plan, options.entry));
   std::vector<HostTensor> tensors = read_inputs(options);

@@ -3,6 +3,8 @@
 #include <fmt/ranges.h>
 
 #include "compiler/summary.h"
+#include "runtime/plan/plan_fields.h"
+#include "runtime/plan/plan_validate.h"
 
 namespace smelt::cli {
 namespace {
@@ -49,19 +51,22 @@ std::string gemm_name(const Program& program, const GemmStep& gemm) {
 }  // namespace
 
 StepCost step_cost(const Program& program, const Step& step) {
-  StepCost cost{step_bytes(program, step), 0};
-  if (const auto* kernel = std::get_if<KernelStep>(&step.what))
-    cost.flops = kernel_flops(program, program.kernels[static_cast<size_t>(kernel->kernel)]);
-  if (const auto* gemm = std::get_if<GemmStep>(&step.what)) cost.flops = gemm_flops(program, *gemm);
-  return cost;
+  const double flops = visit_step(
+      step,
+      [&](const KernelStep& launch) {
+        return kernel_flops(program, program.kernels[static_cast<size_t>(launch.kernel)]);
+      },
+      [&](const GemmStep& gemm) { return gemm_flops(program, gemm); },
+      [](const SortIndexStep&) { return 0.0; }, [](const CopyStep&) { return 0.0; },
+      [](const FillStep&) { return 0.0; });
+  return {step_bytes(program, step), flops};
 }
 
 std::string step_name(const Program& program, const Step& step) {
-  if (const auto* kernel = std::get_if<KernelStep>(&step.what))
-    return program.kernels[static_cast<size_t>(kernel->kernel)].name;
+  if (const auto* launch = std::get_if<KernelStep>(&step.what))
+    return program.kernels[static_cast<size_t>(launch->kernel)].name;
   if (const auto* gemm = std::get_if<GemmStep>(&step.what)) return gemm_name(program, *gemm);
-  if (std::holds_alternative<SortIndexStep>(step.what)) return "sort_index";
-  return std::holds_alternative<CopyStep>(step.what) ? "copy" : "fill";
+  return std::string(kind_name(step));
 }
 
 std::string step_sources(const Step& step, size_t width) {

@@ -95,14 +95,15 @@ class Run {
     CompileOptions& compile_options = compile_options_;
     compile_options = options_.flags.options();
     compile_options.mode = Mode::train;
-    if (options_.detect_anomaly) compile_options.reuse = false;  // it walks the graph
+    CompileFlags flags = options_.flags;
+    flags.no_plan_cache |= options_.detect_anomaly;  // which walks the graph
     compile_options.training.accumulation = options_.trainer.gradient_accumulation > 1;
     compile_options.training.optimizer.keep_gradients = false;
     DefaultBounds bounds;
     bounds.add(compile_options.build.bounds, "B", options_.trainer.batch, "--batch");
     if (options_.length > 0) bounds.add(compile_options.build.bounds, "T", options_.length, "--length");
     options_.data.bound_lengths(options_.model, compile_options.build.bounds, bounds);
-    model_ = compile_or_load(options_.model, compile_options, options_.weights, options_.flags.timing);
+    model_ = compile_or_load(options_.model, compile_options, options_.weights, flags);
     model_.bounds = bounds;
     if (options_.detect_anomaly && !model_.compilation)
       fail(

@@ -92,7 +92,7 @@ class Verification {
         golden_(Golden::open(directory, options.flags.precision)),
         inputs_(golden_.inputs("input.")),
         seq2seq_(read_json_file(directory / "config.json").value("is_encoder_decoder", false)) {
-    model_ = compile_or_load(directory, compile_options(), {}, options.flags.timing);
+    model_ = compile_or_load(directory, compile_options(), {}, options.flags);
     if (make) model_.plan = std::make_shared<const Plan>(make(*model_.description, compile_options()));
     reload();
   }

@@ -7,23 +7,25 @@
 
 #include "runtime/error.h"
 #include "runtime/plan/plan_validate.h"
+#include "runtime/plan/step_places.h"
 
 namespace smelt {
 namespace {
 
 constexpr int64_t kEverything = std::numeric_limits<int64_t>::max();
 
-/// An extent with the distance between its indices.
-struct Stride {
-  Dim extent, distance;
-};
-
 class FootprintOf {
  public:
   FootprintOf(const Program& program, const Step& step) : program_(program), step_(step) {}
 
   Footprint run() {
-    std::visit([this](const auto& what) { add(what); }, step_.what);
+    if (const auto* launch = std::get_if<KernelStep>(&step_.what))
+      add(*launch);
+    else
+      for (const StepPlace& place : places(step_)) {
+        if (place.reads()) add(*place.ref, place.walks, false);
+        if (place.writes()) add(*place.ref, place.walks, true);
+      }
     add_the_rest(step_.reads, false), add_the_rest(step_.writes, true);
     return std::move(result_);
   }
@@ -42,55 +44,25 @@ class FootprintOf {
       const BufferRef& ref = step.arguments[argument + static_cast<size_t>(x.access.param)];
       const bool unbounded =
           kernel.params[static_cast<size_t>(x.access.param)].partial || x.access.computed >= 0;
-      std::vector<Stride> strides;
+      std::vector<Walk> walks;
       for (size_t axis = 0; axis < x.access.strides.size(); ++axis)
-        strides.push_back({kernel.axes[axis].extent, x.access.strides[axis]});
+        walks.push_back({&kernel.axes[axis].extent, &x.access.strides[axis]});
       const bool writes = x.kind != Instruction::Kind::load;
       if (unbounded)
         add_whole(ref.buffer, writes);
       else
-        add({ref.buffer, ref.offset + x.access.offset}, strides, writes);
+        add({ref.buffer, ref.offset + x.access.offset}, walks, writes);
     }
     argument += kernel.params.size();
   }
 
-  void add(const GemmStep& step) {
-    const auto matrix = [&](const GemmStep::Matrix& m, const Dim& rows, const Dim& columns,
-                            Dim GemmStep::Batch::* batch_stride, bool written) {
-      std::vector<Stride> strides = {{rows, m.row_stride}, {columns, m.column_stride}};
-      for (const GemmStep::Batch& batch : step.batch) strides.push_back({batch.extent, batch.*batch_stride});
-      add(m.base, strides, written);
-    };
-    matrix(step.a, step.m, step.k, &GemmStep::Batch::a_stride, false);
-    matrix(step.b, step.k, step.n, &GemmStep::Batch::b_stride, false);
-    matrix(step.c, step.m, step.n, &GemmStep::Batch::c_stride, true);
-    if (step.beta != 0) matrix(step.c, step.m, step.n, &GemmStep::Batch::c_stride, false);
-    if (step.bias) add(*step.bias, {{step.n, 1}}, false);
-  }
-
-  void add(const SortIndexStep& step) {
-    add_whole(step.indices.buffer, false);
-    add_whole(step.permutation.buffer, true), add_whole(step.begins.buffer, true);
-  }
-
-  void add(const CopyStep& step) {
-    std::vector<Stride> from, to;
-    for (size_t i = 0; i < step.extents.size(); ++i) {
-      from.push_back({step.extents[i], step.from_strides[i]});
-      to.push_back({step.extents[i], step.to_strides[i]});
-    }
-    add(step.from, from, false), add(step.to, to, true);
-  }
-
-  void add(const FillStep& step) { add(step.to, {{step.elements, 1}}, true); }
-
   /// From the place on, as far as the strides reach at the bounds.
-  void add(const BufferRef& ref, const std::vector<Stride>& strides, bool written) {
+  void add(const BufferRef& ref, const std::vector<Walk>& walks, bool written) {
     const auto begin = ref.offset.constant();
     if (!begin) return add_whole(ref.buffer, written);
     int64_t last = *begin;
-    for (const Stride& stride : strides) {
-      const auto extent = bound(stride.extent), step = distance(stride.distance);
+    for (const Walk& walk : walks) {
+      const auto extent = bound(*walk.extent), step = distance(*walk.stride);
       int64_t reach = 0;
       const bool known = extent && step &&
                          !__builtin_mul_overflow(std::max<int64_t>(0, *extent - 1), *step, &reach) &&

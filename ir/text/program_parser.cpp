@@ -2,6 +2,7 @@
 
 #include "ir/program.h"
 #include "ir/text/kernel_parser.h"
+#include "runtime/plan/plan_fields.h"
 
 namespace smelt {
 namespace {
@@ -64,18 +65,16 @@ class ProgramParser : KernelParser {
     if (lexer.accept_word("input")) return entry.inputs.push_back(port());
     if (lexer.accept_word("output")) return entry.outputs.push_back(port());
     Step step;
-    if (lexer.accept_word("launch"))
-      step.what = launch();
-    else if (lexer.accept_word("gemm"))
-      step.what = gemm();
-    else if (lexer.accept_word("sort_index"))
-      step.what = sort_index();
-    else if (lexer.accept_word("copy"))
-      step.what = copy();
-    else if (lexer.accept_word("fill"))
-      step.what = fill();
-    else
-      lexer.expected("input, output, launch, gemm, sort_index, copy, fill or '}'");
+    std::string keywords;
+    const auto parse = [&](auto kind) {
+      const std::string_view keyword = StepKind<decltype(kind)>::keyword;
+      keywords += fmt::format("{}, ", keyword);
+      if (!lexer.accept_word(keyword)) return false;
+      read(kind);
+      step.what = std::move(kind);
+      return true;
+    };
+    if (!any_step_kind(parse)) lexer.expected(fmt::format("input, output, {}or '}}'", keywords));
     if (lexer.accept("{")) step_fields(step);
     entry.steps.push_back(std::move(step));
   }
@@ -181,18 +180,16 @@ class ProgramParser : KernelParser {
 
   // ---- steps
 
-  KernelStep launch() {
-    KernelStep step;
+  void read(KernelStep& step) {
     step.kernel = kernel_reference();
     lexer.expect("(");
     list(")", [&] { step.arguments.push_back(place()); });
-    if (!lexer.accept_word("ids")) return step;
+    if (!lexer.accept_word("ids")) return;
     for (int64_t id : integers()) {
       if (id < 0 || id > std::numeric_limits<uint32_t>::max())
         lexer.expected(fmt::format("random ids in [0, 2^32) (not {}) before this", id));
       step.random_ids.push_back(static_cast<uint32_t>(id));
     }
-    return step;
   }
 
   int kernel_reference() {
@@ -219,8 +216,7 @@ class ProgramParser : KernelParser {
     return result;
   }
 
-  GemmStep gemm() {
-    GemmStep step;
+  void read(GemmStep& step) {
     step.dtype = step.result_dtype = dtype();
     step.c = matrix();
     lexer.expect("=");
@@ -249,7 +245,6 @@ class ProgramParser : KernelParser {
         unknown_field(key, "m, n, k, alpha, beta, bias, tf32, result");
     });
     while (lexer.accept_word("batch")) step.batch.push_back(batch());
-    return step;
   }
 
   GemmStep::Batch batch() {
@@ -272,8 +267,7 @@ class ProgramParser : KernelParser {
     return batch;
   }
 
-  SortIndexStep sort_index() {
-    SortIndexStep step;
+  void read(SortIndexStep& step) {
     step.indices = place();
     lexer.expect("->");
     step.permutation = place();
@@ -283,11 +277,9 @@ class ProgramParser : KernelParser {
     step.count = dim();
     word("below");
     step.rows = dim();
-    return step;
   }
 
-  CopyStep copy() {
-    CopyStep step;
+  void read(CopyStep& step) {
     Type box = type();
     step.dtype = box.dtype;
     step.extents = std::move(box.shape);
@@ -296,17 +288,14 @@ class ProgramParser : KernelParser {
     lexer.expect("=");
     step.from = place();
     step.from_strides = strides();
-    return step;
   }
 
-  FillStep fill() {
-    FillStep step;
+  void read(FillStep& step) {
     step.to = place();
     lexer.expect("=");
     step.value = number();
     word("of");
     step.elements = dim();
-    return step;
   }
 
   void word(std::string_view word) {

@@ -7,6 +7,7 @@
 #include "ir/program.h"
 #include "ir/text/lexer.h"
 #include "ir/text/text_writer.h"
+#include "runtime/plan/plan_fields.h"
 
 namespace smelt {
 namespace {
@@ -68,17 +69,19 @@ class ProgramPrinter {
     for (const auto& [written, read] : step.may_alias)
       pairs.push_back(fmt::format("[{}, {}]", written, read));
     if (!pairs.empty()) fields.add("may_alias", fmt::format("[{}]", fmt::join(pairs, ", ")));
-    const std::string what = std::visit([this](const auto& each) { return this->what(each); }, step.what);
-    return what + fields.str() + "\n";
+    const auto line = [this]<typename Kind>(const Kind& each) {
+      return fmt::format("{} {}", StepKind<Kind>::keyword, what(each));
+    };
+    return std::visit(line, step.what) + fields.str() + "\n";
   }
 
-  // ---- one a kind of step
+  // ---- one a kind of step: what follows its keyword
 
   std::string what(const KernelStep& s) const {
     std::vector<std::string> arguments;
     arguments.reserve(s.arguments.size());
     for (const BufferRef& ref : s.arguments) arguments.push_back(str(ref));
-    std::string text = fmt::format("launch {}({})", kernel_name(s.kernel), fmt::join(arguments, ", "));
+    std::string text = fmt::format("{}({})", kernel_name(s.kernel), fmt::join(arguments, ", "));
     if (!s.random_ids.empty()) text += fmt::format(" ids [{}]", fmt::join(s.random_ids, ", "));
     return text;
   }
@@ -105,8 +108,8 @@ class ProgramPrinter {
     if (s.bias) fields.add("bias", str(*s.bias));
     if (s.tf32) fields.add("tf32", "true");
     if (s.result_dtype != s.dtype) fields.add("result", std::string(name(s.result_dtype)));
-    std::string line = fmt::format("gemm {} {} = {} * {}{}", name(s.dtype), matrix(s.c), matrix(s.a),
-                                   matrix(s.b), fields.str());
+    std::string line =
+        fmt::format("{} {} = {} * {}{}", name(s.dtype), matrix(s.c), matrix(s.a), matrix(s.b), fields.str());
     for (const GemmStep::Batch& batch : s.batch) line += this->batch(batch);
     return line;
   }
@@ -122,17 +125,17 @@ class ProgramPrinter {
   }
 
   std::string what(const SortIndexStep& s) const {
-    return fmt::format("sort_index {} -> {}, {} of {} below {}", str(s.indices), str(s.permutation),
-                       str(s.begins), s.count.str(), s.rows.str());
+    return fmt::format("{} -> {}, {} of {} below {}", str(s.indices), str(s.permutation), str(s.begins),
+                       s.count.str(), s.rows.str());
   }
 
   std::string what(const CopyStep& s) const {
-    return fmt::format("copy {}{} {} = {}", name(s.dtype), smelt::str(s.extents), strided(s.to, s.to_strides),
+    return fmt::format("{}{} {} = {}", name(s.dtype), smelt::str(s.extents), strided(s.to, s.to_strides),
                        strided(s.from, s.from_strides));
   }
 
   std::string what(const FillStep& s) const {
-    return fmt::format("fill {} = {} of {}", str(s.to), text(s.value), s.elements.str());
+    return fmt::format("{} = {} of {}", str(s.to), text(s.value), s.elements.str());
   }
 
   const Program& p_;

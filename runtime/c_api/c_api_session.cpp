@@ -82,7 +82,12 @@ smelt_status smelt_session_create(const smelt_plan* plan, const smelt_session_op
   return guarded([&] {
     required(session, "session");
     SessionOptions chosen;
-    if (options) chosen.threads = options->threads, chosen.seed = options->seed;
+    if (options) {
+      chosen.threads = options->threads, chosen.seed = options->seed;
+      if (options->device < 0)
+        fail("device {}: expected 0 (any), or 1 + the number of a GPU", options->device);
+      chosen.device = options->device - 1;
+    }
     auto handle = std::make_unique<smelt_session>();
     handle->session = std::make_unique<Session>(required(plan, "the plan")->plan, chosen);
     *session = handle.release();

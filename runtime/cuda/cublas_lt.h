@@ -1,5 +1,6 @@
-// cuBLASLt, loaded when the first product needs it. Types and numbers are those of cublasLt.h, declared here
-// so that building needs no toolkit; tests compare them with the header where there is one.
+// cuBLASLt, loaded when the first GEMM needs it; its handle is of a device (Device::blas). Types and numbers
+// are those of cublasLt.h, declared here so that building needs no toolkit; tests compare them with the
+// header where there is one.
 #pragma once
 
 #include <array>
@@ -13,7 +14,6 @@
 
 namespace smelt::cuda {
 
-struct LtHandleTag;
 struct LtDescriptorTag;
 struct LtLayoutTag;
 struct LtPreferenceTag;
@@ -56,7 +56,6 @@ struct CublasLt {
                  void* workspace, size_t workspace_bytes, Stream stream);
   size_t (*GetVersion)();
 
-  LtHandleTag* handle = nullptr;  // of the process; any thread may use it
   std::string path;
 };
 

@@ -35,7 +35,7 @@ class StepText {
   std::string what(const GemmStep& step, const Launch&) const {
     std::string batch;
     for (const auto& axis : step.batch) batch += fmt::format("{} x ", value(axis.extent));
-    return fmt::format("product {}[{},{}] [{},{}]", batch, value(step.m), value(step.k), value(step.k),
+    return fmt::format("matmul {}[{},{}] [{},{}]", batch, value(step.m), value(step.k), value(step.k),
                        value(step.n));
   }
   std::string what(const SortIndexStep& step, const Launch&) const {

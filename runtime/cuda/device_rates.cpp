@@ -10,8 +10,9 @@ namespace smelt::cuda {
 namespace {
 
 /// Seconds of the best of six runs; the first is not counted.
-double best_seconds(Stream stream, const char* what, const std::function<void()>& work) {
-  const EventOwner begin = make_event(true), end = make_event(true);
+double best_seconds(const Device& device, Stream stream, const char* what,
+                    const std::function<void()>& work) {
+  const EventOwner begin = make_event(device, true), end = make_event(device, true);
   double best = 0;
   for (int run = 0; run < 6; ++run) {
     check(driver().EventRecord(begin.get(), stream), what);
@@ -26,31 +27,31 @@ double best_seconds(Stream stream, const char* what, const std::function<void()>
 
 }  // namespace
 
-double copy_bytes_per_second(Stream stream) {
+double copy_bytes_per_second(const Device& device, Stream stream) {
   constexpr size_t kBytes = size_t{1} << 28;
-  const DeviceBlock from = device_block(kBytes), to = device_block(kBytes);
-  const double seconds = best_seconds(stream, "timing a copy", [&] {
+  const DeviceBlock from = device_block(device, kBytes), to = device_block(device, kBytes);
+  const double seconds = best_seconds(device, stream, "timing a copy", [&] {
     check(driver().MemcpyDtoDAsync(to.get(), from.get(), kBytes, stream), "timing a copy");
   });
   return 2.0 * static_cast<double>(kBytes) / seconds;
 }
 
-double matrix_flops_per_second(Stream stream, DType dtype) {
+double matrix_flops_per_second(const Device& device, Stream stream, DType dtype) {
   constexpr int64_t n = 4096;
   const auto bytes = static_cast<size_t>(n * n * size_of(dtype));
-  const DeviceBlock matrices = try_device_block(static_cast<int64_t>(3 * bytes)),
-                    workspace = try_device_block(kGemmWorkspace);
+  const DeviceBlock matrices = try_device_block(device, static_cast<int64_t>(3 * bytes)),
+                    workspace = try_device_block(device, kGemmWorkspace);
   if (!matrices || !workspace) return 0;
   const DevicePointer a = matrices.get(), b = a + bytes, c = b + bytes;
   check(driver().MemsetD8Async(a, 0x3c, 2 * bytes, stream),
-        "timing a product");  // about 0.01: zeros draw less power
+        "timing a matmul");  // about 0.01: zeros draw less power
   const GemmSizes sizes{
       .m = n, .n = n, .k = n, .a = {n, 1}, .b = {n, 1}, .c = {n, 1}, .dtype = dtype, .result_dtype = dtype};
-  PreparedGemm product(sizes, a, b, c, "timing a product");
-  GemmChoices choices(cache_directory());
-  product.choose(stream, workspace.get(), choices);
+  PreparedGemm gemm(device, sizes, a, b, c, "timing a matmul");
+  GemmChoices choices(cache_directory(), GemmPlace::of(device));
+  gemm.choose(stream, workspace.get(), choices);
   const double seconds =
-      best_seconds(stream, "timing a product", [&] { product.run(stream, workspace.get()); });
+      best_seconds(device, stream, "timing a matmul", [&] { gemm.run(stream, workspace.get()); });
   return 2.0 * n * n * n / seconds;
 }
 

@@ -8,11 +8,11 @@ namespace smelt::cuda {
 
 /// Bytes read and written a second by the best of a few copies of a quarter of a gibibyte, which no cache
 /// holds.
-double copy_bytes_per_second(Stream stream);
+double copy_bytes_per_second(const Device& device, Stream stream);
 
-/// Floating-point operations a second of a product of two 4096 x 4096 matrices of `dtype` with f32 sums: the
+/// Floating-point operations a second of a matmul of two 4096 x 4096 matrices of `dtype` with f32 sums: the
 /// best of a few by the best algorithm found.
 /// 0 where there is no memory left for them.
-double matrix_flops_per_second(Stream stream, DType dtype);
+double matrix_flops_per_second(const Device& device, Stream stream, DType dtype);
 
 }  // namespace smelt::cuda

@@ -21,10 +21,11 @@ void copy_part(const std::byte* from, std::span<std::byte> part) {
 
 }  // namespace
 
-DeviceStates::DeviceStates(const Plan& plan, Stream stream) : stream_(stream) {
+DeviceStates::DeviceStates(const Device& device, const Plan& plan, Stream stream)
+    : stream_(stream), staging_(device) {
   for (const smelt::State& state : plan.states) {
     const int64_t bytes = state_bytes(plan, state);
-    states_.push_back({.device = device_block(bytes), .mirror = {}, .bytes = bytes});
+    states_.push_back({.device = device_block(device, bytes), .mirror = {}, .bytes = bytes});
     clear(static_cast<int>(states_.size()) - 1);
   }
 }

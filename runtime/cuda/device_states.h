@@ -14,7 +14,7 @@ class DeviceStates {
  public:
   DeviceStates() = default;
   /// Allocates them and makes them zeros.
-  DeviceStates(const Plan& plan, Stream stream);
+  DeviceStates(const Device& device, const Plan& plan, Stream stream);
 
   DevicePointer address(int index) const { return states_[static_cast<size_t>(index)].device.get(); }
   std::span<const std::byte> read(int index);

@@ -1,10 +1,5 @@
 #include "runtime/cuda/driver.h"
 
-#include <array>
-#include <charconv>
-#include <cstdlib>
-#include <cstring>
-
 #include "runtime/error.h"
 #include "runtime/system/dynamic_library.h"
 
@@ -12,9 +7,6 @@ namespace smelt::cuda {
 namespace {
 
 constexpr const char* kDriverNames[] = {"libcuda.so.1", "libcuda.so"};
-
-// CUdevice_attribute
-constexpr int kMultiprocessors = 16, kL2Bytes = 38, kCapabilityMajor = 75, kCapabilityMinor = 76;
 
 /// Names as the library exports them: of functions that changed, the version whose form is declared here.
 Driver load_driver() {
@@ -54,42 +46,6 @@ Driver load_driver() {
   return d;
 }
 
-int wanted_ordinal(int count) {
-  const char* text = std::getenv("SMELT_DEVICE");
-  if (!text || !*text) return 0;
-  int ordinal = -1;
-  const char* end = text + std::strlen(text);
-  const auto [stop, error] = std::from_chars(text, end, ordinal);
-  if (error != std::errc{} || stop != end || ordinal < 0 || ordinal >= count)
-    fail("SMELT_DEVICE is '{}': expected the number of a GPU, 0 to {}", text, count - 1);
-  return ordinal;
-}
-
-/// Of SMELT_DEVICE, or the first.
-int ordinal_of_process() {
-  int count = 0;
-  check(driver().DeviceGetCount(&count), "counting GPUs");
-  if (count == 0)
-    fail_with(Status::unavailable, "the CUDA driver finds no GPU (CUDA_VISIBLE_DEVICES hides them?)");
-  return wanted_ordinal(count);
-}
-
-int handle_of(int ordinal) {
-  int device = 0;
-  check(driver().DeviceGet(&device, ordinal), "opening the GPU");
-  return device;
-}
-
-int attribute(int which, int device) {
-  int value = 0;
-  check(driver().DeviceGetAttribute(&value, which, device), "asking for a property of the GPU");
-  return value;
-}
-
-int compute_capability(int device) {
-  return 10 * attribute(kCapabilityMajor, device) + attribute(kCapabilityMinor, device);
-}
-
 }  // namespace
 
 const Driver& driver() {
@@ -123,54 +79,6 @@ int device_count() {
   } catch (const Error&) {
     return 0;
   }
-}
-
-Device::Device(int ordinal) {
-  const Driver& d = driver();
-  info_.ordinal = ordinal;
-  const int device = handle_of(ordinal);
-  std::array<char, 256> name{};
-  check(d.DeviceGetName(name.data(), name.size(), device), "asking for the GPU's name");
-  info_.name = name.data();
-  info_.compute_capability = compute_capability(device);
-  info_.multiprocessors = attribute(kMultiprocessors, device);
-  info_.l2_bytes = attribute(kL2Bytes, device);
-  check(d.DevicePrimaryCtxRetain(&context_, device), "making a context on the GPU");
-  make_current();
-  check(d.MemGetInfo(&info_.free_bytes, &info_.total_bytes), "asking for free memory");
-}
-
-int native_compute_capability() { return compute_capability(handle_of(ordinal_of_process())); }
-
-Device& Device::of_process() {
-  static Device device(ordinal_of_process());
-  device.make_current();
-  return device;
-}
-
-std::vector<DeviceInfo> Device::all() {
-  std::vector<DeviceInfo> all;
-  for (int i = 0; i < device_count(); ++i) all.push_back(Device(i).info());
-  return all;
-}
-
-void Device::make_current() const {
-  const std::lock_guard lock(mutex_);
-  if (!fault_.empty()) fail_with(Status::internal, "{}", fault_);
-  check(driver().CtxSetCurrent(context_), "using the GPU");
-}
-
-void Device::try_make_current() const noexcept { driver().CtxSetCurrent(context_); }
-
-void Device::fail_from_now_on(const std::string& fault) {
-  const std::lock_guard lock(mutex_);
-  if (fault_.empty()) fault_ = fault;
-}
-
-size_t Device::free_bytes() const {
-  size_t free = 0, total = 0;
-  check(driver().MemGetInfo(&free, &total), "asking for free memory");
-  return free;
 }
 
 }  // namespace smelt::cuda

@@ -4,9 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <string>
-#include <vector>
 
 namespace smelt::cuda {
 
@@ -105,43 +103,7 @@ std::string describe(Driver::Code code);
 /// Throws Error with `what` was tried and what the driver says; out of memory has its own status.
 void check(Driver::Code code, const char* what);
 
-/// One GPU of this machine.
-struct DeviceInfo {
-  int ordinal = 0;
-  std::string name;
-  int compute_capability = 0;  // 90
-  int multiprocessors = 0;
-  int64_t l2_bytes = 0;
-  size_t free_bytes = 0, total_bytes = 0;
-};
-
-/// Makes the GPU current for this thread; the process keeps its context.
-class Device {
- public:
-  /// Of SMELT_DEVICE, or the first. Throws Error where there is none.
-  static Device& of_process();
-  /// Throws what fail_from_now_on was told.
-  void make_current() const;
-  /// For destructors, which may run on a thread that has not used the GPU.
-  void try_make_current() const noexcept;
-  /// A fault breaks the context, and with it all that this process does on the GPU.
-  void fail_from_now_on(const std::string& fault);
-  const DeviceInfo& info() const { return info_; }
-  size_t free_bytes() const;
-  /// All GPUs of this machine; none without a driver.
-  static std::vector<DeviceInfo> all();
-
- private:
-  explicit Device(int ordinal);
-  DeviceInfo info_;
-  Context context_ = nullptr;
-  mutable std::mutex mutex_;
-  std::string fault_;
-};
-
 /// How many GPUs there are; 0 without a driver.
 int device_count();
-/// 90 for sm_90: of the GPU that this process would use, without making a context there.
-int native_compute_capability();
 
 }  // namespace smelt::cuda

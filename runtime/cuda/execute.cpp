@@ -8,6 +8,7 @@
 #include "runtime/cuda/executor.h"
 #include "runtime/cuda/nvtx.h"
 #include "runtime/error.h"
+#include "runtime/plan/plan_fields.h"
 #include "runtime/plan/plan_validate.h"
 
 namespace smelt::cuda {
@@ -56,7 +57,7 @@ void CudaExecutor::explain(const Error& error) {
                      "GPU: a fault in {}: {}; --check-steps (SMELT_CHECK_STEPS=1) waits after every step and "
                      "names the one that fails",
                      runs.empty() ? "the plan" : fmt::format("{}", fmt::join(runs, " or ")), describe(code));
-  device_.fail_from_now_on(fault + "; the GPU is lost to this process");
+  device_.fail_from_now_on(fault + "; that GPU is lost to this process");
   device_.make_current();  // throws it
 }
 
@@ -75,19 +76,21 @@ void CudaExecutor::finish(const char* what) {
 
 void CudaExecutor::launch(Launch& what) {
   const Stream stream = stream_.get();
-  if (auto* kernel = std::get_if<KernelLaunch>(&what))
-    return check(kernel->run(stream), "launching a kernel");
-  if (auto* product = std::get_if<GemmLaunch>(&what)) {
-    if (!workspace_) workspace_ = device_block(kGemmWorkspace);
-    if (!product->gemm.chosen()) choose(product->gemm);
-    return product->gemm.run(stream, workspace_.get());
-  }
-  if (auto* sort = std::get_if<SortLaunch>(&what)) {
-    check(sort->rank.run(stream), "launching a kernel");
-    return check(sort->begins.run(stream), "launching a kernel");
-  }
-  if (auto* copy = std::get_if<CopyLaunch>(&what)) return run_copy(*copy, stream);
-  run_fill(std::get<FillLaunch>(what), stream);
+  std::visit(Overloaded{[&](KernelLaunch& kernel) { check(kernel.run(stream), "launching a kernel"); },
+                        [&](GemmLaunch& gemm) { run_gemm(gemm.gemm); },
+                        [&](TemplateLaunches& launches) {
+                          for (const KernelLaunch& kernel : launches.kernels)
+                            check(kernel.run(stream), "launching a kernel");
+                        },
+                        [&](CopyLaunch& copy) { run_copy(copy, stream); },
+                        [&](FillLaunch& fill) { run_fill(fill, stream); }},
+             what);
+}
+
+void CudaExecutor::run_gemm(PreparedGemm& gemm) {
+  if (!workspace_) workspace_ = device_block(device_, kGemmWorkspace);
+  if (!gemm.chosen()) choose(gemm);
+  gemm.run(stream_.get(), workspace_.get());
 }
 
 void CudaExecutor::choose(PreparedGemm& gemm) {
@@ -175,7 +178,7 @@ void CudaExecutor::capture(ResolvedEntry& resolved) {
 void CudaExecutor::launch_profiled(ResolvedEntry& resolved) {
   std::vector<EventOwner> events;
   const auto mark = [&] {
-    events.push_back(make_event(true));
+    events.push_back(make_event(device_, true));
     check(driver().EventRecord(events.back().get(), stream_.get()), "timing a step");
   };
   note_run(resolved);

@@ -14,9 +14,9 @@ namespace {
 /// Captured graphs and their launches may take so much; a step of a graph takes about as much as said.
 constexpr int64_t kGraphBudget = int64_t{512} << 20, kBytesAStep = 8192;
 
-Device& device_of_process(Stopwatch& watch) {
+Device& open_device(int ordinal, Stopwatch& watch) {
   const auto lap = watch.lap("context");
-  return Device::of_process();
+  return Device::open(ordinal);
 }
 
 double gib(int64_t bytes) { return static_cast<double>(bytes) / (1 << 30); }
@@ -37,17 +37,17 @@ void check_memory(const Plan& plan, int64_t ports, const Device& device) {
 }  // namespace
 
 CudaExecutor::CudaExecutor(std::shared_ptr<const Plan> plan, const ExecutorOptions& options)
-    : plan_(std::move(plan)), options_(options), device_(device_of_process(startup_)) {
+    : plan_(std::move(plan)), options_(options), device_(open_device(options.device, startup_)) {
   {
     const auto lap = startup_.lap("checks");
     validate(*plan_);  // sizes and places are used unchecked from here on
     const PortMemory ports = port_memory(*plan_);
     check_memory(*plan_, ports.total + 2 * ports.inputs, device_);
   }
-  stream_ = make_stream();
+  stream_ = make_stream(device_);
   {
     const auto lap = startup_.lap("modules");
-    kernels_ = LoadedKernels(*plan_, device_.info());
+    kernels_ = LoadedKernels(*plan_, device_);
   }
   allocate();
 }
@@ -59,10 +59,10 @@ CudaExecutor::~CudaExecutor() {
 
 void CudaExecutor::allocate() {
   const auto lap = startup_.lap("memory");
-  states_ = DeviceStates(*plan_, stream_.get());
+  states_ = DeviceStates(device_, *plan_, stream_.get());
   arena_bytes_ = executor_memory(*plan_).arena;
-  arena_ = device_block(arena_bytes_);
-  random_ = device_block(3 * sizeof(uint32_t));
+  arena_ = device_block(device_, arena_bytes_);
+  random_ = device_block(device_, 3 * sizeof(uint32_t));
   for (const Buffer& buffer : plan_->buffers) {
     DevicePointer base = 0;
     if (buffer.state >= 0) {
@@ -70,7 +70,7 @@ void CudaExecutor::allocate() {
     } else if (in_arena(buffer.role)) {
       base = arena_.get() + static_cast<DevicePointer>(buffer.offset_bytes);
     } else if (buffer.role == Role::constant) {
-      blocks_.push_back(device_block(buffer.bytes));
+      blocks_.push_back(device_block(device_, buffer.bytes));
       base = blocks_.back().get();
       check(driver().MemcpyHtoDAsync(base, buffer.data.data(), buffer.data.size(), stream_.get()),
             "copying a constant");
@@ -78,11 +78,11 @@ void CudaExecutor::allocate() {
     addresses_.push_back(base);
   }
   const PortMemory ports = port_memory(*plan_);
-  blocks_.push_back(device_block(ports.total));
+  blocks_.push_back(device_block(device_, ports.total));
   for (size_t i = 0; i < addresses_.size(); ++i)
     if (ports.offsets[i] >= 0)
       addresses_[i] = blocks_.back().get() + static_cast<DevicePointer>(ports.offsets[i]);
-  transfers_ = Transfers(ports);
+  transfers_ = Transfers(device_, ports);
   finish("allocating");
 }
 
@@ -91,11 +91,11 @@ void CudaExecutor::synchronize() {
 }
 
 double CudaExecutor::copy_bytes_per_second() {
-  return guarded([&] { return cuda::copy_bytes_per_second(stream_.get()); });
+  return guarded([&] { return cuda::copy_bytes_per_second(device_, stream_.get()); });
 }
 
 double CudaExecutor::matrix_flops_per_second(DType dtype) {
-  return guarded([&] { return cuda::matrix_flops_per_second(stream_.get(), dtype); });
+  return guarded([&] { return cuda::matrix_flops_per_second(device_, stream_.get(), dtype); });
 }
 
 // ---- states
@@ -122,11 +122,11 @@ const KernelCode* CudaExecutor::find_kernel(std::string_view name) const {
   return found == plan_->kernels.end() ? nullptr : &*found;
 }
 
-void CudaExecutor::launch_built_in(const KernelCode& kernel, int64_t work, std::vector<uint64_t> arguments) {
-  const KernelLaunch launch{kernels_.functions()[static_cast<size_t>(&kernel - plan_->kernels.data())],
-                            static_cast<unsigned>((work + kernel.grain - 1) / kernel.grain),
-                            static_cast<unsigned>(kernel.threads), 0, std::move(arguments)};
-  check(launch.run(stream_.get()), kernel.name.c_str());
+void CudaExecutor::launch_template(const KernelCode& kernel, const LaunchValues& values) {
+  const Function function = kernels_.functions()[static_cast<size_t>(&kernel - plan_->kernels.data())];
+  const auto launch = launch_of(kernel, function, values);
+  if (!launch) fail_with(Status::invalid_file, "kernel '{}' does not take this state", kernel.name);
+  check(launch->run(stream_.get()), kernel.name.c_str());
 }
 
 bool CudaExecutor::initialize_state(int index, uint32_t seed) {
@@ -138,12 +138,13 @@ bool CudaExecutor::initialize_state(int index, uint32_t seed) {
   const std::vector<InitialRow> rows = initial_rows(state, seed, state_bytes(*plan_, state), groups);
   guarded([&] {
     const auto bytes = static_cast<int64_t>(rows.size() * sizeof(InitialRow));
-    const DeviceBlock table = device_block(bytes);
+    const DeviceBlock table = device_block(device_, bytes);
     states_.clear(index);  // what lies between the rows
     check(driver().MemcpyHtoDAsync(table.get(), rows.data(), static_cast<size_t>(bytes), stream_.get()),
           "sending initial values");
-    launch_built_in(*kernel, groups,
-                    {states_.address(index), table.get(), rows.size(), static_cast<uint64_t>(groups)});
+    launch_template(*kernel,
+                    {.addresses = {{"state", states_.address(index)}, {"rows", table.get()}},
+                     .integers = {{"row_count", static_cast<int64_t>(rows.size())}, {"groups", groups}}});
     states_.note_written(index);
     finish("making initial values");
   });
@@ -156,8 +157,8 @@ void CudaExecutor::round_state(int from, int to, DType to_type) {
   guarded([&] {
     states_.upload(from);
     const int64_t count = state_bytes(*plan_, plan_->states[static_cast<size_t>(to)]) / size_of(to_type);
-    launch_built_in(*kernel, count,
-                    {states_.address(from), states_.address(to), static_cast<uint64_t>(count)});
+    launch_template(*kernel, {.addresses = {{"from", states_.address(from)}, {"to", states_.address(to)}},
+                              .integers = {{"count", count}}});
     states_.note_written(to);
   });
 }
@@ -190,7 +191,8 @@ ResolvedEntry& CudaExecutor::resolved(const PlanEntry& entry, const SymbolValues
     return cache_.front();
   }
   const auto lap = startup_.lap("sizes");
-  cache_.push_front(resolve(*plan_, entry, symbols, {kernels_.functions(), addresses_, random_.get()}));
+  cache_.push_front(
+      resolve(device_, *plan_, entry, symbols, {kernels_.functions(), addresses_, random_.get()}));
   forget_oldest();
   return cache_.front();
 }
@@ -206,7 +208,7 @@ void CudaExecutor::forget_oldest() {
 }
 
 GemmChoices& CudaExecutor::gemm_choices() {
-  if (!choices_) choices_ = std::make_unique<GemmChoices>(cache_directory());
+  if (!choices_) choices_ = std::make_unique<GemmChoices>(cache_directory(), GemmPlace::of(device_));
   return *choices_;
 }
 

@@ -1,8 +1,8 @@
 // Runs plans on an NVIDIA GPU: an entry of known sizes is one CUDA graph. A shape that is seen for the first
-// time runs uncaptured, while its products choose their algorithms.
+// time runs uncaptured, while its GEMMs choose their algorithms.
 //
-// After a fault (a kernel that reaches memory which is not there) every call in this process throws the Error
-// that told it: the driver does nothing more.
+// After a kernel fault (one that reaches memory which is not there) every call in this process on that GPU
+// throws the Error that told it: the driver does nothing more there.
 #pragma once
 
 #include <list>
@@ -13,6 +13,7 @@
 #include "runtime/cuda/device_states.h"
 #include "runtime/cuda/loaded_kernels.h"
 #include "runtime/cuda/resolve.h"
+#include "runtime/cuda/template_launch.h"
 #include "runtime/cuda/transfers.h"
 #include "runtime/error.h"
 #include "runtime/executor.h"
@@ -59,9 +60,10 @@ class CudaExecutor : public Executor {
   void launch_watched(ResolvedEntry& resolved);
   void launch_step(ResolvedEntry& resolved, size_t step);
   void launch(Launch& launch);
+  void run_gemm(PreparedGemm& gemm);
   const KernelCode* find_kernel(std::string_view name) const;
-  /// `work` items, a thread each.
-  void launch_built_in(const KernelCode& kernel, int64_t work, std::vector<uint64_t> arguments);
+  /// A template, on what is not a step's.
+  void launch_template(const KernelCode& kernel, const LaunchValues& values);
   void choose(PreparedGemm& gemm);
   void finish(const char* what);
   void note_run(const ResolvedEntry& resolved);

@@ -42,7 +42,7 @@ std::vector<Batch> take_all_but_longest(std::vector<Batch>& axes) {
   return std::exchange(axes, {kept});
 }
 
-/// Where the index-th product of the axes begins.
+/// Where the index-th matrix of the axes begins.
 Batch offset(const std::vector<Batch>& axes, int64_t index) {
   Batch at{.extent = 1, .a = 0, .b = 0, .c = 0};
   for (size_t i = axes.size(); i-- > 0;) {
@@ -109,9 +109,9 @@ GemmKey GemmProblem::key() const {
   return {bucket(), large ? fmt::format("m{} n{} k{} b{}", m, n, k, batch) : ""};
 }
 
-PreparedGemm::PreparedGemm(const GemmSizes& given, DevicePointer a, DevicePointer b, DevicePointer c,
-                           const std::string& place, DevicePointer bias)
-    : alpha_(static_cast<float>(given.alpha)) {
+PreparedGemm::PreparedGemm(const Device& device, const GemmSizes& given, DevicePointer a, DevicePointer b,
+                           DevicePointer c, const std::string& place, DevicePointer bias)
+    : device_(&device), alpha_(static_cast<float>(given.alpha)) {
   if (given.m == 0 || given.n == 0) return;
   // A bias runs along the library's rows, which are our columns.
   const bool swapped = !has_columns_together(given) || bias != 0;
@@ -120,7 +120,7 @@ PreparedGemm::PreparedGemm(const GemmSizes& given, DevicePointer a, DevicePointe
   const Columns as = columns_of(sizes.a, sizes.m, sizes.k), bs = columns_of(sizes.b, sizes.k, sizes.n),
                 cs = columns_of(sizes.c, sizes.m, sizes.n);
   if (as.pitch < 0 || bs.pitch < 0 || cs.pitch < 0 || cs.transposed)
-    fail_with(Status::internal, "{}: a product with strides that cuBLASLt has no call for", place);
+    fail_with(Status::internal, "{}: a matmul with strides that cuBLASLt has no call for", place);
   problem_ = {.dtype = given.dtype,
               .result_dtype = given.result_dtype,
               .transpose_a = as.transposed,
@@ -138,7 +138,7 @@ PreparedGemm::PreparedGemm(const GemmSizes& given, DevicePointer a, DevicePointe
     fail_with(Status::invalid_argument, "{}: a sum over a batch with a bias", place);
   if (sizes.k == 0 || count(collapsed(sizes.batch, true)) == 0) {
     if (bias != 0 || (sizes.beta != 0 && sizes.beta != 1))
-      fail_with(Status::invalid_argument, "{}: a sum of no products with a bias or a scaled result", place);
+      fail_with(Status::invalid_argument, "{}: an empty sum with a bias or a scaled result", place);
     if (sizes.beta == 0) note_zeros(outer, c);
     return;
   }
@@ -159,7 +159,7 @@ void PreparedGemm::note_zeros(const std::vector<Batch>& outer, DevicePointer c) 
 }
 
 /// One call where the batch has a single stride, else by pointers; sums over batches follow each other. The
-/// library adds no bias by pointers: then the longest axis is a call's, and the others' products follow too.
+/// library adds no bias by pointers: then the longest axis is a call's, and the others' matrices follow too.
 void PreparedGemm::make_calls(const GemmSizes& sizes, DevicePointer a, DevicePointer b, DevicePointer c) {
   std::vector<Batch> outer = collapsed(sizes.batch, false), following = collapsed(sizes.batch, true);
   if (problem_.has_bias && outer.size() > 1) following = take_all_but_longest(outer);
@@ -174,7 +174,7 @@ void PreparedGemm::make_calls(const GemmSizes& sizes, DevicePointer a, DevicePoi
   problem_.by_pointers = outer.size() > 1;
   if (outer.size() == 1)
     problem_.a_stride = outer[0].a, problem_.b_stride = outer[0].b, problem_.c_stride = outer[0].c;
-  std::vector<Call> matrices;  // by pointers: those of every product of every call
+  std::vector<Call> matrices;  // by pointers: those of every matrix of every call
   for (int64_t call = 0; call < count(following); ++call) {
     const bool adds = call > 0 && following.front().reduced;
     const auto beta = adds ? 1.0F : static_cast<float>(sizes.beta);
@@ -201,7 +201,7 @@ void PreparedGemm::make_pointers(const std::vector<Call>& matrices) {
     for (const auto member : {&Call::a, &Call::b, &Call::c})
       for (size_t i = 0; i < batch; ++i) lists.push_back(matrices[begin + i].*member);
   const auto bytes = static_cast<int64_t>(lists.size() * sizeof(DevicePointer));
-  pointers_ = device_block(bytes);
+  pointers_ = device_block(*device_, bytes);
   check(driver().MemcpyHtoDAsync(pointers_.get(), lists.data(), static_cast<size_t>(bytes), nullptr),
         "copying pointers");
   check(driver().StreamSynchronize(nullptr), "copying pointers");
@@ -213,17 +213,17 @@ void PreparedGemm::make_pointers(const std::vector<Call>& matrices) {
 }
 
 void PreparedGemm::describe(DevicePointer bias) {
+  blas_ = device_->blas();
   const CublasLt& lt = cublas_lt();
   LtDescriptorTag* descriptor = nullptr;
   check_blas(
       lt.MatmulDescCreate(&descriptor, problem_.tf32 ? kComputeTf32 : kCompute32F, data_type(DType::f32)),
-      "describing a product");
+      "describing a matmul");
   descriptor_ = LtDescriptor(descriptor);
   for (const auto& [attribute, transposed] :
        {std::pair(kTransposeA, problem_.transpose_a), {kTransposeB, problem_.transpose_b}}) {
     const int32_t value = transposed ? 1 : 0;
-    check_blas(lt.MatmulDescSetAttribute(descriptor, attribute, &value, sizeof value),
-               "describing a product");
+    check_blas(lt.MatmulDescSetAttribute(descriptor, attribute, &value, sizeof value), "describing a matmul");
   }
   if (bias != 0) {
     check_blas(lt.MatmulDescSetAttribute(descriptor, kEpilogue, &kEpilogueBias, sizeof kEpilogueBias),
@@ -264,9 +264,9 @@ void PreparedGemm::set_batch(const LtLayout& layout, int64_t stride) const {
 int PreparedGemm::launch(const Call& call, const LtAlgorithm& algorithm, Stream stream,
                          DevicePointer workspace) const {
   const auto pointer = [](DevicePointer p) { return reinterpret_cast<void*>(p); };
-  return cublas_lt().Matmul(cublas_lt().handle, descriptor_.get(), &alpha_, pointer(call.a), a_.get(),
-                            pointer(call.b), b_.get(), &call.beta, pointer(call.c), c_.get(), pointer(call.c),
-                            c_.get(), &algorithm, pointer(workspace), kGemmWorkspace, stream);
+  return cublas_lt().Matmul(blas_, descriptor_.get(), &alpha_, pointer(call.a), a_.get(), pointer(call.b),
+                            b_.get(), &call.beta, pointer(call.c), c_.get(), pointer(call.c), c_.get(),
+                            &algorithm, pointer(workspace), kGemmWorkspace, stream);
 }
 
 /// The first status that is not 0.
@@ -281,7 +281,7 @@ void PreparedGemm::run(Stream stream, DevicePointer workspace) {
   for (const Zeros& zeros : zeros_)
     check(driver().MemsetD8Async(zeros.to, 0, zeros.bytes, stream), "clearing an empty sum");
   if (const int code = try_all(algorithm_, stream, workspace); code != 0)
-    algorithm_ == kOwnKernel ? check(code, "launching a product") : check_blas(code, "a product");
+    algorithm_ == kOwnKernel ? check(code, "launching a matmul") : check_blas(code, "a matmul");
 }
 
 }  // namespace smelt::cuda

@@ -1,7 +1,7 @@
-// Sums of products on cuBLASLt: strides in place of transposes, batches in one call where the library can.
+// Matmuls on cuBLASLt: strides in place of transposes, batches in one call where the library can.
 //
 // The library thinks in columns: a matrix whose rows lie together is given to it transposed, and where that
-// is the result, the operands change places. An algorithm is chosen by timing when sizes are met first
+// is the result, the operands change places. An algorithm is chosen by timing when sizes are first seen
 // (gemm_choices.h).
 #pragma once
 
@@ -51,15 +51,15 @@ struct GemmProblem {
   GemmKey key() const;
 };
 
-/// A product ready to run at fixed addresses.
+/// A matmul ready to run at fixed addresses.
 class PreparedGemm {
  public:
   PreparedGemm() = default;
   /// Throws Error with `place` for strides that the library has no call for.
-  PreparedGemm(const GemmSizes& sizes, DevicePointer a, DevicePointer b, DevicePointer c,
-               const std::string& place, DevicePointer bias = 0);
+  PreparedGemm(const Device& device, const GemmSizes& sizes, DevicePointer a, DevicePointer b,
+               DevicePointer c, const std::string& place, DevicePointer bias = 0);
 
-  /// Another way to the same product, which is measured beside the library's and taken where it is faster.
+  /// Another way to the same result, which is measured beside the library's and taken where it is faster.
   void consider(KernelLaunch own) { own_ = std::move(own); }
 
   /// Launches the calls. The first time it chooses the algorithm, which waits for the device; call
@@ -95,24 +95,26 @@ class PreparedGemm {
   };
   double time(const LtAlgorithm& algorithm, int count, Stream stream, DevicePointer workspace) const;
   double time_alone(const LtAlgorithm& algorithm, Stream stream, DevicePointer workspace) const;
-  LtAlgorithm win(std::vector<Timed> timed, Stream stream, DevicePointer workspace) const;
+  LtAlgorithm fastest_of(std::vector<Timed> timed, Stream stream, DevicePointer workspace) const;
   std::vector<float> sample(Stream stream) const;
   int64_t result_bytes() const;
 
+  const Device* device_ = nullptr;
+  LtHandleTag* blas_ = nullptr;
   GemmProblem problem_;
   float alpha_ = 1;
   std::vector<Call> calls_;
   std::vector<Zeros> zeros_;
   DevicePointer first_result_ = 0;
   KernelLaunch own_;
-  DeviceBlock pointers_;  // of A, B and C, one a product, where a batch is no single stride
+  DeviceBlock pointers_;  // of A, B and C, one a matrix, where a batch is no single stride
   LtDescriptor descriptor_;
   LtLayout a_, b_, c_;
   LtAlgorithm algorithm_;
   bool chosen_ = false;
 };
 
-/// What the library may use beside its operands, for every product of a stream.
+/// What the library may use beside its operands, for every matmul of a stream.
 inline constexpr int64_t kGemmWorkspace = int64_t{32} << 20;
 
 }  // namespace smelt::cuda

@@ -80,7 +80,7 @@ std::optional<GemmPlace> parse_place(const Json& json) {
 
 }  // namespace
 
-GemmPlace GemmPlace::of_process() { return {Device::of_process().info().name, cublas_lt().GetVersion()}; }
+GemmPlace GemmPlace::of(const Device& device) { return {device.info().name, cublas_lt().GetVersion()}; }
 
 std::string GemmPlace::str() const { return fmt::format("{} with cuBLASLt {}", device, library_version); }
 

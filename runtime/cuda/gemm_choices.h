@@ -1,4 +1,4 @@
-// Which algorithm serves which kind of product on this device with this library: kept in memory, in a file of
+// Which algorithm serves which kind of matmul on this device with this library: kept in memory, in a file of
 // the cache directory, so that the next process does not measure again, and in checkpoints, so that a resumed
 // run gets the bits of one that was never stopped.
 #pragma once
@@ -22,23 +22,23 @@ struct GemmPlace {
   std::string device;
   size_t library_version = 0;
 
-  static GemmPlace of_process();
+  static GemmPlace of(const Device& device);
   std::string str() const;  // "NVIDIA H200 with cuBLASLt 130100"
   bool operator==(const GemmPlace&) const = default;
 };
 
-/// A kind of product, and of large ones its very sizes ("" of others).
+/// A kind of matmul, and of large ones its very sizes ("" of others).
 struct GemmKey {
   std::string bucket, sizes = {};
 };
 
-/// Large products are measured at their very sizes: a tile that fits 3,136 rows may leave half of the GPU
+/// Large matmuls are measured at their very sizes: a tile that fits 3,136 rows may leave half of the GPU
 /// idle at 3,200. Of a bucket no more than a few sizes are, since batches of ever new shapes must not stall;
 /// others take what was measured first.
 class GemmChoices {
  public:
   /// Reads the place's file in `directory`; what cannot be read is chosen anew. Empty: there is no file.
-  explicit GemmChoices(const std::filesystem::path& directory, GemmPlace place = GemmPlace::of_process());
+  GemmChoices(const std::filesystem::path& directory, GemmPlace place);
   ~GemmChoices();
   GemmChoices(const GemmChoices&) = delete;
   GemmChoices& operator=(const GemmChoices&) = delete;

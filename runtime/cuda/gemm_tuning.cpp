@@ -14,15 +14,16 @@ namespace {
 
 constexpr int kCandidates = 16;
 constexpr int kTimedRuns = 3;
-/// Who comes within this much of the fastest single run takes part in a contest: as much as a clock that is
-/// read around one product may be wrong.
+/// Algorithms within this much of the fastest single run are timed again: as much as a clock that is
+/// read around one matmul may be wrong.
 constexpr double kNear = 1.15, kClockSeconds = 1e-6;
-/// A turn's seconds, and how often each has one; single runs that take as long can be told apart.
-constexpr double kTurnSeconds = 3e-4;
-constexpr int kTurns = 3, kMostInARow = 64;
+/// Seconds of a round of runs in a row, and how many rounds each has, interleaved; single runs that take as
+/// long can be told apart.
+constexpr double kRoundSeconds = 3e-4;
+constexpr int kRounds = 3, kMostInARow = 64;
 constexpr int64_t kSampleBytes = int64_t{1} << 17;
 
-/// Whether two samples of one product agree as far as its rounding goes; non-finite elements must be the
+/// Whether two samples of one matmul agree as far as its rounding goes; non-finite elements must be the
 /// same.
 bool agree(const std::vector<float>& a, const std::vector<float>& b, bool exact_operands) {
   double square = 0, off = 0;
@@ -71,8 +72,8 @@ std::vector<LtHeuristic> PreparedGemm::candidates(int wanted) const {
     set(kMinAlignmentA + matrix, static_cast<uint32_t>(problem_.alignment));
   std::vector<LtHeuristic> found(static_cast<size_t>(wanted));
   int count = 0;
-  const int code = lt.MatmulAlgoGetHeuristic(lt.handle, descriptor_.get(), a_.get(), b_.get(), c_.get(),
-                                             c_.get(), made, wanted, found.data(), &count);
+  const int code = lt.MatmulAlgoGetHeuristic(blas_, descriptor_.get(), a_.get(), b_.get(), c_.get(), c_.get(),
+                                             made, wanted, found.data(), &count);
   found.resize(code == 0 ? static_cast<size_t>(count) : 0);
   std::erase_if(found, [](const LtHeuristic& h) { return h.state != 0; });
   if (found.empty()) fail_with(Status::internal, "cuBLASLt has no algorithm for {}", problem_.bucket());
@@ -99,7 +100,7 @@ bool PreparedGemm::is_possible(const LtAlgorithm& algorithm) const {
   if (algorithm == kOwnKernel) return static_cast<bool>(own_);
   const CublasLt& lt = cublas_lt();
   LtHeuristic checked;
-  const int code = lt.MatmulAlgoCheck(lt.handle, descriptor_.get(), a_.get(), b_.get(), c_.get(), c_.get(),
+  const int code = lt.MatmulAlgoCheck(blas_, descriptor_.get(), a_.get(), b_.get(), c_.get(), c_.get(),
                                       &algorithm, &checked);
   return code == 0 && checked.workspace_bytes <= static_cast<size_t>(kGemmWorkspace);
 }
@@ -112,7 +113,7 @@ int64_t PreparedGemm::result_bytes() const {
 }
 
 /// The first columns of the first result and the last ones of the last, as floats. Between two columns may
-/// lie what no product has written.
+/// lie what no matmul has written.
 std::vector<float> PreparedGemm::sample(Stream stream) const {
   const int64_t width = size_of(problem_.result_dtype), column = problem_.m * width;
   const int64_t columns = std::clamp<int64_t>(kSampleBytes / column, 1, problem_.n), part = columns * column;
@@ -125,22 +126,22 @@ std::vector<float> PreparedGemm::sample(Stream stream) const {
                          .to = {.memory = Copy2D::kHost, .host = to, .pitch = static_cast<size_t>(column)},
                          .width = static_cast<size_t>(column),
                          .rows = static_cast<size_t>(columns)};
-    check(driver().Memcpy2DAsync(&copy, stream), "reading a product");
+    check(driver().Memcpy2DAsync(&copy, stream), "reading a matmul");
   };
   read(raw.data(), 0), read(raw.data() + part, last);
-  check(driver().StreamSynchronize(stream), "reading a product");
+  check(driver().StreamSynchronize(stream), "reading a matmul");
   return as_floats(raw, problem_.result_dtype);
 }
 
 /// Seconds of one run of `count` in a row; infinite where it cannot be launched.
 double PreparedGemm::time(const LtAlgorithm& algorithm, int count, Stream stream,
                           DevicePointer workspace) const {
-  const EventOwner begin = make_event(true), end = make_event(true);
-  check(driver().EventRecord(begin.get(), stream), "timing a product");
+  const EventOwner begin = make_event(*device_, true), end = make_event(*device_, true);
+  check(driver().EventRecord(begin.get(), stream), "timing a matmul");
   for (int run = 0; run < count; ++run)
     if (try_all(algorithm, stream, workspace) != 0) return std::numeric_limits<double>::infinity();
-  check(driver().EventRecord(end.get(), stream), "timing a product");
-  check(driver().EventSynchronize(end.get()), "timing a product");
+  check(driver().EventRecord(end.get(), stream), "timing a matmul");
+  check(driver().EventSynchronize(end.get()), "timing a matmul");
   return seconds_between(begin.get(), end.get()) / count;
 }
 
@@ -152,18 +153,18 @@ double PreparedGemm::time_alone(const LtAlgorithm& algorithm, Stream stream, Dev
   return least;
 }
 
-/// Those whose single runs are about as fast run many times in a row, by turns.
-LtAlgorithm PreparedGemm::win(std::vector<Timed> timed, Stream stream, DevicePointer workspace) const {
+/// Those whose single runs are about as fast run many times in a row, in interleaved rounds.
+LtAlgorithm PreparedGemm::fastest_of(std::vector<Timed> timed, Stream stream, DevicePointer workspace) const {
   const auto faster = [](const Timed& a, const Timed& b) { return a.seconds < b.seconds; };
   const Timed first = *std::ranges::min_element(timed, faster);
   std::erase_if(timed, [&](const Timed& t) { return t.seconds > kNear * first.seconds + kClockSeconds; });
-  if (timed.size() == 1 || first.seconds > kTurnSeconds) return first.algorithm;
+  if (timed.size() == 1 || first.seconds > kRoundSeconds) return first.algorithm;
   const int count =
-      std::clamp(static_cast<int>(kTurnSeconds / std::max(first.seconds, kClockSeconds)), 2, kMostInARow);
-  for (int turn = 0; turn < kTurns; ++turn)
+      std::clamp(static_cast<int>(kRoundSeconds / std::max(first.seconds, kClockSeconds)), 2, kMostInARow);
+  for (int round = 0; round < kRounds; ++round)
     for (Timed& t : timed) {
       const double seconds = time(t.algorithm, count, stream, workspace);
-      t.seconds = turn == 0 ? seconds : std::min(t.seconds, seconds);
+      t.seconds = round == 0 ? seconds : std::min(t.seconds, seconds);
     }
   return std::ranges::min_element(timed, faster)->algorithm;
 }
@@ -176,7 +177,7 @@ LtAlgorithm PreparedGemm::fastest(Stream stream, DevicePointer workspace) const 
   if (all.size() == 1 || (problem_.accumulates && problem_.by_pointers)) return all.front();
   const bool keeps = problem_.accumulates;
   const auto bytes = static_cast<size_t>(result_bytes());
-  const DeviceBlock kept = try_device_block(keeps ? result_bytes() : 0);
+  const DeviceBlock kept = try_device_block(*device_, keeps ? result_bytes() : 0);
   if (!kept) return all.front();  // what would be measured could not be undone
   const auto copy = [&](DevicePointer to, DevicePointer from) {
     if (keeps) check(driver().MemcpyDtoDAsync(to, from, bytes, stream), "keeping a sum");
@@ -188,14 +189,14 @@ LtAlgorithm PreparedGemm::fastest(Stream stream, DevicePointer workspace) const 
     const double seconds = time_alone(algorithm, stream, workspace);
     copy(first_result_, kept.get());
     if (!std::isfinite(seconds)) continue;
-    check(try_all(algorithm, stream, workspace), "running a product again");
+    check(try_all(algorithm, stream, workspace), "running a matmul again");
     const std::vector<float> found = sample(stream);
     copy(first_result_, kept.get());
     if (reference.empty()) reference = found;
     if (agree(reference, found, problem_.dtype == DType::f32 && !problem_.tf32))
       timed.push_back({algorithm, seconds});
   }
-  const LtAlgorithm best = timed.empty() ? all.front() : win(timed, stream, workspace);
+  const LtAlgorithm best = timed.empty() ? all.front() : fastest_of(timed, stream, workspace);
   copy(first_result_, kept.get());
   return best;
 }

@@ -6,8 +6,7 @@
 namespace smelt::cuda {
 namespace {
 
-constexpr int kMaxDynamicShared = 8;        // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-constexpr int64_t kPlainShared = 48 << 10;  // what a kernel may have without asking
+constexpr int kMaxDynamicShared = 8;  // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 
 void check_kernel(Driver::Code code, const char* what, const KernelCode& kernel) {
   if (code != 0) check(code, fmt::format("{} kernel '{}'", what, kernel.name).c_str());
@@ -27,7 +26,7 @@ ModuleOwner load(const KernelCode& kernel, std::span<const std::byte> cubin) {
 Function function_of(Module module, const KernelCode& kernel) {
   Function function = nullptr;
   check_kernel(driver().ModuleGetFunction(&function, module, kernel.name.c_str()), "finding", kernel);
-  if (kernel.shared_bytes > kPlainShared)
+  if (kernel.shared_bytes > kPlainSharedBytes)
     check_kernel(
         driver().FuncSetAttribute(function, kMaxDynamicShared, static_cast<int>(kernel.shared_bytes)),
         "giving shared memory to", kernel);
@@ -36,8 +35,9 @@ Function function_of(Module module, const KernelCode& kernel) {
 
 }  // namespace
 
-LoadedKernels::LoadedKernels(const Plan& plan, const DeviceInfo& device) {
-  const MachineCode code = machine_code(plan, device);
+LoadedKernels::LoadedKernels(const Plan& plan, const Device& device) {
+  const MachineCode code = machine_code(plan, device.info());
+  device.make_current();
   for (size_t i = 0; i < plan.kernels.size(); ++i) {
     modules_.push_back(load(plan.kernels[i], code.cubins[i]));
     functions_.push_back(function_of(modules_.back().get(), plan.kernels[i]));

@@ -1,4 +1,4 @@
-// A plan's kernels, loaded to the current device.
+// A plan's kernels, loaded to a device.
 #pragma once
 
 #include <span>
@@ -13,7 +13,7 @@ class LoadedKernels {
  public:
   LoadedKernels() = default;
   /// Throws Error with the kernel's name where the driver refuses its code.
-  LoadedKernels(const Plan& plan, const DeviceInfo& device);
+  LoadedKernels(const Plan& plan, const Device& device);
 
   /// By kernel of the plan.
   std::span<const Function> functions() const { return functions_; }

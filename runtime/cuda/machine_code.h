@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "runtime/cuda/driver.h"
+#include "runtime/cuda/device.h"
 #include "runtime/cuda/nvrtc.h"
 #include "runtime/plan/plan.h"
 

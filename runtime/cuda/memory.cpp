@@ -6,8 +6,8 @@
 
 namespace smelt::cuda {
 
-DeviceBlock device_block(int64_t bytes) {
-  DeviceBlock block = try_device_block(bytes);
+DeviceBlock device_block(const Device& device, int64_t bytes) {
+  DeviceBlock block = try_device_block(device, bytes);
   if (block) return block;
   size_t free = 0, total = 0;
   driver().MemGetInfo(&free, &total);
@@ -18,28 +18,32 @@ DeviceBlock device_block(int64_t bytes) {
             bytes, free, total);
 }
 
-DeviceBlock try_device_block(int64_t bytes) {
+DeviceBlock try_device_block(const Device& device, int64_t bytes) {
+  device.make_current();
   DevicePointer address = 0;
   const int code = driver().MemAlloc(&address, static_cast<size_t>(std::max<int64_t>(1, bytes)));
   if (code != kOutOfMemory) check(code, "allocating device memory");
   return DeviceBlock(address);
 }
 
-PinnedBlock pinned_block(int64_t bytes) {
+PinnedBlock pinned_block(const Device& device, int64_t bytes) {
+  device.make_current();
   void* address = nullptr;
   check(driver().MemHostAlloc(&address, static_cast<size_t>(std::max<int64_t>(1, bytes)), 0),
         "allocating pinned memory");
   return PinnedBlock(static_cast<std::byte*>(address));
 }
 
-StreamOwner make_stream() {
+StreamOwner make_stream(const Device& device) {
+  device.make_current();
   constexpr unsigned kNonBlocking = 1;
   Stream stream = nullptr;
   check(driver().StreamCreate(&stream, kNonBlocking), "making a stream");
   return StreamOwner(stream);
 }
 
-EventOwner make_event(bool timing) {
+EventOwner make_event(const Device& device, bool timing) {
+  device.make_current();
   constexpr unsigned kNoTiming = 2;
   Event event = nullptr;
   check(driver().EventCreate(&event, timing ? 0 : kNoTiming), "making an event");

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "runtime/cuda/driver.h"
+#include "runtime/cuda/device.h"
 
 namespace smelt::cuda {
 
@@ -44,14 +44,14 @@ using GraphOwner = Owner<GraphExec, end_graph>;
 
 /// At a multiple of 256 bytes; at least one byte, so that there is an address.
 /// Throws Error (out_of_memory) with the bytes that are wanted and free.
-DeviceBlock device_block(int64_t bytes);
+DeviceBlock device_block(const Device& device, int64_t bytes);
 /// Empty where there is no room.
-DeviceBlock try_device_block(int64_t bytes);
-PinnedBlock pinned_block(int64_t bytes);
+DeviceBlock try_device_block(const Device& device, int64_t bytes);
+PinnedBlock pinned_block(const Device& device, int64_t bytes);
 /// Not ordered with any other stream.
-StreamOwner make_stream();
+StreamOwner make_stream(const Device& device);
 /// `timing`: its moment can be compared with another's.
-EventOwner make_event(bool timing = false);
+EventOwner make_event(const Device& device, bool timing = false);
 double seconds_between(Event begin, Event end);
 
 }  // namespace smelt::cuda

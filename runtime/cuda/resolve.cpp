@@ -4,16 +4,14 @@
 #include <bit>
 #include <limits>
 
-#include "runtime/batched_gemm.h"
+#include "runtime/cuda/template_launch.h"
 #include "runtime/error.h"
 #include "runtime/half.h"
 #include "runtime/plan/plan_validate.h"
+#include "runtime/plan/step_values.h"
 
 namespace smelt::cuda {
 namespace {
-
-constexpr const char* kRankKernel = "smelt_sort_rank";
-constexpr const char* kBeginsKernel = "smelt_sort_begins";
 
 /// The bits of one element.
 uint64_t pattern(DType dtype, double value) {
@@ -28,16 +26,16 @@ uint64_t pattern(DType dtype, double value) {
 
 class Resolver {
  public:
-  Resolver(const Plan& plan, const Addresses& addresses, ResolvedEntry& resolved)
-      : plan_(plan), addresses_(addresses), resolved_(resolved) {}
+  Resolver(const Device& device, const Plan& plan, const Addresses& addresses, ResolvedEntry& resolved)
+      : device_(device), plan_(plan), addresses_(addresses), resolved_(resolved) {}
 
   void run() {
     const PlanEntry& entry = *resolved_.entry;
     for (size_t i = 0; i < entry.steps.size(); ++i) {
       place_ = describe_step(entry, i);
       check_ranges(plan_, entry.steps[i], resolved_.values, place_);
-      std::visit([this](const auto& step) { resolved_.launches.emplace_back(launch(step)); },
-                 entry.steps[i].what);
+      step_ = &entry.steps[i];
+      std::visit([this](const auto& what) { resolved_.launches.emplace_back(launch(what)); }, step_->what);
     }
     for (const Port& port : entry.inputs) resolved_.input_bytes.push_back(bytes(port));
     for (const Port& port : entry.outputs) resolved_.output_bytes.push_back(bytes(port));
@@ -61,6 +59,7 @@ class Resolver {
 
   KernelLaunch launch(const KernelStep& step) const {
     const KernelCode& kernel = plan_.kernels[static_cast<size_t>(step.kernel)];
+    if (kernel.launch) return required_launch(step.kernel, launch_values());
     const int64_t range = value(kernel.range);
     if (range < 0) fail_with(Status::invalid_file, "{}: the range {} is below 0", place_, range);
     std::vector<uint64_t> values;
@@ -98,70 +97,52 @@ class Resolver {
     for (const GemmStep::Batch& batch : step.batch)
       sizes.batch.push_back({value(batch.extent), value(batch.a_stride), value(batch.b_stride),
                              batch.reduced ? 0 : value(batch.c_stride), batch.reduced});
-    PreparedGemm gemm(sizes, address(step.a.base), address(step.b.base), address(step.c.base), place_,
-                      step.bias ? address(*step.bias) : 0);
-    if (const auto own = batched_gemm(step)) gemm.consider(own_kernel(*own, sizes, step));
+    PreparedGemm gemm(device_, sizes, address(step.a.base), address(step.b.base), address(step.c.base),
+                      place_, step.bias ? address(*step.bias) : 0);
+    if (!step_->kernels.empty())
+      if (auto own = template_launch(step_->kernels.front(), launch_values())) gemm.consider(std::move(*own));
     return {std::move(gemm)};
   }
 
-  /// Nothing where the plan has no such kernel, or these sizes are not aligned as it needs them.
-  KernelLaunch own_kernel(const BatchedGemm& own, GemmSizes s, const GemmStep& step) const {
-    const auto found = std::ranges::find(plan_.kernels, own.name(), &KernelCode::name);
-    if (found == plan_.kernels.end()) return {};
-    DevicePointer a = address(step.a.base), b = address(step.b.base);
-    const DevicePointer c = address(step.c.base);
-    if (own.swapped) s = transposed(s), std::swap(a, b);
-    const auto pitch = [](const GemmSizes::Matrix& m, bool columns) {
-      return columns ? m.row_stride : m.column_stride;
-    };
-    const GemmSizes::Batch &outer = s.batch[0], &inner = s.batch[1];
-    const std::vector<int64_t> strides = {pitch(s.a, own.a_by_k),
-                                          pitch(s.b, !own.b_by_k),
-                                          s.c.row_stride,
-                                          outer.a,
-                                          outer.b,
-                                          outer.c,
-                                          inner.a,
-                                          inner.b,
-                                          inner.c};
-    const int64_t in = size_of(s.dtype), out = size_of(s.result_dtype);
-    bool aligned = (a | b | c) % 16 == 0;
-    for (size_t i = 0; i < strides.size(); ++i) aligned &= strides[i] * (i % 3 == 2 ? out : in) % 16 == 0;
-    if (!aligned || std::max({strides[0], strides[1], strides[2]}) >= kBatchedGemmPitches) return {};
-    KernelLaunch l;
-    l.function = addresses_.kernels[static_cast<size_t>(found - plan_.kernels.begin())];
-    const auto tiles = [](int64_t extent) { return (extent + kBatchedGemmTile - 1) / kBatchedGemmTile; };
-    l.blocks = blocks(outer.extent * inner.extent * tiles(s.m) * tiles(s.n));
-    l.threads = kBatchedGemmThreads;
-    l.shared_bytes = static_cast<unsigned>(std::clamp<int64_t>(tiles(s.k), 1, 2)) * kBatchedGemmStage;
-    l.values = {a, b, c};
-    for (const int64_t number : {s.m, s.n, s.k, strides[0], strides[1], strides[2], inner.extent})
-      l.values.push_back(static_cast<uint64_t>(number));
-    for (size_t i = 3; i < strides.size(); ++i) l.values.push_back(static_cast<uint64_t>(strides[i]));
-    l.values.push_back(std::bit_cast<uint32_t>(static_cast<float>(s.alpha)));
-    return l;
+  /// Any kind of step that its templates do.
+  template <typename Kind>
+  TemplateLaunches launch(const Kind&) const {
+    if (step_->kernels.empty())
+      fail_with(Status::invalid_file, "{}: the plan has no kernel for it: compile it again for a GPU",
+                place_);
+    const LaunchValues values = launch_values();
+    TemplateLaunches launches;
+    for (const int kernel : step_->kernels) launches.kernels.push_back(required_launch(kernel, values));
+    return launches;
   }
 
-  SortLaunch launch(const SortIndexStep& step) const {
-    const auto count = static_cast<uint64_t>(value(step.count)),
-               rows = static_cast<uint64_t>(value(step.rows));
-    const std::vector<uint64_t> arguments = {address(step.indices), address(step.permutation),
-                                             address(step.begins), count, rows};
-    return {built_in(kRankKernel, arguments, static_cast<int64_t>(count)),
-            built_in(kBeginsKernel, arguments, static_cast<int64_t>(rows) + 1)};
+  /// Of the step at hand: its fields, the plan's symbols and the random numbers.
+  LaunchValues launch_values() const {
+    const StepValues fields = values_of(*step_);
+    LaunchValues values;
+    values.integers = resolved_.values;
+    for (const auto& [name, dim] : fields.integers) values.integers[name] = value(dim);
+    for (const auto& [name, place] : fields.addresses) values.addresses[name] = address(place);
+    for (const auto& [name, number] : fields.reals) values.reals[name] = number;
+    values.addresses["random"] = addresses_.random;
+    return values;
   }
 
-  KernelLaunch built_in(std::string_view name, const std::vector<uint64_t>& arguments, int64_t range) const {
-    const auto found = std::ranges::find(plan_.kernels, name, &KernelCode::name);
-    if (found == plan_.kernels.end())
-      fail_with(Status::invalid_file, "{}: the plan has no kernel '{}'", place_, name);
-    KernelLaunch l;
-    l.values = arguments;
-    l.function = addresses_.kernels[static_cast<size_t>(found - plan_.kernels.begin())];
-    l.blocks = blocks(range / found->grain + (range % found->grain != 0));
-    l.threads = static_cast<unsigned>(found->threads);
-    l.shared_bytes = static_cast<unsigned>(found->shared_bytes);
-    return l;
+  std::optional<KernelLaunch> template_launch(int kernel, const LaunchValues& values) const {
+    const auto index = static_cast<size_t>(kernel);
+    try {
+      return launch_of(plan_.kernels[index], addresses_.kernels[index], values);
+    } catch (const Error& error) {
+      throw Error(fmt::format("{}: {}", place_, error.what()), error.status());
+    }
+  }
+
+  KernelLaunch required_launch(int kernel, const LaunchValues& values) const {
+    auto launch = template_launch(kernel, values);
+    if (!launch)
+      fail_with(Status::invalid_file, "{}: kernel '{}' does not take these sizes", place_,
+                plan_.kernels[static_cast<size_t>(kernel)].name);
+    return std::move(*launch);
   }
 
   CopyLaunch launch(const CopyStep& step) const {
@@ -191,22 +172,24 @@ class Resolver {
     return l;
   }
 
+  const Device& device_;
   const Plan& plan_;
   const Addresses& addresses_;
   ResolvedEntry& resolved_;
-  std::string place_;
+  const Step* step_ = nullptr;  // at hand
+  std::string place_;           // of that
 };
 
 }  // namespace
 
-ResolvedEntry resolve(const Plan& plan, const PlanEntry& entry, const SymbolValues& values,
-                      const Addresses& addresses) {
+ResolvedEntry resolve(const Device& device, const Plan& plan, const PlanEntry& entry,
+                      const SymbolValues& values, const Addresses& addresses) {
   plan.symbols.check(values);
   ResolvedEntry resolved;
   resolved.entry = &entry;
   resolved.values = values;
   resolved.launches.reserve(entry.steps.size());
-  Resolver(plan, addresses, resolved).run();
+  Resolver(device, plan, addresses, resolved).run();
   return resolved;
 }
 

@@ -16,9 +16,9 @@ namespace smelt::cuda {
 struct GemmLaunch {
   PreparedGemm gemm;
 };
-/// Ranks first, then the segments' begins: see docs/cuda.md.
-struct SortLaunch {
-  KernelLaunch rank, begins;
+/// Of a step whose templates do what it says, one after the other.
+struct TemplateLaunches {
+  std::vector<KernelLaunch> kernels;
 };
 struct CopyLaunch {
   DevicePointer from = 0, to = 0;
@@ -30,14 +30,14 @@ struct FillLaunch {
   int width = 4;  // bytes of an element: 1, 2 or 4
   uint32_t pattern = 0;
 };
-using Launch = std::variant<KernelLaunch, GemmLaunch, SortLaunch, CopyLaunch, FillLaunch>;
+using Launch = std::variant<KernelLaunch, GemmLaunch, TemplateLaunches, CopyLaunch, FillLaunch>;
 
 struct ResolvedEntry {
   const PlanEntry* entry = nullptr;
   SymbolValues values;
   std::vector<Launch> launches;  // one a step
   std::vector<int64_t> input_bytes, output_bytes;
-  bool has_run = false;  // to its end, so that every product has its algorithm
+  bool has_run = false;  // to its end, so that every matmul has its algorithm
   GraphOwner graph;      // once it ran uncaptured
 };
 
@@ -48,8 +48,8 @@ struct Addresses {
   DevicePointer random = 0;                // {seed, step, micro_step}
 };
 
-/// Checks all ranges at these values.
-ResolvedEntry resolve(const Plan& plan, const PlanEntry& entry, const SymbolValues& values,
-                      const Addresses& addresses);
+/// Checks all ranges at these values. `device` is where all of this lies.
+ResolvedEntry resolve(const Device& device, const Plan& plan, const PlanEntry& entry,
+                      const SymbolValues& values, const Addresses& addresses);
 
 }  // namespace smelt::cuda

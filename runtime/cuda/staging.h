@@ -11,6 +11,9 @@ namespace smelt::cuda {
 
 class Staging {
  public:
+  Staging() = default;
+  explicit Staging(const Device& device) : device_(&device) {}
+
   /// `make` fills every part of `bytes` bytes, in order, on the calling thread; `stream` takes them to `to`.
   void send(DevicePointer to, int64_t bytes, const Executor::MakePart& make, Stream stream);
 
@@ -19,6 +22,7 @@ class Staging {
     PinnedBlock memory;
     EventOwner sent;
   };
+  const Device* device_ = nullptr;
   std::array<Slot, 2> slots_;
   size_t next_ = 0;
 };

@@ -48,11 +48,12 @@ PortMemory port_memory(const Plan& plan) {
   return memory;
 }
 
-Transfers::Transfers(const PortMemory& ports)
-    : upload_(make_stream()), output_bytes_(std::min(ports.outputs, kOutputPart)) {
-  outputs_ = pinned_block(output_bytes_);
+Transfers::Transfers(const Device& device, const PortMemory& ports)
+    : upload_(make_stream(device)), output_bytes_(std::min(ports.outputs, kOutputPart)) {
+  outputs_ = pinned_block(device, output_bytes_);
   for (int i = 0; i < 2; ++i)
-    slots_.push_back({pinned_block(ports.inputs), device_block(ports.inputs), make_event(), make_event()});
+    slots_.push_back({pinned_block(device, ports.inputs), device_block(device, ports.inputs),
+                      make_event(device), make_event(device)});
 }
 
 void Transfers::stage(const ResolvedEntry& resolved, std::span<const void* const> inputs,

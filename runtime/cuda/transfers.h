@@ -21,7 +21,7 @@ PortMemory port_memory(const Plan& plan);
 class Transfers {
  public:
   Transfers() = default;
-  explicit Transfers(const PortMemory& ports);
+  Transfers(const Device& device, const PortMemory& ports);
 
   /// Copies the inputs; `stream` waits for them and puts them where the steps read them (`addresses`, by
   /// buffer).

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -153,7 +154,35 @@ struct Step {
   std::vector<std::pair<int, int>> may_alias;  // (written, read) buffers that may share memory
   std::vector<std::string> sources;            // names of the nodes it came from
   std::string phase;                           // "forward", "backward", "update"
+  /// On a GPU, kernels of the plan that are launched with the step's fields (TemplateLaunch), one after the
+  /// other: they do what the step says or, of a gemm, the one of them is measured against the library's.
+  std::vector<int> kernels = {};
 };
+
+/// How a kernel that is written by hand (a template) is launched: its arguments and its grid, as expressions
+/// over names that the launch gives values to: the fields of a step (runtime/plan/step_values.h) and the
+/// plan's symbols, or what docs/cuda.md says of the kernels of states.
+struct TemplateLaunch {
+  /// An address (8 bytes) and a real number (4 bytes, a float) are given by a name alone, an integer (8
+  /// bytes) by any expression.
+  struct Argument {
+    enum class Kind : uint8_t { address, integer, real } kind = Kind::integer;
+    Dim value;
+    int64_t alignment = 1;  // bytes that divide an address
+  };
+  /// What must hold of the sizes, or else the kernel is not launched: a gemm is left to the library.
+  struct Condition {
+    Dim value;
+    int64_t divisor = 1;  // divides the value
+    int64_t below = std::numeric_limits<int64_t>::max();
+  };
+  std::vector<Argument> arguments = {};
+  Dim blocks = 1;        // of the grid
+  Dim shared_bytes = 0;  // dynamic shared memory of a block; no more is taken than KernelCode::shared_bytes
+  std::vector<Condition> conditions = {};
+};
+std::string_view name(TemplateLaunch::Argument::Kind kind);  // "address", "integer", "real"
+std::optional<TemplateLaunch::Argument::Kind> parse_argument_kind(std::string_view name);
 
 /// A compiled kernel. `range` is the parallel extent that the runtime splits into chunks of `grain`, or into
 /// exactly `splits` chunks where the kernel accumulates one partial result a chunk.
@@ -168,10 +197,12 @@ struct KernelCode {
   // On a GPU (see docs/cuda.md for the signature) a chunk is a block of threads, and every kernel its own
   // code.
   int threads = 0;                     // of a block
-  int64_t shared_bytes = 0;            // dynamic shared memory of a block
+  int64_t shared_bytes = 0;            // the most dynamic shared memory of a block
   int copies = 1;                      // sets of `arguments` that a step gives, one a row of the grid
   std::string source = {};             // CUDA C++
   std::vector<std::byte> binary = {};  // the cubin for Plan::target
+  /// Of a template; all others take a step's arguments, random numbers, `dims`, random ids and `range`.
+  std::optional<TemplateLaunch> launch = {};
 };
 
 /// What integers that index a table may be: each in [0, below), or `ignored` where there is such a number.

@@ -1,9 +1,12 @@
 // What of the plan's types is kept on disk, under which name: one list a type, read by the writer and by the
-// reader of manifests. A field that is added here changes the format: raise kPlanFormat.
+// reader of manifests. A field that is added here changes the format: raise kPlanFormat. Kinds of steps have
+// a row with their names beside their fields; a kind without one does not compile.
 #pragma once
 
 #include <concepts>
+#include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include "runtime/plan/plan.h"
 
@@ -11,6 +14,11 @@ namespace smelt {
 
 template <typename T, typename Of>
 concept Is = std::same_as<std::remove_const_t<T>, Of>;
+
+/// A kind of step: what manifests, messages and reports call it, and the word that begins its line in the
+/// text of a program.
+template <typename Kind>
+struct StepKind;
 
 template <typename V, Is<Symbols::Bound> T>
 void visit_fields(V& v, T& x) {
@@ -47,6 +55,10 @@ void visit_fields(V& v, T& x) {
   v("buffer", x.buffer), v("offset", x.offset);
 }
 
+template <>
+struct StepKind<KernelStep> {
+  static constexpr std::string_view name = "kernel", keyword = "launch";
+};
 template <typename V, Is<KernelStep> T>
 void visit_fields(V& v, T& x) {
   v("kernel", x.kernel), v("arguments", x.arguments), v("random_ids", x.random_ids);
@@ -63,6 +75,10 @@ void visit_fields(V& v, T& x) {
   v("reduced", x.reduced);
 }
 
+template <>
+struct StepKind<GemmStep> {
+  static constexpr std::string_view name = "gemm", keyword = "gemm";
+};
 template <typename V, Is<GemmStep> T>
 void visit_fields(V& v, T& x) {
   v("a", x.a), v("b", x.b), v("c", x.c), v("m", x.m), v("n", x.n), v("k", x.k);
@@ -70,18 +86,30 @@ void visit_fields(V& v, T& x) {
   v("result_dtype", x.result_dtype), v("bias", x.bias), v("tf32", x.tf32);
 }
 
+template <>
+struct StepKind<SortIndexStep> {
+  static constexpr std::string_view name = "sort_index", keyword = "sort_index";
+};
 template <typename V, Is<SortIndexStep> T>
 void visit_fields(V& v, T& x) {
   v("indices", x.indices), v("permutation", x.permutation), v("begins", x.begins);
   v("count", x.count), v("rows", x.rows);
 }
 
+template <>
+struct StepKind<CopyStep> {
+  static constexpr std::string_view name = "copy", keyword = "copy";
+};
 template <typename V, Is<CopyStep> T>
 void visit_fields(V& v, T& x) {
   v("from", x.from), v("to", x.to), v("extents", x.extents), v("from_strides", x.from_strides);
   v("to_strides", x.to_strides), v("dtype", x.dtype);
 }
 
+template <>
+struct StepKind<FillStep> {
+  static constexpr std::string_view name = "fill", keyword = "fill";
+};
 template <typename V, Is<FillStep> T>
 void visit_fields(V& v, T& x) {
   v("to", x.to), v("elements", x.elements), v("value", x.value);
@@ -90,15 +118,31 @@ void visit_fields(V& v, T& x) {
 template <typename V, Is<Step> T>
 void visit_fields(V& v, T& x) {
   v("what", x.what), v("reads", x.reads), v("writes", x.writes), v("may_alias", x.may_alias);
-  v("sources", x.sources), v("phase", x.phase);
+  v("sources", x.sources), v("phase", x.phase), v("kernels", x.kernels);
+}
+
+template <typename V, Is<TemplateLaunch::Argument> T>
+void visit_fields(V& v, T& x) {
+  v("kind", x.kind), v("value", x.value), v("alignment", x.alignment);
+}
+
+template <typename V, Is<TemplateLaunch::Condition> T>
+void visit_fields(V& v, T& x) {
+  v("value", x.value), v("divisor", x.divisor), v("below", x.below);
+}
+
+template <typename V, Is<TemplateLaunch> T>
+void visit_fields(V& v, T& x) {
+  v("arguments", x.arguments), v("blocks", x.blocks), v("shared_bytes", x.shared_bytes);
+  v("conditions", x.conditions);
 }
 
 template <typename V, Is<KernelCode> T>
 void visit_fields(V& v, T& x) {
   v("name", x.name), v("text", x.text), v("dims", x.dims), v("range", x.range), v("grain", x.grain);
   v("splits", x.splits), v("arguments", x.arguments), v("random_ids", x.random_ids);
-  v("threads", x.threads), v("shared_bytes", x.shared_bytes), v("copies", x.copies), v("source", x.source),
-      v("binary", x.binary);
+  v("threads", x.threads), v("shared_bytes", x.shared_bytes), v("copies", x.copies);
+  v("source", x.source), v("binary", x.binary), v("launch", x.launch);
 }
 
 template <typename V, Is<IdRange> T>
@@ -125,7 +169,25 @@ void visit_fields(V& v, T& x) {
   v("binary", x.binary);
 }
 
-/// The kinds of steps, in the order of Step::what.
-inline constexpr const char* kStepKinds[] = {"kernel", "gemm", "sort_index", "copy", "fill"};
+/// Calls `visit` with a default-made step of every kind, in the order of Step::what, until one call is true.
+template <typename... Kinds, typename Visit>
+bool any_step_kind(std::variant<Kinds...>*, const Visit& visit) {
+  return (visit(Kinds{}) || ...);
+}
+template <typename Visit>
+bool any_step_kind(const Visit& visit) {
+  return any_step_kind(static_cast<decltype(Step::what)*>(nullptr), visit);
+}
+
+template <typename... Cases>
+struct Overloaded : Cases... {
+  using Cases::operator()...;
+};
+
+/// Calls the one of `cases` for the step's kind: there must be one for every kind.
+template <Is<Step> T, typename... Cases>
+decltype(auto) visit_step(T& step, Cases... cases) {
+  return std::visit(Overloaded<Cases...>{std::move(cases)...}, step.what);
+}
 
 }  // namespace smelt

@@ -6,6 +6,7 @@
 
 #include "runtime/error.h"
 #include "runtime/plan/plan_validate.h"
+#include "runtime/plan/step_places.h"
 
 namespace smelt {
 namespace {

@@ -61,6 +61,9 @@ class ManifestReader {
   void decode(const Place& at, std::string& value) { value = text(at); }
   void decode(const Place& at, Role& value) { value = named(at, parse_role(text(at)), "a role"); }
   void decode(const Place& at, DType& value) { value = named(at, parse_dtype(text(at)), "an element type"); }
+  void decode(const Place& at, TemplateLaunch::Argument::Kind& value) {
+    value = named(at, parse_argument_kind(text(at)), "a kind of argument");
+  }
   void decode(const Place& at, Initializer& value) {
     value = named(at, parse_initializer(text(at)), "an initializer such as normal(0.02)");
   }
@@ -111,9 +114,8 @@ class ManifestReader {
   template <typename... Kinds>
   void decode(const Place& at, std::variant<Kinds...>& what) {
     const Json kind = at.value.is_object() ? at.value.value("kind", Json()) : Json();
-    size_t index = 0;
     const auto choose = [&](auto chosen) {
-      if (kind != kStepKinds[index++]) return false;
+      if (kind != StepKind<decltype(chosen)>::name) return false;
       decode(at, chosen);
       what = std::move(chosen);
       return true;

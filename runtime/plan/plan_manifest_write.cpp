@@ -23,6 +23,7 @@ class ManifestWriter {
   Json encode(const std::string& value) { return value; }
   Json encode(Role value) { return name(value); }
   Json encode(DType value) { return name(value); }
+  Json encode(TemplateLaunch::Argument::Kind value) { return name(value); }
   Json encode(const Initializer& value) { return str(value); }
   Json encode(const Dim& value) {
     if (const auto constant = value.constant()) return *constant;
@@ -48,9 +49,13 @@ class ManifestWriter {
   }
   template <typename... Kinds>
   Json encode(const std::variant<Kinds...>& what) {
-    Json object = std::visit([&](const auto& kind) { return encode(kind); }, what);
-    object["kind"] = kStepKinds[what.index()];
-    return object;
+    return std::visit(
+        [&]<typename Kind>(const Kind& kind) {
+          Json object = encode(kind);
+          object["kind"] = StepKind<Kind>::name;
+          return object;
+        },
+        what);
   }
   template <typename Struct>
   Json encode(const Struct& value) {

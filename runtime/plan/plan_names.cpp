@@ -12,6 +12,7 @@ namespace {
 constexpr std::array<std::string_view, 10> kRoles = {"input",     "output",    "constant", "parameter",
                                                      "gradient",  "optimizer", "state",    "saved",
                                                      "temporary", "workspace"};
+constexpr std::array<std::string_view, 3> kArguments = {"address", "integer", "real"};
 constexpr std::array<std::string_view, 3> kInitializers = {"value", "normal", "uniform"};
 
 template <typename Item>
@@ -41,6 +42,14 @@ std::optional<Role> parse_role(std::string_view name) {
   const auto found = std::find(kRoles.begin(), kRoles.end(), name);
   if (found == kRoles.end()) return std::nullopt;
   return static_cast<Role>(found - kRoles.begin());
+}
+
+std::string_view name(TemplateLaunch::Argument::Kind kind) { return kArguments[static_cast<size_t>(kind)]; }
+
+std::optional<TemplateLaunch::Argument::Kind> parse_argument_kind(std::string_view name) {
+  const auto found = std::find(kArguments.begin(), kArguments.end(), name);
+  if (found == kArguments.end()) return std::nullopt;
+  return static_cast<TemplateLaunch::Argument::Kind>(found - kArguments.begin());
 }
 
 std::string str(const Initializer& init) {

@@ -2,100 +2,82 @@
 #include <algorithm>
 
 #include "runtime/error.h"
+#include "runtime/plan/plan_fields.h"
 #include "runtime/plan/plan_validate.h"
+#include "runtime/plan/step_places.h"
 
 namespace smelt {
 namespace {
-
-/// An extent with the distance between its indices.
-struct Walk {
-  int64_t extent, stride;
-};
 
 class RangeCheck {
  public:
   RangeCheck(const Plan& plan, const SymbolValues& values, const std::string& place)
       : plan_(plan), values_(values), place_(place) {}
 
-  void operator()(const KernelStep& step) {
-    for (size_t i = 0; i < step.arguments.size(); ++i) {
-      const BufferRef& argument = step.arguments[i];
-      const int64_t offset = argument.offset.evaluate(values_), most = elements(argument);
-      if (offset < 0 || offset > most)
-        refuse(fmt::format("argument {} begins at element {} of {}", i, offset, buffer_text(argument)));
-    }
+  void run(const Step& step) {
+    visit_step(
+        step, [&](const KernelStep&) {}, [&](const GemmStep& gemm) { check_gemm(gemm); },
+        [&](const SortIndexStep& sort) { check_sort(sort); }, [&](const CopyStep& copy) { check_copy(copy); },
+        [&](const FillStep&) {});
+    size_t number = 0;
+    for (const StepPlace& place : places(step))
+      place.use == PlaceUse::either ? check_begin(number++, *place.ref) : check_reach(place);
   }
-
-  void operator()(const GemmStep& step) {
-    const int64_t m = extent(step.m), n = extent(step.n), k = extent(step.k);
-    if (step.tf32 && step.dtype != DType::f32)
-      refuse(fmt::format("has tf32, which is for operands of f32, not {}", name(step.dtype)));
-    check_matrix("a", step, step.a, step.dtype, m, k, &GemmStep::Batch::a_stride);
-    check_matrix("b", step, step.b, step.dtype, k, n, &GemmStep::Batch::b_stride);
-    check_matrix("c", step, step.c, step.result_dtype, m, n, &GemmStep::Batch::c_stride);
-    if (step.bias) check_bias(step, n);
-  }
-
-  void operator()(const SortIndexStep& step) {
-    const int64_t count = extent(step.count), rows = extent(step.rows);
-    if (count > INT32_MAX || rows >= INT32_MAX) refuse("sorts more than 2^31 indices");
-    for (const BufferRef* ref : {&step.indices, &step.permutation, &step.begins})
-      if (buffer(*ref).dtype != DType::i32) refuse(fmt::format("needs i32 in {}", buffer_text(*ref)));
-    check("indices", step.indices, {{count, 1}});
-    check("permutation", step.permutation, {{count, 1}});
-    check("begins", step.begins, {{rows, 1}, {2, 1}});
-  }
-
-  void operator()(const CopyStep& step) {
-    if (buffer(step.from).dtype != step.dtype || buffer(step.to).dtype != step.dtype)
-      refuse("copies between buffers of other element types");
-    std::vector<Walk> from, to;
-    for (size_t i = 0; i < step.extents.size(); ++i) {
-      const int64_t e = extent(step.extents[i]);
-      from.push_back({e, step.from_strides[i].evaluate(values_)});
-      to.push_back({e, step.to_strides[i].evaluate(values_)});
-    }
-    check("from", step.from, from);
-    check("to", step.to, to);
-  }
-
-  void operator()(const FillStep& step) { check("to", step.to, {{extent(step.elements), 1}}); }
 
  private:
-  void check_bias(const GemmStep& step, int64_t n) {
-    if (buffer(*step.bias).dtype != step.result_dtype)
-      refuse(fmt::format("the bias is not {}: {}", name(step.result_dtype), buffer_text(*step.bias)));
+  /// How far a kernel reaches from there only its code knows.
+  void check_begin(size_t number, const BufferRef& argument) const {
+    const int64_t offset = argument.offset.evaluate(values_), most = elements(argument);
+    if (offset < 0 || offset > most)
+      refuse(fmt::format("argument {} begins at element {} of {}", number, offset, buffer_text(argument)));
+  }
+
+  void check_gemm(const GemmStep& step) const {
+    if (step.tf32 && step.dtype != DType::f32)
+      refuse(fmt::format("has tf32, which is for operands of f32, not {}", name(step.dtype)));
+    check_dtype("a", step.a.base, step.dtype);
+    check_dtype("b", step.b.base, step.dtype);
+    check_dtype("c", step.c.base, step.result_dtype);
+    if (!step.bias) return;
+    check_dtype("the bias", *step.bias, step.result_dtype);
     if (!step.c.column_stride.is_one() || std::ranges::any_of(step.batch, &GemmStep::Batch::reduced))
       refuse("has a bias: that takes a result whose columns lie together, and no sum over a batch");
-    check("bias", *step.bias, {{n, 1}});
   }
 
-  void check_matrix(std::string_view name, const GemmStep& step, const GemmStep::Matrix& matrix, DType dtype,
-                    int64_t rows, int64_t columns, Dim GemmStep::Batch::* stride) {
-    if (buffer(matrix.base).dtype != dtype)
-      refuse(fmt::format("{} is not {}: {}", name, smelt::name(dtype), buffer_text(matrix.base)));
-    std::vector<Walk> walks = {{rows, matrix.row_stride.evaluate(values_)},
-                               {columns, matrix.column_stride.evaluate(values_)}};
-    for (const GemmStep::Batch& batch : step.batch)
-      walks.push_back({extent(batch.extent), (batch.*stride).evaluate(values_)});
-    check(name, matrix.base, walks);
+  void check_sort(const SortIndexStep& step) const {
+    if (extent(step.count) > INT32_MAX || extent(step.rows) >= INT32_MAX)
+      refuse("sorts more than 2^31 indices");
+    for (const BufferRef* ref : {&step.indices, &step.permutation, &step.begins})
+      if (buffer(*ref).dtype != DType::i32) refuse(fmt::format("needs i32 in {}", buffer_text(*ref)));
   }
 
-  void check(std::string_view name, const BufferRef& ref, const std::vector<Walk>& walks) {
-    int64_t last = ref.offset.evaluate(values_);
-    if (last < 0) refuse(fmt::format("{} begins at element {} of {}", name, last, buffer_text(ref)));
-    for (const Walk& walk : walks)
-      if (walk.extent == 0) return;
-    for (const Walk& walk : walks) {
-      if (walk.extent > 1 && walk.stride < 0) refuse(fmt::format("{} has a stride below 0", name));
+  void check_copy(const CopyStep& step) const {
+    if (buffer(step.from).dtype != step.dtype || buffer(step.to).dtype != step.dtype)
+      refuse("copies between buffers of other element types");
+  }
+
+  void check_dtype(std::string_view name, const BufferRef& ref, DType dtype) const {
+    if (buffer(ref).dtype != dtype)
+      refuse(fmt::format("{} is not {}: {}", name, smelt::name(dtype), buffer_text(ref)));
+  }
+
+  void check_reach(const StepPlace& place) const {
+    int64_t last = place.ref->offset.evaluate(values_);
+    if (last < 0)
+      refuse(fmt::format("{} begins at element {} of {}", place.name, last, buffer_text(*place.ref)));
+    bool empty = false;
+    for (const Walk& walk : place.walks) empty |= extent(*walk.extent) == 0;
+    if (empty) return;
+    for (const Walk& walk : place.walks) {
+      const int64_t count = extent(*walk.extent), stride = walk.stride->evaluate(values_);
+      if (count > 1 && stride < 0) refuse(fmt::format("{} has a stride below 0", place.name));
       int64_t distance = 0;
-      const bool overflowed =
-          walk.extent > 1 && (__builtin_mul_overflow(walk.extent - 1, walk.stride, &distance) ||
-                              __builtin_add_overflow(last, distance, &last));
-      if (overflowed) refuse(fmt::format("the reach of {} overflows 64 bits", name));
+      const bool overflowed = count > 1 && (__builtin_mul_overflow(count - 1, stride, &distance) ||
+                                            __builtin_add_overflow(last, distance, &last));
+      if (overflowed) refuse(fmt::format("the reach of {} overflows 64 bits", place.name));
     }
-    if (last >= elements(ref))
-      refuse(fmt::format("{} reaches element {} of {}", name, last, buffer_text(ref)));
+    if (last >= elements(*place.ref))
+      refuse(fmt::format("{} reaches element {} of {}", place.name, last, buffer_text(*place.ref)));
   }
 
   const Buffer& buffer(const BufferRef& ref) const { return plan_.buffers[static_cast<size_t>(ref.buffer)]; }
@@ -124,21 +106,6 @@ class RangeCheck {
   const std::string& place_;
 };
 
-struct References {
-  std::vector<BufferRef> operator()(const KernelStep& s) const { return s.arguments; }
-  std::vector<BufferRef> operator()(const GemmStep& s) const {
-    std::vector<BufferRef> all = {s.a.base, s.b.base};
-    if (s.bias) all.push_back(*s.bias);
-    all.push_back(s.c.base);  // what is written comes last
-    return all;
-  }
-  std::vector<BufferRef> operator()(const SortIndexStep& s) const {
-    return {s.indices, s.permutation, s.begins};
-  }
-  std::vector<BufferRef> operator()(const CopyStep& s) const { return {s.from, s.to}; }
-  std::vector<BufferRef> operator()(const FillStep& s) const { return {s.to}; }
-};
-
 bool allowed(const Symbols& symbols, const SymbolValues& values) {
   return std::all_of(symbols.bounds().begin(), symbols.bounds().end(), [&](const Symbols::Bound& bound) {
     int64_t product = 1;
@@ -162,10 +129,8 @@ void raise(const Symbols& symbols, SymbolValues& values, const std::string& name
 }  // namespace
 
 void check_ranges(const Plan& plan, const Step& step, const SymbolValues& values, const std::string& place) {
-  std::visit(RangeCheck(plan, values, place), step.what);
+  RangeCheck(plan, values, place).run(step);
 }
-
-std::vector<BufferRef> references(const Step& step) { return std::visit(References(), step.what); }
 
 std::vector<SymbolValues> extreme_values(const Symbols& symbols) {
   const std::vector<std::string> names = symbols.names();

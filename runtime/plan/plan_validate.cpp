@@ -1,12 +1,14 @@
 #include "runtime/plan/plan_validate.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <set>
 #include <utility>
 
 #include "runtime/error.h"
+#include "runtime/plan/plan_fields.h"
+#include "runtime/plan/step_places.h"
+#include "runtime/plan/template_check.h"
 
 namespace smelt {
 namespace {
@@ -158,6 +160,7 @@ class Validation {
     if (kernel.arguments < 0 || kernel.random_ids < 0)
       refuse("kernel '{}': {} arguments, {} random ids: expected at least 0", kernel.name, kernel.arguments,
              kernel.random_ids);
+    if (kernel.launch) check_template(kernel);
     const int most = kernel.copies > 1 ? kMostPointers / kernel.copies : kernel.arguments;
     if (kernel.copies < 1 || (kernel.copies > 1 && (kernel.arguments < 1 || kernel.arguments > most)))
       refuse("kernel '{}': {} copies of {} arguments: expected 1 to {} arguments in all", kernel.name,
@@ -243,6 +246,7 @@ class Validation {
     check_written(step, what);
     check_references(step, what);
     check_counts(step, what);
+    check_templates(plan_, step, what);
     for (const SymbolValues& values : points_) check_ranges(plan_, step, values, what);
   }
 
@@ -260,19 +264,14 @@ class Validation {
     const auto listed = [](const std::vector<int>& list, int i) {
       return std::find(list.begin(), list.end(), i) != list.end();
     };
-    const std::vector<BufferRef> all = references(step);
-    for (const BufferRef& ref : all)
-      if (find_buffer(ref.buffer, what); !listed(step.reads, ref.buffer) && !listed(step.writes, ref.buffer))
-        refuse("{} uses buffer '{}': expected it among those it reads or writes", what,
-               plan_.buffers[static_cast<size_t>(ref.buffer)].name);
-    const size_t unwritten = std::holds_alternative<SortIndexStep>(step.what) ? 1
-                             : all.empty()                                    ? 0
-                                                                              : all.size() - 1;
-    if (std::holds_alternative<KernelStep>(step.what)) return;
-    for (size_t i = unwritten; i < all.size(); ++i)
-      if (!listed(step.writes, all[i].buffer))
-        refuse("{} writes buffer '{}': expected it among those it writes", what,
-               plan_.buffers[static_cast<size_t>(all[i].buffer)].name);
+    for (const StepPlace& place : places(step)) {
+      const int index = place.ref->buffer;
+      const Buffer& buffer = find_buffer(index, what);
+      if (!listed(step.reads, index) && !listed(step.writes, index))
+        refuse("{} uses buffer '{}': expected it among those it reads or writes", what, buffer.name);
+      if (place.writes() && !listed(step.writes, index))
+        refuse("{} writes buffer '{}': expected it among those it writes", what, buffer.name);
+    }
   }
 
   void check_counts(const Step& step, const std::string& what) const {
@@ -310,8 +309,7 @@ void validate(const Plan& plan) {
 }
 
 std::string_view kind_name(const Step& step) {
-  constexpr std::array<std::string_view, 5> kNames = {"kernel", "gemm", "sort_index", "copy", "fill"};
-  return kNames[step.what.index()];
+  return std::visit([]<typename Kind>(const Kind&) { return StepKind<Kind>::name; }, step.what);
 }
 
 std::string describe_step(const PlanEntry& entry, size_t index) {

@@ -28,9 +28,6 @@ struct LiveRange {
 /// One a part of the buffer, by address; one where it has no parts.
 std::vector<LiveRange> live_ranges(const Buffer& buffer);
 
-/// Buffers that a step's arguments point into.
-std::vector<BufferRef> references(const Step& step);
-
 /// "kernel", "gemm", ...
 std::string_view kind_name(const Step& step);
 /// "entry 'train_step', step 12 (gemm h.0.attn)"

@@ -37,7 +37,7 @@ class PlanCacheTest : public ::testing::Test {
   ~PlanCacheTest() override { fs::remove_all(directory_); }
 
   Compilation recall(const CompileOptions& options) const {
-    return compile_or_recall(description_, options, cache());
+    return compile_or_recall(description_, options, nullptr, cache());
   }
   PlanCache cache(int64_t most = PlanCache::kMostBytes) const {
     return PlanCache(directory_ / "plans", most);
@@ -176,7 +176,7 @@ TEST_F(PlanCacheTest, ADirectoryThatCannotBeWrittenIsNoError) {
   std::ofstream(directory_ / "plans") << "a file where the directory would be";
   EXPECT_FALSE(was_recalled(recall(options_)));
   EXPECT_FALSE(was_recalled(recall(options_)));
-  EXPECT_FALSE(was_recalled(compile_or_recall(description_, options_, PlanCache(""))));
+  EXPECT_FALSE(was_recalled(compile_or_recall(description_, options_, nullptr, PlanCache(""))));
 }
 
 TEST_F(PlanCacheTest, WhatWasNotUsedLongestGoes) {
@@ -188,11 +188,11 @@ TEST_F(PlanCacheTest, WhatWasNotUsedLongestGoes) {
   fs::last_write_time(cache().file(key(b)), past + std::chrono::minutes(1));
   EXPECT_TRUE(was_recalled(recall(a))) << "which makes b the older one";
   const auto bytes = static_cast<int64_t>(fs::file_size(cache().file(key(a))));
-  compile_or_recall(description_, c, cache(2 * bytes + bytes / 2));
+  compile_or_recall(description_, c, nullptr, cache(2 * bytes + bytes / 2));
   EXPECT_TRUE(cache().read(key(a)));
   EXPECT_FALSE(cache().read(key(b)));
   EXPECT_TRUE(cache().read(key(c)));
-  compile_or_recall(description_, b, cache(bytes / 2));
+  compile_or_recall(description_, b, nullptr, cache(bytes / 2));
   EXPECT_FALSE(cache().read(key(b))) << "too large to be kept at all";
 }
 

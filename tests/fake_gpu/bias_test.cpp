@@ -11,10 +11,9 @@ using cuda::GemmSizes;
 
 class BiasOfABatch : public FakeGpu {
  protected:
-  BiasOfABatch() { cuda::Device::of_process(); }
-
+  static cuda::Device& device() { return cuda::Device::open(); }
   static DeviceBlock on_device(const std::vector<float>& values) {
-    DeviceBlock block = cuda::device_block(static_cast<int64_t>(values.size() * 4));
+    DeviceBlock block = cuda::device_block(device(), static_cast<int64_t>(values.size() * 4));
     cuda::check(cuda::driver().MemcpyHtoDAsync(block.get(), values.data(), values.size() * 4, nullptr),
                 "test");
     return block;
@@ -39,10 +38,10 @@ TEST_F(BiasOfABatch, ThatNoStrideWalks) {
   for (size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(i % 7);
   for (size_t i = 0; i < b.size(); ++i) b[i] = static_cast<float>(i % 5);
   const DeviceBlock on[] = {on_device(a), on_device(b), on_device(c), on_device(bias)};
-  cuda::PreparedGemm gemm(sizes, on[0].get(), on[1].get(), on[2].get(), "test", on[3].get());
+  cuda::PreparedGemm gemm(device(), sizes, on[0].get(), on[1].get(), on[2].get(), "test", on[3].get());
   EXPECT_EQ(gemm.calls(), 6) << "one for each product of all axes but the longest";
-  const DeviceBlock workspace = cuda::device_block(cuda::kGemmWorkspace);
-  cuda::GemmChoices choices({});
+  const DeviceBlock workspace = cuda::device_block(device(), cuda::kGemmWorkspace);
+  cuda::GemmChoices choices({}, cuda::GemmPlace::of(device()));
   gemm.choose(nullptr, workspace.get(), choices);
   gemm.run(nullptr, workspace.get());
   cuda::check(cuda::driver().MemcpyDtoHAsync(c.data(), on[2].get(), c.size() * 4, nullptr), "test");
@@ -60,8 +59,9 @@ TEST_F(BiasOfABatch, ThatNoStrideWalks) {
 TEST_F(BiasOfABatch, ASumOverTheBatchTakesNone) {
   GemmSizes sizes = batch_of_three_axes();
   sizes.batch = {{2, 8, 12, 0, true}};
-  const DeviceBlock block = cuda::device_block(4096);
-  EXPECT_THROW(cuda::PreparedGemm(sizes, block.get(), block.get(), block.get(), "test", block.get()), Error);
+  const DeviceBlock block = cuda::device_block(device(), 4096);
+  EXPECT_THROW(
+      cuda::PreparedGemm(device(), sizes, block.get(), block.get(), block.get(), "test", block.get()), Error);
 }
 
 }  // namespace

@@ -67,8 +67,10 @@ inline void descend(const KernelCall& call) {
 class FakeGpu : public ::testing::Test {
  protected:
   FakeGpu() {
-    gpu() = {};
-    gpu().kernels["descend"] = {5, descend};
+    for (int device = 0; device < kMostGpus; ++device) {
+      gpu(device) = {};
+      gpu(device).kernels["descend"] = {5, descend};
+    }
     ::setenv("SMELT_CACHE_DIR", cache_.path().c_str(), 1);
   }
   ~FakeGpu() override { ::unsetenv("SMELT_CACHE_DIR"); }

@@ -6,7 +6,9 @@
 
 namespace smelt::cuda {
 
-struct LtHandleTag {};
+struct LtHandleTag {
+  int device = 0;
+};
 struct LtDescriptorTag {
   int32_t transpose_a = 0, transpose_b = 0;
   uint32_t epilogue = 0;
@@ -26,10 +28,13 @@ struct LtPreferenceTag {};
 namespace {
 
 using namespace smelt::cuda;
-using smelt::fake::gpu;
 using Code = CublasLt::Code;
 
-constexpr Code kNotInitialized = 1, kInvalidValue = 7, kExecutionFailed = 13, kNotSupported = 15;
+constexpr Code kNotInitialized = 1, kInvalidValue = 7, kExecutionFailed = 13, kNotSupported = 15,
+               kArchMismatch = 8;
+
+/// The GPU of this thread's context.
+smelt::fake::Gpu& gpu() { return smelt::fake::gpu(smelt::fake::current_device()); }
 
 template <typename T>
 void take(T& to, const void* value) {
@@ -71,10 +76,11 @@ bool is_known(const LtAlgorithm& algorithm) {
 
 extern "C" {
 
-size_t cublasLtGetVersion() { return gpu().library_version; }
+size_t cublasLtGetVersion() { return smelt::fake::gpu().library_version; }
 Code cublasLtCreate(LtHandleTag** handle) {
-  const bool fits = gpu().library_version / 10000 <= static_cast<size_t>(gpu().driver_version) / 1000;
-  return *handle = new LtHandleTag, fits ? 0 : kNotInitialized;
+  const smelt::fake::Gpu& first = smelt::fake::gpu();
+  const bool fits = first.library_version / 10000 <= static_cast<size_t>(first.driver_version) / 1000;
+  return *handle = new LtHandleTag{smelt::fake::current_device()}, fits ? 0 : kNotInitialized;
 }
 Code cublasLtMatmulDescCreate(LtDescriptorTag** d, int compute_type, int) {
   *d = new LtDescriptorTag;
@@ -118,10 +124,12 @@ Code cublasLtMatmulAlgoCheck(LtHandleTag*, LtDescriptorTag*, LtLayoutTag*, LtLay
   return is_known(*algorithm) ? 0 : kInvalidValue;
 }
 /// Every algorithm adds the products up in double and is off by its number in units of the last place.
-Code cublasLtMatmul(LtHandleTag*, LtDescriptorTag* d, const void* alpha, const void* a, LtLayoutTag* as,
-                    const void* b, LtLayoutTag* bs, const void* beta, const void* c, LtLayoutTag* cs, void*,
-                    LtLayoutTag*, const LtAlgorithm* algorithm, void*, size_t, Stream stream) {
+Code cublasLtMatmul(LtHandleTag* handle, LtDescriptorTag* d, const void* alpha, const void* a,
+                    LtLayoutTag* as, const void* b, LtLayoutTag* bs, const void* beta, const void* c,
+                    LtLayoutTag* cs, void*, LtLayoutTag*, const LtAlgorithm* algorithm, void*, size_t,
+                    Stream stream) {
   if (!is_known(*algorithm)) return kInvalidValue;
+  if (handle->device != smelt::fake::current_device()) return kArchMismatch;
   float scale = 0, kept = 0;
   take(scale, alpha), take(kept, beta);
   ++gpu().products;

@@ -1,23 +1,25 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
 
+#include "runtime/cuda/device_attributes.h"
 #include "runtime/cuda/driver.h"
 #include "tests/fake_gpu/fake_gpu.h"
 
 namespace smelt::fake {
 
-Gpu& gpu() {
-  static Gpu only = [] {
-    Gpu gpu;
+Gpu& gpu(int device) {
+  static std::array<Gpu, kMostGpus> all = [] {
+    std::array<Gpu, kMostGpus> gpus;
     if (const char* bytes = std::getenv("FAKE_GPU_BYTES"))
-      gpu.total_bytes = std::strtoull(bytes, nullptr, 10);
-    if (const char* count = std::getenv("FAKE_GPU_COUNT")) gpu.count = std::atoi(count);
-    return gpu;
+      for (Gpu& gpu : gpus) gpu.total_bytes = std::strtoull(bytes, nullptr, 10);
+    if (const char* count = std::getenv("FAKE_GPU_COUNT")) gpus[0].count = std::atoi(count);
+    return gpus;
   }();
-  return only;
+  return all.at(static_cast<size_t>(device));
 }
 
 }  // namespace smelt::fake
@@ -25,13 +27,18 @@ Gpu& gpu() {
 namespace smelt::cuda {
 
 // What the driver's handles point to.
-struct ContextTag {};
+struct ContextTag {
+  int device = 0;
+};
 struct EventTag {
   double moment = 0;
 };
-struct ModuleTag {};
+struct ModuleTag {
+  int device = 0;
+};
 struct FunctionTag {
   std::string name;
+  int device = 0;
 };
 using Work = std::vector<std::function<void()>>;
 struct GraphTag {
@@ -41,13 +48,22 @@ struct GraphExecTag {
   Work work;
 };
 struct StreamTag {
+  int device = 0;
   std::unique_ptr<GraphTag> capture;
 };
 
 }  // namespace smelt::cuda
 
+namespace {
+thread_local int current = 0;  // device
+}
+
+int smelt::fake::current_device() { return current; }
+
 int smelt::fake::enqueue(cuda::Stream stream, std::function<void()> work) {
-  if (gpu().fault != 0) return gpu().fault;
+  constexpr int kInvalidHandle = 400;
+  if (stream && stream->device != current) return kInvalidHandle;
+  if (gpu(current).fault != 0) return gpu(current).fault;
   if (stream && stream->capture)
     stream->capture->work.push_back(std::move(work));
   else
@@ -59,16 +75,31 @@ namespace {
 
 using namespace smelt::cuda;
 using smelt::fake::enqueue;
-using smelt::fake::gpu;
 using Code = Driver::Code;
 
 constexpr Code kInvalidValue = 1, kNoDevice = 100, kInvalidDevice = 101, kNoBinary = 209, kNotFound = 500,
                kCaptureUnsupported = 900;
+constexpr Code kInvalidContext = 201, kInvalidHandle = 400;
 constexpr size_t kAlignment = 256;
 
-std::map<DevicePointer, size_t>& blocks() {
-  static std::map<DevicePointer, size_t> all;
+/// The GPU of this thread's context.
+smelt::fake::Gpu& gpu() { return smelt::fake::gpu(current); }
+/// What is said of the machine, whatever is current.
+smelt::fake::Gpu& first() { return smelt::fake::gpu(0); }
+
+struct Memory {
+  size_t bytes = 0;
+  int device = 0;
+};
+std::map<DevicePointer, Memory>& blocks() {
+  static std::map<DevicePointer, Memory> all;
   return all;
+}
+
+/// Whether there is such memory on the current device.
+bool is_here(DevicePointer address) {
+  const auto next = blocks().upper_bound(address);
+  return next != blocks().begin() && std::prev(next)->second.device == current;
 }
 
 /// What waits for the device tells a fault, and cannot be captured.
@@ -78,6 +109,7 @@ void* host(DevicePointer address) { return reinterpret_cast<void*>(address); }
 
 template <typename T>
 Code fill(DevicePointer to, T value, size_t count, Stream stream) {
+  if (!is_here(to)) return kInvalidValue;
   return enqueue(stream, [=] { std::fill_n(static_cast<T*>(host(to)), count, value); });
 }
 
@@ -91,10 +123,10 @@ int architecture(const void* image) {
 
 extern "C" {
 
-Code cuInit(unsigned) { return gpu().count == 0 ? kNoDevice : 0; }
+Code cuInit(unsigned) { return first().count == 0 ? kNoDevice : 0; }
 /// NVRTC asks for it and does without.
 Code cuGetExportTable(const void**, const void*) { return kNotFound; }
-Code cuDriverGetVersion(int* version) { return *version = gpu().driver_version, 0; }
+Code cuDriverGetVersion(int* version) { return *version = first().driver_version, 0; }
 Code cuGetErrorName(Code code, const char** text) {
   *text = code == kOutOfMemory ? "CUDA_ERROR_OUT_OF_MEMORY"
           : code == 700        ? "CUDA_ERROR_ILLEGAL_ADDRESS"
@@ -105,23 +137,43 @@ Code cuGetErrorString(Code code, const char** text) {
   *text = code == kNoDevice ? "no CUDA-capable device is detected" : "a fault of the fake GPU";
   return 0;
 }
-Code cuDeviceGetCount(int* count) { return *count = gpu().count, 0; }
+Code cuDeviceGetCount(int* count) { return *count = first().count, 0; }
 Code cuDeviceGet(int* device, int ordinal) {
-  return *device = ordinal, ordinal < gpu().count ? 0 : kInvalidDevice;
+  return *device = ordinal, ordinal < first().count ? 0 : kInvalidDevice;
 }
-Code cuDeviceGetName(char* name, int length, int) {
-  return std::snprintf(name, static_cast<size_t>(length), "%s", gpu().name.c_str()), 0;
+Code cuDeviceGetName(char* name, int length, int device) {
+  return std::snprintf(name, static_cast<size_t>(length), "%s", smelt::fake::gpu(device).name.c_str()), 0;
 }
-Code cuDeviceGetAttribute(int* value, int attribute, int) {
-  *value = attribute == 75 ? gpu().capability / 10 : attribute == 76 ? gpu().capability % 10 : 4;
-  return 0;
+/// But for what a test says, those of an H100.
+Code cuDeviceGetAttribute(int* value, int attribute, int device) {
+  const smelt::fake::Gpu& gpu = smelt::fake::gpu(device);
+  const std::map<int, int> values = {{kBlockThreads, 1024},
+                                     {kWarpThreads, 32},
+                                     {kMultiprocessors, gpu.multiprocessors},
+                                     {kMemoryKilohertz, 2619000},
+                                     {kMemoryBits, 5120},
+                                     {kL2Bytes, 50 << 20},
+                                     {kMultiprocessorThreads, 2048},
+                                     {kCapabilityMajor, gpu.capability / 10},
+                                     {kCapabilityMinor, gpu.capability % 10},
+                                     {kMultiprocessorSharedBytes, 228 << 10},
+                                     {kMultiprocessorRegisters, 65536},
+                                     {kBlockSharedBytes, 227 << 10}};
+  const auto found = values.find(attribute);
+  if (found == values.end()) return kInvalidValue;
+  return *value = found->second, 0;
 }
-Code cuDevicePrimaryCtxRetain(Context* context, int) {
-  static ContextTag only;
-  return *context = &only, 0;
+Code cuDevicePrimaryCtxRetain(Context* context, int device) {
+  static std::array<ContextTag, smelt::fake::kMostGpus> all;
+  ContextTag& made = all.at(static_cast<size_t>(device));
+  made.device = device;
+  return *context = &made, 0;
 }
 Code cuDevicePrimaryCtxRelease_v2(int) { return 0; }
-Code cuCtxSetCurrent(Context) { return 0; }
+Code cuCtxSetCurrent(Context context) {
+  if (!context) return kInvalidContext;
+  return current = context->device, 0;
+}
 Code cuMemGetInfo_v2(size_t* free, size_t* total) {
   *total = gpu().total_bytes, *free = gpu().total_bytes - gpu().used_bytes;
   return gpu().fault;
@@ -136,27 +188,30 @@ Code cuMemAlloc_v2(DevicePointer* address, size_t bytes) {
   void* memory = std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
   std::memset(memory, 0xA5, bytes);  // nobody may count on zeros
   *address = reinterpret_cast<DevicePointer>(memory);
-  blocks()[*address] = bytes;
+  blocks()[*address] = {bytes, current};
   gpu().used_bytes += bytes, ++gpu().blocks_in_use, ++gpu().allocations;
   return 0;
 }
 Code cuMemFree_v2(DevicePointer address) {
   const auto found = blocks().find(address);
   if (found == blocks().end()) return kInvalidValue;
-  gpu().used_bytes -= found->second, --gpu().blocks_in_use;
+  smelt::fake::Gpu& owner = smelt::fake::gpu(found->second.device);
+  owner.used_bytes -= found->second.bytes, --owner.blocks_in_use;
   blocks().erase(found);
   std::free(host(address));
-  return gpu().fault;
+  return owner.fault;
 }
 Code cuMemHostAlloc(void** address, size_t bytes, unsigned) {
   return *address = std::malloc(bytes), gpu().fault;
 }
 Code cuMemFreeHost(void* address) { return std::free(address), gpu().fault; }
 Code cuMemcpyHtoDAsync_v2(DevicePointer to, const void* from, size_t bytes, Stream stream) {
+  if (!is_here(to)) return kInvalidValue;
   return enqueue(stream, [=] { std::memcpy(host(to), from, bytes); });
 }
 Code cuMemcpyDtoHAsync_v2(void* to, DevicePointer from, size_t bytes, Stream stream) {
   ++gpu().downloads;
+  if (!is_here(from)) return kInvalidValue;
   return enqueue(stream, [=] { std::memcpy(to, host(from), bytes); });
 }
 Code cuMemcpy2DAsync_v2(const Copy2D* copy, Stream stream) {
@@ -168,6 +223,7 @@ Code cuMemcpy2DAsync_v2(const Copy2D* copy, Stream stream) {
   });
 }
 Code cuMemcpyDtoDAsync_v2(DevicePointer to, DevicePointer from, size_t bytes, Stream stream) {
+  if (!is_here(to) || !is_here(from)) return kInvalidValue;
   return enqueue(stream, [=] { std::memmove(host(to), host(from), bytes); });
 }
 Code cuMemsetD8Async(DevicePointer to, unsigned char value, size_t count, Stream stream) {
@@ -185,17 +241,18 @@ Code cuMemsetD32Async(DevicePointer to, unsigned value, size_t count, Stream str
 Code cuModuleLoadData(Module* module, const void* image) {
   const int made_for = architecture(image);
   if (made_for / 10 != gpu().capability / 10 && made_for != 0) return kNoBinary;
-  return *module = new ModuleTag, gpu().fault;
+  return *module = new ModuleTag{current}, gpu().fault;
 }
 Code cuModuleUnload(Module module) { return delete module, gpu().fault; }
-Code cuModuleGetFunction(Function* function, Module, const char* name) {
-  static std::map<std::string, FunctionTag> all;
-  *function = &all.try_emplace(name, FunctionTag{name}).first->second;
+Code cuModuleGetFunction(Function* function, Module module, const char* name) {
+  static std::map<std::pair<int, std::string>, FunctionTag> all;
+  *function = &all.try_emplace({module->device, name}, FunctionTag{name, module->device}).first->second;
   return 0;
 }
 Code cuFuncSetAttribute(Function, int, int) { return 0; }
 Code cuLaunchKernel(Function function, unsigned grid, unsigned copies, unsigned, unsigned threads, unsigned,
                     unsigned, unsigned, Stream stream, void** arguments, void**) {
+  if (function->device != current) return kInvalidHandle;
   ++gpu().launches;
   const auto kernel = gpu().kernels.find(function->name);
   if (kernel == gpu().kernels.end()) return gpu().fault;
@@ -209,7 +266,7 @@ Code cuLaunchKernel(Function function, unsigned grid, unsigned copies, unsigned,
 
 // ---- streams, events, graphs
 
-Code cuStreamCreate(Stream* stream, unsigned) { return *stream = new StreamTag, gpu().fault; }
+Code cuStreamCreate(Stream* stream, unsigned) { return *stream = new StreamTag{current, {}}, gpu().fault; }
 Code cuStreamDestroy_v2(Stream stream) { return delete stream, gpu().fault; }
 Code cuStreamSynchronize(Stream stream) { return wait(stream); }
 Code cuStreamWaitEvent(Stream, Event, unsigned) { return gpu().fault; }

@@ -1,6 +1,6 @@
-// A GPU that is not there: libcuda.so.1 and libcublasLt.so.13 that work in the host's memory, one call after
+// GPUs that are not there: libcuda.so.1 and libcublasLt.so.13 that work in the host's memory, one call after
 // the other. The runtime loads them by these names as it loads NVIDIA's, so that all of the executor but the
-// machine code is tested on any machine; a test says what the GPU is like and looks at what became of it. The
+// machine code is tested on any machine; a test says what a GPU is like and looks at what became of it. The
 // variables FAKE_GPU_BYTES and FAKE_GPU_COUNT tell it to programs that are no tests.
 #pragma once
 
@@ -40,7 +40,8 @@ struct Kernel {
 struct Gpu {
   // What it is like.
   std::string name = "Fake GPU";
-  int count = 1, capability = 90, driver_version = 13000;
+  int count = 1, driver_version = 13000;  // of the first alone: how many there are
+  int capability = 90, multiprocessors = 4;
   size_t total_bytes = size_t{1} << 30, library_version = 130100;
   std::map<std::string, Kernel> kernels = {};           // by name; others do nothing
   std::vector<double> milliseconds_by_algorithm = {1};  // of a product; each algorithm rounds in its own way
@@ -53,8 +54,11 @@ struct Gpu {
   double clock = 0;  // milliseconds
 };
 
-/// The one GPU of this process.
-Gpu& gpu();
+inline constexpr int kMostGpus = 4;
+/// What a thread uses is the context of one; memory, streams, code and handles are that GPU's alone.
+Gpu& gpu(int device = 0);
+/// Of this thread's context.
+int current_device();
 /// Does the work now, or keeps it for the graph that the stream is capturing; a status of the driver's.
 int enqueue(cuda::StreamTag* stream, std::function<void()> work);
 

@@ -101,7 +101,7 @@ TEST_F(Fault, EverythingAnswersWithIt) {
     break_run(1);
     auto broken = session(), other = session();
     const std::string message = training(*broken);
-    EXPECT_HAS(message, "the GPU is lost to this process");
+    EXPECT_HAS(message, "that GPU is lost to this process");
     Executor& executor = broken->executor();
     for (const std::function<void()>& call : std::initializer_list<std::function<void()>>{
              [&] { train(*broken, 0); }, [&] { train(*other, 0); }, [&] { executor.synchronize(); },

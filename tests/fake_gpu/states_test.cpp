@@ -13,16 +13,24 @@ namespace {
 
 constexpr int64_t kMany = (int64_t{20} << 20) + 777;  // floats: three parts
 
-/// A kernel that is not made from Kernel IR.
-KernelCode built_in(const std::string& name) {
+/// A template with two addresses, then these integers, the last of them the number of its threads.
+KernelCode state_kernel(const std::string& name, std::vector<std::string> addresses,
+                        const std::vector<std::string>& integers) {
+  using Kind = TemplateLaunch::Argument::Kind;
+  TemplateLaunch launch;
+  for (const std::string& address : addresses)
+    launch.arguments.push_back({Kind::address, Dim::symbol(address)});
+  for (const std::string& integer : integers)
+    launch.arguments.push_back({Kind::integer, Dim::symbol(integer)});
+  launch.blocks = ceil_div(Dim::symbol(integers.back()), 256);
   return {.name = name,
           .text = "",
           .dims = {},
           .range = 1,
-          .grain = 256,
           .arguments = 2,
           .threads = 256,
-          .binary = code(name + ", as machine code")};
+          .binary = code(name + ", as machine code"),
+          .launch = std::move(launch)};
 }
 
 /// "parameters" with a bf16 copy, and a moment.
@@ -36,7 +44,7 @@ Plan plan_with_copy(bool with_kernel) {
   State moment{"adam.m", Role::optimizer, DType::f32, {Dim(kMany)}, {}, {}};
   plan.states = {wide, narrow, moment};
   plan.buffers[1].elements = kMany, plan.buffers[1].bytes = kMany * 4;
-  if (with_kernel) plan.kernels.push_back(built_in("smelt_round_bf16"));
+  if (with_kernel) plan.kernels.push_back(state_kernel("smelt_round_bf16", {"from", "to"}, {"count"}));
   return plan;
 }
 
@@ -72,7 +80,7 @@ TEST_F(States, BeginAsTheHostsFormulaSays) {
 /// A kernel that the plan has makes them, from a table; the host makes none and sends none.
 TEST_F(States, AreMadeOnTheDeviceWhereThePlanHasAKernel) {
   Plan plan = plan_with_copy(true);
-  plan.kernels.push_back(built_in("smelt_initialize_f32"));
+  plan.kernels.push_back(state_kernel("smelt_initialize_f32", {"state", "rows"}, {"row_count", "groups"}));
   int calls = 0;
   gpu().kernels["smelt_initialize_f32"] = {4, [&](const KernelCall& call) {
                                              auto* state = call.argument<float*>(0);

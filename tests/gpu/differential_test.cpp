@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "passes/autodiff/differentiate.h"
-#include "runtime/cuda/driver.h"
+#include "runtime/cuda/device.h"
 #include "tests/compiler/cpu_against_evaluator.h"
 
 namespace smelt {
@@ -15,7 +15,7 @@ using testing::random_sizes;
 
 CompileOptions for_this_gpu() {
   CompileOptions options;
-  options.target = "sm_" + std::to_string(cuda::Device::of_process().info().compute_capability);
+  options.target = "sm_" + std::to_string(cuda::Device::open().info().compute_capability);
   return options;
 }
 

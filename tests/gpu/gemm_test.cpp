@@ -34,7 +34,7 @@ struct Operand {
       values[i] = type == DType::bf16 ? from_bf16(half) : from_f16(half);
       std::memcpy(raw.data() + 2 * i, &half, 2);
     }
-    device = device_block(static_cast<int64_t>(raw.size()));
+    device = device_block(Device::open(), static_cast<int64_t>(raw.size()));
     check(driver().MemcpyHtoDAsync(device.get(), raw.data(), raw.size(), nullptr), "test");
     check(driver().StreamSynchronize(nullptr), "test");
   }
@@ -109,10 +109,11 @@ void expect_product(const GemmSizes& s, uint32_t seed, bool has_bias = false) {
   const Operand bias(s.result_dtype, has_bias ? s.n : 1, random);
   std::vector<double> expected = reference(s, a, b, c);
   if (has_bias) add_bias(s, bias, expected);
-  const StreamOwner stream = make_stream();
-  const DeviceBlock workspace = device_block(kGemmWorkspace);
-  GemmChoices choices({});
-  PreparedGemm gemm(s, a.device.get(), b.device.get(), c.device.get(), "test",
+  const Device& device = Device::open();
+  const StreamOwner stream = make_stream(device);
+  const DeviceBlock workspace = device_block(device, kGemmWorkspace);
+  GemmChoices choices({}, GemmPlace::of(device));
+  PreparedGemm gemm(device, s, a.device.get(), b.device.get(), c.device.get(), "test",
                     has_bias ? bias.device.get() : 0);
   gemm.choose(stream.get(), workspace.get(), choices);
   gemm.run(stream.get(), workspace.get());
@@ -133,7 +134,6 @@ class GpuGemm : public ::testing::Test {
  protected:
   void SetUp() override {
     if (device_count() == 0) GTEST_SKIP() << "no GPU on this machine";
-    Device::of_process();
   }
 };
 

@@ -8,14 +8,14 @@
 #include <random>
 
 #include "compiler/compile.h"
-#include "runtime/cuda/driver.h"
+#include "runtime/cuda/device.h"
 #include "runtime/session.h"
 
 namespace smelt {
 
 inline constexpr int64_t kBatch = 8, kLength = 48, kIds = 64;
 
-inline int this_gpu() { return cuda::Device::of_process().info().compute_capability; }
+inline int this_gpu() { return cuda::Device::open().info().compute_capability; }
 
 inline Compilation small_compilation(int architecture, DType storage, bool tune, bool accumulates = false) {
   const Json spec = {{"family", "gpt2"},

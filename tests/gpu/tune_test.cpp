@@ -58,7 +58,7 @@ TEST_F(GpuTune, SumsOfBlocksAreComparedAsAWhole) {
     kernel.copies = 1, kernel.tail.clear();
     if (kernel.schedule.splits == 0 || kernel.schedule.flat || !cuda::KernelTrial::is_possible(kernel))
       continue;
-    cuda::KernelTrial trial(kernel, values);
+    cuda::KernelTrial trial(cuda::Device::open(), kernel, values);
     std::vector<std::vector<std::vector<float>>> results;
     for (const bool interleaved : {false, true}) {
       Schedule schedule = kernel.schedule;

@@ -56,7 +56,7 @@ std::vector<std::byte> made_by_kernel(const State& state, uint32_t seed) {
   std::vector<std::byte> memory(static_cast<size_t>(bytes_of(state)));
   int64_t groups = 0;
   const std::vector<InitialRow> rows = initial_rows(state, seed, bytes_of(state), groups);
-  for (int64_t i = 0; i * kernel.grain < groups; ++i)
+  for (int64_t i = 0; i < kernel.launch->blocks.evaluate({{"groups", groups}}); ++i)
     block(static_cast<unsigned>(i), memory.data(), rows.data(), static_cast<long long>(rows.size()), groups);
   return memory;
 }

@@ -12,12 +12,12 @@
 namespace smelt::test {
 namespace {
 
-Kernel scheduled(Kernel kernel, int64_t rows = 4096) {
+Kernel scheduled(Kernel kernel, int64_t rows = 4096, const Target& target = parse_target("sm_90")) {
   Symbols symbols;
   symbols.bound({"M"}, rows);
   symbols.bound({"N"}, 1000);
   for (KernelParam& param : kernel.params) param.alignment = 16;
-  schedule(kernel, symbols, parse_target("sm_90"));
+  schedule(kernel, symbols, target);
   return kernel;
 }
 
@@ -44,6 +44,18 @@ Kernel centered_rows(const Dim& n) {
   const int again = b.op(ScalarOp::mul, {b.load(x, {{r, n}, {c, 1}}), b.number(2)});
   b.store(y, {{r, n}, {c, 1}}, b.op(ScalarOp::sub, {again, sum}));
   return b.kernel;
+}
+
+/// A chip with fewer multiprocessors is busy with fewer threads: lanes with more of a row each.
+TEST(GpuSchedule, TheDeviceDecidesHowManyThreadsAreEnough) {
+  Target small = parse_target("sm_90");
+  small.device.multiprocessors /= 8;
+  const int64_t rows = 132 * 1024 / 8;  // of a warp each, they leave an H100 busy
+  EXPECT_EQ(scheduled(scaled_rows(48), rows).schedule.team, 8);
+  EXPECT_EQ(scheduled(scaled_rows(48), rows, small).schedule.team, 4);
+  EXPECT_EQ(partial_splits(parse_target("sm_90")), 264);
+  EXPECT_EQ(partial_splits(parse_target("sm_80")), 216);
+  EXPECT_EQ(partial_splits(small), 32);
 }
 
 bool has(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }

@@ -31,10 +31,11 @@ const SharedObject& sort_object() {
   return object;
 }
 
-void run(const KernelCode& kernel, int64_t range, const int* indices, int* permutation, int* begins,
-         int64_t count, int64_t rows) {
+void run(const KernelCode& kernel, const int* indices, int* permutation, int* begins, int64_t count,
+         int64_t rows) {
   const auto block = reinterpret_cast<SortBlock>(sort_object().symbol(kernel.name));
-  for (int64_t i = 0; i < (range + kernel.grain - 1) / kernel.grain; ++i)
+  const int64_t blocks = kernel.launch->blocks.evaluate({{"count", count}, {"rows", rows}});
+  for (int64_t i = 0; i < blocks; ++i)
     block(static_cast<unsigned>(i), indices, permutation, begins, count, rows);
 }
 
@@ -50,8 +51,8 @@ TEST_P(CudaSort, IsTheCpusSort) {
     for (int& index : indices) index = static_cast<int>(engine() % static_cast<unsigned>(rows + 2)) - 1;
     std::vector<int> permutation(count, -77), begins(rows + 1, -77), expected(count, -77), bounds(rows + 1);
     sort_index(indices.data(), count, rows, expected.data(), bounds.data());
-    run(sort_kernels()[0], count, indices.data(), permutation.data(), begins.data(), count, rows);
-    run(sort_kernels()[1], rows + 1, indices.data(), permutation.data(), begins.data(), count, rows);
+    run(sort_kernels()[0], indices.data(), permutation.data(), begins.data(), count, rows);
+    run(sort_kernels()[1], indices.data(), permutation.data(), begins.data(), count, rows);
     ASSERT_EQ(begins, bounds);
     permutation.resize(bounds[rows]), expected.resize(bounds[rows]);  // indices outside come behind
     EXPECT_EQ(permutation, expected);

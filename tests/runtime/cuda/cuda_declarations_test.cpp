@@ -29,3 +29,26 @@ TEST(CudaDeclarations, DataTypes) {
 
 }  // namespace smelt::cuda
 #endif
+
+#if __has_include(<cuda.h>)
+#include <cuda.h>
+
+#include "runtime/cuda/device_attributes.h"
+
+namespace smelt::cuda {
+
+static_assert(kBlockThreads == CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+static_assert(kWarpThreads == CU_DEVICE_ATTRIBUTE_WARP_SIZE);
+static_assert(kMultiprocessors == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+static_assert(kMemoryKilohertz == CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE);
+static_assert(kMemoryBits == CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH);
+static_assert(kL2Bytes == CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
+static_assert(kMultiprocessorThreads == CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
+static_assert(kCapabilityMajor == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+static_assert(kCapabilityMinor == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+static_assert(kMultiprocessorSharedBytes == CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
+static_assert(kMultiprocessorRegisters == CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR);
+static_assert(kBlockSharedBytes == CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+
+}  // namespace smelt::cuda
+#endif

@@ -124,11 +124,11 @@ TEST(PlanFile, TwoThousandCorruptManifestsAreErrorsOrValid) {
 
 TEST(PlanFile, NamesBothVersions) {
   std::string file = serialize_plan(small_plan());
-  file[8] = 9;
+  file[8] = 99;
   EXPECT_EQ(
       fault_of([&] { parse_text(file); }),
       fmt::format(
-          "'test.plan' has plan format 9, this Smelt reads format {}: compile it again with this version",
+          "'test.plan' has plan format 99, this Smelt reads format {}: compile it again with this version",
           kPlanFormat));
   EXPECT_EQ(
       fault_of([&] { parse_text("once upon a time there was a file that was no plan at all, and long"); }),

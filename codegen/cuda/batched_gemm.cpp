@@ -1,6 +1,8 @@
-#include "runtime/batched_gemm.h"
+#include "codegen/cuda/batched_gemm.h"
 
 #include <algorithm>
+
+#include "runtime/plan/step_values.h"
 
 namespace smelt {
 
@@ -14,11 +16,11 @@ std::optional<BatchedGemm> batched_gemm(const GemmStep& step) {
   const bool half = step.dtype == DType::bf16 || step.dtype == DType::f16;
   if (sums || !half || step.bias || step.beta != 0 || step.batch.size() != 2) return {};
   BatchedGemm gemm{.dtype = step.dtype, .result_dtype = step.result_dtype};
-  gemm.swapped = !step.c.column_stride.is_one();
-  // Of the swapped product A is B^T: what lies together along k stays along k.
   const bool a_by_k = step.a.column_stride.is_one(), b_by_k = !step.b.column_stride.is_one();
-  gemm.a_by_k = gemm.swapped ? b_by_k : a_by_k;
-  gemm.b_by_k = gemm.swapped ? a_by_k : b_by_k;
+  // Of the transposed matmul A is B^T: what lies together along k stays along k.
+  const bool transposed = is_seen_transposed(step);
+  gemm.a_by_k = transposed ? b_by_k : a_by_k;
+  gemm.b_by_k = transposed ? a_by_k : b_by_k;
   return gemm;
 }
 

@@ -1,0 +1,64 @@
+// A GPU of this machine: an object that is passed to all that works on it. Several may be used at once.
+#pragma once
+
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "runtime/cuda/device_model.h"
+#include "runtime/cuda/driver.h"
+
+namespace smelt::cuda {
+
+struct LtHandleTag;
+
+/// What a GPU is, as far as the driver tells without making a context there.
+struct DeviceInfo {
+  int ordinal = 0;
+  std::string name;
+  int compute_capability = 0;  // 90 for sm_90
+  DeviceModel model;
+};
+
+/// In place of a number: the GPU of SMELT_DEVICE, or the first.
+inline constexpr int kDefaultDevice = -1;
+
+/// Throws Error where there is no such GPU, and for a SMELT_DEVICE that is no number of one.
+DeviceInfo device_info(int ordinal = kDefaultDevice);
+
+class Device {
+ public:
+  /// The same object for everybody who opens that GPU, as the driver has one context for all of a process. It
+  /// stays open to the end, and it is current for the calling thread. Throws Error where there is no such
+  /// GPU.
+  static Device& open(int ordinal = kDefaultDevice);
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+
+  const DeviceInfo& info() const { return info_; }
+  size_t free_bytes() const;
+  size_t total_bytes() const;
+
+  /// For this thread: what the driver allocates, loads and creates from here on is this GPU's. Throws what
+  /// fail_from_now_on was told.
+  void make_current() const;
+  /// For destructors, which may run on a thread that has not used the GPU.
+  void try_make_current() const noexcept;
+  /// A fault breaks the context, and with it all that this process does on this GPU.
+  void fail_from_now_on(const std::string& fault);
+
+  /// cuBLASLt's handle on this GPU, made when it is first asked for; any thread may use it. Throws Error
+  /// (unavailable) where the library is not on this machine, or does not start.
+  LtHandleTag* blas() const;
+
+ private:
+  explicit Device(int ordinal);
+
+  DeviceInfo info_;
+  Context context_ = nullptr;
+  mutable std::mutex mutex_;  // of what follows
+  std::string fault_;
+  mutable LtHandleTag* blas_ = nullptr;
+};
+
+}  // namespace smelt::cuda

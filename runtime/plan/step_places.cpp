@@ -1,0 +1,68 @@
+#include "runtime/plan/step_places.h"
+
+#include <algorithm>
+
+#include "runtime/plan/plan_fields.h"
+
+namespace smelt {
+namespace {
+
+const Dim kOne = 1, kTwo = 2;
+
+std::vector<StepPlace> places_of(const KernelStep& step) {
+  std::vector<StepPlace> places;
+  for (const BufferRef& argument : step.arguments)
+    places.push_back({"argument", &argument, PlaceUse::either});
+  return places;
+}
+
+std::vector<StepPlace> places_of(const GemmStep& step) {
+  const auto matrix = [&](std::string_view name, const GemmStep::Matrix& m, const Dim& rows,
+                          const Dim& columns, Dim GemmStep::Batch::* stride, PlaceUse access) {
+    StepPlace place{name, &m.base, access, {{&rows, &m.row_stride}, {&columns, &m.column_stride}}};
+    for (const GemmStep::Batch& batch : step.batch) place.walks.push_back({&batch.extent, &(batch.*stride)});
+    return place;
+  };
+  std::vector<StepPlace> places = {
+      matrix("a", step.a, step.m, step.k, &GemmStep::Batch::a_stride, PlaceUse::read),
+      matrix("b", step.b, step.k, step.n, &GemmStep::Batch::b_stride, PlaceUse::read)};
+  if (step.bias) places.push_back({"bias", &*step.bias, PlaceUse::read, {{&step.n, &kOne}}});
+  places.push_back(matrix("c", step.c, step.m, step.n, &GemmStep::Batch::c_stride,
+                          step.beta != 0 ? PlaceUse::read_write : PlaceUse::write));
+  return places;
+}
+
+std::vector<StepPlace> places_of(const SortIndexStep& step) {
+  return {{"indices", &step.indices, PlaceUse::read, {{&step.count, &kOne}}},
+          {"permutation", &step.permutation, PlaceUse::write, {{&step.count, &kOne}}},
+          {"begins", &step.begins, PlaceUse::write, {{&step.rows, &kOne}, {&kTwo, &kOne}}}};
+}
+
+std::vector<StepPlace> places_of(const CopyStep& step) {
+  StepPlace from{"from", &step.from, PlaceUse::read}, to{"to", &step.to, PlaceUse::write};
+  // A damaged plan may have fewer strides; validation says so.
+  const size_t rank = std::min({step.extents.size(), step.from_strides.size(), step.to_strides.size()});
+  for (size_t i = 0; i < rank; ++i) {
+    from.walks.push_back({&step.extents[i], &step.from_strides[i]});
+    to.walks.push_back({&step.extents[i], &step.to_strides[i]});
+  }
+  return {std::move(from), std::move(to)};
+}
+
+std::vector<StepPlace> places_of(const FillStep& step) {
+  return {{"to", &step.to, PlaceUse::write, {{&step.elements, &kOne}}}};
+}
+
+}  // namespace
+
+std::vector<StepPlace> places(const Step& step) {
+  return std::visit([](const auto& kind) { return places_of(kind); }, step.what);
+}
+
+std::vector<BufferRef> references(const Step& step) {
+  std::vector<BufferRef> all;
+  for (const StepPlace& place : places(step)) all.push_back(*place.ref);
+  return all;
+}
+
+}  // namespace smelt

@@ -1,0 +1,114 @@
+// How templates are launched: the arguments and grids that the plan holds, at numbers.
+#include <gtest/gtest.h>
+
+#include "codegen/cuda/batched_gemm.h"
+#include "codegen/cuda/batched_gemm_kernel.h"
+#include "codegen/cuda/template_kernels.h"
+#include "runtime/plan/plan_validate.h"
+#include "runtime/plan/step_values.h"
+#include "tests/codegen/program_player.h"
+
+namespace smelt::test {
+namespace {
+
+using Argument = TemplateLaunch::Argument;
+
+/// The scores of heads: [B,T,H,D] by [B,T,H,D] along D.
+GemmStep scores(bool columns_together) {
+  const Dim T = Dim::symbol("T"), row = 12 * 64;
+  GemmStep step{{{0, 0}, row, 1}, {{1, 0}, 1, row}, {{2, 0}, T, 1}, T, 40, 64, 0.125};
+  if (columns_together) step.c = {{2, 0}, 1, T};
+  step.batch = {{Dim::symbol("B"), T * row, 40 * row, 12 * 40 * T}, {12, 64, 64, 40 * T}};
+  step.dtype = DType::bf16, step.result_dtype = DType::f32;
+  return step;
+}
+
+Program program_of(GemmStep gemm) {
+  Program program;
+  program.symbols.bound({"B"}, 8), program.symbols.bound({"T"}, 128);
+  program.entries.resize(1);
+  program.entries[0].steps = {step_of(std::move(gemm), {0, 1}, {2})};
+  return program;
+}
+
+struct Launched {
+  std::vector<std::string> addresses;
+  std::vector<int64_t> integers;
+  int64_t blocks = 0, shared_bytes = 0;
+  bool fits = true;
+};
+
+Launched launched(const KernelCode& kernel, const Step& step, int64_t batch, int64_t length) {
+  const StepValues values = values_of(step);
+  SymbolValues numbers;
+  for (const auto& [name, dim] : values.integers) numbers[name] = dim.evaluate({{"B", batch}, {"T", length}});
+  Launched result;
+  for (const Argument& argument : kernel.launch->arguments) {
+    if (argument.kind == Argument::Kind::address) result.addresses.push_back(argument.value.str());
+    if (argument.kind == Argument::Kind::integer) result.integers.push_back(argument.value.evaluate(numbers));
+  }
+  result.blocks = kernel.launch->blocks.evaluate(numbers);
+  result.shared_bytes = std::min(kernel.launch->shared_bytes.evaluate(numbers), kernel.shared_bytes);
+  for (const TemplateLaunch::Condition& condition : kernel.launch->conditions) {
+    const int64_t value = condition.value.evaluate(numbers);
+    result.fits &= value % condition.divisor == 0 && value < condition.below;
+  }
+  return result;
+}
+
+TEST(TemplateKernels, BatchedGemm) {
+  const Program program = program_of(scores(false));
+  const std::vector<KernelCode> kernels = template_kernels(program);
+  ASSERT_EQ(kernels.size(), 1u);
+  EXPECT_EQ(kernels[0].name, "smelt_gemm_bf16_f32_kk");
+  const Launched found = launched(kernels[0], program.entries[0].steps[0], 5, 96);
+  // m, n, k, pitches, inner, strides of the outer axis, then of the inner one
+  EXPECT_EQ(found.integers, (std::vector<int64_t>{96, 40, 64, 768, 768, 96, 12, 96 * 768, 40 * 768,
+                                                  12 * 40 * 96, 64, 64, 40 * 96}));
+  EXPECT_EQ(found.addresses, (std::vector<std::string>{"a", "b", "c"}));
+  EXPECT_EQ(found.blocks, 5 * 12 * 2 * 1);
+  EXPECT_EQ(found.shared_bytes, 16384) << "one stage for one tile along k";
+  EXPECT_TRUE(found.fits);
+  EXPECT_FALSE(launched(kernels[0], program.entries[0].steps[0], 5, 97).fits) << "rows of 97 floats";
+}
+
+TEST(TemplateKernels, BatchedGemmWhoseColumnsLieTogether) {
+  GemmStep gemm = scores(true);
+  gemm.k = 200;
+  const Program program = program_of(gemm);
+  const KernelCode kernel = batched_gemm_kernels(program).at(0);
+  const Launched found = launched(kernel, program.entries[0].steps[0], 2, 128);
+  EXPECT_EQ(found.integers, (std::vector<int64_t>{40, 128, 200, 768, 768, 128, 12, 40 * 768, 128 * 768,
+                                                  12 * 40 * 128, 64, 64, 40 * 128}));
+  EXPECT_EQ(found.shared_bytes, 32768) << "never more than two stages";
+}
+
+TEST(TemplateKernels, BatchedGemmWithLongPitchesIsTheLibrarys) {
+  GemmStep gemm = scores(false);
+  gemm.a.row_stride = int64_t{1} << 24;
+  const Program program = program_of(gemm);
+  EXPECT_FALSE(launched(batched_gemm_kernels(program).at(0), program.entries[0].steps[0], 1, 16).fits);
+}
+
+TEST(TemplateKernels, StepsNameTheirs) {
+  Program program = program_of(scores(false));
+  GemmStep plain = scores(false);
+  plain.batch.clear();
+  program.entries[0].steps.push_back(step_of(plain, {0, 1}, {2}));
+  program.entries[0].steps.push_back(step_of(SortIndexStep{{3, 0}, {4, 0}, {5, 0}, 7, 9}, {3}, {4, 5}));
+  Plan plan;
+  plan.entries = program.entries;
+  plan.kernels.resize(1);  // one of Kernel IR
+  for (KernelCode& kernel : template_kernels(program)) plan.kernels.push_back(std::move(kernel));
+  assign_templates(plan);
+  std::vector<std::vector<std::string>> names;
+  for (const Step& step : plan.entries[0].steps) {
+    names.emplace_back();
+    for (const int kernel : step.kernels) names.back().push_back(plan.kernels.at(kernel).name);
+  }
+  EXPECT_EQ(names, (std::vector<std::vector<std::string>>{
+                       {"smelt_gemm_bf16_f32_kk"}, {}, {"smelt_sort_rank", "smelt_sort_begins"}}));
+}
+
+}  // namespace
+}  // namespace smelt::test

@@ -1,0 +1,69 @@
+// Where each kind of step reads and writes.
+#include "runtime/plan/step_places.h"
+
+#include <gtest/gtest.h>
+
+#include "runtime/plan/plan_fields.h"
+#include "tests/runtime/example_plan.h"
+
+namespace smelt {
+namespace {
+
+/// "a reads 4 [B*T x 4, 4 x 1]": the buffer, then extents and strides.
+std::string text(const StepPlace& place) {
+  std::string walks;
+  for (const Walk& walk : place.walks)
+    walks += fmt::format("{}{} x {}", walks.empty() ? "" : ", ", walk.extent->str(), walk.stride->str());
+  const char* use = place.reads() && place.writes() ? "reads and writes"
+                    : place.writes()                ? "writes"
+                    : place.reads()                 ? "reads"
+                                                    : "points to";
+  return fmt::format("{} {} {} [{}]", place.name, use, place.ref->buffer, walks);
+}
+
+std::vector<std::string> texts(const Step& step) {
+  std::vector<std::string> all;
+  for (const StepPlace& place : places(step)) all.push_back(text(place));
+  return all;
+}
+
+using Texts = std::vector<std::string>;
+
+TEST(StepPlaces, OfEveryKind) {
+  const Plan plan = example::plan();
+  const std::vector<Step>& steps = plan.entries[0].steps;
+  EXPECT_EQ(texts(steps[0]), (Texts{"to writes 9 [1 x 1]"}));
+  EXPECT_EQ(texts(steps[1]), (Texts{"argument points to 0 []", "argument points to 4 []"}));
+  EXPECT_EQ(texts(steps[2]), (Texts{"from reads 4 [B*T x 4, 4 x 1]", "to writes 11 [B*T x 1, 4 x B*T]"}));
+  EXPECT_EQ(texts(steps[4]), (Texts{"indices reads 8 [B*T x 1]", "permutation writes 6 [B*T x 1]",
+                                    "begins writes 7 [9 x 1, 2 x 1]"}));
+  EXPECT_EQ(texts(steps[5]),
+            (Texts{"a reads 4 [B*T x 4, 4 x 1]", "b reads 2 [4 x 1, 3 x 4]", "c writes 1 [B*T x 3, 3 x 1]"}));
+}
+
+TEST(StepPlaces, OfAGemmThatAddsWithABiasAndABatch) {
+  Step step = example::plan().entries[0].steps[5];
+  auto& gemm = std::get<GemmStep>(step.what);
+  gemm.beta = 1, gemm.bias = BufferRef{3, 0}, gemm.batch = {{2, 10, 20, 30}};
+  EXPECT_EQ(texts(step), (Texts{"a reads 4 [B*T x 4, 4 x 1, 2 x 10]", "b reads 2 [4 x 1, 3 x 4, 2 x 20]",
+                                "bias reads 3 [3 x 1]", "c reads and writes 1 [B*T x 3, 3 x 1, 2 x 30]"}));
+}
+
+/// A damaged plan may ask before anybody has counted.
+TEST(StepPlaces, OfACopyWithTooFewStrides) {
+  Step step = example::plan().entries[0].steps[2];
+  std::get<CopyStep>(step.what).to_strides.pop_back();
+  EXPECT_EQ(texts(step), (Texts{"from reads 4 [B*T x 4]", "to writes 11 [B*T x 1]"}));
+}
+
+TEST(StepKinds, HaveNamesOfTheirOwn) {
+  std::vector<std::string_view> names;
+  any_step_kind([&](const auto& kind) {
+    names.push_back(StepKind<std::remove_cvref_t<decltype(kind)>>::name);
+    return false;
+  });
+  EXPECT_EQ(names, (std::vector<std::string_view>{"kernel", "gemm", "sort_index", "copy", "fill"}));
+}
+
+}  // namespace
+}  // namespace smelt
