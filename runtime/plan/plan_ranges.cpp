@@ -7,6 +7,8 @@
 namespace smelt {
 namespace {
 
+constexpr double kMostRepeats = 1 << 24;
+
 /// An extent with the distance between its indices.
 struct Walk {
   int64_t extent, stride;
@@ -33,6 +35,9 @@ class RangeCheck {
     check_matrix("a", step, step.a, step.dtype, m, k, &GemmStep::Batch::a_stride);
     check_matrix("b", step, step.b, step.dtype, k, n, &GemmStep::Batch::b_stride);
     check_matrix("c", step, step.c, step.result_dtype, m, n, &GemmStep::Batch::c_stride);
+    check_spread("c", m, step.c.row_stride);
+    check_spread("c", n, step.c.column_stride);
+    check_sums(step, k);
     if (step.bias) check_bias(step, n);
   }
 
@@ -43,7 +48,7 @@ class RangeCheck {
       if (buffer(*ref).dtype != DType::i32) refuse(fmt::format("needs i32 in {}", buffer_text(*ref)));
     check("indices", step.indices, {{count, 1}});
     check("permutation", step.permutation, {{count, 1}});
-    check("begins", step.begins, {{rows, 1}, {2, 1}});
+    check("begins", step.begins, {{rows + 1, 1}});
   }
 
   void operator()(const CopyStep& step) {
@@ -54,6 +59,7 @@ class RangeCheck {
       const int64_t e = extent(step.extents[i]);
       from.push_back({e, step.from_strides[i].evaluate(values_)});
       to.push_back({e, step.to_strides[i].evaluate(values_)});
+      check_spread("to", e, step.to_strides[i]);
     }
     check("from", step.from, from);
     check("to", step.to, to);
@@ -62,6 +68,27 @@ class RangeCheck {
   void operator()(const FillStep& step) { check("to", step.to, {{extent(step.elements), 1}}); }
 
  private:
+  /// What is written lies apart; with the reach inside its buffer that also limits the work.
+  void check_spread(std::string_view name, int64_t extent, const Dim& stride) const {
+    if (extent > 1 && stride.evaluate(values_) == 0)
+      refuse(fmt::format("writes {} elements of {} to one place", extent, name));
+  }
+
+  /// Sums over elements that stand still are not limited by the sizes of a and b.
+  void check_sums(const GemmStep& step, int64_t k) const {
+    const auto stands = [&](const Dim& a, const Dim& b) {
+      return a.evaluate(values_) == 0 && b.evaluate(values_) == 0;
+    };
+    double repeated = stands(step.a.column_stride, step.b.row_stride) ? static_cast<double>(k) : 1;
+    for (const GemmStep::Batch& batch : step.batch) {
+      const int64_t e = extent(batch.extent);
+      if (!batch.reduced) check_spread("c", e, batch.c_stride);
+      if (batch.reduced && e < 1) refuse(fmt::format("sums over a batch of {}", e));
+      if (batch.reduced && stands(batch.a_stride, batch.b_stride)) repeated *= static_cast<double>(e);
+    }
+    if (repeated > kMostRepeats) refuse(fmt::format("sums the same elements {} times", repeated));
+  }
+
   void check_bias(const GemmStep& step, int64_t n) {
     if (buffer(*step.bias).dtype != step.result_dtype)
       refuse(fmt::format("the bias is not {}: {}", name(step.result_dtype), buffer_text(*step.bias)));
