@@ -162,11 +162,13 @@ class Compiler {
     result_.pass_timing += passes.timing_report();
   }
 
-  /// 3. Groups of primitives become kernels; what they leave for others is narrowed; values get memory.
+  /// 3. Indices are proven or guarded; groups of primitives become kernels; what they leave for others is
+  /// narrowed; values get memory.
   void fuse_and_place(Module& module, const Target& target) {
     result_.summary = summarise_unfused(module);
     PassManager passes = manager();
     FusionReport* report = options_.explain_fusion ? &result_.fusions : nullptr;
+    passes.add("guard_indices");
     passes.add({"fuse", {}}, [report](Graph& g) { return fuse(g, {.report = report}); });
     passes.add("accumulate_gemms");
     if (options_.storage != DType::f32)

@@ -7,8 +7,13 @@
 namespace smelt {
 namespace {
 
+/// Throws Error where that is beyond 64 bits.
+int64_t bytes_at_bounds(const Symbols& symbols, const Dim& elements, DType dtype) {
+  return symbols.upper(elements * size_of(dtype));
+}
+
 int64_t bytes_of(const Module& module, const Value& value) {
-  return module.symbols.upper(element_count(value.shape())) * size_of(value.dtype());
+  return bytes_at_bounds(module.symbols, element_count(value.shape()), value.dtype());
 }
 
 bool launches(const Node& node) {
@@ -42,8 +47,8 @@ int64_t gemm_bytes(const Program& program, const GemmStep& gemm) {
   Dim times = 1;
   for (const auto& batch : gemm.batch) times *= batch.extent;
   const Dim read = times * (gemm.m * gemm.k + gemm.k * gemm.n), written = times * gemm.m * gemm.n;
-  return program.symbols.upper(read) * size_of(gemm.dtype) +
-         program.symbols.upper(written) * size_of(gemm.result_dtype) * (gemm.beta != 0 ? 2 : 1);
+  return bytes_at_bounds(program.symbols, read, gemm.dtype) +
+         bytes_at_bounds(program.symbols, written * (gemm.beta != 0 ? 2 : 1), gemm.result_dtype);
 }
 
 /// Every param at the elements its accesses can reach, each once.
@@ -57,7 +62,7 @@ int64_t kernel_bytes(const Program& program, const KernelStep& step) {
       if (!i.access.strides[axis].is_zero()) elements *= kernel.axes[axis].extent;
     const bool write = i.kind != Instruction::Kind::load;
     int64_t& most = reach[i.access.param * 2 + write];
-    most = std::max(most, program.symbols.upper(elements) * size_of(kernel.params[i.access.param].dtype));
+    most = std::max(most, bytes_at_bounds(program.symbols, elements, kernel.params[i.access.param].dtype));
   }
   int64_t bytes = 0;
   for (int64_t part : reach) bytes += part;

@@ -20,8 +20,8 @@ class ConfigReader {
     fields.merge_patch(constant(architecture().defaults));
     fields["family"] = family_.model_type;
     for (const FieldRow& row : family_.fields) read_field(row, fields);
-    check_fixed(family_.fixed);
-    check_fixed(kMathsFields);
+    check_fixed(family_.fixed, fields);
+    check_fixed(kMathsFields, fields);
     TransformerSpec spec;
     std::vector<SpecProblem> found;
     read_spec(fields, spec, found);
@@ -98,17 +98,21 @@ class ConfigReader {
     return llvm::any_of(family_.fields, same) || llvm::is_contained(family_.harmless, name);
   }
 
-  void check_fixed(const std::vector<FixedRow>& rows) {
+  void check_fixed(const std::vector<FixedRow>& rows, const Json& fields) {
     for (const FixedRow& row : rows) {
       const Json* value = find_path(config_, row.config);
       const Json implied = row.implied.empty() ? Json() : constant(row.implied);
       if (!value && !implied.is_null()) value = &implied;
       const bool told = llvm::any_of(problems, [&](const SpecProblem& p) { return p.field == row.config; });
       if (!value || told || understood(row.config) || inactive(*value, row)) continue;
+      const Json* other = row.same_as.empty() ? nullptr : find_path(fields, row.same_as);
+      if (other && *value == *other) continue;
       problems.push_back(
           {std::string(row.config),
-           fmt::format("{} {}changes the maths and is not supported; expected {}", brief(*value),
-                       value == &implied ? "(what a config without it means) " : "", row.value)});
+           fmt::format(
+               "{} {}changes the maths and is not supported; expected {}{}", brief(*value),
+               value == &implied ? "(what a config without it means) " : "", row.value,
+               other ? fmt::format(" or {}, the value of {}", brief(*other), called(row.same_as)) : "")});
     }
   }
 
@@ -122,11 +126,18 @@ class ConfigReader {
            (value == Json(false) || value == Json(0) || value.empty());
   }
 
+  /// What config.json calls a field of the spec.
+  std::string called(std::string_view field) const {
+    std::string_view name = field;
+    for (const FieldRow& row : family_.fields)
+      if (row.spec == field) name = row.config;
+    return std::string(name);
+  }
+
   /// A complaint about the spec, in the words of config.json.
   void report(SpecProblem problem) {
     if (llvm::is_contained(missing_, problem.field)) return;
-    for (const FieldRow& row : family_.fields)
-      if (row.spec == problem.field) problem.field = row.config;
+    problem.field = called(problem.field);
     problems.push_back(std::move(problem));
   }
 

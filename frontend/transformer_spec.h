@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "frontend/json_text.h"
+#include "runtime/system/json_text.h"
 
 namespace smelt {
 

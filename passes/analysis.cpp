@@ -1,6 +1,7 @@
 #include "passes/analysis.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -35,6 +36,12 @@ std::optional<double> splat(const Value* value) {
   while (node->is(Op::broadcast) || node->is(Op::reshape)) node = node->operand(0)->node();
   if (!node->is(Op::constant) || !node->has("value")) return std::nullopt;
   return node->float_attr("value");
+}
+
+std::optional<int64_t> whole_splat(const Value* value) {
+  const auto number = splat(value);
+  if (!number || *number != std::trunc(*number) || std::abs(*number) > INT32_MAX) return std::nullopt;
+  return static_cast<int64_t>(*number);
 }
 
 Value* skip_identity(Value* value) {

@@ -23,6 +23,7 @@
 #include "passes/simplify/bound_ids.h"
 #include "passes/simplify/decompose.h"
 #include "passes/simplify/drop_stops.h"
+#include "passes/simplify/guard_indices.h"
 #include "passes/simplify/simplify.h"
 #include "passes/training/apply_optimizer.h"
 #include "passes/training/flatten_parameters.h"

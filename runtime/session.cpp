@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "runtime/cpu/memory.h"
 #include "runtime/error.h"
 
 namespace smelt {
@@ -187,6 +188,7 @@ std::vector<std::vector<int64_t>> Session::output_shapes(std::string_view name,
 void Session::execute(Run& run) {
   refresh_copies();
   executor_->run(run.entry, run.symbols, run.inputs, run.outputs, random_);
+  has_run_ = true;
 }
 
 Session::Run Session::prepare(std::string_view name, std::span<const InputTensor> inputs) {
@@ -202,8 +204,24 @@ Session::Run Session::prepare(std::string_view name, std::span<const InputTensor
   return run;
 }
 
+/// Pages are given when they are first written to: without a look at what is free the process would be ended
+/// in the middle of the run.
+void Session::require_memory_of_outputs(const Run& run) const {
+  int64_t outputs = 0;
+  for (size_t i = 0; i < run.outputs.size(); ++i) outputs += run.bytes(i);
+  const bool waiting = !has_run_ && !plan_->target.starts_with("sm_");
+  const int64_t arena = waiting ? executor_memory(*plan_).arena : 0, available = available_memory();
+  if (outputs > available - arena)
+    fail_with(
+        Status::out_of_memory,
+        "entry '{}': its outputs need {} bytes and the arena {} more, but {} are free: give less at once, "
+        "or compile with lower bounds (--max)",
+        run.entry.name, outputs, arena, available);
+}
+
 std::vector<HostTensor> Session::run(std::string_view name, std::span<const InputTensor> inputs) {
   Run run = prepare(name, inputs);
+  require_memory_of_outputs(run);
   std::vector<HostTensor> results;
   for (size_t i = 0; i < run.outputs.size(); ++i) {
     const Port& port = run.entry.outputs[i];

@@ -101,6 +101,7 @@ class Session {
   struct Run;
   Run prepare(std::string_view entry, std::span<const InputTensor> inputs);
   void execute(Run& run);
+  void require_memory_of_outputs(const Run& run) const;
   int state_index(std::string_view name) const;
   std::span<std::byte> memory(int index);
   void fill(int index, const Executor::MakePart& make);
@@ -109,6 +110,7 @@ class Session {
   std::shared_ptr<const Plan> plan_;
   std::unique_ptr<Executor> executor_;
   Philox random_;
+  bool has_run_ = false;          // the arena's pages are taken
   std::vector<bool> handed_out_;  // by state: the host may have written to it since the last run
 };
 

@@ -17,11 +17,11 @@
 #include "runtime/error.h"
 #include "runtime/system/cache_directory.h"
 #include "runtime/system/file.h"
+#include "runtime/system/json_text.h"
 
 namespace smelt {
 namespace {
 
-using Json = nlohmann::json;
 using cuda::KernelTrial;
 
 /// Smaller kernels take as long as their launch; larger ones do not fit beside the model.
@@ -120,7 +120,7 @@ class KnownSchedules {
     std::error_code error;
     if (!std::filesystem::exists(file_, error)) return Json::object();
     try {
-      Json json = Json::parse(read_text_file(file_), nullptr, false);
+      Json json = parse_json_or_null(read_text_file(file_));
       return json.is_object() ? json : Json::object();
     } catch (const Error&) {
       return Json::object();

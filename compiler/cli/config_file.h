@@ -4,7 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
-#include "frontend/json_text.h"
+#include "runtime/system/json_text.h"
 
 namespace smelt::cli {
 

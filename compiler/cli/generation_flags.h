@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "frontend/json_text.h"
+#include "runtime/system/json_text.h"
 #include "runtime/generation/generator.h"
 
 namespace smelt::cli {

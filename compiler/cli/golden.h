@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "frontend/json_text.h"
+#include "runtime/system/json_text.h"
 #include "passes/training/optimizers.h"
 #include "runtime/tensor.h"
 #include "runtime/weights/safetensors.h"

@@ -12,6 +12,7 @@
 #include "frontend/weights.h"
 #include "runtime/error.h"
 #include "runtime/plan/plan_file.h"
+#include "runtime/plan/plan_model.h"
 #include "runtime/system/file.h"
 #include "runtime/training/export.h"
 
@@ -19,11 +20,6 @@ namespace smelt::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-Json parsed_model(const Plan& plan) {
-  Json json = Json::parse(plan.model, nullptr, false);
-  return json.is_object() ? json : Json();
-}
 
 bool is_plan(const fs::path& path) {
   return fs::is_regular_file(path) && (path.extension() == ".plan" || is_plan_file(path));
@@ -107,7 +103,7 @@ Model compile_or_load(const fs::path& path, const CompileOptions& options, const
     model.plan = load_plan(model.path);
   else
     compile_into(model, options, weights, flags);
-  model.about = parsed_model(*model.plan);
+  model.about = read_plan_model(model.plan->model);
   fmt::print(stderr, "{}\n", planned_memory_text(*model.plan));
   return model;
 }

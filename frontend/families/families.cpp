@@ -97,7 +97,7 @@ const std::vector<FixedRow> kMathsFields = {
     {"embedding_multiplier", "1"},
     {"scale_embedding", "false"},
     {"normalize_embedding", "false"},
-    {"word_embed_proj_dim", "null"},
+    {.config = "word_embed_proj_dim", .value = "null", .same_as = "hidden"},
     {"is_gated_act", "false"},
     {"layerdrop", "0"},
     {"encoder_layerdrop", "0"},

@@ -36,13 +36,14 @@ struct FieldRow {
   bool unsaid_if_zero = false;                     // a zero is the same as nothing, and is not written
 };
 
-/// A field that changes the maths and may stand only where it changes nothing: absent, null, or with this
-/// value.
+/// A field that changes the maths and may stand only where it changes nothing: absent, null, with this value,
+/// or with the value of another field.
 struct FixedRow {
   std::string_view config;
   std::string_view value;  // JSON text
   std::string_view implied =
       {};  // JSON text: what transformers takes where the config is silent, if not value
+  std::string_view same_as = {};  // a field of the spec whose value changes nothing here either
 };
 
 /// Parameters "<name>.weight" and "<name>.bias" of one module of the model; {} is the number of the block.

@@ -3,7 +3,11 @@
 #include <algorithm>
 #include <numeric>
 
+#include "runtime/error.h"
+
 namespace smelt {
+
+constexpr int64_t kMostBytes = int64_t{1} << 56;  // as in plans
 
 bool in_arena(const Buffer& buffer) {
   return buffer.role == Role::temporary || buffer.role == Role::saved || buffer.role == Role::workspace;
@@ -11,6 +15,24 @@ bool in_arena(const Buffer& buffer) {
 
 int64_t bytes_at_bounds(const Program& program, const Buffer& buffer) {
   return program.symbols.upper(buffer.elements) * size_of(buffer.dtype);
+}
+
+void check_sizes(const Program& program) {
+  int64_t total = 0;
+  for (const Buffer& buffer : program.buffers) {
+    const int64_t elements = program.symbols.upper(buffer.elements), size = size_of(buffer.dtype);
+    if (elements > kMostBytes / size)
+      fail(
+          "the buffer of '{}' holds {} elements of {} at the bounds ({}): expected at most 2^56 bytes; lower "
+          "its extents or the bounds of its symbols (--max)",
+          buffer.name, elements, name(buffer.dtype), buffer.elements.str());
+    total += elements * size;
+    if (total > kMostBytes)
+      fail(
+          "the buffers up to that of '{}' hold {} bytes at the bounds: expected at most 2^56; lower their "
+          "extents or the bounds of their symbols (--max)",
+          buffer.name, total);
+  }
 }
 
 std::map<int, Lifetime> lifetimes(const Program& program, const std::vector<Step>& steps) {

@@ -18,6 +18,9 @@ struct Lifetime {
 /// Buffers that the arena holds: not states, constants, inputs and outputs.
 bool in_arena(const Buffer& buffer);
 int64_t bytes_at_bounds(const Program& program, const Buffer& buffer);
+/// Throws Error naming the buffer where one, or all together, take more than any machine has: sums of sizes,
+/// as of what is live at a step, stay far below 2^63 after it.
+void check_sizes(const Program& program);
 /// By buffer number, of the buffers in the arena that the steps use. No parts.
 std::map<int, Lifetime> lifetimes(const Program& program, const std::vector<Step>& steps);
 /// In a buffer at this place of the arena.

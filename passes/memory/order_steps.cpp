@@ -90,6 +90,7 @@ class Scheduler {
 }  // namespace
 
 bool order_steps(Program& program, const OrderStepsOptions&) {
+  check_sizes(program);
   bool changed = false;
   for (PlanEntry& entry : program.entries) {
     const std::vector<int> order = Scheduler(program, entry.steps).run();

@@ -171,6 +171,7 @@ void check_entry(const Program& program, const PlanEntry& entry) {
 }  // namespace
 
 bool plan_memory(Program& program, const PlanMemoryOptions& options) {
+  check_sizes(program);
   for (Buffer& buffer : program.buffers)
     if (!in_arena(buffer)) buffer.bytes = bytes_at_bounds(program, buffer);
   for (PlanEntry& entry : program.entries) {

@@ -1,7 +1,6 @@
 #include "passes/simplify/bound_ids.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
@@ -36,9 +35,7 @@ Range rows_of(const Value* table, int64_t axis) {
 std::optional<int64_t> compared_with(const Node& comparison, const Value* value) {
   const bool first = comparison.operand(0) == value;
   if (!first && comparison.operand(1) != value) return std::nullopt;
-  const auto number = splat(comparison.operand(first ? 1 : 0));
-  if (!number || *number != std::trunc(*number) || std::abs(*number) > INT32_MAX) return std::nullopt;
-  return static_cast<int64_t>(*number);
+  return whole_splat(comparison.operand(first ? 1 : 0));
 }
 
 class Ranges {
@@ -83,6 +80,7 @@ class Ranges {
       case Op::stop_gradient:
         return at(user.result());
       case Op::pointwise:
+        if (user.is(ScalarOp::add)) return of_summand(user, operand);
         return user.is(ScalarOp::select) && operand > 0 ? of_selected(user, operand) : std::nullopt;
       default:
         return std::nullopt;
@@ -92,6 +90,16 @@ class Ranges {
   static Range of_targets(const Node& loss) {
     Range range = rows_of(loss.operand(0), loss.operand(0)->rank() - 1);
     if (range && loss.has("ignore_index")) range->ignored = loss.int_attr("ignore_index");
+    return range;
+  }
+
+  /// x + k with k >= 0, as positions that begin behind some other rows.
+  Range of_summand(const Node& sum, unsigned operand) const {
+    Range range = at(sum.result());
+    const auto offset = whole_splat(sum.operand(1 - operand));
+    if (!range || !offset || *offset < 0 || range->below <= *offset) return std::nullopt;
+    range->below -= *offset;
+    if (range->ignored) *range->ignored -= *offset;
     return range;
   }
 

@@ -9,6 +9,7 @@
 #include "runtime/cpu/features.h"
 #include "runtime/cpu/sort_index.h"
 #include "runtime/error.h"
+#include "runtime/index_faults.h"
 #include "runtime/plan/plan_validate.h"
 
 namespace smelt {
@@ -96,6 +97,7 @@ CpuExecutor::CpuExecutor(std::shared_ptr<const Plan> plan, const ExecutorOptions
   check_memory(*plan_);
   load_code();
   allocate();
+  index_faults_ = index_fault_states(*plan_);
 }
 
 void CpuExecutor::load_code() {
@@ -212,6 +214,17 @@ void CpuExecutor::run(const PlanEntry& entry, const SymbolValues& symbols,
   if (options_.poison) poison(ready);
   launch_all(ready, random);
   copy_outputs(ready, outputs);
+  check_indices();
+}
+
+void CpuExecutor::check_indices() {
+  for (const int state : index_faults_) {
+    IndexFault found, none{};
+    std::byte* memory = states_[static_cast<size_t>(state)].data();
+    std::memcpy(&found, memory, sizeof found);
+    std::memcpy(memory, &none, sizeof none);
+    check_index_fault(plan_->states[static_cast<size_t>(state)], found);
+  }
 }
 
 void CpuExecutor::launch_all(const ResolvedEntry& resolved, const Philox& random) {

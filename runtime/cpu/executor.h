@@ -32,6 +32,7 @@ class CpuExecutor : public Executor {
   void bind_outputs(const ResolvedEntry& resolved, std::span<void* const> outputs);
   void copy_outputs(const ResolvedEntry& resolved, std::span<void* const> outputs) const;
   void poison(const ResolvedEntry& resolved);
+  void check_indices();
   void launch_all(const ResolvedEntry& resolved, const Philox& random);
   void launch_watched(const ResolvedEntry& resolved, const Philox& random);
 
@@ -41,6 +42,7 @@ class CpuExecutor : public Executor {
   std::vector<KernelFunction> functions_;  // by kernel
   std::vector<Block> states_;              // by state
   std::vector<Block> constants_;
+  std::vector<int> index_faults_;  // states
   Block arena_;
   std::map<int, Block> staging_;    // of inputs and outputs that cannot be used where they lie
   std::vector<std::byte*> fixed_;   // by buffer; null for inputs and outputs

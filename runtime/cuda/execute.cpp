@@ -3,11 +3,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "runtime/cuda/describe.h"
 #include "runtime/cuda/executor.h"
 #include "runtime/cuda/nvtx.h"
 #include "runtime/error.h"
+#include "runtime/index_faults.h"
 #include "runtime/plan/plan_fields.h"
 #include "runtime/plan/plan_validate.h"
 
@@ -72,6 +74,16 @@ void CudaExecutor::finish(const char* what) {
   in_flight_.clear();
 }
 
+/// Of all runs since the last time that results were waited for.
+void CudaExecutor::check_indices() {
+  for (const int index : index_faults_) {
+    IndexFault found{};
+    std::memcpy(&found, states_.read(index).data(), sizeof found);
+    if (found[0] != 0 || found[1] != 0) states_.clear(index);
+    check_index_fault(plan_->states[static_cast<size_t>(index)], found);
+  }
+}
+
 // ---- one step
 
 void CudaExecutor::launch(Launch& what) {
@@ -125,7 +137,9 @@ void CudaExecutor::run(const PlanEntry& entry, const SymbolValues& symbols,
     if (options_.poison) poison(ready);
     mark_written(entry);  // also by a run that fails half-way
     execute(ready);
-    if (transfers_.fetch(ready, outputs, addresses_, stream_.get())) in_flight_.clear();
+    if (!transfers_.fetch(ready, outputs, addresses_, stream_.get())) return;
+    in_flight_.clear();
+    check_indices();
   });
 }
 

@@ -4,6 +4,7 @@
 
 #include "runtime/cuda/device_rates.h"
 #include "runtime/error.h"
+#include "runtime/index_faults.h"
 #include "runtime/plan/plan_validate.h"
 #include "runtime/system/cache_directory.h"
 #include "runtime/weights/initialize.h"
@@ -60,6 +61,7 @@ CudaExecutor::~CudaExecutor() {
 void CudaExecutor::allocate() {
   const auto lap = startup_.lap("memory");
   states_ = DeviceStates(device_, *plan_, stream_.get());
+  index_faults_ = index_fault_states(*plan_);
   arena_bytes_ = executor_memory(*plan_).arena;
   arena_ = device_block(device_, arena_bytes_);
   random_ = device_block(device_, 3 * sizeof(uint32_t));
@@ -87,7 +89,10 @@ void CudaExecutor::allocate() {
 }
 
 void CudaExecutor::synchronize() {
-  guarded([&] { finish("running the plan"); });
+  guarded([&] {
+    finish("running the plan");
+    check_indices();
+  });
 }
 
 double CudaExecutor::copy_bytes_per_second() {

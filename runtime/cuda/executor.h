@@ -66,6 +66,7 @@ class CudaExecutor : public Executor {
   void launch_template(const KernelCode& kernel, const LaunchValues& values);
   void choose(PreparedGemm& gemm);
   void finish(const char* what);
+  void check_indices();
   void note_run(const ResolvedEntry& resolved);
   void explain(const Error& error);
   /// All that is called from outside: an error that is a fault of the device's is explained.
@@ -87,6 +88,7 @@ class CudaExecutor : public Executor {
   StreamOwner stream_;
   LoadedKernels kernels_;
   DeviceStates states_;
+  std::vector<int> index_faults_;         // states
   std::vector<DeviceBlock> blocks_;       // constants and ports
   std::vector<DevicePointer> addresses_;  // by buffer
   DeviceBlock arena_, random_, workspace_;

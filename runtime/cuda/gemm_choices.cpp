@@ -8,11 +8,11 @@
 #include "runtime/error.h"
 #include "runtime/system/cache_directory.h"
 #include "runtime/system/file.h"
+#include "runtime/system/json_text.h"
 
 namespace smelt::cuda {
 namespace {
 
-using Json = nlohmann::json;
 using Algorithms = std::map<std::string, LtAlgorithm>;
 
 std::string file_name(const GemmPlace& place) {
@@ -54,7 +54,7 @@ Algorithms read_file(const std::filesystem::path& path) {
   std::error_code error;
   if (!std::filesystem::exists(path, error)) return {};
   try {
-    return parse_algorithms(Json::parse(read_text_file(path), nullptr, false));
+    return parse_algorithms(parse_json_or_null(read_text_file(path)));
   } catch (const Error&) {
     return {};  // chosen anew
   }
@@ -140,7 +140,7 @@ std::string GemmChoices::record() const {
 }
 
 std::string GemmChoices::restore(std::string_view record) {
-  const Json json = Json::parse(record, nullptr, false);
+  const Json json = parse_json_or_null(record);
   const auto place = parse_place(json);
   if (!place || !json.contains("algorithms")) return "they do not read";
   if (*place != place_) return fmt::format("they were made on {}, this is {}", place->str(), place_.str());

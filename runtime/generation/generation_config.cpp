@@ -6,11 +6,10 @@
 
 #include "runtime/error.h"
 #include "runtime/generation/generator.h"
+#include "runtime/system/json_text.h"
 
 namespace smelt {
 namespace {
-
-using Json = nlohmann::json;
 
 template <typename T>
 struct Field {
@@ -88,7 +87,7 @@ void read_forced(const Json& json, GenerationOptions& options, std::vector<std::
 }  // namespace
 
 void read_generation_config(std::string_view text, GenerationOptions& options) {
-  const Json json = Json::parse(text, nullptr, false);
+  const Json json = parse_json(text, "generation config");
   if (!json.is_object()) fail("generation config: expected one JSON object");
   std::vector<std::string> problems;
   find_unsupported(json, problems);

@@ -10,6 +10,7 @@
 #include "runtime/plan/plan_manifest.h"
 #include "runtime/plan/plan_validate.h"
 #include "runtime/system/file.h"
+#include "runtime/system/json_text.h"
 
 namespace smelt {
 namespace {
@@ -131,8 +132,7 @@ Plan parse_plan(Bytes file, std::string_view name) {
   const Header header = read_header(file, name);
   const Bytes manifest = file.subspan(sizeof(Header), header.manifest_bytes);
   if (checksum(manifest) != header.manifest_checksum) damaged(name, "the manifest's checksum is wrong");
-  const char* text = reinterpret_cast<const char*>(manifest.data());
-  const nlohmann::json root = nlohmann::json::parse(text, text + manifest.size(), nullptr, false);
+  const Json root = parse_json({reinterpret_cast<const char*>(manifest.data()), manifest.size()}, name);
   if (!root.is_object() || !root.contains("plan") || !root.contains("blobs"))
     damaged(name, "the manifest is no JSON object with 'plan' and 'blobs'");
   const auto blobs = read_blobs(root["blobs"], file, sizeof(Header) + manifest.size(), name);
@@ -157,6 +157,8 @@ std::shared_ptr<const Plan> load_plan(const std::filesystem::path& path) {
 }
 
 bool is_plan_file(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return false;  // reading from a pipe may never end
   std::array<char, kMagic.size()> magic{};
   std::ifstream in(path, std::ios::binary);
   return in.read(magic.data(), magic.size()) && magic == kMagic;

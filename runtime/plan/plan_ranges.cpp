@@ -9,6 +9,8 @@
 namespace smelt {
 namespace {
 
+constexpr double kMostRepeats = 1 << 24;
+
 class RangeCheck {
  public:
   RangeCheck(const Plan& plan, const SymbolValues& values, const std::string& place)
@@ -32,12 +34,37 @@ class RangeCheck {
       refuse(fmt::format("argument {} begins at element {} of {}", number, offset, buffer_text(argument)));
   }
 
+  /// What is written lies apart; with the reach inside its buffer that also limits the work.
+  void check_spread(std::string_view name, int64_t extent, const Dim& stride) const {
+    if (extent > 1 && stride.evaluate(values_) == 0)
+      refuse(fmt::format("writes {} elements of {} to one place", extent, name));
+  }
+
+  /// Sums over elements that stand still are not limited by the sizes of a and b.
+  void check_sums(const GemmStep& step) const {
+    const auto stands = [&](const Dim& a, const Dim& b) {
+      return a.evaluate(values_) == 0 && b.evaluate(values_) == 0;
+    };
+    double repeated =
+        stands(step.a.column_stride, step.b.row_stride) ? static_cast<double>(extent(step.k)) : 1;
+    for (const GemmStep::Batch& batch : step.batch) {
+      const int64_t e = extent(batch.extent);
+      if (!batch.reduced) check_spread("c", e, batch.c_stride);
+      if (batch.reduced && e < 1) refuse(fmt::format("sums over a batch of {}", e));
+      if (batch.reduced && stands(batch.a_stride, batch.b_stride)) repeated *= static_cast<double>(e);
+    }
+    if (repeated > kMostRepeats) refuse(fmt::format("sums the same elements {} times", repeated));
+  }
+
   void check_gemm(const GemmStep& step) const {
     if (step.tf32 && step.dtype != DType::f32)
       refuse(fmt::format("has tf32, which is for operands of f32, not {}", name(step.dtype)));
     check_dtype("a", step.a.base, step.dtype);
     check_dtype("b", step.b.base, step.dtype);
     check_dtype("c", step.c.base, step.result_dtype);
+    check_spread("c", extent(step.m), step.c.row_stride);
+    check_spread("c", extent(step.n), step.c.column_stride);
+    check_sums(step);
     if (!step.bias) return;
     check_dtype("the bias", *step.bias, step.result_dtype);
     if (!step.c.column_stride.is_one() || std::ranges::any_of(step.batch, &GemmStep::Batch::reduced))
@@ -54,6 +81,8 @@ class RangeCheck {
   void check_copy(const CopyStep& step) const {
     if (buffer(step.from).dtype != step.dtype || buffer(step.to).dtype != step.dtype)
       refuse("copies between buffers of other element types");
+    for (size_t i = 0; i < step.extents.size(); ++i)
+      check_spread("to", extent(step.extents[i]), step.to_strides[i]);
   }
 
   void check_dtype(std::string_view name, const BufferRef& ref, DType dtype) const {

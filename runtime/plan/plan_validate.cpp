@@ -7,6 +7,7 @@
 
 #include "runtime/error.h"
 #include "runtime/plan/plan_fields.h"
+#include "runtime/plan/plan_model.h"
 #include "runtime/plan/step_places.h"
 #include "runtime/plan/template_check.h"
 
@@ -16,6 +17,7 @@ namespace {
 constexpr int64_t kPlaceAlignment = 64;  // of every buffer in the arena
 constexpr int kMostPointers = 256;       // of all copies: a kernel's parameters have 4 KiB
 constexpr int64_t kMostBytes = int64_t{1} << 56;
+constexpr size_t kMostSymbols = 8;  // least upper bounds are searched among all sets of them
 
 template <typename... Args>
 [[noreturn]] void refuse(fmt::format_string<Args...> format, Args&&... args) {
@@ -36,12 +38,15 @@ void require_names(const std::vector<Item>& items, std::string_view what) {
 
 class Validation {
  public:
-  explicit Validation(const Plan& plan) : plan_(plan), points_(extreme_values(plan.symbols)) {}
+  explicit Validation(const Plan& plan) : plan_(plan) {}
 
   void run() {
+    read_plan_model(plan_.model);
     check_symbols();
+    points_ = extreme_values(plan_.symbols);
     require_names(plan_.states, "state");
     for (const State& state : plan_.states) check_state(state);
+    check_size_of_states();
     for (const Buffer& buffer : plan_.buffers) check_buffer(buffer);
     require_names(plan_.kernels, "kernel");
     for (const KernelCode& kernel : plan_.kernels) check_kernel(kernel);
@@ -53,7 +58,12 @@ class Validation {
 
  private:
   void check_symbols() {
-    for (const std::string& name : plan_.symbols.names()) {
+    const std::vector<std::string> names = plan_.symbols.names();
+    if (names.size() > kMostSymbols) refuse("{} symbols: expected at most {}", names.size(), kMostSymbols);
+    for (const Symbols::Bound& bound : plan_.symbols.bounds())
+      if (bound.factors.size() > kMostSymbols)
+        refuse("a bound on a product of {} symbols: expected at most {}", bound.factors.size(), kMostSymbols);
+    for (const std::string& name : names) {
       const Dim parsed = Dim::parse(name);
       if (!(parsed == Dim::symbol(name))) refuse("symbol '{}': expected a plain name", name);
     }
@@ -87,6 +97,15 @@ class Validation {
         refuse("{}, segment '{}' is transposed: expected two dims", what, segment.name);
       check_initializer(segment.init, what);
       at = segment.offset + size;
+    }
+  }
+
+  /// Sums of sizes are made unchecked from here on.
+  void check_size_of_states() const {
+    int64_t total = 0;
+    for (const State& state : plan_.states) {
+      total += plan_.symbols.upper(element_count(state.shape)) * size_of(state.dtype);
+      if (total > kMostBytes) refuse("the states up to '{}' have {} bytes: too many", state.name, total);
     }
   }
 
@@ -294,7 +313,7 @@ class Validation {
   }
 
   const Plan& plan_;
-  const std::vector<SymbolValues> points_;
+  std::vector<SymbolValues> points_;
   std::vector<const PlanEntry*> owner_;
 };
 

@@ -8,8 +8,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <sstream>
 #include <system_error>
 #include <utility>
 
@@ -39,6 +37,19 @@ struct Descriptor {
   }
 };
 
+/// A pipe that nobody writes to would be waited for, and a device has no end: neither is opened.
+struct RegularFile : Descriptor {
+  struct stat info{};
+  explicit RegularFile(const fs::path& path)
+      : Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+    if (number < 0) fail_io("open", path, errno);
+    if (::fstat(number, &info) != 0) fail_io("inspect", path, errno);
+    if (!S_ISREG(info.st_mode))
+      fail_with(Status::io, "'{}' is not a regular file: expected one, not a directory, a pipe or a device",
+                path.string());
+  }
+};
+
 void sync_directory(const fs::path& directory) {
   const Descriptor d(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (d.number < 0) fail_io("open directory", directory, errno);
@@ -53,16 +64,13 @@ fs::path directory_of(const fs::path& path) {
 }  // namespace
 
 MappedFile::MappedFile(const fs::path& path) : path_(path) {
-  const Descriptor d(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (d.number < 0) fail_io("open", path, errno);
-  struct stat info{};
-  if (::fstat(d.number, &info) != 0) fail_io("inspect", path, errno);
-  if (!S_ISREG(info.st_mode)) fail_with(Status::io, "'{}' is not a regular file", path.string());
-  if (info.st_size == 0) return;
-  void* data = ::mmap(nullptr, static_cast<size_t>(info.st_size), PROT_READ, MAP_PRIVATE, d.number, 0);
+  const RegularFile file(path);
+  if (file.info.st_size == 0) return;
+  const auto size = static_cast<size_t>(file.info.st_size);
+  void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.number, 0);
   if (data == MAP_FAILED) fail_io("map", path, errno);
   data_ = static_cast<const std::byte*>(data);
-  size_ = static_cast<size_t>(info.st_size);
+  size_ = size;
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept
@@ -124,12 +132,16 @@ void write_file(const fs::path& path, std::string_view text) {
 }
 
 std::string read_text_file(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) fail_io("open", path, errno);
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (in.bad()) fail_io("read", path, EIO);
-  return std::move(text).str();
+  const RegularFile file(path);
+  std::string text(static_cast<size_t>(file.info.st_size), '\0');
+  for (size_t at = 0; at < text.size();) {
+    const ssize_t count = ::read(file.number, text.data() + at, text.size() - at);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) fail_io("read", path, errno);
+    if (count == 0) text.resize(at);  // the file has become shorter
+    at += static_cast<size_t>(count);
+  }
+  return text;
 }
 
 void make_directories(const fs::path& path) {

@@ -14,7 +14,7 @@ namespace smelt {
 class MappedFile {
  public:
   MappedFile() = default;
-  /// Throws Error (io) naming the path and the system's reason.
+  /// Throws Error (io) naming the path and the system's reason; only regular files are mapped.
   explicit MappedFile(const std::filesystem::path& path);
   MappedFile(MappedFile&& other) noexcept;
   MappedFile& operator=(MappedFile&& other) noexcept;
@@ -53,7 +53,7 @@ class AtomicFile {
 
 /// One AtomicFile with this text.
 void write_file(const std::filesystem::path& path, std::string_view text);
-/// The whole file as text; throws Error (io).
+/// The whole of a regular file as text; throws Error (io), also for a directory, a pipe or a device.
 std::string read_text_file(const std::filesystem::path& path);
 /// create_directories with an Error (io) that names the path.
 void make_directories(const std::filesystem::path& path);

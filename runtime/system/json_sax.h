@@ -7,12 +7,16 @@
 #include <string_view>
 
 #include "runtime/error.h"
+#include "runtime/system/json_text.h"
 
 namespace smelt {
 
 class StrictSax : public nlohmann::json_sax<nlohmann::json> {
  public:
-  explicit StrictSax(std::string_view file) : file_(file) {}
+  StrictSax(std::string_view text, std::string_view file) : text_(text), file_(file) {}
+
+  /// Sends the events of the whole text; throws where it is broken.
+  void parse() { nlohmann::json::sax_parse(text_, this); }
 
   bool null() override { return unexpected("null"); }
   bool boolean(bool) override { return unexpected("a boolean"); }
@@ -28,8 +32,8 @@ class StrictSax : public nlohmann::json_sax<nlohmann::json> {
   bool key(std::string&) override { return true; }
   bool end_object() override { return true; }
   bool end_array() override { return true; }
-  bool parse_error(size_t position, const std::string&, const nlohmann::json::exception& error) override {
-    fail_with(Status::invalid_file, "'{}': broken JSON at byte {}: {}", file_, position, error.what());
+  bool parse_error(size_t, const std::string&, const nlohmann::json::exception&) override {
+    fail_broken_json(text_, file_);
   }
 
  protected:
@@ -40,7 +44,7 @@ class StrictSax : public nlohmann::json_sax<nlohmann::json> {
     fail_with(Status::invalid_file, "'{}': {}: {} is out of place", file_, place(), what);
   }
 
-  std::string_view file_;
+  std::string_view text_, file_;
 };
 
 }  // namespace smelt

@@ -4,6 +4,7 @@
 
 #include "runtime/error.h"
 #include "runtime/system/file.h"
+#include "runtime/system/json_text.h"
 
 namespace smelt {
 namespace {
@@ -11,7 +12,8 @@ namespace {
 using OrderedJson = nlohmann::ordered_json;
 
 OrderedJson description_of(const Plan& plan) {
-  OrderedJson model = OrderedJson::parse(plan.model, nullptr, false);
+  OrderedJson model;
+  if (!plan.model.empty()) model = parse_ordered_json(plan.model, "the plan's model");
   if (model.is_object() && model.contains("config") && model["config"].is_object()) return model;
   fail(
       "the plan's model has no config.json to export: it was described by a graph, or by a spec that no "

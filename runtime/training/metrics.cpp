@@ -1,10 +1,12 @@
 #include "runtime/training/metrics.h"
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 
 #include "runtime/error.h"
 #include "runtime/system/file.h"
+#include "runtime/system/json_text.h"
 
 namespace smelt {
 namespace {
@@ -12,14 +14,20 @@ namespace {
 using OrderedJson = nlohmann::ordered_json;
 
 /// Which list of the history an event belongs to, if any.
-void add_to(LossHistory& history, const OrderedJson& event) {
-  const std::string kind = event.value("event", "");
+/// Nothing where the event has no such whole number.
+std::optional<int64_t> integer(const Json& event, const char* name) {
+  const auto found = event.find(name);
+  return found != event.end() && found->is_number_integer() ? std::optional(found->get<int64_t>())
+                                                            : std::nullopt;
+}
+
+void add_to(LossHistory& history, const Json& event) {
+  const Json kind = event.value("event", Json());
   if (kind != "step" && kind != "evaluation") return;
   if (!event.contains("loss") || !event["loss"].is_number()) return;
   auto& list = kind == "step" ? history.train : history.held_back;
-  list.emplace_back(event.value("step", int64_t{0}), event["loss"].get<double>());
-  if (kind == "step" && event.contains("tokens") && event["tokens"].is_number_integer())
-    history.tokens = event["tokens"].get<int64_t>();
+  list.emplace_back(integer(event, "step").value_or(0), event["loss"].get<double>());
+  if (kind == "step") history.tokens = integer(event, "tokens").value_or(history.tokens);
 }
 
 }  // namespace
@@ -86,8 +94,8 @@ LossHistory truncate_metrics(const std::filesystem::path& path, int64_t step) {
   std::istringstream lines(read_text_file(path));
   std::string kept;
   for (std::string text; std::getline(lines, text);) {
-    const OrderedJson event = OrderedJson::parse(text, nullptr, false);
-    if (!event.is_object() || event.value("step", int64_t{0}) > step) continue;
+    const Json event = parse_json_or_null(text);
+    if (!event.is_object() || integer(event, "step").value_or(0) > step) continue;
     add_to(history, event);
     kept += text + '\n';
   }

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "runtime/error.h"
+#include "runtime/system/json_text.h"
 #include "runtime/training/trainer.h"
 
 namespace smelt {
@@ -92,7 +93,7 @@ std::string to_json(const TrainerOptions& options) {
 }
 
 void read_json(std::string_view text, TrainerOptions& options) {
-  const OrderedJson json = OrderedJson::parse(text, nullptr, false);
+  const OrderedJson json = parse_ordered_json(text, "training options");
   if (!json.is_object()) fail("training options: expected one JSON object");
   std::vector<std::string> problems;
   for (const auto& [key, value] : json.items())

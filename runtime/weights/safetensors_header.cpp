@@ -231,8 +231,8 @@ void require_contiguous(const std::vector<Placed>& tensors, uint64_t data_bytes,
 
 SafetensorsContents parse_safetensors(std::span<const std::byte> file, std::string_view file_name) {
   const std::string_view text = header_text(file, file_name);
-  HeaderReader header(file_name);
-  nlohmann::json::sax_parse(text, &header);
+  HeaderReader header(text, file_name);
+  header.parse();
   const std::span<const std::byte> data = file.subspan(kLengthBytes + text.size());
   std::vector<Placed> placed;
   for (const Declared& tensor : header.tensors) placed.push_back(place(tensor, data, file_name));

@@ -132,9 +132,8 @@ void Checkpoint::add_file(const fs::path& path) {
 void Checkpoint::open_index(const fs::path& path) {
   const MappedFile file(path);
   const std::string file_name = path.string();
-  IndexReader index(file_name);
-  nlohmann::json::sax_parse(
-      std::string_view(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()), &index);
+  IndexReader index({reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()}, file_name);
+  index.parse();
   if (!index.complete)
     fail_with(Status::invalid_file, "'{}': expected an object with 'weight_map'", file_name);
   std::map<std::string, std::set<std::string>> shards;

@@ -1,6 +1,10 @@
 // Every kernel of the golden models compiles for a GPU to code without stack frames and spills.
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <map>
+#include <set>
+
 #include "codegen/cuda/emit_cuda.h"
 #include "compiler/compile.h"
 #include "frontend/description.h"
@@ -13,13 +17,33 @@ struct PlanCase {
   const char* model;
   Mode mode;
   DType storage;
+  int kernels;  // that steps launch: fewer where more is fused or more code is shared
 };
 
 class CudaGoldenPlans : public ::testing::TestWithParam<PlanCase> {};
 
-/// make_plan refuses what is not lean.
-TEST_P(CudaGoldenPlans, Compile) {
+/// The two numbers of an ELF header that say for which machine it is, and for which version of it.
+std::pair<int, int> machine_of(const std::vector<std::byte>& cubin) {
+  uint16_t machine = 0;
+  uint32_t flags = 0;
+  if (cubin.size() < 64) return {};
+  std::memcpy(&machine, cubin.data() + 18, sizeof machine);
+  std::memcpy(&flags, cubin.data() + 48, sizeof flags);
+  return {machine, flags & 0xFF};
+}
+
+/// Launches by kernel: of every one that a step names.
+std::map<int, int> launches(const Plan& plan) {
+  std::map<int, int> count;
+  for (const PlanEntry& entry : plan.entries)
+    for (const Step& step : entry.steps)
+      if (const auto* launch = std::get_if<KernelStep>(&step.what)) ++count[launch->kernel];
+  return count;
+}
+
+TEST_P(CudaGoldenPlans, CodeIsThatOfTheSourceAndFitsAMultiprocessor) {
   if (!nvrtc_info().available) GTEST_SKIP() << nvrtc_info().problem;
+  constexpr int kRegisters = 65536, kSharedBytes = 227 << 10, kCudaMachine = 190;
   const PlanCase& c = GetParam();
   CompileOptions options;
   options.target = "sm_90";
@@ -29,12 +53,22 @@ TEST_P(CudaGoldenPlans, Compile) {
   const Plan plan = compile(read_description(directory), options).plan;
   EXPECT_EQ(plan.target, "sm_90");
   EXPECT_TRUE(plan.binary.empty());
-  for (const KernelCode& kernel : plan.kernels) {
-    EXPECT_FALSE(kernel.binary.empty()) << kernel.name;
-    EXPECT_NE(kernel.source.find(kernel.name), std::string::npos) << kernel.name;
-    EXPECT_GT(kernel.threads, 0) << kernel.name;
-    EXPECT_LE(kernel.threads, 1024) << kernel.name;
+  std::vector<CudaSource> sources;
+  for (const KernelCode& kernel : plan.kernels) sources.push_back({kernel.source, kernel.name});
+  const std::vector<Cubin> again = compile_cuda(sources, 90);
+  for (size_t i = 0; i < plan.kernels.size(); ++i) {
+    const KernelCode& kernel = plan.kernels[i];
+    const CudaResources& r = again[i].resources;
+    EXPECT_EQ(kernel.binary, again[i].bytes) << kernel.name;
+    EXPECT_EQ(machine_of(kernel.binary), std::pair(kCudaMachine, 90)) << kernel.name;
+    EXPECT_EQ(std::pair(r.stack_bytes, r.spill_bytes), std::pair(0, 0)) << kernel.name;
+    EXPECT_EQ(kernel.threads % 32, 0) << kernel.name;
+    EXPECT_LE(std::max(r.registers, 1) * kernel.threads, kRegisters) << kernel.name;
+    EXPECT_LE(r.shared_bytes + kernel.shared_bytes, kSharedBytes) << kernel.name;
   }
+  std::set<int> launched;
+  for (const auto& [kernel, count] : launches(plan)) launched.insert(kernel);
+  EXPECT_EQ(static_cast<int>(launched.size()), c.kernels) << "kernels that a step launches";
 }
 
 /// What `dump --emit=kernels` shows is all that a plan's CUDA is made from.
@@ -58,13 +92,13 @@ TEST_P(CudaGoldenPlans, KernelsFromTheirTextGiveThePlansSource) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, CudaGoldenPlans,
-                         ::testing::Values(PlanCase{"gpt2", Mode::train, DType::f32},
-                                           PlanCase{"gpt2", Mode::train, DType::bf16},
-                                           PlanCase{"bert-multi", Mode::train, DType::f16},
-                                           PlanCase{"t5-gated", Mode::train, DType::bf16},
-                                           PlanCase{"llama-llama3", Mode::infer, DType::f32},
-                                           PlanCase{"vit-odd", Mode::train, DType::f32},
-                                           PlanCase{"bart-uneven", Mode::infer, DType::bf16}));
+                         ::testing::Values(PlanCase{"gpt2", Mode::train, DType::f32, 41},
+                                           PlanCase{"gpt2", Mode::train, DType::bf16, 48},
+                                           PlanCase{"bert-multi", Mode::train, DType::f16, 43},
+                                           PlanCase{"t5-gated", Mode::train, DType::bf16, 82},
+                                           PlanCase{"llama-llama3", Mode::infer, DType::f32, 7},
+                                           PlanCase{"vit-odd", Mode::train, DType::f32, 41},
+                                           PlanCase{"bart-uneven", Mode::infer, DType::bf16, 13}));
 
 }  // namespace
 }  // namespace smelt

@@ -49,6 +49,12 @@ TEST(HuggingFace, FieldsThatChangeTheMathsAreRead) {
   EXPECT_EQ(with({{"an_unknown_field", 3}, {"sliding_window", nullptr}, {"num_experts", 0}}), with({}));
 }
 
+TEST(HuggingFace, AFieldMayRepeatAnother) {
+  EXPECT_EQ(with({{"word_embed_proj_dim", 48}}), with({}));
+  expect_in(message_of([] { with({{"word_embed_proj_dim", 40}}); }),
+            {"word_embed_proj_dim: 40 changes the maths", "expected null or 48, the value of n_embd"});
+}
+
 TEST(HuggingFace, AFieldGoesByItsOtherNames) {
   Json config = golden_config();
   for (const auto& [from, to] : {std::pair{"n_embd", "hidden_size"},

@@ -134,13 +134,5 @@ TEST(TransformerSpec, AFamilyGivesItsDefaults) {
   EXPECT_TRUE(spec.tokens.eos.empty());
 }
 
-TEST(JsonText, StrictWhereADomIsNot) {
-  expect_in(message_of([] { parse_json(R"({"a": {"b": 1, "b": 2}})", "x.json"); }),
-            {"x.json", "\"b\"", "twice"});
-  EXPECT_NO_THROW(parse_json(R"([{"b": 1}, {"b": 2}])", "x.json"));
-  expect_in(message_of([] { parse_json(std::string(100000, '['), "x.json"); }), {"deeper than"});
-  expect_in(message_of([] { parse_json("{\"a\": 1,\n  oops}", "x.json"); }), {"x.json", "line 2"});
-}
-
 }  // namespace
 }  // namespace smelt

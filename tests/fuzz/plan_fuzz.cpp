@@ -8,6 +8,7 @@
 #include "runtime/plan/plan_file.h"
 #include "runtime/plan/plan_manifest.h"
 #include "runtime/plan/plan_validate.h"
+#include "runtime/system/json_text.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto file = std::as_bytes(std::span(data, size));
@@ -16,8 +17,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   } catch (const smelt::Error&) {
   }
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const auto json = nlohmann::json::parse(text, nullptr, false);
-  if (json.is_discarded()) return 0;
+  const smelt::Json json = smelt::parse_json_or_null(text);
+  if (json.is_null()) return 0;
   static const std::byte blob[64] = {};
   const std::span<const std::byte> blobs[] = {std::span(blob).first(16), std::span(blob)};
   smelt::Plan plan;

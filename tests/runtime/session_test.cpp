@@ -179,5 +179,32 @@ TEST(SessionWeights, AllFaultsAreInOneErrorAndNothingChanges) {
   EXPECT_EQ(session->segment("parameters", "w")[0], 0);
 }
 
+/// One fill of an output, in which no memory is planned.
+Plan plan_of_output(int64_t elements) {
+  Plan plan;
+  plan.target = "cpu";
+  Buffer y;
+  y.name = "y", y.role = Role::output, y.elements = elements, y.bytes = elements * 4;
+  plan.buffers = {y};
+  Step fill;
+  fill.what = FillStep{{0, 0}, elements, 1.5};
+  fill.writes = {0};
+  plan.entries = {{"run", {}, {{"y", DType::f32, {Dim(elements)}, 0}}, {fill}, 0}};
+  return plan;
+}
+
+TEST(Session, OutputsThatDoNotFitMemoryAreRefusedBeforeTheRun) {
+  Session small(std::make_shared<const Plan>(plan_of_output(3)));
+  EXPECT_EQ(small.run("run", {})[0].as<float>()[2], 1.5f);
+  Session large(std::make_shared<const Plan>(plan_of_output(int64_t{1} << 45)));
+  try {
+    large.run("run", {});
+    FAIL() << "run";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.status(), Status::out_of_memory);
+    EXPECT_HAS(error.what(), "entry 'run': its outputs need 140737488355328 bytes");
+  }
+}
+
 }  // namespace
 }  // namespace smelt

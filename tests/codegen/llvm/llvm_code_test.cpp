@@ -119,9 +119,33 @@ TEST(MachineCode, DimsComeInOrderOfFirstUse) {
   EXPECT_EQ(launch_dims(kernel), (std::vector<Dim>{Dim::symbol("M"), Dim::symbol("N")}));
 }
 
-TEST(MachineCode, TextShowsTheFunction) {
-  const Kernel kernel = busy_kernel();
-  EXPECT_NE(emit_llvm_text({&kernel}, CpuTarget::host()).find("define void @busy(ptr"), std::string::npos);
+/// y = factor * x.
+Kernel scaling_kernel(const std::string& name, double factor) {
+  KernelBuilder b(name);
+  const int c = b.column(Dim::symbol("N")), x = b.input(), y = b.output();
+  b.column_block();
+  b.store(y, {{c, 1}}, b.op(ScalarOp::mul, {b.load(x, {{c, 1}}), b.number(factor)}));
+  return b.kernel;
+}
+
+/// From its definition to the end of its body.
+std::string function_text(const std::string& text, const std::string& name) {
+  const size_t begin = text.find("define void @" + name + "(ptr %0, i64 %1, i64 %2)");
+  return begin == text.npos ? "" : text.substr(begin, text.find("\n}\n", begin) - begin);
+}
+
+TEST(MachineCode, TextShowsEveryFunctionWithItsNumbers) {
+  const Kernel first = scaling_kernel("first", 2.5), second = scaling_kernel("second", -0.375);
+  const std::string text = emit_llvm_text({&first, &second}, CpuTarget::host());
+  EXPECT_EQ(count(text, "\ndefine "), 2);
+  EXPECT_EQ(count(text, "\ndeclare [^\n]*@"), count(text, "\ndeclare [^\n]*@llvm\\."))
+      << "calls nothing of a library";
+  EXPECT_NE(text.find("target triple = \"" + CpuTarget::host().triple + "\""), std::string::npos);
+  const std::string bodies[] = {function_text(text, "first"), function_text(text, "second")};
+  EXPECT_GT(count(bodies[0], "fmul [^\n]*float 2\\.500000e\\+00"), 0) << bodies[0];
+  EXPECT_EQ(count(bodies[0], "-3\\.750000e-01"), 0);
+  EXPECT_GT(count(bodies[1], "fmul [^\n]*float -3\\.750000e-01"), 0) << bodies[1];
+  EXPECT_EQ(count(bodies[1], "2\\.500000e\\+00"), 0);
 }
 
 TEST(MachineCode, AnUnknownTargetIsAnError) {

@@ -189,5 +189,42 @@ TEST(RandomPrograms, SomeOrdersChange) {
   EXPECT_GT(changed, 6);
 }
 
+/// One buffer of each of these sizes, all written.
+Program filled_buffers(const std::vector<int64_t>& elements) {
+  Program program;
+  PlanEntry entry{.name = "g"};
+  for (const int64_t count : elements) {
+    const auto number = static_cast<int>(program.buffers.size());
+    program.buffers.push_back({.name = "b" + std::to_string(number), .elements = count});
+    Step step;
+    step.writes = {number};
+    step.what = FillStep{{number, 0}, count};
+    entry.steps.push_back(std::move(step));
+  }
+  program.entries.push_back(std::move(entry));
+  return program;
+}
+
+TEST(ProgramMemory, SizesBeyondAnyMachineAreErrorsByName) {
+  const auto fault = [](std::vector<int64_t> elements, bool order) {
+    Program program = filled_buffers(elements);
+    try {
+      order ? order_steps(program, {}) : plan_memory(program, {});
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("planned");
+  };
+  for (const bool order : {true, false}) {
+    EXPECT_EQ(fault({7, int64_t{1} << 50}, order), "planned");
+    EXPECT_NE(fault({7, int64_t{1} << 62}, order)
+                  .find("the buffer of 'b1' holds 4611686018427387904 elements of f32"),
+              std::string::npos);
+    EXPECT_NE(
+        fault(std::vector<int64_t>(300, int64_t{1} << 53), order).find("the buffers up to that of 'b2' hold"),
+        std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace smelt

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -122,6 +123,39 @@ TEST(PlanFile, TwoThousandCorruptManifestsAreErrorsOrValid) {
   EXPECT_GT(refused, 200);
 }
 
+/// Every number, size and list of the manifest in its turn, edited as no compiler would, behind checksums
+/// that are right: refused or read, at once.
+TEST(PlanFile, EditedManifestsAreErrorsOrValid) {
+  const Plan plan = small_plan();
+  const Manifest manifest = write_manifest(plan);
+  const std::vector<nlohmann::json> numbers = {0,         -1,        1,    1000000, int64_t{1} << 40,
+                                               INT64_MAX, "B*B*B*B", "0*B"};
+  int edits = 0, refused = 0;
+  const auto check = [&](const nlohmann::json& json) {
+    const auto begin = std::chrono::steady_clock::now();
+    ++edits;
+    try {
+      validate(read_manifest(json, manifest.blobs, "test.plan"));
+    } catch (const Error&) {
+      ++refused;
+    }
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2)) << json.dump();
+  };
+  for (const auto& [path, value] : manifest.json.flatten().items()) {
+    nlohmann::json json = manifest.json;
+    nlohmann::json& place = json[nlohmann::json::json_pointer(path)];
+    if (value.is_number() || value.is_string())
+      for (const nlohmann::json& number : numbers) place = number, check(json);
+    const nlohmann::json::json_pointer around = nlohmann::json::json_pointer(path).parent_pointer();
+    if (nlohmann::json cut = manifest.json; cut[around].is_array()) {
+      cut[around].erase(cut[around].begin());
+      check(cut);
+    }
+  }
+  EXPECT_GT(edits, 2000);
+  EXPECT_GT(refused, edits / 2);
+}
+
 TEST(PlanFile, NamesBothVersions) {
   std::string file = serialize_plan(small_plan());
   file[8] = 99;
@@ -151,6 +185,15 @@ TEST(PlanValidate, States) {
   EXPECT_FAULT("too many", p.states[1].shape = {Dim(int64_t{1} << 60)});
   EXPECT_FAULT("overflow", p.states[1].shape = {Dim(int64_t{1} << 62) * Dim::symbol("B")});
   EXPECT_FAULT("symbol X", p.states[1].shape = {Dim::symbol("X")});
+}
+
+TEST(PlanValidate, Symbols) {
+  EXPECT_FAULT("9 symbols: expected at most 8",
+               for (int i = 0; i < 7; ++i) p.symbols.bound({"S" + std::to_string(i)}, 3));
+  EXPECT_FAULT("a bound on a product of 16 symbols", p.symbols.bound(std::vector<std::string>(16, "B"), 3));
+  EXPECT_FAULT("the states up to 'large2' have",
+               for (int i = 0; i < 3; ++i) p.states.push_back(
+                   {"large" + std::to_string(i), Role::state, DType::f32, {Dim(int64_t{1} << 53)}, {}, {}}));
 }
 
 TEST(PlanValidate, Buffers) {
@@ -237,6 +280,19 @@ TEST(PlanValidate, Ranges) {
   EXPECT_FAULT("from reaches element", std::get<CopyStep>(p.entries[0].steps[2].what).from_strides[0] = 5);
   EXPECT_FAULT("2 extents with 1", std::get<CopyStep>(p.entries[0].steps[2].what).from_strides.pop_back());
   EXPECT_FAULT("to reaches element", std::get<FillStep>(p.entries[0].steps[0].what).elements = 2);
+  EXPECT_FAULT("sums over a batch of 0",
+               std::get<GemmStep>(p.entries[0].steps[5].what).batch.push_back({0, 0, 0, 0, true}));
+  EXPECT_FAULT(
+      "sums the same elements 1099511627776 times",
+      std::get<GemmStep>(p.entries[0].steps[5].what).batch.push_back({int64_t{1} << 40, 0, 0, 0, true}));
+  EXPECT_FAULT(
+      "writes 1099511627776 elements of c to one place",
+      std::get<GemmStep>(p.entries[0].steps[5].what).batch.push_back({int64_t{1} << 40, 0, 0, 0, false}));
+  EXPECT_FAULT("writes 4 elements of to to one place",
+               std::get<CopyStep>(p.entries[0].steps[2].what).to_strides[1] = 0);
+  EXPECT_FAULT("begins reaches element", p.buffers[example::begins].elements = 0,
+               p.entries[0].outputs[5].shape = {Dim(0)},
+               std::get<SortIndexStep>(p.entries[0].steps[4].what).rows = 0);
   EXPECT_FAULT("begins reaches element", std::get<SortIndexStep>(p.entries[0].steps[4].what).rows = 10);
   EXPECT_FAULT("indices reaches element", std::get<SortIndexStep>(p.entries[0].steps[4].what).count += 1);
   EXPECT_FAULT("needs i32", p.buffers[example::begins].dtype = DType::f32,

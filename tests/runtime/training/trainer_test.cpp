@@ -324,7 +324,8 @@ TEST(TrainerOptions, ReadsAndRefusesJson) {
        {"'step' is no option", "'batch' is 1.5, expected a whole number",
         "'schedule' is \"square\", expected constant, linear", "'resume' is 1, expected true"})
     EXPECT_HAS(message, part);
-  EXPECT_HAS(message_of([&] { read_json("[1", options); }), "one JSON object");
+  EXPECT_HAS(message_of([&] { read_json("[1]", options); }), "one JSON object");
+  EXPECT_HAS(message_of([&] { read_json("[1", options); }), "broken JSON at byte 3");
 }
 
 }  // namespace

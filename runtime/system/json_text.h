@@ -1,0 +1,36 @@
+// JSON as people, programs and files of unknown origin write it, read strictly: broken text, names that
+// appear twice and deep nesting are errors that say where.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+namespace smelt {
+
+using Json = nlohmann::json;
+
+/// Throws Error (invalid_file) with `file`, the byte, line and column (from 1), what was found there and what
+/// was expected. Objects and lists are nested at most 64 deep, so that recursive functions may walk the
+/// result.
+Json parse_json(std::string_view text, std::string_view file);
+/// The same; members keep their order.
+nlohmann::ordered_json parse_ordered_json(std::string_view text, std::string_view file);
+
+/// Null where parse_json refuses the text: for caches, which are made anew.
+Json parse_json_or_null(std::string_view text);
+
+/// The whole of a file of at most 64 MiB, parsed; throws Error (io) where it cannot be read.
+Json read_json_file(const std::filesystem::path& path);
+
+/// For readers with SAX events of their own: says what is broken in `text`, which nlohmann's parser refused.
+[[noreturn]] void fail_broken_json(std::string_view text, std::string_view file);
+
+/// One line for messages: long values are cut.
+std::string brief(const Json& value);
+/// "an integer", "a string", ...
+std::string_view kind_of(const Json& value);
+
+}  // namespace smelt

@@ -1,0 +1,92 @@
+// Gathers by numbers that nothing bounds: whole plans, on the CPU and with a GPU's kernels on the host.
+#include <gtest/gtest.h>
+
+#include "compiler/compile.h"
+#include "runtime/error.h"
+#include "tests/compiler/cpu_against_evaluator.h"
+#include "tests/support/cuda_on_host/cuda_on_host.h"
+
+namespace smelt {
+namespace {
+
+constexpr const char* kDoubled = R"(symbols B <= 70, V <= 9
+graph @look_up(%t: f32[V,3], %x: i32[B]) {
+  %i = add %x, %x
+  %y = gather %t, %i "table" {axis = 0}
+  return y = %y
+}
+)";
+
+Plan plan_on_cpu(const Module& module) {
+  CompileOptions options;
+  options.mode = Mode::infer;
+  return compile(module.clone(), options).plan;
+}
+
+Plan plan_on_host(const Module& module) {
+  CompileOptions options;
+  options.mode = Mode::infer, options.target = "sm_90";
+  return test::plan_on_host(compile(module.clone(), options, Stage::program).program);
+}
+
+class IndexGuards : public ::testing::TestWithParam<Plan (*)(const Module&)> {
+ protected:
+  std::vector<double> look_up(std::vector<double> x) {
+    Tensor table{DType::f32, {5, 3}, {}};
+    for (int i = 0; i < 15; ++i) table.data.push_back(i);
+    const auto count = static_cast<int64_t>(x.size());
+    const Tensors outputs = testing::run_entry(session_, "look_up", {},
+                                               {{"t", table}, {"x", {DType::i32, {count}, std::move(x)}}});
+    std::vector<double> rows;
+    for (size_t i = 0; i < outputs.at("y").data.size(); i += 3) rows.push_back(outputs.at("y").data[i] / 3);
+    return rows;
+  }
+
+  std::string fault(std::vector<double> x) {
+    try {
+      look_up(std::move(x));
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "none";
+  }
+
+  Session session_ = testing::cpu_session(GetParam()(*parse_module(kDoubled)));
+};
+
+TEST_P(IndexGuards, TheRunEndsWithAnErrorThatNamesNodeAndIndex) {
+  EXPECT_EQ(look_up({0, 2, 1}), (std::vector<double>{0, 4, 2}));
+  const auto message = [](const char* index) {
+    return fmt::format(
+        "@look_up gather \"table\": the index {} is out of bounds: expected 0 to 4; the nearest row "
+        "was taken, so results are wrong",
+        index);
+  };
+  EXPECT_EQ(fault({0, 50000000, 1}), message("100000000"));
+  EXPECT_EQ(fault({0, 2, -1000000000}), message("-2000000000"));
+  EXPECT_EQ(fault(std::vector<double>(70, 3)), message("6"));
+  EXPECT_EQ(look_up({1}), std::vector<double>{2}) << "a fault is told once";
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, IndexGuards, ::testing::Values(&plan_on_cpu, &plan_on_host));
+
+TEST(IndexGuards, IndicesThatAreWrongForCertainDoNotCompile) {
+  const auto module = parse_module(R"(graph @main(%x: f32[4]) {
+  %i = constant {values = [100000000, 2]} : i32[2]
+  %y = gather %x, %i "pick" {axis = 0}
+  return y = %y
+}
+)");
+  try {
+    plan_on_cpu(*module);
+    FAIL() << "compiled";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what())
+                  .find("gather \"pick\": the index 100000000 is out of bounds: expected 0 to 3"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace smelt

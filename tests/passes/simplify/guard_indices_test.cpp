@@ -1,0 +1,139 @@
+#include "passes/simplify/guard_indices.h"
+
+#include "passes/simplify/index_ranges.h"
+#include "runtime/error.h"
+#include "tests/passes/support.h"
+
+namespace smelt {
+namespace {
+
+constexpr const char* kHead =
+    "symbols B <= 4, T <= 9\nparameter \"t\" : f32[7,3]\nparameter \"v\" : f32[T,3]\ngraph @main(";
+
+std::unique_ptr<Module> module_of(const std::string& inputs, const std::string& body) {
+  return parse_module(kHead + inputs + ") {\n  %t = parameter \"t\"\n  %v = parameter \"v\" : f32[T,3]\n" +
+                      body + "}\n");
+}
+
+/// What becomes of `gather <table>, %i`, with %i made by `body`: "proven", "guarded" or the Error.
+std::string fate(const std::string& inputs, const std::string& body, const char* table = "%t") {
+  const auto module =
+      module_of(inputs, body + "\n  %y = gather " + table + ", %i {axis = 0}\n  return y = %y\n");
+  Graph& graph = *module->graphs.front();
+  const std::string before = print(*module);
+  try {
+    const bool changed = guard_indices(graph, {});
+    testing::expect_valid(graph);
+    EXPECT_EQ(changed, print(*module) != before);
+    EXPECT_EQ(module->states.size(), changed ? 1u : 0u);
+    return changed ? "guarded" : "proven";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+TEST(GuardIndices, WhatIsProvenStaysAsItIs) {
+  EXPECT_EQ(fate("%i: i32[B] {below = 7}", ""), "proven");
+  EXPECT_EQ(fate("", "%i = iota {axis = 1} : i32[4,7]"), "proven");
+  EXPECT_EQ(fate("", "%i = constant {value = 6} : i32[2]"), "proven");
+  EXPECT_EQ(fate("", "%i = constant {values = [0, 6, 3]} : i32[3]"), "proven");
+  EXPECT_EQ(fate("%x: i32[B] {below = 5}", "%c = constant {value = 2} : i32[B]\n %i = add %x, %c"), "proven");
+  EXPECT_EQ(fate("%x: i32[B]",
+                 "%o = constant {value = 0} : i32[B]\n %l = constant {value = 6} : i32[B]\n"
+                 " %m = max %x, %o\n %i = min %m, %l"),
+            "proven");
+  EXPECT_EQ(
+      fate("%x: i32[B] {below = 7, ignored = -100}",
+           "%k = constant {value = -100} : i32[B]\n %o = constant {value = 0} : i32[B]\n %c = ne %x, %k\n"
+           " %i = select %c, %x, %o"),
+      "proven");
+  EXPECT_EQ(fate("%x: i32[B]",
+                 "%o = constant {value = 0} : i32[B]\n %l = constant {value = 7} : i32[B]\n"
+                 " %c = ge %x, %o\n %p = select %c, %x, %o\n %d = lt %p, %l\n"
+                 " %i = select %d, %p, %o"),
+            "proven");
+  EXPECT_EQ(fate("%x: f32[B,7]", "%m, %i = reduce argmax %x {axes = [1]}"), "proven");
+  EXPECT_EQ(fate("%x: f32[B,6]",
+                 "%z = constant {value = 0} : f32[B,6]\n %p = gt %x, %z\n"
+                 " %n = convert %p : i32[B,6]\n %i = reduce add %n {axes = [1]}"),
+            "proven");
+  EXPECT_EQ(fate("", "%i = iota {axis = 0} : i32[T]", "%v"), "proven") << "both are T long";
+}
+
+TEST(GuardIndices, WhatIsNotIsGuarded) {
+  EXPECT_EQ(fate("%i: i32[B]", ""), "guarded");
+  EXPECT_EQ(fate("%i: i64[B]", ""), "guarded");
+  EXPECT_EQ(fate("%i: i32[]", ""), "guarded");
+  EXPECT_EQ(fate("%i: i32[B] {below = 8}", ""), "guarded");
+  EXPECT_EQ(fate("%i: i32[B] {below = 7, ignored = -1}", ""), "guarded");
+  EXPECT_EQ(fate("%i: i32[B] {below = 7}", "", "%v"), "guarded") << "T may be 1";
+  EXPECT_EQ(fate("", "%i = iota {axis = 0} : i32[T]"), "guarded") << "T may be 9";
+  EXPECT_EQ(fate("%x: i32[B] {below = 5}", "%c = constant {value = 3} : i32[B]\n %i = add %x, %c"),
+            "guarded");
+  EXPECT_EQ(fate("%x: i32[B]", "%c = constant {value = 0} : i32[B]\n %i = mul %x, %c"), "proven");
+  EXPECT_EQ(fate("%x: i32[B] {below = 2000000000}",
+                 "%c = add %x, %x\n %o = constant {value = 0} : i32[B]\n %l = constant {value = 6} : i32[B]\n"
+                 " %m = max %c, %o\n %i = min %m, %l"),
+            "proven")
+      << "the sum may wrap around, the bounds hold";
+  EXPECT_EQ(fate("%x: i32[B] {below = 2000000000}", "%i = add %x, %x\n"), "guarded");
+  EXPECT_EQ(fate("%x: f32[B]", "%i = convert %x : i32[B]"), "guarded");
+}
+
+TEST(GuardIndices, WhatIsWrongForCertainIsAnErrorWithNodeAndIndex) {
+  EXPECT_EQ(fate("", "%i = iota {axis = 0} : i32[100]"),
+            "gather: the index 99 is out of bounds: expected 0 to 6, the rows along axis 0 of its table "
+            "f32[7,3]");
+  EXPECT_EQ(fate("", "%i = constant {value = -1} : i32[2]").substr(0, 37),
+            "gather: the index -1 is out of bounds");
+  EXPECT_EQ(fate("", "%i = constant {values = [0, 100000000]} : i32[2]").substr(0, 44),
+            "gather: the index 100000000 is out of bounds");
+  EXPECT_EQ(
+      fate("%x: i32[B] {below = 5}", "%c = constant {value = 7} : i32[B]\n %i = add %x, %c").substr(0, 36),
+      "gather: the index 7 is out of bounds");
+}
+
+/// Every index is moved to the nearest row, and the state has what was wrong, over several runs.
+TEST(GuardIndices, TheNearestRowIsReadAndTheFaultKept) {
+  const auto module = module_of("%i: i32[B]", "  %y = gather %t, %i {axis = 0}\n  return y = %y\n");
+  Graph& graph = *module->graphs.front();
+  ASSERT_TRUE(guard_indices(graph, {}));
+  const std::string state = module->states.front().name;
+  EXPECT_EQ(state, "index_fault/@main gather");
+  Tensor table{DType::f32, {7, 3}, {}};
+  for (int i = 0; i < 21; ++i) table.data.push_back(i);
+  Tensors states = {
+      {"t", table}, {"v", {DType::f32, {1, 3}, {0, 0, 0}}}, {state, {DType::i32, {3}, {0, 0, 0}}}};
+  const auto run = [&](std::vector<double> indices) {
+    const auto count = static_cast<int64_t>(indices.size());
+    const Evaluation result = evaluate(graph, {{"i", {DType::i32, {count}, std::move(indices)}}}, states,
+                                       {.symbols = {{"B", count}, {"T", 1}}, .philox = {}});
+    states[state] = result.states.at(state);
+    std::vector<double> rows;
+    for (int64_t i = 0; i < count; ++i)
+      rows.push_back(result.outputs.at("y").data[static_cast<size_t>(3 * i)] / 3);
+    return rows;
+  };
+  EXPECT_EQ(run({0, 6, 3}), (std::vector<double>{0, 6, 3}));
+  EXPECT_EQ(states[state].data, (std::vector<double>{0, 0, 6}));
+  EXPECT_EQ(run({7, 2}), (std::vector<double>{6, 2}));
+  EXPECT_EQ(states[state].data, (std::vector<double>{0, 7, 6}));
+  EXPECT_EQ(run({-2147483647, 100000000, 5}), (std::vector<double>{0, 6, 5}));
+  EXPECT_EQ(states[state].data, (std::vector<double>{-2147483647, 100000000, 6}));
+  EXPECT_EQ(run({1}), std::vector<double>{1});
+  EXPECT_EQ(states[state].data, (std::vector<double>{-2147483647, 100000000, 6}))
+      << "until somebody has looked";
+}
+
+TEST(GuardIndices, GathersByTheSameIndexShareAGuard) {
+  const auto module = module_of("%i: i32[B]",
+                                "  %y = gather %t, %i {axis = 0}\n  %z = gather %t, %i {axis = 0}\n"
+                                "  %w = gather %t, %i {axis = 1}\n  return y = %y, z = %z, w = %w\n");
+  ASSERT_TRUE(guard_indices(*module->graphs.front(), {}));
+  EXPECT_EQ(module->states.size(), 2u) << "7 rows and 3";
+  EXPECT_NE(module->states[0].name, module->states[1].name);
+  testing::expect_valid(*module->graphs.front());
+}
+
+}  // namespace
+}  // namespace smelt
