@@ -31,11 +31,11 @@ std::string operations_text(const std::vector<std::string>& operations) {
   return fmt::format("{}{}", fmt::join(parts, ", "), hidden > 0 ? fmt::format(" and {} more", hidden) : "");
 }
 
-using Kernel = FusionReport::Kernel;
+using ReportedKernel = FusionReport::Kernel;
 using Border = FusionReport::Border;
 
 /// Each once, without layers.
-std::vector<std::string> sources_of(const Kernel& kernel) {
+std::vector<std::string> sources_of(const ReportedKernel& kernel) {
   llvm::SmallVector<llvm::StringRef, 8> parts;
   llvm::StringRef(kernel.source).split(parts, " + ");
   std::vector<std::string> sources;
@@ -47,19 +47,19 @@ std::vector<std::string> sources_of(const Kernel& kernel) {
 
 /// Kernels of one graph that differ in their layer alone.
 struct Kind {
-  std::vector<const Kernel*> kernels;
+  std::vector<const ReportedKernel*> kernels;
 };
 
 class Explanation {
  public:
   Explanation(const FusionReport& report, const std::string& graph, std::string_view filter)
       : report_(report), graph_(graph), filter_(filter) {
-    for (const Kernel& kernel : report.kernels)
+    for (const ReportedKernel& kernel : report.kernels)
       if (kernel.graph == graph) kinds_[key(kernel)].kernels.push_back(&kernel);
     int number = 0;
     for (const auto& [key, kind] : kinds_) {
       ++number;
-      for (const Kernel* kernel : kind.kernels) kind_of_[kernel->number] = {number, kernel};
+      for (const ReportedKernel* kernel : kind.kernels) kind_of_[kernel->number] = {number, kernel};
     }
   }
 
@@ -68,18 +68,20 @@ class Explanation {
     for (const auto& [key, kind] : kinds_) kernels += kind.kernels.size();
     std::string result = fmt::format("@{}: {} kernels of {} kinds\n", graph_, kernels, kinds_.size());
     for (const auto& [key, kind] : kinds_)
-      if (llvm::any_of(kind.kernels, [&](const Kernel* k) { return is_wanted(*k); }))
+      if (llvm::any_of(kind.kernels, [&](const ReportedKernel* k) { return is_wanted(*k); }))
         result += paragraph(kind);
     return result;
   }
 
  private:
-  static std::string key(const Kernel& k) {
+  static std::string key(const ReportedKernel& k) {
     return fmt::format("{} {} {} {} {}", name(k.phase), fmt::join(sources_of(k), " + "),
                        fmt::join(k.operations, ","), k.bytes_read, k.bytes_written);
   }
 
-  bool is_wanted(const Kernel& kernel) const { return kernel.source.find(filter_) != std::string::npos; }
+  bool is_wanted(const ReportedKernel& kernel) const {
+    return kernel.source.find(filter_) != std::string::npos;
+  }
 
   /// The number tells which; of several sources the last reminds of what it is.
   std::string label(int kernel) const {
@@ -89,7 +91,7 @@ class Explanation {
   }
 
   std::string paragraph(const Kind& kind) const {
-    const Kernel& first = *kind.kernels.front();
+    const ReportedKernel& first = *kind.kernels.front();
     std::string text = fmt::format(
         "\n#{} {} ({}{}): reads {}, writes {}\n    {}\n", kind_of_.at(first.number).first,
         fmt::join(sources_of(first), " + "), name(first.phase),
@@ -97,7 +99,7 @@ class Explanation {
         bytes_text(first.bytes_read), bytes_text(first.bytes_written), operations_text(first.operations));
     std::vector<std::string> lines;
     for (const Border& border : report_.borders)
-      for (const Kernel* kernel : kind.kernels)
+      for (const ReportedKernel* kernel : kind.kernels)
         if (border.graph == graph_ && is_wanted(*kernel)) add_lines(border, kernel->number, lines);
     return text + counted_lines(lines);
   }
@@ -121,7 +123,8 @@ class Explanation {
   const std::string& graph_;
   std::string_view filter_;
   llvm::MapVector<std::string, Kind, std::map<std::string, unsigned>> kinds_;
-  std::map<int, std::pair<int, const Kernel*>> kind_of_;  // by the kernel's number: the kind's, and itself
+  std::map<int, std::pair<int, const ReportedKernel*>>
+      kind_of_;  // by the kernel's number: the kind's, and itself
 };
 
 }  // namespace
@@ -155,7 +158,7 @@ std::string counted_lines(const std::vector<std::string>& lines) {
 
 std::string explain_fusion(const FusionReport& report, std::string_view filter) {
   std::vector<std::string> graphs;
-  for (const Kernel& kernel : report.kernels)
+  for (const ReportedKernel& kernel : report.kernels)
     if (!llvm::is_contained(graphs, kernel.graph)) graphs.push_back(kernel.graph);
   std::string text =
       "-> gives a value to, <- takes a value from, || reads the same value as; own_step: a step that no "
