@@ -8,7 +8,7 @@
 namespace smelt {
 namespace {
 
-using StepKind = ReductionStep::Kind;
+using ReductionKind = ReductionStep::Kind;
 
 /// As an operand of something else.
 std::string nested(const std::string& text) {
@@ -35,23 +35,23 @@ CudaValue CudaReduction::leaf(const ReductionStep& step, const Leaves& leaves) c
   const bool real = element_ == CudaKind::real;
   const DType type = real ? DType::f32 : DType::i32;
   switch (step.kind) {
-    case StepKind::element:
+    case ReductionKind::element:
       return {leaves.element, element_};
-    case StepKind::place:
+    case ReductionKind::place:
       return {leaves.place, CudaKind::integer};
-    case StepKind::left:
+    case ReductionKind::left:
       return {(*leaves.left)[step.slot], kind(step.slot)};
-    case StepKind::right:
+    case ReductionKind::right:
       return {(*leaves.right)[step.slot], kind(step.slot)};
-    case StepKind::number:
+    case ReductionKind::number:
       return cuda_number(step.number, type);
-    case StepKind::index:
+    case ReductionKind::index:
       return {fmt::format("{}", static_cast<int>(step.number)), CudaKind::integer};
-    case StepKind::lowest:
+    case ReductionKind::lowest:
       return {real ? "-sm_infinity()" : "-2147483647 - 1", element_};
-    case StepKind::highest:
+    case ReductionKind::highest:
       return {real ? "sm_infinity()" : "2147483647", element_};
-    case StepKind::operation:
+    case ReductionKind::operation:
       break;
   }
   return {};

@@ -5,7 +5,7 @@
 namespace smelt {
 namespace {
 
-constexpr int kThreads = 256, kRankThreads = 8;  // of a block; for one index
+constexpr int kSortThreads = 256, kRankThreads = 8;  // of a block; for one index
 
 /// Indices outside of the rows count as larger than all others, as unsigned numbers are, and so come last:
 /// behind the end of the last row's part, where nobody looks.
@@ -62,14 +62,14 @@ std::vector<KernelCode> sort_kernels() {
   KernelCode rank;
   rank.name = kRankName;
   rank.range = 1;  // the step says how many
-  rank.threads = kThreads;
+  rank.threads = kSortThreads;
   rank.arguments = 3;
   rank.launch = TemplateLaunch{.arguments = {address("indices"), address("permutation"), address("begins"),
                                              integer(field("count")), integer(field("rows"))}};
   KernelCode begins = rank;
   begins.name = kBeginsName;
-  rank.launch->blocks = ceil_div(field("count") * kRankThreads, kThreads);
-  begins.launch->blocks = ceil_div(field("rows") + 1, kThreads);
+  rank.launch->blocks = ceil_div(field("count") * kRankThreads, kSortThreads);
+  begins.launch->blocks = ceil_div(field("rows") + 1, kSortThreads);
   rank.source = kRank, begins.source = kBegins;
   return {rank, begins};
 }

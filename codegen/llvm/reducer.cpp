@@ -9,7 +9,7 @@ namespace smelt {
 
 using V = Reducer::V;
 using ReducerState = Reducer::State;
-using StepKind = ReductionStep::Kind;
+using ReductionKind = ReductionStep::Kind;
 
 namespace {
 
@@ -48,13 +48,13 @@ llvm::Type* Reducer::type_of(size_t scalar, llvm::Type* type) const {
 
 V Reducer::constant(const ReductionStep& step, llvm::Type* type) const {
   switch (step.kind) {
-    case StepKind::number:
+    case ReductionKind::number:
       return number(type, step.number);
-    case StepKind::index:
+    case ReductionKind::index:
       return number(with_element(type, b.getInt32Ty()), step.number);
-    case StepKind::lowest:
+    case ReductionKind::lowest:
       return lowest(type);
-    case StepKind::highest:
+    case ReductionKind::highest:
       return highest(type);
     default:
       llvm_unreachable("the others are variables and operations");
@@ -78,13 +78,15 @@ ReducerState Reducer::identity(llvm::Type* type) const {
 
 ReducerState Reducer::lift(V x, V index) const {
   return run(code_.lift, x->getType(), [&](const ReductionStep& step) -> V {
-    return step.kind == StepKind::element ? x : step.kind == StepKind::place ? index : nullptr;
+    return step.kind == ReductionKind::element ? x : step.kind == ReductionKind::place ? index : nullptr;
   });
 }
 
 ReducerState Reducer::combine(const State& l, const State& r) const {
   return run(code_.combine, l[0]->getType(), [&](const ReductionStep& step) -> V {
-    return step.kind == StepKind::left ? l[step.slot] : step.kind == StepKind::right ? r[step.slot] : nullptr;
+    return step.kind == ReductionKind::left    ? l[step.slot]
+           : step.kind == ReductionKind::right ? r[step.slot]
+                                               : nullptr;
   });
 }
 
@@ -101,13 +103,13 @@ ReducerState Reducer::across(State state) const {
 
 V Reducer::finish(const State& state, size_t result) const {
   return run(code_.finish[result], state[0]->getType(), [&](const ReductionStep& step) -> V {
-    return step.kind == StepKind::left ? state[step.slot] : nullptr;
+    return step.kind == ReductionKind::left ? state[step.slot] : nullptr;
   })[0];
 }
 
 bool Reducer::is_plain() const {
   for (const auto& [i, finish] : llvm::enumerate(code_.finish))
-    if (finish.steps != std::vector{ReductionStep{.kind = StepKind::left, .slot = static_cast<int>(i)}})
+    if (finish.steps != std::vector{ReductionStep{.kind = ReductionKind::left, .slot = static_cast<int>(i)}})
       return false;
   return true;
 }

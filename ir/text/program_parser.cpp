@@ -68,13 +68,13 @@ class ProgramParser : KernelParser {
     std::string keywords;
     const auto parse = [&](auto kind) {
       const std::string_view keyword = StepKind<decltype(kind)>::keyword;
-      keywords += fmt::format("{}, ", keyword);
+      keywords += fmt::format(", {}", keyword);
       if (!lexer.accept_word(keyword)) return false;
       read(kind);
       step.what = std::move(kind);
       return true;
     };
-    if (!any_step_kind(parse)) lexer.expected(fmt::format("input, output, {}or '}}'", keywords));
+    if (!any_step_kind(parse)) lexer.expected(fmt::format("input, output{} or '}}'", keywords));
     if (lexer.accept("{")) step_fields(step);
     entry.steps.push_back(std::move(step));
   }

@@ -8,7 +8,7 @@
 namespace smelt {
 namespace {
 
-using Range = std::optional<IndexRange>;
+using MaybeRange = std::optional<IndexRange>;
 
 constexpr int64_t kLeast = INT32_MIN, kMost = INT32_MAX;
 
@@ -20,7 +20,7 @@ IndexRange any_of(DType type) {
 }
 
 /// Nothing where kernels, which count in 32 bits, would wrap around.
-Range in_32_bits(int64_t least, int64_t most, bool attained) {
+MaybeRange in_32_bits(int64_t least, int64_t most, bool attained) {
   if (least < kLeast || most > kMost) return std::nullopt;
   return IndexRange{.least = least, .most = most, .attained = attained};
 }
@@ -61,11 +61,11 @@ bool is_never_zero(const Dim& dim) {
   return least > 0;
 }
 
-Range add(const IndexRange& x, const IndexRange& y) {
+MaybeRange add(const IndexRange& x, const IndexRange& y) {
   return in_32_bits(x.least + y.least, x.most + y.most, false);
 }
 
-Range multiply(const IndexRange& x, const IndexRange& y) {
+MaybeRange multiply(const IndexRange& x, const IndexRange& y) {
   const auto [least, most] =
       std::minmax({x.least * y.least, x.least * y.most, x.most * y.least, x.most * y.most});
   return in_32_bits(least, most, false);
@@ -155,7 +155,7 @@ IndexRanges::IndexRanges(const Graph& graph) : graph_(graph) {
   for (const auto& node : graph.nodes())
     for (const auto& result : node->results())
       if (has_range(result->dtype()))
-        if (const Range range = of(*result)) ranges_[result.get()] = *range;
+        if (const MaybeRange range = of(*result)) ranges_[result.get()] = *range;
 }
 
 IndexRange IndexRanges::at(const Value* value) const {
@@ -163,7 +163,7 @@ IndexRange IndexRanges::at(const Value* value) const {
   return known == ranges_.end() ? any_of(value->dtype()) : known->second;
 }
 
-Range IndexRanges::of(const Value& value) const {
+MaybeRange IndexRanges::of(const Value& value) const {
   const Node& node = *value.node();
   switch (node.op()) {
     case Op::constant:
@@ -185,7 +185,7 @@ Range IndexRanges::of(const Value& value) const {
       return some;
     }
     case Op::convert:
-      return has_range(node.operand(0)->dtype()) ? Range(at(node.operand(0))) : std::nullopt;
+      return has_range(node.operand(0)->dtype()) ? MaybeRange(at(node.operand(0))) : std::nullopt;
     case Op::gather: {
       IndexRange some = at(node.operand(0));
       some.attained = false;
@@ -205,7 +205,7 @@ Range IndexRanges::of(const Value& value) const {
   }
 }
 
-Range IndexRanges::of_constant(const Node& node) const {
+MaybeRange IndexRanges::of_constant(const Node& node) const {
   double least = 0, most = 0;
   if (node.has("values")) {
     const std::vector<double>& values = node.floats_attr("values");
@@ -220,20 +220,20 @@ Range IndexRanges::of_constant(const Node& node) const {
       .least = static_cast<int64_t>(least), .most = static_cast<int64_t>(most), .attained = true};
 }
 
-Range IndexRanges::of_input(const Node& node) const {
+MaybeRange IndexRanges::of_input(const Node& node) const {
   const auto ids = id_range(node);
   if (!ids || ids->below < 1) return std::nullopt;
   return IndexRange{.least = 0, .most = ids->below - 1, .beside = ids->ignored};
 }
 
-Range IndexRanges::of_iota(const Value& value) const {
+MaybeRange IndexRanges::of_iota(const Value& value) const {
   const Dim& extent = value.shape()[static_cast<size_t>(value.node()->int_attr("axis"))];
   const auto most = most_of(extent, graph_.module().symbols);
   if (!most || *most < 1 || *most > kMost) return std::nullopt;
   return IndexRange{.least = 0, .most = *most - 1, .below = extent, .attained = extent.is_constant()};
 }
 
-Range IndexRanges::of_pointwise(const Node& node) const {
+MaybeRange IndexRanges::of_pointwise(const Node& node) const {
   if (is_comparison(node)) return IndexRange{0, 1};
   if (node.is(ScalarOp::select)) return of_select(node);
   if (!has_range(node.operand(0)->dtype())) return std::nullopt;
@@ -271,12 +271,12 @@ IndexRange IndexRanges::where(const Value* value, const Value* condition, bool h
   return part(range, op, *number);
 }
 
-Range IndexRanges::of_select(const Node& node) const {
+MaybeRange IndexRanges::of_select(const Node& node) const {
   const Value* condition = node.operand(0);
   return either(where(node.operand(1), condition, true), where(node.operand(2), condition, false));
 }
 
-Range IndexRanges::of_reduce(const Node& node, unsigned result) const {
+MaybeRange IndexRanges::of_reduce(const Node& node, unsigned result) const {
   const Value& x = *node.operand(0);
   if (node.is(ReduceOp::argmax) && result == 1) {
     const Dim& extent = x.shape()[static_cast<size_t>(node.ints_attr("axes").front())];
@@ -290,7 +290,7 @@ Range IndexRanges::of_reduce(const Node& node, unsigned result) const {
   range.attained = false;
   const Dim elements = row_space(node).count();
   if (node.is(ReduceOp::max) || node.is(ReduceOp::min) || node.is(ReduceOp::first))
-    return is_never_zero(elements) ? Range(range) : std::nullopt;
+    return is_never_zero(elements) ? MaybeRange(range) : std::nullopt;
   if (!node.is(ReduceOp::add)) return std::nullopt;
   const auto count = most_of(elements, graph_.module().symbols);
   if (!count || *count < 0 || *count > kMost) return std::nullopt;

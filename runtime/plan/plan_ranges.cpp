@@ -40,6 +40,15 @@ class RangeCheck {
       refuse(fmt::format("writes {} elements of {} to one place", extent, name));
   }
 
+  void check_spread_of_result(const GemmStep& step) const {
+    for (const GemmStep::Batch& batch : step.batch)
+      if (!batch.reduced && extent(batch.extent) == 0) return;  // nothing is written
+    check_spread("c", extent(step.m), step.c.row_stride);
+    check_spread("c", extent(step.n), step.c.column_stride);
+    for (const GemmStep::Batch& batch : step.batch)
+      if (!batch.reduced) check_spread("c", extent(batch.extent), batch.c_stride);
+  }
+
   /// Sums over elements that stand still are not limited by the sizes of a and b.
   void check_sums(const GemmStep& step) const {
     const auto stands = [&](const Dim& a, const Dim& b) {
@@ -48,10 +57,8 @@ class RangeCheck {
     double repeated =
         stands(step.a.column_stride, step.b.row_stride) ? static_cast<double>(extent(step.k)) : 1;
     for (const GemmStep::Batch& batch : step.batch) {
-      const int64_t e = extent(batch.extent);
-      if (!batch.reduced) check_spread("c", e, batch.c_stride);
-      if (batch.reduced && e < 1) refuse(fmt::format("sums over a batch of {}", e));
-      if (batch.reduced && stands(batch.a_stride, batch.b_stride)) repeated *= static_cast<double>(e);
+      if (batch.reduced && stands(batch.a_stride, batch.b_stride))
+        repeated *= static_cast<double>(extent(batch.extent));
     }
     if (repeated > kMostRepeats) refuse(fmt::format("sums the same elements {} times", repeated));
   }
@@ -62,8 +69,7 @@ class RangeCheck {
     check_dtype("a", step.a.base, step.dtype);
     check_dtype("b", step.b.base, step.dtype);
     check_dtype("c", step.c.base, step.result_dtype);
-    check_spread("c", extent(step.m), step.c.row_stride);
-    check_spread("c", extent(step.n), step.c.column_stride);
+    check_spread_of_result(step);
     check_sums(step);
     if (!step.bias) return;
     check_dtype("the bias", *step.bias, step.result_dtype);
@@ -76,6 +82,10 @@ class RangeCheck {
       refuse("sorts more than 2^31 indices");
     for (const BufferRef* ref : {&step.indices, &step.permutation, &step.begins})
       if (buffer(*ref).dtype != DType::i32) refuse(fmt::format("needs i32 in {}", buffer_text(*ref)));
+    const int64_t end =
+        step.begins.offset.evaluate(values_) + extent(step.rows);  // written without rows, too
+    if (end >= elements(step.begins))
+      refuse(fmt::format("begins reaches element {} of {}", end, buffer_text(step.begins)));
   }
 
   void check_copy(const CopyStep& step) const {

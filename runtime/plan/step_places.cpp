@@ -20,7 +20,9 @@ std::vector<StepPlace> places_of(const GemmStep& step) {
   const auto matrix = [&](std::string_view name, const GemmStep::Matrix& m, const Dim& rows,
                           const Dim& columns, Dim GemmStep::Batch::* stride, PlaceUse access) {
     StepPlace place{name, &m.base, access, {{&rows, &m.row_stride}, {&columns, &m.column_stride}}};
-    for (const GemmStep::Batch& batch : step.batch) place.walks.push_back({&batch.extent, &(batch.*stride)});
+    const bool result = stride == &GemmStep::Batch::c_stride;  // written also where it is a sum over nothing
+    for (const GemmStep::Batch& batch : step.batch)
+      if (!result || !batch.reduced) place.walks.push_back({&batch.extent, &(batch.*stride)});
     return place;
   };
   std::vector<StepPlace> places = {

@@ -78,7 +78,6 @@ TEST_P(CudaGoldenPlans, KernelsFromTheirTextGiveThePlansSource) {
   options.target = "sm_90";
   options.mode = GetParam().mode;
   options.storage = GetParam().storage;
-  options.reuse = false;
   const auto directory = std::filesystem::path(SMELT_SOURCE_DIR) / "tests/goldens" / GetParam().model;
   const Compilation compilation = compile(read_description(directory), options);
   const auto sources = sources_of_kernels(compilation.program);

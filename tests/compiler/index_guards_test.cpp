@@ -17,13 +17,13 @@ graph @look_up(%t: f32[V,3], %x: i32[B]) {
 }
 )";
 
-Plan plan_on_cpu(const Module& module) {
+Plan guarded_on_cpu(const Module& module) {
   CompileOptions options;
   options.mode = Mode::infer;
   return compile(module.clone(), options).plan;
 }
 
-Plan plan_on_host(const Module& module) {
+Plan guarded_on_host(const Module& module) {
   CompileOptions options;
   options.mode = Mode::infer, options.target = "sm_90";
   return test::plan_on_host(compile(module.clone(), options, Stage::program).program);
@@ -68,7 +68,7 @@ TEST_P(IndexGuards, TheRunEndsWithAnErrorThatNamesNodeAndIndex) {
   EXPECT_EQ(look_up({1}), std::vector<double>{2}) << "a fault is told once";
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, IndexGuards, ::testing::Values(&plan_on_cpu, &plan_on_host));
+INSTANTIATE_TEST_SUITE_P(Targets, IndexGuards, ::testing::Values(&guarded_on_cpu, &guarded_on_host));
 
 TEST(IndexGuards, IndicesThatAreWrongForCertainDoNotCompile) {
   const auto module = parse_module(R"(graph @main(%x: f32[4]) {
@@ -78,7 +78,7 @@ TEST(IndexGuards, IndicesThatAreWrongForCertainDoNotCompile) {
 }
 )");
   try {
-    plan_on_cpu(*module);
+    guarded_on_cpu(*module);
     FAIL() << "compiled";
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what())

@@ -7,7 +7,7 @@
 namespace smelt::fake {
 namespace {
 
-constexpr int64_t kSteps = 5;
+constexpr int64_t kDeviceSteps = 5;
 
 class Devices : public FakeGpu {
  protected:
@@ -21,7 +21,7 @@ class Devices : public FakeGpu {
   /// What a session trains alone, on numbers that begin at `first`.
   static std::vector<float> alone(int device, int64_t first) {
     const auto single = on(device);
-    for (int64_t step = 0; step < kSteps; ++step) train(*single, first + step);
+    for (int64_t step = 0; step < kDeviceSteps; ++step) train(*single, first + step);
     return weights(*single);
   }
 };
@@ -30,7 +30,7 @@ TEST_F(Devices, TwoSessionsOfOneThreadDoNotMix) {
   const std::vector<float> expected[] = {alone(0, 0), alone(1, 100)};
   EXPECT_NE(expected[0], expected[1]);
   const auto first = on(0), second = on(1);
-  for (int64_t step = 0; step < kSteps; ++step) train(*first, step), train(*second, 100 + step);
+  for (int64_t step = 0; step < kDeviceSteps; ++step) train(*first, step), train(*second, 100 + step);
   EXPECT_EQ(weights(*first), expected[0]);
   EXPECT_EQ(weights(*second), expected[1]);
   EXPECT_GT(gpu(0).graph_launches, 0);
@@ -94,7 +94,7 @@ TEST_F(Devices, AFaultOnOneLeavesTheOther) {
     const auto good = on(0), broken = on(1);
     EXPECT_HAS(message_of([&] { train(*broken, 0); }), "that GPU is lost to this process");
     EXPECT_HAS(message_of([] { on(1); }), "that GPU is lost to this process");
-    for (int64_t step = 0; step < kSteps; ++step) train(*good, step);
+    for (int64_t step = 0; step < kDeviceSteps; ++step) train(*good, step);
     EXPECT_EQ(weights(*good), alone(0, 0));
   });
 }

@@ -13,7 +13,7 @@
 namespace smelt::test {
 namespace {
 
-struct Form {
+struct ReductionForm {
   ReduceOp op;
   DType element;
   bool fast, own_forms;
@@ -25,8 +25,8 @@ struct Form {
   }
 };
 
-std::vector<Form> all_forms() {
-  std::vector<Form> forms;
+std::vector<ReductionForm> reduction_forms() {
+  std::vector<ReductionForm> forms;
 #define SMELT_FORMS(name)                        \
   for (DType element : {DType::f32, DType::i32}) \
     for (bool fast : {false, true})              \
@@ -37,7 +37,7 @@ std::vector<Form> all_forms() {
 }
 
 /// `count` elements, cut in two: each half is reduced alone, then the right one joins the left.
-std::string function_text(const Form& form) {
+std::string function_text(const ReductionForm& form) {
   const CudaReduction reduction = form.reduction();
   CudaReduction::State halves[2];
   std::string text = fmt::format(
@@ -58,10 +58,10 @@ std::string function_text(const Form& form) {
   return text + "}\n";
 }
 
-const SharedObject& compiled_forms() {
+const SharedObject& compiled_reductions() {
   static const SharedObject object = [] {
     std::string functions;
-    for (const Form& form : all_forms()) functions += function_text(form);
+    for (const ReductionForm& form : reduction_forms()) functions += function_text(form);
     PreludeNeeds needs;
     need_calls(needs, functions);
     return SharedObject(
@@ -91,15 +91,15 @@ std::vector<double> reference(ReduceOp op, const std::vector<float>& x) {
   return {};
 }
 
-class ReductionText : public testing::TestWithParam<Form> {};
-INSTANTIATE_TEST_SUITE_P(All, ReductionText, testing::ValuesIn(all_forms()),
+class ReductionText : public testing::TestWithParam<ReductionForm> {};
+INSTANTIATE_TEST_SUITE_P(All, ReductionText, testing::ValuesIn(reduction_forms()),
                          [](const auto& p) { return p.param.name(); });
 
 /// Whole numbers with ties, which sums keep exactly, wherever they are cut.
 TEST_P(ReductionText, FollowsItsReference) {
-  const Form form = GetParam();
+  const ReductionForm form = GetParam();
   using Function = void (*)(const float*, int, int, double*);
-  const auto function = reinterpret_cast<Function>(compiled_forms().symbol(form.name()));
+  const auto function = reinterpret_cast<Function>(compiled_reductions().symbol(form.name()));
   const std::vector<float> all = {-2, 3, 1, 3, -4, 0, 2, -4, 1, 3};
   for (size_t count : {4u, 7u, 10u})
     for (size_t cut = 0; cut <= count; ++cut) {
@@ -125,12 +125,12 @@ TEST(ReductionText, ExtremesKeepNaN) {
       {1, nan, 3, 2}, {-infinity, -infinity, -infinity, -infinity}, {1, infinity, nan, nan}};
   using Function = void (*)(const float*, int, int, double*);
   for (ReduceOp op : {ReduceOp::max, ReduceOp::min, ReduceOp::argmax, ReduceOp::max_sumexp})
-    for (const Form& form : all_forms()) {
+    for (const ReductionForm& form : reduction_forms()) {
       if (form.op != op || form.element != DType::f32) continue;
       for (const std::vector<float>& x : rows) {
         const std::vector<double> expected = reference(op, x);
         std::vector<double> results(expected.size(), -77);
-        reinterpret_cast<Function>(compiled_forms().symbol(form.name()))(x.data(), 4, 2, results.data());
+        reinterpret_cast<Function>(compiled_reductions().symbol(form.name()))(x.data(), 4, 2, results.data());
         for (size_t i = 0; i < expected.size(); ++i)
           EXPECT_TRUE(results[i] == expected[i] || (std::isnan(results[i]) && std::isnan(expected[i])))
               << form.name() << ", result " << i << ": " << results[i] << ", expected " << expected[i];
