@@ -71,6 +71,14 @@ MaybeRange multiply(const IndexRange& x, const IndexRange& y) {
   return in_32_bits(least, most, false);
 }
 
+/// Of whole numbers, by positive ones.
+MaybeRange divide(const IndexRange& x, const IndexRange& y) {
+  if (y.least < 1) return std::nullopt;
+  const auto [least, most] =
+      std::minmax({x.least / y.least, x.least / y.most, x.most / y.least, x.most / y.most});
+  return IndexRange{.least = least, .most = most};
+}
+
 IndexRange larger(const IndexRange& x, const IndexRange& y) {
   return {.least = std::max(x.least, y.least), .most = std::max(x.most, y.most)};
 }
@@ -246,6 +254,8 @@ MaybeRange IndexRanges::of_pointwise(const Node& node) const {
       return add(x, {-y.most, -y.least});
     case ScalarOp::mul:
       return multiply(x, y);
+    case ScalarOp::div:
+      return divide(x, y);
     case ScalarOp::neg:
       return in_32_bits(-x.most, -x.least, false);
     case ScalarOp::max:

@@ -22,8 +22,8 @@ struct IndexRange {
 };
 
 /// Ranges of integers and flags: through constants, iota, inputs with bounds, views, conversions, sums,
-/// differences, products, minima, maxima, selects with their comparisons, look-ups in constant tables, and
-/// reductions. Arithmetic that may leave 32 bits has any result. Floats have no range.
+/// differences, products, quotients, minima, maxima, selects with their comparisons, look-ups in constant
+/// tables, and reductions. Arithmetic that may leave 32 bits has any result. Floats have no range.
 class IndexRanges {
  public:
   explicit IndexRanges(const Graph& graph);

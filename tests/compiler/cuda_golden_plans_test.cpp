@@ -22,14 +22,15 @@ struct PlanCase {
 
 class CudaGoldenPlans : public ::testing::TestWithParam<PlanCase> {};
 
-/// The two numbers of an ELF header that say for which machine it is, and for which version of it.
+/// The two numbers of an ELF header that say for which machine it is, and for which architecture of it (as
+/// CUDA 13 writes them).
 std::pair<int, int> machine_of(const std::vector<std::byte>& cubin) {
   uint16_t machine = 0;
   uint32_t flags = 0;
   if (cubin.size() < 64) return {};
   std::memcpy(&machine, cubin.data() + 18, sizeof machine);
   std::memcpy(&flags, cubin.data() + 48, sizeof flags);
-  return {machine, flags & 0xFF};
+  return {machine, flags >> 8 & 0xFF};
 }
 
 /// Launches by kernel: of every one that a step names.
