@@ -67,7 +67,7 @@ Written maximum(const Written& a, const Written& b) { return Written::apply(Scal
 Written select(const Written& condition, const Written& yes, const Written& no) {
   return Written::apply(ScalarOp::select, {condition, yes, no});
 }
-Written is_nan(const Written& a) { return a != a; }
+Written is_nan(const Written& a) { return Written::apply(ScalarOp::ne, {a, a}); }
 #define SMELT_UNARY(name) \
   [[maybe_unused]] Written name(const Written& a) { return Written::apply(ScalarOp::name, {a}); }
 SMELT_UNARY(abs)

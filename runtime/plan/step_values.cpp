@@ -49,7 +49,7 @@ GemmStep transposed(GemmStep step) {
 }
 
 template <typename Kind>
-const Kind& seen(const Kind& step) {
+Kind seen(const Kind& step) {
   return step;
 }
 GemmStep seen(const GemmStep& step) { return is_seen_transposed(step) ? transposed(step) : step; }
