@@ -269,7 +269,7 @@ MaybeRange IndexRanges::of_pointwise(const Node& node) const {
 
 /// A value of a branch, which the comparison before it narrows: select(ne(x, -1), x, 0) is never -1.
 IndexRange IndexRanges::where(const Value* value, const Value* condition, bool holds) const {
-  const IndexRange range = at(value);
+  IndexRange range = at(value);
   const Node& comparison = *condition->node();
   if (!is_comparison(comparison)) return range;
   const bool first = comparison.operand(0) == value;
