@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "runtime/system/json_text.h"
 #include "runtime/generation/generator.h"
+#include "runtime/system/json_text.h"
 
 namespace smelt::cli {
 

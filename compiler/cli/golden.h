@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/system/json_text.h"
 #include "passes/training/optimizers.h"
+#include "runtime/system/json_text.h"
 #include "runtime/tensor.h"
 #include "runtime/weights/safetensors.h"
 
