@@ -1,6 +1,6 @@
 // Rows on their way. A block that walks over rows waits for every one of them, since reductions stand between
 // its loads and its stores; so it asks for the vectors of the next rows before it works on the row at hand.
-// They wait in shared memory, where each thread reads what it has asked for itself: nobody needs to meet.
+// They wait in shared memory, where each thread reads what it has asked for itself: no barrier is needed.
 #include <algorithm>
 
 #include "codegen/cuda/cuda_emitter.h"

@@ -95,7 +95,7 @@ void CudaEmitter::barrier() {
   else if (T_ == 1)
     out_.line("__syncthreads();");
   else
-    out_.line("sm_meet(team + 1, {});", W_);
+    out_.line("sm_barrier(team + 1, {});", W_);
 }
 
 // ---- partial sums

@@ -1,6 +1,6 @@
 // Reduced kernels: a block takes items of the range one after the other, an item being a tile of columns at
 // some indices of the other axes. The lanes of a team lie along the tile's columns, a vector each; the teams
-// share the reduced axes and meet in shared memory.
+// share the reduced axes and exchange their sums through shared memory.
 #include <algorithm>
 
 #include "codegen/cuda/cuda_emitter.h"

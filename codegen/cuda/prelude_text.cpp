@@ -403,8 +403,8 @@ SM void sm_join_first(T& x, int& i, T x2, int i2) {
 }
 )";
 constexpr std::string_view kBarrier = R"(
-// The threads of one team meet.
-SM void sm_meet(int team, int threads) {
+// A barrier for the threads of one team.
+SM void sm_barrier(int team, int threads) {
 #ifdef __CUDA_ARCH__
   asm volatile("bar.sync %0, %1;" : : "r"(team), "r"(threads) : "memory");
 #else
@@ -490,7 +490,7 @@ constexpr std::array kPieces = {
     PreludePiece{"sm_take_exponentials", kTakeExponentials},
     PreludePiece{"sm_join_argmax", kJoinArgmax},
     PreludePiece{"sm_join_first", kJoinFirst},
-    PreludePiece{"sm_meet", kBarrier},
+    PreludePiece{"sm_barrier", kBarrier},
     PreludePiece{"sm_fetch", kFetch},
     PreludePiece{"sm_end_fetch", kEndFetch},
     PreludePiece{"sm_await_fetched", kAwaitFetched},

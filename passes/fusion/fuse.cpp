@@ -129,17 +129,17 @@ class Fuser {
   void start_group(Node& node) {
     const int id = static_cast<int>(groups_.size());
     groups_.push_back({{}, node.phase});
-    collect_riders(node, id);
+    collect_inlined(node, id);
     llvm::sort(groups_[id].nodes, [&](Node* a, Node* b) { return position_[a] < position_[b]; });
   }
 
-  void collect_riders(Node& node, int id) {
+  void collect_inlined(Node& node, int id) {
     groups_[id].nodes.push_back(&node);
     group_of_[&node] = id;
     for (Value* operand : node.operands())
       if (is_cheap(*operand->node()) && can_ride(operand, node) && !graph_.is_output(operand) &&
           !group_of_.contains(operand->node()))
-        collect_riders(*operand->node(), id);
+        collect_inlined(*operand->node(), id);
   }
 
   /// Joins the group of `node` with those of its producers, then with readers of the same values that stand
@@ -150,12 +150,12 @@ class Fuser {
     for (int other : siblings(node)) try_merge(other, group_of_[&node]);
   }
 
-  /// Values that the node and its riders read from outside.
+  /// Values that the node and its inlined producers read from outside.
   std::vector<Value*> read_values(const Node& node) const {
     std::vector<Value*> values;
     for (Value* operand : node.operands()) {
-      const bool rider = is_cheap(*operand->node()) && group_of_.contains(operand->node());
-      if (!rider)
+      const bool inlined = is_cheap(*operand->node()) && group_of_.contains(operand->node());
+      if (!inlined)
         values.push_back(operand);
       else
         llvm::append_range(values, read_values(*operand->node()));

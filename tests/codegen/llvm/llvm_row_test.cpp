@@ -484,7 +484,7 @@ TEST_P(RowTest, TransposedOutputAndSkippedRows) {
         ASSERT_EQ(ys[(u * n + j) * heads + v], v == 1 ? 99 : xs[(u * heads + v) * n + j]);
 }
 
-/// A value that is dear to compute, and a flag, kept in a scratch row for the second block.
+/// A value that is expensive to compute, and a flag, kept in a scratch row for the second block.
 TEST_P(RowTest, CachedValues) {
   const int64_t n = columns();
   KernelBuilder b("cached");
