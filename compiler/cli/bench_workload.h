@@ -24,6 +24,8 @@ class BenchWorkload {
   /// `count` steps, and the wait for the last.
   void steps(int count);
 
+  /// Of the last step that fetched it: runs that compute the same give the same bits.
+  float loss() const { return loss_; }
   int64_t parameters() const;
   /// What a batch trains on: target positions, or records of models that classify.
   int64_t tokens() const;
@@ -48,6 +50,7 @@ class BenchWorkload {
   std::vector<HostTensor> data_;
   std::vector<InputTensor> inputs_;
   int64_t step_ = 0;
+  float loss_ = 0;
   double first_step_ = 0;  // compilation included
 };
 
