@@ -136,7 +136,7 @@ class Node {
   std::list<std::unique_ptr<Node>>::iterator position_;
 };
 
-/// What an input says of its integers: {below = 50257, ignored = -100}; nothing: any.
+/// What an input says of its integers: {below = 50257, ignored = -100, least = 0}; nothing: any.
 std::optional<IdRange> id_range(const Node& input);
 void set_id_range(Node& input, const IdRange& range);
 

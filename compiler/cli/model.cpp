@@ -48,7 +48,7 @@ void compile_into(Model& model, const CompileOptions& options, const WeightFlags
   if (!model.weights && !weights.from_scratch) model.weights = weights_of(*model.description);
   std::unique_ptr<Module> built = build_for_weights(model, options);
   {
-    const std::jthread preparation = prepare_executor(options.target);
+    const std::jthread preparation = prepare_executor(options.target, options.device);
     model.compilation = compile_built(*model.description, std::move(built), options, flags.uses_plan_cache());
   }
   if (flags.timing) print_timing(*model.compilation);

@@ -45,7 +45,7 @@ volatile std::sig_atomic_t interrupted = 0;
 
 /// The first interrupt ends the run with a checkpoint, the second at once.
 void stop_on_interrupt() {
-  struct sigaction action{};
+  struct sigaction action {};
   action.sa_handler = [](int) { interrupted = 1; };
   action.sa_flags = static_cast<int>(SA_RESETHAND);
   ::sigaction(SIGINT, &action, nullptr);
@@ -174,7 +174,16 @@ class Run {
     make_directories(directory);
     write_file(directory / "train.json", resolved_.dump(2) + "\n");
     save_description(model_, directory / "model");
-    if (model_.compilation) graph_files_ = std::async(std::launch::async, [this] { write_graph(); });
+    if (model_.compilation) graph_files_ = std::async(std::launch::async, [this] { try_write_graph(); });
+  }
+
+  /// A picture that cannot be made is no reason to end a run.
+  void try_write_graph() const {
+    try {
+      write_graph();
+    } catch (const std::exception& error) {
+      note(fmt::format("the run goes on without a picture of its graph: {}", error.what()));
+    }
   }
 
   /// The graph, and a picture of a block of it; a plan from the cache has left it out, then it is made again.
@@ -257,8 +266,8 @@ class Run {
     fmt::print("\n");
     if (options_.run_directory.empty()) return;
     const fs::path directory = options_.run_directory;
-    if (graph_files_.valid()) graph_files_.get();
     save_model(*session_, model_, directory / "model", result.step);
+    if (graph_files_.valid()) graph_files_.get();
     fmt::print("{}: metrics.jsonl, loss.svg, graph.ir, model, {}\n", directory.string(),
                fs::relative(result.checkpoint, directory).string());
   }
