@@ -26,7 +26,7 @@ struct CompileOptions {
   std::string target = "cpu";
   Mode mode = Mode::train;
   DType storage = DType::f32;  // of what kernels leave in memory: bf16, f16; arithmetic is f32
-  bool tf32 = false;           // products of f32 matrices with 10 bits of mantissa, on a GPU
+  bool tf32 = false;           // matmuls read f32 operands with 10 bits of mantissa, on a GPU
   bool masters = true;         // f32 parameters beside the narrow ones that matmuls read
   BuildOptions build;
   TrainingOptions training;

@@ -89,7 +89,7 @@ class GraphBuilder {
   Value* matmul(Value* a, Value* b, std::string spec);
   /// Writes a body: gets its inputs, returns the result.
   using MakeBody = llvm::function_ref<Value*(GraphBuilder&, llvm::ArrayRef<Value*> inputs)>;
-  /// A matmul with a body on its product: the inputs are the product in f32 and a value for each argument.
+  /// A matmul with a body: its inputs are the accumulator in f32 and a value for each argument.
   Value* matmul(Value* a, Value* b, std::string spec, llvm::ArrayRef<Value*> arguments, MakeBody make);
   /// One or two operands, "abc->ca" or "iikz,kml->mi": letters may repeat, or be summed alone.
   Value* einsum(llvm::ArrayRef<Value*> operands, std::string spec);

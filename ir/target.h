@@ -24,7 +24,7 @@ struct Target {
   bool keeps(Op op) const;
   /// Whether its library call does what the body of a matmul says; split_bodies makes any other body kernels.
   bool keeps_body(const Node& matmul) const;
-  /// Products of f32 matrices may be made with 10 bits of mantissa (TF32).
+  /// Matmuls of f32 operands may read them with 10 bits of mantissa (TF32).
   bool has_tf32() const { return is_cuda(); }
   std::string str() const;  // "cpu", "sm_90"
   bool operator==(const Target&) const = default;

@@ -49,7 +49,7 @@ std::jthread prepare_executor(std::string_view target, int device) {
   return std::jthread([device] {
     try {
       prepare_gpu(device);
-    } catch (const Error&) {  // whoever makes an executor meets it again
+    } catch (const Error&) {  // making an executor throws it again
     }
   });
 }

@@ -95,7 +95,7 @@ class Executor {
   /// the host's.
   virtual double copy_bytes_per_second() { return 0; }
 
-  /// Floating-point operations a second of a large matrix product of `dtype` on the executor's device,
+  /// Floating-point operations a second of a large GEMM of `dtype` on the executor's device,
   /// measured now; 0 where it is the host.
   virtual double matrix_flops_per_second(DType /*dtype*/) { return 0; }
 

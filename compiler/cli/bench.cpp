@@ -218,8 +218,9 @@ void add_bench(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--warm-up", options->warm_up, "steps before that")->check(CLI::NonNegativeNumber);
   command
-      ->add_option("--together", options->together,
-                   "steps between two looks at the clock (a GPU works ahead); default: 1, of operators 20 ms")
+      ->add_option(
+          "--together", options->together,
+          "steps between two looks at the clock (a GPU runs behind its host); default: 1, of operators 20 ms")
       ->check(CLI::PositiveNumber);
   command->add_option("--threads", options->threads, "0: all cores")->check(CLI::NonNegativeNumber);
   auto* accumulate =

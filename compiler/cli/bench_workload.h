@@ -27,7 +27,7 @@ class BenchWorkload {
   int64_t parameters() const;
   /// What a batch trains on: target positions, or records of models that classify.
   int64_t tokens() const;
-  /// Of the products of a batch, multiply-adds as two.
+  /// Of the matmuls of a batch; a multiply-add counts as two.
   double matrix_flops() const;
   const Plan& plan() const { return *plan_; }
   /// Without its plan; without a program too where the plan came from the cache.

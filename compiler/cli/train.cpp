@@ -45,7 +45,7 @@ volatile std::sig_atomic_t interrupted = 0;
 
 /// The first interrupt ends the run with a checkpoint, the second at once.
 void stop_on_interrupt() {
-  struct sigaction action{};
+  struct sigaction action {};
   action.sa_handler = [](int) { interrupted = 1; };
   action.sa_flags = static_cast<int>(SA_RESETHAND);
   ::sigaction(SIGINT, &action, nullptr);
@@ -236,7 +236,7 @@ class Run {
     DType dtype = DType::f32;
     for (const PlanEntry& entry : model_.plan->entries)
       for (const Step& step : entry.steps)
-        if (const auto* product = std::get_if<GemmStep>(&step.what)) dtype = product->dtype;
+        if (const auto* gemm = std::get_if<GemmStep>(&step.what)) dtype = gemm->dtype;
     const double device = session_->executor().matrix_flops_per_second(dtype);
     const bool on_gpu = model_.plan->target.starts_with("sm_");
     return on_gpu ? device : peak_matrix_flops(options_.weights.threads);

@@ -7,11 +7,11 @@
 
 namespace smelt {
 
-/// The product plus one operand, rounded to the result's type once.
+/// The accumulator plus one operand, rounded once to the result's type.
 struct Epilogue {
   enum class Kind : uint8_t {
     row,     // a vector along the result's last dim: a bias
-    matrix,  // of the result's shape: what the product is added to
+    matrix,  // of the result's shape: what the accumulator is added to
   } kind;
   Value* operand;  // of the result's type
 };

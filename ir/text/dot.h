@@ -8,7 +8,7 @@
 
 namespace smelt {
 
-/// Fusions are boxes that list their operations, matrix products stand out, parameters are small; edges carry
+/// Fusions are boxes that list their operations, matmuls stand out, parameters are small; edges carry
 /// types; nodes are grouped by layer. With `is_drawn` only those nodes, and pale what they read from and what
 /// reads them: Graphviz takes minutes for the training step of a large model.
 std::string dot(const Graph& graph, llvm::function_ref<bool(const Node&)> is_drawn = nullptr);

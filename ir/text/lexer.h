@@ -30,7 +30,7 @@ class Lexer {
   /// Throws Error at the first character that begins no token.
   Lexer(std::string_view text, std::string_view file);
 
-  const Token& peek(size_t ahead = 0) const;
+  const Token& peek(size_t offset = 0) const;
   const Token& next();
   /// Steps over `symbol` (or `word`) when it stands here.
   bool accept(std::string_view symbol);

@@ -9,7 +9,7 @@ namespace smelt {
 
 /// Writes a body whose inputs have these types.
 using WriteBody = llvm::function_ref<std::unique_ptr<Graph>(llvm::ArrayRef<Type> inputs)>;
-/// The matmul once more, where the builder stands, with a body that goes on from its product and `arguments`.
+/// The matmul once more, where the builder stands, with a body over its accumulator and `arguments`.
 /// It keeps attributes, source and phase.
 Node* matmul_with_body(GraphBuilder& b, const Node& matmul, llvm::ArrayRef<Value*> arguments,
                        WriteBody write);

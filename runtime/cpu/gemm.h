@@ -1,4 +1,4 @@
-// Sums of products on a CBLAS, for any strides that have a 1 in each matrix and any batch axes.
+// GEMMs on a CBLAS, for any strides that have a 1 in each matrix and any batch axes.
 #pragma once
 
 #include <cstdint>

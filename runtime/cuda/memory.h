@@ -45,7 +45,7 @@ using GraphOwner = Owner<GraphExec, end_graph>;
 /// At a multiple of 256 bytes; at least one byte, so that there is an address.
 /// Throws Error (out_of_memory) with the bytes that are wanted and free.
 DeviceBlock device_block(const Device& device, int64_t bytes);
-/// Empty where there is no room.
+/// Empty where there is not enough memory.
 DeviceBlock try_device_block(const Device& device, int64_t bytes);
 PinnedBlock pinned_block(const Device& device, int64_t bytes);
 /// Not ordered with any other stream.

@@ -70,7 +70,7 @@ class Trainer {
   std::function<std::string(int64_t step)> sampler;
   /// Asked after each step; true ends the run with a checkpoint (an interrupt key, a time limit).
   std::function<bool()> should_stop;
-  /// Floating-point operations a second that this machine reaches in large matrix products: what mfu is a
+  /// Floating-point operations a second that this machine reaches in large GEMMs: what mfu is a
   /// share of. 0: not known, and no mfu is reported.
   double peak_flops = 0;
   /// Called with the inputs of a step whose loss or gradient is not finite; its answer ends the error
@@ -122,7 +122,7 @@ class Trainer {
   std::vector<TrainerObserver*> observers_;
   Batch batch_;
   SymbolValues sizes_;                      // of the last batch
-  double batch_flops_ = 0;                  // of its matrix products
+  double batch_flops_ = 0;                  // of its GEMMs
   double flops_ = 0;                        // of those of an update so far
   int64_t update_tokens_ = 0, tokens_ = 0;  // of an update so far; of all updates
   LossHistory history_;

@@ -72,10 +72,14 @@ TEST(Session, ErrorsNameEntryInputExpectedAndGiven) {
 TEST(Session, IdsMustBeInTheVocabularyOrIgnored) {
   Unigram model(kSessionVocabulary);
   std::vector<int32_t> tokens = {1, 2, 11};
-  EXPECT_HAS(message_of([&] { model.session->run("evaluate", batch(tokens, {1, 3})); }),
+  EXPECT_HAS(message_of([&] {
+               model.session->run("evaluate", batch(tokens, {1, 3}));
+             }),
              "input 'input_ids': element 2 is 11, expected an id from 0 to 10");
   tokens[2] = -100;
-  EXPECT_HAS(message_of([&] { model.session->run("evaluate", batch(tokens, {1, 3})); }),
+  EXPECT_HAS(message_of([&] {
+               model.session->run("evaluate", batch(tokens, {1, 3}));
+             }),
              "'input_ids': element 2 is -100");
   const std::vector<int32_t> good = {0, 0, 10};
   auto inputs = batch(good, {1, 3});
@@ -88,14 +92,14 @@ TEST(Session, IdsMustBeInTheVocabularyOrIgnored) {
 TEST(Session, OutputsMustExistAndFit) {
   Unigram model(kSessionVocabulary);
   const std::vector<int32_t> tokens(3);
-  float room[2];
+  float memory[2];
   const auto fault = [&](std::vector<OutputBuffer> outputs) {
     return message_of([&] { model.session->run("evaluate", batch(tokens, {1, 3}), outputs); });
   };
-  EXPECT_HAS(fault({{"loss", room, 4}}), "no such output; there are: 'loss_sum', 'token_count'");
-  EXPECT_HAS(fault({{"loss_sum", room, 3}}), "need 4 bytes, the memory given holds 3");
+  EXPECT_HAS(fault({{"loss", memory, 4}}), "no such output; there are: 'loss_sum', 'token_count'");
+  EXPECT_HAS(fault({{"loss_sum", memory, 3}}), "need 4 bytes, the memory given holds 3");
   EXPECT_HAS(fault({{"loss_sum", nullptr, 4}}), "null");
-  EXPECT_HAS(fault({{"loss_sum", room, 4}, {"loss_sum", room + 1, 4}}), "asked for twice");
+  EXPECT_HAS(fault({{"loss_sum", memory, 4}, {"loss_sum", memory + 1, 4}}), "asked for twice");
 }
 
 TEST(Session, StatesAreFoundByName) {

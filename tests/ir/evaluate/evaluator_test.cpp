@@ -142,7 +142,7 @@ TEST(Evaluator, NanWinsReductions) {
   EXPECT_EQ(reduced("argmax", {1, kNan, 5, kNan}, 1), (Numbers{1}));
 }
 
-// ---- products and indexing
+// ---- matmul and indexing
 
 /// Any letters, against one loop over all of them.
 TEST(Evaluator, MatmulEqualsSimpleLoops) {
@@ -492,12 +492,12 @@ graph @g(%x: f32[B,T,4], %ids: i32[B,T]) {
     for (size_t i = 0; i < direction.data.size(); ++i) moved["w"].data[i] += step * direction.data[i];
     return evaluate(graph, inputs, moved, options);
   };
-  const Evaluation ahead = shifted(h), behind = shifted(-h), here = shifted(0);
+  const Evaluation above = shifted(h), below = shifted(-h), here = shifted(0);
   for (const auto& [name, tangent] : dual.tangent.outputs) {
     EXPECT_LT(relative_error(dual.value.outputs.at(name), here.outputs.at(name)), 1e-14);
-    Tensor slope = ahead.outputs.at(name);
+    Tensor slope = above.outputs.at(name);
     for (size_t i = 0; i < slope.data.size(); ++i)
-      slope.data[i] = name == "still" ? 0 : (slope.data[i] - behind.outputs.at(name).data[i]) / (2 * h);
+      slope.data[i] = name == "still" ? 0 : (slope.data[i] - below.outputs.at(name).data[i]) / (2 * h);
     EXPECT_LT(relative_error(tangent, slope), 1e-8) << name;
   }
 }
