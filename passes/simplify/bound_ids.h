@@ -9,9 +9,9 @@
 // selects, to the inputs, where the attributes {below, ignored} are set; lower hands them to the plan's
 // ports, and sessions refuse other numbers. Contract: only what would be outside a table for certain is
 // excluded. An input that is read in parts gets the widest range of its parts, and none where a part is no
-// index. An index that is computed with, or a table whose extent is known at launch only, says nothing. Runs
-// before decompose, which takes cross_entropy apart. A range that stands there already stays, as far as it is
-// narrower.
+// index. An index that takes part in other arithmetic, or a table whose extent is known only at launch, gives
+// no range. Runs before decompose, which takes cross_entropy apart. A range that an input already declares is
+// kept where it is narrower.
 #pragma once
 
 #include "ir/graph.h"
