@@ -10,7 +10,7 @@
 namespace smelt {
 
 int64_t state_bytes(const Plan& plan, const State& state) {
-  return plan.symbols.upper(element_count(state.shape)) * size_of(state.dtype);
+  return bytes_at_bounds(plan.symbols, element_count(state.shape), state.dtype);
 }
 
 ExecutorMemory executor_memory(const Plan& plan) {

@@ -1,5 +1,5 @@
 // What a training run reports, and where it goes: JSON lines for machines, a bar for a terminal. Nothing here
-// opens a stream of its own.
+// opens a stream.
 #pragma once
 
 #include <chrono>
@@ -44,8 +44,8 @@ struct EvaluationRecord {
   std::optional<double> accuracy = {};  // share of right classes, of models that classify
 };
 
-/// Told about a run as it goes; every function does nothing by default. They are called from the training
-/// thread.
+/// Gets the events of a run as they happen; every function does nothing by default. They are called from the
+/// training thread.
 class TrainerObserver {
  public:
   virtual ~TrainerObserver() = default;
