@@ -42,6 +42,7 @@ struct Result {
   double compile_seconds = 0, first_step_seconds = 0, seconds = 0, spread = 0, tokens_per_s = 0,
          gflop_per_s = 0;
   SecondsByPart startup;
+  float loss = 0;  // of the last step
 };
 
 int64_t peak_mib() {
@@ -93,6 +94,7 @@ Result figures(const BenchCommand& o, const BenchWorkload& work, std::vector<dou
   r.planned_bytes = executor_memory(work.plan()).total();
   r.peak_mib = peak_mib();
   r.imported_mib = imported_mib;
+  r.loss = work.loss();
   return r;
 }
 
@@ -133,7 +135,8 @@ Json to_json(const BenchCommand& o, const Result& r) {
           {"gflop_per_s", std::round(r.gflop_per_s * 10) / 10},
           {"planned_mib", r.planned_bytes >> 20},
           {"peak_mib", r.peak_mib},
-          {"imported_mib", r.imported_mib}};
+          {"imported_mib", r.imported_mib},
+          {"loss", r.loss}};
 }
 
 TextTable to_table(const BenchCommand& o, const Result& r) {

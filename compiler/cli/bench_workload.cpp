@@ -78,10 +78,9 @@ void BenchWorkload::step(bool fetch_loss) {
 }
 
 void BenchWorkload::run(const std::string& entry, std::span<const InputTensor> inputs, bool fetch_loss) {
-  float loss = 0;
-  const OutputBuffer output{"loss", &loss, sizeof loss};
+  const OutputBuffer output{"loss", &loss_, sizeof loss_};
   session_->run(entry, inputs, std::span(&output, fetch_loss ? 1 : 0));
-  if (!std::isfinite(loss)) fail("the loss of step {} is not finite", step_);
+  if (!std::isfinite(loss_)) fail("the loss of step {} is not finite", step_);
 }
 
 void BenchWorkload::steps(int count) {

@@ -24,6 +24,8 @@ class BenchWorkload {
   /// Runs `count` steps and waits for the last.
   void steps(int count);
 
+  /// Of the last step that fetched it: runs that compute the same give the same bits.
+  float loss() const { return loss_; }
   int64_t parameters() const;
   /// The number of targets in a batch: positions, or records of models that classify.
   int64_t tokens() const;
@@ -49,6 +51,7 @@ class BenchWorkload {
   std::vector<HostTensor> data_;
   std::vector<InputTensor> inputs_;
   int64_t step_ = 0;
+  float loss_ = 0;
   double first_step_ = 0;  // compilation included
 };
 
