@@ -166,6 +166,7 @@ Compilation compile_or_recall(const Description& description, const CompileOptio
   if (auto known = cache.read(key)) {
     Compilation result;
     result.plan = std::move(*known);
+    result.graph = std::move(built);
     result.seconds.emplace_back("recall", cache_seconds_since(begin));
     return result;
   }

@@ -1,16 +1,9 @@
 #include "compiler/summary.h"
 
-#include "llvm/ADT/DenseSet.h"
-#include "llvm/ADT/SmallSet.h"
 #include "runtime/plan/plan_fields.h"
 
 namespace smelt {
 namespace {
-
-/// Throws Error where that is beyond 64 bits.
-int64_t bytes_at_bounds(const Symbols& symbols, const Dim& elements, DType dtype) {
-  return symbols.upper(elements * size_of(dtype));
-}
 
 int64_t bytes_of(const Module& module, const Value& value) {
   return bytes_at_bounds(module.symbols, element_count(value.shape()), value.dtype());
@@ -37,10 +30,6 @@ EntrySummary unfused(const Graph& graph) {
     row.bytes_before += bytes;
   }
   return row;
-}
-
-int64_t product(const Program& program, const Shape& extents) {
-  return program.symbols.upper(element_count(extents));
 }
 
 int64_t gemm_bytes(const Program& program, const GemmStep& gemm) {
@@ -82,11 +71,13 @@ int64_t step_bytes(const Program& program, const Step& step) {
       step, [&](const KernelStep& kernel) { return kernel_bytes(program, kernel); },
       [&](const GemmStep& gemm) { return gemm_bytes(program, gemm); },
       [&](const SortIndexStep& sort) {
-        return product(program, {sort.count * 2 + sort.rows}) * size_of(DType::i32);
+        return bytes_at_bounds(program.symbols, sort.count * 2 + sort.rows, DType::i32);
       },
-      [&](const CopyStep& copy) { return 2 * product(program, copy.extents) * size_of(copy.dtype); },
+      [&](const CopyStep& copy) {
+        return bytes_at_bounds(program.symbols, element_count(copy.extents) * 2, copy.dtype);
+      },
       [&](const FillStep& fill) {
-        return product(program, {fill.elements}) * size_of(program.buffers[fill.to.buffer].dtype);
+        return bytes_at_bounds(program.symbols, fill.elements, program.buffers[fill.to.buffer].dtype);
       });
 }
 

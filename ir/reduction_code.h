@@ -30,7 +30,7 @@ struct ReductionStep {
   bool operator==(const ReductionStep&) const = default;
 };
 
-/// No step is there twice, and steps stand in one order whichever compiler built this.
+/// No step occurs twice, and their order does not depend on the compiler that built this.
 struct ReductionFunction {
   std::vector<ReductionStep> steps;
   std::vector<int> results;  // steps

@@ -99,17 +99,20 @@ class Run {
     flags.no_plan_cache |= options_.detect_anomaly;  // which walks the graph
     compile_options.training.accumulation = options_.trainer.gradient_accumulation > 1;
     compile_options.training.optimizer.keep_gradients = false;
-    DefaultBounds bounds;
-    bounds.add(compile_options.build.bounds, "B", options_.trainer.batch, "--batch");
-    if (options_.length > 0) bounds.add(compile_options.build.bounds, "T", options_.length, "--length");
-    options_.data.bound_lengths(options_.model, compile_options.build.bounds, bounds);
-    model_ = compile_or_load(options_.model, compile_options, options_.weights, flags);
-    model_.bounds = bounds;
+    model_ = open_model(options_.model, options_.weights);
+    bound_sizes(compile_options.build.bounds);
+    smelt::cli::compile_model(model_, compile_options, flags);
     if (options_.detect_anomaly && !model_.compilation)
       fail(
           "--detect-anomaly needs the description: a plan does not hold the graph that it looks values up "
           "in");
     require_training();
+  }
+
+  void bound_sizes(std::vector<Symbols::Bound>& bounds) {
+    model_.bounds.add(bounds, "B", options_.trainer.batch, "--batch");
+    if (options_.length > 0) model_.bounds.add(bounds, "T", options_.length, "--length");
+    options_.data.bound_lengths(model_, bounds, model_.bounds);
   }
 
   void require_training() const {
@@ -186,11 +189,18 @@ class Run {
     }
   }
 
-  /// The graph, and a picture of a block of it; a plan from the cache has left it out, then it is made again.
-  void write_graph() const {
-    Compilation made;
-    if (!model_.compilation->fused) made = compile(*model_.description, compile_options_, Stage::fused);
-    const Module& fused = made.fused ? *made.fused : *model_.compilation->fused;
+  /// A plan from the cache comes without the fused graph: the passes make it again.
+  std::unique_ptr<Module> make_fused() {
+    std::unique_ptr<Module> built = std::move(model_.compilation->graph);
+    return (built ? compile(std::move(built), compile_options_, Stage::fused)
+                  : compile(*model_.description, compile_options_, Stage::fused))
+        .fused;
+  }
+
+  /// The graph, and a picture of a block of it.
+  void write_graph() {
+    const auto made = model_.compilation->fused ? nullptr : make_fused();
+    const Module& fused = made ? *made : *model_.compilation->fused;
     const fs::path directory = options_.run_directory;
     write_file(directory / "graph.ir", print(fused));
     const Graph* graph = fused.find_graph("train_step");
@@ -245,7 +255,7 @@ class Run {
     DType dtype = DType::f32;
     for (const PlanEntry& entry : model_.plan->entries)
       for (const Step& step : entry.steps)
-        if (const auto* product = std::get_if<GemmStep>(&step.what)) dtype = product->dtype;
+        if (const auto* gemm = std::get_if<GemmStep>(&step.what)) dtype = gemm->dtype;
     const double device = session_->executor().matrix_flops_per_second(dtype);
     const bool on_gpu = model_.plan->target.starts_with("sm_");
     return on_gpu ? device : peak_matrix_flops(options_.weights.threads);

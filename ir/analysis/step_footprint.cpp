@@ -127,7 +127,7 @@ int64_t arena_bytes_read(const Program& program, const Step& step) {
   int64_t bytes = 0;
   for (const int index : std::set<int>(step.reads.begin(), step.reads.end())) {
     const Buffer& buffer = program.buffers[static_cast<size_t>(index)];
-    if (in_arena(buffer.role)) bytes += program.symbols.upper(buffer.elements) * size_of(buffer.dtype);
+    if (in_arena(buffer.role)) bytes += bytes_at_bounds(program.symbols, buffer.elements, buffer.dtype);
   }
   return bytes;
 }

@@ -44,7 +44,7 @@ void reverse_concat(const Reverse& r) {
   }
 }
 
-// ---- indexing and products
+// ---- indexing and matmul
 
 void reverse_gather(const Reverse& r) {
   r.add(0, r.b.scatter_add(zeros(r.b, r.x()->type), r.x(1), r.g(), r.node.int_attr("axis")));

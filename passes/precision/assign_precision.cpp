@@ -115,7 +115,7 @@ class Narrower {
     for (const auto& node : graph_.nodes())
       for (const auto& result : node->results())
         if (classes.is_narrow(result.get())) narrow.push_back(result.get());
-    if (narrow.empty() && !has_products()) return false;
+    if (narrow.empty() && !has_matmuls()) return false;
     for (Value* value : narrow) set_narrow(*value);
     for (const auto& node : graph_.nodes())
       if (node->body) BodyRewriter(*node).run();
@@ -125,7 +125,7 @@ class Narrower {
   }
 
  private:
-  bool has_products() const { return !nodes_of(graph_, Op::matmul).empty(); }
+  bool has_matmuls() const { return !nodes_of(graph_, Op::matmul).empty(); }
 
   /// The types of inputs and states are given: a narrow class gets a rounded copy of them.
   void set_narrow(Value& value) {

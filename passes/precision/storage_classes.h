@@ -1,5 +1,5 @@
-// Which values that lie in memory are stored narrow. Values that share their memory's type (a view and what
-// it looks at, a concat and its parts) form a class, and a class is stored one way.
+// Which of the values in memory are stored narrow. Values that must have one type (a view and its operand, a
+// concat and its parts) form a class, and a class is stored in one way.
 //
 //   narrow   what is multiplied, activations and their gradients, parameters that are multiplied or gathered
 //   wide     statistics (sums over rows and what is computed of them alone), scalars, values of the update,
@@ -13,7 +13,7 @@ namespace smelt {
 
 class StorageClasses {
  public:
-  /// Fusions must have been made.
+  /// Runs after fuse.
   explicit StorageClasses(const Graph& graph);
   /// An f32 value that is to be stored narrow.
   bool is_narrow(const Value* value) const;

@@ -67,6 +67,7 @@ class Ranges {
   }
 
   Range of_use(const Node& user, unsigned operand) const {
+    if (is_view(user) || user.is(Op::concat) || user.is(Op::convert)) return at(user.result());
     switch (user.op()) {
       case Op::gather:
         return operand == 1 ? rows_of(user.operand(0), user.int_attr("axis")) : std::nullopt;
@@ -74,13 +75,6 @@ class Ranges {
         return operand == 1 ? rows_of(user.operand(0), 0) : std::nullopt;
       case Op::cross_entropy:
         return operand == 1 ? of_targets(user) : std::nullopt;
-      case Op::reshape:
-      case Op::transpose:
-      case Op::broadcast:
-      case Op::concat:
-      case Op::convert:
-      case Op::stop_gradient:
-        return at(user.result());
       case Op::pointwise:
         if (user.is(ScalarOp::add)) return of_summand(user, operand);
         return user.is(ScalarOp::select) && operand > 0 ? of_selected(user, operand) : std::nullopt;

@@ -1,4 +1,4 @@
-// Runs plans for the CPU: kernels over OpenMP threads, products on a CBLAS.
+// Runs plans for the CPU: kernels over OpenMP threads, matmuls on a CBLAS.
 #pragma once
 
 #include <list>

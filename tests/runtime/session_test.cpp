@@ -106,14 +106,14 @@ TEST(Session, IntegersOf64BitsMustFit32) {
 TEST(Session, OutputsMustExistAndFit) {
   Unigram model(kSessionVocabulary);
   const std::vector<int32_t> tokens(3);
-  float room[2];
+  float memory[2];
   const auto fault = [&](std::vector<OutputBuffer> outputs) {
     return message_of([&] { model.session->run("evaluate", batch(tokens, {1, 3}), outputs); });
   };
-  EXPECT_HAS(fault({{"loss", room, 4}}), "no such output; there are: 'loss_sum', 'token_count'");
-  EXPECT_HAS(fault({{"loss_sum", room, 3}}), "need 4 bytes, the memory given holds 3");
+  EXPECT_HAS(fault({{"loss", memory, 4}}), "no such output; there are: 'loss_sum', 'token_count'");
+  EXPECT_HAS(fault({{"loss_sum", memory, 3}}), "need 4 bytes, the memory given holds 3");
   EXPECT_HAS(fault({{"loss_sum", nullptr, 4}}), "null");
-  EXPECT_HAS(fault({{"loss_sum", room, 4}, {"loss_sum", room + 1, 4}}), "asked for twice");
+  EXPECT_HAS(fault({{"loss_sum", memory, 4}, {"loss_sum", memory + 1, 4}}), "asked for twice");
 }
 
 TEST(Session, StatesAreFoundByName) {
