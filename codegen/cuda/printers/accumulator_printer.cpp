@@ -10,9 +10,6 @@ namespace {
 
 using Kind = Instruction::Kind;
 
-/// Of a block, beside what reductions exchange.
-constexpr int64_t kMostSharedFloats = 11 << 10;
-
 }  // namespace
 
 bool AccumulatorPrinter::is_in_column_registers(int id) const {
@@ -107,19 +104,21 @@ void AccumulatorPrinter::finish_scalar(int id) {
   c_.out.close();
 }
 
-/// Teams put their columns side by side into shared memory, of as many sums at a time as there is room for,
-/// or add to them one after the other; both sum in the order of the teams.
+/// Teams put their columns side by side into shared memory, those of a round of sums together, or add to them
+/// one after the other; both sum in the order of the teams.
 void AccumulatorPrinter::finish_columns(const std::vector<int>& ids) {
-  if (ids.empty()) return;
-  const auto room =
-      static_cast<size_t>(kMostSharedFloats / (int64_t{c_.teams} * c_.vectors * c_.lanes * c_.width));
-  if (c_.teams == 1)
-    for (int id : ids) write_own_columns(id);
-  else if (room == 0)
-    for (int id : ids) add_sequentially(id);
-  else
-    for (size_t i = 0; i < ids.size(); i += room)
-      add_side_by_side({ids.begin() + i, ids.begin() + std::min(ids.size(), i + room)});
+  for (size_t begin = 0, end = 0; begin < ids.size(); begin = end) {
+    const Instruction& first = c_.instruction(ids[begin]);
+    const auto in_round = [&](int id) { return c_.instruction(id).exchange_round == first.exchange_round; };
+    end = std::find_if_not(ids.begin() + begin, ids.end(), in_round) - ids.begin();
+    const llvm::ArrayRef<int> round(ids.data() + begin, end - begin);
+    if (c_.teams == 1)
+      for (int id : round) write_own_columns(id);
+    else if (first.form == Form::sequential)
+      for (int id : round) add_sequentially(id);
+    else
+      add_side_by_side(round);
+  }
 }
 
 /// What a thread has of a row: k, j, and the column c.
@@ -145,7 +144,7 @@ void AccumulatorPrinter::write_own_columns(int id) {
   close_own_columns();
 }
 
-void AccumulatorPrinter::add_side_by_side(const std::vector<int>& ids) {
+void AccumulatorPrinter::add_side_by_side(llvm::ArrayRef<int> ids) {
   const int64_t columns = c_.vectors * c_.lanes * c_.width;
   const auto first = [&](size_t i) { return static_cast<int64_t>(i) * c_.teams * columns; };
   c_.shared.need_floats(first(ids.size()));

@@ -7,6 +7,7 @@
 
 #include "codegen/cuda/printers/address_printer.h"
 #include "codegen/cuda/printers/cuda_context.h"
+#include "llvm/ADT/ArrayRef.h"
 
 namespace smelt {
 
@@ -32,7 +33,7 @@ class AccumulatorPrinter {
   void close_own_columns();
   void write_column(int id, const std::string& value);
   void write_own_columns(int id);
-  void add_side_by_side(const std::vector<int>& ids);
+  void add_side_by_side(llvm::ArrayRef<int> ids);
   void add_sequentially(int id);
 
   CudaContext& c_;

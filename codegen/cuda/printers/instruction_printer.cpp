@@ -139,22 +139,10 @@ bool InstructionPrinter::stores_by_vector(const BlockNest& nest, int id) const {
          c_.shape.is_vector_access(id);
 }
 
-/// What a store rounds need not be rounded before.
-std::string InstructionPrinter::stored_value(const Instruction& store) const {
-  const DType type = c_.kernel.params[store.access.param].dtype;
-  const int stored = store.operands[0];
-  const Instruction& value = c_.instruction(stored);
-  const bool same_block = value.kind == Kind::convert && value.operands.size() == 1 && value.dtype == type &&
-                          c_.has_value(value.operands[0]) &&
-                          c_.shape.block_of(stored) == c_.shape.block_of(value.operands[0]);
-  return c_.value_as(same_block ? value.operands[0] : stored, cuda_kind(type));
-}
-
 /// What moves along the lanes is theirs to store; the rest is stored once a row.
 void InstructionPrinter::print_store(const BlockNest& nest, int id) {
-  const Instruction& x = c_.instruction(id);
   const CudaPlace& place = c_.place;
-  const std::string value = stored_value(x);
+  const std::string value = operand(c_.instruction(id), 0, c_.memory_kind(id));
   if (place.in_lanes && stores_by_vector(nest, id)) return c_.out.line("s{}[j] = {};", id, value);
   const std::string& once = place.in_lanes ? place.lane_guard : place.row_guard;
   c_.out.line("{}sm_put({}, {});", only_if(conditions({once, c_.predicate_of(id)})), addresses_.element(id),

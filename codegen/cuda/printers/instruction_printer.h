@@ -32,7 +32,6 @@ class InstructionPrinter {
   void print_load(int id);
   void print_store(const BlockNest& nest, int id);
   void print_accumulate(int id);
-  std::string stored_value(const Instruction& store) const;
   std::string accumulator(int id) const;
   std::string random_row(const Instruction& x) const;
   std::string axis_number(int axis) const;

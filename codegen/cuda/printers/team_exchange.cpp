@@ -2,18 +2,14 @@
 
 #include <algorithm>
 
+#include "codegen/kernel_passes/exchange_rounds.h"
+
 namespace smelt {
-namespace {
-
-/// What teams exchange at a time: of the 48 KiB of static shared memory, what other scopes leave.
-constexpr int64_t kExchangeWords = 12000;
-
-}  // namespace
 
 void TeamExchange::print(bool for_first_team) {
   if (c_.teams == 1) return;
   if (c_.lanes < 32) print_shuffles();
-  const int groups = c_.lanes < 32 ? c_.schedule.threads / 32 : c_.teams;
+  const int groups = exchanging_groups(c_.schedule);
   if (groups > 1) print_exchange(groups, for_first_team);
 }
 
@@ -40,28 +36,21 @@ void TeamExchange::print_shuffle(const CudaReductionState& state, const std::str
 
 // ---- between warps
 
-/// What `groups` of threads have, each for the columns of a team, is joined in their order: of all states at
-/// once, or of as many as shared memory has room for.
+/// What `groups` of threads have, each for the columns of a team, is joined in their order, round by round.
 void TeamExchange::print_exchange(int groups, bool for_first_team) {
-  const int64_t column = int64_t{groups} * c_.lanes;
   const States all(reductions_.states());
+  const auto round_of = [&](size_t i) { return c_.instruction(all[i].id).exchange_round; };
   for (size_t begin = 0, end = 0; begin < all.size(); begin = end) {
-    int64_t variables = 0;
-    const auto fits = [&](const CudaReductionState& state) {
-      const int64_t more = variables + std::ssize(state.names);
-      return (variables == 0 || more * column <= kExchangeWords) && (variables = more) > 0;
-    };
-    while (end < all.size() && fits(all[end])) ++end;
-    print_round(all.subspan(begin, end - begin), variables, groups, for_first_team);
+    while (end < all.size() && round_of(end) == round_of(begin)) ++end;
+    print_round(all.subspan(begin, end - begin), groups, for_first_team);
   }
 }
 
-/// All of a vector's columns at a time, or as many as there is room for.
-void TeamExchange::print_round(States states, int64_t variables, int groups, bool for_first_team) {
-  const int64_t column = int64_t{groups} * c_.lanes;
-  int columns = c_.width;
-  while (columns > 1 && variables * columns * column > kExchangeWords) columns /= 2;
-  const Round round{place_in_shared_memory(states, columns * column), groups, columns, for_first_team};
+/// All of a vector's columns at a time, or as many as the round has room for.
+void TeamExchange::print_round(States states, int groups, bool for_first_team) {
+  const int some = c_.instruction(states.front().id).exchange_columns, columns = some == 0 ? c_.width : some;
+  const Round round{place_in_shared_memory(states, int64_t{columns} * groups * c_.lanes), groups, columns,
+                    for_first_team};
   if (columns == c_.width) return print_columns(round, "j");
   c_.out.pragma_unroll();
   c_.out.open("for (int j0 = 0; j0 < {}; j0 += {})", c_.width, columns);

@@ -36,7 +36,7 @@ class TeamExchange {
   void print_shuffles();
   void print_shuffle(const CudaReductionState& state, const std::string& mask);
   void print_exchange(int groups, bool for_first_team);
-  void print_round(States states, int64_t variables, int groups, bool for_first_team);
+  void print_round(States states, int groups, bool for_first_team);
   std::vector<SharedState> place_in_shared_memory(States states, int64_t words);
   void print_columns(const Round& round, const std::string& j);
   void write_columns(const Round& round, const std::string& j);
