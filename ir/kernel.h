@@ -64,8 +64,8 @@ enum class Form : uint8_t {
   inverse,         // of a division: times the inverse of the divisor, which is made once a row and at least 1
   scaled_inverse,  // the same where the divisor may be subnormal: its inverse is made in larger units
   kept,            // of exp(x - m): scaled from the exponentials that the max_sumexp which made m has left
-  early,           // of a load: it sets out before the row's first block
-  prefetched,      // of a load: it sets out Schedule::prefetch_distance rows before its own
+  early,           // of a load: it is issued before the row's first block
+  prefetched,      // of a load: it is issued Schedule::prefetch_distance rows before its own
   sequential,      // of an accumulate: a block's teams add to one row of sums one after the other
 };
 
@@ -133,8 +133,8 @@ struct Schedule {
   int team = 0;     // threads that share a row; of a column reduction, those along the columns of a tile
   int vectors = 0;  // of a row in one thread, all in registers; 0: rows are walked in a loop
   int unroll = 1;   // vectors that are loaded before the first is worked on
-  int prefetch_distance = 0;  // rows whose vectors are on their way while a walk works on one
-  bool interleaved = false;   // blocks that walk take rows in turn; else each has neighbouring rows
+  int prefetch_distance = 0;  // rows whose loads are in flight while a walk works on one
+  bool interleaved = false;   // blocks that walk have interleaved rows; else each has neighbouring ones
   bool index32 = false;       // every index fits 32 bits
   bool operator==(const Schedule&) const = default;
 };

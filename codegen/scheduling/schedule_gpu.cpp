@@ -14,7 +14,7 @@ using Kind = Instruction::Kind;
 
 /// Bytes of one access, the widest that there is; numbers that one call of Philox makes.
 constexpr int64_t kAccessBytes = 16, kRandomNumbers = 8;
-/// Registers of a thread for loads that are under way, as f32; more of them in flat kernels, which keep
+/// Registers of a thread for loads that are in flight, as f32; more of them in flat kernels, which keep
 /// nothing, and fewer beside a reduction.
 constexpr int64_t kInFlight = 32, kFlatInFlight = 64;
 

@@ -50,7 +50,7 @@ struct GpuKernel {
   /// Vectors of a row.
   int64_t vectors() const { return quotient_up(columns, schedule.vector_width); }
   int64_t vector_width() const;
-  /// Vectors whose loads are under way, where a row does not stay in registers.
+  /// Vectors whose loads are in flight, where a row does not stay in registers.
   int64_t in_flight() const;
 };
 

@@ -18,7 +18,7 @@ constexpr int64_t kWarpPayload = 160;
 constexpr int64_t kWalkBlocks = 2, kLargeBlockEighths = 3, kSmallBlockEighths = 6;
 /// Elements that a lane keeps, at least, before fewer lanes share a row.
 constexpr int64_t kFewElements = 16;
-/// Registers of a thread for loads that are under way of rows that stay in registers, as they come from
+/// Registers of a thread for loads that are in flight of rows that stay in registers, as they come from
 /// memory.
 constexpr int64_t kRowsInFlight = 64;
 /// Rows a multiprocessor that few warps each walk, where no registers hold them; of fewer each has a large
@@ -50,7 +50,7 @@ class RowScheduler {
     const bool apart = gpu_.rows_at_bound() >= many_rows() && gpu_.accumulators(Accumulation::column) == 0;
     s_.team = static_cast<int>(fits ? team : apart ? kRowThreads : kWalkThreads);
     s_.vectors = fits ? static_cast<int>(quotient_up(vectors, team)) : 0;
-    // A walk waits for every row: its teams are few, and all loads of one should be under way.
+    // A walk waits for every row: its teams are few, and all loads of one should be in flight.
     const int64_t flying = s_.splits > 0 && s_.vectors <= 4 ? 4 : kept_in_flight();
     s_.unroll = static_cast<int>(fits ? std::min<int64_t>(flying, s_.vectors) : gpu_.in_flight());
     set_block(!fits && gpu_.accumulators(Accumulation::column) > 0);
@@ -160,7 +160,7 @@ class RowScheduler {
       s_.vector_width = width;
   }
 
-  /// One row is on its way while the last one is worked on: lanes with little each, few teams.
+  /// One row is prefetched while the last one is worked on: lanes with little each, few teams.
   void walk_long() {
     const int64_t vectors = gpu_.vectors();
     while (s_.vectors > 2 && vectors % (2 * s_.team) == 0 && 2 * s_.team <= kFlatThreads)

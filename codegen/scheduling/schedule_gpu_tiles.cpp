@@ -8,7 +8,7 @@ namespace smelt {
 namespace {
 
 /// Indices: a sum of more than a few is shared by a block's threads. Up to kLongSum each has a share of about
-/// eight, whose loads are under way together; beyond, few lanes lie along the columns, so that more blocks
+/// eight, whose loads are in flight together; beyond, few lanes lie along the columns, so that more blocks
 /// share it.
 constexpr int64_t kShortSum = 64, kLongSum = 512;
 /// Elements that a thread loads of one reduced index, of which eight still fit registers.

@@ -48,7 +48,7 @@ void ColumnPrinter::print_row_in_registers(const BlockNest& nest, const std::str
                      .exists = c_.covers_rows_exactly() ? "" : fmt::format("c < {}", c_.columns_end())});
 }
 
-/// As many vectors at a time as are under way.
+/// As many vectors at a time as are in flight.
 void ColumnPrinter::print_row_in_rounds(const BlockNest& nest, const std::string& first) {
   const std::string in_row = c_.covers_rows_exactly() ? "" : fmt::format("c < {}", c_.columns_end());
   const std::string in_registers = c_.vectors % c_.unroll != 0 ? fmt::format("k < {}", c_.vectors) : "";

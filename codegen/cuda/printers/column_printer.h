@@ -1,5 +1,5 @@
 // Column blocks of row kernels: the threads of a team walk over the vectors of a row, interleaved, with
-// several loads of each under way.
+// several loads of each in flight.
 #pragma once
 
 #include <string>
@@ -27,7 +27,7 @@ class ColumnPrinter {
  private:
   /// Vectors whose loads are all printed before their work.
   struct Group {
-    std::string variable;  // of the loop over them, and their numbers among those that are under way
+    std::string variable;  // of the loop over them, and their numbers among those that are in flight
     int64_t count = 1;
     std::string position;         // the column of one
     std::string slot;             // its number among those in registers

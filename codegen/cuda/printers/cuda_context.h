@@ -45,7 +45,7 @@ class CudaContext {
   const CudaNames names;
   const std::string block;
   const int width, lanes, teams;  // elements of a vector, threads of a team, teams of a block
-  const int64_t vectors, unroll;  // of a row in a thread (0: a loop), under way at a time
+  const int64_t vectors, unroll;  // of a row in a thread (0: a loop), in flight at a time
 
   CodeText out;
   CudaPlace place;

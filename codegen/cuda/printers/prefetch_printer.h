@@ -1,5 +1,5 @@
-// Vectors that set out before their block. Those of the next rows of a walk wait in shared memory, where each
-// thread reads what it has asked for itself: no barrier is needed. Those of later blocks wait in registers.
+// Loads that are issued before their block. Those of the next rows of a walk go to shared memory, where each
+// thread reads what it has loaded itself: no barrier is needed. Those of later blocks go to registers.
 #pragma once
 
 #include <map>
@@ -14,14 +14,14 @@ class PrefetchPrinter {
  public:
   PrefetchPrinter(CudaContext& context, const AddressPrinter& addresses);
 
-  /// In front of the loop over rows: the first rows set out, `first` and those after it, `step` apart.
+  /// In front of the loop over rows: prefetches the first ones, `first` and those after it, `step` apart.
   void print_first_rows(const std::string& first, int64_t step);
-  /// At the top of the loop: one more row sets out, the row at hand has arrived.
+  /// At the top of the loop: prefetches one more row and waits for the row at hand.
   void print_next_row(int64_t step);
   /// In front of a row's blocks: loads of the form `early`.
   void print_early_loads();
 
-  /// Where a vector that has set out is found.
+  /// Where the vector of such a load is found.
   std::string prefetched_vector(int id) const;
   std::string early_vector(int id) const;
 

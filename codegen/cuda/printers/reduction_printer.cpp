@@ -121,7 +121,7 @@ void ReductionPrinter::print_element(int id) {
 
 bool ReductionPrinter::takes_vectors(int id) const {
   const Instruction& x = c_.instruction(id);
-  return x.kind == Kind::reduce && !info(x.reduce_op).cuda_take.empty() && !c_.shape.is_reduced() &&
+  return x.kind == Kind::reduce && !info(x.reduce_op).cuda_combine_vector.empty() && !c_.shape.is_reduced() &&
          !keeps_exponentials(id);
 }
 
@@ -131,7 +131,7 @@ void ReductionPrinter::declare_vector(int id) {
 
 void ReductionPrinter::print_vector(int id) {
   const CudaReductionState& state = state_of(id);
-  c_.out.line("{}", state.reduction.take(state.names, fmt::format("e{}", id)));
+  c_.out.line("{}", state.reduction.combine_vector(state.names, fmt::format("e{}", id)));
 }
 
 // ---- across a team
@@ -155,11 +155,11 @@ void ReductionPrinter::shuffle() {
   const std::string mask = c_.lanes > 32 ? "0xffffffffu" : "mask";
   std::vector<const CudaReductionState*> others;
   for (const CudaReductionState& state : states_) {
-    const std::string share = state.reduction.share(state.names, std::min(c_.lanes, 32), mask);
-    if (share.empty())
+    const std::string statement = state.reduction.combine_lanes(state.names, std::min(c_.lanes, 32), mask);
+    if (statement.empty())
       others.push_back(&state);
     else
-      c_.out.line("{}", share);
+      c_.out.line("{}", statement);
   }
   if (others.empty()) return;
   c_.out.pragma_unroll();

@@ -25,7 +25,7 @@ class VectorPrinter {
 
   /// In front of a block's vectors: nothing is loaded yet.
   void begin_block() { loaded_.clear(); }
-  /// The arrays that vectors are loaded to; `slots` behind their names: one array for each vector under way.
+  /// The arrays that vectors are loaded to; `slots` behind their names: one array for each vector in flight.
   void declare_loads(const BlockNest& nest, const std::string& slots);
   void print_loads(const BlockNest& nest, const std::string& slot);
   /// Everything else on one vector: what it needs whole, its elements, what becomes of it whole.
