@@ -181,7 +181,7 @@ class Run {
   }
 
   /// A picture that cannot be made is no reason to end a run.
-  void try_write_graph() const {
+  void try_write_graph() {
     try {
       write_graph();
     } catch (const std::exception& error) {
