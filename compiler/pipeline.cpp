@@ -96,27 +96,38 @@ class Compiler {
 
   /// 1. Weights that share an input become one; then the loss graph becomes the entries of a training plan.
   void make_entries(Module& module) {
-    if (options_.mode == Mode::train && module.find_graph(options_.training.loss)) {
-      if (wants("evaluate")) make_evaluation_entry(module, options_.training.loss);
-      PassManager before = manager();
-      before.add("bound_ids");
-      before.add({"decompose", {}}, [](Graph& g) { return decompose(g, {.keep = composites_with_vjp()}); });
-      before.add("simplify,merge_gemms");
-      before.run(module);
-      flatten_parameters(module, {options_.storage, options_.masters});
-      TrainingOptions training = options_.training;
-      training.optimizer.scaling.on = options_.storage == DType::f16;
-      // Without sums the state "gradients" is free for those of train_step.
-      if (!wants("accumulate") && !wants("apply")) training.accumulation = false;
-      make_training_entries(module, training);
-      llvm::erase_if(module.graphs, [&](const auto& graph) { return graph->name == options_.training.loss; });
-    } else {
-      PassManager before = manager();
-      before.add("bound_ids,decompose,simplify,merge_gemms");
-      before.run(module);
-      flatten_parameters(module, {options_.storage, false});  // nothing is updated: no masters
-    }
+    if (options_.mode == Mode::train && module.find_graph(options_.training.loss))
+      prepare_training(module);
+    else
+      prepare_inference(module);
     keep_entries(module);
+  }
+
+  void prepare_training(Module& module) {
+    if (wants("evaluate")) make_evaluation_entry(module, options_.training.loss);
+    PassManager before = manager();
+    before.add("bound_ids");
+    before.add({"decompose", {}}, [](Graph& g) { return decompose(g, {.keep = composites_with_vjp()}); });
+    before.add("simplify,merge_gemms");
+    before.run(module);
+    flatten_parameters(module, {options_.storage, options_.masters});
+    make_training_entries(module, training_options());
+    llvm::erase_if(module.graphs, [&](const auto& graph) { return graph->name == options_.training.loss; });
+  }
+
+  TrainingOptions training_options() const {
+    TrainingOptions training = options_.training;
+    training.optimizer.scaling.on = options_.storage == DType::f16;
+    // Without sums the state "gradients" is free for those of train_step.
+    if (!wants("accumulate") && !wants("apply")) training.accumulation = false;
+    return training;
+  }
+
+  void prepare_inference(Module& module) {
+    PassManager before = manager();
+    before.add("bound_ids,decompose,simplify,merge_gemms");
+    before.run(module);
+    flatten_parameters(module, {options_.storage, false});  // nothing is updated: no masters
   }
 
   bool wants(const std::string& entry) const {

@@ -14,20 +14,23 @@ bool launches(const Node& node) {
   return !row.has(Trait::leaf) && !row.has(Trait::view) && !row.has(Trait::effect);
 }
 
+/// A broadcast operand is read once, at its own size.
+int64_t bytes_moved(const Module& module, const Node& node) {
+  int64_t bytes = 0;
+  for (const Value* operand : node.operands()) {
+    const Node* source = operand->node();
+    bytes += bytes_of(module, source->is(Op::broadcast) ? *source->operand(0) : *operand);
+  }
+  for (const auto& result : node.results()) bytes += bytes_of(module, *result);
+  return bytes;
+}
+
 EntrySummary unfused(const Graph& graph) {
   EntrySummary row{.entry = graph.name};
   for (const auto& node : graph.nodes()) {
-    if (!launches(*node)) continue;
-    int64_t bytes = 0;
-    // A broadcast operand is read once, at its own size.
-    for (const Value* operand : node->operands()) {
-      const Node* source = operand->node();
-      bytes += bytes_of(graph.module(), source->is(Op::broadcast) ? *source->operand(0) : *operand);
-    }
-    for (const auto& result : node->results()) bytes += bytes_of(graph.module(), *result);
-    if (node->is(Op::matmul)) continue;
+    if (!launches(*node) || node->is(Op::matmul)) continue;
     ++row.launches_before;
-    row.bytes_before += bytes;
+    row.bytes_before += bytes_moved(graph.module(), *node);
   }
   return row;
 }

@@ -45,7 +45,7 @@ std::string problem_with_target(const std::string& text) {
   }
 }
 
-/// Nobody should wait for a GPU's speed without one.
+/// Without a GPU the user should not expect a GPU's speed.
 void say_fallback(const CompileOptions& options) {
   if (options.target == "native" && !resolved_target(options).is_cuda())
     fmt::print(stderr,

@@ -96,7 +96,7 @@ class Run {
     compile_options = options_.flags.options();
     compile_options.mode = Mode::train;
     CompileFlags flags = options_.flags;
-    flags.no_plan_cache |= options_.detect_anomaly;  // which walks the graph
+    flags.no_plan_cache |= options_.detect_anomaly;  // which needs the graph
     compile_options.training.accumulation = options_.trainer.gradient_accumulation > 1;
     compile_options.training.optimizer.keep_gradients = false;
     model_ = open_model(options_.model, options_.weights);
@@ -135,8 +135,8 @@ class Run {
     session_->initialize(options_.weights.seed);
   }
 
-  /// Goes on from a checkpoint, or else from weights. A run that cannot go on ends here, with nothing
-  /// written.
+  /// Continues from a checkpoint, or else starts from weights. A run that cannot continue ends here, with
+  /// nothing written.
   void begin(Trainer& trainer) {
     if (const int64_t step = trainer.restore()) return note(fmt::format("resumed at step {}", step));
     if (!model_.weights) return note("initial weights");
@@ -146,7 +146,7 @@ class Run {
                               : weights.note);
   }
 
-  /// A sample goes on from a prompt.
+  /// A sample continues a prompt.
   void require_samples() const {
     const PlanEntry* entry = model_.plan->find_entry("logits");
     const auto source = [](const Port& port) { return port.name == "decoder_input_ids"; };
@@ -203,11 +203,14 @@ class Run {
     const Module& fused = made ? *made : *model_.compilation->fused;
     const fs::path directory = options_.run_directory;
     write_file(directory / "graph.ir", print(fused));
-    const Graph* graph = fused.find_graph("train_step");
-    if (!graph) return;
-    const std::string layer = typical_layer(*graph);
+    if (const Graph* graph = fused.find_graph("train_step")) draw(*graph, directory);
+  }
+
+  /// A block of the graph.
+  void draw(const Graph& graph, const fs::path& directory) const {
+    const std::string layer = typical_layer(graph);
     write_file(directory / "graph.dot",
-               dot(*graph, [&](const Node& node) { return layer.empty() || layer_of(node) == layer; }));
+               dot(graph, [&](const Node& node) { return layer.empty() || layer_of(node) == layer; }));
     const std::string program = find_program("dot");
     if (program.empty()) return note("Graphviz is not installed: graph.dot is not drawn");
     const std::string picture = (directory / "graph.svg").string();
@@ -262,6 +265,16 @@ class Run {
   }
 
   void report(const TrainingResult& result, const Figures& figures, double peak_flops) {
+    print_result(result, figures, peak_flops);
+    if (options_.run_directory.empty()) return;
+    const fs::path directory = options_.run_directory;
+    save_model(*session_, model_, directory / "model", result.step);
+    if (graph_files_.valid()) graph_files_.get();
+    fmt::print("{}: metrics.jsonl, loss.svg, graph.ir, model, {}\n", directory.string(),
+               fs::relative(result.checkpoint, directory).string());
+  }
+
+  static void print_result(const TrainingResult& result, const Figures& figures, double peak_flops) {
     fmt::print("{} at step {}: loss {:.4f}", result.stopped_early ? "stopped" : "done", result.step,
                result.loss);
     if (result.held_back_loss) fmt::print(", held-back loss {:.4f} nats a target", *result.held_back_loss);
@@ -274,12 +287,6 @@ class Run {
                  gflops, mfu, bytes_text(figures.peak_bytes));
     }
     fmt::print("\n");
-    if (options_.run_directory.empty()) return;
-    const fs::path directory = options_.run_directory;
-    save_model(*session_, model_, directory / "model", result.step);
-    if (graph_files_.valid()) graph_files_.get();
-    fmt::print("{}: metrics.jsonl, loss.svg, graph.ir, model, {}\n", directory.string(),
-               fs::relative(result.checkpoint, directory).string());
   }
 
   void note(const std::string& text) const {

@@ -96,7 +96,7 @@ class FootprintOf {
     result_.push_back({state < 0 ? buffer : -2 - state, begin, end, written});
   }
 
-  /// What the step says it touches and none of its places tells.
+  /// Buffers that the step lists as touched but that none of its places covers.
   void add_the_rest(const std::vector<int>& buffers, bool written) {
     for (const int buffer : buffers)
       if (!seen_.count({buffer, written})) add_whole(buffer, written);

@@ -46,7 +46,7 @@ Kernel KernelParser::kernel() {
   return std::move(kernel_);
 }
 
-/// A kernel within the one at hand, which waits.
+/// A kernel inside the one that is being parsed, whose parts are set aside meanwhile.
 void KernelParser::tail() {
   KernelParts outer = std::move(*static_cast<KernelParts*>(this));
   Kernel last = kernel();

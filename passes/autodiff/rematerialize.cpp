@@ -221,7 +221,7 @@ class Rematerializer {
     return changed;
   }
 
-  /// Stand-ins made for this run read clones, once somebody reads them.
+  /// Stand-ins made for this run read clones as soon as they have readers.
   Value* adopted(Value* value) {
     if (!is_late(value) || !known_.insert(value->node()).second) return value;
     for (Value* operand : value->node()->operands()) adopted(operand);

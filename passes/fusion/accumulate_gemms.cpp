@@ -21,7 +21,7 @@ Node* state_behind(const Value* value) {
   return node->is(Op::state) ? node : nullptr;
 }
 
-/// Does nobody want the value but an update of the state, part by part?
+/// Whether only updates of the state read the value, part by part.
 bool goes_to(const Value& value, std::string_view state) {
   return llvm::all_of(value.users(), [&](const Node* user) {
     if (user->is(Op::update)) return user->string_attr("state") == state;
@@ -66,7 +66,7 @@ class Accumulator {
     return {};
   }
 
-  /// The matmul that nobody else reads, looked at through reshapes.
+  /// The matmul behind reshapes, if it has no other readers.
   Node* matmul_behind(const Value* value) const {
     while (is_read_once(*value) && value->node()->is(Op::reshape)) value = value->node()->operand(0);
     Node* node = value->node();

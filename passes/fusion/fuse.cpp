@@ -240,8 +240,8 @@ class Fuser {
            });
   }
 
-  /// Where a path leaves the members, if one comes back. Nodes after the one at hand are still alone and lead
-  /// nowhere before it, so the search stops there.
+  /// The node at which a path leaves the members, if one comes back to them. Nodes after the current one are
+  /// still alone and lead nowhere before it, so the search stops there.
   const Node* cycle_through(const llvm::DenseSet<const Node*>& members) const {
     llvm::DenseMap<const Node*, const Node*> left_by;  // the first node outside on the way
     std::vector<const Node*> stack;

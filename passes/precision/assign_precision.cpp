@@ -195,7 +195,7 @@ class Narrower {
     return wider->result(wider->result_count() - 1);
   }
 
-  /// The f32 that the body goes on with, if it does.
+  /// The f32 value that the body continues with, if it does.
   static Value* widening_of(Graph& body, Value* narrow) {
     for (Node* user : narrow->users())
       if (user->is(Op::convert) && user->result()->dtype() == DType::f32) return user->result();

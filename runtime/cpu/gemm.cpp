@@ -22,7 +22,7 @@ constexpr double kSmallWork = 4e6;
 /// vocabulary.
 constexpr int64_t kLinesInCall = 8192;
 
-/// Rows of consecutive elements, `leading` apart; as a BLAS wants it.
+/// Rows of consecutive elements, `leading` apart, as a BLAS takes them.
 struct Layout {
   bool by_rows = true;
   int64_t leading = 1;

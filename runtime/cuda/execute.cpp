@@ -112,7 +112,7 @@ void CudaExecutor::choose(PreparedGemm& gemm) {
   gemm.choose(stream_.get(), workspace_.get(), gemm_choices());
 }
 
-/// What goes wrong is told with the step.
+/// Errors name the step.
 void CudaExecutor::launch_step(ResolvedEntry& resolved, size_t step) {
   const Range range(step_name(resolved.entry->steps[step]));
   try {

@@ -17,6 +17,9 @@ struct RandomGraphOptions {
   bool scalar = false;     // one more output "loss" f32[], a weighted sum of all the others
 };
 
+inline Dim symbol_b() { return Dim::symbol("B"); }
+inline Dim symbol_t() { return Dim::symbol("T"); }
+
 /// Values stay of a size around one whatever is piled up: sums are damped, quotients and roots are guarded.
 class RandomGraph {
  public:
@@ -52,8 +55,6 @@ class RandomGraph {
     return list[static_cast<size_t>(below(list.size()))];
   }
 
-  static Dim symbol_b() { return Dim::symbol("B"); }
-  static Dim symbol_t() { return Dim::symbol("T"); }
   Dim any_dim() { return one_of<Dim>({symbol_b(), symbol_t(), 8, 8, 3, 33}); }
 
   /// A float value that is not too large; recent ones more often.
