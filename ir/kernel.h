@@ -11,6 +11,7 @@
 // `Kernel::schedule` says how an emitter maps it; both emitters read the two.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "ir/op.h"
 #include "runtime/dim.h"
 #include "runtime/dtype.h"
+#include "runtime/plan/plan.h"
 
 namespace smelt {
 
@@ -41,7 +43,8 @@ struct KernelParam {
       false;  // [splits, ...]: one slice a chunk of the parallel range, zeroed and added to by accumulate
   Dim partial_elements = 0;  // of one slice
   Dim table_elements = 0;    // below which all that computed indices reach lies; 0: nobody knows
-  int64_t alignment = 0;     // bytes that divide its address at every launch; 0: those of an element
+  std::optional<IndexBounds> indices = {};  // of integers: what those read are, and those written will be
+  int64_t alignment = 0;  // bytes that divide its address at every launch; 0: those of an element
   bool operator==(const KernelParam&) const = default;
 };
 
@@ -154,7 +157,7 @@ struct Kernel {
   /// Extents of the parallel axes multiplied; for reduced kernels also the column tiles: what the runtime
   /// splits.
   Dim range() const;
-  /// Same code up to the name: such kernels are compiled once.
+  /// Same code, which relies on the same, up to the name: such kernels are compiled once.
   bool same_code(const Kernel& other) const;
 };
 

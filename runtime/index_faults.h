@@ -1,6 +1,6 @@
 // What a run leaves behind where an index was out of bounds, so that it ends with an Error though the kernel
-// has gone on with the nearest row. A plan's compiler keeps one state for every index that it could not
-// prove.
+// has gone on with the nearest row, or without it. A plan's compiler keeps one state for every index that it
+// could not prove.
 #pragma once
 
 #include <array>
@@ -15,6 +15,8 @@ namespace smelt {
 
 /// Such a state is called by this and the place of the index; it holds three numbers, i32.
 inline constexpr std::string_view kIndexFaultPrefix = "index_fault/";
+/// The same of an index whose row was left out.
+inline constexpr std::string_view kDroppedIndexPrefix = "dropped_index/";
 /// The lowest index below 0 (0: none was), the highest that was too large (0: none was), and the last row.
 using IndexFault = std::array<int32_t, 3>;
 

@@ -134,7 +134,7 @@ TEST(CpuExecutor, RefusesWrongCalls) {
 
 TEST(CpuExecutor, HandsRandomStateAndRangeToKernels) {
   Plan plan = example::plan();
-  plan.kernels = {{"record_arguments", "", {}, 5, 8, 0, 1, 1}};
+  plan.kernels = {{"record_arguments", "", {}, 5, 8, 0, 1, {{.dtype = DType::i32, .written = true}}}};
   PlanEntry e;
   e.name = "record";
   plan.buffers = {example::buffer("out", Role::output, DType::i32, 6, 6)};

@@ -1,6 +1,6 @@
 #include "passes/simplify/guard_indices.h"
 
-#include "passes/simplify/index_ranges.h"
+#include "ir/analysis/index_ranges.h"
 #include "runtime/error.h"
 #include "tests/passes/support.h"
 
