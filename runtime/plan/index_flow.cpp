@@ -28,7 +28,7 @@ struct Numbers {
     return range && (!ignored || other.holds(*ignored));
   }
   std::string str() const {
-    const std::string range = fmt::format("{} to {}", least, most);
+    const std::string range = least == most ? fmt::format("{}", least) : fmt::format("{} to {}", least, most);
     return ignored ? fmt::format("{} or {}", range, *ignored) : range;
   }
 };
