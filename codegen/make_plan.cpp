@@ -1,21 +1,23 @@
 #include "codegen/make_plan.h"
 
+#include "codegen/kernel_parameters.h"
 #include "codegen/kernel_passes/launch_dims.h"
 #include "runtime/error.h"
 
 namespace smelt {
 
 KernelCode describe_kernel(const Kernel& kernel) {
-  return {.name = kernel.name,
-          .text = print(kernel),
-          .dims = launch_dims(kernel),
-          .range = kernel.range(),
-          .grain = kernel.schedule.grain,
-          .splits = kernel.schedule.splits,
-          .arguments = static_cast<int>(kernel.arguments()) / kernel.copies,
-          .random_ids = kernel.random_slots,
-          .threads = kernel.schedule.threads,
-          .copies = kernel.copies};
+  KernelCode code = {.name = kernel.name,
+                     .text = print(kernel),
+                     .dims = launch_dims(kernel),
+                     .range = kernel.range(),
+                     .grain = kernel.schedule.grain,
+                     .splits = kernel.schedule.splits,
+                     .random_ids = kernel.random_slots,
+                     .threads = kernel.schedule.threads,
+                     .copies = kernel.copies};
+  describe_parameters(kernel, code);
+  return code;
 }
 
 Plan plan_without_code(const Program& program) {

@@ -53,7 +53,8 @@ bool same_axis(const KernelAxis& a, const KernelAxis& b) {
 
 bool same_param(const KernelParam& a, const KernelParam& b) {
   return a.dtype == b.dtype && a.output == b.output && a.input == b.input && a.partial == b.partial &&
-         a.partial_elements == b.partial_elements && a.alignment == b.alignment;
+         a.partial_elements == b.partial_elements && a.table_elements == b.table_elements &&
+         a.indices == b.indices && a.alignment == b.alignment;
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 // `Kernel::schedule` says how an emitter maps it; both emitters read the two.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "ir/op.h"
 #include "runtime/dim.h"
 #include "runtime/dtype.h"
+#include "runtime/plan/plan.h"
 
 namespace smelt {
 
@@ -41,6 +43,7 @@ struct KernelParam {
       false;  // [splits, ...]: one slice a chunk of the parallel range, zeroed and added to by accumulate
   Dim partial_elements = 0;  // of one slice
   Dim table_elements = 0;    // a bound on the elements that computed indices reach; 0: not known
+  std::optional<IndexBounds> indices = {};  // of integers: the numbers that are read, or will be written
   int64_t alignment =
       0;  // bytes that its address is a multiple of at every launch; 0: the size of an element
   bool operator==(const KernelParam&) const = default;
@@ -159,7 +162,7 @@ struct Kernel {
   /// Extents of the parallel axes multiplied; for reduced kernels also the column tiles: what the runtime
   /// splits.
   Dim range() const;
-  /// Whether the code is the same up to the name: such kernels are compiled once.
+  /// Whether the code is the same, and relies on the same, up to the name: such kernels are compiled once.
   bool same_code(const Kernel& other) const;
 };
 

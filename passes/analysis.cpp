@@ -31,19 +31,6 @@ bool is_matched(const Value* value, llvm::function_ref<bool(const Node&)> counts
          });
 }
 
-std::optional<double> splat(const Value* value) {
-  const Node* node = value->node();
-  while (node->is(Op::broadcast) || node->is(Op::reshape)) node = node->operand(0)->node();
-  if (!node->is(Op::constant) || !node->has("value")) return std::nullopt;
-  return node->float_attr("value");
-}
-
-std::optional<int64_t> whole_splat(const Value* value) {
-  const auto number = splat(value);
-  if (!number || *number != std::trunc(*number) || std::abs(*number) > INT32_MAX) return std::nullopt;
-  return static_cast<int64_t>(*number);
-}
-
 Value* skip_identity(Value* value) {
   while (value->node()->is(Op::stop_gradient)) value = value->node()->operand(0);
   return value;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "ir/analysis/splat.h"
 #include "ir/graph.h"
 #include "llvm/ADT/DenseMap.h"
 
@@ -25,10 +26,6 @@ bool is_view(const Node& node);
 /// it.
 bool is_matched(const Value* value, llvm::function_ref<bool(const Node&)> counts);
 
-/// The one value of a constant (or of a broadcast of one), if it has one.
-std::optional<double> splat(const Value* value);
-/// The same where it is a whole number of 32 bits.
-std::optional<int64_t> whole_splat(const Value* value);
 /// The value behind stop_gradient nodes, which mean nothing once a graph is differentiated.
 Value* skip_identity(Value* value);
 /// True when the value cannot be negative whatever the data (NaN aside).

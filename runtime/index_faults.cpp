@@ -16,15 +16,17 @@ std::vector<int> index_fault_states(const Plan& plan) {
 void IndexFaults::add(const State& state, const IndexFault& numbers) {
   const auto [lowest, highest, last] = numbers;
   if (lowest == 0 && highest == 0) return;
+  const bool dropped = state.name.starts_with(kDroppedIndexPrefix);
   std::string_view place = state.name;
-  if (place.starts_with(kIndexFaultPrefix)) place.remove_prefix(kIndexFaultPrefix.size());
-  problems_.push_back(fmt::format("{}: the index {} is out of bounds: expected 0 to {}", place,
-                                  lowest != 0 ? lowest : highest, last));
+  if (dropped || place.starts_with(kIndexFaultPrefix))
+    place.remove_prefix((dropped ? kDroppedIndexPrefix : kIndexFaultPrefix).size());
+  problems_.push_back(fmt::format("{}: the index {} is out of bounds: expected 0 to {}; {}", place,
+                                  lowest != 0 ? lowest : highest, last,
+                                  dropped ? "it was left out" : "the nearest row was taken"));
 }
 
 void IndexFaults::check() const {
-  if (!problems_.empty())
-    fail("{}; the nearest row was taken, so results are wrong", fmt::join(problems_, "; "));
+  if (!problems_.empty()) fail("{}, so results are wrong", fmt::join(problems_, "; "));
 }
 
 }  // namespace smelt

@@ -1,6 +1,6 @@
 // The record that a run leaves where an index was out of bounds, so that it ends with an Error although the
-// kernel continued with the nearest row. A plan's compiler keeps one state of Role::fault for every index that
-// it could not prove.
+// kernel continued with the nearest row, or without it. A plan's compiler keeps one state of Role::fault for
+// every index that it could not prove.
 #pragma once
 
 #include <array>
@@ -15,6 +15,8 @@ namespace smelt {
 /// The prefix of such a state's name, which is followed by the place of the index; the state holds three i32
 /// numbers.
 inline constexpr std::string_view kIndexFaultPrefix = "index_fault/";
+/// The same of an index whose row was left out.
+inline constexpr std::string_view kDroppedIndexPrefix = "dropped_index/";
 /// The lowest index below 0 (0: none was), the highest that was too large (0: none was), and the last row.
 using IndexFault = std::array<int32_t, 3>;
 

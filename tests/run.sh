@@ -3,8 +3,9 @@
 #
 # Usage: tests/run.sh [--long] [--fast] [--only STAGE]...
 #   --fast   leaves out the sanitizers, clang-tidy, the includes and the quickstart
-#   --long   checks the includes of all files, adds clang-tidy file by file, and fuzzes each of the four parsers a minute
-#   --only   runs one stage: format, floors, tests, goldens, embed, quickstart, asan, tidy, includes, fuzz
+#   --long   checks the includes of all files, adds clang-tidy file by file, fuzzes each of the four parsers a minute,
+#            and edits plans 12,000 times
+#   --only   runs one stage: format, floors, tests, goldens, embed, quickstart, asan, tidy, includes, fuzz, edits
 # At the end stands a table of stages with their seconds. The last line counts: "N passed, N failed".
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -15,7 +16,7 @@ while [ $# -gt 0 ]; do
     --long) long=1 ;;
     --fast) fast=1 ;;
     --only) only+=("$2"); shift ;;
-    -h | --help) sed -n '2,8s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    -h | --help) sed -n '2,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
     *) echo "usage: $0 [--long] [--fast] [--only STAGE]..." >&2; exit 2 ;;
   esac
   shift
@@ -205,6 +206,16 @@ fuzz() {
       -print_final_stats=1 -artifact_prefix="build-fuzz/found/$name-" || return 1
   done
 }
+# Plans of all goldens, edited as by hand: none ends the process or does not end.
+edits() {
+  local golden plans=() work=build/plan-edits
+  mkdir -p "$work"
+  for golden in tests/goldens/*/; do
+    plans+=("$work/$(basename "$golden").plan")
+    build/smelt compile "$golden" --mode=train --target cpu -o "${plans[-1]}" || return 1
+  done
+  build/plan_edits "${plans[@]}" --edits "$1" --seed "$RANDOM"
+}
 
 export OMP_WAIT_POLICY=passive  # threads that wait leave the cores to other processes
 # The sanitizers' tests find the cubins that the tests before them have compiled; NVRTC itself is not built by us.
@@ -213,7 +224,7 @@ rm -rf "$SMELT_CACHE_DIR"
 packages() { bash scripts/install-packages.sh all; }
 stage packages packages
 needs_build=0
-for each in tests goldens embed quickstart; do wanted $each && needs_build=1; done
+for each in tests goldens embed quickstart edits; do wanted $each && needs_build=1; done
 [ $needs_build -eq 1 ] && stage build build
 wanted format && stage format check "format" format_check
 wanted floors && stage floors check "floors" bash tests/floors_test.sh
@@ -227,6 +238,7 @@ wanted_slow asan && stage asan-build asan_build && stage asan-tests asan_tests
 if [ $long -eq 1 ]; then
   wanted_slow tidy && stage tidy-files check "clang-tidy, file by file" tidy_files_check
   wanted_slow fuzz && stage fuzz check "fuzz, a minute each" fuzz 60
+  wanted_slow edits && stage edits check "12,000 edited plans" edits 12000
 fi
 
 for failure in ${failures[@]+"${failures[@]}"}; do echo "FAILED  $failure"; done

@@ -181,8 +181,10 @@ TemplateLaunch launch_of(const BatchedGemm& gemm) {
             c_pitch = field("c_row_stride");
   const Dim outer = field("batch0_extent"), inner = field("batch1_extent"), m = field("m"), n = field("n"),
             k = field("k");
-  TemplateLaunch launch;
-  for (const char* matrix : {"a", "b", "c"}) launch.arguments.push_back(address(matrix, kAlignment));
+  TemplateLaunch launch{.step = "gemm"};
+  for (const char* matrix : {"a", "b"})
+    launch.arguments.push_back(address(matrix, gemm.dtype, PlaceUse::read, kAlignment));
+  launch.arguments.push_back(address("c", gemm.result_dtype, PlaceUse::write, kAlignment));
   for (const Dim& number : {m, n, k, a_pitch, b_pitch, c_pitch, inner})
     launch.arguments.push_back(integer(number));
   const auto condition = [&](const Dim& elements, DType dtype, int64_t below) {
@@ -191,6 +193,9 @@ TemplateLaunch launch_of(const BatchedGemm& gemm) {
   const auto pitch_of = [&](const Dim& pitch, DType dtype) {
     condition(pitch, dtype, kPitchesBelow * size_of(dtype));
   };
+  for (const char* one : {gemm.a_by_k ? "a_column_stride" : "a_row_stride",
+                          gemm.b_by_k ? "b_row_stride" : "b_column_stride", "c_column_stride"})
+    launch.conditions.push_back({field(one), 1, 2}), launch.conditions.push_back({1 - field(one), 1, 1});
   pitch_of(a_pitch, gemm.dtype), pitch_of(b_pitch, gemm.dtype), pitch_of(c_pitch, gemm.result_dtype);
   for (const char* axis : {"batch0", "batch1"})
     for (const char* matrix : {"a", "b", "c"}) {
@@ -208,7 +213,6 @@ KernelCode kernel_of(const BatchedGemm& gemm) {
   KernelCode kernel;
   kernel.name = gemm.name();
   kernel.range = 1;  // the step says how many
-  kernel.arguments = 3;
   kernel.threads = kThreads;
   kernel.shared_bytes = kStages * kStageBytes;
   kernel.launch = launch_of(gemm);

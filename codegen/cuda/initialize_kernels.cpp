@@ -151,10 +151,10 @@ std::vector<KernelCode> initialize_kernels(const std::vector<State>& states) {
     made.name = kernel;
     made.range = 1;  // the rows say how many
     made.threads = kInitializeThreads;
-    made.arguments = 2;
-    made.launch = TemplateLaunch{.arguments = {address("state"), address("rows"), integer(field("row_count")),
-                                               integer(field("groups"))},
-                                 .blocks = ceil_div(field("groups"), kInitializeThreads)};
+    made.launch = TemplateLaunch{
+        .arguments = {address("state", state.dtype, PlaceUse::write), address("rows", {}, PlaceUse::read),
+                      integer(field("row_count")), integer(field("groups"))},
+        .blocks = ceil_div(field("groups"), kInitializeThreads)};
     made.source = source_of(kernel, state.dtype);
   }
   return kernels;

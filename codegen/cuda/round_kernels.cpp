@@ -35,9 +35,10 @@ std::vector<KernelCode> round_kernels(const std::vector<State>& states) {
     made.name = kernel;
     made.range = 1;  // the state says how many
     made.threads = kRoundThreads;
-    made.arguments = 2;
-    made.launch = TemplateLaunch{.arguments = {address("from"), address("to"), integer(field("count"))},
-                                 .blocks = ceil_div(field("count"), kRoundThreads)};
+    made.launch =
+        TemplateLaunch{.arguments = {address("from", DType::f32, PlaceUse::read),
+                                     address("to", state.dtype, PlaceUse::write), integer(field("count"))},
+                       .blocks = ceil_div(field("count"), kRoundThreads)};
     made.source = fmt::format(fmt::runtime(kRoundText), type, kRoundThreads);
   }
   return kernels;

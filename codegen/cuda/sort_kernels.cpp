@@ -63,11 +63,15 @@ std::vector<KernelCode> sort_kernels() {
   rank.name = kRankName;
   rank.range = 1;  // the step says how many
   rank.threads = kSortThreads;
-  rank.arguments = 3;
-  rank.launch = TemplateLaunch{.arguments = {address("indices"), address("permutation"), address("begins"),
-                                             integer(field("count")), integer(field("rows"))}};
+  rank.launch = TemplateLaunch{
+      .step = "sort_index",
+      .arguments = {address("indices", DType::i32, PlaceUse::read),
+                    address("permutation", DType::i32, PlaceUse::write), unused_address("begins", DType::i32),
+                    integer(field("count")), integer(field("rows"))}};
   KernelCode begins = rank;
   begins.name = kBeginsName;
+  begins.launch->arguments[1] = address("permutation", DType::i32, PlaceUse::read);
+  begins.launch->arguments[2] = address("begins", DType::i32, PlaceUse::write);
   rank.launch->blocks = ceil_div(field("count") * kRankThreads, kSortThreads);
   begins.launch->blocks = ceil_div(field("rows") + 1, kSortThreads);
   rank.source = kRank, begins.source = kBegins;

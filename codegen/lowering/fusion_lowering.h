@@ -44,7 +44,7 @@ class FusionLowering {
   void add_axes();
   std::string axis_name(AxisKind kind) const;
   void add_params();
-  int add_param(const Layout& layout, DType dtype, bool output);
+  int add_param(const Value& value, bool output);
   const Value* partial_sum(const Value& value) const;
   Partial add_partial(const Value& value, const Value& result);
   void emit_level(int level);

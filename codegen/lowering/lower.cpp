@@ -18,7 +18,7 @@ class EntryLowering {
   EntryLowering(ProgramBuilder& builder, const Graph& graph) : builder_(builder), graph_(graph) {}
 
   void run() {
-    builder_.begin_entry(graph_.name);
+    builder_.begin_entry(graph_);
     for (const Node* input : graph_.inputs()) builder_.entry().inputs.push_back(input_port(*input));
     // What shows a state as it was to outputs and other states is copied before anything is written to it.
     std::vector<std::optional<Port>> ports;
@@ -84,26 +84,25 @@ class EntryLowering {
   }
 
   void move(const Value& value, const Layout& to) {
-    if (!same_place(*value.layout, to, value.shape()))
-      builder_.copy(*value.layout, to, value.shape(), value.dtype());
+    if (!same_place(*value.layout, to, value.shape())) builder_.copy(*value.layout, to, value.shape(), value);
   }
 
   /// A view that lives elsewhere than its operand copies the elements, along the finer of the two shapes.
   void lower_view(const Node& node) {
     const Value &from = *node.operand(0), &to = *node.result();
     if (const auto expected = view_layout(node, *from.layout); expected) {
-      if (expected->buffer != to.layout->buffer) builder_.copy(*expected, *to.layout, to.shape(), to.dtype());
+      if (expected->buffer != to.layout->buffer) builder_.copy(*expected, *to.layout, to.shape(), to);
       return;
     }
     const auto strides = reshape_strides(to.shape(), to.layout->strides, from.shape());
     if (strides)
       return builder_.copy(*from.layout, {to.layout->buffer, to.layout->offset, *strides}, from.shape(),
-                           from.dtype());
+                           from);
     // Neither shape cuts the other: go through a dense copy, which every reshape can look at.
     const int dense =
         builder_.add_buffer(node.source, Role::temporary, from.dtype(), element_count(from.shape()));
-    builder_.copy(*from.layout, {dense, 0, dense_strides(from.shape())}, from.shape(), from.dtype());
-    builder_.copy({dense, 0, dense_strides(to.shape())}, *to.layout, to.shape(), to.dtype());
+    builder_.copy(*from.layout, {dense, 0, dense_strides(from.shape())}, from.shape(), from);
+    builder_.copy({dense, 0, dense_strides(to.shape())}, *to.layout, to.shape(), to);
   }
 
   void lower_concat(const Node& node) {
@@ -141,7 +140,7 @@ class EntryLowering {
     if (buffer < 0) fail_with(Status::internal, "{}: the state has no memory", node.describe());
     const Layout place{buffer, 0, dense_strides(value.shape())};
     if (const auto copy = contents_.find(&node); copy != contents_.end())
-      builder_.copy(copy->second, place, value.shape(), value.dtype());
+      builder_.copy(copy->second, place, value.shape(), value);
     else
       move(value, place);
   }
@@ -157,7 +156,7 @@ class EntryLowering {
     const int buffer =
         builder_.add_buffer(update.source, Role::temporary, value.dtype(), element_count(value.shape()));
     const Layout copy{buffer, 0, dense_strides(value.shape())};
-    builder_.copy(*value.layout, copy, value.shape(), value.dtype());
+    builder_.copy(*value.layout, copy, value.shape(), value);
     contents_[&update] = copy;
   }
 
@@ -178,7 +177,7 @@ class EntryLowering {
     const int buffer =
         builder_.add_buffer(output.name, Role::output, value.dtype(), element_count(value.shape()));
     builder_.set_origin(*value.node());
-    builder_.copy(*value.layout, {buffer, 0, dense_strides(value.shape())}, value.shape(), value.dtype());
+    builder_.copy(*value.layout, {buffer, 0, dense_strides(value.shape())}, value.shape(), value);
     return port(output.name, value, buffer);
   }
 

@@ -27,11 +27,11 @@ std::vector<BoxDim> joined_dims(const Layout& from, const Layout& to, const Shap
   return dims;
 }
 
-Kernel copy_kernel(const std::vector<BoxDim>& dims, DType dtype) {
+Kernel copy_kernel(const std::vector<BoxDim>& dims, DType dtype, const std::optional<IndexBounds>& indices) {
   Kernel kernel;
   kernel.name = "copy";
-  kernel.params = {{.name = "x0", .dtype = dtype},
-                   {.name = "y1", .dtype = dtype, .output = true, .input = false}};
+  kernel.params = {{.name = "x0", .dtype = dtype, .indices = indices},
+                   {.name = "y1", .dtype = dtype, .output = true, .input = false, .indices = indices}};
   Access from{.param = 0}, to{.param = 1};
   for (size_t i = 0; i < dims.size(); ++i) {
     const bool column = i + 1 == dims.size();
@@ -49,11 +49,11 @@ Kernel copy_kernel(const std::vector<BoxDim>& dims, DType dtype) {
 }  // namespace
 
 void copy_by_kernel(ProgramBuilder& builder, const Layout& from, const Layout& to, const Shape& shape,
-                    DType dtype) {
+                    const Value& value) {
   const std::vector<BufferRef> arguments = {{from.buffer, from.offset}, {to.buffer, to.offset}};
-  KernelStep step{.kernel = builder.add_kernel(copy_kernel(joined_dims(from, to, shape), dtype), arguments),
-                  .arguments = arguments,
-                  .random_ids = {}};
+  Kernel kernel = copy_kernel(joined_dims(from, to, shape), value.dtype(), builder.indices(value));
+  KernelStep step{
+      .kernel = builder.add_kernel(std::move(kernel), arguments), .arguments = arguments, .random_ids = {}};
   builder.add_step(std::move(step), {from.buffer}, {to.buffer});
 }
 

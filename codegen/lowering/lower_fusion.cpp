@@ -68,25 +68,30 @@ std::string FusionLowering::axis_name(AxisKind kind) const {
 
 void FusionLowering::add_params() {
   for (auto [input, operand] : llvm::zip(body_.inputs(), fusion_.operands()))
-    param_of_[input->result()] = add_param(*operand->layout, operand->dtype(), false);
+    param_of_[input->result()] = add_param(*operand, false);
   for (auto [i, output] : llvm::enumerate(body_.outputs)) {
     const Value* result = fusion_.result(static_cast<unsigned>(i));
     if (const Value* sum = partial_sum(*output.value))
       partials_.push_back(add_partial(*sum, *result));
     else
-      stores_.push_back({output.value, result, add_param(*result->layout, result->dtype(), true)});
+      stores_.push_back({output.value, result, add_param(*result, true)});
   }
 }
 
 /// One param a place in memory: an input that is read along two different axes is one pointer.
-int FusionLowering::add_param(const Layout& layout, DType dtype, bool output) {
+int FusionLowering::add_param(const Value& value, bool output) {
+  const Layout& layout = *value.layout;
+  const std::optional<IndexBounds> indices = builder_.indices(value);
   for (size_t i = 0; i < arguments_.size() && !output; ++i)
-    if (arguments_[i] == BufferRef{layout.buffer, layout.offset} && !kernel_.params[i].output)
+    if (arguments_[i] == BufferRef{layout.buffer, layout.offset} && !kernel_.params[i].output) {
+      if (kernel_.params[i].indices != indices) kernel_.params[i].indices.reset();
       return static_cast<int>(i);
+    }
   kernel_.params.push_back({.name = fmt::format("{}{}", output ? "y" : "x", arguments_.size()),
-                            .dtype = dtype,
+                            .dtype = value.dtype(),
                             .output = output,
-                            .input = !output});
+                            .input = !output,
+                            .indices = indices});
   arguments_.push_back({layout.buffer, layout.offset});
   return static_cast<int>(arguments_.size()) - 1;
 }

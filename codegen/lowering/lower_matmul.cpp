@@ -45,7 +45,7 @@ class MatmulLowering {
     if (adds_matrix()) reads.push_back(c_.buffer);
     if (step->bias) reads.push_back(step->bias->buffer);
     builder_.add_step(std::move(*step), std::move(reads), {c_.buffer});
-    if (c_ != result) builder_.copy(c_, result, node_.result()->shape(), node_.result()->dtype());
+    if (c_ != result) builder_.copy(c_, result, node_.result()->shape(), *node_.result());
   }
 
  private:
@@ -91,7 +91,7 @@ class MatmulLowering {
   }
   void copy_addend() {
     const Value& addend = *epilogue_->operand;
-    builder_.copy(*addend.layout, c_, addend.shape(), addend.dtype());
+    builder_.copy(*addend.layout, c_, addend.shape(), addend);
   }
 
   void move_result() {
@@ -109,7 +109,7 @@ class MatmulLowering {
     Layout layout = *bias.layout;
     if (!is_dense(bias.shape(), layout.strides)) {
       const int dense = builder_.add_buffer(node_.source, Role::temporary, bias.dtype(), bias.shape()[0]);
-      builder_.copy(layout, {dense, 0, {1}}, bias.shape(), bias.dtype());
+      builder_.copy(layout, {dense, 0, {1}}, bias.shape(), bias);
       layout = {dense, 0, {1}};
     }
     return {layout.buffer, layout.offset};
@@ -139,7 +139,7 @@ class MatmulLowering {
     if (!is_one_walk(summed, letters, dense)) return;
     dense.buffer =
         builder_.add_buffer(node_.source, Role::temporary, value.dtype(), element_count(value.shape()));
-    builder_.copy(layout, dense, value.shape(), value.dtype());
+    builder_.copy(layout, dense, value.shape(), value);
     layout = dense;
   }
 
@@ -150,7 +150,7 @@ class MatmulLowering {
 
   void copy_operand(Layout& layout, const std::string& letters, const Value& value) {
     const Layout copy = fresh(letters, value);
-    builder_.copy(layout, copy, value.shape(), value.dtype());
+    builder_.copy(layout, copy, value.shape(), value);
     layout = copy;
   }
 

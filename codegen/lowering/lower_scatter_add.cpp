@@ -24,7 +24,7 @@ bool lies_evenly(const Shape& shape, const std::vector<Dim>& strides, int64_t ax
 Layout dense_copy(ProgramBuilder& builder, const Value& value, const std::string& source) {
   const int buffer = builder.add_buffer(source, Role::temporary, value.dtype(), element_count(value.shape()));
   const Layout layout{buffer, 0, dense_strides(value.shape())};
-  builder.copy(*value.layout, layout, value.shape(), value.dtype());
+  builder.copy(*value.layout, layout, value.shape(), value);
   return layout;
 }
 
@@ -34,12 +34,13 @@ Kernel segmented_sum(const Node& scatter, const Layout& source) {
   const Value& result = *scatter.result();
   const int64_t count = scatter.operand(1)->rank(), rank = result.rank(), axis = scatter.int_attr("axis");
   const DType dtype = result.dtype(), update = scatter.operand(2)->dtype();
+  const Dim updates = element_count(scatter.operand(1)->shape());
   Kernel kernel;
   kernel.name = "segmented_sum";
   kernel.params = {
       {.name = "updates", .dtype = update, .table_elements = reach(source, scatter.operand(2)->shape())},
-      {.name = "permutation", .dtype = DType::i32},
-      {.name = "begins", .dtype = DType::i32},
+      {.name = "permutation", .dtype = DType::i32, .indices = IndexBounds{0, updates}},
+      {.name = "begins", .dtype = DType::i32, .indices = IndexBounds{0, updates + 1}},
       {.name = "y", .dtype = dtype, .output = true, .input = true}};
   std::vector<int64_t> others;  // the dims beside the scattered one; the last is the column
   for (int64_t i = 0; i < rank; ++i)
@@ -48,7 +49,7 @@ Kernel segmented_sum(const Node& scatter, const Layout& source) {
   for (size_t i = 0; i + 1 < others.size(); ++i)
     kernel.axes.push_back({AxisKind::parallel, fmt::format("r{}", i + 1), result.shape()[others[i]]});
   const auto reduced = static_cast<int>(kernel.axes.size());
-  kernel.axes.push_back({AxisKind::reduced, "i", element_count(scatter.operand(1)->shape())});
+  kernel.axes.push_back({AxisKind::reduced, "i", updates});
   kernel.axes.push_back({AxisKind::column, "c0", others.empty() ? Dim(1) : result.shape()[others.back()]});
   const auto access = [&](int param) {
     return Access{.param = param, .strides = std::vector<Dim>(kernel.axes.size(), Dim(0))};
@@ -85,8 +86,7 @@ Kernel segmented_sum(const Node& scatter, const Layout& source) {
 
 void lower_scatter_add(ProgramBuilder& builder, const Node& scatter) {
   const Value &init = *scatter.operand(0), &indices = *scatter.operand(1), &result = *scatter.result();
-  if (*init.layout != *result.layout)
-    builder.copy(*init.layout, *result.layout, result.shape(), result.dtype());
+  if (*init.layout != *result.layout) builder.copy(*init.layout, *result.layout, result.shape(), init);
   const Value& updates = *scatter.operand(2);
   const int64_t axis = scatter.int_attr("axis");
   const Layout index = is_dense(indices.shape(), indices.layout->strides)

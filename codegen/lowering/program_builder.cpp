@@ -38,12 +38,6 @@ namespace {
 /// What buffers begin at multiples of, and the widest access.
 constexpr int64_t kBufferAlignment = 256, kWidestAccess = 16;
 
-/// What schedules read beside the code.
-bool have_same_tables(const Kernel& a, const Kernel& b) {
-  return std::equal(a.params.begin(), a.params.end(), b.params.begin(), b.params.end(),
-                    [](auto& p, auto& q) { return p.table_elements == q.table_elements; });
-}
-
 }  // namespace
 
 int64_t ProgramBuilder::alignment(const BufferRef& argument) const {
@@ -57,8 +51,7 @@ int ProgramBuilder::add_kernel(Kernel kernel, const std::vector<BufferRef>& argu
   if (target_.is_cuda())
     for (size_t i = 0; i < kernel.params.size(); ++i) kernel.params[i].alignment = alignment(arguments[i]);
   for (size_t i = 0; i < program_.kernels.size(); ++i)
-    if (program_.kernels[i].same_code(kernel) && have_same_tables(program_.kernels[i], kernel))
-      return static_cast<int>(i);
+    if (program_.kernels[i].same_code(kernel)) return static_cast<int>(i);
   program_.kernels.push_back(std::move(kernel));
   return static_cast<int>(program_.kernels.size()) - 1;
 }
@@ -74,9 +67,23 @@ Step& ProgramBuilder::add_step(decltype(Step::what) what, std::vector<int> reads
   return entry().steps.back();
 }
 
-void ProgramBuilder::copy(const Layout& from, const Layout& to, const Shape& shape, DType dtype) {
+void ProgramBuilder::begin_entry(const Graph& graph) {
+  program_.entries.push_back({.name = graph.name});
+  ranges_.emplace(graph);
+}
+
+std::optional<IndexBounds> ProgramBuilder::indices(const Value& value) const {
+  if (is_float(value.dtype()) || value.dtype() == DType::boolean) return {};
+  const IndexRange range = ranges_->at(&value);
+  const bool any = range.least == INT32_MIN && range.most == INT32_MAX;
+  if (any) return {};
+  return IndexBounds{range.least, range.below.value_or(Dim(range.most + 1)), range.beside};
+}
+
+void ProgramBuilder::copy(const Layout& from, const Layout& to, const Shape& shape, const Value& value) {
+  const DType dtype = value.dtype();
   if (target_.is_cuda() && !(is_dense(shape, from.strides) && is_dense(shape, to.strides)))
-    return copy_by_kernel(*this, from, to, shape, dtype);
+    return copy_by_kernel(*this, from, to, shape, value);
   CopyStep step{.from = {from.buffer, from.offset},
                 .to = {to.buffer, to.offset},
                 .extents = shape,

@@ -1,8 +1,10 @@
 // The Program under construction: buffers, shared kernels and the steps of the entry at hand.
 #pragma once
 
+#include <optional>
 #include <string>
 
+#include "ir/analysis/index_ranges.h"
 #include "ir/graph.h"
 #include "ir/program.h"
 #include "ir/target.h"
@@ -15,7 +17,7 @@ class ProgramBuilder {
 
   const Symbols& symbols() const { return program_.symbols; }
   const Target& target() const { return target_; }
-  void begin_entry(std::string name) { program_.entries.push_back({.name = std::move(name)}); }
+  void begin_entry(const Graph& graph);
   PlanEntry& entry() { return program_.entries.back(); }
   /// Names and phase of the node that the following steps come from.
   void set_origin(const Node& node);
@@ -28,7 +30,10 @@ class ProgramBuilder {
   /// Appends a step; what it reads and writes follows from `what` for all but kernels.
   Step& add_step(decltype(Step::what) what, std::vector<int> reads, std::vector<int> writes);
 
-  void copy(const Layout& from, const Layout& to, const Shape& shape, DType dtype);
+  /// What integers of the entry at hand are; nothing where they may be anything.
+  std::optional<IndexBounds> indices(const Value& value) const;
+  /// Copies `value`, or a part of it, which lies at `from`.
+  void copy(const Layout& from, const Layout& to, const Shape& shape, const Value& value);
   void fill(int buffer, Dim offset, Dim elements, double value);
 
   Program take() { return std::move(program_); }
@@ -38,6 +43,7 @@ class ProgramBuilder {
 
   Program program_;
   Target target_;
+  std::optional<IndexRanges> ranges_;  // of the entry at hand
   std::vector<std::string> sources_;
   std::string phase_;
 };
@@ -48,6 +54,6 @@ void lower_matmul(ProgramBuilder& builder, const Node& matmul);
 void lower_scatter_add(ProgramBuilder& builder, const Node& scatter);
 /// A copy between two strided places as a kernel.
 void copy_by_kernel(ProgramBuilder& builder, const Layout& from, const Layout& to, const Shape& shape,
-                    DType dtype);
+                    const Value& value);
 
 }  // namespace smelt

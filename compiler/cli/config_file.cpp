@@ -52,7 +52,7 @@ void set(CLI::Option& option, const Json& value) {
 
 /// Numbers and truth values as such, all else as text.
 Json typed(const std::string& text) {
-  const Json value = Json::parse(text, nullptr, false);
+  const Json value = parse_json_or_null(text);
   return value.is_number() || value.is_boolean() ? value : Json(text);
 }
 

@@ -6,6 +6,7 @@
 
 #include "codegen/code_listing.h"
 #include "codegen/cuda/emit_cuda.h"
+#include "codegen/make_plan.h"
 #include "compiler/cli/command.h"
 #include "compiler/cli/compile_flags.h"
 #include "compiler/cli/dump_files.h"
@@ -97,16 +98,7 @@ std::string program_json(const Program& program) {
             .entries = program.entries,
             .kernels = {},
             .binary = {}};
-  for (const Kernel& kernel : program.kernels)
-    plan.kernels.push_back({.name = kernel.name,
-                            .text = print(kernel),
-                            .dims = {},
-                            .range = kernel.range(),
-                            .grain = kernel.schedule.grain,
-                            .splits = kernel.schedule.splits,
-                            .arguments = static_cast<int>(kernel.arguments()) / kernel.copies,
-                            .random_ids = kernel.random_slots,
-                            .copies = kernel.copies});
+  for (const Kernel& kernel : program.kernels) plan.kernels.push_back(describe_kernel(kernel));
   return write_manifest(plan).json.dump(1) + "\n";
 }
 

@@ -75,8 +75,18 @@ void KernelParser::param() {
     lexer.expect("]");
   }
   if (lexer.accept_word("table")) p.table_elements = dim();
+  if (lexer.accept_word("indices")) p.indices = indices();
   if (lexer.accept_word("align")) p.alignment = integer();
   kernel_.params.push_back(std::move(p));
+}
+
+IndexBounds KernelParser::indices() {
+  IndexBounds bounds;
+  bounds.least = integer();
+  if (!lexer.accept_word("to")) lexer.expected("'to' and what the indices are below");
+  bounds.below = dim();
+  if (lexer.accept_word("or")) bounds.ignored = integer();
+  return bounds;
 }
 
 void KernelParser::kernel_axis() {

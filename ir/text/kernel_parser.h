@@ -46,6 +46,7 @@ class KernelParser : public TextParser, private KernelParts {
 
  private:
   void param();
+  IndexBounds indices();
   void kernel_axis();
   void schedule();
   void read(bool& value) { value = boolean(); }

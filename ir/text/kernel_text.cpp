@@ -50,7 +50,10 @@ class KernelPrinter {
   std::vector<std::string> symbols() const {
     std::vector<std::string> names;
     for (const KernelAxis& axis : k_.axes) axis.extent.collect_symbols(names);
-    for (const KernelParam& param : k_.params) param.table_elements.collect_symbols(names);
+    for (const KernelParam& param : k_.params) {
+      param.table_elements.collect_symbols(names);
+      if (param.indices) param.indices->below.collect_symbols(names);
+    }
     for (const Instruction& i : k_.instructions) {
       i.access.offset.collect_symbols(names);
       i.access.computed_stride.collect_symbols(names);
@@ -110,10 +113,16 @@ class KernelPrinter {
           name + (name == "%" + p.name ? "" : " " + quote(p.name)) + ": " + std::string(smelt::name(p.dtype));
       if (!p.partial_elements.is_zero()) text += "[" + p.partial_elements.str() + "]";
       if (!p.table_elements.is_zero()) text += " table " + p.table_elements.str();
+      if (p.indices) text += indices(*p.indices);
       if (p.alignment != 0) text += fmt::format(" align {}", p.alignment);
       list.push_back(std::move(text));
     }
     return fmt::format("{}", fmt::join(list, ", "));
+  }
+
+  static std::string indices(const IndexBounds& bounds) {
+    const std::string text = fmt::format(" indices {} to {}", bounds.least, bounds.below.str());
+    return bounds.ignored ? fmt::format("{} or {}", text, *bounds.ignored) : text;
   }
 
   std::string axes() const {

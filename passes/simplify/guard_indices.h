@@ -1,6 +1,7 @@
-// guard_indices: no gather reads outside of its table, whatever numbers it is given.
+// guard_indices: no gather reads outside of its table, whatever numbers it is given, and no index that is no
+// row goes unnoticed.
 //
-//   %y = gather %t, %i        i in [0, rows) for certain: stays as it is (see index_ranges.h)
+//   %y = gather %t, %i        i in [0, rows) for certain: stays as it is (see ir/analysis/index_ranges.h)
 //                             outside for certain: Error with the node and the index
 //                             otherwise: %y = gather %t, min(max(%i, 0), rows - 1), and
 //                             update "index_fault/@graph gather \"source\"" of three numbers: the lowest
@@ -8,8 +9,9 @@
 //
 // The state keeps what earlier runs left in it: executors look at it when a run's results are copied out,
 // throw an Error and make it zeros (runtime/index_faults.h). Indices with the same bound share a guard.
-// scatter_add needs none: its indices are sorted, and those outside are left out. Contract: runs once, when
-// no later pass adds or removes gathers; values change only where an index was out of bounds.
+// A scatter_add leaves such an index out, as its indices are sorted: it keeps them and has the update alone,
+// of a state "dropped_index/@graph scatter_add \"source\"", where no gather has one for them. Contract: runs
+// once, when no later pass adds or removes gathers; values change only where an index was out of bounds.
 #pragma once
 
 #include "ir/graph.h"

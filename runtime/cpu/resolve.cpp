@@ -1,6 +1,7 @@
 #include "runtime/cpu/resolve.h"
 
 #include "runtime/error.h"
+#include "runtime/plan/index_flow.h"
 #include "runtime/plan/plan_validate.h"
 
 namespace smelt {
@@ -20,6 +21,7 @@ class Resolver {
       check_ranges(plan_, entry.steps[i], resolved_.values, place_);
       std::visit([this](const auto& step) { add(step); }, entry.steps[i].what);
     }
+    check_indices(plan_, entry, resolved_.values);
     for (const Port& port : entry.inputs) resolved_.inputs.push_back(port_size(port));
     for (const Port& port : entry.outputs) resolved_.outputs.push_back(port_size(port));
   }

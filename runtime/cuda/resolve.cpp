@@ -7,6 +7,7 @@
 #include "runtime/cuda/template_launch.h"
 #include "runtime/error.h"
 #include "runtime/half.h"
+#include "runtime/plan/index_flow.h"
 #include "runtime/plan/plan_validate.h"
 #include "runtime/plan/step_values.h"
 
@@ -37,6 +38,7 @@ class Resolver {
       step_ = &entry.steps[i];
       std::visit([this](const auto& what) { resolved_.launches.emplace_back(launch(what)); }, step_->what);
     }
+    check_indices(plan_, entry, resolved_.values);
     for (const Port& port : entry.inputs) resolved_.input_bytes.push_back(bytes(port));
     for (const Port& port : entry.outputs) resolved_.output_bytes.push_back(bytes(port));
   }

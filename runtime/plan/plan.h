@@ -170,6 +170,9 @@ struct TemplateLaunch {
     enum class Kind : uint8_t { address, integer, real } kind = Kind::integer;
     Dim value;
     int64_t alignment = 1;  // bytes that divide an address
+    // Of an address: what lies there, and what becomes of it.
+    std::optional<DType> dtype = {};
+    bool read = false, written = false;
   };
   /// What must hold of the sizes, or else the kernel is not launched: a gemm is left to the library.
   struct Condition {
@@ -177,6 +180,7 @@ struct TemplateLaunch {
     int64_t divisor = 1;  // divides the value
     int64_t below = std::numeric_limits<int64_t>::max();
   };
+  std::string step = {};  // the kind of step that it does; none: a state's, or a KernelStep's own
   std::vector<Argument> arguments = {};
   Dim blocks = 1;        // of the grid
   Dim shared_bytes = 0;  // dynamic shared memory of a block; no more is taken than KernelCode::shared_bytes
@@ -184,6 +188,33 @@ struct TemplateLaunch {
 };
 std::string_view name(TemplateLaunch::Argument::Kind kind);  // "address", "integer", "real"
 std::optional<TemplateLaunch::Argument::Kind> parse_argument_kind(std::string_view name);
+
+/// Integers that tables are indexed by: each in [least, below), or `ignored` where there is such a number.
+struct IndexBounds {
+  int64_t least = 0;
+  Dim below;
+  std::optional<int64_t> ignored = {};
+  bool operator==(const IndexBounds&) const = default;
+};
+
+/// Elements that a kernel touches: offset + sum_i strides[i] * x_i for all x_i in [0, KernelCode::axes[i]).
+struct KernelAccess {
+  Dim offset;
+  std::vector<Dim> strides;
+  bool operator==(const KernelAccess&) const = default;
+};
+
+/// What a kernel's code does with one of its arguments.
+struct KernelParameter {
+  DType dtype = DType::f32;
+  bool read = true, written = false;
+  int stage =
+      0;  // of a launch whose last block goes on with other kernels, one after the other: which has it
+  std::vector<KernelAccess> accesses = {};  // but for those by computed indices
+  Dim table_elements = 0;  // all that computed indices reach lies below it; 0: there are none
+  /// What the code relies on in integers that it reads, and makes sure of in those that it writes.
+  std::optional<IndexBounds> indices = {};
+};
 
 /// A compiled kernel. `range` is the parallel extent that the runtime splits into chunks of `grain`, or into
 /// exactly `splits` chunks where the kernel accumulates one partial result a chunk.
@@ -194,12 +225,14 @@ struct KernelCode {
   Dim range;
   int64_t grain = 1;
   int64_t splits = 0;
-  int arguments = 0, random_ids = 0;  // how many a step must give, a copy
+  int random_ids = 0;                            // how many a step must give
+  std::vector<KernelParameter> parameters = {};  // an argument each, a copy
+  std::vector<Dim> axes = {};                    // extents of the loops that accesses walk along
   // On a GPU (see docs/cuda.md for the signature) a chunk is a block of threads, and every kernel its own
   // code.
   int threads = 0;                     // of a block
   int64_t shared_bytes = 0;            // the most dynamic shared memory of a block
-  int copies = 1;                      // sets of `arguments` that a step gives, one a row of the grid
+  int copies = 1;                      // sets of arguments that a step gives, one a row of the grid
   std::string source = {};             // CUDA C++
   std::vector<std::byte> binary = {};  // the cubin for Plan::target
   /// Of a template; all others take a step's arguments, random numbers, `dims`, random ids and `range`.

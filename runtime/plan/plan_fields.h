@@ -123,7 +123,8 @@ void visit_fields(V& v, T& x) {
 
 template <typename V, Is<TemplateLaunch::Argument> T>
 void visit_fields(V& v, T& x) {
-  v("kind", x.kind), v("value", x.value), v("alignment", x.alignment);
+  v("kind", x.kind), v("value", x.value), v("alignment", x.alignment), v("dtype", x.dtype);
+  v("read", x.read), v("written", x.written);
 }
 
 template <typename V, Is<TemplateLaunch::Condition> T>
@@ -133,14 +134,31 @@ void visit_fields(V& v, T& x) {
 
 template <typename V, Is<TemplateLaunch> T>
 void visit_fields(V& v, T& x) {
-  v("arguments", x.arguments), v("blocks", x.blocks), v("shared_bytes", x.shared_bytes);
-  v("conditions", x.conditions);
+  v("step", x.step), v("arguments", x.arguments), v("blocks", x.blocks);
+  v("shared_bytes", x.shared_bytes), v("conditions", x.conditions);
+}
+
+template <typename V, Is<IndexBounds> T>
+void visit_fields(V& v, T& x) {
+  v("least", x.least), v("below", x.below), v("ignored", x.ignored);
+}
+
+template <typename V, Is<KernelAccess> T>
+void visit_fields(V& v, T& x) {
+  v("offset", x.offset), v("strides", x.strides);
+}
+
+template <typename V, Is<KernelParameter> T>
+void visit_fields(V& v, T& x) {
+  v("dtype", x.dtype), v("read", x.read), v("written", x.written), v("stage", x.stage);
+  v("accesses", x.accesses);
+  v("table_elements", x.table_elements), v("indices", x.indices);
 }
 
 template <typename V, Is<KernelCode> T>
 void visit_fields(V& v, T& x) {
   v("name", x.name), v("text", x.text), v("dims", x.dims), v("range", x.range), v("grain", x.grain);
-  v("splits", x.splits), v("arguments", x.arguments), v("random_ids", x.random_ids);
+  v("splits", x.splits), v("random_ids", x.random_ids), v("parameters", x.parameters), v("axes", x.axes);
   v("threads", x.threads), v("shared_bytes", x.shared_bytes), v("copies", x.copies);
   v("source", x.source), v("binary", x.binary), v("launch", x.launch);
 }

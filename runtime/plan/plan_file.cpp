@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "runtime/error.h"
+#include "runtime/plan/kernel_checksum.h"
 #include "runtime/plan/plan_manifest.h"
 #include "runtime/plan/plan_validate.h"
 #include "runtime/system/file.h"
@@ -95,11 +96,23 @@ std::vector<Bytes> read_blobs(const nlohmann::json& list, Bytes file, size_t at,
   return blobs;
 }
 
+/// Of the list that read_blobs has read.
+std::vector<std::string> sums_of(const nlohmann::json& list) {
+  std::vector<std::string> sums;
+  for (const nlohmann::json& item : list) sums.push_back(item[1].get<std::string>());
+  return sums;
+}
+
 std::string manifest_text(const Plan& plan, std::vector<Bytes>& blobs) {
   Manifest manifest = write_manifest(plan);
   blobs = std::move(manifest.blobs);
   nlohmann::json list = nlohmann::json::array();
-  for (const Bytes blob : blobs) list.push_back({blob.size(), hex(checksum(blob))});
+  std::vector<std::string> sums;
+  for (const Bytes blob : blobs) {
+    sums.push_back(hex(checksum(blob)));
+    list.push_back({blob.size(), sums.back()});
+  }
+  set_kernel_checksums(manifest.json, sums);
   try {
     return nlohmann::json{{"plan", std::move(manifest.json)}, {"blobs", std::move(list)}}.dump();
   } catch (const nlohmann::json::exception& error) {
@@ -138,6 +151,7 @@ Plan parse_plan(Bytes file, std::string_view name) {
   const auto blobs = read_blobs(root["blobs"], file, sizeof(Header) + manifest.size(), name);
   try {
     Plan plan = read_manifest(root["plan"], blobs, name);
+    check_kernel_checksums(root["plan"], sums_of(root["blobs"]), name);
     validate(plan);
     return plan;
   } catch (const Error& error) {

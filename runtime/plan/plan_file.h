@@ -1,6 +1,7 @@
 // Plans on disk: a fixed header, a JSON manifest, then blobs (machine code, constants) at multiples of 64
-// bytes, each with a checksum; everything between them is zero. Checksums find damage; they do not make a
-// plan from a stranger safe to run, as it holds machine code.
+// bytes, each with a checksum; everything between them is zero. What the manifest says of a kernel has a
+// checksum together with its machine code (kernel_checksum.h): steps are checked against it. Checksums find
+// damage; they do not make a plan from a stranger safe to run, as it holds machine code.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +16,7 @@
 namespace smelt {
 
 /// Raised whenever manifests, KernelArgs or the meaning of either changes.
-inline constexpr uint32_t kPlanFormat = 9;
+inline constexpr uint32_t kPlanFormat = 10;
 
 /// Replaces `path` as a whole or not at all. The plan must be valid.
 void save_plan(const Plan& plan, const std::filesystem::path& path);

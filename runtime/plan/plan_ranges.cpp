@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "runtime/error.h"
+#include "runtime/plan/kernel_check.h"
 #include "runtime/plan/plan_fields.h"
 #include "runtime/plan/plan_validate.h"
 #include "runtime/plan/step_places.h"
@@ -18,35 +19,55 @@ class RangeCheck {
 
   void run(const Step& step) {
     visit_step(
-        step, [&](const KernelStep&) {}, [&](const GemmStep& gemm) { check_gemm(gemm); },
-        [&](const SortIndexStep& sort) { check_sort(sort); }, [&](const CopyStep& copy) { check_copy(copy); },
-        [&](const FillStep&) {});
-    size_t number = 0;
+        step, [&](const KernelStep& launch) { check_accesses(launch); },
+        [&](const GemmStep& gemm) { check_gemm(gemm); }, [&](const SortIndexStep& sort) { check_sort(sort); },
+        [&](const CopyStep& copy) { check_copy(copy); }, [&](const FillStep&) {});
     for (const StepPlace& place : places(step))
-      place.use == PlaceUse::either ? check_begin(number++, *place.ref) : check_reach(place);
+      if (place.use != PlaceUse::either) check_reach(place);
   }
 
  private:
-  /// How far a kernel reaches from there only its code knows.
-  void check_begin(size_t number, const BufferRef& argument) const {
-    const int64_t offset = argument.offset.evaluate(values_), most = elements(argument);
-    if (offset < 0 || offset > most)
-      refuse(fmt::format("argument {} begins at element {} of {}", number, offset, buffer_text(argument)));
+  /// What a kernel's code touches, as it says itself.
+  void check_accesses(const KernelStep& launch) const {
+    const KernelCode& kernel = plan_.kernels[static_cast<size_t>(launch.kernel)];
+    std::vector<int64_t> extents;
+    for (const Dim& axis : kernel.axes) extents.push_back(extent(axis));
+    const bool runs = kernel.splits > 0 || kernel.launch || extent(kernel.range) > 0;
+    for (size_t i = 0; i < launch.arguments.size(); ++i) {
+      const BufferRef& argument = launch.arguments[i];
+      const int64_t begin = argument.offset.evaluate(values_), most = elements(argument);
+      if (begin < 0 || begin > most)
+        refuse(fmt::format("argument {} begins at element {} of {}", i, begin, buffer_text(argument)));
+      const KernelParameter& parameter = kernel.parameters[i % kernel.parameters.size()];
+      const ElementSpan touched = span_of(parameter, extents, values_);
+      if (!runs || touched.is_empty()) continue;
+      if (touched.first < -begin || touched.end > most - begin)
+        refuse(fmt::format("kernel '{}' reaches elements {} to {} from element {} of argument {}, {}",
+                           kernel.name, touched.first, touched.end - 1, begin, i, buffer_text(argument)));
+    }
   }
 
-  /// What is written lies apart; with the reach inside its buffer that also limits the work.
+  /// What is written lies apart; that also limits the work.
   void check_spread(std::string_view name, int64_t extent, const Dim& stride) const {
     if (extent > 1 && stride.evaluate(values_) == 0)
       refuse(fmt::format("writes {} elements of {} to one place", extent, name));
   }
 
+  void check_apart(std::string_view name, const Dim& written, const BufferRef& ref) const {
+    if (written.constant().value_or(0) > elements(ref))
+      refuse(fmt::format("writes {} elements of {} into {}", written.str(), name, buffer_text(ref)));
+  }
+
   void check_spread_of_result(const GemmStep& step) const {
+    Dim written = Dim(extent(step.m)) * extent(step.n);
     for (const GemmStep::Batch& batch : step.batch)
-      if (!batch.reduced && extent(batch.extent) == 0) return;  // nothing is written
+      if (!batch.reduced) written *= extent(batch.extent);
+    if (written.is_zero()) return;
     check_spread("c", extent(step.m), step.c.row_stride);
     check_spread("c", extent(step.n), step.c.column_stride);
     for (const GemmStep::Batch& batch : step.batch)
       if (!batch.reduced) check_spread("c", extent(batch.extent), batch.c_stride);
+    check_apart("c", written, step.c.base);
   }
 
   /// Sums over elements that stand still are not limited by the sizes of a and b.
@@ -90,8 +111,12 @@ class RangeCheck {
   void check_copy(const CopyStep& step) const {
     if (buffer(step.from).dtype != step.dtype || buffer(step.to).dtype != step.dtype)
       refuse("copies between buffers of other element types");
-    for (size_t i = 0; i < step.extents.size(); ++i)
+    Dim written = 1;
+    for (size_t i = 0; i < step.extents.size(); ++i) {
       check_spread("to", extent(step.extents[i]), step.to_strides[i]);
+      written *= extent(step.extents[i]);
+    }
+    check_apart("to", written, step.to);
   }
 
   void check_dtype(std::string_view name, const BufferRef& ref, DType dtype) const {

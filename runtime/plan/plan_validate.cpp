@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "runtime/error.h"
+#include "runtime/plan/index_flow.h"
+#include "runtime/plan/kernel_check.h"
 #include "runtime/plan/plan_fields.h"
 #include "runtime/plan/plan_model.h"
 #include "runtime/plan/step_places.h"
@@ -179,14 +181,15 @@ class Validation {
     if (kernel.grain < 1 || kernel.splits < 0 || kernel.splits > 1 << 20)
       refuse("kernel '{}': grain {}, splits {}: expected at least 1 and 0", kernel.name, kernel.grain,
              kernel.splits);
-    if (kernel.arguments < 0 || kernel.random_ids < 0)
-      refuse("kernel '{}': {} arguments, {} random ids: expected at least 0", kernel.name, kernel.arguments,
-             kernel.random_ids);
+    if (kernel.random_ids < 0)
+      refuse("kernel '{}': {} random ids: expected at least 0", kernel.name, kernel.random_ids);
+    check_parameters(kernel);
     if (kernel.launch) check_template(kernel);
-    const int most = kernel.copies > 1 ? kMostPointers / kernel.copies : kernel.arguments;
-    if (kernel.copies < 1 || (kernel.copies > 1 && (kernel.arguments < 1 || kernel.arguments > most)))
-      refuse("kernel '{}': {} copies of {} arguments: expected 1 to {} arguments in all", kernel.name,
-             kernel.copies, kernel.arguments, kMostPointers);
+    const int64_t copies = kernel.copies, arguments = std::ssize(kernel.parameters);
+    const bool fits = copies == 1 || (copies > 1 && arguments >= 1 && arguments <= kMostPointers / copies);
+    if (!fits)
+      refuse("kernel '{}': {} copies of {} arguments: expected 1 to {} arguments in all", kernel.name, copies,
+             arguments, kMostPointers);
     for (const SymbolValues& values : points_) {
       for (const Dim& dim : kernel.dims) dim.evaluate(values);
       if (const int64_t range = kernel.range.evaluate(values); range < 0)
@@ -204,6 +207,7 @@ class Validation {
       refuse("entry '{}': an arena of {} bytes", entry.name, entry.arena_bytes);
     for (size_t i = 0; i < entry.steps.size(); ++i) check_step(entry, i, bound);
     check_lifetimes(plan_, entry);
+    for (const SymbolValues& values : points_) check_indices(plan_, entry, values);
   }
 
   void check_port(const PlanEntry& entry, const Port& port, Role role, std::set<int>& bound) {
@@ -233,6 +237,9 @@ class Validation {
       refuse("{} of {} holds ids: expected an input of integers", what, smelt::name(port.dtype));
     if (port.ids->below < 1) refuse("{} holds ids below {}: expected at least 1", what, port.ids->below);
     if (port.ids->least > 0) refuse("{} holds ids from {}: expected at most 0", what, port.ids->least);
+    const bool whole = std::abs(port.fill) <= std::numeric_limits<int32_t>::max();
+    if (port.optional && !(whole && port.ids->holds(static_cast<int64_t>(port.fill))))
+      refuse("{} is filled with {}: expected {}", what, port.fill, str(*port.ids));
   }
 
   const Buffer& find_buffer(int index, const std::string& what) const {
@@ -308,12 +315,7 @@ class Validation {
     if (!launch) return;
     if (launch->kernel < 0 || launch->kernel >= static_cast<int>(plan_.kernels.size()))
       refuse("{}: kernel {}: expected one of {}", what, launch->kernel, plan_.kernels.size());
-    const KernelCode& kernel = plan_.kernels[static_cast<size_t>(launch->kernel)];
-    const int64_t arguments = int64_t{kernel.copies} * kernel.arguments;
-    if (!std::cmp_equal(arguments, launch->arguments.size()) ||
-        !std::cmp_equal(kernel.random_ids, launch->random_ids.size()))
-      refuse("{} gives kernel '{}' {} arguments and {} random ids: expected {} and {}", what, kernel.name,
-             launch->arguments.size(), launch->random_ids.size(), arguments, kernel.random_ids);
+    check_launch(plan_, step, *launch, what);
   }
 
   const Plan& plan_;

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "runtime/error.h"
+#include "runtime/plan/plan_validate.h"
+#include "runtime/plan/step_places.h"
 #include "runtime/plan/step_values.h"
 
 namespace smelt {
@@ -26,6 +28,46 @@ std::vector<std::string> names_of_integers(const TemplateLaunch& launch) {
   for (const TemplateLaunch::Condition& condition : launch.conditions) condition.value.collect_symbols(names);
   launch.blocks.collect_symbols(names), launch.shared_bytes.collect_symbols(names);
   return names;
+}
+
+const Argument* find_address(const KernelCode& kernel, std::string_view name) {
+  for (const Argument& argument : kernel.launch->arguments)
+    if (argument.kind == Argument::Kind::address && argument.value.str() == name) return &argument;
+  return nullptr;
+}
+
+/// Addresses have the types that the code takes them for.
+void check_types(const Plan& plan, const KernelCode& kernel, const StepValues& values,
+                 const std::string& place) {
+  for (const auto& [name, ref] : values.addresses) {
+    const Argument* argument = find_address(kernel, name);
+    const DType dtype = plan.buffers[static_cast<size_t>(ref.buffer)].dtype;
+    if (argument && argument->dtype.value_or(dtype) != dtype)
+      fail_with(Status::invalid_file, "{}: kernel '{}' takes {} as {}: it is {}", place, kernel.name, name,
+                smelt::name(*argument->dtype), smelt::name(dtype));
+  }
+}
+
+/// What templates do instead of the runtime, they do all of: each reads of the results only what one before
+/// it has written.
+void check_results(const Plan& plan, const Step& step, const std::string& place) {
+  std::vector<std::string_view> missing;
+  for (const StepPlace& result : places(step))
+    if (result.writes()) missing.push_back(result.name);
+  for (const int index : step.kernels) {
+    const KernelCode& kernel = plan.kernels[static_cast<size_t>(index)];
+    for (const std::string_view name : missing)
+      if (const Argument* argument = find_address(kernel, name); argument && argument->read)
+        fail_with(Status::invalid_file, "{}: kernel '{}' reads {}, which no kernel before it has written",
+                  place, kernel.name, name);
+    std::erase_if(missing, [&](std::string_view name) {
+      const Argument* argument = find_address(kernel, name);
+      return argument && argument->written;
+    });
+  }
+  if (!missing.empty())
+    fail_with(Status::invalid_file, "{}: none of its {} kernels writes {}", place, step.kernels.size(),
+              missing.front());
 }
 
 void check_values(const Plan& plan, const KernelCode& kernel, const StepValues& values,
@@ -76,15 +118,29 @@ void check_templates(const Plan& plan, const Step& step, const std::string& plac
     if (!known || !plan.kernels[static_cast<size_t>(index)].launch)
       fail_with(Status::invalid_file, "{}: kernel {} of its own: expected a template among {}", place, index,
                 plan.kernels.size());
+    const KernelCode& kernel = plan.kernels[static_cast<size_t>(index)];
+    if (kernel.launch->step != kind_name(step))
+      fail_with(Status::invalid_file, "{}: kernel '{}' of its own does {} steps: expected one for {} steps",
+                place, kernel.name, kernel.launch->step.empty() ? "no" : kernel.launch->step,
+                kind_name(step));
   }
+  const bool sorts_on_gpu =
+      plan.target.starts_with("sm_") && std::holds_alternative<SortIndexStep>(step.what);
+  if (sorts_on_gpu && step.kernels.empty())
+    fail_with(Status::invalid_file, "{}: the plan has no kernel for it: compile it again for a GPU", place);
   if (const auto* launch = std::get_if<KernelStep>(&step.what)) kernels.push_back(launch->kernel);
   const auto is_template = [&](int index) {
     return plan.kernels[static_cast<size_t>(index)].launch.has_value();
   };
-  if (std::ranges::none_of(kernels, is_template)) return;
+  std::erase_if(kernels, [&](int index) { return !is_template(index); });
+  if (!step.kernels.empty()) check_results(plan, step, place);
+  if (kernels.empty()) return;
   const StepValues values = values_of(step);
-  for (const int index : kernels)
-    if (is_template(index)) check_values(plan, plan.kernels[static_cast<size_t>(index)], values, place);
+  for (const int index : kernels) {
+    const KernelCode& kernel = plan.kernels[static_cast<size_t>(index)];
+    check_values(plan, kernel, values, place);
+    check_types(plan, kernel, values, place);
+  }
 }
 
 }  // namespace smelt

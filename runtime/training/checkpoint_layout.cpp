@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
-#include <nlohmann/json.hpp>
 
 #include "runtime/error.h"
+#include "runtime/system/json_text.h"
 
 namespace smelt {
 namespace {
-
-using Json = nlohmann::json;
 
 /// One parameter; `shape` is the plan's own ([out,in] for weights).
 struct Place {
@@ -19,23 +17,52 @@ struct Place {
   bool transposed = false;  // a file of weights holds [in,out]
 };
 
-Place read_place(const Json& json) {
-  return {json.at("name").get<std::string>(), json.at("state").get<std::string>(),
-          json.at("offset").get<int64_t>(), json.at("shape").get<std::vector<int64_t>>(),
-          json.at("transposed").get<bool>()};
+bool is_text(const Json& value) { return value.is_string(); }
+bool is_flag(const Json& value) { return value.is_boolean(); }
+bool is_integer(const Json& value) {
+  return value.is_number_integer() &&
+         !(value.is_number_unsigned() && value.get<uint64_t>() > uint64_t{INT64_MAX});
+}
+bool is_shape(const Json& value) {
+  return value.is_array() && std::ranges::all_of(value, [](const Json& extent) {
+           return is_integer(extent) && extent.get<int64_t>() >= 0;
+         });
+}
+
+struct Member {
+  const char* name;
+  bool (*fits)(const Json&);
+  const char* expected;
+};
+
+constexpr Member kMembers[] = {{"name", is_text, "a string"},
+                               {"state", is_text, "a string"},
+                               {"offset", is_integer, "an integer"},
+                               {"shape", is_shape, "a list of extents"},
+                               {"transposed", is_flag, "true or false"}};
+
+/// One of the list's parameters, by its number.
+Place read_place(const Json& json, size_t number, const std::string& list) {
+  if (!json.is_object())
+    fail_with(Status::invalid_file, "'{}': [{}] is {}: expected an object", list, number, kind_of(json));
+  for (const Member& member : kMembers) {
+    const auto found = json.find(member.name);
+    if (found == json.end() || !member.fits(*found))
+      fail_with(Status::invalid_file, "'{}': [{}].{} is {}: expected {}", list, number, member.name,
+                found == json.end() ? "missing" : brief(*found), member.expected);
+  }
+  return {json["name"].get<std::string>(), json["state"].get<std::string>(), json["offset"].get<int64_t>(),
+          json["shape"].get<std::vector<int64_t>>(), json["transposed"].get<bool>()};
 }
 
 std::vector<Place> read_places(std::string_view layout, const std::string& file) {
-  try {
-    std::vector<Place> places;
-    for (const Json& json : Json::parse(layout)) places.push_back(read_place(json));
-    return places;
-  } catch (const Json::exception&) {
-    fail_with(Status::invalid_file,
-              "'{}': its metadata 'parameters' does not read: expected a list of objects with name, state, "
-              "offset, shape and transposed",
-              file);
-  }
+  const std::string list = file + ": metadata parameters";
+  const Json json = parse_json(layout, list);
+  if (!json.is_array())
+    fail_with(Status::invalid_file, "'{}' is {}: expected a list of objects", list, kind_of(json));
+  std::vector<Place> places;
+  for (const Json& item : json) places.push_back(read_place(item, places.size(), list));
+  return places;
 }
 
 /// to[c][r] = from[r][c], elements of any width.

@@ -68,6 +68,34 @@ TEST_P(IndexGuards, TheRunEndsWithAnErrorThatNamesNodeAndIndex) {
   EXPECT_EQ(look_up({1}), std::vector<double>{2}) << "a fault is told once";
 }
 
+TEST_P(IndexGuards, AScatterAddsIndicesThatAreLeftOutAreReported) {
+  Session session = testing::cpu_session(GetParam()(*parse_module(R"(symbols B <= 9
+graph @spread(%t: f32[5,3], %x: i32[B], %u: f32[B,3]) {
+  %i = add %x, %x
+  %y = scatter_add %t, %i, %u "rows" {axis = 0}
+  return y = %y
+}
+)")));
+  const Tensor table{DType::f32, {5, 3}, std::vector<double>(15, 1)};
+  const auto spread = [&](std::vector<double> x) -> std::string {
+    const auto count = static_cast<int64_t>(x.size());
+    const Tensor updates{DType::f32, {count, 3}, std::vector<double>(x.size() * 3, 2)};
+    try {
+      const Tensors outputs = testing::run_entry(
+          session, "spread", {}, {{"t", table}, {"x", {DType::i32, {count}, std::move(x)}}, {"u", updates}});
+      return fmt::format("{}", outputs.at("y").data[6]);
+    } catch (const Error& error) {
+      return error.what();
+    }
+  };
+  EXPECT_EQ(spread({0, 1, 1}), "5");
+  EXPECT_EQ(
+      spread({0, 1, 3}),
+      "@spread scatter_add \"rows\": the index 6 is out of bounds: expected 0 to 4; it was left out, so "
+      "results are wrong");
+  EXPECT_EQ(spread({1}), "3") << "a fault is told once";
+}
+
 INSTANTIATE_TEST_SUITE_P(Targets, IndexGuards, ::testing::Values(&guarded_on_cpu, &guarded_on_host));
 
 constexpr const char* kTwice = R"(symbols B <= 9
@@ -104,7 +132,8 @@ class TwoGuards : public ::testing::Test {
 TEST_F(TwoGuards, BothPlacesAreToldAndForgotten) {
   EXPECT_EQ(
       fault(9, 9),
-      "@look_up gather \"first\": the index 18 is out of bounds: expected 0 to 4; @look_up gather "
+      "@look_up gather \"first\": the index 18 is out of bounds: expected 0 to 4; the nearest row was taken; "
+      "@look_up gather "
       "\"second\": the index 81 is out of bounds: expected 0 to 4; the nearest row was taken, so results "
       "are wrong");
   EXPECT_EQ(fault(1, 1), "none");

@@ -45,7 +45,7 @@ TEST(PlanRecords, CountArgumentsAndRandomIds) {
   Plan plan = noisy_plan();
   const KernelStep launch = launch_of(plan);
   const KernelCode& kernel = plan.kernels[static_cast<size_t>(launch.kernel)];
-  EXPECT_EQ(kernel.arguments, 3);
+  EXPECT_EQ(kernel.parameters.size(), 3u);
   EXPECT_EQ(kernel.random_ids, 2);
   EXPECT_EQ(launch.arguments.size(), 3u);
   EXPECT_EQ(std::set<uint32_t>(launch.random_ids.begin(), launch.random_ids.end()),

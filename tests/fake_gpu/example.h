@@ -39,7 +39,7 @@ inline Plan linear_plan() {
                    .dims = {rows},
                    .range = Dim(kOut * kIn),
                    .grain = 4,
-                   .arguments = 2,
+                   .parameters = {{}, {.written = true}},
                    .threads = 4,
                    .binary = code("descend, as machine code")}};
   const GemmStep gemm{{{0, 0}, kIn, 1}, {{1, 0}, 1, kIn}, {{2, 0}, kOut, 1}, rows, kOut, kIn};

@@ -64,7 +64,8 @@ TEST_F(IndexFaults, AllPlacesAreToldAtOnce) {
   const auto bad = session(plan);
   EXPECT_EQ(
       fault(*bad),
-      "@loss gather \"table\": the index -7 is out of bounds: expected 0 to -7; @loss gather \"other\": "
+      "@loss gather \"table\": the index -7 is out of bounds: expected 0 to -7; the nearest row was taken; "
+      "@loss gather \"other\": "
       "the index -7 is out of bounds: expected 0 to -7; the nearest row was taken, so results are wrong");
   EXPECT_NO_THROW(bad->executor().synchronize()) << "nothing is left of it";
 }

@@ -27,7 +27,6 @@ KernelCode state_kernel(const std::string& name, std::vector<std::string> addres
           .text = "",
           .dims = {},
           .range = 1,
-          .arguments = 2,
           .threads = 256,
           .binary = code(name + ", as machine code"),
           .launch = std::move(launch)};

@@ -89,12 +89,13 @@ Plan batched_plan(bool transposed) {
                    .text = "",
                    .dims = {},
                    .range = 1,
-                   .arguments = 3,
                    .threads = 32,
                    .shared_bytes = 4096,
                    .binary = code("batched, as machine code")}};
-  TemplateLaunch launch;
-  for (const char* matrix : {"a", "b", "c"}) launch.arguments.push_back({Kind::address, field(matrix), 2});
+  TemplateLaunch launch{.step = "gemm"};
+  for (const char* matrix : {"a", "b", "c"})
+    launch.arguments.push_back(
+        {Kind::address, field(matrix), 2, DType::bf16, *matrix != 'c', *matrix == 'c'});
   for (const char* size : {"batch0_extent", "batch0_a_stride", "batch0_b_stride", "batch0_c_stride",
                            "a_row_stride", "c_row_stride"})
     launch.arguments.push_back({Kind::integer, field(size)});

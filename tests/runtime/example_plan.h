@@ -39,6 +39,12 @@ inline Step step(decltype(Step::what) what, std::vector<int> reads, std::vector<
   return s;
 }
 
+/// A kernel's parameter of floats, by its strides along the kernel's axes.
+inline KernelParameter reads(std::vector<Dim> strides) { return {.accesses = {{0, std::move(strides)}}}; }
+inline KernelParameter writes(std::vector<Dim> strides) {
+  return {.read = false, .written = true, .accesses = {{0, std::move(strides)}}};
+}
+
 inline GemmStep::Matrix matrix(int b, Dim row, Dim column) {
   return {{b, 0}, std::move(row), std::move(column)};
 }
@@ -71,9 +77,10 @@ inline Plan plan() {
   const std::vector<float> one(4, 1.0f);
   p.buffers[ones].data.assign(reinterpret_cast<const std::byte*>(one.data()),
                               reinterpret_cast<const std::byte*>(one.data() + 4));
-  p.kernels = {{"add_one", "kernel @add_one", {Dim(4)}, rows, 2, 0, 2, 0},
-               {"partial_sum", "", {}, rows * 4, 1, 4, 2, 0},
-               {"count_up", "", {}, 1, 1, 0, 1, 0}};
+  p.kernels = {
+      {"add_one", "kernel @add_one", {Dim(4)}, rows, 2, 0, 0, {reads({4, 1}), writes({4, 1})}, {rows, 4}},
+      {"partial_sum", "", {}, rows * 4, 1, 4, 0, {reads({1}), writes({0, 1})}, {rows * 4, 4}},
+      {"count_up", "", {}, 1, 1, 0, 0, {{.written = true, .accesses = {{}}}}, {}}};
   PlanEntry e;
   e.name = "run";
   e.inputs = {{"x", DType::f32, {B, T, 4}, x}, {"ids", DType::i32, {B, T}, ids, true, IdRange{9, -1}}};

@@ -134,7 +134,7 @@ TEST(CpuExecutor, RefusesWrongCalls) {
 
 TEST(CpuExecutor, HandsRandomStateAndRangeToKernels) {
   Plan plan = example::plan();
-  plan.kernels = {{"record_arguments", "", {}, 5, 8, 0, 1, 1}};
+  plan.kernels = {{"record_arguments", "", {}, 5, 8, 0, 1, {{.dtype = DType::i32, .written = true}}}};
   PlanEntry e;
   e.name = "record";
   plan.buffers = {example::buffer("out", Role::output, DType::i32, 6, 6)};
@@ -189,9 +189,7 @@ TEST(CpuExecutor, TwoPlansLiveSideBySide) {
   const auto first = std::make_shared<const Plan>(example::plan()),
              second = std::make_shared<const Plan>(example::plan());
   CpuExecutor a(first);
-  {
-    CpuExecutor gone(second);
-  }
+  { CpuExecutor gone(second); }
   CpuExecutor b(second);
   const Example example(2, 2);
   const std::vector<const void*> inputs = {example.x.data(), example.ids.data()};

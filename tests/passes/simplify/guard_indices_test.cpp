@@ -1,6 +1,6 @@
 #include "passes/simplify/guard_indices.h"
 
-#include "passes/simplify/index_ranges.h"
+#include "ir/analysis/index_ranges.h"
 #include "runtime/error.h"
 #include "tests/passes/support.h"
 
@@ -124,6 +124,26 @@ TEST(GuardIndices, TheNearestRowIsReadAndTheFaultKept) {
   EXPECT_EQ(run({1}), std::vector<double>{1});
   EXPECT_EQ(states[state].data, (std::vector<double>{-2147483647, 100000000, 6}))
       << "until somebody has looked";
+}
+
+/// A scatter_add goes on without them.
+TEST(GuardIndices, IndicesThatAreLeftOutAreKept) {
+  const std::string scatter = "  %y = scatter_add %t, %i, %u {axis = 0}\n  return y = %y\n";
+  const auto module = module_of("%i: i32[B], %u: f32[B,3]", scatter);
+  Graph& graph = *module->graphs.front();
+  ASSERT_TRUE(guard_indices(graph, {}));
+  testing::expect_valid(graph);
+  ASSERT_EQ(module->states.size(), 1u);
+  EXPECT_EQ(module->states[0].name, "dropped_index/@main scatter_add");
+  EXPECT_NE(print(*module).find("scatter_add %t, %i, %u"), std::string::npos) << print(*module);
+  EXPECT_FALSE(
+      guard_indices(*module_of("%i: i32[B] {below = 7}, %u: f32[B,3]", scatter)->graphs.front(), {}));
+  const auto both = module_of("%i: i32[B], %u: f32[B,3]",
+                              "  %g = gather %t, %i {axis = 0}\n  %v2 = add %g, %u\n  %y = scatter_add %t, "
+                              "%i, %v2 {axis = 0}\n  return y = %y\n");
+  ASSERT_TRUE(guard_indices(*both->graphs.front(), {}));
+  ASSERT_EQ(both->states.size(), 1u) << "the gather tells of them";
+  EXPECT_EQ(both->states[0].name, "index_fault/@main gather");
 }
 
 TEST(GuardIndices, GathersByTheSameIndexShareAGuard) {

@@ -215,12 +215,14 @@ TEST(PlanValidate, Kernels) {
   EXPECT_FAULT("expected a name of letters", p.kernels[0].name = "../x");
   EXPECT_FAULT("grain 0", p.kernels[0].grain = 0);
   EXPECT_FAULT("splits -1", p.kernels[0].splits = -1);
-  EXPECT_FAULT("-1 arguments, 0 random ids: expected at least 0", p.kernels[0].arguments = -1);
-  EXPECT_FAULT("2 arguments, -1 random ids: expected at least 0", p.kernels[0].random_ids = -1);
+  EXPECT_FAULT("-1 random ids: expected at least 0", p.kernels[0].random_ids = -1);
+  EXPECT_FAULT("an access with 3 strides: expected at most 2",
+               p.kernels[0].parameters[0].accesses[0].strides.push_back(1));
+  EXPECT_FAULT("indices in f32: expected integers", p.kernels[0].parameters[0].indices.emplace());
   EXPECT_FAULT("0 copies", p.kernels[0].copies = 0);
   EXPECT_FAULT("-2 copies", p.kernels[0].copies = -2);
   EXPECT_FAULT("expected 1 to 256 arguments in all", p.kernels[0].copies = 129);
-  EXPECT_FAULT("2 copies of 0 arguments", p.kernels[0].copies = 2, p.kernels[0].arguments = 0);
+  EXPECT_FAULT("2 copies of 0 arguments", p.kernels[0].copies = 2, p.kernels[0].parameters.clear());
   EXPECT_FAULT("2 arguments and 0 random ids: expected 6 and 0", p.kernels[0].copies = 3);
   EXPECT_FAULT("symbol X", p.kernels[0].dims = {Dim::symbol("X")});
   EXPECT_FAULT("the range", p.kernels[0].range = Dim(-1));
@@ -281,7 +283,8 @@ TEST(PlanValidate, Ranges) {
   EXPECT_FAULT("from reaches element", std::get<CopyStep>(p.entries[0].steps[2].what).from_strides[0] = 5);
   EXPECT_FAULT("2 extents with 1", std::get<CopyStep>(p.entries[0].steps[2].what).from_strides.pop_back());
   EXPECT_FAULT("to reaches element", std::get<FillStep>(p.entries[0].steps[0].what).elements = 2);
-  EXPECT_FAULT("c reaches element", std::get<GemmStep>(p.entries[0].steps[5].what).m = int64_t{1} << 40,
+  EXPECT_FAULT("writes 3298534883328 elements of c into buffer 'y'",
+               std::get<GemmStep>(p.entries[0].steps[5].what).m = int64_t{1} << 40,
                std::get<GemmStep>(p.entries[0].steps[5].what).batch.push_back({0, 0, 0, 0, true}));
   EXPECT_FAULT(
       "sums the same elements 1099511627776 times",

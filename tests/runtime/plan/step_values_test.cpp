@@ -76,8 +76,11 @@ TEST(StepValues, OfAGemmWhoseColumnsLieTogether) {
 /// The sort of the example by a template.
 Plan plan_with_template() {
   Plan plan = example::plan();
-  KernelCode sort{.name = "sort", .text = "", .dims = {}, .range = 1, .arguments = 3, .threads = 64};
-  sort.launch = TemplateLaunch{.arguments = {{Kind::address, Dim::symbol("indices"), 4},
+  KernelCode sort{.name = "sort", .text = "", .dims = {}, .range = 1, .threads = 64};
+  sort.launch = TemplateLaunch{.step = "sort_index",
+                               .arguments = {{Kind::address, Dim::symbol("indices"), 4, DType::i32, true},
+                                             {Kind::address, Dim::symbol("permutation"), 4, {}, false, true},
+                                             {Kind::address, Dim::symbol("begins"), 4, {}, false, true},
                                              {Kind::integer, Dim::symbol("count") * 2 + Dim::symbol("B")}},
                                .blocks = ceil_div(Dim::symbol("count"), 64),
                                .shared_bytes = Dim::symbol("rows") * 4,
@@ -107,7 +110,7 @@ TEST(Templates, OfAPlanAreKeptOnDisk) {
   const TemplateLaunch& launch = again.kernels[3].launch.value();
   EXPECT_EQ(launch.arguments[0].kind, Kind::address);
   EXPECT_EQ(launch.arguments[0].alignment, 4);
-  EXPECT_EQ(launch.arguments[1].value.str(), (Dim::symbol("count") * 2 + Dim::symbol("B")).str());
+  EXPECT_EQ(launch.arguments[3].value.str(), (Dim::symbol("count") * 2 + Dim::symbol("B")).str());
   EXPECT_EQ(launch.blocks, ceil_div(Dim::symbol("count"), 64));
   EXPECT_EQ(launch.conditions[0].divisor, 3);
   EXPECT_FALSE(again.kernels[0].launch);
@@ -120,22 +123,32 @@ TEST(Templates, AskForFieldsThatTheStepHas) {
   EXPECT_REFUSED("kernel 0 of its own: expected a template", p.entries[0].steps[4].kernels = {0});
   EXPECT_REFUSED("kernel 'sort' takes the address 'keys', which is no field of the step",
                  l.arguments[0].value = Dim::symbol("keys"));
-  EXPECT_REFUSED("takes the integer 'columns'", l.arguments[1].value = Dim::symbol("columns"));
+  EXPECT_REFUSED("takes the integer 'columns'", l.arguments[3].value = Dim::symbol("columns"));
   EXPECT_REFUSED("takes the integer 'columns'", l.blocks = Dim::symbol("columns"));
   EXPECT_REFUSED("takes the integer 'columns'", l.shared_bytes = Dim::symbol("columns"));
   EXPECT_REFUSED("takes the integer 'columns'", l.conditions[0].value = Dim::symbol("columns"));
-  EXPECT_REFUSED("takes the real number 'alpha'", l.arguments[1] = {Kind::real, Dim::symbol("alpha")});
-  EXPECT_REFUSED("step 5 (gemm y): kernel 'sort' takes the address 'indices'",
+  EXPECT_REFUSED("takes the real number 'alpha'", l.arguments[3] = {Kind::real, Dim::symbol("alpha")});
+  EXPECT_REFUSED("step 5 (gemm y): kernel 'sort' of its own does sort_index steps: expected one for gemm",
                  p.entries[0].steps[5].kernels = {3});
-  EXPECT_REFUSED("step 1 (kernel z): kernel 'sort' takes the address 'indices'", p.kernels[3].arguments = 2,
+  EXPECT_REFUSED("step 1 (kernel z): kernel 'sort' takes the address 'indices'",
+                 p.kernels[3].parameters = p.kernels[0].parameters, p.kernels[3].axes = p.kernels[0].axes,
                  std::get<KernelStep>(p.entries[0].steps[1].what).kernel = 3);
+}
+
+TEST(Templates, DoAllOfTheirStep) {
+  EXPECT_REFUSED("kernel 'sort' takes indices as f32: it is i32", l.arguments[0].dtype = DType::f32);
+  EXPECT_REFUSED("none of its 1 kernels writes begins", l.arguments[2].written = false);
+  EXPECT_REFUSED("kernel 'sort' reads permutation, which no kernel before it has written",
+                 l.arguments[1].read = true);
+  EXPECT_REFUSED("no kernel for it: compile it again for a GPU", p.target = "sm_90",
+                 p.entries[0].steps[4].kernels.clear());
 }
 
 TEST(Templates, AreLaunchedAsAGpuCan) {
   EXPECT_REFUSED("kernel 'sort', a template: 0 threads a block", p.kernels[3].threads = 0);
   EXPECT_REFUSED("2000000 bytes of shared memory", p.kernels[3].shared_bytes = 2000000);
   EXPECT_REFUSED("the address '2*indices': expected a name", l.arguments[0].value *= 2);
-  EXPECT_REFUSED("the real '3': expected a name", l.arguments[1] = {Kind::real, 3});
+  EXPECT_REFUSED("the real '3': expected a name", l.arguments[3] = {Kind::real, 3});
   EXPECT_REFUSED("an alignment of 0", l.arguments[0].alignment = 0);
   EXPECT_REFUSED("the divisor 0", l.conditions[0].divisor = 0);
 }

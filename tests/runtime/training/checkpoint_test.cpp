@@ -321,7 +321,14 @@ TEST(Checkpoint, ParametersComeInTheLayoutOfWeights) {
   EXPECT_EQ(read_floats(weights.at("w")), (std::vector<float>{1, 4, 2, 5, 3, 6}));
   EXPECT_EQ(read_floats(weights.at("a")), (std::vector<float>{9, 8}));
   EXPECT_HAS(message_of([&] { parameters_in(state(7), parameter_layout(plan)); }), "'w' lies outside");
-  EXPECT_HAS(message_of([&] { parameters_in(state(8), R"([{"name": 1}])"); }), "expected a list of objects");
+  const auto refused = [&](const char* layout) {
+    return message_of([&] { parameters_in(state(8), layout); });
+  };
+  EXPECT_HAS(refused(R"([{"name": 1}])"), "metadata parameters': [0].name is 1: expected a string");
+  EXPECT_HAS(refused(R"([{"name": "w"}, 3])"), "[0].state is missing: expected a string");
+  EXPECT_HAS(refused("[3]"), "[0] is an integer: expected an object");
+  EXPECT_HAS(refused("{}"), "is an object: expected a list of objects");
+  EXPECT_HAS(refused("[{]"), "broken JSON at byte 3 (line 1, column 3): found ']'");
 }
 
 /// Two weights of one shape that changed places would be taken for each other.

@@ -23,14 +23,19 @@ struct IndexRange {
 
 /// Ranges of integers and flags: through constants, iota, inputs with bounds, views, conversions, sums,
 /// differences, products, quotients, minima, maxima, selects with their comparisons, look-ups in constant
-/// tables, and reductions. Arithmetic that may leave 32 bits has an unknown result. Floats have no range.
+/// tables, reductions and bodies of fusions. Arithmetic that may leave 32 bits has an unknown result. Floats
+/// have no range.
 class IndexRanges {
  public:
   explicit IndexRanges(const Graph& graph);
+  /// Of a fusion's body.
+  IndexRanges(const Node& fusion, const IndexRanges& around);
   /// The whole range of the element type where nothing is known.
   IndexRange at(const Value* value) const;
 
  private:
+  void find();
+  void find_results(const Node& fusion);
   std::optional<IndexRange> of(const Value& value) const;
   std::optional<IndexRange> of_constant(const Node& node) const;
   std::optional<IndexRange> of_input(const Node& node) const;

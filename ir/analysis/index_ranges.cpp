@@ -1,8 +1,8 @@
-#include "passes/simplify/index_ranges.h"
+#include "ir/analysis/index_ranges.h"
 
 #include <algorithm>
 
-#include "passes/analysis.h"
+#include "ir/analysis/splat.h"
 #include "runtime/error.h"
 
 namespace smelt {
@@ -96,6 +96,14 @@ IndexRange of_some(IndexRange range) {
   return range;
 }
 
+/// What one result of a reduction is made of.
+Dim elements_of_a_row(const Node& reduce) {
+  Dim count = 1;
+  for (const int64_t axis : reduce.ints_attr("axes"))
+    count *= reduce.operand(0)->shape()[static_cast<size_t>(axis)];
+  return count;
+}
+
 bool is_comparison(const Node& node) {
   return node.is(Op::pointwise) && info(node.scalar_op).complement.has_value();
 }
@@ -133,11 +141,31 @@ std::optional<int64_t> IndexRange::surely_outside(const Dim& rows) const {
   return std::nullopt;
 }
 
-IndexRanges::IndexRanges(const Graph& graph) : graph_(graph) {
-  for (const auto& node : graph.nodes())
+IndexRanges::IndexRanges(const Graph& graph) : graph_(graph) { find(); }
+
+IndexRanges::IndexRanges(const Node& fusion, const IndexRanges& around) : graph_(*fusion.body) {
+  const std::vector<Node*> inputs = graph_.inputs();
+  for (size_t i = 0; i < inputs.size(); ++i)
+    ranges_[inputs[i]->result()] = around.at(fusion.operand(static_cast<unsigned>(i)));
+  find();
+}
+
+void IndexRanges::find() {
+  for (const auto& node : graph_.nodes()) {
+    if (node->is(Op::fusion)) find_results(*node);
     for (const auto& result : node->results())
       if (has_range(result->dtype()))
         if (const MaybeRange range = of(*result)) ranges_[result.get()] = *range;
+  }
+}
+
+/// What a fusion leaves is what its body makes of its operands.
+void IndexRanges::find_results(const Node& fusion) {
+  const auto integer = [](const auto& result) { return has_range(result->dtype()); };
+  if (std::ranges::none_of(fusion.results(), integer)) return;
+  const IndexRanges inside(fusion, *this);
+  for (unsigned i = 0; i < fusion.result_count(); ++i)
+    ranges_[fusion.result(i)] = inside.at(fusion.body->outputs[i].value);
 }
 
 IndexRange IndexRanges::at(const Value* value) const {
@@ -264,7 +292,7 @@ MaybeRange IndexRanges::of_reduce(const Node& node, unsigned result) const {
   }
   if (!has_range(x.dtype())) return std::nullopt;
   const IndexRange range = of_some(hull(at(&x)));
-  const Dim elements = row_space(node).count();
+  const Dim elements = elements_of_a_row(node);
   if (info(node.reduce_op).finds && result == 0)
     return is_never_zero(elements) ? MaybeRange(range) : std::nullopt;
   if (!node.is(ReduceOp::add)) return std::nullopt;

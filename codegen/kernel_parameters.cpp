@@ -1,0 +1,142 @@
+#include "codegen/kernel_parameters.h"
+
+#include <algorithm>
+#include <set>
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace smelt {
+namespace {
+
+using Kind = Instruction::Kind;
+
+/// Symbols are at least 1, and so are products of them.
+bool is_at_least_zero(const Dim& dim) {
+  int64_t least = 0;
+  for (const Dim::Term& term : dim.terms()) {
+    if (term.coefficient < 0 && !term.atoms.empty()) return false;
+    const bool divided = llvm::any_of(term.atoms, [](const Atom& atom) { return atom.inner != nullptr; });
+    if (!divided) least += term.coefficient;
+  }
+  return least >= 0;
+}
+
+/// One kernel's part of what a launch is given, its axes behind those that are there.
+class ParametersOf {
+ public:
+  ParametersOf(const Kernel& kernel, int stage, KernelCode& code)
+      : kernel_(kernel), stage_(stage), code_(code) {}
+
+  void run() {
+    first_axis_ = code_.axes.size();
+    for (const KernelAxis& axis : kernel_.axes) code_.axes.push_back(axis.extent);
+    const size_t first = code_.parameters.size();
+    for (size_t i = 0; i < kernel_.params.size(); ++i)
+      code_.parameters.push_back(start_of(kernel_.params[i]));
+    parameters_ = code_.parameters.data() + first;
+    for (const KernelBlock& block : kernel_.blocks)
+      for (const int id : block.instructions) add(kernel_.instructions[static_cast<size_t>(id)]);
+    for (const int param : params_of_indices()) keep_indices(param);
+    for (size_t i = 0; i < kernel_.params.size(); ++i) drop_inner(parameters_[i]);
+  }
+
+ private:
+  KernelParameter start_of(const KernelParam& param) {
+    KernelParameter made{.dtype = param.dtype, .read = false, .written = param.partial, .stage = stage_};
+    if (param.partial) made.accesses.push_back(slices(param));
+    return made;
+  }
+
+  /// One a chunk, all of which are written.
+  KernelAccess slices(const KernelParam& param) {
+    KernelAccess access;
+    access.strides.resize(code_.axes.size());
+    code_.axes.push_back(kernel_.schedule.splits), access.strides.push_back(param.partial_elements);
+    code_.axes.push_back(param.partial_elements), access.strides.push_back(1);
+    return access;
+  }
+
+  void add(const Instruction& x) {
+    if (x.access.param < 0) return;
+    const KernelParam& param = kernel_.params[static_cast<size_t>(x.access.param)];
+    KernelParameter& made = parameters_[x.access.param];
+    made.read |= x.kind != Kind::store;
+    made.written |= x.kind != Kind::load;
+    if (x.kind == Kind::store && param.indices) made.indices = param.indices;
+    if (param.partial) return;
+    if (x.access.computed >= 0) {
+      made.table_elements = param.table_elements;
+      return;
+    }
+    KernelAccess access{x.access.offset, std::vector<Dim>(first_axis_)};
+    access.strides.insert(access.strides.end(), x.access.strides.begin(), x.access.strides.end());
+    while (!access.strides.empty() && access.strides.back().is_zero()) access.strides.pop_back();
+    if (!llvm::is_contained(made.accesses, access)) made.accesses.push_back(std::move(access));
+  }
+
+  /// Those that computed indices, bounds of segments and written integers are made of.
+  std::set<int> params_of_indices() const {
+    std::vector<int> open;
+    for (const Instruction& x : kernel_.instructions) {
+      if (x.access.computed >= 0) open.push_back(x.access.computed);
+      if (x.kind == Kind::store && kernel_.params[static_cast<size_t>(x.access.param)].indices)
+        open.push_back(x.operands[0]);
+    }
+    for (const KernelAxis& axis : kernel_.axes)
+      for (const int bound : {axis.begin, axis.end})
+        if (bound >= 0) open.push_back(bound);
+    std::set<int> seen, params;
+    while (!open.empty()) {
+      const int id = open.back();
+      open.pop_back();
+      if (!seen.insert(id).second) continue;
+      const Instruction& x = kernel_.instructions[static_cast<size_t>(id)];
+      open.insert(open.end(), x.operands.begin(), x.operands.end());
+      if (x.kind == Kind::load) params.insert(x.access.param);
+    }
+    return params;
+  }
+
+  void keep_indices(int param) {
+    parameters_[param].indices = kernel_.params[static_cast<size_t>(param)].indices;
+  }
+
+  Dim last(const KernelAccess& access) const {
+    Dim sum = access.offset;
+    for (size_t i = 0; i < access.strides.size(); ++i) sum += (code_.axes[i] - 1) * access.strides[i];
+    return sum;
+  }
+
+  /// Places that others surround say nothing more, but of indices, which are known place by place.
+  void drop_inner(KernelParameter& parameter) const {
+    if (parameter.indices) return;
+    std::vector<KernelAccess> kept;
+    for (KernelAccess& access : parameter.accesses) {
+      if (llvm::any_of(kept, [&](const KernelAccess& other) { return surrounds(other, access); })) continue;
+      llvm::erase_if(kept, [&](const KernelAccess& other) { return surrounds(access, other); });
+      kept.push_back(std::move(access));
+    }
+    parameter.accesses = std::move(kept);
+  }
+
+  bool surrounds(const KernelAccess& outer, const KernelAccess& inner) const {
+    return is_at_least_zero(inner.offset) && llvm::all_of(inner.strides, is_at_least_zero) &&
+           is_at_least_zero(last(outer) - last(inner));
+  }
+
+  const Kernel& kernel_;
+  int stage_;
+  KernelCode& code_;
+  size_t first_axis_ = 0;
+  KernelParameter* parameters_ = nullptr;  // of the kernel, in the code
+};
+
+}  // namespace
+
+void describe_parameters(const Kernel& kernel, KernelCode& code) {
+  int stage = 0;
+  ParametersOf(kernel, stage, code).run();
+  for (const Kernel& last : kernel.tail) ParametersOf(last, ++stage, code).run();
+}
+
+}  // namespace smelt
