@@ -1,4 +1,4 @@
-// Which build of the compiler this is: its version alone does not tell while it is being worked on.
+// Identifies the build of the compiler: during development its version alone does not.
 #pragma once
 
 #include <string>

@@ -24,9 +24,10 @@ enum class Mode : uint8_t { train, infer };
 struct CompileOptions {
   /// "cpu"; "cuda": this machine's GPU; "native": the same, or its CPU where there is none; "sm_90", ...
   std::string target = "cpu";
+  int device = -1;  // "cuda" and "native": the GPU's number; -1: that of SMELT_DEVICE, or the first
   Mode mode = Mode::train;
-  DType storage = DType::f32;  // of what kernels leave in memory: bf16, f16; arithmetic is f32
-  bool tf32 = false;           // products of f32 matrices with 10 bits of mantissa, on a GPU
+  DType storage = DType::f32;  // of what kernels store: bf16, f16; arithmetic is f32
+  bool tf32 = false;           // matmuls read f32 operands with 10 bits of mantissa, on a GPU
   bool masters = true;         // f32 parameters beside the narrow ones that matmuls read
   BuildOptions build;
   TrainingOptions training;
@@ -49,8 +50,8 @@ struct EntrySummary {
   int64_t gemm_bytes = 0;
 };
 
-/// Everything that compilation made, for those who look inside. Stages that were not reached are empty; a
-/// plan from the cache has nothing but `seconds` beside it.
+/// Everything that compilation made, for callers that inspect it. Stages that were not reached are empty; a
+/// plan from the cache comes with nothing but `seconds` and, where the caller had built it, `graph`.
 struct Compilation {
   std::unique_ptr<Module> graph;  // after building: before any pass
   std::unique_ptr<Module> fused;  // after assign_layout
@@ -68,14 +69,14 @@ struct Compilation {
 
 enum class Stage : uint8_t { graph, fused, program, plan };
 
-/// What the options' target names; "native" is the GPU that this process would use, or the CPU. Throws Error
-/// for "cuda" where there is no GPU.
+/// The target that the options name; "native" is the GPU that this process would use, or the CPU. Throws
+/// Error for "cuda" where there is no GPU.
 Target resolved_target(const CompileOptions& options);
 
 /// How a description is built for these options.
 BuildOptions build_options(const CompileOptions& options);
 
-/// Runs the compiler up to and including `stage`; plan_cache.h has what remembers plans. A plan is ready to
+/// Runs the compiler up to and including `stage`, without the plan cache (plan_cache.h). A plan is ready to
 /// run or to save (runtime/plan/plan_file.h).
 Compilation compile(const Description& description, const CompileOptions& options, Stage stage = Stage::plan);
 /// The same from a module (a text-form graph, GraphBuilder).

@@ -44,7 +44,8 @@ int run(CLI::App& app, int argc, char** argv) {
 int main(int argc, char** argv) {
   CLI::App app{"Smelt compiles a description of a transformer into one plan, and trains and runs it."};
   app.require_subcommand(1);
-  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);  // a later word goes before
+  app.option_defaults()->multi_option_policy(
+      CLI::MultiOptionPolicy::TakeLast);  // a later option overrides an earlier one
   app.set_version_flag("--version", std::string("smelt ") + SMELT_VERSION);
   try {
     add_commands(app);

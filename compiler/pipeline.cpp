@@ -73,7 +73,7 @@ class Compiler {
     plan_memory(result_.program, {.report = &result_.memory});
     clock_.end("lower");
     if (options_.tune) {
-      result_.tuned = tune_schedules(result_.program, target);
+      result_.tuned = tune_schedules(result_.program, target, options_.device);
       clock_.end("tune");
     }
     if (stage == Stage::program) return;
@@ -96,27 +96,38 @@ class Compiler {
 
   /// 1. Weights that share an input become one; then the loss graph becomes the entries of a training plan.
   void make_entries(Module& module) {
-    if (options_.mode == Mode::train && module.find_graph(options_.training.loss)) {
-      if (wants("evaluate")) make_evaluation_entry(module, options_.training.loss);
-      PassManager before = manager();
-      before.add("bound_ids");
-      before.add({"decompose", {}}, [](Graph& g) { return decompose(g, {.keep = composites_with_vjp()}); });
-      before.add("simplify,merge_gemms");
-      before.run(module);
-      flatten_parameters(module, {options_.storage, options_.masters});
-      TrainingOptions training = options_.training;
-      training.optimizer.scaling.on = options_.storage == DType::f16;
-      // Without sums the state "gradients" is free for those of train_step.
-      if (!wants("accumulate") && !wants("apply")) training.accumulation = false;
-      make_training_entries(module, training);
-      llvm::erase_if(module.graphs, [&](const auto& graph) { return graph->name == options_.training.loss; });
-    } else {
-      PassManager before = manager();
-      before.add("bound_ids,decompose,simplify,merge_gemms");
-      before.run(module);
-      flatten_parameters(module, {options_.storage, false});  // nothing is updated: no masters
-    }
+    if (options_.mode == Mode::train && module.find_graph(options_.training.loss))
+      prepare_training(module);
+    else
+      prepare_inference(module);
     keep_entries(module);
+  }
+
+  void prepare_training(Module& module) {
+    if (wants("evaluate")) make_evaluation_entry(module, options_.training.loss);
+    PassManager before = manager();
+    before.add("bound_ids");
+    before.add({"decompose", {}}, [](Graph& g) { return decompose(g, {.keep = composites_with_vjp()}); });
+    before.add("simplify,merge_gemms");
+    before.run(module);
+    flatten_parameters(module, {options_.storage, options_.masters});
+    make_training_entries(module, training_options());
+    llvm::erase_if(module.graphs, [&](const auto& graph) { return graph->name == options_.training.loss; });
+  }
+
+  TrainingOptions training_options() const {
+    TrainingOptions training = options_.training;
+    training.optimizer.scaling.on = options_.storage == DType::f16;
+    // Without sums the state "gradients" is free for those of train_step.
+    if (!wants("accumulate") && !wants("apply")) training.accumulation = false;
+    return training;
+  }
+
+  void prepare_inference(Module& module) {
+    PassManager before = manager();
+    before.add("bound_ids,decompose,simplify,merge_gemms");
+    before.run(module);
+    flatten_parameters(module, {options_.storage, false});  // nothing is updated: no masters
   }
 
   bool wants(const std::string& entry) const {
@@ -203,7 +214,7 @@ Target resolved_target(const CompileOptions& options) {
         "the "
         "architecture of another machine's, such as --target=sm_90");
   }
-  const cuda::DeviceInfo gpu = cuda::device_info();
+  const cuda::DeviceInfo gpu = cuda::device_info(options.device);
   return {Target::Kind::cuda, gpu.compute_capability, gpu.model};
 }
 

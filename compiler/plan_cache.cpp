@@ -107,10 +107,16 @@ double cache_seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
+void keep(const PlanCache& cache, const std::string& key, Compilation& compiled) {
+  const auto begin = std::chrono::steady_clock::now();
+  cache.write(key, compiled.plan);
+  compiled.seconds.emplace_back("keep", cache_seconds_since(begin));
+}
+
 }  // namespace
 
 std::string plan_key(const Description& description, const CompileOptions& options) {
-  const auto& [target, mode, storage, tf32, masters, build, training, entries, pipeline, passes,
+  const auto& [target, device, mode, storage, tf32, masters, build, training, entries, pipeline, passes,
                explain_fusion, tune, dump_dir] = options;
   KeyText key;
   key.add("build", compiler_build_id()).add("format", kPlanFormat).add("mode", static_cast<int>(mode));
@@ -159,20 +165,15 @@ Compilation compile_or_recall(const Description& description, const CompileOptio
                               std::unique_ptr<Module> built, const PlanCache& cache) {
   const auto begin = std::chrono::steady_clock::now();
   const std::string key = plan_key(description, options);
-  const auto compile_it = [&] {
-    return built ? compile(std::move(built), options) : compile(description, options);
-  };
-  if (key.empty()) return compile_it();
-  if (auto known = cache.read(key)) {
+  if (auto known = key.empty() ? std::nullopt : cache.read(key)) {
     Compilation result;
     result.plan = std::move(*known);
+    result.graph = std::move(built);
     result.seconds.emplace_back("recall", cache_seconds_since(begin));
     return result;
   }
-  Compilation result = compile_it();
-  const auto compiled = std::chrono::steady_clock::now();
-  cache.write(key, result.plan);
-  result.seconds.emplace_back("keep", cache_seconds_since(compiled));
+  Compilation result = built ? compile(std::move(built), options) : compile(description, options);
+  if (!key.empty()) keep(cache, key, result);
   return result;
 }
 

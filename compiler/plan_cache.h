@@ -1,6 +1,6 @@
-// Plans on the disk, each named by a hash of everything that decides it: the second start of a run takes its
-// plan from there in place of compiling. An entry that is damaged is no entry; a directory that cannot be
-// read or written is no error: plans are compiled again.
+// Plans on the disk, each named by a hash of everything that it depends on: the second start of a run loads
+// its plan instead of compiling it. Damaged entries are ignored, and so is a directory that cannot be read or
+// written: plans are then compiled again.
 #pragma once
 
 #include <filesystem>
@@ -17,12 +17,12 @@ class PlanCache {
 
   /// In the cache directory (runtime/system/cache_directory.h).
   static PlanCache standard();
-  /// Nothing is kept where `directory` is empty; beyond `most_bytes` the entries go that were not used
-  /// longest.
+  /// Nothing is kept where `directory` is empty; beyond `most_bytes` the least recently used entries are
+  /// removed.
   explicit PlanCache(std::filesystem::path directory, int64_t most_bytes = kMostBytes)
       : directory_(std::move(directory)), most_bytes_(most_bytes) {}
 
-  /// Nothing where there is no such entry or where it is damaged.
+  /// Empty where there is no such entry or where it is damaged.
   std::optional<Plan> read(const std::string& key) const;
   void write(const std::string& key, const Plan& plan) const;
   std::filesystem::path file(const std::string& key) const { return directory_ / (key + ".plan"); }
@@ -33,12 +33,12 @@ class PlanCache {
 };
 
 /// 64 hexadecimal digits for the description, the options, the target (of a CPU: this machine's), the format
-/// of plans and this build of the compiler. Empty where a plan depends on more (`tune`), and where somebody
-/// wants to look at the passes.
+/// of plans and this build of the compiler. Empty where a plan depends on more (`tune`), and where the
+/// options ask to see the passes.
 std::string plan_key(const Description& description, const CompileOptions& options);
 
-/// compile(), but for what an earlier call with the same key has left. `built` is the description's module
-/// where somebody has built it already by build_options(options).
+/// Like compile(), but loads the plan of an earlier call with the same key where there is one. `built` is the
+/// description's module where the caller has already built it by build_options(options).
 Compilation compile_or_recall(const Description& description, const CompileOptions& options,
                               std::unique_ptr<Module> built = nullptr,
                               const PlanCache& cache = PlanCache::standard());

@@ -1,16 +1,9 @@
 #include "compiler/summary.h"
 
-#include "llvm/ADT/DenseSet.h"
-#include "llvm/ADT/SmallSet.h"
 #include "runtime/plan/plan_fields.h"
 
 namespace smelt {
 namespace {
-
-/// Throws Error where that is beyond 64 bits.
-int64_t bytes_at_bounds(const Symbols& symbols, const Dim& elements, DType dtype) {
-  return symbols.upper(elements * size_of(dtype));
-}
 
 int64_t bytes_of(const Module& module, const Value& value) {
   return bytes_at_bounds(module.symbols, element_count(value.shape()), value.dtype());
@@ -21,26 +14,25 @@ bool launches(const Node& node) {
   return !row.has(Trait::leaf) && !row.has(Trait::view) && !row.has(Trait::effect);
 }
 
+/// A broadcast operand is read once, at its own size.
+int64_t bytes_moved(const Module& module, const Node& node) {
+  int64_t bytes = 0;
+  for (const Value* operand : node.operands()) {
+    const Node* source = operand->node();
+    bytes += bytes_of(module, source->is(Op::broadcast) ? *source->operand(0) : *operand);
+  }
+  for (const auto& result : node.results()) bytes += bytes_of(module, *result);
+  return bytes;
+}
+
 EntrySummary unfused(const Graph& graph) {
   EntrySummary row{.entry = graph.name};
   for (const auto& node : graph.nodes()) {
-    if (!launches(*node)) continue;
-    int64_t bytes = 0;
-    // A broadcast operand is read once, at its own size.
-    for (const Value* operand : node->operands()) {
-      const Node* source = operand->node();
-      bytes += bytes_of(graph.module(), source->is(Op::broadcast) ? *source->operand(0) : *operand);
-    }
-    for (const auto& result : node->results()) bytes += bytes_of(graph.module(), *result);
-    if (node->is(Op::matmul)) continue;
+    if (!launches(*node) || node->is(Op::matmul)) continue;
     ++row.launches_before;
-    row.bytes_before += bytes;
+    row.bytes_before += bytes_moved(graph.module(), *node);
   }
   return row;
-}
-
-int64_t product(const Program& program, const Shape& extents) {
-  return program.symbols.upper(element_count(extents));
 }
 
 int64_t gemm_bytes(const Program& program, const GemmStep& gemm) {
@@ -82,11 +74,13 @@ int64_t step_bytes(const Program& program, const Step& step) {
       step, [&](const KernelStep& kernel) { return kernel_bytes(program, kernel); },
       [&](const GemmStep& gemm) { return gemm_bytes(program, gemm); },
       [&](const SortIndexStep& sort) {
-        return product(program, {sort.count * 2 + sort.rows}) * size_of(DType::i32);
+        return bytes_at_bounds(program.symbols, sort.count * 2 + sort.rows, DType::i32);
       },
-      [&](const CopyStep& copy) { return 2 * product(program, copy.extents) * size_of(copy.dtype); },
+      [&](const CopyStep& copy) {
+        return bytes_at_bounds(program.symbols, element_count(copy.extents) * 2, copy.dtype);
+      },
       [&](const FillStep& fill) {
-        return product(program, {fill.elements}) * size_of(program.buffers[fill.to.buffer].dtype);
+        return bytes_at_bounds(program.symbols, fill.elements, program.buffers[fill.to.buffer].dtype);
       });
 }
 

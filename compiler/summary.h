@@ -8,7 +8,7 @@ namespace smelt {
 /// Before fusion every primitive is a launch that reads its operands and writes its results, at the symbols'
 /// bounds; views and leaves are free. Fills the `before` half of a row for every graph.
 std::vector<EntrySummary> summarise_unfused(const Module& module);
-/// The `after` half, from the steps of each entry.
+/// Fills the `after` half from the steps of each entry.
 void summarise_program(const Program& program, std::vector<EntrySummary>& rows);
 
 /// Bytes that one step moves at the bounds: what a kernel's parameters hold, or a gemm's three matrices.

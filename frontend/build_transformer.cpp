@@ -54,7 +54,7 @@ void check_bound(const Symbols::Bound& bound, bool source) {
     fail("bound {} <= {}: expected at least 1", name, bound.upper);
 }
 
-/// Lengths have the model's own maximum, or 512, where nothing is asked for.
+/// Lengths are bounded by the model's own maximum, or by 512, where the options give no bound.
 void bound_symbols(const TransformerSpec& spec, const BuildOptions& options, Symbols& symbols) {
   const int64_t longest = spec.max_positions > 0 ? spec.max_positions : 512;
   std::map<std::string, int64_t> upper = {{"B", 8}};
@@ -190,7 +190,7 @@ TransformerSpec::Dropout dropout_of(const TransformerSpec& spec, const BuildOpti
   return {p, p, p, spec.dropout.activation > 0 ? p : 0, p};
 }
 
-/// A special token: generation_config.json's word goes before config.json's; null: none.
+/// A special token: generation_config.json overrides config.json; null where there is none.
 Json token_id(int64_t id, const Json& generation, const char* name) {
   const auto it = generation.find(name);
   if (it != generation.end() && it->is_number_integer()) return *it;

@@ -1,4 +1,4 @@
-// What a user hands to Smelt as "the model": a Hugging Face directory, a spec as JSON, a graph in text form,
+// What a user gives to Smelt as "the model": a Hugging Face directory, a spec as JSON, a graph in text form,
 // or a directory with one of these (spec.json, model.ir) and weights.
 #pragma once
 
@@ -23,13 +23,13 @@ class Description {
   std::string text;  // of graph
 
   /// A new module with its graphs, verified types and a description for the plan. A graph in text form has
-  /// symbols and bounds of its own, which `options.bounds` may replace; the other options do not concern it.
+  /// symbols and bounds of its own, which `options.bounds` may replace; the other options do not apply to it.
   std::unique_ptr<Module> build(const BuildOptions& options) const;
-  /// All that `build` makes a module from, as text: descriptions of equal content build equal modules.
+  /// Everything that `build` makes a module from, as text: descriptions of equal content build equal modules.
   std::string content() const;
   /// The safetensors file, or the index of its shards, that belongs to the model (beside its config.json,
-  /// spec.json or model.ir); nothing where training starts from scratch. An Error where weights are there in
-  /// a format that is not read.
+  /// spec.json or model.ir); empty where training starts from scratch. Throws Error where there are weights
+  /// in a format that is not supported.
   std::optional<std::filesystem::path> weights() const;
 };
 

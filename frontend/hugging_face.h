@@ -20,14 +20,14 @@ struct ModelDirectory {
 /// maths in a way that is not supported. Weights are not touched.
 ModelDirectory read_model_directory(const std::filesystem::path& directory);
 
-/// config.json's object as a spec; `file` is for messages.
+/// Reads config.json's object as a spec; `file` is for messages.
 TransformerSpec spec_from_config(const Json& config, std::string_view file);
-/// The other way round, through the same table: a config.json that transformers reads. Nothing where the
-/// family has no table or cannot express the spec.
+/// Writes a config.json that transformers reads, through the same table. Empty where the family has no table
+/// or cannot express the spec.
 std::optional<Json> config_from_spec(const TransformerSpec& spec);
 
-/// The file to hand to a safetensors reader: model.safetensors, or the index of its shards. Nothing where the
-/// directory holds no weights; an Error where it holds them only in a format that is not read.
+/// The file for a safetensors reader: model.safetensors, or the index of its shards. Empty where the
+/// directory holds no weights; throws Error where it holds them only in a format that is not supported.
 std::optional<std::filesystem::path> find_weights(const std::filesystem::path& directory);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// What the parameters and places of a model are called, in the words of its family.
+// The names of a model's parameters and modules, as its family calls them.
 //
 // Roles, by which build_transformer asks ({}: number of the block; STACK: encoder or decoder):
 //   embedding.tokens  embedding.token_types  embedding.dropout

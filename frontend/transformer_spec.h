@@ -19,7 +19,8 @@ enum class Activation : uint8_t { relu, gelu_tanh, gelu_erf, silu, quick_gelu, t
 enum class PositionKind : uint8_t { none, learned, sinusoidal, rope, relative_buckets };
 enum class RopeScaling : uint8_t { none, linear, dynamic, llama3, yarn };
 enum class HeadKind : uint8_t { none, lm, mlm, sequence_classes, image_classes };
-/// What a head over classes learns: one class of several, numbers, or any of several classes at once.
+/// The problem that a head over classes solves: one of several classes, numbers, or any of several classes at
+/// once.
 enum class Problem : uint8_t { one_class, regression, several_classes };
 enum class Smoothing : uint8_t {
   all,
@@ -77,7 +78,7 @@ struct TransformerSpec {
     PositionKind kind = PositionKind::learned;
     int64_t offset = 0;        // rows of the table before position 0
     bool counted = false;      // tokens that are no padding are counted, padding stands at 0
-    bool interleaved = false;  // sinusoidal: sine and cosine take turns, else the first half are sines
+    bool interleaved = false;  // sinusoidal: sines and cosines alternate, else the first half are sines
     double rope_theta = 10000;
     RopeScaling scaling = RopeScaling::none;
     double scaling_factor = 0;                         // yarn; 0: max_positions / original_max_positions
@@ -142,15 +143,15 @@ struct TransformerSpec {
   bool operator==(const TransformerSpec&) const = default;
 };
 
-/// Something wrong with one field, or with `field` empty with the whole.
+/// A problem with one field, or with the whole spec where `field` is empty.
 struct SpecProblem {
   std::string field;  // "decoder.heads"
   std::string text;   // "7 does not divide hidden = 48"
 };
 
-/// Writes down what zeros and `automatic` stand for.
+/// Replaces zeros and `automatic` by the values that they stand for.
 void complete(TransformerSpec& spec);
-/// Everything that makes a completed spec no transformer, in terms of its fields; empty when all is well.
+/// All reasons why a completed spec cannot be built, in terms of its fields; empty when there are none.
 std::vector<SpecProblem> problems_of(const TransformerSpec& spec);
 
 /// All fields, nested by the dots of their names; spec_from_json gives the same spec back.
@@ -158,8 +159,8 @@ Json to_json(const TransformerSpec& spec);
 /// Reads fields over `spec` and completes it; unknown keys, wrong types and problems_of are appended to
 /// `problems`.
 void read_spec(const Json& json, TransformerSpec& spec, std::vector<SpecProblem>& problems);
-/// A spec as a person writes it: what is not said is as in the named family. Throws one Error listing all
-/// problems.
+/// Reads a spec as a person writes it: fields that are left out are as in the named family. Throws one Error
+/// listing all problems.
 TransformerSpec spec_from_object(const Json& json, std::string_view file);
 TransformerSpec spec_from_json(std::string_view text, std::string_view file = "<spec>");
 /// "FILE: 3 problems\n  decoder.heads: ..."

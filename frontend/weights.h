@@ -1,4 +1,4 @@
-// Does a checkpoint fit a model? Asked before anything is compiled; Session::load_weights does the copying.
+// Checks before anything is compiled whether a checkpoint fits a model; Session::load_weights copies it.
 #pragma once
 
 #include <vector>
@@ -11,11 +11,11 @@ namespace smelt {
 
 /// Throws one Error that lists every parameter that the checkpoint lacks, every tensor of a wrong shape or
 /// type, and every tensor that no parameter asks for. Buffers that the module's description names as ignored
-/// may be there.
+/// are allowed.
 void check_weights(const Module& module, const Checkpoint& weights);
 
-/// A head that the config ties to the embeddings, but that the checkpoint holds with values of its own, is
-/// not tied; transformers decides so, too. T5 1.1 is stored in that way.
+/// Unties a head that the config ties to the embeddings but that the checkpoint holds with values of its own,
+/// as transformers does. T5 1.1 is stored in that way.
 void untie_stored_head(TransformerSpec& spec, const Checkpoint& weights);
 
 /// The values of one parameter in our own layout ([out,in] for weights), whatever the checkpoint's spelling,

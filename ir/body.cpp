@@ -7,7 +7,7 @@
 namespace smelt {
 
 llvm::ArrayRef<std::string_view> handed_to_body(Op op) {
-  static constexpr std::string_view kOfMatmul[] = {"product"};
+  static constexpr std::string_view kOfMatmul[] = {"acc"};
   if (op == Op::matmul) return kOfMatmul;
   return {};
 }

@@ -1,13 +1,13 @@
 // Bodies: small graphs that a node holds. An op whose row in ops.def says `region` may have one; a fusion is
-// nothing else.
+// nothing but a body.
 //
-// A body's inputs are first what the op itself computes (the product of a matmul; a fusion computes nothing),
-// then the node's last operands, the body's arguments. Its outputs are the node's results. What the op
-// computes comes in f32, so that every rounding stands in the body.
+// A body's inputs are first what the op itself computes (the accumulator of a matmul; a fusion computes
+// nothing), then the node's last operands, the body's arguments. Its outputs are the node's results. What the
+// op computes is given to the body in f32, so that every rounding is written in the body.
 //
-//   %y = matmul %x, %w (%product, %b = %bias) {spec = "bc,oc->bo"} {
+//   %y = matmul %x, %w (%acc, %b = %bias) {spec = "bc,oc->bo"} {
 //     %row = broadcast %b {axes = [1]} : f32[B,7]
-//     %sum = add %product, %row : f32[B,7]
+//     %sum = add %acc, %row : f32[B,7]
 //     return %sum
 //   } : f32[B,7]
 #pragma once
@@ -20,7 +20,7 @@
 
 namespace smelt {
 
-/// The names of what the op hands its body before the arguments: {"product"} for a matmul, none for a fusion.
+/// The names of what the op passes to its body before the arguments: {"acc"} for a matmul, none for a fusion.
 llvm::ArrayRef<std::string_view> handed_to_body(Op op);
 
 /// An operand that the body reads, and the body's input that stands for it.
@@ -32,7 +32,7 @@ struct BodyArgument {
 std::vector<BodyArgument> body_arguments(const Node& node);
 /// The operands that the op itself reads: all of a node without a body, none of a fusion.
 llvm::ArrayRef<Value*> own_operands(const Node& node);
-/// The body's input for what the op computes first. The node has a body and is no fusion.
+/// The body's input for what the op itself computes. The node must have a body and not be a fusion.
 Value* handed_value(const Node& node);
 
 /// A body without nodes: inputs of these types, called as `handed_to_body` says, then a0, a1, ...

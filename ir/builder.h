@@ -1,4 +1,4 @@
-// Makes nodes with inferred types: the C++ way to write a graph, and what every pass builds with.
+// Makes nodes with inferred types. This is how graphs are written in C++, and what every pass builds with.
 #pragma once
 
 #include <string>
@@ -35,7 +35,7 @@ class GraphBuilder {
   void set_source(std::string source) { source_ = std::move(source); }
   const std::string& source() const { return source_; }
 
-  /// Any op by its table row; `declared` for ops with the declared trait.
+  /// Any op; `declared` is needed for ops with the declared trait.
   Node* create(Op op, llvm::ArrayRef<Value*> operands, Attributes attributes = {},
                llvm::ArrayRef<Type> declared = {});
   /// A node with a body: `operands` are the op's own, then the body's arguments (ir/body.h).
@@ -89,7 +89,7 @@ class GraphBuilder {
   Value* matmul(Value* a, Value* b, std::string spec);
   /// Writes a body: gets its inputs, returns the result.
   using MakeBody = llvm::function_ref<Value*(GraphBuilder&, llvm::ArrayRef<Value*> inputs)>;
-  /// A matmul with a body on its product: the inputs are the product in f32 and a value for each argument.
+  /// A matmul with a body: its inputs are the accumulator in f32 and a value for each argument.
   Value* matmul(Value* a, Value* b, std::string spec, llvm::ArrayRef<Value*> arguments, MakeBody make);
   /// One or two operands, "abc->ca" or "iikz,kml->mi": letters may repeat, or be summed alone.
   Value* einsum(llvm::ArrayRef<Value*> operands, std::string spec);

@@ -28,7 +28,7 @@ struct Type {
   bool operator==(const Type&) const = default;
 };
 std::string str(const Type& type);  // "f32[B,T,768]"
-/// Whether rows along these axes of a shape are certain to have the elements that reduce `pivot` wants.
+/// Whether rows along these axes of a shape are certain to have as many elements as reduce `pivot` needs.
 bool has_pivot(const Shape& shape, llvm::ArrayRef<int64_t> axes);
 
 /// Where a value lives, set by assign_layout: an element (i, j, ...) is at offset + i strides[0] + j
@@ -43,7 +43,8 @@ struct Layout {
 using Attribute = std::variant<bool, int64_t, double, std::string, Dim, std::vector<int64_t>,
                                std::vector<double>, Initializer>;
 std::string str(const Attribute& attribute);
-/// Appends bytes that are the same for equal attributes of one name only: much faster than their text.
+/// Appends bytes that are the same only for equal attributes of one name: much faster than comparing their
+/// text.
 void append_key(std::string& key, const Attribute& attribute);
 
 /// What a node is part of. Values of a later phase may be computed from those of an earlier one.
@@ -122,7 +123,8 @@ class Node {
   std::map<std::string, Attribute, std::less<>> attributes;
   std::string source;  // "h.0.ln_1": where it comes from, for people
   Phase phase = Phase::forward;
-  /// Computed again for the phase that it is in, to save memory: no equal node may take its place.
+  /// The node computes again, for its own phase, what another has computed, to save memory: no equal node may
+  /// take its place.
   bool anchored = false;
   std::unique_ptr<Graph> body;  // of ops with the trait `region`; see ir/body.h
 
@@ -136,7 +138,8 @@ class Node {
   std::list<std::unique_ptr<Node>>::iterator position_;
 };
 
-/// What an input says of its integers: {below = 50257, ignored = -100}; nothing: any.
+/// The range that an input declares for its integers, {below = 50257, ignored = -100, least = 0}; empty where
+/// any are allowed.
 std::optional<IdRange> id_range(const Node& input);
 void set_id_range(Node& input, const IdRange& range);
 
@@ -165,7 +168,7 @@ class Graph {
   /// The node's results must have no users and be no outputs.
   void erase(Node* node);
   void move_before(Node* node, Node* before);
-  /// Erases nodes without users, effects or outputs; inputs stay. True when something went.
+  /// Erases nodes without users, effects or outputs; inputs stay. Returns whether it erased any.
   bool prune();
   bool is_output(const Value* value) const;
   Node* find_input(std::string_view name) const;
@@ -176,7 +179,7 @@ class Graph {
   Node* previous(const Node* node) const;
   /// An independent copy of the whole graph into `module`.
   std::unique_ptr<Graph> clone_into(Module& module, std::string name) const;
-  /// Puts nodes into an order in which operands stand before users, otherwise as they stood.
+  /// Sorts the nodes so that operands stand before their users, and otherwise keeps their order.
   void sort();
 
   std::string name;
@@ -219,7 +222,7 @@ class Module {
 
   Symbols symbols;
   std::vector<Parameter> parameters;
-  /// Parameters that want to lie one after another in the flat state, so that a concat of them is a view.
+  /// Parameters that should lie one after another in the flat state, so that a concat of them is a view.
   std::vector<std::vector<std::string>> adjacent;
   std::vector<State> states;  // other than parameters, until flatten_parameters makes one of them
   std::vector<std::unique_ptr<Graph>> graphs;

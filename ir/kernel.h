@@ -40,8 +40,9 @@ struct KernelParam {
   bool partial =
       false;  // [splits, ...]: one slice a chunk of the parallel range, zeroed and added to by accumulate
   Dim partial_elements = 0;  // of one slice
-  Dim table_elements = 0;    // below which all that computed indices reach lies; 0: nobody knows
-  int64_t alignment = 0;     // bytes that divide its address at every launch; 0: those of an element
+  Dim table_elements = 0;    // a bound on the elements that computed indices reach; 0: not known
+  int64_t alignment =
+      0;  // bytes that its address is a multiple of at every launch; 0: the size of an element
   bool operator==(const KernelParam&) const = default;
 };
 
@@ -55,8 +56,8 @@ struct Access {
   bool operator==(const Access&) const = default;
 };
 
-/// How an instruction is carried out where there is a choice: what passes over kernels decide for a GPU (and
-/// `kept` for a CPU), as a word behind the instruction's name in the text: exp.fast, load.early.
+/// How an instruction is carried out where there is a choice. Passes over kernels choose it for a GPU (and
+/// `kept` for a CPU); the text form writes it behind the instruction's name: exp.fast, load.early.
 enum class Form : uint8_t {
   plain,
   fast,            // of a function or a max_sumexp: short, some ulp off, where memory holds fewer digits
@@ -114,7 +115,7 @@ struct KernelBlock {
   enum class Scope : uint8_t { row, column, reduced } scope = Scope::row;
   std::vector<int> instructions;  // in order; a value is visible to its block, row values to all later blocks
   // On a GPU alone:
-  bool after_barrier = false;  // no thread of a row begins it before all of them have come so far
+  bool after_barrier = false;  // all threads of a row synchronise before it
   bool loads_first = false;    // of a reduced block: the loads of `unroll` indices stand before their work
   bool operator==(const KernelBlock&) const = default;
 };
@@ -133,8 +134,8 @@ struct Schedule {
   int team = 0;     // threads that share a row; of a column reduction, those along the columns of a tile
   int vectors = 0;  // of a row in one thread, all in registers; 0: rows are walked in a loop
   int unroll = 1;   // vectors that are loaded before the first is worked on
-  int prefetch_distance = 0;  // rows whose loads are in flight while a walk works on one
-  bool interleaved = false;   // blocks that walk have interleaved rows; else each has neighbouring ones
+  int prefetch_distance = 0;  // rows whose vectors are being loaded while the loop works on one
+  bool interleaved = false;   // blocks take rows alternately; else each has a range of neighbouring rows
   bool index32 = false;       // every index fits 32 bits
   bool operator==(const Schedule&) const = default;
 };
@@ -150,19 +151,19 @@ struct Kernel {
   int random_slots = 0;
   // On a GPU alone:
   int copies = 1;            // one launch runs it on so many sets of arguments
-  std::vector<Kernel> tail;  // what the block that ends last goes on with, one after the other: small kernels
-                             // whose parameters follow this one's
+  std::vector<Kernel> tail;  // small kernels that the block which ends last runs afterwards, one after the
+                             // other, whose parameters follow this one's
 
   /// How many arguments a step gives: those of all copies, then those of the tail.
   size_t arguments() const;
   /// Extents of the parallel axes multiplied; for reduced kernels also the column tiles: what the runtime
   /// splits.
   Dim range() const;
-  /// Same code up to the name: such kernels are compiled once.
+  /// Whether the code is the same up to the name: such kernels are compiled once.
   bool same_code(const Kernel& other) const;
 };
 
-/// Whether an instruction can be carried out so.
+/// Whether an instruction has this form.
 bool has_form(const Instruction& instruction, Form form);
 
 std::string print(const Kernel& kernel);

@@ -32,7 +32,7 @@ struct OpInfo {
 const OpInfo& info(Op op);
 std::optional<Op> parse_op(std::string_view name);
 
-/// What an operation computes with: its operands become this before.
+/// What an operation computes with: its operands are converted to this first.
 enum class Domain : uint8_t {
   numbers,  // reals or integers; flags count as 0 and 1
   reals,
@@ -59,21 +59,24 @@ struct ScalarOpInfo {
   std::string_view cuda_integer = {};  // of integers
   std::string_view cuda_flag = {};     // of flags
   std::string_view cuda_fast = {};     // of reals, a few roundings off
-  std::string_view cuda_slope = {};    // where cuda_fast loses its digits near 0: the slope there
+  std::string_view cuda_slope = {};    // where cuda_fast loses its digits near 0: the derivative at 0
   Domain domain = Domain::numbers;
-  double above = -std::numeric_limits<double>::infinity();  // a value and a slope only above this number
+  double above = -std::numeric_limits<double>::infinity();  // value and derivative exist only above it
   bool flag = false;                                        // the result is a boolean
-  bool truncates = false;  // of integers the reference's result is rounded towards zero
-  bool expensive = false;  // many instructions: a result that is wanted again is rather kept
+  bool truncates = false;  // for integers the reference's result is rounded towards zero
+  bool expensive = false;  // takes many instructions: results are kept rather than computed again
   bool commutative = false;
   bool idempotent = false;             // op(x, x) = x
   std::optional<double> neutral = {};  // op(x, neutral) = x
   NonNegative non_negative = NonNegative::unknown;
+  std::optional<ScalarOp> complement =
+      {};                                // of a comparison: the one that holds where this does not, NaN aside
+  std::optional<ScalarOp> swapped = {};  // of a comparison: swapped(b, a) = op(a, b)
 };
 const ScalarOpInfo& info(ScalarOp op);
 std::optional<ScalarOp> parse_scalar_op(std::string_view name);
 
-/// Of a scalar of a reduction's state, and of a result: the type of the operand, or i32.
+/// The type of a scalar of a reduction's state, and of a result: the operand's, or i32.
 enum class ReduceType : uint8_t { element, index };
 
 /// One to four, known at compile time.
@@ -104,7 +107,7 @@ struct ReduceOpInfo {
   bool idempotent = false;          // elements that repeat change nothing
   bool finds = false;               // result 0 is an element of the row, or the mean of some
   int non_negative = -1;            // the result that is never negative, NaN aside; -1: none is known to be
-  // CUDA's own forms, "" where the expressions make them.
+  // CUDA texts of its own; "" where they are generated from the expressions.
   std::string_view cuda_combine = {};                // a statement
   std::array<std::string_view, 4> cuda_finish = {};  // a text a result
   std::string_view cuda_combine_vector = {};         // a statement that adds a vector of elements, {vector}
@@ -113,7 +116,7 @@ struct ReduceOpInfo {
 const ReduceOpInfo& info(ReduceOp op);
 std::optional<ReduceOp> parse_reduce_op(std::string_view name);
 
-/// What `pivot` takes the mean of, and the fewest columns that it wants.
+/// `pivot` takes the mean of so many elements, and needs rows of at least as many.
 inline constexpr int kPivotElements = 4;
 
 inline std::string_view name(Op op) { return info(op).name; }

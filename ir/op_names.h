@@ -1,6 +1,6 @@
-// Scalar operations, with their numbers of operands, and reductions by name. What is known of them stands in
-// the rows of scalar_ops.def and reduce_ops.def, in the same order: a changed row recompiles only what reads
-// rows.
+// Scalar operations, with their numbers of operands, and reductions by name. The facts about them are the
+// rows of scalar_ops.def and reduce_ops.def, in the same order; the names are kept apart so that a changed
+// row recompiles only the files that read rows.
 #pragma once
 
 #include <cstdint>

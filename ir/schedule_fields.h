@@ -1,5 +1,5 @@
-// The fields of a schedule under the words of the text form: one list, which the printer, the parser and its
-// messages read.
+// The fields of a schedule and their keywords in the text form: one list, which the printer, the parser and
+// its messages read.
 #pragma once
 
 #include "ir/kernel.h"

@@ -19,12 +19,13 @@ struct Target {
   DeviceModel device = {};     // of a GPU: that of this machine, or the one its architecture is known for
 
   bool is_cuda() const { return kind == Kind::cuda; }
-  /// Composites that code generation takes whole; `decompose` replaces all others by primitives.
+  /// Composites that code generation accepts as they are; `decompose` replaces all others by primitives.
   std::vector<Op> kept_composites() const;
   bool keeps(Op op) const;
-  /// Whether its library call does what the body of a matmul says; split_bodies makes any other body kernels.
+  /// Whether the target's library call computes the body of a matmul; split_bodies turns any other body into
+  /// kernels.
   bool keeps_body(const Node& matmul) const;
-  /// Products of f32 matrices may be made with 10 bits of mantissa (TF32).
+  /// Matmuls of f32 operands may read them with 10 bits of mantissa (TF32).
   bool has_tf32() const { return is_cuda(); }
   std::string str() const;  // "cpu", "sm_90"
   bool operator==(const Target&) const = default;

@@ -156,7 +156,7 @@ Types infer_pack(const Context& c) {
   return {c.result()};
 }
 
-// ---- indexing, products, effects
+// ---- indexing, matmul, effects
 
 namespace {
 
@@ -205,7 +205,7 @@ DType product_dtype(const Context& c) {
   const std::string* written = attribute<std::string>(c, "result");
   if (c.has_body) {
     need_float(c, 0);
-    if (written) fail("matmul: the body says what the product becomes; leave 'result' out");
+    if (written) fail("matmul: the body says what the accumulator becomes; leave 'result' out");
     return DType::f32;
   }
   if (!written) return c.type(0).dtype;

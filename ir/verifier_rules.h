@@ -1,4 +1,4 @@
-// What the verifier asks of single operations beyond their types.
+// What the verifier requires of single operations beyond their types.
 #pragma once
 
 #include "ir/graph.h"

@@ -13,15 +13,16 @@ namespace smelt {
 inline bool in_forward(const Node& node) { return node.phase == Phase::forward; }
 inline bool in_backward(const Node& node) { return node.phase == Phase::backward; }
 
-/// A node that no kernel computes together with its neighbours (matmul, reshape, ...); leaves are none.
+/// Whether no kernel computes the node together with its neighbours (matmul, reshape, ...); false for leaves.
 bool is_barrier(const Node& node);
-/// In program order, to be changed one by one while the graph changes.
+/// The nodes of an op in program order, as a list that stays valid while the graph changes.
 std::vector<Node*> nodes_of(const Graph& graph, Op op);
-/// Moves no data: reshape, slice, transpose, broadcast, stop_gradient.
+/// Whether the node moves no data: reshape, slice, transpose, broadcast, stop_gradient.
 bool is_view(const Node& node);
 
-/// Is a float tested for equality by a node that `counts`, perhaps behind views? Then it must be the very
-/// same bits that its other side was made from: the gradient of a maximum asks which elements are it.
+/// Whether a node that `counts` tests the float for equality, perhaps behind views. It must then be the very
+/// same bits that the other side was made from: the gradient of a maximum asks which elements are equal to
+/// it.
 bool is_matched(const Value* value, llvm::function_ref<bool(const Node&)> counts);
 
 /// The one value of a constant (or of a broadcast of one), if it has one.
@@ -66,7 +67,7 @@ class SweepLevels {
     int barriers = 0, level = 0;
     auto operator<=>(const Key&) const = default;
   };
-  /// Also of values made after construction.
+  /// Values made after construction are allowed, too.
   Key of(const Value* value);
   /// True when `value` needs a sweep that shares a kernel with the node that reads `place`.
   bool depends(const Value* value, const Key& place);

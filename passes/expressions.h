@@ -14,7 +14,7 @@ inline Value* scale(GraphBuilder& b, Value* x, double factor) { return b.mul(x, 
 inline Value* shift(GraphBuilder& b, Value* x, double term) { return b.add(x, b.like(x, term)); }
 inline Value* zeros(GraphBuilder& b, const Type& type) { return b.constant(0, type); }
 
-/// Statistics, norms and losses are computed in f32 where the storage type is narrower.
+/// Converts to f32 where the type is narrower: statistics, norms and losses are computed in f32.
 inline Value* widened(GraphBuilder& b, Value* x) {
   return x->dtype() == DType::bf16 || x->dtype() == DType::f16 ? b.convert(x, DType::f32) : x;
 }
@@ -60,10 +60,10 @@ struct SmoothingWeights {
 };
 SmoothingWeights smoothing_of(const Node& cross_entropy);
 
-/// What a node that takes another's place keeps of it, where it has none of its own: phase and `anchored`.
+/// What a node keeps of the one that it replaces, where it has none of its own: phase and `anchored`.
 void inherit_marks(const Node& from, Node& to);
 
-/// Gives what is built before `place` during its life the marks of `from`.
+/// Gives the marks of `from` to what is built before `place` during the object's life.
 class InheritMarks {
  public:
   InheritMarks(Graph& graph, const Node* place, const Node& from)

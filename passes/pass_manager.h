@@ -12,7 +12,7 @@
 
 namespace smelt {
 
-/// What pass managers of one compilation count together.
+/// The counters that all pass managers of one compilation share.
 struct PassProgress {
   int64_t changes = 0;  // of optional passes
   int dumped = 0;       // files
@@ -28,7 +28,8 @@ struct PassManagerOptions {
   std::string reproducer_dir;         // where a failing pass leaves its input; empty: nowhere
   int64_t bisect_limit = -1;          // optional passes stop after so many changes; -1: never
   std::vector<std::string> disabled;  // optional passes that are left out
-  /// Shared by all managers made from copies of these options: a pipeline in several parts counts on.
+  /// Shared by all managers made from copies of these options, so that a pipeline in several parts continues
+  /// the count.
   std::shared_ptr<PassProgress> progress = std::make_shared<PassProgress>();
 };
 

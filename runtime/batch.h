@@ -11,15 +11,15 @@ namespace smelt {
 
 class Batch {
  public:
-  /// Starts a new batch; memory of the old one is used again.
+  /// Starts a new batch and reuses the memory of the old one.
   void clear();
-  /// Memory for one more tensor, of unspecified contents.
+  /// Adds a tensor of unspecified contents.
   std::byte* add(std::string_view name, DType dtype, std::vector<int64_t> shape);
 
   /// Null where there is none of that name.
   const HostTensor* find(std::string_view name) const;
   std::vector<InputTensor> inputs() const;
-  /// Those that the entry takes.
+  /// The tensors that the entry takes.
   std::vector<InputTensor> inputs_of(const PlanEntry& entry) const;
 
   int64_t tokens = 0;  // that the model reads, padding included; images count one each

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/dtype.h"
+
 namespace smelt {
 
 class Dim;
@@ -60,7 +62,7 @@ class Dim {
   /// Throws Error for an unknown symbol or on overflow of 64 bits.
   int64_t evaluate(const SymbolValues& values) const;
   std::string str() const;
-  /// None for 0.
+  /// Empty for 0.
   std::vector<Term> terms() const;
   /// Names of all symbols in it, ceil_div's included, appended without repetition.
   void collect_symbols(std::vector<std::string>& names) const;
@@ -103,5 +105,8 @@ class Symbols {
  private:
   std::vector<Bound> bounds_;
 };
+
+/// Bytes of so many elements at the symbols' bounds; throws Error as Symbols::upper does.
+int64_t bytes_at_bounds(const Symbols& symbols, const Dim& elements, DType dtype);
 
 }  // namespace smelt

@@ -10,7 +10,7 @@
 namespace smelt {
 
 int64_t state_bytes(const Plan& plan, const State& state) {
-  return plan.symbols.upper(element_count(state.shape)) * size_of(state.dtype);
+  return bytes_at_bounds(plan.symbols, element_count(state.shape), state.dtype);
 }
 
 ExecutorMemory executor_memory(const Plan& plan) {
@@ -49,7 +49,7 @@ std::jthread prepare_executor(std::string_view target, int device) {
   return std::jthread([device] {
     try {
       prepare_gpu(device);
-    } catch (const Error&) {  // whoever makes an executor meets it again
+    } catch (const Error&) {  // making an executor throws it again
     }
   });
 }

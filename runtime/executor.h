@@ -29,7 +29,7 @@ struct ExecutorOptions {
   int threads = 0;           // 0: what OpenMP would use
   bool poison = false;       // fills the arena and the outputs with NaNs before each run
   bool profile = false;      // takes the time of every step
-  bool check_steps = false;  // waits for the device after every step: a fault is told with the step's names
+  bool check_steps = false;  // waits for the device after every step: a fault names the step
   int device = -1;           // of a plan for GPUs: the GPU's number; -1: that of SMELT_DEVICE, or the first
   /// Called after every step; what it throws ends the run.
   std::function<void(const StepDone&)> after_step = {};
@@ -68,8 +68,8 @@ class Executor {
 
   /// Fills the part of a state that begins at byte `begin`.
   using MakePart = std::function<void(int64_t begin, std::span<std::byte> part)>;
-  /// Gives a state its bytes, a part after the other. A device takes parts while the next are made, and the
-  /// host never holds the whole.
+  /// Writes a state part by part. A device receives one part while the next is made, and the host never holds
+  /// the whole.
   virtual void fill_state(int index, const MakePart& make) { make(0, state(index)); }
   /// Gives a state its initial values (runtime/weights/initialize.h) where it lies. False: the host must make
   /// them.
@@ -78,16 +78,17 @@ class Executor {
   virtual void round_state(int from, int to, DType to_type);
 
   /// Runs one entry. `inputs` and `outputs` are the ports in order, dense and row-major, of any alignment. A
-  /// null input is allowed where the port is optional, and reads as zeros; a null output is not wanted.
+  /// null input is allowed where the port is optional, and reads as zeros; a null output is not copied.
   virtual void run(const PlanEntry& entry, const SymbolValues& symbols, std::span<const void* const> inputs,
                    std::span<void* const> outputs, const Philox& random) = 0;
 
-  /// Waits until all that was run is done, and throws what went wrong in it.
+  /// Waits until all runs have finished, and throws the Error of one that failed.
   virtual void synchronize() {}
 
-  /// What measuring has chosen and results depend on, as text for a checkpoint; empty where nothing was.
+  /// The choices made by measuring that results depend on, as text for a checkpoint; empty where there are
+  /// none.
   virtual std::string choices() const { return {}; }
-  /// Takes those of an earlier run in place of measuring again. Returns why not, where they cannot be taken:
+  /// Uses the choices of an earlier run instead of measuring again. Returns why they cannot be used, if so:
   /// results may then differ in their last bits.
   virtual std::string restore_choices(std::string_view choices);
 
@@ -95,12 +96,12 @@ class Executor {
   /// the host's.
   virtual double copy_bytes_per_second() { return 0; }
 
-  /// Floating-point operations a second of a large matrix product of `dtype` on the executor's device,
+  /// Floating-point operations a second of a large GEMM of `dtype` on the executor's device,
   /// measured now; 0 where it is the host.
   virtual double matrix_flops_per_second(DType /*dtype*/) { return 0; }
 
   /// Where the seconds before the first results went: a device's context, code, memory, states, choices and
-  /// graphs. Empty where there is nothing to tell.
+  /// graphs. Empty where nothing was measured.
   virtual SecondsByPart startup() const { return {}; }
 
   /// In order of entries and steps; empty without ExecutorOptions::profile.
@@ -114,7 +115,7 @@ std::unique_ptr<Executor> make_executor(std::shared_ptr<const Plan> plan,
                                         const ExecutorOptions& options = {});
 
 /// Loads what every executor for a target needs (a GPU's context, cuBLASLt) in a thread of its own, while the
-/// caller compiles a plan. What goes wrong is left for make_executor to tell. `device` as in ExecutorOptions.
+/// caller compiles a plan. Errors are left to make_executor. `device` as in ExecutorOptions.
 [[nodiscard]] std::jthread prepare_executor(std::string_view target, int device = -1);
 
 }  // namespace smelt

@@ -26,7 +26,8 @@ struct SessionOptions {
   int threads = 0;       // 0: SMELT_NUM_THREADS, OMP_NUM_THREADS or all cores
   uint32_t seed = 0;     // of dropout and of other random ops
   bool profile = false;  // times every step: executor().profile()
-  bool poison = false;   // NaNs in the arena and outputs before each run: finds reads of what nobody wrote
+  bool poison = false;   // fills the arena and outputs with NaNs before each run: finds reads of memory that
+                         // was not written
   std::function<void(const StepDone&)> after_step = {};  // see ExecutorOptions
   bool check_steps = false;  // see ExecutorOptions; SMELT_CHECK_STEPS=1 asks for it too
   int device = -1;           // see ExecutorOptions
@@ -35,7 +36,7 @@ struct SessionOptions {
 class Session {
  public:
   Session(std::shared_ptr<const Plan> plan, const SessionOptions& options = {});
-  /// With an executor of the caller's for the same plan.
+  /// Uses the caller's executor for the same plan.
   Session(std::shared_ptr<const Plan> plan, std::unique_ptr<Executor> executor, uint32_t seed = 0);
 
   const Plan& plan() const { return *plan_; }
@@ -63,10 +64,9 @@ class Session {
   /// The step and micro-step of the next runs' random numbers.
   void set_random(uint32_t seed, int64_t step, int64_t micro_step = 0);
 
-  /// The memory of a state, to be asked for anew after every run: that of a GPU is a copy, which is sent back
-  /// before the next one. Throws Error for an unknown name. Who writes to a
-  /// state that others are rounded copies of (State::copy_of) must have asked for it since the last run: the
-  /// next run rounds them again.
+  /// The memory of a state, which must be asked for again after every run: on a GPU it is a copy, which is
+  /// sent back before the next run. Throws Error for an unknown name. To write to a state that has rounded
+  /// copies (State::copy_of), ask for it after the last run: the next run then rounds them again.
   std::span<std::byte> state(std::string_view name);
   std::span<const std::byte> state(std::string_view name) const;
   std::span<float> state_f32(std::string_view name);
@@ -77,7 +77,7 @@ class Session {
   std::span<float> segment(std::string_view state, std::string_view segment);
   /// The same of a state of any float type, widened.
   std::vector<float> read_segment(std::string_view state, std::string_view segment) const;
-  /// Copies, with the count checked, rounded to the state's type.
+  /// Copies the values into the state, rounded to its type; their number must be right.
   void write_segment(std::string_view state, std::string_view segment, std::span<const float> values);
 
   /// Writes a whole state.
@@ -92,8 +92,8 @@ class Session {
   std::vector<std::string> load_weights(const Checkpoint& weights);
   /// A .safetensors file, a directory with model.safetensors or its index, or a checkpoint of a training run.
   std::vector<std::string> load_weights(const std::filesystem::path& path);
-  /// Writes every parameter under its first checkpoint name and in the checkpoint's layout, as f32. What
-  /// `metadata` says stands beside the format in the file's header.
+  /// Writes every parameter under its first checkpoint name and in the checkpoint's layout, as f32.
+  /// `metadata` is added to the file's header.
   void save_weights(const std::filesystem::path& path,
                     std::map<std::string, std::string> metadata = {}) const;
 

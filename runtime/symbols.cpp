@@ -171,6 +171,10 @@ int64_t Symbols::upper(const Dim& dim) const {
   return Range(*this).upper(dim);
 }
 
+int64_t bytes_at_bounds(const Symbols& symbols, const Dim& elements, DType dtype) {
+  return multiply(symbols.upper(elements), size_of(dtype), elements);
+}
+
 void Symbols::check(const SymbolValues& values) const {
   for (const auto& [name, value] : values) {
     if (!declared(name))

@@ -47,25 +47,27 @@ void ConflictIndex::move(const Footprint& touched, size_t from, size_t to) {
   add(touched, to);
 }
 
+void ConflictIndex::visit_conflicts(const Footprint& touched,
+                                    llvm::function_ref<void(const std::set<size_t>&)> visit) const {
+  for (const Touch& touch : touched)
+    for (const Piece& piece : pieces(touch)) visit(touch.written ? piece.touching : piece.writing);
+}
+
 std::optional<size_t> ConflictIndex::last_before(size_t step, const Footprint& touched) const {
   std::optional<size_t> last;
-  for (const Touch& touch : touched)
-    for (const Piece& piece : pieces(touch)) {
-      const std::set<size_t>& others = touch.written ? piece.touching : piece.writing;
-      const auto after = others.lower_bound(step);
-      if (after != others.begin()) last = std::max(last, std::optional(*std::prev(after)));
-    }
+  visit_conflicts(touched, [&](const std::set<size_t>& others) {
+    const auto after = others.lower_bound(step);
+    if (after != others.begin()) last = std::max(last, std::optional(*std::prev(after)));
+  });
   return last;
 }
 
 std::optional<size_t> ConflictIndex::first_after(size_t step, const Footprint& touched) const {
   std::optional<size_t> first;
-  for (const Touch& touch : touched)
-    for (const Piece& piece : pieces(touch)) {
-      const std::set<size_t>& others = touch.written ? piece.touching : piece.writing;
-      const auto after = others.upper_bound(step);
-      if (after != others.end() && (!first || *after < *first)) first = *after;
-    }
+  visit_conflicts(touched, [&](const std::set<size_t>& others) {
+    const auto after = others.upper_bound(step);
+    if (after != others.end() && (!first || *after < *first)) first = *after;
+  });
   return first;
 }
 

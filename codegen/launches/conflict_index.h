@@ -8,6 +8,7 @@
 
 #include "ir/analysis/step_footprint.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace smelt {
 
@@ -35,6 +36,9 @@ class ConflictIndex {
   llvm::MutableArrayRef<Piece> pieces(const Touch& touch);
   llvm::ArrayRef<Piece> pieces(const Touch& touch) const;
   void add(const Footprint& touched, size_t step);
+  /// Calls `visit` with the steps that conflict with `touched` in one piece, for every piece of it.
+  void visit_conflicts(const Footprint& touched,
+                       llvm::function_ref<void(const std::set<size_t>&)> visit) const;
 
   std::map<int, Memory> memories_;
 };

@@ -1,5 +1,5 @@
-// --detect-anomaly: every value that a step writes is looked at right after the step, and the first that is
-// not finite ends the run with the names of what it came from.
+// --detect-anomaly: every value that a step writes is checked right after the step, and the first that is not
+// finite ends the run with the names of the operations it came from.
 #pragma once
 
 #include <functional>

@@ -42,6 +42,7 @@ struct Result {
   double compile_seconds = 0, first_step_seconds = 0, seconds = 0, spread = 0, tokens_per_s = 0,
          gflop_per_s = 0;
   SecondsByPart startup;
+  float loss = 0;  // of the last step
 };
 
 int64_t peak_mib() {
@@ -93,6 +94,7 @@ Result figures(const BenchCommand& o, const BenchWorkload& work, std::vector<dou
   r.planned_bytes = executor_memory(work.plan()).total();
   r.peak_mib = peak_mib();
   r.imported_mib = imported_mib;
+  r.loss = work.loss();
   return r;
 }
 
@@ -133,7 +135,8 @@ Json to_json(const BenchCommand& o, const Result& r) {
           {"gflop_per_s", std::round(r.gflop_per_s * 10) / 10},
           {"planned_mib", r.planned_bytes >> 20},
           {"peak_mib", r.peak_mib},
-          {"imported_mib", r.imported_mib}};
+          {"imported_mib", r.imported_mib},
+          {"loss", r.loss}};
 }
 
 TextTable to_table(const BenchCommand& o, const Result& r) {
@@ -162,32 +165,45 @@ void run_operators(const BenchCommand& o) {
                    .output = o.output});
 }
 
-void run_bench(const BenchCommand& options) {
-  if (are_graphs(options.models)) return run_operators(options);
+BenchWorkload::Options workload_options(const BenchCommand& options) {
+  return {.threads = options.threads,
+          .profile = options.profile,
+          .accumulate = options.accumulate,
+          .plan_cache = options.flags.uses_plan_cache() && !options.profile};  // steps are looked up
+}
+
+/// Seconds of single updates.
+std::vector<double> timed_updates(const BenchCommand& options, BenchWorkload& work) {
   const int together = options.together.value_or(1);
-  const int64_t imported = peak_mib();
-  BenchWorkload work(
-      describe(options), compile_options(options),
-      {.threads = options.threads,
-       .profile = options.profile,
-       .accumulate = options.accumulate,
-       .plan_cache = options.flags.uses_plan_cache() && !options.profile});  // steps are looked up
-  if (options.flags.timing) print_timing(work.compilation());
   std::vector<double> seconds =
       time_runs("update", options.warm_up, options.steps, [&] { work.steps(together); });
   for (double& s : seconds) s /= together;
-  work.step(true);  // what was timed gave a finite loss
+  work.step(true);  // checks that what was timed gives a finite loss
+  return seconds;
+}
+
+/// Prints the profile, and returns it as Markdown.
+std::string report_profile(const BenchCommand& options, BenchWorkload& work) {
+  std::string markdown;
+  for (const TextTable& profile : profile_tables(work, options.threads)) {
+    fmt::print("\n{}", profile.text());
+    markdown += "\n" + profile.markdown();
+  }
+  if (!options.trace.empty()) write_file(options.trace, trace_events(work));
+  return markdown;
+}
+
+void run_bench(const BenchCommand& options) {
+  if (are_graphs(options.models)) return run_operators(options);
+  const int64_t imported = peak_mib();
+  BenchWorkload work(describe(options), compile_options(options), workload_options(options));
+  if (options.flags.timing) print_timing(work.compilation());
+  const std::vector<double> seconds = timed_updates(options, work);
   const Result result = figures(options, work, seconds, imported);
   const TextTable table = to_table(options, result);
   std::string markdown = table.markdown();
   fmt::print("{}\n", options.json ? to_json(options, result).dump() : table.text());
-  if (options.profile) {
-    for (const TextTable& profile : profile_tables(work, options.threads)) {
-      fmt::print("\n{}", profile.text());
-      markdown += "\n" + profile.markdown();
-    }
-    if (!options.trace.empty()) write_file(options.trace, trace_events(work));
-  }
+  if (options.profile) markdown += report_profile(options, work);
   if (options.output.empty()) return;
   write_file(options.output + ".json", to_json(options, result).dump(1) + "\n");
   write_file(options.output + ".md", markdown);
@@ -218,8 +234,9 @@ void add_bench(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--warm-up", options->warm_up, "steps before that")->check(CLI::NonNegativeNumber);
   command
-      ->add_option("--together", options->together,
-                   "steps between two looks at the clock (a GPU works ahead); default: 1, of operators 20 ms")
+      ->add_option(
+          "--together", options->together,
+          "steps between two looks at the clock (a GPU runs behind its host); default: 1, of operators 20 ms")
       ->check(CLI::PositiveNumber);
   command->add_option("--threads", options->threads, "0: all cores")->check(CLI::NonNegativeNumber);
   auto* accumulate =

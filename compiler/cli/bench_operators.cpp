@@ -34,7 +34,7 @@ struct OperatorTime {
   double seconds = 0, spread = 0;
   int64_t bytes = 0, steps = 0;
   double copy = 0;  // bytes a second of a copy
-  /// 0 where the difference of two times was lost in their noise: the sizes are too small to tell.
+  /// 0 where the difference of two times was lost in their noise because the sizes are too small.
   double rate() const { return seconds > 0 ? static_cast<double>(bytes) / seconds : 0; }
 };
 
@@ -115,7 +115,7 @@ class Operator {
   Operator(const std::string& file, const OperatorBench& options) : options_(options) {
     OperatorModule made = operator_module(file, options.compile);
     {
-      const std::jthread preparation = prepare_executor(options.compile.target);
+      const std::jthread preparation = prepare_executor(options.compile.target, options.compile.device);
       compilation_ = compile(std::move(made.module), options.compile);
     }
     if (options.timing) print_timing(compilation_);

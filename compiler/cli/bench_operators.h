@@ -13,20 +13,20 @@ struct OperatorBench {
   std::vector<std::string> graphs;  // files
   CompileOptions compile;
   int threads = 0, warm_up = 2, steps = 6;
-  std::optional<int> together;  // runs between two looks at the clock; nothing: so many that they last 20 ms
+  std::optional<int> together;  // runs per measurement; empty: as many as last 20 ms
   bool json = false;            // lines instead of a table
   bool timing = false;          // where the seconds of compiling went
   std::string output;           // FILE.json and FILE.md
 };
 
-/// Whether any of these is a graph in text form; an Error where others are among them.
+/// Whether these are graphs in text form; throws Error where only some of them are.
 bool are_graphs(const std::vector<std::string>& models);
 
-/// Of every graph, with all symbols at their bounds: the time of a run, and of the backward pass that the
-/// compiler makes of it, beside the bytes that must move and what a copy reaches on the device. Inputs and
-/// outputs are states in the device's memory (passes/memory/store_ports.h). Backward is the difference
-/// between runs with and without it: its kernels, and what forward keeps for them, are those of a training
-/// step.
+/// Measures every graph with all symbols at their bounds: the time of a run, and of the backward pass that
+/// the compiler derives from it, next to the bytes that must move and the bandwidth of a copy on the device.
+/// Inputs and outputs are states in the device's memory (passes/memory/store_ports.h). Backward is the
+/// difference between runs with and without it: its kernels, and what forward keeps for them, are those of a
+/// training step.
 void bench_operators(const OperatorBench& options);
 
 }  // namespace smelt::cli

@@ -18,27 +18,31 @@ struct ProfileRow {
   std::string phase, sources;
 };
 
-TextTable step_table(BenchWorkload& work, double copy) {
+const Step& step_of(const StepTime& time) { return time.entry->steps[static_cast<size_t>(time.step)]; }
+
+std::vector<std::pair<std::string, ProfileRow>> profile_rows(BenchWorkload& work) {
   const Program& program = work.compilation().program;
   std::map<std::string, ProfileRow> rows;
-  double total = 0;
   for (const StepTime& time : work.executor().profile()) {
-    const Step& step = time.entry->steps[static_cast<size_t>(time.step)];
+    const Step& step = step_of(time);
     ProfileRow& row = rows[step_name(program, step)];
     const StepCost cost = step_cost(program, step);
-    row.seconds += time.seconds;
-    row.runs += time.runs;
-    row.bytes += cost.bytes * time.runs;
-    row.flops += cost.flops * static_cast<double>(time.runs);
-    row.phase = step.phase;
+    row.seconds += time.seconds, row.runs += time.runs, row.phase = step.phase;
+    row.bytes += cost.bytes * time.runs, row.flops += cost.flops * static_cast<double>(time.runs);
     if (row.sources.empty()) row.sources = step_sources(step, 50);
-    total += time.seconds;
   }
   std::vector<std::pair<std::string, ProfileRow>> sorted(rows.begin(), rows.end());
   std::ranges::sort(sorted, [](const auto& a, const auto& b) { return a.second.seconds > b.second.seconds; });
+  return sorted;
+}
+
+TextTable step_table(BenchWorkload& work, double copy) {
+  const auto rows = profile_rows(work);
+  double total = 0;
+  for (const auto& [name, row] : rows) total += row.seconds;
   TextTable table({"step", "phase", "runs", "ms a run", "share", "MiB a run", "GB/s", "of copy", "GFLOP/s",
                    "bound by", "sources"});
-  for (const auto& [name, row] : sorted) {
+  for (const auto& [name, row] : rows) {
     const double runs = static_cast<double>(row.runs), rate = static_cast<double>(row.bytes) / row.seconds;
     table.add({name, row.phase, std::to_string(row.runs), fmt::format("{:.3f}", row.seconds / runs * 1e3),
                fmt::format("{:.1f}%", 100 * row.seconds / total),
@@ -50,23 +54,28 @@ TextTable step_table(BenchWorkload& work, double copy) {
   return table;
 }
 
-/// Milliseconds of one training step by stage.
-TextTable stage_table(BenchWorkload& work) {
-  struct Stage {
-    double gemm = 0, other = 0;
-    int64_t steps = 0;
-  };
-  std::map<std::string, Stage> stages;
+/// Milliseconds and steps of one stage of a training step.
+struct StageTime {
+  double gemm = 0, other = 0;
+  int64_t steps = 0;
+};
+
+std::map<std::string, StageTime> stages_of(BenchWorkload& work) {
+  std::map<std::string, StageTime> stages;
   for (const StepTime& time : work.executor().profile()) {
-    const Step& step = time.entry->steps[static_cast<size_t>(time.step)];
+    const Step& step = step_of(time);
     const double ms = time.seconds / static_cast<double>(time.runs) * 1e3;
-    for (Stage* stage : {&stages[step.phase], &stages["whole step"]}) {
+    for (StageTime* stage : {&stages[step.phase], &stages["whole step"]}) {
       (std::holds_alternative<GemmStep>(step.what) ? stage->gemm : stage->other) += ms;
       ++stage->steps;
     }
   }
+  return stages;
+}
+
+TextTable stage_table(BenchWorkload& work) {
   TextTable table({"stage", "steps", "ms", "GEMM ms", "other ms", "not GEMM"});
-  for (const auto& [name, stage] : stages)
+  for (const auto& [name, stage] : stages_of(work))
     table.add({name, std::to_string(stage.steps), fmt::format("{:.3f}", stage.gemm + stage.other),
                fmt::format("{:.3f}", stage.gemm), fmt::format("{:.3f}", stage.other),
                fmt::format("{:.0f}%", 100 * stage.other / (stage.gemm + stage.other))});
@@ -85,7 +94,7 @@ std::string trace_events(BenchWorkload& work) {
   Json events = Json::array();
   double at = 0;
   for (const StepTime& time : work.executor().profile()) {
-    const Step& step = time.entry->steps[static_cast<size_t>(time.step)];
+    const Step& step = step_of(time);
     const double microseconds = time.seconds / static_cast<double>(time.runs) * 1e6;
     events.push_back({{"name", step_name(program, step)},
                       {"cat", step.phase},

@@ -9,11 +9,11 @@
 
 namespace smelt::cli {
 
-/// By kind of step (time, bytes, share of the copy bandwidth, operations), then by stage: forward, backward
-/// and update, with the share that is not GEMM.
+/// A table by kind of step (time, bytes, share of the copy bandwidth, operations), then one by stage:
+/// forward, backward and update, with the share that is not GEMM.
 std::vector<TextTable> profile_tables(BenchWorkload& work, int threads);
 
-/// One mean step as trace events (JSON) for Perfetto or chrome://tracing.
+/// One average step as trace events (JSON) for Perfetto or chrome://tracing.
 std::string trace_events(BenchWorkload& work);
 
 }  // namespace smelt::cli

@@ -43,7 +43,7 @@ BenchWorkload::BenchWorkload(const Description& description, const CompileOption
     : accumulate_(options.accumulate) {
   const auto begin = std::chrono::steady_clock::now();
   {
-    const std::jthread preparation = prepare_executor(compile_options.target);
+    const std::jthread preparation = prepare_executor(compile_options.target, compile_options.device);
     compilation_ = options.plan_cache ? compile_or_recall(description, compile_options)
                                       : compile(description, compile_options);
   }
@@ -52,13 +52,17 @@ BenchWorkload::BenchWorkload(const Description& description, const CompileOption
       plan_, SessionOptions{.threads = options.threads, .profile = options.profile});
   session_->initialize(1);
   session_->scalar("learning_rate") = 1e-4f;
+  make_inputs();
+  step(true);
+  first_step_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+void BenchWorkload::make_inputs() {
   std::mt19937 random(1);
   for (const Port& port : entry().inputs)
     if (!port.optional) data_.push_back(random_input(port, largest(plan_->symbols), random));
   for (const HostTensor& tensor : data_)
     inputs_.push_back({tensor.name, tensor.dtype, tensor.shape, tensor.bytes.data()});
-  step(true);
-  first_step_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
 void BenchWorkload::step(bool fetch_loss) {
@@ -74,10 +78,9 @@ void BenchWorkload::step(bool fetch_loss) {
 }
 
 void BenchWorkload::run(const std::string& entry, std::span<const InputTensor> inputs, bool fetch_loss) {
-  float loss = 0;
-  const OutputBuffer output{"loss", &loss, sizeof loss};
+  const OutputBuffer output{"loss", &loss_, sizeof loss_};
   session_->run(entry, inputs, std::span(&output, fetch_loss ? 1 : 0));
-  if (!std::isfinite(loss)) fail("the loss of step {} is not finite", step_);
+  if (!std::isfinite(loss_)) fail("the loss of step {} is not finite", step_);
 }
 
 void BenchWorkload::steps(int count) {

@@ -14,30 +14,33 @@ class BenchWorkload {
   struct Options {
     int threads = 0;
     bool profile = false;
-    int accumulate = 1;  // batches an update; more than one: by the entries accumulate and apply
+    int accumulate = 1;  // batches per update; more than one use the entries accumulate and apply
     bool plan_cache = false;
   };
   BenchWorkload(const Description& description, const CompileOptions& compile, const Options& options);
 
-  /// One update; the loss is fetched and checked where asked for.
+  /// Runs one update; fetches and checks the loss where asked to.
   void step(bool fetch_loss);
-  /// `count` steps, and the wait for the last.
+  /// Runs `count` steps and waits for the last.
   void steps(int count);
 
+  /// Of the last step that fetched it: runs that compute the same give the same bits.
+  float loss() const { return loss_; }
   int64_t parameters() const;
-  /// What a batch trains on: target positions, or records of models that classify.
+  /// The number of targets in a batch: positions, or records of models that classify.
   int64_t tokens() const;
-  /// Of the products of a batch, multiply-adds as two.
+  /// Floating-point operations of the matmuls of a batch; a multiply-add counts as two.
   double matrix_flops() const;
   const Plan& plan() const { return *plan_; }
-  /// Without its plan; without a program too where the plan came from the cache.
+  /// The compilation without its plan, and without a program where the plan came from the cache.
   const Compilation& compilation() const { return compilation_; }
   Executor& executor() { return session_->executor(); }
   double seconds_to_first_step() const { return first_step_; }
-  /// Where they went; "capture" is of the second step.
+  /// The seconds before the first result by phase; "capture" belongs to the second step.
   SecondsByPart startup() const;
 
  private:
+  void make_inputs();
   void run(const std::string& entry, std::span<const InputTensor> inputs, bool fetch_loss);
   const PlanEntry& entry() const { return session_->entry(accumulate_ > 1 ? "accumulate" : "train_step"); }
 
@@ -48,6 +51,7 @@ class BenchWorkload {
   std::vector<HostTensor> data_;
   std::vector<InputTensor> inputs_;
   int64_t step_ = 0;
+  float loss_ = 0;
   double first_step_ = 0;  // compilation included
 };
 

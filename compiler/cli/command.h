@@ -1,5 +1,5 @@
-// The commands of `smelt`, one a file. Each adds itself, with its options and what it runs, to the command
-// line. A command reports failures as smelt::Error; main.cpp prints them and chooses the exit status.
+// The commands of `smelt`, one per file. Each adds itself to the command line, with its options and what it
+// runs. A command reports failures as smelt::Error; main.cpp prints them and chooses the exit status.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -43,7 +43,8 @@ int64_t code_bytes(const Plan& plan) {
   return static_cast<int64_t>(bytes);
 }
 
-/// A graph may be compiled as it is; who wants to train it should not find out later.
+/// A graph may be compiled as it is, but a user who wants to train it should know at once that it has no
+/// loss.
 void note_missing_loss(const Description& description, const Compilation& compilation,
                        const CompileOptions& options) {
   const bool graph = description.kind == Description::Kind::graph;

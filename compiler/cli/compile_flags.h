@@ -29,29 +29,29 @@ struct CompileFlags {
   bool position_ids = false, hidden_states = false;
   OptimizerFlags optimizer;
 
-  /// --target, --max and what steers and shows the passes.
+  /// Adds --target, --max and the options that steer and show the passes.
   void add_to(CLI::App& app);
-  /// --mode, --dropout and the optimiser, for commands that make plans of either mode.
+  /// Adds --mode, --dropout and the optimiser, for commands that make plans of either mode.
   void add_mode(CLI::App& app);
   void add_dropout(CLI::App& app);
-  /// Inputs and outputs that a model may have or not.
+  /// Adds options for inputs and outputs that a model may or may not have.
   void add_inputs(CLI::App& app);
 
-  /// Whoever asks where the seconds go wants a compilation.
+  /// --timing asks where the seconds of compiling go, and so bypasses the cache.
   bool uses_plan_cache() const { return !no_plan_cache && !timing; }
-  /// Says on stderr where "native" turns out to be the CPU.
+  /// Notes on stderr that "native" means the CPU here.
   CompileOptions options() const;
 };
 
-/// "B=32,T=1024,B*T=4096". Throws Error with the part that does not read.
+/// "B=32,T=1024,B*T=4096". Throws Error with the part that cannot be read.
 std::vector<Symbols::Bound> parse_bounds(const std::vector<std::string>& texts);
-/// Bounds `symbol` where the user has not; whether that was so.
+/// Bounds `symbol` where the user has not; returns whether it did.
 bool default_bound(std::vector<Symbols::Bound>& bounds, std::string_view symbol, int64_t upper);
 
 /// Bounds that commands take from other options than --max, where that does not name the symbol.
 class DefaultBounds {
  public:
-  /// `option` is the one that says `upper`, such as "--batch".
+  /// `option` is the one that `upper` comes from, such as "--batch".
   void add(std::vector<Symbols::Bound>& bounds, std::string_view symbol, int64_t upper, std::string option);
   /// "B is set by --batch, T by --length"; empty where --max set all.
   std::string text() const;
@@ -60,7 +60,7 @@ class DefaultBounds {
   std::vector<std::pair<std::string, std::string>> set_;  // symbol, option
 };
 
-/// "seconds by phase" and the table of passes, on stderr.
+/// Prints the seconds by phase and the table of passes to stderr.
 void print_timing(const Compilation& compilation);
 
 }  // namespace smelt::cli

@@ -1,4 +1,4 @@
-// --config FILE.json: long options by name, without dashes; what the command line says goes before it.
+// --config FILE.json: long options by name, without dashes; the command line overrides it.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -1,10 +1,10 @@
-// What this machine's memory gives: the yardstick for kernels that only move data.
+// The memory bandwidth that this machine reaches: the yardstick for kernels that only move data.
 #pragma once
 
 namespace smelt::cli {
 
 /// Bytes read and written a second by a plain copy of arrays far larger than the caches, on `threads` threads
-/// (0: all). The best of several.
+/// (0: all). Returns the best of several.
 double copy_bytes_per_second(int threads = 0);
 
 }  // namespace smelt::cli

@@ -81,9 +81,9 @@ bool DataFlags::holds_records() const {
   return records > 0;
 }
 
-void DataFlags::bound_lengths(const std::filesystem::path& model, std::vector<Symbols::Bound>& bounds,
+void DataFlags::bound_lengths(const Model& model, std::vector<Symbols::Bound>& bounds,
                               DefaultBounds& defaults) const {
-  const auto spec = spec_of(model);
+  const TransformerSpec* spec = model.spec();
   if (!spec || !holds_records()) return;
   Files all = data;
   all.insert(all.end(), validation.begin(), validation.end());

@@ -19,9 +19,8 @@ struct DataFlags {
   void add_to(CLI::App& app);
   /// Whether the files are data sets (.safetensors); throws Error where only some of them are.
   bool holds_records() const;
-  /// Bounds T and S, where the user set none, by the widths of the data sets.
-  void bound_lengths(const std::filesystem::path& model, std::vector<Symbols::Bound>& bounds,
-                     DefaultBounds& defaults) const;
+  /// Bounds T and S of a model with a spec, where the user set none, by the widths of the data sets.
+  void bound_lengths(const Model& model, std::vector<Symbols::Bound>& bounds, DefaultBounds& defaults) const;
   /// Checked against what `entry` of the model reads. Throws Error where no data was named.
   DataSplit open(const Model& model, std::string_view entry) const;
 };

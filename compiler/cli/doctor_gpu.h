@@ -1,4 +1,4 @@
-// What `smelt doctor` says of GPUs and of the libraries for them.
+// The report of `smelt doctor` on GPUs and the libraries for them.
 #pragma once
 
 #include "compiler/cli/text_table.h"

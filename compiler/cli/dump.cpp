@@ -135,30 +135,37 @@ std::string emit_kernels(const DumpCommand& options, const Program& program) {
   return options.format == "json" ? list.dump(1) + "\n" : text;
 }
 
-std::string emit_plan(const DumpCommand& options, const Plan& plan) {
-  if (options.format == "json") return write_manifest(plan).json.dump(1) + "\n";
-  std::string text = fmt::format("target {}\n{}\n\n", plan.target, planned_memory_text(plan));
-  for (const Symbols::Bound& bound : plan.symbols.bounds())
-    text += fmt::format("{} <= {}\n", fmt::join(bound.factors, "*"), bound.upper);
+std::string ports_text(const PlanEntry& entry) {
+  std::string text;
+  const auto add = [&](const Port& port, const char* sign) {
+    text += fmt::format("{}{}: {}  ", sign, port.name, str(Type{port.dtype, port.shape}));
+  };
+  for (const Port& port : entry.inputs) add(port, "");
+  for (const Port& port : entry.outputs) add(port, "-> ");
+  return text;
+}
+
+std::string plan_tables(const Plan& plan) {
   TextTable entries({"entry", "steps", "arena", "inputs and outputs"});
-  for (const PlanEntry& entry : plan.entries) {
-    std::string ports;
-    const auto add = [&](const Port& port, const char* sign) {
-      ports += fmt::format("{}{}: {}  ", sign, port.name, str(Type{port.dtype, port.shape}));
-    };
-    for (const Port& port : entry.inputs) add(port, "");
-    for (const Port& port : entry.outputs) add(port, "-> ");
-    entries.add({entry.name, std::to_string(entry.steps.size()), bytes_text(entry.arena_bytes), ports});
-  }
+  for (const PlanEntry& entry : plan.entries)
+    entries.add(
+        {entry.name, std::to_string(entry.steps.size()), bytes_text(entry.arena_bytes), ports_text(entry)});
   TextTable states({"state", "role", "type", "segments"});
   for (const State& state : plan.states)
     states.add({state.name, std::string(name(state.role)), str(Type{state.dtype, state.shape}),
                 std::to_string(state.segments.size())});
   TextTable kernels({"kernel", "range", "grain", "splits"});
-  for (const KernelCode& kernel : plan.kernels)
-    kernels.add(
-        {kernel.name, kernel.range.str(), std::to_string(kernel.grain), std::to_string(kernel.splits)});
-  return text + "\n" + entries.text() + "\n" + states.text() + "\n" + kernels.text();
+  for (const KernelCode& k : plan.kernels)
+    kernels.add({k.name, k.range.str(), std::to_string(k.grain), std::to_string(k.splits)});
+  return entries.text() + "\n" + states.text() + "\n" + kernels.text();
+}
+
+std::string emit_plan(const DumpCommand& options, const Plan& plan) {
+  if (options.format == "json") return write_manifest(plan).json.dump(1) + "\n";
+  std::string text = fmt::format("target {}\n{}\n\n", plan.target, planned_memory_text(plan));
+  for (const Symbols::Bound& bound : plan.symbols.bounds())
+    text += fmt::format("{} <= {}\n", fmt::join(bound.factors, "*"), bound.upper);
+  return text + "\n" + plan_tables(plan);
 }
 
 // ---- --summary and --explain-fusion
@@ -176,7 +183,7 @@ std::string steps_table(const DumpCommand& options, const Program& program) {
   return table.text();
 }
 
-std::string summary(const DumpCommand& options, const Compilation& compilation) {
+std::string entries_table(const Compilation& compilation) {
   TextTable table(
       {"entry", "launches before", "after", "bytes before", "after", "gemms", "gemm bytes", "not gemm"});
   for (const EntrySummary& row : compilation.summary) {
@@ -186,15 +193,24 @@ std::string summary(const DumpCommand& options, const Compilation& compilation) 
                bytes_text(row.gemm_bytes),
                fmt::format("{:.0f}%", all > 0 ? 100 * static_cast<double>(row.bytes_after) / all : 0)});
   }
-  TextTable roles({"entry", "role", "bytes"});
+  return table.text();
+}
+
+std::string memory_table(const Compilation& compilation) {
+  TextTable table({"entry", "role", "bytes"});
   for (const MemoryReport& report : compilation.memory) {
     for (const auto& [role, bytes] : report.by_role)
-      if (bytes > 0) roles.add({report.entry, std::string(name(role)), count_text(bytes)});
-    roles.add({report.entry, "arena", count_text(report.arena)});
-    roles.add({report.entry, "arena without reuse", count_text(report.without_reuse)});
-    roles.add({report.entry, "arena at least", count_text(report.lower_bound)});
+      if (bytes > 0) table.add({report.entry, std::string(name(role)), count_text(bytes)});
+    table.add({report.entry, "arena", count_text(report.arena)});
+    table.add({report.entry, "arena without reuse", count_text(report.without_reuse)});
+    table.add({report.entry, "arena at least", count_text(report.lower_bound)});
   }
-  return table.text() + "\n" + roles.text() + "\n" + steps_table(options, compilation.program);
+  return table.text();
+}
+
+std::string summary(const DumpCommand& options, const Compilation& compilation) {
+  return entries_table(compilation) + "\n" + memory_table(compilation) + "\n" +
+         steps_table(options, compilation.program);
 }
 
 std::string explanation(const DumpCommand& options, const Compilation& compilation) {
@@ -214,7 +230,7 @@ std::string emit_cuda_text(const Program& program) {
 
 /// Schedules are final when the code has been compiled: lighter ones are chosen then.
 bool shows_final_kernels(const DumpCommand& options) {
-  const bool kernels = options.emit == "kernels" || options.emit == "cuda";
+  const bool kernels = options.emit == "kernels" || options.emit == "cuda" || !options.flags.dump_dir.empty();
   if (!kernels || !resolved_target(options.flags.options()).is_cuda()) return false;
   if (!nvrtc_info().available)
     fmt::print(stderr, "note: schedules as they are before NVRTC has seen the code: {}\n",
@@ -223,10 +239,10 @@ bool shows_final_kernels(const DumpCommand& options) {
 }
 
 Stage stage_of(const DumpCommand& options) {
-  if (options.emit == "graph" && !options.summary && !options.explain) return Stage::graph;
   if (options.emit == "plan" || shows_final_kernels(options)) return Stage::plan;
-  if (options.emit == "fused" && !options.summary) return Stage::fused;
-  return Stage::program;
+  if (options.summary || !options.flags.dump_dir.empty()) return Stage::program;
+  if (options.emit == "graph" && !options.explain) return Stage::graph;
+  return options.emit == "fused" || options.emit == "graph" ? Stage::fused : Stage::program;
 }
 
 std::string emit(const DumpCommand& options, Compilation& compilation) {
@@ -251,7 +267,7 @@ void check(DumpCommand& options) {
   target.target = options.flags.target;
   if (options.emit == "llvm" && resolved_target(target).is_cuda())
     fail("--emit=llvm shows a CPU's code: leave --target out, or give --emit=cuda");
-  if (options.emit == "cuda" && !options.flags.target.starts_with("sm_")) options.flags.target = "sm_90";
+  if (options.emit == "cuda" && !resolved_target(target).is_cuda()) options.flags.target = "sm_90";
 }
 
 void run_dump(DumpCommand options) {

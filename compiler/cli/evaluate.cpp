@@ -27,20 +27,20 @@ struct EvaluateCommand {
 };
 
 /// Models that classify also give their scores, for the accuracy.
-bool classifies(const std::string& model) {
-  const auto spec = spec_of(model);
+bool classifies(const Model& model) {
+  const TransformerSpec* spec = model.spec();
   return spec &&
          (spec->head.kind == HeadKind::sequence_classes || spec->head.kind == HeadKind::image_classes);
 }
 
-CompileOptions compile_options(const EvaluateCommand& options, DefaultBounds& bounds) {
+CompileOptions compile_options(const EvaluateCommand& options, const Model& model, DefaultBounds& bounds) {
   CompileOptions result = options.flags.options();
   result.mode = Mode::train;
   result.entries = {"evaluate"};
-  if (classifies(options.model)) result.entries.push_back("logits");
+  if (classifies(model)) result.entries.push_back("logits");
   if (options.length > 0) bounds.add(result.build.bounds, "T", options.length, "--length");
   bounds.add(result.build.bounds, "B", options.batch, "--batch");
-  options.data.bound_lengths(options.model, result.build.bounds, bounds);
+  options.data.bound_lengths(model, result.build.bounds, bounds);
   return result;
 }
 
@@ -74,19 +74,18 @@ bool labels_are_numbers(const Plan& plan) {
          });
 }
 
-void print(const EvaluateCommand& options, const Plan& plan, const Evaluation& found, double seconds) {
-  const bool numbers = labels_are_numbers(plan);
+void print_json(const Evaluation& found, bool numbers, double seconds) {
+  fmt::print("{{\"loss\": {:.9g}, \"targets\": {:.0f}, \"seconds\": {:.3f}", found.loss(), found.targets,
+             seconds);
+  if (!numbers) fmt::print(", \"perplexity\": {:.9g}", std::exp(found.loss()));
+  if (const auto accuracy = found.accuracy()) fmt::print(", \"accuracy\": {:.9g}", *accuracy);
+  fmt::print("}}\n");
+}
+
+void print_text(const Evaluation& found, bool numbers, double seconds) {
   const double mean = found.loss();
-  const auto accuracy = found.accuracy();
-  if (options.json) {
-    fmt::print("{{\"loss\": {:.9g}, \"targets\": {:.0f}, \"seconds\": {:.3f}", mean, found.targets, seconds);
-    if (!numbers) fmt::print(", \"perplexity\": {:.9g}", std::exp(mean));
-    if (accuracy) fmt::print(", \"accuracy\": {:.9g}", *accuracy);
-    fmt::print("}}\n");
-    return;
-  }
   const std::string count = count_text(static_cast<int64_t>(found.targets));
-  if (accuracy)
+  if (const auto accuracy = found.accuracy())
     fmt::print("loss {:.6f} nats, accuracy {:.2f}% ({} of {}), in {}\n", mean, 100 * *accuracy, found.correct,
                found.classified, seconds_text(seconds));
   else if (numbers)
@@ -97,18 +96,17 @@ void print(const EvaluateCommand& options, const Plan& plan, const Evaluation& f
 }
 
 void run_evaluate(const EvaluateCommand& options) {
-  DefaultBounds bounds;
-  const CompileOptions compiled = compile_options(options, bounds);
-  Model model = compile_or_load(options.model, compiled, options.weights, options.flags);
-  model.bounds = bounds;
+  Model model = open_model(options.model, options.weights);
+  const CompileOptions compiled = compile_options(options, model, model.bounds);
+  compile_model(model, compiled, options.flags);
   const DataPart part = part_of(options, model);
   auto session = open_session(model, options.weights);
   const int64_t most = options.batches > 0 ? options.batches : std::numeric_limits<int32_t>::max();
   const auto batches = make_list(part, batch_options(options, model), most);
   const auto begin = std::chrono::steady_clock::now();
   const Evaluation found = evaluate_batches(*session, *batches);
-  print(options, *model.plan, found,
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  (options.json ? print_json : print_text)(found, labels_are_numbers(*model.plan), seconds);
 }
 
 }  // namespace

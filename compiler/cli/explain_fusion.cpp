@@ -15,7 +15,7 @@
 namespace smelt::cli {
 namespace {
 
-constexpr size_t kMostOperations = 24;  // told of a kernel
+constexpr size_t kMostOperations = 24;  // that are listed for one kernel
 
 /// "sub, mul x2, reduce add": runs of one operation counted.
 std::string operations_text(const std::vector<std::string>& operations) {
@@ -83,7 +83,7 @@ class Explanation {
     return kernel.source.find(filter_) != std::string::npos;
   }
 
-  /// The number tells which; of several sources the last reminds of what it is.
+  /// The number identifies the kernel; of several sources the last one describes it best.
   std::string label(int kernel) const {
     const auto& [number, first] = kind_of_.at(kernel);
     const std::vector<std::string> sources = sources_of(*first);

@@ -1,4 +1,4 @@
-// --explain-fusion as text: kernels that are equal but for the layer are told once.
+// --explain-fusion as text: kernels that differ only in their layer are described once.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace smelt::cli {
 /// and for each neighbour that stayed apart why. `filter` keeps kernels whose sources contain it.
 std::string explain_fusion(const FusionReport& report, std::string_view filter);
 
-/// Equal lines once, with their number in front.
+/// Each distinct line once, preceded by how often it occurs.
 std::string counted_lines(const std::vector<std::string>& lines);
 
 /// "h.*.ln_1" of "h.3.ln_1", wherever a number is a part of a name by itself.

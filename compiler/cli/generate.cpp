@@ -82,18 +82,11 @@ CompileOptions compile_options(const GenerateCommand& options, DefaultBounds& bo
   return result;
 }
 
-void run_generate(const GenerateCommand& options) {
-  DefaultBounds bounds;
-  const CompileOptions compiled = compile_options(options, bounds);
-  Model model = compile_or_load(options.model, compiled, options.weights, options.flags);
-  model.bounds = bounds;
-  const GenerationOptions generation = options.generation.options(model.about, options.weights.seed);
-  if (const std::string remark = options.generation.remark(generation); !remark.empty())
-    fmt::print(stderr, "{}\n", remark);
-  auto session = open_session(model, options.weights);
-  Generator generator(*session);
+/// One prompt is continued as it is printed; several are printed when all are done.
+void print_continuations(const GenerateCommand& options, const GenerationOptions& generation, bool bytes,
+                         Generator& generator) {
   const auto prompts = read_prompts(options, generator.vocabulary());
-  const bool text = model.reads_bytes() && generator.vocabulary() == 256;
+  const bool text = bytes && generator.vocabulary() == 256;
   if (prompts.size() == 1 && !options.json) {
     const Stream stream(options, text);
     stream.begin(prompts[0], generator.reads_source());
@@ -104,6 +97,19 @@ void run_generate(const GenerateCommand& options) {
   const auto results = generator.generate(prompts, generation);
   for (size_t i = 0; i < results.size(); ++i)
     print_one(options, prompts[i], results[i], text, generator.reads_source());
+}
+
+void run_generate(const GenerateCommand& options) {
+  DefaultBounds bounds;
+  const CompileOptions compiled = compile_options(options, bounds);
+  Model model = compile_or_load(options.model, compiled, options.weights, options.flags);
+  model.bounds = bounds;
+  const GenerationOptions generation = options.generation.options(model.about, options.weights.seed);
+  if (const std::string remark = options.generation.remark(generation); !remark.empty())
+    fmt::print(stderr, "{}\n", remark);
+  auto session = open_session(model, options.weights);
+  Generator generator(*session);
+  print_continuations(options, generation, model.reads_bytes(), generator);
 }
 
 }  // namespace

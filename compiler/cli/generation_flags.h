@@ -18,9 +18,9 @@ struct GenerationFlags {
   bool do_sample = false, sliding_window = false;
 
   void add_to(CLI::App& app);
-  /// The model's own generation_config.json, then the flags.
+  /// The options of the model's generation_config.json, overridden by the flags.
   GenerationOptions options(const Json& about, uint32_t seed) const;
-  /// Notes on flags that change nothing, a line each; empty where there is nothing to say.
+  /// Notes on flags that have no effect, one per line; empty where there are none.
   std::string remark(const GenerationOptions& resolved) const;
 };
 

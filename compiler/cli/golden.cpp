@@ -15,7 +15,7 @@ void loosen(const Json& errors, const char* name, double& bound) {
     bound = std::max(bound, kTorchSlack * errors[name].get<double>());
 }
 
-/// What operands of products keep decides: those of tf32 have the mantissa of fp16.
+/// What the operands of matmuls keep decides: in tf32 they have the mantissa of fp16.
 struct BoundsRow {
   std::string_view precision, mantissa;
   GoldenBounds bounds;

@@ -22,7 +22,7 @@ struct GoldenBounds {
 struct Golden {
   Checkpoint tensors;
   Json json;
-  GoldenBounds bounds;  // 1.25 x what PyTorch itself was off, where that is more
+  GoldenBounds bounds;  // 1.25 x PyTorch's own error, where that is more
 
   /// `precision`: fp32, tf32, bf16 or fp16.
   static Golden open(const std::filesystem::path& directory, const std::string& precision);

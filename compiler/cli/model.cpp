@@ -42,13 +42,10 @@ Compilation compile_built(const Description& description, std::unique_ptr<Module
   return built ? compile(std::move(built), options) : compile(description, options);
 }
 
-void compile_into(Model& model, const CompileOptions& options, const WeightFlags& weights,
-                  const CompileFlags& flags) {
-  model.description = read_description(model.path);
-  if (!model.weights && !weights.from_scratch) model.weights = weights_of(*model.description);
+void compile_description(Model& model, const CompileOptions& options, const CompileFlags& flags) {
   std::unique_ptr<Module> built = build_for_weights(model, options);
   {
-    const std::jthread preparation = prepare_executor(options.target);
+    const std::jthread preparation = prepare_executor(options.target, options.device);
     model.compilation = compile_built(*model.description, std::move(built), options, flags.uses_plan_cache());
   }
   if (flags.timing) print_timing(*model.compilation);
@@ -68,12 +65,6 @@ bool is_ignored(const Json& about, const std::string& name) {
       patterns, [&](const Json& p) { return p.is_string() && matches_pattern(name, p.get<std::string>()); });
 }
 
-int64_t buffer_bytes_of(const Plan& plan, const State& state) {
-  Dim elements = 1;
-  for (const Dim& dim : state.shape) elements *= dim;
-  return plan.symbols.upper(elements) * size_of(state.dtype);
-}
-
 }  // namespace
 
 int64_t Model::vocabulary() const {
@@ -87,24 +78,34 @@ int64_t Model::vocabulary() const {
 
 bool Model::reads_bytes() const { return about.is_object() && about.value("tokenizer", "") == "bytes"; }
 
-std::optional<TransformerSpec> spec_of(const fs::path& path) {
-  const fs::path model = model_path(path);
-  if (is_plan(model)) return {};
-  const Description description = read_description(model);
-  return description.kind == Description::Kind::graph ? std::nullopt : std::optional(description.spec);
+const TransformerSpec* Model::spec() const {
+  const bool has_spec = description && description->kind != Description::Kind::graph;
+  return has_spec ? &description->spec : nullptr;
+}
+
+Model open_model(const fs::path& path, const WeightFlags& weights) {
+  Model model;
+  model.path = model_path(path);
+  if (!weights.weights.empty() && !weights.from_scratch) model.weights = weights_at(weights.weights);
+  if (is_plan(model.path)) {
+    model.plan = load_plan(model.path);
+    return model;
+  }
+  model.description = read_description(model.path);
+  if (!model.weights && !weights.from_scratch) model.weights = weights_of(*model.description);
+  return model;
+}
+
+void compile_model(Model& model, const CompileOptions& options, const CompileFlags& flags) {
+  if (model.description) compile_description(model, options, flags);
+  model.about = read_plan_model(model.plan->model);
+  fmt::print(stderr, "{}\n", planned_memory_text(*model.plan));
 }
 
 Model compile_or_load(const fs::path& path, const CompileOptions& options, const WeightFlags& weights,
                       const CompileFlags& flags) {
-  Model model;
-  model.path = model_path(path);
-  if (!weights.weights.empty() && !weights.from_scratch) model.weights = weights_at(weights.weights);
-  if (is_plan(model.path))
-    model.plan = load_plan(model.path);
-  else
-    compile_into(model, options, weights, flags);
-  model.about = read_plan_model(model.plan->model);
-  fmt::print(stderr, "{}\n", planned_memory_text(*model.plan));
+  Model model = open_model(path, weights);
+  compile_model(model, options, flags);
   return model;
 }
 
@@ -177,16 +178,14 @@ std::string names_of_entries(const Plan& plan) {
 
 std::string planned_memory_text(const Plan& plan) {
   std::map<Role, int64_t> by_role;
-  for (const State& state : plan.states) by_role[state.role] += buffer_bytes_of(plan, state);
-  int64_t arena = 0, total = 0;
-  for (const PlanEntry& entry : plan.entries) arena = std::max(arena, entry.arena_bytes);
+  for (const State& state : plan.states) by_role[state.role] += state_bytes(plan, state);
+  const ExecutorMemory memory = executor_memory(plan);
   std::vector<std::string> parts;
-  for (const auto& [role, bytes] : by_role) {
+  for (const auto& [role, bytes] : by_role)
     parts.push_back(fmt::format("{} {}", name(role), bytes_text(bytes)));
-    total += bytes;
-  }
-  parts.push_back(fmt::format("arena {}", bytes_text(arena)));
-  return fmt::format("planned memory {}: {}", bytes_text(total + arena), fmt::join(parts, ", "));
+  parts.push_back(fmt::format("arena {}", bytes_text(memory.arena)));
+  return fmt::format("planned memory {}: {}", bytes_text(memory.states + memory.arena),
+                     fmt::join(parts, ", "));
 }
 
 }  // namespace smelt::cli

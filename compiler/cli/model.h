@@ -22,13 +22,12 @@ struct Model {
   std::optional<Weights> weights;
   DefaultBounds bounds;  // of what was compiled
 
+  /// Null for plans and for graphs in text form.
+  const TransformerSpec* spec() const;
   /// How many token ids its inputs input_ids and labels take, as the plan records it.
   int64_t vocabulary() const;
   bool reads_bytes() const;
 };
-
-/// The spec of a description; nothing of plans and of graphs in text form.
-std::optional<TransformerSpec> spec_of(const std::filesystem::path& path);
 
 struct WeightFlags {
   std::string weights;
@@ -41,7 +40,12 @@ struct WeightFlags {
   SessionOptions session_options() const;
 };
 
-/// Compiles a description, or loads a plan; prints the planned memory to stderr, before any of it is taken.
+/// Reads a description, which is not compiled yet, or loads a plan.
+Model open_model(const std::filesystem::path& path, const WeightFlags& weights);
+/// Compiles the description of an open model, if it has one; prints the planned memory to stderr before any
+/// of it is allocated.
+void compile_model(Model& model, const CompileOptions& options, const CompileFlags& flags);
+/// Both at once.
 Model compile_or_load(const std::filesystem::path& path, const CompileOptions& options,
                       const WeightFlags& weights, const CompileFlags& flags);
 
@@ -49,17 +53,17 @@ Model compile_or_load(const std::filesystem::path& path, const CompileOptions& o
 /// made the plan so large.
 std::unique_ptr<Session> make_session(const Model& model, const SessionOptions& options);
 
-/// The weights that model.weights names. Tensors that nobody asked for and that the family does not know as
-/// buffers are an Error.
+/// Loads the weights that model.weights names. Throws Error for tensors that no parameter uses and that the
+/// family does not list as buffers.
 void load_weights(Session& session, const Model& model);
 /// A session with the model's weights, or with the initial values that --from-scratch asks for. Throws Error
 /// where the model has parameters and there are neither.
 std::unique_ptr<Session> open_session(const Model& model, const WeightFlags& flags);
 
-/// The description alone: config.json where the family is one of transformers', otherwise spec.json or
-/// model.ir; nothing of a plan that was made from a graph.
+/// Writes the description alone: config.json where the family is one of transformers', otherwise spec.json or
+/// model.ir; nothing for a plan that was made from a graph.
 void save_description(const Model& model, const std::filesystem::path& directory);
-/// Description and weights, which say after how many updates they were saved.
+/// Writes the description and the weights, whose metadata says after how many updates they were saved.
 void save_model(const Session& session, const Model& model, const std::filesystem::path& directory,
                 int64_t step);
 

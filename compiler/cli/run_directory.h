@@ -12,7 +12,7 @@
 
 namespace smelt::cli {
 
-/// A run directory stands for the model that was saved into it; everything else for itself.
+/// The model directory inside a run directory; any other path as it is.
 std::filesystem::path model_path(const std::filesystem::path& path);
 
 struct Weights {
@@ -22,8 +22,8 @@ struct Weights {
 
 /// What --weights names: a file, an index, a directory, a checkpoint of a run, or a run directory.
 Weights weights_at(const std::filesystem::path& path);
-/// Those beside a description; of a run that went on after it saved them, or has not saved them yet, those of
-/// its newest checkpoint that is whole. Nothing where there are none.
+/// The weights beside a description. For a run that continued after it saved them, or has not saved them yet,
+/// those of its newest intact checkpoint. Empty where there are none.
 std::optional<Weights> weights_of(const Description& description);
 
 }  // namespace smelt::cli

@@ -1,4 +1,4 @@
-// What one step of a program has to do at the symbols' bounds, and what it is called in tables.
+// The bytes and operations of one step of a program at the symbols' bounds, and its name in tables.
 #pragma once
 
 #include <string>

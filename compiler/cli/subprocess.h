@@ -1,4 +1,4 @@
-// Another program, where it is installed.
+// Runs other programs, where they are installed.
 #pragma once
 
 #include <string>
@@ -9,7 +9,8 @@ namespace smelt::cli {
 /// The path of an executable on PATH; empty where there is none.
 std::string find_program(const std::string& name);
 
-/// Runs it without input and output. True when it ended with status 0 within the time; it is killed beyond.
+/// Runs it without input and output, and kills it when the time is over. Returns whether it ended with status
+/// 0.
 bool run_program(const std::vector<std::string>& arguments, double seconds);
 
 }  // namespace smelt::cli

@@ -7,7 +7,7 @@
 
 namespace smelt::cli {
 
-/// Runs it `warm_up` times, then `count` times with a clock. Throws what it throws.
+/// Runs it `warm_up` times, then `count` times with a clock. Passes on what it throws.
 std::vector<double> time_runs(const std::string& name, int warm_up, int count,
                               const std::function<void()>& run);
 

@@ -45,7 +45,7 @@ volatile std::sig_atomic_t interrupted = 0;
 
 /// The first interrupt ends the run with a checkpoint, the second at once.
 void stop_on_interrupt() {
-  struct sigaction action{};
+  struct sigaction action {};
   action.sa_handler = [](int) { interrupted = 1; };
   action.sa_flags = static_cast<int>(SA_RESETHAND);
   ::sigaction(SIGINT, &action, nullptr);
@@ -96,20 +96,23 @@ class Run {
     compile_options = options_.flags.options();
     compile_options.mode = Mode::train;
     CompileFlags flags = options_.flags;
-    flags.no_plan_cache |= options_.detect_anomaly;  // which walks the graph
+    flags.no_plan_cache |= options_.detect_anomaly;  // which needs the graph
     compile_options.training.accumulation = options_.trainer.gradient_accumulation > 1;
     compile_options.training.optimizer.keep_gradients = false;
-    DefaultBounds bounds;
-    bounds.add(compile_options.build.bounds, "B", options_.trainer.batch, "--batch");
-    if (options_.length > 0) bounds.add(compile_options.build.bounds, "T", options_.length, "--length");
-    options_.data.bound_lengths(options_.model, compile_options.build.bounds, bounds);
-    model_ = compile_or_load(options_.model, compile_options, options_.weights, flags);
-    model_.bounds = bounds;
+    model_ = open_model(options_.model, options_.weights);
+    bound_sizes(compile_options.build.bounds);
+    smelt::cli::compile_model(model_, compile_options, flags);
     if (options_.detect_anomaly && !model_.compilation)
       fail(
           "--detect-anomaly needs the description: a plan does not hold the graph that it looks values up "
           "in");
     require_training();
+  }
+
+  void bound_sizes(std::vector<Symbols::Bound>& bounds) {
+    model_.bounds.add(bounds, "B", options_.trainer.batch, "--batch");
+    if (options_.length > 0) model_.bounds.add(bounds, "T", options_.length, "--length");
+    options_.data.bound_lengths(model_, bounds, model_.bounds);
   }
 
   void require_training() const {
@@ -132,8 +135,8 @@ class Run {
     session_->initialize(options_.weights.seed);
   }
 
-  /// Goes on from a checkpoint, or else from weights. A run that cannot go on ends here, with nothing
-  /// written.
+  /// Continues from a checkpoint, or else starts from weights. A run that cannot continue ends here, with
+  /// nothing written.
   void begin(Trainer& trainer) {
     if (const int64_t step = trainer.restore()) return note(fmt::format("resumed at step {}", step));
     if (!model_.weights) return note("initial weights");
@@ -143,7 +146,7 @@ class Run {
                               : weights.note);
   }
 
-  /// A sample goes on from a prompt.
+  /// A sample continues a prompt.
   void require_samples() const {
     const PlanEntry* entry = model_.plan->find_entry("logits");
     const auto source = [](const Port& port) { return port.name == "decoder_input_ids"; };
@@ -174,21 +177,40 @@ class Run {
     make_directories(directory);
     write_file(directory / "train.json", resolved_.dump(2) + "\n");
     save_description(model_, directory / "model");
-    if (model_.compilation) graph_files_ = std::async(std::launch::async, [this] { write_graph(); });
+    if (model_.compilation) graph_files_ = std::async(std::launch::async, [this] { try_write_graph(); });
   }
 
-  /// The graph, and a picture of a block of it; a plan from the cache has left it out, then it is made again.
-  void write_graph() const {
-    Compilation made;
-    if (!model_.compilation->fused) made = compile(*model_.description, compile_options_, Stage::fused);
-    const Module& fused = made.fused ? *made.fused : *model_.compilation->fused;
+  /// A picture that cannot be made is no reason to end a run.
+  void try_write_graph() {
+    try {
+      write_graph();
+    } catch (const std::exception& error) {
+      note(fmt::format("the run goes on without a picture of its graph: {}", error.what()));
+    }
+  }
+
+  /// A plan from the cache comes without the fused graph: the passes make it again.
+  std::unique_ptr<Module> make_fused() {
+    std::unique_ptr<Module> built = std::move(model_.compilation->graph);
+    return (built ? compile(std::move(built), compile_options_, Stage::fused)
+                  : compile(*model_.description, compile_options_, Stage::fused))
+        .fused;
+  }
+
+  /// The graph, and a picture of a block of it.
+  void write_graph() {
+    const auto made = model_.compilation->fused ? nullptr : make_fused();
+    const Module& fused = made ? *made : *model_.compilation->fused;
     const fs::path directory = options_.run_directory;
     write_file(directory / "graph.ir", print(fused));
-    const Graph* graph = fused.find_graph("train_step");
-    if (!graph) return;
-    const std::string layer = typical_layer(*graph);
+    if (const Graph* graph = fused.find_graph("train_step")) draw(*graph, directory);
+  }
+
+  /// A block of the graph.
+  void draw(const Graph& graph, const fs::path& directory) const {
+    const std::string layer = typical_layer(graph);
     write_file(directory / "graph.dot",
-               dot(*graph, [&](const Node& node) { return layer.empty() || layer_of(node) == layer; }));
+               dot(graph, [&](const Node& node) { return layer.empty() || layer_of(node) == layer; }));
     const std::string program = find_program("dot");
     if (program.empty()) return note("Graphviz is not installed: graph.dot is not drawn");
     const std::string picture = (directory / "graph.svg").string();
@@ -236,13 +258,23 @@ class Run {
     DType dtype = DType::f32;
     for (const PlanEntry& entry : model_.plan->entries)
       for (const Step& step : entry.steps)
-        if (const auto* product = std::get_if<GemmStep>(&step.what)) dtype = product->dtype;
+        if (const auto* gemm = std::get_if<GemmStep>(&step.what)) dtype = gemm->dtype;
     const double device = session_->executor().matrix_flops_per_second(dtype);
     const bool on_gpu = model_.plan->target.starts_with("sm_");
     return on_gpu ? device : peak_matrix_flops(options_.weights.threads);
   }
 
   void report(const TrainingResult& result, const Figures& figures, double peak_flops) {
+    print_result(result, figures, peak_flops);
+    if (options_.run_directory.empty()) return;
+    const fs::path directory = options_.run_directory;
+    save_model(*session_, model_, directory / "model", result.step);
+    if (graph_files_.valid()) graph_files_.get();
+    fmt::print("{}: metrics.jsonl, loss.svg, graph.ir, model, {}\n", directory.string(),
+               fs::relative(result.checkpoint, directory).string());
+  }
+
+  static void print_result(const TrainingResult& result, const Figures& figures, double peak_flops) {
     fmt::print("{} at step {}: loss {:.4f}", result.stopped_early ? "stopped" : "done", result.step,
                result.loss);
     if (result.held_back_loss) fmt::print(", held-back loss {:.4f} nats a target", *result.held_back_loss);
@@ -255,12 +287,6 @@ class Run {
                  gflops, mfu, bytes_text(figures.peak_bytes));
     }
     fmt::print("\n");
-    if (options_.run_directory.empty()) return;
-    const fs::path directory = options_.run_directory;
-    if (graph_files_.valid()) graph_files_.get();
-    save_model(*session_, model_, directory / "model", result.step);
-    fmt::print("{}: metrics.jsonl, loss.svg, graph.ir, model, {}\n", directory.string(),
-               fs::relative(result.checkpoint, directory).string());
   }
 
   void note(const std::string& text) const {

@@ -1,4 +1,4 @@
-// What a command line that cannot be read is told.
+// The message for a command line that cannot be read.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -6,7 +6,7 @@
 
 namespace smelt::cli {
 
-/// What is wrong, what may have been meant, and where the options are listed.
+/// It says what is wrong, what may have been meant, and where the options are listed.
 std::string usage_problem(const CLI::App& app, const CLI::ParseError& problem);
 
 }  // namespace smelt::cli

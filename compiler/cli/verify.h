@@ -14,10 +14,10 @@ struct Verified {
   std::string table;
 };
 
-/// Another way to the plan that is verified, such as a GPU's kernels made to run on the host.
+/// Another way to make the plan that is verified, such as a GPU's kernels compiled for the host.
 using PlanMaker = std::function<Plan(const Description&, const CompileOptions&)>;
 
-/// Every quantity that training and generation consist of, within the bounds of the flags' precision.
+/// Checks every quantity of training and generation against the bounds of the flags' precision.
 Verified verify_directory(const std::filesystem::path& directory, const CompileFlags& flags,
                           const PlanMaker& make = {});
 

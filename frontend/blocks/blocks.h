@@ -1,4 +1,4 @@
-// The parts that build_transformer puts together; each file of the same name family holds one.
+// The parts that build_transformer puts together, one in each file of this folder.
 #pragma once
 
 #include <optional>
@@ -10,14 +10,14 @@
 
 namespace smelt {
 
-/// What every part needs: where to build, what to build, what to call it.
+/// What every part needs: where to build, what to build, and how to name it.
 struct BlockBuilder {
   GraphBuilder graph;
   const TransformerSpec& spec;
   const ParameterNames names;
   TransformerSpec::Dropout dropout;  // the probabilities of this graph
 
-  /// Nodes that follow are said to come from `place`, and from a part of it.
+  /// Sets the source name of the nodes that follow: `place`, and a part of it.
   void at(const Place& place, std::string_view part = "");
 };
 
@@ -39,24 +39,23 @@ struct Stack {
 };
 
 // ---- layers.cpp
-/// What a weight is multiplied into decides its first values.
+/// A weight's initial values depend on what it projects into.
 enum class Into : uint8_t { inner, residual };
 Value* weight(BlockBuilder& b, const Place& place, Shape shape, double deviation);
 Value* norm(BlockBuilder& b, const Place& place, Value* x);
 Value* linear(BlockBuilder& b, const Place& place, Value* x, int64_t out, bool bias, Into into = Into::inner);
-/// One number a feature (or per class), starting at 0; broadcast over the leading dims of x and added.
+/// Adds one number per feature (or class), initially 0, broadcast over the leading dims of x.
 Value* add_bias(BlockBuilder& b, const Place& place, Value* x);
-/// The same with a row [1,features] that is not trained.
+/// Adds a row [1,features] that is not trained.
 Value* add_offset(BlockBuilder& b, const Place& place, Value* x);
-/// x itself where p is 0.
+/// Returns x itself where p is 0.
 Value* dropout(BlockBuilder& b, Value* x, double p);
 Value* activate(BlockBuilder& b, Value* x, Activation activation);
 
 // ---- embedding.cpp, patches.cpp
 /// i32[B,T] ids and, where the model has them, token types to f32[B,T,hidden].
 Value* embed_tokens(BlockBuilder& b, const Stack& stack, Value* ids, Value* token_types);
-/// Rows of a table, [B,T,hidden], of which those of padding are taken as they are, with no way back to the
-/// table.
+/// Rows of a table, [B,T,hidden]; rows of padding give the table no gradient.
 Value* freeze_padding(BlockBuilder& b, Value* x, Value* ids);
 /// f32[B,channels,height,width] to f32[B,patches (+ 1),hidden].
 Value* embed_patches(BlockBuilder& b, const Stack& stack, Value* pixels);
@@ -64,7 +63,7 @@ Value* embed_patches(BlockBuilder& b, const Stack& stack, Value* pixels);
 // ---- positions.cpp
 /// x plus the stack's table of positions, where it has one. `ids` are the tokens, null for patches.
 Value* add_positions(BlockBuilder& b, const Stack& stack, Value* x, Value* ids);
-/// Fills what the positions of the spec ask of attention: rotations, or biases by distance.
+/// Fills what attention needs for the positions of the spec: rotations, or biases by distance.
 void prepare_positions(BlockBuilder& b, Stack& stack, const Dim& length);
 /// Pairs (i, i + head_dim / 2) of [B,T,heads,head_dim] turned by their position's angles.
 Value* rotated(BlockBuilder& b, const Stack& stack, Value* x);
@@ -77,7 +76,7 @@ Value* feed_forward(BlockBuilder& b, const Stack& stack, int64_t block, Value* x
 Value* run_stack(BlockBuilder& b, const Stack& stack, Value* x, std::vector<Value*>& hidden);
 /// A dense layer and tanh over the first token, or null where the model has no pooler.
 Value* pooled(BlockBuilder& b, Value* x);
-/// From the last hidden state to logits, as head.kind says; null for a model without a head.
+/// The logits that head.kind asks for, from the last hidden state; null for a model without a head.
 Value* logits(BlockBuilder& b, Value* x);
 
 struct LossOutputs {

@@ -1,4 +1,4 @@
-// Images to the first hidden state: a convolution whose stride is its width is a matrix product over patches.
+// Images to the first hidden state: a convolution whose stride is its width is a matmul over patches.
 #include "frontend/blocks/blocks.h"
 
 namespace smelt {

@@ -7,7 +7,7 @@
 
 namespace smelt {
 
-/// [rows,width]: sines and cosines of falling frequencies, in halves (sines first) or taking turns.
+/// [rows,width]: sines and cosines of falling frequencies, in halves (sines first) or interleaved.
 std::vector<double> sinusoids(int64_t rows, int64_t width, bool interleaved);
 
 /// The bucket of every distance (key minus query) from -(length - 1) to length - 1 (T5, arXiv 1910.10683):

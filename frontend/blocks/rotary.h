@@ -12,10 +12,10 @@ struct RotaryTable {
   std::vector<double> cosines, sines;  // [rows, head_dim / 2], times yarn's attention factor
 };
 
-/// Angles a position, of pair i: theta^(-2 i / head_dim), changed as positions.scaling says: by `dynamic`
-/// only in batches of more than max_positions.
+/// The angle per position of pair i: theta^(-2 i / head_dim), changed by positions.scaling: by `dynamic` only
+/// in batches of more than max_positions.
 std::vector<double> rotary_frequencies(const TransformerSpec& spec, int64_t head_dim, int64_t length = 0);
-/// By which cosines and sines are multiplied.
+/// The factor of cosines and sines.
 double rotary_magnitude(const TransformerSpec& spec);
 RotaryTable rotary_table(const TransformerSpec& spec, int64_t head_dim, int64_t rows);
 

@@ -14,7 +14,7 @@
 namespace smelt {
 
 /// A value as config.json spells it and as the spec does, both as JSON text: {"\"gelu_new\"",
-/// "\"gelu_tanh\""}. Where one word says several fields of a group, the spec's side is an object of them.
+/// "\"gelu_tanh\""}. Where one value sets several fields of a group, the spec's side is an object of them.
 struct Spelling {
   std::string_view config, spec;
 };
@@ -22,7 +22,7 @@ using Spellings = const std::vector<Spelling>*;
 
 /// The activation names of transformers; the first spelling of a spec value is the one to write.
 extern const std::vector<Spelling> kActivations;
-/// Their names of what a head over classes learns.
+/// Their names for the problem types of a head over classes.
 extern const std::vector<Spelling> kProblems;
 
 /// config.json's field `config` holds the spec's field `spec`. Both may be dotted paths.
@@ -33,11 +33,11 @@ struct FieldRow {
   std::vector<std::string_view> also_called = {};  // other dialects of the same field
   bool counted = false;                            // the spec holds how many entries the object has
   int64_t plus = 0;                                // spec = config + plus
-  bool unsaid_if_zero = false;                     // a zero is the same as nothing, and is not written
+  bool unsaid_if_zero = false;  // a zero means the same as an absent field, and is not written
 };
 
-/// A field that changes the maths and may stand only where it changes nothing: absent, null, with this value,
-/// or with the value of another field.
+/// A field that changes the maths and is accepted only where it changes nothing: absent, null, with this
+/// value, or with the value of another field.
 struct FixedRow {
   std::string_view config;
   std::string_view value;  // JSON text
@@ -60,8 +60,8 @@ struct NameRow {
   unsigned flags = plain;
 };
 
-/// A class of transformers: what it puts on top of the family's stacks, as spec fields in JSON over the
-/// family's.
+/// An architecture class of transformers: what it adds to the family's stacks, as spec fields in JSON that
+/// override the family's.
 struct Architecture {
   std::string_view name;
   std::string_view defaults = "{}";
@@ -91,8 +91,8 @@ std::string known_families();
 std::vector<FieldRow> joined(std::initializer_list<std::vector<FieldRow>> parts);
 std::vector<NameRow> joined(std::initializer_list<std::vector<NameRow>> parts);
 
-/// Fields that change the maths in some family of the world, and the values with which they do not. A family
-/// that understands one has a row of its own for it.
+/// Fields that change the maths in some family, and the values with which they do not. A family that supports
+/// such a field has a row of its own for it.
 extern const std::vector<FixedRow> kMathsFields;
 
 /// "h.{}.ln_1" with 3 is "h.3.ln_1".

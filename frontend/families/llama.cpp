@@ -131,7 +131,7 @@ Family make_qwen2() {
                         "embedding": {"frozen_padding": true},
                         "head": {"tied": false}})";
   family.fields = joined({kLlamaFields, rope_fields()});
-  // Windows are used where use_sliding_window says so, and that is refused.
+  // Windows are used only where use_sliding_window is set, and that is refused.
   family.harmless = {"rope_parameters", "rope_scaling", "sliding_window", "max_window_layers"};
   return family;
 }

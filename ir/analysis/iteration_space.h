@@ -21,8 +21,8 @@ struct IterationSpace {
   enum class Reduction : uint8_t {
     row,      // over all column axes: a row scalar that later blocks may read
     first,    // from fixed columns: a row scalar known before the block that computes its operand
-    column,   // over all parallel axes, keeping columns: a partial sum a chunk, only an output (or rounded to
-              // one)
+    column,   // over all parallel axes, keeping columns: a partial sum per chunk, only an output (or rounded
+              // to one)
     full,     // over all parallel axes of a row scalar, or over every axis: a partial sum a chunk, only an
               // output (or rounded to one)
     segment,  // over the reduced axes of a kernel without row reductions: later column blocks read it
@@ -33,8 +33,8 @@ struct IterationSpace {
   std::vector<Axis> axes;
   /// For every dim of a result the axis it follows.
   llvm::DenseMap<const Value*, Axes> results;
-  /// The same for operand i of a node: uses of one outside value may follow different axes. -1: no axis moves
-  /// along this dim (the gathered dim of a gather's table).
+  /// The same for operand i of a node, since uses of one outside value may follow different axes. -1 means
+  /// that no axis runs along this dim (the gathered dim of a gather's table).
   llvm::DenseMap<const Node*, llvm::SmallVector<Axes, 3>> operands;
   /// The block a node belongs to: 0 before any reduction's result is needed, 1 after the first reductions,
   /// ...
@@ -46,7 +46,7 @@ struct IterationSpace {
   int count(AxisKind kind) const;
 };
 
-/// The space of some nodes, or why there is none (a sentence for --explain-fusion).
+/// The space of some nodes, or a sentence for --explain-fusion that says why there is none.
 struct IterationSpaceResult {
   std::optional<IterationSpace> space;
   std::string reason;

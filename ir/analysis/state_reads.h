@@ -1,5 +1,5 @@
-// Who reads a state's memory as it was when the entry began, and which part of it: what has to come before
-// that part is written anew.
+// Which nodes read a state's memory as it was when the entry began, and which part of it: they have to run
+// before that part is overwritten.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace smelt {
 
-/// Elements [begin, end) of a buffer; all of them where places depend on sizes of a run.
+/// Elements [begin, end) of a buffer; all of them where offsets depend on the sizes of a run.
 struct Region {
   int64_t begin = 0, end = 0;
 };
@@ -22,15 +22,15 @@ struct StateRead {
   Region region;
 };
 
-/// Of the state whose memory is `buffer`. Views with layouts in it are looked through; a concat in place both
-/// reads its operands and is looked through. Updates are no readers: moves_content says how they take
-/// content.
+/// The reads of the state whose memory is `buffer`. Views with layouts in it are looked through; a concat in
+/// place reads its operands and is looked through as well. Updates do not count as readers: moves_content
+/// says whether they take old content.
 std::vector<StateRead> reads_of_state(const Graph& graph, int buffer);
 
-/// Does the value show a state or a parameter as it was, in its memory?
+/// Whether the value is old content of a state or a parameter, in its memory.
 bool is_old_content(const Value& value);
-/// The update takes old content of a state that is written in this graph, from another place than its own:
-/// what has to be copied before anything is written.
+/// Whether the update takes old content of a state that this graph writes, from another place than its own:
+/// that content has to be copied before anything is written.
 bool moves_content(const Graph& graph, const Node& update);
 
 }  // namespace smelt

@@ -96,7 +96,7 @@ class FootprintOf {
     result_.push_back({state < 0 ? buffer : -2 - state, begin, end, written});
   }
 
-  /// What the step says it touches and none of its places tells.
+  /// Buffers that the step lists as touched but that none of its places covers.
   void add_the_rest(const std::vector<int>& buffers, bool written) {
     for (const int buffer : buffers)
       if (!seen_.count({buffer, written})) add_whole(buffer, written);
@@ -127,7 +127,7 @@ int64_t arena_bytes_read(const Program& program, const Step& step) {
   int64_t bytes = 0;
   for (const int index : std::set<int>(step.reads.begin(), step.reads.end())) {
     const Buffer& buffer = program.buffers[static_cast<size_t>(index)];
-    if (in_arena(buffer.role)) bytes += program.symbols.upper(buffer.elements) * size_of(buffer.dtype);
+    if (in_arena(buffer.role)) bytes += bytes_at_bounds(program.symbols, buffer.elements, buffer.dtype);
   }
   return bytes;
 }

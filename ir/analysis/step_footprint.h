@@ -1,5 +1,5 @@
-// Which elements of which buffers a step reads and writes. Where sizes or places are not fixed it is more
-// than that, never less.
+// Which elements of which buffers a step reads and writes. Where sizes or offsets are not fixed, a footprint
+// covers more elements than that, never fewer.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace smelt {
 
 struct Touch {
-  int memory = -1;  // a buffer; of a state, which several buffers may stand for, below -1
+  int memory = -1;  // a buffer, or a number below -1 for a state, which several buffers may stand for
   int64_t begin = 0, end = 0;
   bool written = false;
 };

@@ -1,4 +1,4 @@
-// The evaluator's inside: one function a group of primitives, over float, double or dual numbers.
+// The inside of the evaluator: one function per primitive, over float, double or dual numbers.
 #pragma once
 
 #include <functional>
@@ -35,8 +35,8 @@ struct Call {
   }
 };
 
-/// The node's result as it is stored: rounded to a narrow type where the options say so. For ops that sum in
-/// f32 and store less.
+/// The node's result as it is stored, rounded to its narrow type where the options ask for that: for ops that
+/// sum in f32 and store a 16-bit type.
 template <typename S>
 Array<S> stored(const Call<S>& call, Array<S> result);
 

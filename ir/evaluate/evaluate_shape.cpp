@@ -152,11 +152,11 @@ template <typename S>
 void add_shift(const Call<S>& call, const Array<S>& index, int64_t axis, const Array<S>& state,
                std::vector<int64_t>& places) {
   const Array<S>& value = call.operand(0);
-  const int64_t room = state.shape[axis] - value.shape[axis], stride = row_major_strides(state.shape)[axis];
+  const int64_t last = state.shape[axis] - value.shape[axis], stride = row_major_strides(state.shape)[axis];
   const size_t block = places.size() / index.data.size();
   for (size_t i = 0; i < index.data.size(); ++i) {
     const int64_t at = index_at(index, i);
-    check_index(call.node, at, room + 1);
+    check_index(call.node, at, last + 1);
     for (size_t j = 0; j < block; ++j) places[i * block + j] += at * stride;
   }
 }

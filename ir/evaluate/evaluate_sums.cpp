@@ -1,4 +1,4 @@
-// Reductions and matrix products.
+// Reductions and matmul.
 #include <algorithm>
 
 #include "ir/evaluate/evaluate_ops.h"
@@ -86,7 +86,7 @@ struct LetterGroups {
 };
 
 template <typename S>
-struct Product {
+struct Matmul {
   MatmulSpec spec;
   LetterGroups groups;
   const Array<S>&a, &b;
@@ -142,7 +142,7 @@ Arrays<S> evaluate_matmul(const Call<S>& call) {
   std::map<char, int64_t> sizes;
   for (size_t i = 0; i < spec.a.size(); ++i) sizes[spec.a[i]] = a.shape[i];
   for (size_t i = 0; i < spec.b.size(); ++i) sizes[spec.b[i]] = b.shape[i];
-  Product<S>{spec, LetterGroups(spec), a, b, result, std::move(sizes)}.run();
+  Matmul<S>{spec, LetterGroups(spec), a, b, result, std::move(sizes)}.run();
   if (call.node.body) return {std::move(result)};  // rounded in there, if at all
   return {stored(call, std::move(result))};
 }

@@ -254,7 +254,7 @@ class Run {
     apply_update(call, it->second.array);
   }
 
-  /// The state's value before the first update; where all of it is overwritten, nobody need have given it.
+  /// The state's value before the first update; where all of it is overwritten, it need not be given.
   Array<S> before(const Call<S>& call, const std::string& name, const Type& type) const {
     const Sizes shape = sizes(type);
     const Call<S> whole{call.node, {}, {shape}, arguments_.options};

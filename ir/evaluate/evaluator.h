@@ -1,6 +1,6 @@
 // The reference: every primitive in float64 on small tensors (a composite is an Error: decompose first),
-// templated on the scalar so that dual numbers give forward-mode derivatives. Slow and plain on purpose; the
-// oracle of all tests.
+// templated on the scalar so that dual numbers give forward-mode derivatives. It is slow and plain on
+// purpose: it is the oracle of all tests.
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
-// The functions of every row of reduce_ops.def over any scalar type, and the words that its expressions are
-// written in beside those of dual.h.
+// The functions of every row of reduce_ops.def over any scalar type, and the functions that its expressions
+// use besides those of dual.h.
 #pragma once
 
 #include <array>
@@ -36,13 +36,14 @@ T finite_maximum(const T& a, const T& b) {
   return select(maximum(a, b) == lowest<T>(), T(0), maximum(a, b));
 }
 
-/// Which of two elements with places comes first? One with place -1 is none.
+/// Whether the right one of two elements with places comes first; an element with place -1 does not exist.
 template <typename State>
 auto is_earlier(const State& l, const State& r) {
   using T = typename State::value_type;
   return r[1] >= place<T>(0) && (l[1] < place<T>(0) || r[1] < l[1]);
 }
-/// Is the right one the larger of two elements with places? Of equals the earlier, and NaN is above all.
+/// Whether the right one of two elements with places is the larger. Of equal ones the earlier counts as
+/// larger, and NaN is above everything.
 template <typename State>
 auto is_larger(const State& l, const State& r) {
   using T = typename State::value_type;

@@ -9,7 +9,7 @@
 
 namespace smelt {
 
-/// What is known of the kernel at hand.
+/// What is known so far of the kernel that is being parsed.
 struct KernelParts {
   /// An instruction as written; those without a name get the numbers left over.
   struct Line {

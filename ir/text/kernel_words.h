@@ -1,4 +1,4 @@
-// Words of the Kernel IR's text form, in the order of their enums.
+// Keywords of the Kernel IR's text form, in the order of their enums.
 #pragma once
 
 #include <string_view>

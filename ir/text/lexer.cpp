@@ -154,8 +154,8 @@ Lexer::Lexer(std::string_view text, std::string_view file) : text_(text), file_(
   while (tokens_.back().kind != Token::Kind::end);
 }
 
-const Token& Lexer::peek(size_t ahead) const {
-  return tokens_[std::min(position_ + ahead, tokens_.size() - 1)];
+const Token& Lexer::peek(size_t offset) const {
+  return tokens_[std::min(position_ + offset, tokens_.size() - 1)];
 }
 
 const Token& Lexer::next() {

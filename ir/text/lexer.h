@@ -1,4 +1,5 @@
-// Tokens of the text forms. White space and comments (// to the end of the line) only separate them.
+// Tokens of the text forms. White space and comments (// to the end of the line) separate them and mean
+// nothing else.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +31,7 @@ class Lexer {
   /// Throws Error at the first character that begins no token.
   Lexer(std::string_view text, std::string_view file);
 
-  const Token& peek(size_t ahead = 0) const;
+  const Token& peek(size_t offset = 0) const;
   const Token& next();
   /// Steps over `symbol` (or `word`) when it stands here.
   bool accept(std::string_view symbol);
@@ -42,7 +43,7 @@ class Lexer {
   /// file:line:column: message, the line, and a caret under the column.
   [[noreturn]] void fail_at(size_t offset, std::string_view message) const;
   [[noreturn]] void expected(std::string_view what) const;
-  /// Runs f; an Error it throws comes out as one at `token`.
+  /// Runs f; an Error that it throws is thrown again as one at `token`.
   template <typename F>
   auto at(const Token& token, F f) const {
     try {

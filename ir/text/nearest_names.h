@@ -1,4 +1,4 @@
-// What somebody may have meant by a name that is not there.
+// Suggestions for a name that does not exist.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace smelt {
 
-/// Those of `names` that are least letters away from `word`, at most three, in their order; a letter in three
+/// The names nearest to `word` by edit distance, at most three, in their order; up to a third of the letters
 /// may differ. The part behind a name's last dot counts as its name too: "heads" is near "decoder.heads".
 std::vector<std::string> nearest_names(std::string_view word, llvm::ArrayRef<std::string> names);
 

@@ -8,8 +8,8 @@
 
 namespace smelt {
 
-/// A value keeps its own name (an input its argument name) where that is a name and free; the others are
-/// numbered.
+/// A value keeps its own name (an input its argument name) where that is a valid name and not taken; the
+/// others are numbered.
 class ValueNames {
  public:
   explicit ValueNames(const Graph& graph);

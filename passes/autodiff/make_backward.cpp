@@ -35,7 +35,7 @@ Value* sum_of_products(GraphBuilder& b, Value* x, Value* y) {
   return axes.empty() ? product : b.sum(product, axes);
 }
 
-/// The scalar whose gradients are those wanted: every output times an input "grad.OUTPUT", summed.
+/// The scalar to differentiate: every output times an input "grad.OUTPUT", summed.
 Value* weigh_outputs(Graph& graph) {
   GraphBuilder inputs(graph, graph.nodes().front().get()), b(graph);
   Value* total = nullptr;

@@ -11,7 +11,7 @@ class MinCut {
  public:
   static constexpr int64_t kInfinite = int64_t{1} << 60;
 
-  int add_vertex(int64_t cost);  // to take the vertex into the cut
+  int add_vertex(int64_t cost);  // the cost of having the vertex in the cut
   void add_edge(int from, int to);
   void add_source(int vertex);  // flow enters before the vertex's own cost
   void add_sink(int vertex);    // and leaves behind it

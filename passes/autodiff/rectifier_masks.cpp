@@ -72,7 +72,8 @@ class MaskFinder {
       rectified_[path.begin->operand(0)].push_back({result, path.guards});
   }
 
-  /// x >= 0 ? gradient : 0 of a rectified x. A comparison of forward is somebody's own, whose zeros count.
+  /// x >= 0 ? gradient : 0 of a rectified x. A comparison of the forward phase has a meaning of its own, and
+  /// its zeros count.
   bool applies_mask(const Node& node) const {
     const Value* condition = in_backward(node) ? guard(node) : nullptr;
     if (condition == nullptr || !condition->node()->is(ScalarOp::ge) || !in_backward(*condition->node()))

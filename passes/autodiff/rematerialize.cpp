@@ -126,20 +126,20 @@ class Rematerializer {
 
   /// Values that the forward phase writes to memory anyway: read on the far side of a matmul or the like.
   void find_stored() {
-    llvm::DenseMap<const Node*, int> barriers, products;  // on the longest way to a node
+    llvm::DenseMap<const Node*, int> barriers, matmuls;  // on the longest way to a node
     for (const auto& node : graph_.nodes()) {
-      int most = 0, most_products = 0;
+      int most = 0, most_matmuls = 0;
       for (const Value* operand : node->operands()) {
         most = std::max(most, barriers.lookup(operand->node()));
-        most_products = std::max(most_products, products.lookup(operand->node()));
+        most_matmuls = std::max(most_matmuls, matmuls.lookup(operand->node()));
       }
       barriers[node.get()] = most + is_barrier(*node);
-      products[node.get()] = most_products + node->is(Op::matmul);
+      matmuls[node.get()] = most_matmuls + node->is(Op::matmul);
       if (is_late(node.get())) continue;
       for (const Value* operand : node->operands()) {
         if (barriers[node.get()] > barriers.lookup(operand->node())) stored_.insert(base(operand));
-        const int behind = products.lookup(operand->node());
-        if (behind > 0 && most_products > behind) trunk_.insert(base(operand));
+        const int behind = matmuls.lookup(operand->node());
+        if (behind > 0 && most_matmuls > behind) trunk_.insert(base(operand));
       }
     }
   }
@@ -221,7 +221,7 @@ class Rematerializer {
     return changed;
   }
 
-  /// Stand-ins made for this run read clones, once somebody reads them.
+  /// Stand-ins made for this run read clones as soon as they have readers.
   Value* adopted(Value* value) {
     if (!is_late(value) || !known_.insert(value->node()).second) return value;
     for (Value* operand : value->node()->operands()) adopted(operand);

@@ -1,13 +1,13 @@
-// rematerialize: what backward can compute again cheaply is not kept for it.
+// rematerialize: values that backward can cheaply compute again are not kept for it.
 //
 // Values of the forward phase that the backward phase reads are kept in memory between the two, or computed
 // again from values that are. The choice is a minimum cut: every value costs its bytes (at the symbols'
 // bounds) to keep; matmuls, gathers, scatters, concats and reductions are computed once; pointwise ops,
 // converts, broadcasts, views, constants, iota, random (the same bits again) and `first` may be computed
-// again; parameters, inputs and states cost nothing. What forward itself reads again behind further matmuls,
-// a residual stream, is not computed again: that would take the whole stream before it. Of equally cheap cuts
-// the one that computes least again is taken, and one that keeps what is in memory anyway. Probabilities come
-// from the stored statistic of their row (softmax_statistic.h).
+// again; parameters, inputs and states cost nothing. A value that forward itself reads again behind further
+// matmuls, such as a residual stream, is not computed again, since that would take the whole stream before
+// it. Of equally cheap cuts the one that computes least again is taken, and one that keeps what is in memory
+// anyway. Probabilities come from the stored statistic of their row (softmax_statistic.h).
 //
 // Computed again means cloned: with the reader's `phase` and the attribute anchor = "backward", which keeps
 // the clone apart from its original for good. Contract: values stay the same bits, but for those

@@ -1,4 +1,5 @@
-// What a graph is differentiated by, and through which nodes derivatives pass; for both modes.
+// The variables that a graph is differentiated by, and the nodes through which derivatives pass; for both
+// modes.
 #pragma once
 
 #include <string>
@@ -16,12 +17,12 @@ struct Variable {
   std::vector<Value*> values;
 };
 
-/// By name; without names all float parameters of the module. Throws Error for a name that is neither and for
-/// integers.
+/// Finds them by name; without names, all float parameters of the module. Throws Error for a name that is
+/// neither, and for integers.
 std::vector<Variable> find_variables(const Graph& graph, const std::vector<std::string>& names);
 /// "a+b" as it stands in a pipeline.
 std::vector<std::string> split_names(std::string_view text);
-/// Results depend on operands by a rule; not so of comparisons, stop_gradient and the like.
+/// Whether derivatives pass through the node; comparisons, stop_gradient and the like stop them.
 bool passes_derivatives(const Node& node);
 
 }  // namespace smelt

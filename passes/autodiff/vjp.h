@@ -7,8 +7,7 @@
 
 namespace smelt {
 
-/// What is known so far of the derivative of the output by each value. Only active values take part: floats
-/// that depend on what is differentiated by.
+/// The cotangents found so far. Only active values have one: floats that depend on the variables.
 class Cotangents {
  public:
   void activate(const Value* value) { active_.insert(value); }
@@ -17,7 +16,7 @@ class Cotangents {
   void add(Value* value, Value* cotangent);
   /// The cotangent of one slice of `value`; slices that tile it become one concat.
   void add_slice(Value* value, int64_t axis, Dim begin, Value* cotangent);
-  /// The sum of all that was added; null where nothing was.
+  /// The sum of all that was added; null where nothing was added.
   Value* take(GraphBuilder& b, Value* value);
 
  private:

@@ -10,7 +10,7 @@ namespace smelt {
 namespace {
 
 struct Accumulation {
-  Node* product;
+  Node* matmul;
   Value* held;  // the state's part, in the shape of the sum
 };
 
@@ -21,7 +21,7 @@ Node* state_behind(const Value* value) {
   return node->is(Op::state) ? node : nullptr;
 }
 
-/// Does nobody want the value but an update of the state, part by part?
+/// Whether only updates of the state read the value, part by part.
 bool goes_to(const Value& value, std::string_view state) {
   return llvm::all_of(value.users(), [&](const Node* user) {
     if (user->is(Op::update)) return user->string_attr("state") == state;
@@ -58,16 +58,16 @@ class Accumulator {
     for (unsigned side : {0u, 1u}) {
       Value* held = fusion.operand(side);
       const Node* state = state_behind(held);
-      Node* product = product_behind(fusion.operand(1 - side));
-      if (state && product && goes_to(*fusion.result(), state->string_attr("name")) &&
+      Node* matmul = matmul_behind(fusion.operand(1 - side));
+      if (state && matmul && goes_to(*fusion.result(), state->string_attr("name")) &&
           !graph_.is_output(fusion.result()))
-        return Accumulation{product, held};
+        return Accumulation{matmul, held};
     }
     return {};
   }
 
-  /// The matmul that nobody else reads, looked at through reshapes.
-  Node* product_behind(const Value* value) const {
+  /// The matmul behind reshapes, if it has no other readers.
+  Node* matmul_behind(const Value* value) const {
     while (is_read_once(*value) && value->node()->is(Op::reshape)) value = value->node()->operand(0);
     Node* node = value->node();
     const bool fits = node->is(Op::matmul) && !node->body && is_float(value->dtype());
@@ -79,30 +79,30 @@ class Accumulator {
   }
 
   void join(Node& fusion, const Accumulation& found) {
-    Node& product = *found.product;
-    GraphBuilder b(graph_, &product);
-    b.set_source(product.source);
-    Value* held = b.reshape(copied(*found.held, product), product.result()->shape());
-    Node* joined = matmul_with_body(b, product, {held}, [&](llvm::ArrayRef<Type> inputs) {
+    Node& matmul = *found.matmul;
+    GraphBuilder b(graph_, &matmul);
+    b.set_source(matmul.source);
+    Value* held = b.reshape(copied(*found.held, matmul), matmul.result()->shape());
+    Node* joined = matmul_with_body(b, matmul, {held}, [&](llvm::ArrayRef<Type> inputs) {
       auto body = empty_body(graph_.module(), Op::matmul, inputs);
       GraphBuilder inside(*body);
       Value* added = inside.convert(body->inputs()[1]->result(), DType::f32);
       Value* sum = inside.add(body->inputs()[0]->result(), added);
-      inside.output("r0", inside.convert(sum, product.result()->dtype()));
+      inside.output("r0", inside.convert(sum, matmul.result()->dtype()));
       return body;
     });
     graph_.replace_all_uses(fusion.result(), b.reshape(joined->result(), fusion.result()->shape()));
     erase_with_operands(fusion);
   }
 
-  /// The view of the state once more, where the product is made: it may stand behind it.
+  /// Makes the view of the state again in front of the matmul: the view may stand behind it.
   Value* copied(const Value& held, Node& before) {
     const Node& node = *held.node();
     if (node.is(Op::state)) return graph_.clone(node, {}, &before)->result();
     return graph_.clone(node, {copied(*node.operand(0), before)}, &before)->result();
   }
 
-  /// And what nobody else wants of views, products and states.
+  /// Also erases the views, matmuls and states that nobody else reads.
   void erase_with_operands(Node& node) {
     const llvm::SmallVector<Value*, 3> operands(node.operands().begin(), node.operands().end());
     graph_.erase(&node);

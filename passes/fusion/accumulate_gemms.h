@@ -1,9 +1,9 @@
-// accumulate_gemms: a product that is added to a part of a state, which is written anew there, is added where
-// it is made: y = state + a b becomes one matmul, whose body adds; its step has beta = 1. The product is not
+// accumulate_gemms: a matmul whose result is added to a part of a state, and written back there, adds it
+// itself: y = state + a b becomes one matmul whose body adds, and its step has beta = 1. The result is not
 // written and read in between, and is not rounded before it is added.
 //
-// Only a product of two operands that nobody else reads, and whose sum goes into an update of the same state
-// alone. After fuse, before assign_precision. Contract: values differ by that rounding.
+// Only for a matmul that nobody else reads, where the sum goes into an update of the same state alone. Runs
+// after fuse, before assign_precision. Contract: values differ by that rounding.
 #pragma once
 
 #include "ir/graph.h"

@@ -16,7 +16,7 @@ using Stack = std::vector<std::string>;
 /// The parameters in the order in which they do or may follow each other; nothing where they cannot. Once the
 /// parameters are flat their places decide; before, the groups of Module::adjacent, and then the order given.
 std::optional<Stack> stackable(Module& module, Stack parameters);
-/// Every parameter stands in one recorded group, next to each other; no new group would be needed.
+/// Whether all of them stand next to each other in one recorded group, so that no new group is needed.
 bool recorded(const Module& module, const Stack& stack);
 /// Adds the group where it is not recorded and the parameters are not flat yet.
 void record(Module& module, const Stack& stack);

@@ -1,4 +1,4 @@
-// What passes do with bodies: a matmul gets one, a node loses its own.
+// Adds a body to a matmul, and splits a node's body into nodes.
 #pragma once
 
 #include <memory>
@@ -9,12 +9,12 @@ namespace smelt {
 
 /// Writes a body whose inputs have these types.
 using WriteBody = llvm::function_ref<std::unique_ptr<Graph>(llvm::ArrayRef<Type> inputs)>;
-/// The matmul once more, where the builder stands, with a body that goes on from its product and `arguments`.
-/// It keeps attributes, source and phase.
+/// Makes the matmul again at the builder's position, with a body over its accumulator and `arguments`.
+/// Attributes, source and phase are kept.
 Node* matmul_with_body(GraphBuilder& b, const Node& matmul, llvm::ArrayRef<Value*> arguments,
                        WriteBody write);
 
-/// Puts the op alone, which hands on f32, and the nodes of its body in the node's place.
+/// Replaces the node by the op alone, whose result is f32, and the nodes of its body.
 void split_body(Graph& graph, Node* node);
 
 }  // namespace smelt

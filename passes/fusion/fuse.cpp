@@ -9,60 +9,14 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SetVector.h"
+#include "passes/fusion/cheap_nodes.h"
 #include "passes/fusion/fusion_body.h"
 
 namespace smelt {
-
 namespace {
-
-/// Nodes that every reader computes for itself: broadcasts, and what is made from no memory at all (masks,
-/// constants, random bits).
-class CheapNodes {
- public:
-  explicit CheapNodes(const Graph& graph) {
-    for (const auto& node : graph.nodes())
-      if (depends_on_nothing(*node)) from_nothing_.insert(node.get());
-  }
-
-  bool contains(const Node& node) const { return node.is(Op::broadcast) || is_from_nothing(node); }
-  bool is_from_nothing(const Node& node) const { return from_nothing_.contains(&node); }
-
- private:
-  bool depends_on_nothing(const Node& node) const {
-    if (node.is(Op::constant)) return !node.has("values");
-    if (node.is(Op::iota) || node.is(Op::random)) return true;
-    if (!node.is(Op::pointwise) && !node.is(Op::convert) && !node.is(Op::broadcast)) return false;
-    return llvm::all_of(node.operands(),
-                        [this](const Value* operand) { return is_from_nothing(*operand->node()); });
-  }
-
-  llvm::DenseSet<const Node*> from_nothing_;
-};
 
 bool is_fusable(const Node& node) {
   return info(node.op()).has(Trait::fusable) && !info(node.op()).has(Trait::view) && !node.has("values");
-}
-
-/// Gives every use of a cheap node a copy of its own, so that uses along different axes do not tie these
-/// together.
-void split_cheap_nodes(Graph& graph) {
-  const CheapNodes cheap(graph);
-  std::vector<Node*> nodes;
-  for (const auto& node : llvm::reverse(graph.nodes()))
-    if (cheap.contains(*node)) nodes.push_back(node.get());
-  for (Node* node : nodes) {
-    Value* value = node->result();
-    bool first = !graph.is_output(value);
-    const llvm::SmallVector<Node*, 4> users(value->users().begin(), value->users().end());
-    const llvm::SetVector<Node*> unique(users.begin(), users.end());
-    for (Node* user : unique)
-      for (unsigned i = 0; i < user->operands().size(); ++i) {
-        if (user->operand(i) != value) continue;
-        if (!std::exchange(first, false))
-          user->set_operand(i, graph.clone(*node, node->operands(), node)->result());
-      }
-  }
 }
 
 struct Group {
@@ -70,7 +24,7 @@ struct Group {
   Phase phase = Phase::forward;
 };
 
-/// Of two groups, as they were then.
+/// Two groups that were refused, as they were then.
 struct Refusal {
   int from, into;
   FuseReason reason;
@@ -79,7 +33,7 @@ struct Refusal {
 
 class Fuser {
  public:
-  /// Of a graph in which cheap nodes are split.
+  /// Cheap nodes of the graph have been split.
   Fuser(Graph& graph, const FuseOptions& options) : graph_(graph), options_(options), cheap_(graph) {}
 
   bool run() {
@@ -112,18 +66,18 @@ class Fuser {
   }
 
   /// A cheap node is computed where it is read, but for the table of a gather, which has to be in memory.
-  bool can_ride(const Value* value, const Node& user) const {
+  bool is_inlined_into(const Value* value, const Node& user) const {
     if (user.is(Op::gather) && user.operand(0) == value) return false;
     return is_fusable(user) || is_cheap(user);
   }
 
-  /// Nodes that found a group; cheap nodes ride with their one reader if that is fusable.
+  /// Nodes that found a group; cheap nodes are inlined into their one reader if that is fusable.
   bool is_root(const Node& node) const {
     if (!is_cheap(node)) return is_fusable(node);
     if (stays_view(node)) return false;
     if (graph_.is_output(node.result())) return true;
     return llvm::none_of(node.result()->users(),
-                         [&](const Node* user) { return can_ride(node.result(), *user); });
+                         [&](const Node* user) { return is_inlined_into(node.result(), *user); });
   }
 
   void start_group(Node& node) {
@@ -137,7 +91,7 @@ class Fuser {
     groups_[id].nodes.push_back(&node);
     group_of_[&node] = id;
     for (Value* operand : node.operands())
-      if (is_cheap(*operand->node()) && can_ride(operand, node) && !graph_.is_output(operand) &&
+      if (is_cheap(*operand->node()) && is_inlined_into(operand, node) && !graph_.is_output(operand) &&
           !group_of_.contains(operand->node()))
         collect_inlined(*operand->node(), id);
   }
@@ -198,7 +152,7 @@ class Fuser {
     }
   }
 
-  /// Of the states that the number takes the place of, in program order.
+  /// The readers of the states that the number replaces, in program order.
   std::vector<Node*> readers_of_old(const Node& number) const {
     std::vector<Node*> readers;
     const auto is_replaced = [&](const Node& state) {
@@ -286,8 +240,8 @@ class Fuser {
            });
   }
 
-  /// Where a path leaves the members, if one comes back. Nodes after the one at hand are still alone and lead
-  /// nowhere before it, so the search stops there.
+  /// The node at which a path leaves the members, if one comes back to them. Nodes after the current one are
+  /// still alone and lead nowhere before it, so the search stops there.
   const Node* cycle_through(const llvm::DenseSet<const Node*>& members) const {
     llvm::DenseMap<const Node*, const Node*> left_by;  // the first node outside on the way
     std::vector<const Node*> stack;
@@ -330,7 +284,7 @@ class Fuser {
     moved_[from] = into;
   }
 
-  /// The kernels that there are going to be, and the pairs of them that were refused when last tried.
+  /// Reports the kernels that fuse is going to make, and the pairs of them that were refused when last tried.
   void report() const {
     std::vector<std::vector<Node*>> kernels;
     std::vector<std::string> names;

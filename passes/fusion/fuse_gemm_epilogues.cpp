@@ -12,17 +12,17 @@
 namespace smelt {
 namespace {
 
-/// The fusion's body as one of the matmul that makes its operand `product`.
+/// Turns the fusion's body into one of the matmul that makes its operand `index`.
 class BodyMaker {
  public:
-  BodyMaker(const Node& fusion, unsigned product)
-      : fusion_(fusion), product_(fusion.body->inputs()[product]->result()) {}
+  BodyMaker(const Node& fusion, unsigned index)
+      : fusion_(fusion), matmul_(fusion.body->inputs()[index]->result()) {}
 
   std::unique_ptr<Graph> make(llvm::ArrayRef<Type> inputs) {
     auto body = empty_body(fusion_.graph().module(), Op::matmul, inputs);
     size_t next = 1;
     for (const Node* input : fusion_.body->inputs())
-      if (input->result() != product_) values_[input->result()] = body->inputs()[next++]->result();
+      if (input->result() != matmul_) values_[input->result()] = body->inputs()[next++]->result();
     for (const auto& node : fusion_.body->nodes())
       if (!node->is(Op::input)) copy(*node, *body);
     for (const Graph::Output& output : fusion_.body->outputs)
@@ -32,8 +32,8 @@ class BodyMaker {
 
  private:
   void copy(const Node& node, Graph& body) {
-    // The body gets the product as f32: to widen it is nothing.
-    if (node.is(Op::convert) && node.operand(0) == product_ && node.result()->dtype() == DType::f32)
+    // The body gets the accumulator in f32, so there is nothing to widen.
+    if (node.is(Op::convert) && node.operand(0) == matmul_ && node.result()->dtype() == DType::f32)
       return void(values_[node.result()] = body.inputs()[0]->result());
     llvm::SmallVector<Value*, 3> operands;
     for (const Value* operand : node.operands()) operands.push_back(value(operand, body));
@@ -41,14 +41,14 @@ class BodyMaker {
     for (unsigned i = 0; i < node.result_count(); ++i) values_[node.result(i)] = twin->result(i);
   }
 
-  /// Who reads the product as it was stored gets it rounded like that.
+  /// Nodes that read the matmul's stored result get the accumulator rounded to its type.
   Value* value(const Value* inside, Graph& body) {
-    if (inside != product_) return values_.at(inside);
-    return GraphBuilder(body).convert(body.inputs()[0]->result(), product_->dtype());
+    if (inside != matmul_) return values_.at(inside);
+    return GraphBuilder(body).convert(body.inputs()[0]->result(), matmul_->dtype());
   }
 
   const Node& fusion_;
-  const Value* product_;
+  const Value* matmul_;
   llvm::DenseMap<const Value*, Value*> values_;
 };
 
@@ -73,21 +73,21 @@ class EpilogueFuser {
     return false;
   }
 
-  /// A product that goes into the fusion alone, which stores the same type in its place.
-  bool is_only_read_here(const Value& product, const Node& fusion) const {
-    const Node& node = *product.node();
-    return node.is(Op::matmul) && !node.body && is_float(product.dtype()) && product.users().size() == 1 &&
-           !graph_.is_output(&product) && fusion.result_count() == 1 && product.type == fusion.result()->type;
+  /// A matmul's result that the fusion alone reads, and replaces by one of the same type.
+  bool is_only_read_here(const Value& value, const Node& fusion) const {
+    const Node& node = *value.node();
+    return node.is(Op::matmul) && !node.body && is_float(value.dtype()) && value.users().size() == 1 &&
+           !graph_.is_output(&value) && fusion.result_count() == 1 && value.type == fusion.result()->type;
   }
 
   /// The matmul with what the fusion does as its body, where the fusion stands.
-  Node* with_body(Node& fusion, unsigned product) {
-    const Node& matmul = *fusion.operand(product)->node();
+  Node* with_body(Node& fusion, unsigned index) {
+    const Node& matmul = *fusion.operand(index)->node();
     llvm::SmallVector<Value*, 8> arguments(fusion.operands().begin(), fusion.operands().end());
-    arguments.erase(arguments.begin() + product);
+    arguments.erase(arguments.begin() + index);
     GraphBuilder b(graph_, &fusion);
     return matmul_with_body(b, matmul, arguments, [&](llvm::ArrayRef<Type> inputs) {
-      return BodyMaker(fusion, product).make(inputs);
+      return BodyMaker(fusion, index).make(inputs);
     });
   }
 

@@ -1,11 +1,11 @@
-// fuse_gemm_epilogues: a kernel that goes on from a product becomes the body of its matmul, where the
-// target's library call does the kernel's work as it stores the product: one sweep over the result is saved.
-// Today that is a bias (cuBLASLt's EPILOGUE_BIAS).
+// fuse_gemm_epilogues: a kernel that continues from a matmul becomes the matmul's body, where the target's
+// library call does the kernel's work while it stores the result: one sweep over the result is saved. Today
+// that is a bias (cuBLASLt's EPILOGUE_BIAS).
 //
-// After assign_precision, since the library adds a bias of the result's type only. One that is kept wider
-// stays apart: rounded, it would be off by the same amount in every row, which sums over rows, such as
-// gradients of biases, do not average out. Contract: values differ by the product's rounding that is left
-// out.
+// Runs after assign_precision, since the library adds only a bias of the result's type. A bias that is kept
+// wider stays apart: rounded, it would be off by the same amount in every row, which sums over rows, such as
+// gradients of biases, do not average out. Contract: values differ by the rounding of the matmul's result,
+// which is left out.
 #pragma once
 
 #include <string_view>

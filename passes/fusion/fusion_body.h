@@ -10,13 +10,13 @@
 
 namespace smelt {
 
-/// One input for each outside value and each way its dims follow the axes.
+/// There is one input for each outside value and each way in which its dims follow the axes.
 class FusionBody {
  public:
   explicit FusionBody(Module& module) : graph_(std::make_unique<Graph>(module)) {}
 
-  /// The next node, in program order. One that every reader computes for itself is there once for readers
-  /// that follow the same axes.
+  /// Adds the next node, in program order. A node that every reader computes for itself is added once for all
+  /// readers that follow the same axes.
   void add(const Node& node, const IterationSpace& space, bool is_cheap);
   /// Makes the fusion, whose results take the places of `outputs`.
   Node* finish(Graph& graph, llvm::ArrayRef<Value*> outputs);

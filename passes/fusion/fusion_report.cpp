@@ -56,7 +56,7 @@ class Reporter {
   int64_t bytes_of(llvm::ArrayRef<const Value*> values) const {
     int64_t bytes = 0;
     for (const Value* value : values)
-      bytes += graph_.module().symbols.upper(element_count(value->shape())) * size_of(value->dtype());
+      bytes += bytes_at_bounds(graph_.module().symbols, element_count(value->shape()), value->dtype());
     return bytes;
   }
 

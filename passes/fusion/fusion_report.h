@@ -1,4 +1,4 @@
-// What fuse made of a graph, for people: its kernels, and why neighbours stayed apart.
+// What fuse made of a graph, as --explain-fusion shows it: its kernels, and why neighbours stayed apart.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace smelt {
 
-/// Why two groups were or were not fused; the closed list of --explain-fusion.
+/// Why two groups were or were not fused: the complete list of reasons.
 enum class FuseReason : uint8_t {
   fused,       // accepted
   phase,       // forward, backward and update stay apart

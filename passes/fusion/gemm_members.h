@@ -1,4 +1,4 @@
-// Matmuls that merge_gemms makes one: what they share, and what takes their places.
+// The matmuls that merge_gemms makes one: what they share, and what replaces them.
 #pragma once
 
 #include <string>
@@ -37,7 +37,7 @@ Stack names_of(const Members& members);
 void order_like(Members& members, const Stack& stack);
 /// "q + k + v"
 std::string joined_source(llvm::ArrayRef<Node*> nodes);
-/// Slices of `whole` along `axis`, one after another, take the places of the parts' results.
+/// Replaces the parts' results by slices of `whole` along `axis`, one after another.
 void replace_by_slices(Graph& graph, GraphBuilder& b, Value* whole, int64_t axis,
                        llvm::ArrayRef<Node*> parts);
 

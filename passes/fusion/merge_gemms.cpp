@@ -51,8 +51,7 @@ std::string bias_name(const Node& add) {
   return "";
 }
 
-/// What the slices of the merged result stand for: the members' results, or their bias adds where all have
-/// one.
+/// What the slices of the merged result replace: the members' results, or their bias adds where all have one.
 struct Targets {
   std::vector<Node*> nodes;
   Stack biases;

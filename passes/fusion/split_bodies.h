@@ -1,5 +1,5 @@
 // split_bodies: a body that no library call of the target takes becomes nodes again: the matmul alone, whose
-// product stays f32, and kernels of what the body did.
+// result stays f32, and kernels of what the body did.
 //
 // Before assign_layout, after whatever fills bodies; decompose splits all bodies that it finds, so that what
 // they hold fuses with its neighbours. Contract: the same values, for every rounding stands in the body.

@@ -18,7 +18,7 @@ bool is_leaf_memory(const Node& node) {
   return node.is(Op::parameter) || node.is(Op::state) || node.is(Op::input) || node.is(Op::constant);
 }
 
-/// A place somebody would like a value, or the part of it from `begin` along `axis`, to be computed in.
+/// A place in which a value, or the part of it from `begin` along `axis`, should be computed.
 struct Request {
   Layout layout;
   int64_t axis = -1;  // -1: the whole value
@@ -141,7 +141,7 @@ class Assigner {
     if (value.layout || is_leaf_memory(node)) return;
     auto& requests = requests_[&value];
     if (is_view(node)) {
-      // The wish goes on to whoever computes the elements.
+      // The request is passed on to the node that computes the elements.
       for (const Request& request : requests) pass_on(node, request);
       return;
     }

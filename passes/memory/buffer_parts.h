@@ -1,5 +1,5 @@
-// A flat buffer, such as that of all gradients, is written piece by piece: here its pieces get lifetimes of
-// their own, so that other buffers may have the memory of what is not written yet or not read any more.
+// A flat buffer, such as that of all gradients, is written piece by piece. Its pieces get lifetimes of their
+// own here, so that other buffers can use the memory of those that are not written yet or not read any more.
 #pragma once
 
 #include "passes/memory/lifetimes.h"

@@ -14,7 +14,7 @@ bool in_arena(const Buffer& buffer) {
 }
 
 int64_t bytes_at_bounds(const Program& program, const Buffer& buffer) {
-  return program.symbols.upper(buffer.elements) * size_of(buffer.dtype);
+  return bytes_at_bounds(program.symbols, buffer.elements, buffer.dtype);
 }
 
 void check_sizes(const Program& program) {

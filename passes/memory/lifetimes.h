@@ -18,12 +18,12 @@ struct Lifetime {
 /// Buffers that the arena holds: not states, constants, inputs and outputs.
 bool in_arena(const Buffer& buffer);
 int64_t bytes_at_bounds(const Program& program, const Buffer& buffer);
-/// Throws Error naming the buffer where one, or all together, take more than any machine has: sums of sizes,
-/// as of what is live at a step, stay far below 2^63 after it.
+/// Throws Error naming the buffer where one, or all together, take more than any machine has: after this
+/// check, sums of sizes stay far below 2^63.
 void check_sizes(const Program& program);
 /// By buffer number, of the buffers in the arena that the steps use. No parts.
 std::map<int, Lifetime> lifetimes(const Program& program, const std::vector<Step>& steps);
-/// In a buffer at this place of the arena.
+/// The ranges of a buffer at this offset of the arena.
 std::vector<LiveRange> live_ranges(const Lifetime& life, int64_t offset_bytes);
 /// Bytes live at every step.
 std::vector<int64_t> live_bytes(const std::map<int, Lifetime>& lifetimes, size_t steps);

@@ -61,7 +61,7 @@ bool reads_elementwise(const Node& node, const Value& operand, const Value& resu
 
 }  // namespace
 
-/// The nodes that compute a pack's parts, or the one value. Nobody makes inputs and constants, which are
+/// The nodes that compute a pack's parts, or the one value. No node makes inputs and constants, which are
 /// copied in the end, nor content of the state that stays where it is: `taker` reads it there.
 class Overwrites::Makers {
  public:

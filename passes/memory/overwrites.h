@@ -1,4 +1,4 @@
-// Which values may be computed where the state lives that they are the new content of.
+// Which values may be computed directly in the memory of the state whose new content they are.
 #pragma once
 
 #include <map>
@@ -16,9 +16,10 @@ class Overwrites {
  public:
   explicit Overwrites(const Graph& graph) : graph_(graph) {}
 
-  /// Is all of the state's old content at `place` read before any of `value` is written there, or element by
-  /// element as it is written? A pack's parts are written where they are computed, so each may read its own
-  /// place. Later answers count on those that were yes: readers come before writers.
+  /// Whether all of the state's old content at `place` is read before any of `value` is written there, or
+  /// element by element as it is written. A pack's parts are written where they are computed, so each may
+  /// read its own place. Each yes adds the constraint that readers come before writers, which later answers
+  /// take into account.
   bool grant(const Value& value, const Layout& place);
 
  private:
@@ -27,7 +28,7 @@ class Overwrites {
     const Value* value;  // the maker's result that goes there
     Region region = region_of(layout, value->shape());
   };
-  using Places = std::map<const Node*, std::vector<Place>>;  // by the node that computes what goes there
+  using Places = std::map<const Node*, std::vector<Place>>;  // by the node that computes the content
   class Makers;
 
   static bool reads_own_place(const StateRead& read, const Places& writers);

@@ -86,7 +86,7 @@ class EntryPlanner {
     }
   }
 
-  /// Where a place with these ranges at 0 meets nothing that is taken.
+  /// The lowest offset at which a place with these ranges overlaps nothing that is taken.
   int64_t lowest_gap(const std::vector<LiveRange>& ranges) const {
     int64_t offset = 0;
     for (bool moved = true; moved;) {
@@ -159,7 +159,7 @@ void check_entry(const Program& program, const PlanEntry& entry) {
       if (x->second == y->second || !x->first.meets(y->first)) continue;
       const int first = std::max(x->first.first, y->first.first),
                 last = std::min(x->first.last, y->first.last);
-      // In place: the two meet in exactly the step that may alias them.
+      // They share memory in place: both live only in the step that may alias them.
       const int a = x->second, b = y->second;
       if (first == last && (aliases.count({a, b}) || aliases.count({b, a}))) continue;
       fail_with(Status::internal,

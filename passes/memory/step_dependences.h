@@ -1,4 +1,5 @@
-// Which steps of an entry must follow which: who reads or overwrites elements that an earlier one touches.
+// Which steps of an entry must follow which: those that read or overwrite elements which an earlier step
+// touches.
 #pragma once
 
 #include <vector>

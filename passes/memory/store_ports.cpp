@@ -65,7 +65,7 @@ bool reads(const Graph& graph, const Module::Parameter& parameter) {
   });
 }
 
-/// Nobody shall allocate them beside their states.
+/// They must not be allocated in addition to their states.
 void drop_unread_parameters(Module& module) {
   llvm::erase_if(module.parameters, [&](const Module::Parameter& parameter) {
     return llvm::none_of(module.graphs, [&](const auto& graph) { return reads(*graph, parameter); });

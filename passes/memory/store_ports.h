@@ -9,8 +9,8 @@
 //
 // f32 of two and more dims takes the storage type, as activations, their gradients and multiplied weights do
 // in training (assign_precision); vectors and numbers, such as norm weights, biases and losses, keep theirs.
-// An output that is an input is dropped: nobody would copy it. Ports of one name share a state, in one graph
-// or in several: an Error where their types differ.
+// An output that is an input is dropped, since no step would write it. Ports of one name share a state, in
+// one graph or in several: an Error where their types differ.
 #pragma once
 
 #include <string_view>

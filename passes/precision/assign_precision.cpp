@@ -115,7 +115,7 @@ class Narrower {
     for (const auto& node : graph_.nodes())
       for (const auto& result : node->results())
         if (classes.is_narrow(result.get())) narrow.push_back(result.get());
-    if (narrow.empty() && !has_products()) return false;
+    if (narrow.empty() && !has_matmuls()) return false;
     for (Value* value : narrow) set_narrow(*value);
     for (const auto& node : graph_.nodes())
       if (node->body) BodyRewriter(*node).run();
@@ -125,7 +125,7 @@ class Narrower {
   }
 
  private:
-  bool has_products() const { return !nodes_of(graph_, Op::matmul).empty(); }
+  bool has_matmuls() const { return !nodes_of(graph_, Op::matmul).empty(); }
 
   /// The types of inputs and states are given: a narrow class gets a rounded copy of them.
   void set_narrow(Value& value) {
@@ -195,7 +195,7 @@ class Narrower {
     return wider->result(wider->result_count() - 1);
   }
 
-  /// The f32 that the body goes on with, if it does.
+  /// The f32 value that the body continues with, if it does.
   static Value* widening_of(Graph& body, Value* narrow) {
     for (Node* user : narrow->users())
       if (user->is(Op::convert) && user->result()->dtype() == DType::f32) return user->result();

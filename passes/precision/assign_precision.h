@@ -4,10 +4,10 @@
 //                                                 %n = convert %v : bf16[..] .. ret %n }
 //
 // Arithmetic stays f32: bodies widen what they read and round what they store, by `convert` nodes that
-// everybody sees, and who goes on with a stored value in the same body goes on with the rounded one. matmul
-// takes narrow operands, sums in f32 and stores narrow. storage_classes.h says what is stored which way.
-// Outputs keep their types; what is an output and read elsewhere too is stored both ways by its producer. A
-// state of gradients that no graph reads (nothing is added up in it) becomes narrow.
+// everybody sees, and a node of the same body that reads a stored value reads the rounded one. matmul takes
+// narrow operands, sums in f32 and stores a narrow result. storage_classes.h says which values are stored
+// narrow. Outputs keep their types; what is an output and read elsewhere too is stored both ways by its
+// producer. A state of gradients that no graph reads (nothing is added up in it) becomes narrow.
 //
 // Runs after fuse, so that kernels are those of fp32, and before assign_layout. Contract: the only rounding
 // added is to the storage type; types of outputs, inputs and other states do not change.

@@ -49,17 +49,17 @@ bool is_gathered(const Node& node, const Value* value) {
 StorageClasses::StorageClasses(const Graph& graph) : graph_(graph) {
   number_values();
   for (const auto& node : graph.nodes()) join(*node);
-  for (const auto& node : graph.nodes()) wish(*node);
+  for (const auto& node : graph.nodes()) add(*node);
   for (const Graph::Output& output : graph.outputs)
-    if (takes_part(output.value)) wishes(output.value).shown = true;
+    if (takes_part(output.value)) constraints(output.value).shown = true;
 }
 
 bool StorageClasses::is_narrow(const Value* value) const {
   if (!takes_part(value)) return false;
-  const Wishes& w = wishes_[find(numbers_.lookup(value))];
-  if (w.must_be_narrow) return true;
-  if (w.must_be_wide || (w.shown && !w.read)) return false;
-  return w.narrow;
+  const Constraints& c = constraints_[find(numbers_.lookup(value))];
+  if (c.must_be_narrow) return true;
+  if (c.must_be_wide || (c.shown && !c.read)) return false;
+  return c.narrow;
 }
 
 int StorageClasses::find(int number) const {
@@ -80,7 +80,7 @@ void StorageClasses::number_values() {
       numbers_[result.get()] = static_cast<int>(parent_.size());
       parent_.push_back(static_cast<int>(parent_.size()));
     }
-  wishes_.resize(parent_.size());
+  constraints_.resize(parent_.size());
 }
 
 void StorageClasses::join(const Node& node) {
@@ -90,32 +90,32 @@ void StorageClasses::join(const Node& node) {
     for (const Value* operand : node.operands()) unite(operand, node.result());
 }
 
-void StorageClasses::wish(const Node& node) {
+void StorageClasses::add(const Node& node) {
   switch (node.op()) {
     case Op::parameter:
-      return wish_of_parameter(node);
+      return add_parameter(node);
     case Op::input:
     case Op::state:
     case Op::constant:
-      if (takes_part(node.result())) wishes(node.result()).must_be_wide = true;
+      if (takes_part(node.result())) constraints(node.result()).must_be_wide = true;
       activation_[node.result()] = node.is(Op::input);
       return;
     case Op::fusion:
-      return wish_of_body(node);
+      return add_body(node);
     case Op::matmul:
       for (const Value* operand : own_operands(node))
-        if (takes_part(operand)) wishes(operand).narrow = wishes(operand).read = true;
-      if (node.body) return wish_of_body(node);
-      if (takes_part(node.result())) wishes(node.result()).narrow = true;
+        if (takes_part(operand)) constraints(operand).narrow = constraints(operand).read = true;
+      if (node.body) return add_body(node);
+      if (takes_part(node.result())) constraints(node.result()).narrow = true;
       activation_[node.result()] = true;
       return;
     case Op::update:
-      return wish_of_update(node);
+      return add_update(node);
     case Op::scatter_add:
-      if (takes_part(node.operand(2))) wishes(node.operand(2)).read = true;
+      if (takes_part(node.operand(2))) constraints(node.operand(2)).read = true;
       break;
     case Op::pack:
-      if (takes_part(node.result())) wishes(node.result()).narrow = true;
+      if (takes_part(node.result())) constraints(node.result()).narrow = true;
       break;
     default:
       break;
@@ -126,7 +126,7 @@ void StorageClasses::wish(const Node& node) {
 }
 
 /// Read where it lies narrow only if that saves bytes that count: biases and norms come from the master.
-void StorageClasses::wish_of_parameter(const Node& parameter) {
+void StorageClasses::add_parameter(const Node& parameter) {
   const Module& module = graph_.module();
   activation_[parameter.result()] = true;
   if (!takes_part(parameter.result())) return;
@@ -134,34 +134,35 @@ void StorageClasses::wish_of_parameter(const Node& parameter) {
   const bool narrow = llvm::any_of(module.states, [](const State& state) {
     return is_narrow_float(state.dtype) && (state.name == "parameters" || state.copy_of == "parameters");
   });
-  if (narrow && !wide) wishes(parameter.result()).must_be_narrow = true;
-  if (!narrow) wishes(parameter.result()).must_be_wide = true;
+  if (narrow && !wide) constraints(parameter.result()).must_be_narrow = true;
+  if (!narrow) constraints(parameter.result()).must_be_wide = true;
 }
 
-void StorageClasses::wish_of_body(const Node& node) {
+void StorageClasses::add_body(const Node& node) {
   const BodyActivations body(node, activation_);
   for (const auto& [operand, input] : body_arguments(node)) {
     if (!takes_part(operand)) continue;
-    wishes(operand).read = true;
-    if (is_gathered(node, operand)) wishes(operand).narrow = true;
+    constraints(operand).read = true;
+    if (is_gathered(node, operand)) constraints(operand).narrow = true;
   }
   for (auto [i, output] : llvm::enumerate(node.body->outputs)) {
     const Value* result = node.result(static_cast<unsigned>(i));
     activation_[result] = body.of(output.value);
     if (!takes_part(result)) continue;
     if (result->rank() == 0 || node.phase == Phase::update)
-      wishes(result).must_be_wide = true;
+      constraints(result).must_be_wide = true;
     else if (body.of(output.value))
-      wishes(result).narrow = true;
+      constraints(result).narrow = true;
   }
 }
 
-void StorageClasses::wish_of_update(const Node& update) {
+void StorageClasses::add_update(const Node& update) {
   const Value* value = update.operand(0);
   const State* state = state_of(update, "state");
   if (!takes_part(value) || !state) return;
-  wishes(value).read = true;
-  (is_narrow_float(state->dtype) ? wishes(value).must_be_narrow : wishes(value).must_be_wide) = true;
+  constraints(value).read = true;
+  (is_narrow_float(state->dtype) ? constraints(value).must_be_narrow : constraints(value).must_be_wide) =
+      true;
 }
 
 }  // namespace smelt

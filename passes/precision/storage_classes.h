@@ -1,5 +1,5 @@
-// Which values that lie in memory are stored narrow. Values that share their memory's type (a view and what
-// it looks at, a concat and its parts) form a class, and a class is stored one way.
+// Which of the values in memory are stored narrow. Values that must have one type (a view and its operand, a
+// concat and its parts) form a class, and a class is stored in one way.
 //
 //   narrow   what is multiplied, activations and their gradients, parameters that are multiplied or gathered
 //   wide     statistics (sums over rows and what is computed of them alone), scalars, values of the update,
@@ -13,13 +13,13 @@ namespace smelt {
 
 class StorageClasses {
  public:
-  /// Fusions must have been made.
+  /// Runs after fuse.
   explicit StorageClasses(const Graph& graph);
   /// An f32 value that is to be stored narrow.
   bool is_narrow(const Value* value) const;
 
  private:
-  struct Wishes {
+  struct Constraints {
     bool must_be_narrow = false, must_be_wide = false;  // a state of that type
     bool narrow = false;                                // an activation, or multiplied
     bool read = false, shown = false;                   // by a computation; as an output
@@ -27,19 +27,19 @@ class StorageClasses {
   bool takes_part(const Value* value) const { return numbers_.contains(value); }
   int find(int number) const;
   void unite(const Value* a, const Value* b);
-  Wishes& wishes(const Value* value) { return wishes_[find(numbers_.lookup(value))]; }
+  Constraints& constraints(const Value* value) { return constraints_[find(numbers_.lookup(value))]; }
   void number_values();
   void join(const Node& node);
-  void wish(const Node& node);
-  void wish_of_body(const Node& node);
-  void wish_of_parameter(const Node& parameter);
-  void wish_of_update(const Node& update);
-  void merge_wishes();
+  /// Adds what the node requires of its operands and results.
+  void add(const Node& node);
+  void add_body(const Node& node);
+  void add_parameter(const Node& parameter);
+  void add_update(const Node& update);
 
   const Graph& graph_;
   llvm::DenseMap<const Value*, int> numbers_;
   mutable std::vector<int> parent_;
-  std::vector<Wishes> wishes_;
+  std::vector<Constraints> constraints_;
   llvm::DenseMap<const Value*, bool> activation_;  // depends on data other than by statistics
 };
 

@@ -1,5 +1,5 @@
-// A value of a row space as a sum of terms: coefficient * row values * factors that vary along the row. Sums
-// over the row take the row values out, which is what makes dependent reductions independent.
+// A value of a row space as a sum of terms: coefficient * row values * factors that vary along the row. Row
+// values move out of sums over the row, which makes dependent reductions independent.
 #pragma once
 
 #include <optional>

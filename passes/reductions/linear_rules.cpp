@@ -188,7 +188,7 @@ bool is_additive(const Node& node) {
   return node.is(ScalarOp::add) || node.is(ScalarOp::sub) || node.is(ScalarOp::neg);
 }
 
-/// A broadcast along rows among the factors of a tree of sums: it tells the row space to collect over.
+/// A broadcast along rows among the factors of a tree of sums: it gives the row space to collect over.
 const Node* find_row_factor(const Graph& graph, const Value* value, int depth) {
   const Node& node = *value->node();
   if (depth == 0 || !node.is(Op::pointwise)) return nullptr;

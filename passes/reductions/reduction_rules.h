@@ -1,4 +1,4 @@
-// The rules of rewrite_reductions, over what they share.
+// The rules of rewrite_reductions, and the analyses that they share.
 #pragma once
 
 #include <deque>
@@ -36,7 +36,7 @@ class ReductionContext {
   std::vector<ReductionRewrite>* log_;
 };
 
-/// Each tries to rewrite at one node; true when it did.
+/// Each rule tries to rewrite at one node and returns whether it did.
 bool share_statistic(ReductionContext& context, Node& node);
 bool hoist_broadcast(ReductionContext& context, Node& node);
 bool sum_constant_row(ReductionContext& context, Node& node);

@@ -19,13 +19,13 @@ class RowAlgebra {
       : emit_(emit), numbers_(numbers), space_(std::move(space)) {}
 
   const RowSpace& space() const { return space_; }
-  /// Does sum(value) over the row vanish for all data?
+  /// Whether the sum of the value over the row is zero for all data.
   bool sum_is_zero(Value* value);
-  /// Are two row values equal for all data?
+  /// Whether two row values are equal for all data.
   bool equal(Value* a, Value* b);
-  /// Is factor * (length of the row) = 1?
+  /// Whether factor * (length of the row) = 1.
   bool is_reciprocal_of_count(Value* factor);
-  /// Does the value need a reduction over the row within its kernel (`first` included)?
+  /// Whether the value needs a reduction over the row within its kernel (`first` included).
   bool touches(const Value* value);
   static bool is_residual(const Node& sum, const Value* operand);
 

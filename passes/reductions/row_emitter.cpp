@@ -52,21 +52,10 @@ Value* RowEmitter::splat(double value, const Type& type) {
 }
 
 Value* RowEmitter::folded(ScalarOp op, llvm::ArrayRef<Value*> operands) {
-  const auto is = [&](unsigned i, double value) { return smelt::splat(operands[i]) == value; };
-  switch (op) {
-    case ScalarOp::add:
-      if (is(0, 0)) return operands[1];
-      return is(1, 0) ? operands[0] : nullptr;
-    case ScalarOp::sub:
-      return is(1, 0) ? operands[0] : nullptr;
-    case ScalarOp::mul:
-      if (is(0, 1)) return operands[1];
-      return is(1, 1) ? operands[0] : nullptr;
-    case ScalarOp::div:
-      return is(1, 1) ? operands[0] : nullptr;
-    default:
-      return nullptr;
-  }
+  const ScalarOpInfo& row = info(op);
+  if (!row.neutral) return nullptr;
+  if (row.commutative && smelt::splat(operands[0]) == row.neutral) return operands[1];
+  return smelt::splat(operands[1]) == row.neutral ? operands[0] : nullptr;
 }
 
 Value* RowEmitter::pointwise(ScalarOp op, llvm::ArrayRef<Value*> operands) {

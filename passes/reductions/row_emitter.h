@@ -39,21 +39,21 @@ class RowEmitter {
   /// value * count and value / count.
   Value* times_count(Value* row, const RowSpace& space);
   Value* over_count(Value* row, const RowSpace& space);
-  /// What stands for the row as a whole before it is walked: the mean of a few elements, which is near the
-  /// mean of all where one element may be far from it, or the first alone where rows may be shorter.
+  /// An estimate of the row that is known before the loop over it: the mean of a few elements, since a single
+  /// one may be far from the mean of all, or the first alone where rows may be shorter.
   Value* sample(Value* value, const RowSpace& space);
-  /// The row's sample, or 0 where it is so low that it can only be a mask: the shift of a row. Subtracting it
-  /// from a row and from the row's statistics keeps the digits that a common offset would cost.
+  /// The shift of a row: its sample, or 0 where the sample is so low that it can only be a mask. Subtracting
+  /// it from a row and from the row's statistics keeps the digits that a common offset would cost.
   Value* shift(Value* value, const RowSpace& space) { return shift(sample(value, space)); }
   Value* shift(Value* sample);
   /// value - shift(value).
   Value* shifted(Value* value, const RowSpace& space) {
     return is_shifted(value, space) ? value : sub(value, along(shift(value, space), space));
   }
-  /// Is it x minus a broadcast of x's sample (guarded or not)?
+  /// Whether it is x minus a broadcast of x's sample (guarded or not).
   bool is_shifted(Value* value, const RowSpace& space);
 
-  /// Erases what was made and has no users. Analyses that have seen it must not be asked again.
+  /// Erases what was made and has no users. Analyses that have seen these nodes must not be used again.
   void discard_unused();
 
  private:

@@ -1,5 +1,5 @@
-// A softmax as max_sumexp leaves it: m, s = max_sumexp x, then exp(x - m) / s; and how backward has it from
-// one stored statistic a row.
+// A softmax as max_sumexp leaves it: m, s = max_sumexp x, then exp(x - m) / s; and how backward computes it
+// from one stored statistic per row.
 #pragma once
 
 #include <vector>
@@ -16,7 +16,7 @@ struct Softmax {
 };
 Softmax find_softmax(Node& pair);
 
-/// Does backward use the pieces for anything but probabilities?
+/// Whether backward uses the pieces for anything but probabilities.
 bool used_otherwise(const Softmax& softmax);
 
 /// exp((x - c) - ((m - c) + log s)) for use at `place`, in its phase and anchored there. The statistic is

@@ -2,8 +2,8 @@
 //
 // A composite's nodes take its place, its source name (with a suffix where that helps) and its phase; the
 // body of a matmul becomes nodes behind it. What a decomposition makes may be composite again (attention
-// makes a softmax and a dropout); it is replaced in turn. Contract: the graph computes the same values; types
-// of results do not change.
+// makes a softmax and a dropout); these are replaced as well. Contract: the graph computes the same values;
+// types of results do not change.
 #pragma once
 
 #include <string_view>

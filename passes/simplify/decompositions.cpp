@@ -123,8 +123,8 @@ Value* causal_mask(GraphBuilder& b, const Shape& shape) {
   const Dim &queries = shape[rank - 2], &keys = shape[rank - 1];
   Value* query = b.iota(places, rank - 2);
   if (queries != keys) {
-    Value* ahead = b.sub(extent_scalar(b, keys, DType::i32), extent_scalar(b, queries, DType::i32));
-    query = b.add(query, everywhere(b, ahead, shape));
+    Value* offset = b.sub(extent_scalar(b, keys, DType::i32), extent_scalar(b, queries, DType::i32));
+    query = b.add(query, everywhere(b, offset, shape));
   }
   return b.ge(query, b.iota(places, rank - 1));
 }

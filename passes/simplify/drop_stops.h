@@ -1,5 +1,5 @@
-// drop_stops: stop_gradient becomes its operand, which splits no fusion and needs no memory. Contract: the
-// graph is not differentiated any more.
+// drop_stops: stop_gradient becomes its operand, which splits no fusion and needs no memory. Runs when the
+// graph will not be differentiated any more.
 #pragma once
 
 #include "ir/graph.h"

@@ -9,7 +9,7 @@
 // The state keeps what earlier runs left in it: executors look at it when a run's results are copied out,
 // throw an Error and make it zeros (runtime/index_faults.h). Indices with the same bound share a guard.
 // scatter_add needs none: its indices are sorted, and those outside are left out. Contract: runs once, when
-// gathers come and go no more; values change only where an index was out of bounds.
+// no later pass adds or removes gathers; values change only where an index was out of bounds.
 #pragma once
 
 #include "ir/graph.h"

@@ -90,40 +90,14 @@ IndexRange smaller(const IndexRange& x, const IndexRange& y) {
           .below = x.below ? x.below : y.below};
 }
 
-/// The comparison that holds where `op` does not, and the one with its sides exchanged.
-ScalarOp negated(ScalarOp op) {
-  switch (op) {
-    case ScalarOp::lt:
-      return ScalarOp::ge;
-    case ScalarOp::le:
-      return ScalarOp::gt;
-    case ScalarOp::gt:
-      return ScalarOp::le;
-    case ScalarOp::ge:
-      return ScalarOp::lt;
-    case ScalarOp::eq:
-      return ScalarOp::ne;
-    default:
-      return ScalarOp::eq;
-  }
+/// Of some of the elements in a range, which need not be the least and the most.
+IndexRange of_some(IndexRange range) {
+  range.attained = false;
+  return range;
 }
-ScalarOp exchanged(ScalarOp op) {
-  switch (op) {
-    case ScalarOp::lt:
-      return ScalarOp::gt;
-    case ScalarOp::le:
-      return ScalarOp::ge;
-    case ScalarOp::gt:
-      return ScalarOp::lt;
-    case ScalarOp::ge:
-      return ScalarOp::le;
-    default:
-      return op;
-  }
-}
+
 bool is_comparison(const Node& node) {
-  return node.is(ScalarOp::lt) || node.is(ScalarOp::le) || node.is(ScalarOp::gt) || node.is(ScalarOp::ge) ||
-         node.is(ScalarOp::eq) || node.is(ScalarOp::ne);
+  return node.is(Op::pointwise) && info(node.scalar_op).complement.has_value();
 }
 
 /// The part of a range for which `x op number` holds; the whole where that is none, since it is not reached.
@@ -187,18 +161,11 @@ MaybeRange IndexRanges::of(const Value& value) const {
     case Op::broadcast:
     case Op::stop_gradient:
       return at(node.operand(0));
-    case Op::slice: {
-      IndexRange some = at(node.operand(0));
-      some.attained = false;
-      return some;
-    }
+    case Op::slice:
+    case Op::gather:
+      return of_some(at(node.operand(0)));
     case Op::convert:
       return has_range(node.operand(0)->dtype()) ? MaybeRange(at(node.operand(0))) : std::nullopt;
-    case Op::gather: {
-      IndexRange some = at(node.operand(0));
-      some.attained = false;
-      return some;
-    }
     case Op::concat: {
       IndexRange all = at(node.operand(0));
       for (const Value* operand : node.operands().drop_front()) all = either(all, at(operand));
@@ -231,7 +198,7 @@ MaybeRange IndexRanges::of_constant(const Node& node) const {
 MaybeRange IndexRanges::of_input(const Node& node) const {
   const auto ids = id_range(node);
   if (!ids || ids->below < 1) return std::nullopt;
-  return IndexRange{.least = 0, .most = ids->below - 1, .beside = ids->ignored};
+  return IndexRange{.least = ids->least, .most = ids->below - 1, .beside = ids->ignored};
 }
 
 MaybeRange IndexRanges::of_iota(const Value& value) const {
@@ -276,8 +243,8 @@ IndexRange IndexRanges::where(const Value* value, const Value* condition, bool h
   if (!first && comparison.operand(1) != value) return range;
   const auto number = whole_splat(comparison.operand(first ? 1 : 0));
   if (!number) return range;
-  ScalarOp op = holds ? comparison.scalar_op : negated(comparison.scalar_op);
-  if (!first) op = exchanged(op);
+  ScalarOp op = holds ? comparison.scalar_op : *info(comparison.scalar_op).complement;
+  if (!first) op = *info(op).swapped;
   return part(range, op, *number);
 }
 
@@ -296,10 +263,9 @@ MaybeRange IndexRanges::of_reduce(const Node& node, unsigned result) const {
     return IndexRange{.least = 0, .most = *most - 1, .below = extent};
   }
   if (!has_range(x.dtype())) return std::nullopt;
-  IndexRange range = hull(at(&x));
-  range.attained = false;
+  const IndexRange range = of_some(hull(at(&x)));
   const Dim elements = row_space(node).count();
-  if (node.is(ReduceOp::max) || node.is(ReduceOp::min) || node.is(ReduceOp::first))
+  if (info(node.reduce_op).finds && result == 0)
     return is_never_zero(elements) ? MaybeRange(range) : std::nullopt;
   if (!node.is(ReduceOp::add)) return std::nullopt;
   const auto count = most_of(elements, graph_.module().symbols);

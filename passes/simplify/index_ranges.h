@@ -1,4 +1,4 @@
-// Which numbers the integers of a graph can be: a range for every value, from the leaves on.
+// Which numbers the integers of a graph can hold: a range for every value, from the leaves on.
 #pragma once
 
 #include <optional>
@@ -11,23 +11,23 @@ namespace smelt {
 /// Every element is in [least, most], or is `beside`.
 struct IndexRange {
   int64_t least = 0, most = 0;
-  std::optional<int64_t> beside = {};  // what an input may hold to be ignored
+  std::optional<int64_t> beside = {};  // a number outside the range that an input may hold to be ignored
   std::optional<Dim> below = {};       // all elements of the range are below it, known at launch
   bool attained = false;  // some element is `least` and some element is `most`, whatever the data
 
-  /// Every element is a row of a table of so many.
+  /// Whether every element is a row of a table of `rows` rows.
   bool within(const Dim& rows) const;
-  /// The element that is certain to be no row of it.
+  /// An element that is certain to be outside of it.
   std::optional<int64_t> surely_outside(const Dim& rows) const;
 };
 
 /// Ranges of integers and flags: through constants, iota, inputs with bounds, views, conversions, sums,
 /// differences, products, quotients, minima, maxima, selects with their comparisons, look-ups in constant
-/// tables, and reductions. Arithmetic that may leave 32 bits has any result. Floats have no range.
+/// tables, and reductions. Arithmetic that may leave 32 bits has an unknown result. Floats have no range.
 class IndexRanges {
  public:
   explicit IndexRanges(const Graph& graph);
-  /// Any number of the element type where nothing is known.
+  /// The whole range of the element type where nothing is known.
   IndexRange at(const Value* value) const;
 
  private:

@@ -20,7 +20,7 @@ inline bool is_number(const Value* value, double number) {
   const auto known = number_of(value);
   return known && *known == number;
 }
-/// The node is the only reader, and no output is.
+/// Whether the node is the only reader of the value, which is not an output.
 inline bool only_use(const Value* value) {
   return value->users().size() == 1 && !value->node()->graph().is_output(value);
 }

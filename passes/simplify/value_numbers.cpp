@@ -27,7 +27,7 @@ unsigned ValueNumbers::intern(const std::string& key) {
 
 namespace {
 
-// Keys are bytes: they are made for every node and read by nobody.
+// Keys are bytes, since they are made for every node and never shown.
 void append(std::string& key, uint64_t word) {
   key.append(reinterpret_cast<const char*>(&word), sizeof(word));
 }

@@ -1,5 +1,5 @@
-// The gradients of a batch, added to a flat state of sums part by part, so that whoever computes a gradient
-// can add it itself.
+// Adds the gradients of a batch to a flat state of sums part by part, so that the step which computes a
+// gradient can add it itself.
 #pragma once
 
 #include "ir/builder.h"

@@ -1,4 +1,4 @@
-// make_evaluation_entry: @evaluate, the loss of a model that does not learn.
+// make_evaluation_entry: adds @evaluate, the loss without training.
 //
 // A description may have a graph @evaluate of its own. Where it has none, it gets one: the graph of the loss
 // without its dropouts. It has the same inputs and outputs (loss_sum, token_count).

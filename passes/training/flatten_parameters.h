@@ -17,7 +17,7 @@ struct FlattenParametersOptions {
 };
 /// storage = "bf16", masters = "true" | "false"
 void set_option(FlattenParametersOptions& options, std::string_view key, std::string_view value);
-/// False where the state exists already or there is nothing to flatten.
+/// Returns false where the state exists already or there is nothing to flatten.
 bool flatten_parameters(Module& module, const FlattenParametersOptions& options = {});
 
 /// The rounded copy of the flat state; null where there is none.

@@ -8,8 +8,8 @@
 //   apply        divides what was accumulated by its token count, steps, and leaves zeros for the next sums.
 //                Outputs loss, token_count, gradient_norm.
 //
-// The sums begin as zeros; train_step leaves them alone, and whoever gives up on an update clears them
-// (Session::clear_state). A checkpoint holds none: it is of a finished update.
+// The sums begin as zeros and train_step does not touch them; a caller that abandons an update clears them
+// (Session::clear_state). A checkpoint holds none, since it is taken after a finished update.
 #pragma once
 
 #include "passes/training/optimizers.h"

@@ -1,4 +1,4 @@
-// What the update rules of the optimisers are written with.
+// The operations that the update rules of the optimisers are written with.
 #pragma once
 
 #include "passes/expressions.h"
@@ -29,7 +29,7 @@ struct UpdateContext {
     declare_flat_state(b.module(), name, Role::optimizer, initial);
     return b.state(name);
   }
-  /// The state's next value; a skipped update leaves the very same bits.
+  /// Sets the state's next value; a skipped update leaves the very same bits.
   void write(const std::string& state, Value* next, Value* before) const {
     b.update(state, finite ? b.select(spread(finite, next), next, before) : next);
   }
@@ -46,7 +46,7 @@ struct AdamMoments {
   Value *m, *v;
 };
 AdamMoments next_moments(const UpdateContext& c, Value* m, Value* v, Value* g);
-/// m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + eps), less the first correction: the rate has it.
+/// m / (sqrt(v / (1 - beta2^t)) + eps); the correction 1 / (1 - beta1^t) is in the learning rate.
 Value* adam_direction(const UpdateContext& c, const AdamMoments& next);
 /// 1 - beta^step, without the cancellation of the plain form.
 Value* bias_correction(const UpdateContext& c, double beta);

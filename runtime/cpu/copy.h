@@ -13,7 +13,7 @@ struct CopyAxis {
   int64_t extent, from, to;  // strides in elements
 };
 
-/// Made ready once for its sizes: axes collapsed, the one for whole runs of memory innermost.
+/// A copy prepared once for its sizes: axes are collapsed, and the axis of contiguous memory is innermost.
 class PreparedCopy {
  public:
   PreparedCopy() = default;
@@ -22,11 +22,11 @@ class PreparedCopy {
 
  private:
   void copy_line(const std::byte* from, std::byte* to, int64_t line) const;
-  std::vector<CopyAxis> axes_;  // in bytes; the last one is done by one line
+  std::vector<CopyAxis> axes_;  // in bytes; the last one is copied by one inner loop
   int64_t lines_ = 0, element_bytes_ = 1;
 };
 
-/// `count` elements of one value, rounded to the type.
+/// Fills `count` elements with one value, rounded to the type.
 void fill(std::byte* to, int64_t count, DType dtype, double value);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// Runs plans for the CPU: kernels over OpenMP threads, products on a CBLAS.
+// Runs plans for the CPU: kernels over OpenMP threads, matmuls on a CBLAS.
 #pragma once
 
 #include <list>
@@ -32,7 +32,7 @@ class CpuExecutor : public Executor {
   void bind_outputs(const ResolvedEntry& resolved, std::span<void* const> outputs);
   void copy_outputs(const ResolvedEntry& resolved, std::span<void* const> outputs) const;
   void poison(const ResolvedEntry& resolved);
-  void check_indices();
+  void check_indices() const;
   void launch_all(const ResolvedEntry& resolved, const Philox& random);
   void launch_watched(const ResolvedEntry& resolved, const Philox& random);
 

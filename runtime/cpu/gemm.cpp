@@ -22,7 +22,7 @@ constexpr double kSmallWork = 4e6;
 /// vocabulary.
 constexpr int64_t kLinesInCall = 8192;
 
-/// Rows of consecutive elements, `leading` apart; as a BLAS wants it.
+/// Rows of consecutive elements, `leading` apart, as a BLAS takes them.
 struct Layout {
   bool by_rows = true;
   int64_t leading = 1;
@@ -223,7 +223,7 @@ void PreparedGemm::call_block(const float* a, const float* b, float* c, float be
               static_cast<int>(in_b.leading), beta, c, static_cast<int>(out.leading));
 }
 
-/// A row or a column of C: y = alpha * M x + beta * y, without the copies that a matrix product makes of M.
+/// A row or a column of C: y = alpha * M x + beta * y, without the copies that a GEMM makes of M.
 void PreparedGemm::call_vector(const float* a, const float* b, float* c, float beta) const {
   const bool column = sizes_.n == 1;
   const int64_t length = column ? sizes_.m : sizes_.n;

@@ -1,4 +1,4 @@
-// Sums of products on a CBLAS, for any strides that have a 1 in each matrix and any batch axes.
+// GEMMs on a CBLAS, for any strides that have a 1 in each matrix and any batch axes.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct GemmSizes {
   std::vector<Batch> batch = {};
 };
 
-/// A gemm made ready once for its sizes: fewer and larger calls where axes collapse.
+/// A GEMM prepared once for its sizes: where axes collapse, it makes fewer and larger calls.
 class PreparedGemm {
  public:
   PreparedGemm() = default;
@@ -30,7 +30,7 @@ class PreparedGemm {
   PreparedGemm(const GemmSizes& sizes, const std::string& place);
 
   void run(const float* a, const float* b, float* c) const;
-  /// How often the BLAS is called.
+  /// The number of calls of the BLAS.
   int64_t calls() const { return outer_count_ * inner_count_; }
 
  private:
@@ -46,7 +46,7 @@ class PreparedGemm {
   void call_vector(const float* a, const float* b, float* c, float beta) const;
 
   GemmSizes sizes_;                              // collapsed
-  std::vector<GemmSizes::Batch> outer_, inner_;  // with a C each; summed into it
+  std::vector<GemmSizes::Batch> outer_, inner_;  // those with a C of their own, and those summed into one C
   int64_t outer_count_ = 0, inner_count_ = 0;
 };
 

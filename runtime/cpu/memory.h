@@ -31,7 +31,8 @@ class Block {
   size_t bytes_ = 0;
 };
 
-/// What this process may still take, as far as the system says; INT64_MAX where it does not.
+/// The memory that this process may still allocate according to the system; INT64_MAX where that is not
+/// known.
 int64_t available_memory();
 
 }  // namespace smelt

@@ -30,7 +30,7 @@ TypedGemm::TypedGemm(const GemmSizes& sizes, DType operands, DType result, const
     : sizes_(sizes), operands_(operands), result_(result), gemm_(sizes, place) {}
 
 int64_t TypedGemm::reach(const GemmSizes::Matrix& matrix, int64_t rows, int64_t columns,
-                         int64_t Batch::* stride) const {
+                         int64_t Batch::*stride) const {
   int64_t last = (rows - 1) * matrix.row_stride + (columns - 1) * matrix.column_stride;
   for (const Batch& batch : sizes_.batch) last += (batch.extent - 1) * (batch.*stride);
   const bool empty = rows == 0 || columns == 0 ||
@@ -49,7 +49,7 @@ void TypedGemm::read_result(const void* c, std::vector<float>& scratch) const {
   widen(c, result_, scratch.data(), static_cast<int64_t>(scratch.size()));
 }
 
-/// Only elements of C: between its rows lies what is not of this product.
+/// Only elements of C: what lies between its rows belongs to others.
 void TypedGemm::write_result(const std::vector<float>& scratch, void* c) const {
   auto* to = static_cast<std::byte*>(c);
   for_each_run(sizes_, 0, 0, [&](int64_t at, int64_t count) {

@@ -1,4 +1,4 @@
-// Products of matrices stored in 16 bits: widened into f32 scratch, multiplied there, rounded on the way
+// GEMMs of matrices stored in 16 bits: widened into f32 scratch, multiplied there, rounded on the way
 // back.
 #pragma once
 
@@ -9,18 +9,18 @@
 
 namespace smelt {
 
-/// Of float matrices of any storage type; f32 ones are used where they lie. Sums are f32.
+/// A GEMM of float matrices of any storage type; f32 matrices are used in place. Sums are f32.
 class TypedGemm {
  public:
   TypedGemm() = default;
   TypedGemm(const GemmSizes& sizes, DType operands, DType result, const std::string& place);
-  /// A bias has the result's type, an element a column; the result's columns then lie together.
+  /// A bias has the result's type and one element per column; the result's columns are then contiguous.
   void run(const void* a, const void* b, void* c, const void* bias = nullptr) const;
 
  private:
-  /// Elements from the first to the last that a matrix touches, over all batches.
+  /// The number of elements from the first to the last that a matrix touches, over all batches.
   int64_t reach(const GemmSizes::Matrix& matrix, int64_t rows, int64_t columns,
-                int64_t GemmSizes::Batch::* stride) const;
+                int64_t GemmSizes::Batch::*stride) const;
   const float* widened(const void* from, int64_t count, std::vector<float>& scratch) const;
   void read_result(const void* c, std::vector<float>& scratch) const;
   void add_bias(const void* bias, float* c) const;

@@ -65,7 +65,7 @@ class Resolver {
   void add(const GemmStep& step) {
     for (DType dtype : {step.dtype, step.result_dtype})
       if (!is_float(dtype) || dtype == DType::f64)
-        fail_with(Status::invalid_file, "{}: a product of {} matrices: expected f32, bf16 or f16", place_,
+        fail_with(Status::invalid_file, "{}: a GEMM of {} matrices: expected f32, bf16 or f16", place_,
                   name(dtype));
     const auto matrix = [&](const GemmStep::Matrix& m) {
       return GemmSizes::Matrix{value(m.row_stride), value(m.column_stride)};

@@ -1,4 +1,4 @@
-// An entry with all its sizes worked out for one set of symbol values: what is left for a run is pointers and
+// An entry with all its sizes evaluated for one set of symbol values: a run then only sets pointers and makes
 // calls.
 #pragma once
 

@@ -1,5 +1,5 @@
 // Cubins on the disk: files named by a hash of what they were made from, each with a checksum of its own. A
-// cache that cannot be read or written is no error: kernels are compiled again.
+// cache that cannot be read or written is not an error: kernels are compiled again.
 #pragma once
 
 #include <filesystem>
@@ -21,7 +21,7 @@ class CubinCache {
   static std::string key(const std::string& everything);
   /// Nothing where there is no such entry or where it is damaged.
   std::optional<Cubin> read(const std::string& key) const;
-  /// Whole or not at all, whatever other processes do.
+  /// Written as a whole or not at all, whatever other processes do.
   void write(const std::string& key, const Cubin& cubin) const;
   std::filesystem::path file(const std::string& key) const;
 

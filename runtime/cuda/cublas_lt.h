@@ -81,7 +81,7 @@ struct CublasLtInfo {
   size_t version = 0;
 };
 CublasLtInfo cublas_lt_info();
-/// Throws Error with what was tried.
+/// Throws Error naming the call that failed.
 void check_blas(CublasLt::Code code, const std::string& what);
 
 inline void end_descriptor(LtDescriptorTag* d) { cublas_lt().MatmulDescDestroy(d); }

@@ -12,7 +12,7 @@ namespace smelt::cuda {
 
 struct LtHandleTag;
 
-/// What a GPU is, as far as the driver tells without making a context there.
+/// What the driver reports of a GPU without a context on it.
 struct DeviceInfo {
   int ordinal = 0;
   std::string name;
@@ -20,17 +20,17 @@ struct DeviceInfo {
   DeviceModel model;
 };
 
-/// In place of a number: the GPU of SMELT_DEVICE, or the first.
+/// Instead of a number: the GPU of SMELT_DEVICE, or the first.
 inline constexpr int kDefaultDevice = -1;
 
-/// Throws Error where there is no such GPU, and for a SMELT_DEVICE that is no number of one.
+/// Throws Error where there is no such GPU, and for a SMELT_DEVICE that is not the number of one.
 DeviceInfo device_info(int ordinal = kDefaultDevice);
 
 class Device {
  public:
-  /// The same object for everybody who opens that GPU, as the driver has one context for all of a process. It
-  /// stays open to the end, and it is current for the calling thread. Throws Error where there is no such
-  /// GPU.
+  /// Returns the same object to every caller that opens that GPU, as the driver has one context per process.
+  /// It stays open until the process ends, and is current for the calling thread. Throws Error where there is
+  /// no such GPU.
   static Device& open(int ordinal = kDefaultDevice);
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
@@ -39,12 +39,12 @@ class Device {
   size_t free_bytes() const;
   size_t total_bytes() const;
 
-  /// For this thread: what the driver allocates, loads and creates from here on is this GPU's. Throws what
-  /// fail_from_now_on was told.
+  /// Makes this GPU current for the thread: the driver then allocates, loads and creates on it. Throws the
+  /// Error given to fail_from_now_on.
   void make_current() const;
   /// For destructors, which may run on a thread that has not used the GPU.
   void try_make_current() const noexcept;
-  /// A fault breaks the context, and with it all that this process does on this GPU.
+  /// Records a fault, which breaks the context and with it all that this process does on this GPU.
   void fail_from_now_on(const std::string& fault);
 
   /// cuBLASLt's handle on this GPU, made when it is first asked for; any thread may use it. Throws Error
@@ -58,6 +58,7 @@ class Device {
   Context context_ = nullptr;
   mutable std::mutex mutex_;  // of what follows
   std::string fault_;
+  mutable std::mutex blas_mutex_;  // of its own: the library takes a second to start
   mutable LtHandleTag* blas_ = nullptr;
 };
 

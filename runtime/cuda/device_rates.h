@@ -1,4 +1,4 @@
-// What a device gives at most, measured: the yardsticks of profiles and of MFU.
+// The highest rates that a device reaches, measured: the yardsticks of profiles and of MFU.
 #pragma once
 
 #include "runtime/cuda/memory.h"

@@ -1,5 +1,5 @@
-// A plan's states in the GPU's memory. The host sees a mirror of one where it asks for it; what it may have
-// written there goes to the device before the next run.
+// A plan's states in the GPU's memory. Where the host asks for a state it gets a mirror; what it may have
+// written there is sent to the device before the next run.
 #pragma once
 
 #include <span>
@@ -19,14 +19,14 @@ class DeviceStates {
   DevicePointer address(int index) const { return states_[static_cast<size_t>(index)].device.get(); }
   std::span<const std::byte> read(int index);
   std::span<std::byte> write(int index);
-  /// Both without a mirror.
+  /// Both work without a mirror.
   void clear(int index);
   void fill(int index, const Executor::MakePart& make);
 
-  /// Sends what the host may have written.
+  /// Sends to the device what the host may have written.
   void upload(int index);
   void upload_all();
-  /// A step has written it.
+  /// Records that a step has written it.
   void note_written(int index);
 
  private:
@@ -36,7 +36,7 @@ class DeviceStates {
     Block mirror;
     int64_t bytes = 0;
     Newer newer = Newer::device;  // neither and host: there is a mirror
-    bool zero = true;  // as it was made or cleared: a fresh mirror need not be read from the device
+    bool zero = true;  // all zeros, as made or cleared: a fresh mirror need not be read from the device
   };
   State& at(int index);
 

@@ -1,5 +1,5 @@
-// The CUDA driver, loaded when it is first needed: a program that links this starts on any machine. The few
-// types and functions that are used are declared here, so that building needs no toolkit.
+// The CUDA driver, loaded when it is first needed: a program that links this library starts on any machine.
+// The few types and functions that are used are declared here, so that building needs no toolkit.
 #pragma once
 
 #include <cstddef>
@@ -100,7 +100,7 @@ std::string driver_cuda_version();
 
 /// What a status means, for messages: "CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access ...)".
 std::string describe(Driver::Code code);
-/// Throws Error with `what` was tried and what the driver says; out of memory has its own status.
+/// Throws Error naming `what` was tried and the driver's message; out of memory has its own status.
 void check(Driver::Code code, const char* what);
 
 /// How many GPUs there are; 0 without a driver.

@@ -1,8 +1,8 @@
 // Runs plans on an NVIDIA GPU: an entry of known sizes is one CUDA graph. A shape that is seen for the first
 // time runs uncaptured, while its GEMMs choose their algorithms.
 //
-// After a kernel fault (one that reaches memory which is not there) every call in this process on that GPU
-// throws the Error that told it: the driver does nothing more there.
+// After a kernel fault (an access to memory that does not exist) every call in this process on that GPU
+// throws the Error of that fault, since the driver does nothing more there.
 #pragma once
 
 #include <list>
@@ -29,11 +29,12 @@ class CudaExecutor : public Executor {
   std::span<const std::byte> read_state(int index) override;
   void clear_state(int index) override;
   void fill_state(int index, const MakePart& make) override;
-  /// By the plan's kernel for it, where it has one.
+  /// Uses the plan's kernel for it, where there is one.
   bool initialize_state(int index, uint32_t seed) override;
-  /// By the plan's kernel for it, so that the host holds neither; by the host where a plan has none.
+  /// Uses the plan's kernel for it, so that the host holds neither state; the host converts where a plan has
+  /// none.
   void round_state(int from, int to, DType to_type) override;
-  /// Returns when the wanted outputs are there; without any, while the device still works.
+  /// Returns when the requested outputs have arrived; without any, it returns while the device still works.
   void run(const PlanEntry& entry, const SymbolValues& symbols, std::span<const void* const> inputs,
            std::span<void* const> outputs, const Philox& random) override;
   void synchronize() override;
@@ -62,14 +63,14 @@ class CudaExecutor : public Executor {
   void launch(Launch& launch);
   void run_gemm(PreparedGemm& gemm);
   const KernelCode* find_kernel(std::string_view name) const;
-  /// A template, on what is not a step's.
+  /// Launches a template outside of a step.
   void launch_template(const KernelCode& kernel, const LaunchValues& values);
   void choose(PreparedGemm& gemm);
   void finish(const char* what);
   void check_indices();
   void note_run(const ResolvedEntry& resolved);
   void explain(const Error& error);
-  /// All that is called from outside: an error that is a fault of the device's is explained.
+  /// Wraps everything that is called from outside: an error that is a fault of the device is explained.
   template <typename Body>
   auto guarded(Body body) {
     device_.make_current();

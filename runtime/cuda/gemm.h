@@ -1,7 +1,7 @@
-// Matmuls on cuBLASLt: strides in place of transposes, batches in one call where the library can.
+// GEMMs on cuBLASLt: strides instead of transposes, and batches in one call where the library supports it.
 //
-// The library thinks in columns: a matrix whose rows lie together is given to it transposed, and where that
-// is the result, the operands change places. An algorithm is chosen by timing when sizes are first seen
+// The library is column-major: a matrix with contiguous rows is given to it transposed, and where that is the
+// result, the operands are swapped. An algorithm is chosen by timing when sizes are first seen
 // (gemm_choices.h).
 #pragma once
 
@@ -36,18 +36,18 @@ struct GemmSizes {
 /// C^T = B^T A^T.
 GemmSizes transposed(const GemmSizes& sizes);
 
-/// What the library is asked for: one call's matrices, column-major.
+/// The problem given to the library: one call's matrices, column-major.
 struct GemmProblem {
   DType dtype = DType::f32, result_dtype = DType::f32;
   bool transpose_a = false, transpose_b = false, accumulates = false, by_pointers = false, has_bias = false;
   bool tf32 = false;
   int64_t m = 0, n = 0, k = 0, a_pitch = 0, b_pitch = 0, c_pitch = 0;
   int64_t batch = 1, a_stride = 0, b_stride = 0, c_stride = 0;
-  int64_t alignment = 256;  // bytes that divide the addresses of all matrices
+  int64_t alignment = 256;  // the addresses of all matrices are multiples of so many bytes
 
-  /// Of problems that one algorithm serves: sizes rounded up to a quarter of a power of two.
+  /// The key of all problems that one algorithm serves: sizes rounded up to a quarter of a power of two.
   std::string bucket() const;
-  /// That and, where the library has much to do, the very sizes.
+  /// That key and, for large problems, the exact sizes.
   GemmKey key() const;
 };
 
@@ -59,7 +59,8 @@ class PreparedGemm {
   PreparedGemm(const Device& device, const GemmSizes& sizes, DevicePointer a, DevicePointer b,
                DevicePointer c, const std::string& place, DevicePointer bias = 0);
 
-  /// Another way to the same result, which is measured beside the library's and taken where it is faster.
+  /// Adds an alternative kernel, which is measured beside the library's algorithms and taken where it is
+  /// faster.
   void consider(KernelLaunch own) { own_ = std::move(own); }
 
   /// Launches the calls. The first time it chooses the algorithm, which waits for the device; call
@@ -114,7 +115,7 @@ class PreparedGemm {
   bool chosen_ = false;
 };
 
-/// What the library may use beside its operands, for every matmul of a stream.
+/// The memory that the library may use besides its operands, shared by every GEMM of a stream.
 inline constexpr int64_t kGemmWorkspace = int64_t{32} << 20;
 
 }  // namespace smelt::cuda

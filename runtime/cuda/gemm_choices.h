@@ -1,6 +1,6 @@
-// Which algorithm serves which kind of matmul on this device with this library: kept in memory, in a file of
-// the cache directory, so that the next process does not measure again, and in checkpoints, so that a resumed
-// run gets the bits of one that was never stopped.
+// Which algorithm serves which kind of matmul on this device with this library. Choices are kept in memory,
+// in a file of the cache directory, so that the next process does not measure again, and in checkpoints, so
+// that a resumed run computes the same bits as one that was never stopped.
 #pragma once
 
 #include <filesystem>
@@ -14,10 +14,10 @@
 
 namespace smelt::cuda {
 
-/// In place of an algorithm of the library: our own kernel (PreparedGemm::consider).
+/// Instead of an algorithm of the library: our own kernel (PreparedGemm::consider).
 inline constexpr LtAlgorithm kOwnKernel = {{~uint64_t{0}, ~uint64_t{0}}};
 
-/// Where choices hold: an algorithm gives the same bits on the same kind of GPU with the same library.
+/// Where choices are valid: an algorithm gives the same bits on the same kind of GPU with the same library.
 struct GemmPlace {
   std::string device;
   size_t library_version = 0;
@@ -27,17 +27,18 @@ struct GemmPlace {
   bool operator==(const GemmPlace&) const = default;
 };
 
-/// A kind of matmul, and of large ones its very sizes ("" of others).
+/// A kind of matmul, and the exact sizes of large ones ("" for others).
 struct GemmKey {
   std::string bucket, sizes = {};
 };
 
-/// Large matmuls are measured at their very sizes: a tile that fits 3,136 rows may leave half of the GPU
-/// idle at 3,200. Of a bucket no more than a few sizes are, since batches of ever new shapes must not stall;
-/// others take what was measured first.
+/// Large matmuls are measured at their exact sizes: a tile that fits 3,136 rows may leave half of the GPU
+/// idle at 3,200. Only a few sizes of a bucket are measured, since batches of ever new shapes must not stall;
+/// the others use the first choice.
 class GemmChoices {
  public:
-  /// Reads the place's file in `directory`; what cannot be read is chosen anew. Empty: there is no file.
+  /// Reads the place's file in `directory`; choices that cannot be read are made again. There is no file
+  /// where it is empty.
   GemmChoices(const std::filesystem::path& directory, GemmPlace place);
   ~GemmChoices();
   GemmChoices(const GemmChoices&) = delete;
@@ -50,8 +51,8 @@ class GemmChoices {
   /// What was found or added here, and what was restored, as JSON with the place; empty where there is
   /// nothing.
   std::string record() const;
-  /// From now on a record's choices go before all others; they do not go into the file. Returns what is wrong
-  /// with a record that is not taken: another place's, or one that does not read.
+  /// From now on the record's choices override all others; they are not written to the file. Returns why a
+  /// record is refused: it is of another place, or cannot be read.
   std::string restore(std::string_view record);
 
  private:

@@ -1,4 +1,4 @@
-// Choosing an algorithm: candidates run on the operands at hand, each result is compared with the first
+// Choosing an algorithm: candidates run on the operands of the call, each result is compared with the first
 // one's, and of those that agree the fastest is taken.
 #include <algorithm>
 #include <cmath>

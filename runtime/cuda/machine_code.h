@@ -1,4 +1,4 @@
-// Machine code of a plan's kernels for a given GPU: what the plan holds, or made again from its sources.
+// Machine code of a plan's kernels for a given GPU: the plan's own, or compiled again from its sources.
 #pragma once
 
 #include <span>
@@ -16,8 +16,8 @@ struct MachineCode {
   std::vector<Cubin> made;
 };
 
-/// A plan for another architecture is compiled again by NVRTC. Throws Error (unavailable) where that cannot
-/// be, with both architectures; Error (invalid_file) for a kernel that the plan has no code of.
+/// A plan for another architecture is compiled again by NVRTC. Throws Error (unavailable) with both
+/// architectures where that is not possible; Error (invalid_file) for a kernel without code in the plan.
 MachineCode machine_code(const Plan& plan, const DeviceInfo& device, const NvrtcInfo& nvrtc = nvrtc_info());
 
 }  // namespace smelt::cuda

@@ -1,4 +1,4 @@
-// Owners of what the driver gives: device memory, pinned host memory, streams, events, modules, graphs.
+// Owners of the driver's objects: device memory, pinned host memory, streams, events, modules, graphs.
 #pragma once
 
 #include <utility>
@@ -7,7 +7,7 @@
 
 namespace smelt::cuda {
 
-/// One handle with its end; moves, never copies.
+/// Owns one handle and ends it; moves, never copies.
 template <typename Handle, auto destroy>
 class Owner {
  public:
@@ -42,15 +42,15 @@ using EventOwner = Owner<Event, end_event>;
 using ModuleOwner = Owner<Module, end_module>;
 using GraphOwner = Owner<GraphExec, end_graph>;
 
-/// At a multiple of 256 bytes; at least one byte, so that there is an address.
-/// Throws Error (out_of_memory) with the bytes that are wanted and free.
+/// At a multiple of 256 bytes; at least one byte, so that there is an address. Throws Error (out_of_memory)
+/// with the bytes that are needed and free.
 DeviceBlock device_block(const Device& device, int64_t bytes);
-/// Empty where there is no room.
+/// Empty where there is not enough memory.
 DeviceBlock try_device_block(const Device& device, int64_t bytes);
 PinnedBlock pinned_block(const Device& device, int64_t bytes);
 /// Not ordered with any other stream.
 StreamOwner make_stream(const Device& device);
-/// `timing`: its moment can be compared with another's.
+/// With `timing` the time between two events can be measured.
 EventOwner make_event(const Device& device, bool timing = false);
 double seconds_between(Event begin, Event end);
 

@@ -1,4 +1,4 @@
-// CUDA C++ to machine code, without a GPU: NVRTC, loaded when it is first wanted, and a cache on the disk.
+// CUDA C++ to machine code, without a GPU: NVRTC, loaded when it is first needed, and a cache on the disk.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ struct CudaSource {
   std::string name;  // of the kernel, for messages
 };
 
-/// What ptxas says of a kernel.
+/// What ptxas reports of a kernel.
 struct CudaResources {
   int registers = 0;
   int stack_bytes = 0, spill_bytes = 0;
@@ -39,9 +39,9 @@ const NvrtcInfo& nvrtc_info();
 std::vector<Cubin> compile_cuda(const std::vector<CudaSource>& sources, int compute_capability);
 Cubin compile_cuda(const CudaSource& source, int compute_capability);
 
-/// Whether code lives in registers alone: a stack frame or spilled registers make a kernel slow.
+/// Whether the code uses registers alone: a stack frame or spilled registers make a kernel slow.
 bool is_lean(const CudaResources& resources);
-/// Throws Error where it does not.
+/// Throws Error where the code needs more than registers.
 void require_lean(const CudaSource& source, const CudaResources& resources);
 
 }  // namespace smelt

@@ -5,8 +5,8 @@
 
 namespace smelt::cuda {
 
-/// From its making to its end, on this thread. Nothing where no profiler looks, or where the headers of NVTX
-/// 3 were not there when this was built.
+/// Marks a range on this thread for as long as the object lives. It does nothing where no profiler is
+/// attached, or where the headers of NVTX 3 were missing when this was built.
 class Range {
  public:
   explicit Range(const std::string& name);

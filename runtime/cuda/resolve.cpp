@@ -116,7 +116,7 @@ class Resolver {
     return launches;
   }
 
-  /// Of the step at hand: its fields, the plan's symbols and the random numbers.
+  /// The values that the current step gives: its fields, the plan's symbols and the random numbers.
   LaunchValues launch_values() const {
     const StepValues fields = values_of(*step_);
     LaunchValues values;
@@ -176,7 +176,7 @@ class Resolver {
   const Plan& plan_;
   const Addresses& addresses_;
   ResolvedEntry& resolved_;
-  const Step* step_ = nullptr;  // at hand
+  const Step* step_ = nullptr;  // the current one
   std::string place_;           // of that
 };
 

@@ -1,4 +1,4 @@
-// An entry with all its sizes worked out for one set of symbol values. On a GPU every buffer has one address
+// An entry with all its sizes evaluated for one set of symbol values. On a GPU every buffer has one address
 // for the life of the executor, so that a captured graph needs no new arguments.
 #pragma once
 
@@ -16,7 +16,7 @@ namespace smelt::cuda {
 struct GemmLaunch {
   PreparedGemm gemm;
 };
-/// Of a step whose templates do what it says, one after the other.
+/// The launches of a step that templates carry out, one after the other.
 struct TemplateLaunches {
   std::vector<KernelLaunch> kernels;
 };
@@ -37,7 +37,7 @@ struct ResolvedEntry {
   SymbolValues values;
   std::vector<Launch> launches;  // one a step
   std::vector<int64_t> input_bytes, output_bytes;
-  bool has_run = false;  // to its end, so that every matmul has its algorithm
+  bool has_run = false;  // it has run to its end, so that every GEMM has its algorithm
   GraphOwner graph;      // once it ran uncaptured
 };
 

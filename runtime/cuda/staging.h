@@ -1,5 +1,5 @@
-// Bytes on their way to the device by pinned memory, a part at a time: while one part travels, the next is
-// made. Memory that is not pinned travels at a fraction of the speed.
+// Sends bytes to the device through pinned memory, part by part: while one part is copied, the next is made.
+// Memory that is not pinned is copied at a fraction of the speed.
 #pragma once
 
 #include <array>

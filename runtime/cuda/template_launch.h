@@ -1,4 +1,4 @@
-// Launches of kernels that are templates: what they are given is data of the plan (TemplateLaunch).
+// Launches of kernels that are templates: their arguments and grids are data of the plan (TemplateLaunch).
 #pragma once
 
 #include <map>
@@ -10,15 +10,15 @@
 
 namespace smelt::cuda {
 
-/// What the names in a template's launch stand for.
+/// The values of the names in a template's launch.
 struct LaunchValues {
   std::map<std::string, DevicePointer, std::less<>> addresses = {};
   SymbolValues integers = {};
   std::map<std::string, double, std::less<>> reals = {};
 };
 
-/// Nothing where a condition of the kernel's does not hold. Throws Error (invalid_file) for a name that has
-/// no value and for a grid that is too large.
+/// Empty where a condition of the kernel does not hold. Throws Error (invalid_file) for a name that has no
+/// value and for a grid that is too large.
 std::optional<KernelLaunch> launch_of(const KernelCode& kernel, Function function,
                                       const LaunchValues& values);
 

@@ -9,7 +9,7 @@
 namespace smelt::cuda {
 namespace {
 
-constexpr int64_t kOutputPart = int64_t{64} << 20;  // bytes of outputs on their way at a time
+constexpr int64_t kOutputPart = int64_t{64} << 20;  // bytes of outputs that are copied at a time
 constexpr int64_t kPortAlignment = 256;
 
 int64_t aligned(int64_t bytes) { return (bytes + kPortAlignment - 1) / kPortAlignment * kPortAlignment; }

@@ -1,4 +1,4 @@
-// Inputs on their way to the device and outputs on their way back.
+// Copies inputs to the device and outputs back.
 #pragma once
 
 #include <span>

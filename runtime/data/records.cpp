@@ -10,7 +10,7 @@
 namespace smelt {
 namespace {
 
-/// These two tell how long a record is: its last token that is seen, its last target that counts.
+/// These two give the length of a record: its last token that is seen, its last target that counts.
 constexpr const char* kMask = "attention_mask";
 constexpr const char* kLabels = "labels";
 
@@ -145,7 +145,7 @@ void RecordData::check_shape(const Piece& piece, size_t index) const {
                 piece.tensors[i]->shape[1], piece.tensors[i]->name);
 }
 
-/// An attention_mask tells the lengths, together with labels of the same width. Where the model would read
+/// An attention_mask gives the lengths, together with labels of the same width. Where the model would read
 /// one and none is given, everything is seen. Where it has none, what follows the last target is without use.
 void RecordData::measure(Length& length, const PlanEntry& entry) {
   length.of_row.assign(static_cast<size_t>(size_), 0);

@@ -40,7 +40,8 @@ class RecordData {
   };
   /// How long the records are along one symbol.
   struct Length {
-    std::string symbol, judge;    // the tensors that tell, for messages; none: all are as wide as the file
+    std::string symbol,
+        judge;  // the tensors that give the lengths, for messages; empty: all records are as wide as the file
     std::vector<int32_t> of_row;  // without padding
     int64_t longest = 1;
   };

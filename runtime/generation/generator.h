@@ -22,7 +22,7 @@ struct GenerationOptions : SamplingOptions {
   int32_t decoder_start_token_id = 0;          // what a decoder that reads an encoder begins with
   std::optional<int32_t> forced_bos_token_id;  // the first new token of a sequence that has only one so far
   std::optional<int32_t> forced_eos_token_id;  // the last one of max_new_tokens
-  /// Goes on when a sequence outgrows the plan's length, from its last tokens only. Otherwise that is an
+  /// When a sequence outgrows the plan's length, continues from its last tokens only. Without this it is an
   /// Error.
   bool sliding_window = false;
 
@@ -78,7 +78,7 @@ class Generator {
 /// instead.
 std::vector<int32_t> encode_bytes(std::string_view text, int64_t vocabulary);
 std::string decode_bytes(std::span<const int32_t> tokens);
-/// "15496, 11, 995" or "15496 11 995"; throws Error with the word that is no number.
+/// "15496, 11, 995" or "15496 11 995"; throws Error naming the part that is not a number.
 std::vector<int32_t> parse_token_ids(std::string_view text);
 
 }  // namespace smelt

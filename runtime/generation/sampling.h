@@ -27,9 +27,9 @@ struct Candidate {
   double probability;
 };
 
-/// What may be drawn after `history`, most probable first (equal ones by id), probabilities adding to 1.
-/// Greedy: the one candidate of probability 1. Throws Error (numeric) where a logit is NaN or all are
-/// -infinity.
+/// The candidates that may be drawn after `history`, most probable first (equal ones by id), probabilities
+/// adding to 1. Greedy: the one candidate of probability 1. Throws Error (numeric) where a logit is NaN or
+/// all are -infinity.
 std::vector<Candidate> candidates(std::span<const float> logits, std::span<const int32_t> history,
                                   const SamplingOptions& options);
 

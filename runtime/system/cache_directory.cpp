@@ -44,7 +44,7 @@ fs::path cache_directory() {
   return home.empty() ? home : home / ".cache" / "smelt";
 }
 
-/// Other processes may add and remove files meanwhile: what cannot be looked at does not count.
+/// Other processes may add and remove files meanwhile: files that cannot be read are not counted.
 std::string file_name_part(std::string text) {
   std::ranges::replace_if(text, [](unsigned char c) { return !std::isalnum(c); }, '-');
   return text;

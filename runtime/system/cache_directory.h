@@ -10,11 +10,11 @@
 
 namespace smelt {
 
-/// $SMELT_CACHE_DIR, or smelt in $XDG_CACHE_HOME, or ~/.cache/smelt; empty where none of them is set. It may
-/// not exist, and whoever writes to it goes on without where that fails.
+/// $SMELT_CACHE_DIR, or smelt in $XDG_CACHE_HOME, or ~/.cache/smelt; empty where none of them is set. It need
+/// not exist; callers that cannot write to it continue without a cache.
 std::filesystem::path cache_directory();
 
-/// As part of a file's name: all but letters and digits becomes '-'.
+/// The text as part of a file's name: all but letters and digits becomes '-'.
 std::string file_name_part(std::string text);
 
 struct CacheContents {
@@ -24,11 +24,12 @@ struct CacheContents {
 };
 CacheContents cache_contents();
 
-/// Writes these parts, one behind the other, to a file there: whole or not at all, whatever other processes
-/// do meanwhile. Returns whether that went well; nothing is flushed to the disk, so readers look for damage.
+/// Writes these parts one after another to a file there, as a whole or not at all, whatever other processes
+/// do meanwhile. Returns whether it succeeded; nothing is flushed to the disk, so readers must check for
+/// damage.
 bool write_cache_file(const std::filesystem::path& path,
                       std::initializer_list<std::span<const std::byte>> parts);
-/// Removes the files of `directory` that were written or touched longest ago, until it holds `most_bytes`.
+/// Removes the least recently used files of `directory` until it holds at most `most_bytes`.
 void trim_cache(const std::filesystem::path& directory, int64_t most_bytes);
 
 }  // namespace smelt

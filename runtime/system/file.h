@@ -30,8 +30,8 @@ class MappedFile {
 };
 
 /// Writes a temporary beside `path`; commit() flushes it to the disk and renames it over `path`, so that a
-/// reader, a full disk or a kill at any moment meets either the old file or the new one. Without commit the
-/// temporary goes away.
+/// reader always sees either the old file or the new one, even after a full disk or a kill. Without commit
+/// the temporary is removed.
 class AtomicFile {
  public:
   explicit AtomicFile(std::filesystem::path path);
@@ -58,7 +58,8 @@ std::string read_text_file(const std::filesystem::path& path);
 /// create_directories with an Error (io) that names the path.
 void make_directories(const std::filesystem::path& path);
 
-/// FNV-1a over 64-bit words (the tail byte by byte): recognises damage, protects against no adversary.
+/// FNV-1a over 64-bit words (the tail byte by byte): it detects damage, but does not protect against an
+/// adversary.
 class Checksum {
  public:
   void add(std::span<const std::byte> bytes);

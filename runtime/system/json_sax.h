@@ -37,7 +37,7 @@ class StrictSax : public nlohmann::json_sax<nlohmann::json> {
   }
 
  protected:
-  /// Where the reader stands, such as "tensor 'x': shape", and what it wants there.
+  /// The reader's position, such as "tensor 'x': shape", and what it expects there.
   virtual std::string place() const = 0;
 
   [[noreturn]] bool unexpected(std::string_view what) const {

@@ -1,5 +1,5 @@
 // JSON as people, programs and files of unknown origin write it, read strictly: broken text, names that
-// appear twice and deep nesting are errors that say where.
+// appear twice and deep nesting are errors with a position.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ Json parse_json_or_null(std::string_view text);
 /// The whole of a file of at most 64 MiB, parsed; throws Error (io) where it cannot be read.
 Json read_json_file(const std::filesystem::path& path);
 
-/// For readers with SAX events of their own: says what is broken in `text`, which nlohmann's parser refused.
+/// For readers with SAX events of their own: describes the fault in `text`, which nlohmann's parser refused.
 [[noreturn]] void fail_broken_json(std::string_view text, std::string_view file);
 
 /// One line for messages: long values are cut.

@@ -14,7 +14,7 @@ using SecondsByPart = std::vector<std::pair<std::string, double>>;
 
 class Stopwatch {
  public:
-  /// From its making to its end.
+  /// Adds the time from its construction to its destruction.
   class Lap {
    public:
     Lap(Stopwatch& watch, std::string_view part) : watch_(watch), part_(part) {}

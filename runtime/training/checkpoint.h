@@ -22,11 +22,12 @@ struct CheckpointInfo {
   std::string warning = {};    // what of it could not be taken, and what that means
 };
 
-/// All states but gradients (zero between steps) and what the executor chose by measuring, with a checksum
-/// over everything, replaced as a whole.
+/// Writes all states but gradients (zero between steps) and the executor's measured choices, with a checksum
+/// over everything; the file is replaced as a whole.
 void write_checkpoint(const std::filesystem::path& path, const Session& session, const CheckpointInfo& info);
-/// Checks structure, checksum and fit to the plan before it changes the session; throws Error otherwise. An
-/// executor that cannot take the recorded choices (of another device, say) makes its own: a warning.
+/// Checks structure, checksum and fit to the plan before it changes the session; throws Error where one is
+/// wrong. An executor that cannot use the recorded choices (of another device, say) makes its own, with a
+/// warning.
 CheckpointInfo read_checkpoint(const std::filesystem::path& path, Session& session);
 
 /// The parameters of a checkpoint under the names and in the shapes of the model's own weights. The checksum

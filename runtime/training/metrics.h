@@ -1,5 +1,5 @@
 // What a training run reports, and where it goes: JSON lines for machines, a bar for a terminal. Nothing here
-// opens a stream of its own.
+// opens a stream.
 #pragma once
 
 #include <chrono>
@@ -23,11 +23,11 @@ struct StepRecord {
   double gradient_norm = std::numeric_limits<double>::quiet_NaN();  // NaN: the plan does not report it
   double milliseconds = 0;
   double tokens_per_second = 0;
-  double gflops_per_second = 0;           // model FLOP of the update (see matrix_flops.h) over its time
-  double peak_gflops_per_second = 0;      // what this machine reaches in large matrix products; 0: not known
-  int64_t tokens = 0;                     // seen in all steps so far
-  int64_t peak_bytes = 0;                 // of the process
-  std::optional<double> loss_scale = {};  // of this update, where the plan scales the loss
+  double gflops_per_second = 0;               // model FLOP of the update (see matrix_flops.h) over its time
+  double peak_gflops_per_second = 0;          // what this machine reaches in large GEMMs; 0: not known
+  int64_t tokens = 0;                         // seen in all steps so far
+  int64_t peak_bytes = 0;                     // of the process
+  std::optional<double> loss_scale = {};      // of this update, where the plan scales the loss
   std::optional<int64_t> skipped_steps = {};  // updates left out so far because a gradient overflowed
   /// Model FLOP utilisation: the share of the machine's peak that went into the model. NaN: no peak is known.
   double mfu() const {
@@ -44,8 +44,8 @@ struct EvaluationRecord {
   std::optional<double> accuracy = {};  // share of right classes, of models that classify
 };
 
-/// Told about a run as it goes; every function does nothing by default. They are called from the training
-/// thread.
+/// Gets the events of a run as they happen; every function does nothing by default. They are called from the
+/// training thread.
 class TrainerObserver {
  public:
   virtual ~TrainerObserver() = default;

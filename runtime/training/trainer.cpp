@@ -177,7 +177,7 @@ int64_t Trainer::restore() {
   return result_.step;
 }
 
-/// The files of the run as they were at the step that it goes on from.
+/// Restores the files of the run as they were at the step that it resumes from.
 void Trainer::begin() {
   history_ = {};
   tokens_ = 0;

@@ -38,7 +38,7 @@ struct TrainerOptions {
   bool overfit_one_batch = false;  // every step sees the same batch: the loss must go to nearly zero
 
   LearningRate rate() const;
-  /// All that is wrong, in one Error.
+  /// Throws one Error that names all that is wrong.
   void validate() const;
 };
 
@@ -64,36 +64,36 @@ class Trainer {
   /// and data.
   Trainer(Session& session, TrainerOptions options, DataSplit data);
 
-  /// Told about the run, in order; must outlive it.
+  /// Gets the events of the run, in order of addition; must outlive it.
   void add_observer(TrainerObserver& observer) { observers_.push_back(&observer); }
   /// Makes the text that observers get every sample_every steps.
   std::function<std::string(int64_t step)> sampler;
-  /// Asked after each step; true ends the run with a checkpoint (an interrupt key, a time limit).
+  /// Called after each step; true ends the run with a checkpoint (an interrupt key, a time limit).
   std::function<bool()> should_stop;
-  /// Floating-point operations a second that this machine reaches in large matrix products: what mfu is a
+  /// Floating-point operations a second that this machine reaches in large GEMMs: what mfu is a
   /// share of. 0: not known, and no mfu is reported.
   double peak_flops = 0;
   /// Called with the inputs of a step whose loss or gradient is not finite; its answer ends the error
   /// message.
   std::function<std::string(std::span<const InputTensor> inputs)> explain_anomaly;
 
-  /// Takes up the run that the directory holds, where `resume` says so; returns the number of updates done.
-  /// Nothing is written: a checkpoint that does not fit is an Error, and what is there stays. run() does this
-  /// where nobody has.
+  /// Resumes the run in the directory where the option `resume` is set; returns the number of updates done.
+  /// Nothing is written: a checkpoint that does not fit is an Error, and the files stay. run() calls this if
+  /// the caller has not.
   int64_t restore();
-  /// Throws Error (numeric) naming the step when a loss or gradient norm is not finite (but for an overflow
-  /// that the plan answers by a smaller loss scale), or when a check of
-  /// the session's found such a value; the last checkpoint stays.
+  /// Throws Error (numeric) naming the step when a loss or gradient norm is not finite (except for an
+  /// overflow that the plan answers with a smaller loss scale), or when a check of the session found such a
+  /// value; the last checkpoint stays.
   TrainingResult run();
   /// The mean loss over the held-back data.
   EvaluationRecord evaluate(int64_t step);
 
-  /// What one update reports; a plan need not give the norm.
+  /// What one update reports; a plan need not compute the norm.
   struct Update {
     double loss;
     std::optional<double> gradient_norm;
     std::optional<double> loss_scale = {}, skipped_steps = {};
-    /// The plan left the update out and will try with a smaller loss scale.
+    /// Whether the plan skipped the update and will try a smaller loss scale.
     bool skipped() const;
   };
 
@@ -122,7 +122,7 @@ class Trainer {
   std::vector<TrainerObserver*> observers_;
   Batch batch_;
   SymbolValues sizes_;                      // of the last batch
-  double batch_flops_ = 0;                  // of its matrix products
+  double batch_flops_ = 0;                  // of its GEMMs
   double flops_ = 0;                        // of those of an update so far
   int64_t update_tokens_ = 0, tokens_ = 0;  // of an update so far; of all updates
   LossHistory history_;

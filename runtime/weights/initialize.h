@@ -35,7 +35,7 @@ struct InitialRow {
   uint32_t seed, id;       // the key of its numbers
   int32_t kind, reserved;  // Initializer::Kind
 };
-/// Of all that does not begin as zeros, in order; `groups` is the number of groups in them.
+/// The rows of all parts that do not begin as zeros, in order; `groups` is the number of groups in them.
 std::vector<InitialRow> initial_rows(const State& state, uint32_t seed, int64_t state_bytes, int64_t& groups);
 
 /// The kernel that makes a state's initial values from rows: "smelt_initialize_f32", "smelt_initialize_bf16".

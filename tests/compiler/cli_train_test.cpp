@@ -31,6 +31,23 @@ class Training : public CommandLine {
     }
     return losses;
   }
+  /// Starts the command, which trains into the directory `run`, and kills it once it has reported so many
+  /// steps.
+  void kill_after(int steps, const std::string& run, const std::string& command) const {
+    const Outcome killed =
+        shell("export OMP_NUM_THREADS=2 GOLDEN='" + kGolden.string() + "'; " + binary() + " " + command +
+              " & pid=$!; for i in $(seq 3000); do n=$(grep -c '\"step\"' " + run +
+              "/metrics.jsonl 2>/dev/null); [ \"${n:-0}\" -ge " + std::to_string(steps) +
+              " ] && break; kill -0 $pid 2>/dev/null || break; "
+              "sleep 0.01; done; kill -9 $pid 2>/dev/null; wait $pid; echo ended $?");
+    EXPECT_TRUE(has(killed.out, "ended ")) << killed.err;
+  }
+  /// The model of docs/models.md, as it stands there.
+  static std::string hand_written_model() {
+    const std::string docs = slurp(fs::path(SMELT_SOURCE_DIR) / "docs/models.md");
+    const size_t begin = docs.find("```smelt\n") + 9;
+    return docs.substr(begin, docs.find("```", begin) - begin);
+  }
   std::string final_weights(const std::string& run) const {
     return slurp(path(run + "/model/model.safetensors"));
   }
@@ -112,11 +129,8 @@ TEST_F(Training, ARefusedResumeChangesNothing) {
   EXPECT_EQ(contents(), before);
 }
 
-/// The model of docs/models.md, as it stands there.
 TEST_F(Training, AHandWrittenModelIsTrainedEvaluatedAndGeneratesFrom) {
-  const std::string docs = slurp(fs::path(SMELT_SOURCE_DIR) / "docs/models.md");
-  const size_t begin = docs.find("```smelt\n") + 9;
-  const std::string model = docs.substr(begin, docs.find("```", begin) - begin);
+  const std::string model = hand_written_model();
   spill(path("model.ir"), model);
   const std::string data = " --data text.txt --data-format bytes ";
   expect_good(
@@ -174,18 +188,10 @@ TEST_F(Training, AccumulationEqualsTheLargeBatch) {
 TEST_F(Training, AKilledRunGoesOnToTheSameBits) {
   const std::string options = "--steps 40 --checkpoint-every 5 --eval-every 10 --keep 2 ";
   expect_good(smelt(train(options + "--run-dir whole")));
-  const std::string run = binary() + " " + train(options + "--run-dir killed");
   // Killed as soon as a checkpoint stands and more steps were done; again in the middle of the second part.
   for (const int steps : {12, 27}) {
     const std::string resume = steps > 12 ? " --resume" : "";
-    const Outcome killed =
-        shell("export OMP_NUM_THREADS=2 GOLDEN='" + kGolden.string() + "'; " + run + resume +
-              " & pid=$!; for i in $(seq 3000); do n=$(grep -c '\"step\"' killed/metrics.jsonl 2>/dev/null); "
-              "[ \"${n:-0}\" -ge " +
-              std::to_string(steps) +
-              " ] && break; kill -0 $pid 2>/dev/null || break; "
-              "sleep 0.01; done; kill -9 $pid 2>/dev/null; wait $pid; echo ended $?");
-    EXPECT_TRUE(has(killed.out, "ended ")) << killed.err;
+    kill_after(steps, "killed", train(options + "--run-dir killed" + resume));
     const Outcome evaluated =
         smelt("evaluate killed --data text.txt --data-format bytes --length 21 --batches 2");
     expect_good(evaluated);
@@ -200,6 +206,20 @@ TEST_F(Training, AKilledRunGoesOnToTheSameBits) {
     ++checkpoints;
   }
   EXPECT_EQ(checkpoints, 2) << "--keep 2";
+}
+
+/// The description stands in the run directory from the start, also where it is a graph in text form.
+TEST_F(Training, AKilledRunOfAHandWrittenModelIsEvaluated) {
+  spill(path("model.ir"), hand_written_model());
+  const std::string data = " --data text.txt --data-format bytes ";
+  kill_after(
+      4, "killed",
+      "train model.ir --batch 8 --length 64 --steps 100000 --checkpoint-every 2 --run-dir killed" + data);
+  EXPECT_FALSE(fs::exists(path("killed/model/model.safetensors")));
+  EXPECT_EQ(slurp(path("killed/model/model.ir")), hand_written_model());
+  const Outcome evaluated = smelt("evaluate killed --batches 2" + data);
+  expect_good(evaluated);
+  EXPECT_TRUE(has(evaluated.err, "newest checkpoint, killed/checkpoints/step-")) << evaluated.err;
 }
 
 TEST_F(Training, ADamagedCheckpointIsPassedOver) {

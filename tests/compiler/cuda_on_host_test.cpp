@@ -141,7 +141,7 @@ TEST(CudaTiles, SumsAreExchangedAFewAtATime) {
                    61);
 }
 
-/// Registers have no room for the exponentials of all.
+/// Registers cannot hold the exponentials of all.
 TEST(CudaRows, ManySoftmaxesOfALongRow) {
   expect_many_work(4, 16384, "  %r{0} = softmax %m{0} : f32[B,{1}]\n", 3);
 }
@@ -216,7 +216,7 @@ TEST(CudaMath, SinesOfHugeNumbersStayWithinOne) {
   expect_sines_of_large_numbers(90, "  %a = abs %t : f32[B,N]\n  %y = max %a, %o : f32[B,N]");
 }
 
-/// A bias whose elements do not lie side by side is copied before a product adds it.
+/// A bias whose elements do not lie side by side is copied before a matmul adds it.
 TEST(CudaProducts, BiasWithGaps) {
   expect_text_matches_on_gpu(R"(symbols B <= 4, N <= 33
 graph @main(%x: f32[B,N,16], %w: f32[32,16], %c: f32[32,5]) {

@@ -93,7 +93,7 @@ TEST_F(SmallMemory, AFirstRunThatFailedIsDoneAgain) {
   for (int run = 0; run < 3; ++run) EXPECT_EQ(train(*ready, run).size(), 15u);
 }
 
-/// Measuring a product that adds needs room to undo it.
+/// Measuring a GEMM that adds needs space to undo it.
 TEST_F(SmallMemory, WithoutRoomToMeasureTheFirstAlgorithmIsTaken) {
   gpu().milliseconds_by_algorithm = {3, 1};
   Plan plan = linear_plan();

@@ -1,4 +1,4 @@
-// A bias of products whose batch no single stride walks: cuBLASLt adds none to products by pointers.
+// The bias of GEMMs whose batch no single stride walks: cuBLASLt adds none to GEMMs by pointers.
 #include "runtime/cuda/gemm.h"
 #include "runtime/error.h"
 #include "tests/fake_gpu/example.h"
@@ -20,7 +20,7 @@ class BiasOfABatch : public FakeGpu {
   }
 };
 
-/// Products of 2 x 4 by 4 x 3 in a batch of 2 x 3 x 5, whose operands A lie in another order than their
+/// GEMMs of 2 x 4 by 4 x 3 in a batch of 2 x 3 x 5, whose operands A lie in another order than their
 /// results.
 GemmSizes batch_of_three_axes() {
   return {.m = 2,
@@ -39,20 +39,20 @@ TEST_F(BiasOfABatch, ThatNoStrideWalks) {
   for (size_t i = 0; i < b.size(); ++i) b[i] = static_cast<float>(i % 5);
   const DeviceBlock on[] = {on_device(a), on_device(b), on_device(c), on_device(bias)};
   cuda::PreparedGemm gemm(device(), sizes, on[0].get(), on[1].get(), on[2].get(), "test", on[3].get());
-  EXPECT_EQ(gemm.calls(), 6) << "one for each product of all axes but the longest";
+  EXPECT_EQ(gemm.calls(), 6) << "one for each index of all axes but the longest";
   const DeviceBlock workspace = cuda::device_block(device(), cuda::kGemmWorkspace);
   cuda::GemmChoices choices({}, cuda::GemmPlace::of(device()));
   gemm.choose(nullptr, workspace.get(), choices);
   gemm.run(nullptr, workspace.get());
   cuda::check(cuda::driver().MemcpyDtoHAsync(c.data(), on[2].get(), c.size() * 4, nullptr), "test");
-  for (int64_t product = 0; product < 30; ++product)
+  for (int64_t batch = 0; batch < 30; ++batch)
     for (int64_t i = 0; i < 2; ++i)
       for (int64_t j = 0; j < 3; ++j) {
-        const int64_t begin = product / 15 * 8 + product / 5 % 3 * 16 + product % 5 * 48;
+        const int64_t begin = batch / 15 * 8 + batch / 5 % 3 * 16 + batch % 5 * 48;
         float expected = bias[static_cast<size_t>(j)];
         for (int64_t k = 0; k < 4; ++k)
           expected += a[static_cast<size_t>(begin + i * 4 + k)] * b[static_cast<size_t>(k * 3 + j)];
-        EXPECT_EQ(c[static_cast<size_t>(product * 6 + i * 3 + j)], expected) << product;
+        EXPECT_EQ(c[static_cast<size_t>(batch * 6 + i * 3 + j)], expected) << batch;
       }
 }
 

@@ -1,4 +1,4 @@
-// Products whose sums are empty at the sizes of a run: their results are zeros, whatever lay there.
+// GEMMs whose sums are empty at the sizes of a run: their results are zeros, whatever lay there.
 #include <functional>
 
 #include "tests/fake_gpu/example.h"
@@ -20,7 +20,7 @@ class EmptySums : public FakeGpu {
 
 TEST_F(EmptySums, NothingToSum) {
   EXPECT_EQ(results_of([](GemmStep& step) { step.k = 0; }), std::vector<float>(15, 0.0F));
-  EXPECT_EQ(gpu().products, 0);
+  EXPECT_EQ(gpu().gemms, 0);
 }
 
 TEST_F(EmptySums, NoBatchToSumOver) {

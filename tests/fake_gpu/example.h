@@ -1,4 +1,4 @@
-// A plan for the fake GPU with a product whose rounding shows in its states.
+// A plan for the fake GPU with a GEMM whose rounding shows in its states.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -42,12 +42,12 @@ inline Plan linear_plan() {
                    .arguments = 2,
                    .threads = 4,
                    .binary = code("descend, as machine code")}};
-  const GemmStep product{{{0, 0}, kIn, 1}, {{1, 0}, 1, kIn}, {{2, 0}, kOut, 1}, rows, kOut, kIn};
+  const GemmStep gemm{{{0, 0}, kIn, 1}, {{1, 0}, 1, kIn}, {{2, 0}, kOut, 1}, rows, kOut, kIn};
   PlanEntry entry;
   entry.name = "train_step";
   entry.inputs = {{"x", DType::f32, {rows, Dim(kIn)}, 0}};
   entry.outputs = {{"y", DType::f32, {rows, Dim(kOut)}, 2}};
-  entry.steps = {{product, {0, 1}, {2}, {}, {"head.product"}, "forward"},
+  entry.steps = {{gemm, {0, 1}, {2}, {}, {"head.matmul"}, "forward"},
                  {KernelStep{0, {{2, 0}, {1, 0}}, {}}, {1, 2}, {1}, {}, {"head.update", "decay"}, "update"}};
   plan.entries = {entry};
   return plan;

@@ -109,7 +109,7 @@ Code cublasLtMatrixLayoutSetAttribute(LtLayoutTag* layout, int attribute, const 
 Code cublasLtMatmulPreferenceCreate(LtPreferenceTag** p) { return *p = new LtPreferenceTag, 0; }
 Code cublasLtMatmulPreferenceDestroy(LtPreferenceTag* p) { return delete p, 0; }
 Code cublasLtMatmulPreferenceSetAttribute(LtPreferenceTag*, int, const void*, size_t) { return 0; }
-/// As in the real library, none adds a bias to products by pointers.
+/// As in the real library, none adds a bias to GEMMs by pointers.
 Code cublasLtMatmulAlgoGetHeuristic(LtHandleTag*, LtDescriptorTag* d, LtLayoutTag*, LtLayoutTag*,
                                     LtLayoutTag* c, LtLayoutTag*, LtPreferenceTag*, int wanted,
                                     LtHeuristic* results, int* found) {
@@ -132,7 +132,7 @@ Code cublasLtMatmul(LtHandleTag* handle, LtDescriptorTag* d, const void* alpha, 
   if (handle->device != smelt::fake::current_device()) return kArchMismatch;
   float scale = 0, kept = 0;
   take(scale, alpha), take(kept, beta);
-  ++gpu().products;
+  ++gpu().gemms;
   const uint64_t index = algorithm->data[0];
   const Code code = smelt::fake::enqueue(stream, [=, d = *d, as = *as, bs = *bs, cs = *cs] {
     const int64_t inner = d.transpose_a ? as.rows : as.columns;

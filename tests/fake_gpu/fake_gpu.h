@@ -44,13 +44,13 @@ struct Gpu {
   int capability = 90, multiprocessors = 4;
   size_t total_bytes = size_t{1} << 30, library_version = 130100;
   std::map<std::string, Kernel> kernels = {};           // by name; others do nothing
-  std::vector<double> milliseconds_by_algorithm = {1};  // of a product; each algorithm rounds in its own way
+  std::vector<double> milliseconds_by_algorithm = {1};  // of a GEMM; each algorithm rounds in its own way
   double clock_step = 0;  // milliseconds: times between events are multiples of it
   // What it does.
   int fault = 0;                 // set by a kernel: the status that every call answers with from then on
   size_t refuses_blocks_of = 0;  // bytes: as if memory were in pieces
   size_t used_bytes = 0, blocks_in_use = 0, allocations = 0;
-  int products = 0, launches = 0, graph_launches = 0, downloads = 0;
+  int gemms = 0, launches = 0, graph_launches = 0, downloads = 0;
   double clock = 0;  // milliseconds
 };
 

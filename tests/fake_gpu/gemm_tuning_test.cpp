@@ -1,4 +1,4 @@
-// Which algorithm a product gets, by a clock that may be rough.
+// Which algorithm a GEMM gets, by a clock that may be coarse.
 #include <nlohmann/json.hpp>
 
 #include "tests/fake_gpu/example.h"
@@ -8,7 +8,7 @@ namespace {
 
 class GemmTuning : public FakeGpu {
  protected:
-  /// The index of the algorithm that is chosen where products take so long.
+  /// The index of the algorithm that is chosen where GEMMs take so long.
   static std::string chosen(std::vector<double> milliseconds) {
     gpu().milliseconds_by_algorithm = std::move(milliseconds);
     const auto ready = session();
@@ -28,7 +28,7 @@ TEST_F(GemmTuning, ManyRunsTellApartWhatARoughClockCannot) {
 
 TEST_F(GemmTuning, LongProductsRunAFewTimesOnly) {
   chosen({50, 50, 50});
-  EXPECT_LE(gpu().products, 3 * 5 + 1);
+  EXPECT_LE(gpu().gemms, 3 * 5 + 1);
 }
 
 TEST_F(GemmTuning, AClockThatStandsStillIsNoFault) {

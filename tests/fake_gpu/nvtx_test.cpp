@@ -55,7 +55,7 @@ class Ranges : public FakeGpu {
 
 TEST_F(Ranges, HaveTheNamesOfEntriesAndNodes) {
   const auto ready = session();
-  const std::string by_step = "train_step(head.product()head.update, decay())";
+  const std::string by_step = "train_step(head.matmul()head.update, decay())";
   timeline.clear();
   train(*ready, 0);
   EXPECT_EQ(timeline, by_step) << "a run that is no graph";
@@ -70,7 +70,7 @@ TEST_F(Ranges, OfProfiledRunsAreByStep) {
   for (int step = 0; step < 3; ++step) {
     timeline.clear();
     train(*ready, step);
-    EXPECT_EQ(timeline, "train_step(head.product()head.update, decay())");
+    EXPECT_EQ(timeline, "train_step(head.matmul()head.update, decay())");
   }
   EXPECT_EQ(ready->executor().profile().size(), 2u);
   EXPECT_EQ(ready->executor().profile()[0].runs, 2) << "the first chose algorithms";

@@ -1,4 +1,4 @@
-// Products with 10 bits of mantissa: where a plan allows them, and by algorithms of their own.
+// GEMMs with 10 bits of mantissa: where a plan allows them, and by algorithms of their own.
 #include <cmath>
 
 #include "tests/fake_gpu/example.h"

@@ -1,4 +1,4 @@
-// Gradients of small batches, added up in place by products with beta = 1 and by sums of rows, against those
+// Gradients of small batches, added up in place by GEMMs with beta = 1 and by sums of rows, against those
 // of one large batch; skipped where there is no GPU.
 #include <algorithm>
 

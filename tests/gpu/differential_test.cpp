@@ -98,7 +98,7 @@ graph @main(%x: f32[B,N], %y: f32[B,N]) {
       expect_cpu_matches(*module, {.symbols = {{"B", rows}, {"N", columns}}, .seed = 5}, for_this_gpu());
 }
 
-/// At an address that four bytes divide, and of a product with two batch axes that no stride walks as one.
+/// At an address that four bytes divide, and of a GEMM with two batch axes that no stride walks as one.
 TEST_F(GpuDifferential, BiasesOfProducts) {
   expect_cpu_matches(*parse_module(R"(symbols B <= 64
 graph @main(%x: f32[B,16], %w: f32[32,16], %c: f32[33]) {

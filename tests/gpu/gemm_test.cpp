@@ -1,4 +1,4 @@
-// Products on cuBLASLt against float64; skipped where there is no GPU.
+// GEMMs on cuBLASLt against float64; skipped where there is no GPU.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -59,7 +59,7 @@ struct Operand {
 };
 
 int64_t reach(const GemmSizes::Matrix& m, int64_t rows, int64_t columns, const GemmSizes& s,
-              int64_t Batch::* stride) {
+              int64_t Batch::*stride) {
   int64_t last = (rows - 1) * m.row_stride + (columns - 1) * m.column_stride;
   for (const Batch& axis : s.batch) last += (axis.extent - 1) * axis.*stride;
   return last + 1;
@@ -165,7 +165,7 @@ TEST_F(GpuGemm, EveryLayoutAndType) {
             }
 }
 
-/// Heads of a [B,T,3,H,D] product: two batch axes that no single stride walks.
+/// Heads of a [B,T,3,H,D] projection: two batch axes that no single stride walks.
 TEST_F(GpuGemm, AttentionScores) {
   const int64_t heads = 3, length = 33, width = 16, batch = 5, row = 3 * heads * width;
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16})

@@ -1,4 +1,4 @@
-// A small decoder with attention, which has products of every kind and sums over tokens, on this machine's
+// A small decoder with attention, which has GEMMs of every kind and sums over tokens, on this machine's
 // GPU.
 #pragma once
 

@@ -15,8 +15,8 @@ namespace smelt {
 namespace {
 
 constexpr std::string_view kText = R"(graph @g(%x: bf16[2,2], %w: bf16[2,2], %c: f32[2,2]) {
-  %y, %z = matmul %x, %w (%product, %c = %c) "fc" {spec = "bi,io->bo"} {
-    %sum = add %product, %c : f32[2,2]
+  %y, %z = matmul %x, %w (%acc, %c = %c) "fc" {spec = "bi,io->bo"} {
+    %sum = add %acc, %c : f32[2,2]
     %rounded = convert %sum : bf16[2,2]
     %top = reduce max %sum {axes = [1]} : f32[2]
     return %rounded, %top
@@ -70,9 +70,9 @@ TEST(Body, IsWrittenInCpp) {
   }));
   EXPECT_TRUE(verify(module).empty());
   EXPECT_EQ(print(module), R"(graph @g(%x: f32[3,5], %w: f32[7,5], %b: f32[7]) {
-  %0 = matmul %x, %w (%product, %a0 = %b) {spec = "bc,oc->bo"} {
+  %0 = matmul %x, %w (%acc, %a0 = %b) {spec = "bc,oc->bo"} {
     %0 = broadcast %a0 {axes = [1]} : f32[3,7]
-    %1 = add %product, %0 : f32[3,7]
+    %1 = add %acc, %0 : f32[3,7]
     return %1
   } : f32[3,7]
   return y = %0

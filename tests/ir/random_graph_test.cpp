@@ -1,4 +1,5 @@
 #include "tests/support/random_graph.h"
+#include "tests/support/minimize_module.h"
 
 #include <gtest/gtest.h>
 

@@ -75,8 +75,8 @@ class BrokenBody : public ::testing::Test {
  protected:
   std::unique_ptr<Module> module = parse_module(R"(
 graph @g(%x: bf16[3,5], %w: bf16[5,7], %c: f32[3,7]) {
-  %y = matmul %x, %w (%product, %c = %c) "fc" {spec = "bi,io->bo"} {
-    %sum = add %product, %c
+  %y = matmul %x, %w (%acc, %c = %c) "fc" {spec = "bi,io->bo"} {
+    %sum = add %acc, %c
     %rounded = convert %sum : bf16[3,7]
     return %rounded
   }
@@ -113,7 +113,7 @@ TEST_F(BrokenBody, ResultType) {
 
 TEST_F(BrokenBody, RoundingBeforeTheBody) {
   matmul.attributes["result"] = std::string("bf16");
-  expect_message(*module, {"matmul \"fc\": the body says what the product becomes; leave 'result' out"});
+  expect_message(*module, {"matmul \"fc\": the body says what the accumulator becomes; leave 'result' out"});
 }
 
 TEST_F(BrokenBody, MissingBody) {

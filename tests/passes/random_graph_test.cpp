@@ -1,5 +1,6 @@
 // Random graphs: reverse mode equals dual numbers, and passes keep what the evaluator computes.
 #include "tests/support/random_graph.h"
+#include "tests/support/minimize_module.h"
 
 #include "passes/fusion/merge_gemms.h"
 #include "passes/pass_manager.h"

@@ -72,10 +72,14 @@ TEST(Session, ErrorsNameEntryInputExpectedAndGiven) {
 TEST(Session, IdsMustBeInTheVocabularyOrIgnored) {
   Unigram model(kSessionVocabulary);
   std::vector<int32_t> tokens = {1, 2, 11};
-  EXPECT_HAS(message_of([&] { model.session->run("evaluate", batch(tokens, {1, 3})); }),
+  EXPECT_HAS(message_of([&] {
+               model.session->run("evaluate", batch(tokens, {1, 3}));
+             }),
              "input 'input_ids': element 2 is 11, expected an id from 0 to 10");
   tokens[2] = -100;
-  EXPECT_HAS(message_of([&] { model.session->run("evaluate", batch(tokens, {1, 3})); }),
+  EXPECT_HAS(message_of([&] {
+               model.session->run("evaluate", batch(tokens, {1, 3}));
+             }),
              "'input_ids': element 2 is -100");
   const std::vector<int32_t> good = {0, 0, 10};
   auto inputs = batch(good, {1, 3});
@@ -85,17 +89,31 @@ TEST(Session, IdsMustBeInTheVocabularyOrIgnored) {
   EXPECT_HAS(message_of([&] { model.session->run("evaluate", inputs); }), "or -100 to ignore it");
 }
 
+TEST(Session, IntegersOf64BitsMustFit32) {
+  Plan plan = unigram_plan(kSessionVocabulary);
+  Port& port = plan.entries[4].inputs[0];
+  port.dtype = DType::i64, port.ids = {};
+  const auto shared = std::make_shared<const Plan>(plan);
+  Session session(shared, std::make_unique<UnigramExecutor>(*shared), 0);
+  const std::vector<int64_t> wide = {1, (int64_t{1} << 32) + 3}, small = {1, -3};
+  EXPECT_HAS(message_of([&] {
+               session.run("logits", {{{"input_ids", DType::i64, {1, 2}, wide.data()}}});
+             }),
+             "'input_ids': element 1 is 4294967299, expected a number of 32 bits");
+  EXPECT_NO_THROW(session.run("logits", {{{"input_ids", DType::i64, {1, 2}, small.data()}}}));
+}
+
 TEST(Session, OutputsMustExistAndFit) {
   Unigram model(kSessionVocabulary);
   const std::vector<int32_t> tokens(3);
-  float room[2];
+  float memory[2];
   const auto fault = [&](std::vector<OutputBuffer> outputs) {
     return message_of([&] { model.session->run("evaluate", batch(tokens, {1, 3}), outputs); });
   };
-  EXPECT_HAS(fault({{"loss", room, 4}}), "no such output; there are: 'loss_sum', 'token_count'");
-  EXPECT_HAS(fault({{"loss_sum", room, 3}}), "need 4 bytes, the memory given holds 3");
+  EXPECT_HAS(fault({{"loss", memory, 4}}), "no such output; there are: 'loss_sum', 'token_count'");
+  EXPECT_HAS(fault({{"loss_sum", memory, 3}}), "need 4 bytes, the memory given holds 3");
   EXPECT_HAS(fault({{"loss_sum", nullptr, 4}}), "null");
-  EXPECT_HAS(fault({{"loss_sum", room, 4}, {"loss_sum", room + 1, 4}}), "asked for twice");
+  EXPECT_HAS(fault({{"loss_sum", memory, 4}, {"loss_sum", memory + 1, 4}}), "asked for twice");
 }
 
 TEST(Session, StatesAreFoundByName) {

@@ -1,13 +1,11 @@
-// Random valid graphs over symbolic dims for differential tests, and a minimiser for those that fail.
+// Random valid graphs over symbolic dims, for differential tests.
 #pragma once
 
 #include <algorithm>
-#include <functional>
 #include <random>
 
 #include "ir/builder.h"
 #include "ir/evaluate/evaluator.h"
-#include "ir/verifier.h"
 
 namespace smelt::testing {
 
@@ -18,6 +16,9 @@ struct RandomGraphOptions {
   bool integers = true;    // gather, scatter_add, argmax, iota
   bool scalar = false;     // one more output "loss" f32[], a weighted sum of all the others
 };
+
+inline Dim symbol_b() { return Dim::symbol("B"); }
+inline Dim symbol_t() { return Dim::symbol("T"); }
 
 /// Values stay of a size around one whatever is piled up: sums are damped, quotients and roots are guarded.
 class RandomGraph {
@@ -54,8 +55,6 @@ class RandomGraph {
     return list[static_cast<size_t>(below(list.size()))];
   }
 
-  static Dim symbol_b() { return Dim::symbol("B"); }
-  static Dim symbol_t() { return Dim::symbol("T"); }
   Dim any_dim() { return one_of<Dim>({symbol_b(), symbol_t(), 8, 8, 3, 33}); }
 
   /// A float value that is not too large; recent ones more often.
@@ -109,7 +108,7 @@ class RandomGraph {
   void grow() {
     static const std::vector<Step> primitives = {
         &RandomGraph::unary,  &RandomGraph::unary,     &RandomGraph::binary,    &RandomGraph::binary,
-        &RandomGraph::choose, &RandomGraph::broadcast, &RandomGraph::reduce,    &RandomGraph::product,
+        &RandomGraph::choose, &RandomGraph::broadcast, &RandomGraph::reduce,    &RandomGraph::matmul,
         &RandomGraph::linear, &RandomGraph::reshape,   &RandomGraph::transpose, &RandomGraph::slice,
         &RandomGraph::concat, &RandomGraph::convert};
     static const std::vector<Step> integers = {&RandomGraph::gather, &RandomGraph::scatter,
@@ -124,44 +123,30 @@ class RandomGraph {
     (this->*one_of(steps))();
   }
 
+  /// What a function of reals can take: anything, numbers in (-1, 1), numbers from 1/2 or from 0 on.
+  enum class Argument { any, small, positive, magnitude };
+
+  Value* argument(Value* x, Argument kind) {
+    if (kind == Argument::small) return b_.tanh(x);
+    if (kind == Argument::positive) return b_.add(b_.mul(x, x), b_.like(x, 0.5));
+    return kind == Argument::magnitude ? b_.abs(x) : x;
+  }
+
   void unary() {
-    Value* x = any();
-    const auto bounded = [&] { return b_.tanh(x); };                              // in (-1, 1)
-    const auto positive = [&] { return b_.add(b_.mul(x, x), b_.like(x, 0.5)); };  // at least 1/2
-    switch (below(16)) {
-      case 0:
-        return add(b_.neg(x));
-      case 1:
-        return add(b_.abs(x));
-      case 2:
-        return add(b_.sign(x));
-      case 3:
-        return add(b_.exp(bounded()));
-      case 4:
-        return add(b_.expm1(bounded()));
-      case 5:
-        return add(b_.log(positive()));
-      case 6:
-        return add(b_.log1p(b_.abs(x)));
-      case 7:
-        return add(b_.sqrt(positive()));
-      case 8:
-        return add(b_.rsqrt(positive()));
-      case 9:
-        return add(b_.reciprocal(positive()));
-      case 10:
-        return add(b_.tanh(x));
-      case 11:
-        return add(b_.sigmoid(x));
-      case 12:
-        return add(b_.erf(x));
-      case 13:
-        return add(b_.sin(x));
-      case 14:
-        return add(b_.cos(x));
-      default:
-        return add(scaled(b_.floor(b_.mul(x, b_.like(x, 3))), 0.3));
-    }
+    using S = ScalarOp;
+    using enum Argument;
+    static constexpr std::pair<ScalarOp, Argument> kOps[] = {{S::neg, any},         {S::abs, any},
+                                                             {S::sign, any},        {S::exp, small},
+                                                             {S::expm1, small},     {S::log, positive},
+                                                             {S::log1p, magnitude}, {S::sqrt, positive},
+                                                             {S::rsqrt, positive},  {S::reciprocal, positive},
+                                                             {S::tanh, any},        {S::sigmoid, any},
+                                                             {S::erf, any},         {S::sin, any},
+                                                             {S::cos, any}};
+    Value* x = RandomGraph::any();
+    const auto choice = static_cast<size_t>(below(std::size(kOps) + 1));
+    if (choice == std::size(kOps)) return add(scaled(b_.floor(b_.mul(x, b_.like(x, 3))), 0.3));
+    add(b_.pointwise(kOps[choice].first, {argument(x, kOps[choice].second)}));
   }
 
   void binary() {
@@ -226,7 +211,7 @@ class RandomGraph {
   }
 
   /// Letters at random: a shared one is summed or a batch letter.
-  void product() {
+  void matmul() {
     Value *x = any(1, 3), *y = chance(40) ? x : any(1, 3);
     std::string a, b, out;
     for (int64_t i = 0; i < x->rank(); ++i) a += static_cast<char>('a' + i);
@@ -264,8 +249,8 @@ class RandomGraph {
     const std::string batch = std::string("xyz").substr(0, static_cast<size_t>(x->rank() - 1));
     const std::string spec = batch + "c,oc->" + batch + "o";
     if (chance(20)) return add(scaled(matmul_with_body(x, w, spec), 0.4));
-    Value* product = scaled(b_.matmul(x, w, spec), 0.4);
-    add(b_.add(product, b_.broadcast_leading(parameter({width}), product->shape())));
+    Value* y = scaled(b_.matmul(x, w, spec), 0.4);
+    add(b_.add(y, b_.broadcast_leading(parameter({width}), y->shape())));
   }
 
   /// A bias, or a bias and an activation, in the matmul's body.
@@ -460,125 +445,6 @@ inline EvaluateOptions random_options(uint64_t seed) {
   options.symbols = random_sizes(seed);
   options.philox.seed = static_cast<uint32_t>(seed);
   return options;
-}
-
-/// Whether what a test looks for is (still) wrong with a module.
-using Failing = std::function<bool(const Module&)>;
-
-namespace minimising {
-
-using Edit = std::function<bool(Graph&)>;  // false: does not apply
-
-/// The module after the edit where that is valid, smaller or simpler, and still failing.
-inline std::unique_ptr<Module> attempt(const Module& module, size_t graph, const Edit& edit,
-                                       const Failing& failing) {
-  std::unique_ptr<Module> copy = module.clone();
-  if (!edit(*copy->graphs[graph])) return nullptr;
-  copy->graphs[graph]->prune();
-  return verify(*copy).empty() && failing(*copy) ? std::move(copy) : nullptr;
-}
-
-inline Node* node_at(Graph& graph, size_t index) {
-  auto it = graph.nodes().begin();
-  std::advance(it, index);
-  return it->get();
-}
-
-inline bool drop_output(Graph& graph, size_t index) {
-  if (index >= graph.outputs.size() || graph.outputs.size() == 1) return false;
-  graph.outputs.erase(graph.outputs.begin() + static_cast<ptrdiff_t>(index));
-  return true;
-}
-
-/// The output shows an operand of the node that it showed.
-inline bool retarget_output(Graph& graph, size_t index, unsigned operand) {
-  if (index >= graph.outputs.size()) return false;
-  const Node* node = graph.outputs[index].value->node();
-  if (operand >= node->operands().size()) return false;
-  graph.outputs[index].value = node->operand(operand);
-  return true;
-}
-
-inline bool drop_node(Graph& graph, size_t index) {
-  Node* node = node_at(graph, index);
-  for (const auto& result : node->results())
-    if (!result->users().empty() || graph.is_output(result.get())) return false;
-  graph.erase(node);
-  return true;
-}
-
-/// Readers of the node read its operand instead.
-inline bool bypass(Graph& graph, size_t index, unsigned operand) {
-  Node* node = node_at(graph, index);
-  if (operand >= node->operands().size() || node->result_count() != 1 ||
-      node->operand(operand)->type != node->result()->type)
-    return false;
-  graph.replace_all_uses(node->result(), node->operand(operand));
-  return true;
-}
-
-/// Readers of the node read a new input instead.
-inline bool cut(Graph& graph, size_t index) {
-  Node* node = node_at(graph, index);
-  if (info(node->op()).has(Trait::leaf) || node->result_count() == 0 || node->result()->dtype() != DType::f32)
-    return false;
-  std::string name = "cut" + std::to_string(index);
-  while (graph.find_input(name)) name += "_";
-  Node* input = graph.create(Op::input, {}, node->result()->type, graph.nodes().front().get());
-  input->attributes["name"] = name;
-  graph.replace_all_uses(node->result(), input->result());
-  return true;
-}
-
-/// One pass over all edits; true where one helped.
-inline bool improve(std::unique_ptr<Module>& module, const Failing& failing) {
-  bool changed = false;
-  for (size_t g = 0; g < module->graphs.size(); ++g) {
-    const auto sweep = [&](auto size, const std::function<Edit(size_t)>& edit) {
-      for (size_t i = size(); i-- > 0;) {
-        if (i >= size()) continue;
-        if (auto smaller = attempt(*module, g, edit(i), failing)) module = std::move(smaller), changed = true;
-      }
-    };
-    const auto outputs = [&] { return module->graphs[g]->outputs.size(); };
-    const auto nodes = [&] { return module->graphs[g]->size(); };
-    sweep(outputs, [](size_t i) { return Edit([i](Graph& graph) { return drop_output(graph, i); }); });
-    for (unsigned k : {0u, 1u})
-      sweep(outputs,
-            [k](size_t i) { return Edit([=](Graph& graph) { return retarget_output(graph, i, k); }); });
-    sweep(nodes, [](size_t i) { return Edit([i](Graph& graph) { return bypass(graph, i, 0); }); });
-    sweep(nodes, [](size_t i) { return Edit([i](Graph& graph) { return bypass(graph, i, 1); }); });
-    sweep(nodes, [](size_t i) { return Edit([i](Graph& graph) { return cut(graph, i); }); });
-    sweep(nodes, [](size_t i) { return Edit([i](Graph& graph) { return drop_node(graph, i); }); });
-  }
-  return changed;
-}
-
-}  // namespace minimising
-
-namespace minimising {
-
-inline void drop_unused_parameters(Module& module) {
-  const auto unused = [&](const Module::Parameter& parameter) {
-    for (const auto& graph : module.graphs)
-      for (const auto& node : graph->nodes())
-        if (node->is(Op::parameter) && node->string_attr("name") == parameter.name) return false;
-    return true;
-  };
-  std::erase_if(module.parameters, unused);
-}
-
-}  // namespace minimising
-
-/// A module as small as single edits make it for which `failing` still holds (it must hold for `module`).
-inline std::unique_ptr<Module> minimize(const Module& module, const Failing& failing) {
-  std::unique_ptr<Module> result = module.clone();
-  constexpr int kMostRounds = 8;
-  for (int round = 0; round < kMostRounds; ++round)
-    if (!minimising::improve(result, failing)) break;
-  std::unique_ptr<Module> bare = result->clone();
-  minimising::drop_unused_parameters(*bare);
-  return failing(*bare) ? std::move(bare) : std::move(result);
 }
 
 }  // namespace smelt::testing

@@ -29,11 +29,11 @@ TEST(Dual, TangentsEqualCentralDifferences) {
   for (const Row& row : kRows)
     for (const auto& at : kArguments)
       for (int along = 0; along < row.arity; ++along) {
-        double ahead[3] = {at[0], at[1], at[2]}, behind[3] = {at[0], at[1], at[2]};
+        double above[3] = {at[0], at[1], at[2]}, below[3] = {at[0], at[1], at[2]};
         Dual<double> x[3] = {at[0], at[1], at[2]};
-        ahead[along] += h, behind[along] -= h, x[along].tangent = 1;
+        above[along] += h, below[along] -= h, x[along].tangent = 1;
         const double slope =
-            (apply(row.op, ahead[0], ahead[1], ahead[2]) - apply(row.op, behind[0], behind[1], behind[2])) /
+            (apply(row.op, above[0], above[1], above[2]) - apply(row.op, below[0], below[1], below[2])) /
             (2 * h);
         const Dual<double> y = apply(row.op, x[0], x[1], x[2]);
         EXPECT_NEAR(y.tangent, slope, 1e-8 * (1 + std::fabs(slope)))

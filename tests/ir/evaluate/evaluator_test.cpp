@@ -3,41 +3,23 @@
 #include <gtest/gtest.h>
 
 #include "ir/builder.h"
-#include "ir/evaluate/rounding.h"
 #include "ir/matmul_spec.h"
 #include "ir/text/text.h"
 #include "ir/verifier.h"
 #include "runtime/error.h"
+#include "tests/ir/evaluate/support.h"
 #include "tests/support/random_tensors.h"
 
 namespace smelt {
 namespace {
 
+using testing::Numbers, testing::output, testing::run, testing::scalar, testing::vector;
 using testing::random_inputs;
 using testing::random_states;
 using testing::relative_error;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
-Tensor vector(std::vector<double> data, DType dtype = DType::f32) {
-  return {dtype, {static_cast<int64_t>(data.size())}, data};
-}
-Tensor scalar(double x, DType dtype = DType::f32) { return {dtype, {}, {x}}; }
-
-/// The outputs of the only graph of a text.
-Evaluation run(std::string_view text, const Tensors& inputs, const Tensors& states = {},
-               EvaluateOptions options = {}) {
-  const auto module = parse_module(text);
-  verify_or_throw(*module);
-  return evaluate(*module->graphs[0], inputs, states, options);
-}
-
-std::vector<double> output(std::string_view text, const Tensors& inputs, EvaluateOptions options = {}) {
-  return run(text, inputs, {}, options).outputs.at("r").data;
-}
-
-using Numbers = std::vector<double>;
 
 TEST(Evaluator, Pointwise) {
   EXPECT_EQ(output("graph @g(%x: f32[3], %y: f32[3]) { %0 = sub %x, %y return r = %0 }",
@@ -142,7 +124,7 @@ TEST(Evaluator, NanWinsReductions) {
   EXPECT_EQ(reduced("argmax", {1, kNan, 5, kNan}, 1), (Numbers{1}));
 }
 
-// ---- products and indexing
+// ---- matmul and indexing
 
 /// Any letters, against one loop over all of them.
 TEST(Evaluator, MatmulEqualsSimpleLoops) {
@@ -215,112 +197,6 @@ TEST(Evaluator, IndicesOutsideATable) {
                    "return r = %0 }",
                    inputs),
             (Numbers{6, 2}));
-}
-
-// ---- random numbers
-
-/// The words of Philox4x32-7, from the algorithm's definition written out again: ten lines of arithmetic, no
-/// shared code.
-std::array<uint32_t, 4> philox_by_definition(std::array<uint32_t, 4> counter, uint32_t key0, uint32_t key1) {
-  for (int round = 0; round < 7; ++round) {
-    const uint64_t left = 3528531795ull * counter[0], right = 3449720151ull * counter[2];
-    const auto high = [](uint64_t x) { return static_cast<uint32_t>(x / 4294967296ull); };
-    const auto low = [](uint64_t x) { return static_cast<uint32_t>(x % 4294967296ull); };
-    counter = {high(right) ^ counter[1] ^ key0, low(right), high(left) ^ counter[3] ^ key1, low(left)};
-    key0 = static_cast<uint32_t>(key0 + 2654435769ull);
-    key1 = static_cast<uint32_t>(key1 + 3144134277ull);
-  }
-  return counter;
-}
-
-TEST(Random, KnownAnswersOfPhilox) {
-  using Words = std::array<uint32_t, 4>;
-  EXPECT_EQ(Philox{}.words(0, 0, 0), (Words{0x5f6fb709, 0x0d893f64, 0x4f121f81, 0x4f730a48}));
-  EXPECT_EQ(philox_by_definition({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, 0xa4093822, 0x299f31d0),
-            (Words{0x4dfccaba, 0x190a87f0, 0xc47362ba, 0xb6b5242a}));
-  // seed 7, id 3, step 5, micro step 1 of rank 2, row 11, column 29
-  EXPECT_EQ((Philox{7, 5, 1 << 16 | 2}).words(3, 11, 29),
-            (Words{0x9e917b48, 0x10c6c8f7, 0x5a65bce9, 0xbaee96ec}));
-}
-
-TEST(Random, DrawsSixteenBitsForEachRowAndColumn) {
-  const EvaluateOptions options{{}, {7, 5, 1 << 16 | 2}, false, false};
-  for (const auto& shape : std::vector<std::vector<int64_t>>{{}, {1}, {33}, {3, 31}, {2, 3, 9}}) {
-    Type type{DType::i32, {}};
-    for (int64_t size : shape) type.shape.push_back(size);
-    const Numbers drawn = output(
-        fmt::format("graph @g() {{ %0 = random {{id = 3}} : {} return r = %0 }}", str(type)), {}, options);
-    const auto columns = static_cast<uint32_t>(shape.empty() ? 1 : shape.back());
-    for (uint32_t i = 0; i < drawn.size(); ++i) {
-      const uint32_t row = i / columns, column = i % columns;
-      const auto words = philox_by_definition({5, 1 << 16 | 2, row, column / 8}, 7, 3);
-      const uint32_t word = words[column % 8 / 2], half = column % 2 == 0 ? word % 65536 : word / 65536;
-      ASSERT_EQ(drawn[i], half) << "element " << i << " of " << str(type);
-    }
-  }
-}
-
-// ---- conversions
-
-TEST(Evaluator, ConversionsAreExactUnlessAskedToRound) {
-  constexpr std::string_view text = "graph @g(%x: f32[2]) { %0 = convert %x : bf16[2] return r = %0 }";
-  const Tensors x{{"x", vector({1.001953125, 0.1})}};
-  EXPECT_EQ(output(text, x), (Numbers{1.001953125, 0.1}));
-  EXPECT_EQ(output(text, x, {{}, {}, true, false}), (Numbers{1, 0.10009765625}));
-}
-
-TEST(Evaluator, ConversionsToIntegersTruncate) {
-  EXPECT_EQ(output("graph @g(%x: f32[4]) { %0 = convert %x : i32[4] return r = %0 }",
-                   {{"x", vector({1.9, -1.9, 0.5, 7})}}),
-            (Numbers{1, -1, 0, 7}));
-  EXPECT_EQ(output("graph @g(%x: f32[3]) { %0 = convert %x : bool[3] return r = %0 }",
-                   {{"x", vector({0.5, 0, -3})}}),
-            (Numbers{1, 0, 1}));
-}
-
-TEST(Rounding, ToNearestEven) {
-  EXPECT_EQ(round_to(DType::bf16, 1 + 0x1p-8), 1);               // a tie, to even
-  EXPECT_EQ(round_to(DType::bf16, 1 + 3 * 0x1p-8), 1 + 0x1p-6);  // a tie, to even upwards
-  EXPECT_EQ(round_to(DType::bf16, 1 + 0x1.1p-8), 1 + 0x1p-7);
-  EXPECT_EQ(round_to(DType::bf16, -0x1p-133 * 1.5), -0x1p-132);  // subnormal
-  EXPECT_EQ(round_to(DType::bf16, 3.4e38), kInfinity);
-  EXPECT_EQ(round_to(DType::f16, 65504), 65504);
-  EXPECT_EQ(round_to(DType::f16, 65519.9), 65504);
-  EXPECT_EQ(round_to(DType::f16, 65520), kInfinity);
-  EXPECT_EQ(round_to(DType::f16, -65520), -kInfinity);
-  EXPECT_EQ(round_to(DType::f16, 0x1p-24), 0x1p-24);
-  EXPECT_EQ(round_to(DType::f16, 0x1p-25), 0);
-  EXPECT_EQ(round_to(DType::f16, 0x1.8p-25), 0x1p-24);
-  EXPECT_EQ(round_to(DType::f32, 0.1), 0.1f);
-  EXPECT_TRUE(std::isnan(round_to(DType::f16, kNan)));
-}
-
-/// Every bf16 and every f16 pattern is its own rounding; midpoints go to the neighbour of even pattern.
-TEST(Rounding, KeepsEveryStorageNumber) {
-  for (uint32_t bits = 0; bits < 0x7F80; ++bits) {
-    const double here = std::bit_cast<float>(bits << 16), next = std::bit_cast<float>((bits + 1) << 16);
-    ASSERT_EQ(round_to(DType::bf16, here), here) << bits;
-    if (std::isfinite(next)) {
-      ASSERT_EQ(round_to(DType::bf16, (here + next) / 2), bits % 2 == 0 ? here : next) << bits;
-    }
-  }
-  const auto half = [](uint32_t bits) {
-    const int exponent = static_cast<int>(bits >> 10);
-    const double fraction = (bits & 1023) / 1024.0;
-    return exponent == 0 ? std::ldexp(fraction, -14) : std::ldexp(1 + fraction, exponent - 15);
-  };
-  for (uint32_t bits = 0; bits < 0x7BFF; ++bits) {
-    ASSERT_EQ(round_to(DType::f16, half(bits)), half(bits)) << bits;
-    ASSERT_EQ(round_to(DType::f16, (half(bits) + half(bits + 1)) / 2), half(bits + bits % 2)) << bits;
-  }
-}
-
-TEST(Evaluator, SinglePrecisionRoundsEveryStep) {
-  constexpr std::string_view text =
-      "graph @g(%x: f32[], %y: f32[]) { %0 = add %x, %y %1 = sub %0, %x return r = %1 }";
-  const Tensors inputs{{"x", scalar(16777216)}, {"y", scalar(1)}};
-  EXPECT_EQ(output(text, inputs), (Numbers{1}));
-  EXPECT_EQ(output(text, inputs, {{}, {}, false, true}), (Numbers{0}));
 }
 
 // ---- states
@@ -492,12 +368,12 @@ graph @g(%x: f32[B,T,4], %ids: i32[B,T]) {
     for (size_t i = 0; i < direction.data.size(); ++i) moved["w"].data[i] += step * direction.data[i];
     return evaluate(graph, inputs, moved, options);
   };
-  const Evaluation ahead = shifted(h), behind = shifted(-h), here = shifted(0);
+  const Evaluation above = shifted(h), below = shifted(-h), here = shifted(0);
   for (const auto& [name, tangent] : dual.tangent.outputs) {
     EXPECT_LT(relative_error(dual.value.outputs.at(name), here.outputs.at(name)), 1e-14);
-    Tensor slope = ahead.outputs.at(name);
+    Tensor slope = above.outputs.at(name);
     for (size_t i = 0; i < slope.data.size(); ++i)
-      slope.data[i] = name == "still" ? 0 : (slope.data[i] - behind.outputs.at(name).data[i]) / (2 * h);
+      slope.data[i] = name == "still" ? 0 : (slope.data[i] - below.outputs.at(name).data[i]) / (2 * h);
     EXPECT_LT(relative_error(tangent, slope), 1e-8) << name;
   }
 }

@@ -343,7 +343,7 @@ const TextFaultCase kTextFaults[] = {
     {"graph @g(%x: f32[]) {\n  %y = fusion (%a = %x) {\n    return %a\n  } : f32[2]\n}", "2:8",
      "fusion gives f32[], which is not the type written"},
     {"graph @g(%x: f32[2]) {\n  %y = matmul %x, %x () {spec = \"a,b->ab\"} { return %x }\n}", "2:8",
-     "the body has 0 inputs, expected 1: (%product, %inside = %outside, ...)"},
+     "the body has 0 inputs, expected 1: (%acc, %inside = %outside, ...)"},
     {"graph @g(%x: f32[2]) {\n  %y = matmul %x, %x (%p, %q) {spec = \"a,b->ab\"} { return %p }\n}", "2:29",
      "expected '=', found ')'"},
     {"graph @g(%x: i32[2]) {\n  %y = matmul %x, %x (%p) {spec = \"a,b->ab\"} { return %p }\n}", "2:8",

@@ -32,16 +32,23 @@ std::string fate(const std::string& inputs, const std::string& body, const char*
   }
 }
 
+/// %i = min(max(%NAME, 0), 6)
+std::string clamped(const std::string& name) {
+  return "\n %o = constant {value = 0} : i32[B]\n %l = constant {value = 6} : i32[B]\n %m = max %" + name +
+         ", %o\n %i = min %m, %l";
+}
+/// %i = %x + number
+std::string plus(int number) {
+  return "%c = constant {value = " + std::to_string(number) + "} : i32[B]\n %i = add %x, %c";
+}
+
 TEST(GuardIndices, WhatIsProvenStaysAsItIs) {
   EXPECT_EQ(fate("%i: i32[B] {below = 7}", ""), "proven");
   EXPECT_EQ(fate("", "%i = iota {axis = 1} : i32[4,7]"), "proven");
   EXPECT_EQ(fate("", "%i = constant {value = 6} : i32[2]"), "proven");
   EXPECT_EQ(fate("", "%i = constant {values = [0, 6, 3]} : i32[3]"), "proven");
-  EXPECT_EQ(fate("%x: i32[B] {below = 5}", "%c = constant {value = 2} : i32[B]\n %i = add %x, %c"), "proven");
-  EXPECT_EQ(fate("%x: i32[B]",
-                 "%o = constant {value = 0} : i32[B]\n %l = constant {value = 6} : i32[B]\n"
-                 " %m = max %x, %o\n %i = min %m, %l"),
-            "proven");
+  EXPECT_EQ(fate("%x: i32[B] {below = 5}", plus(2)), "proven");
+  EXPECT_EQ(fate("%x: i32[B]", clamped("x")), "proven");
   EXPECT_EQ(
       fate("%x: i32[B] {below = 7, ignored = -100}",
            "%k = constant {value = -100} : i32[B]\n %o = constant {value = 0} : i32[B]\n %c = ne %x, %k\n"
@@ -68,13 +75,9 @@ TEST(GuardIndices, WhatIsNotIsGuarded) {
   EXPECT_EQ(fate("%i: i32[B] {below = 7, ignored = -1}", ""), "guarded");
   EXPECT_EQ(fate("%i: i32[B] {below = 7}", "", "%v"), "guarded") << "T may be 1";
   EXPECT_EQ(fate("", "%i = iota {axis = 0} : i32[T]"), "guarded") << "T may be 9";
-  EXPECT_EQ(fate("%x: i32[B] {below = 5}", "%c = constant {value = 3} : i32[B]\n %i = add %x, %c"),
-            "guarded");
+  EXPECT_EQ(fate("%x: i32[B] {below = 5}", plus(3)), "guarded");
   EXPECT_EQ(fate("%x: i32[B]", "%c = constant {value = 0} : i32[B]\n %i = mul %x, %c"), "proven");
-  EXPECT_EQ(fate("%x: i32[B] {below = 2000000000}",
-                 "%c = add %x, %x\n %o = constant {value = 0} : i32[B]\n %l = constant {value = 6} : i32[B]\n"
-                 " %m = max %c, %o\n %i = min %m, %l"),
-            "proven")
+  EXPECT_EQ(fate("%x: i32[B] {below = 2000000000}", "%c = add %x, %x" + clamped("c")), "proven")
       << "the sum may wrap around, the bounds hold";
   EXPECT_EQ(fate("%x: i32[B] {below = 2000000000}", "%i = add %x, %x\n"), "guarded");
   EXPECT_EQ(fate("%x: f32[B]", "%i = convert %x : i32[B]"), "guarded");
@@ -88,9 +91,7 @@ TEST(GuardIndices, WhatIsWrongForCertainIsAnErrorWithNodeAndIndex) {
             "gather: the index -1 is out of bounds");
   EXPECT_EQ(fate("", "%i = constant {values = [0, 100000000]} : i32[2]").substr(0, 44),
             "gather: the index 100000000 is out of bounds");
-  EXPECT_EQ(
-      fate("%x: i32[B] {below = 5}", "%c = constant {value = 7} : i32[B]\n %i = add %x, %c").substr(0, 36),
-      "gather: the index 7 is out of bounds");
+  EXPECT_EQ(fate("%x: i32[B] {below = 5}", plus(7)).substr(0, 36), "gather: the index 7 is out of bounds");
 }
 
 /// Every index is moved to the nearest row, and the state has what was wrong, over several runs.

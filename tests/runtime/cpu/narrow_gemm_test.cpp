@@ -40,7 +40,7 @@ std::vector<Case> cases() {
 
 class NarrowGemm : public ::testing::TestWithParam<std::tuple<size_t, DType, DType>> {};
 
-/// The same numbers through the f32 product; elements that are not C's stay as they were.
+/// The same numbers through the f32 GEMM; elements that are not C's stay as they were.
 TEST_P(NarrowGemm, IsTheProductOfTheWidenedRounded) {
   const auto& [index, operands, result] = GetParam();
   const Case c = cases()[index];

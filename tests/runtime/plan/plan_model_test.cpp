@@ -2,9 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/error.h"
-#include "runtime/plan/plan_validate.h"
 #include "tests/runtime/example_plan.h"
+#include "tests/runtime/plan/validation_fault.h"
 
 namespace smelt {
 namespace {
@@ -13,13 +12,7 @@ namespace {
 std::string fault(const char* model) {
   Plan plan = example::plan();
   plan.model = model;
-  try {
-    validate(plan);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.status(), Status::invalid_file);
-    return error.what();
-  }
-  return "accepted";
+  return testing::validation_fault(plan);
 }
 
 TEST(PlanModel, MembersHaveTheirTypes) {

@@ -5,10 +5,9 @@
 
 #include <functional>
 
-#include "runtime/error.h"
 #include "runtime/plan/plan_file.h"
-#include "runtime/plan/plan_validate.h"
 #include "tests/runtime/example_plan.h"
+#include "tests/runtime/plan/validation_fault.h"
 
 namespace smelt {
 namespace {
@@ -92,13 +91,7 @@ Plan plan_with_template() {
 std::string fault(const std::function<void(Plan&, TemplateLaunch&)>& damage) {
   Plan plan = plan_with_template();
   damage(plan, *plan.kernels[3].launch);
-  try {
-    validate(plan);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.status(), Status::invalid_file);
-    return error.what();
-  }
-  return "accepted";
+  return testing::validation_fault(plan);
 }
 
 #define EXPECT_REFUSED(text, ...)   \

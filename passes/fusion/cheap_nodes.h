@@ -1,0 +1,27 @@
+// The nodes that fuse copies into every kernel that reads them, instead of storing their results.
+#pragma once
+
+#include "ir/graph.h"
+#include "llvm/ADT/DenseSet.h"
+
+namespace smelt {
+
+/// Nodes that every reader computes for itself: broadcasts, and nodes that depend on nothing in memory
+/// (masks, constants, random bits).
+class CheapNodes {
+ public:
+  explicit CheapNodes(const Graph& graph);
+  bool contains(const Node& node) const { return node.is(Op::broadcast) || is_from_nothing(node); }
+  bool is_from_nothing(const Node& node) const { return from_nothing_.contains(&node); }
+
+ private:
+  bool depends_on_nothing(const Node& node) const;
+
+  llvm::DenseSet<const Node*> from_nothing_;
+};
+
+/// Gives every use of a cheap node a copy of its own, so that uses along different axes do not tie these
+/// together.
+void split_cheap_nodes(Graph& graph);
+
+}  // namespace smelt

@@ -1,0 +1,128 @@
+// Makes a module on which a test fails as small as single edits can.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "ir/graph.h"
+#include "ir/verifier.h"
+
+namespace smelt::testing {
+
+/// Whether what a test looks for is (still) wrong with a module.
+using Failing = std::function<bool(const Module&)>;
+
+namespace minimising {
+
+using Edit = std::function<bool(Graph&)>;  // false: does not apply
+
+/// The module after the edit where that is valid, smaller or simpler, and still failing.
+inline std::unique_ptr<Module> attempt(const Module& module, size_t graph, const Edit& edit,
+                                       const Failing& failing) {
+  std::unique_ptr<Module> copy = module.clone();
+  if (!edit(*copy->graphs[graph])) return nullptr;
+  copy->graphs[graph]->prune();
+  return verify(*copy).empty() && failing(*copy) ? std::move(copy) : nullptr;
+}
+
+inline Node* node_at(Graph& graph, size_t index) {
+  auto it = graph.nodes().begin();
+  std::advance(it, index);
+  return it->get();
+}
+
+inline bool drop_output(Graph& graph, size_t index) {
+  if (index >= graph.outputs.size() || graph.outputs.size() == 1) return false;
+  graph.outputs.erase(graph.outputs.begin() + static_cast<ptrdiff_t>(index));
+  return true;
+}
+
+/// The output shows an operand of the node that it showed.
+inline bool retarget_output(Graph& graph, size_t index, unsigned operand) {
+  if (index >= graph.outputs.size()) return false;
+  const Node* node = graph.outputs[index].value->node();
+  if (operand >= node->operands().size()) return false;
+  graph.outputs[index].value = node->operand(operand);
+  return true;
+}
+
+inline bool drop_node(Graph& graph, size_t index) {
+  Node* node = node_at(graph, index);
+  for (const auto& result : node->results())
+    if (!result->users().empty() || graph.is_output(result.get())) return false;
+  graph.erase(node);
+  return true;
+}
+
+/// Readers of the node read its operand instead.
+inline bool bypass(Graph& graph, size_t index, unsigned operand) {
+  Node* node = node_at(graph, index);
+  if (operand >= node->operands().size() || node->result_count() != 1 ||
+      node->operand(operand)->type != node->result()->type)
+    return false;
+  graph.replace_all_uses(node->result(), node->operand(operand));
+  return true;
+}
+
+/// Readers of the node read a new input instead.
+inline bool cut(Graph& graph, size_t index) {
+  Node* node = node_at(graph, index);
+  if (info(node->op()).has(Trait::leaf) || node->result_count() == 0 || node->result()->dtype() != DType::f32)
+    return false;
+  std::string name = "cut" + std::to_string(index);
+  while (graph.find_input(name)) name += "_";
+  Node* input = graph.create(Op::input, {}, node->result()->type, graph.nodes().front().get());
+  input->attributes["name"] = name;
+  graph.replace_all_uses(node->result(), input->result());
+  return true;
+}
+
+/// One pass over all edits; true where one helped.
+inline bool improve(std::unique_ptr<Module>& module, const Failing& failing) {
+  bool changed = false;
+  for (size_t g = 0; g < module->graphs.size(); ++g) {
+    const auto sweep = [&](auto size, const std::function<Edit(size_t)>& edit) {
+      for (size_t i = size(); i-- > 0;) {
+        if (i >= size()) continue;
+        if (auto smaller = attempt(*module, g, edit(i), failing)) module = std::move(smaller), changed = true;
+      }
+    };
+    const auto outputs = [&] { return module->graphs[g]->outputs.size(); };
+    const auto nodes = [&] { return module->graphs[g]->size(); };
+    sweep(outputs, [](size_t i) { return Edit([i](Graph& graph) { return drop_output(graph, i); }); });
+    for (unsigned k : {0u, 1u})
+      sweep(outputs,
+            [k](size_t i) { return Edit([=](Graph& graph) { return retarget_output(graph, i, k); }); });
+    sweep(nodes, [](size_t i) { return Edit([i](Graph& graph) { return bypass(graph, i, 0); }); });
+    sweep(nodes, [](size_t i) { return Edit([i](Graph& graph) { return bypass(graph, i, 1); }); });
+    sweep(nodes, [](size_t i) { return Edit([i](Graph& graph) { return cut(graph, i); }); });
+    sweep(nodes, [](size_t i) { return Edit([i](Graph& graph) { return drop_node(graph, i); }); });
+  }
+  return changed;
+}
+
+inline void drop_unused_parameters(Module& module) {
+  const auto unused = [&](const Module::Parameter& parameter) {
+    for (const auto& graph : module.graphs)
+      for (const auto& node : graph->nodes())
+        if (node->is(Op::parameter) && node->string_attr("name") == parameter.name) return false;
+    return true;
+  };
+  std::erase_if(module.parameters, unused);
+}
+
+}  // namespace minimising
+
+/// A module as small as single edits make it for which `failing` still holds (it must hold for `module`).
+inline std::unique_ptr<Module> minimize(const Module& module, const Failing& failing) {
+  std::unique_ptr<Module> result = module.clone();
+  constexpr int kMostRounds = 8;
+  for (int round = 0; round < kMostRounds; ++round)
+    if (!minimising::improve(result, failing)) break;
+  std::unique_ptr<Module> bare = result->clone();
+  minimising::drop_unused_parameters(*bare);
+  return failing(*bare) ? std::move(bare) : std::move(result);
+}
+
+}  // namespace smelt::testing
