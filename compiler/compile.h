@@ -24,6 +24,7 @@ enum class Mode : uint8_t { train, infer };
 struct CompileOptions {
   /// "cpu"; "cuda": this machine's GPU; "native": the same, or its CPU where there is none; "sm_90", ...
   std::string target = "cpu";
+  int device = -1;  // "cuda" and "native": the GPU's number; -1: that of SMELT_DEVICE, or the first
   Mode mode = Mode::train;
   DType storage = DType::f32;  // of what kernels store: bf16, f16; arithmetic is f32
   bool tf32 = false;           // matmuls read f32 operands with 10 bits of mantissa, on a GPU

@@ -73,7 +73,7 @@ class Compiler {
     plan_memory(result_.program, {.report = &result_.memory});
     clock_.end("lower");
     if (options_.tune) {
-      result_.tuned = tune_schedules(result_.program, target);
+      result_.tuned = tune_schedules(result_.program, target, options_.device);
       clock_.end("tune");
     }
     if (stage == Stage::program) return;
@@ -214,7 +214,7 @@ Target resolved_target(const CompileOptions& options) {
         "the "
         "architecture of another machine's, such as --target=sm_90");
   }
-  const cuda::DeviceInfo gpu = cuda::device_info();
+  const cuda::DeviceInfo gpu = cuda::device_info(options.device);
   return {Target::Kind::cuda, gpu.compute_capability, gpu.model};
 }
 

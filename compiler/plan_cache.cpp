@@ -116,7 +116,7 @@ void keep(const PlanCache& cache, const std::string& key, Compilation& compiled)
 }  // namespace
 
 std::string plan_key(const Description& description, const CompileOptions& options) {
-  const auto& [target, mode, storage, tf32, masters, build, training, entries, pipeline, passes,
+  const auto& [target, device, mode, storage, tf32, masters, build, training, entries, pipeline, passes,
                explain_fusion, tune, dump_dir] = options;
   KeyText key;
   key.add("build", compiler_build_id()).add("format", kPlanFormat).add("mode", static_cast<int>(mode));

@@ -70,10 +70,8 @@ struct KeyMaker {
   std::string& key;
 
   template <typename T>
-    requires std::is_arithmetic_v<T>
-  void operator()(T value) const {
-    key.append(reinterpret_cast<const char*>(&value), sizeof value);
-  }
+  requires std::is_arithmetic_v<T>
+  void operator()(T value) const { key.append(reinterpret_cast<const char*>(&value), sizeof value); }
   template <typename T>
   void operator()(const std::vector<T>& list) const {
     (*this)(list.size());
@@ -157,13 +155,15 @@ std::optional<IdRange> id_range(const Node& input) {
   if (!input.has("below")) return std::nullopt;
   IdRange range{input.int_attr("below")};
   if (input.has("ignored")) range.ignored = input.int_attr("ignored");
+  if (input.has("least")) range.least = input.int_attr("least");
   return range;
 }
 
 void set_id_range(Node& input, const IdRange& range) {
   input.attributes["below"] = range.below;
-  input.attributes.erase("ignored");
+  input.attributes.erase("ignored"), input.attributes.erase("least");
   if (range.ignored) input.attributes["ignored"] = *range.ignored;
+  if (range.least != 0) input.attributes["least"] = range.least;
 }
 
 // ---- Graph

@@ -138,8 +138,8 @@ class Node {
   std::list<std::unique_ptr<Node>>::iterator position_;
 };
 
-/// The range that an input declares for its integers, {below = 50257, ignored = -100}; empty where any are
-/// allowed.
+/// The range that an input declares for its integers, {below = 50257, ignored = -100, least = 0}; empty where
+/// any are allowed.
 std::optional<IdRange> id_range(const Node& input);
 void set_id_range(Node& input, const IdRange& range);
 

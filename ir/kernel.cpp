@@ -21,6 +21,8 @@ bool has_form(const Instruction& i, Form form) {
     case Form::early:
     case Form::prefetched:
       return i.kind == Kind::load;
+    case Form::sequential:
+      return i.kind == Kind::accumulate;
   }
   return false;
 }

@@ -65,8 +65,9 @@ enum class Form : uint8_t {
   inverse,         // of a division: times the inverse of the divisor, which is made once a row and at least 1
   scaled_inverse,  // the same where the divisor may be subnormal: its inverse is made in larger units
   kept,            // of exp(x - m): scaled from the exponentials that the max_sumexp which made m has left
-  early,           // of a load: issued before the row's first block
-  prefetched,      // of a load: issued Schedule::prefetch_distance rows before its own
+  early,           // of a load: it is issued before the row's first block
+  prefetched,      // of a load: it is issued Schedule::prefetch_distance rows before its own
+  sequential,      // of an accumulate: a block's teams add to one row of sums one after the other
 };
 
 /// One instruction; its number in Kernel::instructions names its value. Arithmetic is in f32 (or i32, bool);
@@ -104,6 +105,9 @@ struct Instruction {
   std::vector<Dim> random_strides = {};
   int random_axis = -1;   // the kernel axis of its last dim; -1: it has no dim or the index below is fixed
   int random_column = 0;  // where it is fixed
+  // On a GPU alone, of sums that the threads of a block exchange (a reduce over reduced axes, an accumulate):
+  // those of one round lie in shared memory together, so many columns of a vector at a time (0: all).
+  int exchange_round = 0, exchange_columns = 0;
   bool operator==(const Instruction&) const = default;
 };
 

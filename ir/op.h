@@ -110,8 +110,8 @@ struct ReduceOpInfo {
   // CUDA texts of its own; "" where they are generated from the expressions.
   std::string_view cuda_combine = {};                // a statement
   std::array<std::string_view, 4> cuda_finish = {};  // a text a result
-  std::string_view cuda_take = {};                   // a statement that adds a vector of elements, {vector}
-  std::string_view cuda_share = {};                  // a statement that joins the states of {lanes} of {mask}
+  std::string_view cuda_combine_vector = {};         // a statement that adds a vector of elements, {vector}
+  std::string_view cuda_combine_lanes = {};          // a statement that joins the states of {lanes} of {mask}
 };
 const ReduceOpInfo& info(ReduceOp op);
 std::optional<ReduceOp> parse_reduce_op(std::string_view name);

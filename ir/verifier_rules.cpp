@@ -32,12 +32,14 @@ void check_parameter(const Node& node) {
 
 void check_input(const Node& node) {
   const std::optional<IdRange> ids = id_range(node);
-  if (!ids && node.has("ignored")) fail("attribute 'ignored' stands without 'below', the number of ids");
+  for (const char* beside : {"ignored", "least"})
+    if (!ids && node.has(beside)) fail("attribute '{}' stands without 'below', the number of ids", beside);
   if (!ids) return;
   const DType dtype = node.result()->dtype();
   if (is_float(dtype) || dtype == DType::boolean)
     fail("ids below {} in an input of {}, expected integers", ids->below, name(dtype));
   if (ids->below < 1) fail("attribute 'below' is {}, expected at least 1", ids->below);
+  if (ids->least > 0) fail("attribute 'least' is {}, expected at most 0", ids->least);
 }
 
 void check_state(const Node& node) {

@@ -1,11 +1,10 @@
 // The record that a run leaves where an index was out of bounds, so that it ends with an Error although the
-// kernel continued with the nearest row. A plan's compiler keeps one state for every index that it could not
-// prove.
+// kernel continued with the nearest row. A plan's compiler keeps one state of Role::fault for every index that
+// it could not prove.
 #pragma once
 
 #include <array>
 #include <cstdint>
-#include <span>
 #include <string_view>
 #include <vector>
 
@@ -22,8 +21,16 @@ using IndexFault = std::array<int32_t, 3>;
 /// Indices into Plan::states.
 std::vector<int> index_fault_states(const Plan& plan);
 
-/// Throws Error with the place, the index and the number of rows, where `numbers` records that an index was
-/// out of bounds.
-void check_index_fault(const State& state, const IndexFault& numbers);
+/// What the states of a plan say after a run, for one Error that names them all.
+class IndexFaults {
+ public:
+  void add(const State& state, const IndexFault& numbers);
+  /// Throws Error with every place, an index and the rows there are; nothing where no index was out of
+  /// bounds.
+  void check() const;
+
+ private:
+  std::vector<std::string> problems_;
+};
 
 }  // namespace smelt

@@ -64,8 +64,8 @@ CudaReduction::State CudaReduction::expressions(const ReductionFunction& functio
     return cuda_apply(op, operands, fast_);
   };
   State texts;
-  for (const CudaValue& value :
-       translate<CudaValue>(function, [&](const ReductionStep& step) { return leaf(step, leaves); }, apply))
+  for (const CudaValue& value : translate<CudaValue>(
+           function, [&](const ReductionStep& step) { return leaf(step, leaves); }, apply))
     texts.push_back(value.text);
   return texts;
 }
@@ -109,15 +109,15 @@ std::string CudaReduction::finish(const State& state, size_t result) const {
   return function.steps.size() == 1 ? text : nested(text);
 }
 
-std::string CudaReduction::take(const State& to, const std::string& vector) const {
-  if (!own_forms_ || row_.cuda_take.empty()) return "";
-  return fill_pattern(row_.cuda_take, to, {{"fast", fmt::format("{}", fast_)}, {"vector", vector}});
+std::string CudaReduction::combine_vector(const State& to, const std::string& vector) const {
+  if (!own_forms_ || row_.cuda_combine_vector.empty()) return "";
+  return fill_pattern(row_.cuda_combine_vector, to, {{"fast", fmt::format("{}", fast_)}, {"vector", vector}});
 }
 
-std::string CudaReduction::share(const State& to, int lanes, const std::string& mask) const {
-  if (!own_forms_ || row_.cuda_share.empty()) return "";
+std::string CudaReduction::combine_lanes(const State& to, int lanes, const std::string& mask) const {
+  if (!own_forms_ || row_.cuda_combine_lanes.empty()) return "";
   return fill_pattern(
-      row_.cuda_share, to,
+      row_.cuda_combine_lanes, to,
       {{"fast", fmt::format("{}", fast_)}, {"lanes", fmt::format("{}", lanes)}, {"mask", mask}});
 }
 

@@ -32,8 +32,8 @@ class CudaReduction {
 
   /// Statements of the table, "" where it has none: a vector of elements joins a state; the states of all
   /// lanes of a mask become one.
-  std::string take(const State& to, const std::string& vector) const;
-  std::string share(const State& to, int lanes, const std::string& mask) const;
+  std::string combine_vector(const State& to, const std::string& vector) const;
+  std::string combine_lanes(const State& to, int lanes, const std::string& mask) const;
 
  private:
   struct Leaves {

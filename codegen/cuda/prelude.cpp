@@ -1,15 +1,26 @@
 #include "codegen/cuda/prelude.h"
 
 #include <cctype>
+#include <vector>
 
 #include "codegen/cuda/prelude_text.h"
 
 namespace smelt {
 namespace {
 
+const std::vector<PreludePiece>& prelude_pieces() {
+  static const std::vector<PreludePiece> all = [] {
+    std::vector<PreludePiece> pieces;
+    for (const auto& table : {memory_pieces(), function_pieces(), thread_pieces()})
+      pieces.insert(pieces.end(), table.begin(), table.end());
+    return pieces;
+  }();
+  return all;
+}
+
 /// A piece may call what stands above it alone, so one way through the table finds everything.
 void add_needs_of_pieces(PreludeNeeds& needs) {
-  const auto pieces = prelude_pieces();
+  const std::vector<PreludePiece>& pieces = prelude_pieces();
   for (size_t i = pieces.size(); i-- > 0;)
     if (needs.count(pieces[i].name) != 0) need_calls(needs, pieces[i].text);
 }

@@ -1,4 +1,4 @@
-// The table of prelude pieces.
+// The tables of prelude pieces, by subject.
 #pragma once
 
 #include <span>
@@ -11,7 +11,9 @@ struct PreludePiece {
   std::string_view text;
 };
 
-/// Every piece calls only pieces above it.
-std::span<const PreludePiece> prelude_pieces();
+// Every piece calls only pieces above it, and those of the tables before its own.
+std::span<const PreludePiece> memory_pieces();
+std::span<const PreludePiece> function_pieces();
+std::span<const PreludePiece> thread_pieces();
 
 }  // namespace smelt

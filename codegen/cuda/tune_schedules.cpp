@@ -219,9 +219,9 @@ TunedKernel measure(const cuda::Device& device, Kernel& kernel, const SymbolValu
 
 }  // namespace
 
-std::vector<TunedKernel> tune_schedules(Program& program, const Target& target) {
+std::vector<TunedKernel> tune_schedules(Program& program, const Target& target, int ordinal) {
   if (!target.is_cuda()) fail("schedules are timed on a GPU: the target is '{}'", target.str());
-  const cuda::Device& device = cuda::Device::open();
+  const cuda::Device& device = cuda::Device::open(ordinal);
   if (device.info().compute_capability != target.compute_capability)
     fail_with(Status::unavailable, "schedules for {} cannot be timed on this machine's {} (sm_{})",
               target.str(), device.info().name, device.info().compute_capability);

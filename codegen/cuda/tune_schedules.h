@@ -19,6 +19,6 @@ struct TunedKernel {
 };
 
 /// Changes the kernels' schedules. Throws Error where there is no GPU of the target's architecture.
-std::vector<TunedKernel> tune_schedules(Program& program, const Target& target);
+std::vector<TunedKernel> tune_schedules(Program& program, const Target& target, int device = -1);
 
 }  // namespace smelt

@@ -11,7 +11,7 @@ constexpr int64_t kMostRegisters = 32;
 
 }  // namespace
 
-void send_loads_early(Kernel& kernel) {
+void issue_loads_early(Kernel& kernel) {
   const Schedule& s = kernel.schedule;
   const KernelShape shape(kernel);
   if (shape.is_reduced() || s.flat || s.vectors == 0 || s.unroll < s.vectors) return;
@@ -21,7 +21,7 @@ void send_loads_early(Kernel& kernel) {
     if (block.scope != KernelBlock::Scope::column || std::exchange(first, false)) continue;
     for (int id : block.instructions) {
       Instruction& x = kernel.instructions[id];
-      if (x.form != Form::plain || !can_set_out_early(kernel, shape, id)) continue;
+      if (x.form != Form::plain || !can_be_prefetched(kernel, shape, id)) continue;
       const int64_t own = vector_bytes(kernel, id) * s.vectors / 4;
       if (registers + own > kMostRegisters) continue;
       registers += own;

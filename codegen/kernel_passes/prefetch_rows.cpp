@@ -14,7 +14,7 @@ int64_t vector_bytes(const Kernel& kernel, int id) {
   return kernel.schedule.vector_width * size_of(kernel.params[kernel.instructions[id].access.param].dtype);
 }
 
-bool can_set_out_early(const Kernel& kernel, const KernelShape& shape, int id) {
+bool can_be_prefetched(const Kernel& kernel, const KernelShape& shape, int id) {
   const Instruction& x = kernel.instructions[id];
   if (shape.columns.size() != 1 || !shape.is_vector_load(id) || !shape.has_whole_vectors()) return false;
   if (x.predicate >= 0 || x.access.computed >= 0 || kernel.params[x.access.param].output) return false;
@@ -32,7 +32,7 @@ void prefetch_rows(Kernel& kernel) {
     if (block.scope != KernelBlock::Scope::column) continue;
     for (int id : block.instructions) {
       Instruction& x = kernel.instructions[id];
-      if (x.form == Form::prefetched || !can_set_out_early(kernel, shape, id)) continue;
+      if (x.form == Form::prefetched || !can_be_prefetched(kernel, shape, id)) continue;
       const int64_t bytes = vector_bytes(kernel, id) * s.vectors * s.threads;
       if ((taken + bytes) * (s.prefetch_distance + 1) > kMostBytes) continue;
       x.form = Form::prefetched;

@@ -1,5 +1,5 @@
-// Rows on their way. A block that walks over rows waits for every one of them, since reductions stand between
-// its loads and its stores; so it asks for the vectors of the next rows before it works on the row at hand.
+// A block that walks over rows waits for every one of them, since reductions stand between its loads and its
+// stores; so it issues the loads of the next rows before it works on the row at hand.
 #pragma once
 
 #include "codegen/kernel_passes/kernel_shape.h"
@@ -11,9 +11,9 @@ namespace smelt {
 /// room in shared memory.
 void prefetch_rows(Kernel& kernel);
 
-/// Whether a load can set out before its block: a vector of a row of its own that is there whole and that
-/// nobody writes.
-bool can_set_out_early(const Kernel& kernel, const KernelShape& shape, int id);
+/// Whether a load can be issued before its block: a whole vector of a row of its own, in memory that nobody
+/// writes.
+bool can_be_prefetched(const Kernel& kernel, const KernelShape& shape, int id);
 /// Bytes of a vector of an access.
 int64_t vector_bytes(const Kernel& kernel, int id);
 

@@ -49,7 +49,7 @@ void in_parallel(size_t count, const Job& job) {
     if (failure) std::rethrow_exception(failure);
 }
 
-/// Large kernels first, dealt out in turns, so that groups weigh about the same.
+/// Large kernels first, dealt out round-robin, so that groups weigh about the same.
 std::vector<std::vector<const Kernel*>> balanced_groups(Kernels kernels) {
   std::vector<const Kernel*> order(kernels.begin(), kernels.end());
   std::stable_sort(order.begin(), order.end(),

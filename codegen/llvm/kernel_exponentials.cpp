@@ -81,7 +81,7 @@ V KernelEmitter::kept_exponential(int id) {
   return b.CreateFMul(e, math_.widen(scale, lanes_.width));
 }
 
-// ---- fetching ahead
+// ---- prefetches
 // -----------------------------------------------------------------------------------------------
 
 namespace {

@@ -76,8 +76,10 @@ void KernelEmitter::emit_reduce(const Nest& nest, int id) {
   const ComputeKind kind = accumulator.type->isFloatTy() ? ComputeKind::real : ComputeKind::integer;
   V x = math_.widen(math_.coerce(operand(instruction(id), 0), kind), lanes_.width);
   const Reducer::State identity = reducer.identity(x->getType());
+  const int predicate = instruction(id).predicate;
+  V mask = active_mask(predicate);
   if (accumulator.tile != nullptr) {
-    if (lanes_.mask != nullptr) x = b.CreateSelect(lanes_.mask, x, identity[0]);
+    if (mask != nullptr) x = b.CreateSelect(mask, x, identity[0]);
     b.CreateAlignedStore(x, exponential_place(accumulator, lanes_.first), llvm::Align(4));
     // A NaN is no maximum yet: it reaches the sum, and by that the result.
     V highest = b.CreateLoad(x->getType(), accumulator.state[0]);
@@ -92,13 +94,14 @@ void KernelEmitter::emit_reduce(const Nest& nest, int id) {
   }
   Reducer::State lifted = reducer.lift(x, index), places = accumulator.state, before;
   if (accumulator.tile_sum != nullptr) places[0] = accumulator.tile_sum;
-  if (nest.is_reduced() && shape_.inner >= 0) {
+  const bool column_places = nest.is_reduced() && shape_.inner >= 0;  // lanes that are off have their own
+  if (mask != nullptr && (!column_places || predicate >= 0))
+    for (const auto& [scalar, none] : llvm::zip(lifted, identity))
+      scalar = b.CreateSelect(mask, scalar, none);
+  if (column_places) {
     V at = b.CreateSub(lanes_.first, row_begin_);
     for (const auto& [place, scalar] : llvm::zip(places, lifted))
       place = b.CreateGEP(scalar->getType()->getScalarType(), place, at);
-  } else if (lanes_.mask != nullptr) {
-    for (const auto& [scalar, none] : llvm::zip(lifted, identity))
-      scalar = b.CreateSelect(lanes_.mask, scalar, none);
   }
   for (const auto& [place, scalar] : llvm::zip(places, lifted))
     before.push_back(b.CreateAlignedLoad(scalar->getType(), place, llvm::Align(4)));

@@ -1,4 +1,4 @@
-// The rooms of `schedule`, one a kind of target, and what they share.
+// What `schedule` calls for each kind of target, and what these share.
 #pragma once
 
 #include "codegen/scheduling/schedule.h"

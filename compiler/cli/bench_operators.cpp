@@ -115,7 +115,7 @@ class Operator {
   Operator(const std::string& file, const OperatorBench& options) : options_(options) {
     OperatorModule made = operator_module(file, options.compile);
     {
-      const std::jthread preparation = prepare_executor(options.compile.target);
+      const std::jthread preparation = prepare_executor(options.compile.target, options.compile.device);
       compilation_ = compile(std::move(made.module), options.compile);
     }
     if (options.timing) print_timing(compilation_);

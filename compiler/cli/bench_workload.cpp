@@ -43,7 +43,7 @@ BenchWorkload::BenchWorkload(const Description& description, const CompileOption
     : accumulate_(options.accumulate) {
   const auto begin = std::chrono::steady_clock::now();
   {
-    const std::jthread preparation = prepare_executor(compile_options.target);
+    const std::jthread preparation = prepare_executor(compile_options.target, compile_options.device);
     compilation_ = options.plan_cache ? compile_or_recall(description, compile_options)
                                       : compile(description, compile_options);
   }

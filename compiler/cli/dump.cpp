@@ -230,7 +230,7 @@ std::string emit_cuda_text(const Program& program) {
 
 /// Schedules are final when the code has been compiled: lighter ones are chosen then.
 bool shows_final_kernels(const DumpCommand& options) {
-  const bool kernels = options.emit == "kernels" || options.emit == "cuda";
+  const bool kernels = options.emit == "kernels" || options.emit == "cuda" || !options.flags.dump_dir.empty();
   if (!kernels || !resolved_target(options.flags.options()).is_cuda()) return false;
   if (!nvrtc_info().available)
     fmt::print(stderr, "note: schedules as they are before NVRTC has seen the code: {}\n",
@@ -239,10 +239,10 @@ bool shows_final_kernels(const DumpCommand& options) {
 }
 
 Stage stage_of(const DumpCommand& options) {
-  if (options.emit == "graph" && !options.summary && !options.explain) return Stage::graph;
   if (options.emit == "plan" || shows_final_kernels(options)) return Stage::plan;
-  if (options.emit == "fused" && !options.summary) return Stage::fused;
-  return Stage::program;
+  if (options.summary || !options.flags.dump_dir.empty()) return Stage::program;
+  if (options.emit == "graph" && !options.explain) return Stage::graph;
+  return options.emit == "fused" || options.emit == "graph" ? Stage::fused : Stage::program;
 }
 
 std::string emit(const DumpCommand& options, Compilation& compilation) {
@@ -267,7 +267,7 @@ void check(DumpCommand& options) {
   target.target = options.flags.target;
   if (options.emit == "llvm" && resolved_target(target).is_cuda())
     fail("--emit=llvm shows a CPU's code: leave --target out, or give --emit=cuda");
-  if (options.emit == "cuda" && !options.flags.target.starts_with("sm_")) options.flags.target = "sm_90";
+  if (options.emit == "cuda" && !resolved_target(target).is_cuda()) options.flags.target = "sm_90";
 }
 
 void run_dump(DumpCommand options) {

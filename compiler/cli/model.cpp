@@ -45,7 +45,7 @@ Compilation compile_built(const Description& description, std::unique_ptr<Module
 void compile_description(Model& model, const CompileOptions& options, const CompileFlags& flags) {
   std::unique_ptr<Module> built = build_for_weights(model, options);
   {
-    const std::jthread preparation = prepare_executor(options.target);
+    const std::jthread preparation = prepare_executor(options.target, options.device);
     model.compilation = compile_built(*model.description, std::move(built), options, flags.uses_plan_cache());
   }
   if (flags.timing) print_timing(*model.compilation);

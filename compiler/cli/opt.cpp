@@ -1,9 +1,12 @@
-// smelt opt: passes over a module in text form; also runs the reproducers that a failing pass leaves.
+// smelt opt: passes over a module, or over a kernel, in text form; also runs the reproducers that a failing
+// pass leaves.
 #include <fmt/format.h>
 
 #include <cstdio>
 
+#include "codegen/kernel_passes/kernel_pass_registry.h"
 #include "compiler/cli/command.h"
+#include "ir/kernel.h"
 #include "ir/text/text.h"
 #include "ir/verifier.h"
 #include "llvm/ADT/STLExtras.h"
@@ -26,15 +29,19 @@ struct OptCommand {
 void list_passes() {
   for (const PassInfo& pass : all_passes())
     fmt::print("{:<24} {:<9} {}\n", pass.name, pass.required ? "required" : "optional", pass.description);
+  fmt::print("\nover kernels:\n");
+  for (const KernelPass& pass : all_kernel_passes())
+    fmt::print("{:<24} {:<9} {}\n", pass.name, pass.kind == KernelPassKind::gpu ? "gpu" : "alone",
+               pass.description);
 }
 
 /// What a reproducer or a file test says in its first lines: "// RUN: fuse".
 std::string pipeline_of(llvm::StringRef text) {
-  for (llvm::StringRef rest = text; rest.consume_front("//");) {
+  for (llvm::StringRef rest = text.ltrim(); rest.consume_front("//");) {
     const auto [line, after] = rest.split('\n');
     llvm::StringRef comment = line.trim();
     if (comment.consume_front("RUN:")) return comment.trim().str();
-    rest = after;
+    rest = after.ltrim();
   }
   return {};
 }
@@ -58,10 +65,31 @@ void write_result(const OptCommand& options, const std::string& text) {
     write_file(options.output, text);
 }
 
-void run_opt(const OptCommand& options) {
-  if (options.list) return list_passes();
-  if (options.file.empty()) fail("opt: name a graph in text form (.ir), or give --list");
-  const std::string text = read_text_file(options.file);
+std::string pipeline_of(const OptCommand& options, const std::string& text) {
+  return options.pipeline.empty() ? pipeline_of(text) : options.pipeline;
+}
+
+/// Behind comments and empty lines comes the word `kernel`.
+bool is_kernel(llvm::StringRef text) {
+  for (text = text.ltrim(); text.consume_front("//"); text = text.ltrim()) text = text.split('\n').second;
+  return text.starts_with("kernel ");
+}
+
+std::string run_on_kernel(const OptCommand& options, const std::string& text) {
+  if (!options.graph.empty() || options.bisect_limit >= 0 || !options.disabled.empty() || options.timing ||
+      !options.dump_dir.empty())
+    fail("{}: on a kernel, opt takes --pipeline, --print-after, --print-after-all and -o alone",
+         options.file);
+  Kernel kernel = parse_kernel(text, options.file);
+  for (const KernelPass* pass : parse_kernel_pipeline(pipeline_of(options, text))) {
+    pass->run(kernel);
+    if (options.print_after_all || llvm::is_contained(options.print_after, pass->name))
+      fmt::print(stderr, "// after {}\n{}\n", pass->name, print(kernel));
+  }
+  return print(kernel);
+}
+
+std::string run_on_module(const OptCommand& options, const std::string& text) {
   const std::unique_ptr<Module> module = parse_module(text, options.file);
   verify_or_throw(*module);
   if (!options.graph.empty()) {
@@ -69,18 +97,26 @@ void run_opt(const OptCommand& options) {
     llvm::erase_if(module->graphs, [&](const auto& graph) { return graph->name != options.graph; });
   }
   PassManager manager(manager_options(options));
-  manager.add(options.pipeline.empty() ? pipeline_of(text) : options.pipeline);
+  manager.add(pipeline_of(options, text));
   manager.run(*module);
   if (options.timing) fmt::print(stderr, "{}", manager.timing_report());
-  write_result(options, print(*module));
+  return print(*module);
+}
+
+void run_opt(const OptCommand& options) {
+  if (options.list) return list_passes();
+  if (options.file.empty()) fail("opt: name a graph or a kernel in text form (.ir, .kernel), or give --list");
+  const std::string text = read_text_file(options.file);
+  write_result(options, is_kernel(text) ? run_on_kernel(options, text) : run_on_module(options, text));
 }
 
 }  // namespace
 
 void add_opt(CLI::App& app) {
   auto options = std::make_shared<OptCommand>();
-  CLI::App* command = app.add_subcommand("opt", "Run passes over a graph in text form and print the result");
-  command->add_option("file", options->file, "graph in text form (.ir)");
+  CLI::App* command =
+      app.add_subcommand("opt", "Run passes over a graph or a kernel in text form and print the result");
+  command->add_option("file", options->file, "graph or kernel in text form (.ir, .kernel)");
   command->add_option("--pipeline", options->pipeline, "passes to run; default: the file's own // RUN: line");
   command->add_option("--graph", options->graph, "only this graph of the module");
   command->add_option("-o,--output", options->output, "file to write instead of standard output");

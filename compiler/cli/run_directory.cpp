@@ -15,7 +15,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_run_directory(const fs::path& path) { return fs::exists(path / "train.json"); }
+bool is_run_directory(const fs::path& path) {
+  return fs::exists(path / "train.json") && fs::is_directory(path / "model");
+}
 
 Weights opened(const fs::path& path) { return {std::make_shared<const Checkpoint>(open_weights(path))}; }
 

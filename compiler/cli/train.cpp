@@ -177,7 +177,16 @@ class Run {
     make_directories(directory);
     write_file(directory / "train.json", resolved_.dump(2) + "\n");
     save_description(model_, directory / "model");
-    if (model_.compilation) graph_files_ = std::async(std::launch::async, [this] { write_graph(); });
+    if (model_.compilation) graph_files_ = std::async(std::launch::async, [this] { try_write_graph(); });
+  }
+
+  /// A picture that cannot be made is no reason to end a run.
+  void try_write_graph() const {
+    try {
+      write_graph();
+    } catch (const std::exception& error) {
+      note(fmt::format("the run goes on without a picture of its graph: {}", error.what()));
+    }
   }
 
   /// A plan from the cache comes without the fused graph: the passes make it again.
@@ -259,8 +268,8 @@ class Run {
     print_result(result, figures, peak_flops);
     if (options_.run_directory.empty()) return;
     const fs::path directory = options_.run_directory;
-    if (graph_files_.valid()) graph_files_.get();
     save_model(*session_, model_, directory / "model", result.step);
+    if (graph_files_.valid()) graph_files_.get();
     fmt::print("{}: metrics.jsonl, loss.svg, graph.ir, model, {}\n", directory.string(),
                fs::relative(result.checkpoint, directory).string());
   }

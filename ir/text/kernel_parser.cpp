@@ -212,7 +212,7 @@ void KernelParser::action(const Token& op, std::string_view word, Instruction& i
   }
 }
 
-/// reduce OP[.FORM] value [if condition]
+/// reduce OP[.FORM] value [if condition] [round NUMBER] [columns NUMBER]
 void KernelParser::reduce(Instruction& i) {
   const Token kind = lexer.expect(Token::Kind::identifier, "a reduction (add, max, ...)");
   const auto [word, form] = split_form(kind);
@@ -221,10 +221,17 @@ void KernelParser::reduce(Instruction& i) {
   i.kind = Kind::reduce, i.reduce_op = *reduce, i.form = form;
   operands(i);
   const Token condition = lexer.peek();
-  if (!lexer.accept_word("if")) return;
-  if (i.reduce_op != ReduceOp::add)
-    lexer.fail_at(condition.offset, "only a sum leaves elements out: reduce add %value if %condition");
-  i.predicate = value();
+  if (lexer.accept_word("if")) {
+    if (i.reduce_op != ReduceOp::add)
+      lexer.fail_at(condition.offset, "only a sum leaves elements out: reduce add %value if %condition");
+    i.predicate = value();
+  }
+  exchange(i);
+}
+
+void KernelParser::exchange(Instruction& i) {
+  if (lexer.accept_word("round")) i.exchange_round = small_integer("the number of an exchange");
+  if (lexer.accept_word("columns")) i.exchange_columns = small_integer("how many columns are exchanged");
 }
 
 void KernelParser::memory(Instruction& i) {
@@ -234,6 +241,7 @@ void KernelParser::memory(Instruction& i) {
     i.operands.push_back(value());
   }
   if (lexer.accept_word("if")) i.predicate = value();
+  if (i.kind == Kind::accumulate) exchange(i);
 }
 
 /// random SLOT[row, column axis]

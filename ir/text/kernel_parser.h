@@ -60,6 +60,7 @@ class KernelParser : public TextParser, private KernelParts {
   void action(const Token& op, std::string_view word, Instruction& i);
   void operands(Instruction& i);
   void reduce(Instruction& i);
+  void exchange(Instruction& i);
   void memory(Instruction& i);
   void random(Instruction& i);
   Access place();

@@ -207,9 +207,11 @@ class KernelPrinter {
       case Kind::store:
         return fmt::format("store {} = {}{}", place(i.access), operands, condition(i));
       case Kind::accumulate:
-        return fmt::format("accumulate {} += {}{}", place(i.access), operands, condition(i));
+        return fmt::format("accumulate{} {} += {}{}{}", form(i), place(i.access), operands, condition(i),
+                           exchange(i));
       case Kind::reduce:
-        return fmt::format("reduce {}{} {}{}", smelt::name(i.reduce_op), form(i), operands, condition(i));
+        return fmt::format("reduce {}{} {}{}{}", smelt::name(i.reduce_op), form(i), operands, condition(i),
+                           exchange(i));
       case Kind::result:
         return fmt::format("result {} of {}", i.slot, operands);
     }
@@ -222,6 +224,11 @@ class KernelPrinter {
 
   static std::string condition(const Instruction& i) {
     return i.predicate < 0 ? "" : fmt::format(" if %{}", i.predicate);
+  }
+
+  static std::string exchange(const Instruction& i) {
+    return (i.exchange_round == 0 ? "" : fmt::format(" round {}", i.exchange_round)) +
+           (i.exchange_columns == 0 ? "" : fmt::format(" columns {}", i.exchange_columns));
   }
 
   std::string place(const Access& a) const {

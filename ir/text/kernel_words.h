@@ -7,7 +7,7 @@ namespace smelt {
 
 constexpr std::string_view kAxisWords[] = {"parallel", "column", "reduced"};
 constexpr std::string_view kScopeWords[] = {"row", "column", "reduced"};
-constexpr std::string_view kFormWords[] = {"plain",          "fast", "fast_tangent", "inverse",
-                                           "scaled_inverse", "kept", "early",        "prefetched"};
+constexpr std::string_view kFormWords[] = {"plain", "fast",  "fast_tangent", "inverse",   "scaled_inverse",
+                                           "kept",  "early", "prefetched",   "sequential"};
 
 }  // namespace smelt

@@ -103,8 +103,10 @@ class ProgramParser : KernelParser {
         ids.below = id_bound();
       else if (key.text == "ignored")
         ids.ignored = integer();
+      else if (key.text == "least")
+        ids.least = integer();
       else
-        unknown_field(key, "fill, below, ignored");
+        unknown_field(key, "fill, below, ignored, least");
     });
     if (ids.below > 0) port.ids = ids;
     if (ids.below == 0 && ids.ignored) lexer.fail_at(at.offset, "ignored: expected `below = ROWS` beside it");

@@ -54,6 +54,7 @@ class ProgramPrinter {
     if (port.optional) fields.add("fill", text(Attribute(port.fill)));
     if (port.ids) fields.add("below", std::to_string(port.ids->below));
     if (port.ids && port.ids->ignored) fields.add("ignored", std::to_string(*port.ids->ignored));
+    if (port.ids && port.ids->least != 0) fields.add("least", std::to_string(port.ids->least));
     return fmt::format("{}{} : {}{} = #{}\n", quote(port.name), fields.str(), name(port.dtype),
                        smelt::str(port.shape), port.buffer);
   }

@@ -16,14 +16,16 @@ bool is_integer(DType type) { return !is_float(type) && type != DType::boolean; 
 /// What both allow.
 Range narrowest(const Range& a, const Range& b) {
   if (!a || !b) return a ? a : b;
-  return IdRange{std::min(a->below, b->below), a->ignored == b->ignored ? a->ignored : std::nullopt};
+  return IdRange{std::min(a->below, b->below), a->ignored == b->ignored ? a->ignored : std::nullopt,
+                 std::max(a->least, b->least)};
 }
 
 /// What either allows; nothing where that is no range.
 Range widest(const Range& a, const Range& b) {
   if (!a || !b) return std::nullopt;
   if (a->ignored && b->ignored && *a->ignored != *b->ignored) return std::nullopt;
-  return IdRange{std::max(a->below, b->below), a->ignored ? a->ignored : b->ignored};
+  return IdRange{std::max(a->below, b->below), a->ignored ? a->ignored : b->ignored,
+                 std::min(a->least, b->least)};
 }
 
 Range rows_of(const Value* table, int64_t axis) {
@@ -92,7 +94,7 @@ class Ranges {
     Range range = at(sum.result());
     const auto offset = whole_splat(sum.operand(1 - operand));
     if (!range || !offset || *offset < 0 || range->below <= *offset) return std::nullopt;
-    range->below -= *offset;
+    range->below -= *offset, range->least -= *offset;
     if (range->ignored) *range->ignored -= *offset;
     return range;
   }

@@ -3,10 +3,10 @@
 //   gather(table[50257,c], ids)              ids in [0, 50257)
 //   cross_entropy(logits[..., 131], labels)  labels in [0, 131), or its ignore_index
 //   gather(t, select(ne(x, -1), x, 0))       x in the rows of t, or -1
-//   gather(t[66,c], x + 2)                   x in [0, 64): ids are never below 0
+//   gather(t[66,c], x + 2)                   x in [-2, 64)
 //
 // Indices are followed back through views, concat, conversions between integers, added constants and such
-// selects, to the inputs, where the attributes {below, ignored} are set; lower hands them to the plan's
+// selects, to the inputs, where the attributes {below, ignored, least} are set; lower hands them to the plan's
 // ports, and sessions refuse other numbers. Contract: only what would be outside a table for certain is
 // excluded. An input that is read in parts gets the widest range of its parts, and none where a part is no
 // index. An index that takes part in other arithmetic, or a table whose extent is known only at launch, gives

@@ -62,7 +62,7 @@ class Guard {
     state_ = name;
     for (int i = 2; module.find_state(state_); ++i) state_ = fmt::format("{} {}", name, i);
     module.states.push_back(
-        {.name = state_, .role = Role::state, .dtype = DType::i32, .shape = {3}, .init = {}});
+        {.name = state_, .role = Role::fault, .dtype = DType::i32, .shape = {3}, .init = {}});
     return state_;
   }
 

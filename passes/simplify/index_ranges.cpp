@@ -198,7 +198,7 @@ MaybeRange IndexRanges::of_constant(const Node& node) const {
 MaybeRange IndexRanges::of_input(const Node& node) const {
   const auto ids = id_range(node);
   if (!ids || ids->below < 1) return std::nullopt;
-  return IndexRange{.least = 0, .most = ids->below - 1, .beside = ids->ignored};
+  return IndexRange{.least = ids->least, .most = ids->below - 1, .beside = ids->ignored};
 }
 
 MaybeRange IndexRanges::of_iota(const Value& value) const {

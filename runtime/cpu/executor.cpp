@@ -212,19 +212,20 @@ void CpuExecutor::run(const PlanEntry& entry, const SymbolValues& symbols,
   for (const ResolvedEntry::Patch& patch : ready.patches)
     *patch.pointer = bound_[static_cast<size_t>(patch.buffer)] + patch.offset_bytes;
   if (options_.poison) poison(ready);
+  for (const int fault : index_faults_) clear_state(fault);  // a run that was ended early may have left one
   launch_all(ready, random);
   copy_outputs(ready, outputs);
   check_indices();
 }
 
-void CpuExecutor::check_indices() {
-  for (const int state : index_faults_) {
-    IndexFault found, none{};
-    std::byte* memory = states_[static_cast<size_t>(state)].data();
-    std::memcpy(&found, memory, sizeof found);
-    std::memcpy(memory, &none, sizeof none);
-    check_index_fault(plan_->states[static_cast<size_t>(state)], found);
+void CpuExecutor::check_indices() const {
+  IndexFaults faults;
+  for (const int index : index_faults_) {
+    IndexFault found;
+    std::memcpy(&found, states_[static_cast<size_t>(index)].data(), sizeof found);
+    faults.add(plan_->states[static_cast<size_t>(index)], found);
   }
+  faults.check();
 }
 
 void CpuExecutor::launch_all(const ResolvedEntry& resolved, const Philox& random) {

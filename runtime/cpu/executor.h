@@ -32,7 +32,7 @@ class CpuExecutor : public Executor {
   void bind_outputs(const ResolvedEntry& resolved, std::span<void* const> outputs);
   void copy_outputs(const ResolvedEntry& resolved, std::span<void* const> outputs) const;
   void poison(const ResolvedEntry& resolved);
-  void check_indices();
+  void check_indices() const;
   void launch_all(const ResolvedEntry& resolved, const Philox& random);
   void launch_watched(const ResolvedEntry& resolved, const Philox& random);
 

@@ -110,7 +110,8 @@ Device::Device(int ordinal) : info_(device_info(ordinal)) {
 
 Device& Device::open(int ordinal) {
   static std::mutex mutex;
-  static std::map<int, std::unique_ptr<Device>> opened;
+  // Never destroyed: sessions that live as long as the process end after it.
+  static auto& opened = *new std::map<int, std::unique_ptr<Device>>;
   const int number = checked(ordinal);
   const std::lock_guard lock(mutex);
   std::unique_ptr<Device>& device = opened[number];
@@ -137,7 +138,7 @@ size_t Device::total_bytes() const { return make_current(), memory().total; }
 
 LtHandleTag* Device::blas() const {
   make_current();
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(blas_mutex_);
   if (!blas_) blas_ = new_blas_handle();
   return blas_;
 }

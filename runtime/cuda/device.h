@@ -58,6 +58,7 @@ class Device {
   Context context_ = nullptr;
   mutable std::mutex mutex_;  // of what follows
   std::string fault_;
+  mutable std::mutex blas_mutex_;  // of its own: the library takes a second to start
   mutable LtHandleTag* blas_ = nullptr;
 };
 

@@ -76,12 +76,14 @@ void CudaExecutor::finish(const char* what) {
 
 /// Of all runs since the last time that results were waited for.
 void CudaExecutor::check_indices() {
+  IndexFaults faults;
   for (const int index : index_faults_) {
     IndexFault found{};
     std::memcpy(&found, states_.read(index).data(), sizeof found);
     if (found[0] != 0 || found[1] != 0) states_.clear(index);
-    check_index_fault(plan_->states[static_cast<size_t>(index)], found);
+    faults.add(plan_->states[static_cast<size_t>(index)], found);
   }
+  faults.check();
 }
 
 // ---- one step

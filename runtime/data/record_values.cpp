@@ -43,14 +43,8 @@ void read_integers(DType stored, const std::byte* from, std::span<T> out) {
   convert<uint8_t>(from, out, same);
 }
 
-std::string range_text(const IdRange& ids) {
-  const std::string ignored = ids.ignored ? fmt::format(", or {} to ignore it", *ids.ignored) : "";
-  return fmt::format("expected an id from 0 to {}{}", ids.below - 1, ignored);
-}
-
 std::optional<std::string> fault(int64_t value, const Port& port) {
-  if (port.ids && (value < 0 || value >= port.ids->below) && value != port.ids->ignored)
-    return fmt::format("{}, {}", value, range_text(*port.ids));
+  if (port.ids && !port.ids->holds(value)) return fmt::format("{}, expected {}", value, str(*port.ids));
   if (value < std::numeric_limits<int32_t>::min() || value > std::numeric_limits<int32_t>::max())
     return fmt::format("{}, expected a number of 32 bits", value);
   return {};

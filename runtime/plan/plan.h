@@ -24,6 +24,7 @@ enum class Role : uint8_t {
   gradient,
   optimizer,
   state,
+  fault,  // what an index out of bounds leaves behind (runtime/index_faults.h): never saved
   saved,
   temporary,
   workspace
@@ -205,12 +206,17 @@ struct KernelCode {
   std::optional<TemplateLaunch> launch = {};
 };
 
-/// What integers that index a table may be: each in [0, below), or `ignored` where there is such a number.
+/// What integers that index a table may be: each in [least, below), or `ignored` where there is such a
+/// number.
 struct IdRange {
   int64_t below = 0;
   std::optional<int64_t> ignored = {};
+  int64_t least = 0;
+  bool holds(int64_t id) const { return (id >= least && id < below) || id == ignored; }
   bool operator==(const IdRange&) const = default;
 };
+
+std::string str(const IdRange& ids);  // "an id from 0 to 49, or -100 to ignore it"
 
 /// An input or output of an entry. Inputs are dense, row-major; so are outputs.
 struct Port {

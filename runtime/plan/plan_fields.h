@@ -147,7 +147,7 @@ void visit_fields(V& v, T& x) {
 
 template <typename V, Is<IdRange> T>
 void visit_fields(V& v, T& x) {
-  v("below", x.below), v("ignored", x.ignored);
+  v("below", x.below), v("ignored", x.ignored), v("least", x.least);
 }
 
 template <typename V, Is<Port> T>

@@ -9,9 +9,9 @@
 namespace smelt {
 namespace {
 
-constexpr std::array<std::string_view, 10> kRoles = {"input",     "output",    "constant", "parameter",
-                                                     "gradient",  "optimizer", "state",    "saved",
-                                                     "temporary", "workspace"};
+constexpr std::array<std::string_view, 11> kRoles = {"input",    "output",    "constant", "parameter",
+                                                     "gradient", "optimizer", "state",    "fault",
+                                                     "saved",    "temporary", "workspace"};
 constexpr std::array<std::string_view, 3> kArguments = {"address", "integer", "real"};
 constexpr std::array<std::string_view, 3> kInitializers = {"value", "normal", "uniform"};
 
@@ -35,6 +35,11 @@ std::string_view trimmed(std::string_view text) {
 }
 
 }  // namespace
+
+std::string str(const IdRange& ids) {
+  return fmt::format("an id from {} to {}{}", ids.least, ids.below - 1,
+                     ids.ignored ? fmt::format(", or {} to ignore it", *ids.ignored) : "");
+}
 
 std::string_view name(Role role) { return kRoles[static_cast<size_t>(role)]; }
 

@@ -25,7 +25,8 @@ template <typename... Args>
 }
 
 bool is_state(Role role) {
-  return role == Role::parameter || role == Role::gradient || role == Role::optimizer || role == Role::state;
+  return role == Role::parameter || role == Role::gradient || role == Role::optimizer ||
+         role == Role::state || role == Role::fault;
 }
 
 template <typename Item>
@@ -84,6 +85,8 @@ class Validation {
     for (const Dim& dim : state.shape) most_elements(dim, state.dtype, what);
     const int64_t elements = most_elements(element_count(state.shape), state.dtype, what);
     check_initializer(state.init, what);
+    if (state.role == Role::fault && (state.dtype != DType::i32 || state.shape != Shape{Dim(3)}))
+      refuse("{} has the role fault: expected i32[3]", what);
     if (!state.copy_of.empty()) check_copy(state, what);
     require_names(state.segments, what + ", segment");
     if (!state.segments.empty() && state.shape.size() != 1) refuse("{} has segments: expected one dim", what);
@@ -229,6 +232,7 @@ class Validation {
     if (role != Role::input || is_float(port.dtype) || port.dtype == DType::boolean)
       refuse("{} of {} holds ids: expected an input of integers", what, smelt::name(port.dtype));
     if (port.ids->below < 1) refuse("{} holds ids below {}: expected at least 1", what, port.ids->below);
+    if (port.ids->least > 0) refuse("{} holds ids from {}: expected at most 0", what, port.ids->least);
   }
 
   const Buffer& find_buffer(int index, const std::string& what) const {

@@ -20,7 +20,9 @@ constexpr std::string_view kPrefix = "step-", kSuffix = ".safetensors";
 constexpr const char *kFormat = "smelt-checkpoint-1", *kChoices = "choices", *kParameters = "parameters";
 
 /// Copies are rounded again from their masters.
-bool is_saved(const State& state) { return state.role != Role::gradient && state.copy_of.empty(); }
+bool is_saved(const State& state) {
+  return state.role != Role::gradient && state.role != Role::fault && state.copy_of.empty();
+}
 
 /// Name, type and size of every state: what must agree between a checkpoint and a plan.
 std::vector<TensorView> described(const Plan& plan) {
@@ -117,6 +119,18 @@ std::string restore_choices(Session& session, const std::string& choices) {
                      problem);
 }
 
+struct Damaged {
+  fs::path path;
+  std::string problem;
+};
+
+void set_aside(const Damaged& file, const CheckpointDirectory::Log& log) {
+  fs::path aside = file.path;
+  aside += ".damaged";
+  fs::rename(file.path, aside);
+  log(fmt::format("{}; renamed to '{}', going on with the one before it", file.problem, aside.string()));
+}
+
 bool is_checkpoint(const fs::path& path) {
   const std::string name = path.filename().string();
   return name.starts_with(kPrefix) && name.ends_with(kSuffix);
@@ -201,20 +215,23 @@ void CheckpointDirectory::prune() {
 
 std::optional<CheckpointInfo> CheckpointDirectory::restore(Session& session, const Log& log) {
   auto paths = list();
+  std::vector<Damaged> damaged;
   for (; !paths.empty(); paths.pop_back()) {
     try {
       CheckpointInfo info = read_checkpoint(paths.back(), session);
+      for (const Damaged& file : damaged) set_aside(file, log);
       if (!info.warning.empty()) log(fmt::format("'{}': {}", paths.back().string(), info.warning));
       return info;
     } catch (const Error& error) {
       if (error.status() != Status::invalid_file) throw;
-      fs::path aside = paths.back();
-      aside += ".damaged";
-      fs::rename(paths.back(), aside);
-      log(fmt::format("{}; renamed to '{}', going on with the one before it", error.what(), aside.string()));
+      damaged.push_back({paths.back(), error.what()});
     }
   }
-  return std::nullopt;
+  if (damaged.empty()) return std::nullopt;
+  fail_with(Status::invalid_file,
+            "'{}': none of the {} checkpoints can be read, the newest because {}; they are left as they are: "
+            "move them away to begin the run anew",
+            directory_.string(), damaged.size(), damaged.front().problem);
 }
 
 }  // namespace smelt

@@ -117,6 +117,24 @@ TEST_F(Commands, OptPrintsWhatDumpReadsBack) {
   EXPECT_TRUE(has(again.out, "graph @logits"));
   EXPECT_FALSE(has(again.out, "layer_norm %")) << "decomposed";
   EXPECT_TRUE(has(smelt("opt --list").out, "simplify"));
+  EXPECT_TRUE(has(smelt("opt --list").out, "row_barriers"));
+}
+
+TEST_F(Commands, OptRunsPassesOverAKernel) {
+  const std::string text =
+      "\n// RUN: unrounded_stores\nkernel @k(%x: f32, out %y: bf16) column c = 8 { column { "
+      "%0 = load %x[c] : f32; %1 = convert %0 : bf16; store %y[c] = %1 : bf16 } }\n";
+  spill(path("one.kernel"), text);
+  const Outcome outcome = smelt("opt one.kernel");
+  expect_good(outcome);
+  EXPECT_TRUE(has(outcome.out, "store %y[c] = %0 : bf16")) << outcome.out;
+  const Outcome traced = smelt("opt one.kernel --pipeline=collapse_axes --print-after-all");
+  EXPECT_TRUE(has(traced.out, "store %y[c] = %1 : bf16")) << traced.out;
+  EXPECT_TRUE(has(traced.err, "// after collapse_axes\nkernel @k(")) << traced.err;
+  expect_error(smelt("opt one.kernel --pipeline=colapse_axes"), "did you mean collapse_axes");
+  expect_error(smelt("opt one.kernel --graph=loss"), "one.kernel: on a kernel, opt takes");
+  spill(path("wrong.kernel"), "kernel @k() { row { %0 = ad %1, %2 : f32 } }");
+  expect_error(smelt("opt wrong.kernel --pipeline=collapse_axes"), "wrong.kernel:1:26");
 }
 
 TEST_F(Commands, OptSaysWhereTextIsWrong) {

@@ -70,6 +70,53 @@ TEST_P(IndexGuards, TheRunEndsWithAnErrorThatNamesNodeAndIndex) {
 
 INSTANTIATE_TEST_SUITE_P(Targets, IndexGuards, ::testing::Values(&guarded_on_cpu, &guarded_on_host));
 
+constexpr const char* kTwice = R"(symbols B <= 9
+graph @look_up(%t: f32[5,3], %x: i32[B], %z: i32[B]) {
+  %i = add %x, %x
+  %y = gather %t, %i "first" {axis = 0}
+  %k = mul %z, %z
+  %w = gather %t, %k "second" {axis = 0}
+  return y = %y, w = %w
+}
+)";
+
+class TwoGuards : public ::testing::Test {
+ protected:
+  std::string fault(double x, double z) {
+    Tensor table{DType::f32, {5, 3}, std::vector<double>(15, 1)};
+    try {
+      testing::run_entry(session_, "look_up", {},
+                         {{"t", table}, {"x", {DType::i32, {1}, {x}}}, {"z", {DType::i32, {1}, {z}}}});
+    } catch (const Error& error) {
+      return error.what();
+    } catch (int) {
+      return "ended early";
+    }
+    return "none";
+  }
+  bool ends_early_ = false;
+  Session session_{std::make_shared<const Plan>(guarded_on_cpu(*parse_module(kTwice))),
+                   SessionOptions{.after_step = [this](const StepDone& done) {
+                     if (ends_early_ && done.step + 1 == static_cast<int>(done.entry.steps.size())) throw 1;
+                   }}};
+};
+
+TEST_F(TwoGuards, BothPlacesAreToldAndForgotten) {
+  EXPECT_EQ(
+      fault(9, 9),
+      "@look_up gather \"first\": the index 18 is out of bounds: expected 0 to 4; @look_up gather "
+      "\"second\": the index 81 is out of bounds: expected 0 to 4; the nearest row was taken, so results "
+      "are wrong");
+  EXPECT_EQ(fault(1, 1), "none");
+}
+
+TEST_F(TwoGuards, ARunThatEndedEarlyLeavesNothing) {
+  ends_early_ = true;
+  EXPECT_EQ(fault(9, 9), "ended early");
+  ends_early_ = false;
+  EXPECT_EQ(fault(1, 1), "none");
+}
+
 TEST(IndexGuards, IndicesThatAreWrongForCertainDoNotCompile) {
   const auto module = parse_module(R"(graph @main(%x: f32[4]) {
   %i = constant {values = [100000000, 2]} : i32[2]

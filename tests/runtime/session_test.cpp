@@ -89,6 +89,20 @@ TEST(Session, IdsMustBeInTheVocabularyOrIgnored) {
   EXPECT_HAS(message_of([&] { model.session->run("evaluate", inputs); }), "or -100 to ignore it");
 }
 
+TEST(Session, IntegersOf64BitsMustFit32) {
+  Plan plan = unigram_plan(kSessionVocabulary);
+  Port& port = plan.entries[4].inputs[0];
+  port.dtype = DType::i64, port.ids = {};
+  const auto shared = std::make_shared<const Plan>(plan);
+  Session session(shared, std::make_unique<UnigramExecutor>(*shared), 0);
+  const std::vector<int64_t> wide = {1, (int64_t{1} << 32) + 3}, small = {1, -3};
+  EXPECT_HAS(message_of([&] {
+               session.run("logits", {{{"input_ids", DType::i64, {1, 2}, wide.data()}}});
+             }),
+             "'input_ids': element 1 is 4294967299, expected a number of 32 bits");
+  EXPECT_NO_THROW(session.run("logits", {{{"input_ids", DType::i64, {1, 2}, small.data()}}}));
+}
+
 TEST(Session, OutputsMustExistAndFit) {
   Unigram model(kSessionVocabulary);
   const std::vector<int32_t> tokens(3);

@@ -1,18 +1,17 @@
 // File tests of passes over kernels: every .kernel file of this folder holds kernels as text, parted by lines
 // "// -----", each with
 //
-//   // RUN: early_loads,row_barriers    passes, in order
+//   // RUN: early_loads,row_barriers    passes of kernel_passes.def or of own_passes() below, in order
 //   // CHECK...: text                   LLVM FileCheck directives for the printed kernel
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <map>
 
-#include "codegen/kernel_passes/collapse_axes.h"
 #include "codegen/kernel_passes/column_sums.h"
 #include "codegen/kernel_passes/keep_columns.h"
+#include "codegen/kernel_passes/kernel_pass_registry.h"
 #include "codegen/kernel_passes/legalize.h"
-#include "codegen/kernel_passes/row_barriers.h"
 #include "llvm/ADT/StringRef.h"
 #include "runtime/error.h"
 #include "tests/support/file_check.h"
@@ -33,17 +32,18 @@ void sum_columns(Kernel& kernel) {
   sum_columns_in_tiles(kernel, sums);
 }
 
-std::map<std::string, void (*)(Kernel&), std::less<>> passes_by_name() {
-  std::map<std::string, void (*)(Kernel&), std::less<>> passes;
-  for (const KernelPass& pass : gpu_kernel_passes()) passes.emplace(pass.name, pass.run);
-  passes["collapse_axes"] = collapse_axes;
-  passes["keep_columns"] = [](Kernel& k) { keep_columns(k); };
-  passes["keep_expensive_columns"] = [](Kernel& k) {
-    keep_columns(k, {.expensive_only = true, .forward_stores = false});
-  };
-  passes["column_sums"] = sum_columns;
-  passes["legalize_for_gpu"] = legalize_for_gpu;
+/// Those that take more than a kernel.
+const std::map<std::string, void (*)(Kernel&), std::less<>>& own_passes() {
+  static const std::map<std::string, void (*)(Kernel&), std::less<>> passes = {
+      {"column_sums", sum_columns},
+      {"keep_expensive_columns",
+       [](Kernel& kernel) { keep_columns(kernel, {.expensive_only = true, .forward_stores = false}); }}};
   return passes;
+}
+
+void run_pass(Kernel& kernel, std::string_view name) {
+  const auto own = own_passes().find(name);
+  own != own_passes().end() ? own->second(kernel) : find_kernel_pass(name).run(kernel);
 }
 
 std::vector<std::filesystem::path> files() {
@@ -58,7 +58,6 @@ std::vector<std::filesystem::path> files() {
 class KernelPassFiles : public ::testing::TestWithParam<std::filesystem::path> {};
 
 TEST_P(KernelPassFiles, Pass) {
-  const auto passes = passes_by_name();
   for (const std::string& text : testing::parts_of(testing::read_file(GetParam()))) {
     const auto runs = testing::directives(text, "RUN");
     ASSERT_EQ(runs.size(), 1u) << "a part has one RUN line";
@@ -66,11 +65,7 @@ TEST_P(KernelPassFiles, Pass) {
     Kernel kernel = parse_kernel(text, GetParam().string());
     llvm::SmallVector<llvm::StringRef, 4> names;
     llvm::StringRef(runs[0]).split(names, ',');
-    for (const llvm::StringRef name : names) {
-      const auto pass = passes.find(std::string_view(name.trim()));
-      ASSERT_NE(pass, passes.end()) << "there is no pass " << name.str();
-      pass->second(kernel);
-    }
+    for (const llvm::StringRef name : names) run_pass(kernel, name.trim());
     const std::string output = print(kernel);
     EXPECT_EQ(testing::check(GetParam().string(), text, output), "") << output;
     EXPECT_EQ(print(parse_kernel(output)), output);
@@ -79,6 +74,25 @@ TEST_P(KernelPassFiles, Pass) {
 
 INSTANTIATE_TEST_SUITE_P(All, KernelPassFiles, ::testing::ValuesIn(files()),
                          [](const auto& p) { return p.param.stem().string(); });
+
+TEST(KernelPassTable, EveryPassHasAFileTest) {
+  for (const KernelPass& pass : all_kernel_passes()) {
+    const auto has_its_name = [&](const auto& path) { return path.stem().string() == pass.name; };
+    const auto all = files();
+    EXPECT_TRUE(std::any_of(all.begin(), all.end(), has_its_name)) << pass.name;
+  }
+}
+
+TEST(KernelPassTable, UnknownPassesAreErrors) {
+  EXPECT_EQ(parse_kernel_pipeline("early_loads, row_barriers").size(), 2u);
+  try {
+    parse_kernel_pipeline("early_loads,row_bariers");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("'row_bariers'"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("prefetch_rows"), std::string::npos) << error.what();
+  }
+}
 
 /// What one schedule entailed does not outlive it.
 TEST(LegalizeForGpu, DecidesAnew) {

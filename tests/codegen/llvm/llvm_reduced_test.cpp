@@ -14,6 +14,30 @@ constexpr float kReducedNaN = std::numeric_limits<float>::quiet_NaN();
 class ReducedTest : public testing::TestWithParam<int64_t> {};
 INSTANTIATE_TEST_SUITE_P(Sizes, ReducedTest, testing::Values(1, 3, 31, 33, 64, 197, 512, 777));
 
+/// Sums along rows of the numbers above 0 alone.
+TEST_P(ReducedTest, ASumTakesWhatItsConditionLets) {
+  const int64_t n = GetParam(), rows = 9;
+  KernelBuilder b("above");
+  const int r = b.parallel(rows), c = b.column(n);
+  const int x = b.input(), y = b.output();
+  b.column_block();
+  const int v = b.load(x, {{r, n}, {c, 1}});
+  const int above = b.op(ScalarOp::gt, {v, b.number(0)}, DType::i32);
+  const int sum = b.reduce(ReduceOp::add, v);
+  b.kernel.instructions[static_cast<size_t>(sum)].predicate = above;
+  b.row_block();
+  b.store(y, {{r, 1}}, sum);
+
+  auto xs = random_floats(rows * n, 1);
+  std::vector<float> sums(rows, kReducedNaN);
+  CompiledKernel(b.kernel).launch({.buffers = {xs.data(), sums.data()}});
+  for (int64_t i = 0; i < rows; ++i) {
+    double expected = 0;
+    for (int64_t j = 0; j < n; ++j) expected += std::max(xs[i * n + j], 0.f);
+    EXPECT_NEAR(sums[i], expected, 1e-4);
+  }
+}
+
 /// partial[chunk, c] += x[r, c] * y[r]; then a finishing kernel adds the chunks in their order.
 TEST_P(ReducedTest, ColumnPartialsAndTheirFinish) {
   const int64_t n = GetParam(), rows = 29, splits = 8;

@@ -259,14 +259,14 @@ INSTANTIATE_TEST_SUITE_P(All, KernelFault, ::testing::ValuesIn(kKernelFaults));
 
 /// How instructions are carried out, which blocks wait, what a sum leaves out.
 TEST(KernelText, FormsRoundTrip) {
-  const std::string text = R"(kernel @softmax(%x: bf16, out %y: bf16)
+  const std::string text = R"(kernel @softmax(%x: bf16, out %y: bf16, out partial %s: f32[64])
     parallel r0 = R, column c0 = 64 {
   schedule {vector = 8, threads = 128, team = 8, vectors = 1, prefetch_distance = 2, interleaved = true, index32 = true}
   reduced loads_first {
     %0 = load.prefetched %x[r0*64 + c0] : bf16
     %1 = reduce max_sumexp.fast %0 : f32
     %2 = lt %0, %0 : bool
-    %3 = reduce add %0 if %2 : f32
+    %3 = reduce add %0 if %2 round 1 columns 4 : f32
   }
   column after_barrier {
     %4 = load.early %x[r0*64 + c0] : bf16
@@ -276,6 +276,8 @@ TEST(KernelText, FormsRoundTrip) {
     %8 = div.scaled_inverse %7, %3 : f32
     %9 = tanh.fast_tangent %8 : f32
     store %y[r0*64 + c0] = %9 : bf16
+    accumulate.sequential %s[c0] += %9 : f32
+    accumulate %s[c0] += %9 if %2 round 2 : f32
   }
 }
 )";
@@ -284,6 +286,8 @@ TEST(KernelText, FormsRoundTrip) {
   EXPECT_EQ(kernel.instructions[0].form, Form::prefetched);
   EXPECT_EQ(kernel.instructions[1].form, Form::fast);
   EXPECT_EQ(kernel.instructions[3].predicate, 2);
+  EXPECT_EQ(kernel.instructions[3].exchange_round, 1);
+  EXPECT_EQ(kernel.instructions[3].exchange_columns, 4);
   EXPECT_TRUE(kernel.blocks[0].loads_first && kernel.blocks[1].after_barrier);
   EXPECT_EQ(kernel.schedule.prefetch_distance, 2);
 }

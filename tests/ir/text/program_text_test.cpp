@@ -33,7 +33,7 @@ entry @train_step {arena = 8448} {
   input "x" : f32[B,T,8] = #1
   input "mask" {fill = 1.0} : f32[] = #3
   input "ids" {below = 50257} : i32[B,T] = #4
-  input "labels" {below = 50257, ignored = -100} : i32[B,T] = #5
+  input "labels" {below = 50257, ignored = -100, least = -2} : i32[B,T] = #5
   output "y" : f32[B,T,8] = #2
   launch @twice(#1, #2) {phase = "forward", sources = ["h.0", "h.1"], reads = [1], writes = [2], may_alias = [[2, 1]]}
   launch @twice(#1[8*T], #2[64]) ids [3, 4294967295]
@@ -66,7 +66,7 @@ TEST(ProgramText, KeepsWhatWasWritten) {
   EXPECT_EQ(entry.inputs[1].fill, 1);
   EXPECT_EQ(entry.inputs[1].ids, std::nullopt);
   EXPECT_EQ(entry.inputs[2].ids, IdRange{50257});
-  EXPECT_EQ(entry.inputs[3].ids, (IdRange{50257, -100}));
+  EXPECT_EQ(entry.inputs[3].ids, (IdRange{50257, -100, -2}));
   ASSERT_EQ(entry.steps.size(), 7u);
   EXPECT_EQ(entry.steps[0].may_alias, (std::vector<std::pair<int, int>>{{2, 1}}));
   EXPECT_EQ(entry.steps[0].sources, (std::vector<std::string>{"h.0", "h.1"}));
@@ -118,8 +118,8 @@ const ProgramFaultCase kProgramFaults[] = {
     {"entry @e { fill #0 = 1 of 2 }", "1:18", "expected one of 0 buffers, found 0"},
     {"entry @e { input \"x\" {below = 0} : i32[] = #0 }", "1:31", "expected at least 1 id, found 0"},
     {"entry @e { input \"x\" {ignored = 0} : i32[] = #0 }", "1:23", "expected `below = ROWS` beside it"},
-    {"entry @e { input \"x\" {least = 0} : i32[] = #0 }", "1:23",
-     "expected one of fill, below, ignored, found 'least'"},
+    {"entry @e { input \"x\" {lowest = 0} : i32[] = #0 }", "1:23",
+     "expected one of fill, below, ignored, least, found 'lowest'"},
     {"entry @e { run }", "1:12", "expected input, output, launch, gemm, sort_index, copy, fill or '}'"},
     {"buffer 0 \"b\" : f32[1] entry @e { gemm f32 #0(1) = }", "1:43", "the row and the column stride"},
     {"buffer 0 \"b\" {state = 0} : f32[1]", "1:24", "one of 0 states"},

@@ -89,6 +89,13 @@ TEST(BoundIds, ASelectKeepsOneNumberOut) {
             std::nullopt);
 }
 
+TEST(BoundIds, AnAddedConstantMovesTheRange) {
+  const std::string look_up = "  %s = add %ids, %k\n  %y = gather %t, %s {axis = 0}\n  return y = %y\n";
+  EXPECT_EQ(found("%ids: i32[B]", "  %k = constant {value = 2} : i32[B]\n" + look_up), (R{5, {}, -2}))
+      << "-2 is row 0";
+  EXPECT_EQ(found("%ids: i32[B]", "  %k = constant {value = 7} : i32[B]\n" + look_up), std::nullopt);
+}
+
 TEST(BoundIds, NumbersThatAreComputedWithAreNotBounded) {
   EXPECT_EQ(found("%ids: i32[B]", R"(
   %s = add %ids, %ids
@@ -134,6 +141,9 @@ TEST(BoundIds, TheVerifierKnowsTheAttributes) {
   EXPECT_NE(fault("%x: i32[2] {below = 0}").find("expected at least 1"), std::string::npos);
   EXPECT_NE(fault("%x: f32[2] {below = 3}").find("expected integers"), std::string::npos);
   EXPECT_NE(fault("%x: i32[2] {ignored = 3}").find("without 'below'"), std::string::npos);
+  EXPECT_NE(fault("%x: i32[2] {least = -3}").find("without 'below'"), std::string::npos);
+  EXPECT_NE(fault("%x: i32[2] {below = 3, least = 1}").find("expected at most 0"), std::string::npos);
+  EXPECT_EQ(fault("%x: i32[2] {below = 3, least = -1}"), "");
   EXPECT_NE(fault("%x: i32[2] {below = 1.5}").find("below"), std::string::npos);
 }
 

@@ -167,6 +167,37 @@ TEST(Checkpoint, ADamagedOneIsSetAsideAndThePreviousUsed) {
   }
 }
 
+TEST(Checkpoint, WhereAllAreDamagedNothingIsTouched) {
+  const TemporaryDirectory d;
+  Unigram model(kVocabulary);
+  CheckpointDirectory checkpoints(d.path(), 0);
+  for (const int64_t step : {1, 2}) checkpoints.save(*model.session, info_of(step));
+  for (const auto& path : checkpoints.list()) write_file(path, "damaged");
+  try {
+    restored(d);
+    FAIL() << "the run would begin anew";
+  } catch (const Error& error) {
+    EXPECT_HAS(error.what(), "none of the 2 checkpoints can be read");
+    EXPECT_HAS(error.what(), "step-0000000002");
+  }
+  EXPECT_EQ(checkpoints.list().size(), 2u);
+}
+
+TEST(Checkpoint, FaultsOfIndicesAreNoPartOfARun) {
+  const TemporaryDirectory d;
+  Unigram model(kVocabulary);
+  write_checkpoint(d / "c.safetensors", *model.session, info_of(1));
+  Plan guarded = unigram_plan(kVocabulary);
+  guarded.states.push_back({.name = "index_fault/@loss gather",
+                            .role = Role::fault,
+                            .dtype = DType::i32,
+                            .shape = {3},
+                            .init = {}});
+  const auto plan = std::make_shared<const Plan>(guarded);
+  Session session(plan, std::make_unique<UnigramExecutor>(*plan), 0);
+  EXPECT_EQ(read_checkpoint(d / "c.safetensors", session).step, 1);
+}
+
 TEST(Checkpoint, AnotherPlansIsAnErrorNotDamage) {
   const TemporaryDirectory d;
   Unigram model(kVocabulary), other(7);

@@ -1,4 +1,4 @@
-// Prefetched rows, vectors that set out early, blocks whose rows are interleaved: the same bits as without.
+// Prefetched rows, loads that are issued early, blocks whose rows are interleaved: the same bits as without.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -39,7 +39,7 @@ struct Walked {
   bool operator==(const Walked&) const = default;
 };
 
-class RowFetch : public testing::TestWithParam<int64_t> {
+class PrefetchedRows : public testing::TestWithParam<int64_t> {
  protected:
   Walked walk(int distance, int team, bool early = false, bool interleaved = false) {
     const int64_t n = GetParam(), rows = 13 * 3;
@@ -64,33 +64,33 @@ class RowFetch : public testing::TestWithParam<int64_t> {
                          .symbols = {{"M", 13}}});
     return out;
   }
-  bool sets_out_early() const { return text_.find("sm_bring(") != std::string::npos; }
-  bool fetches() const { return text_.find("sm_fetch<") != std::string::npos; }
+  bool loads_early() const { return text_.find("sm_bring(") != std::string::npos; }
+  bool prefetches() const { return text_.find("sm_fetch<") != std::string::npos; }
 
   std::string text_;
 };
-INSTANTIATE_TEST_SUITE_P(Sizes, RowFetch, testing::Values(4, 36, 64, 196, 388));
+INSTANTIATE_TEST_SUITE_P(Sizes, PrefetchedRows, testing::Values(4, 36, 64, 196, 388));
 
-TEST_P(RowFetch, GivesTheSameBits) {
+TEST_P(PrefetchedRows, GivesTheSameBits) {
   for (const int team : {8, 32, 64}) {
     const Walked plain = walk(0, team);
-    EXPECT_FALSE(fetches());
+    EXPECT_FALSE(prefetches());
     for (const int distance : {1, 2}) {
       EXPECT_EQ(walk(distance, team), plain) << "team " << team << ", distance " << distance;
-      EXPECT_TRUE(fetches());
+      EXPECT_TRUE(prefetches());
     }
   }
 }
 
-TEST_P(RowFetch, EarlyVectorsGiveTheSameBits) {
+TEST_P(PrefetchedRows, EarlyVectorsGiveTheSameBits) {
   for (const int team : {1, 2, 8, 32, 64}) {
     const Walked plain = walk(0, team), early = walk(0, team, true);
     EXPECT_EQ(early, plain) << "team " << team;
   }
-  EXPECT_TRUE(sets_out_early());
+  EXPECT_TRUE(loads_early());
 }
 
-TEST_P(RowFetch, InterleavedBlocksWriteTheSameRows) {
+TEST_P(PrefetchedRows, InterleavedBlocksWriteTheSameRows) {
   for (const int team : {8, 32, 64})
     for (const int distance : {0, 1, 2}) {
       const Walked plain = walk(distance, team), interleaved = walk(distance, team, false, true);
@@ -105,13 +105,13 @@ TEST_P(RowFetch, InterleavedBlocksWriteTheSameRows) {
     }
 }
 
-class UnevenRowFetch : public RowFetch {};
-INSTANTIATE_TEST_SUITE_P(Sizes, UnevenRowFetch, testing::Values(3, 33, 197));
+class UnevenPrefetchedRows : public PrefetchedRows {};
+INSTANTIATE_TEST_SUITE_P(Sizes, UnevenPrefetchedRows, testing::Values(3, 33, 197));
 
-TEST_P(UnevenRowFetch, RowsThatAreNotWholeVectorsAreReadInPlace) {
+TEST_P(UnevenPrefetchedRows, RowsThatAreNotWholeVectorsAreReadInPlace) {
   EXPECT_EQ(walk(1, 32), walk(0, 32));
   walk(1, 32);
-  EXPECT_FALSE(fetches());
+  EXPECT_FALSE(prefetches());
 }
 
 }  // namespace

@@ -1,0 +1,240 @@
+// Functions of numbers, random numbers, and what joins the states of reductions.
+#include "codegen/cuda/prelude_text.h"
+
+namespace smelt {
+namespace {
+
+// ---- scalar functions
+constexpr std::string_view kInfinity = R"(SM float sm_infinity() { return __uint_as_float(0x7F800000u); }
+)";
+constexpr std::string_view kMax = R"(// NaN wins.
+SM float sm_max(float a, float b) {
+#ifdef __CUDA_ARCH__
+  float y;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(y) : "f"(a), "f"(b));
+  return y;
+#else
+  return a != a ? a : b != b ? b : a > b ? a : b;
+#endif
+}
+SM int sm_max(int a, int b) { return a > b ? a : b; }
+)";
+constexpr std::string_view kMin = R"(// NaN wins.
+SM float sm_min(float a, float b) {
+#ifdef __CUDA_ARCH__
+  float y;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(y) : "f"(a), "f"(b));
+  return y;
+#else
+  return a != a ? a : b != b ? b : a < b ? a : b;
+#endif
+}
+SM int sm_min(int a, int b) { return a < b ? a : b; }
+)";
+constexpr std::string_view kSign = R"(SM float sm_sign(float a) { return a > 0 ? 1.0f : a < 0 ? -1.0f : a; }
+SM int sm_sign(int a) { return (a > 0) - (a < 0); }
+)";
+constexpr std::string_view kSigmoid = R"(SM float sm_sigmoid(float a) {
+  const float e = expf(-fabsf(a));
+  return (a < 0 ? e : 1.0f) / (1.0f + e);
+}
+)";
+constexpr std::string_view kExp2 = R"(// The GPU's own 2^x: 2 ulp off; what is below the normal numbers is 0.
+SM float sm_exp2(float x) {
+#ifdef __CUDA_ARCH__
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+#else
+  return exp2f(x);
+#endif
+}
+)";
+constexpr std::string_view kInverse = R"(// 1 / x, 0 above 2^126; of an x that is a normal number.
+SM float sm_inverse(float x) {
+#ifdef __CUDA_ARCH__
+  float y;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+#else
+  return 1.0f / x;
+#endif
+}
+)";
+constexpr std::string_view kFastExp = R"(SM float sm_fast_exp(float x) { return sm_exp2(x * 1.44269504f); }
+)";
+constexpr std::string_view kExp = R"(// `fast`: a few roundings off, for what is stored in half the digits.
+template <bool fast>
+SM float sm_exp(float x) { return fast ? sm_fast_exp(x) : expf(x); }
+)";
+constexpr std::string_view kFastTanh =
+    R"(SM float sm_fast_tanh(float a) {
+  return fmaf(-2.0f, sm_inverse(sm_exp2(a * 2.88539008f) + 1.0f), 1.0f);
+}
+)";
+constexpr std::string_view kFastSigmoid =
+    R"(SM float sm_fast_sigmoid(float a) { return sm_inverse(1.0f + sm_exp2(a * -1.44269504f)); }
+)";
+constexpr std::string_view kFastErf =
+    R"(// Within 7e-7: 1 - 2^-p of a polynomial p that is fitted to -log2 erfc(|a|).
+SM float sm_fast_erf(float a) {
+  const float x = fabsf(a);
+  const float p = fmaf(fmaf(fmaf(fmaf(2.95126e-3f, x, -2.961544e-2f), x, 0.14869327f), x, 0.91849929f), x, 1.62788979f);
+  return copysignf(1.0f - sm_exp2(-(p * x)), a);
+}
+)";
+constexpr std::string_view kTangent =
+    R"(// y is an odd function of a, made from numbers near 1, whose digits are few near 0: there it is its tangent.
+SM float sm_tangent(float a, float slope, float y) { return fabsf(a) < 0.0078125f ? slope * a : y; }
+)";
+constexpr std::string_view kDiv = R"(// Truncating; x / 0 = x.
+SM int sm_div(int a, int b) { return b == 0 || (b == -1 && a == -2147483647 - 1) ? a : a / b; }
+)";
+constexpr std::string_view kAbs = R"(SM int sm_abs(int a) { return a < 0 ? -a : a; }
+)";
+constexpr std::string_view kSine = R"(
+// sin(x + quarters pi/2). The reduction by pi/2 in two doubles needs no table, so no memory of the thread's own;
+// right up to 1e14, beyond some number between -1 and 1.
+SM float sm_sine(float x, int quarters) {
+  const double shifted = fma((double)x, 0.63661977236758134, 6755399441055744.0);
+  const double turns = shifted - 6755399441055744.0;
+  const float rest = (float)fma(turns, -6.1232339957367660e-17, fma(turns, -1.5707963267948966, (double)x));
+  const float r = fabsf(rest) > 0.8f ? 0.0f : rest, t = r * r;
+  const int turn = __double2loint(shifted) + quarters;
+  const float sine = fmaf(r * t, fmaf(fmaf(-1.9517233e-4f, t, 8.332178e-3f), t, -0.16666655f), r);
+  const float cosine =
+      fmaf(fmaf(fmaf(fmaf(2.4438434e-5f, t, -1.3887367e-3f), t, 4.1666646e-2f), t, -0.5f), t, 1.0f);
+  const float y = (turn & 1) != 0 ? cosine : sine;
+  return (turn & 2) != 0 ? -y : y;
+}
+)";
+constexpr std::string_view kSin = R"(SM float sm_sin(float x) { return sm_sine(x, 0); }
+)";
+constexpr std::string_view kCos = R"(SM float sm_cos(float x) { return sm_sine(x, 1); }
+)";
+
+// ---- random numbers
+constexpr std::string_view kPhilox = R"(
+// Philox4x32-7: the decisions of eight columns, two a word.
+SM void sm_philox(unsigned (&c)[4], const unsigned* random, unsigned id, unsigned row, unsigned group) {
+  unsigned k0 = random[0], k1 = id;
+  c[0] = random[1], c[1] = random[2], c[2] = row, c[3] = group;
+#pragma unroll
+  for (int round = 0; round < 7; ++round) {
+    const unsigned long long p0 = 0xD2511F53ull * c[0], p1 = 0xCD9E8D57ull * c[2];
+    c[0] = (unsigned)(p1 >> 32) ^ c[1] ^ k0, c[2] = (unsigned)(p0 >> 32) ^ c[3] ^ k1;
+    c[1] = (unsigned)p1, c[3] = (unsigned)p0;
+    k0 += 0x9E3779B9u, k1 += 0xBB67AE85u;
+  }
+}
+)";
+constexpr std::string_view kRandom = R"(// One column's decision alone.
+SM int sm_random(const unsigned* random, unsigned id, unsigned row, unsigned column) {
+  unsigned words[4];
+  sm_philox(words, random, id, row, column / 8);
+  const unsigned which = column / 2 % 4;
+  const unsigned word = which == 0 ? words[0] : which == 1 ? words[1] : which == 2 ? words[2] : words[3];
+  return (int)(word >> column % 2 * 16 & 0xFFFFu);
+}
+)";
+
+// ---- reductions: what joins two states; the same bits whichever side comes first
+constexpr std::string_view kJoinMaxSumexp = R"(
+template <bool fast>
+SM void sm_join_max_sumexp(float& m, float& s, float m2, float s2) {
+  const float top = sm_max(m, m2), base = top == -sm_infinity() ? 0.0f : top;
+  s = __fadd_rn(__fmul_rn(s, sm_exp<fast>(m - base)), __fmul_rn(s2, sm_exp<fast>(m2 - base)));
+  m = top;
+}
+)";
+constexpr std::string_view kShareMaxSumexp = R"(
+// The pairs of W lanes become one: the largest maximum first, then every sum scaled to it once.
+template <bool fast, int W>
+SM void sm_share_max_sumexp(float& m, float& s, unsigned mask) {
+  float top = m;
+#pragma unroll
+  for (int d = W / 2; d > 0; d /= 2) top = sm_max(top, __shfl_xor_sync(mask, top, d));
+  const float base = top == -sm_infinity() ? 0.0f : top;
+  s *= sm_exp<fast>(m - base);
+#pragma unroll
+  for (int d = W / 2; d > 0; d /= 2) s += __shfl_xor_sync(mask, s, d);
+  m = top;
+}
+)";
+constexpr std::string_view kTakeMaxSumexp = R"(
+// V elements more. A NaN is no maximum: it reaches the sum, and by that the result.
+template <bool fast, int V>
+SM void sm_take_max_sumexp(float& m, float& s, const float (&x)[V]) {
+  float top = m, sum = 0;
+#pragma unroll
+  for (int i = 0; i < V; ++i) top = fmaxf(top, x[i]);
+  const float base = top == -sm_infinity() ? 0.0f : top;
+#pragma unroll
+  for (int i = 0; i < V; ++i) sum += sm_exp<fast>(x[i] - base);
+  s = s * sm_exp<fast>(m - base) + sum;
+  m = top;
+}
+)";
+constexpr std::string_view kTakeExponentials = R"(
+// All elements of a thread, which become their exponentials below the thread's own maximum; that base is returned.
+template <bool fast, int K, int V>
+SM float sm_take_exponentials(float& m, float& s, float (&x)[K][V]) {
+  m = -sm_infinity(), s = 0;
+#pragma unroll
+  for (int i = 0; i < K * V; ++i) m = fmaxf(m, x[i / V][i % V]);
+  const float base = m == -sm_infinity() ? 0.0f : m;
+#pragma unroll
+  for (int i = 0; i < K * V; ++i) s += x[i / V][i % V] = sm_exp<fast>(x[i / V][i % V] - base);
+  return base;
+}
+)";
+constexpr std::string_view kJoinArgmax = R"(
+// Index -1: no element. NaN wins; of equals the smaller index.
+template <typename T>
+SM void sm_join_argmax(T& x, int& i, T x2, int i2) {
+  const bool nan = x != x, nan2 = x2 != x2;
+  const bool greater = x2 > x || (nan2 && !nan), equal = x2 == x || (nan2 && nan);
+  if (i2 >= 0 && (i < 0 || greater || (equal && i2 < i))) x = x2, i = i2;
+}
+)";
+constexpr std::string_view kJoinFirst = R"(
+template <typename T>
+SM void sm_join_first(T& x, int& i, T x2, int i2) {
+  if (i2 >= 0 && (i < 0 || i2 < i)) x = x2, i = i2;
+}
+)";
+
+constexpr PreludePiece kFunctionPieces[] = {
+    {"sm_infinity", kInfinity},
+    {"sm_max", kMax},
+    {"sm_min", kMin},
+    {"sm_sign", kSign},
+    {"sm_sigmoid", kSigmoid},
+    {"sm_exp2", kExp2},
+    {"sm_inverse", kInverse},
+    {"sm_fast_exp", kFastExp},
+    {"sm_exp", kExp},
+    {"sm_fast_tanh", kFastTanh},
+    {"sm_fast_sigmoid", kFastSigmoid},
+    {"sm_fast_erf", kFastErf},
+    {"sm_tangent", kTangent},
+    {"sm_div", kDiv},
+    {"sm_abs", kAbs},
+    {"sm_sine", kSine},
+    {"sm_sin", kSin},
+    {"sm_cos", kCos},
+    {"sm_philox", kPhilox},
+    {"sm_random", kRandom},
+    {"sm_join_max_sumexp", kJoinMaxSumexp},
+    {"sm_share_max_sumexp", kShareMaxSumexp},
+    {"sm_take_max_sumexp", kTakeMaxSumexp},
+    {"sm_take_exponentials", kTakeExponentials},
+    {"sm_join_argmax", kJoinArgmax},
+    {"sm_join_first", kJoinFirst},
+};
+
+}  // namespace
+
+std::span<const PreludePiece> function_pieces() { return kFunctionPieces; }
+
+}  // namespace smelt

@@ -1,0 +1,44 @@
+// The partial sums that a block of threads keeps while it walks over rows: in a register of every thread, in
+// one a column, or in memory, as follows from the access and from the schedule's vectors. At its end it writes
+// its slice of each parameter, every element once.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "codegen/cuda/printers/address_printer.h"
+#include "codegen/cuda/printers/cuda_context.h"
+#include "llvm/ADT/ArrayRef.h"
+
+namespace smelt {
+
+class AccumulatorPrinter {
+ public:
+  AccumulatorPrinter(CudaContext& context, const AddressPrinter& addresses)
+      : c_(context), addresses_(addresses) {}
+
+  void declare();
+  void finish();
+
+ private:
+  void zero_memory();
+  bool is_in_memory(int id) const;
+  bool is_in_column_registers(int id) const;
+  bool has_sums_in_memory(int param) const;
+  bool is_written_whole(int param) const;
+  bool adds_again(int id) const;
+  const char* assignment(int id) const { return adds_again(id) ? "+=" : "="; }
+  void finish_scalar(int id);
+  void finish_columns(const std::vector<int>& ids);
+  void open_own_columns();
+  void close_own_columns();
+  void write_column(int id, const std::string& value);
+  void write_own_columns(int id);
+  void add_side_by_side(llvm::ArrayRef<int> ids);
+  void add_sequentially(int id);
+
+  CudaContext& c_;
+  const AddressPrinter& addresses_;
+};
+
+}  // namespace smelt

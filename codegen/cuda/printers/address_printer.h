@@ -1,0 +1,47 @@
+// The places in memory that instructions name. Lanes add their own column to an index that is computed once
+// for all of them: the start of their vectors.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "codegen/cuda/printers/cuda_context.h"
+#include "codegen/kernel_passes/vector_alignment.h"
+
+namespace smelt {
+
+class AddressPrinter {
+ public:
+  explicit AddressPrinter(CudaContext& context) : c_(context) {}
+
+  /// Names the starts of a block's vectors; those that the last block had are forgotten.
+  void declare_starts(const BlockNest& nest);
+
+  /// The element that an instruction reads or writes.
+  std::string element(int id) const;
+  /// The address of the vector at column c, from its start or from the indices at hand.
+  std::string vector(int id) const;
+  std::string vector_without_start(int id) const;
+  /// What the block of threads has of a parameter with partial sums.
+  std::string slice(int param) const;
+
+  /// What stands behind sm_load and sm_store: whether vectors are aligned, and what the last one of a row has
+  /// where that is known.
+  std::string vector_form(int id);
+  /// What has to hold at a launch where vectors are aligned only for some sizes.
+  const std::vector<std::string>& alignment_conditions() const { return alignment_conditions_; }
+
+ private:
+  std::string array(int id) const;
+  std::string index(int id, bool with_inner) const;
+  std::string start_of_lanes(int id);
+  VectorAlignment::When alignment(int id);
+
+  CudaContext& c_;
+  std::map<int, std::string> starts_;               // by instruction
+  std::map<std::string, std::string> start_names_;  // by index
+  std::vector<std::string> alignment_conditions_;
+};
+
+}  // namespace smelt

@@ -1,0 +1,55 @@
+// Column blocks of row kernels: the threads of a team walk over the vectors of a row, interleaved, with
+// several loads of each in flight.
+#pragma once
+
+#include <string>
+
+#include "codegen/cuda/printers/address_printer.h"
+#include "codegen/cuda/printers/cuda_context.h"
+#include "codegen/cuda/printers/instruction_printer.h"
+#include "codegen/cuda/printers/reduction_printer.h"
+#include "codegen/cuda/printers/vector_printer.h"
+
+namespace smelt {
+
+class ColumnPrinter {
+ public:
+  ColumnPrinter(CudaContext& context, AddressPrinter& addresses, InstructionPrinter& instructions,
+                ReductionPrinter& reductions, VectorPrinter& vectors)
+      : c_(context),
+        addresses_(addresses),
+        instructions_(instructions),
+        reductions_(reductions),
+        vectors_(vectors) {}
+
+  void print(const KernelBlock& block);
+
+ private:
+  /// Vectors whose loads are all printed before their work.
+  struct Group {
+    std::string variable;  // of the loop over them, and their numbers among those that are in flight
+    int64_t count = 1;
+    std::string position;         // the column of one
+    std::string slot;             // its number among those in registers
+    std::string first_line = {};  // of the loop
+    std::string exists = {};      // holds where there is one; "": always
+  };
+  void print_loops(const BlockNest& nest, size_t depth);
+  void print_vectors(const BlockNest& nest);
+  void print_row_in_registers(const BlockNest& nest, const std::string& first);
+  void print_row_in_rounds(const BlockNest& nest, const std::string& first);
+  void print_row_in_loop(const BlockNest& nest, const std::string& first);
+  void print_group(const BlockNest& nest, const Group& group);
+  void open_vector(const Group& group);
+  void close_vector();
+  void declare_inverses(const BlockNest& nest);
+  void declare_inverse(int divisor, bool scaled);
+
+  CudaContext& c_;
+  AddressPrinter& addresses_;
+  InstructionPrinter& instructions_;
+  ReductionPrinter& reductions_;
+  VectorPrinter& vectors_;
+};
+
+}  // namespace smelt

@@ -1,0 +1,42 @@
+// The body of a kernel with reduced axes: a block of threads works on items of the range one after the other,
+// an item being a tile of columns at some indices of the other axes. The lanes of a team lie along the tile's
+// columns, a vector each; the teams share the reduced axes and exchange their sums.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "codegen/cuda/printers/block_printers.h"
+#include "codegen/cuda/printers/team_exchange.h"
+
+namespace smelt {
+
+class TilePrinter {
+ public:
+  TilePrinter(CudaContext& context, BlockPrinters& printers)
+      : c_(context), printers_(printers), exchange_(context, printers.reductions) {}
+  void print();
+
+ private:
+  /// The indices of an item that loops walk over: how many there are, and from which on.
+  struct Range {
+    std::string begin = "0", end;
+  };
+  void declare_item();
+  void set_row_guard();
+  void print_block(const KernelBlock& block);
+  void print_reduced_block(const KernelBlock& block);
+  void print_reduced_loops(const BlockNest& nest);
+  Range reduced_range() const;
+  void print_rounds(const BlockNest& nest, int count, const std::string& end);
+  void print_reduced_index(const BlockNest& nest, const std::function<void()>& print_work);
+  bool is_last_reduced(const KernelBlock& block) const;
+  void print_column_block(const KernelBlock& block);
+
+  CudaContext& c_;
+  BlockPrinters& printers_;
+  TeamExchange exchange_;
+};
+
+}  // namespace smelt
