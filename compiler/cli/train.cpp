@@ -181,11 +181,11 @@ class Run {
   }
 
   /// A picture that cannot be made is no reason to end a run.
-  void try_write_graph() const {
+  void try_write_graph() {
     try {
       write_graph();
     } catch (const std::exception& error) {
-      note(fmt::format("the run goes on without a picture of its graph: {}", error.what()));
+      note(fmt::format("the run continues without a picture of its graph: {}", error.what()));
     }
   }
 
