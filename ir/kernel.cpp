@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ir/reduction_code.h"
+
 namespace smelt {
 
 bool has_form(const Instruction& i, Form form) {
@@ -10,9 +12,10 @@ bool has_form(const Instruction& i, Form form) {
     case Form::plain:
       return true;
     case Form::fast:
-      return i.kind == Kind::scalar || (i.kind == Kind::reduce && i.reduce_op == ReduceOp::max_sumexp);
+      return (i.kind == Kind::scalar && !info(i.scalar_op).cuda_fast.empty()) ||
+             (i.kind == Kind::reduce && is_expensive(i.reduce_op));
     case Form::fast_tangent:
-      return i.kind == Kind::scalar;
+      return i.kind == Kind::scalar && !info(i.scalar_op).cuda_slope.empty();
     case Form::inverse:
     case Form::scaled_inverse:
       return i.kind == Kind::scalar && i.scalar_op == ScalarOp::div;

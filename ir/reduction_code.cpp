@@ -101,7 +101,8 @@ template <typename State>
 State leaves(Kind kind) {
   return [&]<size_t... slot>(std::index_sequence<slot...>) {
     return State{Written(ReductionStep{.kind = kind, .slot = static_cast<int>(slot)})...};
-  }(std::make_index_sequence<std::tuple_size_v<State>>());
+  }
+  (std::make_index_sequence<std::tuple_size_v<State>>());
 }
 
 ReductionFunction function(const auto& results) {
@@ -132,6 +133,12 @@ const ReductionCode& reduction_code(ReduceOp op) {
   static const ReductionCode codes[] = {SMELT_REDUCE_OPS(SMELT_WRITTEN)};
 #undef SMELT_WRITTEN
   return codes[static_cast<size_t>(op)];
+}
+
+bool is_expensive(ReduceOp op) {
+  return std::ranges::any_of(reduction_code(op).combine.steps, [](const ReductionStep& step) {
+    return step.kind == ReductionStep::Kind::operation && info(step.op).expensive;
+  });
 }
 
 }  // namespace smelt

@@ -42,6 +42,8 @@ struct ReductionCode {
   bool reads_place() const;                   // does lift?
 };
 const ReductionCode& reduction_code(ReduceOp op);
+/// Do functions such as exp take most of its time? Only then it has a fast form.
+bool is_expensive(ReduceOp op);
 
 /// The results of `function` as values of a target: leaf(step) makes those of leaves, apply(op, operands)
 /// those of operations, in order.

@@ -139,18 +139,18 @@ SM int sm_random(const unsigned* random, unsigned id, unsigned row, unsigned col
 )";
 
 // ---- reductions: what joins two states; the same bits whichever side comes first
-constexpr std::string_view kJoinMaxSumexp = R"(
+constexpr std::string_view kCombineMaxSumexp = R"(
 template <bool fast>
-SM void sm_join_max_sumexp(float& m, float& s, float m2, float s2) {
+SM void sm_combine_max_sumexp(float& m, float& s, float m2, float s2) {
   const float top = sm_max(m, m2), base = top == -sm_infinity() ? 0.0f : top;
   s = __fadd_rn(__fmul_rn(s, sm_exp<fast>(m - base)), __fmul_rn(s2, sm_exp<fast>(m2 - base)));
   m = top;
 }
 )";
-constexpr std::string_view kShareMaxSumexp = R"(
+constexpr std::string_view kCombineLanesMaxSumexp = R"(
 // The pairs of W lanes become one: the largest maximum first, then every sum scaled to it once.
 template <bool fast, int W>
-SM void sm_share_max_sumexp(float& m, float& s, unsigned mask) {
+SM void sm_combine_lanes_max_sumexp(float& m, float& s, unsigned mask) {
   float top = m;
 #pragma unroll
   for (int d = W / 2; d > 0; d /= 2) top = sm_max(top, __shfl_xor_sync(mask, top, d));
@@ -161,10 +161,10 @@ SM void sm_share_max_sumexp(float& m, float& s, unsigned mask) {
   m = top;
 }
 )";
-constexpr std::string_view kTakeMaxSumexp = R"(
+constexpr std::string_view kCombineVectorMaxSumexp = R"(
 // V elements more. A NaN is no maximum: it reaches the sum, and by that the result.
 template <bool fast, int V>
-SM void sm_take_max_sumexp(float& m, float& s, const float (&x)[V]) {
+SM void sm_combine_vector_max_sumexp(float& m, float& s, const float (&x)[V]) {
   float top = m, sum = 0;
 #pragma unroll
   for (int i = 0; i < V; ++i) top = fmaxf(top, x[i]);
@@ -175,10 +175,10 @@ SM void sm_take_max_sumexp(float& m, float& s, const float (&x)[V]) {
   m = top;
 }
 )";
-constexpr std::string_view kTakeExponentials = R"(
+constexpr std::string_view kSumExponentials = R"(
 // All elements of a thread, which become their exponentials below the thread's own maximum; that base is returned.
 template <bool fast, int K, int V>
-SM float sm_take_exponentials(float& m, float& s, float (&x)[K][V]) {
+SM float sm_sum_exponentials(float& m, float& s, float (&x)[K][V]) {
   m = -sm_infinity(), s = 0;
 #pragma unroll
   for (int i = 0; i < K * V; ++i) m = fmaxf(m, x[i / V][i % V]);
@@ -188,18 +188,18 @@ SM float sm_take_exponentials(float& m, float& s, float (&x)[K][V]) {
   return base;
 }
 )";
-constexpr std::string_view kJoinArgmax = R"(
+constexpr std::string_view kCombineArgmax = R"(
 // Index -1: no element. NaN wins; of equals the smaller index.
 template <typename T>
-SM void sm_join_argmax(T& x, int& i, T x2, int i2) {
+SM void sm_combine_argmax(T& x, int& i, T x2, int i2) {
   const bool nan = x != x, nan2 = x2 != x2;
   const bool greater = x2 > x || (nan2 && !nan), equal = x2 == x || (nan2 && nan);
   if (i2 >= 0 && (i < 0 || greater || (equal && i2 < i))) x = x2, i = i2;
 }
 )";
-constexpr std::string_view kJoinFirst = R"(
+constexpr std::string_view kCombineFirst = R"(
 template <typename T>
-SM void sm_join_first(T& x, int& i, T x2, int i2) {
+SM void sm_combine_first(T& x, int& i, T x2, int i2) {
   if (i2 >= 0 && (i < 0 || i2 < i)) x = x2, i = i2;
 }
 )";
@@ -225,12 +225,12 @@ constexpr PreludePiece kFunctionPieces[] = {
     {"sm_cos", kCos},
     {"sm_philox", kPhilox},
     {"sm_random", kRandom},
-    {"sm_join_max_sumexp", kJoinMaxSumexp},
-    {"sm_share_max_sumexp", kShareMaxSumexp},
-    {"sm_take_max_sumexp", kTakeMaxSumexp},
-    {"sm_take_exponentials", kTakeExponentials},
-    {"sm_join_argmax", kJoinArgmax},
-    {"sm_join_first", kJoinFirst},
+    {"sm_combine_max_sumexp", kCombineMaxSumexp},
+    {"sm_combine_lanes_max_sumexp", kCombineLanesMaxSumexp},
+    {"sm_combine_vector_max_sumexp", kCombineVectorMaxSumexp},
+    {"sm_sum_exponentials", kSumExponentials},
+    {"sm_combine_argmax", kCombineArgmax},
+    {"sm_combine_first", kCombineFirst},
 };
 
 }  // namespace

@@ -90,10 +90,10 @@ constexpr std::string_view kPack = R"(
 template <typename T, int count>
 struct alignas(sizeof(T) * count) Pack { T at[count]; };
 )";
-constexpr std::string_view kBring = R"(
+constexpr std::string_view kLoadEarly = R"(
 // A vector as it lies in memory.
 template <typename T, int V>
-SM void sm_bring(T (&to)[V], const T* from) {
+SM void sm_load_early(T (&to)[V], const T* from) {
   constexpr int P = 16 / sizeof(T) < V ? 16 / sizeof(T) : V;
 #pragma unroll
   for (int i = 0; i < V / P; ++i) ((Pack<T, P>*)to)[i] = ((const Pack<T, P>*)from)[i];
@@ -215,7 +215,7 @@ constexpr PreludePiece kMemoryPieces[] = {
     {"sm_round", kRound},
     {"sm_round_random", kRoundRandom},
     {"Pack", kPack},
-    {"sm_bring", kBring},
+    {"sm_load_early", kLoadEarly},
     {"sm_load", kLoad},
     {"sm_load_end", kLoadEnd},
     {"sm_put_pair", kPair},

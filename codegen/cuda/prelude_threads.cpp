@@ -1,4 +1,4 @@
-// What threads wait for: one another, and vectors on their way to shared memory.
+// What threads wait for: one another, and vectors that are copied to shared memory.
 #include "codegen/cuda/prelude_text.h"
 
 namespace smelt {
@@ -14,10 +14,10 @@ SM void sm_barrier(int team, int threads) {
 #endif
 }
 )";
-constexpr std::string_view kFetch = R"(
-// A vector sets out for shared memory; what sets out up to sm_end_fetch arrives together.
+constexpr std::string_view kPrefetch = R"(
+// Copies a vector to shared memory, asynchronously; what was begun up to sm_commit_prefetches arrives together.
 template <int bytes>
-SM void sm_fetch(unsigned char* to, const void* from) {
+SM void sm_prefetch(unsigned char* to, const void* from) {
   constexpr int P = bytes < 16 ? bytes : 16;
 #pragma unroll
   for (int i = 0; i < bytes; i += P) {
@@ -30,16 +30,16 @@ SM void sm_fetch(unsigned char* to, const void* from) {
   }
 }
 )";
-constexpr std::string_view kEndFetch = R"(SM void sm_end_fetch() {
+constexpr std::string_view kCommitPrefetches = R"(SM void sm_commit_prefetches() {
 #ifdef __CUDA_ARCH__
   asm volatile("cp.async.commit_group;" : : : "memory");
 #endif
 }
 )";
-constexpr std::string_view kAwaitFetched = R"(
+constexpr std::string_view kAwaitPrefetches = R"(
 // All has arrived but the `later` last.
 template <int later>
-SM void sm_await_fetched() {
+SM void sm_await_prefetches() {
 #ifdef __CUDA_ARCH__
   asm volatile("cp.async.wait_group %0;" : : "n"(later) : "memory");
 #endif
@@ -48,9 +48,9 @@ SM void sm_await_fetched() {
 
 constexpr PreludePiece kThreadPieces[] = {
     {"sm_barrier", kBarrier},
-    {"sm_fetch", kFetch},
-    {"sm_end_fetch", kEndFetch},
-    {"sm_await_fetched", kAwaitFetched},
+    {"sm_prefetch", kPrefetch},
+    {"sm_commit_prefetches", kCommitPrefetches},
+    {"sm_await_prefetches", kAwaitPrefetches},
 };
 
 }  // namespace

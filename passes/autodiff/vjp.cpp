@@ -55,13 +55,11 @@ void reverse_scatter_add(const Reverse& r) {
   if (r.needs(2)) r.add(2, r.b.gather(r.g(), r.x(1), r.node.int_attr("axis")));
 }
 
+/// A body has been split before: see differentiate.
 void reverse_matmul(const Reverse& r) {
   const MatmulSpec spec = parse_matmul_spec(r.node.string_attr("spec"));
   if (r.needs(0)) r.add(0, r.b.matmul(r.g(), r.x(1), MatmulSpec{spec.out, spec.b, spec.a}.str()));
   if (r.needs(1)) r.add(1, r.b.matmul(r.g(), r.x(0), MatmulSpec{spec.out, spec.a, spec.b}.str()));
-  if (r.node.operands().size() < 3 || !r.needs(2)) return;
-  const int64_t repeated = r.g()->rank() - r.x(2)->rank();
-  r.add(2, repeated == 0 ? r.g() : r.b.sum(r.g(), leading_axes(repeated)));
 }
 
 // ---- reductions

@@ -20,7 +20,7 @@ void PrefetchPrinter::print_first_rows(const std::string& first, int64_t step) {
   const int distance = c_.schedule.prefetch_distance;
   c_.shared.prefetched = stage_bytes_ * (distance + 1) / 4;
   c_.shared.need_floats(c_.shared.prefetched);
-  c_.out.line("unsigned char* const fetched = (unsigned char*)shared_floats;");
+  c_.out.line("unsigned char* const prefetched = (unsigned char*)shared_floats;");
   for (int row = 0; row < distance; ++row)
     print_row(row == 0 ? first : fmt::format("{} + {}", first, row * step), std::to_string(row));
   c_.out.line("int stage = {};", distance);
@@ -29,33 +29,33 @@ void PrefetchPrinter::print_first_rows(const std::string& first, int64_t step) {
 void PrefetchPrinter::print_next_row(int64_t step) {
   if (offsets_.empty()) return;
   const int distance = c_.schedule.prefetch_distance;
-  c_.out.line("const int stage_ahead = stage;");
+  c_.out.line("const int next_stage = stage;");
   c_.out.line("stage = stage == {} ? 0 : stage + 1;", distance);
-  print_row(fmt::format("row + {}", distance * step), "stage_ahead");
-  c_.out.line("sm_await_fetched<{}>();", distance);
+  print_row(fmt::format("row + {}", distance * step), "next_stage");
+  c_.out.line("sm_await_prefetches<{}>();", distance);
 }
 
 void PrefetchPrinter::print_row(const std::string& row, const std::string& stage) {
   c_.out.open("");
-  c_.out.line("const Index ahead = {};", row);
-  c_.out.open("if (ahead < end)");
-  c_.declare_indices("ahead", c_.shape.parallel);
+  c_.out.line("const Index next_row = {};", row);
+  c_.out.open("if (next_row < end)");
+  c_.declare_indices("next_row", c_.shape.parallel);
   c_.out.open_unrolled("k", c_.vectors);
   c_.out.line("const Index c = {};", c_.column_of_vector());
   c_.open_existing_columns();
   for (const auto& [id, offset] : offsets_)
-    c_.out.line("sm_fetch<{}>({}, {});", vector_bytes(c_.kernel, id), place(id, stage),
+    c_.out.line("sm_prefetch<{}>({}, {});", vector_bytes(c_.kernel, id), place(id, stage),
                 addresses_.vector_without_start(id));
   c_.close_existing_columns();
   c_.out.close();
   c_.out.close();
-  c_.out.line("sm_end_fetch();");
+  c_.out.line("sm_commit_prefetches();");
   c_.out.close();
 }
 
 /// Vectors of neighbouring threads lie side by side.
 std::string PrefetchPrinter::place(int id, const std::string& stage) const {
-  return fmt::format("fetched + ({} * {} + {} + (k * {} + (int)threadIdx.x) * {})", stage, stage_bytes_,
+  return fmt::format("prefetched + ({} * {} + {} + (k * {} + (int)threadIdx.x) * {})", stage, stage_bytes_,
                      offsets_.at(id), c_.schedule.threads, vector_bytes(c_.kernel, id));
 }
 
@@ -77,7 +77,7 @@ void PrefetchPrinter::print_early_loads() {
   c_.out.line("const Index c = {};", c_.column_of_vector());
   c_.open_existing_columns();
   for (int id : early)
-    c_.out.line("sm_bring({}, {});", early_vector(id), addresses_.vector_without_start(id));
+    c_.out.line("sm_load_early({}, {});", early_vector(id), addresses_.vector_without_start(id));
   c_.close_existing_columns();
   c_.out.close();
 }

@@ -139,14 +139,14 @@ void ReductionPrinter::print_vector(int id) {
 void ReductionPrinter::finish_in_team() {
   if (states_.empty()) return;
   for (const CudaReductionState& state : states_)
-    if (keeps_exponentials(state.id)) take_exponentials(state);
+    if (keeps_exponentials(state.id)) sum_exponentials(state);
   if (c_.lanes > 1) shuffle();
   if (c_.lanes > 32) exchange();
   bind_results();
 }
 
-void ReductionPrinter::take_exponentials(const CudaReductionState& state) {
-  c_.out.line("const float base{0} = sm_take_exponentials<{3}>({1}, {2}, exps{0});", state.id, state.names[0],
+void ReductionPrinter::sum_exponentials(const CudaReductionState& state) {
+  c_.out.line("const float base{0} = sm_sum_exponentials<{3}>({1}, {2}, exps{0});", state.id, state.names[0],
               state.names[1], is_fast(c_.instruction(state.id)));
 }
 
@@ -192,7 +192,7 @@ std::vector<std::string> ReductionPrinter::shared_places() {
       const int64_t first = (real ? c_.shared.prefetched : 0) + number * words;
       real ? c_.shared.need_floats(first + words) : c_.shared.need_ints(first + words);
       std::string at = fmt::format("{}", first);
-      if (c_.alternates_buffers()) at += fmt::format(" + turn * {}", c_.teams * warps);
+      if (c_.alternates_buffers()) at += fmt::format(" + buffer * {}", c_.teams * warps);
       if (c_.teams > 1) at += fmt::format(" + team * {}", warps);
       places.push_back(fmt::format("shared_{}[{} + ", real ? "floats" : "ints", at));
     }

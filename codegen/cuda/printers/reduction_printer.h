@@ -51,7 +51,7 @@ class ReductionPrinter {
   const CudaReductionState& state_of(int reduce) const;
   std::string place_among_reduced() const;
   std::string guarded(const CudaReduction& reduction, const std::string& text) const;
-  void take_exponentials(const CudaReductionState& state);
+  void sum_exponentials(const CudaReductionState& state);
   void shuffle();
   void shuffle_state(const CudaReductionState& state, const std::string& mask);
   void exchange();

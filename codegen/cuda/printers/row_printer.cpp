@@ -46,12 +46,12 @@ void RowPrinter::print_row_of_team() {
 /// Blocks of a kernel with partial sums walk over their share of the rows: neighbouring or interleaved ones.
 void RowPrinter::print_walk() {
   declare_share_of_walk();
-  if (c_.alternates_buffers()) c_.out.line("int turn = 0;");
+  if (c_.alternates_buffers()) c_.out.line("int buffer = 0;");
   const std::string first = c_.teams > 1 ? "begin + team" : "begin";
   const int64_t step = c_.schedule.interleaved ? c_.schedule.splits * c_.teams : c_.teams;
   printers_.prefetch.print_first_rows(first, step);
   c_.out.open("for (Index row = {}; row < end; row += {})", first, step);
-  if (c_.alternates_buffers()) c_.out.line("turn ^= 1;");
+  if (c_.alternates_buffers()) c_.out.line("buffer ^= 1;");
   printers_.prefetch.print_next_row(step);
   c_.declare_indices("row", c_.shape.parallel);
   print_blocks("continue");

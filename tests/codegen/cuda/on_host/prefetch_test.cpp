@@ -64,8 +64,8 @@ class PrefetchedRows : public testing::TestWithParam<int64_t> {
                          .symbols = {{"M", 13}}});
     return out;
   }
-  bool loads_early() const { return text_.find("sm_bring(") != std::string::npos; }
-  bool prefetches() const { return text_.find("sm_fetch<") != std::string::npos; }
+  bool loads_early() const { return text_.find("sm_load_early(") != std::string::npos; }
+  bool prefetches() const { return text_.find("sm_prefetch<") != std::string::npos; }
 
   std::string text_;
 };
