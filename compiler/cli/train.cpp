@@ -185,7 +185,7 @@ class Run {
     try {
       write_graph();
     } catch (const std::exception& error) {
-      note(fmt::format("the run goes on without a picture of its graph: {}", error.what()));
+      note(fmt::format("the run continues without a picture of its graph: {}", error.what()));
     }
   }
 
