@@ -53,7 +53,7 @@ class LifetimeCheck {
                          b.name, b.first_step, b.last_step));
   }
 
-  /// Where a step points to is in use at that step. How far it reaches from there only the compiler knows.
+  /// Where a step points to is in use at that step. How far it reaches from there is not looked at.
   void require_part(const BufferRef& ref, int step) const {
     const Buffer& b = buffer(ref.buffer);
     if (b.parts.empty()) return;

@@ -5,10 +5,10 @@
 
 namespace smelt {
 
-/// Every index, count, offset, size, role and name, with sizes at the symbols' bounds; steps reach no element
-/// outside their buffers (checked exactly for gemm, copy, fill and sort_index at extreme values of the
-/// symbols); buffers that live at the same time in the arena share memory only where a step declares it.
-/// Throws Error (invalid_file).
+/// Every index, count, offset, size, role and name, with sizes at the symbols' bounds; steps give kernels
+/// what these expect; they reach no element outside their buffers, and what kernels index by are such numbers
+/// (both at extreme values of the symbols, and by executors at those of a launch); buffers that live at the
+/// same time in the arena share memory only where a step declares it. Throws Error (invalid_file).
 void validate(const Plan& plan);
 
 /// That one step stays inside its buffers at these values. `place` names it in messages.

@@ -14,7 +14,7 @@ enum class PlaceUse : uint8_t {
   read,
   write,
   read_write,
-  either,  // of a kernel's arguments: its parameters say, which a plan does not keep
+  either,  // of a kernel's arguments: KernelCode::parameters says
 };
 
 /// An extent with the distance in elements between its indices. They point into the step, or to constants.

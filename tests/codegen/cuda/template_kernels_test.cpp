@@ -81,6 +81,9 @@ TEST(TemplateKernels, BatchedGemmWhoseColumnsLieTogether) {
   EXPECT_EQ(found.integers, (std::vector<int64_t>{40, 128, 200, 768, 768, 128, 12, 40 * 768, 128 * 768,
                                                   12 * 40 * 128, 64, 64, 40 * 128}));
   EXPECT_EQ(found.shared_bytes, 32768) << "never more than two stages";
+  EXPECT_TRUE(found.fits);
+  gemm.b.row_stride = gemm.b.column_stride = 768;
+  EXPECT_FALSE(launched(kernel, program_of(gemm).entries[0].steps[0], 2, 128).fits) << "no row lies together";
 }
 
 TEST(TemplateKernels, BatchedGemmWithLongPitchesIsTheLibrarys) {
