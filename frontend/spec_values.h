@@ -84,7 +84,8 @@ inline std::string read(const Json& json, std::vector<int64_t>& values, int64_t 
 }
 
 template <typename E>
-requires std::is_enum_v<E> std::string read(const Json& json, E& value, double, double) {
+  requires std::is_enum_v<E>
+std::string read(const Json& json, E& value, double, double) {
   const auto& names = Choices<E>::names;
   if (json.is_string())
     for (size_t i = 0; i < std::size(names); ++i)

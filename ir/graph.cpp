@@ -70,8 +70,10 @@ struct KeyMaker {
   std::string& key;
 
   template <typename T>
-  requires std::is_arithmetic_v<T>
-  void operator()(T value) const { key.append(reinterpret_cast<const char*>(&value), sizeof value); }
+    requires std::is_arithmetic_v<T>
+  void operator()(T value) const {
+    key.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
   template <typename T>
   void operator()(const std::vector<T>& list) const {
     (*this)(list.size());

@@ -101,8 +101,7 @@ template <typename State>
 State leaves(Kind kind) {
   return [&]<size_t... slot>(std::index_sequence<slot...>) {
     return State{Written(ReductionStep{.kind = kind, .slot = static_cast<int>(slot)})...};
-  }
-  (std::make_index_sequence<std::tuple_size_v<State>>());
+  }(std::make_index_sequence<std::tuple_size_v<State>>());
 }
 
 ReductionFunction function(const auto& results) {

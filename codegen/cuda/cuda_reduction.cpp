@@ -64,8 +64,8 @@ CudaReduction::State CudaReduction::expressions(const ReductionFunction& functio
     return cuda_apply(op, operands, fast_);
   };
   State texts;
-  for (const CudaValue& value : translate<CudaValue>(
-           function, [&](const ReductionStep& step) { return leaf(step, leaves); }, apply))
+  for (const CudaValue& value :
+       translate<CudaValue>(function, [&](const ReductionStep& step) { return leaf(step, leaves); }, apply))
     texts.push_back(value.text);
   return texts;
 }

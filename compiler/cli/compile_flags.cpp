@@ -131,8 +131,7 @@ void CompileFlags::add_inputs(CLI::App& app) {
   app.add_flag_callback(
       "--attention-mask", [this] { attention_mask = true; },
       "an input attention_mask; models with an encoder have one if nothing is said");
-  app.add_flag_callback(
-      "--no-attention-mask", [this] { attention_mask = false; }, "no such input");
+  app.add_flag_callback("--no-attention-mask", [this] { attention_mask = false; }, "no such input");
   app.add_flag("--position-ids", position_ids, "an input position_ids in place of 0, 1, 2, ...");
   app.add_flag("--hidden-states", hidden_states,
                "outputs last_hidden_state, pooler_output and hidden.N beside the logits");

@@ -45,7 +45,7 @@ volatile std::sig_atomic_t interrupted = 0;
 
 /// The first interrupt ends the run with a checkpoint, the second at once.
 void stop_on_interrupt() {
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = [](int) { interrupted = 1; };
   action.sa_flags = static_cast<int>(SA_RESETHAND);
   ::sigaction(SIGINT, &action, nullptr);

@@ -6,9 +6,9 @@
 //   gather(t[66,c], x + 2)                   x in [-2, 64)
 //
 // Indices are followed back through views, concat, conversions between integers, added constants and such
-// selects, to the inputs, where the attributes {below, ignored, least} are set; lower hands them to the plan's
-// ports, and sessions refuse other numbers. Contract: only what would be outside a table for certain is
-// excluded. An input that is read in parts gets the widest range of its parts, and none where a part is no
+// selects, to the inputs, where the attributes {below, ignored, least} are set; lower hands them to the
+// plan's ports, and sessions refuse other numbers. Contract: only what would be outside a table for certain
+// is excluded. An input that is read in parts gets the widest range of its parts, and none where a part is no
 // index. An index that takes part in other arithmetic, or a table whose extent is known only at launch, gives
 // no range. Runs before decompose, which takes cross_entropy apart. A range that an input already declares is
 // kept where it is narrower.

@@ -30,7 +30,7 @@ TypedGemm::TypedGemm(const GemmSizes& sizes, DType operands, DType result, const
     : sizes_(sizes), operands_(operands), result_(result), gemm_(sizes, place) {}
 
 int64_t TypedGemm::reach(const GemmSizes::Matrix& matrix, int64_t rows, int64_t columns,
-                         int64_t Batch::*stride) const {
+                         int64_t Batch::* stride) const {
   int64_t last = (rows - 1) * matrix.row_stride + (columns - 1) * matrix.column_stride;
   for (const Batch& batch : sizes_.batch) last += (batch.extent - 1) * (batch.*stride);
   const bool empty = rows == 0 || columns == 0 ||

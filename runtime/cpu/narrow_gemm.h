@@ -20,7 +20,7 @@ class TypedGemm {
  private:
   /// The number of elements from the first to the last that a matrix touches, over all batches.
   int64_t reach(const GemmSizes::Matrix& matrix, int64_t rows, int64_t columns,
-                int64_t GemmSizes::Batch::*stride) const;
+                int64_t GemmSizes::Batch::* stride) const;
   const float* widened(const void* from, int64_t count, std::vector<float>& scratch) const;
   void read_result(const void* c, std::vector<float>& scratch) const;
   void add_bias(const void* bias, float* c) const;

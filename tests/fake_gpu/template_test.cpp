@@ -28,15 +28,15 @@ class Template : public FakeGpu {};
 
 TEST_F(Template, OfAStepIsGivenItsArgumentsAndSymbols) {
   std::vector<unsigned> blocks;
-  gpu().kernels["descend"] = {
-      4, [&](const KernelCall& call) {
-        blocks.push_back(call.blocks);
-        EXPECT_EQ(call.threads, 4u);
-        EXPECT_NE(call.argument<const void*>(2), nullptr);
-        KernelCall same = call;
-        same.arguments = {call.arguments[3], call.arguments[1], 0, (call.arguments[0] - 1) / 3, 0};
-        descend(same);
-      }};
+  gpu().kernels["descend"] = {4, [&](const KernelCall& call) {
+                                blocks.push_back(call.blocks);
+                                EXPECT_EQ(call.threads, 4u);
+                                EXPECT_NE(call.argument<const void*>(2), nullptr);
+                                KernelCall same = call;
+                                same.arguments = {call.arguments[3], call.arguments[1], 0,
+                                                  (call.arguments[0] - 1) / 3, 0};
+                                descend(same);
+                              }};
   const auto made = session(plan_of_template());
   std::vector<std::vector<float>> results;
   for (const int64_t rows : {5, 8}) results.push_back(train(*made, rows, rows));

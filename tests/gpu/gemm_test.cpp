@@ -59,7 +59,7 @@ struct Operand {
 };
 
 int64_t reach(const GemmSizes::Matrix& m, int64_t rows, int64_t columns, const GemmSizes& s,
-              int64_t Batch::*stride) {
+              int64_t Batch::* stride) {
   int64_t last = (rows - 1) * m.row_stride + (columns - 1) * m.column_stride;
   for (const Batch& axis : s.batch) last += (axis.extent - 1) * axis.*stride;
   return last + 1;

@@ -189,7 +189,9 @@ TEST(CpuExecutor, TwoPlansLiveSideBySide) {
   const auto first = std::make_shared<const Plan>(example::plan()),
              second = std::make_shared<const Plan>(example::plan());
   CpuExecutor a(first);
-  { CpuExecutor gone(second); }
+  {
+    CpuExecutor gone(second);
+  }
   CpuExecutor b(second);
   const Example example(2, 2);
   const std::vector<const void*> inputs = {example.x.data(), example.ids.data()};

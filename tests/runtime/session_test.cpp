@@ -72,14 +72,10 @@ TEST(Session, ErrorsNameEntryInputExpectedAndGiven) {
 TEST(Session, IdsMustBeInTheVocabularyOrIgnored) {
   Unigram model(kSessionVocabulary);
   std::vector<int32_t> tokens = {1, 2, 11};
-  EXPECT_HAS(message_of([&] {
-               model.session->run("evaluate", batch(tokens, {1, 3}));
-             }),
+  EXPECT_HAS(message_of([&] { model.session->run("evaluate", batch(tokens, {1, 3})); }),
              "input 'input_ids': element 2 is 11, expected an id from 0 to 10");
   tokens[2] = -100;
-  EXPECT_HAS(message_of([&] {
-               model.session->run("evaluate", batch(tokens, {1, 3}));
-             }),
+  EXPECT_HAS(message_of([&] { model.session->run("evaluate", batch(tokens, {1, 3})); }),
              "'input_ids': element 2 is -100");
   const std::vector<int32_t> good = {0, 0, 10};
   auto inputs = batch(good, {1, 3});
@@ -96,9 +92,7 @@ TEST(Session, IntegersOf64BitsMustFit32) {
   const auto shared = std::make_shared<const Plan>(plan);
   Session session(shared, std::make_unique<UnigramExecutor>(*shared), 0);
   const std::vector<int64_t> wide = {1, (int64_t{1} << 32) + 3}, small = {1, -3};
-  EXPECT_HAS(message_of([&] {
-               session.run("logits", {{{"input_ids", DType::i64, {1, 2}, wide.data()}}});
-             }),
+  EXPECT_HAS(message_of([&] { session.run("logits", {{{"input_ids", DType::i64, {1, 2}, wide.data()}}}); }),
              "'input_ids': element 1 is 4294967299, expected a number of 32 bits");
   EXPECT_NO_THROW(session.run("logits", {{{"input_ids", DType::i64, {1, 2}, small.data()}}}));
 }

@@ -1,6 +1,6 @@
 // The partial sums that a block of threads keeps while it walks over rows: in a register of every thread, in
-// one a column, or in memory, as follows from the access and from the schedule's vectors. At its end it writes
-// its slice of each parameter, every element once.
+// one a column, or in memory, as follows from the access and from the schedule's vectors. At its end it
+// writes its slice of each parameter, every element once.
 #pragma once
 
 #include <string>

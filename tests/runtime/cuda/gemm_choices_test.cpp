@@ -35,7 +35,9 @@ fs::path only_file(const TemporaryDirectory& d) {
 
 TEST(GemmChoices, AreKeptForTheNextProcess) {
   const TemporaryDirectory d;
-  { GemmChoices(d.path(), kHere).add({"m1"}, algorithm(1)); }
+  {
+    GemmChoices(d.path(), kHere).add({"m1"}, algorithm(1));
+  }
   EXPECT_EQ(GemmChoices(d.path(), kHere).find({"m1"}), algorithm(1));
   EXPECT_FALSE(GemmChoices(d.path(), kHere).find({"m2"}));
   EXPECT_FALSE(GemmChoices(d.path(), {"GPU Y", 130100}).find({"m1"})) << "another device";
@@ -55,7 +57,9 @@ TEST(GemmChoices, TwoProcessesLoseNothing) {
 
 TEST(GemmChoices, ADamagedFileIsMadeAgain) {
   const TemporaryDirectory d;
-  { GemmChoices(d.path(), kHere).add({"m1"}, algorithm(1)); }
+  {
+    GemmChoices(d.path(), kHere).add({"m1"}, algorithm(1));
+  }
   const fs::path file = only_file(d);
   const std::string good = read_text_file(file);
   std::string wrong_digit = good;
@@ -65,7 +69,9 @@ TEST(GemmChoices, ADamagedFileIsMadeAgain) {
     write_file(file, bad);
     EXPECT_FALSE(GemmChoices(d.path(), kHere).find({"m1"})) << bad;
   }
-  { GemmChoices(d.path(), kHere).add({"m1"}, algorithm(3)); }
+  {
+    GemmChoices(d.path(), kHere).add({"m1"}, algorithm(3));
+  }
   EXPECT_EQ(GemmChoices(d.path(), kHere).find({"m1"}), algorithm(3));
 }
 
@@ -82,13 +88,17 @@ TEST(GemmChoices, ADirectoryThatCannotBeUsedIsNoError) {
 /// What a full disk does: writing stops at some byte, and the file of before stays.
 TEST(GemmChoices, AFullDiskLosesNothing) {
   const TemporaryDirectory d;
-  { GemmChoices(d.path(), kHere).add({"m1"}, algorithm(1)); }
+  {
+    GemmChoices(d.path(), kHere).add({"m1"}, algorithm(1));
+  }
   const pid_t child = ::fork();
   if (child == 0) {
     ::signal(SIGXFSZ, SIG_IGN);  // the write fails instead
     const rlimit size{20, 20};
     ::setrlimit(RLIMIT_FSIZE, &size);
-    { GemmChoices(d.path(), kHere).add({"m2"}, algorithm(2)); }
+    {
+      GemmChoices(d.path(), kHere).add({"m2"}, algorithm(2));
+    }
     ::_exit(0);
   }
   int status = 0;
@@ -153,7 +163,9 @@ TEST(GemmChoices, ARecordGoesBeforeTheFileAndNotIntoIt) {
     there.add({"m1"}, algorithm(7));
     record = there.record();
   }
-  { GemmChoices(d.path(), kHere).add({"m1"}, algorithm(1)); }
+  {
+    GemmChoices(d.path(), kHere).add({"m1"}, algorithm(1));
+  }
   {
     GemmChoices here(d.path(), kHere);
     EXPECT_EQ(here.restore(record), "");

@@ -103,7 +103,8 @@ TEST(IndexFlow, IdsOfInputsStayInTheirTables) {
   EXPECT_FAULT_OF("element 0 is 0 to 1099511627775: expected 0 to 7",
                   e.inputs[0].ids->below = int64_t{1} << 40);
   EXPECT_FAULT_OF("is 0 to 7 or -1: expected 0 to 7", e.inputs[0].ids->ignored = -1);
-  EXPECT_FAULT_OF("input 'ids' is filled with 9: expected an id below 8", e.inputs[0].optional = true,
+  EXPECT_FAULT_OF("is -2 to 7: expected 0 to 7", e.inputs[0].ids->least = -2);
+  EXPECT_FAULT_OF("input 'ids' is filled with 9: expected an id from 0 to 7", e.inputs[0].optional = true,
                   e.inputs[0].fill = 9);
   EXPECT_EQ(fault([](Plan&, PlanEntry& e, std::vector<Step>&) { e.inputs[0].ids->below = 3; }), "accepted");
 }
