@@ -110,7 +110,8 @@ class IndexFlow {
     const auto found = known_.find(port.buffer);
     if (found == known_.end() || !port.ids) return;
     const int64_t count = value(element_count(port.shape));
-    std::fill_n(found->second.begin(), count, number_of({port.ids->least, port.ids->below - 1, port.ids->ignored}));
+    std::fill_n(found->second.begin(), count,
+                number_of({port.ids->least, port.ids->below - 1, port.ids->ignored}));
   }
 
   // ---- steps

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <map>
 #include <set>
+#include <sstream>
 
 #include "codegen/cuda/emit_cuda.h"
 #include "compiler/compile.h"
@@ -89,6 +90,33 @@ TEST_P(CudaGoldenPlans, KernelsFromTheirTextGiveThePlansSource) {
     EXPECT_EQ(code.text, print(kernels[i]));
     EXPECT_EQ(emit_cuda(parse_kernel(code.text), sources[i]), code.source) << code.name;
   }
+}
+
+/// Without the comment above the function, which has the kernel's text.
+std::string code_of(const Kernel& kernel) {
+  std::string code;
+  std::istringstream lines(emit_cuda(kernel));
+  for (std::string line; std::getline(lines, line);)
+    if (!line.starts_with("//")) code += line + "\n";
+  return code;
+}
+
+/// Printers decide nothing: an instruction whose form is taken back by hand is printed in another way.
+TEST(CudaForms, DecideWhatIsPrinted) {
+  CompileOptions options;
+  options.target = "sm_90", options.storage = DType::bf16;
+  const auto directory = std::filesystem::path(SMELT_SOURCE_DIR) / "tests/goldens/gpt2";
+  const Program program = compile(read_description(directory), options, Stage::program).program;
+  std::set<Form> seen;
+  for (const Kernel& kernel : program.kernels)
+    for (size_t i = 0; i < kernel.instructions.size(); ++i) {
+      if (kernel.instructions[i].form == Form::plain) continue;
+      Kernel plain = kernel;
+      plain.instructions[i].form = Form::plain;
+      EXPECT_NE(code_of(plain), code_of(kernel)) << kernel.name << ", instruction " << i;
+      seen.insert(kernel.instructions[i].form);
+    }
+  for (const Form form : {Form::fast, Form::inverse, Form::kept}) EXPECT_TRUE(seen.contains(form));
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, CudaGoldenPlans,

@@ -37,11 +37,11 @@ TEST_F(Devices, TwoSessionsOfOneThreadDoNotMix) {
   EXPECT_GT(gpu(1).graph_launches, 0);
 }
 
-TEST_F(Devices, TwoThreadsDoNotMixEither) {
+TEST_F(Devices, AThreadBeginsWithNothingCurrent) {
   const std::vector<float> expected[] = {alone(0, 0), alone(1, 100)};
   std::vector<float> found[2];
   std::thread one([&] { found[0] = alone(0, 0); });
-  one.join();  // the fake GPUs take one call at a time; the second thread begins with nothing current
+  one.join();  // the fake GPUs take one call at a time
   std::thread other([&] { found[1] = alone(1, 100); });
   other.join();
   EXPECT_EQ(found[0], expected[0]);
