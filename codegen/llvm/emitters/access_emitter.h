@@ -1,5 +1,5 @@
-// Loads, stores and accumulation. Lanes that are off, and lanes whose predicate does not hold, touch no
-// memory; a scalar that is switched off goes to a slot of its own.
+// Loads, stores and accumulation. Lanes that are off, and lanes whose predicate does not hold, access no
+// memory; a scalar access that is switched off goes to a slot on the stack.
 #pragma once
 
 #include "codegen/llvm/emitters/address_emitter.h"

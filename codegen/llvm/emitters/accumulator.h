@@ -1,4 +1,4 @@
-// A reduction under way: one state (with a lane each) in a column block, an array of them in a reduced block.
+// A reduction under way: where its state is, and what it keeps besides while it works a tile at a time.
 #pragma once
 
 #include "codegen/llvm/reducer.h"

@@ -25,8 +25,8 @@ struct Lanes {
 struct KernelPlace {
   Lanes lanes;
   std::vector<llvm::Value*> indices;     // of the kernel's axes
-  llvm::Value* row_begin = nullptr;      // the part of the inner axis that is worked on ...
-  llvm::Value* row_end = nullptr;        // ... ends here
+  llvm::Value* row_begin = nullptr;      // of the inner axis: where the part begins that is worked on, ...
+  llvm::Value* row_end = nullptr;        // ... and where it ends
   llvm::Value* may_store_row = nullptr;  // null: always
   llvm::Value* tile_first = nullptr;     // the column of the first element of a tile's arrays
 };
@@ -41,7 +41,7 @@ class KernelContext {
   const Kernel& kernel;
   const Schedule& schedule;
   const KernelShape shape;
-  const std::vector<int> range_axes;  // which items of the range stand for, but for tiles of columns
+  const std::vector<int> range_axes;  // whose indices an item of the range stands for
   const int width;                    // of vectors
   const int64_t tile;                 // columns that are worked on at a time
 
@@ -59,7 +59,7 @@ class KernelContext {
   [[noreturn]] void reject(int id, const char* what) const;
 
   // ---- tiles and rows
-  /// The inner axis in the range: one item of it is a tile.
+  /// The range counts tiles of the inner axis as well: an item is one tile.
   bool has_tiles_in_range() const { return shape.is_reduced() && shape.inner >= 0; }
   /// What is worked on at a time is no longer than a tile.
   bool has_one_tile() const;

@@ -1,4 +1,4 @@
-// Prefetches of what a kernel reads and writes next, for where it computes and memory would idle.
+// Prefetches of what a kernel reads and writes next: memory would idle while exponentials are computed.
 #pragma once
 
 #include <vector>

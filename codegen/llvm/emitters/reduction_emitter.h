@@ -1,5 +1,5 @@
-// Reductions of a block. Row and column blocks reduce along the columns, a state with a lane each; reduced
-// blocks reduce along other axes, an array of states with one for each column of a tile.
+// Reductions of a block. A column block reduces along the columns: its state has an element for each lane. A
+// reduced block reduces along other axes: its state is an array, with an element for each column of a tile.
 #pragma once
 
 #include <vector>
