@@ -1,6 +1,6 @@
 #include "codegen/llvm/object_code.h"
 
-#include "codegen/llvm/kernel_emitter.h"
+#include "codegen/llvm/emitters/emit_kernel.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -15,7 +15,7 @@ std::unique_ptr<llvm::Module> emit_module(llvm::ArrayRef<const Kernel*> kernels,
   module->setDataLayout(machine.createDataLayout());
   module->setPICLevel(llvm::PICLevel::BigPIC);
   const TargetTraits traits = traits_of(target);
-  for (const Kernel* kernel : kernels) KernelEmitter(*kernel, *module, traits).emit();
+  for (const Kernel* kernel : kernels) emit_kernel(*kernel, *module, traits);
   std::string problems;
   llvm::raw_string_ostream stream(problems);
   if (llvm::verifyModule(*module, &stream))

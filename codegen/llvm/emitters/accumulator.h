@@ -1,0 +1,26 @@
+// A reduction under way: where its state is, and what it keeps besides while it works a tile at a time.
+#pragma once
+
+#include "codegen/llvm/reducer.h"
+
+namespace smelt {
+
+/// Of max_sumexp a tile at a time: the operand over a tile or a row, which becomes its exponentials.
+struct Exponentials {
+  llvm::Value* array = nullptr;
+  llvm::Value* maximum = nullptr;  // so far
+  llvm::Value* scales = nullptr;  // where later blocks read the array: a tile's maximum, in the end its scale
+};
+
+struct Accumulator {
+  int id = -1;  // of the reduction
+  ReduceOp op{};
+  llvm::Type* type = nullptr;       // of one element
+  Reducer::State state = {};        // where the scalars of the state are
+  llvm::Value* tile_sum = nullptr;  // of add a tile at a time
+  Exponentials exponentials = {};
+
+  bool has_exponentials() const { return exponentials.array != nullptr; }
+};
+
+}  // namespace smelt

@@ -1,0 +1,217 @@
+#include "codegen/llvm/emitters/reduction_emitter.h"
+
+#include <algorithm>
+
+#include "codegen/llvm/loops.h"
+
+namespace smelt {
+
+using V = llvm::Value*;
+using Kind = Instruction::Kind;
+
+namespace {
+
+/// Flags are reduced as 0 and 1.
+llvm::Type* operand_type(llvm::IRBuilder<>& b, llvm::Type* type, ReduceOp op) {
+  if (info(op).domain == Domain::reals) return b.getFloatTy();
+  return type->isIntegerTy(1) ? b.getInt32Ty() : type;
+}
+
+}  // namespace
+
+/// Along the columns max_sumexp takes a tile's maximum first: one exponential an element. Long sums add up
+/// tiles, so that small terms are not lost beside a large sum.
+bool ReductionEmitter::is_tiled(const BlockNest& nest, int id) const {
+  if (c_.instruction(id).kind != Kind::reduce || nest.is_reduced() || c_.shape.inner < 0) return false;
+  const ReduceOp op = c_.instruction(id).reduce_op;
+  return op == ReduceOp::max_sumexp || (op == ReduceOp::add && !c_.has_one_tile());
+}
+
+bool ReductionEmitter::has_tiled(const BlockNest& nest) const {
+  return llvm::any_of(nest.block->instructions, [&](int id) { return is_tiled(nest, id); });
+}
+
+// ---- before the loops
+
+void ReductionEmitter::begin(const BlockNest& nest) {
+  accumulators_.clear();
+  for (int id : nest.block->instructions)
+    if (c_.instruction(id).kind == Kind::reduce) begin_accumulator(nest, id);
+}
+
+void ReductionEmitter::begin_accumulator(const BlockNest& nest, int id) {
+  const Instruction& x = c_.instruction(id);
+  if (!nest.is_reduced() && c_.shape.is_reduced())
+    c_.reject(id, "reduces over columns that are cut into tiles");
+  Accumulator accumulator{id, x.reduce_op, operand_type(b, c_.memory.computed(x.dtype), x.reduce_op)};
+  const Reducer reducer = reducer_of(accumulator);
+  const bool columns = has_column_states(nest);
+  for (size_t i = 0; i < reducer.size(); ++i)
+    accumulator.state.push_back(
+        columns ? c_.frame.alloca_array(reducer.type_of(i, accumulator.type), c_.tile + c_.width)
+                : c_.frame.alloca_array(reducer.type_of(i, vector_of(accumulator)), 1));
+  if (is_tiled(nest, id) && x.reduce_op == ReduceOp::add)
+    accumulator.tile_sum = c_.frame.alloca_array(vector_of(accumulator), 1);
+  if (is_tiled(nest, id) && x.reduce_op == ReduceOp::max_sumexp) exponentials_.begin(accumulator);
+  columns ? store_column_identities(accumulator) : store_identity(accumulator);
+  accumulators_.push_back(accumulator);
+}
+
+void ReductionEmitter::store_identity(const Accumulator& accumulator) {
+  const Reducer::State identity = reducer_of(accumulator).identity(vector_of(accumulator));
+  for (const auto& [scalar, place] : llvm::zip(identity, accumulator.state)) b.CreateStore(scalar, place);
+}
+
+void ReductionEmitter::store_column_identities(const Accumulator& accumulator) {
+  const Reducer::State identity = reducer_of(accumulator).identity(vector_of(accumulator));
+  emit_loop(b, b.getInt64(0), c_.row_length(), c_.width, [&](V at) {
+    for (const auto& [i, scalar] : llvm::enumerate(identity))
+      b.CreateAlignedStore(scalar, state_pointer(accumulator, i, at), llvm::Align(4));
+  });
+}
+
+/// Of the column that is `at` columns behind the first.
+V ReductionEmitter::state_pointer(const Accumulator& accumulator, size_t scalar, V at) {
+  llvm::Type* type = reducer_of(accumulator).type_of(scalar, accumulator.type);
+  return b.CreateGEP(type, accumulator.state[scalar], at);
+}
+
+// ---- elements
+
+Accumulator& ReductionEmitter::accumulator_of(int id) {
+  return *std::find_if(accumulators_.begin(), accumulators_.end(), [&](auto& a) { return a.id == id; });
+}
+
+void ReductionEmitter::add(const BlockNest& nest, int id) {
+  const Accumulator& accumulator = accumulator_of(id);
+  const Reducer reducer = reducer_of(accumulator);
+  V x = element(accumulator);
+  V mask = values_.active_mask(c_.instruction(id).predicate);
+  if (accumulator.has_exponentials()) {
+    if (mask != nullptr) x = b.CreateSelect(mask, x, reducer.identity(x->getType())[0]);
+    return exponentials_.add(accumulator, x);
+  }
+  V index = reducer.needs_index() ? element_index(nest) : nullptr;
+  const Reducer::State lifted = masked(nest, accumulator, reducer.lift(x, index), mask);
+  const Reducer::State places = state_pointers(nest, accumulator);
+  Reducer::State before;
+  for (const auto& [place, scalar] : llvm::zip(places, lifted))
+    before.push_back(b.CreateAlignedLoad(scalar->getType(), place, llvm::Align(4)));
+  for (const auto& [after, place] : llvm::zip(reducer.combine(before, lifted), places))
+    b.CreateAlignedStore(after, place, llvm::Align(4));
+}
+
+V ReductionEmitter::element(const Accumulator& accumulator) {
+  const ComputeKind kind = accumulator.type->isFloatTy() ? ComputeKind::real : ComputeKind::integer;
+  V value = values_.value_as(c_.instruction(accumulator.id).operands[0], kind);
+  return c_.math.widen(value, c_.place.lanes.width);
+}
+
+/// i32: the place of the elements at hand among those that are reduced.
+V ReductionEmitter::element_index(const BlockNest& nest) {
+  const int lanes = c_.place.lanes.width;
+  V index = values_.flat_index(nest.is_reduced() ? c_.shape.reduced : c_.shape.columns);
+  index = c_.math.widen(b.CreateTrunc(index, b.getInt32Ty()), lanes);
+  return nest.is_reduced() ? index : b.CreateAdd(index, lane_numbers(b.getInt32Ty(), lanes));
+}
+
+/// Lanes that are off change nothing; those of columns have states of their own.
+Reducer::State ReductionEmitter::masked(const BlockNest& nest, const Accumulator& accumulator,
+                                        Reducer::State lifted, V mask) {
+  const bool has_predicate = c_.instruction(accumulator.id).predicate >= 0;
+  if (mask == nullptr || (has_column_states(nest) && !has_predicate)) return lifted;
+  llvm::Type* lanes = lanes_of(accumulator.type, c_.place.lanes.width);
+  const Reducer::State identity = reducer_of(accumulator).identity(lanes);
+  for (const auto& [scalar, none] : llvm::zip(lifted, identity)) scalar = b.CreateSelect(mask, scalar, none);
+  return lifted;
+}
+
+Reducer::State ReductionEmitter::state_pointers(const BlockNest& nest, const Accumulator& accumulator) {
+  Reducer::State places = accumulator.state;
+  if (accumulator.tile_sum != nullptr) places[0] = accumulator.tile_sum;
+  if (!has_column_states(nest)) return places;
+  V at = b.CreateSub(c_.place.lanes.first, c_.place.row_begin);
+  for (size_t i = 0; i < places.size(); ++i) places[i] = state_pointer(accumulator, i, at);
+  return places;
+}
+
+// ---- a tile at a time
+
+void ReductionEmitter::begin_tile() {
+  for (const Accumulator& accumulator : accumulators_) {
+    if (accumulator.has_exponentials()) exponentials_.begin_tile(accumulator);
+    if (accumulator.tile_sum != nullptr)
+      b.CreateStore(llvm::Constant::getNullValue(vector_of(accumulator)), accumulator.tile_sum);
+  }
+}
+
+void ReductionEmitter::finish_tile(const BlockNest& nest, V first, V limit) {
+  for (const Accumulator& accumulator : accumulators_) {
+    if (accumulator.has_exponentials()) exponentials_.finish_tile(nest, accumulator, first, limit);
+    if (accumulator.tile_sum == nullptr) continue;
+    V before = b.CreateLoad(vector_of(accumulator), accumulator.state[0]);
+    V sum = b.CreateLoad(vector_of(accumulator), accumulator.tile_sum);
+    b.CreateStore(c_.math.add(before, sum), accumulator.state[0]);
+  }
+}
+
+// ---- results
+
+void ReductionEmitter::finish(const BlockNest& nest) {
+  for (const Accumulator& accumulator : accumulators_)
+    has_column_states(nest) ? finish_columns(accumulator) : finish_row(accumulator);
+}
+
+/// The instructions that stand for the results of a reduction; -1 where no instruction does.
+llvm::SmallVector<int, 4> ReductionEmitter::result_ids(int reduce) const {
+  llvm::SmallVector<int, 4> ids(info(c_.instruction(reduce).reduce_op).results.size(), -1);
+  for (int id = 0; id < static_cast<int>(c_.kernel.instructions.size()); ++id) {
+    const Instruction& x = c_.instruction(id);
+    if (x.kind != Kind::result || x.operands[0] != reduce) continue;
+    if (x.slot < 0 || x.slot >= static_cast<int>(ids.size()))
+      c_.reject(id, "is a result that its reduction lacks");
+    ids[x.slot] = id;
+  }
+  ids[0] = reduce;
+  return ids;
+}
+
+void ReductionEmitter::finish_row(const Accumulator& accumulator) {
+  const Reducer::State state =
+      accumulator.has_exponentials() ? exponentials_.finish(accumulator) : row_state(accumulator);
+  for (const auto& [result, id] : llvm::enumerate(result_ids(accumulator.id)))
+    if (id >= 0) values_.set(id, reducer_of(accumulator).finish(state, result));
+}
+
+Reducer::State ReductionEmitter::row_state(const Accumulator& accumulator) {
+  const Reducer reducer = reducer_of(accumulator);
+  Reducer::State state;
+  for (const auto& [i, place] : llvm::enumerate(accumulator.state))
+    state.push_back(b.CreateLoad(reducer.type_of(i, vector_of(accumulator)), place));
+  return reducer.across(state);
+}
+
+/// The arrays of a state become those of the results, which later blocks read.
+void ReductionEmitter::finish_columns(const Accumulator& accumulator) {
+  const Reducer reducer = reducer_of(accumulator);
+  const llvm::SmallVector<int, 4> ids = result_ids(accumulator.id);
+  if (!reducer.is_plain()) store_column_results(accumulator, ids.size());
+  for (const auto& [i, id] : llvm::enumerate(ids))
+    if (id >= 0) values_.set_array(id, accumulator.state[i], reducer.type_of(i, accumulator.type));
+}
+
+void ReductionEmitter::store_column_results(const Accumulator& accumulator, size_t count) {
+  const Reducer reducer = reducer_of(accumulator);
+  const auto pointer = [&](size_t i, V at) { return state_pointer(accumulator, i, at); };
+  emit_loop(b, b.getInt64(0), c_.row_length(), c_.width, [&](V at) {
+    Reducer::State state, results;
+    for (size_t i = 0; i < reducer.size(); ++i) {
+      llvm::Type* type = reducer.type_of(i, vector_of(accumulator));
+      state.push_back(b.CreateAlignedLoad(type, pointer(i, at), llvm::Align(4)));
+    }
+    for (size_t i = 0; i < count; ++i) results.push_back(reducer.finish(state, i));
+    for (size_t i = 0; i < count; ++i) b.CreateAlignedStore(results[i], pointer(i, at), llvm::Align(4));
+  });
+}
+
+}  // namespace smelt

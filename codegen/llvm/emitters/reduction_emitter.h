@@ -1,0 +1,63 @@
+// Reductions of a block. A column block reduces along the columns: its state has an element for each lane. A
+// reduced block reduces along other axes: its state is an array, with an element for each column of a tile.
+#pragma once
+
+#include <vector>
+
+#include "codegen/llvm/emitters/accumulator.h"
+#include "codegen/llvm/emitters/exponential_emitter.h"
+#include "codegen/llvm/emitters/kernel_context.h"
+#include "codegen/llvm/emitters/kernel_values.h"
+
+namespace smelt {
+
+class ReductionEmitter {
+ public:
+  using V = llvm::Value*;
+
+  ReductionEmitter(KernelContext& context, KernelValues& values, ExponentialEmitter& exponentials)
+      : c_(context), b(context.b), values_(values), exponentials_(exponentials) {}
+
+  /// Around a block's loops: states are set up, and results get their values.
+  void begin(const BlockNest& nest);
+  void finish(const BlockNest& nest);
+
+  /// Around the vectors of a tile, for those reductions that work on one at a time.
+  bool has_tiled(const BlockNest& nest) const;
+  void begin_tile();
+  void finish_tile(const BlockNest& nest, V first, V limit);
+
+  /// The elements at hand.
+  void add(const BlockNest& nest, int id);
+
+ private:
+  bool is_tiled(const BlockNest& nest, int id) const;
+  bool has_column_states(const BlockNest& nest) const { return nest.is_reduced() && c_.shape.inner >= 0; }
+  Accumulator& accumulator_of(int id);
+  Reducer reducer_of(const Accumulator& accumulator) { return Reducer(b, c_.math, accumulator.op); }
+  llvm::Type* vector_of(const Accumulator& accumulator) { return lanes_of(accumulator.type, c_.width); }
+
+  void begin_accumulator(const BlockNest& nest, int id);
+  void store_identity(const Accumulator& accumulator);
+  void store_column_identities(const Accumulator& accumulator);
+
+  V element(const Accumulator& accumulator);
+  V element_index(const BlockNest& nest);
+  Reducer::State masked(const BlockNest& nest, const Accumulator& accumulator, Reducer::State lifted, V mask);
+  Reducer::State state_pointers(const BlockNest& nest, const Accumulator& accumulator);
+
+  llvm::SmallVector<int, 4> result_ids(int reduce) const;
+  void finish_row(const Accumulator& accumulator);
+  Reducer::State row_state(const Accumulator& accumulator);
+  void finish_columns(const Accumulator& accumulator);
+  void store_column_results(const Accumulator& accumulator, size_t count);
+  V state_pointer(const Accumulator& accumulator, size_t scalar, V at);
+
+  KernelContext& c_;
+  llvm::IRBuilder<>& b;
+  KernelValues& values_;
+  ExponentialEmitter& exponentials_;
+  std::vector<Accumulator> accumulators_;  // of the block at hand
+};
+
+}  // namespace smelt
