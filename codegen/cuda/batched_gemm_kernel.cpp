@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <map>
-
-#include "codegen/cuda/batched_gemm.h"
 #include "codegen/cuda/template_arguments.h"
 
 namespace smelt {
@@ -18,10 +15,10 @@ constexpr int64_t kPitchesBelow = int64_t{1} << 24;
 constexpr int64_t kAlignment = 16;
 
 /// Tiles of 64 x 64 x 64 in two stages: while one is multiplied the next arrives; where k ends with the
-/// first, there is room for one alone. Rows of a tile are 128 bytes, whose 16-byte pieces are permuted by the
-/// row so that eight rows of one column lie in different banks. Matmuls are small, and a block mostly waits:
-/// eight of them share a multiprocessor (six, with two stages), which leaves 64 registers and so no unrolled
-/// steps along k.
+/// first, the launch asks for one alone. Rows of a tile are 128 bytes, whose 16-byte pieces are permuted by
+/// the row so that eight rows of one column lie in different banks. Matmuls are small, and a block mostly
+/// waits: eight of them share a multiprocessor (six, with two stages), which leaves 64 registers and so no
+/// unrolled steps along k.
 constexpr std::string_view kBody = R"(
 SM unsigned shared_address(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
 
@@ -209,7 +206,9 @@ TemplateLaunch launch_of(const BatchedGemm& gemm) {
   return launch;
 }
 
-KernelCode kernel_of(const BatchedGemm& gemm) {
+}  // namespace
+
+KernelCode batched_gemm_kernel(const BatchedGemm& gemm) {
   KernelCode kernel;
   kernel.name = gemm.name();
   kernel.range = 1;  // the step says how many
@@ -225,19 +224,6 @@ KernelCode kernel_of(const BatchedGemm& gemm) {
       gemm.a_by_k ? "k" : "m", gemm.b_by_k ? "k" : "n", kernel.name, type_text(gemm.dtype), int{gemm.a_by_k},
       int{gemm.b_by_k}, put_pair_text(gemm.result_dtype), type_text(gemm.result_dtype), kBody);
   return kernel;
-}
-
-}  // namespace
-
-std::vector<KernelCode> batched_gemm_kernels(const Program& program) {
-  std::map<std::string, BatchedGemm> wanted;
-  for (const PlanEntry& entry : program.entries)
-    for (const Step& step : entry.steps)
-      if (const auto* matmul = std::get_if<GemmStep>(&step.what))
-        if (const auto gemm = batched_gemm(*matmul)) wanted.emplace(gemm->name(), *gemm);
-  std::vector<KernelCode> kernels;
-  for (const auto& [name, gemm] : wanted) kernels.push_back(kernel_of(gemm));
-  return kernels;
 }
 
 }  // namespace smelt

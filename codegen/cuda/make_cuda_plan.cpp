@@ -54,17 +54,16 @@ Plan make_cuda_plan(Program& program, const Target& target) {
   std::vector<CudaSource> texts;
   for (size_t i = 0; i < kernels.size(); ++i)
     texts.push_back({emit_cuda(kernels[i], sources[i]), kernels[i].name});
-  std::vector<KernelCode> templates = template_kernels(program);
-  for (const KernelCode& kernel : templates) texts.push_back({kernel.source, kernel.name});
+  std::vector<TemplateKernel> templates = template_kernels(program);
+  for (const TemplateKernel& kernel : templates) texts.push_back({kernel.code.source, kernel.code.name});
   std::vector<Cubin> cubins = compile_lean(kernels, texts, sources, target.compute_capability);
   Plan plan = plan_without_code(program);
   plan.target = target.str();
-  for (KernelCode& kernel : templates) plan.kernels.push_back(std::move(kernel));
+  add_templates(plan, std::move(templates));
   for (size_t i = 0; i < cubins.size(); ++i) {
     plan.kernels[i].source = std::move(texts[i].text);
     plan.kernels[i].binary = std::move(cubins[i].bytes);
   }
-  assign_templates(plan);
   return plan;
 }
 

@@ -3,54 +3,84 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <string>
 
 #include "codegen/cuda/batched_gemm.h"
 #include "codegen/cuda/batched_gemm_kernel.h"
 #include "codegen/cuda/initialize_kernels.h"
 #include "codegen/cuda/round_kernels.h"
 #include "codegen/cuda/sort_kernels.h"
+#include "runtime/error.h"
 #include "runtime/plan/plan_fields.h"
 
 namespace smelt {
 namespace {
 
-bool sorts(const Program& program) {
-  for (const PlanEntry& entry : program.entries)
-    for (const Step& step : entry.steps)
-      if (std::holds_alternative<SortIndexStep>(step.what)) return true;
-  return false;
+using StepPlace = TemplateKernel::StepPlace;
+
+std::vector<TemplateKernel> without_steps(std::vector<KernelCode> kernels) {
+  std::vector<TemplateKernel> templates;
+  for (KernelCode& kernel : kernels) templates.push_back({std::move(kernel), {}});
+  return templates;
 }
 
-/// Of the templates that do a step, in the order in which they run.
-std::vector<std::string> names_of_templates(const Step& step) {
-  using Names = std::vector<std::string>;
-  return visit_step(
-      step, [](const KernelStep&) { return Names(); },
-      [](const GemmStep& matmul) {
-        const auto batched = batched_gemm(matmul);
-        return batched ? Names{batched->name()} : Names();
-      },
-      [](const SortIndexStep&) { return Names{kRankName, kBeginsName}; },
-      [](const CopyStep&) { return Names(); }, [](const FillStep&) { return Names(); });
-}
+/// The templates of steps; each is there once, however many steps it does.
+class StepTemplates {
+ public:
+  void add(const Step& step, StepPlace place) {
+    visit_step(
+        step, [](const KernelStep&) {}, [&](const GemmStep& matmul) { add_gemm(matmul, place); },
+        [&](const SortIndexStep&) { add_sort(place); }, [](const CopyStep&) {}, [](const FillStep&) {});
+  }
+
+  /// Sorts first, then matmuls by their names.
+  std::vector<TemplateKernel> take() && {
+    for (auto& [name, gemm] : gemms_) sorts_.push_back(std::move(gemm));
+    return std::move(sorts_);
+  }
+
+ private:
+  void add_gemm(const GemmStep& matmul, StepPlace place) {
+    const std::optional<BatchedGemm> batched = batched_gemm(matmul);
+    if (!batched) return;
+    const auto [entry, is_new] = gemms_.try_emplace(batched->name());
+    if (is_new) entry->second.code = batched_gemm_kernel(*batched);
+    entry->second.steps.push_back(place);
+  }
+
+  void add_sort(StepPlace place) {
+    if (sorts_.empty()) sorts_ = without_steps(sort_kernels());
+    for (TemplateKernel& kernel : sorts_) kernel.steps.push_back(place);
+  }
+
+  std::vector<TemplateKernel> sorts_;
+  std::map<std::string, TemplateKernel> gemms_;
+};
 
 }  // namespace
 
-std::vector<KernelCode> template_kernels(const Program& program) {
-  std::vector<KernelCode> kernels = sorts(program) ? sort_kernels() : std::vector<KernelCode>();
-  for (auto more :
-       {batched_gemm_kernels(program), round_kernels(program.states), initialize_kernels(program.states)})
-    std::ranges::move(more, std::back_inserter(kernels));
-  return kernels;
+std::vector<TemplateKernel> template_kernels(const Program& program) {
+  StepTemplates of_steps;
+  for (size_t entry = 0; entry < program.entries.size(); ++entry)
+    for (size_t step = 0; step < program.entries[entry].steps.size(); ++step)
+      of_steps.add(program.entries[entry].steps[step], {entry, step});
+  std::vector<TemplateKernel> templates = std::move(of_steps).take();
+  for (auto more : {round_kernels(program.states), initialize_kernels(program.states)})
+    std::ranges::move(without_steps(std::move(more)), std::back_inserter(templates));
+  return templates;
 }
 
-void assign_templates(Plan& plan) {
-  std::map<std::string, int> indices;
-  for (size_t i = 0; i < plan.kernels.size(); ++i)
-    if (plan.kernels[i].launch) indices[plan.kernels[i].name] = static_cast<int>(i);
-  for (PlanEntry& entry : plan.entries)
-    for (Step& step : entry.steps)
-      for (const std::string& name : names_of_templates(step)) step.kernels.push_back(indices.at(name));
+void add_templates(Plan& plan, std::vector<TemplateKernel> templates) {
+  for (TemplateKernel& kernel : templates) {
+    const auto number = static_cast<int>(plan.kernels.size());
+    for (const auto& [entry, step] : kernel.steps) {
+      if (entry >= plan.entries.size() || step >= plan.entries[entry].steps.size())
+        fail_with(Status::internal, "template {}: the plan has no step {} in entry {}, as its program has",
+                  kernel.code.name, step, entry);
+      plan.entries[entry].steps[step].kernels.push_back(number);
+    }
+    plan.kernels.push_back(std::move(kernel.code));
+  }
 }
 
 }  // namespace smelt

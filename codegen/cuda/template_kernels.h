@@ -7,10 +7,19 @@
 
 namespace smelt {
 
-/// Those that the program's steps and states want.
-std::vector<KernelCode> template_kernels(const Program& program);
+struct TemplateKernel {
+  struct StepPlace {
+    size_t entry, step;
+  };
+  KernelCode code;
+  /// The steps that it does, alone or after the kernels before it; none of a kernel that is for states.
+  std::vector<StepPlace> steps;
+};
 
-/// Tells every step of the plan which of its kernels are its templates (Step::kernels).
-void assign_templates(Plan& plan);
+/// Those that the program's steps and states want.
+std::vector<TemplateKernel> template_kernels(const Program& program);
+
+/// Appends them to the kernels of the program's plan and tells its steps which are theirs (Step::kernels).
+void add_templates(Plan& plan, std::vector<TemplateKernel> templates);
 
 }  // namespace smelt

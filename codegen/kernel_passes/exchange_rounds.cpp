@@ -17,7 +17,7 @@ constexpr int64_t kReductionWords = 12000, kAccumulationWords = 11 << 10;
 
 int64_t scalars_of(const Instruction& reduce) { return std::ssize(info(reduce.reduce_op).state); }
 
-/// A round that has room for one column of everything, and for as many more as halving leaves.
+/// A round that holds one column of everything, and as many more as halving leaves.
 void set_round(Kernel& kernel, std::span<const int> ids, int round, int64_t words_of_column) {
   const int width = kernel.schedule.vector_width;
   int columns = width;
@@ -49,15 +49,15 @@ void exchange_reductions(Kernel& kernel, const KernelBlock& block) {
 /// One row for each sum and team.
 void exchange_accumulations(Kernel& kernel, const KernelShape& shape) {
   const Schedule& s = kernel.schedule;
-  const int64_t room = kAccumulationWords / (int64_t{s.threads} * s.vectors * s.vector_width);
+  const int64_t sums_in_round = kAccumulationWords / (int64_t{s.threads} * s.vectors * s.vector_width);
   int count = 0;
   for (const int id : shape.all_of(Kind::accumulate)) {
     if (shape.accumulation(id) != Accumulation::column) continue;
     Instruction& x = kernel.instructions[id];
-    if (room == 0)
+    if (sums_in_round == 0)
       x.form = Form::sequential;
     else
-      x.exchange_round = static_cast<int>(count++ / room);
+      x.exchange_round = static_cast<int>(count++ / sums_in_round);
   }
 }
 

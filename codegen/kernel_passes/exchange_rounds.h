@@ -1,4 +1,4 @@
-// Sums that the threads of a block exchange go through shared memory, which has not always room for all of
+// Sums that the threads of a block exchange go through shared memory, which does not always hold all of
 // them at a time.
 #pragma once
 

@@ -86,19 +86,21 @@ bool keep_exponentials(Kernel& kernel, int64_t most_reductions) {
   for (int id = 0; id < static_cast<int>(kernel.instructions.size()); ++id)
     if (const int reduce = finder.reduction_behind(id); reduce >= 0 && shape.moves(id, shape.inner))
       found.emplace_back(id, reduce), all.insert(reduce);
+  bool marked = false;
   for (const auto& [exponential, reduce] : found) {
     kept.insert(reduce);
     if (all.size() > 1 && std::ssize(kept) > most_reductions) break;
     kernel.instructions[exponential].form = Form::kept;
+    marked = true;
   }
-  return !found.empty();
+  return marked;
 }
 
 void keep_exponentials_in_registers(Kernel& kernel) {
-  constexpr int64_t kRoom = 48;  // elements of a thread
+  constexpr int64_t kKeptElements = 48;  // of a thread
   const Schedule& s = kernel.schedule;
   if (s.vectors > 0)
-    keep_exponentials(kernel, kRoom / (int64_t{s.vectors} * s.vector_width) - std::ssize(s.cached));
+    keep_exponentials(kernel, kKeptElements / (int64_t{s.vectors} * s.vector_width) - std::ssize(s.cached));
 }
 
 int reduction_of_kept(const Kernel& kernel, int exponential) {

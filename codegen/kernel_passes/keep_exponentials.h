@@ -8,7 +8,7 @@ namespace smelt {
 
 /// Gives exp(x - m) of later blocks the form `kept`, where m is the maximum of a max_sumexp of the same x: of
 /// one reduction, or of the first `most_reductions` of several. Does nothing where a row has not exactly one
-/// column axis. True where there are any.
+/// column axis. True where one got it.
 bool keep_exponentials(Kernel& kernel, int64_t most_reductions);
 
 /// For a GPU whose threads hold a row: of several reductions as many as there are registers beside the kept

@@ -5,6 +5,7 @@
 namespace smelt {
 namespace {
 
+/// Of the passes for a GPU that depend on the schedule; the others find nothing left to do a second time.
 void forget_decisions(Kernel& kernel) {
   for (Instruction& x : kernel.instructions) {
     x.form = Form::plain;

@@ -7,7 +7,9 @@
 namespace smelt {
 
 /// Runs the passes of kernel_passes.def that are for a GPU, on a kernel that has a schedule and on its tail.
-/// Decides anew: what an earlier schedule had entailed goes first.
+/// Decides anew: forms, exchange rounds, barriers and orders of loads that an earlier schedule had entailed
+/// go first. What holds under every schedule stays: the predicates of conditional_sums, the operands of
+/// unrounded_stores, and what keep_columns left out of blocks that read Schedule::cached.
 void legalize_for_gpu(Kernel& kernel);
 
 }  // namespace smelt

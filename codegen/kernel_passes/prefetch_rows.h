@@ -7,8 +7,8 @@
 
 namespace smelt {
 
-/// In a walk with a prefetch distance gives the form `prefetched` to the first loads for whose rows there is
-/// room in shared memory.
+/// In a walk with a prefetch distance gives the form `prefetched` to the first loads, as many as
+/// have space for their rows in shared memory.
 void prefetch_rows(Kernel& kernel);
 
 /// Whether a load can be issued before its block: a whole vector of a row of its own, in memory that nobody

@@ -107,7 +107,8 @@ class TailAttacher {
 
   // ---- where a step may go
 
-  /// Its block that ends last is there, and has room.
+  /// Whether a block of it ends last, in whole warps, and its tail and its pointers can take in those of the
+  /// guest.
   bool can_host(const HostStep& host, const HostStep& guest) const {
     const auto* launch = std::get_if<KernelStep>(&host.step.what);
     if (!launch || host.step.phase != guest.step.phase) return false;

@@ -21,10 +21,6 @@ ScalarMath::Reduced ScalarMath::reduce_by_ln2(V x) {
   return {b.CreateSub(bits(shifted), bits(shifter)), rest};
 }
 
-V ScalarMath::power_of_two(V exponent) {
-  return real(b.CreateShl(b.CreateAdd(exponent, integer(exponent, 127)), integer(exponent, 23)));
-}
-
 /// 2 e^r times 2^(n - 1), which stays finite up to n = 128 and is zero at n = -126: results below 1.7e-38 are
 /// zero, and no slow subnormal number appears.
 V ScalarMath::exp(V a) {
@@ -90,14 +86,7 @@ V ScalarMath::log1p(V a) {
   return b.CreateFAdd(log(u), b.CreateSelect(finite, lost, zero));
 }
 
-// ---- sigmoids: x P(x^2) / Q(x^2), constant beyond `limit`
-
-V ScalarMath::odd_rational(V x, double limit, std::initializer_list<double> p,
-                           std::initializer_list<double> q) {
-  x = clamp(x, -limit, limit);
-  V t = b.CreateFMul(x, x);
-  return clamp(b.CreateFDiv(b.CreateFMul(x, polynomial(t, p)), polynomial(t, q)), -1, 1);
-}
+// ---- sigmoids
 
 V ScalarMath::tanh(V a) {
   return odd_rational(

@@ -1,6 +1,6 @@
 #include "codegen/llvm/scalar_math.h"
 
-#include <algorithm>
+#include <utility>
 
 namespace smelt {
 
@@ -8,68 +8,21 @@ using llvm::CmpInst;
 using V = ScalarMath::V;
 namespace intrinsic = llvm::Intrinsic;
 
-// ---- shapes and kinds
-// ---------------------------------------------------------------------------------------------
-
-llvm::Type* with_element(llvm::Type* type, llvm::Type* element) { return lanes_of(element, width_of(type)); }
-
-int width_of(const llvm::Type* type) {
-  const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
-  return vector == nullptr ? 1 : static_cast<int>(vector->getNumElements());
-}
-
-llvm::Type* lanes_of(llvm::Type* element, int width) {
-  return width == 1 ? element : llvm::FixedVectorType::get(element, width);
-}
-
-ComputeKind kind_of(const llvm::Value* value) {
-  const llvm::Type* type = value->getType()->getScalarType();
-  if (type->isFloatTy()) return ComputeKind::real;
-  return type->isIntegerTy(1) ? ComputeKind::flag : ComputeKind::integer;
-}
-
-V ScalarMath::constant(V like, double number) { return llvm::ConstantFP::get(like->getType(), number); }
-
-V ScalarMath::integer(V like, int64_t number) {
-  return llvm::ConstantInt::getSigned(with_element(like->getType(), b.getInt32Ty()), number);
-}
-
-V ScalarMath::widen(V value, int width) {
-  return width_of(value->getType()) == width ? value : b.CreateVectorSplat(width, value);
-}
-
-V ScalarMath::coerce(V value, ComputeKind kind) {
-  const ComputeKind from = kind_of(value);
-  llvm::Type* real = with_element(value->getType(), b.getFloatTy());
-  llvm::Type* whole = with_element(value->getType(), b.getInt32Ty());
-  if (from == kind) return value;
-  if (kind == ComputeKind::flag)
-    return from == ComputeKind::real ? b.CreateFCmpUNE(value, constant(value, 0))
-                                     : b.CreateICmpNE(value, integer(value, 0));
-  if (kind == ComputeKind::real)
-    return from == ComputeKind::flag ? b.CreateUIToFP(value, real) : b.CreateSIToFP(value, real);
-  return from == ComputeKind::flag
-             ? b.CreateZExt(value, whole)
-             : b.CreateIntrinsic(intrinsic::fptosi_sat, {whole, value->getType()}, {value});
-}
-
 namespace {
-/// What values of these kinds become in a domain.
-ComputeKind kind_in(Domain domain, llvm::ArrayRef<V> values) {
-  if (domain == Domain::flags) return ComputeKind::flag;
-  if (domain == Domain::reals) return ComputeKind::real;
-  ComputeKind kind = domain == Domain::numbers ? ComputeKind::integer : ComputeKind::flag;
-  for (V value : values) kind = std::max(kind, kind_of(value));
-  return kind;
-}
-}  // namespace
 
-void ScalarMath::unify(Domain domain, llvm::MutableArrayRef<V> values) {
-  const ComputeKind kind = kind_in(domain, values);
-  int width = 1;
-  for (V value : values) width = std::max(width, width_of(value->getType()));
-  for (V& value : values) value = widen(coerce(value, kind), width);
+bool is_real(V a) { return kind_of(a) == ComputeKind::real; }
+
+template <typename... Values, size_t... i>
+V call(ScalarMath& math, V (ScalarMath::*row)(Values...), llvm::ArrayRef<V> x, std::index_sequence<i...>) {
+  return (math.*row)(x[i]...);
 }
+
+template <typename... Values>
+V call(ScalarMath& math, V (ScalarMath::*row)(Values...), llvm::ArrayRef<V> x) {
+  return call(math, row, x, std::index_sequence_for<Values...>());
+}
+
+}  // namespace
 
 V ScalarMath::apply(ScalarOp op, llvm::ArrayRef<V> operands) {
   llvm::SmallVector<V, 3> x(operands);
@@ -85,46 +38,14 @@ V ScalarMath::apply(ScalarOp op, llvm::ArrayRef<V> operands) {
   switch (op) {
 #define SMELT_CALL(name, ...) \
   case ScalarOp::name:        \
-    return call(&ScalarMath::name, x);
+    return call(*this, &ScalarMath::name, x);
     SMELT_SCALAR_OPS(SMELT_CALL)
 #undef SMELT_CALL
   }
   llvm_unreachable("every operation has a case");
 }
 
-// ---- building blocks
-// ----------------------------------------------------------------------------------------------
-
-V ScalarMath::bits(V value) { return b.CreateBitCast(value, with_element(value->getType(), b.getInt32Ty())); }
-
-V ScalarMath::real(V value) { return b.CreateBitCast(value, with_element(value->getType(), b.getFloatTy())); }
-
-V ScalarMath::unary(intrinsic::ID id, V a) { return b.CreateUnaryIntrinsic(id, a); }
-
-V ScalarMath::multiply_add(V x, V y, V z) {
-  return b.CreateIntrinsic(intrinsic::fmuladd, {x->getType()}, {x, y, z});
-}
-
-/// coefficients[0] + coefficients[1] x + ..., by Horner's rule.
-V ScalarMath::polynomial(V x, std::initializer_list<double> coefficients) {
-  V sum = constant(x, *(coefficients.end() - 1));
-  for (size_t i = coefficients.size() - 1; i-- > 0;)
-    sum = multiply_add(sum, x, constant(x, coefficients.begin()[i]));
-  return sum;
-}
-
-V ScalarMath::clamp(V value, double low, double high) {
-  V top = constant(value, high), bottom = constant(value, low);
-  value = b.CreateSelect(b.CreateFCmpOLT(top, value), top, value);
-  return b.CreateSelect(b.CreateFCmpOGT(bottom, value), bottom, value);
-}
-
 // ---- arithmetic
-// ---------------------------------------------------------------------------------------------------
-
-namespace {
-bool is_real(V a) { return kind_of(a) == ComputeKind::real; }
-}  // namespace
 
 V ScalarMath::add(V x, V y) {
   if (is_real(x)) return b.CreateFAdd(x, y);
@@ -196,21 +117,8 @@ V ScalarMath::floor(V a) {
   return native_rounding_ ? unary(intrinsic::floor, a) : floor_by_conversion(a);
 }
 
-V ScalarMath::floor_by_conversion(V a) {
-  V near = b.CreateSIToFP(coerce(a, ComputeKind::integer), a->getType());
-  V down = b.CreateSelect(b.CreateFCmpOGT(near, a), b.CreateFSub(near, constant(a, 1)), near);
-  V small = b.CreateFCmpOLT(unary(intrinsic::fabs, a), constant(a, 8388608.0));  // beyond: whole already
-  return b.CreateSelect(small, down, a);
-}
-
 // ---- comparisons and logic
 // ----------------------------------------------------------------------------------------
-
-/// Flags are compared as 0 and 1.
-V ScalarMath::compare(V x, V y, CmpInst::Predicate real, CmpInst::Predicate whole) {
-  if (is_real(x)) return b.CreateFCmp(real, x, y);
-  return b.CreateICmp(whole, coerce(x, ComputeKind::integer), coerce(y, ComputeKind::integer));
-}
 
 V ScalarMath::lt(V x, V y) { return compare(x, y, CmpInst::FCMP_OLT, CmpInst::ICMP_SLT); }
 V ScalarMath::le(V x, V y) { return compare(x, y, CmpInst::FCMP_OLE, CmpInst::ICMP_SLE); }

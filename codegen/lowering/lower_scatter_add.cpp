@@ -28,80 +28,128 @@ Layout dense_copy(ProgramBuilder& builder, const Value& value, const std::string
   return layout;
 }
 
+/// The dims of the result beside the scattered one; the last is the column.
+std::vector<int64_t> other_dims(const Node& scatter) {
+  std::vector<int64_t> others;
+  for (int64_t i = 0; i < scatter.result()->rank(); ++i)
+    if (i != scatter.int_attr("axis")) others.push_back(i);
+  return others;
+}
+
+/// The result's rows in parallel, what is added to a row reduced: the two last axes are the reduced one and
+/// the column.
+std::vector<KernelAxis> axes_of_sum(const Node& scatter) {
+  const Shape& shape = scatter.result()->shape();
+  const std::vector<int64_t> others = other_dims(scatter);
+  std::vector<KernelAxis> axes = {{AxisKind::parallel, "r0", shape[scatter.int_attr("axis")]}};
+  for (size_t i = 0; i + 1 < others.size(); ++i)
+    axes.push_back({AxisKind::parallel, fmt::format("r{}", i + 1), shape[others[i]]});
+  axes.push_back({AxisKind::reduced, "i", element_count(scatter.operand(1)->shape()), 0, 1});
+  axes.push_back({AxisKind::column, "c0", others.empty() ? Dim(1) : shape[others.back()]});
+  return axes;
+}
+
+struct SumAccesses {
+  Access updates, permutation, begin, end, result;
+};
+
+/// `position`: the value that says which update is read.
+SumAccesses accesses_of_sum(const Node& scatter, const Layout& source, size_t axes, int position) {
+  const Layout& target = *scatter.result()->layout;
+  const int64_t indexed = scatter.operand(1)->rank(), axis = scatter.int_attr("axis");
+  const auto access = [&](int param) {
+    return Access{.param = param, .strides = std::vector<Dim>(axes, Dim(0))};
+  };
+  SumAccesses all{access(0), access(1), access(2), access(2), access(3)};
+  all.begin.strides[0] = all.end.strides[0] = 1, all.end.offset = 1;
+  all.permutation.strides[axes - 2] = 1;
+  all.updates.computed = position;
+  all.updates.computed_stride = indexed ? source.strides[axis + indexed - 1] : Dim(0);
+  all.result.strides[0] = target.strides[axis];
+  const std::vector<int64_t> others = other_dims(scatter);
+  for (size_t i = 0; i < others.size(); ++i) {
+    const size_t place = i + 1 == others.size() ? axes - 1 : i + 1;
+    all.result.strides[place] = target.strides[others[i]];
+    all.updates.strides[place] = source.strides[others[i] < axis ? others[i] : others[i] + indexed - 1];
+  }
+  return all;
+}
+
+std::vector<KernelParam> params_of_sum(const Node& scatter, const Layout& source) {
+  const Value& updates = *scatter.operand(2);
+  const Dim count = element_count(scatter.operand(1)->shape());
+  return {{.name = "updates", .dtype = updates.dtype(), .table_elements = reach(source, updates.shape())},
+          {.name = "permutation", .dtype = DType::i32, .indices = IndexBounds{0, count}},
+          {.name = "begins", .dtype = DType::i32, .indices = IndexBounds{0, count + 1}},
+          {.name = "y", .dtype = scatter.result()->dtype(), .output = true, .input = true}};
+}
+
 /// out[r, ...] += sum over i in [begins[r], begins[r+1]) of updates[permutation[i], ...], r along the
 /// scattered axis.
 Kernel segmented_sum(const Node& scatter, const Layout& source) {
-  const Value& result = *scatter.result();
-  const int64_t count = scatter.operand(1)->rank(), rank = result.rank(), axis = scatter.int_attr("axis");
-  const DType dtype = result.dtype(), update = scatter.operand(2)->dtype();
-  const Dim updates = element_count(scatter.operand(1)->shape());
+  const DType dtype = scatter.result()->dtype(), update = scatter.operand(2)->dtype();
+  const DType sum = is_float(dtype) ? DType::f32 : dtype;
   Kernel kernel;
   kernel.name = "segmented_sum";
-  kernel.params = {
-      {.name = "updates", .dtype = update, .table_elements = reach(source, scatter.operand(2)->shape())},
-      {.name = "permutation", .dtype = DType::i32, .indices = IndexBounds{0, updates}},
-      {.name = "begins", .dtype = DType::i32, .indices = IndexBounds{0, updates + 1}},
-      {.name = "y", .dtype = dtype, .output = true, .input = true}};
-  std::vector<int64_t> others;  // the dims beside the scattered one; the last is the column
-  for (int64_t i = 0; i < rank; ++i)
-    if (i != axis) others.push_back(i);
-  kernel.axes.push_back({AxisKind::parallel, "r0", result.shape()[axis]});
-  for (size_t i = 0; i + 1 < others.size(); ++i)
-    kernel.axes.push_back({AxisKind::parallel, fmt::format("r{}", i + 1), result.shape()[others[i]]});
-  const auto reduced = static_cast<int>(kernel.axes.size());
-  kernel.axes.push_back({AxisKind::reduced, "i", updates});
-  kernel.axes.push_back({AxisKind::column, "c0", others.empty() ? Dim(1) : result.shape()[others.back()]});
-  const auto access = [&](int param) {
-    return Access{.param = param, .strides = std::vector<Dim>(kernel.axes.size(), Dim(0))};
-  };
-  Access begin = access(2), end = access(2), permutation = access(1), from = access(0), to = access(3);
-  begin.strides[0] = end.strides[0] = 1, end.offset = 1;
-  permutation.strides[reduced] = 1;
-  from.computed = 3, from.computed_stride = count ? source.strides[axis + count - 1] : Dim(0);
-  to.strides[0] = result.layout->strides[axis];
-  for (size_t i = 0; i < others.size(); ++i) {
-    const size_t place = i + 1 == others.size() ? kernel.axes.size() - 1 : i + 1;
-    to.strides[place] = result.layout->strides[others[i]];
-    from.strides[place] = source.strides[others[i] < axis ? others[i] : others[i] + count - 1];
-  }
-  const DType sum = is_float(dtype) ? DType::f32 : dtype;
+  kernel.params = params_of_sum(scatter, source);
+  kernel.axes = axes_of_sum(scatter);
+  const SumAccesses at = accesses_of_sum(scatter, source, kernel.axes.size(), /*position=*/3);
   kernel.instructions = {
-      {.kind = Kind::load, .dtype = DType::i32, .access = begin},
-      {.kind = Kind::load, .dtype = DType::i32, .access = end},
+      {.kind = Kind::load, .dtype = DType::i32, .access = at.begin},
+      {.kind = Kind::load, .dtype = DType::i32, .access = at.end},
       {.kind = Kind::scalar, .dtype = DType::boolean, .operands = {0, 1}, .scalar_op = ScalarOp::lt},
-      {.kind = Kind::load, .dtype = DType::i32, .access = permutation},
-      {.kind = Kind::load, .dtype = update, .access = from},
+      {.kind = Kind::load, .dtype = DType::i32, .access = at.permutation},
+      {.kind = Kind::load, .dtype = update, .access = at.updates},
       {.kind = Kind::reduce, .dtype = sum, .operands = {4}, .reduce_op = ReduceOp::add},
-      {.kind = Kind::load, .dtype = dtype, .access = to},
+      {.kind = Kind::load, .dtype = dtype, .access = at.result},
       {.kind = Kind::scalar, .dtype = sum, .operands = {6, 5}, .scalar_op = ScalarOp::add},
-      {.kind = Kind::store, .dtype = dtype, .operands = {7}, .access = to},
+      {.kind = Kind::store, .dtype = dtype, .operands = {7}, .access = at.result},
   };
-  kernel.axes[reduced].begin = 0, kernel.axes[reduced].end = 1;
   kernel.row_predicate = 2;
   kernel.blocks = {{Scope::row, {0, 1, 2}}, {Scope::reduced, {3, 4, 5}}, {Scope::column, {6, 7, 8}}};
   return kernel;
 }
 
-}  // namespace
+/// Where the indices lie densely, and the updates so that their indexed dims are walked as one.
+struct Sources {
+  Layout indices, updates;
+};
 
-void lower_scatter_add(ProgramBuilder& builder, const Node& scatter) {
-  const Value &init = *scatter.operand(0), &indices = *scatter.operand(1), &result = *scatter.result();
-  if (*init.layout != *result.layout) builder.copy(*init.layout, *result.layout, result.shape(), init);
-  const Value& updates = *scatter.operand(2);
-  const int64_t axis = scatter.int_attr("axis");
-  const Layout index = is_dense(indices.shape(), indices.layout->strides)
-                           ? *indices.layout
-                           : dense_copy(builder, indices, scatter.source);
-  const Layout from = lies_evenly(updates.shape(), updates.layout->strides, axis, indices.rank())
-                          ? *updates.layout
-                          : dense_copy(builder, updates, scatter.source);
-  const Dim count = element_count(indices.shape()), rows = result.shape()[axis];
+Sources sources_of(ProgramBuilder& builder, const Node& scatter) {
+  const Value &indices = *scatter.operand(1), &updates = *scatter.operand(2);
+  const bool dense = is_dense(indices.shape(), indices.layout->strides);
+  const bool even =
+      lies_evenly(updates.shape(), updates.layout->strides, scatter.int_attr("axis"), indices.rank());
+  Layout index = dense ? *indices.layout : dense_copy(builder, indices, scatter.source);
+  return {std::move(index), even ? *updates.layout : dense_copy(builder, updates, scatter.source)};
+}
+
+/// What a sort says of the indices, in buffers.
+struct Order {
+  int permutation = -1;  // positions by their index
+  int begins = -1;       // where each row's part of it begins
+};
+
+Order add_sort(ProgramBuilder& builder, const Node& scatter, const Layout& indices) {
+  const Dim count = element_count(scatter.operand(1)->shape()),
+            rows = scatter.result()->shape()[scatter.int_attr("axis")];
   const int permutation = builder.add_buffer(scatter.source + " (order)", Role::workspace, DType::i32, count);
   const int begins =
       builder.add_buffer(scatter.source + " (segments)", Role::workspace, DType::i32, rows + 1);
-  builder.add_step(SortIndexStep{{index.buffer, index.offset}, {permutation, 0}, {begins, 0}, count, rows},
-                   {index.buffer}, {permutation, begins});
+  builder.add_step(
+      SortIndexStep{{indices.buffer, indices.offset}, {permutation, 0}, {begins, 0}, count, rows},
+      {indices.buffer}, {permutation, begins});
+  return {permutation, begins};
+}
+
+}  // namespace
+
+void lower_scatter_add(ProgramBuilder& builder, const Node& scatter) {
+  const Value &init = *scatter.operand(0), &result = *scatter.result();
   const Layout& out = *result.layout;
+  if (*init.layout != out) builder.copy(*init.layout, out, result.shape(), init);
+  const auto [indices, from] = sources_of(builder, scatter);
+  const auto [permutation, begins] = add_sort(builder, scatter, indices);
   const std::vector<BufferRef> arguments = {
       {from.buffer, from.offset}, {permutation, 0}, {begins, 0}, {out.buffer, out.offset}};
   KernelStep step{.kernel = builder.add_kernel(segmented_sum(scatter, from), arguments),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "codegen/kernel_passes/exchange_rounds.h"
 #include "codegen/kernel_passes/kernel_shape.h"
 #include "llvm/ADT/STLExtras.h"
 #include "runtime/cuda/device_model.h"
@@ -15,7 +16,7 @@ constexpr int64_t kSharedFloats = kPlainSharedBytes / 4;
 class Candidates {
  public:
   Candidates(const Kernel& kernel, const Symbols& symbols)
-      : shape_(kernel), first_(kernel.schedule), found_{first_} {
+      : kernel_(kernel), shape_(kernel), first_(kernel.schedule), found_{first_} {
     columns_ = shape_.inner < 0 ? 1 : std::max<int64_t>(1, symbols.upper(kernel.axes[shape_.inner].extent));
   }
 
@@ -92,12 +93,13 @@ class Candidates {
         }
   }
 
-  /// Where the groups of a tile's threads put what they have found of their columns.
-  bool fits_shared(int threads, int team, int width) const {
-    const int64_t groups = team < 32 ? std::max(1, threads / 32) : threads / team;
-    return 2 * groups * team * width *
-               static_cast<int64_t>(shape_.all_of(Instruction::Kind::reduce).size()) <=
-           kSharedFloats;
+  /// Where the groups of a tile's threads put what they have found of their columns: the states of its
+  /// reductions, counted with two scalars at least.
+  bool fits_shared(const Schedule& s) const {
+    int64_t scalars = 0;
+    for (int id : shape_.all_of(Instruction::Kind::reduce))
+      scalars += std::max<int64_t>(2, std::ssize(info(kernel_.instructions[id].reduce_op).state));
+    return int64_t{exchanging_groups(s)} * s.team * s.vector_width * scalars <= kSharedFloats;
   }
 
   void tiles() {
@@ -105,14 +107,14 @@ class Candidates {
       for (int team = 1; team <= 32 && team * width < 2 * columns_; team *= 2)
         for (const int threads : {256, 512})
           for (const int unroll : {4, 8}) {
-            if (!fits_shared(threads, team, width)) continue;
             Schedule s = first_;
             s.vector_width = width, s.team = team, s.threads = threads, s.unroll = unroll;
             s.tile = int64_t{team} * width;
-            add(s);
+            if (fits_shared(s)) add(s);
           }
   }
 
+  const Kernel& kernel_;
   KernelShape shape_;
   const Schedule& first_;
   std::vector<Schedule> found_;

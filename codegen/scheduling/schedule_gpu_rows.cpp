@@ -133,8 +133,8 @@ class RowScheduler {
     return team == 0 && kept_values() > 0 ? team_size(vectors, 2 * kRowElements) : team;
   }
 
-  /// More lanes for a row that is walked, while they share its vectors evenly, until registers leave room for
-  /// enough threads.
+  /// More lanes for a row that is walked, while they share its vectors evenly, until the registers suffice
+  /// for enough threads.
   int64_t walking_team(int64_t team) const {
     const int64_t vectors = gpu_.vectors();
     const auto kept = [&] { return quotient_up(vectors, team) * s_.vector_width * kept_values(); };

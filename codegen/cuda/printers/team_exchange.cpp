@@ -46,7 +46,7 @@ void TeamExchange::print_exchange(int groups, bool for_first_team) {
   }
 }
 
-/// All of a vector's columns at a time, or as many as the round has room for.
+/// All of a vector's columns at a time, or as many as the round holds.
 void TeamExchange::print_round(States states, int groups, bool for_first_team) {
   const int some = c_.instruction(states.front().id).exchange_columns, columns = some == 0 ? c_.width : some;
   const Round round{place_in_shared_memory(states, int64_t{columns} * groups * c_.lanes), groups, columns,

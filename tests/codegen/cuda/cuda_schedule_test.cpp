@@ -3,6 +3,7 @@
 
 #include "codegen/cuda/emit_cuda.h"
 #include "codegen/kernel_passes/collapse_axes.h"
+#include "codegen/kernel_passes/exchange_rounds.h"
 #include "codegen/kernel_passes/keep_columns.h"
 #include "codegen/scheduling/schedule.h"
 #include "codegen/scheduling/schedule_candidates.h"
@@ -266,6 +267,29 @@ TEST(GpuSchedule, CandidatesStartWithTheDefaultAndCoverRows) {
     EXPECT_EQ(s.cached, kernel.schedule.cached);
     EXPECT_GE(int64_t{s.vectors} * s.team * s.vector_width, 777);
   }
+}
+
+/// Groups of a tile's threads exchange two scalars a column for an argmax, three for a mean_variance.
+TEST(GpuSchedule, CandidatesOfTilesHoldTheStatesOfTheirReductions) {
+  const auto widest = [](ReduceOp op) {
+    KernelBuilder b("tiles");
+    const Dim M = Dim::symbol("M");
+    const int k = b.reduced(M), c = b.column(1024), x = b.input();
+    b.reduced_block();
+    std::vector<int> found;
+    for (int i = 0; i < 3; ++i) found.push_back(b.reduce(op, b.load(x, {{k, 1024}, {c, 1}})));
+    b.column_block();
+    for (const int number : found) b.store(b.output(), {{c, 1}}, number);
+    const Kernel kernel = scheduled(std::move(b.kernel));
+    Symbols symbols;
+    symbols.bound({"M"}, 4096);
+    int64_t elements = 0;  // that a block's groups exchange for one scalar
+    for (const Schedule& s : schedule_candidates(kernel, symbols))
+      elements = std::max(elements, int64_t{exchanging_groups(s)} * s.team * s.vector_width);
+    return elements;
+  };
+  EXPECT_EQ(widest(ReduceOp::argmax), 2048);
+  EXPECT_EQ(widest(ReduceOp::mean_variance), 1024);
 }
 
 TEST(CollapsedAxes, DenseRowsAreOneWalk) {

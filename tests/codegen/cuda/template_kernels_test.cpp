@@ -1,9 +1,8 @@
 // How templates are launched: the arguments and grids that the plan holds, at numbers.
 #include <gtest/gtest.h>
 
-#include "codegen/cuda/batched_gemm.h"
-#include "codegen/cuda/batched_gemm_kernel.h"
 #include "codegen/cuda/template_kernels.h"
+#include "runtime/error.h"
 #include "runtime/plan/plan_validate.h"
 #include "runtime/plan/step_values.h"
 #include "tests/codegen/program_player.h"
@@ -58,10 +57,10 @@ Launched launched(const KernelCode& kernel, const Step& step, int64_t batch, int
 
 TEST(TemplateKernels, BatchedGemm) {
   const Program program = program_of(scores(false));
-  const std::vector<KernelCode> kernels = template_kernels(program);
+  const std::vector<TemplateKernel> kernels = template_kernels(program);
   ASSERT_EQ(kernels.size(), 1u);
-  EXPECT_EQ(kernels[0].name, "smelt_gemm_bf16_f32_kk");
-  const Launched found = launched(kernels[0], program.entries[0].steps[0], 5, 96);
+  EXPECT_EQ(kernels[0].code.name, "smelt_gemm_bf16_f32_kk");
+  const Launched found = launched(kernels[0].code, program.entries[0].steps[0], 5, 96);
   // m, n, k, pitches, inner, strides of the outer axis, then of the inner one
   EXPECT_EQ(found.integers, (std::vector<int64_t>{96, 40, 64, 768, 768, 96, 12, 96 * 768, 40 * 768,
                                                   12 * 40 * 96, 64, 64, 40 * 96}));
@@ -69,14 +68,14 @@ TEST(TemplateKernels, BatchedGemm) {
   EXPECT_EQ(found.blocks, 5 * 12 * 2 * 1);
   EXPECT_EQ(found.shared_bytes, 16384) << "one stage for one tile along k";
   EXPECT_TRUE(found.fits);
-  EXPECT_FALSE(launched(kernels[0], program.entries[0].steps[0], 5, 97).fits) << "rows of 97 floats";
+  EXPECT_FALSE(launched(kernels[0].code, program.entries[0].steps[0], 5, 97).fits) << "rows of 97 floats";
 }
 
 TEST(TemplateKernels, BatchedGemmWhoseColumnsLieTogether) {
   GemmStep gemm = scores(true);
   gemm.k = 200;
   const Program program = program_of(gemm);
-  const KernelCode kernel = batched_gemm_kernels(program).at(0);
+  const KernelCode kernel = template_kernels(program).at(0).code;
   const Launched found = launched(kernel, program.entries[0].steps[0], 2, 128);
   EXPECT_EQ(found.integers, (std::vector<int64_t>{40, 128, 200, 768, 768, 128, 12, 40 * 768, 128 * 768,
                                                   12 * 40 * 128, 64, 64, 40 * 128}));
@@ -90,7 +89,7 @@ TEST(TemplateKernels, BatchedGemmWithLongPitchesIsTheLibrarys) {
   GemmStep gemm = scores(false);
   gemm.a.row_stride = int64_t{1} << 24;
   const Program program = program_of(gemm);
-  EXPECT_FALSE(launched(batched_gemm_kernels(program).at(0), program.entries[0].steps[0], 1, 16).fits);
+  EXPECT_FALSE(launched(template_kernels(program).at(0).code, program.entries[0].steps[0], 1, 16).fits);
 }
 
 TEST(TemplateKernels, StepsNameTheirs) {
@@ -102,8 +101,7 @@ TEST(TemplateKernels, StepsNameTheirs) {
   Plan plan;
   plan.entries = program.entries;
   plan.kernels.resize(1);  // one of Kernel IR
-  for (KernelCode& kernel : template_kernels(program)) plan.kernels.push_back(std::move(kernel));
-  assign_templates(plan);
+  add_templates(plan, template_kernels(program));
   std::vector<std::vector<std::string>> names;
   for (const Step& step : plan.entries[0].steps) {
     names.emplace_back();
@@ -111,6 +109,12 @@ TEST(TemplateKernels, StepsNameTheirs) {
   }
   EXPECT_EQ(names, (std::vector<std::vector<std::string>>{
                        {"smelt_gemm_bf16_f32_kk"}, {}, {"smelt_sort_rank", "smelt_sort_begins"}}));
+}
+
+TEST(TemplateKernels, APlanOfAnotherProgramIsAnError) {
+  Plan plan;
+  plan.entries.resize(1);
+  EXPECT_THROW(add_templates(plan, template_kernels(program_of(scores(false)))), Error);
 }
 
 }  // namespace

@@ -10,8 +10,10 @@
 
 #include "codegen/kernel_passes/column_sums.h"
 #include "codegen/kernel_passes/keep_columns.h"
+#include "codegen/kernel_passes/keep_exponentials.h"
 #include "codegen/kernel_passes/kernel_pass_registry.h"
 #include "codegen/kernel_passes/legalize.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "runtime/error.h"
 #include "tests/support/file_check.h"
@@ -92,6 +94,38 @@ TEST(KernelPassTable, UnknownPassesAreErrors) {
     EXPECT_NE(std::string(error.what()).find("'row_bariers'"), std::string::npos) << error.what();
     EXPECT_NE(std::string(error.what()).find("prefetch_rows"), std::string::npos) << error.what();
   }
+}
+
+/// Two softmaxes of a row: with no registers for either, nothing is kept.
+TEST(KeepExponentials, SaysWhetherItKeptAny) {
+  const Kernel kernel = parse_kernel(R"(kernel @two(%x: f32, out %y: f32, out %z: f32)
+    parallel r0 = R, column c0 = 64 {
+  column {
+    %0 = load %x[r0*128 + c0] : f32
+    %1 = reduce max_sumexp %0 : f32
+    %2 = load %x[r0*128 + c0 + 64] : f32
+    %3 = reduce max_sumexp %2 : f32
+  }
+  column {
+    %4 = load %x[r0*128 + c0] : f32
+    %5 = sub %4, %1 : f32
+    %6 = exp %5 : f32
+    store %y[r0*64 + c0] = %6 : f32
+    %8 = load %x[r0*128 + c0 + 64] : f32
+    %9 = sub %8, %3 : f32
+    %10 = exp %9 : f32
+    store %z[r0*64 + c0] = %10 : f32
+  }
+})");
+  const auto kept = [&](int64_t most_reductions) {
+    Kernel changed = kernel;
+    const bool any = keep_exponentials(changed, most_reductions);
+    EXPECT_EQ(any, print(changed) != print(kernel));
+    return llvm::count_if(changed.instructions, [](const Instruction& x) { return x.form == Form::kept; });
+  };
+  EXPECT_EQ(kept(0), 0);
+  EXPECT_EQ(kept(1), 1);
+  EXPECT_EQ(kept(2), 2);
 }
 
 /// What one schedule entailed does not outlive it.

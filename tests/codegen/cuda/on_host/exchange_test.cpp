@@ -1,5 +1,5 @@
 // Sums that the threads of a block exchange in several rounds, some columns at a time, or one team after the
-// other: as if shared memory had room for all of them.
+// other: as if shared memory held all of them.
 #include <gtest/gtest.h>
 
 #include <cmath>

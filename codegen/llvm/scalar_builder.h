@@ -1,0 +1,52 @@
+// What the LLVM code of scalar operations is built of, on scalars and on vectors alike: kinds, widths,
+// constants, and the steps that several functions take. Values are f32, i32 or i1 (flags).
+#pragma once
+
+#include <initializer_list>
+
+#include "ir/op.h"
+#include "llvm/IR/IRBuilder.h"
+
+namespace smelt {
+
+/// What a value is computed in.
+enum class ComputeKind : uint8_t { flag, integer, real };
+ComputeKind kind_of(const llvm::Value* value);
+
+/// `type`'s shape (scalar or vector) with other elements.
+llvm::Type* with_element(llvm::Type* type, llvm::Type* element);
+int width_of(const llvm::Type* type);
+/// `element` itself for one lane, else a vector.
+llvm::Type* lanes_of(llvm::Type* element, int width);
+
+class ScalarBuilder {
+ public:
+  using V = llvm::Value*;
+
+  explicit ScalarBuilder(llvm::IRBuilder<>& builder) : b(builder) {}
+
+  V coerce(V value, ComputeKind kind);
+  /// As many lanes as `width`; one lane is a scalar.
+  V widen(V value, int width);
+  V constant(V like, double number);
+  V integer(V like, int64_t number);
+  /// value > high ? high : value < low ? low : value; NaN passes.
+  V clamp(V value, double low, double high);
+
+ protected:
+  /// Brings values to one width and to what the domain makes of them.
+  void unify(Domain domain, llvm::MutableArrayRef<V> values);
+  V compare(V x, V y, llvm::CmpInst::Predicate real, llvm::CmpInst::Predicate whole);
+  V unary(llvm::Intrinsic::ID id, V a);
+  V multiply_add(V x, V y, V z);
+  V polynomial(V x, std::initializer_list<double> coefficients);
+  V odd_rational(V x, double limit, std::initializer_list<double> p, std::initializer_list<double> q);
+  V floor_by_conversion(V a);
+  V power_of_two(V exponent);
+  V bits(V real);
+  V real(V bits);
+
+  llvm::IRBuilder<>& b;
+};
+
+}  // namespace smelt

@@ -1,0 +1,44 @@
+// The blocks of a fusion's kernel: for every level of the iteration space its reductions, the stores of what
+// it computes and its share of sums over rows.
+#pragma once
+
+#include <vector>
+
+#include "codegen/lowering/fusion_kernel.h"
+#include "codegen/lowering/fusion_values.h"
+
+namespace smelt {
+
+class FusionBlocks {
+ public:
+  explicit FusionBlocks(FusionKernel& fusion) : fusion_(fusion), values_(fusion) {}
+
+  void emit();
+  const std::vector<uint32_t>& random_ids() const { return values_.random_ids(); }
+
+ private:
+  using Scope = KernelBlock::Scope;
+  using Kind = Instruction::Kind;
+  using Reduction = IterationSpace::Reduction;
+
+  void emit_level(int level);
+  int add_block(Scope scope);
+  void append_behind(Scope scope, Instruction instruction);
+  void store_last();
+  void drop_empty_blocks();
+
+  void reduce(const Node& node);
+  void reduce_columns(const Node& node);
+  void accumulate(const FusionSum& sum, Reduction kind, const Value& operand);
+  int reduced_value(const Value& operand);
+  Access chunk_access(const FusionSum& sum) const;
+
+  void emit_store(const FusionStore& store, int level);
+  int ready_level(const Value& value) const;
+
+  FusionKernel& fusion_;
+  FusionValues values_;
+  int row_ = 0, column_ = 0;  // the level's blocks
+};
+
+}  // namespace smelt

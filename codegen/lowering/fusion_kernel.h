@@ -1,0 +1,75 @@
+// The kernel that a fusion becomes, under construction: its axes and parameters are there from the start,
+// and code is appended to its blocks.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "codegen/lowering/program_builder.h"
+#include "ir/analysis/iteration_space.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace smelt {
+
+/// An output that the kernel stores element by element.
+struct FusionStore {
+  const Value* value;   // in the body
+  const Value* result;  // of the fusion
+  int param;
+};
+
+/// An output that is a sum over rows, of which the kernel makes one part a chunk.
+struct FusionSum {
+  const Value* value;   // the reduce's result in the body; its shape is what a chunk's slice holds
+  const Value* result;  // of the fusion
+  int param;
+};
+
+class FusionKernel {
+ public:
+  FusionKernel(const ProgramBuilder& builder, const Node& fusion);
+
+  const Node& fusion() const { return fusion_; }
+  const Graph& body() const { return body_; }
+  const IterationSpace& space() const { return space_; }
+
+  // Where values of the body lie.
+  bool is_column(const Value& value) const;
+  const IterationSpace::Axes& axes_of(const Value& value) const;
+  /// The kernel's axis that a dim of a value of the body follows.
+  int axis_of(const Value& value, size_t dim) const { return axis_of_[axes_of(value)[dim]]; }
+  bool is_column_axis(int axis) const { return kernel.axes[axis].kind != AxisKind::parallel; }
+  bool is_innermost(int axis) const { return axis + 1 == static_cast<int>(kernel.axes.size()); }
+  int param_of(const Value& input) const { return param_of_.lookup(&input); }
+  /// The fusion's operand that an input of the body stands for.
+  const Value& outside(const Node& input) const;
+  /// An element of a parameter whose dims follow `axes` of the iteration space.
+  Access access(int param, llvm::ArrayRef<Dim> strides, const IterationSpace::Axes& axes) const;
+  Access access(const FusionStore& store) const;
+
+  /// The instruction's number.
+  int append(int block, Instruction instruction);
+
+  Kernel kernel;
+  std::vector<BufferRef> arguments;  // one a parameter; those of sums are empty until they have a place
+  std::vector<FusionStore> stores;
+  std::vector<FusionSum> sums;
+
+ private:
+  std::string name() const;
+  void add_axes();
+  std::string axis_name(AxisKind kind) const;
+  void add_params(const ProgramBuilder& builder);
+  int add_input(const Value& value, const std::optional<IndexBounds>& indices);
+  int add_param(const Value& value, bool output, const std::optional<IndexBounds>& indices);
+  const Value* chunked_sum(const Value& value) const;
+  void add_sum(const Value& value, const Value& result);
+
+  const Node& fusion_;
+  const Graph& body_;
+  const IterationSpace space_;
+  std::vector<int> axis_of_;  // of the space -> of the kernel
+  llvm::DenseMap<const Value*, int> param_of_;
+};
+
+}  // namespace smelt

@@ -1,0 +1,60 @@
+// What the blocks of a fusion's kernel compute: a value inside a level's column block, a row scalar, a value
+// at one column. Every value is computed once where its block, or an earlier one, can see it.
+#pragma once
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "codegen/lowering/fusion_kernel.h"
+
+namespace smelt {
+
+class FusionValues {
+ public:
+  explicit FusionValues(FusionKernel& fusion) : fusion_(fusion) {}
+
+  /// What follows is computed in these two blocks of the kernel.
+  void begin_level(int row_block, int column_block);
+  /// An instruction's number: of the value inside the level's column block, or of a row scalar.
+  int column_value(const Value& value);
+  int row_value(const Value& value);
+  /// A reduction's result, which later blocks see.
+  void set_row_value(const Value& value, int number) { row_values_[&value] = number; }
+  /// From here on the value can be read back from memory.
+  void note_stored(const FusionStore& store) { stored_[store.value] = store; }
+  /// Of the random instructions, by slot.
+  const std::vector<uint32_t>& random_ids() const { return random_ids_; }
+
+ private:
+  using Kind = Instruction::Kind;
+  /// Where code goes, and for which columns it is.
+  struct Place {
+    int block;
+    int column = -1;  // -1: every one
+    bool is_fixed() const { return column >= 0; }
+  };
+
+  std::optional<int> stored_value(const Value& value);
+  int sample(const Node& node);
+  int value_at(const Value& value, int column);
+  int operand(const Value& value, Place place);
+  std::vector<int> operands_of(const Node& node, Place place);
+  int compute(const Value& value, Place place);
+  int input(const Value& value, Place place);
+  int load(DType dtype, Access access, Place place);
+  void note_table(int param, const Dim& elements);
+  int gather(const Node& node, Place place);
+  int index(const Node& node, Place place);
+  int random(const Node& node, Place place);
+  int random_slot(const Node& node);
+
+  FusionKernel& fusion_;
+  int row_ = 0, column_ = 0;  // the level's blocks
+  llvm::DenseMap<const Value*, int> row_values_, column_values_;
+  llvm::DenseMap<std::pair<const Value*, int>, int> fixed_values_;  // by value and column
+  llvm::DenseMap<const Value*, FusionStore> stored_;
+  std::vector<uint32_t> random_ids_;
+};
+
+}  // namespace smelt
