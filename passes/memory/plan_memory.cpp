@@ -93,7 +93,7 @@ class EntryPlanner {
       moved = false;
       for (const LiveRange& taken : taken_)
         for (const LiveRange& range : ranges) {
-          if (!taken.meets({range.begin + offset, range.end + offset, range.first, range.last})) continue;
+          if (!taken.overlaps({range.begin + offset, range.end + offset, range.first, range.last})) continue;
           offset = aligned(taken.end - range.begin);
           moved = true;
         }
@@ -156,7 +156,7 @@ void check_entry(const Program& program, const PlanEntry& entry) {
   const auto ranges = needed(program, entry);
   for (auto x = ranges.begin(); x != ranges.end(); ++x)
     for (auto y = std::next(x); y != ranges.end(); ++y) {
-      if (x->second == y->second || !x->first.meets(y->first)) continue;
+      if (x->second == y->second || !x->first.overlaps(y->first)) continue;
       const int first = std::max(x->first.first, y->first.first),
                 last = std::min(x->first.last, y->first.last);
       // They share memory in place: both live only in the step that may alias them.

@@ -111,7 +111,7 @@ class LifetimeCheck {
     if (range.last != step || std::find(writes.begin(), writes.end(), range.buffer) != writes.end())
       return false;
     return std::any_of(beginning.begin(), beginning.end(), [&](const Range& written) {
-      return written.meets(range) && in_place(step, written, range);
+      return written.overlaps(range) && in_place(step, written, range);
     });
   }
 

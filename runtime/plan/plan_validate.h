@@ -21,7 +21,7 @@ void check_lifetimes(const Plan& plan, const PlanEntry& entry);
 struct LiveRange {
   int64_t begin, end;
   int first, last;
-  bool meets(const LiveRange& other) const {  // in memory and in time
+  bool overlaps(const LiveRange& other) const {  // in memory and in time
     return begin < other.end && other.begin < end && first <= other.last && other.first <= last;
   }
 };

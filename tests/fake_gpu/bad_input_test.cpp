@@ -8,12 +8,12 @@
 namespace smelt::fake {
 namespace {
 
-/// Tests of what a process meets once, at its start, run in processes of their own.
+/// What a process finds once, at its start, is tested in processes of its own.
 class BadMachine : public FakeGpu {
  protected:
   BadMachine() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
 
-  /// Says on stderr what a session meets, and ends in the ordinary way.
+  /// Says on stderr what a session finds, and ends in the ordinary way.
   [[noreturn]] static void start() {
     try {
       train(*session(), 0);

@@ -1,4 +1,4 @@
-// Column sums, segments, partial results: kernels whose parts meet in memory.
+// Column sums, segments, partial results: kernels whose parts are combined in memory.
 #include <gtest/gtest.h>
 
 #include <cmath>

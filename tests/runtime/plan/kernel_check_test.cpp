@@ -9,26 +9,19 @@
 #include "runtime/plan/plan_file.h"
 #include "runtime/plan/plan_validate.h"
 #include "tests/runtime/example_plan.h"
+#include "tests/runtime/plan/validation_fault.h"
 #include "tests/support/plan_text.h"
 
 namespace smelt {
 namespace {
 
-std::string message_of_fault(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.status(), Status::invalid_file) << error.what();
-    return error.what();
-  }
-  return "accepted";
-}
+using testing::fault_of;
 
 /// Of the example, with its steps changed in memory.
 std::string fault_of_steps(const std::function<void(Plan&, std::vector<Step>&)>& change) {
   Plan plan = example::plan();
   change(plan, plan.entries[0].steps);
-  return message_of_fault([&] { validate(plan); });
+  return fault_of([&] { validate(plan); });
 }
 
 /// Of the example's file, with its manifest edited behind checksums that are right.
@@ -38,7 +31,7 @@ std::string fault_of_file(const std::function<void(Json&)>& edit) {
   testing::PlanText text = testing::take_apart(serialize_plan(plan));
   edit(text.root["plan"]);
   const std::string file = testing::put_together(text);
-  return message_of_fault([&] { parse_plan(std::as_bytes(std::span(file)), "edited.plan"); });
+  return fault_of([&] { parse_plan(std::as_bytes(std::span(file)), "edited.plan"); });
 }
 
 #define EXPECT_STEP_FAULT(text, ...) \

@@ -13,10 +13,13 @@
 #include "runtime/plan/plan_validate.h"
 #include "runtime/system/file.h"
 #include "tests/runtime/example_plan.h"
+#include "tests/runtime/plan/validation_fault.h"
 #include "tests/runtime/temporary_directory.h"
 
 namespace smelt {
 namespace {
+
+using testing::fault_of;
 
 Plan small_plan() {
   Plan plan = example::plan();
@@ -25,16 +28,6 @@ Plan small_plan() {
 }
 
 Plan parse_text(const std::string& file) { return parse_plan(std::as_bytes(std::span(file)), "test.plan"); }
-
-std::string fault_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.status(), Status::invalid_file) << error.what();
-    return error.what();
-  }
-  return "accepted";
-}
 
 /// A plan with one fault, as validate() sees it.
 std::string fault(const std::function<void(Plan&)>& damage) {

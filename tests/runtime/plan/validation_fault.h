@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <string>
 
 #include "runtime/error.h"
@@ -10,15 +11,19 @@
 
 namespace smelt::testing {
 
-/// The message of the Error that validation throws; "accepted" where it throws none.
-inline std::string validation_fault(const Plan& plan) {
+/// The message of the Error (invalid_file) that a call throws; "accepted" where it throws none.
+inline std::string fault_of(const std::function<void()>& call) {
   try {
-    validate(plan);
+    call();
   } catch (const Error& error) {
-    EXPECT_EQ(error.status(), Status::invalid_file);
+    EXPECT_EQ(error.status(), Status::invalid_file) << error.what();
     return error.what();
   }
   return "accepted";
+}
+
+inline std::string validation_fault(const Plan& plan) {
+  return fault_of([&] { validate(plan); });
 }
 
 }  // namespace smelt::testing

@@ -36,8 +36,8 @@ struct Index {
   unsigned x = 0, y = 0;
 };
 
-/// Where the lanes of one mask meet, again and again.
-struct Meeting {
+/// What the lanes of one mask exchange, time after time.
+struct LaneExchange {
   unsigned mask;
   unsigned counts[32];
   uint64_t slots[32][2];
@@ -45,7 +45,7 @@ struct Meeting {
 
 struct Warp {
   int used = 0;
-  Meeting meetings[40];
+  LaneExchange exchanges[40];
 };
 
 // ---- one thread of execution hands over to another; x86-64 has a way without the system calls of
@@ -174,12 +174,12 @@ inline void barrier(int id, int count) {
   while (b.generation == generation) yield();
 }
 
-inline Meeting& meeting_of(unsigned mask) {
+inline LaneExchange& exchange_of(unsigned mask) {
   Warp& warp = machine.warps[machine.thread.x / 32];
   for (int i = 0; i < warp.used; ++i)
-    if (warp.meetings[i].mask == mask) return warp.meetings[i];
-  if (warp.used == 40) stuck("a warp meets with too many masks");
-  Meeting& fresh = warp.meetings[warp.used++];
+    if (warp.exchanges[i].mask == mask) return warp.exchanges[i];
+  if (warp.used == 40) stuck("a warp synchronises with too many masks");
+  LaneExchange& fresh = warp.exchanges[warp.used++];
   fresh = {mask, {}, {}};
   return fresh;
 }
@@ -189,17 +189,17 @@ inline uint64_t rendezvous(unsigned mask, uint64_t value, unsigned from) {
   const unsigned lane = machine.thread.x % 32, warp = machine.thread.x / 32;
   if ((mask >> lane & 1) == 0) stuck("a lane is not in its own mask");
   if ((mask >> from & 1) == 0) stuck("a lane asks one outside of the mask");
-  Meeting& meeting = meeting_of(mask);
-  const unsigned number = meeting.counts[lane]++;
-  meeting.slots[lane][number % 2] = value;
+  LaneExchange& exchange = exchange_of(mask);
+  const unsigned number = exchange.counts[lane]++;
+  exchange.slots[lane][number % 2] = value;
   ++machine.progress;
   for (unsigned other = 0; other < 32; ++other) {
     if ((mask >> other & 1) == 0) continue;
     if (static_cast<int>(warp * 32 + other) >= machine.threads)
       stuck("a mask names lanes that are not there");
-    while (static_cast<int>(meeting.counts[other] - number) < 1) yield();
+    while (static_cast<int>(exchange.counts[other] - number) < 1) yield();
   }
-  return meeting.slots[from][number % 2];
+  return exchange.slots[from][number % 2];
 }
 
 }  // namespace host
