@@ -10,13 +10,6 @@
 namespace smelt {
 namespace {
 
-/// Composites that a kind of target takes whole.
-struct KeptOp {
-  Target::Kind kind;
-  Op op;
-};
-constexpr std::array<KeptOp, 0> kKept = {};
-
 std::string known_targets() {
   std::string names = "cpu";
   for (const int capability : named_architectures()) names += fmt::format(", sm_{}", capability);
@@ -27,17 +20,7 @@ std::string known_targets() {
 
 std::string Target::str() const { return is_cuda() ? fmt::format("sm_{}", compute_capability) : "cpu"; }
 
-std::vector<Op> Target::kept_composites() const {
-  std::vector<Op> ops;
-  for (const KeptOp& kept : kKept)
-    if (kept.kind == kind) ops.push_back(kept.op);
-  return ops;
-}
-
-bool Target::keeps(Op op) const {
-  const std::vector<Op> ops = kept_composites();
-  return std::ranges::find(ops, op) != ops.end();
-}
+bool Target::keeps(const Node&, DType) const { return false; }
 
 /// Every library adds to what is where the result goes (beta = 1); cuBLASLt also adds a bias to rows.
 bool Target::keeps_body(const Node& matmul) const {

@@ -19,9 +19,9 @@ struct Target {
   DeviceModel device = {};     // of a GPU: that of this machine, or the one its architecture is known for
 
   bool is_cuda() const { return kind == Kind::cuda; }
-  /// Composites that code generation accepts as they are; `decompose` replaces all others by primitives.
-  std::vector<Op> kept_composites() const;
-  bool keeps(Op op) const;
+  /// Whether code generation accepts the composite as it is, stored as `storage`; `decompose` replaces all
+  /// others by primitives.
+  bool keeps(const Node& composite, DType storage) const;
   /// Whether the target's library call computes the body of a matmul; split_bodies turns any other body into
   /// kernels.
   bool keeps_body(const Node& matmul) const;

@@ -56,12 +56,6 @@ class BodyRewriter {
     return node;
   }
 
-  Node* first_computation() const {
-    for (const auto& node : body_.nodes())
-      if (!node->is(Op::input)) return node.get();
-    return nullptr;
-  }
-
   void widen_input(Node& input, DType dtype) {
     Value* value = input.result();
     value->type.dtype = dtype;
@@ -73,7 +67,7 @@ class BodyRewriter {
       return user.is(Op::gather) && user.operand(0) == value;
     };
     if (llvm::all_of(users, [&](const Node* user) { return reads_memory(*user); })) return;
-    Node* wide = convert(value, DType::f32, first_computation());
+    Node* wide = convert(value, DType::f32, first_computation(body_));
     body_.replace_uses_if(value, wide->result(),
                           [&](Node& user) { return &user != wide && !reads_memory(user); });
   }

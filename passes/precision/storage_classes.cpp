@@ -18,7 +18,7 @@ const State* state_of(const Node& node, std::string_view attribute) {
 class BodyActivations {
  public:
   BodyActivations(const Node& node, const llvm::DenseMap<const Value*, bool>& outside) {
-    if (!handed_to_body(node.op()).empty()) known_[handed_value(node)] = true;
+    for (const Value* handed : handed_values(node)) known_[handed] = true;
     for (const auto& [operand, input] : body_arguments(node)) known_[input] = outside.lookup(operand);
     for (const auto& inner : node.body->nodes())
       if (!inner->is(Op::input)) visit(*inner);
