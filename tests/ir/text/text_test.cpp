@@ -125,7 +125,7 @@ TEST(Text, KeepsWhatWasWritten) {
   const auto module = parse_module(kEveryOperation);
   EXPECT_EQ(module->symbols.bounds().size(), 3u);
   EXPECT_EQ(module->description, "{\"model\": \"hand written\"}\n");
-  EXPECT_EQ(module->random_ids, 14u);
+  EXPECT_EQ(module->random_ids, 13u);
   const Module::Parameter& w = *module->find_parameter("w");
   EXPECT_EQ(w.init, (Initializer{Initializer::Kind::normal, 0.02, 7}));
   EXPECT_FALSE(w.decay);
