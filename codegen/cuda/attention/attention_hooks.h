@@ -12,18 +12,13 @@
 //   #define BODY_VALUES bias, bias_stride                         their names, in the order of BodyArguments
 //   struct BodyArguments { const float* bias; long long bias_stride; };     (by kernel parameters: a launch
 //                                                                 packs no struct)
-//   constexpr int kDraws = N;                     random ops of the body
-//   constexpr bool kDrawsInScore;                 `modified` depends on draws (else `factor` alone may)
-//   constexpr bool kHasFactor;                    else factor is 1
-//   constexpr bool kPlainWhenUnmasked;            body_forward<true> leaves modified = score
-//   constexpr int kRowGradients, kColumnGradients, kElementGradients;
 //
 //   int body_tile(const BodyArguments&, int b, int h, int t0, int t1, int s0, int s1)
-//       What queries [t0,t1) and keys [s0,s1) see of each other: 0 nothing, 1 some, 2 everything. A guess of 1
-//       is always right. The same for all threads of a block.
+//       What queries [t0,t1) and keys [s0,s1) see of each other: 0 nothing, 1 some, 2 everything. A guess of
+//       1 is always right. The same for all threads of a block.
 //   void body_draw(const BodyArguments&, int op, long long row, int column8, unsigned (&words)[4])
-//       Eight 16-bit numbers for columns 8 * column8 ... + 7 of row (b * H + h) * T + t: word w holds column 2w
-//       in its low half and 2w + 1 in its high half.
+//       Eight 16-bit numbers for columns 8 * column8 ... + 7 of row (b * H + h) * T + t: word w holds column
+//       2w in its low half and 2w + 1 in its high half.
 //   template <bool kUnmasked> void body_forward(const BodyArguments&, int b, int h, int t, int s,
 //                                               const unsigned* draws, float score, float& modified,
 //                                               float& factor)
@@ -36,8 +31,8 @@
 //       product = dO[b,h,t] . V[b,h/group,s]; delta[b,h,t] = dO . O (less the gradient of lse). The kernel
 //       computes the weight (0 where the key is not seen). mixed = weight * factor (dV += mixed dO),
 //       dscore (dQ += scale dscore K, dK += scale dscore Q); without modifications dscore = weight * (product
-//       - delta). `gradients`: of what the body reads, row ones first, then column ones, then element ones; each
-//       is 0 where the weight is 0.
+//       - delta). `gradients`: of what the body reads, row ones first, then column ones, then element ones;
+//       each is 0 where the weight is 0.
 //
 // What a kernel calls is not read where its result is not used: the first function may compute what only one
 // of its callers needs. t and s are always in range.
@@ -54,11 +49,19 @@
 
 namespace smelt {
 
-/// The body's text, and what the launch and the choice of tiles want to know of it.
+/// A body: its text, and constants that text and kernels use under these names.
 struct AttentionHooks {
-  std::string text;
-  /// Of kRowGradients, kColumnGradients and kElementGradients.
-  int row_gradients = 0, column_gradients = 0, element_gradients = 0;
+  std::string text;                 // BODY_PARAMETERS, BODY_VALUES, BodyArguments and the functions
+  int draws = 0;                    // kDraws: random ops of the body
+  bool draws_in_score = false;      // kDrawsInScore: `modified` depends on draws (else `factor` alone may)
+  bool has_factor = false;          // kHasFactor: else factor is 1
+  bool plain_when_unmasked = true;  // kPlainWhenUnmasked: body_forward<true> leaves modified = score
+  int row_gradients = 0;            // kRowGradients
+  int column_gradients = 0;         // kColumnGradients
+  int element_gradients = 0;        // kElementGradients
 };
+
+/// The constants and the body, as they stand in front of a kernel.
+std::string hooks_text(const AttentionHooks& hooks);
 
 }  // namespace smelt
