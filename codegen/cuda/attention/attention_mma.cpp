@@ -1,0 +1,122 @@
+#include "codegen/cuda/attention/attention_mma.h"
+
+#include <fmt/format.h>
+
+#include "codegen/cuda/attention/pieces_mma.h"
+#include "runtime/error.h"
+
+namespace smelt {
+namespace {
+
+/// By the largest head size that a row is for.
+struct TilesOf {
+  int64_t head_size;
+  MmaTiles tiles;
+};
+
+constexpr TilesOf kForwardTiles[] = {
+    {64, {.warps = 4, .row_tiles = 2, .columns = 64, .blocks = 2}},
+    {128, {.warps = 4, .row_tiles = 2, .columns = 64, .blocks = 2}},
+    {256, {.warps = 4, .row_tiles = 1, .columns = 64, .blocks = 2}},
+};
+constexpr TilesOf kKeyGradientTiles[] = {
+    {64, {.warps = 4, .row_tiles = 2, .columns = 64, .chunk = 16, .blocks = 2}},
+    {128, {.warps = 4, .row_tiles = 1, .columns = 64, .chunk = 32, .blocks = 2}},
+    {256, {.warps = 4, .row_tiles = 1, .columns = 32, .chunk = 32, .blocks = 1, .parts = 2}},
+};
+constexpr TilesOf kQueryGradientTiles[] = {
+    {64, {.warps = 4, .row_tiles = 2, .columns = 64, .chunk = 32, .blocks = 2}},
+    {128, {.warps = 4, .row_tiles = 1, .columns = 64, .chunk = 32, .blocks = 2}},
+    {256, {.warps = 4, .row_tiles = 1, .columns = 32, .chunk = 32, .blocks = 1}},
+};
+constexpr TilesOf kElementGradientTiles[] = {
+    {128, {.warps = 4, .row_tiles = 1, .columns = 64, .chunk = 64, .blocks = 2}},
+    {256, {.warps = 4, .row_tiles = 1, .columns = 32, .chunk = 32, .blocks = 1}},
+};
+
+template <size_t N>
+MmaTiles row_for(const TilesOf (&table)[N], int64_t head_size) {
+  for (const TilesOf& row : table)
+    if (head_size <= row.head_size) return row.tiles;
+  fail("attention: heads of {} elements, but at most 256 are supported", head_size);
+}
+
+std::string_view body_of(AttentionPart part) {
+  switch (part) {
+    case AttentionPart::forward: return mma::kForward;
+    case AttentionPart::key_gradients: return mma::kKeyGradients;
+    case AttentionPart::query_gradients: return mma::kQueryGradients;
+    case AttentionPart::element_gradient: return mma::kElementGradient;
+  }
+  return {};
+}
+
+/// The results for what the body reads: parameters, or their names.
+std::string gradient_list(int count, std::string_view before) {
+  std::string list;
+  for (int i = 0; i < count; ++i) list += fmt::format("{}gradient{}", i == 0 && before == ", " ? "" : before, i);
+  return list;
+}
+
+int gradients_of(const MmaAttention& attention) {
+  if (attention.part == AttentionPart::key_gradients) return attention.hooks.column_gradients;
+  return attention.part == AttentionPart::query_gradients ? attention.hooks.row_gradients : 0;
+}
+
+int64_t ceil_of(int64_t count, int64_t divisor) { return (count + divisor - 1) / divisor; }
+
+}  // namespace
+
+MmaTiles mma_tiles(AttentionPart part, int64_t head_size, int /*compute_capability*/) {
+  switch (part) {
+    case AttentionPart::forward: return row_for(kForwardTiles, head_size);
+    case AttentionPart::key_gradients: return row_for(kKeyGradientTiles, head_size);
+    case AttentionPart::query_gradients: return row_for(kQueryGradientTiles, head_size);
+    case AttentionPart::element_gradient: return row_for(kElementGradientTiles, head_size);
+  }
+  return {};
+}
+
+std::string attention_mma_text(const MmaAttention& attention, const std::string& name) {
+  const MmaTiles& tiles = attention.tiles;
+  std::string text = hooks_text(attention.hooks);
+  text += fmt::format(
+      "#define KERNEL {}\n#define MMA_TYPE \"{}\"\n#define ROW_GRADIENTS {}\n#define COLUMN_GRADIENTS {}\n"
+      "#define GRADIENT_PARAMETERS {}\n#define GRADIENT_VALUES {}\ntypedef unsigned short Half;\n",
+      name, attention.dtype == DType::bf16 ? "bf16" : "f16", attention.hooks.row_gradients,
+      attention.hooks.column_gradients, gradient_list(gradients_of(attention), ", float* "),
+      gradient_list(gradients_of(attention), ", "));
+  text += fmt::format(
+      "constexpr int kHead = {}, kVector = {}, kWarps = {}, kRowTiles = {}, kColumns = {}, kChunk = {}, "
+      "kBlocks = {}, kParts = {}, kUnrolledChunks = {}, kElement = {};\nconstexpr bool kKeepsBatch = {}, kKeepsHead = {};\n",
+      attention.head_size, attention.vector, tiles.warps, tiles.row_tiles, tiles.columns, tiles.chunk, tiles.blocks, tiles.parts, 1,
+      attention.element, attention.keeps_batch, attention.keeps_head);
+  text += mma::kTiles, text += mma::kElements;
+  if (attention.part != AttentionPart::forward) text += mma::kGradients;
+  return text += body_of(attention.part);
+}
+
+int64_t attention_mma_shared_bytes(const MmaAttention& attention) {
+  const int64_t unit = 16 * attention.tiles.parts;
+  const int64_t pitch = 2 * ceil_of(attention.head_size, unit) * unit + 16, rows = attention.tiles.rows() * pitch,
+                columns = attention.tiles.columns * pitch;
+  switch (attention.part) {
+    case AttentionPart::forward: return rows + 2 * columns;
+    case AttentionPart::key_gradients: return 2 * rows + 2 * (2 * columns + 8 * attention.tiles.columns);
+    case AttentionPart::query_gradients: return 2 * rows + 4 * columns;
+    case AttentionPart::element_gradient: return 2 * rows + 2 * columns;
+  }
+  return 0;
+}
+
+int64_t attention_mma_blocks(const MmaAttention& attention, const AttentionSizes& sizes) {
+  const int64_t rows = attention.tiles.rows();
+  if (attention.part == AttentionPart::key_gradients)
+    return sizes.batch * (sizes.heads / sizes.group) * ceil_of(sizes.keys, rows) * attention.tiles.parts;
+  if (attention.part != AttentionPart::element_gradient)
+    return sizes.batch * sizes.heads * ceil_of(sizes.queries, rows);
+  const int64_t kept = (attention.keeps_batch ? sizes.batch : 1) * (attention.keeps_head ? sizes.heads : 1);
+  return kept * ceil_of(sizes.queries, rows) * ceil_of(sizes.keys, attention.tiles.columns);
+}
+
+}  // namespace smelt

@@ -1,0 +1,190 @@
+#include "codegen/cuda/attention/pieces_mma.h"
+
+namespace smelt::mma {
+
+/// While scores are computed V's tile arrives, and K's next one while weights are multiplied by V. Exponents
+/// are in base 2, below a base of each row that follows its maximum only where that has grown by more than
+/// kSlack: then the sums are scaled, which is rare.
+const std::string_view kForward = R"(
+constexpr int kColumnTiles = kColumns / 8;
+constexpr float kSlack = 8.0f;
+typedef Sums<kColumnTiles> Scores;
+
+// Scores become modified ones in base 2.
+template <bool kUnmasked>
+SM void modify(Scores& scores, const BodyArguments& body, const Head& head, int first_query, int first_key, float scale) {
+#pragma unroll
+  for (int r = 0; r < 2 * kRowTiles; ++r) {
+    const int query = min(first_query + 8 * r, head.queries - 1);
+#pragma unroll
+    for (int n = 0; n < kColumnTiles; ++n) {
+      Words words;
+      if (kDrawsInScore && n % 4 == 0) draw_keys(words, body, head, query, first_key - lane_column() + 8 * n);
+#pragma unroll
+      for (int e = 0; e < 2; ++e) {
+        const int key = first_key + 8 * n + e;
+        float& score = scores[r / 2][n][r % 2 * 2 + e];
+        float modified, factor;
+        unsigned draws[kDrawSlots] = {};
+        if (kDrawsInScore) take_draws(draws, words, n % 4, e);
+        body_forward<kUnmasked>(body, head.b, head.h, query, kUnmasked ? key : min(key, head.keys - 1), draws,
+                                scale * score, modified, factor);
+        score = kUnmasked || key < head.keys ? modified * kLog2e : -infinity();
+      }
+    }
+  }
+}
+
+// Weights times the body's factors.
+SM void apply_factors(Scores& weights, const BodyArguments& body, const Head& head, int first_query, int first_key) {
+#pragma unroll
+  for (int r = 0; r < 2 * kRowTiles; ++r) {
+    const int query = min(first_query + 8 * r, head.queries - 1);
+#pragma unroll
+    for (int n = 0; n < kColumnTiles; n += 4) {
+      Words words;
+      draw_keys(words, body, head, query, first_key - lane_column() + 8 * n);
+#pragma unroll
+      for (int i = 0; i < 8; ++i) {
+        float modified, factor;
+        unsigned draws[kDrawSlots];
+        take_draws(draws, words, i / 2, i % 2);
+        const int key = min(first_key + 8 * (n + i / 2) + i % 2, head.keys - 1);
+        body_forward<true>(body, head.b, head.h, query, key, draws, 0.0f, modified, factor);
+        weights[r / 2][n + i / 2][r % 2 * 2 + i % 2] *= factor;
+      }
+    }
+  }
+}
+
+struct Softmax {
+  float base[kRowTiles][2], sum[kRowTiles][2];  // a lane has its columns' part of a sum
+};
+
+// Bases follow scores * scale; what was summed below the old ones is scaled.
+SM void move_bases(Softmax& softmax, Sums<kPart / 8>& sums, const Scores& scores, float scale) {
+  float base[kRowTiles][2];
+  bool grows = false;
+#pragma unroll
+  for (int r = 0; r < 2 * kRowTiles; ++r) {
+    float top = -infinity();
+#pragma unroll
+    for (int n = 0; n < kColumnTiles; ++n)
+      top = fmaxf(top, fmaxf(scores[r / 2][n][r % 2 * 2], scores[r / 2][n][r % 2 * 2 + 1]));
+    top = max_of_quad(top) * scale;
+    const float old = softmax.base[r / 2][r % 2];
+    base[r / 2][r % 2] = top > old + kSlack ? top : old;
+    grows |= top > old + kSlack;
+  }
+  if (!__any_sync(~0u, grows)) return;
+#pragma unroll
+  for (int r = 0; r < 2 * kRowTiles; ++r) {
+    float& old = softmax.base[r / 2][r % 2];
+    const float to = base[r / 2][r % 2], less = old == to ? 1.0f : exp2_of(old - to);
+    old = to, softmax.sum[r / 2][r % 2] *= less;
+#pragma unroll
+    for (int n = 0; n < kPart / 8; ++n) sums[r / 2][n][r % 2 * 2] *= less, sums[r / 2][n][r % 2 * 2 + 1] *= less;
+  }
+}
+
+// Scores * scale become weights below the bases.
+SM void exponentiate(Scores& scores, Softmax& softmax, float scale) {
+#pragma unroll
+  for (int r = 0; r < 2 * kRowTiles; ++r) {
+    const float at = softmax.base[r / 2][r % 2], base = at == -infinity() ? 0.0f : at;
+#pragma unroll
+    for (int n = 0; n < kColumnTiles; ++n)
+#pragma unroll
+      for (int e = 0; e < 2; ++e) {
+        float& score = scores[r / 2][n][r % 2 * 2 + e];
+        score = exp2_of(score * scale - base);
+        softmax.sum[r / 2][r % 2] += score;
+      }
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(kThreads, kBlocks)
+    KERNEL(const Half* q, const Half* k, const Half* v, Half* o, float* lse, long long batch, long long heads,
+           long long group, long long queries, long long keys, long long q_b, long long q_t, long long q_h, long long k_b,
+           long long k_t, long long k_h, long long v_b, long long v_t, long long v_h, long long o_b, long long o_t,
+           long long o_h, float scale BODY_PARAMETERS) {
+  extern __shared__ __align__(128) unsigned char memory[];
+  const BodyArguments body{BODY_VALUES};
+  const int tiles = ((int)queries + kRows - 1) / kRows;
+  const Place place = place_of(blockIdx.x, tiles, (int)(batch * heads), (int)keys * 4 * kHead);
+  const Head head{place.head / (int)heads, place.head % (int)heads, (int)heads, (int)queries, (int)keys};
+  const int row0 = (tiles - 1 - place.tile) * kRows, kv = head.h / (int)group;
+  const Matrix qm{q + head.b * q_b + head.h * q_h, q_t}, km{k + head.b * k_b + kv * k_h, k_t},
+      vm{v + head.b * v_b + kv * v_h, v_t};
+  const unsigned qs = shared_address(memory), ks = qs + kRows * kPitch, vs = ks + kColumns * kPitch;
+  const unsigned staging = qs + warp_row() * kPitch;
+
+  int column0 = -kColumns, seen = 0;  // the next tile of which some row sees something
+  const auto advance = [&] {
+    do column0 += kColumns;
+    while (column0 < head.keys && (seen = body_tile(body, head.b, head.h, row0, min(row0 + kRows, head.queries), column0,
+                                                    min(column0 + kColumns, head.keys))) == 0);
+  };
+  copy_rows<kRows>(qs, qm, row0, head.queries);
+  advance();
+  if (column0 < head.keys) copy_rows<kColumns>(ks, km, column0, head.keys);
+  commit_copies();
+
+  Softmax softmax;
+#pragma unroll
+  for (int r = 0; r < 2 * kRowTiles; ++r) softmax.base[r / 2][r % 2] = -infinity(), softmax.sum[r / 2][r % 2] = 0.0f;
+  Sums<kPart / 8> sums;
+  clear<kPart / 8>(sums);
+  const int first_query = row0 + warp_row() + lane_row();
+  while (column0 < head.keys) {
+    wait_for_copies();
+    __syncthreads();
+    copy_rows<kColumns>(vs, vm, column0, head.keys);
+    commit_copies();
+    Scores scores;
+    multiply_rows<kColumnTiles>(scores, staging + by_rows(), ks + by_columns());
+
+    const int first_key = column0 + lane_column();
+    const bool is_unmasked = seen == 2 && column0 + kColumns <= head.keys;
+    float factor = kLog2e;
+    if (is_unmasked && kPlainWhenUnmasked && scale > 0.0f) {
+      factor = scale * kLog2e;
+    } else {
+      if (is_unmasked) {
+        if constexpr (kPlainWhenUnmasked) modify<false>(scores, body, head, first_query, first_key, scale);
+        else modify<true>(scores, body, head, first_query, first_key, scale);
+      } else {
+        modify<false>(scores, body, head, first_query, first_key, scale);
+      }
+      factor = 1.0f;
+    }
+    move_bases(softmax, sums, scores, factor);
+    exponentiate(scores, softmax, factor);
+    if (kHasFactor) apply_factors(scores, body, head, first_query, first_key);
+
+    wait_for_copies();
+    __syncthreads();
+    advance();
+    if (column0 < head.keys) copy_rows<kColumns>(ks, km, column0, head.keys);
+    commit_copies();
+    add_weighted<kColumnTiles>(sums, scores, vs + by_rows());
+  }
+  wait_for_copies();
+  __syncthreads();
+
+  float scales[kRowTiles][2];
+#pragma unroll
+  for (int r = 0; r < 2 * kRowTiles; ++r) {
+    const float sum = sum_of_quad(softmax.sum[r / 2][r % 2]);
+    scales[r / 2][r % 2] = sum == 0.0f ? 0.0f : 1.0f / sum;
+    float log;
+    asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(log) : "f"(sum));
+    const int query = first_query + 8 * r;
+    if ((lane() & 3) == 0 && query < head.queries)
+      lse[row_of(head, query)] = sum == 0.0f ? -infinity() : (softmax.base[r / 2][r % 2] + log) * 0.6931471805599453f;
+  }
+  store_rows(o + head.b * o_b + head.h * o_h, o_t, sums, scales, staging, row0 + warp_row(), head.queries, 0);
+}
+)";
+
+}  // namespace smelt::mma

@@ -1,0 +1,155 @@
+// Bodies of attention written by hand, for the tests of its kernels.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "codegen/cuda/attention/attention_hooks.h"
+
+namespace smelt::test {
+
+/// Statements of a body: `modified` from score, `factor` from draws, their derivatives times the weights.
+struct BodyText {
+  std::string name;
+  std::vector<std::string> types = {}, values = {};  // of what it reads
+  std::string tile = "return 2;";
+  std::string modified = "modified = score;";
+  std::string factor = "";  // 1 where it is empty
+  /// What `dmodified`, the gradient of the modified score, becomes.
+  std::string derivative = "dscore = dmodified;";
+  int row = 0, column = 0, element = 0;  // gradients
+  bool plain = true;
+};
+
+inline const std::vector<BodyText>& attention_bodies() {
+  static const std::string kBand = R"(
+  if (s0 > t1 - 1 + (int)a.shift || s1 - 1 <= t0 + (int)a.shift - (int)a.window) return 0;
+  return s1 - 1 <= t0 + (int)a.shift && s0 > t1 - 1 + (int)a.shift - (int)a.window ? 2 : 1;)";
+  static const std::string kCausal = R"(
+  if (s0 > t1 - 1 + (int)a.shift) return 0;
+  return s1 - 1 <= t0 + (int)a.shift ? 2 : 1;)";
+  static const std::string kSeenFromHere = "modified = kUnmasked || t + (int)a.shift >= s ? score : -hook_infinity();";
+  static const std::vector<std::string> kRandomTypes = {"const unsigned*", "long long", "long long"},
+                                        kRandomValues = {"random", "id", "threshold"};
+  static const std::string kDropout =
+      "factor = draws[0] >= (unsigned)a.threshold ? 65536.0f / (65536 - (int)a.threshold) : 0.0f;";
+  static const auto with_random = [](std::vector<std::string> list, const std::vector<std::string>& random) {
+    list.insert(list.end(), random.begin(), random.end());
+    return list;
+  };
+  static const std::vector<BodyText> bodies = {
+      {.name = "none"},
+      {.name = "causal", .types = {"long long"}, .values = {"shift"}, .tile = kCausal, .modified = kSeenFromHere},
+      {.name = "window",
+       .types = {"long long", "long long"},
+       .values = {"shift", "window"},
+       .tile = kBand,
+       .modified = "const int ahead = t + (int)a.shift - s;\n"
+                   "  modified = kUnmasked || (ahead >= 0 && ahead < (int)a.window) ? score : -hook_infinity();"},
+      {.name = "cap",
+       .types = {"const float*", "long long", "const float*"},
+       .values = {"slopes", "shift", "cap"},
+       .modified = "const float cap = __ldg(a.cap), bent = hook_tanh(score / cap);\n"
+                   "  const float distance = fabsf((float)(t + (int)a.shift - s));\n"
+                   "  modified = cap * bent - __ldg(a.slopes + h) * distance;",
+       .derivative = "const float cap = __ldg(a.cap), bent = hook_tanh(score / cap);\n"
+                     "  dscore = dmodified * (1.0f - bent * bent);\n"
+                     "  gradients[0] = -dmodified * fabsf((float)(t + (int)a.shift - s));",
+       .row = 1,
+       .plain = false},
+      {.name = "bias",
+       .types = {"const float*", "long long", "long long"},
+       .values = {"bias", "bias_h", "bias_t"},
+       .modified = "modified = score + __ldg(a.bias + h * a.bias_h + t * a.bias_t + s);",
+       .derivative = "dscore = gradients[0] = dmodified;",
+       .element = 1,
+       .plain = false},
+      {.name = "key_bias",
+       .types = {"const float*", "long long"},
+       .values = {"bias", "bias_b"},
+       .modified = "modified = score + __ldg(a.bias + b * a.bias_b + s);",
+       .derivative = "dscore = gradients[0] = dmodified;",
+       .column = 1,
+       .plain = false},
+      {.name = "segments",
+       .types = {"const int*", "const int*", "long long", "long long"},
+       .values = {"query_ids", "key_ids", "query_b", "key_b"},
+       .tile = R"(
+  // The ids of a row never decrease.
+  const int* q = a.query_ids + b * a.query_b;
+  const int* k = a.key_ids + b * a.key_b;
+  const int q0 = __ldg(q + t0), q1 = __ldg(q + t1 - 1), k0 = __ldg(k + s0), k1 = __ldg(k + s1 - 1);
+  if (k0 > q1 || k1 < q0) return 0;
+  return q0 == q1 && k0 == k1 ? 2 : 1;)",
+       .modified = "modified = kUnmasked || __ldg(a.query_ids + b * a.query_b + t) == __ldg(a.key_ids + b * a.key_b + s)\n"
+                   "                 ? score : -hook_infinity();"},
+      {.name = "dropout", .types = kRandomTypes, .values = kRandomValues, .factor = kDropout},
+      {.name = "causal_dropout",
+       .types = with_random({"long long"}, kRandomTypes),
+       .values = with_random({"shift"}, kRandomValues),
+       .tile = kCausal,
+       .modified = kSeenFromHere,
+       .factor = kDropout},
+      {.name = "bias_dropout",
+       .types = with_random({"const float*", "long long", "long long"}, kRandomTypes),
+       .values = with_random({"bias", "bias_h", "bias_t"}, kRandomValues),
+       .modified = "modified = score + __ldg(a.bias + h * a.bias_h + t * a.bias_t + s);",
+       .factor = kDropout,
+       .derivative = "dscore = gradients[0] = dmodified;",
+       .element = 1,
+       .plain = false},
+  };
+  return bodies;
+}
+
+inline constexpr const char* kHookFunctions = R"(
+SM float hook_infinity() { return __uint_as_float(0x7f800000u); }
+SM float hook_tanh(float x) {
+  const float e = __expf(2.0f * x);
+  return 1.0f - __fdividef(2.0f, e + 1.0f);
+}
+SM void hook_philox(unsigned (&c)[4], const unsigned* random, unsigned id, unsigned row, unsigned group) {
+  unsigned k0 = random[0], k1 = id;
+  c[0] = random[1], c[1] = random[2], c[2] = row, c[3] = group;
+#pragma unroll
+  for (int round = 0; round < 7; ++round) {
+    const unsigned long long p0 = 0xD2511F53ull * c[0], p1 = 0xCD9E8D57ull * c[2];
+    c[0] = (unsigned)(p1 >> 32) ^ c[1] ^ k0, c[2] = (unsigned)(p0 >> 32) ^ c[3] ^ k1;
+    c[1] = (unsigned)p1, c[3] = (unsigned)p0;
+    k0 += 0x9E3779B9u, k1 += 0xBB67AE85u;
+  }
+}
+)";
+
+inline AttentionHooks hooks_of(const BodyText& body) {
+  std::string parameters, values, members;
+  for (size_t i = 0; i < body.types.size(); ++i) {
+    parameters += fmt::format(", {} {}", body.types[i], body.values[i]);
+    values += (i > 0 ? ", " : "") + body.values[i];
+    members += fmt::format(" {} {};", body.types[i], body.values[i]);
+  }
+  const bool draws = !body.factor.empty();
+  AttentionHooks hooks;
+  hooks.draws = draws, hooks.has_factor = draws, hooks.plain_when_unmasked = body.plain;
+  hooks.row_gradients = body.row, hooks.column_gradients = body.column, hooks.element_gradients = body.element;
+  hooks.text = fmt::format("#define BODY_PARAMETERS {}\n#define BODY_VALUES {}\nstruct BodyArguments {{{} }};\n",
+                           parameters, values, members) +
+               kHookFunctions +
+               "SM int body_tile(const BodyArguments& a, int b, int h, int t0, int t1, int s0, int s1) {\n  " + body.tile +
+               "\n}\nSM void body_draw(const BodyArguments& a, int op, long long row, int column8, unsigned (&words)[4]) {\n" +
+               (draws ? "  hook_philox(words, a.random, (unsigned)a.id, (unsigned)row, (unsigned)column8);\n" : "") +
+               "}\ntemplate <bool kUnmasked>\nSM void body_forward(const BodyArguments& a, int b, int h, int t, int s, "
+               "const unsigned* draws, float score,\n                     float& modified, float& factor) {\n  factor = 1.0f;\n  " +
+               body.factor + "\n  " + body.modified +
+               "\n}\ntemplate <bool kUnmasked>\nSM void body_backward(const BodyArguments& a, int b, int h, int t, int s, "
+               "const unsigned* draws, float score,\n                      float weight, float product, float delta, float& "
+               "mixed, float& dscore,\n                      float* gradients) {\n  float factor = 1.0f;\n  " +
+               body.factor +
+               "\n  mixed = weight * factor;\n  const float dmodified = weight * (factor * product - delta);\n  " +
+               body.derivative + "\n}\n";
+  return hooks;
+}
+
+}  // namespace smelt::test
