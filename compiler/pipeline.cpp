@@ -43,6 +43,9 @@ class PhaseClock {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
+/// Up to so many keys the matrices of scores are small, and batched matmuls as fast (docs/benchmarks.md).
+constexpr int64_t kMostUnfusedKeys = 128;
+
 class Compiler {
  public:
   Compiler(const CompileOptions& options, Compilation& result)
@@ -165,8 +168,15 @@ class Compiler {
   std::function<bool(const Node&)> kept_by(const Target& target) const {
     return [this, target](const Node& node) {
       const bool attends = node.is(Op::attention) || node.is(Op::attention_grad);
-      return !attends || target.keeps(node, options_.storage);
+      return !attends || keeps_attention(node, target);
     };
+  }
+
+  bool keeps_attention(const Node& node, const Target& target) const {
+    if (options_.attention == AttentionForm::unfused || target.refuses(node, options_.storage)) return false;
+    const Dim& keys = node.operand(1)->shape()[1];
+    return options_.attention == AttentionForm::fused ||
+           node.graph().module().symbols.upper(keys) > kMostUnfusedKeys;
   }
 
   /// 2. Composites go but for those that the target keeps; reductions become independent; backward keeps

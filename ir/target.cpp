@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 
+#include "ir/analysis/attention_form.h"
 #include "ir/analysis/epilogue.h"
 #include "runtime/error.h"
 
@@ -20,7 +21,11 @@ std::string known_targets() {
 
 std::string Target::str() const { return is_cuda() ? fmt::format("sm_{}", compute_capability) : "cpu"; }
 
-bool Target::keeps(const Node&, DType) const { return false; }
+std::optional<std::string> Target::refuses(const Node& composite, DType storage) const {
+  if (!composite.is(Op::attention) && !composite.is(Op::attention_grad)) return "no target takes it whole";
+  if (!is_cuda()) return "the CPU takes it apart";
+  return why_no_attention_kernel(composite, storage);
+}
 
 /// Every library adds to what is where the result goes (beta = 1); cuBLASLt also adds a bias to rows.
 bool Target::keeps_body(const Node& matmul) const {

@@ -6,6 +6,7 @@
 namespace smelt {
 
 void schedule_for_cpu(Kernel& kernel, const Symbols& symbols);
+void schedule_attention(Kernel& kernel, int compute_capability);
 void schedule_for_gpu(Kernel& kernel, const Symbols& symbols, const DeviceModel& device);
 
 bool has_partials(const Kernel& kernel);

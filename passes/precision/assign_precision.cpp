@@ -42,6 +42,7 @@ class BodyRewriter {
     for (const auto& [operand, input] : body_arguments(node_))
       if (input->dtype() == DType::f32 && operand->dtype() != DType::f32)
         widen_input(*input->node(), operand->dtype());
+    if (!returns_its_body(node_.op())) return;
     for (unsigned i = 0; i < node_.result_count(); ++i) {
       Value*& output = body_.outputs[i].value;
       if (output->dtype() == DType::f32 && node_.result(i)->dtype() != DType::f32)
@@ -201,6 +202,8 @@ class Narrower {
 
   void settle(Node& node) {
     if (node.is(Op::matmul)) settle_product(node);
+    if (node.is(Op::attention) || node.is(Op::attention_grad))
+      for (unsigned i = 0; i < own_operands(node).size(); ++i) require(node, i, storage_);
     if (node.is(Op::update))
       if (const State* state = graph_.module().find_state(node.string_attr("state")))
         require(node, 0, state->dtype);

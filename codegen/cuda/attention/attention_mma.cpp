@@ -11,7 +11,7 @@ namespace {
 /// By the largest head size that a row is for.
 struct TilesOf {
   int64_t head_size;
-  MmaTiles tiles;
+  AttentionTiles tiles;
 };
 
 constexpr TilesOf kForwardTiles[] = {
@@ -35,7 +35,7 @@ constexpr TilesOf kElementGradientTiles[] = {
 };
 
 template <size_t N>
-MmaTiles row_for(const TilesOf (&table)[N], int64_t head_size) {
+AttentionTiles row_for(const TilesOf (&table)[N], int64_t head_size) {
   for (const TilesOf& row : table)
     if (head_size <= row.head_size) return row.tiles;
   fail("attention: heads of {} elements, but at most 256 are supported", head_size);
@@ -67,7 +67,7 @@ int64_t ceil_of(int64_t count, int64_t divisor) { return (count + divisor - 1) /
 
 }  // namespace
 
-MmaTiles mma_tiles(AttentionPart part, int64_t head_size, int /*compute_capability*/) {
+AttentionTiles mma_tiles(AttentionPart part, int64_t head_size, int /*compute_capability*/) {
   switch (part) {
     case AttentionPart::forward: return row_for(kForwardTiles, head_size);
     case AttentionPart::key_gradients: return row_for(kKeyGradientTiles, head_size);
@@ -77,13 +77,13 @@ MmaTiles mma_tiles(AttentionPart part, int64_t head_size, int /*compute_capabili
   return {};
 }
 
-std::string attention_mma_text(const MmaAttention& attention, const std::string& name) {
-  const MmaTiles& tiles = attention.tiles;
+std::string attention_mma_text(const MmaAttention& attention) {
+  const AttentionTiles& tiles = attention.tiles;
   std::string text = hooks_text(attention.hooks);
   text += fmt::format(
-      "#define KERNEL {}\n#define MMA_TYPE \"{}\"\n#define ROW_GRADIENTS {}\n#define COLUMN_GRADIENTS {}\n"
+      "#define MMA_TYPE \"{}\"\n#define ROW_GRADIENTS {}\n#define COLUMN_GRADIENTS {}\n"
       "#define GRADIENT_PARAMETERS {}\n#define GRADIENT_VALUES {}\ntypedef unsigned short Half;\n",
-      name, attention.dtype == DType::bf16 ? "bf16" : "f16", attention.hooks.row_gradients,
+      attention.dtype == DType::bf16 ? "bf16" : "f16", attention.hooks.row_gradients,
       attention.hooks.column_gradients, gradient_list(gradients_of(attention), ", float* "),
       gradient_list(gradients_of(attention), ", "));
   text += fmt::format(
@@ -96,13 +96,13 @@ std::string attention_mma_text(const MmaAttention& attention, const std::string&
   return text += body_of(attention.part);
 }
 
-int64_t attention_mma_shared_bytes(const MmaAttention& attention) {
-  const int64_t unit = 16 * attention.tiles.parts;
-  const int64_t pitch = 2 * ceil_of(attention.head_size, unit) * unit + 16, rows = attention.tiles.rows() * pitch,
-                columns = attention.tiles.columns * pitch;
-  switch (attention.part) {
+int64_t attention_mma_shared_bytes(AttentionPart part, int64_t head_size, const AttentionTiles& tiles) {
+  const int64_t unit = 16 * tiles.parts;
+  const int64_t pitch = 2 * ceil_of(head_size, unit) * unit + 16, rows = tiles.rows() * pitch,
+                columns = tiles.columns * pitch;
+  switch (part) {
     case AttentionPart::forward: return rows + 2 * columns;
-    case AttentionPart::key_gradients: return 2 * rows + 2 * (2 * columns + 8 * attention.tiles.columns);
+    case AttentionPart::key_gradients: return 2 * rows + 2 * (2 * columns + 8 * tiles.columns);
     case AttentionPart::query_gradients: return 2 * rows + 4 * columns;
     case AttentionPart::element_gradient: return 2 * rows + 2 * columns;
   }

@@ -25,26 +25,17 @@
 #include <string>
 
 #include "codegen/cuda/attention/attention_hooks.h"
+#include "ir/attention_kernel.h"
 #include "runtime/dtype.h"
 
 namespace smelt {
-
-enum class AttentionPart : uint8_t { forward, key_gradients, query_gradients, element_gradient };
-
-/// A warp has 16 * row_tiles rows; of a tile's columns it takes `chunk` at a time.
-struct MmaTiles {
-  int warps = 4, row_tiles = 2, columns = 64, chunk = 32;
-  int blocks = 2;  // of a multiprocessor, at least
-  int parts = 1;   // of the columns of dK and dV, each a block's
-  int rows() const { return warps * row_tiles * 16; }
-};
 
 struct MmaAttention {
   AttentionPart part = AttentionPart::forward;
   DType dtype = DType::bf16;
   int64_t head_size = 64;
   int vector = 8;  // elements of an access: 1, 2, 4 or 8; divides the head size
-  MmaTiles tiles = {};
+  AttentionTiles tiles = {};
   AttentionHooks hooks = {};
   // Of element_gradient: which of them, and whether each batch and each head has its own.
   int element = 0;
@@ -52,13 +43,13 @@ struct MmaAttention {
 };
 
 /// What a multiprocessor of that compute capability does best.
-MmaTiles mma_tiles(AttentionPart part, int64_t head_size, int compute_capability);
+AttentionTiles mma_tiles(AttentionPart part, int64_t head_size, int compute_capability);
 
 /// The source of a kernel with that name.
-std::string attention_mma_text(const MmaAttention& attention, const std::string& name);
+std::string attention_mma_text(const MmaAttention& attention);
 
 /// The dynamic shared memory of a block, in bytes.
-int64_t attention_mma_shared_bytes(const MmaAttention& attention);
+int64_t attention_mma_shared_bytes(AttentionPart part, int64_t head_size, const AttentionTiles& tiles);
 
 struct AttentionSizes {
   int64_t batch, heads, group, queries, keys;
