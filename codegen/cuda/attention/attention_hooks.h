@@ -24,12 +24,11 @@
 //                                               float& factor)
 //       `draws` are kDraws 16-bit numbers. A modified score of -inf is a key that is not seen. kUnmasked: the
 //       tile is one of body_tile = 2, so masks need not be tested. `factor` does not depend on the score.
-//   template <bool kUnmasked> void body_backward(const BodyArguments&, int b, int h, int t, int s,
-//                                                const unsigned* draws, float score, float weight,
-//                                                float product, float delta, float& mixed, float& dscore,
-//                                                float* gradients)
+//   void body_backward(const BodyArguments&, int b, int h, int t, int s, const unsigned* draws, float score,
+//                      float weight, float product, float delta, float& mixed, float& dscore,
+//                      float* gradients)
 //       product = dO[b,h,t] . V[b,h/group,s]; delta[b,h,t] = dO . O (less the gradient of lse). The kernel
-//       computes the weight (0 where the key is not seen). mixed = weight * factor (dV += mixed dO),
+//       computes the weight, which is 0 where the key is not seen: masks need not be tested. mixed = weight * factor (dV += mixed dO),
 //       dscore (dQ += scale dscore K, dK += scale dscore Q); without modifications dscore = weight * (product
 //       - delta). `gradients`: of what the body reads, row ones first, then column ones, then element ones;
 //       each is 0 where the weight is 0.

@@ -2,43 +2,78 @@
 
 #include <fmt/format.h>
 
+#include <span>
+#include <string_view>
+
 #include "codegen/cuda/attention/pieces_mma.h"
 #include "runtime/error.h"
 
 namespace smelt {
 namespace {
 
-/// By the largest head size that a row is for.
+/// The largest head size that tiles are for.
 struct TilesOf {
   int64_t head_size;
   AttentionTiles tiles;
 };
 
 constexpr TilesOf kForwardTiles[] = {
-    {64, {.warps = 4, .row_tiles = 2, .columns = 64, .blocks = 2}},
+    {64, {.warps = 4, .row_tiles = 2, .columns = 128, .blocks = 2}},
+    {64, {.warps = 4, .row_tiles = 1, .columns = 64, .blocks = 4}},
+    {64, {.warps = 4, .row_tiles = 1, .columns = 64, .blocks = 3}},
     {128, {.warps = 4, .row_tiles = 2, .columns = 64, .blocks = 2}},
+    {128, {.warps = 4, .row_tiles = 2, .columns = 32, .blocks = 2}},
+    {128, {.warps = 4, .row_tiles = 1, .columns = 64, .blocks = 2}},
     {256, {.warps = 4, .row_tiles = 1, .columns = 64, .blocks = 2}},
+    {256, {.warps = 4, .row_tiles = 1, .columns = 32, .blocks = 2}},
 };
 constexpr TilesOf kKeyGradientTiles[] = {
-    {64, {.warps = 4, .row_tiles = 2, .columns = 64, .chunk = 16, .blocks = 2}},
+    {64, {.warps = 4, .row_tiles = 2, .columns = 128, .chunk = 32, .blocks = 2}},
+    {64, {.warps = 4, .row_tiles = 2, .columns = 64, .chunk = 32, .blocks = 2}},
+    {64, {.warps = 4, .row_tiles = 1, .columns = 64, .chunk = 32, .blocks = 3}},
+    {64, {.warps = 4, .row_tiles = 1, .columns = 64, .chunk = 32, .blocks = 2}},
+    {128, {.warps = 8, .row_tiles = 1, .columns = 64, .chunk = 64, .blocks = 1}},
     {128, {.warps = 4, .row_tiles = 1, .columns = 64, .chunk = 32, .blocks = 2}},
+    {128, {.warps = 4, .row_tiles = 1, .columns = 32, .chunk = 32, .blocks = 1}},
     {256, {.warps = 4, .row_tiles = 1, .columns = 32, .chunk = 32, .blocks = 1, .parts = 2}},
+    {256, {.warps = 2, .row_tiles = 1, .columns = 16, .chunk = 16, .blocks = 1, .parts = 2}},
 };
 constexpr TilesOf kQueryGradientTiles[] = {
-    {64, {.warps = 4, .row_tiles = 2, .columns = 64, .chunk = 32, .blocks = 2}},
+    {64, {.warps = 4, .row_tiles = 2, .columns = 64, .chunk = 64, .blocks = 2}},
+    {64, {.warps = 4, .row_tiles = 1, .columns = 64, .chunk = 64, .blocks = 3}},
+    {64, {.warps = 4, .row_tiles = 1, .columns = 64, .chunk = 32, .blocks = 3}},
+    {64, {.warps = 4, .row_tiles = 1, .columns = 64, .chunk = 32, .blocks = 2}},
+    {128, {.warps = 4, .row_tiles = 1, .columns = 64, .chunk = 64, .blocks = 2}},
     {128, {.warps = 4, .row_tiles = 1, .columns = 64, .chunk = 32, .blocks = 2}},
+    {128, {.warps = 4, .row_tiles = 1, .columns = 32, .chunk = 32, .blocks = 1}},
     {256, {.warps = 4, .row_tiles = 1, .columns = 32, .chunk = 32, .blocks = 1}},
+    {256, {.warps = 2, .row_tiles = 1, .columns = 32, .chunk = 32, .blocks = 1}},
 };
 constexpr TilesOf kElementGradientTiles[] = {
     {128, {.warps = 4, .row_tiles = 1, .columns = 64, .chunk = 64, .blocks = 2}},
     {256, {.warps = 4, .row_tiles = 1, .columns = 32, .chunk = 32, .blocks = 1}},
 };
 
-template <size_t N>
-AttentionTiles row_for(const TilesOf (&table)[N], int64_t head_size) {
-  for (const TilesOf& row : table)
-    if (head_size <= row.head_size) return row.tiles;
-  fail("attention: heads of {} elements, but at most 256 are supported", head_size);
+std::span<const TilesOf> tiles_of(AttentionPart part) {
+  switch (part) {
+    case AttentionPart::forward: return kForwardTiles;
+    case AttentionPart::key_gradients: return kKeyGradientTiles;
+    case AttentionPart::query_gradients: return kQueryGradientTiles;
+    case AttentionPart::element_gradient: return kElementGradientTiles;
+  }
+  return {};
+}
+
+/// The most shared memory that a block can have.
+int64_t most_shared_bytes(int compute_capability) {
+  switch (compute_capability) {
+    case 80:
+    case 87: return 163 << 10;
+    case 90:
+    case 100:
+    case 103: return 227 << 10;
+    default: return 99 << 10;
+  }
 }
 
 std::string_view body_of(AttentionPart part) {
@@ -67,14 +102,20 @@ int64_t ceil_of(int64_t count, int64_t divisor) { return (count + divisor - 1) /
 
 }  // namespace
 
-AttentionTiles mma_tiles(AttentionPart part, int64_t head_size, int /*compute_capability*/) {
-  switch (part) {
-    case AttentionPart::forward: return row_for(kForwardTiles, head_size);
-    case AttentionPart::key_gradients: return row_for(kKeyGradientTiles, head_size);
-    case AttentionPart::query_gradients: return row_for(kQueryGradientTiles, head_size);
-    case AttentionPart::element_gradient: return row_for(kElementGradientTiles, head_size);
+std::vector<MmaTiles> mma_tiles(const MmaAttention& attention, int compute_capability, int64_t rows) {
+  if (attention.head_size > 256)
+    fail("attention: heads have {} elements, but 256 is the most that its kernels take", attention.head_size);
+  std::vector<MmaTiles> found;
+  int64_t head_size = 0;  // of the first that are large enough
+  for (const TilesOf& row : tiles_of(attention.part)) {
+    if (attention.head_size > row.head_size || (head_size > 0 && row.head_size > head_size)) continue;
+    head_size = row.head_size;
+    MmaAttention with = attention;
+    with.tiles = row.tiles;
+    const bool fits = attention_mma_shared_bytes(with) <= most_shared_bytes(compute_capability);
+    if (fits && (row.tiles.rows() <= 64 || row.tiles.rows() <= rows)) found.push_back(row.tiles);
   }
-  return {};
+  return found;
 }
 
 std::string attention_mma_text(const MmaAttention& attention) {
@@ -88,9 +129,9 @@ std::string attention_mma_text(const MmaAttention& attention) {
       gradient_list(gradients_of(attention), ", "));
   text += fmt::format(
       "constexpr int kHead = {}, kVector = {}, kWarps = {}, kRowTiles = {}, kColumns = {}, kChunk = {}, "
-      "kBlocks = {}, kParts = {}, kUnrolledChunks = {}, kElement = {};\nconstexpr bool kKeepsBatch = {}, kKeepsHead = {};\n",
+      "kBlocks = {}, kParts = {}, kUnrolledChunks = {}, kElement = {};\nconstexpr bool kKeepsBatch = {}, kKeepsHead = {}, kRowsAreKeys = {};\n",
       attention.head_size, attention.vector, tiles.warps, tiles.row_tiles, tiles.columns, tiles.chunk, tiles.blocks, tiles.parts, 1,
-      attention.element, attention.keeps_batch, attention.keeps_head);
+      attention.element, attention.keeps_batch, attention.keeps_head, attention.part == AttentionPart::key_gradients);
   text += mma::kTiles, text += mma::kElements;
   if (attention.part != AttentionPart::forward) text += mma::kGradients;
   return text += body_of(attention.part);

@@ -5,33 +5,8 @@ namespace smelt::mma {
 /// Rows are queries, columns keys: a block has one tile of the result in registers, and walks along the
 /// batches and heads that are summed.
 const std::string_view kElementGradient = R"(
-template <bool kUnmasked>
-SM void add_elements(Sums<kChunkTiles>& sums, Sums<kChunkTiles>& scores, Sums<kChunkTiles>& products, const BodyArguments& body,
-                     const Head& head, int first_query, int first_key, const float* lse, const float* delta, float scale) {
-#pragma unroll
-  for (int r = 0; r < 2 * kRowTiles; ++r) {
-    const int query = first_query + 8 * r;
-    const long long row = row_of(head, min(query, head.queries - 1));
-    const float row_lse = base2(lse[row]), row_delta = delta[row];
-#pragma unroll
-    for (int n = 0; n < kChunkTiles; n += 4) {
-      Words words;
-      draw_keys(words, body, head, min(query, head.queries - 1), first_key - lane_column() + 8 * n);
-#pragma unroll
-      for (int i = 0; i < 8; ++i) {
-        unsigned draws[kDrawSlots];
-        take_draws(draws, words, i / 2, i % 2);
-        const int at = r % 2 * 2 + i % 2, tile = n + i / 2;
-        sums[r / 2][tile][at] +=
-            differentiate<kUnmasked>(scores[r / 2][tile][at], products[r / 2][tile][at], body, head, query,
-                                     first_key + 8 * tile + i % 2, draws, row_lse, row_delta, scale)
-                .of[kRowGradients + kColumnGradients + kElement];
-      }
-    }
-  }
-}
-
-SM void attention(const Half* q, const Half* k, const Half* v, const Half* d_o, const float* lse, const float* delta,
+extern "C" __global__ void __launch_bounds__(kThreads, kBlocks)
+    KERNEL(const Half* q, const Half* k, const Half* v, const Half* d_o, const float* lse, const float* delta,
            float* gradient, long long batch, long long heads, long long group, long long queries, long long keys,
            long long q_b, long long q_t, long long q_h, long long k_b, long long k_t, long long k_h, long long v_b,
            long long v_t, long long v_h, long long d_o_b, long long d_o_t, long long d_o_h, float scale, const BodyArguments& body) {
@@ -43,9 +18,9 @@ SM void attention(const Half* q, const Half* k, const Half* v, const Half* d_o, 
   const int last_b = kKeepsBatch ? b0 + 1 : (int)batch, last_h = kKeepsHead ? h0 + 1 : (int)heads;
   const unsigned qs = shared_address(memory), gs = qs + kRows * kPitch, ks = gs + kRows * kPitch, vs = ks + kColumns * kPitch;
   const unsigned place_in_rows = warp_row() * kPitch + by_rows();
-  const int first_query = row0 + warp_row() + lane_row(), first_key = column0 + lane_column();
+  const Corner corner{row0 + warp_row() + lane_row(), column0 + lane_column()};
 
-  Sums<kChunkTiles> sums;
+  Chunk sums;
   clear<kChunkTiles>(sums);
   for (int b = b0; b < last_b; ++b)
     for (int h = h0; h < last_h; ++h) {
@@ -60,26 +35,33 @@ SM void attention(const Half* q, const Half* k, const Half* v, const Half* d_o, 
       commit_copies();
       wait_for_copies();
       __syncthreads();
-      Sums<kChunkTiles> scores, products;
+      RowValues values;
+#pragma unroll
+      for (int r = 0; r < kLaneRows; ++r) {
+        const long long row = row_of(head, min(corner.query + 8 * r, head.queries - 1));
+        values.lses[r] = base2(lse[row]), values.deltas[r] = delta[row];
+      }
+      Chunk scores, weights, products;
       multiply_rows<kChunkTiles>(scores, qs + place_in_rows, ks + by_columns());
       multiply_rows<kChunkTiles>(products, gs + place_in_rows, vs + by_columns());
       __syncthreads();
       if (seen == 2 && row0 + kRows <= head.queries && column0 + kColumns <= head.keys)
-        add_elements<true>(sums, scores, products, body, head, first_query, first_key, lse, delta, scale);
+        weigh<true>(weights, scores, values, body, head, corner, scale);
       else
-        add_elements<false>(sums, scores, products, body, head, first_query, first_key, lse, delta, scale);
+        weigh<false>(weights, scores, values, body, head, corner, scale);
+      differentiate(weights, products, scores, values, body, head, corner, scale, [&](const Cell& cell, int e, const float* gradients) {
+        at<kChunkTiles>(sums, cell, e) += gradients[kRowGradients + kColumnGradients + kElement];
+      });
     }
 
   gradient += (long long)kept * queries * keys;
 #pragma unroll
-  for (int r = 0; r < 2 * kRowTiles; ++r)
+  for (int r = 0; r < kLaneRows; ++r)
 #pragma unroll
-    for (int n = 0; n < kChunkTiles; ++n)
-#pragma unroll
-      for (int e = 0; e < 2; ++e) {
-        const int query = first_query + 8 * r, key = first_key + 8 * n + e;
-        if (query < (int)queries && key < (int)keys) gradient[query * keys + key] = sums[r / 2][n][r % 2 * 2 + e];
-      }
+    for (int n = 0; n < 2 * kChunkTiles; ++n) {
+      const int query = corner.query + 8 * r, key = corner.key + 8 * (n / 2) + n % 2;
+      if (query < (int)queries && key < (int)keys) gradient[query * keys + key] = sums[r / 2][n / 2][r % 2 * 2 + n % 2];
+    }
 }
 )";
 

@@ -2,16 +2,39 @@
 
 namespace smelt::mma {
 
-/// A call of the body's random op gives eight columns of a row, and of eight neighbouring columns a lane has
-/// two: one word. So each lane of a quad makes one of four calls, and they exchange the words.
+/// A lane's sums are cells of two neighbouring columns. A call of the body's random op gives eight neighbouring
+/// keys of a query, of which a lane of a quad has two: one word, or half a word of two calls where columns are
+/// queries. So each lane makes one of four calls, and they exchange the words.
 const std::string_view kElements = R"(
-constexpr int kDrawSlots = kDraws > 0 ? kDraws : 1;
+constexpr int kDrawSlots = kDraws > 0 ? kDraws : 1, kLaneRows = 2 * kRowTiles;
 typedef unsigned Words[kDrawSlots][4];
 
 struct Head {
   int b, h, heads, queries, keys;
 };
 SM long long row_of(const Head& head, int query) { return (long long)(head.b * head.heads + head.h) * head.queries + query; }
+
+// Where a warp's sums begin for a lane.
+struct Corner {
+  int query, key;
+};
+
+// Word j of the g-th group of draws is for the cell of this row and tile.
+struct Cell {
+  int row, tile;
+};
+SM constexpr Cell cell_of(int group, int j) {
+  if (!kRowsAreKeys) return {group % kLaneRows, group / kLaneRows * 4 + j};
+  return kRowTiles == 2 ? Cell{j, group} : Cell{j % 2, 2 * group + j / 2};
+}
+SM int query_of(const Corner& corner, const Cell& cell, int e) {
+  return corner.query + (kRowsAreKeys ? 8 * cell.tile + e : 8 * cell.row);
+}
+SM int key_of(const Corner& corner, const Cell& cell, int e) {
+  return corner.key + (kRowsAreKeys ? 8 * cell.row : 8 * cell.tile + e);
+}
+template <int kColumnTiles>
+SM float& at(Sums<kColumnTiles>& sums, const Cell& cell, int e) { return sums[cell.row / 2][cell.tile][cell.row % 2 * 2 + e]; }
 
 SM void exchange(unsigned& first, unsigned& second, int distance) {
   const bool is_second = lane() & distance;
@@ -26,26 +49,22 @@ SM void exchange_in_quad(unsigned (&words)[4]) {
   exchange(words[1], words[3], 2);
 }
 
-// For 32 keys of a query; word j is of the lane's two keys in the j-th eight.
-SM void draw_keys(Words& words, const BodyArguments& body, const Head& head, int query, int key) {
-#pragma unroll
-  for (int op = 0; op < kDraws; ++op) {
-    body_draw(body, op, row_of(head, query), key / 8 + (lane() & 3), words[op]);
-    exchange_in_quad(words[op]);
-  }
-}
-
-// Where rows are keys: for all rows of a warp's row tiles and, for each, the lane's two queries. With two row
-// tiles words are of [tile][half]; with one of [eight queries][half], for 16 queries.
-SM void draw_queries(Words& words, const BodyArguments& body, const Head& head, int query, int key) {
+SM void draw(Words& words, const BodyArguments& body, const Head& head, const Corner& corner, int group) {
   const int which = lane() & 3;
-  const int octet = kRowTiles == 2 ? which : which & 1, row = kRowTiles == 2 ? 0 : which / 2 * 8;
+  int query, key;  // of the lane's call
+  if (kRowsAreKeys) {
+    query = corner.query - lane_column() + lane_row() + 8 * (kRowTiles == 2 ? group : 2 * group + which / 2);
+    key = corner.key - lane_row() + 8 * (kRowTiles == 2 ? which : which % 2);
+  } else {
+    query = corner.query + 8 * cell_of(group, 0).row;
+    key = corner.key - lane_column() + 8 * (cell_of(group, 0).tile + which);
+  }
 #pragma unroll
   for (int op = 0; op < kDraws; ++op) {
-    body_draw(body, op, row_of(head, min(query + row + lane_row(), head.queries - 1)), key / 8 + octet, words[op]);
+    body_draw(body, op, row_of(head, min(query, head.queries - 1)), key / 8, words[op]);
     exchange_in_quad(words[op]);
 #pragma unroll
-    for (int i = 0; i < 4; ++i)
+    for (int i = 0; i < 4 && kRowsAreKeys; ++i)
       asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %0;" : "+r"(words[op][i]));
   }
 }
@@ -55,38 +74,77 @@ SM void take_draws(unsigned (&draws)[kDrawSlots], const Words& words, int word, 
   for (int op = 0; op < kDrawSlots; ++op)
     draws[op] = kDraws == 0 ? 0 : which ? words[op][word] >> 16 : words[op][word] & 0xffff;
 }
+
+// Calls function(cell, e, query, key, draws) for all of a lane's elements; with draws, or zeros.
+template <int kColumnTiles, bool kDrawn, typename Function>
+SM void for_elements(const BodyArguments& body, const Head& head, const Corner& corner, const Function& function) {
+#pragma unroll
+  for (int group = 0; group < kLaneRows * kColumnTiles / 4; ++group) {
+    Words words = {};
+    if (kDrawn) draw(words, body, head, corner, group);
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      const Cell cell = cell_of(group, i / 2);
+      unsigned draws[kDrawSlots];
+      take_draws(draws, words, i / 2, i % 2);
+      function(cell, i % 2, query_of(corner, cell, i % 2), key_of(corner, cell, i % 2), draws);
+    }
+  }
+}
+
+// The body's modified score in base 2; -inf outside of the matrix.
+template <bool kUnmasked>
+SM float modified_score(float score, const BodyArguments& body, const Head& head, int query, int key, const unsigned* draws) {
+  float modified, factor;
+  const bool is_there = kUnmasked || (query < head.queries && key < head.keys);
+  body_forward<kUnmasked>(body, head.b, head.h, min(query, head.queries - 1), min(key, head.keys - 1), draws, score, modified,
+                          factor);
+  return is_there ? modified * kLog2e : -infinity();
+}
 )";
 
-/// Scores become `mixed`, and products `dscore`.
+/// In two steps, since the products that the second one wants can be computed during the first.
 const std::string_view kGradients = R"(
 constexpr int kGradientCount = kRowGradients + kColumnGradients + kElementGradients;
 constexpr int kGradientSlots = kGradientCount > 0 ? kGradientCount : 1;
 constexpr int kChunkTiles = kChunk / 8;
+typedef Sums<kChunkTiles> Chunk;
 
 // Log-sum-exps in base 2; where no key is seen, one that makes all weights 0.
 SM float base2(float lse) { return lse == -infinity() ? infinity() : lse * kLog2e; }
 
-struct Gradients {
-  float of[kGradientSlots];
+// Values of a row that is a query: the lane's own. Log-sum-exps are in base 2.
+struct RowValues {
+  float lses[kLaneRows], deltas[kLaneRows];
+  template <bool kUnmasked>
+  __device__ __forceinline__ float lse(const Cell& cell, int) const { return lses[cell.row]; }
+  __device__ __forceinline__ float delta(const Cell& cell, int) const { return deltas[cell.row]; }
 };
 
-template <bool kUnmasked>
-SM Gradients differentiate(float& score, float& product, const BodyArguments& body, const Head& head, int query, int key,
-                           const unsigned* draws, float lse, float delta, float scale) {
-  Gradients gradients;
-  float weight, modified, factor, mixed, dscore;
-  const bool is_there = kUnmasked || (query < head.queries && key < head.keys);
-  query = min(query, head.queries - 1), key = min(key, head.keys - 1);
-  if (kUnmasked && kPlainWhenUnmasked) {
-    weight = exp2_of(score * (scale * kLog2e) - lse);
-  } else {
-    body_forward<kUnmasked>(body, head.b, head.h, query, key, draws, scale * score, modified, factor);
-    weight = is_there ? exp2_of(modified * kLog2e - lse) : 0.0f;
-  }
-  body_backward<kUnmasked>(body, head.b, head.h, query, key, draws, scale * score, weight, product, delta, mixed, dscore,
-                           gradients.of);
-  score = mixed, product = dscore;
-  return gradients;
+template <bool kUnmasked, typename Values>
+SM void weigh(Chunk& weights, Chunk& scores, const Values& values, const BodyArguments& body, const Head& head,
+              const Corner& corner, float scale) {
+  for_elements<kChunkTiles, kDrawsInScore>(body, head, corner, [&](const Cell& cell, int e, int query, int key, const unsigned* draws) {
+    const float score = at<kChunkTiles>(scores, cell, e), lse = values.template lse<kUnmasked>(cell, e);
+    at<kChunkTiles>(weights, cell, e) =
+        exp2_of(kUnmasked && kPlainWhenUnmasked
+                    ? score * (scale * kLog2e) - lse
+                    : modified_score<kUnmasked>(scale * score, body, head, query, key, draws) - lse);
+  });
+}
+
+// Weights become `mixed`, and products `dscore`; add(cell, e, gradients) takes what the body gives beside them.
+template <typename Values, typename Add>
+SM void differentiate(Chunk& weights, Chunk& products, Chunk& scores, const Values& values, const BodyArguments& body,
+                      const Head& head, const Corner& corner, float scale, const Add& add) {
+  for_elements<kChunkTiles, (kDraws > 0)>(body, head, corner, [&](const Cell& cell, int e, int query, int key, const unsigned* draws) {
+    float gradients[kGradientSlots], mixed, dscore;
+    body_backward(body, head.b, head.h, min(query, head.queries - 1), min(key, head.keys - 1), draws,
+                  scale * at<kChunkTiles>(scores, cell, e), at<kChunkTiles>(weights, cell, e), at<kChunkTiles>(products, cell, e),
+                  values.delta(cell, e), mixed, dscore, gradients);
+    at<kChunkTiles>(weights, cell, e) = mixed, at<kChunkTiles>(products, cell, e) = dscore;
+    add(cell, e, gradients);
+  });
 }
 )";
 

@@ -12,49 +12,20 @@ typedef Sums<kColumnTiles> Scores;
 
 // Scores become modified ones in base 2.
 template <bool kUnmasked>
-SM void modify(Scores& scores, const BodyArguments& body, const Head& head, int first_query, int first_key, float scale) {
-#pragma unroll
-  for (int r = 0; r < 2 * kRowTiles; ++r) {
-    const int query = min(first_query + 8 * r, head.queries - 1);
-#pragma unroll
-    for (int n = 0; n < kColumnTiles; ++n) {
-      Words words;
-      if (kDrawsInScore && n % 4 == 0) draw_keys(words, body, head, query, first_key - lane_column() + 8 * n);
-#pragma unroll
-      for (int e = 0; e < 2; ++e) {
-        const int key = first_key + 8 * n + e;
-        float& score = scores[r / 2][n][r % 2 * 2 + e];
-        float modified, factor;
-        unsigned draws[kDrawSlots] = {};
-        if (kDrawsInScore) take_draws(draws, words, n % 4, e);
-        body_forward<kUnmasked>(body, head.b, head.h, query, kUnmasked ? key : min(key, head.keys - 1), draws,
-                                scale * score, modified, factor);
-        score = kUnmasked || key < head.keys ? modified * kLog2e : -infinity();
-      }
-    }
-  }
+SM void modify(Scores& scores, const BodyArguments& body, const Head& head, const Corner& corner, float scale) {
+  for_elements<kColumnTiles, kDrawsInScore>(body, head, corner, [&](const Cell& cell, int e, int query, int key, const unsigned* draws) {
+    float& score = at<kColumnTiles>(scores, cell, e);
+    score = modified_score<kUnmasked>(scale * score, body, head, query, key, draws);
+  });
 }
 
 // Weights times the body's factors.
-SM void apply_factors(Scores& weights, const BodyArguments& body, const Head& head, int first_query, int first_key) {
-#pragma unroll
-  for (int r = 0; r < 2 * kRowTiles; ++r) {
-    const int query = min(first_query + 8 * r, head.queries - 1);
-#pragma unroll
-    for (int n = 0; n < kColumnTiles; n += 4) {
-      Words words;
-      draw_keys(words, body, head, query, first_key - lane_column() + 8 * n);
-#pragma unroll
-      for (int i = 0; i < 8; ++i) {
-        float modified, factor;
-        unsigned draws[kDrawSlots];
-        take_draws(draws, words, i / 2, i % 2);
-        const int key = min(first_key + 8 * (n + i / 2) + i % 2, head.keys - 1);
-        body_forward<true>(body, head.b, head.h, query, key, draws, 0.0f, modified, factor);
-        weights[r / 2][n + i / 2][r % 2 * 2 + i % 2] *= factor;
-      }
-    }
-  }
+SM void apply_factors(Scores& weights, const BodyArguments& body, const Head& head, const Corner& corner) {
+  for_elements<kColumnTiles, (kDraws > 0)>(body, head, corner, [&](const Cell& cell, int e, int query, int key, const unsigned* draws) {
+    float modified, factor;
+    body_forward<true>(body, head.b, head.h, min(query, head.queries - 1), min(key, head.keys - 1), draws, 0.0f, modified, factor);
+    at<kColumnTiles>(weights, cell, e) *= factor;
+  });
 }
 
 struct Softmax {
@@ -142,30 +113,27 @@ SM void attention(const Half* q, const Half* k, const Half* v, Half* o, float* l
     Scores scores;
     multiply_rows<kColumnTiles>(scores, staging + by_rows(), ks + by_columns());
 
-    const int first_key = column0 + lane_column();
-    const bool is_unmasked = seen == 2 && column0 + kColumns <= head.keys;
-    float factor = kLog2e;
-    if (is_unmasked && kPlainWhenUnmasked && scale > 0.0f) {
+    const Corner corner{first_query, column0 + lane_column()};
+    const bool is_unmasked = seen == 2 && column0 + kColumns <= head.keys && (kPlainWhenUnmasked || row0 + kRows <= head.queries);
+    float factor = 1.0f;
+    if (is_unmasked && kPlainWhenUnmasked && scale > 0.0f)
       factor = scale * kLog2e;
-    } else {
-      if (is_unmasked) {
-        if constexpr (kPlainWhenUnmasked) modify<false>(scores, body, head, first_query, first_key, scale);
-        else modify<true>(scores, body, head, first_query, first_key, scale);
-      } else {
-        modify<false>(scores, body, head, first_query, first_key, scale);
-      }
-      factor = 1.0f;
-    }
+    else if (is_unmasked && !kPlainWhenUnmasked)
+      modify<true>(scores, body, head, corner, scale);
+    else
+      modify<false>(scores, body, head, corner, scale);
     move_bases(softmax, sums, scores, factor);
     exponentiate(scores, softmax, factor);
-    if (kHasFactor) apply_factors(scores, body, head, first_query, first_key);
+    if (kHasFactor) apply_factors(scores, body, head, corner);
+    Rounded<kColumnTiles> weights;
+    round_sums<kColumnTiles>(weights, scores);
 
     wait_for_copies();
     __syncthreads();
     advance();
     if (column0 < head.keys) copy_rows<kColumns>(ks, km, column0, head.keys);
     commit_copies();
-    add_weighted<kColumnTiles>(sums, scores, vs + by_rows());
+    add_weighted<kColumnTiles>(sums, weights, vs + by_rows());
   }
   wait_for_copies();
   __syncthreads();

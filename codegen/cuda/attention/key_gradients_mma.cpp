@@ -6,30 +6,19 @@ namespace smelt::mma {
 /// dO is multiplied the next arrives. Where the results of large heads are more than registers hold, a block
 /// has a part of their columns, and each part computes the same weights.
 const std::string_view kKeyGradients = R"(
-template <bool kUnmasked>
-SM void differentiate_chunk(Sums<kChunkTiles>& scores, Sums<kChunkTiles>& products, float (&row_sums)[kGradientSlots][kRowTiles][2],
-                            const BodyArguments& body, const Head& head, int first_query, int first_key,
-                            unsigned row_values, float scale) {
-#pragma unroll
-  for (int n = 0; n < kChunkTiles; ++n) {
-    Words words;
-    if (kRowTiles == 2 || n % 2 == 0) draw_queries(words, body, head, first_query - lane_column() + 8 * n, first_key - lane_row());
-    float lses[2], deltas[2];
-    asm volatile("ld.shared.v2.f32 {%0,%1}, [%2];" : "=f"(lses[0]), "=f"(lses[1]) : "r"(row_values + 32 * n));
-    asm volatile("ld.shared.v2.f32 {%0,%1}, [%2];" : "=f"(deltas[0]), "=f"(deltas[1]) : "r"(row_values + 32 * n + 4 * kColumns));
-#pragma unroll
-    for (int i = 0; i < 4 * kRowTiles; ++i) {
-      const int r = i / 2, query = first_query + 8 * n + i % 2, key = first_key + 8 * r;
-      unsigned draws[kDrawSlots];
-      take_draws(draws, words, kRowTiles == 2 ? r : n % 2 * 2 + r, i % 2);
-      const Gradients gradients =
-          differentiate<kUnmasked>(scores[r / 2][n][r % 2 * 2 + i % 2], products[r / 2][n][r % 2 * 2 + i % 2], body, head,
-                                   query, key, draws, lses[i % 2], deltas[i % 2], scale);
-#pragma unroll
-      for (int g = 0; g < kColumnGradients; ++g)
-        row_sums[g][r / 2][r % 2] += kUnmasked || query < head.queries ? gradients.of[kRowGradients + g] : 0.0f;
-    }
+// Values of the queries of a chunk, as they are in memory: log-sum-exps, and behind those of a tile deltas.
+struct ColumnValues {
+  const float* lses;  // from the lane's first column on
+  template <bool kUnmasked>
+  __device__ __forceinline__ float lse(const Cell& cell, int e) const {
+    const float lse = lses[8 * cell.tile + e];
+    return kUnmasked ? lse * kLog2e : base2(lse);
   }
+  __device__ __forceinline__ float delta(const Cell& cell, int e) const { return lses[kColumns + 8 * cell.tile + e]; }
+};
+
+SM void copy_number(unsigned to, const float* from, bool is_there) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(from), "r"(is_there ? 4 : 0));
 }
 
 SM void attention(const Half* q, const Half* k, const Half* v, const Half* d_o, const float* lse, const float* delta, Half* dk,
@@ -50,24 +39,23 @@ SM void attention(const Half* q, const Half* k, const Half* v, const Half* d_o, 
   float* const gradients[] = {GRADIENT_VALUES};
 #endif
   const int first_key = row0 + warp_row() + lane_row();
-  float row_sums[kGradientSlots][kRowTiles][2] = {};
+  float row_sums[kGradientSlots][kLaneRows] = {};
   const auto store_row_sums = [&] {  // of a head that ends
 #if COLUMN_GRADIENTS > 0
 #pragma unroll
     for (int g = 0; g < kColumnGradients; ++g)
 #pragma unroll
-      for (int r = 0; r < 2 * kRowTiles; ++r) {
-        const float sum = sum_of_quad(row_sums[g][r / 2][r % 2]);
+      for (int r = 0; r < kLaneRows; ++r) {
+        const float sum = sum_of_quad(row_sums[g][r]);
         const int key = first_key + 8 * r;
         if ((lane() & 3) == 0 && key < head.keys && part == 0)
           gradients[g][(long long)(head.b * head.heads + head.h) * head.keys + key] = sum;
-        row_sums[g][r / 2][r % 2] = 0.0f;
+        row_sums[g][r] = 0.0f;
       }
 #endif
   };
 
   int next_head = head.h, column0 = -kColumns, seen = 0, stage = 0;
-  float next_lse = infinity(), next_delta = 0.0f;
   const auto advance = [&] {
     for (column0 += kColumns;; column0 += kColumns) {
       if (column0 >= head.queries) column0 = 0, ++next_head;
@@ -78,10 +66,12 @@ SM void attention(const Half* q, const Half* k, const Half* v, const Half* d_o, 
     const unsigned to = stages + stage * kStageBytes;
     copy_rows<kColumns>(to, {q + b * q_b + next_head * q_h, q_t}, column0, head.queries);
     copy_rows<kColumns>(to + kTileBytes, {d_o + b * d_o_b + next_head * d_o_h, d_o_t}, column0, head.queries);
-    const int query = column0 + threadIdx.x;
-    const bool is_there = threadIdx.x < kColumns && query < head.queries;
-    const long long row = (long long)(b * head.heads + next_head) * head.queries + (is_there ? query : 0);
-    next_lse = is_there ? base2(lse[row]) : infinity(), next_delta = is_there ? delta[row] : 0.0f;
+    if (threadIdx.x < kColumns) {
+      const int query = column0 + threadIdx.x;
+      const long long row = (long long)(b * head.heads + next_head) * head.queries + query;
+      copy_number(to + 2 * kTileBytes + 4 * threadIdx.x, lse + row, query < head.queries);
+      copy_number(to + 2 * kTileBytes + 4 * (kColumns + threadIdx.x), delta + row, query < head.queries);
+    }
   };
   copy_rows<kRows>(ks, {k + b * k_b + kv * k_h, k_t}, row0, head.keys);
   copy_rows<kRows>(vs, {v + b * v_b + kv * v_h, v_t}, row0, head.keys);
@@ -94,10 +84,8 @@ SM void attention(const Half* q, const Half* k, const Half* v, const Half* d_o, 
   const unsigned place_in_rows = warp_row() * kPitch + by_rows();
   while (next_head < last_head) {
     for (; head.h < next_head; ++head.h) store_row_sums();
-    const unsigned qs = stages + stage * kStageBytes, gs = qs + kTileBytes, row_values = gs + kTileBytes;
-    if (threadIdx.x < kColumns)
-      asm volatile("st.shared.f32 [%0], %1; st.shared.f32 [%0 + %3], %2;" ::"r"(row_values + 4 * threadIdx.x), "f"(next_lse),
-                   "f"(next_delta), "n"(4 * kColumns));
+    const unsigned qs = stages + stage * kStageBytes, gs = qs + kTileBytes;
+    const float* const column_values = (const float*)(memory + 2 * kRows * kPitch + stage * kStageBytes + 2 * kTileBytes);
     wait_for_copies();
     __syncthreads();
     const int here = column0;
@@ -107,17 +95,24 @@ SM void attention(const Half* q, const Half* k, const Half* v, const Half* d_o, 
     commit_copies();
 #pragma unroll(kUnrolledChunks)
     for (int c = 0; c < kColumns; c += kChunk) {
-      Sums<kChunkTiles> scores, products;
+      Chunk scores, weights, products;
       multiply_rows<kChunkTiles>(scores, ks + place_in_rows, qs + c * kPitch + by_columns());
-      multiply_rows<kChunkTiles>(products, vs + place_in_rows, gs + c * kPitch + by_columns());
-      const int first_query = here + c + lane_column();
-      const unsigned values = row_values + 4 * (c + lane_column());
+      const Corner corner{here + c + lane_column(), first_key};
+      const ColumnValues values{column_values + c + lane_column()};
       if (is_unmasked)
-        differentiate_chunk<true>(scores, products, row_sums, body, head, first_query, first_key, values, scale);
+        weigh<true>(weights, scores, values, body, head, corner, scale);
       else
-        differentiate_chunk<false>(scores, products, row_sums, body, head, first_query, first_key, values, scale);
-      add_weighted<kChunkTiles>(dv_sums, scores, gs + c * kPitch + 2 * part * kPart + by_rows());
-      add_weighted<kChunkTiles>(dk_sums, products, qs + c * kPitch + 2 * part * kPart + by_rows());
+        weigh<false>(weights, scores, values, body, head, corner, scale);
+      multiply_rows<kChunkTiles>(products, vs + place_in_rows, gs + c * kPitch + by_columns());
+      differentiate(weights, products, scores, values, body, head, corner, scale, [&](const Cell& cell, int, const float* gradients) {
+#pragma unroll
+        for (int g = 0; g < kColumnGradients; ++g) row_sums[g][cell.row] += gradients[kRowGradients + g];
+      });
+      Rounded<kChunkTiles> rounded;
+      round_sums<kChunkTiles>(rounded, weights);
+      add_weighted<kChunkTiles>(dv_sums, rounded, gs + c * kPitch + 2 * part * kPart + by_rows());
+      round_sums<kChunkTiles>(rounded, products);
+      add_weighted<kChunkTiles>(dk_sums, rounded, qs + c * kPitch + 2 * part * kPart + by_rows());
     }
   }
   wait_for_copies();
@@ -126,7 +121,7 @@ SM void attention(const Half* q, const Half* k, const Half* v, const Half* d_o, 
 
   float scales[kRowTiles][2], ones[kRowTiles][2];
 #pragma unroll
-  for (int r = 0; r < 2 * kRowTiles; ++r) scales[r / 2][r % 2] = scale, ones[r / 2][r % 2] = 1.0f;
+  for (int r = 0; r < kLaneRows; ++r) scales[r / 2][r % 2] = scale, ones[r / 2][r % 2] = 1.0f;
   const unsigned own = warp_row() * kPitch;
   store_rows(dk + b * dk_b + kv * dk_h, dk_t, dk_sums, scales, ks + own, row0 + warp_row(), head.keys, part);
   store_rows(dv + b * dv_b + kv * dv_h, dv_t, dv_sums, ones, vs + own, row0 + warp_row(), head.keys, part);

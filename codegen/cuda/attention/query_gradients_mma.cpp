@@ -4,33 +4,8 @@ namespace smelt::mma {
 
 /// Rows are queries, columns keys. While a tile of K and V is multiplied the next arrives.
 const std::string_view kQueryGradients = R"(
-template <bool kUnmasked>
-SM void differentiate_chunk(Sums<kChunkTiles>& scores, Sums<kChunkTiles>& products, float (&row_sums)[kGradientSlots][kRowTiles][2],
-                            const BodyArguments& body, const Head& head, int first_query, int first_key,
-                            const float (&lses)[kRowTiles][2], const float (&deltas)[kRowTiles][2], float scale) {
-#pragma unroll
-  for (int r = 0; r < 2 * kRowTiles; ++r)
-#pragma unroll
-    for (int n = 0; n < kChunkTiles; n += 4) {
-      const int query = first_query + 8 * r;
-      Words words;
-      draw_keys(words, body, head, min(query, head.queries - 1), first_key - lane_column() + 8 * n);
-#pragma unroll
-      for (int i = 0; i < 8; ++i) {
-        unsigned draws[kDrawSlots];
-        take_draws(draws, words, i / 2, i % 2);
-        const int at = r % 2 * 2 + i % 2, key = first_key + 8 * (n + i / 2) + i % 2;
-        const Gradients gradients =
-            differentiate<kUnmasked>(scores[r / 2][n + i / 2][at], products[r / 2][n + i / 2][at], body, head, query, key,
-                                     draws, lses[r / 2][r % 2], deltas[r / 2][r % 2], scale);
-#pragma unroll
-        for (int g = 0; g < kRowGradients; ++g)
-          row_sums[g][r / 2][r % 2] += kUnmasked || key < head.keys ? gradients.of[g] : 0.0f;
-      }
-    }
-}
-
-SM void attention(const Half* q, const Half* k, const Half* v, const Half* d_o, const float* lse, const float* delta,
+extern "C" __global__ void __launch_bounds__(kThreads, kBlocks)
+    KERNEL(const Half* q, const Half* k, const Half* v, const Half* d_o, const float* lse, const float* delta,
            Half* dq GRADIENT_PARAMETERS, long long batch, long long heads, long long group, long long queries, long long keys,
            long long q_b, long long q_t, long long q_h, long long k_b, long long k_t, long long k_h, long long v_b,
            long long v_t, long long v_h, long long d_o_b, long long d_o_t, long long d_o_h, long long dq_b, long long dq_t,
@@ -60,13 +35,12 @@ SM void attention(const Half* q, const Half* k, const Half* v, const Half* d_o, 
   commit_copies();
 
   const int first_query = row0 + warp_row() + lane_row();
-  float lses[kRowTiles][2], deltas[kRowTiles][2], row_sums[kGradientSlots][kRowTiles][2], scales[kRowTiles][2];
+  RowValues values;
+  float row_sums[kGradientSlots][kLaneRows] = {}, scales[kRowTiles][2];
 #pragma unroll
-  for (int r = 0; r < 2 * kRowTiles; ++r) {
+  for (int r = 0; r < kLaneRows; ++r) {
     const long long row = row_of(head, min(first_query + 8 * r, head.queries - 1));
-    lses[r / 2][r % 2] = base2(lse[row]), deltas[r / 2][r % 2] = delta[row], scales[r / 2][r % 2] = scale;
-#pragma unroll
-    for (int g = 0; g < kRowGradients; ++g) row_sums[g][r / 2][r % 2] = 0.0f;
+    values.lses[r] = base2(lse[row]), values.deltas[r] = delta[row], scales[r / 2][r % 2] = scale;
   }
   Sums<kPart / 8> sums;
   clear<kPart / 8>(sums);
@@ -83,15 +57,21 @@ SM void attention(const Half* q, const Half* k, const Half* v, const Half* d_o, 
     commit_copies();
 #pragma unroll(kUnrolledChunks)
     for (int c = 0; c < kColumns; c += kChunk) {
-      Sums<kChunkTiles> scores, products;
+      Chunk scores, weights, products;
       multiply_rows<kChunkTiles>(scores, qs + place_in_rows, ks + c * kPitch + by_columns());
-      multiply_rows<kChunkTiles>(products, gs + place_in_rows, vs + c * kPitch + by_columns());
-      const int first_key = here + c + lane_column();
+      const Corner corner{first_query, here + c + lane_column()};
       if (is_unmasked)
-        differentiate_chunk<true>(scores, products, row_sums, body, head, first_query, first_key, lses, deltas, scale);
+        weigh<true>(weights, scores, values, body, head, corner, scale);
       else
-        differentiate_chunk<false>(scores, products, row_sums, body, head, first_query, first_key, lses, deltas, scale);
-      add_weighted<kChunkTiles>(sums, products, ks + c * kPitch + by_rows());
+        weigh<false>(weights, scores, values, body, head, corner, scale);
+      multiply_rows<kChunkTiles>(products, gs + place_in_rows, vs + c * kPitch + by_columns());
+      differentiate(weights, products, scores, values, body, head, corner, scale, [&](const Cell& cell, int, const float* gradients) {
+#pragma unroll
+        for (int g = 0; g < kRowGradients; ++g) row_sums[g][cell.row] += gradients[g];
+      });
+      Rounded<kChunkTiles> dscores;
+      round_sums<kChunkTiles>(dscores, products);
+      add_weighted<kChunkTiles>(sums, dscores, ks + c * kPitch + by_rows());
     }
   }
   wait_for_copies();
@@ -102,8 +82,8 @@ SM void attention(const Half* q, const Half* k, const Half* v, const Half* d_o, 
 #pragma unroll
   for (int g = 0; g < kRowGradients; ++g)
 #pragma unroll
-    for (int r = 0; r < 2 * kRowTiles; ++r) {
-      const float sum = sum_of_quad(row_sums[g][r / 2][r % 2]);
+    for (int r = 0; r < kLaneRows; ++r) {
+      const float sum = sum_of_quad(row_sums[g][r]);
       const int query = first_query + 8 * r;
       if ((lane() & 3) == 0 && query < head.queries) gradients[g][row_of(head, query)] = sum;
     }

@@ -41,6 +41,12 @@ SM void copy_piece(unsigned to, const Half* from, bool is_there) {
 SM void commit_copies() { asm volatile("cp.async.commit_group;"); }
 SM void wait_for_copies() { asm volatile("cp.async.wait_group 0;"); }
 
+// The same number, of which the compiler keeps nothing in registers that is cheap to compute again.
+SM int fresh(int x) {
+  asm volatile("" : "+r"(x));
+  return x;
+}
+
 struct Matrix {
   const Half* at;
   long long stride;
@@ -50,8 +56,8 @@ struct Matrix {
 template <int kCount>
 SM void copy_rows(unsigned tile, const Matrix& matrix, int first, int end) {
   constexpr int kPieces = kPadded / 8, kStep = kThreads / kPieces, kSteps = (kCount + kStep - 1) / kStep;
-  int row = threadIdx.x / kPieces;
-  const int column = threadIdx.x % kPieces * 8;
+  const int thread = kRowsAreKeys ? fresh(threadIdx.x) : threadIdx.x, column = thread % kPieces * 8;
+  int row = thread / kPieces;
   if (kThreads % kPieces != 0 && row >= kStep) return;
   const Half* from = matrix.at + (first + row) * matrix.stride + column;
   tile += row * kPitch + 2 * column, end -= first;
@@ -129,17 +135,30 @@ SM void multiply_rows(Sums<kColumnTiles>& sums, unsigned a, unsigned b) {
   }
 }
 
+// Rounded sums, two neighbouring columns together: a first operand as it is.
+template <int kColumnTiles>
+using Rounded = unsigned[kRowTiles][kColumnTiles][2];
+
+template <int kColumnTiles>
+SM void round_sums(Rounded<kColumnTiles>& to, const Sums<kColumnTiles>& sums) {
+#pragma unroll
+  for (int t = 0; t < kRowTiles; ++t)
+#pragma unroll
+    for (int n = 0; n < kColumnTiles; ++n)
+#pragma unroll
+      for (int half = 0; half < 2; ++half) to[t][n][half] = pack(sums[t][n][2 * half], sums[t][n][2 * half + 1]);
+}
+
 // sums += weights B along the columns of the weights; B's place is by_rows.
 template <int kColumnTiles>
-SM void add_weighted(Sums<kPart / 8>& sums, const Sums<kColumnTiles>& weights, unsigned b) {
+SM void add_weighted(Sums<kPart / 8>& sums, const Rounded<kColumnTiles>& weights, unsigned b) {
 #pragma unroll
   for (int k = 0; k < kColumnTiles; k += 2) {
     unsigned af[kRowTiles][4];
 #pragma unroll
     for (int t = 0; t < kRowTiles; ++t)
 #pragma unroll
-      for (int i = 0; i < 4; ++i)
-        af[t][i] = pack(weights[t][k + i / 2][i % 2 * 2], weights[t][k + i / 2][i % 2 * 2 + 1]);
+      for (int i = 0; i < 4; ++i) af[t][i] = weights[t][k + i / 2][i % 2];
 #pragma unroll
     for (int n = 0; n < kPart / 8; n += 2) {
       unsigned bf[4];

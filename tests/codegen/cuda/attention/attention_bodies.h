@@ -31,10 +31,10 @@ inline const std::vector<BodyText>& attention_bodies() {
   if (s0 > t1 - 1 + (int)a.shift) return 0;
   return s1 - 1 <= t0 + (int)a.shift ? 2 : 1;)";
   static const std::string kSeenFromHere = "modified = kUnmasked || t + (int)a.shift >= s ? score : -hook_infinity();";
-  static const std::vector<std::string> kRandomTypes = {"const unsigned*", "long long", "long long"},
-                                        kRandomValues = {"random", "id", "threshold"};
+  static const std::vector<std::string> kRandomTypes = {"const unsigned*", "long long"},
+                                        kRandomValues = {"random", "id"};
   static const std::string kDropout =
-      "factor = draws[0] >= (unsigned)a.threshold ? 65536.0f / (65536 - (int)a.threshold) : 0.0f;";
+      "factor = draws[0] >= 6553u ? 65536.0f / (65536 - 6553) : 0.0f;";
   static const auto with_random = [](std::vector<std::string> list, const std::vector<std::string>& random) {
     list.insert(list.end(), random.begin(), random.end());
     return list;
@@ -143,7 +143,7 @@ inline AttentionHooks hooks_of(const BodyText& body) {
                "}\ntemplate <bool kUnmasked>\nSM void body_forward(const BodyArguments& a, int b, int h, int t, int s, "
                "const unsigned* draws, float score,\n                     float& modified, float& factor) {\n  factor = 1.0f;\n  " +
                body.factor + "\n  " + body.modified +
-               "\n}\ntemplate <bool kUnmasked>\nSM void body_backward(const BodyArguments& a, int b, int h, int t, int s, "
+               "\n}\nSM void body_backward(const BodyArguments& a, int b, int h, int t, int s, "
                "const unsigned* draws, float score,\n                      float weight, float product, float delta, float& "
                "mixed, float& dscore,\n                      float* gradients) {\n  float factor = 1.0f;\n  " +
                body.factor +
