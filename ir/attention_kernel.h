@@ -49,6 +49,7 @@ struct AttentionKernel {
 
   // Chosen by `schedule`.
   AttentionTiles tiles = {};
+  std::vector<AttentionTiles> lighter = {};  // tiles that need fewer registers, in order of preference
   int vector = 1;            // elements of an access to a matrix
   int64_t shared_bytes = 0;  // of a block
 

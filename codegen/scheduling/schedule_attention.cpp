@@ -32,13 +32,23 @@ int64_t access_width(const Kernel& kernel) {
 
 }  // namespace
 
-void schedule_attention(Kernel& kernel, int compute_capability) {
+void schedule_attention(Kernel& kernel, const Symbols& symbols, const Target& target) {
   AttentionKernel& attention = *kernel.attention;
-  attention.tiles = mma_tiles(attention.part, attention.width, compute_capability);
+  const Dim& rows = attention.part == AttentionPart::key_gradients ? attention.keys : attention.queries;
+  attention.lighter = mma_tiles(attention.part, attention.width, target.compute_capability, symbols.upper(rows));
   attention.vector = static_cast<int>(access_width(kernel));
+  take_lighter_tiles(kernel);
+  choose_fast_forms(kernel);
+}
+
+bool take_lighter_tiles(Kernel& kernel) {
+  AttentionKernel& attention = *kernel.attention;
+  if (attention.lighter.empty()) return false;
+  attention.tiles = attention.lighter.front();
+  attention.lighter.erase(attention.lighter.begin());
   attention.shared_bytes = attention_mma_shared_bytes(attention.part, attention.width, attention.tiles);
   kernel.schedule = {.vector_width = 1, .threads = 32 * attention.tiles.warps, .team = 1};
-  choose_fast_forms(kernel);
+  return true;
 }
 
 }  // namespace smelt

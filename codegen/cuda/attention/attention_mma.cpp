@@ -102,19 +102,16 @@ int64_t ceil_of(int64_t count, int64_t divisor) { return (count + divisor - 1) /
 
 }  // namespace
 
-std::vector<MmaTiles> mma_tiles(const MmaAttention& attention, int compute_capability, int64_t rows) {
-  if (attention.head_size > 256)
-    fail("attention: heads have {} elements, but 256 is the most that its kernels take", attention.head_size);
-  std::vector<MmaTiles> found;
-  int64_t head_size = 0;  // of the first that are large enough
-  for (const TilesOf& row : tiles_of(attention.part)) {
-    if (attention.head_size > row.head_size || (head_size > 0 && row.head_size > head_size)) continue;
-    head_size = row.head_size;
-    MmaAttention with = attention;
-    with.tiles = row.tiles;
-    const bool fits = attention_mma_shared_bytes(with) <= most_shared_bytes(compute_capability);
+std::vector<AttentionTiles> mma_tiles(AttentionPart part, int64_t head_size, int compute_capability, int64_t rows) {
+  std::vector<AttentionTiles> found;
+  int64_t row_size = 0;  // of the first that are large enough
+  for (const TilesOf& row : tiles_of(part)) {
+    if (head_size > row.head_size || (row_size > 0 && row.head_size > row_size)) continue;
+    row_size = row.head_size;
+    const bool fits = attention_mma_shared_bytes(part, head_size, row.tiles) <= most_shared_bytes(compute_capability);
     if (fits && (row.tiles.rows() <= 64 || row.tiles.rows() <= rows)) found.push_back(row.tiles);
   }
+  if (found.empty()) fail_with(Status::internal, "attention: no kernel has heads of {} elements", head_size);
   return found;
 }
 
@@ -148,16 +145,6 @@ int64_t attention_mma_shared_bytes(AttentionPart part, int64_t head_size, const 
     case AttentionPart::element_gradient: return 2 * rows + 2 * columns;
   }
   return 0;
-}
-
-int64_t attention_mma_blocks(const MmaAttention& attention, const AttentionSizes& sizes) {
-  const int64_t rows = attention.tiles.rows();
-  if (attention.part == AttentionPart::key_gradients)
-    return sizes.batch * (sizes.heads / sizes.group) * ceil_of(sizes.keys, rows) * attention.tiles.parts;
-  if (attention.part != AttentionPart::element_gradient)
-    return sizes.batch * sizes.heads * ceil_of(sizes.queries, rows);
-  const int64_t kept = (attention.keeps_batch ? sizes.batch : 1) * (attention.keeps_head ? sizes.heads : 1);
-  return kept * ceil_of(sizes.queries, rows) * ceil_of(sizes.keys, attention.tiles.columns);
 }
 
 }  // namespace smelt

@@ -91,7 +91,7 @@ class HookPrinter {
     std::vector<std::string> targets = {"mixed", "dscore"};
     for (size_t i = 3; i < attention_.returned.size(); ++i) targets.push_back(fmt::format("gradients[{}]", i - 3));
     return fmt::format(
-        "template <bool>\nSM void body_backward(const BodyArguments& body, int b, int h, int t, int s, const unsigned* draws, float "
+        "SM void body_backward(const BodyArguments& body, int b, int h, int t, int s, const unsigned* draws, float "
         "score, float weight, float product, float delta, float& mixed, float& dscore, float* gradients) {{\n"
         "  constexpr bool kUnmasked = true;\n{}}}\n\n",
         statements(1, targets));
