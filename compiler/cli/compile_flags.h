@@ -26,7 +26,7 @@ struct CompileFlags {
   bool no_plan_cache = false, tune = false, verify_each = false, timing = false, print_after_all = false;
   std::optional<double> dropout;
   std::optional<bool> attention_mask;
-  bool position_ids = false, hidden_states = false;
+  bool position_ids = false, segment_ids = false, hidden_states = false;
   OptimizerFlags optimizer;
 
   /// Adds --target, --max and the options that steer and show the passes.

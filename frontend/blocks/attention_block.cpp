@@ -51,7 +51,7 @@ double scale_of(const TransformerSpec& spec, const StackSpec& stack, int64_t blo
 /// What the queries see of the keys, and what is added to their scores.
 struct Sight {
   bool causal;
-  Value *mask, *bias;
+  Value *mask, *bias, *segments;
 };
 
 /// The attention with a body that says all of that; random numbers are named only where they are drawn.
@@ -60,6 +60,7 @@ Value* weighted_means(BlockBuilder& b, const Heads& heads, double scale, const S
   if (sight.bias) attention.add(sight.bias);
   if (sight.causal) attention.mask_future();
   if (sight.mask) attention.mask_keys(sight.mask);
+  if (sight.segments) attention.mask_segments(sight.segments, sight.segments);
   if (b.dropout.attention > 0) attention.drop(b.dropout.attention, b.graph.module().next_random_id());
   return attention.finish()->result();
 }
@@ -86,12 +87,12 @@ Value* self_attention(BlockBuilder& b, const Stack& stack, int64_t block, Value*
     heads.query = rotated(b, stack, heads.query);
     heads.key = rotated(b, stack, heads.key);
   }
-  return attend(b, stack, block, "attention", heads, {stack.causal, stack.mask, stack.bias});
+  return attend(b, stack, block, "attention", heads, {stack.causal, stack.mask, stack.bias, stack.segments});
 }
 
 Value* cross_attention(BlockBuilder& b, const Stack& stack, int64_t block, Value* x) {
   const Heads heads = separate_heads(b, stack, block, "cross", x, stack.memory);
-  return attend(b, stack, block, "cross", heads, {false, stack.memory_mask, nullptr});
+  return attend(b, stack, block, "cross", heads, {false, stack.memory_mask, nullptr, nullptr});
 }
 
 }  // namespace smelt

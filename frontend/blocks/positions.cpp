@@ -22,13 +22,17 @@ Value* rows_for(BlockBuilder& b, const Stack& stack, Value* table, Value* x) {
   return b.graph.create(Op::embedding, {table, ids})->result();
 }
 
-/// Positions that count the tokens that are no padding, from the padding id on, as fairseq numbers them.
-Value* counted_positions(BlockBuilder& b, Value* ids) {
+/// Positions that count the tokens that are no padding, from the padding id on, as fairseq numbers them; of
+/// each segment anew where there are `segments`.
+Value* counted_positions(BlockBuilder& b, Value* ids, Value* segments) {
   const Shape& shape = ids->shape();
   const Shape pairs = {shape[0], shape[1], shape[1]};
   Value* real = b.graph.ne(ids, b.graph.like(ids, static_cast<double>(b.spec.tokens.pad)));
   Value* before = b.graph.ge(b.graph.iota({DType::i32, pairs}, 1), b.graph.iota({DType::i32, pairs}, 2));
   Value* seen = b.graph.logical_and(before, b.graph.broadcast(real, {0, 2}, pairs));
+  if (segments)
+    seen = b.graph.logical_and(seen, b.graph.eq(b.graph.broadcast(segments, {0, 1}, pairs),
+                                                b.graph.broadcast(segments, {0, 2}, pairs)));
   Value* count = b.graph.sum(b.graph.convert(seen, DType::i32), {2});
   return b.graph.select(real, count, b.graph.like(count, 0));
 }
@@ -101,7 +105,7 @@ Value* add_positions(BlockBuilder& b, const Stack& stack, Value* x, Value* ids) 
           ? weight(b, place, shape, b.spec.init.deviation)
           : b.graph.table(sinusoids(*shape[0].constant(), b.spec.hidden, p.interleaved), {DType::f32, shape});
   Stack counted = stack;
-  if (p.counted && !stack.position_ids) counted.position_ids = counted_positions(b, ids);
+  if (p.counted && !stack.position_ids) counted.position_ids = counted_positions(b, ids, stack.segments);
   Value* found = rows_for(b, counted, table, x);
   if (p.counted) found = freeze_padding(b, found, ids);
   return b.graph.add(x, found);
