@@ -116,6 +116,8 @@ class ModelGraph {
         input("labels", has_classes(spec_) ? label_type(spec_, batch_) : Type{DType::i32, {batch_, length_}});
     if (has_decoder(spec_)) decode(has_both(spec_) ? teacher_forced(b_, labels_) : ids_);
     const bool next = has_decoder(spec_) && !has_both(spec_);
+    // Where only those within a segment count, their use does not tell what they may be.
+    if (next && segments_) set_id_range(*labels_->node(), {spec_.vocab_size, spec_.criterion.ignore_index});
     Value* found = logits(b_, last_);
     const LossOutputs loss =
         has_classes(spec_)

@@ -70,6 +70,12 @@ void DataFlags::add_to(CLI::App& app) {
   app.add_option("--held-back", held_back, "share of --data that is held back for validation")
       ->check(CLI::Range(0.0, 0.9))
       ->capture_default_str();
+  app.add_flag("--pack", pack,
+               "fill rows of --length tokens with whole texts or records, one behind the other");
+  app.add_option("--document-end", document_end,
+                 "token ids in a row that end a text of --pack; default: the model's end of text; files end "
+                 "one too")
+      ->delimiter(',');
 }
 
 bool DataFlags::holds_records() const {
@@ -84,7 +90,7 @@ bool DataFlags::holds_records() const {
 void DataFlags::bound_lengths(const Model& model, std::vector<Symbols::Bound>& bounds,
                               DefaultBounds& defaults) const {
   const TransformerSpec* spec = model.spec();
-  if (!spec || !holds_records()) return;
+  if (!spec || pack || !holds_records()) return;
   Files all = data;
   all.insert(all.end(), validation.begin(), validation.end());
   const bool both = spec->encoder.layers > 0 && spec->decoder.layers > 0;
@@ -95,6 +101,20 @@ void DataFlags::bound_lengths(const Model& model, std::vector<Symbols::Bound>& b
   };
   bound("T", both ? "labels" : "input_ids");
   if (both) bound("S", "input_ids");
+}
+
+void DataFlags::read_segments(const Model& model, BuildOptions& build) const {
+  if (!pack) return;
+  const TransformerSpec* spec = model.spec();
+  build.segment_ids = true;
+  build.position_ids = !spec || !spec->positions.counted;  // else the model counts them in each segment
+}
+
+std::vector<int32_t> DataFlags::document_end_of(const Model& model) const {
+  if (!pack || !document_end.empty()) return document_end;
+  const Json* ends = model.about.is_object() ? find_path(model.about, "eos_token_id") : nullptr;
+  if (!ends || !ends->is_array() || ends->empty()) return {};
+  return {ends->front().get<int32_t>()};
 }
 
 DataSplit DataFlags::open(const Model& model, std::string_view entry) const {

@@ -41,6 +41,7 @@ CompileOptions compile_options(const EvaluateCommand& options, const Model& mode
   if (options.length > 0) bounds.add(result.build.bounds, "T", options.length, "--length");
   bounds.add(result.build.bounds, "B", options.batch, "--batch");
   options.data.bound_lengths(model, result.build.bounds, bounds);
+  options.data.read_segments(model, result.build);
   return result;
 }
 
@@ -50,7 +51,7 @@ Range whole(const Range& train) {
   return {train.data, 0, train.data->size()};
 }
 
-DataPart part_of(const EvaluateCommand& options, const Model& model) {
+DataPart unpacked_part(const EvaluateCommand& options, const Model& model) {
   const DataSplit split = options.data.open(model, "evaluate");
   if (options.split == "train") return split.train;
   if (options.split == "held-back") return split.held_back;
@@ -61,9 +62,16 @@ BatchOptions batch_options(const EvaluateCommand& options, const Model& model) {
   BatchOptions result{.batch = options.batch};
   if (options.length > 0)
     result.length = options.length;
-  else if (!options.data.holds_records())
+  else if (options.data.pack || !options.data.holds_records())
     result.length = model.plan->symbols.upper(Dim::symbol("T"));
   return result;
+}
+
+DataPart part_of(const EvaluateCommand& options, const Model& model, int64_t length) {
+  DataPart part = unpacked_part(options, model);
+  if (!options.data.pack) return part;
+  const PlanEntry& entry = *model.plan->find_entry("evaluate");
+  return pack(part, pack_options(entry, length, options.data.document_end_of(model)));
 }
 
 /// A regression, or several classes at once: the loss is no likelihood of one of many.
@@ -99,10 +107,11 @@ void run_evaluate(const EvaluateCommand& options) {
   Model model = open_model(options.model, options.weights);
   const CompileOptions compiled = compile_options(options, model, model.bounds);
   compile_model(model, compiled, options.flags);
-  const DataPart part = part_of(options, model);
+  const BatchOptions batching = batch_options(options, model);
+  const DataPart part = part_of(options, model, batching.length);
   auto session = open_session(model, options.weights);
   const int64_t most = options.batches > 0 ? options.batches : std::numeric_limits<int32_t>::max();
-  const auto batches = make_list(part, batch_options(options, model), most);
+  const auto batches = make_list(part, batching, most);
   const auto begin = std::chrono::steady_clock::now();
   const Evaluation found = evaluate_batches(*session, *batches);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -117,10 +126,11 @@ void add_evaluate(CLI::App& app) {
       "evaluate", "Mean loss of a model over data, and the accuracy of one that classifies");
   command->add_option("model", options->model, "model directory, run directory, spec, graph or plan")
       ->required();
-  command->add_option("--batch", options->batch, "windows or records at a time")
+  command->add_option("--batch", options->batch, "windows, records or packed rows at a time")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  command->add_option("--length", options->length, "tokens a window; default: the plan's maximum");
+  command->add_option("--length", options->length,
+                      "tokens a window or a packed row; default: the plan's maximum");
   command->add_option("--batches", options->batches, "evenly spread batches; 0: all of the data");
   command->add_option("--split", options->split, "part of the data")
       ->check(CLI::IsMember({"all", "train", "held-back"}))

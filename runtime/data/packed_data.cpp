@@ -50,11 +50,19 @@ PackOptions pack_options(const PlanEntry& entry, int64_t length, std::vector<int
         "i32[B,T]: compile the model with --segment-ids --position-ids, or train without --pack",
         entry.name);
   const Port* labels = find_input(entry, "labels");
-  PackOptions options{.length = length, .document_end = std::move(document_end)};
-  if (labels && labels->ids && labels->ids->ignored)
-    options.ignored_label = static_cast<int32_t>(*labels->ids->ignored);
-  options.position_ids = find_input(entry, kPositionIds) != nullptr;
-  return options;
+  if (!labels || labels->shape.size() != 2 || !labels->ids || !labels->ids->ignored)
+    fail(
+        "packed rows end in padding, but '{}' has no input labels i32[B,T] with a label that does not count "
+        "(ignore_index of its cross_entropy)",
+        entry.name);
+  const Port* tokens = find_input(entry, "input_ids");
+  for (const int32_t id : document_end)
+    if (tokens && tokens->ids && !tokens->ids->holds(id))
+      fail("a document cannot end with token {}: expected {}", id, str(*tokens->ids));
+  return {.length = length,
+          .document_end = std::move(document_end),
+          .ignored_label = static_cast<int32_t>(*labels->ids->ignored),
+          .position_ids = find_input(entry, kPositionIds) != nullptr};
 }
 
 TokenDocuments::TokenDocuments(TokenRange range, const PackOptions& options)

@@ -139,6 +139,7 @@ void TrainerOptions::validate() const {
   for (const Row& r : rows)
     if (r.value < r.least || r.value > r.most)
       problems.push_back(fmt::format("{} is {}, expected {} to {}", r.name, r.value, r.least, r.most));
+  if (!pack && !document_end.empty()) problems.push_back("document_end is of packed rows: expected pack");
   if (resume && run_directory.empty()) problems.push_back("resume needs a run directory");
   try {
     rate().validate();

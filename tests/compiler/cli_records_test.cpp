@@ -122,6 +122,64 @@ TEST_F(RecordCommands, PairsAreTrainedEvaluatedAndTranslated) {
   }
 }
 
+/// Lines as records: what is behind the end of one is padding that the labels tell.
+TEST_F(RecordCommands, RecordsOfUnequalLengthArePacked) {
+  constexpr int64_t kCount = 60, kWidth = 15;
+  std::mt19937 random(6);
+  std::vector<int32_t> ids(kCount * kWidth, 0), labels(ids.size(), -100);
+  for (int64_t n = 0; n < kCount; ++n)
+    for (int64_t i = 0, length = static_cast<int64_t>(1 + random() % kWidth); i < length; ++i)
+      ids[static_cast<size_t>(n * kWidth + i)] = labels[static_cast<size_t>(n * kWidth + i)] =
+          static_cast<int32_t>((3 * n + i) % 7);
+  const auto view = [&](const char* name, const std::vector<int32_t>& values) {
+    return TensorView{name, DType::i32, {kCount, kWidth}, std::as_bytes(std::span(values))};
+  };
+  write_safetensors(path("lines.safetensors"), std::vector{view("input_ids", ids), view("labels", labels)});
+  spill(path("gpt2.json"), R"({"family": "gpt2", "vocab_size": 12, "hidden": 16, "max_positions": 32,
+    "decoder": {"layers": 1, "heads": 2}})");
+  const std::string train = "train gpt2.json --data lines.safetensors --batch 3 --threads 1 --pack ";
+  const Outcome trained =
+      smelt(train + "--steps 60 --lr 0.01 --eval-every 60 --sample-every 60 --sample-tokens 3 --run-dir run");
+  expect_good(trained);
+  EXPECT_TRUE(has(trained.err, "packed: ")) << trained.err;
+  EXPECT_TRUE(has(trained.err, " rows of 32 tokens hold 57 documents of ")) << trained.err;
+  EXPECT_TRUE(has(slurp(path("run/metrics.jsonl")), "% full"));
+  const auto held_back = [&](const std::string& more) {
+    const Outcome found =
+        smelt("evaluate run --data lines.safetensors --split held-back --threads 1 --json" + more);
+    expect_good(found);
+    return Json::parse(found.out)["loss"].get<double>();
+  };
+  const double packed = held_back(" --pack");
+  EXPECT_TRUE(has(trained.out, fmt::format("held-back loss {:.4f}", packed))) << trained.out;
+  EXPECT_NEAR(packed / held_back(""), 1, 1e-5) << "the records alone";
+  expect_error(smelt(train + "--steps 1 --length 9"), "but the plan takes T <= 9");
+}
+
+TEST_F(RecordCommands, SayWhatCannotBePacked) {
+  write_images("images.safetensors", 20);
+  write_pairs("pairs.safetensors", 20, 9);
+  write_text("text.txt", 20);
+  expect_error(smelt("train vit.json --data images.safetensors --pack --steps 1"), "embedding.patch_size");
+  expect_error(smelt("train marian.json --data pairs.safetensors --pack --steps 1"),
+               "encoder.layers: segment_ids: ");
+  expect_error(smelt("train '" SMELT_SOURCE_DIR "/tests/goldens/bert-multi' --data pairs.safetensors --pack"),
+               "head.kind: segment_ids: ");
+  spill(path("gpt2.json"), R"({"family": "gpt2", "vocab_size": 256, "hidden": 16, "max_positions": 32,
+    "decoder": {"layers": 1, "heads": 2}})");
+  expect_good(smelt("compile gpt2.json --max B=4 -o plain.plan"));
+  expect_error(smelt("train plain.plan --data text.txt --batch 4 --pack --steps 1"),
+               "'train_step' has no input segment_ids");
+  expect_good(smelt("compile gpt2.json --max B=4 --segment-ids --position-ids -o packs.plan"));
+  const Outcome trained =
+      smelt("train packs.plan --data text.txt --batch 4 --pack --document-end 10 --steps 2");
+  expect_good(trained);
+  EXPECT_TRUE(has(trained.err, "documents of ")) << trained.err;
+  expect_error(smelt("train gpt2.json --data text.txt --pack --document-end 46,256"),
+               "cannot end with token 256");
+  expect_error(smelt("train gpt2.json --data text.txt --document-end 46"), "document_end is of packed rows");
+}
+
 TEST_F(RecordCommands, SayWhatDoesNotFit) {
   write_images("images.safetensors", 20);
   write_pairs("pairs.safetensors", 20, 9);

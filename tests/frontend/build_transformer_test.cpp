@@ -233,6 +233,45 @@ TEST(BuildTransformer, WhatCannotBeBuiltIsNamedAtOnce) {
             {"embedding.patch_size", "head.kind"});
 }
 
+TEST(BuildTransformer, PackedDocumentsAreToldApartWhereThatIsAskedFor) {
+  const auto plain = build_transformer(small_spec(), {});
+  for (const char* name : {"segment_ids", "position_ids"})
+    EXPECT_EQ(graph_of(*plain, "loss").find_input(name), nullptr);
+  const auto module = build_transformer(small_spec(), {.position_ids = true, .segment_ids = true});
+  verify_or_throw(*module);
+  for (const auto& graph : module->graphs)
+    for (const auto& [name, fill] : {std::pair("segment_ids", 0.0), std::pair("position_ids", -1.0)}) {
+      const Node* input = graph->find_input(name);
+      ASSERT_NE(input, nullptr) << name;
+      EXPECT_EQ(str(input->result()->type), "i32[B,T]");
+      EXPECT_TRUE(input->bool_attr("optional", false));
+      EXPECT_EQ(input->float_attr("fill"), fill);
+    }
+}
+
+TEST(BuildTransformer, ModelsWhoseRowsAreOneDocumentAreRefusedByName) {
+  const auto refusal = [](const TransformerSpec& spec, BuildOptions options = {}) {
+    options.segment_ids = true;
+    return message_of([&] { build_transformer(spec, options); });
+  };
+  expect_in(refusal(spec_from_json(R"({"family": "vit", "hidden": 16, "encoder": {"layers": 1, "heads": 2},
+      "embedding": {"image_size": 6, "patch_size": 3, "channels": 1}, "head": {"classes": 4}})")),
+            {"embedding.patch_size: segment_ids: ", "patches"});
+  expect_in(
+      refusal(spec_from_json(R"({"family": "marian", "vocab_size": 12, "hidden": 16, "max_positions": 24,
+      "encoder": {"layers": 1, "heads": 2}, "decoder": {"layers": 1, "heads": 2},
+      "tokens": {"pad": 0, "decoder_start": 0, "eos": [1]}})")),
+      {"encoder.layers: segment_ids: ", "writes one text a row"});
+  expect_in(refusal(spec_from_json(R"({"family": "bert", "vocab_size": 41, "hidden": 16, "max_positions": 32,
+      "encoder": {"layers": 1, "heads": 2}, "head": {"kind": "sequence_classes", "classes": 3}})")),
+            {"head.kind: segment_ids: ", "the first token speaks for the whole row"});
+  const TransformerSpec dynamic = small_spec(R"({"family": "llama", "decoder": {"head_dim": 8},
+      "positions": {"scaling": "dynamic", "scaling_factor": 2}})");
+  expect_in(refusal(dynamic, {.bounds = {{{"T"}, 34}}}),
+            {"positions.scaling: segment_ids: ", "max_positions"});
+  build_transformer(dynamic, {.bounds = {{{"T"}, 33}}, .segment_ids = true});
+}
+
 TEST(BuildTransformer, AModelWithoutAHeadHasNothingToTrain) {
   const TransformerSpec spec = small_spec(R"({"head": {"kind": "none"}})");
   expect_in(message_of([&] { build_transformer(spec, {}); }), {"head.kind", "no loss"});
