@@ -132,6 +132,11 @@ struct Sums {
   }
 };
 
+std::vector<InputTensor> without(std::string_view name, std::vector<InputTensor> inputs) {
+  std::erase_if(inputs, [&](const InputTensor& input) { return input.name == name; });
+  return inputs;
+}
+
 class PackedTraining : public ::testing::TestWithParam<PackedCase> {};
 
 TEST_P(PackedTraining, EqualsTheDocumentsAlone) {
@@ -143,16 +148,21 @@ TEST_P(PackedTraining, EqualsTheDocumentsAlone) {
 
   const auto session = session_of(plan), packed = session_of(packed_plan);
   Batch batch;
-  Sums alone, together;
+  Sums alone, unpacked, together, as_one;
   for (int64_t i = 0; i < documents->size(); ++i) {
     documents->alone(i, batch);
     alone.add(session->run("evaluate", batch.inputs()));
+    unpacked.add(packed->run("evaluate", batch.inputs()));
     session->run("accumulate", batch.inputs());
   }
   rows.read(std::vector<int64_t>{0, 1, 2, 3, 4}, batch);
   together.add(packed->run("evaluate", batch.inputs()));
+  as_one.add(packed->run("evaluate", without(kSegmentIds, batch.inputs())));
   packed->run("accumulate", batch.inputs());
 
+  EXPECT_EQ(unpacked.targets, alone.targets);
+  EXPECT_NEAR(unpacked.loss / alone.loss, 1, 1e-6) << "where no segments are given";
+  EXPECT_GT(std::abs(as_one.loss / alone.loss - 1), 1e-4) << "the segments matter";
   EXPECT_GT(alone.targets, 20);
   EXPECT_EQ(together.targets, alone.targets);
   EXPECT_NEAR(together.loss / alone.loss, 1, 1e-5);
@@ -171,6 +181,16 @@ TEST_P(PackedTraining, EqualsTheDocumentsAlone) {
 
 INSTANTIATE_TEST_SUITE_P(All, PackedTraining, ::testing::ValuesIn(kPackedCases),
                          [](const auto& info) { return std::string(info.param.name); });
+
+TEST(PackedInputs, HoldWhatTheModelCanLookUp) {
+  const auto plan = plan_of(kPackedCases[0].spec, true);
+  const std::vector<Port>& inputs = plan->find_entry("train_step")->inputs;
+  const auto ids_of = [&](std::string_view name) {
+    return std::ranges::find(inputs, name, &Port::name)->ids.value_or(IdRange{});
+  };
+  EXPECT_EQ(ids_of(kPositionIds), IdRange(kRow, -1));
+  EXPECT_EQ(ids_of("labels"), IdRange(kVocabulary, -100));
+}
 
 /// Remembers the losses, and what the run says of its rows.
 struct Losses : TrainerObserver {
