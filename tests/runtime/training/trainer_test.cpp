@@ -324,6 +324,16 @@ TEST(TrainerOptions, ReadsAndRefusesJson) {
        {"'step' is no option", "'batch' is 1.5, expected a whole number",
         "'schedule' is \"square\", expected constant, linear", "'resume' is 1, expected true"})
     EXPECT_HAS(message, part);
+  read_json(R"({"pack": true, "document_end": [10, 0]})", options);
+  EXPECT_TRUE(options.pack);
+  EXPECT_EQ(options.document_end, (std::vector<int32_t>{10, 0}));
+  TrainerOptions again;
+  read_json(to_json(options), again);
+  EXPECT_EQ(again.document_end, options.document_end);
+  EXPECT_HAS(message_of([&] { read_json(R"({"document_end": [1.5]})", options); }),
+             "'document_end' is [1.5], expected a list of whole numbers");
+  options.pack = false;
+  EXPECT_HAS(message_of([&] { options.validate(); }), "document_end is of packed rows");
   EXPECT_HAS(message_of([&] { read_json("[1]", options); }), "one JSON object");
   EXPECT_HAS(message_of([&] { read_json("[1", options); }), "broken JSON at byte 3");
 }
