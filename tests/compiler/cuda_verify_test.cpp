@@ -32,7 +32,9 @@ TEST_P(CudaVerify, HoldsWithinTheBounds) {
 
 INSTANTIATE_TEST_SUITE_P(Models, CudaVerify,
                          ::testing::Values(VerifyCase{"gpt2", "bf16"}, VerifyCase{"bart-uneven", "bf16"},
-                                           VerifyCase{"bert-multi", "fp16"}, VerifyCase{"vit-odd", "fp16"}));
+                                           VerifyCase{"bert-multi", "fp16"}, VerifyCase{"vit-odd", "fp16"},
+                                           VerifyCase{"gpt2-packed", "bf16"},
+                                           VerifyCase{"llama-packed", "fp16"}));
 
 }  // namespace
 }  // namespace smelt

@@ -138,6 +138,39 @@ def t5():
     yield "t5-gelu", plain, tf.T5Config(**small, feed_forward_proj="gelu", num_layers=1, relative_attention_max_distance=40), pairs(2, 23, 19, 29, kinds), dict(std=0.05)
 
 
+# ---------------------------------------------------------------- packed documents
+def packed(cls, causal):
+    """The class with segment_ids: a token sees those of its own segment, and is taught none of the next one."""
+    def forward(self, input_ids, segment_ids=None, labels=None, **rest):
+        if segment_ids is not None:
+            length, ids = input_ids.shape[1], segment_ids[:, None, None]
+            seen = ids == ids.transpose(2, 3)
+            if causal: seen = seen & torch.ones(length, length, dtype=torch.bool).tril()
+            rest["attention_mask"] = torch.zeros(seen.shape, dtype=self.dtype).masked_fill(~seen, torch.finfo(self.dtype).min)
+            if causal: labels = labels.masked_fill(segment_ids != segment_ids.roll(1, 1), -100)
+        return cls.forward(self, input_ids, labels=labels, **rest)
+    return type(cls.__name__, (cls,), dict(forward=forward))
+
+
+def rows(vocabulary, lengths, width):
+    """A row for each list of lengths, with padding behind the last document."""
+    def draw(g):
+        ids = torch.randint(3, vocabulary, (len(lengths), width), generator=g)
+        segments, positions = torch.zeros_like(ids), torch.zeros_like(ids)
+        for row, documents in enumerate(lengths):
+            for number, (end, length) in enumerate(zip(torch.tensor(documents).cumsum(0).tolist(), documents)):
+                segments[row, end - length:end], positions[row, end - length:end] = number + 1, torch.arange(length)
+        return dict(input_ids=ids, segment_ids=segments, position_ids=positions, labels=ids.masked_fill(segments == 0, -100))
+    return draw
+
+
+def documents():
+    lengths = [[5, 1, 7], [13], [2, 3, 4], [6, 6]]
+    yield "gpt2-packed", packed(tf.GPT2LMHeadModel, True), tf.GPT2Config(vocab_size=37, n_positions=15, n_embd=20, n_layer=2, n_head=4, **IDS), rows(37, lengths, 13), {}
+    yield "llama-packed", packed(tf.LlamaForCausalLM, True), tf.LlamaConfig(vocab_size=41, hidden_size=24, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2, intermediate_size=27, max_position_embeddings=64, **IDS), rows(41, lengths, 13), {}
+    yield "bert-packed", packed(tf.BertForMaskedLM, False), tf.BertConfig(vocab_size=43, hidden_size=24, num_hidden_layers=2, num_attention_heads=3, intermediate_size=29, max_position_embeddings=21), rows(43, lengths, 13), {}
+
+
 def models():
-    for family in (gpt2, llama, bert, vit, bart, t5):
+    for family in (gpt2, llama, bert, vit, bart, t5, documents):
         yield from family()
