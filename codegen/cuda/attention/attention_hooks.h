@@ -28,8 +28,9 @@
 //                      float weight, float product, float delta, float& mixed, float& dscore,
 //                      float* gradients)
 //       product = dO[b,h,t] . V[b,h/group,s]; delta[b,h,t] = dO . O (less the gradient of lse). The kernel
-//       computes the weight, which is 0 where the key is not seen: masks need not be tested. mixed = weight * factor (dV += mixed dO),
-//       dscore (dQ += scale dscore K, dK += scale dscore Q); without modifications dscore = weight * (product
+//       computes the weight, which is 0 where the key is not seen: masks need not be tested. mixed = weight *
+//       factor (dV += mixed dO), dscore (dQ += scale dscore K, dK += scale dscore Q); without modifications
+//       dscore = weight * (product
 //       - delta). `gradients`: of what the body reads, row ones first, then column ones, then element ones;
 //       each is 0 where the weight is 0.
 //

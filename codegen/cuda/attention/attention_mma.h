@@ -9,7 +9,8 @@
 // All integers are long longs; strides are in elements, for one step along batch, position and head.
 //
 //   forward          (q, k, v, T* o, float* lse, SIZES, strides of q, k, v, o, float scale BODY)
-//   key_gradients    (q, k, v, d_o, const float* lse, const float* delta, T* dk, T* dv, COLUMN_GRADIENTS, SIZES,
+//   key_gradients    (q, k, v, d_o, const float* lse, const float* delta, T* dk, T* dv, COLUMN_GRADIENTS,
+//   SIZES,
 //                     strides of q, k, v, d_o, dk, dv, float scale BODY)
 //   query_gradients  (q, k, v, d_o, const float* lse, const float* delta, T* dq, ROW_GRADIENTS, SIZES,
 //                     strides of q, k, v, d_o, dq, float scale BODY)
@@ -17,8 +18,8 @@
 //                     strides of q, k, v, d_o, float scale BODY)
 //
 // SIZES are batch, heads, group, queries, keys: query heads share a head of keys and values by `group`. A
-// gradient is a float* each, compact. lse and delta are [batch, heads, queries]. q, k, v, d_o, o, dq, dk and dv
-// have bases and strides that are multiples of `vector` elements.
+// gradient is a float* each, compact. lse and delta are [batch, heads, queries]. q, k, v, d_o, o, dq, dk and
+// dv have bases and strides that are multiples of `vector` elements.
 #pragma once
 
 #include <cstdint>
@@ -43,10 +44,10 @@ struct MmaAttention {
   bool keeps_batch = true, keeps_head = true;
 };
 
-/// Tiles for a device of that compute capability, the fastest ones first; bodies differ in the registers that they
-/// need, so take the first whose code has no stack (is_lean in runtime/cuda/nvrtc.h). `rows` is the most queries
-/// that there can be, or keys for key_gradients: larger tiles are left out.
-std::vector<AttentionTiles> mma_tiles(AttentionPart part, int64_t head_size, int compute_capability, int64_t rows);
+/// Tiles for a device of that compute capability, the fastest ones first; bodies differ in the registers that
+/// they need, so take the first whose code has no stack (is_lean in runtime/cuda/nvrtc.h). `rows` is the most
+/// queries that there can be, or keys for key_gradients: larger tiles are left out.
+std::vector<MmaTiles> mma_tiles(const MmaAttention& attention, int compute_capability, int64_t rows);
 
 /// The source of a kernel with that name.
 std::string attention_mma_text(const MmaAttention& attention);

@@ -19,6 +19,9 @@ SM void attention(const Half* q, const Half* k, const Half* v, const Half* d_o, 
   const unsigned place_in_rows = warp_row() * kPitch + by_rows();
   const Corner corner{row0 + warp_row() + lane_row(), column0 + lane_column()};
 
+  constexpr unsigned values_at = 2 * (kRows + kColumns) * kPitch;
+  const QueryValues values{(const float*)(memory + values_at) + warp_row() + lane_row()};
+
   Chunk sums;
   clear<kChunkTiles>(sums);
   for (int b = b0; b < last_b; ++b)
@@ -26,24 +29,19 @@ SM void attention(const Half* q, const Half* k, const Half* v, const Half* d_o, 
       const Head head{b, h, (int)heads, (int)queries, (int)keys};
       const int seen = body_tile(body, b, h, row0, min(row0 + kRows, head.queries), column0, min(column0 + kColumns, head.keys));
       if (seen == 0) continue;
+      __syncthreads();
       const int kv = h / (int)group;
       copy_rows<kRows>(qs, {q + b * q_b + h * q_h, q_t}, row0, head.queries);
       copy_rows<kRows>(gs, {d_o + b * d_o_b + h * d_o_h, d_o_t}, row0, head.queries);
       copy_rows<kColumns>(ks, {k + b * k_b + kv * k_h, k_t}, column0, head.keys);
       copy_rows<kColumns>(vs, {v + b * v_b + kv * v_h, v_t}, column0, head.keys);
+      copy_values(qs + values_at, lse, delta, head, row0);
       commit_copies();
       wait_for_copies();
       __syncthreads();
-      RowValues values;
-#pragma unroll
-      for (int r = 0; r < kLaneRows; ++r) {
-        const long long row = row_of(head, min(corner.query + 8 * r, head.queries - 1));
-        values.lses[r] = base2(lse[row]), values.deltas[r] = delta[row];
-      }
       Chunk scores, weights, products;
       multiply_rows<kChunkTiles>(scores, qs + place_in_rows, ks + by_columns());
       multiply_rows<kChunkTiles>(products, gs + place_in_rows, vs + by_columns());
-      __syncthreads();
       if (seen == 2 && row0 + kRows <= head.queries && column0 + kColumns <= head.keys)
         weigh<true>(weights, scores, values, body, head, corner, scale);
       else

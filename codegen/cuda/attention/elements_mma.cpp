@@ -2,9 +2,9 @@
 
 namespace smelt::mma {
 
-/// A lane's sums are cells of two neighbouring columns. A call of the body's random op gives eight neighbouring
-/// keys of a query, of which a lane of a quad has two: one word, or half a word of two calls where columns are
-/// queries. So each lane makes one of four calls, and they exchange the words.
+/// A lane's sums are cells of two neighbouring columns. A call of the body's random op gives eight
+/// neighbouring keys of a query, of which a lane of a quad has two: one word, or half a word of two calls
+/// where columns are queries. So each lane makes one of four calls, and they exchange the words.
 const std::string_view kElements = R"(
 constexpr int kDrawSlots = kDraws > 0 ? kDraws : 1, kLaneRows = 2 * kRowTiles;
 typedef unsigned Words[kDrawSlots][4];
@@ -64,8 +64,7 @@ SM void draw(Words& words, const BodyArguments& body, const Head& head, const Co
     body_draw(body, op, row_of(head, min(query, head.queries - 1)), key / 8, words[op]);
     exchange_in_quad(words[op]);
 #pragma unroll
-    for (int i = 0; i < 4 && kRowsAreKeys; ++i)
-      asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %0;" : "+r"(words[op][i]));
+    for (int i = 0; i < 4 && kRowsAreKeys; ++i) transpose(words[op][i]);
   }
 }
 
@@ -113,19 +112,34 @@ typedef Sums<kChunkTiles> Chunk;
 // Log-sum-exps in base 2; where no key is seen, one that makes all weights 0.
 SM float base2(float lse) { return lse == -infinity() ? infinity() : lse * kLog2e; }
 
-// Values of a row that is a query: the lane's own. Log-sum-exps are in base 2.
-struct RowValues {
-  float lses[kLaneRows], deltas[kLaneRows];
+// Log-sum-exps of a tile's queries in shared memory, and behind those of kQueries deltas.
+constexpr int kQueries = kRowsAreKeys ? kColumns : kRows;
+struct QueryValues {
+  const float* lses;  // from the lane's first query on
   template <bool kUnmasked>
-  __device__ __forceinline__ float lse(const Cell& cell, int) const { return lses[cell.row]; }
-  __device__ __forceinline__ float delta(const Cell& cell, int) const { return deltas[cell.row]; }
+  __device__ __forceinline__ float lse(const Cell& cell, int e) const {
+    const float lse = lses[query_of({0, 0}, cell, e)];
+    return kUnmasked ? lse * kLog2e : base2(lse);
+  }
+  __device__ __forceinline__ float delta(const Cell& cell, int e) const {
+    return lses[kQueries + query_of({0, 0}, cell, e)];
+  }
 };
 
-template <bool kUnmasked, typename Values>
-SM void weigh(Chunk& weights, Chunk& scores, const Values& values, const BodyArguments& body, const Head& head,
+// For the tile's queries from `query` on.
+SM void copy_values(unsigned to, const float* lse, const float* delta, const Head& head, int query) {
+  if (kQueries < kThreads && threadIdx.x >= kQueries) return;
+  const bool is_there = query + (int)threadIdx.x < head.queries;
+  const long long row = row_of(head, query) + threadIdx.x;
+  copy_number(to + 4 * threadIdx.x, lse + row, is_there);
+  copy_number(to + 4 * (kQueries + threadIdx.x), delta + row, is_there);
+}
+
+template <bool kUnmasked>
+SM void weigh(Chunk& weights, Chunk& scores, const QueryValues& values, const BodyArguments& body, const Head& head,
               const Corner& corner, float scale) {
   for_elements<kChunkTiles, kDrawsInScore>(body, head, corner, [&](const Cell& cell, int e, int query, int key, const unsigned* draws) {
-    const float score = at<kChunkTiles>(scores, cell, e), lse = values.template lse<kUnmasked>(cell, e);
+    const float score = at<kChunkTiles>(scores, cell, e), lse = values.lse<kUnmasked>(cell, e);
     at<kChunkTiles>(weights, cell, e) =
         exp2_of(kUnmasked && kPlainWhenUnmasked
                     ? score * (scale * kLog2e) - lse
@@ -134,8 +148,8 @@ SM void weigh(Chunk& weights, Chunk& scores, const Values& values, const BodyArg
 }
 
 // Weights become `mixed`, and products `dscore`; add(cell, e, gradients) takes what the body gives beside them.
-template <typename Values, typename Add>
-SM void differentiate(Chunk& weights, Chunk& products, Chunk& scores, const Values& values, const BodyArguments& body,
+template <typename Add>
+SM void differentiate(Chunk& weights, Chunk& products, Chunk& scores, const QueryValues& values, const BodyArguments& body,
                       const Head& head, const Corner& corner, float scale, const Add& add) {
   for_elements<kChunkTiles, (kDraws > 0)>(body, head, corner, [&](const Cell& cell, int e, int query, int key, const unsigned* draws) {
     float gradients[kGradientSlots], mixed, dscore;

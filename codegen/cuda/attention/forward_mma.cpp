@@ -125,15 +125,13 @@ SM void attention(const Half* q, const Half* k, const Half* v, Half* o, float* l
     move_bases(softmax, sums, scores, factor);
     exponentiate(scores, softmax, factor);
     if (kHasFactor) apply_factors(scores, body, head, corner);
-    Rounded<kColumnTiles> weights;
-    round_sums<kColumnTiles>(weights, scores);
 
     wait_for_copies();
     __syncthreads();
     advance();
     if (column0 < head.keys) copy_rows<kColumns>(ks, km, column0, head.keys);
     commit_copies();
-    add_weighted<kColumnTiles>(sums, weights, vs + by_rows());
+    add_weighted<kColumnTiles>(sums, scores, vs + by_rows());
   }
   wait_for_copies();
   __syncthreads();
@@ -143,11 +141,9 @@ SM void attention(const Half* q, const Half* k, const Half* v, Half* o, float* l
   for (int r = 0; r < 2 * kRowTiles; ++r) {
     const float sum = sum_of_quad(softmax.sum[r / 2][r % 2]);
     scales[r / 2][r % 2] = sum == 0.0f ? 0.0f : 1.0f / sum;
-    float log;
-    asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(log) : "f"(sum));
     const int query = first_query + 8 * r;
     if ((lane() & 3) == 0 && query < head.queries)
-      lse[row_of(head, query)] = sum == 0.0f ? -infinity() : (softmax.base[r / 2][r % 2] + log) * 0.6931471805599453f;
+      lse[row_of(head, query)] = sum == 0.0f ? -infinity() : (softmax.base[r / 2][r % 2] + log2_of(sum)) * 0.6931471805599453f;
   }
   store_rows(o + head.b * o_b + head.h * o_h, o_t, sums, scales, staging, row0 + warp_row(), head.queries, 0);
 }

@@ -17,7 +17,7 @@ SM void attention(const Half* q, const Half* k, const Half* v, const Half* d_o, 
   const Matrix qm{q + head.b * q_b + head.h * q_h, q_t}, km{k + head.b * k_b + kv * k_h, k_t},
       vm{v + head.b * v_b + kv * v_h, v_t}, gm{d_o + head.b * d_o_b + head.h * d_o_h, d_o_t};
   const unsigned qs = shared_address(memory), gs = qs + kRows * kPitch, stages = gs + kRows * kPitch;
-  constexpr unsigned kTileBytes = kColumns * kPitch, kStageBytes = 2 * kTileBytes;
+  constexpr unsigned kTileBytes = kColumns * kPitch, kStageBytes = 2 * kTileBytes, values_at = 2 * kRows * kPitch + 2 * kStageBytes;
 
   int column0 = -kColumns, seen = 0, stage = 0;
   const auto advance = [&] {
@@ -30,17 +30,13 @@ SM void attention(const Half* q, const Half* k, const Half* v, const Half* d_o, 
   };
   copy_rows<kRows>(qs, qm, row0, head.queries);
   copy_rows<kRows>(gs, gm, row0, head.queries);
+  copy_values(qs + values_at, lse, delta, head, row0);
   advance();
   commit_copies();
 
   const int first_query = row0 + warp_row() + lane_row();
-  RowValues values;
-  float row_sums[kGradientSlots][kLaneRows] = {}, scales[kRowTiles][2];
-#pragma unroll
-  for (int r = 0; r < kLaneRows; ++r) {
-    const long long row = row_of(head, min(first_query + 8 * r, head.queries - 1));
-    values.lses[r] = base2(lse[row]), values.deltas[r] = delta[row], scales[r / 2][r % 2] = scale;
-  }
+  const QueryValues values{(const float*)(memory + values_at) + warp_row() + lane_row()};
+  float row_sums[kGradientSlots][kLaneRows] = {};
   Sums<kPart / 8> sums;
   clear<kPart / 8>(sums);
   const unsigned place_in_rows = warp_row() * kPitch + by_rows();
@@ -68,9 +64,7 @@ SM void attention(const Half* q, const Half* k, const Half* v, const Half* d_o, 
 #pragma unroll
         for (int g = 0; g < kRowGradients; ++g) row_sums[g][cell.row] += gradients[g];
       });
-      Rounded<kChunkTiles> dscores;
-      round_sums<kChunkTiles>(dscores, products);
-      add_weighted<kChunkTiles>(sums, dscores, ks + c * kPitch + by_rows());
+      add_weighted<kChunkTiles>(sums, products, ks + c * kPitch + by_rows());
     }
   }
   wait_for_copies();
@@ -87,6 +81,9 @@ SM void attention(const Half* q, const Half* k, const Half* v, const Half* d_o, 
       if ((lane() & 3) == 0 && query < head.queries) gradients[g][row_of(head, query)] = sum;
     }
 #endif
+  float scales[kRowTiles][2];
+#pragma unroll
+  for (int r = 0; r < kLaneRows; ++r) scales[r / 2][r % 2] = scale;
   store_rows(dq + head.b * dq_b + head.h * dq_h, dq_t, sums, scales, qs + warp_row() * kPitch, row0 + warp_row(),
              head.queries, 0);
 }
