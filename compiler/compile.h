@@ -21,8 +21,8 @@ namespace smelt {
 
 enum class Mode : uint8_t { train, infer };
 
-/// How attention is computed where a target has kernels for it: by these, as matmuls around a softmax, or by which of
-/// the two was measured to be faster for so many keys.
+/// How attention is computed where a target has kernels for it: by these, as matmuls around a softmax, or by
+/// which of the two was measured to be faster for so many keys.
 enum class AttentionForm : uint8_t { automatic, fused, unfused };
 
 struct CompileOptions {
@@ -32,8 +32,8 @@ struct CompileOptions {
   Mode mode = Mode::train;
   DType storage = DType::f32;  // of what kernels store: bf16, f16; arithmetic is f32
   AttentionForm attention = AttentionForm::automatic;
-  bool tf32 = false;           // matmuls read f32 operands with 10 bits of mantissa, on a GPU
-  bool masters = true;         // f32 parameters beside the narrow ones that matmuls read
+  bool tf32 = false;    // matmuls read f32 operands with 10 bits of mantissa, on a GPU
+  bool masters = true;  // f32 parameters beside the narrow ones that matmuls read
   BuildOptions build;
   TrainingOptions training;
   /// Entries to make; empty: all of the mode (train: train_step, accumulate, apply, evaluate, logits; infer:

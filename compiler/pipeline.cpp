@@ -130,7 +130,9 @@ class Compiler {
   void prepare_inference(Module& module, const Target& target) {
     PassManager before = manager();
     before.add("bound_ids");
-    before.add({"decompose", {}}, [&](Graph& g) { return decompose(g, {{Op::attention}, kept_by(target)}); });
+    before.add({"decompose", {}}, [&](Graph& g) {
+      return decompose(g, {{Op::attention, Op::attention_grad}, kept_by(target)});
+    });
     before.add("simplify,merge_gemms");
     before.run(module);
     flatten_parameters(module, {options_.storage, false});  // nothing is updated: no masters

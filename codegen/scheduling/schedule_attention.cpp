@@ -35,7 +35,8 @@ int64_t access_width(const Kernel& kernel) {
 void schedule_attention(Kernel& kernel, const Symbols& symbols, const Target& target) {
   AttentionKernel& attention = *kernel.attention;
   const Dim& rows = attention.part == AttentionPart::key_gradients ? attention.keys : attention.queries;
-  attention.lighter = mma_tiles(attention.part, attention.width, target.compute_capability, symbols.upper(rows));
+  attention.lighter =
+      mma_tiles(attention.part, attention.width, target.compute_capability, symbols.upper(rows));
   attention.vector = static_cast<int>(access_width(kernel));
   take_lighter_tiles(kernel);
   choose_fast_forms(kernel);

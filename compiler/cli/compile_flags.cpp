@@ -102,9 +102,10 @@ void CompileFlags::add_to(CLI::App& app) {
                  "stochastically)")
       ->check(CLI::IsMember({"fp32", "none"}))
       ->capture_default_str();
-  app.add_option("--attention", attention,
-                 "on a GPU in bf16 and fp16: fused (one kernel, no scores in memory), unfused (matmuls around a "
-                 "softmax), or auto (unfused for short sequences)")
+  app.add_option(
+         "--attention", attention,
+         "on a GPU in bf16 and fp16: fused (one kernel, no scores in memory), unfused (matmuls around a "
+         "softmax), or auto (unfused for short sequences)")
       ->check(CLI::IsMember({"auto", "fused", "unfused"}))
       ->capture_default_str();
   app.add_flag("--tune", tune, "time the kernels' schedules on this machine's GPU; what is found is kept");

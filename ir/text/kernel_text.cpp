@@ -158,15 +158,16 @@ class KernelPrinter {
 
   /// What the instructions are the body of.
   std::string attention(const AttentionKernel& a) const {
-    static constexpr const char* kParts[] = {"forward", "key_gradients", "query_gradients", "element_gradient"};
+    static constexpr const char* kParts[] = {"forward", "key_gradients", "query_gradients",
+                                             "element_gradient"};
     std::string text = fmt::format("  attention {} scale {} width {} sizes [{}, {}, {}, {}, {}]\n",
-                                   kParts[static_cast<size_t>(a.part)], a.scale, a.width, a.batch.str(), a.heads.str(),
-                                   a.key_heads.str(), a.queries.str(), a.keys.str());
+                                   kParts[static_cast<size_t>(a.part)], a.scale, a.width, a.batch.str(),
+                                   a.heads.str(), a.key_heads.str(), a.queries.str(), a.keys.str());
     for (const AttentionKernel::Matrix& m : a.matrices)
-      text += fmt::format("    {} {} [{}, {}, {}]\n", m.of_keys ? "keys" : "queries", param(m.param), m.batch_stride.str(),
-                          m.place_stride.str(), m.head_stride.str());
-    text += fmt::format("    tiles {} x {}, {} elements an access, {} bytes shared\n", a.tiles.rows(), a.tiles.columns,
-                        a.vector, a.shared_bytes);
+      text += fmt::format("    {} {} [{}, {}, {}]\n", m.of_keys ? "keys" : "queries", param(m.param),
+                          m.batch_stride.str(), m.place_stride.str(), m.head_stride.str());
+    text += fmt::format("    tiles {} x {}, {} elements an access, {} bytes shared\n", a.tiles.rows(),
+                        a.tiles.columns, a.vector, a.shared_bytes);
     return text + fmt::format("    returns %{}\n", fmt::join(a.returned, ", %"));
   }
 

@@ -21,9 +21,12 @@ constexpr TilesOf kForwardTiles[] = {
     {64, {.warps = 4, .row_tiles = 2, .columns = 96, .blocks = 2}},
     {64, {.warps = 4, .row_tiles = 1, .columns = 64, .blocks = 4}},
     {64, {.warps = 4, .row_tiles = 1, .columns = 64, .blocks = 3}},
+    {64, {.warps = 4, .row_tiles = 1, .columns = 64, .blocks = 2}},
+    {64, {.warps = 4, .row_tiles = 1, .columns = 32, .blocks = 1}},
     {128, {.warps = 4, .row_tiles = 2, .columns = 64, .blocks = 2}},
     {128, {.warps = 4, .row_tiles = 2, .columns = 32, .blocks = 2}},
     {128, {.warps = 4, .row_tiles = 1, .columns = 64, .blocks = 2}},
+    {128, {.warps = 4, .row_tiles = 1, .columns = 32, .blocks = 1}},
     {256, {.warps = 4, .row_tiles = 1, .columns = 64, .blocks = 2}},
     {256, {.warps = 4, .row_tiles = 1, .columns = 32, .blocks = 2}},
 };
@@ -52,6 +55,8 @@ constexpr TilesOf kQueryGradientTiles[] = {
 };
 constexpr TilesOf kElementGradientTiles[] = {
     {128, {.warps = 4, .row_tiles = 1, .columns = 64, .chunk = 64, .blocks = 2}},
+    {128, {.warps = 4, .row_tiles = 1, .columns = 32, .chunk = 32, .blocks = 2}},
+    {128, {.warps = 4, .row_tiles = 1, .columns = 32, .chunk = 32, .blocks = 1}},
     {256, {.warps = 4, .row_tiles = 1, .columns = 32, .chunk = 32, .blocks = 1}},
     {256, {.warps = 2, .row_tiles = 1, .columns = 32, .chunk = 32, .blocks = 1}},
 };
@@ -116,13 +121,15 @@ int64_t ceil_of(int64_t count, int64_t divisor) { return (count + divisor - 1) /
 
 }  // namespace
 
-std::vector<AttentionTiles> mma_tiles(AttentionPart part, int64_t head_size, int compute_capability, int64_t rows) {
+std::vector<AttentionTiles> mma_tiles(AttentionPart part, int64_t head_size, int compute_capability,
+                                      int64_t rows) {
   std::vector<AttentionTiles> found;
   int64_t row_size = 0;  // of the first that are large enough
   for (const TilesOf& row : tiles_of(part)) {
     if (head_size > row.head_size || (row_size > 0 && row.head_size > row_size)) continue;
     row_size = row.head_size;
-    const bool fits = attention_mma_shared_bytes(part, head_size, row.tiles) <= most_shared_bytes(compute_capability);
+    const bool fits =
+        attention_mma_shared_bytes(part, head_size, row.tiles) <= most_shared_bytes(compute_capability);
     if (fits && (row.tiles.rows() <= 64 || row.tiles.rows() <= rows)) found.push_back(row.tiles);
   }
   if (found.empty()) fail_with(Status::internal, "attention: no kernel has heads of {} elements", head_size);
@@ -150,19 +157,19 @@ std::string attention_mma_text(const MmaAttention& attention) {
   return text += body_of(attention.part);
 }
 
-int64_t attention_mma_shared_bytes(const MmaAttention& attention) {
-  const int64_t unit = 16 * attention.tiles.parts;
-  const int64_t pitch = 2 * ceil_of(attention.head_size, unit) * unit + 16,
-                rows = attention.tiles.rows() * pitch, columns = attention.tiles.columns * pitch;
-  switch (attention.part) {
+int64_t attention_mma_shared_bytes(AttentionPart part, int64_t head_size, const AttentionTiles& tiles) {
+  const int64_t unit = 16 * tiles.parts;
+  const int64_t pitch = 2 * ceil_of(head_size, unit) * unit + 16, rows = tiles.rows() * pitch,
+                columns = tiles.columns * pitch;
+  switch (part) {
     case AttentionPart::forward:
       return rows + 2 * columns;
     case AttentionPart::key_gradients:
-      return 2 * rows + 2 * (2 * columns + 8 * attention.tiles.columns);
+      return 2 * rows + 2 * (2 * columns + 8 * tiles.columns);
     case AttentionPart::query_gradients:
-      return 2 * rows + 4 * columns + 8 * attention.tiles.rows();
+      return 2 * rows + 4 * columns + 8 * tiles.rows();
     case AttentionPart::element_gradient:
-      return 2 * rows + 2 * columns + 8 * attention.tiles.rows();
+      return 2 * rows + 2 * columns + 8 * tiles.rows();
   }
   return 0;
 }

@@ -47,7 +47,8 @@ struct MmaAttention {
 /// Tiles for a device of that compute capability, the fastest ones first; bodies differ in the registers that
 /// they need, so take the first whose code has no stack (is_lean in runtime/cuda/nvrtc.h). `rows` is the most
 /// queries that there can be, or keys for key_gradients: larger tiles are left out.
-std::vector<MmaTiles> mma_tiles(const MmaAttention& attention, int compute_capability, int64_t rows);
+std::vector<AttentionTiles> mma_tiles(AttentionPart part, int64_t head_size, int compute_capability,
+                                      int64_t rows);
 
 /// The source of a kernel with that name.
 std::string attention_mma_text(const MmaAttention& attention);
