@@ -111,6 +111,26 @@ TEST(TemplateKernels, StepsNameTheirs) {
                        {"smelt_gemm_bf16_f32_kk"}, {}, {"smelt_sort_rank", "smelt_sort_begins"}}));
 }
 
+/// Sorts of few and of many indices share their first kernel and their last.
+TEST(TemplateKernels, SortsOfManyIndicesHaveKernelsOfTheirOwn) {
+  Program program = program_of(scores(false));
+  program.entries[0].steps.clear();
+  for (const int64_t count : {7, 5000, 600000})
+    program.entries[0].steps.push_back(
+        step_of(SortIndexStep{{3, 0}, {4, 0}, {5, 0}, count, 300}, {3}, {4, 5}));
+  std::map<std::string, std::vector<size_t>> steps;
+  std::vector<std::string> order;
+  for (const TemplateKernel& kernel : template_kernels(program)) {
+    order.push_back(kernel.code.name);
+    for (const auto& place : kernel.steps) steps[kernel.code.name].push_back(place.step);
+  }
+  EXPECT_EQ(order, (std::vector<std::string>{"smelt_sort_rank", "smelt_sort_count0_1x9_2048",
+                                             "smelt_sort_place0_1x9_2048", "smelt_sort_count0_1x9_6144",
+                                             "smelt_sort_place0_1x9_6144", "smelt_sort_begins"}));
+  EXPECT_EQ(steps["smelt_sort_begins"], (std::vector<size_t>{0, 1, 2}));
+  EXPECT_EQ(steps["smelt_sort_place0_1x9_2048"], std::vector<size_t>{1});
+}
+
 TEST(TemplateKernels, APlanOfAnotherProgramIsAnError) {
   Plan plan;
   plan.entries.resize(1);
