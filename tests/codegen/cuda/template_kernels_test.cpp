@@ -85,6 +85,21 @@ TEST(TemplateKernels, BatchedGemmWhoseColumnsLieTogether) {
   EXPECT_FALSE(launched(kernel, program_of(gemm).entries[0].steps[0], 2, 128).fits) << "no row lies together";
 }
 
+/// Groups of three heads whose second operand is one: its stride is 0.
+TEST(TemplateKernels, BatchedGemmOfThreeAxes) {
+  GemmStep gemm = scores(false);
+  gemm.batch[1] = {4, 192, 64, 3 * 40 * Dim::symbol("T")};
+  gemm.batch.push_back({3, 64, 0, 40 * Dim::symbol("T")});
+  const Program program = program_of(gemm);
+  const KernelCode kernel = template_kernels(program).at(0).code;
+  EXPECT_EQ(kernel.name, "smelt_gemm_bf16_f32_kk_3");
+  const Launched found = launched(kernel, program.entries[0].steps[0], 5, 96);
+  EXPECT_EQ(found.integers, (std::vector<int64_t>{96, 40, 64, 768, 768, 96, 4, 3, 96 * 768, 40 * 768,
+                                                  12 * 40 * 96, 192, 64, 3 * 40 * 96, 64, 0, 40 * 96}));
+  EXPECT_EQ(found.blocks, 5 * 12 * 2 * 1);
+  EXPECT_TRUE(found.fits);
+}
+
 TEST(TemplateKernels, BatchedGemmWithLongPitchesIsTheLibrarys) {
   GemmStep gemm = scores(false);
   gemm.a.row_stride = int64_t{1} << 24;
