@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "codegen/lowering/cut_gemms.h"
 #include "codegen/lowering/matmul_runs.h"
 #include "codegen/lowering/program_builder.h"
 #include "ir/analysis/epilogue.h"
@@ -38,14 +39,19 @@ class MatmulLowering {
       if (copies == 3) fail_with(Status::internal, "{}: no layout for \"{}\"", node_.describe(), spec_.str());
       step = try_step();
     }
-    std::vector<int> reads = {a_.buffer, b_.buffer};
-    if (adds_matrix()) reads.push_back(c_.buffer);
-    if (step->bias) reads.push_back(step->bias->buffer);
-    builder_.add_step(std::move(*step), std::move(reads), {c_.buffer});
+    for (GemmStep& part : builder_.target().is_cuda() ? cut_gemm(*step) : std::vector{*step})
+      add(std::move(part));
     if (c_ != result) builder_.copy(c_, result, node_.result()->shape(), *node_.result());
   }
 
  private:
+  void add(GemmStep step) {
+    std::vector<int> reads = {a_.buffer, b_.buffer};
+    if (step.beta != 0) reads.push_back(c_.buffer);
+    if (step.bias) reads.push_back(step.bias->buffer);
+    builder_.add_step(std::move(step), std::move(reads), {c_.buffer});
+  }
+
   /// The step for the layouts at hand; nothing where a matrix has no dim of stride 1: then it got a new
   /// layout.
   std::optional<GemmStep> try_step() {
