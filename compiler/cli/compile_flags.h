@@ -25,6 +25,7 @@ struct CompileFlags {
   std::vector<std::string> bounds, disabled, print_after;
   int64_t bisect_limit = -1;
   bool no_plan_cache = false, tune = false, verify_each = false, timing = false, print_after_all = false;
+  std::optional<int64_t> chunk_rows;
   std::optional<double> dropout;
   std::optional<bool> attention_mask;
   bool position_ids = false, hidden_states = false;

@@ -230,8 +230,7 @@ class Assigner {
     if (node.is(Op::concat)) ask_parts(node);
     if (node.is(Op::pack)) ask_segments(node);
     if (node.is(Op::update)) ask_in_state(node);
-    if (node.is(Op::scatter_add) && node.operand(0)->users().size() == 1)
-      requests_[node.operand(0)].push_back({*node.result()->layout});
+    if (Value* start = added_to(node)) requests_[start].push_back({*node.result()->layout});
   }
 
   void ask_parts(const Node& concat) {
