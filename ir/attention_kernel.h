@@ -36,12 +36,12 @@ struct AttentionKernel {
   int64_t width = 0;
   Dim batch, heads, key_heads, queries, keys;
   std::vector<Matrix> matrices;  // q, k, v, then y; or dy, dk, dv; or dy, dq; or dy
-  std::vector<int> rows;  // parameters f32[batch, heads, queries], compact: lse, written; or lse, delta
+  std::vector<int64_t> rows;  // parameters f32[batch, heads, queries], compact: lse, written; or lse, delta
   /// Of gradients of what the body reads, in the order of `returned`: f32, compact.
-  std::vector<int> sums;
+  std::vector<int64_t> sums;
   bool keeps_batch = true, keeps_heads = true;  // of element_gradient: each has its own sum
   /// The kernel's axes that b, h, t and s are.
-  std::vector<int> axes;
+  std::vector<int64_t> axes;
   /// Instructions that the body returns: the modified score, then perhaps a factor of the weight; of a
   /// gradient the weight, the score's gradient, and those of what it reads: sums over keys, over queries,
   /// then by element.
