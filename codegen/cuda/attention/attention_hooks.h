@@ -29,13 +29,13 @@
 //                      float* gradients)
 //       product = dO[b,h,t] . V[b,h/group,s]; delta[b,h,t] = dO . O (less the gradient of lse). The kernel
 //       computes the weight, which is 0 where the key is not seen: masks need not be tested. mixed = weight *
-//       factor (dV += mixed dO), dscore (dQ += scale dscore K, dK += scale dscore Q); without modifications
-//       dscore = weight * (product
-//       - delta). `gradients`: of what the body reads, row ones first, then column ones, then element ones;
-//       each is 0 where the weight is 0.
+//       factor (dV += mixed dO). dscore is the gradient of the score (dQ += scale dscore K, dK += scale
+//       dscore Q): weight * (factor * product - delta) times the derivative of `modified`. `gradients` are of
+//       what the body reads: row ones first, then column ones, then element ones; each is 0 where the weight
+//       is 0.
 //
-// What a kernel calls is not read where its result is not used: the first function may compute what only one
-// of its callers needs. t and s are always in range.
+// t and s are always in range. Results that a caller does not use cost nothing, since all is inlined: that is
+// how factors are computed apart from scores.
 //
 // Gradients of what the body reads, all f32 and complete when the kernel ends; no workspace, no atomics:
 //   row       summed over s by the kernel of dQ: [B,H,T]. For slopes [H], a row's bias [B,H,T], ...

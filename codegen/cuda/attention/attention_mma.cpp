@@ -18,7 +18,6 @@ struct TilesOf {
 };
 
 constexpr TilesOf kForwardTiles[] = {
-    {64, {.warps = 4, .row_tiles = 2, .columns = 96, .blocks = 2}},
     {64, {.warps = 4, .row_tiles = 1, .columns = 64, .blocks = 4}},
     {64, {.warps = 4, .row_tiles = 1, .columns = 64, .blocks = 3}},
     {128, {.warps = 4, .row_tiles = 2, .columns = 64, .blocks = 2}},
@@ -40,6 +39,7 @@ constexpr TilesOf kKeyGradientTiles[] = {
 };
 constexpr TilesOf kQueryGradientTiles[] = {
     {64, {.warps = 4, .row_tiles = 2, .columns = 64, .chunk = 64, .blocks = 2}},
+    {64, {.warps = 4, .row_tiles = 1, .columns = 64, .chunk = 64, .blocks = 3}},
     {64, {.warps = 4, .row_tiles = 1, .columns = 64, .chunk = 32, .blocks = 4}},
     {64, {.warps = 4, .row_tiles = 1, .columns = 64, .chunk = 32, .blocks = 3}},
     {64, {.warps = 4, .row_tiles = 1, .columns = 64, .chunk = 32, .blocks = 2}},
@@ -143,10 +143,10 @@ std::string attention_mma_text(const MmaAttention& attention, const std::string&
       gradient_list(gradients_of(attention), ", "));
   text += fmt::format(
       "constexpr int kHead = {}, kVector = {}, kWarps = {}, kRowTiles = {}, kColumns = {}, kChunk = {}, "
-      "kBlocks = {}, kParts = {}, kUnrolledChunks = {}, kElement = {};\nconstexpr bool kKeepsBatch = {}, "
+      "kBlocks = {}, kParts = {}, kElement = {};\nconstexpr bool kKeepsBatch = {}, "
       "kKeepsHead = {}, kRowsAreKeys = {};\n",
       attention.head_size, attention.vector, tiles.warps, tiles.row_tiles, tiles.columns, tiles.chunk,
-      tiles.blocks, tiles.parts, 1, attention.element, attention.keeps_batch, attention.keeps_head,
+      tiles.blocks, tiles.parts, attention.element, attention.keeps_batch, attention.keeps_head,
       attention.part == AttentionPart::key_gradients);
   text += mma::kInstructions, text += mma::kTiles, text += mma::kElements;
   if (attention.part != AttentionPart::forward) text += mma::kGradients;
@@ -170,14 +170,20 @@ int64_t attention_mma_shared_bytes(const MmaAttention& attention) {
   return 0;
 }
 
-int64_t attention_mma_blocks(const MmaAttention& attention, const AttentionSizes& sizes) {
-  const int64_t rows = attention.tiles.rows();
-  if (attention.part == AttentionPart::key_gradients)
-    return sizes.batch * (sizes.heads / sizes.group) * ceil_of(sizes.keys, rows) * attention.tiles.parts;
-  if (attention.part != AttentionPart::element_gradient)
-    return sizes.batch * sizes.heads * ceil_of(sizes.queries, rows);
-  const int64_t kept = (attention.keeps_batch ? sizes.batch : 1) * (attention.keeps_head ? sizes.heads : 1);
-  return kept * ceil_of(sizes.queries, rows) * ceil_of(sizes.keys, attention.tiles.columns);
+Dim attention_mma_blocks(const MmaAttention& attention, const AttentionSizes& sizes) {
+  const Dim query_tiles = ceil_div(sizes.queries, attention.tiles.rows());
+  switch (attention.part) {
+    case AttentionPart::forward:
+    case AttentionPart::query_gradients:
+      return sizes.batch * sizes.heads * query_tiles;
+    case AttentionPart::key_gradients:
+      return sizes.batch * sizes.shared_heads * ceil_div(sizes.keys, attention.tiles.rows()) *
+             attention.tiles.parts;
+    case AttentionPart::element_gradient:
+      return (attention.keeps_batch ? sizes.batch : 1) * (attention.keeps_head ? sizes.heads : 1) *
+             query_tiles * ceil_div(sizes.keys, attention.tiles.columns);
+  }
+  return 0;
 }
 
 }  // namespace smelt

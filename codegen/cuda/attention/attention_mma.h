@@ -8,18 +8,16 @@
 //
 // All integers are long longs; strides are in elements, for one step along batch, position and head.
 //
-//   forward          (q, k, v, T* o, float* lse, SIZES, strides of q, k, v, o, float scale BODY)
-//   key_gradients    (q, k, v, d_o, const float* lse, const float* delta, T* dk, T* dv, COLUMN_GRADIENTS,
-//   SIZES,
-//                     strides of q, k, v, d_o, dk, dv, float scale BODY)
-//   query_gradients  (q, k, v, d_o, const float* lse, const float* delta, T* dq, ROW_GRADIENTS, SIZES,
-//                     strides of q, k, v, d_o, dq, float scale BODY)
-//   element_gradient (q, k, v, d_o, const float* lse, const float* delta, float* gradient, SIZES,
-//                     strides of q, k, v, d_o, float scale BODY)
+//   forward           (q, k, v, T* o, float* lse, SIZES, strides of q, k, v, o, float scale BODY)
+//   key_gradients     (INPUTS, T* dk, T* dv, column gradients, SIZES, strides of q, k, v, d_o, dk, dv,
+//                      float scale BODY)
+//   query_gradients   (INPUTS, T* dq, row gradients, SIZES, strides of q, k, v, d_o, dq, float scale BODY)
+//   element_gradient  (INPUTS, float* gradient, SIZES, strides of q, k, v, d_o, float scale BODY)
 //
-// SIZES are batch, heads, group, queries, keys: query heads share a head of keys and values by `group`. A
-// gradient is a float* each, compact. lse and delta are [batch, heads, queries]. q, k, v, d_o, o, dq, dk and
-// dv have bases and strides that are multiples of `vector` elements.
+// INPUTS are q, k, v, d_o, const float* lse, const float* delta, the last two [batch, heads, queries]; BODY
+// is BODY_PARAMETERS (attention_hooks.h). SIZES are batch, heads, group, queries, keys: query heads share a
+// head of keys and values by `group`. Of the gradients of what the body reads each is a float*, compact. The
+// bases and strides of q, k, v, d_o, o, dq, dk and dv are multiples of `vector` elements.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +25,7 @@
 #include <vector>
 
 #include "codegen/cuda/attention/attention_hooks.h"
+#include "runtime/dim.h"
 #include "runtime/dtype.h"
 
 namespace smelt {
@@ -65,9 +64,9 @@ std::string attention_mma_text(const MmaAttention& attention, const std::string&
 int64_t attention_mma_shared_bytes(const MmaAttention& attention);
 
 struct AttentionSizes {
-  int64_t batch, heads, group, queries, keys;
+  Dim batch, heads, shared_heads, queries, keys;  // shared_heads: of keys and values
 };
 /// Blocks of the grid, which has one dimension.
-int64_t attention_mma_blocks(const MmaAttention& attention, const AttentionSizes& sizes);
+Dim attention_mma_blocks(const MmaAttention& attention, const AttentionSizes& sizes);
 
 }  // namespace smelt

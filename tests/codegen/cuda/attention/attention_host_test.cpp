@@ -171,8 +171,8 @@ void run(const SharedObject& object, const MmaAttention& attention, Problem& p, 
   for (const Tensor* matrix : matrices)
     for (const int64_t stride : {matrix->b, matrix->t, matrix->h}) sizes.push_back(stride);
   const HostCall call{pointers.data(), sizes.data(), static_cast<float>(p.scale), p.body.data()};
-  const int64_t blocks =
-      attention_mma_blocks(attention, {p.n.batch, p.n.heads, p.n.group, p.n.queries, p.n.keys});
+  const AttentionSizes extents{p.n.batch, p.n.heads, p.n.heads / p.n.group, p.n.queries, p.n.keys};
+  const int64_t blocks = attention_mma_blocks(attention, extents).evaluate({});
   for (int64_t i = 0; i < blocks; ++i)
     reinterpret_cast<void (*)(const HostCall*, unsigned, unsigned)>(object.symbol(name))(
         &call, static_cast<unsigned>(i), static_cast<unsigned>(blocks));

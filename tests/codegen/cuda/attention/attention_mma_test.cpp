@@ -85,7 +85,9 @@ TEST_F(AttentionMma, SoAreLargeHeadsWithLittleSharedMemory) {
 TEST(AttentionMmaTiles, LeaveOutWhatDoesNotFit) {
   MmaAttention attention{.head_size = 64};
   for (const MmaTiles& tiles : mma_tiles(attention, 90, 64)) EXPECT_EQ(tiles.rows(), 64);
+  attention.part = AttentionPart::query_gradients;
   EXPECT_EQ(mma_tiles(attention, 90, 128).front().rows(), 128);
+  EXPECT_EQ(mma_tiles(attention, 90, 127).front().rows(), 64);
   for (const AttentionPart part : {AttentionPart::forward, AttentionPart::key_gradients,
                                    AttentionPart::query_gradients, AttentionPart::element_gradient}) {
     attention = {.part = part, .head_size = 256};
