@@ -36,6 +36,7 @@ class ParametersOf {
     parameters_ = code_.parameters.data() + first;
     for (const KernelBlock& block : kernel_.blocks)
       for (const int id : block.instructions) add(kernel_.instructions[static_cast<size_t>(id)]);
+    if (kernel_.attention) add(*kernel_.attention);
     for (const int param : params_of_indices()) keep_indices(param);
     for (size_t i = 0; i < kernel_.params.size(); ++i) drop_inner(parameters_[i]);
   }
@@ -72,6 +73,50 @@ class ParametersOf {
     access.strides.insert(access.strides.end(), x.access.strides.begin(), x.access.strides.end());
     while (!access.strides.empty() && access.strides.back().is_zero()) access.strides.pop_back();
     if (!llvm::is_contained(made.accesses, access)) made.accesses.push_back(std::move(access));
+  }
+
+  /// What the template around a body reads and writes.
+  void add(const AttentionKernel& attention) {
+    const size_t read = attention.part == AttentionPart::forward ? 3 : 4;
+    for (size_t i = 0; i < attention.matrices.size(); ++i) add(attention, attention.matrices[i], i >= read);
+    const bool writes_rows = attention.part == AttentionPart::forward;
+    for (const int param : attention.rows)
+      add_list(param, attention.batch * attention.heads * attention.queries, writes_rows);
+    for (const int param : attention.sums) add_list(param, sum_elements(attention), true);
+  }
+
+  static Dim sum_elements(const AttentionKernel& attention) {
+    const Dim rows = attention.batch * attention.heads;
+    if (attention.part == AttentionPart::key_gradients) return rows * attention.keys;
+    if (attention.part == AttentionPart::query_gradients) return rows * attention.queries;
+    return (attention.keeps_batch ? attention.batch : Dim(1)) *
+           (attention.keeps_heads ? attention.heads : Dim(1)) * attention.queries * attention.keys;
+  }
+
+  void add(const AttentionKernel& attention, const AttentionKernel::Matrix& matrix, bool written) {
+    KernelAccess access;
+    access.strides.resize(code_.axes.size());
+    const auto along = [&](const Dim& extent, const Dim& stride) {
+      code_.axes.push_back(extent), access.strides.push_back(stride);
+    };
+    along(attention.batch, matrix.batch_stride);
+    along(matrix.of_keys ? attention.keys : attention.queries, matrix.place_stride);
+    along(matrix.of_keys ? attention.key_heads : attention.heads, matrix.head_stride);
+    along(attention.width, 1);
+    note(matrix.param, std::move(access), written);
+  }
+
+  void add_list(int param, const Dim& elements, bool written) {
+    KernelAccess access;
+    access.strides.resize(code_.axes.size());
+    code_.axes.push_back(elements), access.strides.push_back(1);
+    note(param, std::move(access), written);
+  }
+
+  void note(int param, KernelAccess access, bool written) {
+    KernelParameter& made = parameters_[param];
+    (written ? made.written : made.read) = true;
+    made.accesses.push_back(std::move(access));
   }
 
   /// Those that computed indices, bounds of segments and written integers are made of.

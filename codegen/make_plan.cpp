@@ -15,6 +15,7 @@ KernelCode describe_kernel(const Kernel& kernel) {
                      .splits = kernel.schedule.splits,
                      .random_ids = kernel.random_slots,
                      .threads = kernel.schedule.threads,
+                     .shared_bytes = kernel.attention ? kernel.attention->shared_bytes : 0,
                      .copies = kernel.copies};
   describe_parameters(kernel, code);
   return code;

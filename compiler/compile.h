@@ -21,14 +21,19 @@ namespace smelt {
 
 enum class Mode : uint8_t { train, infer };
 
+/// How attention is computed where a target has kernels for it: by these, as matmuls around a softmax, or by
+/// which of the two was measured to be faster for so many keys.
+enum class AttentionForm : uint8_t { automatic, fused, unfused };
+
 struct CompileOptions {
   /// "cpu"; "cuda": this machine's GPU; "native": the same, or its CPU where there is none; "sm_90", ...
   std::string target = "cpu";
   int device = -1;  // "cuda" and "native": the GPU's number; -1: that of SMELT_DEVICE, or the first
   Mode mode = Mode::train;
   DType storage = DType::f32;  // of what kernels store: bf16, f16; arithmetic is f32
-  bool tf32 = false;           // matmuls read f32 operands with 10 bits of mantissa, on a GPU
-  bool masters = true;         // f32 parameters beside the narrow ones that matmuls read
+  AttentionForm attention = AttentionForm::automatic;
+  bool tf32 = false;    // matmuls read f32 operands with 10 bits of mantissa, on a GPU
+  bool masters = true;  // f32 parameters beside the narrow ones that matmuls read
   BuildOptions build;
   TrainingOptions training;
   /// Entries to make; empty: all of the mode (train: train_step, accumulate, apply, evaluate, logits; infer:

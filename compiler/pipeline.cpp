@@ -43,6 +43,9 @@ class PhaseClock {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
+/// Up to so many keys the matrices of scores are small, and batched matmuls as fast (docs/benchmarks.md).
+constexpr int64_t kMostUnfusedKeys = 128;
+
 class Compiler {
  public:
   Compiler(const CompileOptions& options, Compilation& result)
@@ -56,7 +59,7 @@ class Compiler {
     const Target target = resolved_target(options_);
     check_precision(target);
 
-    make_entries(*module);
+    make_entries(*module, target);
     clock_.end("entries");
     optimise(*module, target);
     clock_.end("passes");
@@ -95,19 +98,20 @@ class Compiler {
   }
 
   /// 1. Weights that share an input become one; then the loss graph becomes the entries of a training plan.
-  void make_entries(Module& module) {
+  void make_entries(Module& module, const Target& target) {
     if (options_.mode == Mode::train && module.find_graph(options_.training.loss))
-      prepare_training(module);
+      prepare_training(module, target);
     else
-      prepare_inference(module);
+      prepare_inference(module, target);
     keep_entries(module);
   }
 
-  void prepare_training(Module& module) {
+  void prepare_training(Module& module, const Target& target) {
     if (wants("evaluate")) make_evaluation_entry(module, options_.training.loss);
     PassManager before = manager();
     before.add("bound_ids");
-    before.add({"decompose", {}}, [](Graph& g) { return decompose(g, {.keep = composites_with_vjp()}); });
+    before.add({"decompose", {}},
+               [&](Graph& g) { return decompose(g, {composites_with_vjp(), kept_by(target)}); });
     before.add("simplify,merge_gemms");
     before.run(module);
     flatten_parameters(module, {options_.storage, options_.masters});
@@ -123,9 +127,13 @@ class Compiler {
     return training;
   }
 
-  void prepare_inference(Module& module) {
+  void prepare_inference(Module& module, const Target& target) {
     PassManager before = manager();
-    before.add("bound_ids,decompose,simplify,merge_gemms");
+    before.add("bound_ids");
+    before.add({"decompose", {}}, [&](Graph& g) {
+      return decompose(g, {{Op::attention, Op::attention_grad}, kept_by(target)});
+    });
+    before.add("simplify,merge_gemms");
     before.run(module);
     flatten_parameters(module, {options_.storage, false});  // nothing is updated: no masters
   }
@@ -158,13 +166,29 @@ class Compiler {
     return text;
   }
 
+  /// An attention stays where the target takes it whole, with its body, forward and backward.
+  std::function<bool(const Node&)> kept_by(const Target& target) const {
+    return [this, target](const Node& node) {
+      const bool attends = node.is(Op::attention) || node.is(Op::attention_grad);
+      return !attends || keeps_attention(node, target);
+    };
+  }
+
+  bool keeps_attention(const Node& node, const Target& target) const {
+    if (options_.attention == AttentionForm::unfused || target.refuses(node, options_.storage)) return false;
+    const Dim& keys = node.operand(1)->shape()[1];
+    return options_.attention == AttentionForm::fused ||
+           node.graph().module().symbols.upper(keys) > kMostUnfusedKeys;
+  }
+
   /// 2. Composites go but for those that the target keeps; reductions become independent; backward keeps
   /// little.
   void optimise(Module& module, const Target& target) {
     PassManager passes = manager();
     if (options_.pipeline.empty()) {
-      passes.add({"decompose", {}},
-                 [&](Graph& g) { return decompose(g, {.keep = target.kept_composites()}); });
+      passes.add({"decompose", {}}, [&](Graph& g) {
+        return decompose(g, {{Op::attention, Op::attention_grad}, kept_by(target)});
+      });
       passes.add("drop_stops,simplify,rewrite_reductions,simplify,rectifier_masks,rematerialize,simplify");
     } else {
       passes.add(options_.pipeline);

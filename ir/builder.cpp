@@ -125,6 +125,11 @@ Value* GraphBuilder::concat(llvm::ArrayRef<Value*> values, int64_t axis) {
   return create(Op::concat, values, {{"axis", axis}})->result();
 }
 
+Value* GraphBuilder::extent(const Dim& extent, DType dtype) {
+  if (const auto count = extent.constant()) return scalar(static_cast<double>(*count), dtype);
+  return convert(sum(constant(1, {DType::f32, {extent}}), {0}), dtype);
+}
+
 Node* GraphBuilder::reduce_node(ReduceOp op, Value* value, std::vector<int64_t> axes) {
   Attributes attributes{{"axes", std::move(axes)}};
   const std::vector<Type> types = infer_types(Op::reduce, {}, op, {value}, attributes, {});

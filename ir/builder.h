@@ -31,6 +31,8 @@ class GraphBuilder {
   Graph& graph() const { return *graph_; }
   Module& module() const { return graph_->module(); }
   void insert_before(Node* node) { before_ = node; }
+  /// The node that is inserted before; null: at the end.
+  Node* place() const { return before_; }
   /// The source name given to the nodes that follow.
   void set_source(std::string source) { source_ = std::move(source); }
   const std::string& source() const { return source_; }
@@ -52,6 +54,8 @@ class GraphBuilder {
   Value* table(std::vector<double> values, Type type);
   Value* iota(Type type, int64_t axis);
   Value* random(Shape shape, uint32_t id);
+  /// An extent as a scalar: a constant, or the number of ones along it where it is known at launch only.
+  Value* extent(const Dim& extent, DType dtype);
 
   // ---- pointwise; operands of unequal shape are not broadcast: see `broadcast` and `like`
   Value* pointwise(ScalarOp op, llvm::ArrayRef<Value*> operands);

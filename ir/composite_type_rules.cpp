@@ -1,6 +1,4 @@
 // The type rules of composites.
-#include <algorithm>
-
 #include "ir/type_rules.h"
 
 namespace smelt::rules {
@@ -43,38 +41,66 @@ Types infer_embedding(const Context& c) {
 
 namespace {
 
-/// After q, k and v: a bias of floats, its last dims [t,s], then a mask of integers [b,s], either of them or
-/// both.
-void check_attention_extras(const Context& c) {
+/// [b,h,t,s] of q[bthd] and k[bskd].
+Type score_type(const Context& c) {
   const Shape &q = c.type(0).shape, &k = c.type(1).shape;
-  const Shape scores = {q[0], q[2], q[1], k[1]};
-  for (unsigned i = 3; i < c.operands.size(); ++i) {
-    const Type& extra = c.type(i);
-    const bool bias = is_float(extra.dtype) && i == 3 && extra.rank() >= 2 && extra.rank() <= 4 &&
-                      std::equal(extra.shape.rbegin(), extra.shape.rend(), scores.rbegin());
-    const bool mask =
-        extra.dtype == DType::i32 && i + 1 == c.operands.size() && extra.shape == Shape{k[0], k[1]};
-    if (!bias && !mask)
-      fail(
-          "attention: operand {} is {}; expected a bias of floats that ends scores {}, or last a mask "
-          "i32[{},{}]",
-          i, str(extra), str(scores), k[0].str(), k[1].str());
-  }
+  return {DType::f32, {q[0], q[2], q[1], k[1]}};
+}
+
+void check_heads(const Context& c) {
+  for (unsigned i = 0; i < c.operands.size(); ++i) need_rank(c, i, 4), need_float(c, i);
+  for (unsigned i = 1; i < c.operands.size(); ++i) need_dtype(c, i, c.type(0).dtype);
+  const Shape &q = c.type(0).shape, &k = c.type(1).shape, &v = c.type(2).shape;
+  if (k[0] != q[0] || v[0] != q[0] || k[1] != v[1] || k[2] != v[2] || k[3] != q[3])
+    fail("{}: q {}, k {}, v {} do not fit (batch, length, heads, width)", name(c.op), str(c.type(0)),
+         str(c.type(1)), str(c.type(2)));
+  if (!q[2].divide(k[2]))
+    fail("{}: {} query heads are no multiple of {} key heads", name(c.op), q[2].str(), k[2].str());
+  need_number(c, "scale");
+}
+
+/// The first of what a body returns: so many values a score.
+void check_returned(const Context& c, size_t count) {
+  const Type expected = score_type(c);
+  for (size_t i = 0; i < count; ++i)
+    if ((*c.returned)[i] != expected)
+      fail("{}: result {} of its body is {}, expected {}", name(c.op), i, str((*c.returned)[i]),
+           str(expected));
 }
 
 }  // namespace
 
 Types infer_attention(const Context& c) {
-  for (unsigned i = 0; i < 3; ++i) need_rank(c, i, 4), need_float(c, i);
-  const Shape &q = c.type(0).shape, &k = c.type(1).shape, &v = c.type(2).shape;
-  if (k[0] != q[0] || v[0] != q[0] || k[1] != v[1] || k[2] != v[2] || k[3] != q[3])
-    fail("attention: q {}, k {}, v {} do not fit (batch, length, heads, width)", str(c.type(0)),
-         str(c.type(1)), str(c.type(2)));
-  if (!q[2].divide(k[2]))
-    fail("attention: {} query heads are no multiple of {} key heads", q[2].str(), k[2].str());
-  need_number(c, "scale");
-  check_attention_extras(c);
-  return {{c.type(0).dtype, {q[0], q[1], q[2], v[3]}}};
+  check_heads(c);
+  const Type scores = score_type(c);
+  if (c.has_body) return {scores};
+  if (c.returned) {
+    if (c.returned->empty() || c.returned->size() > 2)
+      fail(
+          "attention: its body returns {} values, expected the modified score and at most a factor of the "
+          "weight",
+          c.returned->size());
+    check_returned(c, c.returned->size());
+  }
+  const Shape& means = {scores.shape[0], scores.shape[2], scores.shape[1], c.type(2).shape[3]};
+  return {{c.type(0).dtype, means}, {DType::f32, {scores.shape.begin(), scores.shape.end() - 1}}};
+}
+
+Types infer_attention_grad(const Context& c) {
+  check_heads(c);
+  const Type scores = score_type(c);
+  need_shape(c, 3, {scores.shape[0], scores.shape[2], scores.shape[1], c.type(2).shape[3]});
+  if (c.has_body) return {scores, scores};
+  if (!c.returned) fail("attention_grad: it has no body");
+  if (c.returned->size() < 2)
+    fail(
+        "attention_grad: its body returns {} values, expected at least the weight and the gradient of the "
+        "score",
+        c.returned->size());
+  check_returned(c, 2);
+  Types results = {c.type(0), c.type(1), c.type(2)};
+  results.insert(results.end(), c.returned->begin() + 2, c.returned->end());
+  return results;
 }
 
 Types infer_cross_entropy(const Context& c) {

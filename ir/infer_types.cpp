@@ -44,7 +44,8 @@ std::vector<Type> infer_body_inputs(Op op, llvm::ArrayRef<Value*> own, llvm::Arr
 
 namespace {
 
-/// The inputs are what the body is given, the outputs are the node's results.
+/// The inputs are what the body is given; the outputs are the node's results, or the op's rule says what
+/// those are.
 Types infer_from_body(Op op, llvm::ArrayRef<Value*> operands, const Attributes& attributes,
                       const Graph& body) {
   const std::vector<Node*> inputs = body.inputs();
@@ -57,9 +58,11 @@ Types infer_from_body(Op op, llvm::ArrayRef<Value*> operands, const Attributes& 
     if (inputs[i]->result()->type != given[i])
       fail("{}: input {} of its body is {}, expected {}", name(op), i, str(inputs[i]->result()->type),
            str(given[i]));
-  Types results;
-  for (const Graph::Output& output : body.outputs) results.push_back(output.value->type);
-  return results;
+  Types returned;
+  for (const Graph::Output& output : body.outputs) returned.push_back(output.value->type);
+  if (returns_its_body(op)) return returned;
+  return kRules[static_cast<size_t>(op)](
+      {op, {}, {}, operands.drop_back(arguments), attributes, {}, false, &returned});
 }
 
 }  // namespace

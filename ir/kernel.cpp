@@ -30,7 +30,16 @@ bool has_form(const Instruction& i, Form form) {
   return false;
 }
 
+Dim AttentionKernel::blocks() const {
+  if (part == AttentionPart::key_gradients)
+    return batch * key_heads * ceil_div(keys, tiles.rows()) * tiles.parts;
+  if (part != AttentionPart::element_gradient) return batch * heads * ceil_div(queries, tiles.rows());
+  const Dim kept = (keeps_batch ? batch : Dim(1)) * (keeps_heads ? heads : Dim(1));
+  return kept * ceil_div(queries, tiles.rows()) * ceil_div(keys, tiles.columns);
+}
+
 Dim Kernel::range() const {
+  if (attention) return attention->blocks();
   Dim range = 1;
   std::vector<const KernelAxis*> columns;
   bool reduced = false;
@@ -70,7 +79,7 @@ bool Kernel::same_code(const Kernel& other) const {
          std::equal(axes.begin(), axes.end(), other.axes.begin(), other.axes.end(), same_axis) &&
          instructions == other.instructions && blocks == other.blocks &&
          row_predicate == other.row_predicate && schedule == other.schedule &&
-         random_slots == other.random_slots && copies == other.copies &&
+         random_slots == other.random_slots && copies == other.copies && attention == other.attention &&
          std::equal(tail.begin(), tail.end(), other.tail.begin(), other.tail.end(),
                     [](const Kernel& a, const Kernel& b) { return a.same_code(b); });
 }

@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ir/attention_kernel.h"
 #include "ir/op.h"
 #include "runtime/dim.h"
 #include "runtime/dtype.h"
@@ -91,6 +92,7 @@ struct Instruction {
     reduce,  // reduce_op over the block's axes of operand (of an add: only where `predicate` holds): a row
              // scalar (column block) or an accumulator a column
     result,  // the second (slot-th) result of a reduce
+    handed,  // what attention computes for its body: the slot-th of score, product, weight, delta
   };
   Kind kind = Kind::constant;
   DType dtype = DType::f32;
@@ -153,7 +155,8 @@ struct Kernel {
   Schedule schedule;
   int random_slots = 0;
   // On a GPU alone:
-  int copies = 1;            // one launch runs it on so many sets of arguments
+  std::optional<AttentionKernel> attention = {};  // then the instructions are its body
+  int copies = 1;                                 // one launch runs it on so many sets of arguments
   std::vector<Kernel> tail;  // small kernels that the block which ends last runs afterwards, one after the
                              // other, whose parameters follow this one's
 

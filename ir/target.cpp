@@ -4,18 +4,12 @@
 #include <array>
 #include <charconv>
 
+#include "ir/analysis/attention_form.h"
 #include "ir/analysis/epilogue.h"
 #include "runtime/error.h"
 
 namespace smelt {
 namespace {
-
-/// Composites that a kind of target takes whole.
-struct KeptOp {
-  Target::Kind kind;
-  Op op;
-};
-constexpr std::array<KeptOp, 0> kKept = {};
 
 std::string known_targets() {
   std::string names = "cpu";
@@ -27,16 +21,10 @@ std::string known_targets() {
 
 std::string Target::str() const { return is_cuda() ? fmt::format("sm_{}", compute_capability) : "cpu"; }
 
-std::vector<Op> Target::kept_composites() const {
-  std::vector<Op> ops;
-  for (const KeptOp& kept : kKept)
-    if (kept.kind == kind) ops.push_back(kept.op);
-  return ops;
-}
-
-bool Target::keeps(Op op) const {
-  const std::vector<Op> ops = kept_composites();
-  return std::ranges::find(ops, op) != ops.end();
+std::optional<std::string> Target::refuses(const Node& composite, DType storage) const {
+  if (!composite.is(Op::attention) && !composite.is(Op::attention_grad)) return "no target takes it whole";
+  if (!is_cuda()) return "the CPU takes it apart";
+  return why_no_attention_kernel(composite, storage);
 }
 
 /// Every library adds to what is where the result goes (beta = 1); cuBLASLt also adds a bias to rows.

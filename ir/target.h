@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,9 +20,9 @@ struct Target {
   DeviceModel device = {};     // of a GPU: that of this machine, or the one its architecture is known for
 
   bool is_cuda() const { return kind == Kind::cuda; }
-  /// Composites that code generation accepts as they are; `decompose` replaces all others by primitives.
-  std::vector<Op> kept_composites() const;
-  bool keeps(Op op) const;
+  /// Why code generation does not accept the composite as it is, its heads stored as `storage`; nothing where
+  /// it does. `decompose` replaces those by primitives.
+  std::optional<std::string> refuses(const Node& composite, DType storage) const;
   /// Whether the target's library call computes the body of a matmul; split_bodies turns any other body into
   /// kernels.
   bool keeps_body(const Node& matmul) const;

@@ -18,6 +18,7 @@ struct Context {
   const Attributes& attributes;
   llvm::ArrayRef<Type> declared;
   bool has_body = false;  // `operands` are then the op's own, and the rule gives what the op hands the body
+  const std::vector<Type>* returned = nullptr;  // by the body, where the op makes its results of that
 
   const Type& type(unsigned i) const { return operands[i]->type; }
   const Type& result() const { return declared[0]; }

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 
+#include "ir/body.h"
+#include "ir/text/text.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include "runtime/error.h"
 
@@ -111,9 +115,44 @@ void check_probability(const Node& node) {
   if (node.int_attr("id") < 0) fail("attribute 'id' is {}, expected at least 0", node.int_attr("id"));
 }
 
+/// What computes each element of its result from the same element of its operands.
+bool is_elementwise(const Node& node) {
+  return node.is(Op::pointwise) || node.is(Op::convert) || node.is(Op::stop_gradient);
+}
+
+/// The first node that makes one score of others; null where none of `returned` depends on such a node.
+const Node* mixes_scores(const Node& attention, llvm::ArrayRef<Graph::Output> returned) {
+  llvm::DenseSet<const Value*> scores;
+  llvm::DenseMap<const Value*, const Node*> mixed;
+  for (const Value* handed : handed_values(attention)) scores.insert(handed);
+  for (const auto& node : attention.body->nodes())
+    for (const Value* operand : node->operands()) {
+      const bool bad = scores.contains(operand) && !is_elementwise(*node);
+      for (const auto& result : node->results())
+        if (const Node* why = bad ? node.get() : mixed.lookup(operand))
+          mixed[result.get()] = why;
+        else if (scores.contains(operand))
+          scores.insert(result.get());
+    }
+  for (const Graph::Output& output : returned)
+    if (const Node* why = mixed.lookup(output.value)) return why;
+  return nullptr;
+}
+
 void check_attention(const Node& node) {
-  node.bool_attr("causal", false);
-  if (node.has("p") && node.float_attr("p") != 0) check_probability(node);
+  for (const auto& [name, value] : node.attributes)
+    if (name != "scale")
+      fail(
+          "attribute '{}' is not known, expected 'scale'; what else becomes of a score is written in a body "
+          "(docs/attention.md)",
+          name);
+  if (!node.body) return;
+  const llvm::ArrayRef<Graph::Output> returned(node.body->outputs);
+  if (const Node* why = mixes_scores(node, returned.take_front(2)))
+    fail(
+        "its body reads other scores than the one that it modifies, in {}: expected operations on each score "
+        "alone",
+        print(*why));
 }
 
 void check_cross_entropy(const Node& node) {
@@ -143,6 +182,7 @@ constexpr Row kRows[] = {
     {Op::rms_norm, check_norm},
     {Op::dropout, check_probability},
     {Op::attention, check_attention},
+    {Op::attention_grad, check_attention},
     {Op::cross_entropy, check_cross_entropy},
 };
 

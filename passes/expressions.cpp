@@ -4,16 +4,11 @@
 
 namespace smelt {
 
-Value* extent_scalar(GraphBuilder& b, const Dim& extent, DType dtype) {
-  if (auto n = extent.constant()) return b.scalar(static_cast<double>(*n), dtype);
-  return b.sum(b.constant(1, {dtype, {extent}}), {0});
-}
-
 Value* row_mean(GraphBuilder& b, Value* x) {
   Value* sum = row_sum(b, x);
   const Dim& extent = x->shape().back();
   if (auto n = extent.constant()) return scale(b, sum, 1.0 / static_cast<double>(*n));
-  return b.div(sum, everywhere(b, extent_scalar(b, extent, x->dtype()), sum->shape()));
+  return b.div(sum, everywhere(b, b.extent(extent, x->dtype()), sum->shape()));
 }
 
 Value* log_sum_exp(GraphBuilder& b, Value* x) {

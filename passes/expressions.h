@@ -42,8 +42,6 @@ inline Value* along_last(GraphBuilder& b, Value* vector, const Shape& shape) {
   return b.broadcast(vector, {static_cast<int64_t>(shape.size()) - 1}, shape);
 }
 
-/// An extent as a scalar: a constant, or the number of ones along it where it is known at launch only.
-Value* extent_scalar(GraphBuilder& b, const Dim& extent, DType dtype);
 /// sum x / n over the last axis.
 Value* row_mean(GraphBuilder& b, Value* x);
 /// log sum exp x over the last axis: m + log sum exp(x - m), m = max x.

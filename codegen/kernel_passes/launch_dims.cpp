@@ -20,6 +20,13 @@ class Collector {
     add(instruction.random_offset);
     add(instruction.random_strides);
   }
+  void add(const AttentionKernel& attention) {
+    for (const Dim& size :
+         {attention.batch, attention.heads, attention.key_heads, attention.queries, attention.keys})
+      add(size);
+    for (const AttentionKernel::Matrix& matrix : attention.matrices)
+      for (const Dim& stride : {matrix.batch_stride, matrix.place_stride, matrix.head_stride}) add(stride);
+  }
   std::vector<Dim> dims;
 };
 
@@ -27,6 +34,7 @@ class Collector {
 
 std::vector<Dim> launch_dims(const Kernel& kernel) {
   Collector collector;
+  if (kernel.attention) collector.add(*kernel.attention);
   for (const KernelAxis& axis : kernel.axes) collector.add(axis.extent);
   for (const KernelParam& param : kernel.params) collector.add(param.partial_elements);
   for (const Instruction& instruction : kernel.instructions) collector.add(instruction);

@@ -51,6 +51,10 @@ class EntryLowering {
         return lower_fusion(builder_, node);
       case Op::matmul:
         return lower_matmul(builder_, node);
+      case Op::attention:
+        return lower_attention(builder_, node);
+      case Op::attention_grad:
+        return lower_attention_grad(builder_, node);
       case Op::scatter_add:
         return lower_scatter_add(builder_, node);
       case Op::concat:

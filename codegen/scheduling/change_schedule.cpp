@@ -14,6 +14,7 @@ void take_schedule(Kernel& kernel, const Schedule& schedule) {
 }
 
 bool lighten_schedule(Kernel& kernel) {
+  if (kernel.attention) return take_lighter_tiles(kernel);
   Schedule& s = kernel.schedule;
   const bool reduced = count_axes(kernel, AxisKind::reduced) > 0;
   if (s.unroll > 1) {

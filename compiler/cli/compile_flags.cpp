@@ -102,6 +102,12 @@ void CompileFlags::add_to(CLI::App& app) {
                  "stochastically)")
       ->check(CLI::IsMember({"fp32", "none"}))
       ->capture_default_str();
+  app.add_option(
+         "--attention", attention,
+         "on a GPU in bf16 and fp16: fused (one kernel, no scores in memory), unfused (matmuls around a "
+         "softmax), or auto (unfused for short sequences)")
+      ->check(CLI::IsMember({"auto", "fused", "unfused"}))
+      ->capture_default_str();
   app.add_flag("--tune", tune, "time the kernels' schedules on this machine's GPU; what is found is kept");
   app.add_flag("--no-plan-cache", no_plan_cache, "compile, also where the cache directory has the plan");
   app.add_option("--max", bounds, "upper bounds of symbols: B=32,T=1024,B*T=4096")->delimiter(',');
@@ -152,6 +158,9 @@ CompileOptions CompileFlags::options() const {
   options.tf32 = precision == "tf32";
   options.storage = options.tf32 ? DType::f32 : parse_precision(precision);
   options.masters = masters == "fp32";
+  options.attention = attention == "fused"     ? AttentionForm::fused
+                      : attention == "unfused" ? AttentionForm::unfused
+                                               : AttentionForm::automatic;
   options.tune = tune;
   options.mode = mode == "infer" ? Mode::infer : Mode::train;
   options.build.bounds = parse_bounds(bounds);

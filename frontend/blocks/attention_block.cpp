@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "frontend/blocks/blocks.h"
+#include "ir/attention_body.h"
 
 namespace smelt {
 namespace {
@@ -47,26 +48,26 @@ double scale_of(const TransformerSpec& spec, const StackSpec& stack, int64_t blo
   return spec.attention.scaled_by_layer ? scale / static_cast<double>(block + 1) : scale;
 }
 
-/// The id belongs to the dropout of the probabilities; without dropout there is no random number to name.
-int64_t random_id(BlockBuilder& b) { return b.dropout.attention > 0 ? b.graph.module().next_random_id() : 0; }
-
-/// What the queries see beside the keys themselves.
+/// What the queries see of the keys, and what is added to their scores.
 struct Sight {
   bool causal;
   Value *mask, *bias;
 };
 
+/// The attention with a body that says all of that; random numbers are named only where they are drawn.
+Value* weighted_means(BlockBuilder& b, const Heads& heads, double scale, const Sight& sight) {
+  AttentionWriter attention(b.graph, heads.query, heads.key, heads.value, scale);
+  if (sight.bias) attention.add(sight.bias);
+  if (sight.causal) attention.mask_future();
+  if (sight.mask) attention.mask_keys(sight.mask);
+  if (b.dropout.attention > 0) attention.drop(b.dropout.attention, b.graph.module().next_random_id());
+  return attention.finish()->result();
+}
+
 Value* attend(BlockBuilder& b, const Stack& stack, int64_t block, const std::string& part, const Heads& heads,
               const Sight& sight) {
   b.at(stack.in_block(part, block));
-  llvm::SmallVector<Value*, 5> operands = {heads.query, heads.key, heads.value};
-  if (sight.bias) operands.push_back(sight.bias);
-  if (sight.mask) operands.push_back(sight.mask);
-  const Attributes attributes = {{"scale", scale_of(b.spec, stack.spec, block)},
-                                 {"causal", sight.causal},
-                                 {"p", b.dropout.attention},
-                                 {"id", random_id(b)}};
-  Value* context = b.graph.create(Op::attention, operands, attributes)->result();
+  Value* context = weighted_means(b, heads, scale_of(b.spec, stack.spec, block), sight);
   const Shape& shape = context->shape();
   context = b.graph.reshape(context, {shape[0], shape[1], stack.spec.heads * stack.spec.head_dim});
   Value* out = linear(b, stack.in_block(part + ".out", block), context, b.spec.hidden,

@@ -35,7 +35,7 @@ std::optional<Epilogue> epilogue(const Node& matmul) {
   const Node& sum = *unconverted(matmul.body->outputs[0].value)->node();
   if (!sum.is(ScalarOp::add)) return std::nullopt;
   for (unsigned side : {0u, 1u})
-    if (sum.operand(side) == handed_value(matmul))
+    if (sum.operand(side) == handed_values(matmul).front())
       if (auto found = addend(matmul, sum.operand(1 - side))) return found;
   return std::nullopt;
 }

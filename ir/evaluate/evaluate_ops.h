@@ -73,6 +73,12 @@ template <typename S>
 Arrays<S> evaluate_scatter_add(const Call<S>& call);
 template <typename S>
 Arrays<S> evaluate_matmul(const Call<S>& call);
+// Without more than its own operands and with a body: what the body is handed. Otherwise, with what the body
+// returned behind them: the results.
+template <typename S>
+Arrays<S> evaluate_attention(const Call<S>& call);
+template <typename S>
+Arrays<S> evaluate_attention_grad(const Call<S>& call);
 
 /// Writes operand 0 of an `update` node into `state`, whole or at its index operands.
 template <typename S>

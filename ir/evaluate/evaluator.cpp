@@ -107,11 +107,22 @@ class Run {
   }
 
   void run_body(const Node& node) {
-    if (!handed_to_body(node.op()).empty()) compute(node, own_operands(node), {handed_value(node)});
+    const auto handed = handed_values(node);
+    if (!handed.empty()) compute(node, own_operands(node), {handed.begin(), handed.end()});
     for (const auto& [operand, input] : body_arguments(node)) values_[input] = values_.at(operand);
     run(*node.body);
+    if (!returns_its_body(node.op())) return finish(node);
     for (unsigned i = 0; i < node.result_count(); ++i)
       values_[node.result(i)] = values_.at(node.body->outputs.at(i).value);
+  }
+
+  /// The results of an attention, of what its body has returned.
+  void finish(const Node& node) {
+    llvm::SmallVector<Value*, 8> operands(own_operands(node));
+    for (const Graph::Output& output : node.body->outputs) operands.push_back(output.value);
+    llvm::SmallVector<const Value*, 4> results;
+    for (const auto& result : node.results()) results.push_back(result.get());
+    compute(node, operands, results);
   }
 
   Arrays<S> compute(const Call<S>& call) {
@@ -157,6 +168,10 @@ class Run {
         return evaluate_scatter_add(call);
       case Op::matmul:
         return evaluate_matmul(call);
+      case Op::attention:
+        return evaluate_attention(call);
+      case Op::attention_grad:
+        return evaluate_attention_grad(call);
       default:
         break;
     }

@@ -212,6 +212,8 @@ void KernelParser::action(const Token& op, std::string_view word, Instruction& i
     i.kind = Kind::result, i.slot = small_integer();
     if (!lexer.accept_word("of")) lexer.expected("'of' and a reduction's value");
     operands(i);
+  } else if (word == "handed") {
+    i.kind = Kind::handed, i.slot = small_integer();
   } else if (const auto scalar = parse_scalar_op(word)) {
     i.kind = Kind::scalar, i.scalar_op = *scalar, operands(i);
     if (static_cast<int>(i.operands.size()) != info(*scalar).arity)

@@ -149,10 +149,26 @@ class KernelPrinter {
       if (k_.schedule.*member != plain.*member) fields.add(word, field(k_.schedule.*member));
     });
     std::string text = fields.str().empty() ? "" : "  schedule" + fields.str() + "\n";
+    if (k_.attention) text += attention(*k_.attention);
     if (k_.random_slots != 0) text += fmt::format("  random_slots {}\n", k_.random_slots);
     if (k_.copies != 1) text += fmt::format("  copies {}\n", k_.copies);
     if (k_.row_predicate != -1) text += fmt::format("  where %{}\n", k_.row_predicate);
     return text;
+  }
+
+  /// What the instructions are the body of.
+  std::string attention(const AttentionKernel& a) const {
+    static constexpr const char* kParts[] = {"forward", "key_gradients", "query_gradients",
+                                             "element_gradient"};
+    std::string text = fmt::format("  attention {} scale {} width {} sizes [{}, {}, {}, {}, {}]\n",
+                                   kParts[static_cast<size_t>(a.part)], a.scale, a.width, a.batch.str(),
+                                   a.heads.str(), a.key_heads.str(), a.queries.str(), a.keys.str());
+    for (const AttentionKernel::Matrix& m : a.matrices)
+      text += fmt::format("    {} {} [{}, {}, {}]\n", m.of_keys ? "keys" : "queries", param(m.param),
+                          m.batch_stride.str(), m.place_stride.str(), m.head_stride.str());
+    text += fmt::format("    tiles {} x {}, {} elements an access, {} bytes shared\n", a.tiles.rows(),
+                        a.tiles.columns, a.vector, a.shared_bytes);
+    return text + fmt::format("    returns %{}\n", fmt::join(a.returned, ", %"));
   }
 
   // ---- blocks
@@ -223,6 +239,8 @@ class KernelPrinter {
                            exchange(i));
       case Kind::result:
         return fmt::format("result {} of {}", i.slot, operands);
+      case Kind::handed:
+        return fmt::format("handed {}", i.slot);
     }
     return "";
   }

@@ -29,30 +29,10 @@ Value* scalar_output(const Graph& graph, std::string_view name) {
   return value;
 }
 
-/// Marks every float that depends on a variable through differentiable ops.
 void activate(const Graph& graph, const std::vector<Variable>& variables, Cotangents& cotangents) {
   for (const Variable& variable : variables)
     for (const Value* value : variable.values) cotangents.activate(value);
-  for (const auto& node : graph.nodes()) {
-    if (!passes_derivatives(*node)) continue;
-    if (llvm::none_of(node->operands(), [&](Value* v) { return cotangents.active(v); })) continue;
-    for (const auto& result : node->results())
-      if (is_float(result->dtype())) cotangents.activate(result.get());
-  }
-}
-
-bool is_variable(const Node& node) { return node.is(Op::parameter) || node.is(Op::input); }
-
-/// Runs the rules of all active nodes, last first.
-void walk_back(GraphBuilder& b, llvm::ArrayRef<Node*> nodes, Cotangents& cotangents) {
-  for (Node* node : llvm::reverse(nodes)) {
-    if (is_variable(*node) || node->result_count() == 0) continue;
-    llvm::SmallVector<Value*, 2> incoming;
-    b.set_source(node->source);
-    for (const auto& result : node->results()) incoming.push_back(cotangents.take(b, result.get()));
-    if (llvm::none_of(incoming, [](Value* g) { return g != nullptr; })) continue;
-    derivative_rule(node->op())->reverse({b, *node, incoming, cotangents});
-  }
+  activate_users(graph, cotangents);
 }
 
 Value* gradient(GraphBuilder& b, const Variable& variable, Cotangents& cotangents) {
@@ -65,7 +45,29 @@ Value* gradient(GraphBuilder& b, const Variable& variable, Cotangents& cotangent
   return sum ? sum : zeros(b, variable.type);
 }
 
+bool is_variable(const Node& node) { return node.is(Op::parameter) || node.is(Op::input); }
+
 }  // namespace
+
+void activate_users(const Graph& graph, Cotangents& cotangents) {
+  for (const auto& node : graph.nodes()) {
+    if (!passes_derivatives(*node)) continue;
+    if (llvm::none_of(node->operands(), [&](Value* v) { return cotangents.active(v); })) continue;
+    for (const auto& result : node->results())
+      if (is_float(result->dtype())) cotangents.activate(result.get());
+  }
+}
+
+void walk_back(GraphBuilder& b, llvm::ArrayRef<Node*> nodes, Cotangents& cotangents) {
+  for (Node* node : llvm::reverse(nodes)) {
+    if (is_variable(*node) || node->result_count() == 0) continue;
+    llvm::SmallVector<Value*, 2> incoming;
+    b.set_source(node->source);
+    for (const auto& result : node->results()) incoming.push_back(cotangents.take(b, result.get()));
+    if (llvm::none_of(incoming, [](Value* g) { return g != nullptr; })) continue;
+    derivative_rule(node->op())->reverse({b, *node, incoming, cotangents});
+  }
+}
 
 std::vector<Op> composites_with_vjp() {
   std::vector<Op> ops;

@@ -203,6 +203,7 @@ constexpr DerivativeRule kRules[] = {
     {Op::softmax, reverse_softmax},
     {Op::log_softmax, reverse_log_softmax},
     {Op::cross_entropy, reverse_cross_entropy},
+    {Op::attention, reverse_attention},
 };
 
 constexpr size_t kOps = 0

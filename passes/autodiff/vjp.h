@@ -72,6 +72,13 @@ struct DerivativeRule {
 /// Null where the op has none: its results are constants to differentiation.
 const DerivativeRule* derivative_rule(Op op);
 
+/// Marks every float of the graph that depends on an active value through differentiable ops.
+void activate_users(const Graph& graph, Cotangents& cotangents);
+/// Runs the rules of all nodes that have a cotangent, last first.
+void walk_back(GraphBuilder& b, llvm::ArrayRef<Node*> nodes, Cotangents& cotangents);
+
+/// attention_grad with a body that is the derivative of the attention's.
+void reverse_attention(const Reverse& r);
 /// The rules of pointwise nodes, from scalar_ops.def.
 void reverse_pointwise(const Reverse& r);
 Forward::Tangents forward_pointwise(const Forward& f);

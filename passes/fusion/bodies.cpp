@@ -1,31 +1,16 @@
 #include "passes/fusion/bodies.h"
 
 #include "ir/body.h"
-#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "passes/expressions.h"
 
 namespace smelt {
 namespace {
 
-using Values = llvm::DenseMap<const Value*, Value*>;
-
 Value* alone(GraphBuilder& b, const Node& matmul) {
   Attributes attributes = matmul.attributes;
   if (matmul.operand(0)->dtype() != DType::f32) attributes["result"] = std::string(name(DType::f32));
   return b.create(Op::matmul, own_operands(matmul), std::move(attributes))->result();
-}
-
-/// The body's nodes before `place`; `values` gives its inputs, and gets what the nodes compute.
-void inline_body(const Graph& body, Graph& graph, Node& place, Values& values) {
-  for (const auto& node : body.nodes()) {
-    if (node->is(Op::input)) continue;
-    llvm::SmallVector<Value*, 3> operands;
-    for (const Value* operand : node->operands()) operands.push_back(values.at(operand));
-    Node* twin = graph.clone(*node, operands, &place);
-    if (twin->source.empty()) twin->source = place.source;
-    for (unsigned i = 0; i < node->result_count(); ++i) values[node->result(i)] = twin->result(i);
-  }
 }
 
 /// What is computed in the place of a result takes its name; an argument that the body returns has its own.
@@ -36,6 +21,17 @@ void replace(Graph& graph, Value* from, Value* to) {
 }
 
 }  // namespace
+
+void inline_body(const Graph& body, Graph& graph, Node* place, std::string_view source, BodyValues& values) {
+  for (const auto& node : body.nodes()) {
+    if (node->is(Op::input)) continue;
+    llvm::SmallVector<Value*, 3> operands;
+    for (const Value* operand : node->operands()) operands.push_back(values.at(operand));
+    Node* twin = graph.clone(*node, operands, place);
+    if (twin->source.empty()) twin->source = source;
+    for (unsigned i = 0; i < node->result_count(); ++i) values[node->result(i)] = twin->result(i);
+  }
+}
 
 Node* matmul_with_body(GraphBuilder& b, const Node& matmul, llvm::ArrayRef<Value*> arguments,
                        WriteBody write) {
@@ -51,14 +47,14 @@ Node* matmul_with_body(GraphBuilder& b, const Node& matmul, llvm::ArrayRef<Value
 }
 
 void split_body(Graph& graph, Node* node) {
-  Values values;
+  BodyValues values;
   for (const auto& [operand, input] : body_arguments(*node)) values[input] = operand;
   {
     const InheritMarks marks(graph, node, *node);
     GraphBuilder b(graph, node);
     b.set_source(node->source);
-    if (!handed_to_body(node->op()).empty()) values[handed_value(*node)] = alone(b, *node);
-    inline_body(*node->body, graph, *node, values);
+    for (const Value* handed : handed_values(*node)) values[handed] = alone(b, *node);
+    inline_body(*node->body, graph, node, node->source, values);
   }
   for (unsigned i = 0; i < node->result_count(); ++i)
     replace(graph, node->result(i), values.at(node->body->outputs[i].value));

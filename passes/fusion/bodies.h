@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "ir/builder.h"
+#include "llvm/ADT/DenseMap.h"
 
 namespace smelt {
 
@@ -13,6 +14,12 @@ using WriteBody = llvm::function_ref<std::unique_ptr<Graph>(llvm::ArrayRef<Type>
 /// Attributes, source and phase are kept.
 Node* matmul_with_body(GraphBuilder& b, const Node& matmul, llvm::ArrayRef<Value*> arguments,
                        WriteBody write);
+
+/// Values by the values of a body that they stand for.
+using BodyValues = llvm::DenseMap<const Value*, Value*>;
+/// Copies the body's nodes to `graph` before `place` (null: to its end); `values` gives the body's inputs,
+/// and gets what the nodes compute. Nodes without a source name get this one.
+void inline_body(const Graph& body, Graph& graph, Node* place, std::string_view source, BodyValues& values);
 
 /// Replaces the node by the op alone, whose result is f32, and the nodes of its body.
 void split_body(Graph& graph, Node* node);

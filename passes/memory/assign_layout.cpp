@@ -187,11 +187,19 @@ class Assigner {
                       : is_saved(node, value)  ? Role::saved
                                                : Role::temporary;
     const int index = add_buffer(node.source, role, value);
-    if (role == Role::output || value.rank() < 2) return dense(index, value);
+    if (role == Role::output || value.rank() < 2 || is_compact(node, value)) return dense(index, value);
     const Dim pitch = row_pitch(value);
     Layout layout{index, 0, dense_strides(value.shape(), pitch)};
     module_.buffers[index].elements = layout.strides[0] * value.shape()[0];
     return layout;
+  }
+
+  /// Numbers a row of scores, and sums of gradients: kernels of attention have no pitch for them.
+  static bool is_compact(const Node& node, const Value& value) {
+    if (node.is(Op::attention)) return value.index() > 0;
+    if (node.is(Op::attention_grad)) return value.index() > 2;
+    return value.rank() == 3 &&
+           llvm::any_of(value.users(), [](const Node* user) { return user->is(Op::attention_grad); });
   }
 
   Dim row_pitch(const Value& value) const {

@@ -42,6 +42,7 @@ class BodyRewriter {
     for (const auto& [operand, input] : body_arguments(node_))
       if (input->dtype() == DType::f32 && operand->dtype() != DType::f32)
         widen_input(*input->node(), operand->dtype());
+    if (!returns_its_body(node_.op())) return;
     for (unsigned i = 0; i < node_.result_count(); ++i) {
       Value*& output = body_.outputs[i].value;
       if (output->dtype() == DType::f32 && node_.result(i)->dtype() != DType::f32)
@@ -56,12 +57,6 @@ class BodyRewriter {
     return node;
   }
 
-  Node* first_computation() const {
-    for (const auto& node : body_.nodes())
-      if (!node->is(Op::input)) return node.get();
-    return nullptr;
-  }
-
   void widen_input(Node& input, DType dtype) {
     Value* value = input.result();
     value->type.dtype = dtype;
@@ -73,7 +68,7 @@ class BodyRewriter {
       return user.is(Op::gather) && user.operand(0) == value;
     };
     if (llvm::all_of(users, [&](const Node* user) { return reads_memory(*user); })) return;
-    Node* wide = convert(value, DType::f32, first_computation());
+    Node* wide = convert(value, DType::f32, first_computation(body_));
     body_.replace_uses_if(value, wide->result(),
                           [&](Node& user) { return &user != wide && !reads_memory(user); });
   }
@@ -207,6 +202,8 @@ class Narrower {
 
   void settle(Node& node) {
     if (node.is(Op::matmul)) settle_product(node);
+    if (node.is(Op::attention) || node.is(Op::attention_grad))
+      for (unsigned i = 0; i < own_operands(node).size(); ++i) require(node, i, storage_);
     if (node.is(Op::update))
       if (const State* state = graph_.module().find_state(node.string_attr("state")))
         require(node, 0, state->dtype);

@@ -18,7 +18,7 @@ const State* state_of(const Node& node, std::string_view attribute) {
 class BodyActivations {
  public:
   BodyActivations(const Node& node, const llvm::DenseMap<const Value*, bool>& outside) {
-    if (!handed_to_body(node.op()).empty()) known_[handed_value(node)] = true;
+    for (const Value* handed : handed_values(node)) known_[handed] = true;
     for (const auto& [operand, input] : body_arguments(node)) known_[input] = outside.lookup(operand);
     for (const auto& inner : node.body->nodes())
       if (!inner->is(Op::input)) visit(*inner);
@@ -109,6 +109,9 @@ void StorageClasses::add(const Node& node) {
       if (takes_part(node.result())) constraints(node.result()).narrow = true;
       activation_[node.result()] = true;
       return;
+    case Op::attention:
+    case Op::attention_grad:
+      return add_attention(node);
     case Op::update:
       return add_update(node);
     case Op::scatter_add:
@@ -153,6 +156,22 @@ void StorageClasses::add_body(const Node& node) {
       constraints(result).must_be_wide = true;
     else if (body.of(output.value))
       constraints(result).narrow = true;
+  }
+}
+
+/// Heads and their gradients are narrow; a row's log-sum-exp, and sums of what the body reads, are not.
+void StorageClasses::add_attention(const Node& node) {
+  const auto own = own_operands(node);
+  for (const Value* operand : own)
+    if (takes_part(operand)) constraints(operand).narrow = constraints(operand).read = true;
+  for (const Value* argument : node.operands().drop_front(own.size()))
+    if (takes_part(argument)) constraints(argument).read = true;
+  const unsigned heads = node.is(Op::attention) ? 1 : 3;
+  for (const auto& result : node.results()) {
+    activation_[result.get()] = true;
+    if (!takes_part(result.get())) continue;
+    Constraints& c = constraints(result.get());
+    (result->index() < heads ? c.must_be_narrow : c.must_be_wide) = true;
   }
 }
 

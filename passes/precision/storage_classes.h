@@ -34,6 +34,7 @@ class StorageClasses {
   void add(const Node& node);
   void add_body(const Node& node);
   void add_parameter(const Node& parameter);
+  void add_attention(const Node& attention);
   void add_update(const Node& update);
 
   const Graph& graph_;

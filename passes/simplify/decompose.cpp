@@ -20,17 +20,24 @@ Node* after(const Graph& graph, const Node* previous) {
 /// accumulate_gemms give matmuls the bodies that library calls take.
 bool is_split(const Node& node) { return node.is(Op::matmul) && node.body; }
 
+bool stays(const Node& node, const DecomposeOptions& options) {
+  return llvm::is_contained(options.keep, node.op()) && (!options.keeps || options.keeps(node));
+}
+
 void replace(Graph& graph, Node* node) {
   if (is_split(*node)) return split_body(graph, node);
   GraphBuilder builder(graph, node);
   builder.set_source(node->source);
-  Value* value = nullptr;
+  Values values;
   {
     const InheritMarks marks(graph, node, *node);
-    value = decomposition(node->op())(builder, *node);
+    values = decomposition(node->op())(builder, *node);
   }
-  if (value->name.empty() && value->node()->op() != Op::parameter) value->name = node->result()->name;
-  graph.replace_all_uses(node->result(), value);
+  for (auto [i, value] : llvm::enumerate(values)) {
+    Value* result = node->result(static_cast<unsigned>(i));
+    if (value->name.empty() && value->node()->op() != Op::parameter) value->name = result->name;
+    graph.replace_all_uses(result, value);
+  }
   graph.erase(node);
 }
 
@@ -40,8 +47,7 @@ bool decompose(Graph& graph, const DecomposeOptions& options) {
   bool changed = false;
   Node* previous = nullptr;
   for (Node* node = after(graph, nullptr); node;) {
-    if (!(info(node->op()).has(Trait::composite) || is_split(*node)) ||
-        llvm::is_contained(options.keep, node->op())) {
+    if (!(info(node->op()).has(Trait::composite) || is_split(*node)) || stays(*node, options)) {
       previous = node;
       node = graph.next(node);
       continue;

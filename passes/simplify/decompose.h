@@ -6,6 +6,7 @@
 // types of results do not change.
 #pragma once
 
+#include <functional>
 #include <string_view>
 #include <vector>
 
@@ -14,15 +15,21 @@
 namespace smelt {
 
 struct DecomposeOptions {
-  std::vector<Op> keep;  // composites that stay
+  std::vector<Op> keep;                         // composites that stay
+  std::function<bool(const Node&)> keeps = {};  // of these, only such nodes; null: all of them
 };
 bool decompose(Graph& graph, const DecomposeOptions& options);
 /// keep = "softmax+cross_entropy"
 void set_option(DecomposeOptions& options, std::string_view key, std::string_view value);
 
-/// Builds the value of a composite from primitives and other composites.
-using Decomposition = Value* (*)(GraphBuilder&, const Node&);
+/// Builds the values of a composite, one a result, from primitives and other composites.
+using Values = llvm::SmallVector<Value*, 4>;
+using Decomposition = Values (*)(GraphBuilder&, const Node&);
 /// Null for primitives.
 Decomposition decomposition(Op op);
+
+// ---- decompose_attention.cpp
+Values decompose_attention(GraphBuilder& b, const Node& node);
+Values decompose_attention_grad(GraphBuilder& b, const Node& node);
 
 }  // namespace smelt

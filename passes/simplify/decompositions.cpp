@@ -112,109 +112,6 @@ Value* decompose_as<Op::dropout>(GraphBuilder& b, const Node& node) {
   return b.select(keep, scale(b, x, 65536 / (65536 - threshold)), zeros(b, x->type));
 }
 
-// ---- attention
-
-namespace {
-
-/// Query t sees key s where s <= t, counted from the ends of both (so that the last query sees all keys).
-Value* causal_mask(GraphBuilder& b, const Shape& shape) {
-  const Type places = {DType::i32, shape};
-  const int64_t rank = static_cast<int64_t>(shape.size());
-  const Dim &queries = shape[rank - 2], &keys = shape[rank - 1];
-  Value* query = b.iota(places, rank - 2);
-  if (queries != keys) {
-    Value* offset = b.sub(extent_scalar(b, keys, DType::i32), extent_scalar(b, queries, DType::i32));
-    query = b.add(query, everywhere(b, offset, shape));
-  }
-  return b.ge(query, b.iota(places, rank - 1));
-}
-
-/// Low enough for a probability of exactly zero, and finite, so that a block of masked scores makes no NaN.
-constexpr double masked_score = -1e30;
-
-/// Letters for equal heads, and for groups of g query heads to a key head: q is then [b,t,k,g,d].
-struct AttentionLetters {
-  std::string_view scores, mix;
-};
-constexpr AttentionLetters one_to_one = {"bthd,bshd->bhts", "bhts,bshd->bthd"};
-constexpr AttentionLetters grouped = {"btkgd,bskd->bkgts", "bkgts,bskd->btkgd"};
-
-struct AttentionParts {
-  Value *q, *k, *v;
-  const AttentionLetters* letters;
-  Value *bias = nullptr, *mask = nullptr;
-};
-
-AttentionParts attention_parts(GraphBuilder& b, const Node& node) {
-  AttentionParts parts = {node.operand(0), node.operand(1), node.operand(2), &one_to_one};
-  for (Value* extra : node.operands().drop_front(3))
-    (is_float(extra->dtype()) ? parts.bias : parts.mask) = extra;
-  const Shape &q = parts.q->shape(), &k = parts.k->shape();
-  if (q[2] == k[2]) return parts;
-  const auto groups = q[2].divide(k[2]);
-  if (!groups)
-    fail("{}: {} query heads do not divide into {} key heads", node.describe(), q[2].str(), k[2].str());
-  parts.q = b.reshape(parts.q, {q[0], q[1], k[2], *groups, q[3]});
-  parts.letters = &grouped;
-  return parts;
-}
-
-Value* add_bias(GraphBuilder& b, Value* scores, Value* bias) {
-  if (bias->rank() == 4 && scores->rank() == 5) {  // [b,h,t,s] with h in groups
-    const Shape& s = scores->shape();
-    return b.add(scores, b.reshape(bias, s));
-  }
-  if (bias->rank() == 3 && scores->rank() == 5) {
-    const Shape& s = scores->shape();
-    return b.add(scores, b.broadcast_leading(b.reshape(bias, {s[1], s[2], s[3], s[4]}), s));
-  }
-  return b.add(scores, b.broadcast_leading(bias, scores->shape()));
-}
-
-/// Which keys each query may see; null: all. A mask [b,s] is 0 where the key is padding.
-Value* visible_keys(GraphBuilder& b, const Node& node, const Shape& scores, Value* mask) {
-  Value* seen = node.bool_attr("causal", false) ? causal_mask(b, scores) : nullptr;
-  if (!mask) return seen;
-  const auto last = static_cast<int64_t>(scores.size()) - 1;
-  Value* real = b.broadcast(b.ne(mask, b.like(mask, 0)), {0, last}, scores);
-  return seen ? b.logical_and(seen, real) : real;
-}
-
-/// "h.0.attention.scores"
-std::string part_of(const Node& node, const std::string& part) {
-  return node.source.empty() ? part : node.source + "." + part;
-}
-
-Value* softmax_of(GraphBuilder& b, Value* x) { return b.create(Op::softmax, {x})->result(); }
-
-Value* dropout_of(GraphBuilder& b, Value* x, const Node& node) {
-  if (!node.has("p") || node.float_attr("p") == 0) return x;
-  return b.create(Op::dropout, {x}, {{"p", node.float_attr("p")}, {"id", node.int_attr("id")}})->result();
-}
-
-}  // namespace
-
-template <>
-Value* decompose_as<Op::attention>(GraphBuilder& b, const Node& node) {
-  const AttentionParts parts = attention_parts(b, node);
-  b.set_source(part_of(node, "scores"));
-  Value* scores = widened(b, b.matmul(parts.q, parts.k, std::string(parts.letters->scores)));
-  scores = scale(b, scores, node.float_attr("scale"));
-  if (parts.bias) scores = add_bias(b, scores, widened(b, parts.bias));
-  Value* seen = visible_keys(b, node, scores->shape(), parts.mask);
-  if (seen) scores = b.select(seen, scores, b.like(scores, masked_score));
-  b.set_source(part_of(node, "softmax"));
-  Value* weights = softmax_of(b, scores);
-  if (parts.mask)
-    weights = b.select(seen, weights, zeros(b, weights->type));  // a query may see no key at all
-  weights = b.convert(weights, parts.v->dtype());
-  b.set_source(part_of(node, "dropout"));
-  weights = dropout_of(b, weights, node);
-  b.set_source(part_of(node, "mix"));
-  Value* mixed = b.matmul(weights, parts.v, std::string(parts.letters->mix));
-  return mixed->rank() == 5 ? b.reshape(mixed, node.result()->shape()) : mixed;
-}
-
 // ---- criterion
 
 template <>
@@ -317,8 +214,12 @@ constexpr unsigned none = Trait::none, leaf = Trait::leaf, view = Trait::view, f
 
 template <Op op, unsigned traits>
 constexpr Decomposition row() {
-  if constexpr ((traits & Trait::composite) != 0)
-    return &decompose_as<op>;
+  if constexpr (op == Op::attention)
+    return &decompose_attention;
+  else if constexpr (op == Op::attention_grad)
+    return &decompose_attention_grad;
+  else if constexpr ((traits & Trait::composite) != 0)
+    return [](GraphBuilder& b, const Node& node) { return Values{decompose_as<op>(b, node)}; };
   else
     return nullptr;
 }

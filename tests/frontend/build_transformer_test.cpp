@@ -117,14 +117,17 @@ TEST(BuildTransformer, DropoutOnlyInTraining) {
   const auto module = build_transformer(small_spec(), {});
   for (const char* name : {"evaluate", "logits"}) {
     EXPECT_TRUE(all(graph_of(*module, name), Op::dropout).empty());
-    for (Node* node : all(graph_of(*module, name), Op::attention)) EXPECT_EQ(node->float_attr("p"), 0);
+    for (Node* node : all(graph_of(*module, name), Op::attention))
+      EXPECT_TRUE(all(*node->body, Op::random).empty());
   }
   std::set<int64_t> ids;
-  for (Op op : {Op::dropout, Op::attention})
-    for (Node* node : all(graph_of(*module, "loss"), op)) {
-      EXPECT_EQ(node->float_attr("p"), 0.1) << node->source;
-      EXPECT_TRUE(ids.insert(node->int_attr("id")).second) << node->source;
-    }
+  for (Node* node : all(graph_of(*module, "loss"), Op::dropout)) {
+    EXPECT_EQ(node->float_attr("p"), 0.1) << node->source;
+    EXPECT_TRUE(ids.insert(node->int_attr("id")).second) << node->source;
+  }
+  for (Node* node : all(graph_of(*module, "loss"), Op::attention))
+    for (Node* random : all(*node->body, Op::random))
+      EXPECT_TRUE(ids.insert(random->int_attr("id")).second) << node->source;
   EXPECT_EQ(ids.size(), 10u);
   EXPECT_EQ(module->random_ids, 10u);
   const auto without = build_transformer(small_spec(), {.dropout = 0.0});

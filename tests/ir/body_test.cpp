@@ -40,7 +40,7 @@ TEST(Body, InputsStandForTheProductAndTheLastOperands) {
   const auto module = parse_module(kText);
   const Node& matmul = *module->graphs[0]->outputs[0].value->node();
   EXPECT_EQ(own_operands(matmul), matmul.operands().take_front(2));
-  EXPECT_EQ(str(handed_value(matmul)->type), "f32[2,2]");
+  EXPECT_EQ(str(handed_values(matmul).front()->type), "f32[2,2]");
   const auto arguments = body_arguments(matmul);
   ASSERT_EQ(arguments.size(), 1u);
   EXPECT_EQ(arguments[0].operand, matmul.operand(2));

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <random>
 
-#include "ir/builder.h"
+#include "ir/attention_body.h"
 #include "ir/evaluate/evaluator.h"
 
 namespace smelt::testing {
@@ -389,7 +389,12 @@ class RandomGraph {
     const Shape heads = {symbol_b(), symbol_t(), 2, 4};
     std::vector<Value*> operands;
     for (int i = 0; i < 3; ++i) operands.push_back(b_.reshape(of_shape({symbol_b(), symbol_t(), 8}), heads));
-    Node* node = b_.create(Op::attention, operands, {{"scale", 0.5}, {"causal", chance(50)}});
+    AttentionWriter writer(b_, operands[0], operands[1], operands[2], 0.5);
+    if (chance(30)) writer.cap(3);
+    if (chance(50)) writer.mask_future();
+    if (chance(30)) writer.mask_past(2);
+    if (options_.randoms && chance(30)) writer.drop(0.25, b_.module().next_random_id());
+    Node* node = writer.finish();
     add(b_.reshape(node->result(), {symbol_b(), symbol_t(), 8}));
   }
 

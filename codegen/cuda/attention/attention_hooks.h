@@ -7,11 +7,7 @@
 //   weight = exp(modified - lse)            lse[b,h,t] = log sum_s exp(modified), f32, compact
 //   O[b,h,t] = sum_s weight * factor * V[b,h/group,s]
 //
-//   #define BODY_PARAMETERS , const float* bias, long long bias_stride      what the body reads: kernel
-//                                                                 parameters, or nothing
-//   #define BODY_VALUES bias, bias_stride                         their names, in the order of BodyArguments
-//   struct BodyArguments { const float* bias; long long bias_stride; };     (by kernel parameters: a launch
-//                                                                 packs no struct)
+//   struct BodyArguments { const float* bias; long long bias_stride; };              what the body reads
 //
 //   int body_tile(const BodyArguments&, int b, int h, int t0, int t1, int s0, int s1)
 //       What queries [t0,t1) and keys [s0,s1) see of each other: 0 nothing, 1 some, 2 everything. A guess of
@@ -51,7 +47,7 @@ namespace smelt {
 
 /// A body: its text, and constants that text and kernels use under these names.
 struct AttentionHooks {
-  std::string text;                 // BODY_PARAMETERS, BODY_VALUES, BodyArguments and the functions
+  std::string text;                 // BodyArguments and the functions
   int draws = 0;                    // kDraws: random ops of the body
   bool draws_in_score = false;      // kDrawsInScore: `modified` depends on draws (else `factor` alone may)
   bool has_factor = false;          // kHasFactor: else factor is 1

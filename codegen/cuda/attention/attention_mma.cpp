@@ -14,15 +14,18 @@ namespace {
 /// The largest head size that tiles are for.
 struct TilesOf {
   int64_t head_size;
-  MmaTiles tiles;
+  AttentionTiles tiles;
 };
 
 constexpr TilesOf kForwardTiles[] = {
     {64, {.warps = 4, .row_tiles = 1, .columns = 64, .blocks = 4}},
     {64, {.warps = 4, .row_tiles = 1, .columns = 64, .blocks = 3}},
+    {64, {.warps = 4, .row_tiles = 1, .columns = 64, .blocks = 2}},
+    {64, {.warps = 4, .row_tiles = 1, .columns = 32, .blocks = 1}},
     {128, {.warps = 4, .row_tiles = 2, .columns = 64, .blocks = 2}},
     {128, {.warps = 4, .row_tiles = 2, .columns = 32, .blocks = 2}},
     {128, {.warps = 4, .row_tiles = 1, .columns = 64, .blocks = 2}},
+    {128, {.warps = 4, .row_tiles = 1, .columns = 32, .blocks = 1}},
     {256, {.warps = 4, .row_tiles = 1, .columns = 64, .blocks = 2}},
     {256, {.warps = 4, .row_tiles = 1, .columns = 32, .blocks = 2}},
 };
@@ -52,6 +55,8 @@ constexpr TilesOf kQueryGradientTiles[] = {
 };
 constexpr TilesOf kElementGradientTiles[] = {
     {128, {.warps = 4, .row_tiles = 1, .columns = 64, .chunk = 64, .blocks = 2}},
+    {128, {.warps = 4, .row_tiles = 1, .columns = 32, .chunk = 32, .blocks = 2}},
+    {128, {.warps = 4, .row_tiles = 1, .columns = 32, .chunk = 32, .blocks = 1}},
     {256, {.warps = 4, .row_tiles = 1, .columns = 32, .chunk = 32, .blocks = 1}},
     {256, {.warps = 2, .row_tiles = 1, .columns = 32, .chunk = 32, .blocks = 1}},
 };
@@ -116,29 +121,28 @@ int64_t ceil_of(int64_t count, int64_t divisor) { return (count + divisor - 1) /
 
 }  // namespace
 
-std::vector<MmaTiles> mma_tiles(const MmaAttention& attention, int compute_capability, int64_t rows) {
-  if (attention.head_size > 256)
-    fail("attention: heads have {} elements, but 256 is the most that its kernels take", attention.head_size);
-  std::vector<MmaTiles> found;
-  int64_t head_size = 0;  // of the first that are large enough
-  for (const TilesOf& row : tiles_of(attention.part)) {
-    if (attention.head_size > row.head_size || (head_size > 0 && row.head_size > head_size)) continue;
-    head_size = row.head_size;
-    MmaAttention with = attention;
-    with.tiles = row.tiles;
-    const bool fits = attention_mma_shared_bytes(with) <= most_shared_bytes(compute_capability);
+std::vector<AttentionTiles> mma_tiles(AttentionPart part, int64_t head_size, int compute_capability,
+                                      int64_t rows) {
+  std::vector<AttentionTiles> found;
+  int64_t row_size = 0;  // of the first that are large enough
+  for (const TilesOf& row : tiles_of(part)) {
+    if (head_size > row.head_size || (row_size > 0 && row.head_size > row_size)) continue;
+    row_size = row.head_size;
+    const bool fits =
+        attention_mma_shared_bytes(part, head_size, row.tiles) <= most_shared_bytes(compute_capability);
     if (fits && (row.tiles.rows() <= 64 || row.tiles.rows() <= rows)) found.push_back(row.tiles);
   }
+  if (found.empty()) fail_with(Status::internal, "attention: no kernel has heads of {} elements", head_size);
   return found;
 }
 
-std::string attention_mma_text(const MmaAttention& attention, const std::string& name) {
-  const MmaTiles& tiles = attention.tiles;
+std::string attention_mma_text(const MmaAttention& attention) {
+  const AttentionTiles& tiles = attention.tiles;
   std::string text = hooks_text(attention.hooks);
   text += fmt::format(
-      "#define KERNEL {}\n#define MMA_TYPE \"{}\"\n#define ROW_GRADIENTS {}\n#define COLUMN_GRADIENTS {}\n"
+      "#define MMA_TYPE \"{}\"\n#define ROW_GRADIENTS {}\n#define COLUMN_GRADIENTS {}\n"
       "#define GRADIENT_PARAMETERS {}\n#define GRADIENT_VALUES {}\ntypedef unsigned short Half;\n",
-      name, attention.dtype == DType::bf16 ? "bf16" : "f16", attention.hooks.row_gradients,
+      attention.dtype == DType::bf16 ? "bf16" : "f16", attention.hooks.row_gradients,
       attention.hooks.column_gradients, gradient_list(gradients_of(attention), ", float* "),
       gradient_list(gradients_of(attention), ", "));
   text += fmt::format(
@@ -153,35 +157,19 @@ std::string attention_mma_text(const MmaAttention& attention, const std::string&
   return text += body_of(attention.part);
 }
 
-int64_t attention_mma_shared_bytes(const MmaAttention& attention) {
-  const int64_t unit = 16 * attention.tiles.parts;
-  const int64_t pitch = 2 * ceil_of(attention.head_size, unit) * unit + 16,
-                rows = attention.tiles.rows() * pitch, columns = attention.tiles.columns * pitch;
-  switch (attention.part) {
+int64_t attention_mma_shared_bytes(AttentionPart part, int64_t head_size, const AttentionTiles& tiles) {
+  const int64_t unit = 16 * tiles.parts;
+  const int64_t pitch = 2 * ceil_of(head_size, unit) * unit + 16, rows = tiles.rows() * pitch,
+                columns = tiles.columns * pitch;
+  switch (part) {
     case AttentionPart::forward:
       return rows + 2 * columns;
     case AttentionPart::key_gradients:
-      return 2 * rows + 2 * (2 * columns + 8 * attention.tiles.columns);
+      return 2 * rows + 2 * (2 * columns + 8 * tiles.columns);
     case AttentionPart::query_gradients:
-      return 2 * rows + 4 * columns + 8 * attention.tiles.rows();
+      return 2 * rows + 4 * columns + 8 * tiles.rows();
     case AttentionPart::element_gradient:
-      return 2 * rows + 2 * columns + 8 * attention.tiles.rows();
-  }
-  return 0;
-}
-
-Dim attention_mma_blocks(const MmaAttention& attention, const AttentionSizes& sizes) {
-  const Dim query_tiles = ceil_div(sizes.queries, attention.tiles.rows());
-  switch (attention.part) {
-    case AttentionPart::forward:
-    case AttentionPart::query_gradients:
-      return sizes.batch * sizes.heads * query_tiles;
-    case AttentionPart::key_gradients:
-      return sizes.batch * sizes.shared_heads * ceil_div(sizes.keys, attention.tiles.rows()) *
-             attention.tiles.parts;
-    case AttentionPart::element_gradient:
-      return (attention.keeps_batch ? sizes.batch : 1) * (attention.keeps_head ? sizes.heads : 1) *
-             query_tiles * ceil_div(sizes.keys, attention.tiles.columns);
+      return 2 * rows + 2 * columns + 8 * tiles.rows();
   }
   return 0;
 }

@@ -5,14 +5,12 @@ namespace smelt::mma {
 /// Rows are queries, columns keys: a block has one tile of the result in registers, and walks along the
 /// batches and heads that are summed.
 const std::string_view kElementGradient = R"(
-extern "C" __global__ void __launch_bounds__(kThreads, kBlocks)
-    KERNEL(const Half* q, const Half* k, const Half* v, const Half* d_o, const float* lse, const float* delta,
-           float* gradient, long long batch, long long heads, long long group, long long queries,
-           long long keys, long long q_b, long long q_t, long long q_h, long long k_b, long long k_t,
-           long long k_h, long long v_b, long long v_t, long long v_h, long long d_o_b, long long d_o_t,
-           long long d_o_h, float scale BODY_PARAMETERS) {
+SM void attention(const Half* q, const Half* k, const Half* v, const Half* d_o, const float* lse,
+                  const float* delta, float* gradient, long long batch, long long heads, long long group,
+                  long long queries, long long keys, long long q_b, long long q_t, long long q_h,
+                  long long k_b, long long k_t, long long k_h, long long v_b, long long v_t, long long v_h,
+                  long long d_o_b, long long d_o_t, long long d_o_h, float scale, const BodyArguments& body) {
   extern __shared__ __align__(128) unsigned char memory[];
-  const BodyArguments body{BODY_VALUES};
   const int row_tiles = ((int)queries + kRows - 1) / kRows,
             column_tiles = ((int)keys + kColumns - 1) / kColumns;
   const int tile = blockIdx.x % (row_tiles * column_tiles), kept = blockIdx.x / (row_tiles * column_tiles);

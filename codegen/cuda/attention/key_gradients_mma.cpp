@@ -6,15 +6,14 @@ namespace smelt::mma {
 /// and dO is multiplied the next arrives. Where the results of large heads are more than registers hold, a
 /// block has a part of their columns, and each part computes the same weights.
 const std::string_view kKeyGradients = R"(
-extern "C" __global__ void __launch_bounds__(kThreads, kBlocks)
-    KERNEL(const Half* q, const Half* k, const Half* v, const Half* d_o, const float* lse, const float* delta,
-           Half* dk, Half* dv GRADIENT_PARAMETERS, long long batch, long long heads, long long group,
-           long long queries, long long keys, long long q_b, long long q_t, long long q_h, long long k_b,
-           long long k_t, long long k_h, long long v_b, long long v_t, long long v_h, long long d_o_b,
-           long long d_o_t, long long d_o_h, long long dk_b, long long dk_t, long long dk_h, long long dv_b,
-           long long dv_t, long long dv_h, float scale BODY_PARAMETERS) {
+SM void attention(const Half* q, const Half* k, const Half* v, const Half* d_o, const float* lse,
+                  const float* delta, Half* dk, Half* dv GRADIENT_PARAMETERS, long long batch,
+                  long long heads, long long group, long long queries, long long keys, long long q_b,
+                  long long q_t, long long q_h, long long k_b, long long k_t, long long k_h, long long v_b,
+                  long long v_t, long long v_h, long long d_o_b, long long d_o_t, long long d_o_h,
+                  long long dk_b, long long dk_t, long long dk_h, long long dv_b, long long dv_t,
+                  long long dv_h, float scale, const BodyArguments& body) {
   extern __shared__ __align__(128) unsigned char memory[];
-  const BodyArguments body{BODY_VALUES};
   const int tiles = ((int)keys + kRows - 1) / kRows, shared_heads = (int)(heads / group);
   const int part = blockIdx.x % kParts;
   const Place place =

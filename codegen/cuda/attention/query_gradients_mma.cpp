@@ -4,14 +4,13 @@ namespace smelt::mma {
 
 /// Rows are queries, columns keys. While a tile of K and V is multiplied the next arrives.
 const std::string_view kQueryGradients = R"(
-extern "C" __global__ void __launch_bounds__(kThreads, kBlocks)
-    KERNEL(const Half* q, const Half* k, const Half* v, const Half* d_o, const float* lse, const float* delta,
-           Half* dq GRADIENT_PARAMETERS, long long batch, long long heads, long long group,
-           long long queries, long long keys, long long q_b, long long q_t, long long q_h, long long k_b,
-           long long k_t, long long k_h, long long v_b, long long v_t, long long v_h, long long d_o_b,
-           long long d_o_t, long long d_o_h, long long dq_b, long long dq_t, long long dq_h, float scale BODY_PARAMETERS) {
+SM void attention(const Half* q, const Half* k, const Half* v, const Half* d_o, const float* lse,
+                  const float* delta, Half* dq GRADIENT_PARAMETERS, long long batch, long long heads,
+                  long long group, long long queries, long long keys, long long q_b, long long q_t,
+                  long long q_h, long long k_b, long long k_t, long long k_h, long long v_b, long long v_t,
+                  long long v_h, long long d_o_b, long long d_o_t, long long d_o_h, long long dq_b,
+                  long long dq_t, long long dq_h, float scale, const BodyArguments& body) {
   extern __shared__ __align__(128) unsigned char memory[];
-  const BodyArguments body{BODY_VALUES};
   const int tiles = ((int)queries + kRows - 1) / kRows;
   const Place place = place_of(blockIdx.x, tiles, (int)(batch * heads), keys * 4 * kHead);
   const Head head{place.head / (int)heads, place.head % (int)heads, (int)heads, (int)queries, (int)keys};

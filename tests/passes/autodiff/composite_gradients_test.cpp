@@ -60,18 +60,42 @@ CompositeCase criterion(const std::string& name, const std::string& attributes) 
           cross_entropy_body(attributes)};
 }
 
-CompositeCase attention(const std::string& name, int kv_heads, const std::string& attributes, bool bias) {
+/// `body`: "(%score, ...) {scale = 0.5} { ... }" or the attributes alone.
+CompositeCase attention(const std::string& name, int kv_heads, const std::string& body) {
   const std::string kv = "f32[B,T," + std::to_string(kv_heads) + ",3]";
   return {"attention_" + name, "parameter \"s\" : f32[]\n",
           "%q: f32[B,T,4,3], %k: " + kv + ", %v: " + kv + ", %bias: f32[4,T,T], %w: f32[B,T,4,3]",
           "  %s = parameter \"s\" : f32[]\n  %sq = broadcast %s {axes = []} : f32[B,T,4,3]\n"
           "  %sk = broadcast %s {axes = []} : " +
               kv + "\n  %q1 = mul %q, %sq : f32[B,T,4,3]\n  %k1 = mul %k, %sk : " + kv +
-              "\n  %v1 = mul %v, %sk : " + kv + "\n  %y = attention %q1, %k1, %v1" + (bias ? ", %bias" : "") +
-              " {" + attributes +
-              "} : f32[B,T,4,3]\n  %p = mul %y, %w : f32[B,T,4,3]\n"
+              "\n  %v1 = mul %v, %sk : " + kv + "\n  %y, %lse = attention %q1, %k1, %v1 " + body +
+              " : f32[B,T,4,3], f32[B,4,T]\n  %p = mul %y, %w : f32[B,T,4,3]\n"
               "  %f = reduce add %p {axes = [0, 1, 2, 3]} : f32[]\n  return f = %f\n"};
 }
+
+constexpr const char* kScale = "{scale = 0.5}";
+constexpr const char* kCausal = R"((%score) {scale = 0.5} {
+    %t = iota {axis = 2} : i32[B,4,T,T]
+    %s = iota {axis = 3} : i32[B,4,T,T]
+    %seen = ge %t, %s
+    %low = constant {value = -inf} : f32[B,4,T,T]
+    %masked = select %seen, %score, %low
+    return %masked
+  })";
+constexpr const char* kBias = R"((%score, %b = %bias) {scale = 0.5} {
+    %everywhere = broadcast %b {axes = [1, 2, 3]} : f32[B,4,T,T]
+    %sum = add %score, %everywhere
+    return %sum
+  })";
+constexpr const char* kDropout = R"((%score) {scale = 0.5} {
+    %bits = random {id = 4} : i32[B,4,T,T]
+    %threshold = constant {value = 19661} : i32[B,4,T,T]
+    %kept = ge %bits, %threshold
+    %more = constant {value = 1.4} : f32[B,4,T,T]
+    %none = constant {value = 0.0} : f32[B,4,T,T]
+    %factor = select %kept, %more, %none
+    return %score, %factor
+  })";
 
 CompositeCase norm(const std::string& op, bool bias) {
   return {op + (bias ? "_with_bias" : ""),
@@ -97,11 +121,12 @@ const CompositeCase kCases[] = {
     criterion("ignored", "ignore_index = 2"),
     criterion("smoothed", "label_smoothing = 0.1"),
     criterion("smoothed_ignored", "label_smoothing = 0.1, ignore_index = 2"),
-    attention("plain", 4, "scale = 0.5", false),
-    attention("causal", 4, "scale = 0.5, causal = true", false),
-    attention("grouped_bias", 2, "scale = 0.5, causal = true", true),
-    attention("bias", 4, "scale = 0.5", true),
-    attention("dropout", 4, "scale = 0.5, causal = true, p = 0.3, id = 4", false),
+    attention("plain", 4, kScale),
+    attention("causal", 4, kCausal),
+    attention("grouped_causal", 2, kCausal),
+    attention("grouped_bias", 2, kBias),
+    attention("bias", 4, kBias),
+    attention("dropout", 4, kDropout),
     {"linear", "parameter \"w\" : f32[7,5]\nparameter \"b\" : f32[7]\n", "%x: f32[B,T,5], %c: f32[B,T,7]",
      "  %w = parameter \"w\" : f32[7,5]\n  %b = parameter \"b\" : f32[7]\n  %y = linear %x, %w, %b : "
      "f32[B,T,7]\n"

@@ -1,6 +1,7 @@
 // Decompositions against plain loops.
 #include "passes/simplify/decompose.h"
 
+#include "ir/attention_body.h"
 #include "tests/passes/support.h"
 
 namespace smelt {
@@ -170,11 +171,10 @@ TEST(Decompose, AttentionWithGroupsAndMasks) {
         const Tensor q = random({2, 5, 6, 3}, 1), k = random({2, keys, kv_heads, 3}, 2),
                      v = random({2, keys, kv_heads, 3}, 3);
         Built g;
-        g.b.output("y", g.b.create(Op::attention,
-                                   {g.b.input("q", type_of(q)), g.b.input("k", type_of(k)),
-                                    g.b.input("v", type_of(v))},
-                                   {{"scale", 0.5}, {"causal", causal}})
-                            ->result());
+        AttentionWriter writer(g.b, g.b.input("q", type_of(q)), g.b.input("k", type_of(k)),
+                               g.b.input("v", type_of(v)), 0.5);
+        if (causal) writer.mask_future();
+        g.b.output("y", writer.finish()->result());
         const Tensor y = g.run({{"q", q}, {"k", k}, {"v", v}});
         EXPECT_LT(testing::relative_error(y, reference_attention(q, k, v, 0.5, causal)), 1e-12)
             << kv_heads << " key heads, " << keys << " keys, causal " << causal;

@@ -166,14 +166,26 @@ struct HostCall {
   const unsigned long long* body;
 };
 
+int64_t blocks_of(const MmaAttention& attention, const Sizes& n) {
+  const auto tiles = [&](int64_t extent, int64_t tile) { return (extent + tile - 1) / tile; };
+  const int rows = attention.tiles.rows();
+  switch (attention.part) {
+    case AttentionPart::key_gradients:
+      return n.batch * (n.heads / n.group) * tiles(n.keys, rows) * attention.tiles.parts;
+    case AttentionPart::element_gradient:  // the batch is summed
+      return n.heads * tiles(n.queries, rows) * tiles(n.keys, attention.tiles.columns);
+    default:
+      return n.batch * n.heads * tiles(n.queries, rows);
+  }
+}
+
 void run(const SharedObject& object, const MmaAttention& attention, Problem& p, std::vector<void*> pointers,
          const std::vector<const Tensor*>& matrices, const char* name) {
   std::vector<long long> sizes = {p.n.batch, p.n.heads, p.n.group, p.n.queries, p.n.keys};
   for (const Tensor* matrix : matrices)
     for (const int64_t stride : {matrix->b, matrix->t, matrix->h}) sizes.push_back(stride);
   const HostCall call{pointers.data(), sizes.data(), static_cast<float>(p.scale), p.body.data()};
-  const AttentionSizes extents{p.n.batch, p.n.heads, p.n.heads / p.n.group, p.n.queries, p.n.keys};
-  const int64_t blocks = attention_mma_blocks(attention, extents).evaluate({});
+  const int64_t blocks = blocks_of(attention, p.n);
   for (int64_t i = 0; i < blocks; ++i)
     reinterpret_cast<void (*)(const HostCall*, unsigned, unsigned)>(object.symbol(name))(
         &call, static_cast<unsigned>(i), static_cast<unsigned>(blocks));
@@ -182,7 +194,7 @@ void run(const SharedObject& object, const MmaAttention& attention, Problem& p, 
 struct Case {
   const char* body;
   Sizes sizes;
-  MmaTiles forward, keys, queries;
+  AttentionTiles forward, keys, queries;
   int vector = 8;
   float spread = 1;  // of the scores: where it is large, maxima grow by much from tile to tile
 };
@@ -230,7 +242,7 @@ TEST_P(AttentionOnHost, IsTheReference) {
   const BodyText& body = body_named(c.body);
   Problem p(c.sizes, c.spread);
   const Meaning meaning = meaning_of(c.body, p);
-  const auto with = [&](AttentionPart part, const MmaTiles& tiles) {
+  const auto with = [&](AttentionPart part, const AttentionTiles& tiles) {
     return MmaAttention{.part = part,
                         .head_size = p.n.head_size,
                         .vector = c.vector,

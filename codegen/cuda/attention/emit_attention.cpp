@@ -1,0 +1,87 @@
+#include "codegen/cuda/attention/emit_attention.h"
+
+#include <fmt/format.h>
+
+#include "codegen/cuda/attention/attention_mma.h"
+#include "codegen/cuda/attention/print_hooks.h"
+#include "codegen/cuda/prelude.h"
+#include "codegen/cuda/printers/cuda_names.h"
+
+namespace smelt {
+namespace {
+
+class AttentionText {
+ public:
+  explicit AttentionText(const Kernel& kernel) : kernel_(kernel), form_(*kernel.attention), names_(kernel) {}
+
+  /// The kernel that the host launches.
+  std::string kernel() const {
+    std::string parameters;
+    for (size_t i = 0; i < kernel_.params.size(); ++i)
+      parameters += fmt::format("{}{}* {}, ", kernel_.params[i].output ? "" : "const ",
+                                cuda_memory_type(kernel_.params[i].dtype), names_.params()[i]);
+    parameters += "const unsigned* random";
+    for (const std::string& dim : names_.dims()) parameters += fmt::format(", long long {}_", dim);
+    for (int i = 0; i < kernel_.random_slots; ++i) parameters += fmt::format(", unsigned id{}", i);
+    return fmt::format(
+        "extern \"C\" __global__ void __launch_bounds__(kThreads, kBlocks) {}({}, long long range_) {{\n"
+        "  const BodyArguments body = {{{}}};\n  attention({}, body);\n}}\n",
+        kernel_.name, parameters, body_arguments_text(kernel_), arguments());
+  }
+
+ private:
+  std::string size(const Dim& dim) const {
+    return dim.is_constant() ? names_.dim(dim) : names_.dim(dim) + "_";
+  }
+  std::string name_of(int param) const { return names_.params()[static_cast<size_t>(param)]; }
+
+  /// In the order of attention_mma.h: matrices that are read, rows, what is written, sizes, strides, the
+  /// scale.
+  std::string arguments() const {
+    std::string text, written, strides;
+    const auto append = [](std::string& list, const std::string& item) {
+      list += (list.empty() ? "" : ", ") + item;
+    };
+    for (const AttentionKernel::Matrix& matrix : form_.matrices) {
+      const bool output = kernel_.params[static_cast<size_t>(matrix.param)].output;
+      append(output ? written : text,
+             fmt::format("({}Half*){}", output ? "" : "const ", name_of(matrix.param)));
+      for (const Dim& stride : {matrix.batch_stride, matrix.place_stride, matrix.head_stride})
+        append(strides, size(stride));
+    }
+    const bool is_forward = form_.part == AttentionPart::forward;
+    for (const int row : form_.rows) append(is_forward ? written : text, name_of(row));
+    for (const int sum : form_.sums) append(written, name_of(sum));
+    const std::string heads = size(form_.heads);
+    return fmt::format("{}, {}, {}, {}, {} / {}, {}, {}, {}, {:a}f", text, written, size(form_.batch), heads,
+                       heads, size(form_.key_heads), size(form_.queries), size(form_.keys), strides,
+                       form_.scale);
+  }
+
+  const Kernel& kernel_;
+  const AttentionKernel& form_;
+  const CudaNames names_;
+};
+
+}  // namespace
+
+std::string emit_attention(const Kernel& kernel) {
+  const AttentionKernel& form = *kernel.attention;
+  const MmaAttention attention{.part = form.part,
+                               .dtype = kernel.params[static_cast<size_t>(form.matrices[0].param)].dtype,
+                               .head_size = form.width,
+                               .vector = form.vector,
+                               .tiles = form.tiles,
+                               .hooks = print_hooks(kernel),
+                               .element = form.element,
+                               .keeps_batch = form.keeps_batch,
+                               .keeps_head = form.keeps_heads};
+  const std::string text = attention_mma_text(attention) + AttentionText(kernel).kernel();
+  PreludeNeeds needs;
+  for (const KernelParam& param : kernel.params) need_element(needs, param.dtype);
+  need_calls(needs, text);
+  return "#define SM static __device__ __forceinline__\ntypedef long long Index;\n\n" + cuda_prelude(needs) +
+         "\n" + text;
+}
+
+}  // namespace smelt

@@ -1,0 +1,185 @@
+#include "codegen/cuda/attention/print_hooks.h"
+
+#include <fmt/ranges.h>
+
+#include <limits>
+
+#include "codegen/cuda/attention/tile_states.h"
+#include "codegen/cuda/prelude.h"
+#include "codegen/cuda/printers/block_printers.h"
+
+namespace smelt {
+namespace {
+
+using Kind = Instruction::Kind;
+
+constexpr const char* kIndices[] = {"b", "h", "t", "s"};
+/// By the slots of `handed`.
+constexpr const char* kHanded[] = {"score", "product", "weight", "delta"};
+
+class HookPrinter {
+ public:
+  explicit HookPrinter(const Kernel& kernel)
+      : kernel_(kernel), attention_(*kernel.attention), mask_(score_mask(kernel)) {}
+
+  AttentionHooks run() const {
+    const int modified = attention_.returned[0];
+    AttentionHooks hooks;
+    hooks.draws = kernel_.random_slots;
+    hooks.has_factor = is_forward() && attention_.returned.size() > 1;
+    hooks.draws_in_score = is_random(modified);
+    hooks.plain_when_unmasked = is_score(mask_.instruction >= 0 ? mask_.seen_score : modified);
+    hooks.row_gradients = attention_.row_gradients;
+    hooks.column_gradients = attention_.column_gradients;
+    hooks.element_gradients = attention_.element_gradients;
+    hooks.text =
+        arguments() + draw() + tile_function(kernel_, mask_) + forward() + (is_forward() ? "" : backward());
+    return hooks;
+  }
+
+ private:
+  const Instruction& instruction(int id) const { return kernel_.instructions[static_cast<size_t>(id)]; }
+  bool is_forward() const { return attention_.part == AttentionPart::forward; }
+  /// The score itself, perhaps behind a conversion to its own type.
+  bool is_score(int id) const {
+    const Instruction& x = instruction(id);
+    return x.kind == Kind::convert ? is_score(x.operands[0]) : x.kind == Kind::handed && x.slot == 0;
+  }
+
+  bool is_random(int id) const {
+    const Instruction& x = instruction(id);
+    return x.kind == Kind::random ||
+           std::ranges::any_of(x.operands, [&](int operand) { return is_random(operand); });
+  }
+
+  // ---- arguments
+
+  std::string arguments() const {
+    std::string text = "struct BodyArguments {\n  const unsigned* random;\n";
+    const CudaNames names(kernel_);
+    for (size_t i = 0; i < kernel_.params.size(); ++i)
+      text += fmt::format("  {}{}* {};\n", kernel_.params[i].output ? "" : "const ",
+                          cuda_memory_type(kernel_.params[i].dtype), names.params()[i]);
+    for (const std::string& dim : names.dims()) text += fmt::format("  long long {}_;\n", dim);
+    for (int i = 0; i < kernel_.random_slots; ++i) text += fmt::format("  unsigned id{};\n", i);
+    return text + "};\n\n";
+  }
+
+  std::string draw() const {
+    std::string ids;
+    for (int i = 0; i < kernel_.random_slots; ++i) ids += fmt::format("op == {} ? body.id{} : ", i, i);
+    const std::string call =
+        kernel_.random_slots == 0
+            ? ""
+            : fmt::format("  sm_philox(words, body.random, {}0u, (unsigned)row, (unsigned)column8);\n", ids);
+    return "SM void body_draw(const BodyArguments& body, int op, long long row, int column8, unsigned "
+           "(&words)[4]) {\n" +
+           call + "}\n\n";
+  }
+
+  // ---- functions
+
+  std::string forward() const {
+    return fmt::format(
+        "template <bool kUnmasked>\nSM void body_forward(const BodyArguments& body, int b, int h, int t, int "
+        "s, const "
+        "unsigned* draws, float score, float& modified, float& factor) {{\n{}}}\n\n",
+        statements(0, hooks_forward()));
+  }
+
+  std::vector<std::string> hooks_forward() const {
+    if (is_forward() && attention_.returned.size() > 1) return {"modified", "factor"};
+    return {"modified"};
+  }
+
+  /// The weight is 0 where no key is seen: masks need not be asked.
+  std::string backward() const {
+    std::vector<std::string> targets = {"mixed", "dscore"};
+    for (size_t i = 3; i < attention_.returned.size(); ++i)
+      targets.push_back(fmt::format("gradients[{}]", i - 3));
+    return fmt::format(
+        "SM void body_backward(const BodyArguments& body, int b, int h, int t, int s, const unsigned* draws, "
+        "float "
+        "score, float weight, float product, float delta, float& mixed, float& dscore, float* gradients) {{\n"
+        "  constexpr bool kUnmasked = true;\n{}}}\n\n",
+        statements(1, targets));
+  }
+
+  /// Those that the returned values from the first on need, and assignments to `targets`.
+  std::string statements(size_t first, const std::vector<std::string>& targets) const {
+    CudaContext context(kernel_, "blockIdx.x");
+    BlockPrinters printers(context);
+    context.out.indent();
+    for (size_t i = 0; i < attention_.axes.size(); ++i)
+      context.place.indices[attention_.axes[i]] = kIndices[i];
+    const BlockNest nest = context.shape.nest_of(kernel_.blocks.front());
+    const std::vector<bool> needed = needed_for(first, targets.size());
+    for (const int id : kernel_.blocks.front().instructions) {
+      const Instruction& x = instruction(id);
+      if (!needed[static_cast<size_t>(id)]) continue;
+      if (x.kind == Kind::handed)
+        context.set_value(id, {kHanded[static_cast<size_t>(x.slot)], CudaKind::real});
+      else if (x.kind == Kind::random)
+        context.set_value(id, {fmt::format("(int)draws[{}]", x.slot), CudaKind::integer});
+      else if (id == mask_.instruction)
+        print_mask(context, printers, nest, id);
+      else
+        printers.instructions.print(nest, id);
+    }
+    for (size_t i = 0; i < targets.size(); ++i)
+      context.out.line("{} = {};", targets[i],
+                       context.value_as(attention_.returned[first + i], CudaKind::real));
+    return unpacked_names(kernel_, context.out.text()) + context.out.text();
+  }
+
+  std::vector<bool> needed_for(size_t first, size_t count) const {
+    std::vector<bool> needed(kernel_.instructions.size());
+    for (size_t i = first; i < first + count; ++i) needed[static_cast<size_t>(attention_.returned[i])] = true;
+    for (size_t id = needed.size(); id-- > 0;) {
+      if (!needed[id]) continue;
+      const Instruction& x = kernel_.instructions[id];
+      for (const int operand : x.operands) needed[static_cast<size_t>(operand)] = true;
+      if (x.predicate >= 0) needed[static_cast<size_t>(x.predicate)] = true;
+      if (x.access.computed >= 0) needed[static_cast<size_t>(x.access.computed)] = true;
+    }
+    return needed;
+  }
+
+  static void print_mask(CudaContext& context, BlockPrinters& printers, const BlockNest& nest, int id) {
+    printers.instructions.print(nest, id);
+    const std::string seen = context.value_as(id, CudaKind::flag);
+    context.out.line("const bool seen = kUnmasked || {};", seen);
+    context.set_value(id, {"seen", CudaKind::flag});
+  }
+
+  const Kernel& kernel_;
+  const AttentionKernel& attention_;
+  const ScoreMask mask_;
+};
+
+}  // namespace
+
+std::string unpacked_names(const Kernel& kernel, const std::string& text) {
+  const CudaNames names(kernel);
+  std::string lines;
+  for (const std::string& param : names.params())
+    if (text.find(param + "[") != std::string::npos)
+      lines += fmt::format("  const auto {0} = body.{0};\n", param);
+  for (const std::string& dim : names.dims())
+    if (text.find(dim) != std::string::npos)
+      lines += fmt::format("  const Index {0} = (Index)body.{0}_;\n", dim);
+  return lines;
+}
+
+AttentionHooks print_hooks(const Kernel& kernel) { return HookPrinter(kernel).run(); }
+
+std::string body_arguments_text(const Kernel& kernel) {
+  const CudaNames names(kernel);
+  std::string text = "random";
+  for (const std::string& param : names.params()) text += ", " + param;
+  for (const std::string& dim : names.dims()) text += ", " + dim + "_";
+  for (int i = 0; i < kernel.random_slots; ++i) text += fmt::format(", id{}", i);
+  return text;
+}
+
+}  // namespace smelt
