@@ -18,7 +18,6 @@ struct TilesOf {
 };
 
 constexpr TilesOf kForwardTiles[] = {
-    {64, {.warps = 4, .row_tiles = 2, .columns = 96, .blocks = 2}},
     {64, {.warps = 4, .row_tiles = 1, .columns = 64, .blocks = 4}},
     {64, {.warps = 4, .row_tiles = 1, .columns = 64, .blocks = 3}},
     {64, {.warps = 4, .row_tiles = 1, .columns = 64, .blocks = 2}},
@@ -43,6 +42,7 @@ constexpr TilesOf kKeyGradientTiles[] = {
 };
 constexpr TilesOf kQueryGradientTiles[] = {
     {64, {.warps = 4, .row_tiles = 2, .columns = 64, .chunk = 64, .blocks = 2}},
+    {64, {.warps = 4, .row_tiles = 1, .columns = 64, .chunk = 64, .blocks = 3}},
     {64, {.warps = 4, .row_tiles = 1, .columns = 64, .chunk = 32, .blocks = 4}},
     {64, {.warps = 4, .row_tiles = 1, .columns = 64, .chunk = 32, .blocks = 3}},
     {64, {.warps = 4, .row_tiles = 1, .columns = 64, .chunk = 32, .blocks = 2}},
@@ -147,10 +147,10 @@ std::string attention_mma_text(const MmaAttention& attention) {
       gradient_list(gradients_of(attention), ", "));
   text += fmt::format(
       "constexpr int kHead = {}, kVector = {}, kWarps = {}, kRowTiles = {}, kColumns = {}, kChunk = {}, "
-      "kBlocks = {}, kParts = {}, kUnrolledChunks = {}, kElement = {};\nconstexpr bool kKeepsBatch = {}, "
+      "kBlocks = {}, kParts = {}, kElement = {};\nconstexpr bool kKeepsBatch = {}, "
       "kKeepsHead = {}, kRowsAreKeys = {};\n",
       attention.head_size, attention.vector, tiles.warps, tiles.row_tiles, tiles.columns, tiles.chunk,
-      tiles.blocks, tiles.parts, 1, attention.element, attention.keeps_batch, attention.keeps_head,
+      tiles.blocks, tiles.parts, attention.element, attention.keeps_batch, attention.keeps_head,
       attention.part == AttentionPart::key_gradients);
   text += mma::kInstructions, text += mma::kTiles, text += mma::kElements;
   if (attention.part != AttentionPart::forward) text += mma::kGradients;

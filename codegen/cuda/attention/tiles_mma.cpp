@@ -125,8 +125,8 @@ SM float max_of_quad(float x) {
 
 // Rows [first, end) of a warp's sums, each times its scale, to the columns of a part; through rows of shared
 // memory that are the warp's own.
-SM void store_rows(Half* to, long long stride, const Sums<kPart / 8>& sums, const float (&scales)[kRowTiles][2],
-                   unsigned staging, int first, int end, int part) {
+SM void store_rows(Half* to, long long stride, const Sums<kPart / 8>& sums,
+                   const float (&scales)[kRowTiles][2], unsigned staging, int first, int end, int part) {
   __syncwarp(~0u);
 #pragma unroll
   for (int t = 0; t < kRowTiles; ++t)
@@ -152,9 +152,10 @@ struct Place {
   int tile, head;  // of all heads of the batch
 };
 
-// Neighbouring blocks have the same tile of different heads, of as many as the second level of the cache holds.
-SM Place place_of(int block, int tiles, int heads, int head_bytes) {
-  const int together = min(max((24 << 20) / max(head_bytes, 1), 1), heads);
+// Neighbouring blocks have the same tile of different heads, of as many as the second level of the cache
+// holds.
+SM Place place_of(int block, int tiles, int heads, long long head_bytes) {
+  const int together = (int)min(max((24LL << 20) / head_bytes, 1LL), (long long)heads);
   const int part = block / (together * tiles), rest = block % (together * tiles);
   const int here = min(together, heads - part * together);
   return {rest / here, part * together + rest % here};

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "codegen/cuda/attention/attention_hooks.h"
+#include "codegen/cuda/attention/attention_mma.h"
 #include "runtime/error.h"
 
 namespace smelt::test {
@@ -131,21 +131,16 @@ SM void hook_philox(unsigned (&c)[4], const unsigned* random, unsigned id, unsig
 )";
 
 inline AttentionHooks hooks_of(const BodyText& body) {
-  std::string parameters, values, members;
-  for (size_t i = 0; i < body.types.size(); ++i) {
-    parameters += fmt::format(", {} {}", body.types[i], body.values[i]);
-    values += (i > 0 ? ", " : "") + body.values[i];
+  std::string members;
+  for (size_t i = 0; i < body.types.size(); ++i)
     members += fmt::format(" {} {};", body.types[i], body.values[i]);
-  }
   const bool draws = !body.factor.empty();
   AttentionHooks hooks;
   hooks.draws = draws, hooks.has_factor = draws, hooks.plain_when_unmasked = body.plain;
   hooks.row_gradients = body.row, hooks.column_gradients = body.column,
   hooks.element_gradients = body.element;
   hooks.text =
-      fmt::format("#define BODY_PARAMETERS {}\n#define BODY_VALUES {}\nstruct BodyArguments {{{} }};\n",
-                  parameters, values, members) +
-      kHookFunctions +
+      fmt::format("struct BodyArguments {{{} }};\n", members) + kHookFunctions +
       "SM int body_tile(const BodyArguments& a, int b, int h, int t0, int t1, int s0, int s1) {\n  " +
       body.tile +
       "\n}\nSM void body_draw(const BodyArguments& a, int op, long long row, int column8, unsigned "
@@ -171,6 +166,36 @@ inline const BodyText& body_named(const std::string& name) {
     if (body.name == name) return body;
   fail("no body is called {}", name);
 }
-inline AttentionHooks hooks_of(const char* name) { return hooks_of(body_named(name)); }
+
+/// The text of a kernel of that name.
+inline std::string kernel_text(const MmaAttention& attention, const BodyText& body, const std::string& name) {
+  static constexpr const char *kHalf = "const Half*", *kNumbers = "const float*";
+  static const std::vector<std::string> kPointers[] = {
+      {kHalf, kHalf, kHalf, "Half*", "float*"},
+      {kHalf, kHalf, kHalf, kHalf, kNumbers, kNumbers, "Half*", "Half*"},
+      {kHalf, kHalf, kHalf, kHalf, kNumbers, kNumbers, "Half*"},
+      {kHalf, kHalf, kHalf, kHalf, kNumbers, kNumbers, "float*"}};
+  static constexpr int kMatrices[] = {4, 6, 5, 4};
+  const auto part = static_cast<size_t>(attention.part);
+  std::string parameters, arguments, values;
+  const auto add = [&](const std::string& type, std::string& list) {
+    const std::string separator = list.empty() ? "" : ", ", parameter = fmt::format("p{}", parameters.size());
+    parameters += (parameters.empty() ? "" : ", ") + type + " " + parameter;
+    list += separator + parameter;
+  };
+  for (const std::string& type : kPointers[part]) add(type, arguments);
+  const int gradients = attention.part == AttentionPart::key_gradients     ? body.column
+                        : attention.part == AttentionPart::query_gradients ? body.row
+                                                                           : 0;
+  for (int i = 0; i < gradients; ++i) add("float*", arguments);
+  for (int i = 0; i < 5 + 3 * kMatrices[part]; ++i) add("long long", arguments);
+  add("float", arguments);
+  for (const std::string& type : body.types) add(type, values);
+  return "#define SM static __device__ __forceinline__\n" + attention_mma_text(attention) +
+         fmt::format(
+             "extern \"C\" __global__ void __launch_bounds__(kThreads, kBlocks) {}({}) {{\n"
+             "  const BodyArguments body = {{{}}};\n  attention({}, body);\n}}\n",
+             name, parameters, values, arguments);
+}
 
 }  // namespace smelt::test

@@ -31,6 +31,10 @@ inline int __any_sync(unsigned mask, bool x) {
 alignas(128) static unsigned char host_memory[256 << 10];
 static unsigned host_lanes[32][32][6];  // of warps: what lanes show each other
 
+struct Pointer {
+  void* to;
+  template <typename T> operator T*() const { return (T*)to; }
+};
 struct HostCall {
   void* const* pointers;
   const long long* sizes;
@@ -102,7 +106,7 @@ inline void multiply(float (&d)[4], const unsigned (&a)[4], unsigned b0, unsigne
 
 /// A kernel of its own namespace, and the function that runs a block of it.
 inline std::string host_text(const MmaAttention& attention, const BodyText& body, const std::string& name) {
-  std::string text = attention_mma_text(attention, "device_" + name);
+  std::string text = kernel_text(attention, body, "device_" + name);
   const auto replace = [&](std::string_view from, std::string_view to) {
     const size_t at = text.find(from);
     if (at == std::string::npos) fail("the text has no {}", from);
@@ -111,20 +115,13 @@ inline std::string host_text(const MmaAttention& attention, const BodyText& body
   replace(mma::kInstructions, kHostInstructions);
   replace("extern __shared__ __align__(128) unsigned char memory[];",
           "unsigned char* const memory = host_memory;");
-  static constexpr const char* kTypes[][8] = {
-      {"const Half*", "const Half*", "const Half*", "Half*", "float*"},
-      {"const Half*", "const Half*", "const Half*", "const Half*", "const float*", "const float*", "Half*",
-       "Half*"},
-      {"const Half*", "const Half*", "const Half*", "const Half*", "const float*", "const float*", "Half*"},
-      {"const Half*", "const Half*", "const Half*", "const Half*", "const float*", "const float*", "float*"}};
-  static constexpr int kMatrices[] = {4, 6, 5, 4};
-  const int part = static_cast<int>(attention.part);
+  static constexpr int kPointers[] = {5, 8, 7, 7}, kMatrices[] = {4, 6, 5, 4};
+  const int part = static_cast<int>(attention.part), gradients = part == 1   ? body.column
+                                                                 : part == 2 ? body.row
+                                                                             : 0;
   std::string call;
-  int pointers = 0;
-  for (const char* type : kTypes[part])
-    if (type != nullptr) call += fmt::format("({})a->pointers[{}], ", type, pointers), ++pointers;
-  const int gradients = part == 1 ? body.column : part == 2 ? body.row : 0;
-  for (int i = 0; i < gradients; ++i) call += fmt::format("(float*)a->pointers[{}], ", pointers + i);
+  for (int i = 0; i < kPointers[part] + gradients; ++i)
+    call += fmt::format("Pointer{{a->pointers[{}]}}, ", i);
   for (int i = 0; i < 5 + 3 * kMatrices[part]; ++i) call += fmt::format("a->sizes[{}], ", i);
   call += "a->scale";
   for (size_t i = 0; i < body.types.size(); ++i) call += fmt::format(", ({})a->body[{}]", body.types[i], i);
@@ -135,9 +132,9 @@ inline std::string host_text(const MmaAttention& attention, const BodyText& body
       "device_{0}({2}); }};\n"
       "  host::run_block({3}, {{block}}, {{blocks}}, [](void* k) {{ (*(decltype(kernel)*)k)(); }}, "
       "(void*)&kernel);\n}}\n"
-      "#undef SM\n#undef KERNEL\n#undef MMA_TYPE\n#undef ROW_GRADIENTS\n#undef COLUMN_GRADIENTS\n#undef "
+      "#undef SM\n#undef MMA_TYPE\n#undef ROW_GRADIENTS\n#undef COLUMN_GRADIENTS\n#undef "
       "BODY_VALUES\n"
-      "#undef GRADIENT_PARAMETERS\n#undef GRADIENT_VALUES\n#undef BODY_PARAMETERS\n",
+      "#undef GRADIENT_PARAMETERS\n#undef GRADIENT_VALUES\n",
       name, text, call, 32 * attention.tiles.warps);
 }
 
