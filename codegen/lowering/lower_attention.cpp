@@ -25,6 +25,7 @@ class AttentionLowering {
  public:
   AttentionLowering(ProgramBuilder& builder, const Node& node) : builder_(builder), node_(node) {
     const Shape &q = node.operand(0)->shape(), &k = node.operand(1)->shape();
+    kernel_.name = "attention";
     form_.scale = node.float_attr("scale");
     form_.width = *q[3].constant();
     form_.batch = q[0], form_.heads = q[2], form_.key_heads = k[2];
@@ -90,7 +91,7 @@ class AttentionLowering {
   ProgramBuilder& builder_;
   const Node& node_;
   AttentionKernel form_;
-  Kernel kernel_{.name = "attention"};
+  Kernel kernel_;
   std::vector<BufferRef> arguments_;
   std::vector<uint32_t> random_ids_;
 };

@@ -48,7 +48,9 @@ bool take_lighter_tiles(Kernel& kernel) {
   attention.tiles = attention.lighter.front();
   attention.lighter.erase(attention.lighter.begin());
   attention.shared_bytes = attention_mma_shared_bytes(attention.part, attention.width, attention.tiles);
-  kernel.schedule = {.vector_width = 1, .threads = 32 * attention.tiles.warps, .team = 1};
+  kernel.schedule = {};
+  kernel.schedule.vector_width = kernel.schedule.team = 1;
+  kernel.schedule.threads = 32 * attention.tiles.warps;
   return true;
 }
 
