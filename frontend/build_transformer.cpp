@@ -39,6 +39,18 @@ std::vector<SpecProblem> unsupported(const TransformerSpec& spec, const BuildOpt
   refuse(has_both(spec) && spec.tokens.pad < 0, "tokens.pad",
          "missing; targets that are ignored are read as it");
   refuse(spec.positions.counted && spec.tokens.pad < 0, "tokens.pad", "missing; positions.counted needs it");
+  refuse(spec.embedding.width > 0 && (has_encoder(spec) || spec.head.kind == HeadKind::mlm),
+         "embedding.width", "needs a decoder alone; expected 0");
+  refuse(spec.attention.window > 0 && has_encoder(spec), "attention.window",
+         "needs a decoder alone; expected 0");
+  refuse(spec.attention.qkv_by_head && !spec.attention.fused_qkv, "attention.qkv_by_head",
+         "is an order within the weight of attention.fused_qkv; expected false");
+  const int64_t window = spec.attention.window;
+  refuse(window > 0 && (spec.max_positions == 0 || window < spec.max_positions), "attention.window",
+         "fewer than max_positions is not built yet; expected 0");
+  refuse(spec.attention.soft_cap > 0, "attention.soft_cap", "is not built yet; expected 0");
+  refuse(spec.positions.kind == PositionKind::alibi, "positions.kind",
+         "alibi is not built yet; expected another");
   refuse(options.training && spec.head.kind == HeadKind::none, "head.kind",
          "none has no loss to train; expected a head, or compile with --mode infer");
   return problems;

@@ -16,14 +16,18 @@ Value* split_heads(BlockBuilder& b, const StackSpec& spec, Value* x, int64_t hea
   return b.graph.reshape(x, {x->shape()[0], x->shape()[1], heads, spec.head_dim});
 }
 
-/// One weight of three parts, in the order query, key, value.
+/// One weight of query, key and value: in three parts, or three parts for every head.
 Heads fused_heads(BlockBuilder& b, const Stack& stack, int64_t block, Value* x) {
   const StackSpec& spec = stack.spec;
   Value* all = linear(b, stack.in_block("attention.qkv", block), x, 3 * spec.heads * spec.head_dim,
                       b.spec.attention.qkv_bias);
   b.at(stack.in_block("attention", block), "split");
-  all = b.graph.reshape(all, {x->shape()[0], x->shape()[1], 3, spec.heads, spec.head_dim});
-  const auto part = [&](int64_t i) { return split_heads(b, spec, b.graph.slice(all, 2, i, 1), spec.heads); };
+  const bool by_head = b.spec.attention.qkv_by_head;
+  const int64_t outer = by_head ? spec.heads : 3, inner = by_head ? 3 : spec.heads;
+  all = b.graph.reshape(all, {x->shape()[0], x->shape()[1], outer, inner, spec.head_dim});
+  const auto part = [&](int64_t i) {
+    return split_heads(b, spec, b.graph.slice(all, by_head ? 3 : 2, i, 1), spec.heads);
+  };
   Value* query = part(0);
   Value* key = part(1);
   return {query, key, part(2)};
@@ -43,8 +47,15 @@ Heads separate_heads(BlockBuilder& b, const Stack& stack, int64_t block, std::st
   return {query, key, projected("value", source, spec.kv_heads)};
 }
 
+void normalise(BlockBuilder& b, const Stack& stack, int64_t block, const std::string& part, Heads& heads) {
+  if (!b.spec.attention.qk_norm) return;
+  heads.query = norm(b, stack.in_block(part + ".query_norm", block), heads.query);
+  heads.key = norm(b, stack.in_block(part + ".key_norm", block), heads.key);
+}
+
 double scale_of(const TransformerSpec& spec, const StackSpec& stack, int64_t block) {
-  const double scale = spec.attention.scaled ? 1 / std::sqrt(static_cast<double>(stack.head_dim)) : 1;
+  const int64_t width = spec.attention.scale_dim > 0 ? spec.attention.scale_dim : stack.head_dim;
+  const double scale = spec.attention.scaled ? 1 / std::sqrt(static_cast<double>(width)) : 1;
   return spec.attention.scaled_by_layer ? scale / static_cast<double>(block + 1) : scale;
 }
 
@@ -52,6 +63,9 @@ double scale_of(const TransformerSpec& spec, const StackSpec& stack, int64_t blo
 struct Sight {
   bool causal;
   Value *mask, *bias;
+  int64_t window = 0;   // as attention.window, of this block
+  double soft_cap = 0;  // as attention.soft_cap
+  Value* slopes = nullptr;
 };
 
 /// The attention with a body that says all of that; random numbers are named only where they are drawn.
@@ -81,6 +95,7 @@ Value* attend(BlockBuilder& b, const Stack& stack, int64_t block, const std::str
 Value* self_attention(BlockBuilder& b, const Stack& stack, int64_t block, Value* x) {
   Heads heads = b.spec.attention.fused_qkv ? fused_heads(b, stack, block, x)
                                            : separate_heads(b, stack, block, "attention", x, x);
+  normalise(b, stack, block, "attention", heads);
   if (stack.cosines) {
     b.at(stack.in_block("attention", block), "rotary");
     heads.query = rotated(b, stack, heads.query);
@@ -90,7 +105,8 @@ Value* self_attention(BlockBuilder& b, const Stack& stack, int64_t block, Value*
 }
 
 Value* cross_attention(BlockBuilder& b, const Stack& stack, int64_t block, Value* x) {
-  const Heads heads = separate_heads(b, stack, block, "cross", x, stack.memory);
+  Heads heads = separate_heads(b, stack, block, "cross", x, stack.memory);
+  normalise(b, stack, block, "cross", heads);
   return attend(b, stack, block, "cross", heads, {false, stack.memory_mask, nullptr});
 }
 
