@@ -45,12 +45,11 @@ std::vector<SpecProblem> unsupported(const TransformerSpec& spec, const BuildOpt
          "needs a decoder alone; expected 0");
   refuse(spec.attention.qkv_by_head && !spec.attention.fused_qkv, "attention.qkv_by_head",
          "is an order within the weight of attention.fused_qkv; expected false");
-  const int64_t window = spec.attention.window;
-  refuse(window > 0 && (spec.max_positions == 0 || window < spec.max_positions), "attention.window",
-         "fewer than max_positions is not built yet; expected 0");
-  refuse(spec.attention.soft_cap > 0, "attention.soft_cap", "is not built yet; expected 0");
-  refuse(spec.positions.kind == PositionKind::alibi, "positions.kind",
-         "alibi is not built yet; expected another");
+  refuse(spec.positions.kind == PositionKind::alibi && has_encoder(spec), "positions.kind",
+         "alibi needs a decoder alone; expected another");
+  refuse(spec.positions.counted_by_mask && spec.positions.kind != PositionKind::learned &&
+             spec.positions.kind != PositionKind::alibi,
+         "positions.counted_by_mask", "is for learned positions and alibi; expected false");
   refuse(options.training && spec.head.kind == HeadKind::none, "head.kind",
          "none has no loss to train; expected a head, or compile with --mode infer");
   return problems;

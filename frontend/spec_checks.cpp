@@ -102,6 +102,8 @@ class Checker {
     const bool table = spec_.positions.kind == PositionKind::learned;
     if (table && spec_.max_positions < 1 && spec_.embedding.patch_size < 1)
       complain("max_positions", "0 or missing; a learned position table needs its length");
+    if (table && spec_.positions.counted_by_mask && spec_.positions.offset < 1)
+      complain("positions.offset", "0, expected a row for padding: positions.counted_by_mask puts it at -1");
     if (spec_.positions.kind == PositionKind::rope) check_rotary();
     if (spec_.positions.kind == PositionKind::relative_buckets) check_buckets();
     if (spec_.positions.counted && spec_.tokens.pad >= 0 && spec_.positions.offset != spec_.tokens.pad)

@@ -61,18 +61,39 @@ double scale_of(const TransformerSpec& spec, const StackSpec& stack, int64_t blo
 
 /// What the queries see of the keys, and what is added to their scores.
 struct Sight {
-  bool causal;
-  Value *mask, *bias;
-  int64_t window = 0;   // as attention.window, of this block
-  double soft_cap = 0;  // as attention.soft_cap
-  Value* slopes = nullptr;
+  bool causal = false;
+  int64_t window = 0;  // as attention.window, of this block
+  Value *mask = nullptr, *bias = nullptr;
+  Value *slopes = nullptr, *position_ids = nullptr;  // ALiBi; without ids the distance is that of places
 };
+
+/// The window of a block, where the keys may be more.
+int64_t window_of(BlockBuilder& b, int64_t block, const Dim& keys) {
+  const auto& attention = b.spec.attention;
+  if (attention.window == 0 || b.graph.module().symbols.upper(keys) <= attention.window) return 0;
+  const LayerAttention layer = attention.layers[static_cast<size_t>(block)];
+  return layer == LayerAttention::sliding_attention ? attention.window : 0;
+}
+
+void add_distance(AttentionWriter& attention, const Sight& sight) {
+  if (!sight.position_ids) return attention.add_distance(sight.slopes);
+  Value *queries = attention.read(sight.position_ids, {0, 2}),
+        *keys = attention.read(sight.position_ids, {0, 3});
+  Value* slopes = attention.read(sight.slopes, {1});
+  attention.modify([&](GraphBuilder& inside, Value* score) {
+    Value* distance = inside.convert(inside.sub(keys, queries), DType::f32);
+    return inside.add(score, inside.mul(slopes, distance));
+  });
+}
 
 /// The attention with a body that says all of that; random numbers are named only where they are drawn.
 Value* weighted_means(BlockBuilder& b, const Heads& heads, double scale, const Sight& sight) {
   AttentionWriter attention(b.graph, heads.query, heads.key, heads.value, scale);
+  if (const double cap = b.spec.attention.soft_cap; cap > 0) attention.cap(cap);
   if (sight.bias) attention.add(sight.bias);
+  if (sight.slopes) add_distance(attention, sight);
   if (sight.causal) attention.mask_future();
+  if (sight.window > 0) attention.mask_past(sight.window);
   if (sight.mask) attention.mask_keys(sight.mask);
   if (b.dropout.attention > 0) attention.drop(b.dropout.attention, b.graph.module().next_random_id());
   return attention.finish()->result();
@@ -101,13 +122,19 @@ Value* self_attention(BlockBuilder& b, const Stack& stack, int64_t block, Value*
     heads.query = rotated(b, stack, heads.query);
     heads.key = rotated(b, stack, heads.key);
   }
-  return attend(b, stack, block, "attention", heads, {stack.causal, stack.mask, stack.bias});
+  return attend(b, stack, block, "attention", heads,
+                {.causal = stack.causal,
+                 .window = window_of(b, block, heads.key->shape()[1]),
+                 .mask = stack.mask,
+                 .bias = stack.bias,
+                 .slopes = stack.slopes,
+                 .position_ids = stack.position_ids});
 }
 
 Value* cross_attention(BlockBuilder& b, const Stack& stack, int64_t block, Value* x) {
   Heads heads = separate_heads(b, stack, block, "cross", x, stack.memory);
   normalise(b, stack, block, "cross", heads);
-  return attend(b, stack, block, "cross", heads, {false, stack.memory_mask, nullptr});
+  return attend(b, stack, block, "cross", heads, {.mask = stack.memory_mask});
 }
 
 }  // namespace smelt

@@ -29,6 +29,7 @@ struct Stack {
   Value* mask = nullptr;                       // i32[B,T]: 0 where a token is padding; null: there is none
   Value* position_ids = nullptr;               // i32[B,T]; null: 0 ... T-1
   Value* bias = nullptr;                       // f32[heads,T,T], added to the scores of every block
+  Value* slopes = nullptr;                     // f32[heads]: ALiBi
   Value *cosines = nullptr, *sines = nullptr;  // f32[T,width/2] or [B,T,width/2]: rotary positions
   Value* memory = nullptr;                     // f32[B,S,hidden]: what cross attention reads
   Value* memory_mask = nullptr;                // i32[B,S]
@@ -66,7 +67,7 @@ Value* embed_patches(BlockBuilder& b, const Stack& stack, Value* pixels);
 // ---- positions.cpp
 /// x plus the stack's table of positions, where it has one. `ids` are the tokens, null for patches.
 Value* add_positions(BlockBuilder& b, const Stack& stack, Value* x, Value* ids);
-/// Fills what attention needs for the positions of the spec: rotations, or biases by distance.
+/// Fills what the positions of the spec need: ids that are counted, rotations, biases by distance.
 void prepare_positions(BlockBuilder& b, Stack& stack, const Dim& length);
 /// The first `width` numbers of each head of [B,T,heads,head_dim], whose pairs (i, i + width / 2) are turned
 /// by their position's angles.

@@ -31,16 +31,14 @@ Value* count_of(BlockBuilder& b, Value* real) {
   return b.graph.select(real, count, b.graph.like(count, 0));
 }
 
-/// The positions of the tokens; null: 0, 1, 2, ...
-Value* position_ids(BlockBuilder& b, const Stack& stack, Value* ids) {
-  const auto other_than = [&](Value* x, int64_t value) {
-    return b.graph.ne(x, b.graph.like(x, static_cast<double>(value)));
-  };
-  if (stack.position_ids) return stack.position_ids;
-  // From the padding id on, as fairseq numbers them.
-  if (b.spec.positions.counted) return count_of(b, other_than(ids, b.spec.tokens.pad));
-  if (!b.spec.positions.counted_by_mask || !stack.mask) return nullptr;
-  Value* count = count_of(b, other_than(stack.mask, 0));
+/// Whether `value` is not `other`.
+Value* differs(BlockBuilder& b, Value* value, int64_t other) {
+  return b.graph.ne(value, b.graph.like(value, static_cast<double>(other)));
+}
+
+/// Tokens that the mask lets through count from 0; the others stand at -1.
+Value* unmasked_positions(BlockBuilder& b, Value* mask) {
+  Value* count = count_of(b, differs(b, mask, 0));
   return b.graph.sub(count, b.graph.like(count, 1));
 }
 
@@ -94,6 +92,18 @@ Value* angles_by_length(BlockBuilder& b, const Stack& stack, const Dim& length, 
   return g.mul(places, g.broadcast(frequencies, {last}, shape));
 }
 
+void prepare_rotations(BlockBuilder& b, Stack& stack, const Dim& length) {
+  const int64_t rows = std::max(most(b, length), stack.position_ids ? b.spec.max_positions : 0);
+  if (b.spec.positions.scaling == RopeScaling::dynamic && rows > b.spec.max_positions) {
+    Value* angles = angles_by_length(b, stack, length, rows);
+    stack.cosines = b.graph.cos(angles), stack.sines = b.graph.sin(angles);
+    return;
+  }
+  const RotaryTable table = rotary_table(b.spec, rotary_width(b.spec, stack.spec), rows);
+  stack.cosines = rotary_rows(b, stack, table.cosines, rows, length);
+  stack.sines = rotary_rows(b, stack, table.sines, rows, length);
+}
+
 }  // namespace
 
 Value* add_positions(BlockBuilder& b, const Stack& stack, Value* x, Value* ids) {
@@ -112,24 +122,23 @@ Value* add_positions(BlockBuilder& b, const Stack& stack, Value* x, Value* ids) 
       p.kind == PositionKind::learned
           ? weight(b, place, shape, b.spec.init.deviation)
           : b.graph.table(sinusoids(*shape[0].constant(), b.spec.hidden, p.interleaved), {DType::f32, shape});
-  Value* found = rows_for(b, table, position_ids(b, stack, ids), x);
+  Value* places = stack.position_ids;
+  // From the padding id on, as fairseq numbers them.
+  if (p.counted && !places) places = count_of(b, differs(b, ids, b.spec.tokens.pad));
+  Value* found = rows_for(b, table, places, x);
   if (p.counted) found = freeze_padding(b, found, ids);
   return b.graph.add(x, found);
 }
 
 void prepare_positions(BlockBuilder& b, Stack& stack, const Dim& length) {
-  if (b.spec.positions.kind == PositionKind::relative_buckets) stack.bias = distance_bias(b, stack, length);
-  if (b.spec.positions.kind != PositionKind::rope) return;
   b.at(stack.part("positions"));
-  const int64_t rows = std::max(most(b, length), stack.position_ids ? b.spec.max_positions : 0);
-  if (b.spec.positions.scaling == RopeScaling::dynamic && rows > b.spec.max_positions) {
-    Value* angles = angles_by_length(b, stack, length, rows);
-    stack.cosines = b.graph.cos(angles), stack.sines = b.graph.sin(angles);
-    return;
-  }
-  const RotaryTable table = rotary_table(b.spec, rotary_width(b.spec, stack.spec), rows);
-  stack.cosines = rotary_rows(b, stack, table.cosines, rows, length);
-  stack.sines = rotary_rows(b, stack, table.sines, rows, length);
+  const auto& p = b.spec.positions;
+  if (p.counted_by_mask && stack.mask && !stack.position_ids)
+    stack.position_ids = unmasked_positions(b, stack.mask);
+  if (p.kind == PositionKind::relative_buckets) stack.bias = distance_bias(b, stack, length);
+  if (p.kind == PositionKind::alibi)
+    stack.slopes = b.graph.table(alibi_slopes(stack.spec.heads), {DType::f32, {stack.spec.heads}});
+  if (p.kind == PositionKind::rope) prepare_rotations(b, stack, length);
 }
 
 Value* rotated(BlockBuilder& b, const Stack& stack, Value* x) {

@@ -39,6 +39,8 @@ constexpr FamilyCase kCases[] = {
     {"qwen2", "{\"family\": \"qwen2\", " SMELT_DECODER "}"},
     {"qwen3", "{\"family\": \"qwen3\", " SMELT_DECODER "}"},
     {"gemma", "{\"family\": \"gemma\", " SMELT_DECODER "}"},
+    {"gemma2", "{\"family\": \"gemma2\", \"attention\": {\"window\": 5}, " SMELT_DECODER "}"},
+    {"bloom", "{\"family\": \"bloom\", " SMELT_DECODER "}"},
     {"opt", "{\"family\": \"opt\", " SMELT_DECODER "}"},
     {"gpt_neox", "{\"family\": \"gpt_neox\", " SMELT_DECODER "}"},
     {"bert_masked", "{\"family\": \"bert\", " SMELT_ENCODER R"(, "head": {"kind": "mlm", "bias": true}})"},

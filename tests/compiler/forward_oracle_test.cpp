@@ -89,7 +89,8 @@ std::string test_name(const ::testing::TestParamInfo<const char*>& info) {
 }
 INSTANTIATE_TEST_SUITE_P(Goldens, ForwardOracle,
                          ::testing::Values("gpt2", "gpt2-variant", "gpt2-relu", "llama-eight-queries",
-                                           "qwen3", "gemma", "opt", "opt-post", "gpt-neox"),
+                                           "qwen3", "gemma", "gemma2", "opt", "opt-post", "gpt-neox", "bloom",
+                                           "mistral-window", "qwen2-window"),
                          test_name);
 
 }  // namespace

@@ -234,15 +234,42 @@ TEST(BuildTransformer, WhatCannotBeBuiltIsNamedAtOnce) {
             {"embedding.patch_size", "head.kind"});
 }
 
-TEST(BuildTransformer, WhatIsDoneToScoresIsRefusedByName) {
-  const auto refusal = [](const char* fields) {
-    return message_of([&] { build_transformer(small_spec(fields), {}); });
-  };
-  expect_in(refusal(R"({"attention": {"window": 5}})"), {"1 problem\n", "attention.window: fewer than"});
-  expect_in(refusal(R"({"attention": {"soft_cap": 5}})"),
-            {"1 problem\n", "attention.soft_cap: is not built"});
-  expect_in(refusal(R"({"positions": {"kind": "alibi"}})"), {"1 problem\n", "positions.kind: alibi is not"});
-  EXPECT_NO_THROW(build_transformer(small_spec(R"({"attention": {"window": 33}})"), {}));
+/// How many such operations the body of a block's attention has.
+size_t in_body(const Module& module, ScalarOp op, const char* source) {
+  const Node* attention = from(graph_of(module, "logits"), Op::attention, source);
+  return llvm::count_if(attention->body->nodes(), [&](const auto& node) { return node->is(op); });
+}
+
+TEST(BuildTransformer, BlocksHaveTheWindowThatTheyAreTold) {
+  const TransformerSpec spec =
+      small_spec(R"({"attention": {"window": 5, "layers": ["full_attention", "sliding_attention"]}})");
+  const auto module = build_transformer(spec, {});
+  verify_or_throw(*module);
+  EXPECT_EQ(in_body(*module, ScalarOp::lt, "h.0.attn"), 0u);
+  EXPECT_EQ(in_body(*module, ScalarOp::lt, "h.1.attn"), 1u);
+  EXPECT_EQ(in_body(*module, ScalarOp::lt, "h.2.attn"), 0u);
+  const auto shorter = build_transformer(spec, {.bounds = {{{"T"}, 5}}});
+  EXPECT_EQ(in_body(*shorter, ScalarOp::lt, "h.1.attn"), 0u);  // which no batch can leave
+}
+
+TEST(BuildTransformer, ScoresAreCapped) {
+  const auto module = build_transformer(small_spec(R"({"attention": {"soft_cap": 5}})"), {});
+  verify_or_throw(*module);
+  for (const char* source : {"h.0.attn", "h.2.attn"}) EXPECT_EQ(in_body(*module, ScalarOp::tanh, source), 1u);
+  EXPECT_EQ(in_body(*build_transformer(small_spec(), {}), ScalarOp::tanh, "h.0.attn"), 0u);
+}
+
+TEST(BuildTransformer, AlibiFallsWithTheDistanceOfWhatIsCounted) {
+  const char* fields = R"({"positions": {"kind": "alibi", "counted_by_mask": true}})";
+  for (const bool masked : {false, true}) {
+    const auto module = build_transformer(small_spec(fields), {.attention_mask = masked});
+    verify_or_throw(*module);
+    const Graph& graph = graph_of(*module, "logits");
+    const Node* attention = from(graph, Op::attention, "h.1.attn");
+    ASSERT_EQ(attention->operands().size(), masked ? 6u : 4u);  // positions and the mask
+    EXPECT_EQ(str(attention->operand(masked ? 4 : 3)->type), "f32[4]");
+    EXPECT_EQ(module->find_parameter("transformer.wpe.weight"), nullptr);
+  }
 }
 
 TEST(BuildTransformer, FieldsThatGoTogetherAreRefusedApart) {
@@ -253,6 +280,20 @@ TEST(BuildTransformer, FieldsThatGoTogetherAreRefusedApart) {
                                 {});
             }),
             {"2 problems", "attention.qkv_by_head: is an order", "embedding.width: needs a decoder alone"});
+  expect_in(
+      message_of([] {
+        build_transformer(small_spec(R"({"attention": {"window": 3}, "encoder": {"layers": 1, "heads": 2},
+                                               "positions": {"kind": "alibi"},
+                                               "tokens": {"pad": 0, "decoder_start": 1}})"),
+                          {});
+      }),
+      {"2 problems", "attention.window: needs a decoder alone", "positions.kind: alibi needs a decoder"});
+  expect_in(
+      message_of([] {
+        build_transformer(
+            small_spec(R"({"positions": {"kind": "sinusoidal", "offset": 1, "counted_by_mask": true}})"), {});
+      }),
+      {"1 problem\n", "positions.counted_by_mask: is for learned"});
 }
 
 TEST(BuildTransformer, ParallelResidualReadsTheBlocksInput) {

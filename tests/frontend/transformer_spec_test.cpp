@@ -173,6 +173,12 @@ TEST(TransformerSpec, RotaryPositionsTurnPairs) {
   EXPECT_NO_THROW(small_spec(R"({"positions": {"kind": "rope", "rotary_fraction": 0.5}})"));
 }
 
+TEST(TransformerSpec, PaddingBeforePositionZeroNeedsARow) {
+  expect_in(message_of([] { small_spec(R"({"positions": {"counted_by_mask": true}})"); }),
+            {"1 problem\n", "positions.offset: 0, expected a row for padding"});
+  EXPECT_NO_THROW(small_spec(R"({"positions": {"counted_by_mask": true, "offset": 1}})"));
+}
+
 TEST(TransformerSpec, SizesDoNotOverflow) {
   expect_in(message_of([] { small_spec(R"({"hidden": 2147483644})"); }), {"parameters"});
   expect_in(message_of([] { small_spec(R"({"hidden": 18446744073709551615})"); }),

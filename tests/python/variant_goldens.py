@@ -98,7 +98,7 @@ def grouped():
     yield "llama-eight-queries", tf.LlamaForCausalLM, tf.LlamaConfig(**eight), draw, {}
     yield "mistral-window", tf.MistralForCausalLM, tf.MistralConfig(**wide, sliding_window=5), draw, {}
     windowed, older = dict(small, use_sliding_window=True), saved_with(tf.Qwen2ForCausalLM, dict(layer_types=None))
-    yield "qwen2-window", older, tf.Qwen2Config(**windowed, sliding_window=4, max_window_layers=1), draw, {}
+    yield "qwen2-window", older, tf.Qwen2Config(**windowed, sliding_window=6, max_window_layers=1), draw, {}
     yield "qwen3", tf.Qwen3ForCausalLM, tf.Qwen3Config(**wide, tie_word_embeddings=True), draw, {}
     windowed = dict(wide, attention_bias=True, use_sliding_window=True, layer_types=["sliding_attention", "full_attention"])
     yield "qwen3-window", tf.Qwen3ForCausalLM, tf.Qwen3Config(**windowed, sliding_window=6), draw, {}
