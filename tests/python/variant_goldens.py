@@ -23,7 +23,8 @@ def saved_with(cls, edits=(), **members):
 # ---------------------------------------------------------------- inputs
 def mask_of(batch, length, kinds):
     """Row by row: all (no padding), right, left, inside, ragged (left, inside and right at once). Left padding is
-    for encoders: in a decoder its queries see no key, and eager attention averages over the future there."""
+    for encoders: in a decoder its queries see no key, and eager attention averages over the future there; so it does
+    for padding that is longer than a window."""
     mask = torch.ones(batch, length, dtype=torch.long)
     for row, kind in zip(range(batch), kinds):
         if kind in ("right", "ragged"): mask[row, length - 2 - row:] = 0
