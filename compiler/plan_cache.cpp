@@ -58,11 +58,13 @@ class KeyText {
 };
 
 void add_build(KeyText& key, const BuildOptions& options) {
-  const auto& [bounds, dropout, training, hidden_states, attention_mask, position_ids] = options;
+  const auto& [bounds, dropout, training, hidden_states, attention_mask, position_ids, segment_ids] =
+      options;
   for (const Symbols::Bound& bound : bounds)
     key.add(fmt::format("bound {}", fmt::join(bound.factors, "*")), bound.upper);
   key.add("dropout", dropout).add("training", training).add("hidden_states", hidden_states);
   key.add("attention_mask", attention_mask).add("position_ids", position_ids);
+  key.add("segment_ids", segment_ids);
 }
 
 void add_training(KeyText& key, const TrainingOptions& options) {

@@ -20,6 +20,29 @@ bool has_classes(const TransformerSpec& spec) {
   return spec.head.kind == HeadKind::sequence_classes || spec.head.kind == HeadKind::image_classes;
 }
 
+bool may_exceed_positions(const TransformerSpec& spec, const BuildOptions& options) {
+  return llvm::any_of(options.bounds, [&](const Symbols::Bound& bound) {
+    return bound.factors == std::vector<std::string>{"T"} && bound.upper > spec.max_positions;
+  });
+}
+
+/// Models whose rows are one document each.
+void refuse_segments(const TransformerSpec& spec, const BuildOptions& options,
+                     std::vector<SpecProblem>& problems) {
+  const auto refuse = [&](bool when, const char* field, const char* text) {
+    if (when) problems.push_back({field, fmt::format("segment_ids: {}", text)});
+  };
+  refuse(has_patches(spec), "embedding.patch_size", "documents are of tokens, not of an image's patches");
+  refuse(has_both(spec), "encoder.layers",
+         "a decoder that reads an encoder writes one text a row; expected a decoder or an encoder alone");
+  const bool pools = spec.head.kind == HeadKind::none && spec.head.pooler;
+  refuse(!has_patches(spec) && (has_classes(spec) || pools), "head.kind",
+         "the first token speaks for the whole row; expected lm or mlm");
+  refuse(spec.positions.scaling == RopeScaling::dynamic && may_exceed_positions(spec, options),
+         "positions.scaling",
+         "dynamic turns all documents by the longest one's angles; expected T <= max_positions");
+}
+
 /// Combinations that no model has, by field.
 std::vector<SpecProblem> unsupported(const TransformerSpec& spec, const BuildOptions& options) {
   std::vector<SpecProblem> problems;
@@ -52,6 +75,7 @@ std::vector<SpecProblem> unsupported(const TransformerSpec& spec, const BuildOpt
          "positions.counted_by_mask", "is for learned positions and alibi; expected false");
   refuse(options.training && spec.head.kind == HeadKind::none, "head.kind",
          "none has no loss to train; expected a head, or compile with --mode infer");
+  if (options.segment_ids) refuse_segments(spec, options, problems);
   return problems;
 }
 
@@ -104,9 +128,10 @@ class ModelGraph {
     if (has_decoder(spec_)) decode(has_both(spec_) ? teacher_forced(b_, labels_) : ids_);
     const bool next = has_decoder(spec_) && !has_both(spec_);
     Value* found = logits(b_, last_);
-    const LossOutputs loss = has_classes(spec_)
-                                 ? class_loss(b_, found, labels_)
-                                 : cross_entropy_loss(b_, found, next ? next_tokens(b_, labels_) : labels_);
+    const LossOutputs loss =
+        has_classes(spec_)
+            ? class_loss(b_, found, labels_)
+            : cross_entropy_loss(b_, found, next ? next_tokens(b_, labels_, segments_) : labels_);
     b_.graph.output("loss_sum", loss.loss_sum);
     b_.graph.output("token_count", loss.token_count);
   }
@@ -149,12 +174,25 @@ class ModelGraph {
     const Dim length = has_both(spec_) ? Dim::symbol("S") : length_;
     ids_ = input("input_ids", {batch_, length});
     if (masked()) mask_ = optional_input("attention_mask", {batch_, length}, 1);
-    if (options_.position_ids) position_ids_ = input("position_ids", {batch_, length});
+    if (options_.segment_ids) segments_ = optional_input("segment_ids", {batch_, length}, 0);
+    if (options_.position_ids) position_ids_ = given_positions(length);
     if (has_encoder(spec_)) encode(length);
   }
 
+  /// A position of -1 is a token's place in its row.
+  Value* given_positions(const Dim& length) {
+    constexpr double kOwnPlace = -1;
+    Value* given = optional_input("position_ids", {batch_, length}, kOwnPlace);
+    Value* places = b_.graph.iota(given->type, 1);
+    return b_.graph.select(b_.graph.eq(given, b_.graph.like(given, kOwnPlace)), places, given);
+  }
+
   void encode(const Dim& length) {
-    Stack stack{.name = "encoder", .spec = spec_.encoder, .mask = mask_, .position_ids = position_ids_};
+    Stack stack{.name = "encoder",
+                .spec = spec_.encoder,
+                .mask = mask_,
+                .position_ids = position_ids_,
+                .segments = segments_};
     Value* types = nullptr;
     if (spec_.embedding.token_types > 0) types = optional_input("token_type_ids", {batch_, length}, 0);
     prepare_positions(b_, stack, length);
@@ -176,7 +214,7 @@ class ModelGraph {
     if (has_both(spec_))
       stack.memory = last_, stack.memory_mask = mask_;
     else
-      stack.mask = mask_, stack.position_ids = position_ids_;
+      stack.mask = mask_, stack.position_ids = position_ids_, stack.segments = segments_;
     prepare_positions(b_, stack, length_);
     last_ = run_stack(b_, stack, embed_tokens(b_, stack, ids, nullptr), hidden_);
   }
@@ -189,7 +227,8 @@ class ModelGraph {
   const BuildOptions& options_;
   BlockBuilder b_;
   const Dim batch_ = Dim::symbol("B"), length_ = Dim::symbol("T");
-  Value *ids_ = nullptr, *mask_ = nullptr, *position_ids_ = nullptr, *labels_ = nullptr;
+  Value *ids_ = nullptr, *mask_ = nullptr, *position_ids_ = nullptr, *segments_ = nullptr;
+  Value* labels_ = nullptr;
   Value* last_ = nullptr;  // the last hidden state of the last stack
   std::vector<Value*> encoder_hidden_, hidden_;
 };

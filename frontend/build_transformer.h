@@ -20,7 +20,8 @@ struct BuildOptions {
   bool hidden_states = false;  // @logits also gives last_hidden_state, pooler_output, hidden.0 ... hidden.N
   /// Whether there is an input attention_mask; where nothing is said, models with an encoder have one.
   std::optional<bool> attention_mask = std::nullopt;
-  bool position_ids = false;  // an input of that name in place of 0, 1, 2, ...
+  bool position_ids = false;  // an input of that name: where each token stands
+  bool segment_ids = false;   // an input of that name: rows hold documents one behind the other
 };
 
 /// Graphs
@@ -34,7 +35,9 @@ struct BuildOptions {
 ///   pixel_values       f32[B,channels,size,size] in place of ids
 ///   attention_mask     as input_ids, 0 for padding; optional: all 1
 ///   token_type_ids     as input_ids; optional: all 0
-///   position_ids       as input_ids
+///   position_ids       as input_ids, -1 for a token's place in its row; optional: all -1
+///   segment_ids        as input_ids: tokens see those of the same number alone, and a decoder is taught no
+///                      label behind the end of a segment; optional: all 0
 ///   decoder_input_ids  [B,T], of @logits; in @loss it is the labels, shifted to the right
 ///   labels             [B,T]; [B] of models that classify, or f32 [B] or [B,classes] as head.problem says
 /// A decoder alone is taught to write label t + 1 at position t. Throws one Error with all parts of the spec

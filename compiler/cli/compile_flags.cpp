@@ -143,6 +143,8 @@ void CompileFlags::add_inputs(CLI::App& app) {
       "an input attention_mask; models with an encoder have one if nothing is said");
   app.add_flag_callback("--no-attention-mask", [this] { attention_mask = false; }, "no such input");
   app.add_flag("--position-ids", position_ids, "an input position_ids in place of 0, 1, 2, ...");
+  app.add_flag("--segment-ids", segment_ids,
+               "an input segment_ids: tokens see those of the same number alone (documents packed in a row)");
   app.add_flag("--hidden-states", hidden_states,
                "outputs last_hidden_state, pooler_output and hidden.N beside the logits");
 }
@@ -172,6 +174,7 @@ CompileOptions CompileFlags::options() const {
   options.build.dropout = dropout;
   options.build.attention_mask = attention_mask;
   options.build.position_ids = position_ids;
+  options.build.segment_ids = segment_ids;
   options.build.hidden_states = hidden_states;
   options.training.optimizer = optimizer.options();
   options.pipeline = pipeline;

@@ -28,7 +28,7 @@ struct CompileFlags {
   std::optional<int64_t> chunk_rows;
   std::optional<double> dropout;
   std::optional<bool> attention_mask;
-  bool position_ids = false, hidden_states = false;
+  bool position_ids = false, segment_ids = false, hidden_states = false;
   OptimizerFlags optimizer;
 
   /// Adds --target, --max and the options that steer and show the passes.

@@ -100,6 +100,7 @@ class Run {
     compile_options.training.accumulation = options_.trainer.gradient_accumulation > 1;
     compile_options.training.optimizer.keep_gradients = false;
     model_ = open_model(options_.model, options_.weights);
+    if (options_.trainer.pack) read_segments(compile_options.build);
     bound_sizes(compile_options.build.bounds);
     smelt::cli::compile_model(model_, compile_options, flags);
     if (options_.detect_anomaly && !model_.compilation)
@@ -109,10 +110,19 @@ class Run {
     require_training();
   }
 
+  /// Packed rows have inputs that tell their documents apart. A model that counts its positions itself counts
+  /// them in each segment.
+  void read_segments(BuildOptions& build) const {
+    const TransformerSpec* spec = model_.spec();
+    build.segment_ids = true;
+    build.position_ids = !spec || !spec->positions.counted;
+  }
+
+  /// Packed rows are as long as the model takes them, and not as long as a record.
   void bound_sizes(std::vector<Symbols::Bound>& bounds) {
     model_.bounds.add(bounds, "B", options_.trainer.batch, "--batch");
     if (options_.length > 0) model_.bounds.add(bounds, "T", options_.length, "--length");
-    options_.data.bound_lengths(model_, bounds, model_.bounds);
+    if (!options_.trainer.pack) options_.data.bound_lengths(model_, bounds, model_.bounds);
   }
 
   void require_training() const {
@@ -163,10 +173,18 @@ class Run {
     trainer.schedule = *parse_schedule(options_.schedule);
     if (options_.length > 0)
       trainer.length = options_.length;
-    else if (!options_.data.holds_records())
+    else if (trainer.pack || !options_.data.holds_records())
       trainer.length = model_.plan->symbols.upper(Dim::symbol("T"));
+    if (trainer.pack && trainer.document_end.empty()) trainer.document_end = end_of_text();
     trainer.seed = options_.weights.seed;
     return trainer;
+  }
+
+  /// The model's first token that ends a text; none where it has none.
+  std::vector<int32_t> end_of_text() const {
+    const Json* ends = model_.about.is_object() ? find_path(model_.about, "eos_token_id") : nullptr;
+    if (!ends || !ends->is_array() || ends->empty()) return {};
+    return {ends->front().get<int32_t>()};
   }
 
   /// What the run is: the resolved options and the model before its first step, the fused graph while it
@@ -306,7 +324,7 @@ void add_trainer_options(CLI::App& command, TrainerOptions& t) {
     command.add_option(name, value, help)->check(CLI::NonNegativeNumber)->capture_default_str();
   };
   count("--steps", t.steps, "updates");
-  count("--batch", t.batch, "windows or records a micro-step");
+  count("--batch", t.batch, "windows, records or packed rows a micro-step");
   command.add_option("--lr,--learning-rate", t.learning_rate, "peak learning rate")->capture_default_str();
   command.add_option("--min-lr", t.min_learning_rate, "learning rate at the end")->capture_default_str();
   count("--warmup", t.warmup_steps, "steps in which the learning rate rises");
@@ -318,6 +336,17 @@ void add_trainer_options(CLI::App& command, TrainerOptions& t) {
   count("--keep", t.keep_checkpoints, "newest checkpoints that stay; 0: all");
   command.add_flag("--resume", t.resume, "go on from the newest whole checkpoint of --run-dir");
   command.add_flag("--overfit-one-batch", t.overfit_one_batch, "every step sees the same batch");
+}
+
+void add_packing(CLI::App& command, TrainerOptions& t) {
+  command.add_flag("--pack", t.pack,
+                   "fill rows of --length tokens with whole texts or records, one behind the other");
+  command
+      .add_option("--document-end", t.document_end,
+                  "token ids in a row that end a text of --pack; default: the model's end of text; files end "
+                  "one too")
+      ->delimiter(',')
+      ->check(CLI::NonNegativeNumber);
 }
 
 }  // namespace
@@ -332,7 +361,9 @@ void add_train(CLI::App& app) {
   command->add_option("--run-dir", options->run_directory,
                       "directory for metrics, checkpoints and the model");
   add_trainer_options(*command, options->trainer);
-  command->add_option("--length", options->length, "tokens a window of text; default: the plan's maximum");
+  command->add_option("--length", options->length,
+                      "tokens a window of text or a packed row; default: the plan's maximum");
+  add_packing(*command, options->trainer);
   command->add_option("--schedule", options->schedule, "of the learning rate")
       ->check(CLI::IsMember({"constant", "linear", "cosine", "inverse-sqrt"}))
       ->capture_default_str();

@@ -118,6 +118,8 @@ class Verification {
     result.build.dropout = 0;
     result.build.hidden_states = golden_.has("output.hidden.0");
     result.build.attention_mask = inputs_.contains("attention_mask");
+    result.build.position_ids = inputs_.contains("position_ids");
+    result.build.segment_ids = inputs_.contains("segment_ids");
     result.training.optimizer = golden_.optimizer();
     result.training.accumulation = false;
     result.entries = {"train_step", "evaluate", "logits"};

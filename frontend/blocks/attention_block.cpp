@@ -63,7 +63,7 @@ double scale_of(const TransformerSpec& spec, const StackSpec& stack, int64_t blo
 struct Sight {
   bool causal = false;
   int64_t window = 0;  // as attention.window, of this block
-  Value *mask = nullptr, *bias = nullptr;
+  Value *mask = nullptr, *bias = nullptr, *segments = nullptr;
   Value *slopes = nullptr, *position_ids = nullptr;  // ALiBi; without ids the distance is that of places
 };
 
@@ -95,6 +95,7 @@ Value* weighted_means(BlockBuilder& b, const Heads& heads, double scale, const S
   if (sight.causal) attention.mask_future();
   if (sight.window > 0) attention.mask_past(sight.window);
   if (sight.mask) attention.mask_keys(sight.mask);
+  if (sight.segments) attention.mask_segments(sight.segments, sight.segments);
   if (b.dropout.attention > 0) attention.drop(b.dropout.attention, b.graph.module().next_random_id());
   return attention.finish()->result();
 }
@@ -127,6 +128,7 @@ Value* self_attention(BlockBuilder& b, const Stack& stack, int64_t block, Value*
                  .window = window_of(b, block, heads.key->shape()[1]),
                  .mask = stack.mask,
                  .bias = stack.bias,
+                 .segments = stack.segments,
                  .slopes = stack.slopes,
                  .position_ids = stack.position_ids});
 }

@@ -28,6 +28,7 @@ struct Stack {
   bool causal = false;
   Value* mask = nullptr;                       // i32[B,T]: 0 where a token is padding; null: there is none
   Value* position_ids = nullptr;               // i32[B,T]; null: 0 ... T-1
+  Value* segments = nullptr;                   // i32[B,T]: tokens see those of their own segment; null: all
   Value* bias = nullptr;                       // f32[heads,T,T], added to the scores of every block
   Value* slopes = nullptr;                     // f32[heads]: ALiBi
   Value *cosines = nullptr, *sines = nullptr;  // f32[T,width/2] or [B,T,width/2]: rotary positions
@@ -94,8 +95,9 @@ LossOutputs cross_entropy_loss(BlockBuilder& b, Value* logits, Value* targets);
 /// rows, where labels are numbers.
 Type label_type(const TransformerSpec& spec, const Dim& batch);
 LossOutputs class_loss(BlockBuilder& b, Value* logits, Value* labels);
-/// The target of position t is label t + 1; the last position has none.
-Value* next_tokens(BlockBuilder& b, Value* labels);
+/// The target of position t is label t + 1; the last position of a row has none, nor that of a segment where
+/// there are `segments`, i32[B,T].
+Value* next_tokens(BlockBuilder& b, Value* labels, Value* segments);
 /// What a decoder reads while it learns to write `labels`: the start token, then all labels but the last.
 Value* teacher_forced(BlockBuilder& b, Value* labels);
 

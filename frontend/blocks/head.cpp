@@ -75,11 +75,17 @@ Value* logits(BlockBuilder& b, Value* x) {
   return nullptr;
 }
 
-Value* next_tokens(BlockBuilder& b, Value* labels) {
+Value* next_tokens(BlockBuilder& b, Value* labels, Value* segments) {
   b.graph.set_source("labels");
   const auto ignored = static_cast<double>(b.spec.criterion.ignore_index);
-  Value* end = b.graph.constant(ignored, {DType::i32, {labels->shape()[0], 1}});
-  return b.graph.slice(b.graph.concat({labels, end}, 1), 1, 1, labels->shape()[1]);
+  const auto next = [&](Value* x) {
+    Value* end = b.graph.constant(ignored, {DType::i32, {x->shape()[0], 1}});
+    return b.graph.slice(b.graph.concat({x, end}, 1), 1, 1, x->shape()[1]);
+  };
+  Value* targets = next(labels);
+  if (!segments) return targets;
+  Value* goes_on = b.graph.eq(segments, next(segments));
+  return b.graph.select(goes_on, targets, b.graph.like(targets, ignored));
 }
 
 Value* teacher_forced(BlockBuilder& b, Value* labels) {

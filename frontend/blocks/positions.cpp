@@ -21,12 +21,16 @@ Value* rows_for(BlockBuilder& b, Value* table, Value* ids, Value* x) {
   return b.graph.create(Op::embedding, {table, ids})->result();
 }
 
-/// i32[B,T]: how many of the tokens up to each one are real, and 0 for those that are not.
-Value* count_of(BlockBuilder& b, Value* real) {
+/// i32[B,T]: how many of the tokens up to each one are real, and 0 for those that are not; of each segment anew
+/// where there are `segments`.
+Value* count_of(BlockBuilder& b, Value* real, Value* segments = nullptr) {
   const Shape& shape = real->shape();
   const Shape pairs = {shape[0], shape[1], shape[1]};
   Value* before = b.graph.ge(b.graph.iota({DType::i32, pairs}, 1), b.graph.iota({DType::i32, pairs}, 2));
   Value* seen = b.graph.logical_and(before, b.graph.broadcast(real, {0, 2}, pairs));
+  if (segments)
+    seen = b.graph.logical_and(seen, b.graph.eq(b.graph.broadcast(segments, {0, 1}, pairs),
+                                                b.graph.broadcast(segments, {0, 2}, pairs)));
   Value* count = b.graph.sum(b.graph.convert(seen, DType::i32), {2});
   return b.graph.select(real, count, b.graph.like(count, 0));
 }
@@ -124,7 +128,7 @@ Value* add_positions(BlockBuilder& b, const Stack& stack, Value* x, Value* ids) 
           : b.graph.table(sinusoids(*shape[0].constant(), b.spec.hidden, p.interleaved), {DType::f32, shape});
   Value* places = stack.position_ids;
   // From the padding id on, as fairseq numbers them.
-  if (p.counted && !places) places = count_of(b, differs(b, ids, b.spec.tokens.pad));
+  if (p.counted && !places) places = count_of(b, differs(b, ids, b.spec.tokens.pad), stack.segments);
   Value* found = rows_for(b, table, places, x);
   if (p.counted) found = freeze_padding(b, found, ids);
   return b.graph.add(x, found);

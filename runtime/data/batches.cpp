@@ -65,12 +65,14 @@ void require_batch(int64_t batch) {
   if (batch < 1) fail("batch of {} records: expected at least 1", batch);
 }
 
-class RecordStream : public BatchStream {
+/// Data: RecordData or PackedData.
+template <typename Data>
+class ItemStream : public BatchStream {
  public:
-  RecordStream(RecordRange range, const BatchOptions& o)
+  ItemStream(Part<Data> range, const BatchOptions& o)
       : range_(std::move(range)), batch_(o.batch), micro_steps_(o.micro_steps), seed_(o.seed) {
     require_batch(batch_);
-    if (range_.size() == 0) fail("{}: there are no records to train on", range_.data->description());
+    if (range_.size() == 0) fail("{}: there are no {} to train on", range_.data->description(), Data::kItems);
     order_.resize(static_cast<size_t>(range_.size()));
   }
 
@@ -99,25 +101,26 @@ class RecordStream : public BatchStream {
     epoch_ = epoch;
   }
 
-  RecordRange range_;
+  Part<Data> range_;
   int64_t batch_, micro_steps_;
   uint32_t seed_;
   std::vector<int64_t> order_;
   int64_t epoch_ = -1;  // that order_ is of
 };
 
-class RecordList : public BatchList {
+template <typename Data>
+class ItemList : public BatchList {
  public:
-  RecordList(RecordRange range, const BatchOptions& o, int64_t max_batches)
+  ItemList(Part<Data> range, const BatchOptions& o, int64_t max_batches)
       : range_(std::move(range)), batch_(o.batch) {
     require_batch(batch_);
     if (max_batches < 1) fail("validation with {} batches: expected at least 1", max_batches);
     const int64_t all = range_.size();
     if (all == 0)
       fail(
-          "{}: no records are held back for validation; hold back a larger fraction, give a validation file, "
-          "or turn validation off",
-          range_.data->description());
+          "{}: no {} are held back for validation; hold back a larger fraction, give a validation file, or "
+          "turn validation off",
+          range_.data->description(), Data::kItems);
     rows_ = max_batches > all / batch_ ? all : max_batches * batch_;
   }
 
@@ -130,7 +133,7 @@ class RecordList : public BatchList {
   }
 
  private:
-  RecordRange range_;
+  Part<Data> range_;
   int64_t batch_, rows_ = 0;
 };
 
@@ -139,13 +142,29 @@ class RecordList : public BatchList {
 std::unique_ptr<BatchStream> make_stream(const DataPart& part, const BatchOptions& options) {
   if (const auto* tokens = std::get_if<TokenRange>(&part))
     return std::make_unique<WindowStream>(*tokens, options);
-  return std::make_unique<RecordStream>(std::get<RecordRange>(part), options);
+  if (const auto* rows = std::get_if<PackedRange>(&part))
+    return std::make_unique<ItemStream<PackedData>>(*rows, options);
+  return std::make_unique<ItemStream<RecordData>>(std::get<RecordRange>(part), options);
 }
 
 std::unique_ptr<BatchList> make_list(const DataPart& part, const BatchOptions& options, int64_t max_batches) {
   if (const auto* tokens = std::get_if<TokenRange>(&part))
     return std::make_unique<WindowList>(*tokens, options, max_batches);
-  return std::make_unique<RecordList>(std::get<RecordRange>(part), options, max_batches);
+  if (const auto* rows = std::get_if<PackedRange>(&part))
+    return std::make_unique<ItemList<PackedData>>(*rows, options, max_batches);
+  return std::make_unique<ItemList<RecordData>>(std::get<RecordRange>(part), options, max_batches);
+}
+
+DataPart pack(const DataPart& part, const PackOptions& options) {
+  std::shared_ptr<const Documents> documents;
+  if (const auto* tokens = std::get_if<TokenRange>(&part))
+    documents = std::make_shared<const TokenDocuments>(*tokens, options);
+  else if (const auto* records = std::get_if<RecordRange>(&part))
+    documents = std::make_shared<const RecordDocuments>(*records);
+  else
+    return part;
+  auto data = std::make_shared<const PackedData>(std::move(documents), options);
+  return PackedRange{data, 0, data->size()};
 }
 
 }  // namespace smelt

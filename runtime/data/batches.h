@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/batch.h"
+#include "runtime/data/packed_data.h"
 #include "runtime/data/records.h"
 #include "runtime/data/token_data.h"
 
@@ -28,24 +29,27 @@ class BatchList {
   virtual void fill(int64_t index, Batch& batch) = 0;
 };
 
-using DataPart = std::variant<TokenRange, RecordRange>;
+using DataPart = std::variant<TokenRange, RecordRange, PackedRange>;
 
 struct DataSplit {
   DataPart train, held_back;
+  DataSplit(DataPart train, DataPart held_back) : train(std::move(train)), held_back(std::move(held_back)) {}
   DataSplit(TokenSplit split) : train(split.train), held_back(split.held_back) {}   // NOLINT: one kind of it
   DataSplit(RecordSplit split) : train(split.train), held_back(split.held_back) {}  // NOLINT
 };
 
 struct BatchOptions {
-  int64_t batch = 8;        // windows or records
+  int64_t batch = 8;        // windows, records or packed rows
   int64_t length = 128;     // tokens a window
   int64_t micro_steps = 1;  // batches a step
   uint32_t seed = 0;
 };
 
-/// Windows at random places; records in an order that is shuffled anew each epoch, whose last batch may be
-/// smaller. Throws Error where the part holds too little.
+/// Windows at random places; records and packed rows in an order that is shuffled anew each epoch, whose last
+/// batch may be smaller. Throws Error where the part holds too little.
 std::unique_ptr<BatchStream> make_stream(const DataPart& part, const BatchOptions& options);
+/// The documents of the part one behind the other in rows; packed rows as they are.
+DataPart pack(const DataPart& part, const PackOptions& options);
 /// At most max_batches, spread evenly; the last may be smaller.
 std::unique_ptr<BatchList> make_list(const DataPart& part, const BatchOptions& options, int64_t max_batches);
 

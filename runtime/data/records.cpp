@@ -221,21 +221,41 @@ void RecordData::read(std::span<const int64_t> rows, Batch& batch) const {
     batch.tokens += count * longest;
   }
   if (lengths_.empty()) batch.tokens = count;
-  for (size_t c = 0; c < columns_.size(); ++c) {
-    const Column& column = columns_[c];
+  for (const Column& column : columns_) {
     const int64_t extent = column.length < 0 ? 1 : extents[static_cast<size_t>(column.length)];
     std::byte* out = batch.add(column.port.name, column.port.dtype, shape(column, count, extents));
     for (const int64_t row : rows) {
-      const auto piece = std::ranges::upper_bound(pieces_, row, {}, &Piece::begin) - 1;
-      const TensorView& tensor = *piece->tensors[c];
-      const int64_t width = column.length < 0 ? 1 : tensor.shape[1], held = std::min(width, extent);
-      read_elements(tensor, (row - piece->begin) * width * column.inner, held * column.inner,
-                    column.port.dtype, out);
-      auto* rest = reinterpret_cast<int32_t*>(out) + held * column.inner;
-      std::fill_n(rest, (extent - held) * column.inner, column.padding);  // of f32: 0 has the same bits
+      copy(row, column, extent, out);
       out += extent * column.inner * size_of(column.port.dtype);
     }
   }
+}
+
+void RecordData::copy(int64_t row, const Column& column, int64_t extent, std::byte* out) const {
+  const auto piece = std::ranges::upper_bound(pieces_, row, {}, &Piece::begin) - 1;
+  const TensorView& tensor = *piece->tensors[static_cast<size_t>(&column - columns_.data())];
+  const int64_t width = column.length < 0 ? 1 : tensor.shape[1], held = std::min(width, extent);
+  read_elements(tensor, (row - piece->begin) * width * column.inner, held * column.inner, column.port.dtype,
+                out);
+  auto* rest = reinterpret_cast<int32_t*>(out) + held * column.inner;
+  std::fill_n(rest, (extent - held) * column.inner, column.padding);  // of f32: 0 has the same bits
+}
+
+std::vector<DocumentColumn> RecordData::document_columns() const {
+  std::vector<DocumentColumn> documents;
+  for (const Column& column : columns_) {
+    const std::string& name = column.port.name;
+    if (name == kSegmentIds || name == kPositionIds)
+      fail("{}: there is a tensor '{}': the records are packed already", description_, name);
+    if (column.length != 0)
+      fail(
+          "{}: '{}' is {}: records are packed where all tensors hold a value a token, [records, length, ...]",
+          description_, name, str(column.port.shape));
+    std::vector<int64_t> inner = shape(column, 1, std::vector<int64_t>{1});
+    inner.erase(inner.begin(), inner.begin() + 2);
+    documents.push_back({name, column.port.dtype, std::move(inner), column.padding});
+  }
+  return documents;
 }
 
 }  // namespace smelt

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/batch.h"
+#include "runtime/data/documents.h"
 #include "runtime/data/held_back.h"
 #include "runtime/plan/plan.h"
 #include "runtime/weights/safetensors.h"
@@ -20,6 +21,7 @@ namespace smelt {
 /// value are checked here, once, with an Error that names file, tensor, row and what was expected.
 class RecordData {
  public:
+  static constexpr const char* kItems = "records";
   RecordData(const std::vector<std::filesystem::path>& files, const PlanEntry& entry, const Symbols& symbols);
 
   int64_t size() const { return size_; }
@@ -29,6 +31,14 @@ class RecordData {
   void read(std::span<const int64_t> rows, Batch& batch) const;
   /// The shapes, without data, of a batch of so many records of the greatest length.
   std::vector<InputTensor> largest(int64_t rows) const;
+
+  /// Records as documents: throws Error where a tensor holds something else than a value a token.
+  std::vector<DocumentColumn> document_columns() const;
+  int64_t length(int64_t row) const { return lengths_.front().of_row[static_cast<size_t>(row)]; }
+  /// Copies the tokens of a record, without its padding.
+  void read_document(int64_t row, size_t column, std::byte* out) const {
+    copy(row, columns_[column], length(row), out);
+  }
 
  private:
   /// What the file holds for one input.
@@ -56,6 +66,8 @@ class RecordData {
   void check_shape(const Piece& piece, size_t column) const;
   void measure(Length& length, const PlanEntry& entry);
   void measure_by(const char* name, Length& length);
+  /// `extent` elements along the length, padding where the file has no more.
+  void copy(int64_t row, const Column& column, int64_t extent, std::byte* out) const;
   std::vector<int64_t> shape(const Column& column, int64_t rows, std::span<const int64_t> extents) const;
 
   std::vector<Column> columns_;

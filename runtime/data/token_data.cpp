@@ -169,6 +169,12 @@ void TokenData::read(int64_t begin, std::span<int32_t> tokens) const {
   }
 }
 
+std::vector<int64_t> TokenData::file_begins() const {
+  std::vector<int64_t> begins;
+  for (const Piece& piece : pieces_) begins.push_back(piece.begin);
+  return begins;
+}
+
 RandomWindows::RandomWindows(TokenRange range, int64_t batch, int64_t length, uint32_t seed)
     : range_(std::move(range)), batch_(batch), length_(length), seed_(seed) {
   check_sizes(range_, batch, length);

@@ -32,6 +32,8 @@ class TokenData {
 
   int64_t size() const { return size_; }
   void read(int64_t begin, std::span<int32_t> tokens) const;
+  /// Where each file that holds tokens begins.
+  std::vector<int64_t> file_begins() const;
   /// "shakespeare.txt" or "a.txt and 3 more": for messages.
   const std::string& description() const { return description_; }
 

@@ -78,6 +78,8 @@ std::string changed_options(std::string_view before, TrainerOptions now) {
   compare("steps", &TrainerOptions::steps);
   compare("batch", &TrainerOptions::batch);
   compare("length", &TrainerOptions::length);
+  compare("pack", &TrainerOptions::pack);
+  compare("document_end", &TrainerOptions::document_end);
   compare("learning_rate", &TrainerOptions::learning_rate);
   compare("min_learning_rate", &TrainerOptions::min_learning_rate);
   compare("schedule", &TrainerOptions::schedule);
@@ -113,6 +115,7 @@ Trainer::Trainer(Session& session, TrainerOptions options, DataSplit data)
   options_.validate();
   schedule_ = options_.rate();
   require_entries(session_, options_);
+  if (options_.pack) pack_data();
   stream_ = make_stream(data_.train, batch_options());
   require_bounds(session_, options_, *stream_);
   if (options_.eval_every > 0)
@@ -131,6 +134,22 @@ BatchOptions Trainer::batch_options() const {
           .length = options_.length,
           .micro_steps = options_.gradient_accumulation,
           .seed = static_cast<uint32_t>(options_.seed)};
+}
+
+void Trainer::pack_data() {
+  const PlanEntry& entry = session_.entry(options_.gradient_accumulation > 1 ? "accumulate" : "train_step");
+  const PackOptions packing = pack_options(entry, options_.length, options_.document_end);
+  data_ = {pack(data_.train, packing), pack(data_.held_back, packing)};
+}
+
+void Trainer::tell_packing() const {
+  const auto say = [&](const char* what, const DataPart& part) {
+    const auto* rows = std::get_if<PackedRange>(&part);
+    if (!rows || rows->size() == 0) return;
+    tell([&](TrainerObserver& o) { o.message(fmt::format("{}: {}", what, rows->data->summary())); });
+  };
+  say("packed", data_.train);
+  say("packed, held back", data_.held_back);
 }
 
 TrainingResult Trainer::run() {
@@ -153,6 +172,7 @@ TrainingResult Trainer::run() {
     }
   } closing{*this, lines.has_value()};
   tell([&](TrainerObserver& o) { o.started(first, options_.steps); });
+  tell_packing();
   if (first == 0) record_evaluation(0);
   while (result_.step < options_.steps && !result_.stopped_early) {
     train(result_.step);

@@ -21,8 +21,10 @@ namespace smelt {
 struct TrainerOptions {
   std::filesystem::path run_directory;  // empty: nothing is written
   int64_t steps = 1000;
-  int64_t batch = 8;     // windows or records a micro-step
-  int64_t length = 128;  // tokens a window; of no concern to records
+  int64_t batch = 8;                       // windows, records or packed rows a micro-step
+  int64_t length = 128;                    // tokens a window or a packed row; of no concern to records
+  bool pack = false;                       // rows hold documents one behind the other (data/packed_data.h)
+  std::vector<int32_t> document_end = {};  // of packed tokens: ids in a row at which a document ends
   double learning_rate = 1e-3;
   double min_learning_rate = 0;
   ScheduleKind schedule = ScheduleKind::cosine;
@@ -103,6 +105,8 @@ class Trainer {
   Update update(int64_t step);
   void count_flops(std::string_view entry, std::span<const InputTensor> inputs);
   BatchOptions batch_options() const;
+  void pack_data();
+  void tell_packing() const;
   std::string last_good() const;
   std::vector<HostTensor> micro_step(std::string_view entry, int64_t step, int64_t index);
   void check_finite(int64_t step, const Update& done);

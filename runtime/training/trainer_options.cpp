@@ -1,6 +1,7 @@
 // The options of trainer.h as JSON, and their ranges.
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <tuple>
 
@@ -19,6 +20,8 @@ constexpr auto kFields = std::tuple{
     std::pair{"steps", &TrainerOptions::steps},
     std::pair{"batch", &TrainerOptions::batch},
     std::pair{"length", &TrainerOptions::length},
+    std::pair{"pack", &TrainerOptions::pack},
+    std::pair{"document_end", &TrainerOptions::document_end},
     std::pair{"learning_rate", &TrainerOptions::learning_rate},
     std::pair{"min_learning_rate", &TrainerOptions::min_learning_rate},
     std::pair{"schedule", &TrainerOptions::schedule},
@@ -60,6 +63,12 @@ const char* read_value(const OrderedJson& json, double& value) {
 const char* read_value(const OrderedJson& json, bool& value) {
   if (!json.is_boolean()) return "true or false";
   value = json.get<bool>();
+  return nullptr;
+}
+const char* read_value(const OrderedJson& json, std::vector<int32_t>& value) {
+  const auto is_id = [](const OrderedJson& id) { return id.is_number_integer(); };
+  if (!json.is_array() || !std::ranges::all_of(json, is_id)) return "a list of whole numbers";
+  value = json.get<std::vector<int32_t>>();
   return nullptr;
 }
 const char* read_value(const OrderedJson& json, std::filesystem::path& value) {

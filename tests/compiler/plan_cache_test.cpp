@@ -76,6 +76,7 @@ TEST_F(PlanCacheTest, EveryOptionThatDecidesThePlanIsInTheKey) {
       [](auto& o) { o.build.attention_mask = true; },
       [](auto& o) { o.build.attention_mask = false; },
       [](auto& o) { o.build.position_ids = true; },
+      [](auto& o) { o.build.segment_ids = true; },
       [](auto& o) { o.training.accumulation = false; },
       [](auto& o) { o.training.loss = "evaluate"; },
       [](auto& o) { o.training.optimizer.optimizer = Optimizer::lamb; },

@@ -1,0 +1,94 @@
+// Rows of documents one behind the other, as data that batches are made of: texts and records of unequal
+// length without padding between them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/batch.h"
+#include "runtime/data/documents.h"
+#include "runtime/data/pack_rows.h"
+#include "runtime/data/records.h"
+#include "runtime/data/token_data.h"
+
+namespace smelt {
+
+struct PackOptions {
+  int64_t length = 128;                    // tokens a row
+  std::vector<int32_t> document_end = {};  // ids in a row that end a document of tokens, itself included
+  int32_t ignored_label = -100;            // of padding
+  bool position_ids = true;                // whether the model reads them
+};
+/// Of what the entry reads. Throws Error where that is no packed rows.
+PackOptions pack_options(const PlanEntry& entry, int64_t length, std::vector<int32_t> document_end);
+
+/// Documents of a range of tokens. One ends with document_end and with its file; where it is longer than a
+/// row, each part of so many tokens is a document.
+class TokenDocuments : public Documents {
+ public:
+  TokenDocuments(TokenRange range, const PackOptions& options);
+  int64_t size() const override { return static_cast<int64_t>(begins_.size()) - 1; }
+  int64_t length(int64_t document) const override;
+  std::vector<DocumentColumn> columns() const override;
+  void read(int64_t document, size_t column, std::byte* out) const override;
+  const std::string& description() const override { return range_.data->description(); }
+
+ private:
+  void find_ends(std::span<const int32_t> document_end, int64_t longest);
+
+  TokenRange range_;
+  std::vector<int64_t> begins_;  // and the end of the last
+  int32_t ignored_label_;
+};
+
+/// Each record is a document, as long as it is without padding.
+class RecordDocuments : public Documents {
+ public:
+  explicit RecordDocuments(RecordRange range) : range_(std::move(range)) {}
+  int64_t size() const override { return range_.size(); }
+  int64_t length(int64_t document) const override { return range_.data->length(range_.begin + document); }
+  std::vector<DocumentColumn> columns() const override { return range_.data->document_columns(); }
+  void read(int64_t document, size_t column, std::byte* out) const override {
+    range_.data->read_document(range_.begin + document, column, out);
+  }
+  const std::string& description() const override { return range_.data->description(); }
+
+ private:
+  RecordRange range_;
+};
+
+/// segment_ids are 1, 2, ... in a row and 0 behind the last document; position_ids count from 0 in each.
+class PackedData {
+ public:
+  static constexpr const char* kItems = "rows";
+
+  PackedData(std::shared_ptr<const Documents> documents, const PackOptions& options);
+
+  int64_t size() const { return rows_.size(); }
+  const std::string& description() const { return documents_->description(); }
+  void read(std::span<const int64_t> rows, Batch& batch) const;
+  /// The shapes, without data, of a batch of so many rows.
+  std::vector<InputTensor> largest(int64_t rows) const;
+  /// "15 rows of 24 tokens hold 60 documents of 342 tokens: 95.0% full"
+  std::string summary() const;
+
+ private:
+  std::vector<int64_t> shape(const DocumentColumn& column, int64_t rows) const;
+  void read_column(std::span<const int64_t> rows, size_t column, Batch& batch) const;
+  /// Fills [rows, length] with what `value` says of the document's number in its row and a token's in it.
+  template <typename Number>
+  void add_numbers(const char* name, std::span<const int64_t> rows, Batch& batch, Number value) const;
+
+  std::shared_ptr<const Documents> documents_;
+  std::vector<DocumentColumn> columns_;
+  int64_t length_, tokens_ = 0;
+  bool position_ids_;
+  PackedRows rows_;
+};
+
+using PackedRange = Part<PackedData>;
+
+}  // namespace smelt
