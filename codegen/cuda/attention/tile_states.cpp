@@ -112,7 +112,7 @@ class TileStates {
   static Interval point(const std::string& text) { return {text, text}; }
 
   std::optional<Interval> of_index(int axis) const {
-    const std::vector<int>& axes = kernel_.attention->axes;
+    const std::vector<int64_t>& axes = kernel_.attention->axes;
     if (axis == axes[0]) return point("b");
     if (axis == axes[1]) return point("h");
     if (axis == axes[2]) return Interval{"t0", "(t1 - 1)"};
@@ -122,7 +122,7 @@ class TileStates {
   std::optional<Interval> of_load(int id) {
     const Instruction& x = instruction(id);
     if (x.access.computed >= 0 || x.predicate >= 0 || x.dtype != DType::i32) return std::nullopt;
-    const std::vector<int>& axes = kernel_.attention->axes;
+    const std::vector<int64_t>& axes = kernel_.attention->axes;
     const Dim &along_t = x.access.strides[axes[2]], &along_s = x.access.strides[axes[3]];
     if (!along_t.is_zero() && !along_s.is_zero()) return std::nullopt;
     if (!along_t.is_zero()) return of_range(id, along_t, axes[2], "t");
