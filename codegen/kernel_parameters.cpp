@@ -89,8 +89,8 @@ class ParametersOf {
     const Dim rows = attention.batch * attention.heads;
     if (attention.part == AttentionPart::key_gradients) return rows * attention.keys;
     if (attention.part == AttentionPart::query_gradients) return rows * attention.queries;
-    return (attention.keeps_batch ? attention.batch : Dim(1)) * (attention.keeps_heads ? attention.heads : Dim(1)) *
-           attention.queries * attention.keys;
+    return (attention.keeps_batch ? attention.batch : Dim(1)) *
+           (attention.keeps_heads ? attention.heads : Dim(1)) * attention.queries * attention.keys;
   }
 
   void add(const AttentionKernel& attention, const AttentionKernel::Matrix& matrix, bool written) {

@@ -21,8 +21,8 @@ namespace smelt {
 
 enum class Mode : uint8_t { train, infer };
 
-/// How attention is computed where a target has kernels for it: by these, as matmuls around a softmax, or by which of
-/// the two was measured to be faster for so many keys.
+/// How attention is computed where a target has kernels for it: by these, as matmuls around a softmax, or by
+/// which of the two was measured to be faster for so many keys.
 enum class AttentionForm : uint8_t { automatic, fused, unfused };
 
 struct CompileOptions {
@@ -34,6 +34,9 @@ struct CompileOptions {
   AttentionForm attention = AttentionForm::automatic;
   bool tf32 = false;           // matmuls read f32 operands with 10 bits of mantissa, on a GPU
   bool masters = true;         // f32 parameters beside the narrow ones that matmuls read
+  /// Rows of logits (passes/memory/chunk_rows.h) that are in memory together, whatever their size; 0: all;
+  /// nothing: that pass's own choice, for large ones.
+  std::optional<int64_t> chunk_rows = {};
   BuildOptions build;
   TrainingOptions training;
   /// Entries to make; empty: all of the mode (train: train_step, accumulate, apply, evaluate, logits; infer:
@@ -64,7 +67,7 @@ struct Compilation {
   Plan plan;
   FusionReport fusions;  // where asked for
   std::vector<std::string> layout_copies;
-  std::vector<std::string> rewrites;
+  std::vector<std::string> chunks;  // of chunk_rows: one sentence for every matmul taken apart
   std::vector<MemoryReport> memory;
   std::vector<EntrySummary> summary;
   std::vector<TunedKernel> tuned;

@@ -18,6 +18,7 @@
 #include "passes/fusion/fuse_gemm_epilogues.h"
 #include "passes/fusion/split_bodies.h"
 #include "passes/memory/assign_layout.h"
+#include "passes/memory/chunk_rows.h"
 #include "passes/memory/order_steps.h"
 #include "passes/simplify/decompose.h"
 #include "passes/training/evaluation_entry.h"
@@ -130,7 +131,9 @@ class Compiler {
   void prepare_inference(Module& module, const Target& target) {
     PassManager before = manager();
     before.add("bound_ids");
-    before.add({"decompose", {}}, [&](Graph& g) { return decompose(g, {{Op::attention}, kept_by(target)}); });
+    before.add({"decompose", {}}, [&](Graph& g) {
+      return decompose(g, {{Op::attention, Op::attention_grad}, kept_by(target)});
+    });
     before.add("simplify,merge_gemms");
     before.run(module);
     flatten_parameters(module, {options_.storage, false});  // nothing is updated: no masters
@@ -187,12 +190,21 @@ class Compiler {
       passes.add({"decompose", {}}, [&](Graph& g) {
         return decompose(g, {{Op::attention, Op::attention_grad}, kept_by(target)});
       });
-      passes.add("drop_stops,simplify,rewrite_reductions,simplify,rectifier_masks,rematerialize,simplify");
+      passes.add("drop_stops,simplify,rewrite_reductions,simplify");
+      passes.add({"chunk_rows", {}}, [this](Graph& g) { return chunk_rows(g, chunking()); });
+      passes.add("rectifier_masks,rematerialize,simplify");
     } else {
       passes.add(options_.pipeline);
     }
     passes.run(module);
     result_.pass_timing += passes.timing_report();
+  }
+
+  /// A number that somebody asked for holds for small logits, too.
+  ChunkRowsOptions chunking() {
+    ChunkRowsOptions chunking{.storage = options_.storage, .log = &result_.chunks};
+    if (options_.chunk_rows) chunking.rows = *options_.chunk_rows, chunking.least_mib = 0;
+    return chunking;
   }
 
   /// 3. Indices are proven or guarded; groups of primitives become kernels; what they leave for others is

@@ -118,11 +118,16 @@ void keep(const PlanCache& cache, const std::string& key, Compilation& compiled)
 }  // namespace
 
 std::string plan_key(const Description& description, const CompileOptions& options) {
-  const auto& [target, device, mode, storage, attention, tf32, masters, build, training, entries, pipeline, passes,
-               explain_fusion, tune, dump_dir] = options;
+  const auto& [target, device, mode, storage, attention, tf32, masters, chunk_rows, build, training, entries,
+               pipeline, passes, explain_fusion, tune, dump_dir] = options;
   KeyText key;
   key.add("build", compiler_build_id()).add("format", kPlanFormat).add("mode", static_cast<int>(mode));
-  key.add("storage", name(storage)).add("attention", static_cast<int64_t>(attention)).add("tf32", tf32).add("masters", masters).add("pipeline", pipeline);
+  key.add("storage", name(storage))
+      .add("attention", static_cast<int64_t>(attention))
+      .add("tf32", tf32)
+      .add("masters", masters)
+      .add("chunk_rows", chunk_rows)
+      .add("pipeline", pipeline);
   key.add("entries", fmt::format("{}", fmt::join(entries, ",")));
   add_build(key, build);
   add_training(key, training);

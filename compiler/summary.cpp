@@ -43,6 +43,18 @@ int64_t gemm_bytes(const Program& program, const GemmStep& gemm) {
          bytes_at_bounds(program.symbols, written * (gemm.beta != 0 ? 2 : 1), gemm.result_dtype);
 }
 
+/// What the template around an attention's body reads and writes; without the rows, which are small.
+int64_t attention_bytes(const Program& program, const Kernel& kernel) {
+  const AttentionKernel& a = *kernel.attention;
+  int64_t bytes = 0;
+  for (const AttentionKernel::Matrix& matrix : a.matrices)
+    bytes += bytes_at_bounds(
+        program.symbols,
+        a.batch * (matrix.of_keys ? a.keys * a.key_heads : a.queries * a.heads) * Dim(a.width),
+        kernel.params[static_cast<size_t>(matrix.param)].dtype);
+  return bytes;
+}
+
 /// Every param at the elements its accesses can reach, each once.
 int64_t kernel_bytes(const Program& program, const KernelStep& step) {
   const Kernel& kernel = program.kernels[step.kernel];
@@ -56,7 +68,7 @@ int64_t kernel_bytes(const Program& program, const KernelStep& step) {
     int64_t& most = reach[i.access.param * 2 + write];
     most = std::max(most, bytes_at_bounds(program.symbols, elements, kernel.params[i.access.param].dtype));
   }
-  int64_t bytes = 0;
+  int64_t bytes = kernel.attention ? attention_bytes(program, kernel) : 0;
   for (int64_t part : reach) bytes += part;
   return bytes * kernel.copies;
 }

@@ -62,6 +62,17 @@ std::vector<SpecProblem> unsupported(const TransformerSpec& spec, const BuildOpt
   refuse(has_both(spec) && spec.tokens.pad < 0, "tokens.pad",
          "missing; targets that are ignored are read as it");
   refuse(spec.positions.counted && spec.tokens.pad < 0, "tokens.pad", "missing; positions.counted needs it");
+  refuse(spec.embedding.width > 0 && (has_encoder(spec) || spec.head.kind == HeadKind::mlm),
+         "embedding.width", "needs a decoder alone; expected 0");
+  refuse(spec.attention.window > 0 && has_encoder(spec), "attention.window",
+         "needs a decoder alone; expected 0");
+  refuse(spec.attention.qkv_by_head && !spec.attention.fused_qkv, "attention.qkv_by_head",
+         "is an order within the weight of attention.fused_qkv; expected false");
+  refuse(spec.positions.kind == PositionKind::alibi && has_encoder(spec), "positions.kind",
+         "alibi needs a decoder alone; expected another");
+  refuse(spec.positions.counted_by_mask && spec.positions.kind != PositionKind::learned &&
+             spec.positions.kind != PositionKind::alibi,
+         "positions.counted_by_mask", "is for learned positions and alibi; expected false");
   refuse(options.training && spec.head.kind == HeadKind::none, "head.kind",
          "none has no loss to train; expected a head, or compile with --mode infer");
   if (options.segment_ids) refuse_segments(spec, options, problems);

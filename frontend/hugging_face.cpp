@@ -46,16 +46,17 @@ class ConfigReader {
     return first;
   }
 
-  /// The value under the field's name, or under another that it goes by.
-  const Json* find(const FieldRow& row) const {
-    if (const Json* value = find_path(config_, row.config); value && !value->is_null()) return value;
+  /// The value under the field's name, or under another that it goes by, or what saying nothing means.
+  Json find(const FieldRow& row) const {
+    if (const Json* value = find_path(config_, row.config); value && !value->is_null()) return *value;
     for (std::string_view name : row.also_called)
-      if (const Json* value = find_path(config_, name); value && !value->is_null()) return value;
-    return nullptr;
+      if (const Json* value = find_path(config_, name); value && !value->is_null()) return *value;
+    return row.implied.empty() || find_path(config_, row.config) ? Json() : constant(row.implied);
   }
 
   void read_field(const FieldRow& row, Json& fields) {
-    const Json* value = find(row);
+    const Json found = find(row);
+    const Json* value = found.is_null() ? nullptr : &found;
     if (!value && row.required) {
       problems.push_back({std::string(row.config), "missing"});
       missing_.push_back(row.spec);
@@ -73,10 +74,12 @@ class ConfigReader {
     }
   }
 
-  /// A token id that is written as null is none, whatever the family's default.
+  /// A token id that is written as null is none, whatever the family's default; others as their row says.
   void read_null(const FieldRow& row, Json& fields) {
-    if (!row.spec.starts_with("tokens.") || !find_path(config_, row.config)) return;
-    make_path(fields, row.spec) = row.spec == "tokens.eos" ? Json::array() : Json(-1);
+    if (!find_path(config_, row.config)) return;
+    if (!row.null.empty()) make_path(fields, row.spec) = constant(row.null);
+    if (row.spec.starts_with("tokens."))
+      make_path(fields, row.spec) = row.spec == "tokens.eos" ? Json::array() : Json(-1);
   }
 
   const Spelling* find_spelling(const FieldRow& row, const Json& value) {
@@ -101,8 +104,6 @@ class ConfigReader {
   void check_fixed(const std::vector<FixedRow>& rows, const Json& fields) {
     for (const FixedRow& row : rows) {
       const Json* value = find_path(config_, row.config);
-      const Json implied = row.implied.empty() ? Json() : constant(row.implied);
-      if (!value && !implied.is_null()) value = &implied;
       const bool told = llvm::any_of(problems, [&](const SpecProblem& p) { return p.field == row.config; });
       if (!value || told || understood(row.config) || inactive(*value, row)) continue;
       const Json* other = row.same_as.empty() ? nullptr : find_path(fields, row.same_as);
@@ -110,8 +111,7 @@ class ConfigReader {
       problems.push_back(
           {std::string(row.config),
            fmt::format(
-               "{} {}changes the maths and is not supported; expected {}{}", brief(*value),
-               value == &implied ? "(what a config without it means) " : "", row.value,
+               "{} changes the maths and is not supported; expected {}{}", brief(*value), row.value,
                other ? fmt::format(" or {}, the value of {}", brief(*other), called(row.same_as)) : "")});
     }
   }
@@ -178,6 +178,7 @@ Json in_config_words(const FieldRow& row, const Json& value) {
   if (row.spellings)
     for (const Spelling& spelling : *row.spellings)
       if (holds(value, constant(spelling.spec))) return constant(spelling.config);
+  if (!row.null.empty() && value == constant(row.null)) return nullptr;
   if (!row.spec.starts_with("tokens.")) return value;
   if (value == Json(-1) || value == Json::array()) return nullptr;
   return value.is_array() && value.size() == 1 ? value[0] : value;
@@ -192,10 +193,9 @@ std::optional<Json> config_of(const TransformerSpec& spec, const Family& family,
   const Json fields = to_json(spec);
   for (const FieldRow& row : family.fields) {
     const Json& value = *find_path(fields, row.spec);
-    if (!row.unsaid_if_zero || value != Json(0)) make_path(config, row.config) = in_config_words(row, value);
+    const bool empty = value == Json(0) || value == Json::array();
+    if (!row.unsaid_if_empty || !empty) make_path(config, row.config) = in_config_words(row, value);
   }
-  for (const FixedRow& row : family.fixed)
-    if (!row.implied.empty()) make_path(config, row.config) = constant(row.value);
   // What the table cannot say would be lost in silence. The criterion is no part of a config.
   ConfigReader reader(config, family);
   TransformerSpec back = reader.read();

@@ -3,10 +3,12 @@
 // Roles, by which build_transformer asks ({}: number of the block; STACK: encoder or decoder):
 //   embedding.tokens  embedding.token_types  embedding.dropout
 //   STACK.tokens (where they are not shared)  STACK.positions  STACK.distances  STACK.embedding_norm
-//   STACK.patches  STACK.class_token STACK.{}  .norm_1  .attention  .attention.{qkv,query,key,value,out}
-//   .norm_2  .ffn  .ffn.{up,down}, or .ffn.{gate,gated,down} STACK.{}  .norm_cross  .cross
-//   .cross.{query,key,value,out}   of a decoder that reads an encoder STACK.norm  pooler  classifier  mlm
-//   (its bias, where the weight is tied)  mlm.decoder mlm.transform  mlm.norm  head  head.offset
+//   STACK.patches  STACK.class_token  STACK.norm  STACK.project_in  STACK.project_out
+//   STACK.{}  .norm_1  .attention  .attention.{qkv,query,key,value,out,query_norm,key_norm}  .post_norm_1
+//     .norm_2  .ffn  .ffn.{up,down}, or .ffn.{gate,gated,down}  .post_norm_2
+//     .norm_cross  .cross  .cross.{query,key,value,out}  .post_norm_cross  of a decoder that reads an encoder
+//   pooler  classifier  head  head.offset
+//   mlm (its bias, where the weight is tied)  mlm.decoder  mlm.transform  mlm.norm
 #pragma once
 
 #include <string>

@@ -1,8 +1,10 @@
 // What holds between the fields of a TransformerSpec, and the values that others imply.
 #include <fmt/format.h>
 
+#include "frontend/blocks/rotary.h"
 #include "frontend/families/families.h"
 #include "frontend/transformer_spec.h"
+#include "llvm/ADT/STLExtras.h"
 
 namespace smelt {
 namespace {
@@ -23,6 +25,7 @@ class Checker {
     check_embedding();
     check_head();
     check_positions();
+    check_layers();
     if (problems_.empty()) check_size();
   }
 
@@ -49,8 +52,19 @@ class Checker {
     if (spec_.attention.fused_qkv && stack.kv_heads != stack.heads)
       complain("attention.fused_qkv",
                fmt::format("true needs kv_heads = heads, not {} and {}", stack.kv_heads, stack.heads));
-    if (spec_.positions.kind == PositionKind::rope && stack.head_dim % 2 != 0)
-      complain(name + ".head_dim", fmt::format("{} is odd; rotary positions need pairs", stack.head_dim));
+    if (spec_.positions.kind == PositionKind::rope) check_rotary_width(name, stack);
+  }
+
+  void check_rotary_width(const std::string& name, const StackSpec& stack) {
+    const int64_t width = rotary_width(spec_, stack);
+    if (width > 0 && width % 2 == 0) return;
+    const double fraction = spec_.positions.rotary_fraction;
+    if (fraction == 1)
+      return complain(name + ".head_dim",
+                      fmt::format("{} is odd; rotary positions need pairs", stack.head_dim));
+    complain("positions.rotary_fraction",
+             fmt::format("{} of head_dim = {} is {}; rotary positions need pairs", fraction, stack.head_dim,
+                         width));
   }
 
   void check_embedding() {
@@ -76,10 +90,20 @@ class Checker {
       complain("head.classes", "0 or missing, expected the number of classes");
   }
 
+  void check_layers() {
+    const auto said = static_cast<int64_t>(spec_.attention.layers.size());
+    const int64_t layers = spec_.decoder.layers;
+    if (layers > 0 && said > layers)
+      complain("attention.layers",
+               fmt::format("{} entries, expected one for each of {} layers", said, layers));
+  }
+
   void check_positions() {
     const bool table = spec_.positions.kind == PositionKind::learned;
     if (table && spec_.max_positions < 1 && spec_.embedding.patch_size < 1)
       complain("max_positions", "0 or missing; a learned position table needs its length");
+    if (table && spec_.positions.counted_by_mask && spec_.positions.offset < 1)
+      complain("positions.offset", "0, expected a row for padding: positions.counted_by_mask puts it at -1");
     if (spec_.positions.kind == PositionKind::rope) check_rotary();
     if (spec_.positions.kind == PositionKind::relative_buckets) check_buckets();
     if (spec_.positions.counted && spec_.tokens.pad >= 0 && spec_.positions.offset != spec_.tokens.pad)
@@ -135,6 +159,19 @@ class Checker {
   std::vector<SpecProblem> problems_;
 };
 
+/// Says of every block whether it has the window; a model without one says nothing.
+void complete_layers(TransformerSpec::Attention& attention, int64_t count) {
+  auto& layers = attention.layers;
+  const auto size = static_cast<size_t>(count);
+  if (layers.empty())
+    for (int64_t i = 0; i < count; ++i)
+      layers.push_back(i < attention.window_from ? LayerAttention::full_attention
+                                                 : LayerAttention::sliding_attention);
+  for (size_t i = 0; layers.size() < size; ++i) layers.push_back(layers[i]);
+  const bool used = llvm::is_contained(layers, LayerAttention::sliding_attention);
+  if (attention.window == 0 || !used) attention.window = attention.window_from = 0, layers.clear();
+}
+
 void complete_stack(StackSpec& stack, int64_t hidden) {
   if (stack.layers < 1) return;
   if (stack.kv_heads == 0) stack.kv_heads = stack.heads;
@@ -148,6 +185,8 @@ void complete_stack(StackSpec& stack, int64_t hidden) {
 void complete(TransformerSpec& spec) {
   complete_stack(spec.encoder, spec.hidden);
   complete_stack(spec.decoder, spec.hidden);
+  complete_layers(spec.attention, spec.decoder.layers);
+  if (spec.embedding.width == spec.hidden) spec.embedding.width = 0;
   if (spec.head.classes == 1 && spec.head.problem == Problem::one_class)
     spec.head.problem = Problem::regression;
   if (spec.tokenizer == Tokenizer::automatic)

@@ -19,10 +19,11 @@ struct Choices;
     static constexpr std::string_view names[] = {__VA_ARGS__}; \
   };
 SMELT_CHOICES(NormKind, "layer", "rms")
-SMELT_CHOICES(NormPlace, "pre", "post")
+SMELT_CHOICES(NormPlace, "pre", "post", "sandwich")
 SMELT_CHOICES(Activation, "relu", "gelu_tanh", "gelu_erf", "silu", "quick_gelu", "tanh")
-SMELT_CHOICES(PositionKind, "none", "learned", "sinusoidal", "rope", "relative_buckets")
+SMELT_CHOICES(PositionKind, "none", "learned", "sinusoidal", "rope", "relative_buckets", "alibi")
 SMELT_CHOICES(RopeScaling, "none", "linear", "dynamic", "llama3", "yarn")
+SMELT_CHOICES(LayerAttention, "full_attention", "sliding_attention")
 SMELT_CHOICES(HeadKind, "none", "lm", "mlm", "sequence_classes", "image_classes")
 SMELT_CHOICES(Problem, "one_class", "regression", "several_classes")
 SMELT_CHOICES(Smoothing, "all", "others")
@@ -35,6 +36,13 @@ Json write(const T& value) {
     return Choices<T>::names[static_cast<size_t>(value)];
   else
     return value;
+}
+
+template <typename T>
+Json write(const std::vector<T>& values) {
+  Json list = Json::array();
+  for (const T& value : values) list.push_back(write(value));
+  return list;
 }
 
 inline std::string outside(const Json& json, double low, double high) {
@@ -70,19 +78,6 @@ inline std::string read(const Json& json, std::string& value, double, double) {
   return "";
 }
 
-/// One number is a list of one.
-inline std::string read(const Json& json, std::vector<int64_t>& values, int64_t low, int64_t high) {
-  std::vector<int64_t> result;
-  const Json list = json.is_array() ? json : Json::array({json});
-  for (const Json& item : list) {
-    int64_t number = 0;
-    if (std::string text = read(item, number, low, high); !text.empty()) return text + " or a list of them";
-    result.push_back(number);
-  }
-  values = std::move(result);
-  return "";
-}
-
 template <typename E>
   requires std::is_enum_v<E>
 std::string read(const Json& json, E& value, double, double) {
@@ -94,6 +89,20 @@ std::string read(const Json& json, E& value, double, double) {
         return "";
       }
   return fmt::format("{}, expected one of {}", brief(json), fmt::join(names, ", "));
+}
+
+/// One value is a list of one.
+template <typename T>
+std::string read(const Json& json, std::vector<T>& values, int64_t low, int64_t high) {
+  std::vector<T> result;
+  const Json list = json.is_array() ? json : Json::array({json});
+  for (const Json& item : list) {
+    T value = {};
+    if (std::string text = read(item, value, low, high); !text.empty()) return text + " or a list of them";
+    result.push_back(value);
+  }
+  values = std::move(result);
+  return "";
 }
 
 }  // namespace smelt::spec_value

@@ -11,13 +11,13 @@
 namespace smelt {
 
 enum class NormKind : uint8_t { layer, rms };
-enum class NormPlace : uint8_t {
-  pre,
-  post
-};  // before a block's attention and ffn, or after the residual sum
+/// Before a block's attention and ffn, after the residual sum, or before them and once more on what they add.
+enum class NormPlace : uint8_t { pre, post, sandwich };
 enum class Activation : uint8_t { relu, gelu_tanh, gelu_erf, silu, quick_gelu, tanh };
-enum class PositionKind : uint8_t { none, learned, sinusoidal, rope, relative_buckets };
+enum class PositionKind : uint8_t { none, learned, sinusoidal, rope, relative_buckets, alibi };
 enum class RopeScaling : uint8_t { none, linear, dynamic, llama3, yarn };
+/// Whether the queries of a block see all keys or those in attention.window; named as transformers does.
+enum class LayerAttention : uint8_t { full_attention, sliding_attention };
 enum class HeadKind : uint8_t { none, lm, mlm, sequence_classes, image_classes };
 /// The problem that a head over classes solves: one of several classes, numbers, or any of several classes at
 /// once.
@@ -45,12 +45,14 @@ struct TransformerSpec {
   int64_t hidden = 0;
   int64_t max_positions = 0;  // 0: no maximum
   StackSpec encoder, decoder;
+  bool parallel_residual = false;  // attention and ffn read the same residual stream, then both are added
 
   struct Norm {
     NormKind kind = NormKind::layer;
     NormPlace place = NormPlace::pre;
     double eps = 1e-5;
     bool bias = true;
+    bool zero_centered = false;   // the checkpoint holds the weight less 1
     bool final = true;            // one more after the last block
     bool final_is_hidden = true;  // the last of the hidden states is behind it
     bool embedding = false;       // one right after the embeddings
@@ -63,7 +65,14 @@ struct TransformerSpec {
     bool out_bias = true;
     bool scaled = true;            // scores times head_dim^-1/2
     bool scaled_by_layer = false;  // scores of block i times 1 / (i + 1)
-    bool fused_qkv = false;        // the checkpoint holds one weight for query, key and value
+    int64_t scale_dim = 0;         // scaled: scores times scale_dim^-1/2; 0: head_dim
+    double soft_cap = 0;           // scores s become cap tanh(s / cap); 0: there is no cap
+    int64_t window = 0;       // keys that a query sees, the last one at its own position; 0: all before it
+    int64_t window_from = 0;  // the first block with the window, where `layers` does not say it
+    std::vector<LayerAttention> layers;  // of every block; `complete` repeats a shorter list
+    bool qk_norm = false;                // queries and keys are normalised, each head by itself
+    bool fused_qkv = false;              // the checkpoint holds one weight for query, key and value
+    bool qkv_by_head = false;            // in it a head's query, key and value follow each other
     bool operator==(const Attention&) const = default;
   } attention;
 
@@ -76,10 +85,12 @@ struct TransformerSpec {
 
   struct Positions {
     PositionKind kind = PositionKind::learned;
-    int64_t offset = 0;        // rows of the table before position 0
-    bool counted = false;      // tokens that are no padding are counted, padding stands at 0
-    bool interleaved = false;  // sinusoidal: sines and cosines alternate, else the first half are sines
+    int64_t offset = 0;            // rows of the table before position 0
+    bool counted = false;          // tokens that are no padding are counted, padding stands at 0
+    bool counted_by_mask = false;  // tokens that the mask lets through are counted, others stand at -1
+    bool interleaved = false;      // sinusoidal: sines and cosines alternate, else the first half are sines
     double rope_theta = 10000;
+    double rotary_fraction = 1;  // the share of head_dim that is turned, its first numbers
     RopeScaling scaling = RopeScaling::none;
     double scaling_factor = 0;                         // yarn; 0: max_positions / original_max_positions
     double low_freq_factor = 1, high_freq_factor = 4;  // llama3
@@ -92,6 +103,7 @@ struct TransformerSpec {
   } positions;
 
   struct Embedding {
+    int64_t width = 0;            // of a token's row, with projections to hidden and back; 0: hidden
     bool scaled = false;          // times hidden^1/2
     bool frozen_padding = false;  // looking up tokens.pad gives its row no gradient
     bool shared = true;           // encoder and decoder read one table of tokens
@@ -112,6 +124,7 @@ struct TransformerSpec {
     bool bias = false;
     bool offset = false;  // a row of the checkpoint that is added to the logits and not trained
     bool scaled = false;  // the hidden state times hidden^-1/2 before it
+    double soft_cap = 0;  // logits x become cap tanh(x / cap); 0: there is no cap
     bool pooler = false;
     int64_t classes = 0;
     Problem problem = Problem::one_class;  // of a head over classes; a single class is a regression

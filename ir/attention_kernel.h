@@ -1,5 +1,6 @@
 // What stands around the instructions of a kernel that is a part of attention: matrices, sizes and tiles. The
-// instructions are the body (ir/attention_body.h) for one score; a template (codegen/cuda/attention/) is the rest.
+// instructions are the body (ir/attention_body.h) for one score; a template (codegen/cuda/attention/) is the
+// rest.
 #pragma once
 
 #include <cstdint>
@@ -35,14 +36,15 @@ struct AttentionKernel {
   int64_t width = 0;
   Dim batch, heads, key_heads, queries, keys;
   std::vector<Matrix> matrices;  // q, k, v, then y; or dy, dk, dv; or dy, dq; or dy
-  std::vector<int> rows;         // parameters f32[batch, heads, queries], compact: lse, written; or lse, delta
+  std::vector<int64_t> rows;  // parameters f32[batch, heads, queries], compact: lse, written; or lse, delta
   /// Of gradients of what the body reads, in the order of `returned`: f32, compact.
-  std::vector<int> sums;
+  std::vector<int64_t> sums;
   bool keeps_batch = true, keeps_heads = true;  // of element_gradient: each has its own sum
   /// The kernel's axes that b, h, t and s are.
-  std::vector<int> axes;
-  /// Instructions that the body returns: the modified score, then perhaps a factor of the weight; of a gradient the
-  /// weight, the score's gradient, and those of what it reads: sums over keys, over queries, then by element.
+  std::vector<int64_t> axes;
+  /// Instructions that the body returns: the modified score, then perhaps a factor of the weight; of a
+  /// gradient the weight, the score's gradient, and those of what it reads: sums over keys, over queries,
+  /// then by element.
   std::vector<int> returned;
   int row_gradients = 0, column_gradients = 0, element_gradients = 0;
   int element = 0;  // of element_gradient: which of them
@@ -50,8 +52,8 @@ struct AttentionKernel {
   // Chosen by `schedule`.
   AttentionTiles tiles = {};
   std::vector<AttentionTiles> lighter = {};  // tiles that need fewer registers, in order of preference
-  int vector = 1;            // elements of an access to a matrix
-  int64_t shared_bytes = 0;  // of a block
+  int vector = 1;                            // elements of an access to a matrix
+  int64_t shared_bytes = 0;                  // of a block
 
   Dim blocks() const;
   bool operator==(const AttentionKernel&) const = default;

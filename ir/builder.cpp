@@ -127,7 +127,7 @@ Value* GraphBuilder::concat(llvm::ArrayRef<Value*> values, int64_t axis) {
 
 Value* GraphBuilder::extent(const Dim& extent, DType dtype) {
   if (const auto count = extent.constant()) return scalar(static_cast<double>(*count), dtype);
-  return sum(constant(1, {dtype, {extent}}), {0});
+  return convert(sum(constant(1, {DType::f32, {extent}}), {0}), dtype);
 }
 
 Node* GraphBuilder::reduce_node(ReduceOp op, Value* value, std::vector<int64_t> axes) {

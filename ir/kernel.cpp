@@ -31,7 +31,8 @@ bool has_form(const Instruction& i, Form form) {
 }
 
 Dim AttentionKernel::blocks() const {
-  if (part == AttentionPart::key_gradients) return batch * key_heads * ceil_div(keys, tiles.rows()) * tiles.parts;
+  if (part == AttentionPart::key_gradients)
+    return batch * key_heads * ceil_div(keys, tiles.rows()) * tiles.parts;
   if (part != AttentionPart::element_gradient) return batch * heads * ceil_div(queries, tiles.rows());
   const Dim kept = (keeps_batch ? batch : Dim(1)) * (keeps_heads ? heads : Dim(1));
   return kept * ceil_div(queries, tiles.rows()) * ceil_div(keys, tiles.columns);

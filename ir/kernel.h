@@ -156,7 +156,7 @@ struct Kernel {
   int random_slots = 0;
   // On a GPU alone:
   std::optional<AttentionKernel> attention = {};  // then the instructions are its body
-  int copies = 1;            // one launch runs it on so many sets of arguments
+  int copies = 1;                                 // one launch runs it on so many sets of arguments
   std::vector<Kernel> tail;  // small kernels that the block which ends last runs afterwards, one after the
                              // other, whose parameters follow this one's
 

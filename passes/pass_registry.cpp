@@ -15,6 +15,7 @@
 #include "passes/fusion/merge_gemms.h"
 #include "passes/fusion/split_bodies.h"
 #include "passes/memory/assign_layout.h"
+#include "passes/memory/chunk_rows.h"
 #include "passes/memory/store_ports.h"
 #include "passes/precision/allow_tf32.h"
 #include "passes/precision/assign_precision.h"

@@ -73,7 +73,8 @@ class Range {
       const int64_t most = term.coefficient > 0 ? upper(term.atoms, dim) : lower(term.atoms, dim);
       sum = add(sum, multiply(term.coefficient, most, dim), dim);
     }
-    return sum;
+    const int64_t exact = upper_without_subtracted_division(dim);
+    return exact == kUnbounded ? sum : std::min(sum, exact);
   }
 
   int64_t lower(const Dim& dim) {
@@ -121,6 +122,27 @@ class Range {
       if (i != first) rest *= i->inner ? ceil_div(*i->inner, i->divisor) : Dim::symbol(i->name);
     try {
       return upper(rest * *first->inner + rest * (first->divisor - 1)) / first->divisor;
+    } catch (const Error&) {
+      return kUnbounded;  // beyond 64 bits on the way
+    }
+  }
+
+  /// y - R ceil(x / d) <= (d y - R x) / d: tighter where x is a part of y, as in what is left of a division.
+  int64_t upper_without_subtracted_division(const Dim& dim) {
+    const std::vector<Dim::Term> terms = dim.terms();
+    const auto divided = [](const Atom& a) { return a.inner != nullptr; };
+    const auto subtracted = std::find_if(terms.begin(), terms.end(), [&](const Dim::Term& term) {
+      return term.coefficient < 0 && std::count_if(term.atoms.begin(), term.atoms.end(), divided) == 1;
+    });
+    if (subtracted == terms.end()) return kUnbounded;
+    const auto division = std::find_if(subtracted->atoms.begin(), subtracted->atoms.end(), divided);
+    Dim whole = ceil_div(*division->inner, division->divisor), undivided = *division->inner;
+    for (auto i = subtracted->atoms.begin(); i != subtracted->atoms.end(); ++i)
+      if (i != division) whole *= Dim::symbol(i->name), undivided *= Dim::symbol(i->name);
+    try {
+      const Dim rest = dim - whole * subtracted->coefficient;
+      const int64_t most = upper(rest * division->divisor + undivided * subtracted->coefficient);
+      return most < 0 ? kUnbounded : most / division->divisor;
     } catch (const Error&) {
       return kUnbounded;  // beyond 64 bits on the way
     }

@@ -8,14 +8,14 @@ namespace smelt {
 
 std::string BatchedGemm::name() const {
   return "smelt_gemm_" + std::string(smelt::name(dtype)) + "_" + std::string(smelt::name(result_dtype)) +
-         "_" + (a_by_k ? "k" : "m") + (b_by_k ? "k" : "n");
+         "_" + (a_by_k ? "k" : "m") + (b_by_k ? "k" : "n") + (axes == 2 ? "" : "_" + std::to_string(axes));
 }
 
 std::optional<BatchedGemm> batched_gemm(const GemmStep& step) {
   const bool sums = std::ranges::any_of(step.batch, &GemmStep::Batch::reduced);
   const bool half = step.dtype == DType::bf16 || step.dtype == DType::f16;
-  if (sums || !half || step.bias || step.beta != 0 || step.batch.size() != 2) return {};
-  BatchedGemm gemm{.dtype = step.dtype, .result_dtype = step.result_dtype};
+  if (sums || !half || step.bias || step.beta != 0 || step.batch.size() < 2) return {};
+  BatchedGemm gemm{.dtype = step.dtype, .result_dtype = step.result_dtype, .axes = step.batch.size()};
   const bool a_by_k = step.a.column_stride.is_one(), b_by_k = !step.b.column_stride.is_one();
   // Of the transposed matmul A is B^T: what lies together along k stays along k.
   const bool transposed = is_seen_transposed(step);

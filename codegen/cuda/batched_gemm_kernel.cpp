@@ -60,17 +60,14 @@ SM void multiply(float (&d)[4], const unsigned (&a)[4], unsigned b0, unsigned b1
 // A block: one tile of one matmul's result. Four warps, 32 x 32 of it each.
 extern "C" __global__ void __launch_bounds__(128, 8)
     KERNEL(const Half* a, const Half* b, Result* c, long long m_, long long n_, long long k_, long long a_pitch,
-           long long b_pitch, long long c_pitch, long long inner, long long a_outer, long long b_outer, long long c_outer,
-           long long a_inner, long long b_inner, long long c_inner, float alpha) {
+           long long b_pitch, long long c_pitch, BATCH_PARAMETERS, float alpha) {
   extern __shared__ __align__(128) unsigned char memory[];
   const int m = (int)m_, n = (int)n_, k = (int)k_;
   const int column_tiles = (n + 63) / 64, tiles = (m + 63) / 64 * column_tiles;
-  const int product = blockIdx.x / tiles, tile = blockIdx.x % tiles;
+  const int tile = blockIdx.x % tiles;
   const int row0 = tile / column_tiles * 64, column0 = tile % column_tiles * 64;
-  const long long o = product / (int)inner, i = product % (int)inner;
-  a += o * a_outer + i * a_inner;
-  b += o * b_outer + i * b_inner;
-  c += o * c_outer + i * c_inner;
+  int product = blockIdx.x / tiles;
+  MOVE_TO_PRODUCT
 
   const unsigned base = shared_address(memory);
   const auto load_stage = [&](int at) {
@@ -171,19 +168,43 @@ SM void put_pair({0}* to, float x, float y) {{
                      type_text(dtype));
 }
 
+/// Extents of all batch axes but the outermost, then a stride of each matrix for each axis.
+std::string batch_parameters(size_t axes) {
+  std::string text;
+  for (size_t axis = 1; axis < axes; ++axis) text += fmt::format("long long extent{}, ", axis);
+  for (size_t axis = 0; axis < axes; ++axis)
+    text += fmt::format("{0}long long a{1}, long long b{1}, long long c{1}", axis > 0 ? ", " : "", axis);
+  return text;
+}
+
+/// From the number of a product to its matrices, the innermost axis first.
+std::string move_to_product(size_t axes) {
+  std::string text;
+  for (size_t axis = axes; axis-- > 1;)
+    text += fmt::format(
+        "{{ const long long i = product % (int)extent{0}; product /= (int)extent{0}; "
+        "a += i * a{0}, b += i * b{0}, c += i * c{0}; }} ",
+        axis);
+  return text + "a += product * a0, b += product * b0, c += product * c0;";
+}
+
 /// By the names of the step's fields, in the order of the kernel's parameters.
 TemplateLaunch launch_of(const BatchedGemm& gemm) {
   const Dim a_pitch = field(gemm.a_by_k ? "a_row_stride" : "a_column_stride"),
             b_pitch = field(gemm.b_by_k ? "b_column_stride" : "b_row_stride"),
             c_pitch = field("c_row_stride");
-  const Dim outer = field("batch0_extent"), inner = field("batch1_extent"), m = field("m"), n = field("n"),
-            k = field("k");
+  const Dim m = field("m"), n = field("n"), k = field("k");
   TemplateLaunch launch{.step = "gemm"};
   for (const char* matrix : {"a", "b"})
     launch.arguments.push_back(address(matrix, gemm.dtype, PlaceUse::read, kAlignment));
   launch.arguments.push_back(address("c", gemm.result_dtype, PlaceUse::write, kAlignment));
-  for (const Dim& number : {m, n, k, a_pitch, b_pitch, c_pitch, inner})
-    launch.arguments.push_back(integer(number));
+  for (const Dim& number : {m, n, k, a_pitch, b_pitch, c_pitch}) launch.arguments.push_back(integer(number));
+  Dim products = field("batch0_extent");
+  for (size_t axis = 1; axis < gemm.axes; ++axis) {
+    const Dim extent = field(fmt::format("batch{}_extent", axis));
+    launch.arguments.push_back(integer(extent));
+    products *= extent;
+  }
   const auto condition = [&](const Dim& elements, DType dtype, int64_t below) {
     launch.conditions.push_back({elements * size_of(dtype), kAlignment, below});
   };
@@ -194,14 +215,14 @@ TemplateLaunch launch_of(const BatchedGemm& gemm) {
                           gemm.b_by_k ? "b_row_stride" : "b_column_stride", "c_column_stride"})
     launch.conditions.push_back({field(one), 1, 2}), launch.conditions.push_back({1 - field(one), 1, 1});
   pitch_of(a_pitch, gemm.dtype), pitch_of(b_pitch, gemm.dtype), pitch_of(c_pitch, gemm.result_dtype);
-  for (const char* axis : {"batch0", "batch1"})
+  for (size_t axis = 0; axis < gemm.axes; ++axis)
     for (const char* matrix : {"a", "b", "c"}) {
-      const Dim stride = field(fmt::format("{}_{}_stride", axis, matrix));
+      const Dim stride = field(fmt::format("batch{}_{}_stride", axis, matrix));
       launch.arguments.push_back(integer(stride));
       condition(stride, *matrix == 'c' ? gemm.result_dtype : gemm.dtype, TemplateLaunch::Condition{}.below);
     }
   launch.arguments.push_back(real("alpha"));
-  launch.blocks = outer * inner * ceil_div(m, kTile) * ceil_div(n, kTile);
+  launch.blocks = products * ceil_div(m, kTile) * ceil_div(n, kTile);
   launch.shared_bytes = ceil_div(k, kTile) * kStageBytes;
   return launch;
 }
@@ -219,10 +240,12 @@ KernelCode batched_gemm_kernel(const BatchedGemm& gemm) {
       "// Matmuls of many small matrices on the tensor cores: A by {}, B by {}.\n"
       "#define SM static __device__ __forceinline__\n"
       "#define KERNEL {}\n#define MMA_TYPE \"{}\"\n#define A_BY_K {}\n#define B_BY_K {}\n"
+      "#define BATCH_PARAMETERS {}\n#define MOVE_TO_PRODUCT {}\n"
       "struct alignas(16) Piece {{ unsigned bits[4]; }};\n{}typedef unsigned short Half;\ntypedef {} "
       "Result;\n{}",
       gemm.a_by_k ? "k" : "m", gemm.b_by_k ? "k" : "n", kernel.name, type_text(gemm.dtype), int{gemm.a_by_k},
-      int{gemm.b_by_k}, put_pair_text(gemm.result_dtype), type_text(gemm.result_dtype), kBody);
+      int{gemm.b_by_k}, batch_parameters(gemm.axes), move_to_product(gemm.axes),
+      put_pair_text(gemm.result_dtype), type_text(gemm.result_dtype), kBody);
   return kernel;
 }
 

@@ -27,10 +27,13 @@ std::vector<TemplateKernel> without_steps(std::vector<KernelCode> kernels) {
 /// The templates of steps; each is there once, however many steps it does.
 class StepTemplates {
  public:
+  explicit StepTemplates(const Symbols& symbols) : symbols_(symbols) {}
+
   void add(const Step& step, StepPlace place) {
     visit_step(
         step, [](const KernelStep&) {}, [&](const GemmStep& matmul) { add_gemm(matmul, place); },
-        [&](const SortIndexStep&) { add_sort(place); }, [](const CopyStep&) {}, [](const FillStep&) {});
+        [&](const SortIndexStep& sort) { add_sort(sort, place); }, [](const CopyStep&) {},
+        [](const FillStep&) {});
   }
 
   /// Sorts first, then matmuls by their names.
@@ -48,11 +51,18 @@ class StepTemplates {
     entry->second.steps.push_back(place);
   }
 
-  void add_sort(StepPlace place) {
-    if (sorts_.empty()) sorts_ = without_steps(sort_kernels());
-    for (TemplateKernel& kernel : sorts_) kernel.steps.push_back(place);
+  /// The kernels of all sorts end with the same one.
+  void add_sort(const SortIndexStep& sort, StepPlace place) {
+    const int behind = sorts_.empty() ? 0 : 1;
+    for (KernelCode& kernel : sort_kernels(radix_sort(sort.count, sort.rows, symbols_))) {
+      const auto same = [&](const TemplateKernel& known) { return known.code.name == kernel.name; };
+      auto known = std::ranges::find_if(sorts_, same);
+      if (known == sorts_.end()) known = sorts_.insert(sorts_.end() - behind, {std::move(kernel), {}});
+      known->steps.push_back(place);
+    }
   }
 
+  const Symbols& symbols_;
   std::vector<TemplateKernel> sorts_;
   std::map<std::string, TemplateKernel> gemms_;
 };
@@ -60,7 +70,7 @@ class StepTemplates {
 }  // namespace
 
 std::vector<TemplateKernel> template_kernels(const Program& program) {
-  StepTemplates of_steps;
+  StepTemplates of_steps(program.symbols);
   for (size_t entry = 0; entry < program.entries.size(); ++entry)
     for (size_t step = 0; step < program.entries[entry].steps.size(); ++step)
       of_steps.add(program.entries[entry].steps[step], {entry, step});

@@ -21,7 +21,8 @@ class Collector {
     add(instruction.random_strides);
   }
   void add(const AttentionKernel& attention) {
-    for (const Dim& size : {attention.batch, attention.heads, attention.key_heads, attention.queries, attention.keys})
+    for (const Dim& size :
+         {attention.batch, attention.heads, attention.key_heads, attention.queries, attention.keys})
       add(size);
     for (const AttentionKernel::Matrix& matrix : attention.matrices)
       for (const Dim& stride : {matrix.batch_stride, matrix.place_stride, matrix.head_stride}) add(stride);

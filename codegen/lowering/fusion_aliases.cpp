@@ -27,14 +27,31 @@ bool reads_own_row(const Kernel& kernel, const Access& read, const Access& place
   return read.computed < 0;
 }
 
+/// One element for all columns: every thread of the row reads it, one writes it.
+bool is_of_row(const Kernel& kernel, const Access& access) {
+  bool columns = false;
+  for (size_t i = 0; i < kernel.axes.size(); ++i) {
+    if (kernel.axes[i].kind == AxisKind::parallel) continue;
+    if (!access.strides[i].is_zero()) return false;
+    columns = true;
+  }
+  return columns;
+}
+
 bool reads_before_it_writes(const Kernel& kernel, int input, int output) {
   const Access place = place_of(kernel, output);
-  bool written = false;
+  const bool of_row = is_of_row(kernel, place);
+  bool written = false, others_may_read = false;
   for (const KernelBlock& block : kernel.blocks)
     for (int number : block.instructions) {
       const Instruction& x = kernel.instructions[number];
       written |= is_store_to(x, output);
+      // The threads of a row have met behind a reduction. Before columns are stored they wait for each other
+      // (codegen/kernel_passes/row_barriers.h).
+      if (x.kind == Kind::reduce) others_may_read = false;
+      if (written && of_row && others_may_read) return false;
       if (x.kind != Kind::load || x.access.param != input) continue;
+      others_may_read = true;
       const bool same_place = x.access.strides == place.strides && x.access.computed < 0;
       // Row code may read column 0 of its own row before any column of it is written.
       const bool own_row = block.scope == KernelBlock::Scope::row && reads_own_row(kernel, x.access, place);

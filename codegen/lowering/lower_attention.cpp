@@ -1,5 +1,6 @@
-// Attention and its gradient as kernels whose templates are around the body. The body is lowered as a fusion over
-// [b,h,t,s] of which the handed values are inputs and the returned ones outputs; these then are the template's.
+// Attention and its gradient as kernels whose templates are around the body. The body is lowered as a fusion
+// over [b,h,t,s] of which the handed values are inputs and the returned ones outputs; these then are the
+// template's.
 #include <functional>
 
 #include "codegen/lowering/fusion_blocks.h"
@@ -19,13 +20,12 @@ using Kind = Instruction::Kind;
 /// Buffers that no memory stands behind: of what the template hands to the body and gets from it.
 constexpr int kFirstHanded = -2;
 
-
-
 /// One kernel of an attention node under construction.
 class AttentionLowering {
  public:
   AttentionLowering(ProgramBuilder& builder, const Node& node) : builder_(builder), node_(node) {
     const Shape &q = node.operand(0)->shape(), &k = node.operand(1)->shape();
+    kernel_.name = "attention";
     form_.scale = node.float_attr("scale");
     form_.width = *q[3].constant();
     form_.batch = q[0], form_.heads = q[2], form_.key_heads = k[2];
@@ -45,7 +45,8 @@ class AttentionLowering {
     const Layout dense{value.layout->buffer, value.layout->offset, dense_strides(value.shape())};
     if (*value.layout == dense) return form_.rows.push_back(add(value, written));
     if (written) fail_with(Status::internal, "{}: its rows are not compact", node_.describe());
-    const int copy = builder_.add_buffer(node_.source, Role::temporary, value.dtype(), element_count(value.shape()));
+    const int copy =
+        builder_.add_buffer(node_.source, Role::temporary, value.dtype(), element_count(value.shape()));
     builder_.copy(*value.layout, {copy, 0, dense.strides}, value.shape(), value);
     form_.rows.push_back(add(value, {copy, 0}, written));
   }
@@ -83,13 +84,14 @@ class AttentionLowering {
   }
 
   void take_body(const FusionKernel& fusion, std::vector<uint32_t> ids);
+  void leave_scores();
   void place(llvm::ArrayRef<int> order);
   void take_params(const FusionKernel& fusion, std::vector<int>& numbers);
 
   ProgramBuilder& builder_;
   const Node& node_;
   AttentionKernel form_;
-  Kernel kernel_{.name = "attention"};
+  Kernel kernel_;
   std::vector<BufferRef> arguments_;
   std::vector<uint32_t> random_ids_;
 };
@@ -127,7 +129,8 @@ class BodyAsFusion {
     fusion_ = scratch_.create(Op::fusion, operands, types);
     fusion_->body = std::move(body);
     for (const auto& result : fusion_->results())
-      result->layout = Layout{kFirstHanded - 100 - static_cast<int>(result->index()), 0, dense_strides(result->shape())};
+      result->layout =
+          Layout{kFirstHanded - 100 - static_cast<int>(result->index()), 0, dense_strides(result->shape())};
   }
   ~BodyAsFusion() { scratch_.erase(fusion_); }
   BodyAsFusion(const BodyAsFusion&) = delete;
@@ -173,12 +176,25 @@ class BodyAsFusion {
 };
 
 void AttentionLowering::add_body(llvm::ArrayRef<const Value*> outputs, llvm::ArrayRef<const Value*> handed) {
-  if (!node_.body) return;
+  if (!node_.body) return leave_scores();
   const BodyAsFusion body(node_, outputs, handed);
   FusionKernel fusion(builder_, body.fusion());
   FusionBlocks blocks(fusion);
   blocks.emit();
   take_body(fusion, blocks.random_ids());
+}
+
+/// The body of a node without one: the score is what it is.
+void AttentionLowering::leave_scores() {
+  const char* const names[] = {"b", "h", "t", "s"};
+  const Dim extents[] = {form_.batch, form_.heads, form_.queries, form_.keys};
+  for (int axis = 0; axis < 4; ++axis) {
+    kernel_.axes.push_back({AxisKind::column, names[axis], extents[axis]});
+    form_.axes.push_back(axis);
+  }
+  kernel_.instructions.push_back({.kind = Kind::handed});
+  kernel_.blocks = {{KernelBlock::Scope::column, {0}}};
+  form_.returned = {0};
 }
 
 /// Parameters of the fusion that are the body's arguments become the kernel's.
@@ -211,7 +227,8 @@ void AttentionLowering::take_body(const FusionKernel& fusion, std::vector<uint32
       Instruction& x = kernel_.instructions[static_cast<size_t>(id)];
       const int param = x.access.param;
       if (x.kind == Kind::store) {
-        const auto which = llvm::find_if(fusion.stores, [&](const FusionStore& s) { return s.param == param; });
+        const auto which =
+            llvm::find_if(fusion.stores, [&](const FusionStore& s) { return s.param == param; });
         form_.returned[static_cast<size_t>(which - fusion.stores.begin())] = x.operands[0];
         x = {.kind = Kind::constant, .dtype = DType::f32};  // that nothing reads
         continue;

@@ -1,7 +1,10 @@
 // A matmul by letters as a gemm step: letters of one kind that lie evenly in memory collapse into one dim;
-// what is left over is repeated over.
+// what is left over is repeated over, with a stride of 0 for an operand without that letter.
+#include <algorithm>
 #include <optional>
 
+#include "codegen/lowering/cut_gemms.h"
+#include "codegen/lowering/matmul_runs.h"
 #include "codegen/lowering/program_builder.h"
 #include "ir/analysis/epilogue.h"
 #include "ir/analysis/view.h"
@@ -10,12 +13,6 @@
 
 namespace smelt {
 namespace {
-
-/// Some letters walked together: the extent of their product and the innermost stride in each matrix.
-struct Run {
-  Dim extent;
-  Dim a, b, c;
-};
 
 class MatmulLowering {
  public:
@@ -28,12 +25,13 @@ class MatmulLowering {
       fail_with(Status::internal, "{}: no step does what its body does; split_bodies comes first",
                 matmul.describe());
     a_ = *matmul.operand(0)->layout, b_ = *matmul.operand(1)->layout, c_ = *matmul.result()->layout;
+    for (char letter : spec_.a)
+      if (!has(spec_.out, letter)) summed_ += letter;
   }
 
   void run() {
     const Layout result = c_;
-    gather_sums(a_, spec_.a, *node_.operand(0));
-    gather_sums(b_, spec_.b, *node_.operand(1));
+    gather_sums();
     place_sums();
     // At most one copy each of a, b and c makes every matrix have a dim of stride 1.
     std::optional<GemmStep> step = try_step();
@@ -41,43 +39,73 @@ class MatmulLowering {
       if (copies == 3) fail_with(Status::internal, "{}: no layout for \"{}\"", node_.describe(), spec_.str());
       step = try_step();
     }
-    std::vector<int> reads = {a_.buffer, b_.buffer};
-    if (adds_matrix()) reads.push_back(c_.buffer);
-    if (step->bias) reads.push_back(step->bias->buffer);
-    builder_.add_step(std::move(*step), std::move(reads), {c_.buffer});
+    for (GemmStep& part : builder_.target().is_cuda() ? cut_gemm(*step) : std::vector{*step})
+      add(std::move(part));
     if (c_ != result) builder_.copy(c_, result, node_.result()->shape(), *node_.result());
   }
 
  private:
+  void add(GemmStep step) {
+    std::vector<int> reads = {a_.buffer, b_.buffer};
+    if (step.beta != 0) reads.push_back(c_.buffer);
+    if (step.bias) reads.push_back(step.bias->buffer);
+    builder_.add_step(std::move(step), std::move(reads), {c_.buffer});
+  }
+
   /// The step for the layouts at hand; nothing where a matrix has no dim of stride 1: then it got a new
   /// layout.
   std::optional<GemmStep> try_step() {
-    std::vector<Run> m, n, k, batch;
+    std::vector<MatmulRun> m, n, batch;
     for (char letter : spec_.out) {
       const bool in_a = has(spec_.a, letter), in_b = has(spec_.b, letter);
-      add(in_a && in_b ? batch : in_a ? m : n, letter);
+      (in_a && in_b ? batch : in_a ? m : n).push_back(run(letter));
     }
-    for (char letter : spec_.a)
-      if (!has(spec_.out, letter)) add(k, letter);
-    GemmStep step{.a = {},
-                  .b = {},
-                  .c = {},
-                  .m = 1,
-                  .n = 1,
-                  .k = 1,
+    std::vector<MatmulRun> k;
+    for (char letter : summed_) k.push_back(run(letter));
+    for (const MatrixDims& dims : matrix_dims(joined(m), joined(n), joined(k), builder_.symbols())) {
+      const GemmStep step = step_of(dims, joined(batch));
+      if (walks(step.a) && walks(step.b) && takes(step)) return finished(step);
+    }
+    const MatrixDims last{last_of(m), last_of(n), last_of(k), {}, {}};
+    const GemmStep step = step_of(last, {});
+    if (!walks(step.a))
+      copy_operand(a_, spec_.a, *node_.operand(0));
+    else if (!walks(step.b))
+      copy_operand(b_, spec_.b, *node_.operand(1));
+    else
+      move_result();
+    return {};
+  }
+
+  MatmulRun run(char letter) const {
+    return {extent(letter), stride(spec_.a, a_, letter), stride(spec_.b, b_, letter),
+            stride(spec_.out, c_, letter)};
+  }
+
+  /// What is innermost in fresh memory.
+  static MatmulRun last_of(std::vector<MatmulRun> runs) {
+    std::erase_if(runs, [](const MatmulRun& run) { return run.extent.is_one(); });
+    return runs.empty() ? MatmulRun{1, 1, 1, 1} : runs.back();
+  }
+
+  GemmStep step_of(const MatrixDims& dims, const std::vector<MatmulRun>& batch) const {
+    GemmStep step{.a = {{a_.buffer, a_.offset}, dims.m.a, dims.k.a},
+                  .b = {{b_.buffer, b_.offset}, dims.k.b, dims.n.b},
+                  .c = {{c_.buffer, c_.offset}, dims.m.c, dims.n.c},
+                  .m = dims.m.extent,
+                  .n = dims.n.extent,
+                  .k = dims.k.extent,
                   .dtype = node_.operand(0)->dtype(),
                   .result_dtype = node_.result()->dtype()};
     step.tf32 = node_.bool_attr("tf32", false);
-    for (const Run& run : batch) step.batch.push_back({run.extent, run.a, run.b, run.c});
-    const Run rows = take(m, step), columns = take(n, step), sums = take(k, step, true);
-    step.m = rows.extent, step.n = columns.extent, step.k = sums.extent;
-    step.a = {{a_.buffer, a_.offset}, rows.a, sums.a};
-    step.b = {{b_.buffer, b_.offset}, sums.b, columns.b};
-    step.c = {{c_.buffer, c_.offset}, rows.c, columns.c};
-    if (!walks(step.a)) return copy_operand(a_, spec_.a, *node_.operand(0)), std::nullopt;
-    if (!walks(step.b)) return copy_operand(b_, spec_.b, *node_.operand(1)), std::nullopt;
-    if (!walks(step.c) || (has_bias() && !step.c.column_stride.is_one())) return move_result(), std::nullopt;
-    if (has_bias()) step.bias = bias(step);
+    for (const auto* runs : {&batch, &dims.repeated, &dims.summed})
+      for (const MatmulRun& run : *runs)
+        step.batch.push_back({run.extent, run.a, run.b, run.c, runs == &dims.summed});
+    return step;
+  }
+
+  GemmStep finished(GemmStep step) {
+    if (has_bias()) step.bias = bias();
     if (adds_matrix()) step.beta = 1;
     return step;
   }
@@ -99,13 +127,17 @@ class MatmulLowering {
     if (adds_matrix()) copy_addend();
   }
 
-  /// A step adds a bias along all of its columns, once; one with gaps is copied.
-  BufferRef bias(const GemmStep& step) {
+  /// A result that the library writes: a step adds a bias along all of its columns, once.
+  bool takes(const GemmStep& step) const {
+    if (!walks(step.c)) return false;
+    if (!has_bias()) return true;
+    const bool sums = std::ranges::any_of(step.batch, &GemmStep::Batch::reduced);
+    return step.c.column_stride.is_one() && !sums && step.n == epilogue_->operand->shape()[0];
+  }
+
+  /// One with gaps is copied.
+  BufferRef bias() {
     const Value& bias = *epilogue_->operand;
-    const bool sums =
-        std::any_of(step.batch.begin(), step.batch.end(), [](const auto& batch) { return batch.reduced; });
-    if (sums || step.n != bias.shape()[0])
-      fail_with(Status::internal, "{}: a bias for a product that is no single one", node_.describe());
     Layout layout = *bias.layout;
     if (!is_dense(bias.shape(), layout.strides)) {
       const int dense = builder_.add_buffer(node_.source, Role::temporary, bias.dtype(), bias.shape()[0]);
@@ -113,13 +145,6 @@ class MatmulLowering {
       layout = {dense, 0, {1}};
     }
     return {layout.buffer, layout.offset};
-  }
-
-  std::string summed_letters() const {
-    std::string letters;
-    for (char letter : spec_.a)
-      if (!has(spec_.out, letter) && !extent(letter).is_one()) letters += letter;
-    return letters;
   }
 
   bool is_one_walk(const std::string& summed, const std::string& letters, const Layout& layout) const {
@@ -130,17 +155,48 @@ class MatmulLowering {
     return true;
   }
 
-  /// An operand with gaps between the parts that are summed over (a slice of every sequence, say) is copied
-  /// where that makes one sum of many.
-  void gather_sums(Layout& layout, const std::string& letters, const Value& value) {
-    const std::string summed = summed_letters();
-    if (is_one_walk(summed, letters, layout)) return;
-    Layout dense{-1, 0, dense_strides(value.shape())};
-    if (!is_one_walk(summed, letters, dense)) return;
-    dense.buffer =
-        builder_.add_buffer(node_.source, Role::temporary, value.dtype(), element_count(value.shape()));
-    builder_.copy(layout, dense, value.shape(), value);
-    layout = dense;
+  /// The summed letters from the longest stride to the shortest.
+  std::string order_in(const std::string& letters, const Layout& layout) const {
+    std::string order = summed_;
+    std::ranges::stable_sort(order, std::greater(), [&](char letter) {
+      return builder_.symbols().upper(stride(letters, layout, letter));
+    });
+    return order;
+  }
+
+  /// Operands with gaps between the parts that are summed over (a slice of every sequence, say), or in which
+  /// these follow each other in another order, are copied where that makes one sum of many: the smaller one,
+  /// if one is enough.
+  void gather_sums() {
+    std::erase_if(summed_, [&](char letter) { return extent(letter).is_one(); });
+    if (summed_.size() < 2) return;
+    int64_t least = std::numeric_limits<int64_t>::max();
+    for (const std::string& order : {summed_, order_in(spec_.a, a_), order_in(spec_.b, b_)}) {
+      const int64_t elements = gaps(order, spec_.a, a_, 0) + gaps(order, spec_.b, b_, 1);
+      if (elements < least) least = elements, summed_ = order;
+    }
+    gather(a_, spec_.a, *node_.operand(0));
+    gather(b_, spec_.b, *node_.operand(1));
+  }
+
+  /// Elements that have to be copied for the sums to be one walk.
+  int64_t gaps(const std::string& order, const std::string& letters, const Layout& layout,
+               int operand) const {
+    if (is_one_walk(order, letters, layout)) return 0;
+    return builder_.symbols().upper(element_count(node_.operand(operand)->shape()));
+  }
+
+  void gather(Layout& layout, const std::string& letters, const Value& value) {
+    if (is_one_walk(summed_, letters, layout)) return;
+    const bool sums_inside = is_unit(letters, layout, summed_);
+    const Layout copy = fresh(letters, value, sums_inside);
+    builder_.copy(layout, copy, value.shape(), value);
+    layout = copy;
+  }
+
+  /// Whether one of the letters has neighbours that lie together.
+  static bool is_unit(const std::string& letters, const Layout& layout, const std::string& among) {
+    return std::ranges::any_of(among, [&](char x) { return stride(letters, layout, x).is_one(); });
   }
 
   static bool walks(const GemmStep::Matrix& matrix) {
@@ -154,23 +210,22 @@ class MatmulLowering {
     layout = copy;
   }
 
-  /// Dense memory with the batch letters outermost and the innermost letter one that becomes a matrix dim:
-  /// the last of the result's letters followed by the summed ones, which is what `take` takes.
-  Layout fresh(const std::string& letters, const Value& value) {
+  /// Dense memory with the batch letters outermost and then, of those that become the matrix's dims, the
+  /// result's and the summed ones, or these first.
+  Layout fresh(const std::string& letters, const Value& value, bool sums_inside = true) {
     const int buffer =
         builder_.add_buffer(node_.source, Role::temporary, value.dtype(), element_count(value.shape()));
     Layout layout{buffer, 0, std::vector<Dim>(letters.size(), Dim(1))};
-    std::string order = spec_.out;
-    for (char letter : spec_.a)
-      if (!has(order, letter)) order += letter;
+    std::string batch, others;
+    for (char letter : spec_.out) (is_batch(letter) ? batch : others) += letter;
+    const std::string order = batch + (sums_inside ? others + summed_ : summed_ + others);
     Dim stride = 1;
-    for (bool batch : {false, true})
-      for (size_t i = order.size(); i-- > 0;) {
-        const size_t at = letters.find(order[i]);
-        if (at == std::string::npos || is_batch(order[i]) != batch) continue;
-        layout.strides[at] = stride;
-        stride *= value.shape()[at];
-      }
+    for (size_t i = order.size(); i-- > 0;) {
+      const size_t at = letters.find(order[i]);
+      if (at == std::string::npos) continue;
+      layout.strides[at] = stride;
+      stride *= value.shape()[at];
+    }
     return layout;
   }
 
@@ -193,35 +248,12 @@ class MatmulLowering {
                                      : node_.operand(1)->shape()[spec_.b.find(letter)];
   }
 
-  /// Appends a letter, joining it with the run before where one stride steps through both.
-  void add(std::vector<Run>& runs, char letter) {
-    const Run run{extent(letter), stride(spec_.a, a_, letter), stride(spec_.b, b_, letter),
-                  stride(spec_.out, c_, letter)};
-    if (run.extent.is_one()) return;
-    if (!runs.empty()) {
-      Run& last = runs.back();
-      if (last.a == run.a * run.extent && last.b == run.b * run.extent && last.c == run.c * run.extent) {
-        last = {last.extent * run.extent, run.a, run.b, run.c};
-        return;
-      }
-    }
-    runs.push_back(run);
-  }
-
-  /// The run that becomes the matrix dim: the last (innermost); the others are repeated over.
-  static Run take(std::vector<Run>& runs, GemmStep& step, bool reduced = false) {
-    if (runs.empty()) return {1, 1, 1, 1};
-    const Run taken = runs.back();
-    runs.pop_back();
-    for (const Run& run : runs) step.batch.push_back({run.extent, run.a, run.b, run.c, reduced});
-    return taken;
-  }
-
   ProgramBuilder& builder_;
   const Node& node_;
   MatmulSpec spec_;
   std::optional<Epilogue> epilogue_;
   Layout a_, b_, c_;
+  std::string summed_;  // the letters that are summed over, from outer to inner ones
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 // touched.
 #include <fmt/format.h>
 
+#include "codegen/cuda/sort_kernels.h"
 #include "codegen/lowering/program_builder.h"
 #include "ir/analysis/view.h"
 #include "runtime/error.h"
@@ -136,9 +137,16 @@ Order add_sort(ProgramBuilder& builder, const Node& scatter, const Layout& indic
   const int permutation = builder.add_buffer(scatter.source + " (order)", Role::workspace, DType::i32, count);
   const int begins =
       builder.add_buffer(scatter.source + " (segments)", Role::workspace, DType::i32, rows + 1);
-  builder.add_step(
-      SortIndexStep{{indices.buffer, indices.offset}, {permutation, 0}, {begins, 0}, count, rows},
-      {indices.buffer}, {permutation, begins});
+  SortIndexStep sort{{indices.buffer, indices.offset}, {permutation, 0}, {begins, 0}, count, rows};
+  std::vector<int> writes = {permutation, begins};
+  if (const auto radix = radix_sort(count, rows, builder.symbols()); radix && builder.target().is_cuda()) {
+    const Dim elements = radix->workspace(count);
+    const int buffer =
+        builder.add_buffer(scatter.source + " (digits)", Role::workspace, DType::i32, elements);
+    sort.workspace = {{buffer, 0}, elements};
+    writes.push_back(buffer);
+  }
+  builder.add_step(std::move(sort), {indices.buffer}, std::move(writes));
   return {permutation, begins};
 }
 

@@ -31,7 +31,8 @@ class StateReaders {
   bool is_state(int buffer) const { return module_.buffers[static_cast<size_t>(buffer)].state >= 0; }
 
   void add(const Node& node) {
-    if (node.is(Op::fusion) || node.is(Op::matmul) || node.is(Op::attention) || node.is(Op::attention_grad) || node.is(Op::scatter_add) || node.is(Op::pack)) {
+    if (node.is(Op::fusion) || node.is(Op::matmul) || node.is(Op::attention) || node.is(Op::attention_grad) ||
+        node.is(Op::scatter_add) || node.is(Op::pack)) {
       for (const auto& value : node.results())
         if (value->layout && is_state(value->layout->buffer))
           add(node, value->layout->buffer, region_of(*value->layout, value->shape()));

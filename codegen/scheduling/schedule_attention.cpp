@@ -35,7 +35,8 @@ int64_t access_width(const Kernel& kernel) {
 void schedule_attention(Kernel& kernel, const Symbols& symbols, const Target& target) {
   AttentionKernel& attention = *kernel.attention;
   const Dim& rows = attention.part == AttentionPart::key_gradients ? attention.keys : attention.queries;
-  attention.lighter = mma_tiles(attention.part, attention.width, target.compute_capability, symbols.upper(rows));
+  attention.lighter =
+      mma_tiles(attention.part, attention.width, target.compute_capability, symbols.upper(rows));
   attention.vector = static_cast<int>(access_width(kernel));
   take_lighter_tiles(kernel);
   choose_fast_forms(kernel);
@@ -47,7 +48,9 @@ bool take_lighter_tiles(Kernel& kernel) {
   attention.tiles = attention.lighter.front();
   attention.lighter.erase(attention.lighter.begin());
   attention.shared_bytes = attention_mma_shared_bytes(attention.part, attention.width, attention.tiles);
-  kernel.schedule = {.vector_width = 1, .threads = 32 * attention.tiles.warps, .team = 1};
+  kernel.schedule = {};
+  kernel.schedule.vector_width = kernel.schedule.team = 1;
+  kernel.schedule.threads = 32 * attention.tiles.warps;
   return true;
 }
 

@@ -102,11 +102,16 @@ void CompileFlags::add_to(CLI::App& app) {
                  "stochastically)")
       ->check(CLI::IsMember({"fp32", "none"}))
       ->capture_default_str();
-  app.add_option("--attention", attention,
-                 "on a GPU in bf16 and fp16: fused (one kernel, no scores in memory), unfused (matmuls around a "
-                 "softmax), or auto (unfused for short sequences)")
+  app.add_option(
+         "--attention", attention,
+         "on a GPU in bf16 and fp16: fused (one kernel, no scores in memory), unfused (matmuls around a "
+         "softmax), or auto (unfused for short sequences)")
       ->check(CLI::IsMember({"auto", "fused", "unfused"}))
       ->capture_default_str();
+  app.add_option("--chunk-rows", chunk_rows,
+                 "rows of logits (tokens) that are in memory together; 0: all; default: 8192 where all take "
+                 "512 MiB and more")
+      ->check(CLI::NonNegativeNumber);
   app.add_flag("--tune", tune, "time the kernels' schedules on this machine's GPU; what is found is kept");
   app.add_flag("--no-plan-cache", no_plan_cache, "compile, also where the cache directory has the plan");
   app.add_option("--max", bounds, "upper bounds of symbols: B=32,T=1024,B*T=4096")->delimiter(',');
@@ -162,6 +167,7 @@ CompileOptions CompileFlags::options() const {
   options.attention = attention == "fused"     ? AttentionForm::fused
                       : attention == "unfused" ? AttentionForm::unfused
                                                : AttentionForm::automatic;
+  options.chunk_rows = chunk_rows;
   options.tune = tune;
   options.mode = mode == "infer" ? Mode::infer : Mode::train;
   options.build.bounds = parse_bounds(bounds);

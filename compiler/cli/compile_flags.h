@@ -20,10 +20,12 @@ struct OptimizerFlags {
 };
 
 struct CompileFlags {
-  std::string target = "cpu", mode = "train", precision = "fp32", masters = "fp32", attention = "auto", pipeline, dump_dir;
+  std::string target = "cpu", mode = "train", precision = "fp32", masters = "fp32", attention = "auto",
+              pipeline, dump_dir;
   std::vector<std::string> bounds, disabled, print_after;
   int64_t bisect_limit = -1;
   bool no_plan_cache = false, tune = false, verify_each = false, timing = false, print_after_all = false;
+  std::optional<int64_t> chunk_rows;
   std::optional<double> dropout;
   std::optional<bool> attention_mask;
   bool position_ids = false, segment_ids = false, hidden_states = false;

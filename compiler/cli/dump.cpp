@@ -200,16 +200,25 @@ std::string memory_table(const Compilation& compilation) {
   return table.text();
 }
 
+/// What chunk_rows did.
+std::string chunks_text(const DumpCommand& options, const Compilation& compilation) {
+  std::string text;
+  for (const std::string& chunk : compilation.chunks)
+    if (contains(chunk, options.filter)) text += "in chunks: " + chunk + "\n";
+  return text.empty() ? text : text + "\n";
+}
+
 std::string summary(const DumpCommand& options, const Compilation& compilation) {
   return entries_table(compilation) + "\n" + memory_table(compilation) + "\n" +
-         steps_table(options, compilation.program);
+         chunks_text(options, compilation) + steps_table(options, compilation.program);
 }
 
 std::string explanation(const DumpCommand& options, const Compilation& compilation) {
   std::vector<std::string> copies;
   for (const std::string& copy : compilation.layout_copies)
     if (contains(copy, options.filter)) copies.push_back("copy: " + without_layers(copy));
-  return explain_fusion(compilation.fusions, options.filter) + "\n" + counted_lines(copies);
+  return chunks_text(options, compilation) + explain_fusion(compilation.fusions, options.filter) + "\n" +
+         counted_lines(copies);
 }
 
 std::string emit_cuda_text(const Program& program) {

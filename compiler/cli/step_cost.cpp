@@ -21,8 +21,18 @@ bool covers(KernelBlock::Scope scope, AxisKind axis) {
   return scope == KernelBlock::Scope::reduced;
 }
 
+/// Of the matmuls around a body: two forward, and of the gradients those of dk and dv, of dq, or of the
+/// scores.
+double attention_flops(const Program& program, const AttentionKernel& attention) {
+  static constexpr double kMatmuls[] = {2, 4, 3, 2};
+  double flops = 2 * static_cast<double>(attention.width) * kMatmuls[static_cast<size_t>(attention.part)];
+  for (const Dim& dim : {attention.batch, attention.heads, attention.queries, attention.keys})
+    flops *= static_cast<double>(program.symbols.upper(dim));
+  return flops;
+}
+
 double kernel_flops(const Program& program, const Kernel& kernel) {
-  double flops = 0;
+  double flops = kernel.attention ? attention_flops(program, *kernel.attention) : 0;
   for (const Kernel& last : kernel.tail) flops += kernel_flops(program, last);
   for (const KernelBlock& block : kernel.blocks) {
     double times = 1;

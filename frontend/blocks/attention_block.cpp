@@ -16,14 +16,18 @@ Value* split_heads(BlockBuilder& b, const StackSpec& spec, Value* x, int64_t hea
   return b.graph.reshape(x, {x->shape()[0], x->shape()[1], heads, spec.head_dim});
 }
 
-/// One weight of three parts, in the order query, key, value.
+/// One weight of query, key and value: in three parts, or three parts for every head.
 Heads fused_heads(BlockBuilder& b, const Stack& stack, int64_t block, Value* x) {
   const StackSpec& spec = stack.spec;
   Value* all = linear(b, stack.in_block("attention.qkv", block), x, 3 * spec.heads * spec.head_dim,
                       b.spec.attention.qkv_bias);
   b.at(stack.in_block("attention", block), "split");
-  all = b.graph.reshape(all, {x->shape()[0], x->shape()[1], 3, spec.heads, spec.head_dim});
-  const auto part = [&](int64_t i) { return split_heads(b, spec, b.graph.slice(all, 2, i, 1), spec.heads); };
+  const bool by_head = b.spec.attention.qkv_by_head;
+  const int64_t outer = by_head ? spec.heads : 3, inner = by_head ? 3 : spec.heads;
+  all = b.graph.reshape(all, {x->shape()[0], x->shape()[1], outer, inner, spec.head_dim});
+  const auto part = [&](int64_t i) {
+    return split_heads(b, spec, b.graph.slice(all, by_head ? 3 : 2, i, 1), spec.heads);
+  };
   Value* query = part(0);
   Value* key = part(1);
   return {query, key, part(2)};
@@ -43,22 +47,53 @@ Heads separate_heads(BlockBuilder& b, const Stack& stack, int64_t block, std::st
   return {query, key, projected("value", source, spec.kv_heads)};
 }
 
+void normalise(BlockBuilder& b, const Stack& stack, int64_t block, const std::string& part, Heads& heads) {
+  if (!b.spec.attention.qk_norm) return;
+  heads.query = norm(b, stack.in_block(part + ".query_norm", block), heads.query);
+  heads.key = norm(b, stack.in_block(part + ".key_norm", block), heads.key);
+}
+
 double scale_of(const TransformerSpec& spec, const StackSpec& stack, int64_t block) {
-  const double scale = spec.attention.scaled ? 1 / std::sqrt(static_cast<double>(stack.head_dim)) : 1;
+  const int64_t width = spec.attention.scale_dim > 0 ? spec.attention.scale_dim : stack.head_dim;
+  const double scale = spec.attention.scaled ? 1 / std::sqrt(static_cast<double>(width)) : 1;
   return spec.attention.scaled_by_layer ? scale / static_cast<double>(block + 1) : scale;
 }
 
 /// What the queries see of the keys, and what is added to their scores.
 struct Sight {
-  bool causal;
-  Value *mask, *bias, *segments;
+  bool causal = false;
+  int64_t window = 0;  // as attention.window, of this block
+  Value *mask = nullptr, *bias = nullptr, *segments = nullptr;
+  Value *slopes = nullptr, *position_ids = nullptr;  // ALiBi; without ids the distance is that of places
 };
+
+/// The window of a block, where the keys may be more.
+int64_t window_of(BlockBuilder& b, int64_t block, const Dim& keys) {
+  const auto& attention = b.spec.attention;
+  if (attention.window == 0 || b.graph.module().symbols.upper(keys) <= attention.window) return 0;
+  const LayerAttention layer = attention.layers[static_cast<size_t>(block)];
+  return layer == LayerAttention::sliding_attention ? attention.window : 0;
+}
+
+void add_distance(AttentionWriter& attention, const Sight& sight) {
+  if (!sight.position_ids) return attention.add_distance(sight.slopes);
+  Value *queries = attention.read(sight.position_ids, {0, 2}),
+        *keys = attention.read(sight.position_ids, {0, 3});
+  Value* slopes = attention.read(sight.slopes, {1});
+  attention.modify([&](GraphBuilder& inside, Value* score) {
+    Value* distance = inside.convert(inside.sub(keys, queries), DType::f32);
+    return inside.add(score, inside.mul(slopes, distance));
+  });
+}
 
 /// The attention with a body that says all of that; random numbers are named only where they are drawn.
 Value* weighted_means(BlockBuilder& b, const Heads& heads, double scale, const Sight& sight) {
   AttentionWriter attention(b.graph, heads.query, heads.key, heads.value, scale);
+  if (const double cap = b.spec.attention.soft_cap; cap > 0) attention.cap(cap);
   if (sight.bias) attention.add(sight.bias);
+  if (sight.slopes) add_distance(attention, sight);
   if (sight.causal) attention.mask_future();
+  if (sight.window > 0) attention.mask_past(sight.window);
   if (sight.mask) attention.mask_keys(sight.mask);
   if (sight.segments) attention.mask_segments(sight.segments, sight.segments);
   if (b.dropout.attention > 0) attention.drop(b.dropout.attention, b.graph.module().next_random_id());
@@ -82,17 +117,26 @@ Value* attend(BlockBuilder& b, const Stack& stack, int64_t block, const std::str
 Value* self_attention(BlockBuilder& b, const Stack& stack, int64_t block, Value* x) {
   Heads heads = b.spec.attention.fused_qkv ? fused_heads(b, stack, block, x)
                                            : separate_heads(b, stack, block, "attention", x, x);
+  normalise(b, stack, block, "attention", heads);
   if (stack.cosines) {
     b.at(stack.in_block("attention", block), "rotary");
     heads.query = rotated(b, stack, heads.query);
     heads.key = rotated(b, stack, heads.key);
   }
-  return attend(b, stack, block, "attention", heads, {stack.causal, stack.mask, stack.bias, stack.segments});
+  return attend(b, stack, block, "attention", heads,
+                {.causal = stack.causal,
+                 .window = window_of(b, block, heads.key->shape()[1]),
+                 .mask = stack.mask,
+                 .bias = stack.bias,
+                 .segments = stack.segments,
+                 .slopes = stack.slopes,
+                 .position_ids = stack.position_ids});
 }
 
 Value* cross_attention(BlockBuilder& b, const Stack& stack, int64_t block, Value* x) {
-  const Heads heads = separate_heads(b, stack, block, "cross", x, stack.memory);
-  return attend(b, stack, block, "cross", heads, {false, stack.memory_mask, nullptr, nullptr});
+  Heads heads = separate_heads(b, stack, block, "cross", x, stack.memory);
+  normalise(b, stack, block, "cross", heads);
+  return attend(b, stack, block, "cross", heads, {.mask = stack.memory_mask});
 }
 
 }  // namespace smelt

@@ -30,7 +30,8 @@ struct Stack {
   Value* position_ids = nullptr;               // i32[B,T]; null: 0 ... T-1
   Value* segments = nullptr;                   // i32[B,T]: tokens see those of their own segment; null: all
   Value* bias = nullptr;                       // f32[heads,T,T], added to the scores of every block
-  Value *cosines = nullptr, *sines = nullptr;  // f32[T,head_dim/2] or [B,T,head_dim/2]: rotary positions
+  Value* slopes = nullptr;                     // f32[heads]: ALiBi
+  Value *cosines = nullptr, *sines = nullptr;  // f32[T,width/2] or [B,T,width/2]: rotary positions
   Value* memory = nullptr;                     // f32[B,S,hidden]: what cross attention reads
   Value* memory_mask = nullptr;                // i32[B,S]
 
@@ -43,12 +44,15 @@ struct Stack {
 /// A weight's initial values depend on what it projects into.
 enum class Into : uint8_t { inner, residual };
 Value* weight(BlockBuilder& b, const Place& place, Shape shape, double deviation);
+/// Over the last dimension of x.
 Value* norm(BlockBuilder& b, const Place& place, Value* x);
 Value* linear(BlockBuilder& b, const Place& place, Value* x, int64_t out, bool bias, Into into = Into::inner);
 /// Adds one number per feature (or class), initially 0, broadcast over the leading dims of x.
 Value* add_bias(BlockBuilder& b, const Place& place, Value* x);
 /// Adds a row [1,features] that is not trained.
 Value* add_offset(BlockBuilder& b, const Place& place, Value* x);
+/// cap tanh(x / cap); x itself where cap is 0.
+Value* soft_capped(BlockBuilder& b, Value* x, double cap);
 /// Returns x itself where p is 0.
 Value* dropout(BlockBuilder& b, Value* x, double p);
 Value* activate(BlockBuilder& b, Value* x, Activation activation);
@@ -64,9 +68,10 @@ Value* embed_patches(BlockBuilder& b, const Stack& stack, Value* pixels);
 // ---- positions.cpp
 /// x plus the stack's table of positions, where it has one. `ids` are the tokens, null for patches.
 Value* add_positions(BlockBuilder& b, const Stack& stack, Value* x, Value* ids);
-/// Fills what attention needs for the positions of the spec: rotations, or biases by distance.
+/// Fills what the positions of the spec need: ids that are counted, rotations, biases by distance.
 void prepare_positions(BlockBuilder& b, Stack& stack, const Dim& length);
-/// Pairs (i, i + head_dim / 2) of [B,T,heads,head_dim] turned by their position's angles.
+/// The first `width` numbers of each head of [B,T,heads,head_dim], whose pairs (i, i + width / 2) are turned
+/// by their position's angles.
 Value* rotated(BlockBuilder& b, const Stack& stack, Value* x);
 
 // ---- attention_block.cpp, ffn_block.cpp, stack.cpp, head.cpp

@@ -23,10 +23,12 @@ Value* freeze_padding(BlockBuilder& b, Value* x, Value* ids) {
 
 Value* embed_tokens(BlockBuilder& b, const Stack& stack, Value* ids, Value* token_types) {
   const Place tokens = b.spec.embedding.shared ? Place{"embedding.tokens"} : stack.part("tokens");
-  Value* table = weight(b, tokens, {b.spec.vocab_size, b.spec.hidden}, b.spec.init.deviation);
+  const int64_t width = b.spec.embedding.width;
+  Value* table = weight(b, tokens, {b.spec.vocab_size, width ? width : b.spec.hidden}, b.spec.init.deviation);
   Value* x = freeze_padding(b, b.graph.create(Op::embedding, {table, ids})->result(), ids);
   if (b.spec.embedding.scaled)
     x = b.graph.mul(x, b.graph.like(x, std::sqrt(static_cast<double>(b.spec.hidden))));
+  if (width) x = linear(b, stack.part("project_in"), x, b.spec.hidden, false);
   x = add_token_types(b, x, token_types);
   x = add_positions(b, stack, x, ids);
   if (b.spec.norm.embedding) x = norm(b, stack.part("embedding_norm"), x);

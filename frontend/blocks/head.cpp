@@ -28,7 +28,8 @@ Value* vocabulary_logits(BlockBuilder& b, Value* x) {
   } else {
     x = linear(b, head, x, b.spec.vocab_size, b.spec.head.bias);
   }
-  return b.spec.head.offset ? add_offset(b, {"head.offset"}, x) : x;
+  if (b.spec.head.offset) x = add_offset(b, {"head.offset"}, x);
+  return soft_capped(b, x, b.spec.head.soft_cap);
 }
 
 /// A dense layer, the activation and a norm before the vocabulary (BERT's masked language model).

@@ -48,12 +48,14 @@ Value* weight(BlockBuilder& b, const Place& place, Shape shape, double deviation
 
 Value* norm(BlockBuilder& b, const Place& place, Value* x) {
   const auto& norm = b.spec.norm;
+  const Shape shape = {x->shape().back()};
   b.at(place);
-  llvm::SmallVector<Value*, 3> operands = {x,
-                                           parameter(b, place, "weight", {b.spec.hidden}, value(1), false)};
+  Value* scale = parameter(b, place, "weight", shape, value(norm.zero_centered ? 0 : 1), false);
+  if (norm.zero_centered) scale = b.graph.add(scale, b.graph.like(scale, 1));
+  llvm::SmallVector<Value*, 3> operands = {x, scale};
   const Op op = norm.kind == NormKind::layer ? Op::layer_norm : Op::rms_norm;
   if (op == Op::layer_norm && norm.bias)
-    operands.push_back(parameter(b, place, "bias", {b.spec.hidden}, value(0), false));
+    operands.push_back(parameter(b, place, "bias", shape, value(0), false));
   return b.graph.create(op, operands, {{"eps", norm.eps}})->result();
 }
 
@@ -81,6 +83,11 @@ Value* add_offset(BlockBuilder& b, const Place& place, Value* x) {
                                   .frozen = true});
   row = b.graph.reshape(b.graph.stop_gradient(row), {x->shape().back()});
   return b.graph.add(x, b.graph.broadcast_leading(row, x->shape()));
+}
+
+Value* soft_capped(BlockBuilder& b, Value* x, double cap) {
+  if (cap == 0) return x;
+  return b.graph.mul(b.graph.tanh(b.graph.mul(x, b.graph.like(x, 1 / cap))), b.graph.like(x, cap));
 }
 
 Value* dropout(BlockBuilder& b, Value* x, double p) {

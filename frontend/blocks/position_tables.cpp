@@ -1,6 +1,7 @@
 #include "frontend/blocks/position_tables.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdlib>
 
@@ -35,6 +36,16 @@ std::vector<double> distance_buckets(const TransformerSpec::Positions& p, int64_
     table.push_back(static_cast<double>(bucket + (!causal && distance > 0 ? buckets : 0)));
   }
   return table;
+}
+
+std::vector<double> alibi_slopes(int64_t heads) {
+  const auto power = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(heads)));
+  std::vector<double> slopes;
+  for (int64_t head = 0; head < heads; ++head) {
+    const int64_t i = head < power ? 2 * (head + 1) : 2 * (head - power) + 1;  // of 2 n
+    slopes.push_back(std::exp2(-4.0 * static_cast<double>(i) / static_cast<double>(power)));
+  }
+  return slopes;
 }
 
 }  // namespace smelt

@@ -16,4 +16,8 @@ std::vector<double> sinusoids(int64_t rows, int64_t width, bool interleaved);
 std::vector<double> distance_buckets(const TransformerSpec::Positions& positions, int64_t length,
                                      bool causal);
 
+/// How much a score falls with each token of distance, head by head (ALiBi, arXiv 2108.12409): 2^(-8 i / n),
+/// i = 1 ... n, for the largest power n of two in `heads`; heads beyond it take every other one of 2 n.
+std::vector<double> alibi_slopes(int64_t heads);
+
 }  // namespace smelt

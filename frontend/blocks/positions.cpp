@@ -10,24 +10,22 @@ namespace {
 
 int64_t most(BlockBuilder& b, const Dim& length) { return b.graph.module().symbols.upper(length); }
 
-/// Rows of `table` for every token of x.
-Value* rows_for(BlockBuilder& b, const Stack& stack, Value* table, Value* x) {
+/// Rows of `table` for every token of x; `ids` are their positions, null: 0, 1, 2, ...
+Value* rows_for(BlockBuilder& b, Value* table, Value* ids, Value* x) {
   const int64_t offset = b.spec.positions.offset;
-  if (!stack.position_ids) {
+  if (!ids) {
     Value* rows = b.graph.slice(table, 0, offset, x->shape()[1]);
     return b.graph.broadcast_leading(rows, x->shape());
   }
-  Value* ids = stack.position_ids;
   if (offset) ids = b.graph.add(ids, b.graph.like(ids, static_cast<double>(offset)));
   return b.graph.create(Op::embedding, {table, ids})->result();
 }
 
-/// Positions that count the tokens that are no padding, from the padding id on, as fairseq numbers them; of
-/// each segment anew where there are `segments`.
-Value* counted_positions(BlockBuilder& b, Value* ids, Value* segments) {
-  const Shape& shape = ids->shape();
+/// i32[B,T]: how many of the tokens up to each one are real, and 0 for those that are not; of each segment anew
+/// where there are `segments`.
+Value* count_of(BlockBuilder& b, Value* real, Value* segments = nullptr) {
+  const Shape& shape = real->shape();
   const Shape pairs = {shape[0], shape[1], shape[1]};
-  Value* real = b.graph.ne(ids, b.graph.like(ids, static_cast<double>(b.spec.tokens.pad)));
   Value* before = b.graph.ge(b.graph.iota({DType::i32, pairs}, 1), b.graph.iota({DType::i32, pairs}, 2));
   Value* seen = b.graph.logical_and(before, b.graph.broadcast(real, {0, 2}, pairs));
   if (segments)
@@ -35,6 +33,17 @@ Value* counted_positions(BlockBuilder& b, Value* ids, Value* segments) {
                                                 b.graph.broadcast(segments, {0, 2}, pairs)));
   Value* count = b.graph.sum(b.graph.convert(seen, DType::i32), {2});
   return b.graph.select(real, count, b.graph.like(count, 0));
+}
+
+/// Whether `value` is not `other`.
+Value* differs(BlockBuilder& b, Value* value, int64_t other) {
+  return b.graph.ne(value, b.graph.like(value, static_cast<double>(other)));
+}
+
+/// Tokens that the mask lets through count from 0; the others stand at -1.
+Value* unmasked_positions(BlockBuilder& b, Value* mask) {
+  Value* count = count_of(b, differs(b, mask, 0));
+  return b.graph.sub(count, b.graph.like(count, 1));
 }
 
 /// f32[heads,T,T], looked up in a table [buckets,heads] by the distance of key from query.
@@ -53,7 +62,8 @@ Value* distance_bias(BlockBuilder& b, const Stack& stack, const Dim& length) {
 
 Value* rotary_rows(BlockBuilder& b, const Stack& stack, std::vector<double> values, int64_t rows,
                    const Dim& length) {
-  Value* table = b.graph.table(std::move(values), {DType::f32, {rows, stack.spec.head_dim / 2}});
+  const int64_t half = rotary_width(b.spec, stack.spec) / 2;
+  Value* table = b.graph.table(std::move(values), {DType::f32, {rows, half}});
   if (stack.position_ids) return b.graph.create(Op::embedding, {table, stack.position_ids})->result();
   return b.graph.slice(table, 0, 0, length);
 }
@@ -70,11 +80,11 @@ Value* positions_beyond(BlockBuilder& b, const Stack& stack, const Dim& length) 
 /// Angles of every token where they depend on the length of the batch: a row of frequencies for each length.
 Value* angles_by_length(BlockBuilder& b, const Stack& stack, const Dim& length, int64_t longest) {
   GraphBuilder& g = b.graph;
-  const int64_t half = stack.spec.head_dim / 2, lengths = longest - b.spec.max_positions + 1;
+  const int64_t width = rotary_width(b.spec, stack.spec), half = width / 2;
+  const int64_t lengths = longest - b.spec.max_positions + 1;
   std::vector<double> table;
   for (int64_t beyond = 0; beyond < lengths; ++beyond)
-    for (double f : rotary_frequencies(b.spec, stack.spec.head_dim, b.spec.max_positions + beyond))
-      table.push_back(f);
+    for (double f : rotary_frequencies(b.spec, width, b.spec.max_positions + beyond)) table.push_back(f);
   Value* row = positions_beyond(b, stack, length);
   row = g.min(row, g.like(row, static_cast<double>(lengths - 1)));
   Value* frequencies = g.gather(g.table(std::move(table), {DType::f32, {lengths, half}}), row);
@@ -84,6 +94,18 @@ Value* angles_by_length(BlockBuilder& b, const Stack& stack, const Dim& length, 
   const auto last = static_cast<int64_t>(places->rank());
   places = g.broadcast_over(g.convert(places, DType::f32), {last}, shape);
   return g.mul(places, g.broadcast(frequencies, {last}, shape));
+}
+
+void prepare_rotations(BlockBuilder& b, Stack& stack, const Dim& length) {
+  const int64_t rows = std::max(most(b, length), stack.position_ids ? b.spec.max_positions : 0);
+  if (b.spec.positions.scaling == RopeScaling::dynamic && rows > b.spec.max_positions) {
+    Value* angles = angles_by_length(b, stack, length, rows);
+    stack.cosines = b.graph.cos(angles), stack.sines = b.graph.sin(angles);
+    return;
+  }
+  const RotaryTable table = rotary_table(b.spec, rotary_width(b.spec, stack.spec), rows);
+  stack.cosines = rotary_rows(b, stack, table.cosines, rows, length);
+  stack.sines = rotary_rows(b, stack, table.sines, rows, length);
 }
 
 }  // namespace
@@ -104,39 +126,38 @@ Value* add_positions(BlockBuilder& b, const Stack& stack, Value* x, Value* ids) 
       p.kind == PositionKind::learned
           ? weight(b, place, shape, b.spec.init.deviation)
           : b.graph.table(sinusoids(*shape[0].constant(), b.spec.hidden, p.interleaved), {DType::f32, shape});
-  Stack counted = stack;
-  if (p.counted && !stack.position_ids) counted.position_ids = counted_positions(b, ids, stack.segments);
-  Value* found = rows_for(b, counted, table, x);
+  Value* places = stack.position_ids;
+  // From the padding id on, as fairseq numbers them.
+  if (p.counted && !places) places = count_of(b, differs(b, ids, b.spec.tokens.pad), stack.segments);
+  Value* found = rows_for(b, table, places, x);
   if (p.counted) found = freeze_padding(b, found, ids);
   return b.graph.add(x, found);
 }
 
 void prepare_positions(BlockBuilder& b, Stack& stack, const Dim& length) {
-  if (b.spec.positions.kind == PositionKind::relative_buckets) stack.bias = distance_bias(b, stack, length);
-  if (b.spec.positions.kind != PositionKind::rope) return;
   b.at(stack.part("positions"));
-  const int64_t rows = std::max(most(b, length), stack.position_ids ? b.spec.max_positions : 0);
-  if (b.spec.positions.scaling == RopeScaling::dynamic && rows > b.spec.max_positions) {
-    Value* angles = angles_by_length(b, stack, length, rows);
-    stack.cosines = b.graph.cos(angles), stack.sines = b.graph.sin(angles);
-    return;
-  }
-  const RotaryTable table = rotary_table(b.spec, stack.spec.head_dim, rows);
-  stack.cosines = rotary_rows(b, stack, table.cosines, rows, length);
-  stack.sines = rotary_rows(b, stack, table.sines, rows, length);
+  const auto& p = b.spec.positions;
+  if (p.counted_by_mask && stack.mask && !stack.position_ids)
+    stack.position_ids = unmasked_positions(b, stack.mask);
+  if (p.kind == PositionKind::relative_buckets) stack.bias = distance_bias(b, stack, length);
+  if (p.kind == PositionKind::alibi)
+    stack.slopes = b.graph.table(alibi_slopes(stack.spec.heads), {DType::f32, {stack.spec.heads}});
+  if (p.kind == PositionKind::rope) prepare_rotations(b, stack, length);
 }
 
 Value* rotated(BlockBuilder& b, const Stack& stack, Value* x) {
   GraphBuilder& g = b.graph;
-  const Dim half = stack.spec.head_dim / 2;
+  const int64_t width = rotary_width(b.spec, stack.spec), half = width / 2;
   Value *low = g.slice(x, 3, 0, half), *high = g.slice(x, 3, half, half);
   const Shape& shape = low->shape();
   const auto spread = [&](Value* table) {
     return table->rank() == 3 ? g.broadcast(table, {0, 1, 3}, shape) : g.broadcast(table, {1, 3}, shape);
   };
   Value *cosine = spread(stack.cosines), *sine = spread(stack.sines);
-  return g.concat(
-      {g.sub(g.mul(low, cosine), g.mul(high, sine)), g.add(g.mul(high, cosine), g.mul(low, sine))}, 3);
+  llvm::SmallVector<Value*, 3> parts = {g.sub(g.mul(low, cosine), g.mul(high, sine)),
+                                        g.add(g.mul(high, cosine), g.mul(low, sine))};
+  if (const int64_t rest = stack.spec.head_dim - width) parts.push_back(g.slice(x, 3, width, rest));
+  return g.concat(parts, 3);
 }
 
 }  // namespace smelt

@@ -31,9 +31,9 @@ double llama3(const TransformerSpec& spec, double frequency) {
 
 /// YaRN (arXiv 2309.00071): a ramp over the pairs between beta_fast and beta_slow turns in the original
 /// length.
-double yarn(const TransformerSpec& spec, int64_t head_dim, int64_t pair, double frequency) {
+double yarn(const TransformerSpec& spec, int64_t numbers, int64_t pair, double frequency) {
   const Positions& p = spec.positions;
-  const auto width = static_cast<double>(head_dim);
+  const auto width = static_cast<double>(numbers);
   const auto pair_of = [&](double turns) {
     return width * std::log(original_length(spec) / (turns * 2 * std::numbers::pi)) /
            (2 * std::log(p.rope_theta));
@@ -47,15 +47,19 @@ double yarn(const TransformerSpec& spec, int64_t head_dim, int64_t pair, double 
 
 /// Dynamic NTK scaling: a larger theta, so that the slowest pair turns as far at `length` as factor stretches
 /// it.
-double theta_of(const TransformerSpec& spec, int64_t head_dim, int64_t length) {
+double theta_of(const TransformerSpec& spec, int64_t numbers, int64_t length) {
   const Positions& p = spec.positions;
-  if (p.scaling != RopeScaling::dynamic || length <= spec.max_positions || head_dim <= 2) return p.rope_theta;
+  if (p.scaling != RopeScaling::dynamic || length <= spec.max_positions || numbers <= 2) return p.rope_theta;
   const double times = static_cast<double>(length) / static_cast<double>(spec.max_positions);
-  const auto width = static_cast<double>(head_dim);
+  const auto width = static_cast<double>(numbers);
   return p.rope_theta * std::pow(factor_of(spec) * times - (factor_of(spec) - 1), width / (width - 2));
 }
 
 }  // namespace
+
+int64_t rotary_width(const TransformerSpec& spec, const StackSpec& stack) {
+  return static_cast<int64_t>(static_cast<double>(stack.head_dim) * spec.positions.rotary_fraction);
+}
 
 double rotary_magnitude(const TransformerSpec& spec) {
   const Positions& p = spec.positions;
@@ -65,22 +69,22 @@ double rotary_magnitude(const TransformerSpec& spec) {
   return factor <= 1 ? 1 : 0.1 * std::log(factor) + 1;
 }
 
-std::vector<double> rotary_frequencies(const TransformerSpec& spec, int64_t head_dim, int64_t length) {
+std::vector<double> rotary_frequencies(const TransformerSpec& spec, int64_t width, int64_t length) {
   const Positions& p = spec.positions;
-  const double theta = theta_of(spec, head_dim, length);
+  const double theta = theta_of(spec, width, length);
   std::vector<double> frequencies;
-  for (int64_t pair = 0; pair < head_dim / 2; ++pair) {
-    double f = std::pow(theta, -2.0 * static_cast<double>(pair) / static_cast<double>(head_dim));
+  for (int64_t pair = 0; pair < width / 2; ++pair) {
+    double f = std::pow(theta, -2.0 * static_cast<double>(pair) / static_cast<double>(width));
     if (p.scaling == RopeScaling::linear) f /= factor_of(spec);
     if (p.scaling == RopeScaling::llama3) f = llama3(spec, f);
-    if (p.scaling == RopeScaling::yarn) f = yarn(spec, head_dim, pair, f);
+    if (p.scaling == RopeScaling::yarn) f = yarn(spec, width, pair, f);
     frequencies.push_back(f);
   }
   return frequencies;
 }
 
-RotaryTable rotary_table(const TransformerSpec& spec, int64_t head_dim, int64_t rows) {
-  const std::vector<double> frequencies = rotary_frequencies(spec, head_dim);
+RotaryTable rotary_table(const TransformerSpec& spec, int64_t width, int64_t rows) {
+  const std::vector<double> frequencies = rotary_frequencies(spec, width);
   const double scale = rotary_magnitude(spec);
   RotaryTable table;
   for (int64_t row = 0; row < rows; ++row)

@@ -9,14 +9,16 @@
 namespace smelt {
 
 struct RotaryTable {
-  std::vector<double> cosines, sines;  // [rows, head_dim / 2], times yarn's attention factor
+  std::vector<double> cosines, sines;  // [rows, width / 2], times yarn's attention factor
 };
 
-/// The angle per position of pair i: theta^(-2 i / head_dim), changed by positions.scaling: by `dynamic` only
-/// in batches of more than max_positions.
-std::vector<double> rotary_frequencies(const TransformerSpec& spec, int64_t head_dim, int64_t length = 0);
+/// How many numbers of a head are turned.
+int64_t rotary_width(const TransformerSpec& spec, const StackSpec& stack);
+/// The angle per position of pair i of `width` numbers: theta^(-2 i / width), changed by positions.scaling:
+/// by `dynamic` only in batches of more than max_positions.
+std::vector<double> rotary_frequencies(const TransformerSpec& spec, int64_t width, int64_t length = 0);
 /// The factor of cosines and sines.
 double rotary_magnitude(const TransformerSpec& spec);
-RotaryTable rotary_table(const TransformerSpec& spec, int64_t head_dim, int64_t rows);
+RotaryTable rotary_table(const TransformerSpec& spec, int64_t width, int64_t rows);
 
 }  // namespace smelt

@@ -1,5 +1,5 @@
 // A stack of blocks, each of two parts (three where it reads an encoder) that read a norm of the residual
-// stream and add to it, or are added to it and normalised then.
+// stream and add to it, one after the other or all at once, or are added to it and normalised then.
 #include "frontend/blocks/blocks.h"
 
 namespace smelt {
@@ -9,19 +9,29 @@ using Part = Value* (*)(BlockBuilder&, const Stack&, int64_t block, Value*);
 
 struct PartRow {
   Part part;
-  std::string_view role, norm;
+  std::string_view role, norm, post_norm;
 };
-constexpr PartRow kSelf = {self_attention, "attention", "norm_1"};
-constexpr PartRow kCross = {cross_attention, "cross", "norm_cross"};
-constexpr PartRow kFfn = {feed_forward, "ffn", "norm_2"};
+constexpr PartRow kSelf = {self_attention, "attention", "norm_1", "post_norm_1"};
+constexpr PartRow kCross = {cross_attention, "cross", "norm_cross", "post_norm_cross"};
+constexpr PartRow kFfn = {feed_forward, "ffn", "norm_2", "post_norm_2"};
 
-Value* add_part(BlockBuilder& b, const Stack& stack, int64_t block, Value* x, const PartRow& row) {
-  const bool pre = b.spec.norm.place == NormPlace::pre;
+/// x plus what the part makes of `read`, usually x too.
+Value* add_part(BlockBuilder& b, const Stack& stack, int64_t block, Value* x, Value* read,
+                const PartRow& row) {
+  const NormPlace place = b.spec.norm.place;
   const Place norm_place = stack.in_block(row.norm, block);
-  Value* change = row.part(b, stack, block, pre ? norm(b, norm_place, x) : x);
+  Value* change = row.part(b, stack, block, place == NormPlace::post ? read : norm(b, norm_place, read));
+  if (place == NormPlace::sandwich) change = norm(b, stack.in_block(row.post_norm, block), change);
   b.at(stack.in_block(row.role, block), "residual");
   x = b.graph.add(x, change);
-  return pre ? x : norm(b, norm_place, x);
+  return place == NormPlace::post ? norm(b, norm_place, x) : x;
+}
+
+Value* run_block(BlockBuilder& b, const Stack& stack, int64_t block, Value* x) {
+  Value* input = x;
+  x = add_part(b, stack, block, x, x, kSelf);
+  if (stack.memory) x = add_part(b, stack, block, x, x, kCross);
+  return add_part(b, stack, block, x, b.spec.parallel_residual ? input : x, kFfn);
 }
 
 }  // namespace
@@ -29,9 +39,7 @@ Value* add_part(BlockBuilder& b, const Stack& stack, int64_t block, Value* x, co
 Value* run_stack(BlockBuilder& b, const Stack& stack, Value* x, std::vector<Value*>& hidden) {
   for (int64_t block = 0; block < stack.spec.layers; ++block) {
     hidden.push_back(x);
-    x = add_part(b, stack, block, x, kSelf);
-    if (stack.memory) x = add_part(b, stack, block, x, kCross);
-    x = add_part(b, stack, block, x, kFfn);
+    x = run_block(b, stack, block, x);
   }
   Value* last_block = x;
   if (b.spec.norm.final) x = norm(b, stack.part("norm"), x);
@@ -39,6 +47,7 @@ Value* run_stack(BlockBuilder& b, const Stack& stack, Value* x, std::vector<Valu
     b.at(stack.part("norm"), "dropout");
     x = dropout(b, x, b.dropout.embedding);
   }
+  if (const int64_t width = b.spec.embedding.width) x = linear(b, stack.part("project_out"), x, width, false);
   hidden.push_back(b.spec.norm.final_is_hidden ? x : last_block);
   return x;
 }

@@ -13,6 +13,12 @@ const Family& gpt2_family();
 const Family& llama_family();
 const Family& mistral_family();
 const Family& qwen2_family();
+const Family& qwen3_family();
+const Family& gemma_family();
+const Family& gemma2_family();
+const Family& opt_family();
+const Family& gpt_neox_family();
+const Family& bloom_family();
 const Family& bert_family();
 const Family& roberta_family();
 const Family& distilbert_family();
@@ -24,9 +30,10 @@ const Family& t5_family();
 namespace {
 
 using FamilyFunction = const Family& (*)();
-constexpr FamilyFunction kFamilies[] = {gpt2_family, llama_family,   mistral_family,    qwen2_family,
-                                        bert_family, roberta_family, distilbert_family, vit_family,
-                                        bart_family, marian_family,  t5_family};
+constexpr FamilyFunction kFamilies[] = {
+    gpt2_family,       llama_family, mistral_family,  qwen2_family,  qwen3_family, gemma_family,
+    gemma2_family,     opt_family,   gpt_neox_family, bloom_family,  bert_family,  roberta_family,
+    distilbert_family, vit_family,   bart_family,     marian_family, t5_family};
 
 template <typename Row>
 std::vector<Row> join(std::initializer_list<std::vector<Row>> parts) {
@@ -74,6 +81,7 @@ const std::vector<FixedRow> kMathsFields = {
     {"use_qk_norm", "false"},
     {"qk_layernorm", "false"},
     {"clip_qkv", "null"},
+    {"use_bidirectional_attention", "null"},
     {"attention_multiplier", "1"},
     {"attn_logit_softcapping", "null"},
     {"pruned_heads", "{}"},

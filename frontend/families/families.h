@@ -28,21 +28,21 @@ extern const std::vector<Spelling> kProblems;
 /// config.json's field `config` holds the spec's field `spec`. Both may be dotted paths.
 struct FieldRow {
   std::string_view config, spec;
-  bool required = false;          // otherwise, and where it is null, the family's default stands
-  Spellings spellings = nullptr;  // null: the values are the same
+  bool required = false;                           // otherwise the family's default stands, also for null
+  Spellings spellings = nullptr;                   // null: the values are the same
   std::vector<std::string_view> also_called = {};  // other dialects of the same field
   bool counted = false;                            // the spec holds how many entries the object has
   int64_t plus = 0;                                // spec = config + plus
-  bool unsaid_if_zero = false;  // a zero means the same as an absent field, and is not written
+  bool unsaid_if_empty = false;   // what is empty means the same as an absent field, and is not written
+  std::string_view null = {};     // JSON text: the spec's value that null stands for, if not the default
+  std::string_view implied = {};  // JSON text: what transformers takes where the config is silent, likewise
 };
 
 /// A field that changes the maths and is accepted only where it changes nothing: absent, null, with this
 /// value, or with the value of another field.
 struct FixedRow {
   std::string_view config;
-  std::string_view value;  // JSON text
-  std::string_view implied =
-      {};  // JSON text: what transformers takes where the config is silent, if not value
+  std::string_view value;         // JSON text
   std::string_view same_as = {};  // a field of the spec whose value changes nothing here either
 };
 
@@ -90,6 +90,10 @@ std::string known_families();
 /// Rows that several families share: a table is a list of them and of its own.
 std::vector<FieldRow> joined(std::initializer_list<std::vector<FieldRow>> parts);
 std::vector<NameRow> joined(std::initializer_list<std::vector<NameRow>> parts);
+
+/// Rows of rotary positions in every spelling, and fields beside them that are not supported.
+std::vector<FieldRow> rope_fields();
+extern const std::vector<FixedRow> kRopeFixed;
 
 /// Fields that change the maths in some family, and the values with which they do not. A family that supports
 /// such a field has a row of its own for it.

@@ -6,12 +6,6 @@ namespace smelt {
 
 namespace {
 
-const std::vector<Spelling> kRopeScalings = {{R"("default")", R"("none")"},
-                                             {R"("linear")", R"("linear")"},
-                                             {R"("dynamic")", R"("dynamic")"},
-                                             {R"("llama3")", R"("llama3")"},
-                                             {R"("yarn")", R"("yarn")"}};
-
 const std::vector<FieldRow> kLlamaFields = {
     {.config = "vocab_size", .spec = "vocab_size", .required = true},
     {.config = "hidden_size", .spec = "hidden", .required = true},
@@ -31,41 +25,16 @@ const std::vector<FieldRow> kLlamaFields = {
     {.config = "pad_token_id", .spec = "tokens.pad"},
 };
 
-/// A row of rope_parameters, or of rope_scaling as older configs call it.
-FieldRow rope_row(std::string_view now, std::string_view before, std::string_view spec) {
-  return {.config = now, .spec = spec, .also_called = {before}, .unsaid_if_zero = true};
-}
+const std::vector<FieldRow> kAttentionBiases = {{.config = "attention_bias", .spec = "attention.qkv_bias"},
+                                                {.config = "attention_bias", .spec = "attention.out_bias"}};
 
-std::vector<FieldRow> rope_fields() {
-  return {
-      rope_row("rope_parameters.rope_theta", "rope_theta", "positions.rope_theta"),
-      {.config = "rope_parameters.rope_type",
-       .spec = "positions.scaling",
-       .spellings = &kRopeScalings,
-       .also_called = {"rope_parameters.type", "rope_scaling.rope_type", "rope_scaling.type"}},
-      rope_row("rope_parameters.factor", "rope_scaling.factor", "positions.scaling_factor"),
-      rope_row("rope_parameters.low_freq_factor", "rope_scaling.low_freq_factor",
-               "positions.low_freq_factor"),
-      rope_row("rope_parameters.high_freq_factor", "rope_scaling.high_freq_factor",
-               "positions.high_freq_factor"),
-      rope_row("rope_parameters.beta_fast", "rope_scaling.beta_fast", "positions.beta_fast"),
-      rope_row("rope_parameters.beta_slow", "rope_scaling.beta_slow", "positions.beta_slow"),
-      rope_row("rope_parameters.attention_factor", "rope_scaling.attention_factor",
-               "positions.attention_factor"),
-      rope_row("rope_parameters.original_max_position_embeddings",
-               "rope_scaling.original_max_position_embeddings", "positions.original_max_positions"),
-  };
-}
-
-const std::vector<FieldRow> kLlamaBiases = {{.config = "attention_bias", .spec = "attention.qkv_bias"},
-                                            {.config = "attention_bias", .spec = "attention.out_bias"},
-                                            {.config = "mlp_bias", .spec = "ffn.bias"}};
-
-const std::vector<FixedRow> kLlamaFixed = {
-    {"rope_parameters.mscale", "null"},   {"rope_parameters.mscale_all_dim", "null"},
-    {"rope_parameters.truncate", "true"}, {"rope_parameters.partial_rotary_factor", "1"},
-    {"rope_scaling.mscale", "null"},      {"rope_scaling.mscale_all_dim", "null"},
-    {"rope_scaling.truncate", "true"},
+// A window that holds only where another field says so.
+const std::vector<Spelling> kWindowSwitch = {{"false", R"({"window": 0})"}, {"true", "{}"}};
+const std::vector<FieldRow> kSwitchedWindow = {
+    {.config = "sliding_window", .spec = "attention.window", .null = "0", .implied = "4096"},
+    {.config = "use_sliding_window", .spec = "attention", .spellings = &kWindowSwitch, .implied = "false"},
+    {.config = "max_window_layers", .spec = "attention.window_from", .implied = "28"},
+    {.config = "layer_types", .spec = "attention.layers", .unsaid_if_empty = true},
 };
 
 const std::vector<NameRow> kLlamaNames = {
@@ -102,8 +71,9 @@ Family plain_llama() {
       .model_type = "llama",
       .architectures = {{"LlamaForCausalLM"}, {"LlamaModel", kLlamaNoHead}},
       .defaults = kLlamaDefaults,
-      .fields = joined({kLlamaFields, rope_fields(), kLlamaBiases}),
-      .fixed = kLlamaFixed,
+      .fields = joined(
+          {kLlamaFields, rope_fields(), kAttentionBiases, {{.config = "mlp_bias", .spec = "ffn.bias"}}}),
+      .fixed = kRopeFixed,
       .harmless = {"rope_parameters", "rope_scaling"},
       .prefixes = {"model.", ""},
       .names = kLlamaNames,
@@ -115,8 +85,10 @@ Family make_mistral() {
   Family family = plain_llama();
   family.model_type = "mistral";
   family.architectures = {{"MistralForCausalLM"}, {"MistralModel", kLlamaNoHead}};
-  family.fields = joined({kLlamaFields, rope_fields()});
-  family.fixed.push_back({"sliding_window", "null", "4096"});
+  family.fields =
+      joined({kLlamaFields,
+              rope_fields(),
+              {{.config = "sliding_window", .spec = "attention.window", .null = "0", .implied = "4096"}}});
   return family;
 }
 
@@ -130,9 +102,25 @@ Family make_qwen2() {
                         "positions": {"kind": "rope"},
                         "embedding": {"frozen_padding": true},
                         "head": {"tied": false}})";
-  family.fields = joined({kLlamaFields, rope_fields()});
-  // Windows are used only where use_sliding_window is set, and that is refused.
-  family.harmless = {"rope_parameters", "rope_scaling", "sliding_window", "max_window_layers"};
+  family.fields = joined({kLlamaFields, rope_fields(), kSwitchedWindow});
+  return family;
+}
+
+Family make_qwen3() {
+  Family family = make_qwen2();
+  family.model_type = "qwen3";
+  family.architectures = {{"Qwen3ForCausalLM"}, {"Qwen3Model", kLlamaNoHead}};
+  family.defaults = R"({"decoder": {"head_dim": 128},
+                        "norm": {"kind": "rms", "eps": 1e-6},
+                        "attention": {"qkv_bias": false, "out_bias": false, "qk_norm": true},
+                        "ffn": {"activation": "silu", "gated": true, "bias": false},
+                        "positions": {"kind": "rope"},
+                        "embedding": {"frozen_padding": true},
+                        "head": {"tied": false}})";
+  family.fields = joined({family.fields, kAttentionBiases});
+  family.names = joined({family.names,
+                         {{"decoder.{}.attention.query_norm", "layers.{}.self_attn.q_norm"},
+                          {"decoder.{}.attention.key_norm", "layers.{}.self_attn.k_norm"}}});
   return family;
 }
 
@@ -150,6 +138,11 @@ const Family& mistral_family() {
 
 const Family& qwen2_family() {
   static const Family family = make_qwen2();
+  return family;
+}
+
+const Family& qwen3_family() {
+  static const Family family = make_qwen3();
   return family;
 }
 

@@ -21,7 +21,8 @@ bool is_minus_infinity(const Value* value) {
 const BodyArgument* row_argument(const Value* value, llvm::ArrayRef<BodyArgument> arguments) {
   const Node& node = *value->node();
   if (!node.is(Op::broadcast) || node.ints_attr("axes") != std::vector<int64_t>{0, 1, 2}) return nullptr;
-  const auto found = llvm::find_if(arguments, [&](const BodyArgument& a) { return a.input == node.operand(0); });
+  const auto found =
+      llvm::find_if(arguments, [&](const BodyArgument& a) { return a.input == node.operand(0); });
   const bool fits = found != arguments.end() && found->operand->dtype() == DType::f32;
   return fits ? found : nullptr;
 }
@@ -30,7 +31,8 @@ const BodyArgument* row_argument(const Value* value, llvm::ArrayRef<BodyArgument
 std::optional<AttentionWeight> as_weight(const Node& node, llvm::ArrayRef<BodyArgument> arguments) {
   if (!node.is(ScalarOp::select) || splat(node.operand(1)) != 0.0) return std::nullopt;
   const Node &test = *node.operand(0)->node(), &power = *node.operand(2)->node();
-  if (!test.is(ScalarOp::eq) || !is_minus_infinity(test.operand(1)) || !power.is(ScalarOp::exp)) return std::nullopt;
+  if (!test.is(ScalarOp::eq) || !is_minus_infinity(test.operand(1)) || !power.is(ScalarOp::exp))
+    return std::nullopt;
   const Node& difference = *power.operand(0)->node();
   if (!difference.is(ScalarOp::sub) || difference.operand(0) != test.operand(0)) return std::nullopt;
   const BodyArgument* lse = row_argument(difference.operand(1), arguments);
@@ -41,7 +43,8 @@ std::optional<AttentionWeight> as_weight(const Node& node, llvm::ArrayRef<BodyAr
 /// What an operation of a body must be for a kernel; a word for it where it is not.
 std::optional<std::string> unfit(const Node& node, const Type& scores, bool is_gradient) {
   if (node.is(Op::reduce) && is_gradient && node.is(ReduceOp::add)) return std::nullopt;
-  if (node.is(Op::reduce) || node.is(Op::gather) || node.is(Op::transpose)) return fmt::format("{} in its body", node.mnemonic());
+  if (node.is(Op::reduce) || node.is(Op::gather) || node.is(Op::transpose))
+    return fmt::format("{} in its body", node.mnemonic());
   if (node.is(Op::constant) && !node.has("value")) return "a table in its body";
   if (node.is(Op::random) && node.result()->shape() != scores.shape)
     return "random numbers of another shape than the scores'";
@@ -66,8 +69,10 @@ std::optional<std::string> unfit_body(const Node& attention) {
   const auto& outputs = attention.body->outputs;
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Node& made = *outputs[i].value->node();
-    if (made.is(Op::constant) || (is_gradient && i < 2 && made.is(Op::input))) return "a body that returns no computed value";
-    if (is_gradient && i >= 2 && !is_sum_of_kernel(outputs[i].value)) return "a gradient of what it reads that is summed in another way";
+    if (made.is(Op::constant) || (is_gradient && i < 2 && made.is(Op::input)))
+      return "a body that returns no computed value";
+    if (is_gradient && i >= 2 && !is_sum_of_kernel(outputs[i].value))
+      return "a gradient of what it reads that is summed in another way";
   }
   return std::nullopt;
 }
@@ -95,7 +100,8 @@ std::optional<std::string> why_no_attention_kernel(const Node& attention, DType 
   const Shape &q = attention.operand(0)->shape(), &v = attention.operand(2)->shape();
   const auto width = q[3].constant();
   if (!width || *width > kWidestHead || v[3] != q[3])
-    return fmt::format("heads are {} and {} wide, and kernels take equal widths up to {}", q[3].str(), v[3].str(), kWidestHead);
+    return fmt::format("heads are {} and {} wide, and kernels take equal widths up to {}", q[3].str(),
+                       v[3].str(), kWidestHead);
   if (attention.body)
     if (auto reason = unfit_body(attention)) return "no kernel takes " + *reason;
   if (attention.is(Op::attention_grad) && !attention_weight(attention))

@@ -8,7 +8,8 @@
 
 namespace smelt {
 
-/// Where the body of an attention_grad computes the weight again: exp(modified - lse), and 0 where modified is -inf.
+/// Where the body of an attention_grad computes the weight again: exp(modified - lse), and 0 where modified
+/// is -inf.
 struct AttentionWeight {
   const Value *weight = nullptr, *modified = nullptr;
   const Value *lse = nullptr, *delta = nullptr;  // operands of the node, f32[b,h,t]
@@ -17,8 +18,8 @@ struct AttentionWeight {
 /// Nothing where it does not, or where it reads other than these two numbers a row.
 std::optional<AttentionWeight> attention_weight(const Node& gradient);
 
-/// A sentence why no kernel computes an attention or attention_grad whose heads are stored as `storage`; nothing where
-/// one does.
+/// A sentence why no kernel computes an attention or attention_grad whose heads are stored as `storage`;
+/// nothing where one does.
 std::optional<std::string> why_no_attention_kernel(const Node& attention, DType storage);
 
 }  // namespace smelt

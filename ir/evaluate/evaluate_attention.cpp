@@ -98,24 +98,10 @@ Arrays<S> weighted_means(const Call<S>& call, const Array<S>& scores, const Arra
   return results;
 }
 
-}  // namespace
-
 template <typename S>
-Arrays<S> evaluate_attention(const Call<S>& call) {
-  const Heads<S> x(call);
-  if (call.operands.size() > 3)
-    return weighted_means(call, call.operand(3), call.operands.size() > 4 ? call.operands[4] : nullptr);
-  Array<S> scores = products(x, x.q, x.k, x.width, x.scale);
-  if (call.node.body) return {std::move(scores)};
-  return weighted_means<S>(call, scores, nullptr);
-}
-
-template <typename S>
-Arrays<S> evaluate_attention_grad(const Call<S>& call) {
+Arrays<S> head_gradients(const Call<S>& call) {
   const Heads<S> x(call);
   const Array<S>& g = call.operand(3);
-  if (call.operands.size() == 4)
-    return {products(x, x.q, x.k, x.width, x.scale), products(x, g, x.v, x.value_width, 1)};
   const Array<S>&weights = call.operand(4), &gradients = call.operand(5);
   Arrays<S> results = {call.zeros(0), call.zeros(1), call.zeros(2)};
   for (size_t i = 6; i < call.operands.size(); ++i) results.push_back(call.operand(i));
@@ -133,6 +119,25 @@ Arrays<S> evaluate_attention_grad(const Call<S>& call) {
     }
   });
   return results;
+}
+
+}  // namespace
+
+template <typename S>
+Arrays<S> evaluate_attention(const Call<S>& call) {
+  const Heads<S> x(call);
+  if (call.operands.size() > 3)
+    return weighted_means(call, call.operand(3), call.operands.size() > 4 ? call.operands[4] : nullptr);
+  Array<S> scores = products(x, x.q, x.k, x.width, x.scale);
+  if (call.node.body) return {std::move(scores)};
+  return weighted_means<S>(call, scores, nullptr);
+}
+
+template <typename S>
+Arrays<S> evaluate_attention_grad(const Call<S>& call) {
+  if (call.operands.size() > 4) return head_gradients(call);
+  const Heads<S> x(call);
+  return {products(x, x.q, x.k, x.width, x.scale), products(x, call.operand(3), x.v, x.value_width, 1)};
 }
 
 SMELT_EVALUATE_ALL(evaluate_attention)

@@ -1,9 +1,11 @@
 #include "ir/text/kernel_parser.h"
+#include "ir/attention_fields.h"
 
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "ir/schedule_fields.h"
 #include "ir/text/kernel_words.h"
@@ -31,6 +33,8 @@ Kernel KernelParser::kernel() {
   while (!lexer.accept("}")) {
     if (lexer.accept_word("schedule"))
       schedule();
+    else if (lexer.accept_word("attention"))
+      attention();
     else if (lexer.accept_word("random_slots"))
       kernel_.random_slots = small_integer("how many random ids the kernel takes");
     else if (lexer.accept_word("copies"))
@@ -127,6 +131,75 @@ void KernelParser::schedule() {
   });
 }
 
+// ---- attention
+
+void KernelParser::read(AttentionPart& part) {
+  const Token word = lexer.expect(Token::Kind::identifier, "a part of attention");
+  const auto found = std::find(std::begin(kAttentionParts), std::end(kAttentionParts), word.text);
+  if (found == std::end(kAttentionParts))
+    lexer.fail_at(word.offset, fmt::format("expected one of {}", fmt::join(kAttentionParts, ", ")));
+  part = static_cast<AttentionPart>(found - std::begin(kAttentionParts));
+}
+
+void KernelParser::read(AttentionKernel::Matrix& matrix) {
+  lexer.expect("[");
+  matrix.param = small_integer();
+  lexer.expect(","), matrix.of_keys = boolean();
+  for (Dim* stride : {&matrix.batch_stride, &matrix.place_stride, &matrix.head_stride})
+    lexer.expect(","), *stride = dim();
+  lexer.expect("]");
+}
+
+void KernelParser::read(AttentionTiles& tiles) {
+  lexer.expect("[");
+  bool first = true;
+  visit_tile_numbers([&](auto member) {
+    if (!std::exchange(first, false)) lexer.expect(",");
+    tiles.*member = small_integer();
+  });
+  lexer.expect("]");
+}
+
+template <typename T>
+void KernelParser::read(std::vector<T>& items) {
+  lexer.expect("[");
+  list("]", [&] { read(items.emplace_back()); });
+}
+
+void KernelParser::attention() {
+  AttentionKernel& made = kernel_.attention.emplace();
+  lexer.expect("{");
+  fields([&](const Token& key) {
+    bool known = false;
+    std::string words;
+    visit_attention_fields([&](const char* word, auto member) {
+      words += (words.empty() ? "" : ", ") + std::string(word);
+      if (key.text != word) return;
+      known = true;
+      read(made.*member);
+    });
+    if (!known) unknown_field(key, words);
+  });
+  check_attention();
+}
+
+/// Numbers of parameters and axes that the kernel has.
+void KernelParser::check_attention() {
+  const AttentionKernel& made = *kernel_.attention;
+  std::vector<int64_t> params = made.rows;
+  params.insert(params.end(), made.sums.begin(), made.sums.end());
+  for (const AttentionKernel::Matrix& matrix : made.matrices) params.push_back(matrix.param);
+  const auto within = [](const auto& numbers, size_t count) {
+    return std::all_of(numbers.begin(), numbers.end(),
+                       [&](int64_t n) { return n >= 0 && n < static_cast<int64_t>(count); });
+  };
+  if (!within(params, kernel_.params.size())) lexer.expected("numbers of the kernel's parameters");
+  if (made.axes.size() != 4 || !within(made.axes, kernel_.axes.size()))
+    lexer.expected("axes: four of the kernel's");
+  if (made.returned.empty() || made.matrices.size() < 4)
+    lexer.expected("what the body returns, and four matrices");
+}
+
 // ---- blocks
 
 void KernelParser::block() {
@@ -136,8 +209,9 @@ void KernelParser::block() {
   if (word != std::end(kScopeWords))
     block.scope = static_cast<KernelBlock::Scope>(word - std::begin(kScopeWords));
   else if (at.text != "unplaced")
-    lexer.fail_at(at.offset,
-                  "expected schedule, random_slots, copies, where, row, column, reduced, unplaced or tail");
+    lexer.fail_at(
+        at.offset,
+        "expected schedule, attention, random_slots, copies, where, row, column, reduced, unplaced or tail");
   block.after_barrier = lexer.accept_word("after_barrier");
   block.loads_first = lexer.accept_word("loads_first");
   lexer.expect("{");

@@ -53,6 +53,16 @@ class KernelParser : public TextParser, private KernelParts {
   void read(int& value) { value = small_integer(); }
   void read(int64_t& value) { value = integer(); }
   void read(std::vector<int>& numbers);
+  void read(double& value) { value = number(); }
+  void read(Dim& value) { value = dim(); }
+  void read(std::vector<int64_t>& values) { values = integers(); }
+  void read(AttentionPart& part);
+  void read(AttentionKernel::Matrix& matrix);
+  void read(AttentionTiles& tiles);
+  template <typename T>
+  void read(std::vector<T>& items);
+  void attention();
+  void check_attention();
   void tail();
   void block();
   void line(Block& block);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ir/attention_fields.h"
 #include "ir/kernel.h"
 #include "ir/schedule_fields.h"
 #include "ir/text/kernel_words.h"
@@ -156,18 +157,38 @@ class KernelPrinter {
     return text;
   }
 
-  /// What the instructions are the body of.
-  std::string attention(const AttentionKernel& a) const {
-    static constexpr const char* kParts[] = {"forward", "key_gradients", "query_gradients", "element_gradient"};
-    std::string text = fmt::format("  attention {} scale {} width {} sizes [{}, {}, {}, {}, {}]\n",
-                                   kParts[static_cast<size_t>(a.part)], a.scale, a.width, a.batch.str(), a.heads.str(),
-                                   a.key_heads.str(), a.queries.str(), a.keys.str());
-    for (const AttentionKernel::Matrix& m : a.matrices)
-      text += fmt::format("    {} {} [{}, {}, {}]\n", m.of_keys ? "keys" : "queries", param(m.param), m.batch_stride.str(),
-                          m.place_stride.str(), m.head_stride.str());
-    text += fmt::format("    tiles {} x {}, {} elements an access, {} bytes shared\n", a.tiles.rows(), a.tiles.columns,
-                        a.vector, a.shared_bytes);
-    return text + fmt::format("    returns %{}\n", fmt::join(a.returned, ", %"));
+  // ---- attention
+
+  static std::string field(double value) { return text(value); }
+  static std::string field(const Dim& value) { return value.str(); }
+  static std::string field(AttentionPart value) { return kAttentionParts[static_cast<size_t>(value)]; }
+  static std::string field(const std::vector<int64_t>& numbers) {
+    return fmt::format("[{}]", fmt::join(numbers, ", "));
+  }
+  static std::string field(const AttentionKernel::Matrix& m) {
+    return fmt::format("[{}, {}, {}, {}, {}]", m.param, field(m.of_keys), m.batch_stride.str(),
+                       m.place_stride.str(), m.head_stride.str());
+  }
+  static std::string field(const AttentionTiles& tiles) {
+    std::vector<int> numbers;
+    visit_tile_numbers([&](auto member) { numbers.push_back(tiles.*member); });
+    return fmt::format("[{}]", fmt::join(numbers, ", "));
+  }
+  template <typename T>
+  static std::string field(const std::vector<T>& items) {
+    std::vector<std::string> list;
+    for (const T& item : items) list.push_back(field(item));
+    return fmt::format("[{}]", fmt::join(list, ", "));
+  }
+
+  /// What differs from an empty one.
+  static std::string attention(const AttentionKernel& attention) {
+    const AttentionKernel plain;
+    Fields fields;
+    visit_attention_fields([&](const char* word, auto member) {
+      if (!(attention.*member == plain.*member)) fields.add(word, field(attention.*member));
+    });
+    return "  attention" + fields.str() + "\n";
   }
 
   // ---- blocks

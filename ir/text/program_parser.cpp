@@ -279,6 +279,10 @@ class ProgramParser : KernelParser {
     step.count = dim();
     word("below");
     step.rows = dim();
+    if (!lexer.accept_word("by")) return;
+    step.workspace.emplace().base = place();
+    word("of");
+    step.workspace->elements = dim();
   }
 
   void read(CopyStep& step) {

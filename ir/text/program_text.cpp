@@ -126,8 +126,10 @@ class ProgramPrinter {
   }
 
   std::string what(const SortIndexStep& s) const {
-    return fmt::format("{} -> {}, {} of {} below {}", str(s.indices), str(s.permutation), str(s.begins),
-                       s.count.str(), s.rows.str());
+    const std::string line = fmt::format("{} -> {}, {} of {} below {}", str(s.indices), str(s.permutation),
+                                         str(s.begins), s.count.str(), s.rows.str());
+    if (!s.workspace) return line;
+    return fmt::format("{} by {} of {}", line, str(s.workspace->base), s.workspace->elements.str());
   }
 
   std::string what(const CopyStep& s) const {

@@ -1,5 +1,6 @@
 #include "passes/fusion/accumulate_gemms.h"
 
+#include "ir/analysis/epilogue.h"
 #include "ir/body.h"
 #include "ir/builder.h"
 #include "llvm/ADT/STLExtras.h"
@@ -10,8 +11,9 @@ namespace smelt {
 namespace {
 
 struct Accumulation {
-  Node* matmul;
-  Value* held;  // the state's part, in the shape of the sum
+  Node* matmul;    // the first of those that add up the product
+  Value* held;     // the state's part, in the shape of the sum
+  Value* product;  // what the last of them makes, in that shape
 };
 
 /// The state that `value` shows a part of; null for anything else.
@@ -61,14 +63,17 @@ class Accumulator {
       Node* matmul = matmul_behind(fusion.operand(1 - side));
       if (state && matmul && goes_to(*fusion.result(), state->string_attr("name")) &&
           !graph_.is_output(fusion.result()))
-        return Accumulation{matmul, held};
+        return Accumulation{matmul, held, fusion.operand(1 - side)};
     }
     return {};
   }
 
-  /// The matmul behind reshapes, if it has no other readers.
+  /// The matmul behind reshapes, and behind matmuls that add to what it makes, if nobody else reads it.
   Node* matmul_behind(const Value* value) const {
     while (is_read_once(*value) && value->node()->is(Op::reshape)) value = value->node()->operand(0);
+    for (auto sum = epilogue(*value->node());
+         sum && sum->kind == Epilogue::Kind::matrix && is_read_once(*value); sum = epilogue(*value->node()))
+      value = sum->operand;
     Node* node = value->node();
     const bool fits = node->is(Op::matmul) && !node->body && is_float(value->dtype());
     return fits && is_read_once(*value) ? node : nullptr;
@@ -91,8 +96,10 @@ class Accumulator {
       inside.output("r0", inside.convert(sum, matmul.result()->dtype()));
       return body;
     });
-    graph_.replace_all_uses(fusion.result(), b.reshape(joined->result(), fusion.result()->shape()));
+    graph_.replace_all_uses(fusion.result(), found.product);
     erase_with_operands(fusion);
+    graph_.replace_all_uses(matmul.result(), joined->result());
+    graph_.erase(&matmul);
   }
 
   /// Makes the view of the state again in front of the matmul: the view may stand behind it.

@@ -329,7 +329,7 @@ class Fuser {
       for (const auto& value : node->results())
         if (is_output(value.get())) outputs.push_back(value.get());
     const std::string source = sources(group);
-    Node* fusion = body.finish(graph_, outputs);
+    Node* fusion = body.finish(graph_, outputs, graph_.next(group.nodes.back()));
     fusion->source = source, fusion->phase = group.phase;
     for (Node* node : llvm::reverse(group.nodes)) graph_.erase(node);
   }

@@ -54,7 +54,7 @@ Value* FusionBody::input(Value* outside, const IterationSpace::Axes& axes) {
   return node->result();
 }
 
-Node* FusionBody::finish(Graph& graph, llvm::ArrayRef<Value*> outputs) {
+Node* FusionBody::finish(Graph& graph, llvm::ArrayRef<Value*> outputs, Node* before) {
   llvm::SmallVector<Value*, 8> operands;
   for (const Input& input : inputs_) operands.push_back(input.outside);
   llvm::SmallVector<Type, 4> types;
@@ -62,7 +62,7 @@ Node* FusionBody::finish(Graph& graph, llvm::ArrayRef<Value*> outputs) {
     types.push_back(value->type);
     graph_->outputs.push_back({fmt::format("r{}", i), map_.lookup(value)});
   }
-  Node* fusion = graph.create(Op::fusion, operands, types, nullptr);
+  Node* fusion = graph.create(Op::fusion, operands, types, before);
   hoist_inputs(*graph_);
   fusion->body = std::move(graph_);
   for (auto [i, value] : llvm::enumerate(outputs)) {

@@ -18,8 +18,8 @@ class FusionBody {
   /// Adds the next node, in program order. A node that every reader computes for itself is added once for all
   /// readers that follow the same axes.
   void add(const Node& node, const IterationSpace& space, bool is_cheap);
-  /// Makes the fusion, whose results take the places of `outputs`.
-  Node* finish(Graph& graph, llvm::ArrayRef<Value*> outputs);
+  /// Makes the fusion before `before` (null: at the end); its results take the places of `outputs`.
+  Node* finish(Graph& graph, llvm::ArrayRef<Value*> outputs, Node* before);
 
  private:
   struct Input {

@@ -6,6 +6,7 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "passes/analysis.h"
+#include "passes/memory/matmul_layouts.h"
 #include "passes/memory/overwrites.h"
 #include "runtime/error.h"
 
@@ -189,9 +190,11 @@ class Assigner {
     const int index = add_buffer(node.source, role, value);
     if (role == Role::output || value.rank() < 2 || is_compact(node, value)) return dense(index, value);
     const Dim pitch = row_pitch(value);
-    Layout layout{index, 0, dense_strides(value.shape(), pitch)};
-    module_.buffers[index].elements = layout.strides[0] * value.shape()[0];
-    return layout;
+    Dim elements = pitch;
+    for (const Dim& extent : llvm::ArrayRef(value.shape()).drop_back()) elements *= extent;
+    module_.buffers[index].elements = elements;
+    if (auto strides = matmul_strides(value, pitch)) return {index, 0, std::move(*strides)};
+    return {index, 0, dense_strides(value.shape(), pitch)};
   }
 
   /// Numbers a row of scores, and sums of gradients: kernels of attention have no pitch for them.
@@ -227,8 +230,7 @@ class Assigner {
     if (node.is(Op::concat)) ask_parts(node);
     if (node.is(Op::pack)) ask_segments(node);
     if (node.is(Op::update)) ask_in_state(node);
-    if (node.is(Op::scatter_add) && node.operand(0)->users().size() == 1)
-      requests_[node.operand(0)].push_back({*node.result()->layout});
+    if (Value* start = added_to(node)) requests_[start].push_back({*node.result()->layout});
   }
 
   void ask_parts(const Node& concat) {

@@ -3,8 +3,9 @@
 // computed in the state's memory, if passes/memory/overwrites.h allows it. What cannot share memory is
 // copied; copies of views are logged.
 //
-// Temporaries get rows whose pitch is a multiple of 16 bytes (64 elements for rows of 4,096 and more);
-// states, inputs and outputs are dense.
+// Temporaries get rows whose pitch is a multiple of 16 bytes (64 elements for rows of 4,096 and more), and
+// their other dims the order that suits their matmuls (passes/memory/matmul_layouts.h); states, inputs and
+// outputs are dense.
 #pragma once
 
 #include <string>

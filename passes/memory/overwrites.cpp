@@ -1,5 +1,6 @@
 #include "passes/memory/overwrites.h"
 
+#include "ir/analysis/epilogue.h"
 #include "ir/analysis/iteration_space.h"
 #include "ir/analysis/view.h"
 #include "ir/body.h"
@@ -61,6 +62,26 @@ bool reads_elementwise(const Node& node, const Value& operand, const Value& resu
 
 }  // namespace
 
+Value* added_to(const Node& node) {
+  Value* start = nullptr;
+  if (node.is(Op::scatter_add))
+    start = node.operand(0);
+  else if (const auto sum = epilogue(node); sum && sum->kind == Epilogue::Kind::matrix)
+    start = sum->operand;
+  return start && start->users().size() == 1 ? start : nullptr;
+}
+
+namespace {
+
+/// Whether the node adds to what the other one makes, perhaps behind others that do: it comes later.
+bool goes_on_from(const Node& node, const Node& other) {
+  const Value* start = added_to(node);
+  while (start && behind_views(*start).node() != &other) start = added_to(*behind_views(*start).node());
+  return start != nullptr;
+}
+
+}  // namespace
+
 /// The nodes that compute a pack's parts, or the one value. No node makes inputs and constants, which are
 /// copied in the end, nor content of the state that stays where it is: `taker` reads it there.
 class Overwrites::Makers {
@@ -96,9 +117,9 @@ class Overwrites::Makers {
     const auto behind = place_behind_views(value, place);
     if (!behind) return;
     known.push_back({*behind, &made});
-    // What rows are added to is computed in the same place, but for the state's content, which is there.
-    const bool adds = maker.is(Op::scatter_add) && maker.operand(0)->users().size() == 1;
-    if (adds && !is_state_memory(*behind_views(*maker.operand(0)).node())) add(*maker.operand(0), *behind);
+    // What it is added to is computed in the same place, but for the state's content, which is there.
+    const Value* start = added_to(maker);
+    if (start && !is_state_memory(*behind_views(*start).node())) add(*start, *behind);
   }
 
   void add_content(const Value& value, const Layout& place) {
@@ -127,12 +148,12 @@ bool Overwrites::grant(const Value& value, const Layout& place) {
   return granted;
 }
 
-/// One of the writers reads what it alone writes.
+/// One of the writers reads what it alone writes, but for those that add to its result.
 bool Overwrites::reads_own_place(const StateRead& read, const Places& writers) {
   bool own = false;
   for (const auto& [writer, places] : writers)
     for (const Place& place : places)
-      if (writer != read.reader && overlap(place.region, read.region))
+      if (writer != read.reader && overlap(place.region, read.region) && !goes_on_from(*writer, *read.reader))
         return false;
       else if (writer == read.reader && place.layout == *read.value->layout)
         own |= reads_elementwise(*read.reader, *read.value, *place.value);

@@ -11,6 +11,10 @@
 
 namespace smelt {
 
+/// What the node adds to, if that has no other reader: rows of a scatter_add, the matrix of a matmul's body.
+/// It should be computed where the result goes. Null for any other node.
+Value* added_to(const Node& node);
+
 /// Needs the layouts of states and parameters, and of views with their memory.
 class Overwrites {
  public:

@@ -1,5 +1,6 @@
 #include "passes/precision/storage_classes.h"
 
+#include "ir/analysis/epilogue.h"
 #include "ir/body.h"
 #include "llvm/ADT/STLExtras.h"
 #include "passes/analysis.h"
@@ -88,6 +89,8 @@ void StorageClasses::join(const Node& node) {
     unite(node.operand(0), node.result());
   if (node.is(Op::concat) || node.is(Op::pack))
     for (const Value* operand : node.operands()) unite(operand, node.result());
+  if (const auto sum = epilogue(node); sum && sum->kind == Epilogue::Kind::matrix)
+    unite(sum->operand, node.result());
 }
 
 void StorageClasses::add(const Node& node) {

@@ -1,5 +1,6 @@
 // Which of the values in memory are stored narrow. Values that must have one type (a view and its operand, a
-// concat and its parts) form a class, and a class is stored in one way.
+// concat and its parts, a matmul's result and the matrix it is added to) form a class, and a class is stored
+// in one way.
 //
 //   narrow   what is multiplied, activations and their gradients, parameters that are multiplied or gathered
 //   wide     statistics (sums over rows and what is computed of them alone), scalars, values of the update,

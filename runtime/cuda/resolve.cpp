@@ -10,6 +10,7 @@
 #include "runtime/plan/index_flow.h"
 #include "runtime/plan/plan_validate.h"
 #include "runtime/plan/step_values.h"
+#include "runtime/plan/template_check.h"
 
 namespace smelt::cuda {
 namespace {
@@ -106,7 +107,7 @@ class Resolver {
     return {std::move(gemm)};
   }
 
-  /// Any kind of step that its templates do.
+  /// Any kind of step that its templates do: those of them that take these sizes.
   template <typename Kind>
   TemplateLaunches launch(const Kind&) const {
     if (step_->kernels.empty())
@@ -114,7 +115,13 @@ class Resolver {
                 place_);
     const LaunchValues values = launch_values();
     TemplateLaunches launches;
-    for (const int kernel : step_->kernels) launches.kernels.push_back(required_launch(kernel, values));
+    std::vector<int> taken;
+    for (const int kernel : step_->kernels)
+      if (auto own = template_launch(kernel, values)) {
+        launches.kernels.push_back(std::move(*own));
+        taken.push_back(kernel);
+      }
+    check_results(plan_, *step_, taken, place_);
     return launches;
   }
 

@@ -130,8 +130,13 @@ struct GemmStep {
 /// smallest, and begins[r]..begins[r+1] bounds row r's part of it (rows + 1 numbers). Indices outside [0,
 /// rows) are left out.
 struct SortIndexStep {
+  struct Workspace {
+    BufferRef base;
+    Dim elements;
+  };
   BufferRef indices, permutation, begins;
   Dim count, rows;
+  std::optional<Workspace> workspace = {};  // i32, of a GPU's sort of many indices
 };
 
 /// Copies a box of `extents` elements between two strided places.
@@ -174,7 +179,8 @@ struct TemplateLaunch {
     std::optional<DType> dtype = {};
     bool read = false, written = false;
   };
-  /// What must hold of the sizes, or else the kernel is not launched: a gemm is left to the library.
+  /// What must hold of the sizes, or else the kernel is not launched: a gemm is left to the library, any
+  /// other step to the rest of its kernels.
   struct Condition {
     Dim value;
     int64_t divisor = 1;  // divides the value

@@ -86,6 +86,11 @@ void visit_fields(V& v, T& x) {
   v("result_dtype", x.result_dtype), v("bias", x.bias), v("tf32", x.tf32);
 }
 
+template <typename V, Is<SortIndexStep::Workspace> T>
+void visit_fields(V& v, T& x) {
+  v("base", x.base), v("elements", x.elements);
+}
+
 template <>
 struct StepKind<SortIndexStep> {
   static constexpr std::string_view name = "sort_index", keyword = "sort_index";
@@ -93,7 +98,7 @@ struct StepKind<SortIndexStep> {
 template <typename V, Is<SortIndexStep> T>
 void visit_fields(V& v, T& x) {
   v("indices", x.indices), v("permutation", x.permutation), v("begins", x.begins);
-  v("count", x.count), v("rows", x.rows);
+  v("count", x.count), v("rows", x.rows), v("workspace", x.workspace);
 }
 
 template <>

@@ -103,6 +103,7 @@ class RangeCheck {
       refuse("sorts more than 2^31 indices");
     for (const BufferRef* ref : {&step.indices, &step.permutation, &step.begins})
       if (buffer(*ref).dtype != DType::i32) refuse(fmt::format("needs i32 in {}", buffer_text(*ref)));
+    if (step.workspace) check_dtype("the workspace", step.workspace->base, DType::i32);
     const int64_t first = step.begins.offset.evaluate(values_);  // written without rows, too
     if (extent(step.rows) == 0 && first >= elements(step.begins))
       refuse(fmt::format("begins reaches element {} of {}", first, buffer_text(step.begins)));

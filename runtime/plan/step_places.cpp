@@ -35,9 +35,13 @@ std::vector<StepPlace> places_of(const GemmStep& step) {
 }
 
 std::vector<StepPlace> places_of(const SortIndexStep& step) {
-  return {{"indices", &step.indices, PlaceUse::read, {{&step.count, &kOne}}},
-          {"permutation", &step.permutation, PlaceUse::write, {{&step.count, &kOne}}},
-          {"begins", &step.begins, PlaceUse::write, {{&step.rows, &kOne}, {&kTwo, &kOne}}}};
+  std::vector<StepPlace> places = {
+      {"indices", &step.indices, PlaceUse::read, {{&step.count, &kOne}}},
+      {"permutation", &step.permutation, PlaceUse::write, {{&step.count, &kOne}}},
+      {"begins", &step.begins, PlaceUse::write, {{&step.rows, &kOne}, {&kTwo, &kOne}}}};
+  if (const auto& workspace = step.workspace)
+    places.push_back({"workspace", &workspace->base, PlaceUse::scratch, {{&workspace->elements, &kOne}}});
+  return places;
 }
 
 std::vector<StepPlace> places_of(const CopyStep& step) {

@@ -14,7 +14,8 @@ enum class PlaceUse : uint8_t {
   read,
   write,
   read_write,
-  either,  // of a kernel's arguments: KernelCode::parameters says
+  scratch,  // written and then read: nothing of it is a result
+  either,   // of a kernel's arguments: KernelCode::parameters says
 };
 
 /// An extent with the distance in elements between its indices. They point into the step, or to constants.
@@ -29,7 +30,8 @@ struct StepPlace {
   PlaceUse use;
   std::vector<Walk> walks = {};
   bool reads() const { return use == PlaceUse::read || use == PlaceUse::read_write; }
-  bool writes() const { return use == PlaceUse::write || use == PlaceUse::read_write; }
+  bool writes() const { return is_result() || use == PlaceUse::scratch; }
+  bool is_result() const { return use == PlaceUse::write || use == PlaceUse::read_write; }
 };
 
 /// In the order of the step's fields, what is written last. Valid as long as the step is.

@@ -48,28 +48,6 @@ void check_types(const Plan& plan, const KernelCode& kernel, const StepValues& v
   }
 }
 
-/// What templates do instead of the runtime, they do all of: each reads of the results only what one before
-/// it has written.
-void check_results(const Plan& plan, const Step& step, const std::string& place) {
-  std::vector<std::string_view> missing;
-  for (const StepPlace& result : places(step))
-    if (result.writes()) missing.push_back(result.name);
-  for (const int index : step.kernels) {
-    const KernelCode& kernel = plan.kernels[static_cast<size_t>(index)];
-    for (const std::string_view name : missing)
-      if (const Argument* argument = find_address(kernel, name); argument && argument->read)
-        fail_with(Status::invalid_file, "{}: kernel '{}' reads {}, which no kernel before it has written",
-                  place, kernel.name, name);
-    std::erase_if(missing, [&](std::string_view name) {
-      const Argument* argument = find_address(kernel, name);
-      return argument && argument->written;
-    });
-  }
-  if (!missing.empty())
-    fail_with(Status::invalid_file, "{}: none of its {} kernels writes {}", place, step.kernels.size(),
-              missing.front());
-}
-
 void check_values(const Plan& plan, const KernelCode& kernel, const StepValues& values,
                   const std::string& place) {
   const auto require = [&](bool known, std::string_view kind, const std::string& name) {
@@ -88,6 +66,27 @@ void check_values(const Plan& plan, const KernelCode& kernel, const StepValues& 
 }
 
 }  // namespace
+
+void check_results(const Plan& plan, const Step& step, std::span<const int> kernels,
+                   const std::string& place) {
+  std::vector<std::string_view> missing;
+  for (const StepPlace& result : places(step))
+    if (result.is_result()) missing.push_back(result.name);
+  for (const int index : kernels) {
+    const KernelCode& kernel = plan.kernels[static_cast<size_t>(index)];
+    for (const std::string_view name : missing)
+      if (const Argument* argument = find_address(kernel, name); argument && argument->read)
+        fail_with(Status::invalid_file, "{}: kernel '{}' reads {}, which no kernel before it has written",
+                  place, kernel.name, name);
+    std::erase_if(missing, [&](std::string_view name) {
+      const Argument* argument = find_address(kernel, name);
+      return argument && argument->written;
+    });
+  }
+  if (!missing.empty())
+    fail_with(Status::invalid_file, "{}: none of its {} kernels that take these sizes writes {}", place,
+              kernels.size(), missing.front());
+}
 
 void check_template(const KernelCode& kernel) {
   const auto refuse = [&](const std::string& what) {
@@ -133,7 +132,7 @@ void check_templates(const Plan& plan, const Step& step, const std::string& plac
     return plan.kernels[static_cast<size_t>(index)].launch.has_value();
   };
   std::erase_if(kernels, [&](int index) { return !is_template(index); });
-  if (!step.kernels.empty()) check_results(plan, step, place);
+  if (!step.kernels.empty()) check_results(plan, step, step.kernels, place);
   if (kernels.empty()) return;
   const StepValues values = values_of(step);
   for (const int index : kernels) {

@@ -3,6 +3,7 @@
 
 #include "compiler/compile.h"
 #include "frontend/description.h"
+#include "ir/text/text.h"
 #include "llvm/ADT/STLExtras.h"
 #include "runtime/cuda/nvrtc.h"
 
@@ -77,6 +78,33 @@ INSTANTIATE_TEST_SUITE_P(Rules, UpdateLaunches,
                                            UpdateCase{Optimizer::lamb, 0, DType::f32, 4},
                                            UpdateCase{Optimizer::lamb, 1, DType::f32, 4},
                                            UpdateCase{Optimizer::lamb, 1, DType::f16, 4}));
+
+/// A workspace is planned where more indices may be sorted than a GPU compares with one another.
+TEST(SortLaunches, HaveAWorkspaceForManyIndices) {
+  for (const auto& [target, most, elements] : std::vector<std::tuple<std::string, int, int64_t>>{
+           {"cpu", 9000, 0}, {"sm_90", 4096, 0}, {"sm_90", 9000, 9000 + 2 * 5 * 32}}) {
+    auto module = parse_module(fmt::format(R"(symbols B <= {}
+graph @g(%i: i32[B], %t: f32[1000,7], %u: f32[B,7]) {{
+  %s = scatter_add %t, %i, %u {{axis = 0}} : f32[1000,7]
+  return s = %s
+}})",
+                                           most));
+    CompileOptions options;
+    options.target = target, options.mode = Mode::infer;
+    const Program program = compile(std::move(module), options, Stage::program).program;
+    int sorts = 0;
+    for (const Step& step : program.entries[0].steps) {
+      const auto* sort = std::get_if<SortIndexStep>(&step.what);
+      if (!sort) continue;
+      ++sorts;
+      ASSERT_EQ(sort->workspace.has_value(), elements > 0);
+      if (!sort->workspace) continue;
+      EXPECT_EQ(program.symbols.upper(sort->workspace->elements), elements);
+      EXPECT_EQ(program.buffers[static_cast<size_t>(sort->workspace->base.buffer)].role, Role::workspace);
+    }
+    EXPECT_EQ(sorts, 1);
+  }
+}
 
 }  // namespace
 }  // namespace smelt

@@ -374,7 +374,8 @@ TEST_P(GoldenPlans, TrainAsOnTheCpu) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, GoldenPlans,
-                         ::testing::Values("gpt2", "bert-multi", "llama-llama3", "t5-gated", "vit-odd"));
+                         ::testing::Values("gpt2", "bert-multi", "llama-llama3", "t5-gated", "vit-odd",
+                                           "gemma2", "bloom"));
 
 /// Updates whose norms and scalars are tails, alone and after gradients that were accumulated.
 TEST(GoldenUpdates, AreAsOnTheCpu) {

@@ -37,6 +37,12 @@ constexpr FamilyCase kCases[] = {
     {"llama", "{\"family\": \"llama\", " SMELT_DECODER "}"},
     {"mistral", "{\"family\": \"mistral\", " SMELT_DECODER "}"},
     {"qwen2", "{\"family\": \"qwen2\", " SMELT_DECODER "}"},
+    {"qwen3", "{\"family\": \"qwen3\", " SMELT_DECODER "}"},
+    {"gemma", "{\"family\": \"gemma\", " SMELT_DECODER "}"},
+    {"gemma2", "{\"family\": \"gemma2\", \"attention\": {\"window\": 5}, " SMELT_DECODER "}"},
+    {"bloom", "{\"family\": \"bloom\", " SMELT_DECODER "}"},
+    {"opt", "{\"family\": \"opt\", " SMELT_DECODER "}"},
+    {"gpt_neox", "{\"family\": \"gpt_neox\", " SMELT_DECODER "}"},
     {"bert_masked", "{\"family\": \"bert\", " SMELT_ENCODER R"(, "head": {"kind": "mlm", "bias": true}})"},
     {"bert_classes", "{\"family\": \"bert\", " SMELT_ENCODER
                      R"(, "head": {"kind": "sequence_classes", "pooler": true, "classes": 3}})"},

@@ -32,8 +32,9 @@ class ForwardOracle : public ::testing::TestWithParam<const char*> {
   const std::filesystem::path directory =
       std::filesystem::path(SMELT_SOURCE_DIR) / "tests/goldens" / GetParam();
   const Description description = read_description(directory);
-  const std::unique_ptr<Module> module = description.build({.hidden_states = true});
   const Checkpoint golden = Checkpoint::open(directory / "golden.safetensors");
+  const bool masked = golden.find("input.attention_mask") != nullptr;
+  const std::unique_ptr<Module> module = description.build({.hidden_states = true, .attention_mask = masked});
 
   Tensors run(const char* name) {
     const Checkpoint weights = Checkpoint::open(*description.weights());
@@ -86,7 +87,10 @@ std::string test_name(const ::testing::TestParamInfo<const char*>& info) {
   std::erase(name, '-');
   return name;
 }
-INSTANTIATE_TEST_SUITE_P(Goldens, ForwardOracle, ::testing::Values("gpt2", "gpt2-variant", "gpt2-relu"),
+INSTANTIATE_TEST_SUITE_P(Goldens, ForwardOracle,
+                         ::testing::Values("gpt2", "gpt2-variant", "gpt2-relu", "llama-eight-queries",
+                                           "qwen3", "gemma", "gemma2", "opt", "opt-post", "gpt-neox", "bloom",
+                                           "mistral-window", "qwen2-window"),
                          test_name);
 
 }  // namespace

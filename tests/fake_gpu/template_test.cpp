@@ -60,6 +60,47 @@ TEST_F(Template, ThatDoesNotTakeTheSizesIsNamed) {
   EXPECT_HAS(message_of([&] { train(*session(plan), 0); }), "expected 0 to 2^31 - 1");
 }
 
+/// Of several templates those are launched that take the sizes; they must do the step.
+TEST_F(Template, OfAStepAreChosenBySize) {
+  Plan plan;
+  plan.target = "sm_90";
+  plan.symbols.bound({"B"}, kMostRows);
+  const Dim rows = Dim::symbol("B");
+  const auto buffer = [&](const char* name, Role role, Dim elements, int64_t most) {
+    plan.buffers.push_back(
+        {.name = name, .role = role, .dtype = DType::i32, .elements = elements, .bytes = most * 4});
+  };
+  buffer("ids", Role::input, rows, kMostRows), buffer("order", Role::output, rows, kMostRows);
+  buffer("begins", Role::output, 3, 3);
+  for (const char* name : {"few", "many"}) {
+    KernelCode& kernel = plan.kernels.emplace_back();
+    kernel.name = name, kernel.range = 1, kernel.threads = 32, kernel.binary = code(name);
+    kernel.launch = TemplateLaunch{.step = "sort_index"};
+    for (const char* result : {"permutation", "begins"})
+      kernel.launch->arguments.push_back({Kind::address, field(result), 4, DType::i32, false, true});
+  }
+  plan.kernels[0].launch->conditions = {{field("count"), 1, 4}};
+  plan.kernels[1].launch->conditions = {{field("count") * -1, 1, -4}};
+  PlanEntry& entry = plan.entries.emplace_back();
+  entry.name = "train_step";
+  entry.inputs = {{"ids", DType::i32, {rows}, 0}};
+  entry.outputs = {{"order", DType::i32, {rows}, 1}, {"begins", DType::i32, {Dim(3)}, 2}};
+  entry.steps = {
+      {SortIndexStep{{0, 0}, {1, 0}, {2, 0}, rows, 2}, {0}, {1, 2}, {}, {"sort"}, "forward", {0, 1}}};
+  std::vector<std::string> launched;
+  for (const char* name : {"few", "many"})
+    gpu().kernels[name] = {2, [&, name](const KernelCall&) { launched.push_back(name); }};
+  const auto made = session(plan);
+  const std::vector<int32_t> ids(kMostRows, 1);
+  const auto sort = [&](int64_t count) {
+    const InputTensor inputs[] = {{"ids", DType::i32, {count}, ids.data()}};
+    made->run("train_step", inputs);
+  };
+  sort(3), sort(5);
+  EXPECT_EQ(launched, (std::vector<std::string>{"few", "many"}));
+  EXPECT_HAS(message_of([&] { sort(4); }), "none of its 0 kernels that take these sizes writes permutation");
+}
+
 // ---- beside the library
 
 constexpr int64_t kHeads = 3, kRows = 8, kWidth = 16;

@@ -6,35 +6,13 @@
 
 #include "frontend/hugging_face.h"
 #include "ir/verifier.h"
-#include "tests/frontend/support.h"
+#include "tests/frontend/built_graph.h"
 
 namespace smelt {
 namespace {
 
+using testing::all, testing::from, testing::output, testing::graph_of;
 using testing::expect_in, testing::kGolden, testing::message_of, testing::small_spec;
-
-std::vector<Node*> all(const Graph& graph, Op op) {
-  std::vector<Node*> nodes;
-  for (const auto& node : graph.nodes())
-    if (node->is(op)) nodes.push_back(node.get());
-  return nodes;
-}
-
-Node* from(const Graph& graph, Op op, std::string_view source) {
-  for (Node* node : all(graph, op))
-    if (node->source == source) return node;
-  ADD_FAILURE() << "no " << name(op) << " from " << source;
-  return nullptr;
-}
-
-Value* output(const Graph& graph, std::string_view name) {
-  for (const Graph::Output& output : graph.outputs)
-    if (output.name == name) return output.value;
-  ADD_FAILURE() << "no output " << name;
-  return nullptr;
-}
-
-const Graph& graph_of(const Module& module, std::string_view name) { return *module.find_graph(name); }
 
 TEST(BuildTransformer, GoldenModelHasItsGraphs) {
   const auto module = build_transformer(read_model_directory(kGolden).spec, {.hidden_states = true});
@@ -144,6 +122,7 @@ TEST(BuildTransformer, AttentionScales) {
   EXPECT_DOUBLE_EQ(scale(R"({"attention": {"scaled": false}})", "h.2.attn"), 1);
   EXPECT_DOUBLE_EQ(scale(R"({"attention": {"scaled_by_layer": true}})", "h.2.attn"), 1.0 / 9);
   EXPECT_DOUBLE_EQ(scale(R"({"attention": {"scaled_by_layer": true}})", "h.0.attn"), 1.0 / 3);
+  EXPECT_DOUBLE_EQ(scale(R"({"attention": {"scale_dim": 16}})", "h.0.attn"), 1.0 / 4);
 }
 
 TEST(BuildTransformer, TargetsAreShiftedAndIgnoredAtTheEnd) {

@@ -2,6 +2,7 @@
 #include "frontend/families/families.h"
 
 #include <algorithm>
+#include <map>
 
 #include "frontend/build_transformer.h"
 #include "frontend/hugging_face.h"
@@ -14,8 +15,9 @@ namespace {
 
 using testing::expect_in, testing::message_of;
 
-constexpr const char* kAll[] = {"gpt2",       "llama", "mistral", "qwen2",  "bert", "roberta",
-                                "distilbert", "vit",   "bart",    "marian", "t5"};
+constexpr const char* kAll[] = {"gpt2",       "llama", "mistral",  "qwen2",  "qwen3", "gemma",
+                                "gemma2",     "opt",   "gpt_neox", "bloom",  "bert",  "roberta",
+                                "distilbert", "vit",   "bart",     "marian", "t5"};
 
 /// The smallest config of a family: its required fields, all of odd sizes.
 Json config_of(std::string_view family) {
@@ -23,6 +25,11 @@ Json config_of(std::string_view family) {
     "gpt2": {"n_embd": 30, "n_layer": 2, "n_head": 3, "n_positions": 17},
     "llama": {"hidden_size": 30, "num_hidden_layers": 2, "num_attention_heads": 3, "intermediate_size": 31,
               "max_position_embeddings": 17, "num_key_value_heads": 1},
+    "opt": {"hidden_size": 30, "num_hidden_layers": 2, "num_attention_heads": 3, "ffn_dim": 31,
+            "max_position_embeddings": 17},
+    "gpt_neox": {"hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 3, "intermediate_size": 31,
+                 "max_position_embeddings": 17},
+    "bloom": {"hidden_size": 30, "n_layer": 2, "n_head": 3},
     "bert": {"hidden_size": 30, "num_hidden_layers": 2, "num_attention_heads": 3, "intermediate_size": 31,
              "max_position_embeddings": 17},
     "distilbert": {"dim": 30, "n_layers": 2, "n_heads": 3, "hidden_dim": 31, "max_position_embeddings": 17},
@@ -32,14 +39,13 @@ Json config_of(std::string_view family) {
              "decoder_attention_heads": 5, "encoder_ffn_dim": 31, "decoder_ffn_dim": 33,
              "max_position_embeddings": 17},
     "t5": {"d_model": 30, "num_layers": 2, "num_decoder_layers": 1, "num_heads": 3, "d_kv": 7, "d_ff": 31}})");
-  const std::string_view like = family == "mistral" || family == "qwen2" ? "llama"
-                                : family == "roberta"                    ? "bert"
-                                : family == "marian"                     ? "bart"
-                                                                         : family;
+  static const std::map<std::string_view, std::string_view> likes = {
+      {"mistral", "llama"}, {"qwen2", "llama"},  {"qwen3", "llama"}, {"gemma", "llama"},
+      {"gemma2", "llama"},  {"roberta", "bert"}, {"marian", "bart"}};
+  const std::string_view like = likes.contains(family) ? likes.at(family) : family;
   Json result = config[std::string(like)];
   result["model_type"] = family;
   if (family != "vit") result["vocab_size"] = 61;
-  if (family == "mistral") result["sliding_window"] = nullptr;
   if (family == "marian") result["pad_token_id"] = result["decoder_start_token_id"] = 60;
   return result;
 }
@@ -103,7 +109,19 @@ const Change kChanges[] = {
     {"llama", R"({"rope_scaling": {"type": "yarn", "attention_factor": 0.5, "factor": null,
                                    "original_max_position_embeddings": 11}})"},
     {"mistral", R"({"head_dim": 6, "hidden_act": "gelu_pytorch_tanh"})"},
+    {"mistral", R"({"sliding_window": 5})"},
     {"qwen2", R"({"num_key_value_heads": 3, "rms_norm_eps": 1e-5, "initializer_range": 0.5})"},
+    {"qwen2", R"({"use_sliding_window": true, "sliding_window": 5, "max_window_layers": 1})"},
+    {"qwen2", R"({"use_sliding_window": true, "layer_types": ["sliding_attention", "full_attention"]})"},
+    {"qwen3", R"({"head_dim": 6, "attention_bias": true, "tie_word_embeddings": true})"},
+    {"gemma", R"({"head_dim": 6, "hidden_act": "silu", "attention_bias": true})"},
+    {"gemma2", R"({"query_pre_attn_scalar": 24, "attn_logit_softcapping": 20, "sliding_window": 9})"},
+    {"gemma2", R"({"final_logit_softcapping": 7.5, "layer_types": ["full_attention", "sliding_attention"]})"},
+    {"gemma2", R"({"layer_types": ["full_attention", "full_attention"]})"},
+    {"opt", R"({"do_layer_norm_before": false, "word_embed_proj_dim": 11, "enable_bias": false})"},
+    {"gpt_neox", R"({"use_parallel_residual": false, "attention_bias": false, "rotary_pct": 0.5})"},
+    {"gpt_neox", R"({"rotary_emb_base": 5e5, "rope_scaling": {"type": "linear", "factor": 2}})"},
+    {"bloom", R"({"hidden_dropout": 0.25, "layer_norm_epsilon": 1e-3, "tie_word_embeddings": false})"},
     {"bert", R"({"hidden_act": "relu", "type_vocab_size": 5, "tie_word_embeddings": false,
                  "hidden_dropout_prob": 0.3, "classifier_dropout": 0.2})"},
     {"bert",
@@ -148,6 +166,77 @@ TEST(Families, RotaryParametersInEverySpelling) {
   EXPECT_EQ(changed("llama", R"({"rope_scaling": null})"), read(config_of("llama")));
 }
 
+using Layers = std::vector<LayerAttention>;
+constexpr auto kFull = LayerAttention::full_attention, kSliding = LayerAttention::sliding_attention;
+
+TEST(Families, WindowsOfEveryBlock) {
+  const auto attention = [](const char* family, const char* changes) {
+    return changed(family, changes).attention;
+  };
+  EXPECT_EQ(attention("mistral", "{}").window, 4096);
+  EXPECT_EQ(attention("mistral", R"({"sliding_window": 5})").layers, (Layers{kSliding, kSliding}));
+  EXPECT_EQ(attention("gemma2", "{}").layers, (Layers{kSliding, kFull}));
+  EXPECT_EQ(attention("gemma2", R"({"num_hidden_layers": 3})").layers, (Layers{kSliding, kFull, kSliding}));
+  for (const char* family : {"qwen2", "qwen3"}) {
+    EXPECT_EQ(attention(family, R"({"sliding_window": 5, "max_window_layers": 0})").window, 0);
+    EXPECT_EQ(attention(family, R"({"use_sliding_window": true})").window, 0);  // from block 28 on
+    const auto some = attention(family, R"({"use_sliding_window": true, "max_window_layers": 1})");
+    EXPECT_EQ(some.window, 4096);
+    EXPECT_EQ(some.layers, (Layers{kFull, kSliding}));
+    EXPECT_EQ(attention(family, R"({"use_sliding_window": true, "max_window_layers": 1,
+                                    "layer_types": ["sliding_attention", "full_attention"]})")
+                  .layers,
+              (Layers{kSliding, kFull}));
+  }
+}
+
+TEST(Families, NullIsNone) {
+  for (const auto& [family, field] : {std::pair{"mistral", "sliding_window"},
+                                      {"gemma2", "sliding_window"},
+                                      {"gemma2", "attn_logit_softcapping"},
+                                      {"gemma2", "final_logit_softcapping"},
+                                      {"opt", "word_embed_proj_dim"}}) {
+    SCOPED_TRACE(field);
+    Json config = config_of(family);
+    config[field] = nullptr;
+    const TransformerSpec spec = read(config);
+    EXPECT_EQ(spec == read(config_of(family)), std::string_view(family) == "opt");
+    EXPECT_EQ(config_from_spec(spec)->at(field), nullptr);
+    expect_round_trip(spec);
+  }
+  Json config = config_of("gemma2");
+  config["attn_logit_softcapping"] = config["final_logit_softcapping"] = config["sliding_window"] = nullptr;
+  const TransformerSpec spec = read(config);
+  EXPECT_EQ(spec.attention.soft_cap, 0);
+  EXPECT_EQ(spec.head.soft_cap, 0);
+  EXPECT_EQ(spec.attention.window, 0);
+}
+
+TEST(Families, RotaryFractionInEverySpelling) {
+  EXPECT_EQ(changed("gpt_neox", "{}").positions.rotary_fraction, 0.25);
+  for (const char* said : {R"({"rotary_pct": 0.5, "rotary_emb_base": 5e5})",
+                           R"({"rope_parameters": {"partial_rotary_factor": 0.5, "rope_theta": 5e5}})",
+                           R"({"rotary_pct": 1, "rotary_emb_base": 1,
+                               "rope_parameters": {"partial_rotary_factor": 0.5, "rope_theta": 5e5}})"}) {
+    const auto positions = changed("gpt_neox", said).positions;
+    EXPECT_EQ(positions.rotary_fraction, 0.5) << said;
+    EXPECT_EQ(positions.rope_theta, 5e5) << said;
+  }
+}
+
+TEST(Families, GeluOfGemmaIsTheApproximation) {
+  EXPECT_EQ(changed("gemma", R"({"hidden_act": "gelu"})"), read(config_of("gemma")));
+  EXPECT_EQ(changed("gemma", R"({"hidden_activation": "silu"})").ffn.activation, Activation::silu);
+  EXPECT_EQ(changed("gemma2", R"({"hidden_activation": "silu"})").ffn.activation, Activation::silu);
+}
+
+TEST(Families, AWidthOfItsOwnForTheEmbeddingsOfOpt) {
+  EXPECT_EQ(changed("opt", R"({"word_embed_proj_dim": 30})"), read(config_of("opt")));
+  const TransformerSpec spec = changed("opt", R"({"word_embed_proj_dim": 11})");
+  EXPECT_EQ(spec.embedding.width, 11);
+  EXPECT_EQ(config_from_spec(spec)->at("word_embed_proj_dim"), 11);
+}
+
 TEST(Families, FeedForwardProjectionsOfT5) {
   const auto ffn = [](const char* name) {
     Json config = config_of("t5");
@@ -167,10 +256,23 @@ struct Refused {
 };
 
 const Refused kRefused[] = {
-    {"mistral", "sliding_window: 128", R"({"sliding_window": 128})"},
-    {"mistral", "sliding_window: 4096 (what a config without it means)", R"({"sliding_window": null})"},
-    {"qwen2", "use_sliding_window: true", R"({"use_sliding_window": true, "sliding_window": 8})"},
-    {"qwen2", "layer_types: ", R"({"layer_types": ["full_attention", "sliding_attention"]})"},
+    {"mistral", "sliding_window: -1", R"({"sliding_window": -1})"},
+    {"llama", "sliding_window: 128", R"({"sliding_window": 128})"},
+    {"llama", "layer_types: ", R"({"layer_types": ["full_attention", "sliding_attention"]})"},
+    {"qwen2", "use_sliding_window: 3", R"({"use_sliding_window": 3})"},
+    {"qwen3", "layer_types: \"chunked_attention\"", R"({"layer_types": ["chunked_attention"]})"},
+    {"gemma2", "layer_types: 3 entries",
+     R"({"layer_types": ["full_attention", "full_attention", "sliding_attention"]})"},
+    {"gemma2", "final_logit_softcapping: -1", R"({"final_logit_softcapping": -1})"},
+    {"gemma", "use_bidirectional_attention: true", R"({"use_bidirectional_attention": true})"},
+    {"gemma", "final_logit_softcapping: 30", R"({"final_logit_softcapping": 30})"},
+    {"opt", "_remove_final_layer_norm: true", R"({"_remove_final_layer_norm": true})"},
+    {"opt", "layer_norm_elementwise_affine: false", R"({"layer_norm_elementwise_affine": false})"},
+    {"opt", "layerdrop: 0.1", R"({"layerdrop": 0.1})"},
+    {"gpt_neox", "rope_parameters.partial_rotary_factor: 0.7 of head_dim = 8 is 5", R"({"rotary_pct": 0.7})"},
+    {"gpt_neox", "rope_parameters.mscale: 0.7", R"({"rope_parameters": {"mscale": 0.7}})"},
+    {"bloom", "apply_residual_connection_post_layernorm: true",
+     R"({"apply_residual_connection_post_layernorm": true})"},
     {"gpt2", "alibi: true", R"({"alibi": true})"},
     {"llama", "num_local_experts: 8", R"({"num_local_experts": 8})"},
     {"llama", "rope_parameters.rope_type: \"longrope\"", R"({"rope_parameters": {"rope_type": "longrope"}})"},
@@ -213,10 +315,9 @@ TEST(Families, AllThatIsRefusedIsRefusedAtOnce) {
     SCOPED_TRACE(family);
     const char* field = "num_experts";
     expect_in(refusal(family, R"({"num_experts": 8, "use_alibi": true, "attention_chunk_size": 64,
-                                  "final_logit_softcapping": 30.0, "architectures": ["NoSuchModel"],
-                                  "clip_qkv": 8})"),
-              {"6 problems", field, "use_alibi: true", "attention_chunk_size: 64",
-               "final_logit_softcapping: 30", "NoSuchModel", "clip_qkv: 8"});
+                                  "logit_scale": 30.0, "architectures": ["NoSuchModel"], "clip_qkv": 8})"),
+              {"6 problems", field, "use_alibi: true", "attention_chunk_size: 64", "logit_scale: 30",
+               "NoSuchModel", "clip_qkv: 8"});
   }
 }
 
@@ -275,8 +376,8 @@ TEST(Families, EveryParameterHasANameOfItsOwn) {
       std::ranges::sort(names);
       EXPECT_EQ(std::ranges::adjacent_find(names), names.end());
       for (const std::string& name : names)
-        for (const char* role :
-             {"norm_1", "norm_2", "norm_cross", "distances", "ffn.up", "mlm.", "embedding."})
+        for (const char* role : {"norm_1", "norm_2", "norm_cross", "query_norm", "distances", "project_in",
+                                 "ffn.up", "mlm.", "embedding."})
           EXPECT_FALSE(name.starts_with(role) || name.find(std::string(".") + role) != std::string::npos)
               << name;
     }

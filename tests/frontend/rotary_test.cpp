@@ -1,5 +1,5 @@
-// Angles, buckets and sinusoids against values that transformers 5.23 computes (ROPE_INIT_FUNCTIONS in
-// float64, T5's buckets of every distance from -200 to 200).
+// Angles, buckets, slopes and sinusoids against values that transformers 5.23 computes (ROPE_INIT_FUNCTIONS
+// in float64, T5's buckets of every distance from -200 to 200).
 #include "frontend/blocks/rotary.h"
 
 #include <cmath>
@@ -257,6 +257,14 @@ TEST(Sinusoids, InterleavedPairsShareAFrequency) {
                     1e-12);
       }
   }
+}
+
+TEST(Alibi, SlopesAreThoseOfBloom) {
+  expect_rows(alibi_slopes(1), {0.00390625});
+  expect_rows(alibi_slopes(3), {0.0625, 0.00390625, 0.25});
+  expect_rows(alibi_slopes(12),
+              {0.5, 0.25, 0.125, 0.0625, 0.03125, 0.015625, 0.0078125, 0.00390625, 0.707106781186548,
+               0.353553390593274, 0.176776695296637, 0.0883883476483185});
 }
 
 }  // namespace

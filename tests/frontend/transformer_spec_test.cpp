@@ -11,11 +11,13 @@ using testing::expect_in, testing::message_of, testing::small_spec;
 TransformerSpec unusual_spec() {
   TransformerSpec spec = small_spec();
   spec.encoder = {1, 2, 1, 5, 77};
+  spec.parallel_residual = true;
   spec.attention.fused_qkv = false;
   spec.norm = {.kind = NormKind::rms,
                .place = NormPlace::post,
                .eps = 3e-7,
                .bias = false,
+               .zero_centered = true,
                .final = false,
                .final_is_hidden = false,
                .embedding = true,
@@ -24,12 +26,22 @@ TransformerSpec unusual_spec() {
   spec.attention.out_bias = false;
   spec.attention.scaled = false;
   spec.attention.scaled_by_layer = true;
+  spec.attention.scale_dim = 24;
+  spec.attention.soft_cap = 50;
+  spec.attention.window = 7;
+  spec.attention.window_from = 1;
+  spec.attention.layers = {LayerAttention::full_attention, LayerAttention::sliding_attention,
+                           LayerAttention::full_attention};
+  spec.attention.qk_norm = true;
+  spec.attention.qkv_by_head = true;
   spec.ffn = {.activation = Activation::silu, .gated = true, .bias = false};
   spec.positions = {.kind = PositionKind::relative_buckets,
                     .offset = 2,
                     .counted = true,
+                    .counted_by_mask = true,
                     .interleaved = true,
                     .rope_theta = 5e5,
+                    .rotary_fraction = 0.5,
                     .scaling = RopeScaling::llama3,
                     .scaling_factor = 8,
                     .low_freq_factor = 2,
@@ -40,7 +52,8 @@ TransformerSpec unusual_spec() {
                     .original_max_positions = 4096,
                     .buckets = 16,
                     .max_distance = 64};
-  spec.embedding = {.scaled = true,
+  spec.embedding = {.width = 10,
+                    .scaled = true,
                     .frozen_padding = true,
                     .shared = false,
                     .token_types = 2,
@@ -54,6 +67,7 @@ TransformerSpec unusual_spec() {
                .bias = true,
                .offset = true,
                .scaled = true,
+               .soft_cap = 30,
                .pooler = true,
                .classes = 5,
                .problem = Problem::several_classes};
@@ -114,8 +128,8 @@ TEST(TransformerSpec, EveryFieldIsDocumented) {
 
 TEST(TransformerSpec, AKeyOutsideItsGroupIsRecognised) {
   expect_in(message_of([] { small_spec(R"({"layer": 2, "dropuot": 0.1, "colour": "red"})"); }),
-            {"layer: unknown key; did you mean encoder.layers or decoder.layers?", "colour: unknown key\n",
-             "dropuot: unknown key; did you mean dropout?"});
+            {"layer: unknown key; did you mean encoder.layers, decoder.layers or attention.layers?",
+             "colour: unknown key\n", "dropuot: unknown key; did you mean dropout?"});
 }
 
 TEST(TransformerSpec, HeadsMustDivide) {
@@ -124,6 +138,45 @@ TEST(TransformerSpec, HeadsMustDivide) {
   expect_in(
       message_of([] { small_spec(R"({"attention": {"fused_qkv": false}, "decoder": {"kv_heads": 3}})"); }),
       {"decoder.kv_heads: 3 does not divide heads = 4"});
+}
+
+TEST(TransformerSpec, EveryBlockIsToldWhetherItHasTheWindow) {
+  constexpr auto full = LayerAttention::full_attention, sliding = LayerAttention::sliding_attention;
+  using Layers = std::vector<LayerAttention>;
+  const auto attention = [](const char* text) {
+    return small_spec((R"({"attention": )" + std::string(text) + "}").c_str()).attention;
+  };
+  EXPECT_EQ(attention(R"({"window": 5})").layers, (Layers{sliding, sliding, sliding}));
+  EXPECT_EQ(attention(R"({"window": 5, "window_from": 2})").layers, (Layers{full, full, sliding}));
+  EXPECT_EQ(attention(R"({"window": 5, "layers": ["sliding_attention", "full_attention"]})").layers,
+            (Layers{sliding, full, sliding}));
+  EXPECT_EQ(attention(R"({"window": 5, "layers": "full_attention"})"), attention("{}"));
+  EXPECT_EQ(attention(R"({"layers": "sliding_attention", "window_from": 1})"), attention("{}"));
+  expect_in(message_of([&] {
+              attention(R"({"window": 5, "layers": ["sliding_attention", "full_attention",
+                            "full_attention", "full_attention"]})");
+            }),
+            {"attention.layers: 4 entries, expected one for each of 3 layers"});
+  expect_in(message_of([&] { attention(R"({"window": 5, "layers": ["local"]})"); }),
+            {"attention.layers: \"local\", expected one of full_attention, sliding_attention or a list"});
+}
+
+TEST(TransformerSpec, RotaryPositionsTurnPairs) {
+  const char* odd = R"({"positions": {"kind": "rope"}})";
+  expect_in(message_of([&] { small_spec(odd); }), {"decoder.head_dim: 9 is odd"});
+  for (const char* share : {"0.4", "0", "0.1"}) {
+    const std::string fields =
+        std::string(R"({"positions": {"kind": "rope", "rotary_fraction": )") + share + "}}";
+    expect_in(message_of([&] { small_spec(fields.c_str()); }),
+              {"positions.rotary_fraction: 0", "of head_dim = 9"});
+  }
+  EXPECT_NO_THROW(small_spec(R"({"positions": {"kind": "rope", "rotary_fraction": 0.5}})"));
+}
+
+TEST(TransformerSpec, PaddingBeforePositionZeroNeedsARow) {
+  expect_in(message_of([] { small_spec(R"({"positions": {"counted_by_mask": true}})"); }),
+            {"1 problem\n", "positions.offset: 0, expected a row for padding"});
+  EXPECT_NO_THROW(small_spec(R"({"positions": {"counted_by_mask": true, "offset": 1}})"));
 }
 
 TEST(TransformerSpec, SizesDoNotOverflow) {

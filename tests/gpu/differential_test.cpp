@@ -4,7 +4,7 @@
 
 #include "passes/autodiff/differentiate.h"
 #include "runtime/cuda/device.h"
-#include "tests/compiler/cpu_against_evaluator.h"
+#include "tests/compiler/grouped_products.h"
 
 namespace smelt {
 namespace {
@@ -55,6 +55,11 @@ TEST_F(GpuDifferential, GradientsOfGraphs) {
     SCOPED_TRACE(seed);
     EXPECT_NO_THROW(expect_cpu_matches(*module, {.symbols = random_sizes(seed), .seed = seed + 2}, options));
   }
+}
+
+TEST_F(GpuDifferential, GroupedProducts) {
+  testing::expect_grouped_products(DType::f32, for_this_gpu());
+  testing::expect_grouped_products(DType::bf16, for_this_gpu());
 }
 
 /// Rows and columns of odd sizes, each also where no vector fits.

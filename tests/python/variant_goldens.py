@@ -23,7 +23,8 @@ def saved_with(cls, edits=(), **members):
 # ---------------------------------------------------------------- inputs
 def mask_of(batch, length, kinds):
     """Row by row: all (no padding), right, left, inside, ragged (left, inside and right at once). Left padding is
-    for encoders: in a decoder its queries see no key, and eager attention averages over the future there."""
+    for encoders: in a decoder its queries see no key, and eager attention averages over the future there; so it does
+    for padding that is longer than a window."""
     mask = torch.ones(batch, length, dtype=torch.long)
     for row, kind in zip(range(batch), kinds):
         if kind in ("right", "ragged"): mask[row, length - 2 - row:] = 0
@@ -89,6 +90,53 @@ def llama():
     yield "llama-tied", plain, tf.LlamaConfig(**small, num_key_value_heads=1, tie_word_embeddings=True, rope_parameters=rope("default"), hidden_act="gelu"), tokens(2, 9, 41, pad=0), {}
     yield "mistral", tf.MistralForCausalLM, tf.MistralConfig(**small, num_key_value_heads=3, sliding_window=None), draw, {}
     yield "qwen2", tf.Qwen2ForCausalLM, tf.Qwen2Config(**{k: v for k, v in small.items() if k != "head_dim"} | dict(hidden_size=24), num_key_value_heads=1, use_sliding_window=False), draw, {}
+
+def grouped():
+    small = dict(vocab_size=41, hidden_size=24, num_hidden_layers=2, num_attention_heads=3, num_key_value_heads=1, intermediate_size=27,
+                 max_position_embeddings=64, **IDS)
+    wide, draw = dict(small, head_dim=10), tokens(3, 17, 41, ["all", "inside", "right"])
+    eight = dict(wide, num_attention_heads=8, num_hidden_layers=1)
+    yield "llama-eight-queries", tf.LlamaForCausalLM, tf.LlamaConfig(**eight), draw, {}
+    yield "mistral-window", tf.MistralForCausalLM, tf.MistralConfig(**wide, sliding_window=5), draw, {}
+    windowed, older = dict(small, use_sliding_window=True), saved_with(tf.Qwen2ForCausalLM, dict(layer_types=None))
+    yield "qwen2-window", older, tf.Qwen2Config(**windowed, sliding_window=6, max_window_layers=1), draw, {}
+    yield "qwen3", tf.Qwen3ForCausalLM, tf.Qwen3Config(**wide, tie_word_embeddings=True), draw, {}
+    windowed = dict(wide, attention_bias=True, use_sliding_window=True, layer_types=["sliding_attention", "full_attention"])
+    yield "qwen3-window", tf.Qwen3ForCausalLM, tf.Qwen3Config(**windowed, sliding_window=6), draw, {}
+
+
+def gemma():
+    small = dict(vocab_size=39, hidden_size=21, num_hidden_layers=2, num_attention_heads=3, num_key_value_heads=1, intermediate_size=25,
+                 head_dim=10, max_position_embeddings=32, **IDS)
+    draw = tokens(3, 17, 39, ["all", "inside", "right"], pad=0)
+    yield "gemma", saved_with(tf.GemmaForCausalLM, dict(hidden_act="gelu")), tf.GemmaConfig(**small), draw, dict(std=0.05)
+    plain = dict(small, query_pre_attn_scalar=7)
+    yield "gemma2", tf.Gemma2ForCausalLM, tf.Gemma2Config(**plain, sliding_window=5, attn_logit_softcapping=2.0, final_logit_softcapping=3.0), draw, dict(std=0.05)
+    yield "gemma2-plain", tf.Gemma2ForCausalLM, tf.Gemma2Config(**plain, sliding_window=40, attn_logit_softcapping=None, final_logit_softcapping=1.5), draw, dict(std=0.05)
+    yield "gemma2-cap", saved_with(tf.Gemma2ForCausalLM, dict(layer_types=None)), tf.Gemma2Config(**dict(plain, num_hidden_layers=3), sliding_window=6, attn_logit_softcapping=1.0, final_logit_softcapping=None), draw, dict(std=0.05)
+
+
+def opt():
+    small = dict(vocab_size=37, hidden_size=20, num_hidden_layers=2, ffn_dim=27, num_attention_heads=4, max_position_embeddings=23,
+                 pad_token_id=1, bos_token_id=2, eos_token_id=2)
+    draw = tokens(4, 17, 37, ["all", "right", "inside", "right"], pad=1)
+    yield "opt", tf.OPTForCausalLM, tf.OPTConfig(**small), draw, {}
+    yield "opt-post", tf.OPTForCausalLM, tf.OPTConfig(**small, do_layer_norm_before=False, word_embed_proj_dim=14, enable_bias=False, activation_function="gelu"), tokens(2, 23, 37), {}
+
+
+def gpt_neox():
+    small = dict(vocab_size=37, hidden_size=36, num_hidden_layers=2, intermediate_size=23, num_attention_heads=3, max_position_embeddings=21,
+                 bos_token_id=1, eos_token_id=2, pad_token_id=0)
+    draw = tokens(3, 17, 37, ["all", "inside", "right"])
+    yield "gpt-neox", tf.GPTNeoXForCausalLM, tf.GPTNeoXConfig(**small, rope_parameters=rope("default", partial_rotary_factor=0.5)), draw, {}
+    older = dict(rope_parameters=None, rotary_pct=0.34, rotary_emb_base=50.0)
+    yield "gpt-neox-serial", saved_with(tf.GPTNeoXForCausalLM, older), tf.GPTNeoXConfig(**small, use_parallel_residual=False, attention_bias=False, tie_word_embeddings=True, rope_parameters=rope("default", partial_rotary_factor=0.34)), draw, {}
+
+
+def bloom():
+    small = dict(vocab_size=37, n_layer=2, bos_token_id=1, eos_token_id=2, pad_token_id=3)
+    yield "bloom", tf.BloomForCausalLM, tf.BloomConfig(**small, hidden_size=24, n_head=3), tokens(3, 17, 37, ["all", "inside", "right"]), {}
+    yield "bloom-one-layer", tf.BloomForCausalLM, tf.BloomConfig(**dict(small, n_layer=1), hidden_size=20, n_head=4, tie_word_embeddings=False), tokens(2, 29, 37), {}
 
 
 def bert():
@@ -172,5 +220,5 @@ def documents():
 
 
 def models():
-    for family in (gpt2, llama, bert, vit, bart, t5, documents):
+    for family in (gpt2, llama, bert, vit, bart, t5, grouped, gemma, opt, gpt_neox, bloom, documents):
         yield from family()

@@ -147,6 +147,9 @@ TEST(Symbols, UpperUsesProductBounds) {
   EXPECT_EQ(symbols.upper(T - B), 255);
   EXPECT_EQ(symbols.upper(ceil_div(T, 100)), 3);
   EXPECT_EQ(symbols.upper(B * ceil_div(T, 64)), (4096 + 63 * 64) / 64);
+  // What is left of a division: B*T rows less three quarters of them, rounded down to eights.
+  EXPECT_EQ(symbols.upper(B * T - 24 * ceil_div(B * T - 31, 32)), (4096 + 3 * 31) / 4);
+  EXPECT_EQ(symbols.upper(B * T * 7 - B * 7 * ceil_div(T, 2)), (7 * 4096) / 2);
   EXPECT_EQ(symbols.names(), (std::vector<std::string>{"B", "T"}));
 }
 

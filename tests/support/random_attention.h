@@ -1,6 +1,7 @@
 // Random attentions: sizes, groups of heads and bodies of up to five modifications in random order.
 #pragma once
 
+#include <cmath>
 #include <random>
 
 #include "ir/attention_body.h"
@@ -8,14 +9,15 @@
 namespace smelt::testing {
 
 struct AttentionSizes {
-  int64_t batch, queries, keys, heads, group, width;
+  Dim batch, queries, keys;
+  int64_t heads, group, width;
 };
 
-/// Writes modifications whose arguments are parameters (floats) or inputs (integers).
+/// Writes modifications whose arguments are parameters (floats, or inputs like all others) or inputs (integers).
 class RandomAttention {
  public:
-  RandomAttention(GraphBuilder& b, const AttentionSizes& sizes, uint64_t seed)
-      : b_(b), sizes_(sizes), random_(seed) {}
+  RandomAttention(GraphBuilder& b, const AttentionSizes& sizes, uint64_t seed, bool as_inputs = false)
+      : b_(b), sizes_(sizes), random_(seed), as_inputs_(as_inputs) {}
 
   /// With parameters q, k and v.
   Node* write() {
@@ -32,6 +34,7 @@ class RandomAttention {
   int64_t below(int64_t bound) { return static_cast<int64_t>(random_() % static_cast<uint64_t>(bound)); }
   std::string fresh(const char* what) { return what + std::to_string(count_++); }
   Value* parameter(const std::string& name, Shape shape) {
+    if (as_inputs_) return b_.input(name, {DType::f32, std::move(shape)});
     return b_.parameter(Module::Parameter{name, {DType::f32, std::move(shape)}, {}, true, {}, false, false});
   }
   Value* number(const char* what, Shape shape) { return parameter(fresh(what), std::move(shape)); }
@@ -55,7 +58,7 @@ class RandomAttention {
       case 5:
         return writer.mask_future();
       case 6:
-        return writer.mask_past(1 + below(2 * queries));
+        return writer.mask_past(1 + below(12));
       case 7:
         return writer.mask_keys(whole("mask", {batch, keys}));
       case 8:
@@ -88,6 +91,7 @@ class RandomAttention {
   GraphBuilder& b_;
   AttentionSizes sizes_;
   std::mt19937_64 random_;
+  bool as_inputs_;
   int count_ = 0;
 };
 

@@ -18,12 +18,14 @@ struct TilesOf {
 };
 
 constexpr TilesOf kForwardTiles[] = {
-    {64, {.warps = 4, .row_tiles = 2, .columns = 128, .blocks = 2}},
     {64, {.warps = 4, .row_tiles = 1, .columns = 64, .blocks = 4}},
     {64, {.warps = 4, .row_tiles = 1, .columns = 64, .blocks = 3}},
+    {64, {.warps = 4, .row_tiles = 1, .columns = 64, .blocks = 2}},
+    {64, {.warps = 4, .row_tiles = 1, .columns = 32, .blocks = 1}},
     {128, {.warps = 4, .row_tiles = 2, .columns = 64, .blocks = 2}},
     {128, {.warps = 4, .row_tiles = 2, .columns = 32, .blocks = 2}},
     {128, {.warps = 4, .row_tiles = 1, .columns = 64, .blocks = 2}},
+    {128, {.warps = 4, .row_tiles = 1, .columns = 32, .blocks = 1}},
     {256, {.warps = 4, .row_tiles = 1, .columns = 64, .blocks = 2}},
     {256, {.warps = 4, .row_tiles = 1, .columns = 32, .blocks = 2}},
 };
@@ -32,7 +34,7 @@ constexpr TilesOf kKeyGradientTiles[] = {
     {64, {.warps = 4, .row_tiles = 2, .columns = 64, .chunk = 32, .blocks = 2}},
     {64, {.warps = 4, .row_tiles = 1, .columns = 64, .chunk = 32, .blocks = 3}},
     {64, {.warps = 4, .row_tiles = 1, .columns = 64, .chunk = 32, .blocks = 2}},
-    {128, {.warps = 8, .row_tiles = 1, .columns = 64, .chunk = 64, .blocks = 1}},
+    {128, {.warps = 4, .row_tiles = 1, .columns = 64, .chunk = 64, .blocks = 2}},
     {128, {.warps = 4, .row_tiles = 1, .columns = 64, .chunk = 32, .blocks = 2}},
     {128, {.warps = 4, .row_tiles = 1, .columns = 32, .chunk = 32, .blocks = 1}},
     {256, {.warps = 4, .row_tiles = 1, .columns = 32, .chunk = 32, .blocks = 1, .parts = 2}},
@@ -41,25 +43,34 @@ constexpr TilesOf kKeyGradientTiles[] = {
 constexpr TilesOf kQueryGradientTiles[] = {
     {64, {.warps = 4, .row_tiles = 2, .columns = 64, .chunk = 64, .blocks = 2}},
     {64, {.warps = 4, .row_tiles = 1, .columns = 64, .chunk = 64, .blocks = 3}},
+    {64, {.warps = 4, .row_tiles = 1, .columns = 64, .chunk = 32, .blocks = 4}},
     {64, {.warps = 4, .row_tiles = 1, .columns = 64, .chunk = 32, .blocks = 3}},
     {64, {.warps = 4, .row_tiles = 1, .columns = 64, .chunk = 32, .blocks = 2}},
+    {128, {.warps = 4, .row_tiles = 2, .columns = 32, .chunk = 32, .blocks = 2}},
     {128, {.warps = 4, .row_tiles = 1, .columns = 64, .chunk = 64, .blocks = 2}},
     {128, {.warps = 4, .row_tiles = 1, .columns = 64, .chunk = 32, .blocks = 2}},
     {128, {.warps = 4, .row_tiles = 1, .columns = 32, .chunk = 32, .blocks = 1}},
     {256, {.warps = 4, .row_tiles = 1, .columns = 32, .chunk = 32, .blocks = 1}},
-    {256, {.warps = 2, .row_tiles = 1, .columns = 32, .chunk = 32, .blocks = 1}},
+    {256, {.warps = 1, .row_tiles = 1, .columns = 32, .chunk = 32, .blocks = 1}},
 };
 constexpr TilesOf kElementGradientTiles[] = {
     {128, {.warps = 4, .row_tiles = 1, .columns = 64, .chunk = 64, .blocks = 2}},
+    {128, {.warps = 4, .row_tiles = 1, .columns = 32, .chunk = 32, .blocks = 2}},
+    {128, {.warps = 4, .row_tiles = 1, .columns = 32, .chunk = 32, .blocks = 1}},
     {256, {.warps = 4, .row_tiles = 1, .columns = 32, .chunk = 32, .blocks = 1}},
+    {256, {.warps = 2, .row_tiles = 1, .columns = 32, .chunk = 32, .blocks = 1}},
 };
 
 std::span<const TilesOf> tiles_of(AttentionPart part) {
   switch (part) {
-    case AttentionPart::forward: return kForwardTiles;
-    case AttentionPart::key_gradients: return kKeyGradientTiles;
-    case AttentionPart::query_gradients: return kQueryGradientTiles;
-    case AttentionPart::element_gradient: return kElementGradientTiles;
+    case AttentionPart::forward:
+      return kForwardTiles;
+    case AttentionPart::key_gradients:
+      return kKeyGradientTiles;
+    case AttentionPart::query_gradients:
+      return kQueryGradientTiles;
+    case AttentionPart::element_gradient:
+      return kElementGradientTiles;
   }
   return {};
 }
@@ -68,20 +79,27 @@ std::span<const TilesOf> tiles_of(AttentionPart part) {
 int64_t most_shared_bytes(int compute_capability) {
   switch (compute_capability) {
     case 80:
-    case 87: return 163 << 10;
+    case 87:
+      return 163 << 10;
     case 90:
     case 100:
-    case 103: return 227 << 10;
-    default: return 99 << 10;
+    case 103:
+      return 227 << 10;
+    default:
+      return 99 << 10;
   }
 }
 
 std::string_view body_of(AttentionPart part) {
   switch (part) {
-    case AttentionPart::forward: return mma::kForward;
-    case AttentionPart::key_gradients: return mma::kKeyGradients;
-    case AttentionPart::query_gradients: return mma::kQueryGradients;
-    case AttentionPart::element_gradient: return mma::kElementGradient;
+    case AttentionPart::forward:
+      return mma::kForward;
+    case AttentionPart::key_gradients:
+      return mma::kKeyGradients;
+    case AttentionPart::query_gradients:
+      return mma::kQueryGradients;
+    case AttentionPart::element_gradient:
+      return mma::kElementGradient;
   }
   return {};
 }
@@ -89,7 +107,8 @@ std::string_view body_of(AttentionPart part) {
 /// The results for what the body reads: parameters, or their names.
 std::string gradient_list(int count, std::string_view before) {
   std::string list;
-  for (int i = 0; i < count; ++i) list += fmt::format("{}gradient{}", i == 0 && before == ", " ? "" : before, i);
+  for (int i = 0; i < count; ++i)
+    list += fmt::format("{}gradient{}", i == 0 && before == ", " ? "" : before, i);
   return list;
 }
 
@@ -102,13 +121,15 @@ int64_t ceil_of(int64_t count, int64_t divisor) { return (count + divisor - 1) /
 
 }  // namespace
 
-std::vector<AttentionTiles> mma_tiles(AttentionPart part, int64_t head_size, int compute_capability, int64_t rows) {
+std::vector<AttentionTiles> mma_tiles(AttentionPart part, int64_t head_size, int compute_capability,
+                                      int64_t rows) {
   std::vector<AttentionTiles> found;
   int64_t row_size = 0;  // of the first that are large enough
   for (const TilesOf& row : tiles_of(part)) {
     if (head_size > row.head_size || (row_size > 0 && row.head_size > row_size)) continue;
     row_size = row.head_size;
-    const bool fits = attention_mma_shared_bytes(part, head_size, row.tiles) <= most_shared_bytes(compute_capability);
+    const bool fits =
+        attention_mma_shared_bytes(part, head_size, row.tiles) <= most_shared_bytes(compute_capability);
     if (fits && (row.tiles.rows() <= 64 || row.tiles.rows() <= rows)) found.push_back(row.tiles);
   }
   if (found.empty()) fail_with(Status::internal, "attention: no kernel has heads of {} elements", head_size);
@@ -126,10 +147,12 @@ std::string attention_mma_text(const MmaAttention& attention) {
       gradient_list(gradients_of(attention), ", "));
   text += fmt::format(
       "constexpr int kHead = {}, kVector = {}, kWarps = {}, kRowTiles = {}, kColumns = {}, kChunk = {}, "
-      "kBlocks = {}, kParts = {}, kUnrolledChunks = {}, kElement = {};\nconstexpr bool kKeepsBatch = {}, kKeepsHead = {}, kRowsAreKeys = {};\n",
-      attention.head_size, attention.vector, tiles.warps, tiles.row_tiles, tiles.columns, tiles.chunk, tiles.blocks, tiles.parts, 1,
-      attention.element, attention.keeps_batch, attention.keeps_head, attention.part == AttentionPart::key_gradients);
-  text += mma::kTiles, text += mma::kElements;
+      "kBlocks = {}, kParts = {}, kElement = {};\nconstexpr bool kKeepsBatch = {}, "
+      "kKeepsHead = {}, kRowsAreKeys = {};\n",
+      attention.head_size, attention.vector, tiles.warps, tiles.row_tiles, tiles.columns, tiles.chunk,
+      tiles.blocks, tiles.parts, attention.element, attention.keeps_batch, attention.keeps_head,
+      attention.part == AttentionPart::key_gradients);
+  text += mma::kInstructions, text += mma::kTiles, text += mma::kElements;
   if (attention.part != AttentionPart::forward) text += mma::kGradients;
   return text += body_of(attention.part);
 }
@@ -139,10 +162,14 @@ int64_t attention_mma_shared_bytes(AttentionPart part, int64_t head_size, const 
   const int64_t pitch = 2 * ceil_of(head_size, unit) * unit + 16, rows = tiles.rows() * pitch,
                 columns = tiles.columns * pitch;
   switch (part) {
-    case AttentionPart::forward: return rows + 2 * columns;
-    case AttentionPart::key_gradients: return 2 * rows + 2 * (2 * columns + 8 * tiles.columns);
-    case AttentionPart::query_gradients: return 2 * rows + 4 * columns;
-    case AttentionPart::element_gradient: return 2 * rows + 2 * columns;
+    case AttentionPart::forward:
+      return rows + 2 * columns;
+    case AttentionPart::key_gradients:
+      return 2 * rows + 2 * (2 * columns + 8 * tiles.columns);
+    case AttentionPart::query_gradients:
+      return 2 * rows + 4 * columns + 8 * tiles.rows();
+    case AttentionPart::element_gradient:
+      return 2 * rows + 2 * columns + 8 * tiles.rows();
   }
   return 0;
 }

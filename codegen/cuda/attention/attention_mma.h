@@ -6,19 +6,18 @@
 // laid out as the first operand of the next. Heavy tiles of masks like the causal one come first. All sums
 // have a fixed order; no kernel has a workspace.
 //
-// All integers are long longs; strides are in elements, for one step along batch, position and head.
+// The text ends with a function that a kernel of kThreads threads calls. All integers are long longs; strides
+// are in elements, for one step along batch, position and head.
 //
-//   forward          (q, k, v, T* o, float* lse, SIZES, strides of q, k, v, o, float scale BODY)
-//   key_gradients    (q, k, v, d_o, const float* lse, const float* delta, T* dk, T* dv, COLUMN_GRADIENTS, SIZES,
-//                     strides of q, k, v, d_o, dk, dv, float scale BODY)
-//   query_gradients  (q, k, v, d_o, const float* lse, const float* delta, T* dq, ROW_GRADIENTS, SIZES,
-//                     strides of q, k, v, d_o, dq, float scale BODY)
-//   element_gradient (q, k, v, d_o, const float* lse, const float* delta, float* gradient, SIZES,
-//                     strides of q, k, v, d_o, float scale BODY)
+//   attention(q, k, v, T* o, float* lse, SIZES, strides of q, k, v, o, SCALE)              forward
+//   attention(INPUTS, T* dk, T* dv, column gradients, SIZES, strides of q, k, v, d_o, dk, dv, SCALE)
+//   attention(INPUTS, T* dq, row gradients, SIZES, strides of q, k, v, d_o, dq, SCALE)
+//   attention(INPUTS, float* gradient, SIZES, strides of q, k, v, d_o, SCALE)              element_gradient
 //
-// SIZES are batch, heads, group, queries, keys: query heads share a head of keys and values by `group`. A
-// gradient is a float* each, compact. lse and delta are [batch, heads, queries]. q, k, v, d_o, o, dq, dk and dv
-// have bases and strides that are multiples of `vector` elements.
+// INPUTS are q, k, v, d_o, const float* lse, const float* delta, the last two [batch, heads, queries]. SIZES
+// are batch, heads, group, queries, keys: query heads share a head of keys and values by `group`. SCALE is
+// float scale, const BodyArguments&. Of the gradients of what the body reads each is a float*, compact. The
+// bases and strides of q, k, v, d_o, o, dq, dk and dv are multiples of `vector` elements.
 #pragma once
 
 #include <cstdint>
@@ -43,12 +42,13 @@ struct MmaAttention {
   bool keeps_batch = true, keeps_head = true;
 };
 
-/// Tiles for a device of that compute capability, the fastest ones first; bodies differ in the registers that they
-/// need, so take the first whose code has no stack (is_lean in runtime/cuda/nvrtc.h). `rows` is the most queries
-/// that there can be, or keys for key_gradients: larger tiles are left out.
-std::vector<AttentionTiles> mma_tiles(AttentionPart part, int64_t head_size, int compute_capability, int64_t rows);
+/// Tiles for a device of that compute capability, the fastest ones first; bodies differ in the registers that
+/// they need, so take the first whose code has no stack (is_lean in runtime/cuda/nvrtc.h). `rows` is the most
+/// queries that there can be, or keys for key_gradients: larger tiles are left out.
+std::vector<AttentionTiles> mma_tiles(AttentionPart part, int64_t head_size, int compute_capability,
+                                      int64_t rows);
 
-/// The source of a kernel with that name.
+/// The source, up to the function `attention`.
 std::string attention_mma_text(const MmaAttention& attention);
 
 /// The dynamic shared memory of a block, in bytes.

@@ -2,9 +2,9 @@
 
 namespace smelt::mma {
 
-/// A lane's sums are cells of two neighbouring columns. A call of the body's random op gives eight neighbouring
-/// keys of a query, of which a lane of a quad has two: one word, or half a word of two calls where columns are
-/// queries. So each lane makes one of four calls, and they exchange the words.
+/// A lane's sums are cells of two neighbouring columns. A call of the body's random op gives eight
+/// neighbouring keys of a query, of which a lane of a quad has two: one word, or half a word of two calls
+/// where columns are queries. So each lane makes one of four calls, and they exchange the words.
 const std::string_view kElements = R"(
 constexpr int kDrawSlots = kDraws > 0 ? kDraws : 1, kLaneRows = 2 * kRowTiles;
 typedef unsigned Words[kDrawSlots][4];
@@ -12,7 +12,9 @@ typedef unsigned Words[kDrawSlots][4];
 struct Head {
   int b, h, heads, queries, keys;
 };
-SM long long row_of(const Head& head, int query) { return (long long)(head.b * head.heads + head.h) * head.queries + query; }
+SM long long row_of(const Head& head, int query) {
+  return (long long)(head.b * head.heads + head.h) * head.queries + query;
+}
 
 // Where a warp's sums begin for a lane.
 struct Corner {
@@ -23,8 +25,10 @@ struct Corner {
 struct Cell {
   int row, tile;
 };
+template <int kColumnTiles>
 SM constexpr Cell cell_of(int group, int j) {
-  if (!kRowsAreKeys) return {group % kLaneRows, group / kLaneRows * 4 + j};
+  constexpr int kOfRow = kRowsAreKeys ? 1 : kColumnTiles / 4;  // groups of a row
+  if constexpr (!kRowsAreKeys) return {group / kOfRow, group % kOfRow * 4 + j};
   return kRowTiles == 2 ? Cell{j, group} : Cell{j % 2, 2 * group + j / 2};
 }
 SM int query_of(const Corner& corner, const Cell& cell, int e) {
@@ -34,12 +38,17 @@ SM int key_of(const Corner& corner, const Cell& cell, int e) {
   return corner.key + (kRowsAreKeys ? 8 * cell.row : 8 * cell.tile + e);
 }
 template <int kColumnTiles>
-SM float& at(Sums<kColumnTiles>& sums, const Cell& cell, int e) { return sums[cell.row / 2][cell.tile][cell.row % 2 * 2 + e]; }
+SM float& at(Sums<kColumnTiles>& sums, const Cell& cell, int e) {
+  return sums[cell.row / 2][cell.tile][cell.row % 2 * 2 + e];
+}
 
 SM void exchange(unsigned& first, unsigned& second, int distance) {
   const bool is_second = lane() & distance;
   const unsigned got = __shfl_xor_sync(~0u, is_second ? first : second, distance);
-  if (is_second) first = got; else second = got;
+  if (is_second)
+    first = got;
+  else
+    second = got;
 }
 // Of four words of each lane of a quad, lane i gets word i of each.
 SM void exchange_in_quad(unsigned (&words)[4]) {
@@ -49,6 +58,7 @@ SM void exchange_in_quad(unsigned (&words)[4]) {
   exchange(words[1], words[3], 2);
 }
 
+template <int kColumnTiles>
 SM void draw(Words& words, const BodyArguments& body, const Head& head, const Corner& corner, int group) {
   const int which = lane() & 3;
   int query, key;  // of the lane's call
@@ -56,16 +66,15 @@ SM void draw(Words& words, const BodyArguments& body, const Head& head, const Co
     query = corner.query - lane_column() + lane_row() + 8 * (kRowTiles == 2 ? group : 2 * group + which / 2);
     key = corner.key - lane_row() + 8 * (kRowTiles == 2 ? which : which % 2);
   } else {
-    query = corner.query + 8 * cell_of(group, 0).row;
-    key = corner.key - lane_column() + 8 * (cell_of(group, 0).tile + which);
+    query = corner.query + 8 * cell_of<kColumnTiles>(group, 0).row;
+    key = corner.key - lane_column() + 8 * (cell_of<kColumnTiles>(group, 0).tile + which);
   }
 #pragma unroll
   for (int op = 0; op < kDraws; ++op) {
     body_draw(body, op, row_of(head, min(query, head.queries - 1)), key / 8, words[op]);
     exchange_in_quad(words[op]);
 #pragma unroll
-    for (int i = 0; i < 4 && kRowsAreKeys; ++i)
-      asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %0;" : "+r"(words[op][i]));
+    for (int i = 0; i < 4 && kRowsAreKeys; ++i) transpose(words[op][i]);
   }
 }
 
@@ -77,14 +86,15 @@ SM void take_draws(unsigned (&draws)[kDrawSlots], const Words& words, int word, 
 
 // Calls function(cell, e, query, key, draws) for all of a lane's elements; with draws, or zeros.
 template <int kColumnTiles, bool kDrawn, typename Function>
-SM void for_elements(const BodyArguments& body, const Head& head, const Corner& corner, const Function& function) {
+SM void for_elements(const BodyArguments& body, const Head& head, const Corner& corner,
+                     const Function& function) {
 #pragma unroll
   for (int group = 0; group < kLaneRows * kColumnTiles / 4; ++group) {
     Words words = {};
-    if (kDrawn) draw(words, body, head, corner, group);
+    if (kDrawn) draw<kColumnTiles>(words, body, head, corner, group);
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
-      const Cell cell = cell_of(group, i / 2);
+      const Cell cell = cell_of<kColumnTiles>(group, i / 2);
       unsigned draws[kDrawSlots];
       take_draws(draws, words, i / 2, i % 2);
       function(cell, i % 2, query_of(corner, cell, i % 2), key_of(corner, cell, i % 2), draws);
@@ -94,11 +104,12 @@ SM void for_elements(const BodyArguments& body, const Head& head, const Corner& 
 
 // The body's modified score in base 2; -inf outside of the matrix.
 template <bool kUnmasked>
-SM float modified_score(float score, const BodyArguments& body, const Head& head, int query, int key, const unsigned* draws) {
+SM float modified_score(float score, const BodyArguments& body, const Head& head, int query, int key,
+                        const unsigned* draws) {
   float modified, factor;
   const bool is_there = kUnmasked || (query < head.queries && key < head.keys);
-  body_forward<kUnmasked>(body, head.b, head.h, min(query, head.queries - 1), min(key, head.keys - 1), draws, score, modified,
-                          factor);
+  body_forward<kUnmasked>(body, head.b, head.h, min(query, head.queries - 1), min(key, head.keys - 1), draws,
+                          score, modified, factor);
   return is_there ? modified * kLog2e : -infinity();
 }
 )";
@@ -113,38 +124,57 @@ typedef Sums<kChunkTiles> Chunk;
 // Log-sum-exps in base 2; where no key is seen, one that makes all weights 0.
 SM float base2(float lse) { return lse == -infinity() ? infinity() : lse * kLog2e; }
 
-// Values of a row that is a query: the lane's own. Log-sum-exps are in base 2.
-struct RowValues {
-  float lses[kLaneRows], deltas[kLaneRows];
+// Log-sum-exps of a tile's queries in shared memory, and behind those of kQueries deltas.
+constexpr int kQueries = kRowsAreKeys ? kColumns : kRows;
+struct QueryValues {
+  const float* lses;  // from the lane's first query on
   template <bool kUnmasked>
-  __device__ __forceinline__ float lse(const Cell& cell, int) const { return lses[cell.row]; }
-  __device__ __forceinline__ float delta(const Cell& cell, int) const { return deltas[cell.row]; }
+  __device__ __forceinline__ float lse(const Cell& cell, int e) const {
+    const float lse = lses[query_of({0, 0}, cell, e)];
+    return kUnmasked ? lse * kLog2e : base2(lse);
+  }
+  __device__ __forceinline__ float delta(const Cell& cell, int e) const {
+    return lses[kQueries + query_of({0, 0}, cell, e)];
+  }
 };
 
-template <bool kUnmasked, typename Values>
-SM void weigh(Chunk& weights, Chunk& scores, const Values& values, const BodyArguments& body, const Head& head,
-              const Corner& corner, float scale) {
-  for_elements<kChunkTiles, kDrawsInScore>(body, head, corner, [&](const Cell& cell, int e, int query, int key, const unsigned* draws) {
-    const float score = at<kChunkTiles>(scores, cell, e), lse = values.template lse<kUnmasked>(cell, e);
-    at<kChunkTiles>(weights, cell, e) =
-        exp2_of(kUnmasked && kPlainWhenUnmasked
-                    ? score * (scale * kLog2e) - lse
-                    : modified_score<kUnmasked>(scale * score, body, head, query, key, draws) - lse);
-  });
+// For the tile's queries from `query` on.
+SM void copy_values(unsigned to, const float* lse, const float* delta, const Head& head, int query) {
+  if (kQueries < kThreads && threadIdx.x >= kQueries) return;
+  const bool is_there = query + (int)threadIdx.x < head.queries;
+  const long long row = row_of(head, query) + threadIdx.x;
+  copy_number(to + 4 * threadIdx.x, lse + row, is_there);
+  copy_number(to + 4 * (kQueries + threadIdx.x), delta + row, is_there);
 }
 
-// Weights become `mixed`, and products `dscore`; add(cell, e, gradients) takes what the body gives beside them.
-template <typename Values, typename Add>
-SM void differentiate(Chunk& weights, Chunk& products, Chunk& scores, const Values& values, const BodyArguments& body,
-                      const Head& head, const Corner& corner, float scale, const Add& add) {
-  for_elements<kChunkTiles, (kDraws > 0)>(body, head, corner, [&](const Cell& cell, int e, int query, int key, const unsigned* draws) {
-    float gradients[kGradientSlots], mixed, dscore;
-    body_backward(body, head.b, head.h, min(query, head.queries - 1), min(key, head.keys - 1), draws,
-                  scale * at<kChunkTiles>(scores, cell, e), at<kChunkTiles>(weights, cell, e), at<kChunkTiles>(products, cell, e),
-                  values.delta(cell, e), mixed, dscore, gradients);
-    at<kChunkTiles>(weights, cell, e) = mixed, at<kChunkTiles>(products, cell, e) = dscore;
-    add(cell, e, gradients);
-  });
+template <bool kUnmasked>
+SM void weigh(Chunk& weights, Chunk& scores, const QueryValues& values, const BodyArguments& body,
+              const Head& head, const Corner& corner, float scale) {
+  for_elements<kChunkTiles, kDrawsInScore>(
+      body, head, corner, [&](const Cell& cell, int e, int query, int key, const unsigned* draws) {
+        const float score = at<kChunkTiles>(scores, cell, e), lse = values.lse<kUnmasked>(cell, e);
+        at<kChunkTiles>(weights, cell, e) =
+            exp2_of(kUnmasked && kPlainWhenUnmasked
+                        ? score * (scale * kLog2e) - lse
+                        : modified_score<kUnmasked>(scale * score, body, head, query, key, draws) - lse);
+      });
+}
+
+// Weights become `mixed`, and products `dscore`; add(cell, e, gradients) takes what the body gives beside
+// them.
+template <typename Add>
+SM void differentiate(Chunk& weights, Chunk& products, Chunk& scores, const QueryValues& values,
+                      const BodyArguments& body, const Head& head, const Corner& corner, float scale,
+                      const Add& add) {
+  for_elements<kChunkTiles, (kDraws > 0)>(
+      body, head, corner, [&](const Cell& cell, int e, int query, int key, const unsigned* draws) {
+        float gradients[kGradientSlots], mixed, dscore;
+        body_backward(body, head.b, head.h, min(query, head.queries - 1), min(key, head.keys - 1), draws,
+                      scale * at<kChunkTiles>(scores, cell, e), at<kChunkTiles>(weights, cell, e),
+                      at<kChunkTiles>(products, cell, e), values.delta(cell, e), mixed, dscore, gradients);
+        at<kChunkTiles>(weights, cell, e) = mixed, at<kChunkTiles>(products, cell, e) = dscore;
+        add(cell, e, gradients);
+      });
 }
 )";
 

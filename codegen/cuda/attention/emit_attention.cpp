@@ -35,13 +35,17 @@ class AttentionText {
   }
   std::string name_of(int param) const { return names_.params()[static_cast<size_t>(param)]; }
 
-  /// In the order of attention_mma.h: matrices that are read, rows, what is written, sizes, strides, the scale.
+  /// In the order of attention_mma.h: matrices that are read, rows, what is written, sizes, strides, the
+  /// scale.
   std::string arguments() const {
     std::string text, written, strides;
-    const auto append = [](std::string& list, const std::string& item) { list += (list.empty() ? "" : ", ") + item; };
+    const auto append = [](std::string& list, const std::string& item) {
+      list += (list.empty() ? "" : ", ") + item;
+    };
     for (const AttentionKernel::Matrix& matrix : form_.matrices) {
       const bool output = kernel_.params[static_cast<size_t>(matrix.param)].output;
-      append(output ? written : text, fmt::format("({}Half*){}", output ? "" : "const ", name_of(matrix.param)));
+      append(output ? written : text,
+             fmt::format("({}Half*){}", output ? "" : "const ", name_of(matrix.param)));
       for (const Dim& stride : {matrix.batch_stride, matrix.place_stride, matrix.head_stride})
         append(strides, size(stride));
     }
@@ -49,8 +53,9 @@ class AttentionText {
     for (const int row : form_.rows) append(is_forward ? written : text, name_of(row));
     for (const int sum : form_.sums) append(written, name_of(sum));
     const std::string heads = size(form_.heads);
-    return fmt::format("{}, {}, {}, {}, {} / {}, {}, {}, {}, {:a}f", text, written, size(form_.batch), heads, heads,
-                       size(form_.key_heads), size(form_.queries), size(form_.keys), strides, form_.scale);
+    return fmt::format("{}, {}, {}, {}, {} / {}, {}, {}, {}, {:a}f", text, written, size(form_.batch), heads,
+                       heads, size(form_.key_heads), size(form_.queries), size(form_.keys), strides,
+                       form_.scale);
   }
 
   const Kernel& kernel_;
@@ -75,8 +80,8 @@ std::string emit_attention(const Kernel& kernel) {
   PreludeNeeds needs;
   for (const KernelParam& param : kernel.params) need_element(needs, param.dtype);
   need_calls(needs, text);
-  return "#define SM static __device__ __forceinline__\ntypedef long long Index;\n\n" + cuda_prelude(needs) + "\n" +
-         text;
+  return "#define SM static __device__ __forceinline__\ntypedef long long Index;\n\n" + cuda_prelude(needs) +
+         "\n" + text;
 }
 
 }  // namespace smelt

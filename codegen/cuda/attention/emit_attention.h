@@ -1,5 +1,5 @@
-// The CUDA text of a kernel of attention: its body as functions, the template, and a kernel that takes arguments as
-// all others do.
+// The CUDA text of a kernel of attention: its body as functions, the template, and a kernel that takes
+// arguments as all others do.
 #pragma once
 
 #include <string>

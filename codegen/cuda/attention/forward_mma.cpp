@@ -12,20 +12,24 @@ typedef Sums<kColumnTiles> Scores;
 
 // Scores become modified ones in base 2.
 template <bool kUnmasked>
-SM void modify(Scores& scores, const BodyArguments& body, const Head& head, const Corner& corner, float scale) {
-  for_elements<kColumnTiles, kDrawsInScore>(body, head, corner, [&](const Cell& cell, int e, int query, int key, const unsigned* draws) {
-    float& score = at<kColumnTiles>(scores, cell, e);
-    score = modified_score<kUnmasked>(scale * score, body, head, query, key, draws);
-  });
+SM void modify(Scores& scores, const BodyArguments& body, const Head& head, const Corner& corner,
+               float scale) {
+  for_elements<kColumnTiles, kDrawsInScore>(
+      body, head, corner, [&](const Cell& cell, int e, int query, int key, const unsigned* draws) {
+        float& score = at<kColumnTiles>(scores, cell, e);
+        score = modified_score<kUnmasked>(scale * score, body, head, query, key, draws);
+      });
 }
 
 // Weights times the body's factors.
 SM void apply_factors(Scores& weights, const BodyArguments& body, const Head& head, const Corner& corner) {
-  for_elements<kColumnTiles, (kDraws > 0)>(body, head, corner, [&](const Cell& cell, int e, int query, int key, const unsigned* draws) {
-    float modified, factor;
-    body_forward<true>(body, head.b, head.h, min(query, head.queries - 1), min(key, head.keys - 1), draws, 0.0f, modified, factor);
-    at<kColumnTiles>(weights, cell, e) *= factor;
-  });
+  for_elements<kColumnTiles, (kDraws > 0)>(
+      body, head, corner, [&](const Cell& cell, int e, int query, int key, const unsigned* draws) {
+        float modified, factor;
+        body_forward<true>(body, head.b, head.h, min(query, head.queries - 1), min(key, head.keys - 1), draws,
+                           0.0f, modified, factor);
+        at<kColumnTiles>(weights, cell, e) *= factor;
+      });
 }
 
 struct Softmax {
@@ -54,7 +58,8 @@ SM void move_bases(Softmax& softmax, Sums<kPart / 8>& sums, const Scores& scores
     const float to = base[r / 2][r % 2], less = old == to ? 1.0f : exp2_of(old - to);
     old = to, softmax.sum[r / 2][r % 2] *= less;
 #pragma unroll
-    for (int n = 0; n < kPart / 8; ++n) sums[r / 2][n][r % 2 * 2] *= less, sums[r / 2][n][r % 2 * 2 + 1] *= less;
+    for (int n = 0; n < kPart / 8; ++n)
+      sums[r / 2][n][r % 2 * 2] *= less, sums[r / 2][n][r % 2 * 2 + 1] *= less;
   }
 }
 
@@ -74,13 +79,14 @@ SM void exponentiate(Scores& scores, Softmax& softmax, float scale) {
   }
 }
 
-SM void attention(const Half* q, const Half* k, const Half* v, Half* o, float* lse, long long batch, long long heads,
-           long long group, long long queries, long long keys, long long q_b, long long q_t, long long q_h, long long k_b,
-           long long k_t, long long k_h, long long v_b, long long v_t, long long v_h, long long o_b, long long o_t,
-           long long o_h, float scale, const BodyArguments& body) {
+SM void attention(const Half* q, const Half* k, const Half* v, Half* o, float* lse, long long batch,
+                  long long heads, long long group, long long queries, long long keys, long long q_b,
+                  long long q_t, long long q_h, long long k_b, long long k_t, long long k_h, long long v_b,
+                  long long v_t, long long v_h, long long o_b, long long o_t, long long o_h, float scale,
+                  const BodyArguments& body) {
   extern __shared__ __align__(128) unsigned char memory[];
   const int tiles = ((int)queries + kRows - 1) / kRows;
-  const Place place = place_of(blockIdx.x, tiles, (int)(batch * heads), (int)keys * 4 * kHead);
+  const Place place = place_of(blockIdx.x, tiles, (int)(batch * heads), keys * 4 * kHead);
   const Head head{place.head / (int)heads, place.head % (int)heads, (int)heads, (int)queries, (int)keys};
   const int row0 = (tiles - 1 - place.tile) * kRows, kv = head.h / (int)group;
   const Matrix qm{q + head.b * q_b + head.h * q_h, q_t}, km{k + head.b * k_b + kv * k_h, k_t},
@@ -91,8 +97,9 @@ SM void attention(const Half* q, const Half* k, const Half* v, Half* o, float* l
   int column0 = -kColumns, seen = 0;  // the next tile of which some row sees something
   const auto advance = [&] {
     do column0 += kColumns;
-    while (column0 < head.keys && (seen = body_tile(body, head.b, head.h, row0, min(row0 + kRows, head.queries), column0,
-                                                    min(column0 + kColumns, head.keys))) == 0);
+    while (column0 < head.keys &&
+           (seen = body_tile(body, head.b, head.h, row0, min(row0 + kRows, head.queries), column0,
+                             min(column0 + kColumns, head.keys))) == 0);
   };
   copy_rows<kRows>(qs, qm, row0, head.queries);
   advance();
@@ -101,7 +108,8 @@ SM void attention(const Half* q, const Half* k, const Half* v, Half* o, float* l
 
   Softmax softmax;
 #pragma unroll
-  for (int r = 0; r < 2 * kRowTiles; ++r) softmax.base[r / 2][r % 2] = -infinity(), softmax.sum[r / 2][r % 2] = 0.0f;
+  for (int r = 0; r < 2 * kRowTiles; ++r)
+    softmax.base[r / 2][r % 2] = -infinity(), softmax.sum[r / 2][r % 2] = 0.0f;
   Sums<kPart / 8> sums;
   clear<kPart / 8>(sums);
   const int first_query = row0 + warp_row() + lane_row();
@@ -114,7 +122,8 @@ SM void attention(const Half* q, const Half* k, const Half* v, Half* o, float* l
     multiply_rows<kColumnTiles>(scores, staging + by_rows(), ks + by_columns());
 
     const Corner corner{first_query, column0 + lane_column()};
-    const bool is_unmasked = seen == 2 && column0 + kColumns <= head.keys && (kPlainWhenUnmasked || row0 + kRows <= head.queries);
+    const bool is_unmasked =
+        seen == 2 && column0 + kColumns <= head.keys && (kPlainWhenUnmasked || row0 + kRows <= head.queries);
     float factor = 1.0f;
     if (is_unmasked && kPlainWhenUnmasked && scale > 0.0f)
       factor = scale * kLog2e;
@@ -125,15 +134,13 @@ SM void attention(const Half* q, const Half* k, const Half* v, Half* o, float* l
     move_bases(softmax, sums, scores, factor);
     exponentiate(scores, softmax, factor);
     if (kHasFactor) apply_factors(scores, body, head, corner);
-    Rounded<kColumnTiles> weights;
-    round_sums<kColumnTiles>(weights, scores);
 
     wait_for_copies();
     __syncthreads();
     advance();
     if (column0 < head.keys) copy_rows<kColumns>(ks, km, column0, head.keys);
     commit_copies();
-    add_weighted<kColumnTiles>(sums, weights, vs + by_rows());
+    add_weighted<kColumnTiles>(sums, scores, vs + by_rows());
   }
   wait_for_copies();
   __syncthreads();
@@ -143,11 +150,10 @@ SM void attention(const Half* q, const Half* k, const Half* v, Half* o, float* l
   for (int r = 0; r < 2 * kRowTiles; ++r) {
     const float sum = sum_of_quad(softmax.sum[r / 2][r % 2]);
     scales[r / 2][r % 2] = sum == 0.0f ? 0.0f : 1.0f / sum;
-    float log;
-    asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(log) : "f"(sum));
     const int query = first_query + 8 * r;
     if ((lane() & 3) == 0 && query < head.queries)
-      lse[row_of(head, query)] = sum == 0.0f ? -infinity() : (softmax.base[r / 2][r % 2] + log) * 0.6931471805599453f;
+      lse[row_of(head, query)] =
+          sum == 0.0f ? -infinity() : (softmax.base[r / 2][r % 2] + log2_of(sum)) * 0.6931471805599453f;
   }
   store_rows(o + head.b * o_b + head.h * o_h, o_t, sums, scales, staging, row0 + warp_row(), head.queries, 0);
 }

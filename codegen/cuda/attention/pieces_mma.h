@@ -5,6 +5,7 @@
 
 namespace smelt::mma {
 
+extern const std::string_view kInstructions;
 /// Shared memory, fragments, products of tiles, and where in the batch a block is.
 extern const std::string_view kTiles;
 /// Random numbers of a tile, and the body's functions called for its elements.

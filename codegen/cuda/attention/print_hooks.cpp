@@ -32,7 +32,8 @@ class HookPrinter {
     hooks.row_gradients = attention_.row_gradients;
     hooks.column_gradients = attention_.column_gradients;
     hooks.element_gradients = attention_.element_gradients;
-    hooks.text = arguments() + draw() + tile_function(kernel_, mask_) + forward() + (is_forward() ? "" : backward());
+    hooks.text =
+        arguments() + draw() + tile_function(kernel_, mask_) + forward() + (is_forward() ? "" : backward());
     return hooks;
   }
 
@@ -47,7 +48,8 @@ class HookPrinter {
 
   bool is_random(int id) const {
     const Instruction& x = instruction(id);
-    return x.kind == Kind::random || std::ranges::any_of(x.operands, [&](int operand) { return is_random(operand); });
+    return x.kind == Kind::random ||
+           std::ranges::any_of(x.operands, [&](int operand) { return is_random(operand); });
   }
 
   // ---- arguments
@@ -67,8 +69,11 @@ class HookPrinter {
     std::string ids;
     for (int i = 0; i < kernel_.random_slots; ++i) ids += fmt::format("op == {} ? body.id{} : ", i, i);
     const std::string call =
-        kernel_.random_slots == 0 ? "" : fmt::format("  sm_philox(words, body.random, {}0u, (unsigned)row, (unsigned)column8);\n", ids);
-    return "SM void body_draw(const BodyArguments& body, int op, long long row, int column8, unsigned (&words)[4]) {\n" +
+        kernel_.random_slots == 0
+            ? ""
+            : fmt::format("  sm_philox(words, body.random, {}0u, (unsigned)row, (unsigned)column8);\n", ids);
+    return "SM void body_draw(const BodyArguments& body, int op, long long row, int column8, unsigned "
+           "(&words)[4]) {\n" +
            call + "}\n\n";
   }
 
@@ -76,7 +81,8 @@ class HookPrinter {
 
   std::string forward() const {
     return fmt::format(
-        "template <bool kUnmasked>\nSM void body_forward(const BodyArguments& body, int b, int h, int t, int s, const "
+        "template <bool kUnmasked>\nSM void body_forward(const BodyArguments& body, int b, int h, int t, int "
+        "s, const "
         "unsigned* draws, float score, float& modified, float& factor) {{\n{}}}\n\n",
         statements(0, hooks_forward()));
   }
@@ -89,9 +95,11 @@ class HookPrinter {
   /// The weight is 0 where no key is seen: masks need not be asked.
   std::string backward() const {
     std::vector<std::string> targets = {"mixed", "dscore"};
-    for (size_t i = 3; i < attention_.returned.size(); ++i) targets.push_back(fmt::format("gradients[{}]", i - 3));
+    for (size_t i = 3; i < attention_.returned.size(); ++i)
+      targets.push_back(fmt::format("gradients[{}]", i - 3));
     return fmt::format(
-        "SM void body_backward(const BodyArguments& body, int b, int h, int t, int s, const unsigned* draws, float "
+        "SM void body_backward(const BodyArguments& body, int b, int h, int t, int s, const unsigned* draws, "
+        "float "
         "score, float weight, float product, float delta, float& mixed, float& dscore, float* gradients) {{\n"
         "  constexpr bool kUnmasked = true;\n{}}}\n\n",
         statements(1, targets));
@@ -102,7 +110,8 @@ class HookPrinter {
     CudaContext context(kernel_, "blockIdx.x");
     BlockPrinters printers(context);
     context.out.indent();
-    for (size_t i = 0; i < attention_.axes.size(); ++i) context.place.indices[attention_.axes[i]] = kIndices[i];
+    for (size_t i = 0; i < attention_.axes.size(); ++i)
+      context.place.indices[attention_.axes[i]] = kIndices[i];
     const BlockNest nest = context.shape.nest_of(kernel_.blocks.front());
     const std::vector<bool> needed = needed_for(first, targets.size());
     for (const int id : kernel_.blocks.front().instructions) {
@@ -118,7 +127,8 @@ class HookPrinter {
         printers.instructions.print(nest, id);
     }
     for (size_t i = 0; i < targets.size(); ++i)
-      context.out.line("{} = {};", targets[i], context.value_as(attention_.returned[first + i], CudaKind::real));
+      context.out.line("{} = {};", targets[i],
+                       context.value_as(attention_.returned[first + i], CudaKind::real));
     return unpacked_names(kernel_, context.out.text()) + context.out.text();
   }
 
@@ -153,9 +163,11 @@ std::string unpacked_names(const Kernel& kernel, const std::string& text) {
   const CudaNames names(kernel);
   std::string lines;
   for (const std::string& param : names.params())
-    if (text.find(param + "[") != std::string::npos) lines += fmt::format("  const auto {0} = body.{0};\n", param);
+    if (text.find(param + "[") != std::string::npos)
+      lines += fmt::format("  const auto {0} = body.{0};\n", param);
   for (const std::string& dim : names.dims())
-    if (text.find(dim) != std::string::npos) lines += fmt::format("  const Index {0} = (Index)body.{0}_;\n", dim);
+    if (text.find(dim) != std::string::npos)
+      lines += fmt::format("  const Index {0} = (Index)body.{0}_;\n", dim);
   return lines;
 }
 

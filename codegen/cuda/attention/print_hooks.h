@@ -8,8 +8,8 @@
 
 namespace smelt {
 
-/// The instructions of `kernel`, which has an `attention`. A mask is what decides between a score and -inf in the
-/// modified score: where a tile is known to be unmasked it is not asked.
+/// The instructions of `kernel`, which has an `attention`. A mask is what decides between a score and -inf in
+/// the modified score: where a tile is known to be unmasked it is not asked.
 AttentionHooks print_hooks(const Kernel& kernel);
 
 /// The initializers of BodyArguments in the kernel: its parameters by their names there.

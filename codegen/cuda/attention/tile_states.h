@@ -1,5 +1,5 @@
-// Which tiles of scores a mask leaves out: the mask of a kernel of attention, and its value over a rectangle of
-// queries and keys by interval arithmetic.
+// Which tiles of scores a mask leaves out: the mask of a kernel of attention, and its value over a rectangle
+// of queries and keys by interval arithmetic.
 #pragma once
 
 #include <string>

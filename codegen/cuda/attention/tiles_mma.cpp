@@ -11,41 +11,8 @@ constexpr int kPart = kPadded / kParts;  // of the head's columns, those of a bl
 constexpr float kLog2e = 1.4426950408889634f;
 
 SM float infinity() { return __uint_as_float(0x7f800000u); }
-SM float exp2_of(float x) {
-  float y;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-}
-SM unsigned pack(float low, float high) {
-  unsigned bits;
-  asm("cvt.rn." MMA_TYPE "x2.f32 %0, %1, %2;" : "=r"(bits) : "f"(high), "f"(low));
-  return bits;
-}
 
 // ---- shared memory
-
-SM unsigned shared_address(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
-
-// kVector elements, or zeros: then nothing is read.
-SM void copy_piece(unsigned to, const Half* from, bool is_there) {
-  if constexpr (kVector == 8) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(is_there ? 16 : 0));
-  } else if constexpr (kVector == 1) {
-    const Half value = is_there ? *from : (Half)0;
-    asm volatile("st.shared.u16 [%0], %1;" ::"r"(to), "h"(value));
-  } else {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to), "l"(from), "n"(2 * kVector),
-                 "r"(is_there ? 2 * kVector : 0));
-  }
-}
-SM void commit_copies() { asm volatile("cp.async.commit_group;"); }
-SM void wait_for_copies() { asm volatile("cp.async.wait_group 0;"); }
-
-// The same number, of which the compiler keeps nothing in registers that is cheap to compute again.
-SM int fresh(int x) {
-  asm volatile("" : "+r"(x));
-  return x;
-}
 
 struct Matrix {
   const Half* at;
@@ -84,21 +51,6 @@ SM unsigned by_rows() { return (lane() & 15) * kPitch + (lane() >> 4) * 16; }
 // Of a second operand whose columns are summed over.
 SM unsigned by_columns() { return ((lane() & 7) + (lane() >> 4) * 8) * kPitch + (lane() >> 3 & 1) * 16; }
 
-SM void load_fragment(unsigned (&to)[4], unsigned address) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
-               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3]) : "r"(address));
-}
-SM void load_transposed(unsigned (&to)[4], unsigned address) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
-               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3]) : "r"(address));
-}
-SM void multiply(float (&d)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
-  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." MMA_TYPE "." MMA_TYPE ".f32 {%0,%1,%2,%3}, "
-               "{%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
-               : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-}
-
 // A warp's sums over some columns, eight a tile.
 template <int kColumnTiles>
 using Sums = float[kRowTiles][kColumnTiles][4];
@@ -135,30 +87,17 @@ SM void multiply_rows(Sums<kColumnTiles>& sums, unsigned a, unsigned b) {
   }
 }
 
-// Rounded sums, two neighbouring columns together: a first operand as it is.
-template <int kColumnTiles>
-using Rounded = unsigned[kRowTiles][kColumnTiles][2];
-
-template <int kColumnTiles>
-SM void round_sums(Rounded<kColumnTiles>& to, const Sums<kColumnTiles>& sums) {
-#pragma unroll
-  for (int t = 0; t < kRowTiles; ++t)
-#pragma unroll
-    for (int n = 0; n < kColumnTiles; ++n)
-#pragma unroll
-      for (int half = 0; half < 2; ++half) to[t][n][half] = pack(sums[t][n][2 * half], sums[t][n][2 * half + 1]);
-}
-
 // sums += weights B along the columns of the weights; B's place is by_rows.
 template <int kColumnTiles>
-SM void add_weighted(Sums<kPart / 8>& sums, const Rounded<kColumnTiles>& weights, unsigned b) {
+SM void add_weighted(Sums<kPart / 8>& sums, const Sums<kColumnTiles>& weights, unsigned b) {
 #pragma unroll
   for (int k = 0; k < kColumnTiles; k += 2) {
     unsigned af[kRowTiles][4];
 #pragma unroll
     for (int t = 0; t < kRowTiles; ++t)
 #pragma unroll
-      for (int i = 0; i < 4; ++i) af[t][i] = weights[t][k + i / 2][i % 2];
+      for (int i = 0; i < 4; ++i)
+        af[t][i] = pack(weights[t][k + i / 2][i % 2 * 2], weights[t][k + i / 2][i % 2 * 2 + 1]);
 #pragma unroll
     for (int n = 0; n < kPart / 8; n += 2) {
       unsigned bf[4];
@@ -184,29 +123,10 @@ SM float max_of_quad(float x) {
 
 // ---- results
 
-template <int kBytes>
-SM void store_piece(Half* to, unsigned from) {
-  unsigned w[4];
-  if constexpr (kBytes == 16) {
-    asm volatile("ld.shared.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3]) : "r"(from));
-    asm volatile("st.global.v4.u32 [%0], {%1,%2,%3,%4};" ::"l"(to), "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3]));
-  } else if constexpr (kBytes == 8) {
-    asm volatile("ld.shared.v2.u32 {%0,%1}, [%2];" : "=r"(w[0]), "=r"(w[1]) : "r"(from));
-    asm volatile("st.global.v2.u32 [%0], {%1,%2};" ::"l"(to), "r"(w[0]), "r"(w[1]));
-  } else if constexpr (kBytes == 4) {
-    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(w[0]) : "r"(from));
-    asm volatile("st.global.u32 [%0], %1;" ::"l"(to), "r"(w[0]));
-  } else {
-    unsigned short h;
-    asm volatile("ld.shared.u16 %0, [%1];" : "=h"(h) : "r"(from));
-    *to = h;
-  }
-}
-
 // Rows [first, end) of a warp's sums, each times its scale, to the columns of a part; through rows of shared
 // memory that are the warp's own.
-SM void store_rows(Half* to, long long stride, const Sums<kPart / 8>& sums, const float (&scales)[kRowTiles][2],
-                   unsigned staging, int first, int end, int part) {
+SM void store_rows(Half* to, long long stride, const Sums<kPart / 8>& sums,
+                   const float (&scales)[kRowTiles][2], unsigned staging, int first, int end, int part) {
   __syncwarp(~0u);
 #pragma unroll
   for (int t = 0; t < kRowTiles; ++t)
@@ -214,16 +134,15 @@ SM void store_rows(Half* to, long long stride, const Sums<kPart / 8>& sums, cons
     for (int n = 0; n < kPart / 8; ++n)
 #pragma unroll
       for (int half = 0; half < 2; ++half)
-        asm volatile("st.shared.u32 [%0], %1;" ::"r"(staging + (16 * t + 8 * half + lane_row()) * kPitch + 16 * n +
-                                                     2 * lane_column()),
-                     "r"(pack(sums[t][n][2 * half] * scales[t][half], sums[t][n][2 * half + 1] * scales[t][half])));
+        store_word(staging + (16 * t + 8 * half + lane_row()) * kPitch + 16 * n + 2 * lane_column(),
+                   pack(sums[t][n][2 * half] * scales[t][half], sums[t][n][2 * half + 1] * scales[t][half]));
   __syncwarp(~0u);
   constexpr int kPieces = kPart / kVector;
 #pragma unroll 4
   for (int piece = lane(); piece < kWarpRows * kPieces; piece += 32) {
     const int row = piece / kPieces, column = piece % kPieces * kVector;
     if (first + row < end && part * kPart + column < kHead)
-      store_piece<2 * kVector>(to + (first + row) * stride + part * kPart + column, staging + row * kPitch + 2 * column);
+      store_piece(to + (first + row) * stride + part * kPart + column, staging + row * kPitch + 2 * column);
   }
 }
 
@@ -233,9 +152,10 @@ struct Place {
   int tile, head;  // of all heads of the batch
 };
 
-// Neighbouring blocks have the same tile of different heads, of as many as the second level of the cache holds.
-SM Place place_of(int block, int tiles, int heads, int head_bytes) {
-  const int together = min(max((24 << 20) / max(head_bytes, 1), 1), heads);
+// Neighbouring blocks have the same tile of different heads, of as many as the second level of the cache
+// holds.
+SM Place place_of(int block, int tiles, int heads, long long head_bytes) {
+  const int together = (int)min(max((24LL << 20) / head_bytes, 1LL), (long long)heads);
   const int part = block / (together * tiles), rest = block % (together * tiles);
   const int here = min(together, heads - part * together);
   return {rest / here, part * together + rest % here};

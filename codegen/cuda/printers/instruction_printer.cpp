@@ -39,6 +39,8 @@ void InstructionPrinter::print(const BlockNest& nest, int id) {
       return;
     case Kind::scalar:
       return print_scalar(id);
+    case Kind::handed:
+      c_.reject(id, "is handed by a template, and this kernel has none");
   }
 }
 

@@ -1,5 +1,7 @@
 #include "codegen/llvm/emitters/instruction_emitter.h"
 
+#include "runtime/error.h"
+
 namespace smelt {
 
 using V = llvm::Value*;
@@ -38,6 +40,9 @@ void InstructionEmitter::emit_kind(const BlockNest& nest, int id) {
       return reductions_.add(nest, id);
     case Kind::result:  // the other slots are set where the reduction is finished
       if (x.slot == 0) values_.set(id, operand(x, 0));
+      return;
+    case Kind::handed:
+      fail_with(Status::internal, "kernel {}: a CPU's kernel is handed nothing by a template", c_.kernel.name);
   }
 }
 

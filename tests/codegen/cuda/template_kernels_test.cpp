@@ -85,6 +85,21 @@ TEST(TemplateKernels, BatchedGemmWhoseColumnsLieTogether) {
   EXPECT_FALSE(launched(kernel, program_of(gemm).entries[0].steps[0], 2, 128).fits) << "no row lies together";
 }
 
+/// Groups of three heads whose second operand is one: its stride is 0.
+TEST(TemplateKernels, BatchedGemmOfThreeAxes) {
+  GemmStep gemm = scores(false);
+  gemm.batch[1] = {4, 192, 64, 3 * 40 * Dim::symbol("T")};
+  gemm.batch.push_back({3, 64, 0, 40 * Dim::symbol("T")});
+  const Program program = program_of(gemm);
+  const KernelCode kernel = template_kernels(program).at(0).code;
+  EXPECT_EQ(kernel.name, "smelt_gemm_bf16_f32_kk_3");
+  const Launched found = launched(kernel, program.entries[0].steps[0], 5, 96);
+  EXPECT_EQ(found.integers, (std::vector<int64_t>{96, 40, 64, 768, 768, 96, 4, 3, 96 * 768, 40 * 768,
+                                                  12 * 40 * 96, 192, 64, 3 * 40 * 96, 64, 0, 40 * 96}));
+  EXPECT_EQ(found.blocks, 5 * 12 * 2 * 1);
+  EXPECT_TRUE(found.fits);
+}
+
 TEST(TemplateKernels, BatchedGemmWithLongPitchesIsTheLibrarys) {
   GemmStep gemm = scores(false);
   gemm.a.row_stride = int64_t{1} << 24;
@@ -109,6 +124,26 @@ TEST(TemplateKernels, StepsNameTheirs) {
   }
   EXPECT_EQ(names, (std::vector<std::vector<std::string>>{
                        {"smelt_gemm_bf16_f32_kk"}, {}, {"smelt_sort_rank", "smelt_sort_begins"}}));
+}
+
+/// Sorts of few and of many indices share their first kernel and their last.
+TEST(TemplateKernels, SortsOfManyIndicesHaveKernelsOfTheirOwn) {
+  Program program = program_of(scores(false));
+  program.entries[0].steps.clear();
+  for (const int64_t count : {7, 5000, 600000})
+    program.entries[0].steps.push_back(
+        step_of(SortIndexStep{{3, 0}, {4, 0}, {5, 0}, count, 300}, {3}, {4, 5}));
+  std::map<std::string, std::vector<size_t>> steps;
+  std::vector<std::string> order;
+  for (const TemplateKernel& kernel : template_kernels(program)) {
+    order.push_back(kernel.code.name);
+    for (const auto& place : kernel.steps) steps[kernel.code.name].push_back(place.step);
+  }
+  EXPECT_EQ(order, (std::vector<std::string>{"smelt_sort_rank", "smelt_sort_count0_1x9_2048",
+                                             "smelt_sort_place0_1x9_2048", "smelt_sort_count0_1x9_6144",
+                                             "smelt_sort_place0_1x9_6144", "smelt_sort_begins"}));
+  EXPECT_EQ(steps["smelt_sort_begins"], (std::vector<size_t>{0, 1, 2}));
+  EXPECT_EQ(steps["smelt_sort_place0_1x9_2048"], std::vector<size_t>{1});
 }
 
 TEST(TemplateKernels, APlanOfAnotherProgramIsAnError) {

@@ -40,6 +40,7 @@ entry @train_step {arena = 8448} {
   gemm f32 #2(8, 1) = #1(8, 1) * #0[0 + 8](1, 8) {m = B*T, n = 8, k = 8, beta = 1.0} batch {extent = B, a = 8*T, b = 0, c = 8*T} batch {extent = 2, a = 1, b = 1, c = 0, reduced = true} {phase = "backward"}
   gemm f32 #2(8, 1) = #1(8, 1) * #0(1, 8) {m = 1, n = 8, k = 8, alpha = -0.5, bias = #0, tf32 = true, result = f16}
   sort_index #1 -> #2, #2[B*T] of B*T below 64
+  sort_index #1 -> #2, #2[B*T] of B*T below 64 by #1[8] of 2*B*T
   copy f32[B,8] #2(8, 1) = #1[8*T - 8](8*T, 1)
   fill #2[B] = 0.0 of 8*B*T
 }
@@ -67,7 +68,7 @@ TEST(ProgramText, KeepsWhatWasWritten) {
   EXPECT_EQ(entry.inputs[1].ids, std::nullopt);
   EXPECT_EQ(entry.inputs[2].ids, IdRange{50257});
   EXPECT_EQ(entry.inputs[3].ids, (IdRange{50257, -100, -2}));
-  ASSERT_EQ(entry.steps.size(), 7u);
+  ASSERT_EQ(entry.steps.size(), 8u);
   EXPECT_EQ(entry.steps[0].may_alias, (std::vector<std::pair<int, int>>{{2, 1}}));
   EXPECT_EQ(entry.steps[0].sources, (std::vector<std::string>{"h.0", "h.1"}));
   EXPECT_EQ(std::get<KernelStep>(entry.steps[1].what).random_ids, (std::vector<uint32_t>{3, 4294967295u}));
@@ -81,8 +82,13 @@ TEST(ProgramText, KeepsWhatWasWritten) {
   EXPECT_EQ(std::get<GemmStep>(entry.steps[3].what).alpha, -0.5);
   EXPECT_TRUE(std::get<GemmStep>(entry.steps[3].what).tf32);
   EXPECT_EQ(std::get<SortIndexStep>(entry.steps[4].what).rows, Dim(64));
-  EXPECT_EQ(std::get<CopyStep>(entry.steps[5].what).from_strides[0], Dim::symbol("T") * 8);
-  EXPECT_EQ(std::get<FillStep>(entry.steps[6].what).to.offset, Dim::symbol("B"));
+  EXPECT_FALSE(std::get<SortIndexStep>(entry.steps[4].what).workspace);
+  const auto& workspace = std::get<SortIndexStep>(entry.steps[5].what).workspace;
+  ASSERT_TRUE(workspace);
+  EXPECT_EQ(workspace->base, (BufferRef{1, 8}));
+  EXPECT_EQ(workspace->elements, Dim::symbol("B") * Dim::symbol("T") * 2);
+  EXPECT_EQ(std::get<CopyStep>(entry.steps[6].what).from_strides[0], Dim::symbol("T") * 8);
+  EXPECT_EQ(std::get<FillStep>(entry.steps[7].what).to.offset, Dim::symbol("B"));
   EXPECT_EQ(p.buffers[3].data.size(), 4u);
 }
 

@@ -292,6 +292,14 @@ TEST(PlanValidate, Ranges) {
                std::get<SortIndexStep>(p.entries[0].steps[4].what).rows = 0);
   EXPECT_FAULT("begins reaches element", std::get<SortIndexStep>(p.entries[0].steps[4].what).rows = 10);
   EXPECT_FAULT("indices reaches element", std::get<SortIndexStep>(p.entries[0].steps[4].what).count += 1);
+  using Workspace = SortIndexStep::Workspace;
+  EXPECT_FAULT(
+      "the workspace is not i32: buffer 'total'",
+      std::get<SortIndexStep>(p.entries[0].steps[4].what).workspace = Workspace({example::total, 0}, 1),
+      p.entries[0].steps[4].writes.push_back(example::total));
+  EXPECT_FAULT(
+      "expected it among those it writes",
+      std::get<SortIndexStep>(p.entries[0].steps[4].what).workspace = Workspace({example::ids, 0}, 1));
   EXPECT_FAULT("needs i32", p.buffers[example::begins].dtype = DType::f32,
                p.entries[0].outputs[5].dtype = DType::f32);
 }

@@ -49,6 +49,13 @@ TEST(StepPlaces, OfAGemmThatAddsWithABiasAndABatch) {
                                 "bias reads 3 [3 x 1]", "c reads and writes 1 [B*T x 3, 3 x 1, 2 x 30]"}));
 }
 
+TEST(StepPlaces, OfASortWithAWorkspace) {
+  Step step = example::plan().entries[0].steps[4];
+  std::get<SortIndexStep>(step.what).workspace = {{5, 0}, 40};
+  EXPECT_EQ(texts(step).back(), "workspace writes 5 [40 x 1]");
+  EXPECT_FALSE(places(step).back().is_result());
+}
+
 /// A damaged plan may ask before anybody has counted.
 TEST(StepPlaces, OfACopyWithTooFewStrides) {
   Step step = example::plan().entries[0].steps[2];

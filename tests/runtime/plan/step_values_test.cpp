@@ -34,6 +34,10 @@ TEST(StepValues, AreTheFieldsByName) {
   EXPECT_EQ(names(sort.integers), "count rows");
   EXPECT_EQ(sort.addresses[1].second.buffer, example::sorted);
   EXPECT_EQ(integer(sort, "count"), "B*T");
+  Step with_workspace = plan.entries[0].steps[4];
+  std::get<SortIndexStep>(with_workspace.what).workspace = {{example::z, 0}, 40};
+  EXPECT_EQ(names(values_of(with_workspace).addresses), "indices permutation begins workspace_base");
+  EXPECT_EQ(integer(values_of(with_workspace), "workspace_elements"), "40");
   const StepValues copy = values_of(plan.entries[0].steps[2]);
   EXPECT_EQ(names(copy.integers), "extents0 extents1 from_strides0 from_strides1 to_strides0 to_strides1");
   Step kernel = plan.entries[0].steps[1];
@@ -137,7 +141,7 @@ TEST(Templates, AskForFieldsThatTheStepHas) {
 
 TEST(Templates, DoAllOfTheirStep) {
   EXPECT_REFUSED("kernel 'sort' takes indices as f32: it is i32", l.arguments[0].dtype = DType::f32);
-  EXPECT_REFUSED("none of its 1 kernels writes begins", l.arguments[2].written = false);
+  EXPECT_REFUSED("none of its 1 kernels that take these sizes writes begins", l.arguments[2].written = false);
   EXPECT_REFUSED("kernel 'sort' reads permutation, which no kernel before it has written",
                  l.arguments[1].read = true);
   EXPECT_REFUSED("no kernel for it: compile it again for a GPU", p.target = "sm_90",

@@ -222,14 +222,36 @@ inline unsigned atomicInc(unsigned* at, unsigned last) {
   return old;
 }
 
+inline int atomicAdd(int* at, int more) { return __atomic_fetch_add(at, more, __ATOMIC_SEQ_CST); }
+
 template <typename T>
-T __shfl_xor_sync(unsigned mask, T value, int distance) {
+T host_shuffle(unsigned mask, T value, unsigned from) {
   uint64_t bits = 0;
   memcpy(&bits, &value, sizeof value);
-  bits = host::rendezvous(mask, bits, host::machine.thread.x % 32 ^ static_cast<unsigned>(distance));
+  bits = host::rendezvous(mask, bits, from);
   memcpy(&value, &bits, sizeof value);
   return value;
 }
+template <typename T>
+T __shfl_xor_sync(unsigned mask, T value, int distance) {
+  return host_shuffle(mask, value, host::machine.thread.x % 32 ^ static_cast<unsigned>(distance));
+}
+template <typename T>
+T __shfl_up_sync(unsigned mask, T value, int distance) {
+  const unsigned lane = host::machine.thread.x % 32, d = static_cast<unsigned>(distance);
+  return host_shuffle(mask, value, lane >= d ? lane - d : lane);
+}
+inline unsigned __ballot_sync(unsigned mask, int vote) {
+  const unsigned lane = host::machine.thread.x % 32;
+  host::rendezvous(mask, vote != 0, lane);
+  const host::LaneExchange& exchange = host::exchange_of(mask);
+  unsigned votes = 0;  // of this time: nobody votes twice more before all have seen them
+  for (unsigned other = 0; other < 32; ++other)
+    if (mask >> other & 1)
+      votes |= static_cast<unsigned>(exchange.slots[other][(exchange.counts[lane] - 1) % 2]) << other;
+  return votes;
+}
+inline int __popc(unsigned bits) { return __builtin_popcount(bits); }
 
 inline float __uint_as_float(unsigned bits) {
   float x;

@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "codegen/cuda/attention/attention_hooks.h"
+#include "codegen/cuda/attention/attention_mma.h"
+#include "runtime/error.h"
 
 namespace smelt::test {
 
@@ -30,24 +31,29 @@ inline const std::vector<BodyText>& attention_bodies() {
   static const std::string kCausal = R"(
   if (s0 > t1 - 1 + (int)a.shift) return 0;
   return s1 - 1 <= t0 + (int)a.shift ? 2 : 1;)";
-  static const std::string kSeenFromHere = "modified = kUnmasked || t + (int)a.shift >= s ? score : -hook_infinity();";
+  static const std::string kSeenFromHere =
+      "modified = kUnmasked || t + (int)a.shift >= s ? score : -hook_infinity();";
   static const std::vector<std::string> kRandomTypes = {"const unsigned*", "long long"},
                                         kRandomValues = {"random", "id"};
-  static const std::string kDropout =
-      "factor = draws[0] >= 6553u ? 65536.0f / (65536 - 6553) : 0.0f;";
+  static const std::string kDropout = "factor = draws[0] >= 6553u ? 65536.0f / (65536 - 6553) : 0.0f;";
   static const auto with_random = [](std::vector<std::string> list, const std::vector<std::string>& random) {
     list.insert(list.end(), random.begin(), random.end());
     return list;
   };
   static const std::vector<BodyText> bodies = {
       {.name = "none"},
-      {.name = "causal", .types = {"long long"}, .values = {"shift"}, .tile = kCausal, .modified = kSeenFromHere},
+      {.name = "causal",
+       .types = {"long long"},
+       .values = {"shift"},
+       .tile = kCausal,
+       .modified = kSeenFromHere},
       {.name = "window",
        .types = {"long long", "long long"},
        .values = {"shift", "window"},
        .tile = kBand,
-       .modified = "const int ahead = t + (int)a.shift - s;\n"
-                   "  modified = kUnmasked || (ahead >= 0 && ahead < (int)a.window) ? score : -hook_infinity();"},
+       .modified =
+           "const int ahead = t + (int)a.shift - s;\n"
+           "  modified = kUnmasked || (ahead >= 0 && ahead < (int)a.window) ? score : -hook_infinity();"},
       {.name = "cap",
        .types = {"const float*", "long long", "const float*"},
        .values = {"slopes", "shift", "cap"},
@@ -83,7 +89,8 @@ inline const std::vector<BodyText>& attention_bodies() {
   const int q0 = __ldg(q + t0), q1 = __ldg(q + t1 - 1), k0 = __ldg(k + s0), k1 = __ldg(k + s1 - 1);
   if (k0 > q1 || k1 < q0) return 0;
   return q0 == q1 && k0 == k1 ? 2 : 1;)",
-       .modified = "modified = kUnmasked || __ldg(a.query_ids + b * a.query_b + t) == __ldg(a.key_ids + b * a.key_b + s)\n"
+       .modified = "modified = kUnmasked || __ldg(a.query_ids + b * a.query_b + t) == __ldg(a.key_ids + b * "
+                   "a.key_b + s)\n"
                    "                 ? score : -hook_infinity();"},
       {.name = "dropout", .types = kRandomTypes, .values = kRandomValues, .factor = kDropout},
       {.name = "causal_dropout",
@@ -124,32 +131,71 @@ SM void hook_philox(unsigned (&c)[4], const unsigned* random, unsigned id, unsig
 )";
 
 inline AttentionHooks hooks_of(const BodyText& body) {
-  std::string parameters, values, members;
-  for (size_t i = 0; i < body.types.size(); ++i) {
-    parameters += fmt::format(", {} {}", body.types[i], body.values[i]);
-    values += (i > 0 ? ", " : "") + body.values[i];
+  std::string members;
+  for (size_t i = 0; i < body.types.size(); ++i)
     members += fmt::format(" {} {};", body.types[i], body.values[i]);
-  }
   const bool draws = !body.factor.empty();
   AttentionHooks hooks;
   hooks.draws = draws, hooks.has_factor = draws, hooks.plain_when_unmasked = body.plain;
-  hooks.row_gradients = body.row, hooks.column_gradients = body.column, hooks.element_gradients = body.element;
-  hooks.text = fmt::format("#define BODY_PARAMETERS {}\n#define BODY_VALUES {}\nstruct BodyArguments {{{} }};\n",
-                           parameters, values, members) +
-               kHookFunctions +
-               "SM int body_tile(const BodyArguments& a, int b, int h, int t0, int t1, int s0, int s1) {\n  " + body.tile +
-               "\n}\nSM void body_draw(const BodyArguments& a, int op, long long row, int column8, unsigned (&words)[4]) {\n" +
-               (draws ? "  hook_philox(words, a.random, (unsigned)a.id, (unsigned)row, (unsigned)column8);\n" : "") +
-               "}\ntemplate <bool kUnmasked>\nSM void body_forward(const BodyArguments& a, int b, int h, int t, int s, "
-               "const unsigned* draws, float score,\n                     float& modified, float& factor) {\n  factor = 1.0f;\n  " +
-               body.factor + "\n  " + body.modified +
-               "\n}\nSM void body_backward(const BodyArguments& a, int b, int h, int t, int s, "
-               "const unsigned* draws, float score,\n                      float weight, float product, float delta, float& "
-               "mixed, float& dscore,\n                      float* gradients) {\n  float factor = 1.0f;\n  " +
-               body.factor +
-               "\n  mixed = weight * factor;\n  const float dmodified = weight * (factor * product - delta);\n  " +
-               body.derivative + "\n}\n";
+  hooks.row_gradients = body.row, hooks.column_gradients = body.column,
+  hooks.element_gradients = body.element;
+  hooks.text =
+      fmt::format("struct BodyArguments {{{} }};\n", members) + kHookFunctions +
+      "SM int body_tile(const BodyArguments& a, int b, int h, int t0, int t1, int s0, int s1) {\n  " +
+      body.tile +
+      "\n}\nSM void body_draw(const BodyArguments& a, int op, long long row, int column8, unsigned "
+      "(&words)[4]) {\n" +
+      (draws ? "  hook_philox(words, a.random, (unsigned)a.id, (unsigned)row, (unsigned)column8);\n" : "") +
+      "}\ntemplate <bool kUnmasked>\nSM void body_forward(const BodyArguments& a, int b, int h, int t, int "
+      "s, "
+      "const unsigned* draws, float score,\n                     float& modified, float& factor) {\n  factor "
+      "= 1.0f;\n  " +
+      body.factor + "\n  " + body.modified +
+      "\n}\nSM void body_backward(const BodyArguments& a, int b, int h, int t, int s, "
+      "const unsigned* draws, float score,\n                      float weight, float product, float delta, "
+      "float& "
+      "mixed, float& dscore,\n                      float* gradients) {\n  float factor = 1.0f;\n  " +
+      body.factor +
+      "\n  mixed = weight * factor;\n  const float dmodified = weight * (factor * product - delta);\n  " +
+      body.derivative + "\n}\n";
   return hooks;
+}
+
+inline const BodyText& body_named(const std::string& name) {
+  for (const BodyText& body : attention_bodies())
+    if (body.name == name) return body;
+  fail("no body is called {}", name);
+}
+
+/// The text of a kernel of that name.
+inline std::string kernel_text(const MmaAttention& attention, const BodyText& body, const std::string& name) {
+  static constexpr const char *kHalf = "const Half*", *kNumbers = "const float*";
+  static const std::vector<std::string> kPointers[] = {
+      {kHalf, kHalf, kHalf, "Half*", "float*"},
+      {kHalf, kHalf, kHalf, kHalf, kNumbers, kNumbers, "Half*", "Half*"},
+      {kHalf, kHalf, kHalf, kHalf, kNumbers, kNumbers, "Half*"},
+      {kHalf, kHalf, kHalf, kHalf, kNumbers, kNumbers, "float*"}};
+  static constexpr int kMatrices[] = {4, 6, 5, 4};
+  const auto part = static_cast<size_t>(attention.part);
+  std::string parameters, arguments, values;
+  const auto add = [&](const std::string& type, std::string& list) {
+    const std::string separator = list.empty() ? "" : ", ", parameter = fmt::format("p{}", parameters.size());
+    parameters += (parameters.empty() ? "" : ", ") + type + " " + parameter;
+    list += separator + parameter;
+  };
+  for (const std::string& type : kPointers[part]) add(type, arguments);
+  const int gradients = attention.part == AttentionPart::key_gradients     ? body.column
+                        : attention.part == AttentionPart::query_gradients ? body.row
+                                                                           : 0;
+  for (int i = 0; i < gradients; ++i) add("float*", arguments);
+  for (int i = 0; i < 5 + 3 * kMatrices[part]; ++i) add("long long", arguments);
+  add("float", arguments);
+  for (const std::string& type : body.types) add(type, values);
+  return "#define SM static __device__ __forceinline__\n" + attention_mma_text(attention) +
+         fmt::format(
+             "extern \"C\" __global__ void __launch_bounds__(kThreads, kBlocks) {}({}) {{\n"
+             "  const BodyArguments body = {{{}}};\n  attention({}, body);\n}}\n",
+             name, parameters, values, arguments);
 }
 
 }  // namespace smelt::test
