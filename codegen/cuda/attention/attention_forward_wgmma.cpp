@@ -1,0 +1,391 @@
+#include <fmt/format.h>
+
+#include "codegen/cuda/attention/attention_wgmma.h"
+#include "codegen/cuda/attention/wgmma_text.h"
+
+namespace smelt {
+namespace {
+
+constexpr int kAlignment = 1024, kBarrierBytes = 1024;  // of tiles; of barriers and what is told beside them
+
+constexpr std::string_view kSizes = R"(
+constexpr int kHead = {head}, kColumns = {columns}, kChunks = {chunks};
+constexpr int kQueries = {queries}, kKeys = {keys}, kStages = {stages}, kConsumers = {consumers};
+constexpr int kThreads = 128 * (kConsumers + 1);
+constexpr int kQueryBytes = kQueries * 128 * kChunks, kKeyBytes = kKeys * 128 * kChunks;
+constexpr int kProducerRegisters = {producer_registers}, kConsumerRegisters = {consumer_registers};
+)";
+
+/// Decisions lie in the accumulators' order: bit 4 g + e of word w is that of element e of column group 8 w + g.
+constexpr std::string_view kWeights = R"(
+constexpr int kWords = (kKeys + 63) / 64, kOps = kDraws > 0 ? kDraws : 1;
+
+// Decisions of a quad's lane: it draws for two column groups of two rows, eight columns each, and hands the
+// other lanes their pairs.
+SM unsigned draw_word(const BodyArguments& body, int op, long long row, int column) {
+  const int lane = threadIdx.x & 3;
+  unsigned word = 0;
+#pragma unroll
+  for (int c = 0; c < 4; ++c) {
+    const unsigned x = body_keep(body, op, row + 8 * (c & 1), (column >> 3) + 2 * lane + (c >> 1));
+    word |= ((x & 3) | (x & 0xC) << 6 | (x & 0x30) << 12 | (x & 0xC0) << 18) << (2 * c);
+  }
+  const unsigned near = __shfl_xor_sync(0xFFFFFFFFu, word, 1);
+  word = lane & 1 ? __byte_perm(word, near, 0x3715) : __byte_perm(word, near, 0x6240);
+  const unsigned far = __shfl_xor_sync(0xFFFFFFFFu, word, 2);
+  return lane & 2 ? __byte_perm(word, far, 0x3276) : __byte_perm(word, far, 0x5410);
+}
+SM void draw(unsigned (&kept)[kOps][kWords], const BodyArguments& body, long long row, int column) {
+#pragma unroll
+  for (int op = 0; op < kDraws; ++op)
+#pragma unroll
+    for (int w = 0; w < kWords; ++w) kept[op][w] = draw_word(body, op, row, column + 64 * w);
+}
+SM unsigned decisions(const unsigned (&kept)[kOps][kWords], int g, int e) {
+  unsigned bits = 0;
+#pragma unroll
+  for (int op = 0; op < kDraws; ++op) bits |= (kept[op][g >> 3] >> (4 * (g & 7) + e) & 1) << op;
+  return bits;
+}
+
+// Products become scores as the body wants them.
+SM void modify(float (&s)[kKeys / 2], const unsigned (&kept)[kOps][kWords], const BodyArguments& body, int b, int h,
+               int t, int queries, int key, int keys, float scale) {
+#pragma unroll
+  for (int g = 0; g < kKeys / 8; ++g)
+#pragma unroll
+    for (int e = 0; e < 4; ++e) {
+      const int at = key + 8 * g + (e & 1), row = min(t + 8 * (e >> 1), queries - 1);
+      const float score = body_score(body, b, h, row, min(at, keys - 1), decisions(kept, g, e), s[4 * g + e] * scale);
+      s[4 * g + e] = at < keys ? score : -infinity();
+    }
+}
+
+// Online softmax of two rows: scores times the coefficient are base-2 logarithms.
+SM void weigh(float (&s)[kKeys / 2], float coefficient, float (&top)[2], float (&sum)[2], float (&shrink)[2]) {
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    float a = s[2 * r], b = s[2 * r + 1];
+#pragma unroll
+    for (int g = 1; g < kKeys / 8; ++g) a = fmaxf(a, s[4 * g + 2 * r]), b = fmaxf(b, s[4 * g + 2 * r + 1]);
+    a = fmaxf(a, b);
+    a = fmaxf(a, __shfl_xor_sync(0xFFFFFFFFu, a, 1));
+    a = fmaxf(a, __shfl_xor_sync(0xFFFFFFFFu, a, 2));
+    const float next = fmaxf(top[r], a * coefficient), base = next == -infinity() ? 0.0f : next;
+    shrink[r] = exp2_fast(top[r] - base);
+    top[r] = next;
+    a = 0.0f, b = 0.0f;
+#pragma unroll
+    for (int g = 0; g < kKeys / 8; ++g) {
+      float &x = s[4 * g + 2 * r], &y = s[4 * g + 2 * r + 1];
+      x = exp2_fast(fmaf(x, coefficient, -base)), y = exp2_fast(fmaf(y, coefficient, -base));
+      a += x, b += y;
+    }
+    sum[r] = sum[r] * shrink[r] + (a + b);
+  }
+}
+
+// Weights times factors in the registers of a first operand.
+SM void pack_weights(unsigned (&p)[kKeys / 4], const float (&s)[kKeys / 2], const unsigned (&kept)[kOps][kWords],
+                     const BodyArguments& body) {
+#pragma unroll
+  for (int i = 0; i < kKeys / 4; ++i) {
+    float x = s[2 * i], y = s[2 * i + 1];
+    if (kHasFactor) {
+      x *= body_factor(body, decisions(kept, i >> 1, 2 * (i & 1)));
+      y *= body_factor(body, decisions(kept, i >> 1, 2 * (i & 1) + 1));
+    }
+    p[i] = pack(x, y);
+  }
+}
+)";
+
+constexpr std::string_view kTiles = R"(
+// What is told of a tile: its number, two bits for the rows of each consumer (body_tile), and whether it is the
+// item's last. Nothing is seen at all: kNothing alone.
+constexpr int kLast = 1 << 30, kNothing = -1, kKindAt = 24;
+
+// Which tiles of keys an item sees, from the last one down; 32 at a time, one a lane.
+struct Scan {
+  int base, mine;
+  unsigned seen;
+};
+SM int kinds_of(const BodyArguments& body, int b, int h, int t0, int queries, int tile, int keys) {
+  const int s0 = tile * kKeys, s1 = min(s0 + kKeys, keys);
+  int kinds = 0;
+  if (s0 >= keys || tile < 0) return 0;
+#pragma unroll 1
+  for (int w = 0; w < kConsumers; ++w) {
+    const int t = t0 + 64 * w;
+    if (t >= queries) break;
+    int kind = body_tile(body, b, h, t, min(t + 64, queries), s0, s1);
+    if (kind == 2 && s0 + kKeys > keys) kind = 1;
+    kinds |= kind << (kKindAt + 2 * w);
+  }
+  return kinds;
+}
+SM int next_tile(Scan& scan, const BodyArguments& body, int b, int h, int t0, int queries, int keys) {
+  const int lane = threadIdx.x & 31;
+  while (scan.seen == 0) {
+    if (scan.base <= 0) return kNothing;
+    const int tile = scan.base - 1 - lane, kinds = kinds_of(body, b, h, t0, queries, tile, keys);
+    scan.mine = tile | kinds;
+    scan.seen = __ballot_sync(0xFFFFFFFFu, kinds != 0);
+    scan.base -= 32;
+  }
+  const int from = __ffs(scan.seen) - 1;
+  scan.seen &= scan.seen - 1;
+  return __shfl_sync(0xFFFFFFFFu, scan.mine, from);
+}
+
+struct Item {
+  int b, h, t0;
+};
+// Heads whose keys and values stay in the cache together are one behind the other; their last queries, which
+// see the most keys where something is causal, come first.
+SM Item item_of(int item, int tiles, int heads, int all_heads, int together) {
+  const int group = item / (together * tiles), within = item % (together * tiles);
+  const int size = min(together, all_heads - group * together), head = group * together + within % size;
+  return {head / heads, head % heads, (tiles - 1 - within / size) * kQueries};
+}
+)";
+
+constexpr std::string_view kKernel = R"(
+extern "C" __global__ void __launch_bounds__(kThreads, 1)
+    KERNEL(const __grid_constant__ TensorMap q_map, const __grid_constant__ TensorMap k_map,
+           const __grid_constant__ TensorMap v_map, Half* output, float* lse, unsigned* tickets, long long batch_,
+           long long heads_, long long group_, long long queries_, long long keys_, long long o_b, long long o_h,
+           long long o_t, long long together_, float scale, const BodyArguments body) {
+  extern __shared__ __align__(1024) unsigned char memory[];
+  const int heads = (int)heads_, queries = (int)queries_, keys = (int)keys_;
+  const int tiles = (queries + kQueries - 1) / kQueries, all_heads = (int)batch_ * heads, items = tiles * all_heads;
+
+  const unsigned q_tile = (shared_address(memory) + 1023) & ~1023u;
+  const unsigned k_tiles = q_tile + kQueryBytes, v_tiles = k_tiles + kStages * kKeyBytes;
+  const unsigned barriers = v_tiles + kStages * kKeyBytes;
+  const unsigned full_q = barriers, empty_q = barriers + 8, full_k = barriers + 16, empty_k = full_k + 8 * kStages,
+                 full_v = empty_k + 8 * kStages, empty_v = full_v + 8 * kStages, infos = empty_v + 8 * kStages,
+                 item_at = infos + 4 * kStages;
+  if (threadIdx.x == 0) {
+    barrier_init(full_q, 1), barrier_init(empty_q, 4 * kConsumers);
+    for (int i = 0; i < kStages; ++i) {
+      barrier_init(full_k + 8 * i, 1), barrier_init(empty_k + 8 * i, 4 * kConsumers);
+      barrier_init(full_v + 8 * i, 1), barrier_init(empty_v + 8 * i, 4 * kConsumers);
+    }
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    fence_stores();
+  }
+  __syncthreads();
+
+  if (threadIdx.x < 128) {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kProducerRegisters));
+    if (threadIdx.x >= 32) return;
+    const bool leader = threadIdx.x == 0;
+    const int group = (int)group_;
+    int ks = 0, vs = 0;
+    unsigned k_phase = 1, v_phase = 1, q_phase = 1;
+    const auto load_values = [&](int tile, int h, int b) {
+      barrier_wait(empty_v + 8 * vs, v_phase);
+      if (leader) {
+        barrier_expect(full_v + 8 * vs, kKeyBytes);
+        copy_rows(v_tiles + vs * kKeyBytes, v_map, kKeys, tile * kKeys, h / group, b, full_v + 8 * vs);
+      }
+      if (++vs == kStages) vs = 0, v_phase ^= 1;
+    };
+    for (int at = blockIdx.x; at < items;) {
+      const Item item = item_of(at, tiles, heads, all_heads, (int)together_);
+      at = take_item(tickets, items);
+      Scan scan{(keys + kKeys - 1) / kKeys, 0, 0};
+      int tile = next_tile(scan, body, item.b, item.h, item.t0, queries, keys), before = kNothing;
+      do {
+        const int after = tile == kNothing ? kNothing : next_tile(scan, body, item.b, item.h, item.t0, queries, keys);
+        const int number = tile & ((1 << kKindAt) - 1);
+        barrier_wait(empty_k + 8 * ks, k_phase);
+        if (leader) {
+          store_shared(infos + 4 * ks, after == kNothing ? tile | kLast : tile);
+          if (tile == kNothing) {
+            barrier_arrive(full_k + 8 * ks);
+          } else {
+            barrier_expect(full_k + 8 * ks, kKeyBytes);
+            copy_rows(k_tiles + ks * kKeyBytes, k_map, kKeys, number * kKeys, item.h / group, item.b, full_k + 8 * ks);
+          }
+        }
+        if (++ks == kStages) ks = 0, k_phase ^= 1;
+        if (before == kNothing) {
+          barrier_wait(empty_q, q_phase);
+          if (leader) {
+            store_shared(item_at, item.b), store_shared(item_at + 4, item.h), store_shared(item_at + 8, item.t0);
+            barrier_expect(full_q, kQueryBytes);
+            copy_rows(q_tile, q_map, kQueries, item.t0, item.h, item.b, full_q);
+          }
+          q_phase ^= 1;
+        } else {
+          load_values(before, item.h, item.b);
+        }
+        before = tile == kNothing ? kNothing : number;
+        tile = after;
+      } while (tile != kNothing);
+      if (before != kNothing) load_values(before, item.h, item.b);
+    }
+    barrier_wait(empty_q, q_phase);
+    if (leader) {
+      store_shared(item_at, -1);
+      barrier_arrive(full_q);
+    }
+  } else {
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kConsumerRegisters));
+    const int wg = uniform(threadIdx.x / 128) - 1, lane = threadIdx.x & 31, warp = uniform(threadIdx.x / 32) & 3;
+    const int own_row = 64 * wg + 16 * warp + (lane >> 2);
+    const float scale_log2 = scale * kLog2e;
+    const unsigned q_place = describe(q_tile + wg * 64 * 128, 0), k_places = describe(k_tiles, 0),
+                     v_places = describe(v_tiles, kKeys * 128);
+    // Consumers take turns: one multiplies while another takes exponentials.
+    const auto wait_for_turn = [&] {
+      if (kConsumers > 1) named_sync<128 * kConsumers>(1 + wg);
+    };
+    const auto pass_turn = [&] {
+#pragma unroll
+      for (int i = 1; i < kConsumers; ++i) named_arrive<128 * kConsumers>(1 + (wg + i) % kConsumers);
+    };
+    for (int i = 0; i < wg; ++i) named_arrive<128 * kConsumers>(1 + i);
+
+    int ks = 0, vs = 0;
+    unsigned k_phase = 0, v_phase = 0, q_phase = 0;
+    float s[kKeys / 2], o[kColumns / 2];
+    unsigned p[kKeys / 4], kept[kOps][kWords];
+    const auto multiply_keys = [&] {
+      multiply_begin();
+      const unsigned k_place = k_places + (ks * kKeyBytes >> 4);
+#pragma unroll
+      for (int i = 0; i < kColumns / 16; ++i) {
+        const int q_at = (i / 4 * kQueries * 128 + i % 4 * 32) >> 4, k_at = (i / 4 * kKeys * 128 + i % 4 * 32) >> 4;
+        if (i == 0) begin_scores(s, q_place, k_place);
+        else multiply_scores(s, q_place + q_at, k_place + k_at);
+      }
+      multiply_commit();
+    };
+    const auto multiply_values = [&] {
+      multiply_begin();
+      const unsigned v_place = v_places + (vs * kKeyBytes >> 4);
+#pragma unroll
+      for (int i = 0; i < kKeys / 16; ++i) multiply_outputs(o, p + 4 * i, v_place + (i * 16 * 128 >> 4));
+      multiply_commit();
+    };
+    const auto release_keys = [&] {
+      warp_arrive(empty_k + 8 * ks);
+      if (++ks == kStages) ks = 0, k_phase ^= 1;
+    };
+    const auto release_values = [&] {
+      warp_arrive(empty_v + 8 * vs);
+      if (++vs == kStages) vs = 0, v_phase ^= 1;
+    };
+
+    while (true) {
+      barrier_wait(full_q, q_phase);
+      q_phase ^= 1;
+      const int b = uniform(load_shared(item_at));
+      if (b < 0) break;
+      const int h = uniform(load_shared(item_at + 4)), t = uniform(load_shared(item_at + 8)) + own_row;
+      const long long row = ((long long)b * heads + h) * queries + t;
+      float top[2] = {-infinity(), -infinity()}, sum[2] = {0.0f, 0.0f}, shrink[2];
+      barrier_wait(full_k + 8 * ks, k_phase);
+      int info = uniform(load_shared(infos + 4 * ks));
+      clear(o);
+      const auto weigh_tile = [&] {
+        const int key = (info & ((1 << kKindAt) - 1)) * kKeys + 2 * (lane & 3);
+        float coefficient = scale_log2;
+        if (!kPlainWhenUnmasked || (info >> (kKindAt + 2 * wg) & 3) != 2) {
+          modify(s, kept, body, b, h, t, queries, key, keys, scale);
+          coefficient = kLog2e;
+        }
+        weigh(s, coefficient, top, sum, shrink);
+      };
+      const auto draw_tile = [&] { draw(kept, body, row, (info & ((1 << kKindAt) - 1)) * kKeys); };
+      if (info == kNothing) {
+        release_keys();
+        warp_arrive(empty_q);
+      } else {
+        multiply_keys();
+        draw_tile();
+        multiply_wait<0>();
+        pin(s);
+        release_keys();
+        weigh_tile();
+        pack_weights(p, s, kept, body);
+        while (!(info & kLast)) {
+          barrier_wait(full_k + 8 * ks, k_phase);
+          info = uniform(load_shared(infos + 4 * ks));
+          wait_for_turn();
+          multiply_keys();
+          barrier_wait(full_v + 8 * vs, v_phase);
+          multiply_values();
+          pass_turn();
+          draw_tile();
+          multiply_wait<1>();
+          pin(s);
+          release_keys();
+          weigh_tile();
+          multiply_wait<0>();
+          pin(o), pin(p);
+          release_values();
+#pragma unroll
+          for (int i = 0; i < kColumns / 2; ++i) o[i] *= shrink[i >> 1 & 1];
+          pack_weights(p, s, kept, body);
+        }
+        warp_arrive(empty_q);
+        barrier_wait(full_v + 8 * vs, v_phase);
+        multiply_values();
+        multiply_wait<0>();
+        pin(o), pin(p);
+        release_values();
+      }
+#pragma unroll
+      for (int r = 0; r < 2; ++r) {
+        sum[r] += __shfl_xor_sync(0xFFFFFFFFu, sum[r], 1);
+        sum[r] += __shfl_xor_sync(0xFFFFFFFFu, sum[r], 2);
+        const bool there = t + 8 * r < queries;
+        const float share = sum[r] > 0.0f ? __frcp_rn(sum[r]) : 0.0f;
+        store_row(output + b * o_b + h * o_h + (t + 8 * r) * o_t, there, o, r, share, kHead);
+        if (there && (lane & 3) == 0) lse[row + 8 * r] = sum[r] > 0.0f ? (top[r] + log2_fast(sum[r])) * kLn2 : -infinity();
+      }
+    }
+  }
+}
+)";
+
+struct Registers {
+  int producer, consumer;
+};
+/// Of a thread, by the number of consumers: what a multiprocessor's 64 K leave.
+constexpr Registers kRegisters[] = {{}, {56, 240}, {40, 232}, {32, 160}};
+
+}  // namespace
+
+std::optional<WgmmaTiles> forward_wgmma_tiles(int head_size, bool draws) {
+  if (head_size % 8 || head_size > 256 || head_size <= 0) return std::nullopt;
+  if (head_size <= 64) return draws ? WgmmaTiles{128, 128, 2, 2} : WgmmaTiles{192, 128, 2, 3};
+  if (head_size <= 128) return WgmmaTiles{128, 128, 2, 2};
+  return head_size <= 192 ? WgmmaTiles{128, 96, 2, 2} : WgmmaTiles{128, 80, 2, 2};
+}
+
+WgmmaKernelText attention_forward_wgmma(const WgmmaAttention& attention) {
+  const WgmmaTiles& tiles = attention.tiles;
+  const int columns = (attention.head_size + 15) / 16 * 16, chunks = (attention.head_size + 63) / 64;
+  const Registers registers = kRegisters[tiles.consumers];
+  const std::string sizes = fmt::format(
+      kSizes, fmt::arg("head", attention.head_size), fmt::arg("columns", columns), fmt::arg("chunks", chunks),
+      fmt::arg("queries", tiles.queries), fmt::arg("keys", tiles.keys), fmt::arg("stages", tiles.stages),
+      fmt::arg("consumers", tiles.consumers), fmt::arg("producer_registers", registers.producer),
+      fmt::arg("consumer_registers", registers.consumer));
+  WgmmaKernelText kernel;
+  kernel.threads = 128 * (tiles.consumers + 1);
+  kernel.shared_bytes = kAlignment + (tiles.queries + 2 * tiles.stages * tiles.keys) * 128 * chunks + kBarrierBytes;
+  kernel.text = wgmma_prelude(attention, sizes) +
+                wgmma_functions({.name = "scores", .columns = tiles.keys}, attention.dtype) +
+                wgmma_functions({.name = "outputs", .columns = columns, .a_in_registers = true, .b_transposed = true},
+                               attention.dtype);
+  kernel.text.append(kWeights).append(kTiles).append(kKernel);
+  return kernel;
+}
+
+}  // namespace smelt
