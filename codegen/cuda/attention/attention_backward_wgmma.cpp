@@ -6,7 +6,7 @@
 namespace smelt {
 namespace {
 
-constexpr int kAlignment = 1024, kBarrierBytes = 1024;  // of tiles; of barriers and what is told beside them
+constexpr int kAlignment = 1024, kBarrierBytes = 256;  // of tiles; of barriers and what is told beside them
 
 constexpr std::string_view kSizes = R"(
 constexpr int kHead = {head}, kColumns = {columns}, kChunks = {chunks};
@@ -25,7 +25,7 @@ constexpr std::string_view kTiles = R"(
 // (body_tile), and whether it is the item's last. Nothing is seen at all: kNothing alone.
 constexpr int kLast = 1 << 30, kNothing = -1, kKindAt = 24;
 struct Told {
-  int info, h, t;
+  int info, head, t;  // of all heads
 };
 
 SM int kinds_of(const BodyArguments& body, int b, int h, int query_tile, int queries, int key_tile, int keys) {
@@ -198,12 +198,14 @@ SM void differentiate_tile(const float (&s)[kQueries / 2], const float (&product
 )";
 
 constexpr std::string_view kOrder = R"(
-// What a tile adds to dQ goes to device memory in the order of the items: it waits for those of later keys.
-SM void add_in_order(float* sums, int* done, int rank, unsigned from, unsigned emptied) {
+// What a tile adds to dQ goes to device memory in the order of the items, those of later keys first: `done` counts.
+SM void wait_in_order(const int* done, int rank) {
   int now;
   do asm volatile("ld.acquire.gpu.global.b32 %0, [%1];" : "=r"(now) : "l"(done) : "memory");
   while (now != rank);
   asm volatile("fence.proxy.async;" ::: "memory");
+}
+SM void add_in_order(float* sums, int* done, int rank, unsigned from, unsigned emptied) {
   if (rank == 0)
     asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(sums), "r"(from), "n"(kSumBytes) : "memory");
   else
@@ -243,15 +245,15 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
   const unsigned k_tile = (shared_address(memory) + 1023) & ~1023u, v_tile = k_tile + kKeyBytes;
   const unsigned q_tiles = v_tile + kKeyBytes, do_tiles = q_tiles + kStages * kQueryBytes;
   const unsigned ds_tiles = do_tiles + kStages * kQueryBytes, ds_bytes = kKeys * kQueries * 2;
-  const unsigned sum_tile = ds_tiles + 2 * ds_bytes, row_values = sum_tile + kSumBytes;
+  const unsigned sum_tiles = ds_tiles + 2 * ds_bytes, row_values = sum_tiles + 2 * kSumBytes;
   const unsigned barriers = row_values + kStages * kQueries * 8;
-  const unsigned full_keys = barriers, empty_keys = barriers + 8, full_sum = barriers + 16, empty_sum = barriers + 24,
-                 full = barriers + 32, empty = full + 8 * kStages, infos = empty + 8 * kStages,
-                 item_at = infos + 16 * kStages, sum_at = item_at + 16;
+  const unsigned full_keys = barriers, empty_keys = barriers + 8, full_sum = barriers + 16, empty_sum = barriers + 32,
+                 full = barriers + 48, empty = full + 8 * kStages, infos = empty + 8 * kStages,
+                 item_at = infos + 16 * kStages;
   if (threadIdx.x == 0) {
     barrier_init(full_keys, 1), barrier_init(empty_keys, 4 * kConsumers);
-    barrier_init(full_sum, 4 * kConsumers), barrier_init(empty_sum, 1);
-    for (int i = 0; i < kStages; ++i) barrier_init(full + 8 * i, 2), barrier_init(empty + 8 * i, 4 * kConsumers);
+    for (int i = 0; i < 2; ++i) barrier_init(full_sum + 8 * i, 4 * kConsumers), barrier_init(empty_sum + 8 * i, 1);
+    for (int i = 0; i < kStages; ++i) barrier_init(full + 8 * i, 2), barrier_init(empty + 8 * i, 4 * kConsumers + 1);
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     fence_stores();
   }
@@ -265,7 +267,6 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
       unsigned phase = 1, key_phase = 1;
       for (int at = blockIdx.x; at < items;) {
         const Item item = item_of(at, key_tiles, key_heads);
-        at = take_item(counters, items);
         Scan scan{0, 0, 0};
         int tile = next_tile(scan, body, item, group, query_tiles, queries, keys);
         barrier_wait(empty_keys, key_phase);
@@ -285,7 +286,8 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
           barrier_wait(empty + 8 * stage, phase);
           if (lane == 0) {
             store_shared(infos + 16 * stage, after == kNothing ? tile | kLast : tile);
-            store_shared(infos + 16 * stage + 4, h), store_shared(infos + 16 * stage + 8, t);
+            store_shared(infos + 16 * stage + 4, item.b * heads + h), store_shared(infos + 16 * stage + 8, t);
+            store_shared(infos + 16 * stage + 12, item.tile);
             barrier_expect(there, 2 * kQueryBytes);
             copy_rows(q_tiles + stage * kQueryBytes, q_map, kQueries, t, h, item.b, there);
             copy_rows(do_tiles + stage * kQueryBytes, do_map, kQueries, t, h, item.b, there);
@@ -304,21 +306,40 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
           if (++stage == kStages) stage = 0, phase ^= 1;
           tile = after;
         }
+        // Not before: items are added in their order, and this one may be long.
+        at = take_item(counters, items);
+      }
+      for (int i = 0; i < 2; ++i) {
+        barrier_wait(empty + 8 * stage, phase);
+        if (lane == 0) {
+          store_shared(infos + 16 * stage, kNothing);
+          barrier_arrive(full + 8 * stage), barrier_arrive(full + 8 * stage);
+        }
+        if (++stage == kStages) stage = 0, phase ^= 1;
       }
       barrier_wait(empty_keys, key_phase);
       if (lane == 0) {
         store_shared(item_at, -1);
         barrier_arrive(full_keys);
       }
-    } else if (threadIdx.x < 64) {
-      for (unsigned phase = 0;; phase ^= 1) {
-        barrier_wait(full_sum, phase);
-        const int b = load_shared(sum_at), h = load_shared(sum_at + 4), query_tile = load_shared(sum_at + 8) / kQueries;
-        if (b < 0) break;
-        const int rank = rank_of(body, b, h, query_tile, queries, load_shared(sum_at + 12), key_tiles, keys);
-        const long long place = ((long long)b * heads + h) * query_tiles + query_tile;
+    } else if (threadIdx.x < 96) {
+      // Two warps take turns with dQ's tiles: one waits for its turn in device memory while the other adds.
+      const unsigned which = threadIdx.x / 32 - 1;
+      for (unsigned count = which;; count += 2) {
+        const unsigned stage = count & (kStages - 1), from = infos + 16 * stage;
+        barrier_wait(full + 8 * stage, count / kStages & 1);
+        const int info = load_shared(from), head = load_shared(from + 4), query_tile = load_shared(from + 8) / kQueries,
+                  key_tile = load_shared(from + 12);
+        warp_arrive(empty + 8 * stage);
+        if (info == kNothing) break;
+        const int rank = rank_of(body, head / heads, head % heads, query_tile, queries, key_tile, key_tiles, keys);
+        const long long place = (long long)head * query_tiles + query_tile;
+        int* done = (int*)counters + 2 + place;
+        if (lane == 0) wait_in_order(done, rank);
         __syncwarp();
-        if (lane == 0) add_in_order(sums + place * (kSumBytes / 4), (int*)counters + 2 + place, rank, sum_tile, empty_sum);
+        barrier_wait(full_sum + 8 * which, count / 2 & 1);
+        if (lane == 0)
+          add_in_order(sums + place * (kSumBytes / 4), done, rank, sum_tiles + which * kSumBytes, empty_sum + 8 * which);
         __syncwarp();
       }
     }
@@ -332,7 +353,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
     const unsigned ds_rows = describe(ds_tiles + wg * 64 * 128, 0), ds_row = ds_tiles + (own_row + (lane & 15)) * 128;
     const unsigned k_columns =
         describe(k_tile + (kByColumns ? (kChunks > 1 ? wg * kKeys * 128 : wg * kSumColumns * 2) : 0), kKeys * 128);
-    const unsigned sum_to = sum_tile + (wg * kSumColumns * 64 + (threadIdx.x & 127) * 4) * 4;
+    const unsigned sum_to = sum_tiles + (wg * kSumColumns * 64 + (threadIdx.x & 127) * 4) * 4;
 
     float s[kQueries / 2], ds[kQueries / 2], dk[kColumns / 2], dv[kColumns / 2], dq[kSumColumns / 2];
     unsigned p[kQueries / 4], kept[kOps][kWords];
@@ -378,13 +399,15 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
       const unsigned from = infos + 16 * stage_of();
       return Told{uniform(load_shared(from)), uniform(load_shared(from + 4)), uniform(load_shared(from + 8))};
     };
-    const auto hand_over = [&](int b, const Told& told, int key_tile) {
+    // Of the tile before `count`.
+    const auto wait_for_sums = [&] { barrier_wait(empty_sum + 8 * (~count & 1), (count + 1) / 2 & 1); };
+    const auto hand_over = [&] {
+      const unsigned which = ~count & 1;
 #pragma unroll
-      for (int i = 0; i < kSumColumns / 2; i += 4) store_four(sum_to + i * 512, dq[i], dq[i + 1], dq[i + 2], dq[i + 3]);
-      if (threadIdx.x == 128)
-        store_shared(sum_at, b), store_shared(sum_at + 4, told.h), store_shared(sum_at + 8, told.t), store_shared(sum_at + 12, key_tile);
+      for (int i = 0; i < kSumColumns / 2; i += 4)
+        store_four(sum_to + which * kSumBytes + i * 512, dq[i], dq[i + 1], dq[i + 2], dq[i + 3]);
       fence_stores();
-      warp_arrive(full_sum);
+      warp_arrive(full_sum + 8 * which);
     };
     while (true) {
       barrier_wait(full_keys, key_phase);
@@ -401,17 +424,23 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
         multiply_wait<0>();
         pin(s);
         while (true) {
-          const Place place = {b, told.h, told.t + 2 * (lane & 3), queries, key + (lane >> 2), keys,
+          const Place place = {b, told.head - b * heads, told.t + 2 * (lane & 3), queries, key + (lane >> 2), keys,
                                row_values + stage_of() * kQueries * 8 + 8 * (lane & 3), scale,
                                kPlainWhenUnmasked && (told.info >> (kKindAt + 2 * wg) & 3) == 2};
           const unsigned q_place = q_places + (stage_of() * kQueryBytes >> 4),
                          do_place = do_places + (stage_of() * kQueryBytes >> 4);
           multiply_rows(ds, v_place, do_place);
-          draw(kept, body, ((long long)b * heads + told.h) * queries + told.t, key);
+          draw(kept, body, (long long)told.head * queries + told.t, key);
           weigh_tile(s, p, kept, body, place);
           multiply_weights(do_place);
           multiply_wait<1>();
           pin(ds);
+#pragma unroll
+          for (int i = 0; i < kDraws * kWords; ++i) {
+            // Looks like new decisions, or the compiler would keep all factors since the weights.
+            unsigned& word = kept[i / kWords][i % kWords];
+            word = __shfl_sync(0xFFFFFFFFu, word, lane);
+          }
           differentiate_tile(s, ds, kept, body, place, ds_row + (count & 1) * ds_bytes);
           fence_stores();
           multiply_wait<0>();
@@ -421,20 +450,20 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
           // The end of what is in flight is in one branch with its begin, else the compiler waits at once.
           if (told.info & kLast) {
             multiply_gradients_of(ds_tile, q_place);
-            barrier_wait(empty_sum, count & 1);
+            wait_for_sums();
             multiply_wait<0>();
             pin(dq);
-            hand_over(b, told, key_tile);
+            hand_over();
             warp_arrive(emptied);
             break;
           }
           multiply_gradients_of(ds_tile, q_place);
           const Told next = take_tile();
           multiply_rows(s, k_place, q_places + (stage_of() * kQueryBytes >> 4));
-          barrier_wait(empty_sum, count & 1);
+          wait_for_sums();
           multiply_wait<1>();
           pin(dq);
-          hand_over(b, told, key_tile);
+          hand_over();
           warp_arrive(emptied);
           told = next;
           multiply_wait<0>();
@@ -450,9 +479,6 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
         store_row(dv_to + b * dv_b + key_head * dv_h + row * dv_t, row < keys, dv, r, 1.0f, kHead);
       }
     }
-    barrier_wait(empty_sum, ~count & 1);
-    if (threadIdx.x == 128) store_shared(sum_at, -1);
-    warp_arrive(full_sum);
   }
 }
 )";
@@ -520,7 +546,7 @@ WgmmaKernelText attention_backward_wgmma(const WgmmaAttention& attention) {
   WgmmaKernelText kernel;
   kernel.threads = 128 * (tiles.consumers + 1);
   kernel.shared_bytes = kAlignment + 2 * tiles.keys * 128 * chunks + 2 * tiles.stages * tiles.queries * 128 * chunks +
-                        2 * tiles.keys * tiles.queries * 2 + 128 * tiles.consumers * sum_columns * 2 +
+                        2 * tiles.keys * tiles.queries * 2 + 2 * 128 * tiles.consumers * sum_columns * 2 +
                         tiles.stages * tiles.queries * 8 + kBarrierBytes;
   kernel.text = prelude(attention);
   for (const WgmmaShape& shape :

@@ -194,7 +194,6 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
     };
     for (int at = blockIdx.x; at < items;) {
       const Item item = item_of(at, tiles, heads, all_heads, (int)together_);
-      at = take_item(tickets, items);
       Scan scan{(keys + kKeys - 1) / kKeys, 0, 0};
       int tile = next_tile(scan, body, item.b, item.h, item.t0, queries, keys), before = kNothing;
       do {
@@ -225,6 +224,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
         before = tile == kNothing ? kNothing : number;
         tile = after;
       } while (tile != kNothing);
+      at = take_item(tickets, items);
       if (before != kNothing) load_values(before, item.h, item.b);
     }
     barrier_wait(empty_q, q_phase);
@@ -325,6 +325,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
           pin(s);
           release_keys();
           weigh_tile();
+          finish(sum[0] + sum[1]);
           multiply_wait<0>();
           pin(o), pin(p);
           release_values();

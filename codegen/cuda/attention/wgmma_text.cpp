@@ -110,6 +110,10 @@ SM void pin(unsigned (&x)[n]) {
 #pragma unroll
   for (int i = 0; i < n; ++i) asm volatile("" : "+r"(x[i])::"memory");
 }
+// The wait that follows comes after what x is made of: the compiler would wait first.
+SM void finish(float x) {
+  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %0, -1;\n@p bra DONE;\nnanosleep.u32 0;\nDONE:\n}" ::"r"(__float_as_int(x)) : "memory");
+}
 template <int n>
 SM void clear(float (&x)[n]) {
 #pragma unroll
