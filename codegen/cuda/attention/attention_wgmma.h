@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "codegen/cuda/attention/attention_hooks.h"
 #include "runtime/dtype.h"
 
 namespace smelt {
@@ -23,11 +24,10 @@ struct WgmmaTiles {
 };
 
 struct WgmmaAttention {
-  std::string name;  // of the kernel
   DType dtype = DType::bf16;
   int head_size = 64;
   WgmmaTiles tiles;
-  std::string body;  // printed: BodyArguments and what reads it
+  AttentionHooks hooks = {};
 };
 
 struct WgmmaKernelText {

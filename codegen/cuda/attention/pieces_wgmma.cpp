@@ -1,11 +1,11 @@
-#include "codegen/cuda/attention/wgmma_text.h"
+#include "codegen/cuda/attention/pieces_wgmma.h"
 
 #include <fmt/format.h>
 
 namespace smelt {
 namespace {
 
-constexpr std::string_view kTypes = R"(#define SM static __device__ __forceinline__
+constexpr std::string_view kTypes = R"(
 typedef unsigned short Half;
 typedef unsigned long long Descriptor;
 struct alignas(64) TensorMap { unsigned char bytes[128]; };
@@ -159,6 +159,42 @@ SM void store_row(Half* row, bool there, const float (&x)[n], int upper, float f
   }
 }
 
+// ---- the body
+template <bool kUnmasked>
+SM float modified_of(const BodyArguments& body, int b, int h, int t, int s, float score) {
+  const unsigned draws[kOps] = {};
+  float modified, factor;
+  body_forward<kUnmasked>(body, b, h, t, s, draws, score, modified, factor);
+  return modified;
+}
+// The factor of an element all of whose draws are these; it is 0 or that of a kept element.
+SM float factor_of_draw(const BodyArguments& body, unsigned draw) {
+  unsigned draws[kOps];
+#pragma unroll
+  for (int op = 0; op < kOps; ++op) draws[op] = draw;
+  float modified, factor;
+  body_forward<true>(body, 0, 0, 0, 0, draws, 0.0f, modified, factor);
+  return factor;
+}
+SM unsigned kept_draw(const BodyArguments& body) { return factor_of_draw(body, 0xFFFF) != 0.0f ? 0xFFFFu : 0u; }
+SM float kept_factor(const BodyArguments& body) { return factor_of_draw(body, kept_draw(body)); }
+// Which of eight neighbouring columns are kept: a bit each.
+SM unsigned draw_eight(const BodyArguments& body, long long row, int column8) {
+  unsigned words[kOps][4], bits = 0;
+#pragma unroll
+  for (int op = 0; op < kDraws; ++op) body_draw(body, op, row, column8, words[op]);
+#pragma unroll
+  for (int i = 0; i < 8; ++i) {
+    unsigned draws[kOps];
+#pragma unroll
+    for (int op = 0; op < kDraws; ++op) draws[op] = i & 1 ? words[op][i / 2] >> 16 : words[op][i / 2] & 0xFFFFu;
+    float modified, factor;
+    body_forward<true>(body, 0, 0, 0, 0, draws, 0.0f, modified, factor);
+    bits |= (unsigned)(factor != 0.0f) << i;
+  }
+  return bits;
+}
+
 // ---- work items and tiles
 // The next item: blocks take them in order. The block that comes last when nothing is left clears the counters.
 SM int take_item(unsigned* tickets, int total) {
@@ -209,8 +245,8 @@ std::string wgmma_functions(const WgmmaShape& shape, DType dtype) {
 }
 
 std::string wgmma_prelude(const WgmmaAttention& attention, std::string_view constants) {
-  return fmt::format("#define KERNEL {}\n#define HALF_TYPE \"{}\"\n{}{}{}\n{}", attention.name,
-                     type_text(attention.dtype), kTypes, constants, attention.body, kFunctions);
+  return fmt::format("#define HALF_TYPE \"{}\"\n{}{}{}constexpr int kOps = kDraws > 0 ? kDraws : 1;\n{}",
+                     type_text(attention.dtype), hooks_text(attention.hooks), kTypes, constants, kFunctions);
 }
 
 }  // namespace smelt

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "codegen/cuda/attention/attention_wgmma.h"
-#include "codegen/cuda/attention/wgmma_text.h"
+#include "codegen/cuda/attention/pieces_wgmma.h"
 
 namespace smelt {
 namespace {
@@ -11,7 +11,7 @@ constexpr int kAlignment = 1024, kBarrierBytes = 256;  // of tiles; of barriers 
 constexpr std::string_view kSizes = R"(
 constexpr int kHead = {head}, kColumns = {columns}, kChunks = {chunks};
 constexpr int kQueries = {queries}, kKeys = {keys}, kStages = {stages}, kConsumers = {consumers};
-constexpr int kThreads = 128 * (kConsumers + 1);
+constexpr int kThreads = 128 * (kConsumers + 1), kBlocks = 1;
 constexpr int kQueryBytes = kQueries * 128 * kChunks, kKeyBytes = kKeys * 128 * kChunks;
 constexpr int kProducerRegisters = {producer_registers}, kConsumerRegisters = {consumer_registers};
 // A consumer multiplies dQ's own 64 rows, or where there are 64 in all its own columns.
@@ -72,16 +72,16 @@ SM int next_tile(Scan& scan, const BodyArguments& body, const Item& item, int gr
 
 /// Accumulators are transposed here: a thread holds two keys, and two queries of each 8.
 constexpr std::string_view kGradients = R"(
-constexpr int kWords = kQueries / 64, kOps = kDraws > 0 ? kDraws : 1;
+constexpr int kWords = kQueries / 64;
 
-// Decisions in the accumulators' order, bit 4 g + e for element e of column group g. Eight keys are eight
+// Which elements are kept, in the accumulators' order: bit 4 g + e for element e of column group g. Eight keys are eight
 // lanes: each draws for one column group, and hands the others theirs.
-SM unsigned draw_word(const BodyArguments& body, int op, long long row, int key) {
+SM unsigned draw_word(const BodyArguments& body, long long row, int key) {
   const int lane = threadIdx.x & 31;
   unsigned word = 0;
 #pragma unroll
   for (int c = 0; c < 4; ++c) {
-    unsigned x = body_keep(body, op, row + 8 * (lane >> 2) + 2 * (lane & 3) + (c & 1), (key >> 3) + (c >> 1));
+    unsigned x = draw_eight(body, row + 8 * (lane >> 2) + 2 * (lane & 3) + (c & 1), (key >> 3) + (c >> 1));
     x = (x | x << 12) & 0x000F000F;
     x = (x | x << 6) & 0x03030303;
     word |= ((x | x << 3) & 0x11111111) << c;
@@ -93,21 +93,12 @@ SM unsigned draw_word(const BodyArguments& body, int op, long long row, int key)
   other = __shfl_xor_sync(0xFFFFFFFFu, word, 16);
   return lane & 16 ? __byte_perm(word, other, 0x3276) : __byte_perm(word, other, 0x5410);
 }
-SM void draw(unsigned (&kept)[kOps][kWords], const BodyArguments& body, long long row, int key) {
+SM void draw(unsigned (&kept)[kWords], const BodyArguments& body, long long row, int key) {
+  if (kDraws == 0) return;
 #pragma unroll
-  for (int op = 0; op < kDraws; ++op)
-#pragma unroll
-    for (int w = 0; w < kWords; ++w) kept[op][w] = draw_word(body, op, row + 64 * w, key);
+  for (int w = 0; w < kWords; ++w) kept[w] = draw_word(body, row + 64 * w, key);
 }
-SM unsigned decisions(const unsigned (&kept)[kOps][kWords], int g, int e) {
-  unsigned bits = 0;
-#pragma unroll
-  for (int op = 0; op < kDraws; ++op) bits |= (kept[op][g >> 3] >> (4 * (g & 7) + e) & 1) << op;
-  return bits;
-}
-SM float factor_of(const unsigned (&kept)[kOps][kWords], const BodyArguments& body, int g, int e) {
-  return kHasFactor ? body_factor(body, decisions(kept, g, e)) : 1.0f;
-}
+SM bool is_kept(const unsigned (&kept)[kWords], int g, int e) { return kept[g >> 3] >> (4 * (g & 7) + e) & 1; }
 struct Pair {
   float x, y;
 };
@@ -117,30 +108,28 @@ SM Pair load_pair(unsigned from) {
   return v;
 }
 
-// Where a thread's accumulators lie, and how the body sees them.
+// Where a thread's accumulators lie, and what its elements are made of.
 struct Place {
   int b, h, t, queries, key, keys;
-  unsigned rows;  // of the lane's queries, LSE as base-2 logarithm, and delta behind
-  float scale;
-  bool plain;  // the body leaves the tile's scores alone
+  unsigned rows;  // in shared memory, of the lane's queries: LSE as base-2 logarithm, and delta behind
+  float scale, factor;
 };
-SM float weight_of(float score, const unsigned (&kept)[kOps][kWords], const BodyArguments& body, const Place& place, int g,
-                   int e, float lse) {
-  if (place.plain) return exp2_fast(fmaf(score, place.scale * kLog2e, -lse));
+// How a tile is taken: scores as they are, by the body without its masks, or by all of it.
+enum class Taken { plain, unmasked, masked };
+
+template <Taken taken>
+SM float weight_of(float score, const BodyArguments& body, const Place& place, int g, int e, float lse) {
+  if (taken == Taken::plain) return exp2_fast(fmaf(score, place.scale * kLog2e, -lse));
+  constexpr bool kUnmasked = taken == Taken::unmasked;
   const int t = place.t + 8 * g + (e & 1), key = place.key + 8 * (e >> 1);
-  const float modified = body_score(body, place.b, place.h, min(t, place.queries - 1), min(key, place.keys - 1),
-                                    decisions(kept, g, e), score * place.scale);
-  return exp2_fast(fmaf(key < place.keys ? modified : -infinity(), kLog2e, -lse));
-}
-SM float derivative_of(float score, const unsigned (&kept)[kOps][kWords], const BodyArguments& body, const Place& place,
-                       int g, int e) {
-  const int t = place.t + 8 * g + (e & 1), key = place.key + 8 * (e >> 1);
-  return body_derivative(body, place.b, place.h, min(t, place.queries - 1), min(key, place.keys - 1),
-                         decisions(kept, g, e), score * place.scale);
+  const float modified = modified_of<kUnmasked>(body, place.b, place.h, min(t, place.queries - 1),
+                                                kUnmasked ? key : min(key, place.keys - 1), score * place.scale);
+  return exp2_fast(fmaf(kUnmasked || key < place.keys ? modified : -infinity(), kLog2e, -lse));
 }
 
-// Scores become weights, unless the derivative needs them again; p is what multiplies dO.
-SM void weigh(float (&s)[kQueries / 2], unsigned (&p)[kQueries / 4], const unsigned (&kept)[kOps][kWords],
+// Scores become weights, unless the body's derivative needs them again; p is what multiplies dO.
+template <Taken taken>
+SM void weigh(float (&s)[kQueries / 2], unsigned (&p)[kQueries / 4], const unsigned (&kept)[kWords],
               const BodyArguments& body, const Place& place) {
 #pragma unroll
   for (int g = 0; g < kQueries / 8; ++g) {
@@ -148,32 +137,40 @@ SM void weigh(float (&s)[kQueries / 2], unsigned (&p)[kQueries / 4], const unsig
     float w[4];
 #pragma unroll
     for (int e = 0; e < 4; ++e) {
-      w[e] = weight_of(s[4 * g + e], kept, body, place, g, e, e & 1 ? lse.y : lse.x);
-      if (kDerivativeIsOne) s[4 * g + e] = w[e];
-      w[e] *= factor_of(kept, body, g, e);
+      w[e] = weight_of<taken>(s[4 * g + e], body, place, g, e, e & 1 ? lse.y : lse.x);
+      if (kPlainWhenUnmasked) s[4 * g + e] = w[e];
+      if (kHasFactor) w[e] *= is_kept(kept, g, e) ? place.factor : 0.0f;
     }
     p[2 * g] = pack(w[0], w[1]), p[2 * g + 1] = pack(w[2], w[3]);
   }
 }
 // The gradients of the scores go to shared memory: 128-byte rows of 64 queries, permuted like the tiles. `to` is
-// where the lane's row of the warp's keys begins.
+// where the lane's row of the warp's keys begins. Where scores are plain or not seen, weights are enough.
+template <Taken taken>
 SM void differentiate(const float (&s)[kQueries / 2], const float (&products)[kQueries / 2],
-                      const unsigned (&kept)[kOps][kWords], const BodyArguments& body, const Place& place, unsigned to) {
+                      const unsigned (&kept)[kWords], const BodyArguments& body, const Place& place, unsigned to) {
   const int lane = threadIdx.x & 31;
   unsigned p[4];
 #pragma unroll
   for (int g = 0; g < kQueries / 8; ++g) {
-    const Pair lse = kDerivativeIsOne ? Pair{} : load_pair(place.rows + 32 * g);
     const Pair delta = load_pair(place.rows + 4 * kQueries + 32 * g);
+    const Pair lse = kPlainWhenUnmasked ? delta : load_pair(place.rows + 32 * g);
     float d[4];
 #pragma unroll
     for (int e = 0; e < 4; ++e) {
-      d[e] = products[4 * g + e] * factor_of(kept, body, g, e) - (e & 1 ? delta.y : delta.x);
-      if (kDerivativeIsOne) {
-        d[e] *= s[4 * g + e];
+      const float product = products[4 * g + e], x = s[4 * g + e], minus = e & 1 ? delta.y : delta.x;
+      const bool keep = !kHasFactor || is_kept(kept, g, e);
+      if (kPlainWhenUnmasked) {
+        d[e] = x * ((kHasFactor ? (keep ? place.factor : 0.0f) * product : product) - minus);
       } else {
-        d[e] *= weight_of(s[4 * g + e], kept, body, place, g, e, e & 1 ? lse.y : lse.x);
-        if (!place.plain) d[e] *= derivative_of(s[4 * g + e], kept, body, place, g, e);
+        unsigned draws[kOps];
+#pragma unroll
+        for (int op = 0; op < kOps; ++op) draws[op] = keep ? kept_draw(body) : kept_draw(body) ^ 0xFFFFu;
+        const int t = min(place.t + 8 * g + (e & 1), place.queries - 1), key = min(place.key + 8 * (e >> 1), place.keys - 1);
+        const float weight = weight_of<taken>(x, body, place, g, e, e & 1 ? lse.y : lse.x);
+        float mixed, none[1];
+        body_backward<taken == Taken::unmasked>(body, place.b, place.h, t, key, draws, x * place.scale, weight, product,
+                                                minus, mixed, d[e], none);
       }
     }
     p[2 * (g & 1)] = pack(d[0], d[1]), p[2 * (g & 1) + 1] = pack(d[2], d[3]);
@@ -184,16 +181,17 @@ SM void differentiate(const float (&s)[kQueries / 2], const float (&products)[kQ
                    "r"(p[0]), "r"(p[1]), "r"(p[2]), "r"(p[3]) : "memory");
   }
 }
-
-SM void weigh_tile(float (&s)[kQueries / 2], unsigned (&p)[kQueries / 4], const unsigned (&kept)[kOps][kWords],
-                   const BodyArguments& body, Place place) {
-  if (kPlainWhenUnmasked && place.plain) weigh(s, p, kept, body, place);
-  else place.plain = false, weigh(s, p, kept, body, place);
+SM void weigh_tile(float (&s)[kQueries / 2], unsigned (&p)[kQueries / 4], const unsigned (&kept)[kWords],
+                   const BodyArguments& body, const Place& place, bool unmasked) {
+  if (!unmasked) weigh<Taken::masked>(s, p, kept, body, place);
+  else weigh<kPlainWhenUnmasked ? Taken::plain : Taken::unmasked>(s, p, kept, body, place);
 }
 SM void differentiate_tile(const float (&s)[kQueries / 2], const float (&products)[kQueries / 2],
-                           const unsigned (&kept)[kOps][kWords], const BodyArguments& body, Place place, unsigned to) {
-  if (kDerivativeIsOne || (kPlainWhenUnmasked && place.plain)) differentiate(s, products, kept, body, place, to);
-  else place.plain = false, differentiate(s, products, kept, body, place, to);
+                           const unsigned (&kept)[kWords], const BodyArguments& body, const Place& place, bool unmasked,
+                           unsigned to) {
+  if (kPlainWhenUnmasked) differentiate<Taken::plain>(s, products, kept, body, place, to);
+  else if (unmasked) differentiate<Taken::unmasked>(s, products, kept, body, place, to);
+  else differentiate<Taken::masked>(s, products, kept, body, place, to);
 }
 )";
 
@@ -230,12 +228,11 @@ SM int rank_of(const BodyArguments& body, int b, int h, int query_tile, int quer
 )";
 
 constexpr std::string_view kKernel = R"(
-extern "C" __global__ void __launch_bounds__(kThreads, 1)
-    KERNEL(const __grid_constant__ TensorMap q_map, const __grid_constant__ TensorMap k_map,
-           const __grid_constant__ TensorMap v_map, const __grid_constant__ TensorMap do_map, const float* lse,
-           const float* delta, float* sums, unsigned* counters, Half* dk_to, Half* dv_to, long long batch_,
-           long long heads_, long long group_, long long queries_, long long keys_, long long dk_b, long long dk_h,
-           long long dk_t, long long dv_b, long long dv_h, long long dv_t, float scale, const BodyArguments body) {
+SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMap& v_map, const TensorMap& do_map,
+                  const float* lse, const float* delta, Half* dk_to, Half* dv_to, float* sums, unsigned* counters,
+                  long long batch_, long long heads_, long long group_, long long queries_, long long keys_,
+                  long long dk_b, long long dk_t, long long dk_h, long long dv_b, long long dv_t, long long dv_h,
+                  float scale, const BodyArguments& body) {
   extern __shared__ __align__(1024) unsigned char memory[];
   const int heads = (int)heads_, group = (int)group_, key_heads = heads / group;
   const int queries = (int)queries_, keys = (int)keys_;
@@ -356,7 +353,8 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
     const unsigned sum_to = sum_tiles + (wg * kSumColumns * 64 + (threadIdx.x & 127) * 4) * 4;
 
     float s[kQueries / 2], ds[kQueries / 2], dk[kColumns / 2], dv[kColumns / 2], dq[kSumColumns / 2];
-    unsigned p[kQueries / 4], kept[kOps][kWords];
+    unsigned p[kQueries / 4], kept[kWords];
+    const float factor = kHasFactor ? kept_factor(body) : 1.0f;
     const auto multiply_rows = [&](float(&to)[kQueries / 2], unsigned a, unsigned b) {
       multiply_begin();
 #pragma unroll
@@ -425,23 +423,22 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
         pin(s);
         while (true) {
           const Place place = {b, told.head - b * heads, told.t + 2 * (lane & 3), queries, key + (lane >> 2), keys,
-                               row_values + stage_of() * kQueries * 8 + 8 * (lane & 3), scale,
-                               kPlainWhenUnmasked && (told.info >> (kKindAt + 2 * wg) & 3) == 2};
+                               row_values + stage_of() * kQueries * 8 + 8 * (lane & 3), scale, factor};
+          const bool unmasked = (told.info >> (kKindAt + 2 * wg) & 3) == 2;
           const unsigned q_place = q_places + (stage_of() * kQueryBytes >> 4),
                          do_place = do_places + (stage_of() * kQueryBytes >> 4);
           multiply_rows(ds, v_place, do_place);
           draw(kept, body, (long long)told.head * queries + told.t, key);
-          weigh_tile(s, p, kept, body, place);
+          weigh_tile(s, p, kept, body, place, unmasked);
           multiply_weights(do_place);
           multiply_wait<1>();
           pin(ds);
+          // These look new, or the compiler would keep what it has made of them since the weights.
+          Place again = place;
+          if (!kPlainWhenUnmasked) again.scale = __shfl_sync(0xFFFFFFFFu, place.scale, lane);
 #pragma unroll
-          for (int i = 0; i < kDraws * kWords; ++i) {
-            // Looks like new decisions, or the compiler would keep all factors since the weights.
-            unsigned& word = kept[i / kWords][i % kWords];
-            word = __shfl_sync(0xFFFFFFFFu, word, lane);
-          }
-          differentiate_tile(s, ds, kept, body, place, ds_row + (count & 1) * ds_bytes);
+          for (int i = 0; i < (kDraws > 0 ? kWords : 0); ++i) kept[i] = __shfl_sync(0xFFFFFFFFu, kept[i], lane);
+          differentiate_tile(s, ds, kept, body, again, unmasked, ds_row + (count & 1) * ds_bytes);
           fence_stores();
           multiply_wait<0>();
           pin(p);
@@ -484,9 +481,8 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
 )";
 
 constexpr std::string_view kQueryGradientKernel = R"(
-extern "C" __global__ void __launch_bounds__(128 * kConsumers)
-    KERNEL(const float* sums, unsigned* counters, Half* dq_to, long long heads_, long long queries_, long long dq_b,
-           long long dq_h, long long dq_t, float scale) {
+SM void attention(const float* sums, Half* dq_to, unsigned* counters, long long heads_, long long queries_,
+                  long long dq_b, long long dq_t, long long dq_h, float scale) {
   const int heads = (int)heads_, queries = (int)queries_, tiles = (queries + kQueries - 1) / kQueries;
   const int tile = blockIdx.x % tiles, h = blockIdx.x / tiles % heads, b = blockIdx.x / tiles / heads;
   const int wg = threadIdx.x / 128, lane = threadIdx.x & 31, warp = threadIdx.x / 32 & 3;

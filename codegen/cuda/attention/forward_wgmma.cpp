@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "codegen/cuda/attention/attention_wgmma.h"
-#include "codegen/cuda/attention/wgmma_text.h"
+#include "codegen/cuda/attention/pieces_wgmma.h"
 
 namespace smelt {
 namespace {
@@ -11,23 +11,23 @@ constexpr int kAlignment = 1024, kBarrierBytes = 1024;  // of tiles; of barriers
 constexpr std::string_view kSizes = R"(
 constexpr int kHead = {head}, kColumns = {columns}, kChunks = {chunks};
 constexpr int kQueries = {queries}, kKeys = {keys}, kStages = {stages}, kConsumers = {consumers};
-constexpr int kThreads = 128 * (kConsumers + 1);
+constexpr int kThreads = 128 * (kConsumers + 1), kBlocks = 1;
 constexpr int kQueryBytes = kQueries * 128 * kChunks, kKeyBytes = kKeys * 128 * kChunks;
 constexpr int kProducerRegisters = {producer_registers}, kConsumerRegisters = {consumer_registers};
 )";
 
-/// Decisions lie in the accumulators' order: bit 4 g + e of word w is that of element e of column group 8 w + g.
+/// What is kept lies in the accumulators' order: bit 4 g + e of word w is element e of column group 8 w + g.
 constexpr std::string_view kWeights = R"(
-constexpr int kWords = (kKeys + 63) / 64, kOps = kDraws > 0 ? kDraws : 1;
+constexpr int kWords = (kKeys + 63) / 64;
 
-// Decisions of a quad's lane: it draws for two column groups of two rows, eight columns each, and hands the
+// Which of a quad's elements are kept: a lane draws for two column groups of two rows, eight columns each, and hands the
 // other lanes their pairs.
-SM unsigned draw_word(const BodyArguments& body, int op, long long row, int column) {
+SM unsigned draw_word(const BodyArguments& body, long long row, int column) {
   const int lane = threadIdx.x & 3;
   unsigned word = 0;
 #pragma unroll
   for (int c = 0; c < 4; ++c) {
-    const unsigned x = body_keep(body, op, row + 8 * (c & 1), (column >> 3) + 2 * lane + (c >> 1));
+    const unsigned x = draw_eight(body, row + 8 * (c & 1), (column >> 3) + 2 * lane + (c >> 1));
     word |= ((x & 3) | (x & 0xC) << 6 | (x & 0x30) << 12 | (x & 0xC0) << 18) << (2 * c);
   }
   const unsigned near = __shfl_xor_sync(0xFFFFFFFFu, word, 1);
@@ -35,29 +35,23 @@ SM unsigned draw_word(const BodyArguments& body, int op, long long row, int colu
   const unsigned far = __shfl_xor_sync(0xFFFFFFFFu, word, 2);
   return lane & 2 ? __byte_perm(word, far, 0x3276) : __byte_perm(word, far, 0x5410);
 }
-SM void draw(unsigned (&kept)[kOps][kWords], const BodyArguments& body, long long row, int column) {
+SM void draw(unsigned (&kept)[kWords], const BodyArguments& body, long long row, int column) {
+  if (kDraws == 0) return;
 #pragma unroll
-  for (int op = 0; op < kDraws; ++op)
-#pragma unroll
-    for (int w = 0; w < kWords; ++w) kept[op][w] = draw_word(body, op, row, column + 64 * w);
-}
-SM unsigned decisions(const unsigned (&kept)[kOps][kWords], int g, int e) {
-  unsigned bits = 0;
-#pragma unroll
-  for (int op = 0; op < kDraws; ++op) bits |= (kept[op][g >> 3] >> (4 * (g & 7) + e) & 1) << op;
-  return bits;
+  for (int w = 0; w < kWords; ++w) kept[w] = draw_word(body, row, column + 64 * w);
 }
 
 // Products become scores as the body wants them.
-SM void modify(float (&s)[kKeys / 2], const unsigned (&kept)[kOps][kWords], const BodyArguments& body, int b, int h,
-               int t, int queries, int key, int keys, float scale) {
+template <bool kUnmasked>
+SM void modify(float (&s)[kKeys / 2], const BodyArguments& body, int b, int h, int t, int queries, int key, int keys,
+               float scale) {
 #pragma unroll
   for (int g = 0; g < kKeys / 8; ++g)
 #pragma unroll
     for (int e = 0; e < 4; ++e) {
       const int at = key + 8 * g + (e & 1), row = min(t + 8 * (e >> 1), queries - 1);
-      const float score = body_score(body, b, h, row, min(at, keys - 1), decisions(kept, g, e), s[4 * g + e] * scale);
-      s[4 * g + e] = at < keys ? score : -infinity();
+      const float score = modified_of<kUnmasked>(body, b, h, row, kUnmasked ? at : min(at, keys - 1), s[4 * g + e] * scale);
+      s[4 * g + e] = kUnmasked || at < keys ? score : -infinity();
     }
 }
 
@@ -86,14 +80,13 @@ SM void weigh(float (&s)[kKeys / 2], float coefficient, float (&top)[2], float (
 }
 
 // Weights times factors in the registers of a first operand.
-SM void pack_weights(unsigned (&p)[kKeys / 4], const float (&s)[kKeys / 2], const unsigned (&kept)[kOps][kWords],
-                     const BodyArguments& body) {
+SM void pack_weights(unsigned (&p)[kKeys / 4], const float (&s)[kKeys / 2], const unsigned (&kept)[kWords], float factor) {
 #pragma unroll
   for (int i = 0; i < kKeys / 4; ++i) {
     float x = s[2 * i], y = s[2 * i + 1];
     if (kHasFactor) {
-      x *= body_factor(body, decisions(kept, i >> 1, 2 * (i & 1)));
-      y *= body_factor(body, decisions(kept, i >> 1, 2 * (i & 1) + 1));
+      const unsigned bits = kept[i >> 4] >> (2 * (i & 15));
+      x *= bits & 1 ? factor : 0.0f, y *= bits & 2 ? factor : 0.0f;
     }
     p[i] = pack(x, y);
   }
@@ -151,11 +144,12 @@ SM Item item_of(int item, int tiles, int heads, int all_heads, int together) {
 )";
 
 constexpr std::string_view kKernel = R"(
-extern "C" __global__ void __launch_bounds__(kThreads, 1)
-    KERNEL(const __grid_constant__ TensorMap q_map, const __grid_constant__ TensorMap k_map,
-           const __grid_constant__ TensorMap v_map, Half* output, float* lse, unsigned* tickets, long long batch_,
-           long long heads_, long long group_, long long queries_, long long keys_, long long o_b, long long o_h,
-           long long o_t, long long together_, float scale, const BodyArguments body) {
+// Keys and values of heads that are taken together stay in the cache.
+constexpr int kTogetherBytes = 20 << 20;
+
+SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMap& v_map, Half* output, float* lse,
+                  unsigned* counters, long long batch_, long long heads_, long long group_, long long queries_,
+                  long long keys_, long long o_b, long long o_t, long long o_h, float scale, const BodyArguments& body) {
   extern __shared__ __align__(1024) unsigned char memory[];
   const int heads = (int)heads_, queries = (int)queries_, keys = (int)keys_;
   const int tiles = (queries + kQueries - 1) / kQueries, all_heads = (int)batch_ * heads, items = tiles * all_heads;
@@ -181,7 +175,8 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kProducerRegisters));
     if (threadIdx.x >= 32) return;
     const bool leader = threadIdx.x == 0;
-    const int group = (int)group_;
+    const int group = (int)group_, head_bytes = max(keys * kHead * 4 / group, 1);
+    const int together = min(max(kTogetherBytes / head_bytes, 1), all_heads);
     int ks = 0, vs = 0;
     unsigned k_phase = 1, v_phase = 1, q_phase = 1;
     const auto load_values = [&](int tile, int h, int b) {
@@ -193,7 +188,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
       if (++vs == kStages) vs = 0, v_phase ^= 1;
     };
     for (int at = blockIdx.x; at < items;) {
-      const Item item = item_of(at, tiles, heads, all_heads, (int)together_);
+      const Item item = item_of(at, tiles, heads, all_heads, together);
       Scan scan{(keys + kKeys - 1) / kKeys, 0, 0};
       int tile = next_tile(scan, body, item.b, item.h, item.t0, queries, keys), before = kNothing;
       do {
@@ -224,7 +219,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
         before = tile == kNothing ? kNothing : number;
         tile = after;
       } while (tile != kNothing);
-      at = take_item(tickets, items);
+      at = take_item(counters, items);
       if (before != kNothing) load_values(before, item.h, item.b);
     }
     barrier_wait(empty_q, q_phase);
@@ -252,7 +247,8 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
     int ks = 0, vs = 0;
     unsigned k_phase = 0, v_phase = 0, q_phase = 0;
     float s[kKeys / 2], o[kColumns / 2];
-    unsigned p[kKeys / 4], kept[kOps][kWords];
+    unsigned p[kKeys / 4], kept[kWords];
+    const float factor = kHasFactor ? kept_factor(body) : 1.0f;
     const auto multiply_keys = [&] {
       multiply_begin();
       const unsigned k_place = k_places + (ks * kKeyBytes >> 4);
@@ -294,8 +290,10 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
       const auto weigh_tile = [&] {
         const int key = (info & ((1 << kKindAt) - 1)) * kKeys + 2 * (lane & 3);
         float coefficient = scale_log2;
-        if (!kPlainWhenUnmasked || (info >> (kKindAt + 2 * wg) & 3) != 2) {
-          modify(s, kept, body, b, h, t, queries, key, keys, scale);
+        const bool unmasked = (info >> (kKindAt + 2 * wg) & 3) == 2;
+        if (!kPlainWhenUnmasked || !unmasked) {
+          if (unmasked) modify<true>(s, body, b, h, t, queries, key, keys, scale);
+          else modify<false>(s, body, b, h, t, queries, key, keys, scale);
           coefficient = kLog2e;
         }
         weigh(s, coefficient, top, sum, shrink);
@@ -311,7 +309,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
         pin(s);
         release_keys();
         weigh_tile();
-        pack_weights(p, s, kept, body);
+        pack_weights(p, s, kept, factor);
         while (!(info & kLast)) {
           barrier_wait(full_k + 8 * ks, k_phase);
           info = uniform(load_shared(infos + 4 * ks));
@@ -331,7 +329,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
           release_values();
 #pragma unroll
           for (int i = 0; i < kColumns / 2; ++i) o[i] *= shrink[i >> 1 & 1];
-          pack_weights(p, s, kept, body);
+          pack_weights(p, s, kept, factor);
         }
         warp_arrive(empty_q);
         barrier_wait(full_v + 8 * vs, v_phase);

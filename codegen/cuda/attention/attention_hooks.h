@@ -1,0 +1,66 @@
+// What the text of an attention kernel calls of a body: the modification of each score and of each weight.
+//
+// A kernel of attention is a template: text that calls the functions below, with the text of the body in
+// front of it. Neither includes a header. All functions are `static __device__ __forceinline__` (the macro SM
+// of the prelude), and b, h, t, s are batch, query head, query and key. With score = scale * q.k:
+//
+//   weight = exp(modified - lse)            lse[b,h,t] = log sum_s exp(modified), f32, compact
+//   O[b,h,t] = sum_s weight * factor * V[b,h/group,s]
+//
+//   #define BODY_PARAMETERS , const float* bias, long long bias_stride      what the body reads: kernel
+//                                                                 parameters, or nothing
+//   #define BODY_VALUES bias, bias_stride                         their names, in the order of BodyArguments
+//   struct BodyArguments { const float* bias; long long bias_stride; };     (by kernel parameters: a launch
+//                                                                 packs no struct)
+//
+//   int body_tile(const BodyArguments&, int b, int h, int t0, int t1, int s0, int s1)
+//       What queries [t0,t1) and keys [s0,s1) see of each other: 0 nothing, 1 some, 2 everything. A guess of
+//       1 is always right. The same for all threads of a block.
+//   void body_draw(const BodyArguments&, int op, long long row, int column8, unsigned (&words)[4])
+//       Eight 16-bit numbers for columns 8 * column8 ... + 7 of row (b * H + h) * T + t: word w holds column
+//       2w in its low half and 2w + 1 in its high half.
+//   template <bool kUnmasked> void body_forward(const BodyArguments&, int b, int h, int t, int s,
+//                                               const unsigned* draws, float score, float& modified,
+//                                               float& factor)
+//       `draws` are kDraws 16-bit numbers. A modified score of -inf is a key that is not seen. kUnmasked: the
+//       tile is one of body_tile = 2, so masks need not be tested. `factor` does not depend on the score.
+//   void body_backward(const BodyArguments&, int b, int h, int t, int s, const unsigned* draws, float score,
+//                      float weight, float product, float delta, float& mixed, float& dscore,
+//                      float* gradients)
+//       product = dO[b,h,t] . V[b,h/group,s]; delta[b,h,t] = dO . O (less the gradient of lse). The kernel
+//       computes the weight, which is 0 where the key is not seen: masks need not be tested. mixed = weight * factor (dV += mixed dO),
+//       dscore (dQ += scale dscore K, dK += scale dscore Q); without modifications dscore = weight * (product
+//       - delta). `gradients`: of what the body reads, row ones first, then column ones, then element ones;
+//       each is 0 where the weight is 0.
+//
+// What a kernel calls is not read where its result is not used: the first function may compute what only one
+// of its callers needs. t and s are always in range.
+//
+// Gradients of what the body reads, all f32 and complete when the kernel ends; no workspace, no atomics:
+//   row       summed over s by the kernel of dQ: [B,H,T]. For slopes [H], a row's bias [B,H,T], ...
+//   column    summed over t by the kernel of dK and dV: [B,H,S]. For a key's bias [B,S], ...
+//   element   for what has both t and s: a kernel of its own sums over the batch, the heads, both or neither
+//             in registers: [B or 1, H or 1, T, S].
+// What is summed further (over b, h or t) is a reduction of these results like any other.
+#pragma once
+
+#include <string>
+
+namespace smelt {
+
+/// A body: its text, and constants that text and kernels use under these names.
+struct AttentionHooks {
+  std::string text;                 // BODY_PARAMETERS, BODY_VALUES, BodyArguments and the functions
+  int draws = 0;                    // kDraws: random ops of the body
+  bool draws_in_score = false;      // kDrawsInScore: `modified` depends on draws (else `factor` alone may)
+  bool has_factor = false;          // kHasFactor: else factor is 1
+  bool plain_when_unmasked = true;  // kPlainWhenUnmasked: body_forward<true> leaves modified = score
+  int row_gradients = 0;            // kRowGradients
+  int column_gradients = 0;         // kColumnGradients
+  int element_gradients = 0;        // kElementGradients
+};
+
+/// The constants and the body, as they stand in front of a kernel.
+std::string hooks_text(const AttentionHooks& hooks);
+
+}  // namespace smelt
