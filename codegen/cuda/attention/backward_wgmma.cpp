@@ -16,6 +16,8 @@ constexpr int kQueryBytes = kQueries * 128 * kChunks, kKeyBytes = kKeys * 128 * 
 constexpr int kProducerRegisters = {producer_registers}, kConsumerRegisters = {consumer_registers};
 // A consumer multiplies dQ's own 64 rows, or where there are 64 in all its own columns.
 constexpr bool kByColumns = kQueries == 64;
+// Where the body's derivative is not asked, weights come with the factor of those that are kept, and delta over it.
+constexpr bool kScaled = kHasFactor && kPlainWhenUnmasked;
 constexpr int kSumColumns = {sum_columns}, kSumBytes = 128 * kConsumers * kSumColumns * 2;
 )";
 
@@ -139,7 +141,8 @@ SM void weigh(float (&s)[kQueries / 2], unsigned (&p)[kQueries / 4], const unsig
     for (int e = 0; e < 4; ++e) {
       w[e] = weight_of<taken>(s[4 * g + e], body, place, g, e, e & 1 ? lse.y : lse.x);
       if (kPlainWhenUnmasked) s[4 * g + e] = w[e];
-      if (kHasFactor) w[e] *= is_kept(kept, g, e) ? place.factor : 0.0f;
+      if (kScaled) w[e] = is_kept(kept, g, e) ? w[e] : 0.0f;
+      else if (kHasFactor) w[e] *= is_kept(kept, g, e) ? place.factor : 0.0f;
     }
     p[2 * g] = pack(w[0], w[1]), p[2 * g + 1] = pack(w[2], w[3]);
   }
@@ -161,7 +164,7 @@ SM void differentiate(const float (&s)[kQueries / 2], const float (&products)[kQ
       const float product = products[4 * g + e], x = s[4 * g + e], minus = e & 1 ? delta.y : delta.x;
       const bool keep = !kHasFactor || is_kept(kept, g, e);
       if (kPlainWhenUnmasked) {
-        d[e] = x * ((kHasFactor ? (keep ? place.factor : 0.0f) * product : product) - minus);
+        d[e] = x * ((keep ? product : 0.0f) - minus);
       } else {
         unsigned draws[kOps];
 #pragma unroll
@@ -262,6 +265,7 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
     if (threadIdx.x < 32) {
       int stage = 0;
       unsigned phase = 1, key_phase = 1;
+      const float factor = kScaled ? kept_factor(body) : 1.0f, factor_log2 = log2_fast(factor), per_factor = 1.0f / factor;
       for (int at = blockIdx.x; at < items;) {
         const Item item = item_of(at, key_tiles, key_heads);
         Scan scan{0, 0, 0};
@@ -296,6 +300,7 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
             float x = infinity(), y = 0.0f;
             if (at < queries) x = lse[row + at] * kLog2e, y = delta[row + at];
             if (x == -infinity()) x = infinity();
+            if (kScaled) x -= factor_log2, y *= per_factor;
             store_shared(values + 4 * (i + lane), __float_as_int(x));
             store_shared(values + 4 * (kQueries + i + lane), __float_as_int(y));
           }
@@ -419,6 +424,7 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
       if (!nothing) {
         Told told = take_tile();
         multiply_rows(s, k_place, q_places + (stage_of() * kQueryBytes >> 4));
+        draw(kept, body, (long long)told.head * queries + told.t, key);
         multiply_wait<0>();
         pin(s);
         while (true) {
@@ -428,7 +434,6 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
           const unsigned q_place = q_places + (stage_of() * kQueryBytes >> 4),
                          do_place = do_places + (stage_of() * kQueryBytes >> 4);
           multiply_rows(ds, v_place, do_place);
-          draw(kept, body, (long long)told.head * queries + told.t, key);
           weigh_tile(s, p, kept, body, place, unmasked);
           multiply_weights(do_place);
           multiply_wait<1>();
@@ -457,6 +462,7 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
           multiply_gradients_of(ds_tile, q_place);
           const Told next = take_tile();
           multiply_rows(s, k_place, q_places + (stage_of() * kQueryBytes >> 4));
+          draw(kept, body, (long long)next.head * queries + next.t, key);
           wait_for_sums();
           multiply_wait<1>();
           pin(dq);

@@ -6,12 +6,13 @@
 namespace smelt {
 namespace {
 
-constexpr int kAlignment = 1024, kBarrierBytes = 1024;  // of tiles; of barriers and what is told beside them
+constexpr int kAlignment = 1024, kBarrierBytes = 256;  // of tiles; of barriers and what is told beside them
 
 constexpr std::string_view kSizes = R"(
 constexpr int kHead = {head}, kColumns = {columns}, kChunks = {chunks};
 constexpr int kQueries = {queries}, kKeys = {keys}, kStages = {stages}, kConsumers = {consumers};
-constexpr int kThreads = 128 * (kConsumers + 1), kBlocks = 1;
+constexpr int kQueryStages = {query_stages}, kThreads = 128 * (kConsumers + 1), kBlocks = {blocks};
+constexpr bool kTakesTurns = {takes_turns};
 constexpr int kQueryBytes = kQueries * 128 * kChunks, kKeyBytes = kKeys * 128 * kChunks;
 constexpr int kProducerRegisters = {producer_registers}, kConsumerRegisters = {consumer_registers};
 )";
@@ -25,7 +26,7 @@ constexpr int kWords = (kKeys + 63) / 64;
 SM unsigned draw_word(const BodyArguments& body, long long row, int column) {
   const int lane = threadIdx.x & 3;
   unsigned word = 0;
-#pragma unroll
+#pragma unroll (kConsumers > 1 ? 4 : 1)
   for (int c = 0; c < 4; ++c) {
     const unsigned x = draw_eight(body, row + 8 * (c & 1), (column >> 3) + 2 * lane + (c >> 1));
     word |= ((x & 3) | (x & 0xC) << 6 | (x & 0x30) << 12 | (x & 0xC0) << 18) << (2 * c);
@@ -55,8 +56,9 @@ SM void modify(float (&s)[kKeys / 2], const BodyArguments& body, int b, int h, i
     }
 }
 
-// Online softmax of two rows: scores times the coefficient are base-2 logarithms.
-SM void weigh(float (&s)[kKeys / 2], float coefficient, float (&top)[2], float (&sum)[2], float (&shrink)[2]) {
+// Online softmax of two rows: scores times the coefficient are base-2 logarithms. Weights come with the factor of
+// those that are kept, and so do their sums.
+SM void weigh(float (&s)[kKeys / 2], float coefficient, float factor_log2, float (&top)[2], float (&sum)[2], float (&shrink)[2]) {
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     float a = s[2 * r], b = s[2 * r + 1];
@@ -66,27 +68,28 @@ SM void weigh(float (&s)[kKeys / 2], float coefficient, float (&top)[2], float (
     a = fmaxf(a, __shfl_xor_sync(0xFFFFFFFFu, a, 1));
     a = fmaxf(a, __shfl_xor_sync(0xFFFFFFFFu, a, 2));
     const float next = fmaxf(top[r], a * coefficient), base = next == -infinity() ? 0.0f : next;
+    const float minus = factor_log2 - base;
     shrink[r] = exp2_fast(top[r] - base);
     top[r] = next;
     a = 0.0f, b = 0.0f;
 #pragma unroll
     for (int g = 0; g < kKeys / 8; ++g) {
       float &x = s[4 * g + 2 * r], &y = s[4 * g + 2 * r + 1];
-      x = exp2_fast(fmaf(x, coefficient, -base)), y = exp2_fast(fmaf(y, coefficient, -base));
+      x = exp2_fast(fmaf(x, coefficient, minus)), y = exp2_fast(fmaf(y, coefficient, minus));
       a += x, b += y;
     }
     sum[r] = sum[r] * shrink[r] + (a + b);
   }
 }
 
-// Weights times factors in the registers of a first operand.
-SM void pack_weights(unsigned (&p)[kKeys / 4], const float (&s)[kKeys / 2], const unsigned (&kept)[kWords], float factor) {
+// Kept weights in the registers of a first operand.
+SM void pack_weights(unsigned (&p)[kKeys / 4], const float (&s)[kKeys / 2], const unsigned (&kept)[kWords]) {
 #pragma unroll
   for (int i = 0; i < kKeys / 4; ++i) {
     float x = s[2 * i], y = s[2 * i + 1];
     if (kHasFactor) {
       const unsigned bits = kept[i >> 4] >> (2 * (i & 15));
-      x *= bits & 1 ? factor : 0.0f, y *= bits & 2 ? factor : 0.0f;
+      x = bits & 1 ? x : 0.0f, y = bits & 2 ? y : 0.0f;
     }
     p[i] = pack(x, y);
   }
@@ -154,14 +157,14 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
   const int heads = (int)heads_, queries = (int)queries_, keys = (int)keys_;
   const int tiles = (queries + kQueries - 1) / kQueries, all_heads = (int)batch_ * heads, items = tiles * all_heads;
 
-  const unsigned q_tile = (shared_address(memory) + 1023) & ~1023u;
-  const unsigned k_tiles = q_tile + kQueryBytes, v_tiles = k_tiles + kStages * kKeyBytes;
+  const unsigned q_tiles = (shared_address(memory) + 1023) & ~1023u;
+  const unsigned k_tiles = q_tiles + kQueryStages * kQueryBytes, v_tiles = k_tiles + kStages * kKeyBytes;
   const unsigned barriers = v_tiles + kStages * kKeyBytes;
-  const unsigned full_q = barriers, empty_q = barriers + 8, full_k = barriers + 16, empty_k = full_k + 8 * kStages,
+  const unsigned full_q = barriers, empty_q = full_q + 8 * kQueryStages, full_k = empty_q + 8 * kQueryStages, empty_k = full_k + 8 * kStages,
                  full_v = empty_k + 8 * kStages, empty_v = full_v + 8 * kStages, infos = empty_v + 8 * kStages,
-                 item_at = infos + 4 * kStages;
+                 items_at = infos + 4 * kStages;
   if (threadIdx.x == 0) {
-    barrier_init(full_q, 1), barrier_init(empty_q, 4 * kConsumers);
+    for (int i = 0; i < kQueryStages; ++i) barrier_init(full_q + 8 * i, 1), barrier_init(empty_q + 8 * i, 4 * kConsumers);
     for (int i = 0; i < kStages; ++i) {
       barrier_init(full_k + 8 * i, 1), barrier_init(empty_k + 8 * i, 4 * kConsumers);
       barrier_init(full_v + 8 * i, 1), barrier_init(empty_v + 8 * i, 4 * kConsumers);
@@ -172,12 +175,12 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
   __syncthreads();
 
   if (threadIdx.x < 128) {
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kProducerRegisters));
+    if (kConsumers > 1) asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kProducerRegisters));
     if (threadIdx.x >= 32) return;
     const bool leader = threadIdx.x == 0;
     const int group = (int)group_, head_bytes = max(keys * kHead * 4 / group, 1);
     const int together = min(max(kTogetherBytes / head_bytes, 1), all_heads);
-    int ks = 0, vs = 0;
+    int ks = 0, vs = 0, qs = 0;
     unsigned k_phase = 1, v_phase = 1, q_phase = 1;
     const auto load_values = [&](int tile, int h, int b) {
       barrier_wait(empty_v + 8 * vs, v_phase);
@@ -206,13 +209,14 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
         }
         if (++ks == kStages) ks = 0, k_phase ^= 1;
         if (before == kNothing) {
-          barrier_wait(empty_q, q_phase);
+          barrier_wait(empty_q + 8 * qs, q_phase);
           if (leader) {
-            store_shared(item_at, item.b), store_shared(item_at + 4, item.h), store_shared(item_at + 8, item.t0);
-            barrier_expect(full_q, kQueryBytes);
-            copy_rows(q_tile, q_map, kQueries, item.t0, item.h, item.b, full_q);
+            const unsigned to = items_at + 16 * qs;
+            store_shared(to, item.b), store_shared(to + 4, item.h), store_shared(to + 8, item.t0);
+            barrier_expect(full_q + 8 * qs, kQueryBytes);
+            copy_rows(q_tiles + qs * kQueryBytes, q_map, kQueries, item.t0, item.h, item.b, full_q + 8 * qs);
           }
-          q_phase ^= 1;
+          if (++qs == kQueryStages) qs = 0, q_phase ^= 1;
         } else {
           load_values(before, item.h, item.b);
         }
@@ -222,36 +226,36 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
       at = take_item(counters, items);
       if (before != kNothing) load_values(before, item.h, item.b);
     }
-    barrier_wait(empty_q, q_phase);
+    barrier_wait(empty_q + 8 * qs, q_phase);
     if (leader) {
-      store_shared(item_at, -1);
-      barrier_arrive(full_q);
+      store_shared(items_at + 16 * qs, -1);
+      barrier_arrive(full_q + 8 * qs);
     }
   } else {
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kConsumerRegisters));
+    if (kConsumers > 1) asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kConsumerRegisters));
     const int wg = uniform(threadIdx.x / 128) - 1, lane = threadIdx.x & 31, warp = uniform(threadIdx.x / 32) & 3;
     const int own_row = 64 * wg + 16 * warp + (lane >> 2);
     const float scale_log2 = scale * kLog2e;
-    const unsigned q_place = describe(q_tile + wg * 64 * 128, 0), k_places = describe(k_tiles, 0),
+    const unsigned q_places = describe(q_tiles + wg * 64 * 128, 0), k_places = describe(k_tiles, 0),
                      v_places = describe(v_tiles, kKeys * 128);
     // Consumers take turns: one multiplies while another takes exponentials.
     const auto wait_for_turn = [&] {
-      if (kConsumers > 1) named_sync<128 * kConsumers>(1 + wg);
+      if (kTakesTurns) named_sync<128 * kConsumers>(1 + wg);
     };
     const auto pass_turn = [&] {
 #pragma unroll
-      for (int i = 1; i < kConsumers; ++i) named_arrive<128 * kConsumers>(1 + (wg + i) % kConsumers);
+      for (int i = 1; i < kConsumers && kTakesTurns; ++i) named_arrive<128 * kConsumers>(1 + (wg + i) % kConsumers);
     };
-    for (int i = 0; i < wg; ++i) named_arrive<128 * kConsumers>(1 + i);
+    for (int i = 0; i < wg && kTakesTurns; ++i) named_arrive<128 * kConsumers>(1 + i);
 
-    int ks = 0, vs = 0;
+    int ks = 0, vs = 0, qs = 0;
     unsigned k_phase = 0, v_phase = 0, q_phase = 0;
     float s[kKeys / 2], o[kColumns / 2];
     unsigned p[kKeys / 4], kept[kWords];
-    const float factor = kHasFactor ? kept_factor(body) : 1.0f;
+    const float factor = kHasFactor ? kept_factor(body) : 1.0f, factor_log2 = kHasFactor ? log2_fast(factor) : 0.0f;
     const auto multiply_keys = [&] {
       multiply_begin();
-      const unsigned k_place = k_places + (ks * kKeyBytes >> 4);
+      const unsigned k_place = k_places + (ks * kKeyBytes >> 4), q_place = q_places + (qs * kQueryBytes >> 4);
 #pragma unroll
       for (int i = 0; i < kColumns / 16; ++i) {
         const int q_at = (i / 4 * kQueries * 128 + i % 4 * 32) >> 4, k_at = (i / 4 * kKeys * 128 + i % 4 * 32) >> 4;
@@ -267,6 +271,10 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
       for (int i = 0; i < kKeys / 16; ++i) multiply_outputs(o, p + 4 * i, v_place + (i * 16 * 128 >> 4));
       multiply_commit();
     };
+    const auto release_queries = [&] {
+      warp_arrive(empty_q + 8 * qs);
+      if (++qs == kQueryStages) qs = 0, q_phase ^= 1;
+    };
     const auto release_keys = [&] {
       warp_arrive(empty_k + 8 * ks);
       if (++ks == kStages) ks = 0, k_phase ^= 1;
@@ -277,8 +285,8 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
     };
 
     while (true) {
-      barrier_wait(full_q, q_phase);
-      q_phase ^= 1;
+      barrier_wait(full_q + 8 * qs, q_phase);
+      const unsigned item_at = items_at + 16 * qs;
       const int b = uniform(load_shared(item_at));
       if (b < 0) break;
       const int h = uniform(load_shared(item_at + 4)), t = uniform(load_shared(item_at + 8)) + own_row;
@@ -296,12 +304,12 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
           else modify<false>(s, body, b, h, t, queries, key, keys, scale);
           coefficient = kLog2e;
         }
-        weigh(s, coefficient, top, sum, shrink);
+        weigh(s, coefficient, factor_log2, top, sum, shrink);
       };
       const auto draw_tile = [&] { draw(kept, body, row, (info & ((1 << kKindAt) - 1)) * kKeys); };
       if (info == kNothing) {
         release_keys();
-        warp_arrive(empty_q);
+        release_queries();
       } else {
         multiply_keys();
         draw_tile();
@@ -309,7 +317,7 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
         pin(s);
         release_keys();
         weigh_tile();
-        pack_weights(p, s, kept, factor);
+        pack_weights(p, s, kept);
         while (!(info & kLast)) {
           barrier_wait(full_k + 8 * ks, k_phase);
           info = uniform(load_shared(infos + 4 * ks));
@@ -329,9 +337,9 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
           release_values();
 #pragma unroll
           for (int i = 0; i < kColumns / 2; ++i) o[i] *= shrink[i >> 1 & 1];
-          pack_weights(p, s, kept, factor);
+          pack_weights(p, s, kept);
         }
-        warp_arrive(empty_q);
+        release_queries();
         barrier_wait(full_v + 8 * vs, v_phase);
         multiply_values();
         multiply_wait<0>();
@@ -343,9 +351,9 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
         sum[r] += __shfl_xor_sync(0xFFFFFFFFu, sum[r], 1);
         sum[r] += __shfl_xor_sync(0xFFFFFFFFu, sum[r], 2);
         const bool there = t + 8 * r < queries;
-        const float share = sum[r] > 0.0f ? __frcp_rn(sum[r]) : 0.0f;
+        const float share = sum[r] > 0.0f ? factor * __frcp_rn(sum[r]) : 0.0f;
         store_row(output + b * o_b + h * o_h + (t + 8 * r) * o_t, there, o, r, share, kHead);
-        if (there && (lane & 3) == 0) lse[row + 8 * r] = sum[r] > 0.0f ? (top[r] + log2_fast(sum[r])) * kLn2 : -infinity();
+        if (there && (lane & 3) == 0) lse[row + 8 * r] = sum[r] > 0.0f ? (top[r] + log2_fast(sum[r]) - factor_log2) * kLn2 : -infinity();
       }
     }
   }
@@ -374,11 +382,13 @@ WgmmaKernelText attention_forward_wgmma(const WgmmaAttention& attention) {
   const std::string sizes = fmt::format(
       kSizes, fmt::arg("head", attention.head_size), fmt::arg("columns", columns), fmt::arg("chunks", chunks),
       fmt::arg("queries", tiles.queries), fmt::arg("keys", tiles.keys), fmt::arg("stages", tiles.stages),
-      fmt::arg("consumers", tiles.consumers), fmt::arg("producer_registers", registers.producer),
+      fmt::arg("consumers", tiles.consumers), fmt::arg("query_stages", tiles.query_stages),
+      fmt::arg("takes_turns", tiles.takes_turns && tiles.consumers > 1), fmt::arg("blocks", tiles.consumers > 1 ? 1 : 2),
+      fmt::arg("producer_registers", registers.producer),
       fmt::arg("consumer_registers", registers.consumer));
   WgmmaKernelText kernel;
   kernel.threads = 128 * (tiles.consumers + 1);
-  kernel.shared_bytes = kAlignment + (tiles.queries + 2 * tiles.stages * tiles.keys) * 128 * chunks + kBarrierBytes;
+  kernel.shared_bytes = kAlignment + (tiles.query_stages * tiles.queries + 2 * tiles.stages * tiles.keys) * 128 * chunks + kBarrierBytes;
   kernel.text = wgmma_prelude(attention, sizes) +
                 wgmma_functions({.name = "scores", .columns = tiles.keys}, attention.dtype) +
                 wgmma_functions({.name = "outputs", .columns = columns, .a_in_registers = true, .b_transposed = true},
