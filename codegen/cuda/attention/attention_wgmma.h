@@ -37,6 +37,10 @@ struct WgmmaKernelText {
   int threads = 0, shared_bytes = 0;
 };
 
+/// Whether the kernels have what a body needs: draws that keep or drop weights (the factor is 0, or one positive
+/// number), and no gradients of what it reads.
+bool wgmma_takes(const AttentionHooks& hooks, int head_size);
+
 /// Nothing: the head size is too large, or no multiple of 8.
 std::optional<WgmmaTiles> forward_wgmma_tiles(int head_size, bool draws);
 std::optional<WgmmaTiles> backward_wgmma_tiles(int head_size, bool draws);

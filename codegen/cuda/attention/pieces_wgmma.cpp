@@ -244,6 +244,12 @@ std::string wgmma_functions(const WgmmaShape& shape, DType dtype) {
   return one_function(shape, dtype, false) + one_function(shape, dtype, true);
 }
 
+bool wgmma_takes(const AttentionHooks& hooks, int head_size) {
+  return head_size > 0 && head_size % 8 == 0 && head_size <= 256 && !hooks.draws_in_score &&
+         hooks.has_factor == (hooks.draws > 0) && hooks.row_gradients == 0 && hooks.column_gradients == 0 &&
+         hooks.element_gradients == 0;
+}
+
 std::string wgmma_prelude(const WgmmaAttention& attention, std::string_view constants) {
   return fmt::format("#define HALF_TYPE \"{}\"\n{}{}{}constexpr int kOps = kDraws > 0 ? kDraws : 1;\n{}",
                      type_text(attention.dtype), hooks_text(attention.hooks), kTypes, constants, kFunctions);
