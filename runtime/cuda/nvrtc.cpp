@@ -55,7 +55,9 @@ const Nvrtc& nvrtc() {
 }
 
 std::vector<std::string> compile_options(int compute_capability) {
-  return {fmt::format("--gpu-architecture=sm_{}", compute_capability), "--std=c++17", "--ptxas-options=-v",
+  // Where instructions are of one architecture alone, such as wgmma, they are to be had.
+  const char* kind = compute_capability == 90 ? "a" : "";
+  return {fmt::format("--gpu-architecture=sm_{}{}", compute_capability, kind), "--std=c++17", "--ptxas-options=-v",
           "--diag-suppress=177"};
 }
 
@@ -97,6 +99,8 @@ CudaResources resources_of(std::string_view log) {
   r.spill_bytes =
       std::max(number_before(log, " bytes spill stores"), number_before(log, " bytes spill loads"));
   r.shared_bytes = number_before(log, " bytes smem");
+  for (size_t at = log.find("(C75"); at != std::string_view::npos; at = log.find("(C75", at + 1))
+    ++r.serial_products;
   return r;
 }
 
@@ -156,15 +160,17 @@ Cubin compile_one(const CudaSource& source, const std::vector<std::string>& opti
 
 }  // namespace
 
-bool is_lean(const CudaResources& r) { return r.stack_bytes == 0 && r.spill_bytes == 0; }
+bool is_lean(const CudaResources& r) {
+  return r.stack_bytes == 0 && r.spill_bytes == 0 && r.serial_products == 0;
+}
 
 void require_lean(const CudaSource& source, const CudaResources& r) {
   if (is_lean(r)) return;
   fail_with(
       Status::internal,
-      "kernel {}: its code has a stack frame of {} bytes and spills {} bytes ({} registers): its schedule "
-      "keeps too much in registers",
-      source.name, r.stack_bytes, r.spill_bytes, r.registers);
+      "kernel {}: its code has a stack frame of {} bytes, spills {} bytes ({} registers) and {} times waits for "
+      "products: its schedule keeps too much in registers",
+      source.name, r.stack_bytes, r.spill_bytes, r.registers, r.serial_products);
 }
 
 const NvrtcInfo& nvrtc_info() { return nvrtc().info; }

@@ -17,6 +17,7 @@ struct CudaResources {
   int registers = 0;
   int stack_bytes = 0, spill_bytes = 0;
   int shared_bytes = 0;  // static
+  int serial_products = 0;  // warnings that wgmma waits for each product (C75xx)
 };
 
 struct Cubin {
@@ -39,7 +40,8 @@ const NvrtcInfo& nvrtc_info();
 std::vector<Cubin> compile_cuda(const std::vector<CudaSource>& sources, int compute_capability);
 Cubin compile_cuda(const CudaSource& source, int compute_capability);
 
-/// Whether the code uses registers alone: a stack frame or spilled registers make a kernel slow.
+/// Whether the code uses registers alone and multiplies asynchronously: a stack frame, spilled registers or
+/// products that are waited for make a kernel slow.
 bool is_lean(const CudaResources& resources);
 /// Throws Error where the code needs more than registers.
 void require_lean(const CudaSource& source, const CudaResources& resources);

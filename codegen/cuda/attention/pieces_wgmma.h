@@ -1,0 +1,23 @@
+// What the attention kernels for sm_90a share: barriers, TMA, wgmma of a given size, lanes that exchange values.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "codegen/cuda/attention/attention_wgmma.h"
+
+namespace smelt {
+
+/// Sizes as constants, the functions below, and the body.
+std::string wgmma_prelude(const WgmmaAttention& attention, std::string_view constants);
+
+/// `begin_NAME` and `multiply_NAME`: d[64, columns] = A B, or += A B, of 16 along k, A from shared memory or
+/// registers. A transposed operand's neighbours along k do not lie together.
+struct WgmmaShape {
+  std::string_view name;
+  int columns = 64;
+  bool a_in_registers = false, a_transposed = false, b_transposed = false;
+};
+std::string wgmma_functions(const WgmmaShape& shape, DType dtype);
+
+}  // namespace smelt
