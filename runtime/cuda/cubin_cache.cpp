@@ -64,7 +64,11 @@ std::optional<Cubin> CubinCache::read(const std::string& key) const {
       in.peek() != std::ifstream::traits_type::eof() || checksum(header, cubin.bytes) != header.checksum)
     return std::nullopt;
   const auto& r = header.resources;
-  cubin.resources = {.registers = r[0], .stack_bytes = r[1], .spill_bytes = r[2], .shared_bytes = r[3], .serial_products = r[4]};
+  cubin.resources = {.registers = r[0],
+                     .stack_bytes = r[1],
+                     .spill_bytes = r[2],
+                     .shared_bytes = r[3],
+                     .serial_products = r[4]};
   cubin.from_cache = true;
   return cubin;
 }

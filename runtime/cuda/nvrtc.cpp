@@ -57,8 +57,8 @@ const Nvrtc& nvrtc() {
 std::vector<std::string> compile_options(int compute_capability) {
   // Where instructions are of one architecture alone, such as wgmma, they are to be had.
   const char* kind = compute_capability == 90 ? "a" : "";
-  return {fmt::format("--gpu-architecture=sm_{}{}", compute_capability, kind), "--std=c++17", "--ptxas-options=-v",
-          "--diag-suppress=177"};
+  return {fmt::format("--gpu-architecture=sm_{}{}", compute_capability, kind), "--std=c++17",
+          "--ptxas-options=-v", "--diag-suppress=177"};
 }
 
 /// Comments do not change the code: the same kernel of another layer or model is found again.
@@ -166,11 +166,11 @@ bool is_lean(const CudaResources& r) {
 
 void require_lean(const CudaSource& source, const CudaResources& r) {
   if (is_lean(r)) return;
-  fail_with(
-      Status::internal,
-      "kernel {}: its code has a stack frame of {} bytes, spills {} bytes ({} registers) and {} times waits for "
-      "products: its schedule keeps too much in registers",
-      source.name, r.stack_bytes, r.spill_bytes, r.registers, r.serial_products);
+  fail_with(Status::internal,
+            "kernel {}: its code has a stack frame of {} bytes, spills {} bytes ({} registers) and {} times "
+            "waits for "
+            "products: its schedule keeps too much in registers",
+            source.name, r.stack_bytes, r.spill_bytes, r.registers, r.serial_products);
 }
 
 const NvrtcInfo& nvrtc_info() { return nvrtc().info; }

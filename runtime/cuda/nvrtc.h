@@ -16,7 +16,7 @@ struct CudaSource {
 struct CudaResources {
   int registers = 0;
   int stack_bytes = 0, spill_bytes = 0;
-  int shared_bytes = 0;  // static
+  int shared_bytes = 0;     // static
   int serial_products = 0;  // warnings that wgmma waits for each product (C75xx)
 };
 
