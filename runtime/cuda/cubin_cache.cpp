@@ -26,8 +26,8 @@ constexpr uint64_t kStart = 0xCBF29CE484222325u, kOtherStart = 0x9AE16A3B2F90404
 struct EntryHeader {
   char magic[8];
   uint64_t bytes, checksum;
-  std::array<int32_t, 5> resources;
-  char key[32];  // a file that was renamed is another kernel's
+  std::array<int32_t, 6> resources;  // the last is 0: no byte is left to padding
+  char key[32];                      // a file that was renamed is another kernel's
 };
 
 uint64_t checksum(const EntryHeader& header, const std::vector<std::byte>& bytes) {
