@@ -26,8 +26,8 @@ constexpr uint64_t kStart = 0xCBF29CE484222325u, kOtherStart = 0x9AE16A3B2F90404
 struct EntryHeader {
   char magic[8];
   uint64_t bytes, checksum;
-  std::array<int32_t, 5> resources;
-  char key[32];  // a file that was renamed is another kernel's
+  std::array<int32_t, 6> resources;  // the last is 0: no byte is left to padding
+  char key[32];                      // a file that was renamed is another kernel's
 };
 
 uint64_t checksum(const EntryHeader& header, const std::vector<std::byte>& bytes) {
@@ -64,7 +64,11 @@ std::optional<Cubin> CubinCache::read(const std::string& key) const {
       in.peek() != std::ifstream::traits_type::eof() || checksum(header, cubin.bytes) != header.checksum)
     return std::nullopt;
   const auto& r = header.resources;
-  cubin.resources = {.registers = r[0], .stack_bytes = r[1], .spill_bytes = r[2], .shared_bytes = r[3], .serial_products = r[4]};
+  cubin.resources = {.registers = r[0],
+                     .stack_bytes = r[1],
+                     .spill_bytes = r[2],
+                     .shared_bytes = r[3],
+                     .serial_products = r[4]};
   cubin.from_cache = true;
   return cubin;
 }

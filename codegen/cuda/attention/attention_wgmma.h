@@ -1,12 +1,38 @@
 // Flash attention for sm_90a: the text of the forward and of the backward kernels around a printed body.
 //
-// A block keeps its multiprocessor and takes work items from a counter. One warp of its first warpgroup
-// copies tiles by TMA into a ring of shared memory; the other warpgroups multiply them with wgmma and keep
-// weights, sums and gradients in registers. A body is what docs/attention.md calls the printed functions
-// over one score; tiles of which it says that no key is seen are never loaded.
+// A block stays on its multiprocessor and takes work items from a counter. One warp copies tiles by TMA into
+// a ring of shared memory; the warpgroups beside it multiply them with wgmma and keep weights, sums and
+// gradients in registers. Tiles of which the body says that no key is seen are never loaded. The backward
+// kernel adds what the tiles of keys give to dQ in device memory, one after the other in a fixed order, so
+// the same bits come out each time.
 //
-// Values are [b,t,h,d] with d last and dense; base addresses and strides are multiples of 16 bytes, and so
-// is the row of a head: other operands are the other kernels'. The scale is positive.
+// The text ends with a function for a kernel of `threads` threads (__launch_bounds__(kThreads, kBlocks)):
+//
+//   forward   attention(q, k, v maps, Half* o, float* lse, unsigned* counters, SIZES, strides of o, float
+//   scale,
+//                       const BodyArguments&)
+//   backward  attention(q, k, v, d_o maps, const float* lse, const float* delta, Half* dk, Half* dv, float*
+//   sums,
+//                       unsigned* counters, SIZES, strides of dk, dv, float scale, const BodyArguments&)
+//   dQ        attention(const float* sums, Half* dq, unsigned* counters, heads, queries, strides of dq, float
+//   scale)
+//
+// SIZES are batch, heads, group, queries, keys: long longs, as are strides, in elements, along batch,
+// position and head. lse and delta are f32[batch, heads, queries]. A launch has
+//
+//   blocks    multiprocessors * blocks_each, or as many as there are items if these are fewer: tiles of
+//   queries,
+//             or of keys, by batch by heads, or heads of keys; for dQ as many as tiles of queries
+//   counters  2, and for the backward kernel and dQ's 2 and one a tile of queries: batch * heads *
+//             ceil(queries / tiles.queries); zero before, and zero after dQ's kernel, or the forward one
+//   sums      sum_floats a tile of queries; what they hold before does not matter
+//   maps      `const __grid_constant__ TensorMap` parameters, each a CUtensorMap of 16-bit floats of rank 4:
+//             base the value's address; sizes (d, position, head, batch), the head size and not what it is
+//             padded to; strides (position, head, batch) in bytes; box (64, tiles.queries or tiles.keys, 1,
+//             1); element strides 1; no interleaving; 128-byte swizzle; 128-byte L2 promotion; zeros outside.
+//
+// Neighbours along d lie together, addresses and strides are multiples of 16 bytes, and the scale is
+// positive: other operands are the other kernels'.
 #pragma once
 
 #include <optional>
@@ -21,7 +47,7 @@ namespace smelt {
 /// Work of a block at a time, its ring, and its warpgroups beside the copying one.
 struct WgmmaTiles {
   int queries = 128, keys = 128, stages = 2, consumers = 2;
-  int query_stages = 1;    // of the forward kernel: the next item's queries come early
+  int query_stages = 1;     // of the forward kernel: the next item's queries come early
   bool takes_turns = true;  // its consumers: one multiplies while another takes exponentials
 };
 
@@ -35,15 +61,15 @@ struct WgmmaAttention {
 struct WgmmaKernelText {
   std::string text;
   int threads = 0, shared_bytes = 0;
+  int blocks_each = 1;  // of a multiprocessor
+  int sum_floats = 0;   // of a tile of queries of dQ
 };
 
-/// Whether the kernels have what a body needs: draws that keep or drop weights (the factor is 0, or one positive
-/// number), and no gradients of what it reads.
-bool wgmma_takes(const AttentionHooks& hooks, int head_size);
-
-/// Nothing: the head size is too large, or no multiple of 8.
-std::optional<WgmmaTiles> forward_wgmma_tiles(int head_size, bool draws);
-std::optional<WgmmaTiles> backward_wgmma_tiles(int head_size, bool draws);
+/// Nothing where these kernels do not have what it needs: head sizes that are multiples of 8, up to 256, or
+/// 128 backward, and 64 where scores of tiles without a mask are modified; draws that keep or drop weights,
+/// the factor being 0 or one positive number; no gradients of what the body reads.
+std::optional<WgmmaTiles> forward_wgmma_tiles(int head_size, const AttentionHooks& hooks);
+std::optional<WgmmaTiles> backward_wgmma_tiles(int head_size, const AttentionHooks& hooks);
 
 /// O and LSE.
 WgmmaKernelText attention_forward_wgmma(const WgmmaAttention& attention);

@@ -6,9 +6,9 @@
 namespace smelt {
 namespace {
 
-constexpr int kAlignment = 1024, kBarrierBytes = 256;  // of tiles; of barriers and what is told beside them
+constexpr int kForwardBarriers = 256;  // bytes: barriers, and what is told beside them
 
-constexpr std::string_view kSizes = R"(
+constexpr std::string_view kForwardSizes = R"(
 constexpr int kHead = {head}, kColumns = {columns}, kChunks = {chunks};
 constexpr int kQueries = {queries}, kKeys = {keys}, kStages = {stages}, kConsumers = {consumers};
 constexpr int kQueryStages = {query_stages}, kThreads = 128 * (kConsumers + 1), kBlocks = {blocks};
@@ -17,383 +17,47 @@ constexpr int kQueryBytes = kQueries * 128 * kChunks, kKeyBytes = kKeys * 128 * 
 constexpr int kProducerRegisters = {producer_registers}, kConsumerRegisters = {consumer_registers};
 )";
 
-/// What is kept lies in the accumulators' order: bit 4 g + e of word w is element e of column group 8 w + g.
-constexpr std::string_view kWeights = R"(
-constexpr int kWords = (kKeys + 63) / 64;
-
-// Which of a quad's elements are kept: a lane draws for two column groups of two rows, eight columns each, and hands the
-// other lanes their pairs.
-SM unsigned draw_word(const BodyArguments& body, long long row, int column) {
-  const int lane = threadIdx.x & 3;
-  unsigned word = 0;
-#pragma unroll (kConsumers > 1 ? 4 : 1)
-  for (int c = 0; c < 4; ++c) {
-    const unsigned x = draw_eight(body, row + 8 * (c & 1), (column >> 3) + 2 * lane + (c >> 1));
-    word |= ((x & 3) | (x & 0xC) << 6 | (x & 0x30) << 12 | (x & 0xC0) << 18) << (2 * c);
-  }
-  const unsigned near = __shfl_xor_sync(0xFFFFFFFFu, word, 1);
-  word = lane & 1 ? __byte_perm(word, near, 0x3715) : __byte_perm(word, near, 0x6240);
-  const unsigned far = __shfl_xor_sync(0xFFFFFFFFu, word, 2);
-  return lane & 2 ? __byte_perm(word, far, 0x3276) : __byte_perm(word, far, 0x5410);
-}
-SM void draw(unsigned (&kept)[kWords], const BodyArguments& body, long long row, int column) {
-  if (kDraws == 0) return;
-#pragma unroll
-  for (int w = 0; w < kWords; ++w) kept[w] = draw_word(body, row, column + 64 * w);
-}
-
-// Products become scores as the body wants them.
-template <bool kUnmasked>
-SM void modify(float (&s)[kKeys / 2], const BodyArguments& body, int b, int h, int t, int queries, int key, int keys,
-               float scale) {
-#pragma unroll
-  for (int g = 0; g < kKeys / 8; ++g)
-#pragma unroll
-    for (int e = 0; e < 4; ++e) {
-      const int at = key + 8 * g + (e & 1), row = min(t + 8 * (e >> 1), queries - 1);
-      const float score = modified_of<kUnmasked>(body, b, h, row, kUnmasked ? at : min(at, keys - 1), s[4 * g + e] * scale);
-      s[4 * g + e] = kUnmasked || at < keys ? score : -infinity();
-    }
-}
-
-// Online softmax of two rows: scores times the coefficient are base-2 logarithms. Weights come with the factor of
-// those that are kept, and so do their sums.
-SM void weigh(float (&s)[kKeys / 2], float coefficient, float factor_log2, float (&top)[2], float (&sum)[2], float (&shrink)[2]) {
-#pragma unroll
-  for (int r = 0; r < 2; ++r) {
-    float a = s[2 * r], b = s[2 * r + 1];
-#pragma unroll
-    for (int g = 1; g < kKeys / 8; ++g) a = fmaxf(a, s[4 * g + 2 * r]), b = fmaxf(b, s[4 * g + 2 * r + 1]);
-    a = fmaxf(a, b);
-    a = fmaxf(a, __shfl_xor_sync(0xFFFFFFFFu, a, 1));
-    a = fmaxf(a, __shfl_xor_sync(0xFFFFFFFFu, a, 2));
-    const float next = fmaxf(top[r], a * coefficient), base = next == -infinity() ? 0.0f : next;
-    const float minus = factor_log2 - base;
-    shrink[r] = exp2_fast(top[r] - base);
-    top[r] = next;
-    a = 0.0f, b = 0.0f;
-#pragma unroll
-    for (int g = 0; g < kKeys / 8; ++g) {
-      float &x = s[4 * g + 2 * r], &y = s[4 * g + 2 * r + 1];
-      x = exp2_fast(fmaf(x, coefficient, minus)), y = exp2_fast(fmaf(y, coefficient, minus));
-      a += x, b += y;
-    }
-    sum[r] = sum[r] * shrink[r] + (a + b);
-  }
-}
-
-// Kept weights in the registers of a first operand.
-SM void pack_weights(unsigned (&p)[kKeys / 4], const float (&s)[kKeys / 2], const unsigned (&kept)[kWords]) {
-#pragma unroll
-  for (int i = 0; i < kKeys / 4; ++i) {
-    float x = s[2 * i], y = s[2 * i + 1];
-    if (kHasFactor) {
-      const unsigned bits = kept[i >> 4] >> (2 * (i & 15));
-      x = bits & 1 ? x : 0.0f, y = bits & 2 ? y : 0.0f;
-    }
-    p[i] = pack(x, y);
-  }
-}
-)";
-
-constexpr std::string_view kTiles = R"(
-// What is told of a tile: its number, two bits for the rows of each consumer (body_tile), and whether it is the
-// item's last. Nothing is seen at all: kNothing alone.
-constexpr int kLast = 1 << 30, kNothing = -1, kKindAt = 24;
-
-// Which tiles of keys an item sees, from the last one down; 32 at a time, one a lane.
-struct Scan {
-  int base, mine;
-  unsigned seen;
-};
-SM int kinds_of(const BodyArguments& body, int b, int h, int t0, int queries, int tile, int keys) {
-  const int s0 = tile * kKeys, s1 = min(s0 + kKeys, keys);
-  int kinds = 0;
-  if (s0 >= keys || tile < 0) return 0;
-#pragma unroll 1
-  for (int w = 0; w < kConsumers; ++w) {
-    const int t = t0 + 64 * w;
-    if (t >= queries) break;
-    int kind = body_tile(body, b, h, t, min(t + 64, queries), s0, s1);
-    if (kind == 2 && s0 + kKeys > keys) kind = 1;
-    kinds |= kind << (kKindAt + 2 * w);
-  }
-  return kinds;
-}
-SM int next_tile(Scan& scan, const BodyArguments& body, int b, int h, int t0, int queries, int keys) {
-  const int lane = threadIdx.x & 31;
-  while (scan.seen == 0) {
-    if (scan.base <= 0) return kNothing;
-    const int tile = scan.base - 1 - lane, kinds = kinds_of(body, b, h, t0, queries, tile, keys);
-    scan.mine = tile | kinds;
-    scan.seen = __ballot_sync(0xFFFFFFFFu, kinds != 0);
-    scan.base -= 32;
-  }
-  const int from = __ffs(scan.seen) - 1;
-  scan.seen &= scan.seen - 1;
-  return __shfl_sync(0xFFFFFFFFu, scan.mine, from);
-}
-
-struct Item {
-  int b, h, t0;
-};
-// Heads whose keys and values stay in the cache together are one behind the other; their last queries, which
-// see the most keys where something is causal, come first.
-SM Item item_of(int item, int tiles, int heads, int all_heads, int together) {
-  const int group = item / (together * tiles), within = item % (together * tiles);
-  const int size = min(together, all_heads - group * together), head = group * together + within % size;
-  return {head / heads, head % heads, (tiles - 1 - within / size) * kQueries};
-}
-)";
-
-constexpr std::string_view kKernel = R"(
-// Keys and values of heads that are taken together stay in the cache.
-constexpr int kTogetherBytes = 20 << 20;
-
-SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMap& v_map, Half* output, float* lse,
-                  unsigned* counters, long long batch_, long long heads_, long long group_, long long queries_,
-                  long long keys_, long long o_b, long long o_t, long long o_h, float scale, const BodyArguments& body) {
-  extern __shared__ __align__(1024) unsigned char memory[];
-  const int heads = (int)heads_, queries = (int)queries_, keys = (int)keys_;
-  const int tiles = (queries + kQueries - 1) / kQueries, all_heads = (int)batch_ * heads, items = tiles * all_heads;
-
-  const unsigned q_tiles = (shared_address(memory) + 1023) & ~1023u;
-  const unsigned k_tiles = q_tiles + kQueryStages * kQueryBytes, v_tiles = k_tiles + kStages * kKeyBytes;
-  const unsigned barriers = v_tiles + kStages * kKeyBytes;
-  const unsigned full_q = barriers, empty_q = full_q + 8 * kQueryStages, full_k = empty_q + 8 * kQueryStages, empty_k = full_k + 8 * kStages,
-                 full_v = empty_k + 8 * kStages, empty_v = full_v + 8 * kStages, infos = empty_v + 8 * kStages,
-                 items_at = infos + 4 * kStages;
-  if (threadIdx.x == 0) {
-    for (int i = 0; i < kQueryStages; ++i) barrier_init(full_q + 8 * i, 1), barrier_init(empty_q + 8 * i, 4 * kConsumers);
-    for (int i = 0; i < kStages; ++i) {
-      barrier_init(full_k + 8 * i, 1), barrier_init(empty_k + 8 * i, 4 * kConsumers);
-      barrier_init(full_v + 8 * i, 1), barrier_init(empty_v + 8 * i, 4 * kConsumers);
-    }
-    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-    fence_stores();
-  }
-  __syncthreads();
-
-  if (threadIdx.x < 128) {
-    if (kConsumers > 1) asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kProducerRegisters));
-    if (threadIdx.x >= 32) return;
-    const bool leader = threadIdx.x == 0;
-    const int group = (int)group_, head_bytes = max(keys * kHead * 4 / group, 1);
-    const int together = min(max(kTogetherBytes / head_bytes, 1), all_heads);
-    int ks = 0, vs = 0, qs = 0;
-    unsigned k_phase = 1, v_phase = 1, q_phase = 1;
-    const auto load_values = [&](int tile, int h, int b) {
-      barrier_wait(empty_v + 8 * vs, v_phase);
-      if (leader) {
-        barrier_expect(full_v + 8 * vs, kKeyBytes);
-        copy_rows(v_tiles + vs * kKeyBytes, v_map, kKeys, tile * kKeys, h / group, b, full_v + 8 * vs);
-      }
-      if (++vs == kStages) vs = 0, v_phase ^= 1;
-    };
-    for (int at = blockIdx.x; at < items;) {
-      const Item item = item_of(at, tiles, heads, all_heads, together);
-      Scan scan{(keys + kKeys - 1) / kKeys, 0, 0};
-      int tile = next_tile(scan, body, item.b, item.h, item.t0, queries, keys), before = kNothing;
-      do {
-        const int after = tile == kNothing ? kNothing : next_tile(scan, body, item.b, item.h, item.t0, queries, keys);
-        const int number = tile & ((1 << kKindAt) - 1);
-        barrier_wait(empty_k + 8 * ks, k_phase);
-        if (leader) {
-          store_shared(infos + 4 * ks, after == kNothing ? tile | kLast : tile);
-          if (tile == kNothing) {
-            barrier_arrive(full_k + 8 * ks);
-          } else {
-            barrier_expect(full_k + 8 * ks, kKeyBytes);
-            copy_rows(k_tiles + ks * kKeyBytes, k_map, kKeys, number * kKeys, item.h / group, item.b, full_k + 8 * ks);
-          }
-        }
-        if (++ks == kStages) ks = 0, k_phase ^= 1;
-        if (before == kNothing) {
-          barrier_wait(empty_q + 8 * qs, q_phase);
-          if (leader) {
-            const unsigned to = items_at + 16 * qs;
-            store_shared(to, item.b), store_shared(to + 4, item.h), store_shared(to + 8, item.t0);
-            barrier_expect(full_q + 8 * qs, kQueryBytes);
-            copy_rows(q_tiles + qs * kQueryBytes, q_map, kQueries, item.t0, item.h, item.b, full_q + 8 * qs);
-          }
-          if (++qs == kQueryStages) qs = 0, q_phase ^= 1;
-        } else {
-          load_values(before, item.h, item.b);
-        }
-        before = tile == kNothing ? kNothing : number;
-        tile = after;
-      } while (tile != kNothing);
-      at = take_item(counters, items);
-      if (before != kNothing) load_values(before, item.h, item.b);
-    }
-    barrier_wait(empty_q + 8 * qs, q_phase);
-    if (leader) {
-      store_shared(items_at + 16 * qs, -1);
-      barrier_arrive(full_q + 8 * qs);
-    }
-  } else {
-    if (kConsumers > 1) asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kConsumerRegisters));
-    const int wg = uniform(threadIdx.x / 128) - 1, lane = threadIdx.x & 31, warp = uniform(threadIdx.x / 32) & 3;
-    const int own_row = 64 * wg + 16 * warp + (lane >> 2);
-    const float scale_log2 = scale * kLog2e;
-    const unsigned q_places = describe(q_tiles + wg * 64 * 128, 0), k_places = describe(k_tiles, 0),
-                     v_places = describe(v_tiles, kKeys * 128);
-    // Consumers take turns: one multiplies while another takes exponentials.
-    const auto wait_for_turn = [&] {
-      if (kTakesTurns) named_sync<128 * kConsumers>(1 + wg);
-    };
-    const auto pass_turn = [&] {
-#pragma unroll
-      for (int i = 1; i < kConsumers && kTakesTurns; ++i) named_arrive<128 * kConsumers>(1 + (wg + i) % kConsumers);
-    };
-    for (int i = 0; i < wg && kTakesTurns; ++i) named_arrive<128 * kConsumers>(1 + i);
-
-    int ks = 0, vs = 0, qs = 0;
-    unsigned k_phase = 0, v_phase = 0, q_phase = 0;
-    float s[kKeys / 2], o[kColumns / 2];
-    unsigned p[kKeys / 4], kept[kWords];
-    const float factor = kHasFactor ? kept_factor(body) : 1.0f, factor_log2 = kHasFactor ? log2_fast(factor) : 0.0f;
-    const auto multiply_keys = [&] {
-      multiply_begin();
-      const unsigned k_place = k_places + (ks * kKeyBytes >> 4), q_place = q_places + (qs * kQueryBytes >> 4);
-#pragma unroll
-      for (int i = 0; i < kColumns / 16; ++i) {
-        const int q_at = (i / 4 * kQueries * 128 + i % 4 * 32) >> 4, k_at = (i / 4 * kKeys * 128 + i % 4 * 32) >> 4;
-        if (i == 0) begin_scores(s, q_place, k_place);
-        else multiply_scores(s, q_place + q_at, k_place + k_at);
-      }
-      multiply_commit();
-    };
-    const auto multiply_values = [&] {
-      multiply_begin();
-      const unsigned v_place = v_places + (vs * kKeyBytes >> 4);
-#pragma unroll
-      for (int i = 0; i < kKeys / 16; ++i) multiply_outputs(o, p + 4 * i, v_place + (i * 16 * 128 >> 4));
-      multiply_commit();
-    };
-    const auto release_queries = [&] {
-      warp_arrive(empty_q + 8 * qs);
-      if (++qs == kQueryStages) qs = 0, q_phase ^= 1;
-    };
-    const auto release_keys = [&] {
-      warp_arrive(empty_k + 8 * ks);
-      if (++ks == kStages) ks = 0, k_phase ^= 1;
-    };
-    const auto release_values = [&] {
-      warp_arrive(empty_v + 8 * vs);
-      if (++vs == kStages) vs = 0, v_phase ^= 1;
-    };
-
-    while (true) {
-      barrier_wait(full_q + 8 * qs, q_phase);
-      const unsigned item_at = items_at + 16 * qs;
-      const int b = uniform(load_shared(item_at));
-      if (b < 0) break;
-      const int h = uniform(load_shared(item_at + 4)), t = uniform(load_shared(item_at + 8)) + own_row;
-      const long long row = ((long long)b * heads + h) * queries + t;
-      float top[2] = {-infinity(), -infinity()}, sum[2] = {0.0f, 0.0f}, shrink[2];
-      barrier_wait(full_k + 8 * ks, k_phase);
-      int info = uniform(load_shared(infos + 4 * ks));
-      clear(o);
-      const auto weigh_tile = [&] {
-        const int key = (info & ((1 << kKindAt) - 1)) * kKeys + 2 * (lane & 3);
-        float coefficient = scale_log2;
-        const bool unmasked = (info >> (kKindAt + 2 * wg) & 3) == 2;
-        if (!kPlainWhenUnmasked || !unmasked) {
-          if (unmasked) modify<true>(s, body, b, h, t, queries, key, keys, scale);
-          else modify<false>(s, body, b, h, t, queries, key, keys, scale);
-          coefficient = kLog2e;
-        }
-        weigh(s, coefficient, factor_log2, top, sum, shrink);
-      };
-      const auto draw_tile = [&] { draw(kept, body, row, (info & ((1 << kKindAt) - 1)) * kKeys); };
-      if (info == kNothing) {
-        release_keys();
-        release_queries();
-      } else {
-        multiply_keys();
-        draw_tile();
-        multiply_wait<0>();
-        pin(s);
-        release_keys();
-        weigh_tile();
-        pack_weights(p, s, kept);
-        while (!(info & kLast)) {
-          barrier_wait(full_k + 8 * ks, k_phase);
-          info = uniform(load_shared(infos + 4 * ks));
-          wait_for_turn();
-          multiply_keys();
-          barrier_wait(full_v + 8 * vs, v_phase);
-          multiply_values();
-          pass_turn();
-          draw_tile();
-          multiply_wait<1>();
-          pin(s);
-          release_keys();
-          weigh_tile();
-          finish(sum[0] + sum[1]);
-          multiply_wait<0>();
-          pin(o), pin(p);
-          release_values();
-#pragma unroll
-          for (int i = 0; i < kColumns / 2; ++i) o[i] *= shrink[i >> 1 & 1];
-          pack_weights(p, s, kept);
-        }
-        release_queries();
-        barrier_wait(full_v + 8 * vs, v_phase);
-        multiply_values();
-        multiply_wait<0>();
-        pin(o), pin(p);
-        release_values();
-      }
-#pragma unroll
-      for (int r = 0; r < 2; ++r) {
-        sum[r] += __shfl_xor_sync(0xFFFFFFFFu, sum[r], 1);
-        sum[r] += __shfl_xor_sync(0xFFFFFFFFu, sum[r], 2);
-        const bool there = t + 8 * r < queries;
-        const float share = sum[r] > 0.0f ? factor * __frcp_rn(sum[r]) : 0.0f;
-        store_row(output + b * o_b + h * o_h + (t + 8 * r) * o_t, there, o, r, share, kHead);
-        if (there && (lane & 3) == 0) lse[row + 8 * r] = sum[r] > 0.0f ? (top[r] + log2_fast(sum[r]) - factor_log2) * kLn2 : -infinity();
-      }
-    }
-  }
-}
-)";
-
-struct Registers {
+struct WgmmaRegisters {
   int producer, consumer;
 };
 /// Of a thread, by the number of consumers: what a multiprocessor's 64 K leave.
-constexpr Registers kRegisters[] = {{}, {56, 240}, {40, 232}, {32, 160}};
+constexpr WgmmaRegisters kForwardRegisters[] = {{}, {56, 240}, {40, 232}, {32, 160}};
 
 }  // namespace
 
-std::optional<WgmmaTiles> forward_wgmma_tiles(int head_size, bool draws) {
-  if (head_size % 8 || head_size > 256 || head_size <= 0) return std::nullopt;
-  if (head_size <= 64) return draws ? WgmmaTiles{128, 128, 2, 2} : WgmmaTiles{192, 128, 2, 3};
-  if (head_size <= 128) return WgmmaTiles{128, 128, 2, 2};
-  return head_size <= 192 ? WgmmaTiles{128, 96, 2, 2} : WgmmaTiles{128, 80, 2, 2};
+std::optional<WgmmaTiles> forward_wgmma_tiles(int head_size, const AttentionHooks& hooks) {
+  const bool draws = hooks.draws > 0;
+  if (!wgmma_takes(head_size, hooks)) return std::nullopt;
+  if (head_size <= 64)
+    return WgmmaTiles{.queries = 128, .keys = 128, .stages = 3, .query_stages = 2, .takes_turns = draws};
+  if (head_size <= 128) return WgmmaTiles{.queries = 128, .keys = 128, .query_stages = draws ? 1 : 2};
+  return WgmmaTiles{.queries = 128, .keys = head_size <= 192 ? 96 : 80};
 }
 
 WgmmaKernelText attention_forward_wgmma(const WgmmaAttention& attention) {
   const WgmmaTiles& tiles = attention.tiles;
   const int columns = (attention.head_size + 15) / 16 * 16, chunks = (attention.head_size + 63) / 64;
-  const Registers registers = kRegisters[tiles.consumers];
+  const int blocks = tiles.consumers > 1 ? 1 : 2;
+  const WgmmaRegisters registers = kForwardRegisters[tiles.consumers];
   const std::string sizes = fmt::format(
-      kSizes, fmt::arg("head", attention.head_size), fmt::arg("columns", columns), fmt::arg("chunks", chunks),
-      fmt::arg("queries", tiles.queries), fmt::arg("keys", tiles.keys), fmt::arg("stages", tiles.stages),
-      fmt::arg("consumers", tiles.consumers), fmt::arg("query_stages", tiles.query_stages),
-      fmt::arg("takes_turns", tiles.takes_turns && tiles.consumers > 1), fmt::arg("blocks", tiles.consumers > 1 ? 1 : 2),
-      fmt::arg("producer_registers", registers.producer),
-      fmt::arg("consumer_registers", registers.consumer));
+      kForwardSizes, fmt::arg("head", attention.head_size), fmt::arg("columns", columns),
+      fmt::arg("chunks", chunks), fmt::arg("queries", tiles.queries), fmt::arg("keys", tiles.keys),
+      fmt::arg("stages", tiles.stages), fmt::arg("consumers", tiles.consumers),
+      fmt::arg("query_stages", tiles.query_stages),
+      fmt::arg("takes_turns", tiles.takes_turns && tiles.consumers > 1), fmt::arg("blocks", blocks),
+      fmt::arg("producer_registers", registers.producer), fmt::arg("consumer_registers", registers.consumer));
   WgmmaKernelText kernel;
   kernel.threads = 128 * (tiles.consumers + 1);
-  kernel.shared_bytes = kAlignment + (tiles.query_stages * tiles.queries + 2 * tiles.stages * tiles.keys) * 128 * chunks + kBarrierBytes;
-  kernel.text = wgmma_prelude(attention, sizes) +
-                wgmma_functions({.name = "scores", .columns = tiles.keys}, attention.dtype) +
-                wgmma_functions({.name = "outputs", .columns = columns, .a_in_registers = true, .b_transposed = true},
-                               attention.dtype);
-  kernel.text.append(kWeights).append(kTiles).append(kKernel);
+  kernel.blocks_each = blocks;
+  kernel.shared_bytes = kAlignmentBytes +
+                        (tiles.query_stages * tiles.queries + 2 * tiles.stages * tiles.keys) * 128 * chunks +
+                        kForwardBarriers;
+  kernel.text =
+      wgmma_prelude(attention, sizes) +
+      wgmma_functions({.name = "scores", .columns = tiles.keys}, attention.dtype) +
+      wgmma_functions({.name = "outputs", .columns = columns, .a_in_registers = true, .b_transposed = true},
+                      attention.dtype);
+  kernel.text.append(wgmma::kWeights).append(wgmma::kForwardTiles).append(wgmma::kForward);
   return kernel;
 }
 

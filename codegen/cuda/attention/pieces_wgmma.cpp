@@ -5,7 +5,7 @@
 namespace smelt {
 namespace {
 
-constexpr std::string_view kTypes = R"(
+constexpr std::string_view kWgmmaTypes = R"(
 typedef unsigned short Half;
 typedef unsigned long long Descriptor;
 struct alignas(64) TensorMap { unsigned char bytes[128]; };
@@ -26,7 +26,7 @@ SM float log2_fast(float x) {
 }
 )";
 
-constexpr std::string_view kFunctions = R"(
+constexpr std::string_view kWgmmaFunctions = R"(
 SM unsigned shared_address(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
 SM int load_shared(unsigned from) {
   int value;
@@ -178,8 +178,9 @@ SM float factor_of_draw(const BodyArguments& body, unsigned draw) {
 }
 SM unsigned kept_draw(const BodyArguments& body) { return factor_of_draw(body, 0xFFFF) != 0.0f ? 0xFFFFu : 0u; }
 SM float kept_factor(const BodyArguments& body) { return factor_of_draw(body, kept_draw(body)); }
-// Which of eight neighbouring columns are kept: a bit each.
-SM unsigned draw_eight(const BodyArguments& body, long long row, int column8) {
+// Which of eight neighbouring columns are kept: column i is bit place(i).
+template <class Place>
+SM unsigned draw_eight(const BodyArguments& body, long long row, int column8, Place place) {
   unsigned words[kOps][4], bits = 0;
 #pragma unroll
   for (int op = 0; op < kDraws; ++op) body_draw(body, op, row, column8, words[op]);
@@ -190,7 +191,7 @@ SM unsigned draw_eight(const BodyArguments& body, long long row, int column8) {
     for (int op = 0; op < kDraws; ++op) draws[op] = i & 1 ? words[op][i / 2] >> 16 : words[op][i / 2] & 0xFFFFu;
     float modified, factor;
     body_forward<true>(body, 0, 0, 0, 0, draws, 0.0f, modified, factor);
-    bits |= (unsigned)(factor != 0.0f) << i;
+    bits |= factor != 0.0f ? 1u << place(i) : 0u;
   }
   return bits;
 }
@@ -207,44 +208,46 @@ SM int take_item(unsigned* tickets, int total) {
 }
 )";
 
-std::string registers(int first, int count) {
+std::string operands(int first, int count) {
   std::string text;
   for (int i = 0; i < count; ++i) text += fmt::format("{}%{}", i ? ", " : "", first + i);
   return text;
 }
 
-std::string_view type_text(DType dtype) { return dtype == DType::bf16 ? "bf16" : "f16"; }
+std::string_view half_text(DType dtype) { return dtype == DType::bf16 ? "bf16" : "f16"; }
 
 }  // namespace
 
 namespace {
 
 /// One that adds, or one whose sums begin: they are no operand of it, and so not alive before.
-std::string one_function(const WgmmaShape& shape, DType dtype, bool add) {
+std::string wgmma_function(const WgmmaShape& shape, DType dtype, bool add) {
   const int sums = shape.columns / 2, a_operands = shape.a_in_registers ? 4 : 1;
   std::string sum_operands, a_text;
-  for (int i = 0; i < sums; ++i) sum_operands += fmt::format("{}\"{}f\"(d[{}])", i ? ", " : "", add ? '+' : '=', i);
+  for (int i = 0; i < sums; ++i)
+    sum_operands += fmt::format("{}\"{}f\"(d[{}])", i ? ", " : "", add ? '+' : '=', i);
   for (int i = 0; i < a_operands; ++i)
     a_text += shape.a_in_registers ? fmt::format("\"r\"(a[{}]), ", i) : "\"l\"(descriptor(a)), ";
   return fmt::format(
       "SM void {0}_{1}(float (&d)[{2}], {3}, unsigned b) {{\n"
       "  asm volatile(\"{{\\n.reg .pred p;\\nsetp.ne.b32 p, {4}, 0;\\n\"\n"
-      "               \"wgmma.mma_async.sync.aligned.m64n{5}k16.f32.{6}.{6} {{{7}}}, {8}, %{9}, p, 1, 1{10}, {11};\\n}}\"\n"
+      "               \"wgmma.mma_async.sync.aligned.m64n{5}k16.f32.{6}.{6} {{{7}}}, {8}, %{9}, p, 1, 1{10}, "
+      "{11};\\n}}\"\n"
       "               : {12}\n               : {13}\"l\"(descriptor(b)));\n}}\n",
-      add ? "multiply" : "begin", shape.name, sums, shape.a_in_registers ? "const unsigned* a" : "unsigned a", int{add},
-      shape.columns, type_text(dtype), registers(0, sums),
-      shape.a_in_registers ? fmt::format("{{{}}}", registers(sums, 4)) : fmt::format("%{}", sums), sums + a_operands,
-      shape.a_in_registers ? "" : fmt::format(", {}", int{shape.a_transposed}), int{shape.b_transposed}, sum_operands,
-      a_text);
+      add ? "multiply" : "begin", shape.name, sums, shape.a_in_registers ? "const unsigned* a" : "unsigned a",
+      int{add}, shape.columns, half_text(dtype), operands(0, sums),
+      shape.a_in_registers ? fmt::format("{{{}}}", operands(sums, 4)) : fmt::format("%{}", sums),
+      sums + a_operands, shape.a_in_registers ? "" : fmt::format(", {}", int{shape.a_transposed}),
+      int{shape.b_transposed}, sum_operands, a_text);
 }
 
 }  // namespace
 
 std::string wgmma_functions(const WgmmaShape& shape, DType dtype) {
-  return one_function(shape, dtype, false) + one_function(shape, dtype, true);
+  return wgmma_function(shape, dtype, false) + wgmma_function(shape, dtype, true);
 }
 
-bool wgmma_takes(const AttentionHooks& hooks, int head_size) {
+bool wgmma_takes(int head_size, const AttentionHooks& hooks) {
   return head_size > 0 && head_size % 8 == 0 && head_size <= 256 && !hooks.draws_in_score &&
          hooks.has_factor == (hooks.draws > 0) && hooks.row_gradients == 0 && hooks.column_gradients == 0 &&
          hooks.element_gradients == 0;
@@ -252,7 +255,8 @@ bool wgmma_takes(const AttentionHooks& hooks, int head_size) {
 
 std::string wgmma_prelude(const WgmmaAttention& attention, std::string_view constants) {
   return fmt::format("#define HALF_TYPE \"{}\"\n{}{}{}constexpr int kOps = kDraws > 0 ? kDraws : 1;\n{}",
-                     type_text(attention.dtype), hooks_text(attention.hooks), kTypes, constants, kFunctions);
+                     half_text(attention.dtype), hooks_text(attention.hooks), kWgmmaTypes, constants,
+                     kWgmmaFunctions);
 }
 
 }  // namespace smelt

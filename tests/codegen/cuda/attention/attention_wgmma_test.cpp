@@ -1,8 +1,11 @@
-// The kernels of attention for sm_90a compile to code that needs registers alone and multiplies asynchronously.
+// The kernels of attention for sm_90a compile to code that needs registers alone and multiplies
+// asynchronously.
 #include "codegen/cuda/attention/attention_wgmma.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <vector>
 
 #include "runtime/cuda/nvrtc.h"
 
@@ -72,29 +75,32 @@ constexpr const char* kMaps =
     "TensorMap v";
 
 CudaSource forward_of(const WgmmaAttention& attention) {
-  return {attention_forward_wgmma(attention).text +
-              fmt::format("extern \"C\" __global__ void __launch_bounds__(kThreads, kBlocks) forward({}, Half* "
-                          "o, float* lse, unsigned* counters, long long n, float scale, BodyArguments body) {{\n"
-                          "  attention(q, k, v, o, lse, counters, n, n, n, n, n, n, n, n, scale, body);\n}}\n",
-                          kMaps),
-          "forward"};
+  return {
+      attention_forward_wgmma(attention).text +
+          fmt::format("extern \"C\" __global__ void __launch_bounds__(kThreads, kBlocks) forward({}, Half* "
+                      "o, float* lse, unsigned* counters, long long n, float scale, BodyArguments body) {{\n"
+                      "  attention(q, k, v, o, lse, counters, n, n, n, n, n, n, n, n, scale, body);\n}}\n",
+                      kMaps),
+      "forward"};
 }
 CudaSource backward_of(const WgmmaAttention& attention) {
   return {attention_backward_wgmma(attention).text +
-              fmt::format("extern \"C\" __global__ void __launch_bounds__(kThreads, kBlocks) backward({}, const "
-                          "__grid_constant__ TensorMap d_o, const float* lse, const float* delta, Half* dk, Half* "
-                          "dv, float* sums, unsigned* counters, long long n, float scale, BodyArguments body) {{\n"
-                          "  attention(q, k, v, d_o, lse, delta, dk, dv, sums, counters, n, n, n, n, n, n, n, n, "
-                          "n, n, n, scale, body);\n}}\n",
-                          kMaps),
+              fmt::format(
+                  "extern \"C\" __global__ void __launch_bounds__(kThreads, kBlocks) backward({}, const "
+                  "__grid_constant__ TensorMap d_o, const float* lse, const float* delta, Half* dk, Half* "
+                  "dv, float* sums, unsigned* counters, long long n, float scale, BodyArguments body) {{\n"
+                  "  attention(q, k, v, d_o, lse, delta, dk, dv, sums, counters, n, n, n, n, n, n, n, n, "
+                  "n, n, n, scale, body);\n}}\n",
+                  kMaps),
           "backward"};
 }
 CudaSource query_gradient_of(const WgmmaAttention& attention) {
-  return {attention_query_gradient_wgmma(attention).text +
-              "extern \"C\" __global__ void __launch_bounds__(kThreads) query_gradient(const float* sums, Half* "
-              "dq, unsigned* counters, long long n, float scale) {\n"
-              "  attention(sums, dq, counters, n, n, n, n, n, scale);\n}\n",
-          "query_gradient"};
+  return {
+      attention_query_gradient_wgmma(attention).text +
+          "extern \"C\" __global__ void __launch_bounds__(kThreads) query_gradient(const float* sums, Half* "
+          "dq, unsigned* counters, long long n, float scale) {\n"
+          "  attention(sums, dq, counters, n, n, n, n, n, scale);\n}\n",
+      "query_gradient"};
 }
 
 /// A kernel's shared memory must fit, and its code neither spill nor wait for each product.
@@ -102,8 +108,8 @@ void expect_lean(const std::vector<CudaSource>& sources, const std::vector<std::
   const std::vector<Cubin> code = compile_cuda(sources, 90);
   for (size_t i = 0; i < code.size(); ++i) {
     const CudaResources& r = code[i].resources;
-    EXPECT_TRUE(is_lean(r)) << sources[i].name << ' ' << names[i] << ": stack " << r.stack_bytes << ", spilled "
-                            << r.spill_bytes << ", products waited for " << r.serial_products;
+    EXPECT_TRUE(is_lean(r)) << sources[i].name << ' ' << names[i] << ": stack " << r.stack_bytes
+                            << ", spilled " << r.spill_bytes << ", products waited for " << r.serial_products;
   }
 }
 
@@ -114,13 +120,12 @@ class AttentionWgmma : public ::testing::Test {
   }
   void add(const WgmmaAttention& attention, const std::string& name) {
     WgmmaAttention one = attention;
-    const bool draws = attention.hooks.draws > 0;
-    if (const auto tiles = forward_wgmma_tiles(attention.head_size, draws)) {
+    if (const auto tiles = forward_wgmma_tiles(attention.head_size, attention.hooks)) {
       one.tiles = *tiles;
       sources_.push_back(forward_of(one)), names_.push_back(name);
       EXPECT_LE(attention_forward_wgmma(one).shared_bytes, kMostShared) << name;
     }
-    if (const auto tiles = backward_wgmma_tiles(attention.head_size, draws)) {
+    if (const auto tiles = backward_wgmma_tiles(attention.head_size, attention.hooks)) {
       one.tiles = *tiles;
       sources_.push_back(backward_of(one)), names_.push_back(name);
       EXPECT_LE(attention_backward_wgmma(one).shared_bytes, kMostShared) << name;
@@ -145,29 +150,30 @@ TEST_F(AttentionWgmma, EveryHeadSizeIsLean) {
 TEST_F(AttentionWgmma, EveryBodyIsLean) {
   for (const Body& body : kBodies)
     for (const bool dropout : {false, true})
-      for (const int head_size : {64, 128})
-        if (wgmma_takes(hooks_of(body, dropout), head_size))
-          add({.head_size = head_size, .hooks = hooks_of(body, dropout)},
-              fmt::format("{}{}, heads of {}", body.name, dropout ? " with dropout" : "", head_size));
+      for (const int head_size : dropout ? std::vector<int>{64, 128} : std::vector<int>{64})
+        add({.head_size = head_size, .hooks = hooks_of(body, dropout)},
+            fmt::format("{}{}, heads of {}", body.name, dropout ? " with dropout" : "", head_size));
   expect_lean(sources_, names_);
 }
 
 TEST(AttentionWgmmaTiles, LeaveOutWhatIsNotCopiedInWholePieces) {
-  EXPECT_FALSE(forward_wgmma_tiles(65, false));
-  EXPECT_FALSE(forward_wgmma_tiles(264, false));
-  EXPECT_FALSE(backward_wgmma_tiles(136, false)) << "gradients of wider heads do not fit into registers";
-  EXPECT_TRUE(backward_wgmma_tiles(120, true));
+  EXPECT_FALSE(forward_wgmma_tiles(65, {}));
+  EXPECT_FALSE(forward_wgmma_tiles(264, {}));
+  EXPECT_FALSE(backward_wgmma_tiles(136, {})) << "gradients of wider heads do not fit into registers";
+  EXPECT_TRUE(backward_wgmma_tiles(120, {}));
 }
 
-TEST(AttentionWgmmaTiles, LeaveOutBodiesWithGradientsOfTheirOwn) {
-  AttentionHooks hooks = hooks_of(kBodies[0], true);
-  EXPECT_TRUE(wgmma_takes(hooks, 64));
+TEST(AttentionWgmmaTiles, LeaveOutBodiesThatNeedMore) {
+  const AttentionHooks dropout = hooks_of(kBodies[0], true);
+  EXPECT_TRUE(forward_wgmma_tiles(64, dropout));
+  AttentionHooks hooks = dropout;
   hooks.element_gradients = 1;
-  EXPECT_FALSE(wgmma_takes(hooks, 64));
-  hooks = hooks_of(kBodies[0], true), hooks.draws_in_score = true;
-  EXPECT_FALSE(wgmma_takes(hooks, 64));
+  EXPECT_FALSE(backward_wgmma_tiles(64, hooks));
+  hooks = dropout, hooks.draws_in_score = true;
+  EXPECT_FALSE(forward_wgmma_tiles(64, hooks));
   hooks = hooks_of(kBodies[0], false), hooks.has_factor = true;
-  EXPECT_FALSE(wgmma_takes(hooks, 64)) << "a factor that is not drawn";
+  EXPECT_FALSE(forward_wgmma_tiles(64, hooks)) << "a factor that is not drawn";
+  EXPECT_FALSE(backward_wgmma_tiles(128, hooks_of(kBodies[3], false))) << "scores are needed twice";
 }
 
 }  // namespace
