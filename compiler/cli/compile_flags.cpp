@@ -105,8 +105,8 @@ void CompileFlags::add_to(CLI::App& app) {
   app.add_option(
          "--attention", attention,
          "on a GPU in bf16 and fp16: fused (one kernel, no scores in memory), unfused (matmuls around a "
-         "softmax), or auto (unfused for short sequences)")
-      ->check(CLI::IsMember({"auto", "fused", "unfused"}))
+         "softmax), mma (one kernel, of instructions that sm_80 has, too), or auto (unfused for short sequences)")
+      ->check(CLI::IsMember({"auto", "fused", "unfused", "mma"}))
       ->capture_default_str();
   app.add_flag("--tune", tune, "time the kernels' schedules on this machine's GPU; what is found is kept");
   app.add_flag("--no-plan-cache", no_plan_cache, "compile, also where the cache directory has the plan");
@@ -160,6 +160,7 @@ CompileOptions CompileFlags::options() const {
   options.masters = masters == "fp32";
   options.attention = attention == "fused"     ? AttentionForm::fused
                       : attention == "unfused" ? AttentionForm::unfused
+                      : attention == "mma"     ? AttentionForm::mma
                                                : AttentionForm::automatic;
   options.tune = tune;
   options.mode = mode == "infer" ? Mode::infer : Mode::train;

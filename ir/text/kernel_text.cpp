@@ -166,8 +166,11 @@ class KernelPrinter {
     for (const AttentionKernel::Matrix& m : a.matrices)
       text += fmt::format("    {} {} [{}, {}, {}]\n", m.of_keys ? "keys" : "queries", param(m.param),
                           m.batch_stride.str(), m.place_stride.str(), m.head_stride.str());
-    text += fmt::format("    tiles {} x {}, {} elements an access, {} bytes shared\n", a.tiles.rows(),
-                        a.tiles.columns, a.vector, a.shared_bytes);
+    const auto* own = a.wgmma();
+    const auto* mma = std::get_if<AttentionTiles>(&a.tiles);
+    text += fmt::format("    {} tiles {} x {}, {} elements an access, {} bytes shared\n",
+                        own ? "wgmma" : "mma", own ? own->queries : mma->rows(),
+                        own ? own->keys : mma->columns, a.vector, a.shared_bytes);
     return text + fmt::format("    returns %{}\n", fmt::join(a.returned, ", %"));
   }
 

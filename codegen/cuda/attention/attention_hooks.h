@@ -7,11 +7,7 @@
 //   weight = exp(modified - lse)            lse[b,h,t] = log sum_s exp(modified), f32, compact
 //   O[b,h,t] = sum_s weight * factor * V[b,h/group,s]
 //
-//   #define BODY_PARAMETERS , const float* bias, long long bias_stride      what the body reads: kernel
-//                                                                 parameters, or nothing
-//   #define BODY_VALUES bias, bias_stride                         their names, in the order of BodyArguments
-//   struct BodyArguments { const float* bias; long long bias_stride; };     (by kernel parameters: a launch
-//                                                                 packs no struct)
+//   struct BodyArguments { const float* bias; long long bias_stride; };              what the body reads
 //
 //   int body_tile(const BodyArguments&, int b, int h, int t0, int t1, int s0, int s1)
 //       What queries [t0,t1) and keys [s0,s1) see of each other: 0 nothing, 1 some, 2 everything. A guess of
@@ -29,13 +25,13 @@
 //                      float* gradients)
 //       product = dO[b,h,t] . V[b,h/group,s]; delta[b,h,t] = dO . O (less the gradient of lse). The kernel
 //       computes the weight, which is 0 where the key is not seen: masks need not be tested. mixed = weight *
-//       factor (dV += mixed dO), dscore (dQ += scale dscore K, dK += scale dscore Q); without modifications
-//       dscore = weight * (product
-//       - delta). `gradients`: of what the body reads, row ones first, then column ones, then element ones;
-//       each is 0 where the weight is 0.
+//       factor (dV += mixed dO). dscore is the gradient of the score (dQ += scale dscore K, dK += scale
+//       dscore Q): weight * (factor * product - delta) times the derivative of `modified`. `gradients` are of
+//       what the body reads: row ones first, then column ones, then element ones; each is 0 where the weight
+//       is 0.
 //
-// What a kernel calls is not read where its result is not used: the first function may compute what only one
-// of its callers needs. t and s are always in range.
+// t and s are always in range. Results that a caller does not use cost nothing, since all is inlined: that is
+// how factors are computed apart from scores.
 //
 // Gradients of what the body reads, all f32 and complete when the kernel ends; no workspace, no atomics:
 //   row       summed over s by the kernel of dQ: [B,H,T]. For slopes [H], a row's bias [B,H,T], ...
@@ -51,7 +47,7 @@ namespace smelt {
 
 /// A body: its text, and constants that text and kernels use under these names.
 struct AttentionHooks {
-  std::string text;                 // BODY_PARAMETERS, BODY_VALUES, BodyArguments and the functions
+  std::string text;                 // BodyArguments and the functions
   int draws = 0;                    // kDraws: random ops of the body
   bool draws_in_score = false;      // kDrawsInScore: `modified` depends on draws (else `factor` alone may)
   bool has_factor = false;          // kHasFactor: else factor is 1

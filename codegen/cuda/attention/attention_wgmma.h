@@ -40,16 +40,10 @@
 #include <string_view>
 
 #include "codegen/cuda/attention/attention_hooks.h"
+#include "ir/attention_kernel.h"
 #include "runtime/dtype.h"
 
 namespace smelt {
-
-/// Work of a block at a time, its ring, and its warpgroups beside the copying one.
-struct WgmmaTiles {
-  int queries = 128, keys = 128, stages = 2, consumers = 2;
-  int query_stages = 1;     // of the forward kernel: the next item's queries come early
-  bool takes_turns = true;  // its consumers: one multiplies while another takes exponentials
-};
 
 struct WgmmaAttention {
   DType dtype = DType::bf16;

@@ -14,20 +14,25 @@ using Kind = Instruction::Kind;
 
 /// The lanes of a warp look at the numbers of a tile's queries or keys together; all threads of a block call
 /// it.
-constexpr const char* kTileRange = R"(struct TileRange {
+constexpr const char* kTileRange = R"(struct TileRange {{
   int least, most;
-};
+}};
 template <typename T>
-SM TileRange tile_range(const T* at, long long stride, int count) {
+SM TileRange tile_range(const T* at, long long stride, int count) {{
   int least = 0x7fffffff, most = -0x7fffffff - 1;
-  for (int i = threadIdx.x & 31; i < count; i += 32) {
+  for (int i = {}; i < count; i += {}) {{
     const int x = sm_get(at[i * stride]);
     least = min(least, x), most = max(most, x);
-  }
-  return {__reduce_min_sync(~0u, least), __reduce_max_sync(~0u, most)};
-}
+  }}
+  return {};
+}}
 
 )";
+std::string range_function(bool by_lane) {
+  if (by_lane) return fmt::format(kTileRange, "0", 1, "{least, most}");
+  return fmt::format(kTileRange, "threadIdx.x & 31", 32,
+                     "{__reduce_min_sync(~0u, least), __reduce_max_sync(~0u, most)}");
+}
 
 /// C++ for the least and the most that a number is in the tile.
 struct Interval {
@@ -170,11 +175,11 @@ ScoreMask score_mask(const Kernel& kernel) {
   return masks ? ScoreMask{x.operands[0], x.operands[1]} : ScoreMask{};
 }
 
-std::string tile_function(const Kernel& kernel, const ScoreMask& mask) {
+std::string tile_function(const Kernel& kernel, const ScoreMask& mask, bool by_lane) {
   TileStates states(kernel);
   const std::string state = mask.instruction < 0 ? "2" : states.state(mask.instruction);
   const std::string code = states.statements() + "  return " + state + ";\n";
-  return (states.statements().empty() ? "" : kTileRange) +
+  return (states.statements().empty() ? "" : range_function(by_lane)) +
          fmt::format(
              "SM int body_tile(const BodyArguments& body, int b, int h, int t0, int t1, int s0, int s1) "
              "{{\n{}{}}}\n\n",

@@ -81,7 +81,7 @@ CudaSource forward_of(const WgmmaAttention& attention) {
                       "o, float* lse, unsigned* counters, long long n, float scale, BodyArguments body) {{\n"
                       "  attention(q, k, v, o, lse, counters, n, n, n, n, n, n, n, n, scale, body);\n}}\n",
                       kMaps),
-      "forward"};
+      "forward", 90};
 }
 CudaSource backward_of(const WgmmaAttention& attention) {
   return {attention_backward_wgmma(attention).text +
@@ -92,7 +92,7 @@ CudaSource backward_of(const WgmmaAttention& attention) {
                   "  attention(q, k, v, d_o, lse, delta, dk, dv, sums, counters, n, n, n, n, n, n, n, n, "
                   "n, n, n, scale, body);\n}}\n",
                   kMaps),
-          "backward"};
+          "backward", 90};
 }
 CudaSource query_gradient_of(const WgmmaAttention& attention) {
   return {
@@ -100,7 +100,7 @@ CudaSource query_gradient_of(const WgmmaAttention& attention) {
           "extern \"C\" __global__ void __launch_bounds__(kThreads) query_gradient(const float* sums, Half* "
           "dq, unsigned* counters, long long n, float scale) {\n"
           "  attention(sums, dq, counters, n, n, n, n, n, scale);\n}\n",
-      "query_gradient"};
+      "query_gradient", 90};
 }
 
 /// A kernel's shared memory must fit, and its code neither spill nor wait for each product.
