@@ -136,7 +136,7 @@ class BodyAsFusion {
       twins[input] = body->create(Op::input, {}, input->type)->result();
       operands.push_back(operand);
     }
-    copy_nodes(*node.body, *body, twins);
+    copy_nodes(*node.body, *body, twins, operands);
     llvm::SmallVector<Type, 4> types;
     for (const Value* output : outputs) {
       // An input that is returned as it is needs a node that has axes.
@@ -184,11 +184,19 @@ class BodyAsFusion {
     return input;
   }
 
-  static void copy_nodes(const Graph& from, Graph& to, llvm::DenseMap<const Value*, Value*>& twins) {
+  /// An argument is an input for each node that spreads it: one is read along queries, another along keys.
+  static void copy_nodes(const Graph& from, Graph& to, llvm::DenseMap<const Value*, Value*>& twins,
+                         llvm::SmallVectorImpl<Value*>& arguments) {
     for (const auto& node : from.nodes()) {
       if (node->is(Op::input) || node->is(Op::reduce) || twins.count(node->result())) continue;
       llvm::SmallVector<Value*, 3> operands;
       for (const Value* operand : node->operands()) operands.push_back(twins.at(operand));
+      if (node->is(Op::broadcast) && operands[0]->node()->is(Op::input)) {
+        const std::vector<Node*> inputs = to.inputs();
+        const auto at = llvm::find(inputs, operands[0]->node()) - inputs.begin();
+        arguments.push_back(arguments[static_cast<size_t>(at)]);
+        operands[0] = to.create(Op::input, {}, operands[0]->type)->result();
+      }
       Node* twin = to.clone(*node, operands);
       for (unsigned i = 0; i < node->result_count(); ++i) twins[node->result(i)] = twin->result(i);
     }

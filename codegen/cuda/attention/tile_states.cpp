@@ -138,10 +138,10 @@ class TileStates {
   /// Of what moves along queries or keys alone.
   Interval of_range(int id, const Dim& stride, int axis, const char* letter) {
     context_.place.indices[axis] = fmt::format("{}0", letter);
-    statements_ += fmt::format("  const TileRange r{0} = tile_range(&{1}, {2}, {3}1 - {3}0);\n", id,
+    statements_ += fmt::format("  const TileRange range{0} = tile_range(&{1}, {2}, {3}1 - {3}0);\n", id,
                                addresses_.element(id), context_.names.dim(stride), letter);
     context_.place.indices[axis] = "0";
-    return {fmt::format("r{}.least", id), fmt::format("r{}.most", id)};
+    return {fmt::format("range{}.least", id), fmt::format("range{}.most", id)};
   }
 
   std::optional<Interval> of_sum(const Instruction& x) {

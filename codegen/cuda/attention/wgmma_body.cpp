@@ -52,7 +52,12 @@ class BodyOfWeights {
   static bool is_scalar(const Instruction& x, ScalarOp op) {
     return x.kind == Kind::scalar && x.scalar_op == op;
   }
-  bool is_handed(int id, int slot) const { return at(id).kind == Kind::handed && at(id).slot == slot; }
+  /// Perhaps behind a conversion to its own type.
+  bool is_handed(int id, int slot) const {
+    const Instruction& x = at(id);
+    if (x.kind == Kind::convert && x.dtype == DType::f32) return is_handed(x.operands[0], slot);
+    return x.kind == Kind::handed && x.slot == slot;
+  }
   bool is_zero(int id) const { return at(id).kind == Kind::constant && at(id).number == 0; }
 
   /// Of a product with what is handed.
