@@ -12,15 +12,15 @@ namespace {
 
 using Kind = Instruction::Kind;
 
-/// The lanes of a warp look at the numbers of a tile's queries or keys together; all threads of a block call
-/// it.
+/// The numbers of a tile's queries or keys: the lanes of a warp look at them together, and all threads of a
+/// block call it; or each lane looks at those of a tile of its own, in a loop that needs few registers.
 constexpr const char* kTileRange = R"(struct TileRange {{
   int least, most;
 }};
 template <typename T>
 SM TileRange tile_range(const T* at, long long stride, int count) {{
   int least = 0x7fffffff, most = -0x7fffffff - 1;
-  for (int i = {}; i < count; i += {}) {{
+{}  for (int i = {}; i < count; i += {}) {{
     const int x = sm_get(at[i * stride]);
     least = min(least, x), most = max(most, x);
   }}
@@ -28,9 +28,10 @@ SM TileRange tile_range(const T* at, long long stride, int count) {{
 }}
 
 )";
+
 std::string range_function(bool by_lane) {
-  if (by_lane) return fmt::format(kTileRange, "0", 1, "{least, most}");
-  return fmt::format(kTileRange, "threadIdx.x & 31", 32,
+  if (by_lane) return fmt::format(kTileRange, "#pragma unroll 1\n", "0", 1, "{least, most}");
+  return fmt::format(kTileRange, "", "threadIdx.x & 31", 32,
                      "{__reduce_min_sync(~0u, least), __reduce_max_sync(~0u, most)}");
 }
 
