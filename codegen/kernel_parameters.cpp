@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "codegen/cuda/attention/wgmma_kernel.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace smelt {
@@ -82,7 +83,16 @@ class ParametersOf {
     const bool writes_rows = attention.part == AttentionPart::forward;
     for (const int param : attention.rows)
       add_list(param, attention.batch * attention.heads * attention.queries, writes_rows);
+    if (attention.counters >= 0) add_shared(attention);
     for (const int param : attention.sums) add_list(param, sum_elements(attention), true);
+  }
+
+  /// Of the gradients for sm_90a; the templates that may take their place leave them alone.
+  void add_shared(const AttentionKernel& attention) {
+    const WgmmaShared shared = wgmma_shared(attention);
+    add_list(attention.query_sums, shared.query_sums, attention.part == AttentionPart::key_gradients);
+    add_list(attention.counters, shared.counters, false);
+    add_list(attention.counters, shared.counters, true);
   }
 
   static Dim sum_elements(const AttentionKernel& attention) {

@@ -1,5 +1,6 @@
 #include "codegen/make_plan.h"
 
+#include "codegen/cuda/attention/wgmma_kernel.h"
 #include "codegen/kernel_parameters.h"
 #include "codegen/kernel_passes/launch_dims.h"
 #include "runtime/error.h"
@@ -17,6 +18,11 @@ KernelCode describe_kernel(const Kernel& kernel) {
                      .threads = kernel.schedule.threads,
                      .shared_bytes = kernel.attention ? kernel.attention->shared_bytes : 0,
                      .copies = kernel.copies};
+  if (kernel.attention && kernel.attention->wgmma()) {
+    code.most_blocks = kernel.attention->most_blocks;
+    code.maps = attention_maps(kernel);
+    code.only_capability = kWgmmaCapability;
+  }
   describe_parameters(kernel, code);
   return code;
 }

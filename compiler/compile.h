@@ -22,8 +22,9 @@ namespace smelt {
 enum class Mode : uint8_t { train, infer };
 
 /// How attention is computed where a target has kernels for it: by these, as matmuls around a softmax, or by
-/// which of the two was measured to be faster for so many keys.
-enum class AttentionForm : uint8_t { automatic, fused, unfused };
+/// which of the two was measured to be faster for so many keys. wgmma: on sm_90, by kernels of its own
+/// instructions where these take an attention.
+enum class AttentionForm : uint8_t { automatic, fused, unfused, wgmma };
 
 struct CompileOptions {
   /// "cpu"; "cuda": this machine's GPU; "native": the same, or its CPU where there is none; "sm_90", ...

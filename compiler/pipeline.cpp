@@ -57,7 +57,8 @@ class Compiler {
     clock_.end("build");
     result_.graph = module->clone();
     if (stage == Stage::graph) return;
-    const Target target = resolved_target(options_);
+    Target target = resolved_target(options_);
+    target.has_wgmma = options_.attention == AttentionForm::wgmma;
     check_precision(target);
 
     make_entries(*module, target);
@@ -178,7 +179,7 @@ class Compiler {
   bool keeps_attention(const Node& node, const Target& target) const {
     if (options_.attention == AttentionForm::unfused || target.refuses(node, options_.storage)) return false;
     const Dim& keys = node.operand(1)->shape()[1];
-    return options_.attention == AttentionForm::fused ||
+    return options_.attention != AttentionForm::automatic ||
            node.graph().module().symbols.upper(keys) > kMostUnfusedKeys;
   }
 

@@ -2,6 +2,9 @@
 // parser and its messages read.
 #pragma once
 
+#include <concepts>
+#include <type_traits>
+
 #include "ir/attention_kernel.h"
 
 namespace smelt {
@@ -31,19 +34,33 @@ void visit_attention_fields(const Visit& visit) {
   visit("column_gradients", &AttentionKernel::column_gradients);
   visit("element_gradients", &AttentionKernel::element_gradients);
   visit("element", &AttentionKernel::element);
+  visit("has_wgmma", &AttentionKernel::has_wgmma);
+  visit("query_sums", &AttentionKernel::query_sums);
+  visit("counters", &AttentionKernel::counters);
   visit("tiles", &AttentionKernel::tiles);
   visit("lighter", &AttentionKernel::lighter);
+  visit("multiprocessors", &AttentionKernel::multiprocessors);
+  visit("most_blocks", &AttentionKernel::most_blocks);
   visit("vector", &AttentionKernel::vector);
   visit("shared_bytes", &AttentionKernel::shared_bytes);
 }
 
-/// The same of tiles, which are written as a list of these numbers.
-template <typename Visit>
-void visit_tile_numbers(const Visit& visit) {
-  for (int AttentionTiles::* member :
-       {&AttentionTiles::warps, &AttentionTiles::row_tiles, &AttentionTiles::columns, &AttentionTiles::chunk,
-        &AttentionTiles::blocks, &AttentionTiles::parts})
-    visit(member);
+/// Tiles are written as the name of their template and a list of these numbers.
+inline constexpr const char* template_name(const AttentionTiles&) { return "mma"; }
+inline constexpr const char* template_name(const WgmmaTiles&) { return "wgmma"; }
+
+template <typename Tiles, typename Visit>
+  requires std::same_as<std::remove_const_t<Tiles>, AttentionTiles>
+void visit_tile_numbers(Tiles& tiles, const Visit& visit) {
+  visit(tiles.warps), visit(tiles.row_tiles), visit(tiles.columns), visit(tiles.chunk), visit(tiles.blocks);
+  visit(tiles.parts);
+}
+
+template <typename Tiles, typename Visit>
+  requires std::same_as<std::remove_const_t<Tiles>, WgmmaTiles>
+void visit_tile_numbers(Tiles& tiles, const Visit& visit) {
+  visit(tiles.queries), visit(tiles.keys), visit(tiles.stages), visit(tiles.consumers);
+  visit(tiles.query_stages), visit(tiles.takes_turns);
 }
 
 }  // namespace smelt

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <variant>
 #include <vector>
 
 #include "runtime/dim.h"
@@ -21,6 +22,17 @@ struct AttentionTiles {
   int rows() const { return warps * row_tiles * 16; }
   bool operator==(const AttentionTiles&) const = default;
 };
+
+/// Of a template for sm_90a: work of a block at a time, its ring, and its warpgroups beside the copying one.
+struct WgmmaTiles {
+  int queries = 128, keys = 128, stages = 2, consumers = 2;
+  int query_stages = 1;     // of the forward kernel: the next item's queries come early
+  bool takes_turns = true;  // its consumers: one multiplies while another takes exponentials
+  bool operator==(const WgmmaTiles&) const = default;
+};
+
+/// They say which template a kernel is.
+using TemplateTiles = std::variant<AttentionTiles, WgmmaTiles>;
 
 struct AttentionKernel {
   /// A parameter that holds heads, [batch, places, heads, width]; neighbours along the width lie together.
@@ -48,13 +60,21 @@ struct AttentionKernel {
   std::vector<int> returned;
   int row_gradients = 0, column_gradients = 0, element_gradients = 0;
   int element = 0;  // of element_gradient: which of them
+  /// Whether a template for sm_90a may take it. Its gradients share parameters: f32 sums of dq, which the
+  /// first makes and the second rounds, and counters, i32, zero before the first.
+  bool has_wgmma = false;
+  int query_sums = -1, counters = -1;
 
   // Chosen by `schedule`.
-  AttentionTiles tiles = {};
-  std::vector<AttentionTiles> lighter = {};  // tiles that need fewer registers, in order of preference
-  int vector = 1;                            // elements of an access to a matrix
-  int64_t shared_bytes = 0;                  // of a block
+  TemplateTiles tiles = {};
+  std::vector<TemplateTiles> lighter = {};  // tiles that need fewer registers, in order of preference
+  int multiprocessors = 0;
+  int most_blocks = 0;       // of a grid whose blocks take items until none is left; 0: any
+  int vector = 1;            // elements of an access to a matrix
+  int64_t shared_bytes = 0;  // of a block
 
+  const WgmmaTiles* wgmma() const { return std::get_if<WgmmaTiles>(&tiles); }
+  /// Of the grid, or items of work for one that has at most `most_blocks`.
   Dim blocks() const;
   bool operator==(const AttentionKernel&) const = default;
 };

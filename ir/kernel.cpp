@@ -31,11 +31,15 @@ bool has_form(const Instruction& i, Form form) {
 }
 
 Dim AttentionKernel::blocks() const {
-  if (part == AttentionPart::key_gradients)
-    return batch * key_heads * ceil_div(keys, tiles.rows()) * tiles.parts;
-  if (part != AttentionPart::element_gradient) return batch * heads * ceil_div(queries, tiles.rows());
+  const bool of_keys = part == AttentionPart::key_gradients;
+  if (const WgmmaTiles* own = wgmma())
+    return of_keys ? batch * key_heads * ceil_div(keys, own->keys)
+                   : batch * heads * ceil_div(queries, own->queries);
+  const auto& mma = std::get<AttentionTiles>(tiles);
+  if (of_keys) return batch * key_heads * ceil_div(keys, mma.rows()) * mma.parts;
+  if (part != AttentionPart::element_gradient) return batch * heads * ceil_div(queries, mma.rows());
   const Dim kept = (keeps_batch ? batch : Dim(1)) * (keeps_heads ? heads : Dim(1));
-  return kept * ceil_div(queries, tiles.rows()) * ceil_div(keys, tiles.columns);
+  return kept * ceil_div(queries, mma.rows()) * ceil_div(keys, mma.columns);
 }
 
 Dim Kernel::range() const {

@@ -18,6 +18,7 @@ struct Target {
   enum class Kind : uint8_t { cpu, cuda } kind = Kind::cpu;
   int compute_capability = 0;  // of a GPU: 90 for sm_90
   DeviceModel device = {};     // of a GPU: that of this machine, or the one its architecture is known for
+  bool has_wgmma = false;      // kernels of attention may have the instructions of sm_90a alone
 
   bool is_cuda() const { return kind == Kind::cuda; }
   /// Why code generation does not accept the composite as it is, its heads stored as `storage`; nothing where

@@ -1,6 +1,7 @@
 // A program as a plan for an NVIDIA GPU: every kernel's text and its cubin, compiled in parallel.
 #include <set>
 
+#include "codegen/cuda/attention/wgmma_kernel.h"
 #include "codegen/cuda/emit_cuda.h"
 #include "codegen/cuda/template_kernels.h"
 #include "codegen/make_plan.h"
@@ -25,21 +26,26 @@ std::vector<std::vector<std::string>> sources_of_kernels(const Program& program)
 
 namespace {
 
+CudaSource source_of(const Kernel& kernel, const std::vector<std::string>& sources) {
+  const bool is_own = kernel.attention && kernel.attention->wgmma();
+  return {emit_cuda(kernel, sources), kernel.name, is_own ? kWgmmaCapability : 0};
+}
+
 /// Kernels whose code spills get a lighter schedule and are compiled again.
-std::vector<Cubin> compile_lean(std::vector<Kernel>& kernels, std::vector<CudaSource>& texts,
+std::vector<Cubin> compile_lean(Program& program, std::vector<CudaSource>& texts,
                                 const std::vector<std::vector<std::string>>& sources,
                                 int compute_capability) {
+  std::vector<Kernel>& kernels = program.kernels;
   std::vector<Cubin> cubins = compile_cuda(texts, compute_capability);
   for (bool again = true; again;) {
-    std::vector<size_t> heavy;
+    std::set<size_t> heavy;
     std::vector<CudaSource> lighter;
-    for (size_t i = 0; i < kernels.size(); ++i) {
-      if (is_lean(cubins[i].resources) || !lighten_schedule(kernels[i])) continue;
-      texts[i].text = emit_cuda(kernels[i], sources[i]);
-      heavy.push_back(i), lighter.push_back(texts[i]);
-    }
+    for (size_t i = 0; i < kernels.size(); ++i)
+      if (!is_lean(cubins[i].resources) && lighten_schedule(kernels[i])) heavy.insert(i);
+    for (const size_t i : leave_shared_templates(program)) heavy.insert(i);
+    for (const size_t i : heavy) lighter.push_back(texts[i] = source_of(kernels[i], sources[i]));
     std::vector<Cubin> fresh = compile_cuda(lighter, compute_capability);
-    for (size_t i = 0; i < heavy.size(); ++i) cubins[heavy[i]] = std::move(fresh[i]);
+    for (size_t next = 0; const size_t i : heavy) cubins[i] = std::move(fresh[next++]);
     again = !heavy.empty();
   }
   // A body that fits the registers of no tile runs all the same: slower than it could, but right.
@@ -55,11 +61,10 @@ Plan make_cuda_plan(Program& program, const Target& target) {
   std::vector<Kernel>& kernels = program.kernels;
   const auto sources = sources_of_kernels(program);
   std::vector<CudaSource> texts;
-  for (size_t i = 0; i < kernels.size(); ++i)
-    texts.push_back({emit_cuda(kernels[i], sources[i]), kernels[i].name});
+  for (size_t i = 0; i < kernels.size(); ++i) texts.push_back(source_of(kernels[i], sources[i]));
   std::vector<TemplateKernel> templates = template_kernels(program);
   for (const TemplateKernel& kernel : templates) texts.push_back({kernel.code.source, kernel.code.name});
-  std::vector<Cubin> cubins = compile_lean(kernels, texts, sources, target.compute_capability);
+  std::vector<Cubin> cubins = compile_lean(program, texts, sources, target.compute_capability);
   Plan plan = plan_without_code(program);
   plan.target = target.str();
   add_templates(plan, std::move(templates));

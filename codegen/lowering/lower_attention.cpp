@@ -3,6 +3,7 @@
 // template's.
 #include <functional>
 
+#include "codegen/cuda/attention/wgmma_kernel.h"
 #include "codegen/lowering/fusion_blocks.h"
 #include "codegen/lowering/program_builder.h"
 #include "ir/analysis/attention_form.h"
@@ -56,11 +57,30 @@ class AttentionLowering {
   /// gives, by their slots.
   void add_body(llvm::ArrayRef<const Value*> outputs, llvm::ArrayRef<const Value*> handed);
 
+  /// Whether templates for sm_90a take it; all but what gradients share is there.
+  bool takes_wgmma() {
+    if (builder_.target().compute_capability != kWgmmaCapability || !builder_.target().has_wgmma)
+      return false;
+    kernel_.attention = form_;
+    return wgmma_tiles(kernel_).has_value();
+  }
+  void allow_wgmma() { form_.has_wgmma = true; }
+  /// Of gradients, in buffers with these numbers.
+  void allow_wgmma(int query_sums, int counters) {
+    allow_wgmma();
+    const bool makes = form_.part == AttentionPart::key_gradients;
+    form_.query_sums = add(DType::f32, {query_sums, 0}, !makes, makes);
+    form_.counters = add(DType::i32, {counters, 0}, true, true);
+  }
+
   void finish() {
     std::vector<int> reads, writes;
+    const auto note = [](std::vector<int>& list, int buffer) {
+      if (!llvm::is_contained(list, buffer)) list.push_back(buffer);
+    };
     for (auto [param, argument] : llvm::zip(kernel_.params, arguments_)) {
-      std::vector<int>& list = param.output ? writes : reads;
-      if (!llvm::is_contained(list, argument.buffer)) list.push_back(argument.buffer);
+      if (param.input) note(reads, argument.buffer);
+      if (param.output) note(writes, argument.buffer);
     }
     kernel_.attention = std::move(form_);
     KernelStep step{.kernel = builder_.add_kernel(std::move(kernel_), arguments_),
@@ -74,11 +94,15 @@ class AttentionLowering {
     return add(value, {value.layout->buffer, value.layout->offset}, written);
   }
   int add(const Value& value, BufferRef place, bool written) {
+    return add(value.dtype(), std::move(place), !written, written);
+  }
+  int add(DType dtype, BufferRef place, bool read, bool written) {
     const auto param = static_cast<int>(arguments_.size());
     kernel_.params.push_back({.name = fmt::format("{}{}", written ? 'y' : 'x', param),
-                              .dtype = value.dtype(),
+                              .dtype = dtype,
                               .output = written,
-                              .input = !written});
+                              .input = read,
+                              .alignment = builder_.alignment(place)});
     arguments_.push_back(std::move(place));
     return param;
   }
@@ -113,7 +137,7 @@ class BodyAsFusion {
       twins[input] = body->create(Op::input, {}, input->type)->result();
       operands.push_back(operand);
     }
-    copy_nodes(*node.body, *body, twins);
+    copy_nodes(*node.body, *body, twins, operands);
     llvm::SmallVector<Type, 4> types;
     for (const Value* output : outputs) {
       // An input that is returned as it is needs a node that has axes.
@@ -161,11 +185,19 @@ class BodyAsFusion {
     return input;
   }
 
-  static void copy_nodes(const Graph& from, Graph& to, llvm::DenseMap<const Value*, Value*>& twins) {
+  /// An argument is an input for each node that spreads it: one is read along queries, another along keys.
+  static void copy_nodes(const Graph& from, Graph& to, llvm::DenseMap<const Value*, Value*>& twins,
+                         llvm::SmallVectorImpl<Value*>& arguments) {
     for (const auto& node : from.nodes()) {
       if (node->is(Op::input) || node->is(Op::reduce) || twins.count(node->result())) continue;
       llvm::SmallVector<Value*, 3> operands;
       for (const Value* operand : node->operands()) operands.push_back(twins.at(operand));
+      if (node->is(Op::broadcast) && operands[0]->node()->is(Op::input)) {
+        const std::vector<Node*> inputs = to.inputs();
+        const auto at = llvm::find(inputs, operands[0]->node()) - inputs.begin();
+        arguments.push_back(arguments[static_cast<size_t>(at)]);
+        operands[0] = to.create(Op::input, {}, operands[0]->type)->result();
+      }
       Node* twin = to.clone(*node, operands);
       for (unsigned i = 0; i < node->result_count(); ++i) twins[node->result(i)] = twin->result(i);
     }
@@ -290,8 +322,8 @@ AttentionLowering gradient_part(ProgramBuilder& builder, const Node& node, const
   return lowering;
 }
 
-void finish_part(AttentionLowering& lowering, const Node& node, const AttentionWeight& weight,
-                 const BodyGradients& gradients) {
+void add_part(AttentionLowering& lowering, const Node& node, const AttentionWeight& weight,
+              const BodyGradients& gradients) {
   AttentionKernel& form = lowering.form();
   form.row_gradients = static_cast<int>(gradients.rows.size());
   form.column_gradients = static_cast<int>(gradients.columns.size());
@@ -302,7 +334,21 @@ void finish_part(AttentionLowering& lowering, const Node& node, const AttentionW
     for (const BodyGradients::One& one : *list) outputs.push_back(one.per_score);
   const auto own = handed_values(node);
   lowering.add_body(outputs, {own[0], own[1], weight.weight, weight.delta_in_body});
-  lowering.finish();
+}
+
+/// Where templates for sm_90a take both, the first also adds up dq, which the second only rounds.
+void finish_pair(ProgramBuilder& builder, const Node& node, AttentionLowering& keys,
+                 AttentionLowering& queries) {
+  if (keys.takes_wgmma() && queries.takes_wgmma()) {
+    const WgmmaShared shared = wgmma_shared(keys.form());
+    const int sums =
+        builder.add_buffer(node.source + " (dq)", Role::workspace, DType::f32, shared.query_sums);
+    const int counters =
+        builder.add_buffer(node.source + " (order)", Role::workspace, DType::i32, shared.counters);
+    builder.fill(counters, 0, shared.counters, 0);
+    keys.allow_wgmma(sums, counters), queries.allow_wgmma(sums, counters);
+  }
+  keys.finish(), queries.finish();
 }
 
 }  // namespace
@@ -320,6 +366,7 @@ void lower_attention(ProgramBuilder& builder, const Node& node) {
     handed.push_back(handed_values(node).front());
   }
   lowering.add_body(outputs, handed);
+  if (lowering.takes_wgmma()) lowering.allow_wgmma();
   lowering.finish();
 }
 
@@ -330,17 +377,19 @@ void lower_attention_grad(ProgramBuilder& builder, const Node& node) {
   keys.add_heads(*node.result(1), true, true);
   keys.add_heads(*node.result(2), true, true);
   for (const BodyGradients::One& one : gradients.columns) keys.add_sums(*one.result);
-  finish_part(keys, node, weight, gradients);
+  add_part(keys, node, weight, gradients);
   AttentionLowering queries = gradient_part(builder, node, weight, AttentionPart::query_gradients);
   queries.add_heads(*node.result(0), false, true);
   for (const BodyGradients::One& one : gradients.rows) queries.add_sums(*one.result);
-  finish_part(queries, node, weight, gradients);
+  add_part(queries, node, weight, gradients);
+  finish_pair(builder, node, keys, queries);
   for (auto [i, one] : llvm::enumerate(gradients.elements)) {
     AttentionLowering element = gradient_part(builder, node, weight, AttentionPart::element_gradient);
     element.form().keeps_batch = !one.sums(0), element.form().keeps_heads = !one.sums(1);
     element.form().element = static_cast<int>(i);
     element.add_sums(*one.result);
-    finish_part(element, node, weight, gradients);
+    add_part(element, node, weight, gradients);
+    element.finish();
   }
 }
 

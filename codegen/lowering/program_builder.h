@@ -27,6 +27,8 @@ class ProgramBuilder {
   /// The number of an equal kernel that is already there, else of this one. `arguments` are what it will be
   /// launched with: on a GPU its code depends on how they are aligned.
   int add_kernel(Kernel kernel, const std::vector<BufferRef>& arguments);
+  /// Bytes that an argument's address is a multiple of, at most those of the widest access.
+  int64_t alignment(const BufferRef& argument) const;
   /// Appends a step; what it reads and writes follows from `what` for all but kernels.
   Step& add_step(decltype(Step::what) what, std::vector<int> reads, std::vector<int> writes);
 
@@ -39,8 +41,6 @@ class ProgramBuilder {
   Program take() { return std::move(program_); }
 
  private:
-  int64_t alignment(const BufferRef& argument) const;
-
   Program program_;
   Target target_;
   std::optional<IndexRanges> ranges_;  // of the entry at hand

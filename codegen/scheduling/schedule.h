@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ir/kernel.h"
+#include "ir/program.h"
 #include "ir/target.h"
 #include "runtime/dim.h"
 
@@ -22,5 +23,9 @@ void take_schedule(Kernel& kernel, const Schedule& schedule);
 /// Changes a GPU's schedule so that its code needs fewer registers: less in flight, smaller blocks, narrower
 /// vectors, larger teams. False where there is nothing left to change.
 bool lighten_schedule(Kernel& kernel);
+
+/// The gradients of an attention share memory by their templates for sm_90a: where one has another template,
+/// so get the others. Numbers of the kernels that were changed.
+std::vector<size_t> leave_shared_templates(Program& program);
 
 }  // namespace smelt

@@ -1,33 +1,38 @@
-// Tiles, widths of accesses and shared memory of the kernels of attention.
-#include <numeric>
+// Templates, tiles, widths of accesses and shared memory of the kernels of attention.
+#include <map>
+#include <set>
 
 #include "codegen/cuda/attention/attention_mma.h"
+#include "codegen/cuda/attention/print_hooks.h"
+#include "codegen/cuda/attention/wgmma_kernel.h"
 #include "codegen/kernel_passes/fast_forms.h"
 #include "codegen/scheduling/schedule_targets.h"
-#include "runtime/dtype.h"
 
 namespace smelt {
 namespace {
 
-constexpr int64_t kWidestAccess = 8;
-
-/// The largest power of two up to 8 that divides every multiple of a size known at launch.
-int64_t common_width(const Dim& stride, int64_t width) {
-  for (const Dim::Term& term : stride.terms()) width = std::gcd(width, term.coefficient);
-  return width;
+Schedule of_template(int threads) {
+  Schedule schedule;
+  schedule.vector_width = schedule.team = 1;
+  schedule.threads = threads;
+  return schedule;
 }
 
-/// Elements of one access to any of the matrices.
-int64_t access_width(const Kernel& kernel) {
-  const AttentionKernel& attention = *kernel.attention;
-  int64_t width = std::gcd(attention.width, kWidestAccess);
-  for (const AttentionKernel::Matrix& matrix : attention.matrices) {
-    const KernelParam& param = kernel.params[static_cast<size_t>(matrix.param)];
-    width = std::gcd(width, std::max<int64_t>(1, param.alignment / size_of(param.dtype)));
-    for (const Dim& stride : {matrix.batch_stride, matrix.place_stride, matrix.head_stride})
-      width = common_width(stride, width);
-  }
-  return width;
+void take_mma(Kernel& kernel) {
+  AttentionKernel& attention = *kernel.attention;
+  const auto& tiles = std::get<AttentionTiles>(attention.tiles);
+  attention.shared_bytes = attention_mma_shared_bytes(attention.part, attention.width, tiles);
+  attention.most_blocks = 0;
+  kernel.schedule = of_template(32 * tiles.warps);
+}
+
+void take_wgmma(Kernel& kernel) {
+  AttentionKernel& attention = *kernel.attention;
+  const WgmmaKernelText text = wgmma_text(kernel, hook_facts(kernel, HookUse::wgmma));
+  attention.shared_bytes = text.shared_bytes;
+  const bool has_items = attention.part != AttentionPart::query_gradients;
+  attention.most_blocks = has_items ? attention.multiprocessors * text.blocks_each : 0;
+  kernel.schedule = of_template(text.threads);
 }
 
 }  // namespace
@@ -35,9 +40,14 @@ int64_t access_width(const Kernel& kernel) {
 void schedule_attention(Kernel& kernel, const Symbols& symbols, const Target& target) {
   AttentionKernel& attention = *kernel.attention;
   const Dim& rows = attention.part == AttentionPart::key_gradients ? attention.keys : attention.queries;
-  attention.lighter =
-      mma_tiles(attention.part, attention.width, target.compute_capability, symbols.upper(rows));
-  attention.vector = static_cast<int>(access_width(kernel));
+  attention.lighter.clear();
+  if (attention.has_wgmma)
+    if (const auto tiles = wgmma_tiles(kernel)) attention.lighter.emplace_back(*tiles);
+  for (const AttentionTiles& tiles :
+       mma_tiles(attention.part, attention.width, target.compute_capability, symbols.upper(rows)))
+    attention.lighter.emplace_back(tiles);
+  attention.vector = static_cast<int>(attention_access_width(kernel));
+  attention.multiprocessors = target.device.multiprocessors;
   take_lighter_tiles(kernel);
   choose_fast_forms(kernel);
 }
@@ -47,11 +57,32 @@ bool take_lighter_tiles(Kernel& kernel) {
   if (attention.lighter.empty()) return false;
   attention.tiles = attention.lighter.front();
   attention.lighter.erase(attention.lighter.begin());
-  attention.shared_bytes = attention_mma_shared_bytes(attention.part, attention.width, attention.tiles);
-  kernel.schedule = {};
-  kernel.schedule.vector_width = kernel.schedule.team = 1;
-  kernel.schedule.threads = 32 * attention.tiles.warps;
+  attention.wgmma() ? take_wgmma(kernel) : take_mma(kernel);
   return true;
+}
+
+std::vector<size_t> leave_shared_templates(Program& program) {
+  std::set<size_t> changed;
+  for (bool again = true; again;) {
+    again = false;
+    std::map<int, std::set<size_t>> sharing;  // kernels by the buffer that they share
+    for (const PlanEntry& entry : program.entries)
+      for (const Step& step : entry.steps) {
+        const auto* launch = std::get_if<KernelStep>(&step.what);
+        if (!launch) continue;
+        const auto number = static_cast<size_t>(launch->kernel);
+        const auto& attention = program.kernels[number].attention;
+        if (attention && attention->counters >= 0)
+          sharing[launch->arguments[static_cast<size_t>(attention->counters)].buffer].insert(number);
+      }
+    for (const auto& [buffer, kernels] : sharing) {
+      const auto has_left = [&](size_t i) { return !program.kernels[i].attention->wgmma(); };
+      if (std::ranges::none_of(kernels, has_left)) continue;
+      for (const size_t i : kernels)
+        if (!has_left(i)) again |= take_lighter_tiles(program.kernels[i]), changed.insert(i);
+    }
+  }
+  return {changed.begin(), changed.end()};
 }
 
 }  // namespace smelt

@@ -105,8 +105,9 @@ void CompileFlags::add_to(CLI::App& app) {
   app.add_option(
          "--attention", attention,
          "on a GPU in bf16 and fp16: fused (one kernel, no scores in memory), unfused (matmuls around a "
-         "softmax), or auto (unfused for short sequences)")
-      ->check(CLI::IsMember({"auto", "fused", "unfused"}))
+         "softmax), wgmma (fused, on sm_90 by its own instructions where they take it: not run as a whole yet), or auto "
+         "(unfused for short sequences)")
+      ->check(CLI::IsMember({"auto", "fused", "unfused", "wgmma"}))
       ->capture_default_str();
   app.add_option("--chunk-rows", chunk_rows,
                  "rows of logits (tokens) that are in memory together; 0: all; default: 8192 where all take "
@@ -166,6 +167,7 @@ CompileOptions CompileFlags::options() const {
   options.masters = masters == "fp32";
   options.attention = attention == "fused"     ? AttentionForm::fused
                       : attention == "unfused" ? AttentionForm::unfused
+                      : attention == "wgmma"   ? AttentionForm::wgmma
                                                : AttentionForm::automatic;
   options.chunk_rows = chunk_rows;
   options.tune = tune;

@@ -150,13 +150,19 @@ void KernelParser::read(AttentionKernel::Matrix& matrix) {
   lexer.expect("]");
 }
 
-void KernelParser::read(AttentionTiles& tiles) {
+void KernelParser::read(TemplateTiles& tiles) {
+  const Token word = lexer.expect(Token::Kind::identifier, "a template (mma or wgmma)");
+  if (word.text == "wgmma")
+    tiles = WgmmaTiles{};
+  else if (word.text != "mma")
+    lexer.fail_at(word.offset, "expected mma or wgmma");
   lexer.expect("[");
   bool first = true;
-  visit_tile_numbers([&](auto member) {
+  const auto next = [&](auto& number) {
     if (!std::exchange(first, false)) lexer.expect(",");
-    tiles.*member = small_integer();
-  });
+    number = static_cast<std::remove_reference_t<decltype(number)>>(small_integer());
+  };
+  std::visit([&](auto& of_template) { visit_tile_numbers(of_template, next); }, tiles);
   lexer.expect("]");
 }
 

@@ -58,7 +58,7 @@ class KernelParser : public TextParser, private KernelParts {
   void read(std::vector<int64_t>& values) { values = integers(); }
   void read(AttentionPart& part);
   void read(AttentionKernel::Matrix& matrix);
-  void read(AttentionTiles& tiles);
+  void read(TemplateTiles& tiles);
   template <typename T>
   void read(std::vector<T>& items);
   void attention();

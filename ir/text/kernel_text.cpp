@@ -169,10 +169,14 @@ class KernelPrinter {
     return fmt::format("[{}, {}, {}, {}, {}]", m.param, field(m.of_keys), m.batch_stride.str(),
                        m.place_stride.str(), m.head_stride.str());
   }
-  static std::string field(const AttentionTiles& tiles) {
-    std::vector<int> numbers;
-    visit_tile_numbers([&](auto member) { numbers.push_back(tiles.*member); });
-    return fmt::format("[{}]", fmt::join(numbers, ", "));
+  static std::string field(const TemplateTiles& tiles) {
+    return std::visit(
+        [](const auto& of_template) {
+          std::vector<int> numbers;
+          visit_tile_numbers(of_template, [&](const auto& number) { numbers.push_back(number); });
+          return fmt::format("{} [{}]", template_name(of_template), fmt::join(numbers, ", "));
+        },
+        tiles);
   }
   template <typename T>
   static std::string field(const std::vector<T>& items) {

@@ -11,7 +11,7 @@
 namespace smelt {
 namespace {
 
-constexpr char kMagic[8] = {'s', 'm', 'e', 'l', 't', 'c', 'u', '1'};
+constexpr char kMagic[8] = {'s', 'm', 'e', 'l', 't', 'c', 'u', '2'};
 constexpr uint64_t kMostBytes = uint64_t{1} << 28;
 
 /// FNV-1a over 64 bits, from a start of its own.
@@ -26,8 +26,8 @@ constexpr uint64_t kStart = 0xCBF29CE484222325u, kOtherStart = 0x9AE16A3B2F90404
 struct EntryHeader {
   char magic[8];
   uint64_t bytes, checksum;
-  std::array<int32_t, 4> resources;
-  char key[32];  // a file that was renamed is another kernel's
+  std::array<int32_t, 6> resources;  // the last is 0: no byte is left to padding
+  char key[32];                      // a file that was renamed is another kernel's
 };
 
 uint64_t checksum(const EntryHeader& header, const std::vector<std::byte>& bytes) {
@@ -64,7 +64,11 @@ std::optional<Cubin> CubinCache::read(const std::string& key) const {
       in.peek() != std::ifstream::traits_type::eof() || checksum(header, cubin.bytes) != header.checksum)
     return std::nullopt;
   const auto& r = header.resources;
-  cubin.resources = {.registers = r[0], .stack_bytes = r[1], .spill_bytes = r[2], .shared_bytes = r[3]};
+  cubin.resources = {.registers = r[0],
+                     .stack_bytes = r[1],
+                     .spill_bytes = r[2],
+                     .shared_bytes = r[3],
+                     .serial_products = r[4]};
   cubin.from_cache = true;
   return cubin;
 }
@@ -74,7 +78,7 @@ void CubinCache::write(const std::string& key, const Cubin& cubin) const {
   const CudaResources& r = cubin.resources;
   EntryHeader header{};
   header.bytes = cubin.bytes.size();
-  header.resources = {r.registers, r.stack_bytes, r.spill_bytes, r.shared_bytes};
+  header.resources = {r.registers, r.stack_bytes, r.spill_bytes, r.shared_bytes, r.serial_products};
   std::memcpy(header.magic, kMagic, sizeof kMagic);
   std::memcpy(header.key, key.data(), sizeof header.key);
   header.checksum = checksum(header, cubin.bytes);

@@ -8,6 +8,17 @@ namespace {
 
 constexpr const char* kDriverNames[] = {"libcuda.so.1", "libcuda.so"};
 
+/// Older drivers run all kernels that need no maps.
+auto encoder(const DynamicLibrary& library) -> decltype(Driver::TensorMapEncodeTiled) {
+  decltype(Driver::TensorMapEncodeTiled) function = nullptr;
+  try {
+    library.load(function, "cuTensorMapEncodeTiled");
+  } catch (const Error&) {
+    // Whoever needs it says so.
+  }
+  return function;
+}
+
 /// Names as the library exports them: of functions that changed, the version whose form is declared here.
 Driver load_driver() {
   const DynamicLibrary library("the CUDA driver", kDriverNames);
@@ -28,6 +39,7 @@ Driver load_driver() {
   get(d.ModuleLoadData, "cuModuleLoadData"), get(d.ModuleUnload, "cuModuleUnload");
   get(d.ModuleGetFunction, "cuModuleGetFunction"), get(d.FuncSetAttribute, "cuFuncSetAttribute");
   get(d.LaunchKernel, "cuLaunchKernel");
+  d.TensorMapEncodeTiled = encoder(library);
   get(d.StreamCreate, "cuStreamCreate"), get(d.StreamDestroy, "cuStreamDestroy_v2");
   get(d.StreamSynchronize, "cuStreamSynchronize"), get(d.StreamWaitEvent, "cuStreamWaitEvent");
   get(d.StreamBeginCapture, "cuStreamBeginCapture_v2"), get(d.StreamEndCapture, "cuStreamEndCapture");

@@ -39,6 +39,14 @@ struct Copy2D {
   size_t width = 0, rows = 0;
 };
 
+/// CUtensorMap, and numbers of its enumerations.
+struct alignas(64) DriverTensorMap {
+  static constexpr int kF16 = 6, kF32 = 7, kBf16 = 9;
+  static constexpr int kNoInterleaving = 0, kZeros = 0;  // the last: of what lies outside
+  static constexpr int kPromotion128 = 2;                // bytes that L2 reads at once
+  unsigned char bytes[128] = {};
+};
+
 struct Driver {
   using Code = int;
   Code (*Init)(unsigned flags);
@@ -67,6 +75,10 @@ struct Driver {
   Code (*ModuleUnload)(Module module);
   Code (*ModuleGetFunction)(Function* function, Module module, const char* name);
   Code (*FuncSetAttribute)(Function function, int attribute, int value);
+  /// Null in drivers of before CUDA 12.
+  Code (*TensorMapEncodeTiled)(DriverTensorMap* map, int type, unsigned rank, void* address,
+                               const uint64_t* extents, const uint64_t* strides, const unsigned* box,
+                               const unsigned* steps, int interleave, int swizzle, int promotion, int fill);
   Code (*LaunchKernel)(Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                        unsigned block_y, unsigned block_z, unsigned shared_bytes, Stream stream,
                        void** arguments, void** extra);

@@ -11,9 +11,10 @@ namespace smelt::cuda {
 struct KernelLaunch {
   Function function = nullptr;
   unsigned blocks = 0, threads = 0, shared_bytes = 0;
-  std::vector<uint64_t> values;  // every argument in eight bytes
-  size_t together = 1;           // so many of the first are one argument: a struct of pointers
-  unsigned copies = 1;           // rows of blocks
+  std::vector<DriverTensorMap> maps;  // the first arguments
+  std::vector<uint64_t> values;       // every other argument in eight bytes
+  size_t together = 1;                // so many of the first values are one argument: a struct of pointers
+  unsigned copies = 1;                // rows of blocks
 
   explicit operator bool() const { return function != nullptr; }
   /// A status for check(); nothing to do where there are no blocks.

@@ -1,5 +1,6 @@
 #include "runtime/cuda/machine_code.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "runtime/error.h"
@@ -7,8 +8,14 @@
 namespace smelt::cuda {
 namespace {
 
-/// Machine code runs on later minor versions of its architecture, and nowhere else.
-bool runs_on(int made_for, int device) { return made_for / 10 == device / 10 && made_for <= device; }
+/// Machine code runs on later minor versions of its architecture, and nowhere else; with instructions of one
+/// architecture alone on that.
+bool runs_on(const Plan& plan, int device) {
+  const int made_for = std::atoi(plan.target.c_str() + 3);
+  const auto portable = [](const KernelCode& kernel) { return kernel.only_capability == 0; };
+  if (made_for == device) return true;
+  return made_for / 10 == device / 10 && made_for < device && std::ranges::all_of(plan.kernels, portable);
+}
 
 MachineCode own_code(const Plan& plan) {
   MachineCode code;
@@ -25,7 +32,7 @@ std::vector<CudaSource> sources_of(const Plan& plan) {
   std::vector<CudaSource> sources;
   for (const KernelCode& kernel : plan.kernels) {
     if (kernel.source.empty()) fail("the plan has no source of kernel '{}'", kernel.name);
-    sources.push_back({kernel.source, kernel.name});
+    sources.push_back({kernel.source, kernel.name, kernel.only_capability});
   }
   return sources;
 }
@@ -41,7 +48,7 @@ MachineCode made_again(const Plan& plan, int compute_capability, const NvrtcInfo
 }  // namespace
 
 MachineCode machine_code(const Plan& plan, const DeviceInfo& device, const NvrtcInfo& nvrtc) {
-  if (runs_on(std::atoi(plan.target.c_str() + 3), device.compute_capability)) return own_code(plan);
+  if (runs_on(plan, device.compute_capability)) return own_code(plan);
   try {
     return made_again(plan, device.compute_capability, nvrtc);
   } catch (const Error& error) {

@@ -54,9 +54,14 @@ const Nvrtc& nvrtc() {
   return loaded;
 }
 
-std::vector<std::string> compile_options(int compute_capability) {
-  return {fmt::format("--gpu-architecture=sm_{}", compute_capability), "--std=c++17", "--ptxas-options=-v",
-          "--diag-suppress=177"};
+/// Instructions of one architecture alone, such as wgmma, are to be had with an "a".
+std::vector<std::string> compile_options(const CudaSource& source, int compute_capability) {
+  const char* kind = source.only_capability != 0 ? "a" : "";
+  if (source.only_capability != 0 && source.only_capability != compute_capability)
+    fail("kernel {} is for sm_{} alone, not for sm_{}", source.name, source.only_capability,
+         compute_capability);
+  return {fmt::format("--gpu-architecture=sm_{}{}", compute_capability, kind), "--std=c++17",
+          "--ptxas-options=-v", "--diag-suppress=177"};
 }
 
 /// Comments do not change the code: the same kernel of another layer or model is found again.
@@ -97,6 +102,8 @@ CudaResources resources_of(std::string_view log) {
   r.spill_bytes =
       std::max(number_before(log, " bytes spill stores"), number_before(log, " bytes spill loads"));
   r.shared_bytes = number_before(log, " bytes smem");
+  for (size_t at = log.find("(C75"); at != std::string_view::npos; at = log.find("(C75", at + 1))
+    ++r.serial_products;
   return r;
 }
 
@@ -156,29 +163,30 @@ Cubin compile_one(const CudaSource& source, const std::vector<std::string>& opti
 
 }  // namespace
 
-bool is_lean(const CudaResources& r) { return r.stack_bytes == 0 && r.spill_bytes == 0; }
+bool is_lean(const CudaResources& r) {
+  return r.stack_bytes == 0 && r.spill_bytes == 0 && r.serial_products == 0;
+}
 
 void require_lean(const CudaSource& source, const CudaResources& r) {
   if (is_lean(r)) return;
-  fail_with(
-      Status::internal,
-      "kernel {}: its code has a stack frame of {} bytes and spills {} bytes ({} registers): its schedule "
-      "keeps too much in registers",
-      source.name, r.stack_bytes, r.spill_bytes, r.registers);
+  fail_with(Status::internal,
+            "kernel {}: its code has a stack frame of {} bytes, spills {} bytes ({} registers) and {} times "
+            "waits for "
+            "products: its schedule keeps too much in registers",
+            source.name, r.stack_bytes, r.spill_bytes, r.registers, r.serial_products);
 }
 
 const NvrtcInfo& nvrtc_info() { return nvrtc().info; }
 
 std::vector<Cubin> compile_cuda(const std::vector<CudaSource>& sources, int compute_capability) {
   if (!nvrtc().info.available) fail("{}", nvrtc().info.problem);
-  const std::vector<std::string> options = compile_options(compute_capability);
   const CubinCache cache(CubinCache::default_directory());
   std::vector<Cubin> cubins(sources.size());
   std::vector<std::exception_ptr> failures(sources.size());
   std::atomic<size_t> next = 0;
   const auto work = [&] {
     for (size_t i = next++; i < sources.size(); i = next++) try {
-        cubins[i] = compile_one(sources[i], options, cache);
+        cubins[i] = compile_one(sources[i], compile_options(sources[i], compute_capability), cache);
       } catch (...) {
         failures[i] = std::current_exception();
       }

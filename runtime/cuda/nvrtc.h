@@ -9,14 +9,16 @@ namespace smelt {
 
 struct CudaSource {
   std::string text;
-  std::string name;  // of the kernel, for messages
+  std::string name;         // of the kernel, for messages
+  int only_capability = 0;  // of the GPU, whose own instructions it has; 0: none of any
 };
 
 /// What ptxas reports of a kernel.
 struct CudaResources {
   int registers = 0;
   int stack_bytes = 0, spill_bytes = 0;
-  int shared_bytes = 0;  // static
+  int shared_bytes = 0;     // static
+  int serial_products = 0;  // warnings that wgmma waits for each product (C75xx)
 };
 
 struct Cubin {
@@ -35,11 +37,12 @@ struct NvrtcInfo {
 const NvrtcInfo& nvrtc_info();
 
 /// Machine code for sm_NN, one a source, compiled on as many threads as the machine has. Throws Error with
-/// NVRTC's log and the kernel's name where one does not compile.
+/// NVRTC's log and the kernel's name where one does not compile, or is for another capability alone.
 std::vector<Cubin> compile_cuda(const std::vector<CudaSource>& sources, int compute_capability);
 Cubin compile_cuda(const CudaSource& source, int compute_capability);
 
-/// Whether the code uses registers alone: a stack frame or spilled registers make a kernel slow.
+/// Whether the code uses registers alone and multiplies asynchronously: a stack frame, spilled registers or
+/// products that are waited for make a kernel slow.
 bool is_lean(const CudaResources& resources);
 /// Throws Error where the code needs more than registers.
 void require_lean(const CudaSource& source, const CudaResources& resources);

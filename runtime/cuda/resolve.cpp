@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "runtime/cuda/template_launch.h"
+#include "runtime/cuda/tensor_maps.h"
 #include "runtime/error.h"
 #include "runtime/half.h"
 #include "runtime/plan/index_flow.h"
@@ -72,14 +73,22 @@ class Resolver {
     values.insert(values.end(), step.random_ids.begin(), step.random_ids.end());
     values.push_back(static_cast<uint64_t>(range));
     KernelLaunch l;
+    for (const TensorMap& map : kernel.maps) l.maps.push_back(encode(kernel, map, step));
     l.values = std::move(values);
     l.function = addresses_.kernels[static_cast<size_t>(step.kernel)];
     l.blocks = blocks(kernel.splits > 0 ? kernel.splits : range / kernel.grain + (range % kernel.grain != 0));
+    if (kernel.most_blocks > 0) l.blocks = std::min(l.blocks, static_cast<unsigned>(kernel.most_blocks));
     l.copies = static_cast<unsigned>(kernel.copies);
     if (kernel.copies > 1) l.together = step.arguments.size();
     l.threads = static_cast<unsigned>(kernel.threads);
     l.shared_bytes = static_cast<unsigned>(kernel.shared_bytes);
     return l;
+  }
+
+  DriverTensorMap encode(const KernelCode& kernel, const TensorMap& map, const KernelStep& step) const {
+    const auto parameter = static_cast<size_t>(map.parameter);
+    return cuda::encode(map, kernel.parameters[parameter].dtype, address(step.arguments[parameter]),
+                        resolved_.values, place_);
   }
 
   GemmLaunch launch(const GemmStep& step) const {

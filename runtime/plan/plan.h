@@ -222,6 +222,16 @@ struct KernelParameter {
   std::optional<IndexBounds> indices = {};
 };
 
+/// An argument as the copy engine of sm_90 reads it (a CUtensorMap): a box of elements at a time, the first
+/// axis innermost; what lies outside the extents is zero.
+struct TensorMap {
+  int parameter = -1;
+  std::vector<Dim> extents;       // elements
+  std::vector<Dim> strides;       // of all axes but the first, whose neighbours lie together
+  std::vector<int64_t> box = {};  // elements
+  int swizzle_bytes = 0;  // of rows in shared memory whose 16-byte pieces are permuted: 0, 32, 64 or 128
+};
+
 /// A compiled kernel. `range` is the parallel extent that the runtime splits into chunks of `grain`, or into
 /// exactly `splits` chunks where the kernel accumulates one partial result a chunk.
 struct KernelCode {
@@ -239,6 +249,9 @@ struct KernelCode {
   int threads = 0;                     // of a block
   int64_t shared_bytes = 0;            // the most dynamic shared memory of a block
   int copies = 1;                      // sets of arguments that a step gives, one a row of the grid
+  int most_blocks = 0;                 // of a grid whose blocks take chunks until none is left; 0: any number
+  std::vector<TensorMap> maps = {};    // in front of the pointers
+  int only_capability = 0;             // that the source is for, of the GPU; 0: any
   std::string source = {};             // CUDA C++
   std::vector<std::byte> binary = {};  // the cubin for Plan::target
   /// Of a template; all others take a step's arguments, random numbers, `dims`, random ids and `range`.

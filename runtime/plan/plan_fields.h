@@ -160,11 +160,18 @@ void visit_fields(V& v, T& x) {
   v("table_elements", x.table_elements), v("indices", x.indices);
 }
 
+template <typename V, Is<TensorMap> T>
+void visit_fields(V& v, T& x) {
+  v("parameter", x.parameter), v("extents", x.extents), v("strides", x.strides), v("box", x.box);
+  v("swizzle_bytes", x.swizzle_bytes);
+}
+
 template <typename V, Is<KernelCode> T>
 void visit_fields(V& v, T& x) {
   v("name", x.name), v("text", x.text), v("dims", x.dims), v("range", x.range), v("grain", x.grain);
   v("splits", x.splits), v("random_ids", x.random_ids), v("parameters", x.parameters), v("axes", x.axes);
   v("threads", x.threads), v("shared_bytes", x.shared_bytes), v("copies", x.copies);
+  v("most_blocks", x.most_blocks), v("maps", x.maps), v("only_capability", x.only_capability);
   v("source", x.source), v("binary", x.binary), v("launch", x.launch);
 }
 

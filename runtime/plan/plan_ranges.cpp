@@ -6,6 +6,7 @@
 #include "runtime/plan/plan_fields.h"
 #include "runtime/plan/plan_validate.h"
 #include "runtime/plan/step_places.h"
+#include "runtime/plan/tensor_map_check.h"
 
 namespace smelt {
 namespace {
@@ -19,7 +20,8 @@ class RangeCheck {
 
   void run(const Step& step) {
     visit_step(
-        step, [&](const KernelStep& launch) { check_accesses(launch); },
+        step,
+        [&](const KernelStep& launch) { check_accesses(launch), check_maps(plan_, launch, values_, place_); },
         [&](const GemmStep& gemm) { check_gemm(gemm); }, [&](const SortIndexStep& sort) { check_sort(sort); },
         [&](const CopyStep& copy) { check_copy(copy); }, [&](const FillStep&) {});
     for (const StepPlace& place : places(step))

@@ -12,6 +12,7 @@
 #include "runtime/plan/plan_model.h"
 #include "runtime/plan/step_places.h"
 #include "runtime/plan/template_check.h"
+#include "runtime/plan/tensor_map_check.h"
 
 namespace smelt {
 namespace {
@@ -181,9 +182,13 @@ class Validation {
     if (kernel.grain < 1 || kernel.splits < 0 || kernel.splits > 1 << 20)
       refuse("kernel '{}': grain {}, splits {}: expected at least 1 and 0", kernel.name, kernel.grain,
              kernel.splits);
+    if (kernel.most_blocks < 0 || kernel.only_capability < 0)
+      refuse("kernel '{}': at most {} blocks, only for capability {}: expected at least 0", kernel.name,
+             kernel.most_blocks, kernel.only_capability);
     if (kernel.random_ids < 0)
       refuse("kernel '{}': {} random ids: expected at least 0", kernel.name, kernel.random_ids);
     check_parameters(kernel);
+    check_maps(plan_, kernel);
     if (kernel.launch) check_template(kernel);
     const int64_t copies = kernel.copies, arguments = std::ssize(kernel.parameters);
     const bool fits = copies == 1 || (copies > 1 && arguments >= 1 && arguments <= kMostPointers / copies);

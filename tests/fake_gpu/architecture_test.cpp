@@ -76,6 +76,22 @@ TEST_F(Architecture, ARefusalNamesBothAndWhatToDo) {
   EXPECT_HAS(message_of([&] { machine_code(plan, device(90)); }), "has no source of kernel 'descend'");
 }
 
+TEST_F(Architecture, CodeForOneAloneIsMadeForNoOther) {
+  constexpr const char* kOwn =
+      "extern \"C\" __global__ void descend(float*, float*, const unsigned*, long long, long long) {\n"
+      "  asm volatile(\"setmaxnreg.inc.sync.aligned.u32 120;\");\n}\n";
+  Plan plan = plan_for(90);
+  plan.kernels[0].source = kOwn, plan.kernels[0].only_capability = 90;
+  EXPECT_ANY_THROW(compile_cuda(CudaSource{kOwn, "descend"}, 90)) << "it needs sm_90a";
+  plan.kernels[0].binary = compile_cuda(CudaSource{kOwn, "descend", 90}, 90).bytes;
+  EXPECT_TRUE(machine_code(plan, device(90)).made.empty());
+  for (const int other : {80, 91, 100})
+    EXPECT_HAS(message_of([&] { machine_code(plan, device(other)); }), "kernel descend is for sm_90 alone");
+  plan.target = "sm_100";
+  EXPECT_HAS(message_of([&] { session(plan); }),
+             "kernel 'descend' is for sm_90 alone: the plan is for sm_100");
+}
+
 TEST_F(Architecture, SourcesThatDoNotCompileAreNamed) {
   Plan plan = plan_for(80);
   plan.kernels[0].source = "nonsense";

@@ -249,6 +249,23 @@ Code cuModuleGetFunction(Function* function, Module module, const char* name) {
   *function = &all.try_emplace({module->device, name}, FunctionTag{name, module->device}).first->second;
   return 0;
 }
+/// Refuses what the driver does, and an address that is nowhere.
+Code cuTensorMapEncodeTiled(DriverTensorMap* map, int type, unsigned rank, void* address,
+                            const uint64_t* extents, const uint64_t* strides, const unsigned* box,
+                            const unsigned* steps, int, int swizzle, int, int) {
+  smelt::fake::Map made{.address = address, .rank = rank, .type = type, .swizzle = swizzle};
+  const auto place = reinterpret_cast<DevicePointer>(address);
+  if (rank < 1 || rank > 5 || place % 16 != 0 || !is_here(place) || gpu().capability < 90)
+    return kInvalidValue;
+  for (unsigned i = 0; i < rank; ++i) {
+    made.extents[i] = extents[i], made.box[i] = box[i];
+    if (extents[i] == 0 || box[i] == 0 || box[i] > 256 || steps[i] != 1) return kInvalidValue;
+    if (i + 1 < rank && (made.strides[i] = strides[i]) % 16 != 0) return kInvalidValue;
+  }
+  static_assert(sizeof made <= sizeof map->bytes);
+  std::memcpy(map->bytes, &made, sizeof made);
+  return 0;
+}
 Code cuFuncSetAttribute(Function, int, int) { return 0; }
 Code cuLaunchKernel(Function function, unsigned grid, unsigned copies, unsigned, unsigned threads, unsigned,
                     unsigned, unsigned, Stream stream, void** arguments, void**) {
@@ -256,7 +273,9 @@ Code cuLaunchKernel(Function function, unsigned grid, unsigned copies, unsigned,
   ++gpu().launches;
   const auto kernel = gpu().kernels.find(function->name);
   if (kernel == gpu().kernels.end()) return gpu().fault;
-  smelt::fake::KernelCall call{grid, copies, threads, {}};
+  smelt::fake::KernelCall call{grid, copies, threads, {}, {}};
+  call.maps.resize(kernel->second.maps);
+  for (smelt::fake::Map& map : call.maps) std::memcpy(&map, *arguments++, sizeof map);
   const size_t together = kernel->second.together;
   for (size_t i = 0; i < kernel->second.arguments; ++i)
     call.arguments.push_back(i < together ? static_cast<uint64_t*>(arguments[0])[i]

@@ -18,9 +18,18 @@ struct StreamTag;
 
 namespace smelt::fake {
 
+/// What is told of a tensor map.
+struct Map {
+  void* address = nullptr;
+  uint64_t extents[5] = {}, strides[4] = {};  // strides in bytes
+  unsigned box[5] = {}, rank = 0;
+  int type = 0, swizzle = 0;
+};
+
 /// A kernel's launch as the kernel sees it.
 struct KernelCall {
   unsigned blocks = 0, copies = 1, threads = 0;
+  std::vector<Map> maps = {};
   std::vector<uint64_t> arguments;
 
   template <typename T>
@@ -34,6 +43,7 @@ struct KernelCall {
 struct Kernel {
   size_t arguments = 0;
   std::function<void(const KernelCall&)> run = {};
+  size_t maps = 0;      // in front of them
   size_t together = 1;  // so many of them are the members of the first parameter, a struct
 };
 

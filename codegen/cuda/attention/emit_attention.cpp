@@ -1,9 +1,10 @@
 #include "codegen/cuda/attention/emit_attention.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "codegen/cuda/attention/attention_mma.h"
 #include "codegen/cuda/attention/print_hooks.h"
+#include "codegen/cuda/attention/wgmma_kernel.h"
 #include "codegen/cuda/prelude.h"
 #include "codegen/cuda/printers/cuda_names.h"
 
@@ -12,11 +13,17 @@ namespace {
 
 class AttentionText {
  public:
-  explicit AttentionText(const Kernel& kernel) : kernel_(kernel), form_(*kernel.attention), names_(kernel) {}
+  explicit AttentionText(const Kernel& kernel)
+      : kernel_(kernel),
+        form_(*kernel.attention),
+        names_(kernel),
+        maps_(form_.wgmma() ? attention_maps(kernel).size() : 0) {}
 
   /// The kernel that the host launches.
   std::string kernel() const {
     std::string parameters;
+    for (size_t i = 0; i < maps_; ++i)
+      parameters += fmt::format("const __grid_constant__ TensorMap map{}, ", i);
     for (size_t i = 0; i < kernel_.params.size(); ++i)
       parameters += fmt::format("{}{}* {}, ", kernel_.params[i].output ? "" : "const ",
                                 cuda_memory_type(kernel_.params[i].dtype), names_.params()[i]);
@@ -24,9 +31,11 @@ class AttentionText {
     for (const std::string& dim : names_.dims()) parameters += fmt::format(", long long {}_", dim);
     for (int i = 0; i < kernel_.random_slots; ++i) parameters += fmt::format(", unsigned id{}", i);
     return fmt::format(
-        "extern \"C\" __global__ void __launch_bounds__(kThreads, kBlocks) {}({}, long long range_) {{\n"
-        "  const BodyArguments body = {{{}}};\n  attention({}, body);\n}}\n",
-        kernel_.name, parameters, body_arguments_text(kernel_), arguments());
+        "{}extern \"C\" __global__ void __launch_bounds__(kThreads, kBlocks) {}({}, long long range_) {{\n"
+        "  const BodyArguments body = {{{}}};\n  attention({});\n}}\n",
+        has_tickets() ? "static __device__ unsigned tickets[2];  // zero again at each end\n" : "",
+        kernel_.name, parameters, body_arguments_text(kernel_),
+        form_.wgmma() ? own_arguments() : arguments());
   }
 
  private:
@@ -53,30 +62,67 @@ class AttentionText {
     for (const int row : form_.rows) append(is_forward ? written : text, name_of(row));
     for (const int sum : form_.sums) append(written, name_of(sum));
     const std::string heads = size(form_.heads);
-    return fmt::format("{}, {}, {}, {}, {} / {}, {}, {}, {}, {:a}f", text, written, size(form_.batch), heads,
-                       heads, size(form_.key_heads), size(form_.queries), size(form_.keys), strides,
+    return fmt::format("{}, {}, {}, {}, {} / {}, {}, {}, {}, {:a}f, body", text, written, size(form_.batch),
+                       heads, heads, size(form_.key_heads), size(form_.queries), size(form_.keys), strides,
                        form_.scale);
+  }
+
+  bool has_tickets() const { return form_.wgmma() && form_.part == AttentionPart::forward; }
+
+  /// In the order of attention_wgmma.h: maps, rows, what is written, what gradients share, sizes, strides of
+  /// what is written, the scale.
+  std::string own_arguments() const {
+    std::vector<std::string> list, strides;
+    for (size_t i = 0; i < maps_; ++i) list.push_back(fmt::format("map{}", i));
+    const bool is_last = form_.part == AttentionPart::query_gradients;
+    if (form_.part == AttentionPart::key_gradients)
+      for (const int row : form_.rows) list.push_back(name_of(row));
+    if (is_last) list.push_back(name_of(form_.query_sums));
+    for (const AttentionKernel::Matrix& matrix : form_.matrices) {
+      if (!kernel_.params[static_cast<size_t>(matrix.param)].output) continue;
+      list.push_back("(Half*)" + name_of(matrix.param));
+      for (const Dim& stride : {matrix.batch_stride, matrix.place_stride, matrix.head_stride})
+        strides.push_back(size(stride));
+    }
+    if (has_tickets()) list.push_back(name_of(form_.rows[0])), list.push_back("tickets");
+    if (form_.part == AttentionPart::key_gradients) list.push_back(name_of(form_.query_sums));
+    if (form_.counters >= 0) list.push_back("(unsigned*)" + name_of(form_.counters));
+    const std::string heads = size(form_.heads);
+    if (is_last)
+      list.insert(list.end(), {heads, size(form_.queries)});
+    else
+      list.insert(list.end(), {size(form_.batch), heads, fmt::format("{} / {}", heads, size(form_.key_heads)),
+                               size(form_.queries), size(form_.keys)});
+    return fmt::format("{}, {}, {:a}f{}", fmt::join(list, ", "), fmt::join(strides, ", "), form_.scale,
+                       is_last ? "" : ", body");
   }
 
   const Kernel& kernel_;
   const AttentionKernel& form_;
   const CudaNames names_;
+  const size_t maps_;
 };
+
+std::string mma_text(const Kernel& kernel) {
+  const AttentionKernel& form = *kernel.attention;
+  return attention_mma_text({.part = form.part,
+                             .dtype = kernel.params[static_cast<size_t>(form.matrices[0].param)].dtype,
+                             .head_size = form.width,
+                             .vector = form.vector,
+                             .tiles = std::get<AttentionTiles>(form.tiles),
+                             .hooks = print_hooks(kernel, HookUse::mma),
+                             .element = form.element,
+                             .keeps_batch = form.keeps_batch,
+                             .keeps_head = form.keeps_heads});
+}
 
 }  // namespace
 
 std::string emit_attention(const Kernel& kernel) {
-  const AttentionKernel& form = *kernel.attention;
-  const MmaAttention attention{.part = form.part,
-                               .dtype = kernel.params[static_cast<size_t>(form.matrices[0].param)].dtype,
-                               .head_size = form.width,
-                               .vector = form.vector,
-                               .tiles = form.tiles,
-                               .hooks = print_hooks(kernel),
-                               .element = form.element,
-                               .keeps_batch = form.keeps_batch,
-                               .keeps_head = form.keeps_heads};
-  const std::string text = attention_mma_text(attention) + AttentionText(kernel).kernel();
+  const std::string own = kernel.attention->wgmma()
+                              ? wgmma_text(kernel, print_hooks(kernel, HookUse::wgmma)).text
+                              : mma_text(kernel);
+  const std::string text = own + AttentionText(kernel).kernel();
   PreludeNeeds needs;
   for (const KernelParam& param : kernel.params) need_element(needs, param.dtype);
   need_calls(needs, text);

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "codegen/cuda/attention/tile_states.h"
+#include "codegen/cuda/attention/wgmma_body.h"
 #include "codegen/cuda/prelude.h"
 #include "codegen/cuda/printers/block_printers.h"
 
@@ -17,29 +18,47 @@ constexpr const char* kIndices[] = {"b", "h", "t", "s"};
 /// By the slots of `handed`.
 constexpr const char* kHanded[] = {"score", "product", "weight", "delta"};
 
+/// An instruction's value, and what it is assigned to.
+struct Result {
+  std::string target;
+  int instruction;
+};
+
 class HookPrinter {
  public:
-  explicit HookPrinter(const Kernel& kernel)
-      : kernel_(kernel), attention_(*kernel.attention), mask_(score_mask(kernel)) {}
+  HookPrinter(const Kernel& kernel, HookUse use)
+      : kernel_(kernel), attention_(*kernel.attention), use_(use), mask_(score_mask(kernel)) {}
 
-  AttentionHooks run() const {
+  AttentionHooks facts() const {
     const int modified = attention_.returned[0];
     AttentionHooks hooks;
     hooks.draws = kernel_.random_slots;
-    hooks.has_factor = is_forward() && attention_.returned.size() > 1;
+    hooks.has_factor = factor() >= 0;
     hooks.draws_in_score = is_random(modified);
-    hooks.plain_when_unmasked = is_score(mask_.instruction >= 0 ? mask_.seen_score : modified);
+    hooks.plain_when_unmasked = is_plain();
     hooks.row_gradients = attention_.row_gradients;
     hooks.column_gradients = attention_.column_gradients;
     hooks.element_gradients = attention_.element_gradients;
-    hooks.text =
-        arguments() + draw() + tile_function(kernel_, mask_) + forward() + (is_forward() ? "" : backward());
     return hooks;
+  }
+
+  AttentionHooks run() const {
+    AttentionHooks hooks = facts();
+    hooks.text = arguments() + draw() + tile_function(kernel_, mask_, use_ == HookUse::wgmma) + forward() +
+                 (is_forward() ? "" : backward());
+    return hooks;
+  }
+
+  bool is_plain() const {
+    return is_score(mask_.instruction >= 0 ? mask_.seen_score : attention_.returned[0]);
   }
 
  private:
   const Instruction& instruction(int id) const { return kernel_.instructions[static_cast<size_t>(id)]; }
   bool is_forward() const { return attention_.part == AttentionPart::forward; }
+  int factor() const {
+    return is_forward() || use_ == HookUse::wgmma ? weight_factor(kernel_).value_or(-1) : -1;
+  }
   /// The score itself, perhaps behind a conversion to its own type.
   bool is_score(int id) const {
     const Instruction& x = instruction(id);
@@ -80,40 +99,38 @@ class HookPrinter {
   // ---- functions
 
   std::string forward() const {
+    std::vector<Result> results = {{"modified", attention_.returned[0]}};
+    if (factor() >= 0) results.push_back({"factor", factor()});
     return fmt::format(
         "template <bool kUnmasked>\nSM void body_forward(const BodyArguments& body, int b, int h, int t, int "
         "s, const "
         "unsigned* draws, float score, float& modified, float& factor) {{\n{}}}\n\n",
-        statements(0, hooks_forward()));
-  }
-
-  std::vector<std::string> hooks_forward() const {
-    if (is_forward() && attention_.returned.size() > 1) return {"modified", "factor"};
-    return {"modified"};
+        statements(results));
   }
 
   /// The weight is 0 where no key is seen: masks need not be asked.
   std::string backward() const {
-    std::vector<std::string> targets = {"mixed", "dscore"};
+    std::vector<Result> results = {{"mixed", attention_.returned[1]}, {"dscore", attention_.returned[2]}};
     for (size_t i = 3; i < attention_.returned.size(); ++i)
-      targets.push_back(fmt::format("gradients[{}]", i - 3));
+      results.push_back({fmt::format("gradients[{}]", i - 3), attention_.returned[i]});
     return fmt::format(
-        "SM void body_backward(const BodyArguments& body, int b, int h, int t, int s, const unsigned* draws, "
+        "template <bool = true>\nSM void body_backward(const BodyArguments& body, int b, int h, int t, int "
+        "s, const unsigned* draws, "
         "float "
         "score, float weight, float product, float delta, float& mixed, float& dscore, float* gradients) {{\n"
         "  constexpr bool kUnmasked = true;\n{}}}\n\n",
-        statements(1, targets));
+        statements(results));
   }
 
-  /// Those that the returned values from the first on need, and assignments to `targets`.
-  std::string statements(size_t first, const std::vector<std::string>& targets) const {
+  /// What they need, and assignments.
+  std::string statements(const std::vector<Result>& results) const {
     CudaContext context(kernel_, "blockIdx.x");
     BlockPrinters printers(context);
     context.out.indent();
     for (size_t i = 0; i < attention_.axes.size(); ++i)
       context.place.indices[attention_.axes[i]] = kIndices[i];
     const BlockNest nest = context.shape.nest_of(kernel_.blocks.front());
-    const std::vector<bool> needed = needed_for(first, targets.size());
+    const std::vector<bool> needed = needed_for(results);
     for (const int id : kernel_.blocks.front().instructions) {
       const Instruction& x = instruction(id);
       if (!needed[static_cast<size_t>(id)]) continue;
@@ -126,15 +143,14 @@ class HookPrinter {
       else
         printers.instructions.print(nest, id);
     }
-    for (size_t i = 0; i < targets.size(); ++i)
-      context.out.line("{} = {};", targets[i],
-                       context.value_as(attention_.returned[first + i], CudaKind::real));
+    for (const Result& result : results)
+      context.out.line("{} = {};", result.target, context.value_as(result.instruction, CudaKind::real));
     return unpacked_names(kernel_, context.out.text()) + context.out.text();
   }
 
-  std::vector<bool> needed_for(size_t first, size_t count) const {
+  std::vector<bool> needed_for(const std::vector<Result>& results) const {
     std::vector<bool> needed(kernel_.instructions.size());
-    for (size_t i = first; i < first + count; ++i) needed[static_cast<size_t>(attention_.returned[i])] = true;
+    for (const Result& result : results) needed[static_cast<size_t>(result.instruction)] = true;
     for (size_t id = needed.size(); id-- > 0;) {
       if (!needed[id]) continue;
       const Instruction& x = kernel_.instructions[id];
@@ -154,6 +170,7 @@ class HookPrinter {
 
   const Kernel& kernel_;
   const AttentionKernel& attention_;
+  const HookUse use_;
   const ScoreMask mask_;
 };
 
@@ -171,7 +188,11 @@ std::string unpacked_names(const Kernel& kernel, const std::string& text) {
   return lines;
 }
 
-AttentionHooks print_hooks(const Kernel& kernel) { return HookPrinter(kernel).run(); }
+AttentionHooks print_hooks(const Kernel& kernel, HookUse use) { return HookPrinter(kernel, use).run(); }
+
+AttentionHooks hook_facts(const Kernel& kernel, HookUse use) { return HookPrinter(kernel, use).facts(); }
+
+bool is_plain_when_unmasked(const Kernel& kernel) { return HookPrinter(kernel, HookUse::mma).is_plain(); }
 
 std::string body_arguments_text(const Kernel& kernel) {
   const CudaNames names(kernel);

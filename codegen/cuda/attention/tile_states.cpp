@@ -12,22 +12,28 @@ namespace {
 
 using Kind = Instruction::Kind;
 
-/// The lanes of a warp look at the numbers of a tile's queries or keys together; all threads of a block call
-/// it.
-constexpr const char* kTileRange = R"(struct TileRange {
+/// The numbers of a tile's queries or keys: the lanes of a warp look at them together, and all threads of a
+/// block call it; or each lane looks at those of a tile of its own, in a loop that needs few registers.
+constexpr const char* kTileRange = R"(struct TileRange {{
   int least, most;
-};
+}};
 template <typename T>
-SM TileRange tile_range(const T* at, long long stride, int count) {
+SM TileRange tile_range(const T* at, long long stride, int count) {{
   int least = 0x7fffffff, most = -0x7fffffff - 1;
-  for (int i = threadIdx.x & 31; i < count; i += 32) {
+{}  for (int i = {}; i < count; i += {}) {{
     const int x = sm_get(at[i * stride]);
     least = min(least, x), most = max(most, x);
-  }
-  return {__reduce_min_sync(~0u, least), __reduce_max_sync(~0u, most)};
-}
+  }}
+  return {};
+}}
 
 )";
+
+std::string range_function(bool by_lane) {
+  if (by_lane) return fmt::format(kTileRange, "#pragma unroll 1\n", "0", 1, "{least, most}");
+  return fmt::format(kTileRange, "", "threadIdx.x & 31", 32,
+                     "{__reduce_min_sync(~0u, least), __reduce_max_sync(~0u, most)}");
+}
 
 /// C++ for the least and the most that a number is in the tile.
 struct Interval {
@@ -133,10 +139,10 @@ class TileStates {
   /// Of what moves along queries or keys alone.
   Interval of_range(int id, const Dim& stride, int axis, const char* letter) {
     context_.place.indices[axis] = fmt::format("{}0", letter);
-    statements_ += fmt::format("  const TileRange r{0} = tile_range(&{1}, {2}, {3}1 - {3}0);\n", id,
+    statements_ += fmt::format("  const TileRange range{0} = tile_range(&{1}, {2}, {3}1 - {3}0);\n", id,
                                addresses_.element(id), context_.names.dim(stride), letter);
     context_.place.indices[axis] = "0";
-    return {fmt::format("r{}.least", id), fmt::format("r{}.most", id)};
+    return {fmt::format("range{}.least", id), fmt::format("range{}.most", id)};
   }
 
   std::optional<Interval> of_sum(const Instruction& x) {
@@ -170,11 +176,11 @@ ScoreMask score_mask(const Kernel& kernel) {
   return masks ? ScoreMask{x.operands[0], x.operands[1]} : ScoreMask{};
 }
 
-std::string tile_function(const Kernel& kernel, const ScoreMask& mask) {
+std::string tile_function(const Kernel& kernel, const ScoreMask& mask, bool by_lane) {
   TileStates states(kernel);
   const std::string state = mask.instruction < 0 ? "2" : states.state(mask.instruction);
   const std::string code = states.statements() + "  return " + state + ";\n";
-  return (states.statements().empty() ? "" : kTileRange) +
+  return (states.statements().empty() ? "" : range_function(by_lane)) +
          fmt::format(
              "SM int body_tile(const BodyArguments& body, int b, int h, int t0, int t1, int s0, int s1) "
              "{{\n{}{}}}\n\n",

@@ -15,8 +15,8 @@ struct ScoreMask {
 };
 ScoreMask score_mask(const Kernel& kernel);
 
-/// The function body_tile of attention_hooks.h.
-std::string tile_function(const Kernel& kernel, const ScoreMask& mask);
+/// The function body_tile of attention_hooks.h. `by_lane`: lanes ask for different tiles, or not at all.
+std::string tile_function(const Kernel& kernel, const ScoreMask& mask, bool by_lane);
 
 /// Declares those names of parameters and sizes that `text` uses, from `body`.
 std::string unpacked_names(const Kernel& kernel, const std::string& text);

@@ -22,7 +22,8 @@ namespace fs = std::filesystem;
 Cubin some_cubin(int seed, size_t size = 1000) {
   Cubin cubin;
   for (size_t i = 0; i < size; ++i) cubin.bytes.push_back(static_cast<std::byte>(i * 7 + seed));
-  cubin.resources = {.registers = 40 + seed, .stack_bytes = 0, .spill_bytes = 0, .shared_bytes = 128};
+  cubin.resources = {
+      .registers = 40 + seed, .stack_bytes = 0, .spill_bytes = 0, .shared_bytes = 128, .serial_products = 3};
   return cubin;
 }
 
@@ -40,6 +41,8 @@ TEST_F(CubinCacheTest, GivesBackWhatWasWritten) {
   ASSERT_TRUE(found);
   EXPECT_EQ(found->bytes, some_cubin(1).bytes);
   EXPECT_EQ(found->resources.registers, 41);
+  EXPECT_EQ(found->resources.serial_products, 3);
+  EXPECT_FALSE(is_lean(found->resources));
   EXPECT_TRUE(found->from_cache);
   EXPECT_FALSE(cache_.read(CubinCache::key("some other text")));
 }

@@ -34,9 +34,22 @@ TEST(CudaDeclarations, DataTypes) {
 #include <cuda.h>
 
 #include "runtime/cuda/device_attributes.h"
+#include "runtime/cuda/driver.h"
 
 namespace smelt::cuda {
 
+#if CUDA_VERSION >= 12000
+static_assert(sizeof(DriverTensorMap) == sizeof(CUtensorMap) &&
+              alignof(DriverTensorMap) == alignof(CUtensorMap));
+static_assert(DriverTensorMap::kF16 == CU_TENSOR_MAP_DATA_TYPE_FLOAT16 &&
+              DriverTensorMap::kF32 == CU_TENSOR_MAP_DATA_TYPE_FLOAT32 &&
+              DriverTensorMap::kBf16 == CU_TENSOR_MAP_DATA_TYPE_BFLOAT16);
+static_assert(CU_TENSOR_MAP_SWIZZLE_NONE == 0 && CU_TENSOR_MAP_SWIZZLE_32B == 1 &&
+              CU_TENSOR_MAP_SWIZZLE_64B == 2 && CU_TENSOR_MAP_SWIZZLE_128B == 3);
+static_assert(DriverTensorMap::kNoInterleaving == CU_TENSOR_MAP_INTERLEAVE_NONE &&
+              DriverTensorMap::kZeros == CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE &&
+              DriverTensorMap::kPromotion128 == CU_TENSOR_MAP_L2_PROMOTION_L2_128B);
+#endif
 static_assert(kBlockThreads == CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
 static_assert(kWarpThreads == CU_DEVICE_ATTRIBUTE_WARP_SIZE);
 static_assert(kMultiprocessors == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);

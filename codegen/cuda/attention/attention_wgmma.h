@@ -1,0 +1,75 @@
+// Flash attention for sm_90a: the text of the forward and of the backward kernels around a printed body.
+//
+// A block stays on its multiprocessor and takes work items from a counter. One warp copies tiles by TMA into
+// a ring of shared memory; the warpgroups beside it multiply them with wgmma and keep weights, sums and
+// gradients in registers. Tiles of which the body says that no key is seen are never loaded. The backward
+// kernel adds what the tiles of keys give to dQ in device memory, one after the other in a fixed order, so
+// the same bits come out each time.
+//
+// The text ends with a function for a kernel of `threads` threads (__launch_bounds__(kThreads, kBlocks)):
+//
+//   forward   attention(q, k, v maps, Half* o, float* lse, unsigned* counters, SIZES, strides of o, float
+//   scale,
+//                       const BodyArguments&)
+//   backward  attention(q, k, v, d_o maps, const float* lse, const float* delta, Half* dk, Half* dv, float*
+//   sums,
+//                       unsigned* counters, SIZES, strides of dk, dv, float scale, const BodyArguments&)
+//   dQ        attention(const float* sums, Half* dq, unsigned* counters, heads, queries, strides of dq, float
+//   scale)
+//
+// SIZES are batch, heads, group, queries, keys: long longs, as are strides, in elements, along batch,
+// position and head. lse and delta are f32[batch, heads, queries]. A launch has
+//
+//   blocks    multiprocessors * blocks_each, or as many as there are items if these are fewer: tiles of
+//   queries,
+//             or of keys, by batch by heads, or heads of keys; for dQ as many as tiles of queries
+//   counters  2, and for the backward kernel and dQ's 2 and one a tile of queries: batch * heads *
+//             ceil(queries / tiles.queries); zero before, and zero after dQ's kernel, or the forward one
+//   sums      sum_floats a tile of queries; what they hold before does not matter
+//   maps      `const __grid_constant__ TensorMap` parameters, each a CUtensorMap of 16-bit floats of rank 4:
+//             base the value's address; sizes (d, position, head, batch), the head size and not what it is
+//             padded to; strides (position, head, batch) in bytes; box (64, tiles.queries or tiles.keys, 1,
+//             1); element strides 1; no interleaving; 128-byte swizzle; 128-byte L2 promotion; zeros outside.
+//
+// Neighbours along d lie together, addresses and strides are multiples of 16 bytes, and the scale is
+// positive: other operands are the other kernels'.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "codegen/cuda/attention/attention_hooks.h"
+#include "ir/attention_kernel.h"
+#include "runtime/dtype.h"
+
+namespace smelt {
+
+struct WgmmaAttention {
+  DType dtype = DType::bf16;
+  int head_size = 64;
+  WgmmaTiles tiles;
+  AttentionHooks hooks = {};
+};
+
+struct WgmmaKernelText {
+  std::string text;
+  int threads = 0, shared_bytes = 0;
+  int blocks_each = 1;  // of a multiprocessor
+  int sum_floats = 0;   // of a tile of queries of dQ
+};
+
+/// Nothing where these kernels do not have what it needs: head sizes that are multiples of 8, up to 256, or
+/// 128 backward, and 64 where scores of tiles without a mask are modified; draws that keep or drop weights,
+/// the factor being 0 or one positive number; no gradients of what the body reads.
+std::optional<WgmmaTiles> forward_wgmma_tiles(int head_size, const AttentionHooks& hooks);
+std::optional<WgmmaTiles> backward_wgmma_tiles(int head_size, const AttentionHooks& hooks);
+
+/// O and LSE.
+WgmmaKernelText attention_forward_wgmma(const WgmmaAttention& attention);
+/// dK and dV, and what the queries' tiles add up to dQ, in the order in which the last kernel reads it.
+WgmmaKernelText attention_backward_wgmma(const WgmmaAttention& attention);
+/// dQ from those sums; it leaves the counters zero.
+WgmmaKernelText attention_query_gradient_wgmma(const WgmmaAttention& attention);
+
+}  // namespace smelt

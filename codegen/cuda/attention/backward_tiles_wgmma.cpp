@@ -1,0 +1,88 @@
+#include "codegen/cuda/attention/pieces_wgmma.h"
+
+namespace smelt::wgmma {
+
+/// Both operands of dQ's sums are seen by the block; its order is that of the consumers' registers.
+const std::string_view kBackwardTiles = R"(
+// What is told of a tile: its place among the item's heads and queries, two bits for the keys of each consumer
+// (body_tile), and whether it is the item's last. Nothing is seen at all: kNothing alone.
+constexpr int kLast = 1 << 30, kNothing = -1, kKindAt = 24;
+struct Told {
+  int info, head, t;  // of all heads
+};
+
+SM int kinds_of(const BodyArguments& body, int b, int h, int query_tile, int queries, int key_tile, int keys) {
+  const int t0 = query_tile * kQueries, t1 = min(t0 + kQueries, queries);
+  int kinds = 0;
+#pragma unroll 1
+  for (int w = 0; w < kConsumers; ++w) {
+    const int s = key_tile * kKeys + 64 * w;
+    if (s >= keys) break;
+    int kind = body_tile(body, b, h, t0, t1, s, min(s + 64, keys));
+    if (kind == 2 && s + 64 > keys) kind = 1;
+    kinds |= kind << (kKindAt + 2 * w);
+  }
+  return kinds;
+}
+
+// An item: some keys of one head of K and V; those that queries see first come last.
+struct Item {
+  int b, h, tile;
+};
+SM Item item_of(int item, int tiles, int heads) {
+  const int head = item / tiles;
+  return {head / heads, head % heads, tiles - 1 - item % tiles};
+}
+// The tiles of queries that see it, of one head of Q after the other; 32 at a time, one a lane.
+struct Scan {
+  int base, mine;
+  unsigned seen;
+};
+SM int next_tile(Scan& scan, const BodyArguments& body, const Item& item, int group, int tiles, int queries, int keys) {
+  while (scan.seen == 0) {
+    if (scan.base >= group * tiles) return kNothing;
+    const int at = scan.base + (threadIdx.x & 31);
+    const int kinds = at < group * tiles ? kinds_of(body, item.b, item.h * group + at / tiles, at % tiles, queries, item.tile, keys) : 0;
+    scan.mine = at | kinds;
+    scan.seen = __ballot_sync(0xFFFFFFFFu, kinds != 0);
+    scan.base += 32;
+  }
+  const int from = __ffs(scan.seen) - 1;
+  scan.seen &= scan.seen - 1;
+  return __shfl_sync(0xFFFFFFFFu, scan.mine, from);
+}
+)";
+
+/// Of dQ, to which items of one head add one after the other.
+const std::string_view kOrder = R"(
+// What a tile adds to dQ goes to device memory in the order of the items, those of later keys first: `done` counts.
+SM void wait_in_order(const int* done, int rank) {
+  int now;
+  do asm volatile("ld.acquire.gpu.global.b32 %0, [%1];" : "=r"(now) : "l"(done) : "memory");
+  while (now != rank);
+  asm volatile("fence.proxy.async;" ::: "memory");
+}
+SM void add_in_order(float* sums, int* done, int rank, unsigned from, unsigned emptied) {
+  if (rank == 0)
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(sums), "r"(from), "n"(kSumBytes) : "memory");
+  else
+    asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%0], [%1], %2;" ::"l"(sums), "r"(from),
+                 "n"(kSumBytes) : "memory");
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+  asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+  barrier_arrive(emptied);
+  asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+  asm volatile("red.release.gpu.global.add.s32 [%0], 1;" ::"l"(done) : "memory");
+}
+// How many tiles of later keys add to it.
+SM int rank_of(const BodyArguments& body, int b, int h, int query_tile, int queries, int key_tile, int key_tiles, int keys) {
+  int rank = 0;
+  for (int tile = key_tile + 1; tile < key_tiles; tile += 32) {
+    const int at = tile + (threadIdx.x & 31);
+    rank += __popc(__ballot_sync(0xFFFFFFFFu, at < key_tiles && kinds_of(body, b, h, query_tile, queries, at, keys) != 0));
+  }
+  return rank;
+}
+)";
+
+}  // namespace smelt::wgmma

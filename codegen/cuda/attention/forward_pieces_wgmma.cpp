@@ -1,0 +1,134 @@
+#include "codegen/cuda/attention/pieces_wgmma.h"
+
+namespace smelt::wgmma {
+
+/// What is kept lies in the accumulators' order: bit 4 g + e of word w is element e of column group 8 w + g.
+const std::string_view kWeights = R"(
+constexpr int kWords = (kKeys + 63) / 64;
+
+// Which of a quad's elements are kept: a lane draws for two column groups of two rows, eight columns each, and hands the
+// other lanes their pairs.
+SM unsigned draw_word(const BodyArguments& body, long long row, int column) {
+  const int lane = threadIdx.x & 3;
+  unsigned word = 0;
+#pragma unroll (kConsumers > 1 ? 4 : 1)
+  for (int c = 0; c < 4; ++c) {
+    const auto place = [c](int i) { return 8 * (i / 2) + 2 * c + (i & 1); };
+    word |= draw_eight(body, row + 8 * (c & 1), (column >> 3) + 2 * lane + (c >> 1), place);
+  }
+  const unsigned near = __shfl_xor_sync(0xFFFFFFFFu, word, 1);
+  word = lane & 1 ? __byte_perm(word, near, 0x3715) : __byte_perm(word, near, 0x6240);
+  const unsigned far = __shfl_xor_sync(0xFFFFFFFFu, word, 2);
+  return lane & 2 ? __byte_perm(word, far, 0x3276) : __byte_perm(word, far, 0x5410);
+}
+SM void draw(unsigned (&kept)[kWords], const BodyArguments& body, long long row, int column) {
+  if (kDraws == 0) return;
+#pragma unroll
+  for (int w = 0; w < kWords; ++w) kept[w] = draw_word(body, row, column + 64 * w);
+}
+
+// Products become scores as the body wants them.
+template <bool kUnmasked>
+SM void modify(float (&s)[kKeys / 2], const BodyArguments& body, int b, int h, int t, int queries, int key, int keys,
+               float scale) {
+#pragma unroll
+  for (int g = 0; g < kKeys / 8; ++g)
+#pragma unroll
+    for (int e = 0; e < 4; ++e) {
+      const int at = key + 8 * g + (e & 1), row = min(t + 8 * (e >> 1), queries - 1);
+      const float score = modified_of<kUnmasked>(body, b, h, row, kUnmasked ? at : min(at, keys - 1), s[4 * g + e] * scale);
+      s[4 * g + e] = kUnmasked || at < keys ? score : -infinity();
+    }
+}
+
+// Online softmax of two rows: scores times the coefficient are base-2 logarithms. Weights come with the factor of
+// those that are kept, and so do their sums.
+SM void weigh(float (&s)[kKeys / 2], float coefficient, float factor_log2, float (&top)[2], float (&sum)[2], float (&shrink)[2]) {
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    float a = s[2 * r], b = s[2 * r + 1];
+#pragma unroll
+    for (int g = 1; g < kKeys / 8; ++g) a = fmaxf(a, s[4 * g + 2 * r]), b = fmaxf(b, s[4 * g + 2 * r + 1]);
+    a = fmaxf(a, b);
+    a = fmaxf(a, __shfl_xor_sync(0xFFFFFFFFu, a, 1));
+    a = fmaxf(a, __shfl_xor_sync(0xFFFFFFFFu, a, 2));
+    const float next = fmaxf(top[r], a * coefficient), base = next == -infinity() ? 0.0f : next;
+    const float minus = factor_log2 - base;
+    shrink[r] = exp2_fast(top[r] - base);
+    top[r] = next;
+    a = 0.0f, b = 0.0f;
+#pragma unroll
+    for (int g = 0; g < kKeys / 8; ++g) {
+      float &x = s[4 * g + 2 * r], &y = s[4 * g + 2 * r + 1];
+      x = exp2_fast(fmaf(x, coefficient, minus)), y = exp2_fast(fmaf(y, coefficient, minus));
+      a += x, b += y;
+    }
+    sum[r] = sum[r] * shrink[r] + (a + b);
+  }
+}
+
+// Kept weights in the registers of a first operand.
+SM void pack_weights(unsigned (&p)[kKeys / 4], const float (&s)[kKeys / 2], const unsigned (&kept)[kWords]) {
+#pragma unroll
+  for (int i = 0; i < kKeys / 4; ++i) {
+    float x = s[2 * i], y = s[2 * i + 1];
+    if (kHasFactor) {
+      const unsigned bits = kept[i >> 4] >> (2 * (i & 15));
+      x = bits & 1 ? x : 0.0f, y = bits & 2 ? y : 0.0f;
+    }
+    p[i] = pack(x, y);
+  }
+}
+)";
+
+const std::string_view kForwardTiles = R"(
+// What is told of a tile: its number, two bits for the rows of each consumer (body_tile), and whether it is the
+// item's last. Nothing is seen at all: kNothing alone.
+constexpr int kLast = 1 << 30, kNothing = -1, kKindAt = 24;
+
+// Which tiles of keys an item sees, from the last one down; 32 at a time, one a lane.
+struct Scan {
+  int base, mine;
+  unsigned seen;
+};
+SM int kinds_of(const BodyArguments& body, int b, int h, int t0, int queries, int tile, int keys) {
+  const int s0 = tile * kKeys, s1 = min(s0 + kKeys, keys);
+  int kinds = 0;
+  if (s0 >= keys || tile < 0) return 0;
+#pragma unroll 1
+  for (int w = 0; w < kConsumers; ++w) {
+    const int t = t0 + 64 * w;
+    if (t >= queries) break;
+    int kind = body_tile(body, b, h, t, min(t + 64, queries), s0, s1);
+    if (kind == 2 && s0 + kKeys > keys) kind = 1;
+    kinds |= kind << (kKindAt + 2 * w);
+  }
+  return kinds;
+}
+SM int next_tile(Scan& scan, const BodyArguments& body, int b, int h, int t0, int queries, int keys) {
+  const int lane = threadIdx.x & 31;
+  while (scan.seen == 0) {
+    if (scan.base <= 0) return kNothing;
+    const int tile = scan.base - 1 - lane, kinds = kinds_of(body, b, h, t0, queries, tile, keys);
+    scan.mine = tile | kinds;
+    scan.seen = __ballot_sync(0xFFFFFFFFu, kinds != 0);
+    scan.base -= 32;
+  }
+  const int from = __ffs(scan.seen) - 1;
+  scan.seen &= scan.seen - 1;
+  return __shfl_sync(0xFFFFFFFFu, scan.mine, from);
+}
+
+struct Item {
+  int b, h, t0;
+};
+// Heads whose keys and values stay in the cache together are one behind the other; their last queries, which
+// see the most keys where something is causal, come first.
+SM Item item_of(int item, int tiles, int heads, int all_heads, int together) {
+  const int group = item / (together * tiles), within = item % (together * tiles);
+  const int size = min(together, all_heads - group * together), head = group * together + within % size;
+  return {head / heads, head % heads, (tiles - 1 - within / size) * kQueries};
+}
+)";
+
+}  // namespace smelt::wgmma

@@ -1,0 +1,103 @@
+#include "codegen/cuda/attention/wgmma_body.h"
+
+#include <algorithm>
+
+#include "codegen/cuda/attention/tile_states.h"
+
+namespace smelt {
+namespace {
+
+using Kind = Instruction::Kind;
+
+// Slots of what is handed to a gradient's body.
+constexpr int kProduct = 1, kWeight = 2, kDelta = 3;
+
+class BodyOfWeights {
+ public:
+  explicit BodyOfWeights(const Kernel& kernel) : kernel_(kernel), attention_(*kernel.attention) {}
+
+  std::optional<int> factor() const {
+    const std::vector<int>& returned = attention_.returned;
+    if (attention_.part == AttentionPart::forward) return returned.size() > 1 ? returned[1] : -1;
+    if (is_handed(returned[1], kWeight)) return -1;
+    return other_operand(returned[1], ScalarOp::mul, kWeight);
+  }
+
+  /// select(random < number, number, number), the random bits being read by the comparison alone.
+  bool keeps_or_drops(int factor) const {
+    const Instruction& x = at(factor);
+    if (!is_scalar(x, ScalarOp::select)) return false;
+    const Instruction &kept = at(x.operands[1]), &dropped = at(x.operands[2]);
+    if (kept.kind != Kind::constant || dropped.kind != Kind::constant) return false;
+    const double least = std::min(kept.number, dropped.number), most = std::max(kept.number, dropped.number);
+    return least == 0 && most > 0 && compares_random(x.operands[0]);
+  }
+
+  /// weight * (product * factor - delta), perhaps 0 where no key is seen.
+  bool has_plain_derivative(int factor) const {
+    int id = attention_.returned[2];
+    if (is_scalar(at(id), ScalarOp::select) && at(id).operands[0] == score_mask(kernel_).instruction &&
+        is_zero(at(id).operands[2]))
+      id = at(id).operands[1];
+    const auto rest = other_operand(id, ScalarOp::mul, kWeight);
+    if (!rest || !is_scalar(at(*rest), ScalarOp::sub) || !is_handed(at(*rest).operands[1], kDelta))
+      return false;
+    const int product = at(*rest).operands[0];
+    return factor < 0 ? is_handed(product, kProduct)
+                      : other_operand(product, ScalarOp::mul, kProduct) == factor;
+  }
+
+ private:
+  const Instruction& at(int id) const { return kernel_.instructions[static_cast<size_t>(id)]; }
+  static bool is_scalar(const Instruction& x, ScalarOp op) {
+    return x.kind == Kind::scalar && x.scalar_op == op;
+  }
+  /// Perhaps behind a conversion to its own type.
+  bool is_handed(int id, int slot) const {
+    const Instruction& x = at(id);
+    if (x.kind == Kind::convert && x.dtype == DType::f32) return is_handed(x.operands[0], slot);
+    return x.kind == Kind::handed && x.slot == slot;
+  }
+  bool is_zero(int id) const { return at(id).kind == Kind::constant && at(id).number == 0; }
+
+  /// Of a product with what is handed.
+  std::optional<int> other_operand(int id, ScalarOp op, int slot) const {
+    const Instruction& x = at(id);
+    if (!is_scalar(x, op)) return std::nullopt;
+    for (const int side : {0, 1})
+      if (is_handed(x.operands[static_cast<size_t>(side)], slot))
+        return x.operands[static_cast<size_t>(1 - side)];
+    return std::nullopt;
+  }
+
+  bool compares_random(int id) const {
+    const Instruction& x = at(id);
+    constexpr ScalarOp kComparisons[] = {ScalarOp::ge, ScalarOp::gt, ScalarOp::le, ScalarOp::lt};
+    if (x.kind != Kind::scalar || std::ranges::find(kComparisons, x.scalar_op) == std::end(kComparisons))
+      return false;
+    const bool is_first = at(x.operands[0]).kind == Kind::random;
+    const int random = x.operands[is_first ? 0 : 1], number = x.operands[is_first ? 1 : 0];
+    if (at(random).kind != Kind::random || at(number).kind != Kind::constant) return false;
+    return std::ranges::all_of(kernel_.blocks.front().instructions, [&](int other) {
+      return other == id || std::ranges::find(at(other).operands, random) == at(other).operands.end();
+    });
+  }
+
+  const Kernel& kernel_;
+  const AttentionKernel& attention_;
+};
+
+}  // namespace
+
+std::optional<int> weight_factor(const Kernel& kernel) { return BodyOfWeights(kernel).factor(); }
+
+bool wgmma_takes_body(const Kernel& kernel) {
+  const BodyOfWeights body(kernel);
+  const std::optional<int> factor = body.factor();
+  if (!factor || kernel.random_slots != (*factor < 0 ? 0 : 1)) return false;
+  if (*factor >= 0 && !body.keeps_or_drops(*factor)) return false;
+  return kernel.attention->part == AttentionPart::forward || !is_plain_when_unmasked(kernel) ||
+         body.has_plain_derivative(*factor);
+}
+
+}  // namespace smelt

@@ -1,0 +1,18 @@
+// Which bodies of attention the templates for sm_90a take.
+#pragma once
+
+#include <optional>
+
+#include "ir/kernel.h"
+
+namespace smelt {
+
+/// The instruction that is the factor of the weight, also in a gradient's body; -1: there is none. Nothing
+/// where that body's weight is not a product with one.
+std::optional<int> weight_factor(const Kernel& kernel);
+
+/// Whether draws keep or drop weights and do nothing else: the factor is 0, or one positive number; and
+/// whether the derivative of a score that nothing modifies is weight * (product * factor - delta).
+bool wgmma_takes_body(const Kernel& kernel);
+
+}  // namespace smelt

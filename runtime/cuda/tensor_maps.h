@@ -1,0 +1,15 @@
+// Maps of arguments for the copy engine (TensorMap of a plan) as the driver makes them.
+#pragma once
+
+#include <string>
+
+#include "runtime/cuda/driver.h"
+#include "runtime/plan/plan.h"
+
+namespace smelt::cuda {
+
+/// Of what lies at `address`. Throws Error with `place` where the driver refuses it.
+DriverTensorMap encode(const TensorMap& map, DType dtype, DevicePointer address, const SymbolValues& values,
+                       const std::string& place);
+
+}  // namespace smelt::cuda

@@ -1,0 +1,131 @@
+// Which kernels attention becomes on sm_90: those of its own instructions, or those of every architecture.
+#include <gtest/gtest.h>
+
+#include "compiler/compile.h"
+#include "ir/attention_body.h"
+#include "passes/autodiff/differentiate.h"
+#include "runtime/cuda/nvrtc.h"
+
+namespace smelt {
+namespace {
+
+/// y, and the gradients of q, k and v, of two heads of keys for four of queries.
+struct Case {
+  int64_t width = 64;
+  std::function<void(AttentionWriter&, GraphBuilder&)> modify = {};
+  std::string target = "sm_90";
+  AttentionForm form = AttentionForm::wgmma;
+};
+
+std::unique_ptr<Module> module_of(const Case& c) {
+  auto module = std::make_unique<Module>();
+  module->symbols.bound({"B"}, 3), module->symbols.bound({"T"}, 777);
+  Graph& graph = module->add_graph("main");
+  GraphBuilder b(graph);
+  const auto input = [&](const char* name, int64_t heads) {
+    return b.input(name, {DType::f32, {Dim::symbol("B"), Dim::symbol("T"), heads, c.width}});
+  };
+  Value *q = input("q", 4), *k = input("k", 2), *v = input("v", 2);
+  AttentionWriter writer(b, q, k, v, 0.125);
+  if (c.modify) c.modify(writer, b);
+  Node* attention = writer.finish();
+  b.output("y", attention->result());
+  b.output("f", b.sum(b.mul(attention->result(), b.input("w", attention->result()->type)), {0, 1, 2, 3}));
+  differentiate(graph, {.output = "f", .wrt = {"q", "k", "v"}, .seed = 1});
+  std::erase_if(graph.outputs, [](const Graph::Output& output) { return output.name == "f"; });
+  return module;
+}
+
+Plan plan_of(const Case& c) {
+  CompileOptions options;
+  options.target = c.target, options.mode = Mode::infer, options.attention = c.form;
+  options.storage = DType::bf16;
+  return compile(module_of(c), options).plan;
+}
+
+std::vector<KernelCode> own_kernels(const Plan& plan) {
+  std::vector<KernelCode> own;
+  for (const KernelCode& kernel : plan.kernels)
+    if (kernel.only_capability != 0) own.push_back(kernel);
+  return own;
+}
+
+class AttentionPlan : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!nvrtc_info().available) GTEST_SKIP() << nvrtc_info().problem;
+  }
+};
+
+TEST_F(AttentionPlan, KernelsOfSm90aReadByMaps) {
+  const Plan plan = plan_of({});
+  const std::vector<KernelCode> own = own_kernels(plan);
+  ASSERT_EQ(own.size(), 3u) << "forward, dk and dv, dq";
+  for (const KernelCode& kernel : own) EXPECT_EQ(kernel.only_capability, 90);
+  EXPECT_EQ(own[0].maps.size(), 3u);
+  EXPECT_EQ(own[1].maps.size(), 4u);
+  EXPECT_EQ(own[2].maps.size(), 0u);
+  EXPECT_EQ(own[0].most_blocks, 132) << "one a multiprocessor";
+  EXPECT_EQ(own[1].most_blocks, 132);
+  EXPECT_EQ(own[2].most_blocks, 0);
+  const Dim places = Dim::symbol("T");
+  for (const TensorMap& map : own[1].maps) {
+    EXPECT_EQ(map.extents[0], Dim(64));
+    EXPECT_EQ(map.extents[1], places);
+    EXPECT_EQ(map.extents[3], Dim::symbol("B"));
+    EXPECT_EQ(map.box[0], 64);
+    EXPECT_EQ(map.swizzle_bytes, 128);
+  }
+  EXPECT_EQ(own[1].maps[0].extents[2], Dim(4)) << "q";
+  EXPECT_EQ(own[1].maps[1].extents[2], Dim(2)) << "k";
+}
+
+/// The order in which tiles are added is counted in memory that must begin as zeros.
+TEST_F(AttentionPlan, GradientsShareSumsAndCounters) {
+  const Plan plan = plan_of({});
+  std::vector<const KernelStep*> gradients;
+  std::vector<int> filled;
+  for (const Step& step : plan.entries[0].steps) {
+    if (const auto* fill = std::get_if<FillStep>(&step.what)) filled.push_back(fill->to.buffer);
+    const auto* launch = std::get_if<KernelStep>(&step.what);
+    if (!launch || plan.kernels[static_cast<size_t>(launch->kernel)].only_capability == 0) continue;
+    gradients.push_back(launch);
+  }
+  ASSERT_EQ(gradients.size(), 3u);
+  const auto &keys = gradients[1]->arguments, &queries = gradients[2]->arguments;
+  EXPECT_EQ(keys[8], queries[7]) << "sums";
+  EXPECT_EQ(keys[9], queries[8]) << "counters";
+  EXPECT_EQ(std::ranges::count(filled, keys[9].buffer), 1);
+}
+
+TEST_F(AttentionPlan, OtherwiseKernelsAreThoseOfEveryArchitecture) {
+  EXPECT_EQ(own_kernels(plan_of({.width = 20})).size(), 0u) << "rows of 40 bytes";
+  EXPECT_EQ(own_kernels(plan_of({.width = 256})).size(), 1u) << "forward alone";
+  EXPECT_EQ(own_kernels(plan_of({.target = "sm_80"})).size(), 0u);
+  EXPECT_EQ(own_kernels(plan_of({.form = AttentionForm::fused})).size(), 0u);
+  const auto drop = [](AttentionWriter& writer, GraphBuilder&) { writer.mask_future(), writer.drop(0.1, 1); };
+  EXPECT_EQ(own_kernels(plan_of({.modify = drop})).size(), 3u);
+  const auto drop_twice = [](AttentionWriter& writer, GraphBuilder&) {
+    writer.drop(0.1, 1), writer.drop(0.2, 2);
+  };
+  EXPECT_EQ(own_kernels(plan_of({.modify = drop_twice})).size(), 0u) << "one draw decides";
+}
+
+/// Lanes look at tiles of their own: nothing in body_tile may wait for a warp.
+TEST_F(AttentionPlan, TilesOfMasksAreLookedUpByEachLane) {
+  const auto pack = [](AttentionWriter& writer, GraphBuilder& b) {
+    Value* segments = b.input("segments", {DType::i32, {Dim::symbol("B"), Dim::symbol("T")}});
+    writer.mask_segments(segments, segments);
+  };
+  const Plan plan = plan_of({.modify = pack});
+  EXPECT_GE(own_kernels(plan).size(), 1u);
+  EXPECT_NE(own_kernels(plan).size(), 2u) << "gradients have the same template";
+  for (const KernelCode& kernel : plan.kernels) {
+    const bool looks = kernel.source.find("TileRange tile_range") != std::string::npos;
+    const bool together = kernel.source.find("__reduce_min_sync") != std::string::npos;
+    if (looks) EXPECT_EQ(together, kernel.only_capability == 0) << kernel.name;
+  }
+}
+
+}  // namespace
+}  // namespace smelt
