@@ -58,8 +58,7 @@ class KeyText {
 };
 
 void add_build(KeyText& key, const BuildOptions& options) {
-  const auto& [bounds, dropout, training, hidden_states, attention_mask, position_ids, segment_ids] =
-      options;
+  const auto& [bounds, dropout, training, hidden_states, attention_mask, position_ids, segment_ids] = options;
   for (const Symbols::Bound& bound : bounds)
     key.add(fmt::format("bound {}", fmt::join(bound.factors, "*")), bound.upper);
   key.add("dropout", dropout).add("training", training).add("hidden_states", hidden_states);

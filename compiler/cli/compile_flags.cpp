@@ -105,7 +105,8 @@ void CompileFlags::add_to(CLI::App& app) {
   app.add_option(
          "--attention", attention,
          "on a GPU in bf16 and fp16: fused (one kernel, no scores in memory), unfused (matmuls around a "
-         "softmax), wgmma (fused, on sm_90 by its own instructions where they take it: not run as a whole yet), or auto "
+         "softmax), wgmma (fused, on sm_90 by its own instructions where they take it: not run as a whole "
+         "yet), or auto "
          "(unfused for short sequences)")
       ->check(CLI::IsMember({"auto", "fused", "unfused", "wgmma"}))
       ->capture_default_str();

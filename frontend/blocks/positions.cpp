@@ -21,8 +21,8 @@ Value* rows_for(BlockBuilder& b, Value* table, Value* ids, Value* x) {
   return b.graph.create(Op::embedding, {table, ids})->result();
 }
 
-/// i32[B,T]: how many of the tokens up to each one are real, and 0 for those that are not; of each segment anew
-/// where there are `segments`.
+/// i32[B,T]: how many of the tokens up to each one are real, and 0 for those that are not; of each segment
+/// anew where there are `segments`.
 Value* count_of(BlockBuilder& b, Value* real, Value* segments = nullptr) {
   const Shape& shape = real->shape();
   const Shape pairs = {shape[0], shape[1], shape[1]};

@@ -56,7 +56,8 @@ TEST_P(CudaGoldenPlans, CodeIsThatOfTheSourceAndFitsAMultiprocessor) {
   EXPECT_EQ(plan.target, "sm_90");
   EXPECT_TRUE(plan.binary.empty());
   std::vector<CudaSource> sources;
-  for (const KernelCode& kernel : plan.kernels) sources.push_back({kernel.source, kernel.name, kernel.only_capability});
+  for (const KernelCode& kernel : plan.kernels)
+    sources.push_back({kernel.source, kernel.name, kernel.only_capability});
   const std::vector<Cubin> again = compile_cuda(sources, 90);
   for (size_t i = 0; i < plan.kernels.size(); ++i) {
     const KernelCode& kernel = plan.kernels[i];

@@ -78,13 +78,14 @@ void expect_near(const Tensors& actual, const Tensors& expected, const Bound& bo
     }
     const bool is_head = name == "grad.q" || name == "grad.k" || name == "grad.v";
     const double limit = name == "y" ? bound.y : is_head ? bound.heads : bound.others;
-    const double least = 1e-12 + (name == "y" ? 0 : 1e-4 * all * static_cast<double>(tensor.data.size()) / count);
+    const double least =
+        1e-12 + (name == "y" ? 0 : 1e-4 * all * static_cast<double>(tensor.data.size()) / count);
     EXPECT_LE(std::sqrt(error / std::max(norm, least)), limit) << name << text;
   }
 }
 
-/// What backward reads of y is what memory holds: where one key has all the weight the gradient of a score is what is
-/// left of two numbers that cancel, and the rounding of y is all of it.
+/// What backward reads of y is what memory holds: where one key has all the weight the gradient of a score is
+/// what is left of two numbers that cancel, and the rounding of y is all of it.
 std::unique_ptr<Module> reference_of(const Module& module, DType storage) {
   auto copy = module.clone();
   Graph& graph = *copy->graphs[0];
@@ -107,7 +108,8 @@ void run_case(const Module& module, Session& session, DType storage, const Symbo
   const Philox philox{.seed = 7, .step = 3, .micro_step = 0};
   const auto reference = reference_of(module, storage);
   const Tensors expected =
-      evaluate(*reference->graphs[0], inputs, {}, {.symbols = symbols, .philox = philox, .round = true}).outputs;
+      evaluate(*reference->graphs[0], inputs, {}, {.symbols = symbols, .philox = philox, .round = true})
+          .outputs;
   const Tensors actual = testing::run_entry(session, "main", philox, inputs);
   const Tensors again = testing::run_entry(session, "main", philox, inputs);
   for (const auto& [name, tensor] : actual)

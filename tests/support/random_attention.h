@@ -13,7 +13,8 @@ struct AttentionSizes {
   int64_t heads, group, width;
 };
 
-/// Writes modifications whose arguments are parameters (floats, or inputs like all others) or inputs (integers).
+/// Writes modifications whose arguments are parameters (floats, or inputs like all others) or inputs
+/// (integers).
 class RandomAttention {
  public:
   RandomAttention(GraphBuilder& b, const AttentionSizes& sizes, uint64_t seed, bool as_inputs = false)

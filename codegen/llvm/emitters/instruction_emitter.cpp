@@ -42,7 +42,8 @@ void InstructionEmitter::emit_kind(const BlockNest& nest, int id) {
       if (x.slot == 0) values_.set(id, operand(x, 0));
       return;
     case Kind::handed:
-      fail_with(Status::internal, "kernel {}: a CPU's kernel is handed nothing by a template", c_.kernel.name);
+      fail_with(Status::internal, "kernel {}: a CPU's kernel is handed nothing by a template",
+                c_.kernel.name);
   }
 }
 
