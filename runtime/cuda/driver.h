@@ -40,7 +40,7 @@ struct Copy2D {
 };
 
 /// CUtensorMap, and numbers of its enumerations.
-struct alignas(64) DriverTensorMap {
+struct alignas(128) DriverTensorMap {
   static constexpr int kF16 = 6, kF32 = 7, kBf16 = 9;
   static constexpr int kNoInterleaving = 0, kZeros = 0;  // the last: of what lies outside
   static constexpr int kPromotion128 = 2;                // bytes that L2 reads at once

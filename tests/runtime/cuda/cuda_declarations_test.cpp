@@ -40,7 +40,7 @@ namespace smelt::cuda {
 
 #if CUDA_VERSION >= 12000
 static_assert(sizeof(DriverTensorMap) == sizeof(CUtensorMap) &&
-              alignof(DriverTensorMap) == alignof(CUtensorMap));
+              alignof(DriverTensorMap) >= alignof(CUtensorMap));
 static_assert(DriverTensorMap::kF16 == CU_TENSOR_MAP_DATA_TYPE_FLOAT16 &&
               DriverTensorMap::kF32 == CU_TENSOR_MAP_DATA_TYPE_FLOAT32 &&
               DriverTensorMap::kBf16 == CU_TENSOR_MAP_DATA_TYPE_BFLOAT16);
