@@ -37,7 +37,7 @@ class TensorMaps : public FakeGpu {
  protected:
   std::vector<KernelCall> calls_;
   TensorMaps() {
-    gpu().kernels["descend"] = {6, [this](const KernelCall& call) { calls_.push_back(call); }, 1};
+    gpu().kernels["descend"] = {6, [this](const KernelCall& call) { calls_.push_back(call); }, 1, 1};
   }
 };
 
