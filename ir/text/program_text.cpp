@@ -127,7 +127,7 @@ class ProgramPrinter {
 
   std::string what(const SortIndexStep& s) const {
     std::string line = fmt::format("{} -> {}, {} of {} below {}", str(s.indices), str(s.permutation),
-                                         str(s.begins), s.count.str(), s.rows.str());
+                                   str(s.begins), s.count.str(), s.rows.str());
     if (!s.workspace) return line;
     return fmt::format("{} by {} of {}", line, str(s.workspace->base), s.workspace->elements.str());
   }
