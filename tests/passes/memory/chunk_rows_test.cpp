@@ -55,7 +55,7 @@ class RandomCriterion {
   bool coin() { return below(2) == 0; }
 
   static Value* parameter(GraphBuilder& b, const std::string& name, const Shape& shape) {
-    return b.parameter({.name = name, .type = {DType::f32, shape}, .init = {}});
+    return b.parameter(Module::Parameter{name, {DType::f32, shape}, {}, true, {}, false, false});
   }
 
   Value* head(GraphBuilder& b, Value* x, Value* weight, int64_t classes) {
@@ -123,7 +123,8 @@ TEST_P(RandomCriteria, KeepLossesAndGradients) {
   testing::expect_valid(*after->graphs[0]);
   EXPECT_EQ(log.size(), 1u);
   const std::pair<int64_t, int64_t> sizes[] = {{kMostB, kMostT}, {1, 1}, {1, 2}, {3, 5}};
-  for (const auto& [b, t] : sizes) expect_kept(*before, *after, seed, {.symbols = {{"B", b}, {"T", t}}});
+  for (const auto& [b, t] : sizes)
+    expect_kept(*before, *after, seed, {.symbols = {{"B", b}, {"T", t}}, .philox = {}});
   EXPECT_FALSE(chunk_rows(*after->graphs[0], {.rows = kMostB * kMostT, .least_mib = 0}));
 }
 
