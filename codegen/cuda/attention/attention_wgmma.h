@@ -48,7 +48,7 @@ namespace smelt {
 struct WgmmaAttention {
   DType dtype = DType::bf16;
   int head_size = 64;
-  WgmmaTiles tiles;
+  WgmmaTiles tiles = {};
   AttentionHooks hooks = {};
 };
 
