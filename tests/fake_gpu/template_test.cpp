@@ -74,7 +74,8 @@ TEST_F(Template, OfAStepAreChosenBySize) {
   buffer("begins", Role::output, 3, 3);
   for (const char* name : {"few", "many"}) {
     KernelCode& kernel = plan.kernels.emplace_back();
-    kernel.name = name, kernel.range = 1, kernel.threads = 32, kernel.binary = code(name);
+    kernel.name = name, kernel.range = 1, kernel.threads = 32,
+    kernel.binary = code(std::string(name) + ", as machine code");
     kernel.launch = TemplateLaunch{.step = "sort_index"};
     for (const char* result : {"permutation", "begins"})
       kernel.launch->arguments.push_back({Kind::address, field(result), 4, DType::i32, false, true});
