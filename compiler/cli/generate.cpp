@@ -1,9 +1,11 @@
 // smelt generate: text of models trained on bytes, token ids of all others.
 #include <fmt/ranges.h>
 
+#include <cmath>
 #include <cstdio>
 #include <iostream>
 #include <iterator>
+#include <limits>
 
 #include "compiler/cli/command.h"
 #include "compiler/cli/generation_flags.h"
@@ -59,12 +61,13 @@ class Stream {
   bool text_, on_;
 };
 
-void print_one(const GenerateCommand& options, const Generator::Tokens& prompt,
-               const Generator::Tokens& fresh, bool text, bool source) {
+void print_one(const GenerateCommand& options, const Generator::Tokens& prompt, const Hypothesis& found,
+               bool text, bool source) {
   Generator::Tokens all = source ? Generator::Tokens() : prompt;
-  all.insert(all.end(), fresh.begin(), fresh.end());
+  all.insert(all.end(), found.tokens.begin(), found.tokens.end());
   if (options.json) {
-    Json json = {{"prompt_ids", prompt}, {"new_ids", fresh}};
+    Json json = {{"prompt_ids", prompt}, {"new_ids", found.tokens}};
+    if (!std::isnan(found.score)) json["score"] = found.score;
     if (text) json["text"] = decode_bytes(all);
     fmt::print("{}\n", json.dump(-1, ' ', false, Json::error_handler_t::replace));
   } else if (text && !options.prompts.empty()) {
@@ -74,11 +77,24 @@ void print_one(const GenerateCommand& options, const Generator::Tokens& prompt,
   }
 }
 
+/// The results of each prompt; what is drawn or greedy has no score.
+std::vector<std::vector<Hypothesis>> results_of(std::span<const Generator::Tokens> prompts,
+                                                const GenerationOptions& generation, Generator& generator) {
+  if (generation.num_beams > 1) return generator.search(prompts, generation);
+  std::vector<std::vector<Hypothesis>> results(prompts.size());
+  const auto each = static_cast<size_t>(generation.num_return_sequences);
+  const auto sequences = generator.generate(prompts, generation);
+  for (size_t i = 0; i < sequences.size(); ++i)
+    results[i / each].push_back({sequences[i], std::numeric_limits<float>::quiet_NaN()});
+  return results;
+}
+
 CompileOptions compile_options(const GenerateCommand& options, DefaultBounds& bounds) {
   CompileOptions result = options.flags.options();
   result.mode = Mode::infer;
   const size_t prompts = std::max<size_t>(1, options.prompts.size() + options.ids.size());
-  bounds.add(result.build.bounds, "B", static_cast<int64_t>(prompts), "the number of prompts");
+  bounds.add(result.build.bounds, "B", static_cast<int64_t>(prompts) * options.generation.beams(),
+             "the number of prompts and beams");
   return result;
 }
 
@@ -87,16 +103,18 @@ void print_continuations(const GenerateCommand& options, const GenerationOptions
                          Generator& generator) {
   const auto prompts = read_prompts(options, generator.vocabulary());
   const bool text = bytes && generator.vocabulary() == 256;
-  if (prompts.size() == 1 && !options.json) {
+  const bool one = prompts.size() == 1 && generation.num_beams == 1 && generation.num_return_sequences == 1;
+  if (one && !options.json) {
     const Stream stream(options, text);
     stream.begin(prompts[0], generator.reads_source());
     generator.generate(prompts, generation, stream);
     fmt::print("\n");
     return;
   }
-  const auto results = generator.generate(prompts, generation);
+  const auto results = results_of(prompts, generation, generator);
   for (size_t i = 0; i < results.size(); ++i)
-    print_one(options, prompts[i], results[i], text, generator.reads_source());
+    for (const Hypothesis& found : results[i])
+      print_one(options, prompts[i], found, text, generator.reads_source());
 }
 
 void run_generate(const GenerateCommand& options) {

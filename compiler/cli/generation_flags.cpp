@@ -2,14 +2,68 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "runtime/error.h"
 
 namespace smelt::cli {
 namespace {
 
-template <typename T>
-void override_with(const std::optional<T>& flag, T& value) {
-  if (flag) value = *flag;
+/// How a flag's text becomes a value of generation_config.json.
+enum class Text : uint8_t {
+  value,  // a number, true, false or a word
+  ids,    // token ids, with commas or spaces between them
+  json    // lists of lists
+};
+/// Without what a flag changes nothing.
+enum class Needs : uint8_t { nothing, sampling, beams };
+
+struct Flag {
+  const char* name;
+  Text text;
+  Needs needs;
+  const char* help;
+};
+
+constexpr Flag kFlags[] = {
+    {"max_new_tokens", Text::value, Needs::nothing, "tokens to add"},
+    {"min_new_tokens", Text::value, Needs::nothing, "no end before so many new ones"},
+    {"min_length", Text::value, Needs::nothing, "the same, the prompt counted in"},
+    {"temperature", Text::value, Needs::sampling, "0 = greedy"},
+    {"top_k", Text::value, Needs::sampling, "the k most probable tokens; 0 = all"},
+    {"top_p", Text::value, Needs::sampling, "the most probable tokens that add up to p"},
+    {"min_p", Text::value, Needs::sampling, "tokens at least so probable, relative to the first"},
+    {"num_beams", Text::value, Needs::nothing, "beams of a beam search; 1 = none"},
+    {"num_return_sequences", Text::value, Needs::nothing, "results of each prompt"},
+    {"length_penalty", Text::value, Needs::beams, "> 0 favours long results, < 0 short ones"},
+    {"early_stopping", Text::value, Needs::beams, "true, false or never: when enough has ended"},
+    {"repetition_penalty", Text::value, Needs::nothing, "1 = none"},
+    {"encoder_repetition_penalty", Text::value, Needs::nothing, "> 1 favours tokens of the source; 1 = none"},
+    {"no_repeat_ngram_size", Text::value, Needs::nothing, "0 = any may repeat"},
+    {"encoder_no_repeat_ngram_size", Text::value, Needs::nothing, "the same of n-grams in the source"},
+    {"eos_token_id", Text::ids, Needs::nothing, "ids that end a sequence; \"\" = none"},
+    {"forced_bos_token_id", Text::value, Needs::nothing, "the first new token"},
+    {"forced_eos_token_id", Text::ids, Needs::nothing, "the last one of max_new_tokens"},
+    {"suppress_tokens", Text::ids, Needs::nothing, "ids that never come"},
+    {"begin_suppress_tokens", Text::ids, Needs::nothing, "ids that do not come first"},
+    {"bad_words_ids", Text::json, Needs::nothing, "sequences that never come, such as \"[[5],[7,9]]\""},
+    {"sequence_bias", Text::json, Needs::nothing,
+     "added to the score of what completes a sequence, such as \"[[[7,9],2.5]]\""},
+    {"exponential_decay_length_penalty", Text::json, Needs::nothing,
+     "\"[start,factor]\": ends become likelier with each token beyond start"},
+};
+
+std::string dashed(std::string name) {
+  std::ranges::replace(name, '_', '-');
+  return "--" + name;
+}
+
+Json value_of(const Flag& flag, const std::string& text) {
+  if (flag.text == Text::ids) return parse_token_ids(text);
+  Json value = parse_json_or_null(text);
+  if (!value.is_null()) return value;
+  if (flag.text == Text::json) fail("{} {}: expected JSON, {}", dashed(flag.name), text, flag.help);
+  return text;
 }
 
 /// Special tokens of models whose generation config does not name them.
@@ -20,7 +74,8 @@ void read_tokens(const Json& about, GenerationOptions& options) {
   };
   read("decoder_start_token_id", options.decoder_start_token_id);
   read("forced_bos_token_id", options.forced_bos_token_id);
-  read("forced_eos_token_id", options.forced_eos_token_id);
+  if (const Json id = about.value("forced_eos_token_id", Json()); id.is_number_integer())
+    options.forced_eos_token_id = {id.get<int32_t>()};
   const bool named = about.value("generation", Json::object()).contains("eos_token_id");
   const Json ends = about.value("eos_token_id", Json());
   if (named || !ends.is_array()) return;
@@ -31,18 +86,11 @@ void read_tokens(const Json& about, GenerationOptions& options) {
 }  // namespace
 
 void GenerationFlags::add_to(CLI::App& app) {
-  app.add_option("--max-new-tokens,--max_new_tokens", max_new_tokens, "tokens to add");
   app.add_flag("--do-sample,--do_sample", do_sample, "draw from the distribution instead of its maximum");
-  app.add_option("--temperature", temperature, "0 = greedy");
-  app.add_option("--top-k,--top_k", top_k, "the k most probable tokens; 0 = all");
-  app.add_option("--top-p,--top_p", top_p, "the most probable tokens that add up to p");
-  app.add_option("--min-p,--min_p", min_p, "tokens at least so probable, relative to the first");
-  app.add_option("--repetition-penalty,--repetition_penalty", repetition_penalty, "1 = none");
-  app.add_option("--no-repeat-ngram-size,--no_repeat_ngram_size", no_repeat_ngram_size, "0 = any may repeat");
-  app.add_option("--eos-token-id,--eos_token_id", eos_token_id, "ids that end a sequence; \"\" = none");
-  app.add_option("--num-beams,--num_beams", num_beams, "1; beam search is not supported yet");
-  app.add_option("--length-penalty,--length_penalty", length_penalty,
-                 "of beam search, which is not supported yet: changes nothing");
+  for (const Flag& flag : kFlags)
+    app.add_option_function<std::string>(
+        fmt::format("{},--{}", dashed(flag.name), flag.name),
+        [this, name = flag.name](const std::string& text) { given[name] = text; }, flag.help);
   app.add_flag("--sliding-window", sliding_window,
                "go on beyond the model's length, from the last tokens only");
 }
@@ -52,39 +100,37 @@ GenerationOptions GenerationFlags::options(const Json& about, uint32_t seed) con
   if (about.is_object() && about["generation"].is_object())
     read_generation_config(about["generation"].dump(), options);
   read_tokens(about, options);
-  if (num_beams != 1)
-    fail("--num-beams {}: beam search is not supported; leave it out for greedy decoding or give --do-sample",
-         num_beams);
-  override_with(max_new_tokens, options.max_new_tokens);
-  override_with(temperature, options.temperature);
-  override_with(top_k, options.top_k);
-  override_with(top_p, options.top_p);
-  override_with(min_p, options.min_p);
-  override_with(repetition_penalty, options.repetition_penalty);
-  override_with(no_repeat_ngram_size, options.no_repeat_ngram_size);
-  if (eos_token_id) options.eos_token_id = parse_token_ids(*eos_token_id);
-  options.do_sample |= do_sample;
+  Json overrides = Json::object();
+  for (const Flag& flag : kFlags)
+    if (const auto text = given.find(flag.name); text != given.end())
+      overrides[flag.name] = value_of(flag, text->second);
+  if (do_sample) overrides["do_sample"] = true;
+  read_generation_config(overrides.dump(), options);
   options.sliding_window = sliding_window;
   options.seed = seed;
-  options.validate();
   return options;
+}
+
+int64_t GenerationFlags::beams() const {
+  const auto text = given.find("num_beams");
+  const Json value = text == given.end() ? Json() : parse_json_or_null(text->second);
+  return value.is_number_integer() ? std::clamp(value.get<int64_t>(), int64_t{1}, kMostBeams) : 1;
 }
 
 std::string GenerationFlags::remark(const GenerationOptions& resolved) const {
   std::vector<std::string> notes;
-  const auto note = [&](const std::vector<std::string>& idle, const char* without) {
+  const auto note = [&](Needs needs, const char* without) {
+    std::vector<std::string> idle;
+    for (const Flag& flag : kFlags)
+      if (const auto text = given.find(flag.name); text != given.end() && flag.needs == needs)
+        if (flag.name != std::string("temperature") || resolved.temperature != 0)
+          idle.push_back(dashed(flag.name));
     if (!idle.empty())
       notes.push_back(fmt::format("note: {} {} nothing without {}", fmt::join(idle, ", "),
                                   idle.size() == 1 ? "changes" : "change", without));
   };
-  std::vector<std::string> of_sampling, of_beams;
-  if (temperature && *temperature != 0) of_sampling.push_back("--temperature");
-  if (top_k) of_sampling.push_back("--top-k");
-  if (top_p) of_sampling.push_back("--top-p");
-  if (min_p) of_sampling.push_back("--min-p");
-  if (length_penalty) of_beams.push_back("--length-penalty");
-  if (!resolved.do_sample) note(of_sampling, "--do-sample");
-  note(of_beams, "beam search, which is not supported yet");
+  if (!resolved.do_sample) note(Needs::sampling, "--do-sample");
+  if (resolved.num_beams == 1) note(Needs::beams, "--num-beams");
   return fmt::format("{}", fmt::join(notes, "\n"));
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <optional>
+#include <map>
 #include <string>
 
 #include "runtime/generation/generator.h"
@@ -11,15 +11,14 @@
 namespace smelt::cli {
 
 struct GenerationFlags {
-  std::optional<int64_t> max_new_tokens, top_k, no_repeat_ngram_size;
-  std::optional<double> temperature, top_p, min_p, repetition_penalty, length_penalty;
-  std::optional<std::string> eos_token_id;
-  int64_t num_beams = 1;
+  std::map<std::string, std::string> given;  // by Hugging Face's name: the text on the command line
   bool do_sample = false, sliding_window = false;
 
   void add_to(CLI::App& app);
   /// The options of the model's generation_config.json, overridden by the flags.
   GenerationOptions options(const Json& about, uint32_t seed) const;
+  /// num_beams where a flag says it; 1 where none does.
+  int64_t beams() const;
   /// Notes on flags that have no effect, one per line; empty where there are none.
   std::string remark(const GenerationOptions& resolved) const;
 };

@@ -11,9 +11,11 @@
 #include <map>
 
 #include "compiler/cli/command.h"
+#include "compiler/cli/generation_flags.h"
 #include "compiler/cli/golden.h"
 #include "compiler/cli/model.h"
 #include "compiler/cli/text_table.h"
+#include "compiler/cli/verify_generation.h"
 #include "runtime/error.h"
 #include "runtime/generation/generator.h"
 
@@ -26,7 +28,7 @@ struct VerifyCommand {
   int threads = 0;
 };
 
-constexpr double kZeroReference = 1e-6;
+constexpr double kZeroReference = 1e-6, kScoreBound = 1e-5;
 
 double norm(std::span<const float> values) {
   double sum = 0;
@@ -91,6 +93,7 @@ class Verification {
       : options_(options),
         golden_(Golden::open(directory, options.flags.precision)),
         inputs_(golden_.inputs("input.")),
+        recorded_(read_generation_cases(directory)),
         seq2seq_(read_json_file(directory / "config.json").value("is_encoder_decoder", false)) {
     model_ = compile_or_load(directory, compile_options(), {}, options.flags);
     if (make) model_.plan = std::make_shared<const Plan>(make(*model_.description, compile_options()));
@@ -102,6 +105,7 @@ class Verification {
     compare_loss();
     compare_training();
     compare_ids();
+    compare_generation();
     return report_.result();
   }
 
@@ -135,9 +139,9 @@ class Verification {
     const auto ids = inputs_.find("input_ids");
     if (ids == inputs_.end()) return;
     int64_t length = ids->second.shape[1];
-    if (seq2seq_) default_bound(bounds, "S", length), length = labels[1];
+    if (seq2seq_) default_bound(bounds, "S", std::max(length, longest_prompt(recorded_))), length = labels[1];
     for (const auto& row : greedy) length = std::max(length, static_cast<int64_t>(row.size()));
-    default_bound(bounds, "T", length);
+    default_bound(bounds, "T", std::max(length, longest_sequence(recorded_)));
   }
 
   /// The golden's inputs that the entry takes.
@@ -272,21 +276,29 @@ class Verification {
     const std::vector<Generator::Tokens> prompts = rows_of("prompt.input_ids");
     std::vector<Generator::Tokens> masks;
     if (inputs_.contains("attention_mask")) masks = rows_of("prompt.attention_mask");
-    GenerationOptions options;
-    if (model_.about["generation"].is_object())
-      read_generation_config(model_.about["generation"].dump(), options);
+    GenerationOptions options = GenerationFlags().options(model_.about, 0);
     options.do_sample = false;
-    if (seq2seq_) options.decoder_start_token_id = model_.about.at("decoder_start_token_id").get<int32_t>();
-    for (const auto& [name, member] : {std::pair("forced_bos_token_id", &options.forced_bos_token_id),
-                                       std::pair("forced_eos_token_id", &options.forced_eos_token_id)})
-      if (const Json id = model_.about.value(name, Json()); id.is_number_integer())
-        *member = id.get<int32_t>();
     const size_t begin = seq2seq_ ? 1 : prompts[0].size();
     options.max_new_tokens = static_cast<int64_t>(references[0].size() - begin);
     const auto results = Generator(*session_).generate(prompts, options, {}, masks);
     for (size_t row = 0; row < results.size(); ++row)
       compare_row(row, seq2seq_ ? Generator::Tokens{options.decoder_start_token_id} : prompts[row],
                   results[row], references[row]);
+  }
+
+  /// Rows of generation.json: what transformers generates with other options.
+  void compare_generation() {
+    for (const GenerationCase& recorded : recorded_) {
+      const GenerationOutcome outcome = compare_case(recorded, *session_, model_.about);
+      const std::string what = fmt::format("generated, {}", recorded.name);
+      if (options_.flags.precision != "fp32" && options_.flags.precision != "tf32") {
+        report_.add_note(what, fmt::format("{} of {} rows equal", outcome.equal, outcome.rows));
+        continue;
+      }
+      report_.add_exact(what, fmt::format("{} of {} rows", outcome.equal, outcome.rows),
+                        outcome.equal == outcome.rows);
+      if (outcome.has_scores) report_.add(what + ", scores", outcome.score_error, kScoreBound);
+    }
   }
 
   std::vector<Generator::Tokens> rows_of(const std::string& name) const {
@@ -321,6 +333,7 @@ class Verification {
   const VerifyCommand& options_;
   Golden golden_;
   std::map<std::string, HostTensor> inputs_;
+  std::vector<GenerationCase> recorded_;
   float gradient_scale_ = 1;  // of the state "gradients"
   bool seq2seq_;              // a decoder that reads an encoder
   Model model_;

@@ -1,11 +1,10 @@
 // Hugging Face's generation_config.json as GenerationOptions.
 #include <fmt/ranges.h>
-#include <array>
 
 #include <nlohmann/json.hpp>
 
 #include "runtime/error.h"
-#include "runtime/generation/generator.h"
+#include "runtime/generation/generation_options.h"
 #include "runtime/system/json_text.h"
 
 namespace smelt {
@@ -17,106 +16,173 @@ struct Field {
   T GenerationOptions::* member;
 };
 
-constexpr Field<double> kNumbers[] = {{"temperature", &GenerationOptions::temperature},
-                                      {"top_p", &GenerationOptions::top_p},
-                                      {"min_p", &GenerationOptions::min_p},
-                                      {"repetition_penalty", &GenerationOptions::repetition_penalty}};
-constexpr Field<int64_t> kCounts[] = {{"top_k", &GenerationOptions::top_k},
-                                      {"no_repeat_ngram_size", &GenerationOptions::no_repeat_ngram_size},
-                                      {"max_new_tokens", &GenerationOptions::max_new_tokens}};
+constexpr Field<double> kNumbers[] = {
+    {"temperature", &GenerationOptions::temperature},
+    {"top_p", &GenerationOptions::top_p},
+    {"min_p", &GenerationOptions::min_p},
+    {"repetition_penalty", &GenerationOptions::repetition_penalty},
+    {"encoder_repetition_penalty", &GenerationOptions::encoder_repetition_penalty},
+    {"length_penalty", &GenerationOptions::length_penalty}};
+constexpr Field<int64_t> kCounts[] = {
+    {"top_k", &GenerationOptions::top_k},
+    {"no_repeat_ngram_size", &GenerationOptions::no_repeat_ngram_size},
+    {"encoder_no_repeat_ngram_size", &GenerationOptions::encoder_no_repeat_ngram_size},
+    {"max_new_tokens", &GenerationOptions::max_new_tokens},
+    {"min_new_tokens", &GenerationOptions::min_new_tokens},
+    {"min_length", &GenerationOptions::min_length},
+    {"num_beams", &GenerationOptions::num_beams},
+    {"num_return_sequences", &GenerationOptions::num_return_sequences}};
+constexpr Field<bool> kFlags[] = {{"do_sample", &GenerationOptions::do_sample},
+                                  {"remove_invalid_values", &GenerationOptions::remove_invalid_values}};
+constexpr Field<std::vector<int32_t>> kIds[] = {
+    {"eos_token_id", &GenerationOptions::eos_token_id},
+    {"forced_eos_token_id", &GenerationOptions::forced_eos_token_id},
+    {"suppress_tokens", &GenerationOptions::suppress_tokens},
+    {"begin_suppress_tokens", &GenerationOptions::begin_suppress_tokens}};
 
 /// Fields that change the result unless they have this value.
 struct Neutral {
   const char* name;
   double value;
 };
-constexpr Neutral kUnsupported[] = {{"num_beams", 1},         {"num_beam_groups", 1},
-                                    {"penalty_alpha", 0},     {"typical_p", 1},
-                                    {"epsilon_cutoff", 0},    {"eta_cutoff", 0},
-                                    {"diversity_penalty", 0}, {"encoder_repetition_penalty", 1},
-                                    {"guidance_scale", 1},    {"min_length", 0},
-                                    {"min_new_tokens", 0},    {"top_h", 0}};
-constexpr const char* kUnsupportedLists[] = {"bad_words_ids", "force_words_ids",       "suppress_tokens",
-                                             "constraints",   "begin_suppress_tokens", "sequence_bias"};
-
-bool given(const Json& json, const char* name) { return json.contains(name) && !json[name].is_null(); }
-
-void find_unsupported(const Json& json, std::vector<std::string>& problems) {
-  for (const Neutral& row : kUnsupported)
-    if (given(json, row.name) && !(json[row.name].is_number() && json[row.name].get<double>() == row.value))
-      problems.push_back(
-          fmt::format("{} = {} (only {} is supported)", row.name, json[row.name].dump(), row.value));
-  for (const char* name : kUnsupportedLists)
-    if (given(json, name) && !(json[name].is_array() && json[name].empty()))
-      problems.push_back(fmt::format("{} (not supported)", name));
-}
+constexpr Neutral kUnsupported[] = {
+    {"num_beam_groups", 1}, {"penalty_alpha", 0},      {"typical_p", 1},
+    {"epsilon_cutoff", 0},  {"eta_cutoff", 0},         {"diversity_penalty", 0},
+    {"guidance_scale", 1},  {"renormalize_logits", 0}, {"top_h", 0}};
+constexpr const char* kUnsupportedLists[] = {"force_words_ids", "constraints", "watermarking_config",
+                                             "stop_strings"};
 
 bool is_token_id(const Json& id) {
   return id.is_number_integer() && id.get<int64_t>() >= 0 && id.get<int64_t>() <= INT32_MAX;
 }
 
-void read_end(const Json& json, GenerationOptions& options, std::vector<std::string>& problems) {
-  if (!given(json, "eos_token_id")) return;
-  const Json& end = json["eos_token_id"];
-  const Json list = end.is_array() ? end : Json::array({end});
-  options.eos_token_id.clear();
-  for (const Json& id : list) {
-    if (!is_token_id(id))
-      problems.push_back(
-          fmt::format("eos_token_id = {} (expected a token id or a list of them)", end.dump()));
-    else
-      options.eos_token_id.push_back(id.get<int32_t>());
+bool is_id_list(const Json& list) { return list.is_array() && std::ranges::all_of(list, is_token_id); }
+
+/// Reads fields, each into what it stands for, and keeps what is wrong with any of them.
+class ConfigReader {
+ public:
+  ConfigReader(const Json& json, GenerationOptions& options) : json_(json), options_(options) {}
+
+  void read() {
+    find_unsupported();
+    for (const auto& field : kNumbers) read_field(field, &Json::is_number, "a number");
+    for (const auto& field : kCounts) read_field(field, &Json::is_number_integer, "a whole number");
+    for (const auto& field : kFlags) read_field(field, &Json::is_boolean, "true or false");
+    for (const auto& field : kIds) read_ids(field);
+    read_first();
+    read_words();
+    read_biases();
+    read_early_stopping();
+    read_decay();
+    if (!problems_.empty()) fail("generation config: {}", fmt::join(problems_, "; "));
   }
-}
 
-constexpr Field<std::optional<int32_t>> kForced[] = {
-    {"forced_bos_token_id", &GenerationOptions::forced_bos_token_id},
-    {"forced_eos_token_id", &GenerationOptions::forced_eos_token_id}};
+ private:
+  const Json* given(const char* name) const {
+    const auto it = json_.find(name);
+    return it == json_.end() || it->is_null() ? nullptr : &*it;
+  }
 
-void read_forced(const Json& json, GenerationOptions& options, std::vector<std::string>& problems) {
-  for (const auto& field : kForced) {
-    if (!given(json, field.name)) continue;
-    const Json &value = json[field.name], &id = value.is_array() && value.size() == 1 ? value[0] : value;
+  void wrong(const char* name, const char* expected) {
+    problems_.push_back(fmt::format("{} = {} (expected {})", name, json_[name].dump(), expected));
+  }
+
+  void find_unsupported() {
+    for (const Neutral& row : kUnsupported) {
+      const Json* value = given(row.name);
+      if (!value || (value->is_number() && value->get<double>() == row.value) ||
+          (value->is_boolean() && value->get<bool>() == (row.value != 0)))
+        continue;
+      problems_.push_back(fmt::format("{} = {} (only {} is supported)", row.name, value->dump(), row.value));
+    }
+    for (const char* name : kUnsupportedLists)
+      if (const Json* value = given(name); value && !value->empty())
+        problems_.push_back(fmt::format("{} (not supported)", name));
+  }
+
+  template <typename T>
+  void read_field(const Field<T>& field, bool (Json::*is_right)() const noexcept, const char* expected) {
+    const Json* value = given(field.name);
+    if (!value) return;
+    if ((value->*is_right)())
+      options_.*field.member = value->get<T>();
+    else
+      wrong(field.name, expected);
+  }
+
+  void read_ids(const Field<std::vector<int32_t>>& field) {
+    const Json* value = given(field.name);
+    if (!value) return;
+    const Json list = value->is_array() ? *value : Json::array({*value});
+    if (is_id_list(list))
+      options_.*field.member = list.get<std::vector<int32_t>>();
+    else
+      wrong(field.name, "a token id or a list of them");
+  }
+
+  void read_first() {
+    const Json* value = given("forced_bos_token_id");
+    if (!value) return;
+    const Json& id = value->is_array() && value->size() == 1 ? (*value)[0] : *value;
     if (is_token_id(id))
-      options.*field.member = id.get<int32_t>();
+      options_.forced_bos_token_id = id.get<int32_t>();
     else
-      problems.push_back(fmt::format("{} = {} (expected one token id)", field.name, value.dump()));
+      wrong("forced_bos_token_id", "one token id");
   }
-}
+
+  void read_words() {
+    const Json* value = given("bad_words_ids");
+    if (!value) return;
+    if (value->is_array() && std::ranges::all_of(*value, is_id_list))
+      options_.bad_words_ids = value->get<std::vector<std::vector<int32_t>>>();
+    else
+      wrong("bad_words_ids", "a list of lists of token ids");
+  }
+
+  void read_biases() {
+    const Json* value = given("sequence_bias");
+    if (!value) return;
+    const auto is_row = [](const Json& row) {
+      return row.is_array() && row.size() == 2 && is_id_list(row[0]) && row[1].is_number();
+    };
+    if (!value->is_array() || !std::ranges::all_of(*value, is_row))
+      return wrong("sequence_bias", "a list of pairs of a list of token ids and a number");
+    options_.sequence_bias.clear();
+    for (const Json& row : *value)
+      options_.sequence_bias.push_back({row[0].get<std::vector<int32_t>>(), row[1].get<double>()});
+  }
+
+  void read_early_stopping() {
+    const Json* value = given("early_stopping");
+    if (!value) return;
+    if (value->is_boolean())
+      options_.early_stopping = value->get<bool>() ? EarlyStopping::yes : EarlyStopping::no;
+    else if (*value == "never")
+      options_.early_stopping = EarlyStopping::never;
+    else
+      wrong("early_stopping", "true, false or \"never\"");
+  }
+
+  void read_decay() {
+    const Json* value = given("exponential_decay_length_penalty");
+    if (!value) return;
+    if (value->is_array() && value->size() == 2 && (*value)[0].is_number_integer() && (*value)[1].is_number())
+      options_.exponential_decay_length_penalty = {(*value)[0].get<int64_t>(), (*value)[1].get<double>()};
+    else
+      wrong("exponential_decay_length_penalty", "a pair of a whole number and a number");
+  }
+
+  const Json& json_;
+  GenerationOptions& options_;
+  std::vector<std::string> problems_;
+};
 
 }  // namespace
 
 void read_generation_config(std::string_view text, GenerationOptions& options) {
   const Json json = parse_json(text, "generation config");
   if (!json.is_object()) fail("generation config: expected one JSON object");
-  std::vector<std::string> problems;
-  find_unsupported(json, problems);
-  read_end(json, options, problems);
-  read_forced(json, options, problems);
-  const auto wrong = [&](const char* name, const char* expected) {
-    problems.push_back(fmt::format("{} = {} (expected {})", name, json[name].dump(), expected));
-  };
-  for (const auto& field : kNumbers) {
-    if (!given(json, field.name)) continue;
-    if (json[field.name].is_number())
-      options.*field.member = json[field.name].get<double>();
-    else
-      wrong(field.name, "a number");
-  }
-  for (const auto& field : kCounts) {
-    if (!given(json, field.name)) continue;
-    if (json[field.name].is_number_integer())
-      options.*field.member = json[field.name].get<int64_t>();
-    else
-      wrong(field.name, "a whole number");
-  }
-  if (given(json, "do_sample")) {
-    if (json["do_sample"].is_boolean())
-      options.do_sample = json["do_sample"].get<bool>();
-    else
-      wrong("do_sample", "true or false");
-  }
-  if (!problems.empty()) fail("generation config: {}", fmt::join(problems, "; "));
+  ConfigReader(json, options).read();
   options.validate();
 }
 

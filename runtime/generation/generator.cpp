@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 #include <map>
 
 #include "runtime/error.h"
+#include "runtime/generation/sampling.h"
 #include "runtime/philox.h"
 
 namespace smelt {
@@ -20,161 +22,186 @@ double uniform(uint32_t seed, size_t position, size_t index) {
   return static_cast<double>((uint64_t{w[1]} << 32 | w[0]) >> 11) * 0x1p-53;
 }
 
-const Port& only(std::span<const Port> ports, const char* kind, std::string_view entry, DType dtype,
-                 size_t rank) {
-  for (const Port& port : ports)
-    if (port.dtype == dtype && port.shape.size() == rank && !port.optional) return port;
-  fail("entry '{}' has no {} of type {} and rank {}: it cannot generate", entry, kind, name(dtype), rank);
-}
-
-/// The token after `length` ones, `before` of which are no new ones.
-std::optional<int32_t> forced_token(size_t length, size_t before, const GenerationOptions& options) {
-  const bool last = static_cast<int64_t>(length + 1 - before) == options.max_new_tokens;
-  if (last && options.forced_eos_token_id) return options.forced_eos_token_id;
-  return length == 1 ? options.forced_bos_token_id : std::nullopt;
+/// Calls `advance` with those of `all` that are not done, prompts of one length at a time, until all are.
+template <typename T, typename Advance>
+void run_by_length(std::vector<T>& all, size_t most, const Advance& advance) {
+  std::map<size_t, std::vector<T*>> by_length;
+  for (T& each : all) by_length[each.prompt.read.size()].push_back(&each);
+  for (auto& [length, group] : by_length)
+    for (size_t begin = 0; begin < group.size(); begin += most) {
+      const auto first = group.begin() + static_cast<ptrdiff_t>(begin);
+      std::vector<T*> live(first, first + static_cast<ptrdiff_t>(std::min(most, group.size() - begin)));
+      for (std::erase_if(live, [](const T* each) { return each->done(); }); !live.empty();
+           std::erase_if(live, [](const T* each) { return each->done(); }))
+        advance(std::span<T*>(live));
+    }
 }
 
 }  // namespace
 
-struct Generator::Sequence {
-  size_t index;
-  Tokens tokens;
-  size_t prompt_length;  // of what stands before the new tokens
-  Tokens source, mask;   // of the encoder, or the mask of the prompt itself
-  bool done = false;
+/// What one sequence begins with.
+struct Generator::Prompt {
+  Tokens tokens;       // of the decoder, as given
+  size_t padding = 0;  // tokens before the first that is none
+  Tokens source;       // as History::source
+  Tokens read, mask;   // by the first stack; the mask of a source where it has holes
 };
 
-void GenerationOptions::validate() const {
-  SamplingOptions::validate();
-  if (max_new_tokens < 0) fail("max_new_tokens {}: expected 0 or more", max_new_tokens);
+/// One continuation that is drawn token by token.
+struct Generator::Sequence {
+  size_t index;
+  const Prompt& prompt;
+  Tokens tokens;
+  bool ended;
+  bool done() const { return ended; }
+};
+
+/// One prompt whose continuations a beam search finds.
+struct Generator::Sentence {
+  const Prompt& prompt;
+  BeamSearch beams;
+  bool done() const { return beams.done(); }
+};
+
+Generator::Generator(Session& session, std::string entry) : model_(session, std::move(entry)) {}
+
+/// Padding at the end is cut off; before that an encoder must be told of it, since places count.
+Generator::Prompt Generator::read_source(const Tokens& source, size_t index, const GenerationOptions& options,
+                                         const Tokens& mask) const {
+  Prompt result{{options.decoder_start_token_id}, 0, source, source, mask};
+  while (!result.mask.empty() && result.mask.back() == 0) result.mask.pop_back(), result.read.pop_back();
+  if (std::ranges::count(result.mask, 0) == 0) result.mask.clear();
+  if (!result.mask.empty() && !model_.takes_mask())
+    fail("prompt {}: padding within it; expected an entry with an attention_mask", index);
+  return result;
 }
 
-Generator::Generator(Session& session, std::string entry) : session_(session), entry_(std::move(entry)) {
-  const PlanEntry& plan_entry = session_.entry(entry_);
-  const auto named = [&](const char* name) {
-    const auto port = std::ranges::find(plan_entry.inputs, name, &Port::name);
-    return port == plan_entry.inputs.end() ? nullptr : &*port;
-  };
-  const Port* decoder = named("decoder_input_ids");
-  const Port& ids = decoder ? *decoder : only(plan_entry.inputs, "input", entry_, DType::i32, 2);
-  if (decoder) source_input_ = only(plan_entry.inputs, "input", entry_, DType::i32, 2).name;
-  if (named("attention_mask")) mask_input_ = "attention_mask";
-  const Port& logits = only(plan_entry.outputs, "output", entry_, DType::f32, 3);
-  const auto vocabulary = logits.shape[2].constant();
-  if (!vocabulary)
-    fail("entry '{}', output '{}': expected a constant last dimension (the vocabulary), found {}", entry_,
-         logits.name, logits.shape[2].str());
-  input_ = ids.name, output_ = logits.name, vocabulary_ = *vocabulary;
-  max_batch_ = session_.plan().symbols.upper(ids.shape[0]);
-  max_length_ = session_.plan().symbols.upper(ids.shape[1]);
-}
-
-void Generator::check_prompt(const Tokens& prompt, size_t index, const GenerationOptions& options) const {
-  if (prompt.empty()) fail("prompt {} is empty: expected at least one token", index);
+Generator::Prompt Generator::read_prompt(const Tokens& prompt, size_t index, const GenerationOptions& options,
+                                         const Tokens& mask) const {
+  if (!mask.empty() && mask.size() != prompt.size())
+    fail("prompt {}: a mask of {} tokens; expected {}", index, mask.size(), prompt.size());
   for (size_t i = 0; i < prompt.size(); ++i)
-    if (prompt[i] < 0 || prompt[i] >= vocabulary_)
+    if (prompt[i] < 0 || prompt[i] >= vocabulary())
       fail("prompt {}: token {} is {}, outside the model's vocabulary of {}", index, i, prompt[i],
-           vocabulary_);
-  // The last new token is never an input.
-  const int64_t before = reads_source() ? 1 : static_cast<int64_t>(prompt.size());
-  const int64_t needed = before + options.max_new_tokens - 1;
-  if (needed > max_length_ && !options.sliding_window)
-    fail(
-        "prompt {}: its {} tokens and {} new ones exceed the plan's length of {}; ask for fewer, compile "
-        "with a "
-        "larger --max T=, or allow a sliding window",
-        index, before, options.max_new_tokens, max_length_);
+           vocabulary());
+  if (prompt.empty() || std::ranges::count(mask, 0) == static_cast<ptrdiff_t>(prompt.size()))
+    fail("prompt {} is empty: expected at least one token", index);
+  if (reads_source()) return read_source(prompt, index, options, mask);
+  Prompt result{prompt,
+                static_cast<size_t>(std::ranges::find_if(mask, std::identity()) - mask.begin()),
+                prompt,
+                {},
+                {}};
+  for (size_t i = 0; i < prompt.size(); ++i)
+    if (mask.empty() || mask[i] != 0) result.read.push_back(prompt[i]);
+  return result;
 }
 
-void Generator::check_forced(const GenerationOptions& options) const {
-  for (const auto& [what, id] : {std::pair("forced_bos_token_id", options.forced_bos_token_id),
-                                 std::pair("forced_eos_token_id", options.forced_eos_token_id)})
-    if (id && (*id < 0 || *id >= vocabulary_))
-      fail("{} {}: outside the model's vocabulary of {}", what, *id, vocabulary_);
+/// The last new token is never an input.
+void Generator::check_length(const Prompt& prompt, size_t index, const GenerationOptions& options) const {
+  const int64_t before = reads_source() ? 1 : static_cast<int64_t>(prompt.read.size());
+  if (options.sliding_window || before + options.max_new_tokens - 1 <= max_length()) return;
+  fail(
+      "prompt {}: its {} tokens and {} new ones exceed the plan's length of {}; ask for fewer, compile with "
+      "a "
+      "larger --max T=, or allow a sliding window",
+      index, before, options.max_new_tokens, max_length());
 }
 
-Generator::Sequence Generator::begin(const Tokens& prompt, size_t index, const GenerationOptions& options,
-                                     std::span<const Tokens> masks) const {
-  check_prompt(prompt, index, options);
-  Tokens mask;
-  if (!masks.empty()) mask = masks[index];
-  if (!mask.empty() && (mask.size() != prompt.size() || mask_input_.empty()))
-    fail("prompt {}: a mask of {} tokens; expected {} and an entry with an attention_mask", index,
-         mask.size(), prompt.size());
-  if (!reads_source()) return {index, prompt, prompt.size(), {}, mask};
-  return {index, {options.decoder_start_token_id}, 1, prompt, mask};
+std::vector<Generator::Prompt> Generator::read_prompts(std::span<const Tokens> prompts,
+                                                       const GenerationOptions& options,
+                                                       std::span<const Tokens> masks) const {
+  options.validate(vocabulary());
+  if (!masks.empty() && masks.size() != prompts.size())
+    fail("{} masks for {} prompts: expected one each, or none", masks.size(), prompts.size());
+  std::vector<Prompt> result;
+  for (size_t i = 0; i < prompts.size(); ++i) {
+    result.push_back(read_prompt(prompts[i], i, options, masks.empty() ? Tokens() : masks[i]));
+    check_length(result.back(), i, options);
+  }
+  return result;
+}
+
+/// `tokens` begin with those of the prompt.
+ModelRow Generator::row_of(const Prompt& prompt, const Tokens& tokens) const {
+  if (reads_source()) return {tokens, prompt.read, prompt.mask};
+  ModelRow row{prompt.read, {}, {}};
+  row.tokens.insert(row.tokens.end(), tokens.begin() + static_cast<ptrdiff_t>(prompt.tokens.size()),
+                    tokens.end());
+  return row;
 }
 
 std::vector<Generator::Tokens> Generator::generate(std::span<const Tokens> prompts,
                                                    const GenerationOptions& options, const OnToken& on_token,
                                                    std::span<const Tokens> masks) {
-  options.validate();
-  check_forced(options);
-  if (!masks.empty() && masks.size() != prompts.size())
-    fail("{} masks for {} prompts: expected one each, or none", masks.size(), prompts.size());
-  std::vector<Sequence> sequences;
-  for (size_t i = 0; i < prompts.size(); ++i) sequences.push_back(begin(prompts[i], i, options, masks));
-  std::map<size_t, std::vector<Sequence*>> by_length;
-  for (Sequence& s : sequences) by_length[prompts[s.index].size()].push_back(&s);
-  for (auto& [length, group] : by_length)
-    for (size_t begin = 0; begin < group.size(); begin += static_cast<size_t>(max_batch_)) {
-      const size_t count = std::min(group.size() - begin, static_cast<size_t>(max_batch_));
-      run_batch(std::span(group).subspan(begin, count), options, on_token);
-    }
   std::vector<Tokens> results;
-  for (Sequence& s : sequences)
-    results.emplace_back(s.tokens.begin() + static_cast<ptrdiff_t>(s.prompt_length), s.tokens.end());
+  if (options.num_beams > 1) {
+    for (auto& found : search(prompts, options, masks))
+      for (Hypothesis& each : found) results.push_back(std::move(each.tokens));
+    for (size_t i = 0; on_token && i < results.size(); ++i)
+      for (const int32_t token : results[i]) on_token(i, token);
+    return results;
+  }
+  const std::vector<Prompt> all = read_prompts(prompts, options, masks);
+  std::vector<Sequence> sequences;
+  for (const Prompt& prompt : all)
+    for (int64_t copy = 0; copy < options.num_return_sequences; ++copy)
+      sequences.push_back({sequences.size(), prompt, prompt.tokens, options.max_new_tokens == 0});
+  run_by_length(sequences, static_cast<size_t>(max_batch()),
+                [&](std::span<Sequence*> live) { advance(live, options, on_token); });
+  for (const Sequence& s : sequences)
+    results.emplace_back(s.tokens.begin() + static_cast<ptrdiff_t>(s.prompt.tokens.size()), s.tokens.end());
   return results;
-}
-
-void Generator::run_batch(std::span<Sequence*> batch, const GenerationOptions& options,
-                          const OnToken& on_token) {
-  std::vector<Sequence*> live(batch.begin(), batch.end());
-  for (int64_t i = 0; i < options.max_new_tokens && !live.empty(); ++i) {
-    advance(live, options, on_token);
-    std::erase_if(live, [](const Sequence* s) { return s->done; });
-  }
-}
-
-/// What the encoder reads, and the mask of the source or of the tokens so far.
-void Generator::add_sources(std::span<Sequence*> batch, std::vector<InputTensor>& inputs) {
-  source_.clear(), mask_.clear();
-  const bool masked = std::ranges::any_of(batch, [](const Sequence* s) { return !s->mask.empty(); });
-  const size_t length = reads_source() ? batch[0]->source.size() : ids_.size() / batch.size();
-  for (const Sequence* s : batch) {
-    source_.insert(source_.end(), s->source.begin(), s->source.end());
-    Tokens mask = s->mask;
-    mask.resize(reads_source() ? length : s->tokens.size(), 1);  // new tokens are seen
-    mask_.insert(mask_.end(), mask.end() - static_cast<ptrdiff_t>(length), mask.end());
-  }
-  const std::vector<int64_t> shape = {static_cast<int64_t>(batch.size()), static_cast<int64_t>(length)};
-  if (reads_source()) inputs.push_back({source_input_, DType::i32, shape, source_.data()});
-  if (masked) inputs.push_back({mask_input_, DType::i32, shape, mask_.data()});
 }
 
 /// One more token for each sequence of a batch of equal lengths.
 void Generator::advance(std::span<Sequence*> batch, const GenerationOptions& options,
                         const OnToken& on_token) {
-  const size_t all = batch[0]->tokens.size(), length = std::min(all, static_cast<size_t>(max_length_));
-  ids_.clear();
-  for (const Sequence* s : batch)
-    ids_.insert(ids_.end(), s->tokens.end() - static_cast<ptrdiff_t>(length), s->tokens.end());
-  const auto vocabulary = static_cast<size_t>(vocabulary_);
-  logits_.resize(ids_.size() * vocabulary);
-  std::vector<InputTensor> inputs = {
-      {input_, DType::i32, {static_cast<int64_t>(batch.size()), static_cast<int64_t>(length)}, ids_.data()}};
-  add_sources(batch, inputs);
-  const OutputBuffer output{output_, logits_.data(), static_cast<int64_t>(logits_.size() * sizeof(float))};
-  session_.run(entry_, inputs, std::span(&output, 1));
+  std::vector<ModelRow> rows;
+  for (const Sequence* s : batch) rows.push_back(row_of(s->prompt, s->tokens));
+  const std::span<const float> logits = model_.run(rows);
+  const size_t vocabulary = logits.size() / rows.size();
   for (size_t b = 0; b < batch.size(); ++b) {
     Sequence& s = *batch[b];
-    const auto row = std::span(logits_).subspan(((b + 1) * length - 1) * vocabulary, vocabulary);
-    const std::optional<int32_t> forced = forced_token(all, s.prompt_length, options);
-    const int32_t token =
-        forced ? *forced : draw(candidates(row, s.tokens, options), uniform(options.seed, all, s.index));
+    const Prompt& prompt = s.prompt;
+    const auto row = logits.subspan(b * vocabulary, vocabulary);
+    std::vector<double> scores(row.begin(), row.end());
+    process_scores(options, {s.tokens, prompt.tokens.size(), prompt.padding, prompt.source}, scores);
+    const size_t position = rows[b].tokens.size();
+    const int32_t token = draw(candidates(scores, options), uniform(options.seed, position, s.index));
     s.tokens.push_back(token);
-    s.done = std::ranges::count(options.eos_token_id, token) > 0;
+    const auto fresh = static_cast<int64_t>(s.tokens.size() - prompt.tokens.size());
+    s.ended = options.ends(token) || fresh == options.max_new_tokens;
     if (on_token) on_token(s.index, token);
+  }
+}
+
+std::vector<std::vector<Hypothesis>> Generator::search(std::span<const Tokens> prompts,
+                                                       const GenerationOptions& options,
+                                                       std::span<const Tokens> masks) {
+  const std::vector<Prompt> all = read_prompts(prompts, options, masks);
+  std::vector<Sentence> sentences;
+  for (const Prompt& prompt : all)
+    sentences.push_back(
+        {prompt, BeamSearch(options, prompt.tokens, prompt.padding, prompt.source, sentences.size())});
+  const auto most = static_cast<size_t>(std::max<int64_t>(1, max_batch() / options.num_beams));
+  run_by_length(sentences, most, [&](std::span<Sentence*> live) { advance(live); });
+  std::vector<std::vector<Hypothesis>> results;
+  for (const Sentence& sentence : sentences)
+    results.push_back(sentence.beams.best(static_cast<size_t>(options.num_return_sequences)));
+  return results;
+}
+
+void Generator::advance(std::span<Sentence*> batch) {
+  std::vector<ModelRow> rows;
+  for (const Sentence* sentence : batch)
+    for (const Tokens& tokens : sentence->beams.rows()) rows.push_back(row_of(sentence->prompt, tokens));
+  std::span<const float> logits = model_.run(rows);
+  const size_t vocabulary = logits.size() / rows.size();
+  for (Sentence* sentence : batch) {
+    const size_t count = sentence->beams.rows().size() * vocabulary;
+    sentence->beams.advance(logits.first(count));
+    logits = logits.subspan(count);
   }
 }
 

@@ -3,74 +3,63 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "runtime/generation/sampling.h"
+#include "runtime/generation/beam_search.h"
+#include "runtime/generation/generation_options.h"
+#include "runtime/generation/next_logits.h"
 #include "runtime/session.h"
 
 namespace smelt {
 
-/// Hugging Face's names and defaults.
-struct GenerationOptions : SamplingOptions {
-  int64_t max_new_tokens = 20;
-  std::vector<int32_t> eos_token_id;  // any of them ends a sequence
-  uint32_t seed = 0;
-  int32_t decoder_start_token_id = 0;          // what a decoder that reads an encoder begins with
-  std::optional<int32_t> forced_bos_token_id;  // the first new token of a sequence that has only one so far
-  std::optional<int32_t> forced_eos_token_id;  // the last one of max_new_tokens
-  /// When a sequence outgrows the plan's length, continues from its last tokens only. Without this it is an
-  /// Error.
-  bool sliding_window = false;
-
-  void validate() const;
-};
-
-/// Reads a generation_config.json (or an old config.json that holds the same fields). Fields that would
-/// change the result and are not supported (num_beams > 1, ...) are named in one Error.
-void read_generation_config(std::string_view json, GenerationOptions& options);
-
 class Generator {
  public:
   using Tokens = std::vector<int32_t>;
-  /// Called with each new token of sequence `index`, as soon as it is chosen.
+  /// Called with each new token of sequence `index`, as soon as it is chosen; by a beam search, which
+  /// changes its mind, when all are known.
   using OnToken = std::function<void(size_t index, int32_t token)>;
 
-  /// Checks that the entry takes i32 ids [B,T] and gives f32 logits [B,T,V]. Where it has an input
-  /// decoder_input_ids, prompts are what the encoder reads.
+  /// See NextLogits for what the entry must be. Where it reads a source, prompts are what the encoder reads.
   explicit Generator(Session& session, std::string entry = "logits");
 
-  int64_t vocabulary() const { return vocabulary_; }
-  int64_t max_batch() const { return max_batch_; }
-  int64_t max_length() const { return max_length_; }
-  bool reads_source() const { return !source_input_.empty(); }
+  int64_t vocabulary() const { return model_.vocabulary(); }
+  int64_t max_batch() const { return model_.max_batch(); }
+  int64_t max_length() const { return model_.max_length(); }
+  bool reads_source() const { return model_.reads_source(); }
 
-  /// The new tokens of each prompt (an end-of-sequence token included). Prompts of equal length run as one
-  /// batch. Deterministic: a sequence depends on its prompt, its index and the seed, not on its neighbours.
-  /// `masks`, where given, hold a 0 for every token of a prompt that is padding; the entry must have an
-  /// attention_mask.
+  /// The new tokens (an end-of-sequence token included), num_return_sequences of them for each prompt, best
+  /// first where they have scores. Prompts of equal length run as one batch. Deterministic: a sequence
+  /// depends on its prompt, its index and the seed, not on its neighbours. `masks`, where given, hold a 0 for
+  /// every token of a prompt that is padding. A decoder alone does not read it; an encoder passes over it,
+  /// for which the entry must have an attention_mask.
   std::vector<Tokens> generate(std::span<const Tokens> prompts, const GenerationOptions& options,
                                const OnToken& on_token = {}, std::span<const Tokens> masks = {});
 
- private:
-  struct Sequence;
-  void check_prompt(const Tokens& prompt, size_t index, const GenerationOptions& options) const;
-  Sequence begin(const Tokens& prompt, size_t index, const GenerationOptions& options,
-                 std::span<const Tokens> masks) const;
-  void check_forced(const GenerationOptions& options) const;
-  void add_sources(std::span<Sequence*> batch, std::vector<InputTensor>& inputs);
-  void advance(std::span<Sequence*> batch, const GenerationOptions& options, const OnToken& on_token);
-  void run_batch(std::span<Sequence*> batch, const GenerationOptions& options, const OnToken& on_token);
+  /// What a beam search of options.num_beams finds for each prompt: num_return_sequences sequences with
+  /// their scores, best first.
+  std::vector<std::vector<Hypothesis>> search(std::span<const Tokens> prompts,
+                                              const GenerationOptions& options,
+                                              std::span<const Tokens> masks = {});
 
-  Session& session_;
-  std::string entry_;
-  std::string input_, output_, source_input_, mask_input_;
-  int64_t vocabulary_ = 0, max_batch_ = 0, max_length_ = 0;
-  std::vector<int32_t> ids_, source_, mask_;
-  std::vector<float> logits_;
+ private:
+  struct Prompt;
+  struct Sequence;
+  struct Sentence;
+  std::vector<Prompt> read_prompts(std::span<const Tokens> prompts, const GenerationOptions& options,
+                                   std::span<const Tokens> masks) const;
+  Prompt read_source(const Tokens& source, size_t index, const GenerationOptions& options,
+                     const Tokens& mask) const;
+  Prompt read_prompt(const Tokens& prompt, size_t index, const GenerationOptions& options,
+                     const Tokens& mask) const;
+  void check_length(const Prompt& prompt, size_t index, const GenerationOptions& options) const;
+  ModelRow row_of(const Prompt& prompt, const Tokens& tokens) const;
+  void advance(std::span<Sequence*> batch, const GenerationOptions& options, const OnToken& on_token);
+  void advance(std::span<Sentence*> batch);
+
+  NextLogits model_;
 };
 
 /// The bytes of a text as tokens, for a model trained on bytes: one with a vocabulary of 256. Throws Error

@@ -2,67 +2,38 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "runtime/error.h"
+#include "runtime/generation/logits_processors.h"
 
 namespace smelt {
 namespace {
 
-constexpr double kBanned = -std::numeric_limits<double>::infinity();
-
-/// Hugging Face's rule: a seen token's positive logit is divided by the penalty, a negative one multiplied.
-void penalize_repetition(std::vector<double>& scores, std::span<const int32_t> history, double penalty) {
-  if (penalty == 1) return;
-  std::vector<bool> seen(scores.size());
-  for (const int32_t id : history) {
-    if (seen[static_cast<size_t>(id)]) continue;
-    seen[static_cast<size_t>(id)] = true;
-    double& score = scores[static_cast<size_t>(id)];
-    score = score > 0 ? score / penalty : score * penalty;
-  }
-}
-
-/// Bans every token that would repeat an n-gram of the history.
-void ban_repeated_ngrams(std::vector<double>& scores, std::span<const int32_t> history, int64_t size) {
-  const auto n = static_cast<size_t>(size);
-  if (n == 0 || history.size() < n) return;
-  const auto prefix = history.last(n - 1);
-  for (size_t i = 0; i + n <= history.size(); ++i)
-    if (std::ranges::equal(history.subspan(i, n - 1), prefix))
-      scores[static_cast<size_t>(history[i + n - 1])] = kBanned;
-}
-
-std::vector<double> scores_of(std::span<const float> logits, std::span<const int32_t> history,
-                              const SamplingOptions& options) {
-  std::vector<double> scores(logits.begin(), logits.end());
-  for (size_t i = 0; i < scores.size(); ++i)
+/// Those that may be chosen, with the score in `probability`.
+std::vector<Candidate> allowed(std::span<const double> scores) {
+  std::vector<Candidate> all;
+  for (size_t i = 0; i < scores.size(); ++i) {
     if (std::isnan(scores[i]))
       fail_with(Status::numeric, "the logit of token {} is NaN: no token can be chosen", i);
-  penalize_repetition(scores, history, options.repetition_penalty);
-  ban_repeated_ngrams(scores, history, options.no_repeat_ngram_size);
-  return scores;
-}
-
-int32_t arg_max(const std::vector<double>& scores) {
-  const auto best = std::ranges::max_element(scores);
-  if (*best == kBanned) fail_with(Status::numeric, "every logit is -infinity: no token can be chosen");
-  return static_cast<int32_t>(best - scores.begin());
-}
-
-/// The tokens that top-k leaves, best first, with score in `probability`.
-std::vector<Candidate> best_scores(const std::vector<double>& scores, int64_t top_k) {
-  std::vector<Candidate> all;
-  for (size_t i = 0; i < scores.size(); ++i)
     if (scores[i] != kBanned) all.push_back({static_cast<int32_t>(i), scores[i]});
+  }
   if (all.empty()) fail_with(Status::numeric, "every logit is -infinity: no token can be chosen");
-  const auto better = [](const Candidate& a, const Candidate& b) {
-    return a.probability != b.probability ? a.probability > b.probability : a.id < b.id;
-  };
-  const auto kept = top_k > 0 ? std::min<size_t>(all.size(), static_cast<size_t>(top_k)) : all.size();
-  std::partial_sort(all.begin(), all.begin() + static_cast<ptrdiff_t>(kept), all.end(), better);
-  all.resize(kept);
   return all;
+}
+
+bool better(const Candidate& a, const Candidate& b) {
+  return a.probability != b.probability ? a.probability > b.probability : a.id < b.id;
+}
+
+/// The best `count`, and those that score as the last of them; sorted.
+void keep_best(std::vector<Candidate>& list, size_t count) {
+  if (count > 0 && count < list.size()) {
+    const auto last = list.begin() + static_cast<ptrdiff_t>(count) - 1;
+    std::ranges::nth_element(list, last, better);
+    const double least = last->probability;
+    std::erase_if(list, [&](const Candidate& c) { return c.probability < least; });
+  }
+  std::ranges::sort(list, better);
 }
 
 void normalize(std::vector<Candidate>& list) {
@@ -79,43 +50,32 @@ void softmax(std::vector<Candidate>& list, double temperature) {
 }
 
 /// The shortest head of the list that holds at least `top_p`.
-void keep_nucleus(std::vector<Candidate>& list, double top_p) {
+void keep_nucleus(std::vector<Candidate>& list, double top_p, size_t fewest) {
   if (top_p >= 1) return;
   size_t kept = 0;
   for (double sum = 0; kept < list.size() && sum < top_p; ++kept) sum += list[kept].probability;
-  list.resize(std::max<size_t>(kept, 1));
+  list.resize(std::min(list.size(), std::max(kept, fewest)));
   normalize(list);
 }
 
-void drop_improbable(std::vector<Candidate>& list, double min_p) {
+void drop_improbable(std::vector<Candidate>& list, double min_p, size_t fewest) {
   if (min_p <= 0) return;
   const double least = min_p * list.front().probability;
-  while (list.size() > 1 && list.back().probability < least) list.pop_back();
+  while (list.size() > fewest && list.back().probability < least) list.pop_back();
   normalize(list);
 }
 
 }  // namespace
 
-void SamplingOptions::validate() const {
-  if (!(temperature >= 0) || !std::isfinite(temperature))
-    fail("temperature {}: expected a number >= 0 (0 = greedy)", temperature);
-  if (top_k < 0) fail("top_k {}: expected a number >= 0 (0 = all tokens)", top_k);
-  if (!(top_p > 0 && top_p <= 1)) fail("top_p {}: expected a number in (0, 1]", top_p);
-  if (!(min_p >= 0 && min_p <= 1)) fail("min_p {}: expected a number in [0, 1]", min_p);
-  if (!(repetition_penalty > 0) || !std::isfinite(repetition_penalty))
-    fail("repetition_penalty {}: expected a number > 0 (1 = none)", repetition_penalty);
-  if (no_repeat_ngram_size < 0) fail("no_repeat_ngram_size {}: expected 0 or more", no_repeat_ngram_size);
-}
-
-std::vector<Candidate> candidates(std::span<const float> logits, std::span<const int32_t> history,
-                                  const SamplingOptions& options) {
-  if (logits.empty()) fail("no logits to choose a token from");
-  const std::vector<double> scores = scores_of(logits, history, options);
-  if (options.greedy()) return {{arg_max(scores), 1.0}};
-  std::vector<Candidate> list = best_scores(scores, options.top_k);
+std::vector<Candidate> candidates(std::span<const double> scores, const SamplingOptions& options,
+                                  size_t fewest) {
+  if (scores.empty()) fail("no logits to choose a token from");
+  std::vector<Candidate> list = allowed(scores);
+  if (options.greedy()) return {{std::ranges::min_element(list, better)->id, 1.0}};
+  keep_best(list, options.top_k > 0 ? std::max(static_cast<size_t>(options.top_k), fewest) : 0);
   softmax(list, options.temperature);
-  keep_nucleus(list, options.top_p);
-  drop_improbable(list, options.min_p);
+  keep_nucleus(list, options.top_p, fewest);
+  drop_improbable(list, options.min_p, fewest);
   return list;
 }
 

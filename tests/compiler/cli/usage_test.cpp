@@ -50,23 +50,48 @@ TEST(Usage, OtherMistakesKeepTheirMessage) {
 TEST(GenerationFlags, RemarksAreGrammatical) {
   GenerationFlags flags;
   EXPECT_EQ(flags.remark({}), "");
-  flags.temperature = 0.5;
+  flags.given["temperature"] = "0.5";
   EXPECT_EQ(flags.remark({}), "note: --temperature changes nothing without --do-sample");
-  flags.top_k = 3;
+  flags.given["top_k"] = "3";
   EXPECT_EQ(flags.remark({}), "note: --temperature, --top-k change nothing without --do-sample");
   GenerationOptions sampled;
   sampled.do_sample = true;
   EXPECT_EQ(flags.remark(sampled), "");
-  flags.length_penalty = 2;
-  EXPECT_EQ(flags.remark(sampled),
-            "note: --length-penalty changes nothing without beam search, which is not supported yet");
+  flags.given["length_penalty"] = "2";
+  EXPECT_EQ(flags.remark(sampled), "note: --length-penalty changes nothing without --num-beams");
+  sampled.num_beams = 2;
+  EXPECT_EQ(flags.remark(sampled), "");
 }
 
-TEST(GenerationFlags, HelpSaysWhatIsNotThere) {
-  CLI::App app{"test"};
-  GenerationFlags().add_to(app);
-  for (const char* name : {"--num-beams", "--length-penalty"})
-    EXPECT_NE(app.get_option(name)->get_description().find("not supported yet"), std::string::npos) << name;
+TEST(GenerationFlags, OverrideTheModelsOwnOptions) {
+  GenerationFlags flags;
+  const Json about = {{"generation", {{"num_beams", 4}, {"top_k", 7}}}, {"eos_token_id", {5}}};
+  flags.given = {{"num_beams", "2"}, {"early_stopping", "never"}, {"suppress_tokens", "3, 4"}};
+  flags.given["bad_words_ids"] = "[[1],[2,3]]";
+  const GenerationOptions options = flags.options(about, 9);
+  EXPECT_EQ(options.num_beams, 2);
+  EXPECT_EQ(options.top_k, 7);
+  EXPECT_EQ(options.early_stopping, EarlyStopping::never);
+  EXPECT_EQ(options.suppress_tokens, (std::vector<int32_t>{3, 4}));
+  EXPECT_EQ(options.bad_words_ids, (std::vector<std::vector<int32_t>>{{1}, {2, 3}}));
+  EXPECT_EQ(options.eos_token_id, std::vector<int32_t>{5});
+  EXPECT_EQ(options.seed, 9u);
+}
+
+TEST(GenerationFlags, MistakesAreNamed) {
+  GenerationFlags flags;
+  const auto fault = [&](const char* name, const char* text) {
+    flags.given = {{name, text}};
+    try {
+      flags.options({}, 0);
+      return std::string("no error");
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+  };
+  EXPECT_NE(fault("num_beams", "many").find("num_beams = \"many\""), std::string::npos);
+  EXPECT_NE(fault("bad_words_ids", "[[1]").find("--bad-words-ids [[1]: expected JSON"), std::string::npos);
+  EXPECT_NE(fault("early_stopping", "2").find("early_stopping = 2"), std::string::npos);
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ TEST(Generator, ForcedTokensBeginAndEnd) {
   GenerationOptions options;
   options.max_new_tokens = 4;
   options.forced_bos_token_id = 7;
-  options.forced_eos_token_id = 3;
+  options.forced_eos_token_id = {3};
   // The second prompt is longer than one token: nothing is its beginning.
   EXPECT_EQ(generator.generate(Prompts{{1}, {1, 2}}, options), (Prompts{{7, 8, 9, 3}, {3, 4, 5, 3}}));
   options.max_new_tokens = 1;
@@ -144,6 +144,36 @@ TEST(Generator, SamplesFollowTheModelsDistribution) {
   EXPECT_LT(chi_square, 16.27);  // 3 degrees of freedom, one in a thousand
 }
 
+TEST(Generator, PaddingIsNotRead) {
+  Counter model;
+  Generator generator(*model.session);
+  GenerationOptions options;
+  options.max_new_tokens = 2;
+  const Prompts prompts = {{0, 0, 7}, {1, 2, 3}}, masks = {{0, 0, 1}, {1, 1, 1}};
+  EXPECT_EQ(generator.generate(prompts, options, {}, masks), (Prompts{{8, 9}, {4, 5}}));
+  EXPECT_EQ(model.executor->shapes[0], (std::pair<int64_t, int64_t>{1, 1}));
+  options.repetition_penalty = 1000, options.max_new_tokens = 1;  // of the tokens that are read alone
+  EXPECT_EQ(generator.generate(Prompts{{8, 7}}, options, {}, Prompts{{0, 1}}), (Prompts{{8}}));
+  EXPECT_HAS(message_of([&] { generator.generate(prompts, options, {}, Prompts{{0, 0, 0}, {1, 1, 1}}); }),
+             "prompt 0 is empty");
+}
+
+TEST(Generator, BeamsFindTheLikeliestSequence) {
+  Counter model;
+  Generator generator(*model.session);
+  GenerationOptions options;
+  options.num_beams = 3, options.max_new_tokens = 4, options.num_return_sequences = 2;
+  const auto found = generator.search(Prompts{{1, 2}, {11}, {4, 5}}, options);
+  ASSERT_EQ(found.size(), 3u);
+  EXPECT_EQ(found[0][0].tokens, (Generator::Tokens{3, 4, 5, 6}));
+  EXPECT_EQ(found[1][0].tokens, (Generator::Tokens{12, 0, 1, 2}));
+  for (const auto& each : found) {
+    ASSERT_EQ(each.size(), 2u);
+    EXPECT_GE(each[0].score, each[1].score);
+  }
+  EXPECT_EQ(generator.generate(Prompts{{11}}, options)[0], found[1][0].tokens);
+}
+
 TEST(Generator, RefusesBadPrompts) {
   Counter model;
   GenerationOptions options;
@@ -186,23 +216,60 @@ TEST(GenerationConfig, ReadsHuggingFacesNames) {
   EXPECT_EQ(options.repetition_penalty, 1.2);
   EXPECT_EQ(options.eos_token_id, (std::vector<int32_t>{50256, 1}));
   EXPECT_FALSE(options.forced_bos_token_id.has_value());
-  read_generation_config(R"({"forced_bos_token_id": 3, "forced_eos_token_id": [2]})", options);
+  read_generation_config(R"({"forced_bos_token_id": 3, "forced_eos_token_id": 2})", options);
   EXPECT_EQ(options.forced_bos_token_id, 3);
-  EXPECT_EQ(options.forced_eos_token_id, 2);
+  EXPECT_EQ(options.forced_eos_token_id, std::vector<int32_t>{2});
   read_generation_config(R"({"eos_token_id": 7})", options);
   EXPECT_EQ(options.eos_token_id, std::vector<int32_t>{7});
+}
+
+TEST(GenerationConfig, ReadsListsAndBeams) {
+  GenerationOptions options;
+  read_generation_config(R"({"num_beams": 4, "num_return_sequences": 3, "length_penalty": -0.5,
+                             "early_stopping": "never", "bad_words_ids": [[1], [2, 3]], "suppress_tokens": [4],
+                             "sequence_bias": [[[5, 6], 1.5]], "exponential_decay_length_penalty": [3, 1.25]})",
+                         options);
+  EXPECT_EQ(options.num_beams, 4);
+  EXPECT_EQ(options.num_return_sequences, 3);
+  EXPECT_EQ(options.length_penalty, -0.5);
+  EXPECT_EQ(options.early_stopping, EarlyStopping::never);
+  EXPECT_EQ(options.bad_words_ids, (std::vector<std::vector<int32_t>>{{1}, {2, 3}}));
+  EXPECT_EQ(options.suppress_tokens, std::vector<int32_t>{4});
+  ASSERT_EQ(options.sequence_bias.size(), 1u);
+  EXPECT_EQ(options.sequence_bias[0].tokens, (std::vector<int32_t>{5, 6}));
+  EXPECT_EQ(options.sequence_bias[0].bias, 1.5);
+  EXPECT_EQ(options.exponential_decay_length_penalty, std::pair(int64_t{3}, 1.25));
+}
+
+TEST(GenerationOptions, ValuesOutOfRangeAreNamed) {
+  const auto fault = [](auto set) {
+    GenerationOptions options;
+    set(options);
+    return message_of([&] { options.validate(10); });
+  };
+  EXPECT_HAS(fault([](auto& o) { o.repetition_penalty = 0; }), "repetition_penalty 0");
+  EXPECT_HAS(fault([](auto& o) { o.num_beams = 0; }), "num_beams 0: expected 1 to 64");
+  EXPECT_HAS(fault([](auto& o) { o.num_return_sequences = 2; }), "greedy decoding has one result");
+  EXPECT_HAS(fault([](auto& o) { o.num_beams = 2, o.num_return_sequences = 3; }), "at most num_beams");
+  EXPECT_HAS(fault([](auto& o) { o.min_new_tokens = -1; }), "min_new_tokens -1");
+  EXPECT_HAS(fault([](auto& o) { o.suppress_tokens = {10}; }), "suppress_tokens 10: outside");
+  EXPECT_HAS(fault([](auto& o) { o.bad_words_ids = {{}}; }), "bad_words_ids: an empty list");
+  EXPECT_HAS(fault([](auto& o) { o.sequence_bias = {{{1, -3}, 1.0}}; }), "sequence_bias -3: outside");
 }
 
 TEST(GenerationConfig, NamesAllThatItCannotDo) {
   GenerationOptions options;
   const std::string message = message_of([&] {
     read_generation_config(
-        R"({"num_beams": 4, "suppress_tokens": [3], "top_k": "many", "eos_token_id": "end",
-            "forced_eos_token_id": [1, 2]})",
+        R"({"num_beam_groups": 4, "stop_strings": ["a"], "top_k": "many", "eos_token_id": "end",
+            "forced_bos_token_id": [1, 2], "early_stopping": 3, "bad_words_ids": [3], "renormalize_logits": true,
+            "sequence_bias": [[[1], "x"]], "exponential_decay_length_penalty": 2})",
         options);
   });
-  for (const char* part : {"num_beams = 4", "suppress_tokens", "top_k = \"many\"", "eos_token_id = \"end\"",
-                           "forced_eos_token_id = [1,2]"})
+  for (const char* part :
+       {"num_beam_groups = 4", "stop_strings", "top_k = \"many\"", "eos_token_id = \"end\"",
+        "forced_bos_token_id = [1,2]", "early_stopping = 3", "bad_words_ids = [3]",
+        "renormalize_logits = true", "sequence_bias = ", "exponential_decay_length_penalty = 2"})
     EXPECT_HAS(message, part);
   EXPECT_HAS(message_of([&] { read_generation_config("{", options); }), "JSON");
   EXPECT_HAS(message_of([&] { read_generation_config(R"({"top_p": 7})", options); }), "top_p 7");

@@ -18,9 +18,9 @@ SamplingOptions sampling() {
   return options;
 }
 
-std::vector<float> logits_of(const std::vector<double>& probabilities) {
-  std::vector<float> logits;
-  for (const double p : probabilities) logits.push_back(static_cast<float>(std::log(p)));
+std::vector<double> logits_of(const std::vector<double>& probabilities) {
+  std::vector<double> logits;
+  for (const double p : probabilities) logits.push_back(std::log(p));
   return logits;
 }
 
@@ -31,19 +31,19 @@ std::vector<int32_t> ids(const std::vector<Candidate>& list) {
 }
 
 TEST(Sampling, GreedyTakesTheFirstOfTheLargest) {
-  const std::vector<float> logits = {1, 7, -2, 7};
+  const std::vector<double> logits = {1, 7, -2, 7};
   for (const bool by_temperature : {false, true}) {
     SamplingOptions options;
     options.do_sample = by_temperature;
     options.temperature = by_temperature ? 0 : 1;
-    EXPECT_EQ(ids(candidates(logits, {}, options)), std::vector<int32_t>{1});
+    EXPECT_EQ(ids(candidates(logits, options)), std::vector<int32_t>{1});
   }
 }
 
 // Pearson's test: 5 kept tokens, 4 degrees of freedom; 18.47 is exceeded once in a thousand seeds.
 TEST(Sampling, DrawsFollowTheDistribution) {
   const std::vector<double> p = {0.05, 0.4, 0.1, 0.25, 0.2};
-  const auto list = candidates(logits_of(p), {}, sampling());
+  const auto list = candidates(logits_of(p), sampling());
   std::mt19937_64 random(7);
   std::uniform_real_distribution<double> uniform;
   constexpr int kDraws = 100'000;
@@ -62,17 +62,30 @@ TEST(Sampling, TemperatureSharpensAndFlattens) {
   SamplingOptions options = sampling();
   const auto logits = logits_of({0.2, 0.8});
   options.temperature = 0.5;
-  EXPECT_NEAR(candidates(logits, {}, options)[0].probability, 0.64 / 0.68, 1e-6);
+  EXPECT_NEAR(candidates(logits, options)[0].probability, 0.64 / 0.68, 1e-6);
   options.temperature = 2;
-  EXPECT_NEAR(candidates(logits, {}, options)[0].probability, 2.0 / 3, 1e-6);
+  EXPECT_NEAR(candidates(logits, options)[0].probability, 2.0 / 3, 1e-6);
 }
 
 TEST(Sampling, TopKKeepsTheBestAndRenormalizes) {
   SamplingOptions options = sampling();
   options.top_k = 2;
-  const auto list = candidates(logits_of({0.1, 0.4, 0.3, 0.2}), {}, options);
+  const auto list = candidates(logits_of({0.1, 0.4, 0.3, 0.2}), options);
   EXPECT_EQ(ids(list), (std::vector<int32_t>{1, 2}));
   EXPECT_NEAR(list[0].probability, 4.0 / 7, 1e-6);
+}
+
+TEST(Sampling, TopKKeepsAllThatScoreAsTheLast) {
+  SamplingOptions options = sampling();
+  options.top_k = 2;
+  EXPECT_EQ(ids(candidates(std::vector<double>{1, 3, 1, 2, 2}, options)), (std::vector<int32_t>{1, 3, 4}));
+}
+
+TEST(Sampling, AsManyAsAreAskedForStay) {
+  SamplingOptions options = sampling();
+  options.top_k = 1, options.top_p = 0.1, options.min_p = 0.9;
+  EXPECT_EQ(ids(candidates(logits_of({0.1, 0.4, 0.3, 0.2}), options, 3)), (std::vector<int32_t>{1, 2, 3}));
+  EXPECT_EQ(candidates(logits_of({0.5, 0.5}), options, 3).size(), 2u);
 }
 
 TEST(Sampling, TopPKeepsTheShortestHeadThatReachesIt) {
@@ -80,7 +93,7 @@ TEST(Sampling, TopPKeepsTheShortestHeadThatReachesIt) {
   const auto logits = logits_of({0.1, 0.4, 0.3, 0.2});
   const auto kept = [&](double top_p) {
     options.top_p = top_p;
-    return ids(candidates(logits, {}, options));
+    return ids(candidates(logits, options));
   };
   EXPECT_EQ(kept(0.01), (std::vector<int32_t>{1}));
   EXPECT_EQ(kept(0.5), (std::vector<int32_t>{1, 2}));
@@ -91,36 +104,18 @@ TEST(Sampling, TopPKeepsTheShortestHeadThatReachesIt) {
 TEST(Sampling, MinPIsRelativeToTheBest) {
   SamplingOptions options = sampling();
   options.min_p = 0.6;  // of 0.4: 0.24
-  EXPECT_EQ(ids(candidates(logits_of({0.1, 0.4, 0.3, 0.2}), {}, options)), (std::vector<int32_t>{1, 2}));
-}
-
-TEST(Sampling, RepetitionPenaltyDividesPositiveAndMultipliesNegativeLogits) {
-  SamplingOptions options;
-  options.repetition_penalty = 2;
-  const std::vector<float> logits = {4, 3, -1};
-  const std::vector<int32_t> history = {0, 0, 2};
-  EXPECT_EQ(candidates(logits, history, options)[0].id, 1);  // 4 / 2 < 3, once however often it was seen
-  options.do_sample = true, options.top_k = 0;
-  const auto list = candidates(logits, history, options);
-  EXPECT_NEAR(list[0].probability / list[2].probability, std::exp(3 + 2), 1e-3);  // -1 * 2 = -2
-}
-
-TEST(Sampling, RepeatedNgramsAreBanned) {
-  SamplingOptions options;
-  options.no_repeat_ngram_size = 2;
-  const std::vector<int32_t> history = {1, 2, 0, 1};  // 1 was followed by 2
-  EXPECT_EQ(candidates(std::vector<float>{1, 2, 3}, history, options)[0].id, 1);
+  EXPECT_EQ(ids(candidates(logits_of({0.1, 0.4, 0.3, 0.2}), options)), (std::vector<int32_t>{1, 2}));
 }
 
 TEST(Sampling, ProbabilitiesAddToOneOnRandomLogits) {
   std::mt19937 random(3);
-  std::normal_distribution<float> normal(0, 4);
+  std::normal_distribution<double> normal(0, 4);
   for (const size_t size : {1, 3, 31, 33, 197, 777, 50257}) {
-    std::vector<float> logits(size);
-    for (float& x : logits) x = normal(random);
+    std::vector<double> logits(size);
+    for (double& x : logits) x = normal(random);
     SamplingOptions options = sampling();
     options.top_k = 50, options.top_p = 0.95, options.min_p = 0.001;
-    const auto list = candidates(logits, {}, options);
+    const auto list = candidates(logits, options);
     double sum = 0;
     for (size_t i = 0; i < list.size(); ++i) {
       sum += list[i].probability;
@@ -133,19 +128,19 @@ TEST(Sampling, ProbabilitiesAddToOneOnRandomLogits) {
 }
 
 TEST(Sampling, InfiniteLogitsAreCertainOrImpossible) {
-  const float infinity = INFINITY;
-  const auto sure = candidates(std::vector<float>{0, infinity, 1}, {}, sampling());
+  const double infinity = INFINITY;
+  const auto sure = candidates(std::vector<double>{0, infinity, 1}, sampling());
   EXPECT_EQ(sure[0].id, 1);
   EXPECT_DOUBLE_EQ(sure[0].probability, 1);
-  EXPECT_EQ(ids(candidates(std::vector<float>{-infinity, 0, -infinity}, {}, sampling())),
+  EXPECT_EQ(ids(candidates(std::vector<double>{-infinity, 0, -infinity}, sampling())),
             std::vector<int32_t>{1});
 }
 
 TEST(Sampling, FaultsAreNamed) {
-  const std::vector<float> bad = {1, NAN}, none = {-INFINITY, -INFINITY};
-  EXPECT_HAS(message_of([&] { candidates(bad, {}, {}); }), "token 1 is NaN");
-  EXPECT_HAS(message_of([&] { candidates(none, {}, {}); }), "-infinity");
-  EXPECT_HAS(message_of([&] { candidates(none, {}, sampling()); }), "-infinity");
+  const std::vector<double> bad = {1, NAN}, none = {-INFINITY, -INFINITY};
+  EXPECT_HAS(message_of([&] { candidates(bad, {}); }), "token 1 is NaN");
+  EXPECT_HAS(message_of([&] { candidates(none, {}); }), "-infinity");
+  EXPECT_HAS(message_of([&] { candidates(none, sampling()); }), "-infinity");
   const auto fault = [](auto set) {
     SamplingOptions options;
     set(options);
@@ -156,7 +151,6 @@ TEST(Sampling, FaultsAreNamed) {
   EXPECT_HAS(fault([](auto& o) { o.top_k = -1; }), "top_k -1");
   EXPECT_HAS(fault([](auto& o) { o.top_p = 0; }), "top_p 0");
   EXPECT_HAS(fault([](auto& o) { o.min_p = 1.5; }), "min_p 1.5");
-  EXPECT_HAS(fault([](auto& o) { o.repetition_penalty = 0; }), "repetition_penalty 0");
 }
 
 }  // namespace

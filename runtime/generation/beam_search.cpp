@@ -1,0 +1,152 @@
+#include "runtime/generation/beam_search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <tuple>
+
+#include "runtime/error.h"
+#include "runtime/generation/sampling.h"
+#include "runtime/philox.h"
+
+namespace smelt {
+namespace {
+
+constexpr uint32_t kBeamId = 0x4245414D;  // its own stream of random numbers
+
+/// -log(-log u) of a uniform u: the largest of scores plus such numbers is a draw by their softmax, the next
+/// ones are draws without replacement (Kool et al., arXiv 1903.06059).
+double gumbel(uint32_t seed, size_t step, size_t index, size_t place) {
+  const auto w = Philox{.seed = seed, .step = static_cast<uint32_t>(step)}.words(
+      kBeamId, static_cast<uint32_t>(index), static_cast<uint32_t>(8 * place));
+  const double u = (static_cast<double>((uint64_t{w[1]} << 32 | w[0]) >> 11) + 0.5) * 0x1p-53;
+  return -std::log(-std::log(u));
+}
+
+std::vector<double> log_softmax(std::span<const float> logits) {
+  const double top = *std::ranges::max_element(logits);
+  double sum = 0;
+  for (const double x : logits) sum += std::exp(x - top);
+  std::vector<double> result(logits.begin(), logits.end());
+  for (double& x : result) x = x - top - std::log(sum);
+  return result;
+}
+
+}  // namespace
+
+BeamSearch::BeamSearch(const GenerationOptions& options, std::vector<int32_t> prompt, size_t padding,
+                       std::vector<int32_t> source, size_t index)
+    : options_(options),
+      source_(std::move(source)),
+      index_(index),
+      prompt_length_(prompt.size()),
+      padding_(padding),
+      length_(prompt.size()),
+      beams_(static_cast<size_t>(options.num_beams)),
+      kept_(std::max<size_t>(2, 1 + options.eos_token_id.size()) * beams_),
+      rows_{std::move(prompt)},
+      sums_{0},
+      done_(options.max_new_tokens == 0) {}
+
+float BeamSearch::divisor(size_t new_tokens) const {
+  const auto n = static_cast<double>(new_tokens);
+  const double base = options_.length_score == LengthScore::power ? n : (5 + n) / 6;
+  return static_cast<float>(std::pow(base, options_.length_penalty));
+}
+
+bool BeamSearch::ends(const Continuation& continuation) const {
+  return options_.ends(continuation.token) ||
+         static_cast<int64_t>(new_tokens()) + 1 == options_.max_new_tokens;
+}
+
+std::vector<double> BeamSearch::next_scores(size_t row, std::span<const float> logits) const {
+  for (size_t i = 0; i < logits.size(); ++i)
+    if (std::isnan(logits[i]))
+      fail_with(Status::numeric, "the logit of token {} is NaN: no token can be chosen", i);
+  std::vector<double> scores = log_softmax(logits);
+  process_scores(options_, {rows_[row], prompt_length_, padding_, source_}, scores);
+  return scores;
+}
+
+/// Those that the options leave of one row, with the scores that they add up to.
+void BeamSearch::append_candidates(size_t row, float sum, std::span<const double> scores,
+                                   std::vector<Continuation>& all) const {
+  const auto add = [&](int32_t token, double rank) {
+    const auto score = sum + static_cast<float>(scores[static_cast<size_t>(token)] /
+                                                (options_.greedy() ? 1 : options_.temperature));
+    if (std::isfinite(score)) all.push_back({row, token, score, rank + score});
+  };
+  if (options_.greedy()) {
+    for (size_t token = 0; token < scores.size(); ++token) add(static_cast<int32_t>(token), 0);
+    return;
+  }
+  for (const Candidate& c : candidates(scores, options_, options_.eos_token_id.size() + 1)) {
+    const size_t place = row * scores.size() + static_cast<size_t>(c.id);
+    add(c.id, gumbel(options_.seed, length_, index_, place));
+  }
+}
+
+std::vector<BeamSearch::Continuation> BeamSearch::best_continuations(std::span<const float> logits) const {
+  const size_t vocabulary = logits.size() / rows_.size();
+  std::vector<Continuation> all;
+  for (size_t row = 0; row < rows_.size(); ++row)
+    append_candidates(row, sums_[row], next_scores(row, logits.subspan(row * vocabulary, vocabulary)), all);
+  if (all.empty()) fail_with(Status::numeric, "every logit is -infinity: no token can be chosen");
+  const size_t count = std::min(kept_, all.size());
+  std::ranges::partial_sort(all, all.begin() + static_cast<ptrdiff_t>(count), {},
+                            [](const Continuation& c) { return std::tuple(-c.rank, c.row, c.token); });
+  all.resize(count);
+  return all;
+}
+
+void BeamSearch::advance(std::span<const float> logits) {
+  const std::vector<Continuation> best = best_continuations(logits);
+  const bool all_end = std::ranges::all_of(best, [&](const Continuation& c) { return ends(c); });
+  finish(std::span(best).first(std::min(beams_, best.size())));
+  go_on(best);
+  improvable_ = improvable_ && can_improve();
+  done_ = !improvable_ || all_end || (is_full() && options_.early_stopping == EarlyStopping::yes);
+}
+
+/// Only the first num_beams may end; the others are there so that enough go on.
+void BeamSearch::finish(std::span<const Continuation> best) {
+  for (const Continuation& c : best) {
+    if (!ends(c)) continue;
+    Hypothesis found{{rows_[c.row].begin() + static_cast<ptrdiff_t>(prompt_length_), rows_[c.row].end()},
+                     c.score / divisor(new_tokens() + 1)};
+    found.tokens.push_back(c.token);
+    finished_.push_back(std::move(found));
+  }
+  std::ranges::stable_sort(finished_, std::ranges::greater(), &Hypothesis::score);
+  if (finished_.size() > beams_) finished_.resize(beams_);
+}
+
+void BeamSearch::go_on(std::vector<Continuation> best) {
+  std::erase_if(best, [&](const Continuation& c) { return ends(c); });
+  std::ranges::stable_sort(best, std::ranges::greater(), &Continuation::score);
+  if (best.size() > beams_) best.resize(beams_);
+  std::vector<std::vector<int32_t>> rows;
+  sums_.clear();
+  for (const Continuation& c : best) {
+    rows.push_back(rows_[c.row]);
+    rows.back().push_back(c.token);
+    sums_.push_back(c.score);
+  }
+  rows_ = std::move(rows);
+  ++length_;
+}
+
+/// Whether the best running beam could still become better than the worst that has ended.
+bool BeamSearch::can_improve() const {
+  if (rows_.empty()) return false;
+  if (!is_full()) return true;
+  const bool at_longest = options_.early_stopping == EarlyStopping::never && options_.length_penalty > 0;
+  const size_t length = at_longest ? static_cast<size_t>(options_.max_new_tokens) : new_tokens();
+  return sums_[0] / divisor(length) > finished_.back().score;
+}
+
+std::vector<Hypothesis> BeamSearch::best(size_t count) const {
+  return {finished_.begin(), finished_.begin() + static_cast<ptrdiff_t>(std::min(count, finished_.size()))};
+}
+
+}  // namespace smelt

@@ -1,0 +1,68 @@
+// Beam search for one sentence, as transformers 5 defines it: what is kept, when a sentence has ended, and
+// which of those that ended are the result. The model that gives the scores is the caller's.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "runtime/generation/logits_processors.h"
+
+namespace smelt {
+
+/// A sequence of new tokens and its score: the sum of its tokens' log-probabilities over what
+/// LengthScore says.
+struct Hypothesis {
+  std::vector<int32_t> tokens;
+  float score = 0;
+};
+
+class BeamSearch {
+ public:
+  /// `prompt`: what the decoder begins with, `padding` tokens first; `source` as in History. Random numbers,
+  /// where options.do_sample asks for them, are those of sentence `index`. The options must outlive the
+  /// search.
+  BeamSearch(const GenerationOptions& options, std::vector<int32_t> prompt, size_t padding,
+             std::vector<int32_t> source, size_t index);
+
+  /// The sequences whose next token is asked for, prompt included, all of one length: at most num_beams, and
+  /// one before the first step, when all beams are equal.
+  const std::vector<std::vector<int32_t>>& rows() const { return rows_; }
+  /// Takes the logits of the next token of each of `rows`, one after the other. Throws Error (numeric) where
+  /// one is NaN or no token can be chosen.
+  void advance(std::span<const float> logits);
+  bool done() const { return done_; }
+
+  /// The best sequences that have ended, best first.
+  std::vector<Hypothesis> best(size_t count) const;
+
+ private:
+  struct Continuation {
+    size_t row;
+    int32_t token;
+    float score;  // the sum of log-probabilities
+    double rank;  // the score, or what a draw made of it
+  };
+
+  std::vector<double> next_scores(size_t row, std::span<const float> logits) const;
+  void append_candidates(size_t row, float sum, std::span<const double> scores,
+                         std::vector<Continuation>& all) const;
+  std::vector<Continuation> best_continuations(std::span<const float> logits) const;
+  bool ends(const Continuation& continuation) const;
+  void finish(std::span<const Continuation> best);
+  void go_on(std::vector<Continuation> best);
+  bool can_improve() const;
+  bool is_full() const { return finished_.size() == beams_; }
+  float divisor(size_t new_tokens) const;
+  size_t new_tokens() const { return length_ - prompt_length_; }
+
+  const GenerationOptions& options_;
+  std::vector<int32_t> source_;
+  size_t index_, prompt_length_, padding_, length_;
+  size_t beams_, kept_;  // kept: enough that num_beams do not end
+  std::vector<std::vector<int32_t>> rows_;
+  std::vector<float> sums_;           // of the rows
+  std::vector<Hypothesis> finished_;  // at most num_beams, best first
+  bool improvable_ = true, done_ = false;
+};
+
+}  // namespace smelt

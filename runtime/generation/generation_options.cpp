@@ -1,0 +1,81 @@
+#include "runtime/generation/generation_options.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/error.h"
+
+namespace smelt {
+namespace {
+
+template <typename T>
+void check(bool good, const char* name, T value, const char* expected) {
+  if (!good) fail("{} {}: expected {}", name, value, expected);
+}
+
+bool is_positive(double x) { return x > 0 && std::isfinite(x); }
+
+void check_beams(const GenerationOptions& options) {
+  const int64_t beams = options.num_beams, wanted = options.num_return_sequences;
+  if (beams < 1 || beams > kMostBeams) fail("num_beams {}: expected 1 to {}", beams, kMostBeams);
+  check(wanted >= 1, "num_return_sequences", wanted, "at least 1");
+  if (wanted <= beams) return;
+  if (beams > 1) fail("num_return_sequences {}: expected at most num_beams, which is {}", wanted, beams);
+  if (options.greedy())
+    fail("num_return_sequences {}: greedy decoding has one result; give do_sample or num_beams", wanted);
+}
+
+}  // namespace
+
+void SamplingOptions::validate() const {
+  check(temperature >= 0 && std::isfinite(temperature), "temperature", temperature,
+        "a number >= 0 (0 = greedy)");
+  check(top_k >= 0, "top_k", top_k, "a number >= 0 (0 = all tokens)");
+  check(top_p > 0 && top_p <= 1, "top_p", top_p, "a number in (0, 1]");
+  check(min_p >= 0 && min_p <= 1, "min_p", min_p, "a number in [0, 1]");
+}
+
+bool GenerationOptions::ends(int32_t token) const { return std::ranges::count(eos_token_id, token) > 0; }
+
+void GenerationOptions::validate() const {
+  SamplingOptions::validate();
+  for (const auto& [name, count] : {std::pair("max_new_tokens", max_new_tokens),
+                                    {"min_new_tokens", min_new_tokens},
+                                    {"min_length", min_length},
+                                    {"no_repeat_ngram_size", no_repeat_ngram_size},
+                                    {"encoder_no_repeat_ngram_size", encoder_no_repeat_ngram_size}})
+    check(count >= 0, name, count, "0 or more");
+  for (const auto& [name, penalty] : {std::pair("repetition_penalty", repetition_penalty),
+                                      {"encoder_repetition_penalty", encoder_repetition_penalty}})
+    check(is_positive(penalty), name, penalty, "a number > 0 (1 = none)");
+  check(std::isfinite(length_penalty), "length_penalty", length_penalty, "a finite number");
+  if (const auto& decay = exponential_decay_length_penalty) {
+    check(decay->first >= 0, "exponential_decay_length_penalty: start", decay->first, "0 or more");
+    check(is_positive(decay->second), "exponential_decay_length_penalty: factor", decay->second,
+          "a number > 0");
+  }
+  check_beams(*this);
+}
+
+void GenerationOptions::validate(int64_t vocabulary) const {
+  validate();
+  const auto check_id = [&](const char* name, int32_t id) {
+    if (id < 0 || id >= vocabulary) fail("{} {}: outside the model's vocabulary of {}", name, id, vocabulary);
+  };
+  const auto check_ids = [&](const char* name, const std::vector<int32_t>& ids) {
+    for (const int32_t id : ids) check_id(name, id);
+  };
+  check_ids("suppress_tokens", suppress_tokens);
+  check_ids("begin_suppress_tokens", begin_suppress_tokens);
+  check_ids("forced_eos_token_id", forced_eos_token_id);
+  check_id("decoder_start_token_id", decoder_start_token_id);
+  if (forced_bos_token_id) check_id("forced_bos_token_id", *forced_bos_token_id);
+  const auto check_sequence = [&](const char* name, const std::vector<int32_t>& ids) {
+    if (ids.empty()) fail("{}: an empty list; expected at least one token id in each", name);
+    check_ids(name, ids);
+  };
+  for (const std::vector<int32_t>& word : bad_words_ids) check_sequence("bad_words_ids", word);
+  for (const SequenceBias& row : sequence_bias) check_sequence("sequence_bias", row.tokens);
+}
+
+}  // namespace smelt

@@ -1,0 +1,84 @@
+// How text is generated: Hugging Face's options by their names, with their defaults.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace smelt {
+
+/// The distribution that a token is drawn from, given the scores.
+struct SamplingOptions {
+  bool do_sample = false;
+  double temperature = 1;  // 0 = greedy
+  int64_t top_k = 50;      // the k best, and all that score as the last of them; 0 = all
+  double top_p = 1;        // the shortest list of the best that holds this probability
+  double min_p = 0;        // those at least so probable, relative to the first
+
+  bool greedy() const { return !do_sample || temperature == 0; }
+  /// Throws Error naming the option, its value and its range.
+  void validate() const;
+};
+
+/// When a beam search has found enough: `yes` with num_beams sequences that have ended; `no` when the best
+/// running beam, at its present length, is worse than the worst of them; `never` when it could not become
+/// better at any length up to the longest.
+enum class EarlyStopping : uint8_t { no, yes, never };
+
+/// What a sequence's log-probability is divided by, n being its new tokens (the end token among them) and a
+/// the length penalty: n^a, or ((5 + n) / 6)^a (GNMT, arXiv 1609.08144; LightSeq).
+enum class LengthScore : uint8_t { power, gnmt };
+
+/// Added to the score of the last token wherever the others stand before it.
+struct SequenceBias {
+  std::vector<int32_t> tokens;
+  double bias = 0;
+};
+
+constexpr int64_t kMostBeams = 64;
+
+struct GenerationOptions : SamplingOptions {
+  int64_t max_new_tokens = 20;
+  int64_t min_new_tokens = 0;
+  int64_t min_length = 0;             // prompt and new tokens together, where min_new_tokens says nothing
+  std::vector<int32_t> eos_token_id;  // any of them ends a sequence
+  uint32_t seed = 0;
+  int32_t decoder_start_token_id = 0;          // what a decoder that reads an encoder begins with
+  std::optional<int32_t> forced_bos_token_id;  // the first new token of a sequence that has only one so far
+  std::vector<int32_t> forced_eos_token_id;    // one of them is the last of max_new_tokens; empty: any may be
+  /// When a sequence outgrows the plan's length, continues from its last tokens only. Without this it is an
+  /// Error.
+  bool sliding_window = false;
+
+  // Scores, in the order in which they are changed (logits_processors.h).
+  std::vector<SequenceBias> sequence_bias;
+  double encoder_repetition_penalty = 1;  // of tokens that the source, or the prompt, does not have
+  double repetition_penalty = 1;
+  int64_t no_repeat_ngram_size = 0;
+  int64_t encoder_no_repeat_ngram_size = 0;
+  std::vector<std::vector<int32_t>> bad_words_ids;
+  bool remove_invalid_values = false;
+  /// After `first` new tokens the score s of an end token grows by |s| (second^(tokens beyond) - 1).
+  std::optional<std::pair<int64_t, double>> exponential_decay_length_penalty;
+  std::vector<int32_t> suppress_tokens, begin_suppress_tokens;
+
+  int64_t num_beams = 1;
+  int64_t num_return_sequences = 1;
+  double length_penalty = 1;
+  EarlyStopping early_stopping = EarlyStopping::no;
+  LengthScore length_score = LengthScore::power;
+
+  bool ends(int32_t token) const;
+  /// Throws Error naming the option, its value and its range.
+  void validate() const;
+  /// The same for ids that must be tokens of this vocabulary.
+  void validate(int64_t vocabulary) const;
+};
+
+/// Reads a generation_config.json (or an old config.json that holds the same fields). Fields that would
+/// change the result and are not supported are named in one Error.
+void read_generation_config(std::string_view json, GenerationOptions& options);
+
+}  // namespace smelt
