@@ -3,7 +3,8 @@
 //   d(weight) = w factor (dy . v),   d(modified) = w (factor (dy . v) - delta),   delta = dy . y - dlse
 //
 // (Dao et al., FlashAttention, appendix B; its D is our delta), and the body's own derivative leads from
-// d(modified) to the score and to what the body reads. All of that is the body of an attention_grad.
+// d(modified) to the score and to what the body reads. All of that is the body of an attention_grad. What
+// rounding took from y, a third result, is zero in exact arithmetic and has no derivative.
 #include <limits>
 
 #include "ir/body.h"
@@ -110,7 +111,7 @@ void reverse_attention(const Reverse& r) {
     if (r.needs(i)) body.with_gradient.push_back(i - 3);
   llvm::SmallVector<Value*, 10> operands(own.begin(), own.end());
   llvm::append_range(operands, arguments);
-  Node* gradient = r.b.create(Op::attention_grad, operands, node.attributes, body.write());
+  Node* gradient = r.b.create(Op::attention_grad, operands, {{"scale", node.float_attr("scale")}}, body.write());
   for (unsigned i = 0; i < 3; ++i) r.add(i, gradient->result(i));
   for (auto [i, argument] : llvm::enumerate(body.with_gradient)) r.add(3 + argument, gradient->result(3 + i));
 }

@@ -6,9 +6,10 @@ const std::string_view kForward = R"(
 // Keys and values of heads that are taken together stay in the cache.
 constexpr int kTogetherBytes = 20 << 20;
 
-SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMap& v_map, Half* output, float* lse,
-                  unsigned* counters, long long batch_, long long heads_, long long group_, long long queries_,
-                  long long keys_, long long o_b, long long o_t, long long o_h, float scale, const BodyArguments& body) {
+SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMap& v_map, Half* output, Half* rest,
+                  float* lse, unsigned* counters, long long batch_, long long heads_, long long group_, long long queries_,
+                  long long keys_, long long o_b, long long o_t, long long o_h, long long rest_b, long long rest_t,
+                  long long rest_h, float scale, const BodyArguments& body) {
   extern __shared__ __align__(1024) unsigned char memory[];
   const int heads = (int)heads_, queries = (int)queries_, keys = (int)keys_;
   const int tiles = (queries + kQueries - 1) / kQueries, all_heads = (int)batch_ * heads, items = tiles * all_heads;
@@ -209,6 +210,7 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
         const bool there = t + 8 * r < queries;
         const float share = sum[r] > 0.0f ? factor * __frcp_rn(sum[r]) : 0.0f;
         store_row(output + b * o_b + h * o_h + (t + 8 * r) * o_t, there, o, r, share, kHead);
+        if (kHasRest) store_row<true>(rest + b * rest_b + h * rest_h + (t + 8 * r) * rest_t, there, o, r, share, kHead);
         if (there && (lane & 3) == 0) lse[row + 8 * r] = sum[r] > 0.0f ? (top[r] + log2_fast(sum[r]) - factor_log2) * kLn2 : -infinity();
       }
     }

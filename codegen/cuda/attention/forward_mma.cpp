@@ -79,10 +79,11 @@ SM void exponentiate(Scores& scores, Softmax& softmax, float scale) {
   }
 }
 
-SM void attention(const Half* q, const Half* k, const Half* v, Half* o, float* lse, long long batch,
-                  long long heads, long long group, long long queries, long long keys, long long q_b,
-                  long long q_t, long long q_h, long long k_b, long long k_t, long long k_h, long long v_b,
-                  long long v_t, long long v_h, long long o_b, long long o_t, long long o_h, float scale,
+SM void attention(const Half* q, const Half* k, const Half* v, Half* o, Half* rest, float* lse,
+                  long long batch, long long heads, long long group, long long queries, long long keys,
+                  long long q_b, long long q_t, long long q_h, long long k_b, long long k_t, long long k_h,
+                  long long v_b, long long v_t, long long v_h, long long o_b, long long o_t, long long o_h,
+                  long long rest_b, long long rest_t, long long rest_h, float scale,
                   const BodyArguments& body) {
   extern __shared__ __align__(128) unsigned char memory[];
   const int tiles = ((int)queries + kRows - 1) / kRows;
@@ -156,6 +157,9 @@ SM void attention(const Half* q, const Half* k, const Half* v, Half* o, float* l
           sum == 0.0f ? -infinity() : (softmax.base[r / 2][r % 2] + log2_of(sum)) * 0.6931471805599453f;
   }
   store_rows(o + head.b * o_b + head.h * o_h, o_t, sums, scales, staging, row0 + warp_row(), head.queries, 0);
+  if (kHasRest)
+    store_rows<true>(rest + head.b * rest_b + head.h * rest_h, rest_t, sums, scales, staging,
+                     row0 + warp_row(), head.queries, 0);
 }
 )";
 

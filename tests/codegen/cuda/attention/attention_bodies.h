@@ -171,11 +171,11 @@ inline const BodyText& body_named(const std::string& name) {
 inline std::string kernel_text(const MmaAttention& attention, const BodyText& body, const std::string& name) {
   static constexpr const char *kHalf = "const Half*", *kNumbers = "const float*";
   static const std::vector<std::string> kPointers[] = {
-      {kHalf, kHalf, kHalf, "Half*", "float*"},
+      {kHalf, kHalf, kHalf, "Half*", "Half*", "float*"},
       {kHalf, kHalf, kHalf, kHalf, kNumbers, kNumbers, "Half*", "Half*"},
       {kHalf, kHalf, kHalf, kHalf, kNumbers, kNumbers, "Half*"},
       {kHalf, kHalf, kHalf, kHalf, kNumbers, kNumbers, "float*"}};
-  static constexpr int kMatrices[] = {4, 6, 5, 4};
+  static constexpr int kMatrices[] = {5, 6, 5, 4};
   const auto part = static_cast<size_t>(attention.part);
   std::string parameters, arguments, values;
   const auto add = [&](const std::string& type, std::string& list) {

@@ -78,8 +78,9 @@ CudaSource forward_of(const WgmmaAttention& attention) {
   return {
       attention_forward_wgmma(attention).text +
           fmt::format("extern \"C\" __global__ void __launch_bounds__(kThreads, kBlocks) forward({}, Half* "
-                      "o, float* lse, unsigned* counters, long long n, float scale, BodyArguments body) {{\n"
-                      "  attention(q, k, v, o, lse, counters, n, n, n, n, n, n, n, n, scale, body);\n}}\n",
+                      "o, Half* rest, float* lse, unsigned* counters, long long n, float scale, "
+                      "BodyArguments body) {{\n  attention(q, k, v, o, rest, lse, counters, n, n, n, n, n, "
+                      "n, n, n, n, n, n, scale, body);\n}}\n",
                       kMaps),
       "forward", 90};
 }
