@@ -203,16 +203,21 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
         pin(o), pin(p);
         release_values();
       }
+      float share[2];
 #pragma unroll
       for (int r = 0; r < 2; ++r) {
         sum[r] += __shfl_xor_sync(0xFFFFFFFFu, sum[r], 1);
         sum[r] += __shfl_xor_sync(0xFFFFFFFFu, sum[r], 2);
         const bool there = t + 8 * r < queries;
-        const float share = sum[r] > 0.0f ? factor * __frcp_rn(sum[r]) : 0.0f;
-        store_row(output + b * o_b + h * o_h + (t + 8 * r) * o_t, there, o, r, share, kHead);
-        if (kHasRest) store_row<true>(rest + b * rest_b + h * rest_h + (t + 8 * r) * rest_t, there, o, r, share, kHead);
+        share[r] = sum[r] > 0.0f ? factor * __frcp_rn(sum[r]) : 0.0f;
+        store_row(output + b * o_b + h * o_h + (t + 8 * r) * o_t, there, o, r, share[r], kHead);
         if (there && (lane & 3) == 0) lse[row + 8 * r] = sum[r] > 0.0f ? (top[r] + log2_fast(sum[r]) - factor_log2) * kLn2 : -infinity();
       }
+      if (!kHasRest) continue;
+      leave_rest(o, share);
+#pragma unroll
+      for (int r = 0; r < 2; ++r)
+        store_row(rest + b * rest_b + h * rest_h + (t + 8 * r) * rest_t, t + 8 * r < queries, o, r, 1.0f, kHead);
     }
   }
 }

@@ -79,6 +79,21 @@ SM void exponentiate(Scores& scores, Softmax& softmax, float scale) {
   }
 }
 
+// Sums become what rounding takes from their results, and scales 1.
+SM void leave_rest(Sums<kPart / 8>& sums, float (&scales)[kRowTiles][2]) {
+#pragma unroll
+  for (int r = 0; r < 2 * kRowTiles; ++r) {
+#pragma unroll
+    for (int n = 0; n < kPart / 8; ++n)
+#pragma unroll
+      for (int e = 0; e < 2; ++e) {
+        float& sum = sums[r / 2][n][r % 2 * 2 + e];
+        sum *= scales[r / 2][r % 2], sum -= low_of(pack(sum, 0.0f));
+      }
+    scales[r / 2][r % 2] = 1.0f;
+  }
+}
+
 SM void attention(const Half* q, const Half* k, const Half* v, Half* o, Half* rest, float* lse,
                   long long batch, long long heads, long long group, long long queries, long long keys,
                   long long q_b, long long q_t, long long q_h, long long k_b, long long k_t, long long k_h,
@@ -157,9 +172,10 @@ SM void attention(const Half* q, const Half* k, const Half* v, Half* o, Half* re
           sum == 0.0f ? -infinity() : (softmax.base[r / 2][r % 2] + log2_of(sum)) * 0.6931471805599453f;
   }
   store_rows(o + head.b * o_b + head.h * o_h, o_t, sums, scales, staging, row0 + warp_row(), head.queries, 0);
-  if (kHasRest)
-    store_rows<true>(rest + head.b * rest_b + head.h * rest_h, rest_t, sums, scales, staging,
-                     row0 + warp_row(), head.queries, 0);
+  if (!kHasRest) return;
+  leave_rest(sums, scales);
+  store_rows(rest + head.b * rest_b + head.h * rest_h, rest_t, sums, scales, staging, row0 + warp_row(),
+             head.queries, 0);
 }
 )";
 

@@ -19,11 +19,11 @@ SM unsigned pack(float low, float high) {
   asm("cvt.rn." MMA_TYPE "x2.f32 %0, %1, %2;" : "=r"(bits) : "f"(high), "f"(low));
   return bits;
 }
-// What pack has made of the low or the high number.
-SM float unpacked(unsigned bits, bool is_high) {
-  if (MMA_TYPE[0] == 'b') return __uint_as_float(is_high ? bits & 0xffff0000u : bits << 16);
+// The low one of two numbers that pack has rounded.
+SM float low_of(unsigned bits) {
+  if (MMA_TYPE[0] == 'b') return __uint_as_float(bits << 16);
   float x;
-  asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"((unsigned short)(is_high ? bits >> 16 : bits)));
+  asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"((unsigned short)bits));
   return x;
 }
 // The same number, of which the compiler keeps nothing in registers that is cheap to compute again.

@@ -126,18 +126,18 @@ SM unsigned pack(float low, float high) {
   return both;
 }
 
-// What pack has made of the low or the high number.
-SM float unpacked(unsigned both, bool is_high) {
-  if (HALF_TYPE[0] == 'b') return __uint_as_float(is_high ? both & 0xFFFF0000u : both << 16);
+// The low one of two numbers that pack has rounded.
+SM float low_of(unsigned both) {
+  if (HALF_TYPE[0] == 'b') return __uint_as_float(both << 16);
   float x;
-  asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"((unsigned short)(is_high ? both >> 16 : both)));
+  asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"((unsigned short)both));
   return x;
 }
-// Two results, or what their rounding takes.
-template <bool kOfRest>
-SM unsigned packed_results(float low, float high) {
-  const unsigned both = pack(low, high);
-  return kOfRest ? pack(low - unpacked(both, false), high - unpacked(both, true)) : both;
+// Two rows of an accumulator become what rounding takes from them times their factors.
+template <int n>
+SM void leave_rest(float (&x)[n], const float (&factors)[2]) {
+#pragma unroll
+  for (int i = 0; i < n; ++i) x[i] *= factors[i >> 1 & 1], x[i] -= low_of(pack(x[i], 0.0f));
 }
 
 // ---- lanes
@@ -156,7 +156,7 @@ SM void transpose_quad(unsigned (&w)[4]) {
     }
 }
 // One row's columns of an accumulator times a factor, 16 bytes a store: a quad holds two columns of each 8 a lane.
-template <bool kOfRest = false, int n>
+template <int n>
 SM void store_row(Half* row, bool there, const float (&x)[n], int upper, float factor, int columns) {
   const int lane = threadIdx.x & 3;
 #pragma unroll
@@ -165,7 +165,7 @@ SM void store_row(Half* row, bool there, const float (&x)[n], int upper, float f
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       const int at = 4 * (g + i) + 2 * upper;
-      w[i] = g + i < n / 4 ? packed_results<kOfRest>(x[at < n ? at : 0] * factor, x[at < n ? at + 1 : 1] * factor) : 0;
+      w[i] = g + i < n / 4 ? pack(x[at < n ? at : 0] * factor, x[at < n ? at + 1 : 1] * factor) : 0;
     }
     transpose_quad(w);
     const int column = 8 * (g + lane);

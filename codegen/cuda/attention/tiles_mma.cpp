@@ -123,16 +123,8 @@ SM float max_of_quad(float x) {
 
 // ---- results
 
-// Two results, or what their rounding takes.
-template <bool kOfRest>
-SM unsigned packed_results(float low, float high) {
-  const unsigned word = pack(low, high);
-  return kOfRest ? pack(low - unpacked(word, false), high - unpacked(word, true)) : word;
-}
-
 // Rows [first, end) of a warp's sums, each times its scale, to the columns of a part; through rows of shared
 // memory that are the warp's own.
-template <bool kOfRest = false>
 SM void store_rows(Half* to, long long stride, const Sums<kPart / 8>& sums,
                    const float (&scales)[kRowTiles][2], unsigned staging, int first, int end, int part) {
   __syncwarp(~0u);
@@ -143,8 +135,7 @@ SM void store_rows(Half* to, long long stride, const Sums<kPart / 8>& sums,
 #pragma unroll
       for (int half = 0; half < 2; ++half)
         store_word(staging + (16 * t + 8 * half + lane_row()) * kPitch + 16 * n + 2 * lane_column(),
-                   packed_results<kOfRest>(sums[t][n][2 * half] * scales[t][half],
-                                           sums[t][n][2 * half + 1] * scales[t][half]));
+                   pack(sums[t][n][2 * half] * scales[t][half], sums[t][n][2 * half + 1] * scales[t][half]));
   __syncwarp(~0u);
   constexpr int kPieces = kPart / kVector;
 #pragma unroll 4

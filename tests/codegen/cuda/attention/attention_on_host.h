@@ -53,7 +53,7 @@ inline unsigned to_half(float x) {
   return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
 }
 inline unsigned pack(float low, float high) { return to_half(low) | to_half(high) << 16; }
-inline float unpacked(unsigned bits, bool is_high) { return to_float(is_high ? bits >> 16 : bits); }
+inline float low_of(unsigned bits) { return to_float(bits); }
 inline int fresh(int x) { return x; }
 inline unsigned shared_address(const void* p) { return (unsigned)((unsigned char*)p - host_memory); }
 inline void copy_piece(unsigned to, const Half* from, bool is_there) {

@@ -142,7 +142,10 @@ TEST_F(AttentionWgmma, EveryHeadSizeIsLean) {
   DType dtype = DType::bf16;
   for (const int head_size : {8, 40, 64, 96, 128, 192, 256}) {
     dtype = dtype == DType::bf16 ? DType::f16 : DType::bf16;
-    add({.dtype = dtype, .head_size = head_size, .hooks = hooks_of(kBodies[1], head_size == 40)},
+    add({.dtype = dtype,
+         .head_size = head_size,
+         .hooks = hooks_of(kBodies[1], head_size == 40),
+         .has_rest = true},
         fmt::format("heads of {}", head_size));
   }
   expect_lean(sources_, names_);
