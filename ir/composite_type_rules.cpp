@@ -82,7 +82,8 @@ Types infer_attention(const Context& c) {
           c.returned->size());
     check_returned(c, c.returned->size());
   }
-  const Type means = {c.type(0).dtype, {scores.shape[0], scores.shape[2], scores.shape[1], c.type(2).shape[3]}};
+  const Type means = {c.type(0).dtype,
+                      {scores.shape[0], scores.shape[2], scores.shape[1], c.type(2).shape[3]}};
   Types results = {means, {DType::f32, {scores.shape.begin(), scores.shape.end() - 1}}};
   const bool* rest = attribute<bool>(c, "rest");
   if (rest && *rest) results.push_back(means);

@@ -111,7 +111,8 @@ void reverse_attention(const Reverse& r) {
     if (r.needs(i)) body.with_gradient.push_back(i - 3);
   llvm::SmallVector<Value*, 10> operands(own.begin(), own.end());
   llvm::append_range(operands, arguments);
-  Node* gradient = r.b.create(Op::attention_grad, operands, {{"scale", node.float_attr("scale")}}, body.write());
+  Node* gradient =
+      r.b.create(Op::attention_grad, operands, {{"scale", node.float_attr("scale")}}, body.write());
   for (unsigned i = 0; i < 3; ++i) r.add(i, gradient->result(i));
   for (auto [i, argument] : llvm::enumerate(body.with_gradient)) r.add(3 + argument, gradient->result(3 + i));
 }

@@ -14,10 +14,11 @@
 //   attention(INPUTS, T* dq, row gradients, SIZES, strides of q, k, v, d_o, dq, SCALE)
 //   attention(INPUTS, float* gradient, SIZES, strides of q, k, v, d_o, SCALE)              element_gradient
 //
-// `rest` is what rounding took from o; without it the pointer is not read. INPUTS are q, k, v, d_o, const float* lse, const float* delta, the last two [batch, heads, queries]. SIZES
-// are batch, heads, group, queries, keys: query heads share a head of keys and values by `group`. SCALE is
-// float scale, const BodyArguments&. Of the gradients of what the body reads each is a float*, compact. The
-// bases and strides of q, k, v, d_o, o, dq, dk and dv are multiples of `vector` elements.
+// `rest` is what rounding took from o; without it the pointer is not read. INPUTS are q, k, v, d_o, const
+// float* lse, const float* delta, the last two [batch, heads, queries]. SIZES are batch, heads, group,
+// queries, keys: query heads share a head of keys and values by `group`. SCALE is float scale, const
+// BodyArguments&. Of the gradients of what the body reads each is a float*, compact. The bases and strides of
+// q, k, v, d_o, o, dq, dk and dv are multiples of `vector` elements.
 #pragma once
 
 #include <cstdint>

@@ -16,8 +16,9 @@
 //   dQ        attention(const float* sums, Half* dq, unsigned* counters, heads, queries, strides of dq, float
 //   scale)
 //
-// `rest` is what rounding took from o; without it the pointer is not read. SIZES are batch, heads, group, queries, keys: long longs, as are strides, in elements, along batch,
-// position and head. lse and delta are f32[batch, heads, queries]. A launch has
+// `rest` is what rounding took from o; without it the pointer is not read. SIZES are batch, heads, group,
+// queries, keys: long longs, as are strides, in elements, along batch, position and head. lse and delta are
+// f32[batch, heads, queries]. A launch has
 //
 //   blocks    multiprocessors * blocks_each, or as many as there are items if these are fewer: tiles of
 //   queries,

@@ -60,7 +60,8 @@ TEST_F(AttentionMma, EveryHeadSizeIsLean) {
         if (compute_capability == 80 && head_size % 64 != 0 && head_size != 40)
           continue;  // it takes its time
         dtype = dtype == DType::bf16 ? DType::f16 : DType::bf16;
-        attentions.push_back({body, {.part = part, .dtype = dtype, .head_size = head_size, .has_rest = true}});
+        attentions.push_back(
+            {body, {.part = part, .dtype = dtype, .head_size = head_size, .has_rest = true}});
       }
     expect_lean(attentions, compute_capability);
   }

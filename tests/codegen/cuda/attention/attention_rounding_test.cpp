@@ -1,5 +1,5 @@
-// Which rounding of attention is seen in its gradients: a model that rounds where matmuls around a softmax do,
-// and where kernels do, whose delta is made of the means as they are stored, or of these and their rest.
+// Which rounding of attention is seen in its gradients: a model that rounds where matmuls around a softmax
+// do, and where kernels do, whose delta is made of the means as they are stored, or of these and their rest.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -140,7 +140,8 @@ Errors errors_of(Form form, Round round) {
 class AttentionRounding : public ::testing::TestWithParam<Round> {};
 
 TEST_P(AttentionRounding, OfMeansIsSeenInGradientsUnlessTheyHaveTheirRest) {
-  const Errors unfused = errors_of(Form::unfused, GetParam()), stored = errors_of(Form::stored_means, GetParam()),
+  const Errors unfused = errors_of(Form::unfused, GetParam()),
+               stored = errors_of(Form::stored_means, GetParam()),
                rest = errors_of(Form::means_and_rest, GetParam());
   EXPECT_GT(stored.key_bias, 3 * unfused.key_bias);
   EXPECT_LT(rest.key_bias, 1.5 * unfused.key_bias);
