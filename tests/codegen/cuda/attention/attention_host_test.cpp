@@ -39,8 +39,8 @@ struct Tensor {
   double value(int64_t i, int64_t position, int64_t head, int64_t d) {
     return from_bf16(at(i, position, head, d));
   }
-  void fill(std::mt19937& engine, float spread) {
-    std::normal_distribution<float> normal(0, spread);
+  void fill(std::mt19937& engine, float spread, float mean) {
+    std::normal_distribution<float> normal(mean, spread);
     for (size_t i = 0; i < memory.size(); ++i)
       if (is_element(i)) memory[i] = to_bf16(normal(engine));
   }
@@ -88,7 +88,7 @@ struct Problem {
         bias(n.heads * n.queries * n.keys),
         gradient(n.batch * n.heads * n.queries * n.keys, NAN) {
     std::mt19937 engine(static_cast<unsigned>(n.queries * 31 + n.keys));
-    for (Tensor* tensor : {&q, &k, &v, &d_o}) tensor->fill(engine, tensor == &q ? spread : 1);
+    for (Tensor* tensor : {&q, &k, &v, &d_o}) tensor->fill(engine, tensor == &q ? spread : 1, tensor == &v);
     for (float& x : bias) x = std::normal_distribution<float>()(engine);
   }
 };
@@ -175,6 +175,25 @@ void expect_rest(Problem& p, bool has_rest) {
     all += std::abs(rest[i]);
   }
   EXPECT_GT(all, 0);
+}
+
+/// The mean distance of sum d_o * (o + rest) from delta, and without the rest.
+struct DeltaErrors {
+  double with_rest = 0, without = 0;
+};
+DeltaErrors delta_errors(Problem& p) {
+  DeltaErrors errors;
+  for (int b = 0; b < p.n.batch; ++b)
+    for (int h = 0; h < p.n.heads; ++h)
+      for (int t = 0; t < p.n.queries; ++t) {
+        double delta = p.delta[(b * p.n.heads + h) * p.n.queries + t], rest = 0;
+        for (int d = 0; d < p.n.head_size; ++d) {
+          delta -= p.d_o.value(b, t, h, d) * p.o.value(b, t, h, d);
+          rest += p.d_o.value(b, t, h, d) * p.rest.value(b, t, h, d);
+        }
+        errors.without += std::abs(delta), errors.with_rest += std::abs(delta - rest);
+      }
+  return errors;
 }
 
 struct HostCall {
@@ -287,6 +306,10 @@ TEST_P(AttentionOnHost, IsTheReference) {
       {&p.q, &p.k, &p.v, &p.o, &p.rest}, "forward");
   expect_close(values(p.o), expected.o, 4e-3, "o");
   expect_rest(p, c.has_rest);
+  if (c.has_rest) {
+    const DeltaErrors errors = delta_errors(p);
+    EXPECT_LT(errors.with_rest, 0.5 * errors.without);
+  }
   expect_close({p.lse.begin(), p.lse.end()}, expected.lse, 1e-5, "lse");
 
   for (void* input : {data(p.d_o.memory), data(p.lse), data(p.delta)}) inputs.push_back(input);
