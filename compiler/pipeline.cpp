@@ -218,7 +218,8 @@ class Compiler {
     passes.add({"fuse", {}}, [report](Graph& g) { return fuse(g, {.report = report}); });
     passes.add("accumulate_gemms");
     if (options_.storage != DType::f32)
-      passes.add(PassCall{"assign_precision", {{"storage", std::string(name(options_.storage))}}}.str());
+      passes.add(PassCall{"assign_precision", {{"storage", std::string(name(options_.storage))}}}.str() +
+                 ",keep_attention_rest");
     if (options_.tf32) passes.add("allow_tf32");
     passes.add({"fuse_gemm_epilogues", {}}, [&](Graph& g) { return fuse_gemm_epilogues(g, {target}); });
     passes.add({"split_bodies", {}}, [&](Graph& g) { return split_bodies(g, {target}); });

@@ -6,9 +6,12 @@
 //
 //   lse[b,h,t] = log sum_s exp(modified)              (-inf for a query that sees no key)
 //   y[b,t,h,:] = sum_s exp(modified - lse) factor v[b,s,h / group,:]            (0 for such a query)
+//   rest = y - what its type holds of it            (where the attribute `rest` is true)
 //
-// where `group` query heads share a head of k and v. A body is a small graph on each score alone: it may read
-// places (iota), random numbers and arguments broadcast to the scores, and no other score.
+// where `group` query heads share a head of k and v. `rest` has the type of y: y + rest has the digits that a
+// gradient needs where numbers of the size of y cancel (passes/precision/keep_attention_rest.h). A body is a
+// small graph on each score alone: it may read places (iota), random numbers and arguments broadcast to the
+// scores, and no other score.
 //
 //   %y, %lse = attention %q, %k, %v (%score, %slopes = %alibi) {scale = 0.125} {
 //     %t = iota {axis = 2} : i32[B,12,T,T]

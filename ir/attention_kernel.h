@@ -11,7 +11,7 @@
 
 namespace smelt {
 
-/// y and lse; dk and dv; dq; the sums of a gradient that is one number a query and key.
+/// y, perhaps its rest, and lse; dk and dv; dq; the sums of a gradient that is one number a query and key.
 enum class AttentionPart : uint8_t { forward, key_gradients, query_gradients, element_gradient };
 
 /// How a GPU takes it. A warp has 16 * row_tiles rows; of a tile's columns it takes `chunk` at a time.
@@ -47,7 +47,7 @@ struct AttentionKernel {
   double scale = 1;
   int64_t width = 0;
   Dim batch, heads, key_heads, queries, keys;
-  std::vector<Matrix> matrices;  // q, k, v, then y; or dy, dk, dv; or dy, dq; or dy
+  std::vector<Matrix> matrices;  // q, k, v, then y, perhaps its rest; or dy, dk, dv; or dy, dq; or dy
   std::vector<int64_t> rows;  // parameters f32[batch, heads, queries], compact: lse, written; or lse, delta
   /// Of gradients of what the body reads, in the order of `returned`: f32, compact.
   std::vector<int64_t> sums;
@@ -73,6 +73,8 @@ struct AttentionKernel {
   int vector = 1;            // elements of an access to a matrix
   int64_t shared_bytes = 0;  // of a block
 
+  /// Of the forward kernel: y's rest is stored, too.
+  bool has_rest() const { return part == AttentionPart::forward && matrices.size() > 4; }
   const WgmmaTiles* wgmma() const { return std::get_if<WgmmaTiles>(&tiles); }
   /// Of the grid, or items of work for one that has at most `most_blocks`.
   Dim blocks() const;

@@ -82,8 +82,12 @@ Types infer_attention(const Context& c) {
           c.returned->size());
     check_returned(c, c.returned->size());
   }
-  const Shape& means = {scores.shape[0], scores.shape[2], scores.shape[1], c.type(2).shape[3]};
-  return {{c.type(0).dtype, means}, {DType::f32, {scores.shape.begin(), scores.shape.end() - 1}}};
+  const Type means = {c.type(0).dtype,
+                      {scores.shape[0], scores.shape[2], scores.shape[1], c.type(2).shape[3]}};
+  Types results = {means, {DType::f32, {scores.shape.begin(), scores.shape.end() - 1}}};
+  const bool* rest = attribute<bool>(c, "rest");
+  if (rest && *rest) results.push_back(means);
+  return results;
 }
 
 Types infer_attention_grad(const Context& c) {

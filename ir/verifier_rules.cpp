@@ -140,8 +140,9 @@ const Node* mixes_scores(const Node& attention, llvm::ArrayRef<Graph::Output> re
 }
 
 void check_attention(const Node& node) {
+  if (node.is(Op::attention)) node.bool_attr("rest", false);
   for (const auto& [name, value] : node.attributes)
-    if (name != "scale")
+    if (name != "scale" && !(name == "rest" && node.is(Op::attention)))
       fail(
           "attribute '{}' is not known, expected 'scale'; what else becomes of a score is written in a body "
           "(docs/attention.md)",

@@ -359,6 +359,7 @@ void lower_attention(ProgramBuilder& builder, const Node& node) {
   lowering.add_heads(*node.operand(1), true, false);
   lowering.add_heads(*node.operand(2), true, false);
   lowering.add_heads(*node.result(0), false, true);
+  if (node.result_count() > 2) lowering.add_heads(*node.result(2), false, true);
   lowering.add_rows(*node.result(1), true);
   llvm::SmallVector<const Value*, 2> outputs, handed;
   if (node.body) {

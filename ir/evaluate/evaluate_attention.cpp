@@ -77,6 +77,16 @@ S exponentials(const S* scores, int64_t keys, std::vector<S>& weights, S& larges
   return total;
 }
 
+/// The means become what is stored of them, and the last result what that leaves.
+template <typename S>
+void store_means(const Call<S>& call, Arrays<S>& results) {
+  Array<S> exact = results[0];
+  results[0] = stored(call, std::move(results[0]));
+  if (call.node.result_count() < 3) return;
+  for (size_t i = 0; i < exact.data.size(); ++i) exact.data[i] = exact.data[i] - results[0].data[i];
+  results.push_back(stored(call, std::move(exact)));
+}
+
 template <typename S>
 Arrays<S> weighted_means(const Call<S>& call, const Array<S>& scores, const Array<S>* factors) {
   const Heads<S> x(call);
@@ -95,6 +105,7 @@ Arrays<S> weighted_means(const Call<S>& call, const Array<S>& scores, const Arra
                    x.v.data.data() + x.key(b, s, h) * x.value_width, x.value_width);
     }
   });
+  store_means(call, results);
   return results;
 }
 

@@ -3,7 +3,8 @@
 //   d(weight) = w factor (dy . v),   d(modified) = w (factor (dy . v) - delta),   delta = dy . y - dlse
 //
 // (Dao et al., FlashAttention, appendix B; its D is our delta), and the body's own derivative leads from
-// d(modified) to the score and to what the body reads. All of that is the body of an attention_grad.
+// d(modified) to the score and to what the body reads. All of that is the body of an attention_grad. What
+// rounding took from y, a third result, is zero in exact arithmetic and has no derivative.
 #include <limits>
 
 #include "ir/body.h"
@@ -22,6 +23,18 @@ Value* row_delta(const Reverse& r, Value* dy) {
   return r.g(1) ? r.b.sub(delta, r.g(1)) : delta;
 }
 
+bool is_sum(const Value* value) {
+  const Node& node = *value->node();
+  if (node.is(ScalarOp::add)) return is_sum(node.operand(0)) && is_sum(node.operand(1));
+  return node.is(ReduceOp::add);
+}
+
+/// Sums over scores that are added up to a value; else the value alone.
+void add_sums(Value* value, llvm::SmallVectorImpl<Value*>& sums) {
+  if (!value->node()->is(ScalarOp::add) || !is_sum(value)) return sums.push_back(value);
+  for (Value* operand : value->node()->operands()) add_sums(operand, sums);
+}
+
 /// Writes the body: inputs score, product, lse, delta and the arguments of the attention's body.
 class GradientBody {
  public:
@@ -30,8 +43,14 @@ class GradientBody {
     for (Node* input : body_->inputs()) inputs_.push_back(input->result());
   }
 
-  /// Which arguments of the attention's body have their gradient behind the first two outputs.
+  /// Which arguments of the attention's body have a gradient.
   std::vector<unsigned> with_gradient;
+  /// An output behind the first two: a part of the argument's gradient, to be summed along these axes.
+  struct Part {
+    unsigned argument;
+    std::vector<int64_t> axes;
+  };
+  std::vector<Part> parts;
 
   std::unique_ptr<Graph> write() {
     Value *product = inputs_[1], *lse = along_row(b_, inputs_[2], shape()),
@@ -48,7 +67,12 @@ class GradientBody {
     walk_back(b_, nodes, cotangents);
     output(mixed);
     output(gradient(cotangents, inputs_[0]));
-    for (unsigned i : with_gradient) output(gradient(cotangents, inputs_[4 + i]));
+    for (unsigned i : with_gradient) {
+      llvm::SmallVector<Value*, 2> sums;
+      add_sums(gradient(cotangents, inputs_[4 + i]), sums);
+      for (Value* sum : sums) output_part(i, sum);
+    }
+    body_->prune();
     return std::move(body_);
   }
 
@@ -57,6 +81,18 @@ class GradientBody {
     Value *score, *factor;
   };
   const Shape& shape() const { return inputs_[0]->shape(); }
+  /// Kernels sum along keys, or along queries: what is summed along more axes is so of their results.
+  void output_part(unsigned argument, Value* value) {
+    parts.push_back({argument, {}});
+    const Node& node = *value->node();
+    std::vector<int64_t>& axes = parts.back().axes;
+    if (node.is(ReduceOp::add) && node.operand(0)->shape() == shape()) axes = node.ints_attr("axes");
+    const auto last = llvm::max_element(axes);
+    if (last == axes.end() || *last < 2) return axes.clear(), output(value);
+    const int64_t axis = *last;
+    axes.erase(last);
+    output(b_.sum(node.operand(0), {axis}));
+  }
   void output(Value* value) { b_.output("r" + std::to_string(body_->outputs.size()), value); }
 
   /// The nodes of the attention's body.
@@ -110,9 +146,13 @@ void reverse_attention(const Reverse& r) {
     if (r.needs(i)) body.with_gradient.push_back(i - 3);
   llvm::SmallVector<Value*, 10> operands(own.begin(), own.end());
   llvm::append_range(operands, arguments);
-  Node* gradient = r.b.create(Op::attention_grad, operands, node.attributes, body.write());
+  Node* gradient =
+      r.b.create(Op::attention_grad, operands, {{"scale", node.float_attr("scale")}}, body.write());
   for (unsigned i = 0; i < 3; ++i) r.add(i, gradient->result(i));
-  for (auto [i, argument] : llvm::enumerate(body.with_gradient)) r.add(3 + argument, gradient->result(3 + i));
+  for (auto [i, part] : llvm::enumerate(body.parts)) {
+    Value* sum = gradient->result(static_cast<unsigned>(3 + i));
+    r.add(3 + part.argument, part.axes.empty() ? sum : r.b.sum(sum, part.axes));
+  }
 }
 
 }  // namespace smelt

@@ -199,7 +199,7 @@ class Assigner {
 
   /// Numbers a row of scores, and sums of gradients: kernels of attention have no pitch for them.
   static bool is_compact(const Node& node, const Value& value) {
-    if (node.is(Op::attention)) return value.index() > 0;
+    if (node.is(Op::attention)) return value.index() == 1;
     if (node.is(Op::attention_grad)) return value.index() > 2;
     return value.rank() == 3 &&
            llvm::any_of(value.users(), [](const Node* user) { return user->is(Op::attention_grad); });

@@ -1,5 +1,6 @@
 #include "passes/precision/storage_classes.h"
 
+#include "ir/analysis/attention_form.h"
 #include "ir/analysis/epilogue.h"
 #include "ir/body.h"
 #include "llvm/ADT/STLExtras.h"
@@ -162,13 +163,17 @@ void StorageClasses::add_body(const Node& node) {
   }
 }
 
-/// Heads and their gradients are narrow; a row's log-sum-exp, and sums of what the body reads, are not.
+/// Heads and their gradients are narrow; a row's log-sum-exp and delta, of which large parts cancel, and sums
+/// of what the body reads are not.
 void StorageClasses::add_attention(const Node& node) {
   const auto own = own_operands(node);
   for (const Value* operand : own)
     if (takes_part(operand)) constraints(operand).narrow = constraints(operand).read = true;
   for (const Value* argument : node.operands().drop_front(own.size()))
     if (takes_part(argument)) constraints(argument).read = true;
+  if (const auto weight = node.is(Op::attention_grad) ? attention_weight(node) : std::nullopt)
+    for (const Value* row : {weight->lse, weight->delta})
+      if (takes_part(row)) constraints(row).must_be_wide = true;
   const unsigned heads = node.is(Op::attention) ? 1 : 3;
   for (const auto& result : node.results()) {
     activation_[result.get()] = true;

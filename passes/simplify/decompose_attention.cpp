@@ -31,10 +31,12 @@ class AttentionProducts {
     return factor == 1 ? product : scale(b_, product, factor);
   }
   /// sum_s weights[bhts] y[bskd], [b,t,h,d].
-  Value* over_keys(Value* weights, Value* y) {
+  Value* over_keys(Value* weights, Value* y) { return over_keys(weights, y, y->dtype()); }
+  Value* over_keys(Value* weights, Value* y, DType result) {
     Value* narrow = apart(b_.convert(weights, y->dtype()), 1);
-    Value* sum = b_.matmul(narrow, y, is_grouped() ? "bkgts,bskd->btkgd" : "bhts,bshd->bthd");
-    return together(sum, 2);
+    Attributes attributes{{"spec", std::string(is_grouped() ? "bkgts,bskd->btkgd" : "bhts,bshd->bthd")}};
+    if (result != y->dtype()) attributes["result"] = std::string(name(result));
+    return together(b_.create(Op::matmul, {narrow, y}, std::move(attributes))->result(), 2);
   }
   /// sum_t weights[bhts] x[bthd], summed over the heads of a group, [b,s,k,d].
   Value* over_queries(Value* weights, Value* x) {
@@ -135,6 +137,14 @@ Value* row_lse(GraphBuilder& b, const MaskedScores& scores) {
                   b.like(lse, -std::numeric_limits<double>::infinity()));
 }
 
+/// The means in the type of v, and what that leaves of those in f32.
+Values means_and_rest(GraphBuilder& b, AttentionProducts& products, Value* weights, Value* v) {
+  Value* exact = products.over_keys(weights, v, DType::f32);
+  if (v->dtype() == DType::f32) return {exact, zeros(b, exact->type)};
+  Value* means = b.convert(exact, v->dtype());
+  return {means, b.convert(b.sub(exact, b.convert(means, DType::f32)), v->dtype())};
+}
+
 }  // namespace
 
 Values decompose_attention(GraphBuilder& b, const Node& node) {
@@ -151,6 +161,10 @@ Values decompose_attention(GraphBuilder& b, const Node& node) {
     weights = times(b, weights, modified[1]);
   }
   b.set_source(products.part("mix"));
+  if (node.result_count() > 2) {
+    const Values made = means_and_rest(b, products, weights, node.operand(2));
+    return {made[0], row_lse(b, scores), made[1]};
+  }
   Value* means = products.over_keys(weights, node.operand(2));
   const bool needs_lse = !node.result(1)->users().empty() || node.graph().is_output(node.result(1));
   return needs_lse ? Values{means, row_lse(b, scores)} : Values{means};

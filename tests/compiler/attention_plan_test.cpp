@@ -111,6 +111,50 @@ TEST_F(AttentionPlan, OtherwiseKernelsAreThoseOfEveryArchitecture) {
   EXPECT_EQ(own_kernels(plan_of({.modify = drop_twice})).size(), 0u) << "one draw decides";
 }
 
+TEST_F(AttentionPlan, MeansHaveTheirRestOnlyWhereAGradientReadsIt) {
+  CompileOptions options;
+  options.target = "sm_90", options.mode = Mode::infer, options.attention = AttentionForm::fused;
+  for (const DType storage : {DType::bf16, DType::f16, DType::f32})
+    for (const bool has_gradient : {true, false}) {
+      auto module = module_of({.width = 20});
+      if (!has_gradient) module->graphs[0]->outputs.resize(1), module->graphs[0]->prune();
+      options.storage = storage;
+      const Compilation compiled = compile(std::move(module), options, Stage::program);
+      int with_rest = 0;
+      for (const Kernel& kernel : compiled.program.kernels)
+        with_rest += kernel.attention && kernel.attention->has_rest();
+      EXPECT_EQ(with_rest, has_gradient && storage != DType::f32) << name(storage) << has_gradient;
+    }
+}
+
+/// An argument that is read along queries and along keys has sums along both, of which a kernel makes each.
+TEST_F(AttentionPlan, GradientsAreSummedAlongQueriesAndKeysByKernels) {
+  auto module = std::make_unique<Module>();
+  module->symbols.bound({"B"}, 3), module->symbols.bound({"T"}, 777);
+  Graph& graph = module->add_graph("main");
+  GraphBuilder b(graph);
+  const Dim batch = Dim::symbol("B"), length = Dim::symbol("T");
+  Value* heads = b.input("q", {DType::f32, {batch, length, 2, 64}});
+  Value* places = b.input("a", {DType::f32, {batch, length}});
+  AttentionWriter writer(b, heads, heads, heads, 0.125);
+  Value *rows = writer.read(places, {0, 2}), *columns = writer.read(places, {0, 3});
+  writer.modify([&](GraphBuilder& in, Value* score) { return in.add(score, in.mul(rows, columns)); });
+  Node* attention = writer.finish();
+  b.output("f", b.sum(b.mul(attention->result(), b.input("w", attention->result()->type)), {0, 1, 2, 3}));
+  differentiate(graph, {.output = "f", .wrt = {"q", "a"}, .seed = 1});
+  CompileOptions options;
+  options.target = "sm_90", options.mode = Mode::infer, options.attention = AttentionForm::fused;
+  options.storage = DType::bf16;
+  const Compilation compiled = compile(std::move(module), options, Stage::program);
+  int kernels = 0;
+  for (const Kernel& kernel : compiled.program.kernels) {
+    if (!kernel.attention) continue;
+    ++kernels;
+    EXPECT_EQ(kernel.attention->sums.size(), kernel.attention->part == AttentionPart::forward ? 0u : 1u);
+  }
+  EXPECT_EQ(kernels, 3) << "forward, dk and dv, dq";
+}
+
 /// Lanes look at tiles of their own: nothing in body_tile may wait for a warp.
 TEST_F(AttentionPlan, TilesOfMasksAreLookedUpByEachLane) {
   const auto pack = [](AttentionWriter& writer, GraphBuilder& b) {

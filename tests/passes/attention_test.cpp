@@ -193,6 +193,56 @@ TEST_P(RandomAttentions, HaveTheGradientsOfDualNumbers) {
 
 INSTANTIATE_TEST_SUITE_P(All, RandomAttentions, ::testing::Range<uint64_t>(0, 100));
 
+// ---- what rounding leaves
+
+/// With a third result: of narrow heads, and of those of grouped queries.
+std::unique_ptr<Module> with_rest(DType storage) {
+  const std::string type(name(storage));
+  const auto like = [&](const char* sizes) { return type + sizes; };
+  return parse_module(
+      "graph @g(%q: " + like("[2,3,4,5]") + ", %k: " + like("[2,6,2,5]") + ", %v: " + like("[2,6,2,5]") +
+      ") {\n  %y, %lse, %rest = attention %q, %k, %v {rest = true, scale = 0.5} : " + like("[2,3,4,5]") +
+      ", f32[2,4,3], " + like("[2,3,4,5]") + "\n  return y = %y, lse = %lse, rest = %rest\n}\n");
+}
+
+class AttentionRest : public ::testing::TestWithParam<DType> {};
+
+TEST_P(AttentionRest, IsWhatTheTypeOfTheMeansDoesNotHold) {
+  const auto module = with_rest(GetParam());
+  Graph& graph = *module->graphs[0];
+  testing::expect_valid(graph);
+  EXPECT_EQ(print(*parse_module(print(*module))), print(*module));
+  const Tensors inputs = testing::random_inputs(graph, 1, {}, 2);
+  const Tensors exact = evaluate(graph, inputs, {}, {}).outputs,
+                rounded = evaluate(graph, inputs, {}, {.round = true}).outputs;
+  const double digits = GetParam() == DType::f32 ? 0 : GetParam() == DType::bf16 ? 0x1p-17 : 0x1p-22;
+  const double least = GetParam() == DType::f16 ? 0x1p-25 : 0;  // half of f16's smallest number
+  double all = 0;
+  for (size_t i = 0; i < exact.at("y").data.size(); ++i) {
+    const double y = exact.at("y").data[i], rest = rounded.at("rest").data[i];
+    EXPECT_EQ(exact.at("rest").data[i], 0);
+    EXPECT_NEAR(rounded.at("y").data[i] + rest, y, digits * std::abs(y) + least);
+    all += std::abs(rest);
+  }
+  EXPECT_EQ(all > 0, GetParam() != DType::f32);
+  decompose(graph, {});
+  testing::expect_valid(graph);
+  expect_equal(evaluate(graph, inputs, {}, {}).outputs, exact, print(graph));
+  EXPECT_EQ(graph.outputs[2].value->dtype(), GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, AttentionRest, ::testing::Values(DType::f32, DType::bf16, DType::f16),
+                         [](const auto& info) { return std::string(name(info.param)); });
+
+TEST(AttentionRestAttribute, IsOfAttentionAloneAndABoolean) {
+  for (const char* attributes : {"rest = 1, scale = 0.5", "rest = \"yes\", scale = 0.5"}) {
+    const std::string text =
+        std::string("graph @g(%q: f32[2,3,4,5]) {\n  %y, %lse = attention %q, %q, %q {") + attributes +
+        "}\n  return y = %y\n}\n";
+    EXPECT_FALSE(verify(*parse_module(text)).empty()) << attributes;
+  }
+}
+
 // ---- what a body may not do
 
 std::string message(const std::string& body) {

@@ -45,7 +45,7 @@ class RandomAttention {
 
   void modify(AttentionWriter& writer) {
     const auto [batch, queries, keys, heads, group, width] = sizes_;
-    switch (below(12)) {
+    switch (below(14)) {
       case 0:
         return writer.cap(1.5);
       case 1:
@@ -68,8 +68,12 @@ class RandomAttention {
         return writer.drop(0.3, b_.module().next_random_id());
       case 10:
         return scale_rows(writer);
-      default:
+      case 11:
         return wave(writer);
+      case 12:
+        return mask_own_segments(writer);
+      default:
+        return multiply_places(writer);
     }
   }
 
@@ -87,6 +91,22 @@ class RandomAttention {
     writer.modify([&](GraphBuilder& b, Value* score) {
       return b.add(score, b.mul(weight, b.sigmoid(b.mul(weight, score))));
     });
+  }
+
+  // One argument read along queries and along keys, where there are as many of these.
+
+  void mask_own_segments(AttentionWriter& writer) {
+    if (sizes_.queries != sizes_.keys) return wave(writer);
+    Value* segments = whole("segments", {sizes_.batch, sizes_.queries});
+    writer.mask_segments(segments, segments);
+  }
+
+  /// score + a[t] * a[s]
+  void multiply_places(AttentionWriter& writer) {
+    if (sizes_.queries != sizes_.keys) return wave(writer);
+    Value* places = number("places", {sizes_.batch, sizes_.queries});
+    Value *rows = writer.read(places, {0, 2}), *columns = writer.read(places, {0, 3});
+    writer.modify([&](GraphBuilder& b, Value* score) { return b.add(score, b.mul(rows, columns)); });
   }
 
   GraphBuilder& b_;

@@ -51,6 +51,7 @@ struct AttentionHooks {
   int draws = 0;                    // kDraws: random ops of the body
   bool draws_in_score = false;      // kDrawsInScore: `modified` depends on draws (else `factor` alone may)
   bool has_factor = false;          // kHasFactor: else factor is 1
+  double kept_factor = 0;           // kKeptFactor: factor is 0 or this; 0: it may be any number
   bool plain_when_unmasked = true;  // kPlainWhenUnmasked: body_forward<true> leaves modified = score
   int row_gradients = 0;            // kRowGradients
   int column_gradients = 0;         // kColumnGradients

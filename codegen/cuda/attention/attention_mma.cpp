@@ -147,11 +147,11 @@ std::string attention_mma_text(const MmaAttention& attention) {
       gradient_list(gradients_of(attention), ", "));
   text += fmt::format(
       "constexpr int kHead = {}, kVector = {}, kWarps = {}, kRowTiles = {}, kColumns = {}, kChunk = {}, "
-      "kBlocks = {}, kParts = {}, kElement = {};\nconstexpr bool kKeepsBatch = {}, "
+      "kBlocks = {}, kParts = {}, kElement = {};\nconstexpr bool kHasRest = {}, kKeepsBatch = {}, "
       "kKeepsHead = {}, kRowsAreKeys = {};\n",
       attention.head_size, attention.vector, tiles.warps, tiles.row_tiles, tiles.columns, tiles.chunk,
-      tiles.blocks, tiles.parts, attention.element, attention.keeps_batch, attention.keeps_head,
-      attention.part == AttentionPart::key_gradients);
+      tiles.blocks, tiles.parts, attention.element, attention.has_rest, attention.keeps_batch,
+      attention.keeps_head, attention.part == AttentionPart::key_gradients);
   text += mma::kInstructions, text += mma::kTiles, text += mma::kElements;
   if (attention.part != AttentionPart::forward) text += mma::kGradients;
   return text += body_of(attention.part);

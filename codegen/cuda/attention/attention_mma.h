@@ -9,15 +9,16 @@
 // The text ends with a function that a kernel of kThreads threads calls. All integers are long longs; strides
 // are in elements, for one step along batch, position and head.
 //
-//   attention(q, k, v, T* o, float* lse, SIZES, strides of q, k, v, o, SCALE)              forward
+//   attention(q, k, v, T* o, T* rest, float* lse, SIZES, strides of q, k, v, o, rest, SCALE)     forward
 //   attention(INPUTS, T* dk, T* dv, column gradients, SIZES, strides of q, k, v, d_o, dk, dv, SCALE)
 //   attention(INPUTS, T* dq, row gradients, SIZES, strides of q, k, v, d_o, dq, SCALE)
 //   attention(INPUTS, float* gradient, SIZES, strides of q, k, v, d_o, SCALE)              element_gradient
 //
-// INPUTS are q, k, v, d_o, const float* lse, const float* delta, the last two [batch, heads, queries]. SIZES
-// are batch, heads, group, queries, keys: query heads share a head of keys and values by `group`. SCALE is
-// float scale, const BodyArguments&. Of the gradients of what the body reads each is a float*, compact. The
-// bases and strides of q, k, v, d_o, o, dq, dk and dv are multiples of `vector` elements.
+// `rest` is what rounding took from o; without it the pointer is not read. INPUTS are q, k, v, d_o, const
+// float* lse, const float* delta, the last two [batch, heads, queries]. SIZES are batch, heads, group,
+// queries, keys: query heads share a head of keys and values by `group`. SCALE is float scale, const
+// BodyArguments&. Of the gradients of what the body reads each is a float*, compact. The bases and strides of
+// q, k, v, d_o, o, dq, dk and dv are multiples of `vector` elements.
 #pragma once
 
 #include <cstdint>
@@ -37,6 +38,7 @@ struct MmaAttention {
   int vector = 8;  // elements of an access: 1, 2, 4 or 8; divides the head size
   AttentionTiles tiles = {};
   AttentionHooks hooks = {};
+  bool has_rest = false;  // of the forward kernel
   // Of element_gradient: which of them, and whether each batch and each head has its own.
   int element = 0;
   bool keeps_batch = true, keeps_head = true;

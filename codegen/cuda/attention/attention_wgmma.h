@@ -8,17 +8,17 @@
 //
 // The text ends with a function for a kernel of `threads` threads (__launch_bounds__(kThreads, kBlocks)):
 //
-//   forward   attention(q, k, v maps, Half* o, float* lse, unsigned* counters, SIZES, strides of o, float
-//   scale,
-//                       const BodyArguments&)
+//   forward   attention(q, k, v maps, Half* o, Half* rest, float* lse, unsigned* counters, SIZES, strides of
+//                       o, rest, float scale, const BodyArguments&)
 //   backward  attention(q, k, v, d_o maps, const float* lse, const float* delta, Half* dk, Half* dv, float*
 //   sums,
 //                       unsigned* counters, SIZES, strides of dk, dv, float scale, const BodyArguments&)
 //   dQ        attention(const float* sums, Half* dq, unsigned* counters, heads, queries, strides of dq, float
 //   scale)
 //
-// SIZES are batch, heads, group, queries, keys: long longs, as are strides, in elements, along batch,
-// position and head. lse and delta are f32[batch, heads, queries]. A launch has
+// `rest` is what rounding took from o; without it the pointer is not read. SIZES are batch, heads, group,
+// queries, keys: long longs, as are strides, in elements, along batch, position and head. lse and delta are
+// f32[batch, heads, queries]. A launch has
 //
 //   blocks    multiprocessors * blocks_each, or as many as there are items if these are fewer: tiles of
 //   queries,
@@ -50,6 +50,7 @@ struct WgmmaAttention {
   int head_size = 64;
   WgmmaTiles tiles = {};
   AttentionHooks hooks = {};
+  bool has_rest = false;  // of the forward kernel
 };
 
 struct WgmmaKernelText {

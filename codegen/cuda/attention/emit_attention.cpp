@@ -11,6 +11,9 @@
 namespace smelt {
 namespace {
 
+/// In the place of a result that a kernel does not have.
+constexpr const char *kNoMatrix = "(Half*)nullptr", *kNoStrides = "0, 0, 0";
+
 class AttentionText {
  public:
   explicit AttentionText(const Kernel& kernel)
@@ -59,6 +62,7 @@ class AttentionText {
         append(strides, size(stride));
     }
     const bool is_forward = form_.part == AttentionPart::forward;
+    if (is_forward && !form_.has_rest()) append(written, kNoMatrix), append(strides, kNoStrides);
     for (const int row : form_.rows) append(is_forward ? written : text, name_of(row));
     for (const int sum : form_.sums) append(written, name_of(sum));
     const std::string heads = size(form_.heads);
@@ -84,6 +88,7 @@ class AttentionText {
       for (const Dim& stride : {matrix.batch_stride, matrix.place_stride, matrix.head_stride})
         strides.push_back(size(stride));
     }
+    if (has_tickets() && !form_.has_rest()) list.push_back(kNoMatrix), strides.push_back(kNoStrides);
     if (has_tickets()) list.push_back(name_of(form_.rows[0])), list.push_back("tickets");
     if (form_.part == AttentionPart::key_gradients) list.push_back(name_of(form_.query_sums));
     if (form_.counters >= 0) list.push_back("(unsigned*)" + name_of(form_.counters));
@@ -111,6 +116,7 @@ std::string mma_text(const Kernel& kernel) {
                              .vector = form.vector,
                              .tiles = std::get<AttentionTiles>(form.tiles),
                              .hooks = print_hooks(kernel, HookUse::mma),
+                             .has_rest = form.has_rest(),
                              .element = form.element,
                              .keeps_batch = form.keeps_batch,
                              .keeps_head = form.keeps_heads});

@@ -6,9 +6,10 @@ const std::string_view kForward = R"(
 // Keys and values of heads that are taken together stay in the cache.
 constexpr int kTogetherBytes = 20 << 20;
 
-SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMap& v_map, Half* output, float* lse,
-                  unsigned* counters, long long batch_, long long heads_, long long group_, long long queries_,
-                  long long keys_, long long o_b, long long o_t, long long o_h, float scale, const BodyArguments& body) {
+SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMap& v_map, Half* output, Half* rest,
+                  float* lse, unsigned* counters, long long batch_, long long heads_, long long group_, long long queries_,
+                  long long keys_, long long o_b, long long o_t, long long o_h, long long rest_b, long long rest_t,
+                  long long rest_h, float scale, const BodyArguments& body) {
   extern __shared__ __align__(1024) unsigned char memory[];
   const int heads = (int)heads_, queries = (int)queries_, keys = (int)keys_;
   const int tiles = (queries + kQueries - 1) / kQueries, all_heads = (int)batch_ * heads, items = tiles * all_heads;
@@ -108,7 +109,7 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
     unsigned k_phase = 0, v_phase = 0, q_phase = 0;
     float s[kKeys / 2], o[kColumns / 2];
     unsigned p[kKeys / 4], kept[kWords];
-    const float factor = kHasFactor ? kept_factor(body) : 1.0f, factor_log2 = kHasFactor ? log2_fast(factor) : 0.0f;
+    const float factor = kHasFactor ? kept_factor(body) : 1.0f;
     const auto multiply_keys = [&] {
       multiply_begin();
       const unsigned k_place = k_places + (ks * kKeyBytes >> 4), q_place = q_places + (qs * kQueryBytes >> 4);
@@ -160,7 +161,7 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
           else modify<false>(s, body, b, h, t, queries, key, keys, scale);
           coefficient = kLog2e;
         }
-        weigh(s, coefficient, factor_log2, top, sum, shrink);
+        weigh(s, coefficient, top, sum, shrink);
       };
       const auto draw_tile = [&] { draw(kept, body, row, (info & ((1 << kKindAt) - 1)) * kKeys); };
       if (info == kNothing) {
@@ -202,15 +203,21 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
         pin(o), pin(p);
         release_values();
       }
+      float share[2];
 #pragma unroll
       for (int r = 0; r < 2; ++r) {
         sum[r] += __shfl_xor_sync(0xFFFFFFFFu, sum[r], 1);
         sum[r] += __shfl_xor_sync(0xFFFFFFFFu, sum[r], 2);
         const bool there = t + 8 * r < queries;
-        const float share = sum[r] > 0.0f ? factor * __frcp_rn(sum[r]) : 0.0f;
-        store_row(output + b * o_b + h * o_h + (t + 8 * r) * o_t, there, o, r, share, kHead);
-        if (there && (lane & 3) == 0) lse[row + 8 * r] = sum[r] > 0.0f ? (top[r] + log2_fast(sum[r]) - factor_log2) * kLn2 : -infinity();
+        share[r] = sum[r] > 0.0f ? factor * __frcp_rn(sum[r]) : 0.0f;
+        store_row(output + b * o_b + h * o_h + (t + 8 * r) * o_t, there, o, r, share[r], kHead);
+        if (there && (lane & 3) == 0) lse[row + 8 * r] = sum[r] > 0.0f ? (top[r] + log2_fast(sum[r])) * kLn2 : -infinity();
       }
+      if (!kHasRest) continue;
+      leave_rest(o, share);
+#pragma unroll
+      for (int r = 0; r < 2; ++r)
+        store_row(rest + b * rest_b + h * rest_h + (t + 8 * r) * rest_t, t + 8 * r < queries, o, r, 1.0f, kHead);
     }
   }
 }

@@ -4,10 +4,12 @@ namespace smelt::mma {
 
 /// While scores are computed V's tile arrives, and K's next one while weights are multiplied by V. Exponents
 /// are in base 2, below a base of each row that follows its maximum only where that has grown by more than
-/// kSlack: then the sums are scaled, which is rare.
+/// kSlack: then the sums are scaled, which is rare. Where gradients are wanted there is no slack, and a factor
+/// that only keeps or drops comes last: so a key that has all the weight is multiplied by exactly 1, and what
+/// rounds the weights is as small in the means as in the gradients (tests/codegen/cuda/attention/attention_rounding_test.cpp).
 const std::string_view kForward = R"(
 constexpr int kColumnTiles = kColumns / 8;
-constexpr float kSlack = 8.0f;
+constexpr float kSlack = kHasRest ? 0.0f : 8.0f;
 typedef Sums<kColumnTiles> Scores;
 
 // Scores become modified ones in base 2.
@@ -21,14 +23,18 @@ SM void modify(Scores& scores, const BodyArguments& body, const Head& head, cons
       });
 }
 
-// Weights times the body's factors.
+// Weights times the body's factors, but for kKeptFactor.
 SM void apply_factors(Scores& weights, const BodyArguments& body, const Head& head, const Corner& corner) {
   for_elements<kColumnTiles, (kDraws > 0)>(
       body, head, corner, [&](const Cell& cell, int e, int query, int key, const unsigned* draws) {
         float modified, factor;
         body_forward<true>(body, head.b, head.h, min(query, head.queries - 1), min(key, head.keys - 1), draws,
                            0.0f, modified, factor);
-        at<kColumnTiles>(weights, cell, e) *= factor;
+        float& weight = at<kColumnTiles>(weights, cell, e);
+        if (kKeptFactor == 0.0f)
+          weight *= factor;
+        else if (factor == 0.0f)
+          weight = 0.0f;
       });
 }
 
@@ -79,10 +85,26 @@ SM void exponentiate(Scores& scores, Softmax& softmax, float scale) {
   }
 }
 
-SM void attention(const Half* q, const Half* k, const Half* v, Half* o, float* lse, long long batch,
-                  long long heads, long long group, long long queries, long long keys, long long q_b,
-                  long long q_t, long long q_h, long long k_b, long long k_t, long long k_h, long long v_b,
-                  long long v_t, long long v_h, long long o_b, long long o_t, long long o_h, float scale,
+// Sums become what rounding takes from their results, and scales 1.
+SM void leave_rest(Sums<kPart / 8>& sums, float (&scales)[kRowTiles][2]) {
+#pragma unroll
+  for (int r = 0; r < 2 * kRowTiles; ++r) {
+#pragma unroll
+    for (int n = 0; n < kPart / 8; ++n)
+#pragma unroll
+      for (int e = 0; e < 2; ++e) {
+        float& sum = sums[r / 2][n][r % 2 * 2 + e];
+        sum *= scales[r / 2][r % 2], sum -= low_of(pack(sum, 0.0f));
+      }
+    scales[r / 2][r % 2] = 1.0f;
+  }
+}
+
+SM void attention(const Half* q, const Half* k, const Half* v, Half* o, Half* rest, float* lse,
+                  long long batch, long long heads, long long group, long long queries, long long keys,
+                  long long q_b, long long q_t, long long q_h, long long k_b, long long k_t, long long k_h,
+                  long long v_b, long long v_t, long long v_h, long long o_b, long long o_t, long long o_h,
+                  long long rest_b, long long rest_t, long long rest_h, float scale,
                   const BodyArguments& body) {
   extern __shared__ __align__(128) unsigned char memory[];
   const int tiles = ((int)queries + kRows - 1) / kRows;
@@ -149,13 +171,17 @@ SM void attention(const Half* q, const Half* k, const Half* v, Half* o, float* l
 #pragma unroll
   for (int r = 0; r < 2 * kRowTiles; ++r) {
     const float sum = sum_of_quad(softmax.sum[r / 2][r % 2]);
-    scales[r / 2][r % 2] = sum == 0.0f ? 0.0f : 1.0f / sum;
+    scales[r / 2][r % 2] = sum == 0.0f ? 0.0f : (kKeptFactor == 0.0f ? 1.0f : kKeptFactor) / sum;
     const int query = first_query + 8 * r;
     if ((lane() & 3) == 0 && query < head.queries)
       lse[row_of(head, query)] =
           sum == 0.0f ? -infinity() : (softmax.base[r / 2][r % 2] + log2_of(sum)) * 0.6931471805599453f;
   }
   store_rows(o + head.b * o_b + head.h * o_h, o_t, sums, scales, staging, row0 + warp_row(), head.queries, 0);
+  if (!kHasRest) return;
+  leave_rest(sums, scales);
+  store_rows(rest + head.b * rest_b + head.h * rest_h, rest_t, sums, scales, staging, row0 + warp_row(),
+             head.queries, 0);
 }
 )";
 

@@ -41,9 +41,9 @@ SM void modify(float (&s)[kKeys / 2], const BodyArguments& body, int b, int h, i
     }
 }
 
-// Online softmax of two rows: scores times the coefficient are base-2 logarithms. Weights come with the factor of
-// those that are kept, and so do their sums.
-SM void weigh(float (&s)[kKeys / 2], float coefficient, float factor_log2, float (&top)[2], float (&sum)[2], float (&shrink)[2]) {
+// Online softmax of two rows: scores times the coefficient are base-2 logarithms. The largest weight is 1, which no
+// rounding changes: the factor of those that are kept comes last.
+SM void weigh(float (&s)[kKeys / 2], float coefficient, float (&top)[2], float (&sum)[2], float (&shrink)[2]) {
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     float a = s[2 * r], b = s[2 * r + 1];
@@ -53,14 +53,13 @@ SM void weigh(float (&s)[kKeys / 2], float coefficient, float factor_log2, float
     a = fmaxf(a, __shfl_xor_sync(0xFFFFFFFFu, a, 1));
     a = fmaxf(a, __shfl_xor_sync(0xFFFFFFFFu, a, 2));
     const float next = fmaxf(top[r], a * coefficient), base = next == -infinity() ? 0.0f : next;
-    const float minus = factor_log2 - base;
     shrink[r] = exp2_fast(top[r] - base);
     top[r] = next;
     a = 0.0f, b = 0.0f;
 #pragma unroll
     for (int g = 0; g < kKeys / 8; ++g) {
       float &x = s[4 * g + 2 * r], &y = s[4 * g + 2 * r + 1];
-      x = exp2_fast(fmaf(x, coefficient, minus)), y = exp2_fast(fmaf(y, coefficient, minus));
+      x = exp2_fast(fmaf(x, coefficient, -base)), y = exp2_fast(fmaf(y, coefficient, -base));
       a += x, b += y;
     }
     sum[r] = sum[r] * shrink[r] + (a + b);

@@ -12,7 +12,7 @@ constexpr std::string_view kForwardSizes = R"(
 constexpr int kHead = {head}, kColumns = {columns}, kChunks = {chunks};
 constexpr int kQueries = {queries}, kKeys = {keys}, kStages = {stages}, kConsumers = {consumers};
 constexpr int kQueryStages = {query_stages}, kThreads = 128 * (kConsumers + 1), kBlocks = {blocks};
-constexpr bool kTakesTurns = {takes_turns};
+constexpr bool kTakesTurns = {takes_turns}, kHasRest = {has_rest};
 constexpr int kQueryBytes = kQueries * 128 * kChunks, kKeyBytes = kKeys * 128 * kChunks;
 constexpr int kProducerRegisters = {producer_registers}, kConsumerRegisters = {consumer_registers};
 )";
@@ -45,6 +45,7 @@ WgmmaKernelText attention_forward_wgmma(const WgmmaAttention& attention) {
       fmt::arg("stages", tiles.stages), fmt::arg("consumers", tiles.consumers),
       fmt::arg("query_stages", tiles.query_stages),
       fmt::arg("takes_turns", tiles.takes_turns && tiles.consumers > 1), fmt::arg("blocks", blocks),
+      fmt::arg("has_rest", attention.has_rest),
       fmt::arg("producer_registers", registers.producer), fmt::arg("consumer_registers", registers.consumer));
   WgmmaKernelText kernel;
   kernel.threads = 128 * (tiles.consumers + 1);

@@ -19,6 +19,13 @@ SM unsigned pack(float low, float high) {
   asm("cvt.rn." MMA_TYPE "x2.f32 %0, %1, %2;" : "=r"(bits) : "f"(high), "f"(low));
   return bits;
 }
+// The low one of two numbers that pack has rounded.
+SM float low_of(unsigned bits) {
+  if (MMA_TYPE[0] == 'b') return __uint_as_float(bits << 16);
+  float x;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"((unsigned short)bits));
+  return x;
+}
 // The same number, of which the compiler keeps nothing in registers that is cheap to compute again.
 SM int fresh(int x) {
   asm volatile("" : "+r"(x));

@@ -126,6 +126,20 @@ SM unsigned pack(float low, float high) {
   return both;
 }
 
+// The low one of two numbers that pack has rounded.
+SM float low_of(unsigned both) {
+  if (HALF_TYPE[0] == 'b') return __uint_as_float(both << 16);
+  float x;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"((unsigned short)both));
+  return x;
+}
+// Two rows of an accumulator become what rounding takes from them times their factors.
+template <int n>
+SM void leave_rest(float (&x)[n], const float (&factors)[2]) {
+#pragma unroll
+  for (int i = 0; i < n; ++i) x[i] *= factors[i >> 1 & 1], x[i] -= low_of(pack(x[i], 0.0f));
+}
+
 // ---- lanes
 // Lanes of a quad: word i of lane j becomes word j of lane i.
 SM void transpose_quad(unsigned (&w)[4]) {

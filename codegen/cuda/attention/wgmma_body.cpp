@@ -23,14 +23,16 @@ class BodyOfWeights {
     return other_operand(returned[1], ScalarOp::mul, kWeight);
   }
 
-  /// select(random < number, number, number), the random bits being read by the comparison alone.
-  bool keeps_or_drops(int factor) const {
+  /// select(random < number, number, number), the random bits being read by the comparison alone: one number
+  /// is 0, and the other, which is positive, is returned.
+  std::optional<double> kept(int factor) const {
     const Instruction& x = at(factor);
-    if (!is_scalar(x, ScalarOp::select)) return false;
+    if (!is_scalar(x, ScalarOp::select)) return std::nullopt;
     const Instruction &kept = at(x.operands[1]), &dropped = at(x.operands[2]);
-    if (kept.kind != Kind::constant || dropped.kind != Kind::constant) return false;
+    if (kept.kind != Kind::constant || dropped.kind != Kind::constant) return std::nullopt;
     const double least = std::min(kept.number, dropped.number), most = std::max(kept.number, dropped.number);
-    return least == 0 && most > 0 && compares_random(x.operands[0]);
+    if (least != 0 || most <= 0 || !compares_random(x.operands[0])) return std::nullopt;
+    return most;
   }
 
   /// weight * (product * factor - delta), perhaps 0 where no key is seen.
@@ -91,11 +93,17 @@ class BodyOfWeights {
 
 std::optional<int> weight_factor(const Kernel& kernel) { return BodyOfWeights(kernel).factor(); }
 
+std::optional<double> kept_factor(const Kernel& kernel) {
+  const BodyOfWeights body(kernel);
+  const std::optional<int> factor = body.factor();
+  return factor && *factor >= 0 ? body.kept(*factor) : std::nullopt;
+}
+
 bool wgmma_takes_body(const Kernel& kernel) {
   const BodyOfWeights body(kernel);
   const std::optional<int> factor = body.factor();
   if (!factor || kernel.random_slots != (*factor < 0 ? 0 : 1)) return false;
-  if (*factor >= 0 && !body.keeps_or_drops(*factor)) return false;
+  if (*factor >= 0 && !body.kept(*factor)) return false;
   return kernel.attention->part == AttentionPart::forward || !is_plain_when_unmasked(kernel) ||
          body.has_plain_derivative(*factor);
 }

@@ -11,6 +11,9 @@ namespace smelt {
 /// where that body's weight is not a product with one.
 std::optional<int> weight_factor(const Kernel& kernel);
 
+/// What the factor is where a draw keeps a weight; nothing where it may be another number than this and 0.
+std::optional<double> kept_factor(const Kernel& kernel);
+
 /// Whether draws keep or drop weights and do nothing else: the factor is 0, or one positive number; and
 /// whether the derivative of a score that nothing modifies is weight * (product * factor - delta).
 bool wgmma_takes_body(const Kernel& kernel);

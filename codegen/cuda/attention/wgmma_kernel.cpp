@@ -63,7 +63,8 @@ WgmmaKernelText wgmma_text(const Kernel& kernel, AttentionHooks hooks) {
   const WgmmaAttention attention{.dtype = param_of(kernel, form.matrices[0]).dtype,
                                  .head_size = static_cast<int>(form.width),
                                  .tiles = *form.wgmma(),
-                                 .hooks = std::move(hooks)};
+                                 .hooks = std::move(hooks),
+                                 .has_rest = form.has_rest()};
   if (form.part == AttentionPart::forward) return attention_forward_wgmma(attention);
   return form.part == AttentionPart::key_gradients ? attention_backward_wgmma(attention)
                                                    : attention_query_gradient_wgmma(attention);

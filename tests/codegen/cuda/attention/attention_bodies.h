@@ -22,6 +22,7 @@ struct BodyText {
   std::string derivative = "dscore = dmodified;";
   int row = 0, column = 0, element = 0;  // gradients
   bool plain = true;
+  bool keeps_or_drops = true;  // what the kernel may know of a factor
 };
 
 inline const std::vector<BodyText>& attention_bodies() {
@@ -137,6 +138,7 @@ inline AttentionHooks hooks_of(const BodyText& body) {
   const bool draws = !body.factor.empty();
   AttentionHooks hooks;
   hooks.draws = draws, hooks.has_factor = draws, hooks.plain_when_unmasked = body.plain;
+  hooks.kept_factor = draws && body.keeps_or_drops ? 65536.0f / (65536 - 6553) : 0;
   hooks.row_gradients = body.row, hooks.column_gradients = body.column,
   hooks.element_gradients = body.element;
   hooks.text =
@@ -171,11 +173,11 @@ inline const BodyText& body_named(const std::string& name) {
 inline std::string kernel_text(const MmaAttention& attention, const BodyText& body, const std::string& name) {
   static constexpr const char *kHalf = "const Half*", *kNumbers = "const float*";
   static const std::vector<std::string> kPointers[] = {
-      {kHalf, kHalf, kHalf, "Half*", "float*"},
+      {kHalf, kHalf, kHalf, "Half*", "Half*", "float*"},
       {kHalf, kHalf, kHalf, kHalf, kNumbers, kNumbers, "Half*", "Half*"},
       {kHalf, kHalf, kHalf, kHalf, kNumbers, kNumbers, "Half*"},
       {kHalf, kHalf, kHalf, kHalf, kNumbers, kNumbers, "float*"}};
-  static constexpr int kMatrices[] = {4, 6, 5, 4};
+  static constexpr int kMatrices[] = {5, 6, 5, 4};
   const auto part = static_cast<size_t>(attention.part);
   std::string parameters, arguments, values;
   const auto add = [&](const std::string& type, std::string& list) {

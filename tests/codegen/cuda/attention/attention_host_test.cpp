@@ -1,6 +1,7 @@
 // The kernels of attention on this machine, compared with sums in double precision.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -38,8 +39,8 @@ struct Tensor {
   double value(int64_t i, int64_t position, int64_t head, int64_t d) {
     return from_bf16(at(i, position, head, d));
   }
-  void fill(std::mt19937& engine, float spread) {
-    std::normal_distribution<float> normal(0, spread);
+  void fill(std::mt19937& engine, float spread, float mean) {
+    std::normal_distribution<float> normal(mean, spread);
     for (size_t i = 0; i < memory.size(); ++i)
       if (is_element(i)) memory[i] = to_bf16(normal(engine));
   }
@@ -65,7 +66,7 @@ const Philox kRandom{1234567, 17, 3 << 16};
 struct Problem {
   Sizes n;
   double scale;
-  Tensor q, k, v, d_o, o, dq, dk, dv;
+  Tensor q, k, v, d_o, o, rest, dq, dk, dv;
   std::vector<float> lse, delta, bias, gradient;
   std::vector<uint32_t> random = {kRandom.seed, kRandom.step, kRandom.micro_step};
   std::vector<unsigned long long> body;
@@ -78,6 +79,7 @@ struct Problem {
         v(k),
         d_o(q),
         o(q),
+        rest(q),
         dq(q),
         dk(k),
         dv(k),
@@ -86,7 +88,7 @@ struct Problem {
         bias(n.heads * n.queries * n.keys),
         gradient(n.batch * n.heads * n.queries * n.keys, NAN) {
     std::mt19937 engine(static_cast<unsigned>(n.queries * 31 + n.keys));
-    for (Tensor* tensor : {&q, &k, &v, &d_o}) tensor->fill(engine, tensor == &q ? spread : 1);
+    for (Tensor* tensor : {&q, &k, &v, &d_o}) tensor->fill(engine, tensor == &q ? spread : 1, tensor == &v);
     for (float& x : bias) x = std::normal_distribution<float>()(engine);
   }
 };
@@ -159,6 +161,41 @@ Doubles values(Tensor& tensor) {
   return all;
 }
 
+/// At most half a unit in the last place of o; a kernel without a rest stores none.
+void expect_rest(Problem& p, bool has_rest) {
+  const Doubles o = values(p.o);
+  if (!has_rest) {
+    EXPECT_EQ(std::ranges::count(p.rest.memory, 0x7fc1), std::ssize(p.rest.memory));
+    return;
+  }
+  const Doubles rest = values(p.rest);
+  double all = 0;
+  for (size_t i = 0; i < o.size(); ++i) {
+    ASSERT_LE(std::abs(rest[i]), std::ldexp(1, std::ilogb(o[i]) - 8)) << i;
+    all += std::abs(rest[i]);
+  }
+  EXPECT_GT(all, 0);
+}
+
+/// The mean distance of sum d_o * (o + rest) from delta, and without the rest.
+struct DeltaErrors {
+  double with_rest = 0, without = 0;
+};
+DeltaErrors delta_errors(Problem& p) {
+  DeltaErrors errors;
+  for (int b = 0; b < p.n.batch; ++b)
+    for (int h = 0; h < p.n.heads; ++h)
+      for (int t = 0; t < p.n.queries; ++t) {
+        double delta = p.delta[(b * p.n.heads + h) * p.n.queries + t], rest = 0;
+        for (int d = 0; d < p.n.head_size; ++d) {
+          delta -= p.d_o.value(b, t, h, d) * p.o.value(b, t, h, d);
+          rest += p.d_o.value(b, t, h, d) * p.rest.value(b, t, h, d);
+        }
+        errors.without += std::abs(delta), errors.with_rest += std::abs(delta - rest);
+      }
+  return errors;
+}
+
 struct HostCall {
   void* const* pointers;
   const long long* sizes;
@@ -197,6 +234,7 @@ struct Case {
   AttentionTiles forward, keys, queries;
   int vector = 8;
   float spread = 1;  // of the scores: where it is large, maxima grow by much from tile to tile
+  bool has_rest = true;
 };
 std::ostream& operator<<(std::ostream& out, const Case& c) { return out << c.body; }
 
@@ -248,6 +286,7 @@ TEST_P(AttentionOnHost, IsTheReference) {
                         .vector = c.vector,
                         .tiles = tiles,
                         .hooks = hooks_of(body),
+                        .has_rest = c.has_rest,
                         .keeps_batch = false};
   };
   const MmaAttention forward = with(AttentionPart::forward, c.forward),
@@ -262,9 +301,15 @@ TEST_P(AttentionOnHost, IsTheReference) {
   const Reference expected = reference(p, meaning, !body.factor.empty());
   const auto data = [](auto& memory) { return static_cast<void*>(memory.data()); };
   std::vector<void*> inputs = {data(p.q.memory), data(p.k.memory), data(p.v.memory)};
-  run(object, forward, p, {inputs[0], inputs[1], inputs[2], data(p.o.memory), data(p.lse)},
-      {&p.q, &p.k, &p.v, &p.o}, "forward");
+  run(object, forward, p,
+      {inputs[0], inputs[1], inputs[2], data(p.o.memory), data(p.rest.memory), data(p.lse)},
+      {&p.q, &p.k, &p.v, &p.o, &p.rest}, "forward");
   expect_close(values(p.o), expected.o, 4e-3, "o");
+  expect_rest(p, c.has_rest);
+  if (c.has_rest) {
+    const DeltaErrors errors = delta_errors(p);
+    EXPECT_LT(errors.with_rest, 0.5 * errors.without);
+  }
   expect_close({p.lse.begin(), p.lse.end()}, expected.lse, 1e-5, "lse");
 
   for (void* input : {data(p.d_o.memory), data(p.lse), data(p.delta)}) inputs.push_back(input);
@@ -296,7 +341,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Case{"causal_dropout", {2, 2, 2, 37, 73, 40}, {2, 2, 32}, {2, 2, 32, 32}, {2, 2, 32, 32}, 8, 8},
         Case{"causal_dropout", {1, 2, 1, 70, 31, 64}, {4, 1, 32}, {4, 1, 32, 32}, {2, 1, 64, 64}},
-        Case{"window", {1, 2, 1, 33, 65, 17}, {2, 1, 32}, {1, 2, 32, 16}, {1, 2, 32, 32}, 1},
+        Case{"window", {1, 2, 1, 33, 65, 17}, {2, 1, 32}, {1, 2, 32, 16}, {1, 2, 32, 32}, 1, 1, false},
         Case{"cap", {1, 4, 2, 20, 35, 12}, {2, 1, 32}, {2, 1, 16, 16}, {2, 1, 32, 32}, 4},
         Case{"key_bias", {2, 2, 2, 35, 20, 80}, {2, 1, 32}, {2, 1, 32, 16, 1, 2}, {2, 1, 32, 32}},
         Case{"bias_dropout", {2, 2, 1, 35, 67, 6}, {2, 2, 32}, {1, 2, 16, 16}, {2, 1, 64, 32}, 2}),

@@ -60,7 +60,8 @@ TEST_F(AttentionMma, EveryHeadSizeIsLean) {
         if (compute_capability == 80 && head_size % 64 != 0 && head_size != 40)
           continue;  // it takes its time
         dtype = dtype == DType::bf16 ? DType::f16 : DType::bf16;
-        attentions.push_back({body, {.part = part, .dtype = dtype, .head_size = head_size}});
+        attentions.push_back(
+            {body, {.part = part, .dtype = dtype, .head_size = head_size, .has_rest = true}});
       }
     expect_lean(attentions, compute_capability);
   }
@@ -83,7 +84,8 @@ TEST_F(AttentionMma, EveryAlignmentIsLean) {
   std::vector<WithBody> attentions;
   for (const int vector : {1, 2, 4})
     for (const AttentionPart part : kParts)
-      attentions.push_back({"causal", {.part = part, .head_size = 4 * vector + 60, .vector = vector}});
+      attentions.push_back(
+          {"causal", {.part = part, .head_size = 4 * vector + 60, .vector = vector, .has_rest = true}});
   expect_lean(attentions, 90);
 }
 

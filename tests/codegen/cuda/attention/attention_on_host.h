@@ -53,6 +53,7 @@ inline unsigned to_half(float x) {
   return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
 }
 inline unsigned pack(float low, float high) { return to_half(low) | to_half(high) << 16; }
+inline float low_of(unsigned bits) { return to_float(bits); }
 inline int fresh(int x) { return x; }
 inline unsigned shared_address(const void* p) { return (unsigned)((unsigned char*)p - host_memory); }
 inline void copy_piece(unsigned to, const Half* from, bool is_there) {
@@ -115,7 +116,7 @@ inline std::string host_text(const MmaAttention& attention, const BodyText& body
   replace(mma::kInstructions, kHostInstructions);
   replace("extern __shared__ __align__(128) unsigned char memory[];",
           "unsigned char* const memory = host_memory;");
-  static constexpr int kPointers[] = {5, 8, 7, 7}, kMatrices[] = {4, 6, 5, 4};
+  static constexpr int kPointers[] = {6, 8, 7, 7}, kMatrices[] = {5, 6, 5, 4};
   const int part = static_cast<int>(attention.part), gradients = part == 1   ? body.column
                                                                  : part == 2 ? body.row
                                                                              : 0;

@@ -78,8 +78,9 @@ CudaSource forward_of(const WgmmaAttention& attention) {
   return {
       attention_forward_wgmma(attention).text +
           fmt::format("extern \"C\" __global__ void __launch_bounds__(kThreads, kBlocks) forward({}, Half* "
-                      "o, float* lse, unsigned* counters, long long n, float scale, BodyArguments body) {{\n"
-                      "  attention(q, k, v, o, lse, counters, n, n, n, n, n, n, n, n, scale, body);\n}}\n",
+                      "o, Half* rest, float* lse, unsigned* counters, long long n, float scale, "
+                      "BodyArguments body) {{\n  attention(q, k, v, o, rest, lse, counters, n, n, n, n, n, "
+                      "n, n, n, n, n, n, scale, body);\n}}\n",
                       kMaps),
       "forward", 90};
 }
@@ -141,7 +142,10 @@ TEST_F(AttentionWgmma, EveryHeadSizeIsLean) {
   DType dtype = DType::bf16;
   for (const int head_size : {8, 40, 64, 96, 128, 192, 256}) {
     dtype = dtype == DType::bf16 ? DType::f16 : DType::bf16;
-    add({.dtype = dtype, .head_size = head_size, .hooks = hooks_of(kBodies[1], head_size == 40)},
+    add({.dtype = dtype,
+         .head_size = head_size,
+         .hooks = hooks_of(kBodies[1], head_size == 40),
+         .has_rest = true},
         fmt::format("heads of {}", head_size));
   }
   expect_lean(sources_, names_);
