@@ -22,9 +22,10 @@ namespace smelt {
 enum class Mode : uint8_t { train, infer };
 
 /// How attention is computed where a target has kernels for it: by these, as matmuls around a softmax, or by
-/// which of the two was measured to be faster for so many keys. wgmma: on sm_90, by kernels of its own
-/// instructions where these take an attention.
-enum class AttentionForm : uint8_t { automatic, fused, unfused, wgmma };
+/// which of the two was measured to be faster for so many keys. Where there are several kernels, the first
+/// run takes the fastest; mma and wgmma: those of that template alone, the latter on sm_90 where it takes an
+/// attention.
+enum class AttentionForm : uint8_t { automatic, fused, unfused, mma, wgmma };
 
 struct CompileOptions {
   /// "cpu"; "cuda": this machine's GPU; "native": the same, or its CPU where there is none; "sm_90", ...

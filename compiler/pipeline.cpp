@@ -44,8 +44,15 @@ class PhaseClock {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-/// Up to so many keys the matrices of scores are small, and batched matmuls as fast (docs/benchmarks.md).
+/// Up to so many keys the matrices of scores are small, and batched matmuls as fast (docs/benchmarks.md). It
+/// is decided here and not measured: what backward finds in memory differs, so a plan with both would need
+/// the memory of both and twice the steps between them.
 constexpr int64_t kMostUnfusedKeys = 128;
+
+AttentionTemplates templates_of(AttentionForm form) {
+  if (form == AttentionForm::mma) return AttentionTemplates::mma;
+  return form == AttentionForm::wgmma ? AttentionTemplates::wgmma : AttentionTemplates::measured;
+}
 
 class Compiler {
  public:
@@ -58,7 +65,7 @@ class Compiler {
     result_.graph = module->clone();
     if (stage == Stage::graph) return;
     Target target = resolved_target(options_);
-    target.has_wgmma = options_.attention == AttentionForm::wgmma;
+    target.attention = templates_of(options_.attention);
     check_precision(target);
 
     make_entries(*module, target);
@@ -177,10 +184,24 @@ class Compiler {
   }
 
   bool keeps_attention(const Node& node, const Target& target) const {
-    if (options_.attention == AttentionForm::unfused || target.refuses(node, options_.storage)) return false;
-    const Dim& keys = node.operand(1)->shape()[1];
-    return options_.attention != AttentionForm::automatic ||
-           node.graph().module().symbols.upper(keys) > kMostUnfusedKeys;
+    const auto reason = why_apart(node, target);
+    if (reason && options_.explain_fusion) note_refusal(node, *reason);
+    return !reason;
+  }
+
+  std::optional<std::string> why_apart(const Node& node, const Target& target) const {
+    if (auto reason = target.refuses(node, options_.storage)) return reason;
+    if (options_.attention == AttentionForm::unfused) return "--attention=unfused asks for matmuls";
+    const int64_t keys = node.graph().module().symbols.upper(node.operand(1)->shape()[1]);
+    if (options_.attention != AttentionForm::automatic || keys > kMostUnfusedKeys) return std::nullopt;
+    return fmt::format("up to {} keys matmuls are as fast, and there are at most {}", kMostUnfusedKeys, keys);
+  }
+
+  /// Graphs have clones, and passes ask more than once.
+  void note_refusal(const Node& node, const std::string& reason) const {
+    FusionReport::Refusal refusal{fmt::format("{} \"{}\"", info(node.op()).name, node.source), reason};
+    if (!llvm::is_contained(result_.fusions.refusals, refusal))
+      result_.fusions.refusals.push_back(std::move(refusal));
   }
 
   /// 2. Composites go but for those that the target keeps; reductions become independent; backward keeps

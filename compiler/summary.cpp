@@ -1,5 +1,6 @@
 #include "compiler/summary.h"
 
+#include "runtime/plan/choices.h"
 #include "runtime/plan/plan_fields.h"
 
 namespace smelt {
@@ -101,6 +102,7 @@ void summarise_program(const Program& program, std::vector<EntrySummary>& rows) 
     for (EntrySummary& row : rows) {
       if (row.entry != entry.name) continue;
       for (const Step& step : entry.steps) {
+        if (!is_first_way(step)) continue;
         if (std::holds_alternative<GemmStep>(step.what)) {
           ++row.gemms;
           row.gemm_bytes += step_bytes(program, step);

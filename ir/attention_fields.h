@@ -35,6 +35,8 @@ void visit_attention_fields(const Visit& visit) {
   visit("element_gradients", &AttentionKernel::element_gradients);
   visit("element", &AttentionKernel::element);
   visit("has_wgmma", &AttentionKernel::has_wgmma);
+  visit("least_rows", &AttentionKernel::least_rows);
+  visit("most_rows", &AttentionKernel::most_rows);
   visit("query_sums", &AttentionKernel::query_sums);
   visit("counters", &AttentionKernel::counters);
   visit("tiles", &AttentionKernel::tiles);

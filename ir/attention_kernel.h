@@ -35,6 +35,7 @@ struct WgmmaTiles {
 using TemplateTiles = std::variant<AttentionTiles, WgmmaTiles>;
 
 struct AttentionKernel {
+  static constexpr int kAnyRows = 1 << 20;
   /// A parameter that holds heads, [batch, places, heads, width]; neighbours along the width lie together.
   struct Matrix {
     int param = -1;
@@ -63,6 +64,8 @@ struct AttentionKernel {
   /// Whether a template for sm_90a may take it. Its gradients share parameters: f32 sums of dq, which the
   /// first makes and the second rounds, and counters, i32, zero before the first.
   bool has_wgmma = false;
+  /// Of a tile of the templates for every architecture; none has 0 rows.
+  int least_rows = 0, most_rows = kAnyRows;
   int query_sums = -1, counters = -1;
 
   // Chosen by `schedule`.

@@ -14,11 +14,16 @@ namespace smelt {
 
 class Node;
 
+/// What the kernels of an attention are made from: templates of every architecture's instructions, with the
+/// tiles that most shapes like best; those of sm_90a where these take it; or all that take it, of which the
+/// fastest is found by measuring.
+enum class AttentionTemplates : uint8_t { mma, wgmma, measured };
+
 struct Target {
   enum class Kind : uint8_t { cpu, cuda } kind = Kind::cpu;
   int compute_capability = 0;  // of a GPU: 90 for sm_90
   DeviceModel device = {};     // of a GPU: that of this machine, or the one its architecture is known for
-  bool has_wgmma = false;      // kernels of attention may have the instructions of sm_90a alone
+  AttentionTemplates attention = AttentionTemplates::mma;
 
   bool is_cuda() const { return kind == Kind::cuda; }
   /// Why code generation does not accept the composite as it is, its heads stored as `storage`; nothing where

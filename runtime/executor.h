@@ -53,6 +53,13 @@ struct StepTime {
   double seconds = 0;
 };
 
+/// An alternative that runs of these sizes take (PlanEntry::choices).
+struct ChoiceTaken {
+  const PlanEntry* entry = nullptr;
+  int choice = 0, alternative = 0;
+  SymbolValues symbols = {};
+};
+
 class Executor {
  public:
   virtual ~Executor() = default;
@@ -106,6 +113,9 @@ class Executor {
 
   /// In order of entries and steps; empty without ExecutorOptions::profile.
   virtual std::vector<StepTime> profile() const { return {}; }
+
+  /// Of all sizes whose launches are kept; empty where nothing is measured.
+  virtual std::vector<ChoiceTaken> taken() const { return {}; }
 };
 
 /// The executor for the plan's target. Throws Error where the plan is for another machine (naming both),

@@ -1,9 +1,11 @@
 // A program as a plan for an NVIDIA GPU: every kernel's text and its cubin, compiled in parallel.
+#include <map>
 #include <set>
 
 #include "codegen/cuda/attention/wgmma_kernel.h"
 #include "codegen/cuda/emit_cuda.h"
 #include "codegen/cuda/template_kernels.h"
+#include "codegen/launches/drop_alternatives.h"
 #include "codegen/make_plan.h"
 #include "codegen/scheduling/schedule.h"
 #include "runtime/cuda/nvrtc.h"
@@ -55,6 +57,23 @@ std::vector<Cubin> compile_lean(Program& program, std::vector<CudaSource>& texts
   return cubins;
 }
 
+std::vector<bool> heavy_kernels(const Program& program, const std::vector<Cubin>& cubins) {
+  std::vector<bool> heavy;
+  for (size_t i = 0; i < program.kernels.size(); ++i) heavy.push_back(!is_lean(cubins[i].resources));
+  return heavy;
+}
+
+/// Kernels that are left have their code by name: others may have been between them.
+void add_code(Plan& plan, std::vector<CudaSource>& texts, std::vector<Cubin>& cubins) {
+  std::map<std::string, size_t> number;
+  for (size_t i = 0; i < texts.size(); ++i) number[texts[i].name] = i;
+  for (KernelCode& kernel : plan.kernels) {
+    const size_t i = number.at(kernel.name);
+    kernel.source = std::move(texts[i].text);
+    kernel.binary = std::move(cubins[i].bytes);
+  }
+}
+
 }  // namespace
 
 Plan make_cuda_plan(Program& program, const Target& target) {
@@ -62,16 +81,14 @@ Plan make_cuda_plan(Program& program, const Target& target) {
   const auto sources = sources_of_kernels(program);
   std::vector<CudaSource> texts;
   for (size_t i = 0; i < kernels.size(); ++i) texts.push_back(source_of(kernels[i], sources[i]));
-  std::vector<TemplateKernel> templates = template_kernels(program);
-  for (const TemplateKernel& kernel : templates) texts.push_back({kernel.code.source, kernel.code.name});
+  for (const TemplateKernel& kernel : template_kernels(program))
+    texts.push_back({kernel.code.source, kernel.code.name});
   std::vector<Cubin> cubins = compile_lean(program, texts, sources, target.compute_capability);
+  drop_alternatives(program, heavy_kernels(program, cubins));
   Plan plan = plan_without_code(program);
   plan.target = target.str();
-  add_templates(plan, std::move(templates));
-  for (size_t i = 0; i < cubins.size(); ++i) {
-    plan.kernels[i].source = std::move(texts[i].text);
-    plan.kernels[i].binary = std::move(cubins[i].bytes);
-  }
+  add_templates(plan, template_kernels(program));
+  add_code(plan, texts, cubins);
   return plan;
 }
 

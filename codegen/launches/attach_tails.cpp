@@ -89,7 +89,8 @@ class TailAttacher {
   HostStep host_of(Step step) const {
     HostStep host{.step = std::move(step)};
     host.own = host.all = footprint(program_, host.step);
-    if (arena_bytes_read(program_, host.step) <= kMostBytesMoved) host.small = as_tail(host.step);
+    const bool moves = host.step.choice < 0 && arena_bytes_read(program_, host.step) <= kMostBytesMoved;
+    if (moves) host.small = as_tail(host.step);
     return host;
   }
 
@@ -111,7 +112,7 @@ class TailAttacher {
   /// guest.
   bool can_host(const HostStep& host, const HostStep& guest) const {
     const auto* launch = std::get_if<KernelStep>(&host.step.what);
-    if (!launch || host.step.phase != guest.step.phase) return false;
+    if (!launch || host.step.choice >= 0 || host.step.phase != guest.step.phase) return false;
     const Kernel& kernel = program_.kernels[launch->kernel];
     size_t pointers = kernel.arguments() + guest.small->kernel.params.size();
     for (const HostStep* both : {&host, &guest})
@@ -133,7 +134,7 @@ class TailAttacher {
   /// of blocks that end, or no more than one block. Others would wait at the end of each of many blocks: 0.
   int merit_of(const HostStep& host) const {
     const auto* launch = std::get_if<KernelStep>(&host.step.what);
-    if (!launch) return 0;
+    if (!launch || host.step.choice >= 0) return 0;
     if (!host.tail.empty()) return kHighestMerit;
     return program_.kernels[launch->kernel].schedule.splits > 0 ? 2 : host.small ? 1 : 0;
   }

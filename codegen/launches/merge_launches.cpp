@@ -50,7 +50,7 @@ class LaunchMerger {
 
   bool is_small(size_t i) const {
     const auto* launch = std::get_if<KernelStep>(&(*steps_)[i].what);
-    if (!launch || !launch->random_ids.empty()) return false;
+    if (!launch || !launch->random_ids.empty() || (*steps_)[i].choice >= 0) return false;
     const Kernel& kernel = program_.kernels[launch->kernel];
     return !kernel.attention && kernel.copies == 1 && kernel.tail.empty() && !kernel.params.empty() &&
            arena_bytes_read(program_, (*steps_)[i]) <= kMostBytesOfOne;

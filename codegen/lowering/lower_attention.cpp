@@ -3,7 +3,7 @@
 // template's.
 #include <functional>
 
-#include "codegen/cuda/attention/wgmma_kernel.h"
+#include "codegen/lowering/attention_lowering.h"
 #include "codegen/lowering/fusion_blocks.h"
 #include "codegen/lowering/program_builder.h"
 #include "ir/analysis/attention_form.h"
@@ -20,105 +20,6 @@ using Kind = Instruction::Kind;
 
 /// Buffers that no memory stands behind: of what the template hands to the body and gets from it.
 constexpr int kFirstHanded = -2;
-
-/// One kernel of an attention node under construction.
-class AttentionLowering {
- public:
-  AttentionLowering(ProgramBuilder& builder, const Node& node) : builder_(builder), node_(node) {
-    const Shape &q = node.operand(0)->shape(), &k = node.operand(1)->shape();
-    kernel_.name = "attention";
-    form_.scale = node.float_attr("scale");
-    form_.width = *q[3].constant();
-    form_.batch = q[0], form_.heads = q[2], form_.key_heads = k[2];
-    form_.queries = q[1], form_.keys = k[1];
-  }
-
-  AttentionKernel& form() { return form_; }
-
-  // ---- parameters, in the order in which the template has them
-
-  void add_heads(const Value& value, bool of_keys, bool written) {
-    const auto& strides = value.layout->strides;
-    form_.matrices.push_back({add(value, written), of_keys, strides[0], strides[1], strides[2]});
-  }
-  /// f32[batch, heads, queries], compact: what is not is copied.
-  void add_rows(const Value& value, bool written) {
-    const Layout dense{value.layout->buffer, value.layout->offset, dense_strides(value.shape())};
-    if (*value.layout == dense) return form_.rows.push_back(add(value, written));
-    if (written) fail_with(Status::internal, "{}: its rows are not compact", node_.describe());
-    const int copy =
-        builder_.add_buffer(node_.source, Role::temporary, value.dtype(), element_count(value.shape()));
-    builder_.copy(*value.layout, {copy, 0, dense.strides}, value.shape(), value);
-    form_.rows.push_back(add(value, {copy, 0}, written));
-  }
-  void add_sums(const Value& value) { form_.sums.push_back(add(value, true)); }
-
-  /// Lowers the body, of whose outputs `outputs` are wanted; `handed` says which of its inputs the template
-  /// gives, by their slots.
-  void add_body(llvm::ArrayRef<const Value*> outputs, llvm::ArrayRef<const Value*> handed);
-
-  /// Whether templates for sm_90a take it; all but what gradients share is there.
-  bool takes_wgmma() {
-    if (builder_.target().compute_capability != kWgmmaCapability || !builder_.target().has_wgmma)
-      return false;
-    kernel_.attention = form_;
-    return wgmma_tiles(kernel_).has_value();
-  }
-  void allow_wgmma() { form_.has_wgmma = true; }
-  /// Of gradients, in buffers with these numbers.
-  void allow_wgmma(int query_sums, int counters) {
-    allow_wgmma();
-    const bool makes = form_.part == AttentionPart::key_gradients;
-    form_.query_sums = add(DType::f32, {query_sums, 0}, !makes, makes);
-    form_.counters = add(DType::i32, {counters, 0}, true, true);
-  }
-
-  void finish() {
-    std::vector<int> reads, writes;
-    const auto note = [](std::vector<int>& list, int buffer) {
-      if (!llvm::is_contained(list, buffer)) list.push_back(buffer);
-    };
-    for (auto [param, argument] : llvm::zip(kernel_.params, arguments_)) {
-      if (param.input) note(reads, argument.buffer);
-      if (param.output) note(writes, argument.buffer);
-    }
-    kernel_.attention = std::move(form_);
-    KernelStep step{.kernel = builder_.add_kernel(std::move(kernel_), arguments_),
-                    .arguments = arguments_,
-                    .random_ids = random_ids_};
-    builder_.add_step(std::move(step), std::move(reads), std::move(writes));
-  }
-
- private:
-  int add(const Value& value, bool written) {
-    return add(value, {value.layout->buffer, value.layout->offset}, written);
-  }
-  int add(const Value& value, BufferRef place, bool written) {
-    return add(value.dtype(), std::move(place), !written, written);
-  }
-  int add(DType dtype, BufferRef place, bool read, bool written) {
-    const auto param = static_cast<int>(arguments_.size());
-    kernel_.params.push_back({.name = fmt::format("{}{}", written ? 'y' : 'x', param),
-                              .dtype = dtype,
-                              .output = written,
-                              .input = read,
-                              .alignment = builder_.alignment(place)});
-    arguments_.push_back(std::move(place));
-    return param;
-  }
-
-  void take_body(const FusionKernel& fusion, std::vector<uint32_t> ids);
-  void leave_scores();
-  void place(llvm::ArrayRef<int> order);
-  void take_params(const FusionKernel& fusion, std::vector<int>& numbers);
-
-  ProgramBuilder& builder_;
-  const Node& node_;
-  AttentionKernel form_;
-  Kernel kernel_;
-  std::vector<BufferRef> arguments_;
-  std::vector<uint32_t> random_ids_;
-};
 
 /// A fusion with a copy of the node's body, erased at the end.
 class BodyAsFusion {
@@ -207,6 +108,8 @@ class BodyAsFusion {
   Node* fusion_ = nullptr;
 };
 
+}  // namespace
+
 void AttentionLowering::add_body(llvm::ArrayRef<const Value*> outputs, llvm::ArrayRef<const Value*> handed) {
   if (!node_.body) return leave_scores();
   const BodyAsFusion body(node_, outputs, handed);
@@ -290,6 +193,8 @@ void AttentionLowering::place(llvm::ArrayRef<int> order) {
     if (needed[static_cast<size_t>(id)]) kernel_.blocks[0].instructions.push_back(id);
 }
 
+namespace {
+
 /// What a gradient's body returns behind the first two, in the order of the template.
 struct BodyGradients {
   struct One {
@@ -336,21 +241,6 @@ void add_part(AttentionLowering& lowering, const Node& node, const AttentionWeig
   lowering.add_body(outputs, {own[0], own[1], weight.weight, weight.delta_in_body});
 }
 
-/// Where templates for sm_90a take both, the first also adds up dq, which the second only rounds.
-void finish_pair(ProgramBuilder& builder, const Node& node, AttentionLowering& keys,
-                 AttentionLowering& queries) {
-  if (keys.takes_wgmma() && queries.takes_wgmma()) {
-    const WgmmaShared shared = wgmma_shared(keys.form());
-    const int sums =
-        builder.add_buffer(node.source + " (dq)", Role::workspace, DType::f32, shared.query_sums);
-    const int counters =
-        builder.add_buffer(node.source + " (order)", Role::workspace, DType::i32, shared.counters);
-    builder.fill(counters, 0, shared.counters, 0);
-    keys.allow_wgmma(sums, counters), queries.allow_wgmma(sums, counters);
-  }
-  keys.finish(), queries.finish();
-}
-
 }  // namespace
 
 void lower_attention(ProgramBuilder& builder, const Node& node) {
@@ -367,23 +257,24 @@ void lower_attention(ProgramBuilder& builder, const Node& node) {
     handed.push_back(handed_values(node).front());
   }
   lowering.add_body(outputs, handed);
-  if (lowering.takes_wgmma()) lowering.allow_wgmma();
-  lowering.finish();
+  finish_attention(builder, node, lowering);
 }
 
 void lower_attention_grad(ProgramBuilder& builder, const Node& node) {
   const BodyGradients gradients(node);
   const AttentionWeight weight = *attention_weight(node);
-  AttentionLowering keys = gradient_part(builder, node, weight, AttentionPart::key_gradients);
+  llvm::SmallVector<AttentionLowering, 2> pair = {
+      gradient_part(builder, node, weight, AttentionPart::key_gradients),
+      gradient_part(builder, node, weight, AttentionPart::query_gradients)};
+  AttentionLowering &keys = pair[0], &queries = pair[1];
   keys.add_heads(*node.result(1), true, true);
   keys.add_heads(*node.result(2), true, true);
   for (const BodyGradients::One& one : gradients.columns) keys.add_sums(*one.result);
   add_part(keys, node, weight, gradients);
-  AttentionLowering queries = gradient_part(builder, node, weight, AttentionPart::query_gradients);
   queries.add_heads(*node.result(0), false, true);
   for (const BodyGradients::One& one : gradients.rows) queries.add_sums(*one.result);
   add_part(queries, node, weight, gradients);
-  finish_pair(builder, node, keys, queries);
+  finish_attention(builder, node, pair);
   for (auto [i, one] : llvm::enumerate(gradients.elements)) {
     AttentionLowering element = gradient_part(builder, node, weight, AttentionPart::element_gradient);
     element.form().keeps_batch = !one.sums(0), element.form().keeps_heads = !one.sums(1);

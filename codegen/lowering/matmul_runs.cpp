@@ -24,17 +24,17 @@ bool join_two(std::vector<MatmulRun>& runs) {
 }
 
 /// A run and the others; of none, a run of one element.
-struct Choice {
+struct RunChoice {
   MatmulRun taken{1, 1, 1, 1};
   std::vector<MatmulRun> rest;
 };
 
 /// The last run first.
-std::vector<Choice> choices(const std::vector<MatmulRun>& runs) {
-  if (runs.empty()) return {Choice{}};
-  std::vector<Choice> all;
+std::vector<RunChoice> choices(const std::vector<MatmulRun>& runs) {
+  if (runs.empty()) return {RunChoice{}};
+  std::vector<RunChoice> all;
   for (size_t i = runs.size(); i-- > 0;) {
-    Choice& choice = all.emplace_back(runs[i], runs);
+    RunChoice& choice = all.emplace_back(runs[i], runs);
     choice.rest.erase(choice.rest.begin() + static_cast<std::ptrdiff_t>(i));
   }
   return all;
@@ -58,9 +58,9 @@ std::vector<MatmulRun> joined(std::vector<MatmulRun> runs) {
 std::vector<MatrixDims> matrix_dims(const std::vector<MatmulRun>& m, const std::vector<MatmulRun>& n,
                                     const std::vector<MatmulRun>& k, const Symbols& symbols) {
   std::vector<std::tuple<double, double, MatrixDims>> all;
-  for (const Choice& rows : choices(m))
-    for (const Choice& columns : choices(n))
-      for (const Choice& sums : choices(k)) {
+  for (const RunChoice& rows : choices(m))
+    for (const RunChoice& columns : choices(n))
+      for (const RunChoice& sums : choices(k)) {
         MatrixDims dims{rows.taken, columns.taken, sums.taken, rows.rest, sums.rest};
         dims.repeated.insert(dims.repeated.end(), columns.rest.begin(), columns.rest.end());
         all.emplace_back(count(dims.summed, symbols), count(dims.repeated, symbols), std::move(dims));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "ir/analysis/view.h"
 
@@ -63,8 +64,51 @@ Step& ProgramBuilder::add_step(decltype(Step::what) what, std::vector<int> reads
   step.writes = std::move(writes);
   step.sources = sources_;
   step.phase = phase_;
+  if (choice_) {
+    step.choice = static_cast<int>(entry().choices.size());
+    step.alternative = static_cast<int>(choice_->alternatives.size()) - 1;
+  }
   entry().steps.push_back(std::move(step));
   return entry().steps.back();
+}
+
+void ProgramBuilder::begin_choice() {
+  choice_.emplace();
+  choice_begin_ = entry().steps.size();
+}
+
+void ProgramBuilder::begin_alternative(std::string name) { choice_->alternatives.push_back(std::move(name)); }
+
+namespace {
+
+/// Whether some step writes what another one, or itself, reads from before.
+bool overwrites(const std::vector<Step>& steps, size_t begin) {
+  std::set<int> written;
+  for (size_t i = begin; i < steps.size(); ++i)
+    written.insert(steps[i].writes.begin(), steps[i].writes.end());
+  std::set<int> own;
+  for (size_t i = begin; i < steps.size(); ++i) {
+    if (i > begin && steps[i].alternative != steps[i - 1].alternative) own.clear();
+    for (const int buffer : steps[i].reads)
+      if (written.count(buffer) && !own.count(buffer)) return true;
+    own.insert(steps[i].writes.begin(), steps[i].writes.end());
+  }
+  return false;
+}
+
+}  // namespace
+
+void ProgramBuilder::end_choice() {
+  std::vector<Step>& steps = entry().steps;
+  if (choice_->alternatives.size() > 1 && !overwrites(steps, choice_begin_)) {
+    entry().choices.push_back(std::move(*choice_));
+  } else {
+    const auto begin = steps.begin() + static_cast<std::ptrdiff_t>(choice_begin_);
+    steps.erase(std::remove_if(begin, steps.end(), [](const Step& s) { return s.alternative > 0; }),
+                steps.end());
+    for (size_t i = choice_begin_; i < steps.size(); ++i) steps[i].choice = -1;
+  }
+  choice_.reset();
 }
 
 void ProgramBuilder::begin_entry(const Graph& graph) {

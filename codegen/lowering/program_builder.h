@@ -32,6 +32,12 @@ class ProgramBuilder {
   /// Appends a step; what it reads and writes follows from `what` for all but kernels.
   Step& add_step(decltype(Step::what) what, std::vector<int> reads, std::vector<int> writes);
 
+  /// Steps between these are a choice (PlanEntry::choices). Nothing is left to choose where there is one
+  /// alternative, or where one overwrites what others read: the first then stays.
+  void begin_choice();
+  void begin_alternative(std::string name);
+  void end_choice();
+
   /// What integers of the entry at hand are; nothing where they may be anything.
   std::optional<IndexBounds> indices(const Value& value) const;
   /// Copies `value`, or a part of it, which lies at `from`.
@@ -44,6 +50,8 @@ class ProgramBuilder {
   Program program_;
   Target target_;
   std::optional<IndexRanges> ranges_;  // of the entry at hand
+  std::optional<Choice> choice_;       // that is open, of the steps from here on
+  size_t choice_begin_ = 0;
   std::vector<std::string> sources_;
   std::string phase_;
 };

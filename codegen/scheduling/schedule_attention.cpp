@@ -45,7 +45,8 @@ void schedule_attention(Kernel& kernel, const Symbols& symbols, const Target& ta
     if (const auto tiles = wgmma_tiles(kernel)) attention.lighter.emplace_back(*tiles);
   for (const AttentionTiles& tiles :
        mma_tiles(attention.part, attention.width, target.compute_capability, symbols.upper(rows)))
-    attention.lighter.emplace_back(tiles);
+    if (tiles.rows() >= attention.least_rows && tiles.rows() <= attention.most_rows)
+      attention.lighter.emplace_back(tiles);
   attention.vector = static_cast<int>(attention_access_width(kernel));
   attention.multiprocessors = target.device.multiprocessors;
   take_lighter_tiles(kernel);

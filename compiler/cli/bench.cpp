@@ -7,10 +7,12 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 
 #include "compiler/cli/bench_operators.h"
 #include "compiler/cli/bench_profile.h"
 #include "compiler/cli/bench_workload.h"
+#include "compiler/cli/choice_text.h"
 #include "compiler/cli/command.h"
 #include "compiler/cli/compile_flags.h"
 #include "compiler/cli/model.h"
@@ -42,7 +44,8 @@ struct Result {
   double compile_seconds = 0, first_step_seconds = 0, seconds = 0, spread = 0, tokens_per_s = 0,
          gflop_per_s = 0;
   SecondsByPart startup;
-  float loss = 0;  // of the last step
+  std::map<std::string, std::string> alternatives;  // taken, by kind of work
+  float loss = 0;                                   // of the last step
 };
 
 int64_t peak_mib() {
@@ -78,7 +81,7 @@ CompileOptions compile_options(const BenchCommand& options) {
   return result;
 }
 
-Result figures(const BenchCommand& o, const BenchWorkload& work, std::vector<double> seconds,
+Result figures(const BenchCommand& o, BenchWorkload& work, std::vector<double> seconds,
                int64_t imported_mib) {
   std::ranges::sort(seconds);
   Result r;
@@ -95,6 +98,7 @@ Result figures(const BenchCommand& o, const BenchWorkload& work, std::vector<dou
   r.peak_mib = peak_mib();
   r.imported_mib = imported_mib;
   r.loss = work.loss();
+  r.alternatives = taken_alternatives(work.executor().taken());
   return r;
 }
 
@@ -136,6 +140,7 @@ Json to_json(const BenchCommand& o, const Result& r) {
           {"planned_mib", r.planned_bytes >> 20},
           {"peak_mib", r.peak_mib},
           {"imported_mib", r.imported_mib},
+          {"alternatives", r.alternatives},
           {"loss", r.loss}};
 }
 

@@ -16,6 +16,7 @@
 #include "compiler/cli/text_table.h"
 #include "compiler/cli/timer.h"
 #include "runtime/error.h"
+#include "runtime/plan/choices.h"
 #include "runtime/session.h"
 #include "runtime/smelt.h"
 #include "runtime/system/file.h"
@@ -74,11 +75,11 @@ void write_ids(Session& session, const std::string& state, const IdRange& range)
 
 // ---- what must move
 
-/// Steps of one phase, or of all where it is empty.
+/// Steps of one phase, or of all where it is empty; of alternatives the first.
 std::vector<const Step*> steps_of(const PlanEntry& entry, std::string_view phase) {
   std::vector<const Step*> steps;
   for (const Step& step : entry.steps)
-    if (phase.empty() || step.phase == phase) steps.push_back(&step);
+    if (is_first_way(step) && (phase.empty() || step.phase == phase)) steps.push_back(&step);
   return steps;
 }
 
@@ -87,7 +88,8 @@ bool is_seen(const Program& program, const PlanEntry& entry, const std::vector<c
              int buffer) {
   if (program.buffers[static_cast<size_t>(buffer)].state >= 0) return true;
   return std::ranges::any_of(entry.steps, [&](const Step& step) {
-    return std::ranges::find(steps, &step) == steps.end() && std::ranges::count(step.reads, buffer) > 0;
+    return is_first_way(step) && std::ranges::find(steps, &step) == steps.end() &&
+           std::ranges::count(step.reads, buffer) > 0;
   });
 }
 

@@ -104,11 +104,11 @@ void CompileFlags::add_to(CLI::App& app) {
       ->capture_default_str();
   app.add_option(
          "--attention", attention,
-         "on a GPU in bf16 and fp16: fused (one kernel, no scores in memory), unfused (matmuls around a "
-         "softmax), wgmma (fused, on sm_90 by its own instructions where they take it: not run as a whole "
-         "yet), or auto "
-         "(unfused for short sequences)")
-      ->check(CLI::IsMember({"auto", "fused", "unfused", "wgmma"}))
+         "on a GPU in bf16 and fp16: fused (one kernel, no scores in memory; of several the fastest is "
+         "measured), mma or wgmma (fused, by these instructions alone; wgmma: of sm_90, where it takes "
+         "them), "
+         "unfused (matmuls around a softmax), or auto (fused, but unfused for short sequences)")
+      ->check(CLI::IsMember({"auto", "fused", "unfused", "mma", "wgmma"}))
       ->capture_default_str();
   app.add_option("--chunk-rows", chunk_rows,
                  "rows of logits (tokens) that are in memory together; 0: all; default: 8192 where all take "
@@ -168,6 +168,7 @@ CompileOptions CompileFlags::options() const {
   options.masters = masters == "fp32";
   options.attention = attention == "fused"     ? AttentionForm::fused
                       : attention == "unfused" ? AttentionForm::unfused
+                      : attention == "mma"     ? AttentionForm::mma
                       : attention == "wgmma"   ? AttentionForm::wgmma
                                                : AttentionForm::automatic;
   options.chunk_rows = chunk_rows;

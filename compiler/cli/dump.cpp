@@ -7,6 +7,7 @@
 #include "codegen/code_listing.h"
 #include "codegen/cuda/emit_cuda.h"
 #include "codegen/make_plan.h"
+#include "compiler/cli/choice_text.h"
 #include "compiler/cli/command.h"
 #include "compiler/cli/compile_flags.h"
 #include "compiler/cli/dump_files.h"
@@ -157,7 +158,7 @@ std::string emit_plan(const DumpCommand& options, const Plan& plan) {
   std::string text = fmt::format("target {}\n{}\n\n", plan.target, planned_memory_text(plan));
   for (const Symbols::Bound& bound : plan.symbols.bounds())
     text += fmt::format("{} <= {}\n", fmt::join(bound.factors, "*"), bound.upper);
-  return text + "\n" + plan_tables(plan);
+  return text + "\n" + choices_text(plan) + plan_tables(plan);
 }
 
 // ---- --summary and --explain-fusion
@@ -168,9 +169,9 @@ std::string steps_table(const DumpCommand& options, const Program& program) {
     for (const Step& step : entry.steps) {
       if (!options.filter.empty() && !matches(step, options.filter)) continue;
       const StepCost cost = step_cost(program, step);
-      table.add({entry.name, step_name(program, step), step.phase, count_text(cost.bytes),
-                 fmt::format("{:.3g}", cost.flops), cost.memory_bound() ? "memory" : "arithmetic",
-                 step_sources(step, 60)});
+      table.add({entry.name, step_name(program, step) + alternative_text(entry, step), step.phase,
+                 count_text(cost.bytes), fmt::format("{:.3g}", cost.flops),
+                 cost.memory_bound() ? "memory" : "arithmetic", step_sources(step, 60)});
     }
   return table.text();
 }
@@ -217,8 +218,8 @@ std::string explanation(const DumpCommand& options, const Compilation& compilati
   std::vector<std::string> copies;
   for (const std::string& copy : compilation.layout_copies)
     if (contains(copy, options.filter)) copies.push_back("copy: " + without_layers(copy));
-  return chunks_text(options, compilation) + explain_fusion(compilation.fusions, options.filter) + "\n" +
-         counted_lines(copies);
+  return chunks_text(options, compilation) + refusals_text(compilation.fusions, options.filter) +
+         explain_fusion(compilation.fusions, options.filter) + "\n" + counted_lines(copies);
 }
 
 std::string emit_cuda_text(const Program& program) {

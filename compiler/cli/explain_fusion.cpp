@@ -156,6 +156,14 @@ std::string counted_lines(const std::vector<std::string>& lines) {
   return text;
 }
 
+std::string refusals_text(const FusionReport& report, std::string_view filter) {
+  std::vector<std::string> lines;
+  for (const FusionReport::Refusal& refusal : report.refusals)
+    if (refusal.composite.find(filter) != std::string::npos)
+      lines.push_back(fmt::format("{}: {}", without_layers(refusal.composite), refusal.reason));
+  return lines.empty() ? "" : "taken apart, no kernel computes it whole:\n" + counted_lines(lines) + "\n";
+}
+
 std::string explain_fusion(const FusionReport& report, std::string_view filter) {
   std::vector<std::string> graphs;
   for (const ReportedKernel& kernel : report.kernels)

@@ -13,6 +13,9 @@ namespace smelt::cli {
 /// and for each neighbour that stayed apart why. `filter` keeps kernels whose sources contain it.
 std::string explain_fusion(const FusionReport& report, std::string_view filter);
 
+/// A line for each composite that was taken apart though kernels for some exist, and why.
+std::string refusals_text(const FusionReport& report, std::string_view filter);
+
 /// Each distinct line once, preceded by how often it occurs.
 std::string counted_lines(const std::vector<std::string>& lines);
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <limits>
 
 #include "ir/program.h"
@@ -64,6 +65,7 @@ class ProgramParser : KernelParser {
   void line(PlanEntry& entry) {
     if (lexer.accept_word("input")) return entry.inputs.push_back(port());
     if (lexer.accept_word("output")) return entry.outputs.push_back(port());
+    if (lexer.accept_word("choice")) return entry.choices.push_back({strings()});
     Step step;
     std::string keywords;
     const auto parse = [&](auto kind) {
@@ -74,7 +76,7 @@ class ProgramParser : KernelParser {
       step.what = std::move(kind);
       return true;
     };
-    if (!any_step_kind(parse)) lexer.expected(fmt::format("input, output{} or '}}'", keywords));
+    if (!any_step_kind(parse)) lexer.expected(fmt::format("input, output, choice{} or '}}'", keywords));
     if (lexer.accept("{")) step_fields(step);
     entry.steps.push_back(std::move(step));
   }
@@ -131,8 +133,10 @@ class ProgramParser : KernelParser {
         step.writes = buffers();
       else if (key.text == "may_alias")
         pairs(step);
+      else if (key.text == "choice")
+        choice(step);
       else
-        unknown_field(key, "phase, sources, reads, writes, may_alias");
+        unknown_field(key, "phase, sources, reads, writes, may_alias, choice");
     });
   }
 
@@ -141,6 +145,17 @@ class ProgramParser : KernelParser {
     lexer.expect("[");
     list("]", [&] { result.push_back(buffer_number()); });
     return result;
+  }
+
+  /// Which of the choices above, and which of its alternatives.
+  void choice(Step& step) {
+    const std::vector<int64_t> numbers = integers();
+    constexpr int64_t kMost = std::numeric_limits<int>::max();
+    const bool fits = numbers.size() == 2 && std::ranges::all_of(numbers, [](int64_t number) {
+                        return number >= 0 && number <= kMost;
+                      });
+    if (!fits) lexer.expected("[choice, alternative] before this");
+    step.choice = static_cast<int>(numbers[0]), step.alternative = static_cast<int>(numbers[1]);
   }
 
   void pairs(Step& step) {

@@ -45,6 +45,7 @@ class ProgramPrinter {
     std::string text = fmt::format("entry @{}{} {{\n", bare_or_quoted(entry.name), fields.str());
     for (const Port& port : entry.inputs) text += "  input " + this->port(port);
     for (const Port& port : entry.outputs) text += "  output " + this->port(port);
+    for (const Choice& choice : entry.choices) text += "  choice " + smelt::text(choice.alternatives) + "\n";
     for (const Step& step : entry.steps) text += "  " + this->step(step);
     return text + "}\n";
   }
@@ -69,6 +70,7 @@ class ProgramPrinter {
     pairs.reserve(step.may_alias.size());
     for (const auto& [written, read] : step.may_alias)
       pairs.push_back(fmt::format("[{}, {}]", written, read));
+    if (step.choice >= 0) fields.add("choice", fmt::format("[{}, {}]", step.choice, step.alternative));
     if (!pairs.empty()) fields.add("may_alias", fmt::format("[{}]", fmt::join(pairs, ", ")));
     const auto line = [this]<typename Kind>(const Kind& each) {
       return fmt::format("{} {}", StepKind<Kind>::keyword, what(each));

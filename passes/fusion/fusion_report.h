@@ -42,8 +42,15 @@ struct FusionReport {
     std::string detail;
     int64_t bytes = 0;  // of the values between them; 0 of siblings
   };
+  /// A composite that a kernel could compute, but none does.
+  struct Refusal {
+    std::string composite;  // `attention "h.0.attention"`
+    std::string reason;     // a sentence
+    bool operator==(const Refusal&) const = default;
+  };
   std::vector<Kernel> kernels;
   std::vector<Border> borders;
+  std::vector<Refusal> refusals = {};
 };
 
 /// A pair of groups (their places in the list) that was refused.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/analysis/step_footprint.h"
+#include "runtime/plan/choices.h"
 
 namespace smelt {
 namespace {
@@ -10,7 +11,7 @@ namespace {
 /// Elements [begin, end) that a step touches.
 struct Use {
   int64_t begin, end;
-  int step;
+  int first, last;  // the step, and up to which one it needs them
 };
 
 std::map<int, std::vector<Use>> uses_by_buffer(const Program& program, const std::vector<Step>& steps,
@@ -20,8 +21,10 @@ std::map<int, std::vector<Use>> uses_by_buffer(const Program& program, const std
     for (const Touch& touch : footprint(program, steps[i])) {
       if (!lifetimes.contains(touch.memory)) continue;
       const auto size = program.buffers[static_cast<size_t>(touch.memory)].elements.constant();
-      if (size && touch.begin < std::min(touch.end, *size))
-        uses[touch.memory].push_back({touch.begin, std::min(touch.end, *size), static_cast<int>(i)});
+      if (!size || touch.begin >= std::min(touch.end, *size)) continue;
+      const size_t last = touch.written ? i : needed_until(steps, i, touch.memory);
+      uses[touch.memory].push_back(
+          {touch.begin, std::min(touch.end, *size), static_cast<int>(i), static_cast<int>(last)});
     }
   return uses;
 }
@@ -42,8 +45,8 @@ std::vector<BufferPart> parts_between(const std::vector<int64_t>& borders, const
   for (const Use& use : uses) {
     auto part = std::ranges::lower_bound(parts, use.begin, {}, &BufferPart::begin);
     for (; part != parts.end() && part->begin < use.end; ++part) {
-      if (part->first_step < 0) part->first_step = use.step;
-      part->last_step = use.step;
+      if (part->first_step < 0) part->first_step = use.first;
+      part->last_step = std::max(part->last_step, use.last);
     }
   }
   return parts;

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "runtime/error.h"
+#include "runtime/plan/choices.h"
 
 namespace smelt {
 
@@ -44,7 +45,8 @@ std::map<int, Lifetime> lifetimes(const Program& program, const std::vector<Step
         Lifetime& life = result[buffer];
         if (life.first < 0)
           life = {static_cast<int>(i), 0, bytes_at_bounds(program, program.buffers[buffer]), {}};
-        life.last = static_cast<int>(i);
+        const bool reads = buffers == &steps[i].reads;
+        life.last = std::max(life.last, static_cast<int>(reads ? needed_until(steps, i, buffer) : i));
       }
   return result;
 }

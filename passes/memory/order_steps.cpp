@@ -6,13 +6,27 @@
 
 #include "passes/memory/lifetimes.h"
 #include "passes/memory/step_dependences.h"
+#include "runtime/plan/choices.h"
 
 namespace smelt {
 namespace {
 
-std::vector<Footprint> footprints(const Program& program, const std::vector<Step>& steps) {
+/// Steps that stay together: those of a choice, or one.
+std::vector<StepSpan> units_of(const std::vector<Step>& steps) {
+  std::vector<StepSpan> units;
+  for (size_t next = 0; next < steps.size(); next = units.back().end)
+    units.push_back(together_with(steps, next));
+  return units;
+}
+
+std::vector<Footprint> footprints(const Program& program, const std::vector<Step>& steps,
+                                  const std::vector<StepSpan>& units) {
   std::vector<Footprint> all;
-  for (const Step& step : steps) all.push_back(footprint(program, step));
+  for (const StepSpan& unit : units) {
+    Footprint& touches = all.emplace_back();
+    for (size_t i = unit.begin; i < unit.end; ++i)
+      for (const Touch& touch : footprint(program, steps[i])) touches.push_back(touch);
+  }
   return all;
 }
 
@@ -21,44 +35,50 @@ constexpr int64_t kLittle = 1000;  // of the largest buffer one in so many
 class Scheduler {
  public:
   Scheduler(const Program& program, const std::vector<Step>& steps)
-      : program_(program), steps_(steps), dependences_(step_dependences(footprints(program, steps))) {
-    for (const Step& step : steps)
-      for (int buffer : touched(step)) {
+      : program_(program),
+        steps_(steps),
+        units_(units_of(steps)),
+        dependences_(step_dependences(footprints(program, steps, units_))) {
+    for (size_t i = 0; i < units_.size(); ++i)
+      for (int buffer : touched(static_cast<int>(i))) {
         ++uses_left_[buffer];
         largest_ = std::max(largest_, bytes_at_bounds(program_, program_.buffers[buffer]));
       }
-    for (size_t i = 0; i < steps.size(); ++i)
+    for (size_t i = 0; i < units_.size(); ++i)
       if (dependences_.waiting_for[i] == 0) ready_.insert(static_cast<int>(i));
   }
 
   std::vector<int> run() {
     std::vector<int> order;
     while (!ready_.empty()) {
-      const int step = pick();
-      ready_.erase(step);
-      order.push_back(step);
-      for (int buffer : touched(steps_[step])) {
+      const int unit = pick();
+      ready_.erase(unit);
+      const StepSpan& steps = units_[static_cast<size_t>(unit)];
+      for (size_t i = steps.begin; i < steps.end; ++i) order.push_back(static_cast<int>(i));
+      for (int buffer : touched(unit)) {
         live_.insert(buffer);
         if (--uses_left_[buffer] == 0) live_.erase(buffer);
       }
-      for (int next : dependences_.after[step])
+      for (int next : dependences_.after[unit])
         if (--dependences_.waiting_for[next] == 0) ready_.insert(next);
     }
     return order;
   }
 
  private:
-  std::set<int> touched(const Step& step) const {
+  std::set<int> touched(int unit) const {
     std::set<int> buffers;
-    for (const auto* list : {&step.reads, &step.writes})
-      for (int buffer : *list)
-        if (in_arena(program_.buffers[buffer])) buffers.insert(buffer);
+    const StepSpan& steps = units_[static_cast<size_t>(unit)];
+    for (size_t i = steps.begin; i < steps.end; ++i)
+      for (const auto* list : {&steps_[i].reads, &steps_[i].writes})
+        for (int buffer : *list)
+          if (in_arena(program_.buffers[buffer])) buffers.insert(buffer);
     return buffers;
   }
 
-  int64_t growth(int step) const {
+  int64_t growth(int unit) const {
     int64_t bytes = 0;
-    for (int buffer : touched(steps_[step])) {
+    for (int buffer : touched(unit)) {
       const int64_t size = bytes_at_bounds(program_, program_.buffers[buffer]);
       if (!live_.count(buffer)) bytes += size;
       if (uses_left_.at(buffer) == 1) bytes -= size;
@@ -68,19 +88,20 @@ class Scheduler {
 
   /// Steps that hold next to nothing stay where they stood, side by side with their like (merge_launches).
   int pick() const {
-    for (int step : ready_)
-      if (holds_much(step) && growth(step) <= 0) return step;
+    for (int unit : ready_)
+      if (holds_much(unit) && growth(unit) <= 0) return unit;
     return *ready_.begin();
   }
 
-  bool holds_much(int step) const {
-    return std::ranges::any_of(touched(steps_[step]), [&](int buffer) {
+  bool holds_much(int unit) const {
+    return std::ranges::any_of(touched(unit), [&](int buffer) {
       return bytes_at_bounds(program_, program_.buffers[buffer]) > largest_ / kLittle;
     });
   }
 
   const Program& program_;
   const std::vector<Step>& steps_;
+  const std::vector<StepSpan> units_;
   StepDependences dependences_;
   int64_t largest_ = 0;  // bytes of a buffer
   std::map<int, int> uses_left_;

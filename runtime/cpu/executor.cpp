@@ -10,6 +10,7 @@
 #include "runtime/cpu/sort_index.h"
 #include "runtime/error.h"
 #include "runtime/index_faults.h"
+#include "runtime/plan/choices.h"
 #include "runtime/plan/plan_validate.h"
 
 namespace smelt {
@@ -87,6 +88,9 @@ void check_memory(const Plan& plan) {
               "free: compile it with lower bounds",
               need.total(), gib(need.total()), gib(need.states), gib(need.arena), available, gib(available));
 }
+
+/// Nothing is measured here: of alternatives the first runs.
+bool runs(const ResolvedEntry& resolved, size_t step) { return is_first_way(resolved.entry->steps[step]); }
 
 }  // namespace
 
@@ -232,13 +236,15 @@ void CpuExecutor::launch_all(const ResolvedEntry& resolved, const Philox& random
   const Launcher launcher{random};
   if (options_.after_step) return launch_watched(resolved, random);
   if (!options_.profile) {
-    for (const Launch& launch : resolved.launches) std::visit(launcher, launch);
+    for (size_t i = 0; i < resolved.launches.size(); ++i)
+      if (runs(resolved, i)) std::visit(launcher, resolved.launches[i]);
     return;
   }
   std::vector<StepTime>& times = times_[resolved.entry];
   for (size_t i = times.size(); i < resolved.launches.size(); ++i)
     times.push_back({resolved.entry, static_cast<int>(i), 0, 0});
   for (size_t i = 0; i < resolved.launches.size(); ++i) {
+    if (!runs(resolved, i)) continue;
     const auto begin = std::chrono::steady_clock::now();
     std::visit(launcher, resolved.launches[i]);
     times[i].seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -249,6 +255,7 @@ void CpuExecutor::launch_all(const ResolvedEntry& resolved, const Philox& random
 void CpuExecutor::launch_watched(const ResolvedEntry& resolved, const Philox& random) {
   const Launcher launcher{random};
   for (size_t i = 0; i < resolved.launches.size(); ++i) {
+    if (!runs(resolved, i)) continue;
     std::visit(launcher, resolved.launches[i]);
     options_.after_step({*resolved.entry, static_cast<int>(i), resolved.values, bound_});
   }
@@ -258,7 +265,8 @@ std::vector<StepTime> CpuExecutor::profile() const {
   std::vector<StepTime> all;
   for (const PlanEntry& entry : plan_->entries)
     if (const auto times = times_.find(&entry); times != times_.end())
-      all.insert(all.end(), times->second.begin(), times->second.end());
+      std::ranges::copy_if(times->second, std::back_inserter(all),
+                           [](const StepTime& time) { return time.runs > 0; });
   return all;
 }
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/cuda/capture.h"
+#include "runtime/cuda/choose_alternative.h"
 #include "runtime/cuda/describe.h"
 #include "runtime/cuda/executor.h"
 #include "runtime/cuda/nvtx.h"
@@ -16,8 +18,7 @@
 namespace smelt::cuda {
 namespace {
 
-constexpr int kCaptureThreadLocal = 1;  // CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
-constexpr size_t kMostInFlight = 4;     // runs that the device may be behind: two wait with their inputs
+constexpr size_t kMostInFlight = 4;  // runs that the device may be behind: two wait with their inputs
 
 void run_copy(const CopyLaunch& copy, Stream stream) {
   if (copy.bytes > 0)
@@ -103,13 +104,11 @@ void CudaExecutor::launch(Launch& what) {
 
 void CudaExecutor::run_gemm(PreparedGemm& gemm) {
   if (!workspace_) workspace_ = device_block(device_, kGemmWorkspace);
-  if (!gemm.chosen()) choose(gemm);
+  if (!gemm.chosen()) {
+    const auto lap = startup_.lap("algorithms");
+    gemm.choose(stream_.get(), workspace_.get(), gemm_choices());
+  }
   gemm.run(stream_.get(), workspace_.get());
-}
-
-void CudaExecutor::choose(PreparedGemm& gemm) {
-  const auto lap = startup_.lap("algorithms");
-  gemm.choose(stream_.get(), workspace_.get(), gemm_choices());
 }
 
 /// Errors name the step.
@@ -156,7 +155,26 @@ void CudaExecutor::execute(ResolvedEntry& resolved) {
 }
 
 void CudaExecutor::launch_all(ResolvedEntry& resolved) {
-  for (size_t i = 0; i < resolved.launches.size(); ++i) launch_step(resolved, i);
+  for (size_t i = 0; i < resolved.launches.size(); ++i)
+    if (takes(resolved, i)) launch_step(resolved, i);
+}
+
+/// Of alternatives those steps run that are taken: what these read is there when the first of them is
+/// reached.
+bool CudaExecutor::takes(ResolvedEntry& resolved, size_t step) {
+  const Step& asked = resolved.entry->steps[step];
+  if (asked.choice < 0) return true;
+  int& taken = resolved.taken[static_cast<size_t>(asked.choice)];
+  if (taken < 0) {
+    const auto lap = startup_.lap("algorithms");
+    const auto launch = [&](size_t each, bool waits) {
+      const bool checks = std::exchange(checks_steps_, checks_steps_ && waits);
+      launch_step(resolved, each);
+      checks_steps_ = checks;
+    };
+    taken = choose_alternative(*plan_, resolved, step, *step_choices_, {device_, stream_.get(), launch});
+  }
+  return taken == asked.alternative;
 }
 
 /// Waits after every step, so that a fault has its name.
@@ -170,22 +188,7 @@ void CudaExecutor::launch_checked(ResolvedEntry& resolved) {
 
 void CudaExecutor::capture(ResolvedEntry& resolved) {
   const auto lap = startup_.lap("capture");
-  const Driver& d = driver();
-  check(d.StreamBeginCapture(stream_.get(), kCaptureThreadLocal), "capturing a graph");
-  Graph graph = nullptr;
-  try {
-    launch_all(resolved);
-  } catch (...) {
-    d.StreamEndCapture(stream_.get(), &graph);
-    if (graph) d.GraphDestroy(graph);
-    throw;
-  }
-  check(d.StreamEndCapture(stream_.get(), &graph), "capturing a graph");
-  GraphExec executable = nullptr;
-  const int code = d.GraphInstantiate(&executable, graph, 0);
-  d.GraphDestroy(graph);
-  check(code, "making a graph");
-  resolved.graph = GraphOwner(executable);
+  resolved.graph = captured(stream_.get(), [&] { launch_all(resolved); });
 }
 
 // ---- timed and watched
@@ -199,14 +202,16 @@ void CudaExecutor::launch_profiled(ResolvedEntry& resolved) {
   };
   note_run(resolved);
   mark();
-  for (size_t i = 0; i < resolved.launches.size(); ++i) launch_step(resolved, i), mark();
+  std::vector<size_t> run;
+  for (size_t i = 0; i < resolved.launches.size(); ++i)
+    if (takes(resolved, i)) launch_step(resolved, i), mark(), run.push_back(i);
   finish("running the plan");
   std::vector<StepTime>& times = times_[resolved.entry];
   for (size_t i = times.size(); i < resolved.launches.size(); ++i)
     times.push_back({resolved.entry, static_cast<int>(i), 0, 0});
-  for (size_t i = 0; i < resolved.launches.size(); ++i) {
-    times[i].seconds += seconds_between(events[i].get(), events[i + 1].get());
-    ++times[i].runs;
+  for (size_t i = 0; i < run.size(); ++i) {
+    times[run[i]].seconds += seconds_between(events[i].get(), events[i + 1].get());
+    ++times[run[i]].runs;
   }
 }
 
@@ -214,7 +219,17 @@ std::vector<StepTime> CudaExecutor::profile() const {
   std::vector<StepTime> all;
   for (const PlanEntry& entry : plan_->entries)
     if (const auto times = times_.find(&entry); times != times_.end())
-      all.insert(all.end(), times->second.begin(), times->second.end());
+      std::ranges::copy_if(times->second, std::back_inserter(all),
+                           [](const StepTime& time) { return time.runs > 0; });
+  return all;
+}
+
+std::vector<ChoiceTaken> CudaExecutor::taken() const {
+  std::vector<ChoiceTaken> all;
+  for (const ResolvedEntry& resolved : cache_)
+    for (size_t i = 0; i < resolved.taken.size(); ++i)
+      if (resolved.taken[i] >= 0)
+        all.push_back({resolved.entry, static_cast<int>(i), resolved.taken[i], resolved.values});
   return all;
 }
 
@@ -224,6 +239,7 @@ void CudaExecutor::launch_watched(ResolvedEntry& resolved) {
   std::vector<std::byte*> shown(plan_->buffers.size(), nullptr);
   finish("running the plan");
   for (size_t i = 0; i < resolved.launches.size(); ++i) {
+    if (!takes(resolved, i)) continue;
     checks_steps_ = true;
     launch_step(resolved, i);
     checks_steps_ = false;

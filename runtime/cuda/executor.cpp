@@ -7,6 +7,7 @@
 #include "runtime/index_faults.h"
 #include "runtime/plan/plan_validate.h"
 #include "runtime/system/cache_directory.h"
+#include "runtime/system/json_text.h"
 #include "runtime/weights/initialize.h"
 
 namespace smelt::cuda {
@@ -19,6 +20,9 @@ Device& open_device(int ordinal, Stopwatch& watch) {
   const auto lap = watch.lap("context");
   return Device::open(ordinal);
 }
+
+/// Where a checkpoint's record has the alternatives of steps.
+constexpr const char* kStepChoices = "alternatives";
 
 double gib(int64_t bytes) { return static_cast<double>(bytes) / (1 << 30); }
 
@@ -46,6 +50,8 @@ CudaExecutor::CudaExecutor(std::shared_ptr<const Plan> plan, const ExecutorOptio
     check_memory(*plan_, ports.total + 2 * ports.inputs, device_);
   }
   stream_ = make_stream(device_);
+  step_choices_ = std::make_unique<StepChoices>(
+      cache_directory(), fmt::format("{} with driver {}", device_.info().name, driver_cuda_version()));
   {
     const auto lap = startup_.lap("modules");
     kernels_ = LoadedKernels(*plan_, device_);
@@ -220,15 +226,29 @@ GemmChoices& CudaExecutor::gemm_choices() {
   return *choices_;
 }
 
-std::string CudaExecutor::choices() const { return choices_ ? choices_->record() : ""; }
+/// What GEMMs chose, and beside it the alternatives of steps.
+std::string CudaExecutor::choices() const {
+  const std::string gemms = choices_ ? choices_->record() : "";
+  const Json steps = step_choices_->record();
+  if (steps.is_null()) return gemms;
+  Json all = gemms.empty() ? Json::object() : Json::parse(gemms);
+  all[kStepChoices] = steps;
+  return all.dump();
+}
 
 /// Entries that chose before choose again.
 std::string CudaExecutor::restore_choices(std::string_view choices) {
   if (choices.empty()) return {};
-  return guarded([&] {
+  return guarded([&]() -> std::string {
     finish("running the plan");
     cache_.clear();
-    return gemm_choices().restore(choices);
+    Json all = parse_json_or_null(choices);
+    if (!all.is_object()) return "they do not read";
+    std::string problem;
+    if (all.contains(kStepChoices)) problem = step_choices_->restore(all[kStepChoices]);
+    all.erase(kStepChoices);
+    const std::string other = all.empty() ? "" : gemm_choices().restore(choices);
+    return problem.empty() ? other : problem;
   });
 }
 

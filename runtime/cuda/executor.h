@@ -13,6 +13,7 @@
 #include "runtime/cuda/device_states.h"
 #include "runtime/cuda/loaded_kernels.h"
 #include "runtime/cuda/resolve.h"
+#include "runtime/cuda/step_choices.h"
 #include "runtime/cuda/template_launch.h"
 #include "runtime/cuda/transfers.h"
 #include "runtime/error.h"
@@ -44,6 +45,7 @@ class CudaExecutor : public Executor {
   double matrix_flops_per_second(DType dtype) override;
   SecondsByPart startup() const override { return startup_.parts(); }
   std::vector<StepTime> profile() const override;
+  std::vector<ChoiceTaken> taken() const override;
 
  private:
   void allocate();
@@ -57,6 +59,7 @@ class CudaExecutor : public Executor {
   void launch_all(ResolvedEntry& resolved);
   void launch_checked(ResolvedEntry& resolved);
   void capture(ResolvedEntry& resolved);
+  bool takes(ResolvedEntry& resolved, size_t step);
   void launch_profiled(ResolvedEntry& resolved);
   void launch_watched(ResolvedEntry& resolved);
   void launch_step(ResolvedEntry& resolved, size_t step);
@@ -65,7 +68,6 @@ class CudaExecutor : public Executor {
   const KernelCode* find_kernel(std::string_view name) const;
   /// Launches a template outside of a step.
   void launch_template(const KernelCode& kernel, const LaunchValues& values);
-  void choose(PreparedGemm& gemm);
   void finish(const char* what);
   void check_indices();
   void note_run(const ResolvedEntry& resolved);
@@ -98,6 +100,7 @@ class CudaExecutor : public Executor {
   Philox last_random_;
   bool random_known_ = false;
   std::unique_ptr<GemmChoices> choices_;
+  std::unique_ptr<StepChoices> step_choices_;
   std::list<ResolvedEntry> cache_;  // the last one used first
   std::vector<const ResolvedEntry*> in_flight_;
   bool checks_steps_ = false;  // now

@@ -4,6 +4,7 @@
 #include <bit>
 #include <utility>
 
+#include "runtime/cuda/quarter_step.h"
 #include "runtime/error.h"
 
 namespace smelt::cuda {
@@ -69,12 +70,6 @@ Columns columns_of(const GemmSizes::Matrix& matrix, int64_t rows, int64_t column
 
 bool has_columns_together(const GemmSizes& s) {
   return s.c.row_stride == 1 && (s.c.column_stride != 1 || s.n == 1 || s.m == 1);
-}
-
-int64_t quarter_step(int64_t size) {
-  if (size <= 8) return size;
-  const int64_t step = int64_t{1} << (std::bit_width(static_cast<uint64_t>(size - 1)) - 3);
-  return (size + step - 1) / step * step;
 }
 
 int64_t divisor_up_to(int64_t value, int64_t limit) {

@@ -7,6 +7,7 @@
 
 #include "runtime/error.h"
 #include "runtime/system/cache_directory.h"
+#include "runtime/system/directory_lock.h"
 #include "runtime/system/file.h"
 #include "runtime/system/json_text.h"
 
@@ -153,6 +154,7 @@ std::string GemmChoices::restore(std::string_view record) {
 /// What another process has added in the meantime stays.
 void GemmChoices::save() const {
   std::filesystem::create_directories(file_.parent_path());
+  const DirectoryLock lock(file_.parent_path());
   Algorithms all = read_file(file_);
   for (const auto& [name, algorithm] : fresh_) all[name] = algorithm;
   write_file(file_, to_json(all).dump());

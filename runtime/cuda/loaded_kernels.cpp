@@ -39,6 +39,10 @@ LoadedKernels::LoadedKernels(const Plan& plan, const Device& device) {
   const MachineCode code = machine_code(plan, device.info());
   device.make_current();
   for (size_t i = 0; i < plan.kernels.size(); ++i) {
+    if (code.cubins[i].empty()) {
+      functions_.push_back(nullptr);
+      continue;
+    }
     modules_.push_back(load(plan.kernels[i], code.cubins[i]));
     functions_.push_back(function_of(modules_.back().get(), plan.kernels[i]));
   }

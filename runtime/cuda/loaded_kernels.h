@@ -15,7 +15,7 @@ class LoadedKernels {
   /// Throws Error with the kernel's name where the driver refuses its code.
   LoadedKernels(const Plan& plan, const Device& device);
 
-  /// By kernel of the plan.
+  /// By kernel of the plan; null for those that this GPU has not the instructions of (MachineCode).
   std::span<const Function> functions() const { return functions_; }
 
  private:

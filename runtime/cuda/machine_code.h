@@ -10,7 +10,8 @@
 
 namespace smelt::cuda {
 
-/// One cubin a kernel of the plan; they point into the plan or into `made`.
+/// One cubin a kernel of the plan; they point into the plan or into `made`. It is empty for kernels that this
+/// GPU has not the instructions of, and that only some alternatives of a choice run.
 struct MachineCode {
   std::vector<std::span<const std::byte>> cubins;
   std::vector<Cubin> made;

@@ -63,6 +63,7 @@ class Resolver {
 
   KernelLaunch launch(const KernelStep& step) const {
     const KernelCode& kernel = plan_.kernels[static_cast<size_t>(step.kernel)];
+    if (addresses_.kernels[static_cast<size_t>(step.kernel)] == nullptr) return {};
     if (kernel.launch) return required_launch(step.kernel, launch_values());
     const int64_t range = value(kernel.range);
     if (range < 0) fail_with(Status::invalid_file, "{}: the range {} is below 0", place_, range);
@@ -207,6 +208,7 @@ ResolvedEntry resolve(const Device& device, const Plan& plan, const PlanEntry& e
   resolved.entry = &entry;
   resolved.values = values;
   resolved.launches.reserve(entry.steps.size());
+  resolved.taken.assign(entry.choices.size(), -1);
   Resolver(device, plan, addresses, resolved).run();
   return resolved;
 }

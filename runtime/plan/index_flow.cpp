@@ -7,6 +7,7 @@
 #include <set>
 
 #include "runtime/error.h"
+#include "runtime/plan/choices.h"
 #include "runtime/plan/kernel_check.h"
 #include "runtime/plan/plan_fields.h"
 #include "runtime/plan/plan_validate.h"
@@ -55,8 +56,11 @@ class IndexFlow {
     if (known_.empty()) return;
     for (auto& [buffer, known] : known_) begin(buffer, known);
     for (const Port& port : entry_.inputs) begin(port);
-    for (step_ = 0; step_ < entry_.steps.size(); ++step_)
-      std::visit([this](const auto& what) { run(what); }, entry_.steps[step_].what);
+    for (size_t next = 0; next < entry_.steps.size();) {
+      const StepSpan steps = together_with(entry_.steps, next);
+      entry_.steps[next].choice < 0 ? run(steps) : run_alternatives(steps);
+      next = steps.end;
+    }
   }
 
  private:
@@ -115,6 +119,40 @@ class IndexFlow {
   }
 
   // ---- steps
+
+  void run(const StepSpan& steps) {
+    for (step_ = steps.begin; step_ < steps.end; ++step_)
+      std::visit([this](const auto& what) { run(what); }, entry_.steps[step_].what);
+  }
+
+  /// Each begins with what was there before; afterwards that holds which holds whoever has run.
+  void run_alternatives(const StepSpan& steps) {
+    if (!writes_indices(steps)) return run(steps);
+    const std::map<int, Known> before = known_;
+    std::optional<std::map<int, Known>> after;
+    for (const StepSpan& alternative : alternatives_of(entry_.steps, steps)) {
+      known_ = before;
+      run(alternative);
+      if (after) keep_common(*after, known_);
+      if (!after) after = known_;
+    }
+    known_ = std::move(*after);
+  }
+
+  bool writes_indices(const StepSpan& steps) const {
+    for (size_t i = steps.begin; i < steps.end; ++i)
+      for (const int index : entry_.steps[i].writes)
+        if (known_.contains(index)) return true;
+    return false;
+  }
+
+  static void keep_common(std::map<int, Known>& kept, const std::map<int, Known>& other) {
+    for (auto& [buffer, known] : kept) {
+      const Known& there = other.at(buffer);
+      for (size_t i = 0; i < known.size(); ++i)
+        if (known[i] != there[i]) known[i] = 0;
+    }
+  }
 
   void run(const KernelStep& launch) {
     const KernelCode& code = kernel(launch);

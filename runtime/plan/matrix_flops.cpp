@@ -1,5 +1,7 @@
 #include "runtime/plan/matrix_flops.h"
 
+#include "runtime/plan/choices.h"
+
 namespace smelt {
 namespace {
 
@@ -15,7 +17,8 @@ double flops_of(const GemmStep& gemm, const SymbolValues& sizes) {
 double matrix_flops(const PlanEntry& entry, const SymbolValues& sizes) {
   double flops = 0;
   for (const Step& step : entry.steps)
-    if (const auto* gemm = std::get_if<GemmStep>(&step.what)) flops += flops_of(*gemm, sizes);
+    if (const auto* gemm = std::get_if<GemmStep>(&step.what); gemm && is_first_way(step))
+      flops += flops_of(*gemm, sizes);
   return flops;
 }
 

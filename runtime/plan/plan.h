@@ -163,6 +163,16 @@ struct Step {
   /// On a GPU, kernels of the plan that are launched with the step's fields (TemplateLaunch), one after the
   /// other: they do what the step says or, of a gemm, the one of them is measured against the library's.
   std::vector<int> kernels = {};
+  /// Of steps that are one way of several to do some work: which of PlanEntry::choices, and which of its
+  /// alternatives. All steps of a choice stand together, those of its first alternative first.
+  int choice = -1, alternative = 0;
+};
+
+/// Work that several lists of steps can do, of which one runs: on a GPU the one that is the fastest where
+/// sizes are first seen, elsewhere the first. They write the same buffers, and none writes what one of them
+/// reads, so that each may run many times; what else an alternative writes nobody else uses.
+struct Choice {
+  std::vector<std::string> alternatives;  // what people call them
 };
 
 /// How a kernel that is written by hand (a template) is launched: its arguments and its grid, as expressions
@@ -286,6 +296,7 @@ struct PlanEntry {
   std::vector<Port> inputs = {}, outputs = {};
   std::vector<Step> steps = {};
   int64_t arena_bytes = 0;  // the largest of all entries is allocated once
+  std::vector<Choice> choices = {};
 };
 
 struct Plan {

@@ -124,6 +124,12 @@ template <typename V, Is<Step> T>
 void visit_fields(V& v, T& x) {
   v("what", x.what), v("reads", x.reads), v("writes", x.writes), v("may_alias", x.may_alias);
   v("sources", x.sources), v("phase", x.phase), v("kernels", x.kernels);
+  v("choice", x.choice), v("alternative", x.alternative);
+}
+
+template <typename V, Is<Choice> T>
+void visit_fields(V& v, T& x) {
+  v("alternatives", x.alternatives);
 }
 
 template <typename V, Is<TemplateLaunch::Argument> T>
@@ -189,7 +195,7 @@ void visit_fields(V& v, T& x) {
 template <typename V, Is<PlanEntry> T>
 void visit_fields(V& v, T& x) {
   v("name", x.name), v("inputs", x.inputs), v("outputs", x.outputs), v("steps", x.steps);
-  v("arena_bytes", x.arena_bytes);
+  v("arena_bytes", x.arena_bytes), v("choices", x.choices);
 }
 
 template <typename V, Is<Plan> T>

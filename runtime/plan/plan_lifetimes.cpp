@@ -5,6 +5,7 @@
 #include <set>
 
 #include "runtime/error.h"
+#include "runtime/plan/choices.h"
 #include "runtime/plan/plan_validate.h"
 #include "runtime/plan/step_places.h"
 
@@ -36,9 +37,14 @@ class LifetimeCheck {
           if (!in_arena(buffer(index).role)) continue;
           used.insert(index);
           require_alive(index, static_cast<int>(step));
+          if (list == &entry_.steps[step].reads)
+            require_alive(index, static_cast<int>(needed_until(entry_.steps, step, index)));
         }
     for (size_t step = 0; step < entry_.steps.size(); ++step)
-      for (const BufferRef& ref : references(entry_.steps[step])) require_part(ref, static_cast<int>(step));
+      for (const BufferRef& ref : references(entry_.steps[step])) {
+        require_part(ref, static_cast<int>(step));
+        require_part(ref, static_cast<int>(needed_until(entry_.steps, step, ref.buffer)));
+      }
     for (const Port& port : entry_.outputs) require_kept(port, used);
     for (const int index : used)
       for (const LiveRange& range : live_ranges(buffer(index)))

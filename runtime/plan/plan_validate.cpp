@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "runtime/error.h"
+#include "runtime/plan/choices.h"
 #include "runtime/plan/index_flow.h"
 #include "runtime/plan/kernel_check.h"
 #include "runtime/plan/plan_fields.h"
@@ -211,6 +212,7 @@ class Validation {
     if (entry.arena_bytes < 0 || entry.arena_bytes > kMostBytes)
       refuse("entry '{}': an arena of {} bytes", entry.name, entry.arena_bytes);
     for (size_t i = 0; i < entry.steps.size(); ++i) check_step(entry, i, bound);
+    check_choices(plan_, entry);
     check_lifetimes(plan_, entry);
     for (const SymbolValues& values : points_) check_indices(plan_, entry, values);
   }

@@ -115,8 +115,9 @@ void check_fit(const Checkpoint& file, const Texts& texts, const Plan& plan) {
 std::string restore_choices(Session& session, const std::string& choices) {
   const std::string problem = session.executor().restore_choices(choices);
   if (problem.empty()) return {};
-  return fmt::format("its choices of GEMM algorithms are not used: {}; results may differ in their last bits",
-                     problem);
+  return fmt::format(
+      "its choices of algorithms and alternatives are not used: {}; results may differ in their last bits",
+      problem);
 }
 
 struct Damaged {

@@ -15,11 +15,12 @@ struct Case {
   std::function<void(AttentionWriter&, GraphBuilder&)> modify = {};
   std::string target = "sm_90";
   AttentionForm form = AttentionForm::wgmma;
+  int64_t longest = 777;
 };
 
 std::unique_ptr<Module> module_of(const Case& c) {
   auto module = std::make_unique<Module>();
-  module->symbols.bound({"B"}, 3), module->symbols.bound({"T"}, 777);
+  module->symbols.bound({"B"}, 3), module->symbols.bound({"T"}, c.longest);
   Graph& graph = module->add_graph("main");
   GraphBuilder b(graph);
   const auto input = [&](const char* name, int64_t heads) {
@@ -102,7 +103,7 @@ TEST_F(AttentionPlan, OtherwiseKernelsAreThoseOfEveryArchitecture) {
   EXPECT_EQ(own_kernels(plan_of({.width = 20})).size(), 0u) << "rows of 40 bytes";
   EXPECT_EQ(own_kernels(plan_of({.width = 256})).size(), 1u) << "forward alone";
   EXPECT_EQ(own_kernels(plan_of({.target = "sm_80"})).size(), 0u);
-  EXPECT_EQ(own_kernels(plan_of({.form = AttentionForm::fused})).size(), 0u);
+  EXPECT_EQ(own_kernels(plan_of({.form = AttentionForm::mma})).size(), 0u);
   const auto drop = [](AttentionWriter& writer, GraphBuilder&) { writer.mask_future(), writer.drop(0.1, 1); };
   EXPECT_EQ(own_kernels(plan_of({.modify = drop})).size(), 3u);
   const auto drop_twice = [](AttentionWriter& writer, GraphBuilder&) {
@@ -169,6 +170,103 @@ TEST_F(AttentionPlan, TilesOfMasksAreLookedUpByEachLane) {
     const bool together = kernel.source.find("__reduce_min_sync") != std::string::npos;
     EXPECT_TRUE(!looks || together == (kernel.only_capability == 0)) << kernel.name;
   }
+}
+
+// ---- several kernels for one attention
+
+using Names = std::vector<std::string>;
+
+std::vector<Names> choices_of(const Plan& plan) {
+  std::vector<Names> names;
+  for (const Choice& choice : plan.entries[0].choices) names.push_back(choice.alternatives);
+  return names;
+}
+
+TEST_F(AttentionPlan, AllThatTakeItAreAlternatives) {
+  const Names mma = {"mma of 64 rows", "mma of 128 rows"},
+              both = {"mma of 128 and 128 rows", "mma of 64 and 64 rows"};
+  EXPECT_EQ(choices_of(plan_of({.target = "sm_80", .form = AttentionForm::fused})),
+            (std::vector<Names>{mma, both}));
+  const auto causal = [](AttentionWriter& writer, GraphBuilder&) { writer.mask_future(); };
+  const std::vector<Names> own = choices_of(plan_of({.modify = causal, .form = AttentionForm::automatic}));
+  ASSERT_EQ(own.size(), 2u) << "forward and backward";
+  EXPECT_EQ(own[0], (Names{"mma of 64 rows", "mma of 128 rows", "wgmma"}));
+  EXPECT_EQ(own[1], (Names{"mma of 128 and 128 rows", "mma of 64 and 64 rows", "wgmma"}));
+}
+
+TEST_F(AttentionPlan, WhereThereIsOneKernelThereIsNothingToChoose) {
+  for (const AttentionForm form : {AttentionForm::mma, AttentionForm::wgmma})
+    EXPECT_EQ(choices_of(plan_of({.form = form})).size(), 0u);
+  EXPECT_EQ(choices_of(plan_of({.target = "sm_80", .form = AttentionForm::fused, .longest = 64})).size(), 0u);
+}
+
+/// Alternatives have the same room, since one of them runs.
+TEST_F(AttentionPlan, AlternativesNeedTheMemoryOfTheLargest) {
+  const auto arena = [](AttentionForm form) { return plan_of({.form = form}).entries[0].arena_bytes; };
+  const int64_t mma = arena(AttentionForm::mma), wgmma = arena(AttentionForm::wgmma);
+  EXPECT_GT(wgmma, mma) << "sums of dq";
+  // What an alternative reads stays until the last one: here the memory of one number a query, in whole 256
+  // bytes.
+  constexpr int64_t kRows = (3 * 4 * 777 * 4 + 255) / 256 * 256;
+  EXPECT_LE(arena(AttentionForm::fused), wgmma + kRows);
+}
+
+TEST(AttentionMemory, OfTrainingIsThatOfTheLargestAlternative) {
+  const Json spec = {{"family", "gpt2"},
+                     {"vocab_size", 5000},
+                     {"hidden", 256},
+                     {"max_positions", 512},
+                     {"decoder", {{"layers", 3}, {"heads", 4}}}};
+  const auto arena = [&](AttentionForm form) {
+    CompileOptions options;
+    options.target = "sm_90", options.storage = DType::bf16, options.attention = form;
+    options.entries = {"train_step"};
+    options.build.bounds = {{{"B"}, 8}, {{"T"}, 512}};
+    const Description description{Description::Kind::spec, "test", spec_from_object(spec, "test"), nullptr,
+                                  Json::object(),          {}};
+    const Program program = compile(description, options, Stage::program).program;
+    EXPECT_EQ(program.entries[0].choices.size(), form == AttentionForm::automatic ? 6u : 0u);
+    return program.entries[0].arena_bytes;
+  };
+  EXPECT_EQ(arena(AttentionForm::automatic),
+            std::max(arena(AttentionForm::mma), arena(AttentionForm::wgmma)));
+}
+
+/// A body that would spill in some of them leaves the others.
+TEST_F(AttentionPlan, AlternativesHaveNoSpills) {
+  const auto modify = [](AttentionWriter& writer, GraphBuilder&) {
+    writer.mask_future(), writer.drop(0.1, 1);
+  };
+  for (const int64_t width : {64, 128}) {
+    const Plan plan = plan_of({.width = width, .modify = modify, .form = AttentionForm::fused});
+    ASSERT_EQ(plan.entries[0].choices.size(), 2u);
+    for (const Names& names : choices_of(plan)) EXPECT_GE(names.size(), 2u) << width;
+    for (const KernelCode& kernel : plan.kernels) {
+      if (kernel.source.find("attention(") == std::string::npos) continue;
+      const CudaSource source{kernel.source, kernel.name, kernel.only_capability};
+      EXPECT_TRUE(is_lean(compile_cuda(source, 90).resources)) << kernel.name;
+    }
+  }
+}
+
+TEST_F(AttentionPlan, WhatNoKernelTakesSaysWhy) {
+  const auto refusals = [](const Case& c, DType storage) {
+    CompileOptions options;
+    options.target = c.target, options.mode = Mode::infer, options.attention = c.form;
+    options.storage = storage, options.explain_fusion = true;
+    std::string text;
+    for (const auto& refusal : compile(module_of(c), options, Stage::program).fusions.refusals)
+      text += refusal.composite + ": " + refusal.reason + "\n";
+    return text;
+  };
+  EXPECT_NE(refusals({}, DType::f32).find("heads are stored as f32, and kernels take bf16 and f16"),
+            std::string::npos);
+  EXPECT_NE(refusals({.width = 264}, DType::bf16).find("kernels take equal widths up to 256"),
+            std::string::npos);
+  EXPECT_NE(refusals({.form = AttentionForm::automatic, .longest = 100}, DType::bf16)
+                .find("up to 128 keys matmuls are as fast, and there are at most 100"),
+            std::string::npos);
+  EXPECT_EQ(refusals({}, DType::bf16), "");
 }
 
 }  // namespace

@@ -3,11 +3,15 @@
 // SMELT_SWEEP=0:400 runs those bodies, each at five sizes; several processes can share a sweep.
 #include "tests/support/random_attention.h"
 
+#include <fmt/ranges.h>
+
 #include <cstdlib>
 
+#include "ir/attention_body.h"
 #include "passes/autodiff/differentiate.h"
 #include "runtime/cuda/device.h"
 #include "tests/compiler/cpu_against_evaluator.h"
+#include "tests/runtime/temporary_directory.h"
 
 namespace smelt {
 namespace {
@@ -127,6 +131,81 @@ TEST(GpuAttention, RandomBodies) {
       run_case(*module, session, options.storage, {{"B", batch}, {"T", queries}, {"S", keys}}, 10 * seed + i);
     }
   }
+}
+
+// ---- kernels of which the fastest is taken
+
+/// A causal attention and its gradients, with a record of choices of its own.
+class GpuAlternatives : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (cuda::device_count() == 0) GTEST_SKIP() << "no GPU on this machine";
+    ::setenv("SMELT_CACHE_DIR", cache_.path().c_str(), 1);
+    options_.target = "native", options_.mode = Mode::infer, options_.attention = AttentionForm::fused;
+    options_.storage = DType::bf16;
+    module_ = std::make_unique<Module>();
+    module_->symbols.bound({"B"}, 3), module_->symbols.bound({"T"}, 777);
+    Graph& graph = module_->add_graph("main");
+    GraphBuilder b(graph);
+    const auto heads = [&](const char* name, int64_t count) {
+      return b.input(name, {DType::f32, {Dim::symbol("B"), Dim::symbol("T"), count, 64}});
+    };
+    AttentionWriter writer(b, heads("q", 4), heads("k", 2), heads("v", 2), 0.125);
+    writer.mask_future();
+    Value* y = writer.finish()->result();
+    b.output("y", y);
+    b.output("f", b.sum(b.mul(y, b.input("w", y->type)), {0, 1, 2, 3}));
+    differentiate(graph, {.output = "f", .wrt = {"q", "k", "v"}, .seed = 1});
+    std::erase_if(graph.outputs, [](const Graph::Output& output) { return output.name == "f"; });
+    plan_ = compile(module_->clone(), options_).plan;
+  }
+  void TearDown() override { ::unsetenv("SMELT_CACHE_DIR"); }
+
+  /// `record` with every choice that has these names at the `number`-th of its own.
+  Json with_alternative(Json record, size_t number) const {
+    for (auto& [key, taken] : record["alternatives"]["taken"].items())
+      for (const Choice& choice : plan_.entries[0].choices)
+        if (key.starts_with(fmt::format("{}", fmt::join(choice.alternatives, " | "))))
+          taken = choice.alternatives[std::min(number, choice.alternatives.size() - 1)];
+    return record;
+  }
+
+  TemporaryDirectory cache_;
+  CompileOptions options_;
+  std::unique_ptr<Module> module_;
+  Plan plan_;
+};
+
+const SymbolValues kSizes = {{"B", 2}, {"T", 197}};
+
+TEST_F(GpuAlternatives, AllAgree) {
+  ASSERT_EQ(plan_.entries[0].choices.size(), 2u) << "forward and backward";
+  size_t most = 0;
+  for (const Choice& choice : plan_.entries[0].choices) most = std::max(most, choice.alternatives.size());
+  ASSERT_GE(most, 2u);
+  Session measured = testing::cpu_session(Plan(plan_));
+  run_case(*module_, measured, DType::bf16, kSizes, 1);
+  const Json record = Json::parse(measured.executor().choices());
+  ASSERT_EQ(record["alternatives"]["taken"].size(), 2u);
+  for (size_t number = 0; number < most; ++number) {
+    SCOPED_TRACE(number);
+    Session session = testing::cpu_session(Plan(plan_));
+    ASSERT_EQ(session.executor().restore_choices(with_alternative(record, number).dump()), "");
+    run_case(*module_, session, DType::bf16, kSizes, 1);
+    for (const ChoiceTaken& taken : session.executor().taken()) {
+      const auto& names = taken.entry->choices[static_cast<size_t>(taken.choice)].alternatives;
+      EXPECT_EQ(static_cast<size_t>(taken.alternative), std::min(number, names.size() - 1));
+    }
+  }
+}
+
+TEST_F(GpuAlternatives, TheChoiceIsKept) {
+  const Tensors inputs = testing::random_inputs(*module_->graphs[0], 1, kSizes, 2);
+  const auto run = [&](Session& session) { return testing::run_entry(session, "main", {}, inputs); };
+  Session first = testing::cpu_session(Plan(plan_)), next = testing::cpu_session(Plan(plan_));
+  const Tensors expected = run(first), found = run(next);
+  EXPECT_EQ(first.executor().choices(), next.executor().choices());
+  for (const auto& [name, tensor] : expected) EXPECT_EQ(found.at(name).data, tensor.data) << name;
 }
 
 }  // namespace

@@ -201,5 +201,28 @@ TEST(CpuExecutor, TwoPlansLiveSideBySide) {
   EXPECT_EQ(*reinterpret_cast<const float*>(a.state(1).data()), 1);
 }
 
+/// Nothing is measured on a CPU.
+TEST(CpuExecutor, RunsTheFirstAlternative) {
+  Plan plan;
+  plan.target = "cpu";
+  plan.buffers = {example::buffer("y", Role::output, DType::f32, 4, 4)};
+  PlanEntry& entry = plan.entries.emplace_back();
+  entry.name = "e", entry.outputs = {{"y", DType::f32, {Dim(4)}, 0}};
+  entry.choices = {{{"two", "three"}}};
+  for (int i = 0; i < 2; ++i) {
+    entry.steps.push_back(example::step(FillStep{{0, 0}, 4, 2.0 + i}, {}, {0}, "fill"));
+    entry.steps.back().choice = 0, entry.steps.back().alternative = i;
+  }
+  const auto shared = std::make_shared<const Plan>(plan);
+  for (const bool profile : {false, true}) {
+    CpuExecutor executor(shared, {.profile = profile});
+    std::vector<float> y(4);
+    void* output = y.data();
+    executor.run(shared->entries[0], {}, {}, {&output, 1}, {});
+    EXPECT_EQ(y, std::vector<float>(4, 2));
+    EXPECT_EQ(executor.profile().size(), profile ? 1u : 0u);
+  }
+}
+
 }  // namespace
 }  // namespace smelt

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <span>
 #include <string_view>
 
@@ -10,6 +11,9 @@
 
 namespace smelt {
 namespace {
+
+/// Tiles for any number of rows.
+constexpr int kSmallTileRows = 64;
 
 /// The largest head size that tiles are for.
 struct TilesOf {
@@ -22,6 +26,8 @@ constexpr TilesOf kForwardTiles[] = {
     {64, {.warps = 4, .row_tiles = 1, .columns = 64, .blocks = 3}},
     {64, {.warps = 4, .row_tiles = 1, .columns = 64, .blocks = 2}},
     {64, {.warps = 4, .row_tiles = 1, .columns = 32, .blocks = 1}},
+    {64, {.warps = 4, .row_tiles = 2, .columns = 64, .blocks = 3}},
+    {64, {.warps = 4, .row_tiles = 2, .columns = 64, .blocks = 2}},
     {128, {.warps = 4, .row_tiles = 2, .columns = 64, .blocks = 2}},
     {128, {.warps = 4, .row_tiles = 2, .columns = 32, .blocks = 2}},
     {128, {.warps = 4, .row_tiles = 1, .columns = 64, .blocks = 2}},
@@ -130,10 +136,21 @@ std::vector<AttentionTiles> mma_tiles(AttentionPart part, int64_t head_size, int
     row_size = row.head_size;
     const bool fits =
         attention_mma_shared_bytes(part, head_size, row.tiles) <= most_shared_bytes(compute_capability);
-    if (fits && (row.tiles.rows() <= 64 || row.tiles.rows() <= rows)) found.push_back(row.tiles);
+    if (fits && (row.tiles.rows() <= kSmallTileRows || row.tiles.rows() <= rows)) found.push_back(row.tiles);
   }
   if (found.empty()) fail_with(Status::internal, "attention: no kernel has heads of {} elements", head_size);
   return found;
+}
+
+std::vector<AttentionTileRows> mma_tile_rows(AttentionPart part, int64_t head_size, int compute_capability,
+                                             int64_t rows) {
+  std::vector<AttentionTileRows> sizes;
+  for (const AttentionTiles& tiles : mma_tiles(part, head_size, compute_capability, rows)) {
+    const bool small = tiles.rows() <= kSmallTileRows;
+    const AttentionTileRows size{small ? 0 : tiles.rows(), small ? kSmallTileRows : tiles.rows()};
+    if (std::ranges::find(sizes, size) == sizes.end()) sizes.push_back(size);
+  }
+  return sizes;
 }
 
 std::string attention_mma_text(const MmaAttention& attention) {

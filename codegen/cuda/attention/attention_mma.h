@@ -50,6 +50,16 @@ struct MmaAttention {
 std::vector<AttentionTiles> mma_tiles(AttentionPart part, int64_t head_size, int compute_capability,
                                       int64_t rows);
 
+/// Tiles of a size, each of them lighter than the one before.
+struct AttentionTileRows {
+  int least = 0, most = 0;
+  bool operator==(const AttentionTileRows&) const = default;
+};
+/// The sizes that there are among mma_tiles, the one of the first first: which is the fastest depends on the
+/// sizes at launch.
+std::vector<AttentionTileRows> mma_tile_rows(AttentionPart part, int64_t head_size, int compute_capability,
+                                             int64_t rows);
+
 /// The source, up to the function `attention`.
 std::string attention_mma_text(const MmaAttention& attention);
 

@@ -102,6 +102,17 @@ TEST(AttachTails, StepsInFrontMoveDown) {
   EXPECT_EQ(ProgramPlayer(program).play(program.entries[0]), expected);
 }
 
+TEST(AttachTails, AlternativesNeitherMoveNorTakeOthersAlong) {
+  for (const size_t part : {0, 1}) {
+    Program program = scalars(3);
+    launch(program, 0, {0}, 1), launch(program, 1, {1}, 2);
+    program.entries[0].choices = {{{"only"}}};
+    program.entries[0].steps[part].choice = 0;
+    EXPECT_FALSE(attach_tails(program)) << part;
+    EXPECT_EQ(program.entries[0].steps.size(), 2u);
+  }
+}
+
 TEST(AttachTails, WhatTheSumReadsStaysBeforeIt) {
   Program program = scalars(4);
   launch(program, 2, {0}, 1), launch(program, 0, {1}, 2);

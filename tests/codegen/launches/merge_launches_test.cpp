@@ -85,6 +85,18 @@ TEST(MergeLaunches, LeavesPhasesAndRandomNumbersAlone) {
   EXPECT_EQ(copies_of(program), (std::vector<int>{1, 2, 1}));
 }
 
+TEST(MergeLaunches, LeavesAlternativesAlone) {
+  Program program = layers(4, 100);
+  program.entries[0].choices = {{{"one", "other"}}};
+  for (const int i : {1, 2}) {
+    Step& step = program.entries[0].steps[static_cast<size_t>(i)];
+    step.choice = 0, step.alternative = i - 1;
+  }
+  ASSERT_TRUE(merge_launches(program));
+  EXPECT_EQ(copies_of(program), (std::vector<int>{1, 1, 2}));
+  EXPECT_EQ(program.entries[0].steps[1].alternative, 1) << "they still stand together";
+}
+
 /// Who reads a part of the state keeps only that part's launch where it is.
 TEST(MergeLaunches, SeesPartsOfABuffer) {
   for (const bool overlaps : {false, true}) {

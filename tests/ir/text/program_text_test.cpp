@@ -35,6 +35,7 @@ entry @train_step {arena = 8448} {
   input "ids" {below = 50257} : i32[B,T] = #4
   input "labels" {below = 50257, ignored = -100, least = -2} : i32[B,T] = #5
   output "y" : f32[B,T,8] = #2
+  choice ["one way", "another"]
   launch @twice(#1, #2) {phase = "forward", sources = ["h.0", "h.1"], reads = [1], writes = [2], may_alias = [[2, 1]]}
   launch @twice(#1[8*T], #2[64]) ids [3, 4294967295]
   gemm f32 #2(8, 1) = #1(8, 1) * #0[0 + 8](1, 8) {m = B*T, n = 8, k = 8, beta = 1.0} batch {extent = B, a = 8*T, b = 0, c = 8*T} batch {extent = 2, a = 1, b = 1, c = 0, reduced = true} {phase = "backward"}
@@ -43,6 +44,8 @@ entry @train_step {arena = 8448} {
   sort_index #1 -> #2, #2[B*T] of B*T below 64 by #1[8] of 2*B*T
   copy f32[B,8] #2(8, 1) = #1[8*T - 8](8*T, 1)
   fill #2[B] = 0.0 of 8*B*T
+  fill #2 = 0.0 of 8*B*T {writes = [2], choice = [0, 0]}
+  fill #2 = 0.0 of 8*B*T {writes = [2], choice = [0, 1]}
 }
 
 entry @"another entry" {
@@ -68,7 +71,12 @@ TEST(ProgramText, KeepsWhatWasWritten) {
   EXPECT_EQ(entry.inputs[1].ids, std::nullopt);
   EXPECT_EQ(entry.inputs[2].ids, IdRange{50257});
   EXPECT_EQ(entry.inputs[3].ids, (IdRange{50257, -100, -2}));
-  ASSERT_EQ(entry.steps.size(), 8u);
+  ASSERT_EQ(entry.steps.size(), 10u);
+  ASSERT_EQ(entry.choices.size(), 1u);
+  EXPECT_EQ(entry.choices[0].alternatives, (std::vector<std::string>{"one way", "another"}));
+  EXPECT_EQ(entry.steps[7].choice, -1);
+  EXPECT_EQ(entry.steps[9].choice, 0);
+  EXPECT_EQ(entry.steps[9].alternative, 1);
   EXPECT_EQ(entry.steps[0].may_alias, (std::vector<std::pair<int, int>>{{2, 1}}));
   EXPECT_EQ(entry.steps[0].sources, (std::vector<std::string>{"h.0", "h.1"}));
   EXPECT_EQ(std::get<KernelStep>(entry.steps[1].what).random_ids, (std::vector<uint32_t>{3, 4294967295u}));
@@ -126,7 +134,10 @@ const ProgramFaultCase kProgramFaults[] = {
     {"entry @e { input \"x\" {ignored = 0} : i32[] = #0 }", "1:23", "expected `below = ROWS` beside it"},
     {"entry @e { input \"x\" {lowest = 0} : i32[] = #0 }", "1:23",
      "expected one of fill, below, ignored, least, found 'lowest'"},
-    {"entry @e { run }", "1:12", "expected input, output, launch, gemm, sort_index, copy, fill or '}'"},
+    {"entry @e { run }", "1:12",
+     "expected input, output, choice, launch, gemm, sort_index, copy, fill or '}'"},
+    {"buffer 0 \"b\" : f32[1] entry @e { fill #0 = 1 of 1 {choice = [1]} }", "1:64",
+     "[choice, alternative] before this"},
     {"buffer 0 \"b\" : f32[1] entry @e { gemm f32 #0(1) = }", "1:43", "the row and the column stride"},
     {"buffer 0 \"b\" {state = 0} : f32[1]", "1:24", "one of 0 states"},
     {"buffer 0 \"b\" {data = \"0g\"} : f32[1]", "1:26", "pairs of hexadecimal digits"},

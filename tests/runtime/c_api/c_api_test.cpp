@@ -44,10 +44,9 @@ Plan copy_plan() {
   entry.name = "run";
   entry.inputs = {{"x", DType::f32, {b, 3}, 0, false}};
   entry.outputs = {{"y", DType::f32, {b, 3}, 1, false}};
-  Step step;
+  Step& step = entry.steps.emplace_back();
   step.what = CopyStep{{0, 0}, {1, 0}, {b * 3}, {1}, {1}, DType::f32};
   step.reads = {0}, step.writes = {1}, step.phase = "forward";
-  entry.steps = {step};
   plan.entries = {entry};
   return plan;
 }

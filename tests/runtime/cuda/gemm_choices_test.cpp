@@ -55,6 +55,21 @@ TEST(GemmChoices, TwoProcessesLoseNothing) {
   EXPECT_EQ(both.find({"m2"}), algorithm(2));
 }
 
+TEST(GemmChoices, ManyProcessesLoseNothing) {
+  constexpr int kProcesses = 8, kRounds = 20;
+  const TemporaryDirectory d;
+  std::vector<pid_t> children;
+  for (int process = 0; process < kProcesses; ++process) {
+    children.push_back(::fork());
+    if (children.back() != 0) continue;
+    for (int round = 0; round < kRounds; ++round)
+      GemmChoices(d.path(), kHere).add({std::to_string(process) + "/" + std::to_string(round)}, algorithm(1));
+    ::_exit(0);
+  }
+  for (const pid_t child : children) ::waitpid(child, nullptr, 0);
+  EXPECT_EQ(nlohmann::json::parse(read_text_file(only_file(d))).size(), kProcesses * kRounds);
+}
+
 TEST(GemmChoices, ADamagedFileIsMadeAgain) {
   const TemporaryDirectory d;
   {

@@ -176,5 +176,25 @@ TEST(IndexFlow, ConstantsAreLookedAt) {
   EXPECT_PRED_FORMAT2(::testing::IsSubstring, "is 1 to 9: expected 0 to 8", with(9));
 }
 
+/// What was written is known where every alternative writes such numbers.
+TEST(IndexFlow, OfAlternativesThatHoldsWhichAllWrite) {
+  const auto fault_with = [](double first, double second) {
+    return fault([&](Plan& p, PlanEntry& e, std::vector<Step>& s) {
+      const auto fill = [](double number) {
+        return step(FillStep{{kShifted, 0}, Dim::symbol("N"), number}, {}, {kShifted}, "fill");
+      };
+      s[0] = fill(first);
+      s.insert(s.begin() + 1, fill(second));
+      s[0].choice = s[1].choice = 0, s[1].alternative = 1;
+      e.choices = {{{"first", "second"}}};
+      for (Buffer& buffer : p.buffers)
+        if (buffer.last_step == 4) buffer.last_step = 5;
+    });
+  };
+  EXPECT_EQ(fault_with(8, 8), "accepted");
+  EXPECT_NE(fault_with(8, 9).find("is any number: expected 0 to 8"), std::string::npos);
+  EXPECT_NE(fault_with(9, 8).find("is any number: expected 0 to 8"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace smelt

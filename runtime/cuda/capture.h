@@ -1,0 +1,13 @@
+// Work on a stream as a graph, which is one launch.
+#pragma once
+
+#include <functional>
+
+#include "runtime/cuda/memory.h"
+
+namespace smelt::cuda {
+
+/// What `launches` enqueues on the stream; none of it runs now.
+GraphOwner captured(Stream stream, const std::function<void()>& launches);
+
+}  // namespace smelt::cuda

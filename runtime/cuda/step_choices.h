@@ -1,0 +1,42 @@
+// Which alternative of a choice (runtime/plan/plan.h) was the fastest on this device. It is kept in a file of
+// the cache directory, so that every process takes the same one, and in checkpoints.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "runtime/system/json_text.h"
+
+namespace smelt::cuda {
+
+class StepChoices {
+ public:
+  /// `place` says where choices are valid, such as "NVIDIA H200 with driver 13.0": each has a file of its own
+  /// in `directory`. There is none where that is empty.
+  StepChoices(const std::filesystem::path& directory, std::string place);
+
+  using Names = std::vector<std::string>;  // of a choice's alternatives
+  /// The alternative that is known for a key; nothing where none of them is.
+  std::optional<size_t> find(const std::string& key, const Names& names);
+  /// Keeps what was measured, and returns what is kept: another process may have been first.
+  size_t settle(const std::string& key, const Names& names, size_t measured);
+
+  /// What was found or settled here, and what was restored; null where there is nothing.
+  Json record() const;
+  /// From now on these override what the file says. Returns why a record is refused, if so.
+  std::string restore(const Json& record);
+
+ private:
+  using Alternatives = std::map<std::string, std::string>;  // by key
+  Alternatives read() const;
+
+  std::string place_;
+  std::filesystem::path file_;
+  Alternatives used_;  // here, or restored
+};
+
+}  // namespace smelt::cuda
