@@ -232,6 +232,13 @@ Types infer_matmul(const Context& c) {
   return {{product_dtype(c), shape}};
 }
 
+Types infer_insert(const Context& c) {
+  const Type &x = c.type(0), &value = c.type(1);
+  if (value.dtype != x.dtype || value.rank() != x.rank())
+    fail("insert: a value of {} for a part of {}", str(value), str(x));
+  return {x};
+}
+
 Types infer_update(const Context& c) {
   need<std::string>(c, "state", "a string");
   return {};

@@ -230,7 +230,8 @@ class Assigner {
     if (node.is(Op::concat)) ask_parts(node);
     if (node.is(Op::pack)) ask_segments(node);
     if (node.is(Op::update)) ask_in_state(node);
-    if (Value* start = added_to(node)) requests_[start].push_back({*node.result()->layout});
+    for (const auto& result : node.results())
+      if (Value* start = added_to(*result)) requests_[start].push_back({*result->layout});
   }
 
   void ask_parts(const Node& concat) {

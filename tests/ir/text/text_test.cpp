@@ -62,6 +62,7 @@ graph @every(%x: f32[B,T,8], %ids "token ids": i32[B,T] "inputs" {optional = tru
   %kv = constant {value = 2.0} : f32[4,1,8]
   %place = constant {value = 3} : i32[]
   update %kv, %place {state = "cache", axis = 1}
+  %inserted = insert %old, %kv, %place {axis = 1}
   %stopped = stop_gradient %y
   %all = collective %stopped {kind = "all_reduce"}
   %f1, %f2 = fusion (%a = %sum, %1 "b" = %spread) "h.0.ln" {phase = forward} {
