@@ -206,6 +206,8 @@ constexpr DerivativeRule kRules[] = {
     {Op::matmul, reverse_matmul, forward_matmul},
     {Op::collective, reverse_collective, forward_linear},
     {Op::insert, refuse_unknown},
+    {Op::scan, refuse_unknown},
+    {Op::top_k, refuse_unknown},
     {Op::pack, refuse},
     {Op::fusion, refuse},
     {Op::softmax, reverse_softmax},

@@ -123,6 +123,11 @@ void StorageClasses::add(const Node& node) {
       return add_attention(node);
     case Op::update:
       return add_update(node);
+    case Op::scan:
+    case Op::top_k:
+      for (const Value* value : {node.operand(0), node.result(0)})
+        if (takes_part(value)) constraints(value).read = constraints(value).must_be_wide = true;
+      break;
     case Op::scatter_add:
       if (takes_part(node.operand(2))) constraints(node.operand(2)).read = true;
       break;

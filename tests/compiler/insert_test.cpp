@@ -1,6 +1,11 @@
 // Values that are put into states at computed indices: whole plans against the evaluator, on the CPU and with
 // a GPU's kernels on the host.
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
 
 #include "compiler/compile.h"
 #include "runtime/error.h"
@@ -184,6 +189,78 @@ TEST_P(Insert, ReportsAnIndexThatIsTooLarge) {
       {"keys", DType::f32, {4, 2, 16, 8}, {session.state("keys").begin(), session.state("keys").end()}});
   for (size_t i = 0; i < keys.data.size(); ++i)
     EXPECT_EQ(keys.data[i] != 0, i / 256 == 1 && i / 8 % 16 < 3) << i;
+}
+
+/// An insert of some rank along one axis, with an index of some rank: all sizes are small, some of them 1.
+class RandomInsert {
+ public:
+  explicit RandomInsert(uint64_t seed) : random_(seed) {
+    const int64_t rank = 2 + below(3);
+    axis_ = below(rank), index_rank_ = below(rank);
+    for (int64_t i = 0; i < rank; ++i) {
+      whole_.push_back(1 + below(7));
+      part_.push_back(1 + below(whole_.back()));
+    }
+  }
+
+  std::string text() {
+    const char* const type = below(3) == 0 ? "i32" : "f32";
+    return fmt::format(
+        "state \"s\" : {0}[{1}]\ngraph @write(%v: {0}[{2}], %at: i32[{3}]) {{\n  %t = transpose %v "
+        "{{permutation = [{4}]}}\n  %n = {5} %t\n  update %n, %at {{state = \"s\", axis = {6}}}\n  "
+        "return\n}}\n",
+        type, list(whole_), list(reversed(part_)), list(index_shape()), list(reversed(numbers())),
+        below(2) ? "neg" : "abs", axis_);
+  }
+
+  /// Elements go to places of their own; some are left out.
+  Tensor index() {
+    Tensor index = integers(index_shape(), {});
+    const int64_t inner = axis_ < index_rank_ ? count_behind_axis() : 1;
+    for (int64_t i = 0; i < element_count_of(index_shape()); ++i)
+      index.data.push_back(
+          static_cast<double>(axis_ < index_rank_ ? place(i / inner % part_[axis_]) : below(room() + 1) - 1));
+    return index;
+  }
+
+ private:
+  int64_t below(int64_t limit) { return static_cast<int64_t>(random_() % static_cast<uint64_t>(limit)); }
+  int64_t room() const { return whole_[axis_] - part_[axis_] + 1; }
+  /// Backwards, the last one left out.
+  int64_t place(int64_t i) const { return i + 1 == part_[axis_] ? -1 : whole_[axis_] - 1 - i; }
+  std::vector<int64_t> index_shape() const { return {part_.begin(), part_.begin() + index_rank_}; }
+  int64_t count_behind_axis() const {
+    return element_count_of({part_.begin() + axis_ + 1, part_.begin() + index_rank_});
+  }
+  std::vector<int64_t> numbers() const {
+    std::vector<int64_t> all(whole_.size());
+    std::iota(all.begin(), all.end(), 0);
+    return all;
+  }
+  static int64_t element_count_of(const std::vector<int64_t>& shape) {
+    return std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
+  }
+  static std::vector<int64_t> reversed(std::vector<int64_t> list) {
+    std::ranges::reverse(list);
+    return list;
+  }
+  static std::string list(const std::vector<int64_t>& numbers) {
+    return fmt::format("{}", fmt::join(numbers, ","));
+  }
+
+  std::mt19937_64 random_;
+  int64_t axis_ = 0, index_rank_ = 0;
+  std::vector<int64_t> whole_, part_;
+};
+
+TEST_P(Insert, OfAnyRankAlongAnyAxis) {
+  const bool compiles_on_host = GetParam() == &inserted_on_host;  // which takes longer
+  for (uint64_t seed = 0; seed < (compiles_on_host ? 8 : 60); ++seed) {
+    RandomInsert insert(seed);
+    const std::string text = insert.text();
+    SCOPED_TRACE(text);
+    expect(text, {}, {{"at", insert.index()}});
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, Insert, ::testing::Values(&inserted_on_cpu, &inserted_on_host));

@@ -53,6 +53,8 @@ graph @every(%x: f32[B,T,8], %ids "token ids": i32[B,T] "inputs" {optional = tru
   update %packed {state = "gradients"}
   %rows = gather %new, %i {axis = 0}
   %back = scatter_add %new, %i, %rows {axis = 0}
+  %counts = scan %i {axis = 1, exclusive = true, kind = "add"}
+  %best, %places = top_k %x {k = 3} : f32[B,T,3], i32[B,T,3]
   %y = matmul %x, %w "h.0.fc" {spec = "btc,oc->bto"}
   %my, %mz = matmul %half, %half (%p, %1 "add this" = %x) "h.0.fc" {spec = "btc,btd->bcd"} {
     %square = mul %p, %p
