@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ir/analysis/insert_checks.h"
 #include "ir/insertion.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/EquivalenceClasses.h"
@@ -65,6 +66,8 @@ class Analysis {
       : nodes_(nodes), is_output_(is_output), shared_(shared) {}
 
   IterationSpace run() {
+    if (std::string reason = refusal_of_inserts(nodes_, is_output_); !reason.empty())
+      throw Refusal{std::move(reason)};
     const auto count = static_cast<unsigned>(nodes_.size());
     space_.results.reserve(count), space_.operands.reserve(count), space_.level.reserve(count);
     for (const Node* node : nodes_) number(*node);
@@ -102,8 +105,6 @@ class Analysis {
       auto inner = space_.results.find(operand);
       operands.push_back(inner != space_.results.end() ? inner->second : outside(operand));
     }
-    for (const Value* operand : node.operands())
-      if (operand->node()->is(Op::insert) && is_inner(operand)) check_chain(node, operand);
     if (node.is(Op::gather)) check_gather(node, operands[0]);
     if (node.is(Op::insert)) return number_insert(node, operands);
     for (const auto& result : node.results()) space_.results[result.get()] = fresh(result.get());
@@ -114,61 +115,18 @@ class Analysis {
     table[node.int_attr("axis")] = -1;
   }
 
-  bool is_inner(const Value* value) const { return space_.results.contains(value); }
-
   /// The result lies where the value is put, so it moves along the value's axes.
   void number_insert(const Node& node, llvm::SmallVector<Axes, 3>& operands) {
-    if (!is_inner(node.operand(0))) check_target(node);
     operands[0].assign(operands[0].size(), -1);
     space_.results[node.result()] = operands[1];
-  }
-
-  /// Rows are written in any order, so nothing in the kernel reads what is written into.
-  void check_target(const Node& insert) {
-    const Value* target = behind_views(insert.operand(0));
-    for (const Node* node : nodes_)
-      for (unsigned i = 0; i < node->operands().size(); ++i) {
-        const bool is_target = node->is(Op::insert) && i == 0;
-        if (!is_target && !is_inner(node->operand(i)) && looks_at(node->operand(i), target))
-          throw Refusal{"it would read what it writes into"};
-      }
-  }
-
-  static const Value* behind_views(const Value* value) {
-    while (info(value->node()->op()).has(Trait::view) && value->node()->operands().size() == 1)
-      value = value->node()->operand(0);
-    return value;
-  }
-
-  static bool looks_at(const Value* value, const Value* target) {
-    if (value == target) return true;
-    return info(value->node()->op()).has(Trait::view) &&
-           llvm::any_of(value->node()->operands(), [&](const Value* part) { return looks_at(part, target); });
-  }
-
-  /// What an insert leaves can only be gone on from by another one that writes elsewhere.
-  void check_chain(const Node& node, const Value* before) {
-    const bool goes_on = node.is(Op::insert) && node.operand(0) == before && before->users().size() == 1 &&
-                         !is_output_(before);
-    if (!goes_on) throw Refusal{"what an insert leaves is read from memory"};
-    for (const Node* earlier = before->node(); earlier->is(Op::insert) && is_inner(earlier->result());
-         earlier = earlier->operand(0)->node())
-      if (!write_apart(node, *earlier) || !knows_constants(node) || !knows_constants(*earlier))
-        throw Refusal{"two inserts may write the same elements"};
   }
 
   /// Parts of one shape that are put side by side move along the same axes.
   void unite_with_earlier(const Node& insert, const Axes& value) {
     const Node& earlier = *insert.operand(0)->node();
-    if (is_inner(insert.operand(0)) && inserted_value(earlier)->shape() == inserted_value(insert)->shape())
+    if (space_.results.contains(insert.operand(0)) &&
+        inserted_value(earlier)->shape() == inserted_value(insert)->shape())
       unite_all(space_.results[earlier.result()], value);
-  }
-
-  /// Constant indices are the kernel's own.
-  bool knows_constants(const Node& insert) const {
-    return llvm::all_of(insert.operands().drop_front(2), [&](const Value* index) {
-      return !index->node()->is(Op::constant) || is_inner(index);
-    });
   }
 
   void unite_all(const Axes& a, const Axes& b) {
