@@ -89,6 +89,12 @@ int64_t step_bytes(const Program& program, const Step& step) {
       [&](const SortIndexStep& sort) {
         return bytes_at_bounds(program.symbols, sort.count * 2 + sort.rows, DType::i32);
       },
+      [&](const ScanStep& scan) {
+        return bytes_at_bounds(program.symbols, scan.outer * scan.count * scan.inner * 2, scan.dtype);
+      },
+      [&](const TopKStep& top) {
+        return bytes_at_bounds(program.symbols, top.rows * (top.count + top.k * 2), DType::f32);
+      },
       [&](const CopyStep& copy) {
         return bytes_at_bounds(program.symbols, element_count(copy.extents) * 2, copy.dtype);
       },

@@ -172,6 +172,28 @@ Value* GraphBuilder::einsum(llvm::ArrayRef<Value*> operands, std::string spec) {
   return create(Op::einsum, operands, {{"spec", std::move(spec)}})->result();
 }
 
+Value* GraphBuilder::scan(std::string kind, Value* value, int64_t axis, bool exclusive) {
+  Attributes attributes = {{"kind", std::move(kind)}, {"axis", axis}};
+  if (exclusive) attributes["exclusive"] = true;
+  return create(Op::scan, {value}, std::move(attributes))->result();
+}
+
+Node* GraphBuilder::top_k(Value* value, int64_t k) { return create(Op::top_k, {value}, {{"k", k}}); }
+
+Value* GraphBuilder::insert(Value* x, Value* value, llvm::ArrayRef<Value*> indices,
+                            std::vector<int64_t> axes) {
+  llvm::SmallVector<Value*, 5> operands = {x, value};
+  llvm::append_range(operands, indices);
+  return create(Op::insert, operands, {{"axes", std::move(axes)}})->result();
+}
+
+Node* GraphBuilder::update_at(std::string_view state, Value* value, llvm::ArrayRef<Value*> indices,
+                              std::vector<int64_t> axes) {
+  llvm::SmallVector<Value*, 4> operands = {value};
+  llvm::append_range(operands, indices);
+  return create(Op::update, operands, {{"state", std::string(state)}, {"axes", std::move(axes)}});
+}
+
 Node* GraphBuilder::update(std::string_view state, Value* value) {
   return create(Op::update, {value}, {{"state", std::string(state)}});
 }

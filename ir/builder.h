@@ -97,7 +97,14 @@ class GraphBuilder {
   Value* matmul(Value* a, Value* b, std::string spec, llvm::ArrayRef<Value*> arguments, MakeBody make);
   /// One or two operands, "abc->ca" or "iikz,kml->mi": letters may repeat, or be summed alone.
   Value* einsum(llvm::ArrayRef<Value*> operands, std::string spec);
+  Value* scan(std::string kind, Value* value, int64_t axis, bool exclusive = false);
+  /// Values and, as result 1, indices.
+  Node* top_k(Value* value, int64_t k);
+  /// Value at index operands, one for each of the axes (ir/insertion.h).
+  Value* insert(Value* x, Value* value, llvm::ArrayRef<Value*> indices, std::vector<int64_t> axes);
   Node* update(std::string_view state, Value* value);
+  Node* update_at(std::string_view state, Value* value, llvm::ArrayRef<Value*> indices,
+                  std::vector<int64_t> axes);
   Value* stop_gradient(Value* value);
 
   void output(std::string name, Value* value) { graph_->outputs.push_back({std::move(name), value}); }

@@ -184,6 +184,28 @@ Types infer_scatter_add(const Context& c) {
   return {c.type(0)};
 }
 
+Types infer_scan(const Context& c) {
+  need_axis(c, c.type(0).rank());
+  if (c.type(0).dtype != DType::f32 && c.type(0).dtype != DType::i32)
+    fail("scan: operand 0 is {}, expected f32 or i32; convert it", str(c.type(0)));
+  const auto& kind = need<std::string>(c, "kind", "a string");
+  if (kind != "add" && kind != "max" && kind != "mul")
+    fail("scan: kind is \"{}\", expected \"add\", \"max\" or \"mul\"", kind);
+  if (c.attributes.contains("exclusive")) need<bool>(c, "exclusive", "true or false");
+  return {c.type(0)};
+}
+
+Types infer_top_k(const Context& c) {
+  constexpr int64_t kMost = 1024;
+  const int64_t k = need_int(c, "k");
+  if (k < 1 || k > kMost) fail("top_k: k is {}, expected 1 to {}", k, kMost);
+  if (c.type(0).dtype != DType::f32 || c.type(0).rank() < 1)
+    fail("top_k: operand 0 is {}, expected rows of f32; convert it", str(c.type(0)));
+  Shape shape = c.type(0).shape;
+  shape.back() = k;
+  return {{DType::f32, shape}, {DType::i32, shape}};
+}
+
 std::map<char, Dim> letter_dims(const Context& c, llvm::ArrayRef<std::string> letters) {
   std::map<char, Dim> dims;
   for (unsigned i = 0; i < letters.size(); ++i) {
@@ -230,6 +252,13 @@ Types infer_matmul(const Context& c) {
   for (char letter : spec.out) shape.push_back(dims.at(letter));
   need_tf32_operands(c);
   return {{product_dtype(c), shape}};
+}
+
+Types infer_insert(const Context& c) {
+  const Type &x = c.type(0), &value = c.type(1);
+  if (value.dtype != x.dtype || value.rank() != x.rank())
+    fail("insert: a value of {} for a part of {}", str(value), str(x));
+  return {x};
 }
 
 Types infer_update(const Context& c) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/body.h"
+#include "ir/insertion.h"
 #include "ir/text/text.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
@@ -51,25 +52,39 @@ void check_state(const Node& node) {
   same_type("state", state.name, node.result()->type, {state.dtype, state.shape});
 }
 
-/// Index operands come with the axes they move along: {axis} for one, {axes} for two.
+/// Whether a value of `part` elements fits into `whole`, at any sizes.
+bool fits(const Symbols& symbols, const Dim& part, const Dim& whole) {
+  if (const auto left = (whole - part).constant()) return *left >= 0;
+  const auto room = whole.constant();
+  return room && symbols.upper(part) <= *room;
+}
+
+/// An index operand has the value's leading dims or none; what no index moves fits where it is.
+void check_places(const Node& node, const Type& target) {
+  const Value& value = *inserted_value(node);
+  std::vector<bool> placed(value.shape().size());
+  for (const IndexedAxis& indexed : indexed_axes(node)) {
+    const Type& index = indexed.index->type;
+    if (is_float(index.dtype) || index.dtype == DType::boolean)
+      fail("an index operand is {}, expected integers", str(index));
+    const auto leading = llvm::ArrayRef(value.shape()).take_front(index.shape.size());
+    if (index.rank() >= value.rank() || !std::equal(leading.begin(), leading.end(), index.shape.begin()))
+      fail("an index operand is {}, expected the leading dims of {} or none", str(index), str(value.type));
+    placed[static_cast<size_t>(indexed.axis)] = indexed.is_place;
+  }
+  for (size_t i = 0; i < placed.size(); ++i)
+    if (!placed[i] && !fits(node.graph().module().symbols, value.shape()[i], target.shape[i]))
+      fail("a value of {} is longer along axis {} than {}", str(value.type), i, str(target));
+}
+
+void check_insert(const Node& node) { check_places(node, node.result()->type); }
+
 void check_update_at(const Node& node, const State& state) {
   const Type& value = node.operand(0)->type;
-  const std::vector<int64_t> axes =
-      node.has("axes") ? node.ints_attr("axes") : std::vector<int64_t>{node.int_attr("axis")};
-  if (axes.size() + 1 != node.operands().size())
-    fail("{} axes for {} index operands", axes.size(), node.operands().size() - 1);
   if (value.dtype != state.dtype || value.shape.size() != state.shape.size())
     fail("a value of {} for a part of state \"{}\", which is {}", str(value), state.name,
          str(Type{state.dtype, state.shape}));
-  for (size_t i = 0; i < axes.size(); ++i) {
-    const Type& index = node.operand(static_cast<unsigned>(i) + 1)->type;
-    if (axes[i] < 0 || axes[i] >= value.rank()) fail("axis {} is outside {}", axes[i], str(value));
-    if (is_float(index.dtype) || index.dtype == DType::boolean)
-      fail("an index operand is {}, expected integers", str(index));
-    const auto leading = llvm::ArrayRef(value.shape).take_front(index.shape.size());
-    if (index.rank() >= value.rank() || !std::equal(leading.begin(), leading.end(), index.shape.begin()))
-      fail("an index operand is {}, expected the leading dims of {} or none", str(index), str(value));
-  }
+  check_places(node, {state.dtype, state.shape});
 }
 
 void check_update(const Node& node) {
@@ -175,6 +190,7 @@ constexpr Row kRows[] = {
     {Op::parameter, check_parameter},
     {Op::state, check_state},
     {Op::input, check_input},
+    {Op::insert, check_insert},
     {Op::update, check_update},
     {Op::pack, check_pack},
     {Op::softmax, check_last_axis},

@@ -9,7 +9,9 @@
 #include "codegen/cuda/batched_gemm_kernel.h"
 #include "codegen/cuda/initialize_kernels.h"
 #include "codegen/cuda/round_kernels.h"
+#include "codegen/cuda/scan_kernels.h"
 #include "codegen/cuda/sort_kernels.h"
+#include "codegen/cuda/top_k_kernel.h"
 #include "runtime/error.h"
 #include "runtime/plan/plan_fields.h"
 
@@ -32,13 +34,15 @@ class StepTemplates {
   void add(const Step& step, StepPlace place) {
     visit_step(
         step, [](const KernelStep&) {}, [&](const GemmStep& matmul) { add_gemm(matmul, place); },
-        [&](const SortIndexStep& sort) { add_sort(sort, place); }, [](const CopyStep&) {},
-        [](const FillStep&) {});
+        [&](const SortIndexStep& sort) { add_sort(sort, place); },
+        [&](const ScanStep& scan) { add_named(scan_kernels(scan.kind, scan.dtype, scan.exclusive), place); },
+        [&](const TopKStep& top) { add_named({top_k_kernel(top.k.constant().value_or(0))}, place); },
+        [](const CopyStep&) {}, [](const FillStep&) {});
   }
 
-  /// Sorts first, then matmuls by their names.
+  /// Sorts first, then others by their names.
   std::vector<TemplateKernel> take() && {
-    for (auto& [name, gemm] : gemms_) sorts_.push_back(std::move(gemm));
+    for (auto& [name, kernel] : named_) sorts_.push_back(std::move(kernel));
     return std::move(sorts_);
   }
 
@@ -46,9 +50,17 @@ class StepTemplates {
   void add_gemm(const GemmStep& matmul, StepPlace place) {
     const std::optional<BatchedGemm> batched = batched_gemm(matmul);
     if (!batched) return;
-    const auto [entry, is_new] = gemms_.try_emplace(batched->name());
+    const auto [entry, is_new] = named_.try_emplace(batched->name());
     if (is_new) entry->second.code = batched_gemm_kernel(*batched);
     entry->second.steps.push_back(place);
+  }
+
+  void add_named(std::vector<KernelCode> kernels, StepPlace place) {
+    for (KernelCode& kernel : kernels) {
+      const auto [entry, is_new] = named_.try_emplace(kernel.name);
+      if (is_new) entry->second.code = std::move(kernel);
+      entry->second.steps.push_back(place);
+    }
   }
 
   /// The kernels of all sorts end with the same one.
@@ -64,7 +76,7 @@ class StepTemplates {
 
   const Symbols& symbols_;
   std::vector<TemplateKernel> sorts_;
-  std::map<std::string, TemplateKernel> gemms_;
+  std::map<std::string, TemplateKernel> named_;
 };
 
 }  // namespace

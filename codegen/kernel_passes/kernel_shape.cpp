@@ -70,7 +70,8 @@ BlockNest KernelShape::nest_of(const KernelBlock& block) const {
 
 bool KernelShape::is_vector_access(int id) const {
   const Instruction& x = kernel_.instructions[id];
-  if ((x.kind != Kind::load && x.kind != Kind::store) || inner < 0 || x.predicate >= 0) return false;
+  if ((x.kind != Kind::load && x.kind != Kind::store) || inner < 0) return false;
+  if (x.predicate >= 0 && (x.kind == Kind::load || moves(x.predicate, inner))) return false;
   if (x.access.computed >= 0 && moves(x.access.computed, inner)) return false;
   return inner < static_cast<int>(x.access.strides.size()) && x.access.strides[inner].is_one();
 }

@@ -40,6 +40,7 @@ bool is_of_row(const Kernel& kernel, const Access& access) {
 
 bool reads_before_it_writes(const Kernel& kernel, int input, int output) {
   const Access place = place_of(kernel, output);
+  if (input < 0 || place.computed >= 0) return false;
   const bool of_row = is_of_row(kernel, place);
   bool written = false, others_may_read = false;
   for (const KernelBlock& block : kernel.blocks)

@@ -34,6 +34,7 @@ class FusionBlocks {
   Access chunk_access(const FusionSum& sum) const;
 
   void emit_store(const FusionStore& store, int level);
+  void emit_insert(const FusionStore& store, const Node& insert);
   int ready_level(const Value& value) const;
 
   FusionKernel& fusion_;

@@ -52,9 +52,17 @@ std::string FusionKernel::axis_name(AxisKind kind) const {
 
 // ---- params
 
+/// Nothing of it is read: what becomes of it lies there already.
+bool FusionKernel::is_inserted_into(const Value& input) {
+  return llvm::all_of(input.users(), [&](const Node* user) {
+    return user->is(Op::insert) && llvm::count(user->operands(), &input) == 1 && user->operand(0) == &input;
+  });
+}
+
 void FusionKernel::add_params(const ProgramBuilder& builder) {
   for (auto [input, operand] : llvm::zip(body_.inputs(), fusion_.operands()))
-    param_of_[input->result()] = add_input(*operand, builder.indices(*operand));
+    if (!is_inserted_into(*input->result()))
+      param_of_[input->result()] = add_input(*operand, builder.indices(*operand));
   for (auto [i, output] : llvm::enumerate(body_.outputs)) {
     const Value* result = fusion_.result(static_cast<unsigned>(i));
     if (const Value* sum = chunked_sum(*output.value))

@@ -40,7 +40,11 @@ class FusionKernel {
   int axis_of(const Value& value, size_t dim) const { return axis_of_[axes_of(value)[dim]]; }
   bool is_column_axis(int axis) const { return kernel.axes[axis].kind != AxisKind::parallel; }
   bool is_innermost(int axis) const { return axis + 1 == static_cast<int>(kernel.axes.size()); }
-  int param_of(const Value& input) const { return param_of_.lookup(&input); }
+  /// -1 where an insert puts something into it and nothing reads it.
+  int param_of(const Value& input) const {
+    const auto found = param_of_.find(&input);
+    return found == param_of_.end() ? -1 : found->second;
+  }
   /// The fusion's operand that an input of the body stands for.
   const Value& outside(const Node& input) const;
   /// An element of a parameter whose dims follow `axes` of the iteration space.
@@ -59,6 +63,7 @@ class FusionKernel {
   std::string name() const;
   void add_axes();
   std::string axis_name(AxisKind kind) const;
+  static bool is_inserted_into(const Value& input);
   void add_params(const ProgramBuilder& builder);
   int add_input(const Value& value, const std::optional<IndexBounds>& indices);
   int add_param(const Value& value, bool output, const std::optional<IndexBounds>& indices);

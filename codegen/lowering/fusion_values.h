@@ -19,6 +19,12 @@ class FusionValues {
   /// An instruction's number: of the value inside the level's column block, or of a row scalar.
   int column_value(const Value& value);
   int row_value(const Value& value);
+  /// Where an insert of the body stores an element: its place in `result`, and whether no index is negative.
+  struct InsertPlace {
+    Access access;
+    int predicate = -1;  // -1: all indices are constants
+  };
+  InsertPlace place_of_insert(const Node& insert, const FusionStore& store);
   /// A reduction's result, which later blocks see.
   void set_row_value(const Value& value, int number) { row_values_[&value] = number; }
   /// From here on the value can be read back from memory.
@@ -45,6 +51,10 @@ class FusionValues {
   int load(DType dtype, Access access, Place place);
   void note_table(int param, const Dim& elements);
   int gather(const Node& node, Place place);
+  int at_any_level(const Value& value);
+  int append_integer(int block, ScalarOp op, int a, int b);
+  void add_computed(InsertPlace& place, llvm::ArrayRef<const Value*> indices, llvm::ArrayRef<Dim> steps,
+                    int block);
   int index(const Node& node, Place place);
   int random(const Node& node, Place place);
   int random_slot(const Node& node);

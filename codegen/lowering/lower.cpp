@@ -57,6 +57,10 @@ class EntryLowering {
         return lower_attention_grad(builder_, node);
       case Op::scatter_add:
         return lower_scatter_add(builder_, node);
+      case Op::scan:
+        return lower_scan(builder_, node);
+      case Op::top_k:
+        return lower_top_k(builder_, node);
       case Op::concat:
         return lower_concat(node);
       case Op::pack:
@@ -138,7 +142,7 @@ class EntryLowering {
 
   void lower_update(const Node& node) {
     if (node.operands().size() != 1)
-      fail("{}: an update at an index has no step; update the whole state", node.describe());
+      fail_with(Status::internal, "{}: decompose makes it an insert first", node.describe());
     const Value& value = *node.operand(0);
     const int buffer = graph_.module().buffer_of(node.string_attr("state"));
     if (buffer < 0) fail_with(Status::internal, "{}: the state has no memory", node.describe());

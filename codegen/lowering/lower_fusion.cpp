@@ -12,6 +12,7 @@
 #include "codegen/lowering/fusion_blocks.h"
 #include "codegen/lowering/fusion_kernel.h"
 #include "codegen/scheduling/schedule.h"
+#include "ir/insertion.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace smelt {
@@ -59,6 +60,16 @@ std::vector<PartialSum> add_partial_buffers(ProgramBuilder& builder, FusionKerne
   return sums;
 }
 
+/// What an insert puts something into has to lie where the result is going to.
+void copy_targets(ProgramBuilder& builder, const FusionKernel& fusion) {
+  for (const FusionStore& store : fusion.stores) {
+    if (!store.value->node()->is(Op::insert)) continue;
+    const Value& target = fusion.outside(*inserted_into(*store.value->node())->node());
+    if (*target.layout != *store.result->layout)
+      builder.copy(*target.layout, *store.result->layout, target.shape(), target);
+  }
+}
+
 void add_kernel_step(ProgramBuilder& builder, FusionKernel& fusion, std::vector<uint32_t> random_ids) {
   std::vector<int> reads, writes;
   for (auto [param, argument] : llvm::zip(fusion.kernel.params, fusion.arguments))
@@ -74,6 +85,7 @@ void add_kernel_step(ProgramBuilder& builder, FusionKernel& fusion, std::vector<
 
 void lower_fusion(ProgramBuilder& builder, const Node& node) {
   FusionKernel fusion(builder, node);
+  copy_targets(builder, fusion);
   FusionBlocks blocks(fusion);
   blocks.emit();
   const bool cuda = builder.target().is_cuda();

@@ -3,6 +3,7 @@
 
 #include "codegen/lowering/fusion_blocks.h"
 #include "ir/analysis/view.h"
+#include "ir/insertion.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace smelt {
@@ -102,6 +103,10 @@ Access FusionBlocks::chunk_access(const FusionSum& sum) const {
 
 /// The result of this level's reduction is stored behind the block that makes it.
 void FusionBlocks::emit_store(const FusionStore& store, int level) {
+  if (store.value->node()->is(Op::insert)) {
+    for (const Node* insert : insert_chain(*store.value->node())) emit_insert(store, *insert);
+    return;
+  }
   const bool column = fusion_.is_column(*store.value);
   const int value = column ? values_.column_value(*store.value) : values_.row_value(*store.value);
   Instruction instruction{.kind = Kind::store,
@@ -112,6 +117,19 @@ void FusionBlocks::emit_store(const FusionStore& store, int level) {
     return append_behind(column ? Scope::column : Scope::row, std::move(instruction));
   fusion_.append(column ? column_ : row_, std::move(instruction));
   if (column) values_.note_stored(store);
+}
+
+/// The rest of the result lies there already.
+void FusionBlocks::emit_insert(const FusionStore& store, const Node& insert) {
+  const bool column = fusion_.is_column(*insert.result());
+  const Value& inserted = *inserted_value(insert);
+  const int value = column ? values_.column_value(inserted) : values_.row_value(inserted);
+  FusionValues::InsertPlace place = values_.place_of_insert(insert, store);
+  fusion_.append(column ? column_ : row_, {.kind = Kind::store,
+                                           .dtype = store.result->dtype(),
+                                           .operands = {value},
+                                           .access = std::move(place.access),
+                                           .predicate = place.predicate});
 }
 
 /// A row reduction's result is there one level after its operand.

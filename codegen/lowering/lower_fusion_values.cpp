@@ -1,5 +1,10 @@
+#include <algorithm>
+#include <numeric>
+
 #include "codegen/lowering/fusion_values.h"
+#include "ir/analysis/splat.h"
 #include "ir/analysis/view.h"
+#include "ir/insertion.h"
 #include "llvm/ADT/STLExtras.h"
 #include "runtime/error.h"
 
@@ -136,6 +141,78 @@ int FusionValues::gather(const Node& node, Place place) {
   from.computed_stride = layout.strides[node.int_attr("axis")];
   note_table(from.param, reach(layout, table.shape()));
   return load(node.result()->dtype(), std::move(from), place);
+}
+
+// ---- inserts
+
+/// Inside the level's column block where it moves along columns, else in its row block.
+int FusionValues::at_any_level(const Value& value) {
+  return fusion_.is_column(value) ? column_value(value) : row_value(value);
+}
+
+int FusionValues::append_integer(int block, ScalarOp op, int a, int b) {
+  const DType dtype = op == ScalarOp::ge ? DType::boolean : DType::i32;
+  return fusion_.append(block, {.kind = Kind::scalar, .dtype = dtype, .operands = {a, b}, .scalar_op = op});
+}
+
+namespace {
+
+/// The largest stride that all are multiples of: one number times it then says where an element is.
+Dim common_unit(llvm::ArrayRef<Dim> strides, const Node& insert) {
+  if (strides.size() == 1) return strides[0];
+  int64_t unit = 0;
+  for (const Dim& stride : strides) {
+    if (!stride.constant())
+      fail("{}: it has several indices, and dims behind the first one's axis are known only at launch",
+           insert.describe());
+    unit = std::gcd(unit, *stride.constant());
+  }
+  return std::max<int64_t>(1, unit);
+}
+
+}  // namespace
+
+FusionValues::InsertPlace FusionValues::place_of_insert(const Node& insert, const FusionStore& store) {
+  const Layout& layout = *store.result->layout;
+  std::vector<Dim> strides = layout.strides, steps;
+  std::vector<const Value*> indices;
+  Dim offset = 0;
+  for (const IndexedAxis& along : indexed_axes(insert)) {
+    const Dim& step = layout.strides[along.axis];
+    if (along.is_place) strides[along.axis] = 0;
+    if (const auto begin = whole_splat(along.index); begin && *begin >= 0)
+      offset += step * Dim(*begin);
+    else
+      indices.push_back(along.index), steps.push_back(step);
+  }
+  InsertPlace place{fusion_.access(store.param, strides, fusion_.axes_of(*insert.result())), -1};
+  place.access.offset = offset;
+  note_table(store.param, reach(layout, store.result->shape()));
+  if (indices.empty()) return place;
+  place.access.computed_stride = common_unit(steps, insert);
+  const bool columns = llvm::any_of(indices, [&](const Value* x) { return fusion_.is_column(*x); });
+  add_computed(place, indices, steps, columns ? column_ : row_);
+  return place;
+}
+
+/// The sum of all indices in units of the computed stride, and whether the least of them is an index.
+void FusionValues::add_computed(InsertPlace& place, llvm::ArrayRef<const Value*> indices,
+                                llvm::ArrayRef<Dim> steps, int block) {
+  const auto number = [&](int64_t value) {
+    return fusion_.append(
+        block, {.kind = Kind::constant, .dtype = DType::i32, .number = static_cast<double>(value)});
+  };
+  int least = -1, sum = -1;
+  for (auto [value, step] : llvm::zip(indices, steps)) {
+    int index = at_any_level(*value);
+    least = least < 0 ? index : append_integer(block, ScalarOp::min, least, index);
+    if (step != place.access.computed_stride)
+      index = append_integer(block, ScalarOp::mul, index,
+                             number(*step.constant() / *place.access.computed_stride.constant()));
+    sum = sum < 0 ? index : append_integer(block, ScalarOp::add, sum, index);
+  }
+  place.access.computed = sum;
+  place.predicate = append_integer(block, ScalarOp::ge, least, number(0));
 }
 
 // ---- indices and random bits

@@ -14,21 +14,6 @@ namespace {
 using Kind = Instruction::Kind;
 using Scope = KernelBlock::Scope;
 
-/// Whether the index dims of the updates can be walked as one, with the stride of the last.
-bool lies_evenly(const Shape& shape, const std::vector<Dim>& strides, int64_t axis, int64_t count) {
-  for (int64_t i = axis; i + 1 < axis + count; ++i)
-    if (strides[i] != strides[i + 1] * shape[i + 1]) return false;
-  return true;
-}
-
-/// The value's layout, or that of a dense copy made here.
-Layout dense_copy(ProgramBuilder& builder, const Value& value, const std::string& source) {
-  const int buffer = builder.add_buffer(source, Role::temporary, value.dtype(), element_count(value.shape()));
-  const Layout layout{buffer, 0, dense_strides(value.shape())};
-  builder.copy(*value.layout, layout, value.shape(), value);
-  return layout;
-}
-
 /// The dims of the result beside the scattered one; the last is the column.
 std::vector<int64_t> other_dims(const Node& scatter) {
   std::vector<int64_t> others;
@@ -151,6 +136,19 @@ Order add_sort(ProgramBuilder& builder, const Node& scatter, const Layout& indic
 }
 
 }  // namespace
+
+bool lies_evenly(const Shape& shape, const std::vector<Dim>& strides, int64_t axis, int64_t count) {
+  for (int64_t i = axis; i + 1 < axis + count; ++i)
+    if (strides[i] != strides[i + 1] * shape[i + 1]) return false;
+  return true;
+}
+
+Layout dense_copy(ProgramBuilder& builder, const Value& value, const std::string& source) {
+  const int buffer = builder.add_buffer(source, Role::temporary, value.dtype(), element_count(value.shape()));
+  const Layout layout{buffer, 0, dense_strides(value.shape())};
+  builder.copy(*value.layout, layout, value.shape(), value);
+  return layout;
+}
 
 void lower_scatter_add(ProgramBuilder& builder, const Node& scatter) {
   const Value &init = *scatter.operand(0), &result = *scatter.result();

@@ -62,6 +62,12 @@ void lower_matmul(ProgramBuilder& builder, const Node& matmul);
 void lower_attention(ProgramBuilder& builder, const Node& attention);
 void lower_attention_grad(ProgramBuilder& builder, const Node& gradient);
 void lower_scatter_add(ProgramBuilder& builder, const Node& scatter);
+void lower_scan(ProgramBuilder& builder, const Node& scan);
+void lower_top_k(ProgramBuilder& builder, const Node& top_k);
+/// The layout of a dense copy made here.
+Layout dense_copy(ProgramBuilder& builder, const Value& value, const std::string& source);
+/// Whether `count` dims from `axis` on can be walked as one, with the stride of the last.
+bool lies_evenly(const Shape& shape, const std::vector<Dim>& strides, int64_t axis, int64_t count);
 /// A copy between two strided places as a kernel.
 void copy_by_kernel(ProgramBuilder& builder, const Layout& from, const Layout& to, const Shape& shape,
                     const Value& value);

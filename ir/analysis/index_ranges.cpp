@@ -203,6 +203,8 @@ MaybeRange IndexRanges::of(const Value& value) const {
       return of_pointwise(node);
     case Op::reduce:
       return of_reduce(node, value.index());
+    case Op::top_k:
+      return of_top_k(node);
     default:
       return std::nullopt;
   }
@@ -279,6 +281,15 @@ IndexRange IndexRanges::where(const Value* value, const Value* condition, bool h
 MaybeRange IndexRanges::of_select(const Node& node) const {
   const Value* condition = node.operand(0);
   return either(where(node.operand(1), condition, true), where(node.operand(2), condition, false));
+}
+
+/// -1 stands for none, in rows of fewer elements than are asked for.
+MaybeRange IndexRanges::of_top_k(const Node& node) const {
+  const Dim& columns = node.operand(0)->shape().back();
+  const auto most = most_of(columns, graph_.module().symbols);
+  if (!most || *most > kMost) return std::nullopt;
+  const bool enough = columns.constant().value_or(0) >= node.int_attr("k");
+  return IndexRange{.least = enough ? 0 : -1, .most = std::max<int64_t>(0, *most - 1)};
 }
 
 MaybeRange IndexRanges::of_reduce(const Node& node, unsigned result) const {

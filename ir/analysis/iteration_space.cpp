@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "ir/analysis/insert_checks.h"
+#include "ir/insertion.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/STLExtras.h"
@@ -64,6 +66,8 @@ class Analysis {
       : nodes_(nodes), is_output_(is_output), shared_(shared) {}
 
   IterationSpace run() {
+    if (std::string reason = refusal_of_inserts(nodes_, is_output_); !reason.empty())
+      throw Refusal{std::move(reason)};
     const auto count = static_cast<unsigned>(nodes_.size());
     space_.results.reserve(count), space_.operands.reserve(count), space_.level.reserve(count);
     for (const Node* node : nodes_) number(*node);
@@ -102,12 +106,27 @@ class Analysis {
       operands.push_back(inner != space_.results.end() ? inner->second : outside(operand));
     }
     if (node.is(Op::gather)) check_gather(node, operands[0]);
+    if (node.is(Op::insert)) return number_insert(node, operands);
     for (const auto& result : node.results()) space_.results[result.get()] = fresh(result.get());
   }
 
   void check_gather(const Node& node, Axes& table) {
     if (space_.results.contains(node.operand(0))) throw Refusal{"a gather's table must be in memory"};
     table[node.int_attr("axis")] = -1;
+  }
+
+  /// The result lies where the value is put, so it moves along the value's axes.
+  void number_insert(const Node& node, llvm::SmallVector<Axes, 3>& operands) {
+    operands[0].assign(operands[0].size(), -1);
+    space_.results[node.result()] = operands[1];
+  }
+
+  /// Parts of one shape that are put side by side move along the same axes.
+  void unite_with_earlier(const Node& insert, const Axes& value) {
+    const Node& earlier = *insert.operand(0)->node();
+    if (space_.results.contains(insert.operand(0)) &&
+        inserted_value(earlier)->shape() == inserted_value(insert)->shape())
+      unite_all(space_.results[earlier.result()], value);
   }
 
   void unite_all(const Axes& a, const Axes& b) {
@@ -147,6 +166,10 @@ class Analysis {
         }
         return;
       }
+      case Op::insert:
+        for (const Axes& index : llvm::ArrayRef(operands).drop_front(2)) unite_all(index, operands[1]);
+        unite_with_earlier(node, operands[1]);
+        return;
       default:
         throw Refusal{fmt::format("{} stands in no kernel", node.mnemonic())};
     }

@@ -80,6 +80,13 @@ Arrays<S> evaluate_attention(const Call<S>& call);
 template <typename S>
 Arrays<S> evaluate_attention_grad(const Call<S>& call);
 
+template <typename S>
+Arrays<S> evaluate_scan(const Call<S>& call);
+template <typename S>
+Arrays<S> evaluate_top_k(const Call<S>& call);
+template <typename S>
+Arrays<S> evaluate_insert(const Call<S>& call);
+
 /// Writes operand 0 of an `update` node into `state`, whole or at its index operands.
 template <typename S>
 void apply_update(const Call<S>& call, Array<S>& state);

@@ -1,7 +1,8 @@
-// Operations that move elements and compute nothing, and update.
+// Operations that move elements and compute nothing, insert, and update.
 #include <algorithm>
 
 #include "ir/evaluate/evaluate_ops.h"
+#include "ir/insertion.h"
 #include "runtime/error.h"
 
 namespace smelt::evaluation {
@@ -141,24 +142,43 @@ Arrays<S> evaluate_scatter_add(const Call<S>& call) {
 
 namespace {
 
-/// The axes that an update's index operands move along: {axis} for one, {axes} for several.
-std::vector<int64_t> update_axes(const Node& node) {
-  return node.has("axes") ? node.ints_attr("axes") : std::vector<int64_t>{node.int_attr("axis")};
-}
-
-/// Adds to every element's place how far an index moves it. An index of rank r belongs to the value's leading
-/// r dims.
+/// Adds to every element's place how far an index moves it; elements that it leaves out are noted. An index
+/// of rank r belongs to the value's leading r dims.
 template <typename S>
-void add_shift(const Call<S>& call, const Array<S>& index, int64_t axis, const Array<S>& state,
-               std::vector<int64_t>& places) {
-  const Array<S>& value = call.operand(0);
-  const int64_t last = state.shape[axis] - value.shape[axis], stride = row_major_strides(state.shape)[axis];
+void add_shift(const Call<S>& call, const Array<S>& index, const IndexedAxis& along, const Array<S>& target,
+               std::vector<int64_t>& places, std::vector<bool>& left_out) {
+  const int64_t length = call.operand(call.node.is(Op::insert) ? 1 : 0).shape[along.axis];
+  const int64_t count = target.shape[along.axis] - (along.is_place ? 0 : length - 1);
+  const int64_t stride = row_major_strides(target.shape)[along.axis];
   const size_t block = places.size() / index.data.size();
   for (size_t i = 0; i < index.data.size(); ++i) {
     const int64_t at = index_at(index, i);
-    check_index(call.node, at, last + 1);
-    for (size_t j = 0; j < block; ++j) places[i * block + j] += at * stride;
+    if (at >= 0) check_index(call.node, at, count);
+    for (size_t j = i * block; j < (i + 1) * block; ++j) {
+      places[j] += at * stride;
+      if (at < 0) left_out[j] = true;
+    }
   }
+}
+
+/// Puts operand `first` where the operands behind it say.
+template <typename S>
+void insert_at(const Call<S>& call, size_t first, Array<S>& target) {
+  const Array<S>& value = call.operand(first);
+  if (value.data.empty()) return;
+  if (value.shape.size() != target.shape.size())
+    fail("{}: a value of rank {} for one of rank {}", call.node.describe(), value.shape.size(),
+         target.shape.size());
+  const auto axes = indexed_axes(call.node);
+  Sizes strides = row_major_strides(target.shape);
+  for (const IndexedAxis& along : axes)
+    if (along.is_place) strides[along.axis] = 0;
+  std::vector<int64_t> places = offsets(value.shape, strides);
+  std::vector<bool> left_out(places.size());
+  for (size_t i = 0; i < axes.size(); ++i)
+    add_shift(call, call.operand(first + 1 + i), axes[i], target, places, left_out);
+  for (size_t i = 0; i < places.size(); ++i)
+    if (!left_out[i]) target.data[places[i]] = value.data[i];
 }
 
 }  // namespace
@@ -173,13 +193,14 @@ void apply_update(const Call<S>& call, Array<S>& state) {
     state.data = value.data;
     return;
   }
-  if (value.shape.size() != state.shape.size())
-    fail("{}: a value of rank {} for a state of rank {}", call.node.describe(), value.shape.size(),
-         state.shape.size());
-  std::vector<int64_t> places = offsets(value.shape, row_major_strides(state.shape));
-  const std::vector<int64_t> axes = update_axes(call.node);
-  for (size_t i = 0; i < axes.size(); ++i) add_shift(call, call.operand(i + 1), axes[i], state, places);
-  for (size_t i = 0; i < places.size(); ++i) state.data[places[i]] = value.data[i];
+  insert_at(call, 0, state);
+}
+
+template <typename S>
+Arrays<S> evaluate_insert(const Call<S>& call) {
+  Array<S> result = call.operand(0);
+  insert_at(call, 1, result);
+  return {std::move(result)};
 }
 
 template void apply_update(const Call<float>&, Array<float>&);
@@ -195,5 +216,6 @@ SMELT_EVALUATE_ALL(evaluate_concat)
 SMELT_EVALUATE_ALL(evaluate_pack)
 SMELT_EVALUATE_ALL(evaluate_gather)
 SMELT_EVALUATE_ALL(evaluate_scatter_add)
+SMELT_EVALUATE_ALL(evaluate_insert)
 
 }  // namespace smelt::evaluation

@@ -166,6 +166,12 @@ class Run {
         return evaluate_gather(call);
       case Op::scatter_add:
         return evaluate_scatter_add(call);
+      case Op::scan:
+        return evaluate_scan(call);
+      case Op::top_k:
+        return evaluate_top_k(call);
+      case Op::insert:
+        return evaluate_insert(call);
       case Op::matmul:
         return evaluate_matmul(call);
       case Op::attention:

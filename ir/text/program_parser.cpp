@@ -300,6 +300,45 @@ class ProgramParser : KernelParser {
     step.workspace->elements = dim();
   }
 
+  void read(ScanStep& step) {
+    step.kind = lexer.expect(Token::Kind::identifier, "add, max or mul").text;
+    step.exclusive = lexer.accept_word("exclusive");
+    step.dtype = dtype();
+    std::tie(step.y, step.y_outer_stride, step.y_stride) = lines();
+    lexer.expect("=");
+    std::tie(step.x, step.x_outer_stride, step.x_stride) = lines();
+    word("of");
+    step.outer = dim();
+    word("x");
+    step.count = dim();
+    word("x");
+    step.inner = dim();
+  }
+
+  /// A place, with the strides of lines and along them.
+  std::tuple<BufferRef, Dim, Dim> lines() {
+    const GemmStep::Matrix both = matrix();
+    return {both.base, both.row_stride, both.column_stride};
+  }
+
+  void read(TopKStep& step) {
+    const Token at = lexer.peek();
+    step.x = place();
+    const std::vector<Dim> rows = strides();
+    if (rows.size() != 1) lexer.fail_at(at.offset, "expected the stride of rows");
+    step.row_stride = rows[0];
+    lexer.expect("->");
+    step.values = place();
+    lexer.expect(",");
+    step.indices = place();
+    word("of");
+    step.rows = dim();
+    word("x");
+    step.count = dim();
+    word("by");
+    step.k = dim();
+  }
+
   void read(CopyStep& step) {
     Type box = type();
     step.dtype = box.dtype;

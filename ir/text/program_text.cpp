@@ -134,6 +134,19 @@ class ProgramPrinter {
     return fmt::format("{} by {} of {}", line, str(s.workspace->base), s.workspace->elements.str());
   }
 
+  std::string what(const ScanStep& s) const {
+    return fmt::format(
+        "{} {}{} {} = {} of {} x {} x {}", bare_or_quoted(s.kind), s.exclusive ? "exclusive " : "",
+        name(s.dtype), strided(s.y, {s.y_outer_stride, s.y_stride}),
+        strided(s.x, {s.x_outer_stride, s.x_stride}), s.outer.str(), s.count.str(), s.inner.str());
+  }
+
+  std::string what(const TopKStep& s) const {
+    return fmt::format("{} -> {}, {} of {} x {}", strided(s.x, {s.row_stride}), str(s.values), str(s.indices),
+                       s.rows.str(), s.count.str()) +
+           fmt::format(" by {}", s.k.str());
+  }
+
   std::string what(const CopyStep& s) const {
     return fmt::format("{}{} {} = {}", name(s.dtype), smelt::str(s.extents), strided(s.to, s.to_strides),
                        strided(s.from, s.from_strides));

@@ -152,6 +152,13 @@ void refuse(const Reverse& r) {
        r.node.describe());
 }
 
+void refuse_unknown(const Reverse& r) {
+  fail(
+      "differentiate: the derivative of {} is not known; put a stop_gradient behind it, or add it to "
+      "passes/autodiff/vjp.cpp",
+      r.node.describe());
+}
+
 // ---- composites with a rule of their own
 
 void reverse_softmax(const Reverse& r) {
@@ -198,6 +205,9 @@ constexpr DerivativeRule kRules[] = {
     {Op::scatter_add, reverse_scatter_add, forward_scatter_add},
     {Op::matmul, reverse_matmul, forward_matmul},
     {Op::collective, reverse_collective, forward_linear},
+    {Op::insert, refuse_unknown},
+    {Op::scan, refuse_unknown},
+    {Op::top_k, refuse_unknown},
     {Op::pack, refuse},
     {Op::fusion, refuse},
     {Op::softmax, reverse_softmax},

@@ -18,6 +18,22 @@ bool CheapNodes::depends_on_nothing(const Node& node) const {
                       [this](const Value* operand) { return is_from_nothing(*operand->node()); });
 }
 
+namespace {
+
+/// The value is stored by inserts alone, perhaps rounded first.
+bool is_only_inserted(const Value& value) {
+  return !value.users().empty() && llvm::all_of(value.users(), [&](const Node* user) {
+    if (user->is(Op::convert)) return user->operands().size() == 1 && is_only_inserted(*user->result());
+    return user->is(Op::insert) && llvm::count(user->operands(), &value) == 1 && user->operand(1) == &value;
+  });
+}
+
+}  // namespace
+
+bool CheapNodes::is_turned_for_insert(const Node& node) {
+  return node.is(Op::transpose) && !node.graph().is_output(node.result()) && is_only_inserted(*node.result());
+}
+
 void split_cheap_nodes(Graph& graph) {
   const CheapNodes cheap(graph);
   std::vector<Node*> nodes;

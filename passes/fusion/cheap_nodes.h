@@ -6,16 +6,19 @@
 
 namespace smelt {
 
-/// Nodes that every reader computes for itself: broadcasts, and nodes that depend on nothing in memory
-/// (masks, constants, random bits).
+/// Nodes that every reader computes for itself: broadcasts, nodes that depend on nothing in memory (masks,
+/// constants, random bits), and transpositions of what inserts store, since they store it anywhere.
 class CheapNodes {
  public:
   explicit CheapNodes(const Graph& graph);
-  bool contains(const Node& node) const { return node.is(Op::broadcast) || is_from_nothing(node); }
+  bool contains(const Node& node) const {
+    return node.is(Op::broadcast) || is_from_nothing(node) || is_turned_for_insert(node);
+  }
   bool is_from_nothing(const Node& node) const { return from_nothing_.contains(&node); }
 
  private:
   bool depends_on_nothing(const Node& node) const;
+  static bool is_turned_for_insert(const Node& node);
 
   llvm::DenseSet<const Node*> from_nothing_;
 };

@@ -65,9 +65,11 @@ class Fuser {
            });
   }
 
-  /// A cheap node is computed where it is read, but for the table of a gather, which has to be in memory.
+  /// A cheap node is computed where it is read, but for the table of a gather and what an insert writes
+  /// into, which have to be in memory.
   bool is_inlined_into(const Value* value, const Node& user) const {
     if (user.is(Op::gather) && user.operand(0) == value) return false;
+    if (user.is(Op::insert) && user.operand(0) == value) return false;
     return is_fusable(user) || is_cheap(user);
   }
 

@@ -164,7 +164,9 @@ class Assigner {
   }
 
   /// Results that the node writes freely, element by element.
-  static bool may_be_placed(const Node& node) { return !node.is(Op::collective); }
+  static bool may_be_placed(const Node& node) {
+    return !node.is(Op::collective) && !node.is(Op::scan) && !node.is(Op::top_k);
+  }
 
   /// One whole request, or requests for slices that together are the value and agree on where it starts.
   std::optional<Layout> common_place(const Value& value, llvm::ArrayRef<Request> requests) const {
@@ -197,8 +199,10 @@ class Assigner {
     return {index, 0, dense_strides(value.shape(), pitch)};
   }
 
-  /// Numbers a row of scores, and sums of gradients: kernels of attention have no pitch for them.
+  /// Numbers a row of scores, and sums of gradients: kernels of attention have no pitch for them, nor have
+  /// those of scan and top_k for what they make.
   static bool is_compact(const Node& node, const Value& value) {
+    if (node.is(Op::scan) || node.is(Op::top_k)) return true;
     if (node.is(Op::attention)) return value.index() == 1;
     if (node.is(Op::attention_grad)) return value.index() > 2;
     return value.rank() == 3 &&
@@ -230,7 +234,8 @@ class Assigner {
     if (node.is(Op::concat)) ask_parts(node);
     if (node.is(Op::pack)) ask_segments(node);
     if (node.is(Op::update)) ask_in_state(node);
-    if (Value* start = added_to(node)) requests_[start].push_back({*node.result()->layout});
+    for (const auto& result : node.results())
+      if (Value* start = added_to(*result)) requests_[start].push_back({*result->layout});
   }
 
   void ask_parts(const Node& concat) {

@@ -4,6 +4,7 @@
 #include "ir/analysis/iteration_space.h"
 #include "ir/analysis/view.h"
 #include "ir/body.h"
+#include "ir/insertion.h"
 #include "llvm/ADT/STLExtras.h"
 #include "passes/analysis.h"
 
@@ -52,7 +53,29 @@ bool body_reads_elementwise(const Node& node, const Value& operand, const Value&
   return true;
 }
 
+/// The input of a fusion's body that inserts turn into the result; null where others make it.
+const Value* target_in_body(const Value& result) {
+  if (!result.node()->is(Op::fusion)) return nullptr;
+  const Value* returned = result.node()->body->outputs[result.index()].value;
+  return returned->node()->is(Op::insert) ? inserted_into(*returned->node()) : nullptr;
+}
+
+Value* outside_of(const Node& node, const Value& input) {
+  for (const auto& [operand, inside] : body_arguments(node))
+    if (inside == &input) return operand;
+  return nullptr;
+}
+
+/// The operand is read by no thread: inserts put the result into it.
+bool is_only_target(const Node& node, const Value& operand, const Value& result) {
+  const Value* target = target_in_body(result);
+  return target != nullptr && llvm::all_of(body_arguments(node), [&](const BodyArgument& argument) {
+           return argument.operand != &operand || argument.input == target;
+         });
+}
+
 bool reads_elementwise(const Node& node, const Value& operand, const Value& result) {
+  if (target_in_body(result)) return is_only_target(node, operand, result);
   if (node.is(Op::pack)) return true;
   if (node.is(Op::scatter_add))  // adds to its first operand where that lies
     return !llvm::is_contained(node.operands().drop_front(), &operand) && operand.shape() == result.shape();
@@ -62,12 +85,15 @@ bool reads_elementwise(const Node& node, const Value& operand, const Value& resu
 
 }  // namespace
 
-Value* added_to(const Node& node) {
+Value* added_to(const Value& result) {
+  const Node& node = *result.node();
   Value* start = nullptr;
   if (node.is(Op::scatter_add))
     start = node.operand(0);
   else if (const auto sum = epilogue(node); sum && sum->kind == Epilogue::Kind::matrix)
     start = sum->operand;
+  else if (const Value* input = target_in_body(result))
+    start = outside_of(node, *input);
   return start && start->users().size() == 1 ? start : nullptr;
 }
 
@@ -75,9 +101,11 @@ namespace {
 
 /// Whether the node adds to what the other one makes, perhaps behind others that do: it comes later.
 bool goes_on_from(const Node& node, const Node& other) {
-  const Value* start = added_to(node);
-  while (start && behind_views(*start).node() != &other) start = added_to(*behind_views(*start).node());
-  return start != nullptr;
+  return llvm::any_of(node.results(), [&](const auto& result) {
+    const Value* start = added_to(*result);
+    while (start && behind_views(*start).node() != &other) start = added_to(behind_views(*start));
+    return start != nullptr;
+  });
 }
 
 }  // namespace
@@ -118,7 +146,7 @@ class Overwrites::Makers {
     if (!behind) return;
     known.push_back({*behind, &made});
     // What it is added to is computed in the same place, but for the state's content, which is there.
-    const Value* start = added_to(maker);
+    const Value* start = added_to(made);
     if (start && !is_state_memory(*behind_views(*start).node())) add(*start, *behind);
   }
 

@@ -11,9 +11,10 @@
 
 namespace smelt {
 
-/// What the node adds to, if that has no other reader: rows of a scatter_add, the matrix of a matmul's body.
-/// It should be computed where the result goes. Null for any other node.
-Value* added_to(const Node& node);
+/// What the result begins with, if that has no other reader: what a scatter_add or a matmul's body adds to,
+/// or an insert of a fusion puts something into. It should be computed where the result goes. Null for any
+/// other.
+Value* added_to(const Value& result);
 
 /// Needs the layouts of states and parameters, and of views with their memory.
 class Overwrites {

@@ -46,6 +46,12 @@ bool is_gathered(const Node& node, const Value* value) {
   });
 }
 
+/// What an insert leaves has the type that it was given.
+bool is_inserted_into(const Value* input) {
+  return llvm::any_of(input->users(),
+                      [&](const Node* user) { return user->is(Op::insert) && user->operand(0) == input; });
+}
+
 }  // namespace
 
 StorageClasses::StorageClasses(const Graph& graph) : graph_(graph) {
@@ -118,6 +124,11 @@ void StorageClasses::add(const Node& node) {
       return add_attention(node);
     case Op::update:
       return add_update(node);
+    case Op::scan:
+    case Op::top_k:
+      for (const Value* value : {node.operand(0), node.result(0)})
+        if (takes_part(value)) constraints(value).read = constraints(value).must_be_wide = true;
+      break;
     case Op::scatter_add:
       if (takes_part(node.operand(2))) constraints(node.operand(2)).read = true;
       break;
@@ -150,12 +161,17 @@ void StorageClasses::add_body(const Node& node) {
   for (const auto& [operand, input] : body_arguments(node)) {
     if (!takes_part(operand)) continue;
     constraints(operand).read = true;
+    if (is_inserted_into(input)) constraints(operand).must_be_wide = true;
     if (is_gathered(node, operand)) constraints(operand).narrow = true;
   }
   for (auto [i, output] : llvm::enumerate(node.body->outputs)) {
     const Value* result = node.result(static_cast<unsigned>(i));
     activation_[result] = body.of(output.value);
     if (!takes_part(result)) continue;
+    if (output.value->node()->is(Op::insert)) {
+      constraints(result).must_be_wide = true;
+      continue;
+    }
     if (result->rank() == 0 || node.phase == Phase::update)
       constraints(result).must_be_wide = true;
     else if (body.of(output.value))

@@ -5,6 +5,7 @@
 #include "llvm/ADT/StringRef.h"
 #include "passes/expressions.h"
 #include "passes/fusion/bodies.h"
+#include "passes/simplify/decompose_updates.h"
 #include "runtime/error.h"
 
 namespace smelt {
@@ -56,7 +57,7 @@ bool decompose(Graph& graph, const DecomposeOptions& options) {
     changed = true;
     node = after(graph, previous);  // what was made may be composite again
   }
-  return changed;
+  return decompose_updates(graph) || changed;
 }
 
 void set_option(DecomposeOptions& options, std::string_view key, std::string_view value) {

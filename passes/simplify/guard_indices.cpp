@@ -5,6 +5,7 @@
 #include <map>
 
 #include "ir/analysis/index_ranges.h"
+#include "ir/insertion.h"
 #include "passes/analysis.h"
 #include "passes/expressions.h"
 #include "runtime/error.h"
@@ -13,15 +14,26 @@
 namespace smelt {
 namespace {
 
-/// The table that a gather reads and a scatter_add adds to: how many rows are along its axis.
-Dim rows_of(const Node& node) { return node.operand(0)->shape()[static_cast<size_t>(node.int_attr("axis"))]; }
+/// One operand that indexes something, and how many places there are.
+struct Indexing {
+  Node& node;
+  unsigned operand;
+  Dim rows;
+  std::string_view prefix;  // of the state that notes faults
+};
 
-/// Of a gather or a scatter_add.
+/// The table that a gather reads and a scatter_add adds to: how many rows are along its axis.
+Indexing indexing_of(Node& node) {
+  return {node, 1, node.operand(0)->shape()[static_cast<size_t>(node.int_attr("axis"))],
+          node.is(Op::gather) ? kIndexFaultPrefix : kDroppedIndexPrefix};
+}
+
 class Guard {
  public:
-  Guard(Graph& graph, Node& node) : node_(node), b_(graph, &node), rows_(rows_of(node)) {
-    b_.set_source(node.source);
-    indices_ = b_.convert(node.operand(1), DType::i32);
+  Guard(Graph& graph, const Indexing& indexing)
+      : indexing_(indexing), b_(graph, &indexing.node), rows_(indexing.rows) {
+    b_.set_source(indexing.node.source);
+    indices_ = b_.convert(indexing.node.operand(indexing.operand), DType::i32);
     last_ = last_row();
   }
 
@@ -31,11 +43,21 @@ class Guard {
     return b_.min(least, everywhere(b_, last_, indices_->shape()));
   }
 
+  /// The indices, but a negative one for those that are too large.
+  Value* left_out() {
+    Value* last = everywhere(b_, last_, indices_->shape());
+    return b_.select(b_.le(indices_, last), indices_, b_.like(indices_, -1));
+  }
+
+  /// A negative index is none where it means that something is left out.
+  void ignore_negative() { lowest_ = b_.scalar(0, DType::i32); }
+
   void note_fault() {
     Value* before = b_.state(new_state());
     const auto old = [&](int64_t i) { return b_.slice(before, 0, i, 1); };
     const auto as_row = [&](Value* x) { return b_.reshape(x, {1}); };
-    Value* lowest = b_.min(as_row(extreme(ReduceOp::min)), old(0));
+    if (!lowest_) lowest_ = extreme(ReduceOp::min);
+    Value* lowest = b_.min(as_row(lowest_), old(0));
     Value *high = extreme(ReduceOp::max), *none = b_.like(high, 0);
     Value* highest = b_.max(as_row(b_.select(b_.gt(high, last_), high, none)), old(1));
     b_.create(Op::update, {b_.concat({lowest, highest, as_row(last_)}, 0)}, {{"state", state_}});
@@ -57,8 +79,7 @@ class Guard {
   const std::string& new_state() {
     Module& module = b_.module();
     const std::string name =
-        fmt::format("{}@{} {}", node_.is(Op::gather) ? kIndexFaultPrefix : kDroppedIndexPrefix,
-                    node_.graph().name, node_.describe());
+        fmt::format("{}@{} {}", indexing_.prefix, indexing_.node.graph().name, indexing_.node.describe());
     state_ = name;
     for (int i = 2; module.find_state(state_); ++i) state_ = fmt::format("{} {}", name, i);
     module.states.push_back(
@@ -66,53 +87,86 @@ class Guard {
     return state_;
   }
 
-  Node& node_;
+  const Indexing& indexing_;
   GraphBuilder b_;
   Dim rows_;
-  Value *indices_, *last_;
+  Value *indices_, *last_, *lowest_ = nullptr;
   std::string state_;
 };
 
-[[noreturn]] void refuse(const Node& node, int64_t index, const Dim& rows) {
-  fail("{}: the index {} is out of bounds: expected 0 to {}, the rows along axis {} of its table {}",
-       node.describe(), index, (rows - Dim(1)).str(), node.int_attr("axis"), str(node.operand(0)->type));
+[[noreturn]] void refuse(const Indexing& indexing, int64_t index) {
+  const Node& node = indexing.node;
+  fail("{}: the index {} is out of bounds: expected 0 to {}, the rows along {} of its table {}",
+       node.describe(), index, (indexing.rows - Dim(1)).str(),
+       node.has("axis") ? fmt::format("axis {}", node.int_attr("axis")) : "an axis",
+       str(node.operand(0)->type));
 }
 
-/// Whether it is not proven that all indices are rows. Throws Error where one surely is none.
-bool needs_guard(const Node& node, const IndexRanges& ranges) {
-  const Dim rows = rows_of(node);
-  const IndexRange range = ranges.at(node.operand(1));
-  if (range.within(rows)) return false;
-  if (rows.is_zero())
-    fail("{}: its table {} has no rows along axis {}: expected at least one", node.describe(),
-         str(node.operand(0)->type), node.int_attr("axis"));
-  if (const auto wrong = range.surely_outside(rows)) refuse(node, *wrong, rows);
+/// Whether it is not proven that all indices in the range are rows. Throws Error where one surely is none.
+bool needs_guard(const Indexing& indexing, const IndexRange& range) {
+  if (range.within(indexing.rows)) return false;
+  if (indexing.rows.is_zero())
+    fail("{}: its table {} has no rows along axis {}: expected at least one", indexing.node.describe(),
+         str(indexing.node.operand(0)->type), indexing.node.int_attr("axis"));
+  if (const auto wrong = range.surely_outside(indexing.rows)) refuse(indexing, *wrong);
   return true;
+}
+
+/// Of an insert: negative indices leave out what they are of.
+IndexRange without_negative(IndexRange range) {
+  if (range.beside && *range.beside < 0) range.beside.reset();
+  if (range.least < 0) range.least = 0, range.attained = false;
+  range.most = std::max<int64_t>(range.most, 0);
+  return range;
+}
+
+/// Guarded indices, by what they were and how many places there are.
+using Guarded = std::map<std::pair<const Value*, Dim>, Value*>;
+
+void guard_insert(Graph& graph, Node& insert, const IndexRanges& ranges, Guarded& guarded) {
+  const auto indexed = indexed_axes(insert);
+  for (unsigned i = 0; i < indexed.size(); ++i) {
+    const Indexing indexing{insert, i + 2, places_along(insert.result()->shape(), insert, indexed[i]),
+                            kDroppedIndexPrefix};
+    if (!needs_guard(indexing, without_negative(ranges.at(indexed[i].index)))) continue;
+    Value*& indices = guarded[{indexed[i].index, indexing.rows}];
+    if (!indices) {
+      const InheritMarks marks(graph, &insert, insert);
+      Guard guard(graph, indexing);
+      guard.ignore_negative();
+      guard.note_fault();
+      indices = guard.left_out();
+    }
+    insert.set_operand(i + 2, indices);
+  }
 }
 
 }  // namespace
 
 bool guard_indices(Graph& graph, const GuardIndicesOptions&) {
   const IndexRanges ranges(graph);
-  std::map<std::pair<const Value*, Dim>, Value*> guarded;
+  Guarded guarded, of_inserts;
   for (Node* gather : nodes_of(graph, Op::gather)) {
-    if (!needs_guard(*gather, ranges)) continue;
-    Value*& indices = guarded[{gather->operand(1), rows_of(*gather)}];
+    const Indexing indexing = indexing_of(*gather);
+    if (!needs_guard(indexing, ranges.at(gather->operand(1)))) continue;
+    Value*& indices = guarded[{gather->operand(1), indexing.rows}];
     if (!indices) {
       const InheritMarks marks(graph, gather, *gather);
-      Guard guard(graph, *gather);
+      Guard guard(graph, indexing);
       guard.note_fault();
       indices = guard.moved();
     }
     gather->set_operand(1, indices);
   }
   for (Node* scatter : nodes_of(graph, Op::scatter_add)) {
-    if (!needs_guard(*scatter, ranges)) continue;
-    if (!guarded.try_emplace({scatter->operand(1), rows_of(*scatter)}, nullptr).second) continue;
+    const Indexing indexing = indexing_of(*scatter);
+    if (!needs_guard(indexing, ranges.at(scatter->operand(1)))) continue;
+    if (!guarded.try_emplace({scatter->operand(1), indexing.rows}, nullptr).second) continue;
     const InheritMarks marks(graph, scatter, *scatter);
-    Guard(graph, *scatter).note_fault();
+    Guard(graph, indexing).note_fault();
   }
-  return !guarded.empty();
+  for (Node* insert : nodes_of(graph, Op::insert)) guard_insert(graph, *insert, ranges, of_inserts);
+  return !guarded.empty() || !of_inserts.empty();
 }
 
 }  // namespace smelt

@@ -1,5 +1,5 @@
-// guard_indices: no gather reads outside of its table, whatever numbers it is given, and no index that is no
-// row goes unnoticed.
+// guard_indices: no gather reads, and no insert writes, outside of its table, whatever numbers it is given,
+// and no index that is no row goes unnoticed.
 //
 //   %y = gather %t, %i        i in [0, rows) for certain: stays as it is (see ir/analysis/index_ranges.h)
 //                             outside for certain: Error with the node and the index
@@ -10,7 +10,9 @@
 // The state keeps what earlier runs left in it: executors look at it when a run's results are copied out,
 // throw an Error and make it zeros (runtime/index_faults.h). Indices with the same bound share a guard.
 // A scatter_add leaves such an index out, as its indices are sorted: it keeps them and has the update alone,
-// of a state "dropped_index/@graph scatter_add \"source\"", where no gather has one for them. Contract: runs
+// of a state "dropped_index/@graph scatter_add \"source\"", where no gather has one for them.
+// An insert leaves out what has a negative index: one that is too large becomes -1, and is noted there, too.
+// Contract: runs
 // once, when no later pass adds or removes gathers; values change only where an index was out of bounds.
 #pragma once
 

@@ -221,6 +221,8 @@ llvm::ArrayRef<SimplifyRule> simplify_rules(Op op) {
       return slice_rules();
     case Op::concat:
       return concat_rules();
+    case Op::insert:
+      return insert_rules();
     case Op::reduce:
       return kReduce;
     case Op::matmul:

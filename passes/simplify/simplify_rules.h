@@ -13,6 +13,7 @@ llvm::ArrayRef<SimplifyRule> simplify_rules(Op op);
 llvm::ArrayRef<SimplifyRule> pointwise_rules();
 llvm::ArrayRef<SimplifyRule> slice_rules();
 llvm::ArrayRef<SimplifyRule> concat_rules();
+llvm::ArrayRef<SimplifyRule> insert_rules();
 
 /// The value of a constant that is one number everywhere.
 std::optional<double> number_of(const Value* value);

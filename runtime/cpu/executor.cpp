@@ -57,6 +57,11 @@ struct Launcher {
     sort_index(static_cast<const int32_t*>(l.indices), l.count, l.rows, static_cast<int32_t*>(l.permutation),
                static_cast<int32_t*>(l.begins));
   }
+  void operator()(const ScanLaunch& l) const { scan(l.sizes, l.x, l.y); }
+  void operator()(const TopKLaunch& l) const {
+    top_k(l.sizes, static_cast<const float*>(l.x), static_cast<float*>(l.values),
+          static_cast<int32_t*>(l.indices));
+  }
   void operator()(const CopyLaunch& l) const {
     l.copy.run(static_cast<const std::byte*>(l.from), static_cast<std::byte*>(l.to));
   }

@@ -89,6 +89,22 @@ class Resolver {
     l.count = value(step.count), l.rows = value(step.rows);
   }
 
+  void add(const ScanStep& step) {
+    ScanLaunch& l = launch<ScanLaunch>();
+    point(l.x, step.x), point(l.y, step.y);
+    l.sizes = {value(step.outer),    value(step.count),
+               value(step.inner),    value(step.x_outer_stride),
+               value(step.x_stride), value(step.y_outer_stride),
+               value(step.y_stride), step.kind,
+               step.exclusive,       step.dtype};
+  }
+
+  void add(const TopKStep& step) {
+    TopKLaunch& l = launch<TopKLaunch>();
+    point(l.x, step.x), point(l.values, step.values), point(l.indices, step.indices);
+    l.sizes = {value(step.rows), value(step.count), value(step.row_stride), value(step.k)};
+  }
+
   void add(const CopyStep& step) {
     std::vector<CopyAxis> axes;
     for (size_t i = 0; i < step.extents.size(); ++i)

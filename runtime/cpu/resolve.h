@@ -9,6 +9,8 @@
 
 #include "runtime/cpu/copy.h"
 #include "runtime/cpu/narrow_gemm.h"
+#include "runtime/cpu/scan.h"
+#include "runtime/cpu/top_k.h"
 #include "runtime/plan/plan.h"
 
 namespace smelt {
@@ -28,6 +30,14 @@ struct SortLaunch {
   void *indices = nullptr, *permutation = nullptr, *begins = nullptr;
   int64_t count = 0, rows = 0;
 };
+struct ScanLaunch {
+  void *x = nullptr, *y = nullptr;
+  ScanSizes sizes;
+};
+struct TopKLaunch {
+  void *x = nullptr, *values = nullptr, *indices = nullptr;
+  TopKSizes sizes;
+};
 struct CopyLaunch {
   void *from = nullptr, *to = nullptr;
   PreparedCopy copy;
@@ -38,7 +48,8 @@ struct FillLaunch {
   DType dtype = DType::f32;
   double value = 0;
 };
-using Launch = std::variant<KernelLaunch, GemmLaunch, SortLaunch, CopyLaunch, FillLaunch>;
+using Launch =
+    std::variant<KernelLaunch, GemmLaunch, SortLaunch, ScanLaunch, TopKLaunch, CopyLaunch, FillLaunch>;
 
 struct ResolvedEntry {
   /// A pointer into a buffer whose place changes from run to run.

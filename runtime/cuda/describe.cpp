@@ -41,6 +41,14 @@ class StepText {
   std::string what(const SortIndexStep& step, const Launch&) const {
     return fmt::format("sort of {} indices below {}", value(step.count), value(step.rows));
   }
+  std::string what(const ScanStep& step, const Launch&) const {
+    return fmt::format("scan of {} x {} x {} elements", value(step.outer), value(step.count),
+                       value(step.inner));
+  }
+  std::string what(const TopKStep& step, const Launch&) const {
+    return fmt::format("the {} largest of {} in each of {} rows", value(step.k), value(step.count),
+                       value(step.rows));
+  }
   std::string what(const CopyStep&, const Launch& launch) const {
     return fmt::format("copy of {} bytes", std::get<CopyLaunch>(launch).bytes);
   }

@@ -228,6 +228,18 @@ class IndexFlow {
     write(sort.begins, value(sort.rows) + 1, {0, count});
   }
 
+  void run(const ScanStep& scan) {
+    if (scan.dtype != DType::i32 || value(scan.outer) * value(scan.count) * value(scan.inner) == 0) return;
+    const int64_t last = (value(scan.outer) - 1) * value(scan.y_outer_stride) +
+                         (value(scan.count) - 1) * value(scan.y_stride) + value(scan.inner) - 1;
+    write(scan.y, last + 1, {INT64_MIN, INT64_MAX});
+  }
+
+  void run(const TopKStep& top) {
+    const int64_t columns = value(top.count), least = columns < value(top.k) ? -1 : 0;
+    write(top.indices, value(top.rows) * value(top.k), {least, std::max<int64_t>(0, columns - 1)});
+  }
+
   void run(const FillStep& fill) {
     const bool whole = fill.value == std::trunc(fill.value) && std::abs(fill.value) <= INT32_MAX;
     const auto number = static_cast<int64_t>(whole ? fill.value : 0);

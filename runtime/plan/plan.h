@@ -139,6 +139,25 @@ struct SortIndexStep {
   std::optional<Workspace> workspace = {};  // i32, of a GPU's sort of many indices
 };
 
+/// y[o, i, j] = x[o, 0, j] . x[o, 1, j] . ... . x[o, i, j] (without the last one where exclusive), where `.`
+/// is the kind: "add", "max" (NaN wins) or "mul", of f32 or i32. An element is at o * outer_stride + i *
+/// stride + j.
+struct ScanStep {
+  BufferRef x, y;
+  Dim outer, count, inner;
+  Dim x_outer_stride, x_stride, y_outer_stride, y_stride;
+  std::string kind = "add";
+  bool exclusive = false;
+  DType dtype = DType::f32;
+};
+
+/// The k largest of each of `rows` rows of `count` f32 elements, which begin `row_stride` apart: the largest
+/// first, equal ones in the order of their indices, NaN last. A row of fewer elements ends with -inf at -1.
+struct TopKStep {
+  BufferRef x, values, indices;  // the results are dense
+  Dim rows, count, row_stride, k;
+};
+
 /// Copies a box of `extents` elements between two strided places.
 struct CopyStep {
   BufferRef from, to;
@@ -155,7 +174,7 @@ struct FillStep {
 };
 
 struct Step {
-  std::variant<KernelStep, GemmStep, SortIndexStep, CopyStep, FillStep> what;
+  std::variant<KernelStep, GemmStep, SortIndexStep, ScanStep, TopKStep, CopyStep, FillStep> what;
   std::vector<int> reads, writes;              // buffers
   std::vector<std::pair<int, int>> may_alias;  // (written, read) buffers that may share memory
   std::vector<std::string> sources;            // names of the nodes it came from

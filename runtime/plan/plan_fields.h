@@ -102,6 +102,28 @@ void visit_fields(V& v, T& x) {
 }
 
 template <>
+struct StepKind<ScanStep> {
+  static constexpr std::string_view name = "scan", keyword = "scan";
+};
+template <typename V, Is<ScanStep> T>
+void visit_fields(V& v, T& x) {
+  v("x", x.x), v("y", x.y), v("outer", x.outer), v("count", x.count), v("inner", x.inner);
+  v("x_outer_stride", x.x_outer_stride), v("x_stride", x.x_stride);
+  v("y_outer_stride", x.y_outer_stride), v("y_stride", x.y_stride);
+  v("kind", x.kind), v("exclusive", x.exclusive), v("dtype", x.dtype);
+}
+
+template <>
+struct StepKind<TopKStep> {
+  static constexpr std::string_view name = "top_k", keyword = "top_k";
+};
+template <typename V, Is<TopKStep> T>
+void visit_fields(V& v, T& x) {
+  v("x", x.x), v("values", x.values), v("indices", x.indices), v("rows", x.rows), v("count", x.count);
+  v("row_stride", x.row_stride), v("k", x.k);
+}
+
+template <>
 struct StepKind<CopyStep> {
   static constexpr std::string_view name = "copy", keyword = "copy";
 };

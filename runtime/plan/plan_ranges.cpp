@@ -23,6 +23,7 @@ class RangeCheck {
         step,
         [&](const KernelStep& launch) { check_accesses(launch), check_maps(plan_, launch, values_, place_); },
         [&](const GemmStep& gemm) { check_gemm(gemm); }, [&](const SortIndexStep& sort) { check_sort(sort); },
+        [&](const ScanStep& scan) { check_scan(scan); }, [&](const TopKStep& top) { check_top_k(top); },
         [&](const CopyStep& copy) { check_copy(copy); }, [&](const FillStep&) {});
     for (const StepPlace& place : places(step))
       if (place.use != PlaceUse::either) check_reach(place);
@@ -109,6 +110,30 @@ class RangeCheck {
     const int64_t first = step.begins.offset.evaluate(values_);  // written without rows, too
     if (extent(step.rows) == 0 && first >= elements(step.begins))
       refuse(fmt::format("begins reaches element {} of {}", first, buffer_text(step.begins)));
+  }
+
+  void check_scan(const ScanStep& step) const {
+    if (step.kind != "add" && step.kind != "max" && step.kind != "mul")
+      refuse(fmt::format("has the kind '{}': expected add, max or mul", step.kind));
+    if (step.dtype != DType::f32 && step.dtype != DType::i32)
+      refuse(fmt::format("scans {}: expected f32 or i32", name(step.dtype)));
+    check_dtype("x", step.x, step.dtype);
+    check_dtype("y", step.y, step.dtype);
+    const Dim written = Dim(extent(step.outer)) * extent(step.count) * extent(step.inner);
+    if (written.is_zero()) return;
+    check_spread("y", extent(step.outer), step.y_outer_stride);
+    check_spread("y", extent(step.count), step.y_stride);
+    check_apart("y", written, step.y);
+  }
+
+  void check_top_k(const TopKStep& step) const {
+    constexpr int64_t kMost = 1024;
+    if (extent(step.k) < 1 || extent(step.k) > kMost)
+      refuse(fmt::format("takes the {} largest: expected 1 to {}", extent(step.k), kMost));
+    if (extent(step.count) >= INT32_MAX) refuse("has rows of more than 2^31 elements");
+    check_dtype("x", step.x, DType::f32);
+    check_dtype("values", step.values, DType::f32);
+    check_dtype("indices", step.indices, DType::i32);
   }
 
   void check_copy(const CopyStep& step) const {

@@ -44,6 +44,23 @@ std::vector<StepPlace> places_of(const SortIndexStep& step) {
   return places;
 }
 
+std::vector<StepPlace> places_of(const ScanStep& step) {
+  const auto place = [&](std::string_view name, const BufferRef& ref, PlaceUse use, const Dim& outer_stride,
+                         const Dim& stride) {
+    return StepPlace{
+        name, &ref, use, {{&step.outer, &outer_stride}, {&step.count, &stride}, {&step.inner, &kOne}}};
+  };
+  return {place("x", step.x, PlaceUse::read, step.x_outer_stride, step.x_stride),
+          place("y", step.y, PlaceUse::write, step.y_outer_stride, step.y_stride)};
+}
+
+std::vector<StepPlace> places_of(const TopKStep& step) {
+  const std::vector<Walk> found = {{&step.rows, &step.k}, {&step.k, &kOne}};
+  return {{"x", &step.x, PlaceUse::read, {{&step.rows, &step.row_stride}, {&step.count, &kOne}}},
+          {"values", &step.values, PlaceUse::write, found},
+          {"indices", &step.indices, PlaceUse::write, found}};
+}
+
 std::vector<StepPlace> places_of(const CopyStep& step) {
   StepPlace from{"from", &step.from, PlaceUse::read}, to{"to", &step.to, PlaceUse::write};
   // A damaged plan may have fewer strides; validation says so.

@@ -17,6 +17,7 @@ class FieldValues {
   void add(const std::string& name, uint32_t number) { values.integers.push_back({name, number}); }
   void add(const std::string& name, double number) { values.reals.push_back({name, number}); }
   void add(const std::string&, int) {}
+  void add(const std::string&, const std::string&) {}
   void add(const std::string&, bool) {}
   void add(const std::string&, DType) {}
   template <typename T>

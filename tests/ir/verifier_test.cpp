@@ -240,6 +240,21 @@ TEST_F(Broken, UpdateAtAnIndexWithoutAnAxis) {
   expect_message(*module, {"update: attribute 'axis' is missing"});
 }
 
+TEST(Verifier, InsertOfWhatDoesNotFit) {
+  const auto expect = [](const Shape& value, const Shape& index, std::vector<int64_t> axes,
+                         std::string_view message) {
+    const auto module = parsed();
+    GraphBuilder b(*module->graphs.front());
+    const llvm::SmallVector<Value*, 2> indices(axes.size(), b.constant(0, {DType::i32, index}));
+    b.insert(b.constant(0, {DType::f32, {4, 3}}), b.constant(0, {DType::f32, value}), indices, axes);
+    expect_message(*module, {message});
+  };
+  expect({2, 5}, {}, {0}, "insert: a value of f32[2,5] is longer along axis 1 than f32[4,3]");
+  expect({2, 3}, {3}, {0}, "insert: an index operand is i32[3], expected the leading dims of f32[2,3]");
+  expect({2, 3}, {}, {2}, "insert: axis 2 is outside f32[2,3]");
+  expect({2, 3}, {}, {0, 0}, "insert: axis 0 is given twice");
+}
+
 TEST_F(Broken, PackOfTheWrongSegments) {
   GraphBuilder b(graph);
   b.create(Op::pack, {node(Op::state)->result(), node(Op::state)->result()}, {{"state", std::string("flat")}},

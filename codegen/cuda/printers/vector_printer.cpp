@@ -80,9 +80,10 @@ void VectorPrinter::declare_whole(const BlockNest& nest, int id) {
 
 void VectorPrinter::finish_whole(const BlockNest& nest, int id) {
   if (reductions_.takes_vectors(id)) reductions_.print_vector(id);
-  if (instructions_.stores_by_vector(nest, id))
-    c_.out.line("sm_store{}({}, s{}, {});", addresses_.vector_form(id), addresses_.vector(id), id,
-                c_.columns_left());
+  if (!instructions_.stores_by_vector(nest, id)) return;
+  const std::string predicate = c_.predicate_of(id);
+  c_.out.line("{}sm_store{}({}, s{}, {});", predicate.empty() ? "" : fmt::format("if ({}) ", predicate),
+              addresses_.vector_form(id), addresses_.vector(id), id, c_.columns_left());
 }
 
 void VectorPrinter::set_inner_index(const std::string& text) {

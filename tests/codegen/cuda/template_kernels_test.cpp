@@ -113,6 +113,8 @@ TEST(TemplateKernels, StepsNameTheirs) {
   plain.batch.clear();
   program.entries[0].steps.push_back(step_of(plain, {0, 1}, {2}));
   program.entries[0].steps.push_back(step_of(SortIndexStep{{3, 0}, {4, 0}, {5, 0}, 7, 9}, {3}, {4, 5}));
+  program.entries[0].steps.push_back(step_of(ScanStep{{3, 0}, {4, 0}, 5, 9, 1, 9, 1, 9, 1}, {3}, {4}));
+  program.entries[0].steps.push_back(step_of(TopKStep{{3, 0}, {4, 0}, {5, 0}, 5, 9, 9, 3}, {3}, {4, 5}));
   Plan plan;
   plan.entries = program.entries;
   plan.kernels.resize(1);  // one of Kernel IR
@@ -122,8 +124,12 @@ TEST(TemplateKernels, StepsNameTheirs) {
     names.emplace_back();
     for (const int kernel : step.kernels) names.back().push_back(plan.kernels.at(kernel).name);
   }
-  EXPECT_EQ(names, (std::vector<std::vector<std::string>>{
-                       {"smelt_gemm_bf16_f32_kk"}, {}, {"smelt_sort_rank", "smelt_sort_begins"}}));
+  EXPECT_EQ(names,
+            (std::vector<std::vector<std::string>>{{"smelt_gemm_bf16_f32_kk"},
+                                                   {},
+                                                   {"smelt_sort_rank", "smelt_sort_begins"},
+                                                   {"smelt_scan_columns_add_f32", "smelt_scan_rows_add_f32"},
+                                                   {"smelt_top_3"}}));
 }
 
 /// Sorts of few and of many indices share their first kernel and their last.

@@ -42,6 +42,9 @@ entry @train_step {arena = 8448} {
   gemm f32 #2(8, 1) = #1(8, 1) * #0(1, 8) {m = 1, n = 8, k = 8, alpha = -0.5, bias = #0, tf32 = true, result = f16}
   sort_index #1 -> #2, #2[B*T] of B*T below 64
   sort_index #1 -> #2, #2[B*T] of B*T below 64 by #1[8] of 2*B*T
+  scan max exclusive i32 #1(8, 1) = #4(T, 1) of B x T x 1
+  scan add f32 #2(8*T, 8) = #1[8](8*T, 8) of B x T x 8
+  top_k #1(8) -> #2, #4[B] of B*T x 8 by 3
   copy f32[B,8] #2(8, 1) = #1[8*T - 8](8*T, 1)
   fill #2[B] = 0.0 of 8*B*T
   fill #2 = 0.0 of 8*B*T {writes = [2], choice = [0, 0]}
@@ -71,12 +74,12 @@ TEST(ProgramText, KeepsWhatWasWritten) {
   EXPECT_EQ(entry.inputs[1].ids, std::nullopt);
   EXPECT_EQ(entry.inputs[2].ids, IdRange{50257});
   EXPECT_EQ(entry.inputs[3].ids, (IdRange{50257, -100, -2}));
-  ASSERT_EQ(entry.steps.size(), 10u);
+  ASSERT_EQ(entry.steps.size(), 13u);
   ASSERT_EQ(entry.choices.size(), 1u);
   EXPECT_EQ(entry.choices[0].alternatives, (std::vector<std::string>{"one way", "another"}));
   EXPECT_EQ(entry.steps[7].choice, -1);
-  EXPECT_EQ(entry.steps[9].choice, 0);
-  EXPECT_EQ(entry.steps[9].alternative, 1);
+  EXPECT_EQ(entry.steps[12].choice, 0);
+  EXPECT_EQ(entry.steps[12].alternative, 1);
   EXPECT_EQ(entry.steps[0].may_alias, (std::vector<std::pair<int, int>>{{2, 1}}));
   EXPECT_EQ(entry.steps[0].sources, (std::vector<std::string>{"h.0", "h.1"}));
   EXPECT_EQ(std::get<KernelStep>(entry.steps[1].what).random_ids, (std::vector<uint32_t>{3, 4294967295u}));
@@ -95,8 +98,14 @@ TEST(ProgramText, KeepsWhatWasWritten) {
   ASSERT_TRUE(workspace);
   EXPECT_EQ(workspace->base, (BufferRef{1, 8}));
   EXPECT_EQ(workspace->elements, Dim::symbol("B") * Dim::symbol("T") * 2);
-  EXPECT_EQ(std::get<CopyStep>(entry.steps[6].what).from_strides[0], Dim::symbol("T") * 8);
-  EXPECT_EQ(std::get<FillStep>(entry.steps[7].what).to.offset, Dim::symbol("B"));
+  const auto& scan = std::get<ScanStep>(entry.steps[6].what);
+  EXPECT_TRUE(scan.exclusive);
+  EXPECT_EQ(scan.kind, "max");
+  EXPECT_EQ(scan.x_outer_stride, Dim::symbol("T"));
+  EXPECT_EQ(std::get<ScanStep>(entry.steps[7].what).inner, Dim(8));
+  EXPECT_EQ(std::get<TopKStep>(entry.steps[8].what).k, Dim(3));
+  EXPECT_EQ(std::get<CopyStep>(entry.steps[9].what).from_strides[0], Dim::symbol("T") * 8);
+  EXPECT_EQ(std::get<FillStep>(entry.steps[10].what).to.offset, Dim::symbol("B"));
   EXPECT_EQ(p.buffers[3].data.size(), 4u);
 }
 
@@ -135,7 +144,7 @@ const ProgramFaultCase kProgramFaults[] = {
     {"entry @e { input \"x\" {lowest = 0} : i32[] = #0 }", "1:23",
      "expected one of fill, below, ignored, least, found 'lowest'"},
     {"entry @e { run }", "1:12",
-     "expected input, output, choice, launch, gemm, sort_index, copy, fill or '}'"},
+     "expected input, output, choice, launch, gemm, sort_index, scan, top_k, copy, fill or '}'"},
     {"buffer 0 \"b\" : f32[1] entry @e { fill #0 = 1 of 1 {choice = [1]} }", "1:64",
      "[choice, alternative] before this"},
     {"buffer 0 \"b\" : f32[1] entry @e { gemm f32 #0(1) = }", "1:43", "the row and the column stride"},

@@ -53,6 +53,8 @@ graph @every(%x: f32[B,T,8], %ids "token ids": i32[B,T] "inputs" {optional = tru
   update %packed {state = "gradients"}
   %rows = gather %new, %i {axis = 0}
   %back = scatter_add %new, %i, %rows {axis = 0}
+  %counts = scan %i {axis = 1, exclusive = true, kind = "add"}
+  %best, %places = top_k %x {k = 3} : f32[B,T,3], i32[B,T,3]
   %y = matmul %x, %w "h.0.fc" {spec = "btc,oc->bto"}
   %my, %mz = matmul %half, %half (%p, %1 "add this" = %x) "h.0.fc" {spec = "btc,btd->bcd"} {
     %square = mul %p, %p
@@ -62,6 +64,7 @@ graph @every(%x: f32[B,T,8], %ids "token ids": i32[B,T] "inputs" {optional = tru
   %kv = constant {value = 2.0} : f32[4,1,8]
   %place = constant {value = 3} : i32[]
   update %kv, %place {state = "cache", axis = 1}
+  %inserted = insert %old, %kv, %place {axis = 1}
   %stopped = stop_gradient %y
   %all = collective %stopped {kind = "all_reduce"}
   %f1, %f2 = fusion (%a = %sum, %1 "b" = %spread) "h.0.ln" {phase = forward} {

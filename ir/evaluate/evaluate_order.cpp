@@ -1,0 +1,79 @@
+// Operations on the order of elements along an axis: scan and top_k.
+#include <algorithm>
+#include <numeric>
+
+#include "ir/evaluate/evaluate_ops.h"
+#include "ir/evaluate/reduction.h"
+
+namespace smelt::evaluation {
+namespace {
+
+template <typename S>
+S identity_of(const std::string& kind, DType dtype) {
+  if (kind == "add") return S(0);
+  if (kind == "mul") return S(1);
+  return dtype == DType::i32 ? S(std::numeric_limits<int32_t>::min()) : math::lowest<S>();
+}
+
+template <typename S>
+S combined(const std::string& kind, const S& a, const S& b) {
+  if (kind == "add") return a + b;
+  return kind == "mul" ? a * b : math::maximum(a, b);
+}
+
+/// NaN comes behind every number.
+template <typename S>
+bool is_larger(const S& a, const S& b) {
+  const auto x = math::primal(a), y = math::primal(b);
+  return x > y || (x == x && y != y);
+}
+
+}  // namespace
+
+template <typename S>
+Arrays<S> evaluate_scan(const Call<S>& call) {
+  const Array<S>& x = call.operand(0);
+  const AxisView view(x.shape, call.node.int_attr("axis"));
+  const std::string& kind = call.node.string_attr("kind");
+  const bool exclusive = call.node.bool_attr("exclusive", false);
+  Array<S> result = call.zeros();
+  for (int64_t outer = 0; outer < view.outer; ++outer)
+    for (int64_t inner = 0; inner < view.inner; ++inner) {
+      S sum = identity_of<S>(kind, call.node.result()->dtype());
+      for (int64_t i = 0; i < view.size; ++i) {
+        const int64_t at = (outer * view.size + i) * view.inner + inner;
+        if (exclusive) result.data[at] = sum;
+        sum = combined(kind, sum, x.data[at]);
+        if (!exclusive) result.data[at] = sum;
+      }
+    }
+  return {std::move(result)};
+}
+
+/// Equal elements come in the order of their indices, NaN last. A row of fewer than k elements ends with -inf
+/// at the index -1.
+template <typename S>
+Arrays<S> evaluate_top_k(const Call<S>& call) {
+  const Array<S>& x = call.operand(0);
+  const int64_t k = call.node.int_attr("k"), columns = x.shape.back();
+  Arrays<S> results = {call.zeros(0), call.zeros(1)};
+  const int64_t rows = static_cast<int64_t>(results[0].data.size()) / k;
+  std::vector<int64_t> order(static_cast<size_t>(columns));
+  for (int64_t row = 0; row < rows; ++row) {
+    const S* from = x.data.data() + row * columns;
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int64_t a, int64_t b) { return is_larger(from[a], from[b]); });
+    for (int64_t i = 0; i < k; ++i) {
+      const bool inside = i < columns;
+      results[0].data[row * k + i] = inside ? from[order[i]] : math::lowest<S>();
+      results[1].data[row * k + i] = S(static_cast<decltype(math::primal(S(0)))>(inside ? order[i] : -1));
+    }
+  }
+  return results;
+}
+
+SMELT_EVALUATE_ALL(evaluate_scan)
+SMELT_EVALUATE_ALL(evaluate_top_k)
+
+}  // namespace smelt::evaluation

@@ -1,0 +1,58 @@
+#include "runtime/cpu/scan.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace smelt {
+namespace {
+
+/// One line of elements, some distance apart. `Carry` holds what is known so far.
+template <typename T, typename Carry, typename Combine>
+void scan_line(const ScanSizes& sizes, const T* x, T* y, Carry carry, Combine combine) {
+  for (int64_t i = 0; i < sizes.count; ++i) {
+    const auto element = static_cast<Carry>(x[i * sizes.x_stride]);
+    if (sizes.exclusive) y[i * sizes.y_stride] = static_cast<T>(carry);
+    carry = combine(carry, element);
+    if (!sizes.exclusive) y[i * sizes.y_stride] = static_cast<T>(carry);
+  }
+}
+
+template <typename T, typename Carry, typename Combine>
+void scan_lines(const ScanSizes& sizes, const void* x, void* y, Carry identity, Combine combine) {
+  const int64_t lines = sizes.outer * sizes.inner;
+#pragma omp parallel for schedule(static)
+  for (int64_t line = 0; line < lines; ++line) {
+    const int64_t outer = line / sizes.inner, inner = line % sizes.inner;
+    scan_line(sizes, static_cast<const T*>(x) + outer * sizes.x_outer_stride + inner,
+              static_cast<T*>(y) + outer * sizes.y_outer_stride + inner, identity, combine);
+  }
+}
+
+/// NaN wins.
+template <typename T>
+T larger(T a, T b) {
+  return a != a ? a : b != b ? b : std::max(a, b);
+}
+
+/// T as it is stored, Carry as it is added and multiplied.
+template <typename T, typename Carry>
+void scan_as(const ScanSizes& sizes, const void* x, void* y) {
+  using Limits = std::numeric_limits<T>;
+  if (sizes.kind == "add")
+    scan_lines<T>(sizes, x, y, Carry(0), [](Carry a, Carry b) { return a + b; });
+  else if (sizes.kind == "mul")
+    scan_lines<T>(sizes, x, y, Carry(1), [](Carry a, Carry b) { return a * b; });
+  else
+    scan_lines<T>(sizes, x, y, Limits::has_infinity ? -Limits::infinity() : Limits::lowest(), larger<T>);
+}
+
+}  // namespace
+
+void scan(const ScanSizes& sizes, const void* x, void* y) {
+  if (sizes.dtype == DType::f32)
+    scan_as<float, double>(sizes, x, y);
+  else
+    scan_as<int32_t, uint32_t>(sizes, x, y);
+}
+
+}  // namespace smelt

@@ -1,0 +1,15 @@
+// The largest elements of rows.
+#pragma once
+
+#include <cstdint>
+
+namespace smelt {
+
+struct TopKSizes {
+  int64_t rows = 0, count = 0, row_stride = 0, k = 1;
+};
+
+/// What a TopKStep says (runtime/plan/plan.h).
+void top_k(const TopKSizes& sizes, const float* x, float* values, int32_t* indices);
+
+}  // namespace smelt
