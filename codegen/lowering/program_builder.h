@@ -53,6 +53,8 @@ void lower_fusion(ProgramBuilder& builder, const Node& fusion);
 void lower_matmul(ProgramBuilder& builder, const Node& matmul);
 void lower_attention(ProgramBuilder& builder, const Node& attention);
 void lower_attention_grad(ProgramBuilder& builder, const Node& gradient);
+void lower_attention_by_blocks(ProgramBuilder& builder, const Node& attention);
+void lower_attention_grad_by_blocks(ProgramBuilder& builder, const Node& gradient);
 void lower_scatter_add(ProgramBuilder& builder, const Node& scatter);
 /// A copy between two strided places as a kernel.
 void copy_by_kernel(ProgramBuilder& builder, const Layout& from, const Layout& to, const Shape& shape,

@@ -104,8 +104,8 @@ void CompileFlags::add_to(CLI::App& app) {
       ->capture_default_str();
   app.add_option(
          "--attention", attention,
-         "on a GPU in bf16 and fp16: fused (one kernel, no scores in memory), unfused (matmuls around a "
-         "softmax), wgmma (fused, on sm_90 by its own instructions where they take it: not run as a whole "
+         "fused (by blocks, no scores in memory: on a CPU, and on a GPU in bf16 and fp16), unfused (matmuls "
+         "around a softmax), wgmma (fused, on sm_90 by its own instructions where they take it: not run as a whole "
          "yet), or auto "
          "(unfused for short sequences)")
       ->check(CLI::IsMember({"auto", "fused", "unfused", "wgmma"}))
