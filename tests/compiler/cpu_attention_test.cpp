@@ -106,8 +106,8 @@ TEST_P(CpuAttentionBlocks, EveryNumberOfThreadsGivesTheSameBits) {
   }
 }
 
-/// Seed 7 is not among them: the gradient of ALiBi's slopes, a sum that cancels, is 2.1e-4 off where the bound
-/// is 6.5e-5 (and unfused holds). The cause is not known.
+/// Seed 7 is not among them: the gradient of ALiBi's slopes, a sum that cancels, is 2.1e-4 off where the
+/// bound is 6.5e-5 (and unfused holds). The cause is not known.
 INSTANTIATE_TEST_SUITE_P(Seeds, CpuAttentionBlocks, ::testing::Range<uint64_t>(0, 7));
 
 TEST(CpuAttentionSizes, EveryWidth) {
