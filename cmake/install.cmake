@@ -5,7 +5,7 @@ include(CMakePackageConfigHelpers)
 
 set(SMELT_PUBLIC_HEADERS
     smelt dim dtype error executor philox session tensor data/token_data generation/generator generation/sampling
-    plan/plan plan/plan_file system/file system/stopwatch training/checkpoint training/learning_rate
+    plan/attention_spec plan/plan plan/plan_file system/file system/stopwatch training/checkpoint training/learning_rate
     training/loss_curve training/metrics training/trainer weights/initialize weights/safetensors)
 
 file(STRINGS ${PROJECT_SOURCE_DIR}/runtime/smelt.h version_line REGEX "define SMELT_VERSION")

@@ -40,6 +40,7 @@ class ParametersOf {
     if (kernel_.attention) add(*kernel_.attention);
     for (const int param : params_of_indices()) keep_indices(param);
     for (size_t i = 0; i < kernel_.params.size(); ++i) drop_inner(parameters_[i]);
+    if (kernel_.attention) drop_tiles(static_cast<size_t>(kernel_.attention->tile_params));
   }
 
  private:
@@ -84,7 +85,10 @@ class ParametersOf {
     for (const int param : attention.rows)
       add_list(param, attention.batch * attention.heads * attention.queries, writes_rows);
     if (attention.counters >= 0) add_shared(attention);
-    for (const int param : attention.sums) add_list(param, sum_elements(attention), true);
+    for (const auto& [i, param] : llvm::enumerate(attention.sums))
+      add_list(static_cast<int>(param), sum_elements(attention, static_cast<int>(i)), true);
+    if (const BlockTiles* tiles = attention.blocked())
+      add_list(attention.workspace, lane_layout(attention, *tiles).elements * int64_t{tiles->lanes}, true);
   }
 
   /// Of the gradients for sm_90a; the templates that may take their place leave them alone.
@@ -95,10 +99,15 @@ class ParametersOf {
     add_list(attention.counters, shared.counters, true);
   }
 
-  static Dim sum_elements(const AttentionKernel& attention) {
+  /// They are no arguments of a step.
+  void drop_tiles(size_t count) { code_.parameters.resize(code_.parameters.size() - count); }
+
+  static Dim sum_elements(const AttentionKernel& attention, int sum) {
     const Dim rows = attention.batch * attention.heads;
-    if (attention.part == AttentionPart::key_gradients) return rows * attention.keys;
-    if (attention.part == AttentionPart::query_gradients) return rows * attention.queries;
+    const bool of_queries = attention.part == AttentionPart::query_gradients ||
+                            (attention.part == AttentionPart::gradients && sum < attention.row_gradients);
+    if (of_queries) return rows * attention.queries;
+    if (attention.part != AttentionPart::element_gradient) return rows * attention.keys;
     return (attention.keeps_batch ? attention.batch : Dim(1)) *
            (attention.keeps_heads ? attention.heads : Dim(1)) * attention.queries * attention.keys;
   }

@@ -23,6 +23,8 @@ KernelCode describe_kernel(const Kernel& kernel) {
     code.maps = attention_maps(kernel);
     code.only_capability = kWgmmaCapability;
   }
+  if (kernel.attention && kernel.attention->blocked())
+    code.attention = {*kernel.attention, *kernel.attention->blocked(), kernel.attention->workspace};
   describe_parameters(kernel, code);
   return code;
 }

@@ -49,9 +49,10 @@ class PhaseClock {
 /// the memory of both and twice the steps between them.
 constexpr int64_t kMostUnfusedKeys = 128;
 
+/// Only what has run in whole steps on a GPU is taken unasked.
 AttentionTemplates templates_of(AttentionForm form) {
-  if (form == AttentionForm::mma) return AttentionTemplates::mma;
-  return form == AttentionForm::wgmma ? AttentionTemplates::wgmma : AttentionTemplates::measured;
+  if (form == AttentionForm::fused) return AttentionTemplates::measured;
+  return form == AttentionForm::wgmma ? AttentionTemplates::wgmma : AttentionTemplates::mma;
 }
 
 class Compiler {
@@ -239,8 +240,9 @@ class Compiler {
     passes.add({"fuse", {}}, [report](Graph& g) { return fuse(g, {.report = report}); });
     passes.add("accumulate_gemms");
     if (options_.storage != DType::f32)
-      passes.add(PassCall{"assign_precision", {{"storage", std::string(name(options_.storage))}}}.str() +
-                 ",keep_attention_rest");
+      passes.add(PassCall{"assign_precision", {{"storage", std::string(name(options_.storage))}}}.str());
+    // A CPU has no room for the rest in its tiles.
+    if (options_.storage != DType::f32 && target.is_cuda()) passes.add("keep_attention_rest");
     if (options_.tf32) passes.add("allow_tf32");
     passes.add({"fuse_gemm_epilogues", {}}, [&](Graph& g) { return fuse_gemm_epilogues(g, {target}); });
     passes.add({"split_bodies", {}}, [&](Graph& g) { return split_bodies(g, {target}); });

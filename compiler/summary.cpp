@@ -56,12 +56,17 @@ int64_t attention_bytes(const Program& program, const Kernel& kernel) {
   return bytes;
 }
 
+/// What stays in a processor's cache.
+bool is_tile(const Kernel& kernel, int param) {
+  return kernel.attention && static_cast<size_t>(param) >= kernel.arguments();
+}
+
 /// Every param at the elements its accesses can reach, each once.
 int64_t kernel_bytes(const Program& program, const KernelStep& step) {
   const Kernel& kernel = program.kernels[step.kernel];
   std::vector<int64_t> reach(kernel.params.size() * 2);
   for (const Instruction& i : kernel.instructions) {
-    if (i.access.param < 0) continue;
+    if (i.access.param < 0 || is_tile(kernel, i.access.param)) continue;
     Dim elements = 1;
     for (size_t axis = 0; axis < i.access.strides.size(); ++axis)
       if (!i.access.strides[axis].is_zero()) elements *= kernel.axes[axis].extent;

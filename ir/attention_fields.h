@@ -9,9 +9,6 @@
 
 namespace smelt {
 
-inline constexpr const char* kAttentionParts[] = {"forward", "key_gradients", "query_gradients",
-                                                  "element_gradient"};
-
 /// visit(word, member) for each field, in the order in which they are printed.
 template <typename Visit>
 void visit_attention_fields(const Visit& visit) {
@@ -39,6 +36,8 @@ void visit_attention_fields(const Visit& visit) {
   visit("most_rows", &AttentionKernel::most_rows);
   visit("query_sums", &AttentionKernel::query_sums);
   visit("counters", &AttentionKernel::counters);
+  visit("tile_params", &AttentionKernel::tile_params);
+  visit("workspace", &AttentionKernel::workspace);
   visit("tiles", &AttentionKernel::tiles);
   visit("lighter", &AttentionKernel::lighter);
   visit("multiprocessors", &AttentionKernel::multiprocessors);
@@ -50,6 +49,7 @@ void visit_attention_fields(const Visit& visit) {
 /// Tiles are written as the name of their template and a list of these numbers.
 inline constexpr const char* template_name(const AttentionTiles&) { return "mma"; }
 inline constexpr const char* template_name(const WgmmaTiles&) { return "wgmma"; }
+inline constexpr const char* template_name(const BlockTiles&) { return "blocks"; }
 
 template <typename Tiles, typename Visit>
   requires std::same_as<std::remove_const_t<Tiles>, AttentionTiles>
@@ -63,6 +63,12 @@ template <typename Tiles, typename Visit>
 void visit_tile_numbers(Tiles& tiles, const Visit& visit) {
   visit(tiles.queries), visit(tiles.keys), visit(tiles.stages), visit(tiles.consumers);
   visit(tiles.query_stages), visit(tiles.takes_turns);
+}
+
+template <typename Tiles, typename Visit>
+  requires std::same_as<std::remove_const_t<Tiles>, BlockTiles>
+void visit_tile_numbers(Tiles& tiles, const Visit& visit) {
+  visit(tiles.queries), visit(tiles.keys), visit(tiles.lanes);
 }
 
 }  // namespace smelt

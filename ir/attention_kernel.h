@@ -7,12 +7,9 @@
 #include <variant>
 #include <vector>
 
-#include "runtime/dim.h"
+#include "runtime/plan/attention_spec.h"
 
 namespace smelt {
-
-/// y, perhaps its rest, and lse; dk and dv; dq; the sums of a gradient that is one number a query and key.
-enum class AttentionPart : uint8_t { forward, key_gradients, query_gradients, element_gradient };
 
 /// How a GPU takes it. A warp has 16 * row_tiles rows; of a tile's columns it takes `chunk` at a time.
 struct AttentionTiles {
@@ -32,34 +29,16 @@ struct WgmmaTiles {
 };
 
 /// They say which template a kernel is.
-using TemplateTiles = std::variant<AttentionTiles, WgmmaTiles>;
+using TemplateTiles = std::variant<AttentionTiles, WgmmaTiles, BlockTiles>;
 
-struct AttentionKernel {
+struct AttentionKernel : AttentionSpec {
   static constexpr int kAnyRows = 1 << 20;
-  /// A parameter that holds heads, [batch, places, heads, width]; neighbours along the width lie together.
-  struct Matrix {
-    int param = -1;
-    bool of_keys = false;  // places are keys and heads those of the keys
-    Dim batch_stride, place_stride, head_stride;
-    bool operator==(const Matrix&) const = default;
-  };
-
-  AttentionPart part = AttentionPart::forward;
-  double scale = 1;
-  int64_t width = 0;
-  Dim batch, heads, key_heads, queries, keys;
-  std::vector<Matrix> matrices;  // q, k, v, then y, perhaps its rest; or dy, dk, dv; or dy, dq; or dy
-  std::vector<int64_t> rows;  // parameters f32[batch, heads, queries], compact: lse, written; or lse, delta
-  /// Of gradients of what the body reads, in the order of `returned`: f32, compact.
-  std::vector<int64_t> sums;
-  bool keeps_batch = true, keeps_heads = true;  // of element_gradient: each has its own sum
   /// The kernel's axes that b, h, t and s are.
   std::vector<int64_t> axes;
   /// Instructions that the body returns: the modified score, then perhaps a factor of the weight; of a
   /// gradient the weight, the score's gradient, and those of what it reads: sums over keys, over queries,
   /// then by element.
   std::vector<int> returned;
-  int row_gradients = 0, column_gradients = 0, element_gradients = 0;
   int element = 0;  // of element_gradient: which of them
   /// Whether a template for sm_90a may take it. Its gradients share parameters: f32 sums of dq, which the
   /// first makes and the second rounds, and counters, i32, zero before the first.
@@ -67,6 +46,9 @@ struct AttentionKernel {
   /// Of a tile of the templates for every architecture; none has 0 rows.
   int least_rows = 0, most_rows = kAnyRows;
   int query_sums = -1, counters = -1;
+  /// On a CPU the returned values are not the template's, but stored in tiles: the last parameters, which no
+  /// step gives. Only the modified score is returned.
+  int tile_params = 0, workspace = -1;
 
   // Chosen by `schedule`.
   TemplateTiles tiles = {};
@@ -78,6 +60,7 @@ struct AttentionKernel {
 
   /// Of the forward kernel: y's rest is stored, too.
   bool has_rest() const { return part == AttentionPart::forward && matrices.size() > 4; }
+  const BlockTiles* blocked() const { return std::get_if<BlockTiles>(&tiles); }
   const WgmmaTiles* wgmma() const { return std::get_if<WgmmaTiles>(&tiles); }
   /// Of the grid, or items of work for one that has at most `most_blocks`.
   Dim blocks() const;

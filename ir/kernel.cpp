@@ -31,6 +31,7 @@ bool has_form(const Instruction& i, Form form) {
 }
 
 Dim AttentionKernel::blocks() const {
+  if (const BlockTiles* own = blocked()) return item_count(*this, *own);
   const bool of_keys = part == AttentionPart::key_gradients;
   if (const WgmmaTiles* own = wgmma())
     return of_keys ? batch * key_heads * ceil_div(keys, own->keys)
@@ -75,7 +76,7 @@ bool same_param(const KernelParam& a, const KernelParam& b) {
 size_t Kernel::arguments() const {
   size_t count = params.size() * static_cast<size_t>(copies);
   for (const Kernel& last : tail) count += last.params.size();
-  return count;
+  return attention ? count - static_cast<size_t>(attention->tile_params) : count;
 }
 
 bool Kernel::same_code(const Kernel& other) const {

@@ -23,8 +23,7 @@ std::string Target::str() const { return is_cuda() ? fmt::format("sm_{}", comput
 
 std::optional<std::string> Target::refuses(const Node& composite, DType storage) const {
   if (!composite.is(Op::attention) && !composite.is(Op::attention_grad)) return "no target takes it whole";
-  if (!is_cuda()) return "the CPU takes it apart";
-  return why_no_attention_kernel(composite, storage);
+  return is_cuda() ? why_no_attention_kernel(composite, storage) : why_no_blocked_attention(composite);
 }
 
 /// Every library adds to what is where the result goes (beta = 1); cuBLASLt also adds a bias to rows.

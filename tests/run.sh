@@ -180,6 +180,9 @@ goldens() {
       check "verify $(basename "$golden") $precision" build/smelt verify "$golden" --target cpu --precision $precision
     done
   done
+  for golden in gpt2 gemma2 llama-packed t5-gated; do
+    check "verify $golden by blocks" build/smelt verify tests/goldens/$golden --target cpu --attention=fused
+  done
 }
 quickstart() {
   check "configure as the quickstart does" cmake --preset release -B build/quickstart -DSMELT_TESTS=OFF -DSMELT_BENCH=OFF

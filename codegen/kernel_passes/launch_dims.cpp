@@ -34,7 +34,7 @@ class Collector {
 
 std::vector<Dim> launch_dims(const Kernel& kernel) {
   Collector collector;
-  if (kernel.attention) collector.add(*kernel.attention);
+  if (kernel.attention && !kernel.attention->blocked()) collector.add(*kernel.attention);
   for (const KernelAxis& axis : kernel.axes) collector.add(axis.extent);
   for (const KernelParam& param : kernel.params) collector.add(param.partial_elements);
   for (const Instruction& instruction : kernel.instructions) collector.add(instruction);

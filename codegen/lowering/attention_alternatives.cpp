@@ -3,15 +3,16 @@
 
 #include <algorithm>
 
-#include "codegen/lowering/attention_lowering.h"
+#include "codegen/cuda/attention/wgmma_kernel.h"
+#include "codegen/lowering/template_lowering.h"
 #include "llvm/ADT/SmallVector.h"
 
 namespace smelt {
 namespace {
 
 /// The first kernel also adds up dq, which the second only rounds.
-void share_sums(ProgramBuilder& builder, const Node& node, AttentionLowering& keys,
-                AttentionLowering& queries) {
+void share_sums(ProgramBuilder& builder, const Node& node, TemplateLowering& keys,
+                TemplateLowering& queries) {
   const WgmmaShared shared = wgmma_shared(keys.form());
   const int sums = builder.add_buffer(node.source + " (dq)", Role::workspace, DType::f32, shared.query_sums);
   const int counters =
@@ -21,10 +22,10 @@ void share_sums(ProgramBuilder& builder, const Node& node, AttentionLowering& ke
 }
 
 /// Kernels that do one piece of work together, all there but for what decides on their templates.
-using Kernels = llvm::MutableArrayRef<AttentionLowering>;
+using Kernels = llvm::MutableArrayRef<TemplateLowering>;
 
 void finish_all(Kernels kernels) {
-  for (AttentionLowering& kernel : kernels) kernel.finish();
+  for (TemplateLowering& kernel : kernels) kernel.finish();
 }
 
 /// The kernels for sm_90a, of which gradients share sums.
@@ -42,11 +43,11 @@ std::string name_of(llvm::ArrayRef<AttentionTileRows> rows) {
 /// An alternative for each size of tiles; of a kernel that has fewer sizes the last one stands for the rest.
 void add_tile_rows(ProgramBuilder& builder, Kernels kernels) {
   size_t sizes = 0;
-  for (const AttentionLowering& kernel : kernels) sizes = std::max(sizes, kernel.tile_rows().size());
+  for (const TemplateLowering& kernel : kernels) sizes = std::max(sizes, kernel.tile_rows().size());
   for (size_t i = 0; i < sizes; ++i) {
-    llvm::SmallVector<AttentionLowering, 2> ways(kernels.begin(), kernels.end());
+    llvm::SmallVector<TemplateLowering, 2> ways(kernels.begin(), kernels.end());
     llvm::SmallVector<AttentionTileRows, 2> rows;
-    for (AttentionLowering& way : ways) {
+    for (TemplateLowering& way : ways) {
       const std::vector<AttentionTileRows> own = way.tile_rows();
       rows.push_back(own[std::min(i, own.size() - 1)]);
       way.take_rows(rows.back());
@@ -60,9 +61,9 @@ void add_tile_rows(ProgramBuilder& builder, Kernels kernels) {
 
 void finish_attention(ProgramBuilder& builder, const Node& node, Kernels kernels) {
   const bool takes_wgmma =
-      llvm::all_of(kernels, [](AttentionLowering& kernel) { return kernel.takes_wgmma(); });
+      llvm::all_of(kernels, [](TemplateLowering& kernel) { return kernel.takes_wgmma(); });
   if (builder.target().attention != AttentionTemplates::measured) {
-    for (AttentionLowering& kernel : kernels) kernel.take_rows({0, kernel.tile_rows().front().most});
+    for (TemplateLowering& kernel : kernels) kernel.take_rows({0, kernel.tile_rows().front().most});
     if (takes_wgmma) allow_wgmma(builder, node, kernels);
     return finish_all(kernels);
   }
@@ -70,7 +71,7 @@ void finish_attention(ProgramBuilder& builder, const Node& node, Kernels kernels
   add_tile_rows(builder, kernels);
   if (takes_wgmma) {
     builder.begin_alternative("wgmma");
-    for (AttentionLowering& kernel : kernels) kernel.take_rows({0, 0});
+    for (TemplateLowering& kernel : kernels) kernel.take_rows({0, 0});
     allow_wgmma(builder, node, kernels);
     finish_all(kernels);
   }

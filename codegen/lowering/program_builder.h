@@ -61,6 +61,8 @@ void lower_fusion(ProgramBuilder& builder, const Node& fusion);
 void lower_matmul(ProgramBuilder& builder, const Node& matmul);
 void lower_attention(ProgramBuilder& builder, const Node& attention);
 void lower_attention_grad(ProgramBuilder& builder, const Node& gradient);
+void lower_attention_by_blocks(ProgramBuilder& builder, const Node& attention);
+void lower_attention_grad_by_blocks(ProgramBuilder& builder, const Node& gradient);
 void lower_scatter_add(ProgramBuilder& builder, const Node& scatter);
 void lower_scan(ProgramBuilder& builder, const Node& scan);
 void lower_top_k(ProgramBuilder& builder, const Node& top_k);

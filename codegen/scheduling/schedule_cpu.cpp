@@ -62,6 +62,7 @@ void schedule_for_cpu(Kernel& kernel, const Symbols& symbols) {
                      keep_exponentials(kernel, std::numeric_limits<int64_t>::max());
   const bool scratch = keeps || !s.cached.empty();
   s.cached_elements = scratch ? columns_at_bound(kernel, symbols) : 0;
+  if (kernel.attention) s.grain = 1;
 }
 
 }  // namespace smelt

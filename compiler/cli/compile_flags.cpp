@@ -102,12 +102,14 @@ void CompileFlags::add_to(CLI::App& app) {
                  "stochastically)")
       ->check(CLI::IsMember({"fp32", "none"}))
       ->capture_default_str();
-  app.add_option(
-         "--attention", attention,
-         "on a GPU in bf16 and fp16: fused (one kernel, no scores in memory; of several the fastest is "
-         "measured), mma or wgmma (fused, by these instructions alone; wgmma: of sm_90, where it takes "
-         "them), "
-         "unfused (matmuls around a softmax), or auto (fused, but unfused for short sequences)")
+  app.add_option("--attention", attention,
+                 "fused (by blocks, no scores in memory: on a CPU, and on a GPU in bf16 and fp16, where the "
+                 "fastest of several "
+                 "kernels is taken, which is measured), mma or wgmma (fused, on a GPU by these instructions "
+                 "alone; wgmma: of "
+                 "sm_90, where it takes them; not run as a whole yet), unfused (matmuls around a softmax), "
+                 "or auto (unfused for "
+                 "short sequences, else fused, on a GPU by mma)")
       ->check(CLI::IsMember({"auto", "fused", "unfused", "mma", "wgmma"}))
       ->capture_default_str();
   app.add_option("--chunk-rows", chunk_rows,

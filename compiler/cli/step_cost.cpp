@@ -21,10 +21,10 @@ bool covers(KernelBlock::Scope scope, AxisKind axis) {
   return scope == KernelBlock::Scope::reduced;
 }
 
-/// Of the matmuls around a body: two forward, and of the gradients those of dk and dv, of dq, or of the
-/// scores.
+/// Of the matmuls around a body: two forward, and of the gradients those of dk and dv, of dq, of the scores,
+/// or of all.
 double attention_flops(const Program& program, const AttentionKernel& attention) {
-  static constexpr double kMatmuls[] = {2, 4, 3, 2};
+  static constexpr double kMatmuls[] = {2, 4, 3, 2, 5};
   double flops = 2 * static_cast<double>(attention.width) * kMatmuls[static_cast<size_t>(attention.part)];
   for (const Dim& dim : {attention.batch, attention.heads, attention.queries, attention.keys})
     flops *= static_cast<double>(program.symbols.upper(dim));

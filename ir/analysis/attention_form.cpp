@@ -94,6 +94,15 @@ std::optional<AttentionWeight> attention_weight(const Node& gradient) {
   return found->delta ? found : std::nullopt;
 }
 
+std::optional<std::string> why_no_blocked_attention(const Node& attention) {
+  const Shape &q = attention.operand(0)->shape(), &v = attention.operand(2)->shape();
+  if (!q[3].constant() || v[3] != q[3])
+    return fmt::format("heads are {} and {} wide, and blocks take equal widths", q[3].str(), v[3].str());
+  if (attention.body)
+    if (auto reason = unfit_body(attention)) return "no block takes " + *reason;
+  return std::nullopt;
+}
+
 std::optional<std::string> why_no_attention_kernel(const Node& attention, DType storage) {
   if (storage != DType::bf16 && storage != DType::f16)
     return fmt::format("heads are stored as {}, and kernels take bf16 and f16", name(storage));

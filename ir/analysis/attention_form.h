@@ -21,5 +21,7 @@ std::optional<AttentionWeight> attention_weight(const Node& gradient);
 /// A sentence why no kernel computes an attention or attention_grad whose heads are stored as `storage`;
 /// nothing where one does.
 std::optional<std::string> why_no_attention_kernel(const Node& attention, DType storage);
+/// The same of a CPU, which takes it by blocks.
+std::optional<std::string> why_no_blocked_attention(const Node& attention);
 
 }  // namespace smelt

@@ -39,8 +39,9 @@ class FootprintOf {
   }
 
   void add(const Kernel& kernel, const KernelStep& step, size_t& argument) {
+    if (kernel.attention) add(*kernel.attention, kernel, step);
     for (const Instruction& x : kernel.instructions) {
-      if (x.access.param < 0) continue;
+      if (x.access.param < 0 || is_tile(kernel, x.access.param)) continue;
       const BufferRef& ref = step.arguments[argument + static_cast<size_t>(x.access.param)];
       const bool unbounded =
           kernel.params[static_cast<size_t>(x.access.param)].partial || x.access.computed >= 0;
@@ -54,6 +55,19 @@ class FootprintOf {
         add({ref.buffer, ref.offset + x.access.offset}, walks, writes);
     }
     argument += kernel.params.size();
+  }
+
+  /// No argument of a step lies behind it.
+  static bool is_tile(const Kernel& kernel, int param) {
+    return kernel.attention && static_cast<size_t>(param) >= kernel.arguments();
+  }
+
+  /// Heads, of which no instruction of the body says anything.
+  void add(const AttentionKernel& attention, const Kernel& kernel, const KernelStep& step) {
+    for (const AttentionSpec::Matrix& matrix : attention.matrices) {
+      const auto param = static_cast<size_t>(matrix.param);
+      add_whole(step.arguments[param].buffer, kernel.params[param].output);
+    }
   }
 
   /// From the place on, as far as the strides reach at the bounds.

@@ -135,10 +135,9 @@ void KernelParser::schedule() {
 
 void KernelParser::read(AttentionPart& part) {
   const Token word = lexer.expect(Token::Kind::identifier, "a part of attention");
-  const auto found = std::find(std::begin(kAttentionParts), std::end(kAttentionParts), word.text);
-  if (found == std::end(kAttentionParts))
-    lexer.fail_at(word.offset, fmt::format("expected one of {}", fmt::join(kAttentionParts, ", ")));
-  part = static_cast<AttentionPart>(found - std::begin(kAttentionParts));
+  const auto found = parse_attention_part(word.text);
+  if (!found) lexer.fail_at(word.offset, "expected a part of attention, such as forward");
+  part = *found;
 }
 
 void KernelParser::read(AttentionKernel::Matrix& matrix) {
@@ -151,11 +150,13 @@ void KernelParser::read(AttentionKernel::Matrix& matrix) {
 }
 
 void KernelParser::read(TemplateTiles& tiles) {
-  const Token word = lexer.expect(Token::Kind::identifier, "a template (mma or wgmma)");
+  const Token word = lexer.expect(Token::Kind::identifier, "a template (mma, wgmma or blocks)");
   if (word.text == "wgmma")
     tiles = WgmmaTiles{};
+  else if (word.text == "blocks")
+    tiles = BlockTiles{};
   else if (word.text != "mma")
-    lexer.fail_at(word.offset, "expected mma or wgmma");
+    lexer.fail_at(word.offset, "expected mma, wgmma or blocks");
   lexer.expect("[");
   bool first = true;
   const auto next = [&](auto& number) {
@@ -199,7 +200,7 @@ void KernelParser::check_attention() {
     return std::all_of(numbers.begin(), numbers.end(),
                        [&](int64_t n) { return n >= 0 && n < static_cast<int64_t>(count); });
   };
-  for (const int shared : {made.query_sums, made.counters})
+  for (const int shared : {made.query_sums, made.counters, made.workspace})
     if (shared != -1) params.push_back(shared);
   if (!within(params, kernel_.params.size())) lexer.expected("numbers of the kernel's parameters");
   if (made.axes.size() != 4 || !within(made.axes, kernel_.axes.size()))

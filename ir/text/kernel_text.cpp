@@ -161,7 +161,7 @@ class KernelPrinter {
 
   static std::string field(double value) { return text(value); }
   static std::string field(const Dim& value) { return value.str(); }
-  static std::string field(AttentionPart value) { return kAttentionParts[static_cast<size_t>(value)]; }
+  static std::string field(AttentionPart value) { return std::string(smelt::name(value)); }
   static std::string field(const std::vector<int64_t>& numbers) {
     return fmt::format("[{}]", fmt::join(numbers, ", "));
   }

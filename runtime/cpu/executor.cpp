@@ -46,8 +46,9 @@ struct Launcher {
         l.chunk};
     const auto chunk = [&](int64_t i) {
       const int64_t begin = i * l.chunk;
-      l.function(&args, begin, std::max(begin, std::min(begin + l.chunk, l.range)));
+      l.functions.run(&args, begin, std::max(begin, std::min(begin + l.chunk, l.range)));
     };
+    if (l.attention.attention) return l.attention.run(l.functions, l.buffers, args);
     if (l.chunks == 1) return chunk(0);
 #pragma omp parallel for schedule(dynamic, 1)
     for (int64_t i = 0; i < l.chunks; ++i) chunk(i);
@@ -115,8 +116,12 @@ void CpuExecutor::load_code() {
     fail_with(Status::invalid_file, "the plan has {} kernels and no machine code: compile it again",
               plan_->kernels.size());
   code_.emplace(plan_->binary);
+  const auto function = [&](const std::string& name) {
+    return reinterpret_cast<KernelFunction>(code_->symbol(name));
+  };
   for (const KernelCode& kernel : plan_->kernels)
-    functions_.push_back(reinterpret_cast<KernelFunction>(code_->symbol(kernel.name)));
+    functions_.push_back(
+        {function(kernel.name), kernel.attention ? function(kernel.name + ".sees") : nullptr});
 }
 
 void CpuExecutor::allocate() {

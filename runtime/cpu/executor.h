@@ -39,8 +39,8 @@ class CpuExecutor : public Executor {
   std::shared_ptr<const Plan> plan_;
   ExecutorOptions options_;
   std::optional<SharedObject> code_;
-  std::vector<KernelFunction> functions_;  // by kernel
-  std::vector<Block> states_;              // by state
+  std::vector<KernelFunctions> functions_;  // by kernel
+  std::vector<Block> states_;               // by state
   std::vector<Block> constants_;
   std::vector<int> index_faults_;  // states
   Block arena_;

@@ -9,7 +9,7 @@ namespace {
 
 class Resolver {
  public:
-  Resolver(const Plan& plan, const std::vector<KernelFunction>& functions,
+  Resolver(const Plan& plan, const std::vector<KernelFunctions>& functions,
            const std::vector<std::byte*>& bases, ResolvedEntry& resolved)
       : plan_(plan), functions_(functions), bases_(bases), resolved_(resolved) {}
 
@@ -52,7 +52,7 @@ class Resolver {
   void add(const KernelStep& step) {
     const KernelCode& kernel = plan_.kernels[static_cast<size_t>(step.kernel)];
     KernelLaunch& l = launch<KernelLaunch>();
-    l.function = functions_[static_cast<size_t>(step.kernel)];
+    l.functions = functions_[static_cast<size_t>(step.kernel)];
     l.buffers.resize(step.arguments.size());
     for (size_t i = 0; i < step.arguments.size(); ++i) point(l.buffers[i], step.arguments[i]);
     for (const Dim& dim : kernel.dims) l.dims.push_back(value(dim));
@@ -61,6 +61,7 @@ class Resolver {
     if (l.range < 0) fail_with(Status::invalid_file, "{}: the range {} is below 0", place_, l.range);
     const int64_t splits = kernel.splits;
     l.chunk = splits > 0 ? std::max<int64_t>(1, l.range / splits + (l.range % splits != 0)) : kernel.grain;
+    if (kernel.attention) l.attention = PreparedAttention(kernel, resolved_.values);
     l.chunks = splits > 0 ? splits : l.range / l.chunk + (l.range % l.chunk != 0);
   }
 
@@ -121,7 +122,7 @@ class Resolver {
   }
 
   const Plan& plan_;
-  const std::vector<KernelFunction>& functions_;
+  const std::vector<KernelFunctions>& functions_;
   const std::vector<std::byte*>& bases_;
   ResolvedEntry& resolved_;
   std::string place_;
@@ -130,7 +131,7 @@ class Resolver {
 }  // namespace
 
 ResolvedEntry resolve(const Plan& plan, const PlanEntry& entry, const SymbolValues& values,
-                      const std::vector<KernelFunction>& functions, const std::vector<std::byte*>& bases) {
+                      const std::vector<KernelFunctions>& functions, const std::vector<std::byte*>& bases) {
   plan.symbols.check(values);
   ResolvedEntry resolved;
   resolved.entry = &entry;

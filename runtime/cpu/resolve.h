@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "runtime/cpu/attention.h"
 #include "runtime/cpu/copy.h"
 #include "runtime/cpu/narrow_gemm.h"
 #include "runtime/cpu/scan.h"
@@ -16,7 +17,8 @@
 namespace smelt {
 
 struct KernelLaunch {
-  KernelFunction function = nullptr;
+  KernelFunctions functions;
+  PreparedAttention attention = {};  // of a part of attention
   std::vector<void*> buffers;
   std::vector<int64_t> dims;
   const uint32_t* random_ids = nullptr;
@@ -78,6 +80,6 @@ struct ResolvedEntry {
 /// Checks all ranges at these values. `bases` holds the address of every buffer; null for inputs and outputs,
 /// which become patches. Launches point into `plan`.
 ResolvedEntry resolve(const Plan& plan, const PlanEntry& entry, const SymbolValues& values,
-                      const std::vector<KernelFunction>& functions, const std::vector<std::byte*>& bases);
+                      const std::vector<KernelFunctions>& functions, const std::vector<std::byte*>& bases);
 
 }  // namespace smelt

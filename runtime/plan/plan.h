@@ -12,6 +12,7 @@
 
 #include "runtime/dim.h"
 #include "runtime/dtype.h"
+#include "runtime/plan/attention_spec.h"
 
 namespace smelt {
 
@@ -283,6 +284,8 @@ struct KernelCode {
   int only_capability = 0;             // that the source is for, of the GPU; 0: any
   std::string source = {};             // CUDA C++
   std::vector<std::byte> binary = {};  // the cubin for Plan::target
+  /// On a CPU, of a part of attention: the code is its body over a block of scores.
+  std::optional<BlockedAttention> attention = {};
   /// Of a template; all others take a step's arguments, random numbers, `dims`, random ids and `range`.
   std::optional<TemplateLaunch> launch = {};
 };
@@ -342,6 +345,9 @@ struct KernelArgs {
       micro_step;  // micro_step already holds (micro_step << 16 | rank); there is no rank but 0 yet
   uint32_t reserved;
   int64_t chunk;  // parallel indices a chunk: begin / chunk is the number of this chunk
+  // Of attention: rows are queries and columns keys, of which these alone are worked on.
+  int64_t first_column = 0, end_column = 0;
+  int32_t* sees = nullptr;  // where the function that looks at the mask leaves its answer (BlockedAttention)
 };
 using KernelFunction = void (*)(const KernelArgs*, int64_t begin, int64_t end);
 

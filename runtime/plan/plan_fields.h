@@ -194,13 +194,38 @@ void visit_fields(V& v, T& x) {
   v("swizzle_bytes", x.swizzle_bytes);
 }
 
+template <typename V, Is<AttentionSpec::Matrix> T>
+void visit_fields(V& v, T& x) {
+  v("param", x.param), v("of_keys", x.of_keys), v("batch_stride", x.batch_stride);
+  v("place_stride", x.place_stride), v("head_stride", x.head_stride);
+}
+
+template <typename V, Is<AttentionSpec> T>
+void visit_fields(V& v, T& x) {
+  v("part", x.part), v("scale", x.scale), v("width", x.width), v("batch", x.batch), v("heads", x.heads);
+  v("key_heads", x.key_heads), v("queries", x.queries), v("keys", x.keys), v("matrices", x.matrices);
+  v("rows", x.rows), v("sums", x.sums), v("keeps_batch", x.keeps_batch), v("keeps_heads", x.keeps_heads);
+  v("row_gradients", x.row_gradients), v("column_gradients", x.column_gradients);
+  v("element_gradients", x.element_gradients);
+}
+
+template <typename V, Is<BlockTiles> T>
+void visit_fields(V& v, T& x) {
+  v("queries", x.queries), v("keys", x.keys), v("lanes", x.lanes);
+}
+
+template <typename V, Is<BlockedAttention> T>
+void visit_fields(V& v, T& x) {
+  v("spec", x.spec), v("tiles", x.tiles), v("workspace", x.workspace);
+}
+
 template <typename V, Is<KernelCode> T>
 void visit_fields(V& v, T& x) {
   v("name", x.name), v("text", x.text), v("dims", x.dims), v("range", x.range), v("grain", x.grain);
   v("splits", x.splits), v("random_ids", x.random_ids), v("parameters", x.parameters), v("axes", x.axes);
   v("threads", x.threads), v("shared_bytes", x.shared_bytes), v("copies", x.copies);
   v("most_blocks", x.most_blocks), v("maps", x.maps), v("only_capability", x.only_capability);
-  v("source", x.source), v("binary", x.binary), v("launch", x.launch);
+  v("source", x.source), v("binary", x.binary), v("attention", x.attention), v("launch", x.launch);
 }
 
 template <typename V, Is<IdRange> T>

@@ -61,6 +61,9 @@ class ManifestReader {
   void decode(const Place& at, std::string& value) { value = text(at); }
   void decode(const Place& at, Role& value) { value = named(at, parse_role(text(at)), "a role"); }
   void decode(const Place& at, DType& value) { value = named(at, parse_dtype(text(at)), "an element type"); }
+  void decode(const Place& at, AttentionPart& value) {
+    value = named(at, parse_attention_part(text(at)), "a part of attention");
+  }
   void decode(const Place& at, TemplateLaunch::Argument::Kind& value) {
     value = named(at, parse_argument_kind(text(at)), "a kind of argument");
   }

@@ -23,6 +23,7 @@ class ManifestWriter {
   Json encode(const std::string& value) { return value; }
   Json encode(Role value) { return name(value); }
   Json encode(DType value) { return name(value); }
+  Json encode(AttentionPart value) { return name(value); }
   Json encode(TemplateLaunch::Argument::Kind value) { return name(value); }
   Json encode(const Initializer& value) { return str(value); }
   Json encode(const Dim& value) {

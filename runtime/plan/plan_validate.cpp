@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "runtime/error.h"
+#include "runtime/plan/attention_check.h"
 #include "runtime/plan/choices.h"
 #include "runtime/plan/index_flow.h"
 #include "runtime/plan/kernel_check.h"
@@ -191,6 +192,7 @@ class Validation {
     check_parameters(kernel);
     check_maps(plan_, kernel);
     if (kernel.launch) check_template(kernel);
+    if (kernel.attention) check_attention(kernel, points_);
     const int64_t copies = kernel.copies, arguments = std::ssize(kernel.parameters);
     const bool fits = copies == 1 || (copies > 1 && arguments >= 1 && arguments <= kMostPointers / copies);
     if (!fits)

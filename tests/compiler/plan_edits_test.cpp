@@ -13,6 +13,9 @@ TEST_F(PlanEdits, OfGoldensNeitherEndNorHangTheProcess) {
                       " --mode=train --target cpu -o " + golden + ".plan"));
     plans += " " + golden + ".plan";
   }
+  expect_good(smelt("compile " SMELT_SOURCE_DIR
+                    "/tests/goldens/gpt2 --mode=train --target cpu --attention=fused -o blocks.plan"));
+  plans += " blocks.plan";
   const Outcome edits = shell("'" SMELT_PLAN_EDITS "'" + plans + " --edits 200");
   EXPECT_EQ(edits.status, 0) << edits.out << edits.err;
   EXPECT_NE(edits.out.find("0 ended the process, 0 did not end"), std::string::npos) << edits.out;

@@ -77,6 +77,8 @@ std::span<const TilesOf> tiles_of(AttentionPart part) {
       return kQueryGradientTiles;
     case AttentionPart::element_gradient:
       return kElementGradientTiles;
+    case AttentionPart::gradients:  // of a CPU
+      break;
   }
   return {};
 }
@@ -106,6 +108,8 @@ std::string_view body_of(AttentionPart part) {
       return mma::kQueryGradients;
     case AttentionPart::element_gradient:
       return mma::kElementGradient;
+    case AttentionPart::gradients:
+      break;
   }
   return {};
 }
@@ -187,6 +191,8 @@ int64_t attention_mma_shared_bytes(AttentionPart part, int64_t head_size, const 
       return 2 * rows + 4 * columns + 8 * tiles.rows();
     case AttentionPart::element_gradient:
       return 2 * rows + 2 * columns + 8 * tiles.rows();
+    case AttentionPart::gradients:
+      break;
   }
   return 0;
 }

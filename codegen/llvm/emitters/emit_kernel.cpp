@@ -1,6 +1,7 @@
 #include "codegen/llvm/emitters/emit_kernel.h"
 
 #include "codegen/llvm/emitters/block_emitters.h"
+#include "codegen/llvm/emitters/mask_emitter.h"
 #include "codegen/llvm/emitters/range_emitter.h"
 #include "codegen/llvm/loops.h"
 #include "runtime/plan/plan.h"
@@ -36,12 +37,13 @@ void zero_slice(KernelContext& c, size_t param) {
 }  // namespace
 
 void emit_kernel(const Kernel& kernel, llvm::Module& module, const TargetTraits& traits) {
-  KernelContext context(kernel, module, traits);
+  KernelContext context(kernel, kernel.name, module, traits);
   for (size_t i = 0; i < kernel.params.size(); ++i)
     if (kernel.params[i].partial) zero_slice(context, i);
   BlockEmitters emitters(context);
   RangeEmitter(context, emitters.values, emitters.blocks).emit();
   context.b.CreateRetVoid();
+  if (kernel.attention) emit_sees(kernel, module, traits);
 }
 
 }  // namespace smelt

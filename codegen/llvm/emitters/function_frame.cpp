@@ -9,9 +9,10 @@ namespace smelt {
 
 using V = llvm::Value*;
 
-FunctionFrame::FunctionFrame(const Kernel& kernel, llvm::Module& module, llvm::IRBuilder<>& builder)
+FunctionFrame::FunctionFrame(const Kernel& kernel, const std::string& name, llvm::Module& module,
+                             llvm::IRBuilder<>& builder)
     : b(builder), dims_(launch_dims(kernel)) {
-  create(kernel, module);
+  create(name, module);
   bases = load_array(offsetof(KernelArgs, buffers), b.getPtrTy(), kernel.params.size());
   dim_values_ = load_array(offsetof(KernelArgs, dims), b.getInt64Ty(), dims_.size());
   if (kernel.random_slots > 0) load_random_arguments(kernel.random_slots);
@@ -20,9 +21,9 @@ FunctionFrame::FunctionFrame(const Kernel& kernel, llvm::Module& module, llvm::I
   b.CreateStore(b.getInt64(0), zero_slot);
 }
 
-void FunctionFrame::create(const Kernel& kernel, llvm::Module& module) {
+void FunctionFrame::create(const std::string& name, llvm::Module& module) {
   auto* type = llvm::FunctionType::get(b.getVoidTy(), {b.getPtrTy(), b.getInt64Ty(), b.getInt64Ty()}, false);
-  function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, kernel.name, module);
+  function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module);
   function_->addFnAttr(llvm::Attribute::NoUnwind);
   function_->addFnAttr("no-builtins");
   function_->addFnAttr("prefer-vector-width", "512");

@@ -16,7 +16,8 @@ class FunctionFrame {
   using V = llvm::Value*;
 
   /// Leaves the builder behind the arguments.
-  FunctionFrame(const Kernel& kernel, llvm::Module& module, llvm::IRBuilder<>& builder);
+  FunctionFrame(const Kernel& kernel, const std::string& name, llvm::Module& module,
+                llvm::IRBuilder<>& builder);
 
   V begin = nullptr, end = nullptr;            // the items of the range that a call works on
   V zero_slot = nullptr, sink_slot = nullptr;  // where switched-off scalar loads and stores go
@@ -32,7 +33,7 @@ class FunctionFrame {
   llvm::BasicBlock* create_block(const char* name);
 
  private:
-  void create(const Kernel& kernel, llvm::Module& module);
+  void create(const std::string& name, llvm::Module& module);
   std::vector<V> load_array(int offset, llvm::Type* type, size_t count);
   void load_random_arguments(int slots);
 

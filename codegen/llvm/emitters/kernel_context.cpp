@@ -37,7 +37,8 @@ llvm::FastMathFlags contraction() {
 
 }  // namespace
 
-KernelContext::KernelContext(const Kernel& k, llvm::Module& module, const TargetTraits& traits)
+KernelContext::KernelContext(const Kernel& k, const std::string& name, llvm::Module& module,
+                             const TargetTraits& traits)
     : kernel(k),
       schedule(k.schedule),
       shape(k),
@@ -47,7 +48,7 @@ KernelContext::KernelContext(const Kernel& k, llvm::Module& module, const Target
       b(module.getContext()),
       math(b, traits.rounds),
       memory(b, math, traits.halves),
-      frame(k, module, b) {
+      frame(k, name, module, b) {
   b.setFastMathFlags(contraction());
   place.indices.assign(k.axes.size(), b.getInt64(0));
 }

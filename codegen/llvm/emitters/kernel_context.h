@@ -35,7 +35,9 @@ class KernelContext {
  public:
   using V = llvm::Value*;
 
-  KernelContext(const Kernel& kernel, llvm::Module& module, const TargetTraits& traits);
+  /// With a function of this name.
+  KernelContext(const Kernel& kernel, const std::string& name, llvm::Module& module,
+                const TargetTraits& traits);
   KernelContext(const KernelContext&) = delete;  // its parts refer to the builder
 
   const Kernel& kernel;

@@ -2,6 +2,7 @@
 
 #include "codegen/llvm/loops.h"
 #include "runtime/error.h"
+#include "runtime/plan/plan.h"
 
 namespace smelt {
 
@@ -91,7 +92,15 @@ void RangeEmitter::set_indices(V item) {
   c_.place.may_store_row = nullptr;
   if (c_.shape.inner < 0) return;
   c_.place.row_begin = b.getInt64(0), c_.place.row_end = c_.inner_extent();
+  if (c_.kernel.attention) set_block();
   if (tile_counter_ != nullptr) set_tile();
+}
+
+/// Only the columns of a block of scores.
+void RangeEmitter::set_block() {
+  const auto column = [&](int offset) { return c_.frame.load_argument(offset, b.getInt64Ty()); };
+  c_.place.row_begin = column(offsetof(KernelArgs, first_column));
+  c_.place.row_end = column(offsetof(KernelArgs, end_column));
 }
 
 /// Row scalars are stored by the first tile of the first outer columns.

@@ -31,6 +31,7 @@ class RangeEmitter {
   V advanced(V counter, V extent, V carry);
 
   void set_indices(V item);
+  void set_block();
   void set_tile();
 
   KernelContext& c_;

@@ -108,6 +108,24 @@ TEST(KernelText, ARandomNumberOfOneColumnRoundTrips) {
   EXPECT_EQ(kernel.instructions[0].random_column, 3);
 }
 
+TEST(KernelText, AttentionByBlocksRoundTrips) {
+  constexpr std::string_view text =
+      R"(kernel @attention(%q: f32, %k: f32, %v: f32, out %y: f32, out %lse: f32, out %lanes: f32, inout %tile0: f32, %tile1: f32)
+    parallel r0 = B, parallel r1 = 4, parallel r2 = T, column c0 = T {
+  attention {part = gradients, width = 12, batch = B, heads = 4, key_heads = 4, queries = T, keys = T, matrices = [[0, false, 144*T, 144, 12], [1, true, 144*T, 144, 12], [2, true, 144*T, 144, 12], [3, false, 48*T, 48, 12]], rows = [4], axes = [0, 1, 2, 3], returned = [%0], tile_params = 2, workspace = 5, tiles = blocks [32, 48, 8]}
+  column {
+    %0 = load %tile0[r2*48 + c0] : f32
+    store %tile0[r2*48 + c0] = %0 : f32
+  }
+}
+)";
+  const Kernel kernel = parse_kernel(text);
+  EXPECT_EQ(print(kernel), text);
+  EXPECT_EQ(kernel.arguments(), 6u);
+  EXPECT_EQ(*kernel.attention->blocked(), (BlockTiles{32, 48, 8}));
+  EXPECT_EQ(kernel.range(), Dim::symbol("B") * 4);
+}
+
 TEST(KernelText, CopiesAndTailsRoundTrip) {
   constexpr std::string_view text =
       R"(kernel @sum(%x: f32 table 31*T + 4 align 4, out partial %p: f32[1] align 16)

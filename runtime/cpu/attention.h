@@ -1,0 +1,51 @@
+// Attention by blocks of queries and keys: no more scores are at hand than a block of each lane has. Products
+// are a CBLAS's; the body over a block is the kernel's code (BlockedAttention). A lane works on one item
+// after the other, and results do not depend on which: they are the same for every number of threads.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "runtime/plan/plan.h"
+
+namespace smelt {
+
+/// A kernel's functions: its code, and of a part of attention one that looks whether a block's mask lets a
+/// query see a key.
+struct KernelFunctions {
+  KernelFunction run = nullptr, sees = nullptr;
+};
+
+/// A part of attention with its sizes evaluated.
+struct PreparedAttention {
+  struct Matrix {
+    int param = -1;
+    DType dtype = DType::f32;
+    int64_t batch = 0, place = 0, head = 0;  // strides
+  };
+  /// Offsets into a lane's memory (LaneLayout).
+  struct Lane {
+    int64_t tiles = 0, rows = 0, queries = 0, keys = 0, values = 0, others = 0;
+    int64_t first_sums = 0, second_sums = 0, query_sums = 0, elements = 0;
+  };
+
+  PreparedAttention() = default;
+  PreparedAttention(const KernelCode& kernel, const SymbolValues& values);
+
+  /// `arguments` are the step's; those of `args` stand for all but the block.
+  void run(const KernelFunctions& functions, const std::vector<void*>& arguments,
+           const KernelArgs& args) const;
+
+  const BlockedAttention* attention = nullptr;
+  int64_t batch = 0, heads = 0, key_heads = 0, queries = 0, keys = 0, items = 0;
+  std::vector<Matrix> matrices;
+  Lane lane;
+
+  const AttentionSpec& spec() const { return attention->spec; }
+  int64_t width() const { return attention->spec.width; }
+  int64_t group() const { return heads / key_heads; }
+  int64_t query_blocks() const { return (queries + attention->tiles.queries - 1) / attention->tiles.queries; }
+};
+
+}  // namespace smelt

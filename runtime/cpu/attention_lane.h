@@ -1,0 +1,85 @@
+// What one thread does of a part of attention, an item at a time, in memory of its own.
+#pragma once
+
+#include "runtime/cpu/attention.h"
+
+namespace smelt {
+
+class AttentionLane {
+ public:
+  AttentionLane(const PreparedAttention& attention, const KernelFunctions& functions,
+                const std::vector<void*>& arguments, const KernelArgs& args, float* memory);
+
+  void run(int64_t item);
+
+ private:
+  /// Scores of one head.
+  struct Block {
+    int64_t b = 0, h = 0, first_query = 0, queries = 0, first_key = 0, keys = 0;
+  };
+  /// Heads as f32: `stride` from place to place.
+  struct Rows {
+    const float* at = nullptr;
+    int64_t stride = 0;
+  };
+  using Matrix = PreparedAttention::Matrix;
+
+  // ---- the parts
+  void forward(int64_t item);
+  void add_forward(const Block& block, const Rows& q, float* y);
+  void finish_forward(const Block& block, float* y);
+  void gradients(int64_t item);
+  void clear_gradients(int64_t b, int64_t key_head);
+  void run_gradient_body(const Block& block, const Rows& k, const Rows& v, const Rows& q, const Rows& dy);
+  void add_gradients(const Block& block, const Rows& k, const Rows& v);
+  void add_argument_sums(const Block& block);
+  void element_gradient(int64_t item);
+  void add_elements(const Block& block, float* sums);
+
+  // ---- blocks
+  Block query_block(int64_t b, int64_t h, int64_t index) const;
+  template <typename F>
+  void for_key_blocks(Block block, const F& f) const;
+  template <typename F>
+  void for_query_blocks(Block block, const F& f) const;
+  bool sees(const Block& block);
+  void body(const Block& block);
+  KernelArgs args_of(const Block& block) const;
+  int64_t first_row(const Block& block) const;
+  /// The body's tiles, with the place in its memory that belongs to the block's first score or query.
+  void set_tile(int tile, float* at, const Block& block, bool is_row);
+
+  // ---- matrices
+  Rows read(size_t matrix, int64_t b, int64_t head, int64_t first, int64_t count, float* scratch) const;
+  void write(size_t matrix, int64_t b, int64_t head, int64_t first, int64_t count, const float* from) const;
+  Rows queries_of(size_t matrix, const Block& block, float* scratch) const;
+  Rows keys_of(size_t matrix, const Block& block, float* scratch) const;
+  float* argument(int64_t param) const { return static_cast<float*>(buffers_[static_cast<size_t>(param)]); }
+
+  // ---- memory
+  float* tile(int64_t index) const;
+  float* row_list(int64_t index) const;
+  float* query_sums(int64_t head) const;
+  bool is_row_sum(size_t sum) const;
+  int64_t tile_queries() const { return a_.attention->tiles.queries; }
+  int64_t tile_keys() const { return a_.attention->tiles.keys; }
+
+  const PreparedAttention& a_;
+  const KernelFunctions& functions_;
+  KernelArgs args_;
+  float* memory_;
+  std::vector<void*> buffers_;  // the step's arguments, then tiles
+  size_t arguments_;            // how many
+  int old_ = 0;                 // of the two lists of maxima and of sums, the one with those so far
+};
+
+/// C[m,n] += factor A B of rows, or C = where it says so; B or A as it lies, or transposed.
+struct RowProduct {
+  int64_t m = 0, n = 0, k = 0;
+  float factor = 1;
+  bool transposes_a = false, transposes_b = false, adds = true;
+  void run(const float* a, int64_t a_stride, const float* b, int64_t b_stride, float* c,
+           int64_t c_stride) const;
+};
+
+}  // namespace smelt
