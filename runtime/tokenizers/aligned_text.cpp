@@ -33,10 +33,14 @@ void AlignedText::append(std::string_view text, Span origin) {
   source.insert(source.end(), text.size(), origin);
 }
 
-TextEdit::TextEdit(AlignedText& text, uint32_t skipped_code_points) : text_(text) {
+void AlignedText::append(char32_t c, Span origin) {
+  append_utf8(bytes, c);
+  while (source.size() < bytes.size()) source.push_back(origin);
+}
+
+TextEdit::TextEdit(AlignedText& text) : text_(text) {
   next_.bytes.reserve(text.bytes.size());
   next_.source.reserve(text.source.size());
-  for (; skipped_code_points > 0; --skipped_code_points) at_ = code_point_end(at_);
 }
 
 uint32_t TextEdit::code_point_end(uint32_t at) const {
@@ -52,8 +56,7 @@ void TextEdit::put(char32_t c, int change) {
     if (at_ < text_.source.size()) origin = text_.source[at_];
     for (int replaced = 1 - change; replaced > 0; --replaced) at_ = code_point_end(at_);
   }
-  append_utf8(next_.bytes, c);
-  next_.source.resize(next_.bytes.size(), origin);
+  next_.append(c, origin);
 }
 
 void TextEdit::finish() { text_ = std::move(next_); }

@@ -23,6 +23,7 @@ struct AlignedText {
   AlignedText slice(Span range) const;
   void append(const AlignedText& from, Span range);
   void append(std::string_view text, Span origin);
+  void append(char32_t c, Span origin);
 };
 
 /// A part of an AlignedText on its way to the model, or a token that was found in the text.
@@ -45,7 +46,7 @@ struct PieceList {
 /// What is new has the origin of what was replaced last.
 class TextEdit {
  public:
-  explicit TextEdit(AlignedText& text, uint32_t skipped_code_points = 0);
+  explicit TextEdit(AlignedText& text);
   void put(char32_t c, int change);
   /// Replaces the text.
   void finish();

@@ -42,8 +42,7 @@ void append_byte_level(const AlignedText& from, Span range, AlignedText& to) {
   Span origin{};
   for (uint32_t at = range.begin; at < range.end; ++at) {
     if (begins_code_point(from.bytes[at])) origin = from.source[at];
-    append_utf8(to.bytes, letter_of_byte(static_cast<unsigned char>(from.bytes[at])));
-    to.source.resize(to.bytes.size(), origin);
+    to.append(letter_of_byte(static_cast<unsigned char>(from.bytes[at])), origin);
   }
 }
 

@@ -75,8 +75,9 @@ class Tokenizer {
   std::optional<Padding> padding_;
 };
 
-/// Text as it becomes known, token by token: whole UTF-8 only. The pieces joined are what decode gives for
-/// all ids.
+/// Text as it becomes known, token by token: whole UTF-8 only, and nothing that a later token changes. The
+/// pieces joined are what decode gives for all ids; where bytes are no UTF-8, the number of U+FFFD may
+/// differ.
 class StreamingDecoder {
  public:
   explicit StreamingDecoder(Tokenizer tokenizer, bool skip_special_tokens = true);
@@ -86,14 +87,15 @@ class StreamingDecoder {
   std::string finish();
 
  private:
-  std::string decode(size_t begin) const;
-  std::string show(const std::string& text);
+  std::string show(std::string_view text);
+  std::string show_all(const std::string& text);
 
   Tokenizer tokenizer_;
   bool skip_special_tokens_;
   std::vector<int32_t> ids_;  // those whose text was given last, for the context, and those behind them
   size_t context_ = 0;        // how many of ids_ are context
-  std::string shown_;         // the text of the context
+  size_t open_ = 0;           // how many of the last tokens left the text with the beginning of a character
+  std::string shown_;         // what was given of the text of ids_
 };
 
 }  // namespace smelt

@@ -68,7 +68,8 @@ class BpeModel : public TokenModel {
                   token);
       return *found;
     };
-    merges_.add(id(left), id(right), id(left + right.substr(prefix)));
+    const int32_t first = id(left), second = id(right);
+    merges_.add(first, second, id(left + right.substr(prefix)));
   }
 
   int32_t find_symbol(std::string_view text, char32_t c, bool first, bool last) const {
