@@ -13,9 +13,8 @@ using Json = nlohmann::json;
 using Commands = CommandLine;
 
 TEST_F(Commands, EveryCommandExplainsItself) {
-  for (const char* command :
-       {"compile", "dump", "opt", "run", "train", "evaluate", "generate", "tokenize", "verify", "bench",
-        "doctor"}) {
+  for (const char* command : {"compile", "dump", "opt", "run", "train", "evaluate", "generate", "tokenize",
+                              "verify", "bench", "doctor"}) {
     const Outcome outcome = smelt(std::string(command) + " --help");
     EXPECT_EQ(outcome.status, 0) << command;
     EXPECT_TRUE(has(outcome.out, "Options:")) << outcome.out;
@@ -76,15 +75,17 @@ TEST_F(Commands, TokenizeThereAndBack) {
 
 TEST_F(Commands, PromptsGoThroughTheModelsTokenizer) {
   expect_good(shell("cp -r '" + kGolden.string() + "' model"));
-  spill(path("model/tokenizer.json"),
-        R"({"model": {"type": "WordLevel", "unk_token": "?", "vocab": {"?": 0, "three": 3, "one": 1, "four": 4}},
+  spill(
+      path("model/tokenizer.json"),
+      R"({"model": {"type": "WordLevel", "unk_token": "?", "vocab": {"?": 0, "three": 3, "one": 1, "four": 4}},
             "pre_tokenizer": {"type": "WhitespaceSplit"}})");
   const Outcome text = smelt("generate model --prompt 'three one four' --max-new-tokens 4 --json");
   expect_good(text);
   const Outcome ids = smelt("generate model --ids '3 1 4' --max-new-tokens 4 --json");
   EXPECT_EQ(Json::parse(text.out)["new_ids"], Json::parse(ids.out)["new_ids"]);
   EXPECT_TRUE(Json::parse(text.out)["text"].get<std::string>().starts_with("three one four")) << text.out;
-  EXPECT_TRUE(smelt("generate model --prompt 'three one four' --max-new-tokens 4").out.starts_with("three one four"));
+  EXPECT_TRUE(
+      smelt("generate model --prompt 'three one four' --max-new-tokens 4").out.starts_with("three one four"));
 }
 
 TEST_F(Commands, DumpShowsEveryLevel) {
