@@ -102,7 +102,7 @@ class WordPieceDecoder : public TokenDecoder {
         if (tokens[i].starts_with(prefix_))
           tokens[i].erase(0, prefix_.size());
         else
-          tokens[i].insert(0, " ");
+          tokens[i].insert(tokens[i].begin(), ' ');
       }
       if (cleanup_) clean_up(tokens[i]);
     }
