@@ -16,6 +16,15 @@ add_library(smelt_blas INTERFACE)
 target_link_libraries(smelt_blas INTERFACE ${OPENBLAS_LIBRARY})
 target_include_directories(smelt_blas INTERFACE $<BUILD_INTERFACE:${OPENBLAS_INCLUDE}>)
 
+# Regular expressions and normal forms of Unicode, for tokenizers.
+find_library(PCRE2_LIBRARY NAMES pcre2-8 NO_CACHE REQUIRED)
+find_library(UTF8PROC_LIBRARY NAMES utf8proc NO_CACHE REQUIRED)
+find_path(PCRE2_INCLUDE pcre2.h REQUIRED)
+find_path(UTF8PROC_INCLUDE utf8proc.h REQUIRED)
+add_library(smelt_text INTERFACE)
+target_link_libraries(smelt_text INTERFACE ${PCRE2_LIBRARY} ${UTF8PROC_LIBRARY})
+target_include_directories(smelt_text INTERFACE $<BUILD_INTERFACE:${PCRE2_INCLUDE}> $<BUILD_INTERFACE:${UTF8PROC_INCLUDE}>)
+
 # Headers alone, for ranges in profilers; a build without them has none.
 find_path(NVTX_INCLUDE nvtx3/nvToolsExt.h HINTS ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES include)
 

@@ -5,7 +5,9 @@ include(CMakePackageConfigHelpers)
 
 set(SMELT_PUBLIC_HEADERS
     smelt dim dtype error executor philox session tensor data/token_data generation/generator generation/sampling
-    plan/attention_spec plan/plan plan/plan_file system/file system/stopwatch training/checkpoint training/learning_rate
+    generation/beam_search generation/generation_options generation/logits_processors generation/next_logits
+    plan/attention_spec plan/plan plan/plan_file system/file system/stopwatch tokenizers/encoding tokenizers/tokenizer
+    training/checkpoint training/learning_rate
     training/loss_curve training/metrics training/trainer weights/initialize weights/safetensors)
 
 file(STRINGS ${PROJECT_SOURCE_DIR}/runtime/smelt.h version_line REGEX "define SMELT_VERSION")
@@ -30,5 +32,6 @@ install(FILES ${PROJECT_BINARY_DIR}/smeltConfig.cmake ${PROJECT_BINARY_DIR}/smel
 # ${pcfiledir} keeps the tree movable.
 file(RELATIVE_PATH pc_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 get_filename_component(OPENBLAS_DIRECTORY ${OPENBLAS_LIBRARY} DIRECTORY)
+get_filename_component(TEXT_DIRECTORY ${PCRE2_LIBRARY} DIRECTORY)
 configure_file(${PROJECT_SOURCE_DIR}/cmake/smelt.pc.in ${PROJECT_BINARY_DIR}/smelt.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/smelt.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT runtime)

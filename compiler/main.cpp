@@ -21,8 +21,8 @@ int report(int status, std::string_view message) {
 
 void add_commands(CLI::App& app) {
   using namespace smelt::cli;
-  for (auto add : {add_compile, add_dump, add_opt, add_run, add_train, add_evaluate, add_generate, add_verify,
-                   add_bench, add_doctor})
+  for (auto add : {add_compile, add_dump, add_opt, add_run, add_train, add_evaluate, add_generate,
+                   add_tokenize, add_verify, add_bench, add_doctor})
     add(app);
 }
 

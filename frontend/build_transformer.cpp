@@ -284,7 +284,7 @@ Json describe_model(const TransformerSpec& spec, const Json& config, const Json&
       {"forced_bos_token_id", forced_id(spec.tokens.forced_bos, generation, "forced_bos_token_id")},
       {"forced_eos_token_id", forced_id(spec.tokens.forced_eos, generation, "forced_eos_token_id")},
       {"ignore_index", spec.criterion.ignore_index},
-      {"tokenizer", spec.tokenizer == Tokenizer::bytes ? "bytes" : "none"},
+      {"tokenizer", spec.tokenizer == TokenizerKind::bytes ? "bytes" : "none"},
       {"head_tied", spec.head.tied},
       {"ignored_tensors", ignored_tensors(spec)},
       {"spec", to_json(spec)},

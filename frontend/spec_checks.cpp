@@ -77,7 +77,7 @@ class Checker {
                fmt::format("{} does not divide image_size = {}", e.patch_size, e.image_size));
     if (patches && e.channels < 1)
       complain("embedding.channels", "0 or missing, expected the channels of an image");
-    if (spec_.tokenizer == Tokenizer::bytes && spec_.vocab_size < 256)
+    if (spec_.tokenizer == TokenizerKind::bytes && spec_.vocab_size < 256)
       complain("tokenizer", fmt::format("bytes need vocab_size >= 256, not {}", spec_.vocab_size));
   }
 
@@ -189,8 +189,8 @@ void complete(TransformerSpec& spec) {
   if (spec.embedding.width == spec.hidden) spec.embedding.width = 0;
   if (spec.head.classes == 1 && spec.head.problem == Problem::one_class)
     spec.head.problem = Problem::regression;
-  if (spec.tokenizer == Tokenizer::automatic)
-    spec.tokenizer = spec.vocab_size == 256 ? Tokenizer::bytes : Tokenizer::none;
+  if (spec.tokenizer == TokenizerKind::automatic)
+    spec.tokenizer = spec.vocab_size == 256 ? TokenizerKind::bytes : TokenizerKind::none;
 }
 
 std::vector<SpecProblem> problems_of(const TransformerSpec& spec) {

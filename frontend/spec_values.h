@@ -27,7 +27,7 @@ SMELT_CHOICES(LayerAttention, "full_attention", "sliding_attention")
 SMELT_CHOICES(HeadKind, "none", "lm", "mlm", "sequence_classes", "image_classes")
 SMELT_CHOICES(Problem, "one_class", "regression", "several_classes")
 SMELT_CHOICES(Smoothing, "all", "others")
-SMELT_CHOICES(Tokenizer, "automatic", "none", "bytes")
+SMELT_CHOICES(TokenizerKind, "automatic", "none", "bytes")
 #undef SMELT_CHOICES
 
 template <typename T>

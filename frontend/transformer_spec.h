@@ -26,7 +26,7 @@ enum class Smoothing : uint8_t {
   all,
   others
 };  // alpha / V on every class (PyTorch), alpha / (V - 1) on the others (fairseq)
-enum class Tokenizer : uint8_t { automatic, none, bytes };  // automatic: bytes where vocab_size is 256
+enum class TokenizerKind : uint8_t { automatic, none, bytes };  // automatic: bytes where vocab_size is 256
 
 /// One stack of blocks. A zero of kv_heads, head_dim or ffn stands for the usual value; `complete` writes it
 /// down.
@@ -151,7 +151,7 @@ struct TransformerSpec {
     bool operator==(const Tokens&) const = default;
   } tokens;
 
-  Tokenizer tokenizer = Tokenizer::automatic;
+  TokenizerKind tokenizer = TokenizerKind::automatic;
 
   bool operator==(const TransformerSpec&) const = default;
 };

@@ -1,4 +1,4 @@
-// smelt generate: text of models trained on bytes, token ids of all others.
+// smelt generate: text where the model has a tokenizer or its tokens are bytes, else token ids.
 #include <fmt/ranges.h>
 
 #include <cmath>
@@ -10,6 +10,7 @@
 #include "compiler/cli/command.h"
 #include "compiler/cli/generation_flags.h"
 #include "compiler/cli/model.h"
+#include "compiler/cli/prompt_text.h"
 #include "runtime/error.h"
 #include "runtime/generation/generator.h"
 
@@ -19,7 +20,7 @@ namespace {
 struct GenerateCommand {
   std::string model;
   std::vector<std::string> prompts, ids;
-  bool json = false;
+  bool json = false, no_special_tokens = false;
   CompileFlags flags;
   WeightFlags weights;
   GenerationFlags generation;
@@ -27,51 +28,53 @@ struct GenerateCommand {
 
 std::string standard_input() { return {std::istreambuf_iterator<char>(std::cin), {}}; }
 
-std::vector<Generator::Tokens> read_prompts(const GenerateCommand& options, int64_t vocabulary) {
+std::vector<Generator::Tokens> read_prompts(const GenerateCommand& options, const PromptText& texts) {
   std::vector<Generator::Tokens> prompts;
   for (const std::string& text : options.prompts)
-    prompts.push_back(encode_bytes(text == "-" ? standard_input() : text, vocabulary));
+    prompts.push_back(texts.encode(text == "-" ? standard_input() : text));
   for (const std::string& text : options.ids) prompts.push_back(parse_token_ids(text));
   if (prompts.empty())
-    fail("there is no prompt: give --prompt TEXT (models trained on bytes) or --ids \"15496 11\"");
+    fail("there is no prompt: give --prompt TEXT (models with a tokenizer) or --ids \"15496 11\"");
   return prompts;
 }
 
 /// Every new token as it comes; only where one sequence is made.
 class Stream {
  public:
-  Stream(const GenerateCommand& options, bool text)
-      : text_(text && !options.prompts.empty()), on_(!options.json) {}
+  Stream(const GenerateCommand& options, const PromptText& texts) : on_(!options.json) {
+    if (texts.known() && !options.prompts.empty()) text_ = texts.stream();
+  }
 
   /// A source is not part of what a decoder writes.
   void begin(const Generator::Tokens& prompt, bool source) const {
     if (!source) show(prompt);
   }
   void operator()(size_t, int32_t token) const { show({token}); }
+  void finish() const {
+    if (on_) fmt::print("{}\n", text_ ? text_(std::nullopt) : "");
+  }
 
  private:
   void show(const Generator::Tokens& tokens) const {
     if (!on_) return;
-    if (text_)
-      fmt::print("{}", decode_bytes(tokens));
-    else
-      for (const int32_t token : tokens) fmt::print("{} ", token);
+    for (const int32_t token : tokens) fmt::print("{}", text_ ? text_(token) : fmt::format("{} ", token));
     std::fflush(stdout);
   }
-  bool text_, on_;
+  std::function<std::string(std::optional<int32_t>)> text_;
+  bool on_;
 };
 
 void print_one(const GenerateCommand& options, const Generator::Tokens& prompt, const Hypothesis& found,
-               bool text, bool source) {
+               const PromptText& texts, bool source) {
   Generator::Tokens all = source ? Generator::Tokens() : prompt;
   all.insert(all.end(), found.tokens.begin(), found.tokens.end());
   if (options.json) {
     Json json = {{"prompt_ids", prompt}, {"new_ids", found.tokens}};
     if (!std::isnan(found.score)) json["score"] = found.score;
-    if (text) json["text"] = decode_bytes(all);
+    if (texts.known()) json["text"] = texts.decode(all);
     fmt::print("{}\n", json.dump(-1, ' ', false, Json::error_handler_t::replace));
-  } else if (text && !options.prompts.empty()) {
-    fmt::print("{}\n", decode_bytes(all));
+  } else if (texts.known() && !options.prompts.empty()) {
+    fmt::print("{}\n", texts.decode(all));
   } else {
     fmt::print("{}\n", fmt::join(all, " "));
   }
@@ -99,22 +102,20 @@ CompileOptions compile_options(const GenerateCommand& options, DefaultBounds& bo
 }
 
 /// One prompt is continued as it is printed; several are printed when all are done.
-void print_continuations(const GenerateCommand& options, const GenerationOptions& generation, bool bytes,
-                         Generator& generator) {
-  const auto prompts = read_prompts(options, generator.vocabulary());
-  const bool text = bytes && generator.vocabulary() == 256;
+void print_continuations(const GenerateCommand& options, const GenerationOptions& generation,
+                         const PromptText& texts, Generator& generator) {
+  const auto prompts = read_prompts(options, texts);
   const bool one = prompts.size() == 1 && generation.num_beams == 1 && generation.num_return_sequences == 1;
   if (one && !options.json) {
-    const Stream stream(options, text);
+    const Stream stream(options, texts);
     stream.begin(prompts[0], generator.reads_source());
     generator.generate(prompts, generation, stream);
-    fmt::print("\n");
-    return;
+    return stream.finish();
   }
   const auto results = results_of(prompts, generation, generator);
   for (size_t i = 0; i < results.size(); ++i)
     for (const Hypothesis& found : results[i])
-      print_one(options, prompts[i], found, text, generator.reads_source());
+      print_one(options, prompts[i], found, texts, generator.reads_source());
 }
 
 void run_generate(const GenerateCommand& options) {
@@ -127,7 +128,8 @@ void run_generate(const GenerateCommand& options) {
     fmt::print(stderr, "{}\n", remark);
   auto session = open_session(model, options.weights);
   Generator generator(*session);
-  print_continuations(options, generation, model.reads_bytes(), generator);
+  const PromptText texts(model, generator.vocabulary(), !options.no_special_tokens);
+  print_continuations(options, generation, texts, generator);
 }
 
 }  // namespace
@@ -137,7 +139,10 @@ void add_generate(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("generate", "Continue prompts, or translate sources, with a trained model");
   command->add_option("model", options->model, "model directory, run directory, spec or plan")->required();
-  command->add_option("--prompt", options->prompts, "text (models trained on bytes); - reads standard input");
+  command->add_option("--prompt", options->prompts,
+                      "text (models with a tokenizer, or of bytes); - reads standard input");
+  command->add_flag("--no-special-tokens", options->no_special_tokens,
+                    "add none around a prompt: a chat's template has written its own (docs/tokenizers.md)");
   command->add_option("--ids", options->ids,
                       "token ids, such as \"15496 11 995\"; of an encoder-decoder model, its source");
   command->add_flag("--json", options->json, "print one JSON object a prompt");

@@ -13,8 +13,8 @@ using Json = nlohmann::json;
 using Commands = CommandLine;
 
 TEST_F(Commands, EveryCommandExplainsItself) {
-  for (const char* command :
-       {"compile", "dump", "opt", "run", "train", "evaluate", "generate", "verify", "bench", "doctor"}) {
+  for (const char* command : {"compile", "dump", "opt", "run", "train", "evaluate", "generate", "tokenize",
+                              "verify", "bench", "doctor"}) {
     const Outcome outcome = smelt(std::string(command) + " --help");
     EXPECT_EQ(outcome.status, 0) << command;
     EXPECT_TRUE(has(outcome.out, "Options:")) << outcome.out;
@@ -54,6 +54,38 @@ TEST_F(Commands, InferencePlansHoldNoTraining) {
   write_text("text.txt", 20);
   expect_error(smelt("evaluate model.plan --weights $GOLDEN --data text.txt --data-format bytes --length 8"),
                "evaluate");
+}
+
+TEST_F(Commands, TokenizeThereAndBack) {
+  const std::string tokenizers = (fs::path(SMELT_SOURCE_DIR) / "tests/runtime/tokenizers/goldens").string();
+  const Outcome ids = smelt("tokenize " + tokenizers + "/gpt2 --text 'the graph'");
+  expect_good(ids);
+  spill(path("ids.txt"), ids.out);
+  const Outcome text = smelt("tokenize " + tokenizers + "/gpt2 --decode --file ids.txt");
+  EXPECT_EQ(text.out, "the graph\n");
+  const Outcome bert = smelt("tokenize " + tokenizers + "/bert-cased --text 'a b' --json --offsets");
+  const Json json = Json::parse(bert.out);
+  EXPECT_EQ(json["tokens"], Json({"[CLS]", "a", "b", "[SEP]"}));
+  EXPECT_EQ(json["offsets"], Json::parse("[[0,0],[0,1],[2,3],[0,0]]"));
+  EXPECT_EQ(smelt("tokenize " + tokenizers + "/bert-cased --text a --no-special-tokens").out,
+            std::to_string(json["ids"][1].get<int>()) + "\n");
+  expect_error(smelt("tokenize $GOLDEN --text a"), "no tokenizer: expected tokenizer.json");
+  expect_error(smelt("tokenize " + tokenizers + "/gpt2 --text a --file ids.txt"), "give one of them");
+}
+
+TEST_F(Commands, PromptsGoThroughTheModelsTokenizer) {
+  expect_good(shell("cp -r '" + kGolden.string() + "' model"));
+  spill(
+      path("model/tokenizer.json"),
+      R"({"model": {"type": "WordLevel", "unk_token": "?", "vocab": {"?": 0, "three": 3, "one": 1, "four": 4}},
+            "pre_tokenizer": {"type": "WhitespaceSplit"}})");
+  const Outcome text = smelt("generate model --prompt 'three one four' --max-new-tokens 4 --json");
+  expect_good(text);
+  const Outcome ids = smelt("generate model --ids '3 1 4' --max-new-tokens 4 --json");
+  EXPECT_EQ(Json::parse(text.out)["new_ids"], Json::parse(ids.out)["new_ids"]);
+  EXPECT_TRUE(Json::parse(text.out)["text"].get<std::string>().starts_with("three one four")) << text.out;
+  EXPECT_TRUE(
+      smelt("generate model --prompt 'three one four' --max-new-tokens 4").out.starts_with("three one four"));
 }
 
 TEST_F(Commands, DumpShowsEveryLevel) {

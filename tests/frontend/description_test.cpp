@@ -73,7 +73,7 @@ TEST(Description, OtherThingsAreRefused) {
 TEST(Description, TheExampleIsAByteLevelModel) {
   const Description description =
       read_description(std::filesystem::path(SMELT_SOURCE_DIR) / "examples/gpt2-small-bytes");
-  EXPECT_EQ(description.spec.tokenizer, Tokenizer::bytes);
+  EXPECT_EQ(description.spec.tokenizer, TokenizerKind::bytes);
   EXPECT_TRUE(description.spec.tokens.eos.empty());
   EXPECT_EQ(description.weights(), std::nullopt);
   EXPECT_NE(description.build({})->find_graph("loss"), nullptr);

@@ -84,7 +84,7 @@ TEST(TransformerSpec, WhatIsNotSaidIsWrittenDown) {
   EXPECT_EQ(spec.decoder.head_dim, 16);
   EXPECT_EQ(spec.decoder.ffn, 192);
   EXPECT_EQ(spec.encoder, StackSpec());
-  EXPECT_EQ(spec.tokenizer, Tokenizer::bytes);
+  EXPECT_EQ(spec.tokenizer, TokenizerKind::bytes);
   EXPECT_EQ(spec.family, "transformer");
 }
 

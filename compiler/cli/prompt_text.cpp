@@ -1,0 +1,40 @@
+#include "compiler/cli/prompt_text.h"
+
+#include <memory>
+
+#include "runtime/error.h"
+
+namespace smelt::cli {
+
+PromptText::PromptText(const Model& model, int64_t vocabulary, bool add_special_tokens)
+    : vocabulary_(vocabulary),
+      bytes_(model.reads_bytes() && vocabulary == 256),
+      add_special_tokens_(add_special_tokens) {
+  if (Tokenizer::is_in(model.path)) tokenizer_ = Tokenizer::load(model.path);
+}
+
+Generator::Tokens PromptText::encode(const std::string& text) const {
+  if (!tokenizer_) return encode_bytes(text, vocabulary_);
+  EncodeOptions options;
+  options.add_special_tokens = add_special_tokens_;
+  const Generator::Tokens tokens = tokenizer_->encode(text, options).ids;
+  for (const int32_t token : tokens)
+    if (token >= vocabulary_)
+      fail("the tokenizer gives token {}, and the model knows {} tokens: it is another model's", token,
+           vocabulary_);
+  return tokens;
+}
+
+std::string PromptText::decode(const Generator::Tokens& tokens) const {
+  return tokenizer_ ? tokenizer_->decode(tokens) : decode_bytes(tokens);
+}
+
+std::function<std::string(std::optional<int32_t>)> PromptText::stream() const {
+  if (!tokenizer_)
+    return [](std::optional<int32_t> token) { return token ? decode_bytes({&*token, 1}) : std::string(); };
+  return [decoder = std::make_shared<StreamingDecoder>(*tokenizer_)](std::optional<int32_t> token) {
+    return token ? decoder->push(*token) : decoder->finish();
+  };
+}
+
+}  // namespace smelt::cli

@@ -1,0 +1,30 @@
+// Prompts as text: by the model's tokenizer, or as bytes where bytes are its tokens.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "compiler/cli/model.h"
+#include "runtime/generation/generator.h"
+#include "runtime/tokenizers/tokenizer.h"
+
+namespace smelt::cli {
+
+class PromptText {
+ public:
+  PromptText(const Model& model, int64_t vocabulary, bool add_special_tokens);
+
+  /// Whether the model's tokens are known to be text.
+  bool known() const { return bytes_ || tokenizer_; }
+  Generator::Tokens encode(const std::string& text) const;
+  std::string decode(const Generator::Tokens& tokens) const;
+  /// Gives the text that each token adds; called without one, what was held back.
+  std::function<std::string(std::optional<int32_t>)> stream() const;
+
+ private:
+  std::optional<Tokenizer> tokenizer_;
+  int64_t vocabulary_;
+  bool bytes_, add_special_tokens_;
+};
+
+}  // namespace smelt::cli

@@ -1,0 +1,33 @@
+// What turns the texts of tokens back into one text.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "runtime/tokenizers/patterns/pattern.h"
+
+namespace smelt {
+
+class TokenDecoder {
+ public:
+  virtual ~TokenDecoder() = default;
+  /// Changes the texts; joined they are the result.
+  virtual void decode(std::vector<std::string>& tokens) const = 0;
+};
+
+std::unique_ptr<TokenDecoder> byte_level_decoder();
+std::unique_ptr<TokenDecoder> byte_fallback_decoder();
+std::unique_ptr<TokenDecoder> fuse_decoder();
+std::unique_ptr<TokenDecoder> strip_decoder(char32_t content, uint64_t start, uint64_t stop);
+std::unique_ptr<TokenDecoder> replace_decoder(std::unique_ptr<Pattern> pattern, std::string content);
+std::unique_ptr<TokenDecoder> metaspace_decoder(std::string replacement, bool drops_first);
+std::unique_ptr<TokenDecoder> word_piece_decoder(std::string prefix, bool cleanup);
+std::unique_ptr<TokenDecoder> bpe_decoder(std::string suffix);
+std::unique_ptr<TokenDecoder> ctc_decoder(std::string pad_token, std::string word_delimiter, bool cleanup);
+std::unique_ptr<TokenDecoder> sequence_decoder(std::vector<std::unique_ptr<TokenDecoder>> parts);
+/// Marian's: `special` tokens stand between spaces, `pieces` are those of SentencePiece.
+std::unique_ptr<TokenDecoder> marian_decoder(std::set<std::string> special, std::set<std::string> pieces);
+
+}  // namespace smelt

@@ -1,0 +1,58 @@
+// The parts of tokenizer.json. Each reader gives null where the part is null, or not supported: then it is in
+// the list of problems.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "runtime/tokenizers/json/part_reader.h"
+#include "runtime/tokenizers/tokenizer_parts.h"
+
+namespace smelt {
+
+std::unique_ptr<Normalizer> read_normalizer(const Json& json, const std::string& place, Problems& problems);
+std::unique_ptr<PreTokenizer> read_pre_tokenizer(const Json& json, const std::string& place,
+                                                 Problems& problems);
+std::unique_ptr<TokenModel> read_token_model(const Json& json, const std::string& place, Problems& problems);
+std::unique_ptr<PostProcessor> read_post_processor(const Json& json, const std::string& place,
+                                                   Problems& problems);
+std::unique_ptr<TokenDecoder> read_decoder(const Json& json, const std::string& place, Problems& problems);
+
+/// {"String": ...} or {"Regex": ...}
+std::unique_ptr<Pattern> read_pattern(PartReader& part);
+/// The whole file.
+TokenizerParts read_tokenizer_json(std::string_view text, std::string_view file);
+
+/// Every element of a list read by `read`; elements that it cannot read are left out.
+template <typename Part, typename Read>
+std::vector<std::unique_ptr<Part>> read_sequence(PartReader& part, const char* name, Read read) {
+  std::vector<std::unique_ptr<Part>> parts;
+  const Json* list = part.list(name);
+  for (size_t i = 0; list && i < list->size(); ++i) {
+    auto element =
+        read((*list)[i], part.place() + "." + name + "[" + std::to_string(i) + "]", part.problems());
+    if (element) parts.push_back(std::move(element));
+  }
+  return parts;
+}
+
+/// A part type's name and how it is read.
+template <typename Part>
+struct PartType {
+  const char* name;
+  std::unique_ptr<Part> (*read)(PartReader&);
+};
+
+template <typename Part, size_t N>
+std::unique_ptr<Part> read_part(const PartType<Part> (&types)[N], const Json& json, const std::string& place,
+                                Problems& problems) {
+  if (json.is_null()) return nullptr;
+  PartReader part(json, place, problems);
+  if (!json.is_object()) return nullptr;
+  for (const PartType<Part>& type : types)
+    if (part.type() == type.name) return type.read(part);
+  part.unsupported_type();
+  return nullptr;
+}
+
+}  // namespace smelt

@@ -1,0 +1,79 @@
+// A trie over bytes in one hash table: (node, byte) -> node.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace smelt {
+
+class ByteTrie {
+ public:
+  static constexpr uint32_t kRoot = 0, kNone = ~0u;
+
+  ByteTrie() { rehash(1024); }
+
+  /// The node of a key, made where it is new.
+  uint32_t insert(std::string_view key) {
+    uint32_t node = kRoot;
+    for (const char byte : key) node = insert_child(node, byte);
+    return node;
+  }
+
+  /// kNone where there is no such child.
+  uint32_t child(uint32_t node, char byte) const {
+    const uint64_t key = key_of(node, byte);
+    for (size_t at = place(key);; at = (at + 1) & (slots_.size() - 1)) {
+      if (slots_[at].child == kNone) return kNone;
+      if (slots_[at].key == key) return slots_[at].child;
+    }
+  }
+
+  /// kNone where there is no such key and none begins with it.
+  uint32_t find(std::string_view key, uint32_t node = kRoot) const {
+    for (const char byte : key)
+      if ((node = child(node, byte)) == kNone) break;
+    return node;
+  }
+
+  uint32_t nodes() const { return nodes_; }
+
+ private:
+  struct Slot {
+    uint64_t key = 0;
+    uint32_t child = kNone;
+  };
+  static uint64_t key_of(uint32_t node, char byte) {
+    return static_cast<uint64_t>(node) << 8 | static_cast<unsigned char>(byte);
+  }
+  size_t place(uint64_t key) const { return key * 0x9E3779B97F4A7C15u >> shift_; }
+
+  uint32_t insert_child(uint32_t node, char byte) {
+    if (const uint32_t known = child(node, byte); known != kNone) return known;
+    if (2 * static_cast<size_t>(nodes_) >= slots_.size()) rehash(2 * slots_.size());
+    put({key_of(node, byte), nodes_});
+    return nodes_++;
+  }
+
+  void put(const Slot& slot) {
+    size_t at = place(slot.key);
+    while (slots_[at].child != kNone) at = (at + 1) & (slots_.size() - 1);
+    slots_[at] = slot;
+  }
+
+  void rehash(size_t size) {
+    std::vector<Slot> before(size);
+    before.swap(slots_);
+    shift_ = 64 - std::countr_zero(size);
+    for (const Slot& slot : before)
+      if (slot.child != kNone) put(slot);
+  }
+
+  std::vector<Slot> slots_;
+  int shift_ = 0;
+  uint32_t nodes_ = 1;
+};
+
+}  // namespace smelt

@@ -1,0 +1,77 @@
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+#include "runtime/error.h"
+#include "runtime/tokenizers/patterns/pattern.h"
+#include "runtime/tokenizers/unicode/utf8.h"
+
+namespace smelt {
+namespace {
+
+constexpr uint32_t kMostSteps = 10'000'000;
+
+struct Release {
+  void operator()(pcre2_code* code) const { pcre2_code_free(code); }
+  void operator()(pcre2_match_data* data) const { pcre2_match_data_free(data); }
+  void operator()(pcre2_match_context* context) const { pcre2_match_context_free(context); }
+};
+
+std::string message_of(int code) {
+  PCRE2_UCHAR text[256];
+  pcre2_get_error_message(code, text, sizeof text);
+  return reinterpret_cast<const char*>(text);
+}
+
+class Pcre2Pattern : public Pattern {
+ public:
+  explicit Pcre2Pattern(const std::string& expression) : expression_(expression) {
+    int fault = 0;
+    PCRE2_SIZE at = 0;
+    code_.reset(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(expression.data()), expression.size(),
+                              PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C, &fault, &at, nullptr));
+    if (!code_)
+      fail_with(Status::invalid_file, "regular expression '{}': {} at byte {}", expression, message_of(fault),
+                at);
+    context_.reset(pcre2_match_context_create(nullptr));
+    pcre2_set_match_limit(context_.get(), kMostSteps);
+  }
+
+  void each_match(std::string_view text, const std::function<void(Span)>& found) const override {
+    const std::unique_ptr<pcre2_match_data, Release> data(
+        pcre2_match_data_create_from_pattern(code_.get(), nullptr));
+    size_t at = 0, last_end = PCRE2_UNSET;
+    while (at <= text.size() && match(text, at, data.get())) {
+      const PCRE2_SIZE* range = pcre2_get_ovector_pointer(data.get());
+      const size_t begin = range[0], end = range[1];
+      if (begin > end) break;  // \K in a lookahead
+      at = end;
+      if (begin == end) {
+        at = end < text.size() ? end + code_point_at(text, end).bytes : end + 1;
+        if (end == last_end) continue;  // nothing, right behind a match
+      }
+      found({static_cast<uint32_t>(begin), static_cast<uint32_t>(end)});
+      last_end = end;
+    }
+  }
+
+ private:
+  bool match(std::string_view text, size_t at, pcre2_match_data* data) const {
+    const int result = pcre2_match(code_.get(), reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), at,
+                                   PCRE2_NO_UTF_CHECK, data, context_.get());
+    if (result < 0 && result != PCRE2_ERROR_NOMATCH)
+      fail("regular expression '{}' at byte {} of the text: {}", expression_, at, message_of(result));
+    return result >= 0;
+  }
+
+  std::string expression_;
+  std::unique_ptr<pcre2_code, Release> code_;
+  std::unique_ptr<pcre2_match_context, Release> context_;
+};
+
+}  // namespace
+
+std::unique_ptr<Pattern> pcre2_pattern(const std::string& expression) {
+  return std::make_unique<Pcre2Pattern>(expression);
+}
+
+}  // namespace smelt

@@ -1,0 +1,101 @@
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "runtime/error.h"
+#include "runtime/tokenizers/patterns/pattern.h"
+#include "runtime/tokenizers/unicode/classes.h"
+#include "runtime/tokenizers/unicode/utf8.h"
+
+namespace smelt {
+namespace {
+
+std::vector<std::string> matches(const Pattern& pattern, std::string_view text) {
+  std::vector<std::string> found;
+  pattern.each_match(
+      text, [&](Span range) { found.emplace_back(text.substr(range.begin, range.end - range.begin)); });
+  return found;
+}
+
+std::vector<std::string> split(const Pattern& pattern, SplitBehavior behavior, std::string_view text,
+                               bool invert = false) {
+  PieceList list{AlignedText::of(text), {{{0, static_cast<uint32_t>(text.size())}}}};
+  split_pieces(list, pattern, behavior, invert);
+  std::vector<std::string> parts;
+  for (const Piece& piece : list.pieces) parts.emplace_back(list.view(piece));
+  return parts;
+}
+
+using Parts = std::vector<std::string>;
+
+#define SPACES R"(\s*[\r\n]+|\s+(?!\S)|\s+)"
+#define CONTRACTIONS "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
+#define UPPER R"([\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}])"
+#define LOWER R"([\p{Ll}\p{Lm}\p{Lo}\p{M}])"
+#define FIRST R"([^\r\n\p{L}\p{N}]?)"
+
+constexpr const char* kKnown[] = {
+    R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)",
+    CONTRACTIONS "|" FIRST R"(\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|)" SPACES,
+    CONTRACTIONS "|" FIRST R"(\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|)" SPACES,
+    FIRST UPPER "*" LOWER "+|" FIRST UPPER "+" LOWER R"(*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|)" SPACES,
+    FIRST UPPER "*" LOWER "+" CONTRACTIONS "?|" FIRST UPPER "+" LOWER "*" CONTRACTIONS
+                R"(?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|)" SPACES,
+};
+
+/// Code points of which every version of Unicode says the same.
+TEST(KnownPatterns, FindWhatTheirExpressionsFind) {
+  const std::u32string alphabet =
+      U"abcSTLdmrevABC'''   \t\n\r\n12½,./!_-éÀñ中文あʰǅ\u0301\u0308\u00A0\u3000ſ";
+  std::mt19937 random(7);
+  for (const char* expression : kKnown) {
+    const auto known = known_pattern(expression), reference = pcre2_pattern(expression);
+    ASSERT_TRUE(known) << expression;
+    for (int i = 0; i < 4000; ++i) {
+      std::string text;
+      for (uint32_t n = random() % 24; n > 0; --n) append_utf8(text, alphabet[random() % alphabet.size()]);
+      ASSERT_EQ(matches(*known, text), matches(*reference, text)) << expression << "\n" << text;
+    }
+  }
+}
+
+TEST(KnownPatterns, OthersHaveNoScanner) { EXPECT_EQ(known_pattern(R"(\w+)"), nullptr); }
+
+TEST(Pcre2Pattern, NothingIsFoundBetweenMatchesButNotBehindOne) {
+  EXPECT_EQ(matches(*pcre2_pattern("x*"), "axxb"), (Parts{"", "xx", ""}));
+  EXPECT_EQ(matches(*pcre2_pattern(" {2,}"), "a  b   "), (Parts{"  ", "   "}));
+}
+
+TEST(Pcre2Pattern, ABrokenExpressionSaysWhere) {
+  try {
+    pcre2_pattern("a(b");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("at byte 3"), std::string::npos) << error.what();
+  }
+}
+
+TEST(Pcre2Pattern, WhatCostsTooMuchIsRefused) {
+  EXPECT_THROW(matches(*pcre2_pattern("(a+)+(a+)+(a+)+$"), std::string(60, 'a') + "!"), Error);
+}
+
+TEST(SplitPieces, EveryBehavior) {
+  const auto dash = literal_pattern("-");
+  const std::string_view text = "the-final--countdown";
+  EXPECT_EQ(split(*dash, SplitBehavior::removed, text), (Parts{"the", "final", "countdown"}));
+  EXPECT_EQ(split(*dash, SplitBehavior::isolated, text), (Parts{"the", "-", "final", "-", "-", "countdown"}));
+  EXPECT_EQ(split(*dash, SplitBehavior::merged_with_previous, text),
+            (Parts{"the-", "final-", "-", "countdown"}));
+  EXPECT_EQ(split(*dash, SplitBehavior::merged_with_next, text), (Parts{"the", "-final", "-", "-countdown"}));
+  EXPECT_EQ(split(*dash, SplitBehavior::contiguous, text), (Parts{"the", "-", "final", "--", "countdown"}));
+  EXPECT_EQ(split(*dash, SplitBehavior::removed, text, true), (Parts{"-", "-", "-"}));
+}
+
+TEST(SimplePatterns, ClassesAndWords) {
+  EXPECT_EQ(matches(*class_pattern(kNumeric), "a1½b"), (Parts{"1", "½"}));
+  EXPECT_EQ(matches(*words_pattern(), "don't  stop…now"), (Parts{"don", "'", "t", "stop", "…", "now"}));
+  EXPECT_EQ(matches(*literal_pattern(""), "é"), (Parts{"", ""}));
+}
+
+}  // namespace
+}  // namespace smelt
