@@ -58,6 +58,12 @@ std::string dashed(std::string name) {
   return "--" + name;
 }
 
+/// With dashes and, where that is another word, with underscores.
+std::string spellings(const std::string& name) {
+  const std::string first = dashed(name), second = "--" + name;
+  return first == second ? first : first + "," + second;
+}
+
 Json value_of(const Flag& flag, const std::string& text) {
   if (flag.text == Text::ids) return parse_token_ids(text);
   Json value = parse_json_or_null(text);
@@ -89,8 +95,8 @@ void GenerationFlags::add_to(CLI::App& app) {
   app.add_flag("--do-sample,--do_sample", do_sample, "draw from the distribution instead of its maximum");
   for (const Flag& flag : kFlags)
     app.add_option_function<std::string>(
-        fmt::format("{},--{}", dashed(flag.name), flag.name),
-        [this, name = flag.name](const std::string& text) { given[name] = text; }, flag.help);
+        spellings(flag.name), [this, name = flag.name](const std::string& text) { given[name] = text; },
+        flag.help);
   app.add_flag("--sliding-window", sliding_window,
                "go on beyond the model's length, from the last tokens only");
 }

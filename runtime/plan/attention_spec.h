@@ -11,7 +11,8 @@
 
 namespace smelt {
 
-/// y, perhaps its rest, and lse; dk and dv; dq; the sums of a gradient that is one number a query and key; dq, dk and dv.
+/// y, perhaps its rest, and lse; dk and dv; dq; the sums of a gradient that is one number a query and key;
+/// dq, dk and dv.
 enum class AttentionPart : uint8_t { forward, key_gradients, query_gradients, element_gradient, gradients };
 std::string_view name(AttentionPart part);  // "forward", "key_gradients"
 std::optional<AttentionPart> parse_attention_part(std::string_view text);
@@ -29,7 +30,8 @@ struct AttentionSpec {
   double scale = 1;
   int64_t width = 0;
   Dim batch, heads, key_heads, queries, keys;
-  std::vector<Matrix> matrices;  // q, k, v, then y, perhaps its rest; or dy, then those of dq, dk and dv that the part writes
+  std::vector<Matrix>
+      matrices;  // q, k, v, then y, perhaps its rest; or dy, then those of dq, dk and dv that the part writes
   std::vector<int64_t> rows;  // parameters f32[batch, heads, queries], compact: lse, written; or lse, delta
   /// Of gradients of what the body reads, in the order of rows, columns and elements: f32, compact.
   std::vector<int64_t> sums;

@@ -121,9 +121,9 @@ TEST_F(AttentionPlan, MeansHaveTheirRestOnlyWhereAGradientReadsIt) {
       if (!has_gradient) module->graphs[0]->outputs.resize(1), module->graphs[0]->prune();
       options.storage = storage;
       const Compilation compiled = compile(std::move(module), options, Stage::program);
-      int with_rest = 0;
+      bool with_rest = false;
       for (const Kernel& kernel : compiled.program.kernels)
-        with_rest += kernel.attention && kernel.attention->has_rest();
+        with_rest |= kernel.attention && kernel.attention->has_rest();
       EXPECT_EQ(with_rest, has_gradient && storage != DType::f32) << name(storage) << has_gradient;
     }
 }
@@ -144,7 +144,7 @@ TEST_F(AttentionPlan, GradientsAreSummedAlongQueriesAndKeysByKernels) {
   b.output("f", b.sum(b.mul(attention->result(), b.input("w", attention->result()->type)), {0, 1, 2, 3}));
   differentiate(graph, {.output = "f", .wrt = {"q", "a"}, .seed = 1});
   CompileOptions options;
-  options.target = "sm_90", options.mode = Mode::infer, options.attention = AttentionForm::fused;
+  options.target = "sm_90", options.mode = Mode::infer, options.attention = AttentionForm::mma;
   options.storage = DType::bf16;
   const Compilation compiled = compile(std::move(module), options, Stage::program);
   int kernels = 0;
@@ -188,7 +188,7 @@ TEST_F(AttentionPlan, AllThatTakeItAreAlternatives) {
   EXPECT_EQ(choices_of(plan_of({.target = "sm_80", .form = AttentionForm::fused})),
             (std::vector<Names>{mma, both}));
   const auto causal = [](AttentionWriter& writer, GraphBuilder&) { writer.mask_future(); };
-  const std::vector<Names> own = choices_of(plan_of({.modify = causal, .form = AttentionForm::automatic}));
+  const std::vector<Names> own = choices_of(plan_of({.modify = causal, .form = AttentionForm::fused}));
   ASSERT_EQ(own.size(), 2u) << "forward and backward";
   EXPECT_EQ(own[0], (Names{"mma of 64 rows", "mma of 128 rows", "wgmma"}));
   EXPECT_EQ(own[1], (Names{"mma of 128 and 128 rows", "mma of 64 and 64 rows", "wgmma"}));
@@ -225,11 +225,10 @@ TEST(AttentionMemory, OfTrainingIsThatOfTheLargestAlternative) {
     const Description description{Description::Kind::spec, "test", spec_from_object(spec, "test"), nullptr,
                                   Json::object(),          {}};
     const Program program = compile(description, options, Stage::program).program;
-    EXPECT_EQ(program.entries[0].choices.size(), form == AttentionForm::automatic ? 6u : 0u);
+    EXPECT_EQ(program.entries[0].choices.size(), form == AttentionForm::fused ? 6u : 0u);
     return program.entries[0].arena_bytes;
   };
-  EXPECT_EQ(arena(AttentionForm::automatic),
-            std::max(arena(AttentionForm::mma), arena(AttentionForm::wgmma)));
+  EXPECT_EQ(arena(AttentionForm::fused), std::max(arena(AttentionForm::mma), arena(AttentionForm::wgmma)));
 }
 
 /// A body that would spill in some of them leaves the others.
@@ -263,7 +262,7 @@ TEST_F(AttentionPlan, WhatNoKernelTakesSaysWhy) {
             std::string::npos);
   EXPECT_NE(refusals({.width = 264}, DType::bf16).find("kernels take equal widths up to 256"),
             std::string::npos);
-  EXPECT_NE(refusals({.form = AttentionForm::automatic, .longest = 100}, DType::bf16)
+  EXPECT_NE(refusals({.form = AttentionForm::fused, .longest = 100}, DType::bf16)
                 .find("up to 128 keys matmuls are as fast, and there are at most 100"),
             std::string::npos);
   EXPECT_EQ(refusals({}, DType::bf16), "");

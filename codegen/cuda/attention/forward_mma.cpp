@@ -4,9 +4,10 @@ namespace smelt::mma {
 
 /// While scores are computed V's tile arrives, and K's next one while weights are multiplied by V. Exponents
 /// are in base 2, below a base of each row that follows its maximum only where that has grown by more than
-/// kSlack: then the sums are scaled, which is rare. Where gradients are wanted there is no slack, and a factor
-/// that only keeps or drops comes last: so a key that has all the weight is multiplied by exactly 1, and what
-/// rounds the weights is as small in the means as in the gradients (tests/codegen/cuda/attention/attention_rounding_test.cpp).
+/// kSlack: then the sums are scaled, which is rare. Where gradients are wanted there is no slack, and a
+/// factor that only keeps or drops comes last: so a key that has all the weight is multiplied by exactly 1,
+/// and what rounds the weights is as small in the means as in the gradients
+/// (tests/codegen/cuda/attention/attention_rounding_test.cpp).
 const std::string_view kForward = R"(
 constexpr int kColumnTiles = kColumns / 8;
 constexpr float kSlack = kHasRest ? 0.0f : 8.0f;

@@ -45,8 +45,8 @@ WgmmaKernelText attention_forward_wgmma(const WgmmaAttention& attention) {
       fmt::arg("stages", tiles.stages), fmt::arg("consumers", tiles.consumers),
       fmt::arg("query_stages", tiles.query_stages),
       fmt::arg("takes_turns", tiles.takes_turns && tiles.consumers > 1), fmt::arg("blocks", blocks),
-      fmt::arg("has_rest", attention.has_rest),
-      fmt::arg("producer_registers", registers.producer), fmt::arg("consumer_registers", registers.consumer));
+      fmt::arg("has_rest", attention.has_rest), fmt::arg("producer_registers", registers.producer),
+      fmt::arg("consumer_registers", registers.consumer));
   WgmmaKernelText kernel;
   kernel.threads = 128 * (tiles.consumers + 1);
   kernel.blocks_each = blocks;
