@@ -77,7 +77,8 @@ void expect_matches(const Module& module, Plan (*plan)(const Module&), const Sym
                                 : static_cast<double>(random() % 64);
   }
   testing::round_to_single(inputs);
-  const Evaluation expected = evaluate(graph, inputs, states, {.symbols = symbols, .round = true});
+  const Evaluation expected =
+      evaluate(graph, inputs, states, {.symbols = symbols, .philox = {}, .round = true});
   Session session = testing::cpu_session(plan(module));
   testing::write_states(session, states);
   const Tensors outputs = testing::run_entry(session, graph.name, {}, inputs);

@@ -214,7 +214,7 @@ TEST_P(AttentionRest, IsWhatTheTypeOfTheMeansDoesNotHold) {
   EXPECT_EQ(print(*parse_module(print(*module))), print(*module));
   const Tensors inputs = testing::random_inputs(graph, 1, {}, 2);
   const Tensors exact = evaluate(graph, inputs, {}, {}).outputs,
-                rounded = evaluate(graph, inputs, {}, {.round = true}).outputs;
+                rounded = evaluate(graph, inputs, {}, {.symbols = {}, .philox = {}, .round = true}).outputs;
   const double digits = GetParam() == DType::f32 ? 0 : GetParam() == DType::bf16 ? 0x1p-17 : 0x1p-22;
   const double least = GetParam() == DType::f16 ? 0x1p-25 : 0;  // half of f16's smallest number
   double all = 0;
