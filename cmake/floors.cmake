@@ -1,7 +1,5 @@
-# GCC 12's -Wrestrict sees overlaps in std::string that are not there (GCC bug 105651); its std::stable_sort uses what is
-# deprecated, of which Clang warns.
-set(smelt_warnings -Wall -Wextra $<IF:$<CXX_COMPILER_ID:GNU>,-Wno-restrict,-Wno-deprecated-declarations>
-                   $<$<BOOL:${SMELT_WERROR}>:-Werror>)
+# GCC 12's -Wrestrict sees overlaps in std::string that are not there (GCC bug 105651).
+set(smelt_warnings -Wall -Wextra $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict> $<$<BOOL:${SMELT_WERROR}>:-Werror>)
 
 # With CMAKE_UNITY_BUILD all sources of a folder are one for the compiler: which files share a batch, and so which names they may
 # not both define, changes only with the folder itself.

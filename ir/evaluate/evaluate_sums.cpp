@@ -112,7 +112,9 @@ struct Matmul {
     for (size_t batch = 0; batch < a_batch.size(); ++batch) {
       for (size_t i = 0; i < packed.size(); ++i) packed[i] = b.data[b_batch[batch] + b_places[i]];
       for (size_t m = 0; m < a_rows.size(); ++m) {
-        sum_row(a.data.data() + a_batch[batch] + a_rows[m], a_summed, packed, row);
+        // Of nothing, where there may be no memory to point into.
+        const S* from = a_summed.empty() ? nullptr : a.data.data() + a_batch[batch] + a_rows[m];
+        sum_row(from, a_summed, packed, row);
         S* to = out.data.data() + out_batch[batch] + out_rows[m];
         for (size_t n = 0; n < row.size(); ++n) to[out_columns[n]] = row[n];
       }

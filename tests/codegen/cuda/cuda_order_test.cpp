@@ -106,7 +106,7 @@ void expect_scans(const std::string& kind, bool exclusive) {
   // Of products: near enough to 1 that a row of them stays a number.
   const auto draw = [&](int64_t count) {
     const double one = static_cast<double>(random() % 2001) / 1000 - 1;
-    return kind == "mul" ? 1 + one / static_cast<double>(count) : one + 0.5;
+    return kind == "mul" ? 1 + one / static_cast<double>(std::max<int64_t>(count, 1)) : one + 0.5;
   };
   const auto expect = [&](int64_t outer, int64_t count, int64_t inner, int64_t gap) {
     const int64_t stride = inner + (inner > 1 ? gap : 0), line = count * stride + gap;

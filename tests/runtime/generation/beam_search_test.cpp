@@ -112,7 +112,7 @@ TEST(BeamSearch, ScoresAreThoseOfTheirSequences) {
     ASSERT_EQ(found.size(), 3u);
     for (size_t i = 0; i < found.size(); ++i) {
       EXPECT_NEAR(found[i].score, all.at(found[i].tokens), 1e-5);
-      if (i > 0) EXPECT_LE(found[i].score, found[i - 1].score);
+      EXPECT_LE(found[i].score, found[i > 0 ? i - 1 : 0].score);
     }
   }
 }
