@@ -154,7 +154,7 @@ void BlockLowering::take_params(const FusionKernel& fusion) {
                                : kFirstHanded - argument.buffer;
     if (tile < 0) continue;
     numbers_[i] = first + tile;
-    KernelParam& param = kernel_.params[static_cast<size_t>(first + tile)];
+    KernelParam& param = kernel_.params[static_cast<size_t>(numbers_[i])];
     param.output |= is_output, param.input |= !is_output;
   }
   for (KernelParam& param : kernel_.params) param.input |= !param.output;

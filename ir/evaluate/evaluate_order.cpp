@@ -1,5 +1,6 @@
 // Operations on the order of elements along an axis: scan and top_k.
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "ir/evaluate/evaluate_ops.h"
@@ -25,7 +26,7 @@ S combined(const std::string& kind, const S& a, const S& b) {
 template <typename S>
 bool is_larger(const S& a, const S& b) {
   const auto x = math::primal(a), y = math::primal(b);
-  return x > y || (x == x && y != y);
+  return x > y || (!std::isnan(x) && std::isnan(y));
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
 #include "runtime/cpu/scan.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <type_traits>
 
 namespace smelt {
 namespace {
@@ -31,7 +33,9 @@ void scan_lines(const ScanSizes& sizes, const void* x, void* y, Carry identity, 
 /// NaN wins.
 template <typename T>
 T larger(T a, T b) {
-  return a != a ? a : b != b ? b : std::max(a, b);
+  if constexpr (std::is_floating_point_v<T>)
+    if (std::isnan(a) || std::isnan(b)) return std::isnan(a) ? a : b;
+  return std::max(a, b);
 }
 
 /// T as it is stored, Carry as it is added and multiplied.

@@ -2,6 +2,8 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "runtime/cuda/quarter_step.h"
 #include "runtime/plan/plan_fields.h"
 #include "runtime/plan/plan_validate.h"

@@ -228,7 +228,7 @@ GemmChoices& CudaExecutor::gemm_choices() {
 
 /// What GEMMs chose, and beside it the alternatives of steps.
 std::string CudaExecutor::choices() const {
-  const std::string gemms = choices_ ? choices_->record() : "";
+  std::string gemms = choices_ ? choices_->record() : "";
   const Json steps = step_choices_->record();
   if (steps.is_null()) return gemms;
   Json all = gemms.empty() ? Json::object() : Json::parse(gemms);

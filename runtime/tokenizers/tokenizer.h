@@ -60,9 +60,9 @@ class Tokenizer {
   size_t vocabulary_size() const;
 
   const std::optional<Truncation>& truncation() const { return truncation_; }
-  void set_truncation(std::optional<Truncation> truncation) { truncation_ = std::move(truncation); }
+  void set_truncation(std::optional<Truncation> truncation) { truncation_ = truncation; }
   const std::optional<Padding>& padding() const { return padding_; }
-  void set_padding(std::optional<Padding> padding) { padding_ = std::move(padding); }
+  void set_padding(std::optional<Padding> padding) { padding_ = padding; }
 
  private:
   const TokenizerParts& side(const EncodeOptions& options) const;

@@ -33,8 +33,10 @@ class ByteTrie {
 
   /// kNone where there is no such key and none begins with it.
   uint32_t find(std::string_view key, uint32_t node = kRoot) const {
-    for (const char byte : key)
-      if ((node = child(node, byte)) == kNone) break;
+    for (const char byte : key) {
+      node = child(node, byte);
+      if (node == kNone) break;
+    }
     return node;
   }
 
