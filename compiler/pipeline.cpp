@@ -49,10 +49,9 @@ class PhaseClock {
 /// the memory of both and twice the steps between them.
 constexpr int64_t kMostUnfusedKeys = 128;
 
-/// Only what has run in whole steps on a GPU is taken unasked.
 AttentionTemplates templates_of(AttentionForm form) {
-  if (form == AttentionForm::fused) return AttentionTemplates::measured;
-  return form == AttentionForm::wgmma ? AttentionTemplates::wgmma : AttentionTemplates::mma;
+  if (form == AttentionForm::mma) return AttentionTemplates::mma;
+  return form == AttentionForm::wgmma ? AttentionTemplates::wgmma : AttentionTemplates::measured;
 }
 
 class Compiler {

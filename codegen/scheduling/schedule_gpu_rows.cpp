@@ -48,7 +48,7 @@ class RowScheduler {
     const int64_t vectors = gpu_.vectors();
     const bool fits = team > 0;
     const bool apart = gpu_.rows_at_bound() >= many_rows() && gpu_.accumulators(Accumulation::column) == 0;
-    s_.team = static_cast<int>(fits ? team : apart ? kRowThreads : kWalkThreads);
+    s_.team = static_cast<int>(fits ? team : apart ? long_row_team() : kWalkThreads);
     s_.vectors = fits ? static_cast<int>(quotient_up(vectors, team)) : 0;
     // A walk waits for every row: its teams are few, and all loads of one should be in flight.
     const int64_t flying = s_.splits > 0 && s_.vectors <= 4 ? 4 : kept_in_flight();
@@ -132,6 +132,20 @@ class RowScheduler {
     const int64_t vectors = gpu_.vectors(), team = team_size(vectors, kRowElements);
     return team == 0 && kept_values() > 0 ? team_size(vectors, 2 * kRowElements) : team;
   }
+
+  /// Blocks of columns that load something: the second one reads a row again.
+  int64_t sweeps() const {
+    return llvm::count_if(gpu_.kernel.blocks, [&](const KernelBlock& block) {
+      return block.scope == KernelBlock::Scope::column && llvm::any_of(block.instructions, [&](int id) {
+               return gpu_.kernel.instructions[id].kind == Kind::load;
+             });
+    });
+  }
+
+  /// Of many rows that no registers hold. Those that are resident together share the L2: with fewer of them,
+  /// a row is still there when it is read again, which twice as many threads as these would lose at their
+  /// barriers.
+  int64_t long_row_team() const { return sweeps() > 1 ? kLargestTeam : kRowThreads; }
 
   /// More lanes for a row that is walked, while they share its vectors evenly, until the registers suffice
   /// for enough threads.

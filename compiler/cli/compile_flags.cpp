@@ -104,12 +104,9 @@ void CompileFlags::add_to(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--attention", attention,
                  "fused (by blocks, no scores in memory: on a CPU, and on a GPU in bf16 and fp16, where the "
-                 "fastest of several "
-                 "kernels is taken, which is measured), mma or wgmma (fused, on a GPU by these instructions "
-                 "alone; wgmma: of "
-                 "sm_90, where it takes them; not run as a whole yet), unfused (matmuls around a softmax), "
-                 "or auto (unfused for "
-                 "short sequences, else fused, on a GPU by mma)")
+                 "fastest of several kernels is measured and taken), mma or wgmma (fused, on a GPU by these "
+                 "instructions alone; wgmma on sm_90, where it takes them), unfused (matmuls around a "
+                 "softmax), or auto (unfused for short sequences, else fused)")
       ->check(CLI::IsMember({"auto", "fused", "unfused", "mma", "wgmma"}))
       ->capture_default_str();
   app.add_option("--chunk-rows", chunk_rows,

@@ -114,6 +114,7 @@ class Narrower {
     for (Value* value : narrow) set_narrow(*value);
     for (const auto& node : graph_.nodes())
       if (node->body) BodyRewriter(*node).run();
+    for (Node* fusion : nodes_of(graph_, Op::fusion)) drop_if_copies(*fusion);
     show_outputs();
     for (const auto& node : graph_.nodes()) settle(*node);
     return true;
@@ -143,6 +144,29 @@ class Narrower {
     Node* convert = fusion->body->create(Op::convert, {input->result()}, {typed(*value, dtype)});
     fusion->body->outputs.push_back({"r0", convert->result()});
     return fusion->result();
+  }
+
+  /// A fusion whose results are what it reads, widened and rounded back, is not needed.
+  void drop_if_copies(Node& fusion) {
+    llvm::SmallVector<Value*, 4> read;
+    for (const Graph::Output& output : fusion.body->outputs) {
+      Value* operand = read_back(fusion, *output.value);
+      if (!operand) return;
+      read.push_back(operand);
+    }
+    for (unsigned i = 0; i < fusion.result_count(); ++i) graph_.replace_all_uses(fusion.result(i), read[i]);
+    graph_.erase(&fusion);
+  }
+
+  static Value* read_back(const Node& fusion, const Value& output) {
+    const Node& narrow = *output.node();
+    if (!narrow.is(Op::convert) || output.dtype() == DType::f32) return nullptr;
+    const Node& wide = *narrow.operand(0)->node();
+    if (!wide.is(Op::convert) || wide.result()->dtype() != DType::f32) return nullptr;
+    for (const BodyArgument& argument : body_arguments(fusion))
+      if (argument.input == wide.operand(0) && argument.input->dtype() == output.dtype())
+        return argument.operand;
+    return nullptr;
   }
 
   // ---- outputs

@@ -17,6 +17,8 @@ namespace smelt {
 namespace {
 
 constexpr int64_t kWidths[] = {32, 40, 64, 80, 96, 128, 256, 17};
+/// Bodies take turns: the fastest of all kernels, and each kind of kernel alone.
+constexpr AttentionForm kForms[] = {AttentionForm::fused, AttentionForm::mma, AttentionForm::wgmma};
 constexpr int64_t kLengths[] = {1, 3, 31, 33, 64, 100, 128, 197, 257, 777};
 
 template <size_t N>
@@ -59,20 +61,31 @@ void round_to(Tensors& tensors, DType dtype) {
                                  : from_f16(to_f16(static_cast<float>(x)));
 }
 
-/// Of means, of gradients of heads, and of those of what the body reads, which are sums that cancel.
+/// Of means, of gradients of heads, of those of what the body reads, and of those numbers among them that a
+/// whole head shares: a row's derivatives sum to zero but for the rounding of its weights, and such a number
+/// adds all of them up, times distances.
 struct Bound {
-  double y, heads, others;
+  double y, heads, others, shared;
 };
-constexpr Bound kBf16 = {4e-3, 2e-2, 5e-2}, kF16 = {6e-4, 4e-3, 1e-2};
+constexpr Bound kBf16 = {4e-3, 2e-2, 5e-2, 0.6}, kF16 = {6e-4, 4e-3, 1e-2, 0.12};
 
-void expect_near(const Tensors& actual, const Tensors& expected, const Bound& bound,
-                 const std::string& text) {
+double bound_of(const std::string& name, const Bound& bound) {
+  if (name == "y") return bound.y;
+  if (name == "grad.q" || name == "grad.k" || name == "grad.v") return bound.heads;
+  return name.starts_with("grad.slopes") || name.starts_with("grad.wave") ? bound.shared : bound.others;
+}
+
+/// Of each value, the root of the mean square of what it is off by, in units of its bound. The gradient of a
+/// slope is a sum of terms that are multiplied by distances, up to `longest`.
+std::map<std::string, double> errors(const Tensors& actual, const Tensors& expected, const Bound& bound,
+                                     double longest) {
   double all = 0, count = 0;  // of the gradients as one vector, some of which are zero in exact arithmetic
   for (const auto& [name, tensor] : expected) {
     if (name == "y") continue;
     for (const double x : tensor.data) all += x * x;
     count += static_cast<double>(tensor.data.size());
   }
+  std::map<std::string, double> found;
   for (const auto& [name, tensor] : expected) {
     double error = 0, norm = 0;
     for (size_t i = 0; i < tensor.data.size(); ++i) {
@@ -80,31 +93,66 @@ void expect_near(const Tensors& actual, const Tensors& expected, const Bound& bo
       error += difference * difference, norm += tensor.data[i] * tensor.data[i];
       if (!std::isfinite(actual.at(name).data[i])) error = INFINITY;
     }
-    const bool is_head = name == "grad.q" || name == "grad.k" || name == "grad.v";
-    const double limit = name == "y" ? bound.y : is_head ? bound.heads : bound.others;
+    const double reach = name.starts_with("grad.slopes") ? longest * longest : 1;
     const double least =
-        1e-12 + (name == "y" ? 0 : 1e-4 * all * static_cast<double>(tensor.data.size()) / count);
-    EXPECT_LE(std::sqrt(error / std::max(norm, least)), limit) << name << text;
+        1e-12 + (name == "y" ? 0 : 1e-4 * reach * all * static_cast<double>(tensor.data.size()) / count);
+    found[name] = std::sqrt(error / std::max(norm, least)) / bound_of(name, bound);
   }
+  return found;
 }
 
-void run_case(const Module& module, Session& session, DType storage, const SymbolValues& symbols,
-              uint64_t seed) {
-  const Graph& graph = *module.graphs[0];
-  Tensors inputs = testing::random_inputs(graph, seed, symbols, 2);
-  round_to(inputs, storage);
-  const Philox philox{.seed = 7, .step = 3, .micro_step = 0};
-  const Tensors expected =
-      evaluate(graph, inputs, {}, {.symbols = symbols, .philox = philox, .round = true}).outputs;
-  const Tensors actual = testing::run_entry(session, "main", philox, inputs);
-  const Tensors again = testing::run_entry(session, "main", philox, inputs);
-  for (const auto& [name, tensor] : actual)
-    EXPECT_EQ(std::memcmp(again.at(name).data.data(), tensor.data.data(), 8 * tensor.data.size()), 0)
-        << name << " differs from run to run";
-  std::string sizes;
-  for (const auto& [name, value] : symbols) sizes += fmt::format("{} = {} ", name, value);
-  expect_near(actual, expected, storage == DType::bf16 ? kBf16 : kF16, "\n" + sizes + "\n" + print(module));
-}
+/// Compares sessions of a plan that fuses attention with the evaluator.
+class Judge {
+ public:
+  Judge(const Module& module, const CompileOptions& options) : module_(module), options_(options) {}
+
+  void run(Session& session, const SymbolValues& symbols, uint64_t seed) {
+    const Graph& graph = *module_.graphs[0];
+    Tensors inputs = testing::random_inputs(graph, seed, symbols, 2);
+    round_to(inputs, options_.storage);
+    const Tensors expected =
+        evaluate(graph, inputs, {}, {.symbols = symbols, .philox = kPhilox, .round = true}).outputs;
+    const Tensors actual = testing::run_entry(session, "main", kPhilox, inputs);
+    const Tensors again = testing::run_entry(session, "main", kPhilox, inputs);
+    for (const auto& [name, tensor] : actual)
+      EXPECT_EQ(std::memcmp(again.at(name).data.data(), tensor.data.data(), 8 * tensor.data.size()), 0)
+          << name << " differs from run to run";
+    std::string sizes;
+    for (const auto& [name, value] : symbols) sizes += fmt::format("{} = {} ", name, value);
+    const double longest =
+        static_cast<double>(std::max(symbols.at("T"), symbols.contains("S") ? symbols.at("S") : 0));
+    expect_near(actual, expected, inputs, longest, "\n" + sizes + "\n" + print(module_));
+  }
+
+ private:
+  static constexpr Philox kPhilox = {.seed = 7, .step = 3, .micro_step = 0};
+
+  /// Gradients that are sums of large terms which cancel are off by more than a share of themselves in 16
+  /// bits, however they are computed: there, by no more than those of the other form are.
+  void expect_near(const Tensors& actual, const Tensors& expected, const Tensors& inputs, double longest,
+                   const std::string& text) {
+    const Bound& bound = options_.storage == DType::bf16 ? kBf16 : kF16;
+    const auto found = errors(actual, expected, bound, longest);
+    if (std::ranges::all_of(found, [](const auto& error) { return error.second <= 1; })) return;
+    const auto others =
+        errors(testing::run_entry(unfused(), "main", kPhilox, inputs), expected, bound, longest);
+    for (const auto& [name, error] : found)
+      EXPECT_LE(error, std::max(1.0, 1.5 * others.at(name)))
+          << name << " in units of its bound; unfused: " << others.at(name) << text;
+  }
+
+  /// The plan of matmuls around a softmax, which is made when it is first asked for.
+  Session& unfused() {
+    if (unfused_) return *unfused_;
+    CompileOptions options = options_;
+    options.attention = AttentionForm::unfused;
+    return unfused_.emplace(testing::cpu_session(compile(module_.clone(), options).plan));
+  }
+
+  const Module& module_;
+  CompileOptions options_;
+  std::optional<Session> unfused_;
+};
 
 TEST(GpuAttention, RandomBodies) {
   if (cuda::device_count() == 0) GTEST_SKIP() << "no GPU on this machine";
@@ -119,16 +167,17 @@ TEST(GpuAttention, RandomBodies) {
     SCOPED_TRACE(seed);
     const auto module = attention_module(seed);
     CompileOptions options;
-    options.target = "native", options.mode = Mode::infer, options.attention = AttentionForm::fused;
-    options.storage = seed % 3 == 0 ? DType::f16 : DType::bf16;
+    options.target = "native", options.mode = Mode::infer, options.attention = kForms[seed % 3];
+    options.storage = seed / 3 % 3 == 0 ? DType::f16 : DType::bf16;
     Session session = testing::cpu_session(compile(module->clone(), options).plan);
+    Judge judge(*module, options);
     std::mt19937_64 random(seed);
     for (uint64_t i = 0; i < 5; ++i) {
       const int64_t longest = i == 4 ? 777 : 260;
       const int64_t queries = std::min(pick(kLengths, random), longest),
                     keys = std::min(pick(kLengths, random), longest);
       const int64_t batch = queries * keys > 100'000 ? 1 : 1 + static_cast<int64_t>(random() % 3);
-      run_case(*module, session, options.storage, {{"B", batch}, {"T", queries}, {"S", keys}}, 10 * seed + i);
+      judge.run(session, {{"B", batch}, {"T", queries}, {"S", keys}}, 10 * seed + i);
     }
   }
 }
@@ -184,14 +233,15 @@ TEST_F(GpuAlternatives, AllAgree) {
   for (const Choice& choice : plan_.entries[0].choices) most = std::max(most, choice.alternatives.size());
   ASSERT_GE(most, 2u);
   Session measured = testing::cpu_session(Plan(plan_));
-  run_case(*module_, measured, DType::bf16, kSizes, 1);
+  Judge judge(*module_, options_);
+  judge.run(measured, kSizes, 1);
   const Json record = Json::parse(measured.executor().choices());
   ASSERT_EQ(record["alternatives"]["taken"].size(), 2u);
   for (size_t number = 0; number < most; ++number) {
     SCOPED_TRACE(number);
     Session session = testing::cpu_session(Plan(plan_));
     ASSERT_EQ(session.executor().restore_choices(with_alternative(record, number).dump()), "");
-    run_case(*module_, session, DType::bf16, kSizes, 1);
+    judge.run(session, kSizes, 1);
     for (const ChoiceTaken& taken : session.executor().taken()) {
       const auto& names = taken.entry->choices[static_cast<size_t>(taken.choice)].alternatives;
       EXPECT_EQ(static_cast<size_t>(taken.alternative), std::min(number, names.size() - 1));

@@ -41,9 +41,18 @@
 // What is summed further (over b, h or t) is a reduction of these results like any other.
 #pragma once
 
+#include <optional>
 #include <string>
 
 namespace smelt {
+
+/// A factor that is 0 or one positive number, by a comparison of one draw: of 16-bit draws d, those with
+/// (d >= from) == keeps_from are kept.
+struct KeptDraws {
+  double factor = 0;       // kKeptFactor; 0: the factor may be any number
+  int from = 0;            // kKeptFrom: 0 to 65,536
+  bool keeps_from = true;  // kKeepsFrom
+};
 
 /// A body: its text, and constants that text and kernels use under these names.
 struct AttentionHooks {
@@ -51,7 +60,7 @@ struct AttentionHooks {
   int draws = 0;                    // kDraws: random ops of the body
   bool draws_in_score = false;      // kDrawsInScore: `modified` depends on draws (else `factor` alone may)
   bool has_factor = false;          // kHasFactor: else factor is 1
-  double kept_factor = 0;           // kKeptFactor: factor is 0 or this; 0: it may be any number
+  std::optional<KeptDraws> kept;    // of factors that are 0 or one number
   bool plain_when_unmasked = true;  // kPlainWhenUnmasked: body_forward<true> leaves modified = score
   int row_gradients = 0;            // kRowGradients
   int column_gradients = 0;         // kColumnGradients

@@ -23,9 +23,9 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
                  full = barriers + 48, empty = full + 8 * kStages, infos = empty + 8 * kStages,
                  item_at = infos + 16 * kStages;
   if (threadIdx.x == 0) {
-    barrier_init(full_keys, 1), barrier_init(empty_keys, 4 * kConsumers);
-    for (int i = 0; i < 2; ++i) barrier_init(full_sum + 8 * i, 4 * kConsumers), barrier_init(empty_sum + 8 * i, 1);
-    for (int i = 0; i < kStages; ++i) barrier_init(full + 8 * i, 2), barrier_init(empty + 8 * i, 4 * kConsumers + 1);
+    barrier_init(full_keys, 1), barrier_init(empty_keys, 128 * kConsumers);
+    for (int i = 0; i < 2; ++i) barrier_init(full_sum + 8 * i, 128 * kConsumers), barrier_init(empty_sum + 8 * i, 1);
+    for (int i = 0; i < kStages; ++i) barrier_init(full + 8 * i, 33), barrier_init(empty + 8 * i, 128 * kConsumers + 32);
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     fence_stores();
   }
@@ -76,7 +76,7 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
             store_shared(values + 4 * (i + lane), __float_as_int(x));
             store_shared(values + 4 * (kQueries + i + lane), __float_as_int(y));
           }
-          warp_arrive(there);
+          barrier_arrive(there);
           if (++stage == kStages) stage = 0, phase ^= 1;
           tile = after;
         }
@@ -87,8 +87,9 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
         barrier_wait(empty + 8 * stage, phase);
         if (lane == 0) {
           store_shared(infos + 16 * stage, kNothing);
-          barrier_arrive(full + 8 * stage), barrier_arrive(full + 8 * stage);
+          barrier_arrive(full + 8 * stage);
         }
+        barrier_arrive(full + 8 * stage);
         if (++stage == kStages) stage = 0, phase ^= 1;
       }
       barrier_wait(empty_keys, key_phase);
@@ -104,7 +105,7 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
         barrier_wait(full + 8 * stage, count / kStages & 1);
         const int info = load_shared(from), head = load_shared(from + 4), query_tile = load_shared(from + 8) / kQueries,
                   key_tile = load_shared(from + 12);
-        warp_arrive(empty + 8 * stage);
+        barrier_arrive(empty + 8 * stage);
         if (info == kNothing) break;
         const int rank = rank_of(body, head / heads, head % heads, query_tile, queries, key_tile, key_tiles, keys);
         const long long place = (long long)head * query_tiles + query_tile;
@@ -182,7 +183,7 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
       for (int i = 0; i < kSumColumns / 2; i += 4)
         store_four(sum_to + which * kSumBytes + i * 512, dq[i], dq[i + 1], dq[i + 2], dq[i + 3]);
       fence_stores();
-      warp_arrive(full_sum + 8 * which);
+      barrier_arrive(full_sum + 8 * which);
     };
     while (true) {
       barrier_wait(full_keys, key_phase);
@@ -236,7 +237,7 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
             multiply_wait<0>();
             pin(dq);
             hand_over();
-            warp_arrive(emptied);
+            barrier_arrive(emptied);
             break;
           }
           multiply_gradients_of(ds_tile, q_place);
@@ -247,14 +248,14 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
           multiply_wait<1>();
           pin(dq);
           hand_over();
-          warp_arrive(emptied);
+          barrier_arrive(emptied);
           told = next;
           multiply_wait<0>();
           pin(s[0]);
         }
         pin(dk), pin(dv);
       }
-      warp_arrive(empty_keys);
+      barrier_arrive(empty_keys);
 #pragma unroll
       for (int r = 0; r < 2; ++r) {
         const int row = key + (lane >> 2) + 8 * r;

@@ -21,10 +21,10 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
                  full_v = empty_k + 8 * kStages, empty_v = full_v + 8 * kStages, infos = empty_v + 8 * kStages,
                  items_at = infos + 4 * kStages;
   if (threadIdx.x == 0) {
-    for (int i = 0; i < kQueryStages; ++i) barrier_init(full_q + 8 * i, 1), barrier_init(empty_q + 8 * i, 4 * kConsumers);
+    for (int i = 0; i < kQueryStages; ++i) barrier_init(full_q + 8 * i, 1), barrier_init(empty_q + 8 * i, 128 * kConsumers);
     for (int i = 0; i < kStages; ++i) {
-      barrier_init(full_k + 8 * i, 1), barrier_init(empty_k + 8 * i, 4 * kConsumers);
-      barrier_init(full_v + 8 * i, 1), barrier_init(empty_v + 8 * i, 4 * kConsumers);
+      barrier_init(full_k + 8 * i, 1), barrier_init(empty_k + 8 * i, 128 * kConsumers);
+      barrier_init(full_v + 8 * i, 1), barrier_init(empty_v + 8 * i, 128 * kConsumers);
     }
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     fence_stores();
@@ -129,15 +129,15 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
       multiply_commit();
     };
     const auto release_queries = [&] {
-      warp_arrive(empty_q + 8 * qs);
+      barrier_arrive(empty_q + 8 * qs);
       if (++qs == kQueryStages) qs = 0, q_phase ^= 1;
     };
     const auto release_keys = [&] {
-      warp_arrive(empty_k + 8 * ks);
+      barrier_arrive(empty_k + 8 * ks);
       if (++ks == kStages) ks = 0, k_phase ^= 1;
     };
     const auto release_values = [&] {
-      warp_arrive(empty_v + 8 * vs);
+      barrier_arrive(empty_v + 8 * vs);
       if (++vs == kStages) vs = 0, v_phase ^= 1;
     };
 

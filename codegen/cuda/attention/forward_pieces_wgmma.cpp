@@ -2,24 +2,26 @@
 
 namespace smelt::wgmma {
 
-/// What is kept lies in the accumulators' order: bit 4 g + e of word w is element e of column group 8 w + g.
 const std::string_view kWeights = R"(
+// Which elements are kept: a word for two rows of 64 columns. Bit 2 g + r is of the first, and bit 16 + 2 g + r of the
+// second of a lane's columns of group g in its row r, so that a shift takes both to the top of the halves of a packed pair.
 constexpr int kWords = (kKeys + 63) / 64;
 
-// Which of a quad's elements are kept: a lane draws for two column groups of two rows, eight columns each, and hands the
-// other lanes their pairs.
+// A lane draws for two column groups of two rows, eight columns each, and hands the other lanes of its quad their pairs.
 SM unsigned draw_word(const BodyArguments& body, long long row, int column) {
   const int lane = threadIdx.x & 3;
   unsigned word = 0;
 #pragma unroll (kConsumers > 1 ? 4 : 1)
   for (int c = 0; c < 4; ++c) {
-    const auto place = [c](int i) { return 8 * (i / 2) + 2 * c + (i & 1); };
-    word |= draw_eight(body, row + 8 * (c & 1), (column >> 3) + 2 * lane + (c >> 1), place);
+    unsigned words[4];
+    body_draw(body, 0, row + 8 * (c & 1), (column >> 3) + 2 * lane + (c >> 1), words);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) word |= kept_of(words[i]) >> (15 - 4 * i - c) & 0x10001u << (4 * i + c);
   }
   const unsigned near = __shfl_xor_sync(0xFFFFFFFFu, word, 1);
-  word = lane & 1 ? __byte_perm(word, near, 0x3715) : __byte_perm(word, near, 0x6240);
+  word = lane & 1 ? (word & 0xF0F0F0F0) | (near >> 4 & 0x0F0F0F0F) : (word & 0x0F0F0F0F) | (near & 0x0F0F0F0F) << 4;
   const unsigned far = __shfl_xor_sync(0xFFFFFFFFu, word, 2);
-  return lane & 2 ? __byte_perm(word, far, 0x3276) : __byte_perm(word, far, 0x5410);
+  return lane & 2 ? __byte_perm(word, far, 0x3715) : __byte_perm(word, far, 0x6240);
 }
 SM void draw(unsigned (&kept)[kWords], const BodyArguments& body, long long row, int column) {
   if (kDraws == 0) return;
@@ -70,12 +72,8 @@ SM void weigh(float (&s)[kKeys / 2], float coefficient, float (&top)[2], float (
 SM void pack_weights(unsigned (&p)[kKeys / 4], const float (&s)[kKeys / 2], const unsigned (&kept)[kWords]) {
 #pragma unroll
   for (int i = 0; i < kKeys / 4; ++i) {
-    float x = s[2 * i], y = s[2 * i + 1];
-    if (kHasFactor) {
-      const unsigned bits = kept[i >> 4] >> (2 * (i & 15));
-      x = bits & 1 ? x : 0.0f, y = bits & 2 ? y : 0.0f;
-    }
-    p[i] = pack(x, y);
+    p[i] = pack(s[2 * i], s[2 * i + 1]);
+    if (kHasFactor) p[i] &= fill_halves(kept[i >> 4] << (15 - (i & 15)));
   }
 }
 )";

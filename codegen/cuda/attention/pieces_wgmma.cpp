@@ -47,6 +47,8 @@ SM void store_four(unsigned to, float x, float y, float z, float w) {
 SM void barrier_init(unsigned barrier, unsigned arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
 }
+// By every lane for itself where lanes have read or written what the barrier guards: one that arrives for its warp is no
+// faster, and tools that look for races do not see what it waited for.
 SM void barrier_arrive(unsigned barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
@@ -57,11 +59,6 @@ SM void barrier_wait(unsigned barrier, unsigned parity) {
   asm volatile(
       "{\n.reg .pred done;\nWAIT:\nmbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n@done bra DONE;\n"
       "bra WAIT;\nDONE:\n}" ::"r"(barrier), "r"(parity) : "memory");
-}
-// Its warp has read what the barrier guards.
-SM void warp_arrive(unsigned barrier) {
-  __syncwarp();
-  if ((threadIdx.x & 31) == 0) barrier_arrive(barrier);
 }
 template <int threads>
 SM void named_sync(int id) {
@@ -192,6 +189,20 @@ SM float factor_of_draw(const BodyArguments& body, unsigned draw) {
 }
 SM unsigned kept_draw(const BodyArguments& body) { return factor_of_draw(body, 0xFFFF) != 0.0f ? 0xFFFFu : 0u; }
 SM float kept_factor(const BodyArguments& body) { return factor_of_draw(body, kept_draw(body)); }
+// Which of a word's two numbers are kept, as the top bits of its halves: the numbers' low 15 bits are added to what makes a
+// sum of those at the threshold, or beyond, reach the top bit.
+SM unsigned kept_of(unsigned word) {
+  constexpr unsigned low = kKeptFrom & 0x7FFF;
+  const unsigned sum = (word & 0x7FFF7FFF) + (0x8000 - low) * 0x10001u;
+  const unsigned from = kKeptFrom > 0xFFFF ? 0 : kKeptFrom > 0x7FFF ? sum & word : sum | word;
+  return kKeepsFrom ? from : ~from;
+}
+// Halves filled with their top bits.
+SM unsigned fill_halves(unsigned word) {
+  unsigned filled;
+  asm("prmt.b32 %0, %1, 0, 0xBB99;" : "=r"(filled) : "r"(word));
+  return filled;
+}
 // Which of eight neighbouring columns are kept: column i is bit place(i).
 template <class Place>
 SM unsigned draw_eight(const BodyArguments& body, long long row, int column8, Place place) {

@@ -34,7 +34,7 @@ class HookPrinter {
     AttentionHooks hooks;
     hooks.draws = kernel_.random_slots;
     hooks.has_factor = factor() >= 0;
-    hooks.kept_factor = kept_factor(kernel_).value_or(0);
+    hooks.kept = kept_draws(kernel_);
     hooks.draws_in_score = is_random(modified);
     hooks.plain_when_unmasked = is_plain();
     hooks.row_gradients = attention_.row_gradients;

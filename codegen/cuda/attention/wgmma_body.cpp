@@ -1,6 +1,7 @@
 #include "codegen/cuda/attention/wgmma_body.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "codegen/cuda/attention/tile_states.h"
 
@@ -25,14 +26,18 @@ class BodyOfWeights {
 
   /// select(random < number, number, number), the random bits being read by the comparison alone: one number
   /// is 0, and the other, which is positive, is returned.
-  std::optional<double> kept(int factor) const {
+  std::optional<KeptDraws> kept(int factor) const {
     const Instruction& x = at(factor);
     if (!is_scalar(x, ScalarOp::select)) return std::nullopt;
-    const Instruction &kept = at(x.operands[1]), &dropped = at(x.operands[2]);
-    if (kept.kind != Kind::constant || dropped.kind != Kind::constant) return std::nullopt;
-    const double least = std::min(kept.number, dropped.number), most = std::max(kept.number, dropped.number);
-    if (least != 0 || most <= 0 || !compares_random(x.operands[0])) return std::nullopt;
-    return most;
+    const Instruction &chosen = at(x.operands[1]), &other = at(x.operands[2]);
+    if (chosen.kind != Kind::constant || other.kind != Kind::constant) return std::nullopt;
+    const double least = std::min(chosen.number, other.number), most = std::max(chosen.number, other.number);
+    if (least != 0 || most <= 0) return std::nullopt;
+    std::optional<KeptDraws> found = draws_where(x.operands[0]);
+    if (!found) return std::nullopt;
+    found->factor = most;
+    found->keeps_from = found->keeps_from == (chosen.number > 0);
+    return found;
   }
 
   /// weight * (product * factor - delta), perhaps 0 where no key is seen.
@@ -72,17 +77,29 @@ class BodyOfWeights {
     return std::nullopt;
   }
 
-  bool compares_random(int id) const {
+  /// The draws for which a comparison with a constant holds, if it alone reads them.
+  std::optional<KeptDraws> draws_where(int id) const {
     const Instruction& x = at(id);
-    constexpr ScalarOp kComparisons[] = {ScalarOp::ge, ScalarOp::gt, ScalarOp::le, ScalarOp::lt};
-    if (x.kind != Kind::scalar || std::ranges::find(kComparisons, x.scalar_op) == std::end(kComparisons))
-      return false;
+    if (x.kind != Kind::scalar || x.operands.size() != 2) return std::nullopt;
     const bool is_first = at(x.operands[0]).kind == Kind::random;
     const int random = x.operands[is_first ? 0 : 1], number = x.operands[is_first ? 1 : 0];
-    if (at(random).kind != Kind::random || at(number).kind != Kind::constant) return false;
-    return std::ranges::all_of(kernel_.blocks.front().instructions, [&](int other) {
+    if (at(random).kind != Kind::random || at(number).kind != Kind::constant) return std::nullopt;
+    const bool is_alone = std::ranges::all_of(kernel_.blocks.front().instructions, [&](int other) {
       return other == id || std::ranges::find(at(other).operands, random) == at(other).operands.end();
     });
+    return is_alone ? draws_where(x.scalar_op, is_first, at(number).number) : std::nullopt;
+  }
+
+  static std::optional<KeptDraws> draws_where(ScalarOp op, bool is_first, double number) {
+    constexpr ScalarOp kComparisons[] = {ScalarOp::ge, ScalarOp::gt, ScalarOp::lt, ScalarOp::le};
+    const auto found = std::ranges::find(kComparisons, op);
+    if (found == std::end(kComparisons)) return std::nullopt;
+    const bool is_strict = op == ScalarOp::gt || op == ScalarOp::lt;
+    const bool keeps_from = (op == ScalarOp::ge || op == ScalarOp::gt) == is_first;
+    // d >= n and d < n part the draws at the next whole number, d > n and d <= n behind n.
+    const double least = is_strict == keeps_from ? std::floor(number) + 1 : std::ceil(number);
+    return KeptDraws{
+        .factor = 0, .from = static_cast<int>(std::clamp(least, 0.0, 65536.0)), .keeps_from = keeps_from};
   }
 
   const Kernel& kernel_;
@@ -93,7 +110,7 @@ class BodyOfWeights {
 
 std::optional<int> weight_factor(const Kernel& kernel) { return BodyOfWeights(kernel).factor(); }
 
-std::optional<double> kept_factor(const Kernel& kernel) {
+std::optional<KeptDraws> kept_draws(const Kernel& kernel) {
   const BodyOfWeights body(kernel);
   const std::optional<int> factor = body.factor();
   return factor && *factor >= 0 ? body.kept(*factor) : std::nullopt;

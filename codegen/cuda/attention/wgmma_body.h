@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "codegen/cuda/attention/attention_hooks.h"
 #include "ir/kernel.h"
 
 namespace smelt {
@@ -11,8 +12,9 @@ namespace smelt {
 /// where that body's weight is not a product with one.
 std::optional<int> weight_factor(const Kernel& kernel);
 
-/// What the factor is where a draw keeps a weight; nothing where it may be another number than this and 0.
-std::optional<double> kept_factor(const Kernel& kernel);
+/// Which draws keep a weight, and its factor then; nothing where the factor may be another number than this
+/// and 0.
+std::optional<KeptDraws> kept_draws(const Kernel& kernel);
 
 /// Whether draws keep or drop weights and do nothing else: the factor is 0, or one positive number; and
 /// whether the derivative of a score that nothing modifies is weight * (product * factor - delta).

@@ -79,6 +79,14 @@ TEST(GpuSchedule, ShortRowsShareAWarpAndLongOnesTakeABlock) {
   EXPECT_EQ(longest.vectors, 0) << "such rows are walked";
 }
 
+TEST(GpuSchedule, LongRowsThatAreReadAgainTakeMoreThreadsOfABlock) {
+  const Schedule once = scheduled(scaled_rows(250000)).schedule,
+                 again = scheduled(centered_rows(250000)).schedule;
+  EXPECT_EQ(once.vectors, 0);
+  EXPECT_EQ(again.vectors, 0);
+  EXPECT_LT(once.team, again.team);
+}
+
 TEST(GpuSchedule, EveryRowIsCovered) {
   for (int64_t n : {1, 3, 31, 33, 197, 777, 1024, 5000}) {
     const Schedule s = scheduled(scaled_rows(n)).schedule;

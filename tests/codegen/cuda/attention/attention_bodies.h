@@ -138,7 +138,8 @@ inline AttentionHooks hooks_of(const BodyText& body) {
   const bool draws = !body.factor.empty();
   AttentionHooks hooks;
   hooks.draws = draws, hooks.has_factor = draws, hooks.plain_when_unmasked = body.plain;
-  hooks.kept_factor = draws && body.keeps_or_drops ? 65536.0f / (65536 - 6553) : 0;
+  if (draws && body.keeps_or_drops)
+    hooks.kept = KeptDraws{.factor = 65536.0 / (65536 - 6553), .from = 6553, .keeps_from = true};
   hooks.row_gradients = body.row, hooks.column_gradients = body.column,
   hooks.element_gradients = body.element;
   hooks.text =
