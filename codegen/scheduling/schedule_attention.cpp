@@ -1,4 +1,5 @@
 // Templates, tiles, widths of accesses and shared memory of the kernels of attention.
+#include <algorithm>
 #include <map>
 #include <set>
 

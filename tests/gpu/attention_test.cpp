@@ -69,14 +69,18 @@ struct Bound {
 };
 constexpr Bound kBf16 = {4e-3, 2e-2, 5e-2, 0.6}, kF16 = {6e-4, 4e-3, 1e-2, 0.12};
 
+bool is_shared(const std::string& name) {
+  return name.starts_with("grad.slopes") || name.starts_with("grad.wave");
+}
+
 double bound_of(const std::string& name, const Bound& bound) {
   if (name == "y") return bound.y;
   if (name == "grad.q" || name == "grad.k" || name == "grad.v") return bound.heads;
-  return name.starts_with("grad.slopes") || name.starts_with("grad.wave") ? bound.shared : bound.others;
+  return is_shared(name) ? bound.shared : bound.others;
 }
 
 /// Of each value, the root of the mean square of what it is off by, in units of its bound. The gradient of a
-/// slope is a sum of terms that are multiplied by distances, up to `longest`.
+/// shared number is a sum of terms that may be multiplied by distances, up to `longest`.
 std::map<std::string, double> errors(const Tensors& actual, const Tensors& expected, const Bound& bound,
                                      double longest) {
   double all = 0, count = 0;  // of the gradients as one vector, some of which are zero in exact arithmetic
@@ -93,7 +97,7 @@ std::map<std::string, double> errors(const Tensors& actual, const Tensors& expec
       error += difference * difference, norm += tensor.data[i] * tensor.data[i];
       if (!std::isfinite(actual.at(name).data[i])) error = INFINITY;
     }
-    const double reach = name.starts_with("grad.slopes") ? longest * longest : 1;
+    const double reach = is_shared(name) ? longest * longest : 1;
     const double least =
         1e-12 + (name == "y" ? 0 : 1e-4 * reach * all * static_cast<double>(tensor.data.size()) / count);
     found[name] = std::sqrt(error / std::max(norm, least)) / bound_of(name, bound);

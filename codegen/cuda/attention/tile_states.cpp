@@ -8,7 +8,8 @@ namespace smelt {
 namespace {
 
 /// The numbers of a tile's queries or keys: the lanes of a warp look at them together, and all threads of a
-/// block call it; or each lane looks at those of a tile of its own, in a loop that needs few registers.
+/// block call it; or each lane looks at those of a tile of its own, four at a time, which needs few
+/// registers.
 constexpr const char* kTileRange = R"(struct TileRange {{
   int least, most;
 }};
@@ -25,7 +26,7 @@ SM TileRange tile_range(const T* at, long long stride, int count) {{
 )";
 
 std::string range_function(bool by_lane) {
-  if (by_lane) return fmt::format(kTileRange, "#pragma unroll 1\n", "0", 1, "{least, most}");
+  if (by_lane) return fmt::format(kTileRange, "#pragma unroll 4\n", "0", 1, "{least, most}");
   return fmt::format(kTileRange, "", "threadIdx.x & 31", 32,
                      "{__reduce_min_sync(~0u, least), __reduce_max_sync(~0u, most)}");
 }
