@@ -225,7 +225,8 @@ class Compiler {
   /// A number that somebody asked for holds for small logits, too.
   ChunkRowsOptions chunking() {
     ChunkRowsOptions chunking{.storage = options_.storage, .log = &result_.chunks};
-    if (options_.chunk_rows) chunking.rows = *options_.chunk_rows, chunking.least_mib = 0;
+    if (options_.chunk_rows)
+      chunking.rows = chunking.least_rows = *options_.chunk_rows, chunking.least_mib = 0;
     return chunking;
   }
 

@@ -62,7 +62,7 @@ template <typename Tiles, typename Visit>
   requires std::same_as<std::remove_const_t<Tiles>, WgmmaTiles>
 void visit_tile_numbers(Tiles& tiles, const Visit& visit) {
   visit(tiles.queries), visit(tiles.keys), visit(tiles.stages), visit(tiles.consumers);
-  visit(tiles.query_stages), visit(tiles.takes_turns);
+  visit(tiles.query_stages), visit(tiles.takes_turns), visit(tiles.early_products);
 }
 
 template <typename Tiles, typename Visit>

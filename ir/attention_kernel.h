@@ -25,6 +25,9 @@ struct WgmmaTiles {
   int queries = 128, keys = 128, stages = 2, consumers = 2;
   int query_stages = 1;     // of the forward kernel: the next item's queries come early
   bool takes_turns = true;  // its consumers: one multiplies while another takes exponentials
+  /// Of the kernel of dK and dV: products of dO and V are under way while weights are made, in registers of
+  /// their own.
+  bool early_products = true;
   bool operator==(const WgmmaTiles&) const = default;
 };
 

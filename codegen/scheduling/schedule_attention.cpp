@@ -36,14 +36,23 @@ void take_wgmma(Kernel& kernel) {
   kernel.schedule = of_template(text.threads);
 }
 
+/// Of gradients both kernels keep the same sizes, whichever is made lighter.
+void add_wgmma_tiles(Kernel& kernel) {
+  AttentionKernel& attention = *kernel.attention;
+  const std::optional<WgmmaTiles> tiles = wgmma_tiles(kernel);
+  if (!tiles) return;
+  attention.lighter.emplace_back(*tiles);
+  if (attention.part != AttentionPart::key_gradients) return;
+  if (const auto lighter = lighter_backward_wgmma_tiles(*tiles)) attention.lighter.emplace_back(*lighter);
+}
+
 }  // namespace
 
 void schedule_attention(Kernel& kernel, const Symbols& symbols, const Target& target) {
   AttentionKernel& attention = *kernel.attention;
   const Dim& rows = attention.part == AttentionPart::key_gradients ? attention.keys : attention.queries;
   attention.lighter.clear();
-  if (attention.has_wgmma)
-    if (const auto tiles = wgmma_tiles(kernel)) attention.lighter.emplace_back(*tiles);
+  if (attention.has_wgmma) add_wgmma_tiles(kernel);
   for (const AttentionTiles& tiles :
        mma_tiles(attention.part, attention.width, target.compute_capability, symbols.upper(rows)))
     if (tiles.rows() >= attention.least_rows && tiles.rows() <= attention.most_rows)

@@ -263,7 +263,7 @@ class RowChunking {
     if (bytes_at_bounds(symbols, elements, options_.storage) < options_.least_mib << 20) return false;
     const std::optional<RowRegion> region = find_row_region(graph_, matmul);
     if (!region || products(*region) >= symbols.upper(elements)) return false;
-    const Chunks chunks(region->rows, symbols.upper(region->rows), options_.rows);
+    const Chunks chunks(region->rows, symbols.upper(region->rows), most_rows(*region));
     if (chunks.count < 2) return false;
     if (options_.log) options_.log->push_back(sentence(matmul, *region, chunks));
     const std::vector<Node*> left = unseen();
@@ -273,6 +273,14 @@ class RowChunking {
     graph_.prune();
     move_to_forward(graph_);
     return true;
+  }
+
+  /// As many as the options allow whose part of the matmul's result is not too large.
+  int64_t most_rows(const RowRegion& region) const {
+    const int64_t row =
+        bytes_at_bounds(graph_.module().symbols, element_count(region.columns), options_.storage);
+    const int64_t fitting = (options_.most_mib << 20) / row / kEvenRows * kEvenRows;
+    return std::min(options_.rows, std::max(options_.least_rows, fitting));
   }
 
   /// Elements for all rows that leave the region: more of them than stay in it would save nothing.
@@ -312,14 +320,18 @@ bool chunk_rows(Graph& graph, const ChunkRowsOptions& options) {
 void set_option(ChunkRowsOptions& options, std::string_view key, std::string_view value) {
   if (key == "rows") {
     options.rows = number(key, value);
+  } else if (key == "least_rows") {
+    options.least_rows = number(key, value);
   } else if (key == "least_mib") {
     options.least_mib = number(key, value);
+  } else if (key == "most_mib") {
+    options.most_mib = number(key, value);
   } else if (key == "storage") {
     const std::optional<DType> dtype = parse_dtype(value);
     if (!dtype || !is_float(*dtype)) fail("chunk_rows: storage is '{}', expected bf16, f16 or f32", value);
     options.storage = *dtype;
   } else {
-    fail("chunk_rows has no option '{}': expected rows, least_mib or storage", key);
+    fail("chunk_rows has no option '{}': expected rows, least_rows, least_mib, most_mib or storage", key);
   }
 }
 

@@ -61,10 +61,12 @@ struct WgmmaKernelText {
 };
 
 /// Nothing where these kernels do not have what it needs: head sizes that are multiples of 8, up to 256, or
-/// 128 backward, and 64 where scores of tiles without a mask are modified; draws that keep or drop weights,
-/// the factor being 0 or one positive number; no gradients of what the body reads.
+/// 128 backward; draws that keep or drop weights, the factor being 0 or one positive number; no sums over
+/// queries or keys of gradients of what the body reads (kernels of their own make those by element).
 std::optional<WgmmaTiles> forward_wgmma_tiles(int head_size, const AttentionHooks& hooks);
 std::optional<WgmmaTiles> backward_wgmma_tiles(int head_size, const AttentionHooks& hooks);
+/// Of the same sizes, with fewer registers.
+std::optional<WgmmaTiles> lighter_backward_wgmma_tiles(WgmmaTiles tiles);
 
 /// O and LSE.
 WgmmaKernelText attention_forward_wgmma(const WgmmaAttention& attention);

@@ -37,7 +37,7 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
     if (threadIdx.x < 32) {
       int stage = 0;
       unsigned phase = 1, key_phase = 1;
-      const float factor = kScaled ? kept_factor(body) : 1.0f, factor_log2 = log2_fast(factor), per_factor = 1.0f / factor;
+      const float factor_log2 = log2_fast(kFactor);
       for (int at = blockIdx.x; at < items;) {
         const Item item = item_of(at, key_tiles, key_heads);
         Scan scan{0, 0, 0};
@@ -72,7 +72,7 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
             float x = infinity(), y = 0.0f;
             if (at < queries) x = lse[row + at] * kLog2e, y = delta[row + at];
             if (x == -infinity()) x = infinity();
-            if (kScaled) x -= factor_log2, y *= per_factor;
+            if (kHasFactor) x -= factor_log2, y *= 1.0f / kFactor;
             store_shared(values + 4 * (i + lane), __float_as_int(x));
             store_shared(values + 4 * (kQueries + i + lane), __float_as_int(y));
           }
@@ -132,7 +132,6 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
 
     float s[kParts][32], ds[32], dk[kColumns / 2], dv[kColumns / 2], dq[kSumColumns / 2];
     unsigned p[16], kept[kParts];
-    const float factor = kHasFactor ? kept_factor(body) : 1.0f;
     const auto multiply_rows = [&](float(&to)[32], unsigned a, unsigned b) {
       multiply_begin();
 #pragma unroll
@@ -206,24 +205,23 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
                          do_place = do_places + (stage_of() * kQueryBytes >> 4);
 #pragma unroll
           for (int part = 0; part < kParts; ++part) {
-            Place place = {b, told.head - b * heads, told.t + 64 * part + 2 * (lane & 3), queries, key + (lane >> 2), keys,
-                           row_values + stage_of() * kQueries * 8 + 256 * part + 8 * (lane & 3), scale, factor};
-            multiply_rows(ds, v_place, do_place + part * kPartStep);
+            const Place place = {b, told.head - b * heads, told.t + 64 * part + 2 * (lane & 3), queries, key + (lane >> 2), keys,
+                           row_values + stage_of() * kQueries * 8 + 256 * part + 8 * (lane & 3), scale};
+            if (kEarlyProducts) multiply_rows(ds, v_place, do_place + part * kPartStep);
             if (part + 1 < kParts) multiply_rows(s[kParts - 1], k_place, q_place + kPartStep);
             if (part > 0) {
               multiply_wait<1>();
               pin(p);
             }
             weigh_tile(s[part], p, kept[part], body, place, unmasked);
+            if (!kEarlyProducts) multiply_rows(ds, v_place, do_place + part * kPartStep);
             multiply_weights(do_place + part * kPartStep);
             multiply_wait<1>();
             pin(ds);
             if (part + 1 < kParts) pin(s[kParts - 1]);
-            // These look new, or the compiler would keep what it has made of them since the weights.
-            if (!kPlainWhenUnmasked) place.scale = __shfl_sync(0xFFFFFFFFu, scale, lane);
+            // It looks new, or the compiler would keep what it has made of it since the weights.
             if (kDraws > 0) kept[part] = __shfl_sync(0xFFFFFFFFu, kept[part], lane);
-            differentiate_tile(s[part], ds, kept[part], body, place, unmasked,
-                               ds_row + (count & 1) * ds_bytes + part * kKeys * 128);
+            differentiate(s[part], ds, kept[part], place, ds_row + (count & 1) * ds_bytes + part * kKeys * 128);
           }
           fence_stores();
           multiply_wait<0>();

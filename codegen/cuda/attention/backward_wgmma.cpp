@@ -16,8 +16,9 @@ constexpr int kQueryBytes = kQueries * 128 * kChunks, kKeyBytes = kKeys * 128 * 
 constexpr int kProducerRegisters = {producer_registers}, kConsumerRegisters = {consumer_registers};
 // A consumer multiplies dQ's own 64 rows, or where there are 64 in all its own columns.
 constexpr bool kByColumns = kQueries == 64;
-// Where the body's derivative is not asked, weights come with the factor of those that are kept, and delta over it.
-constexpr bool kScaled = kHasFactor && kPlainWhenUnmasked;
+// Weights come with the factor of those that are kept, and delta over it.
+constexpr float kFactor = kHasFactor ? kKeptFactor : 1.0f;
+constexpr bool kEarlyProducts = {early_products};
 constexpr int kSumColumns = {sum_columns}, kSumBytes = 128 * kConsumers * kSumColumns * 2;
 )";
 
@@ -41,15 +42,23 @@ std::string backward_prelude(const WgmmaAttention& attention) {
                   fmt::arg("chunks", chunks), fmt::arg("queries", tiles.queries),
                   fmt::arg("keys", tiles.keys), fmt::arg("stages", tiles.stages),
                   fmt::arg("consumers", tiles.consumers), fmt::arg("producer_registers", kBackwardProducer),
-                  fmt::arg("consumer_registers", kBackwardConsumer), fmt::arg("sum_columns", sum_columns)));
+                  fmt::arg("consumer_registers", kBackwardConsumer), fmt::arg("sum_columns", sum_columns),
+                  fmt::arg("early_products", tiles.early_products)));
 }
 
 }  // namespace
 
 std::optional<WgmmaTiles> backward_wgmma_tiles(int head_size, const AttentionHooks& hooks) {
-  if (!wgmma_takes(head_size, hooks) || head_size > (hooks.plain_when_unmasked ? 128 : 64))
-    return std::nullopt;
-  return WgmmaTiles{.queries = head_size <= 64 ? 128 : 64, .keys = 128};
+  if (!wgmma_takes(head_size, hooks) || head_size > 128) return std::nullopt;
+  return WgmmaTiles{.queries = head_size <= 64 ? 128 : 64,
+                    .keys = 128,
+                    .early_products = hooks.plain_when_unmasked || head_size <= 64};
+}
+
+std::optional<WgmmaTiles> lighter_backward_wgmma_tiles(WgmmaTiles tiles) {
+  if (!tiles.early_products) return std::nullopt;
+  tiles.early_products = false;
+  return tiles;
 }
 
 WgmmaKernelText attention_backward_wgmma(const WgmmaAttention& attention) {

@@ -109,7 +109,6 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
     unsigned k_phase = 0, v_phase = 0, q_phase = 0;
     float s[kKeys / 2], o[kColumns / 2];
     unsigned p[kKeys / 4], kept[kWords];
-    const float factor = kHasFactor ? kept_factor(body) : 1.0f;
     const auto multiply_keys = [&] {
       multiply_begin();
       const unsigned k_place = k_places + (ks * kKeyBytes >> 4), q_place = q_places + (qs * kQueryBytes >> 4);
@@ -209,7 +208,7 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
         sum[r] += __shfl_xor_sync(0xFFFFFFFFu, sum[r], 1);
         sum[r] += __shfl_xor_sync(0xFFFFFFFFu, sum[r], 2);
         const bool there = t + 8 * r < queries;
-        share[r] = sum[r] > 0.0f ? factor * __frcp_rn(sum[r]) : 0.0f;
+        share[r] = sum[r] > 0.0f ? (kHasFactor ? kKeptFactor : 1.0f) * __frcp_rn(sum[r]) : 0.0f;
         store_row(output + b * o_b + h * o_h + (t + 8 * r) * o_t, there, o, r, share[r], kHead);
         if (there && (lane & 3) == 0) lse[row + 8 * r] = sum[r] > 0.0f ? (top[r] + log2_fast(sum[r])) * kLn2 : -infinity();
       }

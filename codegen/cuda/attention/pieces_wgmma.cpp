@@ -178,17 +178,6 @@ SM float modified_of(const BodyArguments& body, int b, int h, int t, int s, floa
   body_forward<kUnmasked>(body, b, h, t, s, draws, score, modified, factor);
   return modified;
 }
-// The factor of an element all of whose draws are these; it is 0 or that of a kept element.
-SM float factor_of_draw(const BodyArguments& body, unsigned draw) {
-  unsigned draws[kOps];
-#pragma unroll
-  for (int op = 0; op < kOps; ++op) draws[op] = draw;
-  float modified, factor;
-  body_forward<true>(body, 0, 0, 0, 0, draws, 0.0f, modified, factor);
-  return factor;
-}
-SM unsigned kept_draw(const BodyArguments& body) { return factor_of_draw(body, 0xFFFF) != 0.0f ? 0xFFFFu : 0u; }
-SM float kept_factor(const BodyArguments& body) { return factor_of_draw(body, kept_draw(body)); }
 // Which of a word's two numbers are kept, as the top bits of its halves: the numbers' low 15 bits are added to what makes a
 // sum of those at the threshold, or beyond, reach the top bit.
 SM unsigned kept_of(unsigned word) {
@@ -203,24 +192,6 @@ SM unsigned fill_halves(unsigned word) {
   asm("prmt.b32 %0, %1, 0, 0xBB99;" : "=r"(filled) : "r"(word));
   return filled;
 }
-// Which of eight neighbouring columns are kept: column i is bit place(i).
-template <class Place>
-SM unsigned draw_eight(const BodyArguments& body, long long row, int column8, Place place) {
-  unsigned words[kOps][4], bits = 0;
-#pragma unroll
-  for (int op = 0; op < kDraws; ++op) body_draw(body, op, row, column8, words[op]);
-#pragma unroll
-  for (int i = 0; i < 8; ++i) {
-    unsigned draws[kOps];
-#pragma unroll
-    for (int op = 0; op < kDraws; ++op) draws[op] = i & 1 ? words[op][i / 2] >> 16 : words[op][i / 2] & 0xFFFFu;
-    float modified, factor;
-    body_forward<true>(body, 0, 0, 0, 0, draws, 0.0f, modified, factor);
-    bits |= factor != 0.0f ? 1u << place(i) : 0u;
-  }
-  return bits;
-}
-
 // ---- work items and tiles
 // The next item: blocks take them in order. The block that comes last when nothing is left clears the counters.
 SM int take_item(unsigned* tickets, int total) {
@@ -274,8 +245,7 @@ std::string wgmma_functions(const WgmmaShape& shape, DType dtype) {
 
 bool wgmma_takes(int head_size, const AttentionHooks& hooks) {
   return head_size > 0 && head_size % 8 == 0 && head_size <= 256 && !hooks.draws_in_score &&
-         hooks.has_factor == (hooks.draws > 0) && hooks.row_gradients == 0 && hooks.column_gradients == 0 &&
-         hooks.element_gradients == 0;
+         hooks.has_factor == (hooks.draws > 0) && hooks.row_gradients == 0 && hooks.column_gradients == 0;
 }
 
 std::string wgmma_prelude(const WgmmaAttention& attention, std::string_view constants) {

@@ -12,7 +12,7 @@ namespace {
 using Kind = Instruction::Kind;
 
 // Slots of what is handed to a gradient's body.
-constexpr int kProduct = 1, kWeight = 2, kDelta = 3;
+constexpr int kScore = 0, kProduct = 1, kWeight = 2, kDelta = 3;
 
 class BodyOfWeights {
  public:
@@ -41,19 +41,17 @@ class BodyOfWeights {
     return found;
   }
 
-  /// weight * (product * factor - delta), perhaps 0 where no key is seen.
+  /// The gradient of the modified score, perhaps 0 where no key is seen.
   bool has_plain_derivative(int factor) const {
-    int id = attention_.returned[2];
-    if (is_scalar(at(id), ScalarOp::select) && at(id).operands[0] == score_mask(kernel_).instruction &&
-        is_zero(at(id).operands[2]))
-      id = at(id).operands[1];
-    const auto rest = other_operand(id, ScalarOp::mul, kWeight);
-    if (!rest || !is_scalar(at(*rest), ScalarOp::sub) || !is_handed(at(*rest).operands[1], kDelta))
-      return false;
-    const int product = at(*rest).operands[0];
-    return factor < 0 ? is_handed(product, kProduct)
-                      : other_operand(product, ScalarOp::mul, kProduct) == factor;
+    const Instruction& x = at(attention_.returned[2]);
+    const bool is_masked = is_scalar(x, ScalarOp::select) && is_zero(x.operands[2]) &&
+                           x.operands[0] == score_mask(kernel_).instruction;
+    return is_modified_gradient(is_masked ? x.operands[1] : attention_.returned[2], factor);
   }
+
+  /// The gradient of the modified score times a derivative, which depends neither on that gradient nor on
+  /// what it is made of.
+  bool has_separate_derivative(int factor) const { return is_multiple(attention_.returned[2], factor); }
 
  private:
   const Instruction& at(int id) const { return kernel_.instructions[static_cast<size_t>(id)]; }
@@ -67,6 +65,46 @@ class BodyOfWeights {
     return x.kind == Kind::handed && x.slot == slot;
   }
   bool is_zero(int id) const { return at(id).kind == Kind::constant && at(id).number == 0; }
+
+  /// weight * (product * factor - delta)
+  bool is_modified_gradient(int id, int factor) const {
+    const auto rest = other_operand(id, ScalarOp::mul, kWeight);
+    if (!rest || !is_scalar(at(*rest), ScalarOp::sub) || !is_handed(at(*rest).operands[1], kDelta))
+      return false;
+    const int product = at(*rest).operands[0];
+    return factor < 0 ? is_handed(product, kProduct)
+                      : other_operand(product, ScalarOp::mul, kProduct) == factor;
+  }
+
+  bool is_multiple(int id, int factor) const {
+    if (is_modified_gradient(id, factor) || is_zero(id)) return true;
+    const Instruction& x = at(id);
+    const auto is_part = [&](size_t i) { return is_multiple(x.operands[i], factor); };
+    const auto is_given = [&](size_t i) { return !depends_on_gradient(x.operands[i]); };
+    if (x.kind == Kind::convert) return x.dtype == DType::f32 && is_part(0);
+    if (x.kind != Kind::scalar) return false;
+    switch (x.scalar_op) {
+      case ScalarOp::neg:
+        return is_part(0);
+      case ScalarOp::add:
+      case ScalarOp::sub:
+        return is_part(0) && is_part(1);
+      case ScalarOp::mul:
+        return (is_part(0) && is_given(1)) || (is_given(0) && is_part(1));
+      case ScalarOp::div:
+        return is_part(0) && is_given(1);
+      case ScalarOp::select:
+        return is_given(0) && is_part(1) && is_part(2);
+      default:
+        return false;
+    }
+  }
+
+  bool depends_on_gradient(int id) const {
+    const Instruction& x = at(id);
+    return x.kind == Kind::random || (x.kind == Kind::handed && x.slot != kScore) ||
+           std::ranges::any_of(x.operands, [&](int operand) { return depends_on_gradient(operand); });
+  }
 
   /// Of a product with what is handed.
   std::optional<int> other_operand(int id, ScalarOp op, int slot) const {
@@ -122,8 +160,9 @@ bool wgmma_takes_body(const Kernel& kernel) {
   const std::optional<int> factor = body.factor();
   if (!factor || kernel.random_slots != (*factor < 0 ? 0 : 1)) return false;
   if (*factor >= 0 && !body.kept(*factor)) return false;
-  return kernel.attention->part == AttentionPart::forward || !is_plain_when_unmasked(kernel) ||
-         body.has_plain_derivative(*factor);
+  if (kernel.attention->part == AttentionPart::forward) return true;
+  return is_plain_when_unmasked(kernel) ? body.has_plain_derivative(*factor)
+                                        : body.has_separate_derivative(*factor);
 }
 
 }  // namespace smelt

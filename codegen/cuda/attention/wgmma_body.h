@@ -17,7 +17,8 @@ std::optional<int> weight_factor(const Kernel& kernel);
 std::optional<KeptDraws> kept_draws(const Kernel& kernel);
 
 /// Whether draws keep or drop weights and do nothing else: the factor is 0, or one positive number; and
-/// whether the derivative of a score that nothing modifies is weight * (product * factor - delta).
+/// whether the gradient of a score is weight * (product * factor - delta) times what depends on none of
+/// these, or, where nothing modifies the score, that alone.
 bool wgmma_takes_body(const Kernel& kernel);
 
 }  // namespace smelt

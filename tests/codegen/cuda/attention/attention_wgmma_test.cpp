@@ -33,6 +33,7 @@ constexpr Body kBodies[] = {
 AttentionHooks hooks_of(const Body& body, bool dropout) {
   AttentionHooks hooks;
   hooks.draws = dropout, hooks.has_factor = dropout, hooks.plain_when_unmasked = body.plain;
+  if (dropout) hooks.kept = KeptDraws{.factor = 1.25, .from = 6553};
   hooks.text = fmt::format(
       R"(struct BodyArguments {{ float cap; int window; unsigned seed; }};
 SM float bend(float x) {{
@@ -104,12 +105,24 @@ CudaSource query_gradient_of(const WgmmaAttention& attention) {
       "query_gradient", 90};
 }
 
-/// A kernel's shared memory must fit, and its code neither spill nor wait for each product.
-void expect_lean(const std::vector<CudaSource>& sources, const std::vector<std::string>& names) {
+/// The code of a kernel, or where that needs memory for registers, of a lighter one.
+struct Candidate {
+  std::string name;
+  CudaSource source;
+  std::optional<CudaSource> lighter = {};
+};
+
+CudaResources resources_of(const CudaSource& source) { return compile_cuda(std::vector{source}, 90)[0].resources; }
+
+/// It must neither spill nor wait for each product.
+void expect_lean(const std::vector<Candidate>& candidates) {
+  std::vector<CudaSource> sources;
+  for (const Candidate& candidate : candidates) sources.push_back(candidate.source);
   const std::vector<Cubin> code = compile_cuda(sources, 90);
   for (size_t i = 0; i < code.size(); ++i) {
-    const CudaResources& r = code[i].resources;
-    EXPECT_TRUE(is_lean(r)) << sources[i].name << ' ' << names[i] << ": stack " << r.stack_bytes
+    CudaResources r = code[i].resources;
+    if (!is_lean(r) && candidates[i].lighter) r = resources_of(*candidates[i].lighter);
+    EXPECT_TRUE(is_lean(r)) << sources[i].name << ' ' << candidates[i].name << ": stack " << r.stack_bytes
                             << ", spilled " << r.spill_bytes << ", products waited for " << r.serial_products;
   }
 }
@@ -123,19 +136,22 @@ class AttentionWgmma : public ::testing::Test {
     WgmmaAttention one = attention;
     if (const auto tiles = forward_wgmma_tiles(attention.head_size, attention.hooks)) {
       one.tiles = *tiles;
-      sources_.push_back(forward_of(one)), names_.push_back(name);
+      candidates_.push_back({name, forward_of(one)});
       EXPECT_LE(attention_forward_wgmma(one).shared_bytes, kMostShared) << name;
     }
     if (const auto tiles = backward_wgmma_tiles(attention.head_size, attention.hooks)) {
       one.tiles = *tiles;
-      sources_.push_back(backward_of(one)), names_.push_back(name);
+      candidates_.push_back({name, backward_of(one)});
       EXPECT_LE(attention_backward_wgmma(one).shared_bytes, kMostShared) << name;
-      sources_.push_back(query_gradient_of(one)), names_.push_back(name);
+      if (const auto lighter = lighter_backward_wgmma_tiles(*tiles)) {
+        one.tiles = *lighter;
+        candidates_.back().lighter = backward_of(one);
+      }
+      candidates_.push_back({name, query_gradient_of(one)});
     }
   }
   static constexpr int kMostShared = 227 << 10;
-  std::vector<CudaSource> sources_;
-  std::vector<std::string> names_;
+  std::vector<Candidate> candidates_;
 };
 
 TEST_F(AttentionWgmma, EveryHeadSizeIsLean) {
@@ -148,16 +164,16 @@ TEST_F(AttentionWgmma, EveryHeadSizeIsLean) {
          .has_rest = true},
         fmt::format("heads of {}", head_size));
   }
-  expect_lean(sources_, names_);
+  expect_lean(candidates_);
 }
 
 TEST_F(AttentionWgmma, EveryBodyIsLean) {
   for (const Body& body : kBodies)
     for (const bool dropout : {false, true})
-      for (const int head_size : dropout ? std::vector<int>{64, 128} : std::vector<int>{64})
+      for (const int head_size : {64, 128})
         add({.head_size = head_size, .hooks = hooks_of(body, dropout)},
             fmt::format("{}{}, heads of {}", body.name, dropout ? " with dropout" : "", head_size));
-  expect_lean(sources_, names_);
+  expect_lean(candidates_);
 }
 
 TEST(AttentionWgmmaTiles, LeaveOutWhatIsNotCopiedInWholePieces) {
@@ -171,13 +187,12 @@ TEST(AttentionWgmmaTiles, LeaveOutBodiesThatNeedMore) {
   const AttentionHooks dropout = hooks_of(kBodies[0], true);
   EXPECT_TRUE(forward_wgmma_tiles(64, dropout));
   AttentionHooks hooks = dropout;
-  hooks.element_gradients = 1;
+  hooks.row_gradients = 1;
   EXPECT_FALSE(backward_wgmma_tiles(64, hooks));
   hooks = dropout, hooks.draws_in_score = true;
   EXPECT_FALSE(forward_wgmma_tiles(64, hooks));
   hooks = hooks_of(kBodies[0], false), hooks.has_factor = true;
   EXPECT_FALSE(forward_wgmma_tiles(64, hooks)) << "a factor that is not drawn";
-  EXPECT_FALSE(backward_wgmma_tiles(128, hooks_of(kBodies[3], false))) << "scores are needed twice";
 }
 
 }  // namespace
