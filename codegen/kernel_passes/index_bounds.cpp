@@ -44,6 +44,10 @@ bool has_32_bit_indices(const Kernel& kernel, const Symbols& symbols) {
   if (!fits(all) || !fits(kernel.range())) return false;
   for (const KernelParam& param : kernel.params)
     if (!fits(param.partial_elements)) return false;
+  return has_32_bit_accesses(kernel, symbols);
+}
+
+bool has_32_bit_accesses(const Kernel& kernel, const Symbols& symbols) {
   return llvm::all_of(kernel.instructions,
                       [&](const Instruction& x) { return has_small_indices(kernel, x.access, symbols); });
 }

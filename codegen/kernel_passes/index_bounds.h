@@ -11,5 +11,7 @@ int64_t bound_or_large(const Dim& dim, const Symbols& symbols);
 
 /// All numbers that indices are made of stay below 2^30, computed ones by their table's elements.
 bool has_32_bit_indices(const Kernel& kernel, const Symbols& symbols);
+/// The same of the places that are read and written alone, however many the axes' indices are together.
+bool has_32_bit_accesses(const Kernel& kernel, const Symbols& symbols);
 
 }  // namespace smelt

@@ -7,16 +7,17 @@
 #include "codegen/cuda/attention/print_hooks.h"
 #include "codegen/cuda/attention/wgmma_kernel.h"
 #include "codegen/kernel_passes/fast_forms.h"
+#include "codegen/kernel_passes/index_bounds.h"
 #include "codegen/scheduling/schedule_targets.h"
 
 namespace smelt {
 namespace {
 
-Schedule of_template(int threads) {
+void set_threads(Kernel& kernel, int threads) {
   Schedule schedule;
   schedule.vector_width = schedule.team = 1;
-  schedule.threads = threads;
-  return schedule;
+  schedule.threads = threads, schedule.index32 = kernel.schedule.index32;
+  kernel.schedule = schedule;
 }
 
 void take_mma(Kernel& kernel) {
@@ -24,7 +25,7 @@ void take_mma(Kernel& kernel) {
   const auto& tiles = std::get<AttentionTiles>(attention.tiles);
   attention.shared_bytes = attention_mma_shared_bytes(attention.part, attention.width, tiles);
   attention.most_blocks = 0;
-  kernel.schedule = of_template(32 * tiles.warps);
+  set_threads(kernel, 32 * tiles.warps);
 }
 
 void take_wgmma(Kernel& kernel) {
@@ -33,7 +34,7 @@ void take_wgmma(Kernel& kernel) {
   attention.shared_bytes = text.shared_bytes;
   const bool has_items = attention.part != AttentionPart::query_gradients;
   attention.most_blocks = has_items ? attention.multiprocessors * text.blocks_each : 0;
-  kernel.schedule = of_template(text.threads);
+  set_threads(kernel, text.threads);
 }
 
 /// Of gradients both kernels keep the same sizes, whichever is made lighter.
@@ -59,6 +60,7 @@ void schedule_attention(Kernel& kernel, const Symbols& symbols, const Target& ta
       attention.lighter.emplace_back(tiles);
   attention.vector = static_cast<int>(attention_access_width(kernel));
   attention.multiprocessors = target.device.multiprocessors;
+  kernel.schedule.index32 = has_32_bit_accesses(kernel, symbols);
   take_lighter_tiles(kernel);
   choose_fast_forms(kernel);
 }

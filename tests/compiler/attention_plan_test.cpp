@@ -156,8 +156,8 @@ TEST_F(AttentionPlan, GradientsAreSummedAlongQueriesAndKeysByKernels) {
   EXPECT_EQ(kernels, 3) << "forward, dk and dv, dq";
 }
 
-/// Lanes look at tiles of their own: nothing in body_tile may wait for a warp.
-TEST_F(AttentionPlan, TilesOfMasksAreLookedUpByEachLane) {
+/// The lanes of a warp ask for tiles of their own, and look the numbers of each up together.
+TEST_F(AttentionPlan, NumbersOfMasksAreLookedUpByWarps) {
   const auto pack = [](AttentionWriter& writer, GraphBuilder& b) {
     Value* segments = b.input("segments", {DType::i32, {Dim::symbol("B"), Dim::symbol("T")}});
     writer.mask_segments(segments, segments);
@@ -167,8 +167,8 @@ TEST_F(AttentionPlan, TilesOfMasksAreLookedUpByEachLane) {
   EXPECT_NE(own_kernels(plan).size(), 2u) << "gradients have the same template";
   for (const KernelCode& kernel : plan.kernels) {
     const bool looks = kernel.source.find("TileRange tile_range") != std::string::npos;
-    const bool together = kernel.source.find("__reduce_min_sync") != std::string::npos;
-    EXPECT_TRUE(!looks || together == (kernel.only_capability == 0)) << kernel.name;
+    const bool by_lane = kernel.source.find("lane_range<kByLane>") != std::string::npos;
+    EXPECT_TRUE(!looks || by_lane == (kernel.only_capability != 0)) << kernel.name;
   }
 }
 

@@ -11,7 +11,12 @@
 //
 //   int body_tile(const BodyArguments&, int b, int h, int t0, int t1, int s0, int s1)
 //       What queries [t0,t1) and keys [s0,s1) see of each other: 0 nothing, 1 some, 2 everything. A guess of
-//       1 is always right. The same for all threads of a block.
+//       1 is always right. The same for all threads of a block. The templates for sm_90a give it two more
+//       arguments, by
+//   template <bool kByLane> QueryNumbers body_queries(const BodyArguments&, int b, int h, int t0, int t1)
+//   template <bool kByLane> KeyNumbers body_keys(const BodyArguments&, int b, int h, int s0, int s1)
+//       which the lanes of a warp call together: what the mask reads of these queries or keys. kByLane: they
+//       are not the same for all lanes. Nothing is read where the second is not above the first.
 //   void body_draw(const BodyArguments&, int op, long long row, int column8, unsigned (&words)[4])
 //       Eight 16-bit numbers for columns 8 * column8 ... + 7 of row (b * H + h) * T + t: word w holds column
 //       2w in its low half and 2w + 1 in its high half.
@@ -66,6 +71,10 @@ struct AttentionHooks {
   int column_gradients = 0;         // kColumnGradients
   int element_gradients = 0;        // kElementGradients
 };
+
+/// Which templates call it. For sm_90a lanes look at tiles of their own, and the factor of a gradient's
+/// weight is body_forward's, too.
+enum class HookUse : uint8_t { mma, wgmma };
 
 /// The constants and the body, as they stand in front of a kernel.
 std::string hooks_text(const AttentionHooks& hooks);

@@ -8,6 +8,7 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
                   long long batch_, long long heads_, long long group_, long long queries_, long long keys_,
                   long long dk_b, long long dk_t, long long dk_h, long long dv_b, long long dv_t, long long dv_h,
                   float scale, const BodyArguments& body) {
+  static_assert((kStages & (kStages - 1)) == 0);
   extern __shared__ __align__(1024) unsigned char memory[];
   const int heads = (int)heads_, group = (int)group_, key_heads = heads / group;
   const int queries = (int)queries_, keys = (int)keys_;
@@ -35,32 +36,31 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kProducerRegisters));
     const int lane = threadIdx.x & 31;
     if (threadIdx.x < 32) {
-      int stage = 0;
-      unsigned phase = 1, key_phase = 1;
-      const float factor_log2 = log2_fast(kFactor);
+      unsigned count = 0, key_phase = 1;
+      const auto wait_for_room = [&] { barrier_wait(empty + 8 * (count & (kStages - 1)), ~(count / kStages) & 1); };
       for (int at = blockIdx.x; at < items;) {
         const Item item = item_of(at, key_tiles, key_heads);
-        Scan scan{0, 0, 0};
-        int tile = next_tile(scan, body, item, group, query_tiles, queries, keys);
+        Scan scan{0, 0, 0, 0};
+        Tile tile = next_tile(scan, body, item, group, query_tiles, queries, key_tiles, keys);
         barrier_wait(empty_keys, key_phase);
         key_phase ^= 1;
         if (lane == 0) {
           store_shared(item_at, item.b), store_shared(item_at + 4, item.h), store_shared(item_at + 8, item.tile);
-          store_shared(item_at + 12, tile == kNothing);
+          store_shared(item_at + 12, tile.number == kNothing);
           barrier_expect(full_keys, 2 * kKeyBytes);
           copy_rows(k_tile, k_map, kKeys, item.tile * kKeys, item.h, item.b, full_keys);
           copy_rows(v_tile, v_map, kKeys, item.tile * kKeys, item.h, item.b, full_keys);
         }
-        while (tile != kNothing) {
-          const int after = next_tile(scan, body, item, group, query_tiles, queries, keys);
-          const int number = tile & ((1 << kKindAt) - 1), h = item.h * group + number / query_tiles;
+        while (tile.number != kNothing) {
+          const Tile after = next_tile(scan, body, item, group, query_tiles, queries, key_tiles, keys);
+          const int number = tile.number & ((1 << kKindAt) - 1), h = item.h * group + number / query_tiles;
           const int t = number % query_tiles * kQueries;
-          const unsigned there = full + 8 * stage, values = row_values + stage * kQueries * 8;
-          barrier_wait(empty + 8 * stage, phase);
+          const unsigned stage = count & (kStages - 1), there = full + 8 * stage, values = row_values + stage * kQueries * 8;
+          wait_for_room();
           if (lane == 0) {
-            store_shared(infos + 16 * stage, after == kNothing ? tile | kLast : tile);
+            store_shared(infos + 16 * stage, after.number == kNothing ? tile.number | kLast : tile.number);
             store_shared(infos + 16 * stage + 4, item.b * heads + h), store_shared(infos + 16 * stage + 8, t);
-            store_shared(infos + 16 * stage + 12, item.tile);
+            store_shared(infos + 16 * stage + 12, tile.rank);
             barrier_expect(there, 2 * kQueryBytes);
             copy_rows(q_tiles + stage * kQueryBytes, q_map, kQueries, t, h, item.b, there);
             copy_rows(do_tiles + stage * kQueryBytes, do_map, kQueries, t, h, item.b, there);
@@ -72,25 +72,25 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
             float x = infinity(), y = 0.0f;
             if (at < queries) x = lse[row + at] * kLog2e, y = delta[row + at];
             if (x == -infinity()) x = infinity();
-            if (kHasFactor) x -= factor_log2, y *= 1.0f / kFactor;
+            if (kHasFactor) x -= kFactorLog2, y *= 1.0f / kFactor;
             store_shared(values + 4 * (i + lane), __float_as_int(x));
             store_shared(values + 4 * (kQueries + i + lane), __float_as_int(y));
           }
           barrier_arrive(there);
-          if (++stage == kStages) stage = 0, phase ^= 1;
+          ++count;
           tile = after;
         }
         // Not before: items are added in their order, and this one may be long.
         at = take_item(counters, items);
       }
-      for (int i = 0; i < 2; ++i) {
-        barrier_wait(empty + 8 * stage, phase);
+      for (int i = 0; i < 2; ++i, ++count) {
+        const unsigned stage = count & (kStages - 1);
+        wait_for_room();
         if (lane == 0) {
           store_shared(infos + 16 * stage, kNothing);
           barrier_arrive(full + 8 * stage);
         }
         barrier_arrive(full + 8 * stage);
-        if (++stage == kStages) stage = 0, phase ^= 1;
       }
       barrier_wait(empty_keys, key_phase);
       if (lane == 0) {
@@ -104,10 +104,9 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
         const unsigned stage = count & (kStages - 1), from = infos + 16 * stage;
         barrier_wait(full + 8 * stage, count / kStages & 1);
         const int info = load_shared(from), head = load_shared(from + 4), query_tile = load_shared(from + 8) / kQueries,
-                  key_tile = load_shared(from + 12);
+                  rank = load_shared(from + 12);
         barrier_arrive(empty + 8 * stage);
         if (info == kNothing) break;
-        const int rank = rank_of(body, head / heads, head % heads, query_tile, queries, key_tile, key_tiles, keys);
         const long long place = (long long)head * query_tiles + query_tile;
         int* done = (int*)counters + 2 + place;
         if (lane == 0) wait_in_order(done, rank);
@@ -167,7 +166,6 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
 
     // Tiles so far: their stage, the phase of its barrier, and which of two tiles of gradients is theirs.
     unsigned count = 0, key_phase = 0;
-    static_assert((kStages & (kStages - 1)) == 0);
     const auto stage_of = [&] { return count & (kStages - 1); };
     const auto take_tile = [&] {
       barrier_wait(full + 8 * stage_of(), count / kStages & 1);

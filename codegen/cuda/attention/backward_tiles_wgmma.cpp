@@ -11,14 +11,16 @@ struct Told {
   int info, head, t;  // of all heads
 };
 
-SM int kinds_of(const BodyArguments& body, int b, int h, int query_tile, int queries, int key_tile, int keys) {
+// Of a tile of queries for each lane and one of keys for all.
+SM int kinds_of(const BodyArguments& body, int b, int h, int query_tile, const QueryNumbers& of_queries, int queries,
+                int key_tile, int keys) {
   const int t0 = query_tile * kQueries, t1 = min(t0 + kQueries, queries);
   int kinds = 0;
 #pragma unroll 1
   for (int w = 0; w < kConsumers; ++w) {
-    const int s = key_tile * kKeys + 64 * w;
+    const int s = key_tile * kKeys + 64 * w, s1 = min(s + 64, keys);
     if (s >= keys) break;
-    int kind = body_tile(body, b, h, t0, t1, s, min(s + 64, keys));
+    int kind = body_tile(body, b, h, t0, t1, s, s1, of_queries, body_keys<false>(body, b, h, s, s1));
     if (kind == 2 && s + 64 > keys) kind = 1;
     kinds |= kind << (kKindAt + 2 * w);
   }
@@ -35,21 +37,37 @@ SM Item item_of(int item, int tiles, int heads) {
 }
 // The tiles of queries that see it, of one head of Q after the other; 32 at a time, one a lane.
 struct Scan {
-  int base, mine;
+  int base, mine, my_rank;
   unsigned seen;
 };
-SM int next_tile(Scan& scan, const BodyArguments& body, const Item& item, int group, int tiles, int queries, int keys) {
+struct Tile {
+  int number;  // with two bits for the keys of each consumer
+  int rank;    // how many tiles of later keys add to dQ before this one
+};
+SM void look_at_next(Scan& scan, const BodyArguments& body, const Item& item, int group, int tiles, int queries, int key_tiles,
+                     int keys) {
+  const int at = scan.base + (threadIdx.x & 31), h = item.h * group + min(at / tiles, group - 1), tile = at % tiles;
+  const bool there = at < group * tiles;
+  const auto of_queries =
+      body_queries<true>(body, item.b, h, there ? tile * kQueries : 0, there ? min((tile + 1) * kQueries, queries) : 0);
+  const int kinds = kinds_of(body, item.b, h, tile, of_queries, queries, item.tile, keys);
+  scan.mine = at | kinds;
+  scan.seen = __ballot_sync(0xFFFFFFFFu, there && kinds != 0);
+  scan.base += 32;
+  scan.my_rank = 0;
+  if (scan.seen == 0) return;
+  for (int later = item.tile + 1; later < key_tiles; ++later)
+    scan.my_rank += kinds_of(body, item.b, h, tile, of_queries, queries, later, keys) != 0;
+}
+SM Tile next_tile(Scan& scan, const BodyArguments& body, const Item& item, int group, int tiles, int queries, int key_tiles,
+                  int keys) {
   while (scan.seen == 0) {
-    if (scan.base >= group * tiles) return kNothing;
-    const int at = scan.base + (threadIdx.x & 31);
-    const int kinds = at < group * tiles ? kinds_of(body, item.b, item.h * group + at / tiles, at % tiles, queries, item.tile, keys) : 0;
-    scan.mine = at | kinds;
-    scan.seen = __ballot_sync(0xFFFFFFFFu, kinds != 0);
-    scan.base += 32;
+    if (scan.base >= group * tiles) return {kNothing, 0};
+    look_at_next(scan, body, item, group, tiles, queries, key_tiles, keys);
   }
   const int from = __ffs(scan.seen) - 1;
   scan.seen &= scan.seen - 1;
-  return __shfl_sync(0xFFFFFFFFu, scan.mine, from);
+  return {__shfl_sync(0xFFFFFFFFu, scan.mine, from), __shfl_sync(0xFFFFFFFFu, scan.my_rank, from)};
 }
 )";
 
@@ -73,15 +91,6 @@ SM void add_in_order(float* sums, int* done, int rank, unsigned from, unsigned e
   barrier_arrive(emptied);
   asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
   asm volatile("red.release.gpu.global.add.s32 [%0], 1;" ::"l"(done) : "memory");
-}
-// How many tiles of later keys add to it.
-SM int rank_of(const BodyArguments& body, int b, int h, int query_tile, int queries, int key_tile, int key_tiles, int keys) {
-  int rank = 0;
-  for (int tile = key_tile + 1; tile < key_tiles; tile += 32) {
-    const int at = tile + (threadIdx.x & 31);
-    rank += __popc(__ballot_sync(0xFFFFFFFFu, at < key_tiles && kinds_of(body, b, h, query_tile, queries, at, keys) != 0));
-  }
-  return rank;
 }
 )";
 

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "codegen/cuda/attention/attention_wgmma.h"
 #include "codegen/cuda/attention/pieces_wgmma.h"
 
@@ -17,13 +19,17 @@ constexpr int kProducerRegisters = {producer_registers}, kConsumerRegisters = {c
 // A consumer multiplies dQ's own 64 rows, or where there are 64 in all its own columns.
 constexpr bool kByColumns = kQueries == 64;
 // Weights come with the factor of those that are kept, and delta over it.
-constexpr float kFactor = kHasFactor ? kKeptFactor : 1.0f;
+constexpr float kFactor = kHasFactor ? kKeptFactor : 1.0f, kFactorLog2 = {factor_log2:a}f;
 constexpr bool kEarlyProducts = {early_products};
 constexpr int kSumColumns = {sum_columns}, kSumBytes = 128 * kConsumers * kSumColumns * 2;
 )";
 
-/// Of a thread: what a multiprocessor's 64 K leave for two consumers.
-constexpr int kBackwardProducer = 40, kBackwardConsumer = 232;
+/// Of a thread: what a multiprocessor's 64 K leave for two consumers. Those of narrow heads need fewer, which
+/// goes to the warps that look for tiles.
+struct BackwardRegisters {
+  int producer, consumer;
+};
+constexpr BackwardRegisters kNarrow = {56, 224}, kWide = {40, 232};
 
 struct BackwardSizes {
   int columns, chunks, sum_columns;
@@ -36,14 +42,17 @@ BackwardSizes backward_sizes(const WgmmaAttention& attention) {
 std::string backward_prelude(const WgmmaAttention& attention) {
   const auto [columns, chunks, sum_columns] = backward_sizes(attention);
   const WgmmaTiles& tiles = attention.tiles;
+  const BackwardRegisters registers = attention.head_size <= 64 ? kNarrow : kWide;
+  const float factor = attention.hooks.kept ? static_cast<float>(attention.hooks.kept->factor) : 1.0f;
   return wgmma_prelude(
       attention,
       fmt::format(kBackwardSizes, fmt::arg("head", attention.head_size), fmt::arg("columns", columns),
                   fmt::arg("chunks", chunks), fmt::arg("queries", tiles.queries),
                   fmt::arg("keys", tiles.keys), fmt::arg("stages", tiles.stages),
-                  fmt::arg("consumers", tiles.consumers), fmt::arg("producer_registers", kBackwardProducer),
-                  fmt::arg("consumer_registers", kBackwardConsumer), fmt::arg("sum_columns", sum_columns),
-                  fmt::arg("early_products", tiles.early_products)));
+                  fmt::arg("consumers", tiles.consumers), fmt::arg("producer_registers", registers.producer),
+                  fmt::arg("consumer_registers", registers.consumer), fmt::arg("sum_columns", sum_columns),
+                  fmt::arg("early_products", tiles.early_products),
+                  fmt::arg("factor_log2", std::log2(factor))));
 }
 
 }  // namespace

@@ -132,8 +132,8 @@ std::string emit_attention(const Kernel& kernel) {
   PreludeNeeds needs;
   for (const KernelParam& param : kernel.params) need_element(needs, param.dtype);
   need_calls(needs, text);
-  return "#define SM static __device__ __forceinline__\ntypedef long long Index;\n\n" + cuda_prelude(needs) +
-         "\n" + text;
+  return fmt::format("#define SM static __device__ __forceinline__\ntypedef {} Index;\n\n{}\n{}",
+                     kernel.schedule.index32 ? "int" : "long long", cuda_prelude(needs), text);
 }
 
 }  // namespace smelt

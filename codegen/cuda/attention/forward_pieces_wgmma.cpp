@@ -89,18 +89,19 @@ struct Scan {
   unsigned seen;
 };
 SM int kinds_of(const BodyArguments& body, int b, int h, int t0, int queries, int tile, int keys) {
-  const int s0 = tile * kKeys, s1 = min(s0 + kKeys, keys);
+  const bool there = tile >= 0 && tile * kKeys < keys;
+  const int s0 = there ? tile * kKeys : 0, s1 = there ? min(s0 + kKeys, keys) : 0;
+  const auto of_keys = body_keys<true>(body, b, h, s0, s1);
   int kinds = 0;
-  if (s0 >= keys || tile < 0) return 0;
 #pragma unroll 1
   for (int w = 0; w < kConsumers; ++w) {
-    const int t = t0 + 64 * w;
+    const int t = t0 + 64 * w, t1 = min(t + 64, queries);
     if (t >= queries) break;
-    int kind = body_tile(body, b, h, t, min(t + 64, queries), s0, s1);
+    int kind = body_tile(body, b, h, t, t1, s0, s1, body_queries<false>(body, b, h, t, t1), of_keys);
     if (kind == 2 && s0 + kKeys > keys) kind = 1;
     kinds |= kind << (kKindAt + 2 * w);
   }
-  return kinds;
+  return there ? kinds : 0;
 }
 SM int next_tile(Scan& scan, const BodyArguments& body, int b, int h, int t0, int queries, int keys) {
   const int lane = threadIdx.x & 31;

@@ -45,7 +45,7 @@ class HookPrinter {
 
   AttentionHooks run() const {
     AttentionHooks hooks = facts();
-    hooks.text = arguments() + draw() + tile_function(kernel_, mask_, use_ == HookUse::wgmma) + forward() +
+    hooks.text = arguments() + draw() + tile_function(kernel_, mask_, use_) + forward() +
                  (is_forward() ? "" : backward());
     return hooks;
   }
@@ -181,7 +181,7 @@ std::string unpacked_names(const Kernel& kernel, const std::string& text) {
   const CudaNames names(kernel);
   std::string lines;
   for (const std::string& param : names.params())
-    if (text.find(param + "[") != std::string::npos)
+    if (text.find(param + "[") != std::string::npos || text.find("(" + param + ",") != std::string::npos)
       lines += fmt::format("  const auto {0} = body.{0};\n", param);
   for (const std::string& dim : names.dims())
     if (text.find(dim) != std::string::npos)

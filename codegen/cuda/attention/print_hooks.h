@@ -10,9 +10,6 @@ namespace smelt {
 
 /// The instructions of `kernel`, which has an `attention`. A mask is what decides between a score and -inf in
 /// the modified score: where a tile is known to be unmasked it is not asked.
-/// For sm_90a lanes look at tiles of their own, and the factor of a gradient's weight is the first
-/// function's, too.
-enum class HookUse : uint8_t { mma, wgmma };
 AttentionHooks print_hooks(const Kernel& kernel, HookUse use);
 /// Without the text, of a kernel that may have no schedule yet.
 AttentionHooks hook_facts(const Kernel& kernel, HookUse use);

@@ -7,42 +7,61 @@
 namespace smelt {
 namespace {
 
-/// The numbers of a tile's queries or keys: the lanes of a warp look at them together, and all threads of a
-/// block call it; or each lane looks at those of a tile of its own, four at a time, which needs few
-/// registers.
+/// The numbers of a tile's queries or keys: the lanes of a warp look at them together.
 constexpr const char* kTileRange = R"(struct TileRange {{
   int least, most;
 }};
 template <typename T>
-SM TileRange tile_range(const T* at, long long stride, int count) {{
+SM TileRange tile_range(const T* x, Index at, Index stride, int count) {{
   int least = 0x7fffffff, most = -0x7fffffff - 1;
-{}  for (int i = {}; i < count; i += {}) {{
-    const int x = sm_get(at[i * stride]);
-    least = min(least, x), most = max(most, x);
+#pragma unroll {}
+  for (int i = threadIdx.x & 31; i < count; i += 32) {{
+    const int number = sm_get(x[at + i * stride]);
+    least = min(least, number), most = max(most, number);
   }}
-  return {};
+  return {{__reduce_min_sync(~0u, least), __reduce_max_sync(~0u, most)}};
 }}
 
 )";
 
-std::string range_function(bool by_lane) {
-  if (by_lane) return fmt::format(kTileRange, "#pragma unroll 4\n", "0", 1, "{least, most}");
-  return fmt::format(kTileRange, "", "threadIdx.x & 31", 32,
-                     "{__reduce_min_sync(~0u, least), __reduce_max_sync(~0u, most)}");
+/// Of the numbers of a tile. Where wide heads have their gradients in registers, few are left beside.
+int loads_in_flight(const Kernel& kernel, HookUse use) {
+  const AttentionKernel& attention = *kernel.attention;
+  return use == HookUse::wgmma && attention.part == AttentionPart::key_gradients && attention.width > 64 ? 1
+                                                                                                         : 4;
 }
+
+/// Where lanes ask for tiles of their own, they look at those of one lane after the other.
+constexpr const char* kLaneRange = R"(template <bool kByLane, typename T>
+SM TileRange lane_range(const T* x, Index at, Index stride, int count) {
+  if (!kByLane) return tile_range(x, at, stride, count);
+  TileRange own = {};
+#pragma unroll 1
+  for (int lane = 0; lane < 32; ++lane) {
+    const TileRange one = tile_range(x, __shfl_sync(~0u, at, lane), stride, __shfl_sync(~0u, count, lane));
+    if ((threadIdx.x & 31) == lane) own = one;
+  }
+  return own;
+}
+
+)";
 
 /// C++ for MaskIntervals over a tile.
 class TileCode {
  public:
   using V = std::string;
 
-  explicit TileCode(const Kernel& kernel)
-      : kernel_(kernel), context_(kernel, "blockIdx.x"), addresses_(context_) {
+  TileCode(const Kernel& kernel, HookUse use)
+      : kernel_(kernel), use_(use), context_(kernel, "blockIdx.x"), addresses_(context_) {
     for (size_t i = 0; i < 2; ++i) context_.place.indices[kernel.attention->axes[i]] = i == 0 ? "b" : "h";
   }
 
-  /// Statements that stand before the expression of a state.
-  const std::string& statements() const { return statements_; }
+  /// Ranges of numbers along queries (2) or keys (3), in the order in which they are first asked for.
+  struct Range {
+    int dim;
+    std::string name, value;
+  };
+  const std::vector<Range>& ranges() const { return ranges_; }
 
   V number(int64_t value) const { return fmt::format("{}", value); }
   Interval<V> places(int dim) const {
@@ -52,13 +71,9 @@ class TileCode {
   }
   Interval<V> load(int id, int dim) {
     if (dim < 0) return point(fmt::format("(int)sm_get({})", addresses_.element(id)));
-    const auto axis = static_cast<int>(kernel_.attention->axes[static_cast<size_t>(dim)]);
-    const Dim& stride = kernel_.instructions[static_cast<size_t>(id)].access.strides[axis];
-    context_.place.indices[axis] = fmt::format("{}0", kLetters[dim]);
-    statements_ += fmt::format("  const TileRange range{0} = tile_range(&{1}, {2}, {3}1 - {3}0);\n", id,
-                               addresses_.element(id), context_.names.dim(stride), kLetters[dim]);
-    context_.place.indices[axis] = "0";
-    return {fmt::format("range{}.least", id), fmt::format("range{}.most", id)};
+    add_range(id, dim);
+    const std::string owner = use_ == HookUse::mma ? "" : dim == 2 ? "queries." : "keys.";
+    return {fmt::format("{}range{}.least", owner, id), fmt::format("{}range{}.most", owner, id)};
   }
   V sum(const V& a, const V& b) const { return fmt::format("({} + {})", a, b); }
   V difference(const V& a, const V& b) const { return fmt::format("({} - {})", a, b); }
@@ -77,6 +92,25 @@ class TileCode {
  private:
   static constexpr const char* kLetters[] = {"b", "h", "t", "s"};
 
+  void add_range(int id, int dim) {
+    const std::string name = fmt::format("range{}", id);
+    if (std::ranges::find(ranges_, name, &Range::name) != ranges_.end()) return;
+    const std::vector<Dim>& strides = kernel_.instructions[static_cast<size_t>(id)].access.strides;
+    const auto stride_of = [&](size_t axis) {
+      return strides[static_cast<size_t>(kernel_.attention->axes[axis])];
+    };
+    const auto axis = static_cast<int>(kernel_.attention->axes[static_cast<size_t>(dim)]);
+    context_.place.indices[axis] = fmt::format("{}0", kLetters[dim]);
+    const std::string function = use_ == HookUse::mma     ? "tile_range"
+                                 : stride_of(1).is_zero() ? "lane_range<kByLane>"
+                                                          : "lane_range<true>";
+    ranges_.push_back(
+        {dim, name,
+         fmt::format("{}({}, {}, {}, {}1 - {}0)", function, addresses_.array(id), addresses_.index(id),
+                     context_.names.dim(stride_of(static_cast<size_t>(dim))), kLetters[dim], kLetters[dim])});
+    context_.place.indices[axis] = "0";
+  }
+
   static Interval<V> point(const V& text) { return {text, text}; }
   static const char* symbol(ScalarOp op) {
     switch (op) {
@@ -94,22 +128,61 @@ class TileCode {
   }
 
   const Kernel& kernel_;
-  std::string statements_;
+  const HookUse use_;
+  std::vector<Range> ranges_;
   CudaContext context_;
   AddressPrinter addresses_;
 };
 
+/// All threads of a block, or warps of it, ask for one tile.
+std::string function_of_block(const Kernel& kernel, const TileCode& tile, const std::string& state) {
+  std::string code;
+  for (const TileCode::Range& range : tile.ranges())
+    code += fmt::format("  const TileRange {} = {};\n", range.name, range.value);
+  code += fmt::format("  return {};\n", state);
+  return fmt::format(
+      "SM int body_tile(const BodyArguments& body, int b, int h, int t0, int t1, int s0, int s1) "
+      "{{\n{}{}}}\n\n",
+      unpacked_names(kernel, code), code);
+}
+
+/// The numbers along queries or along keys that a mask asks for.
+std::string numbers_function(const Kernel& kernel, const TileCode& tile, int dim) {
+  std::string members, code;
+  for (const TileCode::Range& range : tile.ranges()) {
+    if (range.dim != dim) continue;
+    members += fmt::format("  TileRange {};\n", range.name);
+    code += fmt::format("  numbers.{} = {};\n", range.name, range.value);
+  }
+  const bool of_queries = dim == 2;
+  const char *type = of_queries ? "QueryNumbers" : "KeyNumbers", *letter = of_queries ? "t" : "s";
+  return fmt::format(
+      "struct {0} {{\n{1}}};\ntemplate <bool kByLane>\n"
+      "SM {0} body_{2}(const BodyArguments& body, int b, int h, int {3}0, int {3}1) {{\n{4}  {0} "
+      "numbers;\n{5}"
+      "  return numbers;\n}}\n",
+      type, members, of_queries ? "queries" : "keys", letter, unpacked_names(kernel, code), code);
+}
+
+/// Lanes ask for tiles of their own, whose numbers they have looked up together.
+std::string functions_of_lanes(const Kernel& kernel, const TileCode& tile, const std::string& state) {
+  return numbers_function(kernel, tile, 2) + numbers_function(kernel, tile, 3) +
+         fmt::format(
+             "SM int body_tile(const BodyArguments& body, int b, int h, int t0, int t1, int s0, int s1, "
+             "const "
+             "QueryNumbers& queries, const KeyNumbers& keys) {{\n{}  return {};\n}}\n\n",
+             unpacked_names(kernel, state), state);
+}
+
 }  // namespace
 
-std::string tile_function(const Kernel& kernel, const ScoreMask& mask, bool by_lane) {
-  TileCode tile(kernel);
+std::string tile_function(const Kernel& kernel, const ScoreMask& mask, HookUse use) {
+  TileCode tile(kernel, use);
   const std::string state = mask.instruction < 0 ? "2" : MaskIntervals(kernel, tile).state(mask.instruction);
-  const std::string code = tile.statements() + "  return " + state + ";\n";
-  return (tile.statements().empty() ? "" : range_function(by_lane)) +
-         fmt::format(
-             "SM int body_tile(const BodyArguments& body, int b, int h, int t0, int t1, int s0, int s1) "
-             "{{\n{}{}}}\n\n",
-             unpacked_names(kernel, code), code);
+  std::string text = tile.ranges().empty() ? "" : fmt::format(kTileRange, loads_in_flight(kernel, use));
+  if (use == HookUse::mma) return text + function_of_block(kernel, tile, state);
+  if (!tile.ranges().empty()) text += kLaneRange;
+  return text + functions_of_lanes(kernel, tile, state);
 }
 
 }  // namespace smelt

@@ -3,12 +3,13 @@
 
 #include <string>
 
+#include "codegen/cuda/attention/attention_hooks.h"
 #include "codegen/kernel_passes/mask_intervals.h"
 
 namespace smelt {
 
-/// The function body_tile of attention_hooks.h. `by_lane`: lanes ask for different tiles, or not at all.
-std::string tile_function(const Kernel& kernel, const ScoreMask& mask, bool by_lane);
+/// The function body_tile of attention_hooks.h, and for sm_90a those that look numbers up for it.
+std::string tile_function(const Kernel& kernel, const ScoreMask& mask, HookUse use);
 
 /// Declares those names of parameters and sizes that `text` uses, from `body`.
 std::string unpacked_names(const Kernel& kernel, const std::string& text);

@@ -18,8 +18,10 @@ class AddressPrinter {
   /// Names the starts of a block's vectors; those that the last block had are forgotten.
   void declare_starts(const BlockNest& nest);
 
-  /// The element that an instruction reads or writes.
+  /// The element that an instruction reads or writes; the array that it is in, and its index there.
   std::string element(int id) const;
+  std::string array(int id) const;
+  std::string index(int id) const { return index(id, true); }
   /// The address of the vector at column c, from its start or from the indices at hand.
   std::string vector(int id) const;
   std::string vector_without_start(int id) const;
@@ -33,7 +35,6 @@ class AddressPrinter {
   const std::vector<std::string>& alignment_conditions() const { return alignment_conditions_; }
 
  private:
-  std::string array(int id) const;
   std::string index(int id, bool with_inner) const;
   std::string start_of_lanes(int id);
   VectorAlignment::When alignment(int id);

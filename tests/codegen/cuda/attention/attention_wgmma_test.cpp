@@ -41,7 +41,13 @@ SM float bend(float x) {{
   asm("tanh.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
 }}
-SM int body_tile(const BodyArguments& a, int b, int h, int t0, int t1, int s0, int s1) {{ {0} }}
+struct QueryNumbers {{}};
+struct KeyNumbers {{}};
+template <bool> SM QueryNumbers body_queries(const BodyArguments& a, int b, int h, int t0, int t1) {{ return {{}}; }}
+template <bool> SM KeyNumbers body_keys(const BodyArguments& a, int b, int h, int s0, int s1) {{ return {{}}; }}
+SM int body_tile(const BodyArguments& a, int b, int h, int t0, int t1, int s0, int s1, QueryNumbers, KeyNumbers) {{
+  {0}
+}}
 SM void body_draw(const BodyArguments& a, int op, long long row, int column8, unsigned (&words)[4]) {{
   unsigned c[4] = {{1, 2, (unsigned)row, (unsigned)column8}}, key = a.seed;
 #pragma unroll
@@ -112,7 +118,9 @@ struct Candidate {
   std::optional<CudaSource> lighter = {};
 };
 
-CudaResources resources_of(const CudaSource& source) { return compile_cuda(std::vector{source}, 90)[0].resources; }
+CudaResources resources_of(const CudaSource& source) {
+  return compile_cuda(std::vector{source}, 90)[0].resources;
+}
 
 /// It must neither spill nor wait for each product.
 void expect_lean(const std::vector<Candidate>& candidates) {
