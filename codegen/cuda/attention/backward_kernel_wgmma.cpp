@@ -40,27 +40,27 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
       const auto wait_for_room = [&] { barrier_wait(empty + 8 * (count & (kStages - 1)), ~(count / kStages) & 1); };
       for (int at = blockIdx.x; at < items;) {
         const Item item = item_of(at, key_tiles, key_heads);
-        Scan scan{0, 0, 0, 0};
-        Tile tile = next_tile(scan, body, item, group, query_tiles, queries, key_tiles, keys);
+        Scan scan{0, 0, 0};
+        int tile = next_tile(scan, body, item, group, query_tiles, queries, keys);
         barrier_wait(empty_keys, key_phase);
         key_phase ^= 1;
         if (lane == 0) {
           store_shared(item_at, item.b), store_shared(item_at + 4, item.h), store_shared(item_at + 8, item.tile);
-          store_shared(item_at + 12, tile.number == kNothing);
+          store_shared(item_at + 12, tile == kNothing);
           barrier_expect(full_keys, 2 * kKeyBytes);
           copy_rows(k_tile, k_map, kKeys, item.tile * kKeys, item.h, item.b, full_keys);
           copy_rows(v_tile, v_map, kKeys, item.tile * kKeys, item.h, item.b, full_keys);
         }
-        while (tile.number != kNothing) {
-          const Tile after = next_tile(scan, body, item, group, query_tiles, queries, key_tiles, keys);
-          const int number = tile.number & ((1 << kKindAt) - 1), h = item.h * group + number / query_tiles;
+        while (tile != kNothing) {
+          const int after = next_tile(scan, body, item, group, query_tiles, queries, keys);
+          const int number = tile & ((1 << kKindAt) - 1), h = item.h * group + number / query_tiles;
           const int t = number % query_tiles * kQueries;
           const unsigned stage = count & (kStages - 1), there = full + 8 * stage, values = row_values + stage * kQueries * 8;
           wait_for_room();
           if (lane == 0) {
-            store_shared(infos + 16 * stage, after.number == kNothing ? tile.number | kLast : tile.number);
+            store_shared(infos + 16 * stage, after == kNothing ? tile | kLast : tile);
             store_shared(infos + 16 * stage + 4, item.b * heads + h), store_shared(infos + 16 * stage + 8, t);
-            store_shared(infos + 16 * stage + 12, tile.rank);
+            store_shared(infos + 16 * stage + 12, item.tile);
             barrier_expect(there, 2 * kQueryBytes);
             copy_rows(q_tiles + stage * kQueryBytes, q_map, kQueries, t, h, item.b, there);
             copy_rows(do_tiles + stage * kQueryBytes, do_map, kQueries, t, h, item.b, there);
@@ -100,13 +100,16 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
     } else if (threadIdx.x < 96) {
       // Two warps take turns with dQ's tiles: one waits for its turn in device memory while the other adds.
       const unsigned which = threadIdx.x / 32 - 1;
+      Ranks ranks{-1, 0, {}};
       for (unsigned count = which;; count += 2) {
         const unsigned stage = count & (kStages - 1), from = infos + 16 * stage;
         barrier_wait(full + 8 * stage, count / kStages & 1);
-        const int info = load_shared(from), head = load_shared(from + 4), query_tile = load_shared(from + 8) / kQueries,
-                  rank = load_shared(from + 12);
+        const int info = load_shared(from), head = load_shared(from + 4), query_tile = load_shared(from + 8) / kQueries;
+        const Item item = {head / heads, head % heads / group, load_shared(from + 12)};
         barrier_arrive(empty + 8 * stage);
         if (info == kNothing) break;
+        const int rank =
+            rank_of(ranks, body, item, info & ((1 << kKindAt) - 1), group, query_tiles, queries, key_tiles, keys);
         const long long place = (long long)head * query_tiles + query_tile;
         int* done = (int*)counters + 2 + place;
         if (lane == 0) wait_in_order(done, rank);

@@ -35,39 +35,35 @@ SM Item item_of(int item, int tiles, int heads) {
   const int head = item / tiles;
   return {head / heads, head % heads, tiles - 1 - item % tiles};
 }
-// The tiles of queries that see it, of one head of Q after the other; 32 at a time, one a lane.
+// Tiles of queries, one a lane: of one head of Q after the other, as they are numbered for an item.
+struct QueryTiles {
+  int h, tile;
+  bool there;
+  QueryNumbers numbers;
+};
+SM QueryTiles query_tiles_of(const BodyArguments& body, const Item& item, int base, int group, int tiles, int queries) {
+  const int at = base + (threadIdx.x & 31), h = item.h * group + min(at / tiles, group - 1), tile = at % tiles;
+  const bool there = at < group * tiles;
+  return {h, tile, there,
+          body_queries<true>(body, item.b, h, there ? tile * kQueries : 0, there ? min((tile + 1) * kQueries, queries) : 0)};
+}
+// Those that see the item's keys; 32 at a time.
 struct Scan {
-  int base, mine, my_rank;
+  int base, mine;
   unsigned seen;
 };
-struct Tile {
-  int number;  // with two bits for the keys of each consumer
-  int rank;    // how many tiles of later keys add to dQ before this one
-};
-SM void look_at_next(Scan& scan, const BodyArguments& body, const Item& item, int group, int tiles, int queries, int key_tiles,
-                     int keys) {
-  const int at = scan.base + (threadIdx.x & 31), h = item.h * group + min(at / tiles, group - 1), tile = at % tiles;
-  const bool there = at < group * tiles;
-  const auto of_queries =
-      body_queries<true>(body, item.b, h, there ? tile * kQueries : 0, there ? min((tile + 1) * kQueries, queries) : 0);
-  const int kinds = kinds_of(body, item.b, h, tile, of_queries, queries, item.tile, keys);
-  scan.mine = at | kinds;
-  scan.seen = __ballot_sync(0xFFFFFFFFu, there && kinds != 0);
-  scan.base += 32;
-  scan.my_rank = 0;
-  if (scan.seen == 0) return;
-  for (int later = item.tile + 1; later < key_tiles; ++later)
-    scan.my_rank += kinds_of(body, item.b, h, tile, of_queries, queries, later, keys) != 0;
-}
-SM Tile next_tile(Scan& scan, const BodyArguments& body, const Item& item, int group, int tiles, int queries, int key_tiles,
-                  int keys) {
+SM int next_tile(Scan& scan, const BodyArguments& body, const Item& item, int group, int tiles, int queries, int keys) {
   while (scan.seen == 0) {
-    if (scan.base >= group * tiles) return {kNothing, 0};
-    look_at_next(scan, body, item, group, tiles, queries, key_tiles, keys);
+    if (scan.base >= group * tiles) return kNothing;
+    const QueryTiles mine = query_tiles_of(body, item, scan.base, group, tiles, queries);
+    const int kinds = kinds_of(body, item.b, mine.h, mine.tile, mine.numbers, queries, item.tile, keys);
+    scan.mine = scan.base + (threadIdx.x & 31) | kinds;
+    scan.seen = __ballot_sync(0xFFFFFFFFu, mine.there && kinds != 0);
+    scan.base += 32;
   }
   const int from = __ffs(scan.seen) - 1;
   scan.seen &= scan.seen - 1;
-  return {__shfl_sync(0xFFFFFFFFu, scan.mine, from), __shfl_sync(0xFFFFFFFFu, scan.my_rank, from)};
+  return __shfl_sync(0xFFFFFFFFu, scan.mine, from);
 }
 )";
 
@@ -91,6 +87,23 @@ SM void add_in_order(float* sums, int* done, int rank, unsigned from, unsigned e
   barrier_arrive(emptied);
   asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
   asm volatile("red.release.gpu.global.add.s32 [%0], 1;" ::"l"(done) : "memory");
+}
+// How many tiles of later keys add to each tile of queries, one a lane: all of those that are numbered alike.
+struct Ranks {
+  int base, mine;
+  Item item;
+};
+SM int rank_of(Ranks& ranks, const BodyArguments& body, const Item& item, int number, int group, int tiles, int queries,
+               int key_tiles, int keys) {
+  const bool known = (number & ~31) == ranks.base && item.tile == ranks.item.tile && item.h == ranks.item.h &&
+                     item.b == ranks.item.b;
+  if (!known) {
+    ranks = {number & ~31, 0, item};
+    const QueryTiles mine = query_tiles_of(body, item, ranks.base, group, tiles, queries);
+    for (int later = item.tile + 1; later < key_tiles; ++later)
+      ranks.mine += kinds_of(body, item.b, mine.h, mine.tile, mine.numbers, queries, later, keys) != 0;
+  }
+  return __shfl_sync(0xFFFFFFFFu, ranks.mine, number & 31);
 }
 )";
 
