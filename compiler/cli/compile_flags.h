@@ -20,7 +20,7 @@ struct OptimizerFlags {
 };
 
 struct CompileFlags {
-  std::string target = "cpu", mode = "train", precision = "fp32", masters = "fp32", attention = "auto",
+  std::string target = "cpu", mode = "train", precision = "fp32", masters = "fp32", attention = "auto", gemm_bodies = "off",
               pipeline, dump_dir;
   std::vector<std::string> bounds, disabled, print_after;
   int64_t bisect_limit = -1;
