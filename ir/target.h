@@ -20,8 +20,8 @@ class Node;
 enum class AttentionTemplates : uint8_t { mma, wgmma, measured };
 
 /// Whether a matmul's kernel goes on with its result where a template takes both: never; where the fastest of the ways
-/// to do it, found by measuring, is that; or always.
-enum class GemmBodies : uint8_t { off, measured, only };
+/// to do it, found by measuring, is that; or always, with the tiles that most shapes like best, or with the widest ones.
+enum class GemmBodies : uint8_t { off, measured, only, wide };
 
 struct Target {
   enum class Kind : uint8_t { cpu, cuda } kind = Kind::cpu;

@@ -21,6 +21,12 @@ struct Pair {
   size_t gemm, kernel;
 };
 
+/// A template's kernel for both, and what people call it.
+struct Way {
+  std::string name;
+  GemmBody body;
+};
+
 class EntryBodies {
  public:
   EntryBodies(Program& program, PlanEntry& entry, const Target& target)
@@ -39,18 +45,21 @@ class EntryBodies {
     const auto kernel = reader_of(gemm);
     if (!kernel || !is_large(gemm, *kernel)) return false;
     const bool kept = is_seen_elsewhere({gemm, *kernel});
-    std::vector<Step> ways;
-    std::vector<std::string> names;
+    if (!keeps_what_is_read({gemm, *kernel})) return false;
+    std::vector<Way> ways;
     for (const GemmBodyTiles& tiles : gemm_body_tiles())
-      if (auto way = with_template({gemm, *kernel}, tiles.tiles, kept))
-        ways.push_back(std::move(*way)), names.push_back(tiles.name);
-    if (ways.empty() || !keeps_what_is_read({gemm, *kernel})) return false;
+      if (auto body = body_of({gemm, *kernel}, tiles.tiles, kept)) ways.push_back({tiles.name, std::move(*body)});
+    if (ways.empty()) return false;
     const auto at = bring_together({gemm, *kernel});
     if (!at) return false;
-    target_.gemm_bodies == GemmBodies::only ? replace(*at, std::move(ways.front()))
-                                            : choose(*at, std::move(ways), std::move(names), kept);
+    if (is_measured())
+      choose(*at, std::move(ways), kept);
+    else
+      replace(*at, std::move(target_.gemm_bodies == GemmBodies::wide ? ways.back() : ways.front()));
     return true;
   }
+
+  bool is_measured() const { return target_.gemm_bodies == GemmBodies::measured; }
 
   /// The next step that reads or writes the result, if it is a kernel that reads it.
   std::optional<size_t> reader_of(size_t at) {
@@ -71,7 +80,7 @@ class EntryBodies {
   }
 
   bool is_large(size_t at, size_t kernel) {
-    if (target_.gemm_bodies == GemmBodies::only) return true;
+    if (!is_measured()) return true;
     const auto& gemm = std::get<GemmStep>(steps()[at].what);
     double products = 1;
     for (const Dim& dim : {gemm.m, gemm.n, gemm.k}) products *= static_cast<double>(program_.symbols.upper(dim));
@@ -91,22 +100,25 @@ class EntryBodies {
     return false;
   }
 
-  std::optional<Step> with_template(const Pair& pair, const GemmTiles& tiles, bool kept) {
-    const Step& gemm = steps()[pair.gemm];
-    const Step& reader = steps()[pair.kernel];
-    auto made = gemm_body(program_, std::get<GemmStep>(gemm.what), std::get<KernelStep>(reader.what), tiles, kept, target_);
-    if (!made) return std::nullopt;
+  std::optional<GemmBody> body_of(const Pair& pair, const GemmTiles& tiles, bool kept) {
+    return gemm_body(program_, std::get<GemmStep>(steps()[pair.gemm].what),
+                     std::get<KernelStep>(steps()[pair.kernel].what), tiles, kept, target_);
+  }
+
+  /// The template's step, with its kernel in the program.
+  Step step_of(const Pair& pair, GemmBody made) {
+    const Step &gemm = steps()[pair.gemm], &reader = steps()[pair.kernel];
     Step step = reader;
     step.reads.clear(), step.writes.clear();
-    for (size_t i = 0; i < made->arguments.size(); ++i)
-      (made->kernel.params[i].output ? step.writes : step.reads).push_back(made->arguments[i].buffer);
+    for (size_t i = 0; i < made.arguments.size(); ++i)
+      (made.kernel.params[i].output ? step.writes : step.reads).push_back(made.arguments[i].buffer);
     step.sources.insert(step.sources.begin(), gemm.sources.begin(), gemm.sources.end());
     dedupe(step.sources);
     const int result = std::get<GemmStep>(gemm.what).c.base.buffer;
     std::erase_if(step.may_alias, [&](const auto& alias) { return alias.second == result; });
-    program_.kernels.push_back(std::move(made->kernel));
+    program_.kernels.push_back(std::move(made.kernel));
     step.what = KernelStep{.kernel = static_cast<int>(program_.kernels.size()) - 1,
-                           .arguments = std::move(made->arguments),
+                           .arguments = std::move(made.arguments),
                            .random_ids = std::get<KernelStep>(reader.what).random_ids};
     return step;
   }
@@ -153,24 +165,27 @@ class EntryBodies {
     return Pair{pair.kernel - 1, pair.kernel};
   }
 
-  void replace(const Pair& pair, Step way) {
-    steps()[pair.gemm] = std::move(way);
+  void replace(const Pair& pair, Way way) {
+    steps()[pair.gemm] = step_of(pair, std::move(way.body));
     steps().erase(steps().begin() + static_cast<std::ptrdiff_t>(pair.kernel));
   }
 
   /// The kernel of the first alternative may still take the memory of the result, which that alternative makes.
-  void choose(const Pair& pair, std::vector<Step> ways, std::vector<std::string> names, bool kept) {
+  void choose(const Pair& pair, std::vector<Way> ways, bool kept) {
     const int result = std::get<GemmStep>(steps()[pair.gemm].what).c.base.buffer;
     const int choice = static_cast<int>(entry_.choices.size());
-    names.insert(names.begin(), "a library's call and a kernel");
-    entry_.choices.push_back({std::move(names)});
+    Choice& made = entry_.choices.emplace_back();
+    made.alternatives.push_back("a library's call and a kernel");
+    std::vector<Step> others;
+    for (Way& way : ways) {
+      Step& step = others.emplace_back(step_of(pair, std::move(way.body)));
+      step.may_alias.clear();
+      step.choice = choice, step.alternative = static_cast<int>(made.alternatives.size());
+      made.alternatives.push_back(std::move(way.name));
+    }
     std::erase_if(steps()[pair.kernel].may_alias, [&](const auto& alias) { return kept || alias.second != result; });
     steps()[pair.gemm].choice = steps()[pair.kernel].choice = choice;
-    for (size_t i = 0; i < ways.size(); ++i) {
-      ways[i].may_alias.clear();
-      ways[i].choice = choice, ways[i].alternative = static_cast<int>(i) + 1;
-    }
-    steps().insert(steps().begin() + static_cast<std::ptrdiff_t>(pair.kernel) + 1, ways.begin(), ways.end());
+    steps().insert(steps().begin() + static_cast<std::ptrdiff_t>(pair.kernel) + 1, others.begin(), others.end());
   }
 
   Program& program_;
