@@ -21,7 +21,8 @@ void visit_gemm_fields(const Visit& visit) {
 /// Tiles are a list of these numbers.
 template <typename Tiles, typename Visit>
 void visit_gemm_tiles(Tiles& tiles, const Visit& visit) {
-  visit(tiles.row_tiles), visit(tiles.columns), visit(tiles.sharing), visit(tiles.cluster), visit(tiles.stages);
+  visit(tiles.row_tiles), visit(tiles.columns), visit(tiles.sharing), visit(tiles.cluster),
+      visit(tiles.stages);
 }
 
 }  // namespace smelt

@@ -1,5 +1,6 @@
-// What stands around the instructions of a kernel that multiplies two matrices: operands, sizes and tiles. The
-// instructions are what becomes of one element of the product; a template (codegen/cuda/gemm/) is the rest.
+// What stands around the instructions of a kernel that multiplies two matrices: operands, sizes and tiles.
+// The instructions are what becomes of one element of the product; a template (codegen/cuda/gemm/) is the
+// rest.
 #pragma once
 
 #include <cstdint>

@@ -93,8 +93,8 @@ struct Instruction {
     reduce,  // reduce_op over the block's axes of operand (of an add: only where `predicate` holds): a row
              // scalar (column block) or an accumulator a column
     result,  // the second (slot-th) result of a reduce
-    handed,  // what a template computes for its body: of attention the slot-th of score, product, weight, delta; of
-             // a matmul the element of the result, rounded to dtype
+    handed,  // what a template computes for its body: of attention the slot-th of score, product, weight,
+             // delta; of a matmul the element of the result, rounded to dtype
   };
   Kind kind = Kind::constant;
   DType dtype = DType::f32;

@@ -19,8 +19,9 @@ class Node;
 /// fastest is found by measuring.
 enum class AttentionTemplates : uint8_t { mma, wgmma, measured };
 
-/// Whether a matmul's kernel goes on with its result where a template takes both: never; where the fastest of the ways
-/// to do it, found by measuring, is that; or always, with the tiles that most shapes like best, or with the widest ones.
+/// Whether a matmul's kernel goes on with its result where a template takes both: never; where the fastest of
+/// the ways to do it, found by measuring, is that; or always, with the tiles that most shapes like best, or
+/// with the widest ones.
 enum class GemmBodies : uint8_t { off, measured, only, wide };
 
 struct Target {

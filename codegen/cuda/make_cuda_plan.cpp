@@ -31,7 +31,10 @@ namespace {
 
 CudaSource source_of(const Kernel& kernel, const std::vector<std::string>& sources) {
   const bool is_own = kernel.attention && kernel.attention->wgmma();
-  return {emit_cuda(kernel, sources), kernel.name, is_own ? kWgmmaCapability : kernel.gemm ? kGemmCapability : 0};
+  return {emit_cuda(kernel, sources), kernel.name,
+          is_own        ? kWgmmaCapability
+          : kernel.gemm ? kGemmCapability
+                        : 0};
 }
 
 /// Kernels whose code spills get a lighter schedule and are compiled again.

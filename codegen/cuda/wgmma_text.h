@@ -1,5 +1,6 @@
-// Text that kernels for sm_90a share, whatever they compute: barriers in shared memory, wgmma of a given size, lanes
-// that exchange values. It calls the macros SM (static device functions) and HALF_TYPE ("bf16" or "f16").
+// Text that kernels for sm_90a share, whatever they compute: barriers in shared memory, wgmma of a given
+// size, lanes that exchange values. It calls the macros SM (static device functions) and HALF_TYPE ("bf16" or
+// "f16").
 #pragma once
 
 #include <string>

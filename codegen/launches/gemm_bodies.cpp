@@ -12,8 +12,8 @@
 namespace smelt {
 namespace {
 
-/// Less than that is done before a measurement could tell: products of the three extents, and bytes that the kernel
-/// moves.
+/// Less than that is done before a measurement could tell: products of the three extents, and bytes that the
+/// kernel moves.
 constexpr int64_t kLeastProducts = int64_t{1} << 30, kLeastBytes = int64_t{32} << 20;
 
 /// A matmul and the step that goes on with its result.
@@ -48,14 +48,15 @@ class EntryBodies {
     if (!keeps_what_is_read({gemm, *kernel})) return false;
     std::vector<Way> ways;
     for (const GemmBodyTiles& tiles : gemm_body_tiles())
-      if (auto body = body_of({gemm, *kernel}, tiles.tiles, kept)) ways.push_back({tiles.name, std::move(*body)});
+      if (auto body = body_of({gemm, *kernel}, tiles.tiles, kept))
+        ways.push_back({tiles.name, std::move(*body)});
     if (ways.empty()) return false;
     const auto at = bring_together({gemm, *kernel});
     if (!at) return false;
     if (is_measured())
       choose(*at, std::move(ways), kept);
     else
-      replace(*at, std::move(target_.gemm_bodies == GemmBodies::wide ? ways.back() : ways.front()));
+      replace(*at, std::move(target_.gemm_bodies == GemmBodies::wide ? ways.back() : ways.front()), kept);
     return true;
   }
 
@@ -83,7 +84,8 @@ class EntryBodies {
     if (!is_measured()) return true;
     const auto& gemm = std::get<GemmStep>(steps()[at].what);
     double products = 1;
-    for (const Dim& dim : {gemm.m, gemm.n, gemm.k}) products *= static_cast<double>(program_.symbols.upper(dim));
+    for (const Dim& dim : {gemm.m, gemm.n, gemm.k})
+      products *= static_cast<double>(program_.symbols.upper(dim));
     const int64_t moved = bytes_at_bounds(program_.symbols, gemm.m * gemm.n, gemm.result_dtype) *
                           static_cast<int64_t>(1 + steps()[kernel].writes.size());
     return products >= static_cast<double>(kLeastProducts) && moved >= kLeastBytes;
@@ -135,7 +137,8 @@ class EntryBodies {
     return state < 0 ? buffer : -2 - state;
   }
 
-  /// Nothing that one of the steps reads is written by one of them, but for the result: so each may run many times.
+  /// Nothing that one of the steps reads is written by one of them, but for the result: so each may run many
+  /// times.
   bool keeps_what_is_read(const Pair& pair) {
     const int result = std::get<GemmStep>(steps()[pair.gemm].what).c.base.buffer;
     std::set<int> written;
@@ -147,7 +150,8 @@ class EntryBodies {
     return std::ranges::count(steps()[pair.kernel].writes, result) == 0;
   }
 
-  /// Moves the kernel up to the matmul, or the matmul down to the kernel, past steps that share nothing with it.
+  /// Moves the kernel up to the matmul, or the matmul down to the kernel, past steps that share nothing with
+  /// it.
   std::optional<Pair> bring_together(const Pair& pair) {
     const auto conflicts = [&](size_t moved) {
       const Footprint own = footprint(program_, steps()[moved]);
@@ -165,12 +169,17 @@ class EntryBodies {
     return Pair{pair.kernel - 1, pair.kernel};
   }
 
-  void replace(const Pair& pair, Way way) {
+  /// A result that nobody sees is nowhere.
+  void replace(const Pair& pair, Way way, bool kept) {
+    if (!kept)
+      program_.buffers[static_cast<size_t>(std::get<GemmStep>(steps()[pair.gemm].what).c.base.buffer)]
+          .elements = 0;
     steps()[pair.gemm] = step_of(pair, std::move(way.body));
     steps().erase(steps().begin() + static_cast<std::ptrdiff_t>(pair.kernel));
   }
 
-  /// The kernel of the first alternative may still take the memory of the result, which that alternative makes.
+  /// The kernel of the first alternative may still take the memory of the result, which that alternative
+  /// makes.
   void choose(const Pair& pair, std::vector<Way> ways, bool kept) {
     const int result = std::get<GemmStep>(steps()[pair.gemm].what).c.base.buffer;
     const int choice = static_cast<int>(entry_.choices.size());
@@ -183,9 +192,11 @@ class EntryBodies {
       step.choice = choice, step.alternative = static_cast<int>(made.alternatives.size());
       made.alternatives.push_back(std::move(way.name));
     }
-    std::erase_if(steps()[pair.kernel].may_alias, [&](const auto& alias) { return kept || alias.second != result; });
+    std::erase_if(steps()[pair.kernel].may_alias,
+                  [&](const auto& alias) { return kept || alias.second != result; });
     steps()[pair.gemm].choice = steps()[pair.kernel].choice = choice;
-    steps().insert(steps().begin() + static_cast<std::ptrdiff_t>(pair.kernel) + 1, others.begin(), others.end());
+    steps().insert(steps().begin() + static_cast<std::ptrdiff_t>(pair.kernel) + 1, others.begin(),
+                   others.end());
   }
 
   Program& program_;

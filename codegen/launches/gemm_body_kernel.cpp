@@ -23,12 +23,16 @@ struct Product {
 };
 
 std::optional<Product> product_of(const GemmStep& gemm) {
-  if (!gemm.batch.empty() || gemm.alpha != 1 || gemm.beta != 0 || gemm.bias || gemm.dtype != gemm.result_dtype)
+  if (!gemm.batch.empty() || gemm.alpha != 1 || gemm.beta != 0 || gemm.bias ||
+      gemm.dtype != gemm.result_dtype)
     return std::nullopt;
   if (gemm.dtype != DType::bf16 && gemm.dtype != DType::f16) return std::nullopt;
-  if (gemm.c.column_stride.is_one()) return Product{gemm.a, gemm.b, gemm.m, gemm.n, gemm.k, gemm.c.row_stride};
+  if (gemm.c.column_stride.is_one())
+    return Product{gemm.a, gemm.b, gemm.m, gemm.n, gemm.k, gemm.c.row_stride};
   if (!gemm.c.row_stride.is_one()) return std::nullopt;
-  const auto turned = [](const GemmStep::Matrix& x) { return GemmStep::Matrix{x.base, x.column_stride, x.row_stride}; };
+  const auto turned = [](const GemmStep::Matrix& x) {
+    return GemmStep::Matrix{x.base, x.column_stride, x.row_stride};
+  };
   return Product{turned(gemm.b), turned(gemm.a), gemm.n, gemm.m, gemm.k, gemm.c.column_stride};
 }
 
@@ -37,11 +41,13 @@ bool is_multiple(const Dim& dim, int64_t divisor) {
 }
 
 /// Nothing where TMA cannot read it. `rows` is the stride along m or n.
-std::optional<GemmKernel::Operand> operand_of(const BufferRef& base, const Dim& rows, const Dim& k, DType dtype) {
+std::optional<GemmKernel::Operand> operand_of(const BufferRef& base, const Dim& rows, const Dim& k,
+                                              DType dtype) {
   const int64_t unit = kMapBytes / size_of(dtype);
   GemmKernel::Operand operand{.transposed = !k.is_one(), .pitch = k.is_one() ? rows : k};
   if (operand.transposed && !rows.is_one()) return std::nullopt;
-  if (operand.pitch.is_zero() || !is_multiple(operand.pitch, unit) || !is_multiple(base.offset, unit)) return std::nullopt;
+  if (operand.pitch.is_zero() || !is_multiple(operand.pitch, unit) || !is_multiple(base.offset, unit))
+    return std::nullopt;
   return operand;
 }
 
@@ -65,7 +71,8 @@ class BodyMaker {
     const auto b = operand_of(product_.b.base, product_.b.column_stride, product_.b.row_stride, gemm_.dtype);
     if (!a || !b) return std::nullopt;
     GemmKernel& made = kernel_.gemm.emplace();
-    made.a = *a, made.b = *b, made.m = product_.m, made.n = product_.n, made.k = product_.k, made.tiles = tiles;
+    made.a = *a, made.b = *b, made.m = product_.m, made.n = product_.n, made.k = product_.k,
+    made.tiles = tiles;
     made.a.param = add_operand("a", product_.a.base), made.b.param = add_operand("b", product_.b.base);
     align_params();
     kernel_.name = "gemm_" + kernel_.name;
@@ -78,7 +85,8 @@ class BodyMaker {
 
   /// One block of column code along one column axis, and rows.
   bool has_form() const {
-    if (kernel_.has_template() || kernel_.copies != 1 || !kernel_.tail.empty() || kernel_.row_predicate >= 0) return false;
+    if (kernel_.has_template() || kernel_.copies != 1 || !kernel_.tail.empty() || kernel_.row_predicate >= 0)
+      return false;
     if (kernel_.blocks.size() != 1 || kernel_.blocks[0].scope != KernelBlock::Scope::column) return false;
     const bool has_axes = llvm::all_of(llvm::enumerate(kernel_.axes), [&](const auto& axis) {
       const bool last = axis.index() + 1 == kernel_.axes.size();
@@ -108,7 +116,8 @@ class BodyMaker {
   bool walks_result() {
     Dim rows = 1;
     for (size_t i = 0; i + 1 < kernel_.axes.size(); ++i) rows *= kernel_.axes[i].extent;
-    const bool counted = program_.symbols.upper(product_.m) < kMostRows && program_.symbols.upper(product_.n) < kMostRows;
+    const bool counted =
+        program_.symbols.upper(product_.m) < kMostRows && program_.symbols.upper(product_.n) < kMostRows;
     return rows == product_.m && columns().extent == product_.n && counted;
   }
 
@@ -149,8 +158,9 @@ class BodyMaker {
       if (x.kind != Kind::accumulate) continue;
       const bool is_column = x.access.offset.is_zero() && x.access.computed < 0 && x.predicate < 0 &&
                              x.access.strides.back().is_one() &&
-                             std::all_of(x.access.strides.begin(), x.access.strides.end() - 1,
-                                         [](const Dim& stride) { return stride.is_zero(); });
+                             std::all_of(
+                                 x.access.strides.begin(), x.access.strides.end() - 1,
+                                 [](const Dim& stride) { return stride.is_zero(); });
       const KernelParam& param = kernel_.params[static_cast<size_t>(x.access.param)];
       if (!is_column || param.partial_elements != product_.n || tiles.sharing != 1) return false;
       if (program_.symbols.upper(ceil_div(product_.m, tiles.rows())) > splits) return false;
@@ -159,12 +169,14 @@ class BodyMaker {
   }
 
   void store_result() {
-    const auto handed = llvm::find_if(kernel_.instructions, [](const Instruction& x) { return x.kind == Kind::handed; });
+    const auto handed =
+        llvm::find_if(kernel_.instructions, [](const Instruction& x) { return x.kind == Kind::handed; });
     const int value = static_cast<int>(handed - kernel_.instructions.begin());
     KernelParam& param = kernel_.params[static_cast<size_t>(result_.param)];
     param.output = true, param.input = false;
     kernel_.blocks[0].instructions.push_back(static_cast<int>(kernel_.instructions.size()));
-    kernel_.instructions.push_back({.kind = Kind::store, .dtype = gemm_.dtype, .operands = {value}, .access = result_});
+    kernel_.instructions.push_back(
+        {.kind = Kind::store, .dtype = gemm_.dtype, .operands = {value}, .access = result_});
   }
 
   /// The parameter goes where nothing stores it.
@@ -186,7 +198,8 @@ class BodyMaker {
     for (size_t i = 0; i < kernel_.params.size(); ++i) {
       const int64_t size = size_of(kernel_.params[i].dtype);
       int64_t bytes = kMapBytes;
-      for (const Dim::Term& term : arguments_[i].offset.terms()) bytes = std::gcd(bytes, term.coefficient * size);
+      for (const Dim::Term& term : arguments_[i].offset.terms())
+        bytes = std::gcd(bytes, term.coefficient * size);
       kernel_.params[i].alignment = bytes;
     }
   }
@@ -203,8 +216,10 @@ class BodyMaker {
 
 const std::vector<GemmBodyTiles>& gemm_body_tiles() {
   static const std::vector<GemmBodyTiles> kTiles = {
-      {"one kernel, tiles of 128 by 128 in turns", {.row_tiles = 2, .columns = 128, .sharing = 1, .cluster = 2, .stages = 6}},
-      {"one kernel, tiles of 128 by 256", {.row_tiles = 1, .columns = 256, .sharing = 2, .cluster = 2, .stages = 4}}};
+      {"one kernel, tiles of 128 by 128 in turns",
+       {.row_tiles = 2, .columns = 128, .sharing = 1, .cluster = 2, .stages = 6}},
+      {"one kernel, tiles of 128 by 256",
+       {.row_tiles = 1, .columns = 256, .sharing = 2, .cluster = 2, .stages = 4}}};
   return kTiles;
 }
 

@@ -1,4 +1,5 @@
-// A kernel whose instructions go on with the elements of a matmul's result, as that of a template that makes them.
+// A kernel whose instructions go on with the elements of a matmul's result, as that of a template that makes
+// them.
 #pragma once
 
 #include <optional>
@@ -22,8 +23,8 @@ struct GemmBody {
   std::vector<BufferRef> arguments;
 };
 
-/// Nothing where the template does not take the matmul, the kernel, or both together. `kept`: it stores the matmul's
-/// result, too.
+/// Nothing where the template does not take the matmul, the kernel, or both together. `kept`: it stores the
+/// matmul's result, too.
 std::optional<GemmBody> gemm_body(const Program& program, const GemmStep& gemm, const KernelStep& reader,
                                   const GemmTiles& tiles, bool kept, const Target& target);
 

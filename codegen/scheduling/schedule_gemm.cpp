@@ -20,7 +20,8 @@ void schedule_gemm(Kernel& kernel, const Symbols& symbols, const Target& target)
   gemm.shared_bytes = gemm_shared_bytes(gemm.tiles, static_cast<int>(gemm_sums(kernel).size()));
   store_unrounded(kernel);
   choose_fast_forms(kernel);
-  for (const int id : early_gemm_loads(kernel)) kernel.instructions[static_cast<size_t>(id)].form = Form::early;
+  for (const int id : early_gemm_loads(kernel))
+    kernel.instructions[static_cast<size_t>(id)].form = Form::early;
 }
 
 }  // namespace smelt

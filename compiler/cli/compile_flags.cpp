@@ -110,8 +110,10 @@ void CompileFlags::add_to(CLI::App& app) {
       ->check(CLI::IsMember({"auto", "fused", "unfused", "mma", "wgmma"}))
       ->capture_default_str();
   app.add_option("--gemm-bodies", gemm_bodies,
-                 "on sm_90 in bf16 and fp16, whether one kernel multiplies and goes on with each element of the result: "
-                 "off, auto (where it is the fastest way, which is measured), or, wherever it can, only (tiles of 128 by 128) "
+                 "on sm_90 in bf16 and fp16, whether one kernel multiplies and goes on with each element of "
+                 "the result: "
+                 "off, auto (where it is the fastest way, which is measured), or, wherever it can, only "
+                 "(tiles of 128 by 128) "
                  "or wide (of 128 by 256)")
       ->check(CLI::IsMember({"auto", "off", "only", "wide"}))
       ->capture_default_str();

@@ -75,7 +75,8 @@ class FootprintOf {
     const Dim one = 1;
     for (const auto& [operand, rows] : {std::pair(&gemm.a, &gemm.m), std::pair(&gemm.b, &gemm.n)}) {
       const Dim *outer = operand->transposed ? &gemm.k : rows, *inner = operand->transposed ? rows : &gemm.k;
-      add(step.arguments[static_cast<size_t>(operand->param)], {{outer, &operand->pitch}, {inner, &one}}, false);
+      add(step.arguments[static_cast<size_t>(operand->param)], {{outer, &operand->pitch}, {inner, &one}},
+          false);
     }
   }
 

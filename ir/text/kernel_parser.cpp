@@ -247,7 +247,8 @@ void KernelParser::gemm() {
     if (!known) unknown_field(key, words);
   });
   for (const int param : {made.a.param, made.b.param})
-    if (param < 0 || param >= std::ssize(kernel_.params)) lexer.expected("numbers of the kernel's parameters");
+    if (param < 0 || param >= std::ssize(kernel_.params))
+      lexer.expected("numbers of the kernel's parameters");
 }
 
 // ---- blocks
@@ -259,9 +260,9 @@ void KernelParser::block() {
   if (word != std::end(kScopeWords))
     block.scope = static_cast<KernelBlock::Scope>(word - std::begin(kScopeWords));
   else if (at.text != "unplaced")
-    lexer.fail_at(
-        at.offset,
-        "expected schedule, attention, gemm, random_slots, copies, where, row, column, reduced, unplaced or tail");
+    lexer.fail_at(at.offset,
+                  "expected schedule, attention, gemm, random_slots, copies, where, row, column, reduced, "
+                  "unplaced or tail");
   block.after_barrier = lexer.accept_word("after_barrier");
   block.loads_first = lexer.accept_word("loads_first");
   lexer.expect("{");

@@ -1,5 +1,5 @@
-// Kernels that multiply and go on with the result compile, for every order of the operands, to code that needs registers
-// alone and multiplies asynchronously.
+// Kernels that multiply and go on with the result compile, for every order of the operands, to code that
+// needs registers alone and multiplies asynchronously.
 #include <gtest/gtest.h>
 
 #include "ir/text/text.h"

@@ -1,6 +1,7 @@
-// Matmuls whose kernel goes on with each element of the result, on the GPU of this machine against float64: every order of
-// the operands, sizes from below a tile to several, odd ones, with column sums and random numbers; skipped where there
-// is no GPU of sm_90. SMELT_SWEEP=0:200 runs those cases; several processes can share a sweep.
+// Matmuls whose kernel goes on with each element of the result, on the GPU of this machine against float64:
+// every order of the operands, sizes from below a tile to several, odd ones, with column sums and random
+// numbers; skipped where there is no GPU of sm_90. SMELT_SWEEP=0:200 runs those cases; several processes can
+// share a sweep.
 #include <cstdlib>
 
 #include "runtime/cuda/device.h"
@@ -31,7 +32,8 @@ void expect_right(const Module& module, Session& session, int64_t rows, DType st
                 again = testing::run_entry(session, "main", philox, inputs);
   const double bound = storage == DType::bf16 ? 4e-3 : 6e-4;
   for (const auto& [name, reference] : expected) {
-    EXPECT_LE(testing::relative_error(actual.at(name), reference), bound) << name << " of " << rows << " rows";
+    EXPECT_LE(testing::relative_error(actual.at(name), reference), bound)
+        << name << " of " << rows << " rows";
     EXPECT_EQ(actual.at(name).data, again.at(name).data) << name << " differs from run to run";
   }
 }

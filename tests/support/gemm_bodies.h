@@ -1,5 +1,5 @@
-// Matmuls in text form whose result a kernel goes on with: every order of the operands, sizes from below a tile to several,
-// odd ones, with column sums and random numbers.
+// Matmuls in text form whose result a kernel goes on with: every order of the operands, sizes from below a
+// tile to several, odd ones, with column sums and random numbers.
 #pragma once
 
 #include <fmt/format.h>
@@ -12,8 +12,8 @@
 
 namespace smelt::gemm_bodies {
 
-inline constexpr int64_t kHeights[] = {1, 63, 129, 197, 300, 517}, kColumns[] = {3, 8, 72, 128, 200, 333, 776},
-                  kDepths[] = {3, 8, 64, 72, 200, 777};
+inline constexpr int64_t kHeights[] = {1, 63, 129, 197, 300, 517},
+                         kColumns[] = {3, 8, 72, 128, 200, 333, 776}, kDepths[] = {3, 8, 64, 72, 200, 777};
 
 template <typename T, size_t N>
 T one_of(const T (&list)[N], std::mt19937_64& random) {
@@ -34,7 +34,8 @@ inline std::string module_text(uint64_t seed) {
   const int64_t n = one_of(kColumns, random), k = one_of(kDepths, random);
   const bool a_turned = seed % 2 != 0, b_turned = seed / 2 % 2 != 0;
   std::string text = fmt::format(
-      "symbols M <= 517\nrandom_ids 1\ngraph @main(%a: f32[{}], %w: f32[{}], %b: f32[{n}], %z: f32[M,{n}]) {{\n"
+      "symbols M <= 517\nrandom_ids 1\ngraph @main(%a: f32[{}], %w: f32[{}], %b: f32[{n}], %z: f32[M,{n}]) "
+      "{{\n"
       "  %h = matmul %a, %w {{spec = \"{},{}->mn\"}} : f32[M,{n}]\n"
       "  %bb = broadcast %b {{axes = [1]}} : f32[M,{n}]\n",
       a_turned ? fmt::format("{},M", k) : fmt::format("M,{}", k),

@@ -38,10 +38,12 @@ std::string entry(const Kernel& kernel) {
   const auto size = [&](const Dim& dim) { return names.dim(dim) + (dim.is_constant() ? "" : "_"); };
   const GemmKernel& gemm = *kernel.gemm;
   return fmt::format(
-      "extern \"C\" __global__ void {}__launch_bounds__(kThreads, 1) {}(const __grid_constant__ TensorMap map0, const "
+      "extern \"C\" __global__ void {}__launch_bounds__(kThreads, 1) {}(const __grid_constant__ TensorMap "
+      "map0, const "
       "__grid_constant__ TensorMap map1, {}, long long range_) {{\n"
       "  const BodyArguments body = {{{}}};\n  gemm(map0, map1, {}, {}, {}, body);\n}}\n",
-      gemm.tiles.cluster > 1 ? fmt::format("__attribute__((cluster_dims({}, 1, 1))) ", gemm.tiles.cluster) : "",
+      gemm.tiles.cluster > 1 ? fmt::format("__attribute__((cluster_dims({}, 1, 1))) ", gemm.tiles.cluster)
+                             : "",
       kernel.name, parameters, body, size(gemm.m), size(gemm.n), size(gemm.k));
 }
 

@@ -8,9 +8,9 @@ namespace smelt {
 namespace {
 
 constexpr int kConsumers = 2, kWarpgroup = 128;
-constexpr int kDepth = 64, kRowBytes = 128;         // of a stage along k; of a row of a box
-constexpr int kBarrierBytes = 16;                   // of a stage
-constexpr int kSumBytes = 4 * kConsumers * 4;       // of a column: a number for each warp
+constexpr int kDepth = 64, kRowBytes = 128;    // of a stage along k; of a row of a box
+constexpr int kBarrierBytes = 16;              // of a stage
+constexpr int kSumBytes = 4 * kConsumers * 4;  // of a column: a number for each warp
 
 constexpr std::string_view kSizes = R"(
 constexpr int kRowTiles = {row_tiles}, kColumns = {columns}, kSharing = {sharing}, kCluster = {cluster};
@@ -250,10 +250,11 @@ SM void finish_tile(const float (&sums)[kRowTiles][kColumns / 2], const Tile& ti
 
 std::string gemm_prelude(const WgmmaGemm& gemm) {
   const GemmTiles& t = gemm.tiles;
-  const std::string sizes = fmt::format(
-      kSizes, fmt::arg("row_tiles", t.row_tiles), fmt::arg("columns", t.columns), fmt::arg("sharing", t.sharing),
-      fmt::arg("cluster", t.cluster), fmt::arg("stages", t.stages), fmt::arg("sums", gemm.sums),
-      fmt::arg("a_transposed", gemm.a_transposed), fmt::arg("b_transposed", gemm.b_transposed));
+  const std::string sizes =
+      fmt::format(kSizes, fmt::arg("row_tiles", t.row_tiles), fmt::arg("columns", t.columns),
+                  fmt::arg("sharing", t.sharing), fmt::arg("cluster", t.cluster),
+                  fmt::arg("stages", t.stages), fmt::arg("sums", gemm.sums),
+                  fmt::arg("a_transposed", gemm.a_transposed), fmt::arg("b_transposed", gemm.b_transposed));
   return fmt::format("#define HALF_TYPE \"{}\"\n{}{}{}{}{}{}", half_text(gemm.dtype), kWgmmaTypes, sizes,
                      kWgmmaBarriers, kWgmmaProducts, kCopies,
                      wgmma_functions({.name = "tile",
@@ -268,7 +269,8 @@ std::string gemm_kernel_text() { return std::string(kEpilogue) + std::string(kKe
 int gemm_threads() { return kWarpgroup * (kConsumers + 1); }
 
 int64_t gemm_shared_bytes(const GemmTiles& tiles, int sums) {
-  const int64_t stage = (int64_t{tiles.rows()} + tiles.columns) * kDepth * (kRowBytes / kDepth) + kBarrierBytes;
+  const int64_t stage =
+      (int64_t{tiles.rows()} + tiles.columns) * kDepth * (kRowBytes / kDepth) + kBarrierBytes;
   return kAlignmentBytes + tiles.stages * stage + int64_t{sums} * tiles.columns * kSumBytes;
 }
 

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "codegen/cuda/printers/block_printers.h"
 #include "codegen/cuda/prelude.h"
+#include "codegen/cuda/printers/block_printers.h"
 #include "codegen/kernel_passes/vector_alignment.h"
 
 namespace smelt {
@@ -45,9 +45,9 @@ class GemmBodyPrinter {
   std::string types() const {
     std::string text = "struct BodyLoads {\n";
     for (const int id : early_)
-      text += moves_along_rows(id)
-                  ? fmt::format("  alignas(16) {} early{}[kLaneRows][{}];\n", memory_type(id), id, kGemmVector)
-                  : fmt::format("  Same<{}> early{};\n", memory_type(id), id);
+      text += moves_along_rows(id) ? fmt::format("  alignas(16) {} early{}[kLaneRows][{}];\n",
+                                                 memory_type(id), id, kGemmVector)
+                                   : fmt::format("  Same<{}> early{};\n", memory_type(id), id);
     return text + "};\n\n";
   }
 
@@ -69,8 +69,10 @@ class GemmBodyPrinter {
       if (text.find(name) != std::string::npos) lines += line;
     };
     unpack("random", "  const auto random = body.random;\n");
-    for (const std::string& param : names_.params()) unpack(param, fmt::format("  const auto {0} = body.{0};\n", param));
-    for (const std::string& dim : names_.dims()) unpack(dim, fmt::format("  const Index {0} = (Index)body.{0}_;\n", dim));
+    for (const std::string& param : names_.params())
+      unpack(param, fmt::format("  const auto {0} = body.{0};\n", param));
+    for (const std::string& dim : names_.dims())
+      unpack(dim, fmt::format("  const Index {0} = (Index)body.{0}_;\n", dim));
     for (int i = 0; i < kernel_.random_slots; ++i) {
       const std::string id = fmt::format("id{}", i);
       unpack(id, fmt::format("  const unsigned {0} = body.{0};\n", id));
@@ -93,17 +95,20 @@ class GemmBodyPrinter {
     context.out.line("if (c >= columns) return;");
     for (const int id : early_)
       if (!moves_along_rows(id))
-        context.out.line("sm_load_early(loads.early{}.columns, {});", id, printers.addresses.vector_without_start(id));
+        context.out.line("sm_load_early(loads.early{}.columns, {});", id,
+                         printers.addresses.vector_without_start(id));
     context.out.open_unrolled("k", kernel_.gemm->tiles.row_tiles * 2);
     open_row(context);
     for (const int id : early_)
       if (moves_along_rows(id))
-        context.out.line("sm_load_early(loads.early{}[k], {});", id, printers.addresses.vector_without_start(id));
+        context.out.line("sm_load_early(loads.early{}[k], {});", id,
+                         printers.addresses.vector_without_start(id));
     context.out.close();
     context.out.close();
-    return function("SM void body_load(const BodyArguments& body, int first, int rows, Index c, int columns, "
-                    "BodyLoads& loads)",
-                    context.out);
+    return function(
+        "SM void body_load(const BodyArguments& body, int first, int rows, Index c, int columns, "
+        "BodyLoads& loads)",
+        context.out);
   }
 
   static void set_column(CudaContext& context) {
@@ -126,10 +131,11 @@ class GemmBodyPrinter {
     context.out.close();
     for (size_t i = 0; i < sums_.size(); ++i)
       context.out.line("add_lanes(sum{}[0], group, lane, sums_of_warp(scratch, {}, wg, warp));", sums_[i], i);
-    return function("template <class Take>\nSM void body_run(const BodyArguments& body, int first, int rows, Index c, "
-                    "int columns, const BodyLoads& loads, Take take, int group, int wg, int warp, int lane, unsigned "
-                    "scratch)",
-                    context.out);
+    return function(
+        "template <class Take>\nSM void body_run(const BodyArguments& body, int first, int rows, Index c, "
+        "int columns, const BodyLoads& loads, Take take, int group, int wg, int warp, int lane, unsigned "
+        "scratch)",
+        context.out);
   }
 
   void print_row(CudaContext& context, BlockPrinters& printers) const {
@@ -154,9 +160,10 @@ class GemmBodyPrinter {
       out.line("add_warps({}, {}, tile, tiles, column, columns, thread, sums_of_warp(scratch, {}, wg, 0));",
                names_.params()[static_cast<size_t>(x.access.param)], kernel_.schedule.splits, i);
     }
-    return function("SM void body_sum(const BodyArguments& body, int tile, int tiles, int column, int columns, int wg, "
-                    "int thread, unsigned scratch)",
-                    out);
+    return function(
+        "SM void body_sum(const BodyArguments& body, int tile, int tiles, int column, int columns, int wg, "
+        "int thread, unsigned scratch)",
+        out);
   }
 
   const Kernel& kernel_;
