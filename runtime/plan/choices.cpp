@@ -88,7 +88,7 @@ class ChoiceCheck {
       }
       for (const auto& [written_there, read] : step.may_alias)
         if (!own.contains(memory(read)))
-          refuse(i, "may alias '{}' and is part of a choice: expected it to keep what it reads",
+          refuse(i, "may alias and is part of a choice: expected it to keep '{}', which it reads",
                  name_of(memory(read)));
       for (const int buffer : step.writes) own.insert(memory(buffer));
     }
