@@ -38,6 +38,7 @@ class ParametersOf {
     for (const KernelBlock& block : kernel_.blocks)
       for (const int id : block.instructions) add(kernel_.instructions[static_cast<size_t>(id)]);
     if (kernel_.attention) add(*kernel_.attention);
+    if (kernel_.gemm) add(*kernel_.gemm);
     for (const int param : params_of_indices()) keep_indices(param);
     for (size_t i = 0; i < kernel_.params.size(); ++i) drop_inner(parameters_[i]);
     if (kernel_.attention) drop_tiles(static_cast<size_t>(kernel_.attention->tile_params));
@@ -89,6 +90,19 @@ class ParametersOf {
       add_list(static_cast<int>(param), sum_elements(attention, static_cast<int>(i)), true);
     if (const BlockTiles* tiles = attention.blocked())
       add_list(attention.workspace, lane_layout(attention, *tiles).elements * int64_t{tiles->lanes}, true);
+  }
+
+  /// The operands of a matmul, as its maps walk them.
+  void add(const GemmKernel& gemm) {
+    add(gemm.a, gemm.m, gemm.k);
+    add(gemm.b, gemm.n, gemm.k);
+  }
+  void add(const GemmKernel::Operand& operand, const Dim& rows, const Dim& k) {
+    KernelAccess access;
+    access.strides.resize(code_.axes.size());
+    code_.axes.push_back(operand.transposed ? k : rows), access.strides.push_back(operand.pitch);
+    code_.axes.push_back(operand.transposed ? rows : k), access.strides.push_back(1);
+    note(operand.param, std::move(access), false);
   }
 
   /// Of the gradients for sm_90a; the templates that may take their place leave them alone.

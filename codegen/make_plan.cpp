@@ -1,6 +1,7 @@
 #include "codegen/make_plan.h"
 
 #include "codegen/cuda/attention/wgmma_kernel.h"
+#include "codegen/cuda/gemm/emit_gemm.h"
 #include "codegen/kernel_parameters.h"
 #include "codegen/kernel_passes/launch_dims.h"
 #include "runtime/error.h"
@@ -22,6 +23,13 @@ KernelCode describe_kernel(const Kernel& kernel) {
     code.most_blocks = kernel.attention->most_blocks;
     code.maps = attention_maps(kernel);
     code.only_capability = kWgmmaCapability;
+  }
+  if (kernel.gemm) {
+    code.splits = 0;  // of the partial sums alone: blocks take tiles
+    code.shared_bytes = kernel.gemm->shared_bytes;
+    code.most_blocks = kernel.gemm->most_blocks;
+    code.maps = gemm_maps(kernel);
+    code.only_capability = kGemmCapability;
   }
   if (kernel.attention && kernel.attention->blocked())
     code.attention = {*kernel.attention, *kernel.attention->blocked(), kernel.attention->workspace};

@@ -6,6 +6,7 @@
 
 #include "codegen/cuda/tune_schedules.h"
 #include "codegen/launches/attach_tails.h"
+#include "codegen/launches/gemm_bodies.h"
 #include "codegen/launches/merge_launches.h"
 #include "codegen/lowering/lower.h"
 #include "codegen/make_plan.h"
@@ -66,6 +67,7 @@ class Compiler {
     if (stage == Stage::graph) return;
     Target target = resolved_target(options_);
     target.attention = templates_of(options_.attention);
+    target.gemm_bodies = options_.gemm_bodies;
     check_precision(target);
 
     make_entries(*module, target);
@@ -78,6 +80,7 @@ class Compiler {
     if (stage == Stage::fused) return;
 
     result_.program = lower(*result_.fused, target);
+    offer_gemm_bodies(result_.program, target);
     schedule_kernels(result_.program, target);
     order_steps(result_.program, {});
     if (target.is_cuda()) attach_tails(result_.program), merge_launches(result_.program);

@@ -56,6 +56,13 @@ int64_t attention_bytes(const Program& program, const Kernel& kernel) {
   return bytes;
 }
 
+/// The operands of a matmul.
+int64_t operand_bytes(const Program& program, const Kernel& kernel) {
+  const GemmKernel& gemm = *kernel.gemm;
+  const DType dtype = kernel.params[static_cast<size_t>(gemm.a.param)].dtype;
+  return bytes_at_bounds(program.symbols, gemm.m * gemm.k + gemm.n * gemm.k, dtype);
+}
+
 /// What stays in a processor's cache.
 bool is_tile(const Kernel& kernel, int param) {
   return kernel.attention && static_cast<size_t>(param) >= kernel.arguments();
@@ -75,6 +82,7 @@ int64_t kernel_bytes(const Program& program, const KernelStep& step) {
     most = std::max(most, bytes_at_bounds(program.symbols, elements, kernel.params[i.access.param].dtype));
   }
   int64_t bytes = kernel.attention ? attention_bytes(program, kernel) : 0;
+  if (kernel.gemm) bytes += operand_bytes(program, kernel);
   for (int64_t part : reach) bytes += part;
   return bytes * kernel.copies;
 }

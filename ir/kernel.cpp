@@ -43,8 +43,13 @@ Dim AttentionKernel::blocks() const {
   return kept * ceil_div(queries, mma.rows()) * ceil_div(keys, mma.columns);
 }
 
+Dim GemmKernel::blocks() const {
+  return ceil_div(m, int64_t{tiles.rows()} * tiles.cluster) * ceil_div(n, tiles.columns) * tiles.cluster;
+}
+
 Dim Kernel::range() const {
   if (attention) return attention->blocks();
+  if (gemm) return gemm->blocks();
   Dim range = 1;
   std::vector<const KernelAxis*> columns;
   bool reduced = false;
@@ -85,6 +90,7 @@ bool Kernel::same_code(const Kernel& other) const {
          instructions == other.instructions && blocks == other.blocks &&
          row_predicate == other.row_predicate && schedule == other.schedule &&
          random_slots == other.random_slots && copies == other.copies && attention == other.attention &&
+         gemm == other.gemm &&
          std::equal(tail.begin(), tail.end(), other.tail.begin(), other.tail.end(),
                     [](const Kernel& a, const Kernel& b) { return a.same_code(b); });
 }

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "ir/attention_kernel.h"
+#include "ir/gemm_kernel.h"
 #include "ir/op.h"
 #include "runtime/dim.h"
 #include "runtime/dtype.h"
@@ -92,7 +93,8 @@ struct Instruction {
     reduce,  // reduce_op over the block's axes of operand (of an add: only where `predicate` holds): a row
              // scalar (column block) or an accumulator a column
     result,  // the second (slot-th) result of a reduce
-    handed,  // what attention computes for its body: the slot-th of score, product, weight, delta
+    handed,  // what a template computes for its body: of attention the slot-th of score, product, weight,
+             // delta; of a matmul the element of the result, rounded to dtype
   };
   Kind kind = Kind::constant;
   DType dtype = DType::f32;
@@ -156,10 +158,13 @@ struct Kernel {
   int random_slots = 0;
   // On a GPU alone:
   std::optional<AttentionKernel> attention = {};  // then the instructions are its body
+  std::optional<GemmKernel> gemm = {};            // then they are what becomes of its result
   int copies = 1;                                 // one launch runs it on so many sets of arguments
   std::vector<Kernel> tail;  // small kernels that the block which ends last runs afterwards, one after the
                              // other, whose parameters follow this one's
 
+  /// Whether a template stands around the instructions.
+  bool has_template() const { return attention || gemm; }
   /// How many arguments a step gives: those of all copies, then those of the tail.
   size_t arguments() const;
   /// Extents of the parallel axes multiplied; for reduced kernels also the column tiles: what the runtime

@@ -19,11 +19,17 @@ class Node;
 /// fastest is found by measuring.
 enum class AttentionTemplates : uint8_t { mma, wgmma, measured };
 
+/// Whether a matmul's kernel goes on with its result where a template takes both: never; where the fastest of
+/// the ways to do it, found by measuring, is that; or always, with the tiles that most shapes like best, or
+/// with the widest ones.
+enum class GemmBodies : uint8_t { off, measured, only, wide };
+
 struct Target {
   enum class Kind : uint8_t { cpu, cuda } kind = Kind::cpu;
   int compute_capability = 0;  // of a GPU: 90 for sm_90
   DeviceModel device = {};     // of a GPU: that of this machine, or the one its architecture is known for
   AttentionTemplates attention = AttentionTemplates::mma;
+  GemmBodies gemm_bodies = GemmBodies::off;
 
   bool is_cuda() const { return kind == Kind::cuda; }
   /// Why code generation does not accept the composite as it is, its heads stored as `storage`; nothing where

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "codegen/cuda/attention/emit_attention.h"
+#include "codegen/cuda/gemm/emit_gemm.h"
 #include "codegen/cuda/prelude.h"
 #include "codegen/cuda/printers/print_body.h"
 #include "ir/text/text_writer.h"
@@ -193,6 +194,7 @@ std::string prelude_of(const Kernel& kernel, const std::string& code) {
 
 std::string emit_cuda(const Kernel& kernel, const std::vector<std::string>& sources) {
   if (kernel.attention) return source_comment(sources) + comment(print(kernel)) + emit_attention(kernel);
+  if (kernel.gemm) return source_comment(sources) + comment(print(kernel)) + emit_gemm(kernel);
   KernelText text{print_body(kernel, "blockIdx.x"), {}};
   for (const Kernel& last : kernel.tail) text.tail.push_back(print_body(last, "0u"));
   const std::string code = text.code();

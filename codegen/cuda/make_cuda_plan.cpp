@@ -4,6 +4,7 @@
 
 #include "codegen/cuda/attention/wgmma_kernel.h"
 #include "codegen/cuda/emit_cuda.h"
+#include "codegen/cuda/gemm/emit_gemm.h"
 #include "codegen/cuda/template_kernels.h"
 #include "codegen/launches/drop_alternatives.h"
 #include "codegen/make_plan.h"
@@ -30,7 +31,10 @@ namespace {
 
 CudaSource source_of(const Kernel& kernel, const std::vector<std::string>& sources) {
   const bool is_own = kernel.attention && kernel.attention->wgmma();
-  return {emit_cuda(kernel, sources), kernel.name, is_own ? kWgmmaCapability : 0};
+  return {emit_cuda(kernel, sources), kernel.name,
+          is_own        ? kWgmmaCapability
+          : kernel.gemm ? kGemmCapability
+                        : 0};
 }
 
 /// Kernels whose code spills get a lighter schedule and are compiled again.
@@ -51,7 +55,7 @@ std::vector<Cubin> compile_lean(Program& program, std::vector<CudaSource>& texts
     again = !heavy.empty();
   }
   // A body that fits the registers of no tile runs all the same: slower than it could, but right.
-  const auto takes_any_body = [&](size_t i) { return i < kernels.size() && kernels[i].attention; };
+  const auto takes_any_body = [&](size_t i) { return i < kernels.size() && kernels[i].has_template(); };
   for (size_t i = 0; i < cubins.size(); ++i)
     if (!takes_any_body(i)) require_lean(texts[i], cubins[i].resources);
   return cubins;

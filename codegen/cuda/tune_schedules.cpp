@@ -229,7 +229,7 @@ std::vector<TunedKernel> tune_schedules(Program& program, const Target& target, 
   const SymbolValues values = largest_values(program.symbols);
   std::vector<TunedKernel> all;
   for (Kernel& whole : program.kernels) {
-    if (whole.attention) continue;
+    if (whole.has_template()) continue;
     Kernel kernel = alone(whole);
     const int64_t bytes = KernelTrial::is_possible(kernel) ? KernelTrial::bytes(kernel, values) : 0;
     if (bytes < kSmallest || bytes > kLargest) continue;

@@ -42,6 +42,7 @@ void KernelShape::find_axes(const KernelBlock& block, int id) {
   if (x.kind == Kind::index) axes |= axis_bit(x.axis);
   if (x.kind == Kind::random) axes |= moving_axes(x.random_strides) | axis_bit(x.random_axis);
   if (x.access.param >= 0) axes |= moving_axes(x.access.strides) | axes_of(x.access.computed);
+  if (x.kind == Kind::handed && kernel_.gemm) axes = (uint64_t{1} << kernel_.axes.size()) - 1;
   if (x.kind == Kind::result) axes = axes_of(x.operands[0]);
   if (x.kind == Kind::reduce) axes = block.scope == Scope::reduced ? axis_bit(inner) : 0;
   if (block.scope == Scope::row)

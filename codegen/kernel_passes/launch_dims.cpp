@@ -27,6 +27,9 @@ class Collector {
     for (const AttentionKernel::Matrix& matrix : attention.matrices)
       for (const Dim& stride : {matrix.batch_stride, matrix.place_stride, matrix.head_stride}) add(stride);
   }
+  void add(const GemmKernel& gemm) {
+    for (const Dim& size : {gemm.m, gemm.n, gemm.k}) add(size);
+  }
   std::vector<Dim> dims;
 };
 
@@ -35,6 +38,7 @@ class Collector {
 std::vector<Dim> launch_dims(const Kernel& kernel) {
   Collector collector;
   if (kernel.attention && !kernel.attention->blocked()) collector.add(*kernel.attention);
+  if (kernel.gemm) collector.add(*kernel.gemm);
   for (const KernelAxis& axis : kernel.axes) collector.add(axis.extent);
   for (const KernelParam& param : kernel.params) collector.add(param.partial_elements);
   for (const Instruction& instruction : kernel.instructions) collector.add(instruction);

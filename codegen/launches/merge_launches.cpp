@@ -52,7 +52,7 @@ class LaunchMerger {
     const auto* launch = std::get_if<KernelStep>(&(*steps_)[i].what);
     if (!launch || !launch->random_ids.empty() || (*steps_)[i].choice >= 0) return false;
     const Kernel& kernel = program_.kernels[launch->kernel];
-    return !kernel.attention && kernel.copies == 1 && kernel.tail.empty() && !kernel.params.empty() &&
+    return !kernel.has_template() && kernel.copies == 1 && kernel.tail.empty() && !kernel.params.empty() &&
            arena_bytes_read(program_, (*steps_)[i]) <= kMostBytesOfOne;
   }
 

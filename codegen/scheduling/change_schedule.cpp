@@ -15,6 +15,7 @@ void take_schedule(Kernel& kernel, const Schedule& schedule) {
 
 bool lighten_schedule(Kernel& kernel) {
   if (kernel.attention) return take_lighter_tiles(kernel);
+  if (kernel.gemm) return false;
   Schedule& s = kernel.schedule;
   const bool reduced = count_axes(kernel, AxisKind::reduced) > 0;
   if (s.unroll > 1) {

@@ -65,6 +65,7 @@ int64_t partial_splits(const Target& target) {
 
 void schedule(Kernel& kernel, const Symbols& symbols, const Target& target) {
   if (kernel.attention && target.is_cuda()) return schedule_attention(kernel, symbols, target);
+  if (kernel.gemm) return schedule_gemm(kernel, symbols, target);
   kernel.schedule.splits = has_partials(kernel) ? partial_splits(target) : 0;
   if (target.is_cuda())
     schedule_for_gpu(kernel, symbols, target.device), legalize_for_gpu(kernel);

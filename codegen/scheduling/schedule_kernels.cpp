@@ -25,7 +25,7 @@ void schedule_kernels(Program& program, const Target& target) {
   std::vector<Kernel> scheduled;
   std::vector<int> numbers;
   for (Kernel& kernel : program.kernels) {
-    if (target.is_cuda() && !kernel.attention) collapse_axes(kernel);
+    if (target.is_cuda() && !kernel.has_template()) collapse_axes(kernel);
     schedule(kernel, program.symbols, target);
     numbers.push_back(number_of(std::move(kernel), scheduled));
   }

@@ -7,6 +7,7 @@ namespace smelt {
 
 void schedule_for_cpu(Kernel& kernel, const Symbols& symbols);
 void schedule_attention(Kernel& kernel, const Symbols& symbols, const Target& target);
+void schedule_gemm(Kernel& kernel, const Symbols& symbols, const Target& target);
 /// The next tiles in order of preference; false where there are none left.
 bool take_lighter_tiles(Kernel& kernel);
 void schedule_for_gpu(Kernel& kernel, const Symbols& symbols, const DeviceModel& device);

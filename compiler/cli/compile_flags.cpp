@@ -109,6 +109,14 @@ void CompileFlags::add_to(CLI::App& app) {
                  "softmax), or auto (unfused for short sequences, else fused)")
       ->check(CLI::IsMember({"auto", "fused", "unfused", "mma", "wgmma"}))
       ->capture_default_str();
+  app.add_option("--gemm-bodies", gemm_bodies,
+                 "on sm_90 in bf16 and fp16, whether one kernel multiplies and goes on with each element of "
+                 "the result: "
+                 "off, auto (where it is the fastest way, which is measured), or, wherever it can, only "
+                 "(tiles of 128 by 128) "
+                 "or wide (of 128 by 256)")
+      ->check(CLI::IsMember({"auto", "off", "only", "wide"}))
+      ->capture_default_str();
   app.add_option("--chunk-rows", chunk_rows,
                  "rows of logits (tokens) that are in memory together; 0: all; default: 8192 where all take "
                  "512 MiB and more")
@@ -170,6 +178,10 @@ CompileOptions CompileFlags::options() const {
                       : attention == "mma"     ? AttentionForm::mma
                       : attention == "wgmma"   ? AttentionForm::wgmma
                                                : AttentionForm::automatic;
+  options.gemm_bodies = gemm_bodies == "auto"   ? GemmBodies::measured
+                        : gemm_bodies == "only" ? GemmBodies::only
+                        : gemm_bodies == "wide" ? GemmBodies::wide
+                                                : GemmBodies::off;
   options.chunk_rows = chunk_rows;
   options.tune = tune;
   options.mode = mode == "infer" ? Mode::infer : Mode::train;

@@ -31,8 +31,15 @@ double attention_flops(const Program& program, const AttentionKernel& attention)
   return flops;
 }
 
+double product_flops(const Program& program, const GemmKernel& gemm) {
+  double flops = 2;
+  for (const Dim& dim : {gemm.m, gemm.n, gemm.k}) flops *= static_cast<double>(program.symbols.upper(dim));
+  return flops;
+}
+
 double kernel_flops(const Program& program, const Kernel& kernel) {
   double flops = kernel.attention ? attention_flops(program, *kernel.attention) : 0;
+  if (kernel.gemm) flops += product_flops(program, *kernel.gemm);
   for (const Kernel& last : kernel.tail) flops += kernel_flops(program, last);
   for (const KernelBlock& block : kernel.blocks) {
     double times = 1;

@@ -40,6 +40,7 @@ class FootprintOf {
 
   void add(const Kernel& kernel, const KernelStep& step, size_t& argument) {
     if (kernel.attention) add(*kernel.attention, kernel, step);
+    if (kernel.gemm) add(*kernel.gemm, step);
     for (const Instruction& x : kernel.instructions) {
       if (x.access.param < 0 || is_tile(kernel, x.access.param)) continue;
       const BufferRef& ref = step.arguments[argument + static_cast<size_t>(x.access.param)];
@@ -67,6 +68,15 @@ class FootprintOf {
     for (const AttentionSpec::Matrix& matrix : attention.matrices) {
       const auto param = static_cast<size_t>(matrix.param);
       add_whole(step.arguments[param].buffer, kernel.params[param].output);
+    }
+  }
+
+  void add(const GemmKernel& gemm, const KernelStep& step) {
+    const Dim one = 1;
+    for (const auto& [operand, rows] : {std::pair(&gemm.a, &gemm.m), std::pair(&gemm.b, &gemm.n)}) {
+      const Dim *outer = operand->transposed ? &gemm.k : rows, *inner = operand->transposed ? rows : &gemm.k;
+      add(step.arguments[static_cast<size_t>(operand->param)], {{outer, &operand->pitch}, {inner, &one}},
+          false);
     }
   }
 

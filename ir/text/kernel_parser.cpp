@@ -1,5 +1,6 @@
 #include "ir/text/kernel_parser.h"
 #include "ir/attention_fields.h"
+#include "ir/gemm_fields.h"
 
 #include <fmt/ranges.h>
 
@@ -35,6 +36,8 @@ Kernel KernelParser::kernel() {
       schedule();
     else if (lexer.accept_word("attention"))
       attention();
+    else if (lexer.accept_word("gemm"))
+      gemm();
     else if (lexer.accept_word("random_slots"))
       kernel_.random_slots = small_integer("how many random ids the kernel takes");
     else if (lexer.accept_word("copies"))
@@ -209,6 +212,45 @@ void KernelParser::check_attention() {
     lexer.expected("what the body returns, and four matrices");
 }
 
+// ---- matmuls
+
+void KernelParser::read(GemmKernel::Operand& operand) {
+  lexer.expect("[");
+  operand.param = small_integer();
+  lexer.expect(","), operand.transposed = boolean();
+  lexer.expect(","), operand.pitch = dim();
+  lexer.expect("]");
+}
+
+void KernelParser::read(GemmTiles& tiles) {
+  lexer.expect("[");
+  bool first = true;
+  visit_gemm_tiles(tiles, [&](int& number) {
+    if (!std::exchange(first, false)) lexer.expect(",");
+    number = small_integer();
+  });
+  lexer.expect("]");
+}
+
+void KernelParser::gemm() {
+  GemmKernel& made = kernel_.gemm.emplace();
+  lexer.expect("{");
+  fields([&](const Token& key) {
+    bool known = false;
+    std::string words;
+    visit_gemm_fields([&](const char* word, auto member) {
+      words += (words.empty() ? "" : ", ") + std::string(word);
+      if (key.text != word) return;
+      known = true;
+      read(made.*member);
+    });
+    if (!known) unknown_field(key, words);
+  });
+  for (const int param : {made.a.param, made.b.param})
+    if (param < 0 || param >= std::ssize(kernel_.params))
+      lexer.expected("numbers of the kernel's parameters");
+}
+
 // ---- blocks
 
 void KernelParser::block() {
@@ -218,9 +260,9 @@ void KernelParser::block() {
   if (word != std::end(kScopeWords))
     block.scope = static_cast<KernelBlock::Scope>(word - std::begin(kScopeWords));
   else if (at.text != "unplaced")
-    lexer.fail_at(
-        at.offset,
-        "expected schedule, attention, random_slots, copies, where, row, column, reduced, unplaced or tail");
+    lexer.fail_at(at.offset,
+                  "expected schedule, attention, gemm, random_slots, copies, where, row, column, reduced, "
+                  "unplaced or tail");
   block.after_barrier = lexer.accept_word("after_barrier");
   block.loads_first = lexer.accept_word("loads_first");
   lexer.expect("{");

@@ -61,7 +61,10 @@ class KernelParser : public TextParser, private KernelParts {
   void read(TemplateTiles& tiles);
   template <typename T>
   void read(std::vector<T>& items);
+  void read(GemmKernel::Operand& operand);
+  void read(GemmTiles& tiles);
   void attention();
+  void gemm();
   void check_attention();
   void tail();
   void block();

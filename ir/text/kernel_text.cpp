@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ir/attention_fields.h"
+#include "ir/gemm_fields.h"
 #include "ir/kernel.h"
 #include "ir/schedule_fields.h"
 #include "ir/text/kernel_words.h"
@@ -151,6 +152,7 @@ class KernelPrinter {
     });
     std::string text = fields.str().empty() ? "" : "  schedule" + fields.str() + "\n";
     if (k_.attention) text += attention(*k_.attention);
+    if (k_.gemm) text += gemm(*k_.gemm);
     if (k_.random_slots != 0) text += fmt::format("  random_slots {}\n", k_.random_slots);
     if (k_.copies != 1) text += fmt::format("  copies {}\n", k_.copies);
     if (k_.row_predicate != -1) text += fmt::format("  where %{}\n", k_.row_predicate);
@@ -193,6 +195,25 @@ class KernelPrinter {
       if (!(attention.*member == plain.*member)) fields.add(word, field(attention.*member));
     });
     return "  attention" + fields.str() + "\n";
+  }
+
+  // ---- matmuls
+
+  static std::string field(const GemmKernel::Operand& operand) {
+    return fmt::format("[{}, {}, {}]", operand.param, field(operand.transposed), operand.pitch.str());
+  }
+  static std::string field(const GemmTiles& tiles) {
+    std::vector<int> numbers;
+    visit_gemm_tiles(tiles, [&](int number) { numbers.push_back(number); });
+    return fmt::format("[{}]", fmt::join(numbers, ", "));
+  }
+  static std::string gemm(const GemmKernel& gemm) {
+    const GemmKernel plain;
+    Fields fields;
+    visit_gemm_fields([&](const char* word, auto member) {
+      if (!(gemm.*member == plain.*member)) fields.add(word, field(gemm.*member));
+    });
+    return "  gemm" + fields.str() + "\n";
   }
 
   // ---- blocks

@@ -49,8 +49,6 @@ class ChoiceCheck {
       const int number = entry_.steps[i].alternative;
       const bool follows = number == last || (number == last + 1 && i > steps.begin);
       if (!follows) refuse(i, "is of alternative {}: expected {} or the next", number, last);
-      if (!entry_.steps[i].may_alias.empty())
-        refuse(i, "may alias and is part of a choice: expected it to keep what it reads");
       last = number;
     }
     const size_t named = entry_.choices[choice].alternatives.size();
@@ -88,6 +86,10 @@ class ChoiceCheck {
           refuse(i, "reads '{}', which an alternative writes: expected it to be written here before",
                  name_of(read));
       }
+      for (const auto& [written_there, read] : step.may_alias)
+        if (!own.contains(memory(read)))
+          refuse(i, "may alias and is part of a choice: expected it to keep '{}', which it reads",
+                 name_of(memory(read)));
       for (const int buffer : step.writes) own.insert(memory(buffer));
     }
   }

@@ -1,11 +1,11 @@
-// What the attention kernels for sm_90a share: barriers, TMA, wgmma of a given size, lanes that exchange
-// values.
+// What the attention kernels for sm_90a share: copies of tiles, the body, work items.
 #pragma once
 
 #include <string>
 #include <string_view>
 
 #include "codegen/cuda/attention/attention_wgmma.h"
+#include "codegen/cuda/wgmma_text.h"
 
 namespace smelt {
 
@@ -14,18 +14,6 @@ bool wgmma_takes(int head_size, const AttentionHooks& hooks);
 
 /// Sizes as constants, the functions below, and the body.
 std::string wgmma_prelude(const WgmmaAttention& attention, std::string_view constants);
-
-/// `begin_NAME` and `multiply_NAME`: d[64, columns] = A B, or += A B, of 16 along k, A from shared memory or
-/// registers. A transposed operand's neighbours along k do not lie together.
-struct WgmmaShape {
-  std::string_view name;
-  int columns = 64;
-  bool a_in_registers = false, a_transposed = false, b_transposed = false;
-};
-std::string wgmma_functions(const WgmmaShape& shape, DType dtype);
-
-/// What shared memory that begins at a multiple of 128 bytes loses where tiles begin at multiples of 1024.
-constexpr int kAlignmentBytes = 1024 - 128;
 
 namespace wgmma {
 

@@ -1,0 +1,192 @@
+#include "codegen/cuda/gemm/print_gemm_body.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "codegen/cuda/prelude.h"
+#include "codegen/cuda/printers/block_printers.h"
+#include "codegen/kernel_passes/vector_alignment.h"
+
+namespace smelt {
+namespace {
+
+using Kind = Instruction::Kind;
+
+class GemmBodyPrinter {
+ public:
+  explicit GemmBodyPrinter(const Kernel& kernel)
+      : kernel_(kernel), block_(kernel.blocks.front()), names_(kernel), sums_(gemm_sums(kernel)) {
+    for (const int id : block_.instructions)
+      if (kernel.instructions[static_cast<size_t>(id)].form == Form::early) early_.push_back(id);
+  }
+
+  std::string run() const { return arguments() + types() + load() + body() + sum(); }
+
+ private:
+  // ---- types
+
+  std::string memory_type(int id) const {
+    const int param = kernel_.instructions[static_cast<size_t>(id)].access.param;
+    return std::string(cuda_memory_type(kernel_.params[static_cast<size_t>(param)].dtype));
+  }
+
+  std::string arguments() const {
+    std::string text = "struct BodyArguments {\n  const unsigned* random;\n";
+    for (size_t i = 0; i < kernel_.params.size(); ++i)
+      text += fmt::format("  {}{}* {};\n", kernel_.params[i].output ? "" : "const ",
+                          cuda_memory_type(kernel_.params[i].dtype), names_.params()[i]);
+    for (const std::string& dim : names_.dims()) text += fmt::format("  long long {}_;\n", dim);
+    for (int i = 0; i < kernel_.random_slots; ++i) text += fmt::format("  unsigned id{};\n", i);
+    return text + "};\n";
+  }
+
+  /// Vectors as they lie in memory.
+  std::string types() const {
+    std::string text = "struct BodyLoads {\n";
+    for (const int id : early_)
+      text += moves_along_rows(id) ? fmt::format("  alignas(16) {} early{}[kLaneRows][{}];\n",
+                                                 memory_type(id), id, kGemmVector)
+                                   : fmt::format("  Same<{}> early{};\n", memory_type(id), id);
+    return text + "};\n\n";
+  }
+
+  bool moves_along_rows(int id) const {
+    const KernelShape shape(kernel_);
+    return std::ranges::any_of(shape.parallel, [&](int axis) { return shape.moves(id, axis); });
+  }
+
+  // ---- functions
+
+  std::string function(const std::string& head, const CodeText& out) const {
+    return fmt::format("{} {{\n{}{}}}\n\n", head, unpacked(out.text()), out.text());
+  }
+
+  /// Names that the text may use.
+  std::string unpacked(const std::string& text) const {
+    std::string lines;
+    const auto unpack = [&](const std::string& name, const std::string& line) {
+      if (text.find(name) != std::string::npos) lines += line;
+    };
+    unpack("random", "  const auto random = body.random;\n");
+    for (const std::string& param : names_.params())
+      unpack(param, fmt::format("  const auto {0} = body.{0};\n", param));
+    for (const std::string& dim : names_.dims())
+      unpack(dim, fmt::format("  const Index {0} = (Index)body.{0}_;\n", dim));
+    for (int i = 0; i < kernel_.random_slots; ++i) {
+      const std::string id = fmt::format("id{}", i);
+      unpack(id, fmt::format("  const unsigned {0} = body.{0};\n", id));
+    }
+    return lines;
+  }
+
+  /// The rows of a lane.
+  static void open_row(CudaContext& context) {
+    context.out.line("const Index row = first + row_of(k);");
+    context.out.open("if (row < rows && c < columns)");
+    context.declare_indices("row", context.shape.parallel);
+  }
+
+  std::string load() const {
+    CudaContext context(kernel_, "0");
+    BlockPrinters printers(context);
+    context.out.indent();
+    set_column(context);
+    context.out.line("if (c >= columns) return;");
+    for (const int id : early_)
+      if (!moves_along_rows(id))
+        context.out.line("sm_load_early(loads.early{}.columns, {});", id,
+                         printers.addresses.vector_without_start(id));
+    context.out.open_unrolled("k", kernel_.gemm->tiles.row_tiles * 2);
+    open_row(context);
+    for (const int id : early_)
+      if (moves_along_rows(id))
+        context.out.line("sm_load_early(loads.early{}[k], {});", id,
+                         printers.addresses.vector_without_start(id));
+    context.out.close();
+    context.out.close();
+    return function(
+        "SM void body_load(const BodyArguments& body, int first, int rows, Index c, int columns, "
+        "BodyLoads& loads)",
+        context.out);
+  }
+
+  static void set_column(CudaContext& context) {
+    context.place.indices[static_cast<size_t>(context.shape.inner)] = "c";
+  }
+
+  std::string body() const {
+    CudaContext context(kernel_, "0");
+    BlockPrinters printers(context);
+    context.out.indent();
+    context.out.line("constexpr bool aligned = false;  // what is so at some sizes only");
+    for (const int id : early_) context.out.line("const auto& early{0} = loads.early{0};", id);
+    for (const int id : sums_) context.out.line("float sum{}[1][{}] = {{}};", id, kGemmVector);
+    context.out.open_unrolled("k", kernel_.gemm->tiles.row_tiles * 2);
+    context.out.line("float handed[{}];", kGemmVector);
+    context.out.line("take(k, handed);");
+    open_row(context);
+    print_row(context, printers);
+    context.out.close();
+    context.out.close();
+    for (size_t i = 0; i < sums_.size(); ++i)
+      context.out.line("add_lanes(sum{}[0], group, lane, sums_of_warp(scratch, {}, wg, warp));", sums_[i], i);
+    return function(
+        "template <class Take>\nSM void body_run(const BodyArguments& body, int first, int rows, Index c, "
+        "int columns, const BodyLoads& loads, Take take, int group, int wg, int warp, int lane, unsigned "
+        "scratch)",
+        context.out);
+  }
+
+  void print_row(CudaContext& context, BlockPrinters& printers) const {
+    for (const int id : block_.instructions)
+      if (kernel_.instructions[static_cast<size_t>(id)].kind == Kind::handed)
+        context.set_value(id, {"handed[j]", CudaKind::real});
+    const BlockNest nest = context.shape.nest_of(block_);
+    printers.instructions.print_depth(nest, 0);
+    printers.vectors.begin_block();
+    printers.addresses.declare_starts(nest);
+    printers.vectors.declare_loads(nest, "");
+    printers.vectors.print_loads(nest, "");
+    printers.vectors.print_vector(nest, "0");
+  }
+
+  /// Of one tile of rows: the sums go to its row of the partial ones. The last tile clears the rows behind.
+  std::string sum() const {
+    CodeText out;
+    out.indent();
+    for (size_t i = 0; i < sums_.size(); ++i) {
+      const Instruction& x = kernel_.instructions[static_cast<size_t>(sums_[i])];
+      out.line("add_warps({}, {}, tile, tiles, column, columns, thread, sums_of_warp(scratch, {}, wg, 0));",
+               names_.params()[static_cast<size_t>(x.access.param)], kernel_.schedule.splits, i);
+    }
+    return function(
+        "SM void body_sum(const BodyArguments& body, int tile, int tiles, int column, int columns, int wg, "
+        "int thread, unsigned scratch)",
+        out);
+  }
+
+  const Kernel& kernel_;
+  const KernelBlock& block_;
+  const CudaNames names_;
+  const std::vector<int> sums_;
+  std::vector<int> early_;
+};
+
+}  // namespace
+
+std::vector<int> early_gemm_loads(const Kernel& kernel) {
+  const KernelShape shape(kernel);
+  std::vector<int> loads;
+  for (const int id : shape.all_of(Kind::load))
+    if (shape.is_vector_load(id) && shape.has_whole_vectors() &&
+        vector_alignment(kernel, shape, id).when == VectorAlignment::When::always)
+      loads.push_back(id);
+  return loads;
+}
+
+std::vector<int> gemm_sums(const Kernel& kernel) { return KernelShape(kernel).all_of(Kind::accumulate); }
+
+std::string print_gemm_body(const Kernel& kernel) { return GemmBodyPrinter(kernel).run(); }
+
+}  // namespace smelt

@@ -1,0 +1,21 @@
+// The body of a kernel that multiplies as the types and functions that its template calls (gemm_text.h).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ir/kernel.h"
+
+namespace smelt {
+
+/// Columns that a lane has at a time.
+inline constexpr int kGemmVector = 8;
+
+/// Loads that run ahead of the body: whole, aligned vectors of the kernel, which has its schedule.
+std::vector<int> early_gemm_loads(const Kernel& kernel);
+
+/// What sums columns, and the instructions of `kernel`, which has a `gemm`.
+std::vector<int> gemm_sums(const Kernel& kernel);
+std::string print_gemm_body(const Kernel& kernel);
+
+}  // namespace smelt

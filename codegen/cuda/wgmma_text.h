@@ -1,0 +1,30 @@
+// Text that kernels for sm_90a share, whatever they compute: barriers in shared memory, wgmma of a given
+// size, lanes that exchange values. It calls the macros SM (static device functions) and HALF_TYPE ("bf16" or
+// "f16").
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "runtime/dtype.h"
+
+namespace smelt {
+
+/// Types; barriers and shared memory; products, their operands and what becomes of their sums.
+extern const std::string_view kWgmmaTypes, kWgmmaBarriers, kWgmmaProducts;
+
+std::string_view half_text(DType dtype);
+
+/// `begin_NAME` and `multiply_NAME`: d[64, columns] = A B, or += A B, of 16 along k, A from shared memory or
+/// registers. A transposed operand's neighbours along k do not lie together.
+struct WgmmaShape {
+  std::string_view name;
+  int columns = 64;
+  bool a_in_registers = false, a_transposed = false, b_transposed = false;
+};
+std::string wgmma_functions(const WgmmaShape& shape, DType dtype);
+
+/// What shared memory that begins at a multiple of 128 bytes loses where tiles begin at multiples of 1024.
+constexpr int kAlignmentBytes = 1024 - 128;
+
+}  // namespace smelt

@@ -1,0 +1,46 @@
+// What stands around the instructions of a kernel that multiplies two matrices: operands, sizes and tiles.
+// The instructions are what becomes of one element of the product; a template (codegen/cuda/gemm/) is the
+// rest.
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/dim.h"
+#include "runtime/dtype.h"
+
+namespace smelt {
+
+/// Of a template for sm_90a: what a warpgroup multiplies at a time, and its ring.
+struct GemmTiles {
+  int row_tiles = 2;  // of 64 rows, of a warpgroup
+  int columns = 128;
+  int sharing = 1;  // warpgroups of one tile: 1, each has a tile of its own, or 2
+  int cluster = 2;  // blocks below one another that share what they read of B
+  int stages = 6;   // of the ring, 64 along k each
+  int rows() const { return 64 * row_tiles * sharing; }
+  bool operator==(const GemmTiles&) const = default;
+};
+
+struct GemmKernel {
+  /// Neighbours along k lie together or, of a transposed operand, those along m or n; the others are a pitch
+  /// apart.
+  struct Operand {
+    int param = -1;
+    bool transposed = false;
+    Dim pitch;
+    bool operator==(const Operand&) const = default;
+  };
+  Operand a, b;
+  Dim m, n, k;
+  GemmTiles tiles = {};
+
+  // Chosen by `schedule`.
+  int most_blocks = 0;       // of the grid: multiprocessors, in whole clusters
+  int64_t shared_bytes = 0;  // of a block
+
+  /// Tiles in whole clusters.
+  Dim blocks() const;
+  bool operator==(const GemmKernel&) const = default;
+};
+
+}  // namespace smelt
