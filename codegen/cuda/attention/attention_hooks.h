@@ -16,7 +16,8 @@
 //   template <bool kByLane> QueryNumbers body_queries(const BodyArguments&, int b, int h, int t0, int t1)
 //   template <bool kByLane> KeyNumbers body_keys(const BodyArguments&, int b, int h, int s0, int s1)
 //       which the lanes of a warp call together: what the mask reads of these queries or keys. kByLane: they
-//       are not the same for all lanes. Nothing is read where the second is not above the first.
+//       are not the same for all lanes. Nothing is read where the second is not above the first, and nothing
+//       at all where the constant kLooksUp is false: then it need not be lanes together that call.
 //   void body_draw(const BodyArguments&, int op, long long row, int column8, unsigned (&words)[4])
 //       Eight 16-bit numbers for columns 8 * column8 ... + 7 of row (b * H + h) * T + t: word w holds column
 //       2w in its low half and 2w + 1 in its high half.

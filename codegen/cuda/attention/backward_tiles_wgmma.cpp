@@ -88,13 +88,25 @@ SM void add_in_order(float* sums, int* done, int rank, unsigned from, unsigned e
   asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
   asm volatile("red.release.gpu.global.add.s32 [%0], 1;" ::"l"(done) : "memory");
 }
-// How many tiles of later keys add to each tile of queries, one a lane: all of those that are numbered alike.
+// How many tiles of later keys add to a tile of queries; those keys' tiles are looked at by one lane each.
+SM int count_later(const BodyArguments& body, const Item& item, int h, int query_tile, int queries, int key_tiles, int keys) {
+  int rank = 0;
+  for (int tile = item.tile + 1; tile < key_tiles; tile += 32) {
+    const int at = tile + (threadIdx.x & 31);
+    rank += __popc(__ballot_sync(
+        0xFFFFFFFFu, at < key_tiles && kinds_of(body, item.b, h, query_tile, QueryNumbers{}, queries, at, keys) != 0));
+  }
+  return rank;
+}
+// Where numbers are looked up for it, they are found for 32 tiles of queries at a time, one a lane.
 struct Ranks {
   int base, mine;
   Item item;
 };
 SM int rank_of(Ranks& ranks, const BodyArguments& body, const Item& item, int number, int group, int tiles, int queries,
                int key_tiles, int keys) {
+  if (!kLooksUp)
+    return count_later(body, item, item.h * group + number / tiles, number % tiles, queries, key_tiles, keys);
   const bool known = (number & ~31) == ranks.base && item.tile == ranks.item.tile && item.h == ranks.item.h &&
                      item.b == ranks.item.b;
   if (!known) {

@@ -182,6 +182,7 @@ std::string tile_function(const Kernel& kernel, const ScoreMask& mask, HookUse u
   std::string text = tile.ranges().empty() ? "" : fmt::format(kTileRange, loads_in_flight(kernel, use));
   if (use == HookUse::mma) return text + function_of_block(kernel, tile, state);
   if (!tile.ranges().empty()) text += kLaneRange;
+  text += fmt::format("constexpr bool kLooksUp = {};\n", !tile.ranges().empty());
   return text + functions_of_lanes(kernel, tile, state);
 }
 

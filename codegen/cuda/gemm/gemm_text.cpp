@@ -177,6 +177,9 @@ SM void gemm(const TensorMap& a_map, const TensorMap& b_map, long long m_, long 
     const unsigned a_places = describe(tiles + part * kBoxBytes, kATransposed ? kBoxBytes : 0),
                    b_places = describe(tiles + kABoxes * kBoxBytes, kBTransposed ? kBoxBytes : 0);
     float sums[kRowTiles][kColumns / 2];
+    // A warpgroup multiplies when the other has taken all stages of its tile: a barrier of a stage only tells one walk
+    // through the ring from the next.
+    if (turns > 1 && wg == 1) named_arrive<256>(3);
     int place = turn * steps;  // of the next tile's first stage in the walk of all
     for (int item = first + turn * step; item < items; item += turns * step, place += turns * steps) {
       int stage = place % kStages, before = 0;
@@ -205,6 +208,7 @@ SM void gemm(const TensorMap& a_map, const TensorMap& b_map, long long m_, long 
         before = stage;
         if (++stage == kStages) stage = 0, phase ^= 1;
       };
+      if (turns > 1) named_sync<256>(3 + wg);
       multiply(true);
       advance();
 #pragma unroll 1
@@ -214,6 +218,7 @@ SM void gemm(const TensorMap& a_map, const TensorMap& b_map, long long m_, long 
         release(before);
         advance();
       }
+      if (turns > 1) named_arrive<256>(3 + (1 - wg));
       multiply_wait<0>();
 #pragma unroll
       for (int t = 0; t < kRowTiles; ++t) pin(sums[t]);
