@@ -13,7 +13,7 @@ namespace smelt {
 namespace {
 
 /// Of the arena, in what one step and what all steps of a launch read: it waits for the last of them.
-constexpr int64_t kMostBytesOfOne = int64_t{4} << 20, kMostBytesOfAll = int64_t{16} << 20;
+constexpr int64_t kMostBytesOfOne = int64_t{5} << 20, kMostBytesOfAll = int64_t{20} << 20;
 constexpr size_t kMostSteps = 40, kMostArguments = 128;
 
 /// Steps of one kernel that can still all run where the last of them stands.

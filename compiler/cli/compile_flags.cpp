@@ -111,15 +111,13 @@ void CompileFlags::add_to(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--gemm-bodies", gemm_bodies,
                  "on sm_90 in bf16 and fp16, whether one kernel multiplies and goes on with each element of "
-                 "the result: "
-                 "off, auto (where it is the fastest way, which is measured), or, wherever it can, only "
-                 "(tiles of 128 by 128) "
-                 "or wide (of 128 by 256)")
+                 "the result: auto (where that is the fastest way, which is measured), off, or, wherever it "
+                 "can, only (tiles of 128 by 128) or wide (of 128 by 256)")
       ->check(CLI::IsMember({"auto", "off", "only", "wide"}))
       ->capture_default_str();
   app.add_option("--chunk-rows", chunk_rows,
-                 "rows of logits (tokens) that are in memory together; 0: all; default: 8192 where all take "
-                 "512 MiB and more")
+                 "rows of logits (tokens) that are in memory together; 0: all; default: 8192, or 4096 of a "
+                 "large vocabulary, where all take 512 MiB and more")
       ->check(CLI::NonNegativeNumber);
   app.add_flag("--tune", tune, "time the kernels' schedules on this machine's GPU; what is found is kept");
   app.add_flag("--no-plan-cache", no_plan_cache, "compile, also where the cache directory has the plan");

@@ -191,12 +191,28 @@ class Assigner {
                                                : Role::temporary;
     const int index = add_buffer(node.source, role, value);
     if (role == Role::output || value.rank() < 2 || is_compact(node, value)) return dense(index, value);
+    if (auto strides = strides_behind_transpose(value)) return {index, 0, std::move(*strides)};
     const Dim pitch = row_pitch(value);
     Dim elements = pitch;
     for (const Dim& extent : llvm::ArrayRef(value.shape()).drop_back()) elements *= extent;
     module_.buffers[index].elements = elements;
     if (auto strides = matmul_strides(value, pitch)) return {index, 0, std::move(*strides)};
     return {index, 0, dense_strides(value.shape(), pitch)};
+  }
+
+  /// Numbers a row of scores that kernels of attention alone read, transposed, lie as these want them.
+  static std::optional<std::vector<Dim>> strides_behind_transpose(const Value& value) {
+    const llvm::ArrayRef<Node*> users = value.users();
+    if (users.size() != 1 || !users.front()->is(Op::transpose)) return std::nullopt;
+    const Node& transpose = *users.front();
+    const Value& rows = *transpose.result();
+    const auto is_gradient = [](const Node* user) { return user->is(Op::attention_grad); };
+    if (!is_compact(transpose, rows) || !llvm::all_of(rows.users(), is_gradient)) return std::nullopt;
+    const std::vector<Dim> dense = dense_strides(rows.shape());
+    std::vector<Dim> strides(dense.size());
+    for (const auto& [i, dim] : llvm::enumerate(transpose.ints_attr("permutation")))
+      strides[static_cast<size_t>(dim)] = dense[i];
+    return strides;
   }
 
   /// Numbers a row of scores, and sums of gradients: kernels of attention have no pitch for them, nor have

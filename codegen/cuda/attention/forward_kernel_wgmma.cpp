@@ -18,17 +18,14 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
   const unsigned k_tiles = q_tiles + kQueryStages * kQueryBytes, v_tiles = k_tiles + kStages * kKeyBytes;
   const unsigned barriers = v_tiles + kStages * kKeyBytes;
   const unsigned full_q = barriers, empty_q = full_q + 8 * kQueryStages, full_k = empty_q + 8 * kQueryStages, empty_k = full_k + 8 * kStages,
-                 full_v = empty_k + 8 * kStages, empty_v = full_v + 8 * kStages, full_kept = empty_v + 8 * kStages,
-                 empty_kept = full_kept + 16, infos = empty_kept + 16, items_at = infos + 16 * kStages,
-                 kept_tiles = barriers + kBarrierBytes;
+                 full_v = empty_k + 8 * kStages, empty_v = full_v + 8 * kStages, infos = empty_v + 8 * kStages,
+                 items_at = infos + 4 * kStages;
   if (threadIdx.x == 0) {
     for (int i = 0; i < kQueryStages; ++i) barrier_init(full_q + 8 * i, 1), barrier_init(empty_q + 8 * i, 128 * kConsumers);
     for (int i = 0; i < kStages; ++i) {
-      barrier_init(full_k + 8 * i, 1), barrier_init(empty_k + 8 * i, 128 * kConsumers + 32 * kDrawingWarps);
+      barrier_init(full_k + 8 * i, 1), barrier_init(empty_k + 8 * i, 128 * kConsumers);
       barrier_init(full_v + 8 * i, 1), barrier_init(empty_v + 8 * i, 128 * kConsumers);
     }
-    for (int i = 0; i < 2 && kDraws > 0; ++i)
-      barrier_init(full_kept + 8 * i, 32 * kDrawingWarps), barrier_init(empty_kept + 8 * i, 128 * kConsumers);
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     fence_stores();
   }
@@ -36,10 +33,7 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
 
   if (threadIdx.x < 128) {
     if (kConsumers > 1) asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kProducerRegisters));
-    const int warp = uniform(threadIdx.x / 32);
-    if (warp > kDrawingWarps) return;
-    if (kDraws > 0 && warp > 0)
-      return draw_tiles(body, warp - 1, heads, queries, full_k, empty_k, infos, full_kept, empty_kept, kept_tiles);
+    if (threadIdx.x >= 32) return;
     const bool leader = threadIdx.x == 0;
     const int group = (int)group_, head_bytes = max(keys * kHead * 4 / group, 1);
     const int together = min(max(kTogetherBytes / head_bytes, 1), all_heads);
@@ -62,9 +56,7 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
         const int number = tile & ((1 << kKindAt) - 1);
         barrier_wait(empty_k + 8 * ks, k_phase);
         if (leader) {
-          const unsigned to = infos + 16 * ks;
-          store_shared(to, after == kNothing ? tile | kLast : tile);
-          if (kDraws > 0) store_shared(to + 4, item.b * heads + item.h), store_shared(to + 8, item.t0);
+          store_shared(infos + 4 * ks, after == kNothing ? tile | kLast : tile);
           if (tile == kNothing) {
             barrier_arrive(full_k + 8 * ks);
           } else {
@@ -96,12 +88,6 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
       store_shared(items_at + 16 * qs, -1);
       barrier_arrive(full_q + 8 * qs);
     }
-    if (kDraws == 0) return;
-    barrier_wait(empty_k + 8 * ks, k_phase);
-    if (leader) {
-      store_shared(infos + 16 * ks, kEnd);
-      barrier_arrive(full_k + 8 * ks);
-    }
   } else {
     if (kConsumers > 1) asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kConsumerRegisters));
     const int wg = uniform(threadIdx.x / 128) - 1, lane = threadIdx.x & 31, warp = uniform(threadIdx.x / 32) & 3;
@@ -120,7 +106,7 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
     for (int i = 0; i < wg && kTakesTurns; ++i) named_arrive<128 * kConsumers>(1 + i);
 
     int ks = 0, vs = 0, qs = 0;
-    unsigned k_phase = 0, v_phase = 0, q_phase = 0, kept_count = 0;
+    unsigned k_phase = 0, v_phase = 0, q_phase = 0;
     float s[kKeys / 2], o[kColumns / 2];
     unsigned p[kKeys / 4], kept[kWords];
     const auto multiply_keys = [&] {
@@ -140,15 +126,6 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
 #pragma unroll
       for (int i = 0; i < kKeys / 16; ++i) multiply_outputs(o, p + 4 * i, v_place + (i * 16 * 128 >> 4));
       multiply_commit();
-    };
-    const auto take_kept = [&] {
-      if (kDraws == 0) return;
-      const unsigned stage = kept_count & 1, from = kept_tiles + stage * kKeptBytes + (4 * wg + warp) * kWords * 128 + 4 * lane;
-      barrier_wait(full_kept + 8 * stage, kept_count / 2 & 1);
-#pragma unroll
-      for (int w = 0; w < kWords; ++w) kept[w] = load_shared(from + 128 * w);
-      barrier_arrive(empty_kept + 8 * stage);
-      ++kept_count;
     };
     const auto release_queries = [&] {
       barrier_arrive(empty_q + 8 * qs);
@@ -172,7 +149,7 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
       const long long row = ((long long)b * heads + h) * queries + t;
       float top[2] = {-infinity(), -infinity()}, sum[2] = {0.0f, 0.0f}, shrink[2];
       barrier_wait(full_k + 8 * ks, k_phase);
-      int info = uniform(load_shared(infos + 16 * ks));
+      int info = uniform(load_shared(infos + 4 * ks));
       clear(o);
       const auto weigh_tile = [&] {
         const int key = (info & ((1 << kKindAt) - 1)) * kKeys + 2 * (lane & 3);
@@ -185,25 +162,27 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
         }
         weigh(s, coefficient, top, sum, shrink);
       };
+      const auto draw_tile = [&] { draw(kept, body, row, (info & ((1 << kKindAt) - 1)) * kKeys); };
       if (info == kNothing) {
         release_keys();
         release_queries();
       } else {
         multiply_keys();
+        draw_tile();
         multiply_wait<0>();
         pin(s);
         release_keys();
         weigh_tile();
-        take_kept();
         pack_weights(p, s, kept);
         while (!(info & kLast)) {
           barrier_wait(full_k + 8 * ks, k_phase);
-          info = uniform(load_shared(infos + 16 * ks));
+          info = uniform(load_shared(infos + 4 * ks));
           wait_for_turn();
           multiply_keys();
           barrier_wait(full_v + 8 * vs, v_phase);
           multiply_values();
           pass_turn();
+          draw_tile();
           multiply_wait<1>();
           pin(s);
           release_keys();
@@ -214,7 +193,6 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
           release_values();
 #pragma unroll
           for (int i = 0; i < kColumns / 2; ++i) o[i] *= shrink[i >> 1 & 1];
-          take_kept();
           pack_weights(p, s, kept);
         }
         release_queries();

@@ -11,7 +11,7 @@ constexpr int kWords = (kKeys + 63) / 64;
 SM unsigned draw_word(const BodyArguments& body, long long row, int column) {
   const int lane = threadIdx.x & 3;
   unsigned word = 0;
-#pragma unroll 2
+#pragma unroll (kConsumers > 1 ? 4 : 1)
   for (int c = 0; c < 4; ++c) {
     unsigned words[4];
     body_draw(body, 0, row + 8 * (c & 1), (column >> 3) + 2 * lane + (c >> 1), words);
@@ -22,6 +22,11 @@ SM unsigned draw_word(const BodyArguments& body, long long row, int column) {
   word = lane & 1 ? (word & 0xF0F0F0F0) | (near >> 4 & 0x0F0F0F0F) : (word & 0x0F0F0F0F) | (near & 0x0F0F0F0F) << 4;
   const unsigned far = __shfl_xor_sync(0xFFFFFFFFu, word, 2);
   return lane & 2 ? __byte_perm(word, far, 0x3715) : __byte_perm(word, far, 0x6240);
+}
+SM void draw(unsigned (&kept)[kWords], const BodyArguments& body, long long row, int column) {
+  if (kDraws == 0) return;
+#pragma unroll
+  for (int w = 0; w < kWords; ++w) kept[w] = draw_word(body, row, column + 64 * w);
 }
 
 // Products become scores as the body wants them.
@@ -76,33 +81,7 @@ SM void pack_weights(unsigned (&p)[kKeys / 4], const float (&s)[kKeys / 2], cons
 const std::string_view kForwardTiles = R"(
 // What is told of a tile: its number, two bits for the rows of each consumer (body_tile), and whether it is the
 // item's last. Nothing is seen at all: kNothing alone.
-constexpr int kLast = 1 << 30, kNothing = -1, kEnd = -2, kKindAt = 24;
-
-// Warps beside the one that copies draw what of each tile is kept, for the lanes of one consuming warp after the other: so
-// consumers need not, and fill the tensor cores meanwhile.
-constexpr int kDrawingWarps = kDraws > 0 ? 3 : 0, kKeptBytes = kQueries * kWords * 8;
-SM void draw_tiles(const BodyArguments& body, int which, int heads, int queries, unsigned full_k, unsigned empty_k, unsigned infos,
-                   unsigned full_kept, unsigned empty_kept, unsigned kept_tiles) {
-  const int lane = threadIdx.x & 31;
-  unsigned count = 0, k_phase = 0;
-  for (int ks = 0;;) {
-    barrier_wait(full_k + 8 * ks, k_phase);
-    const int info = load_shared(infos + 16 * ks), head = load_shared(infos + 16 * ks + 4), t0 = load_shared(infos + 16 * ks + 8);
-    barrier_arrive(empty_k + 8 * ks);
-    if (++ks == kStages) ks = 0, k_phase ^= 1;
-    if (info == kEnd) return;
-    if (info == kNothing) continue;
-    const unsigned stage = count & 1, to = kept_tiles + stage * kKeptBytes + 4 * lane;
-    barrier_wait(empty_kept + 8 * stage, ~(count / 2) & 1);
-    const long long row = (long long)head * queries + t0 + (lane >> 2);
-    const int key = (info & ((1 << kKindAt) - 1)) * kKeys;
-#pragma unroll 1
-    for (int i = which; i < kQueries / 16 * kWords; i += max(kDrawingWarps, 1))
-      store_shared(to + 128 * i, draw_word(body, row + i / kWords * 16, key + i % kWords * 64));
-    barrier_arrive(full_kept + 8 * stage);
-    ++count;
-  }
-}
+constexpr int kLast = 1 << 30, kNothing = -1, kKindAt = 24;
 
 // Which tiles of keys an item sees, from the last one down; 32 at a time, one a lane.
 struct Scan {

@@ -6,8 +6,7 @@
 namespace smelt {
 namespace {
 
-constexpr int kForwardBarriers = 384;  // bytes: barriers, and what is told beside them
-constexpr int kKeptStages = 2;
+constexpr int kForwardBarriers = 256;  // bytes: barriers, and what is told beside them
 
 constexpr std::string_view kForwardSizes = R"(
 constexpr int kHead = {head}, kColumns = {columns}, kChunks = {chunks};
@@ -16,14 +15,13 @@ constexpr int kQueryStages = {query_stages}, kThreads = 128 * (kConsumers + 1), 
 constexpr bool kTakesTurns = {takes_turns}, kHasRest = {has_rest};
 constexpr int kQueryBytes = kQueries * 128 * kChunks, kKeyBytes = kKeys * 128 * kChunks;
 constexpr int kProducerRegisters = {producer_registers}, kConsumerRegisters = {consumer_registers};
-constexpr int kBarrierBytes = {barrier_bytes};
 )";
 
 struct WgmmaRegisters {
   int producer, consumer;
 };
-/// Of a thread, by the number of consumers: what a multiprocessor's 64 K leave. Drawing needs more.
-constexpr WgmmaRegisters kForwardRegisters[] = {{}, {56, 240}, {40, 232}, {32, 160}}, kDrawing = {56, 224};
+/// Of a thread, by the number of consumers: what a multiprocessor's 64 K leave.
+constexpr WgmmaRegisters kForwardRegisters[] = {{}, {56, 240}, {40, 232}, {32, 160}};
 
 }  // namespace
 
@@ -40,9 +38,7 @@ WgmmaKernelText attention_forward_wgmma(const WgmmaAttention& attention) {
   const WgmmaTiles& tiles = attention.tiles;
   const int columns = (attention.head_size + 15) / 16 * 16, chunks = (attention.head_size + 63) / 64;
   const int blocks = tiles.consumers > 1 ? 1 : 2;
-  const bool draws = attention.hooks.draws > 0;
-  const WgmmaRegisters registers =
-      draws && tiles.consumers == 2 ? kDrawing : kForwardRegisters[tiles.consumers];
+  const WgmmaRegisters registers = kForwardRegisters[tiles.consumers];
   const std::string sizes = fmt::format(
       kForwardSizes, fmt::arg("head", attention.head_size), fmt::arg("columns", columns),
       fmt::arg("chunks", chunks), fmt::arg("queries", tiles.queries), fmt::arg("keys", tiles.keys),
@@ -50,13 +46,13 @@ WgmmaKernelText attention_forward_wgmma(const WgmmaAttention& attention) {
       fmt::arg("query_stages", tiles.query_stages),
       fmt::arg("takes_turns", tiles.takes_turns && tiles.consumers > 1), fmt::arg("blocks", blocks),
       fmt::arg("has_rest", attention.has_rest), fmt::arg("producer_registers", registers.producer),
-      fmt::arg("consumer_registers", registers.consumer), fmt::arg("barrier_bytes", kForwardBarriers));
+      fmt::arg("consumer_registers", registers.consumer));
   WgmmaKernelText kernel;
   kernel.threads = 128 * (tiles.consumers + 1);
   kernel.blocks_each = blocks;
-  kernel.shared_bytes =
-      kAlignmentBytes + (tiles.query_stages * tiles.queries + 2 * tiles.stages * tiles.keys) * 128 * chunks +
-      kForwardBarriers + (draws ? kKeptStages * tiles.queries * ((tiles.keys + 63) / 64) * 8 : 0);
+  kernel.shared_bytes = kAlignmentBytes +
+                        (tiles.query_stages * tiles.queries + 2 * tiles.stages * tiles.keys) * 128 * chunks +
+                        kForwardBarriers;
   kernel.text =
       wgmma_prelude(attention, sizes) +
       wgmma_functions({.name = "scores", .columns = tiles.keys}, attention.dtype) +
