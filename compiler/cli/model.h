@@ -60,8 +60,8 @@ void load_weights(Session& session, const Model& model);
 /// where the model has parameters and there are neither.
 std::unique_ptr<Session> open_session(const Model& model, const WeightFlags& flags);
 
-/// Writes the description alone: config.json where the family is one of transformers', otherwise spec.json or
-/// model.ir; nothing for a plan that was made from a graph.
+/// Writes the description: config.json where the family is one of transformers', otherwise spec.json or
+/// model.ir, nothing for a plan that was made from a graph; and the tokenizer that is beside the model.
 void save_description(const Model& model, const std::filesystem::path& directory);
 /// Writes the description and the weights, whose metadata says after how many updates they were saved.
 void save_model(const Session& session, const Model& model, const std::filesystem::path& directory,
