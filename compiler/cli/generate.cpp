@@ -49,7 +49,10 @@ class Stream {
   void begin(const Generator::Tokens& prompt, bool source) const {
     if (!source) show(prompt);
   }
-  void operator()(size_t, int32_t token) const { show({token}); }
+  bool operator()(size_t, int32_t token) const {
+    show({token});
+    return true;
+  }
   void finish() const {
     if (on_) fmt::print("{}\n", text_ ? text_(std::nullopt) : "");
   }
@@ -92,12 +95,13 @@ std::vector<std::vector<Hypothesis>> results_of(std::span<const Generator::Token
   return results;
 }
 
-CompileOptions compile_options(const GenerateCommand& options, DefaultBounds& bounds) {
+CompileOptions compile_options(const GenerateCommand& options, const Model& model, DefaultBounds& bounds) {
   CompileOptions result = options.flags.options();
   result.mode = Mode::infer;
   const size_t prompts = std::max<size_t>(1, options.prompts.size() + options.ids.size());
   bounds.add(result.build.bounds, "B", static_cast<int64_t>(prompts) * options.generation.beams(),
              "the number of prompts and beams");
+  result.entries = generation_entries(model, result);
   return result;
 }
 
@@ -120,8 +124,8 @@ void print_continuations(const GenerateCommand& options, const GenerationOptions
 
 void run_generate(const GenerateCommand& options) {
   DefaultBounds bounds;
-  const CompileOptions compiled = compile_options(options, bounds);
-  Model model = compile_or_load(options.model, compiled, options.weights, options.flags);
+  Model model = open_model(options.model, options.weights);
+  compile_model(model, compile_options(options, model, bounds), options.flags);
   model.bounds = bounds;
   const GenerationOptions generation = options.generation.options(model.about, options.weights.seed);
   if (const std::string remark = options.generation.remark(generation); !remark.empty())
@@ -148,6 +152,7 @@ void add_generate(CLI::App& app) {
   command->add_flag("--json", options->json, "print one JSON object a prompt");
   options->generation.add_to(*command);
   options->flags.add_to(*command);
+  options->flags.add_caches(*command);
   options->weights.add_to(*command);
   on_call(command, options, run_generate);
 }

@@ -173,6 +173,12 @@ void save_model(const Session& session, const Model& model, const fs::path& dire
   session.save_weights(directory / "model.safetensors", {{"step", std::to_string(step)}});
 }
 
+std::vector<std::string> generation_entries(const Model& model, const CompileOptions& options) {
+  if (!model.spec() || !keeps_caches(*model.spec(), build_options(options))) return {};
+  if (model.spec()->encoder.layers == 0) return {"decode", "reorder"};
+  return {"encode", "decode", "reorder", "reorder_sources"};
+}
+
 std::string names_of_entries(const Plan& plan) {
   std::vector<std::string> names;
   for (const PlanEntry& entry : plan.entries) names.push_back("@" + entry.name);

@@ -67,6 +67,10 @@ void save_description(const Model& model, const std::filesystem::path& directory
 void save_model(const Session& session, const Model& model, const std::filesystem::path& directory,
                 int64_t step);
 
+/// What a generator runs: the entries with caches where the model has them, which need no other beside them;
+/// empty where all that there is may be needed.
+std::vector<std::string> generation_entries(const Model& model, const CompileOptions& options);
+
 /// "@loss, @logits"
 std::string names_of_entries(const Plan& plan);
 
