@@ -130,7 +130,9 @@ void CompileFlags::add_to(CLI::App& app) {
       ->group(kPassesGroup);
   app.add_option("--dump-dir", dump_dir, "write numbered graphs, kernels and memory.json")
       ->group(kPassesGroup);
-  app.add_flag("--timing", timing, "print the seconds of each phase and pass to stderr")->group(kPassesGroup);
+  app.add_flag("--timing", timing,
+               "print the seconds of each phase and pass to stderr; of generate also its tokens/s")
+      ->group(kPassesGroup);
 }
 
 void CompileFlags::add_dropout(CLI::App& app) {
