@@ -177,6 +177,23 @@ TEST_F(Training, SamplesGoThroughTheModelsTokenizer) {
   EXPECT_FALSE(fs::exists(path("run"))) << "before anything is done";
 }
 
+TEST_F(Training, TextGoesThroughTheModelsTokenizer) {
+  expect_good(shell("cp -r '" + kGolden.string() + "' model"));
+  spill(path("model/tokenizer.json"),
+        R"({"model": {"type": "WordLevel", "unk_token": "?", "vocab": {"?": 0, "two": 12, "one": 11}},
+            "pre_tokenizer": {"type": "WhitespaceSplit"},
+            "truncation": {"max_length": 3, "strategy": "LongestFirst", "stride": 0, "direction": "Right"}})");
+  std::string words;
+  for (int i = 0; i < 200; ++i) words += i % 2 ? "two " : "one ";
+  spill(path("words.txt"), words);
+  const std::string command =
+      "train model --data words.txt --batch 2 --length 16 --steps 40 --lr 0.01 --run-dir run";
+  expect_good(smelt(command + " --held-back 0.2"));
+  EXPECT_LT(losses("run").back(), 0.1) << "one and two take turns";
+  EXPECT_EQ(smelt("generate run --prompt 'one two one' --max-new-tokens 3").out, "one two one two one two\n");
+  expect_good(smelt("evaluate run --data words.txt --length 16 --batch 2"));
+}
+
 TEST_F(Training, OverfitsOneBatch) {
   expect_good(smelt(train("--run-dir run --steps 60 --overfit-one-batch --dropout 0 --schedule constant")));
   EXPECT_LT(losses("run").back(), 1.0);
