@@ -43,7 +43,6 @@ void refuse_segments(const TransformerSpec& spec, const BuildOptions& options,
          "dynamic turns all documents by the longest one's angles; expected T <= max_positions");
 }
 
-/// Combinations that no model has, by field.
 int64_t longest_text(const TransformerSpec& spec, const BuildOptions& options) {
   for (const Symbols::Bound& bound : options.bounds)
     if (bound.factors == std::vector<std::string>{"T"}) return bound.upper;
@@ -63,13 +62,13 @@ std::vector<SpecProblem> problems_with_caches(const TransformerSpec& spec, const
   refuse(!has_decoder(spec) || spec.head.kind != HeadKind::lm,
          "nothing is generated without a decoder and its head lm");
   refuse(spec.positions.counted, "positions.counted needs all tokens of a row, and a run has the new ones");
-  refuse(spec.positions.scaling == RopeScaling::dynamic &&
-             longest_text(spec, options) > spec.max_positions,
+  refuse(spec.positions.scaling == RopeScaling::dynamic && longest_text(spec, options) > spec.max_positions,
          "dynamic scaling turns all keys anew where a text outgrows max_positions; expected a smaller bound "
          "of T");
   return problems;
 }
 
+/// Combinations that no model has, by field.
 std::vector<SpecProblem> unsupported(const TransformerSpec& spec, const BuildOptions& options) {
   std::vector<SpecProblem> problems;
   const auto refuse = [&](bool when, const char* field, const char* text) {
@@ -202,8 +201,7 @@ class ModelGraph {
     if (has_both(spec_)) {
       memory = cache_of("S");
       stack.memory_cache = &memory;
-      stack.memory_mask =
-          b_.graph.reshape(recall(b_, memory, kMemoryMask), {batch_, memory.capacity});
+      stack.memory_mask = b_.graph.reshape(recall(b_, memory, kMemoryMask), {batch_, memory.capacity});
     }
     decode(stack, ids_);
     last_ = last_tokens(last_, optional_input("lengths", {batch_}, kAllTokens));

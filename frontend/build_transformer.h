@@ -37,7 +37,8 @@ struct BuildOptions {
 /// and, with caches of as many rows and tokens as B, T and S may have:
 ///   @encode    reads a batch of sources and keeps what the decoder's cross attention needs; source_length
 ///   @decode    reads tokens behind the past_length[b] ones that each row has read before, keeps their keys
-///              and values, and gives the last one's logits [B,V]; the rows of a batch are the caches' first B
+///              and values, and gives the last one's logits [B,V]; the rows of a batch are the caches' first
+///              B
 ///   @reorder   what row from[b] of the caches has at places[t] becomes row to[b]'s: beams, and batches that
 ///              shrink; rows_moved
 ///   @reorder_sources   the same of what @encode keeps, at places[s]

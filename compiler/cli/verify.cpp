@@ -140,8 +140,7 @@ class Verification {
   CompileOptions generation_options() const {
     CompileOptions result = options_.flags.options();
     result.mode = Mode::infer;
-    default_bound(result.build.bounds, "B",
-                  std::max(most_rows(recorded_), std::ssize(golden_.greedy_ids())));
+    default_bound(result.build.bounds, "B", std::max(most_rows(recorded_), std::ssize(golden_.greedy_ids())));
     bound_sizes(result.build.bounds);
     result.entries = generation_entries(model_, result);
     return result;

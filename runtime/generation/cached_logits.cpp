@@ -96,10 +96,13 @@ void CachedLogits::move(const char* entry, const Moves& moves) {
   session_.run(entry, inputs, {});
 }
 
+/// Lengths are rounded up, so that a text that grows does not make a run of new sizes with every token.
 void CachedLogits::reorder(std::span<const Match> matches) {
+  constexpr size_t kStep = 64;
   Moves moves;
   for (size_t i = 0; i < matches.size(); ++i)
     if (matches[i].slot != i) moves.add(matches[i].slot, i, matches[i].length);
+  moves.length = std::min(capacity_, (moves.length + kStep - 1) / kStep * kStep);
   move(kReorderEntry, moves);
 }
 
