@@ -283,6 +283,7 @@ Target resolved_target(const CompileOptions& options) {
 BuildOptions build_options(const CompileOptions& options) {
   BuildOptions build = options.build;
   build.training = options.mode == Mode::train;
+  build.cache_type = options.storage;
   return build;
 }
 

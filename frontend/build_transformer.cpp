@@ -43,6 +43,31 @@ void refuse_segments(const TransformerSpec& spec, const BuildOptions& options,
          "dynamic turns all documents by the longest one's angles; expected T <= max_positions");
 }
 
+int64_t longest_text(const TransformerSpec& spec, const BuildOptions& options) {
+  for (const Symbols::Bound& bound : options.bounds)
+    if (bound.factors == std::vector<std::string>{"T"}) return bound.upper;
+  return spec.max_positions;
+}
+
+/// Why there are no entries with caches.
+std::vector<SpecProblem> problems_with_caches(const TransformerSpec& spec, const BuildOptions& options) {
+  std::vector<SpecProblem> problems;
+  const auto refuse = [&](bool wrong, const char* text) {
+    if (wrong) problems.push_back({"caches", text});
+  };
+  refuse(options.training || options.hidden_states,
+         "are for generation; expected --mode infer without hidden states");
+  refuse(options.segment_ids || options.position_ids,
+         "rows are one text each, whose places are counted; expected neither segment_ids nor position_ids");
+  refuse(!has_decoder(spec) || spec.head.kind != HeadKind::lm,
+         "nothing is generated without a decoder and its head lm");
+  refuse(spec.positions.counted, "positions.counted needs all tokens of a row, and a run has the new ones");
+  refuse(spec.positions.scaling == RopeScaling::dynamic && longest_text(spec, options) > spec.max_positions,
+         "dynamic scaling turns all keys anew where a text outgrows max_positions; expected a smaller bound "
+         "of T");
+  return problems;
+}
+
 /// Combinations that no model has, by field.
 std::vector<SpecProblem> unsupported(const TransformerSpec& spec, const BuildOptions& options) {
   std::vector<SpecProblem> problems;
@@ -75,6 +100,7 @@ std::vector<SpecProblem> unsupported(const TransformerSpec& spec, const BuildOpt
          "positions.counted_by_mask", "is for learned positions and alibi; expected false");
   refuse(options.training && spec.head.kind == HeadKind::none, "head.kind",
          "none has no loss to train; expected a head, or compile with --mode infer");
+  if (options.caches.value_or(false)) llvm::append_range(problems, problems_with_caches(spec, options));
   if (options.segment_ids) refuse_segments(spec, options, problems);
   return problems;
 }
@@ -109,6 +135,9 @@ void bound_symbols(const TransformerSpec& spec, const BuildOptions& options, Sym
     if (bound.factors.size() > 1) symbols.bound(bound.factors, bound.upper);
 }
 
+const Place kMemoryMask = {"decoder.cross.mask"};
+constexpr double kAllTokens = -1;  // a length that stands for T
+
 /// One graph of the model as it grows.
 class ModelGraph {
  public:
@@ -119,7 +148,8 @@ class ModelGraph {
         b_{.graph = GraphBuilder(module.add_graph(name)),
            .spec = spec,
            .names = ParameterNames(spec),
-           .dropout = dropout} {}
+           .dropout = dropout,
+           .cache_type = options.cache_type} {}
 
   void add_loss() {
     read_sources();
@@ -149,6 +179,44 @@ class ModelGraph {
     if (!options_.hidden_states) return;
     output_all("encoder_hidden", encoder_hidden_);
     output_all("hidden", hidden_);
+  }
+
+  /// Runs the encoder and leaves what the decoder reads of it in its cache.
+  void add_encode() {
+    read_sources();
+    const Cache memory = cache_of("S");
+    remember_mask(memory);
+    const Stack stack{.name = "decoder", .spec = spec_.decoder, .memory = last_, .memory_cache = &memory};
+    for (int64_t block = 0; block < spec_.decoder.layers; ++block) remember_memory(b_, stack, block);
+    b_.graph.output("source_length", b_.graph.extent(ids_->shape()[1], DType::i32));
+  }
+
+  /// Some more tokens behind those that were read before.
+  void add_decode() {
+    ids_ = input(has_both(spec_) ? "decoder_input_ids" : "input_ids", {batch_, length_});
+    Cache tokens = cache_of("T");
+    tokens.past = input("past_length", {batch_});
+    Stack stack{.name = "decoder", .spec = spec_.decoder, .causal = true, .cache = &tokens};
+    Cache memory;
+    if (has_both(spec_)) {
+      memory = cache_of("S");
+      stack.memory_cache = &memory;
+      stack.memory_mask = b_.graph.reshape(recall(b_, memory, kMemoryMask), {batch_, memory.capacity});
+    }
+    decode(stack, ids_);
+    last_ = last_tokens(last_, optional_input("lengths", {batch_}, kAllTokens));
+    b_.graph.output("logits", b_.graph.reshape(logits(b_, last_), {batch_, spec_.vocab_size}));
+  }
+
+  /// Rows of what @decode keeps, or @encode, at some places become those of others.
+  void add_reorder(bool sources) {
+    const Dim length = sources ? Dim::symbol("S") : length_;
+    Value *from = input("from", {batch_}), *to = input("to", {batch_}), *places = input("places", {length});
+    std::vector<std::string> names;
+    for (const State& state : b_.graph.module().states)
+      if (is_cache(state.name, sources)) names.push_back(state.name);
+    for (const std::string& name : names) move_rows(b_, name, from, to, places);
+    b_.graph.output("rows_moved", b_.graph.extent(batch_, DType::i32));
   }
 
  private:
@@ -197,7 +265,7 @@ class ModelGraph {
                 .segments = segments_};
     Value* types = nullptr;
     if (spec_.embedding.token_types > 0) types = optional_input("token_type_ids", {batch_, length}, 0);
-    prepare_positions(b_, stack, length);
+    prepare_positions(b_, stack, ids_);
     last_ = run_stack(b_, stack, embed_tokens(b_, stack, ids_, types),
                       has_both(spec_) ? encoder_hidden_ : hidden_);
   }
@@ -217,8 +285,44 @@ class ModelGraph {
       stack.memory = last_, stack.memory_mask = mask_;
     else
       stack.mask = mask_, stack.position_ids = position_ids_, stack.segments = segments_;
-    prepare_positions(b_, stack, length_);
+    decode(stack, ids);
+  }
+
+  void decode(Stack& stack, Value* ids) {
+    prepare_positions(b_, stack, ids);
     last_ = run_stack(b_, stack, embed_tokens(b_, stack, ids, nullptr), hidden_);
+  }
+
+  /// What each row's last token has become, [B,1,...]; tokens behind its length are padding.
+  Value* last_tokens(Value* x, Value* lengths) {
+    GraphBuilder& g = b_.graph;
+    Value* all = g.broadcast(g.extent(length_, DType::i32), {}, lengths->shape());
+    Value* own = g.select(g.eq(lengths, g.like(lengths, kAllTokens)), all, lengths);
+    Value* begin = g.mul(g.iota(lengths->type, 0), all);
+    Value* last = g.add(begin, g.sub(own, g.like(own, 1)));
+    const Dim width = x->shape()[2];
+    return g.reshape(g.gather(g.reshape(x, {batch_ * length_, width}), last), {batch_, 1, width});
+  }
+
+  /// The cache of a stack's tokens, or of the memory that it reads.
+  Cache cache_of(const char* length) {
+    const Symbols& symbols = b_.graph.module().symbols;
+    return {.slots = symbols.upper(batch_),
+            .capacity = symbols.upper(Dim::symbol(length)),
+            .rows = b_.graph.iota({DType::i32, {batch_}}, 0)};
+  }
+
+  /// Whether a state is one of @encode's, or one of @decode's.
+  static bool is_cache(std::string_view name, bool sources) {
+    return name.starts_with(kCachePrefix) && (name.find("cross.") != name.npos) == sources;
+  }
+
+  /// The mask of all sources up to the longest; 0 behind the end of each.
+  void remember_mask(const Cache& memory) {
+    Value* mask = mask_ ? mask_ : b_.graph.constant(1, ids_->type);
+    Value* none = b_.graph.constant(0, {DType::i32, {batch_, memory.capacity}});
+    Value* all = b_.graph.insert(none, mask, {b_.graph.scalar(0, DType::i32)}, {1});
+    remember(b_, memory, kMemoryMask, b_.graph.reshape(all, {batch_, memory.capacity, 1}));
   }
 
   void output_all(std::string_view name, const std::vector<Value*>& values) {
@@ -234,6 +338,14 @@ class ModelGraph {
   Value* last_ = nullptr;  // the last hidden state of the last stack
   std::vector<Value*> encoder_hidden_, hidden_;
 };
+
+/// The states of a cache are declared by who writes them first.
+void add_caches(Module& module, const TransformerSpec& spec, const BuildOptions& options) {
+  if (has_both(spec)) ModelGraph(module, spec, options, "encode", {}).add_encode();
+  ModelGraph(module, spec, options, "decode", {}).add_decode();
+  ModelGraph(module, spec, options, "reorder", {}).add_reorder(false);
+  if (has_both(spec)) ModelGraph(module, spec, options, "reorder_sources", {}).add_reorder(true);
+}
 
 TransformerSpec::Dropout dropout_of(const TransformerSpec& spec, const BuildOptions& options) {
   if (!options.dropout) return spec.dropout;
@@ -292,6 +404,12 @@ Json describe_model(const TransformerSpec& spec, const Json& config, const Json&
       {"generation", generation}};
 }
 
+bool keeps_caches(const TransformerSpec& given, const BuildOptions& options) {
+  TransformerSpec spec = given;
+  complete(spec);
+  return options.caches.value_or(problems_with_caches(spec, options).empty());
+}
+
 std::unique_ptr<Module> build_transformer(const TransformerSpec& given, const BuildOptions& options) {
   TransformerSpec spec = given;
   complete(spec);
@@ -306,6 +424,7 @@ std::unique_ptr<Module> build_transformer(const TransformerSpec& given, const Bu
     ModelGraph(*module, spec, options, "evaluate", {}).add_loss();
   }
   ModelGraph(*module, spec, options, "logits", {}).add_logits();
+  if (keeps_caches(spec, options)) add_caches(*module, spec, options);
   const std::optional<Json> config = config_from_spec(spec);
   module->description = describe_model(spec, config.value_or(nullptr), Json::object()).dump();
   return module;

@@ -22,6 +22,10 @@ struct BuildOptions {
   std::optional<bool> attention_mask = std::nullopt;
   bool position_ids = false;  // an input of that name: where each token stands
   bool segment_ids = false;   // an input of that name: rows hold documents one behind the other
+  /// Whether there are the entries that keep keys and values (below); nothing: where the model generates and
+  /// no other option stands against them.
+  std::optional<bool> caches = false;
+  DType cache_type = DType::f32;  // of the keys and values that are kept
 };
 
 /// Graphs
@@ -30,6 +34,14 @@ struct BuildOptions {
 ///   @logits    logits; of a model without a head last_hidden_state and, with a pooler, pooler_output;
 ///              where asked for hidden.0 (embeddings), hidden.i (after block i), hidden.N (the last one,
 ///              after the final norm), and encoder_hidden.i of an encoder before a decoder
+/// and, with caches of as many rows and tokens as B, T and S may have:
+///   @encode    reads a batch of sources and keeps what the decoder's cross attention needs; source_length
+///   @decode    reads tokens behind the past_length[b] ones that each row has read before, keeps their keys
+///              and values, and gives the last one's logits [B,V]; the rows of a batch are the caches' first
+///              B
+///   @reorder   what row from[b] of the caches has at places[t] becomes row to[b]'s: beams, and batches that
+///              shrink; rows_moved
+///   @reorder_sources   the same of what @encode keeps, at places[s]
 /// over inputs, i32 if nothing else is said:
 ///   input_ids          [B,T], or [B,S] before a decoder
 ///   pixel_values       f32[B,channels,size,size] in place of ids
@@ -39,10 +51,16 @@ struct BuildOptions {
 ///   segment_ids        as input_ids: tokens see those of the same number alone, and a decoder is taught no
 ///                      label behind the end of a segment; optional: all 0
 ///   decoder_input_ids  [B,T], of @logits; in @loss it is the labels, shifted to the right
+///   past_length, from, to   [B], and places [T] or [S]
+///   lengths            [B]: how many of the T tokens are the row's own, the others are padding behind them;
+///                      -1, and where it is not given: all
 ///   labels             [B,T]; [B] of models that classify, or f32 [B] or [B,classes] as head.problem says
 /// A decoder alone is taught to write label t + 1 at position t. Throws one Error with all parts of the spec
 /// that cannot be built.
 std::unique_ptr<Module> build_transformer(const TransformerSpec& spec, const BuildOptions& options);
+
+/// Whether build_transformer makes the entries with caches.
+bool keeps_caches(const TransformerSpec& spec, const BuildOptions& options);
 
 /// What a host needs to know of the model without the frontend, as JSON; becomes Module::description and
 /// Plan::model:

@@ -33,6 +33,10 @@ void AttentionWriter::add_distance(Value* slopes) {
   score_ = inside_.add(score_, inside_.mul(read(slopes, {1}), distance));
 }
 
+void AttentionWriter::place_queries(Value* past) {
+  query_place_ = inside_.add(inside_.iota({DType::i32, scores_.shape}, 2), read(past, {0}));
+}
+
 void AttentionWriter::mask_future() { see(inside_.ge(query_place(), key_place())); }
 
 void AttentionWriter::mask_past(int64_t length) {

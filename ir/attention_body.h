@@ -43,6 +43,9 @@ class AttentionWriter {
   void add(Value* bias);
   /// Adds slope[h] * (s - t), places counted from the ends of both (Press et al., 2021).
   void add_distance(Value* slopes);
+  /// Query t of batch b is at place past[b] + t among the keys, i32[b]; before what counts places. Where
+  /// nothing is said, the last query is at the place of the last key.
+  void place_queries(Value* past);
   /// Query t sees key s where s <= t, counted from the ends of both, so that the last query sees all keys.
   void mask_future();
   /// Query t sees the last `length` keys up to its own place.

@@ -1,16 +1,22 @@
-/* Smelt's C interface: load a plan, look into it, give it weights, run it.
+/* Smelt's C interface: load a plan, look into it, give it weights, run it; turn text into token ids,
+ * generate, and turn ids into text.
  *
- * C++ applications may use runtime/session.h (and runtime/generation/generator.h, runtime/training/trainer.h)
- * instead; this header adds nothing to them and works from both languages.
+ * C++ applications may use runtime/session.h (and runtime/generation/generator.h,
+ * runtime/tokenizers/tokenizer.h, runtime/training/trainer.h) instead; this header adds nothing to them and
+ * works from both languages.
  *
  * Results. Every function that can fail returns a smelt_status; anything but SMELT_OK leaves its outputs as
  * they were (a failed run may have written part of the outputs and states), and smelt_last_error() says what
  * went wrong. The library never aborts, exits or prints.
  *
- * Threads. A smelt_plan never changes: any number of threads may use it at the same time. A smelt_session is
- * used by one thread at a time, which need not always be the same; different sessions, also of one plan, run
- * at the same time. smelt_last_error() is the calling thread's own. Freeing a plan does not disturb its
- * sessions, which keep what they need; nothing may use a handle while, or after, it is freed.
+ * Threads. A smelt_plan, smelt_tokenizer or smelt_generation never changes: any number of threads may use it
+ * at the same time. Any other handle is used by one thread at a time, which need not always be the same;
+ * different sessions, also of one plan, run at the same time. A smelt_generator works with its session, so
+ * that both count as one. smelt_last_error() is the calling thread's own.
+ *
+ * Lifetimes. Freeing a plan does not disturb its sessions, nor freeing a tokenizer its decoders: they keep
+ * what they need. A generator borrows its session, which is freed after it. Nothing may use a handle while,
+ * or after, it is freed. Freeing null is allowed.
  *
  * Trust. A plan holds machine code that runs in this process. Loading checks that it is well-formed, not who
  * made it.
@@ -54,6 +60,10 @@ typedef enum smelt_dtype {
 
 typedef struct smelt_plan smelt_plan;
 typedef struct smelt_session smelt_session;
+typedef struct smelt_tokenizer smelt_tokenizer;
+typedef struct smelt_decoder smelt_decoder;
+typedef struct smelt_generator smelt_generator;
+typedef struct smelt_generation smelt_generation;
 
 /* The message of the calling thread's last failure, "" before the first; valid until its next failure. */
 const char* smelt_last_error(void);
@@ -67,7 +77,6 @@ size_t smelt_dtype_size(smelt_dtype dtype);
  * ---------------------------------------------------------------------------------------------------- */
 
 smelt_status smelt_plan_load(const char* path, smelt_plan** plan);
-/* Null is allowed. */
 void smelt_plan_free(smelt_plan* plan);
 
 /* Strings and arrays that follow live as long as the plan. */
@@ -131,7 +140,6 @@ typedef struct smelt_session_options {
 /* options may be null. All states are zero until weights are loaded or initialised. */
 smelt_status smelt_session_create(const smelt_plan* plan, const smelt_session_options* options,
                                   smelt_session** session);
-/* Null is allowed. */
 void smelt_session_free(smelt_session* session);
 
 /* A .safetensors file, a directory that holds model.safetensors or its index, or a checkpoint of a training
@@ -172,6 +180,116 @@ smelt_status smelt_session_read_state(const smelt_session* session, const char* 
                                       void* to, size_t bytes);
 smelt_status smelt_session_write_state(smelt_session* session, const char* name, int64_t offset,
                                        const void* from, size_t bytes);
+
+/* ---- tokenizers
+ * -----------------------------------------------------------------------------------------------
+ * Text is UTF-8 with its length in bytes, without a 0 at the end; text that is no UTF-8 is an error. */
+
+/* A directory with tokenizer.json, with Marian's source.spm, target.spm and vocab.json, or with T5's
+ * spiece.model; or one such file. */
+smelt_status smelt_tokenizer_load(const char* path, smelt_tokenizer** tokenizer);
+/* The text of a tokenizer.json. */
+smelt_status smelt_tokenizer_from_json(const char* text, size_t bytes, smelt_tokenizer** tokenizer);
+void smelt_tokenizer_free(smelt_tokenizer* tokenizer);
+/* With added tokens; 0 of null. */
+size_t smelt_tokenizer_vocabulary_size(const smelt_tokenizer* tokenizer);
+
+typedef struct smelt_encode_options {
+  int32_t no_special_tokens; /* 1: none around the text, as where a chat's template has written its own */
+  int32_t plain_text;        /* 1: "</s>" in the text is text, as in what strangers have typed */
+  int32_t target;            /* 1: Marian: the text is in the target language */
+} smelt_encode_options;
+
+/* Bytes of the text; 0,0 of a token that is not in it. */
+typedef struct smelt_text_range {
+  uint32_t begin, end;
+} smelt_text_range;
+
+/* Where the tokens of a text go. */
+typedef struct smelt_encoding {
+  int32_t* ids;              /* capacity entries, or null */
+  smelt_text_range* offsets; /* likewise */
+  size_t capacity;
+  size_t count; /* filled in: how many tokens there are */
+} smelt_encoding;
+
+/* options may be null. A text is cut where the file asks for truncation, never filled up with padding. Where
+ * there are more tokens than capacity, count alone is filled in, which is
+ * SMELT_INVALID_ARGUMENT unless ids and offsets are null: the caller asks with both null first, or tries and
+ * comes back with more. */
+smelt_status smelt_tokenizer_encode(const smelt_tokenizer* tokenizer, const char* text, size_t bytes,
+                                    const smelt_encode_options* options, smelt_encoding* encoding);
+/* Always UTF-8; *bytes says how many bytes there are, by the same rule: text may be null, to ask.
+ * skip_special_tokens: 1 leaves them out. */
+smelt_status smelt_tokenizer_decode(const smelt_tokenizer* tokenizer, const int32_t* ids, size_t count,
+                                    int32_t skip_special_tokens, char* text, size_t capacity, size_t* bytes);
+
+/* Text as it becomes known, token by token. */
+smelt_status smelt_decoder_create(const smelt_tokenizer* tokenizer, int32_t skip_special_tokens,
+                                  smelt_decoder** decoder);
+void smelt_decoder_free(smelt_decoder* decoder);
+/* What the token adds, in whole characters; 0 bytes while it may be the beginning of one. *text, which ends
+ * with a 0 that is not counted, is valid until the decoder's next call. */
+smelt_status smelt_decoder_push(smelt_decoder* decoder, int32_t id, const char** text, size_t* bytes);
+/* What was held back; then the decoder is as new. */
+smelt_status smelt_decoder_finish(smelt_decoder* decoder, const char** text, size_t* bytes);
+
+/* ---- generation
+ * ----------------------------------------------------------------------------------------------- */
+
+/* Of a plan with an entry decode, with caches, or logits. A generator remembers what the session's caches
+ * hold, so that a prompt that goes on from the one before is not read again: where another generator of the
+ * session, a run of its entries or new weights come between, a new generator is needed. */
+smelt_status smelt_generator_create(smelt_session* session, smelt_generator** generator);
+void smelt_generator_free(smelt_generator* generator);
+
+typedef struct smelt_generator_limits {
+  int64_t vocabulary, max_batch, max_length; /* max_length: a prompt and all new tokens but the last */
+  int32_t reads_source; /* 1: an encoder reads the prompt, which then does not count in max_length */
+} smelt_generator_limits;
+
+smelt_status smelt_generator_get_limits(const smelt_generator* generator, smelt_generator_limits* limits);
+
+typedef struct smelt_prompt {
+  const int32_t* ids;
+  size_t count;
+} smelt_prompt;
+
+/* Called with each new token of a sequence as soon as it is chosen; anything but 0 ends the generation, which
+ * then holds the tokens up to this one. A beam search, which changes its mind, calls when all tokens are
+ * known and is not cut short. It must not use the session or the generator. */
+typedef int (*smelt_on_token)(void* user, size_t sequence, int32_t token);
+
+typedef struct smelt_generate_options {
+  /* A JSON object with Hugging Face's names, over the values of the model's generation_config.json:
+   * {"max_new_tokens": 64, "do_sample": true, "temperature": 0.8, "seed": 1}. Beside these names there are
+   * decoder_start_token_id, seed and sliding_window (true: beyond max_length go on from the last tokens);
+   * others are errors. Null: the model's own values. */
+  const char* json;
+  smelt_on_token on_token;   /* or null */
+  void* user;                /* what on_token is called with */
+  int32_t log_probabilities; /* 1: keep those of the new tokens; not of a beam search */
+} smelt_generate_options;
+
+/* Continues every prompt: num_return_sequences sequences for each, in the order of the prompts, best first
+ * where they have scores. options may be null. */
+smelt_status smelt_generate(smelt_generator* generator, const smelt_prompt* prompts, size_t prompt_count,
+                            const smelt_generate_options* options, smelt_generation** generation);
+void smelt_generation_free(smelt_generation* generation);
+
+/* One result; its arrays live as long as the generation. */
+typedef struct smelt_sequence {
+  const int32_t* ids; /* new tokens, an end-of-sequence token included */
+  size_t count;
+  const float* log_probabilities; /* one a token, by the model's logits as they are; null where not kept */
+  float score;   /* of a beam search, else NaN: the sum of log-probabilities, over what length_penalty says */
+  size_t prompt; /* whose continuation it is */
+} smelt_sequence;
+
+/* 0 of null. */
+size_t smelt_generation_count(const smelt_generation* generation);
+smelt_status smelt_generation_sequence(const smelt_generation* generation, size_t index,
+                                       smelt_sequence* sequence);
 
 #ifdef __cplusplus
 }

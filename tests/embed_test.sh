@@ -1,6 +1,6 @@
 #!/bin/bash
 # Installs the runtime into a temporary prefix, builds examples/embed against it as an outsider would (CMake package
-# and pkg-config), runs a freshly compiled plan in C++ and C, and checks that no LLVM is in the process.
+# and pkg-config), runs a freshly compiled plan in C++ and C, chats with it, and checks that no LLVM is in the process.
 #   tests/embed_test.sh [BUILD_DIRECTORY]
 set -euo pipefail
 source_dir=$(cd "$(dirname "$0")/.." && pwd)
@@ -27,7 +27,29 @@ grep -q '^entry logits$' "$work/cpp.txt" || fail "no entry 'logits' in: $(cat "$
 [ "$(tail -n1 "$work/cpp.txt")" = "$(tail -n1 "$work/c.txt")" ] || fail "C++ and C disagree"
 [ "$(tail -n1 "$work/c.txt" | wc -w)" = 9 ] || fail "expected 8 ids, got: $(tail -n1 "$work/c.txt")"
 
-for program in embed_cpp embed_c; do
+# A chat: token i is the word wi, so that the first reply is embed_c's and the second goes on from it.
+{
+  printf '{"model": {"type": "WordLevel", "unk_token": "w0", "vocab": {"w0": 0'
+  for i in $(seq 130); do printf ', "w%d": %d' "$i" "$i"; done
+  printf '}}, "pre_tokenizer": {"type": "WhitespaceSplit"}}'
+} >"$work/tokenizer.json"
+chat() { "$work/build/embed_chat" "$work/model.plan" "$weights" "$work/tokenizer.json" 8; }
+line() { printf 'w%s ' "$@"; echo; }
+read -ra first <<<"$(tail -n1 "$work/c.txt" | cut -d: -f2)"
+all=("${prompt[@]}" "${first[@]}" 2 7)
+"$work/build/embed_c" "$work/model.plan" "$weights" 8 "${all[@]}" >"$work/second.txt" || fail "the C program failed"
+read -ra second <<<"$(tail -n1 "$work/second.txt" | cut -d: -f2)"
+{ line "${prompt[@]}"; line 2 7; } | chat >"$work/chat.txt" || fail "the chat failed"
+{ line "${first[@]}"; line "${second[@]}"; } | sed 's/ $//' >"$work/expected.txt"
+diff <(head -n2 "$work/chat.txt") "$work/expected.txt" || fail "the chat does not go on as embed_c does"
+tail -n1 "$work/chat.txt" | grep -qE '^16 tokens, [0-9.]+ tokens/s$' || fail "the chat ends with: $(tail -n1 "$work/chat.txt")"
+for bad in 'w1 \xff' ''; do
+  code=0
+  printf '%b\n' "$bad" | chat >/dev/null 2>"$work/error.txt" || code=$?
+  [ "$code" = 1 ] && grep -q '^error: ' "$work/error.txt" || fail "the chat: code $code for the line '$bad'"
+done
+
+for program in embed_cpp embed_c embed_chat; do
   if ldd "$work/build/$program" | grep -qiE 'llvm|clang|lld'; then fail "LLVM is linked into $program"; fi
 done
 

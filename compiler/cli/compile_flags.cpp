@@ -136,7 +136,9 @@ void CompileFlags::add_to(CLI::App& app) {
       ->group(kPassesGroup);
   app.add_option("--dump-dir", dump_dir, "write numbered graphs, kernels and memory.json")
       ->group(kPassesGroup);
-  app.add_flag("--timing", timing, "print the seconds of each phase and pass to stderr")->group(kPassesGroup);
+  app.add_flag("--timing", timing,
+               "print the seconds of each phase and pass to stderr; of generate also its tokens/s")
+      ->group(kPassesGroup);
 }
 
 void CompileFlags::add_dropout(CLI::App& app) {
@@ -149,11 +151,20 @@ void CompileFlags::add_inputs(CLI::App& app) {
       "--attention-mask", [this] { attention_mask = true; },
       "an input attention_mask; models with an encoder have one if nothing is said");
   app.add_flag_callback("--no-attention-mask", [this] { attention_mask = false; }, "no such input");
+  add_caches(app);
   app.add_flag("--position-ids", position_ids, "an input position_ids in place of 0, 1, 2, ...");
   app.add_flag("--segment-ids", segment_ids,
                "an input segment_ids: tokens see those of the same number alone (documents packed in a row)");
   app.add_flag("--hidden-states", hidden_states,
                "outputs last_hidden_state, pooler_output and hidden.N beside the logits");
+}
+
+void CompileFlags::add_caches(CLI::App& app) {
+  app.add_flag_callback(
+      "--kv-cache", [this] { caches = true; },
+      "entries that keep keys and values while generating; models that generate have them with --mode infer "
+      "if nothing is said (docs/generation.md)");
+  app.add_flag_callback("--no-kv-cache", [this] { caches = false; }, "no such entries");
 }
 
 void CompileFlags::add_mode(CLI::App& app) {
@@ -188,6 +199,7 @@ CompileOptions CompileFlags::options() const {
   options.build.attention_mask = attention_mask;
   options.build.position_ids = position_ids;
   options.build.segment_ids = segment_ids;
+  options.build.caches = caches;
   options.build.hidden_states = hidden_states;
   options.training.optimizer = optimizer.options();
   options.pipeline = pipeline;

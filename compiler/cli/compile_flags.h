@@ -29,6 +29,7 @@ struct CompileFlags {
   std::optional<double> dropout;
   std::optional<bool> attention_mask;
   bool position_ids = false, segment_ids = false, hidden_states = false;
+  std::optional<bool> caches;
   OptimizerFlags optimizer;
 
   /// Adds --target, --max and the options that steer and show the passes.
@@ -38,6 +39,8 @@ struct CompileFlags {
   void add_dropout(CLI::App& app);
   /// Adds options for inputs and outputs that a model may or may not have.
   void add_inputs(CLI::App& app);
+  /// Adds --kv-cache and --no-kv-cache.
+  void add_caches(CLI::App& app);
 
   /// --timing asks where the seconds of compiling go, and so bypasses the cache.
   bool uses_plan_cache() const { return !no_plan_cache && !timing; }

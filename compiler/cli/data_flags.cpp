@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "compiler/cli/encoded_files.h"
 #include "runtime/error.h"
+#include "runtime/tokenizers/tokenizer.h"
 
 namespace smelt::cli {
 namespace {
@@ -13,8 +15,11 @@ std::vector<std::filesystem::path> paths(const Files& files) { return {files.beg
 
 bool is_records(const std::string& file) { return std::filesystem::path(file).extension() == ".safetensors"; }
 
-std::shared_ptr<const TokenData> read_tokens(const Files& files, TokenFormat format, int64_t vocabulary) {
-  return std::make_shared<const TokenData>(paths(files), format, vocabulary);
+std::shared_ptr<const TokenData> read_tokens(const Model& model, const Files& files, TokenFormat format) {
+  if (format != TokenFormat::automatic)
+    return std::make_shared<const TokenData>(paths(files), format, model.vocabulary());
+  const EncodedFiles encoded(model, files);
+  return std::make_shared<const TokenData>(encoded.paths(), format, model.vocabulary());
 }
 
 std::shared_ptr<const RecordData> read_records(const Files& files, const Plan& plan, std::string_view entry) {
@@ -33,16 +38,15 @@ void require_decoder_alone(const Model& model) {
         "data set of records (.safetensors; see docs/data.md)");
 }
 
-/// Text is read as bytes, which are the tokens of few models.
-void require_bytes(const Model& model, const Files& files) {
-  if (model.reads_bytes()) return;
+/// Text goes through the model's tokenizer, or is read as bytes, which are the tokens of few models.
+void require_text_model(const Model& model, const Files& files) {
+  if (model.reads_bytes() || !Tokenizer::files_in(model.path).empty()) return;
   for (const std::string& file : files)
     if (format_of(file) == TokenFormat::bytes)
       fail(
-          "'{}' is text, which is read as bytes, but the model's {} tokens are not bytes: encode it with the "
-          "model's tokenizer into a token file (docs/data.md), give the spec \"tokenizer\": \"bytes\", or "
-          "give "
-          "--data-format=bytes to take bytes as they are",
+          "'{}' is text, which is read as bytes, but the model's {} tokens are not bytes: put the model's "
+          "tokenizer beside it, encode the text into a token file (docs/data.md), give the spec "
+          "\"tokenizer\": \"bytes\", or give --data-format=bytes to take bytes as they are",
           file, model.vocabulary());
 }
 
@@ -127,10 +131,10 @@ DataSplit DataFlags::open(const Model& model, std::string_view entry) const {
   require_decoder_alone(model);
   const TokenFormat kind = *parse_token_format(format);
   if (kind == TokenFormat::automatic)
-    for (const Files* files : {&data, &validation}) require_bytes(model, *files);
-  const auto train = read_tokens(data, kind, model.vocabulary());
-  return split<TokenData>(
-      train, validation.empty() ? nullptr : read_tokens(validation, kind, model.vocabulary()), held_back);
+    for (const Files* files : {&data, &validation}) require_text_model(model, *files);
+  const auto train = read_tokens(model, data, kind);
+  return split<TokenData>(train, validation.empty() ? nullptr : read_tokens(model, validation, kind),
+                          held_back);
 }
 
 }  // namespace smelt::cli

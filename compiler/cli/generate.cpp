@@ -1,6 +1,7 @@
 // smelt generate: text where the model has a tokenizer or its tokens are bytes, else token ids.
 #include <fmt/ranges.h>
 
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <iostream>
@@ -11,6 +12,7 @@
 #include "compiler/cli/generation_flags.h"
 #include "compiler/cli/model.h"
 #include "compiler/cli/prompt_text.h"
+#include "compiler/cli/text_table.h"
 #include "runtime/error.h"
 #include "runtime/generation/generator.h"
 
@@ -49,7 +51,10 @@ class Stream {
   void begin(const Generator::Tokens& prompt, bool source) const {
     if (!source) show(prompt);
   }
-  void operator()(size_t, int32_t token) const { show({token}); }
+  bool operator()(size_t, int32_t token) const {
+    show({token});
+    return true;
+  }
   void finish() const {
     if (on_) fmt::print("{}\n", text_ ? text_(std::nullopt) : "");
   }
@@ -92,36 +97,43 @@ std::vector<std::vector<Hypothesis>> results_of(std::span<const Generator::Token
   return results;
 }
 
-CompileOptions compile_options(const GenerateCommand& options, DefaultBounds& bounds) {
+CompileOptions compile_options(const GenerateCommand& options, const Model& model, DefaultBounds& bounds) {
   CompileOptions result = options.flags.options();
   result.mode = Mode::infer;
   const size_t prompts = std::max<size_t>(1, options.prompts.size() + options.ids.size());
   bounds.add(result.build.bounds, "B", static_cast<int64_t>(prompts) * options.generation.beams(),
              "the number of prompts and beams");
+  result.entries = generation_entries(model, result);
   return result;
 }
 
-/// One prompt is continued as it is printed; several are printed when all are done.
-void print_continuations(const GenerateCommand& options, const GenerationOptions& generation,
-                         const PromptText& texts, Generator& generator) {
+/// One prompt is continued as it is printed; several are printed when all are done. Returns how many tokens
+/// are new.
+size_t print_continuations(const GenerateCommand& options, const GenerationOptions& generation,
+                           const PromptText& texts, Generator& generator) {
   const auto prompts = read_prompts(options, texts);
   const bool one = prompts.size() == 1 && generation.num_beams == 1 && generation.num_return_sequences == 1;
   if (one && !options.json) {
     const Stream stream(options, texts);
     stream.begin(prompts[0], generator.reads_source());
-    generator.generate(prompts, generation, stream);
-    return stream.finish();
+    const size_t count = generator.generate(prompts, generation, stream)[0].size();
+    stream.finish();
+    return count;
   }
+  size_t count = 0;
   const auto results = results_of(prompts, generation, generator);
   for (size_t i = 0; i < results.size(); ++i)
-    for (const Hypothesis& found : results[i])
+    for (const Hypothesis& found : results[i]) {
       print_one(options, prompts[i], found, texts, generator.reads_source());
+      count += found.tokens.size();
+    }
+  return count;
 }
 
 void run_generate(const GenerateCommand& options) {
   DefaultBounds bounds;
-  const CompileOptions compiled = compile_options(options, bounds);
-  Model model = compile_or_load(options.model, compiled, options.weights, options.flags);
+  Model model = open_model(options.model, options.weights);
+  compile_model(model, compile_options(options, model, bounds), options.flags);
   model.bounds = bounds;
   const GenerationOptions generation = options.generation.options(model.about, options.weights.seed);
   if (const std::string remark = options.generation.remark(generation); !remark.empty())
@@ -129,7 +141,12 @@ void run_generate(const GenerateCommand& options) {
   auto session = open_session(model, options.weights);
   Generator generator(*session);
   const PromptText texts(model, generator.vocabulary(), !options.no_special_tokens);
-  print_continuations(options, generation, texts, generator);
+  const auto begin = std::chrono::steady_clock::now();
+  const size_t count = print_continuations(options, generation, texts, generator);
+  if (!options.flags.timing) return;
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  fmt::print(stderr, "{} new tokens in {}, {:.1f} tokens/s\n", count, seconds_text(seconds),
+             static_cast<double>(count) / seconds);
 }
 
 }  // namespace
@@ -148,6 +165,7 @@ void add_generate(CLI::App& app) {
   command->add_flag("--json", options->json, "print one JSON object a prompt");
   options->generation.add_to(*command);
   options->flags.add_to(*command);
+  options->flags.add_caches(*command);
   options->weights.add_to(*command);
   on_call(command, options, run_generate);
 }

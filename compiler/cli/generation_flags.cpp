@@ -72,23 +72,6 @@ Json value_of(const Flag& flag, const std::string& text) {
   return text;
 }
 
-/// Special tokens of models whose generation config does not name them.
-void read_tokens(const Json& about, GenerationOptions& options) {
-  if (!about.is_object()) return;
-  const auto read = [&](const char* name, auto& member) {
-    if (const Json id = about.value(name, Json()); id.is_number_integer()) member = id.get<int32_t>();
-  };
-  read("decoder_start_token_id", options.decoder_start_token_id);
-  read("forced_bos_token_id", options.forced_bos_token_id);
-  if (const Json id = about.value("forced_eos_token_id", Json()); id.is_number_integer())
-    options.forced_eos_token_id = {id.get<int32_t>()};
-  const bool named = about.value("generation", Json::object()).contains("eos_token_id");
-  const Json ends = about.value("eos_token_id", Json());
-  if (named || !ends.is_array()) return;
-  for (const Json& id : ends)
-    if (id.is_number_integer()) options.eos_token_id.push_back(id.get<int32_t>());
-}
-
 }  // namespace
 
 void GenerationFlags::add_to(CLI::App& app) {
@@ -102,10 +85,7 @@ void GenerationFlags::add_to(CLI::App& app) {
 }
 
 GenerationOptions GenerationFlags::options(const Json& about, uint32_t seed) const {
-  GenerationOptions options;
-  if (about.is_object() && about["generation"].is_object())
-    read_generation_config(about["generation"].dump(), options);
-  read_tokens(about, options);
+  GenerationOptions options = model_generation_options(about.is_null() ? "" : about.dump());
   Json overrides = Json::object();
   for (const Flag& flag : kFlags)
     if (const auto text = given.find(flag.name); text != given.end())

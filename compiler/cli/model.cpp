@@ -14,6 +14,7 @@
 #include "runtime/plan/plan_file.h"
 #include "runtime/plan/plan_model.h"
 #include "runtime/system/file.h"
+#include "runtime/tokenizers/tokenizer.h"
 #include "runtime/training/export.h"
 
 namespace smelt::cli {
@@ -156,10 +157,12 @@ std::unique_ptr<Session> open_session(const Model& model, const WeightFlags& fla
 }
 
 void save_description(const Model& model, const fs::path& directory) {
-  if (model.about.is_object() && model.about["config"].is_object())
-    return export_description(*model.plan, directory);
   make_directories(directory);
-  if (model.about.is_object())
+  for (const fs::path& file : Tokenizer::files_in(model.path))
+    write_file(directory / file.filename(), read_text_file(file));
+  if (model.about.is_object() && model.about["config"].is_object())
+    export_description(*model.plan, directory);
+  else if (model.about.is_object())
     write_file(directory / "spec.json", model.about["spec"].dump(2) + "\n");
   else if (model.description)
     write_file(directory / "model.ir", model.description->text);
@@ -168,6 +171,12 @@ void save_description(const Model& model, const fs::path& directory) {
 void save_model(const Session& session, const Model& model, const fs::path& directory, int64_t step) {
   save_description(model, directory);
   session.save_weights(directory / "model.safetensors", {{"step", std::to_string(step)}});
+}
+
+std::vector<std::string> generation_entries(const Model& model, const CompileOptions& options) {
+  if (!model.spec() || !keeps_caches(*model.spec(), build_options(options))) return {};
+  if (model.spec()->encoder.layers == 0) return {"decode", "reorder"};
+  return {"encode", "decode", "reorder", "reorder_sources"};
 }
 
 std::string names_of_entries(const Plan& plan) {

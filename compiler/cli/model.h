@@ -60,12 +60,16 @@ void load_weights(Session& session, const Model& model);
 /// where the model has parameters and there are neither.
 std::unique_ptr<Session> open_session(const Model& model, const WeightFlags& flags);
 
-/// Writes the description alone: config.json where the family is one of transformers', otherwise spec.json or
-/// model.ir; nothing for a plan that was made from a graph.
+/// Writes the description: config.json where the family is one of transformers', otherwise spec.json or
+/// model.ir, nothing for a plan that was made from a graph; and the tokenizer that is beside the model.
 void save_description(const Model& model, const std::filesystem::path& directory);
 /// Writes the description and the weights, whose metadata says after how many updates they were saved.
 void save_model(const Session& session, const Model& model, const std::filesystem::path& directory,
                 int64_t step);
+
+/// What a generator runs: the entries with caches where the model has them, which need no other beside them;
+/// empty where all that there is may be needed.
+std::vector<std::string> generation_entries(const Model& model, const CompileOptions& options);
 
 /// "@loss, @logits"
 std::string names_of_entries(const Plan& plan);

@@ -10,7 +10,7 @@ PromptText::PromptText(const Model& model, int64_t vocabulary, bool add_special_
     : vocabulary_(vocabulary),
       bytes_(model.reads_bytes() && vocabulary == 256),
       add_special_tokens_(add_special_tokens) {
-  if (Tokenizer::is_in(model.path)) tokenizer_ = Tokenizer::load(model.path);
+  if (!Tokenizer::files_in(model.path).empty()) tokenizer_ = Tokenizer::load(model.path);
 }
 
 Generator::Tokens PromptText::encode(const std::string& text) const {

@@ -14,6 +14,7 @@
 #include "compiler/cli/data_flags.h"
 #include "compiler/cli/matrix_peak.h"
 #include "compiler/cli/model.h"
+#include "compiler/cli/prompt_text.h"
 #include "compiler/cli/subprocess.h"
 #include "compiler/cli/text_table.h"
 #include "ir/text/dot.h"
@@ -82,6 +83,7 @@ class Run {
     const bool accumulates = options_.trainer.gradient_accumulation > 1;
     const DataSplit data = options_.data.open(model_, accumulates ? "accumulate" : "train_step");
     make_session();
+    if (options_.trainer.sample_every > 0) prepare_samples();
     Trainer trainer(*session_, trainer_options(), data);
     TerminalProgress progress(std::cerr, terminal_style(STDERR_FILENO));
     if (!options_.quiet) trainer.add_observer(progress);
@@ -157,8 +159,15 @@ class Run {
            options_.trainer.sample_every);
   }
 
+  /// What is wrong with the prompt, or its tokenizer, is said before the first step.
+  void prepare_samples() {
+    require_samples();
+    texts_.emplace(model_, Generator(*session_).vocabulary(), true);
+    if (texts_->known()) sample_prompt_ = texts_->encode(options_.prompt);
+    if (sample_prompt_.empty()) sample_prompt_ = {first_token()};
+  }
+
   TrainerOptions trainer_options() const {
-    if (options_.trainer.sample_every > 0) require_samples();
     TrainerOptions trainer = options_.trainer;
     trainer.run_directory = options_.run_directory;
     trainer.schedule = *parse_schedule(options_.schedule);
@@ -230,11 +239,11 @@ class Run {
     generation.top_k = 0;
     generation.seed = options_.weights.seed;
     generation.sliding_window = true;
-    const bool text = model_.reads_bytes() && generator.vocabulary() == 256;
-    const Generator::Tokens prompt =
-        text ? encode_bytes(options_.prompt, 256) : Generator::Tokens{first_token()};
-    const Generator::Tokens fresh = generator.generate(std::span(&prompt, 1), generation)[0];
-    return text ? options_.prompt + decode_bytes(fresh) : fmt::format("{}", fmt::join(fresh, " "));
+    const Generator::Tokens fresh = generator.generate(std::span(&sample_prompt_, 1), generation)[0];
+    if (!texts_->known()) return fmt::format("{}", fmt::join(fresh, " "));
+    Generator::Tokens all = sample_prompt_;
+    all.insert(all.end(), fresh.begin(), fresh.end());
+    return texts_->decode(all);
   }
 
   int32_t first_token() const {
@@ -301,6 +310,8 @@ class Run {
   CompileOptions compile_options_;
   Model model_;
   std::unique_ptr<Session> session_;
+  std::optional<PromptText> texts_;  // where there are samples
+  Generator::Tokens sample_prompt_;
   std::future<void> graph_files_;  // goes first: it looks at the others
 };
 
@@ -341,7 +352,7 @@ void add_train(CLI::App& app) {
       ->check(CLI::IsMember({"constant", "linear", "cosine", "inverse-sqrt"}))
       ->capture_default_str();
   command->add_option("--sample-prompt", options->prompt,
-                      "what samples begin with (models trained on bytes)");
+                      "what samples begin with (models with a tokenizer, or of bytes)");
   command->add_option("--sample-tokens", options->sample_tokens, "tokens a sample")->capture_default_str();
   command->add_option("--sample-temperature", options->sample_temperature, "0 = greedy")
       ->capture_default_str();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <tuple>
 
 #include "compiler/cli/generation_flags.h"
@@ -74,6 +75,13 @@ int64_t longest_sequence(const std::vector<GenerationCase>& cases) {
 
 int64_t longest_prompt(const std::vector<GenerationCase>& cases) {
   return longest_of(cases, &GenerationCase::prompts);
+}
+
+int64_t most_rows(const std::vector<GenerationCase>& cases) {
+  int64_t most = 1;
+  for (const GenerationCase& each : cases)
+    most = std::max(most, std::ssize(each.prompts) * each.options.value("num_beams", int64_t{1}));
+  return most;
 }
 
 GenerationOutcome compare_case(const GenerationCase& recorded, Session& session, const Json& about) {

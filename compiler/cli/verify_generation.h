@@ -29,6 +29,8 @@ std::vector<GenerationCase> read_generation_cases(const std::filesystem::path& d
 /// In tokens: the longest of all prompts, and of all results, prompts included; 0 where there is no case.
 int64_t longest_sequence(const std::vector<GenerationCase>& cases);
 int64_t longest_prompt(const std::vector<GenerationCase>& cases);
+/// Prompts and beams of one case, at most.
+int64_t most_rows(const std::vector<GenerationCase>& cases);
 
 /// Generates with the case's options over those of the model.
 GenerationOutcome compare_case(const GenerationCase& recorded, Session& session, const Json& about);

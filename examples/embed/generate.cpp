@@ -40,7 +40,10 @@ int run(char** arguments, int count) {
   options.max_new_tokens = std::atoi(arguments[3]);
   smelt::Generator generator(session);
   std::printf("ids:");
-  generator.generate(prompts, options, [](size_t, int32_t id) { std::printf(" %d", static_cast<int>(id)); });
+  generator.generate(prompts, options, [](size_t, int32_t id) {
+    std::printf(" %d", static_cast<int>(id));
+    return true;  // go on
+  });
   std::printf("\n");
   return 0;
 }

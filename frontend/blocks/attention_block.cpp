@@ -33,24 +33,29 @@ Heads fused_heads(BlockBuilder& b, const Stack& stack, int64_t block, Value* x) 
   return {query, key, part(2)};
 }
 
-/// `part` is "attention" or "cross"; keys and values are made of `source`.
-Heads separate_heads(BlockBuilder& b, const Stack& stack, int64_t block, std::string_view part, Value* x,
-                     Value* source) {
-  const StackSpec& spec = stack.spec;
-  const auto projected = [&](const char* name, Value* from, int64_t heads) {
-    const Place place = stack.in_block(std::string(part) + "." + name, block);
-    return split_heads(b, spec, linear(b, place, from, heads * spec.head_dim, b.spec.attention.qkv_bias),
-                       heads);
-  };
-  Value* query = projected("query", x, spec.heads);
-  Value* key = projected("key", source, spec.kv_heads);
-  return {query, key, projected("value", source, spec.kv_heads)};
+/// `part` is "attention.query", "cross.key" and the like.
+Value* projected(BlockBuilder& b, const Stack& stack, int64_t block, std::string_view part, Value* x,
+                 int64_t heads) {
+  const int64_t out = heads * stack.spec.head_dim;
+  return split_heads(b, stack.spec, linear(b, stack.in_block(part, block), x, out, b.spec.attention.qkv_bias),
+                     heads);
 }
 
-void normalise(BlockBuilder& b, const Stack& stack, int64_t block, const std::string& part, Heads& heads) {
-  if (!b.spec.attention.qk_norm) return;
-  heads.query = norm(b, stack.in_block(part + ".query_norm", block), heads.query);
-  heads.key = norm(b, stack.in_block(part + ".key_norm", block), heads.key);
+Heads separate_heads(BlockBuilder& b, const Stack& stack, int64_t block, Value* x) {
+  Value* query = projected(b, stack, block, "attention.query", x, stack.spec.heads);
+  Value* key = projected(b, stack, block, "attention.key", x, stack.spec.kv_heads);
+  return {query, key, projected(b, stack, block, "attention.value", x, stack.spec.kv_heads)};
+}
+
+/// x itself where queries and keys are not normalised; `part` is "attention.query_norm" and the like.
+Value* normalised(BlockBuilder& b, const Stack& stack, int64_t block, std::string_view part, Value* x) {
+  return b.spec.attention.qk_norm ? norm(b, stack.in_block(part, block), x) : x;
+}
+
+Heads with_cached(BlockBuilder& b, const Stack& stack, int64_t block, const Heads& heads) {
+  b.at(stack.in_block("attention", block), "cache");
+  Value* keys = remember(b, *stack.cache, stack.in_block("key", block), heads.key);
+  return {heads.query, keys, remember(b, *stack.cache, stack.in_block("value", block), heads.value)};
 }
 
 double scale_of(const TransformerSpec& spec, const StackSpec& stack, int64_t block) {
@@ -65,6 +70,7 @@ struct Sight {
   int64_t window = 0;  // as attention.window, of this block
   Value *mask = nullptr, *bias = nullptr, *segments = nullptr;
   Value *slopes = nullptr, *position_ids = nullptr;  // ALiBi; without ids the distance is that of places
+  Value* past = nullptr;                             // i32[B]: keys before each row's first query
 };
 
 /// The window of a block, where the keys may be more.
@@ -88,7 +94,9 @@ void add_distance(AttentionWriter& attention, const Sight& sight) {
 
 /// The attention with a body that says all of that; random numbers are named only where they are drawn.
 Value* weighted_means(BlockBuilder& b, const Heads& heads, double scale, const Sight& sight) {
-  AttentionWriter attention(b.graph, heads.query, heads.key, heads.value, scale);
+  Value* query = b.graph.convert(heads.query, heads.key->dtype());  // of a cache's type
+  AttentionWriter attention(b.graph, query, heads.key, heads.value, scale);
+  if (sight.past) attention.place_queries(sight.past);
   if (const double cap = b.spec.attention.soft_cap; cap > 0) attention.cap(cap);
   if (sight.bias) attention.add(sight.bias);
   if (sight.slopes) add_distance(attention, sight);
@@ -97,7 +105,7 @@ Value* weighted_means(BlockBuilder& b, const Heads& heads, double scale, const S
   if (sight.mask) attention.mask_keys(sight.mask);
   if (sight.segments) attention.mask_segments(sight.segments, sight.segments);
   if (b.dropout.attention > 0) attention.drop(b.dropout.attention, b.graph.module().next_random_id());
-  return attention.finish()->result();
+  return b.graph.convert(attention.finish()->result(), heads.query->dtype());
 }
 
 Value* attend(BlockBuilder& b, const Stack& stack, int64_t block, const std::string& part, const Heads& heads,
@@ -115,14 +123,16 @@ Value* attend(BlockBuilder& b, const Stack& stack, int64_t block, const std::str
 }  // namespace
 
 Value* self_attention(BlockBuilder& b, const Stack& stack, int64_t block, Value* x) {
-  Heads heads = b.spec.attention.fused_qkv ? fused_heads(b, stack, block, x)
-                                           : separate_heads(b, stack, block, "attention", x, x);
-  normalise(b, stack, block, "attention", heads);
+  Heads heads =
+      b.spec.attention.fused_qkv ? fused_heads(b, stack, block, x) : separate_heads(b, stack, block, x);
+  heads.query = normalised(b, stack, block, "attention.query_norm", heads.query);
+  heads.key = normalised(b, stack, block, "attention.key_norm", heads.key);
   if (stack.cosines) {
     b.at(stack.in_block("attention", block), "rotary");
     heads.query = rotated(b, stack, heads.query);
     heads.key = rotated(b, stack, heads.key);
   }
+  if (stack.cache) heads = with_cached(b, stack, block, heads);
   return attend(b, stack, block, "attention", heads,
                 {.causal = stack.causal,
                  .window = window_of(b, block, heads.key->shape()[1]),
@@ -130,13 +140,43 @@ Value* self_attention(BlockBuilder& b, const Stack& stack, int64_t block, Value*
                  .bias = stack.bias,
                  .segments = stack.segments,
                  .slopes = stack.slopes,
-                 .position_ids = stack.position_ids});
+                 .position_ids = stack.cache ? nullptr : stack.position_ids,
+                 .past = stack.cache ? stack.cache->past : nullptr});
 }
 
+namespace {
+
+Value* cross_query(BlockBuilder& b, const Stack& stack, int64_t block, Value* x) {
+  x = projected(b, stack, block, "cross.query", x, stack.spec.heads);
+  return normalised(b, stack, block, "cross.query_norm", x);
+}
+
+Value* cross_key(BlockBuilder& b, const Stack& stack, int64_t block) {
+  Value* key = projected(b, stack, block, "cross.key", stack.memory, stack.spec.kv_heads);
+  return normalised(b, stack, block, "cross.key_norm", key);
+}
+
+Value* cross_value(BlockBuilder& b, const Stack& stack, int64_t block) {
+  return projected(b, stack, block, "cross.value", stack.memory, stack.spec.kv_heads);
+}
+
+}  // namespace
+
 Value* cross_attention(BlockBuilder& b, const Stack& stack, int64_t block, Value* x) {
-  Heads heads = separate_heads(b, stack, block, "cross", x, stack.memory);
-  normalise(b, stack, block, "cross", heads);
+  Heads heads = {cross_query(b, stack, block, x), nullptr, nullptr};
+  if (stack.memory_cache) {
+    heads.key = recall(b, *stack.memory_cache, stack.in_block("cross.key", block));
+    heads.value = recall(b, *stack.memory_cache, stack.in_block("cross.value", block));
+  } else {
+    heads.key = cross_key(b, stack, block);
+    heads.value = cross_value(b, stack, block);
+  }
   return attend(b, stack, block, "cross", heads, {.mask = stack.memory_mask});
+}
+
+void remember_memory(BlockBuilder& b, const Stack& stack, int64_t block) {
+  remember(b, *stack.memory_cache, stack.in_block("cross.key", block), cross_key(b, stack, block));
+  remember(b, *stack.memory_cache, stack.in_block("cross.value", block), cross_value(b, stack, block));
 }
 
 }  // namespace smelt

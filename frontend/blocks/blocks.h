@@ -16,9 +16,18 @@ struct BlockBuilder {
   const TransformerSpec& spec;
   const ParameterNames names;
   TransformerSpec::Dropout dropout;  // the probabilities of this graph
+  DType cache_type = DType::f32;     // of keys and values that are kept
 
   /// Sets the source name of the nodes that follow: `place`, and a part of it.
   void at(const Place& place, std::string_view part = "");
+};
+
+/// Where the keys and values of tokens that were read before are: a state of each block's keys and one of its
+/// values, [slots,capacity,kv_heads,head_dim], whose first slots are the rows of the batch.
+struct Cache {
+  int64_t slots = 0, capacity = 0;
+  Value* rows = nullptr;  // i32[B]: 0 ... B-1
+  Value* past = nullptr;  // i32[B]: tokens of each row that were read before; null: they are not looked at
 };
 
 /// One stack of blocks at work: its sizes, and what its attention sees.
@@ -26,14 +35,16 @@ struct Stack {
   std::string_view name;  // "encoder" or "decoder"
   const StackSpec& spec;
   bool causal = false;
-  Value* mask = nullptr;                       // i32[B,T]: 0 where a token is padding; null: there is none
-  Value* position_ids = nullptr;               // i32[B,T]; null: 0 ... T-1
-  Value* segments = nullptr;                   // i32[B,T]: tokens see those of their own segment; null: all
-  Value* bias = nullptr;                       // f32[heads,T,T], added to the scores of every block
-  Value* slopes = nullptr;                     // f32[heads]: ALiBi
+  Value* mask = nullptr;          // i32[B,T]: 0 where a token is padding; null: there is none
+  Value* position_ids = nullptr;  // i32[B,T]; null: 0 ... T-1
+  Value* segments = nullptr;      // i32[B,T]: tokens see those of their own segment; null: all
+  Value* bias = nullptr;          // f32[heads,T,T] or with B before, added to the scores of every block
+  Value* slopes = nullptr;        // f32[heads]: ALiBi
   Value *cosines = nullptr, *sines = nullptr;  // f32[T,width/2] or [B,T,width/2]: rotary positions
+  const Cache* cache = nullptr;                // null: the tokens of this run are all there are
   Value* memory = nullptr;                     // f32[B,S,hidden]: what cross attention reads
   Value* memory_mask = nullptr;                // i32[B,S]
+  const Cache* memory_cache = nullptr;         // what cross attention reads in place of memory
 
   /// A part of block `block`: "decoder.{}.attention.query"; of the stack itself: "decoder.norm".
   Place in_block(std::string_view part, int64_t block) const;
@@ -69,14 +80,28 @@ Value* embed_patches(BlockBuilder& b, const Stack& stack, Value* pixels);
 /// x plus the stack's table of positions, where it has one. `ids` are the tokens, null for patches.
 Value* add_positions(BlockBuilder& b, const Stack& stack, Value* x, Value* ids);
 /// Fills what the positions of the spec need: ids that are counted, rotations, biases by distance.
-void prepare_positions(BlockBuilder& b, Stack& stack, const Dim& length);
+void prepare_positions(BlockBuilder& b, Stack& stack, Value* ids);
 /// The first `width` numbers of each head of [B,T,heads,head_dim], whose pairs (i, i + width / 2) are turned
 /// by their position's angles.
 Value* rotated(BlockBuilder& b, const Stack& stack, Value* x);
 
+// ---- cache.cpp
+/// x[B,...], put into the state of that name behind what its rows have there, and all that they have then,
+/// [B,capacity,...] of the cache's type. A cache without `past` has x from the beginning on.
+Value* remember(BlockBuilder& b, const Cache& cache, const Place& place, Value* x);
+/// What rows of the batch have in the state of that name, [B,capacity,...].
+Value* recall(BlockBuilder& b, const Cache& cache, const Place& place);
+/// What row from[b] of a state has at places[t] becomes that of row to[b]: i32[B], i32[B] and i32[T].
+void move_rows(BlockBuilder& b, const std::string& name, Value* from, Value* to, Value* places);
+/// The name of the state that holds what is made at a place.
+std::string cache_name(const Place& place);
+constexpr std::string_view kCachePrefix = "cache.";
+
 // ---- attention_block.cpp, ffn_block.cpp, stack.cpp, head.cpp
 Value* self_attention(BlockBuilder& b, const Stack& stack, int64_t block, Value* x);
 Value* cross_attention(BlockBuilder& b, const Stack& stack, int64_t block, Value* x);
+/// Keys and values that cross attention of the block makes of the stack's memory go into its cache.
+void remember_memory(BlockBuilder& b, const Stack& stack, int64_t block);
 Value* feed_forward(BlockBuilder& b, const Stack& stack, int64_t block, Value* x);
 /// All blocks and the final norm; the hidden states on the way are appended to `hidden`.
 Value* run_stack(BlockBuilder& b, const Stack& stack, Value* x, std::vector<Value*>& hidden);

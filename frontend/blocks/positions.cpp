@@ -46,18 +46,35 @@ Value* unmasked_positions(BlockBuilder& b, Value* mask) {
   return b.graph.sub(count, b.graph.like(count, 1));
 }
 
-/// f32[heads,T,T], looked up in a table [buckets,heads] by the distance of key from query.
+/// i32[B,T] of tokens that others came before: past + 0, 1, 2, ...
+Value* cached_positions(BlockBuilder& b, const Cache& cache, Value* ids) {
+  Value* past = b.graph.broadcast(cache.past, {0}, ids->shape());
+  return b.graph.add(past, b.graph.iota(ids->type, 1));
+}
+
+/// i32[T,T] of a run by itself, or i32[B,T,capacity] with a cache: how far each key is behind its query.
+Value* distances(BlockBuilder& b, const Stack& stack, const Dim& length) {
+  const Cache* cache = stack.cache;
+  if (!cache) {
+    const Type places = {DType::i32, {length, length}};
+    return b.graph.sub(b.graph.iota(places, 1), b.graph.iota(places, 0));
+  }
+  const Type places = {DType::i32, {cache->past->shape()[0], length, cache->capacity}};
+  Value* first = b.graph.broadcast(cache->past, {0}, places.shape);
+  return b.graph.sub(b.graph.iota(places, 2), b.graph.add(first, b.graph.iota(places, 1)));
+}
+
+/// f32[heads,T,T], or [B,heads,T,capacity]: looked up in a table [buckets,heads] by distance.
 Value* distance_bias(BlockBuilder& b, const Stack& stack, const Dim& length) {
   const Place place = stack.part("distances");
   Value* biases = weight(b, place, {b.spec.positions.buckets, stack.spec.heads}, b.spec.init.deviation);
-  const int64_t longest = most(b, length);
+  const int64_t longest = stack.cache ? stack.cache->capacity : most(b, length);
   Value* buckets = b.graph.table(distance_buckets(b.spec.positions, longest, stack.causal),
                                  {DType::i32, {2 * longest - 1}});
-  const Type places = {DType::i32, {length, length}};
-  Value* distance = b.graph.sub(b.graph.iota(places, 1), b.graph.iota(places, 0));
+  Value* distance = distances(b, stack, length);
   distance = b.graph.add(distance, b.graph.like(distance, static_cast<double>(longest - 1)));
   Value* rows = b.graph.create(Op::embedding, {biases, b.graph.gather(buckets, distance)})->result();
-  return b.graph.transpose(rows, {2, 0, 1});
+  return stack.cache ? b.graph.transpose(rows, {0, 3, 1, 2}) : b.graph.transpose(rows, {2, 0, 1});
 }
 
 Value* rotary_rows(BlockBuilder& b, const Stack& stack, std::vector<double> values, int64_t rows,
@@ -134,8 +151,10 @@ Value* add_positions(BlockBuilder& b, const Stack& stack, Value* x, Value* ids) 
   return b.graph.add(x, found);
 }
 
-void prepare_positions(BlockBuilder& b, Stack& stack, const Dim& length) {
+void prepare_positions(BlockBuilder& b, Stack& stack, Value* ids) {
   b.at(stack.part("positions"));
+  const Dim& length = ids->shape()[1];
+  if (stack.cache) stack.position_ids = cached_positions(b, *stack.cache, ids);
   const auto& p = b.spec.positions;
   if (p.counted_by_mask && stack.mask && !stack.position_ids)
     stack.position_ids = unmasked_positions(b, stack.mask);

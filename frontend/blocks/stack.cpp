@@ -30,7 +30,7 @@ Value* add_part(BlockBuilder& b, const Stack& stack, int64_t block, Value* x, Va
 Value* run_block(BlockBuilder& b, const Stack& stack, int64_t block, Value* x) {
   Value* input = x;
   x = add_part(b, stack, block, x, x, kSelf);
-  if (stack.memory) x = add_part(b, stack, block, x, x, kCross);
+  if (stack.memory || stack.memory_cache) x = add_part(b, stack, block, x, x, kCross);
   return add_part(b, stack, block, x, b.spec.parallel_residual ? input : x, kFfn);
 }
 

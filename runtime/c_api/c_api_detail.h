@@ -1,4 +1,4 @@
-// What the two halves of the C interface share.
+// What the parts of the C interface share.
 #pragma once
 
 #include <fmt/format.h>

@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 
+#include "runtime/cpu/few_rows.h"
 #include "runtime/error.h"
 
 namespace smelt {
@@ -197,6 +198,7 @@ void PreparedGemm::scale(float* c) const {
 }
 
 void PreparedGemm::call(const float* a, const float* b, float* c, float beta) const {
+  if (call_few_rows(a, b, c, beta)) return;
   if (sizes_.m == 1 || sizes_.n == 1) return call_vector(a, b, c, beta);
   const bool by_rows = layout(sizes_.c, sizes_.m, sizes_.n)->by_rows;
   const int64_t lines = by_rows ? sizes_.m : sizes_.n;
@@ -221,6 +223,21 @@ void PreparedGemm::call_block(const float* a, const float* b, float* c, float be
               static_cast<int>(m), static_cast<int>(n), static_cast<int>(sizes_.k),
               static_cast<float>(sizes_.alpha), a, static_cast<int>(in_a.leading), b,
               static_cast<int>(in_b.leading), beta, c, static_cast<int>(out.leading));
+}
+
+/// Few rows, or few columns, of C, where the numbers along k of both matrices lie behind each other.
+bool PreparedGemm::call_few_rows(const float* a, const float* b, float* c, float beta) const {
+  constexpr int64_t kLeast = 16;  // numbers along k
+  const GemmSizes& s = sizes_;
+  const auto alpha = static_cast<float>(s.alpha);
+  if (s.a.column_stride != 1 || s.b.row_stride != 1 || s.k < kLeast) return false;
+  if (std::min(s.m, s.n) > FewRows::kMostRows || s.m == s.n) return false;
+  const FewRows rows{s.m,  s.n, s.k, s.a.row_stride, s.b.column_stride, s.c.row_stride, s.c.column_stride,
+                     alpha};
+  const FewRows columns{s.n,  s.m, s.k, s.b.column_stride, s.a.row_stride, s.c.column_stride, s.c.row_stride,
+                        alpha};
+  s.m < s.n ? rows.run(a, b, c, beta) : columns.run(b, a, c, beta);
+  return true;
 }
 
 /// A row or a column of C: y = alpha * M x + beta * y, without the copies that a GEMM makes of M.

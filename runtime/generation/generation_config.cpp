@@ -1,7 +1,9 @@
-// Hugging Face's generation_config.json as GenerationOptions.
+// Hugging Face's generation_config.json, and an application's options by the same names, as
+// GenerationOptions.
 #include <fmt/ranges.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "runtime/error.h"
 #include "runtime/generation/generation_options.h"
@@ -61,9 +63,24 @@ bool is_id_list(const Json& list) { return list.is_array() && std::ranges::all_o
 /// Reads fields, each into what it stands for, and keeps what is wrong with any of them.
 class ConfigReader {
  public:
-  ConfigReader(const Json& json, GenerationOptions& options) : json_(json), options_(options) {}
+  ConfigReader(const Json& json, const char* what, GenerationOptions& options)
+      : json_(json), what_(what), options_(options) {}
 
-  void read() {
+  /// Fields of other programs are none of ours.
+  void read_config() {
+    read_fields();
+    refuse_problems();
+  }
+
+  void read_options() {
+    read_fields();
+    read_own();
+    find_unknown();
+    refuse_problems();
+  }
+
+ private:
+  void read_fields() {
     find_unsupported();
     for (const auto& field : kNumbers) read_field(field, &Json::is_number, "a number");
     for (const auto& field : kCounts) read_field(field, &Json::is_number_integer, "a whole number");
@@ -74,11 +91,14 @@ class ConfigReader {
     read_biases();
     read_early_stopping();
     read_decay();
-    if (!problems_.empty()) fail("generation config: {}", fmt::join(problems_, "; "));
   }
 
- private:
-  const Json* given(const char* name) const {
+  void refuse_problems() const {
+    if (!problems_.empty()) fail("{}: {}", what_, fmt::join(problems_, "; "));
+  }
+
+  const Json* given(const char* name) {
+    known_.insert(name);
     const auto it = json_.find(name);
     return it == json_.end() || it->is_null() ? nullptr : &*it;
   }
@@ -172,18 +192,53 @@ class ConfigReader {
       wrong("exponential_decay_length_penalty", "a pair of a whole number and a number");
   }
 
+  void read_own() {
+    read_field(Field<bool>{"sliding_window", &GenerationOptions::sliding_window}, &Json::is_boolean,
+               "true or false");
+    if (const Json* value = given("decoder_start_token_id")) {
+      if (is_token_id(*value))
+        options_.decoder_start_token_id = value->get<int32_t>();
+      else
+        wrong("decoder_start_token_id", "a token id");
+    }
+    if (const Json* value = given("seed")) {
+      if (value->is_number_unsigned() && value->get<uint64_t>() <= UINT32_MAX)
+        options_.seed = value->get<uint32_t>();
+      else
+        wrong("seed", "a whole number from 0 to 4294967295");
+    }
+  }
+
+  /// What no reader has asked for.
+  void find_unknown() {
+    for (const auto& [name, value] : json_.items())
+      if (!known_.contains(name)) problems_.push_back(fmt::format("{} (there is no such option)", name));
+  }
+
   const Json& json_;
+  const char* what_;
   GenerationOptions& options_;
+  std::set<std::string, std::less<>> known_;
   std::vector<std::string> problems_;
 };
+
+void read(std::string_view text, const char* what, GenerationOptions& options,
+          void (ConfigReader::*fields)()) {
+  const Json json = parse_json(text, what);
+  if (!json.is_object()) fail("{}: expected one JSON object", what);
+  ConfigReader reader(json, what, options);
+  (reader.*fields)();
+  options.validate();
+}
 
 }  // namespace
 
 void read_generation_config(std::string_view text, GenerationOptions& options) {
-  const Json json = parse_json(text, "generation config");
-  if (!json.is_object()) fail("generation config: expected one JSON object");
-  ConfigReader(json, options).read();
-  options.validate();
+  read(text, "generation config", options, &ConfigReader::read_config);
+}
+
+void read_generation_options(std::string_view text, GenerationOptions& options) {
+  read(text, "generation options", options, &ConfigReader::read_options);
 }
 
 }  // namespace smelt

@@ -18,7 +18,8 @@ bool is_positive(double x) { return x > 0 && std::isfinite(x); }
 void check_beams(const GenerationOptions& options) {
   const int64_t beams = options.num_beams, wanted = options.num_return_sequences;
   if (beams < 1 || beams > kMostBeams) fail("num_beams {}: expected 1 to {}", beams, kMostBeams);
-  check(wanted >= 1, "num_return_sequences", wanted, "at least 1");
+  if (wanted < 1 || wanted > kMostSequences)
+    fail("num_return_sequences {}: expected 1 to {}", wanted, kMostSequences);
   if (wanted <= beams) return;
   if (beams > 1) fail("num_return_sequences {}: expected at most num_beams, which is {}", wanted, beams);
   if (options.greedy())

@@ -37,7 +37,7 @@ struct SequenceBias {
   double bias = 0;
 };
 
-constexpr int64_t kMostBeams = 64;
+constexpr int64_t kMostBeams = 64, kMostSequences = 65536;
 
 struct GenerationOptions : SamplingOptions {
   int64_t max_new_tokens = 20;
@@ -77,8 +77,14 @@ struct GenerationOptions : SamplingOptions {
   void validate(int64_t vocabulary) const;
 };
 
+/// What a model's own description (Plan::model) asks for: its generation_config.json, and special tokens that
+/// this does not name. The defaults for an empty text.
+GenerationOptions model_generation_options(std::string_view model);
 /// Reads a generation_config.json (or an old config.json that holds the same fields). Fields that would
 /// change the result and are not supported are named in one Error.
 void read_generation_config(std::string_view json, GenerationOptions& options);
+/// The same of what an application asks for, with the members decoder_start_token_id, seed and sliding_window
+/// in addition. Fields that are none of them are named in the Error.
+void read_generation_options(std::string_view json, GenerationOptions& options);
 
 }  // namespace smelt

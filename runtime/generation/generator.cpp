@@ -22,18 +22,19 @@ double uniform(uint32_t seed, size_t position, size_t index) {
   return static_cast<double>((uint64_t{w[1]} << 32 | w[0]) >> 11) * 0x1p-53;
 }
 
-/// Calls `advance` with those of `all` that are not done, prompts of one length at a time, until all are.
-template <typename T, typename Advance>
-void run_by_length(std::vector<T>& all, size_t most, const Advance& advance) {
-  std::map<size_t, std::vector<T*>> by_length;
-  for (T& each : all) by_length[each.prompt.read.size()].push_back(&each);
-  for (auto& [length, group] : by_length)
+/// Calls `advance` with those of `all` that are not done until all are or it returns false; prompts that
+/// differ in what `kind` says of them are not mixed.
+template <typename T, typename Kind, typename Advance>
+void run_by_kind(std::vector<T>& all, size_t most, const Kind& kind, const Advance& advance) {
+  std::map<size_t, std::vector<T*>> by_kind;
+  for (T& each : all) by_kind[kind(each.prompt)].push_back(&each);
+  for (auto& [what, group] : by_kind)
     for (size_t begin = 0; begin < group.size(); begin += most) {
       const auto first = group.begin() + static_cast<ptrdiff_t>(begin);
       std::vector<T*> live(first, first + static_cast<ptrdiff_t>(std::min(most, group.size() - begin)));
       for (std::erase_if(live, [](const T* each) { return each->done(); }); !live.empty();
            std::erase_if(live, [](const T* each) { return each->done(); }))
-        advance(std::span<T*>(live));
+        if (!advance(std::span<T*>(live))) return;
     }
 }
 
@@ -54,6 +55,17 @@ struct Generator::Sequence {
   Tokens tokens;
   bool ended;
   bool done() const { return ended; }
+};
+
+/// What the caller is told of tokens: by a call, or in a list.
+struct Generator::Listener {
+  const OnToken& on_token;
+  LogProbabilities* log_probabilities;
+  /// Whether to go on.
+  bool hear(size_t index, int32_t token, std::span<const float> logits) const {
+    if (log_probabilities) (*log_probabilities)[index].push_back(log_probability(logits, token));
+    return !on_token || on_token(index, token);
+  }
 };
 
 /// One prompt whose continuations a beam search finds.
@@ -100,7 +112,7 @@ Generator::Prompt Generator::read_prompt(const Tokens& prompt, size_t index, con
 /// The last new token is never an input.
 void Generator::check_length(const Prompt& prompt, size_t index, const GenerationOptions& options) const {
   const int64_t before = reads_source() ? 1 : static_cast<int64_t>(prompt.read.size());
-  if (options.sliding_window || before + options.max_new_tokens - 1 <= max_length()) return;
+  if (options.sliding_window || options.max_new_tokens - 1 <= max_length() - before) return;
   fail(
       "prompt {}: its {} tokens and {} new ones exceed the plan's length of {}; ask for fewer, compile with "
       "a "
@@ -122,6 +134,11 @@ std::vector<Generator::Prompt> Generator::read_prompts(std::span<const Tokens> p
   return result;
 }
 
+/// Of prompts that must be read in one run; 0 where any may be.
+size_t Generator::length_of(const Prompt& prompt) const {
+  return model_.mixes_lengths() ? 0 : prompt.read.size();
+}
+
 /// `tokens` begin with those of the prompt.
 ModelRow Generator::row_of(const Prompt& prompt, const Tokens& tokens) const {
   if (reads_source()) return {tokens, prompt.read, prompt.mask};
@@ -133,30 +150,41 @@ ModelRow Generator::row_of(const Prompt& prompt, const Tokens& tokens) const {
 
 std::vector<Generator::Tokens> Generator::generate(std::span<const Tokens> prompts,
                                                    const GenerationOptions& options, const OnToken& on_token,
-                                                   std::span<const Tokens> masks) {
+                                                   std::span<const Tokens> masks,
+                                                   LogProbabilities* log_probabilities) {
+  if (options.num_beams == 1)
+    return draw_all(read_prompts(prompts, options, masks), options, {on_token, log_probabilities});
+  if (log_probabilities)
+    fail("num_beams {}: a beam search has scores, not log-probabilities", options.num_beams);
   std::vector<Tokens> results;
-  if (options.num_beams > 1) {
-    for (auto& found : search(prompts, options, masks))
-      for (Hypothesis& each : found) results.push_back(std::move(each.tokens));
-    for (size_t i = 0; on_token && i < results.size(); ++i)
-      for (const int32_t token : results[i]) on_token(i, token);
-    return results;
-  }
-  const std::vector<Prompt> all = read_prompts(prompts, options, masks);
+  for (auto& found : search(prompts, options, masks))
+    for (Hypothesis& each : found) results.push_back(std::move(each.tokens));
+  for (size_t i = 0; on_token && i < results.size(); ++i)
+    for (const int32_t token : results[i])
+      if (!on_token(i, token)) return results;
+  return results;
+}
+
+std::vector<Generator::Tokens> Generator::draw_all(std::span<const Prompt> prompts,
+                                                   const GenerationOptions& options,
+                                                   const Listener& listener) {
   std::vector<Sequence> sequences;
-  for (const Prompt& prompt : all)
+  for (const Prompt& prompt : prompts)
     for (int64_t copy = 0; copy < options.num_return_sequences; ++copy)
       sequences.push_back({sequences.size(), prompt, prompt.tokens, options.max_new_tokens == 0});
-  run_by_length(sequences, static_cast<size_t>(max_batch()),
-                [&](std::span<Sequence*> live) { advance(live, options, on_token); });
+  if (listener.log_probabilities) listener.log_probabilities->assign(sequences.size(), {});
+  run_by_kind(
+      sequences, static_cast<size_t>(max_batch()), [&](const Prompt& prompt) { return length_of(prompt); },
+      [&](std::span<Sequence*> live) { return advance(live, options, listener); });
+  std::vector<Tokens> results;
   for (const Sequence& s : sequences)
     results.emplace_back(s.tokens.begin() + static_cast<ptrdiff_t>(s.prompt.tokens.size()), s.tokens.end());
   return results;
 }
 
-/// One more token for each sequence of a batch of equal lengths.
-void Generator::advance(std::span<Sequence*> batch, const GenerationOptions& options,
-                        const OnToken& on_token) {
+/// One more token for each sequence of a batch; false where the listener has heard enough.
+bool Generator::advance(std::span<Sequence*> batch, const GenerationOptions& options,
+                        const Listener& listener) {
   std::vector<ModelRow> rows;
   for (const Sequence* s : batch) rows.push_back(row_of(s->prompt, s->tokens));
   const std::span<const float> logits = model_.run(rows);
@@ -172,8 +200,9 @@ void Generator::advance(std::span<Sequence*> batch, const GenerationOptions& opt
     s.tokens.push_back(token);
     const auto fresh = static_cast<int64_t>(s.tokens.size() - prompt.tokens.size());
     s.ended = options.ends(token) || fresh == options.max_new_tokens;
-    if (on_token) on_token(s.index, token);
+    if (!listener.hear(s.index, token, row)) return false;
   }
+  return true;
 }
 
 std::vector<std::vector<Hypothesis>> Generator::search(std::span<const Tokens> prompts,
@@ -185,7 +214,12 @@ std::vector<std::vector<Hypothesis>> Generator::search(std::span<const Tokens> p
     sentences.push_back(
         {prompt, BeamSearch(options, prompt.tokens, prompt.padding, prompt.source, sentences.size())});
   const auto most = static_cast<size_t>(std::max<int64_t>(1, max_batch() / options.num_beams));
-  run_by_length(sentences, most, [&](std::span<Sentence*> live) { advance(live); });
+  run_by_kind(
+      sentences, most, [&](const Prompt& prompt) { return length_of(prompt); },
+      [&](std::span<Sentence*> live) {
+        advance(live);
+        return true;
+      });
   std::vector<std::vector<Hypothesis>> results;
   for (const Sentence& sentence : sentences)
     results.push_back(sentence.beams.best(static_cast<size_t>(options.num_return_sequences)));
@@ -208,9 +242,9 @@ void Generator::advance(std::span<Sentence*> batch) {
 std::vector<int32_t> encode_bytes(std::string_view text, int64_t vocabulary) {
   if (vocabulary != kByteVocabulary)
     fail(
-        "a text prompt needs the tokenizer of a model with {} tokens, which is not part of Smelt yet; give "
-        "token ids "
-        "instead (only models trained on bytes, with a vocabulary of 256, take text)",
+        "a text prompt needs a tokenizer beside the model, which has {} tokens, and there is none; give "
+        "token "
+        "ids instead (only models trained on bytes, with a vocabulary of 256, take text without one)",
         vocabulary);
   std::vector<int32_t> tokens;
   for (const char c : text) tokens.push_back(static_cast<unsigned char>(c));

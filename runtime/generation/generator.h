@@ -1,4 +1,5 @@
-// Text, or token ids, from a plan's `logits` entry: one whole forward run a token.
+// Text, or token ids, from a plan: one more token a run from entries with caches where it has them, else from
+// `logits`, which reads the whole sequence again.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +19,17 @@ namespace smelt {
 class Generator {
  public:
   using Tokens = std::vector<int32_t>;
-  /// Called with each new token of sequence `index`, as soon as it is chosen; by a beam search, which
-  /// changes its mind, when all are known.
-  using OnToken = std::function<void(size_t index, int32_t token)>;
+  /// Called with each new token of sequence `index`, as soon as it is chosen. Where it returns false nothing
+  /// more is generated: the results are the tokens that it was called with. A beam search, which changes its
+  /// mind, calls it when all tokens are known and cannot be stopped.
+  using OnToken = std::function<bool(size_t index, int32_t token)>;
+  /// Of each new token of each sequence, by the logits as the model gives them, whatever the options make of
+  /// them.
+  using LogProbabilities = std::vector<std::vector<float>>;
 
-  /// See NextLogits for what the entry must be. Where it reads a source, prompts are what the encoder reads.
-  explicit Generator(Session& session, std::string entry = "logits");
+  /// See NextLogits for what the entry must be; an empty name stands for decode, or logits where a plan has
+  /// no caches. Where it reads a source, prompts are what the encoder reads.
+  explicit Generator(Session& session, std::string entry = "");
 
   int64_t vocabulary() const { return model_.vocabulary(); }
   int64_t max_batch() const { return model_.max_batch(); }
@@ -34,9 +40,11 @@ class Generator {
   /// first where they have scores. Prompts of equal length run as one batch. Deterministic: a sequence
   /// depends on its prompt, its index and the seed, not on its neighbours. `masks`, where given, hold a 0 for
   /// every token of a prompt that is padding. A decoder alone does not read it; an encoder passes over it,
-  /// for which the entry must have an attention_mask.
+  /// for which the entry must have an attention_mask. `log_probabilities`, where given, is written; a beam
+  /// search has scores instead (see search).
   std::vector<Tokens> generate(std::span<const Tokens> prompts, const GenerationOptions& options,
-                               const OnToken& on_token = {}, std::span<const Tokens> masks = {});
+                               const OnToken& on_token = {}, std::span<const Tokens> masks = {},
+                               LogProbabilities* log_probabilities = nullptr);
 
   /// What a beam search of options.num_beams finds for each prompt: num_return_sequences sequences with
   /// their scores, best first.
@@ -48,6 +56,7 @@ class Generator {
   struct Prompt;
   struct Sequence;
   struct Sentence;
+  struct Listener;
   std::vector<Prompt> read_prompts(std::span<const Tokens> prompts, const GenerationOptions& options,
                                    std::span<const Tokens> masks) const;
   Prompt read_source(const Tokens& source, size_t index, const GenerationOptions& options,
@@ -55,16 +64,18 @@ class Generator {
   Prompt read_prompt(const Tokens& prompt, size_t index, const GenerationOptions& options,
                      const Tokens& mask) const;
   void check_length(const Prompt& prompt, size_t index, const GenerationOptions& options) const;
+  size_t length_of(const Prompt& prompt) const;
   ModelRow row_of(const Prompt& prompt, const Tokens& tokens) const;
-  void advance(std::span<Sequence*> batch, const GenerationOptions& options, const OnToken& on_token);
+  std::vector<Tokens> draw_all(std::span<const Prompt> prompts, const GenerationOptions& options,
+                               const Listener& listener);
+  bool advance(std::span<Sequence*> batch, const GenerationOptions& options, const Listener& listener);
   void advance(std::span<Sentence*> batch);
 
   NextLogits model_;
 };
 
 /// The bytes of a text as tokens, for a model trained on bytes: one with a vocabulary of 256. Throws Error
-/// for any other vocabulary, saying that its tokenizer is not part of Smelt and that token ids are taken
-/// instead.
+/// for any other vocabulary, saying that a tokenizer is needed and that token ids are taken instead.
 std::vector<int32_t> encode_bytes(std::string_view text, int64_t vocabulary);
 std::string decode_bytes(std::span<const int32_t> tokens);
 /// "15496, 11, 995" or "15496 11 995"; throws Error naming the part that is not a number.

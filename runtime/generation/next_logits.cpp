@@ -14,27 +14,38 @@ const Port& only(std::span<const Port> ports, const char* kind, std::string_view
   fail("entry '{}' has no {} of type {} and rank {}: it cannot generate", entry, kind, name(dtype), rank);
 }
 
+const Port* find(std::span<const Port> ports, std::string_view name) {
+  const auto port = std::ranges::find(ports, name, &Port::name);
+  return port == ports.end() ? nullptr : &*port;
+}
+
+constexpr const char *kDecode = "decode", *kEncode = "encode", *kReorder = "reorder";
+
+std::string chosen_entry(const Session& session, std::string entry) {
+  if (!entry.empty()) return entry;
+  return session.has_entry(kDecode) && session.has_entry(kReorder) ? kDecode : "logits";
+}
+
 void append(std::vector<int32_t>& all, std::span<const int32_t> some) {
   all.insert(all.end(), some.begin(), some.end());
 }
 
 }  // namespace
 
-NextLogits::NextLogits(Session& session, std::string entry) : session_(session), entry_(std::move(entry)) {
+NextLogits::NextLogits(Session& session, std::string entry)
+    : session_(session), entry_(chosen_entry(session, std::move(entry))) {
   const PlanEntry& plan_entry = session_.entry(entry_);
-  const auto named = [&](const char* name) {
-    const auto port = std::ranges::find(plan_entry.inputs, name, &Port::name);
-    return port == plan_entry.inputs.end() ? nullptr : &*port;
-  };
-  const Port* decoder = named("decoder_input_ids");
+  if (entry_ == kDecode) cached_.emplace(session_);
+  const PlanEntry& reader = cached_ && session_.has_entry(kEncode) ? session_.entry(kEncode) : plan_entry;
+  const Port* decoder = find(plan_entry.inputs, "decoder_input_ids");
   const Port& ids = decoder ? *decoder : only(plan_entry.inputs, "input", entry_, DType::i32, 2);
-  if (decoder) source_input_ = only(plan_entry.inputs, "input", entry_, DType::i32, 2).name;
-  if (named("attention_mask")) mask_input_ = "attention_mask";
-  const Port& logits = only(plan_entry.outputs, "output", entry_, DType::f32, 3);
-  const auto vocabulary = logits.shape[2].constant();
+  if (decoder) source_input_ = only(reader.inputs, "input", entry_, DType::i32, 2).name;
+  if (find(reader.inputs, "attention_mask")) mask_input_ = "attention_mask";
+  const Port& logits = only(plan_entry.outputs, "output", entry_, DType::f32, cached_ ? 2 : 3);
+  const auto vocabulary = logits.shape.back().constant();
   if (!vocabulary)
     fail("entry '{}', output '{}': expected a constant last dimension (the vocabulary), found {}", entry_,
-         logits.name, logits.shape[2].str());
+         logits.name, logits.shape.back().str());
   input_ = ids.name, output_ = logits.name, vocabulary_ = *vocabulary;
   max_batch_ = session_.plan().symbols.upper(ids.shape[0]);
   max_length_ = session_.plan().symbols.upper(ids.shape[1]);
@@ -65,6 +76,15 @@ void NextLogits::add_sources(std::span<const ModelRow> rows, std::vector<InputTe
 }
 
 void NextLogits::run_batch(std::span<const ModelRow> rows, std::span<float> last) {
+  if (!cached_) return run_whole(rows, last);
+  std::vector<ModelRow> read(rows.begin(), rows.end());
+  for (ModelRow& row : read)
+    if (const auto all = std::ssize(row.tokens); all > max_length_)
+      row.tokens.erase(row.tokens.begin(), row.tokens.begin() + (all - max_length_));
+  cached_->run(read, last);
+}
+
+void NextLogits::run_whole(std::span<const ModelRow> rows, std::span<float> last) {
   const size_t length = std::min(rows[0].tokens.size(), static_cast<size_t>(max_length_));
   ids_.clear();
   for (const ModelRow& row : rows) append(ids_, std::span(row.tokens).last(length));

@@ -79,6 +79,13 @@ std::vector<Candidate> candidates(std::span<const double> scores, const Sampling
   return list;
 }
 
+float log_probability(std::span<const float> logits, int32_t token) {
+  const double top = *std::ranges::max_element(logits);
+  double sum = 0;
+  for (const double x : logits) sum += std::exp(x - top);
+  return static_cast<float>(logits[static_cast<size_t>(token)] - top - std::log(sum));
+}
+
 int32_t draw(std::span<const Candidate> candidates, double uniform) {
   double sum = 0;
   for (const Candidate& c : candidates) {

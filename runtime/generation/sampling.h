@@ -21,6 +21,9 @@ struct Candidate {
 std::vector<Candidate> candidates(std::span<const double> scores, const SamplingOptions& options,
                                   size_t fewest = 1);
 
+/// Of one token, by the softmax of the logits.
+float log_probability(std::span<const float> logits, int32_t token);
+
 /// The candidate at `uniform` in [0, 1) of the cumulative distribution.
 int32_t draw(std::span<const Candidate> candidates, double uniform);
 

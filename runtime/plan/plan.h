@@ -25,6 +25,7 @@ enum class Role : uint8_t {
   gradient,
   optimizer,
   state,
+  cache,  // keys and values of tokens that were read: never saved
   fault,  // what an index out of bounds leaves behind (runtime/index_faults.h): never saved
   saved,
   temporary,

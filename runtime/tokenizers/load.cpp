@@ -1,4 +1,6 @@
 // Tokenizers from files.
+#include <algorithm>
+
 #include "runtime/error.h"
 #include "runtime/system/file.h"
 #include "runtime/tokenizers/json/readers.h"
@@ -28,12 +30,11 @@ Tokenizer load_marian(const fs::path& directory) {
 }
 
 Tokenizer load_directory(const fs::path& directory) {
-  if (has(directory, kJson)) return Tokenizer::load(directory / kJson);
-  if (has(directory, kSource) && has(directory, kTarget) && has(directory, kVocabulary))
-    return load_marian(directory);
-  if (has(directory, kT5)) return Tokenizer::load(directory / kT5);
-  fail_with(Status::io, "'{}': no tokenizer: expected {}, or {} with {} and {}, or {}", directory.string(),
-            kJson, kSource, kTarget, kVocabulary, kT5);
+  const std::vector<fs::path> files = Tokenizer::files_in(directory);
+  if (files.empty())
+    fail_with(Status::io, "'{}': no tokenizer: expected {}, or {} with {} and {}, or {}", directory.string(),
+              kJson, kSource, kTarget, kVocabulary, kT5);
+  return files[0].filename() == kSource ? load_marian(directory) : Tokenizer::load(files[0]);
 }
 
 bool is_spm(const fs::path& path) { return path.extension() == ".spm" || path.extension() == ".model"; }
@@ -51,9 +52,15 @@ Tokenizer Tokenizer::from_json(std::string_view text, std::string_view name) {
   return Tokenizer(std::make_shared<TokenizerParts>(read_tokenizer_json(text, name)));
 }
 
-bool Tokenizer::is_in(const fs::path& directory) {
-  return has(directory, kJson) || has(directory, kT5) ||
-         (has(directory, kSource) && has(directory, kTarget) && has(directory, kVocabulary));
+std::vector<fs::path> Tokenizer::files_in(const fs::path& directory) {
+  const std::vector<const char*> kinds[] = {{kJson}, {kSource, kTarget, kVocabulary}, {kT5}};
+  std::vector<fs::path> files;
+  for (const auto& names : kinds) {
+    if (!files.empty() || !std::ranges::all_of(names, [&](const char* n) { return has(directory, n); }))
+      continue;
+    for (const char* name : names) files.push_back(directory / name);
+  }
+  return files;
 }
 
 }  // namespace smelt

@@ -33,8 +33,8 @@ class Tokenizer {
   static Tokenizer load(const std::filesystem::path& path);
   /// The text of a tokenizer.json; `name` is for messages.
   static Tokenizer from_json(std::string_view text, std::string_view name);
-  /// Whether load finds a tokenizer in the directory.
-  static bool is_in(const std::filesystem::path& directory);
+  /// What load reads of a directory; none where it finds no tokenizer.
+  static std::vector<std::filesystem::path> files_in(const std::filesystem::path& directory);
 
   explicit Tokenizer(std::shared_ptr<const TokenizerParts> parts,
                      std::shared_ptr<const TokenizerParts> target = nullptr);

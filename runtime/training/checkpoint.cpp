@@ -21,7 +21,8 @@ constexpr const char *kFormat = "smelt-checkpoint-1", *kChoices = "choices", *kP
 
 /// Copies are rounded again from their masters.
 bool is_saved(const State& state) {
-  return state.role != Role::gradient && state.role != Role::fault && state.copy_of.empty();
+  const bool lasts = state.role != Role::gradient && state.role != Role::cache && state.role != Role::fault;
+  return lasts && state.copy_of.empty();
 }
 
 /// Name, type and size of every state: what must agree between a checkpoint and a plan.

@@ -56,6 +56,19 @@ TEST_F(Commands, InferencePlansHoldNoTraining) {
                "evaluate");
 }
 
+TEST_F(Commands, GenerationKeepsKeysAndValuesUnlessToldNotTo) {
+  const std::string command = "generate $GOLDEN --ids '3 1 4 1 5' --max-new-tokens 9 --timing ";
+  const Outcome cached = smelt(command), whole = smelt(command + "--no-kv-cache");
+  expect_good(cached), expect_good(whole);
+  EXPECT_EQ(cached.out, whole.out);
+  EXPECT_TRUE(has(cached.err, "cache ") && has(cached.err, "9 new tokens in ")) << cached.err;
+  EXPECT_FALSE(has(whole.err, "cache ")) << whole.err;
+  expect_good(smelt("compile $GOLDEN --mode=infer --max B=2,T=8 -o model.plan"));
+  EXPECT_TRUE(has(smelt("dump $GOLDEN --mode=infer --max T=8 --emit=plan").out, "decode"));
+  EXPECT_FALSE(has(smelt("dump $GOLDEN --mode=infer --no-kv-cache --max T=8 --emit=plan").out, "decode"));
+  expect_error(smelt("compile $GOLDEN --kv-cache"), "expected --mode infer");
+}
+
 TEST_F(Commands, TokenizeThereAndBack) {
   const std::string tokenizers = (fs::path(SMELT_SOURCE_DIR) / "tests/runtime/tokenizers/goldens").string();
   const Outcome ids = smelt("tokenize " + tokenizers + "/gpt2 --text 'the graph'");

@@ -154,6 +154,46 @@ TEST_F(Training, AHandWrittenModelIsTrainedEvaluatedAndGeneratesFrom) {
                "@evaluate is made from a graph @loss, which this model does not have");
 }
 
+TEST_F(Training, SamplesGoThroughTheModelsTokenizer) {
+  expect_good(shell("cp -r '" + kGolden.string() + "' model"));
+  const auto write_tokenizer = [&](const std::string& one) {
+    spill(path("model/tokenizer.json"),
+          R"({"model": {"type": "WordLevel", "unk_token": "?", "vocab": {"?": 0, "three": 3, "one": )" + one +
+              R"(}}, "pre_tokenizer": {"type": "WhitespaceSplit"}})");
+  };
+  const std::string command =
+      "train model --data text.txt --data-format bytes --batch 2 --length 16 --steps 2 --sample-every 1 "
+      "--sample-tokens 4 --run-dir run --sample-prompt ";
+  write_tokenizer("1");
+  expect_good(smelt(command + "'three one'"));
+  EXPECT_TRUE(has(slurp(path("run/metrics.jsonl")), R"("text":"three one)"))
+      << slurp(path("run/metrics.jsonl"));
+  EXPECT_TRUE(smelt("generate run --prompt 'three one' --max-new-tokens 2").out.starts_with("three one"));
+  fs::remove_all(path("run"));
+  expect_good(smelt(command + "''"));  // no token: the beginning that the model names
+  write_tokenizer("500");
+  fs::remove_all(path("run"));
+  expect_error(smelt(command + "'three one'"), "the tokenizer gives token 500");
+  EXPECT_FALSE(fs::exists(path("run"))) << "before anything is done";
+}
+
+TEST_F(Training, TextGoesThroughTheModelsTokenizer) {
+  expect_good(shell("cp -r '" + kGolden.string() + "' model"));
+  spill(path("model/tokenizer.json"),
+        R"({"model": {"type": "WordLevel", "unk_token": "?", "vocab": {"?": 0, "two": 12, "one": 11}},
+            "pre_tokenizer": {"type": "WhitespaceSplit"},
+            "truncation": {"max_length": 3, "strategy": "LongestFirst", "stride": 0, "direction": "Right"}})");
+  std::string words;
+  for (int i = 0; i < 200; ++i) words += i % 2 ? "two " : "one ";
+  spill(path("words.txt"), words);
+  const std::string command =
+      "train model --data words.txt --batch 2 --length 16 --steps 40 --lr 0.01 --run-dir run";
+  expect_good(smelt(command + " --held-back 0.2"));
+  EXPECT_LT(losses("run").back(), 0.1) << "one and two take turns";
+  EXPECT_EQ(smelt("generate run --prompt 'one two one' --max-new-tokens 3").out, "one two one two one two\n");
+  expect_good(smelt("evaluate run --data words.txt --length 16 --batch 2"));
+}
+
 TEST_F(Training, OverfitsOneBatch) {
   expect_good(smelt(train("--run-dir run --steps 60 --overfit-one-batch --dropout 0 --schedule constant")));
   EXPECT_LT(losses("run").back(), 1.0);

@@ -50,8 +50,11 @@ TEST(Generator, GreedyContinuesEachPrompt) {
   GenerationOptions options;
   options.max_new_tokens = 4;
   std::map<size_t, Generator::Tokens> seen;
-  const auto results = generator.generate(Prompts{{1, 2}, {11}, {4, 5}}, options,
-                                          [&](size_t i, int32_t token) { seen[i].push_back(token); });
+  const auto results =
+      generator.generate(Prompts{{1, 2}, {11}, {4, 5}}, options, [&](size_t i, int32_t token) {
+        seen[i].push_back(token);
+        return true;
+      });
   EXPECT_EQ(results, (Prompts{{3, 4, 5, 6}, {12, 0, 1, 2}, {6, 7, 8, 9}}));
   for (size_t i = 0; i < 3; ++i) EXPECT_EQ(seen[i], results[i]);
   EXPECT_EQ(model.executor->shapes[4], (std::pair<int64_t, int64_t>{2, 2}));  // equal lengths as one batch
@@ -83,6 +86,49 @@ TEST(Generator, ForcedTokensBeginAndEnd) {
              "forced_bos_token_id 13: outside the model's vocabulary of 13");
 }
 
+TEST(Generator, ItsListenerStopsIt) {
+  Counter model;
+  Generator generator(*model.session);
+  GenerationOptions options;
+  options.max_new_tokens = 5;
+  std::map<size_t, Generator::Tokens> seen;
+  size_t calls = 0;
+  const auto stop_at_third = [&](size_t i, int32_t token) {
+    seen[i].push_back(token);
+    return ++calls < 3;
+  };
+  const auto results = generator.generate(Prompts{{1}, {5}, {2, 3}}, options, stop_at_third);
+  EXPECT_EQ(results, (Prompts{{2, 3}, {6}, {}}));
+  EXPECT_EQ(calls, 3u);
+  EXPECT_EQ(seen[0], results[0]);
+  EXPECT_EQ(generator.generate(Prompts{{1}}, options), (Prompts{{2, 3, 4, 5, 6}}));  // as if nothing had been
+  options.num_beams = 2;
+  calls = 0;
+  EXPECT_EQ(generator.generate(Prompts{{1}}, options, stop_at_third)[0].size(), 5u);
+  EXPECT_EQ(calls, 3u);
+}
+
+TEST(Generator, LogProbabilitiesAreTheModels) {
+  Unigram model(4, 2, 64);
+  const std::vector<double> p = {0.1, 0.2, 0.3, 0.4};
+  for (size_t i = 0; i < 4; ++i)
+    model.session->segment("parameters", "logits")[i] = static_cast<float>(std::log(p[i]) + 7);
+  Generator generator(*model.session);
+  GenerationOptions options;
+  options.do_sample = true, options.max_new_tokens = 20, options.temperature = 3;
+  options.suppress_tokens = {3};  // neither changes what the model says
+  Generator::LogProbabilities found = {{1}};
+  const auto results = generator.generate(Prompts{{0}, {1}, {0, 1}}, options, {}, {}, &found);
+  ASSERT_EQ(found.size(), 3u);
+  for (size_t i = 0; i < 3; ++i) {
+    ASSERT_EQ(found[i].size(), 20u);
+    for (size_t t = 0; t < 20; ++t)
+      EXPECT_NEAR(found[i][t], std::log(p[static_cast<size_t>(results[i][t])]), 1e-5);
+  }
+  options.num_beams = 2;
+  EXPECT_HAS(message_of([&] { generator.generate(Prompts{{0}}, options, {}, {}, &found); }), "num_beams 2");
+}
+
 TEST(Generator, SplitsWhatExceedsTheBatch) {
   Counter model;
   Generator generator(*model.session);
@@ -102,6 +148,8 @@ TEST(Generator, LengthIsAnErrorOrASlidingWindow) {
   options.max_new_tokens = 17;
   EXPECT_HAS(message_of([&] { generator.generate(Prompts{{1}}, options); }),
              "exceed the plan's length of 16");
+  options.max_new_tokens = INT64_MAX;
+  EXPECT_HAS(message_of([&] { generator.generate(Prompts{{1, 2}}, options); }), "length of 16");
   options.sliding_window = true;
   options.max_new_tokens = 40;
   const auto tokens = generator.generate(Prompts{{1}}, options)[0];
@@ -193,8 +241,7 @@ TEST(Generator, TextIsForByteModelsOnly) {
   EXPECT_EQ(encode_bytes("a\xC3\xA9", 256), (std::vector<int32_t>{97, 195, 169}));
   EXPECT_EQ(decode_bytes(encode_bytes("a\xC3\xA9", 256)), "a\xC3\xA9");
   const std::string message = message_of([] { encode_bytes("hello", 50257); });
-  EXPECT_HAS(message, "tokenizer");
-  EXPECT_HAS(message, "not part of Smelt yet");
+  EXPECT_HAS(message, "needs a tokenizer beside the model, which has 50257 tokens");
   EXPECT_HAS(message, "token ids");
   EXPECT_EQ(parse_token_ids(" [15496, 11,995]\n"), (std::vector<int32_t>{15496, 11, 995}));
   EXPECT_HAS(message_of([] { parse_token_ids("1, two"); }), "'two' is no token id");
@@ -239,6 +286,49 @@ TEST(GenerationConfig, ReadsListsAndBeams) {
   EXPECT_EQ(options.sequence_bias[0].tokens, (std::vector<int32_t>{5, 6}));
   EXPECT_EQ(options.sequence_bias[0].bias, 1.5);
   EXPECT_EQ(options.exponential_decay_length_penalty, std::pair(int64_t{3}, 1.25));
+}
+
+TEST(GenerationConfig, AnApplicationsOptionsAreAllKnown) {
+  GenerationOptions options;
+  options.top_k = 5;
+  read_generation_options(R"({"seed": 4294967295, "sliding_window": true, "decoder_start_token_id": 3,
+                              "num_beams": 2, "typical_p": 1.0, "top_k": null})",
+                          options);
+  EXPECT_EQ(options.seed, UINT32_MAX);
+  EXPECT_TRUE(options.sliding_window);
+  EXPECT_EQ(options.decoder_start_token_id, 3);
+  EXPECT_EQ(options.num_beams, 2);
+  EXPECT_EQ(options.top_k, 5);  // null is not set
+  const std::string message = message_of([&] {
+    read_generation_options(R"({"max_tokens": 5, "seed": -1, "Temperature": 2, "typical_p": 0.5,
+                                "sliding_window": 1, "decoder_start_token_id": "a"})",
+                            options);
+  });
+  for (const char* part : {"generation options: ", "max_tokens (there is no such option)",
+                           "Temperature (there is no such option)", "seed = -1", "typical_p = 0.5",
+                           "sliding_window = 1", "decoder_start_token_id = \"a\""})
+    EXPECT_HAS(message, part);
+  EXPECT_HAS(message_of([&] { read_generation_options("[]", options); }), "expected one JSON object");
+  EXPECT_HAS(message_of([&] { read_generation_options("{", options); }), "generation options");
+  EXPECT_HAS(message_of([&] { read_generation_options(R"({"seed": 4294967296})", options); }), "4294967296");
+  read_generation_config(R"({"max_tokens": 5, "sliding_window": 4096})", options);  // another program's
+}
+
+TEST(GenerationConfig, AModelsDescriptionNamesWhatItsConfigDoesNot) {
+  EXPECT_EQ(model_generation_options("").max_new_tokens, GenerationOptions().max_new_tokens);
+  GenerationOptions options = model_generation_options(
+      R"({"generation": {"top_k": 7}, "eos_token_id": [5, 6], "decoder_start_token_id": 4,
+          "forced_bos_token_id": 3, "forced_eos_token_id": null, "bos_token_id": 9})");
+  EXPECT_EQ(options.top_k, 7);
+  EXPECT_EQ(options.eos_token_id, (std::vector<int32_t>{5, 6}));
+  EXPECT_EQ(options.decoder_start_token_id, 4);
+  EXPECT_EQ(options.forced_bos_token_id, 3);
+  EXPECT_TRUE(options.forced_eos_token_id.empty());
+  options = model_generation_options(R"({"generation": {"eos_token_id": 8}, "eos_token_id": [5]})");
+  EXPECT_EQ(options.eos_token_id, (std::vector<int32_t>{8}));
+  EXPECT_HAS(message_of([] { model_generation_options(R"({"eos_token_id": "x"})"); }), "eos_token_id");
+  EXPECT_HAS(message_of([] { model_generation_options(R"({"generation": {"penalty_alpha": 0.6}})"); }),
+             "penalty_alpha");
 }
 
 TEST(GenerationOptions, ValuesOutOfRangeAreNamed) {

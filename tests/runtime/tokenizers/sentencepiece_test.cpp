@@ -102,13 +102,30 @@ TEST(SentencePiece, T5HasSentinelsBehindItsPieces) {
 
 TEST(SentencePiece, ADirectoryWithoutATokenizerSaysWhatIsExpected) {
   const TemporaryDirectory directory;
-  EXPECT_FALSE(Tokenizer::is_in(directory.path()));
+  EXPECT_TRUE(Tokenizer::files_in(directory.path()).empty());
   try {
     Tokenizer::load(directory.path());
     FAIL();
   } catch (const Error& error) {
     EXPECT_PRED_FORMAT2(testing::IsSubstring, "expected tokenizer.json", error.what());
   }
+}
+
+TEST(SentencePiece, FilesOfADirectoryAreThoseOfItsFirstWholeKind) {
+  const TemporaryDirectory directory;
+  const auto files = [&] {
+    std::vector<std::string> names;
+    for (const auto& path : Tokenizer::files_in(directory.path())) names.push_back(path.filename());
+    return names;
+  };
+  directory.write("vocab.json", "{}"), directory.write("source.spm", "");
+  EXPECT_EQ(files(), std::vector<std::string>());
+  directory.write("spiece.model", "");
+  EXPECT_EQ(files(), (std::vector<std::string>{"spiece.model"}));
+  directory.write("target.spm", "");
+  EXPECT_EQ(files(), (std::vector<std::string>{"source.spm", "target.spm", "vocab.json"}));
+  directory.write("tokenizer.json", "{}");
+  EXPECT_EQ(files(), (std::vector<std::string>{"tokenizer.json"}));
 }
 
 }  // namespace

@@ -1,0 +1,167 @@
+#include "runtime/generation/cached_logits.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace smelt {
+namespace {
+
+constexpr const char *kDecodeEntry = "decode", *kEncodeEntry = "encode", *kReorderEntry = "reorder",
+                     *kReorderSourcesEntry = "reorder_sources";
+
+/// Parts of rows as one tensor, each as long as the longest.
+struct Padded {
+  std::vector<int32_t> values;
+  std::vector<int64_t> shape;
+};
+
+Padded padded(const std::vector<std::span<const int32_t>>& parts, int32_t fill) {
+  const size_t length = std::ranges::max(parts, {}, &std::span<const int32_t>::size).size();
+  Padded result{{}, {static_cast<int64_t>(parts.size()), static_cast<int64_t>(length)}};
+  for (size_t i = 0; i < parts.size(); ++i) {
+    result.values.insert(result.values.end(), parts[i].begin(), parts[i].end());
+    result.values.resize((i + 1) * length, fill);
+  }
+  return result;
+}
+
+size_t longest_source(std::span<const ModelRow> rows) {
+  size_t longest = 0;
+  for (const ModelRow& row : rows) longest = std::max(longest, row.source.size());
+  return longest;
+}
+
+InputTensor input(const char* name, const Padded& rows) {
+  return {name, DType::i32, rows.shape, rows.values.data()};
+}
+
+InputTensor input(const char* name, const std::vector<int32_t>& values) {
+  return {name, DType::i32, {static_cast<int64_t>(values.size())}, values.data()};
+}
+
+}  // namespace
+
+CachedLogits::CachedLogits(Session& session)
+    : session_(session), reads_source_(session.has_entry(kEncodeEntry)) {
+  const Port& ids = session.entry(kDecodeEntry).inputs[0];
+  const auto capacity = [&](const Port& port) {
+    return static_cast<size_t>(session.plan().symbols.upper(port.shape[1]));
+  };
+  capacity_ = capacity(ids);
+  if (reads_source_) source_capacity_ = capacity(session.entry(kEncodeEntry).inputs[0]);
+}
+
+/// How many tokens at the beginning of a row the caches hold. At least one is left to read, since the logits
+/// behind it are asked for.
+size_t CachedLogits::match_length(const ModelRow& row, const Held& held) const {
+  if (!std::ranges::equal(held.source, row.source) || !std::ranges::equal(held.mask, row.mask)) return 0;
+  const auto last = row.tokens.end() - 1;
+  const auto differs = std::mismatch(row.tokens.begin(), last, held.tokens.begin(), held.tokens.end());
+  return static_cast<size_t>(differs.first - row.tokens.begin());
+}
+
+/// Most rows go on in their own place: others are looked at where that has not all there may be.
+CachedLogits::Match CachedLogits::match(const ModelRow& row, size_t own_slot) const {
+  Match best = {own_slot, own_slot < held_.size() ? match_length(row, held_[own_slot]) : 0};
+  for (size_t slot = 0; slot < held_.size() && best.length + 1 < row.tokens.size(); ++slot)
+    if (const size_t length = match_length(row, held_[slot]); length > best.length) best = {slot, length};
+  return best;
+}
+
+/// Moves what rows share with others to their own place; returns how much each of them has there then.
+std::vector<size_t> CachedLogits::keep_matches(std::span<const ModelRow> rows) {
+  std::vector<Match> matches;
+  for (size_t i = 0; i < rows.size(); ++i) matches.push_back(match(rows[i], i));
+  std::vector<size_t> past(rows.size());
+  std::ranges::transform(matches, past.begin(), &Match::length);
+  // Sources are read together, by a run that leaves nothing of those before.
+  if (reads_source_ && std::ranges::count(past, size_t{0}) > 0) return std::vector<size_t>(rows.size(), 0);
+  reorder(matches);
+  if (reads_source_) reorder_sources(matches);
+  return past;
+}
+
+void CachedLogits::Moves::add(size_t from_slot, size_t to_slot, size_t tokens) {
+  from.push_back(static_cast<int32_t>(from_slot)), to.push_back(static_cast<int32_t>(to_slot));
+  length = std::max(length, tokens);
+}
+
+void CachedLogits::move(const char* entry, const Moves& moves) {
+  if (moves.length == 0) return;
+  std::vector<int32_t> places(moves.length);
+  std::iota(places.begin(), places.end(), 0);
+  const std::vector<InputTensor> inputs = {input("from", moves.from), input("to", moves.to),
+                                           input("places", places)};
+  session_.run(entry, inputs, {});
+}
+
+/// Lengths are rounded up, so that a text that grows does not make a run of new sizes with every token.
+void CachedLogits::reorder(std::span<const Match> matches) {
+  constexpr size_t kStep = 64;
+  Moves moves;
+  for (size_t i = 0; i < matches.size(); ++i)
+    if (matches[i].slot != i) moves.add(matches[i].slot, i, matches[i].length);
+  moves.length = std::min(capacity_, (moves.length + kStep - 1) / kStep * kStep);
+  move(kReorderEntry, moves);
+}
+
+/// Beams of one sentence have the same source, each a copy of its own: these stay where they are.
+void CachedLogits::reorder_sources(std::span<const Match> matches) {
+  Moves moves;
+  for (size_t i = 0; i < matches.size(); ++i) {
+    const Held& wanted = held_[matches[i].slot];
+    const bool is_here = i < held_.size() && held_[i].source == wanted.source && held_[i].mask == wanted.mask;
+    if (!is_here) moves.add(matches[i].slot, i, source_capacity_);
+  }
+  move(kReorderSourcesEntry, moves);
+}
+
+void CachedLogits::encode(std::span<const ModelRow> rows) {
+  std::vector<std::span<const int32_t>> sources, masks;
+  const std::vector<int32_t> ones(longest_source(rows), 1);
+  for (const ModelRow& row : rows) {
+    sources.push_back(row.source);
+    masks.push_back(row.mask.empty() ? std::span(ones).first(row.source.size()) : row.mask);
+  }
+  const Padded ids = padded(sources, 0), seen = padded(masks, 0);
+  std::vector<InputTensor> inputs = {input("input_ids", ids)};
+  if (std::ranges::count(seen.values, 0) > 0) inputs.push_back(input("attention_mask", seen));
+  session_.run(kEncodeEntry, inputs, {});
+}
+
+/// Padding behind a row's tokens is written into its cache too, where the next tokens take its place; a row
+/// that has no room for it reads some tokens again.
+void CachedLogits::decode(std::span<const ModelRow> rows, std::vector<size_t> past, std::span<float> logits) {
+  size_t longest = 0;
+  for (size_t i = 0; i < rows.size(); ++i) longest = std::max(longest, rows[i].tokens.size() - past[i]);
+  std::vector<std::span<const int32_t>> fresh;
+  std::vector<int32_t> begins, lengths;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    past[i] = std::min(past[i], capacity_ - longest);
+    fresh.push_back(std::span(rows[i].tokens).subspan(past[i]));
+    begins.push_back(static_cast<int32_t>(past[i]));
+    lengths.push_back(static_cast<int32_t>(fresh[i].size()));
+  }
+  const Padded ids = padded(fresh, 0);
+  const std::vector<InputTensor> inputs = {input(reads_source_ ? "decoder_input_ids" : "input_ids", ids),
+                                           input("past_length", begins), input("lengths", lengths)};
+  const OutputBuffer output{"logits", logits.data(), static_cast<int64_t>(logits.size_bytes())};
+  session_.run(kDecodeEntry, inputs, {&output, 1});
+}
+
+/// While a run may fail nothing is known of the caches.
+void CachedLogits::run(std::span<const ModelRow> rows, std::span<float> logits) {
+  std::vector<size_t> past = keep_matches(rows);
+  std::vector<Held> held = std::exchange(held_, {});
+  held.resize(std::max(held.size(), rows.size()));
+  if (reads_source_ && past[0] == 0) encode(rows);
+  decode(rows, std::move(past), logits);
+  for (size_t i = 0; i < rows.size(); ++i)
+    held[i] = {rows[i].tokens,
+               {rows[i].source.begin(), rows[i].source.end()},
+               {rows[i].mask.begin(), rows[i].mask.end()}};
+  held_ = std::move(held);
+}
+
+}  // namespace smelt

@@ -1,0 +1,54 @@
+// The logits of the next token of some rows, from entries that keep the keys and values of what they read
+// (@encode, @decode, @reorder, @reorder_sources of frontend/build_transformer.h).
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "runtime/generation/model_row.h"
+#include "runtime/session.h"
+
+namespace smelt {
+
+/// Finds by itself what a row shares with those of the run before: the next token of a sequence, beams that
+/// go on from another's tokens and batches of which some rows have ended need no more than their last token.
+class CachedLogits {
+ public:
+  explicit CachedLogits(Session& session);
+
+  /// As many rows as the plan's caches have at most, each no longer than they hold. Sources are of one length
+  /// where the plan takes no mask of them.
+  void run(std::span<const ModelRow> rows, std::span<float> logits);
+
+ private:
+  using Tokens = std::vector<int32_t>;
+  /// What the caches hold of one row.
+  struct Held {
+    Tokens tokens, source, mask;
+  };
+  /// The row of the caches that has most of the beginning of a row, and how much that is.
+  struct Match {
+    size_t slot, length;
+  };
+  /// Rows that go to others' places.
+  struct Moves {
+    std::vector<int32_t> from, to;
+    size_t length = 0;  // of the longest
+    void add(size_t from_slot, size_t to_slot, size_t tokens);
+  };
+  void move(const char* entry, const Moves& moves);
+  size_t match_length(const ModelRow& row, const Held& held) const;
+  Match match(const ModelRow& row, size_t own_slot) const;
+  std::vector<size_t> keep_matches(std::span<const ModelRow> rows);
+  void reorder(std::span<const Match> matches);
+  void reorder_sources(std::span<const Match> matches);
+  void encode(std::span<const ModelRow> rows);
+  void decode(std::span<const ModelRow> rows, std::vector<size_t> past, std::span<float> logits);
+
+  Session& session_;
+  size_t capacity_, source_capacity_ = 0;  // tokens of a row
+  bool reads_source_;
+  std::vector<Held> held_;
+};
+
+}  // namespace smelt
