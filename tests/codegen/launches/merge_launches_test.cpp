@@ -69,9 +69,9 @@ TEST(MergeLaunches, FillsGroupsOfFortyInOrder) {
 }
 
 TEST(MergeLaunches, HoldsLittleMemoryBack) {
-  Program large = layers(6, (int64_t{4} << 20) / 4 + 1);
+  Program large = layers(6, (int64_t{5} << 20) / 4 + 1);
   EXPECT_FALSE(merge_launches(large));
-  Program program = layers(6, (int64_t{4} << 20) / 4);
+  Program program = layers(6, (int64_t{5} << 20) / 4);
   ASSERT_TRUE(merge_launches(program));
   EXPECT_EQ(copies_of(program), (std::vector<int>{4, 2}));
 }
