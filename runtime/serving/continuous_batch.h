@@ -1,6 +1,6 @@
-// A batch that requests join and leave while it runs. What each of them gets has the bits that it gets alone,
-// whatever else runs: prompts are cut into chunks by their own length, each a run of its own, and sums of a
-// run of one token a row do not depend on its other rows (runtime/cpu/few_rows.h).
+// A batch that requests join and leave while it runs. On a CPU what each of them gets has the bits that it
+// gets alone, whatever else runs: prompts are cut into chunks by their own length, each a run of its own, and
+// sums of a run of one token a row do not depend on its other rows (runtime/cpu/few_rows.h).
 //
 // Rows have the first slots of the caches. A prompt is read in slot 0: whoever has that slot moves behind the
 // last row when the next prompt begins, and the last row takes the place of one that ends. So a run of the

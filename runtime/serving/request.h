@@ -34,7 +34,7 @@ struct NewToken {
   /// By the logits as the model gives them, as Generator's; 0 where they were not asked for.
   float log_probability = 0;
   std::vector<std::pair<int32_t, float>> best = {};
-  size_t text_begin = 0;  // bytes of the text before it
+  size_t text_begin = 0;  // characters of the text before it
 };
 
 /// What has happened since the last time.

@@ -1,5 +1,6 @@
 #include "runtime/serving/running_sequence.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "runtime/error.h"
@@ -7,6 +8,12 @@
 #include "runtime/generation/sampling.h"
 
 namespace smelt {
+namespace {
+
+/// Of UTF-8.
+bool begins_character(char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U; }
+
+}  // namespace
 
 RunningSequence::RunningSequence(Request request)
     : request_(std::move(request)), stops_(request_.stop), tokens_(request_.prompt) {
@@ -55,7 +62,7 @@ void RunningSequence::add(int32_t token) {
 
 void RunningSequence::show(const std::string& text) {
   const std::string known = stops_.push(text);
-  shown_ += known.size();
+  shown_ += static_cast<size_t>(std::ranges::count_if(known, begins_character));
   news_.text += known;
 }
 

@@ -38,7 +38,7 @@ class RunningSequence {
   Request request_;
   StopStrings stops_;
   std::vector<int32_t> tokens_;  // the prompt's and the new ones
-  size_t held_ = 0, shown_ = 0;  // shown_: bytes of text
+  size_t held_ = 0, shown_ = 0;  // shown_: characters of text
   Finish finish_ = Finish::none;
   Progress news_;
 };
