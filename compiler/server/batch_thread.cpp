@@ -17,7 +17,7 @@ std::exception_ptr refusal(const std::string& why) {
 }  // namespace
 
 BatchThread::BatchThread(Session& session, const ContinuousBatchOptions& options)
-    : batch_(session, options), vocabulary_(batch_.vocabulary()), counts_(batch_.counts()) {
+    : batch_(session, options), counts_(batch_.counts()) {
   thread_ = std::thread([this] { run(); });
 }
 

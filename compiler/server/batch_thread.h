@@ -22,7 +22,9 @@ class BatchThread {
   BatchThread(Session& session, const ContinuousBatchOptions& options);
   ~BatchThread();
 
-  int64_t vocabulary() const { return vocabulary_; }
+  int64_t vocabulary() const { return batch_.vocabulary(); }
+  /// See ContinuousBatch.
+  void check(const Request& request) const { batch_.check(request); }
 
   /// Hands over all choices of one answer. Returns when each was accepted; throws what refused one, and then
   /// the others are cancelled.
@@ -54,7 +56,6 @@ class BatchThread {
   void publish();
 
   ContinuousBatch batch_;
-  const int64_t vocabulary_;
   std::map<ContinuousBatch::Id, Live> live_;  // of the thread alone
 
   mutable std::mutex mutex_;

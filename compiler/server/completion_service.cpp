@@ -162,6 +162,7 @@ std::shared_ptr<CompletionAnswer> CompletionService::answer(std::string_view bod
     prompt_tokens += tokens.size();
     for (int64_t copy = 0; copy < request.n; ++copy) {
       requests.push_back(request_for(request, tokens, static_cast<size_t>(copy)));
+      batch_.check(requests.back());  // before there are more copies of what may be long
       echoes.push_back(request.echo ? echo_of(prompt) : "");
     }
   }

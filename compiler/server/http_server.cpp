@@ -103,7 +103,7 @@ class HttpServer::Routes {
       : batch_(batch), completions_(completions) {
     server.new_task_queue = [threads] { return new httplib::ThreadPool(threads); };
     server.set_read_timeout(kPause).set_write_timeout(kPause).set_keep_alive_timeout(kKeepAlive);
-    server.set_payload_max_length(kMostBytes);
+    server.set_payload_max_length(kMostBytes).set_tcp_nodelay(true);  // a token is a small packet
     add_posts();
     add_gets();
     add_errors();

@@ -62,7 +62,9 @@ void ContinuousBatch::check(const Request& request) const {
 
 ContinuousBatch::Id ContinuousBatch::submit(Request request) {
   check(request);
-  if (waiting_.size() >= options_.most_waiting)
+  // Those that wait take free slots with the next steps.
+  const size_t free_slots = options_.slots - running_.size();
+  if (waiting_.size() >= options_.most_waiting + free_slots)
     fail_with(Status::unavailable, "{} requests run and {} wait, which are as many as may: try again later",
               running_.size(), waiting_.size());
   const auto sequence = std::make_shared<RunningSequence>(std::move(request));
@@ -142,9 +144,9 @@ void ContinuousBatch::take(RunningSequence& sequence, std::span<const float> log
 void ContinuousBatch::leave() {
   for (size_t slot = running_.size(); slot-- > 0;) {
     if (!running_[slot]->ended()) continue;
-    count_end(running_[slot]->finish());
     const size_t last = running_.size() - 1;
     if (slot != last) rows_.copy(last, slot, running_[last]->held());
+    count_end(running_[slot]->finish());
     running_[slot] = running_[last];
     running_.pop_back();
   }

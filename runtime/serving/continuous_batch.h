@@ -20,7 +20,7 @@ namespace smelt {
 
 struct ContinuousBatchOptions {
   size_t slots = 0;          // requests that run together; 0: as many as the plan has and equal bits allow
-  size_t most_waiting = 64;  // requests that wait for a slot; further ones are refused
+  size_t most_waiting = 64;  // requests that wait while no slot is free; others are refused
   size_t chunk = 64;         // tokens of a prompt that are read between two tokens of the others
 };
 
@@ -42,8 +42,10 @@ class ContinuousBatch {
   int64_t vocabulary() const { return rows_.vocabulary(); }
   size_t capacity() const { return rows_.capacity(); }  // tokens of a request, all but the last new one
 
-  /// First come, first served. Throws Error where the request can never run, naming what does not fit, and
-  /// one of Status::unavailable where too many wait.
+  /// Throws Error where the request can never run, naming what does not fit; from any thread, at any time.
+  void check(const Request& request) const;
+  /// First come, first served. Throws what check throws, and Error of Status::unavailable where too many
+  /// wait.
   Id submit(Request request);
   /// Reads one more token of every row and a chunk of one prompt; false where there is nothing to do.
   bool step();
@@ -57,7 +59,6 @@ class ContinuousBatch {
 
  private:
   using Sequence = std::shared_ptr<RunningSequence>;
-  void check(const Request& request) const;
   void check_length(const Request& request) const;
   void admit();
   void read_one_each();
