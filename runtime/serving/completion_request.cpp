@@ -217,7 +217,7 @@ class BodyReader {
   void refuse_others() const {
     for (const char* name : {"presence_penalty", "frequency_penalty"})
       number(name, 0, 0, "0: it is not supported; repetition_penalty is");
-    if (const Json* suffix = given("suffix"); suffix && *suffix != "")
+    if (const Json* suffix = given("suffix"); suffix && *suffix != Json(""))
       wrong("suffix", *suffix, "none: texts are only continued");
     if (const Json* user = given("user"); user && !user->is_string()) wrong("user", *user, "a text");
   }
