@@ -3,7 +3,7 @@
 #
 # Usage: tests/run.sh [--long] [--fast] [--only STAGE]...
 #   --fast   leaves out the sanitizers, clang-tidy, the includes and the quickstart
-#   --long   checks the includes of all files, adds clang-tidy file by file, fuzzes each of the six parsers a minute,
+#   --long   checks the includes of all files, adds clang-tidy file by file, fuzzes each of the seven parsers a minute,
 #            and edits plans 12,000 times
 #   --only   runs one stage: format, floors, tests, goldens, embed, quickstart, asan, tidy, includes, fuzz, edits
 # At the end stands a table of stages with their seconds. The last line counts: "N passed, N failed".

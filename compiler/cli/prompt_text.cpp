@@ -14,9 +14,13 @@ PromptText::PromptText(const Model& model, int64_t vocabulary, bool add_special_
 }
 
 Generator::Tokens PromptText::encode(const std::string& text) const {
+  return encode(text, add_special_tokens_);
+}
+
+Generator::Tokens PromptText::encode(const std::string& text, bool add_special_tokens) const {
   if (!tokenizer_) return encode_bytes(text, vocabulary_);
   EncodeOptions options;
-  options.add_special_tokens = add_special_tokens_;
+  options.add_special_tokens = add_special_tokens;
   const Generator::Tokens tokens = tokenizer_->encode(text, options).ids;
   for (const int32_t token : tokens)
     if (token >= vocabulary_)
@@ -27,6 +31,10 @@ Generator::Tokens PromptText::encode(const std::string& text) const {
 
 std::string PromptText::decode(const Generator::Tokens& tokens) const {
   return tokenizer_ ? tokenizer_->decode(tokens) : decode_bytes(tokens);
+}
+
+std::string PromptText::decode_one(int32_t token) const {
+  return tokenizer_ ? tokenizer_->decode({&token, 1}, false) : decode_bytes({&token, 1});
 }
 
 std::function<std::string(std::optional<int32_t>)> PromptText::stream() const {

@@ -17,7 +17,11 @@ class PromptText {
   /// Whether the model's tokens are known to be text.
   bool known() const { return bytes_ || tokenizer_; }
   Generator::Tokens encode(const std::string& text) const;
+  /// With the special tokens that the tokenizer adds, or without.
+  Generator::Tokens encode(const std::string& text, bool add_special_tokens) const;
   std::string decode(const Generator::Tokens& tokens) const;
+  /// One token by itself, even if it is special.
+  std::string decode_one(int32_t token) const;
   /// Gives the text that each token adds; called without one, what was held back.
   std::function<std::string(std::optional<int32_t>)> stream() const;
 

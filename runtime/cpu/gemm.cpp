@@ -231,7 +231,7 @@ bool PreparedGemm::call_few_rows(const float* a, const float* b, float* c, float
   const GemmSizes& s = sizes_;
   const auto alpha = static_cast<float>(s.alpha);
   if (s.a.column_stride != 1 || s.b.row_stride != 1 || s.k < kLeast) return false;
-  if (std::min(s.m, s.n) > FewRows::kMostRows || s.m == s.n) return false;
+  if (std::min(s.m, s.n) > FewRows::kMostRows) return false;
   const FewRows rows{s.m,  s.n, s.k, s.a.row_stride, s.b.column_stride, s.c.row_stride, s.c.column_stride,
                      alpha};
   const FewRows columns{s.n,  s.m, s.k, s.b.column_stride, s.a.row_stride, s.c.column_stride, s.c.row_stride,

@@ -7,20 +7,11 @@
 
 #include "runtime/error.h"
 #include "runtime/generation/sampling.h"
-#include "runtime/philox.h"
 
 namespace smelt {
 namespace {
 
-constexpr uint32_t kSampleId = 0x53414D50;  // its own stream of random numbers
 constexpr int64_t kByteVocabulary = 256;
-
-/// Uniform in [0, 1) with 53 bits, for one token of one sequence.
-double uniform(uint32_t seed, size_t position, size_t index) {
-  const auto w = Philox{.seed = seed, .step = static_cast<uint32_t>(position)}.words(
-      kSampleId, static_cast<uint32_t>(index), 0);
-  return static_cast<double>((uint64_t{w[1]} << 32 | w[0]) >> 11) * 0x1p-53;
-}
 
 /// Calls `advance` with those of `all` that are not done until all are or it returns false; prompts that
 /// differ in what `kind` says of them are not mixed.
@@ -196,7 +187,7 @@ bool Generator::advance(std::span<Sequence*> batch, const GenerationOptions& opt
     std::vector<double> scores(row.begin(), row.end());
     process_scores(options, {s.tokens, prompt.tokens.size(), prompt.padding, prompt.source}, scores);
     const size_t position = rows[b].tokens.size();
-    const int32_t token = draw(candidates(scores, options), uniform(options.seed, position, s.index));
+    const int32_t token = draw(candidates(scores, options), uniform_number(options.seed, position, s.index));
     s.tokens.push_back(token);
     const auto fresh = static_cast<int64_t>(s.tokens.size() - prompt.tokens.size());
     s.ended = options.ends(token) || fresh == options.max_new_tokens;

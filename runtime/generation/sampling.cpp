@@ -2,12 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numeric>
 
 #include "runtime/error.h"
 #include "runtime/generation/logits_processors.h"
+#include "runtime/philox.h"
 
 namespace smelt {
 namespace {
+
+constexpr uint32_t kSampleId = 0x53414D50;  // its own stream of random numbers
 
 /// Those that may be chosen, with the score in `probability`.
 std::vector<Candidate> allowed(std::span<const double> scores) {
@@ -84,6 +89,26 @@ float log_probability(std::span<const float> logits, int32_t token) {
   double sum = 0;
   for (const double x : logits) sum += std::exp(x - top);
   return static_cast<float>(logits[static_cast<size_t>(token)] - top - std::log(sum));
+}
+
+std::vector<int32_t> most_probable(std::span<const float> logits, size_t count) {
+  std::vector<int32_t> tokens(logits.size());
+  std::iota(tokens.begin(), tokens.end(), 0);
+  const auto logit = [&](int32_t token) {
+    const float x = logits[static_cast<size_t>(token)];
+    return std::isnan(x) ? -std::numeric_limits<float>::infinity() : x;
+  };
+  const auto end = tokens.begin() + static_cast<ptrdiff_t>(std::min(count, tokens.size()));
+  std::ranges::partial_sort(
+      tokens, end, [&](int32_t a, int32_t b) { return logit(a) != logit(b) ? logit(a) > logit(b) : a < b; });
+  tokens.erase(end, tokens.end());
+  return tokens;
+}
+
+double uniform_number(uint32_t seed, size_t position, size_t index) {
+  const auto w = Philox{.seed = seed, .step = static_cast<uint32_t>(position)}.words(
+      kSampleId, static_cast<uint32_t>(index), 0);
+  return static_cast<double>((uint64_t{w[1]} << 32 | w[0]) >> 11) * 0x1p-53;
 }
 
 int32_t draw(std::span<const Candidate> candidates, double uniform) {

@@ -24,6 +24,12 @@ std::vector<Candidate> candidates(std::span<const double> scores, const Sampling
 /// Of one token, by the softmax of the logits.
 float log_probability(std::span<const float> logits, int32_t token);
 
+/// The tokens of the highest logits, best first; equal ones by id.
+std::vector<int32_t> most_probable(std::span<const float> logits, size_t count);
+
+/// Uniform in [0, 1) with 53 bits: what draws the token behind the first `position` ones of sequence `index`.
+double uniform_number(uint32_t seed, size_t position, size_t index);
+
 /// The candidate at `uniform` in [0, 1) of the cumulative distribution.
 int32_t draw(std::span<const Candidate> candidates, double uniform);
 

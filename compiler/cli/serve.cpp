@@ -1,0 +1,117 @@
+// smelt serve: a model over HTTP, as OpenAI's clients speak it (docs/serving.md).
+#include <cstdio>
+#include <thread>
+
+#include "compiler/cli/command.h"
+#include "compiler/cli/model.h"
+#include "compiler/cli/prompt_text.h"
+#include "compiler/server/end_signal.h"
+#include "compiler/server/http_server.h"
+#include "runtime/error.h"
+
+namespace smelt::cli {
+namespace {
+
+constexpr int64_t kDefaultSlots = 8;
+constexpr size_t kMoreConnections = 16;  // beside those that run or wait
+
+struct ServeCommand {
+  std::string model, host = "127.0.0.1", name;
+  int port = 8080;
+  int64_t slots = 0;
+  size_t queue = 64, chunk = 64;
+  bool no_special_tokens = false;
+  CompileFlags flags;
+  WeightFlags weights;
+};
+
+CompileOptions compile_options(const ServeCommand& options, const Model& model, DefaultBounds& bounds) {
+  CompileOptions result = options.flags.options();
+  result.mode = Mode::infer;
+  bounds.add(result.build.bounds, "B", options.slots > 0 ? options.slots : kDefaultSlots, "--slots");
+  result.entries = generation_entries(model, result);
+  return result;
+}
+
+std::string name_of(const ServeCommand& options) {
+  if (!options.name.empty()) return options.name;
+  const auto path = std::filesystem::absolute(options.model).lexically_normal();
+  return (path.has_filename() ? path : path.parent_path()).filename().string();
+}
+
+/// The URL is the one line on standard output, for programs that start a server at any free port.
+void announce(const ServeCommand& options, int port, const ContinuousBatchCounts& counts) {
+  const bool is_ipv6 = options.host.find(':') != std::string::npos;
+  fmt::print("listening on http://{}:{}\n", is_ipv6 ? "[" + options.host + "]" : options.host, port);
+  std::fflush(stdout);
+  fmt::print(stderr, "model '{}', {} slots, {} requests may wait; Ctrl-C ends\n", name_of(options),
+             counts.slots, options.queue);
+}
+
+/// Until a signal: answers that are open are then ended as failed.
+void listen(server::HttpServer& http, server::BatchThread& batch) {
+  const server::EndSignal signal;
+  std::thread ender([&] {
+    signal.wait();
+    batch.close();
+    http.stop();
+  });
+  http.listen();
+  signal.wake();
+  ender.join();
+}
+
+void run_serve(const ServeCommand& options) {
+  DefaultBounds bounds;
+  Model model = open_model(options.model, options.weights);
+  compile_model(model, compile_options(options, model, bounds), options.flags);
+  model.bounds = bounds;
+  auto session = open_session(model, options.weights);
+  server::BatchThread batch(
+      *session,
+      {.slots = static_cast<size_t>(options.slots), .most_waiting = options.queue, .chunk = options.chunk});
+  const PromptText texts(model, batch.vocabulary(), !options.no_special_tokens);
+  server::CompletionService completions(batch, texts, model.about.is_null() ? "" : model.about.dump(),
+                                        name_of(options));
+  server::HttpServer http(batch, completions, batch.counts().slots + options.queue + kMoreConnections);
+  announce(options, http.bind(options.host, options.port), batch.counts());
+  listen(http, batch);
+}
+
+void add_limits(CLI::App& command, ServeCommand& options) {
+  command
+      .add_option("--slots", options.slots, "requests that run together (default: 8, or those of the plan)")
+      ->check(CLI::PositiveNumber);
+  command.add_option("--queue", options.queue, "requests that may wait for a slot; others are refused")
+      ->check(CLI::Range(0, 1024))
+      ->capture_default_str();
+  command
+      .add_option("--chunk", options.chunk,
+                  "tokens of a prompt that are read between two of the others' tokens")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+}
+
+}  // namespace
+
+void add_serve(CLI::App& app) {
+  auto options = std::make_shared<ServeCommand>();
+  CLI::App* command = app.add_subcommand("serve", "Answer OpenAI's clients over HTTP with a decoder");
+  command->add_option("model", options->model, "model directory, run directory, spec or plan")->required();
+  command
+      ->add_option("--host", options->host,
+                   "address to listen at; others than this machine's are open to all")
+      ->capture_default_str();
+  command->add_option("--port", options->port, "port; 0: any free one")
+      ->check(CLI::Range(0, 65535))
+      ->capture_default_str();
+  command->add_option("--name", options->name,
+                      "what clients know the model by (default: the name of its file)");
+  command->add_flag("--no-special-tokens", options->no_special_tokens, "add none around any prompt");
+  add_limits(*command, *options);
+  options->flags.add_to(*command);
+  options->weights.add_to(*command);
+  on_call(command, options, run_serve);
+}
+
+}  // namespace smelt::cli

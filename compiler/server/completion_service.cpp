@@ -1,0 +1,180 @@
+#include "compiler/server/completion_service.h"
+
+#include <algorithm>
+#include <ctime>
+#include <random>
+#include <utility>
+
+#include "runtime/serving/api_error.h"
+
+namespace smelt::server {
+namespace {
+
+constexpr std::chrono::milliseconds kPatience{1000};
+
+/// A request that names no seed gets another result each time.
+CompletionRequest with_seed(CompletionRequest request) {
+  request.options.seed = request.seed ? *request.seed : std::random_device()();
+  return request;
+}
+
+std::string event(const std::string& data) { return "data: " + data + "\n\n"; }
+
+void refuse_failed(const Progress& progress) {
+  if (progress.finish == Finish::failed) throw ApiError(http::kServerError, progress.error);
+}
+
+}  // namespace
+
+CompletionAnswer::CompletionAnswer(CompletionHead head, const CompletionRequest& request,
+                                   size_t prompt_tokens, std::vector<std::string> echoes,
+                                   std::shared_ptr<Mailbox> mailbox)
+    : head_(std::move(head)),
+      streams_(request.stream),
+      include_usage_(request.include_usage),
+      log_probabilities_(request.log_probabilities.has_value()),
+      echoes_(std::move(echoes)),
+      all_(echoes_.size()),
+      usage_{prompt_tokens, 0},
+      mailbox_(std::move(mailbox)) {}
+
+CompletionAnswer::~CompletionAnswer() { mailbox_->abandon(); }
+
+bool CompletionAnswer::ended() const {
+  return std::ranges::all_of(all_, [](const Progress& each) { return each.finish != Finish::none; });
+}
+
+void CompletionAnswer::receive(std::vector<Progress> fresh) {
+  for (size_t i = 0; i < fresh.size(); ++i) {
+    refuse_failed(fresh[i]);
+    usage_.new_tokens += fresh[i].tokens.size();
+    append(all_[i], std::move(fresh[i]));
+  }
+}
+
+std::string CompletionAnswer::whole() {
+  while (!ended()) receive(mailbox_->wait(kPatience));
+  Json choices = Json::array();
+  for (size_t i = 0; i < all_.size(); ++i) {
+    all_[i].text.insert(0, echoes_[i]);
+    choices.push_back(completion_choice(head_, i, all_[i], log_probabilities_));
+  }
+  done_ = true;
+  return completion_body(head_, choices, &usage_);
+}
+
+std::string CompletionAnswer::events(std::chrono::milliseconds most) {
+  try {
+    std::string text = events_of(mailbox_->wait(most));
+    if (ended()) text += last_events(), done_ = true;
+    return text;
+  } catch (const ApiError& error) {  // the status was sent long ago
+    done_ = true;
+    return event(error_body(error)) + event("[DONE]");
+  }
+}
+
+std::string CompletionAnswer::events_of(std::vector<Progress> fresh) {
+  std::string text;
+  for (size_t i = 0; i < fresh.size(); ++i) {
+    if (!fresh[i].is_news()) continue;
+    refuse_failed(fresh[i]);
+    usage_.new_tokens += fresh[i].tokens.size();
+    fresh[i].text.insert(0, std::exchange(echoes_[i], ""));
+    all_[i].finish = fresh[i].finish;
+    const Json choice = completion_choice(head_, i, fresh[i], log_probabilities_);
+    text += event(completion_body(head_, Json::array({choice}), nullptr));
+  }
+  return text;
+}
+
+std::string CompletionAnswer::last_events() const {
+  const std::string usage = include_usage_ ? event(completion_body(head_, Json::array(), &usage_)) : "";
+  return usage + event("[DONE]");
+}
+
+CompletionService::CompletionService(BatchThread& batch, const cli::PromptText& texts,
+                                     const std::string& model, std::string name)
+    : batch_(batch),
+      texts_(texts),
+      defaults_(completion_defaults(model)),
+      name_(std::move(name)),
+      created_(std::time(nullptr)) {}
+
+void CompletionService::require_name(const CompletionRequest& request) const {
+  if (!request.model || *request.model == name_) return;
+  throw ApiError(http::kNotFound, fmt::format("there is no model '{}': this is '{}'", *request.model, name_),
+                 "model", "model_not_found");
+}
+
+CompletionService::Tokens CompletionService::tokens_of(const CompletionRequest& request,
+                                                       const CompletionRequest::Prompt& prompt) const {
+  if (!prompt.tokens.empty()) return prompt.tokens;
+  try {
+    return request.add_special_tokens ? texts_.encode(prompt.text) : texts_.encode(prompt.text, false);
+  } catch (const Error& error) {
+    throw ApiError(http::kBadRequest, error.what(), "prompt");
+  }
+}
+
+std::string CompletionService::echo_of(const CompletionRequest::Prompt& prompt) const {
+  if (prompt.tokens.empty()) return prompt.text;
+  return texts_.known() ? texts_.decode(prompt.tokens) : "";
+}
+
+/// The last tokens of the prompt are the context of the first new ones.
+TextOfTokens CompletionService::text_behind(const Tokens& prompt) const {
+  constexpr size_t kContext = 256;
+  if (!texts_.known()) return {};
+  TextOfTokens text = texts_.stream();
+  for (size_t i = prompt.size() - std::min(prompt.size(), kContext); i < prompt.size(); ++i) text(prompt[i]);
+  return text;
+}
+
+Request CompletionService::request_for(const CompletionRequest& request, const Tokens& prompt,
+                                       size_t index) const {
+  Request one{.prompt = prompt,
+              .options = request.options,
+              .index = index,
+              .text = text_behind(prompt),
+              .stop = request.stop};
+  if (request.log_probabilities) one.log_probabilities = static_cast<size_t>(*request.log_probabilities);
+  return one;
+}
+
+CompletionHead CompletionService::head() {
+  return {.id = fmt::format("cmpl-{:x}-{}", created_, ++answers_),
+          .model = name_,
+          .created = std::time(nullptr),
+          .text_of_token = [this](int32_t id) {
+            return texts_.known() ? texts_.decode_one(id) : std::to_string(id);
+          }};
+}
+
+std::shared_ptr<CompletionAnswer> CompletionService::answer(std::string_view body) {
+  const CompletionRequest request = with_seed(read_completion_request(body, defaults_));
+  require_name(request);
+  std::vector<Request> requests;
+  std::vector<std::string> echoes;
+  size_t prompt_tokens = 0;
+  for (const CompletionRequest::Prompt& prompt : request.prompts) {
+    const Tokens tokens = tokens_of(request, prompt);
+    prompt_tokens += tokens.size();
+    for (int64_t copy = 0; copy < request.n; ++copy) {
+      requests.push_back(request_for(request, tokens, static_cast<size_t>(copy)));
+      batch_.check(requests.back());  // before there are more copies of what may be long
+      echoes.push_back(request.echo ? echo_of(prompt) : "");
+    }
+  }
+  auto mailbox = batch_.submit(std::move(requests));
+  return std::make_shared<CompletionAnswer>(head(), request, prompt_tokens, std::move(echoes),
+                                            std::move(mailbox));
+}
+
+std::string CompletionService::models() const {
+  const Json model = {{"id", name_}, {"object", "model"}, {"created", created_}, {"owned_by", "smelt"}};
+  return Json{{"object", "list"}, {"data", Json::array({model})}}.dump(-1, ' ', false,
+                                                                       Json::error_handler_t::replace);
+}
+
+}  // namespace smelt::server

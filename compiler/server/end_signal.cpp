@@ -1,0 +1,54 @@
+#include "compiler/server/end_signal.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "runtime/error.h"
+
+namespace smelt::server {
+namespace {
+
+int write_end = -1;  // a handler sees globals alone
+
+extern "C" void write_a_byte(int) {
+  const int kept = errno;
+  const char byte = 0;
+  if (::write(write_end, &byte, 1) < 0) errno = kept;
+  errno = kept;
+}
+
+void handle(void (*handler)(int)) {
+  struct sigaction action = {};
+  action.sa_handler = handler;
+  action.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART;
+  ::sigaction(SIGINT, &action, nullptr);
+  ::sigaction(SIGTERM, &action, nullptr);
+}
+
+}  // namespace
+
+EndSignal::EndSignal() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) fail_with(Status::io, "no pipe for signals: {}", std::strerror(errno));
+  read_end_ = ends[0], write_end = ends[1];
+  handle(write_a_byte);
+}
+
+EndSignal::~EndSignal() {
+  handle(SIG_DFL);
+  ::close(read_end_);
+  ::close(write_end);
+}
+
+void EndSignal::wait() const {
+  char byte = 0;
+  while (::read(read_end_, &byte, 1) < 0 && errno == EINTR) continue;
+}
+
+void EndSignal::wake() const { write_a_byte(0); }
+
+}  // namespace smelt::server

@@ -1,0 +1,41 @@
+#include "compiler/server/metrics_text.h"
+
+#include <fmt/format.h>
+
+namespace smelt::server {
+namespace {
+
+std::string head(const char* name, const char* type, const char* help) {
+  return fmt::format("# HELP smelt_{} {}\n# TYPE smelt_{} {}\n", name, help, name, type);
+}
+
+std::string metric(const char* name, const char* type, const char* help, uint64_t value) {
+  return head(name, type, help) + fmt::format("smelt_{} {}\n", name, value);
+}
+
+std::string ends(const ContinuousBatchCounts& counts) {
+  std::string text = head("requests_total", "counter", "Requests of one choice that have ended, by how.");
+  for (const auto& [how, value] :
+       {std::pair("finished", counts.ended), std::pair("cancelled", counts.cancelled),
+        std::pair("failed", counts.failed)})
+    text += fmt::format("smelt_requests_total{{end=\"{}\"}} {}\n", how, value);
+  return text;
+}
+
+}  // namespace
+
+std::string metrics_text(const ContinuousBatchCounts& counts, const std::map<int, uint64_t>& responses) {
+  std::string text =
+      metric("slots", "gauge", "Requests that may run together.", counts.slots) +
+      metric("requests_running", "gauge", "Requests that have a slot.", counts.running) +
+      metric("requests_waiting", "gauge", "Requests that wait for a slot.", counts.waiting) +
+      metric("steps_total", "counter", "Steps of the batch.", counts.steps) +
+      metric("prompt_tokens_total", "counter", "Tokens of prompts that were read.", counts.prompt_tokens) +
+      metric("new_tokens_total", "counter", "Tokens that were chosen.", counts.new_tokens) + ends(counts);
+  text += head("http_responses_total", "counter", "HTTP responses, by status.");
+  for (const auto& [status, count] : responses)
+    text += fmt::format("smelt_http_responses_total{{status=\"{}\"}} {}\n", status, count);
+  return text;
+}
+
+}  // namespace smelt::server

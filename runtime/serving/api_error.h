@@ -1,0 +1,36 @@
+// What an HTTP client is told of a request that is not done.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "runtime/error.h"
+
+namespace smelt {
+
+namespace http {
+inline constexpr int kBadRequest = 400, kNotFound = 404, kTimeout = 408, kNoLength = 411, kTooLarge = 413,
+                     kUnsupported = 415, kServerError = 500, kUnavailable = 503;
+}  // namespace http
+
+/// An Error with what OpenAI's clients look at beside its message.
+class ApiError : public Error {
+ public:
+  ApiError(int http_status, const std::string& message, std::string param = "", std::string code = "")
+      : Error(message), http_status_(http_status), param_(std::move(param)), code_(std::move(code)) {}
+
+  int http_status() const { return http_status_; }
+  const std::string& param() const { return param_; }  // the field of the body; empty: none
+  const std::string& code() const { return code_; }
+
+ private:
+  int http_status_;
+  std::string param_, code_;
+};
+
+/// The same of any other error: what a request asks for is the client's fault, all else the server's.
+ApiError api_error(const Error& error);
+/// {"error": {"message", "type", "param", "code"}}
+std::string error_body(const ApiError& error);
+
+}  // namespace smelt

@@ -1,0 +1,197 @@
+#include "runtime/serving/continuous_batch.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/cpu/few_rows.h"
+#include "runtime/error.h"
+
+namespace smelt {
+namespace {
+
+/// On a CPU, so many rows of a run have the bits that each has alone.
+size_t most_slots(const Session& session, size_t slots) {
+  const bool is_cpu = session.plan().target.starts_with("cpu");
+  return is_cpu ? std::min(slots, static_cast<size_t>(FewRows::kMostRows)) : slots;
+}
+
+size_t chosen_slots(size_t asked, size_t most) {
+  if (asked > most)
+    fail(
+        "{} slots: expected at most {}; compile with a larger --max B= (on a CPU up to {} rows have the bits "
+        "that each has alone)",
+        asked, most, FewRows::kMostRows);
+  return asked == 0 ? most : asked;
+}
+
+}  // namespace
+
+ContinuousBatch::ContinuousBatch(Session& session, const ContinuousBatchOptions& options)
+    : rows_(session), options_(options) {
+  options_.slots = chosen_slots(options.slots, most_slots(session, rows_.slots()));
+  if (options_.chunk == 0) fail("a chunk of 0 tokens: expected at least 1");
+}
+
+/// The last new token is never read.
+void ContinuousBatch::check_length(const Request& request) const {
+  const size_t prompt = request.prompt.size();
+  const auto fresh = static_cast<size_t>(request.options.max_new_tokens);
+  if (prompt <= capacity() && fresh <= capacity() - prompt + 1) return;
+  fail(
+      "a prompt of {} tokens and {} new ones exceed the {} tokens that a slot holds; ask for fewer, or "
+      "compile "
+      "with a larger --max T=",
+      prompt, fresh, capacity());
+}
+
+void ContinuousBatch::check(const Request& request) const {
+  const GenerationOptions& options = request.options;
+  options.validate(vocabulary());
+  if (options.num_beams != 1) fail("num_beams {}: a continuous batch has no beams", options.num_beams);
+  if (options.num_return_sequences != 1)
+    fail("num_return_sequences {}: expected a request for each", options.num_return_sequences);
+  if (options.sliding_window) fail("sliding_window: a continuous batch keeps whole texts");
+  if (request.prompt.empty()) fail("the prompt is empty: expected at least one token");
+  for (const int32_t token : request.prompt)
+    if (token < 0 || token >= vocabulary())
+      fail("token {} of the prompt is outside the model's vocabulary of {}", token, vocabulary());
+  if (!request.stop.empty() && !request.text) fail("stop: there is no text without a tokenizer");
+  if (std::ranges::count(request.stop, "") > 0) fail("stop: an empty text; expected at least one byte");
+  check_length(request);
+}
+
+ContinuousBatch::Id ContinuousBatch::submit(Request request) {
+  check(request);
+  // Those that wait take free slots with the next steps.
+  const size_t free_slots = options_.slots - running_.size();
+  if (waiting_.size() >= options_.most_waiting + free_slots)
+    fail_with(Status::unavailable, "{} requests run and {} wait, which are as many as may: try again later",
+              running_.size(), waiting_.size());
+  const auto sequence = std::make_shared<RunningSequence>(std::move(request));
+  known_.emplace(next_, sequence);
+  if (sequence->ended())
+    count_end(Finish::length);
+  else
+    waiting_.push_back(sequence);
+  return next_++;
+}
+
+/// While a prompt is read, which slot 0 is for, no other begins.
+void ContinuousBatch::admit() {
+  if (waiting_.empty() || running_.size() == options_.slots) return;
+  if (!running_.empty()) {
+    if (running_[0]->reads_prompt()) return;
+    rows_.copy(0, running_.size(), running_[0]->held());
+    running_.push_back(running_[0]);
+    running_[0] = waiting_.front();
+  } else {
+    running_.push_back(waiting_.front());
+  }
+  waiting_.pop_front();
+}
+
+bool ContinuousBatch::step() {
+  if (waiting_.empty() && running_.empty()) return false;
+  ++counts_.steps;
+  try {
+    admit();
+    read_one_each();
+    read_chunk();
+    leave();
+  } catch (const Error& error) {  // nothing is known of the caches
+    fail_all(error.what());
+  }
+  return true;
+}
+
+/// Slot 0 may hold a prompt that is still read: it gets a token that the next chunk is put in place of.
+void ContinuousBatch::read_one_each() {
+  const auto waits = [](const Sequence& sequence) { return sequence->reads_prompt(); };
+  if (std::ranges::all_of(running_, waits)) return;
+  std::vector<int32_t> tokens, past;
+  for (const Sequence& sequence : running_) {
+    tokens.push_back(sequence->unread()[0]);
+    past.push_back(static_cast<int32_t>(sequence->held()));
+  }
+  const std::span<const float> logits = rows_.read_one_each(tokens, past);
+  const auto vocabulary = static_cast<size_t>(rows_.vocabulary());
+  for (size_t slot = 0; slot < running_.size(); ++slot) {
+    RunningSequence& sequence = *running_[slot];
+    if (sequence.reads_prompt()) continue;
+    sequence.hold(1);
+    take(sequence, logits.subspan(slot * vocabulary, vocabulary));
+  }
+}
+
+/// How a prompt is cut depends on its length alone.
+void ContinuousBatch::read_chunk() {
+  RunningSequence& sequence = *running_[0];
+  if (!sequence.reads_prompt()) return;
+  const std::span<const int32_t> unread = sequence.unread();
+  const auto chunk = unread.first(std::min(unread.size(), options_.chunk));
+  const std::span<const float> logits = rows_.read(chunk, sequence.held());
+  sequence.hold(chunk.size());
+  counts_.prompt_tokens += chunk.size();
+  if (!sequence.reads_prompt()) take(sequence, logits);
+}
+
+void ContinuousBatch::take(RunningSequence& sequence, std::span<const float> logits) {
+  sequence.take(logits);
+  ++counts_.new_tokens;
+}
+
+/// From the last slot on, so that the one that takes a place goes on.
+void ContinuousBatch::leave() {
+  for (size_t slot = running_.size(); slot-- > 0;) {
+    if (!running_[slot]->ended()) continue;
+    const size_t last = running_.size() - 1;
+    if (slot != last) rows_.copy(last, slot, running_[last]->held());
+    count_end(running_[slot]->finish());
+    running_[slot] = running_[last];
+    running_.pop_back();
+  }
+}
+
+void ContinuousBatch::fail_all(const std::string& error) {
+  for (const Sequence& sequence : running_) {
+    if (!sequence->ended()) sequence->end(Finish::failed, error);
+    count_end(sequence->finish());
+  }
+  running_.clear();
+}
+
+void ContinuousBatch::count_end(Finish finish) {
+  ++(finish == Finish::cancelled ? counts_.cancelled
+     : finish == Finish::failed  ? counts_.failed
+                                 : counts_.ended);
+}
+
+Progress ContinuousBatch::poll(Id id) {
+  const auto found = known_.find(id);
+  if (found == known_.end()) fail("there is no request {}, or its end was told", id);
+  Progress progress = found->second->progress();
+  if (progress.finish != Finish::none) known_.erase(found);
+  return progress;
+}
+
+/// One that runs leaves its slot now, not with the next step.
+void ContinuousBatch::cancel(Id id) {
+  const auto found = known_.find(id);
+  if (found == known_.end() || found->second->ended()) return;
+  const Sequence sequence = found->second;
+  sequence->end(Finish::cancelled);
+  if (std::erase(waiting_, sequence) > 0) return count_end(Finish::cancelled);
+  try {
+    leave();
+  } catch (const Error& error) {
+    fail_all(error.what());
+  }
+}
+
+ContinuousBatchCounts ContinuousBatch::counts() const {
+  ContinuousBatchCounts counts = counts_;
+  counts.slots = options_.slots, counts.running = running_.size(), counts.waiting = waiting_.size();
+  return counts;
+}
+
+}  // namespace smelt

@@ -1,0 +1,80 @@
+// A batch that requests join and leave while it runs. On a CPU what each of them gets has the bits that it
+// gets alone, whatever else runs: prompts are cut into chunks by their own length, each a run of its own, and
+// sums of a run of one token a row do not depend on its other rows (runtime/cpu/few_rows.h).
+//
+// Rows have the first slots of the caches. A prompt is read in slot 0: whoever has that slot moves behind the
+// last row when the next prompt begins, and the last row takes the place of one that ends. So a run of the
+// first slots is a run of all rows, and each request is copied a few times at most.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "runtime/serving/cache_rows.h"
+#include "runtime/serving/running_sequence.h"
+
+namespace smelt {
+
+struct ContinuousBatchOptions {
+  size_t slots = 0;          // requests that run together; 0: as many as the plan has and equal bits allow
+  size_t most_waiting = 64;  // requests that wait while no slot is free; others are refused
+  size_t chunk = 64;         // tokens of a prompt that are read between two tokens of the others
+};
+
+/// Sums since the beginning, and what runs now.
+struct ContinuousBatchCounts {
+  size_t slots = 0, running = 0, waiting = 0;
+  uint64_t steps = 0, prompt_tokens = 0, new_tokens = 0;
+  uint64_t ended = 0, cancelled = 0, failed = 0;
+};
+
+/// Its functions must not run at the same time in two threads, and nothing else may run the session.
+class ContinuousBatch {
+ public:
+  using Id = uint64_t;
+
+  /// Throws Error where the plan cannot be served, or has fewer slots than are asked for.
+  explicit ContinuousBatch(Session& session, const ContinuousBatchOptions& options = {});
+
+  int64_t vocabulary() const { return rows_.vocabulary(); }
+  size_t capacity() const { return rows_.capacity(); }  // tokens of a request, all but the last new one
+
+  /// Throws Error where the request can never run, naming what does not fit; from any thread, at any time.
+  void check(const Request& request) const;
+  /// First come, first served. Throws what check throws, and Error of Status::unavailable where too many
+  /// wait.
+  Id submit(Request request);
+  /// Reads one more token of every row and a chunk of one prompt; false where there is nothing to do.
+  bool step();
+  /// What has happened since the last call; behind the one that tells of its end the request is forgotten.
+  /// Throws Error for an unknown id.
+  Progress poll(Id id);
+  /// Ends it where it has not ended; unknown ids are passed over.
+  void cancel(Id id);
+
+  ContinuousBatchCounts counts() const;
+
+ private:
+  using Sequence = std::shared_ptr<RunningSequence>;
+  void check_length(const Request& request) const;
+  void admit();
+  void read_one_each();
+  void read_chunk();
+  void take(RunningSequence& sequence, std::span<const float> logits);
+  void leave();
+  void fail_all(const std::string& error);
+  void count_end(Finish finish);
+
+  CacheRows rows_;
+  ContinuousBatchOptions options_;
+  std::deque<Sequence> waiting_;
+  std::vector<Sequence> running_;  // by slot
+  std::map<Id, Sequence> known_;
+  Id next_ = 1;
+  ContinuousBatchCounts counts_;
+};
+
+}  // namespace smelt

@@ -1,0 +1,80 @@
+#include "runtime/serving/running_sequence.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/error.h"
+#include "runtime/generation/logits_processors.h"
+#include "runtime/generation/sampling.h"
+
+namespace smelt {
+namespace {
+
+/// Of UTF-8.
+bool begins_character(char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U; }
+
+}  // namespace
+
+RunningSequence::RunningSequence(Request request)
+    : request_(std::move(request)), stops_(request_.stop), tokens_(request_.prompt) {
+  if (request_.options.max_new_tokens == 0) end(Finish::length);
+}
+
+/// As Generator chooses it for the same prompt, options and index.
+int32_t RunningSequence::choose(std::span<const float> logits) const {
+  std::vector<double> scores(logits.begin(), logits.end());
+  process_scores(request_.options, {tokens_, request_.prompt.size(), 0, request_.prompt}, scores);
+  return draw(candidates(scores, request_.options),
+              uniform_number(request_.options.seed, tokens_.size(), request_.index));
+}
+
+NewToken RunningSequence::describe(int32_t token, std::span<const float> logits) const {
+  NewToken result{.id = token, .text_begin = shown_};
+  if (!request_.log_probabilities) return result;
+  result.log_probability = log_probability(logits, token);
+  for (const int32_t best : most_probable(logits, *request_.log_probabilities))
+    result.best.emplace_back(best, log_probability(logits, best));
+  return result;
+}
+
+void RunningSequence::take(std::span<const float> logits) {
+  try {
+    const int32_t token = choose(logits);
+    news_.tokens.push_back(describe(token, logits));
+    add(token);
+  } catch (const Error& error) {
+    end(Finish::failed, error.what());
+  }
+}
+
+/// An end token is no text.
+void RunningSequence::add(int32_t token) {
+  tokens_.push_back(token);
+  const GenerationOptions& options = request_.options;
+  if (options.ends(token)) return end(Finish::stop);
+  if (request_.text) show(request_.text(token));
+  const size_t fresh = tokens_.size() - request_.prompt.size();
+  if (stops_.found())
+    end(Finish::stop);
+  else if (fresh == static_cast<size_t>(options.max_new_tokens))
+    end(Finish::length);
+}
+
+void RunningSequence::show(const std::string& text) {
+  const std::string known = stops_.push(text);
+  shown_ += static_cast<size_t>(std::ranges::count_if(known, begins_character));
+  news_.text += known;
+}
+
+/// What was held back is shown, unless a stop text is in it.
+void RunningSequence::end(Finish finish, std::string error) {
+  if (request_.text && !stops_.found()) show(request_.text(std::nullopt));
+  if (stops_.found() && finish == Finish::length) finish = Finish::stop;
+  news_.text += stops_.finish();
+  finish_ = news_.finish = finish;
+  news_.error = std::move(error);
+}
+
+Progress RunningSequence::progress() { return std::exchange(news_, {}); }
+
+}  // namespace smelt

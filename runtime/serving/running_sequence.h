@@ -1,0 +1,46 @@
+// One request of a continuous batch from its first token to its last: what was chosen, shown and told.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/serving/request.h"
+#include "runtime/serving/stop_strings.h"
+
+namespace smelt {
+
+class RunningSequence {
+ public:
+  explicit RunningSequence(Request request);
+
+  /// The tokens of the prompt that the caches do not hold yet.
+  std::span<const int32_t> unread() const { return std::span(tokens_).subspan(held_); }
+  size_t held() const { return held_; }  // tokens that the caches hold
+  void hold(size_t count) { held_ += count; }
+  bool reads_prompt() const { return held_ < request_.prompt.size(); }
+
+  /// Chooses the next token by its logits; a numeric fault of them ends the sequence as failed.
+  void take(std::span<const float> logits);
+  void end(Finish finish, std::string error = "");
+  Finish finish() const { return finish_; }
+  bool ended() const { return finish_ != Finish::none; }
+
+  /// What has happened since the last call.
+  Progress progress();
+
+ private:
+  int32_t choose(std::span<const float> logits) const;
+  NewToken describe(int32_t token, std::span<const float> logits) const;
+  void add(int32_t token);
+  void show(const std::string& text);
+
+  Request request_;
+  StopStrings stops_;
+  std::vector<int32_t> tokens_;  // the prompt's and the new ones
+  size_t held_ = 0, shown_ = 0;  // shown_: characters of text
+  Finish finish_ = Finish::none;
+  Progress news_;
+};
+
+}  // namespace smelt

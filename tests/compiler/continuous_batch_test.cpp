@@ -1,0 +1,165 @@
+// A continuous batch over compiled models: random requests that join, leave and are cancelled get the same
+// ids and the same bits of log-probabilities as each alone, and what Generator gives.
+#include "runtime/serving/continuous_batch.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <random>
+
+#include "compiler/compile.h"
+#include "runtime/generation/generator.h"
+
+namespace smelt {
+namespace {
+
+constexpr int64_t kServedLength = 61, kServedWords = 97;
+
+struct ServedCase {
+  const char* name;
+  const char* spec;
+  DType storage = DType::f32;
+  AttentionForm attention = AttentionForm::automatic;
+};
+void PrintTo(const ServedCase& c, std::ostream* out) { *out << c.name; }
+
+// Sizes that are no multiples of a vector's: the ends of sums are taken number by number.
+#define SMELT_SERVED_SIZES \
+  R"("vocab_size": 97, "hidden": 44, "max_positions": 61, "init": {"deviation": 0.3}, )"
+#define SMELT_SERVED(FAMILY)                           \
+  R"({"family": ")" FAMILY R"(", )" SMELT_SERVED_SIZES \
+  R"("decoder": {"layers": 2, "heads": 4, "head_dim": 12, "ffn": 83}})"
+constexpr ServedCase kServedCases[] = {
+    {"gpt2", SMELT_SERVED("gpt2")},
+    {"llama", SMELT_SERVED("llama")},
+    {"bloom", SMELT_SERVED("bloom")},
+    {"gemma2", SMELT_SERVED("gemma2")},
+    {"gpt2_blocks", SMELT_SERVED("gpt2"), DType::f32, AttentionForm::fused},
+    {"llama_bf16", SMELT_SERVED("llama"), DType::bf16}};
+
+std::unique_ptr<Session> session_of(const ServedCase& served, int64_t slots) {
+  CompileOptions options;
+  options.mode = Mode::infer;
+  options.storage = served.storage, options.attention = served.attention;
+  options.build.bounds = {{{"B"}, slots}, {{"T"}, kServedLength}};
+  options.build.caches = true;
+  const Description description{Description::Kind::spec, "spec.json", spec_from_json(served.spec), nullptr,
+                                Json::object(),          {}};
+  auto session = std::make_unique<Session>(std::make_shared<const Plan>(compile(description, options).plan),
+                                           SessionOptions{.threads = 1, .poison = true});
+  session->initialize(5);
+  return session;
+}
+
+class RequestSource {
+ public:
+  Request next() {
+    Request request{.prompt = tokens(1 + number(25)), .options = {}, .log_probabilities = 2};
+    GenerationOptions& options = request.options;
+    options.max_new_tokens = 1 + number(36);
+    options.do_sample = number(3) > 0, options.seed = static_cast<uint32_t>(number(1000));
+    options.top_k = number(30), options.top_p = 0.7 + 0.1 * static_cast<double>(number(4));
+    options.temperature = 0.5 + 0.5 * static_cast<double>(number(3));
+    options.repetition_penalty = 1 + 0.1 * static_cast<double>(number(3));
+    options.no_repeat_ngram_size = number(4);
+    if (number(4) == 1) options.eos_token_id = tokens(2);
+    return request;
+  }
+  int64_t number(int64_t below) { return static_cast<int64_t>(random_() % static_cast<uint64_t>(below)); }
+
+ private:
+  std::vector<int32_t> tokens(int64_t count) {
+    std::vector<int32_t> result;
+    while (std::ssize(result) < count) result.push_back(static_cast<int32_t>(number(kServedWords)));
+    return result;
+  }
+  std::mt19937 random_{11};
+};
+
+using Told = std::vector<NewToken>;
+
+Told run_alone(ContinuousBatch& batch, const Request& request) {
+  const auto id = batch.submit(request);
+  while (batch.step()) continue;
+  return batch.poll(id).tokens;
+}
+
+void expect_same_bits(const Told& found, const Told& expected) {
+  ASSERT_EQ(found.size(), expected.size());
+  for (size_t i = 0; i < found.size(); ++i) {
+    EXPECT_EQ(found[i].id, expected[i].id) << i;
+    EXPECT_EQ(found[i].log_probability, expected[i].log_probability) << i;
+    EXPECT_EQ(found[i].best, expected[i].best) << i;
+  }
+}
+
+/// All requests at random times; one in eight is cancelled.
+struct Crowd {
+  std::vector<Request> requests;
+  std::vector<Told> told;
+  std::vector<bool> cancelled;
+  size_t most_running = 0;
+
+  Crowd(ContinuousBatch& batch, size_t count) : told(count), cancelled(count) {
+    RequestSource source;
+    std::map<ContinuousBatch::Id, size_t> live;
+    while (requests.size() < count || !live.empty()) {
+      for (int64_t i = source.number(3); i-- > 0 && requests.size() < count;) {
+        requests.push_back(source.next());
+        live.emplace(batch.submit(requests.back()), requests.size() - 1);
+      }
+      if (source.number(40) == 0 && !live.empty()) batch.cancel(live.rbegin()->first);
+      batch.step();
+      most_running = std::max(most_running, batch.counts().running);
+      std::erase_if(live, [&](const auto& each) { return has_ended(batch, each.first, each.second); });
+    }
+  }
+
+ private:
+  bool has_ended(ContinuousBatch& batch, ContinuousBatch::Id id, size_t index) {
+    Progress progress = batch.poll(id);
+    EXPECT_NE(progress.finish, Finish::failed) << progress.error;
+    told[index].insert(told[index].end(), progress.tokens.begin(), progress.tokens.end());
+    cancelled[index] = progress.finish == Finish::cancelled;
+    return progress.finish != Finish::none;
+  }
+};
+
+class ServedModels : public ::testing::TestWithParam<ServedCase> {};
+
+TEST_P(ServedModels, GiveEachRequestTheBitsThatItGetsAlone) {
+  const auto session = session_of(GetParam(), 16);
+  ContinuousBatch batch(*session, {.most_waiting = 200, .chunk = 17});
+  const Crowd crowd(batch, 200);
+  EXPECT_GE(crowd.most_running, 14U);
+  const auto other = session_of(GetParam(), 16);
+  ContinuousBatch quiet(*other, {.chunk = 17});
+  for (size_t i = 0; i < crowd.requests.size(); ++i) {
+    Told expected = run_alone(quiet, crowd.requests[i]);
+    if (crowd.cancelled[i]) expected.resize(crowd.told[i].size());
+    SCOPED_TRACE(i);
+    expect_same_bits(crowd.told[i], expected);
+  }
+}
+
+TEST_P(ServedModels, GiveWhatGeneratorGives) {
+  if (GetParam().storage != DType::f32) GTEST_SKIP() << "near ties are decided by rounding";
+  const auto session = session_of(GetParam(), 16);
+  ContinuousBatch batch(*session, {.most_waiting = 60});
+  const Crowd crowd(batch, 60);
+  const auto other = session_of(GetParam(), 1);
+  Generator generator(*other);
+  for (size_t i = 0; i < crowd.requests.size(); ++i) {
+    const auto expected = generator.generate({&crowd.requests[i].prompt, 1}, crowd.requests[i].options)[0];
+    const size_t count = crowd.cancelled[i] ? crowd.told[i].size() : expected.size();
+    ASSERT_EQ(crowd.told[i].size(), count);
+    for (size_t t = 0; t < count; ++t) EXPECT_EQ(crowd.told[i][t].id, expected[t]) << i << " " << t;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ServedModels, ::testing::ValuesIn(kServedCases),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+}  // namespace
+}  // namespace smelt

@@ -1,0 +1,89 @@
+// Many threads that ask one batch, and some that go away.
+#ifdef SMELT_SERVER
+#include "compiler/server/batch_thread.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "runtime/error.h"
+#include "runtime/serving/completion_reply.h"
+#include "tests/runtime/serving/remembering_model.h"
+
+namespace smelt::server {
+namespace {
+
+using std::chrono::milliseconds;
+
+Request request_of(int32_t first, int64_t fresh) {
+  Request request{.prompt = {first, 2, 3}, .options = {}};
+  request.options.max_new_tokens = fresh;
+  return request;
+}
+
+std::vector<int32_t> greedy(const Request& request) {
+  std::vector<int32_t> tokens = request.prompt, fresh;
+  while (std::ssize(fresh) < request.options.max_new_tokens) {
+    const std::vector<float> logits = remembered_logits(tokens);
+    fresh.push_back(static_cast<int32_t>(std::ranges::max_element(logits) - logits.begin()));
+    tokens.push_back(fresh.back());
+  }
+  return fresh;
+}
+
+/// What is told of one choice until it ends.
+Progress all_of(Mailbox& mailbox) {
+  Progress all;
+  while (all.finish == Finish::none) append(all, std::move(mailbox.wait(milliseconds(1000))[0]));
+  return all;
+}
+
+void expect_alone(BatchThread& batch, const Request& request) {
+  const Progress progress = all_of(*batch.submit({request}));
+  std::vector<int32_t> ids;
+  for (const NewToken& token : progress.tokens) ids.push_back(token.id);
+  EXPECT_EQ(ids, greedy(request));
+}
+
+TEST(BatchThread, AnswersManyThreads) {
+  RememberingModel model;
+  BatchThread batch(*model.session, {.most_waiting = 100, .chunk = 2});
+  std::vector<std::thread> threads;
+  for (int32_t t = 0; t < 8; ++t)
+    threads.emplace_back([&batch, t] {
+      for (int32_t i = 0; i < 20; ++i) {
+        expect_alone(batch, request_of((t * 5 + i) % kWords, 1 + (t + i) % 20));
+        if (i % 4 == 0) batch.submit({request_of(t, 40), request_of(i, 40)})->abandon();
+        EXPECT_LE(batch.counts().running, 4U);
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  while (batch.counts().running + batch.counts().waiting > 0) std::this_thread::yield();
+  const ContinuousBatchCounts counts = batch.counts();
+  EXPECT_EQ(counts.ended + counts.cancelled, 8U * (20 + 2 * 5));
+  EXPECT_EQ(counts.failed, 0U);
+}
+
+TEST(BatchThread, OneRefusedChoiceIsAllOfThem) {
+  RememberingModel model;
+  BatchThread batch(*model.session, {.most_waiting = 2});
+  std::vector<Request> requests(7, request_of(1, 40));
+  EXPECT_THROW(batch.submit(requests), Error);
+  while (batch.counts().cancelled + batch.counts().ended < 6) std::this_thread::yield();
+  expect_alone(batch, request_of(4, 5));
+}
+
+TEST(BatchThread, WhatRunsWhenItClosesFails) {
+  RememberingModel model(4, 1 << 20);
+  BatchThread batch(*model.session, {});
+  const auto mailbox = batch.submit({request_of(1, 1 << 19)});
+  batch.close();
+  const Progress progress = all_of(*mailbox);
+  EXPECT_EQ(progress.finish, Finish::failed);
+  EXPECT_EQ(progress.error, "the server ends");
+  EXPECT_THROW(batch.submit({request_of(1, 1)}), Error);
+}
+
+}  // namespace
+}  // namespace smelt::server
+#endif
