@@ -49,6 +49,22 @@ class KernelParser : public TextParser, private KernelParts {
   IndexBounds indices();
   void kernel_axis();
   void schedule();
+  /// Named fields of a struct in braces; `visit_fields` says which there are.
+  template <typename T, typename VisitFields>
+  void read_fields(T& made, const VisitFields& visit_fields) {
+    lexer.expect("{");
+    fields([&](const Token& key) {
+      bool known = false;
+      std::string words;
+      visit_fields([&](const char* word, auto member) {
+        words += (words.empty() ? "" : ", ") + std::string(word);
+        if (key.text != word) return;
+        known = true;
+        read(made.*member);
+      });
+      if (!known) unknown_field(key, words);
+    });
+  }
   void read(bool& value) { value = boolean(); }
   void read(int& value) { value = small_integer(); }
   void read(int64_t& value) { value = integer(); }

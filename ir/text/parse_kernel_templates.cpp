@@ -1,0 +1,105 @@
+// The parser of kernels: what those that are templates say of themselves.
+#include <algorithm>
+#include <utility>
+
+#include "ir/attention_fields.h"
+#include "ir/gemm_fields.h"
+#include "ir/text/kernel_parser.h"
+
+namespace smelt {
+
+// ---- attention
+
+void KernelParser::read(AttentionPart& part) {
+  const Token word = lexer.expect(Token::Kind::identifier, "a part of attention");
+  const auto found = parse_attention_part(word.text);
+  if (!found) lexer.fail_at(word.offset, "expected a part of attention, such as forward");
+  part = *found;
+}
+
+void KernelParser::read(AttentionKernel::Matrix& matrix) {
+  lexer.expect("[");
+  matrix.param = small_integer();
+  lexer.expect(","), matrix.of_keys = boolean();
+  for (Dim* stride : {&matrix.batch_stride, &matrix.place_stride, &matrix.head_stride})
+    lexer.expect(","), *stride = dim();
+  lexer.expect("]");
+}
+
+void KernelParser::read(TemplateTiles& tiles) {
+  const Token word = lexer.expect(Token::Kind::identifier, "a template (mma, wgmma or blocks)");
+  if (word.text == "wgmma")
+    tiles = WgmmaTiles{};
+  else if (word.text == "blocks")
+    tiles = BlockTiles{};
+  else if (word.text != "mma")
+    lexer.fail_at(word.offset, "expected mma, wgmma or blocks");
+  lexer.expect("[");
+  bool first = true;
+  const auto next = [&](auto& number) {
+    if (!std::exchange(first, false)) lexer.expect(",");
+    number = static_cast<std::remove_reference_t<decltype(number)>>(small_integer());
+  };
+  std::visit([&](auto& of_template) { visit_tile_numbers(of_template, next); }, tiles);
+  lexer.expect("]");
+}
+
+template <typename T>
+void KernelParser::read(std::vector<T>& items) {
+  lexer.expect("[");
+  list("]", [&] { read(items.emplace_back()); });
+}
+
+void KernelParser::attention() {
+  read_fields(kernel_.attention.emplace(), [](const auto& visit) { visit_attention_fields(visit); });
+  check_attention();
+}
+
+/// Numbers of parameters and axes that the kernel has.
+void KernelParser::check_attention() {
+  const AttentionKernel& made = *kernel_.attention;
+  std::vector<int64_t> params = made.rows;
+  params.insert(params.end(), made.sums.begin(), made.sums.end());
+  for (const AttentionKernel::Matrix& matrix : made.matrices) params.push_back(matrix.param);
+  const auto within = [](const auto& numbers, size_t count) {
+    return std::all_of(numbers.begin(), numbers.end(),
+                       [&](int64_t n) { return n >= 0 && n < static_cast<int64_t>(count); });
+  };
+  for (const int shared : {made.query_sums, made.counters, made.workspace})
+    if (shared != -1) params.push_back(shared);
+  if (!within(params, kernel_.params.size())) lexer.expected("numbers of the kernel's parameters");
+  if (made.axes.size() != 4 || !within(made.axes, kernel_.axes.size()))
+    lexer.expected("axes: four of the kernel's");
+  if (made.returned.empty() || made.matrices.size() < 4)
+    lexer.expected("what the body returns, and four matrices");
+}
+
+// ---- matmuls
+
+void KernelParser::read(GemmKernel::Operand& operand) {
+  lexer.expect("[");
+  operand.param = small_integer();
+  lexer.expect(","), operand.transposed = boolean();
+  lexer.expect(","), operand.pitch = dim();
+  lexer.expect("]");
+}
+
+void KernelParser::read(GemmTiles& tiles) {
+  lexer.expect("[");
+  bool first = true;
+  visit_gemm_tiles(tiles, [&](int& number) {
+    if (!std::exchange(first, false)) lexer.expect(",");
+    number = small_integer();
+  });
+  lexer.expect("]");
+}
+
+void KernelParser::gemm() {
+  GemmKernel& made = kernel_.gemm.emplace();
+  read_fields(made, [](const auto& visit) { visit_gemm_fields(visit); });
+  for (const int param : {made.a.param, made.b.param})
+    if (param < 0 || param >= std::ssize(kernel_.params))
+      lexer.expected("numbers of the kernel's parameters");
+}
+
+}  // namespace smelt
