@@ -21,11 +21,6 @@ SM int load_shared(unsigned from) {
   return value;
 }
 SM void store_shared(unsigned to, int value) { asm volatile("st.shared.b32 [%0], %1;" ::"r"(to), "r"(value) : "memory"); }
-SM Four load_four(unsigned from) {
-  Four v;
-  asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w) : "r"(from) : "memory");
-  return v;
-}
 SM void store_four(unsigned to, float x, float y, float z, float w) {
   asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(to), "f"(x), "f"(y), "f"(z), "f"(w) : "memory");
 }

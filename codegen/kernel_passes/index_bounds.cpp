@@ -37,6 +37,11 @@ int64_t bound_or_large(const Dim& dim, const Symbols& symbols) {
   }
 }
 
+bool is_at_least_one(const Dim& dim) {
+  if (const auto constant = dim.constant()) return *constant >= 1;
+  return llvm::all_of(dim.terms(), [](const Dim::Term& term) { return term.coefficient > 0; });
+}
+
 bool has_32_bit_indices(const Kernel& kernel, const Symbols& symbols) {
   const auto fits = [&](const Dim& dim) { return bound_or_large(dim, symbols) < kLargestIndex; };
   Dim all = 1;

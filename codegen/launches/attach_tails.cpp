@@ -1,4 +1,5 @@
 #include "codegen/launches/attach_tails.h"
+#include "codegen/kernel_passes/index_bounds.h"
 
 #include <fmt/format.h>
 
@@ -53,11 +54,6 @@ Kernel one_element_copy(DType dtype) {
 /// Types whose elements arithmetic leaves as they are.
 bool is_copied_whole(DType dtype) {
   return dtype == DType::f32 || dtype == DType::bf16 || dtype == DType::f16 || dtype == DType::i32;
-}
-
-bool is_at_least_one(const Dim& dim) {
-  if (const auto constant = dim.constant()) return *constant >= 1;
-  return llvm::all_of(dim.terms(), [](const Dim::Term& term) { return term.coefficient > 0; });
 }
 
 /// A step keeps its number when others are attached.

@@ -1,7 +1,6 @@
 #include "codegen/launches/gemm_bodies.h"
 
 #include <algorithm>
-#include <numeric>
 #include <set>
 
 #include "codegen/cuda/gemm/emit_gemm.h"
@@ -34,7 +33,8 @@ class EntryBodies {
 
   bool run() {
     bool changed = false;
-    for (size_t i = 0; i < entry_.steps.size(); ++i) changed |= offer(i);
+    for (size_t i = 0; i < entry_.steps.size(); ++i)
+      while (offer(i)) changed = true;  // where a matmul has moved down, another step is in its place
     return changed;
   }
 
@@ -86,8 +86,11 @@ class EntryBodies {
     double products = 1;
     for (const Dim& dim : {gemm.m, gemm.n, gemm.k})
       products *= static_cast<double>(program_.symbols.upper(dim));
+    const auto is_result = [&](int buffer) {
+      return program_.buffers[static_cast<size_t>(buffer)].role != Role::workspace;
+    };
     const int64_t moved = bytes_at_bounds(program_.symbols, gemm.m * gemm.n, gemm.result_dtype) *
-                          static_cast<int64_t>(1 + steps()[kernel].writes.size());
+                          (1 + std::ranges::count_if(steps()[kernel].writes, is_result));
     return products >= static_cast<double>(kLeastProducts) && moved >= kLeastBytes;
   }
 
@@ -117,7 +120,10 @@ class EntryBodies {
     step.sources.insert(step.sources.begin(), gemm.sources.begin(), gemm.sources.end());
     dedupe(step.sources);
     const int result = std::get<GemmStep>(gemm.what).c.base.buffer;
-    std::erase_if(step.may_alias, [&](const auto& alias) { return alias.second == result; });
+    // Other tiles still read the matmul's operands when one is stored.
+    std::erase_if(step.may_alias, [&](const auto& alias) {
+      return alias.second == result || std::ranges::count(gemm.reads, alias.second) > 0;
+    });
     program_.kernels.push_back(std::move(made.kernel));
     step.what = KernelStep{.kernel = static_cast<int>(program_.kernels.size()) - 1,
                            .arguments = std::move(made.arguments),

@@ -4,9 +4,9 @@
 // fastest.
 //
 // The test is of the kernel's instructions, not of what they compute: one block of column code whose columns
-// are the result's, no reduction along a row, and the result read at the element's own place. Its column sums
-// become sums of the tiles' rows where as many rows of partial sums as it has are enough. Where others read
-// the result, too, the template stores it.
+// are the result's, no reduction along a row, and the result read at the element's own place. Each row of
+// tiles makes one row of partial column sums, where the kernel's own partial rows are at least that many.
+// Where others read the result, too, the template stores it.
 #pragma once
 
 #include "ir/program.h"

@@ -15,6 +15,7 @@ using Kind = Instruction::Kind;
 constexpr int64_t kMapBytes = 16;  // that divide begins and pitches of what TMA reads
 /// The template counts rows, columns and tiles in 32 bits.
 constexpr int64_t kMostRows = int64_t{1} << 30;
+constexpr int64_t kMostSums = 8;  // of columns: a block's shared memory holds them beside six stages
 
 /// The matmul with columns that lie together: of a result whose rows do, the transposed one.
 struct Product {
@@ -61,7 +62,7 @@ class BodyMaker {
         arguments_(reader.arguments) {}
 
   std::optional<GemmBody> run(const GemmTiles& tiles, bool kept, int64_t splits) {
-    if (!has_form()) return std::nullopt;
+    if (!has_form() || !has_extents()) return std::nullopt;
     collapse_axes(kernel_);
     split_single_axis();
     if (!walks_result() || !hand_result() || !takes_sums(tiles, splits)) return std::nullopt;
@@ -96,6 +97,11 @@ class BodyMaker {
       return x.kind == Kind::reduce || x.kind == Kind::result || x.kind == Kind::handed;
     });
     return has_axes && !kernel_.axes.empty() && computes;
+  }
+
+  /// The copy engine takes no matrix without elements, and consumers wait for at least one of its copies.
+  bool has_extents() const {
+    return is_at_least_one(product_.m) && is_at_least_one(product_.n) && is_at_least_one(product_.k);
   }
 
   /// A kernel that walks all elements as one gets rows.
@@ -154,6 +160,9 @@ class BodyMaker {
 
   /// A row of partial sums for each row of tiles.
   bool takes_sums(const GemmTiles& tiles, int64_t splits) {
+    const auto sums =
+        llvm::count_if(kernel_.instructions, [](const Instruction& x) { return x.kind == Kind::accumulate; });
+    if (sums > kMostSums) return false;
     for (const Instruction& x : kernel_.instructions) {
       if (x.kind != Kind::accumulate) continue;
       const bool is_column = x.access.offset.is_zero() && x.access.computed < 0 && x.predicate < 0 &&

@@ -116,8 +116,8 @@ void CompileFlags::add_to(CLI::App& app) {
       ->check(CLI::IsMember({"auto", "off", "only", "wide"}))
       ->capture_default_str();
   app.add_option("--chunk-rows", chunk_rows,
-                 "rows of logits (tokens) that are in memory together; 0: all; default: 8192, or 4096 of a "
-                 "large vocabulary, where all take 512 MiB and more")
+                 "rows of logits (tokens) that are in memory together; 0: all; default: 8192 where all take "
+                 "512 MiB and more, down to 4096 where these would take more than a GiB")
       ->check(CLI::NonNegativeNumber);
   app.add_flag("--tune", tune, "time the kernels' schedules on this machine's GPU; what is found is kept");
   app.add_flag("--no-plan-cache", no_plan_cache, "compile, also where the cache directory has the plan");

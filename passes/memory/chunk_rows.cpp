@@ -280,7 +280,7 @@ class RowChunking {
     const int64_t row =
         bytes_at_bounds(graph_.module().symbols, element_count(region.columns), options_.storage);
     const int64_t fitting = (options_.most_mib << 20) / row / kEvenRows * kEvenRows;
-    return std::min(options_.rows, std::max(options_.least_rows, fitting));
+    return std::min(options_.rows, std::max({int64_t{1}, options_.least_rows, fitting}));
   }
 
   /// Elements for all rows that leave the region: more of them than stay in it would save nothing.

@@ -28,8 +28,8 @@
 namespace smelt {
 
 /// With 8,192 rows the matmuls of a vocabulary still fill a GPU, and what is summed over rows is seldom read
-/// and written. A large vocabulary fills it with 4,096 rows too, and its chunk is what memory peaks with.
-/// Below 512 MiB there is little to gain, and a training step's peak tends to be elsewhere.
+/// and written. A large vocabulary fills it with fewer, down to 4,096, and its chunk is what memory peaks
+/// with. Below 512 MiB there is little to gain, and a training step's peak tends to be elsewhere.
 struct ChunkRowsOptions {
   int64_t rows = 8192;        // of a chunk, at the symbols' bounds; 0: nothing changes
   int64_t least_rows = 4096;  // of a chunk whose part of the result would have more than most_mib otherwise

@@ -86,10 +86,12 @@ class ChoiceCheck {
           refuse(i, "reads '{}', which an alternative writes: expected it to be written here before",
                  name_of(read));
       }
-      for (const auto& [written_there, read] : step.may_alias)
-        if (!own.contains(memory(read)))
-          refuse(i, "may alias and is part of a choice: expected it to keep '{}', which it reads",
-                 name_of(memory(read)));
+      for (const auto& alias : step.may_alias)
+        if (!own.contains(memory(alias.second)))
+          refuse(i,
+                 "may write in the place of '{}', which other alternatives read: it is not its alternative's "
+                 "own",
+                 name_of(memory(alias.second)));
       for (const int buffer : step.writes) own.insert(memory(buffer));
     }
   }

@@ -332,7 +332,7 @@ TEST(ChoicesOfPlans, AlternativesMayRunAgain) {
                launch(s[3]).arguments[1].buffer = 3;
              }),
              "reads 'h', which an alternative writes");
-  EXPECT_HAS(refusal([](Plan&, auto& s) { s[1].may_alias = {{2, 3}}; }), "may alias and is part of a choice");
+  EXPECT_HAS(refusal([](Plan&, auto& s) { s[1].may_alias = {{2, 3}}; }), "may write in the place of");
   EXPECT_HAS(refusal([](Plan& p, auto&) { p.buffers[3].last_step = 2; }), "uses buffer 'h', which lives");
 }
 

@@ -73,8 +73,8 @@ struct AttentionHooks {
   int element_gradients = 0;        // kElementGradients
 };
 
-/// Which templates call it. For sm_90a lanes look at tiles of their own, and the factor of a gradient's
-/// weight is body_forward's, too.
+/// Which templates call it. For sm_90a lanes look at tiles of their own, and a weight's factor is a constant
+/// (kKeptFactor).
 enum class HookUse : uint8_t { mma, wgmma };
 
 /// The constants and the body, as they stand in front of a kernel.

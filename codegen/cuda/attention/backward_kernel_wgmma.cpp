@@ -211,7 +211,7 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
             if (kEarlyProducts) multiply_rows(ds, v_place, do_place + part * kPartStep);
             if (part + 1 < kParts) multiply_rows(s[kParts - 1], k_place, q_place + kPartStep);
             if (part > 0) {
-              multiply_wait<1>();
+              multiply_wait<kEarlyProducts ? 1 : 0>();  // the product of the part before reads p
               pin(p);
             }
             weigh_tile(s[part], p, kept[part], body, place, unmasked);

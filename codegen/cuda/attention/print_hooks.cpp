@@ -101,7 +101,7 @@ class HookPrinter {
 
   std::string forward() const {
     std::vector<Result> results = {{"modified", attention_.returned[0]}};
-    if (factor() >= 0) results.push_back({"factor", factor()});
+    if (use_ == HookUse::mma && factor() >= 0) results.push_back({"factor", factor()});
     return fmt::format(
         "template <bool kUnmasked>\nSM void body_forward(const BodyArguments& body, int b, int h, int t, int "
         "s, const "

@@ -226,6 +226,7 @@ SM void gemm(const TensorMap& a_map, const TensorMap& b_map, long long m_, long 
       finish_tile(sums, tile_of(item, rank, row_tiles, column_tiles), part, wg, warp, lane, m, n, body, scratch);
     }
   }
+  __syncwarp();
   if (kCluster > 1) cluster_sync();  // others may still arrive here
 }
 )";

@@ -19,17 +19,18 @@
 //
 // and of the body it calls
 //
-//   struct BodyLoads { ... };                           what the body reads of kLaneRows rows of eight
-//   columns void body_load(const BodyArguments&, int first, int rows, int column, int columns, BodyLoads&)
-//   void body_run(const BodyArguments&, int first, int rows, int column, int columns, const BodyLoads&,
-//                 Take take, BodySums&)
+//   struct BodyLoads          what the body reads of kLaneRows rows of eight columns; Same<T> where all rows
+//                             read the same
+//   void body_load(const BodyArguments&, int first, int rows, Index c, int columns, BodyLoads&)
+//   void body_run(const BodyArguments&, int first, int rows, Index c, int columns, const BodyLoads&,
+//                 Take take, int group, int wg, int warp, int lane, unsigned scratch)
 //       Row i of a lane is first + row_of(i); those from `rows` on, and columns from `columns` on, do not
-//       exist. take(i, float (&)[8]) makes the result's elements; all lanes call it. BodySums are of eight
-//       columns.
-//   void body_sum(const BodyArguments&, const BodySums (&)[kColumns / 32], int tile, int tiles, int column,
-//                 int columns, int wg, unsigned scratch)
-//       Of a tile of rows that one warpgroup has, the column sums (BodySums of all of its columns), if there
-//       are any.
+//       exist. take(i, float (&)[8]) makes the result's elements; all lanes call it. Column sums of a group
+//       of 32 columns go to shared memory by add_lanes, to where sums_of_warp says.
+//   void body_sum(const BodyArguments&, int tile, int tiles, int column, int columns, int wg, int thread,
+//                 unsigned scratch)
+//       When a warpgroup has all columns of its tile: add_warps makes of what lies in shared memory the
+//       tile's row of partial sums. Only where there are sums.
 #pragma once
 
 #include <string>
@@ -44,11 +45,6 @@ struct WgmmaGemm {
   GemmTiles tiles = {};
   bool a_transposed = false, b_transposed = false;
   int sums = 0;  // kSums: how many sums of a column the body makes
-};
-
-struct WgmmaGemmText {
-  std::string text;  // with a place for the body, "{body}"
-  int threads = 0, shared_bytes = 0;
 };
 
 /// The text in front of the body, and behind it.

@@ -148,6 +148,19 @@ TEST(GemmBodies, OtherMatmulsStay) {
       kNone);
 }
 
+TEST(GemmBodies, MatricesThatMayBeEmptyStay) {
+  EXPECT_EQ(offered({.axes = "parallel r = M - 1, column c = 256",
+                     .gemm = "gemm bf16 #3(256, 1) = #0(64, 1) * #1(1, 64) {m = M - 1, n = 256, k = 64}"}),
+            kNone);
+}
+
+TEST(GemmBodies, OperandsKeepTheirMemory) {
+  Program program = program_of(
+      {.reader = "launch @body(#2, #3, #4) {reads = [0, 2, 3], writes = [4], may_alias = [[4, 3], [4, 0]]}"});
+  ASSERT_TRUE(offer_gemm_bodies(program, target_of(GemmBodies::only)));
+  EXPECT_TRUE(program.entries[0].steps[0].may_alias.empty()) << "other tiles still read what is multiplied";
+}
+
 TEST(GemmBodies, SmallOnesStayUnlessAskedFor) {
   Program program = program_of({});
   program.symbols = Symbols();
