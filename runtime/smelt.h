@@ -6,8 +6,9 @@
  * works from both languages.
  *
  * Results. Every function that can fail returns a smelt_status; anything but SMELT_OK leaves its outputs as
- * they were (a failed run may have written part of the outputs and states), and smelt_last_error() says what
- * went wrong. The library never aborts, exits or prints.
+ * they were (a failed run may have written part of the outputs and states, and smelt_tokenizer_encode and
+ * smelt_tokenizer_decode tell how much room is needed), and smelt_last_error() says what went wrong. The
+ * library never aborts, exits or prints.
  *
  * Threads. A smelt_plan, smelt_tokenizer or smelt_generation never changes: any number of threads may use it
  * at the same time. Any other handle is used by one thread at a time, which need not always be the same;
@@ -228,8 +229,9 @@ smelt_status smelt_tokenizer_decode(const smelt_tokenizer* tokenizer, const int3
 smelt_status smelt_decoder_create(const smelt_tokenizer* tokenizer, int32_t skip_special_tokens,
                                   smelt_decoder** decoder);
 void smelt_decoder_free(smelt_decoder* decoder);
-/* What the token adds, in whole characters; 0 bytes while it may be the beginning of one. *text, which ends
- * with a 0 that is not counted, is valid until the decoder's next call. */
+/* What the token adds, in whole characters; 0 bytes while it may be the beginning of one, and of an id that
+ * no token has, which a model may choose where it has more ids than the tokenizer. *text, which ends with a 0
+ * that is not counted, is valid until the decoder's next call. */
 smelt_status smelt_decoder_push(smelt_decoder* decoder, int32_t id, const char** text, size_t* bytes);
 /* What was held back; then the decoder is as new. */
 smelt_status smelt_decoder_finish(smelt_decoder* decoder, const char** text, size_t* bytes);

@@ -1,10 +1,39 @@
 #include "compiler/cli/prompt_text.h"
 
 #include <memory>
+#include <string_view>
+#include <utility>
 
 #include "runtime/error.h"
+#include "runtime/tokenizers/unicode/utf8.h"
 
 namespace smelt::cli {
+namespace {
+
+/// Bytes as they come, but whole characters: the beginning of one waits for its end.
+class BytesAsText {
+ public:
+  std::string operator()(std::optional<int32_t> token) {
+    if (!token) return std::exchange(held_, "");
+    held_ += decode_bytes({&*token, 1});
+    return is_open() ? std::string() : std::exchange(held_, "");
+  }
+
+ private:
+  bool is_open() const {
+    std::string_view rest = held_;
+    for (;;) {
+      const Utf8Prefix prefix = valid_utf8_prefix(rest);
+      if (prefix.valid == rest.size()) return false;
+      if (prefix.incomplete) return true;
+      rest.remove_prefix(prefix.valid + prefix.wrong);
+    }
+  }
+
+  std::string held_;
+};
+
+}  // namespace
 
 PromptText::PromptText(const Model& model, int64_t vocabulary, bool add_special_tokens)
     : vocabulary_(vocabulary),
@@ -38,8 +67,7 @@ std::string PromptText::decode_one(int32_t token) const {
 }
 
 std::function<std::string(std::optional<int32_t>)> PromptText::stream() const {
-  if (!tokenizer_)
-    return [](std::optional<int32_t> token) { return token ? decode_bytes({&*token, 1}) : std::string(); };
+  if (!tokenizer_) return BytesAsText();
   return [decoder = std::make_shared<StreamingDecoder>(*tokenizer_)](std::optional<int32_t> token) {
     return token ? decoder->push(*token) : decoder->finish();
   };

@@ -22,7 +22,7 @@ class PromptText {
   std::string decode(const Generator::Tokens& tokens) const;
   /// One token by itself, even if it is special.
   std::string decode_one(int32_t token) const;
-  /// Gives the text that each token adds; called without one, what was held back.
+  /// Gives the text that each token adds, in whole characters; called without one, what was held back.
   std::function<std::string(std::optional<int32_t>)> stream() const;
 
  private:

@@ -51,14 +51,16 @@ void announce(const ServeCommand& options, int port, const ContinuousBatchCounts
 /// Until a signal: answers that are open are then ended as failed.
 void listen(server::HttpServer& http, server::BatchThread& batch) {
   const server::EndSignal signal;
-  std::thread ender([&] {
+  const std::jthread ender([&] {
     signal.wait();
     batch.close();
     http.stop();
   });
+  struct Wake {  // before the thread is waited for, whatever has ended the server
+    const server::EndSignal& signal;
+    ~Wake() { signal.wake(); }
+  } const wake{signal};
   http.listen();
-  signal.wake();
-  ender.join();
 }
 
 void run_serve(const ServeCommand& options) {

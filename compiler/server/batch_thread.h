@@ -24,10 +24,11 @@ class BatchThread {
 
   int64_t vocabulary() const { return batch_.vocabulary(); }
   /// See ContinuousBatch.
+  size_t most_requests() const { return batch_.most_requests(); }
   void check(const Request& request) const { batch_.check(request); }
 
-  /// Hands over all choices of one answer. Returns when each was accepted; throws what refused one, and then
-  /// the others are cancelled.
+  /// Hands over all choices of one answer. Returns when they are accepted; throws what refused one, and then
+  /// none of them runs. Throws ApiError where the service has ended: "shutting_down" where it was closed.
   std::shared_ptr<Mailbox> submit(std::vector<Request> requests);
   ContinuousBatchCounts counts() const;
   /// Why it no longer runs; empty while it does.
@@ -36,10 +37,9 @@ class BatchThread {
   void close();
 
  private:
-  struct Letter {
-    Request request;
+  struct Submission {
+    std::vector<Request> requests;
     std::shared_ptr<Mailbox> mailbox;
-    size_t choice;
   };
   struct Live {
     std::shared_ptr<Mailbox> mailbox;
@@ -48,19 +48,23 @@ class BatchThread {
 
   void run();
   void work();
-  bool take_inbox();
-  void admit(Letter letter);
+  bool take_pending();
+  void admit_taken();
+  void submit_all(Submission& submission);
   void cancel_abandoned();
-  void tell();
-  void end_all(const std::string& why);
+  void deliver();
+  void end_all();
+  std::exception_ptr refusal() const;
   void publish();
 
   ContinuousBatch batch_;
-  std::map<ContinuousBatch::Id, Live> live_;  // of the thread alone
+  // Of the thread alone.
+  std::map<ContinuousBatch::Id, Live> live_;
+  std::deque<Submission> taken_;  // not answered yet
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Letter> inbox_;
+  std::deque<Submission> pending_;
   bool closed_ = false;
   std::string fault_;
   ContinuousBatchCounts counts_;

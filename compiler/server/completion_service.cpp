@@ -68,10 +68,17 @@ std::string CompletionAnswer::events(std::chrono::milliseconds most) {
     std::string text = events_of(mailbox_->wait(most));
     if (ended()) text += last_events(), done_ = true;
     return text;
-  } catch (const ApiError& error) {  // the status was sent long ago
-    done_ = true;
-    return event(error_body(error)) + event("[DONE]");
+  } catch (const Error& error) {
+    return error_events(api_error(error));
+  } catch (const std::exception& error) {
+    return error_events({http::kServerError, error.what()});
   }
+}
+
+/// The status was sent long ago.
+std::string CompletionAnswer::error_events(const ApiError& error) {
+  done_ = true;
+  return event(error_body(error)) + event("[DONE]");
 }
 
 std::string CompletionAnswer::events_of(std::vector<Progress> fresh) {
@@ -105,6 +112,18 @@ void CompletionService::require_name(const CompletionRequest& request) const {
   if (!request.model || *request.model == name_) return;
   throw ApiError(http::kNotFound, fmt::format("there is no model '{}': this is '{}'", *request.model, name_),
                  "model", "model_not_found");
+}
+
+/// More choices than may ever run and wait together.
+void CompletionService::require_room(const CompletionRequest& request) const {
+  const size_t choices = request.prompts.size() * static_cast<size_t>(request.n);
+  if (choices <= batch_.most_requests()) return;
+  throw ApiError(
+      http::kBadRequest,
+      fmt::format("n = {} for {} prompts, which are {} choices: expected at most {}, as many as run "
+                  "and wait here",
+                  request.n, request.prompts.size(), choices, batch_.most_requests()),
+      "n", "invalid_value");
 }
 
 CompletionService::Tokens CompletionService::tokens_of(const CompletionRequest& request,
@@ -154,6 +173,7 @@ CompletionHead CompletionService::head() {
 std::shared_ptr<CompletionAnswer> CompletionService::answer(std::string_view body) {
   const CompletionRequest request = with_seed(read_completion_request(body, defaults_));
   require_name(request);
+  require_room(request);
   std::vector<Request> requests;
   std::vector<std::string> echoes;
   size_t prompt_tokens = 0;

@@ -11,6 +11,7 @@
 
 #include "compiler/cli/prompt_text.h"
 #include "compiler/server/batch_thread.h"
+#include "runtime/serving/api_error.h"
 #include "runtime/serving/completion_reply.h"
 #include "runtime/serving/completion_request.h"
 
@@ -29,7 +30,8 @@ class CompletionAnswer {
   bool streams() const { return streams_; }
   /// Waits for all choices. Throws ApiError where one has failed.
   std::string whole();
-  /// What comes within that time as server-sent events, the last one among them when done() is true.
+  /// What comes within that time as server-sent events, the last one among them when done() is true. A fault
+  /// is an event too.
   std::string events(std::chrono::milliseconds most);
   bool done() const { return done_; }
   void abandon() { mailbox_->abandon(); }
@@ -39,6 +41,7 @@ class CompletionAnswer {
   void receive(std::vector<Progress> fresh);
   std::string events_of(std::vector<Progress> fresh);
   std::string last_events() const;
+  std::string error_events(const ApiError& error);
 
   CompletionHead head_;
   bool streams_, include_usage_, log_probabilities_, done_ = false;
@@ -63,6 +66,7 @@ class CompletionService {
  private:
   using Tokens = std::vector<int32_t>;
   void require_name(const CompletionRequest& request) const;
+  void require_room(const CompletionRequest& request) const;
   Tokens tokens_of(const CompletionRequest& request, const CompletionRequest::Prompt& prompt) const;
   std::string echo_of(const CompletionRequest::Prompt& prompt) const;
   TextOfTokens text_behind(const Tokens& prompt) const;

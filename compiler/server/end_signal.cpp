@@ -14,19 +14,24 @@ namespace {
 
 int write_end = -1;  // a handler sees globals alone
 
-extern "C" void write_a_byte(int) {
-  const int kept = errno;
+void write_a_byte() {
   const char byte = 0;
-  if (::write(write_end, &byte, 1) < 0) errno = kept;
-  errno = kept;
+  while (::write(write_end, &byte, 1) < 0 && errno == EINTR) continue;
 }
 
 void handle(void (*handler)(int)) {
   struct sigaction action = {};
   action.sa_handler = handler;
-  action.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART;
+  action.sa_flags = SA_RESTART;
   ::sigaction(SIGINT, &action, nullptr);
   ::sigaction(SIGTERM, &action, nullptr);
+}
+
+extern "C" void take_signal(int) {
+  const int kept = errno;
+  handle(SIG_DFL);
+  write_a_byte();
+  errno = kept;
 }
 
 }  // namespace
@@ -35,7 +40,7 @@ EndSignal::EndSignal() {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) fail_with(Status::io, "no pipe for signals: {}", std::strerror(errno));
   read_end_ = ends[0], write_end = ends[1];
-  handle(write_a_byte);
+  handle(take_signal);
 }
 
 EndSignal::~EndSignal() {
@@ -49,6 +54,6 @@ void EndSignal::wait() const {
   while (::read(read_end_, &byte, 1) < 0 && errno == EINTR) continue;
 }
 
-void EndSignal::wake() const { write_a_byte(0); }
+void EndSignal::wake() const { write_a_byte(); }
 
 }  // namespace smelt::server

@@ -3,8 +3,8 @@
 
 namespace smelt::server {
 
-/// While there is one, the first of these signals wakes wait(), and the second ends the process as ever.
-/// There may be one at a time.
+/// While there is one, the first of these signals wakes wait(), and the second, which may be the other,
+/// ends the process as ever. There may be one at a time.
 class EndSignal {
  public:
   EndSignal();

@@ -191,12 +191,20 @@ int HttpServer::bind(const std::string& host, int port) {
   return bound;
 }
 
-void HttpServer::listen() { routes_->server.listen_after_bind(); }
+void HttpServer::listen() {
+  struct End {
+    std::atomic<bool>& ended;
+    ~End() { ended = true; }
+  } const end{ended_};
+  routes_->server.listen_after_bind();
+  if (!stopped_) fail_with(Status::io, "the server no longer listens: {}", std::strerror(errno));
+}
 
 /// The library passes over a stop before it listens.
 void HttpServer::stop() {
   constexpr std::chrono::milliseconds kShort{5};
-  while (!routes_->server.is_running()) std::this_thread::sleep_for(kShort);
+  stopped_ = true;
+  while (!routes_->server.is_running() && !ended_) std::this_thread::sleep_for(kShort);
   routes_->server.stop();
 }
 

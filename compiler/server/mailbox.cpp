@@ -9,18 +9,18 @@ namespace smelt::server {
 
 void Mailbox::accept() {
   const std::lock_guard lock(mutex_);
-  --unanswered_;
+  answered_ = true;
   changed_.notify_all();
 }
 
 void Mailbox::refuse(std::exception_ptr error) {
   const std::lock_guard lock(mutex_);
-  --unanswered_;
-  if (!refusal_) refusal_ = std::move(error);
+  answered_ = true;
+  refusal_ = std::move(error);
   changed_.notify_all();
 }
 
-void Mailbox::tell(size_t choice, Progress progress) {
+void Mailbox::deliver(size_t choice, Progress progress) {
   const std::lock_guard lock(mutex_);
   append(fresh_[choice], std::move(progress));
   changed_.notify_all();
@@ -33,7 +33,7 @@ bool Mailbox::abandoned() const {
 
 void Mailbox::wait_accepted() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return unanswered_ == 0; });
+  changed_.wait(lock, [&] { return answered_; });
   if (refusal_) std::rethrow_exception(refusal_);
 }
 

@@ -13,15 +13,15 @@ namespace smelt::server {
 
 class Mailbox {
  public:
-  explicit Mailbox(size_t choices) : fresh_(choices), unanswered_(choices) {}
+  explicit Mailbox(size_t choices) : fresh_(choices) {}
 
   // For the thread of the batch.
   void accept();
   void refuse(std::exception_ptr error);
-  void tell(size_t choice, Progress progress);
+  void deliver(size_t choice, Progress progress);
   bool abandoned() const;
 
-  /// Waits until all choices are accepted; throws what refused one of them.
+  /// Waits until the choices are accepted; throws what refused them.
   void wait_accepted();
   /// What is new of each choice: at once where something is, else what comes within that time.
   std::vector<Progress> wait(std::chrono::milliseconds most);
@@ -32,7 +32,7 @@ class Mailbox {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Progress> fresh_;
-  size_t unanswered_;
+  bool answered_ = false;  // accepted or refused
   std::exception_ptr refusal_;
   bool abandoned_ = false;
 };

@@ -142,8 +142,7 @@ void smelt_decoder_free(smelt_decoder* decoder) { delete decoder; }
 
 smelt_status smelt_decoder_push(smelt_decoder* decoder, int32_t id, const char** text, size_t* bytes) {
   return show(decoder, text, bytes, [&](smelt_decoder& d) {
-    check_ids(d.tokenizer, {&id, 1});
-    return d.decoder.push(id);
+    return d.tokenizer.id_to_token(id) ? d.decoder.push(id) : std::string();
   });
 }
 

@@ -66,6 +66,7 @@ void GenerationOptions::validate(int64_t vocabulary) const {
   const auto check_ids = [&](const char* name, const std::vector<int32_t>& ids) {
     for (const int32_t id : ids) check_id(name, id);
   };
+  check_ids("eos_token_id", eos_token_id);
   check_ids("suppress_tokens", suppress_tokens);
   check_ids("begin_suppress_tokens", begin_suppress_tokens);
   check_ids("forced_eos_token_id", forced_eos_token_id);

@@ -78,7 +78,8 @@ struct GenerationOptions : SamplingOptions {
 };
 
 /// What a model's own description (Plan::model) asks for: its generation_config.json, and special tokens that
-/// this does not name. The defaults for an empty text.
+/// this does not name. End tokens that are none of the model's, which some files name, end nothing and are
+/// left out. The defaults for an empty text.
 GenerationOptions model_generation_options(std::string_view model);
 /// Reads a generation_config.json (or an old config.json that holds the same fields). Fields that would
 /// change the result and are not supported are named in one Error.

@@ -53,7 +53,7 @@ struct Generator::Listener {
   const OnToken& on_token;
   LogProbabilities* log_probabilities;
   /// Whether to go on.
-  bool hear(size_t index, int32_t token, std::span<const float> logits) const {
+  bool report(size_t index, int32_t token, std::span<const float> logits) const {
     if (log_probabilities) (*log_probabilities)[index].push_back(log_probability(logits, token));
     return !on_token || on_token(index, token);
   }
@@ -191,7 +191,7 @@ bool Generator::advance(std::span<Sequence*> batch, const GenerationOptions& opt
     s.tokens.push_back(token);
     const auto fresh = static_cast<int64_t>(s.tokens.size() - prompt.tokens.size());
     s.ended = options.ends(token) || fresh == options.max_new_tokens;
-    if (!listener.hear(s.index, token, row)) return false;
+    if (!listener.report(s.index, token, row)) return false;
   }
   return true;
 }

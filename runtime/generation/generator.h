@@ -37,11 +37,11 @@ class Generator {
   bool reads_source() const { return model_.reads_source(); }
 
   /// The new tokens (an end-of-sequence token included), num_return_sequences of them for each prompt, best
-  /// first where they have scores. Prompts of equal length run as one batch. Deterministic: a sequence
-  /// depends on its prompt, its index and the seed, not on its neighbours. `masks`, where given, hold a 0 for
-  /// every token of a prompt that is padding. A decoder alone does not read it; an encoder passes over it,
-  /// for which the entry must have an attention_mask. `log_probabilities`, where given, is written; a beam
-  /// search has scores instead (see search).
+  /// first where they have scores. With caches prompts of any lengths run as one batch, without them those of
+  /// equal length. Deterministic: a sequence depends on its prompt, its index and the seed, not on its
+  /// neighbours. `masks`, where given, hold a 0 for every token of a prompt that is padding. A decoder alone
+  /// does not read it; an encoder passes over it, for which the entry must have an attention_mask.
+  /// `log_probabilities`, where given, is written; a beam search has scores instead (see search).
   std::vector<Tokens> generate(std::span<const Tokens> prompts, const GenerationOptions& options,
                                const OnToken& on_token = {}, std::span<const Tokens> masks = {},
                                LogProbabilities* log_probabilities = nullptr);

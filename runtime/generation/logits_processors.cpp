@@ -12,6 +12,8 @@ struct Step {
   const History& history;
   std::span<double> scores;
 
+  /// A source may have tokens of another vocabulary.
+  bool has_score(int32_t token) const { return token >= 0 && static_cast<size_t>(token) < scores.size(); }
   size_t new_tokens() const { return history.tokens.size() - history.prompt_length; }
   double& score(int32_t token) const { return scores[static_cast<size_t>(token)]; }
   void ban(std::span<const int32_t> tokens) const {
@@ -40,7 +42,7 @@ void penalize(const Step& step, std::span<const int32_t> tokens, double penalty)
   if (penalty == 1) return;
   std::vector<bool> seen(step.scores.size());
   for (const int32_t token : tokens) {
-    if (seen[static_cast<size_t>(token)]) continue;
+    if (!step.has_score(token) || seen[static_cast<size_t>(token)]) continue;
     seen[static_cast<size_t>(token)] = true;
     double& score = step.score(token);
     score = score < 0 ? score * penalty : score / penalty;
@@ -63,7 +65,8 @@ void ban_ngrams(const Step& step, std::span<const int32_t> text, int64_t size) {
   if (n == 0 || text.size() < n || tokens.size() + 1 < n) return;
   const auto prefix = tokens.last(n - 1);
   for (size_t i = 0; i + n <= text.size(); ++i)
-    if (std::ranges::equal(text.subspan(i, n - 1), prefix)) step.score(text[i + n - 1]) = kBanned;
+    if (step.has_score(text[i + n - 1]) && std::ranges::equal(text.subspan(i, n - 1), prefix))
+      step.score(text[i + n - 1]) = kBanned;
 }
 
 void ban_repeated_ngrams(const Step& step) {

@@ -20,7 +20,8 @@ struct History {
   std::span<const int32_t> source;        // what the encoder reads; of a decoder alone, its prompt
 };
 
-/// `scores`: one for each token of the vocabulary, logits or log-probabilities.
+/// `scores`: one for each token of the vocabulary, logits or log-probabilities. The options are validated for
+/// this vocabulary, since their ids are not looked at again.
 void process_scores(const GenerationOptions& options, const History& history, std::span<double> scores);
 
 }  // namespace smelt

@@ -1,4 +1,5 @@
 // The options that a model's own description asks for.
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "runtime/generation/generation_options.h"
@@ -23,6 +24,12 @@ void read_tokens(const Json& model, const Json& generation, GenerationOptions& o
     options.eos_token_id = model.value("eos_token_id", std::vector<int32_t>());
 }
 
+/// They could never be chosen.
+void drop_unknown_ends(const Json& model, std::vector<int32_t>& ends) {
+  const int64_t vocabulary = model.value("vocab_size", std::numeric_limits<int64_t>::max());
+  std::erase_if(ends, [&](int32_t id) { return id < 0 || id >= vocabulary; });
+}
+
 }  // namespace
 
 GenerationOptions model_generation_options(std::string_view text) {
@@ -32,6 +39,7 @@ GenerationOptions model_generation_options(std::string_view text) {
   const Json generation = model.value("generation", Json::object());
   read_generation_config(generation.dump(), options);
   read_tokens(model, generation, options);
+  drop_unknown_ends(model, options.eos_token_id);
   return options;
 }
 

@@ -34,6 +34,7 @@ class BodyReader {
 
   void read() {
     for (const auto& [name, value] : body_.items()) require_known(name);
+    bound_lists();
     read_prompt();
     read_choices();
     read_lengths();
@@ -118,6 +119,37 @@ class BodyReader {
     return value ? value->get<bool>() : otherwise;
   }
 
+  static constexpr const char* kLists[] = {"logit_bias",     "sequence_bias",      "bad_words_ids",
+                                           "stop_token_ids", "suppress_tokens",    "begin_suppress_tokens",
+                                           "eos_token_id",   "forced_eos_token_id"};
+
+  /// Numbers and empty lists, of which a list may have any depth that the parser lets through.
+  static size_t count_leaves(const Json& value) {
+    if (!value.is_structured()) return 1;
+    size_t count = value.empty() ? 1 : 0;
+    for (const Json& each : value) count += count_leaves(each);
+    return count;
+  }
+
+  /// Before anything is copied.
+  void bound_lists() const {
+    size_t ids = 0;
+    for (const char* name : kLists) {
+      const Json* value = given(name);
+      if (!value) continue;
+      const bool has_sequences = value->is_object() || (value->is_array() && !is_token_list(*value));
+      if (has_sequences && value->size() > kMostSequencesOfIds)
+        too_long(name, fmt::format("{} entries: expected at most {}", value->size(), kMostSequencesOfIds));
+      ids += count_leaves(*value);
+      if (ids > kMostIds)
+        too_long(name, fmt::format("more than {} token ids and biases in all lists together", kMostIds));
+    }
+  }
+
+  [[noreturn]] static void too_long(const char* name, const std::string& why) {
+    throw ApiError(http::kBadRequest, fmt::format("{}: {}", name, why), name, "invalid_value");
+  }
+
   /// A text, a list of texts, a list of tokens, or a list of such lists.
   void read_prompt() {
     const Json* prompt = given("prompt");
@@ -177,6 +209,10 @@ class BodyReader {
       if (!is_text_list(list) || std::ssize(list) > kMostStops || std::ranges::count(list, Json("")) > 0)
         wrong("stop", *stop, "a text, or a list of at most 16, none of them empty");
       request_.stop = list.get<std::vector<std::string>>();
+      for (const std::string& text : request_.stop)
+        if (text.size() > kMostStopBytes)
+          too_long("stop",
+                   fmt::format("a text of {} bytes: expected at most {}", text.size(), kMostStopBytes));
     }
     if (const Json* ids = given("stop_token_ids")) {
       if (!is_token_list(*ids)) wrong("stop_token_ids", *ids, "a list of token ids");

@@ -29,6 +29,9 @@ struct CompletionRequest {
 
 /// Prompts and choices of one body, and stop texts.
 constexpr int64_t kMostChoices = 128, kMostStops = 16;
+/// Bytes of a stop text; entries of a list of token sequences, and ids of all lists together. Each choice
+/// keeps its own.
+constexpr size_t kMostStopBytes = 256, kMostSequencesOfIds = 1024, kMostIds = 4096;
 
 /// What a request asks for that says nothing: a model's own options, drawn at temperature 1 where these do
 /// not say otherwise, and 16 tokens.

@@ -60,13 +60,19 @@ void ContinuousBatch::check(const Request& request) const {
   check_length(request);
 }
 
+/// Those that wait take free slots with the next steps.
+void ContinuousBatch::require_room(size_t requests) const {
+  if (requests > most_requests())
+    fail("{} requests at once: expected at most {}, which are all that may run and wait", requests,
+         most_requests());
+  if (running_.size() + waiting_.size() + requests > most_requests())
+    fail_with(Status::unavailable, "{} requests run and {} wait, of at most {} together: try again later",
+              running_.size(), waiting_.size(), most_requests());
+}
+
 ContinuousBatch::Id ContinuousBatch::submit(Request request) {
   check(request);
-  // Those that wait take free slots with the next steps.
-  const size_t free_slots = options_.slots - running_.size();
-  if (waiting_.size() >= options_.most_waiting + free_slots)
-    fail_with(Status::unavailable, "{} requests run and {} wait, which are as many as may: try again later",
-              running_.size(), waiting_.size());
+  require_room(1);
   const auto sequence = std::make_shared<RunningSequence>(std::move(request));
   known_.emplace(next_, sequence);
   if (sequence->ended())
@@ -144,12 +150,25 @@ void ContinuousBatch::take(RunningSequence& sequence, std::span<const float> log
 void ContinuousBatch::leave() {
   for (size_t slot = running_.size(); slot-- > 0;) {
     if (!running_[slot]->ended()) continue;
-    const size_t last = running_.size() - 1;
-    if (slot != last) rows_.copy(last, slot, running_[last]->held());
-    count_end(running_[slot]->finish());
-    running_[slot] = running_[last];
-    running_.pop_back();
+    if (slot == 0 && !waiting_.empty())
+      begin_in_first();
+    else
+      move_last_to(slot);
   }
+}
+
+void ContinuousBatch::begin_in_first() {
+  count_end(running_[0]->finish());
+  running_[0] = waiting_.front();
+  waiting_.pop_front();
+}
+
+void ContinuousBatch::move_last_to(size_t slot) {
+  const size_t last = running_.size() - 1;
+  if (slot != last) rows_.copy(last, slot, running_[last]->held());
+  count_end(running_[slot]->finish());
+  running_[slot] = running_[last];
+  running_.pop_back();
 }
 
 void ContinuousBatch::fail_all(const std::string& error) {

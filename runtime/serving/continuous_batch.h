@@ -3,8 +3,9 @@
 // sums of a run of one token a row do not depend on its other rows (runtime/cpu/few_rows.h).
 //
 // Rows have the first slots of the caches. A prompt is read in slot 0: whoever has that slot moves behind the
-// last row when the next prompt begins, and the last row takes the place of one that ends. So a run of the
-// first slots is a run of all rows, and each request is copied a few times at most.
+// last row when the next prompt begins, and the last row takes the place of one that ends; where slot 0 ends
+// and a request waits, that one begins there. So a run of the first slots is a run of all rows, and there are
+// at most two copies a request: one of any row when it begins, and one when it ends.
 #pragma once
 
 #include <cstdint>
@@ -44,8 +45,11 @@ class ContinuousBatch {
 
   /// Throws Error where the request can never run, naming what does not fit; from any thread, at any time.
   void check(const Request& request) const;
-  /// First come, first served. Throws what check throws, and Error of Status::unavailable where too many
-  /// wait.
+  /// Requests that may run and wait together.
+  size_t most_requests() const { return options_.slots + options_.most_waiting; }
+  /// Throws Error where so many more could not be submitted: of Status::unavailable where they may later.
+  void require_room(size_t requests) const;
+  /// First come, first served. Throws what check and require_room throw.
   Id submit(Request request);
   /// Reads one more token of every row and a chunk of one prompt; false where there is nothing to do.
   bool step();
@@ -65,6 +69,8 @@ class ContinuousBatch {
   void read_chunk();
   void take(RunningSequence& sequence, std::span<const float> logits);
   void leave();
+  void begin_in_first();
+  void move_last_to(size_t slot);
   void fail_all(const std::string& error);
   void count_end(Finish finish);
 

@@ -29,7 +29,7 @@ int32_t RunningSequence::choose(std::span<const float> logits) const {
 }
 
 NewToken RunningSequence::describe(int32_t token, std::span<const float> logits) const {
-  NewToken result{.id = token, .text_begin = shown_};
+  NewToken result{.id = token, .text_begin = characters_};
   if (!request_.log_probabilities) return result;
   result.log_probability = log_probability(logits, token);
   for (const int32_t best : most_probable(logits, *request_.log_probabilities))
@@ -61,9 +61,8 @@ void RunningSequence::add(int32_t token) {
 }
 
 void RunningSequence::show(const std::string& text) {
-  const std::string known = stops_.push(text);
-  shown_ += static_cast<size_t>(std::ranges::count_if(known, begins_character));
-  news_.text += known;
+  characters_ += static_cast<size_t>(std::ranges::count_if(text, begins_character));
+  news_.text += stops_.push(text);
 }
 
 /// What was held back is shown, unless a stop text is in it.

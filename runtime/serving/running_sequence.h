@@ -38,7 +38,8 @@ class RunningSequence {
   Request request_;
   StopStrings stops_;
   std::vector<int32_t> tokens_;  // the prompt's and the new ones
-  size_t held_ = 0, shown_ = 0;  // shown_: characters of text
+  size_t held_ = 0;
+  size_t characters_ = 0;  // of the text, also of what may be the beginning of a stop text
   Finish finish_ = Finish::none;
   Progress news_;
 };

@@ -194,6 +194,20 @@ TEST_F(Server, StreamsWhatItGivesAtOnce) {
   EXPECT_NE(whole[0]["token_ids"], whole[1]["token_ids"]);
 }
 
+TEST_F(Server, StreamsOfBytesHaveWholeCharacters) {
+  start_slow();
+  // Two bytes of a character of two bytes, in an order that is drawn: some pairs are characters.
+  Json body = {
+      {"prompt", "a"}, {"max_tokens", 48}, {"seed", 3}, {"logit_bias", {{"195", 100}, {"169", 100}}}};
+  const std::string whole = completion(body)["choices"][0]["text"];
+  EXPECT_TRUE(has(whole, "\u00e9") && has(whole, "\uFFFD")) << whole;
+  body["stream"] = true;
+  std::string joined;
+  for (const std::string& event : events(body))
+    if (event != "[DONE]") joined += Json::parse(event)["choices"][0]["text"].get<std::string>();
+  EXPECT_EQ(joined, whole);
+}
+
 TEST_F(Server, ErrorsHaveTheApisShape) {
   start(kGolden.string());
   EXPECT_EQ(fault("{"), "400 ");
@@ -203,6 +217,9 @@ TEST_F(Server, ErrorsHaveTheApisShape) {
   EXPECT_EQ(fault(R"({"prompt": [1], "model": "other"})"), "404 model");
   EXPECT_EQ(fault(R"({"prompt": [1], "max_tokens": 100000})"), "400 ");
   EXPECT_EQ(fault(R"({"prompt": [1], "suppress_tokens": [9999]})"), "400 ");
+  for (const char* name : {"eos_token_id", "stop_token_ids", "forced_eos_token_id", "begin_suppress_tokens"})
+    EXPECT_EQ(fault(Json{{"prompt", {1}}, {name, {2000000000}}, {"min_new_tokens", 2}}.dump()), "400 ")
+        << name;
   EXPECT_EQ(fault(R"({"prompt": [9999]})"), "400 ");
   EXPECT_EQ(fault(std::string(5 << 20, ' ')), "413 ");
   EXPECT_EQ(fault(R"({"messages": []})", "/v1/chat/completions"), "400 messages");
@@ -251,6 +268,7 @@ TEST_F(Server, ClientsThatGoAwayLeaveNoSlotTaken) {
 
 TEST_F(Server, RefusesWhatTheQueueCannotHoldAndEndsWhileItStreams) {
   start_slow({"--slots", "1", "--queue", "1"});
+  EXPECT_EQ(fault(R"({"prompt": "a", "n": 3})"), "400 n") << "which no later time would take";
   const Json body = {{"prompt", "a"}, {"max_tokens", 4000}, {"stream", true}, {"seed", 1}};
   std::vector<std::future<void>> streams;
   const auto stream = [&] { post(body); };

@@ -4,9 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
+#include <stdexcept>
 #include <thread>
 
-#include "runtime/error.h"
+#include "runtime/serving/api_error.h"
 #include "runtime/serving/completion_reply.h"
 #include "tests/runtime/serving/remembering_model.h"
 
@@ -67,10 +69,43 @@ TEST(BatchThread, AnswersManyThreads) {
 TEST(BatchThread, OneRefusedChoiceIsAllOfThem) {
   RememberingModel model;
   BatchThread batch(*model.session, {.most_waiting = 2});
-  std::vector<Request> requests(7, request_of(1, 40));
+  std::vector<Request> requests(6, request_of(1, 40));
+  requests[5] = request_of(1, 400);
   EXPECT_THROW(batch.submit(requests), Error);
-  while (batch.counts().cancelled + batch.counts().ended < 6) std::this_thread::yield();
+  EXPECT_THROW(batch.submit(std::vector<Request>(7, request_of(1, 40))), Error);
   expect_alone(batch, request_of(4, 5));
+  const ContinuousBatchCounts counts = batch.counts();
+  EXPECT_EQ(counts.cancelled + counts.ended, 1U) << "none of the others has begun";
+}
+
+/// "status code" of what a submission throws.
+std::string refusal(BatchThread& batch, const Request& request) {
+  try {
+    batch.submit({request});
+  } catch (const Error& error) {
+    const ApiError told = api_error(error);
+    return fmt::format("{} {}", told.http_status(), told.code());
+  }
+  return "none";
+}
+
+Request faulty() {
+  Request request = request_of(1, 0);  // ends, with its text, when it is submitted
+  request.text = [](std::optional<int32_t>) -> std::string { throw std::runtime_error("a fault"); };
+  return request;
+}
+
+TEST(BatchThread, AFaultWhileRequestsAreTakenRefusesAll) {
+  RememberingModel model(4, 1 << 20);
+  BatchThread batch(*model.session, {});
+  const auto running = batch.submit({request_of(1, 1 << 19)});
+  std::vector<std::future<std::string>> refusals;
+  for (int i = 0; i < 8; ++i)
+    refusals.push_back(std::async(std::launch::async, [&] { return refusal(batch, faulty()); }));
+  for (auto& each : refusals) EXPECT_EQ(each.get(), "500 ");
+  EXPECT_EQ(refusal(batch, request_of(1, 1)), "500 ") << "not for another try";
+  EXPECT_EQ(batch.fault(), "the service has ended: a fault");
+  EXPECT_EQ(all_of(*running).finish, Finish::failed);
 }
 
 TEST(BatchThread, WhatRunsWhenItClosesFails) {
@@ -81,7 +116,7 @@ TEST(BatchThread, WhatRunsWhenItClosesFails) {
   const Progress progress = all_of(*mailbox);
   EXPECT_EQ(progress.finish, Finish::failed);
   EXPECT_EQ(progress.error, "the server ends");
-  EXPECT_THROW(batch.submit({request_of(1, 1)}), Error);
+  EXPECT_EQ(refusal(batch, request_of(1, 1)), "503 shutting_down");
 }
 
 }  // namespace

@@ -233,6 +233,8 @@ TEST_F(CApiGeneration, BadInputIsNamed) {
   expect(generate({{1}}, R"({"top_p": 3})"), bad, "top_p 3");
   expect(generate({{1}}, R"({"top_p": "a"})"), bad, "top_p = \"a\"");
   expect(generate({{1}}, R"({"suppress_tokens": [6]})"), bad, "suppress_tokens 6");
+  expect(generate({{1}}, R"({"eos_token_id": [5, 2000000000], "min_new_tokens": 2})"), bad,
+         "eos_token_id 2000000000: outside");
   expect(generate({{1}}, R"({"num_beams": -3})"), bad, "num_beams -3");
   expect(generate({{1}}, "7"), bad, "expected one JSON object");
   expect(generate({{1}}, "{\"seed\": "), SMELT_INVALID_FILE, "generation options");

@@ -326,6 +326,8 @@ TEST(GenerationConfig, AModelsDescriptionNamesWhatItsConfigDoesNot) {
   EXPECT_TRUE(options.forced_eos_token_id.empty());
   options = model_generation_options(R"({"generation": {"eos_token_id": 8}, "eos_token_id": [5]})");
   EXPECT_EQ(options.eos_token_id, (std::vector<int32_t>{8}));
+  options = model_generation_options(R"({"vocab_size": 7, "eos_token_id": [5, 7, -1, 6]})");
+  EXPECT_EQ(options.eos_token_id, (std::vector<int32_t>{5, 6}));
   EXPECT_HAS(message_of([] { model_generation_options(R"({"eos_token_id": "x"})"); }), "eos_token_id");
   EXPECT_HAS(message_of([] { model_generation_options(R"({"generation": {"penalty_alpha": 0.6}})"); }),
              "penalty_alpha");
@@ -343,6 +345,8 @@ TEST(GenerationOptions, ValuesOutOfRangeAreNamed) {
   EXPECT_HAS(fault([](auto& o) { o.num_beams = 2, o.num_return_sequences = 3; }), "at most num_beams");
   EXPECT_HAS(fault([](auto& o) { o.min_new_tokens = -1; }), "min_new_tokens -1");
   EXPECT_HAS(fault([](auto& o) { o.suppress_tokens = {10}; }), "suppress_tokens 10: outside");
+  EXPECT_HAS(fault([](auto& o) { o.eos_token_id = {3, 10}; }), "eos_token_id 10: outside");
+  EXPECT_HAS(fault([](auto& o) { o.eos_token_id = {-1}; }), "eos_token_id -1: outside");
   EXPECT_HAS(fault([](auto& o) { o.bad_words_ids = {{}}; }), "bad_words_ids: an empty list");
   EXPECT_HAS(fault([](auto& o) { o.sequence_bias = {{{1, -3}, 1.0}}; }), "sequence_bias -3: outside");
 }

@@ -45,6 +45,12 @@ TEST(LogitsProcessors, TheSourceIsFavoured) {
             (std::vector<double>{1, 4, 6, -1, 2, -1}));
 }
 
+TEST(LogitsProcessors, ASourceMayHaveTokensOfALargerVocabulary) {
+  const auto both = [](auto& o) { o.encoder_repetition_penalty = 2, o.encoder_no_repeat_ngram_size = 2; };
+  EXPECT_EQ(processed(kScores, {1, 2, 4}, 1, both, {4, 2000000000, 2000000000}),
+            (std::vector<double>{1, 4, 3, -1, 4, -2}));
+}
+
 TEST(LogitsProcessors, NgramsAreNotRepeated) {
   const auto size = [](int64_t n) { return [n](auto& o) { o.no_repeat_ngram_size = n; }; };
   EXPECT_EQ(banned(processed(kScores, {1, 2, 0, 1, 3, 1}, 1, size(2))), (Ids{2, 3}));

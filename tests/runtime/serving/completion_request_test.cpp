@@ -79,6 +79,30 @@ TEST(CompletionRequests, WhatIsNotHonouredIsNamed) {
   for (const auto& [body, part] : faults) EXPECT_HAS(fault(body), part);
 }
 
+std::string repeated(const std::string& text, size_t count) {
+  std::string result = text;
+  for (size_t i = 1; i < count; ++i) result += "," + text;
+  return result;
+}
+
+TEST(CompletionRequests, ListsAreBounded) {
+  const auto fault_of = [](const std::string& fields) {
+    return fault((R"({"prompt": "a", )" + fields + "}").c_str());
+  };
+  EXPECT_EQ(fault_of(R"("bad_words_ids": [)" + repeated("[1]", 1024) + "]"), "no ApiError");
+  EXPECT_HAS(fault_of(R"("bad_words_ids": [)" + repeated("[1]", 1025) + "]"),
+             "400 bad_words_ids: bad_words_ids: 1025 entries");
+  EXPECT_HAS(fault_of(R"("sequence_bias": [)" + repeated("[[1], 2]", 1025) + "]"), "400 sequence_bias:");
+  EXPECT_HAS(fault_of(R"("bad_words_ids": [)" + repeated("[1,2,3,4,5]", 1000) + "]"),
+             "400 bad_words_ids: bad_words_ids: more than 4096");
+  EXPECT_EQ(fault_of(R"("suppress_tokens": [)" + repeated("1", 4096) + "]"), "no ApiError");
+  EXPECT_HAS(fault_of(R"("suppress_tokens": [)" + repeated("1", 4096) + R"(], "eos_token_id": 1)"),
+             "400 eos_token_id:");
+  EXPECT_EQ(fault_of(R"("stop": ")" + std::string(256, 'x') + '"'), "no ApiError");
+  EXPECT_HAS(fault_of(R"("stop": ["a", ")" + std::string(257, 'x') + R"("])"),
+             "400 stop: stop: a text of 257 bytes");
+}
+
 TEST(ApiErrors, HaveOpenAIsShape) {
   EXPECT_EQ(error_body(ApiError(400, "a \"b\"", "stop", "invalid_value")),
             R"({"error":{"code":"invalid_value","message":"a \"b\"","param":"stop",)"

@@ -103,6 +103,34 @@ TEST(ContinuousBatch, EachOfManyRequestsGetsWhatItGetsAlone) {
   EXPECT_EQ(counts.ended, 300 - cancelled);
   EXPECT_EQ(counts.running + counts.waiting, 0U);
   EXPECT_FALSE(batch.step());
+  EXPECT_LE(model.executor->copies, 600U);
+}
+
+TEST(ContinuousBatch, WhoWaitsBeginsInTheSlotThatIsFree) {
+  RememberingModel model;
+  ContinuousBatch batch(*model.session, {.slots = 1});
+  std::vector<Id> ids;
+  for (int i = 0; i < 5; ++i) ids.push_back(batch.submit(request_of({1, i}, 3)));
+  while (batch.step()) continue;
+  for (int i = 0; i < 5; ++i)
+    EXPECT_EQ(ids_of(batch.poll(ids[static_cast<size_t>(i)])), alone(request_of({1, i}, 3)));
+  EXPECT_EQ(model.executor->copies, 0U);
+}
+
+TEST(ContinuousBatch, RoomIsForAllOrNone) {
+  RememberingModel model;
+  ContinuousBatch batch(*model.session, {.most_waiting = 2});
+  EXPECT_EQ(batch.most_requests(), 6U);
+  EXPECT_HAS(message_of([&] { batch.require_room(7); }), "7 requests at once: expected at most 6");
+  batch.require_room(6);
+  batch.submit(request_of({1}, 9));
+  batch.require_room(5);
+  try {
+    batch.require_room(6);
+    ADD_FAILURE() << "no Error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.status(), Status::unavailable);
+  }
 }
 
 TEST(ContinuousBatch, LongPromptsDoNotStallOthers) {
@@ -190,6 +218,19 @@ TEST(ContinuousBatch, StopTextsAreNoPartOfTheText) {
     EXPECT_EQ(token.best[0], std::pair(token.id, token.log_probability));  // greedy
     EXPECT_LE(token.best[1].second, token.best[0].second);
   }
+}
+
+TEST(ContinuousBatch, OffsetsCountTextThatIsHeldBack) {
+  RememberingModel model;
+  ContinuousBatch batch(*model.session);
+  Request request = request_of({4, 2}, 6);
+  request.text = [](std::optional<int32_t> token) { return token ? "\u00e9a" : ""; };
+  request.stop = {"\u00e9a\u00e9a\u00e9ab"};
+  const Id id = batch.submit(request);
+  while (batch.step()) continue;
+  const Progress progress = batch.poll(id);
+  ASSERT_EQ(progress.tokens.size(), 6U);
+  for (size_t i = 0; i < 6; ++i) EXPECT_EQ(progress.tokens[i].text_begin, 2 * i);
 }
 
 TEST(ContinuousBatch, AFaultOfTheDeviceEndsWhatRunsAndNothingElse) {

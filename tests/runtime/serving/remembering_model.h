@@ -48,6 +48,7 @@ class RememberingExecutor : public Executor {
   RememberingExecutor(int64_t slots, int64_t capacity)
       : cache_(static_cast<size_t>(slots), std::vector<int32_t>(static_cast<size_t>(capacity), -1)) {}
   std::vector<std::pair<int64_t, int64_t>> shapes;  // B, T of each run of decode
+  size_t copies = 0;                                // runs of reorder
   bool breaks = false;                              // the next run throws
 
   std::span<std::byte> state(int) override { return {}; }
@@ -58,7 +59,7 @@ class RememberingExecutor : public Executor {
     const auto* second = static_cast<const int32_t*>(inputs[1]);
     const auto t = static_cast<size_t>(symbols.at("T"));
     if (entry.name == "reorder")
-      std::copy_n(at(first[0]).begin(), t, at(second[0]).begin());
+      ++copies, std::copy_n(at(first[0]).begin(), t, at(second[0]).begin());
     else
       decode(static_cast<size_t>(symbols.at("B")), t, first, second, static_cast<float*>(outputs[0]));
   }
