@@ -284,6 +284,8 @@ BuildOptions build_options(const CompileOptions& options) {
   BuildOptions build = options.build;
   build.training = options.mode == Mode::train;
   build.cache_type = options.storage;
+  if (options.mode == Mode::infer && !build.chooses_tokens)
+    build.chooses_tokens = resolved_target(options).is_cuda();
   return build;
 }
 

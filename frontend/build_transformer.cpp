@@ -5,6 +5,7 @@
 #include <map>
 
 #include "frontend/blocks/blocks.h"
+#include "frontend/blocks/token_choice.h"
 #include "frontend/hugging_face.h"
 #include "llvm/ADT/STLExtras.h"
 #include "runtime/error.h"
@@ -196,16 +197,22 @@ class ModelGraph {
     ids_ = input(has_both(spec_) ? "decoder_input_ids" : "input_ids", {batch_, length_});
     Cache tokens = cache_of("T");
     tokens.past = input("past_length", {batch_});
-    Stack stack{.name = "decoder", .spec = spec_.decoder, .causal = true, .cache = &tokens};
-    Cache memory;
-    if (has_both(spec_)) {
-      memory = cache_of("S");
-      stack.memory_cache = &memory;
-      stack.memory_mask = b_.graph.reshape(recall(b_, memory, kMemoryMask), {batch_, memory.capacity});
-    }
-    decode(stack, ids_);
+    decode_behind(tokens);
     last_ = last_tokens(last_, optional_input("lengths", {batch_}, kAllTokens));
     b_.graph.output("logits", b_.graph.reshape(logits(b_, last_), {batch_, spec_.vocab_size}));
+  }
+
+  /// One token more of each row, which the run before has chosen.
+  void add_next() {
+    Cache tokens = cache_of("T");
+    declare_token_states(b_, tokens.slots, tokens.capacity);
+    b_.graph.set_source("next.token");
+    tokens.past = rows_of_state(b_, kNextPast, batch_, tokens.capacity);
+    ids_ = b_.graph.reshape(rows_of_state(b_, kNextToken, batch_, spec_.vocab_size), {batch_, 1});
+    decode_behind(tokens);
+    Value* found = b_.graph.reshape(logits(b_, last_), {batch_, spec_.vocab_size});
+    choose_tokens(b_, found, token_choice(tokens));
+    b_.graph.output("rows", b_.graph.extent(batch_, DType::i32));
   }
 
   /// Rows of what @decode keeps, or @encode, at some places become those of others.
@@ -220,12 +227,44 @@ class ModelGraph {
   }
 
  private:
+  /// The decoder's last hidden state of ids_, which follow what its caches hold.
+  void decode_behind(const Cache& tokens) {
+    Stack stack{.name = "decoder", .spec = spec_.decoder, .causal = true, .cache = &tokens};
+    Cache memory;
+    if (has_both(spec_)) {
+      memory = cache_of("S");
+      stack.memory_cache = &memory;
+      stack.memory_mask = b_.graph.reshape(recall(b_, memory, kMemoryMask), {batch_, memory.capacity});
+    }
+    decode(stack, ids_);
+  }
+
+  TokenChoice token_choice(const Cache& tokens) {
+    return {.capacity = tokens.capacity,
+            .rows = tokens.rows,
+            .past = tokens.past,
+            .numbers = input("numbers", Type{DType::f32, {batch_, 3}}),
+            .integers = input("integers", {batch_, 3}),
+            .penalty = input("penalty", Type{DType::f32, {batch_}}),
+            .held_back = tokens_or_none("held_back", {batch_, kHeldBackTokens}),
+            .held_back_until = input("held_back_until", {batch_, kHeldBackTokens}),
+            .forced = tokens_or_none("forced", {batch_, kForcedTokens}),
+            .forced_at = input("forced_at", {batch_, kForcedTokens})};
+  }
+
   Value* input(std::string name, Type type) {
     b_.graph.set_source(name);
     return b_.graph.input(std::move(name), std::move(type));
   }
   Value* input(std::string name, Shape shape) {
     return input(std::move(name), Type{DType::i32, std::move(shape)});
+  }
+
+  /// An input of tokens, and -1 for none.
+  Value* tokens_or_none(std::string name, Shape shape) {
+    Value* tokens = input(std::move(name), std::move(shape));
+    set_id_range(*tokens->node(), {.below = spec_.vocab_size, .ignored = -1});
+    return tokens;
   }
 
   /// An input that holds `fill` everywhere where it is not given.
@@ -343,6 +382,7 @@ class ModelGraph {
 void add_caches(Module& module, const TransformerSpec& spec, const BuildOptions& options) {
   if (has_both(spec)) ModelGraph(module, spec, options, "encode", {}).add_encode();
   ModelGraph(module, spec, options, "decode", {}).add_decode();
+  if (options.chooses_tokens.value_or(false)) ModelGraph(module, spec, options, "next", {}).add_next();
   ModelGraph(module, spec, options, "reorder", {}).add_reorder(false);
   if (has_both(spec)) ModelGraph(module, spec, options, "reorder_sources", {}).add_reorder(true);
 }

@@ -26,6 +26,8 @@ struct BuildOptions {
   /// no other option stands against them.
   std::optional<bool> caches = false;
   DType cache_type = DType::f32;  // of the keys and values that are kept
+  /// With caches: whether there is @next, which needs no host between two tokens; nothing: no.
+  std::optional<bool> chooses_tokens = std::nullopt;
 };
 
 /// Graphs
@@ -39,6 +41,8 @@ struct BuildOptions {
 ///   @decode    reads tokens behind the past_length[b] ones that each row has read before, keeps their keys
 ///              and values, and gives the last one's logits [B,V]; the rows of a batch are the caches' first
 ///              B
+///   @next      reads one token a row, chooses the next one and leaves it to its next run, in the states of
+///              runtime/generation/token_states.h; rows
 ///   @reorder   what row from[b] of the caches has at places[t] becomes row to[b]'s: beams, and batches that
 ///              shrink; rows_moved
 ///   @reorder_sources   the same of what @encode keeps, at places[s]
@@ -54,6 +58,13 @@ struct BuildOptions {
 ///   past_length, from, to   [B], and places [T] or [S]
 ///   lengths            [B]: how many of the T tokens are the row's own, the others are padding behind them;
 ///                      -1, and where it is not given: all
+///   numbers, integers  f32[B,3] and [B,3], of @next: temperature (0: greedy), top_p, min_p; top_k, seed,
+///                      index of the sequence, as runtime/generation/sampling.h takes them
+///   penalty            f32[B]: what later scores of a chosen token are divided by, or multiplied where they
+///                      are negative
+///   held_back, held_back_until, forced, forced_at
+///                      [B,16] and [B,2]: tokens that may not come before, and that come at, these places in
+///                      their row (-1: none)
 ///   labels             [B,T]; [B] of models that classify, or f32 [B] or [B,classes] as head.problem says
 /// A decoder alone is taught to write label t + 1 at position t. Throws one Error with all parts of the spec
 /// that cannot be built.

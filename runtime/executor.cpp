@@ -58,6 +58,12 @@ std::string Executor::restore_choices(std::string_view choices) {
   return choices.empty() ? "" : "they were made on a GPU";
 }
 
+void Executor::repeat(const PlanEntry& entry, const SymbolValues& symbols,
+                      std::span<const void* const> inputs, const Philox& random, int times) {
+  const std::vector<void*> none(entry.outputs.size(), nullptr);
+  for (int i = 0; i < times; ++i) run(entry, symbols, inputs, none, random);
+}
+
 void Executor::clear_state(int index) { std::ranges::fill(state(index), std::byte{0}); }
 
 void Executor::round_state(int from, int to, DType to_type) {

@@ -89,6 +89,13 @@ class Executor {
   virtual void run(const PlanEntry& entry, const SymbolValues& symbols, std::span<const void* const> inputs,
                    std::span<void* const> outputs, const Philox& random) = 0;
 
+  /// Runs one entry so many times with the same inputs, which are sent once, and keeps no outputs. A device
+  /// may still work when it returns: what it has done so far is seen in states of the role stream.
+  virtual void repeat(const PlanEntry& entry, const SymbolValues& symbols,
+                      std::span<const void* const> inputs, const Philox& random, int times);
+  /// A state of the role stream, without waiting for runs that are under way. The memory stays where it is.
+  virtual std::span<const std::byte> peek(int index) { return read_state(index); }
+
   /// Waits until all runs have finished, and throws the Error of one that failed.
   virtual void synchronize() {}
 

@@ -264,6 +264,20 @@ std::vector<std::vector<int64_t>> Session::run(std::string_view name, std::span<
   return shapes;
 }
 
+void Session::repeat(std::string_view name, std::span<const InputTensor> inputs, int times) {
+  const Run run = prepare(name, inputs);
+  refresh_copies();
+  executor_->repeat(run.entry, run.symbols, run.inputs, random_, times);
+  has_run_ = true;
+}
+
+std::span<const std::byte> Session::peek(std::string_view name) {
+  const int index = state_index(name);
+  if (plan_->states[static_cast<size_t>(index)].role != Role::stream)
+    fail("state '{}': expected one of the role stream", name);
+  return executor_->peek(index);
+}
+
 void Session::set_random(uint32_t seed, int64_t step, int64_t micro_step) {
   random_ = {.seed = seed,
              .step = static_cast<uint32_t>(step),

@@ -165,6 +165,11 @@ void CompileFlags::add_caches(CLI::App& app) {
       "entries that keep keys and values while generating; models that generate have them with --mode infer "
       "if nothing is said (docs/generation.md)");
   app.add_flag_callback("--no-kv-cache", [this] { caches = false; }, "no such entries");
+  app.add_flag_callback(
+      "--choose-tokens", [this] { chooses_tokens = true; },
+      "an entry that also chooses the next tokens, so that no token waits for the host; plans for GPUs have it "
+      "if nothing is said (docs/generation.md)");
+  app.add_flag_callback("--no-choose-tokens", [this] { chooses_tokens = false; }, "no such entry");
 }
 
 void CompileFlags::add_mode(CLI::App& app) {
@@ -200,6 +205,7 @@ CompileOptions CompileFlags::options() const {
   options.build.position_ids = position_ids;
   options.build.segment_ids = segment_ids;
   options.build.caches = caches;
+  options.build.chooses_tokens = chooses_tokens;
   options.build.hidden_states = hidden_states;
   options.training.optimizer = optimizer.options();
   options.pipeline = pipeline;

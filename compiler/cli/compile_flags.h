@@ -29,7 +29,7 @@ struct CompileFlags {
   std::optional<double> dropout;
   std::optional<bool> attention_mask;
   bool position_ids = false, segment_ids = false, hidden_states = false;
-  std::optional<bool> caches;
+  std::optional<bool> caches, chooses_tokens;
   OptimizerFlags optimizer;
 
   /// Adds --target, --max and the options that steer and show the passes.

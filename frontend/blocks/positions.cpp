@@ -10,6 +10,11 @@ namespace {
 
 int64_t most(BlockBuilder& b, const Dim& length) { return b.graph.module().symbols.upper(length); }
 
+/// Positions that tokens of this run may have.
+int64_t most(BlockBuilder& b, const Stack& stack, const Dim& length) {
+  return stack.cache ? stack.cache->capacity : most(b, length);
+}
+
 /// Rows of `table` for every token of x; `ids` are their positions, null: 0, 1, 2, ...
 Value* rows_for(BlockBuilder& b, Value* table, Value* ids, Value* x) {
   const int64_t offset = b.spec.positions.offset;
@@ -68,7 +73,7 @@ Value* distances(BlockBuilder& b, const Stack& stack, const Dim& length) {
 Value* distance_bias(BlockBuilder& b, const Stack& stack, const Dim& length) {
   const Place place = stack.part("distances");
   Value* biases = weight(b, place, {b.spec.positions.buckets, stack.spec.heads}, b.spec.init.deviation);
-  const int64_t longest = stack.cache ? stack.cache->capacity : most(b, length);
+  const int64_t longest = most(b, stack, length);
   Value* buckets = b.graph.table(distance_buckets(b.spec.positions, longest, stack.causal),
                                  {DType::i32, {2 * longest - 1}});
   Value* distance = distances(b, stack, length);
@@ -114,7 +119,7 @@ Value* angles_by_length(BlockBuilder& b, const Stack& stack, const Dim& length, 
 }
 
 void prepare_rotations(BlockBuilder& b, Stack& stack, const Dim& length) {
-  const int64_t rows = std::max(most(b, length), stack.position_ids ? b.spec.max_positions : 0);
+  const int64_t rows = std::max(most(b, stack, length), stack.position_ids ? b.spec.max_positions : 0);
   if (b.spec.positions.scaling == RopeScaling::dynamic && rows > b.spec.max_positions) {
     Value* angles = angles_by_length(b, stack, length, rows);
     stack.cosines = b.graph.cos(angles), stack.sines = b.graph.sin(angles);
@@ -137,7 +142,7 @@ Value* add_positions(BlockBuilder& b, const Stack& stack, Value* x, Value* ids) 
     table = b.graph.reshape(table, {x->shape()[1], b.spec.hidden});
     return b.graph.add(x, b.graph.broadcast_leading(table, x->shape()));
   }
-  const int64_t rows = p.kind == PositionKind::learned ? b.spec.max_positions : most(b, x->shape()[1]);
+  const int64_t rows = p.kind == PositionKind::learned ? b.spec.max_positions : most(b, stack, x->shape()[1]);
   const Shape shape = {rows + p.offset + (p.counted ? 1 : 0), b.spec.hidden};  // counted from 1; 0 is padding
   Value* table =
       p.kind == PositionKind::learned

@@ -126,8 +126,8 @@ void StorageClasses::add(const Node& node) {
       return add_update(node);
     case Op::scan:
     case Op::top_k:
-      for (const Value* value : {node.operand(0), node.result(0)})
-        if (takes_part(value)) constraints(value).read = constraints(value).must_be_wide = true;
+      keep_exact(node.operand(0));
+      keep_exact(node.result(0));
       break;
     case Op::scatter_add:
       if (takes_part(node.operand(2))) constraints(node.operand(2)).read = true;
@@ -141,6 +141,18 @@ void StorageClasses::add(const Node& node) {
   for (const auto& result : node.results())
     activation_[result.get()] =
         llvm::any_of(node.operands(), [&](const Value* operand) { return activation_.lookup(operand); });
+}
+
+/// What numbers are put in order by, back to the matmul that they come from: rounding would make equal what
+/// is not.
+void StorageClasses::keep_exact(const Value* value) {
+  if (!takes_part(value) || constraints(value).must_be_wide) return;
+  constraints(value).read = constraints(value).must_be_wide = true;
+  const Node& made_by = *value->node();
+  if (is_view(made_by)) return keep_exact(made_by.operand(0));
+  if (!made_by.is(Op::fusion)) return;
+  for (const BodyArgument& argument : body_arguments(made_by))
+    if (argument.operand->rank() == value->rank()) keep_exact(argument.operand);
 }
 
 /// Read where it lies narrow only if that saves bytes that count: biases and norms come from the master.

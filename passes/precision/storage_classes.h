@@ -37,6 +37,7 @@ class StorageClasses {
   void add_parameter(const Node& parameter);
   void add_attention(const Node& attention);
   void add_update(const Node& update);
+  void keep_exact(const Value* value);
 
   const Graph& graph_;
   llvm::DenseMap<const Value*, int> numbers_;

@@ -24,8 +24,12 @@ void copy_part(const std::byte* from, std::span<std::byte> part) {
 DeviceStates::DeviceStates(const Device& device, const Plan& plan, Stream stream)
     : stream_(stream), staging_(device) {
   for (const smelt::State& state : plan.states) {
-    const int64_t bytes = state_bytes(plan, state);
-    states_.push_back({.device = device_block(device, bytes), .mirror = {}, .bytes = bytes});
+    State& made = states_.emplace_back();
+    made.bytes = state_bytes(plan, state);
+    if (state.role == Role::stream)
+      made.stream = pinned_block(device, made.bytes);
+    else
+      made.device = device_block(device, made.bytes);
     clear(static_cast<int>(states_.size()) - 1);
   }
 }
@@ -36,8 +40,23 @@ DeviceStates::State& DeviceStates::at(int index) {
   return states_[static_cast<size_t>(index)];
 }
 
+/// Runs that are under way may still write to it.
+DeviceStates::State& DeviceStates::stream_at_rest(State& state) {
+  check(driver().StreamSynchronize(stream_), "running the plan");
+  return state;
+}
+
+std::span<const std::byte> DeviceStates::peek(int index) {
+  const State& state = at(index);
+  return state.stream ? state.stream_bytes() : read(index);
+}
+
 void DeviceStates::clear(int index) {
   State& state = at(index);
+  if (state.stream) {
+    std::ranges::fill(stream_at_rest(state).stream_bytes(), std::byte{});
+    return;
+  }
   check(driver().MemsetD8Async(state.device.get(), 0, static_cast<size_t>(state.bytes), stream_),
         "clearing a state");
   state.newer = Newer::device, state.zero = true;
@@ -45,6 +64,7 @@ void DeviceStates::clear(int index) {
 
 std::span<const std::byte> DeviceStates::read(int index) {
   State& state = at(index);
+  if (state.stream) return stream_at_rest(state).stream_bytes();
   const auto size = static_cast<size_t>(state.bytes);
   if (state.newer != Newer::device) return state.mirror.bytes().first(size);
   const bool fresh = state.mirror.bytes().empty();
@@ -59,14 +79,16 @@ std::span<const std::byte> DeviceStates::read(int index) {
 }
 
 std::span<std::byte> DeviceStates::write(int index) {
-  read(index);
   State& state = at(index);
+  if (state.stream) return stream_at_rest(state).stream_bytes();
+  read(index);
   state.newer = Newer::host, state.zero = false;
   return state.mirror.bytes().first(static_cast<size_t>(state.bytes));
 }
 
 void DeviceStates::fill(int index, const Executor::MakePart& make) {
   State& state = at(index);
+  if (state.stream) return make(0, stream_at_rest(state).stream_bytes());
   staging_.send(state.device.get(), state.bytes, make, stream_);
   note_written(index);
 }

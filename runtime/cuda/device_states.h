@@ -1,5 +1,6 @@
 // A plan's states in the GPU's memory. Where the host asks for a state it gets a mirror; what it may have
-// written there is sent to the device before the next run.
+// written there is sent to the device before the next run. Those of the role stream lie in pinned memory of
+// the host, which kernels write to over the bus.
 #pragma once
 
 #include <span>
@@ -16,9 +17,11 @@ class DeviceStates {
   /// Allocates them and makes them zeros.
   DeviceStates(const Device& device, const Plan& plan, Stream stream);
 
-  DevicePointer address(int index) const { return states_[static_cast<size_t>(index)].device.get(); }
+  DevicePointer address(int index) const { return states_[static_cast<size_t>(index)].address(); }
   std::span<const std::byte> read(int index);
   std::span<std::byte> write(int index);
+  /// What runs have written so far of a state of the role stream, without waiting for them.
+  std::span<const std::byte> peek(int index);
   /// Both work without a mirror.
   void clear(int index);
   void fill(int index, const Executor::MakePart& make);
@@ -33,12 +36,19 @@ class DeviceStates {
   enum class Newer : uint8_t { neither, host, device };
   struct State {
     DeviceBlock device;
+    PinnedBlock stream;  // in place of device and mirror
     Block mirror;
     int64_t bytes = 0;
+    /// Pinned memory has one address for both.
+    DevicePointer address() const {
+      return stream ? reinterpret_cast<DevicePointer>(stream.get()) : device.get();
+    }
+    std::span<std::byte> stream_bytes() const { return {stream.get(), static_cast<size_t>(bytes)}; }
     Newer newer = Newer::device;  // neither and host: there is a mirror
     bool zero = true;  // all zeros, as made or cleared: a fresh mirror need not be read from the device
   };
   State& at(int index);
+  State& stream_at_rest(State& state);
 
   Stream stream_ = nullptr;
   std::vector<State> states_;

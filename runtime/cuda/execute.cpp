@@ -131,18 +131,40 @@ void CudaExecutor::run(const PlanEntry& entry, const SymbolValues& symbols,
   guarded([&] {
     if (outputs.size() != entry.outputs.size())
       fail("entry '{}' is given {} outputs: expected {}", entry.name, outputs.size(), entry.outputs.size());
-    ResolvedEntry& ready = resolved(entry, symbols);
-    states_.upload_all();
-    transfers_.stage(ready, inputs, addresses_, stream_.get());
-    upload_random(random);
+    ResolvedEntry& ready = prepared(entry, symbols, inputs, random);
     if (options_.poison) poison(ready);
-    mark_written(entry);  // also by a run that fails half-way
     execute(ready);
     if (!transfers_.fetch(ready, outputs, addresses_, stream_.get())) return;
     in_flight_.clear();
     check_indices();
   });
 }
+
+/// Inputs and states of the host are on their way, and what the entry writes is noted: also by a run that
+/// fails half-way.
+ResolvedEntry& CudaExecutor::prepared(const PlanEntry& entry, const SymbolValues& symbols,
+                                      std::span<const void* const> inputs, const Philox& random) {
+  ResolvedEntry& ready = resolved(entry, symbols);
+  states_.upload_all();
+  transfers_.stage(ready, inputs, addresses_, stream_.get());
+  upload_random(random);
+  mark_written(entry);
+  return ready;
+}
+
+void CudaExecutor::repeat(const PlanEntry& entry, const SymbolValues& symbols,
+                          std::span<const void* const> inputs, const Philox& random, int times) {
+  const Range range(entry.name);
+  guarded([&] {
+    ResolvedEntry& ready = prepared(entry, symbols, inputs, random);
+    for (int i = 0; i < times; ++i) {
+      if (options_.poison) poison(ready);
+      execute(ready);
+    }
+  });
+}
+
+std::span<const std::byte> CudaExecutor::peek(int index) { return states_.peek(index); }
 
 /// Step by step at first, while algorithms are chosen; captured the second time, from then on one launch.
 void CudaExecutor::execute(ResolvedEntry& resolved) {

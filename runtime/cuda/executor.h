@@ -38,6 +38,9 @@ class CudaExecutor : public Executor {
   /// Returns when the requested outputs have arrived; without any, it returns while the device still works.
   void run(const PlanEntry& entry, const SymbolValues& symbols, std::span<const void* const> inputs,
            std::span<void* const> outputs, const Philox& random) override;
+  void repeat(const PlanEntry& entry, const SymbolValues& symbols, std::span<const void* const> inputs,
+              const Philox& random, int times) override;
+  std::span<const std::byte> peek(int index) override;
   void synchronize() override;
   std::string choices() const override;
   std::string restore_choices(std::string_view choices) override;
@@ -55,6 +58,8 @@ class CudaExecutor : public Executor {
   void forget_oldest();
   GemmChoices& gemm_choices();
   void poison(const ResolvedEntry& resolved);
+  ResolvedEntry& prepared(const PlanEntry& entry, const SymbolValues& symbols,
+                          std::span<const void* const> inputs, const Philox& random);
   void execute(ResolvedEntry& resolved);
   void launch_all(ResolvedEntry& resolved);
   void launch_checked(ResolvedEntry& resolved);

@@ -147,21 +147,49 @@ void CachedLogits::decode(std::span<const ModelRow> rows, std::vector<size_t> pa
   const std::vector<InputTensor> inputs = {input(reads_source_ ? "decoder_input_ids" : "input_ids", ids),
                                            input("past_length", begins), input("lengths", lengths)};
   const OutputBuffer output{"logits", logits.data(), static_cast<int64_t>(logits.size_bytes())};
-  session_.run(kDecodeEntry, inputs, {&output, 1});
+  session_.run(kDecodeEntry, inputs, {&output, logits.empty() ? size_t{0} : size_t{1}});
 }
 
-/// While a run may fail nothing is known of the caches.
-void CachedLogits::run(std::span<const ModelRow> rows, std::span<float> logits) {
+/// While `read` may fail nothing is known of the caches.
+template <typename Read>
+void CachedLogits::update(std::span<const ModelRow> rows, const Read& read) {
   std::vector<size_t> past = keep_matches(rows);
   std::vector<Held> held = std::exchange(held_, {});
   held.resize(std::max(held.size(), rows.size()));
   if (reads_source_ && past[0] == 0) encode(rows);
-  decode(rows, std::move(past), logits);
+  read(std::move(past));
   for (size_t i = 0; i < rows.size(); ++i)
     held[i] = {rows[i].tokens,
                {rows[i].source.begin(), rows[i].source.end()},
                {rows[i].mask.begin(), rows[i].mask.end()}};
   held_ = std::move(held);
+}
+
+void CachedLogits::run(std::span<const ModelRow> rows, std::span<float> logits) {
+  update(rows, [&](std::vector<size_t> past) { decode(rows, std::move(past), logits); });
+}
+
+/// A run reads at least one token of every row: one that is read twice leaves what is there.
+void CachedLogits::read_all_but_last(std::span<const ModelRow> rows, std::vector<size_t> past) {
+  std::vector<ModelRow> read(rows.begin(), rows.end());
+  bool is_missing = false;
+  for (size_t i = 0; i < read.size(); ++i) {
+    Tokens& tokens = read[i].tokens;
+    is_missing |= past[i] + 1 < tokens.size();
+    if (tokens.size() > 1) tokens.pop_back();
+    past[i] = std::min(past[i], tokens.size() - 1);
+  }
+  if (is_missing) decode(read, std::move(past), {});
+}
+
+void CachedLogits::hold(std::span<const ModelRow> rows) {
+  update(rows, [&](std::vector<size_t> past) { read_all_but_last(rows, std::move(past)); });
+  for (size_t i = 0; i < rows.size(); ++i) held_[i].tokens.pop_back();
+}
+
+void CachedLogits::note_read(size_t row, std::span<const int32_t> tokens) {
+  Tokens& held = held_[row].tokens;
+  held.insert(held.end(), tokens.begin(), tokens.end());
 }
 
 }  // namespace smelt

@@ -19,6 +19,10 @@ class CachedLogits {
   /// As many rows as the plan's caches have at most, each no longer than they hold. Sources are of one length
   /// where the plan takes no mask of them.
   void run(std::span<const ModelRow> rows, std::span<float> logits);
+  /// Makes the caches hold all of the rows but their last tokens, for someone else who reads on (@next).
+  void hold(std::span<const ModelRow> rows);
+  /// That one has read more of a row since.
+  void note_read(size_t row, std::span<const int32_t> tokens);
 
  private:
   using Tokens = std::vector<int32_t>;
@@ -44,6 +48,9 @@ class CachedLogits {
   void reorder_sources(std::span<const Match> matches);
   void encode(std::span<const ModelRow> rows);
   void decode(std::span<const ModelRow> rows, std::vector<size_t> past, std::span<float> logits);
+  template <typename Read>
+  void update(std::span<const ModelRow> rows, const Read& read);
+  void read_all_but_last(std::span<const ModelRow> rows, std::vector<size_t> past);
 
   Session& session_;
   size_t capacity_, source_capacity_ = 0;  // tokens of a row

@@ -46,6 +46,12 @@ struct Generator::Sequence {
   Tokens tokens;
   bool ended;
   bool done() const { return ended; }
+  History history() const { return {tokens, prompt.tokens.size(), prompt.padding, prompt.source}; }
+  void append(int32_t token, const GenerationOptions& options) {
+    tokens.push_back(token);
+    const auto fresh = static_cast<int64_t>(tokens.size() - prompt.tokens.size());
+    ended = options.ends(token) || fresh == options.max_new_tokens;
+  }
 };
 
 /// What the caller is told of tokens: by a call, or in a list.
@@ -53,8 +59,8 @@ struct Generator::Listener {
   const OnToken& on_token;
   LogProbabilities* log_probabilities;
   /// Whether to go on.
-  bool report(size_t index, int32_t token, std::span<const float> logits) const {
-    if (log_probabilities) (*log_probabilities)[index].push_back(log_probability(logits, token));
+  bool report(size_t index, int32_t token, float log_p) const {
+    if (log_probabilities) (*log_probabilities)[index].push_back(log_p);
     return !on_token || on_token(index, token);
   }
 };
@@ -66,7 +72,9 @@ struct Generator::Sentence {
   bool done() const { return beams.done(); }
 };
 
-Generator::Generator(Session& session, std::string entry) : model_(session, std::move(entry)) {}
+Generator::Generator(Session& session, std::string entry) : model_(session, std::move(entry)) {
+  if (model_.cached() && TokenLoop::has_entry(session)) loop_.emplace(session);
+}
 
 /// Padding at the end is cut off; before that an encoder must be told of it, since places count.
 Generator::Prompt Generator::read_source(const Tokens& source, size_t index, const GenerationOptions& options,
@@ -164,9 +172,12 @@ std::vector<Generator::Tokens> Generator::draw_all(std::span<const Prompt> promp
     for (int64_t copy = 0; copy < options.num_return_sequences; ++copy)
       sequences.push_back({sequences.size(), prompt, prompt.tokens, options.max_new_tokens == 0});
   if (listener.log_probabilities) listener.log_probabilities->assign(sequences.size(), {});
+  const bool ahead = loop_ && TokenLoop::takes(options);
   run_by_kind(
       sequences, static_cast<size_t>(max_batch()), [&](const Prompt& prompt) { return length_of(prompt); },
-      [&](std::span<Sequence*> live) { return advance(live, options, listener); });
+      [&](std::span<Sequence*> live) {
+        return ahead ? advance_ahead(live, options, listener) : advance(live, options, listener);
+      });
   std::vector<Tokens> results;
   for (const Sequence& s : sequences)
     results.emplace_back(s.tokens.begin() + static_cast<ptrdiff_t>(s.prompt.tokens.size()), s.tokens.end());
@@ -182,18 +193,39 @@ bool Generator::advance(std::span<Sequence*> batch, const GenerationOptions& opt
   const size_t vocabulary = logits.size() / rows.size();
   for (size_t b = 0; b < batch.size(); ++b) {
     Sequence& s = *batch[b];
-    const Prompt& prompt = s.prompt;
     const auto row = logits.subspan(b * vocabulary, vocabulary);
     std::vector<double> scores(row.begin(), row.end());
-    process_scores(options, {s.tokens, prompt.tokens.size(), prompt.padding, prompt.source}, scores);
+    process_scores(options, s.history(), scores);
     const size_t position = rows[b].tokens.size();
     const int32_t token = draw(candidates(scores, options), uniform_number(options.seed, position, s.index));
-    s.tokens.push_back(token);
-    const auto fresh = static_cast<int64_t>(s.tokens.size() - prompt.tokens.size());
-    s.ended = options.ends(token) || fresh == options.max_new_tokens;
-    if (!listener.report(s.index, token, row)) return false;
+    s.append(token, options);
+    const float log_p = listener.log_probabilities ? log_probability(row, token) : 0;
+    if (!listener.report(s.index, token, log_p)) return false;
   }
   return true;
+}
+
+/// As many new tokens as the entry @next gives before the batch is to change.
+bool Generator::advance_ahead(std::span<Sequence*> batch, const GenerationOptions& options,
+                              const Listener& listener) {
+  std::vector<ModelRow> rows;
+  for (const Sequence* s : batch) rows.push_back(row_of(s->prompt, s->tokens));
+  model_.cached()->hold(rows);
+  std::vector<LoopRow> loop_rows;
+  for (size_t i = 0; i < batch.size(); ++i)
+    loop_rows.push_back({rows[i].tokens, batch[i]->history(), batch[i]->index});
+  bool wanted = true;
+  std::vector<Tokens> read;  // since then, the last one of all not yet
+  for (const ModelRow& row : rows) read.push_back({row.tokens.back()});
+  loop_->run(loop_rows, options, [&](size_t row, int32_t token, float log_p) {
+    Sequence& s = *batch[row];
+    s.append(token, options), read[row].push_back(token);
+    wanted = wanted && listener.report(s.index, token, log_p);
+    return wanted && !s.ended;
+  });
+  for (size_t i = 0; i < read.size(); ++i)
+    model_.cached()->note_read(i, std::span(read[i]).first(read[i].size() - 1));
+  return wanted;
 }
 
 std::vector<std::vector<Hypothesis>> Generator::search(std::span<const Tokens> prompts,

@@ -12,6 +12,7 @@
 #include "runtime/generation/beam_search.h"
 #include "runtime/generation/generation_options.h"
 #include "runtime/generation/next_logits.h"
+#include "runtime/generation/token_loop.h"
 #include "runtime/session.h"
 
 namespace smelt {
@@ -69,9 +70,11 @@ class Generator {
   std::vector<Tokens> draw_all(std::span<const Prompt> prompts, const GenerationOptions& options,
                                const Listener& listener);
   bool advance(std::span<Sequence*> batch, const GenerationOptions& options, const Listener& listener);
+  bool advance_ahead(std::span<Sequence*> batch, const GenerationOptions& options, const Listener& listener);
   void advance(std::span<Sentence*> batch);
 
   NextLogits model_;
+  std::optional<TokenLoop> loop_;  // where the plan chooses tokens itself
 };
 
 /// The bytes of a text as tokens, for a model trained on bytes: one with a vocabulary of 256. Throws Error

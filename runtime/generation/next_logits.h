@@ -34,6 +34,9 @@ class NextLogits {
   /// only the last are read.
   std::span<const float> run(std::span<const ModelRow> rows);
 
+  /// The caches; null where the entry has none.
+  CachedLogits* cached() { return cached_ ? &*cached_ : nullptr; }
+
  private:
   void run_batch(std::span<const ModelRow> rows, std::span<float> last);
   void run_whole(std::span<const ModelRow> rows, std::span<float> last);

@@ -25,8 +25,9 @@ enum class Role : uint8_t {
   gradient,
   optimizer,
   state,
-  cache,  // keys and values of tokens that were read: never saved
-  fault,  // what an index out of bounds leaves behind (runtime/index_faults.h): never saved
+  cache,   // keys and values of tokens that were read: never saved
+  stream,  // what the host reads while runs are under way, each number written once: never saved
+  fault,   // what an index out of bounds leaves behind (runtime/index_faults.h): never saved
   saved,
   temporary,
   workspace

@@ -9,9 +9,9 @@
 namespace smelt {
 namespace {
 
-constexpr std::array<std::string_view, 12> kRoles = {"input",    "output",    "constant",  "parameter",
-                                                     "gradient", "optimizer", "state",     "cache",
-                                                     "fault",    "saved",     "temporary", "workspace"};
+constexpr std::array<std::string_view, 13> kRoles = {
+    "input", "output", "constant", "parameter", "gradient",  "optimizer", "state",
+    "cache", "stream", "fault",    "saved",     "temporary", "workspace"};
 constexpr std::array<std::string_view, 3> kArguments = {"address", "integer", "real"};
 constexpr std::array<std::string_view, 3> kInitializers = {"value", "normal", "uniform"};
 

@@ -31,7 +31,7 @@ template <typename... Args>
 
 bool is_state(Role role) {
   return role == Role::parameter || role == Role::gradient || role == Role::optimizer ||
-         role == Role::state || role == Role::cache || role == Role::fault;
+         role == Role::state || role == Role::cache || role == Role::stream || role == Role::fault;
 }
 
 template <typename Item>

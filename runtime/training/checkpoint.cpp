@@ -21,7 +21,8 @@ constexpr const char *kFormat = "smelt-checkpoint-1", *kChoices = "choices", *kP
 
 /// Copies are rounded again from their masters.
 bool is_saved(const State& state) {
-  const bool lasts = state.role != Role::gradient && state.role != Role::cache && state.role != Role::fault;
+  const bool lasts = state.role != Role::gradient && state.role != Role::cache &&
+                     state.role != Role::stream && state.role != Role::fault;
   return lasts && state.copy_of.empty();
 }
 

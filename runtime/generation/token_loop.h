@@ -1,0 +1,55 @@
+// New tokens without the host between them: the entry @next chooses each one and leaves it to its next run,
+// so runs follow each other while the host reads what the earlier ones have chosen.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "runtime/generation/generation_options.h"
+#include "runtime/generation/logits_processors.h"
+#include "runtime/session.h"
+
+namespace smelt {
+
+/// A row of the caches that goes on: these hold all of `read` but the last.
+struct LoopRow {
+  std::span<const int32_t> read;  // what the model reads, padding left out
+  History history;
+  size_t index = 0;  // of the sequence, for its random numbers
+};
+
+class TokenLoop {
+ public:
+  /// Whether the plan has the entry.
+  static bool has_entry(const Session& session);
+  /// Whether the entry does all that these options ask for; the host does the rest.
+  static bool takes(const GenerationOptions& options);
+
+  explicit TokenLoop(Session& session);
+
+  /// Told of each new token of a row and the logarithm of its probability; says whether the row goes on.
+  using OnToken = std::function<bool(size_t row, int32_t token, float log_probability)>;
+  /// Until no row goes on, or half of them do not, so that the caller may bring the others together; each row
+  /// has one new token more than the one before it at most. Throws Error (numeric) where no token of a row
+  /// can be chosen. Nothing else may have run the entry's states since the last call.
+  void run(std::span<const LoopRow> rows, const GenerationOptions& options, const OnToken& on_token);
+
+ private:
+  struct Inputs;
+  void set_states(std::span<const LoopRow> rows, const GenerationOptions& options);
+  void set_penalties(std::span<const LoopRow> rows, const GenerationOptions& options);
+  void set_biases(size_t rows, const GenerationOptions& options);
+  void wait_for(size_t row, size_t place);
+  int32_t token_at(size_t row, size_t place) const;
+  float log_probability_at(size_t row, size_t place) const;
+
+  Session& session_;
+  size_t places_ = 0, vocabulary_ = 0;
+  int64_t ahead_ = 1;                                // runs that the host may be behind
+  bool has_biases_ = false, has_penalties_ = false;  // in the states, of a call before
+  const volatile int32_t* tokens_ = nullptr;
+  const volatile float* log_probabilities_ = nullptr;
+};
+
+}  // namespace smelt
