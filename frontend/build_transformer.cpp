@@ -197,7 +197,7 @@ class ModelGraph {
     ids_ = input(has_both(spec_) ? "decoder_input_ids" : "input_ids", {batch_, length_});
     Cache tokens = cache_of("T");
     tokens.past = input("past_length", {batch_});
-    decode_behind(tokens);
+    decode_behind(tokens, batch_);
     last_ = last_tokens(last_, optional_input("lengths", {batch_}, kAllTokens));
     b_.graph.output("logits", b_.graph.reshape(logits(b_, last_), {batch_, spec_.vocab_size}));
   }
@@ -209,9 +209,28 @@ class ModelGraph {
     b_.graph.set_source("next.token");
     tokens.past = rows_of_state(b_, kNextPast, batch_, tokens.capacity);
     ids_ = b_.graph.reshape(rows_of_state(b_, kNextToken, batch_, spec_.vocab_size), {batch_, 1});
-    decode_behind(tokens);
+    decode_behind(tokens, batch_);
     Value* found = b_.graph.reshape(logits(b_, last_), {batch_, spec_.vocab_size});
     choose_tokens(b_, found, token_choice(tokens));
+    b_.graph.output("rows", b_.graph.extent(batch_, DType::i32));
+  }
+
+  /// The same for the beams of some sentences.
+  void add_next_beams() {
+    const Dim sentences = Dim::symbol("N"), beams = Dim::symbol("K");
+    input("beams", {sentences, beams});
+    batch_ = sentences * beams;
+    Cache tokens = cache_of("T");
+    declare_beam_states(b_, tokens.slots, tokens.capacity);
+    b_.graph.set_source("next.beams");
+    tokens.past = rows_of_state(b_, kNextPast, batch_, tokens.capacity);
+    ids_ = b_.graph.reshape(rows_of_state(b_, kNextToken, batch_, spec_.vocab_size), {batch_, 1});
+    const TokenChoice choice = token_choice(tokens);
+    tokens.row_of_place = beam_rows(b_, choice);
+    decode_behind(tokens, sentences, beams);
+    Value* found = b_.graph.reshape(logits(b_, last_), {batch_, spec_.vocab_size});
+    Value* ends = tokens_or_none("ends", {sentences, kEndTokens});
+    choose_beams(b_, found, choice, ends, sentences, beams);
     b_.graph.output("rows", b_.graph.extent(batch_, DType::i32));
   }
 
@@ -227,14 +246,16 @@ class ModelGraph {
   }
 
  private:
-  /// The decoder's last hidden state of ids_, which follow what its caches hold.
-  void decode_behind(const Cache& tokens) {
+  /// The decoder's last hidden state of ids_, which follow what its caches hold; `readers` rows, one behind
+  /// the other, read each of the sources.
+  void decode_behind(const Cache& tokens, const Dim& sources, const Dim& readers = 1) {
     Stack stack{.name = "decoder", .spec = spec_.decoder, .causal = true, .cache = &tokens};
     Cache memory;
     if (has_both(spec_)) {
       memory = cache_of("S");
+      memory.rows = b_.graph.iota({DType::i32, {sources}}, 0), memory.readers = readers;
       stack.memory_cache = &memory;
-      stack.memory_mask = b_.graph.reshape(recall(b_, memory, kMemoryMask), {batch_, memory.capacity});
+      stack.memory_mask = b_.graph.reshape(recall(b_, memory, kMemoryMask), {sources, memory.capacity});
     }
     decode(stack, ids_);
   }
@@ -346,7 +367,7 @@ class ModelGraph {
   /// The cache of a stack's tokens, or of the memory that it reads.
   Cache cache_of(const char* length) {
     const Symbols& symbols = b_.graph.module().symbols;
-    return {.slots = symbols.upper(batch_),
+    return {.slots = symbols.upper(Dim::symbol("B")),
             .capacity = symbols.upper(Dim::symbol(length)),
             .rows = b_.graph.iota({DType::i32, {batch_}}, 0)};
   }
@@ -371,18 +392,30 @@ class ModelGraph {
   const TransformerSpec& spec_;
   const BuildOptions& options_;
   BlockBuilder b_;
-  const Dim batch_ = Dim::symbol("B"), length_ = Dim::symbol("T");
+  Dim batch_ = Dim::symbol("B");
+  const Dim length_ = Dim::symbol("T");
   Value *ids_ = nullptr, *mask_ = nullptr, *position_ids_ = nullptr, *segments_ = nullptr;
   Value* labels_ = nullptr;
   Value* last_ = nullptr;  // the last hidden state of the last stack
   std::vector<Value*> encoder_hidden_, hidden_;
 };
 
+/// N sentences of K beams have as many rows as B may be.
+void bound_beams(Symbols& symbols) {
+  const int64_t rows = symbols.upper(Dim::symbol("B"));
+  symbols.bound({"N"}, rows), symbols.bound({"K"}, std::min(rows, kMostBeamsAhead));
+  symbols.bound({"N", "K"}, rows);
+}
+
 /// The states of a cache are declared by who writes them first.
 void add_caches(Module& module, const TransformerSpec& spec, const BuildOptions& options) {
   if (has_both(spec)) ModelGraph(module, spec, options, "encode", {}).add_encode();
   ModelGraph(module, spec, options, "decode", {}).add_decode();
-  if (options.chooses_tokens.value_or(false)) ModelGraph(module, spec, options, "next", {}).add_next();
+  if (options.chooses_tokens.value_or(false)) {
+    ModelGraph(module, spec, options, "next", {}).add_next();
+    bound_beams(module.symbols);
+    ModelGraph(module, spec, options, "next_beams", {}).add_next_beams();
+  }
   ModelGraph(module, spec, options, "reorder", {}).add_reorder(false);
   if (has_both(spec)) ModelGraph(module, spec, options, "reorder_sources", {}).add_reorder(true);
 }

@@ -43,6 +43,8 @@ struct BuildOptions {
 ///              B
 ///   @next      reads one token a row, chooses the next one and leaves it to its next run, in the states of
 ///              runtime/generation/token_states.h; rows
+///   @next_beams  the same of a beam search: the best continuations of N sentences of K beams, and the beams
+///              that go on
 ///   @reorder   what row from[b] of the caches has at places[t] becomes row to[b]'s: beams, and batches that
 ///              shrink; rows_moved
 ///   @reorder_sources   the same of what @encode keeps, at places[s]
@@ -65,6 +67,9 @@ struct BuildOptions {
 ///   held_back, held_back_until, forced, forced_at
 ///                      [B,16] and [B,2]: tokens that may not come before, and that come at, these places in
 ///                      their row (-1: none)
+///   beams, ends        [N,K], whose numbers say nothing, and [N,8]: the tokens that end a sentence (-1:
+///   none);
+///                      of @next_beams, whose other inputs have N K rows
 ///   labels             [B,T]; [B] of models that classify, or f32 [B] or [B,classes] as head.problem says
 /// A decoder alone is taught to write label t + 1 at position t. Throws one Error with all parts of the spec
 /// that cannot be built.

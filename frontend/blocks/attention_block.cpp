@@ -164,14 +164,19 @@ Value* cross_value(BlockBuilder& b, const Stack& stack, int64_t block) {
 
 Value* cross_attention(BlockBuilder& b, const Stack& stack, int64_t block, Value* x) {
   Heads heads = {cross_query(b, stack, block, x), nullptr, nullptr};
+  const Shape whole = x->shape();
   if (stack.memory_cache) {
+    // Rows that read one source are queries of it, one behind the other.
+    const Dim& readers = stack.memory_cache->readers;
+    heads.query = b.graph.reshape(heads.query, {stack.memory_cache->rows->shape()[0], readers * whole[1],
+                                                stack.spec.heads, stack.spec.head_dim});
     heads.key = recall(b, *stack.memory_cache, stack.in_block("cross.key", block));
     heads.value = recall(b, *stack.memory_cache, stack.in_block("cross.value", block));
   } else {
     heads.key = cross_key(b, stack, block);
     heads.value = cross_value(b, stack, block);
   }
-  return attend(b, stack, block, "cross", heads, {.mask = stack.memory_mask});
+  return b.graph.reshape(attend(b, stack, block, "cross", heads, {.mask = stack.memory_mask}), whole);
 }
 
 void remember_memory(BlockBuilder& b, const Stack& stack, int64_t block) {

@@ -28,6 +28,9 @@ struct Cache {
   int64_t slots = 0, capacity = 0;
   Value* rows = nullptr;  // i32[B]: 0 ... B-1
   Value* past = nullptr;  // i32[B]: tokens of each row that were read before; null: they are not looked at
+  Value* row_of_place =
+      nullptr;      // i32[B,capacity]: the slot in which each place of a row lies; null: its own
+  Dim readers = 1;  // rows of the batch that read one row of it, which lie together
 };
 
 /// One stack of blocks at work: its sizes, and what its attention sees.
@@ -86,6 +89,8 @@ void prepare_positions(BlockBuilder& b, Stack& stack, Value* ids);
 Value* rotated(BlockBuilder& b, const Stack& stack, Value* x);
 
 // ---- cache.cpp
+/// The state of that name, all zeros at first; nothing where there is one.
+void declare_state(BlockBuilder& b, std::string_view name, Role role, DType dtype, Shape shape);
 /// x[B,...], put into the state of that name behind what its rows have there, and all that they have then,
 /// [B,capacity,...] of the cache's type. A cache without `past` has x from the beginning on.
 Value* remember(BlockBuilder& b, const Cache& cache, const Place& place, Value* x);

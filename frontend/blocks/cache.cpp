@@ -8,15 +8,32 @@ namespace {
 
 /// The state of that name: [slots,capacity,...], all zeros at first, for as long rows of x.
 void declare(BlockBuilder& b, const Cache& cache, const std::string& name, const Type& x) {
-  Module& module = b.graph.module();
-  if (module.find_state(name)) return;
   Shape shape = x.shape;
   shape[0] = cache.slots, shape[1] = cache.capacity;
-  module.states.push_back(
-      {.name = name, .role = Role::cache, .dtype = x.dtype, .shape = std::move(shape), .init = {}});
+  declare_state(b, name, Role::cache, x.dtype, std::move(shape));
+}
+
+/// Places of a state [slots,capacity,...] as lines of one table.
+Value* lines_of(GraphBuilder& g, Value* state) {
+  const Shape& all = state->shape();
+  Shape lines = {all[0] * all[1]};
+  lines.insert(lines.end(), all.begin() + 2, all.end());
+  return g.reshape(state, std::move(lines));
+}
+
+/// One index for slot and place, [B,T]: nothing else of the state is read.
+Value* line_index(GraphBuilder& g, Value* slots, Value* places, const Dim& capacity) {
+  return g.add(g.mul(slots, g.like(slots, static_cast<double>(*capacity.constant()))), places);
 }
 
 }  // namespace
+
+void declare_state(BlockBuilder& b, std::string_view name, Role role, DType dtype, Shape shape) {
+  Module& module = b.graph.module();
+  if (!module.find_state(name))
+    module.states.push_back(
+        {.name = std::string(name), .role = role, .dtype = dtype, .shape = std::move(shape), .init = {}});
+}
 
 std::string cache_name(const Place& place) {
   return std::string(kCachePrefix) + fmt::format(fmt::runtime(place.role), place.block);
@@ -29,7 +46,10 @@ Value* remember(BlockBuilder& b, const Cache& cache, const Place& place, Value* 
   Value* begin = cache.past ? cache.past : b.graph.constant(0, {DType::i32, {}});
   Value* all = b.graph.insert(b.graph.state(name), x, {cache.rows, begin}, {0, 1});
   b.graph.update(name, all);
-  return b.graph.slice(all, 0, 0, x->shape()[0]);
+  if (!cache.row_of_place) return b.graph.slice(all, 0, 0, x->shape()[0]);
+  Value* places = b.graph.iota(cache.row_of_place->type, 1);
+  return b.graph.gather(lines_of(b.graph, all),
+                        line_index(b.graph, cache.row_of_place, places, all->shape()[1]));
 }
 
 Value* recall(BlockBuilder& b, const Cache& cache, const Place& place) {
@@ -40,14 +60,10 @@ void move_rows(BlockBuilder& b, const std::string& name, Value* from, Value* to,
   GraphBuilder& g = b.graph;
   g.set_source(name);
   Value* state = g.state(name);
-  const Shape all = state->shape();
   const Shape rows = {from->shape()[0], places->shape()[0]};
-  // One index for slot and place: nothing else of the state is read.
-  Value* first = g.broadcast(g.mul(from, g.like(from, static_cast<double>(*all[1].constant()))), {0}, rows);
-  Value* index = g.add(first, g.broadcast(places, {1}, rows));
-  Shape lines = {all[0] * all[1]};
-  lines.insert(lines.end(), all.begin() + 2, all.end());
-  Value* moved = g.gather(g.reshape(state, lines), index);
+  Value* index =
+      line_index(g, g.broadcast(from, {0}, rows), g.broadcast(places, {1}, rows), state->shape()[1]);
+  Value* moved = g.gather(lines_of(g, state), index);
   g.update_at(name, moved, {to, g.broadcast(places, {1}, rows)}, {0, 1});
 }
 

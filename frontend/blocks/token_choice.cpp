@@ -10,51 +10,22 @@ namespace {
 
 constexpr double kBanned = -std::numeric_limits<double>::infinity();
 
-/// The state of that name, zeros at first.
-void declare(BlockBuilder& b, std::string_view name, Role role, DType dtype, Shape shape) {
-  Module& module = b.graph.module();
-  if (!module.find_state(name))
-    module.states.push_back(
-        {.name = std::string(name), .role = role, .dtype = dtype, .shape = std::move(shape), .init = {}});
-}
-
-/// With dims of one element behind its own: an index stands for whole rows of what it puts somewhere.
-Value* with_ones(GraphBuilder& g, Value* x, int64_t count = 1) {
-  Shape shape = x->shape();
-  shape.insert(shape.end(), static_cast<size_t>(count), 1);
-  return g.reshape(x, std::move(shape));
-}
-
 /// Column i of a table [B,columns].
 Value* column(GraphBuilder& g, Value* x, int64_t i) {
   return g.reshape(g.slice(x, 1, i, 1), {x->shape()[0]});
 }
 
-/// Between 0 and `below`, so that no kernel has to look whether an index is.
-Value* within(GraphBuilder& g, Value* index, int64_t below) {
-  return g.min(g.max(index, g.like(index, 0)), g.like(index, static_cast<double>(below - 1)));
-}
-
 Value* spread(GraphBuilder& g, Value* row, const Shape& shape) { return g.broadcast(row, {0}, shape); }
 
-/// The score of a token that was there before, by its penalty; 1 of all others.
+/// The score of a token that was there before, by its penalty; others have none, which is 0.
 Value* penalised(GraphBuilder& g, Value* scores, Value* penalties) {
+  penalties = g.select(g.eq(penalties, g.like(penalties, 0)), g.like(penalties, 1), penalties);
   Value* negative = g.lt(scores, g.like(scores, 0));
   return g.select(negative, g.mul(scores, penalties), g.div(scores, penalties));
 }
 
-/// Without the tokens that may not come yet.
-Value* without_held_back(GraphBuilder& g, Value* scores, const TokenChoice& choice, Value* place) {
-  Value* tokens = choice.held_back;
-  Value* early = g.lt(spread(g, place, tokens->shape()), choice.held_back_until);
-  Value* banned = g.select(early, tokens, g.like(tokens, -1));
-  Value* none = g.constant(kBanned, {DType::f32, tokens->shape()});
-  Value* left = g.insert(with_ones(g, scores), with_ones(g, none), {banned}, {1});
-  return g.reshape(left, scores->shape());
-}
-
 /// A token that its place asks for takes the chosen one's place.
-Value* with_forced(GraphBuilder& g, Value* token, const TokenChoice& choice, Value* place) {
+Value* or_forced(GraphBuilder& g, Value* token, const TokenChoice& choice, Value* place) {
   for (int64_t i = 0; i < kForcedTokens; ++i) {
     Value* here = g.eq(place, column(g, choice.forced_at, i));
     token = g.select(here, column(g, choice.forced, i), token);
@@ -77,11 +48,6 @@ Value* chosen(GraphBuilder& g, Value* scores, const TokenChoice&, Value*) {
   return g.reshape(best->result(1), {scores->shape()[0]});
 }
 
-/// Of rows of the batch, which are the state's first.
-void put(GraphBuilder& g, std::string_view state, Value* value) {
-  g.update_at(state, value, {g.scalar(0, DType::i32)}, {0});
-}
-
 /// Of each row, at its place in a state [slots,places,1].
 void put_at(GraphBuilder& g, std::string_view state, Value* value, const TokenChoice& choice, Value* place) {
   g.update_at(state, with_ones(g, value, 2), {choice.rows, place}, {0, 1});
@@ -91,12 +57,39 @@ void put_at(GraphBuilder& g, std::string_view state, Value* value, const TokenCh
 
 void declare_token_states(BlockBuilder& b, int64_t slots, int64_t capacity) {
   const Dim words = b.spec.vocab_size;
-  declare(b, kNextToken, Role::cache, DType::i32, {slots});
-  declare(b, kNextPast, Role::cache, DType::i32, {slots});
-  declare(b, kNextBias, Role::cache, DType::f32, {slots, words});
-  declare(b, kNextPenalty, Role::cache, DType::f32, {slots, words, 1});
-  declare(b, kNewTokens, Role::stream, DType::i32, {slots, capacity + 1, 1});
-  declare(b, kNewLogProbabilities, Role::stream, DType::f32, {slots, capacity + 1, 1});
+  declare_state(b, kNextToken, Role::cache, DType::i32, {slots});
+  declare_state(b, kNextPast, Role::cache, DType::i32, {slots});
+  declare_state(b, kNextBias, Role::cache, DType::f32, {slots, words});
+  declare_state(b, kNextPenalty, Role::cache, DType::f32, {slots, words, 1});
+  declare_state(b, kNewTokens, Role::stream, DType::i32, {slots, capacity + 1, 1});
+  declare_state(b, kNewLogProbabilities, Role::stream, DType::f32, {slots, capacity + 1, 1});
+}
+
+Value* with_ones(GraphBuilder& g, Value* x, int64_t count) {
+  Shape shape = x->shape();
+  shape.insert(shape.end(), static_cast<size_t>(count), 1);
+  return g.reshape(x, std::move(shape));
+}
+
+Value* within(GraphBuilder& g, Value* index, int64_t below) {
+  return g.min(g.max(index, g.like(index, 0)), g.like(index, static_cast<double>(below - 1)));
+}
+
+void put_rows(GraphBuilder& g, std::string_view state, Value* rows) {
+  g.update_at(state, rows, {g.scalar(0, DType::i32)}, {0});
+}
+
+Value* biased(GraphBuilder& g, Value* scores) {
+  return g.add(scores, g.slice(g.state(kNextBias), 0, 0, scores->shape()[0]));
+}
+
+Value* without_held_back(GraphBuilder& g, Value* scores, const TokenChoice& choice, Value* place) {
+  Value* tokens = choice.held_back;
+  Value* early = g.lt(spread(g, place, tokens->shape()), choice.held_back_until);
+  Value* banned = g.select(early, tokens, g.like(tokens, -1));
+  Value* none = g.constant(kBanned, {DType::f32, tokens->shape()});
+  Value* left = g.insert(with_ones(g, scores), with_ones(g, none), {banned}, {1});
+  return g.reshape(left, scores->shape());
 }
 
 Value* rows_of_state(BlockBuilder& b, std::string_view name, const Dim& rows, int64_t below) {
@@ -108,15 +101,14 @@ void choose_tokens(BlockBuilder& b, Value* logits, const TokenChoice& choice) {
   g.set_source("next.scores");
   const Dim rows = logits->shape()[0];
   Value* place = g.add(choice.past, g.like(choice.past, 1));
-  Value* scores = g.add(logits, g.slice(g.state(kNextBias), 0, 0, rows));
   Value* penalties = g.slice(g.state(kNextPenalty), 0, 0, rows);
-  scores = penalised(g, scores, g.reshape(penalties, scores->shape()));
+  Value* scores = penalised(g, biased(g, logits), g.reshape(penalties, logits->shape()));
   scores = without_held_back(g, scores, choice, place);
   g.set_source("next.token");
-  Value* token = with_forced(g, chosen(g, scores, choice, place), choice, place);
+  Value* token = or_forced(g, chosen(g, scores, choice, place), choice, place);
   Value* word = within(g, token, b.spec.vocab_size);
-  put(g, kNextToken, word);
-  put(g, kNextPast, place);
+  put_rows(g, kNextToken, word);
+  put_rows(g, kNextPast, place);
   put_at(g, kNextPenalty, choice.penalty, choice, word);
   put_at(g, kNewTokens, token, choice, place);
   put_at(g, kNewLogProbabilities, log_probability(g, logits, word), choice, place);

@@ -6,7 +6,7 @@
 
 namespace smelt {
 
-/// What tokens are chosen by: of each row of the batch.
+/// What tokens are chosen by: of each row of the batch, B rows or those of all beams.
 struct TokenChoice {
   int64_t capacity = 0;              // tokens that a row's caches hold
   Value* rows = nullptr;             // i32[B]: 0 ... B-1
@@ -22,8 +22,27 @@ struct TokenChoice {
 
 /// The states of runtime/generation/token_states.h, for so many rows of so many tokens.
 void declare_token_states(BlockBuilder& b, int64_t slots, int64_t capacity);
+/// The states that beams need beside them.
+void declare_beam_states(BlockBuilder& b, int64_t slots, int64_t capacity);
 /// What an integer state [slots] has of the batch's rows, between 0 and `below`.
 Value* rows_of_state(BlockBuilder& b, std::string_view name, const Dim& rows, int64_t below);
+
+/// Between 0 and `below`, so that no kernel has to look whether an index is.
+Value* within(GraphBuilder& g, Value* index, int64_t below);
+/// With dims of one element behind its own: an index stands for whole rows of what it puts somewhere.
+Value* with_ones(GraphBuilder& g, Value* x, int64_t count = 1);
+/// Writes the first rows of a state.
+void put_rows(GraphBuilder& g, std::string_view state, Value* rows);
+/// f32[B,V] and the biases of the rows.
+Value* biased(GraphBuilder& g, Value* scores);
+/// Without the tokens that may not come yet at `place`.
+Value* without_held_back(GraphBuilder& g, Value* scores, const TokenChoice& choice, Value* place);
+
+/// The slots in which the places of all beams' rows lie, i32[B,capacity], this run's own place among them.
+Value* beam_rows(BlockBuilder& b, const TokenChoice& choice);
+/// f32[sentences * beams,V] to the candidates of each sentence and, of these, its next beams.
+void choose_beams(BlockBuilder& b, Value* logits, const TokenChoice& choice, Value* ends,
+                  const Dim& sentences, const Dim& beams);
 /// f32[B,V] to a token a row, and the states that the next run reads.
 void choose_tokens(BlockBuilder& b, Value* logits, const TokenChoice& choice);
 

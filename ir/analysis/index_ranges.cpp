@@ -133,6 +133,18 @@ bool IndexRange::within(const Dim& rows) const {
   return !beside && below && (*below == rows || (rows - *below).constant().value_or(-1) >= 0);
 }
 
+bool IndexRange::within(const Dim& rows, const Symbols& symbols) const {
+  if (within(rows)) return true;
+  int64_t constant = 0;
+  for (const Dim::Term& term : rows.terms()) {
+    if (term.atoms.empty()) constant = term.coefficient;
+    if (!term.atoms.empty() && term.coefficient > 0) return false;
+  }
+  const auto taken = most_of(Dim(constant) - rows, symbols);
+  const IndexRange all = hull(*this);
+  return taken && all.least >= 0 && all.most < constant - *taken;
+}
+
 std::optional<int64_t> IndexRange::surely_outside(const Dim& rows) const {
   const int64_t count = rows.constant().value_or(kMost);
   if (!beside && (most < 0 || least >= count)) return most < 0 ? most : least;

@@ -17,6 +17,8 @@ struct IndexRange {
 
   /// Whether every element is a row of a table of `rows` rows.
   bool within(const Dim& rows) const;
+  /// The same where the bounds of the symbols may say it: of 9 - B rows with B <= 8 there is one.
+  bool within(const Dim& rows, const Symbols& symbols) const;
   /// An element that is certain to be outside of it.
   std::optional<int64_t> surely_outside(const Dim& rows) const;
 };

@@ -104,7 +104,7 @@ class Guard {
 
 /// Whether it is not proven that all indices in the range are rows. Throws Error where one surely is none.
 bool needs_guard(const Indexing& indexing, const IndexRange& range) {
-  if (range.within(indexing.rows)) return false;
+  if (range.within(indexing.rows, indexing.node.graph().module().symbols)) return false;
   if (indexing.rows.is_zero())
     fail("{}: its table {} has no rows along axis {}: expected at least one", indexing.node.describe(),
          str(indexing.node.operand(0)->type), indexing.node.int_attr("axis"));

@@ -1,0 +1,149 @@
+// A step of a beam search without the host: the best continuations of each sentence, which the host reads
+// when it comes to it, and the beams that go on. Nothing of a cache is copied: a table says in whose row each
+// place of a beam lies.
+#include <limits>
+
+#include "frontend/blocks/token_choice.h"
+
+namespace smelt {
+namespace {
+
+constexpr double kNever = -std::numeric_limits<double>::infinity();
+
+/// The table of rows, with `own` at the place `past` of each.
+Value* with_own_row(GraphBuilder& g, Value* table, Value* past, Value* own) {
+  Value* here = g.eq(g.iota(table->type, 1), g.broadcast(past, {0}, table->shape()));
+  return g.select(here, g.broadcast(own, {0}, table->shape()), table);
+}
+
+/// Where a token is forced, it alone.
+Value* forced_alone(GraphBuilder& g, Value* scores, const TokenChoice& choice, Value* place) {
+  const Shape& shape = scores->shape();
+  Value* words = g.iota({DType::i32, shape}, 1);
+  for (int64_t i = 0; i < kForcedTokens; ++i) {
+    const auto column = [&](Value* table) { return g.reshape(g.slice(table, 1, i, 1), {shape[0]}); };
+    Value* here = g.broadcast(g.eq(place, column(choice.forced_at)), {0}, shape);
+    Value* is_it = g.eq(words, g.broadcast(column(choice.forced), {0}, shape));
+    Value* alone = g.select(is_it, g.like(scores, 0), g.like(scores, kNever));
+    scores = g.select(here, alone, scores);
+  }
+  return scores;
+}
+
+/// What each continuation adds up to, [sentences, beams * V].
+Value* sums_of(BlockBuilder& b, Value* logits, const TokenChoice& choice, Value* place, const Dim& sentences,
+               const Dim& beams) {
+  GraphBuilder& g = b.graph;
+  Value* scores = biased(g, g.create(Op::log_softmax, {logits})->result());
+  scores = forced_alone(g, scores, choice, place);
+  Value* before = g.slice(g.state(kBeamSums), 0, 0, logits->shape()[0]);
+  scores = g.add(scores, g.broadcast(before, {0}, logits->shape()));
+  scores = without_held_back(g, scores, choice, place);
+  return g.reshape(scores, {sentences, beams * logits->shape()[1]});
+}
+
+/// Of each sentence: [sentences, kBeamCandidates].
+struct Candidates {
+  Value *sums, *beams, *tokens;
+};
+
+Candidates best_of(BlockBuilder& b, Value* sums) {
+  GraphBuilder& g = b.graph;
+  Node* best = g.top_k(sums, kBeamCandidates);
+  Value* index = g.max(best->result(1), g.like(best->result(1), 0));
+  Value* words = g.like(index, static_cast<double>(b.spec.vocab_size));
+  Value* beam = g.div(index, words);
+  return {best->result(0), beam, g.sub(index, g.mul(beam, words))};
+}
+
+/// Whether each candidate's token is one of its sentence's `ends`, [sentences,kEndTokens].
+Value* is_end(GraphBuilder& g, Value* tokens, Value* ends) {
+  const Shape pairs = {tokens->shape()[0], tokens->shape()[1], ends->shape()[1]};
+  Value* same = g.eq(g.broadcast(tokens, {0, 1}, pairs), g.broadcast(ends, {0, 2}, pairs));
+  return g.reduce(ReduceOp::max, g.convert(same, DType::i32), {2});
+}
+
+/// Which of the next beams each candidate becomes; -1: none.
+Value* next_beam(GraphBuilder& g, const Candidates& found, Value* ends, const Dim& beams) {
+  Value* ended = is_end(g, found.tokens, ends);
+  Value* goes_on = g.sub(g.like(ended, 1), ended);
+  Value* rank = g.scan("add", goes_on, 1, true);
+  Value* most = g.broadcast(g.extent(beams, DType::i32), {}, rank->shape());
+  Value* taken = g.logical_and(g.eq(ended, g.like(ended, 0)), g.lt(rank, most));
+  return g.select(taken, within(g, rank, kMostBeamsAhead), g.like(rank, -1));
+}
+
+/// What the candidates that become beams have, [sentences * beams].
+Value* of_beams(GraphBuilder& g, Value* candidates, Value* beam, const Dim& beams, double none) {
+  const Dim sentences = candidates->shape()[0];
+  // As many places as there may be beams: who reads the index then sees that it is one of them.
+  Value* empty = g.constant(none, {candidates->dtype(), {sentences, kMostBeamsAhead, 1}});
+  Value* placed = g.insert(empty, with_ones(g, candidates), {beam}, {1});
+  return g.reshape(g.slice(placed, 1, 0, beams), {sentences * beams});
+}
+
+/// One number of each row for each of its beams' sentences: of the first beam.
+Value* of_sentences(GraphBuilder& g, Value* rows, const Dim& sentences, const Dim& beams) {
+  Value* table = g.reshape(rows, {sentences, beams});
+  return g.reduce(ReduceOp::max, table, {1});
+}
+
+/// The host reads candidates at the place of their token.
+void show(GraphBuilder& g, const Candidates& found, Value* place) {
+  Value* runs = g.like(place, kCandidateRuns);
+  Value* at = within(g, g.sub(place, g.mul(g.div(place, runs), runs)), kCandidateRuns);
+  Value* rows = g.iota(place->type, 0);
+  const auto put = [&](std::string_view state, Value* x) {
+    const Dim sentences = x->shape()[0];
+    g.update_at(state, g.reshape(x, {sentences, 1, x->shape()[1]}), {rows, at}, {0, 1});
+  };
+  put(kCandidateBeams, found.beams);
+  put(kCandidateTokens, found.tokens);
+  put(kCandidateSums, found.sums);
+}
+
+/// The beam that a row goes on from has its places wherever they lie, and this run's in its own row.
+Value* inherited_rows(GraphBuilder& g, const TokenChoice& choice, Value* parents, const Dim& beams) {
+  Value *state = g.state(kBeamRows), *rows = choice.rows;
+  Value* width = g.broadcast(g.extent(beams, DType::i32), {}, rows->shape());
+  Value* parent = g.add(g.mul(g.div(rows, width), width), parents);
+  parent = within(g, parent, *state->shape()[0].constant());
+  return with_own_row(g, g.gather(state, parent), choice.past, parent);
+}
+
+}  // namespace
+
+void declare_beam_states(BlockBuilder& b, int64_t slots, int64_t capacity) {
+  declare_state(b, kBeamSums, Role::cache, DType::f32, {slots});
+  declare_state(b, kBeamRows, Role::cache, DType::i32, {slots, capacity});
+  const Shape shown = {slots, kCandidateRuns, kBeamCandidates};
+  declare_state(b, kCandidateSums, Role::stream, DType::f32, shown);
+  declare_state(b, kCandidateBeams, Role::stream, DType::i32, shown);
+  declare_state(b, kCandidateTokens, Role::stream, DType::i32, shown);
+}
+
+Value* beam_rows(BlockBuilder& b, const TokenChoice& choice) {
+  GraphBuilder& g = b.graph;
+  const State& state = *g.module().find_state(kBeamRows);
+  const int64_t slots = *state.shape[0].constant();
+  Value* rows = rows_of_state(b, kBeamRows, choice.rows->shape()[0], slots);
+  return with_own_row(g, rows, choice.past, choice.rows);
+}
+
+void choose_beams(BlockBuilder& b, Value* logits, const TokenChoice& choice, Value* ends,
+                  const Dim& sentences, const Dim& beams) {
+  GraphBuilder& g = b.graph;
+  g.set_source("next.scores");
+  Value* place = g.add(choice.past, g.like(choice.past, 1));
+  const Candidates found = best_of(b, sums_of(b, logits, choice, place, sentences, beams));
+  g.set_source("next.beams");
+  show(g, found, of_sentences(g, place, sentences, beams));
+  Value* beam = next_beam(g, found, ends, beams);
+  put_rows(g, kBeamSums, of_beams(g, found.sums, beam, beams, kNever));
+  put_rows(g, kNextToken, of_beams(g, found.tokens, beam, beams, 0));
+  put_rows(g, kNextPast, place);
+  Value* parents = within(g, of_beams(g, found.beams, beam, beams, 0), kMostBeamsAhead);
+  put_rows(g, kBeamRows, inherited_rows(g, choice, parents, beams));
+}
+
+}  // namespace smelt
