@@ -86,6 +86,10 @@ Value* biased(GraphBuilder& g, Value* scores) {
 Value* without_held_back(GraphBuilder& g, Value* scores, const TokenChoice& choice, Value* place) {
   Value* tokens = choice.held_back;
   Value* early = g.lt(spread(g, place, tokens->shape()), choice.held_back_until);
+  for (int64_t i = 0; i < kForcedTokens; ++i) {
+    Value* free = g.ne(place, column(g, choice.forced_at, i));
+    early = g.logical_and(early, spread(g, free, tokens->shape()));
+  }
   Value* banned = g.select(early, tokens, g.like(tokens, -1));
   Value* none = g.constant(kBanned, {DType::f32, tokens->shape()});
   Value* left = g.insert(with_ones(g, scores), with_ones(g, none), {banned}, {1});

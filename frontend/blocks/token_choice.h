@@ -35,7 +35,7 @@ Value* with_ones(GraphBuilder& g, Value* x, int64_t count = 1);
 void put_rows(GraphBuilder& g, std::string_view state, Value* rows);
 /// f32[B,V] and the biases of the rows.
 Value* biased(GraphBuilder& g, Value* scores);
-/// Without the tokens that may not come yet at `place`.
+/// Without the tokens that may not come yet at `place`; one that is forced there may.
 Value* without_held_back(GraphBuilder& g, Value* scores, const TokenChoice& choice, Value* place);
 
 /// The slots in which the places of all beams' rows lie, i32[B,capacity], this run's own place among them.

@@ -86,7 +86,7 @@ void BeamSearch::append_candidates(size_t row, float sum, std::span<const double
   }
 }
 
-std::vector<BeamSearch::Continuation> BeamSearch::best_continuations(std::span<const float> logits) const {
+std::vector<Continuation> BeamSearch::best_continuations(std::span<const float> logits) const {
   const size_t vocabulary = logits.size() / rows_.size();
   std::vector<Continuation> all;
   for (size_t row = 0; row < rows_.size(); ++row)
@@ -99,11 +99,12 @@ std::vector<BeamSearch::Continuation> BeamSearch::best_continuations(std::span<c
   return all;
 }
 
-void BeamSearch::advance(std::span<const float> logits) {
-  const std::vector<Continuation> best = best_continuations(logits);
+void BeamSearch::advance(std::span<const float> logits) { take(best_continuations(logits)); }
+
+void BeamSearch::take(std::vector<Continuation> best) {
   const bool all_end = std::ranges::all_of(best, [&](const Continuation& c) { return ends(c); });
   finish(std::span(best).first(std::min(beams_, best.size())));
-  go_on(best);
+  go_on(std::move(best));
   improvable_ = improvable_ && can_improve();
   done_ = !improvable_ || all_end || (is_full() && options_.early_stopping == EarlyStopping::yes);
 }

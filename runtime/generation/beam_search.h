@@ -16,6 +16,14 @@ struct Hypothesis {
   float score = 0;
 };
 
+/// One more token of a running sequence.
+struct Continuation {
+  size_t row = 0;
+  int32_t token = 0;
+  float score = 0;  // the sum of log-probabilities
+  double rank = 0;  // the score, or what a draw made of it
+};
+
 class BeamSearch {
  public:
   /// `prompt`: what the decoder begins with, `padding` tokens first; `source` as in History. Random numbers,
@@ -30,19 +38,16 @@ class BeamSearch {
   /// Takes the logits of the next token of each of `rows`, one after the other. Throws Error (numeric) where
   /// one is NaN or no token can be chosen.
   void advance(std::span<const float> logits);
+  /// Takes the best continuations, the best first, that someone else has found: `kept` of them where there
+  /// are so many.
+  void take(std::vector<Continuation> best);
+  size_t kept() const { return kept_; }
   bool done() const { return done_; }
 
   /// The best sequences that have ended, best first.
   std::vector<Hypothesis> best(size_t count) const;
 
  private:
-  struct Continuation {
-    size_t row;
-    int32_t token;
-    float score;  // the sum of log-probabilities
-    double rank;  // the score, or what a draw made of it
-  };
-
   std::vector<double> next_scores(size_t row, std::span<const float> logits) const;
   void append_candidates(size_t row, float sum, std::span<const double> scores,
                          std::vector<Continuation>& all) const;

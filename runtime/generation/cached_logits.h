@@ -23,6 +23,8 @@ class CachedLogits {
   void hold(std::span<const ModelRow> rows);
   /// That one has read more of a row since.
   void note_read(size_t row, std::span<const int32_t> tokens);
+  /// That one leaves nothing in the caches that a row could go on from.
+  void forget() { held_.clear(); }
 
  private:
   using Tokens = std::vector<int32_t>;

@@ -74,6 +74,7 @@ struct Generator::Sentence {
 
 Generator::Generator(Session& session, std::string entry) : model_(session, std::move(entry)) {
   if (model_.cached() && TokenLoop::has_entry(session)) loop_.emplace(session);
+  if (model_.cached() && BeamLoop::has_entry(session)) beam_loop_.emplace(session);
 }
 
 /// Padding at the end is cut off; before that an encoder must be told of it, since places count.
@@ -218,9 +219,10 @@ bool Generator::advance_ahead(std::span<Sequence*> batch, const GenerationOption
   std::vector<Tokens> read;  // since then, the last one of all not yet
   for (const ModelRow& row : rows) read.push_back({row.tokens.back()});
   loop_->run(loop_rows, options, [&](size_t row, int32_t token, float log_p) {
+    if (!wanted) return false;
     Sequence& s = *batch[row];
     s.append(token, options), read[row].push_back(token);
-    wanted = wanted && listener.report(s.index, token, log_p);
+    wanted = listener.report(s.index, token, log_p);
     return wanted && !s.ended;
   });
   for (size_t i = 0; i < read.size(); ++i)
@@ -237,16 +239,38 @@ std::vector<std::vector<Hypothesis>> Generator::search(std::span<const Tokens> p
     sentences.push_back(
         {prompt, BeamSearch(options, prompt.tokens, prompt.padding, prompt.source, sentences.size())});
   const auto most = static_cast<size_t>(std::max<int64_t>(1, max_batch() / options.num_beams));
+  const bool ahead = beam_loop_ && BeamLoop::takes(options);
   run_by_kind(
-      sentences, most, [&](const Prompt& prompt) { return length_of(prompt); },
+      sentences, most, [&](const Prompt& prompt) { return ahead ? tokens_of(prompt) : length_of(prompt); },
       [&](std::span<Sentence*> live) {
-        advance(live);
+        if (ahead)
+          finish_ahead(live, options);
+        else
+          advance(live);
         return true;
       });
   std::vector<std::vector<Hypothesis>> results;
   for (const Sentence& sentence : sentences)
     results.push_back(sentence.beams.best(static_cast<size_t>(options.num_return_sequences)));
   return results;
+}
+
+/// Of prompts whose beams go on at one place; 0 where a source of its own length is all that they read.
+size_t Generator::tokens_of(const Prompt& prompt) const {
+  return reads_source() ? length_of(prompt) : prompt.read.size();
+}
+
+/// All of a search by the entry @next_beams. The caches then hold beams, of which nobody goes on.
+void Generator::finish_ahead(std::span<Sentence*> batch, const GenerationOptions& options) {
+  std::vector<ModelRow> rows;
+  for (const Sentence* sentence : batch)
+    rows.push_back(row_of(sentence->prompt, sentence->beams.rows().front()));
+  model_.cached()->hold(rows);
+  std::vector<BeamLoop::Sentence> sentences;
+  for (size_t i = 0; i < batch.size(); ++i)
+    sentences.push_back({rows[i].tokens, batch[i]->prompt.tokens.size(), batch[i]->beams});
+  model_.cached()->forget();
+  beam_loop_->run(sentences, options);
 }
 
 void Generator::advance(std::span<Sentence*> batch) {

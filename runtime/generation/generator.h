@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/generation/beam_loop.h"
 #include "runtime/generation/beam_search.h"
 #include "runtime/generation/generation_options.h"
 #include "runtime/generation/next_logits.h"
@@ -66,15 +67,19 @@ class Generator {
                      const Tokens& mask) const;
   void check_length(const Prompt& prompt, size_t index, const GenerationOptions& options) const;
   size_t length_of(const Prompt& prompt) const;
+  size_t tokens_of(const Prompt& prompt) const;
   ModelRow row_of(const Prompt& prompt, const Tokens& tokens) const;
   std::vector<Tokens> draw_all(std::span<const Prompt> prompts, const GenerationOptions& options,
                                const Listener& listener);
   bool advance(std::span<Sequence*> batch, const GenerationOptions& options, const Listener& listener);
   bool advance_ahead(std::span<Sequence*> batch, const GenerationOptions& options, const Listener& listener);
   void advance(std::span<Sentence*> batch);
+  void finish_ahead(std::span<Sentence*> batch, const GenerationOptions& options);
 
   NextLogits model_;
-  std::optional<TokenLoop> loop_;  // where the plan chooses tokens itself
+  // Where the plan chooses tokens itself.
+  std::optional<TokenLoop> loop_;
+  std::optional<BeamLoop> beam_loop_;
 };
 
 /// The bytes of a text as tokens, for a model trained on bytes: one with a vocabulary of 256. Throws Error

@@ -8,6 +8,7 @@
 
 #include "runtime/generation/generation_options.h"
 #include "runtime/generation/logits_processors.h"
+#include "runtime/generation/loop_inputs.h"
 #include "runtime/session.h"
 
 namespace smelt {
@@ -36,18 +37,16 @@ class TokenLoop {
   void run(std::span<const LoopRow> rows, const GenerationOptions& options, const OnToken& on_token);
 
  private:
-  struct Inputs;
   void set_states(std::span<const LoopRow> rows, const GenerationOptions& options);
   void set_penalties(std::span<const LoopRow> rows, const GenerationOptions& options);
   void set_biases(size_t rows, const GenerationOptions& options);
-  void wait_for(size_t row, size_t place);
+  static LoopInputs inputs_of(std::span<const LoopRow> rows, const GenerationOptions& options);
+  bool is_there(size_t row, size_t place) const;
   int32_t token_at(size_t row, size_t place) const;
   float log_probability_at(size_t row, size_t place) const;
 
   Session& session_;
   size_t places_ = 0, vocabulary_ = 0;
-  int64_t ahead_ = 1;                                // runs that the host may be behind
-  bool has_biases_ = false, has_penalties_ = false;  // in the states, of a call before
   const volatile int32_t* tokens_ = nullptr;
   const volatile float* log_probabilities_ = nullptr;
 };

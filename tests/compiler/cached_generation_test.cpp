@@ -3,6 +3,7 @@
 // by beams.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "compiler/compile.h"
@@ -61,6 +62,7 @@ struct PlanForm {
   bool caches = true;
   AttentionForm attention = AttentionForm::automatic;
   DType storage = DType::f32;
+  bool chooses_tokens = false;
 };
 
 /// The same weights in any form.
@@ -71,7 +73,7 @@ std::unique_ptr<Session> session_of(const char* spec, const PlanForm& form) {
   options.build.bounds = {{{"B"}, kBatch}, {{"T"}, kCapacity}, {{"S"}, kSourceCapacity}};
   const Description description = description_of(spec);
   if (description.spec.encoder.layers == 0) options.build.bounds.pop_back();
-  options.build.caches = form.caches;
+  options.build.caches = form.caches, options.build.chooses_tokens = form.chooses_tokens;
   auto session = std::make_unique<Session>(std::make_shared<const Plan>(compile(description, options).plan),
                                            SessionOptions{.threads = 1, .poison = true});
   session->initialize(5);
@@ -116,7 +118,12 @@ class BothWays {
   }
   void compare_log_probabilities();
   void compare_drawn();
+  void compare_scores();
+  void compare_forced();
+  void compare_stopped();
+  void expect_chosen_by_plan();
   void compare_beams();
+  void compare_search(const GenerationOptions& searched);
   void compare_chat();
   void compare_masked();
   void compare_beyond_capacity();
@@ -140,6 +147,50 @@ void BothWays::compare_log_probabilities() {
     for (size_t t = 0; t < found[i].size(); ++t) expect_close(found[i][t], expected[i][t]);
 }
 
+/// What the options make of scores without a look at the text.
+void BothWays::compare_scores() {
+  GenerationOptions bent = options();
+  bent.repetition_penalty = 1.4, bent.min_new_tokens = 6, bent.eos_token_id = {4, 7, 20};
+  bent.sequence_bias = {{{5}, 0.7}, {{6}, -0.9}}, bent.bad_words_ids = {{8}, {4}};
+  bent.suppress_tokens = {9, 10}, bent.begin_suppress_tokens = {11, 12};
+  expect_equal(unequal_prompts(), bent);
+  bent = options(), bent.min_length = 14, bent.eos_token_id = {4, 7, 20, 30, 31};
+  expect_equal(unequal_prompts(), bent);
+}
+
+void BothWays::compare_forced() {
+  GenerationOptions forced = options();
+  forced.forced_bos_token_id = 13, forced.forced_eos_token_id = {7}, forced.max_new_tokens = 9;
+  forced.min_new_tokens = 9, forced.eos_token_id = {7}, forced.begin_suppress_tokens = {14, 15, 16};
+  expect_equal(unequal_prompts(), forced);
+}
+
+/// By whoever listens: what comes next goes on from the right place.
+void BothWays::compare_stopped() {
+  const auto all = whole.generate(unequal_prompts(), options());
+  size_t calls = 0, tokens = 0;
+  const auto heard =
+      cached.generate(unequal_prompts(), options(), [&](size_t, int32_t) { return ++calls < 11; });
+  for (size_t i = 0; i < heard.size(); ++i) {
+    ASSERT_LE(heard[i].size(), all[i].size());
+    EXPECT_TRUE(std::equal(heard[i].begin(), heard[i].end(), all[i].begin())) << i;
+    tokens += heard[i].size();
+  }
+  EXPECT_EQ(tokens, 11U);
+  expect_equal(unequal_prompts(), options());
+}
+
+/// The host has left the choice to the entries that choose.
+void BothWays::expect_chosen_by_plan() {
+  Session& session = *cached_session_;
+  const auto left = [&](const char* state) {
+    const auto all = session.peek(state);
+    return std::ranges::any_of(all, [](std::byte b) { return b != std::byte{}; });
+  };
+  EXPECT_TRUE(left("next.tokens"));
+  EXPECT_TRUE(left("beams.candidate_tokens"));
+}
+
 void BothWays::compare_drawn() {
   GenerationOptions drawn = options();
   drawn.do_sample = true, drawn.seed = 11, drawn.num_return_sequences = 2, drawn.top_p = 0.9;
@@ -151,6 +202,14 @@ void BothWays::compare_beams() {
   GenerationOptions searched = options();
   searched.max_new_tokens = 12, searched.num_beams = 3, searched.num_return_sequences = 2;
   searched.eos_token_id = {4, 7};
+  compare_search(searched);
+  searched.num_beams = 2, searched.early_stopping = EarlyStopping::yes, searched.length_penalty = -0.5;
+  searched.min_new_tokens = 3, searched.sequence_bias = {{{5}, 0.7}}, searched.suppress_tokens = {9, 10};
+  searched.forced_bos_token_id = 13, searched.forced_eos_token_id = {7};
+  compare_search(searched);
+}
+
+void BothWays::compare_search(const GenerationOptions& searched) {
   const auto found = cached.search(unequal_prompts(), searched),
              expected = whole.search(unequal_prompts(), searched);
   ASSERT_EQ(found.size(), expected.size());
@@ -211,6 +270,19 @@ TEST_P(CachedGeneration, GivesWhatWholeSequencesGive) {
   model.compare_chat();
   model.compare_masked();
   model.compare_beyond_capacity();
+}
+
+TEST_P(CachedGeneration, PlansThatChooseTokensGiveTheSame) {
+  BothWays model(GetParam().spec, {.chooses_tokens = true});
+  model.expect_equal(unequal_prompts(), model.options());
+  model.compare_log_probabilities();
+  model.compare_scores();
+  model.compare_forced();
+  model.compare_beams();
+  model.compare_chat();
+  model.compare_masked();
+  model.compare_stopped();
+  model.expect_chosen_by_plan();
 }
 
 TEST_P(CachedGeneration, AttentionByBlocksGivesTheSame) {

@@ -1,0 +1,69 @@
+// An entry that runs again and again while the host reads what the earlier runs have left.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <limits>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "runtime/error.h"
+#include "runtime/generation/loop_inputs.h"
+#include "runtime/session.h"
+
+namespace smelt {
+
+/// Where a run has not left an integer yet.
+inline constexpr int32_t kNotYet = std::numeric_limits<int32_t>::min();
+
+template <typename T>
+std::span<T> numbers(std::span<std::byte> state) {
+  return {reinterpret_cast<T*>(state.data()), state.size() / sizeof(T)};
+}
+
+class RunAhead {
+ public:
+  /// `most` runs at most.
+  RunAhead(Session& session, std::string entry, std::vector<InputTensor> inputs, int64_t most)
+      : session_(session),
+        entry_(std::move(entry)),
+        inputs_(std::move(inputs)),
+        most_(most),
+        ahead_(runs_ahead(session.plan().target)) {}
+
+  /// Starts more runs, where it is time to, for a host that has seen the results of the first `seen`.
+  void start(int64_t seen) {
+    if (seen + ahead_.most < started_ + ahead_.together && started_ > seen) return;
+    const int64_t more = std::min(seen + ahead_.most, most_) - started_;
+    if (more <= 0) return;
+    session_.repeat(entry_, inputs_, static_cast<int>(more));
+    started_ += more;
+  }
+
+  /// Until a result of a run that was started is there. A device that has stopped is asked why.
+  template <typename IsThere>
+  void wait(const IsThere& is_there) {
+    using Clock = std::chrono::steady_clock;
+    constexpr auto kPatience = std::chrono::seconds(1);
+    const auto begin = Clock::now();
+    for (int looks = 1; !is_there(); ++looks) {
+      if (looks % 64 == 0) std::this_thread::yield();
+      if (Clock::now() - begin < kPatience) continue;
+      session_.synchronize();
+      if (!is_there()) fail("entry '{}' has left no result of a run", entry_);
+    }
+    std::atomic_thread_fence(std::memory_order_acquire);
+  }
+
+ private:
+  Session& session_;
+  std::string entry_;
+  std::vector<InputTensor> inputs_;
+  int64_t most_, started_ = 0;
+  RunsAhead ahead_;
+};
+
+}  // namespace smelt
