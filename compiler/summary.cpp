@@ -108,6 +108,9 @@ int64_t step_bytes(const Program& program, const Step& step) {
       [&](const TopKStep& top) {
         return bytes_at_bounds(program.symbols, top.rows * (top.count + top.k * 2), DType::f32);
       },
+      [&](const SampleStep& sample) {
+        return bytes_at_bounds(program.symbols, sample.rows * (sample.count + 9), DType::f32);
+      },
       [&](const CopyStep& copy) {
         return bytes_at_bounds(program.symbols, element_count(copy.extents) * 2, copy.dtype);
       },

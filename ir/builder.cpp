@@ -180,6 +180,10 @@ Value* GraphBuilder::scan(std::string kind, Value* value, int64_t axis, bool exc
 
 Node* GraphBuilder::top_k(Value* value, int64_t k) { return create(Op::top_k, {value}, {{"k", k}}); }
 
+Node* GraphBuilder::sample(Value* scores, Value* numbers, Value* integers) {
+  return create(Op::sample, {scores, numbers, integers});
+}
+
 Value* GraphBuilder::insert(Value* x, Value* value, llvm::ArrayRef<Value*> indices,
                             std::vector<int64_t> axes) {
   llvm::SmallVector<Value*, 5> operands = {x, value};

@@ -100,6 +100,8 @@ class GraphBuilder {
   Value* scan(std::string kind, Value* value, int64_t axis, bool exclusive = false);
   /// Values and, as result 1, indices.
   Node* top_k(Value* value, int64_t k);
+  /// A token of each row of scores and, as result 1, its log-probability.
+  Node* sample(Value* scores, Value* numbers, Value* integers);
   /// Value at index operands, one for each of the axes (ir/insertion.h).
   Value* insert(Value* x, Value* value, llvm::ArrayRef<Value*> indices, std::vector<int64_t> axes);
   Node* update(std::string_view state, Value* value);

@@ -5,6 +5,7 @@
 
 #include "ir/matmul_spec.h"
 #include "llvm/ADT/STLExtras.h"
+#include "runtime/sampling/token_weights.h"
 
 namespace smelt::rules {
 
@@ -204,6 +205,22 @@ Types infer_top_k(const Context& c) {
   Shape shape = c.type(0).shape;
   shape.back() = k;
   return {{DType::f32, shape}, {DType::i32, shape}};
+}
+
+Types infer_sample(const Context& c) {
+  if (c.type(0).dtype != DType::f32 || c.type(0).rank() < 1)
+    fail("sample: operand 0 is {}, expected rows of f32; convert it", str(c.type(0)));
+  const int64_t words = c.type(0).shape.back().constant().value_or(0);
+  if (words > kMostWords)
+    fail("sample: a row of operand 0 has {} words, expected at most {}", words, kMostWords);
+  Shape shape = c.type(0).shape;
+  for (const auto& [operand, count] : {std::pair(1U, 3), std::pair(2U, 4)}) {
+    shape.back() = count;
+    need_dtype(c, operand, operand == 1 ? DType::f32 : DType::i32);
+    need_shape(c, operand, shape);
+  }
+  shape.pop_back();
+  return {{DType::i32, shape}, {DType::f32, shape}};
 }
 
 std::map<char, Dim> letter_dims(const Context& c, llvm::ArrayRef<std::string> letters) {

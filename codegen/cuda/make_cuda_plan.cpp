@@ -85,13 +85,13 @@ Plan make_cuda_plan(Program& program, const Target& target) {
   const auto sources = sources_of_kernels(program);
   std::vector<CudaSource> texts;
   for (size_t i = 0; i < kernels.size(); ++i) texts.push_back(source_of(kernels[i], sources[i]));
-  for (const TemplateKernel& kernel : template_kernels(program))
+  for (const TemplateKernel& kernel : template_kernels(program, target.compute_capability))
     texts.push_back({kernel.code.source, kernel.code.name});
   std::vector<Cubin> cubins = compile_lean(program, texts, sources, target.compute_capability);
   drop_alternatives(program, heavy_kernels(program, cubins));
   Plan plan = plan_without_code(program);
   plan.target = target.str();
-  add_templates(plan, template_kernels(program));
+  add_templates(plan, template_kernels(program, target.compute_capability));
   add_code(plan, texts, cubins);
   return plan;
 }

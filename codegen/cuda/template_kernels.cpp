@@ -9,6 +9,7 @@
 #include "codegen/cuda/batched_gemm_kernel.h"
 #include "codegen/cuda/initialize_kernels.h"
 #include "codegen/cuda/round_kernels.h"
+#include "codegen/cuda/sample_kernel.h"
 #include "codegen/cuda/scan_kernels.h"
 #include "codegen/cuda/sort_kernels.h"
 #include "codegen/cuda/top_k_kernel.h"
@@ -29,15 +30,17 @@ std::vector<TemplateKernel> without_steps(std::vector<KernelCode> kernels) {
 /// The templates of steps; each is there once, however many steps it does.
 class StepTemplates {
  public:
-  explicit StepTemplates(const Symbols& symbols) : symbols_(symbols) {}
+  StepTemplates(const Symbols& symbols, int compute_capability)
+      : symbols_(symbols), compute_capability_(compute_capability) {}
 
   void add(const Step& step, StepPlace place) {
     visit_step(
         step, [](const KernelStep&) {}, [&](const GemmStep& matmul) { add_gemm(matmul, place); },
         [&](const SortIndexStep& sort) { add_sort(sort, place); },
         [&](const ScanStep& scan) { add_named(scan_kernels(scan.kind, scan.dtype, scan.exclusive), place); },
-        [&](const TopKStep& top) { add_named({top_k_kernel(top.k.constant().value_or(0))}, place); },
-        [](const CopyStep&) {}, [](const FillStep&) {});
+        [&](const TopKStep& top) { add_named(top_k_kernels(top.k.constant().value_or(0), compute_capability_), place); },
+        [&](const SampleStep&) { add_named(sample_kernels(compute_capability_), place); }, [](const CopyStep&) {},
+        [](const FillStep&) {});
   }
 
   /// Sorts first, then others by their names.
@@ -75,14 +78,15 @@ class StepTemplates {
   }
 
   const Symbols& symbols_;
+  int compute_capability_;
   std::vector<TemplateKernel> sorts_;
   std::map<std::string, TemplateKernel> named_;
 };
 
 }  // namespace
 
-std::vector<TemplateKernel> template_kernels(const Program& program) {
-  StepTemplates of_steps(program.symbols);
+std::vector<TemplateKernel> template_kernels(const Program& program, int compute_capability) {
+  StepTemplates of_steps(program.symbols, compute_capability);
   for (size_t entry = 0; entry < program.entries.size(); ++entry)
     for (size_t step = 0; step < program.entries[entry].steps.size(); ++step)
       of_steps.add(program.entries[entry].steps[step], {entry, step});

@@ -16,8 +16,8 @@ struct TemplateKernel {
   std::vector<StepPlace> steps;
 };
 
-/// Those that the program's steps and states want.
-std::vector<TemplateKernel> template_kernels(const Program& program);
+/// Those that the program's steps and states want on a GPU of this compute capability, or on any.
+std::vector<TemplateKernel> template_kernels(const Program& program, int compute_capability = 0);
 
 /// Appends them to the kernels of the program's plan and tells its steps which are theirs (Step::kernels).
 void add_templates(Plan& plan, std::vector<TemplateKernel> templates);

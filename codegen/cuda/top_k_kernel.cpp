@@ -4,55 +4,27 @@
 
 #include <bit>
 
+#include "codegen/cuda/row_text.h"
 #include "codegen/cuda/template_arguments.h"
 
 namespace smelt {
 namespace {
 
 constexpr int kTopThreads = 1024;
+constexpr int64_t kMostFew = 32;  // of so many, a pass over the maxima of groups finds nearly all
 
-/// What both forms share: an element and its index as one number, larger ones before smaller ones.
-constexpr std::string_view kEntryText =
-    R"(typedef unsigned long long Entry;
-// In the order of the floats: NaN below all, both zeros equal.
-__device__ __forceinline__ unsigned key_of(float x) {
-  const unsigned bits = __float_as_uint(x);
-  const unsigned key = bits >> 31 ? ~bits : bits | 0x80000000u;
-  return x != x ? 0u : x == 0.0f ? 0x80000000u : key;
-}
-__device__ __forceinline__ Entry entry_of(unsigned key, int index) {
-  return (Entry)key << 32 | (Entry)~(unsigned)index;
-}
-__device__ __forceinline__ void put(const float* x, Entry entry, float* value, int* index) {
-  const int at = entry == 0 ? -1 : (int)~(unsigned)entry;
+/// What all forms share.
+constexpr std::string_view kPutText =
+    R"(__device__ __forceinline__ void put(const float* x, Entry entry, float* value, int* index) {
+  const int at = entry == 0 ? -1 : index_of(entry);
   *value = at < 0 ? __uint_as_float(0xFF800000u) : x[at];
   *index = at;
 }
-)";
 
-constexpr std::string_view kLargestText =
-    R"((const float* x_, float* values, int* indices, long long count_, long long row_stride) {
-  // A row a block: each thread the largest of its elements, then halves of the threads.
-  __shared__ Entry best[1024];
-  const float* const x = x_ + (long long)blockIdx.x * row_stride;
-  const int count = (int)count_, thread = (int)threadIdx.x;
-  Entry mine = 0;
-#pragma unroll 4
-  for (int i = thread; i < count; i += 1024) {
-    const Entry other = entry_of(key_of(x[i]), i);
-    mine = other > mine ? other : mine;
-  }
-  best[thread] = mine;
-  for (int half = 512; half > 0; half /= 2) {
-    __syncthreads();
-    if (thread < half && best[thread + half] > best[thread]) best[thread] = best[thread + half];
-  }
-  if (thread == 0) put(x, best[0], values + blockIdx.x, indices + blockIdx.x);
-}
 )";
 
 constexpr std::string_view kSelectText =
-    R"((const float* x_, float* values, int* indices, long long count_, long long row_stride) {
+    R"(KERNEL(const float* x_, float* values, int* indices, long long count_, long long row_stride) {
   // A row a block. The k-th largest key is found digit by digit, the highest first, by counting the values of a
   // digit among the keys that begin as it does. Larger keys are then taken in any order, equal ones in that of
   // their indices, and all of them sorted: what comes out depends on the order of nothing.
@@ -130,25 +102,174 @@ constexpr std::string_view kSelectText =
 }
 )";
 
+/// Of at most 32: most elements are never looked at again.
+constexpr std::string_view kFewText =
+    R"(constexpr int kThreads = 1024, kEach = 16, kGroups = kThreads / 16, kListed = kThreads;
+__shared__ unsigned largest_of[kGroups], bound;
+__shared__ Entry list[kListed], found[kK];
+__shared__ int listed;
+
+// A thread's elements of a piece of a row: their keys, and where the piece begins and the row's part ends.
+struct Piece {
+  unsigned keys[kEach];
+  int first, count;
+  __device__ __forceinline__ int index(int e) const { return first + e * kThreads + (int)threadIdx.x; }
+  __device__ __forceinline__ Entry entry(int e) const {
+    return index(e) < count ? entry_of(keys[e], index(e)) : 0;
+  }
+};
+__device__ __forceinline__ Piece piece_of(const float* x, int first, int count) {
+  Piece piece;
+  piece.first = first, piece.count = count;
+  float values[kEach];
+#pragma unroll
+  for (int e = 0; e < kEach; ++e) values[e] = piece.index(e) < count ? x[piece.index(e)] : 0.0f;
+#pragma unroll
+  for (int e = 0; e < kEach; ++e) piece.keys[e] = piece.index(e) < count ? key_of(values[e]) : 0u;
+  return piece;
+}
+
+// The k-th largest of the maxima of groups: at least k elements have keys that are not below it, and not many more.
+__device__ __forceinline__ unsigned bound_of(const Piece& piece) {
+  const int thread = (int)threadIdx.x;
+  unsigned largest = 0;
+#pragma unroll
+  for (int e = 0; e < kEach; ++e) largest = piece.keys[e] > largest ? piece.keys[e] : largest;
+#pragma unroll
+  for (int d = 8; d > 0; d /= 2) {
+    const unsigned other = __shfl_xor_sync(0xFFFFFFFFu, largest, d);
+    largest = other > largest ? other : largest;
+  }
+  if (thread % 16 == 0) largest_of[thread / 16] = largest;
+  __syncthreads();
+  if (thread < kGroups) {
+    const unsigned mine = largest_of[thread];
+    int before = 0;
+#pragma unroll 16
+    for (int g = 0; g < kGroups; ++g)
+      before += largest_of[g] > mine || (largest_of[g] == mine && g < thread) ? 1 : 0;
+    if (before == kK - 1) bound = mine;
+  }
+  __syncthreads();
+  return bound;
+}
+
+// Puts what is not below `least` behind what is listed, as far as there is room; how many are there then.
+__device__ __forceinline__ int list_from(const Piece& piece, Entry least, int before) {
+  if (threadIdx.x == 0) listed = before;
+  __syncthreads();
+#pragma unroll
+  for (int e = 0; e < kEach; ++e) {
+    const Entry entry = piece.entry(e);
+    if (entry == 0 || entry < least) continue;
+    const int at = atomicAdd(&listed, 1);
+    if (at < kListed) list[at] = entry;
+  }
+  __syncthreads();
+  const int all = listed;
+  __syncthreads();
+  return all;
+}
+
+// Where many are equal, or a group has many of the largest: halves the entries at which the list may end, until at
+// least k of this piece are left.
+__device__ __forceinline__ int list_fewer(const Piece& piece, Entry least, int before) {
+  Entry low = least, high = ~0ull;
+  int all = kListed + 1;
+  while (all > kListed || all < before + kK) {
+    const Entry middle = low + (high - low) / 2;
+    all = list_from(piece, middle, before);
+    if (all < before + kK) high = middle;
+    if (all > kListed) low = middle;
+  }
+  return all;
+}
+
+// The k largest of the list, sorted: an entry's place is how many are larger.
+__device__ __forceinline__ void sort_list(int count) {
+  const int thread = (int)threadIdx.x;
+  if (thread < kK) found[thread] = 0;
+  __syncthreads();
+  if (thread < count) {
+    const Entry mine = list[thread];
+    int before = 0;
+#pragma unroll 8
+    for (int i = 0; i < count; ++i) before += list[i] > mine ? 1 : 0;
+    if (before < kK && mine > 0) found[before] = mine;
+  }
+  __syncthreads();
+}
+
+// Of a part of a row, into `found`.
+__device__ __forceinline__ void find_largest(const float* x, int first, int end) {
+  int kept = 0;
+  for (int begin = first; begin < end; begin += kThreads * kEach) {
+    const Piece piece = piece_of(x, begin, end);
+    Entry least = (Entry)bound_of(piece) << 32;
+    if (kept == kK && found[kK - 1] > least) least = found[kK - 1];
+    if ((int)threadIdx.x < kept) list[threadIdx.x] = found[threadIdx.x];
+    int all = list_from(piece, least, kept);
+    if (all > kListed) all = list_fewer(piece, least, kept);
+    sort_list(all);
+    kept = all < kK ? all : kK;
+  }
+  if (kept == 0) sort_list(0);
+}
+
+KERNEL(const float* x_, float* values, int* indices, long long count_, long long row_stride) {
+  // Each block finds the largest of its part of the row, the first one those of all parts.
+  const long long row = blockIdx.x / kBlocks;
+  const float* const x = x_ + row * row_stride;
+  const int count = (int)count_, part = (count + kBlocks - 1) / kBlocks, thread = (int)threadIdx.x;
+  const int first = block_of_row() * part;
+  find_largest(x, first, first + part < count ? first + part : count);
+  if (kBlocks > 1) {
+    row_sync();  // the first block has done with its list
+    if (thread < kK) in_block(list, 0)[block_of_row() * kK + thread] = found[thread];
+    row_sync();
+    if (block_of_row() > 0) return;
+    sort_list(kBlocks * kK);
+  }
+  if (thread < kK) put(x, found[thread], values + row * kK + thread, indices + row * kK + thread);
+}
+)";
+
+/// Of one block a row, or of a cluster.
+KernelCode few_kernel(int64_t k, int blocks, bool has_other) {
+  const std::string text = fmt::format("constexpr int kK = {};\n{}{}{}", k, kEntryText, kPutText, kFewText);
+  return kernel_of_rows(fmt::format("smelt_top_{}{}", blocks > 1 ? "long_" : "", k), "top_k", text, kTopThreads,
+                        blocks, has_other);
+}
+
+KernelCode select_kernel(int64_t k) {
+  const uint64_t sorted = std::bit_ceil(static_cast<uint64_t>(k));
+  const std::string text = fmt::format("constexpr int kK = {}, kSorted = {};\n{}{}{}", k, sorted, kEntryText,
+                                       kPutText, kSelectText);
+  return kernel_of_rows(fmt::format("smelt_top_{}", k), "top_k", text, kTopThreads, 1, false);
+}
+
+std::vector<KernelCode> without_arguments(int64_t k, int compute_capability) {
+  if (k > kMostFew) return {select_kernel(k)};
+  const bool clusters = compute_capability >= kClusterCapability;
+  std::vector<KernelCode> kernels = {few_kernel(k, 1, clusters)};
+  if (clusters) kernels.push_back(few_kernel(k, kBlocksOfRow, true));
+  return kernels;
+}
+
 }  // namespace
 
-KernelCode top_k_kernel(int64_t k) {
-  KernelCode kernel;
-  kernel.name = fmt::format("smelt_top_{}", k);
-  kernel.range = 1;  // the step says how many
-  kernel.threads = kTopThreads;
-  const uint64_t sorted = std::bit_ceil(static_cast<uint64_t>(k));
-  kernel.source = fmt::format("constexpr int kK = {}, kSorted = {};\n{}", k, sorted, kEntryText);
-  kernel.source += fmt::format("extern \"C\" __global__ void __launch_bounds__({})\n    {}{}", kTopThreads,
-                               kernel.name, k == 1 ? kLargestText : kSelectText);
-  kernel.launch = TemplateLaunch{
-      .step = "top_k",
-      .arguments = {address("x", DType::f32, PlaceUse::read), address("values", DType::f32, PlaceUse::write),
-                    address("indices", DType::i32, PlaceUse::write), integer(field("count")),
-                    integer(field("row_stride"))},
-      .blocks = field("rows"),
-      .conditions = {{.value = field("k") - k, .below = 1}, {.value = Dim(k) - field("k"), .below = 1}}};
-  return kernel;
+std::vector<KernelCode> top_k_kernels(int64_t k, int compute_capability) {
+  std::vector<KernelCode> kernels = without_arguments(k, compute_capability);
+  for (KernelCode& kernel : kernels) {
+    TemplateLaunch& launch = *kernel.launch;
+    launch.arguments = {address("x", DType::f32, PlaceUse::read),
+                        address("values", DType::f32, PlaceUse::write),
+                        address("indices", DType::i32, PlaceUse::write), integer(field("count")),
+                        integer(field("row_stride"))};
+    launch.conditions.push_back({.value = field("k") - k, .below = 1});
+    launch.conditions.push_back({.value = Dim(k) - field("k"), .below = 1});
+  }
+  return kernels;
 }
 
 }  // namespace smelt

@@ -1,10 +1,13 @@
-// The kernel of TopKStep; docs/cuda.md has its signature.
+// The kernels of TopKStep; docs/cuda.md has their signature.
 #pragma once
+
+#include <vector>
 
 #include "runtime/plan/plan.h"
 
 namespace smelt {
 
-KernelCode top_k_kernel(int64_t k);
+/// For a GPU of this compute capability. Each takes the sizes that the others leave.
+std::vector<KernelCode> top_k_kernels(int64_t k, int compute_capability);
 
 }  // namespace smelt

@@ -61,6 +61,8 @@ class EntryLowering {
         return lower_scan(builder_, node);
       case Op::top_k:
         return lower_top_k(builder_, node);
+      case Op::sample:
+        return lower_sample(builder_, node);
       case Op::concat:
         return lower_concat(node);
       case Op::pack:

@@ -1,4 +1,4 @@
-// scan and top_k as steps of their own: lines of elements some distance apart, in a place and out of a place.
+// scan, top_k and sample as steps of their own: lines of elements some distance apart, in a place and out of a place.
 #include "codegen/lowering/program_builder.h"
 #include "ir/analysis/view.h"
 
@@ -33,6 +33,17 @@ Lines source_lines(ProgramBuilder& builder, const Node& node, int64_t axis) {
   return *lines_of(dense_copy(builder, x, node.source), x.shape(), axis);
 }
 
+/// The rows of an operand, or of a dense copy where their elements do not lie together.
+Lines source_rows(ProgramBuilder& builder, const Node& node, unsigned operand) {
+  const Value& x = *node.operand(operand);
+  const int64_t axis = x.rank() - 1;
+  const auto lines = lines_of(*x.layout, x.shape(), axis);
+  if (lines && (lines->stride.is_one() || x.shape()[axis].is_one())) return *lines;
+  return *lines_of(dense_copy(builder, x, node.source), x.shape(), axis);
+}
+
+BufferRef place_of(const Value& value) { return {value.layout->buffer, value.layout->offset}; }
+
 /// Of a result, which is dense.
 Lines result_lines(const Value& result, int64_t axis) {
   return *lines_of(*result.layout, result.shape(), axis);
@@ -63,19 +74,36 @@ void lower_scan(ProgramBuilder& builder, const Node& scan) {
 void lower_top_k(ProgramBuilder& builder, const Node& top_k) {
   const Value& x = *top_k.operand(0);
   const int64_t axis = x.rank() - 1;
-  Lines from = source_lines(builder, top_k, axis);
-  // Rows whose elements do not lie together are copied, too.
-  if (!from.stride.is_one() && !x.shape()[axis].is_one())
-    from = *lines_of(dense_copy(builder, x, top_k.source), x.shape(), axis);
-  const Layout &values = *top_k.result(0)->layout, &indices = *top_k.result(1)->layout;
+  const Lines from = source_rows(builder, top_k, 0);
+  const BufferRef values = place_of(*top_k.result(0)), indices = place_of(*top_k.result(1));
   builder.add_step(TopKStep{.x = from.base,
-                            .values = {values.buffer, values.offset},
-                            .indices = {indices.buffer, indices.offset},
+                            .values = values,
+                            .indices = indices,
                             .rows = product(x.shape(), 0, axis),
                             .count = x.shape()[axis],
                             .row_stride = from.outer_stride,
                             .k = top_k.int_attr("k")},
                    {from.base.buffer}, {values.buffer, indices.buffer});
+}
+
+void lower_sample(ProgramBuilder& builder, const Node& sample) {
+  const Shape& shape = sample.operand(0)->shape();
+  const auto axis = static_cast<int64_t>(shape.size()) - 1;
+  const Lines scores = source_rows(builder, sample, 0), numbers = source_rows(builder, sample, 1),
+              integers = source_rows(builder, sample, 2);
+  const BufferRef tokens = place_of(*sample.result(0)), logs = place_of(*sample.result(1));
+  builder.add_step(SampleStep{.scores = scores.base,
+                              .numbers = numbers.base,
+                              .integers = integers.base,
+                              .tokens = tokens,
+                              .log_probabilities = logs,
+                              .rows = product(shape, 0, axis),
+                              .count = shape[axis],
+                              .row_stride = scores.outer_stride,
+                              .numbers_stride = numbers.outer_stride,
+                              .integers_stride = integers.outer_stride},
+                   {scores.base.buffer, numbers.base.buffer, integers.base.buffer},
+                   {tokens.buffer, logs.buffer});
 }
 
 }  // namespace smelt

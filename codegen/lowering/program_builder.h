@@ -66,6 +66,7 @@ void lower_attention_grad_by_blocks(ProgramBuilder& builder, const Node& gradien
 void lower_scatter_add(ProgramBuilder& builder, const Node& scatter);
 void lower_scan(ProgramBuilder& builder, const Node& scan);
 void lower_top_k(ProgramBuilder& builder, const Node& top_k);
+void lower_sample(ProgramBuilder& builder, const Node& sample);
 /// The layout of a dense copy made here.
 Layout dense_copy(ProgramBuilder& builder, const Value& value, const std::string& source);
 /// Whether `count` dims from `axis` on can be walked as one, with the stride of the last.

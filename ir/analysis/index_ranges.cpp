@@ -217,6 +217,8 @@ MaybeRange IndexRanges::of(const Value& value) const {
       return of_reduce(node, value.index());
     case Op::top_k:
       return of_top_k(node);
+    case Op::sample:
+      return of_sample(node);
     default:
       return std::nullopt;
   }
@@ -302,6 +304,13 @@ MaybeRange IndexRanges::of_top_k(const Node& node) const {
   if (!most || *most > kMost) return std::nullopt;
   const bool enough = columns.constant().value_or(0) >= node.int_attr("k");
   return IndexRange{.least = enough ? 0 : -1, .most = std::max<int64_t>(0, *most - 1)};
+}
+
+/// -1 stands for none, where no score is above -infinity or one is NaN.
+MaybeRange IndexRanges::of_sample(const Node& node) const {
+  const auto words = most_of(node.operand(0)->shape().back(), graph_.module().symbols);
+  if (!words || *words > kMost) return std::nullopt;
+  return IndexRange{.least = -1, .most = std::max<int64_t>(-1, *words - 1)};
 }
 
 MaybeRange IndexRanges::of_reduce(const Node& node, unsigned result) const {

@@ -45,6 +45,7 @@ class IndexRanges {
   std::optional<IndexRange> of_pointwise(const Node& node) const;
   std::optional<IndexRange> of_select(const Node& node) const;
   std::optional<IndexRange> of_top_k(const Node& node) const;
+  std::optional<IndexRange> of_sample(const Node& node) const;
   std::optional<IndexRange> of_reduce(const Node& node, unsigned result) const;
   IndexRange where(const Value* value, const Value* condition, bool holds) const;
 

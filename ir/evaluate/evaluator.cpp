@@ -170,6 +170,8 @@ class Run {
         return evaluate_scan(call);
       case Op::top_k:
         return evaluate_top_k(call);
+      case Op::sample:
+        return evaluate_sample(call);
       case Op::insert:
         return evaluate_insert(call);
       case Op::matmul:

@@ -322,11 +322,7 @@ class ProgramParser : KernelParser {
   }
 
   void read(TopKStep& step) {
-    const Token at = lexer.peek();
-    step.x = place();
-    const std::vector<Dim> rows = strides();
-    if (rows.size() != 1) lexer.fail_at(at.offset, "expected the stride of rows");
-    step.row_stride = rows[0];
+    std::tie(step.x, step.row_stride) = rows();
     lexer.expect("->");
     step.values = place();
     lexer.expect(",");
@@ -337,6 +333,31 @@ class ProgramParser : KernelParser {
     step.count = dim();
     word("by");
     step.k = dim();
+  }
+
+  /// A place, with the stride of rows.
+  std::pair<BufferRef, Dim> rows() {
+    const Token at = lexer.peek();
+    const BufferRef base = place();
+    const std::vector<Dim> stride = strides();
+    if (stride.size() != 1) lexer.fail_at(at.offset, "expected the stride of rows");
+    return {base, stride[0]};
+  }
+
+  void read(SampleStep& step) {
+    std::tie(step.scores, step.row_stride) = rows();
+    lexer.expect(",");
+    std::tie(step.numbers, step.numbers_stride) = rows();
+    lexer.expect(",");
+    std::tie(step.integers, step.integers_stride) = rows();
+    lexer.expect("->");
+    step.tokens = place();
+    lexer.expect(",");
+    step.log_probabilities = place();
+    word("of");
+    step.rows = dim();
+    word("x");
+    step.count = dim();
   }
 
   void read(CopyStep& step) {

@@ -147,6 +147,12 @@ class ProgramPrinter {
            fmt::format(" by {}", s.k.str());
   }
 
+  std::string what(const SampleStep& s) const {
+    return fmt::format("{}, {}, {} -> {}, {} of {} x {}", strided(s.scores, {s.row_stride}),
+                       strided(s.numbers, {s.numbers_stride}), strided(s.integers, {s.integers_stride}),
+                       str(s.tokens), str(s.log_probabilities), s.rows.str(), s.count.str());
+  }
+
   std::string what(const CopyStep& s) const {
     return fmt::format("{}{} {} = {}", name(s.dtype), smelt::str(s.extents), strided(s.to, s.to_strides),
                        strided(s.from, s.from_strides));

@@ -208,6 +208,7 @@ constexpr DerivativeRule kRules[] = {
     {Op::insert, refuse_unknown},
     {Op::scan, refuse_unknown},
     {Op::top_k, refuse_unknown},
+    {Op::sample, refuse_unknown},
     {Op::pack, refuse},
     {Op::fusion, refuse},
     {Op::softmax, reverse_softmax},

@@ -165,7 +165,11 @@ class Assigner {
 
   /// Results that the node writes freely, element by element.
   static bool may_be_placed(const Node& node) {
-    return !node.is(Op::collective) && !node.is(Op::scan) && !node.is(Op::top_k);
+    return !node.is(Op::collective) && !is_of_order(node);
+  }
+
+  static bool is_of_order(const Node& node) {
+    return node.is(Op::scan) || node.is(Op::top_k) || node.is(Op::sample);
   }
 
   /// One whole request, or requests for slices that together are the value and agree on where it starts.
@@ -216,9 +220,9 @@ class Assigner {
   }
 
   /// Numbers a row of scores, and sums of gradients: kernels of attention have no pitch for them, nor have
-  /// those of scan and top_k for what they make.
+  /// those of scan, top_k and sample for what they make.
   static bool is_compact(const Node& node, const Value& value) {
-    if (node.is(Op::scan) || node.is(Op::top_k)) return true;
+    if (is_of_order(node)) return true;
     if (node.is(Op::attention)) return value.index() == 1;
     if (node.is(Op::attention_grad)) return value.index() > 2;
     return value.rank() == 3 &&

@@ -129,6 +129,10 @@ void StorageClasses::add(const Node& node) {
       keep_exact(node.operand(0));
       keep_exact(node.result(0));
       break;
+    case Op::sample:
+      for (const Value* value : {node.operand(0), node.operand(1), node.result(1)})
+        if (takes_part(value)) constraints(value).read = constraints(value).must_be_wide = true;
+      break;
     case Op::scatter_add:
       if (takes_part(node.operand(2))) constraints(node.operand(2)).read = true;
       break;

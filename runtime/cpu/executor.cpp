@@ -63,6 +63,11 @@ struct Launcher {
     top_k(l.sizes, static_cast<const float*>(l.x), static_cast<float*>(l.values),
           static_cast<int32_t*>(l.indices));
   }
+  void operator()(const SampleLaunch& l) const {
+    sample(l.sizes, static_cast<const float*>(l.scores), static_cast<const float*>(l.numbers),
+           static_cast<const int32_t*>(l.integers), static_cast<int32_t*>(l.tokens),
+           static_cast<float*>(l.log_probabilities));
+  }
   void operator()(const CopyLaunch& l) const {
     l.copy.run(static_cast<const std::byte*>(l.from), static_cast<std::byte*>(l.to));
   }

@@ -106,6 +106,14 @@ class Resolver {
     l.sizes = {value(step.rows), value(step.count), value(step.row_stride), value(step.k)};
   }
 
+  void add(const SampleStep& step) {
+    SampleLaunch& l = launch<SampleLaunch>();
+    point(l.scores, step.scores), point(l.numbers, step.numbers), point(l.integers, step.integers);
+    point(l.tokens, step.tokens), point(l.log_probabilities, step.log_probabilities);
+    l.sizes = {value(step.rows), value(step.count), value(step.row_stride), value(step.numbers_stride),
+               value(step.integers_stride)};
+  }
+
   void add(const CopyStep& step) {
     std::vector<CopyAxis> axes;
     for (size_t i = 0; i < step.extents.size(); ++i)

@@ -10,6 +10,7 @@
 #include "runtime/cpu/attention.h"
 #include "runtime/cpu/copy.h"
 #include "runtime/cpu/narrow_gemm.h"
+#include "runtime/cpu/sample.h"
 #include "runtime/cpu/scan.h"
 #include "runtime/cpu/top_k.h"
 #include "runtime/plan/plan.h"
@@ -40,6 +41,11 @@ struct TopKLaunch {
   void *x = nullptr, *values = nullptr, *indices = nullptr;
   TopKSizes sizes;
 };
+struct SampleLaunch {
+  void *scores = nullptr, *numbers = nullptr, *integers = nullptr;
+  void *tokens = nullptr, *log_probabilities = nullptr;
+  SampleSizes sizes;
+};
 struct CopyLaunch {
   void *from = nullptr, *to = nullptr;
   PreparedCopy copy;
@@ -50,8 +56,8 @@ struct FillLaunch {
   DType dtype = DType::f32;
   double value = 0;
 };
-using Launch =
-    std::variant<KernelLaunch, GemmLaunch, SortLaunch, ScanLaunch, TopKLaunch, CopyLaunch, FillLaunch>;
+using Launch = std::variant<KernelLaunch, GemmLaunch, SortLaunch, ScanLaunch, TopKLaunch, SampleLaunch,
+                            CopyLaunch, FillLaunch>;
 
 struct ResolvedEntry {
   /// A pointer into a buffer whose place changes from run to run.

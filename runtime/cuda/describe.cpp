@@ -49,6 +49,9 @@ class StepText {
     return fmt::format("the {} largest of {} in each of {} rows", value(step.k), value(step.count),
                        value(step.rows));
   }
+  std::string what(const SampleStep& step, const Launch&) const {
+    return fmt::format("a token of {} words for each of {} rows", value(step.count), value(step.rows));
+  }
   std::string what(const CopyStep&, const Launch& launch) const {
     return fmt::format("copy of {} bytes", std::get<CopyLaunch>(launch).bytes);
   }

@@ -7,80 +7,46 @@
 
 #include "runtime/error.h"
 #include "runtime/generation/logits_processors.h"
-#include "runtime/philox.h"
+#include "runtime/sampling/score_head.h"
 
 namespace smelt {
 namespace {
 
-constexpr uint32_t kSampleId = 0x53414D50;  // its own stream of random numbers
-
-/// Those that may be chosen, with the score in `probability`.
-std::vector<Candidate> allowed(std::span<const double> scores) {
-  std::vector<Candidate> all;
-  for (size_t i = 0; i < scores.size(); ++i) {
-    if (std::isnan(scores[i]))
-      fail_with(Status::numeric, "the logit of token {} is NaN: no token can be chosen", i);
-    if (scores[i] != kBanned) all.push_back({static_cast<int32_t>(i), scores[i]});
-  }
-  if (all.empty()) fail_with(Status::numeric, "every logit is -infinity: no token can be chosen");
-  return all;
+/// In f32, as a graph has them; faults are named.
+std::vector<float> checked(std::span<const double> scores) {
+  if (scores.empty()) fail("no logits to choose a token from");
+  std::vector<float> result(scores.begin(), scores.end());
+  const LargestScore largest = largest_score(result);
+  if (largest.nan)
+    fail_with(Status::numeric, "the logit of token {} is NaN: no token can be chosen", *largest.nan);
+  if (result[static_cast<size_t>(word_at(largest.place))] == static_cast<float>(kBanned))
+    fail_with(Status::numeric, "every logit is -infinity: no token can be chosen");
+  return result;
 }
 
-bool better(const Candidate& a, const Candidate& b) {
-  return a.probability != b.probability ? a.probability > b.probability : a.id < b.id;
-}
-
-/// The best `count`, and those that score as the last of them; sorted.
-void keep_best(std::vector<Candidate>& list, size_t count) {
-  if (count > 0 && count < list.size()) {
-    const auto last = list.begin() + static_cast<ptrdiff_t>(count) - 1;
-    std::ranges::nth_element(list, last, better);
-    const double least = last->probability;
-    std::erase_if(list, [&](const Candidate& c) { return c.probability < least; });
-  }
-  std::ranges::sort(list, better);
-}
-
-void normalize(std::vector<Candidate>& list) {
-  double sum = 0;
-  for (const Candidate& c : list) sum += c.probability;
-  for (Candidate& c : list) c.probability /= sum;
-}
-
-void softmax(std::vector<Candidate>& list, double temperature) {
-  const double top = list.front().probability;
-  for (Candidate& c : list)
-    c.probability = c.probability == top ? 1 : std::exp((c.probability - top) / temperature);
-  normalize(list);
-}
-
-/// The shortest head of the list that holds at least `top_p`.
-void keep_nucleus(std::vector<Candidate>& list, double top_p, size_t fewest) {
-  if (top_p >= 1) return;
-  size_t kept = 0;
-  for (double sum = 0; kept < list.size() && sum < top_p; ++kept) sum += list[kept].probability;
-  list.resize(std::min(list.size(), std::max(kept, fewest)));
-  normalize(list);
-}
-
-void drop_improbable(std::vector<Candidate>& list, double min_p, size_t fewest) {
-  if (min_p <= 0) return;
-  const double least = min_p * list.front().probability;
-  while (list.size() > fewest && list.back().probability < least) list.pop_back();
-  normalize(list);
+DrawSettings settings_of(const SamplingOptions& options, size_t fewest) {
+  const int64_t k = options.top_k > 0 ? std::max(options.top_k, static_cast<int64_t>(fewest)) : 0;
+  return {.temperature = static_cast<float>(options.temperature),
+          .top_p = static_cast<float>(options.top_p),
+          .min_p = static_cast<float>(options.min_p),
+          .top_k = static_cast<int32_t>(std::min<int64_t>(k, INT32_MAX))};
 }
 
 }  // namespace
 
 std::vector<Candidate> candidates(std::span<const double> scores, const SamplingOptions& options,
                                   size_t fewest) {
-  if (scores.empty()) fail("no logits to choose a token from");
-  std::vector<Candidate> list = allowed(scores);
-  if (options.greedy()) return {{std::ranges::min_element(list, better)->id, 1.0}};
-  keep_best(list, options.top_k > 0 ? std::max(static_cast<size_t>(options.top_k), fewest) : 0);
-  softmax(list, options.temperature);
-  keep_nucleus(list, options.top_p, fewest);
-  drop_improbable(list, options.min_p, fewest);
+  const std::vector<float> rounded = checked(scores);
+  const DrawSettings settings = settings_of(options, fewest);
+  if (options.greedy() || settings.temperature == 0) return {{word_at(largest_score(rounded).place), 1.0}};
+  ScoreHead head(rounded, settings.temperature);
+  std::vector<Candidate> list(std::max(head.kept(settings).words, std::min(fewest, head.size())));
+  uint64_t mass = 0;
+  for (size_t i = 0; i < list.size(); ++i) {
+    list[i] = {word_at(head[i].place), 0, head[i].weight};
+    mass += head[i].weight;
+  }
+  for (Candidate& c : list) c.probability = static_cast<double>(c.weight) / static_cast<double>(mass);
   return list;
 }
 
@@ -106,18 +72,21 @@ std::vector<int32_t> most_probable(std::span<const float> logits, size_t count) 
 }
 
 double uniform_number(uint32_t seed, size_t position, size_t index) {
-  const auto w = Philox{.seed = seed, .step = static_cast<uint32_t>(position)}.words(
-      kSampleId, static_cast<uint32_t>(index), 0);
-  return static_cast<double>((uint64_t{w[1]} << 32 | w[0]) >> 11) * 0x1p-53;
+  const uint64_t bits =
+      random_bits(seed, static_cast<uint32_t>(position), static_cast<uint32_t>(index));
+  return static_cast<double>(bits) * 0x1p-53;
 }
 
 int32_t draw(std::span<const Candidate> candidates, double uniform) {
-  double sum = 0;
+  uint64_t mass = 0;
+  for (const Candidate& c : candidates) mass += c.weight;
+  const uint64_t part = drawn_part(mass, static_cast<uint64_t>(uniform * 0x1p53));
+  uint64_t sum = 0;
   for (const Candidate& c : candidates) {
-    sum += c.probability;
-    if (uniform < sum) return c.id;
+    sum += c.weight;
+    if (part < sum) return c.id;
   }
-  return candidates.back().id;  // rounding left the sum just below `uniform`
+  return candidates.back().id;
 }
 
 }  // namespace smelt

@@ -13,6 +13,7 @@ namespace smelt {
 struct Candidate {
   int32_t id;
   double probability;
+  uint64_t weight = 1;  // that it is drawn by (runtime/sampling/token_weights.h)
 };
 
 /// The candidates that may be drawn, most probable first (equal ones by id), probabilities adding to 1.
@@ -30,7 +31,8 @@ std::vector<int32_t> most_probable(std::span<const float> logits, size_t count);
 /// Uniform in [0, 1) with 53 bits: what draws the token behind the first `position` ones of sequence `index`.
 double uniform_number(uint32_t seed, size_t position, size_t index);
 
-/// The candidate at `uniform` in [0, 1) of the cumulative distribution.
+/// The candidate at `uniform` in [0, 1), of which 53 bits count, of the cumulative distribution. With
+/// uniform_number it is the token that `sample` chooses in a graph.
 int32_t draw(std::span<const Candidate> candidates, double uniform);
 
 }  // namespace smelt

@@ -240,6 +240,10 @@ class IndexFlow {
     write(top.indices, value(top.rows) * value(top.k), {least, std::max<int64_t>(0, columns - 1)});
   }
 
+  void run(const SampleStep& sample) {
+    write(sample.tokens, value(sample.rows), {-1, std::max<int64_t>(-1, value(sample.count) - 1)});
+  }
+
   void run(const FillStep& fill) {
     const bool whole = fill.value == std::trunc(fill.value) && std::abs(fill.value) <= INT32_MAX;
     const auto number = static_cast<int64_t>(whole ? fill.value : 0);

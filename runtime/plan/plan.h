@@ -161,6 +161,16 @@ struct TopKStep {
   Dim rows, count, row_stride, k;
 };
 
+/// A token of each of `rows` rows of `count` f32 scores, which begin `row_stride` apart, drawn as row `i` of
+/// numbers (temperature, top_p, min_p) and of integers (top_k, seed, position, index) says: DrawSettings in
+/// runtime/sampling/token_weights.h. A temperature of 0 takes the first of the largest. Beside it the log of
+/// its probability by the softmax of the scores as they are. -1 and NaN where a score is NaN or none is above
+/// -infinity.
+struct SampleStep {
+  BufferRef scores, numbers, integers, tokens, log_probabilities;  // the results are dense
+  Dim rows, count, row_stride, numbers_stride, integers_stride;
+};
+
 /// Copies a box of `extents` elements between two strided places.
 struct CopyStep {
   BufferRef from, to;
@@ -177,7 +187,8 @@ struct FillStep {
 };
 
 struct Step {
-  std::variant<KernelStep, GemmStep, SortIndexStep, ScanStep, TopKStep, CopyStep, FillStep> what;
+  std::variant<KernelStep, GemmStep, SortIndexStep, ScanStep, TopKStep, SampleStep, CopyStep, FillStep>
+      what;
   std::vector<int> reads, writes;              // buffers
   std::vector<std::pair<int, int>> may_alias;  // (written, read) buffers that may share memory
   std::vector<std::string> sources;            // names of the nodes it came from

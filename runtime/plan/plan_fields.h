@@ -124,6 +124,18 @@ void visit_fields(V& v, T& x) {
 }
 
 template <>
+struct StepKind<SampleStep> {
+  static constexpr std::string_view name = "sample", keyword = "sample";
+};
+template <typename V, Is<SampleStep> T>
+void visit_fields(V& v, T& x) {
+  v("scores", x.scores), v("numbers", x.numbers), v("integers", x.integers), v("tokens", x.tokens);
+  v("log_probabilities", x.log_probabilities), v("rows", x.rows), v("count", x.count);
+  v("row_stride", x.row_stride), v("numbers_stride", x.numbers_stride);
+  v("integers_stride", x.integers_stride);
+}
+
+template <>
 struct StepKind<CopyStep> {
   static constexpr std::string_view name = "copy", keyword = "copy";
 };

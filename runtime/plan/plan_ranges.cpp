@@ -7,6 +7,7 @@
 #include "runtime/plan/plan_validate.h"
 #include "runtime/plan/step_places.h"
 #include "runtime/plan/tensor_map_check.h"
+#include "runtime/sampling/token_weights.h"
 
 namespace smelt {
 namespace {
@@ -24,6 +25,7 @@ class RangeCheck {
         [&](const KernelStep& launch) { check_accesses(launch), check_maps(plan_, launch, values_, place_); },
         [&](const GemmStep& gemm) { check_gemm(gemm); }, [&](const SortIndexStep& sort) { check_sort(sort); },
         [&](const ScanStep& scan) { check_scan(scan); }, [&](const TopKStep& top) { check_top_k(top); },
+        [&](const SampleStep& sample) { check_sample(sample); },
         [&](const CopyStep& copy) { check_copy(copy); }, [&](const FillStep&) {});
     for (const StepPlace& place : places(step))
       if (place.use != PlaceUse::either) check_reach(place);
@@ -134,6 +136,16 @@ class RangeCheck {
     check_dtype("x", step.x, DType::f32);
     check_dtype("values", step.values, DType::f32);
     check_dtype("indices", step.indices, DType::i32);
+  }
+
+  void check_sample(const SampleStep& step) const {
+    if (extent(step.count) > kMostWords)
+      refuse(fmt::format("draws from {} words: expected at most {}", extent(step.count), kMostWords));
+    check_dtype("scores", step.scores, DType::f32);
+    check_dtype("numbers", step.numbers, DType::f32);
+    check_dtype("integers", step.integers, DType::i32);
+    check_dtype("tokens", step.tokens, DType::i32);
+    check_dtype("log_probabilities", step.log_probabilities, DType::f32);
   }
 
   void check_copy(const CopyStep& step) const {

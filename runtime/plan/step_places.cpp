@@ -7,7 +7,7 @@
 namespace smelt {
 namespace {
 
-const Dim kOne = 1, kTwo = 2;
+const Dim kOne = 1, kTwo = 2, kThree = 3, kFour = 4;
 
 std::vector<StepPlace> places_of(const KernelStep& step) {
   std::vector<StepPlace> places;
@@ -59,6 +59,18 @@ std::vector<StepPlace> places_of(const TopKStep& step) {
   return {{"x", &step.x, PlaceUse::read, {{&step.rows, &step.row_stride}, {&step.count, &kOne}}},
           {"values", &step.values, PlaceUse::write, found},
           {"indices", &step.indices, PlaceUse::write, found}};
+}
+
+std::vector<StepPlace> places_of(const SampleStep& step) {
+  const std::vector<Walk> found = {{&step.rows, &kOne}};
+  const auto rows = [&](const Dim& stride, const Dim& count) {
+    return std::vector<Walk>{{&step.rows, &stride}, {&count, &kOne}};
+  };
+  return {{"scores", &step.scores, PlaceUse::read, rows(step.row_stride, step.count)},
+          {"numbers", &step.numbers, PlaceUse::read, rows(step.numbers_stride, kThree)},
+          {"integers", &step.integers, PlaceUse::read, rows(step.integers_stride, kFour)},
+          {"tokens", &step.tokens, PlaceUse::write, found},
+          {"log_probabilities", &step.log_probabilities, PlaceUse::write, found}};
 }
 
 std::vector<StepPlace> places_of(const CopyStep& step) {

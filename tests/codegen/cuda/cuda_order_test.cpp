@@ -12,65 +12,13 @@
 #include "codegen/cuda/scan_kernels.h"
 #include "codegen/cuda/top_k_kernel.h"
 #include "runtime/cpu/scan.h"
-#include "runtime/cpu/shared_object.h"
 #include "runtime/cpu/top_k.h"
-#include "runtime/cuda/template_launch.h"
-#include "tests/support/cuda_on_host/cuda_on_host.h"
+#include "tests/support/cuda_on_host/host_kernels.h"
 
 namespace smelt::test {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
-/// A function of the kernel's name that runs one block of it.
-std::string block_text(const KernelCode& kernel) {
-  std::string call;
-  for (size_t i = 0; i < kernel.launch->arguments.size(); ++i) {
-    const TemplateLaunch::Argument& argument = kernel.launch->arguments[i];
-    const bool address = argument.kind == TemplateLaunch::Argument::Kind::address;
-    const char* const type = !address ? "long long" : argument.dtype == DType::f32 ? "float*" : "int*";
-    call += fmt::format("{}({})a[{}]", i > 0 ? ", " : "", type, i);
-  }
-  return fmt::format(
-      "#define {0} device_{0}\nnamespace space_{0} {{\n{1}\n#undef kIdentity\n}}\n#undef {0}\n"
-      "extern \"C\" __attribute__((visibility(\"default\"))) void {0}(unsigned block, const uint64_t* a) {{\n"
-      "  const auto kernel = [&] {{ space_{0}::device_{0}({2}); }};\n"
-      "  host::run_block({3}, {{block}}, {{}}, [](void* k) {{ (*(decltype(kernel)*)k)(); }}, "
-      "(void*)&kernel);\n}}\n",
-      kernel.name, kernel.source, call, kernel.threads);
-}
-
-/// Kernels that do one step between them.
-class HostKernels {
- public:
-  explicit HostKernels(std::vector<KernelCode> kernels) : kernels_(std::move(kernels)) {
-    std::string text;
-    for (const KernelCode& kernel : kernels_) text += block_text(kernel);
-    object_.emplace(compile_text_on_host(text));
-  }
-
-  /// How many of them took the sizes.
-  int run(const cuda::LaunchValues& values) const {
-    int launches = 0;
-    for (const KernelCode& kernel : kernels_) {
-      const auto launch = cuda::launch_of(kernel, nullptr, values);
-      if (!launch) continue;
-      ++launches;
-      const auto block = reinterpret_cast<void (*)(unsigned, const uint64_t*)>(object_->symbol(kernel.name));
-      for (unsigned i = launch->blocks; i-- > 0;) block(i, launch->values.data());
-    }
-    return launches;
-  }
-
- private:
-  std::vector<KernelCode> kernels_;
-  std::optional<SharedObject> object_;
-};
-
-template <typename T>
-cuda::DevicePointer address_of(const std::vector<T>& values) {
-  return reinterpret_cast<cuda::DevicePointer>(values.data());
-}
 
 // ---- scan
 
@@ -157,18 +105,24 @@ void expect_the_cpus_largest(const HostKernels& kernels, const TopKSizes& sizes,
   EXPECT_TRUE(std::all_of(found.end() - 8, found.end(), [](float value) { return value == -77; }));
 }
 
-class CudaTopK : public ::testing::TestWithParam<int> {};
+/// How many, and for which GPU.
+struct TopKCase {
+  int64_t k = 1;
+  int compute_capability = 0;
+};
+void PrintTo(const TopKCase& c, std::ostream* out) { *out << c.k << " on sm_" << c.compute_capability; }
+class CudaTopK : public ::testing::TestWithParam<TopKCase> {};
 
 TEST_P(CudaTopK, IsTheCpus) {
-  const int64_t k = GetParam();
-  const HostKernels kernels({top_k_kernel(k)});
+  const int64_t k = GetParam().k;
+  const HostKernels kernels(top_k_kernels(k, GetParam().compute_capability));
   std::mt19937 random(7);
   std::normal_distribution<float> normal;
   const auto expect = [&](const char* what, int64_t count, const std::function<float(int64_t)>& element) {
     SCOPED_TRACE(fmt::format("{} {}", what, count));
     expect_the_cpus_largest(kernels, {2, count, count + 3, k}, element);
   };
-  for (const int64_t count : {0, 1, 3, 31, 777, 1024, 1025, 5003}) {
+  for (const int64_t count : {0, 1, 3, 31, 777, 1024, 1025, 5003, 8191, 8192, 40003}) {
     expect("any", count, [&](int64_t) { return normal(random); });
     expect("equal", count, [](int64_t) { return 1.5F; });
     expect("few values", count, [&](int64_t) { return static_cast<float>(random() % 3) - 1; });
@@ -181,14 +135,17 @@ TEST_P(CudaTopK, IsTheCpus) {
 }
 
 TEST_P(CudaTopK, OfAVocabulary) {
-  const HostKernels kernels({top_k_kernel(GetParam())});
+  const int64_t k = GetParam().k;
+  const HostKernels kernels(top_k_kernels(k, GetParam().compute_capability));
   std::mt19937 random(9);
   std::normal_distribution<float> normal;
-  expect_the_cpus_largest(kernels, {1, 128256, 128256, GetParam()},
+  expect_the_cpus_largest(kernels, {1, 128256, 128256, k},
                           [&](int64_t) { return 3 * normal(random); });
 }
 
-INSTANTIATE_TEST_SUITE_P(Sizes, CudaTopK, ::testing::Values(1, 2, 5, 50, 64, 1000, 1024));
+INSTANTIATE_TEST_SUITE_P(Sizes, CudaTopK, ::testing::Values(TopKCase{1}, TopKCase{2}, TopKCase{5}, TopKCase{32}, TopKCase{50}, TopKCase{64},
+                                           TopKCase{1000}, TopKCase{1024}, TopKCase{1, 90}, TopKCase{8, 90},
+                                           TopKCase{32, 90}));
 
 }  // namespace
 }  // namespace smelt::test

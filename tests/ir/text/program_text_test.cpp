@@ -45,6 +45,7 @@ entry @train_step {arena = 8448} {
   scan max exclusive i32 #1(8, 1) = #4(T, 1) of B x T x 1
   scan add f32 #2(8*T, 8) = #1[8](8*T, 8) of B x T x 8
   top_k #1(8) -> #2, #4[B] of B*T x 8 by 3
+  sample #1(8), #5[B](3), #6(4) -> #4, #2[B] of B x 8
   copy f32[B,8] #2(8, 1) = #1[8*T - 8](8*T, 1)
   fill #2[B] = 0.0 of 8*B*T
   fill #2 = 0.0 of 8*B*T {writes = [2], choice = [0, 0]}
@@ -74,12 +75,12 @@ TEST(ProgramText, KeepsWhatWasWritten) {
   EXPECT_EQ(entry.inputs[1].ids, std::nullopt);
   EXPECT_EQ(entry.inputs[2].ids, IdRange{50257});
   EXPECT_EQ(entry.inputs[3].ids, (IdRange{50257, -100, -2}));
-  ASSERT_EQ(entry.steps.size(), 13u);
+  ASSERT_EQ(entry.steps.size(), 14u);
   ASSERT_EQ(entry.choices.size(), 1u);
   EXPECT_EQ(entry.choices[0].alternatives, (std::vector<std::string>{"one way", "another"}));
   EXPECT_EQ(entry.steps[7].choice, -1);
-  EXPECT_EQ(entry.steps[12].choice, 0);
-  EXPECT_EQ(entry.steps[12].alternative, 1);
+  EXPECT_EQ(entry.steps[13].choice, 0);
+  EXPECT_EQ(entry.steps[13].alternative, 1);
   EXPECT_EQ(entry.steps[0].may_alias, (std::vector<std::pair<int, int>>{{2, 1}}));
   EXPECT_EQ(entry.steps[0].sources, (std::vector<std::string>{"h.0", "h.1"}));
   EXPECT_EQ(std::get<KernelStep>(entry.steps[1].what).random_ids, (std::vector<uint32_t>{3, 4294967295u}));
@@ -104,8 +105,10 @@ TEST(ProgramText, KeepsWhatWasWritten) {
   EXPECT_EQ(scan.x_outer_stride, Dim::symbol("T"));
   EXPECT_EQ(std::get<ScanStep>(entry.steps[7].what).inner, Dim(8));
   EXPECT_EQ(std::get<TopKStep>(entry.steps[8].what).k, Dim(3));
-  EXPECT_EQ(std::get<CopyStep>(entry.steps[9].what).from_strides[0], Dim::symbol("T") * 8);
-  EXPECT_EQ(std::get<FillStep>(entry.steps[10].what).to.offset, Dim::symbol("B"));
+  EXPECT_EQ(std::get<SampleStep>(entry.steps[9].what).numbers_stride, Dim(3));
+  EXPECT_EQ(std::get<SampleStep>(entry.steps[9].what).numbers, (BufferRef{5, Dim::symbol("B")}));
+  EXPECT_EQ(std::get<CopyStep>(entry.steps[10].what).from_strides[0], Dim::symbol("T") * 8);
+  EXPECT_EQ(std::get<FillStep>(entry.steps[11].what).to.offset, Dim::symbol("B"));
   EXPECT_EQ(p.buffers[3].data.size(), 4u);
 }
 
@@ -144,7 +147,7 @@ const ProgramFaultCase kProgramFaults[] = {
     {"entry @e { input \"x\" {lowest = 0} : i32[] = #0 }", "1:23",
      "expected one of fill, below, ignored, least, found 'lowest'"},
     {"entry @e { run }", "1:12",
-     "expected input, output, choice, launch, gemm, sort_index, scan, top_k, copy, fill or '}'"},
+     "expected input, output, choice, launch, gemm, sort_index, scan, top_k, sample, copy, fill or '}'"},
     {"buffer 0 \"b\" : f32[1] entry @e { fill #0 = 1 of 1 {choice = [1]} }", "1:64",
      "[choice, alternative] before this"},
     {"buffer 0 \"b\" : f32[1] entry @e { gemm f32 #0(1) = }", "1:43", "the row and the column stride"},

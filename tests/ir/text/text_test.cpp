@@ -55,6 +55,9 @@ graph @every(%x: f32[B,T,8], %ids "token ids": i32[B,T] "inputs" {optional = tru
   %back = scatter_add %new, %i, %rows {axis = 0}
   %counts = scan %i {axis = 1, exclusive = true, kind = "add"}
   %best, %places = top_k %x {k = 3} : f32[B,T,3], i32[B,T,3]
+  %three = constant {value = 0.5} : f32[B,T,3]
+  %four = constant {value = 7} : i32[B,T,4]
+  %token, %log = sample %x, %three, %four : i32[B,T], f32[B,T]
   %y = matmul %x, %w "h.0.fc" {spec = "btc,oc->bto"}
   %my, %mz = matmul %half, %half (%p, %1 "add this" = %x) "h.0.fc" {spec = "btc,btd->bcd"} {
     %square = mul %p, %p

@@ -3,6 +3,7 @@
 // program.
 #pragma once
 
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -17,6 +18,8 @@ float expf(float) noexcept, exp2f(float) noexcept, fmaxf(float, float) noexcept,
 float sqrtf(float) noexcept, tanhf(float) noexcept, erff(float) noexcept, floorf(float) noexcept;
 float fabsf(float) noexcept, fmaf(float, float, float) noexcept, copysignf(float, float) noexcept;
 double fma(double, double, double) noexcept, sqrt(double) noexcept;
+double ceil(double) noexcept, log(double) noexcept;
+float fminf(float, float) noexcept;
 }
 
 #define __device__
@@ -163,6 +166,56 @@ inline void run_block(int threads, Index block, Index grid, void (*kernel)(void*
   }
 }
 
+// ---- clusters: each of their blocks has a thread of the host, and so shared memory of its own
+
+constexpr int kMostBlocks = 8;
+
+struct Cluster {
+  pthread_barrier_t meeting;
+  int threads, blocks, all;  // of a block; of a cluster; of the grid
+  char* memory[kMostBlocks];
+  void (*kernel)(void*);
+  void* arguments;
+};
+static Cluster cluster;
+static __thread char shared_marker;  // all of a thread's shared variables lie at the same distance from it
+
+inline void* run_blocks(void* number) {
+  const int mine = (int)(size_t)number;
+  cluster.memory[mine] = &shared_marker;
+  for (int first = 0; first < cluster.all; first += cluster.blocks) {
+    pthread_barrier_wait(&cluster.meeting);
+    run_block(cluster.threads, {(unsigned)(first + mine)}, {(unsigned)cluster.all}, cluster.kernel,
+              cluster.arguments);
+  }
+  for (Fiber& fiber : machine.fibers)
+    if (fiber.stack != nullptr) munmap(fiber.stack, kStackBytes);
+  return nullptr;
+}
+
+inline void run_clusters(int threads, int blocks, int all, void (*kernel)(void*), void* arguments) {
+  pthread_t runs[kMostBlocks];
+  pthread_barrier_init(&cluster.meeting, nullptr, (unsigned)blocks);
+  cluster.threads = threads, cluster.blocks = blocks, cluster.all = all;
+  cluster.kernel = kernel, cluster.arguments = arguments;
+  for (int i = 0; i < blocks; ++i) pthread_create(&runs[i], nullptr, run_blocks, (void*)(size_t)i);
+  for (int i = 0; i < blocks; ++i) pthread_join(runs[i], nullptr);
+  pthread_barrier_destroy(&cluster.meeting);
+}
+
+/// All threads of all blocks wait for one another.
+inline void cluster_barrier() {
+  Barrier& b = machine.barriers[kBarriers - 1];
+  const unsigned generation = b.generation;
+  ++machine.progress;
+  if (++b.arrived == machine.threads) {
+    pthread_barrier_wait(&cluster.meeting);
+    b.arrived = 0, ++b.generation;
+    return;
+  }
+  while (b.generation == generation) yield();
+}
+
 inline void barrier(int id, int count) {
   Barrier& b = machine.barriers[id];
   const unsigned generation = b.generation;
@@ -223,6 +276,9 @@ inline unsigned atomicInc(unsigned* at, unsigned last) {
 }
 
 inline int atomicAdd(int* at, int more) { return __atomic_fetch_add(at, more, __ATOMIC_SEQ_CST); }
+inline unsigned atomicAdd(unsigned* at, unsigned more) {
+  return __atomic_fetch_add(at, more, __ATOMIC_SEQ_CST);
+}
 
 template <typename T>
 T host_shuffle(unsigned mask, T value, unsigned from) {
@@ -289,6 +345,11 @@ inline int __double2loint(double x) {
 }
 inline float __fadd_rn(float a, float b) { return a + b; }
 inline float __fmul_rn(float a, float b) { return a * b; }
+inline float __fdiv_rn(float a, float b) { return a / b; }
+inline float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
+inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
+  return (unsigned long long)((unsigned __int128)a * b >> 64);
+}
 
 inline float __fdividef(float a, float b) { return a / b; }
 inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }

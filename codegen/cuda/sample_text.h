@@ -1,0 +1,15 @@
+// The CUDA text of sample, in the order in which it is compiled, behind that of row_text.h.
+#pragma once
+
+#include <string_view>
+
+namespace smelt {
+
+extern const std::string_view kSampleWeightText;  // as runtime/sampling/token_weights.cpp
+extern const std::string_view kSampleRowText;     // the scores of a row, and sums over them
+extern const std::string_view kSampleBinsText;    // how much lies at which distance from the largest
+extern const std::string_view kSampleListText;    // the words of some bins, sorted
+extern const std::string_view kSampleSearchText;  // where a sum is reached
+extern const std::string_view kSampleKernelText;
+
+}  // namespace smelt

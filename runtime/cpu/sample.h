@@ -1,0 +1,16 @@
+// The tokens that are drawn from rows of scores.
+#pragma once
+
+#include <cstdint>
+
+namespace smelt {
+
+/// What a SampleStep says, with its numbers (runtime/plan/plan.h).
+struct SampleSizes {
+  int64_t rows = 0, count = 0, row_stride = 0, numbers_stride = 3, integers_stride = 4;
+};
+
+void sample(const SampleSizes& sizes, const float* scores, const float* numbers, const int32_t* integers,
+            int32_t* tokens, float* log_probabilities);
+
+}  // namespace smelt

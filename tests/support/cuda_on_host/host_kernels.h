@@ -1,0 +1,96 @@
+// Templates (KernelCode::launch) as functions of the host, launched as a plan says.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "codegen/cuda/row_text.h"
+#include "runtime/cpu/shared_object.h"
+#include "runtime/cuda/template_launch.h"
+#include "tests/support/cuda_on_host/cuda_on_host.h"
+
+namespace smelt::test {
+
+/// In place of row_blocks_text of several blocks, whose instructions the host does not have.
+inline constexpr const char* kHostBlocksText = R"(constexpr int kBlocks = 8;
+inline int block_of_row() { return (int)(blockIdx.x % kBlocks); }
+inline void row_sync() { host::cluster_barrier(); }
+template <typename T>
+inline T* in_block(T* mine, int block) {
+  return (T*)((char*)mine + (host::cluster.memory[block] - host::cluster.memory[block_of_row()]));
+}
+)";
+
+inline void replace_text(std::string& text, const std::string& from, const std::string& to) {
+  if (const size_t at = text.find(from); at != std::string::npos) text.replace(at, from.size(), to);
+}
+
+inline bool has_cluster(const KernelCode& kernel) {
+  return kernel.source.find("cluster_dims") != std::string::npos;
+}
+
+inline std::string host_source(const KernelCode& kernel) {
+  std::string text = kernel.source;
+  if (has_cluster(kernel)) replace_text(text, row_blocks_text(kBlocksOfRow), kHostBlocksText);
+  replace_text(text, "extern __shared__ float held[];",
+               fmt::format("__shared__ float held[{}];", kernel.shared_bytes / 4));
+  return text;
+}
+
+/// A function of the kernel's name that runs one block of it or, of clusters, all of them.
+inline std::string block_text(const KernelCode& kernel) {
+  std::string call;
+  for (size_t i = 0; i < kernel.launch->arguments.size(); ++i) {
+    const TemplateLaunch::Argument& argument = kernel.launch->arguments[i];
+    const bool address = argument.kind == TemplateLaunch::Argument::Kind::address;
+    const char* const type = !address ? "long long" : argument.dtype == DType::f32 ? "float*" : "int*";
+    call += fmt::format("{}({})a[{}]", i > 0 ? ", " : "", type, i);
+  }
+  const std::string run = has_cluster(kernel) ? fmt::format("host::run_clusters({}, {}, (int)block", kernel.threads,
+                                                            kBlocksOfRow)
+                                              : fmt::format("host::run_block({}, {{block}}, {{}}", kernel.threads);
+  return fmt::format(
+      "#define {0} device_{0}\nnamespace space_{0} {{\n{1}\n#undef kIdentity\n}}\n#undef {0}\n"
+      "extern \"C\" __attribute__((visibility(\"default\"))) void {0}(unsigned block, const uint64_t* a) {{\n"
+      "  const auto kernel = [&] {{ space_{0}::device_{0}({2}); }};\n"
+      "  {3}, [](void* k) {{ (*(decltype(kernel)*)k)(); }}, (void*)&kernel);\n}}\n",
+      kernel.name, host_source(kernel), call, run);
+}
+
+/// Kernels that do one step between them.
+class HostKernels {
+ public:
+  explicit HostKernels(std::vector<KernelCode> kernels) : kernels_(std::move(kernels)) {
+    std::string text;
+    for (const KernelCode& kernel : kernels_) text += block_text(kernel);
+    object_.emplace(compile_text_on_host(text));
+  }
+
+  /// How many of them took the sizes.
+  int run(const cuda::LaunchValues& values) const {
+    int launches = 0;
+    for (const KernelCode& kernel : kernels_) {
+      const auto launch = cuda::launch_of(kernel, nullptr, values);
+      if (!launch) continue;
+      ++launches;
+      const auto run = reinterpret_cast<void (*)(unsigned, const uint64_t*)>(object_->symbol(kernel.name));
+      if (has_cluster(kernel)) {
+        run(launch->blocks, launch->values.data());
+        continue;
+      }
+      for (unsigned i = launch->blocks; i-- > 0;) run(i, launch->values.data());
+    }
+    return launches;
+  }
+
+ private:
+  std::vector<KernelCode> kernels_;
+  std::optional<SharedObject> object_;
+};
+
+template <typename T>
+cuda::DevicePointer address_of(const std::vector<T>& values) {
+  return reinterpret_cast<cuda::DevicePointer>(values.data());
+}
+
+}  // namespace smelt::test
