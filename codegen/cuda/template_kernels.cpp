@@ -7,6 +7,8 @@
 
 #include "codegen/cuda/batched_gemm.h"
 #include "codegen/cuda/batched_gemm_kernel.h"
+#include "codegen/cuda/few_rows/few_rows.h"
+#include "codegen/cuda/few_rows/few_rows_kernel.h"
 #include "codegen/cuda/initialize_kernels.h"
 #include "codegen/cuda/round_kernels.h"
 #include "codegen/cuda/scan_kernels.h"
@@ -29,7 +31,7 @@ std::vector<TemplateKernel> without_steps(std::vector<KernelCode> kernels) {
 /// The templates of steps; each is there once, however many steps it does.
 class StepTemplates {
  public:
-  explicit StepTemplates(const Symbols& symbols) : symbols_(symbols) {}
+  explicit StepTemplates(const Program& program) : program_(program) {}
 
   void add(const Step& step, StepPlace place) {
     visit_step(
@@ -48,25 +50,30 @@ class StepTemplates {
 
  private:
   void add_gemm(const GemmStep& matmul, StepPlace place) {
-    const std::optional<BatchedGemm> batched = batched_gemm(matmul);
-    if (!batched) return;
-    const auto [entry, is_new] = named_.try_emplace(batched->name());
-    if (is_new) entry->second.code = batched_gemm_kernel(*batched);
+    if (const auto batched = batched_gemm(matmul))
+      add_made(batched->name(), place, [&] { return batched_gemm_kernel(*batched); });
+    for (const FewRows& few : few_rows(program_, program_.entries[place.entry], matmul))
+      add_made(few.name(), place, [&] { return few_rows_kernel(few); });
+  }
+
+  template <typename Make>
+  void add_made(const std::string& name, StepPlace place, Make make) {
+    const auto [entry, is_new] = named_.try_emplace(name);
+    if (is_new) entry->second.code = make();
     entry->second.steps.push_back(place);
   }
 
   void add_named(std::vector<KernelCode> kernels, StepPlace place) {
     for (KernelCode& kernel : kernels) {
-      const auto [entry, is_new] = named_.try_emplace(kernel.name);
-      if (is_new) entry->second.code = std::move(kernel);
-      entry->second.steps.push_back(place);
+      const std::string name = kernel.name;
+      add_made(name, place, [&] { return std::move(kernel); });
     }
   }
 
   /// The kernels of all sorts end with the same one.
   void add_sort(const SortIndexStep& sort, StepPlace place) {
     const int behind = sorts_.empty() ? 0 : 1;
-    for (KernelCode& kernel : sort_kernels(radix_sort(sort.count, sort.rows, symbols_))) {
+    for (KernelCode& kernel : sort_kernels(radix_sort(sort.count, sort.rows, program_.symbols))) {
       const auto same = [&](const TemplateKernel& known) { return known.code.name == kernel.name; };
       auto known = std::ranges::find_if(sorts_, same);
       if (known == sorts_.end()) known = sorts_.insert(sorts_.end() - behind, {std::move(kernel), {}});
@@ -74,7 +81,7 @@ class StepTemplates {
     }
   }
 
-  const Symbols& symbols_;
+  const Program& program_;
   std::vector<TemplateKernel> sorts_;
   std::map<std::string, TemplateKernel> named_;
 };
@@ -82,7 +89,7 @@ class StepTemplates {
 }  // namespace
 
 std::vector<TemplateKernel> template_kernels(const Program& program) {
-  StepTemplates of_steps(program.symbols);
+  StepTemplates of_steps(program);
   for (size_t entry = 0; entry < program.entries.size(); ++entry)
     for (size_t step = 0; step < program.entries[entry].steps.size(); ++step)
       of_steps.add(program.entries[entry].steps[step], {entry, step});
