@@ -18,7 +18,8 @@ KernelCode describe_kernel(const Kernel& kernel) {
                      .random_ids = kernel.random_slots,
                      .threads = kernel.schedule.threads,
                      .shared_bytes = kernel.attention ? kernel.attention->shared_bytes : 0,
-                     .copies = kernel.copies};
+                     .copies = kernel.copies,
+                     .waits = kernel.waits};
   if (kernel.attention && kernel.attention->wgmma()) {
     code.most_blocks = kernel.attention->most_blocks;
     code.maps = attention_maps(kernel);

@@ -6,6 +6,7 @@
 
 #include "codegen/cuda/tune_schedules.h"
 #include "codegen/launches/attach_tails.h"
+#include "codegen/launches/dependent_launches.h"
 #include "codegen/launches/gemm_bodies.h"
 #include "codegen/launches/merge_launches.h"
 #include "codegen/lowering/lower.h"
@@ -84,6 +85,7 @@ class Compiler {
     schedule_kernels(result_.program, target);
     order_steps(result_.program, {});
     if (target.is_cuda()) attach_tails(result_.program), merge_launches(result_.program);
+    if (target.is_cuda()) mark_dependent_launches(result_.program);
     summarise();
     plan_memory(result_.program, {.report = &result_.memory});
     clock_.end("lower");

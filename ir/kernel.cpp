@@ -89,8 +89,8 @@ bool Kernel::same_code(const Kernel& other) const {
          std::equal(axes.begin(), axes.end(), other.axes.begin(), other.axes.end(), same_axis) &&
          instructions == other.instructions && blocks == other.blocks &&
          row_predicate == other.row_predicate && schedule == other.schedule &&
-         random_slots == other.random_slots && copies == other.copies && attention == other.attention &&
-         gemm == other.gemm &&
+         random_slots == other.random_slots && waits == other.waits && copies == other.copies &&
+         attention == other.attention && gemm == other.gemm &&
          std::equal(tail.begin(), tail.end(), other.tail.begin(), other.tail.end(),
                     [](const Kernel& a, const Kernel& b) { return a.same_code(b); });
 }

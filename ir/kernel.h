@@ -159,7 +159,8 @@ struct Kernel {
   // On a GPU alone:
   std::optional<AttentionKernel> attention = {};  // then the instructions are its body
   std::optional<GemmKernel> gemm = {};            // then they are what becomes of its result
-  int copies = 1;                                 // one launch runs it on so many sets of arguments
+  bool waits = false;        // first of all for the launches in front (KernelCode::waits)
+  int copies = 1;            // one launch runs it on so many sets of arguments
   std::vector<Kernel> tail;  // small kernels that the block which ends last runs afterwards, one after the
                              // other, whose parameters follow this one's
 

@@ -26,11 +26,12 @@ struct StepDone {
 };
 
 struct ExecutorOptions {
-  int threads = 0;           // 0: what OpenMP would use
-  bool poison = false;       // fills the arena and the outputs with NaNs before each run
-  bool profile = false;      // takes the time of every step
-  bool check_steps = false;  // waits for the device after every step: a fault names the step
-  int device = -1;           // of a plan for GPUs: the GPU's number; -1: that of SMELT_DEVICE, or the first
+  int threads = 0;                 // 0: what OpenMP would use
+  bool poison = false;             // fills the arena and the outputs with NaNs before each run
+  bool profile = false;            // takes the time of every step
+  bool check_steps = false;        // waits for the device after every step: a fault names the step
+  bool dependent_launches = true;  // on a GPU: kernels that can may begin before those in front have ended
+  int device = -1;  // of a plan for GPUs: the GPU's number; -1: that of SMELT_DEVICE, or the first
   /// Called after every step; what it throws ends the run.
   std::function<void(const StepDone&)> after_step = {};
 };

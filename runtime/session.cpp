@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 
 #include "runtime/cpu/memory.h"
 #include "runtime/error.h"
@@ -121,12 +122,13 @@ int thread_count(const SessionOptions& options) {
   return threads;
 }
 
-bool checks_steps(const SessionOptions& options) {
-  const char* text = std::getenv("SMELT_CHECK_STEPS");
+/// A variable that is 1 or 0; nothing where it is not set.
+std::optional<bool> flag(const char* variable) {
+  const char* text = std::getenv(variable);
   const std::string_view value = text ? text : "";
-  if (!value.empty() && value != "0" && value != "1")
-    fail("SMELT_CHECK_STEPS is '{}': expected 1, or 0", value);
-  return options.check_steps || value == "1";
+  if (value.empty()) return std::nullopt;
+  if (value != "0" && value != "1") fail("{} is '{}': expected 1, or 0", variable, value);
+  return value == "1";
 }
 
 constexpr int64_t kSmallOutputs = int64_t{64} << 20;
@@ -147,12 +149,14 @@ struct Session::Run {
 
 Session::Session(std::shared_ptr<const Plan> plan, const SessionOptions& options)
     : Session(plan,
-              make_executor(plan, {.threads = thread_count(options),
-                                   .poison = options.poison,
-                                   .profile = options.profile,
-                                   .check_steps = checks_steps(options),
-                                   .device = options.device,
-                                   .after_step = options.after_step}),
+              make_executor(plan,
+                            {.threads = thread_count(options),
+                             .poison = options.poison,
+                             .profile = options.profile,
+                             .check_steps = options.check_steps || flag("SMELT_CHECK_STEPS").value_or(false),
+                             .dependent_launches = flag("SMELT_DEPENDENT_LAUNCHES").value_or(true),
+                             .device = options.device,
+                             .after_step = options.after_step}),
               options.seed) {}
 
 Session::Session(std::shared_ptr<const Plan> plan, std::unique_ptr<Executor> executor, uint32_t seed)

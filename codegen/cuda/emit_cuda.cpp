@@ -172,12 +172,17 @@ struct KernelText {
         ints);
   }
 
+  std::string wait() const {
+    return body.kernel->waits ? "  sm_allow_next_launch();\n  sm_wait_for_launches();\n" : "";
+  }
+
   std::string code() const {
     const bool copies = body.kernel->copies > 1;
     return (copies ? copies_type(body) : "") + function() + tail_functions(tail) +
            fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}({}) {{\n",
                        body.kernel->schedule.threads, body.kernel->name, parameters()) +
-           shared_arrays() + (copies ? take_pointers_of_copy(body) : "") + call() + tail_calls(tail) + "}\n";
+           shared_arrays() + wait() + (copies ? take_pointers_of_copy(body) : "") + call() +
+           tail_calls(tail) + "}\n";
   }
 };
 

@@ -1,4 +1,4 @@
-// What threads wait for: one another, and vectors that are copied to shared memory.
+// What threads wait for: one another, vectors that are copied to shared memory, and other launches.
 #include "codegen/cuda/prelude_text.h"
 
 namespace smelt {
@@ -45,12 +45,30 @@ SM void sm_await_prefetches() {
 #endif
 }
 )";
+constexpr std::string_view kAllowNextLaunch = R"(
+// The launch behind this one may begin as soon as all blocks have been here.
+SM void sm_allow_next_launch() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+)";
+constexpr std::string_view kWaitForLaunches = R"(
+// Until those in front of this one have ended and what they wrote can be seen.
+SM void sm_wait_for_launches() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" : : : "memory");
+#endif
+}
+)";
 
 constexpr PreludePiece kThreadPieces[] = {
     {"sm_barrier", kBarrier},
     {"sm_prefetch", kPrefetch},
     {"sm_commit_prefetches", kCommitPrefetches},
     {"sm_await_prefetches", kAwaitPrefetches},
+    {"sm_allow_next_launch", kAllowNextLaunch},
+    {"sm_wait_for_launches", kWaitForLaunches},
 };
 
 }  // namespace

@@ -7,6 +7,8 @@
 
 #include "codegen/cuda/batched_gemm.h"
 #include "codegen/cuda/batched_gemm_kernel.h"
+#include "codegen/cuda/few_rows/few_rows.h"
+#include "codegen/cuda/few_rows/few_rows_kernel.h"
 #include "codegen/cuda/initialize_kernels.h"
 #include "codegen/cuda/round_kernels.h"
 #include "codegen/cuda/sample_kernel.h"
@@ -30,8 +32,8 @@ std::vector<TemplateKernel> without_steps(std::vector<KernelCode> kernels) {
 /// The templates of steps; each is there once, however many steps it does.
 class StepTemplates {
  public:
-  StepTemplates(const Symbols& symbols, int compute_capability)
-      : symbols_(symbols), compute_capability_(compute_capability) {}
+  StepTemplates(const Program& program, int compute_capability)
+      : program_(program), compute_capability_(compute_capability) {}
 
   void add(const Step& step, StepPlace place) {
     visit_step(
@@ -51,25 +53,30 @@ class StepTemplates {
 
  private:
   void add_gemm(const GemmStep& matmul, StepPlace place) {
-    const std::optional<BatchedGemm> batched = batched_gemm(matmul);
-    if (!batched) return;
-    const auto [entry, is_new] = named_.try_emplace(batched->name());
-    if (is_new) entry->second.code = batched_gemm_kernel(*batched);
+    if (const auto batched = batched_gemm(matmul))
+      add_made(batched->name(), place, [&] { return batched_gemm_kernel(*batched); });
+    for (const FewRows& few : few_rows(program_, program_.entries[place.entry], matmul))
+      add_made(few.name(), place, [&] { return few_rows_kernel(few); });
+  }
+
+  template <typename Make>
+  void add_made(const std::string& name, StepPlace place, Make make) {
+    const auto [entry, is_new] = named_.try_emplace(name);
+    if (is_new) entry->second.code = make();
     entry->second.steps.push_back(place);
   }
 
   void add_named(std::vector<KernelCode> kernels, StepPlace place) {
     for (KernelCode& kernel : kernels) {
-      const auto [entry, is_new] = named_.try_emplace(kernel.name);
-      if (is_new) entry->second.code = std::move(kernel);
-      entry->second.steps.push_back(place);
+      const std::string name = kernel.name;
+      add_made(name, place, [&] { return std::move(kernel); });
     }
   }
 
   /// The kernels of all sorts end with the same one.
   void add_sort(const SortIndexStep& sort, StepPlace place) {
     const int behind = sorts_.empty() ? 0 : 1;
-    for (KernelCode& kernel : sort_kernels(radix_sort(sort.count, sort.rows, symbols_))) {
+    for (KernelCode& kernel : sort_kernels(radix_sort(sort.count, sort.rows, program_.symbols))) {
       const auto same = [&](const TemplateKernel& known) { return known.code.name == kernel.name; };
       auto known = std::ranges::find_if(sorts_, same);
       if (known == sorts_.end()) known = sorts_.insert(sorts_.end() - behind, {std::move(kernel), {}});
@@ -77,7 +84,7 @@ class StepTemplates {
     }
   }
 
-  const Symbols& symbols_;
+  const Program& program_;
   int compute_capability_;
   std::vector<TemplateKernel> sorts_;
   std::map<std::string, TemplateKernel> named_;
@@ -86,7 +93,7 @@ class StepTemplates {
 }  // namespace
 
 std::vector<TemplateKernel> template_kernels(const Program& program, int compute_capability) {
-  StepTemplates of_steps(program.symbols, compute_capability);
+  StepTemplates of_steps(program, compute_capability);
   for (size_t entry = 0; entry < program.entries.size(); ++entry)
     for (size_t step = 0; step < program.entries[entry].steps.size(); ++step)
       of_steps.add(program.entries[entry].steps[step], {entry, step});

@@ -26,9 +26,9 @@ struct DoctorCommand {
   bool measure = true;
 };
 
-constexpr const char* kEnvironment[] = {"SMELT_CACHE_DIR",      "SMELT_CHECK_STEPS", "SMELT_DEVICE",
-                                        "SMELT_NUM_THREADS",    "OMP_NUM_THREADS",   "XDG_CACHE_HOME",
-                                        "CUDA_VISIBLE_DEVICES", "NO_COLOR",          "LD_LIBRARY_PATH"};
+constexpr const char* kEnvironment[] = {
+    "SMELT_CACHE_DIR", "SMELT_CHECK_STEPS", "SMELT_DEPENDENT_LAUNCHES", "SMELT_DEVICE", "SMELT_NUM_THREADS",
+    "OMP_NUM_THREADS", "XDG_CACHE_HOME",    "CUDA_VISIBLE_DEVICES",     "NO_COLOR",     "LD_LIBRARY_PATH"};
 
 std::string processor() {
   std::ifstream file("/proc/cpuinfo");

@@ -38,6 +38,8 @@ Kernel KernelParser::kernel() {
       gemm();
     else if (lexer.accept_word("random_slots"))
       kernel_.random_slots = small_integer("how many random ids the kernel takes");
+    else if (lexer.accept_word("waits"))
+      kernel_.waits = true;
     else if (lexer.accept_word("copies"))
       kernel_.copies = small_integer("how many sets of arguments the kernel takes");
     else if (lexer.accept_word("tail"))
@@ -131,8 +133,8 @@ void KernelParser::block() {
     block.scope = static_cast<KernelBlock::Scope>(word - std::begin(kScopeWords));
   else if (at.text != "unplaced")
     lexer.fail_at(at.offset,
-                  "expected schedule, attention, gemm, random_slots, copies, where, row, column, reduced, "
-                  "unplaced or tail");
+                  "expected schedule, attention, gemm, random_slots, waits, copies, where, row, column, "
+                  "reduced, unplaced or tail");
   block.after_barrier = lexer.accept_word("after_barrier");
   block.loads_first = lexer.accept_word("loads_first");
   lexer.expect("{");

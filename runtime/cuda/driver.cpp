@@ -8,15 +8,15 @@ namespace {
 
 constexpr const char* kDriverNames[] = {"libcuda.so.1", "libcuda.so"};
 
-/// Older drivers run all kernels that need no maps.
-auto encoder(const DynamicLibrary& library) -> decltype(Driver::TensorMapEncodeTiled) {
-  decltype(Driver::TensorMapEncodeTiled) function = nullptr;
+/// Null in older drivers: whoever cannot do without it says so.
+template <typename Function>
+void load_if_there(const DynamicLibrary& library, Function& function, const char* name) {
+  function = nullptr;
   try {
-    library.load(function, "cuTensorMapEncodeTiled");
+    library.load(function, name);
   } catch (const Error&) {
-    // Whoever needs it says so.
+    // It stays null.
   }
-  return function;
 }
 
 /// Names as the library exports them: of functions that changed, the version whose form is declared here.
@@ -39,7 +39,8 @@ Driver load_driver() {
   get(d.ModuleLoadData, "cuModuleLoadData"), get(d.ModuleUnload, "cuModuleUnload");
   get(d.ModuleGetFunction, "cuModuleGetFunction"), get(d.FuncSetAttribute, "cuFuncSetAttribute");
   get(d.LaunchKernel, "cuLaunchKernel");
-  d.TensorMapEncodeTiled = encoder(library);
+  load_if_there(library, d.LaunchKernelEx, "cuLaunchKernelEx");
+  load_if_there(library, d.TensorMapEncodeTiled, "cuTensorMapEncodeTiled");
   get(d.StreamCreate, "cuStreamCreate"), get(d.StreamDestroy, "cuStreamDestroy_v2");
   get(d.StreamSynchronize, "cuStreamSynchronize"), get(d.StreamWaitEvent, "cuStreamWaitEvent");
   get(d.StreamBeginCapture, "cuStreamBeginCapture_v2"), get(d.StreamEndCapture, "cuStreamEndCapture");

@@ -47,6 +47,24 @@ struct alignas(128) DriverTensorMap {
   unsigned char bytes[128] = {};
 };
 
+/// CUlaunchAttribute, and CUlaunchConfig with its list of them.
+struct LaunchAttribute {
+  /// The value 1 lets a kernel begin before the launches in front of it have ended.
+  static constexpr int kDependent = 6;
+  int id = 0;
+  char unused[4] = {};
+  union {
+    int value;
+    char bytes[64] = {};
+  };
+};
+struct LaunchConfig {
+  unsigned grid[3], block[3], shared_bytes;
+  Stream stream;
+  LaunchAttribute* attributes;
+  unsigned attribute_count;
+};
+
 struct Driver {
   using Code = int;
   Code (*Init)(unsigned flags);
@@ -82,6 +100,8 @@ struct Driver {
   Code (*LaunchKernel)(Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                        unsigned block_y, unsigned block_z, unsigned shared_bytes, Stream stream,
                        void** arguments, void** extra);
+  /// Null in drivers of before CUDA 12.
+  Code (*LaunchKernelEx)(const LaunchConfig* config, Function function, void** arguments, void** extra);
   Code (*StreamCreate)(Stream* stream, unsigned flags);
   Code (*StreamDestroy)(Stream stream);
   Code (*StreamSynchronize)(Stream stream);

@@ -205,8 +205,8 @@ ResolvedEntry& CudaExecutor::resolved(const PlanEntry& entry, const SymbolValues
     return cache_.front();
   }
   const auto lap = startup_.lap("sizes");
-  cache_.push_front(
-      resolve(device_, *plan_, entry, symbols, {kernels_.functions(), addresses_, random_.get()}));
+  cache_.push_front(resolve(device_, *plan_, entry, symbols,
+                            {kernels_.functions(), addresses_, random_.get()}, options_.dependent_launches));
   forget_oldest();
   return cache_.front();
 }

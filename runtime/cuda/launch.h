@@ -15,6 +15,8 @@ struct KernelLaunch {
   std::vector<uint64_t> values;       // every other argument in eight bytes
   size_t together = 1;                // so many of the first values are one argument: a struct of pointers
   unsigned copies = 1;                // rows of blocks
+  bool waits = false;                 // the kernel does, for launches in front
+  bool dependent = false;             // so this one may begin before those have ended
 
   explicit operator bool() const { return function != nullptr; }
   /// A status for check(); nothing to do where there are no blocks.

@@ -83,6 +83,7 @@ class Resolver {
     if (kernel.copies > 1) l.together = step.arguments.size();
     l.threads = static_cast<unsigned>(kernel.threads);
     l.shared_bytes = static_cast<unsigned>(kernel.shared_bytes);
+    l.waits = kernel.waits;
     return l;
   }
 
@@ -92,7 +93,17 @@ class Resolver {
                         resolved_.values, place_);
   }
 
-  GemmLaunch launch(const GemmStep& step) const {
+  /// By the first of its templates that takes the sizes, by the library, or by the faster of the two.
+  Launch launch(const GemmStep& step) const {
+    auto own = first_template();
+    if (own && !plan_.kernels[static_cast<size_t>(own->kernel)].launch->measured)
+      return TemplateLaunches{{std::move(own->launch)}};
+    PreparedGemm gemm = prepared(step);
+    if (own) gemm.consider(std::move(own->launch));
+    return GemmLaunch{std::move(gemm)};
+  }
+
+  PreparedGemm prepared(const GemmStep& step) const {
     const auto matrix = [&](const GemmStep::Matrix& m) {
       return GemmSizes::Matrix{value(m.row_stride), value(m.column_stride)};
     };
@@ -110,11 +121,26 @@ class Resolver {
     for (const GemmStep::Batch& batch : step.batch)
       sizes.batch.push_back({value(batch.extent), value(batch.a_stride), value(batch.b_stride),
                              batch.reduced ? 0 : value(batch.c_stride), batch.reduced});
-    PreparedGemm gemm(device_, sizes, address(step.a.base), address(step.b.base), address(step.c.base),
-                      place_, step.bias ? address(*step.bias) : 0);
-    if (!step_->kernels.empty())
-      if (auto own = template_launch(step_->kernels.front(), launch_values())) gemm.consider(std::move(*own));
-    return {std::move(gemm)};
+    return {device_,
+            sizes,
+            address(step.a.base),
+            address(step.b.base),
+            address(step.c.base),
+            place_,
+            step.bias ? address(*step.bias) : 0};
+  }
+
+  struct OwnLaunch {
+    int kernel;
+    KernelLaunch launch;
+  };
+  /// Of the current step's kernels.
+  std::optional<OwnLaunch> first_template() const {
+    if (step_->kernels.empty()) return std::nullopt;
+    const LaunchValues values = launch_values();
+    for (const int kernel : step_->kernels)
+      if (auto launch = template_launch(kernel, values)) return OwnLaunch{kernel, std::move(*launch)};
+    return std::nullopt;
   }
 
   /// Any kind of step that its templates do: those of them that take these sizes.
@@ -199,10 +225,33 @@ class Resolver {
   std::string place_;           // of that
 };
 
+bool has_dependent_launches(const Device& device) {
+  return device.info().compute_capability >= 90 && driver().LaunchKernelEx != nullptr;
+}
+
+std::vector<KernelLaunch*> kernels_of(Launch& launch) {
+  std::vector<KernelLaunch*> kernels;
+  if (auto* one = std::get_if<KernelLaunch>(&launch)) kernels.push_back(one);
+  if (auto* several = std::get_if<TemplateLaunches>(&launch))
+    for (KernelLaunch& kernel : several->kernels) kernels.push_back(&kernel);
+  return kernels;
+}
+
+/// A kernel may begin when its predecessor has begun, and read weights then. So the first that surely runs
+/// begins when all has ended that was there before the entry, such as what wrote those weights.
+void set_dependent(ResolvedEntry& resolved) {
+  bool follows = false;
+  for (size_t i = 0; i < resolved.launches.size(); ++i)
+    for (KernelLaunch* kernel : kernels_of(resolved.launches[i])) {
+      kernel->dependent = kernel->waits && follows;
+      follows |= kernel->blocks > 0 && resolved.entry->steps[i].choice < 0;
+    }
+}
+
 }  // namespace
 
 ResolvedEntry resolve(const Device& device, const Plan& plan, const PlanEntry& entry,
-                      const SymbolValues& values, const Addresses& addresses) {
+                      const SymbolValues& values, const Addresses& addresses, bool dependent) {
   plan.symbols.check(values);
   ResolvedEntry resolved;
   resolved.entry = &entry;
@@ -210,6 +259,7 @@ ResolvedEntry resolve(const Device& device, const Plan& plan, const PlanEntry& e
   resolved.launches.reserve(entry.steps.size());
   resolved.taken.assign(entry.choices.size(), -1);
   Resolver(device, plan, addresses, resolved).run();
+  if (dependent && has_dependent_launches(device)) set_dependent(resolved);
   return resolved;
 }
 

@@ -49,8 +49,9 @@ struct Addresses {
   DevicePointer random = 0;                // {seed, step, micro_step}
 };
 
-/// Checks all ranges at these values. `device` is where all of this lies.
+/// Checks all ranges at these values. `device` is where all of this lies. `dependent`: launches of kernels
+/// that wait by themselves may begin before those in front of them have ended, but for the entry's first.
 ResolvedEntry resolve(const Device& device, const Plan& plan, const PlanEntry& entry,
-                      const SymbolValues& values, const Addresses& addresses);
+                      const SymbolValues& values, const Addresses& addresses, bool dependent);
 
 }  // namespace smelt::cuda

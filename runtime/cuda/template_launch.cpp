@@ -52,6 +52,7 @@ std::optional<KernelLaunch> launch_of(const KernelCode& kernel, Function functio
     fail_with(Status::invalid_file, "kernel '{}': {} blocks: expected 0 to 2^31 - 1", kernel.name, blocks);
   made.blocks = static_cast<unsigned>(blocks);
   made.threads = static_cast<unsigned>(kernel.threads);
+  made.waits = kernel.waits;
   const int64_t shared = launch.shared_bytes.evaluate(values.integers);
   made.shared_bytes = static_cast<unsigned>(std::clamp<int64_t>(shared, 0, kernel.shared_bytes));
   return made;

@@ -194,7 +194,8 @@ struct Step {
   std::vector<std::string> sources;            // names of the nodes it came from
   std::string phase;                           // "forward", "backward", "update"
   /// On a GPU, kernels of the plan that are launched with the step's fields (TemplateLaunch), one after the
-  /// other: they do what the step says or, of a gemm, the one of them is measured against the library's.
+  /// other: they do what the step says. Of a gemm the first one that takes the sizes does it or is measured
+  /// against the library's (TemplateLaunch::measured).
   std::vector<int> kernels = {};
   /// Of steps that are one way of several to do some work: which of PlanEntry::choices, and which of its
   /// alternatives. All steps of a choice stand together, those of its first alternative first.
@@ -223,8 +224,8 @@ struct TemplateLaunch {
     std::optional<DType> dtype = {};
     bool read = false, written = false;
   };
-  /// What must hold of the sizes, or else the kernel is not launched: a gemm is left to the library, any
-  /// other step to the rest of its kernels.
+  /// What must hold of the sizes, or else the kernel is not launched: a gemm is left to the next of its
+  /// kernels and then to the library, any other step to the rest of its kernels.
   struct Condition {
     Dim value;
     int64_t divisor = 1;  // divides the value
@@ -235,6 +236,9 @@ struct TemplateLaunch {
   Dim blocks = 1;        // of the grid
   Dim shared_bytes = 0;  // dynamic shared memory of a block; no more is taken than KernelCode::shared_bytes
   std::vector<Condition> conditions = {};
+  /// Of a gemm: against the library, of which the faster is taken. Otherwise the kernel is taken wherever its
+  /// conditions hold, so that no result depends on a measurement.
+  bool measured = true;
 };
 std::string_view name(TemplateLaunch::Argument::Kind kind);  // "address", "integer", "real"
 std::optional<TemplateLaunch::Argument::Kind> parse_argument_kind(std::string_view name);
@@ -290,13 +294,14 @@ struct KernelCode {
   std::vector<Dim> axes = {};                    // extents of the loops that accesses walk along
   // On a GPU (see docs/cuda.md for the signature) a chunk is a block of threads, and every kernel its own
   // code.
-  int threads = 0;                     // of a block
-  int64_t shared_bytes = 0;            // the most dynamic shared memory of a block
-  int copies = 1;                      // sets of arguments that a step gives, one a row of the grid
-  int most_blocks = 0;                 // of a grid whose blocks take chunks until none is left; 0: any number
-  std::vector<TensorMap> maps = {};    // in front of the pointers
-  int only_capability = 0;             // that the source is for, of the GPU; 0: any
-  std::string source = {};             // CUDA C++
+  int threads = 0;                   // of a block
+  int64_t shared_bytes = 0;          // the most dynamic shared memory of a block
+  int copies = 1;                    // sets of arguments that a step gives, one a row of the grid
+  int most_blocks = 0;               // of a grid whose blocks take chunks until none is left; 0: any number
+  std::vector<TensorMap> maps = {};  // in front of the pointers
+  int only_capability = 0;           // that the source is for, of the GPU; 0: any
+  bool waits = false;       // by itself for the launches in front, so that its own may begin before they end
+  std::string source = {};  // CUDA C++
   std::vector<std::byte> binary = {};  // the cubin for Plan::target
   /// On a CPU, of a part of attention: the code is its body over a block of scores.
   std::optional<BlockedAttention> attention = {};

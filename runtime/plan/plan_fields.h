@@ -180,7 +180,7 @@ void visit_fields(V& v, T& x) {
 template <typename V, Is<TemplateLaunch> T>
 void visit_fields(V& v, T& x) {
   v("step", x.step), v("arguments", x.arguments), v("blocks", x.blocks);
-  v("shared_bytes", x.shared_bytes), v("conditions", x.conditions);
+  v("shared_bytes", x.shared_bytes), v("conditions", x.conditions), v("measured", x.measured);
 }
 
 template <typename V, Is<IndexBounds> T>
@@ -237,6 +237,7 @@ void visit_fields(V& v, T& x) {
   v("splits", x.splits), v("random_ids", x.random_ids), v("parameters", x.parameters), v("axes", x.axes);
   v("threads", x.threads), v("shared_bytes", x.shared_bytes), v("copies", x.copies);
   v("most_blocks", x.most_blocks), v("maps", x.maps), v("only_capability", x.only_capability);
+  v("waits", x.waits);
   v("source", x.source), v("binary", x.binary), v("attention", x.attention), v("launch", x.launch);
 }
 

@@ -267,13 +267,11 @@ Code cuTensorMapEncodeTiled(DriverTensorMap* map, int type, unsigned rank, void*
   return 0;
 }
 Code cuFuncSetAttribute(Function, int, int) { return 0; }
-Code cuLaunchKernel(Function function, unsigned grid, unsigned copies, unsigned, unsigned threads, unsigned,
-                    unsigned, unsigned, Stream stream, void** arguments, void**) {
+static Code launch(Function function, smelt::fake::KernelCall call, Stream stream, void** arguments) {
   if (function->device != current) return kInvalidHandle;
   ++gpu().launches;
   const auto kernel = gpu().kernels.find(function->name);
   if (kernel == gpu().kernels.end()) return gpu().fault;
-  smelt::fake::KernelCall call{grid, copies, threads, {}, {}};
   call.maps.resize(kernel->second.maps);
   for (smelt::fake::Map& map : call.maps) std::memcpy(&map, *arguments++, sizeof map);
   const size_t together = kernel->second.together;
@@ -281,6 +279,20 @@ Code cuLaunchKernel(Function function, unsigned grid, unsigned copies, unsigned,
     call.arguments.push_back(i < together ? static_cast<uint64_t*>(arguments[0])[i]
                                           : *static_cast<uint64_t*>(arguments[i - together + 1]));
   return enqueue(stream, [run = kernel->second.run, call] { run(call); });
+}
+Code cuLaunchKernel(Function function, unsigned grid, unsigned copies, unsigned, unsigned threads, unsigned,
+                    unsigned, unsigned, Stream stream, void** arguments, void**) {
+  return launch(function, {grid, copies, threads, {}, {}}, stream, arguments);
+}
+Code cuLaunchKernelEx(const LaunchConfig* config, Function function, void** arguments, void**) {
+  bool dependent = false;
+  for (unsigned i = 0; i < config->attribute_count; ++i) {
+    const LaunchAttribute& attribute = config->attributes[i];
+    if (attribute.id != LaunchAttribute::kDependent || gpu().capability < 90) return kInvalidValue;
+    dependent |= attribute.value != 0;
+  }
+  return launch(function, {config->grid[0], config->grid[1], config->block[0], {}, {}, dependent}, config->stream,
+                arguments);
 }
 
 // ---- streams, events, graphs

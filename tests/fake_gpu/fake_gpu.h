@@ -31,6 +31,7 @@ struct KernelCall {
   unsigned blocks = 0, copies = 1, threads = 0;
   std::vector<Map> maps = {};
   std::vector<uint64_t> arguments;
+  bool dependent = false;  // it may have begun before launches in front of it had ended
 
   template <typename T>
   T argument(size_t i) const {

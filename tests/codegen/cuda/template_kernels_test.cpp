@@ -26,6 +26,7 @@ Program program_of(GemmStep gemm) {
   Program program;
   program.symbols.bound({"B"}, 8), program.symbols.bound({"T"}, 128);
   program.entries.resize(1);
+  program.buffers.resize(6);
   program.entries[0].steps = {step_of(std::move(gemm), {0, 1}, {2})};
   return program;
 }

@@ -1,0 +1,35 @@
+// Matmuls of few rows by weights, as a decoder has one for each new token: their time is that of reading the
+// weights once.
+//
+//   C[m,n] = alpha * sum_k A[m,k] B[k,n] + bias[n]        B's neighbours along k lie together
+//
+// The kernels differ in the rows that they take at most. All add up along k in the same order, and a row's
+// sums know nothing of the other rows: so a row has the same bits alone and among any others, whichever
+// kernel does it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ir/program.h"
+
+namespace smelt {
+
+struct FewRows {
+  DType dtype = DType::bf16, result_dtype = DType::bf16;
+  bool has_bias = false;
+  int rows = 8;           // of A, at most
+  int weights = 16;       // rows of B^T that a block has
+  int depth = 6;          // pieces along k that a warp is loading
+  int blocks_each = 3;    // blocks that share a multiprocessor's registers
+  bool measured = false;  // against the library; else it is taken wherever it can be
+
+  /// "smelt_few_rows_08_bf16_f32_bias": in the order of their names, those for fewer rows come first.
+  std::string name() const;
+};
+
+/// The kernels for a step of the entry, those for fewer rows first; none where it has none. They read weights
+/// before the steps in front of them have ended, so these are a state that no step of the entry writes.
+std::vector<FewRows> few_rows(const Program& program, const PlanEntry& entry, const GemmStep& step);
+
+}  // namespace smelt

@@ -1,0 +1,171 @@
+#include "codegen/cuda/few_rows/few_rows_kernel.h"
+
+#include <fmt/format.h>
+
+#include <numeric>
+
+#include "codegen/cuda/prelude.h"
+#include "codegen/cuda/template_arguments.h"
+
+namespace smelt {
+
+/// Weights are read once and leave the L1 cache to A, which all warps of a multiprocessor read again.
+const std::string_view kFewRowsInstructions = R"(
+SM void load_weights(unsigned (&to)[4], const Half* from, bool is_there) {
+  asm volatile("{.reg .pred p; setp.ne.s32 p, %5, 0; mov.b32 %0, 0; mov.b32 %1, 0; mov.b32 %2, 0; mov.b32 %3, 0;\n"
+               "@p ld.global.L1::no_allocate.v4.b32 {%0,%1,%2,%3}, [%4];}"
+               : "=&r"(to[0]), "=&r"(to[1]), "=&r"(to[2]), "=&r"(to[3]) : "l"(from), "r"((int)is_there));
+}
+SM void load_row(unsigned (&to)[4], const Half* from, bool is_there) {
+  asm volatile("{.reg .pred p; setp.ne.s32 p, %5, 0; mov.b32 %0, 0; mov.b32 %1, 0; mov.b32 %2, 0; mov.b32 %3, 0;\n"
+               "@p ld.global.v4.b32 {%0,%1,%2,%3}, [%4];}"
+               : "=&r"(to[0]), "=&r"(to[1]), "=&r"(to[2]), "=&r"(to[3]) : "l"(from), "r"((int)is_there));
+}
+SM void multiply(float (&d)[4], unsigned a0, unsigned a1, unsigned a2, unsigned a3, unsigned b0, unsigned b1) {
+  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." MMA_TYPE "." MMA_TYPE ".f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, "
+               "{%8,%9}, {%0,%1,%2,%3};"
+               : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+               : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+}
+)";
+
+namespace {
+
+constexpr int64_t kWarps = 8, kThreads = 32 * kWarps;
+/// Elements of a row that a warp multiplies at a time: four lanes with 16 bytes each.
+constexpr int64_t kPiece = 32;
+/// Between columns of partial sums in shared memory, beyond the weights: the four lanes that hold
+/// neighbouring columns then write to different banks.
+constexpr int64_t kPadding = 4;
+constexpr int64_t kAlignment = 16;
+/// Elements; they keep places in 32 bits.
+constexpr int64_t kDepthsBelow = int64_t{1} << 30, kPitchesBelow = int64_t{1} << 24;
+
+/// The tensor cores take weights as their operand of 16 rows and the rows of A as that of 8 columns. Both
+/// operands are summed in any order of k, as long as it is the same: so a lane's elements are those of 16
+/// bytes that lie together, and nothing goes through shared memory. The warps of a block have pieces of 32
+/// elements along k in turns; where a piece ends beyond k it is zero. What a warp waits for is always its
+/// oldest piece, and its place takes the next load.
+constexpr std::string_view kBody = R"(
+// A block: WEIGHTS rows of B^T by up to ROWS rows of A.
+extern "C" __global__ void __launch_bounds__(256, BLOCKS_EACH)
+    KERNEL(const Half* a, const Half* b, Result* c, BIAS_PARAMETER long long m_, long long n_, long long k_,
+           long long a_pitch_, long long b_pitch, long long c_pitch, float alpha) {
+  extern __shared__ __align__(16) float partial[];
+  const int m = (int)m_, n = (int)n_, k = (int)k_, a_pitch = (int)a_pitch_;
+  const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, group = lane >> 2, quarter = lane & 3;
+  const int first = blockIdx.x * WEIGHTS, own = 32 * warp + 8 * quarter, rounds = (k + 255) / 256;
+
+  const Half* weights[WEIGHTS / 8];
+#pragma unroll
+  for (int i = 0; i < WEIGHTS / 8; ++i) weights[i] = b + min(first + 8 * i + group, n - 1) * b_pitch + own;
+  unsigned bs[DEPTH][WEIGHTS / 8][4];
+  const auto load_piece = [&](unsigned (&to)[WEIGHTS / 8][4], int round) {
+#pragma unroll
+    for (int i = 0; i < WEIGHTS / 8; ++i) load_weights(to[i], weights[i] + 256 * round, own + 256 * round < k);
+  };
+  sm_allow_next_launch();
+#pragma unroll
+  for (int i = 0; i < DEPTH; ++i) load_piece(bs[i], i);
+  sm_wait_for_launches();
+
+  unsigned as[2][ROWS / 8][4];
+  const auto load_rows = [&](unsigned (&to)[ROWS / 8][4], int round) {
+#pragma unroll
+    for (int i = 0; i < ROWS / 8; ++i)
+      load_row(to[i], a + (8 * i + group) * a_pitch + own + 256 * round, 8 * i + group < m && own + 256 * round < k);
+  };
+  float sums[WEIGHTS / 16][ROWS / 8][4] = {};
+  load_rows(as[0], 0);
+  for (int round = 0; round < rounds; round += STEPS) {
+#pragma unroll
+    for (int i = 0; i < STEPS; ++i) {
+      if (round + i >= rounds) break;
+      load_rows(as[(i + 1) % 2], round + i + 1);
+      auto& w = bs[i % DEPTH];
+#pragma unroll
+      for (int half = 0; half < 4; half += 2)
+#pragma unroll
+        for (int t = 0; t < WEIGHTS / 16; ++t)
+#pragma unroll
+          for (int u = 0; u < ROWS / 8; ++u)
+            multiply(sums[t][u], w[2 * t][half], w[2 * t + 1][half], w[2 * t][half + 1], w[2 * t + 1][half + 1],
+                     as[i % 2][u][half], as[i % 2][u][half + 1]);
+      load_piece(w, round + i + DEPTH);
+    }
+  }
+
+  // The warps' sums are added in their order.
+#pragma unroll
+  for (int t = 0; t < WEIGHTS / 16; ++t)
+#pragma unroll
+    for (int u = 0; u < ROWS / 8; ++u)
+#pragma unroll
+      for (int e = 0; e < 4; ++e)
+        partial[(warp * ROWS + 8 * u + 2 * quarter + e % 2) * PITCH + 16 * t + group + e / 2 * 8] = sums[t][u][e];
+  __syncthreads();
+  for (int i = threadIdx.x; i < WEIGHTS * ROWS; i += 256) {
+    const int row = i / WEIGHTS, column = first + i % WEIGHTS;
+    if (row >= m || column >= n) continue;
+    float sum = 0.0f;
+#pragma unroll
+    for (int from = 0; from < 8; ++from) sum += partial[(from * ROWS + row) * PITCH + i % WEIGHTS];
+    sm_put(c[row * c_pitch + column], alpha * sum BIAS);
+  }
+}
+)";
+
+/// By the names of the step's fields, in the order of the kernel's parameters.
+TemplateLaunch launch_of(const FewRows& few) {
+  const Dim m = field("m"), n = field("n"), k = field("k"), a_pitch = field("a_row_stride"),
+            b_pitch = field("b_column_stride");
+  TemplateLaunch launch{.step = "gemm", .measured = few.measured};
+  launch.arguments = {address("a", few.dtype, PlaceUse::read, kAlignment),
+                      address("b", few.dtype, PlaceUse::read, kAlignment),
+                      address("c", few.result_dtype, PlaceUse::write)};
+  if (few.has_bias) launch.arguments.push_back(address("bias", few.result_dtype, PlaceUse::read));
+  for (const Dim& number : {m, n, k, a_pitch, b_pitch, field("c_row_stride")})
+    launch.arguments.push_back(integer(number));
+  launch.arguments.push_back(real("alpha"));
+  const int64_t size = size_of(few.dtype);
+  launch.conditions = {{m, 1, few.rows + 1},
+                       {k * size, kAlignment, kDepthsBelow * size},
+                       {a_pitch * size, kAlignment, kPitchesBelow * size},
+                       {b_pitch * size, kAlignment}};
+  launch.blocks = ceil_div(n, few.weights);
+  launch.shared_bytes = kWarps * few.rows * (few.weights + kPadding) * int64_t{sizeof(float)};
+  return launch;
+}
+
+/// A round of the loop goes through both rings, whose places are known when it is compiled.
+std::string source_of(const FewRows& few) {
+  const std::string_view result = cuda_memory_type(few.result_dtype);
+  PreludeNeeds needs;
+  need_element(needs, few.result_dtype), need_calls(needs, kBody);
+  return fmt::format(
+      "// A matmul of at most {} rows by weights, whose reading is what takes time.\n"
+      "#define SM static __device__ __forceinline__\n"
+      "#define KERNEL {}\n#define MMA_TYPE \"{}\"\n#define ROWS {}\n#define WEIGHTS {}\n#define PITCH {}\n"
+      "#define DEPTH {}\n#define STEPS {}\n#define BLOCKS_EACH {}\n#define BIAS_PARAMETER {}\n#define BIAS "
+      "{}\n"
+      "{}typedef unsigned short Half;\ntypedef {} Result;\n{}{}",
+      few.rows, few.name(), cuda_memory_type(few.dtype), few.rows, few.weights, few.weights + kPadding,
+      few.depth, std::lcm(few.depth, 2), few.blocks_each, few.has_bias ? "const Result* bias," : "",
+      few.has_bias ? "+ sm_get(bias[column])" : "", cuda_prelude(needs), result, kFewRowsInstructions, kBody);
+}
+
+}  // namespace
+
+KernelCode few_rows_kernel(const FewRows& few) {
+  KernelCode kernel;
+  kernel.name = few.name();
+  kernel.range = 1;  // the step says how many
+  kernel.threads = kThreads;
+  kernel.waits = true;
+  kernel.launch = launch_of(few);
+  kernel.shared_bytes = kernel.launch->shared_bytes.constant().value();
+  kernel.source = source_of(few);
+  return kernel;
+}
+
+}  // namespace smelt

@@ -1,0 +1,36 @@
+#include "codegen/launches/dependent_launches.h"
+
+#include <algorithm>
+
+namespace smelt {
+namespace {
+
+/// Templates are their own text and say for themselves.
+bool mark(Kernel& kernel) {
+  const bool changes = !kernel.waits && !kernel.has_template();
+  kernel.waits |= changes;
+  return changes;
+}
+
+}  // namespace
+
+bool keeps_tokens(const Program& program, const PlanEntry& entry) {
+  return std::ranges::any_of(entry.steps, [&](const Step& step) {
+    return std::ranges::any_of(step.writes, [&](int written) {
+      return program.buffers[static_cast<size_t>(written)].role == Role::cache;
+    });
+  });
+}
+
+bool mark_dependent_launches(Program& program) {
+  bool changed = false;
+  for (const PlanEntry& entry : program.entries) {
+    if (!keeps_tokens(program, entry)) continue;
+    for (const Step& step : entry.steps)
+      if (const auto* launch = std::get_if<KernelStep>(&step.what))
+        changed |= mark(program.kernels[static_cast<size_t>(launch->kernel)]);
+  }
+  return changed;
+}
+
+}  // namespace smelt
