@@ -2,8 +2,8 @@
 // evaluator, and rows that have the same bits alone and among others.
 #include <cmath>
 
-#include "ir/attention_body.h"
 #include "tests/compiler/cpu_against_evaluator.h"
+#include "tests/support/cached_attention.h"
 #include "tests/support/cuda_on_host/cuda_on_host.h"
 #include "tests/support/random_attention.h"
 
@@ -63,41 +63,9 @@ INSTANTIATE_TEST_SUITE_P(Seeds, FewQueries, ::testing::Range<uint64_t>(0, 12));
 
 /// ---- a cache
 
-struct Cache {
-  int64_t batch = 3, keys = 777, heads = 4, key_heads = 2, width = 64, queries = 1;
-  DType dtype = DType::f32;
-  int64_t window = 0;
-};
-
-/// Queries behind `past` keys, which see themselves and what is before them.
-std::unique_ptr<Module> module_of(const Cache& cache) {
-  auto module = std::make_unique<Module>();
-  module->symbols.bound({"B"}, cache.batch);
-  GraphBuilder b(module->add_graph("main"));
-  const auto heads = [&](const char* name, int64_t places, int64_t count) {
-    return b.input(name, {cache.dtype, {Dim::symbol("B"), places, count, cache.width}});
-  };
-  Value *q = heads("q", cache.queries, cache.heads), *k = heads("k", cache.keys, cache.key_heads),
-        *v = heads("v", cache.keys, cache.key_heads);
-  AttentionWriter writer(b, q, k, v, 1 / std::sqrt(static_cast<double>(cache.width)));
-  writer.place_queries(b.input("past", {DType::i32, {Dim::symbol("B")}}));
-  writer.mask_future();
-  if (cache.window > 0) writer.mask_past(cache.window);
-  b.output("y", writer.finish()->result());
-  return module;
-}
-
-Tensors inputs_of(const Module& module, const std::vector<int64_t>& past) {
-  const auto rows = static_cast<int64_t>(past.size());
-  Tensors inputs = testing::random_inputs(*module.graphs[0], 3, {{"B", rows}});
-  inputs.at("past").data.assign(past.begin(), past.end());
-  for (auto& [name, tensor] : inputs)
-    for (double& x : tensor.data)
-      x = tensor.dtype == DType::bf16  ? from_bf16(to_bf16(static_cast<float>(x)))
-          : tensor.dtype == DType::f16 ? from_f16(to_f16(static_cast<float>(x)))
-                                       : static_cast<float>(x);
-  return inputs;
-}
+using testing::CachedAttention;
+using testing::inputs_of;
+using testing::module_of;
 
 Session session_of(const Module& module, DType storage) {
   CompileOptions options;
@@ -105,7 +73,7 @@ Session session_of(const Module& module, DType storage) {
   return testing::cpu_session(few_on_host(module, options));
 }
 
-void expect_right(const Cache& cache, const std::vector<int64_t>& past) {
+void expect_right(const CachedAttention& cache, const std::vector<int64_t>& past) {
   const auto module = module_of(cache);
   const Tensors inputs = inputs_of(*module, past);
   const SymbolValues symbols = {{"B", static_cast<int64_t>(past.size())}};
@@ -133,7 +101,7 @@ TEST(FewQueriesOfACache, SeeAWindowAndOneAnother) {
 }
 
 /// What a row's y is, alone and among others, in caches of two sizes.
-Tensor row_of(const Cache& cache, const Tensors& all, const std::vector<int64_t>& past, size_t row) {
+Tensor row_of(const CachedAttention& cache, const Tensors& all, const std::vector<int64_t>& past, size_t row) {
   const auto module = module_of(cache);
   Tensors inputs = inputs_of(*module, past);
   for (const char* name : {"q", "k", "v"}) {  // the row's own, with anything behind what it sees
@@ -153,8 +121,8 @@ Tensor row_of(const Cache& cache, const Tensors& all, const std::vector<int64_t>
 
 TEST(FewQueriesOfACache, HaveTheSameBitsAloneAndAmongOthers) {
   for (const DType dtype : {DType::f32, DType::bf16}) {
-    const Cache cache{.batch = 3, .keys = 777, .dtype = dtype};
-    Cache larger = cache;
+    const CachedAttention cache{.batch = 3, .keys = 777, .dtype = dtype};
+    CachedAttention larger = cache;
     larger.keys = 3000;
     const Tensors own = inputs_of(*module_of(cache), {500});
     const Tensor alone = row_of(cache, own, {500}, 0);
@@ -166,7 +134,7 @@ TEST(FewQueriesOfACache, HaveTheSameBitsAloneAndAmongOthers) {
 
 /// Keys behind the unit of the last that is seen are not read.
 TEST(FewQueriesOfACache, DoNotReadWhatNoRowSees) {
-  const Cache cache{.batch = 2, .keys = 512};
+  const CachedAttention cache{.batch = 2, .keys = 512};
   const auto module = module_of(cache);
   const std::vector<int64_t> past = {100, 300};
   Tensors inputs = inputs_of(*module, past);
