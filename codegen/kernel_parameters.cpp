@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "codegen/cuda/attention/few_queries.h"
 #include "codegen/cuda/attention/wgmma_kernel.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -88,6 +89,8 @@ class ParametersOf {
     if (attention.counters >= 0) add_shared(attention);
     for (const auto& [i, param] : llvm::enumerate(attention.sums))
       add_list(static_cast<int>(param), sum_elements(attention, static_cast<int>(i)), true);
+    if (const FewTiles* tiles = attention.few(); tiles && attention.workspace >= 0)
+      add_list(attention.workspace, few_partials(attention, *tiles), true);
     if (const BlockTiles* tiles = attention.blocked())
       add_list(attention.workspace, lane_layout(attention, *tiles).elements * int64_t{tiles->lanes}, true);
   }

@@ -14,6 +14,7 @@
 #include "codegen/scheduling/schedule_kernels.h"
 #include "compiler/compile.h"
 #include "compiler/summary.h"
+#include "ir/analysis/attention_form.h"
 #include "ir/verifier.h"
 #include "llvm/ADT/STLExtras.h"
 #include "passes/autodiff/differentiate.h"
@@ -196,9 +197,12 @@ class Compiler {
 
   std::optional<std::string> why_apart(const Node& node, const Target& target) const {
     if (auto reason = target.refuses(node, options_.storage)) return reason;
+    if (target.is_cuda() && options_.mode == Mode::train && options_.storage == DType::f32)
+      return "in f32 no kernel computes its gradient";
     if (options_.attention == AttentionForm::unfused) return "--attention=unfused asks for matmuls";
     const int64_t keys = node.graph().module().symbols.upper(node.operand(1)->shape()[1]);
-    if (options_.attention != AttentionForm::automatic || keys > kMostUnfusedKeys) return std::nullopt;
+    const bool is_forced = options_.attention != AttentionForm::automatic;
+    if (is_forced || keys > kMostUnfusedKeys || may_have_few_queries(node)) return std::nullopt;
     return fmt::format("up to {} keys matmuls are as fast, and there are at most {}", kMostUnfusedKeys, keys);
   }
 

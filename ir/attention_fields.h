@@ -50,6 +50,7 @@ void visit_attention_fields(const Visit& visit) {
 inline constexpr const char* template_name(const AttentionTiles&) { return "mma"; }
 inline constexpr const char* template_name(const WgmmaTiles&) { return "wgmma"; }
 inline constexpr const char* template_name(const BlockTiles&) { return "blocks"; }
+inline constexpr const char* template_name(const FewTiles&) { return "few"; }
 
 template <typename Tiles, typename Visit>
   requires std::same_as<std::remove_const_t<Tiles>, AttentionTiles>
@@ -69,6 +70,13 @@ template <typename Tiles, typename Visit>
   requires std::same_as<std::remove_const_t<Tiles>, BlockTiles>
 void visit_tile_numbers(Tiles& tiles, const Visit& visit) {
   visit(tiles.queries), visit(tiles.keys), visit(tiles.lanes);
+}
+
+template <typename Tiles, typename Visit>
+  requires std::same_as<std::remove_const_t<Tiles>, FewTiles>
+void visit_tile_numbers(Tiles& tiles, const Visit& visit) {
+  visit(tiles.rows), visit(tiles.loads), visit(tiles.unit), visit(tiles.splits), visit(tiles.tickets);
+  visit(tiles.blocks);
 }
 
 }  // namespace smelt

@@ -31,8 +31,18 @@ struct WgmmaTiles {
   bool operator==(const WgmmaTiles&) const = default;
 };
 
+/// Of the template for few queries (codegen/cuda/attention/few_queries.h): a block's rows, which are queries
+/// times heads of a group; keys that a lane loads at a time; blocks that share a row's keys, at most, whose
+/// parts begin at multiples of a unit of keys; and how many lists of such blocks there are at the bounds.
+struct FewTiles {
+  int rows = 8, loads = 4, unit = 64, splits = 1, tickets = 0;
+  int blocks = 2;  // of a multiprocessor, at least
+  bool operator==(const FewTiles&) const = default;
+};
+constexpr int kFewWarps = 4;  // of a block
+
 /// They say which template a kernel is.
-using TemplateTiles = std::variant<AttentionTiles, WgmmaTiles, BlockTiles>;
+using TemplateTiles = std::variant<AttentionTiles, WgmmaTiles, BlockTiles, FewTiles>;
 
 struct AttentionKernel : AttentionSpec {
   static constexpr int kAnyRows = 1 << 20;
@@ -51,9 +61,11 @@ struct AttentionKernel : AttentionSpec {
   int query_sums = -1, counters = -1;
   /// On a CPU the returned values are not the template's, but stored in tiles: the last parameters, which no
   /// step gives. Only the modified score is returned.
-  int tile_params = 0, workspace = -1;
+  int tile_params = 0;
+  /// Of a CPU's lanes; of few queries what blocks leave for one another.
+  int workspace = -1;
 
-  // Chosen by `schedule`.
+  // Chosen by `schedule`, but for those of few queries, which memory depends on.
   TemplateTiles tiles = {};
   std::vector<TemplateTiles> lighter = {};  // tiles that need fewer registers, in order of preference
   int multiprocessors = 0;
@@ -65,6 +77,7 @@ struct AttentionKernel : AttentionSpec {
   bool has_rest() const { return part == AttentionPart::forward && matrices.size() > 4; }
   const BlockTiles* blocked() const { return std::get_if<BlockTiles>(&tiles); }
   const WgmmaTiles* wgmma() const { return std::get_if<WgmmaTiles>(&tiles); }
+  const FewTiles* few() const { return std::get_if<FewTiles>(&tiles); }
   /// Of the grid, or items of work for one that has at most `most_blocks`.
   Dim blocks() const;
   bool operator==(const AttentionKernel&) const = default;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 
 #include "codegen/launches/join_steps.h"
 #include "runtime/plan/choices.h"
@@ -37,12 +38,15 @@ class AlternativeDropper {
 
   void choose(const StepSpan& steps) {
     const std::vector<StepSpan> all = alternatives_of(entry_.steps, steps);
+    Choice& choice = entry_.choices[static_cast<size_t>(entry_.steps[steps.begin].choice)];
+    // One that sizes decide on has no other in its place.
+    const auto measured = std::span(all).first(all.size() - (choice.last_where ? 1 : 0));
     const auto heavy = [&](const StepSpan& alternative) { return is_heavy(alternative); };
-    if (std::ranges::none_of(all, heavy) || std::ranges::all_of(all, heavy)) return;
-    auto& names = entry_.choices[static_cast<size_t>(entry_.steps[steps.begin].choice)].alternatives;
+    if (std::ranges::none_of(measured, heavy) || std::ranges::all_of(measured, heavy)) return;
+    auto& names = choice.alternatives;
     const std::vector<std::string> before = std::exchange(names, {});
     for (size_t i = 0; i < all.size(); ++i) {
-      const bool drops = is_heavy(all[i]);
+      const bool drops = i < measured.size() && is_heavy(all[i]);
       for (size_t step = all[i].begin; step < all[i].end; ++step) {
         entry_.steps[step].alternative = static_cast<int>(names.size());
         kept_[step] = !drops;

@@ -5,6 +5,7 @@
 
 #include "codegen/cuda/attention/wgmma_kernel.h"
 #include "codegen/lowering/template_lowering.h"
+#include "ir/analysis/attention_form.h"
 #include "llvm/ADT/SmallVector.h"
 
 namespace smelt {
@@ -57,24 +58,62 @@ void add_tile_rows(ProgramBuilder& builder, Kernels kernels) {
   }
 }
 
+bool all_take_wgmma(Kernels kernels) {
+  return llvm::all_of(kernels, [](TemplateLowering& kernel) { return kernel.takes_wgmma(); });
+}
+
+void add_wgmma(ProgramBuilder& builder, const Node& node, Kernels kernels) {
+  if (!all_take_wgmma(kernels)) return;
+  llvm::SmallVector<TemplateLowering, 2> ways(kernels.begin(), kernels.end());
+  builder.begin_alternative("wgmma");
+  for (TemplateLowering& way : ways) way.take_rows({0, 0});
+  allow_wgmma(builder, node, ways);
+  finish_all(ways);
+}
+
+/// One block for all keys of some rows: what there is for many queries in f32.
+void add_rows(ProgramBuilder& builder, TemplateLowering kernel) {
+  builder.begin_alternative("rows");
+  kernel.take_few(0);
+  kernel.finish();
+}
+
+/// Where there may be many queries, the sizes of a run decide.
+void finish_few(ProgramBuilder& builder, const Node& node, TemplateLowering& kernel) {
+  const Value& q = *node.operand(0);
+  const int64_t most = most_few_queries(node), queries = builder.symbols().upper(q.shape()[1]);
+  if (queries <= most) {
+    kernel.take_few(queries);
+    return kernel.finish();
+  }
+  builder.begin_choice();
+  if (q.dtype() == DType::f32) {
+    add_rows(builder, kernel);
+  } else {
+    add_tile_rows(builder, kernel);
+    add_wgmma(builder, node, kernel);
+  }
+  builder.begin_alternative("few queries");
+  builder.take_last_where({q.shape()[1], most + 1});
+  kernel.take_few(most);
+  kernel.finish();
+  builder.end_choice();
+}
+
 }  // namespace
 
 void finish_attention(ProgramBuilder& builder, const Node& node, Kernels kernels) {
-  const bool takes_wgmma =
-      llvm::all_of(kernels, [](TemplateLowering& kernel) { return kernel.takes_wgmma(); });
-  if (builder.target().attention != AttentionTemplates::measured) {
+  const bool measures = builder.target().attention == AttentionTemplates::measured;
+  if (may_have_few_queries(node) && (measures || node.operand(0)->dtype() == DType::f32))
+    return finish_few(builder, node, kernels[0]);
+  if (!measures) {
     for (TemplateLowering& kernel : kernels) kernel.take_rows({0, kernel.tile_rows().front().most});
-    if (takes_wgmma) allow_wgmma(builder, node, kernels);
+    if (all_take_wgmma(kernels)) allow_wgmma(builder, node, kernels);
     return finish_all(kernels);
   }
   builder.begin_choice();
   add_tile_rows(builder, kernels);
-  if (takes_wgmma) {
-    builder.begin_alternative("wgmma");
-    for (TemplateLowering& kernel : kernels) kernel.take_rows({0, 0});
-    allow_wgmma(builder, node, kernels);
-    finish_all(kernels);
-  }
+  add_wgmma(builder, node, kernels);
   builder.end_choice();
 }
 

@@ -1,6 +1,7 @@
 // Attention and its gradient on a GPU, as kernels whose templates are around the body. The body is lowered as
 // a fusion over [b,h,t,s] of which the handed values are inputs and the returned ones outputs; these then are
 // the template's.
+#include "codegen/cuda/attention/few_queries.h"
 #include "codegen/cuda/attention/wgmma_kernel.h"
 #include "codegen/lowering/attention_fusion.h"
 #include "codegen/lowering/template_lowering.h"
@@ -22,6 +23,16 @@ bool TemplateLowering::takes_wgmma() {
     return false;
   kernel_.attention = form_;
   return wgmma_tiles(kernel_).has_value();
+}
+
+void TemplateLowering::take_few(int64_t queries) {
+  const FewTiles tiles = few_tiles(form_, queries, builder_.symbols());
+  form_.tiles = tiles;
+  const Dim partials = few_partials(form_, tiles);
+  if (partials.is_zero()) return;
+  const int buffer =
+      builder_.add_buffer(node_.source + " (parts)", Role::workspace, DType::f32, partials);
+  form_.workspace = add(DType::f32, {buffer, 0}, false, true);
 }
 
 std::vector<AttentionTileRows> TemplateLowering::tile_rows() const {

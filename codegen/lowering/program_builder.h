@@ -36,6 +36,8 @@ class ProgramBuilder {
   /// alternative, or where one overwrites what others read: the first then stays.
   void begin_choice();
   void begin_alternative(std::string name);
+  /// The last alternative is for the sizes of the rule.
+  void take_last_where(Choice::Rule rule);
   void end_choice();
 
   /// What integers of the entry at hand are; nothing where they may be anything.

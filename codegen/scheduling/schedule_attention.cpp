@@ -4,6 +4,7 @@
 #include <set>
 
 #include "codegen/cuda/attention/attention_mma.h"
+#include "codegen/cuda/attention/few_queries.h"
 #include "codegen/cuda/attention/print_hooks.h"
 #include "codegen/cuda/attention/wgmma_kernel.h"
 #include "codegen/kernel_passes/fast_forms.h"
@@ -37,6 +38,12 @@ void take_wgmma(Kernel& kernel) {
   set_threads(kernel, text.threads);
 }
 
+void take_few(Kernel& kernel) {
+  kernel.attention->shared_bytes = 0;
+  kernel.attention->most_blocks = 0;
+  set_threads(kernel, 32 * kFewWarps);
+}
+
 /// Of gradients both kernels keep the same sizes, whichever is made lighter.
 void add_wgmma_tiles(Kernel& kernel) {
   AttentionKernel& attention = *kernel.attention;
@@ -47,17 +54,27 @@ void add_wgmma_tiles(Kernel& kernel) {
   if (const auto lighter = lighter_backward_wgmma_tiles(*tiles)) attention.lighter.emplace_back(*lighter);
 }
 
-}  // namespace
-
-void schedule_attention(Kernel& kernel, const Symbols& symbols, const Target& target) {
+/// Tiles of the templates that lowering allows.
+void add_tiles(Kernel& kernel, const Symbols& symbols, const Target& target) {
   AttentionKernel& attention = *kernel.attention;
+  if (const FewTiles* few = attention.few()) {
+    for (const FewTiles& tiles : lighter_few_tiles(*few)) attention.lighter.emplace_back(tiles);
+    return;
+  }
   const Dim& rows = attention.part == AttentionPart::key_gradients ? attention.keys : attention.queries;
-  attention.lighter.clear();
   if (attention.has_wgmma) add_wgmma_tiles(kernel);
   for (const AttentionTiles& tiles :
        mma_tiles(attention.part, attention.width, target.compute_capability, symbols.upper(rows)))
     if (tiles.rows() >= attention.least_rows && tiles.rows() <= attention.most_rows)
       attention.lighter.emplace_back(tiles);
+}
+
+}  // namespace
+
+void schedule_attention(Kernel& kernel, const Symbols& symbols, const Target& target) {
+  AttentionKernel& attention = *kernel.attention;
+  attention.lighter.clear();
+  add_tiles(kernel, symbols, target);
   attention.vector = static_cast<int>(attention_access_width(kernel));
   attention.multiprocessors = target.device.multiprocessors;
   kernel.schedule.index32 = has_32_bit_accesses(kernel, symbols);
@@ -70,7 +87,7 @@ bool take_lighter_tiles(Kernel& kernel) {
   if (attention.lighter.empty()) return false;
   attention.tiles = attention.lighter.front();
   attention.lighter.erase(attention.lighter.begin());
-  attention.wgmma() ? take_wgmma(kernel) : take_mma(kernel);
+  attention.wgmma() ? take_wgmma(kernel) : attention.few() ? take_few(kernel) : take_mma(kernel);
   return true;
 }
 

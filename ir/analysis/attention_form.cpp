@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "ir/analysis/splat.h"
@@ -103,9 +104,28 @@ std::optional<std::string> why_no_blocked_attention(const Node& attention) {
   return std::nullopt;
 }
 
+int64_t most_few_queries(const Node& attention) {
+  const auto heads = attention.operand(0)->shape()[2].constant(),
+             key_heads = attention.operand(1)->shape()[2].constant();
+  return heads && key_heads ? std::max<int64_t>(1, kMostFewRows * *key_heads / *heads) : 0;
+}
+
+bool may_have_few_queries(const Node& attention) {
+  if (!attention.is(Op::attention) || attention.result_count() > 2) return false;
+  const Dim &queries = attention.operand(0)->shape()[1], &keys = attention.operand(1)->shape()[1];
+  const bool has_cache = keys.is_constant() && !queries.is_constant();
+  const int64_t most = most_few_queries(attention);
+  if (most == 0 || (!has_cache && attention.graph().module().symbols.upper(queries) > most)) return false;
+  if (!attention.body) return true;
+  return attention.body->outputs.size() == 1 &&
+         llvm::none_of(attention.body->nodes(), [](const auto& node) { return node->is(Op::random); });
+}
+
 std::optional<std::string> why_no_attention_kernel(const Node& attention, DType storage) {
-  if (storage != DType::bf16 && storage != DType::f16)
-    return fmt::format("heads are stored as {}, and kernels take bf16 and f16", name(storage));
+  const bool is_narrow = storage == DType::bf16 || storage == DType::f16;
+  if (!is_narrow && !(storage == DType::f32 && may_have_few_queries(attention)))
+    return fmt::format("heads are stored as {}, and kernels take bf16 and f16{}", name(storage),
+                       storage == DType::f32 ? ", and f32 where few queries read a cache" : "");
   const Shape &q = attention.operand(0)->shape(), &v = attention.operand(2)->shape();
   const auto width = q[3].constant();
   if (!width || *width > kWidestHead || v[3] != q[3])

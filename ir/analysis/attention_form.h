@@ -18,6 +18,15 @@ struct AttentionWeight {
 /// Nothing where it does not, or where it reads other than these two numbers a row.
 std::optional<AttentionWeight> attention_weight(const Node& gradient);
 
+/// Rows, queries times heads that share a head of keys, that are few: beyond it, tiles for the tensor cores
+/// are filled well enough.
+constexpr int64_t kMostFewRows = 16;
+/// Queries that have few rows, at least one.
+int64_t most_few_queries(const Node& attention);
+/// Whether an attention may have few queries, and the template for these takes it: always few, or as many as
+/// a run has of a cache whose capacity is known. There are no random numbers and no rest.
+bool may_have_few_queries(const Node& attention);
+
 /// A sentence why no kernel computes an attention or attention_grad whose heads are stored as `storage`;
 /// nothing where one does.
 std::optional<std::string> why_no_attention_kernel(const Node& attention, DType storage);

@@ -27,13 +27,15 @@ void KernelParser::read(AttentionKernel::Matrix& matrix) {
 }
 
 void KernelParser::read(TemplateTiles& tiles) {
-  const Token word = lexer.expect(Token::Kind::identifier, "a template (mma, wgmma or blocks)");
+  const Token word = lexer.expect(Token::Kind::identifier, "a template (mma, wgmma, blocks or few)");
   if (word.text == "wgmma")
     tiles = WgmmaTiles{};
   else if (word.text == "blocks")
     tiles = BlockTiles{};
+  else if (word.text == "few")
+    tiles = FewTiles{};
   else if (word.text != "mma")
-    lexer.fail_at(word.offset, "expected mma, wgmma or blocks");
+    lexer.fail_at(word.offset, "expected mma, wgmma, blocks or few");
   lexer.expect("[");
   bool first = true;
   const auto next = [&](auto& number) {

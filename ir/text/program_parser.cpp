@@ -65,7 +65,7 @@ class ProgramParser : KernelParser {
   void line(PlanEntry& entry) {
     if (lexer.accept_word("input")) return entry.inputs.push_back(port());
     if (lexer.accept_word("output")) return entry.outputs.push_back(port());
-    if (lexer.accept_word("choice")) return entry.choices.push_back({strings()});
+    if (lexer.accept_word("choice")) return entry.choices.push_back(choice());
     Step step;
     std::string keywords;
     const auto parse = [&](auto kind) {
@@ -145,6 +145,17 @@ class ProgramParser : KernelParser {
     lexer.expect("[");
     list("]", [&] { result.push_back(buffer_number()); });
     return result;
+  }
+
+  Choice choice() {
+    Choice made{strings()};
+    if (!lexer.accept("{")) return made;
+    fields([&](const Token& key) {
+      if (key.text != "last_where") unknown_field(key, "last_where");
+      Choice::Rule& rule = made.last_where.emplace();
+      rule.value = dim(), lexer.expect("<"), rule.below = integer();
+    });
+    return made;
   }
 
   /// Which of the choices above, and which of its alternatives.

@@ -45,9 +45,16 @@ class ProgramPrinter {
     std::string text = fmt::format("entry @{}{} {{\n", bare_or_quoted(entry.name), fields.str());
     for (const Port& port : entry.inputs) text += "  input " + this->port(port);
     for (const Port& port : entry.outputs) text += "  output " + this->port(port);
-    for (const Choice& choice : entry.choices) text += "  choice " + smelt::text(choice.alternatives) + "\n";
+    for (const Choice& choice : entry.choices) text += "  choice " + this->choice(choice) + "\n";
     for (const Step& step : entry.steps) text += "  " + this->step(step);
     return text + "}\n";
+  }
+
+  static std::string choice(const Choice& choice) {
+    const std::string names = text(choice.alternatives);
+    if (!choice.last_where) return names;
+    return fmt::format("{} {{last_where = {} < {}}}", names, choice.last_where->value.str(),
+                       choice.last_where->below);
   }
 
   static std::string port(const Port& port) {

@@ -100,8 +100,13 @@ void check_memory(const Plan& plan) {
               need.total(), gib(need.total()), gib(need.states), gib(need.arena), available, gib(available));
 }
 
-/// Nothing is measured here: of alternatives the first runs.
-bool runs(const ResolvedEntry& resolved, size_t step) { return is_first_way(resolved.entry->steps[step]); }
+/// Nothing is measured here.
+bool runs(const ResolvedEntry& resolved, size_t step) {
+  const Step& asked = resolved.entry->steps[step];
+  if (asked.choice < 0) return true;
+  const Choice& choice = resolved.entry->choices[static_cast<size_t>(asked.choice)];
+  return asked.alternative == unmeasured_alternative(choice, resolved.values);
+}
 
 }  // namespace
 

@@ -34,13 +34,14 @@ int choose_alternative(const Plan& plan, const ResolvedEntry& resolved, size_t s
                        const Measuring& measuring) {
   const std::vector<Step>& steps = resolved.entry->steps;
   const StepSpan all = together_with(steps, step);
-  const auto& names = resolved.entry->choices[static_cast<size_t>(steps[step].choice)].alternatives;
+  const Choice& choice = resolved.entry->choices[static_cast<size_t>(steps[step].choice)];
   std::vector<StepSpan> ways;
   StepChoices::Names names_of_ways;
   for (const StepSpan& way : alternatives_of(steps, all)) {
-    if (!can_run(resolved, way)) continue;
+    const int alternative = steps[way.begin].alternative;
+    if (!can_run(resolved, way) || !may_run(choice, alternative, resolved.values)) continue;
     ways.push_back(way);
-    names_of_ways.push_back(names[static_cast<size_t>(steps[way.begin].alternative)]);
+    names_of_ways.push_back(choice.alternatives[static_cast<size_t>(alternative)]);
   }
   size_t best = 0;
   if (ways.size() > 1) {

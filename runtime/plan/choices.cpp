@@ -154,6 +154,16 @@ std::vector<StepSpan> alternatives_of(const std::vector<Step>& steps, const Step
   return alternatives;
 }
 
+bool may_run(const Choice& choice, int alternative, const SymbolValues& values) {
+  if (!choice.last_where) return true;
+  const bool is_last = alternative + 1 == std::ssize(choice.alternatives);
+  return is_last == (choice.last_where->value.evaluate(values) < choice.last_where->below);
+}
+
+int unmeasured_alternative(const Choice& choice, const SymbolValues& values) {
+  return may_run(choice, 0, values) ? 0 : static_cast<int>(choice.alternatives.size()) - 1;
+}
+
 size_t needed_until(const std::vector<Step>& steps, size_t step, int buffer) {
   const StepSpan choice = together_with(steps, step);
   for (size_t i = choice.begin; i < choice.end; ++i)

@@ -21,7 +21,11 @@ std::vector<StepSpan> alternatives_of(const std::vector<Step>& steps, const Step
 /// again, so what comes from before a choice stays until its end.
 size_t needed_until(const std::vector<Step>& steps, size_t step, int buffer);
 
-/// Whether a step runs where nothing is measured.
+/// Whether an alternative may run at these sizes, and the one that does where nothing is measured.
+bool may_run(const Choice& choice, int alternative, const SymbolValues& values);
+int unmeasured_alternative(const Choice& choice, const SymbolValues& values);
+
+/// Whether a step stands for its choice where no sizes are known.
 inline bool is_first_way(const Step& step) { return step.choice < 0 || step.alternative == 0; }
 
 /// That steps of a choice stand together in order, and keep what Choice promises. Throws Error

@@ -207,7 +207,16 @@ struct Step {
 /// reads, so that each may run many times; what else an alternative writes nobody else uses. Outputs take the
 /// memory of nothing but what their own alternative has made.
 struct Choice {
+  /// Sizes at which an alternative is known to be the right one.
+  struct Rule {
+    Dim value;
+    int64_t below = 0;  // value < below
+    bool operator==(const Rule&) const = default;
+  };
   std::vector<std::string> alternatives;  // what people call them
+  /// The last alternative runs where this holds and nowhere else: there it may not even be right. So nothing
+  /// is measured there, and on no machine.
+  std::optional<Rule> last_where = {};
 };
 
 /// How a kernel that is written by hand (a template) is launched: its arguments and its grid, as expressions

@@ -161,9 +161,14 @@ void visit_fields(V& v, T& x) {
   v("choice", x.choice), v("alternative", x.alternative);
 }
 
+template <typename V, Is<Choice::Rule> T>
+void visit_fields(V& v, T& x) {
+  v("value", x.value), v("below", x.below);
+}
+
 template <typename V, Is<Choice> T>
 void visit_fields(V& v, T& x) {
-  v("alternatives", x.alternatives);
+  v("alternatives", x.alternatives), v("last_where", x.last_where);
 }
 
 template <typename V, Is<TemplateLaunch::Argument> T>

@@ -215,6 +215,8 @@ class Validation {
       refuse("entry '{}': an arena of {} bytes", entry.name, entry.arena_bytes);
     for (size_t i = 0; i < entry.steps.size(); ++i) check_step(entry, i, bound);
     check_choices(plan_, entry);
+    for (const SymbolValues& values : points_)
+      for (const Choice& choice : entry.choices) unmeasured_alternative(choice, values);
     check_lifetimes(plan_, entry);
     for (const SymbolValues& values : points_) check_indices(plan_, entry, values);
   }

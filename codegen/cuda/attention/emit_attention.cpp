@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include "codegen/cuda/attention/attention_mma.h"
+#include "codegen/cuda/attention/few_queries.h"
 #include "codegen/cuda/attention/print_hooks.h"
 #include "codegen/cuda/attention/wgmma_kernel.h"
 #include "codegen/cuda/prelude.h"
@@ -36,9 +37,7 @@ class AttentionText {
     return fmt::format(
         "{}extern \"C\" __global__ void __launch_bounds__(kThreads, kBlocks) {}({}, long long range_) {{\n"
         "  const BodyArguments body = {{{}}};\n  attention({});\n}}\n",
-        has_tickets() ? "static __device__ unsigned tickets[2];  // zero again at each end\n" : "",
-        kernel_.name, parameters, body_arguments_text(kernel_),
-        form_.wgmma() ? own_arguments() : arguments());
+        ticket_text(), kernel_.name, parameters, body_arguments_text(kernel_), call_arguments());
   }
 
  private:
@@ -69,6 +68,31 @@ class AttentionText {
     return fmt::format("{}, {}, {}, {}, {} / {}, {}, {}, {}, {:a}f, body", text, written, size(form_.batch),
                        heads, heads, size(form_.key_heads), size(form_.queries), size(form_.keys), strides,
                        form_.scale);
+  }
+
+  std::string call_arguments() const {
+    return form_.wgmma() ? own_arguments() : form_.few() ? few_arguments() : arguments();
+  }
+
+  std::string ticket_text() const {
+    const int count = has_tickets() ? 2 : form_.few() ? form_.few()->tickets : 0;
+    if (count == 0) return "";
+    return fmt::format("static __device__ unsigned tickets[{}];  // zero again at each end\n", count);
+  }
+
+  /// In the order of few_queries.h.
+  std::string few_arguments() const {
+    std::string text, strides;
+    for (const AttentionKernel::Matrix& matrix : form_.matrices) {
+      const bool output = kernel_.params[static_cast<size_t>(matrix.param)].output;
+      text += fmt::format("({}Element*){}, ", output ? "" : "const ", name_of(matrix.param));
+      for (const Dim& stride : {matrix.batch_stride, matrix.place_stride, matrix.head_stride})
+        strides += size(stride) + ", ";
+    }
+    const bool shares = form_.few()->tickets > 0;
+    return fmt::format("{}{}, {}, {}, {}, {}{:a}f, body", text, name_of(static_cast<int>(form_.rows[0])),
+                       shares ? name_of(form_.workspace) + ", tickets" : "nullptr, nullptr", size(form_.queries),
+                       size(form_.keys), strides, form_.scale);
   }
 
   bool has_tickets() const { return form_.wgmma() && form_.part == AttentionPart::forward; }
@@ -125,9 +149,10 @@ std::string mma_text(const Kernel& kernel) {
 }  // namespace
 
 std::string emit_attention(const Kernel& kernel) {
-  const std::string own = kernel.attention->wgmma()
-                              ? wgmma_text(kernel, print_hooks(kernel, HookUse::wgmma)).text
-                              : mma_text(kernel);
+  const AttentionKernel& form = *kernel.attention;
+  const std::string own = form.wgmma() ? wgmma_text(kernel, print_hooks(kernel, HookUse::wgmma)).text
+                          : form.few() ? few_queries_text(kernel)
+                                       : mma_text(kernel);
   const std::string text = own + AttentionText(kernel).kernel();
   PreludeNeeds needs;
   for (const KernelParam& param : kernel.params) need_element(needs, param.dtype);

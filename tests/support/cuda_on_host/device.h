@@ -27,7 +27,7 @@ float fminf(float, float) noexcept;
 #define __grid_constant__
 #define __forceinline__ inline
 #define __shared__ static __thread
-#define __launch_bounds__(threads)
+#define __launch_bounds__(...)
 #define __align__(bytes) __attribute__((aligned(bytes)))
 
 namespace host {
@@ -297,6 +297,24 @@ T __shfl_up_sync(unsigned mask, T value, int distance) {
   const unsigned lane = host::machine.thread.x % 32, d = static_cast<unsigned>(distance);
   return host_shuffle(mask, value, lane >= d ? lane - d : lane);
 }
+template <typename T>
+T __shfl_sync(unsigned mask, T value, int from) {
+  return host_shuffle(mask, value, static_cast<unsigned>(from) % 32);
+}
+inline int __reduce_min_sync(unsigned mask, int x) {
+  for (int d = 1; d < 32; d *= 2) {
+    const int other = __shfl_xor_sync(mask, x, d);
+    x = other < x ? other : x;
+  }
+  return x;
+}
+inline int __reduce_max_sync(unsigned mask, int x) {
+  for (int d = 1; d < 32; d *= 2) {
+    const int other = __shfl_xor_sync(mask, x, d);
+    x = other > x ? other : x;
+  }
+  return x;
+}
 inline unsigned __ballot_sync(unsigned mask, int vote) {
   const unsigned lane = host::machine.thread.x % 32;
   host::rendezvous(mask, vote != 0, lane);
@@ -306,6 +324,14 @@ inline unsigned __ballot_sync(unsigned mask, int vote) {
     if (mask >> other & 1)
       votes |= static_cast<unsigned>(exchange.slots[other][(exchange.counts[lane] - 1) % 2]) << other;
   return votes;
+}
+template <typename T>
+T min(T a, T b) {
+  return a < b ? a : b;
+}
+template <typename T>
+T max(T a, T b) {
+  return a < b ? b : a;
 }
 inline int __popc(unsigned bits) { return __builtin_popcount(bits); }
 

@@ -18,8 +18,6 @@ inline constexpr const char* kHostDevice = R"(
 #undef __launch_bounds__
 #define __launch_bounds__(...)
 #define __ldg(p) (*(p))
-template <typename T> T min(T a, T b) { return a < b ? a : b; }
-template <typename T> T max(T a, T b) { return a < b ? b : a; }
 inline unsigned max(unsigned a, unsigned b) { return a < b ? b : a; }
 extern "C" float log2f(float) noexcept;
 inline float __expf(float x) { return expf(x); }

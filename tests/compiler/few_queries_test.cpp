@@ -1,0 +1,155 @@
+// Attention of few queries over many keys in the template for it, run on the host: random bodies against the
+// evaluator, and rows that have the same bits alone and among others.
+#include <cmath>
+
+#include "tests/compiler/cpu_against_evaluator.h"
+#include "tests/support/cached_attention.h"
+#include "tests/support/cuda_on_host/cuda_on_host.h"
+#include "tests/support/random_attention.h"
+
+namespace smelt {
+namespace {
+
+using testing::AttentionSizes;
+
+Plan few_on_host(const Module& module, const CompileOptions& asked) {
+  CompileOptions options = asked;
+  options.target = "sm_90", options.mode = Mode::infer;
+  const Program program = compile(module.clone(), options, Stage::program).program;
+  const auto is_few = [](const Kernel& kernel) { return kernel.attention && kernel.attention->few(); };
+  EXPECT_TRUE(std::ranges::any_of(program.kernels, is_few)) << print(module);
+  return test::plan_on_host(program);
+}
+
+/// ---- any body
+
+constexpr int64_t kKeys[] = {1, 3, 31, 33, 64, 65, 197, 777};
+constexpr int64_t kWidths[] = {1, 4, 6, 8, 12, 17, 32, 40, 64, 80, 128, 256};
+
+template <size_t N>
+int64_t pick(const int64_t (&list)[N], std::mt19937_64& random) {
+  return list[random() % N];
+}
+
+class FewQueries : public ::testing::TestWithParam<uint64_t> {};
+
+/// Up to eleven queries: few of them and many, and groups of which even one query has many rows.
+TEST_P(FewQueries, TakeRandomBodies) {
+  const uint64_t seed = GetParam();
+  std::mt19937_64 random(seed);
+  Module module;
+  module.symbols.bound({"B"}, 3), module.symbols.bound({"T"}, 11);
+  const int64_t group = seed == 0 ? 40 : 1 + static_cast<int64_t>(random() % 5);
+  const AttentionSizes sizes{Dim::symbol("B"),
+                             Dim::symbol("T"),
+                             pick(kKeys, random),
+                             group * (1 + static_cast<int64_t>(random() % 2)),
+                             group,
+                             pick(kWidths, random)};
+  GraphBuilder b(module.add_graph("main"));
+  Node* attention = testing::RandomAttention(b, sizes, seed, /*as_inputs=*/true).write();
+  if (attention->body && llvm::any_of(attention->body->nodes(), [](const auto& n) { return n->is(Op::random); }))
+    GTEST_SKIP() << "random numbers are for other templates";
+  b.output("y", attention->result());
+  b.output("weights", b.exp(attention->result(1)));  // of which 0 is what sees nothing
+  for (const int64_t queries : {1, 2, 5, 11}) {
+    testing::CpuCase c{.symbols = {{"B", 3}, {"T", queries}}, .seed = seed + 1};
+    c.plan = few_on_host;
+    testing::expect_cpu_matches(module, c);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, FewQueries, ::testing::Range<uint64_t>(0, 12));
+
+/// ---- a cache
+
+using testing::CachedAttention;
+using testing::inputs_of;
+using testing::module_of;
+
+Session session_of(const Module& module, DType storage) {
+  CompileOptions options;
+  options.storage = storage;
+  return testing::cpu_session(few_on_host(module, options));
+}
+
+void expect_right(const CachedAttention& cache, const std::vector<int64_t>& past) {
+  const auto module = module_of(cache);
+  const Tensors inputs = inputs_of(*module, past);
+  const SymbolValues symbols = {{"B", static_cast<int64_t>(past.size())}};
+  const Tensors expected = evaluate(*module->graphs[0], inputs, {}, {.symbols = symbols, .philox = {}}).outputs;
+  Session session = session_of(*module, cache.dtype);
+  const double bound = cache.dtype == DType::f32 ? 1e-6 : cache.dtype == DType::bf16 ? 4e-3 : 6e-4;
+  const Tensors actual = testing::run_entry(session, "main", {}, inputs);
+  EXPECT_LE(testing::relative_error(actual.at("y"), expected.at("y")), bound);
+}
+
+TEST(FewQueriesOfACache, AreRightInEveryType) {
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f16})
+    for (const int64_t width : {12, 64, 80, 128})
+      expect_right({.width = width, .dtype = dtype}, {0, 300, 776});
+}
+
+TEST(FewQueriesOfACache, AreRightForEveryGroup) {
+  for (const int64_t group : {1, 2, 3, 7, 8, 16, 24})
+    expect_right({.heads = 2 * group, .dtype = DType::bf16}, {5, 64, 700});
+}
+
+TEST(FewQueriesOfACache, SeeAWindowAndOneAnother) {
+  expect_right({.queries = 4, .window = 100}, {0, 99, 772});
+  expect_right({.keys = 4200, .queries = 2, .window = 1}, {0, 4099, 64});
+}
+
+/// What a row's y is, alone and among others, in caches of two sizes.
+Tensor row_of(const CachedAttention& cache, const Tensors& all, const std::vector<int64_t>& past, size_t row) {
+  const auto module = module_of(cache);
+  Tensors inputs = inputs_of(*module, past);
+  for (const char* name : {"q", "k", "v"}) {  // the row's own, with anything behind what it sees
+    const Tensor& from = all.at(name);
+    Tensor& to = inputs.at(name);
+    const size_t per_row = to.data.size() / past.size();
+    std::copy_n(from.data.begin(), std::min(from.data.size(), per_row),
+                to.data.begin() + static_cast<int64_t>(row * per_row));
+  }
+  Session session = session_of(*module, cache.dtype);
+  Tensor y = testing::run_entry(session, "main", {}, inputs).at("y");
+  const size_t per_row = y.data.size() / past.size();
+  y.data = {y.data.begin() + static_cast<int64_t>(row * per_row),
+            y.data.begin() + static_cast<int64_t>((row + 1) * per_row)};
+  return y;
+}
+
+TEST(FewQueriesOfACache, HaveTheSameBitsAloneAndAmongOthers) {
+  for (const DType dtype : {DType::f32, DType::bf16}) {
+    const CachedAttention cache{.batch = 3, .keys = 777, .dtype = dtype};
+    CachedAttention larger = cache;
+    larger.keys = 3000;
+    const Tensors own = inputs_of(*module_of(cache), {500});
+    const Tensor alone = row_of(cache, own, {500}, 0);
+    EXPECT_EQ(row_of(cache, own, {0, 500, 776}, 1).data, alone.data);
+    EXPECT_EQ(row_of(cache, own, {776, 776, 500}, 2).data, alone.data);
+    EXPECT_EQ(row_of(larger, own, {2999, 500}, 1).data, alone.data);
+  }
+}
+
+/// Keys behind the unit of the last that is seen are not read.
+TEST(FewQueriesOfACache, DoNotReadWhatNoRowSees) {
+  const CachedAttention cache{.batch = 2, .keys = 512};
+  const auto module = module_of(cache);
+  const std::vector<int64_t> past = {100, 300};
+  Tensors inputs = inputs_of(*module, past);
+  const Tensors expected = evaluate(*module->graphs[0], inputs, {}, {.symbols = {{"B", 2}}, .philox = {}}).outputs;
+  for (const char* name : {"k", "v"}) {
+    Tensor& tensor = inputs.at(name);
+    const int64_t per_key = cache.key_heads * cache.width;
+    for (int64_t row = 0; row < 2; ++row)
+      for (int64_t i = (past[static_cast<size_t>(row)] / 64 + 1) * 64 * per_key; i < cache.keys * per_key; ++i)
+        tensor.data[static_cast<size_t>(row * cache.keys * per_key + i)] = NAN;
+  }
+  Session session = session_of(*module, DType::f32);
+  const Tensors actual = testing::run_entry(session, "main", {}, inputs);
+  EXPECT_LE(testing::relative_error(actual.at("y"), expected.at("y")), 1e-6);
+}
+
+}  // namespace
+}  // namespace smelt

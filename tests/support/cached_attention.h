@@ -1,0 +1,53 @@
+// Attention of a few queries over caches of keys and values, which end at another place in each row.
+#pragma once
+
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include "ir/attention_body.h"
+#include "runtime/half.h"
+#include "tests/support/random_tensors.h"
+
+namespace smelt::testing {
+
+struct CachedAttention {
+  int64_t batch = 3, keys = 777, heads = 4, key_heads = 2, width = 64, queries = 1;
+  int64_t most_queries = 0;  // then they are a symbol, T
+  DType dtype = DType::f32;
+  int64_t window = 0;
+};
+
+/// Queries behind `past` keys, which see themselves and what is before them.
+inline std::unique_ptr<Module> module_of(const CachedAttention& cache) {
+  auto module = std::make_unique<Module>();
+  module->symbols.bound({"B"}, cache.batch);
+  GraphBuilder b(module->add_graph("main"));
+  const auto heads = [&](const char* name, const Dim& places, int64_t count) {
+    return b.input(name, {cache.dtype, {Dim::symbol("B"), places, count, cache.width}});
+  };
+  if (cache.most_queries > 0) module->symbols.bound({"T"}, cache.most_queries);
+  const Dim queries = cache.most_queries > 0 ? Dim::symbol("T") : Dim(cache.queries);
+  Value *q = heads("q", queries, cache.heads), *k = heads("k", cache.keys, cache.key_heads),
+        *v = heads("v", cache.keys, cache.key_heads);
+  AttentionWriter writer(b, q, k, v, 1 / std::sqrt(static_cast<double>(cache.width)));
+  writer.place_queries(b.input("past", {DType::i32, {Dim::symbol("B")}}));
+  writer.mask_future();
+  if (cache.window > 0) writer.mask_past(cache.window);
+  b.output("y", writer.finish()->result());
+  return module;
+}
+
+inline Tensors inputs_of(const Module& module, const std::vector<int64_t>& past, int64_t queries = 1) {
+  const auto rows = static_cast<int64_t>(past.size());
+  Tensors inputs = random_inputs(*module.graphs[0], 3, {{"B", rows}, {"T", queries}});
+  inputs.at("past").data.assign(past.begin(), past.end());
+  for (auto& [name, tensor] : inputs)
+    for (double& x : tensor.data)
+      x = tensor.dtype == DType::bf16  ? from_bf16(to_bf16(static_cast<float>(x)))
+          : tensor.dtype == DType::f16 ? from_f16(to_f16(static_cast<float>(x)))
+                                       : static_cast<float>(x);
+  return inputs;
+}
+
+}  // namespace smelt::testing
