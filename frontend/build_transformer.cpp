@@ -265,7 +265,7 @@ class ModelGraph {
             .rows = tokens.rows,
             .past = tokens.past,
             .numbers = input("numbers", Type{DType::f32, {batch_, 3}}),
-            .integers = input("integers", {batch_, 3}),
+            .integers = input("integers", {batch_, 4}),
             .penalty = input("penalty", Type{DType::f32, {batch_}}),
             .held_back = tokens_or_none("held_back", {batch_, kHeldBackTokens}),
             .held_back_until = input("held_back_until", {batch_, kHeldBackTokens}),

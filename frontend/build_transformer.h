@@ -60,8 +60,8 @@ struct BuildOptions {
 ///   past_length, from, to   [B], and places [T] or [S]
 ///   lengths            [B]: how many of the T tokens are the row's own, the others are padding behind them;
 ///                      -1, and where it is not given: all
-///   numbers, integers  f32[B,3] and [B,3], of @next: temperature (0: greedy), top_p, min_p; top_k, seed,
-///                      index of the sequence, as runtime/generation/sampling.h takes them
+///   numbers, integers  f32[B,3] and [B,4], of @next: temperature (0: greedy), top_p, min_p; top_k, seed,
+///                      unused, index of the sequence, as runtime/generation/sampling.h takes them
 ///   penalty            f32[B]: what later scores of a chosen token are divided by, or multiplied where they
 ///                      are negative
 ///   held_back, held_back_until, forced, forced_at

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <map>
 
+#include "compiler/cli/bench_generation.h"
 #include "compiler/cli/bench_operators.h"
 #include "compiler/cli/bench_profile.h"
 #include "compiler/cli/bench_workload.h"
@@ -31,7 +32,8 @@ struct BenchCommand {
   double dropout = 0.1;
   int steps = 6, warm_up = 2, threads = 0, accumulate = 1;
   std::optional<int> together;
-  bool profile = false, json = false;
+  bool profile = false, json = false, generate = false, sample = false;
+  int64_t new_tokens = 32, beams = 1;
   std::string output, trace;
   CompileFlags flags;
 
@@ -59,7 +61,7 @@ Description describe(const BenchCommand& o) {
   const Json spec = {{"family", "gpt2"},
                      {"vocab_size", o.vocabulary},
                      {"hidden", o.width},
-                     {"max_positions", o.length},
+                     {"max_positions", o.length + (o.generate ? o.new_tokens : 0)},
                      {"decoder", {{"layers", o.layers}, {"heads", o.heads}}}};
   return {Description::Kind::spec, "bench", spec_from_object(spec, "bench"), nullptr, Json::object(), {}};
 }
@@ -170,6 +172,36 @@ void run_operators(const BenchCommand& o) {
                    .output = o.output});
 }
 
+/// Sizes that --max does not give are those of the prompts.
+void run_generation(const BenchCommand& o) {
+  GenerationBench bench{.description = describe(o),
+                        .compile = o.flags.options(),
+                        .name = workload_text(o),
+                        .batch = o.batch,
+                        .prompt = o.length,
+                        .new_tokens = o.new_tokens,
+                        .beams = o.beams,
+                        .threads = o.threads,
+                        .warm_up = o.warm_up,
+                        .steps = o.steps,
+                        .sample = o.sample,
+                        .profile = o.profile,
+                        .json = o.json,
+                        .timing = o.flags.timing,
+                        .plan_cache = o.flags.uses_plan_cache() && !o.profile,
+                        .output = o.output};
+  if (!keeps_caches(bench.description.spec, {.training = false, .caches = std::nullopt}))
+    fail("{}: a model without caches generates nothing that is measured here", bench.name);
+  const bool both = bench.description.spec.encoder.layers > 0;
+  auto& bounds = bench.compile.build.bounds;
+  bench.compile.mode = Mode::infer, bench.compile.build.caches = true;
+  bench.compile.entries = cache_entries(both, bench.compile);
+  default_bound(bounds, "B", o.batch * o.beams);
+  default_bound(bounds, "T", (both ? 1 : o.length) + o.new_tokens);
+  if (both) default_bound(bounds, "S", o.length);
+  bench_generation(bench);
+}
+
 BenchWorkload::Options workload_options(const BenchCommand& options) {
   return {.threads = options.threads,
           .profile = options.profile,
@@ -200,6 +232,7 @@ std::string report_profile(const BenchCommand& options, BenchWorkload& work) {
 
 void run_bench(const BenchCommand& options) {
   if (are_graphs(options.models)) return run_operators(options);
+  if (options.generate) return run_generation(options);
   const int64_t imported = peak_mib();
   BenchWorkload work(describe(options), compile_options(options), workload_options(options));
   if (options.flags.timing) print_timing(work.compilation());
@@ -255,6 +288,19 @@ void add_bench(CLI::App& app) {
       ->add_option("--trace", options->trace,
                    "with --profile: write the last step for Perfetto (trace events, JSON)")
       ->needs("--profile");
+  auto* generate =
+      command->add_flag("--generate", options->generate,
+                        "measure generation in place of training: --batch prompts of --length random tokens");
+  const auto counted = [&](const char* name, int64_t& value, const char* help) {
+    command->add_option(name, value, help)
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str()
+        ->needs(generate);
+  };
+  counted("--new-tokens", options->new_tokens, "tokens behind each prompt");
+  counted("--num-beams", options->beams, "of each prompt");
+  command->add_flag("--sample", options->sample, "draw from the 50 best that hold 0.9 of the probability")
+      ->needs(generate);
   command->add_flag("--json", options->json, "print one JSON line, with the seconds of starting by part");
   command->add_option("-o,--output", options->output, "write FILE.json and FILE.md");
   options->flags.add_to(*command);

@@ -20,10 +20,10 @@ struct ProfileRow {
 
 const Step& step_of(const StepTime& time) { return time.entry->steps[static_cast<size_t>(time.step)]; }
 
-std::vector<std::pair<std::string, ProfileRow>> profile_rows(BenchWorkload& work) {
-  const Program& program = work.compilation().program;
+std::vector<std::pair<std::string, ProfileRow>> profile_rows(const Program& program,
+                                                             std::span<const StepTime> times) {
   std::map<std::string, ProfileRow> rows;
-  for (const StepTime& time : work.executor().profile()) {
+  for (const StepTime& time : times) {
     const Step& step = step_of(time);
     ProfileRow& row = rows[step_name(program, step)];
     const StepCost cost = step_cost(program, step);
@@ -34,24 +34,6 @@ std::vector<std::pair<std::string, ProfileRow>> profile_rows(BenchWorkload& work
   std::vector<std::pair<std::string, ProfileRow>> sorted(rows.begin(), rows.end());
   std::ranges::sort(sorted, [](const auto& a, const auto& b) { return a.second.seconds > b.second.seconds; });
   return sorted;
-}
-
-TextTable step_table(BenchWorkload& work, double copy) {
-  const auto rows = profile_rows(work);
-  double total = 0;
-  for (const auto& [name, row] : rows) total += row.seconds;
-  TextTable table({"step", "phase", "runs", "ms a run", "share", "MiB a run", "GB/s", "of copy", "GFLOP/s",
-                   "bound by", "sources"});
-  for (const auto& [name, row] : rows) {
-    const double runs = static_cast<double>(row.runs), rate = static_cast<double>(row.bytes) / row.seconds;
-    table.add({name, row.phase, std::to_string(row.runs), fmt::format("{:.3f}", row.seconds / runs * 1e3),
-               fmt::format("{:.1f}%", 100 * row.seconds / total),
-               fmt::format("{:.2f}", static_cast<double>(row.bytes) / runs / (1 << 20)),
-               fmt::format("{:.1f}", rate / 1e9), fmt::format("{:.0f}%", 100 * rate / copy),
-               fmt::format("{:.1f}", row.flops / row.seconds / 1e9),
-               row.flops < 10.0 * static_cast<double>(row.bytes) ? "memory" : "arithmetic", row.sources});
-  }
-  return table;
 }
 
 /// Milliseconds and steps of one stage of a training step.
@@ -84,9 +66,28 @@ TextTable stage_table(BenchWorkload& work) {
 
 }  // namespace
 
+TextTable step_table(const Program& program, std::span<const StepTime> times, double copy) {
+  const auto rows = profile_rows(program, times);
+  double total = 0;
+  for (const auto& [name, row] : rows) total += row.seconds;
+  TextTable table({"step", "phase", "runs", "ms a run", "share", "MiB a run", "GB/s", "of copy", "GFLOP/s",
+                   "bound by", "sources"});
+  for (const auto& [name, row] : rows) {
+    const double runs = static_cast<double>(row.runs), rate = static_cast<double>(row.bytes) / row.seconds;
+    table.add({name, row.phase, std::to_string(row.runs), fmt::format("{:.3f}", row.seconds / runs * 1e3),
+               fmt::format("{:.1f}%", 100 * row.seconds / total),
+               fmt::format("{:.2f}", static_cast<double>(row.bytes) / runs / (1 << 20)),
+               fmt::format("{:.1f}", rate / 1e9), fmt::format("{:.0f}%", 100 * rate / copy),
+               fmt::format("{:.1f}", row.flops / row.seconds / 1e9),
+               row.flops < 10.0 * static_cast<double>(row.bytes) ? "memory" : "arithmetic", row.sources});
+  }
+  return table;
+}
+
 std::vector<TextTable> profile_tables(BenchWorkload& work, int threads) {
   const double device = work.executor().copy_bytes_per_second();
-  return {step_table(work, device > 0 ? device : copy_bytes_per_second(threads)), stage_table(work)};
+  const double copy = device > 0 ? device : copy_bytes_per_second(threads);
+  return {step_table(work.compilation().program, work.executor().profile(), copy), stage_table(work)};
 }
 
 std::string trace_events(BenchWorkload& work) {

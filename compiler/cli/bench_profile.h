@@ -1,6 +1,7 @@
 // Where the time of a profiled training step goes.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,9 @@
 
 namespace smelt::cli {
 
+/// By kind of step of all entries that ran: time, bytes at the bounds, share of the copy bandwidth,
+/// operations.
+TextTable step_table(const Program& program, std::span<const StepTime> times, double copy);
 /// A table by kind of step (time, bytes, share of the copy bandwidth, operations), then one by stage:
 /// forward, backward and update, with the share that is not GEMM.
 std::vector<TextTable> profile_tables(BenchWorkload& work, int threads);

@@ -175,8 +175,15 @@ void save_model(const Session& session, const Model& model, const fs::path& dire
 
 std::vector<std::string> generation_entries(const Model& model, const CompileOptions& options) {
   if (!model.spec() || !keeps_caches(*model.spec(), build_options(options))) return {};
-  if (model.spec()->encoder.layers == 0) return {"decode", "reorder"};
-  return {"encode", "decode", "reorder", "reorder_sources"};
+  return cache_entries(model.spec()->encoder.layers > 0, options);
+}
+
+std::vector<std::string> cache_entries(bool reads_source, const CompileOptions& options) {
+  std::vector<std::string> entries = {"decode", "reorder"};
+  if (reads_source) entries.insert(entries.end(), {"encode", "reorder_sources"});
+  if (build_options(options).chooses_tokens.value_or(false))
+    entries.insert(entries.end(), {"next", "next_beams"});
+  return entries;
 }
 
 std::string names_of_entries(const Plan& plan) {

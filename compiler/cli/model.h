@@ -71,6 +71,9 @@ void save_model(const Session& session, const Model& model, const std::filesyste
 /// empty where all that there is may be needed.
 std::vector<std::string> generation_entries(const Model& model, const CompileOptions& options);
 
+/// The entries with caches of a decoder, or of one that reads an encoder.
+std::vector<std::string> cache_entries(bool reads_source, const CompileOptions& options);
+
 /// "@loss, @logits"
 std::string names_of_entries(const Plan& plan);
 

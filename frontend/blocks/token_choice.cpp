@@ -38,14 +38,18 @@ Value* log_probability(GraphBuilder& g, Value* logits, Value* token) {
   Value* top = g.reduce(ReduceOp::max, logits, {1});
   Value* sum = g.sum(g.exp(g.sub(logits, spread(g, top, logits->shape()))), {1});
   const Dim rows = logits->shape()[0], words = logits->shape()[1];
-  Value* first = g.mul(g.iota(token->type, 0), g.broadcast(g.extent(words, DType::i32), {}, token->shape()));
+  Value* first = g.mul(g.iota(token->type, 0), g.like(token, static_cast<double>(*words.constant())));
   Value* own = g.gather(g.reshape(logits, {rows * words}), g.add(first, token));
   return g.sub(g.sub(own, top), g.log(sum));
 }
 
-Value* chosen(GraphBuilder& g, Value* scores, const TokenChoice&, Value*) {
-  Node* best = g.top_k(scores, 1);
-  return g.reshape(best->result(1), {scores->shape()[0]});
+/// With the place of the new token among the integers, which draws its random number.
+Value* chosen(GraphBuilder& g, Value* scores, const TokenChoice& choice, Value* place) {
+  constexpr double kPosition = 2;
+  Value* integers = choice.integers;
+  Value* is_position = g.eq(g.iota(integers->type, 1), g.like(integers, kPosition));
+  integers = g.select(is_position, spread(g, place, integers->shape()), integers);
+  return g.sample(scores, choice.numbers, integers)->result();
 }
 
 /// Of each row, at its place in a state [slots,places,1].

@@ -12,7 +12,7 @@ struct TokenChoice {
   Value* rows = nullptr;             // i32[B]: 0 ... B-1
   Value* past = nullptr;             // i32[B]: tokens that were read before this run's one
   Value* numbers = nullptr;          // f32[B,3]: temperature (0: greedy), top_p, min_p
-  Value* integers = nullptr;         // i32[B,3]: top_k, seed, index of the sequence
+  Value* integers = nullptr;         // i32[B,4]: top_k, seed, unused, index of the sequence
   Value* penalty = nullptr;          // f32[B]: of a token that has come, as repetition_penalty
   Value* held_back = nullptr;        // i32[B,kHeldBackTokens]: tokens that may not come ...
   Value* held_back_until = nullptr;  // ... before this place in the row; -1: none

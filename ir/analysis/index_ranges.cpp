@@ -61,14 +61,30 @@ bool is_never_zero(const Dim& dim) {
   return least > 0;
 }
 
+/// Of x below a Dim and y of any kind, x + y is below that and the most of y.
+std::optional<Dim> below_sum(const IndexRange& x, const IndexRange& y) {
+  if (!x.below) return std::nullopt;
+  return *x.below + Dim(y.most);
+}
+
 MaybeRange add(const IndexRange& x, const IndexRange& y) {
-  return in_32_bits(x.least + y.least, x.most + y.most, false);
+  MaybeRange sum = in_32_bits(x.least + y.least, x.most + y.most, false);
+  if (sum) sum->below = x.below ? below_sum(x, y) : below_sum(y, x);
+  return sum;
+}
+
+/// Of whole numbers below n, times a number c > 0: at most (n - 1) c.
+std::optional<Dim> below_product(const IndexRange& x, const IndexRange& y) {
+  if (!x.below || y.least != y.most || y.least < 1) return std::nullopt;
+  return (*x.below - Dim(1)) * Dim(y.least) + Dim(1);
 }
 
 MaybeRange multiply(const IndexRange& x, const IndexRange& y) {
   const auto [least, most] =
       std::minmax({x.least * y.least, x.least * y.most, x.most * y.least, x.most * y.most});
-  return in_32_bits(least, most, false);
+  MaybeRange product = in_32_bits(least, most, false);
+  if (product) product->below = x.below ? below_product(x, y) : below_product(y, x);
+  return product;
 }
 
 /// Of whole numbers, by positive ones.

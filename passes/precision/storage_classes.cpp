@@ -130,8 +130,7 @@ void StorageClasses::add(const Node& node) {
       keep_exact(node.result(0));
       break;
     case Op::sample:
-      for (const Value* value : {node.operand(0), node.operand(1), node.result(1)})
-        if (takes_part(value)) constraints(value).read = constraints(value).must_be_wide = true;
+      for (const Value* value : {node.operand(0), node.operand(1), node.result(1)}) keep_exact(value);
       break;
     case Op::scatter_add:
       if (takes_part(node.operand(2))) constraints(node.operand(2)).read = true;
@@ -150,7 +149,7 @@ void StorageClasses::add(const Node& node) {
 /// What numbers are put in order by, back to the matmul that they come from: rounding would make equal what
 /// is not.
 void StorageClasses::keep_exact(const Value* value) {
-  if (!takes_part(value) || constraints(value).must_be_wide) return;
+  if (!takes_part(value) || !exact_.insert(value).second) return;
   constraints(value).read = constraints(value).must_be_wide = true;
   const Node& made_by = *value->node();
   if (is_view(made_by)) return keep_exact(made_by.operand(0));

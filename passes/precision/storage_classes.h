@@ -9,6 +9,7 @@
 
 #include "ir/graph.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace smelt {
 
@@ -43,6 +44,7 @@ class StorageClasses {
   llvm::DenseMap<const Value*, int> numbers_;
   mutable std::vector<int> parent_;
   std::vector<Constraints> constraints_;
+  llvm::DenseSet<const Value*> exact_;
   llvm::DenseMap<const Value*, bool> activation_;  // depends on data other than by statistics
 };
 

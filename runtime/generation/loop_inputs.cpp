@@ -34,7 +34,7 @@ void LoopInputs::add(const LoopPlace& row, const GenerationOptions& options) {
   for (const double number : {temperature, options.top_p, options.min_p})
     numbers_.push_back(static_cast<float>(number));
   const int64_t top_k = std::min<int64_t>(options.top_k, std::numeric_limits<int32_t>::max());
-  for (const int64_t integer : {top_k, int64_t{options.seed}, row.index})
+  for (const int64_t integer : {top_k, int64_t{options.seed}, int64_t{0}, row.index})
     integers_.push_back(static_cast<int32_t>(integer));
   penalty_.push_back(static_cast<float>(options.repetition_penalty));
   hold_back(row, options);

@@ -276,6 +276,7 @@ TEST_P(CachedGeneration, PlansThatChooseTokensGiveTheSame) {
   BothWays model(GetParam().spec, {.chooses_tokens = true});
   model.expect_equal(unequal_prompts(), model.options());
   model.compare_log_probabilities();
+  model.compare_drawn();
   model.compare_scores();
   model.compare_forced();
   model.compare_beams();
