@@ -15,6 +15,8 @@
 #include "codegen/cuda/scan_kernels.h"
 #include "codegen/cuda/sort_kernels.h"
 #include "codegen/cuda/top_k_kernel.h"
+#include "codegen/cuda/waiting_template.h"
+#include "codegen/launches/dependent_launches.h"
 #include "runtime/error.h"
 #include "runtime/plan/plan_fields.h"
 
@@ -90,6 +92,16 @@ class StepTemplates {
   std::map<std::string, TemplateKernel> named_;
 };
 
+/// Where a kernel of the entry may begin early, all do.
+void wait_for_launches(const Program& program, std::vector<TemplateKernel>& templates) {
+  std::vector<bool> keeps;
+  for (const PlanEntry& entry : program.entries) keeps.push_back(keeps_tokens(program, entry));
+  for (TemplateKernel& kernel : templates) {
+    const auto is_dependent = [&](const StepPlace& place) { return keeps[place.entry]; };
+    if (!kernel.code.waits && std::ranges::any_of(kernel.steps, is_dependent)) make_waiting(kernel.code);
+  }
+}
+
 }  // namespace
 
 std::vector<TemplateKernel> template_kernels(const Program& program, int compute_capability) {
@@ -98,6 +110,7 @@ std::vector<TemplateKernel> template_kernels(const Program& program, int compute
     for (size_t step = 0; step < program.entries[entry].steps.size(); ++step)
       of_steps.add(program.entries[entry].steps[step], {entry, step});
   std::vector<TemplateKernel> templates = std::move(of_steps).take();
+  wait_for_launches(program, templates);
   for (auto more : {round_kernels(program.states), initialize_kernels(program.states)})
     std::ranges::move(without_steps(std::move(more)), std::back_inserter(templates));
   return templates;

@@ -62,6 +62,8 @@ class PreparedGemm {
   /// Adds an alternative kernel, which is measured beside the library's algorithms and taken where it is
   /// faster.
   void consider(KernelLaunch own) { own_ = std::move(own); }
+  /// That kernel; null where there is none.
+  KernelLaunch* considered() { return own_ ? &own_ : nullptr; }
 
   /// Launches the calls. The first time it chooses the algorithm, which waits for the device; call
   /// `choose` before a capture.

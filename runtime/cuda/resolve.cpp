@@ -234,6 +234,8 @@ std::vector<KernelLaunch*> kernels_of(Launch& launch) {
   if (auto* one = std::get_if<KernelLaunch>(&launch)) kernels.push_back(one);
   if (auto* several = std::get_if<TemplateLaunches>(&launch))
     for (KernelLaunch& kernel : several->kernels) kernels.push_back(&kernel);
+  if (auto* gemm = std::get_if<GemmLaunch>(&launch))
+    if (KernelLaunch* own = gemm->gemm.considered()) kernels.push_back(own);
   return kernels;
 }
 
@@ -241,11 +243,14 @@ std::vector<KernelLaunch*> kernels_of(Launch& launch) {
 /// begins when all has ended that was there before the entry, such as what wrote those weights.
 void set_dependent(ResolvedEntry& resolved) {
   bool follows = false;
-  for (size_t i = 0; i < resolved.launches.size(); ++i)
+  for (size_t i = 0; i < resolved.launches.size(); ++i) {
+    const bool surely =
+        resolved.entry->steps[i].choice < 0 && !std::holds_alternative<GemmLaunch>(resolved.launches[i]);
     for (KernelLaunch* kernel : kernels_of(resolved.launches[i])) {
       kernel->dependent = kernel->waits && follows;
-      follows |= kernel->blocks > 0 && resolved.entry->steps[i].choice < 0;
+      follows |= surely && kernel->blocks > 0;
     }
+  }
 }
 
 }  // namespace

@@ -291,8 +291,8 @@ Code cuLaunchKernelEx(const LaunchConfig* config, Function function, void** argu
     if (attribute.id != LaunchAttribute::kDependent || gpu().capability < 90) return kInvalidValue;
     dependent |= attribute.value != 0;
   }
-  return launch(function, {config->grid[0], config->grid[1], config->block[0], {}, {}, dependent}, config->stream,
-                arguments);
+  return launch(function, {config->grid[0], config->grid[1], config->block[0], {}, {}, dependent},
+                config->stream, arguments);
 }
 
 // ---- streams, events, graphs

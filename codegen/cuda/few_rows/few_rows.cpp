@@ -33,15 +33,6 @@ bool is_weight(const Program& program, const PlanEntry& entry, const BufferRef& 
   return state >= 0 && !writes_state(program, entry, state);
 }
 
-/// More rows want more registers for sums, which leaves fewer for loads in flight; and more weights a block,
-/// since each block reads all of A.
-std::vector<FewRows> classes() {
-  return {{.rows = 8, .weights = 16, .depth = 6, .blocks_each = 3},
-          {.rows = 16, .weights = 16, .depth = 6, .blocks_each = 2},
-          {.rows = 32, .weights = 32, .depth = 4, .blocks_each = 1, .measured = true},
-          {.rows = 64, .weights = 16, .depth = 4, .blocks_each = 1, .measured = true}};
-}
-
 }  // namespace
 
 std::string FewRows::name() const {
@@ -49,13 +40,21 @@ std::string FewRows::name() const {
                      has_bias ? "_bias" : "");
 }
 
+/// More rows want more registers for sums, which leaves fewer for loads in flight; and more weights a block,
+/// since each block reads all of A.
+std::vector<FewRows> few_rows(DType dtype, DType result_dtype, bool has_bias) {
+  std::vector<FewRows> all = {{.rows = 8, .weights = 16, .depth = 6, .blocks_each = 3},
+                              {.rows = 16, .weights = 16, .depth = 6, .blocks_each = 2},
+                              {.rows = 32, .weights = 32, .depth = 4, .blocks_each = 1, .measured = true},
+                              {.rows = 64, .weights = 16, .depth = 4, .blocks_each = 1, .measured = true}};
+  for (FewRows& one : all) one.dtype = dtype, one.result_dtype = result_dtype, one.has_bias = has_bias;
+  return all;
+}
+
 std::vector<FewRows> few_rows(const Program& program, const PlanEntry& entry, const GemmStep& step) {
   const bool few = keeps_tokens(program, entry) || program.symbols.upper(step.m) <= kMostRows;
   if (!few || !has_form(step) || !is_weight(program, entry, step.b.base)) return {};
-  std::vector<FewRows> all = classes();
-  for (FewRows& one : all)
-    one.dtype = step.dtype, one.result_dtype = step.result_dtype, one.has_bias = step.bias.has_value();
-  return all;
+  return few_rows(step.dtype, step.result_dtype, step.bias.has_value());
 }
 
 }  // namespace smelt

@@ -22,11 +22,15 @@ struct FewRows {
   int weights = 16;       // rows of B^T that a block has
   int depth = 6;          // pieces along k that a warp is loading
   int blocks_each = 3;    // blocks that share a multiprocessor's registers
+  int ahead = 2048;       // elements of a row behind those pieces that the L2 cache loads meanwhile
   bool measured = false;  // against the library; else it is taken wherever it can be
 
   /// "smelt_few_rows_08_bf16_f32_bias": in the order of their names, those for fewer rows come first.
   std::string name() const;
 };
+
+/// For more and more rows.
+std::vector<FewRows> few_rows(DType dtype, DType result_dtype, bool has_bias);
 
 /// The kernels for a step of the entry, those for fewer rows first; none where it has none. They read weights
 /// before the steps in front of them have ended, so these are a state that no step of the entry writes.

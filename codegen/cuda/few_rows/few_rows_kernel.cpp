@@ -16,6 +16,12 @@ SM void load_weights(unsigned (&to)[4], const Half* from, bool is_there) {
                "@p ld.global.L1::no_allocate.v4.b32 {%0,%1,%2,%3}, [%4];}"
                : "=&r"(to[0]), "=&r"(to[1]), "=&r"(to[2]), "=&r"(to[3]) : "l"(from), "r"((int)is_there));
 }
+// Into the L2 cache alone; bytes are a multiple of 16.
+SM void prefetch_weights(const Half* from, int bytes) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" : : "l"(from), "r"(bytes));
+#endif
+}
 SM void load_row(unsigned (&to)[4], const Half* from, bool is_there) {
   asm volatile("{.reg .pred p; setp.ne.s32 p, %5, 0; mov.b32 %0, 0; mov.b32 %1, 0; mov.b32 %2, 0; mov.b32 %3, 0;\n"
                "@p ld.global.v4.b32 {%0,%1,%2,%3}, [%4];}"
@@ -45,7 +51,8 @@ constexpr int64_t kDepthsBelow = int64_t{1} << 30, kPitchesBelow = int64_t{1} <<
 /// operands are summed in any order of k, as long as it is the same: so a lane's elements are those of 16
 /// bytes that lie together, and nothing goes through shared memory. The warps of a block have pieces of 32
 /// elements along k in turns; where a piece ends beyond k it is zero. What a warp waits for is always its
-/// oldest piece, and its place takes the next load.
+/// oldest piece, and its place takes the next load. The first loads, and what the L2 cache loads behind them,
+/// are of weights, which no launch in front writes: they are on their way while the block waits for A.
 constexpr std::string_view kBody = R"(
 // A block: WEIGHTS rows of B^T by up to ROWS rows of A.
 extern "C" __global__ void __launch_bounds__(256, BLOCKS_EACH)
@@ -67,6 +74,8 @@ extern "C" __global__ void __launch_bounds__(256, BLOCKS_EACH)
   sm_allow_next_launch();
 #pragma unroll
   for (int i = 0; i < DEPTH; ++i) load_piece(bs[i], i);
+  const int rest = min(k - 256 * DEPTH, AHEAD), row = first + WEIGHTS / 8 * warp + lane;
+  if (rest > 0 && lane < WEIGHTS / 8 && row < n) prefetch_weights(b + row * b_pitch + 256 * DEPTH, 2 * rest);
   sm_wait_for_launches();
 
   unsigned as[2][ROWS / 8][4];
@@ -146,12 +155,14 @@ std::string source_of(const FewRows& few) {
       "// A matmul of at most {} rows by weights, whose reading is what takes time.\n"
       "#define SM static __device__ __forceinline__\n"
       "#define KERNEL {}\n#define MMA_TYPE \"{}\"\n#define ROWS {}\n#define WEIGHTS {}\n#define PITCH {}\n"
-      "#define DEPTH {}\n#define STEPS {}\n#define BLOCKS_EACH {}\n#define BIAS_PARAMETER {}\n#define BIAS "
+      "#define DEPTH {}\n#define STEPS {}\n#define AHEAD {}\n"
+      "#define BLOCKS_EACH {}\n#define BIAS_PARAMETER {}\n#define BIAS "
       "{}\n"
       "{}typedef unsigned short Half;\ntypedef {} Result;\n{}{}",
       few.rows, few.name(), cuda_memory_type(few.dtype), few.rows, few.weights, few.weights + kPadding,
-      few.depth, std::lcm(few.depth, 2), few.blocks_each, few.has_bias ? "const Result* bias," : "",
-      few.has_bias ? "+ sm_get(bias[column])" : "", cuda_prelude(needs), result, kFewRowsInstructions, kBody);
+      few.depth, std::lcm(few.depth, 2), few.ahead, few.blocks_each,
+      few.has_bias ? "const Result* bias," : "", few.has_bias ? "+ sm_get(bias[column])" : "",
+      cuda_prelude(needs), result, kFewRowsInstructions, kBody);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "codegen/cuda/template_kernels.h"
+#include "runtime/cuda/nvrtc.h"
 #include "runtime/error.h"
 #include "runtime/plan/plan_validate.h"
 #include "runtime/plan/step_values.h"
@@ -131,6 +132,25 @@ TEST(TemplateKernels, StepsNameTheirs) {
                                                    {"smelt_sort_rank", "smelt_sort_begins"},
                                                    {"smelt_scan_columns_add_f32", "smelt_scan_rows_add_f32"},
                                                    {"smelt_top_3"}}));
+}
+
+/// Of entries that keep tokens: whatever is launched may begin early, and says itself what it waits for.
+TEST(TemplateKernels, OfEntriesThatKeepTokensWait) {
+  Program program = program_of(scores(false));
+  program.entries[0].steps.push_back(step_of(TopKStep{{3, 0}, {4, 0}, {5, 0}, 5, 9, 9, 3}, {3}, {4, 5}));
+  for (const TemplateKernel& kernel : template_kernels(program)) EXPECT_FALSE(kernel.code.waits);
+  program.buffers[4].role = Role::cache;
+  std::vector<CudaSource> sources;
+  for (const TemplateKernel& kernel : template_kernels(program)) {
+    EXPECT_TRUE(kernel.code.waits) << kernel.code.name;
+    const std::string& text = kernel.code.source;
+    const size_t begin = text.find("__global__"), body = text.find('{', begin);
+    EXPECT_EQ(text.find("sm_wait_for_launches();", begin), text.find("sm_wait_for_launches();", body));
+    EXPECT_LT(text.find("sm_wait_for_launches();", begin) - body, 60u) << text.substr(begin);
+    sources.push_back({text, kernel.code.name});
+  }
+  if (!nvrtc_info().available) GTEST_SKIP() << nvrtc_info().problem;
+  EXPECT_EQ(compile_cuda(sources, 90).size(), 2u);
 }
 
 /// Sorts of few and of many indices share their first kernel and their last.

@@ -38,6 +38,7 @@ inline void load_row(unsigned (&to)[4], const Half* from, bool is_there) {
   if (is_there) memcpy(to, from, 16);
 }
 inline void load_weights(unsigned (&to)[4], const Half* from, bool is_there) { load_row(to, from, is_there); }
+inline void prefetch_weights(const Half*, int) {}
 inline void multiply(float (&d)[4], unsigned a0, unsigned a1, unsigned a2, unsigned a3, unsigned b0, unsigned b1) {
   auto& lanes = host_lanes[threadIdx.x / 32];
   const int lane = threadIdx.x % 32;
@@ -76,7 +77,7 @@ inline std::string few_rows_host_text(const FewRows& few, const KernelCode& kern
     call += (i > 0 ? ", " : "") + fmt::format(fmt::runtime(cast), i);
   }
   std::string undefine;
-  for (const char* name : {"SM", "KERNEL", "MMA_TYPE", "ROWS", "WEIGHTS", "PITCH", "DEPTH", "STEPS",
+  for (const char* name : {"SM", "KERNEL", "MMA_TYPE", "ROWS", "WEIGHTS", "PITCH", "DEPTH", "STEPS", "AHEAD",
                            "BLOCKS_EACH", "BIAS_PARAMETER", "BIAS", "WIDEN"})
     undefine += fmt::format("#undef {}\n", name);
   return fmt::format(
