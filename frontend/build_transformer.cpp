@@ -196,6 +196,7 @@ class ModelGraph {
     ids_ = input(has_both(spec_) ? "decoder_input_ids" : "input_ids", {batch_, length_});
     Cache tokens = cache_of("T");
     tokens.past = input("past_length", {batch_});
+    set_id_range(*tokens.past->node(), {.below = tokens.capacity});  // there is room for a token behind
     Stack stack{.name = "decoder", .spec = spec_.decoder, .causal = true, .cache = &tokens};
     Cache memory;
     if (has_both(spec_)) {
