@@ -87,6 +87,7 @@ class ParametersOf {
     for (const int param : attention.rows)
       add_list(param, attention.batch * attention.heads * attention.queries, writes_rows);
     if (attention.counters >= 0) add_shared(attention);
+    if (attention.places >= 0) add_places(attention);
     for (const auto& [i, param] : llvm::enumerate(attention.sums))
       add_list(static_cast<int>(param), sum_elements(attention, static_cast<int>(i)), true);
     if (const FewTiles* tiles = attention.few(); tiles && attention.workspace >= 0)
@@ -116,6 +117,16 @@ class ParametersOf {
     add_list(attention.counters, shared.counters, true);
   }
 
+  /// Rows of the tables of keys and values, which have to be there.
+  void add_places(const AttentionKernel& attention) {
+    KernelAccess access;
+    access.strides.resize(code_.axes.size());
+    code_.axes.push_back(attention.batch), access.strides.push_back(attention.places_batch_stride);
+    code_.axes.push_back(attention.keys), access.strides.push_back(attention.places_stride);
+    note(attention.places, std::move(access), false);
+    keep_indices(attention.places);
+  }
+
   /// They are no arguments of a step.
   void drop_tiles(size_t count) { code_.parameters.resize(code_.parameters.size() - count); }
 
@@ -135,8 +146,12 @@ class ParametersOf {
     const auto along = [&](const Dim& extent, const Dim& stride) {
       code_.axes.push_back(extent), access.strides.push_back(stride);
     };
+    const bool in_table = matrix.of_keys && attention.places >= 0;
     along(attention.batch, matrix.batch_stride);
-    along(matrix.of_keys ? attention.keys : attention.queries, matrix.place_stride);
+    along(in_table         ? attention.table_rows
+          : matrix.of_keys ? attention.keys
+                           : attention.queries,
+          matrix.place_stride);
     along(matrix.of_keys ? attention.key_heads : attention.heads, matrix.head_stride);
     along(attention.width, 1);
     note(matrix.param, std::move(access), written);

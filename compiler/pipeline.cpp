@@ -246,7 +246,8 @@ class Compiler {
     PassManager passes = manager();
     FusionReport* report = options_.explain_fusion ? &result_.fusions : nullptr;
     passes.add("guard_indices");
-    passes.add({"fuse", {}}, [report](Graph& g) { return fuse(g, {.report = report}); });
+    const auto stays = [&](const Node& node) { return is_read_in_place(node, target); };
+    passes.add({"fuse", {}}, [&](Graph& g) { return fuse(g, {.report = report, .stays = stays}); });
     passes.add("accumulate_gemms");
     if (options_.storage != DType::f32)
       passes.add(PassCall{"assign_precision", {{"storage", std::string(name(options_.storage))}}}.str());
@@ -259,6 +260,12 @@ class Compiler {
                [this](Graph& g) { return assign_layout(g, {.log = &result_.layout_copies}); });
     passes.run(module);
     result_.pass_timing += passes.timing_report();
+  }
+
+  /// A gather whose reader follows its indices.
+  bool is_read_in_place(const Node& node, const Target& target) const {
+    return target.is_cuda() && target.attention == AttentionTemplates::measured && is_read_in_table(node) &&
+           node.result()->dtype() == options_.storage;
   }
 
   void summarise() { summarise_program(result_.program, result_.summary); }

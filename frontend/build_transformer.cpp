@@ -197,6 +197,7 @@ class ModelGraph {
     ids_ = input(has_both(spec_) ? "decoder_input_ids" : "input_ids", {batch_, length_});
     Cache tokens = cache_of("T");
     tokens.past = input("past_length", {batch_});
+    set_id_range(*tokens.past->node(), {.below = tokens.capacity});  // there is room for a token behind
     decode_behind(tokens, batch_);
     last_ = last_tokens(last_, optional_input("lengths", {batch_}, kAllTokens));
     b_.graph.output("logits", b_.graph.reshape(logits(b_, last_), {batch_, spec_.vocab_size}));

@@ -36,6 +36,10 @@ void visit_attention_fields(const Visit& visit) {
   visit("most_rows", &AttentionKernel::most_rows);
   visit("query_sums", &AttentionKernel::query_sums);
   visit("counters", &AttentionKernel::counters);
+  visit("places", &AttentionKernel::places);
+  visit("places_batch_stride", &AttentionKernel::places_batch_stride);
+  visit("places_stride", &AttentionKernel::places_stride);
+  visit("table_rows", &AttentionKernel::table_rows);
   visit("tile_params", &AttentionKernel::tile_params);
   visit("workspace", &AttentionKernel::workspace);
   visit("tiles", &AttentionKernel::tiles);

@@ -59,6 +59,10 @@ struct AttentionKernel : AttentionSpec {
   /// Of a tile of the templates for every architecture; none has 0 rows.
   int least_rows = 0, most_rows = kAnyRows;
   int query_sums = -1, counters = -1;
+  /// Where keys and values are not in order: the parameter i32[batch, keys] that says in which of the rows of
+  /// their table each is, and its strides. Their batch stride is 0 then, and places are rows.
+  int places = -1;
+  Dim places_batch_stride, places_stride, table_rows;
   /// On a CPU the returned values are not the template's, but stored in tiles: the last parameters, which no
   /// step gives. Only the modified score is returned.
   int tile_params = 0;

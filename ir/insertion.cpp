@@ -48,6 +48,13 @@ std::optional<Span> constant_span(const Node& insert, const IndexedAxis& indexed
   return Span{static_cast<int64_t>(*begin), static_cast<int64_t>(*begin) + *length};
 }
 
+/// Every reader has an iota of its own (passes/fusion/cheap_nodes.h).
+bool are_same_numbers(const Value* a, const Value* b) {
+  if (a == b) return true;
+  const Node &x = *a->node(), &y = *b->node();
+  return x.is(Op::iota) && y.is(Op::iota) && a->type == b->type && x.attributes == y.attributes;
+}
+
 }  // namespace
 
 bool write_apart(const Node& a, const Node& b) {
@@ -59,7 +66,7 @@ bool write_apart(const Node& a, const Node& b) {
     const auto from = constant_span(a, x), to = constant_span(b, y);
     if (from && to)
       apart |= from->last <= to->first || to->last <= from->first;
-    else if (x.index != y.index)
+    else if (!are_same_numbers(x.index, y.index))
       return false;
   }
   return apart;

@@ -24,6 +24,7 @@ class Collector {
     for (const Dim& size :
          {attention.batch, attention.heads, attention.key_heads, attention.queries, attention.keys})
       add(size);
+    for (const Dim& size : {attention.places_batch_stride, attention.places_stride}) add(size);
     for (const AttentionKernel::Matrix& matrix : attention.matrices)
       for (const Dim& stride : {matrix.batch_stride, matrix.place_stride, matrix.head_stride}) add(stride);
   }

@@ -28,6 +28,22 @@ void AttentionLowering::add_heads(const Value& value, bool of_keys, bool written
       {add(value, std::move(place), written), of_keys, strides[0], strides[1], strides[2]});
 }
 
+void AttentionLowering::add_rows_of_table(const Node& gather) {
+  const Value& table = *gather.operand(0);
+  const std::vector<Dim>& strides = table.layout->strides;
+  if (!strides[2].is_one() && form_.width > 1)
+    fail_with(Status::internal, "{}: the heads of its table are not rows", node_.describe());
+  form_.matrices.push_back({add(table, false), true, 0, strides[0], strides[1]});
+}
+
+void AttentionLowering::add_places(const Node& gather) {
+  const Value& places = *gather.operand(1);
+  form_.places = add(places, false);
+  kernel_.params.back().indices = builder_.indices(places);
+  form_.places_batch_stride = places.layout->strides[0], form_.places_stride = places.layout->strides[1];
+  form_.table_rows = gather.operand(0)->shape()[0];
+}
+
 void AttentionLowering::add_rows(const Value& value, bool written) {
   const Layout dense{value.layout->buffer, value.layout->offset, dense_strides(value.shape())};
   if (*value.layout == dense) return form_.rows.push_back(add(value, written));

@@ -16,6 +16,9 @@ class AttentionLowering {
 
   /// [batch, places, heads, width]: what is read and has no neighbours along the width is copied.
   void add_heads(const Value& value, bool of_keys, bool written);
+  /// The same of keys that a gather takes from rows of a table, whose numbers add_places has.
+  void add_rows_of_table(const Node& gather);
+  void add_places(const Node& gather);
   /// f32[batch, heads, queries], compact: what is not is copied.
   void add_rows(const Value& value, bool written);
   void add_sums(const Value& value) { form_.sums.push_back(add(value, true)); }

@@ -79,6 +79,7 @@ class EntryLowering {
       case Op::state:
       case Op::input:
       case Op::constant:
+      case Op::gather:  // its readers follow its indices
         return;
       default:
         fail_with(Status::internal, "lower: {} has no step; fuse and decompose come first", node.describe());

@@ -17,6 +17,12 @@ const std::vector<std::string>& names_of(const PlanEntry& entry, int choice) {
   return entry.choices[static_cast<size_t>(choice)].alternatives;
 }
 
+std::string rule_text(const Choice& choice) {
+  if (!choice.last_where) return {};
+  return fmt::format(" (the last where {} < {}, and only there)", choice.last_where->value.str(),
+                     choice.last_where->below);
+}
+
 /// By the steps of the choice; layers are one kind.
 std::string kind_of_work(const PlanEntry& entry, int choice) {
   const auto step = std::ranges::find(entry.steps, choice, &Step::choice);
@@ -35,8 +41,9 @@ std::string choices_text(const Plan& plan) {
   std::vector<std::string> lines;
   for (const PlanEntry& entry : plan.entries)
     for (int choice = 0; choice < std::ssize(entry.choices); ++choice)
-      lines.push_back(fmt::format("{}, {}: {}", entry.name, kind_of_work(entry, choice),
-                                  fmt::join(names_of(entry, choice), " | ")));
+      lines.push_back(fmt::format("{}, {}: {}{}", entry.name, kind_of_work(entry, choice),
+                                  fmt::join(names_of(entry, choice), " | "),
+                                  rule_text(entry.choices[static_cast<size_t>(choice)])));
   return lines.empty() ? "" : "the fastest is found at first use of:\n" + counted_lines(lines) + "\n";
 }
 

@@ -121,6 +121,45 @@ bool may_have_few_queries(const Node& attention) {
          llvm::none_of(attention.body->nodes(), [](const auto& node) { return node->is(Op::random); });
 }
 
+namespace {
+
+/// [batch, keys, heads, width] of a table [rows, heads, width].
+bool takes_rows(const Node& node) {
+  return node.is(Op::gather) && node.int_attr("axis") == 0 && node.operand(0)->rank() == 3 &&
+         node.operand(1)->rank() == 2 && node.operand(1)->dtype() == DType::i32;
+}
+
+/// Old content of a state is read before it is overwritten: by whoever is known to read it.
+bool is_overwritten(const Value* table) {
+  const Node* node = table->node();
+  while (info(node->op()).has(Trait::view)) node = node->operand(0)->node();
+  if (!node->is(Op::state)) return false;
+  return llvm::any_of(node->graph().nodes(), [&](const auto& other) {
+    return other->is(Op::update) && other->string_attr("state") == node->string_attr("name");
+  });
+}
+
+bool reads_in_table(const Node& attention) {
+  if (!may_have_few_queries(attention)) return false;
+  const Dim& queries = attention.operand(0)->shape()[1];
+  const Node &keys = *attention.operand(1)->node(), &values = *attention.operand(2)->node();
+  return attention.graph().module().symbols.upper(queries) <= most_few_queries(attention) &&
+         takes_rows(keys) && takes_rows(values) && keys.operand(1) == values.operand(1) &&
+         keys.operand(0)->shape()[0] == values.operand(0)->shape()[0] && !is_overwritten(keys.operand(0)) &&
+         !is_overwritten(values.operand(0));
+}
+
+}  // namespace
+
+bool is_read_in_table(const Node& gather) {
+  if (!gather.is(Op::gather) || gather.graph().is_output(gather.result())) return false;
+  return llvm::all_of(gather.result()->users(), [&](const Node* user) {
+    return user->is(Op::attention) && reads_in_table(*user) && user->operand(0) != gather.result() &&
+           llvm::count(user->operands(), gather.result()) ==
+               (user->operand(1) == gather.result()) + (user->operand(2) == gather.result());
+  });
+}
+
 std::optional<std::string> why_no_attention_kernel(const Node& attention, DType storage) {
   const bool is_narrow = storage == DType::bf16 || storage == DType::f16;
   if (!is_narrow && !(storage == DType::f32 && may_have_few_queries(attention)))

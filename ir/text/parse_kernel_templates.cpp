@@ -67,7 +67,7 @@ void KernelParser::check_attention() {
     return std::all_of(numbers.begin(), numbers.end(),
                        [&](int64_t n) { return n >= 0 && n < static_cast<int64_t>(count); });
   };
-  for (const int shared : {made.query_sums, made.counters, made.workspace})
+  for (const int shared : {made.query_sums, made.counters, made.places, made.workspace})
     if (shared != -1) params.push_back(shared);
   if (!within(params, kernel_.params.size())) lexer.expected("numbers of the kernel's parameters");
   if (made.axes.size() != 4 || !within(made.axes, kernel_.axes.size()))

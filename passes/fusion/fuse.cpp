@@ -15,10 +15,6 @@
 namespace smelt {
 namespace {
 
-bool is_fusable(const Node& node) {
-  return info(node.op()).has(Trait::fusable) && !info(node.op()).has(Trait::view) && !node.has("values");
-}
-
 struct Group {
   std::vector<Node*> nodes;  // in program order
   Phase phase = Phase::forward;
@@ -57,6 +53,11 @@ class Fuser {
   }
 
   bool is_cheap(const Node& node) const { return cheap_.contains(node); }
+
+  bool is_fusable(const Node& node) const {
+    const bool fits = info(node.op()).has(Trait::fusable) && !info(node.op()).has(Trait::view);
+    return fits && !node.has("values") && !(options_.stays && options_.stays(node));
+  }
 
   /// Views that matmuls and other readers of memory take as they are.
   bool stays_view(const Node& broadcast) const {

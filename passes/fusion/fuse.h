@@ -8,6 +8,8 @@
 // reader gets its own.
 #pragma once
 
+#include <functional>
+
 #include "ir/graph.h"
 #include "passes/fusion/fusion_report.h"
 
@@ -18,6 +20,8 @@ struct FuseOptions {
   size_t max_nodes = 160;          // of one body
   int64_t max_single_row = 8192;   // columns of a kernel without rows
   FusionReport* report = nullptr;  // gets the graph's kernels, too
+  /// Gathers that are left as they are, for readers that follow their indices themselves.
+  std::function<bool(const Node&)> stays = {};
 };
 
 bool fuse(Graph& graph, const FuseOptions& options);

@@ -39,8 +39,10 @@ class Assigner {
       for (const auto& result : node->results()) decide(*node, *result);
       ask(*node);
     }
-    for (const auto& node : graph_.nodes())
+    for (const auto& node : graph_.nodes()) {
       if (is_view(*node) && !node->result()->layout) look(*node);
+      if (node->is(Op::gather)) node->result()->layout = layout_in_table(*node);
+    }
     return true;
   }
 
@@ -136,10 +138,19 @@ class Assigner {
 
   bool is_state_memory(const Layout& layout) const { return module_.buffers[layout.buffer].state >= 0; }
 
+  /// A gather that is no part of a fusion stays in its table, for readers that follow its indices: these say
+  /// where an element lies, and not the strides along their dims.
+  static Layout layout_in_table(const Node& gather) {
+    const Layout& table = *gather.operand(0)->layout;
+    std::vector<Dim> strides(gather.operand(1)->shape().size());
+    strides.insert(strides.end(), table.strides.begin() + 1, table.strides.end());
+    return {table.buffer, table.offset, std::move(strides)};
+  }
+
   // ---- from readers to writers
 
   void decide(const Node& node, Value& value) {
-    if (value.layout || is_leaf_memory(node)) return;
+    if (value.layout || is_leaf_memory(node) || node.is(Op::gather)) return;
     auto& requests = requests_[&value];
     if (is_view(node)) {
       // The request is passed on to the node that computes the elements.

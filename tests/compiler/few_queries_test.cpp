@@ -151,5 +151,80 @@ TEST(FewQueriesOfACache, DoNotReadWhatNoRowSees) {
   EXPECT_LE(testing::relative_error(actual.at("y"), expected.at("y")), 1e-6);
 }
 
+// ---- keys in rows of a table
+
+/// An attention over keys and values at rows `at` of a state each; `places` is what makes `at`.
+std::unique_ptr<Module> in_table(std::string_view state, int64_t rows, std::string_view inputs,
+                                 std::string_view places, int64_t keys, std::string_view type) {
+  return parse_module(fmt::format(R"(symbols B <= 3
+state "k" : {4}[{0}]
+state "v" : {4}[{0}]
+graph @main(%q: {4}[B,1,4,16], {1}, %past: i32[B] {{below = {3}}}) {{
+  %k = state "k" : {4}[{0}]
+  %v = state "v" : {4}[{0}]
+  %kt = reshape %k : {4}[{5},2,16]
+  %vt = reshape %v : {4}[{5},2,16]
+{2}  %keys = gather %kt, %at {{axis = 0}} : {4}[B,{3},2,16]
+  %values = gather %vt, %at {{axis = 0}} : {4}[B,{3},2,16]
+  %y, %lse = attention %q, %keys, %values (%score, %p = %past) {{scale = 0.25}} {{
+    %last = broadcast %p {{axes = [0]}} : i32[B,4,1,{3}]
+    %key = iota {{axis = 3}} : i32[B,4,1,{3}]
+    %seen = ge %last, %key
+    %low = constant {{value = -inf}} : f32[B,4,1,{3}]
+    %m = select %seen, %score, %low
+    return %m
+  }} : {4}[B,1,4,16], f32[B,4,1]
+  return y = %y
+}})",
+                                  state, inputs, places, keys, type, rows));
+}
+
+/// rows[b, t] says in whose row of the cache the key of place t is, as beams have it.
+constexpr const char *kOfRows = R"(  %s = iota {axis = 1} : i32[B,200]
+  %n = constant {value = 200} : i32[B,200]
+  %first = mul %rows, %n
+  %at = add %first, %s
+)",
+                     *kOfPages = R"(  %each = broadcast %pages {axes = [0, 1]} : i32[B,13,16]
+  %n = constant {value = 16} : i32[B,13,16]
+  %first = mul %each, %n
+  %s = iota {axis = 2} : i32[B,13,16]
+  %sum = add %first, %s
+  %at = reshape %sum : i32[B,208]
+)";
+
+/// Nothing of the table is copied: it is the attention that follows the indices.
+Plan few_in_table(const Module& module, const CompileOptions& options) {
+  Plan plan = few_on_host(module, options);
+  for (const Step& step : plan.entries[0].steps)
+    for (const int written : step.writes)
+      EXPECT_LT(plan.buffers[static_cast<size_t>(written)].bytes, 3 * 200 * 2 * 16 * 2) << print(module);
+  return plan;
+}
+
+TEST(FewQueriesOfATable, FollowRowsAndPages) {
+  for (const char* type : {"f32", "bf16"}) {
+    CompileOptions options;
+    options.storage = *parse_dtype(type);
+    testing::CpuCase c{.symbols = {{"B", 3}}, .seed = 5};
+    c.plan = few_in_table;
+    testing::expect_cpu_matches(
+        *in_table("5,200,2,16", 1000, "%rows: i32[B,200] {below = 5}", kOfRows, 200, type), c, options);
+    testing::expect_cpu_matches(
+        *in_table("50,16,2,16", 800, "%pages: i32[B,13] {below = 50}", kOfPages, 208, type), c, options);
+  }
+}
+
+/// Numbers of rows that there are not are noticed, as every index is.
+TEST(FewQueriesOfATable, NoticeIndicesThatAreNoRows) {
+  const auto module = in_table("4,200,2,16", 800, "%rows: i32[B,200]", kOfRows, 200, "f32");
+  Session session = session_of(*module, DType::f32);
+  Tensors inputs = testing::random_inputs(*module->graphs[0], 3, {{"B", 2}});
+  std::ranges::fill(inputs.at("rows").data, 3);
+  EXPECT_NO_THROW(testing::run_entry(session, "main", {}, inputs));
+  inputs.at("rows").data[7] = 4;
+  EXPECT_THROW(testing::run_entry(session, "main", {}, inputs), Error);
+}
+
 }  // namespace
 }  // namespace smelt

@@ -82,11 +82,12 @@ std::string few_queries_text(const Kernel& kernel) {
   text += fmt::format(
       "typedef {} Element;\nconstexpr int kHead = {}, kVector = {}, kRows = {}, kLoads = {}, kUnit = {}, "
       "kSplits = {}, kGroup = {}, kKeyHeads = {};\nconstexpr int kWarps = {}, kThreads = 32 * kWarps, "
-      "kBlocks = {};\nconstexpr bool kMaskedByHead = {};\n",
+      "kBlocks = {};\nconstexpr bool kMaskedByHead = {}, kHasPlaces = {};\n",
       cuda_memory_type(dtype), attention.width,
       std::min<int64_t>(attention.vector, kPieceBytes / size_of(dtype)), tiles.rows, tiles.loads,
       tiles.unit, tiles.splits, group_of(attention), attention.key_heads.constant().value(), kFewWarps,
-      tiles.blocks, mask.instruction >= 0 && differs_by_head(kernel, mask.instruction));
+      tiles.blocks, mask.instruction >= 0 && differs_by_head(kernel, mask.instruction),
+      attention.places >= 0);
   for (const std::string_view part : {few::kLayout, few::kKeys, few::kScoresOfStep, few::kSums, few::kBlock})
     text += part;
   return text;

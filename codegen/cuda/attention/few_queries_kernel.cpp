@@ -28,11 +28,17 @@ SM float exponential(float x) {
 // exp(x - base), of bases that may have seen nothing yet.
 SM float below(float x, float base) { return exponential(x - (base == -infinity() ? 0.0f : base)); }
 
-// A matrix of one row of the batch; places and heads are strides apart.
+// The keys or values of a row of the batch and a head.
 struct Matrix {
   const Element* at;
-  long long place, head;
+  long long place;
 };
+// Which row of a table a key is in, where keys have one; else they lie in order.
+struct Places {
+  const int* at;
+  long long place;
+};
+SM int place_of(const Places& places, int key) { return kHasPlaces ? places.at[key * places.place] : key; }
 
 // The rows of a block: neighbouring queries, of each the heads that share one of keys.
 struct Rows {
@@ -263,25 +269,25 @@ SM Whole whole_of(const float* part, int count, int column) {
 const std::string_view kBlock = R"(
 // The block's rows over keys [first, end): a warp takes every kWarps-th step.
 SM void sum_keys(Sums& sums, const float (&q)[kRows][kOwn], const Matrix& k, const Matrix& v,
-                 const BodyArguments& body, const Rows& rows, int first, int end) {
+                 const Places& places, const BodyArguments& body, const Rows& rows, int first, int end) {
   for (first += (threadIdx.x >> 5) * kStep; first < end; first += kWarps * kStep) {
     const int seen = seen_of(body, rows, first, min(first + kStep, end));
     if (seen == 0) continue;
+    const int own = first + group_of_lanes();  // the lane's first key
+    int at[kLoads];
     Piece keys[kLoads][kTurns], values[kLoads][kTurns];
 #pragma unroll
-    for (int i = 0; i < kLoads; ++i) {
-      const int key = first + i * kTogether + group_of_lanes();
+    for (int i = 0; i < kLoads; ++i) at[i] = own + i * kTogether < end ? place_of(places, own + i * kTogether) : 0;
+#pragma unroll
+    for (int i = 0; i < kLoads; ++i)
 #pragma unroll
       for (int turn = 0; turn < kTurns; ++turn)
-        keys[i][turn] = piece_at(k.at + key * k.place, turn, key < end);
-    }
+        keys[i][turn] = piece_at(k.at + at[i] * k.place, turn, own + i * kTogether < end);
 #pragma unroll
-    for (int i = 0; i < kLoads; ++i) {
-      const int key = first + i * kTogether + group_of_lanes();
+    for (int i = 0; i < kLoads; ++i)
 #pragma unroll
       for (int turn = 0; turn < kTurns; ++turn)
-        values[i][turn] = piece_at(v.at + key * v.place, turn, key < end);
-    }
+        values[i][turn] = piece_at(v.at + at[i] * v.place, turn, own + i * kTogether < end);
     float scores[kValues];
     score_keys(scores, q, keys, body, rows, first, end, seen);
     add_values(sums, scores, values);
@@ -302,7 +308,8 @@ SM bool is_last_of(unsigned* ticket, unsigned count) {
 SM void attention(const Element* q, const Element* k, const Element* v, Element* o, float* lse,
                   float* partials, unsigned* tickets, long long queries, long long keys, long long q_b,
                   long long q_t, long long q_h, long long k_b, long long k_t, long long k_h, long long v_b,
-                  long long v_t, long long v_h, long long o_b, long long o_t, long long o_h, float scale,
+                  long long v_t, long long v_h, long long o_b, long long o_t, long long o_h,
+                  const int* places, long long places_b, long long places_s, float scale,
                   const BodyArguments& body) {
   __shared__ float parts[kWarps * kRows * kPitch];
   const int all = (int)queries * kGroup, tiles = (all + kRows - 1) / kRows;
@@ -328,7 +335,8 @@ SM void attention(const Element* q, const Element* k, const Element* v, Element*
   Sums sums;
   clear(sums);
   sum_keys(sums, own, {k + rows.b * k_b + rows.key_head * k_h, k_t},
-           {v + rows.b * v_b + rows.key_head * v_h, v_t}, body, rows, share.first, share.end);
+           {v + rows.b * v_b + rows.key_head * v_h, v_t}, {places + rows.b * places_b, places_s}, body, rows,
+           share.first, share.end);
   add_groups(sums);
   leave_sums(parts + (threadIdx.x >> 5) * (kRows * kPitch), sums);
   __syncthreads();
