@@ -34,8 +34,8 @@ Value* forced_alone(GraphBuilder& g, Value* scores, const TokenChoice& choice, V
 Value* sums_of(BlockBuilder& b, Value* logits, const TokenChoice& choice, Value* place, const Dim& sentences,
                const Dim& beams) {
   GraphBuilder& g = b.graph;
-  Value* scores = biased(g, g.create(Op::log_softmax, {logits})->result());
-  scores = forced_alone(g, scores, choice, place);
+  Value* scores = g.sub(logits, g.broadcast(log_sum_exp(g, logits), {0}, logits->shape()));
+  scores = forced_alone(g, biased(g, scores), choice, place);
   Value* before = g.slice(g.state(kBeamSums), 0, 0, logits->shape()[0]);
   scores = g.add(scores, g.broadcast(before, {0}, logits->shape()));
   scores = without_held_back(g, scores, choice, place);
@@ -61,6 +61,13 @@ Value* is_end(GraphBuilder& g, Value* tokens, Value* ends) {
   const Shape pairs = {tokens->shape()[0], tokens->shape()[1], ends->shape()[1]};
   Value* same = g.eq(g.broadcast(tokens, {0, 1}, pairs), g.broadcast(ends, {0, 2}, pairs));
   return g.reduce(ReduceOp::max, g.convert(same, DType::i32), {2});
+}
+
+/// What each candidate is behind the best of its sentence. Beams go on with small numbers, whose sums are
+/// rounded little; whoever reads the candidates adds up what the best ones were.
+Value* behind_best(GraphBuilder& g, Value* sums) {
+  Value* best = g.slice(sums, 1, 0, 1);
+  return g.sub(sums, g.broadcast(g.reshape(best, {sums->shape()[0]}), {0}, sums->shape()));
 }
 
 /// Which of the next beams each candidate becomes; -1: none.
@@ -139,7 +146,7 @@ void choose_beams(BlockBuilder& b, Value* logits, const TokenChoice& choice, Val
   g.set_source("next.beams");
   show(g, found, of_sentences(g, place, sentences, beams));
   Value* beam = next_beam(g, found, ends, beams);
-  put_rows(g, kBeamSums, of_beams(g, found.sums, beam, beams, kNever));
+  put_rows(g, kBeamSums, of_beams(g, behind_best(g, found.sums), beam, beams, kNever));
   put_rows(g, kNextToken, of_beams(g, found.tokens, beam, beams, 0));
   put_rows(g, kNextPast, place);
   Value* parents = within(g, of_beams(g, found.beams, beam, beams, 0), kMostBeamsAhead);

@@ -33,14 +33,32 @@ Value* or_forced(GraphBuilder& g, Value* token, const TokenChoice& choice, Value
   return token;
 }
 
+/// The divisor of a vocabulary's size that makes the most even parts of at least `least` words; 1: none.
+int64_t parts_of(int64_t words, int64_t least) {
+  int64_t best = 1;
+  for (int64_t parts = 2; parts * least <= words; ++parts)
+    if (words % parts == 0) best = parts;
+  return best;
+}
+
+/// The largest of each row and the sum of exponentials relative to that, of the last axis.
+struct ScaledSum {
+  Value *top, *sum;
+};
+
+ScaledSum scaled_sum(GraphBuilder& g, Value* x) {
+  const auto last = static_cast<int64_t>(x->rank()) - 1;
+  Value* top = g.reduce(ReduceOp::max, x, {last});
+  Value* sum = g.sum(g.exp(g.sub(x, g.broadcast_over(top, {last}, x->shape()))), {last});
+  return {top, sum};
+}
+
 /// log softmax(logits)[token], [B].
 Value* log_probability(GraphBuilder& g, Value* logits, Value* token) {
-  Value* top = g.reduce(ReduceOp::max, logits, {1});
-  Value* sum = g.sum(g.exp(g.sub(logits, spread(g, top, logits->shape()))), {1});
   const Dim rows = logits->shape()[0], words = logits->shape()[1];
   Value* first = g.mul(g.iota(token->type, 0), g.like(token, static_cast<double>(*words.constant())));
   Value* own = g.gather(g.reshape(logits, {rows * words}), g.add(first, token));
-  return g.sub(g.sub(own, top), g.log(sum));
+  return g.sub(own, log_sum_exp(g, logits));
 }
 
 /// With the place of the new token among the integers, which draws its random number.
@@ -81,6 +99,17 @@ Value* within(GraphBuilder& g, Value* index, int64_t below) {
 
 void put_rows(GraphBuilder& g, std::string_view state, Value* rows) {
   g.update_at(state, rows, {g.scalar(0, DType::i32)}, {0});
+}
+
+/// In parts, since a few rows of a whole vocabulary would keep few multiprocessors busy.
+Value* log_sum_exp(GraphBuilder& g, Value* logits) {
+  constexpr int64_t kLeastPart = 256;
+  const Dim rows = logits->shape()[0];
+  const int64_t words = *logits->shape()[1].constant(), parts = parts_of(words, kLeastPart);
+  const ScaledSum each = scaled_sum(g, g.reshape(logits, {rows, parts, words / parts}));
+  Value* top = g.reduce(ReduceOp::max, each.top, {1});
+  Value* scale = g.exp(g.sub(each.top, g.broadcast_over(top, {1}, each.top->shape())));
+  return g.add(top, g.log(g.sum(g.mul(each.sum, scale), {1})));
 }
 
 Value* biased(GraphBuilder& g, Value* scores) {

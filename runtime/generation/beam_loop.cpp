@@ -74,11 +74,13 @@ std::vector<Continuation> BeamLoop::take(const Sentence& sentence, size_t row, s
     if (std::isnan(sum) && !sentence.search.done())
       fail_with(Status::numeric, "sentence {}: a logit is NaN: no token can be chosen", row);
     if (std::isfinite(sum) && best.size() < sentence.search.kept())
-      best.push_back({static_cast<size_t>(beams_[i]), tokens_[i], sum, sum});
+      best.push_back({static_cast<size_t>(beams_[i]), tokens_[i], static_cast<float>(best_sums_[row] + sum),
+                      best_sums_[row] + sum});
     tokens_[i] = kNotYet;
     beams_[i] = kNotYet;
     sums_[i] = kNoSum;
   }
+  if (!best.empty()) best_sums_[row] = best.front().rank;
   if (best.empty() && !sentence.search.done())
     fail_with(Status::numeric, "sentence {}: every logit is -infinity: no token can be chosen", row);
   return best;
@@ -124,6 +126,7 @@ struct BeamLoop::Inputs {
 void BeamLoop::run(std::span<const Sentence> sentences, const GenerationOptions& options) {
   set_states(sentences, options);
   clear_candidates();
+  best_sums_.assign(sentences.size(), 0);
   const Inputs inputs(sentences, options);
   RunAhead runs(session_, kEntry, inputs.tensors(), options.max_new_tokens);
   const auto is_live = [](const Sentence& sentence) { return !sentence.search.done(); };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "runtime/generation/beam_search.h"
 #include "runtime/session.h"
@@ -33,6 +34,7 @@ class BeamLoop {
   void set_states(std::span<const Sentence> sentences, const GenerationOptions& options);
   bool is_there(size_t sentence, size_t place) const;
   std::vector<Continuation> take(const Sentence& sentence, size_t row, size_t place);
+  std::vector<double> best_sums_;  // of each sentence: what sums are counted from
 
   Session& session_;
   size_t vocabulary_ = 0, capacity_ = 0;

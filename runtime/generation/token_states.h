@@ -16,12 +16,13 @@ inline constexpr std::string_view kNextPenalty = "next.penalty";  // f32[slots,V
 inline constexpr std::string_view kNewTokens = "next.tokens";
 inline constexpr std::string_view kNewLogProbabilities = "next.log_probabilities";
 
-/// Of beams: the sum of the logarithms of each row's tokens, f32[slots], and the slot in which each place of
+/// Of beams: the sum of the logarithms of each row's tokens behind that of the best continuation of its
+/// sentence so far, f32[slots], and the slot in which each place of
 /// a row lies, i32[slots,capacity].
 inline constexpr std::string_view kBeamSums = "beams.sums", kBeamRows = "beams.rows";
-/// The best continuations of each sentence, the best first: what they add up to, f32, and, i32, the beam that
-/// goes on and its token; [slots,kCandidateRuns,kBeamCandidates], role stream, at the place of the new token
-/// modulo kCandidateRuns.
+/// The best continuations of each sentence, the best first: what they add up to from there, f32, and, i32,
+/// the beam that goes on and its token; [slots,kCandidateRuns,kBeamCandidates], role stream, at the place of
+/// the new token modulo kCandidateRuns.
 inline constexpr std::string_view kCandidateSums = "beams.candidate_sums",
                                   kCandidateBeams = "beams.candidate_beams",
                                   kCandidateTokens = "beams.candidate_tokens";
