@@ -34,7 +34,7 @@ Value* forced_alone(GraphBuilder& g, Value* scores, const TokenChoice& choice, V
 Value* sums_of(BlockBuilder& b, Value* logits, const TokenChoice& choice, Value* place, const Dim& sentences,
                const Dim& beams) {
   GraphBuilder& g = b.graph;
-  Value* scores = g.sub(logits, g.broadcast(log_sum_exp(g, logits), {0}, logits->shape()));
+  Value* scores = g.sub(logits, g.broadcast(log_sum_exp_in_parts(g, logits), {0}, logits->shape()));
   scores = forced_alone(g, biased(g, scores), choice, place);
   Value* before = g.slice(g.state(kBeamSums), 0, 0, logits->shape()[0]);
   scores = g.add(scores, g.broadcast(before, {0}, logits->shape()));

@@ -58,7 +58,7 @@ Value* log_probability(GraphBuilder& g, Value* logits, Value* token) {
   const Dim rows = logits->shape()[0], words = logits->shape()[1];
   Value* first = g.mul(g.iota(token->type, 0), g.like(token, static_cast<double>(*words.constant())));
   Value* own = g.gather(g.reshape(logits, {rows * words}), g.add(first, token));
-  return g.sub(own, log_sum_exp(g, logits));
+  return g.sub(own, log_sum_exp_in_parts(g, logits));
 }
 
 /// With the place of the new token among the integers, which draws its random number.
@@ -102,7 +102,7 @@ void put_rows(GraphBuilder& g, std::string_view state, Value* rows) {
 }
 
 /// In parts, since a few rows of a whole vocabulary would keep few multiprocessors busy.
-Value* log_sum_exp(GraphBuilder& g, Value* logits) {
+Value* log_sum_exp_in_parts(GraphBuilder& g, Value* logits) {
   constexpr int64_t kLeastPart = 256;
   const Dim rows = logits->shape()[0];
   const int64_t words = *logits->shape()[1].constant(), parts = parts_of(words, kLeastPart);

@@ -34,7 +34,7 @@ Value* with_ones(GraphBuilder& g, Value* x, int64_t count = 1);
 /// Writes the first rows of a state.
 void put_rows(GraphBuilder& g, std::string_view state, Value* rows);
 /// f32[B]: log sum exp of each row of f32[B,V].
-Value* log_sum_exp(GraphBuilder& g, Value* logits);
+Value* log_sum_exp_in_parts(GraphBuilder& g, Value* logits);
 /// f32[B,V] and the biases of the rows.
 Value* biased(GraphBuilder& g, Value* scores);
 /// Without the tokens that may not come yet at `place`; one that is forced there may.
