@@ -228,8 +228,11 @@ class Resolver {
   std::string place_;           // of that
 };
 
+/// Drivers of before CUDA 12.3 have none in graphs.
 bool has_dependent_launches(const Device& device) {
-  return device.info().compute_capability >= 90 && driver().LaunchKernelEx != nullptr;
+  int version = 0;
+  check(driver().DriverGetVersion(&version), "asking for the driver's version");
+  return device.info().compute_capability >= 90 && version >= 12030 && driver().LaunchKernelEx != nullptr;
 }
 
 std::vector<KernelLaunch*> kernels_of(Launch& launch) {
