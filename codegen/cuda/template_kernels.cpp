@@ -7,6 +7,7 @@
 
 #include "codegen/cuda/batched_gemm.h"
 #include "codegen/cuda/batched_gemm_kernel.h"
+#include "codegen/cuda/copy_kernel.h"
 #include "codegen/cuda/few_rows/few_rows.h"
 #include "codegen/cuda/few_rows/few_rows_kernel.h"
 #include "codegen/cuda/initialize_kernels.h"
@@ -42,9 +43,11 @@ class StepTemplates {
         step, [](const KernelStep&) {}, [&](const GemmStep& matmul) { add_gemm(matmul, place); },
         [&](const SortIndexStep& sort) { add_sort(sort, place); },
         [&](const ScanStep& scan) { add_named(scan_kernels(scan.kind, scan.dtype, scan.exclusive), place); },
-        [&](const TopKStep& top) { add_named(top_k_kernels(top.k.constant().value_or(0), compute_capability_), place); },
-        [&](const SampleStep&) { add_named(sample_kernels(compute_capability_), place); }, [](const CopyStep&) {},
-        [](const FillStep&) {});
+        [&](const TopKStep& top) {
+          add_named(top_k_kernels(top.k.constant().value_or(0), compute_capability_), place);
+        },
+        [&](const SampleStep&) { add_named(sample_kernels(compute_capability_), place); },
+        [&](const CopyStep& copy) { add_copy(copy, place); }, [](const FillStep&) {});
   }
 
   /// Sorts first, then others by their names.
@@ -59,6 +62,11 @@ class StepTemplates {
       add_made(batched->name(), place, [&] { return batched_gemm_kernel(*batched); });
     for (const FewRows& few : few_rows(program_, program_.entries[place.entry], matmul))
       add_made(few.name(), place, [&] { return few_rows_kernel(few); });
+  }
+
+  /// Where a copy of the driver's would be all that lies between kernels that begin early.
+  void add_copy(const CopyStep& copy, StepPlace place) {
+    if (keeps_tokens(program_, program_.entries[place.entry])) add_named({copy_kernel(copy)}, place);
   }
 
   template <typename Make>

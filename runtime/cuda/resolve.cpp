@@ -190,7 +190,8 @@ class Resolver {
     return std::move(*launch);
   }
 
-  CopyLaunch launch(const CopyStep& step) const {
+  /// By the first of its templates that takes the sizes, or by the driver.
+  Launch launch(const CopyStep& step) const {
     int64_t elements = 1;
     bool dense = true;
     for (size_t i = step.extents.size(); i-- > 0;) {
@@ -200,7 +201,9 @@ class Resolver {
       elements *= extent;
     }
     if (!dense) fail_with(Status::invalid_file, "{}: a strided copy: expected a kernel for it", place_);
-    return {address(step.from), address(step.to), static_cast<size_t>(elements * size_of(step.dtype))};
+    if (auto own = first_template()) return TemplateLaunches{{std::move(own->launch)}};
+    return CopyLaunch{address(step.from), address(step.to),
+                      static_cast<size_t>(elements * size_of(step.dtype))};
   }
 
   FillLaunch launch(const FillStep& step) const {
@@ -225,8 +228,11 @@ class Resolver {
   std::string place_;           // of that
 };
 
+/// Drivers of before CUDA 12.3 have none in graphs.
 bool has_dependent_launches(const Device& device) {
-  return device.info().compute_capability >= 90 && driver().LaunchKernelEx != nullptr;
+  int version = 0;
+  check(driver().DriverGetVersion(&version), "asking for the driver's version");
+  return device.info().compute_capability >= 90 && version >= 12030 && driver().LaunchKernelEx != nullptr;
 }
 
 std::vector<KernelLaunch*> kernels_of(Launch& launch) {

@@ -50,6 +50,11 @@ TEST_F(DependentLaunches, OlderGpusHaveNone) {
   EXPECT_EQ(dependent(std::move(plan)), std::vector<bool>(6));
 }
 
+TEST_F(DependentLaunches, OlderDriversHaveNone) {
+  gpu().driver_version = 12020;
+  EXPECT_EQ(dependent(), std::vector<bool>(6));
+}
+
 TEST_F(DependentLaunches, AVariableTurnsThemOff) {
   ::setenv("SMELT_DEPENDENT_LAUNCHES", "0", 1);
   EXPECT_EQ(dependent(), std::vector<bool>(6));

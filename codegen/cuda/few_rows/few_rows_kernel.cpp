@@ -38,8 +38,6 @@ SM void multiply(float (&d)[4], unsigned a0, unsigned a1, unsigned a2, unsigned 
 namespace {
 
 constexpr int64_t kWarps = 8, kThreads = 32 * kWarps;
-/// Elements of a row that a warp multiplies at a time: four lanes with 16 bytes each.
-constexpr int64_t kPiece = 32;
 /// Between columns of partial sums in shared memory, beyond the weights: the four lanes that hold
 /// neighbouring columns then write to different banks.
 constexpr int64_t kPadding = 4;

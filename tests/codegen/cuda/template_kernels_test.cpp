@@ -153,6 +153,26 @@ TEST(TemplateKernels, OfEntriesThatKeepTokensWait) {
   EXPECT_EQ(compile_cuda(sources, 90).size(), 2u);
 }
 
+/// A copy of the driver's would let no kernel begin early.
+TEST(TemplateKernels, SmallCopiesOfEntriesThatKeepTokensAreKernels) {
+  Program program = program_of(scores(false));
+  const Dim T = Dim::symbol("T");
+  program.entries[0].steps = {
+      step_of(CopyStep{{3, 0}, {4, 0}, {T, 40}, {40, 1}, {40, 1}, DType::bf16}, {3}, {4})};
+  EXPECT_TRUE(template_kernels(program).empty());
+  program.buffers[4].role = Role::cache;
+  const KernelCode kernel = template_kernels(program).at(0).code;
+  EXPECT_EQ(kernel.name, "smelt_copy_2_2");
+  EXPECT_TRUE(kernel.waits);
+  const Launched found = launched(kernel, program.entries[0].steps[0], 1, 100);
+  EXPECT_EQ(found.addresses, (std::vector<std::string>{"from", "to"}));
+  EXPECT_EQ(found.integers, (std::vector<int64_t>{4000}));
+  EXPECT_EQ(found.blocks, 16);
+  EXPECT_TRUE(found.fits);
+  EXPECT_FALSE(launched(kernel, program.entries[0].steps[0], 1, 1000).fits)
+      << "80,000 bytes are the driver's";
+}
+
 /// Sorts of few and of many indices share their first kernel and their last.
 TEST(TemplateKernels, SortsOfManyIndicesHaveKernelsOfTheirOwn) {
   Program program = program_of(scores(false));

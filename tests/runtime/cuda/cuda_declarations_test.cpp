@@ -39,6 +39,15 @@ TEST(CudaDeclarations, DataTypes) {
 namespace smelt::cuda {
 
 #if CUDA_VERSION >= 12000
+static_assert(sizeof(LaunchAttribute) == sizeof(CUlaunchAttribute) &&
+              offsetof(LaunchAttribute, value) == offsetof(CUlaunchAttribute, value) &&
+              LaunchAttribute::kDependent == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
+static_assert(sizeof(LaunchConfig) == sizeof(CUlaunchConfig) &&
+              offsetof(LaunchConfig, block) == offsetof(CUlaunchConfig, blockDimX) &&
+              offsetof(LaunchConfig, shared_bytes) == offsetof(CUlaunchConfig, sharedMemBytes) &&
+              offsetof(LaunchConfig, stream) == offsetof(CUlaunchConfig, hStream) &&
+              offsetof(LaunchConfig, attributes) == offsetof(CUlaunchConfig, attrs) &&
+              offsetof(LaunchConfig, attribute_count) == offsetof(CUlaunchConfig, numAttrs));
 static_assert(sizeof(DriverTensorMap) == sizeof(CUtensorMap) &&
               alignof(DriverTensorMap) >= alignof(CUtensorMap));
 static_assert(DriverTensorMap::kF16 == CU_TENSOR_MAP_DATA_TYPE_FLOAT16 &&
