@@ -38,9 +38,11 @@ class StepTemplates {
         step, [](const KernelStep&) {}, [&](const GemmStep& matmul) { add_gemm(matmul, place); },
         [&](const SortIndexStep& sort) { add_sort(sort, place); },
         [&](const ScanStep& scan) { add_named(scan_kernels(scan.kind, scan.dtype, scan.exclusive), place); },
-        [&](const TopKStep& top) { add_named(top_k_kernels(top.k.constant().value_or(0), compute_capability_), place); },
-        [&](const SampleStep&) { add_named(sample_kernels(compute_capability_), place); }, [](const CopyStep&) {},
-        [](const FillStep&) {});
+        [&](const TopKStep& top) {
+          add_named(top_k_kernels(top.k.constant().value_or(0), compute_capability_), place);
+        },
+        [&](const SampleStep&) { add_named(sample_kernels(compute_capability_), place); },
+        [](const CopyStep&) {}, [](const FillStep&) {});
   }
 
   /// Sorts first, then others by their names.

@@ -72,8 +72,7 @@ std::vector<int32_t> most_probable(std::span<const float> logits, size_t count) 
 }
 
 double uniform_number(uint32_t seed, size_t position, size_t index) {
-  const uint64_t bits =
-      random_bits(seed, static_cast<uint32_t>(position), static_cast<uint32_t>(index));
+  const uint64_t bits = random_bits(seed, static_cast<uint32_t>(position), static_cast<uint32_t>(index));
   return static_cast<double>(bits) * 0x1p-53;
 }
 
