@@ -1,5 +1,7 @@
 // sample on the GPU draws the CPU's tokens; and how long it takes, as top_k does. Skipped where there is no
 // GPU.
+#include <fmt/format.h>
+
 #include <chrono>
 #include <cmath>
 
@@ -45,8 +47,9 @@ TEST_F(GpuSample, TokensAreTheCpus) {
       for (size_t row = 0; row < tokens.size(); ++row) {
         EXPECT_EQ(found[0].as<int32_t>()[row], tokens[row]) << "row " << row << " of " << count << " words";
         const float log = found[1].as<float>()[row];
-        if (!std::isnan(log) || !std::isnan(logs[row]))
-          EXPECT_TRUE(log == logs[row] || std::abs(log - logs[row]) <= 1e-6F * (1 + std::abs(log))) << log;
+        const bool both_none = std::isnan(log) && std::isnan(logs[row]);
+        EXPECT_TRUE(both_none || log == logs[row] || std::abs(log - logs[row]) <= 1e-6F * (1 + std::abs(log)))
+            << log;
       }
     }
   }

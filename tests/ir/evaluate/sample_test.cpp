@@ -1,4 +1,5 @@
 // sample: the evaluator, which sorts all words, against the CPU's, which sorts those that matter.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -29,9 +30,9 @@ void expect_equal(int64_t rows, int64_t count, uint32_t seed) {
   for (size_t row = 0; row < tokens.size(); ++row) {
     EXPECT_EQ(tokens[row], expected.at("t").data[row]) << "row " << row << " of " << count << " words";
     const double log = expected.at("l").data[row];
-    if (!std::isnan(log) || !std::isnan(logs[row]))
-      EXPECT_TRUE(logs[row] == log || std::abs(logs[row] - log) <= 1e-6 * (1 + std::abs(log)))
-          << log << " " << logs[row];
+    const bool both_none = std::isnan(log) && std::isnan(logs[row]);
+    EXPECT_TRUE(both_none || logs[row] == log || std::abs(logs[row] - log) <= 1e-6 * (1 + std::abs(log)))
+        << log << " " << logs[row];
   }
 }
 
