@@ -57,12 +57,13 @@ KernelCode kernel_of_rows(std::string name, std::string_view step, const std::st
   kernel.name = std::move(name);
   kernel.range = 1;  // the step says how many
   kernel.threads = threads;
-  const std::string cluster = blocks > 1 ? fmt::format("__attribute__((cluster_dims({}, 1, 1))) ", blocks) : "";
+  const std::string cluster =
+      blocks > 1 ? fmt::format("__attribute__((cluster_dims({}, 1, 1))) ", blocks) : "";
   const size_t parameters = text.find("KERNEL(");
-  kernel.source = row_blocks_text(blocks) + text.substr(0, parameters) +
-                  fmt::format("extern \"C\" __global__ {}void __launch_bounds__({}) {}", cluster, threads,
-                              kernel.name) +
-                  text.substr(parameters + 6);
+  kernel.source =
+      row_blocks_text(blocks) + text.substr(0, parameters) +
+      fmt::format("extern \"C\" __global__ {}void __launch_bounds__({}) {}", cluster, threads, kernel.name) +
+      text.substr(parameters + 6);
   kernel.launch = TemplateLaunch{.step = std::string(step), .blocks = field("rows") * blocks};
   if (blocks > 1) kernel.launch->conditions = {{.value = field("count") * -1, .below = 1 - kLongRow}};
   if (blocks == 1 && has_other) kernel.launch->conditions = {{.value = field("count"), .below = kLongRow}};

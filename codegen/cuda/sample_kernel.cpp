@@ -17,7 +17,8 @@ std::string held_text(int blocks) {
   return fmt::format(
       "constexpr unsigned kLowestKey = 0x007FFFFFu;  // of -infinity\n"
       "constexpr int kHeld = {};\n{}\n\n",
-      blocks > 1 ? kHeldWords : 0, blocks > 1 ? "extern __shared__ float held[];" : "__shared__ float held[1];");
+      blocks > 1 ? kHeldWords : 0,
+      blocks > 1 ? "extern __shared__ float held[];" : "__shared__ float held[1];");
 }
 
 KernelCode sample_kernel(int blocks, bool has_other) {
@@ -26,8 +27,8 @@ KernelCode sample_kernel(int blocks, bool has_other) {
   for (const std::string_view part : {kSampleWeightText, kSampleRowText, kSampleBinsText, kSampleListText,
                                       kSampleSearchText, kSampleKernelText})
     text += part;
-  KernelCode kernel = kernel_of_rows(blocks > 1 ? "smelt_sample_long" : "smelt_sample", "sample", text, kSampleThreads,
-                                     blocks, has_other);
+  KernelCode kernel = kernel_of_rows(blocks > 1 ? "smelt_sample_long" : "smelt_sample", "sample", text,
+                                     kSampleThreads, blocks, has_other);
   if (blocks > 1) kernel.shared_bytes = kHeldWords * 4;
   TemplateLaunch& launch = *kernel.launch;
   launch.shared_bytes = ceil_div(field("count"), blocks) * 4;

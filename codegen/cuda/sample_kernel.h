@@ -7,8 +7,8 @@
 
 namespace smelt {
 
-/// For a GPU of this compute capability: of long rows and of short ones, or of all. Each takes the sizes that the
-/// other one leaves.
+/// For a GPU of this compute capability: of long rows and of short ones, or of all. Each takes the sizes that
+/// the other one leaves.
 std::vector<KernelCode> sample_kernels(int compute_capability);
 
 }  // namespace smelt

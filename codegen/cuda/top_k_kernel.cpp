@@ -237,8 +237,8 @@ KERNEL(const float* x_, float* values, int* indices, long long count_, long long
 /// Of one block a row, or of a cluster.
 KernelCode few_kernel(int64_t k, int blocks, bool has_other) {
   const std::string text = fmt::format("constexpr int kK = {};\n{}{}{}", k, kEntryText, kPutText, kFewText);
-  return kernel_of_rows(fmt::format("smelt_top_{}{}", blocks > 1 ? "long_" : "", k), "top_k", text, kTopThreads,
-                        blocks, has_other);
+  return kernel_of_rows(fmt::format("smelt_top_{}{}", blocks > 1 ? "long_" : "", k), "top_k", text,
+                        kTopThreads, blocks, has_other);
 }
 
 KernelCode select_kernel(int64_t k) {

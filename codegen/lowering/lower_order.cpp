@@ -1,4 +1,5 @@
-// scan, top_k and sample as steps of their own: lines of elements some distance apart, in a place and out of a place.
+// scan, top_k and sample as steps of their own: lines of elements some distance apart, in a place and out of
+// a place.
 #include "codegen/lowering/program_builder.h"
 #include "ir/analysis/view.h"
 

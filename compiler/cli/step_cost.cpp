@@ -76,8 +76,7 @@ StepCost step_cost(const Program& program, const Step& step) {
       [&](const GemmStep& gemm) { return gemm_flops(program, gemm); },
       [](const SortIndexStep&) { return 0.0; }, [](const ScanStep&) { return 0.0; },
       [](const TopKStep&) { return 0.0; }, [](const SampleStep&) { return 0.0; },
-      [](const CopyStep&) { return 0.0; },
-      [](const FillStep&) { return 0.0; });
+      [](const CopyStep&) { return 0.0; }, [](const FillStep&) { return 0.0; });
   return {step_bytes(program, step), flops};
 }
 

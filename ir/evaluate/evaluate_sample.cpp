@@ -1,5 +1,5 @@
-// sample: a token drawn from each row of scores. Weights are those of runtime/sampling/token_weights.h, since a
-// draw has no value but by them; all words are sorted here, and each setting cuts the list.
+// sample: a token drawn from each row of scores. Weights are those of runtime/sampling/token_weights.h, since
+// a draw has no value but by them; all words are sorted here, and each setting cuts the list.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -67,7 +67,8 @@ S log_share(const std::vector<Word>& words, float score) {
   double sum = 0;
   const double largest = words.front().score;
   for (const Word& word : words) sum += word.score == largest ? 1 : std::exp(word.score - largest);
-  return S(static_cast<decltype(math::primal(S(0)))>((score == largest ? 0 : score - largest) - std::log(sum)));
+  return S(
+      static_cast<decltype(math::primal(S(0)))>((score == largest ? 0 : score - largest) - std::log(sum)));
 }
 
 template <typename S>

@@ -175,9 +175,7 @@ class Assigner {
   }
 
   /// Results that the node writes freely, element by element.
-  static bool may_be_placed(const Node& node) {
-    return !node.is(Op::collective) && !is_of_order(node);
-  }
+  static bool may_be_placed(const Node& node) { return !node.is(Op::collective) && !is_of_order(node); }
 
   static bool is_of_order(const Node& node) {
     return node.is(Op::scan) || node.is(Op::top_k) || node.is(Op::sample);

@@ -32,11 +32,10 @@ int32_t drawn(std::span<const float> scores, const DrawSettings& settings) {
 
 void sample_row(std::span<const float> scores, const DrawSettings& settings, int32_t* token, float* log) {
   const LargestScore largest = largest_score(scores);
-  const bool none = scores.empty() || largest.nan || scores[static_cast<size_t>(word_at(largest.place))] ==
-                                                         -std::numeric_limits<float>::infinity();
-  *token = none                       ? -1
-           : settings.temperature > 0 ? drawn(scores, settings)
-                                      : word_at(largest.place);
+  const bool none =
+      scores.empty() || largest.nan ||
+      scores[static_cast<size_t>(word_at(largest.place))] == -std::numeric_limits<float>::infinity();
+  *token = none ? -1 : settings.temperature > 0 ? drawn(scores, settings) : word_at(largest.place);
   *log = none ? std::numeric_limits<float>::quiet_NaN()
               : log_share(scores, scores[static_cast<size_t>(word_at(largest.place))], *token);
 }

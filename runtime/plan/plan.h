@@ -187,8 +187,7 @@ struct FillStep {
 };
 
 struct Step {
-  std::variant<KernelStep, GemmStep, SortIndexStep, ScanStep, TopKStep, SampleStep, CopyStep, FillStep>
-      what;
+  std::variant<KernelStep, GemmStep, SortIndexStep, ScanStep, TopKStep, SampleStep, CopyStep, FillStep> what;
   std::vector<int> reads, writes;              // buffers
   std::vector<std::pair<int, int>> may_alias;  // (written, read) buffers that may share memory
   std::vector<std::string> sources;            // names of the nodes it came from

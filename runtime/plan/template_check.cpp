@@ -123,10 +123,9 @@ void check_templates(const Plan& plan, const Step& step, const std::string& plac
                 place, kernel.name, kernel.launch->step.empty() ? "no" : kernel.launch->step,
                 kind_name(step));
   }
-  const bool of_templates = std::holds_alternative<SortIndexStep>(step.what) ||
-                            std::holds_alternative<ScanStep>(step.what) ||
-                            std::holds_alternative<TopKStep>(step.what) ||
-                            std::holds_alternative<SampleStep>(step.what);
+  const bool of_templates =
+      std::holds_alternative<SortIndexStep>(step.what) || std::holds_alternative<ScanStep>(step.what) ||
+      std::holds_alternative<TopKStep>(step.what) || std::holds_alternative<SampleStep>(step.what);
   if (plan.target.starts_with("sm_") && of_templates && step.kernels.empty())
     fail_with(Status::invalid_file, "{}: the plan has no kernel for it: compile it again for a GPU", place);
   if (const auto* launch = std::get_if<KernelStep>(&step.what)) kernels.push_back(launch->kernel);

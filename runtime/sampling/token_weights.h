@@ -1,6 +1,6 @@
-// How scores become weights that a token is drawn by. Weights are integers, so that sums of them do not depend
-// on their order: a CPU, a GPU (codegen/cuda/sample_kernel.h has the same operations as text) and the evaluator
-// choose the same token.
+// How scores become weights that a token is drawn by. Weights are integers, so that sums of them do not
+// depend on their order: a CPU, a GPU (codegen/cuda/sample_kernel.h has the same operations as text) and the
+// evaluator choose the same token.
 #pragma once
 
 #include <cstddef>
@@ -32,8 +32,8 @@ inline int32_t word_at(uint64_t place) { return static_cast<int32_t>(~static_cas
 /// e^d in units of 2^-40, rounded down, for d from 0 down; 0 below -27.73, and of NaN. Relative to e^d it is
 /// right to 1e-7 (and the unit), and it never falls while d rises: tests look at every float.
 uint64_t weight_of(float d);
-/// Of all scores at 1 / rate: weight_of((score - largest) * rate), and always kWholeWeight of the largest, 0 of
-/// -infinity.
+/// Of all scores at 1 / rate: weight_of((score - largest) * rate), and always kWholeWeight of the largest, 0
+/// of -infinity.
 void weights_of(std::span<const float> scores, float largest, float rate, uint64_t* weights);
 
 /// 53 random bits for the token behind the first `position` ones of sequence `index`.

@@ -1,5 +1,5 @@
-// scan and top_k through whole plans, against the evaluator: lines along any axis, of any length, that lie
-// dense or not.
+// scan, top_k and sample through whole plans, against the evaluator: lines along any axis, of any length,
+// that lie dense or not.
 #include <gtest/gtest.h>
 
 #include "passes/pass_manager.h"
@@ -97,6 +97,67 @@ TEST(Order, OfShortRows) {
   EXPECT_EQ(expected.at("j").data, (std::vector<double>{-1, -1}));
   const Tensors found = testing::run_on_cpu(*module, {}, inputs, {});
   for (const auto& [name, reference] : expected) EXPECT_EQ(found.at(name).data, reference.data) << name;
+}
+
+constexpr std::string_view kSample = R"(symbols B <= 5
+graph @g(%x: f32[B,33], %n: f32[B,3], %i: i32[B,4]) {
+  %y = neg %x
+  %m = mul %n, %n
+  %t, %l = sample %y, %m, %i
+  return t = %t, l = %l
+}
+)";
+
+/// From results of kernels, whose rows lie some distance apart.
+TEST(Order, ATokenOfEachRow) {
+  const auto module = parse_module(std::string(kSample));
+  for (const int64_t rows : {1, 3, 5}) {
+    Tensors inputs = {{"x", {DType::f32, {rows, 33}, {}}},
+                      {"n", {DType::f32, {rows, 3}, {}}},
+                      {"i", {DType::i32, {rows, 4}, {}}}};
+    for (int64_t row = 0; row < rows; ++row) {
+      for (int64_t j = 0; j < 33; ++j)
+        inputs["x"].data.push_back(static_cast<double>((row + 3) * j * j % 41) / 8);
+      for (const double number : {1.0 - 0.25 * static_cast<double>(row), 0.75, 0.25})
+        inputs["n"].data.push_back(number);
+      for (const int64_t number : {int64_t{20}, int64_t{7}, row, int64_t{1}})
+        inputs["i"].data.push_back(static_cast<double>(number));
+    }
+    const Tensors expected =
+        evaluate(*module->graphs.front(), inputs, {}, {.symbols = {{"B", rows}}}).outputs;
+    const Tensors found = testing::run_on_cpu(*module, {.symbols = {{"B", rows}}}, inputs, {});
+    EXPECT_EQ(found.at("t").data, expected.at("t").data);
+    for (size_t row = 0; row < static_cast<size_t>(rows); ++row)
+      EXPECT_NEAR(found.at("l").data[row], expected.at("l").data[row], 1e-6);
+  }
+}
+
+TEST(Order, PlansOfSampleThatSayOtherwiseAreRefused) {
+  CompileOptions inference;
+  inference.mode = Mode::infer;
+  const Plan plan = testing::compiled(*parse_module(std::string(kSample)), inference);
+  validate(plan);
+  const auto refused = [&](auto edit) {
+    Plan edited = plan;
+    for (Step& step : edited.entries.front().steps)
+      if (auto* sample = std::get_if<SampleStep>(&step.what)) edit(*sample);
+    try {
+      validate(edited);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("nothing");
+  };
+  const auto expect = [&](auto edit, std::string_view message) {
+    const std::string found = refused(edit);
+    EXPECT_NE(found.find(message), std::string::npos) << found;
+  };
+  expect([](SampleStep& s) { s.count = 1 << 24; }, "draws from 16777216 words");
+  expect([](SampleStep& s) { s.count = 50; }, "scores reaches element");
+  expect([](SampleStep& s) { s.numbers_stride = 9; }, "numbers reaches element");
+  expect([](SampleStep& s) { s.integers = s.scores; }, "integers is not i32");
+  expect([](SampleStep& s) { s.tokens = s.log_probabilities; }, "tokens is not i32");
+  expect([](SampleStep& s) { s.log_probabilities = s.tokens; }, "log_probabilities is not f32");
 }
 
 TEST(Order, PlansThatSayOtherwiseAreRefused) {

@@ -1,5 +1,5 @@
-// Rows of scores with settings that a token is drawn by: ties, masks, numbers that are none, and every setting
-// with every other.
+// Rows of scores with settings that a token is drawn by: ties, masks, numbers that are none, and every
+// setting with every other.
 #pragma once
 
 #include <bit>
@@ -23,12 +23,13 @@ struct RandomSample {
     scores.assign(static_cast<size_t>(rows * sizes.row_stride), -77);
     for (int64_t row = 0; row < rows; ++row) {
       add_scores(scores.data() + row * sizes.row_stride);
-      numbers.insert(numbers.end(), {pick({0, 0.3F, 0.7F, 1, 1, 1.5F, 100, 1e-3F}),
-                                     pick({1, 1, 0.9F, 0.5F, 0.1F, 0, 1e-6F, 0.999F}),
-                                     pick({0, 0, 0, 0.05F, 0.5F, 1})});
-      integers.insert(integers.end(), {static_cast<int32_t>(pick({0, 0, 1, 2, 5, 50, 1000, 1e6F})),
-                                       static_cast<int32_t>(random_()), static_cast<int32_t>(random_() % 1000),
-                                       static_cast<int32_t>(random_() % 8)});
+      numbers.insert(numbers.end(),
+                     {pick({0, 0.3F, 0.7F, 1, 1, 1.5F, 100, 1e-3F}),
+                      pick({1, 1, 0.9F, 0.5F, 0.1F, 0, 1e-6F, 0.999F}), pick({0, 0, 0, 0.05F, 0.5F, 1})});
+      integers.insert(
+          integers.end(),
+          {static_cast<int32_t>(pick({0, 0, 1, 2, 5, 50, 1000, 1e6F})), static_cast<int32_t>(random_()),
+           static_cast<int32_t>(random_() % 1000), static_cast<int32_t>(random_() % 8)});
     }
   }
 

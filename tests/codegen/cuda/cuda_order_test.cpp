@@ -150,13 +150,13 @@ TEST_P(CudaTopK, OfAVocabulary) {
   const HostKernels kernels(top_k_kernels(k, GetParam().compute_capability));
   std::mt19937 random(9);
   std::normal_distribution<float> normal;
-  expect_the_cpus_largest(kernels, {1, 128256, 128256, k},
-                          [&](int64_t) { return 3 * normal(random); });
+  expect_the_cpus_largest(kernels, {1, 128256, 128256, k}, [&](int64_t) { return 3 * normal(random); });
 }
 
-INSTANTIATE_TEST_SUITE_P(Sizes, CudaTopK, ::testing::Values(TopKCase{1}, TopKCase{2}, TopKCase{5}, TopKCase{32}, TopKCase{50}, TopKCase{64},
-                                           TopKCase{1000}, TopKCase{1024}, TopKCase{1, 90}, TopKCase{8, 90},
-                                           TopKCase{32, 90}));
+INSTANTIATE_TEST_SUITE_P(Sizes, CudaTopK,
+                         ::testing::Values(TopKCase{1}, TopKCase{2}, TopKCase{5}, TopKCase{32}, TopKCase{50},
+                                           TopKCase{64}, TopKCase{1000}, TopKCase{1024}, TopKCase{1, 90},
+                                           TopKCase{8, 90}, TopKCase{32, 90}));
 
 }  // namespace
 }  // namespace smelt::test

@@ -15,7 +15,8 @@ void expect_the_cpus(const HostKernels& kernels, const RandomSample& c) {
   const auto rows = static_cast<size_t>(c.sizes.rows);
   std::vector<int32_t> expected(rows), tokens(rows + 8, -77);
   std::vector<float> expected_logs(rows), logs(rows + 8, -77);
-  sample(c.sizes, c.scores.data(), c.numbers.data(), c.integers.data(), expected.data(), expected_logs.data());
+  sample(c.sizes, c.scores.data(), c.numbers.data(), c.integers.data(), expected.data(),
+         expected_logs.data());
   EXPECT_EQ(kernels.run({.addresses = {{"scores", address_of(c.scores)},
                                        {"numbers", address_of(c.numbers)},
                                        {"integers", address_of(c.integers)},
@@ -29,8 +30,9 @@ void expect_the_cpus(const HostKernels& kernels, const RandomSample& c) {
             1);
   for (size_t row = 0; row < rows; ++row) {
     EXPECT_EQ(tokens[row], expected[row])
-        << "row " << row << " of " << c.sizes.count << " words, temperature " << c.numbers[3 * row] << ", top_p "
-        << c.numbers[3 * row + 1] << ", min_p " << c.numbers[3 * row + 2] << ", top_k " << c.integers[4 * row];
+        << "row " << row << " of " << c.sizes.count << " words, temperature " << c.numbers[3 * row]
+        << ", top_p " << c.numbers[3 * row + 1] << ", min_p " << c.numbers[3 * row + 2] << ", top_k "
+        << c.integers[4 * row];
     const bool both_none = std::isnan(logs[row]) && std::isnan(expected_logs[row]);
     EXPECT_TRUE(both_none || logs[row] == expected_logs[row]) << logs[row] << " " << expected_logs[row];
   }

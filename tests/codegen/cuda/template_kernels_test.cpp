@@ -117,6 +117,8 @@ TEST(TemplateKernels, StepsNameTheirs) {
   program.entries[0].steps.push_back(step_of(SortIndexStep{{3, 0}, {4, 0}, {5, 0}, 7, 9}, {3}, {4, 5}));
   program.entries[0].steps.push_back(step_of(ScanStep{{3, 0}, {4, 0}, 5, 9, 1, 9, 1, 9, 1}, {3}, {4}));
   program.entries[0].steps.push_back(step_of(TopKStep{{3, 0}, {4, 0}, {5, 0}, 5, 9, 9, 3}, {3}, {4, 5}));
+  program.entries[0].steps.push_back(
+      step_of(SampleStep{{3, 0}, {4, 0}, {5, 0}, {6, 0}, {7, 0}, 5, 9, 9, 3, 4}, {3, 4, 5}, {6, 7}));
   Plan plan;
   plan.entries = program.entries;
   plan.kernels.resize(1);  // one of Kernel IR
@@ -131,7 +133,8 @@ TEST(TemplateKernels, StepsNameTheirs) {
                                                    {},
                                                    {"smelt_sort_rank", "smelt_sort_begins"},
                                                    {"smelt_scan_columns_add_f32", "smelt_scan_rows_add_f32"},
-                                                   {"smelt_top_3"}}));
+                                                   {"smelt_top_3"},
+                                                   {"smelt_sample"}}));
 }
 
 /// Of entries that keep tokens: whatever is launched may begin early, and says itself what it waits for.

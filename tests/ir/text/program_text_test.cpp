@@ -45,7 +45,7 @@ entry @train_step {arena = 8448} {
   scan max exclusive i32 #1(8, 1) = #4(T, 1) of B x T x 1
   scan add f32 #2(8*T, 8) = #1[8](8*T, 8) of B x T x 8
   top_k #1(8) -> #2, #4[B] of B*T x 8 by 3
-  sample #1(8), #5[B](3), #6(4) -> #4, #2[B] of B x 8
+  sample #1(8), #5[B](3), #3(4) -> #4, #2[B] of B x 8
   copy f32[B,8] #2(8, 1) = #1[8*T - 8](8*T, 1)
   fill #2[B] = 0.0 of 8*B*T
   fill #2 = 0.0 of 8*B*T {writes = [2], choice = [0, 0]}

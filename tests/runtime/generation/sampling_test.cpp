@@ -7,6 +7,7 @@
 #include <random>
 
 #include "tests/runtime/temporary_directory.h"
+#include "tests/support/random_sample.h"
 
 namespace smelt {
 namespace {
@@ -124,6 +125,28 @@ TEST(Sampling, ProbabilitiesAddToOneOnRandomLogits) {
     EXPECT_NEAR(sum, 1, 1e-12);
     EXPECT_EQ(draw(list, 0), list.front().id);
     EXPECT_EQ(draw(list, std::nextafter(1.0, 0.0)), list.back().id);
+  }
+}
+
+/// What a graph's `sample` draws: of the same scores with the same settings, the same token.
+TEST(Sampling, TokensAreThoseOfTheOperation) {
+  for (const int64_t count : {1, 3, 33, 777}) {
+    const test::RandomSample c(300, count, static_cast<uint32_t>(count));
+    std::vector<int32_t> tokens(300);
+    std::vector<float> logs(tokens.size());
+    sample(c.sizes, c.scores.data(), c.numbers.data(), c.integers.data(), tokens.data(), logs.data());
+    for (size_t row = 0; row < tokens.size(); ++row) {
+      if (tokens[row] < 0) continue;
+      const float* const n = &c.numbers[3 * row];
+      const int32_t* const i = &c.integers[4 * row];
+      const auto first = c.scores.begin() + static_cast<ptrdiff_t>(row) * count;
+      SamplingOptions options = sampling();
+      options.temperature = n[0], options.top_p = n[1], options.min_p = n[2], options.top_k = i[0];
+      const auto list = candidates(std::vector<double>(first, first + count), options);
+      const double uniform =
+          uniform_number(static_cast<uint32_t>(i[1]), static_cast<size_t>(i[2]), static_cast<size_t>(i[3]));
+      EXPECT_EQ(draw(list, uniform), tokens[row]) << "row " << row << " of " << count;
+    }
   }
 }
 

@@ -69,8 +69,8 @@ TEST(StepKinds, HaveNamesOfTheirOwn) {
     names.push_back(StepKind<std::remove_cvref_t<decltype(kind)>>::name);
     return false;
   });
-  EXPECT_EQ(names,
-            (std::vector<std::string_view>{"kernel", "gemm", "sort_index", "scan", "top_k", "sample", "copy", "fill"}));
+  EXPECT_EQ(names, (std::vector<std::string_view>{"kernel", "gemm", "sort_index", "scan", "top_k", "sample",
+                                                  "copy", "fill"}));
 }
 
 }  // namespace

@@ -46,9 +46,9 @@ inline std::string block_text(const KernelCode& kernel) {
     const char* const type = !address ? "long long" : argument.dtype == DType::f32 ? "float*" : "int*";
     call += fmt::format("{}({})a[{}]", i > 0 ? ", " : "", type, i);
   }
-  const std::string run = has_cluster(kernel) ? fmt::format("host::run_clusters({}, {}, (int)block", kernel.threads,
-                                                            kBlocksOfRow)
-                                              : fmt::format("host::run_block({}, {{block}}, {{}}", kernel.threads);
+  const std::string run =
+      has_cluster(kernel) ? fmt::format("host::run_clusters({}, {}, (int)block", kernel.threads, kBlocksOfRow)
+                          : fmt::format("host::run_block({}, {{block}}, {{}}", kernel.threads);
   return fmt::format(
       "#define {0} device_{0}\nnamespace space_{0} {{\n{1}\n#undef kIdentity\n}}\n#undef {0}\n"
       "extern \"C\" __attribute__((visibility(\"default\"))) void {0}(unsigned block, const uint64_t* a) {{\n"
