@@ -30,8 +30,7 @@ void TemplateLowering::take_few(int64_t queries) {
   form_.tiles = tiles;
   const Dim partials = few_partials(form_, tiles);
   if (partials.is_zero()) return;
-  const int buffer =
-      builder_.add_buffer(node_.source + " (parts)", Role::workspace, DType::f32, partials);
+  const int buffer = builder_.add_buffer(node_.source + " (parts)", Role::workspace, DType::f32, partials);
   form_.workspace = add(DType::f32, {buffer, 0}, false, true);
 }
 

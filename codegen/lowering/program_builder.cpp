@@ -79,7 +79,7 @@ void ProgramBuilder::begin_choice() {
 
 void ProgramBuilder::begin_alternative(std::string name) { choice_->alternatives.push_back(std::move(name)); }
 
-void ProgramBuilder::take_last_where(Choice::Rule rule) { choice_->last_where = std::move(rule); }
+void ProgramBuilder::take_last_where(SizeRule rule) { choice_->last_where = std::move(rule); }
 
 namespace {
 

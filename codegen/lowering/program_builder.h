@@ -37,7 +37,7 @@ class ProgramBuilder {
   void begin_choice();
   void begin_alternative(std::string name);
   /// The last alternative is for the sizes of the rule.
-  void take_last_where(Choice::Rule rule);
+  void take_last_where(SizeRule rule);
   void end_choice();
 
   /// What integers of the entry at hand are; nothing where they may be anything.

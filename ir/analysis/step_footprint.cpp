@@ -69,8 +69,7 @@ class FootprintOf {
       const auto param = static_cast<size_t>(matrix.param);
       add_whole(step.arguments[param].buffer, kernel.params[param].output);
     }
-    if (attention.places >= 0)
-      add_whole(step.arguments[static_cast<size_t>(attention.places)].buffer, false);
+    if (attention.places >= 0) add_whole(step.arguments[static_cast<size_t>(attention.places)].buffer, false);
   }
 
   void add(const GemmKernel& gemm, const KernelStep& step) {

@@ -152,7 +152,7 @@ class ProgramParser : KernelParser {
     if (!lexer.accept("{")) return made;
     fields([&](const Token& key) {
       if (key.text != "last_where") unknown_field(key, "last_where");
-      Choice::Rule& rule = made.last_where.emplace();
+      SizeRule& rule = made.last_where.emplace();
       rule.value = dim(), lexer.expect("<"), rule.below = integer();
     });
     return made;

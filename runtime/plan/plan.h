@@ -201,21 +201,22 @@ struct Step {
   int choice = -1, alternative = 0;
 };
 
+/// Sizes of a run: value < below.
+struct SizeRule {
+  Dim value;
+  int64_t below = 0;
+  bool operator==(const SizeRule&) const = default;
+};
+
 /// Work that several lists of steps can do, of which one runs: on a GPU the one that is the fastest where
 /// sizes are first seen, elsewhere the first. They write the same buffers, and none writes what one of them
 /// reads, so that each may run many times; what else an alternative writes nobody else uses. Outputs take the
 /// memory of nothing but what their own alternative has made.
 struct Choice {
-  /// Sizes at which an alternative is known to be the right one.
-  struct Rule {
-    Dim value;
-    int64_t below = 0;  // value < below
-    bool operator==(const Rule&) const = default;
-  };
   std::vector<std::string> alternatives;  // what people call them
   /// The last alternative runs where this holds and nowhere else: there it may not even be right. So nothing
   /// is measured there, and on no machine.
-  std::optional<Rule> last_where = {};
+  std::optional<SizeRule> last_where = {};
 };
 
 /// How a kernel that is written by hand (a template) is launched: its arguments and its grid, as expressions

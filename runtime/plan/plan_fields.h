@@ -161,7 +161,7 @@ void visit_fields(V& v, T& x) {
   v("choice", x.choice), v("alternative", x.alternative);
 }
 
-template <typename V, Is<Choice::Rule> T>
+template <typename V, Is<SizeRule> T>
 void visit_fields(V& v, T& x) {
   v("value", x.value), v("below", x.below);
 }

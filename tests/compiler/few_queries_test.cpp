@@ -48,7 +48,8 @@ TEST_P(FewQueries, TakeRandomBodies) {
                              pick(kWidths, random)};
   GraphBuilder b(module.add_graph("main"));
   Node* attention = testing::RandomAttention(b, sizes, seed, /*as_inputs=*/true).write();
-  if (attention->body && llvm::any_of(attention->body->nodes(), [](const auto& n) { return n->is(Op::random); }))
+  if (attention->body &&
+      llvm::any_of(attention->body->nodes(), [](const auto& n) { return n->is(Op::random); }))
     GTEST_SKIP() << "random numbers are for other templates";
   b.output("y", attention->result());
   b.output("weights", b.exp(attention->result(1)));  // of which 0 is what sees nothing
@@ -77,7 +78,8 @@ void expect_right(const CachedAttention& cache, const std::vector<int64_t>& past
   const auto module = module_of(cache);
   const Tensors inputs = inputs_of(*module, past);
   const SymbolValues symbols = {{"B", static_cast<int64_t>(past.size())}};
-  const Tensors expected = evaluate(*module->graphs[0], inputs, {}, {.symbols = symbols, .philox = {}}).outputs;
+  const Tensors expected =
+      evaluate(*module->graphs[0], inputs, {}, {.symbols = symbols, .philox = {}}).outputs;
   Session session = session_of(*module, cache.dtype);
   const double bound = cache.dtype == DType::f32 ? 1e-6 : cache.dtype == DType::bf16 ? 4e-3 : 6e-4;
   const Tensors actual = testing::run_entry(session, "main", {}, inputs);
@@ -101,7 +103,8 @@ TEST(FewQueriesOfACache, SeeAWindowAndOneAnother) {
 }
 
 /// What a row's y is, alone and among others, in caches of two sizes.
-Tensor row_of(const CachedAttention& cache, const Tensors& all, const std::vector<int64_t>& past, size_t row) {
+Tensor row_of(const CachedAttention& cache, const Tensors& all, const std::vector<int64_t>& past,
+              size_t row) {
   const auto module = module_of(cache);
   Tensors inputs = inputs_of(*module, past);
   for (const char* name : {"q", "k", "v"}) {  // the row's own, with anything behind what it sees
@@ -138,12 +141,14 @@ TEST(FewQueriesOfACache, DoNotReadWhatNoRowSees) {
   const auto module = module_of(cache);
   const std::vector<int64_t> past = {100, 300};
   Tensors inputs = inputs_of(*module, past);
-  const Tensors expected = evaluate(*module->graphs[0], inputs, {}, {.symbols = {{"B", 2}}, .philox = {}}).outputs;
+  const Tensors expected =
+      evaluate(*module->graphs[0], inputs, {}, {.symbols = {{"B", 2}}, .philox = {}}).outputs;
   for (const char* name : {"k", "v"}) {
     Tensor& tensor = inputs.at(name);
     const int64_t per_key = cache.key_heads * cache.width;
     for (int64_t row = 0; row < 2; ++row)
-      for (int64_t i = (past[static_cast<size_t>(row)] / 64 + 1) * 64 * per_key; i < cache.keys * per_key; ++i)
+      for (int64_t i = (past[static_cast<size_t>(row)] / 64 + 1) * 64 * per_key; i < cache.keys * per_key;
+           ++i)
         tensor.data[static_cast<size_t>(row * cache.keys * per_key + i)] = NAN;
   }
   Session session = session_of(*module, DType::f32);

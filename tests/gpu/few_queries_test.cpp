@@ -87,12 +87,11 @@ TEST_F(GpuFewQueries, AndManyAreRightInOnePlan) {
     Session session = session_of(*module, dtype);
     for (const int64_t queries : {1, 3, 4, 5, 33, 200}) {
       const Tensors inputs = testing::inputs_of(*module, {0, 17, 500}, queries);
-      const Tensors expected = evaluate(*module->graphs[0], inputs, {},
-                                        {.symbols = {{"B", 3}, {"T", queries}}, .philox = {}})
-                                   .outputs;
+      const Tensors expected =
+          evaluate(*module->graphs[0], inputs, {}, {.symbols = {{"B", 3}, {"T", queries}}, .philox = {}})
+              .outputs;
       const Tensors actual = testing::run_entry(session, "main", {}, inputs);
-      EXPECT_LE(testing::relative_error(actual.at("y"), expected.at("y")),
-                dtype == DType::f32 ? 1e-6 : 4e-3)
+      EXPECT_LE(testing::relative_error(actual.at("y"), expected.at("y")), dtype == DType::f32 ? 1e-6 : 4e-3)
           << queries << " queries";
     }
   }

@@ -90,12 +90,12 @@ class AttentionText {
         strides += size(stride) + ", ";
     }
     const bool shares = form_.few()->tickets > 0, has_places = form_.places >= 0;
-    strides += has_places ? fmt::format("{}, {}, {}, ", name_of(form_.places), size(form_.places_batch_stride),
-                                        size(form_.places_stride))
+    strides += has_places ? fmt::format("{}, {}, {}, ", name_of(form_.places),
+                                        size(form_.places_batch_stride), size(form_.places_stride))
                           : "nullptr, 0, 0, ";
     return fmt::format("{}{}, {}, {}, {}, {}{:a}f, body", text, name_of(static_cast<int>(form_.rows[0])),
-                       shares ? name_of(form_.workspace) + ", tickets" : "nullptr, nullptr", size(form_.queries),
-                       size(form_.keys), strides, form_.scale);
+                       shares ? name_of(form_.workspace) + ", tickets" : "nullptr, nullptr",
+                       size(form_.queries), size(form_.keys), strides, form_.scale);
   }
 
   bool has_tickets() const { return form_.wgmma() && form_.part == AttentionPart::forward; }

@@ -50,7 +50,8 @@ FewTiles few_tiles(const AttentionKernel& attention, int64_t queries, const Symb
   tiles.unit = kUnitOfKeys;
   if (!shares) return tiles;
   const int64_t keys = symbols.upper(attention.keys);
-  tiles.splits = static_cast<int>(std::clamp<int64_t>((keys + kUnitOfKeys - 1) / kUnitOfKeys, 1, kMostSplits));
+  tiles.splits =
+      static_cast<int>(std::clamp<int64_t>((keys + kUnitOfKeys - 1) / kUnitOfKeys, 1, kMostSplits));
   const int64_t row_tiles = (queries * group + tiles.rows - 1) / tiles.rows;
   if (tiles.splits > 1)
     tiles.tickets = static_cast<int>(symbols.upper(attention.batch * attention.key_heads) * row_tiles);
@@ -84,10 +85,9 @@ std::string few_queries_text(const Kernel& kernel) {
       "kSplits = {}, kGroup = {}, kKeyHeads = {};\nconstexpr int kWarps = {}, kThreads = 32 * kWarps, "
       "kBlocks = {};\nconstexpr bool kMaskedByHead = {}, kHasPlaces = {};\n",
       cuda_memory_type(dtype), attention.width,
-      std::min<int64_t>(attention.vector, kPieceBytes / size_of(dtype)), tiles.rows, tiles.loads,
-      tiles.unit, tiles.splits, group_of(attention), attention.key_heads.constant().value(), kFewWarps,
-      tiles.blocks, mask.instruction >= 0 && differs_by_head(kernel, mask.instruction),
-      attention.places >= 0);
+      std::min<int64_t>(attention.vector, kPieceBytes / size_of(dtype)), tiles.rows, tiles.loads, tiles.unit,
+      tiles.splits, group_of(attention), attention.key_heads.constant().value(), kFewWarps, tiles.blocks,
+      mask.instruction >= 0 && differs_by_head(kernel, mask.instruction), attention.places >= 0);
   for (const std::string_view part : {few::kLayout, few::kKeys, few::kScoresOfStep, few::kSums, few::kBlock})
     text += part;
   return text;

@@ -32,7 +32,8 @@ Dim few_partials(const AttentionKernel& attention, const FewTiles& tiles);
 /// The source, up to the function `attention`, which a kernel of kThreads threads calls:
 ///
 ///   attention(q, k, v, E* o, float* lse, float* partials, unsigned* tickets, queries, keys,
-///             strides of q, k, v, o, const int* places, strides of places, float scale, const BodyArguments&)
+///             strides of q, k, v, o, const int* places, strides of places, float scale, const
+///             BodyArguments&)
 ///
 /// as in attention_mma.h. Tickets are FewTiles::tickets zeros, and zeros again at the end; they and partials
 /// are not touched where a block takes all keys. `places` say in which row of a table each key and its value

@@ -61,5 +61,15 @@ TEST(DropAlternatives, WhereAllAreHeavyOrNoneIsAllStay) {
   }
 }
 
+/// Where sizes decide on the last one, there is no other for these.
+TEST(DropAlternatives, OneThatSizesDecideOnStays) {
+  std::string text(kProgram);
+  const std::string_view names = R"("two"])";
+  text.insert(text.find(names) + names.size(), " {last_where = 4 < 5}");
+  Program program = parse_program(text);
+  EXPECT_TRUE(drop_alternatives(program, {false, false, true}));
+  EXPECT_EQ(program.entries[0].choices[0].alternatives, (std::vector<std::string>{"zero", "two"}));
+}
+
 }  // namespace
 }  // namespace smelt

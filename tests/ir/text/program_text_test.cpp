@@ -35,7 +35,7 @@ entry @train_step {arena = 8448} {
   input "ids" {below = 50257} : i32[B,T] = #4
   input "labels" {below = 50257, ignored = -100, least = -2} : i32[B,T] = #5
   output "y" : f32[B,T,8] = #2
-  choice ["one way", "another"]
+  choice ["one way", "another"] {last_where = 8*T < 64}
   launch @twice(#1, #2) {phase = "forward", sources = ["h.0", "h.1"], reads = [1], writes = [2], may_alias = [[2, 1]]}
   launch @twice(#1[8*T], #2[64]) ids [3, 4294967295]
   gemm f32 #2(8, 1) = #1(8, 1) * #0[0 + 8](1, 8) {m = B*T, n = 8, k = 8, beta = 1.0} batch {extent = B, a = 8*T, b = 0, c = 8*T} batch {extent = 2, a = 1, b = 1, c = 0, reduced = true} {phase = "backward"}
