@@ -5,9 +5,13 @@
 namespace smelt {
 namespace {
 
-/// Templates are their own text and say for themselves.
+/// Of templates that for attention of few queries, which is between two matmuls of every token.
+bool can_wait(const Kernel& kernel) {
+  return !kernel.has_template() || (kernel.attention && kernel.attention->few());
+}
+
 bool mark(Kernel& kernel) {
-  const bool changes = !kernel.waits && !kernel.has_template();
+  const bool changes = !kernel.waits && can_wait(kernel);
   kernel.waits |= changes;
   return changes;
 }

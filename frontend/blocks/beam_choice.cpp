@@ -16,10 +16,13 @@ Value* with_own_row(GraphBuilder& g, Value* table, Value* past, Value* own) {
   return g.select(here, g.broadcast(own, {0}, table->shape()), table);
 }
 
-/// Where a token is forced, it alone.
+/// Where a token is forced, it alone; of scores in parts.
 Value* forced_alone(GraphBuilder& g, Value* scores, const TokenChoice& choice, Value* place) {
   const Shape& shape = scores->shape();
-  Value* words = g.iota({DType::i32, shape}, 1);
+  const Type places{DType::i32, shape};
+  Value* part = g.iota(places, 1);
+  Value* words =
+      g.add(g.mul(part, g.like(part, static_cast<double>(*shape[2].constant()))), g.iota(places, 2));
   for (int64_t i = 0; i < kForcedTokens; ++i) {
     const auto column = [&](Value* table) { return g.reshape(g.slice(table, 1, i, 1), {shape[0]}); };
     Value* here = g.broadcast(g.eq(place, column(choice.forced_at)), {0}, shape);
@@ -34,10 +37,13 @@ Value* forced_alone(GraphBuilder& g, Value* scores, const TokenChoice& choice, V
 Value* sums_of(BlockBuilder& b, Value* logits, const TokenChoice& choice, Value* place, const Dim& sentences,
                const Dim& beams) {
   GraphBuilder& g = b.graph;
-  Value* scores = g.sub(logits, g.broadcast(log_sum_exp_in_parts(g, logits), {0}, logits->shape()));
+  Value* scores = in_parts(g, logits);
+  const LogSum sum = log_sum(g, logits);
+  for (Value* part : {sum.top, sum.log}) scores = g.sub(scores, g.broadcast(part, {0}, scores->shape()));
   scores = forced_alone(g, biased(g, scores), choice, place);
   Value* before = g.slice(g.state(kBeamSums), 0, 0, logits->shape()[0]);
-  scores = g.add(scores, g.broadcast(before, {0}, logits->shape()));
+  scores = g.add(scores, g.broadcast(before, {0}, scores->shape()));
+  scores = g.reshape(scores, logits->shape());
   scores = without_held_back(g, scores, choice, place);
   return g.reshape(scores, {sentences, beams * logits->shape()[1]});
 }

@@ -53,12 +53,21 @@ ScaledSum scaled_sum(GraphBuilder& g, Value* x) {
   return {top, sum};
 }
 
+/// The element of each row that its token names, [B]: the others are made too small to be the largest.
+Value* element_of(GraphBuilder& g, Value* logits, Value* token) {
+  Value* x = in_parts(g, logits);
+  const Type places{DType::i32, x->shape()};
+  Value* part = g.iota(places, 1);
+  Value* word =
+      g.add(g.mul(part, g.like(part, static_cast<double>(*x->shape()[2].constant()))), g.iota(places, 2));
+  Value* own = g.select(g.eq(word, spread(g, token, x->shape())), x, g.like(x, kBanned));
+  return g.reduce(ReduceOp::max, g.reduce(ReduceOp::max, own, {2}), {1});
+}
+
 /// log softmax(logits)[token], [B].
 Value* log_probability(GraphBuilder& g, Value* logits, Value* token) {
-  const Dim rows = logits->shape()[0], words = logits->shape()[1];
-  Value* first = g.mul(g.iota(token->type, 0), g.like(token, static_cast<double>(*words.constant())));
-  Value* own = g.gather(g.reshape(logits, {rows * words}), g.add(first, token));
-  return g.sub(own, log_sum_exp_in_parts(g, logits));
+  const LogSum sum = log_sum(g, logits);
+  return g.sub(g.sub(element_of(g, logits, token), sum.top), sum.log);
 }
 
 /// With the place of the new token among the integers, which draws its random number.
@@ -101,19 +110,22 @@ void put_rows(GraphBuilder& g, std::string_view state, Value* rows) {
   g.update_at(state, rows, {g.scalar(0, DType::i32)}, {0});
 }
 
-/// In parts, since a few rows of a whole vocabulary would keep few multiprocessors busy.
-Value* log_sum_exp_in_parts(GraphBuilder& g, Value* logits) {
+/// A few rows of a whole vocabulary would keep few multiprocessors busy.
+Value* in_parts(GraphBuilder& g, Value* x) {
   constexpr int64_t kLeastPart = 256;
-  const Dim rows = logits->shape()[0];
-  const int64_t words = *logits->shape()[1].constant(), parts = parts_of(words, kLeastPart);
-  const ScaledSum each = scaled_sum(g, g.reshape(logits, {rows, parts, words / parts}));
+  const int64_t words = *x->shape()[1].constant(), parts = parts_of(words, kLeastPart);
+  return g.reshape(x, {x->shape()[0], parts, words / parts});
+}
+
+LogSum log_sum(GraphBuilder& g, Value* logits) {
+  const ScaledSum each = scaled_sum(g, in_parts(g, logits));
   Value* top = g.reduce(ReduceOp::max, each.top, {1});
   Value* scale = g.exp(g.sub(each.top, g.broadcast_over(top, {1}, each.top->shape())));
-  return g.add(top, g.log(g.sum(g.mul(each.sum, scale), {1})));
+  return {top, g.log(g.sum(g.mul(each.sum, scale), {1}))};
 }
 
 Value* biased(GraphBuilder& g, Value* scores) {
-  return g.add(scores, g.slice(g.state(kNextBias), 0, 0, scores->shape()[0]));
+  return g.add(scores, in_parts(g, g.slice(g.state(kNextBias), 0, 0, scores->shape()[0])));
 }
 
 Value* without_held_back(GraphBuilder& g, Value* scores, const TokenChoice& choice, Value* place) {
@@ -139,8 +151,9 @@ void choose_tokens(BlockBuilder& b, Value* logits, const TokenChoice& choice) {
   const Dim rows = logits->shape()[0];
   Value* place = g.add(choice.past, g.like(choice.past, 1));
   Value* penalties = g.slice(g.state(kNextPenalty), 0, 0, rows);
-  Value* scores = penalised(g, biased(g, logits), g.reshape(penalties, logits->shape()));
-  scores = without_held_back(g, scores, choice, place);
+  penalties = in_parts(g, g.reshape(penalties, logits->shape()));
+  Value* scores = penalised(g, biased(g, in_parts(g, logits)), penalties);
+  scores = without_held_back(g, g.reshape(scores, logits->shape()), choice, place);
   g.set_source("next.token");
   Value* token = or_forced(g, chosen(g, scores, choice, place), choice, place);
   Value* word = within(g, token, b.spec.vocab_size);

@@ -33,9 +33,15 @@ Value* within(GraphBuilder& g, Value* index, int64_t below);
 Value* with_ones(GraphBuilder& g, Value* x, int64_t count = 1);
 /// Writes the first rows of a state.
 void put_rows(GraphBuilder& g, std::string_view state, Value* rows);
-/// f32[B]: log sum exp of each row of f32[B,V].
-Value* log_sum_exp_in_parts(GraphBuilder& g, Value* logits);
-/// f32[B,V] and the biases of the rows.
+/// f32[B]: the largest of each row of f32[B,V], and the logarithm of the sum of exponentials relative to it.
+/// Taken away one after the other, they leave log-probabilities that are rounded where they are small.
+struct LogSum {
+  Value *top, *log;
+};
+LogSum log_sum(GraphBuilder& g, Value* logits);
+/// f32[B,V] as [B,parts,V/parts].
+Value* in_parts(GraphBuilder& g, Value* x);
+/// Such parts and the biases of their rows.
 Value* biased(GraphBuilder& g, Value* scores);
 /// Without the tokens that may not come yet at `place`; one that is forced there may.
 Value* without_held_back(GraphBuilder& g, Value* scores, const TokenChoice& choice, Value* place);

@@ -50,7 +50,8 @@ std::optional<KernelLaunch> launch_of(const KernelCode& kernel, Function functio
   const int64_t blocks = launch.blocks.evaluate(values.integers);
   if (blocks < 0 || blocks > std::numeric_limits<int32_t>::max())
     fail_with(Status::invalid_file, "kernel '{}': {} blocks: expected 0 to 2^31 - 1", kernel.name, blocks);
-  made.blocks = static_cast<unsigned>(blocks);
+  made.blocks =
+      static_cast<unsigned>(kernel.most_blocks > 0 ? std::min<int64_t>(blocks, kernel.most_blocks) : blocks);
   made.threads = static_cast<unsigned>(kernel.threads);
   made.waits = kernel.waits;
   const int64_t shared = launch.shared_bytes.evaluate(values.integers);

@@ -67,6 +67,7 @@ TEST_F(GpuFewRows, ComputesProducts) {
   for (const FewRows& few : few_rows(DType::bf16, DType::f32, false)) {
     const LoadedFewRows kernel(few);
     for (const auto& [n, k] : {std::pair(1, 8), {33, 264}, {777, 1544}, {1280, 5120}}) {
+      if (k < few.least_sums) continue;
       const Example example{n, k};
       for (const int64_t m : {1, 2, 7, few.rows - 1, few.rows}) {
         const std::vector<float> y = example.run(kernel, 0, m);
@@ -91,13 +92,13 @@ TEST_F(GpuFewRows, ARowHasTheSameBitsInEveryBatch) {
   std::vector<LoadedFewRows> kernels;
   const std::vector<FewRows> all = few_rows(DType::bf16, DType::f32, false);
   for (const FewRows& few : all) kernels.emplace_back(few);
-  for (const auto& [n, k] : {std::pair(40, 1032), {1280, 5120}, {2048, 2048}}) {
+  for (const auto& [n, k] : {std::pair(40, 4104), {1280, 5120}, {2048, 4096}}) {
     const Example example{n, k};
-    const std::vector<float> together = example.run(kernels.back(), 0, 64);
+    const std::vector<float> together = example.run(kernels.back(), 0, 16);
     for (size_t kernel = 0; kernel < all.size(); ++kernel)
-      for (const int64_t m : {1, 2, 3, 7, 8, 16, 31, 32, 33, 64})
+      for (const int64_t m : {1, 2, 3, 7, 8, 9, 16})
         for (const int64_t first : {0, 5}) {
-          if (m > all[kernel].rows || first + m > 64) continue;
+          if (m > all[kernel].rows || first + m > 16) continue;
           const std::vector<float> some = example.run(kernels[kernel], first, m);
           EXPECT_EQ(std::memcmp(some.data(), &together[static_cast<size_t>(first * n)],
                                 static_cast<size_t>(m * n * 4)),
@@ -113,6 +114,7 @@ TEST_F(GpuFewRows, LaunchesThatBeginEarlyWaitForWhatTheyRead) {
   const cuda::Device& device = cuda::Device::open();
   const cuda::StreamOwner stream = cuda::make_stream(device);
   for (const FewRows& few : few_rows(DType::bf16, DType::bf16, false)) {
+    if (kWidth < few.least_sums) continue;
     const LoadedFewRows kernel(few);
     const int64_t m = few.rows;
     const auto x = uploaded(random_halves(m * kWidth, 1, 3));

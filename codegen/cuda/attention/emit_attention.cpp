@@ -36,8 +36,10 @@ class AttentionText {
     for (int i = 0; i < kernel_.random_slots; ++i) parameters += fmt::format(", unsigned id{}", i);
     return fmt::format(
         "{}extern \"C\" __global__ void __launch_bounds__(kThreads, kBlocks) {}({}, long long range_) {{\n"
-        "  const BodyArguments body = {{{}}};\n  attention({});\n}}\n",
-        ticket_text(), kernel_.name, parameters, body_arguments_text(kernel_), call_arguments());
+        "{}  const BodyArguments body = {{{}}};\n  attention({});\n}}\n",
+        ticket_text(), kernel_.name, parameters,
+        kernel_.waits ? "  sm_allow_next_launch();\n  sm_wait_for_launches();\n" : "",
+        body_arguments_text(kernel_), call_arguments());
   }
 
  private:

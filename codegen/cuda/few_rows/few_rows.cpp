@@ -10,7 +10,10 @@ namespace smelt {
 namespace {
 
 /// The most rows of any kernel.
-constexpr int64_t kMostRows = 64;
+constexpr int64_t kMostRows = 16;
+/// Long sums of few columns have fewer weights a block, so that all multiprocessors have some; others more,
+/// since a block reads A for each of its tiles.
+constexpr int64_t kFewColumns = 2113, kLongSums = 4096, kManyColumns = 5000;
 
 int state_of(const Program& program, int buffer) {
   return program.buffers[static_cast<size_t>(buffer)].state;
@@ -36,17 +39,19 @@ bool is_weight(const Program& program, const PlanEntry& entry, const BufferRef& 
 }  // namespace
 
 std::string FewRows::name() const {
-  return fmt::format("smelt_few_rows_{:02}_{}_{}{}", rows, smelt::name(dtype), smelt::name(result_dtype),
-                     has_bias ? "_bias" : "");
+  return fmt::format("smelt_few_rows_{:02}_{:02}_{}_{}{}", rows, weights, smelt::name(dtype),
+                     smelt::name(result_dtype), has_bias ? "_bias" : "");
 }
 
-/// More rows want more registers for sums, which leaves fewer for loads in flight; and more weights a block,
-/// since each block reads all of A.
+/// The library is as fast with more than 16 rows.
 std::vector<FewRows> few_rows(DType dtype, DType result_dtype, bool has_bias) {
-  std::vector<FewRows> all = {{.rows = 8, .weights = 16, .depth = 6, .blocks_each = 3},
-                              {.rows = 16, .weights = 16, .depth = 6, .blocks_each = 2},
-                              {.rows = 32, .weights = 32, .depth = 4, .blocks_each = 1, .measured = true},
-                              {.rows = 64, .weights = 16, .depth = 4, .blocks_each = 1, .measured = true}};
+  std::vector<FewRows> all;
+  for (const int rows : {8, 16}) {
+    all.push_back(
+        {.rows = rows, .weights = 8, .depth = 22, .columns_below = kFewColumns, .least_sums = kLongSums});
+    all.push_back({.rows = rows, .weights = 16, .depth = rows == 8 ? 11 : 8, .columns_below = kManyColumns});
+    all.push_back({.rows = rows, .weights = 32, .depth = 5});
+  }
   for (FewRows& one : all) one.dtype = dtype, one.result_dtype = result_dtype, one.has_bias = has_bias;
   return all;
 }

@@ -8,6 +8,8 @@
 // kernel does it.
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -18,18 +20,18 @@ namespace smelt {
 struct FewRows {
   DType dtype = DType::bf16, result_dtype = DType::bf16;
   bool has_bias = false;
-  int rows = 8;           // of A, at most
-  int weights = 16;       // rows of B^T that a block has
-  int depth = 6;          // pieces along k that a warp is loading
-  int blocks_each = 3;    // blocks that share a multiprocessor's registers
-  int ahead = 2048;       // elements of a row behind those pieces that the L2 cache loads meanwhile
-  bool measured = false;  // against the library; else it is taken wherever it can be
+  int rows = 8;                                                 // of A, at most
+  int weights = 16;                                             // rows of B^T that a block has at a time
+  int depth = 11;                                               // pieces along k that a warp is loading
+  int64_t columns_below = std::numeric_limits<int64_t>::max();  // of C
+  int64_t least_sums = 1;                                       // numbers that an element of C adds up
 
-  /// "smelt_few_rows_08_bf16_f32_bias": in the order of their names, those for fewer rows come first.
+  /// "smelt_few_rows_08_16_bf16_f32_bias": rows and weights. In the order of their names, those for fewer
+  /// come first.
   std::string name() const;
 };
 
-/// For more and more rows.
+/// For more and more rows and columns.
 std::vector<FewRows> few_rows(DType dtype, DType result_dtype, bool has_bias);
 
 /// The kernels for a step of the entry, those for fewer rows first; none where it has none. They read weights

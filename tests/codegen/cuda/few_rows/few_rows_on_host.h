@@ -18,8 +18,8 @@ namespace smelt::test {
 inline constexpr const char* kFewRowsDevice = R"(
 #undef __launch_bounds__
 #define __launch_bounds__(...)
-template <typename T> T min(T a, T b) { return a < b ? a : b; }
-alignas(16) static float host_memory[64 << 10];
+struct uint4 { unsigned x, y, z, w; };
+alignas(16) static unsigned char host_memory[128 << 10];
 static unsigned host_lanes[32][32][6];  // of warps: what lanes show each other
 
 inline float widen_bf16(unsigned bits) { return __uint_as_float(bits << 16); }
@@ -37,8 +37,13 @@ inline void load_row(unsigned (&to)[4], const Half* from, bool is_there) {
   for (unsigned& word : to) word = 0;
   if (is_there) memcpy(to, from, 16);
 }
-inline void load_weights(unsigned (&to)[4], const Half* from, bool is_there) { load_row(to, from, is_there); }
-inline void prefetch_weights(const Half*, int) {}
+inline void load_weights(void* to, const Half* from, bool is_there) {
+  unsigned words[4];
+  load_row(words, from, is_there);
+  memcpy(to, words, 16);
+}
+inline void end_piece() {}
+template <int left> void wait_for_pieces() {}
 inline void multiply(float (&d)[4], unsigned a0, unsigned a1, unsigned a2, unsigned a3, unsigned b0, unsigned b1) {
   auto& lanes = host_lanes[threadIdx.x / 32];
   const int lane = threadIdx.x % 32;
@@ -64,7 +69,7 @@ inline std::string few_rows_host_text(const FewRows& few, const KernelCode& kern
     text.replace(at, from.size(), to);
   };
   replace(kFewRowsInstructions, kFewRowsOnHost);
-  replace("extern __shared__ __align__(16) float partial[];", "float* const partial = host_memory;");
+  replace("extern __shared__ __align__(16) uint4 ring[];", "uint4* const ring = (uint4*)host_memory;");
   replace("#define KERNEL " + kernel.name, "#define KERNEL device_" + kernel.name);
   std::string call;
   for (size_t i = 0; i < kernel.launch->arguments.size(); ++i) {
@@ -77,14 +82,15 @@ inline std::string few_rows_host_text(const FewRows& few, const KernelCode& kern
     call += (i > 0 ? ", " : "") + fmt::format(fmt::runtime(cast), i);
   }
   std::string undefine;
-  for (const char* name : {"SM", "KERNEL", "MMA_TYPE", "ROWS", "WEIGHTS", "PITCH", "DEPTH", "STEPS", "AHEAD",
-                           "BLOCKS_EACH", "BIAS_PARAMETER", "BIAS", "WIDEN"})
+  for (const char* name : {"SM", "KERNEL", "MMA_TYPE", "ROWS", "WEIGHTS", "PARTS", "PITCH", "DEPTH",
+                           "BIAS_PARAMETER", "BIAS", "WIDEN"})
     undefine += fmt::format("#undef {}\n", name);
   return fmt::format(
       "#define WIDEN widen_{4}\nnamespace space_{0} {{\n{1}}}\n"
-      "extern \"C\" __attribute__((visibility(\"default\"))) void {0}(unsigned block, const uint64_t* a) {{\n"
+      "extern \"C\" __attribute__((visibility(\"default\"))) void {0}(unsigned block, unsigned blocks, const "
+      "uint64_t* a) {{\n"
       "  using namespace space_{0};\n  const auto kernel = [&] {{ device_{0}({2}); }};\n"
-      "  host::run_block({3}, {{block}}, {{}}, [](void* k) {{ (*(decltype(kernel)*)k)(); }}, "
+      "  host::run_block({3}, {{block}}, {{blocks}}, [](void* k) {{ (*(decltype(kernel)*)k)(); }}, "
       "(void*)&kernel);\n"
       "}}\n{5}",
       kernel.name, text, call, kernel.threads, cuda_memory_type(few.dtype), undefine);
@@ -106,8 +112,9 @@ class FewRowsOnHost {
     const KernelCode& kernel = kernels_.at(number);
     const auto launch = cuda::launch_of(kernel, nullptr, values);
     if (!launch) return false;
-    const auto block = reinterpret_cast<void (*)(unsigned, const uint64_t*)>(object_->symbol(kernel.name));
-    for (unsigned i = launch->blocks; i-- > 0;) block(i, launch->values.data());
+    const auto block =
+        reinterpret_cast<void (*)(unsigned, unsigned, const uint64_t*)>(object_->symbol(kernel.name));
+    for (unsigned i = launch->blocks; i-- > 0;) block(i, launch->blocks, launch->values.data());
     return true;
   }
 
