@@ -147,7 +147,7 @@ TEST(FewQueriesOfACache, DoNotReadWhatNoRowSees) {
     Tensor& tensor = inputs.at(name);
     const int64_t per_key = cache.key_heads * cache.width;
     for (int64_t row = 0; row < 2; ++row)
-      for (int64_t i = (past[static_cast<size_t>(row)] / 64 + 1) * 64 * per_key; i < cache.keys * per_key;
+      for (int64_t i = (past[static_cast<size_t>(row)] / 128 + 1) * 128 * per_key; i < cache.keys * per_key;
            ++i)
         tensor.data[static_cast<size_t>(row * cache.keys * per_key + i)] = NAN;
   }

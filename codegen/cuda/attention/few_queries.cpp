@@ -13,11 +13,22 @@
 namespace smelt {
 namespace {
 
-/// Rows that a block's registers hold, and lanes' loads of keys and of values beside so many rows.
+/// Rows that a block's registers hold.
 constexpr int64_t kMostRows = 8;
-constexpr int kLoads = 8, kLoadsOfManyRows = 4;
-/// Keys; the blocks that share them are enough for all multiprocessors where there is one row of few heads.
-constexpr int kUnitOfKeys = 64, kMostSplits = 32;
+constexpr int kMostSplits = 32;
+
+/// Of a block with so many rows or fewer: lanes' loads of keys and of values, blocks of a multiprocessor, and
+/// the keys that blocks share by the unit. Few rows have few blocks, which should have few keys each; many
+/// have enough, and then each of them costs its beginning and its end. Measured on an H200.
+struct RowsAndTiles {
+  int rows, loads, blocks, unit;
+};
+constexpr RowsAndTiles kTiles[] = {{2, 8, 2, 64}, {4, 4, 3, 128}, {8, 4, 2, 128}};
+
+const RowsAndTiles& tiles_of(int rows) {
+  return *std::ranges::find_if(kTiles, [&](const RowsAndTiles& tiles) { return rows <= tiles.rows; });
+}
+
 constexpr int64_t kPieceBytes = 16;  // bytes
 
 /// Registers hold powers of two, so that lanes can halve sums among them.
@@ -46,12 +57,11 @@ FewTiles few_tiles(const AttentionKernel& attention, int64_t queries, const Symb
   const int64_t usual = attention.queries.constant().value_or(1);  // a symbol is one where tokens are made
   FewTiles tiles;
   tiles.rows = power_of(group * (shares ? usual : symbols.upper(attention.queries)));
-  tiles.loads = tiles.rows > 4 ? kLoadsOfManyRows : kLoads;
-  tiles.unit = kUnitOfKeys;
+  const RowsAndTiles& best = tiles_of(tiles.rows);
+  tiles.loads = best.loads, tiles.blocks = best.blocks, tiles.unit = best.unit;
   if (!shares) return tiles;
   const int64_t keys = symbols.upper(attention.keys);
-  tiles.splits =
-      static_cast<int>(std::clamp<int64_t>((keys + kUnitOfKeys - 1) / kUnitOfKeys, 1, kMostSplits));
+  tiles.splits = static_cast<int>(std::clamp<int64_t>((keys + tiles.unit - 1) / tiles.unit, 1, kMostSplits));
   const int64_t row_tiles = (queries * group + tiles.rows - 1) / tiles.rows;
   if (tiles.splits > 1)
     tiles.tickets = static_cast<int>(symbols.upper(attention.batch * attention.key_heads) * row_tiles);

@@ -81,6 +81,7 @@ struct Span {
 // The units of keys outside of which nothing is seen, by bisection.
 SM Span seen_units(const BodyArguments& body, const Rows& rows) {
   Span span{0, (rows.keys + kUnit - 1) / kUnit};
+  if (span.end <= 1) return span;
   for (int low = 0; low < span.end;) {
     const int middle = (low + span.end) / 2;
     if (seen_of(body, rows, middle * kUnit, rows.keys) == 0)
