@@ -1,10 +1,13 @@
 // smelt generate: text where the model has a tokenizer or its tokens are bytes, else token ids.
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <functional>
 #include <iostream>
 #include <iterator>
+#include <optional>
 
 #include "compiler/cli/command.h"
 #include "compiler/cli/continue_prompts.h"

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <string_view>
+#include <utility>
 
 #include "runtime/error.h"
 #include "runtime/system/file.h"
