@@ -80,6 +80,15 @@ TEST_F(Generate, FilesOfPromptsRunInGroups) {
   }
 }
 
+/// Their entries have kinds of steps that other plans lack.
+TEST_F(Generate, PlansThatChooseTokensAreReadFromFiles) {
+  expect_good(smelt("compile $GOLDEN --mode infer --choose-tokens --max B=2,T=16 -o model.plan"));
+  const std::string rest = " --ids '3 1 4' --max-new-tokens 6 --num-beams 2";
+  const Outcome plan = smelt("generate model.plan --weights $GOLDEN" + rest);
+  expect_good(plan);
+  EXPECT_EQ(plan.out, smelt("generate $GOLDEN" + rest).out);
+}
+
 TEST_F(Generate, EightPromptsRunAtOnceUnlessMaxSaysMore) {
   write_prompts();
   const std::string command = "generate $GOLDEN --prompts p.jsonl --max-new-tokens 1 --max T=8";
