@@ -137,7 +137,7 @@ void CompileFlags::add_to(CLI::App& app) {
   app.add_option("--dump-dir", dump_dir, "write numbered graphs, kernels and memory.json")
       ->group(kPassesGroup);
   app.add_flag("--timing", timing,
-               "print the seconds of each phase and pass to stderr; of generate also its tokens/s")
+               "print the seconds of each phase and pass to stderr; of generate --json also its tokens/s")
       ->group(kPassesGroup);
 }
 
@@ -167,7 +167,8 @@ void CompileFlags::add_caches(CLI::App& app) {
   app.add_flag_callback("--no-kv-cache", [this] { caches = false; }, "no such entries");
   app.add_flag_callback(
       "--choose-tokens", [this] { chooses_tokens = true; },
-      "an entry that also chooses the next tokens, so that no token waits for the host; plans for GPUs have it "
+      "an entry that also chooses the next tokens, so that no token waits for the host; plans for GPUs have "
+      "it "
       "if nothing is said (docs/generation.md)");
   app.add_flag_callback("--no-choose-tokens", [this] { chooses_tokens = false; }, "no such entry");
 }

@@ -1,152 +1,211 @@
 // smelt generate: text where the model has a tokenizer or its tokens are bytes, else token ids.
 #include <fmt/ranges.h>
 
-#include <chrono>
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <functional>
 #include <iostream>
 #include <iterator>
-#include <limits>
+#include <optional>
 
 #include "compiler/cli/command.h"
+#include "compiler/cli/continue_prompts.h"
 #include "compiler/cli/generation_flags.h"
 #include "compiler/cli/model.h"
+#include "compiler/cli/prompt_file.h"
 #include "compiler/cli/prompt_text.h"
-#include "compiler/cli/text_table.h"
 #include "runtime/error.h"
 #include "runtime/generation/generator.h"
+#include "runtime/system/file.h"
 
 namespace smelt::cli {
 namespace {
 
+constexpr size_t kPromptsAtOnce = 8;  // where --max says nothing of B: caches take memory for each
+
 struct GenerateCommand {
-  std::string model;
+  std::string model, prompt_file, output;
   std::vector<std::string> prompts, ids;
   bool json = false, no_special_tokens = false;
   CompileFlags flags;
   WeightFlags weights;
   GenerationFlags generation;
+
+  /// Whether results are for people, who like to see them come.
+  bool for_people() const { return !json && output.empty(); }
 };
 
 std::string standard_input() { return {std::istreambuf_iterator<char>(std::cin), {}}; }
 
-std::vector<Generator::Tokens> read_prompts(const GenerateCommand& options, const PromptText& texts) {
-  std::vector<Generator::Tokens> prompts;
+std::vector<GivenPrompt> given_prompts(const GenerateCommand& options) {
+  std::vector<GivenPrompt> prompts;
   for (const std::string& text : options.prompts)
-    prompts.push_back(texts.encode(text == "-" ? standard_input() : text));
-  for (const std::string& text : options.ids) prompts.push_back(parse_token_ids(text));
+    prompts.push_back({.text = text == "-" ? standard_input() : text, .ids = {}, .place = {}});
+  for (const std::string& text : options.ids)
+    prompts.push_back({.text = {}, .ids = parse_token_ids(text), .place = {}});
+  if (!options.prompt_file.empty())
+    for (GivenPrompt& prompt : read_prompt_file(options.prompt_file)) prompts.push_back(std::move(prompt));
   if (prompts.empty())
-    fail("there is no prompt: give --prompt TEXT (models with a tokenizer) or --ids \"15496 11\"");
+    fail(
+        "there is no prompt: give --prompt TEXT (models with a tokenizer), --ids \"15496 11\" or --prompts "
+        "FILE");
   return prompts;
 }
+
+/// What is wrong with a prompt of a file is said with its line.
+Generator::Tokens tokens_of(const GivenPrompt& prompt, const PromptText& texts, const Generator& generator,
+                            const GenerationOptions& generation) {
+  if (prompt.place.empty()) return prompt.ids ? *prompt.ids : texts.encode(prompt.text);
+  Generator::Tokens tokens;
+  try {
+    tokens = prompt.ids ? *prompt.ids : texts.encode(prompt.text);
+  } catch (const Error& error) {
+    fail_with(error.status(), "{}: {}", prompt.place, error.what());
+  }
+  generator.check(tokens, prompt.place, generation);
+  return tokens;
+}
+
+/// Lines of results, on standard output or in a file that is there as a whole or not at all.
+class ResultLines {
+ public:
+  explicit ResultLines(const std::string& file) {
+    if (!file.empty()) file_.emplace(file);
+  }
+  void add(const std::string& line) {
+    if (file_) return file_->write(line + "\n");
+    fmt::print("{}\n", line);
+    std::fflush(stdout);
+  }
+  void finish() {
+    if (file_) file_->commit();
+  }
+
+ private:
+  std::optional<AtomicFile> file_;
+};
 
 /// Every new token as it comes; only where one sequence is made.
 class Stream {
  public:
-  Stream(const GenerateCommand& options, const PromptText& texts) : on_(!options.json) {
-    if (texts.known() && !options.prompts.empty()) text_ = texts.stream();
+  Stream(bool as_text, const PromptText& texts) {
+    if (as_text) text_ = texts.stream();
   }
-
-  /// A source is not part of what a decoder writes.
-  void begin(const Generator::Tokens& prompt, bool source) const {
-    if (!source) show(prompt);
-  }
-  bool operator()(size_t, int32_t token) const {
-    show({token});
-    return true;
-  }
-  void finish() const {
-    if (on_) fmt::print("{}\n", text_ ? text_(std::nullopt) : "");
-  }
-
- private:
   void show(const Generator::Tokens& tokens) const {
-    if (!on_) return;
     for (const int32_t token : tokens) fmt::print("{}", text_ ? text_(token) : fmt::format("{} ", token));
     std::fflush(stdout);
   }
+  void finish() const { fmt::print("{}\n", text_ ? text_(std::nullopt) : ""); }
+
+ private:
   std::function<std::string(std::optional<int32_t>)> text_;
-  bool on_;
 };
 
-void print_one(const GenerateCommand& options, const Generator::Tokens& prompt, const Hypothesis& found,
-               const PromptText& texts, bool source) {
-  Generator::Tokens all = source ? Generator::Tokens() : prompt;
-  all.insert(all.end(), found.tokens.begin(), found.tokens.end());
-  if (options.json) {
-    Json json = {{"prompt_ids", prompt}, {"new_ids", found.tokens}};
-    if (!std::isnan(found.score)) json["score"] = found.score;
-    if (texts.known()) json["text"] = texts.decode(all);
-    fmt::print("{}\n", json.dump(-1, ' ', false, Json::error_handler_t::replace));
-  } else if (texts.known() && !options.prompts.empty()) {
-    fmt::print("{}\n", texts.decode(all));
-  } else {
-    fmt::print("{}\n", fmt::join(all, " "));
+/// All that is known once the model is open.
+struct Work {
+  const GenerateCommand& options;
+  const GenerationOptions& generation;
+  const PromptText& texts;
+  Generator& generator;
+  const std::vector<GivenPrompt>& given;
+  std::vector<Generator::Tokens> prompts = {};
+
+  bool as_text(size_t prompt) const { return texts.known() && given[prompt].is_text(); }
+  /// A source is not part of what a decoder writes.
+  Generator::Tokens written_before(size_t prompt) const {
+    return generator.reads_source() ? Generator::Tokens() : prompts[prompt];
   }
+  bool streams() const {
+    return options.for_people() && prompts.size() == 1 && generation.num_beams == 1 &&
+           generation.num_return_sequences == 1;
+  }
+};
+
+std::string json_line(const Work& work, size_t prompt, const Hypothesis& found,
+                      const Generator::Tokens& all) {
+  Json json = {{"prompt_ids", work.prompts[prompt]}, {"new_ids", found.tokens}};
+  if (work.given[prompt].line > 0) json["line"] = work.given[prompt].line;
+  if (!std::isnan(found.score)) json["score"] = found.score;
+  if (work.texts.known()) json["text"] = work.texts.decode(all);
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// The results of each prompt; what is drawn or greedy has no score.
-std::vector<std::vector<Hypothesis>> results_of(std::span<const Generator::Tokens> prompts,
-                                                const GenerationOptions& generation, Generator& generator) {
-  if (generation.num_beams > 1) return generator.search(prompts, generation);
-  std::vector<std::vector<Hypothesis>> results(prompts.size());
-  const auto each = static_cast<size_t>(generation.num_return_sequences);
-  const auto sequences = generator.generate(prompts, generation);
-  for (size_t i = 0; i < sequences.size(); ++i)
-    results[i / each].push_back({sequences[i], std::numeric_limits<float>::quiet_NaN()});
-  return results;
+std::string line_of(const Work& work, size_t prompt, const Hypothesis& found) {
+  Generator::Tokens all = work.written_before(prompt);
+  all.insert(all.end(), found.tokens.begin(), found.tokens.end());
+  if (!work.options.for_people()) return json_line(work, prompt, found, all);
+  return work.as_text(prompt) ? work.texts.decode(all) : fmt::format("{}", fmt::join(all, " "));
 }
 
-CompileOptions compile_options(const GenerateCommand& options, const Model& model, DefaultBounds& bounds) {
+CompileOptions compile_options(const GenerateCommand& options, const Model& model, size_t prompts,
+                               DefaultBounds& bounds) {
   CompileOptions result = options.flags.options();
   result.mode = Mode::infer;
-  const size_t prompts = std::max<size_t>(1, options.prompts.size() + options.ids.size());
-  bounds.add(result.build.bounds, "B", static_cast<int64_t>(prompts) * options.generation.beams(),
+  const auto at_once = static_cast<int64_t>(std::min(prompts, kPromptsAtOnce));
+  bounds.add(result.build.bounds, "B", at_once * options.generation.beams(),
              "the number of prompts and beams");
   result.entries = generation_entries(model, result);
   return result;
 }
 
-/// One prompt is continued as it is printed; several are printed when all are done. Returns how many tokens
-/// are new.
-size_t print_continuations(const GenerateCommand& options, const GenerationOptions& generation,
-                           const PromptText& texts, Generator& generator) {
-  const auto prompts = read_prompts(options, texts);
-  const bool one = prompts.size() == 1 && generation.num_beams == 1 && generation.num_return_sequences == 1;
-  if (one && !options.json) {
-    const Stream stream(options, texts);
-    stream.begin(prompts[0], generator.reads_source());
-    const size_t count = generator.generate(prompts, generation, stream)[0].size();
-    stream.finish();
-    return count;
-  }
-  size_t count = 0;
-  const auto results = results_of(prompts, generation, generator);
-  for (size_t i = 0; i < results.size(); ++i)
-    for (const Hypothesis& found : results[i]) {
-      print_one(options, prompts[i], found, texts, generator.reads_source());
-      count += found.tokens.size();
-    }
-  return count;
+/// One prompt is continued as it is printed.
+GenerationClock stream_one(const Work& work) {
+  const Stream stream(work.as_text(0), work.texts);
+  stream.show(work.written_before(0));
+  GenerationClock clock;
+  work.generator.generate(work.prompts, work.generation, [&](size_t, int32_t token) {
+    clock.token();
+    stream.show({token});
+    return true;
+  });
+  stream.finish();
+  return clock;
+}
+
+/// Of several prompts each is printed when it and those before it are done.
+GenerationClock print_all(const Work& work, ResultLines& lines) {
+  GenerationClock clock;
+  continue_prompts(work.generator, work.prompts, work.generation, clock,
+                   [&](size_t prompt, std::span<const Hypothesis> results) {
+                     for (const Hypothesis& found : results) lines.add(line_of(work, prompt, found));
+                   });
+  return clock;
+}
+
+void generate(const GenerateCommand& options, const std::vector<GivenPrompt>& given,
+              const GenerationOptions& generation, const Model& model, ResultLines& lines) {
+  auto session = open_session(model, options.weights);
+  Generator generator(*session);
+  const PromptText texts(model, generator.vocabulary(), !options.no_special_tokens);
+  Work work{options, generation, texts, generator, given};
+  for (const GivenPrompt& prompt : given)
+    work.prompts.push_back(tokens_of(prompt, texts, generator, generation));
+  const GenerationClock clock = work.streams() ? stream_one(work) : print_all(work, lines);
+  const std::string speed = clock.text(*model.plan);
+  lines.finish();
+  if (!options.json || options.flags.timing) fmt::print(stderr, "{}\n", speed);
+}
+
+/// A file of results takes the place of what has its name.
+void check_output(const GenerateCommand& options) {
+  std::error_code ignored;
+  if (!options.output.empty() && std::filesystem::equivalent(options.output, options.prompt_file, ignored))
+    fail("--output {}: this is the file of the prompts; name another", options.output);
 }
 
 void run_generate(const GenerateCommand& options) {
+  check_output(options);
+  const std::vector<GivenPrompt> given = given_prompts(options);
+  ResultLines lines(options.output);
   DefaultBounds bounds;
   Model model = open_model(options.model, options.weights);
-  compile_model(model, compile_options(options, model, bounds), options.flags);
+  compile_model(model, compile_options(options, model, given.size(), bounds), options.flags);
   model.bounds = bounds;
   const GenerationOptions generation = options.generation.options(model.about, options.weights.seed);
   if (const std::string remark = options.generation.remark(generation); !remark.empty())
     fmt::print(stderr, "{}\n", remark);
-  auto session = open_session(model, options.weights);
-  Generator generator(*session);
-  const PromptText texts(model, generator.vocabulary(), !options.no_special_tokens);
-  const auto begin = std::chrono::steady_clock::now();
-  const size_t count = print_continuations(options, generation, texts, generator);
-  if (!options.flags.timing) return;
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  fmt::print(stderr, "{} new tokens in {}, {:.1f} tokens/s\n", count, seconds_text(seconds),
-             static_cast<double>(count) / seconds);
+  generate(options, given, generation, model, lines);
 }
 
 }  // namespace
@@ -162,7 +221,12 @@ void add_generate(CLI::App& app) {
                     "add none around a prompt: a chat's template has written its own (docs/tokenizers.md)");
   command->add_option("--ids", options->ids,
                       "token ids, such as \"15496 11 995\"; of an encoder-decoder model, its source");
-  command->add_flag("--json", options->json, "print one JSON object a prompt");
+  command->add_option("--prompts", options->prompt_file,
+                      "file with a prompt a line; of .jsonl files each line is an object, "
+                      R"({"prompt": "a text"} or {"ids": [15496, 11]})");
+  command->add_flag("--json", options->json, "print one JSON object a result");
+  command->add_option("--output,-o", options->output,
+                      "write one JSON object a result to this file, which is made when all are done");
   options->generation.add_to(*command);
   options->flags.add_to(*command);
   options->flags.add_caches(*command);

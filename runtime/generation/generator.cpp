@@ -78,27 +78,26 @@ Generator::Generator(Session& session, std::string entry) : model_(session, std:
 }
 
 /// Padding at the end is cut off; before that an encoder must be told of it, since places count.
-Generator::Prompt Generator::read_source(const Tokens& source, size_t index, const GenerationOptions& options,
-                                         const Tokens& mask) const {
+Generator::Prompt Generator::read_source(const Tokens& source, const std::string& name,
+                                         const GenerationOptions& options, const Tokens& mask) const {
   Prompt result{{options.decoder_start_token_id}, 0, source, source, mask};
   while (!result.mask.empty() && result.mask.back() == 0) result.mask.pop_back(), result.read.pop_back();
   if (std::ranges::count(result.mask, 0) == 0) result.mask.clear();
   if (!result.mask.empty() && !model_.takes_mask())
-    fail("prompt {}: padding within it; expected an entry with an attention_mask", index);
+    fail("{}: padding within it; expected an entry with an attention_mask", name);
   return result;
 }
 
-Generator::Prompt Generator::read_prompt(const Tokens& prompt, size_t index, const GenerationOptions& options,
-                                         const Tokens& mask) const {
+Generator::Prompt Generator::read_prompt(const Tokens& prompt, const std::string& name,
+                                         const GenerationOptions& options, const Tokens& mask) const {
   if (!mask.empty() && mask.size() != prompt.size())
-    fail("prompt {}: a mask of {} tokens; expected {}", index, mask.size(), prompt.size());
+    fail("{}: a mask of {} tokens; expected {}", name, mask.size(), prompt.size());
   for (size_t i = 0; i < prompt.size(); ++i)
     if (prompt[i] < 0 || prompt[i] >= vocabulary())
-      fail("prompt {}: token {} is {}, outside the model's vocabulary of {}", index, i, prompt[i],
-           vocabulary());
+      fail("{}: token {} is {}, outside the model's vocabulary of {}", name, i, prompt[i], vocabulary());
   if (prompt.empty() || std::ranges::count(mask, 0) == static_cast<ptrdiff_t>(prompt.size()))
-    fail("prompt {} is empty: expected at least one token", index);
-  if (reads_source()) return read_source(prompt, index, options, mask);
+    fail("{} is empty: expected at least one token", name);
+  if (reads_source()) return read_source(prompt, name, options, mask);
   Prompt result{prompt,
                 static_cast<size_t>(std::ranges::find_if(mask, std::identity()) - mask.begin()),
                 prompt,
@@ -110,14 +109,19 @@ Generator::Prompt Generator::read_prompt(const Tokens& prompt, size_t index, con
 }
 
 /// The last new token is never an input.
-void Generator::check_length(const Prompt& prompt, size_t index, const GenerationOptions& options) const {
+void Generator::check_length(const Prompt& prompt, const std::string& name,
+                             const GenerationOptions& options) const {
   const int64_t before = reads_source() ? 1 : static_cast<int64_t>(prompt.read.size());
   if (options.sliding_window || options.max_new_tokens - 1 <= max_length() - before) return;
   fail(
-      "prompt {}: its {} tokens and {} new ones exceed the plan's length of {}; ask for fewer, compile with "
+      "{}: its {} tokens and {} new ones exceed the plan's length of {}; ask for fewer, compile with "
       "a "
       "larger --max T=, or allow a sliding window",
-      index, before, options.max_new_tokens, max_length());
+      name, before, options.max_new_tokens, max_length());
+}
+
+void Generator::check(const Tokens& prompt, const std::string& name, const GenerationOptions& options) const {
+  check_length(read_prompt(prompt, name, options, {}), name, options);
 }
 
 std::vector<Generator::Prompt> Generator::read_prompts(std::span<const Tokens> prompts,
@@ -128,8 +132,9 @@ std::vector<Generator::Prompt> Generator::read_prompts(std::span<const Tokens> p
     fail("{} masks for {} prompts: expected one each, or none", masks.size(), prompts.size());
   std::vector<Prompt> result;
   for (size_t i = 0; i < prompts.size(); ++i) {
-    result.push_back(read_prompt(prompts[i], i, options, masks.empty() ? Tokens() : masks[i]));
-    check_length(result.back(), i, options);
+    const std::string name = fmt::format("prompt {}", i);
+    result.push_back(read_prompt(prompts[i], name, options, masks.empty() ? Tokens() : masks[i]));
+    check_length(result.back(), name, options);
   }
   return result;
 }
@@ -232,7 +237,8 @@ bool Generator::advance_ahead(std::span<Sequence*> batch, const GenerationOption
 
 std::vector<std::vector<Hypothesis>> Generator::search(std::span<const Tokens> prompts,
                                                        const GenerationOptions& options,
-                                                       std::span<const Tokens> masks) {
+                                                       std::span<const Tokens> masks,
+                                                       const OnFound& on_found) {
   const std::vector<Prompt> all = read_prompts(prompts, options, masks);
   std::vector<Sentence> sentences;
   for (const Prompt& prompt : all)
@@ -240,6 +246,9 @@ std::vector<std::vector<Hypothesis>> Generator::search(std::span<const Tokens> p
         {prompt, BeamSearch(options, prompt.tokens, prompt.padding, prompt.source, sentences.size())});
   const auto most = static_cast<size_t>(std::max<int64_t>(1, max_batch() / options.num_beams));
   const bool ahead = beam_loop_ && BeamLoop::takes(options);
+  const auto found = [&](const Sentence& sentence) {
+    return sentence.beams.best(static_cast<size_t>(options.num_return_sequences));
+  };
   run_by_kind(
       sentences, most, [&](const Prompt& prompt) { return ahead ? tokens_of(prompt) : length_of(prompt); },
       [&](std::span<Sentence*> live) {
@@ -247,11 +256,13 @@ std::vector<std::vector<Hypothesis>> Generator::search(std::span<const Tokens> p
           finish_ahead(live, options);
         else
           advance(live);
+        for (const Sentence* sentence : live)
+          if (on_found && sentence->done())
+            on_found(static_cast<size_t>(sentence - sentences.data()), found(*sentence));
         return true;
       });
   std::vector<std::vector<Hypothesis>> results;
-  for (const Sentence& sentence : sentences)
-    results.push_back(sentence.beams.best(static_cast<size_t>(options.num_return_sequences)));
+  for (const Sentence& sentence : sentences) results.push_back(found(sentence));
   return results;
 }
 

@@ -28,6 +28,8 @@ class Generator {
   /// Of each new token of each sequence, by the logits as the model gives them, whatever the options make of
   /// them.
   using LogProbabilities = std::vector<std::vector<float>>;
+  /// Called with what was found for a prompt as soon as its search has ended; not where max_new_tokens is 0.
+  using OnFound = std::function<void(size_t prompt, std::span<const Hypothesis> found)>;
 
   /// See NextLogits for what the entry must be; an empty name stands for decode, or logits where a plan has
   /// no caches. Where it reads a source, prompts are what the encoder reads.
@@ -52,7 +54,11 @@ class Generator {
   /// their scores, best first.
   std::vector<std::vector<Hypothesis>> search(std::span<const Tokens> prompts,
                                               const GenerationOptions& options,
-                                              std::span<const Tokens> masks = {});
+                                              std::span<const Tokens> masks = {},
+                                              const OnFound& on_found = {});
+
+  /// Throws the Error that generate and search would throw of this prompt, which it calls `name`.
+  void check(const Tokens& prompt, const std::string& name, const GenerationOptions& options) const;
 
  private:
   struct Prompt;
@@ -61,11 +67,11 @@ class Generator {
   struct Listener;
   std::vector<Prompt> read_prompts(std::span<const Tokens> prompts, const GenerationOptions& options,
                                    std::span<const Tokens> masks) const;
-  Prompt read_source(const Tokens& source, size_t index, const GenerationOptions& options,
+  Prompt read_source(const Tokens& source, const std::string& name, const GenerationOptions& options,
                      const Tokens& mask) const;
-  Prompt read_prompt(const Tokens& prompt, size_t index, const GenerationOptions& options,
+  Prompt read_prompt(const Tokens& prompt, const std::string& name, const GenerationOptions& options,
                      const Tokens& mask) const;
-  void check_length(const Prompt& prompt, size_t index, const GenerationOptions& options) const;
+  void check_length(const Prompt& prompt, const std::string& name, const GenerationOptions& options) const;
   size_t length_of(const Prompt& prompt) const;
   size_t tokens_of(const Prompt& prompt) const;
   ModelRow row_of(const Prompt& prompt, const Tokens& tokens) const;

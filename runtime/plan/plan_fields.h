@@ -110,7 +110,7 @@ void visit_fields(V& v, T& x) {
   v("x", x.x), v("y", x.y), v("outer", x.outer), v("count", x.count), v("inner", x.inner);
   v("x_outer_stride", x.x_outer_stride), v("x_stride", x.x_stride);
   v("y_outer_stride", x.y_outer_stride), v("y_stride", x.y_stride);
-  v("kind", x.kind), v("exclusive", x.exclusive), v("dtype", x.dtype);
+  v("combine", x.kind), v("exclusive", x.exclusive), v("dtype", x.dtype);
 }
 
 template <>

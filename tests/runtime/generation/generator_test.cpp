@@ -222,6 +222,19 @@ TEST(Generator, BeamsFindTheLikeliestSequence) {
   EXPECT_EQ(generator.generate(Prompts{{11}}, options)[0], found[1][0].tokens);
 }
 
+TEST(Generator, ASearchTellsWhatItFoundOnce) {
+  Counter model(13, 4);
+  GenerationOptions options;
+  options.num_beams = 2, options.max_new_tokens = 5, options.eos_token_id = {12};
+  std::map<size_t, Generator::Tokens> told;
+  const auto tell = [&](size_t prompt, std::span<const Hypothesis> found) {
+    EXPECT_TRUE(told.emplace(prompt, found[0].tokens).second) << prompt;
+  };
+  const auto all = Generator(*model.session).search(Prompts{{1, 2}, {11}, {4, 5}, {10}}, options, {}, tell);
+  ASSERT_EQ(told.size(), 4u);
+  for (size_t i = 0; i < all.size(); ++i) EXPECT_EQ(told[i], all[i][0].tokens);
+}
+
 TEST(Generator, RefusesBadPrompts) {
   Counter model;
   GenerationOptions options;
@@ -233,6 +246,7 @@ TEST(Generator, RefusesBadPrompts) {
   EXPECT_HAS(fault({{1}, {}}), "prompt 1 is empty");
   EXPECT_HAS(fault({{1, 13}}), "prompt 0: token 1 is 13, outside the model's vocabulary of 13");
   EXPECT_HAS(fault({{-1}}), "token 0 is -1");
+  EXPECT_HAS(message_of([&] { generator.check({1, 13}, "line 7", options); }), "line 7: token 1 is 13");
   EXPECT_HAS(message_of([&] { Generator(*model.session, "evaluate"); }), "cannot generate");
   EXPECT_HAS(message_of([&] { Generator(*model.session, "decode"); }), "no entry 'decode'");
 }
@@ -355,14 +369,14 @@ TEST(GenerationConfig, NamesAllThatItCannotDo) {
   GenerationOptions options;
   const std::string message = message_of([&] {
     read_generation_config(
-        R"({"num_beam_groups": 4, "stop_strings": ["a"], "top_k": "many", "eos_token_id": "end",
+        R"({"num_beam_groups": 4, "diversity_penalty": 0.5, "stop_strings": ["a"], "top_k": "many", "eos_token_id": "end",
             "forced_bos_token_id": [1, 2], "early_stopping": 3, "bad_words_ids": [3], "renormalize_logits": true,
             "sequence_bias": [[[1], "x"]], "exponential_decay_length_penalty": 2})",
         options);
   });
   for (const char* part :
-       {"num_beam_groups = 4", "stop_strings", "top_k = \"many\"", "eos_token_id = \"end\"",
-        "forced_bos_token_id = [1,2]", "early_stopping = 3", "bad_words_ids = [3]",
+       {"num_beam_groups = 4", "diversity_penalty = 0.5", "stop_strings", "top_k = \"many\"",
+        "eos_token_id = \"end\"", "forced_bos_token_id = [1,2]", "early_stopping = 3", "bad_words_ids = [3]",
         "renormalize_logits = true", "sequence_bias = ", "exponential_decay_length_penalty = 2"})
     EXPECT_HAS(message, part);
   EXPECT_HAS(message_of([&] { read_generation_config("{", options); }), "JSON");

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "runtime/error.h"
+#include "runtime/plan/plan_fields.h"
 #include "runtime/plan/plan_manifest.h"
 #include "runtime/plan/plan_validate.h"
 #include "runtime/system/file.h"
@@ -422,6 +423,15 @@ TEST(PlanManifest, NamesThePlaceOfAFault) {
   json = manifest.json;
   json["entries"][0]["steps"][0]["what"]["kind"] = "explode";
   EXPECT_PRED_FORMAT2(::testing::IsSubstring, "what: expected a kind of step", read(json));
+}
+
+/// The member `kind` of a step's object says which step it is.
+TEST(PlanManifest, NoFieldOfAStepTakesThePlaceOfItsKind) {
+  const auto field = [](const char* name, const auto&) { EXPECT_STRNE(name, "kind"); };
+  any_step_kind([&](const auto& step) {
+    visit_fields(field, step);
+    return false;
+  });
 }
 
 }  // namespace
