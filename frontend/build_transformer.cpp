@@ -262,8 +262,7 @@ class ModelGraph {
   }
 
   TokenChoice token_choice(const Cache& tokens) {
-    return {.capacity = tokens.capacity,
-            .rows = tokens.rows,
+    return {.rows = tokens.rows,
             .past = tokens.past,
             .numbers = input("numbers", Type{DType::f32, {batch_, 3}}),
             .integers = input("integers", {batch_, 4}),

@@ -5,7 +5,8 @@
 namespace smelt {
 namespace {
 
-/// Of templates that for attention of few queries, which is between two matmuls of every token.
+/// Of the templates only the one for attention of few queries, which stands between two matmuls of every
+/// token.
 bool can_wait(const Kernel& kernel) {
   return !kernel.has_template() || (kernel.attention && kernel.attention->few());
 }

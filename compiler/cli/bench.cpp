@@ -190,6 +190,8 @@ void run_generation(const BenchCommand& o) {
                         .timing = o.flags.timing,
                         .plan_cache = o.flags.uses_plan_cache() && !o.profile,
                         .output = o.output};
+  if (o.new_tokens < 2)
+    fail("--new-tokens {}: expected 2 or more, the first apart from the others", o.new_tokens);
   if (!keeps_caches(bench.description.spec, {.training = false, .caches = std::nullopt}))
     fail("{}: a model without caches generates nothing that is measured here", bench.name);
   const bool both = bench.description.spec.encoder.layers > 0;
@@ -297,7 +299,7 @@ void add_bench(CLI::App& app) {
         ->capture_default_str()
         ->needs(generate);
   };
-  counted("--new-tokens", options->new_tokens, "tokens behind each prompt");
+  counted("--new-tokens", options->new_tokens, "tokens behind each prompt, 2 or more");
   counted("--num-beams", options->beams, "of each prompt");
   command->add_flag("--sample", options->sample, "draw from the 50 best that hold 0.9 of the probability")
       ->needs(generate);

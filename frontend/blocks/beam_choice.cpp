@@ -24,9 +24,8 @@ Value* forced_alone(GraphBuilder& g, Value* scores, const TokenChoice& choice, V
   Value* words =
       g.add(g.mul(part, g.like(part, static_cast<double>(*shape[2].constant()))), g.iota(places, 2));
   for (int64_t i = 0; i < kForcedTokens; ++i) {
-    const auto column = [&](Value* table) { return g.reshape(g.slice(table, 1, i, 1), {shape[0]}); };
-    Value* here = g.broadcast(g.eq(place, column(choice.forced_at)), {0}, shape);
-    Value* is_it = g.eq(words, g.broadcast(column(choice.forced), {0}, shape));
+    Value* here = g.broadcast(g.eq(place, column(g, choice.forced_at, i)), {0}, shape);
+    Value* is_it = g.eq(words, g.broadcast(column(g, choice.forced, i), {0}, shape));
     Value* alone = g.select(is_it, g.like(scores, 0), g.like(scores, kNever));
     scores = g.select(here, alone, scores);
   }
@@ -69,6 +68,19 @@ Value* is_end(GraphBuilder& g, Value* tokens, Value* ends) {
   return g.reduce(ReduceOp::max, g.convert(same, DType::i32), {2});
 }
 
+/// NaN where a logit of one of a sentence's beams is, else any number, [sentences]: other beams would hide
+/// it.
+Value* fault_of(GraphBuilder& g, Value* logits, const Dim& sentences, const Dim& beams) {
+  Value *log = log_sum(g, logits).log, *before = g.slice(g.state(kBeamSums), 0, 0, logits->shape()[0]);
+  Value* of_live = g.select(g.gt(before, g.like(before, kNever)), log, g.like(log, 0));
+  return g.reduce(ReduceOp::max, g.reshape(of_live, {sentences, beams}), {1});
+}
+
+Value* with_fault(GraphBuilder& g, Value* sums, Value* fault) {
+  Value* all = g.broadcast(fault, {0}, sums->shape());
+  return g.select(g.eq(all, all), sums, all);
+}
+
 /// What each candidate is behind the best of its sentence. Beams go on with small numbers, whose sums are
 /// rounded little; whoever reads the candidates adds up what the best ones were.
 Value* behind_best(GraphBuilder& g, Value* sums) {
@@ -102,7 +114,7 @@ Value* of_sentences(GraphBuilder& g, Value* rows, const Dim& sentences, const Di
 }
 
 /// The host reads candidates at the place of their token.
-void show(GraphBuilder& g, const Candidates& found, Value* place) {
+void show(GraphBuilder& g, const Candidates& found, Value* fault, Value* place) {
   Value* runs = g.like(place, kCandidateRuns);
   Value* at = within(g, g.sub(place, g.mul(g.div(place, runs), runs)), kCandidateRuns);
   Value* rows = g.iota(place->type, 0);
@@ -112,7 +124,7 @@ void show(GraphBuilder& g, const Candidates& found, Value* place) {
   };
   put(kCandidateBeams, found.beams);
   put(kCandidateTokens, found.tokens);
-  put(kCandidateSums, found.sums);
+  put(kCandidateSums, with_fault(g, found.sums, fault));
 }
 
 /// The beam that a row goes on from has its places wherever they lie, and this run's in its own row.
@@ -150,7 +162,7 @@ void choose_beams(BlockBuilder& b, Value* logits, const TokenChoice& choice, Val
   Value* place = g.add(choice.past, g.like(choice.past, 1));
   const Candidates found = best_of(b, sums_of(b, logits, choice, place, sentences, beams));
   g.set_source("next.beams");
-  show(g, found, of_sentences(g, place, sentences, beams));
+  show(g, found, fault_of(g, logits, sentences, beams), of_sentences(g, place, sentences, beams));
   Value* beam = next_beam(g, found, ends, beams);
   put_rows(g, kBeamSums, of_beams(g, behind_best(g, found.sums), beam, beams, kNever));
   put_rows(g, kNextToken, of_beams(g, found.tokens, beam, beams, 0));

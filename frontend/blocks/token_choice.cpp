@@ -10,11 +10,6 @@ namespace {
 
 constexpr double kBanned = -std::numeric_limits<double>::infinity();
 
-/// Column i of a table [B,columns].
-Value* column(GraphBuilder& g, Value* x, int64_t i) {
-  return g.reshape(g.slice(x, 1, i, 1), {x->shape()[0]});
-}
-
 Value* spread(GraphBuilder& g, Value* row, const Shape& shape) { return g.broadcast(row, {0}, shape); }
 
 /// The score of a token that was there before, by its penalty; others have none, which is 0.
@@ -49,7 +44,9 @@ struct ScaledSum {
 ScaledSum scaled_sum(GraphBuilder& g, Value* x) {
   const auto last = static_cast<int64_t>(x->rank()) - 1;
   Value* top = g.reduce(ReduceOp::max, x, {last});
-  Value* sum = g.sum(g.exp(g.sub(x, g.broadcast_over(top, {last}, x->shape()))), {last});
+  // Of words that are all banned nothing is added up.
+  Value* base = g.select(g.eq(top, g.like(top, kBanned)), g.like(top, 0), top);
+  Value* sum = g.sum(g.exp(g.sub(x, g.broadcast_over(base, {last}, x->shape()))), {last});
   return {top, sum};
 }
 
@@ -100,6 +97,10 @@ Value* with_ones(GraphBuilder& g, Value* x, int64_t count) {
   Shape shape = x->shape();
   shape.insert(shape.end(), static_cast<size_t>(count), 1);
   return g.reshape(x, std::move(shape));
+}
+
+Value* column(GraphBuilder& g, Value* x, int64_t i) {
+  return g.reshape(g.slice(x, 1, i, 1), {x->shape()[0]});
 }
 
 Value* within(GraphBuilder& g, Value* index, int64_t below) {

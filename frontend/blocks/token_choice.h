@@ -8,7 +8,6 @@ namespace smelt {
 
 /// What tokens are chosen by: of each row of the batch, B rows or those of all beams.
 struct TokenChoice {
-  int64_t capacity = 0;              // tokens that a row's caches hold
   Value* rows = nullptr;             // i32[B]: 0 ... B-1
   Value* past = nullptr;             // i32[B]: tokens that were read before this run's one
   Value* numbers = nullptr;          // f32[B,3]: temperature (0: greedy), top_p, min_p
@@ -27,6 +26,8 @@ void declare_beam_states(BlockBuilder& b, int64_t slots, int64_t capacity);
 /// What an integer state [slots] has of the batch's rows, between 0 and `below`.
 Value* rows_of_state(BlockBuilder& b, std::string_view name, const Dim& rows, int64_t below);
 
+/// Column i of a table [B,columns].
+Value* column(GraphBuilder& g, Value* x, int64_t i);
 /// Between 0 and `below`, so that no kernel has to look whether an index is.
 Value* within(GraphBuilder& g, Value* index, int64_t below);
 /// With dims of one element behind its own: an index stands for whole rows of what it puts somewhere.

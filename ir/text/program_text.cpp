@@ -51,7 +51,7 @@ class ProgramPrinter {
   }
 
   static std::string choice(const Choice& choice) {
-    const std::string names = text(choice.alternatives);
+    std::string names = text(choice.alternatives);
     if (!choice.last_where) return names;
     return fmt::format("{} {{last_where = {} < {}}}", names, choice.last_where->value.str(),
                        choice.last_where->below);

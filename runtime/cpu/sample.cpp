@@ -1,6 +1,5 @@
 #include "runtime/cpu/sample.h"
 
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <numeric>

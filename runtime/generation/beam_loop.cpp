@@ -23,7 +23,10 @@ size_t first_of(size_t sentence, size_t place) { return (sentence * kRuns + plac
 
 }  // namespace
 
-bool BeamLoop::has_entry(const Session& session) { return session.has_entry(kEntry); }
+bool BeamLoop::has_entry(const Session& session) {
+  return session.has_entry(kEntry) && session.plan().find_state(kNextBias) &&
+         session.plan().find_state(kBeamRows);
+}
 
 bool BeamLoop::takes(const GenerationOptions& options) {
   const auto ends = static_cast<int64_t>(options.eos_token_id.size());

@@ -1,5 +1,5 @@
-// A beam search without the host between its steps: the entry @next_beams chooses the beams that go on and
-// shows the host the best continuations, of which that makes the sequences that have ended.
+// A beam search without the host between its steps: the entry @next_beams chooses the beams that go on, and
+// shows the best continuations to the host, which makes the finished sequences of them.
 #pragma once
 
 #include <span>

@@ -245,7 +245,7 @@ std::vector<std::vector<Hypothesis>> Generator::search(std::span<const Tokens> p
     sentences.push_back(
         {prompt, BeamSearch(options, prompt.tokens, prompt.padding, prompt.source, sentences.size())});
   const auto most = static_cast<size_t>(std::max<int64_t>(1, max_batch() / options.num_beams));
-  const bool ahead = beam_loop_ && BeamLoop::takes(options);
+  const bool ahead = beam_loop_ && BeamLoop::takes(options) && options.num_beams <= max_batch();
   const auto found = [&](const Sentence& sentence) {
     return sentence.beams.best(static_cast<size_t>(options.num_return_sequences));
   };

@@ -19,8 +19,8 @@ int64_t fewest_new_tokens(const LoopPlace& row, const GenerationOptions& options
 
 /// The place in the row of its new token number `fresh`.
 int32_t place_of(const LoopPlace& row, int64_t fresh) {
-  const int64_t place = row.read - row.fresh + fresh;
-  return static_cast<int32_t>(std::min<int64_t>(place, std::numeric_limits<int32_t>::max()));
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  return static_cast<int32_t>(std::min(row.read - row.fresh + std::min(fresh, kMost), kMost));
 }
 
 bool forces_first(const LoopPlace& row, const GenerationOptions& options) {
@@ -81,10 +81,16 @@ bool loops_take_scores(const GenerationOptions& options) {
   const bool has_phrases =
       std::ranges::any_of(options.sequence_bias, [](const auto& bias) { return bias.tokens.size() > 1; }) ||
       std::ranges::any_of(options.bad_words_ids, [](const auto& word) { return word.size() > 1; });
+  const auto is_suppressed = [&](int32_t token) {
+    return std::ranges::count(options.suppress_tokens, token) > 0 ||
+           std::ranges::count(options.begin_suppress_tokens, token) > 0;
+  };
+  const bool contradicts = std::ranges::any_of(options.forced_eos_token_id, is_suppressed) ||
+                           (options.forced_bos_token_id && is_suppressed(*options.forced_bos_token_id));
   const size_t held_back = options.eos_token_id.size() + options.begin_suppress_tokens.size();
   const bool fits =
       held_back <= static_cast<size_t>(kHeldBackTokens) && options.forced_eos_token_id.size() <= 1;
-  return !options.sliding_window && !searches && !bends && !has_phrases && fits;
+  return !options.sliding_window && !searches && !bends && !has_phrases && !contradicts && fits;
 }
 
 bool has_biases(const GenerationOptions& options) {

@@ -34,6 +34,16 @@ class RunAhead {
         most_(most),
         ahead_(runs_ahead(session.plan().target)) {}
 
+  /// Who leaves early, by an Error, leaves nothing under way that another run would tell of.
+  ~RunAhead() {
+    try {
+      if (started_ > 0) session_.synchronize();
+    } catch (const Error&) {  // of runs that nobody waits for
+    }
+  }
+  RunAhead(const RunAhead&) = delete;
+  RunAhead& operator=(const RunAhead&) = delete;
+
   /// Starts more runs, where it is time to, for a host that has seen the results of the first `seen`.
   void start(int64_t seen) {
     if (seen + ahead_.most < started_ + ahead_.together && started_ > seen) return;

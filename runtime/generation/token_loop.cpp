@@ -32,7 +32,10 @@ int64_t most_new_tokens(std::span<const LoopRow> rows, const GenerationOptions& 
 
 }  // namespace
 
-bool TokenLoop::has_entry(const Session& session) { return session.has_entry(kNextEntry); }
+bool TokenLoop::has_entry(const Session& session) {
+  return session.has_entry(kNextEntry) && session.plan().find_state(kNewTokens) &&
+         session.plan().find_state(kNewLogProbabilities) && session.plan().find_state(kNextBias);
+}
 
 bool TokenLoop::takes(const GenerationOptions& options) {
   return options.num_beams == 1 && loops_take_scores(options);

@@ -33,7 +33,7 @@ class TokenLoop {
   using OnToken = std::function<bool(size_t row, int32_t token, float log_probability)>;
   /// Until no row goes on, or half of them do not, so that the caller may bring the others together; each row
   /// has one new token more than the one before it at most. Throws Error (numeric) where no token of a row
-  /// can be chosen. Nothing else may have run the entry's states since the last call.
+  /// can be chosen.
   void run(std::span<const LoopRow> rows, const GenerationOptions& options, const OnToken& on_token);
 
  private:

@@ -26,7 +26,7 @@ enum class Role : uint8_t {
   optimizer,
   state,
   cache,   // keys and values of tokens that were read: never saved
-  stream,  // what the host reads while runs are under way, each number written once: never saved
+  stream,  // what the host reads while runs are under way, without waiting: never saved
   fault,   // what an index out of bounds leaves behind (runtime/index_faults.h): never saved
   saved,
   temporary,

@@ -207,6 +207,9 @@ void BothWays::compare_beams() {
   searched.min_new_tokens = 3, searched.sequence_bias = {{{5}, 0.7}}, searched.suppress_tokens = {9, 10};
   searched.forced_bos_token_id = 13, searched.forced_eos_token_id = {7};
   compare_search(searched);
+  searched = options(), searched.max_new_tokens = 7;
+  searched.num_beams = kBatch + 2, searched.num_return_sequences = 3;  // more than the plan has rows
+  compare_search(searched);
 }
 
 void BothWays::compare_search(const GenerationOptions& searched) {

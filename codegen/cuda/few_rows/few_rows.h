@@ -31,7 +31,7 @@ struct FewRows {
   std::string name() const;
 };
 
-/// For more and more rows and columns.
+/// In the order in which they are tried.
 std::vector<FewRows> few_rows(DType dtype, DType result_dtype, bool has_bias);
 
 /// The kernels for a step of the entry, those for fewer rows first; none where it has none. They read weights

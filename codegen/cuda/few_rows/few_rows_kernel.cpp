@@ -33,7 +33,7 @@ SM void multiply(float (&d)[4], unsigned a0, unsigned a1, unsigned a2, unsigned 
 namespace {
 
 constexpr int64_t kWarps = 8, kThreads = 32 * kWarps;
-/// Two for each multiprocessor of the largest GPUs.
+/// Two for each of the 132 multiprocessors of an H100 or H200.
 constexpr int kMostBlocks = 264;
 /// Between columns of partial sums in shared memory, beyond the weights: the four lanes that hold
 /// neighbouring columns then write to different banks.
