@@ -202,7 +202,8 @@ class Compiler {
     if (options_.attention == AttentionForm::unfused) return "--attention=unfused asks for matmuls";
     const int64_t keys = node.graph().module().symbols.upper(node.operand(1)->shape()[1]);
     const bool is_forced = options_.attention != AttentionForm::automatic;
-    if (is_forced || keys > kMostUnfusedKeys || may_have_few_queries(node)) return std::nullopt;
+    const bool reads_cache = options_.mode == Mode::infer && may_have_few_queries(node);
+    if (is_forced || keys > kMostUnfusedKeys || reads_cache) return std::nullopt;
     return fmt::format("up to {} keys matmuls are as fast, and there are at most {}", kMostUnfusedKeys, keys);
   }
 
