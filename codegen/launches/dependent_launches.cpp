@@ -22,7 +22,8 @@ bool mark(Kernel& kernel) {
 bool keeps_tokens(const Program& program, const PlanEntry& entry) {
   return std::ranges::any_of(entry.steps, [&](const Step& step) {
     return std::ranges::any_of(step.writes, [&](int written) {
-      return program.buffers[static_cast<size_t>(written)].role == Role::cache;
+      const auto buffer = static_cast<size_t>(written);
+      return buffer < program.buffers.size() && program.buffers[buffer].role == Role::cache;
     });
   });
 }

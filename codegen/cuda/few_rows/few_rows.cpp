@@ -16,7 +16,8 @@ constexpr int64_t kMostRows = 16;
 constexpr int64_t kFewColumns = 2113, kLongSums = 4096, kManyColumns = 5000;
 
 int state_of(const Program& program, int buffer) {
-  return program.buffers[static_cast<size_t>(buffer)].state;
+  const auto index = static_cast<size_t>(buffer);
+  return index < program.buffers.size() ? program.buffers[index].state : -1;
 }
 
 bool writes_state(const Program& program, const PlanEntry& entry, int state) {
