@@ -32,10 +32,12 @@ struct WgmmaTiles {
 };
 
 /// Of the template for few queries (codegen/cuda/attention/few_queries.h): a block's rows, which are queries
-/// times heads of a group; keys that a lane loads at a time; blocks that share a row's keys, at most, whose
-/// parts begin at multiples of a unit of keys; and how many lists of such blocks there are at the bounds.
+/// times heads of a group; keys that a lane loads at a time; parts of a row's keys, at most, which begin at
+/// multiples of a unit of keys; the blocks of a cluster, which take a part each; and, where blocks that are
+/// no cluster do, how many lists of such blocks there are at the bounds.
 struct FewTiles {
-  int rows = 8, loads = 4, unit = 64, splits = 1, tickets = 0;
+  int rows = 8, loads = 4, unit = 64, parts = 1, cluster = 1, tickets = 0;
+  int blocks_of_rows() const { return tickets > 0 ? parts : cluster; }
   int blocks = 2;  // of a multiprocessor, at least
   bool operator==(const FewTiles&) const = default;
 };

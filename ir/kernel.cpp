@@ -37,7 +37,7 @@ Dim AttentionKernel::blocks() const {
     return of_keys ? batch * key_heads * ceil_div(keys, own->keys)
                    : batch * heads * ceil_div(queries, own->queries);
   if (const FewTiles* own = few())
-    return batch * key_heads * ceil_div(queries * group(), own->rows) * int64_t{own->splits};
+    return batch * key_heads * ceil_div(queries * group(), own->rows) * int64_t{own->blocks_of_rows()};
   const auto& mma = std::get<AttentionTiles>(tiles);
   if (of_keys) return batch * key_heads * ceil_div(keys, mma.rows()) * mma.parts;
   if (part != AttentionPart::element_gradient) return batch * heads * ceil_div(queries, mma.rows());

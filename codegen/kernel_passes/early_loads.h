@@ -7,7 +7,8 @@
 namespace smelt {
 
 /// Where all loads of a row are in flight at a time, gives loads of later blocks the form `early`, in order,
-/// while there are registers for them; not those that are prefetched.
+/// while there are registers for them; not those that are prefetched, nor, where a block has several rows,
+/// those that all rows read, which are found in the cache.
 void issue_loads_early(Kernel& kernel);
 
 }  // namespace smelt

@@ -112,7 +112,7 @@ class Keeper {
   int from_before(int id, int block) {
     if (shape_.block_of(id) != block) return id;
     const int earlier = same_[id];
-    if (earlier != id && shape_.block_of(earlier) < block && is_kept(earlier)) {
+    if (earlier != id && shape_.block_of(earlier) < block && (is_kept(earlier) || is_reload(id))) {
       if (shape_.moves(id, shape_.inner)) kept_.insert(earlier);
       return earlier;
     }
@@ -122,6 +122,12 @@ class Keeper {
 
   bool is_kept(int id) const {
     return can_be_kept(id) && (options_.expensive_only ? is_expensive(id) : !is_derived(id));
+  }
+
+  /// A load of what was stored, which stands for all that it was made from.
+  bool is_reload(int id) const {
+    return k_.instructions[id].kind == Kind::load && k_.instructions[same_[id]].kind != Kind::load &&
+           can_be_kept(same_[id]);
   }
 
   /// Many instructions; what reads random bits directly is kept in their place.

@@ -14,13 +14,18 @@ int64_t vector_bytes(const Kernel& kernel, int id) {
   return kernel.schedule.vector_width * size_of(kernel.params[kernel.instructions[id].access.param].dtype);
 }
 
-bool can_be_prefetched(const Kernel& kernel, const KernelShape& shape, int id) {
+bool can_be_early(const Kernel& kernel, const KernelShape& shape, int id) {
   const Instruction& x = kernel.instructions[id];
   if (shape.columns.size() != 1 || !shape.is_vector_load(id) || !shape.has_whole_vectors()) return false;
   if (x.predicate >= 0 || x.access.computed >= 0 || kernel.params[x.access.param].output) return false;
-  const bool own = llvm::any_of(shape.parallel, [&](int axis) { return !x.access.strides[axis].is_zero(); });
-  return own && vector_bytes(kernel, id) >= 4 &&
+  return vector_bytes(kernel, id) >= 4 &&
          vector_alignment(kernel, shape, id).when == VectorAlignment::When::always;
+}
+
+bool can_be_prefetched(const Kernel& kernel, const KernelShape& shape, int id) {
+  const std::vector<Dim>& strides = kernel.instructions[id].access.strides;
+  return can_be_early(kernel, shape, id) &&
+         llvm::any_of(shape.parallel, [&](int axis) { return !strides[axis].is_zero(); });
 }
 
 void prefetch_rows(Kernel& kernel) {

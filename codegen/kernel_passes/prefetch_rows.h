@@ -11,8 +11,9 @@ namespace smelt {
 /// have space for their rows in shared memory.
 void prefetch_rows(Kernel& kernel);
 
-/// Whether a load can be issued before its block: a whole vector of a row of its own, in memory that nobody
-/// writes.
+/// Whether a load can be issued before its block: a whole vector, in memory that nobody writes.
+bool can_be_early(const Kernel& kernel, const KernelShape& shape, int id);
+/// And whether each row has one of its own.
 bool can_be_prefetched(const Kernel& kernel, const KernelShape& shape, int id);
 /// Bytes of a vector of an access.
 int64_t vector_bytes(const Kernel& kernel, int id);

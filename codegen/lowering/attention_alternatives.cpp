@@ -74,18 +74,37 @@ void add_wgmma(ProgramBuilder& builder, const Node& node, Kernels kernels) {
 /// One block for all keys of some rows: what there is for many queries in f32.
 void add_rows(ProgramBuilder& builder, TemplateLowering kernel) {
   builder.begin_alternative("rows");
-  kernel.take_few(0);
+  kernel.take_few(0, /*alone=*/true);
   kernel.finish();
+}
+
+/// Blocks that keep a GPU busy by themselves; fewer have others that share their keys.
+constexpr int64_t kEnoughBlocks = 160;
+
+/// Few queries in any case.
+void finish_few(ProgramBuilder& builder, TemplateLowering& kernel, int64_t queries) {
+  const Dim blocks = kernel.few_blocks();
+  if (builder.symbols().upper(blocks) < kEnoughBlocks) {
+    kernel.take_few(queries, /*alone=*/false);
+    return kernel.finish();
+  }
+  builder.begin_choice();
+  TemplateLowering alone = kernel;
+  builder.begin_alternative("a block for a row's keys");
+  alone.take_few(queries, /*alone=*/true);
+  alone.finish();
+  builder.begin_alternative("blocks share a row's keys");
+  builder.take_last_where({blocks, kEnoughBlocks});
+  kernel.take_few(queries, /*alone=*/false);
+  kernel.finish();
+  builder.end_choice();
 }
 
 /// Where there may be many queries, the sizes of a run decide.
 void finish_few(ProgramBuilder& builder, const Node& node, TemplateLowering& kernel) {
   const Value& q = *node.operand(0);
   const int64_t most = most_few_queries(node), queries = builder.symbols().upper(q.shape()[1]);
-  if (queries <= most) {
-    kernel.take_few(queries);
-    return kernel.finish();
-  }
+  if (queries <= most) return finish_few(builder, kernel, queries);
   builder.begin_choice();
   if (q.dtype() == DType::f32) {
     add_rows(builder, kernel);
@@ -95,7 +114,7 @@ void finish_few(ProgramBuilder& builder, const Node& node, TemplateLowering& ker
   }
   builder.begin_alternative("few queries");
   builder.take_last_where({q.shape()[1], most + 1});
-  kernel.take_few(most);
+  kernel.take_few(most, /*alone=*/false);
   kernel.finish();
   builder.end_choice();
 }

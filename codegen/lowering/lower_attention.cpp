@@ -25,8 +25,15 @@ bool TemplateLowering::takes_wgmma() {
   return wgmma_tiles(kernel_).has_value();
 }
 
-void TemplateLowering::take_few(int64_t queries) {
-  const FewTiles tiles = few_tiles(form_, queries, builder_.symbols());
+Dim TemplateLowering::few_blocks() const {
+  AttentionKernel alone = form_;
+  alone.tiles = few_tiles(form_, {.queries = 1, .alone = true}, builder_.symbols());
+  return alone.blocks();
+}
+
+void TemplateLowering::take_few(int64_t queries, bool alone) {
+  const FewQueries few{queries, alone, builder_.target().compute_capability};
+  const FewTiles tiles = few_tiles(form_, few, builder_.symbols());
   form_.tiles = tiles;
   const Dim partials = few_partials(form_, tiles);
   if (partials.is_zero()) return;

@@ -21,9 +21,11 @@ class TemplateLowering : public AttentionLowering {
 
   /// Whether templates for sm_90a take it; all but what gradients share is there.
   bool takes_wgmma();
-  /// The template for few queries (few_queries.h), whose blocks share the keys of up to so many; 0: of any
-  /// number, with a block's keys to itself.
-  void take_few(int64_t queries);
+  /// The template for few queries (few_queries.h) of up to so many, 0: of any number. `alone`: no blocks
+  /// share a row's keys.
+  void take_few(int64_t queries, bool alone);
+  /// Blocks of the template for few queries, where none share a row's keys.
+  Dim few_blocks() const;
   /// Sizes of the tiles that the templates for every architecture have for it.
   std::vector<AttentionTileRows> tile_rows() const;
   void take_rows(AttentionTileRows rows) { form_.least_rows = rows.least, form_.most_rows = rows.most; }

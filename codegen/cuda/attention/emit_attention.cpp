@@ -35,9 +35,9 @@ class AttentionText {
     for (const std::string& dim : names_.dims()) parameters += fmt::format(", long long {}_", dim);
     for (int i = 0; i < kernel_.random_slots; ++i) parameters += fmt::format(", unsigned id{}", i);
     return fmt::format(
-        "{}extern \"C\" __global__ void __launch_bounds__(kThreads, kBlocks) {}({}, long long range_) {{\n"
+        "{}extern \"C\" __global__ {}void __launch_bounds__(kThreads, kBlocks) {}({}, long long range_) {{\n"
         "{}  const BodyArguments body = {{{}}};\n  attention({});\n}}\n",
-        ticket_text(), kernel_.name, parameters,
+        ticket_text(), cluster_text(), kernel_.name, parameters,
         kernel_.waits ? "  sm_allow_next_launch();\n  sm_wait_for_launches();\n" : "",
         body_arguments_text(kernel_), call_arguments());
   }
@@ -74,6 +74,11 @@ class AttentionText {
 
   std::string call_arguments() const {
     return form_.wgmma() ? own_arguments() : form_.few() ? few_arguments() : arguments();
+  }
+
+  std::string cluster_text() const {
+    if (!form_.few() || form_.few()->cluster == 1) return "";
+    return fmt::format("__attribute__((cluster_dims({}, 1, 1))) ", form_.few()->cluster);
   }
 
   std::string ticket_text() const {

@@ -8,6 +8,7 @@
 #include "codegen/cuda/attention/few_queries_kernel.h"
 #include "codegen/cuda/attention/print_hooks.h"
 #include "codegen/cuda/prelude.h"
+#include "codegen/cuda/row_text.h"
 #include "codegen/kernel_passes/mask_intervals.h"
 
 namespace smelt {
@@ -15,21 +16,28 @@ namespace {
 
 /// Rows that a block's registers hold.
 constexpr int64_t kMostRows = 8;
-constexpr int kMostSplits = 32;
 
-/// Of a block with so many rows or fewer: lanes' loads of keys and of values, blocks of a multiprocessor, and
-/// the keys that blocks share by the unit. Few rows have few blocks, which should have few keys each; many
-/// have enough, and then each of them costs its beginning and its end. Measured on an H200.
+/// Of a block with so many rows or fewer: lanes' loads of keys and of values, and blocks of a multiprocessor.
+/// Measured on an H200.
 struct RowsAndTiles {
-  int rows, loads, blocks, unit;
+  int rows, loads, blocks;
 };
-constexpr RowsAndTiles kTiles[] = {{2, 8, 2, 64}, {4, 4, 3, 128}, {8, 4, 2, 128}};
+constexpr RowsAndTiles kTiles[] = {{2, 8, 2}, {4, 4, 3}, {8, 4, 2}};
+/// Of few rows and up to so many keys, where a block's beginning and end take as long as its keys.
+constexpr RowsAndTiles kTilesOfFewKeys = {2, 4, 4};
+constexpr int64_t kFewKeys = 256;
+/// Keys that blocks share by the unit.
+constexpr int kUnit = 64;
 
-const RowsAndTiles& tiles_of(int rows) {
+const RowsAndTiles& tiles_of(int rows, int64_t keys) {
+  if (rows <= kTilesOfFewKeys.rows && keys <= kFewKeys) return kTilesOfFewKeys;
   return *std::ranges::find_if(kTiles, [&](const RowsAndTiles& tiles) { return rows <= tiles.rows; });
 }
 
 constexpr int64_t kPieceBytes = 16;  // bytes
+
+/// Parts of a row's keys. The blocks of a cluster take one each.
+constexpr int kMostParts = kBlocksOfRow, kMostTickets = 32;
 
 /// Registers hold powers of two, so that lanes can halve sums among them.
 int power_of(int64_t rows) {
@@ -49,22 +57,41 @@ bool differs_by_head(const Kernel& kernel, int id) {
   return std::ranges::any_of(x.operands, [&](int operand) { return differs_by_head(kernel, operand); });
 }
 
+/// How many blocks of the grid have the same rows, and how many of these work. A host, which runs one block
+/// at a time, lets the first of a cluster do the work of all.
+std::string sharing_text(const FewTiles& tiles) {
+  const std::string alone = "namespace sharing {\n" + row_blocks_text(1) + "}\n";
+  if (tiles.cluster == 1)
+    return alone + fmt::format("constexpr int kBlocksOfRows = {0}, kSharers = {0};\n",
+                               tiles.tickets > 0 ? tiles.parts : 1);
+  return fmt::format(
+      "constexpr int kBlocksOfRows = {0};\n#ifdef __CUDA_ARCH__\nnamespace sharing {{\n{1}}}\n"
+      "constexpr int kSharers = {0};\n#else\n{2}constexpr int kSharers = 1;\n#endif\n",
+      tiles.cluster, row_blocks_text(tiles.cluster), alone);
+}
+
 }  // namespace
 
-FewTiles few_tiles(const AttentionKernel& attention, int64_t queries, const Symbols& symbols) {
+FewTiles few_tiles(const AttentionKernel& attention, const FewQueries& few, const Symbols& symbols) {
   const int64_t group = group_of(attention);
-  const bool shares = queries > 0;
+  const bool divides = few.queries > 0;
   const int64_t usual = attention.queries.constant().value_or(1);  // a symbol is one where tokens are made
   FewTiles tiles;
-  tiles.rows = power_of(group * (shares ? usual : symbols.upper(attention.queries)));
-  const RowsAndTiles& best = tiles_of(tiles.rows);
-  tiles.loads = best.loads, tiles.blocks = best.blocks, tiles.unit = best.unit;
-  if (!shares) return tiles;
+  tiles.rows = power_of(group * (divides ? usual : symbols.upper(attention.queries)));
   const int64_t keys = symbols.upper(attention.keys);
-  tiles.splits = static_cast<int>(std::clamp<int64_t>((keys + tiles.unit - 1) / tiles.unit, 1, kMostSplits));
-  const int64_t row_tiles = (queries * group + tiles.rows - 1) / tiles.rows;
-  if (tiles.splits > 1)
-    tiles.tickets = static_cast<int>(symbols.upper(attention.batch * attention.key_heads) * row_tiles);
+  const RowsAndTiles& best = tiles_of(tiles.rows, keys);
+  tiles.loads = best.loads, tiles.blocks = best.blocks, tiles.unit = kUnit;
+  if (!divides) return tiles;
+  const bool clusters = few.compute_capability >= kClusterCapability;
+  const int64_t units = (keys + kUnit - 1) / kUnit;
+  tiles.parts = static_cast<int>(std::clamp<int64_t>(units, 1, clusters ? kMostParts : kMostTickets));
+  if (few.alone || tiles.parts == 1) return tiles;
+  if (clusters) {
+    tiles.cluster = tiles.parts;
+    return tiles;
+  }
+  const int64_t row_tiles = (few.queries * group + tiles.rows - 1) / tiles.rows;
+  tiles.tickets = static_cast<int>(symbols.upper(attention.batch * attention.key_heads) * row_tiles);
   return tiles;
 }
 
@@ -79,9 +106,8 @@ std::vector<FewTiles> lighter_few_tiles(const FewTiles& tiles) {
 }
 
 Dim few_partials(const AttentionKernel& attention, const FewTiles& tiles) {
-  if (tiles.splits < 2) return 0;
   const int64_t width = attention.width + 2;
-  return Dim(int64_t{tiles.tickets}) * (int64_t{tiles.splits} * tiles.rows * width);
+  return Dim(int64_t{tiles.tickets}) * (int64_t{tiles.parts} * tiles.rows * width);
 }
 
 std::string few_queries_text(const Kernel& kernel) {
@@ -92,12 +118,14 @@ std::string few_queries_text(const Kernel& kernel) {
   std::string text = hooks_text(print_hooks(kernel, HookUse::mma));
   text += fmt::format(
       "typedef {} Element;\nconstexpr int kHead = {}, kVector = {}, kRows = {}, kLoads = {}, kUnit = {}, "
-      "kSplits = {}, kGroup = {}, kKeyHeads = {};\nconstexpr int kWarps = {}, kThreads = 32 * kWarps, "
-      "kBlocks = {};\nconstexpr bool kMaskedByHead = {}, kHasPlaces = {};\n",
+      "kParts = {}, kGroup = {}, kKeyHeads = {};\nconstexpr int kWarps = {}, kThreads = 32 * kWarps, "
+      "kBlocks = {};\nconstexpr bool kMaskedByHead = {}, kHasPlaces = {}, kHasTickets = {};\n",
       cuda_memory_type(dtype), attention.width,
       std::min<int64_t>(attention.vector, kPieceBytes / size_of(dtype)), tiles.rows, tiles.loads, tiles.unit,
-      tiles.splits, group_of(attention), attention.key_heads.constant().value(), kFewWarps, tiles.blocks,
-      mask.instruction >= 0 && differs_by_head(kernel, mask.instruction), attention.places >= 0);
+      tiles.parts, group_of(attention), attention.key_heads.constant().value(), kFewWarps, tiles.blocks,
+      mask.instruction >= 0 && differs_by_head(kernel, mask.instruction), attention.places >= 0,
+      tiles.tickets > 0);
+  text += sharing_text(tiles);
   for (const std::string_view part : {few::kLayout, few::kKeys, few::kScoresOfStep, few::kSums, few::kBlock})
     text += part;
   return text;

@@ -6,10 +6,12 @@
 // key's pieces of 16 bytes share a score; each warp loads several keys and values at a time, has sums of its
 // own, and waits for nobody before the end.
 //
-// How many blocks share a row's keys, and where their parts begin, follows from those keys alone that the
-// row's mask lets it see, and partial results are combined in their order by the block that ends last. So a
-// row has the same bits whatever other rows there are. Keys that no row of the block sees are not read, but
-// for those of the last few.
+// How many parts a row's keys have, and where they begin, follows from those keys alone that the row's mask
+// lets it see, and what the parts make is combined in their order. So a row has the same bits whatever other
+// rows there are, and whoever takes its parts: where there are many rows one block takes all parts of its
+// own; else each has a block, and these are a cluster, which reads what its blocks have left in shared
+// memory, or, on a GPU without clusters, leave it in memory for the one that ends last. Keys that no row of
+// the block sees are not read, but for those of the last few.
 #pragma once
 
 #include <string>
@@ -19,14 +21,20 @@
 
 namespace smelt {
 
-/// Tiles for any number of queries, of which the rows of up to `queries` are few and several blocks share
-/// their keys; 0: each block takes all keys.
-FewTiles few_tiles(const AttentionKernel& attention, int64_t queries, const Symbols& symbols);
+/// What tiles are for: any number of queries, of which the rows of up to `queries` are few, so that their
+/// keys have parts; 0: none have, and each block takes its keys as they are.
+struct FewQueries {
+  int64_t queries = 0;
+  bool alone = false;  // each block takes all parts of its rows
+  int compute_capability = 0;
+};
+
+FewTiles few_tiles(const AttentionKernel& attention, const FewQueries& few, const Symbols& symbols);
 
 /// Tiles that need fewer registers, in order, the given ones first.
 std::vector<FewTiles> lighter_few_tiles(const FewTiles& tiles);
 
-/// What blocks that share keys leave for one another, in f32 numbers; 0 where none do.
+/// What blocks that share keys leave for one another in memory, in f32 numbers; 0 where none do.
 Dim few_partials(const AttentionKernel& attention, const FewTiles& tiles);
 
 /// The source, up to the function `attention`, which a kernel of kThreads threads calls:
@@ -36,7 +44,7 @@ Dim few_partials(const AttentionKernel& attention, const FewTiles& tiles);
 ///             BodyArguments&)
 ///
 /// as in attention_mma.h. Tickets are FewTiles::tickets zeros, and zeros again at the end; they and partials
-/// are not touched where a block takes all keys. `places` say in which row of a table each key and its value
+/// are not touched where there are none. `places` say in which row of a table each key and its value
 /// are, by the row of the batch and the key; they are not read where keys lie in order.
 std::string few_queries_text(const Kernel& kernel);
 

@@ -75,40 +75,30 @@ SM int seen_of(const BodyArguments& body, const Rows& rows, int first, int end) 
   return least == most ? least : 1;
 }
 
-struct Span {
-  int first, end;
-};
-// The units of keys outside of which nothing is seen, by bisection.
-SM Span seen_units(const BodyArguments& body, const Rows& rows) {
-  Span span{0, (rows.keys + kUnit - 1) / kUnit};
-  if (span.end <= 1) return span;
-  for (int low = 0; low < span.end;) {
-    const int middle = (low + span.end) / 2;
-    if (seen_of(body, rows, middle * kUnit, rows.keys) == 0)
-      span.end = middle;
-    else
-      low = middle + 1;
+// The least x in [low, high) of which `holds` says yes, as of all behind it, or high: lanes try 32 at a time.
+template <typename Holds>
+SM int least_where(int low, int high, const Holds& holds) {
+  while (low < high) {
+    const int step = (high - low + 31) / 32, own = low + (int)(threadIdx.x & 31) * step;
+    const unsigned yes = __ballot_sync(~0u, own >= high || holds(own));
+    const int lane = yes == 0 ? 32 : __ffs(yes) - 1;
+    high = min(high, low + lane * step);
+    low = lane == 0 ? high : low + (lane - 1) * step + 1;
   }
-  for (int high = span.end; span.first < high;) {
-    const int middle = (span.first + high + 1) / 2;
-    if (seen_of(body, rows, 0, min(middle * kUnit, rows.keys)) == 0)
-      span.first = middle;
-    else
-      high = middle - 1;
-  }
-  return span;
+  return low;
 }
 
-// Of the blocks that share the rows' keys, as many as `used` have some.
-struct Share {
-  int used, first, end;
+// The units of keys that rows see are in parts of `each`, which begin with the unit `first`.
+struct Parts {
+  int count, first, each, end;
 };
-SM Share share_of(const BodyArguments& body, const Rows& rows, int split) {
-  const Span span = seen_units(body, rows);
-  const int units = span.end - span.first, most = max(1, min(units, kSplits));
-  const int each = max(1, (units + most - 1) / most), first = span.first + split * each;
-  return {max(1, (units + each - 1) / each), first * kUnit,
-          min(min(first + each, span.end) * kUnit, rows.keys)};
+SM Parts parts_of(const BodyArguments& body, const Rows& rows) {
+  const int units = (rows.keys + kUnit - 1) / kUnit;
+  const int end = least_where(min(1, units), units, [&](int unit) { return seen_of(body, rows, unit * kUnit, rows.keys) == 0; });
+  const int first = least_where(
+      0, max(end - 1, 0), [&](int unit) { return seen_of(body, rows, 0, min((unit + 1) * kUnit, rows.keys)) != 0; });
+  const int each = max(1, (end - first + kParts - 1) / kParts);
+  return {max(1, (end - first + each - 1) / each), first, each, end};
 }
 )";
 
@@ -248,16 +238,24 @@ SM void leave_sums(float* parts, const Sums& sums) {
   }
 }
 
-// `count` parts of a row as one, in their order; of its sums that of one column.
+// What some keys make of a row: of its sums that of one column.
 struct Whole {
   float base, weights, sum;
 };
-SM Whole whole_of(const float* part, int count, int column) {
+SM Whole whole_of(const float* part, int column) { return {part[kHead], part[kHead + 1], part[column]}; }
+SM void add(Whole& whole, const Whole& more) {
+  const float base = fmaxf(whole.base, more.base), factor = below(whole.base, base), other = below(more.base, base);
+  whole.weights = fmaf(other, more.weights, factor * whole.weights);
+  whole.sum = fmaf(other, more.sum, factor * whole.sum);
+  whole.base = base;
+}
+// What a block's warps have left, in their order.
+SM Whole whole_of_warps(const float* part, int column) {
   Whole whole{-infinity(), 0.0f, 0.0f};
-#pragma unroll 4
-  for (int i = 0; i < count; ++i) whole.base = fmaxf(whole.base, part[i * (kRows * kPitch) + kHead]);
-#pragma unroll 4
-  for (int i = 0; i < count; ++i, part += kRows * kPitch) {
+#pragma unroll
+  for (int i = 0; i < kWarps; ++i) whole.base = fmaxf(whole.base, part[i * (kRows * kPitch) + kHead]);
+#pragma unroll
+  for (int i = 0; i < kWarps; ++i, part += kRows * kPitch) {
     const float factor = below(part[kHead], whole.base);
     whole.weights = fmaf(factor, part[kHead + 1], whole.weights);
     whole.sum = fmaf(factor, part[column], whole.sum);
@@ -295,6 +293,48 @@ SM void sum_keys(Sums& sums, const float (&q)[kRows][kOwn], const Matrix& k, con
   }
 }
 
+// The rows' queries, scaled.
+SM void load_queries(float (&to)[kRows][kOwn], const Element* q, long long q_t, long long q_h, const Rows& rows,
+                     float scale) {
+#pragma unroll
+  for (int row = 0; row < kRows; ++row) {
+    const bool is_there = row < rows.count;
+    const Element* const from =
+        q + query_of(rows, is_there ? row : 0) * q_t + head_of(rows, is_there ? row : 0) * q_h;
+    Piece pieces[kTurns];
+#pragma unroll
+    for (int turn = 0; turn < kTurns; ++turn) pieces[turn] = piece_at(from, turn, is_there);
+    widen(to[row], pieces);
+#pragma unroll
+    for (int e = 0; e < kOwn; ++e) to[row][e] *= scale;
+  }
+}
+
+// A block's threads have the elements of its rows in turns.
+constexpr int kTurnsOfThread = (kRows * kHead + kThreads - 1) / kThreads;
+SM int element_of(int turn) { return turn * kThreads + (int)threadIdx.x; }
+
+// Adds what the block's warps have left behind a part of the keys.
+SM void add_warps(Whole (&whole)[kTurnsOfThread], const float* warps, const Rows& rows) {
+#pragma unroll
+  for (int turn = 0; turn < kTurnsOfThread; ++turn) {
+    const int element = element_of(turn);
+    if (element < rows.count * kHead)
+      add(whole[turn], whole_of_warps(warps + element / kHead * kPitch, element % kHead));
+  }
+}
+
+SM void leave_part(float* to, const Whole (&whole)[kTurnsOfThread], const Rows& rows) {
+#pragma unroll
+  for (int turn = 0; turn < kTurnsOfThread; ++turn) {
+    const int element = element_of(turn), column = element % kHead;
+    if (element >= rows.count * kHead) continue;
+    float* const part = to + element / kHead * kPitch;
+    part[column] = whole[turn].sum;
+    if (column == 0) part[kHead] = whole[turn].base, part[kHead + 1] = whole[turn].weights;
+  }
+}
+
 // Whether this is the last of `count` blocks; what the others have written is there for it.
 SM bool is_last_of(unsigned* ticket, unsigned count) {
   __shared__ bool is_last;
@@ -306,63 +346,82 @@ SM bool is_last_of(unsigned* ticket, unsigned count) {
   return is_last;
 }
 
+struct Results {
+  Element* o;
+  float* lse;
+  long long b, t, h;  // strides of o
+};
+SM void store(const Results& to, const Rows& rows, int element, const Whole& whole) {
+  const int row = element / kHead, column = element % kHead, t = query_of(rows, row), h = head_of(rows, row);
+  const bool sees = whole.weights != 0.0f;
+  sm_put(to.o[rows.b * to.b + t * to.t + h * to.h + column], sees ? whole.sum / whole.weights : 0.0f);
+  if (column == 0)
+    to.lse[((long long)rows.b * (kGroup * kKeyHeads) + h) * rows.queries + t] =
+        sees ? whole.base + logf(whole.weights) : -infinity();
+}
+
+// Parts of the rows' keys, in their order, of which `part_at` says where they lie.
+template <typename PartAt>
+SM void store_sums(const Results& to, const Rows& rows, int count, int first, int step, const PartAt& part_at) {
+  for (int element = first; element < rows.count * kHead; element += step) {
+    Whole whole{-infinity(), 0.0f, 0.0f};
+#pragma unroll
+    for (int part = 0; part < kParts; ++part)
+      if (part < count) add(whole, whole_of(part_at(part) + element / kHead * kPitch, element % kHead));
+    store(to, rows, element, whole);
+  }
+}
+
 SM void attention(const Element* q, const Element* k, const Element* v, Element* o, float* lse,
                   float* partials, unsigned* tickets, long long queries, long long keys, long long q_b,
                   long long q_t, long long q_h, long long k_b, long long k_t, long long k_h, long long v_b,
                   long long v_t, long long v_h, long long o_b, long long o_t, long long o_h,
                   const int* places, long long places_b, long long places_s, float scale,
                   const BodyArguments& body) {
-  __shared__ float parts[kWarps * kRows * kPitch];
+  __shared__ float warps[kWarps * kRows * kPitch];
   const int all = (int)queries * kGroup, tiles = (all + kRows - 1) / kRows;
-  const int split = blockIdx.x % kSplits, place = blockIdx.x / kSplits, pair = place / tiles;
+  const int sharer = blockIdx.x % kBlocksOfRows, place = blockIdx.x / kBlocksOfRows, pair = place / tiles;
+  if (sharer >= kSharers) return;
   const int row0 = place % tiles * kRows;
   const Rows rows{pair / kKeyHeads, pair % kKeyHeads, row0, min(kRows, all - row0), (int)queries, (int)keys};
-  const Share share = share_of(body, rows, split);
-  if (split >= share.used) return;
-
   float own[kRows][kOwn];
-#pragma unroll
-  for (int row = 0; row < kRows; ++row) {
-    const bool is_there = row < rows.count;
-    const Element* const from =
-        q + rows.b * q_b + query_of(rows, is_there ? row : 0) * q_t + head_of(rows, is_there ? row : 0) * q_h;
-    Piece pieces[kTurns];
-#pragma unroll
-    for (int turn = 0; turn < kTurns; ++turn) pieces[turn] = piece_at(from, turn, is_there);
-    widen(own[row], pieces);
-#pragma unroll
-    for (int e = 0; e < kOwn; ++e) own[row][e] *= scale;
-  }
-  Sums sums;
-  clear(sums);
-  sum_keys(sums, own, {k + rows.b * k_b + rows.key_head * k_h, k_t},
-           {v + rows.b * v_b + rows.key_head * v_h, v_t}, {places + rows.b * places_b, places_s}, body, rows,
-           share.first, share.end);
-  add_groups(sums);
-  leave_sums(parts + (threadIdx.x >> 5) * (kRows * kPitch), sums);
-  __syncthreads();
+  load_queries(own, q + rows.b * q_b, q_t, q_h, rows, scale);
+  const Parts parts = parts_of(body, rows);
 
-  const float* from = parts;
-  int count = kWarps;
-  if (share.used > 1) {
-    float* const shared = partials + (long long)place * kSplits * (kRows * kPitch);
-    float* const to = shared + split * (kRows * kPitch);
-    for (int i = threadIdx.x; i < rows.count * kHead; i += kThreads) {
-      const int row = i / kHead, column = i % kHead;
-      const Whole whole = whole_of(parts + row * kPitch, kWarps, column);
-      to[row * kPitch + column] = whole.sum;
-      if (column == 0) to[row * kPitch + kHead] = whole.base, to[row * kPitch + kHead + 1] = whole.weights;
-    }
-    if (!is_last_of(tickets + place, share.used)) return;
-    from = shared, count = share.used;
+  Whole whole[kTurnsOfThread];
+#pragma unroll
+  for (int turn = 0; turn < kTurnsOfThread; ++turn) whole[turn] = {-infinity(), 0.0f, 0.0f};
+  for (int part = sharer; part < parts.count; part += kSharers) {
+    const int first = parts.first + part * parts.each;
+    Sums sums;
+    clear(sums);
+    sum_keys(sums, own, {k + rows.b * k_b + rows.key_head * k_h, k_t},
+             {v + rows.b * v_b + rows.key_head * v_h, v_t}, {places + rows.b * places_b, places_s}, body, rows,
+             first * kUnit, min(min(first + parts.each, parts.end) * kUnit, rows.keys));
+    add_groups(sums);
+    if (part != sharer) __syncthreads();  // for those that read what warps have left behind the last part
+    leave_sums(warps + (threadIdx.x >> 5) * (kRows * kPitch), sums);
+    __syncthreads();
+    add_warps(whole, warps, rows);
   }
-  for (int i = threadIdx.x; i < rows.count * kHead; i += kThreads) {
-    const int row = i / kHead, column = i % kHead, t = query_of(rows, row), h = head_of(rows, row);
-    const Whole whole = whole_of(from + row * kPitch, count, column);
-    sm_put(o[rows.b * o_b + t * o_t + h * o_h + column], whole.weights == 0.0f ? 0.0f : whole.sum / whole.weights);
-    if (column == 0)
-      lse[((long long)rows.b * (kGroup * kKeyHeads) + h) * rows.queries + t] =
-          whole.weights == 0.0f ? -infinity() : whole.base + logf(whole.weights);
+
+  const Results to{o, lse, o_b, o_t, o_h};
+  if (kSharers == 1) {
+#pragma unroll
+    for (int turn = 0; turn < kTurnsOfThread; ++turn)
+      if (element_of(turn) < rows.count * kHead) store(to, rows, element_of(turn), whole[turn]);
+  } else if (kHasTickets) {
+    float* const shared = partials + (long long)place * kParts * (kRows * kPitch);
+    if (sharer >= parts.count) return;
+    leave_part(shared + sharer * (kRows * kPitch), whole, rows);
+    if (!is_last_of(tickets + place, parts.count)) return;
+    store_sums(to, rows, parts.count, threadIdx.x, kThreads, [&](int part) { return shared + part * (kRows * kPitch); });
+  } else {
+    __shared__ float left[kRows * kPitch];
+    leave_part(left, whole, rows);
+    sharing::row_sync();
+    store_sums(to, rows, parts.count, sharer * kThreads + threadIdx.x, kSharers * kThreads, [&](int part) { return sharing::in_block(left, part); });
+    sharing::row_sync();  // for those that read what this block has left
   }
 }
 )";

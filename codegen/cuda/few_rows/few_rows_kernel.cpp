@@ -7,10 +7,11 @@
 
 namespace smelt {
 
-/// Weights go past the L1 cache, which A keeps: all blocks of a multiprocessor read it again.
+/// Weights go past the L1 cache, which A keeps: all blocks of a multiprocessor read it again. The L2 fetches
+/// 128 bytes of a row at once, which neighbouring warps ask for in halves.
 const std::string_view kFewRowsInstructions = R"(
 SM void load_weights(void* to, const Half* from, bool is_there) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"((unsigned)__cvta_generic_to_shared(to)), "l"(from),
+  asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"((unsigned)__cvta_generic_to_shared(to)), "l"(from),
                "r"(is_there ? 16 : 0) : "memory");
 }
 SM void end_piece() { asm volatile("cp.async.commit_group;" ::: "memory"); }
@@ -39,6 +40,8 @@ constexpr int kMostBlocks = 264;
 /// neighbouring columns then write to different banks.
 constexpr int64_t kPadding = 4;
 constexpr int64_t kAlignment = 16;
+/// Rounds whose pieces of A are in registers or on their way there: a round takes less time than the L2 does.
+int rounds_ahead(const FewRows& few) { return few.rows == 8 ? 6 : 4; }
 /// Elements; they keep places in 32 bits.
 constexpr int64_t kDepthsBelow = int64_t{1} << 30, kPitchesBelow = int64_t{1} << 24;
 
@@ -74,7 +77,7 @@ extern "C" __global__ void __launch_bounds__(256, 2)
   for (int i = 0; i < DEPTH; ++i) load_piece(i);
   sm_wait_for_launches();
 
-  unsigned as[2][ROWS / 8][4];
+  unsigned as[AHEAD][ROWS / 8][4];
   const auto load_rows = [&](unsigned (&to)[ROWS / 8][4], int round) {
     const int at = own + 256 * round;
 #pragma unroll
@@ -83,12 +86,13 @@ extern "C" __global__ void __launch_bounds__(256, 2)
   int slot = 0;
   for (int first = blockIdx.x * WEIGHTS; first < n; first += gridDim.x * WEIGHTS) {
     float sums[(PARTS + 1) / 2][ROWS / 8][4] = {};
-    load_rows(as[0], 0);
-    for (int round = 0; round < rounds; round += 2) {
 #pragma unroll
-      for (int i = 0; i < 2; ++i) {
+    for (int i = 0; i < AHEAD - 1; ++i) load_rows(as[i], i);
+    for (int round = 0; round < rounds; round += AHEAD) {
+#pragma unroll
+      for (int i = 0; i < AHEAD; ++i) {
         if (round + i >= rounds) break;
-        load_rows(as[1 - i], round + i + 1);
+        load_rows(as[(i + AHEAD - 1) % AHEAD], round + i + AHEAD - 1);
         wait_for_pieces<DEPTH - 1>();
         unsigned w[PARTS + PARTS % 2][4] = {};
 #pragma unroll
@@ -169,10 +173,10 @@ std::string source_of(const FewRows& few) {
       "// A matmul of at most {} rows by weights, whose reading is what takes time.\n"
       "#define SM static __device__ __forceinline__\n"
       "#define KERNEL {}\n#define MMA_TYPE \"{}\"\n#define ROWS {}\n#define WEIGHTS {}\n#define PARTS {}\n"
-      "#define PITCH {}\n#define DEPTH {}\n#define BIAS_PARAMETER {}\n#define BIAS {}\n"
+      "#define PITCH {}\n#define DEPTH {}\n#define AHEAD {}\n#define BIAS_PARAMETER {}\n#define BIAS {}\n"
       "{}typedef unsigned short Half;\ntypedef {} Result;\n{}{}",
       few.rows, few.name(), cuda_memory_type(few.dtype), few.rows, few.weights, few.weights / 8,
-      few.weights + kPadding, few.depth, few.has_bias ? "const Result* bias," : "",
+      few.weights + kPadding, few.depth, rounds_ahead(few), few.has_bias ? "const Result* bias," : "",
       few.has_bias ? "+ sm_get(bias[column])" : "", cuda_prelude(needs), result, kFewRowsInstructions, kBody);
 }
 

@@ -315,6 +315,7 @@ inline int __reduce_max_sync(unsigned mask, int x) {
   }
   return x;
 }
+inline int __ffs(unsigned x) { return __builtin_ffs((int)x); }
 inline unsigned __ballot_sync(unsigned mask, int vote) {
   const unsigned lane = host::machine.thread.x % 32;
   host::rendezvous(mask, vote != 0, lane);
