@@ -232,6 +232,7 @@ class ParametersOf {
 void describe_parameters(const Kernel& kernel, KernelCode& code) {
   int stage = 0;
   ParametersOf(kernel, stage, code).run();
+  for (const Kernel& other : kernel.beside) ParametersOf(other, stage, code).run();
   for (const Kernel& last : kernel.tail) ParametersOf(last, ++stage, code).run();
 }
 

@@ -16,10 +16,11 @@ KernelCode describe_kernel(const Kernel& kernel) {
                      .grain = kernel.schedule.grain,
                      .splits = kernel.schedule.splits,
                      .random_ids = kernel.random_slots,
-                     .threads = kernel.schedule.threads,
+                     .threads = kernel.threads(),
                      .shared_bytes = kernel.attention ? kernel.attention->shared_bytes : 0,
                      .copies = kernel.copies,
                      .waits = kernel.waits};
+  if (!kernel.beside.empty()) code.range = kernel.grid(), code.grain = 1;
   if (kernel.attention && kernel.attention->wgmma()) {
     code.most_blocks = kernel.attention->most_blocks;
     code.maps = attention_maps(kernel);

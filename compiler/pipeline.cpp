@@ -9,6 +9,7 @@
 #include "codegen/launches/dependent_launches.h"
 #include "codegen/launches/gemm_bodies.h"
 #include "codegen/launches/merge_launches.h"
+#include "codegen/launches/side_by_side.h"
 #include "codegen/lowering/lower.h"
 #include "codegen/make_plan.h"
 #include "codegen/scheduling/schedule_kernels.h"
@@ -86,6 +87,7 @@ class Compiler {
     schedule_kernels(result_.program, target);
     order_steps(result_.program, {});
     if (target.is_cuda()) attach_tails(result_.program), merge_launches(result_.program);
+    if (target.is_cuda()) run_side_by_side(result_.program);
     if (target.is_cuda()) mark_dependent_launches(result_.program);
     summarise();
     plan_memory(result_.program, {.report = &result_.memory});

@@ -78,10 +78,28 @@ bool same_param(const KernelParam& a, const KernelParam& b) {
          a.indices == b.indices && a.alignment == b.alignment;
 }
 
+bool same_codes(const std::vector<Kernel>& a, const std::vector<Kernel>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const Kernel& one, const Kernel& other) { return one.same_code(other); });
+}
+
 }  // namespace
+
+Dim Kernel::grid() const {
+  Dim blocks = ceil_div(range(), schedule.grain);
+  for (const Kernel& other : beside) blocks += other.grid();
+  return blocks;
+}
+
+int Kernel::threads() const {
+  int most = schedule.threads;
+  for (const Kernel& other : beside) most = std::max(most, other.schedule.threads);
+  return most;
+}
 
 size_t Kernel::arguments() const {
   size_t count = params.size() * static_cast<size_t>(copies);
+  for (const Kernel& other : beside) count += other.params.size();
   for (const Kernel& last : tail) count += last.params.size();
   return attention ? count - static_cast<size_t>(attention->tile_params) : count;
 }
@@ -92,9 +110,8 @@ bool Kernel::same_code(const Kernel& other) const {
          instructions == other.instructions && blocks == other.blocks &&
          row_predicate == other.row_predicate && schedule == other.schedule &&
          random_slots == other.random_slots && waits == other.waits && copies == other.copies &&
-         attention == other.attention && gemm == other.gemm &&
-         std::equal(tail.begin(), tail.end(), other.tail.begin(), other.tail.end(),
-                    [](const Kernel& a, const Kernel& b) { return a.same_code(b); });
+         attention == other.attention && gemm == other.gemm && same_codes(beside, other.beside) &&
+         same_codes(tail, other.tail);
 }
 
 }  // namespace smelt

@@ -161,16 +161,21 @@ struct Kernel {
   std::optional<GemmKernel> gemm = {};            // then they are what becomes of its result
   bool waits = false;        // first of all for the launches in front (KernelCode::waits)
   int copies = 1;            // one launch runs it on so many sets of arguments
+  std::vector<Kernel> beside;  // other kernels that blocks of the same launch run, whose parameters follow
   std::vector<Kernel> tail;  // small kernels that the block which ends last runs afterwards, one after the
                              // other, whose parameters follow this one's
 
   /// Whether a template stands around the instructions.
   bool has_template() const { return attention || gemm; }
-  /// How many arguments a step gives: those of all copies, then those of the tail.
+  /// How many arguments a step gives: those of all copies, of the kernels beside it, then of the tail.
   size_t arguments() const;
   /// Extents of the parallel axes multiplied; for reduced kernels also the column tiles: what the runtime
   /// splits.
   Dim range() const;
+  /// Blocks of threads, of a kernel without splits or a template: its own and those of kernels beside it.
+  Dim grid() const;
+  /// Of a block: as many as the kernel and those beside it need.
+  int threads() const;
   /// Whether the code is the same, and relies on the same, up to the name: such kernels are compiled once.
   bool same_code(const Kernel& other) const;
 };

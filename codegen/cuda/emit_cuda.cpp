@@ -9,6 +9,7 @@
 #include "codegen/cuda/gemm/emit_gemm.h"
 #include "codegen/cuda/prelude.h"
 #include "codegen/cuda/printers/print_body.h"
+#include "codegen/kernel_passes/launch_dims.h"
 #include "ir/text/text_writer.h"
 
 namespace smelt {
@@ -59,7 +60,7 @@ std::string numbers(const CudaBody& body) {
 
 /// Of a function that the kernel calls.
 std::string device_parameters(const CudaBody& body) {
-  return pointers(body, "") + numbers(body) + ", float* shared_floats, int* shared_ints";
+  return pointers(body, "") + numbers(body) + ", unsigned block_, float* shared_floats, int* shared_ints";
 }
 
 std::string device_arguments(const CudaBody& body) {
@@ -68,7 +69,69 @@ std::string device_arguments(const CudaBody& body) {
   text += "random";
   for (const std::string& name : body.names.dims()) text += fmt::format(", {}_", name);
   for (int i = 0; i < body.kernel->random_slots; ++i) text += fmt::format(", id{}", i);
-  return text + ", range_, shared_floats, shared_ints";
+  return text + ", range_, blockIdx.x, shared_floats, shared_ints";
+}
+
+bool is_template(const CudaBody& body) { return !body.alignment_conditions.empty(); }
+
+/// A body that runs by vectors where sizes known at launch allow it stands in a template, made twice.
+std::string function_of(const CudaBody& body, const std::string& name) {
+  return fmt::format("{}SM void {}({}) {{\n{}}}\n\n", is_template(body) ? "template <bool aligned>\n" : "",
+                     name, device_parameters(body), body.text);
+}
+
+// ---- kernels beside one another: each has blocks of its own, the first kernel's first
+
+std::string beside_name(size_t number) { return fmt::format("beside{}", number); }
+
+/// What the launch calls a size of one of its kernels.
+std::string number_of(const CudaNames& names, const Dim& dim) {
+  return names.dim(dim) + (dim.is_constant() ? "" : "_");
+}
+
+/// Chooses by alignment, which depends on sizes that the function has under its own names.
+std::string function_by_alignment(const CudaBody& body, const std::string& name) {
+  std::string forward;
+  for (const std::string& param : body.names.params()) forward += param + ", ";
+  forward += "random";
+  for (const std::string& dim : body.names.dims()) forward += fmt::format(", {}_", dim);
+  forward += ", range_, block_, shared_floats, shared_ints";
+  return function_of(body, name + "_by") + fmt::format(
+                                               "SM void {0}({1}) {{\n  if ({2})\n    {0}_by<true>({3});\n  "
+                                               "else\n    {0}_by<false>({3});\n}}\n\n",
+                                               name, device_parameters(body),
+                                               fmt::join(body.alignment_conditions, " && "), forward);
+}
+
+std::string beside_functions(const std::vector<CudaBody>& kernels) {
+  std::string text;
+  for (size_t i = 0; i < kernels.size(); ++i)
+    text += is_template(kernels[i]) ? function_by_alignment(kernels[i], beside_name(i))
+                                    : function_of(kernels[i], beside_name(i));
+  return text;
+}
+
+/// Threads beyond those of a block's own kernel have nothing to do.
+std::string beside_calls(const std::vector<CudaBody>& kernels, const CudaNames& names, int threads) {
+  std::string text = "  unsigned block = blockIdx.x;\n";
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    const Kernel& kernel = *kernels[i].kernel;
+    const std::string range = number_of(names, kernel.range());
+    if (i + 1 < kernels.size())
+      text += fmt::format(
+          "  const unsigned blocks{0} = (unsigned)(({1} + {2}) / {3});\n  if (block < blocks{0}) {{\n", i,
+          range, kernel.schedule.grain - 1, kernel.schedule.grain);
+    if (kernel.schedule.threads < threads)
+      text += fmt::format("  if (threadIdx.x >= {}) return;\n", kernel.schedule.threads);
+    text += "  " + beside_name(i) + "(";
+    for (const std::string& param : kernels[i].names.params())
+      text += fmt::format("{}_{}, ", beside_name(i), param);
+    text += "random";
+    for (const Dim& dim : launch_dims(kernel)) text += ", " + number_of(names, dim);
+    text += fmt::format(", {}, block, shared_floats, shared_ints);\n", range);
+    if (i + 1 < kernels.size()) text += fmt::format("  return;\n  }}\n  block -= blocks{};\n", i);
+  }
+  return text;
 }
 
 // ---- several sets of arguments, which have a struct that every block indexes
@@ -113,9 +176,7 @@ SM bool is_last_block() {
 
 std::string tail_functions(const std::vector<CudaBody>& tail) {
   std::string text = tail.empty() ? "" : kIsLastBlock;
-  for (size_t i = 0; i < tail.size(); ++i)
-    text +=
-        fmt::format("SM void {}({}) {{\n{}}}\n\n", tail_name(i), device_parameters(tail[i]), tail[i].text);
+  for (size_t i = 0; i < tail.size(); ++i) text += function_of(tail[i], tail_name(i));
   return text;
 }
 
@@ -125,31 +186,29 @@ std::string tail_calls(const std::vector<CudaBody>& tail) {
     const std::string name = tail_name(i);
     text += (i == 0 ? "  " : "  __syncthreads();\n  ") + name + "(";
     for (const std::string& param : tail[i].names.params()) text += fmt::format("{}_{}, ", name, param);
-    text +=
-        fmt::format("random, {}, shared_floats, shared_ints);\n", tail[i].kernel->range().constant().value());
+    text += fmt::format("random, {}, 0u, shared_floats, shared_ints);\n",
+                        tail[i].kernel->range().constant().value());
   }
   return text;
 }
 
 // ---- the kernel
 
-/// A body that runs by vectors where sizes known at launch allow it stands in a template, made twice.
 struct KernelText {
   CudaBody body;
-  std::vector<CudaBody> tail;
+  std::vector<CudaBody> beside, tail;  // `beside` begins with the kernel itself
 
-  bool is_template() const { return !body.alignment_conditions.empty(); }
-  bool has_function() const { return is_template() || !tail.empty(); }
+  bool has_function() const { return is_template(body) || !tail.empty(); }
 
   std::string function() const {
-    if (!has_function()) return "";
-    return fmt::format("{}SM void body({}) {{\n{}}}\n\n", is_template() ? "template <bool aligned>\n" : "",
-                       device_parameters(body), body.text);
+    if (!beside.empty()) return beside_functions(beside);
+    return has_function() ? function_of(body, "body") : "";
   }
 
   std::string call() const {
+    if (!beside.empty()) return beside_calls(beside, body.names, body.kernel->threads());
     const std::string arguments = device_arguments(body);
-    if (is_template())
+    if (is_template(body))
       return fmt::format("  if ({})\n    body<true>({});\n  else\n    body<false>({});\n",
                          fmt::join(body.alignment_conditions, " && "), arguments, arguments);
     return has_function() ? fmt::format("  body({});\n", arguments) : body.text;
@@ -157,16 +216,19 @@ struct KernelText {
 
   /// What the host passes.
   std::string parameters() const {
-    std::string text =
-        body.kernel->copies > 1 ? "const __grid_constant__ Copies copies, " : pointers(body, "");
+    std::string text = body.kernel->copies > 1 ? "const __grid_constant__ Copies copies, "
+                       : beside.empty()        ? pointers(body, "")
+                                               : "";
+    for (size_t i = 0; i < beside.size(); ++i) text += pointers(beside[i], beside_name(i) + "_");
     for (size_t i = 0; i < tail.size(); ++i) text += pointers(tail[i], tail_name(i) + "_");
     return text + numbers(body);
   }
 
   std::string shared_arrays() const {
     int64_t floats = std::max<int64_t>(1, body.shared_floats), ints = std::max<int64_t>(1, body.shared_ints);
-    for (const CudaBody& last : tail)
-      floats = std::max(floats, last.shared_floats), ints = std::max(ints, last.shared_ints);
+    for (const std::vector<CudaBody>* others : {&beside, &tail})
+      for (const CudaBody& other : *others)
+        floats = std::max(floats, other.shared_floats), ints = std::max(ints, other.shared_ints);
     return fmt::format(
         "  __shared__ __align__(16) float shared_floats[{}];\n  __shared__ int shared_ints[{}];\n", floats,
         ints);
@@ -180,7 +242,7 @@ struct KernelText {
     const bool copies = body.kernel->copies > 1;
     return (copies ? copies_type(body) : "") + function() + tail_functions(tail) +
            fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}({}) {{\n",
-                       body.kernel->schedule.threads, body.kernel->name, parameters()) +
+                       body.kernel->threads(), body.kernel->name, parameters()) +
            shared_arrays() + wait() + (copies ? take_pointers_of_copy(body) : "") + call() +
            tail_calls(tail) + "}\n";
   }
@@ -189,8 +251,9 @@ struct KernelText {
 std::string prelude_of(const Kernel& kernel, const std::string& code) {
   PreludeNeeds needs;
   for (const KernelParam& param : kernel.params) need_element(needs, param.dtype);
-  for (const Kernel& last : kernel.tail)
-    for (const KernelParam& param : last.params) need_element(needs, param.dtype);
+  for (const std::vector<Kernel>* others : {&kernel.beside, &kernel.tail})
+    for (const Kernel& other : *others)
+      for (const KernelParam& param : other.params) need_element(needs, param.dtype);
   need_calls(needs, code);
   return cuda_prelude(needs);
 }
@@ -200,7 +263,11 @@ std::string prelude_of(const Kernel& kernel, const std::string& code) {
 std::string emit_cuda(const Kernel& kernel, const std::vector<std::string>& sources) {
   if (kernel.attention) return source_comment(sources) + comment(print(kernel)) + emit_attention(kernel);
   if (kernel.gemm) return source_comment(sources) + comment(print(kernel)) + emit_gemm(kernel);
-  KernelText text{print_body(kernel, "blockIdx.x"), {}};
+  KernelText text{print_body(kernel, "blockIdx.x"), {}, {}};
+  Kernel alone = kernel;
+  alone.beside.clear();
+  if (!kernel.beside.empty()) text.beside.push_back(print_body(alone, "block_"));
+  for (const Kernel& other : kernel.beside) text.beside.push_back(print_body(other, "block_"));
   for (const Kernel& last : kernel.tail) text.tail.push_back(print_body(last, "0u"));
   const std::string code = text.code();
   return source_comment(sources) + comment(print(kernel)) +

@@ -189,7 +189,7 @@ bool all_agree(const Kernel& kernel, const std::vector<std::vector<float>>& a,
 /// The kernel alone, on one set of arguments: what a trial launches.
 Kernel alone(Kernel kernel) {
   kernel.copies = 1;
-  kernel.tail.clear();
+  kernel.beside.clear(), kernel.tail.clear();
   return kernel;
 }
 

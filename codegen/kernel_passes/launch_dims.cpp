@@ -13,6 +13,11 @@ class Collector {
   void add(const std::vector<Dim>& list) {
     for (const Dim& dim : list) add(dim);
   }
+  void add(const Kernel& kernel) {
+    for (const KernelAxis& axis : kernel.axes) add(axis.extent);
+    for (const KernelParam& param : kernel.params) add(param.partial_elements);
+    for (const Instruction& instruction : kernel.instructions) add(instruction);
+  }
   void add(const Instruction& instruction) {
     add(instruction.access.offset);
     add(instruction.access.strides);
@@ -40,9 +45,9 @@ std::vector<Dim> launch_dims(const Kernel& kernel) {
   Collector collector;
   if (kernel.attention && !kernel.attention->blocked()) collector.add(*kernel.attention);
   if (kernel.gemm) collector.add(*kernel.gemm);
-  for (const KernelAxis& axis : kernel.axes) collector.add(axis.extent);
-  for (const KernelParam& param : kernel.params) collector.add(param.partial_elements);
-  for (const Instruction& instruction : kernel.instructions) collector.add(instruction);
+  collector.add(kernel);
+  if (!kernel.beside.empty()) collector.add(kernel.range());
+  for (const Kernel& other : kernel.beside) collector.add(other), collector.add(other.range());
   return std::move(collector.dims);
 }
 

@@ -20,6 +20,7 @@ void legalize_for_gpu(Kernel& kernel) {
   forget_decisions(kernel);
   for (const KernelPass& pass : all_kernel_passes())
     if (pass.kind == KernelPassKind::gpu) pass.run(kernel);
+  for (Kernel& other : kernel.beside) legalize_for_gpu(other);
   for (Kernel& last : kernel.tail) legalize_for_gpu(last);
 }
 

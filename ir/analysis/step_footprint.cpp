@@ -35,6 +35,7 @@ class FootprintOf {
     const Kernel& kernel = program_.kernels[static_cast<size_t>(step.kernel)];
     size_t argument = 0;
     for (int copy = 0; copy < kernel.copies; ++copy) add(kernel, step, argument);
+    for (const Kernel& other : kernel.beside) add(other, step, argument);
     for (const Kernel& last : kernel.tail) add(last, step, argument);
   }
 

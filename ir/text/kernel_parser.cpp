@@ -42,8 +42,10 @@ Kernel KernelParser::kernel() {
       kernel_.waits = true;
     else if (lexer.accept_word("copies"))
       kernel_.copies = small_integer("how many sets of arguments the kernel takes");
+    else if (lexer.accept_word("beside"))
+      kernel_.beside.push_back(inner());
     else if (lexer.accept_word("tail"))
-      tail();
+      kernel_.tail.push_back(inner());
     else if (lexer.accept_word("where"))
       kernel_.row_predicate = forward_value();
     else
@@ -54,11 +56,11 @@ Kernel KernelParser::kernel() {
 }
 
 /// A kernel inside the one that is being parsed, whose parts are set aside meanwhile.
-void KernelParser::tail() {
+Kernel KernelParser::inner() {
   KernelParts outer = std::move(*static_cast<KernelParts*>(this));
-  Kernel last = kernel();
+  Kernel kernel_inside = kernel();
   *static_cast<KernelParts*>(this) = std::move(outer);
-  kernel_.tail.push_back(std::move(last));
+  return kernel_inside;
 }
 
 // ---- header
@@ -134,7 +136,7 @@ void KernelParser::block() {
   else if (at.text != "unplaced")
     lexer.fail_at(at.offset,
                   "expected schedule, attention, gemm, random_slots, waits, copies, where, row, column, "
-                  "reduced, unplaced or tail");
+                  "reduced, unplaced, beside or tail");
   block.after_barrier = lexer.accept_word("after_barrier");
   block.loads_first = lexer.accept_word("loads_first");
   lexer.expect("{");

@@ -82,7 +82,7 @@ class KernelParser : public TextParser, private KernelParts {
   void attention();
   void gemm();
   void check_attention();
-  void tail();
+  Kernel inner();
   void block();
   void line(Block& block);
   std::pair<std::string_view, Form> split_form(const Token& token);

@@ -32,7 +32,7 @@ class KernelPrinter {
     text += " {\n" + settings();
     std::vector<bool> shown(k_.instructions.size());
     for (const KernelBlock& block : k_.blocks) text += this->block(block, shown);
-    return text + unplaced(shown) + tail() + "}\n";
+    return text + unplaced(shown) + inner("beside", k_.beside) + inner("tail", k_.tail) + "}\n";
   }
 
  private:
@@ -239,10 +239,10 @@ class KernelPrinter {
   }
 
   /// Kernels within this one, indented.
-  std::string tail() const {
+  static std::string inner(const std::string& word, const std::vector<Kernel>& kernels) {
     std::string text;
-    for (const Kernel& last : k_.tail) {
-      const std::string whole = "tail " + KernelPrinter(last).print().substr(std::string("kernel ").size());
+    for (const Kernel& kernel : kernels) {
+      const std::string whole = word + KernelPrinter(kernel).print().substr(std::string("kernel").size());
       for (size_t begin = 0; begin < whole.size();) {
         const size_t end = whole.find('\n', begin) + 1;
         text += "  " + whole.substr(begin, end - begin);

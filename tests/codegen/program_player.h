@@ -32,6 +32,7 @@ class ProgramPlayer {
     for (size_t copy = static_cast<size_t>(kernel.copies); copy-- > 0;)
       run(kernel, step, copy * kernel.params.size());
     size_t first = kernel.params.size();
+    for (const Kernel& other : kernel.beside) run(other, step, first), first += other.params.size();
     for (const Kernel& last : kernel.tail) run(last, step, first), first += last.params.size();
   }
 
@@ -59,7 +60,7 @@ class ProgramPlayer {
   /// Without its name, its schedule and what a launch has beside it.
   static std::string code_of(Kernel kernel) {
     kernel.name.clear();
-    kernel.schedule = {}, kernel.copies = 1, kernel.tail.clear();
+    kernel.schedule = {}, kernel.copies = 1, kernel.beside.clear(), kernel.tail.clear();
     return print(kernel);
   }
 

@@ -69,16 +69,15 @@ void RowPrinter::declare_share_of_walk() {
 /// The team is the block; its columns begin where its share of the range does, at a multiple of every vector.
 void RowPrinter::print_flat_range() {
   const Schedule& s = c_.schedule;
-  c_.place.row_guard = conditions({"blockIdx.x == 0", c_.lanes > 1 ? "lane == 0" : ""});
+  c_.place.row_guard = conditions({c_.block + " == 0", c_.lanes > 1 ? "lane == 0" : ""});
   if (s.interleaved) {
     c_.out.line("const Index begin = (Index)blockIdx.x * {}, end = range;",
                 int64_t{c_.lanes} * c_.width * c_.unroll);
   } else {
     if (s.splits > 0)
       c_.out.line("const Index chunk = ((range + {}) / {} + 63) / 64 * 64;", s.splits - 1, s.splits);
-    c_.out.line(
-        "const Index begin = (Index)blockIdx.x * {0}, end = begin + {0} < range ? begin + {0} : range;",
-        s.splits > 0 ? "chunk" : std::to_string(s.grain));
+    c_.out.line("const Index begin = (Index){1} * {0}, end = begin + {0} < range ? begin + {0} : range;",
+                s.splits > 0 ? "chunk" : std::to_string(s.grain), c_.block);
   }
   print_blocks("return");
 }

@@ -23,7 +23,7 @@ namespace smelt::test {
 /// launch_dims and, behind them, the range: kernels on a GPU are told it.
 inline std::vector<Dim> host_launch_dims(const Kernel& kernel) {
   std::vector<Dim> dims = launch_dims(kernel);
-  dims.push_back(kernel.range());
+  dims.push_back(kernel.beside.empty() ? kernel.range() : kernel.grid());
   return dims;
 }
 
@@ -36,6 +36,7 @@ inline std::string host_pointers(const Kernel& kernel, const std::string& space,
     if (!of_language) type = fmt::format("space_{}::{}", space, type);
     call += fmt::format("({}*)a->buffers[{}], ", type, buffer++);
   }
+  for (const Kernel& other : kernel.beside) call += host_pointers(other, space, buffer);
   for (const Kernel& last : kernel.tail) call += host_pointers(last, space, buffer);
   return call;
 }
@@ -52,7 +53,8 @@ inline std::string host_unit(const Kernel& kernel) {
   for (int i = 0; i < kernel.random_slots; ++i) call += fmt::format(", a->random_ids[{}]", i);
   call += fmt::format(", a->dims[{}]", dims);
   const Schedule& s = kernel.schedule;
-  const std::string blocks = s.splits > 0
+  const std::string blocks = !kernel.beside.empty() ? fmt::format("a->dims[{}]", dims)
+                             : s.splits > 0
                                  ? std::to_string(s.splits)
                                  : fmt::format("(a->dims[{}] + {}) / {}", dims, s.grain - 1, s.grain);
   return fmt::format(
@@ -66,7 +68,7 @@ inline std::string host_unit(const Kernel& kernel) {
       "    host::run_block({2}, {{(unsigned)(begin / a->chunk), copy}}, grid, [](void* k) {{ "
       "(*(decltype(kernel)*)k)(); }}, (void*)&kernel);\n"
       "}}\n\n",
-      kernel.name, emit_cuda(kernel), s.threads, call, blocks, kernel.copies);
+      kernel.name, emit_cuda(kernel), kernel.threads(), call, blocks, kernel.copies);
 }
 
 /// A shared object. Its source stays in the temporary directory where it does not compile.

@@ -1,0 +1,137 @@
+#include "codegen/launches/side_by_side.h"
+
+#include <fmt/format.h>
+
+#include "codegen/launches/dependent_launches.h"
+#include "codegen/launches/join_steps.h"
+#include "codegen/scheduling/schedule_targets.h"
+#include "ir/analysis/step_footprint.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace smelt {
+namespace {
+
+/// Of the arena, in what a step reads: small enough that its time is that of starting it.
+constexpr int64_t kMostBytes = int64_t{1} << 20;
+constexpr size_t kMostKernels = 8, kMostPointers = 100;
+
+/// Whether threads of a block wait for one another, so that all of the block have to be there.
+bool exchanges(const Kernel& kernel) {
+  return llvm::any_of(kernel.instructions, [](const Instruction& x) {
+    return x.kind == Instruction::Kind::reduce || x.kind == Instruction::Kind::accumulate;
+  });
+}
+
+/// Steps that can all run where the last of them stands.
+struct Launch {
+  std::vector<size_t> steps = {};
+  Footprint footprint = {};
+};
+
+class LaunchJoiner {
+ public:
+  LaunchJoiner(Program& program, PlanEntry& entry) : program_(program), steps_(entry.steps) {}
+
+  bool run() {
+    for (size_t i = 0; i < steps_.size(); ++i) visit(i);
+    close();
+    if (launches_.empty()) return false;
+    rebuild();
+    return true;
+  }
+
+ private:
+  const Kernel& kernel_of(size_t i) const {
+    return program_.kernels[static_cast<size_t>(std::get<KernelStep>(steps_[i].what).kernel)];
+  }
+
+  void visit(size_t i) {
+    const Footprint touched = footprint(program_, steps_[i]);
+    const bool small = is_small(i);
+    if (conflict(open_.footprint, touched) || (small && !has_room(i))) close();
+    if (!small) return;
+    open_.steps.push_back(i);
+    open_.footprint.insert(open_.footprint.end(), touched.begin(), touched.end());
+  }
+
+  bool is_small(size_t i) const {
+    const auto* step = std::get_if<KernelStep>(&steps_[i].what);
+    if (!step || !step->random_ids.empty() || steps_[i].choice >= 0) return false;
+    const Kernel& kernel = kernel_of(i);
+    return !kernel.has_template() && kernel.copies == 1 && kernel.beside.empty() && kernel.tail.empty() &&
+           !kernel.params.empty() && kernel.schedule.splits == 0 && !has_partials(kernel) &&
+           kernel.schedule.threads % 32 == 0 && arena_bytes_read(program_, steps_[i]) <= kMostBytes;
+  }
+
+  bool has_room(size_t i) const {
+    if (open_.steps.empty()) return true;
+    size_t pointers = kernel_of(i).params.size();
+    int most = kernel_of(i).schedule.threads;
+    for (const size_t step : open_.steps)
+      pointers += kernel_of(step).params.size(), most = std::max(most, kernel_of(step).schedule.threads);
+    const auto fits = [&](size_t step) {
+      return !exchanges(kernel_of(step)) || kernel_of(step).schedule.threads == most;
+    };
+    return steps_[i].phase == steps_[open_.steps[0]].phase && open_.steps.size() < kMostKernels &&
+           pointers <= kMostPointers &&
+           kernel_of(i).schedule.index32 == kernel_of(open_.steps[0]).schedule.index32 && fits(i) &&
+           llvm::all_of(open_.steps, fits);
+  }
+
+  void close() {
+    if (open_.steps.size() > 1) launches_.push_back(open_.steps);
+    open_ = {};
+  }
+
+  void rebuild() {
+    std::vector<int> launch_of(steps_.size(), -1);
+    for (size_t launch = 0; launch < launches_.size(); ++launch)
+      for (const size_t step : launches_[launch]) launch_of[step] = static_cast<int>(launch);
+    std::vector<Step> joined;
+    for (size_t i = 0; i < steps_.size(); ++i) {
+      if (launch_of[i] < 0) {
+        joined.push_back(std::move(steps_[i]));
+        continue;
+      }
+      const std::vector<size_t>& launch = launches_[static_cast<size_t>(launch_of[i])];
+      if (i == launch.back()) joined.push_back(join(launch));
+    }
+    steps_ = std::move(joined);
+  }
+
+  Step join(const std::vector<size_t>& launch) {
+    Kernel kernel = kernel_of(launch[0]);
+    std::vector<Step> parts;
+    for (const size_t step : launch) {
+      if (step != launch[0]) kernel.beside.push_back(kernel_of(step));
+      parts.push_back(std::move(steps_[step]));
+    }
+    return join_steps(number_of(std::move(kernel)), parts);
+  }
+
+  /// Of an equal kernel that is already there, else of this one.
+  int number_of(Kernel kernel) {
+    for (size_t i = 0; i < program_.kernels.size(); ++i)
+      if (program_.kernels[i].same_code(kernel)) return static_cast<int>(i);
+    kernel.name = fmt::format("{}_beside{}", kernel.name, program_.kernels.size());
+    program_.kernels.push_back(std::move(kernel));
+    return static_cast<int>(program_.kernels.size()) - 1;
+  }
+
+  Program& program_;
+  std::vector<Step>& steps_;
+  Launch open_;
+  std::vector<std::vector<size_t>> launches_;
+};
+
+}  // namespace
+
+bool run_side_by_side(Program& program) {
+  bool changed = false;
+  for (PlanEntry& entry : program.entries)
+    if (keeps_tokens(program, entry)) changed |= LaunchJoiner(program, entry).run();
+  if (changed) drop_unused_kernels(program);
+  return changed;
+}
+
+}  // namespace smelt
