@@ -6,6 +6,8 @@
 #include "runtime/cpu/executor.h"
 #include "runtime/cuda/executor.h"
 #include "runtime/error.h"
+#include "runtime/shared_weights.h"
+#include "runtime/system/log.h"
 
 namespace smelt {
 
@@ -21,7 +23,17 @@ ExecutorMemory executor_memory(const Plan& plan) {
   return memory;
 }
 
+int64_t weight_bytes(const Plan& plan) {
+  const std::vector<bool> weights = weight_states(plan);
+  int64_t bytes = 0;
+  for (size_t i = 0; i < weights.size(); ++i) bytes += weights[i] ? state_bytes(plan, plan.states[i]) : 0;
+  return bytes;
+}
+
 std::unique_ptr<Executor> make_executor(std::shared_ptr<const Plan> plan, const ExecutorOptions& options) {
+  const ExecutorMemory memory = executor_memory(*plan);
+  log(LogLevel::info, "memory of a session: {} bytes of states ({} of weights), {} of constants, {} of arena",
+      memory.states, weight_bytes(*plan), memory.constants, memory.arena);
   if (plan->target.starts_with("sm_")) return std::make_unique<cuda::CudaExecutor>(std::move(plan), options);
   return std::make_unique<CpuExecutor>(std::move(plan), options);
 }
@@ -52,6 +64,10 @@ std::jthread prepare_executor(std::string_view target, int device) {
     } catch (const Error&) {  // making an executor throws it again
     }
   });
+}
+
+std::unique_ptr<Executor> Executor::share(const ExecutorOptions& /*options*/) {
+  fail("this session's executor shares no weights: expected one that make_executor has made");
 }
 
 std::string Executor::restore_choices(std::string_view choices) {

@@ -43,6 +43,8 @@ struct ExecutorMemory {
   int64_t total() const { return states + constants + arena; }
 };
 ExecutorMemory executor_memory(const Plan& plan);
+/// Of the plan's states those that sessions may share, as bytes of ExecutorMemory::states.
+int64_t weight_bytes(const Plan& plan);
 /// Of a state at its bounds.
 int64_t state_bytes(const Plan& plan, const State& state);
 
@@ -114,6 +116,12 @@ class Executor {
   /// Floating-point operations a second of a large GEMM of `dtype` on the executor's device,
   /// measured now; 0 where it is the host.
   virtual double matrix_flops_per_second(DType /*dtype*/) { return 0; }
+
+  /// An executor of the same plan on the same device that reads this one's weights where they lie
+  /// (weight_states in runtime/shared_weights.h), and has memory of its own for all else. Both may run at the
+  /// same time in two threads, as long as neither writes to them; each keeps them alive. Throws Error where
+  /// this kind of executor does not share.
+  virtual std::unique_ptr<Executor> share(const ExecutorOptions& options);
 
   /// Where the seconds before the first results went: a device's context, code, memory, states, choices and
   /// graphs. Empty where nothing was measured.

@@ -10,6 +10,7 @@
 
 #include "runtime/cpu/memory.h"
 #include "runtime/error.h"
+#include "runtime/system/log.h"
 
 namespace smelt {
 namespace {
@@ -131,6 +132,16 @@ std::optional<bool> flag(const char* variable) {
   return value == "1";
 }
 
+ExecutorOptions executor_options(const SessionOptions& options) {
+  return {.threads = thread_count(options),
+          .poison = options.poison,
+          .profile = options.profile,
+          .check_steps = options.check_steps || flag("SMELT_CHECK_STEPS").value_or(false),
+          .dependent_launches = flag("SMELT_DEPENDENT_LAUNCHES").value_or(true),
+          .device = options.device,
+          .after_step = options.after_step};
+}
+
 constexpr int64_t kSmallOutputs = int64_t{64} << 20;
 
 }  // namespace
@@ -148,21 +159,23 @@ struct Session::Run {
 };
 
 Session::Session(std::shared_ptr<const Plan> plan, const SessionOptions& options)
-    : Session(plan,
-              make_executor(plan,
-                            {.threads = thread_count(options),
-                             .poison = options.poison,
-                             .profile = options.profile,
-                             .check_steps = options.check_steps || flag("SMELT_CHECK_STEPS").value_or(false),
-                             .dependent_launches = flag("SMELT_DEPENDENT_LAUNCHES").value_or(true),
-                             .device = options.device,
-                             .after_step = options.after_step}),
-              options.seed) {}
+    : Session(plan, make_executor(plan, executor_options(options)), options.seed) {}
 
 Session::Session(std::shared_ptr<const Plan> plan, std::unique_ptr<Executor> executor, uint32_t seed)
     : plan_(std::move(plan)), executor_(std::move(executor)) {
   random_.seed = seed;
   handed_out_.assign(plan_->states.size(), true);
+}
+
+std::unique_ptr<Session> Session::share(const SessionOptions& options) {
+  require_unwritten_weights(*plan_);
+  refresh_copies();
+  auto other = std::make_unique<Session>(plan_, executor_->share(executor_options(options)), options.seed);
+  other->users_ = users_;
+  log(LogLevel::info, "{} bytes of weights are shared by {} sessions", weight_bytes(*plan_), users_.count());
+  for (size_t i = 0; i < plan_->states.size(); ++i)
+    if (weight_states(*plan_)[i]) other->handed_out_[i] = false;
+  return other;
 }
 
 const PlanEntry& Session::entry(std::string_view name) const {

@@ -1,7 +1,9 @@
 // A plan bound to a device's memory and to weights: the way to run it from C++. (From C: runtime/smelt.h.)
 //
 // Threads: a Plan never changes and may be shared by any number of sessions in any threads. A Session has one
-// set of states and one arena; its functions must not run at the same time in two threads.
+// set of states and one arena; its functions must not run at the same time in two threads. Sessions that
+// share weights (Session::share) may run, be made from one another and end in different threads at the same
+// time, as sessions that share nothing.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +18,7 @@
 
 #include "runtime/executor.h"
 #include "runtime/plan/plan.h"
+#include "runtime/shared_weights.h"
 #include "runtime/tensor.h"
 
 namespace smelt {
@@ -38,6 +41,15 @@ class Session {
   Session(std::shared_ptr<const Plan> plan, const SessionOptions& options = {});
   /// Uses the caller's executor for the same plan.
   Session(std::shared_ptr<const Plan> plan, std::unique_ptr<Executor> executor, uint32_t seed = 0);
+
+  /// A session of the same plan on the same device that reads this one's weights where they lie, and has its
+  /// own caches, other states and arena. Weights live as long as any session that shares them; until only one
+  /// is left, whatever would write to them (loading, initialising, Session::state of a parameter) is an
+  /// Error, and memory that Session::state gave before is not to be written to. Throws Error where an entry
+  /// of the plan writes to weights, as those that train do. options.device must be this session's, or -1.
+  std::unique_ptr<Session> share(const SessionOptions& options = {});
+  /// How many sessions use these weights, this one among them.
+  int weight_users() const { return users_.count(); }
 
   const Plan& plan() const { return *plan_; }
   const std::shared_ptr<const Plan>& shared_plan() const { return plan_; }
@@ -107,6 +119,7 @@ class Session {
 
  private:
   struct Run;
+  void require_own(int state) const;
   Run prepare(std::string_view entry, std::span<const InputTensor> inputs);
   void execute(Run& run);
   void require_memory_of_outputs(const Run& run) const;
@@ -116,6 +129,7 @@ class Session {
   void refresh_copies();
 
   std::shared_ptr<const Plan> plan_;
+  WeightUsers users_;  // before the executor, which reads weights to its end
   std::unique_ptr<Executor> executor_;
   Philox random_;
   bool has_run_ = false;          // the arena's pages are taken

@@ -8,6 +8,7 @@
 #include "runtime/convert.h"
 #include "runtime/error.h"
 #include "runtime/session.h"
+#include "runtime/system/log.h"
 #include "runtime/training/checkpoint.h"
 #include "runtime/weights/initialize.h"
 #include "runtime/weights/safetensors.h"
@@ -106,7 +107,18 @@ int Session::state_index(std::string_view name) const {
   fail("the plan has no state '{}'; there are: {}", name, fmt::join(names, ", "));
 }
 
+/// What other sessions read meanwhile is not written.
+void Session::require_own(int state) const {
+  const State& asked = plan_->states[static_cast<size_t>(state)];
+  if (asked.role != Role::parameter || users_.count() == 1) return;
+  fail(
+      "state '{}' holds weights that {} sessions share: expected them to be as they are until the other "
+      "sessions have ended; a session that is to have other weights is one that shares none",
+      asked.name, users_.count());
+}
+
 std::span<std::byte> Session::memory(int index) {
+  require_own(index);
   handed_out_[static_cast<size_t>(index)] = true;
   return executor_->state(index);
 }
@@ -181,6 +193,7 @@ void Session::write_segment(std::string_view state, std::string_view name, std::
 }
 
 void Session::fill(int index, const Executor::MakePart& make) {
+  require_own(index);
   handed_out_[static_cast<size_t>(index)] = true;
   executor_->fill_state(index, make);
 }
@@ -197,11 +210,13 @@ void Session::write_state(std::string_view name, std::span<const std::byte> byte
 
 void Session::clear_state(std::string_view name) {
   const int index = state_index(name);
+  require_own(index);
   handed_out_[static_cast<size_t>(index)] = true;
   executor_->clear_state(index);
 }
 
 void Session::initialize(uint32_t seed) {
+  for (size_t i = 0; i < plan_->states.size(); ++i) require_own(static_cast<int>(i));
   for (size_t i = 0; i < plan_->states.size(); ++i) {
     const State& s = plan_->states[i];
     if (!s.copy_of.empty()) continue;  // rounded from its master before the next run
@@ -218,6 +233,7 @@ void Session::initialize(uint32_t seed) {
 }
 
 std::vector<std::string> Session::load_weights(const Checkpoint& weights) {
+  for (size_t i = 0; i < plan_->states.size(); ++i) require_own(static_cast<int>(i));
   const std::vector<Match> matches = match_all(*plan_, weights);
   std::set<const TensorView*> used;
   size_t next = 0;
@@ -234,6 +250,8 @@ std::vector<std::string> Session::load_weights(const Checkpoint& weights) {
   std::vector<std::string> unused;
   for (const TensorView& tensor : weights.tensors())
     if (!used.contains(&tensor)) unused.push_back(tensor.name);
+  log(LogLevel::info, "weights '{}' loaded: {} tensors, {} more that the plan does not ask for",
+      weights.path().string(), used.size(), unused.size());
   return unused;
 }
 

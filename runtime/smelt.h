@@ -1,5 +1,5 @@
 /* Smelt's C interface: load a plan, look into it, give it weights, run it; turn text into token ids,
- * generate, and turn ids into text.
+ * generate, also for many requests that come and go, and turn ids into text.
  *
  * C++ applications may use runtime/session.h (and runtime/generation/generator.h,
  * runtime/tokenizers/tokenizer.h, runtime/training/trainer.h) instead; this header adds nothing to them and
@@ -12,12 +12,14 @@
  *
  * Threads. A smelt_plan, smelt_tokenizer or smelt_generation never changes: any number of threads may use it
  * at the same time. Any other handle is used by one thread at a time, which need not always be the same;
- * different sessions, also of one plan, run at the same time. A smelt_generator works with its session, so
- * that both count as one. smelt_last_error() is the calling thread's own.
+ * different sessions, also of one plan and those that share weights, run at the same time. A smelt_generator
+ * or smelt_batch works with its session, so that both count as one. smelt_last_error() is the calling
+ * thread's own. The library makes no threads but those that compute.
  *
  * Lifetimes. Freeing a plan does not disturb its sessions, nor freeing a tokenizer its decoders: they keep
- * what they need. A generator borrows its session, which is freed after it. Nothing may use a handle while,
- * or after, it is freed. Freeing null is allowed.
+ * what they need. Weights live as long as any session that shares them. A generator or batch borrows its
+ * session, which is freed after it. Nothing may use a handle while, or after, it is freed. Freeing null is
+ * allowed.
  *
  * Trust. A plan holds machine code that runs in this process. Loading checks that it is well-formed, not who
  * made it.
@@ -65,6 +67,7 @@ typedef struct smelt_tokenizer smelt_tokenizer;
 typedef struct smelt_decoder smelt_decoder;
 typedef struct smelt_generator smelt_generator;
 typedef struct smelt_generation smelt_generation;
+typedef struct smelt_batch smelt_batch;
 
 /* The message of the calling thread's last failure, "" before the first; valid until its next failure. */
 const char* smelt_last_error(void);
@@ -73,6 +76,21 @@ const char* smelt_version(void);
 /* "f32", "i32", ...; bytes of one element, 0 for a number that is no smelt_dtype. */
 const char* smelt_dtype_name(smelt_dtype dtype);
 size_t smelt_dtype_size(smelt_dtype dtype);
+
+typedef enum smelt_log_level {
+  SMELT_LOG_DEBUG = 0,  /* what happens again and again: a size that an entry runs for the first time */
+  SMELT_LOG_INFO = 1,   /* once for each plan, session or call: loaded, memory, how tokens are chosen */
+  SMELT_LOG_WARNING = 2 /* what an application should look at */
+} smelt_log_level;
+
+/* The message ends with a 0 and is valid during the call. */
+typedef void (*smelt_log)(void* user, smelt_log_level level, const char* message);
+
+/* What the library has to say of its work, for the whole process; null (as at first): nobody listens. The
+ * callback is called by the thread that works, by several at once where several work, and no more when a
+ * later smelt_set_log has returned. What it does with the library is not told to it; setting another callback
+ * in it is SMELT_INVALID_ARGUMENT. Messages are for people: their words may change. */
+smelt_status smelt_set_log(smelt_log callback, void* user);
 
 /* ---- plans
  * ---------------------------------------------------------------------------------------------------- */
@@ -142,6 +160,13 @@ typedef struct smelt_session_options {
 smelt_status smelt_session_create(const smelt_plan* plan, const smelt_session_options* options,
                                   smelt_session** session);
 void smelt_session_free(smelt_session* session);
+/* A session of the same plan on the same device that reads the weights of `session` where they lie, and has
+ * its own caches, other states and arena. Both, and more made from either, may run in different threads at
+ * the same time. Until only one of them is left, loading, initialising and writing weights is
+ * SMELT_INVALID_ARGUMENT, and so is sharing those of a plan whose entries write to weights (plans for
+ * training). options may be null; its device is 0, or that of `session`. */
+smelt_status smelt_session_share(smelt_session* session, const smelt_session_options* options,
+                                 smelt_session** shared);
 
 /* A .safetensors file, a directory that holds model.safetensors or its index, or a checkpoint of a training
  * run. */
@@ -292,6 +317,70 @@ typedef struct smelt_sequence {
 size_t smelt_generation_count(const smelt_generation* generation);
 smelt_status smelt_generation_sequence(const smelt_generation* generation, size_t index,
                                        smelt_sequence* sequence);
+
+/* ---- continuous batches
+ * ----------------------------------------------------------------------------------------
+ * Requests that join and leave a batch while it runs. There are no threads in it: smelt_batch_step does the
+ * work, and all functions of one batch are called by one thread at a time. */
+
+typedef struct smelt_batch_options {
+  size_t slots;        /* requests that run together; 0: as many as the plan has (on a CPU at most 16) */
+  size_t most_waiting; /* requests that wait while no slot is free; 0: 64 */
+  size_t chunk;        /* tokens of a prompt that are read between two tokens of the others; 0: 64 */
+} smelt_batch_options;
+
+/* Of a plan with an entry decode, with caches, of a decoder alone. options may be null. Nothing else may run
+ * the session as long as the batch is there. */
+smelt_status smelt_batch_create(smelt_session* session, const smelt_batch_options* options,
+                                smelt_batch** batch);
+/* Requests that have not ended end with it, untold. */
+void smelt_batch_free(smelt_batch* batch);
+
+typedef struct smelt_request {
+  const int32_t* ids; /* the prompt: at least one token */
+  size_t count;
+  /* As in smelt_generate_options, over the model's own values, of which num_beams and num_return_sequences
+   * are not taken: a batch has no beams, and a request is one sequence. Null: the model's own values. */
+  const char* json;
+  const smelt_tokenizer* tokenizer; /* null: no text is told. It may be freed after the call. */
+  const char* const* stop;          /* texts, ended by a 0, that end the request; with a tokenizer only */
+  size_t stop_count;
+  int32_t log_probabilities; /* 1: keep those of the new tokens */
+} smelt_request;
+
+/* First come, first served. *id is never 0. A request that can never run is SMELT_INVALID_ARGUMENT; one that
+ * could later, when others have ended, is SMELT_UNAVAILABLE. The request's
+ * memory may be freed after the call. */
+smelt_status smelt_batch_submit(smelt_batch* batch, const smelt_request* request, uint64_t* id);
+/* One more token of every running request, and a chunk of one prompt. *worked, where it is not null: 0 where
+ * there was nothing to do. A request that fails says so when it is polled, and the others go on. */
+smelt_status smelt_batch_step(smelt_batch* batch, int32_t* worked);
+
+typedef enum smelt_finish {
+  SMELT_FINISH_NONE = 0,      /* it waits or runs */
+  SMELT_FINISH_STOP = 1,      /* an end token or a stop text */
+  SMELT_FINISH_LENGTH = 2,    /* max_new_tokens */
+  SMELT_FINISH_CANCELLED = 3, /* smelt_batch_cancel */
+  SMELT_FINISH_FAILED = 4     /* error says why */
+} smelt_finish;
+
+/* What has happened to a request since it was polled last. Its memory is valid until the batch's next
+ * smelt_batch_poll, and the batch's. */
+typedef struct smelt_progress {
+  const int32_t* ids; /* new tokens, the end token and those of a stop text among them */
+  size_t count;
+  const float* log_probabilities; /* one a token, by the model's logits as they are; null where not kept */
+  const char* text; /* whole characters, without a stop text; ends with a 0 that is not counted */
+  size_t bytes;
+  smelt_finish finish;
+  const char* error; /* "" but for SMELT_FINISH_FAILED */
+} smelt_progress;
+
+/* Behind the call that tells of its end the request is forgotten, and its id is SMELT_INVALID_ARGUMENT. */
+smelt_status smelt_batch_poll(smelt_batch* batch, uint64_t id, smelt_progress* progress);
+/* Ends a request that has not ended: its slot is free for the next one, and smelt_batch_poll tells of its
+ * end. Of an unknown id it does nothing. */
+smelt_status smelt_batch_cancel(smelt_batch* batch, uint64_t id);
 
 #ifdef __cplusplus
 }

@@ -143,8 +143,8 @@ CompileOptions compile_options(const GenerateCommand& options, const Model& mode
   CompileOptions result = options.flags.options();
   result.mode = Mode::infer;
   const auto at_once = static_cast<int64_t>(std::min(prompts, kPromptsAtOnce));
-  bounds.add(result.build.bounds, "B", at_once * options.generation.beams(),
-             "the number of prompts and beams");
+  const int64_t beams = options.generation.options(model.about, options.weights.seed).num_beams;
+  bounds.add(result.build.bounds, "B", at_once * beams, "the number of prompts and beams");
   result.entries = generation_entries(model, result);
   return result;
 }

@@ -36,6 +36,14 @@ constexpr Flag kFlags[] = {
     {"num_beams", Text::value, Needs::nothing, "beams of a beam search; 1 = none"},
     {"num_return_sequences", Text::value, Needs::nothing, "results of each prompt"},
     {"length_penalty", Text::value, Needs::beams, "> 0 favours long results, < 0 short ones"},
+    {"length_score", Text::value, Needs::beams,
+     "what length_penalty is a power of: power (tokens, as fairseq), gnmt ((5 + tokens) / 6), or none at "
+     "all"},
+    {"num_beam_groups", Text::value, Needs::nothing, "groups of beams that keep apart; 1 = none"},
+    {"diversity_penalty", Text::value, Needs::beams,
+     "what a token loses for each beam of a group before that has chosen it"},
+    {"diverse_lambda", Text::value, Needs::beams,
+     "what a beam's candidate loses for each better one of that beam (LightSeq)"},
     {"early_stopping", Text::value, Needs::beams, "true, false or never: when enough has ended"},
     {"repetition_penalty", Text::value, Needs::nothing, "1 = none"},
     {"encoder_repetition_penalty", Text::value, Needs::nothing, "> 1 favours tokens of the source; 1 = none"},
@@ -95,12 +103,6 @@ GenerationOptions GenerationFlags::options(const Json& about, uint32_t seed) con
   options.sliding_window = sliding_window;
   options.seed = seed;
   return options;
-}
-
-int64_t GenerationFlags::beams() const {
-  const auto text = given.find("num_beams");
-  const Json value = text == given.end() ? Json() : parse_json_or_null(text->second);
-  return value.is_number_integer() ? std::clamp(value.get<int64_t>(), int64_t{1}, kMostBeams) : 1;
 }
 
 std::string GenerationFlags::remark(const GenerationOptions& resolved) const {

@@ -17,8 +17,6 @@ struct GenerationFlags {
   void add_to(CLI::App& app);
   /// The options of the model's generation_config.json, overridden by the flags.
   GenerationOptions options(const Json& about, uint32_t seed) const;
-  /// num_beams where a flag says it; 1 where none does.
-  int64_t beams() const;
   /// Notes on flags that have no effect, one per line; empty where there are none.
   std::string remark(const GenerationOptions& resolved) const;
 };

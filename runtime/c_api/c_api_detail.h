@@ -12,6 +12,7 @@
 #include "runtime/plan/plan.h"
 #include "runtime/session.h"
 #include "runtime/smelt.h"
+#include "runtime/tokenizers/tokenizer.h"
 
 /// Strings and arrays that the introspection hands out, made once: a loaded plan never changes.
 struct smelt_plan {
@@ -31,6 +32,10 @@ struct smelt_plan {
 
 struct smelt_session {
   std::unique_ptr<smelt::Session> session;
+};
+
+struct smelt_tokenizer {
+  smelt::Tokenizer tokenizer;
 };
 
 namespace smelt::c_api {

@@ -73,6 +73,20 @@ std::span<const std::byte> state_part(const Session& session, const char* name, 
   return part_of(state, session.plan().find_state(name)->dtype, name, offset, bytes);
 }
 
+SessionOptions options_of(const smelt_session_options* given) {
+  SessionOptions options;
+  if (!given) return options;
+  if (given->device < 0) fail("device {}: expected 0 (any), or 1 + the number of a GPU", given->device);
+  options.threads = given->threads, options.seed = given->seed, options.device = given->device - 1;
+  return options;
+}
+
+smelt_session* handle_of(std::unique_ptr<Session> session) {
+  auto handle = std::make_unique<smelt_session>();
+  handle->session = std::move(session);
+  return handle.release();
+}
+
 }  // namespace
 
 extern "C" {
@@ -81,16 +95,15 @@ smelt_status smelt_session_create(const smelt_plan* plan, const smelt_session_op
                                   smelt_session** session) {
   return guarded([&] {
     required(session, "session");
-    SessionOptions chosen;
-    if (options) {
-      chosen.threads = options->threads, chosen.seed = options->seed;
-      if (options->device < 0)
-        fail("device {}: expected 0 (any), or 1 + the number of a GPU", options->device);
-      chosen.device = options->device - 1;
-    }
-    auto handle = std::make_unique<smelt_session>();
-    handle->session = std::make_unique<Session>(required(plan, "the plan")->plan, chosen);
-    *session = handle.release();
+    *session = handle_of(std::make_unique<Session>(required(plan, "the plan")->plan, options_of(options)));
+  });
+}
+
+smelt_status smelt_session_share(smelt_session* session, const smelt_session_options* options,
+                                 smelt_session** shared) {
+  return guarded([&] {
+    required(shared, "shared");
+    *shared = handle_of(session_of(session).share(options_of(options)));
   });
 }
 

@@ -8,10 +8,6 @@
 using namespace smelt;
 using namespace smelt::c_api;
 
-struct smelt_tokenizer {
-  Tokenizer tokenizer;
-};
-
 struct smelt_decoder {
   Tokenizer tokenizer;
   StreamingDecoder decoder;

@@ -1,5 +1,6 @@
 #include "runtime/cpu/executor.h"
 
+#include <fmt/ranges.h>
 #include <omp.h>
 
 #include <algorithm>
@@ -12,6 +13,8 @@
 #include "runtime/index_faults.h"
 #include "runtime/plan/choices.h"
 #include "runtime/plan/plan_validate.h"
+#include "runtime/shared_weights.h"
+#include "runtime/system/log.h"
 
 namespace smelt {
 namespace {
@@ -90,8 +93,9 @@ void check_target(const Plan& plan) {
           plan.target, feature);
 }
 
-void check_memory(const Plan& plan) {
-  const ExecutorMemory need = executor_memory(plan);
+void check_memory(const Plan& plan, bool has_weights) {
+  ExecutorMemory need = executor_memory(plan);
+  if (has_weights) need.states -= weight_bytes(plan);
   const int64_t available = available_memory();
   if (need.total() > available)
     fail_with(Status::out_of_memory,
@@ -111,11 +115,23 @@ bool runs(const ResolvedEntry& resolved, size_t step) {
 }  // namespace
 
 CpuExecutor::CpuExecutor(std::shared_ptr<const Plan> plan, const ExecutorOptions& options)
+    : CpuExecutor(std::move(plan), options, nullptr) {}
+
+std::unique_ptr<Executor> CpuExecutor::share(const ExecutorOptions& options) {
+  return std::unique_ptr<Executor>(new CpuExecutor(plan_, options, this));
+}
+
+CpuExecutor::CpuExecutor(std::shared_ptr<const Plan> plan, const ExecutorOptions& options,
+                         const CpuExecutor* owner)
     : plan_(std::move(plan)), options_(options) {
   check_target(*plan_);
   validate(*plan_);  // sizes and places are used unchecked from here on
-  check_memory(*plan_);
-  load_code();
+  check_memory(*plan_, owner != nullptr);
+  if (owner)
+    code_ = owner->code_, functions_ = owner->functions_;
+  else
+    load_code();
+  make_states(owner);
   allocate();
   index_faults_ = index_fault_states(*plan_);
 }
@@ -125,7 +141,7 @@ void CpuExecutor::load_code() {
   if (plan_->binary.empty())
     fail_with(Status::invalid_file, "the plan has {} kernels and no machine code: compile it again",
               plan_->kernels.size());
-  code_.emplace(plan_->binary);
+  code_ = std::make_shared<const SharedObject>(plan_->binary);
   const auto function = [&](const std::string& name) {
     return reinterpret_cast<KernelFunction>(code_->symbol(name));
   };
@@ -134,13 +150,20 @@ void CpuExecutor::load_code() {
         {function(kernel.name), kernel.attention ? function(kernel.name + ".sees") : nullptr});
 }
 
+void CpuExecutor::make_states(const CpuExecutor* owner) {
+  const std::vector<bool> weights = weight_states(*plan_);
+  for (size_t i = 0; i < weights.size(); ++i)
+    states_.push_back(owner && weights[i]
+                          ? owner->states_[i]
+                          : std::make_shared<const Block>(state_bytes(*plan_, plan_->states[i])));
+}
+
 void CpuExecutor::allocate() {
-  for (const State& state : plan_->states) states_.emplace_back(state_bytes(*plan_, state));
   arena_ = Block(executor_memory(*plan_).arena + static_cast<int64_t>(kArenaAlignment));  // never null
   for (const Buffer& buffer : plan_->buffers) {
     std::byte* base = nullptr;
     if (buffer.state >= 0) {
-      base = states_[static_cast<size_t>(buffer.state)].data();
+      base = states_[static_cast<size_t>(buffer.state)]->data();
     } else if (in_arena(buffer.role)) {
       base = arena_.data() + buffer.offset_bytes;
     } else if (buffer.role == Role::constant) {
@@ -156,7 +179,7 @@ void CpuExecutor::allocate() {
 std::span<std::byte> CpuExecutor::state(int index) {
   if (index < 0 || index >= static_cast<int>(states_.size()))
     fail("state {}: expected one of the plan's {}", index, states_.size());
-  return states_[static_cast<size_t>(index)].bytes();
+  return states_[static_cast<size_t>(index)]->bytes();
 }
 
 ResolvedEntry& CpuExecutor::resolved(const PlanEntry& entry, const SymbolValues& symbols) {
@@ -166,6 +189,7 @@ ResolvedEntry& CpuExecutor::resolved(const PlanEntry& entry, const SymbolValues&
     cache_.splice(cache_.begin(), cache_, found);
     return cache_.front();
   }
+  log(LogLevel::debug, "entry '{}' resolved for {}", entry.name, symbols);
   if (cache_.size() == kCachedShapes) cache_.pop_back();
   return cache_.emplace_front(resolve(*plan_, entry, symbols, functions_, fixed_));
 }
@@ -246,7 +270,7 @@ void CpuExecutor::check_indices() const {
   IndexFaults faults;
   for (const int index : index_faults_) {
     IndexFault found;
-    std::memcpy(&found, states_[static_cast<size_t>(index)].data(), sizeof found);
+    std::memcpy(&found, states_[static_cast<size_t>(index)]->data(), sizeof found);
     faults.add(plan_->states[static_cast<size_t>(index)], found);
   }
   faults.check();

@@ -4,7 +4,6 @@
 #include <list>
 #include <map>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "runtime/cpu/memory.h"
@@ -22,8 +21,12 @@ class CpuExecutor : public Executor {
   void run(const PlanEntry& entry, const SymbolValues& symbols, std::span<const void* const> inputs,
            std::span<void* const> outputs, const Philox& random) override;
   std::vector<StepTime> profile() const override;
+  std::unique_ptr<Executor> share(const ExecutorOptions& options) override;
 
  private:
+  /// `owner`, where there is one, has the weights.
+  CpuExecutor(std::shared_ptr<const Plan> plan, const ExecutorOptions& options, const CpuExecutor* owner);
+  void make_states(const CpuExecutor* owner);
   void load_code();
   void allocate();
   ResolvedEntry& resolved(const PlanEntry& entry, const SymbolValues& symbols);
@@ -38,9 +41,9 @@ class CpuExecutor : public Executor {
 
   std::shared_ptr<const Plan> plan_;
   ExecutorOptions options_;
-  std::optional<SharedObject> code_;
-  std::vector<KernelFunctions> functions_;  // by kernel
-  std::vector<Block> states_;               // by state
+  std::shared_ptr<const SharedObject> code_;          // of all executors that share weights
+  std::vector<KernelFunctions> functions_;            // by kernel
+  std::vector<std::shared_ptr<const Block>> states_;  // by state
   std::vector<Block> constants_;
   std::vector<int> index_faults_;  // states
   Block arena_;

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "runtime/error.h"
+#include "runtime/shared_weights.h"
 
 namespace smelt::cuda {
 namespace {
@@ -21,16 +22,21 @@ void copy_part(const std::byte* from, std::span<std::byte> part) {
 
 }  // namespace
 
-DeviceStates::DeviceStates(const Device& device, const Plan& plan, Stream stream)
+DeviceStates::DeviceStates(const Device& device, const Plan& plan, Stream stream, const DeviceStates* owner)
     : stream_(stream), staging_(device) {
-  for (const smelt::State& state : plan.states) {
+  const std::vector<bool> weights = weight_states(plan);
+  for (size_t i = 0; i < plan.states.size(); ++i) {
     State& made = states_.emplace_back();
-    made.bytes = state_bytes(plan, state);
-    if (state.role == Role::stream)
+    made.bytes = state_bytes(plan, plan.states[i]);
+    if (owner && weights[i]) {
+      made.device = owner->states_[i].device, made.zero = false;
+      continue;
+    }
+    if (plan.states[i].role == Role::stream)
       made.stream = pinned_block(device, made.bytes);
     else
-      made.device = device_block(device, made.bytes);
-    clear(static_cast<int>(states_.size()) - 1);
+      made.device = std::make_shared<const DeviceBlock>(device_block(device, made.bytes));
+    clear(static_cast<int>(i));
   }
 }
 
@@ -57,7 +63,7 @@ void DeviceStates::clear(int index) {
     std::ranges::fill(stream_at_rest(state).stream_bytes(), std::byte{});
     return;
   }
-  check(driver().MemsetD8Async(state.device.get(), 0, static_cast<size_t>(state.bytes), stream_),
+  check(driver().MemsetD8Async(state.device->get(), 0, static_cast<size_t>(state.bytes), stream_),
         "clearing a state");
   state.newer = Newer::device, state.zero = true;
 }
@@ -70,7 +76,7 @@ std::span<const std::byte> DeviceStates::read(int index) {
   const bool fresh = state.mirror.bytes().empty();
   if (fresh) state.mirror = Block(std::max<int64_t>(1, state.bytes));
   if (!fresh || !state.zero) {
-    check(driver().MemcpyDtoHAsync(state.mirror.data(), state.device.get(), size, stream_),
+    check(driver().MemcpyDtoHAsync(state.mirror.data(), state.device->get(), size, stream_),
           "reading a state");
     check(driver().StreamSynchronize(stream_), "reading a state");
   }
@@ -89,7 +95,7 @@ std::span<std::byte> DeviceStates::write(int index) {
 void DeviceStates::fill(int index, const Executor::MakePart& make) {
   State& state = at(index);
   if (state.stream) return make(0, stream_at_rest(state).stream_bytes());
-  staging_.send(state.device.get(), state.bytes, make, stream_);
+  staging_.send(state.device->get(), state.bytes, make, stream_);
   note_written(index);
 }
 
@@ -98,11 +104,11 @@ void DeviceStates::upload(int index) {
   if (state.newer != Newer::host) return;
   const std::byte* from = state.mirror.data();
   if (state.bytes <= kSmall)
-    check(driver().MemcpyHtoDAsync(state.device.get(), from, static_cast<size_t>(state.bytes), stream_),
+    check(driver().MemcpyHtoDAsync(state.device->get(), from, static_cast<size_t>(state.bytes), stream_),
           "writing a state");
   else
     staging_.send(
-        state.device.get(), state.bytes,
+        state.device->get(), state.bytes,
         [&](int64_t begin, std::span<std::byte> part) { copy_part(from + begin, part); }, stream_);
   state.newer = Newer::neither;
 }

@@ -3,6 +3,7 @@
 // the host, which kernels write to over the bus.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -14,8 +15,9 @@ namespace smelt::cuda {
 class DeviceStates {
  public:
   DeviceStates() = default;
-  /// Allocates them and makes them zeros.
-  DeviceStates(const Device& device, const Plan& plan, Stream stream);
+  /// Allocates them and makes them zeros. Weights are those of `owner`, where there is one: what it has of
+  /// them on the host was sent, and nobody writes to them as long as both are there.
+  DeviceStates(const Device& device, const Plan& plan, Stream stream, const DeviceStates* owner = nullptr);
 
   DevicePointer address(int index) const { return states_[static_cast<size_t>(index)].address(); }
   std::span<const std::byte> read(int index);
@@ -35,13 +37,13 @@ class DeviceStates {
  private:
   enum class Newer : uint8_t { neither, host, device };
   struct State {
-    DeviceBlock device;
+    std::shared_ptr<const DeviceBlock> device;
     PinnedBlock stream;  // in place of device and mirror
     Block mirror;
     int64_t bytes = 0;
     /// Pinned memory has one address for both.
     DevicePointer address() const {
-      return stream ? reinterpret_cast<DevicePointer>(stream.get()) : device.get();
+      return stream ? reinterpret_cast<DevicePointer>(stream.get()) : device->get();
     }
     std::span<std::byte> stream_bytes() const { return {stream.get(), static_cast<size_t>(bytes)}; }
     Newer newer = Newer::device;  // neither and host: there is a mirror

@@ -1,5 +1,7 @@
 #include "runtime/cuda/executor.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "runtime/cuda/device_rates.h"
@@ -8,6 +10,7 @@
 #include "runtime/plan/plan_validate.h"
 #include "runtime/system/cache_directory.h"
 #include "runtime/system/json_text.h"
+#include "runtime/system/log.h"
 #include "runtime/weights/initialize.h"
 
 namespace smelt::cuda {
@@ -26,8 +29,9 @@ constexpr const char* kStepChoices = "alternatives";
 
 double gib(int64_t bytes) { return static_cast<double>(bytes) / (1 << 30); }
 
-void check_memory(const Plan& plan, int64_t ports, const Device& device) {
-  const ExecutorMemory need = executor_memory(plan);
+void check_memory(const Plan& plan, bool has_weights, int64_t ports, const Device& device) {
+  ExecutorMemory need = executor_memory(plan);
+  if (has_weights) need.states -= weight_bytes(plan);
   const int64_t total = need.total() + ports + kGemmWorkspace;
   const auto free = static_cast<int64_t>(device.free_bytes());
   if (total > free)
@@ -42,21 +46,38 @@ void check_memory(const Plan& plan, int64_t ports, const Device& device) {
 }  // namespace
 
 CudaExecutor::CudaExecutor(std::shared_ptr<const Plan> plan, const ExecutorOptions& options)
+    : CudaExecutor(std::move(plan), options, nullptr) {}
+
+/// Weights that the host has written go to the device first, and no run is under way.
+std::unique_ptr<Executor> CudaExecutor::share(const ExecutorOptions& options) {
+  ExecutorOptions chosen = options;
+  chosen.device = device_.info().ordinal;
+  if (options.device != kDefaultDevice && options.device != chosen.device)
+    fail("device {}: the weights that are to be shared lie on GPU {}", options.device, chosen.device);
+  guarded([&] {
+    states_.upload_all();
+    finish("sending the states");
+  });
+  return std::unique_ptr<Executor>(new CudaExecutor(plan_, chosen, this));
+}
+
+CudaExecutor::CudaExecutor(std::shared_ptr<const Plan> plan, const ExecutorOptions& options,
+                           const CudaExecutor* owner)
     : plan_(std::move(plan)), options_(options), device_(open_device(options.device, startup_)) {
   {
     const auto lap = startup_.lap("checks");
     validate(*plan_);  // sizes and places are used unchecked from here on
     const PortMemory ports = port_memory(*plan_);
-    check_memory(*plan_, ports.total + 2 * ports.inputs, device_);
+    check_memory(*plan_, owner != nullptr, ports.total + 2 * ports.inputs, device_);
   }
   stream_ = make_stream(device_);
   step_choices_ = std::make_unique<StepChoices>(
       cache_directory(), fmt::format("{} with driver {}", device_.info().name, driver_cuda_version()));
   {
     const auto lap = startup_.lap("modules");
-    kernels_ = LoadedKernels(*plan_, device_);
+    kernels_ = owner ? owner->kernels_ : std::make_shared<const LoadedKernels>(*plan_, device_);
   }
-  allocate();
+  allocate(owner);
 }
 
 CudaExecutor::~CudaExecutor() {
@@ -64,9 +85,9 @@ CudaExecutor::~CudaExecutor() {
   if (stream_) driver().StreamSynchronize(stream_.get());
 }
 
-void CudaExecutor::allocate() {
+void CudaExecutor::allocate(const CudaExecutor* owner) {
   const auto lap = startup_.lap("memory");
-  states_ = DeviceStates(device_, *plan_, stream_.get());
+  states_ = DeviceStates(device_, *plan_, stream_.get(), owner ? &owner->states_ : nullptr);
   index_faults_ = index_fault_states(*plan_);
   arena_bytes_ = executor_memory(*plan_).arena;
   arena_ = device_block(device_, arena_bytes_);
@@ -137,7 +158,7 @@ const KernelCode* CudaExecutor::find_kernel(std::string_view name) const {
 }
 
 void CudaExecutor::launch_template(const KernelCode& kernel, const LaunchValues& values) {
-  const Function function = kernels_.functions()[static_cast<size_t>(&kernel - plan_->kernels.data())];
+  const Function function = kernels_->functions()[static_cast<size_t>(&kernel - plan_->kernels.data())];
   const auto launch = launch_of(kernel, function, values);
   if (!launch) fail_with(Status::invalid_file, "kernel '{}' does not take this state", kernel.name);
   check(launch->run(stream_.get()), kernel.name.c_str());
@@ -204,9 +225,10 @@ ResolvedEntry& CudaExecutor::resolved(const PlanEntry& entry, const SymbolValues
     cache_.splice(cache_.begin(), cache_, found);
     return cache_.front();
   }
+  log(LogLevel::debug, "entry '{}' resolved for {}", entry.name, symbols);
   const auto lap = startup_.lap("sizes");
   cache_.push_front(resolve(device_, *plan_, entry, symbols,
-                            {kernels_.functions(), addresses_, random_.get()}, options_.dependent_launches));
+                            {kernels_->functions(), addresses_, random_.get()}, options_.dependent_launches));
   forget_oldest();
   return cache_.front();
 }

@@ -49,9 +49,12 @@ class CudaExecutor : public Executor {
   SecondsByPart startup() const override { return startup_.parts(); }
   std::vector<StepTime> profile() const override;
   std::vector<ChoiceTaken> taken() const override;
+  std::unique_ptr<Executor> share(const ExecutorOptions& options) override;
 
  private:
-  void allocate();
+  /// `owner`, where there is one, has the weights.
+  CudaExecutor(std::shared_ptr<const Plan> plan, const ExecutorOptions& options, const CudaExecutor* owner);
+  void allocate(const CudaExecutor* owner);
   void mark_written(const PlanEntry& entry);
   void upload_random(const Philox& random);
   ResolvedEntry& resolved(const PlanEntry& entry, const SymbolValues& symbols);
@@ -94,7 +97,7 @@ class CudaExecutor : public Executor {
   Stopwatch startup_;
   Device& device_;
   StreamOwner stream_;
-  LoadedKernels kernels_;
+  std::shared_ptr<const LoadedKernels> kernels_;  // of all executors that share weights
   DeviceStates states_;
   std::vector<int> index_faults_;         // states
   std::vector<DeviceBlock> blocks_;       // constants and ports

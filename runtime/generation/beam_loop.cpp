@@ -28,18 +28,22 @@ bool BeamLoop::has_entry(const Session& session) {
          session.plan().find_state(kBeamRows);
 }
 
-bool BeamLoop::takes(const GenerationOptions& options) {
+std::string_view BeamLoop::refuses(const GenerationOptions& options) {
   const auto ends = static_cast<int64_t>(options.eos_token_id.size());
   const int64_t kept = std::max<int64_t>(2, 1 + ends) * options.num_beams;
-  return options.num_beams <= kMostBeamsAhead && kept <= kBeamCandidates && ends <= kEndTokens &&
-         options.greedy() && options.repetition_penalty == 1 && loops_take_scores(options);
+  if (options.num_beams > kMostBeamsAhead) return "more than 16 beams";
+  if (kept > kBeamCandidates) return "more than 32 continuations to look at (beams times 1 + end tokens)";
+  if (ends > kEndTokens) return "more than 8 end tokens";
+  if (!options.greedy()) return "do_sample in a beam search";
+  if (options.repetition_penalty != 1) return "repetition_penalty in a beam search";
+  if (options.num_beam_groups > 1) return "num_beam_groups";
+  if (options.diverse_lambda != 0) return "diverse_lambda";
+  return loops_refuse_scores(options);
 }
 
 BeamLoop::BeamLoop(Session& session) : session_(session) {
-  const auto extent = [&](std::string_view state, size_t axis) {
-    return static_cast<size_t>(session.plan().symbols.upper(session.plan().find_state(state)->shape[axis]));
-  };
-  vocabulary_ = extent(kNextBias, 1), capacity_ = extent(kBeamRows, 1);
+  vocabulary_ = state_extent(session.plan(), kNextBias, 1);
+  capacity_ = state_extent(session.plan(), kBeamRows, 1);
 }
 
 void BeamLoop::set_states(std::span<const Sentence> sentences, const GenerationOptions& options) {

@@ -14,8 +14,8 @@ class BeamLoop {
  public:
   /// Whether the plan has the entry.
   static bool has_entry(const Session& session);
-  /// Whether the entry does all that these options ask for; the host does the rest.
-  static bool takes(const GenerationOptions& options);
+  /// Why the entry does not do all that these options ask for, so that the host does it; empty where it does.
+  static std::string_view refuses(const GenerationOptions& options);
 
   explicit BeamLoop(Session& session);
 

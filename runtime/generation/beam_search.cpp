@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <numeric>
 #include <tuple>
 
 #include "runtime/error.h"
@@ -50,22 +51,45 @@ BeamSearch::BeamSearch(const GenerationOptions& options, std::vector<int32_t> pr
 
 float BeamSearch::divisor(size_t new_tokens) const {
   const auto n = static_cast<double>(new_tokens);
+  if (options_.length_score == LengthScore::none) return 1;
   const double base = options_.length_score == LengthScore::power ? n : (5 + n) / 6;
   return static_cast<float>(std::pow(base, options_.length_penalty));
 }
 
-bool BeamSearch::ends(const Continuation& continuation) const {
-  return options_.ends(continuation.token) ||
-         static_cast<int64_t>(new_tokens()) + 1 == options_.max_new_tokens;
+bool BeamSearch::is_last_token() const {
+  return static_cast<int64_t>(new_tokens()) + 1 == options_.max_new_tokens;
 }
 
-std::vector<double> BeamSearch::next_scores(size_t row, std::span<const float> logits) const {
+/// What a group of beams has at the longest length is looked at when all of it is known.
+bool BeamSearch::ends(const Continuation& continuation) const {
+  return options_.ends(continuation.token) || (options_.num_beam_groups == 1 && is_last_token());
+}
+
+std::vector<double> BeamSearch::next_scores(size_t row, std::span<const float> logits,
+                                            std::span<const int32_t> chosen_before) const {
   for (size_t i = 0; i < logits.size(); ++i)
     if (std::isnan(logits[i]))
       fail_with(Status::numeric, "the logit of token {} is NaN: no token can be chosen", i);
   std::vector<double> scores = log_softmax(logits);
-  process_scores(options_, {rows_[row], prompt_length_, padding_, source_}, scores);
+  process_scores(options_, {rows_[row], prompt_length_, padding_, source_, chosen_before}, scores);
   return scores;
+}
+
+/// The best of one row, each with what its rank takes from it.
+void BeamSearch::append_by_rank(size_t row, float sum, std::span<const double> scores,
+                                std::vector<Continuation>& all) const {
+  std::vector<int32_t> tokens(scores.size());
+  std::iota(tokens.begin(), tokens.end(), 0);
+  const auto score_of = [&](int32_t token) { return scores[static_cast<size_t>(token)]; };
+  const auto count = static_cast<ptrdiff_t>(std::min(kept_, tokens.size()));
+  std::ranges::partial_sort(tokens, tokens.begin() + count, {},
+                            [&](int32_t token) { return std::pair(-score_of(token), token); });
+  for (ptrdiff_t rank = 0; rank < count; ++rank) {
+    const int32_t token = tokens[static_cast<size_t>(rank)];
+    const double taken = options_.diverse_lambda * static_cast<double>(rank);
+    const auto score = sum + static_cast<float>(score_of(token) - taken);
+    if (std::isfinite(score)) all.push_back({row, token, score, score});
+  }
 }
 
 /// Those that the options leave of one row, with the scores that they add up to.
@@ -76,6 +100,7 @@ void BeamSearch::append_candidates(size_t row, float sum, std::span<const double
                                                 (options_.greedy() ? 1 : options_.temperature));
     if (std::isfinite(score)) all.push_back({row, token, score, rank + score});
   };
+  if (options_.diverse_lambda != 0) return append_by_rank(row, sum, scores, all);
   if (options_.greedy()) {
     for (size_t token = 0; token < scores.size(); ++token) add(static_cast<int32_t>(token), 0);
     return;
@@ -86,11 +111,13 @@ void BeamSearch::append_candidates(size_t row, float sum, std::span<const double
   }
 }
 
-std::vector<Continuation> BeamSearch::best_continuations(std::span<const float> logits) const {
+std::vector<Continuation> BeamSearch::best_continuations(std::span<const float> logits,
+                                                         std::span<const int32_t> chosen_before) const {
   const size_t vocabulary = logits.size() / rows_.size();
   std::vector<Continuation> all;
   for (size_t row = 0; row < rows_.size(); ++row)
-    append_candidates(row, sums_[row], next_scores(row, logits.subspan(row * vocabulary, vocabulary)), all);
+    append_candidates(row, sums_[row],
+                      next_scores(row, logits.subspan(row * vocabulary, vocabulary), chosen_before), all);
   if (all.empty()) fail_with(Status::numeric, "every logit is -infinity: no token can be chosen");
   const size_t count = std::min(kept_, all.size());
   std::ranges::partial_sort(all, all.begin() + static_cast<ptrdiff_t>(count), {},
@@ -99,25 +126,54 @@ std::vector<Continuation> BeamSearch::best_continuations(std::span<const float> 
   return all;
 }
 
-void BeamSearch::advance(std::span<const float> logits) { take(best_continuations(logits)); }
+void BeamSearch::advance(std::span<const float> logits, std::span<const int32_t> chosen_before) {
+  std::vector<Continuation> best = best_continuations(logits, chosen_before);
+  if (options_.num_beam_groups > 1)
+    take_in_group(std::move(best));
+  else
+    take(std::move(best));
+}
+
+/// As transformers 4: whether a group can improve is asked of the best continuation, also where that one
+/// ends, and what still runs at the longest length ends there.
+void BeamSearch::take_in_group(std::vector<Continuation> best) {
+  const float best_sum = best.front().score;
+  const bool is_last = is_last_token();
+  finish(std::span(best).first(std::min(beams_, best.size())));
+  go_on(std::move(best));
+  done_ =
+      rows_.empty() || (is_full() && options_.early_stopping == EarlyStopping::yes) || !can_improve(best_sum);
+  if (done_ || !is_last) return;
+  for (size_t row = 0; row < rows_.size(); ++row) finish(row, sums_[row], {});
+  keep_best();
+  done_ = true;
+}
 
 void BeamSearch::take(std::vector<Continuation> best) {
   const bool all_end = std::ranges::all_of(best, [&](const Continuation& c) { return ends(c); });
   finish(std::span(best).first(std::min(beams_, best.size())));
   go_on(std::move(best));
-  improvable_ = improvable_ && can_improve();
+  improvable_ = improvable_ && !rows_.empty() && can_improve(sums_[0]);
   done_ = !improvable_ || all_end || (is_full() && options_.early_stopping == EarlyStopping::yes);
 }
 
 /// Only the first num_beams may end; the others are there so that enough go on.
 void BeamSearch::finish(std::span<const Continuation> best) {
   for (const Continuation& c : best) {
-    if (!ends(c)) continue;
-    Hypothesis found{{rows_[c.row].begin() + static_cast<ptrdiff_t>(prompt_length_), rows_[c.row].end()},
-                     c.score / divisor(new_tokens() + 1)};
-    found.tokens.push_back(c.token);
-    finished_.push_back(std::move(found));
+    if (ends(c)) finish(c.row, c.score, std::span(&c.token, 1));
   }
+  keep_best();
+}
+
+/// A running sequence, with `more` behind it.
+void BeamSearch::finish(size_t row, float sum, std::span<const int32_t> more) {
+  Hypothesis found{{rows_[row].begin() + static_cast<ptrdiff_t>(prompt_length_), rows_[row].end()}, 0};
+  found.tokens.insert(found.tokens.end(), more.begin(), more.end());
+  found.score = sum / divisor(found.tokens.size());
+  finished_.push_back(std::move(found));
+}
+
+void BeamSearch::keep_best() {
   std::ranges::stable_sort(finished_, std::ranges::greater(), &Hypothesis::score);
   if (finished_.size() > beams_) finished_.resize(beams_);
 }
@@ -138,12 +194,11 @@ void BeamSearch::go_on(std::vector<Continuation> best) {
 }
 
 /// Whether the best running beam could still become better than the worst that has ended.
-bool BeamSearch::can_improve() const {
-  if (rows_.empty()) return false;
+bool BeamSearch::can_improve(float best_sum) const {
   if (!is_full()) return true;
   const bool at_longest = options_.early_stopping == EarlyStopping::never && options_.length_penalty > 0;
   const size_t length = at_longest ? static_cast<size_t>(options_.max_new_tokens) : new_tokens();
-  return sums_[0] / divisor(length) > finished_.back().score;
+  return best_sum / divisor(length) > finished_.back().score;
 }
 
 std::vector<Hypothesis> BeamSearch::best(size_t count) const {

@@ -35,9 +35,9 @@ class BeamSearch {
   /// The sequences whose next token is asked for, prompt included, all of one length: at most num_beams, and
   /// one before the first step, when all beams are equal.
   const std::vector<std::vector<int32_t>>& rows() const { return rows_; }
-  /// Takes the logits of the next token of each of `rows`, one after the other. Throws Error (numeric) where
-  /// one is NaN or no token can be chosen.
-  void advance(std::span<const float> logits);
+  /// Takes the logits of the next token of each of `rows`, one after the other; `chosen_before` as in
+  /// History. Throws Error (numeric) where one is NaN or no token can be chosen.
+  void advance(std::span<const float> logits, std::span<const int32_t> chosen_before = {});
   /// Takes the best continuations, the best first, that someone else has found: `kept` of them where there
   /// are so many.
   void take(std::vector<Continuation> best);
@@ -48,14 +48,22 @@ class BeamSearch {
   std::vector<Hypothesis> best(size_t count) const;
 
  private:
-  std::vector<double> next_scores(size_t row, std::span<const float> logits) const;
+  std::vector<double> next_scores(size_t row, std::span<const float> logits,
+                                  std::span<const int32_t> chosen_before) const;
+  void append_by_rank(size_t row, float sum, std::span<const double> scores,
+                      std::vector<Continuation>& all) const;
   void append_candidates(size_t row, float sum, std::span<const double> scores,
                          std::vector<Continuation>& all) const;
-  std::vector<Continuation> best_continuations(std::span<const float> logits) const;
+  std::vector<Continuation> best_continuations(std::span<const float> logits,
+                                               std::span<const int32_t> chosen_before) const;
+  bool is_last_token() const;
   bool ends(const Continuation& continuation) const;
+  void finish(size_t row, float sum, std::span<const int32_t> more);
+  void keep_best();
+  void take_in_group(std::vector<Continuation> best);
   void finish(std::span<const Continuation> best);
   void go_on(std::vector<Continuation> best);
-  bool can_improve() const;
+  bool can_improve(float best_sum) const;
   bool is_full() const { return finished_.size() == beams_; }
   float divisor(size_t new_tokens) const;
   size_t new_tokens() const { return length_ - prompt_length_; }

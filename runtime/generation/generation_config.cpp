@@ -24,7 +24,9 @@ constexpr Field<double> kNumbers[] = {
     {"min_p", &GenerationOptions::min_p},
     {"repetition_penalty", &GenerationOptions::repetition_penalty},
     {"encoder_repetition_penalty", &GenerationOptions::encoder_repetition_penalty},
-    {"length_penalty", &GenerationOptions::length_penalty}};
+    {"length_penalty", &GenerationOptions::length_penalty},
+    {"diversity_penalty", &GenerationOptions::diversity_penalty},
+    {"diverse_lambda", &GenerationOptions::diverse_lambda}};
 constexpr Field<int64_t> kCounts[] = {
     {"top_k", &GenerationOptions::top_k},
     {"no_repeat_ngram_size", &GenerationOptions::no_repeat_ngram_size},
@@ -33,6 +35,7 @@ constexpr Field<int64_t> kCounts[] = {
     {"min_new_tokens", &GenerationOptions::min_new_tokens},
     {"min_length", &GenerationOptions::min_length},
     {"num_beams", &GenerationOptions::num_beams},
+    {"num_beam_groups", &GenerationOptions::num_beam_groups},
     {"num_return_sequences", &GenerationOptions::num_return_sequences}};
 constexpr Field<bool> kFlags[] = {{"do_sample", &GenerationOptions::do_sample},
                                   {"remove_invalid_values", &GenerationOptions::remove_invalid_values}};
@@ -47,10 +50,9 @@ struct Neutral {
   const char* name;
   double value;
 };
-constexpr Neutral kUnsupported[] = {
-    {"num_beam_groups", 1}, {"penalty_alpha", 0},      {"typical_p", 1},
-    {"epsilon_cutoff", 0},  {"eta_cutoff", 0},         {"diversity_penalty", 0},
-    {"guidance_scale", 1},  {"renormalize_logits", 0}, {"top_h", 0}};
+constexpr Neutral kUnsupported[] = {{"penalty_alpha", 0}, {"typical_p", 1},      {"epsilon_cutoff", 0},
+                                    {"eta_cutoff", 0},    {"guidance_scale", 1}, {"renormalize_logits", 0},
+                                    {"top_h", 0}};
 constexpr const char* kUnsupportedLists[] = {"force_words_ids", "constraints", "watermarking_config",
                                              "stop_strings"};
 
@@ -90,6 +92,8 @@ class ConfigReader {
     read_words();
     read_biases();
     read_early_stopping();
+    read_length_score();
+    read_padding();
     read_decay();
   }
 
@@ -181,6 +185,25 @@ class ConfigReader {
       options_.early_stopping = EarlyStopping::never;
     else
       wrong("early_stopping", "true, false or \"never\"");
+  }
+
+  void read_length_score() {
+    const Json* value = given("length_score");
+    if (!value) return;
+    if (*value == "power")
+      options_.length_score = LengthScore::power;
+    else if (*value == "gnmt")
+      options_.length_score = LengthScore::gnmt;
+    else if (*value == "none")
+      options_.length_score = LengthScore::none;
+    else
+      wrong("length_score", "\"power\", \"gnmt\" or \"none\"");
+  }
+
+  /// Files name odd ones, of which little depends.
+  void read_padding() {
+    if (const Json* value = given("pad_token_id"); value && is_token_id(*value))
+      options_.pad_token_id = value->get<int32_t>();
   }
 
   void read_decay() {

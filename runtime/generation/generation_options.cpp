@@ -15,6 +15,30 @@ void check(bool good, const char* name, T value, const char* expected) {
 
 bool is_positive(double x) { return x > 0 && std::isfinite(x); }
 
+void check_groups(const GenerationOptions& options) {
+  const int64_t beams = options.num_beams, groups = options.num_beam_groups;
+  check(groups >= 1 && groups <= beams, "num_beam_groups", groups, "1 to num_beams");
+  if (beams % groups != 0)
+    fail("num_beam_groups {}: expected a number that divides num_beams, which is {}", groups, beams);
+  check(options.diversity_penalty >= 0 && std::isfinite(options.diversity_penalty), "diversity_penalty",
+        options.diversity_penalty, "a number >= 0");
+  check(options.diverse_lambda >= 0 && std::isfinite(options.diverse_lambda), "diverse_lambda",
+        options.diverse_lambda, "a number >= 0");
+  if (groups > 1 && options.diversity_penalty == 0)
+    fail("num_beam_groups {}: expected a diversity_penalty > 0, without which all groups find the same",
+         groups);
+  if (groups == 1 && options.diversity_penalty != 0)
+    fail("diversity_penalty {}: expected num_beam_groups of 2 or more, among which it counts",
+         options.diversity_penalty);
+  if (groups > 1 && options.do_sample)
+    fail("num_beam_groups {}: groups of beams do not draw; leave out do_sample", groups);
+  if (options.diverse_lambda == 0) return;
+  if (beams == 1) fail("diverse_lambda {}: expected num_beams of 2 or more", options.diverse_lambda);
+  if (groups > 1 || !options.greedy())
+    fail("diverse_lambda {}: expected neither num_beam_groups nor do_sample beside it",
+         options.diverse_lambda);
+}
+
 void check_beams(const GenerationOptions& options) {
   const int64_t beams = options.num_beams, wanted = options.num_return_sequences;
   if (beams < 1 || beams > kMostBeams) fail("num_beams {}: expected 1 to {}", beams, kMostBeams);
@@ -38,6 +62,16 @@ void SamplingOptions::validate() const {
 
 bool GenerationOptions::ends(int32_t token) const { return std::ranges::count(eos_token_id, token) > 0; }
 
+void GenerationOptions::want_one_sequence() {
+  num_beams = num_return_sequences = num_beam_groups = 1;
+  diversity_penalty = diverse_lambda = 0;
+}
+
+std::optional<int32_t> GenerationOptions::padding() const {
+  if (pad_token_id) return pad_token_id;
+  return eos_token_id.empty() ? std::nullopt : std::optional(eos_token_id.front());
+}
+
 void GenerationOptions::validate() const {
   SamplingOptions::validate();
   for (const auto& [name, count] : {std::pair("max_new_tokens", max_new_tokens),
@@ -56,6 +90,7 @@ void GenerationOptions::validate() const {
           "a number > 0");
   }
   check_beams(*this);
+  check_groups(*this);
 }
 
 void GenerationOptions::validate(int64_t vocabulary) const {

@@ -28,8 +28,10 @@ struct SamplingOptions {
 enum class EarlyStopping : uint8_t { no, yes, never };
 
 /// What a sequence's log-probability is divided by, n being its new tokens (the end token among them) and a
-/// the length penalty: n^a, or ((5 + n) / 6)^a (GNMT, arXiv 1609.08144; LightSeq).
-enum class LengthScore : uint8_t { power, gnmt };
+/// the length penalty: n^a, ((5 + n) / 6)^a (GNMT, arXiv 1609.08144; LightSeq), or 1, whatever a is (fairseq
+/// with unnormalized scores). fairseq's normalized scores are those of `power`: it counts the end token, and
+/// not what the decoder begins with.
+enum class LengthScore : uint8_t { power, gnmt, none };
 
 /// Added to the score of the last token wherever the others stand before it.
 struct SequenceBias {
@@ -69,8 +71,20 @@ struct GenerationOptions : SamplingOptions {
   double length_penalty = 1;
   EarlyStopping early_stopping = EarlyStopping::no;
   LengthScore length_score = LengthScore::power;
+  /// Diverse beam search (arXiv 1610.02424), as transformers 4 has it: so many groups of num_beams /
+  /// num_beam_groups beams each search by themselves, one after the other at each step; a token that groups
+  /// before have chosen in this step loses diversity_penalty for each of their beams that has. 1: one group.
+  int64_t num_beam_groups = 1;
+  double diversity_penalty = 0;
+  std::optional<int32_t>
+      pad_token_id;  // what a group that has ended counts as choosing; the first end if none
+  /// LightSeq's diverse beams: a beam's candidate of rank r, 0 for its best, loses r * diverse_lambda.
+  double diverse_lambda = 0;
 
+  /// Leaves out what only a search of several beams and results has: one sequence is wanted.
+  void want_one_sequence();
   bool ends(int32_t token) const;
+  std::optional<int32_t> padding() const;
   /// Throws Error naming the option, its value and its range.
   void validate() const;
   /// The same for ids that must be tokens of this vocabulary.

@@ -7,6 +7,7 @@
 
 #include "runtime/error.h"
 #include "runtime/generation/sampling.h"
+#include "runtime/system/log.h"
 
 namespace smelt {
 namespace {
@@ -27,6 +28,13 @@ void run_by_kind(std::vector<T>& all, size_t most, const Kind& kind, const Advan
            std::erase_if(live, [](const T* each) { return each->done(); }))
         if (!advance(std::span<T*>(live))) return;
     }
+}
+
+/// Whether the entry chooses tokens, which the host does where there is a reason against it.
+bool is_taken(const char* entry, std::string_view refusal) {
+  if (!refusal.empty())
+    log(LogLevel::info, "the host chooses tokens, not the entry '{}': {}", entry, refusal);
+  return refusal.empty();
 }
 
 }  // namespace
@@ -68,7 +76,7 @@ struct Generator::Listener {
 /// One prompt whose continuations a beam search finds.
 struct Generator::Sentence {
   const Prompt& prompt;
-  BeamSearch beams;
+  BeamGroups beams;
   bool done() const { return beams.done(); }
 };
 
@@ -178,7 +186,7 @@ std::vector<Generator::Tokens> Generator::draw_all(std::span<const Prompt> promp
     for (int64_t copy = 0; copy < options.num_return_sequences; ++copy)
       sequences.push_back({sequences.size(), prompt, prompt.tokens, options.max_new_tokens == 0});
   if (listener.log_probabilities) listener.log_probabilities->assign(sequences.size(), {});
-  const bool ahead = loop_ && TokenLoop::takes(options);
+  const bool ahead = loop_ && is_taken("next", TokenLoop::refuses(options));
   run_by_kind(
       sequences, static_cast<size_t>(max_batch()), [&](const Prompt& prompt) { return length_of(prompt); },
       [&](std::span<Sequence*> live) {
@@ -243,9 +251,11 @@ std::vector<std::vector<Hypothesis>> Generator::search(std::span<const Tokens> p
   std::vector<Sentence> sentences;
   for (const Prompt& prompt : all)
     sentences.push_back(
-        {prompt, BeamSearch(options, prompt.tokens, prompt.padding, prompt.source, sentences.size())});
+        {prompt, BeamGroups(options, prompt.tokens, prompt.padding, prompt.source, sentences.size())});
   const auto most = static_cast<size_t>(std::max<int64_t>(1, max_batch() / options.num_beams));
-  const bool ahead = beam_loop_ && BeamLoop::takes(options) && options.num_beams <= max_batch();
+  const bool ahead = beam_loop_ && is_taken("next_beams", options.num_beams > max_batch()
+                                                              ? "more beams than the plan has rows"
+                                                              : BeamLoop::refuses(options));
   const auto found = [&](const Sentence& sentence) {
     return sentence.beams.best(static_cast<size_t>(options.num_return_sequences));
   };
@@ -275,11 +285,11 @@ size_t Generator::tokens_of(const Prompt& prompt) const {
 void Generator::finish_ahead(std::span<Sentence*> batch, const GenerationOptions& options) {
   std::vector<ModelRow> rows;
   for (const Sentence* sentence : batch)
-    rows.push_back(row_of(sentence->prompt, sentence->beams.rows().front()));
+    rows.push_back(row_of(sentence->prompt, sentence->beams.only().rows().front()));
   model_.cached()->hold(rows);
   std::vector<BeamLoop::Sentence> sentences;
   for (size_t i = 0; i < batch.size(); ++i)
-    sentences.push_back({rows[i].tokens, batch[i]->prompt.tokens.size(), batch[i]->beams});
+    sentences.push_back({rows[i].tokens, batch[i]->prompt.tokens.size(), batch[i]->beams.only()});
   model_.cached()->forget();
   beam_loop_->run(sentences, options);
 }

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/generation/beam_groups.h"
 #include "runtime/generation/beam_loop.h"
 #include "runtime/generation/beam_search.h"
 #include "runtime/generation/generation_options.h"

@@ -125,10 +125,16 @@ void suppress_first(const Step& step) {
   if (step.new_tokens() == (forced ? 1U : 0U)) step.ban(step.options.begin_suppress_tokens);
 }
 
+/// By each beam that has chosen a token.
+void keep_groups_apart(const Step& step) {
+  for (const int32_t token : step.history.chosen_before)
+    if (step.has_score(token)) step.score(token) -= step.options.diversity_penalty;
+}
+
 constexpr void (*kProcessors[])(const Step&) = {
-    add_biases, favour_source,  penalize_repetition, ban_repeated_ngrams, ban_source_ngrams,
-    ban_words,  hold_back_ends, force_first,         force_last,          remove_invalid,
-    raise_ends, suppress,       suppress_first};
+    add_biases,        keep_groups_apart, favour_source,  penalize_repetition, ban_repeated_ngrams,
+    ban_source_ngrams, ban_words,         hold_back_ends, force_first,         force_last,
+    remove_invalid,    raise_ends,        suppress,       suppress_first};
 
 }  // namespace
 

@@ -74,23 +74,41 @@ std::vector<InputTensor> LoopInputs::tensors() const {
           table("forced_at", DType::i32, forced_at_)};
 }
 
-bool loops_take_scores(const GenerationOptions& options) {
-  const bool searches = options.no_repeat_ngram_size > 0 || options.encoder_no_repeat_ngram_size > 0 ||
-                        options.encoder_repetition_penalty != 1;
-  const bool bends = options.remove_invalid_values || options.exponential_decay_length_penalty;
-  const bool has_phrases =
-      std::ranges::any_of(options.sequence_bias, [](const auto& bias) { return bias.tokens.size() > 1; }) ||
-      std::ranges::any_of(options.bad_words_ids, [](const auto& word) { return word.size() > 1; });
+namespace {
+
+bool has_phrases(const GenerationOptions& options) {
+  return std::ranges::any_of(options.sequence_bias,
+                             [](const auto& bias) { return bias.tokens.size() > 1; }) ||
+         std::ranges::any_of(options.bad_words_ids, [](const auto& word) { return word.size() > 1; });
+}
+
+bool forces_what_is_suppressed(const GenerationOptions& options) {
   const auto is_suppressed = [&](int32_t token) {
     return std::ranges::count(options.suppress_tokens, token) > 0 ||
            std::ranges::count(options.begin_suppress_tokens, token) > 0;
   };
-  const bool contradicts = std::ranges::any_of(options.forced_eos_token_id, is_suppressed) ||
-                           (options.forced_bos_token_id && is_suppressed(*options.forced_bos_token_id));
+  return std::ranges::any_of(options.forced_eos_token_id, is_suppressed) ||
+         (options.forced_bos_token_id && is_suppressed(*options.forced_bos_token_id));
+}
+
+}  // namespace
+
+std::string_view loops_refuse_scores(const GenerationOptions& options) {
   const size_t held_back = options.eos_token_id.size() + options.begin_suppress_tokens.size();
-  const bool fits =
-      held_back <= static_cast<size_t>(kHeldBackTokens) && options.forced_eos_token_id.size() <= 1;
-  return !options.sliding_window && !searches && !bends && !has_phrases && !contradicts && fits;
+  if (options.sliding_window) return "sliding_window";
+  if (options.no_repeat_ngram_size > 0) return "no_repeat_ngram_size looks for something in the text";
+  if (options.encoder_no_repeat_ngram_size > 0)
+    return "encoder_no_repeat_ngram_size looks for something in the text";
+  if (options.encoder_repetition_penalty != 1)
+    return "encoder_repetition_penalty looks for something in the text";
+  if (options.remove_invalid_values) return "remove_invalid_values";
+  if (options.exponential_decay_length_penalty) return "exponential_decay_length_penalty";
+  if (has_phrases(options)) return "sequence_bias or bad_words_ids of several tokens";
+  if (forces_what_is_suppressed(options)) return "a forced token is suppressed";
+  if (held_back > static_cast<size_t>(kHeldBackTokens))
+    return "more than 16 tokens are ends or suppressed at the beginning";
+  if (options.forced_eos_token_id.size() > 1) return "several tokens are forced at the end";
+  return "";
 }
 
 bool has_biases(const GenerationOptions& options) {
@@ -105,6 +123,10 @@ void add_biases(const GenerationOptions& options, std::span<float> scores) {
   for (const auto& word : options.bad_words_ids)
     if (!options.ends(word[0])) ban(word[0]);
   for (const int32_t token : options.suppress_tokens) ban(token);
+}
+
+size_t state_extent(const Plan& plan, std::string_view state, size_t axis) {
+  return static_cast<size_t>(plan.symbols.upper(plan.find_state(state)->shape[axis]));
 }
 
 RunsAhead runs_ahead(std::string_view target) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/generation/generation_options.h"
+#include "runtime/plan/plan.h"
 #include "runtime/tensor.h"
 
 namespace smelt {
@@ -33,11 +34,15 @@ class LoopInputs {
   std::vector<int32_t> integers_, held_back_, held_back_until_, forced_, forced_at_;
 };
 
-/// Whether these entries do what the options ask of scores, but for repetition_penalty and what draws.
-bool loops_take_scores(const GenerationOptions& options);
+/// Why these entries do not do what the options ask of scores, empty where they do; repetition_penalty and
+/// what draws are not looked at.
+std::string_view loops_refuse_scores(const GenerationOptions& options);
 /// The biases of every row: of one token each, so that nothing has to be looked for in the text.
 bool has_biases(const GenerationOptions& options);
 void add_biases(const GenerationOptions& options, std::span<float> scores);
+
+/// Of a state of the plan, at its bounds.
+size_t state_extent(const Plan& plan, std::string_view state, size_t axis);
 
 /// Runs that are started before the host has seen the results of the first of them: few of a device that
 /// waits for nobody, one where the host does the work itself.

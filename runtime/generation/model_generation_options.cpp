@@ -20,6 +20,7 @@ void read_tokens(const Json& model, const Json& generation, GenerationOptions& o
   read("forced_bos_token_id", options.forced_bos_token_id);
   if (const Json id = model.value("forced_eos_token_id", Json()); !id.is_null())
     options.forced_eos_token_id = {id.get<int32_t>()};
+  if (!options.pad_token_id) read("pad_token_id", options.pad_token_id);
   if (!generation.contains("eos_token_id"))
     options.eos_token_id = model.value("eos_token_id", std::vector<int32_t>());
 }

@@ -37,16 +37,13 @@ bool TokenLoop::has_entry(const Session& session) {
          session.plan().find_state(kNewLogProbabilities) && session.plan().find_state(kNextBias);
 }
 
-bool TokenLoop::takes(const GenerationOptions& options) {
-  return options.num_beams == 1 && loops_take_scores(options);
+std::string_view TokenLoop::refuses(const GenerationOptions& options) {
+  return options.num_beams == 1 ? loops_refuse_scores(options) : "num_beams";
 }
 
 TokenLoop::TokenLoop(Session& session) : session_(session) {
-  const auto& symbols = session.plan().symbols;
-  const auto extent = [&](std::string_view state, size_t axis) {
-    return static_cast<size_t>(symbols.upper(session.plan().find_state(state)->shape[axis]));
-  };
-  places_ = extent(kNewTokens, 1), vocabulary_ = extent(kNextBias, 1);
+  places_ = state_extent(session.plan(), kNewTokens, 1);
+  vocabulary_ = state_extent(session.plan(), kNextBias, 1);
   tokens_ = reinterpret_cast<const volatile int32_t*>(session.peek(kNewTokens).data());
   log_probabilities_ = reinterpret_cast<const volatile float*>(session.peek(kNewLogProbabilities).data());
 }

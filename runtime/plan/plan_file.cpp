@@ -12,6 +12,7 @@
 #include "runtime/plan/plan_validate.h"
 #include "runtime/system/file.h"
 #include "runtime/system/json_text.h"
+#include "runtime/system/log.h"
 
 namespace smelt {
 namespace {
@@ -167,7 +168,10 @@ void save_plan(const Plan& plan, const std::filesystem::path& path) {
 
 std::shared_ptr<const Plan> load_plan(const std::filesystem::path& path) {
   const MappedFile file(path);
-  return std::make_shared<const Plan>(parse_plan(file.bytes(), path.string()));
+  auto plan = std::make_shared<const Plan>(parse_plan(file.bytes(), path.string()));
+  log(LogLevel::info, "plan '{}' loaded: for {}, {} entries, {} kernels, {} bytes", path.string(),
+      plan->target, plan->entries.size(), plan->kernels.size(), file.bytes().size());
+  return plan;
 }
 
 bool is_plan_file(const std::filesystem::path& path) {

@@ -301,7 +301,7 @@ GenerationOptions completion_defaults(std::string_view model) {
   const Json own = about.is_null() ? Json::object() : about.value("generation", Json::object());
   if (!own.contains("top_k")) options.top_k = 0;
   options.do_sample = true;
-  options.num_beams = options.num_return_sequences = 1;
+  options.want_one_sequence();
   return options;
 }
 

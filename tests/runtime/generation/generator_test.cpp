@@ -369,17 +369,28 @@ TEST(GenerationConfig, NamesAllThatItCannotDo) {
   GenerationOptions options;
   const std::string message = message_of([&] {
     read_generation_config(
-        R"({"num_beam_groups": 4, "diversity_penalty": 0.5, "stop_strings": ["a"], "top_k": "many", "eos_token_id": "end",
+        R"({"num_beam_groups": "many", "diversity_penalty": [], "length_score": 1, "stop_strings": ["a"], "top_k": "many", "eos_token_id": "end",
             "forced_bos_token_id": [1, 2], "early_stopping": 3, "bad_words_ids": [3], "renormalize_logits": true,
             "sequence_bias": [[[1], "x"]], "exponential_decay_length_penalty": 2})",
         options);
   });
   for (const char* part :
-       {"num_beam_groups = 4", "diversity_penalty = 0.5", "stop_strings", "top_k = \"many\"",
-        "eos_token_id = \"end\"", "forced_bos_token_id = [1,2]", "early_stopping = 3", "bad_words_ids = [3]",
-        "renormalize_logits = true", "sequence_bias = ", "exponential_decay_length_penalty = 2"})
+       {"num_beam_groups = \"many\"", "diversity_penalty = []", "length_score = 1", "stop_strings",
+        "top_k = \"many\"", "eos_token_id = \"end\"", "forced_bos_token_id = [1,2]", "early_stopping = 3",
+        "bad_words_ids = [3]", "renormalize_logits = true",
+        "sequence_bias = ", "exponential_decay_length_penalty = 2"})
     EXPECT_HAS(message, part);
   EXPECT_HAS(message_of([&] { read_generation_config("{", options); }), "JSON");
+  const auto fault = [](const char* json) {
+    GenerationOptions fresh;
+    return message_of([&] { read_generation_config(json, fresh); });
+  };
+  EXPECT_HAS(fault(R"({"num_beams": 4, "num_beam_groups": 3, "diversity_penalty": 1})"), "divides num_beams");
+  EXPECT_HAS(fault(R"({"num_beams": 4, "num_beam_groups": 2})"), "diversity_penalty > 0");
+  EXPECT_HAS(fault(R"({"num_beams": 4, "diversity_penalty": 1})"), "num_beam_groups of 2");
+  EXPECT_HAS(fault(R"({"num_beams": 4, "num_beam_groups": 2, "diversity_penalty": 1, "do_sample": true})"),
+             "do_sample");
+  EXPECT_HAS(fault(R"({"diverse_lambda": 1})"), "num_beams of 2");
   EXPECT_HAS(message_of([&] { read_generation_config(R"({"top_p": 7})", options); }), "top_p 7");
 }
 
