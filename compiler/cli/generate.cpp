@@ -27,7 +27,7 @@ constexpr size_t kPromptsAtOnce = 8;  // where --max says nothing of B: caches t
 struct GenerateCommand {
   std::string model, prompt_file, output;
   std::vector<std::string> prompts, ids;
-  bool json = false, no_special_tokens = false;
+  bool json = false, no_special_tokens = false, chat = false;
   CompileFlags flags;
   WeightFlags weights;
   GenerationFlags generation;
@@ -194,7 +194,18 @@ void check_output(const GenerateCommand& options) {
     fail("--output {}: this is the file of the prompts; name another", options.output);
 }
 
+/// Templates are programs in a language of their own, which nothing here runs.
+void refuse_chat(const GenerateCommand& options) {
+  if (options.chat)
+    fail(
+        "--chat: chat templates are not read; render the chat with transformers' "
+        "apply_chat_template(..., tokenize=False, add_generation_prompt=True) and give the text with "
+        "--prompt "
+        "and --no-special-tokens (docs/generation.md has the command)");
+}
+
 void run_generate(const GenerateCommand& options) {
+  refuse_chat(options);
   check_output(options);
   const std::vector<GivenPrompt> given = given_prompts(options);
   ResultLines lines(options.output);
@@ -219,6 +230,8 @@ void add_generate(CLI::App& app) {
                       "text (models with a tokenizer, or of bytes); - reads standard input");
   command->add_flag("--no-special-tokens", options->no_special_tokens,
                     "add none around a prompt: a chat's template has written its own (docs/tokenizers.md)");
+  command->add_flag("--chat", options->chat,
+                    "an error that says how to give a chat: its template is rendered by transformers");
   command->add_option("--ids", options->ids,
                       "token ids, such as \"15496 11 995\"; of an encoder-decoder model, its source");
   command->add_option("--prompts", options->prompt_file,
