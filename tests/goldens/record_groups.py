@@ -61,21 +61,20 @@ def with_single_logits(model):
 
 
 def found_by(model, options, ids, mask, padding):
+    """Each prompt alone, so that its result depends on no padding."""
     ends = options.get("eos_token_id", model.generation_config.eos_token_id)
     ends = ends if isinstance(ends, list) else [ends]
-    with torch.no_grad():
-        out = model.generate(torch.tensor(ids), attention_mask=torch.tensor(mask), max_new_tokens=NEW_TOKENS,
-                             do_sample=False, return_dict_in_generate=True, output_scores=True, pad_token_id=padding,
-                             **options)
-    sequences = []
-    for i, row in enumerate(out.sequences.tolist()):
-        if model.config.is_encoder_decoder:
-            sequences.append(row[:1] + until_end(row[1:], ends))
-            continue
-        prompt = i // options.get("num_return_sequences", 1)
-        kept = [token for token, there in zip(ids[prompt], mask[prompt]) if there]
-        sequences.append(kept + until_end(row[len(ids[prompt]):], ends))
-    return sequences, out.sequences_scores.tolist()
+    sequences, scores = [], []
+    for row, there in zip(ids, mask):
+        prompt = [token for token, one in zip(row, there) if one]
+        head = 1 if model.config.is_encoder_decoder else len(prompt)
+        with torch.no_grad():
+            out = model.generate(torch.tensor([prompt]), attention_mask=torch.ones(1, len(prompt), dtype=torch.long),
+                                 max_new_tokens=NEW_TOKENS, do_sample=False, return_dict_in_generate=True,
+                                 output_scores=True, pad_token_id=padding, **options)
+        sequences += [found[:head] + until_end(found[head:], ends) for found in out.sequences.tolist()]
+        scores += out.sequences_scores.tolist()
+    return sequences, scores
 
 
 def record(path):
