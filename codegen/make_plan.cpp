@@ -34,7 +34,9 @@ KernelCode describe_kernel(const Kernel& kernel) {
     code.only_capability = kGemmCapability;
   }
   if (kernel.attention && kernel.attention->blocked())
-    code.attention = {*kernel.attention, *kernel.attention->blocked(), kernel.attention->workspace};
+    code.attention = {
+        *kernel.attention,        *kernel.attention->blocked(),          kernel.attention->workspace,
+        kernel.attention->places, kernel.attention->places_batch_stride, kernel.attention->places_stride};
   describe_parameters(kernel, code);
   return code;
 }

@@ -267,8 +267,9 @@ class Compiler {
 
   /// A gather whose reader follows its indices.
   bool is_read_in_place(const Node& node, const Target& target) const {
-    return target.is_cuda() && target.attention == AttentionTemplates::measured && is_read_in_table(node) &&
-           node.result()->dtype() == options_.storage;
+    if (!node.is(Op::gather) || node.result()->dtype() != options_.storage) return false;
+    if (!target.is_cuda()) return is_read_in_table(node, TableQueries::any);
+    return target.attention == AttentionTemplates::measured && is_read_in_table(node, TableQueries::few);
   }
 
   void summarise() { summarise_program(result_.program, result_.summary); }

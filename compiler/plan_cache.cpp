@@ -59,13 +59,14 @@ class KeyText {
 
 void add_build(KeyText& key, const BuildOptions& options) {
   const auto& [bounds, dropout, training, hidden_states, attention_mask, position_ids, segment_ids, caches,
-               cache_type, chooses_tokens] = options;
+               cache_type, chooses_tokens, cache_pages] = options;
   for (const Symbols::Bound& bound : bounds)
     key.add(fmt::format("bound {}", fmt::join(bound.factors, "*")), bound.upper);
   key.add("dropout", dropout).add("training", training).add("hidden_states", hidden_states);
   key.add("attention_mask", attention_mask).add("position_ids", position_ids);
   key.add("segment_ids", segment_ids).add("caches", caches);
   key.add("cache_type", name(cache_type)).add("chooses_tokens", chooses_tokens);
+  key.add("cache_pages", cache_pages);
 }
 
 void add_training(KeyText& key, const TrainingOptions& options) {

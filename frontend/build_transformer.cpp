@@ -9,6 +9,7 @@
 #include "frontend/hugging_face.h"
 #include "llvm/ADT/STLExtras.h"
 #include "runtime/error.h"
+#include "runtime/generation/cache_pages.h"
 
 namespace smelt {
 namespace {
@@ -44,6 +45,8 @@ void refuse_segments(const TransformerSpec& spec, const BuildOptions& options,
          "dynamic turns all documents by the longest one's angles; expected T <= max_positions");
 }
 
+constexpr int64_t kMostPages = int64_t{1} << 26;
+
 int64_t longest_text(const TransformerSpec& spec, const BuildOptions& options) {
   for (const Symbols::Bound& bound : options.bounds)
     if (bound.factors == std::vector<std::string>{"T"}) return bound.upper;
@@ -62,6 +65,10 @@ std::vector<SpecProblem> problems_with_caches(const TransformerSpec& spec, const
          "rows are one text each, whose places are counted; expected neither segment_ids nor position_ids");
   refuse(!has_decoder(spec) || spec.head.kind != HeadKind::lm,
          "nothing is generated without a decoder and its head lm");
+  refuse(options.cache_pages < 0 || options.cache_pages > kMostPages,
+         "cache_pages: expected 0 to 2^26, since lines of pages are numbered by 32 bits");
+  refuse(options.cache_pages > 0 && has_encoder(spec),
+         "cache_pages: texts of an encoder-decoder have a source each; expected a decoder alone");
   refuse(spec.positions.counted, "positions.counted needs all tokens of a row, and a run has the new ones");
   refuse(spec.positions.scaling == RopeScaling::dynamic && longest_text(spec, options) > spec.max_positions,
          "dynamic scaling turns all keys anew where a text outgrows max_positions; expected a smaller bound "
@@ -216,6 +223,46 @@ class ModelGraph {
     b_.graph.output("rows", b_.graph.extent(batch_, DType::i32));
   }
 
+  /// Some more tokens of one row, whose cache is in pages; the last one's logits where they are wanted.
+  void add_read_pages(bool gives_logits) {
+    batch_ = 1;
+    ids_ = input("input_ids", {batch_, length_});
+    Value* table = input_of_pages();
+    Value* past = input_of_past();
+    Value* lengths = optional_input("lengths", {batch_}, kAllTokens);
+    Value* all = b_.graph.broadcast(b_.graph.extent(length_, DType::i32), {}, lengths->shape());
+    Value* own = b_.graph.select(b_.graph.eq(lengths, b_.graph.like(lengths, kAllTokens)), all, lengths);
+    decode_behind(paged_cache(b_, options_.cache_pages, table, past, length_, own), batch_);
+    if (!gives_logits) return b_.graph.output("rows", b_.graph.extent(length_, DType::i32));
+    last_ = last_tokens(last_, lengths);
+    b_.graph.output("logits", b_.graph.reshape(logits(b_, last_), {batch_, spec_.vocab_size}));
+  }
+
+  /// One token of each row.
+  void add_step_pages() {
+    ids_ = input("input_ids", {batch_, 1});
+    Value* table = input_of_pages();
+    Value* past = input_of_past();
+    decode_behind(paged_cache(b_, options_.cache_pages, table, past, 1, nullptr), batch_);
+    b_.graph.output("logits", b_.graph.reshape(logits(b_, last_), {batch_, spec_.vocab_size}));
+  }
+
+  /// As add_next.
+  void add_next_pages() {
+    const Symbols& symbols = b_.graph.module().symbols;
+    const int64_t capacity = symbols.upper(length_);
+    declare_token_states(b_, symbols.upper(batch_), capacity);
+    Value* table = input_of_pages();
+    b_.graph.set_source("next.token");
+    Value* past = rows_of_state(b_, kNextPast, batch_, capacity);
+    const Cache tokens = paged_cache(b_, options_.cache_pages, table, past, 1, nullptr);
+    ids_ = b_.graph.reshape(rows_of_state(b_, kNextToken, batch_, spec_.vocab_size), {batch_, 1});
+    decode_behind(tokens, batch_);
+    Value* found = b_.graph.reshape(logits(b_, last_), {batch_, spec_.vocab_size});
+    choose_tokens(b_, found, token_choice(tokens));
+    b_.graph.output("rows", b_.graph.extent(batch_, DType::i32));
+  }
+
   /// The same for the beams of some sentences.
   void add_next_beams() {
     const Dim sentences = Dim::symbol("N"), beams = Dim::symbol("K");
@@ -259,6 +306,21 @@ class ModelGraph {
       stack.memory_mask = b_.graph.reshape(recall(b_, memory, kMemoryMask), {sources, memory.capacity});
     }
     decode(stack, ids_);
+  }
+
+  /// Pages of each row, as many as its longest text has.
+  Value* input_of_pages() {
+    const int64_t longest = b_.graph.module().symbols.upper(length_);
+    Value* table = input("pages", {batch_, (longest + kPageTokens - 1) / kPageTokens});
+    set_id_range(*table->node(), {.below = options_.cache_pages});
+    return table;
+  }
+
+  /// There is room for a token behind.
+  Value* input_of_past() {
+    Value* past = input("past_length", {batch_});
+    set_id_range(*past->node(), {.below = b_.graph.module().symbols.upper(length_)});
+    return past;
   }
 
   TokenChoice token_choice(const Cache& tokens) {
@@ -407,8 +469,17 @@ void bound_beams(Symbols& symbols) {
   symbols.bound({"N", "K"}, rows);
 }
 
+void add_pages(Module& module, const TransformerSpec& spec, const BuildOptions& options) {
+  ModelGraph(module, spec, options, kReadPages, {}).add_read_pages(false);
+  ModelGraph(module, spec, options, kDecodePages, {}).add_read_pages(true);
+  ModelGraph(module, spec, options, kStepPages, {}).add_step_pages();
+  if (options.chooses_tokens.value_or(false))
+    ModelGraph(module, spec, options, kNextPages, {}).add_next_pages();
+}
+
 /// The states of a cache are declared by who writes them first.
 void add_caches(Module& module, const TransformerSpec& spec, const BuildOptions& options) {
+  if (options.cache_pages > 0) return add_pages(module, spec, options);
   if (has_both(spec)) ModelGraph(module, spec, options, "encode", {}).add_encode();
   ModelGraph(module, spec, options, "decode", {}).add_decode();
   if (options.chooses_tokens.value_or(false)) {

@@ -28,6 +28,9 @@ struct BuildOptions {
   DType cache_type = DType::f32;  // of the keys and values that are kept
   /// With caches: whether there is @next, which needs no host between two tokens; nothing: no.
   std::optional<bool> chooses_tokens = std::nullopt;
+  /// With caches, of a decoder alone: pages of kPageTokens tokens that they have in place of a row of T
+  /// tokens for each of B; 0: none.
+  int64_t cache_pages = 0;
 };
 
 /// Graphs
@@ -48,6 +51,11 @@ struct BuildOptions {
 ///   @reorder   what row from[b] of the caches has at places[t] becomes row to[b]'s: beams, and batches that
 ///              shrink; rows_moved
 ///   @reorder_sources   the same of what @encode keeps, at places[s]
+/// or, where the caches are in pages,
+///   @read_pages, @decode_pages   keep the tokens of one row ([1,T]), and, the second, give the last one's
+///              logits [1,V]
+///   @step_pages  reads one token of each row ([B,1]); logits [B,V]
+///   @next_pages  as @next
 /// over inputs, i32 if nothing else is said:
 ///   input_ids          [B,T], or [B,S] before a decoder
 ///   pixel_values       f32[B,channels,size,size] in place of ids
@@ -57,6 +65,8 @@ struct BuildOptions {
 ///   segment_ids        as input_ids: tokens see those of the same number alone, and a decoder is taught no
 ///                      label behind the end of a segment; optional: all 0
 ///   decoder_input_ids  [B,T], of @logits; in @loss it is the labels, shifted to the right
+///   pages              [B,P], P = ceil(T / kPageTokens): where the tokens of each row lie; no run writes
+///                      beyond these, and any page stands for one that is not needed yet
 ///   past_length, from, to   [B], and places [T] or [S]
 ///   lengths            [B]: how many of the T tokens are the row's own, the others are padding behind them;
 ///                      -1, and where it is not given: all

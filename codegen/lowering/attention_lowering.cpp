@@ -28,6 +28,13 @@ void AttentionLowering::add_heads(const Value& value, bool of_keys, bool written
       {add(value, std::move(place), written), of_keys, strides[0], strides[1], strides[2]});
 }
 
+void AttentionLowering::add_keys_and_values() {
+  for (const unsigned i : {1, 2}) {
+    const Node& made_by = *node_.operand(i)->node();
+    made_by.is(Op::gather) ? add_rows_of_table(made_by) : add_heads(*node_.operand(i), true, false);
+  }
+}
+
 void AttentionLowering::add_rows_of_table(const Node& gather) {
   const Value& table = *gather.operand(0);
   const std::vector<Dim>& strides = table.layout->strides;
@@ -36,7 +43,9 @@ void AttentionLowering::add_rows_of_table(const Node& gather) {
   form_.matrices.push_back({add(table, false), true, 0, strides[0], strides[1]});
 }
 
-void AttentionLowering::add_places(const Node& gather) {
+void AttentionLowering::add_places() {
+  const Node& gather = *node_.operand(1)->node();
+  if (!gather.is(Op::gather)) return;
   const Value& places = *gather.operand(1);
   form_.places = add(places, false);
   kernel_.params.back().indices = builder_.indices(places);

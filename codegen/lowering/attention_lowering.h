@@ -16,9 +16,10 @@ class AttentionLowering {
 
   /// [batch, places, heads, width]: what is read and has no neighbours along the width is copied.
   void add_heads(const Value& value, bool of_keys, bool written);
-  /// The same of keys that a gather takes from rows of a table, whose numbers add_places has.
-  void add_rows_of_table(const Node& gather);
-  void add_places(const Node& gather);
+  /// Operands 1 and 2 of the node; where gathers take them from rows of a table, that table.
+  void add_keys_and_values();
+  /// Which of the table's rows they are, where there is one.
+  void add_places();
   /// f32[batch, heads, queries], compact: what is not is copied.
   void add_rows(const Value& value, bool written);
   void add_sums(const Value& value) { form_.sums.push_back(add(value, true)); }
@@ -46,6 +47,7 @@ class AttentionLowering {
 
  private:
   int dense_copy(const Value& value);
+  void add_rows_of_table(const Node& gather);
 };
 
 }  // namespace smelt

@@ -169,12 +169,9 @@ void lower_attention(ProgramBuilder& builder, const Node& node) {
   if (!builder.target().is_cuda()) return lower_attention_by_blocks(builder, node);
   TemplateLowering lowering(builder, node, AttentionPart::forward);
   lowering.add_heads(*node.operand(0), false, false);
-  const bool in_table = node.operand(1)->node()->is(Op::gather);
-  for (const unsigned i : {1, 2})
-    in_table ? lowering.add_rows_of_table(*node.operand(i)->node())
-             : lowering.add_heads(*node.operand(i), true, false);
+  lowering.add_keys_and_values();
   lowering.add_heads(*node.result(0), false, true);
-  if (in_table) lowering.add_places(*node.operand(1)->node());
+  lowering.add_places();
   if (node.result_count() > 2) lowering.add_heads(*node.result(2), false, true);
   lowering.add_rows(*node.result(1), true);
   llvm::SmallVector<const Value*, 2> outputs, handed;

@@ -251,9 +251,9 @@ void lower_element_gradient(ProgramBuilder& builder, const Node& node, const Bod
 void lower_attention_by_blocks(ProgramBuilder& builder, const Node& node) {
   BlockLowering lowering(builder, node, AttentionPart::forward);
   lowering.add_heads(*node.operand(0), false, false);
-  lowering.add_heads(*node.operand(1), true, false);
-  lowering.add_heads(*node.operand(2), true, false);
+  lowering.add_keys_and_values();
   lowering.add_heads(*node.result(0), false, true);
+  lowering.add_places();
   lowering.add_rows(*node.result(1), true);
   lowering.add_forward();
   lowering.finish();

@@ -171,6 +171,11 @@ void CompileFlags::add_caches(CLI::App& app) {
       "it "
       "if nothing is said (docs/generation.md)");
   app.add_flag_callback("--no-choose-tokens", [this] { chooses_tokens = false; }, "no such entry");
+  app.add_option(
+         "--cache-pages", cache_pages,
+         "for serving: the caches are so many pages of 16 tokens, which requests share, in place of a "
+         "row for each (docs/serving.md); 0: rows")
+      ->check(CLI::Range(int64_t{0}, int64_t{1} << 26));
 }
 
 void CompileFlags::add_mode(CLI::App& app) {
@@ -207,6 +212,7 @@ CompileOptions CompileFlags::options() const {
   options.build.segment_ids = segment_ids;
   options.build.caches = caches;
   options.build.chooses_tokens = chooses_tokens;
+  options.build.cache_pages = cache_pages;
   options.build.hidden_states = hidden_states;
   options.training.optimizer = optimizer.options();
   options.pipeline = pipeline;

@@ -30,6 +30,7 @@ struct CompileFlags {
   std::optional<bool> attention_mask;
   bool position_ids = false, segment_ids = false, hidden_states = false;
   std::optional<bool> caches, chooses_tokens;
+  int64_t cache_pages = 0;
   OptimizerFlags optimizer;
 
   /// Adds --target, --max and the options that steer and show the passes.

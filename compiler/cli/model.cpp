@@ -11,6 +11,7 @@
 #include "frontend/families/families.h"
 #include "frontend/weights.h"
 #include "runtime/error.h"
+#include "runtime/generation/cache_pages.h"
 #include "runtime/plan/plan_file.h"
 #include "runtime/plan/plan_model.h"
 #include "runtime/system/file.h"
@@ -179,10 +180,15 @@ std::vector<std::string> generation_entries(const Model& model, const CompileOpt
 }
 
 std::vector<std::string> cache_entries(bool reads_source, const CompileOptions& options) {
+  const bool chooses = build_options(options).chooses_tokens.value_or(false);
+  if (options.build.cache_pages > 0) {
+    std::vector<std::string> entries = {kReadPages, kDecodePages, kStepPages};
+    if (chooses) entries.emplace_back(kNextPages);
+    return entries;
+  }
   std::vector<std::string> entries = {"decode", "reorder"};
   if (reads_source) entries.insert(entries.end(), {"encode", "reorder_sources"});
-  if (build_options(options).chooses_tokens.value_or(false))
-    entries.insert(entries.end(), {"next", "next_beams"});
+  if (chooses) entries.insert(entries.end(), {"next", "next_beams"});
   return entries;
 }
 

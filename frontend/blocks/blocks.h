@@ -31,6 +31,11 @@ struct Cache {
   Value* row_of_place =
       nullptr;      // i32[B,capacity]: the slot in which each place of a row lies; null: its own
   Dim readers = 1;  // rows of the batch that read one row of it, which lie together
+  /// Where the cache is in pages (pages.cpp), and so its states are [pages,kPageTokens,kv_heads,head_dim].
+  int64_t pages = 0;       // 0: it is not
+  Value* lines = nullptr;  // i32[B,capacity]: the line of all pages in which each place of a row lies
+  Value *new_pages = nullptr,
+        *new_offsets = nullptr;  // i32[B,T]: where this run's tokens go; page -1: nowhere
 };
 
 /// One stack of blocks at work: its sizes, and what its attention sees.
@@ -101,6 +106,16 @@ void move_rows(BlockBuilder& b, const std::string& name, Value* from, Value* to,
 /// The name of the state that holds what is made at a place.
 std::string cache_name(const Place& place);
 constexpr std::string_view kCachePrefix = "cache.";
+
+// ---- pages.cpp
+/// The cache of rows whose places lie in `pages`, i32[B,capacity / kPageTokens]. Of `tokens` new ones of each
+/// row, which follow its `past` ones, those behind its `lengths` are not kept; null: all are.
+Cache paged_cache(BlockBuilder& b, int64_t pages, Value* table, Value* past, const Dim& tokens,
+                  Value* lengths);
+/// As remember, of a cache in pages.
+Value* remember_in_pages(BlockBuilder& b, const Cache& cache, const std::string& name, Value* x);
+/// Places of a state [slots,capacity,...] as lines of one table.
+Value* lines_of(GraphBuilder& g, Value* state);
 
 // ---- attention_block.cpp, ffn_block.cpp, stack.cpp, head.cpp
 Value* self_attention(BlockBuilder& b, const Stack& stack, int64_t block, Value* x);

@@ -13,20 +13,19 @@ void declare(BlockBuilder& b, const Cache& cache, const std::string& name, const
   declare_state(b, name, Role::cache, x.dtype, std::move(shape));
 }
 
-/// Places of a state [slots,capacity,...] as lines of one table.
-Value* lines_of(GraphBuilder& g, Value* state) {
-  const Shape& all = state->shape();
-  Shape lines = {all[0] * all[1]};
-  lines.insert(lines.end(), all.begin() + 2, all.end());
-  return g.reshape(state, std::move(lines));
-}
-
 /// One index for slot and place, [B,T]: nothing else of the state is read.
 Value* line_index(GraphBuilder& g, Value* slots, Value* places, const Dim& capacity) {
   return g.add(g.mul(slots, g.like(slots, static_cast<double>(*capacity.constant()))), places);
 }
 
 }  // namespace
+
+Value* lines_of(GraphBuilder& g, Value* state) {
+  const Shape& all = state->shape();
+  Shape lines = {all[0] * all[1]};
+  lines.insert(lines.end(), all.begin() + 2, all.end());
+  return g.reshape(state, std::move(lines));
+}
 
 void declare_state(BlockBuilder& b, std::string_view name, Role role, DType dtype, Shape shape) {
   Module& module = b.graph.module();
@@ -42,6 +41,7 @@ std::string cache_name(const Place& place) {
 Value* remember(BlockBuilder& b, const Cache& cache, const Place& place, Value* x) {
   const std::string name = cache_name(place);
   if (is_float(x->dtype())) x = b.graph.convert(x, b.cache_type);
+  if (cache.pages > 0) return remember_in_pages(b, cache, name, x);
   declare(b, cache, name, x->type);
   Value* begin = cache.past ? cache.past : b.graph.constant(0, {DType::i32, {}});
   Value* all = b.graph.insert(b.graph.state(name), x, {cache.rows, begin}, {0, 1});

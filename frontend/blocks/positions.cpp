@@ -51,10 +51,14 @@ Value* unmasked_positions(BlockBuilder& b, Value* mask) {
   return b.graph.sub(count, b.graph.like(count, 1));
 }
 
-/// i32[B,T] of tokens that others came before: past + 0, 1, 2, ...
+/// i32[B,T] of tokens that others came before: past + 0, 1, 2, ... A cache in pages may be given padding
+/// behind the last place, which no one sees.
 Value* cached_positions(BlockBuilder& b, const Cache& cache, Value* ids) {
-  Value* past = b.graph.broadcast(cache.past, {0}, ids->shape());
-  return b.graph.add(past, b.graph.iota(ids->type, 1));
+  GraphBuilder& g = b.graph;
+  Value* places = g.add(g.broadcast(cache.past, {0}, ids->shape()), g.iota(ids->type, 1));
+  if (cache.pages == 0) return places;
+  const int64_t longest = most(b, Dim::symbol("T"));
+  return g.min(places, g.like(places, static_cast<double>(longest - 1)));
 }
 
 /// i32[T,T] of a run by itself, or i32[B,T,capacity] with a cache: how far each key is behind its query.

@@ -139,22 +139,26 @@ bool is_overwritten(const Value* table) {
   });
 }
 
-bool reads_in_table(const Node& attention) {
-  if (!may_have_few_queries(attention)) return false;
+bool always_has_few_queries(const Node& attention) {
   const Dim& queries = attention.operand(0)->shape()[1];
+  return may_have_few_queries(attention) &&
+         attention.graph().module().symbols.upper(queries) <= most_few_queries(attention);
+}
+
+bool reads_in_table(const Node& attention, TableQueries queries) {
+  if (queries == TableQueries::few && !always_has_few_queries(attention)) return false;
   const Node &keys = *attention.operand(1)->node(), &values = *attention.operand(2)->node();
-  return attention.graph().module().symbols.upper(queries) <= most_few_queries(attention) &&
-         takes_rows(keys) && takes_rows(values) && keys.operand(1) == values.operand(1) &&
+  return takes_rows(keys) && takes_rows(values) && keys.operand(1) == values.operand(1) &&
          keys.operand(0)->shape()[0] == values.operand(0)->shape()[0] && !is_overwritten(keys.operand(0)) &&
          !is_overwritten(values.operand(0));
 }
 
 }  // namespace
 
-bool is_read_in_table(const Node& gather) {
+bool is_read_in_table(const Node& gather, TableQueries queries) {
   if (!gather.is(Op::gather) || gather.graph().is_output(gather.result())) return false;
   return llvm::all_of(gather.result()->users(), [&](const Node* user) {
-    return user->is(Op::attention) && reads_in_table(*user) && user->operand(0) != gather.result() &&
+    return user->is(Op::attention) && reads_in_table(*user, queries) && user->operand(0) != gather.result() &&
            llvm::count(user->operands(), gather.result()) ==
                (user->operand(1) == gather.result()) + (user->operand(2) == gather.result());
   });

@@ -27,10 +27,11 @@ int64_t most_few_queries(const Node& attention);
 /// a run has of a cache whose capacity is known. There are no random numbers and no rest.
 bool may_have_few_queries(const Node& attention);
 
-/// Whether a gather is the keys or values of attentions that read them in their table, by its indices: of
-/// these queries are always few, and rows of a table that nothing else of the graph writes are at places that
-/// keys and values share.
-bool is_read_in_table(const Node& gather);
+/// Whether a gather is the keys or values of attentions that read them in their table, by its indices: rows
+/// of a table that nothing else of the graph writes are at places that keys and values share. A GPU's
+/// template asks for queries that are always few.
+enum class TableQueries : uint8_t { few, any };
+bool is_read_in_table(const Node& gather, TableQueries queries);
 
 /// A sentence why no kernel computes an attention or attention_grad whose heads are stored as `storage`;
 /// nothing where one does.

@@ -18,6 +18,7 @@ PreparedAttention::PreparedAttention(const KernelCode& kernel, const SymbolValue
   for (const AttentionSpec::Matrix& m : spec.matrices)
     matrices.push_back({m.param, kernel.parameters[static_cast<size_t>(m.param)].dtype, value(m.batch_stride),
                         value(m.place_stride), value(m.head_stride)});
+  places_batch = value(attention->places_batch_stride), places_stride = value(attention->places_stride);
   const LaneLayout layout = lane_layout(spec, attention->tiles);
   lane = {value(layout.tiles),      value(layout.rows),        value(layout.queries),
           value(layout.keys),       value(layout.values),      value(layout.others),

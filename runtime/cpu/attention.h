@@ -40,6 +40,7 @@ struct PreparedAttention {
   const BlockedAttention* attention = nullptr;
   int64_t batch = 0, heads = 0, key_heads = 0, queries = 0, keys = 0, items = 0;
   std::vector<Matrix> matrices;
+  int64_t places_batch = 0, places_stride = 0;  // of the numbers of keys' rows in their table
   Lane lane;
 
   const AttentionSpec& spec() const { return attention->spec; }

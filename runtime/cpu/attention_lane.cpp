@@ -89,7 +89,22 @@ AttentionLane::Rows AttentionLane::queries_of(size_t matrix, const Block& block,
   return read(matrix, block.b, block.h, block.first_query, block.queries, scratch);
 }
 
+/// Rows of a table, brought together.
+AttentionLane::Rows AttentionLane::keys_in_table(size_t matrix, const Block& block, float* scratch) const {
+  const Matrix& m = a_.matrices[matrix];
+  const int64_t size = size_of(m.dtype);
+  const auto* table = static_cast<const std::byte*>(buffers_[static_cast<size_t>(m.param)]) +
+                      block.h / a_.group() * m.head * size;
+  const auto* places = static_cast<const int32_t*>(buffers_[static_cast<size_t>(a_.attention->places)]) +
+                       block.b * a_.places_batch + block.first_key * a_.places_stride;
+  for (int64_t i = 0; i < block.keys; ++i)
+    widen(table + places[i * a_.places_stride] * m.place * size, m.dtype, scratch + i * a_.width(),
+          a_.width());
+  return {scratch, a_.width()};
+}
+
 AttentionLane::Rows AttentionLane::keys_of(size_t matrix, const Block& block, float* scratch) const {
+  if (a_.attention->places >= 0) return keys_in_table(matrix, block, scratch);
   return read(matrix, block.b, block.h / a_.group(), block.first_key, block.keys, scratch);
 }
 

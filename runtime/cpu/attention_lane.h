@@ -54,6 +54,7 @@ class AttentionLane {
   void write(size_t matrix, int64_t b, int64_t head, int64_t first, int64_t count, const float* from) const;
   Rows queries_of(size_t matrix, const Block& block, float* scratch) const;
   Rows keys_of(size_t matrix, const Block& block, float* scratch) const;
+  Rows keys_in_table(size_t matrix, const Block& block, float* scratch) const;
   float* argument(int64_t param) const { return static_cast<float*>(buffers_[static_cast<size_t>(param)]); }
 
   // ---- memory

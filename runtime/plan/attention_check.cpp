@@ -24,6 +24,7 @@ class AttentionCheck {
     for (const int64_t param : spec_.rows) check_floats(param);
     for (const int64_t param : spec_.sums) check_floats(param);
     check_floats(attention_.workspace);
+    check_places();
     for (const SymbolValues& values : points) check_sizes(values);
   }
 
@@ -75,6 +76,16 @@ class AttentionCheck {
   void check_floats(int64_t param) const {
     if (parameter(param).dtype != DType::f32)
       refuse("parameter {} is {}: expected f32", param, name(parameter(param).dtype));
+  }
+
+  void check_places() const {
+    if (attention_.places == -1) return;
+    if (spec_.part != AttentionPart::forward) refuse("keys in rows of a table: expected the part forward");
+    if (const KernelParameter& places = parameter(attention_.places); places.dtype != DType::i32)
+      refuse("rows of a table are numbered by {}: expected i32", name(places.dtype));
+    if (!parameter(attention_.places).indices) refuse("rows of a table without bounds of their numbers");
+    for (const AttentionSpec::Matrix& m : spec_.matrices)
+      if (m.of_keys && !m.batch_stride.is_zero()) refuse("a table for each row of the batch: expected one");
   }
 
   void check_sizes(const SymbolValues& values) const {

@@ -56,6 +56,10 @@ struct BlockedAttention {
   AttentionSpec spec;
   BlockTiles tiles;
   int workspace = -1;  // parameter, f32: of all lanes
+  /// Where keys and values are rows of a table: the parameter, i32[batch, keys], that says which ones, and
+  /// its strides. The batch stride of their matrices is 0 then, and places are the table's rows.
+  int places = -1;
+  Dim places_batch_stride = {}, places_stride = {};
 };
 
 /// Of a body over a block: scores [queries, keys], one a query, or one a score and gradient.

@@ -233,7 +233,8 @@ void visit_fields(V& v, T& x) {
 
 template <typename V, Is<BlockedAttention> T>
 void visit_fields(V& v, T& x) {
-  v("spec", x.spec), v("tiles", x.tiles), v("workspace", x.workspace);
+  v("spec", x.spec), v("tiles", x.tiles), v("workspace", x.workspace), v("places", x.places);
+  v("places_batch_stride", x.places_batch_stride), v("places_stride", x.places_stride);
 }
 
 template <typename V, Is<KernelCode> T>

@@ -27,8 +27,8 @@ size_t chosen_slots(size_t asked, size_t most) {
 }  // namespace
 
 ContinuousBatch::ContinuousBatch(Session& session, const ContinuousBatchOptions& options)
-    : rows_(session), options_(options) {
-  options_.slots = chosen_slots(options.slots, most_slots(session, rows_.slots()));
+    : rows_(CacheRows::of(session, options.shares_prefixes)), options_(options) {
+  options_.slots = chosen_slots(options.slots, most_slots(session, rows_->slots()));
   if (options_.chunk == 0) fail("a chunk of 0 tokens: expected at least 1");
 }
 
@@ -36,7 +36,8 @@ ContinuousBatch::ContinuousBatch(Session& session, const ContinuousBatchOptions&
 void ContinuousBatch::check_length(const Request& request) const {
   const size_t prompt = request.prompt.size();
   const auto fresh = static_cast<size_t>(request.options.max_new_tokens);
-  if (prompt <= capacity() && fresh <= capacity() - prompt + 1) return;
+  if (prompt <= capacity() && fresh <= capacity() - prompt + 1)
+    return rows_->check(prompt + std::max<size_t>(fresh, 1) - 1);
   fail(
       "a prompt of {} tokens and {} new ones exceed the {} tokens that a slot holds; ask for fewer, or "
       "compile "
@@ -82,18 +83,30 @@ ContinuousBatch::Id ContinuousBatch::submit(Request request) {
   return next_++;
 }
 
+/// Whether the next request can begin. Others behind it wait, too, so that large ones are not passed by for
+/// ever.
+bool ContinuousBatch::has_room() const {
+  return !waiting_.empty() && rows_->has_room(waiting_.front()->prompt(), waiting_.front()->most_held());
+}
+
 /// While a prompt is read, which slot 0 is for, no other begins.
 void ContinuousBatch::admit() {
-  if (waiting_.empty() || running_.size() == options_.slots) return;
-  if (!running_.empty()) {
-    if (running_[0]->reads_prompt()) return;
-    rows_.copy(0, running_.size(), running_[0]->held());
-    running_.push_back(running_[0]);
-    running_[0] = waiting_.front();
+  if (running_.size() == options_.slots || !has_room()) return;
+  if (running_.empty()) {
+    running_.emplace_back();
   } else {
-    running_.push_back(waiting_.front());
+    if (running_[0]->reads_prompt()) return;
+    rows_->move(0, running_.size(), running_[0]->held());
+    running_.push_back(running_[0]);
   }
+  begin();
+}
+
+/// In slot 0, which is free.
+void ContinuousBatch::begin() {
+  running_[0] = waiting_.front();
   waiting_.pop_front();
+  running_[0]->hold(rows_->begin(running_[0]->prompt(), running_[0]->most_held()));
 }
 
 bool ContinuousBatch::step() {
@@ -119,8 +132,8 @@ void ContinuousBatch::read_one_each() {
     tokens.push_back(sequence->unread()[0]);
     past.push_back(static_cast<int32_t>(sequence->held()));
   }
-  const std::span<const float> logits = rows_.read_one_each(tokens, past);
-  const auto vocabulary = static_cast<size_t>(rows_.vocabulary());
+  const std::span<const float> logits = rows_->read_one_each(tokens, past, running_[0]->reads_prompt());
+  const auto vocabulary = static_cast<size_t>(rows_->vocabulary());
   for (size_t slot = 0; slot < running_.size(); ++slot) {
     RunningSequence& sequence = *running_[slot];
     if (sequence.reads_prompt()) continue;
@@ -129,16 +142,14 @@ void ContinuousBatch::read_one_each() {
   }
 }
 
-/// How a prompt is cut depends on its length alone.
 void ContinuousBatch::read_chunk() {
+  if (running_.empty()) return;
   RunningSequence& sequence = *running_[0];
   if (!sequence.reads_prompt()) return;
-  const std::span<const int32_t> unread = sequence.unread();
-  const auto chunk = unread.first(std::min(unread.size(), options_.chunk));
-  const std::span<const float> logits = rows_.read(chunk, sequence.held());
-  sequence.hold(chunk.size());
-  counts_.prompt_tokens += chunk.size();
-  if (!sequence.reads_prompt()) take(sequence, logits);
+  const CacheRows::Read read = rows_->read(sequence.prompt(), sequence.held(), options_.chunk);
+  sequence.hold(read.tokens);
+  counts_.prompt_tokens += read.tokens;
+  if (!sequence.reads_prompt()) take(sequence, read.logits);
 }
 
 void ContinuousBatch::take(RunningSequence& sequence, std::span<const float> logits) {
@@ -148,25 +159,20 @@ void ContinuousBatch::take(RunningSequence& sequence, std::span<const float> log
 
 /// From the last slot on, so that the one that takes a place goes on.
 void ContinuousBatch::leave() {
-  for (size_t slot = running_.size(); slot-- > 0;) {
-    if (!running_[slot]->ended()) continue;
-    if (slot == 0 && !waiting_.empty())
-      begin_in_first();
-    else
-      move_last_to(slot);
-  }
+  for (size_t slot = running_.size(); slot-- > 0;)
+    if (running_[slot]->ended()) remove(slot);
 }
 
-void ContinuousBatch::begin_in_first() {
-  count_end(running_[0]->finish());
-  running_[0] = waiting_.front();
-  waiting_.pop_front();
+void ContinuousBatch::remove(size_t slot) {
+  const Finish finish = running_[slot]->finish();
+  rows_->end(slot);
+  slot == 0 && has_room() ? begin() : move_last_to(slot);
+  count_end(finish);
 }
 
 void ContinuousBatch::move_last_to(size_t slot) {
   const size_t last = running_.size() - 1;
-  if (slot != last) rows_.copy(last, slot, running_[last]->held());
-  count_end(running_[slot]->finish());
+  if (slot != last) rows_->move(last, slot, running_[last]->held());
   running_[slot] = running_[last];
   running_.pop_back();
 }
@@ -177,6 +183,7 @@ void ContinuousBatch::fail_all(const std::string& error) {
     count_end(sequence->finish());
   }
   running_.clear();
+  rows_->forget();
 }
 
 void ContinuousBatch::count_end(Finish finish) {
@@ -210,6 +217,7 @@ void ContinuousBatch::cancel(Id id) {
 ContinuousBatchCounts ContinuousBatch::counts() const {
   ContinuousBatchCounts counts = counts_;
   counts.slots = options_.slots, counts.running = running_.size(), counts.waiting = waiting_.size();
+  counts.pages = rows_->pages();
   return counts;
 }
 

@@ -2,10 +2,13 @@
 // gets alone, whatever else runs: prompts are cut into chunks by their own length, each a run of its own, and
 // sums of a run of one token a row do not depend on its other rows (runtime/cpu/few_rows.h).
 //
-// Rows have the first slots of the caches. A prompt is read in slot 0: whoever has that slot moves behind the
-// last row when the next prompt begins, and the last row takes the place of one that ends; where slot 0 ends
-// and a request waits, that one begins there. So a run of the first slots is a run of all rows, and there are
-// at most two copies a request: one of any row when it begins, and one when it ends.
+// A prompt is read in row 0: whoever has that row moves behind the last one when the next prompt begins, and
+// the last row takes the place of one that ends; where row 0 ends and a request waits, that one begins there.
+// So a run of the first rows is a run of all, and a request moves at most twice, which copies what the caches
+// hold of it only where a row is a whole slot of them (cache_rows.h).
+//
+// Where caches are in pages, a request begins when as many are left as it may need in the end, so it never
+// waits for memory once it has begun. Whoever came first begins first: no later request takes its pages.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +23,10 @@
 namespace smelt {
 
 struct ContinuousBatchOptions {
-  size_t slots = 0;          // requests that run together; 0: as many as the plan has and equal bits allow
-  size_t most_waiting = 64;  // requests that wait while no slot is free; others are refused
-  size_t chunk = 64;         // tokens of a prompt that are read between two tokens of the others
+  size_t slots = 0;             // requests that run together; 0: as many as the plan has and equal bits allow
+  size_t most_waiting = 64;     // requests that wait while no slot is free; others are refused
+  size_t chunk = 64;            // tokens of a prompt that are read between two tokens of the others
+  bool shares_prefixes = true;  // of caches in pages: pages of prompts that begin alike are read once
 };
 
 /// Sums since the beginning, and what runs now.
@@ -30,6 +34,7 @@ struct ContinuousBatchCounts {
   size_t slots = 0, running = 0, waiting = 0;
   uint64_t steps = 0, prompt_tokens = 0, new_tokens = 0;
   uint64_t ended = 0, cancelled = 0, failed = 0;
+  PageCounts pages = {};  // of caches in pages
 };
 
 /// Its functions must not run at the same time in two threads, and nothing else may run the session.
@@ -40,8 +45,8 @@ class ContinuousBatch {
   /// Throws Error where the plan cannot be served, or has fewer slots than are asked for.
   explicit ContinuousBatch(Session& session, const ContinuousBatchOptions& options = {});
 
-  int64_t vocabulary() const { return rows_.vocabulary(); }
-  size_t capacity() const { return rows_.capacity(); }  // tokens of a request, all but the last new one
+  int64_t vocabulary() const { return rows_->vocabulary(); }
+  size_t capacity() const { return rows_->capacity(); }  // tokens of a request, all but the last new one
 
   /// Throws Error where the request can never run, naming what does not fit; from any thread, at any time.
   void check(const Request& request) const;
@@ -69,12 +74,14 @@ class ContinuousBatch {
   void read_chunk();
   void take(RunningSequence& sequence, std::span<const float> logits);
   void leave();
-  void begin_in_first();
+  bool has_room() const;
+  void begin();
+  void remove(size_t slot);
   void move_last_to(size_t slot);
   void fail_all(const std::string& error);
   void count_end(Finish finish);
 
-  CacheRows rows_;
+  std::unique_ptr<CacheRows> rows_;
   ContinuousBatchOptions options_;
   std::deque<Sequence> waiting_;
   std::vector<Sequence> running_;  // by slot

@@ -1,6 +1,7 @@
 // One request of a continuous batch from its first token to its last: what was chosen, shown and told.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,6 +19,12 @@ class RunningSequence {
   std::span<const int32_t> unread() const { return std::span(tokens_).subspan(held_); }
   size_t held() const { return held_; }  // tokens that the caches hold
   void hold(size_t count) { held_ += count; }
+  std::span<const int32_t> prompt() const { return request_.prompt; }
+  /// Tokens that the caches may hold of it in the end: the last new one is never read.
+  size_t most_held() const {
+    return request_.prompt.size() +
+           static_cast<size_t>(std::max<int64_t>(request_.options.max_new_tokens, 1)) - 1;
+  }
   bool reads_prompt() const { return held_ < request_.prompt.size(); }
 
   /// Chooses the next token by its logits; a numeric fault of them ends the sequence as failed.

@@ -21,6 +21,7 @@ struct ServedCase {
   const char* spec;
   DType storage = DType::f32;
   AttentionForm attention = AttentionForm::automatic;
+  int64_t pages = 0;  // of 16 tokens; 0: whole slots
 };
 void PrintTo(const ServedCase& c, std::ostream* out) { *out << c.name; }
 
@@ -36,14 +37,21 @@ constexpr ServedCase kServedCases[] = {
     {"bloom", SMELT_SERVED("bloom")},
     {"gemma2", SMELT_SERVED("gemma2")},
     {"gpt2_blocks", SMELT_SERVED("gpt2"), DType::f32, AttentionForm::fused},
-    {"llama_bf16", SMELT_SERVED("llama"), DType::bf16}};
+    {"llama_bf16", SMELT_SERVED("llama"), DType::bf16},
+    {"gpt2_pages", SMELT_SERVED("gpt2"), DType::f32, AttentionForm::automatic, 40},
+    {"llama_pages", SMELT_SERVED("llama"), DType::f32, AttentionForm::automatic, 64},
+    {"bloom_pages", SMELT_SERVED("bloom"), DType::f32, AttentionForm::automatic, 40},
+    {"gemma2_pages", SMELT_SERVED("gemma2"), DType::f32, AttentionForm::automatic, 40},
+    {"llama_bf16_pages", SMELT_SERVED("llama"), DType::bf16, AttentionForm::automatic, 40},
+    {"gpt2_f16_pages", SMELT_SERVED("gpt2"), DType::f16, AttentionForm::automatic, 40}};
 
-std::unique_ptr<Session> session_of(const ServedCase& served, int64_t slots) {
+std::unique_ptr<Session> session_of(const ServedCase& served, int64_t slots, bool has_pages = true) {
   CompileOptions options;
   options.mode = Mode::infer;
   options.storage = served.storage, options.attention = served.attention;
   options.build.bounds = {{{"B"}, slots}, {{"T"}, kServedLength}};
   options.build.caches = true;
+  if (has_pages) options.build.cache_pages = served.pages;
   const Description description{Description::Kind::spec, "spec.json", spec_from_json(served.spec), nullptr,
                                 Json::object(),          {}};
   auto session = std::make_unique<Session>(std::make_shared<const Plan>(compile(description, options).plan),
@@ -56,6 +64,8 @@ class RequestSource {
  public:
   Request next() {
     Request request{.prompt = tokens(1 + number(25)), .options = {}, .log_probabilities = 2};
+    if (number(3) == 0)
+      std::fill_n(request.prompt.begin(), request.prompt.size() * 3 / 4, 5);  // many have it
     GenerationOptions& options = request.options;
     options.max_new_tokens = 1 + number(36);
     options.do_sample = number(3) > 0, options.seed = static_cast<uint32_t>(number(1000));
@@ -132,9 +142,12 @@ TEST_P(ServedModels, GiveEachRequestTheBitsThatItGetsAlone) {
   const auto session = session_of(GetParam(), 16);
   ContinuousBatch batch(*session, {.most_waiting = 200, .chunk = 17});
   const Crowd crowd(batch, 200);
-  EXPECT_GE(crowd.most_running, 14U);
+  EXPECT_GE(crowd.most_running, GetParam().pages == 0 ? 14U : 10U);
+  const PageCounts pages = batch.counts().pages;
+  EXPECT_EQ(pages.used + pages.shared + pages.reserved, 0U);
+  EXPECT_EQ(pages.found > 0, GetParam().pages > 0);
   const auto other = session_of(GetParam(), 16);
-  ContinuousBatch quiet(*other, {.chunk = 17});
+  ContinuousBatch quiet(*other, {.chunk = 17, .shares_prefixes = false});
   for (size_t i = 0; i < crowd.requests.size(); ++i) {
     Told expected = run_alone(quiet, crowd.requests[i]);
     if (crowd.cancelled[i]) expected.resize(crowd.told[i].size());
@@ -148,7 +161,7 @@ TEST_P(ServedModels, GiveWhatGeneratorGives) {
   const auto session = session_of(GetParam(), 16);
   ContinuousBatch batch(*session, {.most_waiting = 60});
   const Crowd crowd(batch, 60);
-  const auto other = session_of(GetParam(), 1);
+  const auto other = session_of(GetParam(), 1, false);
   Generator generator(*other);
   for (size_t i = 0; i < crowd.requests.size(); ++i) {
     const auto expected = generator.generate({&crowd.requests[i].prompt, 1}, crowd.requests[i].options)[0];

@@ -220,6 +220,27 @@ TEST(FewQueriesOfATable, FollowRowsAndPages) {
   }
 }
 
+/// On a CPU any number of queries follows indices, by blocks.
+TEST(FewQueriesOfATable, FollowRowsAndPagesOnACpu) {
+  for (const char* type : {"f32", "bf16", "f16"}) {
+    CompileOptions options;
+    options.storage = *parse_dtype(type), options.mode = Mode::infer;
+    testing::CpuCase c{.symbols = {{"B", 3}}, .seed = 5};
+    c.plan = [](const Module& module, const CompileOptions& asked) {
+      Plan plan = compile(module.clone(), asked).plan;
+      const auto follows = [](const KernelCode& kernel) {
+        return kernel.attention && kernel.attention->places >= 0;
+      };
+      EXPECT_TRUE(std::ranges::any_of(plan.kernels, follows));
+      return plan;
+    };
+    testing::expect_cpu_matches(
+        *in_table("5,200,2,16", 1000, "%rows: i32[B,200] {below = 5}", kOfRows, 200, type), c, options);
+    testing::expect_cpu_matches(
+        *in_table("50,16,2,16", 800, "%pages: i32[B,13] {below = 50}", kOfPages, 208, type), c, options);
+  }
+}
+
 /// Numbers of rows that there are not are noticed, as every index is.
 TEST(FewQueriesOfATable, NoticeIndicesThatAreNoRows) {
   const auto module = in_table("4,200,2,16", 800, "%rows: i32[B,200]", kOfRows, 200, "f32");

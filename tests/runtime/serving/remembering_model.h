@@ -8,6 +8,7 @@
 
 #include "runtime/error.h"
 #include "runtime/executor.h"
+#include "runtime/generation/cache_pages.h"
 #include "runtime/session.h"
 
 namespace smelt {
@@ -28,6 +29,30 @@ inline Plan remembering_plan(int64_t slots, int64_t capacity, bool reads_source 
                    0},
                   {"reorder", {ints("from", {b}), ints("to", {b}), ints("places", {t})}, {}, {}, 0}};
   if (reads_source) plan.entries.push_back({"encode", {ints("input_ids", {b, t})}, {}, {}, 0});
+  return plan;
+}
+
+/// Of a cache in pages.
+inline Plan remembering_pages_plan(int64_t slots, int64_t capacity, int64_t pages) {
+  Plan plan;
+  plan.target = "test";
+  plan.symbols.bound({"B"}, slots);
+  plan.symbols.bound({"T"}, capacity);
+  const Dim b = Dim::symbol("B"), t = Dim::symbol("T");
+  const auto ints = [](const char* name, Shape shape) { return Port{name, DType::i32, std::move(shape)}; };
+  const auto entry = [&](const char* name, const Dim& rows, const Dim& tokens) {
+    PlanEntry made{
+        name, {ints("input_ids", {rows, tokens}), ints("pages", {rows, (capacity + 15) / 16})}, {}, {}, 0};
+    made.inputs[1].ids = IdRange{.below = pages};
+    made.inputs.push_back(ints("past_length", {rows}));
+    if (name != std::string_view(kReadPages))
+      made.outputs = {{"logits", DType::f32, {rows, kWords}, -1, false}};
+    if (name == std::string_view(kStepPages)) return made;
+    made.inputs.push_back(ints("lengths", {rows}));
+    made.inputs.back().optional = true, made.inputs.back().fill = -1;
+    return made;
+  };
+  plan.entries = {entry(kReadPages, 1, t), entry(kDecodePages, 1, t), entry(kStepPages, b, 1)};
   return plan;
 }
 
@@ -76,6 +101,59 @@ class RememberingExecutor : public Executor {
     }
   }
   std::vector<std::vector<int32_t>> cache_;
+};
+
+/// Pages that runs write, each token in its place, and read along a row's list.
+class RememberingPages : public Executor {
+ public:
+  explicit RememberingPages(int64_t pages) : cache_(static_cast<size_t>(pages * kPageTokens), -1) {}
+  std::vector<std::pair<int64_t, int64_t>> shapes;  // rows, tokens of each run
+  uint64_t prompt_tokens = 0;                       // that were read
+  bool breaks = false;                              // the next run throws
+
+  std::span<std::byte> state(int) override { return {}; }
+  void run(const PlanEntry& entry, const SymbolValues& symbols, std::span<const void* const> inputs,
+           std::span<void* const> outputs, const Philox&) override {
+    if (std::exchange(breaks, false)) fail_with(Status::internal, "the device is gone");
+    const auto ints = [&](size_t i) { return static_cast<const int32_t*>(inputs[i]); };
+    const bool is_step = entry.name == kStepPages;
+    const auto extent = [&](const Dim& dim) { return static_cast<size_t>(dim.evaluate(symbols)); };
+    const size_t rows = extent(entry.inputs[0].shape[0]), tokens = extent(entry.inputs[0].shape[1]),
+                 width = extent(entry.inputs[1].shape[1]);
+    shapes.emplace_back(rows, tokens);
+    for (size_t row = 0; row < rows; ++row) {
+      const auto own = is_step ? tokens : static_cast<size_t>(ints(3)[row]);
+      if (!is_step) prompt_tokens += own;
+      const auto made =
+          read(ints(1) + row * width, static_cast<size_t>(ints(2)[row]), {ints(0) + row * tokens, own});
+      if (!outputs.empty() && outputs[0])
+        std::ranges::copy(made, static_cast<float*>(outputs[0]) + row * made.size());
+    }
+  }
+
+ private:
+  std::vector<float> read(const int32_t* pages, size_t past, std::span<const int32_t> tokens) {
+    std::vector<int32_t> all;
+    const auto page = static_cast<size_t>(kPageTokens);
+    for (size_t place = 0; place < past + tokens.size(); ++place) {
+      int32_t& at = cache_[static_cast<size_t>(pages[place / page]) * page + place % page];
+      if (place >= past) at = tokens[place - past];
+      all.push_back(at);
+    }
+    return remembered_logits(all);
+  }
+  std::vector<int32_t> cache_;
+};
+
+struct RememberingPagedModel {
+  RememberingPagedModel(int64_t slots, int64_t capacity, int64_t pages) {
+    auto made = std::make_unique<RememberingPages>(pages);
+    executor = made.get();
+    session = std::make_unique<Session>(
+        std::make_shared<const Plan>(remembering_pages_plan(slots, capacity, pages)), std::move(made));
+  }
+  RememberingPages* executor;
+  std::unique_ptr<Session> session;
 };
 
 struct RememberingModel {

@@ -1,0 +1,62 @@
+// Rows that are lists of the caches' pages: @read_pages, @decode_pages and @step_pages of
+// frontend/build_transformer.h. A row that moves takes its list along, so nothing is copied.
+//
+// A prompt goes on behind the full pages that others have read of the same beginning, live or ended. On a CPU
+// it is read page by page, in runs that end where pages do: so what is in a page depends on the tokens up to
+// its end alone, not on who has read it, nor on how much of the prompt was there. Such runs have few rows
+// (runtime/cpu/few_rows.h), of which more together are little faster. On a GPU, whose products' last bits
+// depend on the number of rows in any case, runs have a few lengths (prompt_lengths.h).
+#pragma once
+
+#include "runtime/serving/cache_rows.h"
+
+namespace smelt {
+
+class PageRows : public CacheRows {
+ public:
+  PageRows(Session& session, bool shares_prefixes);
+
+  void check(size_t tokens) const override;
+  bool has_room(std::span<const int32_t> prompt, size_t tokens) const override;
+  size_t begin(std::span<const int32_t> prompt, size_t tokens) override;
+  void end(size_t row) override;
+  void move(size_t from, size_t to, size_t length) override;
+  void forget() override;
+  Read read(std::span<const int32_t> prompt, size_t past, size_t chunk) override;
+  std::span<const float> read_one_each(std::span<const int32_t> tokens, std::span<const int32_t> past,
+                                       bool first_reads_prompt) override;
+  PageCounts pages() const override { return pool_.counts(); }
+
+ private:
+  struct Row {
+    size_t count = 0;         // pages that it has
+    size_t reserved = 0;      // that it may still take
+    size_t noted = 0;         // of its first ones, those that others may find
+    PagePool::Prefix prefix;  // that these make
+  };
+  /// The pages that a prompt finds, and how many of them nobody has.
+  struct Found {
+    size_t pages = 0, kept = 0;
+    PagePool::Prefix prefix = {};
+  };
+  template <typename Take>
+  Found find(std::span<const int32_t> prompt, const Take& take) const;
+  size_t run_length(size_t past, size_t length, size_t chunk) const;
+  void read_run(std::span<const int32_t> prompt, size_t past, size_t length, size_t padded);
+  void hold(size_t row, size_t tokens);
+  void note(std::span<const int32_t> prompt, size_t held);
+  void run(const char* entry, std::span<const int32_t> tokens, size_t rows, std::span<const int32_t> past,
+           std::span<const int32_t> lengths, size_t first_row, bool gives_logits);
+  int32_t* list(size_t row) { return table_.data() + row * width_; }
+
+  Session& session_;
+  bool is_cpu_, shares_;
+  PagePool pool_;
+  size_t width_;  // of a row's list
+  std::vector<Row> rows_;
+  std::vector<int32_t> table_;  // i32[rows,width], the plan's `pages`
+  std::vector<int32_t> padded_;
+  std::vector<float> logits_;
+};
+
+}  // namespace smelt

@@ -1,0 +1,25 @@
+// Rows that are whole slots of the caches: @decode and @reorder of frontend/build_transformer.h, of which row
+// i of a run has slot i.
+#pragma once
+
+#include "runtime/serving/cache_rows.h"
+
+namespace smelt {
+
+class SlotRows : public CacheRows {
+ public:
+  explicit SlotRows(Session& session);
+
+  void move(size_t from, size_t to, size_t length) override;
+  Read read(std::span<const int32_t> prompt, size_t past, size_t chunk) override;
+  std::span<const float> read_one_each(std::span<const int32_t> tokens, std::span<const int32_t> past,
+                                       bool first_reads_prompt) override;
+
+ private:
+  std::span<const float> decode(std::span<const int32_t> tokens, std::span<const int32_t> past);
+
+  Session& session_;
+  std::vector<float> logits_;
+};
+
+}  // namespace smelt
