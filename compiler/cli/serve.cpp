@@ -20,7 +20,7 @@ struct ServeCommand {
   int port = 8080;
   int64_t slots = 0;
   size_t queue = 64, chunk = 64;
-  bool no_special_tokens = false;
+  bool no_special_tokens = false, no_shared_prefixes = false;
   CompileFlags flags;
   WeightFlags weights;
 };
@@ -69,9 +69,10 @@ void run_serve(const ServeCommand& options) {
   compile_model(model, compile_options(options, model, bounds), options.flags);
   model.bounds = bounds;
   auto session = open_session(model, options.weights);
-  server::BatchThread batch(
-      *session,
-      {.slots = static_cast<size_t>(options.slots), .most_waiting = options.queue, .chunk = options.chunk});
+  server::BatchThread batch(*session, {.slots = static_cast<size_t>(options.slots),
+                                       .most_waiting = options.queue,
+                                       .chunk = options.chunk,
+                                       .shares_prefixes = !options.no_shared_prefixes});
   const PromptText texts(model, batch.vocabulary(), !options.no_special_tokens);
   server::CompletionService completions(batch, texts, model.about.is_null() ? "" : model.about.dump(),
                                         name_of(options));
@@ -92,6 +93,14 @@ void add_limits(CLI::App& command, ServeCommand& options) {
                   "tokens of a prompt that are read between two of the others' tokens")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  command
+      .add_option("--cache-pages", options.flags.cache_pages,
+                  "the caches are so many pages of 16 tokens, which requests share, in place of a slot of T "
+                  "tokens for each; 0: slots")
+      ->check(CLI::Range(int64_t{0}, int64_t{1} << 26))
+      ->capture_default_str();
+  command.add_flag("--no-shared-prefixes", options.no_shared_prefixes,
+                   "with --cache-pages: read every prompt from its beginning");
 }
 
 }  // namespace

@@ -22,6 +22,15 @@ std::string ends(const ContinuousBatchCounts& counts) {
   return text;
 }
 
+std::string pages_text(const PageCounts& pages) {
+  return metric("cache_pages", "gauge", "Pages of the caches; 0: they have none.", pages.total) +
+         metric("cache_pages_used", "gauge", "Pages that requests have.", pages.used) +
+         metric("cache_pages_shared", "gauge", "Of these, pages that several requests have.", pages.shared) +
+         metric("cache_pages_kept", "gauge", "Pages of ended requests that prompts may find.", pages.kept) +
+         metric("prefix_pages_found_total", "counter", "Pages of prompts that were found and not read again.",
+                pages.found);
+}
+
 }  // namespace
 
 std::string metrics_text(const ContinuousBatchCounts& counts, const std::map<int, uint64_t>& responses) {
@@ -31,7 +40,8 @@ std::string metrics_text(const ContinuousBatchCounts& counts, const std::map<int
       metric("requests_waiting", "gauge", "Requests that wait for a slot.", counts.waiting) +
       metric("steps_total", "counter", "Steps of the batch.", counts.steps) +
       metric("prompt_tokens_total", "counter", "Tokens of prompts that were read.", counts.prompt_tokens) +
-      metric("new_tokens_total", "counter", "Tokens that were chosen.", counts.new_tokens) + ends(counts);
+      metric("new_tokens_total", "counter", "Tokens that were chosen.", counts.new_tokens) + ends(counts) +
+      pages_text(counts.pages);
   text += head("http_responses_total", "counter", "HTTP responses, by status.");
   for (const auto& [status, count] : responses)
     text += fmt::format("smelt_http_responses_total{{status=\"{}\"}} {}\n", status, count);

@@ -48,7 +48,7 @@ void PageRows::check(size_t tokens) const {
   if (pages_of(tokens) > total)
     fail(
         "{} tokens take {} pages of {}, and the caches have {}; ask for fewer, or give the caches more with "
-        "--cache-pages= or --cache-memory=",
+        "--cache-pages=",
         tokens, pages_of(tokens), kPage, total);
 }
 
