@@ -17,9 +17,9 @@ struct NumpyName {
   std::string_view descr;
   DType dtype;
 };
-constexpr NumpyName kNumpyNames[] = {{"<f4", DType::f32}, {"<f8", DType::f64},    {"<f2", DType::f16},
-                                     {"<i4", DType::i32}, {"<i8", DType::i64},    {"<u2", DType::u16},
-                                     {"|u1", DType::u8},  {"|b1", DType::boolean}};
+constexpr NumpyName kNumpyNames[] = {{"<f4", DType::f32}, {"<f8", DType::f64},     {"<f2", DType::f16},
+                                     {"<i4", DType::i32}, {"<i8", DType::i64},     {"<u2", DType::u16},
+                                     {"|u1", DType::u8},  {"|b1", DType::boolean}, {"|i1", DType::i8}};
 constexpr std::string_view kMagic("\x93NUMPY", 6);
 constexpr size_t kAlignment = 64, kMaxHeader = size_t{1} << 20;
 

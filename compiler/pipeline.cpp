@@ -24,6 +24,7 @@
 #include "passes/memory/assign_layout.h"
 #include "passes/memory/chunk_rows.h"
 #include "passes/memory/order_steps.h"
+#include "passes/precision/quantize_weights.h"
 #include "passes/simplify/decompose.h"
 #include "passes/training/evaluation_entry.h"
 #include "passes/training/flatten_parameters.h"
@@ -107,6 +108,10 @@ class Compiler {
     if (options_.mode == Mode::train && !options_.masters && options_.storage != DType::bf16)
       fail("parameters without f32 masters are bf16, not {}: updates are too small for other types",
            name(options_.storage));
+    if (options_.mode == Mode::train && options_.int8_weights)
+      fail(
+          "weights of int8 are for inference, since no update would change them: give --mode=infer, or "
+          "--weight-type=float");
     if (options_.tf32 && !target.has_tf32())
       fail(
           "tf32 is a precision of GPUs, and the target is {}: give --target=native or sm_80 and later, or "
@@ -153,6 +158,7 @@ class Compiler {
     before.add("simplify,merge_gemms");
     before.run(module);
     flatten_parameters(module, {options_.storage, false});  // nothing is updated: no masters
+    if (options_.int8_weights) quantize_weights(module, {.in_place = !target.is_cuda()});
   }
 
   bool wants(const std::string& entry) const {

@@ -120,13 +120,14 @@ void keep(const PlanCache& cache, const std::string& key, Compilation& compiled)
 }  // namespace
 
 std::string plan_key(const Description& description, const CompileOptions& options) {
-  const auto& [target, device, mode, storage, attention, gemm_bodies, tf32, masters, chunk_rows, build,
-               training, entries, pipeline, passes, explain_fusion, tune, dump_dir] = options;
+  const auto& [target, device, mode, storage, attention, gemm_bodies, int8_weights, tf32, masters, chunk_rows,
+               build, training, entries, pipeline, passes, explain_fusion, tune, dump_dir] = options;
   KeyText key;
   key.add("build", compiler_build_id()).add("format", kPlanFormat).add("mode", static_cast<int>(mode));
   key.add("storage", name(storage))
       .add("attention", static_cast<int64_t>(attention))
       .add("gemm_bodies", static_cast<int64_t>(gemm_bodies))
+      .add("int8_weights", int8_weights)
       .add("tf32", tf32)
       .add("masters", masters)
       .add("chunk_rows", chunk_rows)

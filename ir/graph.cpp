@@ -346,7 +346,9 @@ int Module::buffer_of(std::string_view state) const {
 
 const State* Module::find_parameter_state(DType dtype) const {
   for (const State& state : states)
-    if (state.dtype == dtype && (state.name == "parameters" || state.copy_of == "parameters")) return &state;
+    if (state.dtype == dtype &&
+        (state.name == "parameters" || state.copy_of == "parameters" || state.name == kQuantizedParameters))
+      return &state;
   return nullptr;
 }
 

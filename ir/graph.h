@@ -190,6 +190,10 @@ class Graph {
   std::list<std::unique_ptr<Node>> nodes_;
 };
 
+/// The flat i8 state of weights that quantize_weights has made narrow, and its scales.
+inline constexpr std::string_view kQuantizedParameters = "parameters.i8",
+                                  kQuantizedScales = "parameters.i8.scales";
+
 class Module {
  public:
   Module() = default;

@@ -242,12 +242,13 @@ namespace {
 /// f32 in front of a body, the attribute `result`, else the operands' type.
 DType product_dtype(const Context& c) {
   const std::string* written = attribute<std::string>(c, "result");
+  const unsigned real = c.type(0).dtype == DType::i8 ? 1 : 0;
   if (c.has_body) {
-    need_float(c, 0);
+    need_float(c, real);
     if (written) fail("matmul: the body says what the accumulator becomes; leave 'result' out");
     return DType::f32;
   }
-  if (!written) return c.type(0).dtype;
+  if (!written) return c.type(real).dtype;
   const std::optional<DType> dtype = parse_dtype(*written);
   if (!dtype || !is_float(*dtype)) fail("matmul: the result type '{}' is no float", *written);
   return *dtype;
@@ -263,7 +264,10 @@ void need_tf32_operands(const Context& c) {
 
 Types infer_matmul(const Context& c) {
   const MatmulSpec spec = parse_matmul_spec(need<std::string>(c, "spec", "a string"));
-  need_dtype(c, 1, c.type(0).dtype);
+  // Weights of i8 multiply floats as the numbers that they are.
+  const bool mixed = (c.type(0).dtype == DType::i8 && is_float(c.type(1).dtype)) ||
+                     (c.type(1).dtype == DType::i8 && is_float(c.type(0).dtype));
+  if (!mixed) need_dtype(c, 1, c.type(0).dtype);
   const auto dims = letter_dims(c, {spec.a, spec.b});
   Shape shape;
   for (char letter : spec.out) shape.push_back(dims.at(letter));

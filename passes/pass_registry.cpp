@@ -20,6 +20,7 @@
 #include "passes/precision/allow_tf32.h"
 #include "passes/precision/assign_precision.h"
 #include "passes/precision/keep_attention_rest.h"
+#include "passes/precision/quantize_weights.h"
 #include "passes/reductions/rewrite_reductions.h"
 #include "passes/simplify/bind_symbols.h"
 #include "passes/simplify/bound_ids.h"

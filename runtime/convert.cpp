@@ -33,6 +33,8 @@ void widen(const void* from, DType type, float* to, int64_t count) {
       return map<uint16_t, float>(from, to, count, from_bf16);
     case DType::f16:
       return map<uint16_t, float>(from, to, count, from_f16);
+    case DType::i8:
+      return map<int8_t, float>(from, to, count, [](int8_t x) { return static_cast<float>(x); });
     default:
       refuse(type);
   }

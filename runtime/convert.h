@@ -7,7 +7,7 @@
 
 namespace smelt {
 
-/// Supports f32, bf16 and f16; throws Error for anything else.
+/// Supports f32, bf16 and f16, and `widen` i8; throws Error for anything else.
 void widen(const void* from, DType type, float* to, int64_t count);
 void narrow(const float* from, void* to, DType type, int64_t count);
 

@@ -12,7 +12,7 @@ struct Row {
   bool is_float;
 };
 
-constexpr std::array<Row, 9> kTypes = {{
+constexpr std::array<Row, 10> kTypes = {{
     {DType::f32, "f32", 4, true},
     {DType::bf16, "bf16", 2, true},
     {DType::f16, "f16", 2, true},
@@ -22,6 +22,7 @@ constexpr std::array<Row, 9> kTypes = {{
     {DType::u16, "u16", 2, false},
     {DType::u8, "u8", 1, false},
     {DType::boolean, "bool", 1, false},
+    {DType::i8, "i8", 1, false},
 }};
 
 const Row& row(DType type) { return kTypes[static_cast<size_t>(type)]; }

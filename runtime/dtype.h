@@ -7,7 +7,7 @@
 
 namespace smelt {
 
-enum class DType : uint8_t { f32, bf16, f16, f64, i32, i64, u16, u8, boolean };
+enum class DType : uint8_t { f32, bf16, f16, f64, i32, i64, u16, u8, boolean, i8 };
 
 /// "f32", "bf16", ..., "bool": the spelling of the text forms and of manifests.
 std::string_view name(DType type);

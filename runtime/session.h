@@ -97,7 +97,9 @@ class Session {
   std::span<float> segment(std::string_view state, std::string_view segment);
   /// The same of a state of any float type, widened.
   std::vector<float> read_segment(std::string_view state, std::string_view segment) const;
-  /// Copies the values into the state, rounded to its type; their number must be right.
+  /// Copies the values into the state, rounded to its type; their number must be right. Weights of i8 are
+  /// quantised here (runtime/weights/quantize.h), their scales go to the state that has these, and
+  /// read_segment gives what they stand for.
   void write_segment(std::string_view state, std::string_view segment, std::span<const float> values);
 
   /// Writes a whole state.
@@ -127,6 +129,9 @@ class Session {
   std::span<std::byte> memory(int index);
   void fill(int index, const Executor::MakePart& make);
   void refresh_copies();
+  int scales_index(std::string_view weights) const;
+  void write_quantized(int index, const Segment& part, std::span<const float> values);
+  void initialize_quantized(int index, uint32_t seed);
 
   std::shared_ptr<const Plan> plan_;
   WeightUsers users_;  // before the executor, which reads weights to its end

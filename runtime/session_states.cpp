@@ -11,6 +11,7 @@
 #include "runtime/system/log.h"
 #include "runtime/training/checkpoint.h"
 #include "runtime/weights/initialize.h"
+#include "runtime/weights/quantize.h"
 #include "runtime/weights/safetensors.h"
 
 namespace smelt {
@@ -65,9 +66,10 @@ std::string problem_with(const Segment& segment, const TensorView* tensor) {
   return {};
 }
 
-/// Not a copy: that one is rounded from what is written here.
+/// Neither a copy nor scales: these are made of what is written here.
 bool holds_weights(const State& state) {
-  return state.role == Role::parameter && !state.segments.empty() && state.copy_of.empty();
+  return state.role == Role::parameter && !state.segments.empty() && state.copy_of.empty() &&
+         state.scales_of.empty();
 }
 
 std::vector<Match> match_all(const Plan& plan, const Checkpoint& weights) {
@@ -178,6 +180,8 @@ std::vector<float> Session::read_segment(std::string_view state, std::string_vie
   std::vector<float> values(static_cast<size_t>(part.elements()));
   widen(executor_->read_state(index).data() + part.offset * size_of(whole.dtype), whole.dtype, values.data(),
         part.elements());
+  if (const int scales = scales_index(state); scales >= 0)
+    scale_rows(values, read_segment(plan_->states[static_cast<size_t>(scales)].name, name));
   return values;
 }
 
@@ -188,8 +192,24 @@ void Session::write_segment(std::string_view state, std::string_view name, std::
   if (part.elements() != static_cast<int64_t>(values.size()))
     fail("state '{}', segment '{}': expected {} numbers, given {}", state, name, part.elements(),
          values.size());
+  if (whole.dtype == DType::i8 && scales_index(state) >= 0) return write_quantized(index, part, values);
   narrow(values.data(), memory(index).data() + part.offset * size_of(whole.dtype), whole.dtype,
          part.elements());
+}
+
+/// The state with the scales of an i8 state; -1 where it has none.
+int Session::scales_index(std::string_view weights) const {
+  const auto found = std::ranges::find(plan_->states, weights, &State::scales_of);
+  const bool none = weights.empty() || found == plan_->states.end();
+  return none ? -1 : static_cast<int>(found - plan_->states.begin());
+}
+
+void Session::write_quantized(int index, const Segment& part, std::span<const float> values) {
+  const int scales = scales_index(plan_->states[static_cast<size_t>(index)].name);
+  const Segment& factors = segment_of(plan_->states[static_cast<size_t>(scales)], part.name);
+  auto* to = reinterpret_cast<int8_t*>(memory(index).data()) + part.offset;
+  auto* scale = reinterpret_cast<float*>(memory(scales).data()) + factors.offset;
+  quantize_rows(values, {to, values.size()}, {scale, static_cast<size_t>(factors.elements())});
 }
 
 void Session::fill(int index, const Executor::MakePart& make) {
@@ -219,7 +239,12 @@ void Session::initialize(uint32_t seed) {
   for (size_t i = 0; i < plan_->states.size(); ++i) require_own(static_cast<int>(i));
   for (size_t i = 0; i < plan_->states.size(); ++i) {
     const State& s = plan_->states[i];
-    if (!s.copy_of.empty()) continue;  // rounded from its master before the next run
+    if (!s.copy_of.empty()) continue;    // rounded from its master before the next run
+    if (!s.scales_of.empty()) continue;  // written with what they scale
+    if (scales_index(s.name) >= 0) {
+      initialize_quantized(static_cast<int>(i), seed);
+      continue;
+    }
     if (begins_as_zeros(s)) {
       clear_state(s.name);
       continue;
@@ -229,6 +254,17 @@ void Session::initialize(uint32_t seed) {
     if (executor_->initialize_state(static_cast<int>(i), seed)) continue;
     fill(static_cast<int>(i),
          [&](int64_t begin, std::span<std::byte> part) { initialize_state(s, seed, part, begin, bytes); });
+  }
+}
+
+/// The values that the same weights in f32 begin with, quantised.
+void Session::initialize_quantized(int index, uint32_t seed) {
+  const State& state = plan_->states[static_cast<size_t>(index)];
+  clear_state(state.name);
+  for (const Segment& part : state.segments) {
+    std::vector<float> values(static_cast<size_t>(part.elements()));
+    initialize_values(part.init, part.name, seed, values);
+    write_segment(state.name, part.name, values);
   }
 }
 

@@ -58,6 +58,7 @@ typedef enum smelt_dtype {
   SMELT_U16 = 6,
   SMELT_U8 = 7,
   SMELT_BOOL = 8,
+  SMELT_I8 = 9,
   SMELT_DTYPE_WIDEST = 0x7fffffff /* none: a wrong number is no undefined value */
 } smelt_dtype;
 

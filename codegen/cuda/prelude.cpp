@@ -58,6 +58,8 @@ std::string_view cuda_memory_type(DType type) {
       return "u16";
     case DType::u8:
       return "u8";
+    case DType::i8:
+      return "i8";
     case DType::boolean:
       return "flag";
   }

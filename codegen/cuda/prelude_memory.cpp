@@ -22,6 +22,10 @@ constexpr std::string_view kU16 = R"(typedef unsigned short u16;
 SM int sm_get(u16 x) { return x; }
 SM void sm_put(u16& to, int x) { to = (u16)x; }
 )";
+constexpr std::string_view kI8 = R"(typedef signed char i8;
+SM int sm_get(i8 x) { return x; }
+SM void sm_put(i8& to, int x) { to = (i8)x; }
+)";
 constexpr std::string_view kU8 = R"(typedef unsigned char u8;
 SM int sm_get(u8 x) { return x; }
 SM void sm_put(u8& to, int x) { to = (u8)x; }
@@ -209,6 +213,7 @@ constexpr PreludePiece kMemoryPieces[] = {
     {"i64", kI64},
     {"u16", kU16},
     {"u8", kU8},
+    {"i8", kI8},
     {"flag", kFlag},
     {"bf16", kBf16},
     {"f16", kF16},

@@ -20,6 +20,7 @@ llvm::Type* MemoryTypes::element(DType type) const {
     case DType::u16:
       return b.getInt16Ty();
     case DType::u8:
+    case DType::i8:
     case DType::boolean:
       return b.getInt8Ty();
   }
@@ -50,6 +51,8 @@ V MemoryTypes::unpack(V raw, DType type) {
     case DType::u16:
     case DType::u8:
       return b.CreateZExt(raw, target);
+    case DType::i8:
+      return b.CreateSExt(raw, target);
     case DType::boolean:
       return b.CreateICmpNE(raw, llvm::Constant::getNullValue(raw->getType()));
     case DType::f16:
@@ -75,6 +78,7 @@ V MemoryTypes::pack(V value, DType type, bool exact) {
       return b.CreateSExt(value, target);
     case DType::u16:
     case DType::u8:
+    case DType::i8:
       return b.CreateTrunc(value, target);
     case DType::boolean:
       return b.CreateZExt(value, target);
@@ -88,7 +92,8 @@ V MemoryTypes::pack(V value, DType type, bool exact) {
 
 V MemoryTypes::convert(V value, DType type) {
   value = math_.coerce(value, kind(type));
-  const bool rounds = type == DType::bf16 || type == DType::f16 || type == DType::u16 || type == DType::u8;
+  const bool rounds = type == DType::bf16 || type == DType::f16 ||
+                      (!is_float(type) && size_of(type) < 4 && type != DType::boolean);
   return rounds ? unpack(pack(value, type, false), type) : value;
 }
 

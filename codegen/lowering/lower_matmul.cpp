@@ -95,14 +95,17 @@ class MatmulLowering {
                   .m = dims.m.extent,
                   .n = dims.n.extent,
                   .k = dims.k.extent,
-                  .dtype = node_.operand(0)->dtype(),
+                  .dtype = node_.operand(is_i8(0) ? 1 : 0)->dtype(),
                   .result_dtype = node_.result()->dtype()};
     step.tf32 = node_.bool_attr("tf32", false);
+    if (is_i8(0) != is_i8(1)) step.a_i8 = is_i8(0), step.b_i8 = is_i8(1);
     for (const auto* runs : {&batch, &dims.repeated, &dims.summed})
       for (const MatmulRun& run : *runs)
         step.batch.push_back({run.extent, run.a, run.b, run.c, runs == &dims.summed});
     return step;
   }
+
+  bool is_i8(unsigned operand) const { return node_.operand(operand)->dtype() == DType::i8; }
 
   GemmStep finished(GemmStep step) {
     if (has_bias()) step.bias = bias();

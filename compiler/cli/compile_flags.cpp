@@ -102,6 +102,12 @@ void CompileFlags::add_to(CLI::App& app) {
                  "stochastically)")
       ->check(CLI::IsMember({"fp32", "none"}))
       ->capture_default_str();
+  app.add_option(
+         "--weight-type", weight_type,
+         "of matrices that are multiplied, in inference: float (as --precision says), or int8 (a byte "
+         "a weight and a scale an output: docs/generation.md)")
+      ->check(CLI::IsMember({"float", "int8"}))
+      ->capture_default_str();
   app.add_option("--attention", attention,
                  "fused (by blocks, no scores in memory: on a CPU, and on a GPU in bf16 and fp16, where the "
                  "fastest of several kernels is measured and taken), mma or wgmma (fused, on a GPU by these "
@@ -193,6 +199,7 @@ CompileOptions CompileFlags::options() const {
   options.tf32 = precision == "tf32";
   options.storage = options.tf32 ? DType::f32 : parse_precision(precision);
   options.masters = masters == "fp32";
+  options.int8_weights = weight_type == "int8";
   options.attention = attention == "fused"     ? AttentionForm::fused
                       : attention == "unfused" ? AttentionForm::unfused
                       : attention == "mma"     ? AttentionForm::mma

@@ -20,8 +20,8 @@ struct OptimizerFlags {
 };
 
 struct CompileFlags {
-  std::string target = "cpu", mode = "train", precision = "fp32", masters = "fp32", attention = "auto",
-              gemm_bodies = "auto", pipeline, dump_dir;
+  std::string target = "cpu", mode = "train", precision = "fp32", masters = "fp32", weight_type = "float",
+              attention = "auto", gemm_bodies = "auto", pipeline, dump_dir;
   std::vector<std::string> bounds, disabled, print_after;
   int64_t bisect_limit = -1;
   bool no_plan_cache = false, tune = false, verify_each = false, timing = false, print_after_all = false;

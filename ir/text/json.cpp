@@ -79,6 +79,7 @@ OrderedJson state_json(const State& state) {
   OrderedJson result{{"name", state.name}, {"role", name(state.role)}};
   result.update(type_json(state.dtype, state.shape));
   if (!state.copy_of.empty()) result["copy_of"] = state.copy_of;
+  if (!state.scales_of.empty()) result["scales_of"] = state.scales_of;
   for (const Segment& segment : state.segments)
     result["segments"].push_back(
         {{"name", segment.name}, {"shape", segment.shape}, {"offset", segment.offset}});

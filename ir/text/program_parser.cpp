@@ -269,8 +269,12 @@ class ProgramParser : KernelParser {
         step.tf32 = boolean();
       else if (key.text == "result")
         step.result_dtype = dtype();
+      else if (key.text == "a_i8")
+        step.a_i8 = boolean();
+      else if (key.text == "b_i8")
+        step.b_i8 = boolean();
       else
-        unknown_field(key, "m, n, k, alpha, beta, bias, tf32, result");
+        unknown_field(key, "m, n, k, alpha, beta, bias, tf32, result, a_i8, b_i8");
     });
     while (lexer.accept_word("batch")) step.batch.push_back(batch());
   }

@@ -118,6 +118,8 @@ class ProgramPrinter {
     if (s.bias) fields.add("bias", str(*s.bias));
     if (s.tf32) fields.add("tf32", "true");
     if (s.result_dtype != s.dtype) fields.add("result", std::string(name(s.result_dtype)));
+    if (s.a_i8) fields.add("a_i8", "true");
+    if (s.b_i8) fields.add("b_i8", "true");
     std::string line =
         fmt::format("{} {} = {} * {}{}", name(s.dtype), matrix(s.c), matrix(s.a), matrix(s.b), fields.str());
     for (const GemmStep::Batch& batch : s.batch) line += this->batch(batch);

@@ -86,8 +86,10 @@ State TextParser::state() {
         state.role = role();
       } else if (key.text == "copy_of") {
         state.copy_of = string("the name of the state that it copies");
+      } else if (key.text == "scales_of") {
+        state.scales_of = string("the name of the state whose rows it scales");
       } else {
-        unknown_field(key, "role, init, copy_of");
+        unknown_field(key, "role, init, copy_of, scales_of");
       }
     });
   lexer.expect(":");

@@ -122,7 +122,7 @@ std::vector<int64_t> TextParser::constant_shape() {
 DType TextParser::dtype() {
   const Token& token = lexer.peek();
   const auto type = token.kind == Token::Kind::identifier ? parse_dtype(token.text) : std::nullopt;
-  if (!type) lexer.expected("an element type (f32, bf16, f16, f64, i32, i64, u16, u8, bool)");
+  if (!type) lexer.expected("an element type (f32, bf16, f16, f64, i32, i64, u16, u8, bool, i8)");
   lexer.next();
   return *type;
 }

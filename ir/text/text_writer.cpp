@@ -72,6 +72,7 @@ std::string text(const State& state) {
   if (state.role != Role::state) fields.add("role", std::string(name(state.role)));
   if (state.init != Initializer{}) fields.add("init", str(state.init));
   if (!state.copy_of.empty()) fields.add("copy_of", quote(state.copy_of));
+  if (!state.scales_of.empty()) fields.add("scales_of", quote(state.scales_of));
   std::string result =
       fmt::format("state {}{} : {}{}", quote(state.name), fields.str(), name(state.dtype), str(state.shape));
   if (state.segments.empty()) return result + "\n";

@@ -234,7 +234,7 @@ class Narrower {
   }
 
   void settle_product(Node& matmul) {
-    if (!is_float(matmul.operand(0)->dtype())) return;
+    if (!is_float(matmul.operand(0)->dtype()) && !is_float(matmul.operand(1)->dtype())) return;
     for (unsigned i = 0; i < 2; ++i) require(matmul, i, storage_);
     if (!matmul.body && matmul.result()->dtype() != storage_)
       matmul.attributes["result"] = std::string(name(matmul.result()->dtype()));

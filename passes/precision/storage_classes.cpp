@@ -116,7 +116,10 @@ void StorageClasses::add(const Node& node) {
       for (const Value* operand : own_operands(node))
         if (takes_part(operand)) constraints(operand).narrow = constraints(operand).read = true;
       if (node.body) return add_body(node);
-      if (takes_part(node.result())) constraints(node.result()).narrow = true;
+      // Of weights of i8, which are scaled afterwards: f16 may not hold their sums.
+      if (takes_part(node.result()))
+        (node.has("result") ? constraints(node.result()).must_be_wide : constraints(node.result()).narrow) =
+            true;
       activation_[node.result()] = true;
       return;
     case Op::attention:

@@ -24,10 +24,30 @@ void for_each_run(const GemmSizes& s, size_t axis, int64_t at, const F& f) {
   for (int64_t i = 0; i < lines; ++i) f(at + i * line, length);
 }
 
+/// Few rows by the matrix of bytes, where numbers along k lie behind each other in both and nothing repeats.
+std::optional<FewRows> few_rows_of(const GemmSizes& s, ByteOperands bytes) {
+  const bool single = std::ranges::all_of(s.batch, [](const Batch& axis) { return axis.extent == 1; });
+  const bool lie_together = (s.a.column_stride == 1 && s.b.row_stride == 1) || s.k == 1;
+  if (bytes.a == bytes.b || !single || !lie_together || s.k == 0) return std::nullopt;
+  const auto alpha = static_cast<float>(s.alpha);
+  const FewRows rows{s.m,  s.n, s.k, s.a.row_stride, s.b.column_stride, s.c.row_stride, s.c.column_stride,
+                     alpha};
+  const FewRows columns{s.n,  s.m, s.k, s.b.column_stride, s.a.row_stride, s.c.column_stride, s.c.row_stride,
+                        alpha};
+  const FewRows& few = bytes.b ? rows : columns;
+  return few.rows <= FewRows::kMostRows ? std::optional(few) : std::nullopt;
+}
+
 }  // namespace
 
-TypedGemm::TypedGemm(const GemmSizes& sizes, DType operands, DType result, const std::string& place)
-    : sizes_(sizes), operands_(operands), result_(result), gemm_(sizes, place) {}
+TypedGemm::TypedGemm(const GemmSizes& sizes, DType operands, DType result, const std::string& place,
+                     ByteOperands bytes)
+    : sizes_(sizes),
+      operands_(operands),
+      result_(result),
+      bytes_(bytes),
+      few_(few_rows_of(sizes, bytes)),
+      gemm_(sizes, place) {}
 
 int64_t TypedGemm::reach(const GemmSizes::Matrix& matrix, int64_t rows, int64_t columns,
                          int64_t Batch::* stride) const {
@@ -38,11 +58,23 @@ int64_t TypedGemm::reach(const GemmSizes::Matrix& matrix, int64_t rows, int64_t 
   return empty ? 0 : last + 1;
 }
 
-const float* TypedGemm::widened(const void* from, int64_t count, std::vector<float>& scratch) const {
-  if (operands_ == DType::f32) return static_cast<const float*>(from);
+const float* TypedGemm::widened(const void* from, DType dtype, int64_t count, std::vector<float>& scratch) {
+  if (dtype == DType::f32) return static_cast<const float*>(from);
   scratch.resize(static_cast<size_t>(count));
-  widen(from, operands_, scratch.data(), count);
+  widen(from, dtype, scratch.data(), count);
   return scratch.data();
+}
+
+void TypedGemm::multiply(const void* a, const void* b, float* c) const {
+  std::vector<float> wide_a, wide_b;
+  const auto beta = static_cast<float>(sizes_.beta);
+  const auto a_reach = reach(sizes_.a, sizes_.m, sizes_.k, &Batch::a),
+             b_reach = reach(sizes_.b, sizes_.k, sizes_.n, &Batch::b);
+  if (few_ && bytes_.b)
+    return few_->run(widened(a, operands_, a_reach, wide_a), static_cast<const int8_t*>(b), c, beta);
+  if (few_) return few_->run(widened(b, operands_, b_reach, wide_b), static_cast<const int8_t*>(a), c, beta);
+  const float* from_a = widened(a, bytes_.a ? DType::i8 : operands_, a_reach, wide_a);
+  gemm_.run(from_a, widened(b, bytes_.b ? DType::i8 : operands_, b_reach, wide_b), c);
 }
 
 void TypedGemm::read_result(const void* c, std::vector<float>& scratch) const {
@@ -66,17 +98,15 @@ void TypedGemm::add_bias(const void* bias, float* c) const {
 }
 
 void TypedGemm::run(const void* a, const void* b, void* c, const void* bias) const {
-  std::vector<float> wide_a, wide_b, wide_c;
-  const float* from_a = widened(a, reach(sizes_.a, sizes_.m, sizes_.k, &Batch::a), wide_a);
-  const float* from_b = widened(b, reach(sizes_.b, sizes_.k, sizes_.n, &Batch::b), wide_b);
+  std::vector<float> wide_c;
   if (result_ == DType::f32) {
-    gemm_.run(from_a, from_b, static_cast<float*>(c));
+    multiply(a, b, static_cast<float*>(c));
     if (bias) add_bias(bias, static_cast<float*>(c));
     return;
   }
   wide_c.resize(static_cast<size_t>(reach(sizes_.c, sizes_.m, sizes_.n, &Batch::c)));
   if (sizes_.beta != 0) read_result(c, wide_c);
-  gemm_.run(from_a, from_b, wide_c.data());
+  multiply(a, b, wide_c.data());
   if (bias) add_bias(bias, wide_c.data());
   write_result(wide_c, c);
 }

@@ -79,7 +79,7 @@ class Resolver {
       sizes.batch.push_back({value(batch.extent), value(batch.a_stride), value(batch.b_stride),
                              batch.reduced ? 0 : value(batch.c_stride), batch.reduced});
     GemmLaunch& l = launch<GemmLaunch>();
-    l.gemm = TypedGemm(sizes, step.dtype, step.result_dtype, place_);
+    l.gemm = TypedGemm(sizes, step.dtype, step.result_dtype, place_, {step.a_i8, step.b_i8});
     point(l.a, step.a.base), point(l.b, step.b.base), point(l.c, step.c.base);
     if (step.bias) point(l.bias, *step.bias);
   }

@@ -104,6 +104,9 @@ class Resolver {
   }
 
   PreparedGemm prepared(const GemmStep& step) const {
+    if (step.a_i8 || step.b_i8)
+      fail_with(Status::invalid_file, "{}: an operand of i8: expected floats, which a GPU multiplies",
+                place_);
     const auto matrix = [&](const GemmStep::Matrix& m) {
       return GemmSizes::Matrix{value(m.row_stride), value(m.column_stride)};
     };

@@ -70,6 +70,9 @@ struct State {
   std::string copy_of =
       {};  // a rounded copy of the state of this name: who writes that one on the host rounds again
   std::vector<Segment> segments = {};  // of a flat state, in order of offset
+  /// An f32 state of scales: the i8 state of this name holds weights, each row of which is to be multiplied
+  /// by a number here, in the segment of the same name.
+  std::string scales_of = {};
   bool operator==(const State&) const = default;
 };
 
@@ -127,6 +130,7 @@ struct GemmStep {
   DType result_dtype = DType::f32;     // of C and the bias
   bool tf32 = false;                   // a GPU may leave out 13 bits of the mantissas of f32 operands
   std::optional<BufferRef> bias = {};  // C's columns lie together, no batch is reduced
+  bool a_i8 = false, b_i8 = false;  // this operand lies in memory as i8; on a CPU, and one of the two at most
 };
 
 /// A stable counting sort of `count` indices below `rows`: permutation[i] is the position of the i-th

@@ -35,7 +35,7 @@ void visit_fields(V& v, T& x) {
 template <typename V, Is<State> T>
 void visit_fields(V& v, T& x) {
   v("name", x.name), v("role", x.role), v("dtype", x.dtype), v("shape", x.shape), v("init", x.init);
-  v("segments", x.segments), v("copy_of", x.copy_of);
+  v("segments", x.segments), v("copy_of", x.copy_of), v("scales_of", x.scales_of);
 }
 
 template <typename V, Is<BufferPart> T>
@@ -84,6 +84,7 @@ void visit_fields(V& v, T& x) {
   v("a", x.a), v("b", x.b), v("c", x.c), v("m", x.m), v("n", x.n), v("k", x.k);
   v("alpha", x.alpha), v("beta", x.beta), v("batch", x.batch), v("dtype", x.dtype);
   v("result_dtype", x.result_dtype), v("bias", x.bias), v("tf32", x.tf32);
+  v("a_i8", x.a_i8), v("b_i8", x.b_i8);
 }
 
 template <typename V, Is<SortIndexStep::Workspace> T>

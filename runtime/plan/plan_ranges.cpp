@@ -92,8 +92,9 @@ class RangeCheck {
   void check_gemm(const GemmStep& step) const {
     if (step.tf32 && step.dtype != DType::f32)
       refuse(fmt::format("has tf32, which is for operands of f32, not {}", name(step.dtype)));
-    check_dtype("a", step.a.base, step.dtype);
-    check_dtype("b", step.b.base, step.dtype);
+    if (step.a_i8 && step.b_i8) refuse("has two operands of i8: expected one at most");
+    check_dtype("a", step.a.base, step.a_i8 ? DType::i8 : step.dtype);
+    check_dtype("b", step.b.base, step.b_i8 ? DType::i8 : step.dtype);
     check_dtype("c", step.c.base, step.result_dtype);
     check_spread_of_result(step);
     check_sums(step);

@@ -93,6 +93,7 @@ class Validation {
     if (state.role == Role::fault && (state.dtype != DType::i32 || state.shape != Shape{Dim(3)}))
       refuse("{} has the role fault: expected i32[3]", what);
     if (!state.copy_of.empty()) check_copy(state, what);
+    if (!state.scales_of.empty()) check_scales(state, what);
     require_names(state.segments, what + ", segment");
     if (!state.segments.empty() && state.shape.size() != 1) refuse("{} has segments: expected one dim", what);
     int64_t at = 0;
@@ -123,6 +124,19 @@ class Validation {
     const bool fits = master && master->dtype == DType::f32 && master->shape == copy.shape &&
                       is_float(copy.dtype) && copy.dtype != DType::f64;
     if (!fits) refuse("{} is a copy of '{}': expected an f32 state of its shape", what, copy.copy_of);
+  }
+
+  /// Sessions write a scale for each row of each weight.
+  void check_scales(const State& scales, const std::string& what) const {
+    const State* weights = plan_.find_state(scales.scales_of);
+    const auto fits = [](const Segment& scale, const Segment& weight) {
+      return scale.name == weight.name && weight.shape.size() == 2 &&
+             scale.shape == std::vector<int64_t>{weight.shape[0]};
+    };
+    if (!weights || weights->dtype != DType::i8 || scales.dtype != DType::f32 ||
+        !std::ranges::equal(scales.segments, weights->segments, fits))
+      refuse("{} has scales of '{}': expected f32, and a number for each row of each segment of an i8 state",
+             what, scales.scales_of);
   }
 
   static void check_initializer(const Initializer& init, const std::string& what) {

@@ -46,6 +46,7 @@ GemmStep transposed(GemmStep step) {
   for (GemmStep::Matrix* matrix : {&step.a, &step.b, &step.c})
     std::swap(matrix->row_stride, matrix->column_stride);
   for (GemmStep::Batch& axis : step.batch) std::swap(axis.a_stride, axis.b_stride);
+  std::swap(step.a_i8, step.b_i8);
   return step;
 }
 

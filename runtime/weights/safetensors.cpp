@@ -16,7 +16,7 @@
 namespace smelt {
 namespace {
 
-constexpr std::array<std::pair<DType, std::string_view>, 9> kTypes = {{
+constexpr std::array<std::pair<DType, std::string_view>, 10> kTypes = {{
     {DType::f32, "F32"},
     {DType::f16, "F16"},
     {DType::bf16, "BF16"},
@@ -25,6 +25,7 @@ constexpr std::array<std::pair<DType, std::string_view>, 9> kTypes = {{
     {DType::i32, "I32"},
     {DType::u16, "U16"},
     {DType::u8, "U8"},
+    {DType::i8, "I8"},
     {DType::boolean, "BOOL"},
 }};
 

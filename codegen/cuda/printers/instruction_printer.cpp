@@ -86,8 +86,8 @@ void InstructionPrinter::print_convert(int id) {
   if (x.operands.size() == 2)
     return c_.define(id, kind,
                      fmt::format("sm_round_random({}, {})", value, operand(x, 1, CudaKind::integer)));
-  const bool rounds =
-      x.dtype == DType::bf16 || x.dtype == DType::f16 || x.dtype == DType::u16 || x.dtype == DType::u8;
+  const bool rounds = x.dtype == DType::bf16 || x.dtype == DType::f16 ||
+                      (!is_float(x.dtype) && size_of(x.dtype) < 4 && x.dtype != DType::boolean);
   if (!rounds) return c_.set_value(id, {value, kind});
   c_.define(id, kind, fmt::format("sm_round<{}>({})", cuda_memory_type(x.dtype), value));
 }

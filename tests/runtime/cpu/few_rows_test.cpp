@@ -45,6 +45,30 @@ TEST(FewRows, SumsOfProductsAtOddSizes) {
         }
 }
 
+/// Bytes are floats of the same values: the same bits.
+TEST(FewRows, BytesAreTheFloatsThatTheyStandFor) {
+  std::mt19937 random(5);
+  for (const int64_t rows : {1, 3, 4, 15})
+    for (const int64_t columns : {1, 3, 31, 33, 197})
+      for (const int64_t k : {1, 15, 16, 33, 197}) {
+        const FewRows product{rows, columns, k, k + 3, k + 5, columns + 1, 1, -0.5f};
+        const auto x = random_values(rows * (k + 3), 1);
+        std::vector<int8_t> bytes(static_cast<size_t>(columns * (k + 5)));
+        for (int8_t& b : bytes) b = static_cast<int8_t>(static_cast<int>(random() % 255) - 127);
+        const std::vector<float> floats(bytes.begin(), bytes.end());
+        std::vector<float> y(static_cast<size_t>(rows * (columns + 1)),
+                             std::numeric_limits<float>::quiet_NaN());
+        auto expected = y;
+        product.run(x.data(), bytes.data(), y.data(), 0);
+        product.run(x.data(), floats.data(), expected.data(), 0);
+        for (int64_t i = 0; i < rows; ++i)
+          for (int64_t j = 0; j < columns; ++j) {
+            const auto at = static_cast<size_t>(i * (columns + 1) + j);
+            ASSERT_EQ(y[at], expected[at]) << rows << " " << columns << " " << k;
+          }
+      }
+}
+
 TEST(FewRows, ARowHasTheSameBitsAloneAndAmongOthers) {
   const int64_t columns = 777, k = 197;
   const auto x = random_values(FewRows::kMostRows * k, 1), w = random_values(columns * k, 2);
