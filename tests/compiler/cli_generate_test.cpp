@@ -56,6 +56,22 @@ TEST_F(Generate, EndsWithItsSpeed) {
   EXPECT_EQ(none.out, "3 1 4 \n");
 }
 
+TEST_F(Generate, WeightsOfAByteContinueAlike) {
+  const std::string command = "generate $GOLDEN --ids '3 1 4' --max T=16 --max-new-tokens 5 ";
+  const Outcome floats = smelt(command), bytes = smelt(command + "--weight-type int8");
+  expect_good(bytes);
+  EXPECT_EQ(bytes.out, floats.out);
+  const auto parameters = [](const std::string& err) {
+    std::smatch found;
+    std::regex_search(err, found, std::regex("parameter ([0-9.]+) KiB"));
+    return std::stod(found[1]);
+  };
+  EXPECT_LT(parameters(bytes.err), 0.4 * parameters(floats.err));  // biases, norms and positions stay
+  const Outcome wrong = smelt(command + "--weight-type int4");
+  EXPECT_TRUE(has(wrong.err, "int4 not in {float,int8}")) << wrong.err;
+  expect_error(smelt("compile $GOLDEN --mode train --weight-type int8 -o x.plan"), "are for inference");
+}
+
 TEST_F(Generate, JsonIsForProgramsThatAskForTheSpeed) {
   const std::string command = "generate $GOLDEN --ids '3 1 4' --max-new-tokens 5 --json ";
   EXPECT_FALSE(has(smelt(command).err, "new tokens in"));
