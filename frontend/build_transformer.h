@@ -55,7 +55,6 @@ struct BuildOptions {
 ///   @read_pages, @decode_pages   keep the tokens of one row ([1,T]), and, the second, give the last one's
 ///              logits [1,V]
 ///   @step_pages  reads one token of each row ([B,1]); logits [B,V]
-///   @next_pages  as @next
 /// over inputs, i32 if nothing else is said:
 ///   input_ids          [B,T], or [B,S] before a decoder
 ///   pixel_values       f32[B,channels,size,size] in place of ids

@@ -141,6 +141,10 @@ std::string line_of(const Work& work, size_t prompt, const Hypothesis& found) {
 CompileOptions compile_options(const GenerateCommand& options, const Model& model, size_t prompts,
                                DefaultBounds& bounds) {
   CompileOptions result = options.flags.options();
+  if (result.build.cache_pages > 0)
+    fail(
+        "--cache-pages is for plans to serve (smelt compile, smelt serve); generate keeps a row for each "
+        "prompt");
   result.mode = Mode::infer;
   const auto at_once = static_cast<int64_t>(std::min(prompts, kPromptsAtOnce));
   const int64_t beams = options.generation.options(model.about, options.weights.seed).num_beams;

@@ -7,8 +7,8 @@ namespace smelt {
 
 inline constexpr int64_t kPageTokens = 16;
 /// Keeps the tokens of one row; does that and gives the last one's logits; reads one token of each row, and
-/// gives the logits; reads one and chooses the next (token_states.h).
+/// gives the logits.
 inline constexpr const char *kReadPages = "read_pages", *kDecodePages = "decode_pages",
-                            *kStepPages = "step_pages", *kNextPages = "next_pages";
+                            *kStepPages = "step_pages";
 
 }  // namespace smelt

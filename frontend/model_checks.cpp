@@ -1,0 +1,102 @@
+#include "frontend/model_checks.h"
+
+#include <fmt/format.h>
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace smelt {
+
+namespace {
+
+bool may_exceed_positions(const TransformerSpec& spec, const BuildOptions& options) {
+  return llvm::any_of(options.bounds, [&](const Symbols::Bound& bound) {
+    return bound.factors == std::vector<std::string>{"T"} && bound.upper > spec.max_positions;
+  });
+}
+
+/// Models whose rows are one document each.
+void refuse_segments(const TransformerSpec& spec, const BuildOptions& options,
+                     std::vector<SpecProblem>& problems) {
+  const auto refuse = [&](bool when, const char* field, const char* text) {
+    if (when) problems.push_back({field, fmt::format("segment_ids: {}", text)});
+  };
+  refuse(has_patches(spec), "embedding.patch_size", "documents are of tokens, not of an image's patches");
+  refuse(has_both(spec), "encoder.layers",
+         "a decoder that reads an encoder writes one text a row; expected a decoder or an encoder alone");
+  const bool pools = spec.head.kind == HeadKind::none && spec.head.pooler;
+  refuse(!has_patches(spec) && (has_classes(spec) || pools), "head.kind",
+         "the first token speaks for the whole row; expected lm or mlm");
+  refuse(spec.positions.scaling == RopeScaling::dynamic && may_exceed_positions(spec, options),
+         "positions.scaling",
+         "dynamic turns all documents by the longest one's angles; expected T <= max_positions");
+}
+
+constexpr int64_t kMostPages = int64_t{1} << 26;
+
+int64_t longest_text(const TransformerSpec& spec, const BuildOptions& options) {
+  for (const Symbols::Bound& bound : options.bounds)
+    if (bound.factors == std::vector<std::string>{"T"}) return bound.upper;
+  return spec.max_positions;
+}
+
+}  // namespace
+
+std::vector<SpecProblem> problems_with_caches(const TransformerSpec& spec, const BuildOptions& options) {
+  std::vector<SpecProblem> problems;
+  const auto refuse = [&](bool wrong, const char* text) {
+    if (wrong) problems.push_back({"caches", text});
+  };
+  refuse(options.training || options.hidden_states,
+         "are for generation; expected --mode infer without hidden states");
+  refuse(options.segment_ids || options.position_ids,
+         "rows are one text each, whose places are counted; expected neither segment_ids nor position_ids");
+  refuse(!has_decoder(spec) || spec.head.kind != HeadKind::lm,
+         "nothing is generated without a decoder and its head lm");
+  refuse(options.cache_pages < 0 || options.cache_pages > kMostPages,
+         "cache_pages: expected 0 to 2^26, since lines of pages are numbered by 32 bits");
+  refuse(options.cache_pages > 0 && has_encoder(spec),
+         "cache_pages: texts of an encoder-decoder have a source each; expected a decoder alone");
+  refuse(spec.positions.counted, "positions.counted needs all tokens of a row, and a run has the new ones");
+  refuse(spec.positions.scaling == RopeScaling::dynamic && longest_text(spec, options) > spec.max_positions,
+         "dynamic scaling turns all keys anew where a text outgrows max_positions; expected a smaller bound "
+         "of T");
+  return problems;
+}
+
+std::vector<SpecProblem> unsupported(const TransformerSpec& spec, const BuildOptions& options) {
+  std::vector<SpecProblem> problems;
+  const auto refuse = [&](bool when, const char* field, const char* text) {
+    if (when) problems.push_back({field, text});
+  };
+  const bool image_head = spec.head.kind == HeadKind::image_classes;
+  refuse(has_patches(spec) && has_decoder(spec), "embedding.patch_size",
+         "a decoder reads tokens; expected 0");
+  refuse(image_head != has_patches(spec) && spec.head.kind != HeadKind::none, "head.kind",
+         "image_classes goes with patches, other heads with tokens");
+  refuse((spec.head.pooler || has_classes(spec) || spec.head.kind == HeadKind::mlm) && has_decoder(spec),
+         "head.kind", "reads an encoder alone; expected lm with a decoder");
+  refuse(spec.head.kind == HeadKind::lm && !has_decoder(spec), "head.kind", "lm needs a decoder");
+  refuse(has_both(spec) && spec.tokens.decoder_start < 0, "tokens.decoder_start",
+         "missing; a decoder that reads an encoder needs its first token");
+  refuse(has_both(spec) && spec.tokens.pad < 0, "tokens.pad",
+         "missing; targets that are ignored are read as it");
+  refuse(spec.positions.counted && spec.tokens.pad < 0, "tokens.pad", "missing; positions.counted needs it");
+  refuse(spec.embedding.width > 0 && (has_encoder(spec) || spec.head.kind == HeadKind::mlm),
+         "embedding.width", "needs a decoder alone; expected 0");
+  refuse(spec.attention.window > 0 && has_encoder(spec), "attention.window",
+         "needs a decoder alone; expected 0");
+  refuse(spec.attention.qkv_by_head && !spec.attention.fused_qkv, "attention.qkv_by_head",
+         "is an order within the weight of attention.fused_qkv; expected false");
+  refuse(spec.positions.kind == PositionKind::alibi && has_encoder(spec), "positions.kind",
+         "alibi needs a decoder alone; expected another");
+  refuse(spec.positions.counted_by_mask && spec.positions.kind != PositionKind::learned &&
+             spec.positions.kind != PositionKind::alibi,
+         "positions.counted_by_mask", "is for learned positions and alibi; expected false");
+  refuse(options.training && spec.head.kind == HeadKind::none, "head.kind",
+         "none has no loss to train; expected a head, or compile with --mode infer");
+  if (options.caches.value_or(false)) llvm::append_range(problems, problems_with_caches(spec, options));
+  if (options.segment_ids) refuse_segments(spec, options, problems);
+  return problems;
+}
+
+}  // namespace smelt
