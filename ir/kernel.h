@@ -159,11 +159,11 @@ struct Kernel {
   // On a GPU alone:
   std::optional<AttentionKernel> attention = {};  // then the instructions are its body
   std::optional<GemmKernel> gemm = {};            // then they are what becomes of its result
-  bool waits = false;        // first of all for the launches in front (KernelCode::waits)
-  int copies = 1;            // one launch runs it on so many sets of arguments
+  bool waits = false;          // first of all for the launches in front (KernelCode::waits)
+  int copies = 1;              // one launch runs it on so many sets of arguments
   std::vector<Kernel> beside;  // other kernels that blocks of the same launch run, whose parameters follow
-  std::vector<Kernel> tail;  // small kernels that the block which ends last runs afterwards, one after the
-                             // other, whose parameters follow this one's
+  std::vector<Kernel> tail;    // small kernels that the block which ends last runs afterwards, one after the
+                               // other, whose parameters follow this one's
 
   /// Whether a template stands around the instructions.
   bool has_template() const { return attention || gemm; }

@@ -213,9 +213,9 @@ struct SizeRule {
 };
 
 /// Work that several lists of steps can do, of which one runs: on a GPU the one that is the fastest where
-/// sizes are first seen, elsewhere the first, unless there is a rule. They write the same buffers, and none writes what one of them
-/// reads, so that each may run many times; what else an alternative writes nobody else uses. Outputs take the
-/// memory of nothing but what their own alternative has made.
+/// sizes are first seen, elsewhere the first, unless there is a rule. They write the same buffers, and none
+/// writes what one of them reads, so that each may run many times; what else an alternative writes nobody
+/// else uses. Outputs take the memory of nothing but what their own alternative has made.
 struct Choice {
   std::vector<std::string> alternatives;  // what people call them
   /// The last alternative runs where this holds and nowhere else: there it may not even be right. So nothing
