@@ -145,7 +145,10 @@ class Rewriter {
   void run() {
     for (Node* matmul : nodes_of(graph_, Op::matmul))
       for (unsigned side : {0u, 1u})
-        if (!matmul->body && is_weight(*matmul->operand(side))) multiply(*matmul, side);
+        if (!matmul->body && is_weight(*matmul->operand(side))) {
+          multiply(*matmul, side);
+          break;  // another node stands in its place
+        }
     for (Node* gather : nodes_of(graph_, Op::gather))
       if (is_weight(*gather->operand(0))) read_rows(*gather);
     graph_.prune();
