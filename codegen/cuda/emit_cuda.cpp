@@ -63,21 +63,27 @@ std::string device_parameters(const CudaBody& body) {
   return pointers(body, "") + numbers(body) + ", unsigned block_, float* shared_floats, int* shared_ints";
 }
 
-std::string device_arguments(const CudaBody& body) {
+std::string device_arguments(const CudaBody& body, const std::string& block) {
   std::string text;
   for (const std::string& name : body.names.params()) text += name + ", ";
   text += "random";
   for (const std::string& name : body.names.dims()) text += fmt::format(", {}_", name);
   for (int i = 0; i < body.kernel->random_slots; ++i) text += fmt::format(", id{}", i);
-  return text + ", range_, blockIdx.x, shared_floats, shared_ints";
+  return text + ", range_, " + block + ", shared_floats, shared_ints";
 }
 
 bool is_template(const CudaBody& body) { return !body.alignment_conditions.empty(); }
 
-/// A body that runs by vectors where sizes known at launch allow it stands in a template, made twice.
+/// A body that runs by vectors where sizes known at launch allow it stands in a template, made twice, between
+/// which a function of the same arguments chooses.
 std::string function_of(const CudaBody& body, const std::string& name) {
-  return fmt::format("{}SM void {}({}) {{\n{}}}\n\n", is_template(body) ? "template <bool aligned>\n" : "",
-                     name, device_parameters(body), body.text);
+  const std::string parameters = device_parameters(body);
+  if (!is_template(body)) return fmt::format("SM void {}({}) {{\n{}}}\n\n", name, parameters, body.text);
+  return fmt::format(
+      "template <bool aligned>\nSM void {0}_by({1}) {{\n{2}}}\n\n"
+      "SM void {0}({1}) {{\n  if ({3})\n    {0}_by<true>({4});\n  else\n    {0}_by<false>({4});\n}}\n\n",
+      name, parameters, body.text, fmt::join(body.alignment_conditions, " && "),
+      device_arguments(body, "block_"));
 }
 
 // ---- kernels beside one another: each has blocks of its own, the first kernel's first
@@ -89,25 +95,9 @@ std::string number_of(const CudaNames& names, const Dim& dim) {
   return names.dim(dim) + (dim.is_constant() ? "" : "_");
 }
 
-/// Chooses by alignment, which depends on sizes that the function has under its own names.
-std::string function_by_alignment(const CudaBody& body, const std::string& name) {
-  std::string forward;
-  for (const std::string& param : body.names.params()) forward += param + ", ";
-  forward += "random";
-  for (const std::string& dim : body.names.dims()) forward += fmt::format(", {}_", dim);
-  forward += ", range_, block_, shared_floats, shared_ints";
-  return function_of(body, name + "_by") + fmt::format(
-                                               "SM void {0}({1}) {{\n  if ({2})\n    {0}_by<true>({3});\n  "
-                                               "else\n    {0}_by<false>({3});\n}}\n\n",
-                                               name, device_parameters(body),
-                                               fmt::join(body.alignment_conditions, " && "), forward);
-}
-
 std::string beside_functions(const std::vector<CudaBody>& kernels) {
   std::string text;
-  for (size_t i = 0; i < kernels.size(); ++i)
-    text += is_template(kernels[i]) ? function_by_alignment(kernels[i], beside_name(i))
-                                    : function_of(kernels[i], beside_name(i));
+  for (size_t i = 0; i < kernels.size(); ++i) text += function_of(kernels[i], beside_name(i));
   return text;
 }
 
@@ -207,11 +197,7 @@ struct KernelText {
 
   std::string call() const {
     if (!beside.empty()) return beside_calls(beside, body.names, body.kernel->threads());
-    const std::string arguments = device_arguments(body);
-    if (is_template(body))
-      return fmt::format("  if ({})\n    body<true>({});\n  else\n    body<false>({});\n",
-                         fmt::join(body.alignment_conditions, " && "), arguments, arguments);
-    return has_function() ? fmt::format("  body({});\n", arguments) : body.text;
+    return has_function() ? fmt::format("  body({});\n", device_arguments(body, "blockIdx.x")) : body.text;
   }
 
   /// What the host passes.

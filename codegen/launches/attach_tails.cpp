@@ -203,19 +203,7 @@ class TailAttacher {
       parts.push_back(std::move(part.step));
     }
     fit_tails(kernel);
-    return join_steps(number_of(std::move(kernel)), parts);
-  }
-
-  /// Of an equal kernel that is already there, else of this one.
-  int number_of(Kernel kernel) {
-    for (size_t i = 0; i < program_.kernels.size(); ++i)
-      if (program_.kernels[i].same_code(kernel)) return static_cast<int>(i);
-    const size_t number = program_.kernels.size();
-    kernel.name += "_tail";
-    if (llvm::any_of(program_.kernels, [&](const Kernel& other) { return other.name == kernel.name; }))
-      kernel.name += std::to_string(number);
-    program_.kernels.push_back(std::move(kernel));
-    return static_cast<int>(number);
+    return join_steps(add_kernel(program_, std::move(kernel), "_tail"), parts);
   }
 
   Program& program_;

@@ -39,6 +39,17 @@ Step join_steps(int kernel, llvm::ArrayRef<Step> parts) {
   return joined;
 }
 
+int add_kernel(Program& program, Kernel kernel, std::string_view suffix) {
+  const size_t number = program.kernels.size();
+  for (size_t i = 0; i < number; ++i)
+    if (program.kernels[i].same_code(kernel)) return static_cast<int>(i);
+  kernel.name += suffix;
+  if (llvm::any_of(program.kernels, [&](const Kernel& other) { return other.name == kernel.name; }))
+    kernel.name += std::to_string(number);
+  program.kernels.push_back(std::move(kernel));
+  return static_cast<int>(number);
+}
+
 void drop_unused_kernels(Program& program) {
   std::vector<int> numbers(program.kernels.size(), -1);
   std::vector<Kernel> kept;

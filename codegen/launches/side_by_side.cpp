@@ -1,7 +1,5 @@
 #include "codegen/launches/side_by_side.h"
 
-#include <fmt/format.h>
-
 #include "codegen/launches/dependent_launches.h"
 #include "codegen/launches/join_steps.h"
 #include "codegen/scheduling/schedule_targets.h"
@@ -17,9 +15,11 @@ constexpr size_t kMostKernels = 8, kMostPointers = 100;
 
 /// Whether threads of a block wait for one another, so that all of the block have to be there.
 bool exchanges(const Kernel& kernel) {
-  return llvm::any_of(kernel.instructions, [](const Instruction& x) {
+  const auto is_sum = [](const Instruction& x) {
     return x.kind == Instruction::Kind::reduce || x.kind == Instruction::Kind::accumulate;
-  });
+  };
+  return llvm::any_of(kernel.instructions, is_sum) ||
+         llvm::any_of(kernel.blocks, [](const KernelBlock& block) { return block.after_barrier; });
 }
 
 /// Steps that can all run where the last of them stands.
@@ -106,16 +106,7 @@ class LaunchJoiner {
       if (step != launch[0]) kernel.beside.push_back(kernel_of(step));
       parts.push_back(std::move(steps_[step]));
     }
-    return join_steps(number_of(std::move(kernel)), parts);
-  }
-
-  /// Of an equal kernel that is already there, else of this one.
-  int number_of(Kernel kernel) {
-    for (size_t i = 0; i < program_.kernels.size(); ++i)
-      if (program_.kernels[i].same_code(kernel)) return static_cast<int>(i);
-    kernel.name = fmt::format("{}_beside{}", kernel.name, program_.kernels.size());
-    program_.kernels.push_back(std::move(kernel));
-    return static_cast<int>(program_.kernels.size()) - 1;
+    return join_steps(add_kernel(program_, std::move(kernel), "_beside"), parts);
   }
 
   Program& program_;

@@ -330,7 +330,7 @@ TEST(CudaText, AlignmentDecidesBetweenVectorsAndElements) {
       << "the second row begins off 16 bytes";
   const std::string symbolic = emit_cuda(scheduled(scaled_rows(Dim::symbol("N"))));
   EXPECT_TRUE(has(symbolic, "N_ % 4 == 0")) << symbolic;
-  EXPECT_TRUE(has(symbolic, "body<true>"));
+  EXPECT_TRUE(has(symbolic, "body_by<true>"));
 }
 
 TEST(CudaText, ShowsSourcesScheduleAndKernel) {

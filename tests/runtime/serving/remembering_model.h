@@ -68,18 +68,29 @@ inline std::vector<float> remembered_logits(const std::vector<int32_t>& tokens) 
   return logits;
 }
 
-class RememberingExecutor : public Executor {
+/// Of an executor whose next run may throw.
+class BreakingExecutor : public Executor {
  public:
-  RememberingExecutor(int64_t slots, int64_t capacity)
-      : cache_(static_cast<size_t>(slots), std::vector<int32_t>(static_cast<size_t>(capacity), -1)) {}
-  std::vector<std::pair<int64_t, int64_t>> shapes;  // B, T of each run of decode
-  size_t copies = 0;                                // runs of reorder
+  std::vector<std::pair<int64_t, int64_t>> shapes;  // rows, tokens of each run over caches
   bool breaks = false;                              // the next run throws
 
   std::span<std::byte> state(int) override { return {}; }
+
+ protected:
+  void break_if_asked() {
+    if (std::exchange(breaks, false)) fail_with(Status::internal, "the device is gone");
+  }
+};
+
+class RememberingExecutor : public BreakingExecutor {
+ public:
+  RememberingExecutor(int64_t slots, int64_t capacity)
+      : cache_(static_cast<size_t>(slots), std::vector<int32_t>(static_cast<size_t>(capacity), -1)) {}
+  size_t copies = 0;  // runs of reorder
+
   void run(const PlanEntry& entry, const SymbolValues& symbols, std::span<const void* const> inputs,
            std::span<void* const> outputs, const Philox&) override {
-    if (std::exchange(breaks, false)) fail_with(Status::internal, "the device is gone");
+    break_if_asked();
     const auto* first = static_cast<const int32_t*>(inputs[0]);
     const auto* second = static_cast<const int32_t*>(inputs[1]);
     const auto t = static_cast<size_t>(symbols.at("T"));
@@ -104,17 +115,14 @@ class RememberingExecutor : public Executor {
 };
 
 /// Pages that runs write, each token in its place, and read along a row's list.
-class RememberingPages : public Executor {
+class RememberingPages : public BreakingExecutor {
  public:
   explicit RememberingPages(int64_t pages) : cache_(static_cast<size_t>(pages * kPageTokens), -1) {}
-  std::vector<std::pair<int64_t, int64_t>> shapes;  // rows, tokens of each run
-  uint64_t prompt_tokens = 0;                       // that were read
-  bool breaks = false;                              // the next run throws
+  uint64_t prompt_tokens = 0;  // that were read
 
-  std::span<std::byte> state(int) override { return {}; }
   void run(const PlanEntry& entry, const SymbolValues& symbols, std::span<const void* const> inputs,
            std::span<void* const> outputs, const Philox&) override {
-    if (std::exchange(breaks, false)) fail_with(Status::internal, "the device is gone");
+    break_if_asked();
     const auto ints = [&](size_t i) { return static_cast<const int32_t*>(inputs[i]); };
     const bool is_step = entry.name == kStepPages;
     const auto extent = [&](const Dim& dim) { return static_cast<size_t>(dim.evaluate(symbols)); };
