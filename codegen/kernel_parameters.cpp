@@ -98,8 +98,9 @@ class ParametersOf {
 
   /// The operands of a matmul, as its maps walk them.
   void add(const GemmKernel& gemm) {
-    add(gemm.a, gemm.m, gemm.k);
+    if (!gemm.is_staged()) add(gemm.a, gemm.m, gemm.k);
     add(gemm.b, gemm.n, gemm.k);
+    if (gemm.few && gemm.few->bias >= 0) add_list(gemm.few->bias, gemm.n, false);
   }
   void add(const GemmKernel::Operand& operand, const Dim& rows, const Dim& k) {
     KernelAccess access;
@@ -232,6 +233,10 @@ class ParametersOf {
 void describe_parameters(const Kernel& kernel, KernelCode& code) {
   int stage = 0;
   ParametersOf(kernel, stage, code).run();
+  for (const Kernel& first : kernel.before) {
+    ParametersOf(first, stage, code).run();
+    code.parameters.pop_back();  // it lies in shared memory
+  }
   for (const Kernel& other : kernel.beside) ParametersOf(other, stage, code).run();
   for (const Kernel& last : kernel.tail) ParametersOf(last, ++stage, code).run();
 }

@@ -30,6 +30,8 @@ KernelCode describe_kernel(const Kernel& kernel) {
     code.splits = 0;  // of the partial sums alone: blocks take tiles
     code.shared_bytes = kernel.gemm->shared_bytes;
     code.most_blocks = kernel.gemm->most_blocks;
+  }
+  if (kernel.gemm && !kernel.gemm->few) {
     code.maps = gemm_maps(kernel);
     code.only_capability = kGemmCapability;
   }

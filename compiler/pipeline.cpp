@@ -6,6 +6,7 @@
 
 #include "codegen/cuda/tune_schedules.h"
 #include "codegen/launches/attach_tails.h"
+#include "codegen/launches/few_row_bodies.h"
 #include "codegen/launches/dependent_launches.h"
 #include "codegen/launches/gemm_bodies.h"
 #include "codegen/launches/merge_launches.h"
@@ -84,6 +85,7 @@ class Compiler {
     if (stage == Stage::fused) return;
 
     result_.program = lower(*result_.fused, target);
+    fuse_few_rows(result_.program, target);
     offer_gemm_bodies(result_.program, target);
     schedule_kernels(result_.program, target);
     order_steps(result_.program, {});

@@ -59,8 +59,9 @@ int64_t attention_bytes(const Program& program, const Kernel& kernel) {
 /// The operands of a matmul.
 int64_t operand_bytes(const Program& program, const Kernel& kernel) {
   const GemmKernel& gemm = *kernel.gemm;
-  const DType dtype = kernel.params[static_cast<size_t>(gemm.a.param)].dtype;
-  return bytes_at_bounds(program.symbols, gemm.m * gemm.k + gemm.n * gemm.k, dtype);
+  const DType dtype = kernel.params[static_cast<size_t>(gemm.b.param)].dtype;
+  return bytes_at_bounds(program.symbols, (gemm.is_staged() ? Dim(0) : gemm.m * gemm.k) + gemm.n * gemm.k,
+                         dtype);
 }
 
 /// What stays in a processor's cache.
@@ -69,8 +70,7 @@ bool is_tile(const Kernel& kernel, int param) {
 }
 
 /// Every param at the elements its accesses can reach, each once.
-int64_t kernel_bytes(const Program& program, const KernelStep& step) {
-  const Kernel& kernel = program.kernels[step.kernel];
+int64_t kernel_bytes(const Program& program, const Kernel& kernel) {
   std::vector<int64_t> reach(kernel.params.size() * 2);
   for (const Instruction& i : kernel.instructions) {
     if (i.access.param < 0 || is_tile(kernel, i.access.param)) continue;
@@ -83,6 +83,7 @@ int64_t kernel_bytes(const Program& program, const KernelStep& step) {
   }
   int64_t bytes = kernel.attention ? attention_bytes(program, kernel) : 0;
   if (kernel.gemm) bytes += operand_bytes(program, kernel);
+  for (const Kernel& first : kernel.before) bytes += kernel_bytes(program, first);
   for (int64_t part : reach) bytes += part;
   return bytes * kernel.copies;
 }
@@ -97,7 +98,7 @@ std::vector<EntrySummary> summarise_unfused(const Module& module) {
 
 int64_t step_bytes(const Program& program, const Step& step) {
   return visit_step(
-      step, [&](const KernelStep& kernel) { return kernel_bytes(program, kernel); },
+      step, [&](const KernelStep& launch) { return kernel_bytes(program, program.kernels[launch.kernel]); },
       [&](const GemmStep& gemm) { return gemm_bytes(program, gemm); },
       [&](const SortIndexStep& sort) {
         return bytes_at_bounds(program.symbols, sort.count * 2 + sort.rows, DType::i32);

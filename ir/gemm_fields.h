@@ -14,6 +14,7 @@ void visit_gemm_fields(const Visit& visit) {
   visit("n", &GemmKernel::n);
   visit("k", &GemmKernel::k);
   visit("tiles", &GemmKernel::tiles);
+  visit("few", &GemmKernel::few);
   visit("most_blocks", &GemmKernel::most_blocks);
   visit("shared_bytes", &GemmKernel::shared_bytes);
 }

@@ -1,9 +1,10 @@
 // What stands around the instructions of a kernel that multiplies two matrices: operands, sizes and tiles.
-// The instructions are what becomes of one element of the product; a template (codegen/cuda/gemm/) is the
-// rest.
+// The instructions are what becomes of one element of the product; a template (codegen/cuda/gemm/, or
+// codegen/cuda/few_rows/ for few rows of A by weights) is the rest.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "runtime/dim.h"
 #include "runtime/dtype.h"
@@ -21,6 +22,17 @@ struct GemmTiles {
   bool operator==(const GemmTiles&) const = default;
 };
 
+/// Of the template for few rows (codegen/cuda/few_rows/), whose blocks read A whole.
+struct FewRowTiles {
+  int rows = 8;      // of A, at most
+  int weights = 16;  // columns of the product, over all parts, that a block has at a time
+  int depth = 11;    // pieces along k of its weights that a warp is loading
+  int parts = 1;  // neighbouring parts of the product's columns of which the body is handed an element each
+  int bias = -1;  // the parameter that is added to each row of the product
+  DType result_dtype = DType::bf16;  // of the product and the bias
+  bool operator==(const FewRowTiles&) const = default;
+};
+
 struct GemmKernel {
   /// Neighbours along k lie together or, of a transposed operand, those along m or n; the others are a pitch
   /// apart.
@@ -33,6 +45,10 @@ struct GemmKernel {
   Operand a, b;
   Dim m, n, k;
   GemmTiles tiles = {};
+  std::optional<FewRowTiles> few = {};  // then this in place of tiles
+
+  /// Whether A is what the kernel before (Kernel::before) has left in shared memory: its last parameter.
+  bool is_staged() const { return a.param < 0; }
 
   // Chosen by `schedule`.
   int most_blocks = 0;       // of the grid: multiprocessors, in whole clusters

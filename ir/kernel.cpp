@@ -46,6 +46,7 @@ Dim AttentionKernel::blocks() const {
 }
 
 Dim GemmKernel::blocks() const {
+  if (few) return ceil_div(n, few->weights);
   return ceil_div(m, int64_t{tiles.rows()} * tiles.cluster) * ceil_div(n, tiles.columns) * tiles.cluster;
 }
 
@@ -99,6 +100,7 @@ int Kernel::threads() const {
 
 size_t Kernel::arguments() const {
   size_t count = params.size() * static_cast<size_t>(copies);
+  for (const Kernel& first : before) count += first.params.size() - 1;
   for (const Kernel& other : beside) count += other.params.size();
   for (const Kernel& last : tail) count += last.params.size();
   return attention ? count - static_cast<size_t>(attention->tile_params) : count;
@@ -110,8 +112,8 @@ bool Kernel::same_code(const Kernel& other) const {
          instructions == other.instructions && blocks == other.blocks &&
          row_predicate == other.row_predicate && schedule == other.schedule &&
          random_slots == other.random_slots && waits == other.waits && copies == other.copies &&
-         attention == other.attention && gemm == other.gemm && same_codes(beside, other.beside) &&
-         same_codes(tail, other.tail);
+         attention == other.attention && gemm == other.gemm && same_codes(before, other.before) &&
+         same_codes(beside, other.beside) && same_codes(tail, other.tail);
 }
 
 }  // namespace smelt

@@ -94,7 +94,7 @@ struct Instruction {
              // scalar (column block) or an accumulator a column
     result,  // the second (slot-th) result of a reduce
     handed,  // what a template computes for its body: of attention the slot-th of score, product, weight,
-             // delta; of a matmul the element of the result, rounded to dtype
+             // delta; of a matmul the element of the result (in its slot-th part), rounded to dtype
   };
   Kind kind = Kind::constant;
   DType dtype = DType::f32;
@@ -161,13 +161,16 @@ struct Kernel {
   std::optional<GemmKernel> gemm = {};            // then they are what becomes of its result
   bool waits = false;          // first of all for the launches in front (KernelCode::waits)
   int copies = 1;              // one launch runs it on so many sets of arguments
+  std::vector<Kernel> before;  // at most one, of a `gemm` of few rows: every block runs all of it first, into
+                               // shared memory; what it stores elsewhere the first block does alone
   std::vector<Kernel> beside;  // other kernels that blocks of the same launch run, whose parameters follow
   std::vector<Kernel> tail;    // small kernels that the block which ends last runs afterwards, one after the
                                // other, whose parameters follow this one's
 
   /// Whether a template stands around the instructions.
   bool has_template() const { return attention || gemm; }
-  /// How many arguments a step gives: those of all copies, of the kernels beside it, then of the tail.
+  /// How many arguments a step gives: those of all copies, of the kernel before (but for its last parameter,
+  /// which lies in shared memory), of the kernels beside it, then of the tail.
   size_t arguments() const;
   /// Extents of the parallel axes multiplied; for reduced kernels also the column tiles: what the runtime
   /// splits.

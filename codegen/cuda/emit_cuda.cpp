@@ -6,9 +6,10 @@
 #include <algorithm>
 
 #include "codegen/cuda/attention/emit_attention.h"
+#include "codegen/cuda/few_rows/emit_few_rows.h"
 #include "codegen/cuda/gemm/emit_gemm.h"
 #include "codegen/cuda/prelude.h"
-#include "codegen/cuda/printers/print_body.h"
+#include "codegen/cuda/printers/kernel_function.h"
 #include "codegen/kernel_passes/launch_dims.h"
 #include "ir/text/text_writer.h"
 
@@ -37,63 +38,9 @@ std::string source_comment(const std::vector<std::string>& sources) {
   return text.empty() ? "" : comment(text);
 }
 
-// ---- parameters and arguments
-
-/// One parameter each, with a prefix before its name.
-std::string pointers(const CudaBody& body, const std::string& prefix) {
-  std::string text;
-  for (size_t i = 0; i < body.kernel->params.size(); ++i) {
-    const KernelParam& param = body.kernel->params[i];
-    text += fmt::format("{}{}* {}{}, ", param.output ? "" : "const ", cuda_memory_type(param.dtype), prefix,
-                        body.names.params()[i]);
-  }
-  return text;
-}
-
-/// Behind the pointers: random numbers' keys and sizes.
-std::string numbers(const CudaBody& body) {
-  std::string text = "const unsigned* random";
-  for (const std::string& name : body.names.dims()) text += fmt::format(", long long {}_", name);
-  for (int i = 0; i < body.kernel->random_slots; ++i) text += fmt::format(", unsigned id{}", i);
-  return text + ", long long range_";
-}
-
-/// Of a function that the kernel calls.
-std::string device_parameters(const CudaBody& body) {
-  return pointers(body, "") + numbers(body) + ", unsigned block_, float* shared_floats, int* shared_ints";
-}
-
-std::string device_arguments(const CudaBody& body, const std::string& block) {
-  std::string text;
-  for (const std::string& name : body.names.params()) text += name + ", ";
-  text += "random";
-  for (const std::string& name : body.names.dims()) text += fmt::format(", {}_", name);
-  for (int i = 0; i < body.kernel->random_slots; ++i) text += fmt::format(", id{}", i);
-  return text + ", range_, " + block + ", shared_floats, shared_ints";
-}
-
-bool is_template(const CudaBody& body) { return !body.alignment_conditions.empty(); }
-
-/// A body that runs by vectors where sizes known at launch allow it stands in a template, made twice, between
-/// which a function of the same arguments chooses.
-std::string function_of(const CudaBody& body, const std::string& name) {
-  const std::string parameters = device_parameters(body);
-  if (!is_template(body)) return fmt::format("SM void {}({}) {{\n{}}}\n\n", name, parameters, body.text);
-  return fmt::format(
-      "template <bool aligned>\nSM void {0}_by({1}) {{\n{2}}}\n\n"
-      "SM void {0}({1}) {{\n  if ({3})\n    {0}_by<true>({4});\n  else\n    {0}_by<false>({4});\n}}\n\n",
-      name, parameters, body.text, fmt::join(body.alignment_conditions, " && "),
-      device_arguments(body, "block_"));
-}
-
 // ---- kernels beside one another: each has blocks of its own, the first kernel's first
 
 std::string beside_name(size_t number) { return fmt::format("beside{}", number); }
-
-/// What the launch calls a size of one of its kernels.
-std::string number_of(const CudaNames& names, const Dim& dim) {
-  return names.dim(dim) + (dim.is_constant() ? "" : "_");
-}
 
 std::string beside_functions(const std::vector<CudaBody>& kernels) {
   std::string text;
@@ -127,7 +74,7 @@ std::string beside_calls(const std::vector<CudaBody>& kernels, const CudaNames& 
 // ---- several sets of arguments, which have a struct that every block indexes
 
 std::string copies_type(const CudaBody& body) {
-  std::string members = pointers(body, "");
+  std::string members = pointer_parameters(body, "");
   for (size_t at = 0; (at = members.find(", ", at)) != std::string::npos;) members.replace(at, 2, "; ");
   return fmt::format("struct Pointers {{ {}}};\nstruct Copies {{ Pointers of[{}]; }};\n\n", members,
                      body.kernel->copies);
@@ -188,7 +135,7 @@ struct KernelText {
   CudaBody body;
   std::vector<CudaBody> beside, tail;  // `beside` begins with the kernel itself
 
-  bool has_function() const { return is_template(body) || !tail.empty(); }
+  bool has_function() const { return has_two_forms(body) || !tail.empty(); }
 
   std::string function() const {
     if (!beside.empty()) return beside_functions(beside);
@@ -197,17 +144,17 @@ struct KernelText {
 
   std::string call() const {
     if (!beside.empty()) return beside_calls(beside, body.names, body.kernel->threads());
-    return has_function() ? fmt::format("  body({});\n", device_arguments(body, "blockIdx.x")) : body.text;
+    return has_function() ? fmt::format("  body({});\n", function_arguments(body, "blockIdx.x")) : body.text;
   }
 
   /// What the host passes.
   std::string parameters() const {
     std::string text = body.kernel->copies > 1 ? "const __grid_constant__ Copies copies, "
-                       : beside.empty()        ? pointers(body, "")
+                       : beside.empty()        ? pointer_parameters(body, "")
                                                : "";
-    for (size_t i = 0; i < beside.size(); ++i) text += pointers(beside[i], beside_name(i) + "_");
-    for (size_t i = 0; i < tail.size(); ++i) text += pointers(tail[i], tail_name(i) + "_");
-    return text + numbers(body);
+    for (size_t i = 0; i < beside.size(); ++i) text += pointer_parameters(beside[i], beside_name(i) + "_");
+    for (size_t i = 0; i < tail.size(); ++i) text += pointer_parameters(tail[i], tail_name(i) + "_");
+    return text + number_parameters(body);
   }
 
   std::string shared_arrays() const {
@@ -248,7 +195,9 @@ std::string prelude_of(const Kernel& kernel, const std::string& code) {
 
 std::string emit_cuda(const Kernel& kernel, const std::vector<std::string>& sources) {
   if (kernel.attention) return source_comment(sources) + comment(print(kernel)) + emit_attention(kernel);
-  if (kernel.gemm) return source_comment(sources) + comment(print(kernel)) + emit_gemm(kernel);
+  if (kernel.gemm)
+    return source_comment(sources) + comment(print(kernel)) +
+           (kernel.gemm->few ? emit_few_rows(kernel) : emit_gemm(kernel));
   KernelText text{print_body(kernel, "blockIdx.x"), {}, {}};
   Kernel alone = kernel;
   alone.beside.clear();

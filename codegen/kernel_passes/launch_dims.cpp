@@ -46,6 +46,7 @@ std::vector<Dim> launch_dims(const Kernel& kernel) {
   if (kernel.attention && !kernel.attention->blocked()) collector.add(*kernel.attention);
   if (kernel.gemm) collector.add(*kernel.gemm);
   collector.add(kernel);
+  for (const Kernel& first : kernel.before) collector.add(first), collector.add(first.range());
   if (!kernel.beside.empty()) collector.add(kernel.range());
   for (const Kernel& other : kernel.beside) collector.add(other), collector.add(other.range());
   return std::move(collector.dims);

@@ -5,6 +5,7 @@
 
 #include "codegen/cuda/gemm/emit_gemm.h"
 #include "codegen/launches/gemm_body_kernel.h"
+#include "codegen/launches/join_steps.h"
 #include "ir/analysis/step_footprint.h"
 #include "runtime/plan/plan_validate.h"
 
@@ -74,10 +75,6 @@ class EntryBodies {
       return reads && is_kernel ? std::optional(i) : std::nullopt;
     }
     return std::nullopt;
-  }
-
-  static bool touches(const Step& step, int buffer) {
-    return std::ranges::count(step.reads, buffer) + std::ranges::count(step.writes, buffer) > 0;
   }
 
   bool is_large(size_t at, size_t kernel) {

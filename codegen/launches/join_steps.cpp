@@ -5,10 +5,6 @@
 namespace smelt {
 namespace {
 
-bool touches(const Step& step, int buffer) {
-  return llvm::is_contained(step.reads, buffer) || llvm::is_contained(step.writes, buffer);
-}
-
 /// A part may write one buffer in the place of another where the two are that part's alone.
 bool keeps_alias(llvm::ArrayRef<Step> parts, const Step& own, const std::pair<int, int>& pair) {
   return llvm::none_of(parts, [&](const Step& part) {
@@ -22,6 +18,10 @@ void append_all(std::vector<T>& to, const std::vector<T>& from) {
 }
 
 }  // namespace
+
+bool touches(const Step& step, int buffer) {
+  return llvm::is_contained(step.reads, buffer) || llvm::is_contained(step.writes, buffer);
+}
 
 Step join_steps(int kernel, llvm::ArrayRef<Step> parts) {
   Step joined{.what = {}, .reads = {}, .writes = {}, .may_alias = {}, .sources = {}, .phase = parts[0].phase};

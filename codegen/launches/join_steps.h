@@ -8,6 +8,9 @@
 
 namespace smelt {
 
+/// Whether a step reads or writes the buffer.
+bool touches(const Step& step, int buffer);
+
 /// A step that runs `kernel` on the arguments of all parts, one after the other, and stands for them.
 Step join_steps(int kernel, llvm::ArrayRef<Step> parts);
 /// The number of an equal kernel that is already there, else of this one, whose name then ends with `suffix`

@@ -1,15 +1,68 @@
-// Threads, shared memory, the grid and early loads of kernels that multiply (codegen/cuda/gemm/).
+// Threads, shared memory, the grid and early loads of kernels that multiply (codegen/cuda/gemm/,
+// codegen/cuda/few_rows/).
+#include <algorithm>
+
+#include "codegen/cuda/few_rows/emit_few_rows.h"
+#include "codegen/cuda/few_rows/few_rows_text.h"
 #include "codegen/cuda/gemm/gemm_text.h"
 #include "codegen/cuda/gemm/print_gemm_body.h"
 #include "codegen/kernel_passes/fast_forms.h"
 #include "codegen/kernel_passes/index_bounds.h"
 #include "codegen/kernel_passes/unrounded_stores.h"
-#include "codegen/scheduling/schedule.h"
-#include "codegen/scheduling/schedule_targets.h"
+#include "codegen/scheduling/schedule_gpu.h"
 
 namespace smelt {
+namespace {
 
-void schedule_gemm(Kernel& kernel, const Symbols& symbols, const Target& target) {
+/// Of a block for few rows, beside what the kernel before exchanges there.
+constexpr int64_t kSharedBytes = 112 << 10;
+/// Elements of a row of the kernel before in one lane.
+constexpr int64_t kLaneElements = 32;
+
+/// All threads of the block, as teams for as many rows as it has at once.
+Schedule for_a_block(const Kernel& kernel, const Symbols& symbols) {
+  Schedule s = kernel.schedule;
+  if (s.flat) return s;
+  const KernelShape shape(kernel);
+  Dim rows = 1;
+  for (const int axis : shape.parallel) rows *= kernel.axes[static_cast<size_t>(axis)].extent;
+  const int64_t columns =
+      shape.inner < 0 ? 1 : symbols.upper(kernel.axes[static_cast<size_t>(shape.inner)].extent);
+  const int64_t for_rows = kFewRowsThreads / pow2_ceil(symbols.upper(rows)),
+                for_columns = pow2_ceil(quotient_up(columns, kLaneElements));
+  s.team = static_cast<int>(std::clamp<int64_t>(std::max(for_rows, for_columns), 32, kFewRowsThreads));
+  s.threads = kFewRowsThreads, s.grain = kFewRowsThreads / s.team;
+  s.vectors = static_cast<int>(quotient_up(quotient_up(columns, s.vector_width), s.team));
+  s.unroll = std::clamp(s.vectors, 1, 4);
+  return s;
+}
+
+void schedule_before(Kernel& kernel, const Symbols& symbols, const Target& target) {
+  for (Kernel& first : kernel.before) {
+    schedule(first, symbols, target);
+    Schedule s = for_a_block(first, symbols);
+    kernel.schedule.index32 &= s.index32;
+    s.index32 = kernel.schedule.index32;
+    take_schedule(first, s);
+  }
+}
+
+/// As many pieces on their way as there is room for beside A.
+void schedule_few_rows(Kernel& kernel, const Symbols& symbols, const Target& target) {
+  GemmKernel& gemm = *kernel.gemm;
+  Schedule& s = kernel.schedule;
+  s.vector_width = s.team = s.vectors = 1;
+  s.threads = kFewRowsThreads;
+  s.index32 = has_32_bit_indices(kernel, symbols);
+  schedule_before(kernel, symbols, target);
+  const int64_t rows = symbols.upper(gemm.m);
+  while (gemm.few->depth > 2 && few_rows_kernel_bytes(gemm, rows) > kSharedBytes) --gemm.few->depth;
+  gemm.shared_bytes = few_rows_kernel_bytes(gemm, rows);
+  gemm.most_blocks = static_cast<int>(kFewRowsResident * target.device.multiprocessors);
+  kernel.waits = true;
+}
+
+void schedule_large(Kernel& kernel, const Symbols& symbols, const Target& target) {
   GemmKernel& gemm = *kernel.gemm;
   Schedule& s = kernel.schedule;
   s.vector_width = kGemmVector, s.team = 1, s.vectors = 1;
@@ -18,8 +71,16 @@ void schedule_gemm(Kernel& kernel, const Symbols& symbols, const Target& target)
   s.index32 = has_32_bit_indices(kernel, symbols);
   gemm.most_blocks = target.device.multiprocessors / gemm.tiles.cluster * gemm.tiles.cluster;
   gemm.shared_bytes = gemm_shared_bytes(gemm.tiles, static_cast<int>(gemm_sums(kernel).size()));
+}
+
+}  // namespace
+
+void schedule_gemm(Kernel& kernel, const Symbols& symbols, const Target& target) {
+  const bool few = kernel.gemm->few.has_value();
+  few ? schedule_few_rows(kernel, symbols, target) : schedule_large(kernel, symbols, target);
   store_unrounded(kernel);
   choose_fast_forms(kernel);
+  if (few) return;
   for (const int id : early_gemm_loads(kernel))
     kernel.instructions[static_cast<size_t>(id)].form = Form::early;
 }

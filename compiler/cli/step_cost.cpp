@@ -40,7 +40,8 @@ double product_flops(const Program& program, const GemmKernel& gemm) {
 double kernel_flops(const Program& program, const Kernel& kernel) {
   double flops = kernel.attention ? attention_flops(program, *kernel.attention) : 0;
   if (kernel.gemm) flops += product_flops(program, *kernel.gemm);
-  for (const Kernel& last : kernel.tail) flops += kernel_flops(program, last);
+  for (const std::vector<Kernel>* others : {&kernel.before, &kernel.tail})
+    for (const Kernel& other : *others) flops += kernel_flops(program, other);
   for (const KernelBlock& block : kernel.blocks) {
     double times = 1;
     for (const KernelAxis& axis : kernel.axes)

@@ -35,6 +35,7 @@ class FootprintOf {
     const Kernel& kernel = program_.kernels[static_cast<size_t>(step.kernel)];
     size_t argument = 0;
     for (int copy = 0; copy < kernel.copies; ++copy) add(kernel, step, argument);
+    for (const Kernel& first : kernel.before) add(first, step, argument, first.params.size() - 1);
     for (const Kernel& other : kernel.beside) add(other, step, argument);
     for (const Kernel& last : kernel.tail) add(last, step, argument);
   }
@@ -42,8 +43,15 @@ class FootprintOf {
   void add(const Kernel& kernel, const KernelStep& step, size_t& argument) {
     if (kernel.attention) add(*kernel.attention, kernel, step);
     if (kernel.gemm) add(*kernel.gemm, step);
+    const auto tiles = kernel.attention ? static_cast<size_t>(kernel.attention->tile_params) : 0;
+    add(kernel, step, argument, kernel.params.size() - tiles);
+    argument += tiles;
+  }
+
+  /// No argument of a step lies behind the other parameters.
+  void add(const Kernel& kernel, const KernelStep& step, size_t& argument, size_t arguments) {
     for (const Instruction& x : kernel.instructions) {
-      if (x.access.param < 0 || is_tile(kernel, x.access.param)) continue;
+      if (x.access.param < 0 || static_cast<size_t>(x.access.param) >= arguments) continue;
       const BufferRef& ref = step.arguments[argument + static_cast<size_t>(x.access.param)];
       const bool unbounded =
           kernel.params[static_cast<size_t>(x.access.param)].partial || x.access.computed >= 0;
@@ -56,12 +64,7 @@ class FootprintOf {
       else
         add({ref.buffer, ref.offset + x.access.offset}, walks, writes);
     }
-    argument += kernel.params.size();
-  }
-
-  /// No argument of a step lies behind it.
-  static bool is_tile(const Kernel& kernel, int param) {
-    return kernel.attention && static_cast<size_t>(param) >= kernel.arguments();
+    argument += arguments;
   }
 
   /// Heads, of which no instruction of the body says anything.
@@ -76,6 +79,7 @@ class FootprintOf {
   void add(const GemmKernel& gemm, const KernelStep& step) {
     const Dim one = 1;
     for (const auto& [operand, rows] : {std::pair(&gemm.a, &gemm.m), std::pair(&gemm.b, &gemm.n)}) {
+      if (operand->param < 0) continue;
       const Dim *outer = operand->transposed ? &gemm.k : rows, *inner = operand->transposed ? rows : &gemm.k;
       add(step.arguments[static_cast<size_t>(operand->param)], {{outer, &operand->pitch}, {inner, &one}},
           false);

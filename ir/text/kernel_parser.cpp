@@ -42,6 +42,8 @@ Kernel KernelParser::kernel() {
       kernel_.waits = true;
     else if (lexer.accept_word("copies"))
       kernel_.copies = small_integer("how many sets of arguments the kernel takes");
+    else if (lexer.accept_word("before"))
+      kernel_.before.push_back(inner());
     else if (lexer.accept_word("beside"))
       kernel_.beside.push_back(inner());
     else if (lexer.accept_word("tail"))
@@ -136,7 +138,7 @@ void KernelParser::block() {
   else if (at.text != "unplaced")
     lexer.fail_at(at.offset,
                   "expected schedule, attention, gemm, random_slots, waits, copies, where, row, column, "
-                  "reduced, unplaced, beside or tail");
+                  "reduced, unplaced, before, beside or tail");
   block.after_barrier = lexer.accept_word("after_barrier");
   block.loads_first = lexer.accept_word("loads_first");
   lexer.expect("{");

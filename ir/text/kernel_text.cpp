@@ -32,7 +32,8 @@ class KernelPrinter {
     text += " {\n" + settings();
     std::vector<bool> shown(k_.instructions.size());
     for (const KernelBlock& block : k_.blocks) text += this->block(block, shown);
-    return text + unplaced(shown) + inner("beside", k_.beside) + inner("tail", k_.tail) + "}\n";
+    return text + unplaced(shown) + inner("before", k_.before) + inner("beside", k_.beside) +
+           inner("tail", k_.tail) + "}\n";
   }
 
  private:
@@ -207,6 +208,10 @@ class KernelPrinter {
     std::vector<int> numbers;
     visit_gemm_tiles(tiles, [&](int number) { numbers.push_back(number); });
     return fmt::format("[{}]", fmt::join(numbers, ", "));
+  }
+  static std::string field(const std::optional<FewRowTiles>& few) {
+    return fmt::format("[{}, {}, {}, {}, {}, {}]", few->rows, few->weights, few->depth, few->parts, few->bias,
+                       smelt::name(few->result_dtype));
   }
   static std::string gemm(const GemmKernel& gemm) {
     const GemmKernel plain;

@@ -96,12 +96,23 @@ void KernelParser::read(GemmTiles& tiles) {
   lexer.expect("]");
 }
 
+void KernelParser::read(std::optional<FewRowTiles>& few) {
+  FewRowTiles& made = few.emplace();
+  lexer.expect("[");
+  for (int* number : {&made.rows, &made.weights, &made.depth, &made.parts, &made.bias})
+    *number = small_integer(), lexer.expect(",");
+  made.result_dtype = dtype();
+  lexer.expect("]");
+}
+
+/// Of few rows A may be what the kernel before leaves, and there may be no bias.
 void KernelParser::gemm() {
   GemmKernel& made = kernel_.gemm.emplace();
   read_fields(made, [](const auto& visit) { visit_gemm_fields(visit); });
-  for (const int param : {made.a.param, made.b.param})
-    if (param < 0 || param >= std::ssize(kernel_.params))
-      lexer.expected("numbers of the kernel's parameters");
+  const auto is_param = [&](int param) { return param >= 0 && param < std::ssize(kernel_.params); };
+  const bool has_a = is_param(made.a.param) || (made.few && made.is_staged());
+  const bool has_bias = !made.few || made.few->bias < 0 || is_param(made.few->bias);
+  if (!has_a || !is_param(made.b.param) || !has_bias) lexer.expected("numbers of the kernel's parameters");
 }
 
 }  // namespace smelt

@@ -9,8 +9,6 @@
 namespace smelt {
 namespace {
 
-/// The most rows of any kernel.
-constexpr int64_t kMostRows = 16;
 /// Long sums of few columns have fewer weights a block, so that all multiprocessors have some; others more,
 /// since a block reads A for each of its tiles.
 constexpr int64_t kFewColumns = 2113, kLongSums = 4096, kManyColumns = 5000;
@@ -57,8 +55,18 @@ std::vector<FewRows> few_rows(DType dtype, DType result_dtype, bool has_bias) {
   return all;
 }
 
+FewRowTiles few_row_tiles(int64_t rows, int64_t n, int64_t k, int parts) {
+  FewRowTiles tiles{.parts = parts};
+  for (const FewRows& few : few_rows(DType::bf16, DType::bf16, false)) {
+    const bool takes = rows <= few.rows && n < few.columns_below && k >= few.least_sums;
+    tiles.rows = few.rows, tiles.weights = few.weights, tiles.depth = few.depth;
+    if (takes && few.weights % (8 * parts) == 0) break;
+  }
+  return tiles;
+}
+
 std::vector<FewRows> few_rows(const Program& program, const PlanEntry& entry, const GemmStep& step) {
-  const bool few = keeps_tokens(program, entry) || program.symbols.upper(step.m) <= kMostRows;
+  const bool few = keeps_tokens(program, entry) || program.symbols.upper(step.m) <= kMostFewRows;
   if (!few || !has_form(step) || !is_weight(program, entry, step.b.base)) return {};
   return few_rows(step.dtype, step.result_dtype, step.bias.has_value());
 }

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "ir/gemm_kernel.h"
 #include "ir/program.h"
 
 namespace smelt {
@@ -33,6 +34,12 @@ struct FewRows {
 
 /// In the order in which they are tried.
 std::vector<FewRows> few_rows(DType dtype, DType result_dtype, bool has_bias);
+
+/// Rows that no kernel has more of.
+constexpr int64_t kMostFewRows = 16;
+/// What a kernel of its own takes for a product of that many rows, at most, by n columns in `parts`, of sums
+/// of k numbers (ir/gemm_kernel.h).
+FewRowTiles few_row_tiles(int64_t rows, int64_t n, int64_t k, int parts);
 
 /// The kernels for a step of the entry, those for fewer rows first; none where it has none. They read weights
 /// before the steps in front of them have ended, so these are a state that no step of the entry writes.

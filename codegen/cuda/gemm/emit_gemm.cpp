@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "codegen/cuda/gemm/body_arguments.h"
 #include "codegen/cuda/gemm/gemm_text.h"
 #include "codegen/cuda/gemm/print_gemm_body.h"
 #include "codegen/cuda/prelude.h"
@@ -25,16 +26,13 @@ WgmmaGemm gemm_of(const Kernel& kernel) {
 /// The kernel that the host launches.
 std::string entry(const Kernel& kernel) {
   const CudaNames names(kernel);
-  std::string parameters, body = "random";
+  std::string parameters;
   for (size_t i = 0; i < kernel.params.size(); ++i)
     parameters += fmt::format("{}{}* {}, ", kernel.params[i].output ? "" : "const ",
                               cuda_memory_type(kernel.params[i].dtype), names.params()[i]);
   parameters += "const unsigned* random";
-  for (const std::string& param : names.params()) body += ", " + param;
-  for (const std::string& dim : names.dims())
-    parameters += fmt::format(", long long {}_", dim), body += fmt::format(", {}_", dim);
-  for (int i = 0; i < kernel.random_slots; ++i)
-    parameters += fmt::format(", unsigned id{}", i), body += fmt::format(", id{}", i);
+  for (const std::string& dim : names.dims()) parameters += fmt::format(", long long {}_", dim);
+  for (int i = 0; i < kernel.random_slots; ++i) parameters += fmt::format(", unsigned id{}", i);
   const auto size = [&](const Dim& dim) { return names.dim(dim) + (dim.is_constant() ? "" : "_"); };
   const GemmKernel& gemm = *kernel.gemm;
   return fmt::format(
@@ -44,7 +42,7 @@ std::string entry(const Kernel& kernel) {
       "  const BodyArguments body = {{{}}};\n  gemm(map0, map1, {}, {}, {}, body);\n}}\n",
       gemm.tiles.cluster > 1 ? fmt::format("__attribute__((cluster_dims({}, 1, 1))) ", gemm.tiles.cluster)
                              : "",
-      kernel.name, parameters, body, size(gemm.m), size(gemm.n), size(gemm.k));
+      kernel.name, parameters, body_argument_list(kernel, names), size(gemm.m), size(gemm.n), size(gemm.k));
 }
 
 TensorMap map_of(const GemmKernel::Operand& operand, const Dim& rows, const Dim& k) {

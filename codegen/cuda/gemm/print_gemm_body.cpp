@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "codegen/cuda/gemm/body_arguments.h"
 #include "codegen/cuda/prelude.h"
 #include "codegen/cuda/printers/block_printers.h"
 #include "codegen/kernel_passes/vector_alignment.h"
@@ -21,7 +22,7 @@ class GemmBodyPrinter {
       if (kernel.instructions[static_cast<size_t>(id)].form == Form::early) early_.push_back(id);
   }
 
-  std::string run() const { return arguments() + types() + load() + body() + sum(); }
+  std::string run() const { return body_arguments(kernel_, names_) + types() + load() + body() + sum(); }
 
  private:
   // ---- types
@@ -29,16 +30,6 @@ class GemmBodyPrinter {
   std::string memory_type(int id) const {
     const int param = kernel_.instructions[static_cast<size_t>(id)].access.param;
     return std::string(cuda_memory_type(kernel_.params[static_cast<size_t>(param)].dtype));
-  }
-
-  std::string arguments() const {
-    std::string text = "struct BodyArguments {\n  const unsigned* random;\n";
-    for (size_t i = 0; i < kernel_.params.size(); ++i)
-      text += fmt::format("  {}{}* {};\n", kernel_.params[i].output ? "" : "const ",
-                          cuda_memory_type(kernel_.params[i].dtype), names_.params()[i]);
-    for (const std::string& dim : names_.dims()) text += fmt::format("  long long {}_;\n", dim);
-    for (int i = 0; i < kernel_.random_slots; ++i) text += fmt::format("  unsigned id{};\n", i);
-    return text + "};\n";
   }
 
   /// Vectors as they lie in memory.
@@ -59,25 +50,7 @@ class GemmBodyPrinter {
   // ---- functions
 
   std::string function(const std::string& head, const CodeText& out) const {
-    return fmt::format("{} {{\n{}{}}}\n\n", head, unpacked(out.text()), out.text());
-  }
-
-  /// Names that the text may use.
-  std::string unpacked(const std::string& text) const {
-    std::string lines;
-    const auto unpack = [&](const std::string& name, const std::string& line) {
-      if (text.find(name) != std::string::npos) lines += line;
-    };
-    unpack("random", "  const auto random = body.random;\n");
-    for (const std::string& param : names_.params())
-      unpack(param, fmt::format("  const auto {0} = body.{0};\n", param));
-    for (const std::string& dim : names_.dims())
-      unpack(dim, fmt::format("  const Index {0} = (Index)body.{0}_;\n", dim));
-    for (int i = 0; i < kernel_.random_slots; ++i) {
-      const std::string id = fmt::format("id{}", i);
-      unpack(id, fmt::format("  const unsigned {0} = body.{0};\n", id));
-    }
-    return lines;
+    return body_function(kernel_, names_, head, out.text());
   }
 
   /// The rows of a lane.

@@ -17,6 +17,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "runtime/cpu/features.h"
 #include "runtime/error.h"
+#include "tests/support/cuda_on_host/few_rows_on_host.h"
 
 namespace smelt::test {
 
@@ -36,9 +37,19 @@ inline std::string host_pointers(const Kernel& kernel, const std::string& space,
     if (!of_language) type = fmt::format("space_{}::{}", space, type);
     call += fmt::format("({}*)a->buffers[{}], ", type, buffer++);
   }
+  for (const Kernel& first : kernel.before)
+    call += host_pointers(first, space, buffer), call.erase(call.rfind(", ", call.size() - 3) + 2), --buffer;
   for (const Kernel& other : kernel.beside) call += host_pointers(other, space, buffer);
   for (const Kernel& last : kernel.tail) call += host_pointers(last, space, buffer);
   return call;
+}
+
+inline bool is_few_rows(const Kernel& kernel) { return kernel.gemm && kernel.gemm->few; }
+
+inline std::string host_text(const Kernel& kernel) {
+  if (!is_few_rows(kernel)) return emit_cuda(kernel);
+  return few_rows_host_source(emit_cuda(kernel),
+                              kernel.params[static_cast<size_t>(kernel.gemm->b.param)].dtype);
 }
 
 /// One kernel in a namespace of its own, and the function of its name that runs one block of it, for every
@@ -67,8 +78,9 @@ inline std::string host_unit(const Kernel& kernel) {
       "  for (unsigned copy = 0; copy < grid.y; ++copy)\n"
       "    host::run_block({2}, {{(unsigned)(begin / a->chunk), copy}}, grid, [](void* k) {{ "
       "(*(decltype(kernel)*)k)(); }}, (void*)&kernel);\n"
-      "}}\n\n",
-      kernel.name, emit_cuda(kernel), kernel.threads(), call, blocks, kernel.copies);
+      "}}\n{6}\n",
+      kernel.name, host_text(kernel), kernel.threads(), call, blocks, kernel.copies,
+      is_few_rows(kernel) ? few_rows_undefined() : "");
 }
 
 /// A shared object. Its source stays in the temporary directory where it does not compile.
@@ -93,7 +105,9 @@ inline std::vector<std::byte> compile_text_on_host(const std::string& text) {
 }
 
 inline std::vector<std::byte> compile_on_host(llvm::ArrayRef<const Kernel*> kernels) {
-  std::string text;
+  std::string text = std::ranges::any_of(kernels, [](const Kernel* kernel) { return is_few_rows(*kernel); })
+                         ? kFewRowsDevice
+                         : "";
   for (const Kernel* kernel : kernels) text += host_unit(*kernel);
   return compile_text_on_host(text);
 }

@@ -1,0 +1,89 @@
+// Matmuls of few rows as one kernel with the kernels around them, run on the host, against the evaluator.
+#include "tests/support/few_row_bodies.h"
+
+#include "ir/text/text.h"
+#include "runtime/cuda/nvrtc.h"
+#include "tests/compiler/cpu_against_evaluator.h"
+#include "tests/support/cuda_on_host/cuda_on_host.h"
+
+namespace smelt::few_row_bodies {
+namespace {
+
+void round_all(Tensors& tensors, DType dtype) {
+  for (auto& [name, tensor] : tensors)
+    for (double& x : tensor.data) {
+      const auto single = static_cast<float>(x);
+      x = dtype == DType::bf16 ? from_bf16(to_bf16(single)) : from_f16(to_f16(single));
+    }
+}
+
+void expect_right(const Module& module, Session& session, int64_t rows, DType storage, uint64_t seed) {
+  const SymbolValues symbols = {{"M", rows}};
+  std::unique_ptr<Module> primitive = module.clone();
+  Graph& graph = *primitive->graphs.front();
+  decompose(graph, {});
+  Tensors inputs = testing::random_inputs(graph, seed, symbols),
+          states = testing::random_states(graph, seed, symbols);
+  round_all(inputs, storage), round_all(states, storage);
+  testing::write_states(session, states);
+  const Tensors expected = evaluate(graph, inputs, states, {.symbols = symbols, .philox = {}}).outputs,
+                actual = testing::run_entry(session, "main", {}, inputs);
+  for (const auto& [name, reference] : expected)
+    EXPECT_LE(testing::relative_error(actual.at(name), reference), storage == DType::bf16 ? 1.2e-2 : 2e-3)
+        << name << " of " << rows << " rows";
+}
+
+class FewRowBodies : public ::testing::TestWithParam<uint64_t> {};
+
+TEST_P(FewRowBodies, AgreeWithFloat64OnTheHost) {
+  const uint64_t seed = GetParam();
+  for (const int64_t most : {1, 5, 16}) {
+    const std::string text = module_text(seed, most);
+    SCOPED_TRACE(fmt::format("{} of {}\n{}", seed, most, text));
+    const auto module = parse_module(text);
+    const Program program = compile(module->clone(), options_of(seed), Stage::program).program;
+    EXPECT_TRUE(std::ranges::any_of(program.kernels, [](const Kernel& k) { return has_template(k.name); }));
+    Session session = testing::cpu_session(test::plan_on_host(program));
+    expect_right(*module, session, most, options_of(seed).storage, seed);
+    if (most > 1) expect_right(*module, session, most / 2, options_of(seed).storage, seed);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, FewRowBodies, ::testing::Range<uint64_t>(0, 20));
+
+Program program_of(uint64_t seed, int64_t most, GemmBodies bodies = GemmBodies::measured) {
+  CompileOptions options = options_of(seed);
+  options.gemm_bodies = bodies;
+  return compile(parse_module(module_text(seed, most)), options, Stage::program).program;
+}
+
+size_t launches(const Program& program) { return program.entries.at(0).steps.size(); }
+
+/// A norm, a matmul, and a bias with an activation.
+TEST(FewRowLaunches, AreOneForAllThree) {
+  EXPECT_EQ(launches(program_of(4, 3, GemmBodies::off)), 3u);
+  EXPECT_EQ(launches(program_of(4, 3)), 1u);
+}
+
+TEST(FewRowLaunches, StayApartWhereRowsMayBeMany) { EXPECT_EQ(launches(program_of(4, 17)), 3u); }
+
+TEST(FewRowKernels, GoThroughTextAndBack) {
+  for (const uint64_t seed : {4, 12})
+    for (const Kernel& kernel : program_of(seed, 3).kernels)
+      EXPECT_EQ(print(parse_kernel(print(kernel))), print(kernel));
+}
+
+TEST(FewRowKernels, NeitherSpillNorHaveAStack) {
+  if (!nvrtc_info().available) GTEST_SKIP() << nvrtc_info().problem;
+  std::vector<Kernel> kernels;
+  std::vector<CudaSource> sources;
+  for (const uint64_t seed : {4, 5, 8, 12, 13})
+    for (const int64_t most : {1, 16})
+      for (const Kernel& kernel : program_of(seed, most).kernels)
+        if (has_template(kernel.name)) sources.push_back({emit_cuda(kernel), kernel.name});
+  for (const Cubin& cubin : compile_cuda(sources, 90))
+    EXPECT_EQ(std::pair(cubin.resources.stack_bytes, cubin.resources.spill_bytes), std::pair(0, 0));
+}
+
+}  // namespace
+}  // namespace smelt::few_row_bodies

@@ -1,0 +1,79 @@
+// The template for few rows (codegen/cuda/few_rows/) without a GPU: the lanes of a warp play its PTX
+// instructions.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "codegen/cuda/few_rows/few_rows_text.h"
+#include "codegen/cuda/prelude.h"
+#include "runtime/error.h"
+
+namespace smelt::test {
+
+/// In front of all kernels.
+inline constexpr const char* kFewRowsDevice = R"(
+struct uint4 { unsigned x, y, z, w; };
+alignas(16) static thread_local unsigned char host_memory[128 << 10];
+static thread_local unsigned host_lanes[32][32][6];  // of warps: what lanes show each other
+
+inline float widen_bf16(unsigned bits) { return __uint_as_float(bits << 16); }
+inline float widen_f16(unsigned bits) {
+  const unsigned short half = (unsigned short)bits;
+  _Float16 x;
+  memcpy(&x, &half, 2);
+  return (float)x;
+}
+)";
+
+/// In place of kFewRowsInstructions; WIDEN is one of the functions above.
+inline constexpr const char* kFewRowsOnHost = R"(
+inline void load_row(unsigned (&to)[4], const Half* from, bool is_there) {
+  for (unsigned& word : to) word = 0;
+  if (is_there) memcpy(to, from, 16);
+}
+inline void load_weights(void* to, const Half* from, bool is_there) {
+  unsigned words[4];
+  load_row(words, from, is_there);
+  memcpy(to, words, 16);
+}
+inline void load_staged(unsigned (&to)[4], const Half* from, bool is_there) { load_row(to, from, is_there); }
+inline void end_piece() {}
+template <int left> void wait_for_pieces() {}
+inline void multiply(float (&d)[4], unsigned a0, unsigned a1, unsigned a2, unsigned a3, unsigned b0, unsigned b1) {
+  auto& lanes = host_lanes[threadIdx.x / 32];
+  const int lane = threadIdx.x % 32;
+  const unsigned own[6] = {a0, a1, a2, a3, b0, b1};
+  memcpy(lanes[lane], own, sizeof own);
+  __syncwarp(~0u);
+  const auto half_of = [&](int l, int word, int k) { return WIDEN(lanes[l][word] >> 16 * (k % 2) & 0xffff); };
+  for (int i = 0; i < 4; ++i) {
+    const int row = lane / 4, column = 2 * (lane % 4) + i % 2;
+    for (int k = 0; k < 16; ++k)
+      d[i] += half_of(4 * row + k % 8 / 2, i / 2 + k / 8 * 2, k) * half_of(4 * column + k % 8 / 2, 4 + k / 8, k);
+  }
+  __syncwarp(~0u);
+}
+)";
+
+/// The text of a kernel as the host's compiler takes it; what it defines, it leaves undefined.
+inline std::string few_rows_host_source(std::string text, DType dtype) {
+  const auto replace = [&](std::string_view from, std::string_view to) {
+    const size_t at = text.find(from);
+    if (at == std::string::npos) fail("the text has no {}", from);
+    text.replace(at, from.size(), to);
+  };
+  replace(kFewRowsInstructions, kFewRowsOnHost);
+  replace("extern __shared__ __align__(16) uint4 ring[];", "uint4* const ring = (uint4*)host_memory;");
+  return fmt::format("#define WIDEN widen_{}\n{}", cuda_memory_type(dtype), text);
+}
+
+inline std::string few_rows_undefined() {
+  std::string text;
+  for (const char* name : {"SM", "MMA_TYPE", "ROWS", "WEIGHTS", "PIECES", "PARTS", "COLUMNS", "ITEMS",
+                           "PITCH", "DEPTH", "AHEAD", "WIDEN"})
+    text += fmt::format("#undef {}\n", name);
+  return text;
+}
+
+}  // namespace smelt::test
