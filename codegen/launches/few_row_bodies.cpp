@@ -5,6 +5,7 @@
 
 #include "codegen/launches/few_row_kernel.h"
 #include "codegen/launches/join_steps.h"
+#include "codegen/launches/widened_weights.h"
 #include "ir/analysis/step_footprint.h"
 #include "llvm/ADT/STLExtras.h"
 #include "runtime/plan/plan_validate.h"
@@ -41,6 +42,7 @@ class EntryFewRows {
       : program_(program), entry_(entry), steps_(entry.steps), target_(target) {}
 
   bool run() {
+    read_bytes_in_place();
     bool changed = false;
     for (size_t i = 0; i < steps_.size(); ++i)
       while (fuse(i)) changed = true;  // another step is in its place then
@@ -56,14 +58,53 @@ class EntryFewRows {
     return std::holds_alternative<KernelStep>(steps_[i].what) && steps_[i].choice < 0;
   }
 
-  /// Both neighbours, or the one that the template takes.
+  // ---- weights that are bytes
+
+  void read_bytes_in_place() {
+    for (size_t i = 0; i < steps_.size(); ++i)
+      if (const auto widens = step_that_widens(i)) i -= read_bytes(i, *widens);
+  }
+
+  /// The step that makes floats of the bytes that a matmul could read itself.
+  std::optional<size_t> step_that_widens(size_t gemm) const {
+    const auto* step = std::get_if<GemmStep>(&steps_[gemm].what);
+    if (!step || steps_[gemm].choice >= 0) return std::nullopt;
+    for (size_t i = gemm; i-- > 0;)
+      if (writes(steps_[i], step->b.base.buffer))
+        return takes_few_rows(program_, entry_, with_bytes(*step, i)) ? std::optional(i) : std::nullopt;
+    return std::nullopt;
+  }
+
+  GemmStep with_bytes(GemmStep gemm, size_t widens) const {
+    const auto bytes = widened_bytes(program_, steps_[widens], gemm.b.base);
+    if (bytes) gemm.b.base = *bytes, gemm.b_i8 = true;
+    return gemm;
+  }
+
+  /// How many steps in front of the matmul are gone.
+  size_t read_bytes(size_t gemm, size_t widens) {
+    const int floats = gemm_of(gemm).b.base.buffer;
+    GemmStep made = with_bytes(gemm_of(gemm), widens);
+    std::ranges::replace(steps_[gemm].reads, floats, made.b.base.buffer);
+    steps_[gemm].what = std::move(made);
+    if (is_seen_elsewhere(floats, {{}, widens, {}})) return 0;
+    program_.buffers[static_cast<size_t>(floats)].elements = 0;
+    steps_.erase(steps_.begin() + static_cast<std::ptrdiff_t>(widens));
+    return 1;
+  }
+
+  // ---- neighbours
+
+  /// Both neighbours, or the one that the template takes, or none: so that all that a token needs is in
+  /// kernels of which the next begins before the last has ended.
   bool fuse(size_t gemm) {
     if (!std::holds_alternative<GemmStep>(steps_[gemm].what) || steps_[gemm].choice >= 0 ||
         !takes_few_rows(program_, entry_, gemm_of(gemm)))
       return false;
     const auto before = maker_of_a(gemm), reader = reader_of(gemm);
     return (before && reader && fuse(Group{before, gemm, reader})) ||
-           (reader && fuse(Group{{}, gemm, reader})) || (before && fuse(Group{before, gemm, {}}));
+           (reader && fuse(Group{{}, gemm, reader})) || (before && fuse(Group{before, gemm, {}})) ||
+           fuse(Group{{}, gemm, {}});
   }
 
   /// The last step in front that touches A, if it is a kernel that writes it.

@@ -15,7 +15,7 @@ namespace {
 using Kind = Instruction::Kind;
 
 /// Of A in the shared memory of a block, which runs the kernel before for all of it.
-constexpr int64_t kMostStagedBytes = 24 << 10;
+constexpr int64_t kMostStagedBytes = 9 << 10;
 constexpr int kMostParts = 4;
 
 int64_t vector_elements(DType dtype) { return 16 / size_of(dtype); }
@@ -219,7 +219,8 @@ void add_gemm(const Program& program, const GemmStep& step, bool staged, Body& b
   gemm.few = few_row_tiles(program.symbols.upper(step.m), step.n.constant().value(),
                            step.k.constant().value(), body.parts);
   gemm.few->result_dtype = step.result_dtype;
-  gemm.b = {.param = add(body, "b", step.dtype, step.b.base), .pitch = step.b.column_stride};
+  const DType weights = step.b_i8 ? DType::i8 : step.dtype;
+  gemm.b = {.param = add(body, "b", weights, step.b.base), .pitch = step.b.column_stride};
   if (!staged) gemm.a = {.param = add(body, "a", step.dtype, step.a.base), .pitch = step.a.row_stride};
   if (step.bias) gemm.few->bias = add(body, "bias", step.result_dtype, *step.bias);
   body.kernel.gemm = std::move(gemm);
@@ -228,8 +229,8 @@ void add_gemm(const Program& program, const GemmStep& step, bool staged, Body& b
 }  // namespace
 
 bool takes_few_rows(const Program& program, const PlanEntry& entry, const GemmStep& gemm) {
-  if (few_rows(program, entry, gemm).empty() || program.symbols.upper(gemm.m) > kMostFewRows) return false;
-  const int64_t unit = vector_elements(gemm.dtype);
+  if (!has_few_rows(program, entry, gemm) || program.symbols.upper(gemm.m) > kMostFewRows) return false;
+  const int64_t unit = vector_elements(gemm.b_i8 ? DType::i8 : gemm.dtype);
   for (const Dim& size : {gemm.n, gemm.k, gemm.a.row_stride, gemm.b.column_stride})
     if (!size.is_constant() || *size.constant() < 1) return false;
   const bool by_vectors = is_multiple(gemm.k, unit) && is_multiple(gemm.a.row_stride, unit) &&

@@ -49,6 +49,49 @@ TEST_P(FewRowBodies, AgreeWithFloat64OnTheHost) {
   }
 }
 
+// ---- weights that are bytes
+
+/// Writes the weights, and what is kept of them in their place.
+void write_quantized(Session& session, Tensors& states) {
+  for (const State& state : session.plan().states)
+    for (const Segment& part :
+         state.scales_of.empty() && state.role == Role::parameter ? state.segments : std::vector<Segment>{}) {
+      std::vector<double>& data = states.at(part.name).data;
+      session.write_segment(state.name, part.name, std::vector<float>(data.begin(), data.end()));
+      const std::vector<float> back = session.read_segment(state.name, part.name);
+      data.assign(back.begin(), back.end());
+    }
+}
+
+TEST_P(FewRowBodies, ReadWeightsThatAreBytes) {
+  const uint64_t seed = GetParam();
+  const auto module = parse_module(module_text(seed, 5));
+  CompileOptions options = options_of(seed);
+  options.int8_weights = true;
+  const Program program = compile(module->clone(), options, Stage::program).program;
+  const auto reads_bytes = [](const Kernel& kernel) {
+    return kernel.gemm && kernel.params[static_cast<size_t>(kernel.gemm->b.param)].dtype == DType::i8;
+  };
+  const Graph& graph = *module->graphs.front();
+  const bool takes = *graph.module().find_parameter("w")->type.shape[1].constant() % 16 == 0;
+  EXPECT_EQ(std::ranges::any_of(program.kernels, reads_bytes), takes);
+  Session session = testing::cpu_session(test::plan_on_host(program));
+  const SymbolValues symbols = {{"M", 5}};
+  Tensors inputs = testing::random_inputs(graph, seed, symbols),
+          states = testing::random_states(graph, seed, symbols);
+  round_all(inputs, options.storage), round_all(states, options.storage);
+  write_quantized(session, states);
+  std::unique_ptr<Module> primitive = module->clone();
+  decompose(*primitive->graphs.front(), {});
+  const Tensors expected =
+      evaluate(*primitive->graphs.front(), inputs, states, {.symbols = symbols, .philox = {}}).outputs;
+  const Tensors actual = testing::run_entry(session, "main", {}, inputs);
+  for (const auto& [name, reference] : expected)
+    EXPECT_LE(testing::relative_error(actual.at(name), reference),
+              options.storage == DType::bf16 ? 1.2e-2 : 2e-3)
+        << name;
+}
+
 INSTANTIATE_TEST_SUITE_P(Seeds, FewRowBodies, ::testing::Range<uint64_t>(0, 20));
 
 Program program_of(uint64_t seed, int64_t most, GemmBodies bodies = GemmBodies::measured) {

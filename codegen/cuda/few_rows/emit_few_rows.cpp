@@ -86,9 +86,10 @@ class FewRowsPrinter {
     for (const Kernel& before : kernel_.before)
       for (const KernelParam& param : before.params) need_element(needs, param.dtype);
     need_element(needs, gemm_.few->result_dtype), need_calls(needs, text);
-    return fmt::format("{}typedef {} Index;\n\n{}\n{}",
-                       few_rows_macros(weights().dtype, *gemm_.few, gemm_.is_staged()),
-                       kernel_.schedule.index32 ? "int" : "long long", cuda_prelude(needs), text);
+    return fmt::format(
+        "{}typedef {} Index;\n\n{}\n{}",
+        few_rows_macros(few_rows_dtype(kernel_), *gemm_.few, gemm_.is_staged(), weights().dtype == DType::i8),
+        kernel_.schedule.index32 ? "int" : "long long", cuda_prelude(needs), text);
   }
 
  private:
@@ -101,8 +102,9 @@ class FewRowsPrinter {
         "  extern __shared__ __align__(16) uint4 ring[];\n{}"
         "  const BodyArguments body = {{{}}};\n  BodyLoads loads[ITEMS];\n"
         "  const int m = (int){}, n = {}, k = {};\n"
-        "  const int group = threadIdx.x % 32 / 4, own = threadIdx.x / 32 * 32 + threadIdx.x % 4 * 8;\n"
-        "{}{}{}{}  few_rows(ring, (const Half*){}, m, n, k, {}, before, load_rows, begin, put);\n}}\n",
+        "  const int group = threadIdx.x % 32 / 4,\n"
+        "            own = (int)threadIdx.x / 32 * (kRound / 8) + threadIdx.x % 4 * kPiece;\n"
+        "{}{}{}{}  few_rows(ring, (const Weight*){}, m, n, k, {}, before, load_rows, begin, put);\n}}\n",
         kFewRowsThreads, kFewRowsResident, kernel_.name, pointer_parameters(host_, ""),
         before_ ? before_->parameters() : "", number_parameters(host_), shared(),
         body_argument_list(kernel_, names_), number_of(names_, gemm_.m), columns(),
@@ -130,8 +132,8 @@ class FewRowsPrinter {
         fmt::format("{} + (8 * i + group) * {} + at",
                     gemm_.is_staged() ? "staged" : "(const Half*)" + name_of(gemm_.a.param), pitch);
     return fmt::format(
-        "  const auto load_rows = [&](unsigned (&to)[ROWS / 8][4], int round) {{\n"
-        "    const int at = own + 256 * round;\n#pragma unroll\n"
+        "  const auto load_rows = [&](unsigned (&to)[ROWS / 8][kPiece / 2], int round) {{\n"
+        "    const int at = own + kRound * round;\n#pragma unroll\n"
         "    for (int i = 0; i < ROWS / 8; ++i) {}(to[i], {}, 8 * i + group < m && at < k);\n  }};\n",
         gemm_.is_staged() ? "load_staged" : "load_row", from);
   }
@@ -171,6 +173,11 @@ class FewRowsPrinter {
 }  // namespace
 
 std::string emit_few_rows(const Kernel& kernel) { return FewRowsPrinter(kernel).run(); }
+
+DType few_rows_dtype(const Kernel& kernel) {
+  return kernel.gemm->is_staged() ? kernel.before.front().params.back().dtype
+                                  : kernel.params[static_cast<size_t>(kernel.gemm->a.param)].dtype;
+}
 
 int64_t few_rows_kernel_bytes(const GemmKernel& gemm, int64_t most_rows) {
   const int64_t staged =

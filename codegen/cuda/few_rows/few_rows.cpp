@@ -65,9 +65,13 @@ FewRowTiles few_row_tiles(int64_t rows, int64_t n, int64_t k, int parts) {
   return tiles;
 }
 
-std::vector<FewRows> few_rows(const Program& program, const PlanEntry& entry, const GemmStep& step) {
+bool has_few_rows(const Program& program, const PlanEntry& entry, const GemmStep& step) {
   const bool few = keeps_tokens(program, entry) || program.symbols.upper(step.m) <= kMostFewRows;
-  if (!few || !has_form(step) || !is_weight(program, entry, step.b.base)) return {};
+  return few && has_form(step) && is_weight(program, entry, step.b.base);
+}
+
+std::vector<FewRows> few_rows(const Program& program, const PlanEntry& entry, const GemmStep& step) {
+  if (step.b_i8 || !has_few_rows(program, entry, step)) return {};
   return few_rows(step.dtype, step.result_dtype, step.bias.has_value());
 }
 

@@ -41,8 +41,10 @@ constexpr int64_t kMostFewRows = 16;
 /// of k numbers (ir/gemm_kernel.h).
 FewRowTiles few_row_tiles(int64_t rows, int64_t n, int64_t k, int parts);
 
-/// The kernels for a step of the entry, those for fewer rows first; none where it has none. They read weights
-/// before the steps in front of them have ended, so these are a state that no step of the entry writes.
+/// Whether the step's rows may be few, and B is weights as the kernels read them. They do before the steps in
+/// front of them have ended, so weights are a state that no step of the entry writes.
+bool has_few_rows(const Program& program, const PlanEntry& entry, const GemmStep& step);
+/// The kernels for a step of the entry, those for fewer rows first; none where it has none.
 std::vector<FewRows> few_rows(const Program& program, const PlanEntry& entry, const GemmStep& step);
 
 }  // namespace smelt

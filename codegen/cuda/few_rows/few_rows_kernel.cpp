@@ -21,9 +21,9 @@ extern "C" __global__ void __launch_bounds__(256, 2)
            long long a_pitch_, long long b_pitch, long long c_pitch, float alpha) {
   extern __shared__ __align__(16) uint4 ring[];
   const int m = (int)m_, n = (int)n_, k = (int)k_, a_pitch = (int)a_pitch_;
-  const int group = threadIdx.x % 32 / 4, own = threadIdx.x / 32 * 32 + threadIdx.x % 4 * 8;
-  const auto load_rows = [&](unsigned (&to)[ROWS / 8][4], int round) {
-    const int at = own + 256 * round;
+  const int group = threadIdx.x % 32 / 4, own = (int)threadIdx.x / 32 * (kRound / 8) + threadIdx.x % 4 * kPiece;
+  const auto load_rows = [&](unsigned (&to)[ROWS / 8][kPiece / 2], int round) {
+    const int at = own + kRound * round;
 #pragma unroll
     for (int i = 0; i < ROWS / 8; ++i) load_row(to[i], a + (8 * i + group) * a_pitch + at, 8 * i + group < m && at < k);
   };
@@ -70,7 +70,7 @@ std::string source_of(const FewRows& few) {
   return fmt::format(
       "// A matmul of at most {} rows by weights, whose reading is what takes time.\n{}"
       "#define KERNEL {}\n#define BIAS_PARAMETER {}\n#define BIAS {}\n{}{}",
-      few.rows, few_rows_macros(few.dtype, tiles_of(few), false), few.name(),
+      few.rows, few_rows_macros(few.dtype, tiles_of(few), false, false), few.name(),
       few.has_bias ? "const Result* bias," : "", few.has_bias ? "+ sm_get(bias[column])" : "",
       cuda_prelude(needs), text);
 }

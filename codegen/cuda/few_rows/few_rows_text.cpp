@@ -9,7 +9,7 @@ namespace smelt {
 /// Weights go past the L1 cache, which A keeps: all blocks of a multiprocessor read it again. The L2 fetches
 /// 128 bytes of a row at once, which neighbouring warps ask for in halves.
 const std::string_view kFewRowsInstructions = R"(
-SM void load_weights(void* to, const Half* from, bool is_there) {
+SM void load_weights(void* to, const void* from, bool is_there) {
   asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"((unsigned)__cvta_generic_to_shared(to)), "l"(from),
                "r"(is_there ? 16 : 0) : "memory");
 }
@@ -17,12 +17,12 @@ SM void end_piece() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 // Until no more than `left` of the pieces that this thread has begun are on their way.
 template <int left>
 SM void wait_for_pieces() { asm volatile("cp.async.wait_group %0;" ::"n"(left) : "memory"); }
-SM void load_row(unsigned (&to)[4], const Half* from, bool is_there) {
+SM void load_four(unsigned* to, const Half* from, bool is_there) {
   asm volatile("{.reg .pred p; setp.ne.s32 p, %5, 0; mov.b32 %0, 0; mov.b32 %1, 0; mov.b32 %2, 0; mov.b32 %3, 0;\n"
                "@p ld.global.v4.b32 {%0,%1,%2,%3}, [%4];}"
                : "=&r"(to[0]), "=&r"(to[1]), "=&r"(to[2]), "=&r"(to[3]) : "l"(from), "r"((int)is_there));
 }
-SM void load_staged(unsigned (&to)[4], const Half* from, bool is_there) {
+SM void load_four_staged(unsigned* to, const Half* from, bool is_there) {
   const uint4 words = is_there ? *(const uint4*)from : make_uint4(0, 0, 0, 0);
   to[0] = words.x, to[1] = words.y, to[2] = words.z, to[3] = words.w;
 }
@@ -31,6 +31,30 @@ SM void multiply(float (&d)[4], unsigned a0, unsigned a1, unsigned a2, unsigned 
                "{%8,%9}, {%0,%1,%2,%3};"
                : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
                : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+}
+)";
+
+/// A byte b is u - 128 with u = b ^ 128. As the low bits of a float whose last bit is worth 1, u makes a
+/// whole number, from which a subtraction that is exact takes the rest.
+const std::string_view kWidenBytes = R"(
+SM unsigned pick(unsigned x, unsigned y, unsigned bytes) {
+  unsigned picked;
+  asm("prmt.b32 %0, %1, %2, %3;" : "=r"(picked) : "r"(x), "r"(y), "r"(bytes));
+  return picked;
+}
+SM void widen_bf16(unsigned (&to)[2], unsigned from) {
+  const unsigned flipped = from ^ 0x80808080u;
+  unsigned wide[4];
+#pragma unroll
+  for (int i = 0; i < 4; ++i)
+    wide[i] = __float_as_uint(__uint_as_float(pick(flipped, 0x4B000000u, 0x7650 + i)) - 8388736.0f);
+  to[0] = pick(wide[0], wide[1], 0x7632), to[1] = pick(wide[2], wide[3], 0x7632);
+}
+SM void widen_f16(unsigned (&to)[2], unsigned from) {
+  const unsigned flipped = from ^ 0x80808080u;
+#pragma unroll
+  for (int i = 0; i < 2; ++i)
+    asm("sub.f16x2 %0, %1, %2;" : "=r"(to[i]) : "r"(pick(flipped, 0x64646464u, i ? 0x4342 : 0x4140)), "r"(0x64806480u));
 }
 )";
 
@@ -44,34 +68,60 @@ constexpr int64_t kPadding = 4;
 constexpr int64_t kStagedPadding = 32;
 /// Rounds whose pieces of A are in registers or on their way there: a round takes less time than the L2 does,
 /// and more than shared memory.
-int rounds_ahead(const FewRowTiles& tiles, bool staged) {
+int rounds_ahead(const FewRowTiles& tiles, bool staged, bool bytes) {
   if (staged) return 2;
-  return tiles.rows == 8 ? 6 : 4;
+  return (tiles.rows == 8 ? 6 : 4) / (bytes ? 2 : 1);
 }
 
 /// The tensor cores take weights as their operand of 16 rows and the rows of A as that of 8 columns. Both
 /// operands are summed in any order of k, as long as it is the same: so a lane's elements are those of 16
 /// bytes that lie together, and a lane needs the weights that it has loaded itself alone. It keeps them in a
 /// ring in shared memory, which holds more of them on their way than registers would. The warps of a block
-/// have pieces of 32 elements along k in turns; where a piece ends beyond k it is zero. A block takes one
-/// tile after the other, and loads go on from one to the next.
+/// have pieces of 64 bytes of a row of weights along k in turns; where a piece ends beyond k it is zero. A
+/// block takes one tile after the other, and loads go on from one to the next.
 constexpr std::string_view kFunction = R"(
+// Elements of 16 bytes of weights, and along k of a round of all warps.
+constexpr int kPiece = 16 / sizeof(Weight), kRound = 32 * kPiece;
+
+template <bool staged>
+SM void load_words(unsigned (&to)[kPiece / 2], const Half* from, bool is_there) {
+#pragma unroll
+  for (int i = 0; i < kPiece / 8; ++i)
+    staged ? load_four_staged(to + 4 * i, from + 8 * i, is_there) : load_four(to + 4 * i, from + 8 * i, is_there);
+}
+SM void load_row(unsigned (&to)[kPiece / 2], const Half* from, bool is_there) { load_words<false>(to, from, is_there); }
+SM void load_staged(unsigned (&to)[kPiece / 2], const Half* from, bool is_there) { load_words<true>(to, from, is_there); }
+
+SM void take_piece(unsigned (&to)[kPiece / 2], const uint4& piece) {
+#if BYTES
+  const unsigned words[4] = {piece.x, piece.y, piece.z, piece.w};
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    unsigned two[2];
+    WIDEN_BYTES(two, words[i]);
+    to[2 * i] = two[0], to[2 * i + 1] = two[1];
+  }
+#else
+  to[0] = piece.x, to[1] = piece.y, to[2] = piece.z, to[3] = piece.w;
+#endif
+}
+
 // A tile: WEIGHTS columns of the product, WEIGHTS / PARTS of each part, by up to ROWS rows of A.
 template <class Before, class LoadRows, class Begin, class Put>
-SM void few_rows(uint4* ring, const Half* b, int m, int n, int k, long long b_pitch, Before before,
+SM void few_rows(uint4* ring, const Weight* b, int m, int n, int k, long long b_pitch, Before before,
                  LoadRows load_rows, Begin begin, Put put) {
   float* const partial = (float*)(ring + DEPTH * PIECES * 256);
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, group = lane >> 2, quarter = lane & 3;
-  const int own = 32 * warp + 8 * quarter, rounds = (k + 255) / 256;
+  const int own = kRound / 8 * warp + kPiece * quarter, rounds = (k + kRound - 1) / kRound;
 
   int next_first = blockIdx.x * COLUMNS, next_round = 0;
   const auto load_piece = [&](int slot) {
-    const int at = own + 256 * next_round;
+    const int at = own + kRound * next_round;
     if (next_first < n)
 #pragma unroll
       for (int i = 0; i < PIECES; ++i) {
         const int column = min(next_first + 8 * (i % (PIECES / PARTS)) + group, n - 1) + i / (PIECES / PARTS) * n;
-        load_weights(&ring[(slot * PIECES + i) * 256 + threadIdx.x], b + column * b_pitch + min(at, k - 8), at < k);
+        load_weights(&ring[(slot * PIECES + i) * 256 + threadIdx.x], b + column * b_pitch + min(at, k - kPiece), at < k);
       }
     end_piece();
     if (++next_round == rounds) next_round = 0, next_first += gridDim.x * COLUMNS;
@@ -81,7 +131,7 @@ SM void few_rows(uint4* ring, const Half* b, int m, int n, int k, long long b_pi
   sm_wait_for_launches();
   before();
 
-  unsigned as[AHEAD][ROWS / 8][4];
+  unsigned as[AHEAD][ROWS / 8][kPiece / 2];
   int slot = 0;
   for (int first = blockIdx.x * COLUMNS; first < n; first += gridDim.x * COLUMNS) {
     float sums[(PIECES + 1) / 2][ROWS / 8][4] = {};
@@ -94,14 +144,11 @@ SM void few_rows(uint4* ring, const Half* b, int m, int n, int k, long long b_pi
         if (round + i >= rounds) break;
         load_rows(as[(i + AHEAD - 1) % AHEAD], round + i + AHEAD - 1);
         wait_for_pieces<DEPTH - 1>();
-        unsigned w[PIECES + PIECES % 2][4] = {};
+        unsigned w[PIECES + PIECES % 2][kPiece / 2] = {};
 #pragma unroll
-        for (int p = 0; p < PIECES; ++p) {
-          const uint4 piece = ring[(slot * PIECES + p) * 256 + threadIdx.x];
-          w[p][0] = piece.x, w[p][1] = piece.y, w[p][2] = piece.z, w[p][3] = piece.w;
-        }
+        for (int p = 0; p < PIECES; ++p) take_piece(w[p], ring[(slot * PIECES + p) * 256 + threadIdx.x]);
 #pragma unroll
-        for (int half = 0; half < 4; half += 2)
+        for (int half = 0; half < kPiece / 2; half += 2)
 #pragma unroll
           for (int t = 0; t < (PIECES + 1) / 2; ++t)
 #pragma unroll
@@ -143,19 +190,24 @@ SM void few_rows(uint4* ring, const Half* b, int m, int n, int k, long long b_pi
 
 }  // namespace
 
-std::string few_rows_macros(DType dtype, const FewRowTiles& tiles, bool staged) {
+std::string few_rows_macros(DType dtype, const FewRowTiles& tiles, bool staged, bool bytes) {
   const int columns = tiles.weights / tiles.parts;
   return fmt::format(
       "#define SM static __device__ __forceinline__\n#define MMA_TYPE \"{}\"\n#define ROWS {}\n"
       "#define WEIGHTS {}\n#define PIECES {}\n#define PARTS {}\n#define COLUMNS {}\n#define ITEMS {}\n"
-      "#define PITCH {}\n#define DEPTH {}\n#define AHEAD {}\n",
+      "#define PITCH {}\n#define DEPTH {}\n#define AHEAD {}\n#define BYTES {}\n#define WIDEN_BYTES "
+      "widen_{}\n",
       cuda_memory_type(dtype), tiles.rows, tiles.weights, tiles.weights / 8, tiles.parts, columns,
       (columns * tiles.rows + kFewRowsThreads - 1) / kFewRowsThreads, tiles.weights + kPadding, tiles.depth,
-      rounds_ahead(tiles, staged));
+      rounds_ahead(tiles, staged, bytes), bytes ? 1 : 0, cuda_memory_type(dtype));
 }
 
 std::string few_rows_function() {
-  return fmt::format("typedef unsigned short Half;\n{}{}", kFewRowsInstructions, kFunction);
+  return fmt::format(
+      "typedef unsigned short Half;\n#if BYTES\ntypedef signed char Weight;\n#else\ntypedef Half "
+      "Weight;\n#endif\n{}"
+      "#if BYTES\n{}#endif\n{}",
+      kFewRowsInstructions, kWidenBytes, kFunction);
 }
 
 int64_t few_rows_bytes(const FewRowTiles& tiles) {

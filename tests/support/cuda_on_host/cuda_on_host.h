@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "codegen/cuda/emit_cuda.h"
+#include "codegen/cuda/few_rows/emit_few_rows.h"
 #include "codegen/cuda/prelude.h"
 #include "codegen/kernel_passes/launch_dims.h"
 #include "codegen/make_plan.h"
@@ -48,8 +49,7 @@ inline bool is_few_rows(const Kernel& kernel) { return kernel.gemm && kernel.gem
 
 inline std::string host_text(const Kernel& kernel) {
   if (!is_few_rows(kernel)) return emit_cuda(kernel);
-  return few_rows_host_source(emit_cuda(kernel),
-                              kernel.params[static_cast<size_t>(kernel.gemm->b.param)].dtype);
+  return few_rows_host_source(emit_cuda(kernel), few_rows_dtype(kernel));
 }
 
 /// One kernel in a namespace of its own, and the function of its name that runs one block of it, for every

@@ -28,16 +28,16 @@ inline float widen_f16(unsigned bits) {
 
 /// In place of kFewRowsInstructions; WIDEN is one of the functions above.
 inline constexpr const char* kFewRowsOnHost = R"(
-inline void load_row(unsigned (&to)[4], const Half* from, bool is_there) {
-  for (unsigned& word : to) word = 0;
+inline void load_four(unsigned* to, const Half* from, bool is_there) {
+  for (int i = 0; i < 4; ++i) to[i] = 0;
   if (is_there) memcpy(to, from, 16);
 }
-inline void load_weights(void* to, const Half* from, bool is_there) {
+inline void load_four_staged(unsigned* to, const Half* from, bool is_there) { load_four(to, from, is_there); }
+inline void load_weights(void* to, const void* from, bool is_there) {
   unsigned words[4];
-  load_row(words, from, is_there);
+  load_four(words, (const Half*)from, is_there);
   memcpy(to, words, 16);
 }
-inline void load_staged(unsigned (&to)[4], const Half* from, bool is_there) { load_row(to, from, is_there); }
 inline void end_piece() {}
 template <int left> void wait_for_pieces() {}
 inline void multiply(float (&d)[4], unsigned a0, unsigned a1, unsigned a2, unsigned a3, unsigned b0, unsigned b1) {
@@ -56,6 +56,24 @@ inline void multiply(float (&d)[4], unsigned a0, unsigned a1, unsigned a2, unsig
 }
 )";
 
+/// In place of kWidenBytes.
+inline constexpr const char* kWidenOnHost = R"(
+inline void widen_bf16(unsigned (&to)[2], unsigned from) {
+  for (int i = 0; i < 4; ++i) {
+    const unsigned bits = __float_as_uint((float)(signed char)(from >> 8 * i)) >> 16;
+    to[i / 2] = i % 2 ? to[i / 2] | bits << 16 : bits;
+  }
+}
+inline void widen_f16(unsigned (&to)[2], unsigned from) {
+  for (int i = 0; i < 4; ++i) {
+    const _Float16 x = (_Float16)(signed char)(from >> 8 * i);
+    unsigned short bits;
+    memcpy(&bits, &x, 2);
+    to[i / 2] = i % 2 ? to[i / 2] | (unsigned)bits << 16 : bits;
+  }
+}
+)";
+
 /// The text of a kernel as the host's compiler takes it; what it defines, it leaves undefined.
 inline std::string few_rows_host_source(std::string text, DType dtype) {
   const auto replace = [&](std::string_view from, std::string_view to) {
@@ -63,7 +81,7 @@ inline std::string few_rows_host_source(std::string text, DType dtype) {
     if (at == std::string::npos) fail("the text has no {}", from);
     text.replace(at, from.size(), to);
   };
-  replace(kFewRowsInstructions, kFewRowsOnHost);
+  replace(kFewRowsInstructions, kFewRowsOnHost), replace(kWidenBytes, kWidenOnHost);
   replace("extern __shared__ __align__(16) uint4 ring[];", "uint4* const ring = (uint4*)host_memory;");
   return fmt::format("#define WIDEN widen_{}\n{}", cuda_memory_type(dtype), text);
 }
@@ -71,7 +89,7 @@ inline std::string few_rows_host_source(std::string text, DType dtype) {
 inline std::string few_rows_undefined() {
   std::string text;
   for (const char* name : {"SM", "MMA_TYPE", "ROWS", "WEIGHTS", "PIECES", "PARTS", "COLUMNS", "ITEMS",
-                           "PITCH", "DEPTH", "AHEAD", "WIDEN"})
+                           "PITCH", "DEPTH", "AHEAD", "BYTES", "WIDEN_BYTES", "WIDEN"})
     text += fmt::format("#undef {}\n", name);
   return text;
 }
