@@ -1,37 +1,12 @@
 // Matmuls of few rows as one kernel with the kernels around them, run on the host, against the evaluator.
 #include "tests/support/few_row_bodies.h"
 
-#include "ir/text/text.h"
 #include "runtime/cuda/nvrtc.h"
-#include "tests/compiler/cpu_against_evaluator.h"
 #include "tests/support/cuda_on_host/cuda_on_host.h"
+#include "tests/support/few_row_bodies_run.h"
 
 namespace smelt::few_row_bodies {
 namespace {
-
-void round_all(Tensors& tensors, DType dtype) {
-  for (auto& [name, tensor] : tensors)
-    for (double& x : tensor.data) {
-      const auto single = static_cast<float>(x);
-      x = dtype == DType::bf16 ? from_bf16(to_bf16(single)) : from_f16(to_f16(single));
-    }
-}
-
-void expect_right(const Module& module, Session& session, int64_t rows, DType storage, uint64_t seed) {
-  const SymbolValues symbols = {{"M", rows}};
-  std::unique_ptr<Module> primitive = module.clone();
-  Graph& graph = *primitive->graphs.front();
-  decompose(graph, {});
-  Tensors inputs = testing::random_inputs(graph, seed, symbols),
-          states = testing::random_states(graph, seed, symbols);
-  round_all(inputs, storage), round_all(states, storage);
-  testing::write_states(session, states);
-  const Tensors expected = evaluate(graph, inputs, states, {.symbols = symbols, .philox = {}}).outputs,
-                actual = testing::run_entry(session, "main", {}, inputs);
-  for (const auto& [name, reference] : expected)
-    EXPECT_LE(testing::relative_error(actual.at(name), reference), storage == DType::bf16 ? 1.2e-2 : 2e-3)
-        << name << " of " << rows << " rows";
-}
 
 class FewRowBodies : public ::testing::TestWithParam<uint64_t> {};
 
@@ -49,20 +24,6 @@ TEST_P(FewRowBodies, AgreeWithFloat64OnTheHost) {
   }
 }
 
-// ---- weights that are bytes
-
-/// Writes the weights, and what is kept of them in their place.
-void write_quantized(Session& session, Tensors& states) {
-  for (const State& state : session.plan().states)
-    for (const Segment& part :
-         state.scales_of.empty() && state.role == Role::parameter ? state.segments : std::vector<Segment>{}) {
-      std::vector<double>& data = states.at(part.name).data;
-      session.write_segment(state.name, part.name, std::vector<float>(data.begin(), data.end()));
-      const std::vector<float> back = session.read_segment(state.name, part.name);
-      data.assign(back.begin(), back.end());
-    }
-}
-
 TEST_P(FewRowBodies, ReadWeightsThatAreBytes) {
   const uint64_t seed = GetParam();
   const auto module = parse_module(module_text(seed, 5));
@@ -72,24 +33,10 @@ TEST_P(FewRowBodies, ReadWeightsThatAreBytes) {
   const auto reads_bytes = [](const Kernel& kernel) {
     return kernel.gemm && kernel.params[static_cast<size_t>(kernel.gemm->b.param)].dtype == DType::i8;
   };
-  const Graph& graph = *module->graphs.front();
-  const bool takes = *graph.module().find_parameter("w")->type.shape[1].constant() % 16 == 0;
+  const bool takes = *module->find_parameter("w")->type.shape[1].constant() % 16 == 0;
   EXPECT_EQ(std::ranges::any_of(program.kernels, reads_bytes), takes);
   Session session = testing::cpu_session(test::plan_on_host(program));
-  const SymbolValues symbols = {{"M", 5}};
-  Tensors inputs = testing::random_inputs(graph, seed, symbols),
-          states = testing::random_states(graph, seed, symbols);
-  round_all(inputs, options.storage), round_all(states, options.storage);
-  write_quantized(session, states);
-  std::unique_ptr<Module> primitive = module->clone();
-  decompose(*primitive->graphs.front(), {});
-  const Tensors expected =
-      evaluate(*primitive->graphs.front(), inputs, states, {.symbols = symbols, .philox = {}}).outputs;
-  const Tensors actual = testing::run_entry(session, "main", {}, inputs);
-  for (const auto& [name, reference] : expected)
-    EXPECT_LE(testing::relative_error(actual.at(name), reference),
-              options.storage == DType::bf16 ? 1.2e-2 : 2e-3)
-        << name;
+  expect_right(*module, session, 5, options.storage, seed);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, FewRowBodies, ::testing::Range<uint64_t>(0, 20));
