@@ -1,49 +1,18 @@
 #include "frontend/build_transformer.h"
 
-#include <fmt/ranges.h>
-
-#include <map>
+#include <fmt/format.h>
 
 #include "frontend/blocks/blocks.h"
 #include "frontend/blocks/token_choice.h"
 #include "frontend/hugging_face.h"
 #include "frontend/model_checks.h"
+#include "frontend/symbol_bounds.h"
 #include "llvm/ADT/STLExtras.h"
 #include "runtime/error.h"
 #include "runtime/generation/cache_pages.h"
 
 namespace smelt {
 namespace {
-
-void check_bound(const Symbols::Bound& bound, bool source) {
-  const std::string name = fmt::format("{}", fmt::join(bound.factors, "*"));
-  for (const std::string& factor : bound.factors)
-    if (factor != "B" && factor != "T" && !(source && factor == "S"))
-      fail("bound {} <= {}: there is no symbol {}; expected B (batch), T (length){} or a product of them",
-           name, bound.upper, factor, source ? ", S (length of the source)" : "");
-  if (bound.factors.empty() || bound.upper < 1)
-    fail("bound {} <= {}: expected at least 1", name, bound.upper);
-}
-
-/// Lengths are bounded by the model's own maximum, or by 512, where the options give no bound.
-void bound_symbols(const TransformerSpec& spec, const BuildOptions& options, Symbols& symbols) {
-  const int64_t longest = spec.max_positions > 0 ? spec.max_positions : 512;
-  std::map<std::string, int64_t> upper = {{"B", 8}};
-  if (!has_patches(spec)) upper["T"] = longest;
-  if (has_both(spec)) upper["S"] = longest;
-  for (const Symbols::Bound& bound : options.bounds) {
-    check_bound(bound, has_both(spec));
-    if (bound.factors.size() == 1 && upper.contains(bound.factors[0])) upper[bound.factors[0]] = bound.upper;
-  }
-  for (const auto& [name, most] : upper) {
-    if (name != "B" && spec.positions.kind == PositionKind::learned && most > spec.max_positions)
-      fail("bound {} <= {}: the model has {} positions; give {} <= {}", name, most, spec.max_positions, name,
-           spec.max_positions);
-    symbols.bound({name}, most);
-  }
-  for (const Symbols::Bound& bound : options.bounds)
-    if (bound.factors.size() > 1) symbols.bound(bound.factors, bound.upper);
-}
 
 const Place kMemoryMask = {"decoder.cross.mask"};
 constexpr double kAllTokens = -1;  // a length that stands for T
@@ -116,12 +85,14 @@ class ModelGraph {
   void add_next() {
     Cache tokens = cache_of("T");
     declare_token_states(b_, tokens.slots, tokens.capacity);
+    declare_state(b_, kNextPast, Role::cache, DType::i32, {tokens.slots});
     b_.graph.set_source("next.token");
     tokens.past = rows_of_state(b_, kNextPast, batch_, tokens.capacity);
-    ids_ = b_.graph.reshape(rows_of_state(b_, kNextToken, batch_, spec_.vocab_size), {batch_, 1});
+    ids_ = rows_of_state(b_, kNextToken, batch_, spec_.vocab_size);
     decode_behind(tokens, batch_);
     Value* found = b_.graph.reshape(logits(b_, last_), {batch_, spec_.vocab_size});
-    choose_tokens(b_, found, token_choice(tokens));
+    choose_tokens(b_, found, token_choice_inputs(b_, tokens.rows, tokens.past));
+    put_rows(b_.graph, kNextPast, b_.graph.add(tokens.past, b_.graph.like(tokens.past, 1)));
     b_.graph.output("rows", b_.graph.extent(batch_, DType::i32));
   }
 
@@ -143,10 +114,30 @@ class ModelGraph {
   /// One token of each row.
   void add_step_pages() {
     ids_ = input("input_ids", {batch_, 1});
-    Value* table = input_of_pages();
-    Value* past = input_of_past();
-    decode_behind(paged_cache(b_, options_.cache_pages, table, past, 1, nullptr), batch_);
-    b_.graph.output("logits", b_.graph.reshape(logits(b_, last_), {batch_, spec_.vocab_size}));
+    read_one_each();
+  }
+
+  /// The same, and each row's next token; one that is not given is what the row's last run has chosen.
+  void add_next_pages() {
+    const Symbols& symbols = b_.graph.module().symbols;
+    const int64_t slots = symbols.upper(batch_);
+    declare_token_states(b_, slots, symbols.upper(length_));
+    Value* given = tokens_or_none(b_, "input_ids", {batch_, 1});
+    Value* own = input("slots", {batch_});
+    set_id_range(*own->node(), {.below = slots});
+    b_.graph.set_source("next.token");
+    Value* chosen = within(b_.graph, b_.graph.gather(b_.graph.state(kNextToken), own), spec_.vocab_size);
+    ids_ = b_.graph.select(b_.graph.lt(given, b_.graph.like(given, 0)), chosen, given);
+    const Read read = read_one_each();
+    TokenChoice choice = token_choice_inputs(b_, own, read.past);
+    choice.any_slots = true;
+    choose_tokens(b_, read.logits, choice);
+  }
+
+  /// What the tokens of a slot's next row are chosen by.
+  void add_begin_pages() {
+    begin_choice(b_);
+    b_.graph.output("rows", b_.graph.scalar(1, DType::i32));
   }
 
   /// The same for the beams of some sentences.
@@ -158,12 +149,12 @@ class ModelGraph {
     declare_beam_states(b_, tokens.slots, tokens.capacity);
     b_.graph.set_source("next.beams");
     tokens.past = rows_of_state(b_, kNextPast, batch_, tokens.capacity);
-    ids_ = b_.graph.reshape(rows_of_state(b_, kNextToken, batch_, spec_.vocab_size), {batch_, 1});
-    const TokenChoice choice = token_choice(tokens);
+    ids_ = rows_of_state(b_, kNextToken, batch_, spec_.vocab_size);
+    const TokenChoice choice = token_choice_inputs(b_, tokens.rows, tokens.past);
     tokens.row_of_place = beam_rows(b_, choice);
     decode_behind(tokens, sentences, beams);
     Value* found = b_.graph.reshape(logits(b_, last_), {batch_, spec_.vocab_size});
-    Value* ends = tokens_or_none("ends", {sentences, kEndTokens});
+    Value* ends = tokens_or_none(b_, "ends", {sentences, kEndTokens});
     choose_beams(b_, found, choice, ends, sentences, beams);
     b_.graph.output("rows", b_.graph.extent(batch_, DType::i32));
   }
@@ -194,6 +185,19 @@ class ModelGraph {
     decode(stack, ids_);
   }
 
+  /// One token of each row, whose cache is in pages.
+  struct Read {
+    Value *past, *logits;
+  };
+  Read read_one_each() {
+    Value* table = input_of_pages();
+    Value* past = input_of_past();
+    decode_behind(paged_cache(b_, options_.cache_pages, table, past, 1, nullptr), batch_);
+    Value* found = b_.graph.reshape(logits(b_, last_), {batch_, spec_.vocab_size});
+    b_.graph.output("logits", found);
+    return {past, found};
+  }
+
   /// Pages of each row, as many as its longest text has.
   Value* input_of_pages() {
     const int64_t longest = b_.graph.module().symbols.upper(length_);
@@ -209,31 +213,12 @@ class ModelGraph {
     return past;
   }
 
-  TokenChoice token_choice(const Cache& tokens) {
-    return {.rows = tokens.rows,
-            .past = tokens.past,
-            .numbers = input("numbers", Type{DType::f32, {batch_, 3}}),
-            .integers = input("integers", {batch_, 4}),
-            .penalty = input("penalty", Type{DType::f32, {batch_}}),
-            .held_back = tokens_or_none("held_back", {batch_, kHeldBackTokens}),
-            .held_back_until = input("held_back_until", {batch_, kHeldBackTokens}),
-            .forced = tokens_or_none("forced", {batch_, kForcedTokens}),
-            .forced_at = input("forced_at", {batch_, kForcedTokens})};
-  }
-
   Value* input(std::string name, Type type) {
     b_.graph.set_source(name);
     return b_.graph.input(std::move(name), std::move(type));
   }
   Value* input(std::string name, Shape shape) {
     return input(std::move(name), Type{DType::i32, std::move(shape)});
-  }
-
-  /// An input of tokens, and -1 for none.
-  Value* tokens_or_none(std::string name, Shape shape) {
-    Value* tokens = input(std::move(name), std::move(shape));
-    set_id_range(*tokens->node(), {.below = spec_.vocab_size, .ignored = -1});
-    return tokens;
   }
 
   /// An input that holds `fill` everywhere where it is not given.
@@ -348,17 +333,13 @@ class ModelGraph {
   std::vector<Value*> encoder_hidden_, hidden_;
 };
 
-/// N sentences of K beams have as many rows as B may be.
-void bound_beams(Symbols& symbols) {
-  const int64_t rows = symbols.upper(Dim::symbol("B"));
-  symbols.bound({"N"}, rows), symbols.bound({"K"}, std::min(rows, kMostBeamsAhead));
-  symbols.bound({"N", "K"}, rows);
-}
-
 void add_pages(Module& module, const TransformerSpec& spec, const BuildOptions& options) {
   ModelGraph(module, spec, options, kReadPages, {}).add_read_pages(false);
   ModelGraph(module, spec, options, kDecodePages, {}).add_read_pages(true);
-  ModelGraph(module, spec, options, kStepPages, {}).add_step_pages();
+  if (!options.chooses_tokens.value_or(false))
+    return ModelGraph(module, spec, options, kStepPages, {}).add_step_pages();
+  ModelGraph(module, spec, options, kNextPages, {}).add_next_pages();
+  ModelGraph(module, spec, options, kBeginPages, {}).add_begin_pages();
 }
 
 /// The states of a cache are declared by who writes them first.

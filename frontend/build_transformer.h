@@ -26,7 +26,7 @@ struct BuildOptions {
   /// no other option stands against them.
   std::optional<bool> caches = false;
   DType cache_type = DType::f32;  // of the keys and values that are kept
-  /// With caches: whether there is @next, which needs no host between two tokens; nothing: no.
+  /// With caches: whether there is @next or @next_pages, which need no host between two tokens; nothing: no.
   std::optional<bool> chooses_tokens = std::nullopt;
   /// With caches, of a decoder alone: pages of kPageTokens tokens that they have in place of a row of T
   /// tokens for each of B; 0: none.
@@ -55,6 +55,9 @@ struct BuildOptions {
 ///   @read_pages, @decode_pages   keep the tokens of one row ([1,T]), and, the second, give the last one's
 ///              logits [1,V]
 ///   @step_pages  reads one token of each row ([B,1]); logits [B,V]
+///   @next_pages, @begin_pages   in its place where tokens are chosen: the same, which also chooses the next
+///              tokens as @next does, each row in its slot of the states; and gives one slot the biases and
+///              penalties that its next row's tokens are chosen by
 /// over inputs, i32 if nothing else is said:
 ///   input_ids          [B,T], or [B,S] before a decoder
 ///   pixel_values       f32[B,channels,size,size] in place of ids
@@ -69,6 +72,11 @@ struct BuildOptions {
 ///   past_length, from, to   [B], and places [T] or [S]
 ///   lengths            [B]: how many of the T tokens are the row's own, the others are padding behind them;
 ///                      -1, and where it is not given: all
+///   slots              [B], of @next_pages, where the input_ids of -1 stand for what a row's last run has
+///                      chosen: where in the states each row is, no two in one
+///   slot, bias, penalties   [1] and f32[1,V] twice, of @begin_pages: what is added to the scores of words,
+///   and
+///                      as `penalty` for each of them; 0 of one that has not come
 ///   numbers, integers  f32[B,3] and [B,4], of @next: temperature (0: greedy), top_p, min_p; top_k, seed,
 ///                      unused, index of the sequence, as runtime/generation/sampling.h takes them
 ///   penalty            f32[B]: what later scores of a chosen token are divided by, or multiplied where they

@@ -181,7 +181,9 @@ std::vector<std::string> generation_entries(const Model& model, const CompileOpt
 
 std::vector<std::string> cache_entries(bool reads_source, const CompileOptions& options) {
   const bool chooses = build_options(options).chooses_tokens.value_or(false);
-  if (options.build.cache_pages > 0) return {kReadPages, kDecodePages, kStepPages};
+  if (options.build.cache_pages > 0)
+    return chooses ? std::vector<std::string>{kReadPages, kDecodePages, kNextPages, kBeginPages}
+                   : std::vector<std::string>{kReadPages, kDecodePages, kStepPages};
   std::vector<std::string> entries = {"decode", "reorder"};
   if (reads_source) entries.insert(entries.end(), {"encode", "reorder_sources"});
   if (chooses) entries.insert(entries.end(), {"next", "next_beams"});

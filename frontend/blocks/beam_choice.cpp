@@ -39,7 +39,7 @@ Value* sums_of(BlockBuilder& b, Value* logits, const TokenChoice& choice, Value*
   Value* scores = in_parts(g, logits);
   const LogSum sum = log_sum(g, logits);
   for (Value* part : {sum.top, sum.log}) scores = g.sub(scores, g.broadcast(part, {0}, scores->shape()));
-  scores = forced_alone(g, biased(g, scores), choice, place);
+  scores = forced_alone(g, biased(g, scores, choice), choice, place);
   Value* before = g.slice(g.state(kBeamSums), 0, 0, logits->shape()[0]);
   scores = g.add(scores, g.broadcast(before, {0}, scores->shape()));
   scores = g.reshape(scores, logits->shape());
@@ -165,7 +165,7 @@ void choose_beams(BlockBuilder& b, Value* logits, const TokenChoice& choice, Val
   show(g, found, fault_of(g, logits, sentences, beams), of_sentences(g, place, sentences, beams));
   Value* beam = next_beam(g, found, ends, beams);
   put_rows(g, kBeamSums, of_beams(g, behind_best(g, found.sums), beam, beams, kNever));
-  put_rows(g, kNextToken, of_beams(g, found.tokens, beam, beams, 0));
+  put_rows(g, kNextToken, with_ones(g, of_beams(g, found.tokens, beam, beams, 0)));
   put_rows(g, kNextPast, place);
   Value* parents = within(g, of_beams(g, found.beams, beam, beams, 0), kMostBeamsAhead);
   put_rows(g, kBeamRows, inherited_rows(g, choice, parents, beams));

@@ -10,6 +10,11 @@ namespace {
 
 constexpr double kBanned = -std::numeric_limits<double>::infinity();
 
+Value* input(BlockBuilder& b, const char* name, DType dtype, Shape shape) {
+  b.graph.set_source(name);
+  return b.graph.input(name, Type{dtype, std::move(shape)});
+}
+
 Value* spread(GraphBuilder& g, Value* row, const Shape& shape) { return g.broadcast(row, {0}, shape); }
 
 /// The score of a token that was there before, by its penalty; others have none, which is 0.
@@ -76,6 +81,15 @@ Value* chosen(GraphBuilder& g, Value* scores, const TokenChoice& choice, Value* 
   return g.sample(scores, choice.numbers, integers)->result();
 }
 
+/// The next token of each row, for its next run.
+void leave_token(GraphBuilder& g, Value* word, const TokenChoice& choice) {
+  word = with_ones(g, word);
+  if (choice.any_slots)
+    g.update_at(kNextToken, word, {choice.rows}, {0});
+  else
+    put_rows(g, kNextToken, word);
+}
+
 /// Of each row, at its place in a state [slots,places,1].
 void put_at(GraphBuilder& g, std::string_view state, Value* value, const TokenChoice& choice, Value* place) {
   g.update_at(state, with_ones(g, value, 2), {choice.rows, place}, {0, 1});
@@ -83,10 +97,37 @@ void put_at(GraphBuilder& g, std::string_view state, Value* value, const TokenCh
 
 }  // namespace
 
+Value* tokens_or_none(BlockBuilder& b, const char* name, Shape shape) {
+  Value* tokens = input(b, name, DType::i32, std::move(shape));
+  set_id_range(*tokens->node(), {.below = b.spec.vocab_size, .ignored = -1});
+  return tokens;
+}
+
+TokenChoice token_choice_inputs(BlockBuilder& b, Value* rows, Value* past) {
+  const Dim batch = rows->shape()[0];
+  return {.rows = rows,
+          .past = past,
+          .numbers = input(b, "numbers", DType::f32, {batch, 3}),
+          .integers = input(b, "integers", DType::i32, {batch, 4}),
+          .penalty = input(b, "penalty", DType::f32, {batch}),
+          .held_back = tokens_or_none(b, "held_back", {batch, kHeldBackTokens}),
+          .held_back_until = input(b, "held_back_until", DType::i32, {batch, kHeldBackTokens}),
+          .forced = tokens_or_none(b, "forced", {batch, kForcedTokens}),
+          .forced_at = input(b, "forced_at", DType::i32, {batch, kForcedTokens})};
+}
+
+void begin_choice(BlockBuilder& b) {
+  GraphBuilder& g = b.graph;
+  const Dim words = b.spec.vocab_size;
+  Value* slot = input(b, "slot", DType::i32, {1});
+  set_id_range(*slot->node(), {.below = *g.state(kNextBias)->shape()[0].constant()});
+  g.update_at(kNextBias, input(b, "bias", DType::f32, {1, words}), {slot}, {0});
+  g.update_at(kNextPenalty, with_ones(g, input(b, "penalties", DType::f32, {1, words})), {slot}, {0});
+}
+
 void declare_token_states(BlockBuilder& b, int64_t slots, int64_t capacity) {
   const Dim words = b.spec.vocab_size;
-  declare_state(b, kNextToken, Role::cache, DType::i32, {slots});
-  declare_state(b, kNextPast, Role::cache, DType::i32, {slots});
+  declare_state(b, kNextToken, Role::cache, DType::i32, {slots, 1});
   declare_state(b, kNextBias, Role::cache, DType::f32, {slots, words});
   declare_state(b, kNextPenalty, Role::cache, DType::f32, {slots, words, 1});
   declare_state(b, kNewTokens, Role::stream, DType::i32, {slots, capacity + 1, 1});
@@ -125,8 +166,13 @@ LogSum log_sum(GraphBuilder& g, Value* logits) {
   return {top, g.log(g.sum(g.mul(each.sum, scale), {1}))};
 }
 
-Value* biased(GraphBuilder& g, Value* scores) {
-  return g.add(scores, in_parts(g, g.slice(g.state(kNextBias), 0, 0, scores->shape()[0])));
+Value* of_rows(GraphBuilder& g, std::string_view state, const TokenChoice& choice) {
+  Value* all = g.state(state);
+  return choice.any_slots ? g.gather(all, choice.rows) : g.slice(all, 0, 0, choice.rows->shape()[0]);
+}
+
+Value* biased(GraphBuilder& g, Value* scores, const TokenChoice& choice) {
+  return g.add(scores, in_parts(g, of_rows(g, kNextBias, choice)));
 }
 
 Value* without_held_back(GraphBuilder& g, Value* scores, const TokenChoice& choice, Value* place) {
@@ -149,17 +195,14 @@ Value* rows_of_state(BlockBuilder& b, std::string_view name, const Dim& rows, in
 void choose_tokens(BlockBuilder& b, Value* logits, const TokenChoice& choice) {
   GraphBuilder& g = b.graph;
   g.set_source("next.scores");
-  const Dim rows = logits->shape()[0];
   Value* place = g.add(choice.past, g.like(choice.past, 1));
-  Value* penalties = g.slice(g.state(kNextPenalty), 0, 0, rows);
-  penalties = in_parts(g, g.reshape(penalties, logits->shape()));
-  Value* scores = penalised(g, biased(g, in_parts(g, logits)), penalties);
+  Value* penalties = in_parts(g, g.reshape(of_rows(g, kNextPenalty, choice), logits->shape()));
+  Value* scores = penalised(g, biased(g, in_parts(g, logits), choice), penalties);
   scores = without_held_back(g, g.reshape(scores, logits->shape()), choice, place);
   g.set_source("next.token");
   Value* token = or_forced(g, chosen(g, scores, choice, place), choice, place);
   Value* word = within(g, token, b.spec.vocab_size);
-  put_rows(g, kNextToken, word);
-  put_rows(g, kNextPast, place);
+  leave_token(g, word, choice);
   put_at(g, kNextPenalty, choice.penalty, choice, word);
   put_at(g, kNewTokens, token, choice, place);
   put_at(g, kNewLogProbabilities, log_probability(g, logits, word), choice, place);

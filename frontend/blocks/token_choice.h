@@ -1,4 +1,4 @@
-// The next token of every row, chosen from its logits by a graph (@next).
+// The next token of every row, chosen from its logits by a graph (@next, @next_pages).
 #pragma once
 
 #include "frontend/blocks/blocks.h"
@@ -8,7 +8,8 @@ namespace smelt {
 
 /// What tokens are chosen by: of each row of the batch, B rows or those of all beams.
 struct TokenChoice {
-  Value* rows = nullptr;             // i32[B]: 0 ... B-1
+  Value* rows = nullptr;             // i32[B]: the slot of each row in the states
+  bool any_slots = false;            // these may be any ones; else 0 ... B-1
   Value* past = nullptr;             // i32[B]: tokens that were read before this run's one
   Value* numbers = nullptr;          // f32[B,3]: temperature (0: greedy), top_p, min_p
   Value* integers = nullptr;         // i32[B,4]: top_k, seed, unused, index of the sequence
@@ -19,8 +20,15 @@ struct TokenChoice {
   Value* forced_at = nullptr;        // ... at this place; -1: none
 };
 
-/// The states of runtime/generation/token_states.h, for so many rows of so many tokens.
+/// What the host gives of each row in every run, as inputs of the graph.
+TokenChoice token_choice_inputs(BlockBuilder& b, Value* rows, Value* past);
+/// An input of tokens, and -1 for none.
+Value* tokens_or_none(BlockBuilder& b, const char* name, Shape shape);
+
+/// The states of runtime/generation/token_states.h but kNextPast, for so many rows of so many tokens.
 void declare_token_states(BlockBuilder& b, int64_t slots, int64_t capacity);
+/// What the tokens of one slot's next row are chosen by, from inputs: its biases and its penalties.
+void begin_choice(BlockBuilder& b);
 /// The states that beams need beside them.
 void declare_beam_states(BlockBuilder& b, int64_t slots, int64_t capacity);
 /// What an integer state [slots] has of the batch's rows, between 0 and `below`.
@@ -34,6 +42,8 @@ Value* within(GraphBuilder& g, Value* index, int64_t below);
 Value* with_ones(GraphBuilder& g, Value* x, int64_t count = 1);
 /// Writes the first rows of a state.
 void put_rows(GraphBuilder& g, std::string_view state, Value* rows);
+/// What a state has of the batch's rows.
+Value* of_rows(GraphBuilder& g, std::string_view state, const TokenChoice& choice);
 /// f32[B]: the largest of each row of f32[B,V], and the logarithm of the sum of exponentials relative to it.
 /// Taken away one after the other, they leave log-probabilities that are rounded where they are small.
 struct LogSum {
@@ -43,7 +53,7 @@ LogSum log_sum(GraphBuilder& g, Value* logits);
 /// f32[B,V] as [B,parts,V/parts].
 Value* in_parts(GraphBuilder& g, Value* x);
 /// Such parts and the biases of their rows.
-Value* biased(GraphBuilder& g, Value* scores);
+Value* biased(GraphBuilder& g, Value* scores, const TokenChoice& choice);
 /// Without the tokens that may not come yet at `place`; one that is forced there may.
 Value* without_held_back(GraphBuilder& g, Value* scores, const TokenChoice& choice, Value* place);
 
@@ -52,7 +62,7 @@ Value* beam_rows(BlockBuilder& b, const TokenChoice& choice);
 /// f32[sentences * beams,V] to the candidates of each sentence and, of these, its next beams.
 void choose_beams(BlockBuilder& b, Value* logits, const TokenChoice& choice, Value* ends,
                   const Dim& sentences, const Dim& beams);
-/// f32[B,V] to a token a row, and the states that the next run reads.
+/// f32[B,V] to a token a row, and the states that the next run reads but kNextPast.
 void choose_tokens(BlockBuilder& b, Value* logits, const TokenChoice& choice);
 
 }  // namespace smelt

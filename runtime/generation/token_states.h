@@ -7,7 +7,7 @@
 
 namespace smelt {
 
-inline constexpr std::string_view kNextToken = "next.token";      // i32[slots]: read by the next run
+inline constexpr std::string_view kNextToken = "next.token";      // i32[slots,1]: read by the next run
 inline constexpr std::string_view kNextPast = "next.past";        // i32[slots]: tokens that the caches hold
 inline constexpr std::string_view kNextBias = "next.bias";        // f32[slots,V]: added to the logits
 inline constexpr std::string_view kNextPenalty = "next.penalty";  // f32[slots,V,1]: 0 of tokens not seen
