@@ -97,7 +97,7 @@ class Executor {
   virtual void repeat(const PlanEntry& entry, const SymbolValues& symbols,
                       std::span<const void* const> inputs, const Philox& random, int times);
   /// A state of the role stream, without waiting for runs that are under way. The memory stays where it is.
-  virtual std::span<const std::byte> peek(int index) { return read_state(index); }
+  virtual std::span<std::byte> peek(int index) { return state(index); }
 
   /// Waits until all runs have finished, and throws the Error of one that failed.
   virtual void synchronize() {}

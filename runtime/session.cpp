@@ -288,7 +288,7 @@ void Session::repeat(std::string_view name, std::span<const InputTensor> inputs,
   has_run_ = true;
 }
 
-std::span<const std::byte> Session::peek(std::string_view name) {
+std::span<std::byte> Session::peek(std::string_view name) {
   const int index = state_index(name);
   if (plan_->states[static_cast<size_t>(index)].role != Role::stream)
     fail("state '{}': expected one of the role stream", name);

@@ -70,8 +70,9 @@ class Session {
   /// states are what one run leaves to the next. On a GPU it returns while these runs are under way.
   void repeat(std::string_view entry, std::span<const InputTensor> inputs, int times);
   /// What runs have written so far of a state of the role stream, without waiting for those under way: on a
-  /// GPU each number is there as soon as its kernel has stored it. Read it through volatile, or atomically.
-  std::span<const std::byte> peek(std::string_view name);
+  /// GPU each number is there as soon as its kernel has stored it. Read it through volatile, or atomically;
+  /// and write to it only where no run under way does.
+  std::span<std::byte> peek(std::string_view name);
   /// Waits until all runs have ended, and throws the Error of one that failed.
   void synchronize() { executor_->synchronize(); }
   /// The values that input shapes give the symbols; checks everything that run checks but the data.

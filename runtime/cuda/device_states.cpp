@@ -52,9 +52,10 @@ DeviceStates::State& DeviceStates::stream_at_rest(State& state) {
   return state;
 }
 
-std::span<const std::byte> DeviceStates::peek(int index) {
+std::span<std::byte> DeviceStates::peek(int index) {
   const State& state = at(index);
-  return state.stream ? state.stream_bytes() : read(index);
+  if (!state.stream) fail("state {}: expected one of the role stream", index);
+  return state.stream_bytes();
 }
 
 void DeviceStates::clear(int index) {

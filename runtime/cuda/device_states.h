@@ -23,7 +23,7 @@ class DeviceStates {
   std::span<const std::byte> read(int index);
   std::span<std::byte> write(int index);
   /// What runs have written so far of a state of the role stream, without waiting for them.
-  std::span<const std::byte> peek(int index);
+  std::span<std::byte> peek(int index);
   /// Both work without a mirror.
   void clear(int index);
   void fill(int index, const Executor::MakePart& make);

@@ -164,7 +164,7 @@ void CudaExecutor::repeat(const PlanEntry& entry, const SymbolValues& symbols,
   });
 }
 
-std::span<const std::byte> CudaExecutor::peek(int index) { return states_.peek(index); }
+std::span<std::byte> CudaExecutor::peek(int index) { return states_.peek(index); }
 
 /// Step by step at first, while algorithms are chosen; captured the second time, from then on one launch.
 void CudaExecutor::execute(ResolvedEntry& resolved) {

@@ -40,7 +40,7 @@ class CudaExecutor : public Executor {
            std::span<void* const> outputs, const Philox& random) override;
   void repeat(const PlanEntry& entry, const SymbolValues& symbols, std::span<const void* const> inputs,
               const Philox& random, int times) override;
-  std::span<const std::byte> peek(int index) override;
+  std::span<std::byte> peek(int index) override;
   void synchronize() override;
   std::string choices() const override;
   std::string restore_choices(std::string_view choices) override;

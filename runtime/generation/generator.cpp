@@ -6,8 +6,8 @@
 #include <map>
 
 #include "runtime/error.h"
+#include "runtime/generation/loop_inputs.h"
 #include "runtime/generation/sampling.h"
-#include "runtime/system/log.h"
 
 namespace smelt {
 namespace {
@@ -28,13 +28,6 @@ void run_by_kind(std::vector<T>& all, size_t most, const Kind& kind, const Advan
            std::erase_if(live, [](const T* each) { return each->done(); }))
         if (!advance(std::span<T*>(live))) return;
     }
-}
-
-/// Whether the entry chooses tokens, which the host does where there is a reason against it.
-bool is_taken(const char* entry, std::string_view refusal) {
-  if (!refusal.empty())
-    log(LogLevel::info, "the host chooses tokens, not the entry '{}': {}", entry, refusal);
-  return refusal.empty();
 }
 
 }  // namespace

@@ -32,9 +32,15 @@ struct Step {
   }
 };
 
+/// Biases and penalties are of f32 and round as f32 does: in transformers, and where a graph chooses tokens.
+float as_f32(double x) { return static_cast<float>(x); }
+
 void add_biases(const Step& step) {
   for (const SequenceBias& row : step.options.sequence_bias)
-    if (step.would_complete(row.tokens)) step.score(row.tokens.back()) += row.bias;
+    if (step.would_complete(row.tokens)) {
+      double& score = step.score(row.tokens.back());
+      score = as_f32(score) + as_f32(row.bias);
+    }
 }
 
 /// Once for each token, however often it stands there.
@@ -45,7 +51,8 @@ void penalize(const Step& step, std::span<const int32_t> tokens, double penalty)
     if (!step.has_score(token) || seen[static_cast<size_t>(token)]) continue;
     seen[static_cast<size_t>(token)] = true;
     double& score = step.score(token);
-    score = score < 0 ? score * penalty : score / penalty;
+    const float before = as_f32(score), factor = as_f32(penalty);
+    score = before < 0 ? before * factor : before / factor;
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "runtime/generation/logits_processors.h"
 #include "runtime/generation/token_states.h"
+#include "runtime/system/log.h"
 
 namespace smelt {
 namespace {
@@ -111,6 +112,12 @@ std::string_view loops_refuse_scores(const GenerationOptions& options) {
   return "";
 }
 
+bool is_taken(const char* entry, std::string_view refusal) {
+  if (!refusal.empty())
+    log(LogLevel::info, "the host chooses tokens, not the entry '{}': {}", entry, refusal);
+  return refusal.empty();
+}
+
 bool has_biases(const GenerationOptions& options) {
   return !options.sequence_bias.empty() || !options.bad_words_ids.empty() || !options.suppress_tokens.empty();
 }
@@ -123,6 +130,13 @@ void add_biases(const GenerationOptions& options, std::span<float> scores) {
   for (const auto& word : options.bad_words_ids)
     if (!options.ends(word[0])) ban(word[0]);
   for (const int32_t token : options.suppress_tokens) ban(token);
+}
+
+void add_penalties(const GenerationOptions& options, std::span<const int32_t> tokens,
+                   std::span<float> penalties) {
+  if (options.repetition_penalty == 1) return;
+  for (const int32_t token : tokens)
+    penalties[static_cast<size_t>(token)] = static_cast<float>(options.repetition_penalty);
 }
 
 size_t state_extent(const Plan& plan, std::string_view state, size_t axis) {

@@ -37,9 +37,14 @@ class LoopInputs {
 /// Why these entries do not do what the options ask of scores, empty where they do; repetition_penalty and
 /// what draws are not looked at.
 std::string_view loops_refuse_scores(const GenerationOptions& options);
+/// Whether there is no such refusal; the log is told of one.
+bool is_taken(const char* entry, std::string_view refusal);
 /// The biases of every row: of one token each, so that nothing has to be looked for in the text.
 bool has_biases(const GenerationOptions& options);
 void add_biases(const GenerationOptions& options, std::span<float> scores);
+/// What a row that has these tokens has in kNextPenalty, whose others are left.
+void add_penalties(const GenerationOptions& options, std::span<const int32_t> tokens,
+                   std::span<float> penalties);
 
 /// Of a state of the plan, at its bounds.
 size_t state_extent(const Plan& plan, std::string_view state, size_t axis);

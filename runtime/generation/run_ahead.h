@@ -24,6 +24,21 @@ std::span<T> numbers(std::span<std::byte> state) {
   return {reinterpret_cast<T*>(state.data()), state.size() / sizeof(T)};
 }
 
+/// Until a result of a run of the entry that was started is there. A device that has stopped is asked why.
+template <typename IsThere>
+void wait_for_result(Session& session, std::string_view entry, const IsThere& is_there) {
+  using Clock = std::chrono::steady_clock;
+  constexpr auto kPatience = std::chrono::seconds(1);
+  const auto begin = Clock::now();
+  for (int looks = 1; !is_there(); ++looks) {
+    if (looks % 64 == 0) std::this_thread::yield();
+    if (Clock::now() - begin < kPatience) continue;
+    session.synchronize();
+    if (!is_there()) fail("entry '{}' has left no result of a run", entry);
+  }
+  std::atomic_thread_fence(std::memory_order_acquire);
+}
+
 class RunAhead {
  public:
   /// `most` runs at most.
@@ -53,19 +68,10 @@ class RunAhead {
     started_ += more;
   }
 
-  /// Until a result of a run that was started is there. A device that has stopped is asked why.
+  /// Until a result of a run that was started is there.
   template <typename IsThere>
   void wait(const IsThere& is_there) {
-    using Clock = std::chrono::steady_clock;
-    constexpr auto kPatience = std::chrono::seconds(1);
-    const auto begin = Clock::now();
-    for (int looks = 1; !is_there(); ++looks) {
-      if (looks % 64 == 0) std::this_thread::yield();
-      if (Clock::now() - begin < kPatience) continue;
-      session_.synchronize();
-      if (!is_there()) fail("entry '{}' has left no result of a run", entry_);
-    }
-    std::atomic_thread_fence(std::memory_order_acquire);
+    wait_for_result(session_, entry_, is_there);
   }
 
  private:

@@ -12,8 +12,6 @@ namespace smelt {
 namespace {
 
 constexpr const char* kNextEntry = "next";
-constexpr int32_t kNoToken = -1;
-constexpr float kNoLogarithm = 1;  // of no probability
 
 std::span<float> row_of(std::span<float> table, size_t row, size_t columns) {
   return table.subspan(row * columns, columns);
@@ -33,20 +31,15 @@ int64_t most_new_tokens(std::span<const LoopRow> rows, const GenerationOptions& 
 }  // namespace
 
 bool TokenLoop::has_entry(const Session& session) {
-  return session.has_entry(kNextEntry) && session.plan().find_state(kNewTokens) &&
-         session.plan().find_state(kNewLogProbabilities) && session.plan().find_state(kNextBias);
+  return session.has_entry(kNextEntry) && ChosenTokens::has_states(session.plan());
 }
 
 std::string_view TokenLoop::refuses(const GenerationOptions& options) {
   return options.num_beams == 1 ? loops_refuse_scores(options) : "num_beams";
 }
 
-TokenLoop::TokenLoop(Session& session) : session_(session) {
-  places_ = state_extent(session.plan(), kNewTokens, 1);
-  vocabulary_ = state_extent(session.plan(), kNextBias, 1);
-  tokens_ = reinterpret_cast<const volatile int32_t*>(session.peek(kNewTokens).data());
-  log_probabilities_ = reinterpret_cast<const volatile float*>(session.peek(kNewLogProbabilities).data());
-}
+TokenLoop::TokenLoop(Session& session)
+    : session_(session), vocabulary_(state_extent(session.plan(), kNextBias, 1)), chosen_(session) {}
 
 void TokenLoop::set_biases(size_t rows, const GenerationOptions& options) {
   session_.clear_state(kNextBias);
@@ -60,9 +53,8 @@ void TokenLoop::set_penalties(std::span<const LoopRow> rows, const GenerationOpt
   if (options.repetition_penalty == 1) return;
   const std::span<float> all = session_.state_f32(kNextPenalty);
   for (size_t row = 0; row < rows.size(); ++row)
-    for (const int32_t token : rows[row].history.tokens.subspan(rows[row].history.padding))
-      row_of(all, row, vocabulary_)[static_cast<size_t>(token)] =
-          static_cast<float>(options.repetition_penalty);
+    add_penalties(options, rows[row].history.tokens.subspan(rows[row].history.padding),
+                  row_of(all, row, vocabulary_));
 }
 
 void TokenLoop::set_states(std::span<const LoopRow> rows, const GenerationOptions& options) {
@@ -72,18 +64,15 @@ void TokenLoop::set_states(std::span<const LoopRow> rows, const GenerationOption
   for (size_t row = 0; row < rows.size(); ++row) past[row] = static_cast<int32_t>(rows[row].read.size()) - 1;
   set_biases(rows.size(), options);
   set_penalties(rows, options);
-  std::ranges::fill(numbers<int32_t>(session_.state(kNewTokens)), kNotYet);
-  std::ranges::fill(session_.state_f32(kNewLogProbabilities), kNoLogarithm);
+  chosen_.forget_all();
 }
 
-int32_t TokenLoop::token_at(size_t row, size_t place) const { return tokens_[row * places_ + place]; }
-
-float TokenLoop::log_probability_at(size_t row, size_t place) const {
-  return log_probabilities_[row * places_ + place];
-}
-
-bool TokenLoop::is_there(size_t row, size_t place) const {
-  return token_at(row, place) != kNotYet && log_probability_at(row, place) != kNoLogarithm;
+ChosenTokens::Token TokenLoop::token_at(size_t row, size_t place) const {
+  try {
+    return chosen_.at(row, place);
+  } catch (const Error& error) {
+    fail_with(error.status(), "row {}: {}", row, error.what());
+  }
 }
 
 LoopInputs TokenLoop::inputs_of(std::span<const LoopRow> rows, const GenerationOptions& options) {
@@ -110,12 +99,9 @@ void TokenLoop::run(std::span<const LoopRow> rows, const GenerationOptions& opti
     for (size_t row = 0; row < rows.size(); ++row) {
       if (!goes_on[row]) continue;
       const size_t place = rows[row].read.size() + static_cast<size_t>(seen);
-      runs.wait([&] { return is_there(row, place); });
-      const int32_t token = token_at(row, place);
-      if (token == kNoToken)
-        fail_with(Status::numeric, "row {}: a logit is NaN, or all are -infinity: no token can be chosen",
-                  row);
-      goes_on[row] = on_token(row, token, log_probability_at(row, place));
+      runs.wait([&] { return chosen_.is_there(row, place); });
+      const ChosenTokens::Token token = token_at(row, place);
+      goes_on[row] = on_token(row, token.id, token.log_probability);
       live -= goes_on[row] ? 0 : 1;
     }
   }

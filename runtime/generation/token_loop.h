@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "runtime/generation/chosen_tokens.h"
 #include "runtime/generation/generation_options.h"
 #include "runtime/generation/logits_processors.h"
 #include "runtime/generation/loop_inputs.h"
@@ -41,14 +42,11 @@ class TokenLoop {
   void set_penalties(std::span<const LoopRow> rows, const GenerationOptions& options);
   void set_biases(size_t rows, const GenerationOptions& options);
   static LoopInputs inputs_of(std::span<const LoopRow> rows, const GenerationOptions& options);
-  bool is_there(size_t row, size_t place) const;
-  int32_t token_at(size_t row, size_t place) const;
-  float log_probability_at(size_t row, size_t place) const;
+  ChosenTokens::Token token_at(size_t row, size_t place) const;
 
   Session& session_;
-  size_t places_ = 0, vocabulary_ = 0;
-  const volatile int32_t* tokens_ = nullptr;
-  const volatile float* log_probabilities_ = nullptr;
+  size_t vocabulary_;
+  ChosenTokens chosen_;
 };
 
 }  // namespace smelt

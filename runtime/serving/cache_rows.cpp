@@ -1,6 +1,7 @@
 #include "runtime/serving/cache_rows.h"
 
 #include "runtime/error.h"
+#include "runtime/serving/choosing_rows.h"
 #include "runtime/serving/page_rows.h"
 #include "runtime/serving/slot_rows.h"
 
@@ -9,8 +10,10 @@ namespace smelt {
 std::unique_ptr<CacheRows> CacheRows::of(Session& session, bool shares_prefixes) {
   if (session.has_entry("encode"))
     fail("the plan is an encoder-decoder's: only decoders are served; use generate");
-  if (session.has_entry(kDecodePages) && session.has_entry(kReadPages) && session.has_entry(kStepPages))
-    return std::make_unique<PageRows>(session, shares_prefixes);
+  const bool has_pages = session.has_entry(kDecodePages) && session.has_entry(kReadPages);
+  if (has_pages && ChoosingRows::has_entries(session))
+    return std::make_unique<ChoosingRows>(session, shares_prefixes);
+  if (has_pages && session.has_entry(kStepPages)) return std::make_unique<PageRows>(session, shares_prefixes);
   if (!session.has_entry("decode") || !session.has_entry("reorder"))
     fail(
         "the plan has no entries decode and reorder with caches, nor {}, {} and {}: expected a decoder "

@@ -9,9 +9,23 @@
 #include <vector>
 
 #include "runtime/serving/page_pool.h"
+#include "runtime/serving/request.h"
 #include "runtime/session.h"
 
 namespace smelt {
+
+class ChoosingRows;
+
+/// Stands for the token that a row's last run has chosen.
+inline constexpr int32_t kChosenToken = -1;
+
+/// A row that reads one more token.
+struct RowStep {
+  size_t row = 0;
+  int32_t token = kChosenToken;
+  size_t past = 0;                   // tokens that the caches hold of it
+  const Request* request = nullptr;  // by which the plan chooses the next; null: the host does, by the logits
+};
 
 /// Rows that are whole slots of the caches, or lists of their pages: as the plan has them.
 class CacheRows {
@@ -47,12 +61,13 @@ class CacheRows {
   };
   /// Reads some of row 0's prompt behind the `past` tokens that it has: about `chunk`, at least one.
   virtual Read read(std::span<const int32_t> prompt, size_t past, size_t chunk) = 0;
-  /// Reads one more token in each of the first rows, and returns the logits of all. Where row 0 still reads
-  /// its prompt, its token is one that it may forget, and its logits are anything.
-  virtual std::span<const float> read_one_each(std::span<const int32_t> tokens, std::span<const int32_t> past,
-                                               bool first_reads_prompt) = 0;
+  /// Reads one more token of each of these rows, which are in their order, and returns their logits. Where
+  /// rows are slots, none is left out but row 0 while it reads its prompt.
+  virtual std::span<const float> run(std::span<const RowStep> steps) = 0;
   /// Of caches in pages.
   virtual PageCounts pages() const { return {}; }
+  /// Where the plan chooses tokens: these rows as such.
+  virtual ChoosingRows* choosing() { return nullptr; }
 
  protected:
   CacheRows() = default;

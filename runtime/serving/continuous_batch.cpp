@@ -5,6 +5,8 @@
 
 #include "runtime/cpu/few_rows.h"
 #include "runtime/error.h"
+#include "runtime/generation/loop_inputs.h"
+#include "runtime/serving/choosing_rows.h"
 
 namespace smelt {
 namespace {
@@ -30,6 +32,8 @@ ContinuousBatch::ContinuousBatch(Session& session, const ContinuousBatchOptions&
     : rows_(CacheRows::of(session, options.shares_prefixes)), options_(options) {
   options_.slots = chosen_slots(options.slots, most_slots(session, rows_->slots()));
   if (options_.chunk == 0) fail("a chunk of 0 tokens: expected at least 1");
+  const bool works_apart = runs_ahead(session.plan().target).most > 1;
+  steps_ = std::make_unique<Steps>(*rows_, options.ahead.value_or(works_apart ? 1 : 0));
 }
 
 /// The last new token is never read.
@@ -75,6 +79,9 @@ ContinuousBatch::Id ContinuousBatch::submit(Request request) {
   check(request);
   require_room(1);
   const auto sequence = std::make_shared<RunningSequence>(std::move(request));
+  if (rows_->choosing() && options_.plan_chooses &&
+      is_taken(kNextPages, ChoosingRows::refuses(sequence->request())))
+    sequence->leave_choice_to_plan();
   known_.emplace(next_, sequence);
   if (sequence->ended())
     count_end(Finish::length);
@@ -114,32 +121,13 @@ bool ContinuousBatch::step() {
   ++counts_.steps;
   try {
     admit();
-    read_one_each();
+    counts_.new_tokens += steps_->step(running_);
     read_chunk();
     leave();
   } catch (const Error& error) {  // nothing is known of the caches
     fail_all(error.what());
   }
   return true;
-}
-
-/// Slot 0 may hold a prompt that is still read: it gets a token that the next chunk is put in place of.
-void ContinuousBatch::read_one_each() {
-  const auto waits = [](const Sequence& sequence) { return sequence->reads_prompt(); };
-  if (std::ranges::all_of(running_, waits)) return;
-  std::vector<int32_t> tokens, past;
-  for (const Sequence& sequence : running_) {
-    tokens.push_back(sequence->unread()[0]);
-    past.push_back(static_cast<int32_t>(sequence->held()));
-  }
-  const std::span<const float> logits = rows_->read_one_each(tokens, past, running_[0]->reads_prompt());
-  const auto vocabulary = static_cast<size_t>(rows_->vocabulary());
-  for (size_t slot = 0; slot < running_.size(); ++slot) {
-    RunningSequence& sequence = *running_[slot];
-    if (sequence.reads_prompt()) continue;
-    sequence.hold(1);
-    take(sequence, logits.subspan(slot * vocabulary, vocabulary));
-  }
 }
 
 void ContinuousBatch::read_chunk() {
@@ -149,18 +137,16 @@ void ContinuousBatch::read_chunk() {
   const CacheRows::Read read = rows_->read(sequence.prompt(), sequence.held(), options_.chunk);
   sequence.hold(read.tokens);
   counts_.prompt_tokens += read.tokens;
-  if (!sequence.reads_prompt()) take(sequence, read.logits);
-}
-
-void ContinuousBatch::take(RunningSequence& sequence, std::span<const float> logits) {
-  sequence.take(logits);
+  if (sequence.reads_prompt()) return;
+  sequence.take(read.logits);
   ++counts_.new_tokens;
 }
 
-/// From the last slot on, so that the one that takes a place goes on.
+/// From the last slot on, so that the one that takes a place goes on. Whoever a step under way still writes
+/// for stays.
 void ContinuousBatch::leave() {
   for (size_t slot = running_.size(); slot-- > 0;)
-    if (running_[slot]->ended()) remove(slot);
+    if (running_[slot]->ended() && !steps_->has(running_[slot])) remove(slot);
 }
 
 void ContinuousBatch::remove(size_t slot) {
@@ -183,6 +169,7 @@ void ContinuousBatch::fail_all(const std::string& error) {
     count_end(sequence->finish());
   }
   running_.clear();
+  steps_->forget();
   rows_->forget();
 }
 
@@ -200,7 +187,7 @@ Progress ContinuousBatch::poll(Id id) {
   return progress;
 }
 
-/// One that runs leaves its slot now, not with the next step.
+/// One that runs leaves its slot now, not with the next step, unless a step is under way.
 void ContinuousBatch::cancel(Id id) {
   const auto found = known_.find(id);
   if (found == known_.end() || found->second->ended()) return;

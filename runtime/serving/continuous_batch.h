@@ -7,6 +7,10 @@
 // So a run of the first rows is a run of all, and a request moves at most twice, which copies what the caches
 // hold of it only where a row is a whole slot of them (cache_rows.h).
 //
+// Where the plan chooses tokens (@next_pages), the next step is started before the host has seen the last
+// one's tokens, as long as the host chooses for nobody. A row that has ended then runs one step more at most,
+// and keeps its slot and its pages until that has ended.
+//
 // Where caches are in pages, a request begins when as many are left as it may need in the end, so it never
 // waits for memory once it has begun. Whoever came first begins first: no later request takes its pages.
 #pragma once
@@ -15,10 +19,12 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "runtime/serving/cache_rows.h"
 #include "runtime/serving/running_sequence.h"
+#include "runtime/serving/steps.h"
 
 namespace smelt {
 
@@ -27,6 +33,10 @@ struct ContinuousBatchOptions {
   size_t most_waiting = 64;     // requests that wait while no slot is free; others are refused
   size_t chunk = 64;            // tokens of a prompt that are read between two tokens of the others
   bool shares_prefixes = true;  // of caches in pages: pages of prompts that begin alike are read once
+  bool plan_chooses = true;     // where the plan can: it chooses tokens, of requests that need no host for it
+  /// Steps that are under way while the host looks at the one in front, where the plan chooses all tokens;
+  /// nothing: one on a GPU, none where the host does the work itself.
+  std::optional<size_t> ahead = {};
 };
 
 /// Sums since the beginning, and what runs now.
@@ -61,18 +71,17 @@ class ContinuousBatch {
   /// What has happened since the last call; behind the one that tells of its end the request is forgotten.
   /// Throws Error for an unknown id.
   Progress poll(Id id);
-  /// Ends it where it has not ended; unknown ids are passed over.
+  /// Ends it where it has not ended; unknown ids are passed over. Its memory is free at once, or when the
+  /// steps under way have ended.
   void cancel(Id id);
 
   ContinuousBatchCounts counts() const;
 
  private:
-  using Sequence = std::shared_ptr<RunningSequence>;
+  using Sequence = Steps::Sequence;
   void check_length(const Request& request) const;
   void admit();
-  void read_one_each();
   void read_chunk();
-  void take(RunningSequence& sequence, std::span<const float> logits);
   void leave();
   bool has_room() const;
   void begin();
@@ -82,6 +91,7 @@ class ContinuousBatch {
   void count_end(Finish finish);
 
   std::unique_ptr<CacheRows> rows_;
+  std::unique_ptr<Steps> steps_;
   ContinuousBatchOptions options_;
   std::deque<Sequence> waiting_;
   std::vector<Sequence> running_;  // by slot

@@ -11,7 +11,7 @@ namespace {
 
 constexpr auto kPage = static_cast<size_t>(kPageTokens);
 
-size_t pages_of(size_t tokens) { return (tokens + kPage - 1) / kPage; }
+size_t pages_for(size_t tokens) { return (tokens + kPage - 1) / kPage; }
 
 const Port& input_of(const PlanEntry& entry, std::string_view name) {
   const auto found = std::ranges::find(entry.inputs, name, &Port::name);
@@ -20,7 +20,7 @@ const Port& input_of(const PlanEntry& entry, std::string_view name) {
 }
 
 /// The bound that a plan gives its pages' numbers.
-size_t pages_of(const PlanEntry& entry) {
+size_t page_count(const PlanEntry& entry) {
   const Port& pages = input_of(entry, "pages");
   if (!pages.ids || pages.ids->below < 1 || pages.shape.size() != 2 || !pages.shape[1].constant())
     fail("entry '{}': its input 'pages' is no list of numbered pages for each row", entry.name);
@@ -29,12 +29,12 @@ size_t pages_of(const PlanEntry& entry) {
 
 }  // namespace
 
-PageRows::PageRows(Session& session, bool shares_prefixes)
+PageRows::PageRows(Session& session, bool shares_prefixes, const char* step_entry)
     : session_(session),
       is_cpu_(!session.plan().target.starts_with("sm_")),
       shares_(shares_prefixes),
-      pool_(pages_of(session.entry(kStepPages))) {
-  const PlanEntry &step = session.entry(kStepPages), &read = session.entry(kReadPages);
+      pool_(page_count(session.entry(step_entry))) {
+  const PlanEntry &step = session.entry(step_entry), &read = session.entry(kReadPages);
   const Symbols& symbols = session.plan().symbols;
   vocabulary_ = *step.outputs[0].shape[1].constant();
   slots_ = static_cast<size_t>(symbols.upper(input_of(step, "input_ids").shape[0]));
@@ -45,11 +45,11 @@ PageRows::PageRows(Session& session, bool shares_prefixes)
 
 void PageRows::check(size_t tokens) const {
   const size_t total = pool_.counts().total;
-  if (pages_of(tokens) > total)
+  if (pages_for(tokens) > total)
     fail(
         "{} tokens take {} pages of {}, and the caches have {}; ask for fewer, or give the caches more with "
         "--cache-pages=",
-        tokens, pages_of(tokens), kPage, total);
+        tokens, pages_for(tokens), kPage, total);
 }
 
 /// The longest beginning in full pages that are there; the last token is read in any case, for its logits.
@@ -68,7 +68,7 @@ PageRows::Found PageRows::find(std::span<const int32_t> prompt, const Take& take
 
 bool PageRows::has_room(std::span<const int32_t> prompt, size_t tokens) const {
   const Found found = find(prompt, [](size_t, int32_t) {});
-  return pages_of(tokens) - found.pages + found.kept <= pool_.available();
+  return pages_for(tokens) - found.pages + found.kept <= pool_.available();
 }
 
 size_t PageRows::begin(std::span<const int32_t> prompt, size_t tokens) {
@@ -76,7 +76,7 @@ size_t PageRows::begin(std::span<const int32_t> prompt, size_t tokens) {
     pool_.share(page);
     list(0)[number] = page;
   });
-  const size_t more = pages_of(tokens) - found.pages;
+  const size_t more = pages_for(tokens) - found.pages;
   pool_.reserve(more);
   rows_[0] = {found.pages, more, found.pages, found.prefix};
   return found.pages * kPage;
@@ -113,21 +113,11 @@ void PageRows::note(std::span<const int32_t> prompt, size_t held) {
     row.prefix = pool_.note(list(0)[row.noted], row.prefix, prompt.subspan(row.noted * kPage, kPage));
 }
 
-void PageRows::run(const char* entry, std::span<const int32_t> tokens, size_t rows,
-                   std::span<const int32_t> past, std::span<const int32_t> lengths, size_t first_row,
-                   bool gives_logits) {
-  const auto count = static_cast<int64_t>(rows);
-  std::vector<InputTensor> inputs = {
-      {"input_ids", DType::i32, {count, static_cast<int64_t>(tokens.size()) / count}, tokens.data()},
-      {"pages", DType::i32, {count, static_cast<int64_t>(width_)}, list(first_row)},
-      {"past_length", DType::i32, {count}, past.data()}};
-  if (!lengths.empty()) inputs.push_back({"lengths", DType::i32, {count}, lengths.data()});
-  if (!gives_logits) return void(session_.run(entry, inputs, std::span<const OutputBuffer>{}));
-  const auto words = static_cast<size_t>(vocabulary_);
-  logits_.resize((first_row + rows) * words);
-  const OutputBuffer output{"logits", logits_.data() + first_row * words,
-                            static_cast<int64_t>(rows * words * sizeof(float))};
+std::span<const float> PageRows::run(const char* entry, std::span<const InputTensor> inputs, size_t rows) {
+  logits_.resize(rows * static_cast<size_t>(vocabulary_));
+  const OutputBuffer output{"logits", logits_.data(), static_cast<int64_t>(logits_.size() * sizeof(float))};
   session_.run(entry, inputs, {&output, 1});
+  return logits_;
 }
 
 /// Tokens of the next run. On a CPU it ends where a page does.
@@ -152,17 +142,38 @@ void PageRows::read_run(std::span<const int32_t> prompt, size_t past, size_t len
   const auto own = static_cast<int32_t>(length), before = static_cast<int32_t>(past);
   padded_.assign(padded, 0);
   std::ranges::copy(prompt.subspan(past, length), padded_.begin());
-  const bool is_last = past + length == prompt.size();
-  run(is_last ? kDecodePages : kReadPages, padded_, 1, {&before, 1}, {&own, 1}, 0, is_last);
+  const InputTensor inputs[] = {{"input_ids", DType::i32, {1, static_cast<int64_t>(padded)}, padded_.data()},
+                                {"pages", DType::i32, {1, static_cast<int64_t>(width_)}, list(0)},
+                                {"past_length", DType::i32, {1}, &before},
+                                {"lengths", DType::i32, {1}, &own}};
+  if (past + length == prompt.size())
+    run(kDecodePages, inputs, 1);
+  else
+    session_.run(kReadPages, inputs, std::span<const OutputBuffer>{});
   note(prompt, past + length);
 }
 
-std::span<const float> PageRows::read_one_each(std::span<const int32_t> tokens, std::span<const int32_t> past,
-                                               bool first_reads_prompt) {
-  const size_t first = first_reads_prompt ? 1 : 0, rows = tokens.size();
-  for (size_t row = first; row < rows; ++row) hold(row, static_cast<size_t>(past[row]) + 1);
-  run(kStepPages, tokens.subspan(first), rows - first, past.subspan(first), {}, first, true);
-  return logits_;
+std::vector<InputTensor> PageRows::StepInputs::tensors() const {
+  const auto rows = std::ssize(tokens);
+  return {{"input_ids", DType::i32, {rows, 1}, tokens.data()},
+          {"pages", DType::i32, {rows, std::ssize(pages) / rows}, pages.data()},
+          {"past_length", DType::i32, {rows}, past.data()}};
+}
+
+PageRows::StepInputs PageRows::inputs_of(std::span<const RowStep> steps) {
+  StepInputs inputs;
+  for (const RowStep& step : steps) {
+    hold(step.row, step.past + 1);
+    inputs.tokens.push_back(step.token);
+    inputs.pages.insert(inputs.pages.end(), list(step.row), list(step.row) + width_);
+    inputs.past.push_back(static_cast<int32_t>(step.past));
+  }
+  return inputs;
+}
+
+std::span<const float> PageRows::run(std::span<const RowStep> steps) {
+  const StepInputs inputs = inputs_of(steps);
+  return run(kStepPages, inputs.tensors(), steps.size());
 }
 
 }  // namespace smelt

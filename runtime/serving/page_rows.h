@@ -8,13 +8,15 @@
 // depend on the number of rows in any case, runs have a few lengths (prompt_lengths.h).
 #pragma once
 
+#include "runtime/generation/cache_pages.h"
 #include "runtime/serving/cache_rows.h"
 
 namespace smelt {
 
 class PageRows : public CacheRows {
  public:
-  PageRows(Session& session, bool shares_prefixes);
+  /// `step`: the entry that reads one token of each row.
+  PageRows(Session& session, bool shares_prefixes, const char* step = kStepPages);
 
   void check(size_t tokens) const override;
   bool has_room(std::span<const int32_t> prompt, size_t tokens) const override;
@@ -23,9 +25,21 @@ class PageRows : public CacheRows {
   void move(size_t from, size_t to, size_t length) override;
   void forget() override;
   Read read(std::span<const int32_t> prompt, size_t past, size_t chunk) override;
-  std::span<const float> read_one_each(std::span<const int32_t> tokens, std::span<const int32_t> past,
-                                       bool first_reads_prompt) override;
+  std::span<const float> run(std::span<const RowStep> steps) override;
   PageCounts pages() const override { return pool_.counts(); }
+
+ protected:
+  /// What each row of a run reads.
+  struct StepInputs {
+    std::vector<int32_t> tokens, pages, past;
+    std::vector<InputTensor> tensors() const;
+  };
+  /// Rows take the pages that they need.
+  StepInputs inputs_of(std::span<const RowStep> steps);
+  /// The logits of so many rows.
+  std::span<const float> run(const char* entry, std::span<const InputTensor> inputs, size_t rows);
+
+  Session& session_;
 
  private:
   struct Row {
@@ -45,11 +59,8 @@ class PageRows : public CacheRows {
   void read_run(std::span<const int32_t> prompt, size_t past, size_t length, size_t padded);
   void hold(size_t row, size_t tokens);
   void note(std::span<const int32_t> prompt, size_t held);
-  void run(const char* entry, std::span<const int32_t> tokens, size_t rows, std::span<const int32_t> past,
-           std::span<const int32_t> lengths, size_t first_row, bool gives_logits);
   int32_t* list(size_t row) { return table_.data() + row * width_; }
 
-  Session& session_;
   bool is_cpu_, shares_;
   PagePool pool_;
   size_t width_;  // of a row's list

@@ -47,6 +47,13 @@ void RunningSequence::take(std::span<const float> logits) {
   }
 }
 
+void RunningSequence::take(const ChosenTokens::Token& token) {
+  NewToken fresh{.id = token.id, .text_begin = characters_};
+  if (request_.log_probabilities) fresh.log_probability = token.log_probability;
+  news_.tokens.push_back(std::move(fresh));
+  add(token.id);
+}
+
 /// An end token is no text.
 void RunningSequence::add(int32_t token) {
   tokens_.push_back(token);

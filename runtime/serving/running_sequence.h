@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/generation/chosen_tokens.h"
 #include "runtime/serving/request.h"
 #include "runtime/serving/stop_strings.h"
 
@@ -26,9 +27,21 @@ class RunningSequence {
            static_cast<size_t>(std::max<int64_t>(request_.options.max_new_tokens, 1)) - 1;
   }
   bool reads_prompt() const { return held_ < request_.prompt.size(); }
+  const Request& request() const { return request_; }
+  std::span<const int32_t> tokens() const { return tokens_; }  // those that are known
+  /// Whether the plan chooses all new tokens but the first, so that one more may be read before the last is
+  /// known.
+  bool plan_chooses() const { return plan_chooses_; }
+  void leave_choice_to_plan() { plan_chooses_ = true; }
+  /// Whether one more token behind the prompt may be read.
+  bool may_go_on() const {
+    return !ended() && !reads_prompt() && held_ < (plan_chooses_ ? most_held() : tokens_.size());
+  }
 
   /// Chooses the next token by its logits; a numeric fault of them ends the sequence as failed.
   void take(std::span<const float> logits);
+  /// The same of one that the plan has chosen.
+  void take(const ChosenTokens::Token& token);
   void end(Finish finish, std::string error = "");
   Finish finish() const { return finish_; }
   bool ended() const { return finish_ != Finish::none; }
@@ -46,6 +59,7 @@ class RunningSequence {
   StopStrings stops_;
   std::vector<int32_t> tokens_;  // the prompt's and the new ones
   size_t held_ = 0;
+  bool plan_chooses_ = false;
   size_t characters_ = 0;  // of the text, also of what may be the beginning of a stop text
   Finish finish_ = Finish::none;
   Progress news_;

@@ -23,13 +23,21 @@ CacheRows::Read SlotRows::read(std::span<const int32_t> prompt, size_t past, siz
   const auto tokens = prompt.subspan(past, std::min(prompt.size() - past, chunk));
   const auto begin = static_cast<int32_t>(past);
   const std::span<const float> logits = decode(tokens, {&begin, 1});
+  read_ = past + tokens.size();
   return {tokens.size(), past + tokens.size() == prompt.size() ? logits : std::span<const float>{}};
 }
 
-/// A prompt's next chunk takes the place of the token that its row is given.
-std::span<const float> SlotRows::read_one_each(std::span<const int32_t> tokens, std::span<const int32_t> past,
-                                               bool /*first_reads_prompt*/) {
-  return decode(tokens, past);
+size_t SlotRows::begin(std::span<const int32_t> /*prompt*/, size_t /*tokens*/) { return read_ = 0; }
+
+/// Where row 0 still reads its prompt, the next chunk takes the place of the token that it is given here.
+std::span<const float> SlotRows::run(std::span<const RowStep> steps) {
+  const size_t first = steps[0].row;
+  std::vector<int32_t> tokens(first, 0), past(first, static_cast<int32_t>(read_));
+  for (const RowStep& step : steps) {
+    tokens.push_back(step.token);
+    past.push_back(static_cast<int32_t>(step.past));
+  }
+  return decode(tokens, past).subspan(first * static_cast<size_t>(vocabulary_));
 }
 
 std::span<const float> SlotRows::decode(std::span<const int32_t> tokens, std::span<const int32_t> past) {

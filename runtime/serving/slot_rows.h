@@ -12,13 +12,14 @@ class SlotRows : public CacheRows {
 
   void move(size_t from, size_t to, size_t length) override;
   Read read(std::span<const int32_t> prompt, size_t past, size_t chunk) override;
-  std::span<const float> read_one_each(std::span<const int32_t> tokens, std::span<const int32_t> past,
-                                       bool first_reads_prompt) override;
+  size_t begin(std::span<const int32_t> prompt, size_t tokens) override;
+  std::span<const float> run(std::span<const RowStep> steps) override;
 
  private:
   std::span<const float> decode(std::span<const int32_t> tokens, std::span<const int32_t> past);
 
   Session& session_;
+  size_t read_ = 0;  // tokens of row 0's prompt
   std::vector<float> logits_;
 };
 

@@ -1,0 +1,59 @@
+#include "runtime/generation/chosen_tokens.h"
+
+#include <algorithm>
+
+#include "runtime/error.h"
+#include "runtime/generation/loop_inputs.h"
+#include "runtime/generation/run_ahead.h"
+#include "runtime/generation/token_states.h"
+
+namespace smelt {
+namespace {
+
+constexpr int32_t kNoToken = -1;
+constexpr float kNoLogarithm = 1;  // of no probability
+
+ChosenTokens::Token checked(const ChosenTokens::Token& token) {
+  if (token.id == kNoToken)
+    fail_with(Status::numeric, "a logit is NaN, or all are -infinity: no token can be chosen");
+  return token;
+}
+
+}  // namespace
+
+bool ChosenTokens::has_states(const Plan& plan) {
+  return plan.find_state(kNewTokens) && plan.find_state(kNewLogProbabilities) && plan.find_state(kNextBias);
+}
+
+ChosenTokens::ChosenTokens(Session& session)
+    : session_(session),
+      places_(state_extent(session.plan(), kNewTokens, 1)),
+      tokens_(reinterpret_cast<volatile int32_t*>(session.peek(kNewTokens).data())),
+      log_probabilities_(reinterpret_cast<volatile float*>(session.peek(kNewLogProbabilities).data())) {}
+
+bool ChosenTokens::is_there(size_t row, size_t place) const {
+  return tokens_[index(row, place)] != kNotYet && log_probabilities_[index(row, place)] != kNoLogarithm;
+}
+
+ChosenTokens::Token ChosenTokens::left_at(size_t row, size_t place) const {
+  return {tokens_[index(row, place)], log_probabilities_[index(row, place)]};
+}
+
+ChosenTokens::Token ChosenTokens::at(size_t row, size_t place) const { return checked(left_at(row, place)); }
+
+ChosenTokens::Token ChosenTokens::take(size_t row, size_t place) {
+  const Token token = left_at(row, place);
+  forget(row, place);
+  return checked(token);
+}
+
+void ChosenTokens::forget(size_t row, size_t place) {
+  tokens_[index(row, place)] = kNotYet, log_probabilities_[index(row, place)] = kNoLogarithm;
+}
+
+void ChosenTokens::forget_all() {
+  std::ranges::fill(numbers<int32_t>(session_.state(kNewTokens)), kNotYet);
+  std::ranges::fill(session_.state_f32(kNewLogProbabilities), kNoLogarithm);
+}
+
+}  // namespace smelt

@@ -1,0 +1,53 @@
+// The steps of a continuous batch: each reads one more token of every row that may go on. Where the plan
+// chooses all of their tokens, a step is started before the host has seen what the one in front has chosen,
+// so that no device waits for the host between two steps.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "runtime/serving/cache_rows.h"
+#include "runtime/serving/running_sequence.h"
+
+namespace smelt {
+
+class Steps {
+ public:
+  using Sequence = std::shared_ptr<RunningSequence>;
+
+  /// `ahead`: steps that may be under way when step() returns.
+  Steps(CacheRows& rows, size_t ahead) : rows_(rows), ahead_(ahead) {}
+  ~Steps();
+  Steps(const Steps&) = delete;
+  Steps& operator=(const Steps&) = delete;
+
+  /// Starts one of the sequences that run, by row, and takes the tokens of those in front that are due.
+  /// Returns how many tokens there were.
+  size_t step(std::span<const Sequence> running);
+  /// Whether one that is under way writes to what the sequence has in the caches.
+  bool has(const Sequence& sequence) const;
+  /// All that is under way, of rows that nobody has any more.
+  void forget() { under_way_.clear(); }
+
+ private:
+  struct Row {
+    Sequence sequence;
+    size_t slot, place;  // where the token will be
+  };
+  struct Step {
+    std::vector<Row> rows;
+    std::span<const float> logits;  // of all rows, where the host chooses for some
+  };
+  bool start(std::span<const Sequence> running);
+  RowStep read_by(RunningSequence& sequence, size_t row);
+  size_t take_first();
+  size_t take_chosen(const Row& row);
+
+  CacheRows& rows_;
+  size_t ahead_;
+  std::deque<Step> under_way_;
+};
+
+}  // namespace smelt
