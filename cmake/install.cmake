@@ -6,9 +6,9 @@ include(CMakePackageConfigHelpers)
 set(SMELT_PUBLIC_HEADERS
     smelt dim dtype error executor philox session shared_weights tensor data/token_data generation/generator generation/sampling
     generation/beam_groups generation/beam_search generation/cached_logits generation/generation_options
-    generation/beam_loop generation/logits_processors generation/loop_inputs generation/model_row
+    generation/beam_loop generation/cache_pages generation/chosen_tokens generation/logits_processors generation/loop_inputs generation/model_row
     generation/next_logits generation/token_loop serving/cache_rows serving/continuous_batch serving/page_pool
-    serving/prefix_index serving/request serving/running_sequence serving/stop_strings plan/attention_spec plan/plan
+    serving/prefix_index serving/request serving/running_sequence serving/steps serving/stop_strings plan/attention_spec plan/plan
     plan/plan_file system/file system/log system/stopwatch tokenizers/encoding tokenizers/tokenizer training/checkpoint training/learning_rate
     training/loss_curve training/metrics training/trainer weights/initialize weights/safetensors)
 

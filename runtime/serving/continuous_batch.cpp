@@ -121,7 +121,8 @@ bool ContinuousBatch::step() {
   ++counts_.steps;
   try {
     admit();
-    counts_.new_tokens += steps_->step(running_);
+    const Steps::Taken taken = steps_->step(running_);
+    counts_.new_tokens += taken.tokens, counts_.plan_tokens += taken.by_plan;
     read_chunk();
     leave();
   } catch (const Error& error) {  // nothing is known of the caches

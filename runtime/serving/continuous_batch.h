@@ -43,6 +43,7 @@ struct ContinuousBatchOptions {
 struct ContinuousBatchCounts {
   size_t slots = 0, running = 0, waiting = 0;
   uint64_t steps = 0, prompt_tokens = 0, new_tokens = 0;
+  uint64_t plan_tokens = 0;  // of the new ones, that the plan has chosen
   uint64_t ended = 0, cancelled = 0, failed = 0;
   PageCounts pages = {};  // of caches in pages
 };

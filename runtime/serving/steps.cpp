@@ -51,33 +51,32 @@ bool Steps::start(std::span<const Sequence> running) {
 }
 
 /// Where the host chooses it does so before the next step.
-size_t Steps::step(std::span<const Sequence> running) {
-  size_t most = under_way_.empty() ? 0 : under_way_.size() - 1, taken = 0;
+Steps::Taken Steps::step(std::span<const Sequence> running) {
+  Taken taken;
+  size_t most = under_way_.empty() ? 0 : under_way_.size() - 1;
   if (start(running)) most = under_way_.back().logits.empty() ? ahead_ : 0;
-  while (under_way_.size() > most) taken += take_first();
+  while (under_way_.size() > most) take_first(taken);
   return taken;
 }
 
-size_t Steps::take_first() {
+void Steps::take_first(Taken& taken) {
   const Step step = std::move(under_way_.front());
   under_way_.pop_front();
   const auto words = static_cast<size_t>(rows_.vocabulary());
-  size_t taken = 0;
   for (size_t i = 0; i < step.rows.size(); ++i) {
     const Row& row = step.rows[i];
     if (row.sequence->plan_chooses()) {
-      taken += take_chosen(row);
+      take_chosen(row, taken);
       continue;
     }
     if (rows_.choosing()) rows_.choosing()->pass_over(row.slot, row.place);
     row.sequence->take(step.logits.subspan(i * words, words));
-    ++taken;
+    ++taken.tokens;
   }
-  return taken;
 }
 
 /// What is chosen behind the end of a sequence is nobody's.
-size_t Steps::take_chosen(const Row& row) {
+void Steps::take_chosen(const Row& row, Taken& taken) {
   RunningSequence& sequence = *row.sequence;
   const bool ended = sequence.ended();
   try {
@@ -87,7 +86,7 @@ size_t Steps::take_chosen(const Row& row) {
     if (error.status() != Status::numeric) throw;
     if (!ended) sequence.end(Finish::failed, error.what());
   }
-  return ended ? 0 : 1;
+  if (!ended) ++taken.tokens, ++taken.by_plan;
 }
 
 }  // namespace smelt

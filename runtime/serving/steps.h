@@ -23,9 +23,12 @@ class Steps {
   Steps(const Steps&) = delete;
   Steps& operator=(const Steps&) = delete;
 
+  /// Tokens of sequences, and how many of them the plan has chosen.
+  struct Taken {
+    size_t tokens = 0, by_plan = 0;
+  };
   /// Starts one of the sequences that run, by row, and takes the tokens of those in front that are due.
-  /// Returns how many tokens there were.
-  size_t step(std::span<const Sequence> running);
+  Taken step(std::span<const Sequence> running);
   /// Whether one that is under way writes to what the sequence has in the caches.
   bool has(const Sequence& sequence) const;
   /// All that is under way, of rows that nobody has any more.
@@ -42,8 +45,8 @@ class Steps {
   };
   bool start(std::span<const Sequence> running);
   RowStep read_by(RunningSequence& sequence, size_t row);
-  size_t take_first();
-  size_t take_chosen(const Row& row);
+  void take_first(Taken& taken);
+  void take_chosen(const Row& row, Taken& taken);
 
   CacheRows& rows_;
   size_t ahead_;

@@ -22,6 +22,8 @@ struct ServedCase {
   DType storage = DType::f32;
   AttentionForm attention = AttentionForm::automatic;
   int64_t pages = 0;  // of 16 tokens; 0: whole slots
+  bool chooses = false;
+  size_t ahead = 0;
 };
 void PrintTo(const ServedCase& c, std::ostream* out) { *out << c.name; }
 
@@ -43,7 +45,11 @@ constexpr ServedCase kServedCases[] = {
     {"bloom_pages", SMELT_SERVED("bloom"), DType::f32, AttentionForm::automatic, 40},
     {"gemma2_pages", SMELT_SERVED("gemma2"), DType::f32, AttentionForm::automatic, 40},
     {"llama_bf16_pages", SMELT_SERVED("llama"), DType::bf16, AttentionForm::automatic, 40},
-    {"gpt2_f16_pages", SMELT_SERVED("gpt2"), DType::f16, AttentionForm::automatic, 40}};
+    {"gpt2_f16_pages", SMELT_SERVED("gpt2"), DType::f16, AttentionForm::automatic, 40},
+    {"gpt2_chosen", SMELT_SERVED("gpt2"), DType::f32, AttentionForm::automatic, 40, true},
+    {"llama_chosen_ahead", SMELT_SERVED("llama"), DType::f32, AttentionForm::automatic, 40, true, 1},
+    {"bloom_chosen_ahead", SMELT_SERVED("bloom"), DType::f32, AttentionForm::automatic, 40, true, 3},
+    {"llama_bf16_chosen_ahead", SMELT_SERVED("llama"), DType::bf16, AttentionForm::automatic, 40, true, 2}};
 
 std::unique_ptr<Session> session_of(const ServedCase& served, int64_t slots, bool has_pages = true) {
   CompileOptions options;
@@ -52,6 +58,7 @@ std::unique_ptr<Session> session_of(const ServedCase& served, int64_t slots, boo
   options.build.bounds = {{{"B"}, slots}, {{"T"}, kServedLength}};
   options.build.caches = true;
   if (has_pages) options.build.cache_pages = served.pages;
+  options.build.chooses_tokens = served.chooses;
   const Description description{Description::Kind::spec, "spec.json", spec_from_json(served.spec), nullptr,
                                 Json::object(),          {}};
   auto session = std::make_unique<Session>(std::make_shared<const Plan>(compile(description, options).plan),
@@ -74,11 +81,23 @@ class RequestSource {
     options.repetition_penalty = 1 + 0.1 * static_cast<double>(number(3));
     options.no_repeat_ngram_size = number(4);
     if (number(4) == 1) options.eos_token_id = tokens(2);
+    if (number(4) > 0) leave_to_plan(request);
     return request;
   }
   int64_t number(int64_t below) { return static_cast<int64_t>(random_() % static_cast<uint64_t>(below)); }
 
  private:
+  /// What a plan can do that chooses tokens.
+  void leave_to_plan(Request& request) {
+    GenerationOptions& options = request.options;
+    request.log_probabilities = number(2) == 0 ? std::optional<size_t>() : 0;
+    options.no_repeat_ngram_size = 0, options.min_new_tokens = number(5);
+    if (number(3) == 0) options.sequence_bias = {{tokens(1), 1.7}, {tokens(1), -0.3}};
+    if (number(3) == 0) options.suppress_tokens = tokens(3), options.bad_words_ids = {tokens(1)};
+    if (number(3) == 0) options.begin_suppress_tokens = tokens(2);
+    if (number(6) == 0) options.forced_eos_token_id = {97 - 1};
+    options.min_p = 0.01 * static_cast<double>(number(3));
+  }
   std::vector<int32_t> tokens(int64_t count) {
     std::vector<int32_t> result;
     while (std::ssize(result) < count) result.push_back(static_cast<int32_t>(number(kServedWords)));
@@ -140,7 +159,7 @@ class ServedModels : public ::testing::TestWithParam<ServedCase> {};
 
 TEST_P(ServedModels, GiveEachRequestTheBitsThatItGetsAlone) {
   const auto session = session_of(GetParam(), 16);
-  ContinuousBatch batch(*session, {.most_waiting = 200, .chunk = 17});
+  ContinuousBatch batch(*session, {.most_waiting = 200, .chunk = 17, .ahead = GetParam().ahead});
   const Crowd crowd(batch, 200);
   EXPECT_GE(crowd.most_running, GetParam().pages == 0 ? 14U : 10U);
   const PageCounts pages = batch.counts().pages;
@@ -159,7 +178,7 @@ TEST_P(ServedModels, GiveEachRequestTheBitsThatItGetsAlone) {
 TEST_P(ServedModels, GiveWhatGeneratorGives) {
   if (GetParam().storage != DType::f32) GTEST_SKIP() << "near ties are decided by rounding";
   const auto session = session_of(GetParam(), 16);
-  ContinuousBatch batch(*session, {.most_waiting = 60});
+  ContinuousBatch batch(*session, {.most_waiting = 60, .ahead = GetParam().ahead});
   const Crowd crowd(batch, 60);
   const auto other = session_of(GetParam(), 1, false);
   Generator generator(*other);
@@ -168,6 +187,28 @@ TEST_P(ServedModels, GiveWhatGeneratorGives) {
     const size_t count = crowd.cancelled[i] ? crowd.told[i].size() : expected.size();
     ASSERT_EQ(crowd.told[i].size(), count);
     for (size_t t = 0; t < count; ++t) EXPECT_EQ(crowd.told[i][t].id, expected[t]) << i << " " << t;
+  }
+}
+
+/// Ids are those that the host chooses by the same logits; log-probabilities are summed in another order.
+TEST_P(ServedModels, ChooseAsTheHostDoes) {
+  if (!GetParam().chooses) GTEST_SKIP() << "the host chooses in any case";
+  const auto session = session_of(GetParam(), 16);
+  ContinuousBatch batch(*session, {.most_waiting = 200, .ahead = GetParam().ahead});
+  const Crowd crowd(batch, 200);
+  ServedCase host = GetParam();
+  host.chooses = false;
+  const auto other = session_of(host, 16);
+  ContinuousBatch asked(*other, {.most_waiting = 200}), same(*session, {.plan_chooses = false});
+  for (size_t i = 0; i < crowd.requests.size(); ++i) {
+    SCOPED_TRACE(i);
+    const Told expected = run_alone(asked, crowd.requests[i]);
+    expect_same_bits(run_alone(same, crowd.requests[i]), expected);
+    ASSERT_TRUE(crowd.cancelled[i] || crowd.told[i].size() == expected.size());
+    for (size_t t = 0; t < crowd.told[i].size(); ++t) {
+      EXPECT_EQ(crowd.told[i][t].id, expected[t].id) << t;
+      EXPECT_NEAR(crowd.told[i][t].log_probability, expected[t].log_probability, 1e-5) << t;
+    }
   }
 }
 

@@ -139,7 +139,7 @@ class RememberingPages : public BreakingExecutor {
     }
   }
 
- private:
+ protected:
   std::vector<float> read(const int32_t* pages, size_t past, std::span<const int32_t> tokens) {
     std::vector<int32_t> all;
     const auto page = static_cast<size_t>(kPageTokens);
@@ -150,6 +150,8 @@ class RememberingPages : public BreakingExecutor {
     }
     return remembered_logits(all);
   }
+
+ private:
   std::vector<int32_t> cache_;
 };
 
