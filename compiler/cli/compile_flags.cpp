@@ -171,17 +171,21 @@ void CompileFlags::add_caches(CLI::App& app) {
       "entries that keep keys and values while generating; models that generate have them with --mode infer "
       "if nothing is said (docs/generation.md)");
   app.add_flag_callback("--no-kv-cache", [this] { caches = false; }, "no such entries");
+  add_choice(app);
+  app.add_option(
+         "--cache-pages", cache_pages,
+         "for serving: the caches are so many pages of 16 tokens, which requests share, in place of a "
+         "row for each (docs/serving.md); 0: rows")
+      ->check(CLI::Range(int64_t{0}, int64_t{1} << 26));
+}
+
+void CompileFlags::add_choice(CLI::App& app) {
   app.add_flag_callback(
       "--choose-tokens", [this] { chooses_tokens = true; },
       "an entry that also chooses the next tokens, so that no token waits for the host; plans for GPUs have "
       "it "
       "if nothing is said (docs/generation.md)");
   app.add_flag_callback("--no-choose-tokens", [this] { chooses_tokens = false; }, "no such entry");
-  app.add_option(
-         "--cache-pages", cache_pages,
-         "for serving: the caches are so many pages of 16 tokens, which requests share, in place of a "
-         "row for each (docs/serving.md); 0: rows")
-      ->check(CLI::Range(int64_t{0}, int64_t{1} << 26));
 }
 
 void CompileFlags::add_mode(CLI::App& app) {

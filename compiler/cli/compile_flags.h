@@ -40,8 +40,10 @@ struct CompileFlags {
   void add_dropout(CLI::App& app);
   /// Adds options for inputs and outputs that a model may or may not have.
   void add_inputs(CLI::App& app);
-  /// Adds --kv-cache and --no-kv-cache.
+  /// Adds --kv-cache, --no-kv-cache, --cache-pages and what add_choice adds.
   void add_caches(CLI::App& app);
+  /// Adds --choose-tokens and --no-choose-tokens.
+  void add_choice(CLI::App& app);
 
   /// --timing asks where the seconds of compiling go, and so bypasses the cache.
   bool uses_plan_cache() const { return !no_plan_cache && !timing; }

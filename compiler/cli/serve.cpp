@@ -5,9 +5,12 @@
 #include "compiler/cli/command.h"
 #include "compiler/cli/model.h"
 #include "compiler/cli/prompt_text.h"
+#include "compiler/cli/serve_caches.h"
+#include "compiler/cli/text_table.h"
 #include "compiler/server/end_signal.h"
 #include "compiler/server/http_server.h"
 #include "runtime/error.h"
+#include "runtime/generation/cache_pages.h"
 
 namespace smelt::cli {
 namespace {
@@ -21,6 +24,7 @@ struct ServeCommand {
   int64_t slots = 0;
   size_t queue = 64, chunk = 64;
   bool no_special_tokens = false, no_shared_prefixes = false;
+  CacheFlags caches;
   CompileFlags flags;
   WeightFlags weights;
 };
@@ -29,6 +33,8 @@ CompileOptions compile_options(const ServeCommand& options, const Model& model, 
   CompileOptions result = options.flags.options();
   result.mode = Mode::infer;
   bounds.add(result.build.bounds, "B", options.slots > 0 ? options.slots : kDefaultSlots, "--slots");
+  options.caches.apply(model, result);
+  if (result.build.cache_pages == 0) result.build.chooses_tokens = false;  // slots leave it to the host
   result.entries = generation_entries(model, result);
   return result;
 }
@@ -39,13 +45,20 @@ std::string name_of(const ServeCommand& options) {
   return (path.has_filename() ? path : path.parent_path()).filename().string();
 }
 
+std::string caches_text(const ContinuousBatchCounts& counts) {
+  const std::string bytes = "caches " + bytes_text(counts.cache_bytes);
+  return counts.pages.total == 0
+             ? bytes
+             : fmt::format("{}, {} pages of {} tokens", bytes, counts.pages.total, kPageTokens);
+}
+
 /// The URL is the one line on standard output, for programs that start a server at any free port.
 void announce(const ServeCommand& options, int port, const ContinuousBatchCounts& counts) {
   const bool is_ipv6 = options.host.find(':') != std::string::npos;
   fmt::print("listening on http://{}:{}\n", is_ipv6 ? "[" + options.host + "]" : options.host, port);
   std::fflush(stdout);
-  fmt::print(stderr, "model '{}', {} slots, {} requests may wait; Ctrl-C ends\n", name_of(options),
-             counts.slots, options.queue);
+  fmt::print(stderr, "model '{}', {} slots, {}, {} requests may wait; Ctrl-C ends\n", name_of(options),
+             counts.slots, caches_text(counts), options.queue);
 }
 
 /// Until a signal: answers that are open are then ended as failed.
@@ -93,14 +106,9 @@ void add_limits(CLI::App& command, ServeCommand& options) {
                   "tokens of a prompt that are read between two of the others' tokens")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  command
-      .add_option("--cache-pages", options.flags.cache_pages,
-                  "the caches are so many pages of 16 tokens, which requests share, in place of a slot of T "
-                  "tokens for each; 0: slots")
-      ->check(CLI::Range(int64_t{0}, int64_t{1} << 26))
-      ->capture_default_str();
+  options.caches.add_to(command);
   command.add_flag("--no-shared-prefixes", options.no_shared_prefixes,
-                   "with --cache-pages: read every prompt from its beginning");
+                   "of caches in pages: read every prompt from its beginning");
 }
 
 }  // namespace
@@ -121,6 +129,7 @@ void add_serve(CLI::App& app) {
   command->add_flag("--no-special-tokens", options->no_special_tokens, "add none around any prompt");
   add_limits(*command, *options);
   options->flags.add_to(*command);
+  options->flags.add_choice(*command);
   options->weights.add_to(*command);
   on_call(command, options, run_serve);
 }

@@ -40,7 +40,12 @@ std::string metrics_text(const ContinuousBatchCounts& counts, const std::map<int
       metric("requests_waiting", "gauge", "Requests that wait for a slot.", counts.waiting) +
       metric("steps_total", "counter", "Steps of the batch.", counts.steps) +
       metric("prompt_tokens_total", "counter", "Tokens of prompts that were read.", counts.prompt_tokens) +
-      metric("new_tokens_total", "counter", "Tokens that were chosen.", counts.new_tokens) + ends(counts) +
+      metric("new_tokens_total", "counter", "Tokens that were chosen.", counts.new_tokens) +
+      metric("plan_tokens_total", "counter", "Of these, tokens that the plan has chosen, not the host.",
+             counts.plan_tokens) +
+      ends(counts) +
+      metric("cache_bytes", "gauge", "Planned memory of the caches.",
+             static_cast<uint64_t>(counts.cache_bytes)) +
       pages_text(counts.pages);
   text += head("http_responses_total", "counter", "HTTP responses, by status.");
   for (const auto& [status, count] : responses)

@@ -32,6 +32,8 @@ ContinuousBatch::ContinuousBatch(Session& session, const ContinuousBatchOptions&
     : rows_(CacheRows::of(session, options.shares_prefixes)), options_(options) {
   options_.slots = chosen_slots(options.slots, most_slots(session, rows_->slots()));
   if (options_.chunk == 0) fail("a chunk of 0 tokens: expected at least 1");
+  for (const State& state : session.plan().states)
+    if (state.role == Role::cache) counts_.cache_bytes += state_bytes(session.plan(), state);
   const bool works_apart = runs_ahead(session.plan().target).most > 1;
   steps_ = std::make_unique<Steps>(*rows_, options.ahead.value_or(works_apart ? 1 : 0));
 }

@@ -45,7 +45,8 @@ struct ContinuousBatchCounts {
   uint64_t steps = 0, prompt_tokens = 0, new_tokens = 0;
   uint64_t plan_tokens = 0;  // of the new ones, that the plan has chosen
   uint64_t ended = 0, cancelled = 0, failed = 0;
-  PageCounts pages = {};  // of caches in pages
+  int64_t cache_bytes = 0;  // of the caches and what is kept beside them to choose tokens, as planned
+  PageCounts pages = {};    // of caches in pages
 };
 
 /// Its functions must not run at the same time in two threads, and nothing else may run the session.

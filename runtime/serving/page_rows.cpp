@@ -48,7 +48,7 @@ void PageRows::check(size_t tokens) const {
   if (pages_for(tokens) > total)
     fail(
         "{} tokens take {} pages of {}, and the caches have {}; ask for fewer, or give the caches more with "
-        "--cache-pages=",
+        "--cache-memory= or --cache-pages=",
         tokens, pages_for(tokens), kPage, total);
 }
 

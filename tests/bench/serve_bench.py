@@ -47,7 +47,7 @@ def main():
         seconds = time.perf_counter() - begin
         with urllib.request.urlopen(url + "/metrics") as reply:
             metrics = reply.read().decode().splitlines()
-        found = next((int(m.split()[1]) for m in metrics if m.startswith("smelt_cache_pages_found_total ")), 0)
+        found = next((int(m.split()[1]) for m in metrics if m.startswith("smelt_prefix_pages_found_total ")), 0)
         print(json.dumps({"requests": own.requests, "prompt": own.prompt, "shared": own.shared, "new_tokens": tokens,
                           "seconds": round(seconds, 3), "tokens_per_s": round(tokens / seconds, 1),
                           "pages_found": found}))
