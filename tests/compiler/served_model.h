@@ -1,0 +1,164 @@
+// `smelt serve` on a free port of this machine, and its clients.
+#pragma once
+
+#ifdef SMELT_SERVER
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <httplib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <future>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "tests/compiler/cli.h"
+
+namespace smelt::test {
+
+using Json = nlohmann::json;
+using Seconds = std::chrono::seconds;
+
+/// A model of bytes of some milliseconds a token, whose texts may be long.
+inline constexpr const char* kSlowModel = R"({"family": "llama", "vocab_size": 256, "hidden": 256,
+    "max_positions": 4096, "tokenizer": "bytes", "decoder": {"layers": 4, "heads": 4, "ffn": 512}})";
+
+class Server : public CommandLine {
+ protected:
+  void SetUp() override {
+    CommandLine::SetUp();
+    std::signal(SIGPIPE, SIG_IGN);  // a server may answer before it has read all
+  }
+  void TearDown() override {
+    if (child_ > 0) end(SIGKILL);
+    CommandLine::TearDown();
+  }
+
+  /// Returns when the server listens.
+  void start(const std::string& model, const std::vector<std::string>& options = {}) {
+    int ends[2];
+    ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+    child_ = ::fork();
+    if (child_ == 0) exec(model, options, ends[1]);
+    ::close(ends[1]);
+    std::string line;
+    for (char c = 0; ::read(ends[0], &c, 1) == 1 && c != '\n';) line += c;
+    ::close(ends[0]);
+    ASSERT_TRUE(line.starts_with("listening on http://127.0.0.1:")) << line << slurp(path("err.txt"));
+    port_ = std::stoi(line.substr(line.rfind(':') + 1));
+  }
+  void start_slow(const std::vector<std::string>& options = {}) {
+    spill(path("slow.json"), kSlowModel);
+    std::vector<std::string> all = {"--from-scratch"};
+    all.insert(all.end(), options.begin(), options.end());
+    start(path("slow.json").string(), all);
+  }
+
+  /// The exit status, as a shell has it.
+  int end(int signal) {
+    int status = 0;
+    ::kill(child_, signal);
+    ::waitpid(std::exchange(child_, 0), &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+
+  std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
+  httplib::Client client() const {
+    httplib::Client result("127.0.0.1", port_);
+    result.set_read_timeout(Seconds(60));
+    return result;
+  }
+  httplib::Result post(const Json& body, const char* path = "/v1/completions") const {
+    return client().Post(path, body.dump(), "application/json");
+  }
+  Json completion(const Json& body) const {
+    const auto result = post(body);
+    if (result && result->status == 200) return Json::parse(result->body);
+    ADD_FAILURE() << body << ": " << (result ? result->body : httplib::to_string(result.error()));
+    return {{"choices", Json::array()}};
+  }
+  /// "status param", and that the body has the API's shape.
+  std::string fault(const std::string& body, const char* path = "/v1/completions") const {
+    const auto result = client().Post(path, body, "application/json");
+    if (!result) return "no answer";
+    const Json error = Json::parse(result->body)["error"];
+    for (const char* member : {"message", "type", "param", "code"}) EXPECT_TRUE(error.contains(member));
+    return std::to_string(result->status) + " " +
+           (error["param"].is_null() ? "" : error["param"].get<std::string>());
+  }
+
+  /// Events of a stream, without what stands around their data.
+  std::vector<std::string> events(const Json& body) const {
+    std::vector<std::string> result;
+    std::istringstream text(post(body)->body);
+    for (std::string line; std::getline(text, line);)
+      if (line.starts_with("data: ")) result.push_back(line.substr(6));
+    return result;
+  }
+
+  /// Sends a request whose stream is left after its first event.
+  void leave_stream(const Json& body) const {
+    httplib::Request request;
+    request.method = "POST", request.path = "/v1/completions", request.body = body.dump();
+    request.content_receiver = [](const char*, size_t, uint64_t, uint64_t) { return false; };
+    EXPECT_FALSE(client().send(request));
+  }
+
+  /// So many of such requests at once, which would go on for long.
+  void leave_streams(int count) const {
+    const Json body = {{"prompt", "a"}, {"max_tokens", 4000}, {"stream", true}, {"seed", 1}};
+    std::vector<std::future<void>> clients;
+    for (int i = 0; i < count; ++i)
+      clients.push_back(std::async(std::launch::async, [&] { leave_stream(body); }));
+    for (auto& each : clients) each.get();
+  }
+
+  double metric(const std::string& name) const {
+    const std::string text = client().Get("/metrics")->body;
+    const size_t at = text.find("\nsmelt_" + name + " ");
+    return at == std::string::npos ? -1 : std::stod(text.substr(at + name.size() + 8));
+  }
+  bool comes_to(const std::string& name, double value) const {
+    for (int i = 0; i < 500; ++i, std::this_thread::sleep_for(std::chrono::milliseconds(20)))
+      if (metric(name) == value) return true;
+    return false;
+  }
+
+  /// A connection of its own, on which bytes are sent as they are; returns what comes back until it closes.
+  std::string raw(const std::string& bytes, bool leave) const {
+    const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET, address.sin_port = htons(static_cast<uint16_t>(port_));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const timeval patience{.tv_sec = 20, .tv_usec = 0};
+    ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    EXPECT_EQ(::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    EXPECT_EQ(::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL), std::ssize(bytes));
+    std::string answer(1024, '\0');
+    const ssize_t size = leave ? 0 : ::recv(socket, answer.data(), answer.size(), 0);
+    ::close(socket);
+    return answer.substr(0, static_cast<size_t>(std::max<ssize_t>(size, 0)));
+  }
+
+ private:
+  [[noreturn]] void exec(const std::string& model, const std::vector<std::string>& options, int out) const {
+    const int err = ::open(path("err.txt").c_str(), O_CREAT | O_WRONLY | O_TRUNC, 0600);
+    ::dup2(out, STDOUT_FILENO), ::dup2(err, STDERR_FILENO);
+    ::setenv("OMP_NUM_THREADS", "1", 1);
+    const std::string program = (fs::path(SMELT_BINARY_DIR) / "smelt").string();
+    std::vector<std::string> words = {program, "serve", model, "--port", "0"};
+    words.insert(words.end(), options.begin(), options.end());
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    ::execv(program.c_str(), arguments.data());
+    ::_exit(127);
+  }
+
+  pid_t child_ = 0;
+  int port_ = 0;
+};
+
+}  // namespace smelt::test
+#endif
