@@ -299,7 +299,7 @@ Code cuLaunchKernelEx(const LaunchConfig* config, Function function, void** argu
 
 Code cuStreamCreate(Stream* stream, unsigned) { return *stream = new StreamTag{current, {}}, gpu().fault; }
 Code cuStreamDestroy_v2(Stream stream) { return delete stream, gpu().fault; }
-Code cuStreamSynchronize(Stream stream) { return wait(stream); }
+Code cuStreamSynchronize(Stream stream) { return ++gpu().waits, wait(stream); }
 Code cuStreamWaitEvent(Stream, Event, unsigned) { return gpu().fault; }
 Code cuStreamBeginCapture_v2(Stream stream, int) {
   return stream->capture = std::make_unique<GraphTag>(), gpu().fault;

@@ -61,8 +61,8 @@ struct Gpu {
   int fault = 0;                 // set by a kernel: the status that every call answers with from then on
   size_t refuses_blocks_of = 0;  // bytes: as if memory were in pieces
   size_t used_bytes = 0, blocks_in_use = 0, allocations = 0;
-  int gemms = 0, launches = 0, graph_launches = 0, downloads = 0;
-  double clock = 0;  // milliseconds
+  int gemms = 0, launches = 0, graph_launches = 0, downloads = 0, waits = 0;  // waits: for all of a stream
+  double clock = 0;                                                           // milliseconds
 };
 
 inline constexpr int kMostGpus = 4;
