@@ -330,8 +330,8 @@ typedef struct smelt_batch_options {
   size_t chunk;        /* tokens of a prompt that are read between two tokens of the others; 0: 64 */
 } smelt_batch_options;
 
-/* Of a plan of a decoder alone with caches, in pages or as an entry decode has them. options may be null. Nothing else may run
- * the session as long as the batch is there. */
+/* Of a plan of a decoder alone with caches, in pages or as an entry decode has them. options may be null.
+ * Nothing else may run the session as long as the batch is there. */
 smelt_status smelt_batch_create(smelt_session* session, const smelt_batch_options* options,
                                 smelt_batch** batch);
 /* Requests that have not ended end with it, untold. */
