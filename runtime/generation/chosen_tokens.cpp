@@ -48,7 +48,8 @@ ChosenTokens::Token ChosenTokens::take(size_t row, size_t place) {
 }
 
 void ChosenTokens::forget(size_t row, size_t place) {
-  tokens_[index(row, place)] = kNotYet, log_probabilities_[index(row, place)] = kNoLogarithm;
+  tokens_[index(row, place)] = kNotYet;
+  log_probabilities_[index(row, place)] = kNoLogarithm;
 }
 
 void ChosenTokens::forget_all() {

@@ -34,6 +34,25 @@ TEST(BuildTransformer, GoldenModelHasItsGraphs) {
   EXPECT_EQ(module->symbols.upper(Dim::symbol("T")), 64);
 }
 
+TEST(BuildTransformer, EntriesOverPagesChooseTokensWhereTheyAreAskedTo) {
+  BuildOptions options{.bounds = {{{"B"}, 5}, {{"T"}, 33}}, .training = false, .caches = true};
+  options.cache_pages = 9;
+  for (const bool chooses : {false, true}) {
+    options.chooses_tokens = chooses;
+    const auto module = build_transformer(small_spec(), options);
+    verify_or_throw(*module);
+    EXPECT_EQ(module->find_graph("step_pages") == nullptr, chooses);
+    EXPECT_EQ(module->find_graph("next_pages") != nullptr, chooses);
+    EXPECT_EQ(module->find_graph("begin_pages") != nullptr, chooses);
+    EXPECT_EQ(module->find_graph("next"), nullptr);
+    EXPECT_EQ(module->find_state("next.past"), nullptr) << "which the host knows";
+    const Graph& step = graph_of(*module, chooses ? "next_pages" : "step_pages");
+    EXPECT_EQ(str(output(step, "logits")->type), "f32[B,131]");
+    EXPECT_EQ(str(step.find_input("pages")->result()->type), "i32[B,3]");
+    EXPECT_EQ(step.find_input("slots") != nullptr, chooses);
+  }
+}
+
 TEST(BuildTransformer, OpsCarryTheNamesOfTheModel) {
   const auto module = build_transformer(small_spec(), {});
   const Graph& graph = graph_of(*module, "loss");

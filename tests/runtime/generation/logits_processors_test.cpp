@@ -40,6 +40,20 @@ TEST(LogitsProcessors, RepetitionDividesPositiveAndMultipliesNegativeScoresOnce)
   EXPECT_EQ(processed(kScores, {1, 1, 3}, 3, penalty, {}, 2), (std::vector<double>{1, 4, 3, -2, 2, -2}));
 }
 
+/// As transformers' tensors and graphs that choose tokens: in f32, operation by operation.
+TEST(LogitsProcessors, BiasesAndPenaltiesRoundAsFloatsDo) {
+  std::mt19937 random(2);
+  for (int i = 0; i < 200; ++i) {
+    const auto score = static_cast<float>(random()) / 1e9F - 2;
+    const auto found = processed({score, score}, {1}, 1, [](auto& o) {
+      o.repetition_penalty = 1.3, o.sequence_bias = {{{0}, 0.7}, {{1}, 0.7}};
+    });
+    const float bent = score + 0.7F;
+    EXPECT_EQ(found[0], bent);
+    EXPECT_EQ(found[1], bent < 0 ? bent * 1.3F : bent / 1.3F);
+  }
+}
+
 TEST(LogitsProcessors, TheSourceIsFavoured) {
   EXPECT_EQ(processed(kScores, {1}, 1, [](auto& o) { o.encoder_repetition_penalty = 2; }, {2, 5, 2}),
             (std::vector<double>{1, 4, 6, -1, 2, -1}));
