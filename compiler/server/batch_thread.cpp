@@ -82,10 +82,10 @@ void BatchThread::work() {
   }
 }
 
-/// Waits where nothing runs; false where the server ends.
+/// Waits where nothing is to be done; false where the server ends.
 bool BatchThread::take_pending() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return closed_ || !pending_.empty() || !live_.empty(); });
+  changed_.wait(lock, [&] { return closed_ || !pending_.empty() || !live_.empty() || !batch_.idle(); });
   if (!closed_) taken_.swap(pending_);
   return !closed_;
 }

@@ -119,7 +119,7 @@ void ContinuousBatch::begin() {
 }
 
 bool ContinuousBatch::step() {
-  if (waiting_.empty() && running_.empty()) return false;
+  if (idle()) return false;
   ++counts_.steps;
   try {
     admit();

@@ -70,6 +70,8 @@ class ContinuousBatch {
   Id submit(Request request);
   /// Reads one more token of every row and a chunk of one prompt; false where there is nothing to do.
   bool step();
+  /// Whether there is nothing to do. Where steps run ahead there may be when all requests have ended.
+  bool idle() const { return waiting_.empty() && running_.empty(); }
   /// What has happened since the last call; behind the one that tells of its end the request is forgotten.
   /// Throws Error for an unknown id.
   Progress poll(Id id);

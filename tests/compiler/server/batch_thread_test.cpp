@@ -10,7 +10,7 @@
 
 #include "runtime/serving/api_error.h"
 #include "runtime/serving/completion_reply.h"
-#include "tests/runtime/serving/remembering_model.h"
+#include "tests/runtime/serving/late_model.h"
 
 namespace smelt::server {
 namespace {
@@ -64,6 +64,22 @@ TEST(BatchThread, AnswersManyThreads) {
   const ContinuousBatchCounts counts = batch.counts();
   EXPECT_EQ(counts.ended + counts.cancelled, 8U * (20 + 2 * 5));
   EXPECT_EQ(counts.failed, 0U);
+}
+
+/// The last step of a request ends behind its end.
+TEST(BatchThread, EndsWhatIsUnderWayWhenNobodyWaits) {
+  LateModel model(4, 96, 12);
+  BatchThread batch(*model.session, {.ahead = 2});
+  Request ends = request_of(1, 60);
+  ends.options.eos_token_id = {greedy(ends)[5]};
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(all_of(*batch.submit({ends})).finish, Finish::stop);
+    batch.submit({request_of(1, 60)})->abandon();
+    for (int look = 0; look < 5000 && batch.counts().running > 0; ++look)
+      std::this_thread::sleep_for(milliseconds(1));
+    EXPECT_EQ(batch.counts().running, 0U);
+    EXPECT_EQ(batch.counts().pages.used, 0U);
+  }
 }
 
 TEST(BatchThread, OneRefusedChoiceIsAllOfThem) {
