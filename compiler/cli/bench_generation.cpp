@@ -13,6 +13,7 @@
 #include "compiler/cli/timer.h"
 #include "compiler/plan_cache.h"
 #include "runtime/generation/generator.h"
+#include "runtime/smelt.h"
 #include "runtime/system/file.h"
 
 namespace smelt::cli {
