@@ -6,8 +6,8 @@
 
 #include "codegen/cuda/tune_schedules.h"
 #include "codegen/launches/attach_tails.h"
-#include "codegen/launches/few_row_bodies.h"
 #include "codegen/launches/dependent_launches.h"
+#include "codegen/launches/few_row_bodies.h"
 #include "codegen/launches/gemm_bodies.h"
 #include "codegen/launches/merge_launches.h"
 #include "codegen/launches/side_by_side.h"
@@ -134,8 +134,9 @@ class Compiler {
     if (wants("evaluate")) make_evaluation_entry(module, options_.training.loss);
     PassManager before = manager();
     before.add("bound_ids");
-    before.add({"decompose", {}},
-               [&](Graph& g) { return decompose(g, {composites_with_vjp(), kept_by(target)}); });
+    before.add({"decompose", {}}, [&](Graph& g) {
+      return decompose(g, {composites_with_vjp(), kept_by(target)});
+    });
     before.add("simplify,merge_gemms");
     before.run(module);
     flatten_parameters(module, {options_.storage, options_.masters});
