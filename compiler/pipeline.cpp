@@ -134,9 +134,8 @@ class Compiler {
     if (wants("evaluate")) make_evaluation_entry(module, options_.training.loss);
     PassManager before = manager();
     before.add("bound_ids");
-    before.add({"decompose", {}}, [&](Graph& g) {
-      return decompose(g, {composites_with_vjp(), kept_by(target)});
-    });
+    before.add({"decompose", {}},
+               [&](Graph& g) { return decompose(g, {composites_with_vjp(), kept_by(target)}); });
     before.add("simplify,merge_gemms");
     before.run(module);
     flatten_parameters(module, {options_.storage, options_.masters});

@@ -61,8 +61,9 @@ bool takes_sums(const Program& program, const Kernel& kernel, const Product& pro
     if (x.kind != Kind::accumulate) continue;
     const bool is_column = x.access.offset.is_zero() && x.access.computed < 0 && x.predicate < 0 &&
                            x.access.strides.back().is_one() &&
-                           std::all_of(x.access.strides.begin(), x.access.strides.end() - 1,
-                                       [](const Dim& stride) { return stride.is_zero(); });
+                           std::all_of(
+                               x.access.strides.begin(), x.access.strides.end() - 1,
+                               [](const Dim& stride) { return stride.is_zero(); });
     const KernelParam& param = kernel.params[static_cast<size_t>(x.access.param)];
     if (!is_column || param.partial_elements != product.n || tiles.sharing != 1) return false;
     if (program.symbols.upper(ceil_div(product.m, tiles.rows())) > splits) return false;
