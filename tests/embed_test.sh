@@ -13,7 +13,8 @@ fail() { echo "embed_test: $*" >&2; exit 1; }
 
 cmake --install "$build" --prefix "$work/prefix" --component runtime >/dev/null
 cmake -S "$source_dir/examples/embed" -B "$work/build" -DCMAKE_PREFIX_PATH="$work/prefix" \
-      -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS="${EMBED_FLAGS:-}" -DCMAKE_C_FLAGS="${EMBED_FLAGS:-}" >/dev/null
+      -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS="${EMBED_FLAGS:-}" \
+      -DCMAKE_C_FLAGS="-std=c11 -Wall -Wextra -Werror -pedantic ${EMBED_FLAGS:-}" >/dev/null
 cmake --build "$work/build" >/dev/null
 
 "$build/smelt" compile "$model" --mode=infer -o "$work/model.plan" >/dev/null
@@ -28,11 +29,15 @@ grep -q '^entry logits$' "$work/cpp.txt" || fail "no entry 'logits' in: $(cat "$
 [ "$(tail -n1 "$work/c.txt" | wc -w)" = 9 ] || fail "expected 8 ids, got: $(tail -n1 "$work/c.txt")"
 
 # A chat: token i is the word wi, so that the first reply is embed_c's and the second goes on from it.
-{
+tokenizer() {  # arguments: ID=WORD, where a token is another word
+  local i argument
+  local -A words=()
+  for argument; do words[${argument%%=*}]=${argument#*=}; done
   printf '{"model": {"type": "WordLevel", "unk_token": "w0", "vocab": {"w0": 0'
-  for i in $(seq 130); do printf ', "w%d": %d' "$i" "$i"; done
+  for i in $(seq 130); do printf ', "%s": %d' "${words[$i]:-w$i}" "$i"; done
   printf '}}, "pre_tokenizer": {"type": "WhitespaceSplit"}}'
-} >"$work/tokenizer.json"
+}
+tokenizer >"$work/tokenizer.json"
 chat() { "$work/build/embed_chat" "$work/model.plan" "$weights" "$work/tokenizer.json" 8; }
 line() { printf 'w%s ' "$@"; echo; }
 read -ra first <<<"$(tail -n1 "$work/c.txt" | cut -d: -f2)"
@@ -49,7 +54,29 @@ for bad in 'w1 \xff' ''; do
   [ "$code" = 1 ] && grep -q '^error: ' "$work/error.txt" || fail "the chat: code $code for the line '$bad'"
 done
 
-for program in embed_cpp embed_c embed_chat; do
+# The chat in C, of a model whose replies depend on all that was said: tokens 12 and 18 are "User:" and "Assistant:", and
+# the third token of the first reply is the stop text. The second reply ends with the end token 2, since the transcript
+# has one "User:" between the two. Replies of two tokens end by their length, and the program writes "User:" itself.
+other=$source_dir/tests/goldens/gpt-neox
+"$build/smelt" compile "$other" --mode=infer -o "$work/other.plan" >/dev/null
+next() { "$work/build/embed_c" "$work/other.plan" "$other/model.safetensors" "$@" | tail -n1 | cut -d: -f2; }
+chat_c() { "$work/build/embed_chat_c" "$work/other.plan" "$other/model.safetensors" "$work/transcript.json" "$1"; }
+read -ra first <<<"$(next 3 12 3 1 4 18)"
+tokenizer 12=User: 18=Assistant: "${first[2]}=\nUser:" >"$work/transcript.json"
+read -ra second <<<"$(next 3 12 3 1 4 18 "${first[@]}" 9 20 18)"
+[ "${second[2]}" = 2 ] || fail "expected a reply that ends with 2, got: ${second[*]}"
+{ line 3 1 4; line 9 20; } | chat_c 8 >"$work/chat.txt" || fail "the chat in C failed"
+diff "$work/chat.txt" <(line "${first[@]:0:2}"; line "${second[@]}" | sed 's/ $//') || fail "the chat in C: a reply that stops"
+read -ra second <<<"$(next 2 12 3 1 4 18 "${first[@]:0:2}" 12 5 5 18)"
+{ line 3 1 4; line 5 5; } | chat_c 2 >"$work/chat.txt" || fail "the chat in C failed"
+{ line "${first[@]:0:2}"; line "${second[@]}"; } | sed 's/ $//' | diff "$work/chat.txt" - || fail "the chat in C: a reply of two tokens"
+for bad in 'w1 \xff' "$(head -c 5000 /dev/zero | tr '\0' x)"; do
+  code=0
+  printf '%b\n' "$bad" | chat_c 8 >/dev/null 2>"$work/error.txt" || code=$?
+  [ "$code" = 1 ] && grep -q '^error: ' "$work/error.txt" || fail "the chat in C: code $code for the line '${bad:0:20}'"
+done
+
+for program in embed_cpp embed_c embed_chat embed_chat_c; do
   if ldd "$work/build/$program" | grep -qiE 'llvm|clang|lld'; then fail "LLVM is linked into $program"; fi
 done
 
