@@ -65,7 +65,6 @@ TEST(FewRowKernels, GoThroughTextAndBack) {
 
 TEST(FewRowKernels, NeitherSpillNorHaveAStack) {
   if (!nvrtc_info().available) GTEST_SKIP() << nvrtc_info().problem;
-  std::vector<Kernel> kernels;
   std::vector<CudaSource> sources;
   for (const uint64_t seed : {4, 5, 8, 12, 13})
     for (const int64_t most : {1, 16})

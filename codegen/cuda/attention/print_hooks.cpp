@@ -6,8 +6,8 @@
 
 #include "codegen/cuda/attention/tile_states.h"
 #include "codegen/cuda/attention/wgmma_body.h"
-#include "codegen/cuda/prelude.h"
 #include "codegen/cuda/printers/block_printers.h"
+#include "codegen/cuda/printers/body_arguments.h"
 
 namespace smelt {
 namespace {
@@ -74,16 +74,7 @@ class HookPrinter {
 
   // ---- arguments
 
-  std::string arguments() const {
-    std::string text = "struct BodyArguments {\n  const unsigned* random;\n";
-    const CudaNames names(kernel_);
-    for (size_t i = 0; i < kernel_.params.size(); ++i)
-      text += fmt::format("  {}{}* {};\n", kernel_.params[i].output ? "" : "const ",
-                          cuda_memory_type(kernel_.params[i].dtype), names.params()[i]);
-    for (const std::string& dim : names.dims()) text += fmt::format("  long long {}_;\n", dim);
-    for (int i = 0; i < kernel_.random_slots; ++i) text += fmt::format("  unsigned id{};\n", i);
-    return text + "};\n\n";
-  }
+  std::string arguments() const { return body_arguments(kernel_, CudaNames(kernel_)) + "\n"; }
 
   std::string draw() const {
     std::string ids;

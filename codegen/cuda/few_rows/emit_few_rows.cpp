@@ -6,8 +6,8 @@
 
 #include "codegen/cuda/few_rows/few_rows_text.h"
 #include "codegen/cuda/few_rows/print_element_body.h"
-#include "codegen/cuda/gemm/body_arguments.h"
 #include "codegen/cuda/prelude.h"
+#include "codegen/cuda/printers/body_arguments.h"
 #include "codegen/cuda/printers/kernel_function.h"
 #include "codegen/kernel_passes/launch_dims.h"
 

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "codegen/cuda/gemm/body_arguments.h"
 #include "codegen/cuda/printers/block_printers.h"
+#include "codegen/cuda/printers/body_arguments.h"
 
 namespace smelt {
 namespace {

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "codegen/cuda/gemm/body_arguments.h"
 #include "codegen/cuda/gemm/gemm_text.h"
 #include "codegen/cuda/gemm/print_gemm_body.h"
 #include "codegen/cuda/prelude.h"
+#include "codegen/cuda/printers/body_arguments.h"
 #include "codegen/cuda/printers/cuda_names.h"
 
 namespace smelt {

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "codegen/cuda/gemm/body_arguments.h"
 #include "codegen/cuda/prelude.h"
 #include "codegen/cuda/printers/block_printers.h"
+#include "codegen/cuda/printers/body_arguments.h"
 #include "codegen/kernel_passes/vector_alignment.h"
 
 namespace smelt {

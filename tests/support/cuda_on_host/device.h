@@ -381,6 +381,27 @@ inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b)
 inline float __fdividef(float a, float b) { return a / b; }
 inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
 
+namespace host {
+
+/// mma.m16n8k16 as the lanes of a warp play it, by what each shows the others: four words of A, two of B,
+/// each of two halves along k.
+template <class Widen>
+void multiply(float (&d)[4], unsigned (&lanes)[32][6], const unsigned (&own)[6], const Widen& widen) {
+  const int lane = threadIdx.x % 32;
+  memcpy(lanes[lane], own, sizeof own);
+  __syncwarp(~0u);
+  const auto half_of = [&](int l, int word, int k) { return widen(lanes[l][word] >> 16 * (k % 2) & 0xffff); };
+  for (int i = 0; i < 4; ++i) {
+    const int row = lane / 4, column = 2 * (lane % 4) + i % 2;
+    for (int k = 0; k < 16; ++k)
+      d[i] +=
+          half_of(4 * row + k % 8 / 2, i / 2 + k / 8 * 2, k) * half_of(4 * column + k % 8 / 2, 4 + k / 8, k);
+  }
+  __syncwarp(~0u);
+}
+
+}  // namespace host
+
 /// What a kernel of a CPU plan is called with (runtime/plan/plan.h).
 struct KernelArgs {
   void* const* buffers;

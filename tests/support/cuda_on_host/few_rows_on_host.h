@@ -41,18 +41,7 @@ inline void load_weights(void* to, const void* from, bool is_there) {
 inline void end_piece() {}
 template <int left> void wait_for_pieces() {}
 inline void multiply(float (&d)[4], unsigned a0, unsigned a1, unsigned a2, unsigned a3, unsigned b0, unsigned b1) {
-  auto& lanes = host_lanes[threadIdx.x / 32];
-  const int lane = threadIdx.x % 32;
-  const unsigned own[6] = {a0, a1, a2, a3, b0, b1};
-  memcpy(lanes[lane], own, sizeof own);
-  __syncwarp(~0u);
-  const auto half_of = [&](int l, int word, int k) { return WIDEN(lanes[l][word] >> 16 * (k % 2) & 0xffff); };
-  for (int i = 0; i < 4; ++i) {
-    const int row = lane / 4, column = 2 * (lane % 4) + i % 2;
-    for (int k = 0; k < 16; ++k)
-      d[i] += half_of(4 * row + k % 8 / 2, i / 2 + k / 8 * 2, k) * half_of(4 * column + k % 8 / 2, 4 + k / 8, k);
-  }
-  __syncwarp(~0u);
+  host::multiply(d, host_lanes[threadIdx.x / 32], {a0, a1, a2, a3, b0, b1}, [](unsigned bits) { return WIDEN(bits); });
 }
 )";
 

@@ -88,18 +88,7 @@ inline void transpose(unsigned& word) {
   __syncwarp(~0u);
 }
 inline void multiply(float (&d)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
-  auto& lanes = own_lanes();
-  const int lane = threadIdx.x % 32;
-  for (int i = 0; i < 4; ++i) lanes[lane][i] = a[i];
-  lanes[lane][4] = b0, lanes[lane][5] = b1;
-  __syncwarp(~0u);
-  const auto half_of = [&](int l, int word, int k) { return to_float(lanes[l][word] >> 16 * (k % 2)); };
-  for (int i = 0; i < 4; ++i) {
-    const int row = lane / 4, column = 2 * (lane % 4) + i % 2;
-    for (int k = 0; k < 16; ++k)
-      d[i] += half_of(4 * row + k % 8 / 2, i / 2 + k / 8 * 2, k) * half_of(4 * column + k % 8 / 2, 4 + k / 8, k);
-  }
-  __syncwarp(~0u);
+  host::multiply(d, own_lanes(), {a[0], a[1], a[2], a[3], b0, b1}, [](unsigned bits) { return to_float((unsigned short)bits); });
 }
 )";
 

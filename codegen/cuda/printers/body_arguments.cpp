@@ -1,4 +1,4 @@
-#include "codegen/cuda/gemm/body_arguments.h"
+#include "codegen/cuda/printers/body_arguments.h"
 
 #include <fmt/format.h>
 
