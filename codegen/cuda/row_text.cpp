@@ -30,6 +30,28 @@ __device__ __forceinline__ T* in_block(T* mine, int block) {
 }
 )";
 
+using Condition = TemplateLaunch::Condition;
+
+std::vector<Condition> conditions_of(RowKind rows) {
+  const Condition is_short{.value = field("count"), .below = kLongRow},
+      is_long{.value = field("count") * -1, .below = 1 - kLongRow},
+      are_few{.value = field("rows"), .below = kManyRows},
+      are_many{.value = field("rows") * -1, .below = 1 - kManyRows};
+  switch (rows) {
+    case RowKind::any:
+      return {};
+    case RowKind::short_ones:
+      return {is_short};
+    case RowKind::long_ones:
+      return {is_long};
+    case RowKind::few_long_ones:
+      return {is_long, are_few};
+    case RowKind::many_long_ones:
+      return {is_long, are_many};
+  }
+  return {};
+}
+
 }  // namespace
 
 const std::string_view kEntryText =
@@ -52,7 +74,7 @@ std::string row_blocks_text(int blocks) {
 }
 
 KernelCode kernel_of_rows(std::string name, std::string_view step, const std::string& text, int threads,
-                          int blocks, bool has_other) {
+                          int blocks, RowKind rows) {
   KernelCode kernel;
   kernel.name = std::move(name);
   kernel.range = 1;  // the step says how many
@@ -65,8 +87,7 @@ KernelCode kernel_of_rows(std::string name, std::string_view step, const std::st
       fmt::format("extern \"C\" __global__ {}void __launch_bounds__({}) {}", cluster, threads, kernel.name) +
       text.substr(parameters + 6);
   kernel.launch = TemplateLaunch{.step = std::string(step), .blocks = field("rows") * blocks};
-  if (blocks > 1) kernel.launch->conditions = {{.value = field("count") * -1, .below = 1 - kLongRow}};
-  if (blocks == 1 && has_other) kernel.launch->conditions = {{.value = field("count"), .below = kLongRow}};
+  kernel.launch->conditions = conditions_of(rows);
   return kernel;
 }
 

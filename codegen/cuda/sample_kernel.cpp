@@ -21,14 +21,14 @@ std::string held_text(int blocks) {
       blocks > 1 ? "extern __shared__ float held[];" : "__shared__ float held[1];");
 }
 
-KernelCode sample_kernel(int blocks, bool has_other) {
+KernelCode sample_kernel(int blocks, RowKind rows) {
   std::string text(kEntryText);
   text += held_text(blocks);
   for (const std::string_view part : {kSampleWeightText, kSampleRowText, kSampleBinsText, kSampleListText,
-                                      kSampleSearchText, kSampleKernelText})
+                                      kSampleSearchText, kSampleBestText, kSampleKernelText})
     text += part;
   KernelCode kernel = kernel_of_rows(blocks > 1 ? "smelt_sample_long" : "smelt_sample", "sample", text,
-                                     kSampleThreads, blocks, has_other);
+                                     kSampleThreads, blocks, rows);
   if (blocks > 1) kernel.shared_bytes = kHeldWords * 4;
   TemplateLaunch& launch = *kernel.launch;
   launch.shared_bytes = ceil_div(field("count"), blocks) * 4;
@@ -46,9 +46,8 @@ KernelCode sample_kernel(int blocks, bool has_other) {
 
 std::vector<KernelCode> sample_kernels(int compute_capability) {
   const bool clusters = compute_capability >= kClusterCapability;
-  std::vector<KernelCode> kernels = {sample_kernel(1, clusters)};
-  if (clusters) kernels.push_back(sample_kernel(kBlocksOfRow, true));
-  return kernels;
+  if (!clusters) return {sample_kernel(1, RowKind::any)};
+  return {sample_kernel(1, RowKind::short_ones), sample_kernel(kBlocksOfRow, RowKind::long_ones)};
 }
 
 }  // namespace smelt

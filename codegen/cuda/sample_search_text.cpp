@@ -116,12 +116,26 @@ __device__ __forceinline__ void reach_mass(const Listed& here, Mass second, Mass
   if (middle < target && target <= here.upto.b) reached = {list[i + 1], here.upto.b};
 }
 
+// The mass of the first listed words, those that are `kept`.
+template <class Kept>
+__device__ __forceinline__ void reach_last(const Listed& here, Mass second, Kept kept) {
+  const int i = 2 * threadIdx.x;
+  const auto is_kept = [&](int word) { return word < (int)here.count && kept(list[word]); };
+  if (is_kept(i) && !is_kept(i + 2)) reached = {0, is_kept(i + 1) ? here.upto.b : here.upto.b - second};
+}
+
 // The mass of the best `count` words, and of those that score as the last of them.
 __device__ __forceinline__ void reach_count(const Listed& here, Mass second, Mass count) {
   const Entry least = list[(int)(count - 1 - here.before.a)] >> 32 << 32;
-  const int i = 2 * threadIdx.x;
-  const auto is_best = [&](int word) { return word < (int)here.count && list[word] >= least; };
-  if (is_best(i) && !is_best(i + 2)) reached = {least, is_best(i + 1) ? here.upto.b : here.upto.b - second};
+  reach_last(here, second, [&](Entry word) { return word >= least; });
+}
+
+// What a thread of the block has reached.
+__device__ __forceinline__ Reached found_by_all() {
+  __syncthreads();
+  const Reached found = reached;
+  __syncthreads();
+  return found;
 }
 
 __device__ __forceinline__ Reached reach(const Words& words, const Bins& bins, const Two& upto, Entry largest,
@@ -135,22 +149,13 @@ __device__ __forceinline__ Reached reach(const Words& words, const Bins& bins, c
   } else {
     reach_count(here, second, target);
   }
-  __syncthreads();
-  const Reached found = reached;
-  __syncthreads();
-  return found;
+  return found_by_all();
 }
 
 )";
 
 const std::string_view kSampleKernelText =
-    R"(struct Settings {
-  float temperature, top_p, min_p;
-  int top_k;
-  unsigned seed, position, index;
-};
-
-// How many have a weight.
+    R"(// How many have a weight.
 __device__ __forceinline__ unsigned words_of_row(const Two& upto) {
   if (threadIdx.x == kThreads - 1) bin_upto = upto;
   __syncthreads();
@@ -159,15 +164,16 @@ __device__ __forceinline__ unsigned words_of_row(const Two& upto) {
   return all;
 }
 
-// The token that is drawn, of words whose bins are filled and whose mass is known.
-__device__ __forceinline__ int drawn(const Words& words, const Bins& bins, const Settings& s, Entry largest, Mass mass,
-                                     int& turn) {
+// The word that is drawn, of those whose bins are filled and whose mass is known.
+__device__ __forceinline__ Entry drawn(const Words& words, const Bins& bins, const Settings& s, Entry largest, Mass mass,
+                                       unsigned ever, int& turn) {
   join_bins();
   const Two upto = upto_thread({row_words[threadIdx.x], row_mass[threadIdx.x]});
   const unsigned all = words_of_row(upto);
   const Mass likely =
       s.min_p > 0.0f ? of_row<true>(words_from(words, 0, least_weight(s.min_p)), turn).b : mass;
   Listed here;
+  here.ever = ever;
   Reached found = {0, mass};
 #pragma unroll 1
   for (int cut = 0; cut < 3; ++cut) {  // top-k, top-p, and min-p with the draw
@@ -178,13 +184,13 @@ __device__ __forceinline__ int drawn(const Words& words, const Bins& bins, const
     if (cut == 2) target = drawn_part(likely < found.mass ? likely : found.mass, s.seed, s.position, s.index) + 1;
     found = reach(words, bins, upto, largest, cut > 0, target, here, turn);
   }
-  return index_of(found.word);
+  return found.word;
 }
 
 KERNEL(const float* scores, const float* numbers_, const int* integers_, int* tokens, float* log_probabilities,
        long long count_, long long row_stride, long long numbers_stride, long long integers_stride) {
-  // Weights are integers, so that no sum depends on the order of anything. A sum is reached in one bin of scores,
-  // and there at one word of a sorted list.
+  // Weights are integers, so that no sum depends on the order of anything. Of few best words the first block makes a
+  // sorted list, in which a sum is reached at one of them; of more, it is reached in one bin of scores first.
   const long long row = blockIdx.x / kBlocks;
   const float* const numbers = numbers_ + row * numbers_stride;
   const int* const integers = integers_ + row * integers_stride;
@@ -195,26 +201,40 @@ KERNEL(const float* scores, const float* numbers_, const int* integers_, int* to
   words.count = count - first < part ? count - first : part;
   if (threadIdx.x == 0) listed = 0;
   int turn = 0;
-  const Two ends = of_row<false>(read_words(words), turn);
-  const bool is_none = ends.a == ~0ull || (unsigned)(ends.a >> 32) <= kLowestKey;
-  int token = is_none ? -1 : index_of(ends.a);
+  const Two ends = read_words(words);
+  const Entry largest = largest_of_row(of_lanes<false>(ends, 32).a);
+  const bool is_none = largest == ~0ull || (unsigned)(largest >> 32) <= kLowestKey;
+  Entry word = largest;
   Mass whole = 0;
   if (!is_none) {
+    words.largest = score_of(largest);
     const bool greedy = !(s.temperature > 0.0f);
-    words.largest = score_of(ends.a);
     if (!greedy) words.rate = __fdiv_rn(1.0f, s.temperature);
-    const Bins bins = bins_of(words.largest, score_of((Entry)~(unsigned)ends.b << 32), words.rate);
-    const Two mass = of_row<true>(greedy ? words_from(words, 0, 0) : fill_bins(words, bins), turn);
-    whole = mass.b;
-    if (!greedy) token = drawn(words, bins, s, ends.a, mass.a, turn);
+    bool few = greedy || (s.top_k > 0 && s.top_k <= kMostBest);
+    if (few) {
+      const unsigned count = list_best(words, greedy ? ~0u : least_key_of(s.top_k));
+      few = count <= kListed;
+      if (few && block_of_row() == 0) {
+        whole = whole_mass();
+        if (!greedy) word = drawn_of_best(words, s, count);
+      }
+    }
+    if (!few) {
+      const unsigned ever = *in_block(&listed, 0);
+      const Entry least = of_row<false>({0, ends.b}, turn).b;
+      const Bins bins = bins_of(words.largest, score_of((Entry)~(unsigned)least << 32), words.rate);
+      const Two mass = of_row<true>(fill_bins(words, bins), turn);
+      whole = mass.b;
+      word = drawn(words, bins, s, largest, mass.a, ever, turn);
+    }
   }
   row_sync();  // others may still read what is here
   if (block_of_row() > 0 || threadIdx.x > 0) return;
-  const float score = token < 0 ? 0.0f : scores[row * row_stride + token];
-  const double distance = score == words.largest ? 0.0 : (double)score - (double)words.largest;
-  tokens[row] = token;
-  log_probabilities[row] = token < 0 ? __uint_as_float(0x7FC00000u)
-                                     : (float)(distance - log(__dmul_rn((double)whole, 1.0 / 1099511627776.0)));
+  const double distance = (double)score_of(word) - (double)words.largest;
+  tokens[row] = is_none ? -1 : index_of(word);
+  log_probabilities[row] = is_none ? __uint_as_float(0x7FC00000u)
+                                   : (float)((word >> 32 == largest >> 32 ? 0.0 : distance) -
+                                             log(__dmul_rn((double)whole, 1.0 / 1099511627776.0)));
 }
 )";
 

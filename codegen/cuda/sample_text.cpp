@@ -47,6 +47,11 @@ __device__ __forceinline__ Mass least_weight(float min_p) {
 
 const std::string_view kSampleRowText =
     R"(constexpr int kThreads = 1024;
+struct Settings {
+  float temperature, top_p, min_p;
+  int top_k;
+  unsigned seed, position, index;
+};
 // What a block works on: its words of the row, the first of which are held in shared memory.
 struct Words {
   const float* x;
@@ -99,7 +104,7 @@ __device__ __forceinline__ Two of_row(Two mine, int& turn) {
 // the complement of its key.
 __device__ __forceinline__ Two read_words(const Words& words) {
   Two found = {0, 0};
-#pragma unroll 8
+#pragma unroll 16
   for (int i = threadIdx.x; i < words.count; i += kThreads) {
     const float x = words.x[i];
     if (i < kHeld) held[i] = x;

@@ -10,6 +10,7 @@ extern const std::string_view kSampleRowText;     // the scores of a row, and su
 extern const std::string_view kSampleBinsText;    // how much lies at which distance from the largest
 extern const std::string_view kSampleListText;    // the words of some bins, sorted
 extern const std::string_view kSampleSearchText;  // where a sum is reached
+extern const std::string_view kSampleBestText;    // the same of few words, without bins
 extern const std::string_view kSampleKernelText;
 
 }  // namespace smelt

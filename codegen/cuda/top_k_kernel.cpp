@@ -235,25 +235,24 @@ KERNEL(const float* x_, float* values, int* indices, long long count_, long long
 )";
 
 /// Of one block a row, or of a cluster.
-KernelCode few_kernel(int64_t k, int blocks, bool has_other) {
+KernelCode few_kernel(int64_t k, std::string_view kind, int blocks, RowKind rows) {
   const std::string text = fmt::format("constexpr int kK = {};\n{}{}{}", k, kEntryText, kPutText, kFewText);
-  return kernel_of_rows(fmt::format("smelt_top_{}{}", blocks > 1 ? "long_" : "", k), "top_k", text,
-                        kTopThreads, blocks, has_other);
+  return kernel_of_rows(fmt::format("smelt_top_{}{}", kind, k), "top_k", text, kTopThreads, blocks, rows);
 }
 
 KernelCode select_kernel(int64_t k) {
   const uint64_t sorted = std::bit_ceil(static_cast<uint64_t>(k));
   const std::string text = fmt::format("constexpr int kK = {}, kSorted = {};\n{}{}{}", k, sorted, kEntryText,
                                        kPutText, kSelectText);
-  return kernel_of_rows(fmt::format("smelt_top_{}", k), "top_k", text, kTopThreads, 1, false);
+  return kernel_of_rows(fmt::format("smelt_top_{}", k), "top_k", text, kTopThreads, 1, RowKind::any);
 }
 
 std::vector<KernelCode> without_arguments(int64_t k, int compute_capability) {
   if (k > kMostFew) return {select_kernel(k)};
-  const bool clusters = compute_capability >= kClusterCapability;
-  std::vector<KernelCode> kernels = {few_kernel(k, 1, clusters)};
-  if (clusters) kernels.push_back(few_kernel(k, kBlocksOfRow, true));
-  return kernels;
+  if (compute_capability < kClusterCapability) return {few_kernel(k, "", 1, RowKind::any)};
+  return {few_kernel(k, "", 1, RowKind::short_ones),
+          few_kernel(k, "long_", kBlocksOfRow, RowKind::few_long_ones),
+          few_kernel(k, "many_long_", 1, RowKind::many_long_ones)};
 }
 
 }  // namespace
