@@ -10,6 +10,7 @@
 #include <map>
 
 #include "compiler/cli/bench_generation.h"
+#include "compiler/cli/bench_inference.h"
 #include "compiler/cli/bench_operators.h"
 #include "compiler/cli/bench_profile.h"
 #include "compiler/cli/bench_workload.h"
@@ -32,7 +33,7 @@ struct BenchCommand {
   double dropout = 0.1;
   int steps = 6, warm_up = 2, threads = 0, accumulate = 1;
   std::optional<int> together;
-  bool profile = false, json = false, generate = false, sample = false;
+  bool profile = false, json = false, infer = false, generate = false, sample = false;
   int64_t new_tokens = 32, beams = 1;
   std::string output, trace;
   CompileFlags flags;
@@ -204,6 +205,29 @@ void run_generation(const BenchCommand& o) {
   bench_generation(bench);
 }
 
+/// Sizes that --max does not give are --batch and --length.
+void run_inference(const BenchCommand& o) {
+  InferenceBench bench{.description = describe(o),
+                       .compile = o.flags.options(),
+                       .name = workload_text(o),
+                       .threads = o.threads,
+                       .warm_up = o.warm_up,
+                       .steps = o.steps,
+                       .together = o.together,
+                       .profile = o.profile,
+                       .json = o.json,
+                       .timing = o.flags.timing,
+                       .plan_cache = o.flags.uses_plan_cache() && !o.profile,
+                       .output = o.output};
+  bench.compile.mode = Mode::infer, bench.compile.build.caches = false, bench.compile.entries = {"logits"};
+  auto& bounds = bench.compile.build.bounds;
+  default_bound(bounds, "B", o.batch);
+  const TransformerSpec& spec = bench.description.spec;
+  if (spec.embedding.patch_size == 0) default_bound(bounds, "T", o.length);
+  if (spec.encoder.layers > 0 && spec.decoder.layers > 0) default_bound(bounds, "S", o.length);
+  bench_inference(bench);
+}
+
 BenchWorkload::Options workload_options(const BenchCommand& options) {
   return {.threads = options.threads,
           .profile = options.profile,
@@ -235,6 +259,7 @@ std::string report_profile(const BenchCommand& options, BenchWorkload& work) {
 void run_bench(const BenchCommand& options) {
   if (are_graphs(options.models)) return run_operators(options);
   if (options.generate) return run_generation(options);
+  if (options.infer) return run_inference(options);
   const int64_t imported = peak_mib();
   BenchWorkload work(describe(options), compile_options(options), workload_options(options));
   if (options.flags.timing) print_timing(work.compilation());
@@ -293,6 +318,10 @@ void add_bench(CLI::App& app) {
   auto* generate =
       command->add_flag("--generate", options->generate,
                         "measure generation in place of training: --batch prompts of --length random tokens");
+  command
+      ->add_flag("--infer", options->infer,
+                 "measure runs of the outputs in place of training: --batch sequences of --length tokens")
+      ->excludes(generate, accumulate);
   const auto counted = [&](const char* name, int64_t& value, const char* help) {
     command->add_option(name, value, help)
         ->check(CLI::PositiveNumber)

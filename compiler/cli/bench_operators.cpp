@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -25,8 +24,6 @@ namespace smelt::cli {
 namespace {
 
 constexpr std::string_view kBackward = ".backward";
-constexpr double kSecondsTogether = 0.02;
-constexpr double kMostTogether = 500;
 
 using IdRanges = std::map<std::string, IdRange>;
 
@@ -152,7 +149,7 @@ class Operator {
 
   OperatorTime time(const PlanEntry& entry, const std::string& label, std::string_view phase) {
     for (int i = 0; i < 2; ++i) run(entry, 1);  // the second one is captured
-    const int together = options_.together ? *options_.together : runs_together(entry);
+    const int together = options_.together ? *options_.together : runs_together([&] { run(entry, 1); });
     std::vector<double> seconds =
         time_runs(name_, options_.warm_up, options_.steps, [&] { run(entry, together); });
     std::ranges::sort(seconds);
@@ -169,13 +166,6 @@ class Operator {
   void run(const PlanEntry& entry, int times) {
     for (int i = 0; i < times; ++i) session_->run(entry.name, {}, std::span<const OutputBuffer>());
     session_->executor().synchronize();
-  }
-
-  int runs_together(const PlanEntry& entry) {
-    const auto begin = std::chrono::steady_clock::now();
-    run(entry, 1);
-    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
-    return static_cast<int>(std::clamp(kSecondsTogether / spent.count(), 1.0, kMostTogether));
   }
 
   const OperatorBench& options_;

@@ -2,41 +2,13 @@
 
 #include <chrono>
 #include <cmath>
-#include <random>
 
+#include "compiler/cli/bench_inputs.h"
 #include "compiler/plan_cache.h"
 #include "runtime/error.h"
 #include "runtime/plan/matrix_flops.h"
 
 namespace smelt::cli {
-namespace {
-
-SymbolValues largest(const Symbols& symbols) {
-  SymbolValues values;
-  for (const std::string& name : symbols.names()) values[name] = symbols.upper(Dim::symbol(name));
-  return values;
-}
-
-/// Ids that the input takes, ones for other integers (masks), a normal distribution for floats.
-HostTensor random_input(const Port& port, const SymbolValues& sizes, std::mt19937& random) {
-  HostTensor tensor{port.name, port.dtype, {}, {}};
-  int64_t count = 1;
-  for (const Dim& dim : port.shape) tensor.shape.push_back(dim.evaluate(sizes)), count *= tensor.shape.back();
-  tensor.bytes.resize(static_cast<size_t>(count * size_of(port.dtype)));
-  std::uniform_int_distribution<int32_t> id(0, port.ids ? static_cast<int32_t>(port.ids->below) - 1 : 0);
-  std::normal_distribution<float> normal;
-  for (int64_t i = 0; i < count; ++i) {
-    if (port.dtype == DType::f32)
-      reinterpret_cast<float*>(tensor.bytes.data())[i] = normal(random);
-    else if (port.dtype == DType::i32)
-      reinterpret_cast<int32_t*>(tensor.bytes.data())[i] = port.ids ? id(random) : 1;
-    else
-      fail("input '{}' is {}: the benchmark makes f32 and i32", port.name, name(port.dtype));
-  }
-  return tensor;
-}
-
-}  // namespace
 
 BenchWorkload::BenchWorkload(const Description& description, const CompileOptions& compile_options,
                              const Options& options)
@@ -58,9 +30,7 @@ BenchWorkload::BenchWorkload(const Description& description, const CompileOption
 }
 
 void BenchWorkload::make_inputs() {
-  std::mt19937 random(1);
-  for (const Port& port : entry().inputs)
-    if (!port.optional) data_.push_back(random_input(port, largest(plan_->symbols), random));
+  data_ = random_inputs(entry(), plan_->symbols);
   for (const HostTensor& tensor : data_)
     inputs_.push_back({tensor.name, tensor.dtype, tensor.shape, tensor.bytes.data()});
 }
@@ -106,7 +76,9 @@ int64_t BenchWorkload::parameters() const {
   return count;
 }
 
-double BenchWorkload::matrix_flops() const { return smelt::matrix_flops(entry(), largest(plan_->symbols)); }
+double BenchWorkload::matrix_flops() const {
+  return smelt::matrix_flops(entry(), largest_sizes(plan_->symbols));
+}
 
 int64_t BenchWorkload::tokens() const {
   for (const HostTensor& tensor : data_)

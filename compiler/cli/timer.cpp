@@ -1,5 +1,8 @@
 #include "compiler/cli/timer.h"
 
+#include <algorithm>
+#include <chrono>
+
 #include "runtime/error.h"
 
 #ifdef SMELT_BENCH
@@ -57,3 +60,15 @@ std::vector<double> time_runs(const std::string&, int, int, const std::function<
 }  // namespace smelt::cli
 
 #endif
+
+namespace smelt::cli {
+
+int runs_together(const std::function<void()>& run) {
+  constexpr double kSecondsTogether = 0.02, kMostTogether = 500;
+  const auto begin = std::chrono::steady_clock::now();
+  run();
+  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
+  return static_cast<int>(std::clamp(kSecondsTogether / spent.count(), 1.0, kMostTogether));
+}
+
+}  // namespace smelt::cli

@@ -11,4 +11,7 @@ namespace smelt::cli {
 std::vector<double> time_runs(const std::string& name, int warm_up, int count,
                               const std::function<void()>& run);
 
+/// How many runs take about 20 ms, 1 to 500; it runs once to see.
+int runs_together(const std::function<void()>& run);
+
 }  // namespace smelt::cli

@@ -1,0 +1,25 @@
+// How fast a model turns inputs into outputs: an encoder, or a decoder over whole sequences.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "compiler/compile.h"
+
+namespace smelt::cli {
+
+struct InferenceBench {
+  Description description;
+  CompileOptions compile;
+  std::string name;  // of the model
+  int threads = 0, warm_up = 2, steps = 6;
+  std::optional<int> together;  // runs between two looks at the clock; nothing: those of 20 ms
+  bool profile = false, json = false, timing = false, plan_cache = true;
+  std::string output;  // FILE.json and FILE.md
+};
+
+/// Runs the entry `logits` with random inputs of the largest sizes and initial weights. Inputs come from the
+/// host each time, outputs stay on the device.
+void bench_inference(const InferenceBench& bench);
+
+}  // namespace smelt::cli
