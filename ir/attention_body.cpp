@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "ir/body.h"
+#include "ir/ring_places.h"
 #include "runtime/error.h"
 
 namespace smelt {
@@ -35,6 +36,14 @@ void AttentionWriter::add_distance(Value* slopes) {
 
 void AttentionWriter::place_queries(Value* past) {
   query_place_ = inside_.add(inside_.iota({DType::i32, scores_.shape}, 2), read(past, {0}));
+}
+
+void AttentionWriter::place_keys_in_ring(Value* tokens) {
+  const int64_t places = *scores_.shape[3].constant();
+  const RingEnd end = ring_end(b_, tokens, places);
+  const RingEnd here = {read(end.last_place, {0}), read(end.first_token, {0})};
+  key_place_ = token_at(inside_, key_place(), here, places);
+  see(inside_.ge(key_place_, inside_.like(key_place_, 0)));
 }
 
 void AttentionWriter::mask_future() { see(inside_.ge(query_place(), key_place())); }

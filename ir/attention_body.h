@@ -46,6 +46,10 @@ class AttentionWriter {
   /// Query t of batch b is at place past[b] + t among the keys, i32[b]; before what counts places. Where
   /// nothing is said, the last query is at the place of the last key.
   void place_queries(Value* past);
+  /// Keys are the places of rings, of a constant number, in which batch b has so many tokens, i32[b], at
+  /// least one (ir/ring_places.h): the place of a key is then its token, and one without a token is not seen.
+  /// Before what counts places.
+  void place_keys_in_ring(Value* tokens);
   /// Query t sees key s where s <= t, counted from the ends of both, so that the last query sees all keys.
   void mask_future();
   /// Query t sees the last `length` keys up to its own place.

@@ -24,8 +24,9 @@ struct Interval {
 
 /// Writes code for what a mask is over a rectangle: 0 false everywhere, 1 unknown or mixed, 2 true
 /// everywhere. `Code` has the code's values: number, places (the interval of an axis), load, sum, difference;
-/// test, all and any of truths; state (2 where the first truth holds, 0 where the second does, else 1),
-/// least, most and opposite of states.
+/// test, all and any of truths; state (2 where the first truth holds, 0 where the second does, else 1) and
+/// opposite of states; least and most of both; kept, a value that is used several times; choose (of a state
+/// the first where it is 2, the second where it is 0, else the third).
 template <typename Code>
 class MaskIntervals {
  public:
@@ -95,7 +96,7 @@ class MaskIntervals {
       case Instruction::Kind::load:
         return of_load(id);
       case Instruction::Kind::scalar:
-        return of_sum(x);
+        return x.scalar_op == ScalarOp::select ? of_choice(x) : of_sum(x);
       default:
         return std::nullopt;
     }
@@ -127,6 +128,16 @@ class MaskIntervals {
     if (x.scalar_op == ScalarOp::add)
       return Interval<V>{code_.sum(a->least, b->least), code_.sum(a->most, b->most)};
     return Interval<V>{code_.difference(a->least, b->most), code_.difference(a->most, b->least)};
+  }
+
+  /// Of one of two, or of both where the rectangle has both.
+  std::optional<Interval<V>> of_choice(const Instruction& x) {
+    if (x.dtype != DType::i32) return std::nullopt;
+    const auto a = interval(x.operands[1]), b = interval(x.operands[2]);
+    if (!a || !b) return std::nullopt;
+    const V which = code_.kept(state(x.operands[0]));
+    return Interval<V>{code_.kept(code_.choose(which, a->least, b->least, code_.least(a->least, b->least))),
+                       code_.kept(code_.choose(which, a->most, b->most, code_.most(a->most, b->most)))};
   }
 
   const Kernel& kernel_;

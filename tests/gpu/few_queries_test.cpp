@@ -54,6 +54,31 @@ TEST_F(GpuFewQueries, SeeAWindowAndOneAnother) {
   expect_right({.keys = 4200, .queries = 2, .dtype = DType::bf16, .window = 1}, {0, 4099, 64});
 }
 
+/// Before a ring is full, when it is, and when what is seen lies at both of its ends.
+TEST_F(GpuFewQueries, FindTheirWindowInARing) {
+  for (const DType dtype : {DType::f32, DType::bf16})
+    for (const int64_t queries : {1, 4})
+      for (const int64_t before : {0, 300, 772, 777, 1200, 5000})
+        expect_right({.queries = queries, .dtype = dtype, .window = 100, .ring = true}, {before, 12, 780});
+  expect_right({.keys = 4607, .dtype = DType::bf16, .window = 4096, .ring = true}, {4606, 0, 9000});
+}
+
+/// Lanes look up the numbers of a mask together.
+TEST_F(GpuFewQueries, SeeTheKeysThatAMaskLeaves) {
+  const CachedAttention cache{.batch = 4, .keys = 3000, .masked = true};
+  const auto module = testing::module_of(cache);
+  Tensors inputs = testing::inputs_of(*module, {2999, 2999, 1500, 2999});
+  std::vector<double>& mask = inputs.at("mask").data;
+  std::ranges::fill(mask, 0);
+  for (const size_t key : {5, 2999, 3000 + 1700, 6000 + 64, 6000 + 1000})
+    mask[key] = 1;  // none of the last row
+  const Tensors expected =
+      evaluate(*module->graphs[0], inputs, {}, {.symbols = {{"B", 4}}, .philox = {}}).outputs;
+  Session session = session_of(*module, DType::f32);
+  const Tensors actual = testing::run_entry(session, "main", {}, inputs);
+  EXPECT_LE(testing::relative_error(actual.at("y"), expected.at("y")), 1e-6);
+}
+
 TEST_F(GpuFewQueries, HaveTheSameBitsAloneAndAmongOthers) {
   for (const DType dtype : {DType::f32, DType::bf16}) {
     const CachedAttention cache{.batch = 32, .keys = 5000, .heads = 8, .dtype = dtype};

@@ -16,6 +16,8 @@ struct CachedAttention {
   int64_t most_queries = 0;  // then they are a symbol, T
   DType dtype = DType::f32;
   int64_t window = 0;
+  bool ring = false;    // keys are the places of a ring
+  bool masked = false;  // by an input, mask[b,s]
 };
 
 /// Queries behind `past` keys, which see themselves and what is before them.
@@ -31,7 +33,11 @@ inline std::unique_ptr<Module> module_of(const CachedAttention& cache) {
   Value *q = heads("q", queries, cache.heads), *k = heads("k", cache.keys, cache.key_heads),
         *v = heads("v", cache.keys, cache.key_heads);
   AttentionWriter writer(b, q, k, v, 1 / std::sqrt(static_cast<double>(cache.width)));
-  writer.place_queries(b.input("past", {DType::i32, {Dim::symbol("B")}}));
+  Value* past = b.input("past", {DType::i32, {Dim::symbol("B")}});
+  writer.place_queries(past);
+  Value* fresh = b.broadcast(b.extent(queries, DType::i32), {}, past->shape());
+  if (cache.ring) writer.place_keys_in_ring(b.add(past, fresh));
+  if (cache.masked) writer.mask_keys(b.input("mask", {DType::i32, {Dim::symbol("B"), cache.keys}}));
   writer.mask_future();
   if (cache.window > 0) writer.mask_past(cache.window);
   b.output("y", writer.finish()->result());

@@ -75,9 +75,15 @@ SM int seen_of(const BodyArguments& body, const Rows& rows, int first, int end) 
   return least == most ? least : 1;
 }
 
-// The least x in [low, high) of which `holds` says yes, as of all behind it, or high: lanes try 32 at a time.
+// The least x in [low, high) of which `holds` says yes, as of all behind it, or high: lanes try 32 at a time,
+// or all the same one where they look up the mask's numbers together.
 template <typename Holds>
 SM int least_where(int low, int high, const Holds& holds) {
+  while (kLooksUp && low < high) {
+    const int own = (low + high) / 2;
+    if (holds(own)) high = own;
+    else low = own + 1;
+  }
   while (low < high) {
     const int step = (high - low + 31) / 32, own = low + (int)(threadIdx.x & 31) * step;
     const unsigned yes = __ballot_sync(~0u, own >= high || holds(own));

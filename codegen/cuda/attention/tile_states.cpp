@@ -62,6 +62,8 @@ class TileCode {
     std::string name, value;
   };
   const std::vector<Range>& ranges() const { return ranges_; }
+  /// Code of the values that are used several times.
+  const std::string& kept_values() const { return kept_; }
 
   V number(int64_t value) const { return fmt::format("{}", value); }
   Interval<V> places(int dim) const {
@@ -88,6 +90,14 @@ class TileCode {
   V least(const V& a, const V& b) const { return fmt::format("min({}, {})", a, b); }
   V most(const V& a, const V& b) const { return fmt::format("max({}, {})", a, b); }
   V opposite(const V& a) const { return fmt::format("(2 - {})", a); }
+  V kept(const V& a) {
+    const std::string name = fmt::format("kept{}", kept_count_++);
+    kept_ += fmt::format("  const int {} = {};\n", name, a);
+    return name;
+  }
+  V choose(const V& which, const V& always, const V& never, const V& mixed) const {
+    return fmt::format("({0} == 2 ? {1} : {0} == 0 ? {2} : {3})", which, always, never, mixed);
+  }
 
  private:
   static constexpr const char* kLetters[] = {"b", "h", "t", "s"};
@@ -130,6 +140,8 @@ class TileCode {
   const Kernel& kernel_;
   const HookUse use_;
   std::vector<Range> ranges_;
+  std::string kept_;
+  int kept_count_ = 0;
   CudaContext context_;
   AddressPrinter addresses_;
 };
@@ -139,7 +151,7 @@ std::string function_of_block(const Kernel& kernel, const TileCode& tile, const 
   std::string code;
   for (const TileCode::Range& range : tile.ranges())
     code += fmt::format("  const TileRange {} = {};\n", range.name, range.value);
-  code += fmt::format("  return {};\n", state);
+  code += tile.kept_values() + fmt::format("  return {};\n", state);
   return fmt::format(
       "SM int body_tile(const BodyArguments& body, int b, int h, int t0, int t1, int s0, int s1) "
       "{{\n{}{}}}\n\n",
@@ -166,12 +178,13 @@ std::string numbers_function(const Kernel& kernel, const TileCode& tile, int dim
 
 /// Lanes ask for tiles of their own, whose numbers they have looked up together.
 std::string functions_of_lanes(const Kernel& kernel, const TileCode& tile, const std::string& state) {
+  const std::string code = tile.kept_values() + fmt::format("  return {};\n", state);
   return numbers_function(kernel, tile, 2) + numbers_function(kernel, tile, 3) +
          fmt::format(
              "SM int body_tile(const BodyArguments& body, int b, int h, int t0, int t1, int s0, int s1, "
              "const "
-             "QueryNumbers& queries, const KeyNumbers& keys) {{\n{}  return {};\n}}\n\n",
-             unpacked_names(kernel, state), state);
+             "QueryNumbers& queries, const KeyNumbers& keys) {{\n{}{}}}\n\n",
+             unpacked_names(kernel, code), code);
 }
 
 }  // namespace
@@ -180,10 +193,10 @@ std::string tile_function(const Kernel& kernel, const ScoreMask& mask, HookUse u
   TileCode tile(kernel, use);
   const std::string state = mask.instruction < 0 ? "2" : MaskIntervals(kernel, tile).state(mask.instruction);
   std::string text = tile.ranges().empty() ? "" : fmt::format(kTileRange, loads_in_flight(kernel, use));
-  if (use == HookUse::mma) return text + function_of_block(kernel, tile, state);
+  const std::string looks_up = fmt::format("constexpr bool kLooksUp = {};\n", !tile.ranges().empty());
+  if (use == HookUse::mma) return text + looks_up + function_of_block(kernel, tile, state);
   if (!tile.ranges().empty()) text += kLaneRange;
-  text += fmt::format("constexpr bool kLooksUp = {};\n", !tile.ranges().empty());
-  return text + functions_of_lanes(kernel, tile, state);
+  return text + looks_up + functions_of_lanes(kernel, tile, state);
 }
 
 }  // namespace smelt

@@ -69,6 +69,11 @@ class BlockCode {
   V least(V x, V y) { return b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, x, y); }
   V most(V x, V y) { return b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, x, y); }
   V opposite(V x) { return b.CreateSub(number(2), x); }
+  V kept(V x) { return x; }
+  V choose(V which, V always, V never, V mixed) {
+    V other = b.CreateSelect(b.CreateICmpEQ(which, number(0)), never, mixed);
+    return b.CreateSelect(b.CreateICmpEQ(which, number(2)), always, other);
+  }
 
  private:
   /// A call is given rows [b,h,t] of one head, and keys.
