@@ -72,6 +72,7 @@ class ModelGraph {
 
   /// Some more tokens behind those that were read before.
   void add_decode() {
+    if (rings()) length_ = Dim::symbol("R");
     ids_ = input(has_both(spec_) ? "decoder_input_ids" : "input_ids", {batch_, length_});
     Cache tokens = cache_of("T");
     tokens.past = input("past_length", {batch_});
@@ -175,7 +176,12 @@ class ModelGraph {
   /// the other, read each of the sources.
   void decode_behind(const Cache& tokens, const Dim& sources, const Dim& readers = 1) {
     Stack stack{.name = "decoder", .spec = spec_.decoder, .causal = true, .cache = &tokens};
-    Cache memory;
+    Cache memory, ring;
+    if (const auto bounds = rings()) {
+      b_.graph.set_source("decoder.ring");
+      ring = ring_cache(b_.graph, tokens, bounds->places, ids_->shape()[1]);
+      stack.ring = &ring;
+    }
     if (has_both(spec_)) {
       memory = cache_of("S");
       memory.rows = b_.graph.iota({DType::i32, {sources}}, 0), memory.readers = readers;
@@ -297,6 +303,8 @@ class ModelGraph {
     return g.reshape(g.gather(g.reshape(x, {batch_ * length_, width}), last), {batch_, 1, width});
   }
 
+  std::optional<RingBounds> rings() { return ring_bounds(spec_, options_, b_.graph.module().symbols); }
+
   /// The cache of a stack's tokens, or of the memory that it reads.
   Cache cache_of(const char* length) {
     const Symbols& symbols = b_.graph.module().symbols;
@@ -326,7 +334,7 @@ class ModelGraph {
   const BuildOptions& options_;
   BlockBuilder b_;
   Dim batch_ = Dim::symbol("B");
-  const Dim length_ = Dim::symbol("T");
+  Dim length_ = Dim::symbol("T");
   Value *ids_ = nullptr, *mask_ = nullptr, *position_ids_ = nullptr, *segments_ = nullptr;
   Value* labels_ = nullptr;
   Value* last_ = nullptr;  // the last hidden state of the last stack
@@ -345,6 +353,7 @@ void add_pages(Module& module, const TransformerSpec& spec, const BuildOptions& 
 /// The states of a cache are declared by who writes them first.
 void add_caches(Module& module, const TransformerSpec& spec, const BuildOptions& options) {
   if (options.cache_pages > 0) return add_pages(module, spec, options);
+  if (const auto rings = ring_bounds(spec, options, module.symbols)) bound_runs(*rings, module.symbols);
   if (has_both(spec)) ModelGraph(module, spec, options, "encode", {}).add_encode();
   ModelGraph(module, spec, options, "decode", {}).add_decode();
   if (options.chooses_tokens.value_or(false)) {

@@ -43,7 +43,9 @@ struct BuildOptions {
 ///   @encode    reads a batch of sources and keeps what the decoder's cross attention needs; source_length
 ///   @decode    reads tokens behind the past_length[b] ones that each row has read before, keeps their keys
 ///              and values, and gives the last one's logits [B,V]; the rows of a batch are the caches' first
-///              B
+///              B. Where a block has a window, its keys and values may be in rings
+///              (frontend/symbol_bounds.h): a run then has up to R tokens, and past_length[b] may be less
+///              than what the caches have had of a row, padding included, by less than R
 ///   @next      reads one token a row, chooses the next one and leaves it to its next run, in the states of
 ///              runtime/generation/token_states.h; rows
 ///   @next_beams  the same of a beam search: the best continuations of N sentences of K beams, and the beams
@@ -59,7 +61,7 @@ struct BuildOptions {
 ///              tokens as @next does, each row in its slot of the states; and gives one slot the biases and
 ///              penalties that its next row's tokens are chosen by
 /// over inputs, i32 if nothing else is said:
-///   input_ids          [B,T], or [B,S] before a decoder
+///   input_ids          [B,T], or [B,S] before a decoder; [B,R] of @decode where there are rings
 ///   pixel_values       f32[B,channels,size,size] in place of ids
 ///   attention_mask     as input_ids, 0 for padding; optional: all 1
 ///   token_type_ids     as input_ids; optional: all 0

@@ -2,6 +2,8 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <bit>
 #include <map>
 
 #include "frontend/model_checks.h"
@@ -40,6 +42,29 @@ void bound_symbols(const TransformerSpec& spec, const BuildOptions& options, Sym
   }
   for (const Symbols::Bound& bound : options.bounds)
     if (bound.factors.size() > 1) symbols.bound(bound.factors, bound.upper);
+}
+
+/// Half a window more of memory buys runs of many tokens, so that prompts are read fast.
+std::optional<RingBounds> ring_bounds(const TransformerSpec& spec, const BuildOptions& options,
+                                      const Symbols& symbols) {
+  constexpr int64_t kShortestRun = 16, kLongestRun = 512;
+  const int64_t window = spec.attention.window;
+  if (window == 0 || options.cache_pages > 0) return std::nullopt;
+  const auto half = static_cast<uint64_t>((window + 1) / 2);
+  RingBounds rings{.run = std::clamp(static_cast<int64_t>(std::bit_ceil(half)), kShortestRun, kLongestRun)};
+  rings.places = window - 1 + rings.run;
+  if (rings.places >= symbols.upper(Dim::symbol("T"))) return std::nullopt;
+  return rings;
+}
+
+void bound_runs(const RingBounds& rings, Symbols& symbols) {
+  symbols.bound({"R"}, rings.run);
+  const std::vector<Symbols::Bound> bounds = symbols.bounds();
+  for (Symbols::Bound bound : bounds) {
+    if (bound.factors.size() < 2 || std::ranges::count(bound.factors, "T") == 0) continue;
+    std::ranges::replace(bound.factors, "T", "R");
+    symbols.bound(bound.factors, bound.upper);
+  }
 }
 
 void bound_beams(Symbols& symbols) {

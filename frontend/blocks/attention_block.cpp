@@ -52,10 +52,22 @@ Value* normalised(BlockBuilder& b, const Stack& stack, int64_t block, std::strin
   return b.spec.attention.qk_norm ? norm(b, stack.in_block(part, block), x) : x;
 }
 
+bool has_window(BlockBuilder& b, int64_t block) {
+  const auto& attention = b.spec.attention;
+  return attention.window > 0 &&
+         attention.layers[static_cast<size_t>(block)] == LayerAttention::sliding_attention;
+}
+
+/// The cache of a block; null where there is none.
+const Cache* cache_of(BlockBuilder& b, const Stack& stack, int64_t block) {
+  return stack.ring && has_window(b, block) ? stack.ring : stack.cache;
+}
+
 Heads with_cached(BlockBuilder& b, const Stack& stack, int64_t block, const Heads& heads) {
   b.at(stack.in_block("attention", block), "cache");
-  Value* keys = remember(b, *stack.cache, stack.in_block("key", block), heads.key);
-  return {heads.query, keys, remember(b, *stack.cache, stack.in_block("value", block), heads.value)};
+  const Cache& cache = *cache_of(b, stack, block);
+  Value* keys = remember(b, cache, stack.in_block("key", block), heads.key);
+  return {heads.query, keys, remember(b, cache, stack.in_block("value", block), heads.value)};
 }
 
 double scale_of(const TransformerSpec& spec, const StackSpec& stack, int64_t block) {
@@ -71,14 +83,13 @@ struct Sight {
   Value *mask = nullptr, *bias = nullptr, *segments = nullptr;
   Value *slopes = nullptr, *position_ids = nullptr;  // ALiBi; without ids the distance is that of places
   Value* past = nullptr;                             // i32[B]: keys before each row's first query
+  Value* tokens = nullptr;                           // i32[B]: where keys are a ring, as Cache::tokens
 };
 
 /// The window of a block, where the keys may be more.
 int64_t window_of(BlockBuilder& b, int64_t block, const Dim& keys) {
-  const auto& attention = b.spec.attention;
-  if (attention.window == 0 || b.graph.module().symbols.upper(keys) <= attention.window) return 0;
-  const LayerAttention layer = attention.layers[static_cast<size_t>(block)];
-  return layer == LayerAttention::sliding_attention ? attention.window : 0;
+  const int64_t window = b.spec.attention.window;
+  return has_window(b, block) && b.graph.module().symbols.upper(keys) > window ? window : 0;
 }
 
 void add_distance(AttentionWriter& attention, const Sight& sight) {
@@ -97,6 +108,7 @@ Value* weighted_means(BlockBuilder& b, const Heads& heads, double scale, const S
   Value* query = b.graph.convert(heads.query, heads.key->dtype());  // of a cache's type
   AttentionWriter attention(b.graph, query, heads.key, heads.value, scale);
   if (sight.past) attention.place_queries(sight.past);
+  if (sight.tokens) attention.place_keys_in_ring(sight.tokens);
   if (const double cap = b.spec.attention.soft_cap; cap > 0) attention.cap(cap);
   if (sight.bias) attention.add(sight.bias);
   if (sight.slopes) add_distance(attention, sight);
@@ -132,16 +144,18 @@ Value* self_attention(BlockBuilder& b, const Stack& stack, int64_t block, Value*
     heads.query = rotated(b, stack, heads.query);
     heads.key = rotated(b, stack, heads.key);
   }
-  if (stack.cache) heads = with_cached(b, stack, block, heads);
+  const Cache* cache = cache_of(b, stack, block);
+  if (cache) heads = with_cached(b, stack, block, heads);
   return attend(b, stack, block, "attention", heads,
                 {.causal = stack.causal,
                  .window = window_of(b, block, heads.key->shape()[1]),
                  .mask = stack.mask,
-                 .bias = stack.bias,
+                 .bias = cache && cache == stack.ring ? stack.ring_bias : stack.bias,
                  .segments = stack.segments,
                  .slopes = stack.slopes,
-                 .position_ids = stack.cache ? nullptr : stack.position_ids,
-                 .past = stack.cache ? stack.cache->past : nullptr});
+                 .position_ids = cache ? nullptr : stack.position_ids,
+                 .past = cache ? cache->past : nullptr,
+                 .tokens = cache ? cache->tokens : nullptr});
 }
 
 namespace {

@@ -31,6 +31,9 @@ struct Cache {
   Value* row_of_place =
       nullptr;      // i32[B,capacity]: the slot in which each place of a row lies; null: its own
   Dim readers = 1;  // rows of the batch that read one row of it, which lie together
+  /// Where the cache is a ring (ring.cpp), whose capacity is less than a row's tokens.
+  Value* tokens = nullptr;      // i32[B]: of each row with this run's; null: each has a place of its own
+  Value* new_places = nullptr;  // i32[B,T]: where this run's go
   /// Where the cache is in pages (pages.cpp), and so its states are [pages,kPageTokens,kv_heads,head_dim].
   int64_t pages = 0;       // 0: it is not
   Value* lines = nullptr;  // i32[B,capacity]: the line of all pages in which each place of a row lies
@@ -50,6 +53,8 @@ struct Stack {
   Value* slopes = nullptr;        // f32[heads]: ALiBi
   Value *cosines = nullptr, *sines = nullptr;  // f32[T,width/2] or [B,T,width/2]: rotary positions
   const Cache* cache = nullptr;                // null: the tokens of this run are all there are
+  const Cache* ring = nullptr;                 // of blocks with a window; null: the same as of others
+  Value* ring_bias = nullptr;                  // f32[B,heads,T,capacity]: bias of the ring's places
   Value* memory = nullptr;                     // f32[B,S,hidden]: what cross attention reads
   Value* memory_mask = nullptr;                // i32[B,S]
   const Cache* memory_cache = nullptr;         // what cross attention reads in place of memory
@@ -106,6 +111,13 @@ void move_rows(BlockBuilder& b, const std::string& name, Value* from, Value* to,
 /// The name of the state that holds what is made at a place.
 std::string cache_name(const Place& place);
 constexpr std::string_view kCachePrefix = "cache.";
+
+// ---- ring.cpp
+/// The ring of rows whose tokens have places in `tokens`, of which `fresh` are this run's. A run's tokens are
+/// no more than the ring's places that are not the window's, which is for the caller to see to.
+Cache ring_cache(GraphBuilder& g, const Cache& tokens, int64_t places, const Dim& fresh);
+/// The token at each place of a ring, i32[B,capacity]; below 0 where none has come there.
+Value* tokens_of_places(GraphBuilder& g, const Cache& ring);
 
 // ---- pages.cpp
 /// The cache of rows whose places lie in `pages`, i32[B,capacity / kPageTokens]. Of `tokens` new ones of each

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "frontend/blocks/blocks.h"
+#include "frontend/blocks/token_choice.h"
 
 namespace smelt {
 namespace {
@@ -44,6 +45,7 @@ Value* remember(BlockBuilder& b, const Cache& cache, const Place& place, Value* 
   if (cache.pages > 0) return remember_in_pages(b, cache, name, x);
   declare(b, cache, name, x->type);
   Value* begin = cache.past ? cache.past : b.graph.constant(0, {DType::i32, {}});
+  if (cache.new_places) begin = cache.new_places;
   Value* all = b.graph.insert(b.graph.state(name), x, {cache.rows, begin}, {0, 1});
   b.graph.update(name, all);
   if (!cache.row_of_place) return b.graph.slice(all, 0, 0, x->shape()[0]);
@@ -56,15 +58,21 @@ Value* recall(BlockBuilder& b, const Cache& cache, const Place& place) {
   return b.graph.slice(b.graph.state(cache_name(place)), 0, 0, cache.rows->shape()[0]);
 }
 
+/// A ring has fewer places than a row has tokens.
 void move_rows(BlockBuilder& b, const std::string& name, Value* from, Value* to, Value* places) {
   GraphBuilder& g = b.graph;
   g.set_source(name);
   Value* state = g.state(name);
   const Shape rows = {from->shape()[0], places->shape()[0]};
-  Value* index =
-      line_index(g, g.broadcast(from, {0}, rows), g.broadcast(places, {1}, rows), state->shape()[1]);
+  const int64_t count = *state->shape()[1].constant();
+  Value *read = places, *written = places;
+  if (g.module().symbols.upper(places->shape()[0]) > count) {
+    Value* is_there = g.lt(places, g.like(places, static_cast<double>(count)));
+    read = within(g, places, count), written = g.select(is_there, places, g.like(places, -1));
+  }
+  Value* index = line_index(g, g.broadcast(from, {0}, rows), g.broadcast(read, {1}, rows), state->shape()[1]);
   Value* moved = g.gather(lines_of(g, state), index);
-  g.update_at(name, moved, {to, g.broadcast(places, {1}, rows)}, {0, 1});
+  g.update_at(name, moved, {to, g.broadcast(written, {1}, rows)}, {0, 1});
 }
 
 }  // namespace smelt

@@ -4,6 +4,7 @@
 #include "frontend/blocks/blocks.h"
 #include "frontend/blocks/position_tables.h"
 #include "frontend/blocks/rotary.h"
+#include "frontend/blocks/token_choice.h"
 
 namespace smelt {
 namespace {
@@ -62,28 +63,43 @@ Value* cached_positions(BlockBuilder& b, const Cache& cache, Value* ids) {
 }
 
 /// i32[T,T] of a run by itself, or i32[B,T,capacity] with a cache: how far each key is behind its query.
-Value* distances(BlockBuilder& b, const Stack& stack, const Dim& length) {
-  const Cache* cache = stack.cache;
+Value* distances(GraphBuilder& g, const Cache* cache, const Dim& length) {
   if (!cache) {
     const Type places = {DType::i32, {length, length}};
-    return b.graph.sub(b.graph.iota(places, 1), b.graph.iota(places, 0));
+    return g.sub(g.iota(places, 1), g.iota(places, 0));
   }
   const Type places = {DType::i32, {cache->past->shape()[0], length, cache->capacity}};
-  Value* first = b.graph.broadcast(cache->past, {0}, places.shape);
-  return b.graph.sub(b.graph.iota(places, 2), b.graph.add(first, b.graph.iota(places, 1)));
+  Value* key =
+      cache->tokens ? g.broadcast(tokens_of_places(g, *cache), {0, 2}, places.shape) : g.iota(places, 2);
+  Value* first = g.broadcast(cache->past, {0}, places.shape);
+  return g.sub(key, g.add(first, g.iota(places, 1)));
 }
 
-/// f32[heads,T,T], or [B,heads,T,capacity]: looked up in a table [buckets,heads] by distance.
-Value* distance_bias(BlockBuilder& b, const Stack& stack, const Dim& length) {
+/// Biases [buckets,heads], and the bucket of each distance from 1 - longest on.
+struct DistanceTable {
+  Value *biases, *buckets;
+  int64_t longest;
+};
+
+/// f32[heads,T,T], or [B,heads,T,capacity] with a cache.
+Value* distance_bias(GraphBuilder& g, const DistanceTable& table, const Cache* cache, const Dim& length) {
+  Value* distance = distances(g, cache, length);
+  distance = g.add(distance, g.like(distance, static_cast<double>(table.longest - 1)));
+  // The places of a ring that no token has come to are at any distance.
+  if (cache && cache->tokens) distance = within(g, distance, 2 * table.longest - 1);
+  Value* rows = g.create(Op::embedding, {table.biases, g.gather(table.buckets, distance)})->result();
+  return cache ? g.transpose(rows, {0, 3, 1, 2}) : g.transpose(rows, {2, 0, 1});
+}
+
+void prepare_distances(BlockBuilder& b, Stack& stack, const Dim& length) {
   const Place place = stack.part("distances");
-  Value* biases = weight(b, place, {b.spec.positions.buckets, stack.spec.heads}, b.spec.init.deviation);
   const int64_t longest = most(b, stack, length);
+  Value* biases = weight(b, place, {b.spec.positions.buckets, stack.spec.heads}, b.spec.init.deviation);
   Value* buckets = b.graph.table(distance_buckets(b.spec.positions, longest, stack.causal),
                                  {DType::i32, {2 * longest - 1}});
-  Value* distance = distances(b, stack, length);
-  distance = b.graph.add(distance, b.graph.like(distance, static_cast<double>(longest - 1)));
-  Value* rows = b.graph.create(Op::embedding, {biases, b.graph.gather(buckets, distance)})->result();
-  return stack.cache ? b.graph.transpose(rows, {0, 3, 1, 2}) : b.graph.transpose(rows, {2, 0, 1});
+  const DistanceTable table{biases, buckets, longest};
+  stack.bias = distance_bias(b.graph, table, stack.cache, length);
+  if (stack.ring) stack.ring_bias = distance_bias(b.graph, table, stack.ring, length);
 }
 
 Value* rotary_rows(BlockBuilder& b, const Stack& stack, std::vector<double> values, int64_t rows,
@@ -167,7 +183,7 @@ void prepare_positions(BlockBuilder& b, Stack& stack, Value* ids) {
   const auto& p = b.spec.positions;
   if (p.counted_by_mask && stack.mask && !stack.position_ids)
     stack.position_ids = unmasked_positions(b, stack.mask);
-  if (p.kind == PositionKind::relative_buckets) stack.bias = distance_bias(b, stack, length);
+  if (p.kind == PositionKind::relative_buckets) prepare_distances(b, stack, length);
   if (p.kind == PositionKind::alibi)
     stack.slopes = b.graph.table(alibi_slopes(stack.spec.heads), {DType::f32, {stack.spec.heads}});
   if (p.kind == PositionKind::rope) prepare_rotations(b, stack, length);

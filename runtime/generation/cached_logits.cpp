@@ -1,8 +1,11 @@
 #include "runtime/generation/cached_logits.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <utility>
+
+#include "runtime/generation/prompt_lengths.h"
 
 namespace smelt {
 namespace {
@@ -10,14 +13,13 @@ namespace {
 constexpr const char *kDecodeEntry = "decode", *kEncodeEntry = "encode", *kReorderEntry = "reorder",
                      *kReorderSourcesEntry = "reorder_sources";
 
-/// Parts of rows as one tensor, each as long as the longest.
+/// Parts of rows as one tensor, each as long.
 struct Padded {
   std::vector<int32_t> values;
   std::vector<int64_t> shape;
 };
 
-Padded padded(const std::vector<std::span<const int32_t>>& parts, int32_t fill) {
-  const size_t length = std::ranges::max(parts, {}, &std::span<const int32_t>::size).size();
+Padded padded(const std::vector<std::span<const int32_t>>& parts, size_t length, int32_t fill) {
   Padded result{{}, {static_cast<int64_t>(parts.size()), static_cast<int64_t>(length)}};
   for (size_t i = 0; i < parts.size(); ++i) {
     result.values.insert(result.values.end(), parts[i].begin(), parts[i].end());
@@ -43,22 +45,22 @@ InputTensor input(const char* name, const std::vector<int32_t>& values) {
 }  // namespace
 
 CachedLogits::CachedLogits(Session& session)
-    : session_(session), reads_source_(session.has_entry(kEncodeEntry)) {
-  const Port& ids = session.entry(kDecodeEntry).inputs[0];
-  const auto capacity = [&](const Port& port) {
-    return static_cast<size_t>(session.plan().symbols.upper(port.shape[1]));
-  };
-  capacity_ = capacity(ids);
-  if (reads_source_) source_capacity_ = capacity(session.entry(kEncodeEntry).inputs[0]);
+    : session_(session), bounds_(session), reads_source_(session.has_entry(kEncodeEntry)) {
+  if (!reads_source_) return;
+  const std::vector<Port>& sources = session.entry(kEncodeEntry).inputs;
+  source_capacity_ = static_cast<size_t>(session.plan().symbols.upper(sources[0].shape[1]));
+  const bool takes_mask = std::ranges::count(sources, "attention_mask", &Port::name) > 0;
+  pads_sources_ = takes_mask && pads_runs(session.plan().target);
 }
 
-/// How many tokens at the beginning of a row the caches hold. At least one is left to read, since the logits
-/// behind it are asked for.
+/// How many tokens at the beginning of a row the caches hold so that it can go on behind them. At least one
+/// is left to read, since the logits behind it are asked for.
 size_t CachedLogits::match_length(const ModelRow& row, const Held& held) const {
   if (!std::ranges::equal(held.source, row.source) || !std::ranges::equal(held.mask, row.mask)) return 0;
   const auto last = row.tokens.end() - 1;
   const auto differs = std::mismatch(row.tokens.begin(), last, held.tokens.begin(), held.tokens.end());
-  return static_cast<size_t>(differs.first - row.tokens.begin());
+  const auto length = static_cast<size_t>(differs.first - row.tokens.begin());
+  return bounds_.holds(length, held.furthest) ? length : 0;
 }
 
 /// Most rows go on in their own place: others are looked at where that has not all there may be.
@@ -75,8 +77,11 @@ std::vector<size_t> CachedLogits::keep_matches(std::span<const ModelRow> rows) {
   for (size_t i = 0; i < rows.size(); ++i) matches.push_back(match(rows[i], i));
   std::vector<size_t> past(rows.size());
   std::ranges::transform(matches, past.begin(), &Match::length);
+  furthest_.assign(rows.size(), 0);
   // Sources are read together, by a run that leaves nothing of those before.
   if (reads_source_ && std::ranges::count(past, size_t{0}) > 0) return std::vector<size_t>(rows.size(), 0);
+  for (size_t i = 0; i < rows.size(); ++i)
+    if (past[i] > 0) furthest_[i] = held_[matches[i].slot].furthest;
   reorder(matches);
   if (reads_source_) reorder_sources(matches);
   return past;
@@ -102,7 +107,7 @@ void CachedLogits::reorder(std::span<const Match> matches) {
   Moves moves;
   for (size_t i = 0; i < matches.size(); ++i)
     if (matches[i].slot != i) moves.add(matches[i].slot, i, matches[i].length);
-  moves.length = std::min(capacity_, (moves.length + kStep - 1) / kStep * kStep);
+  moves.length = std::min(capacity(), (moves.length + kStep - 1) / kStep * kStep);
   move(kReorderEntry, moves);
 }
 
@@ -117,6 +122,14 @@ void CachedLogits::reorder_sources(std::span<const Match> matches) {
   move(kReorderSourcesEntry, moves);
 }
 
+/// Of sources as they are read: padding behind them is masked.
+size_t CachedLogits::source_length(std::span<const ModelRow> rows) const {
+  const size_t longest = longest_source(rows);
+  if (!pads_sources_) return longest;
+  const SymbolValues others = {{"B", std::ssize(rows)}};
+  return padded_length(longest, most_beside(session_.plan().symbols, "S", others), source_capacity_);
+}
+
 void CachedLogits::encode(std::span<const ModelRow> rows) {
   std::vector<std::span<const int32_t>> sources, masks;
   const std::vector<int32_t> ones(longest_source(rows), 1);
@@ -124,26 +137,44 @@ void CachedLogits::encode(std::span<const ModelRow> rows) {
     sources.push_back(row.source);
     masks.push_back(row.mask.empty() ? std::span(ones).first(row.source.size()) : row.mask);
   }
-  const Padded ids = padded(sources, 0), seen = padded(masks, 0);
+  const size_t length = source_length(rows);
+  const Padded ids = padded(sources, length, 0), seen = padded(masks, length, 0);
   std::vector<InputTensor> inputs = {input("input_ids", ids)};
   if (std::ranges::count(seen.values, 0) > 0) inputs.push_back(input("attention_mask", seen));
   session_.run(kEncodeEntry, inputs, {});
 }
 
+/// Runs that read as much as one can, and one of the rest, for which each row keeps a token at least: rows
+/// with fewer tokens than others read their last one again.
+void CachedLogits::decode(std::span<const ModelRow> rows, std::vector<size_t> past, std::span<float> logits) {
+  const size_t most = bounds_.longest_run(rows.size());
+  const auto longest = [&] {
+    size_t length = 0;
+    for (size_t i = 0; i < rows.size(); ++i) length = std::max(length, rows[i].tokens.size() - past[i]);
+    return length;
+  };
+  while (longest() > most) {
+    decode_run(rows, past, most, {});
+    for (size_t i = 0; i < rows.size(); ++i) past[i] = std::min(past[i] + most, rows[i].tokens.size() - 1);
+  }
+  decode_run(rows, past, bounds_.run_length(longest(), rows.size()), logits);
+}
+
 /// Padding behind a row's tokens is written into its cache too, where the next tokens take its place; a row
 /// that has no room for it reads some tokens again.
-void CachedLogits::decode(std::span<const ModelRow> rows, std::vector<size_t> past, std::span<float> logits) {
-  size_t longest = 0;
-  for (size_t i = 0; i < rows.size(); ++i) longest = std::max(longest, rows[i].tokens.size() - past[i]);
+void CachedLogits::decode_run(std::span<const ModelRow> rows, std::vector<size_t>& past, size_t longest,
+                              std::span<float> logits) {
   std::vector<std::span<const int32_t>> fresh;
   std::vector<int32_t> begins, lengths;
   for (size_t i = 0; i < rows.size(); ++i) {
-    past[i] = std::min(past[i], capacity_ - longest);
-    fresh.push_back(std::span(rows[i].tokens).subspan(past[i]));
+    past[i] = std::min(past[i], capacity() - longest);
+    const auto unread = std::span(rows[i].tokens).subspan(past[i]);
+    fresh.push_back(unread.first(std::min(longest, unread.size())));
     begins.push_back(static_cast<int32_t>(past[i]));
     lengths.push_back(static_cast<int32_t>(fresh[i].size()));
+    furthest_[i] = std::max(furthest_[i], past[i] + longest);
   }
-  const Padded ids = padded(fresh, 0);
+  const Padded ids = padded(fresh, longest, 0);
   const std::vector<InputTensor> inputs = {input(reads_source_ ? "decoder_input_ids" : "input_ids", ids),
                                            input("past_length", begins), input("lengths", lengths)};
   const OutputBuffer output{"logits", logits.data(), static_cast<int64_t>(logits.size_bytes())};
@@ -161,7 +192,8 @@ void CachedLogits::update(std::span<const ModelRow> rows, const Read& read) {
   for (size_t i = 0; i < rows.size(); ++i)
     held[i] = {rows[i].tokens,
                {rows[i].source.begin(), rows[i].source.end()},
-               {rows[i].mask.begin(), rows[i].mask.end()}};
+               {rows[i].mask.begin(), rows[i].mask.end()},
+               furthest_[i]};
   held_ = std::move(held);
 }
 
@@ -182,14 +214,19 @@ void CachedLogits::read_all_but_last(std::span<const ModelRow> rows, std::vector
   if (is_missing) decode(read, std::move(past), {});
 }
 
+/// How far the rows are read on is not known before it is told.
 void CachedLogits::hold(std::span<const ModelRow> rows) {
   update(rows, [&](std::vector<size_t> past) { read_all_but_last(rows, std::move(past)); });
-  for (size_t i = 0; i < rows.size(); ++i) held_[i].tokens.pop_back();
+  for (size_t i = 0; i < rows.size(); ++i) {
+    held_[i].tokens.pop_back();
+    held_[i].furthest = std::numeric_limits<size_t>::max();
+  }
 }
 
-void CachedLogits::note_read(size_t row, std::span<const int32_t> tokens) {
-  Tokens& held = held_[row].tokens;
-  held.insert(held.end(), tokens.begin(), tokens.end());
+void CachedLogits::note_read(size_t row, std::span<const int32_t> tokens, size_t runs) {
+  Held& held = held_[row];
+  held.furthest = std::max(furthest_[row], held.tokens.size() + runs);
+  held.tokens.insert(held.tokens.end(), tokens.begin(), tokens.end());
 }
 
 }  // namespace smelt

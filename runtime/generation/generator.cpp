@@ -224,7 +224,7 @@ bool Generator::advance_ahead(std::span<Sequence*> batch, const GenerationOption
   bool wanted = true;
   std::vector<Tokens> read;  // since then, the last one of all not yet
   for (const ModelRow& row : rows) read.push_back({row.tokens.back()});
-  loop_->run(loop_rows, options, [&](size_t row, int32_t token, float log_p) {
+  const size_t runs = loop_->run(loop_rows, options, [&](size_t row, int32_t token, float log_p) {
     if (!wanted) return false;
     Sequence& s = *batch[row];
     s.append(token, options), read[row].push_back(token);
@@ -232,7 +232,7 @@ bool Generator::advance_ahead(std::span<Sequence*> batch, const GenerationOption
     return wanted && !s.ended;
   });
   for (size_t i = 0; i < read.size(); ++i)
-    model_.cached()->note_read(i, std::span(read[i]).first(read[i].size() - 1));
+    model_.cached()->note_read(i, std::span(read[i]).first(read[i].size() - 1), runs);
   return wanted;
 }
 

@@ -48,7 +48,8 @@ NextLogits::NextLogits(Session& session, std::string entry)
          logits.name, logits.shape.back().str());
   input_ = ids.name, output_ = logits.name, vocabulary_ = *vocabulary;
   max_batch_ = session_.plan().symbols.upper(ids.shape[0]);
-  max_length_ = session_.plan().symbols.upper(ids.shape[1]);
+  max_length_ =
+      cached_ ? static_cast<int64_t>(cached_->capacity()) : session_.plan().symbols.upper(ids.shape[1]);
 }
 
 std::span<const float> NextLogits::run(std::span<const ModelRow> rows) {

@@ -68,6 +68,8 @@ class RunAhead {
     started_ += more;
   }
 
+  int64_t started() const { return started_; }
+
   /// Until a result of a run that was started is there.
   template <typename IsThere>
   void wait(const IsThere& is_there) {

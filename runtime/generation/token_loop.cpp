@@ -86,8 +86,8 @@ LoopInputs TokenLoop::inputs_of(std::span<const LoopRow> rows, const GenerationO
   return inputs;
 }
 
-void TokenLoop::run(std::span<const LoopRow> rows, const GenerationOptions& options,
-                    const OnToken& on_token) {
+size_t TokenLoop::run(std::span<const LoopRow> rows, const GenerationOptions& options,
+                      const OnToken& on_token) {
   set_states(rows, options);
   const LoopInputs inputs = inputs_of(rows, options);
   RunAhead runs(session_, kNextEntry, inputs.tensors(), most_new_tokens(rows, options));
@@ -106,6 +106,7 @@ void TokenLoop::run(std::span<const LoopRow> rows, const GenerationOptions& opti
     }
   }
   session_.synchronize();
+  return static_cast<size_t>(runs.started());
 }
 
 }  // namespace smelt

@@ -33,9 +33,9 @@ class TokenLoop {
   /// Told of each new token of a row and the logarithm of its probability; says whether the row goes on.
   using OnToken = std::function<bool(size_t row, int32_t token, float log_probability)>;
   /// Until no row goes on, or half of them do not, so that the caller may bring the others together; each row
-  /// has one new token more than the one before it at most. Throws Error (numeric) where no token of a row
-  /// can be chosen.
-  void run(std::span<const LoopRow> rows, const GenerationOptions& options, const OnToken& on_token);
+  /// has one new token more than the one before it at most. Returns how many tokens of each row were read,
+  /// among which may be some behind its last. Throws Error (numeric) where no token of a row can be chosen.
+  size_t run(std::span<const LoopRow> rows, const GenerationOptions& options, const OnToken& on_token);
 
  private:
   void set_states(std::span<const LoopRow> rows, const GenerationOptions& options);

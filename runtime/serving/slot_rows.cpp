@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "runtime/generation/prompt_lengths.h"
+
 namespace smelt {
 namespace {
 
@@ -10,19 +12,18 @@ constexpr const char *kDecode = "decode", *kReorder = "reorder";
 
 }  // namespace
 
-SlotRows::SlotRows(Session& session) : session_(session) {
+SlotRows::SlotRows(Session& session) : session_(session), bounds_(session) {
   const PlanEntry& entry = session.entry(kDecode);
   const Symbols& symbols = session.plan().symbols;
   vocabulary_ = *entry.outputs[0].shape[1].constant();
   slots_ = static_cast<size_t>(symbols.upper(entry.inputs[0].shape[0]));
-  capacity_ = static_cast<size_t>(symbols.upper(entry.inputs[0].shape[1]));
+  capacity_ = bounds_.capacity();
 }
 
 /// How a prompt is cut depends on its length alone.
 CacheRows::Read SlotRows::read(std::span<const int32_t> prompt, size_t past, size_t chunk) {
-  const auto tokens = prompt.subspan(past, std::min(prompt.size() - past, chunk));
-  const auto begin = static_cast<int32_t>(past);
-  const std::span<const float> logits = decode(tokens, {&begin, 1});
+  const auto tokens = prompt.subspan(past, std::min({prompt.size() - past, chunk, bounds_.longest_run(1)}));
+  const std::span<const float> logits = read_run(tokens, past);
   read_ = past + tokens.size();
   return {tokens.size(), past + tokens.size() == prompt.size() ? logits : std::span<const float>{}};
 }
@@ -37,15 +38,25 @@ std::span<const float> SlotRows::run(std::span<const RowStep> steps) {
     tokens.push_back(step.token);
     past.push_back(static_cast<int32_t>(step.past));
   }
-  return decode(tokens, past).subspan(first * static_cast<size_t>(vocabulary_));
+  const auto rows = std::ssize(past);
+  const InputTensor inputs[] = {{"input_ids", DType::i32, {rows, 1}, tokens.data()},
+                                {"past_length", DType::i32, {rows}, past.data()}};
+  return decode(inputs).subspan(first * static_cast<size_t>(vocabulary_));
 }
 
-std::span<const float> SlotRows::decode(std::span<const int32_t> tokens, std::span<const int32_t> past) {
-  const auto rows = static_cast<int64_t>(past.size());
-  const InputTensor inputs[] = {
-      {"input_ids", DType::i32, {rows, static_cast<int64_t>(tokens.size()) / rows}, tokens.data()},
-      {"past_length", DType::i32, {rows}, past.data()}};
-  logits_.resize(static_cast<size_t>(rows * vocabulary_));
+/// Of row 0. What is padded takes places that the next tokens take again.
+std::span<const float> SlotRows::read_run(std::span<const int32_t> tokens, size_t past) {
+  std::vector<int32_t> padded(tokens.begin(), tokens.end());
+  padded.resize(std::min(bounds_.run_length(tokens.size(), 1), capacity_ - past), 0);
+  const auto before = static_cast<int32_t>(past), own = static_cast<int32_t>(tokens.size());
+  std::vector<InputTensor> inputs = {{"input_ids", DType::i32, {1, std::ssize(padded)}, padded.data()},
+                                     {"past_length", DType::i32, {1}, &before}};
+  if (padded.size() > tokens.size()) inputs.push_back({"lengths", DType::i32, {1}, &own});
+  return decode(inputs);
+}
+
+std::span<const float> SlotRows::decode(std::span<const InputTensor> inputs) {
+  logits_.resize(static_cast<size_t>(inputs[0].shape[0] * vocabulary_));
   const OutputBuffer output{"logits", logits_.data(), static_cast<int64_t>(logits_.size() * sizeof(float))};
   session_.run(kDecode, inputs, {&output, 1});
   return logits_;

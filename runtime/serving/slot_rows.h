@@ -2,6 +2,7 @@
 // i of a run has slot i.
 #pragma once
 
+#include "runtime/generation/cache_bounds.h"
 #include "runtime/serving/cache_rows.h"
 
 namespace smelt {
@@ -16,9 +17,11 @@ class SlotRows : public CacheRows {
   std::span<const float> run(std::span<const RowStep> steps) override;
 
  private:
-  std::span<const float> decode(std::span<const int32_t> tokens, std::span<const int32_t> past);
+  std::span<const float> read_run(std::span<const int32_t> tokens, size_t past);
+  std::span<const float> decode(std::span<const InputTensor> inputs);
 
   Session& session_;
+  CacheBounds bounds_;
   size_t read_ = 0;  // tokens of row 0's prompt
   std::vector<float> logits_;
 };

@@ -38,6 +38,15 @@ constexpr CachedCase kCachedCases[] = {
     {"llama3", R"({"family": "llama", "positions": {"scaling": "llama3", "scaling_factor": 4,
                    "original_max_positions": 16, "high_freq_factor": 4}, )" SMELT_CACHED_GROUPED "}"},
     {"mistral", R"({"family": "mistral", "attention": {"window": 7}, )" SMELT_CACHED_GROUPED "}"},
+    // Rings of 17 places, less than a prompt; of 21 among caches of whole rows; of one less than a row.
+    {"window_2", R"({"family": "mistral", "attention": {"window": 2}, )" SMELT_CACHED_GROUPED "}"},
+    {"window_from",
+     R"({"family": "mistral", "attention": {"window": 6, "window_from": 1}, )" SMELT_CACHED_GROUPED "}"},
+    {"window_21", R"({"family": "mistral", "attention": {"window": 21}, )" SMELT_CACHED_GROUPED "}"},
+    {"window_distances",
+     R"({"positions": {"kind": "relative_buckets", "buckets": 8}, "attention": {"window": 5}, )" SMELT_CACHED_DECODER
+     "}"},
+    {"window_bloom", R"({"family": "bloom", "attention": {"window": 5}, )" SMELT_CACHED_DECODER "}"},
     {"qwen2", R"({"family": "qwen2", )" SMELT_CACHED_GROUPED "}"},
     {"qwen3", R"({"family": "qwen3", )" SMELT_CACHED_GROUPED "}"},
     {"gemma", R"({"family": "gemma", )" SMELT_CACHED_GROUPED "}"},
@@ -223,7 +232,8 @@ void BothWays::compare_search(const GenerationOptions& searched) {
     }
 }
 
-/// A text that goes on, of which the caches hold all but the last words.
+/// A text that goes on, of which the caches hold all but the last words, and others that begin like it, for
+/// which a ring does not hold enough.
 void BothWays::compare_chat() {
   GenerationOptions few;
   few.max_new_tokens = 4;
@@ -233,6 +243,11 @@ void BothWays::compare_chat() {
     EXPECT_EQ(found, whole.generate(chat, few)) << turn;
     chat[0].insert(chat[0].end(), found[0].begin(), found[0].end());
     chat[0].push_back(9);
+  }
+  for (size_t kept = chat[0].size(); kept > 1 && !reads_source(); kept -= 3) {
+    const Prompts shorter = {{chat[0].begin(), chat[0].begin() + static_cast<int64_t>(kept)}};
+    EXPECT_EQ(cached.generate(shorter, few), whole.generate(shorter, few)) << kept << " tokens";
+    EXPECT_EQ(cached.generate(chat, few), whole.generate(chat, few)) << "behind " << kept << " tokens";
   }
 }
 
@@ -338,6 +353,29 @@ TEST(CachedPlans, WhatHasNoCachesSaysWhy) {
   EXPECT_FALSE(keeps_caches(spec_from_json(dynamic),
                             {.bounds = {{{"T"}, 41}}, .training = false, .caches = std::nullopt}));
   EXPECT_FALSE(keeps_caches(spec_from_json(gpt2), {}));
+}
+
+/// One block's queries see 100 keys, whose ring has the 64 places of a run beside.
+TEST(CachedPlans, BlocksWithAWindowKeepARing) {
+  CompileOptions options;
+  options.mode = Mode::infer;
+  options.build.bounds = {{{"B"}, 2}, {{"T"}, 700}};
+  options.build.caches = true, options.build.chooses_tokens = true;
+  const char* spec = R"({"family": "mistral", "vocab_size": 43, "hidden": 24, "max_positions": 700,
+                         "attention": {"window": 100, "window_from": 2},
+                         "decoder": {"layers": 3, "heads": 4, "kv_heads": 2}})";
+  const auto places = [&](const char* state, const Plan& plan) {
+    return *plan.find_state(state)->shape[1].constant();
+  };
+  const Plan plan = compile(description_of(spec), options).plan;
+  EXPECT_EQ(places("cache.decoder.1.key", plan), 700);
+  EXPECT_EQ(places("cache.decoder.2.key", plan), 99 + 64);
+  EXPECT_EQ(places("cache.decoder.2.value", plan), 99 + 64);
+  EXPECT_EQ(plan.symbols.upper(Dim::symbol("R")), 64);
+  options.build.bounds[1].upper = 160;  // a ring would be no smaller
+  const Plan small = compile(description_of(spec), options).plan;
+  EXPECT_EQ(places("cache.decoder.2.key", small), 160);
+  EXPECT_FALSE(small.symbols.declared("R"));
 }
 
 TEST(CachedPlans, KeysAndValuesArePutWhereTheyStay) {

@@ -39,6 +39,8 @@ constexpr ServedCase kServedCases[] = {
     {"llama", SMELT_SERVED("llama")},
     {"bloom", SMELT_SERVED("bloom")},
     {"gemma2", SMELT_SERVED("gemma2")},
+    {"mistral_ring", R"({"family": "mistral", "attention": {"window": 6}, )" SMELT_SERVED_SIZES
+                     R"("decoder": {"layers": 2, "heads": 4, "head_dim": 12, "ffn": 83}})"},
     {"gpt2_blocks", SMELT_SERVED("gpt2"), DType::f32, AttentionForm::fused},
     {"llama_bf16", SMELT_SERVED("llama"), DType::bf16},
     {"gpt2_pages", SMELT_SERVED("gpt2"), DType::f32, AttentionForm::automatic, 40},

@@ -32,6 +32,16 @@ inline Plan remembering_plan(int64_t slots, int64_t capacity, bool reads_source 
   return plan;
 }
 
+/// The same for a target whose runs are padded.
+inline Plan padding_plan(int64_t slots, int64_t capacity) {
+  Plan plan = remembering_plan(slots, capacity);
+  plan.target = "sm_90";
+  Port lengths{"lengths", DType::i32, {Dim::symbol("B")}};
+  lengths.optional = true, lengths.fill = -1;
+  plan.entries[0].inputs.push_back(lengths);
+  return plan;
+}
+
 /// Of a cache in pages.
 inline Plan remembering_pages_plan(int64_t slots, int64_t capacity, int64_t pages) {
   Plan plan;
@@ -91,25 +101,31 @@ class RememberingExecutor : public BreakingExecutor {
   void run(const PlanEntry& entry, const SymbolValues& symbols, std::span<const void* const> inputs,
            std::span<void* const> outputs, const Philox&) override {
     break_if_asked();
-    const auto* first = static_cast<const int32_t*>(inputs[0]);
-    const auto* second = static_cast<const int32_t*>(inputs[1]);
-    const auto t = static_cast<size_t>(symbols.at("T"));
-    if (entry.name == "reorder")
-      ++copies, std::copy_n(at(first[0]).begin(), t, at(second[0]).begin());
-    else
-      decode(static_cast<size_t>(symbols.at("B")), t, first, second, static_cast<float*>(outputs[0]));
+    const auto ints = [&](size_t i) { return static_cast<const int32_t*>(inputs[i]); };
+    const auto b = static_cast<size_t>(symbols.at("B")), t = static_cast<size_t>(symbols.at("T"));
+    if (entry.name == "reorder") return reorder(b, t, ints(0), ints(1));
+    shapes.emplace_back(b, t);
+    for (size_t row = 0; row < b; ++row) {
+      const int32_t own = inputs.size() > 2 && inputs[2] ? ints(2)[row] : -1;
+      const auto made =
+          decode(row, {ints(0) + row * t, t}, ints(1)[row], own < 0 ? static_cast<int64_t>(t) : own);
+      if (outputs[0]) std::ranges::copy(made, static_cast<float*>(outputs[0]) + row * made.size());
+    }
   }
 
  private:
-  std::vector<int32_t>& at(int32_t slot) { return cache_[static_cast<size_t>(slot)]; }
-  void decode(size_t b, size_t t, const int32_t* ids, const int32_t* past, float* logits) {
-    shapes.emplace_back(b, t);
-    for (size_t row = 0; row < b; ++row) {
-      std::copy_n(ids + row * t, t, cache_[row].begin() + past[row]);
-      const auto made =
-          remembered_logits({cache_[row].begin(), cache_[row].begin() + past[row] + static_cast<int64_t>(t)});
-      std::ranges::copy(made, logits + row * made.size());
-    }
+  void reorder(size_t rows, size_t length, const int32_t* from, const int32_t* to) {
+    const std::vector<std::vector<int32_t>> old = cache_;
+    for (size_t row = 0; row < rows; ++row)
+      std::copy_n(old[static_cast<size_t>(from[row])].begin(), length,
+                  cache_[static_cast<size_t>(to[row])].begin());
+    ++copies;
+  }
+  std::vector<float> decode(size_t row, std::span<const int32_t> ids, int32_t past, int64_t own) {
+    std::vector<int32_t>& held = cache_[row];
+    if (past + ids.size() > held.size()) fail("row {} outgrows its {} places", row, held.size());
+    std::ranges::copy(ids, held.begin() + past);
+    return remembered_logits({held.begin(), held.begin() + past + own});
   }
   std::vector<std::vector<int32_t>> cache_;
 };
@@ -167,11 +183,13 @@ struct RememberingPagedModel {
 };
 
 struct RememberingModel {
-  explicit RememberingModel(int64_t slots = 4, int64_t capacity = 48) {
-    auto made = std::make_unique<RememberingExecutor>(slots, capacity);
+  explicit RememberingModel(int64_t slots = 4, int64_t capacity = 48)
+      : RememberingModel(remembering_plan(slots, capacity)) {}
+  explicit RememberingModel(const Plan& plan) {
+    const auto most = [&](const char* symbol) { return plan.symbols.upper(Dim::symbol(symbol)); };
+    auto made = std::make_unique<RememberingExecutor>(most("B"), most("T"));
     executor = made.get();
-    session = std::make_unique<Session>(std::make_shared<const Plan>(remembering_plan(slots, capacity)),
-                                        std::move(made));
+    session = std::make_unique<Session>(std::make_shared<const Plan>(plan), std::move(made));
   }
   RememberingExecutor* executor;
   std::unique_ptr<Session> session;
