@@ -79,6 +79,67 @@ TEST(PaddedRuns, OfRequestsGiveWhatEachGivesAlone) {
   EXPECT_LE(lengths_of(*model.executor).size(), 12U);
 }
 
+// ---- sources of an encoder
+
+Plan source_plan(int64_t slots, int64_t capacity) {
+  Plan plan = padding_plan(slots, capacity);
+  plan.symbols.bound({"S"}, capacity);
+  plan.entries[0].inputs[0].name = "decoder_input_ids";
+  const Shape shape = {Dim::symbol("B"), Dim::symbol("S")};
+  PlanEntry encode{
+      "encode", {{"input_ids", DType::i32, shape}, {"attention_mask", DType::i32, shape}}, {}, {}, 0};
+  encode.inputs[1].optional = true, encode.inputs[1].fill = 1;
+  plan.entries.push_back(encode);
+  return plan;
+}
+
+/// Tokens of a source that are masked are not looked at; others stand before the decoder's.
+class SourceExecutor : public BreakingExecutor {
+ public:
+  void run(const PlanEntry& entry, const SymbolValues& symbols, std::span<const void* const> inputs,
+           std::span<void* const> outputs, const Philox&) override {
+    const auto ints = [&](size_t i) { return static_cast<const int32_t*>(inputs[i]); };
+    const auto rows = static_cast<size_t>(symbols.at("B"));
+    if (entry.name == "encode") return encode(rows, static_cast<size_t>(symbols.at("S")), ints(0), ints(1));
+    for (size_t row = 0; row < rows; ++row) {  // a token of each row at a time
+      texts_[row].push_back(ints(0)[row]);
+      std::ranges::copy(remembered_logits(texts_[row]), static_cast<float*>(outputs[0]) + row * kWords);
+    }
+  }
+
+ private:
+  void encode(size_t rows, size_t length, const int32_t* ids, const int32_t* mask) {
+    shapes.emplace_back(rows, length);
+    texts_.assign(rows, {});
+    for (size_t i = 0; i < rows * length; ++i)
+      if (!mask || mask[i] != 0) texts_[i / length].push_back(ids[i]);
+  }
+  std::vector<Tokens> texts_;
+};
+
+TEST(PaddedRuns, OfSourcesMaskWhatIsPadded) {
+  auto made = std::make_unique<SourceExecutor>();
+  const SourceExecutor& executor = *made;
+  Session session(std::make_shared<const Plan>(source_plan(kSlots, kPadded)), std::move(made));
+  Generator generator(session);
+  RandomRequests random;
+  GenerationOptions options;
+  options.max_new_tokens = 5, options.decoder_start_token_id = 2;
+  for (int i = 0; i < 40; ++i) {
+    const std::vector<Tokens> sources = {random.tokens(1 + random.number(kPadded)),
+                                         random.tokens(1 + random.number(kPadded))};
+    std::vector<Tokens> expected;
+    for (Tokens text : sources) {
+      text.push_back(2);
+      expected.push_back(alone(request_of(text, 5)));
+    }
+    EXPECT_EQ(generator.generate(sources, options), expected);
+  }
+  std::set<int64_t> lengths;
+  for (const auto& [rows, length] : executor.shapes) lengths.insert(length);
+  EXPECT_LE(lengths.size(), 9U);
+}
+
 TEST(PaddedRuns, DoNotExceedTheBoundOfAProduct) {
   for (const bool pads : {false, true}) {
     Plan plan = pads ? padding_plan(kSlots, kPadded) : remembering_plan(kSlots, kPadded);
