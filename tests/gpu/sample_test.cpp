@@ -127,21 +127,22 @@ TEST_F(GpuSample, Microseconds) {
 /// Each reads what a copy of the scores would be: parts of one long input, so that no two steps are equal.
 TEST_F(GpuSample, MicrosecondsOfTopK) {
   constexpr int64_t kColumns = 128000, kLater = 64;
-  for (const int64_t rows : {1, 8, 32, 128}) {
-    std::mt19937 random(5);
-    std::normal_distribution<float> normal(0, 2.5F);
-    const int64_t width = kColumns + 50 * kLater;
-    std::vector<float> x(static_cast<size_t>(rows * width));
-    for (float& score : x) score = normal(random);
-    const InputTensor inputs[] = {{"x", DType::f32, {rows, width}, x.data()}};
-    const double time = microseconds_of(fmt::format("%x: f32[{},{}]", rows, width), inputs, [&](int step) {
-      return fmt::format(
-          "  %s{0} = slice %x {{axis = 1, begin = {1}}} : f32[{2},{3}]\n  %v{0}, %r{0} = top_k %s{0} {{k = "
-          "8}}\n",
-          step, step * kLater, rows, kColumns);
-    });
-    fmt::print("top_k 8 of {} x {}: {:.1f} microseconds\n", rows, kColumns, time);
-  }
+  for (const int64_t k : {8, 32})
+    for (const int64_t rows : {1, 8, 16, 32, 128}) {
+      std::mt19937 random(5);
+      std::normal_distribution<float> normal(0, 2.5F);
+      const int64_t width = kColumns + 50 * kLater;
+      std::vector<float> x(static_cast<size_t>(rows * width));
+      for (float& score : x) score = normal(random);
+      const InputTensor inputs[] = {{"x", DType::f32, {rows, width}, x.data()}};
+      const double time = microseconds_of(fmt::format("%x: f32[{},{}]", rows, width), inputs, [&](int step) {
+        return fmt::format(
+            "  %s{0} = slice %x {{axis = 1, begin = {1}}} : f32[{2},{3}]\n  %v{0}, %r{0} = top_k %s{0} "
+            "{{k = {4}}}\n",
+            step, step * kLater, rows, kColumns, k);
+      });
+      fmt::print("top_k {} of {} x {}: {:.1f} microseconds\n", k, rows, kColumns, time);
+    }
 }
 
 }  // namespace
