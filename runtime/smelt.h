@@ -325,7 +325,7 @@ smelt_status smelt_generation_sequence(const smelt_generation* generation, size_
  * work, and all functions of one batch are called by one thread at a time. */
 
 typedef struct smelt_batch_options {
-  size_t slots;        /* requests that run together; 0: as many as the plan has (on a CPU at most 16) */
+  size_t slots;        /* requests that run together; 0: as many as the plan has (on a CPU at most 32) */
   size_t most_waiting; /* requests that wait while no slot is free; 0: 64 */
   size_t chunk;        /* tokens of a prompt that are read between two tokens of the others; 0: 64 */
 } smelt_batch_options;

@@ -9,7 +9,7 @@ namespace smelt {
 /// y[i,j] = alpha * sum_k x[i,k] w[j,k] + beta * y[i,j]; numbers along k lie behind each other.
 struct FewRows {
   /// Up to so many rows this is faster than a BLAS.
-  static constexpr int64_t kMostRows = 16;
+  static constexpr int64_t kMostRows = 32;
 
   int64_t rows = 0, columns = 0, k = 0;
   int64_t x_stride = 0, w_stride = 0;         // from row to row

@@ -142,7 +142,7 @@ TEST_F(Server, SaysWhatItCannotServe) {
       "tokens": {"pad": 0, "decoder_start": 0, "eos": [1]},
       "encoder": {"layers": 1, "heads": 2, "ffn": 31}, "decoder": {"layers": 1, "heads": 2, "ffn": 33}})");
   expect_error(smelt("serve t5.json --from-scratch --port 0"), "only decoders are served");
-  expect_error(smelt("serve $GOLDEN --port 0 --slots 17"), "17 slots: expected at most 16");
+  expect_error(smelt("serve $GOLDEN --port 0 --slots 33"), "33 slots: expected at most 32");
   expect_error(smelt("serve $GOLDEN --port 0 --host 203.0.113.1"), "cannot be listened at");
 }
 

@@ -19,7 +19,7 @@ std::vector<float> random_values(int64_t count, uint32_t seed) {
 }
 
 TEST(FewRows, SumsOfProductsAtOddSizes) {
-  for (const int64_t rows : {1, 2, 3, 4, 5, 8, 15})
+  for (const int64_t rows : {1, 2, 3, 4, 5, 8, 15, 32})
     for (const int64_t columns : {1, 3, 31, 33, 197})
       for (const int64_t k : {1, 15, 16, 33, 197})
         for (const float beta : {0.0f, 0.5f}) {
@@ -48,7 +48,7 @@ TEST(FewRows, SumsOfProductsAtOddSizes) {
 /// Bytes are floats of the same values: the same bits.
 TEST(FewRows, BytesAreTheFloatsThatTheyStandFor) {
   std::mt19937 random(5);
-  for (const int64_t rows : {1, 3, 4, 15})
+  for (const int64_t rows : {1, 3, 4, 15, 30})
     for (const int64_t columns : {1, 3, 31, 33, 197})
       for (const int64_t k : {1, 15, 16, 33, 197}) {
         const FewRows product{rows, columns, k, k + 3, k + 5, columns + 1, 1, -0.5f};
