@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <numeric>
 #include <tuple>
 
 #include "runtime/error.h"
+#include "runtime/generation/best_scores.h"
 #include "runtime/generation/sampling.h"
 #include "runtime/philox.h"
+#include "runtime/sampling/log_sum_exp.h"
 
 namespace smelt {
 namespace {
@@ -22,15 +23,6 @@ double gumbel(uint32_t seed, size_t step, size_t index, size_t place) {
       kBeamId, static_cast<uint32_t>(index), static_cast<uint32_t>(8 * place));
   const double u = (static_cast<double>((uint64_t{w[1]} << 32 | w[0]) >> 11) + 0.5) * 0x1p-53;
   return -std::log(-std::log(u));
-}
-
-std::vector<double> log_softmax(std::span<const float> logits) {
-  const double top = *std::ranges::max_element(logits);
-  double sum = 0;
-  for (const double x : logits) sum += std::exp(x - top);
-  std::vector<double> result(logits.begin(), logits.end());
-  for (double& x : result) x = x - top - std::log(sum);
-  return result;
 }
 
 }  // namespace
@@ -65,54 +57,53 @@ bool BeamSearch::ends(const Continuation& continuation) const {
   return options_.ends(continuation.token) || (options_.num_beam_groups == 1 && is_last_token());
 }
 
-std::vector<double> BeamSearch::next_scores(size_t row, std::span<const float> logits,
-                                            std::span<const int32_t> chosen_before) const {
-  for (size_t i = 0; i < logits.size(); ++i)
-    if (std::isnan(logits[i]))
-      fail_with(Status::numeric, "the logit of token {} is NaN: no token can be chosen", i);
-  std::vector<double> scores = log_softmax(logits);
-  process_scores(options_, {rows_[row], prompt_length_, padding_, source_, chosen_before}, scores);
-  return scores;
+/// Log-probabilities, and what the options make of them; in memory that holds until the next call.
+std::span<const double> BeamSearch::next_scores(size_t row, std::span<const float> logits,
+                                                std::span<const int32_t> chosen_before) {
+  const double whole = log_sum_exp(logits);
+  const auto nan =
+      std::isnan(whole) ? std::ranges::find_if(logits, [](float x) { return std::isnan(x); }) : logits.end();
+  if (nan != logits.end())
+    fail_with(Status::numeric, "the logit of token {} is NaN: no token can be chosen", nan - logits.begin());
+  scores_.resize(logits.size());
+  std::ranges::transform(logits, scores_.begin(), [&](double x) { return x - whole; });
+  process_scores(options_, {rows_[row], prompt_length_, padding_, source_, chosen_before}, scores_);
+  return scores_;
 }
 
 /// The best of one row, each with what its rank takes from it.
 void BeamSearch::append_by_rank(size_t row, float sum, std::span<const double> scores,
                                 std::vector<Continuation>& all) const {
-  std::vector<int32_t> tokens(scores.size());
-  std::iota(tokens.begin(), tokens.end(), 0);
-  const auto score_of = [&](int32_t token) { return scores[static_cast<size_t>(token)]; };
-  const auto count = static_cast<ptrdiff_t>(std::min(kept_, tokens.size()));
-  std::ranges::partial_sort(tokens, tokens.begin() + count, {},
-                            [&](int32_t token) { return std::pair(-score_of(token), token); });
-  for (ptrdiff_t rank = 0; rank < count; ++rank) {
-    const int32_t token = tokens[static_cast<size_t>(rank)];
-    const double taken = options_.diverse_lambda * static_cast<double>(rank);
-    const auto score = sum + static_cast<float>(score_of(token) - taken);
-    if (std::isfinite(score)) all.push_back({row, token, score, score});
+  double rank = 0;
+  for (const ScoredToken& best : best_scores(scores, 0, kept_)) {
+    const double taken = options_.diverse_lambda * rank++;
+    const auto score = sum + static_cast<float>(scores[static_cast<size_t>(best.token)] - taken);
+    if (std::isfinite(score)) all.push_back({row, best.token, score, score});
   }
 }
 
-/// Those that the options leave of one row, with the scores that they add up to.
-void BeamSearch::append_candidates(size_t row, float sum, std::span<const double> scores,
-                                   std::vector<Continuation>& all) const {
-  const auto add = [&](int32_t token, double rank) {
-    const auto score = sum + static_cast<float>(scores[static_cast<size_t>(token)] /
-                                                (options_.greedy() ? 1 : options_.temperature));
-    if (std::isfinite(score)) all.push_back({row, token, score, rank + score});
-  };
-  if (options_.diverse_lambda != 0) return append_by_rank(row, sum, scores, all);
-  if (options_.greedy()) {
-    for (size_t token = 0; token < scores.size(); ++token) add(static_cast<int32_t>(token), 0);
-    return;
-  }
+/// Drawn ones, each with the score that it adds up to.
+void BeamSearch::append_drawn(size_t row, float sum, std::span<const double> scores,
+                              std::vector<Continuation>& all) const {
   for (const Candidate& c : candidates(scores, options_, options_.eos_token_id.size() + 1)) {
     const size_t place = row * scores.size() + static_cast<size_t>(c.id);
-    add(c.id, gumbel(options_.seed, length_, index_, place));
+    const auto score = sum + static_cast<float>(scores[static_cast<size_t>(c.id)] / options_.temperature);
+    if (std::isfinite(score))
+      all.push_back({row, c.id, score, score + gumbel(options_.seed, length_, index_, place)});
   }
+}
+
+/// Those of one row that may be among the best of all.
+void BeamSearch::append_candidates(size_t row, float sum, std::span<const double> scores,
+                                   std::vector<Continuation>& all) const {
+  if (options_.diverse_lambda != 0) return append_by_rank(row, sum, scores, all);
+  if (!options_.greedy()) return append_drawn(row, sum, scores, all);
+  for (const ScoredToken& best : best_scores(scores, sum, kept_))
+    all.push_back({row, best.token, best.score, best.score});
 }
 
 std::vector<Continuation> BeamSearch::best_continuations(std::span<const float> logits,
-                                                         std::span<const int32_t> chosen_before) const {
+                                                         std::span<const int32_t> chosen_before) {
   const size_t vocabulary = logits.size() / rows_.size();
   std::vector<Continuation> all;
   for (size_t row = 0; row < rows_.size(); ++row)

@@ -48,14 +48,16 @@ class BeamSearch {
   std::vector<Hypothesis> best(size_t count) const;
 
  private:
-  std::vector<double> next_scores(size_t row, std::span<const float> logits,
-                                  std::span<const int32_t> chosen_before) const;
+  std::span<const double> next_scores(size_t row, std::span<const float> logits,
+                                      std::span<const int32_t> chosen_before);
   void append_by_rank(size_t row, float sum, std::span<const double> scores,
                       std::vector<Continuation>& all) const;
+  void append_drawn(size_t row, float sum, std::span<const double> scores,
+                    std::vector<Continuation>& all) const;
   void append_candidates(size_t row, float sum, std::span<const double> scores,
                          std::vector<Continuation>& all) const;
   std::vector<Continuation> best_continuations(std::span<const float> logits,
-                                               std::span<const int32_t> chosen_before) const;
+                                               std::span<const int32_t> chosen_before);
   bool is_last_token() const;
   bool ends(const Continuation& continuation) const;
   void finish(size_t row, float sum, std::span<const int32_t> more);
@@ -74,6 +76,7 @@ class BeamSearch {
   size_t beams_, kept_;  // kept: enough that num_beams do not end
   std::vector<std::vector<int32_t>> rows_;
   std::vector<float> sums_;           // of the rows
+  std::vector<double> scores_;        // of the row that is looked at
   std::vector<Hypothesis> finished_;  // at most num_beams, best first
   bool improvable_ = true, done_ = false;
 };

@@ -7,6 +7,7 @@
 
 #include "runtime/error.h"
 #include "runtime/generation/logits_processors.h"
+#include "runtime/sampling/log_sum_exp.h"
 #include "runtime/sampling/score_head.h"
 
 namespace smelt {
@@ -51,10 +52,7 @@ std::vector<Candidate> candidates(std::span<const double> scores, const Sampling
 }
 
 float log_probability(std::span<const float> logits, int32_t token) {
-  const double top = *std::ranges::max_element(logits);
-  double sum = 0;
-  for (const double x : logits) sum += std::exp(x - top);
-  return static_cast<float>(logits[static_cast<size_t>(token)] - top - std::log(sum));
+  return static_cast<float>(logits[static_cast<size_t>(token)] - log_sum_exp(logits));
 }
 
 std::vector<int32_t> most_probable(std::span<const float> logits, size_t count) {
