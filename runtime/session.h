@@ -24,6 +24,7 @@
 namespace smelt {
 
 class Checkpoint;
+struct WeightMatch;
 
 struct SessionOptions {
   int threads = 0;       // 0: SMELT_NUM_THREADS, OMP_NUM_THREADS or all cores
@@ -109,6 +110,8 @@ class Session {
   void clear_state(std::string_view name);
   /// Gives every state its initial value; the seed picks among all models of this description.
   void initialize(uint32_t seed = 0);
+  /// `initialize` and `load_weights` at once: weights get no values before those of the file.
+  std::vector<std::string> initialize(uint32_t seed, const Checkpoint& weights);
   /// Reads every segment of every parameter state under one of its checkpoint names, in any float dtype,
   /// transposed where the segment says so. All missing, misshaped and mistyped tensors are named in one
   /// Error, and then nothing was changed. Returns the names in the file that no segment asked for.
@@ -132,7 +135,11 @@ class Session {
   void refresh_copies();
   int scales_index(std::string_view weights) const;
   void write_quantized(int index, const Segment& part, std::span<const float> values);
+  void initialize_states(uint32_t seed, const std::function<bool(const State&)>& is_read);
+  void initialize_state(int index, uint32_t seed);
   void initialize_quantized(int index, uint32_t seed);
+  void read_weight(int state, const WeightMatch& match, std::vector<float>& scratch);
+  std::vector<std::string> read_weights(const Checkpoint& weights, std::span<const WeightMatch> matches);
 
   std::shared_ptr<const Plan> plan_;
   WeightUsers users_;  // before the executor, which reads weights to its end

@@ -1,18 +1,14 @@
-// The states of a session: access by name, weights in and out.
+// The states of a session: access by name, first values.
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstring>
-#include <set>
 
 #include "runtime/convert.h"
 #include "runtime/error.h"
 #include "runtime/session.h"
-#include "runtime/system/log.h"
-#include "runtime/training/checkpoint.h"
 #include "runtime/weights/initialize.h"
 #include "runtime/weights/quantize.h"
-#include "runtime/weights/safetensors.h"
 
 namespace smelt {
 namespace {
@@ -22,74 +18,11 @@ const Segment* find_segment(const State& state, std::string_view name) {
   return found == state.segments.end() ? nullptr : &*found;
 }
 
-std::vector<int64_t> checkpoint_shape(const Segment& segment) {
-  std::vector<int64_t> shape = segment.shape;
-  if (segment.transposed) std::ranges::reverse(shape);
-  return shape;
+bool is_filled(const Plan& plan, const State& state) {
+  int64_t elements = 0;
+  for (const Segment& segment : state.segments) elements += segment.elements();
+  return elements * size_of(state.dtype) == state_bytes(plan, state);
 }
-
-/// to[c][r] = from[r][c] for `rows` x `columns`, row-major on both sides.
-void transpose(std::span<const float> from, std::span<float> to, int64_t rows, int64_t columns) {
-  constexpr int64_t kTile = 32;  // both sides of a tile stay in the first-level cache
-  for (int64_t r0 = 0; r0 < rows; r0 += kTile)
-    for (int64_t c0 = 0; c0 < columns; c0 += kTile)
-      for (int64_t r = r0; r < std::min(rows, r0 + kTile); ++r)
-        for (int64_t c = c0; c < std::min(columns, c0 + kTile); ++c)
-          to[static_cast<size_t>(c * rows + r)] = from[static_cast<size_t>(r * columns + c)];
-}
-
-void read_tensor(const TensorView& tensor, const Segment& segment, std::span<float> to) {
-  if (!segment.transposed) return read_floats(tensor, to);
-  const std::vector<float> values = read_floats(tensor);
-  transpose(values, to, segment.shape[1], segment.shape[0]);
-}
-
-/// Where each segment's values come from; collects what is wrong instead of stopping at the first.
-struct Match {
-  const Segment* segment;
-  const TensorView* tensor;
-};
-
-const TensorView* find_tensor(const Checkpoint& weights, const Segment& segment) {
-  for (const std::string& name : segment.checkpoint_names)
-    if (const TensorView* tensor = weights.find(name)) return tensor;
-  return weights.find(segment.name);
-}
-
-std::string problem_with(const Segment& segment, const TensorView* tensor) {
-  const std::string expected = fmt::format("[{}]", fmt::join(checkpoint_shape(segment), ","));
-  const std::string& name =
-      segment.checkpoint_names.empty() ? segment.name : segment.checkpoint_names.front();
-  if (!tensor) return fmt::format("'{}' is missing (expected {})", name, expected);
-  if (tensor->shape != checkpoint_shape(segment) || !is_float(tensor->dtype))
-    return fmt::format("'{}' is {}, expected floats {}", tensor->name, describe(*tensor), expected);
-  return {};
-}
-
-/// Neither a copy nor scales: these are made of what is written here.
-bool holds_weights(const State& state) {
-  return state.role == Role::parameter && !state.segments.empty() && state.copy_of.empty() &&
-         state.scales_of.empty();
-}
-
-std::vector<Match> match_all(const Plan& plan, const Checkpoint& weights) {
-  std::vector<Match> matches;
-  std::vector<std::string> problems;
-  for (const State& state : plan.states) {
-    if (!holds_weights(state)) continue;
-    for (const Segment& segment : state.segments) {
-      matches.push_back({&segment, find_tensor(weights, segment)});
-      if (auto problem = problem_with(segment, matches.back().tensor); !problem.empty())
-        problems.push_back(std::move(problem));
-    }
-  }
-  if (!problems.empty())
-    fail_with(Status::invalid_file, "weights '{}' do not fit the plan: {}", weights.path().string(),
-              fmt::join(problems, "; "));
-  return matches;
-}
-
-std::span<const std::byte> bytes_of(std::span<const float> values) { return std::as_bytes(values); }
 
 bool begins_as_zeros(const State& state) {
   const auto zero = [](const Initializer& init) {
@@ -236,25 +169,34 @@ void Session::clear_state(std::string_view name) {
 }
 
 void Session::initialize(uint32_t seed) {
+  initialize_states(seed, [](const State&) { return false; });
+}
+
+/// `is_read`: those that are written afterwards, and are zeros where nothing is written.
+void Session::initialize_states(uint32_t seed, const std::function<bool(const State&)>& is_read) {
   for (size_t i = 0; i < plan_->states.size(); ++i) require_own(static_cast<int>(i));
   for (size_t i = 0; i < plan_->states.size(); ++i) {
     const State& s = plan_->states[i];
     if (!s.copy_of.empty()) continue;    // rounded from its master before the next run
     if (!s.scales_of.empty()) continue;  // written with what they scale
-    if (scales_index(s.name) >= 0) {
-      initialize_quantized(static_cast<int>(i), seed);
+    if (is_read(s)) {
+      if (!is_filled(*plan_, s)) clear_state(s.name);
       continue;
     }
-    if (begins_as_zeros(s)) {
-      clear_state(s.name);
-      continue;
-    }
-    const int64_t bytes = state_bytes(*plan_, s);
-    handed_out_[i] = true;
-    if (executor_->initialize_state(static_cast<int>(i), seed)) continue;
-    fill(static_cast<int>(i),
-         [&](int64_t begin, std::span<std::byte> part) { initialize_state(s, seed, part, begin, bytes); });
+    initialize_state(static_cast<int>(i), seed);
   }
+}
+
+void Session::initialize_state(int index, uint32_t seed) {
+  const State& s = plan_->states[static_cast<size_t>(index)];
+  if (scales_index(s.name) >= 0) return initialize_quantized(index, seed);
+  if (begins_as_zeros(s)) return clear_state(s.name);
+  const int64_t bytes = state_bytes(*plan_, s);
+  handed_out_[static_cast<size_t>(index)] = true;
+  if (executor_->initialize_state(index, seed)) return;
+  fill(index, [&](int64_t begin, std::span<std::byte> part) {
+    smelt::initialize_state(s, seed, part, begin, bytes);
+  });
 }
 
 /// The values that the same weights in f32 begin with, quantised.
@@ -266,55 +208,6 @@ void Session::initialize_quantized(int index, uint32_t seed) {
     initialize_values(part.init, part.name, seed, values);
     write_segment(state.name, part.name, values);
   }
-}
-
-std::vector<std::string> Session::load_weights(const Checkpoint& weights) {
-  for (size_t i = 0; i < plan_->states.size(); ++i) require_own(static_cast<int>(i));
-  const std::vector<Match> matches = match_all(*plan_, weights);
-  std::set<const TensorView*> used;
-  size_t next = 0;
-  for (const State& state : plan_->states) {
-    if (!holds_weights(state)) continue;
-    for (const Segment& part : state.segments) {
-      const Match& match = matches[next++];
-      std::vector<float> values(static_cast<size_t>(part.elements()));
-      read_tensor(*match.tensor, part, values);
-      write_segment(state.name, part.name, values);
-      used.insert(match.tensor);
-    }
-  }
-  std::vector<std::string> unused;
-  for (const TensorView& tensor : weights.tensors())
-    if (!used.contains(&tensor)) unused.push_back(tensor.name);
-  log(LogLevel::info, "weights '{}' loaded: {} tensors, {} more that the plan does not ask for",
-      weights.path().string(), used.size(), unused.size());
-  return unused;
-}
-
-std::vector<std::string> Session::load_weights(const std::filesystem::path& path) {
-  return load_weights(open_weights(path));
-}
-
-void Session::save_weights(const std::filesystem::path& path,
-                           std::map<std::string, std::string> metadata) const {
-  std::vector<TensorView> tensors;
-  std::vector<std::vector<float>> parts;  // moved, never reallocated: the views stay valid
-  for (const State& state : plan_->states) {
-    if (!holds_weights(state)) continue;
-    for (const Segment& s : state.segments) {
-      std::vector<float> values = read_segment(state.name, s.name);
-      if (s.transposed) {
-        std::vector<float> turned(values.size());
-        transpose(values, turned, s.shape[0], s.shape[1]);
-        values = std::move(turned);
-      }
-      parts.push_back(std::move(values));
-      const std::string& name = s.checkpoint_names.empty() ? s.name : s.checkpoint_names.front();
-      tensors.push_back({name, DType::f32, checkpoint_shape(s), bytes_of(parts.back())});
-    }
-  }
-  metadata.emplace("format", "pt");
-  write_safetensors(path, tensors, metadata);
 }
 
 }  // namespace smelt

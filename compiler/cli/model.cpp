@@ -67,6 +67,13 @@ bool is_ignored(const Json& about, const std::string& name) {
       patterns, [&](const Json& p) { return p.is_string() && matches_pattern(name, p.get<std::string>()); });
 }
 
+void refuse_unexpected(const Model& model, std::vector<std::string> names) {
+  std::erase_if(names, [&](const std::string& name) { return is_ignored(model.about, name); });
+  if (!names.empty())
+    fail_with(Status::invalid_file, "weights '{}' hold tensors that the model has no use for: {}",
+              model.weights->tensors->path().string(), fmt::join(names, ", "));
+}
+
 }  // namespace
 
 int64_t Model::vocabulary() const {
@@ -135,12 +142,7 @@ std::unique_ptr<Session> make_session(const Model& model, const SessionOptions& 
 }
 
 void load_weights(Session& session, const Model& model) {
-  const Checkpoint& weights = *model.weights->tensors;
-  std::vector<std::string> unexpected = session.load_weights(weights);
-  std::erase_if(unexpected, [&](const std::string& name) { return is_ignored(model.about, name); });
-  if (!unexpected.empty())
-    fail_with(Status::invalid_file, "weights '{}' hold tensors that the model has no use for: {}",
-              weights.path().string(), fmt::join(unexpected, ", "));
+  refuse_unexpected(model, session.load_weights(*model.weights->tensors));
 }
 
 std::unique_ptr<Session> open_session(const Model& model, const WeightFlags& flags) {
@@ -150,10 +152,12 @@ std::unique_ptr<Session> open_session(const Model& model, const WeightFlags& fla
         "values",
         model.path.string());
   auto session = make_session(model, flags.session_options());
-  session->initialize(flags.seed);
-  if (!model.weights) return session;
+  if (!model.weights) {
+    session->initialize(flags.seed);
+    return session;
+  }
   if (!model.weights->note.empty()) fmt::print(stderr, "{}\n", model.weights->note);
-  load_weights(*session, model);
+  refuse_unexpected(model, session->initialize(flags.seed, *model.weights->tensors));
   return session;
 }
 

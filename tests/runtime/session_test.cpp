@@ -160,6 +160,24 @@ TEST(SessionWeights, AreTransposedAndSpelledAsInTheCheckpoint) {
     EXPECT_TRUE(std::ranges::equal(a->segment("parameters", name), b->segment("parameters", name))) << name;
 }
 
+TEST(SessionWeights, InitializingWithAFileLeavesWhatInitializingAndLoadingLeave) {
+  const TemporaryDirectory d;
+  const auto source = weights_session(weights_plan()), at_once = weights_session(weights_plan()),
+             one_by_one = weights_session(weights_plan());
+  source->initialize(1);
+  source->save_weights(d / "model.safetensors");
+  for (const auto& session : {at_once.get(), one_by_one.get()})  // what was there before is gone
+    std::ranges::fill(session->state_f32("parameters"), 7.0f);
+  const Checkpoint file = Checkpoint::open(d / "model.safetensors");
+  EXPECT_TRUE(at_once->initialize(3, file).empty());
+  one_by_one->initialize(3);
+  one_by_one->load_weights(file);
+  for (const State& state : at_once->plan().states)
+    EXPECT_TRUE(std::ranges::equal(std::as_const(*at_once).state(state.name),
+                                   std::as_const(*one_by_one).state(state.name)))
+        << state.name;
+}
+
 TEST(SessionWeights, SecondSpellingHalfPrecisionAndUnusedTensors) {
   const TemporaryDirectory d;
   const auto session = weights_session(weights_plan());

@@ -1,0 +1,170 @@
+// The weights of a session: from files, and into them.
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "runtime/error.h"
+#include "runtime/session.h"
+#include "runtime/system/log.h"
+#include "runtime/training/checkpoint.h"
+#include "runtime/weights/safetensors.h"
+
+namespace smelt {
+
+/// Where a segment's values come from.
+struct WeightMatch {
+  int state;
+  const Segment* segment;
+  const TensorView* tensor;
+};
+
+namespace {
+
+std::vector<int64_t> checkpoint_shape(const Segment& segment) {
+  std::vector<int64_t> shape = segment.shape;
+  if (segment.transposed) std::ranges::reverse(shape);
+  return shape;
+}
+
+/// to[c][r] = from[r][c] for `rows` x `columns`, row-major on both sides.
+void transpose(std::span<const float> from, std::span<float> to, int64_t rows, int64_t columns) {
+  constexpr int64_t kTile = 32;         // both sides of a tile stay in the first-level cache
+  constexpr int64_t kShared = 1 << 18;  // numbers from which on threads pay
+#pragma omp parallel for schedule(static) if (rows * columns > kShared)
+  for (int64_t r0 = 0; r0 < rows; r0 += kTile)
+    for (int64_t c0 = 0; c0 < columns; c0 += kTile)
+      for (int64_t r = r0; r < std::min(rows, r0 + kTile); ++r)
+        for (int64_t c = c0; c < std::min(columns, c0 + kTile); ++c)
+          to[static_cast<size_t>(c * rows + r)] = from[static_cast<size_t>(r * columns + c)];
+}
+
+/// A tensor's own memory, where that can be read as floats.
+std::optional<std::span<const float>> floats_in_place(const TensorView& tensor) {
+  const bool aligned = reinterpret_cast<uintptr_t>(tensor.bytes.data()) % alignof(float) == 0;
+  if (tensor.dtype != DType::f32 || !aligned) return std::nullopt;
+  return std::span(reinterpret_cast<const float*>(tensor.bytes.data()),
+                   static_cast<size_t>(tensor.elements()));
+}
+
+void read_tensor(const TensorView& tensor, const Segment& segment, std::span<float> to) {
+  if (!segment.transposed) return read_floats(tensor, to);
+  const auto in_place = floats_in_place(tensor);
+  const std::vector<float> copy = in_place ? std::vector<float>() : read_floats(tensor);
+  transpose(in_place.value_or(copy), to, segment.shape[1], segment.shape[0]);
+}
+
+const TensorView* find_tensor(const Checkpoint& weights, const Segment& segment) {
+  for (const std::string& name : segment.checkpoint_names)
+    if (const TensorView* tensor = weights.find(name)) return tensor;
+  return weights.find(segment.name);
+}
+
+std::string problem_with(const Segment& segment, const TensorView* tensor) {
+  const std::string expected = fmt::format("[{}]", fmt::join(checkpoint_shape(segment), ","));
+  const std::string& name =
+      segment.checkpoint_names.empty() ? segment.name : segment.checkpoint_names.front();
+  if (!tensor) return fmt::format("'{}' is missing (expected {})", name, expected);
+  if (tensor->shape != checkpoint_shape(segment) || !is_float(tensor->dtype))
+    return fmt::format("'{}' is {}, expected floats {}", tensor->name, describe(*tensor), expected);
+  return {};
+}
+
+/// Neither a copy nor scales: these are made of what is written here.
+bool holds_weights(const State& state) {
+  return state.role == Role::parameter && !state.segments.empty() && state.copy_of.empty() &&
+         state.scales_of.empty();
+}
+
+/// Collects what is wrong instead of stopping at the first.
+std::vector<WeightMatch> match_all(const Plan& plan, const Checkpoint& weights) {
+  std::vector<WeightMatch> matches;
+  std::vector<std::string> problems;
+  for (size_t i = 0; i < plan.states.size(); ++i) {
+    if (!holds_weights(plan.states[i])) continue;
+    for (const Segment& segment : plan.states[i].segments) {
+      matches.push_back({static_cast<int>(i), &segment, find_tensor(weights, segment)});
+      if (auto problem = problem_with(segment, matches.back().tensor); !problem.empty())
+        problems.push_back(std::move(problem));
+    }
+  }
+  if (!problems.empty())
+    fail_with(Status::invalid_file, "weights '{}' do not fit the plan: {}", weights.path().string(),
+              fmt::join(problems, "; "));
+  return matches;
+}
+
+std::span<const std::byte> bytes_of(std::span<const float> values) { return std::as_bytes(values); }
+
+}  // namespace
+
+std::vector<std::string> Session::load_weights(const Checkpoint& weights) {
+  for (size_t i = 0; i < plan_->states.size(); ++i) require_own(static_cast<int>(i));
+  return read_weights(weights, match_all(*plan_, weights));
+}
+
+/// Where the state's own floats are, a tensor is read into them.
+void Session::read_weight(int state, const WeightMatch& match, std::vector<float>& scratch) {
+  const State& whole = plan_->states[static_cast<size_t>(state)];
+  const auto count = static_cast<size_t>(match.segment->elements());
+  if (whole.dtype == DType::f32) {
+    const std::span all = state_f32(whole.name);
+    return read_tensor(*match.tensor, *match.segment,
+                       all.subspan(static_cast<size_t>(match.segment->offset), count));
+  }
+  scratch.resize(std::max(scratch.size(), count));
+  const std::span values = std::span(scratch).first(count);
+  read_tensor(*match.tensor, *match.segment, values);
+  write_segment(whole.name, match.segment->name, values);
+}
+
+std::vector<std::string> Session::read_weights(const Checkpoint& weights,
+                                               std::span<const WeightMatch> matches) {
+  std::set<const TensorView*> used;
+  std::vector<float> scratch;
+  for (const WeightMatch& match : matches) {
+    read_weight(match.state, match, scratch);
+    used.insert(match.tensor);
+  }
+  std::vector<std::string> unused;
+  for (const TensorView& tensor : weights.tensors())
+    if (!used.contains(&tensor)) unused.push_back(tensor.name);
+  log(LogLevel::info, "weights '{}' loaded: {} tensors, {} more that the plan does not ask for",
+      weights.path().string(), used.size(), unused.size());
+  return unused;
+}
+
+std::vector<std::string> Session::initialize(uint32_t seed, const Checkpoint& weights) {
+  const std::vector<WeightMatch> matches = match_all(*plan_, weights);
+  initialize_states(seed, holds_weights);
+  return read_weights(weights, matches);
+}
+
+std::vector<std::string> Session::load_weights(const std::filesystem::path& path) {
+  return load_weights(open_weights(path));
+}
+
+void Session::save_weights(const std::filesystem::path& path,
+                           std::map<std::string, std::string> metadata) const {
+  std::vector<TensorView> tensors;
+  std::vector<std::vector<float>> parts;  // moved, never reallocated: the views stay valid
+  for (const State& state : plan_->states) {
+    if (!holds_weights(state)) continue;
+    for (const Segment& s : state.segments) {
+      std::vector<float> values = read_segment(state.name, s.name);
+      if (s.transposed) {
+        std::vector<float> turned(values.size());
+        transpose(values, turned, s.shape[0], s.shape[1]);
+        values = std::move(turned);
+      }
+      parts.push_back(std::move(values));
+      const std::string& name = s.checkpoint_names.empty() ? s.name : s.checkpoint_names.front();
+      tensors.push_back({name, DType::f32, checkpoint_shape(s), bytes_of(parts.back())});
+    }
+  }
+  metadata.emplace("format", "pt");
+  write_safetensors(path, tensors, metadata);
+}
+
+}  // namespace smelt
