@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "frontend/blocks/blocks.h"
-#include "frontend/blocks/token_choice.h"
+#include "frontend/blocks/guided_choice.h"
 #include "frontend/hugging_face.h"
 #include "frontend/model_checks.h"
 #include "frontend/symbol_bounds.h"
@@ -82,17 +82,16 @@ class ModelGraph {
     b_.graph.output("logits", b_.graph.reshape(logits(b_, last_), {batch_, spec_.vocab_size}));
   }
 
-  /// One token more of each row, which the run before has chosen.
-  void add_next() {
-    Cache tokens = cache_of("T");
-    declare_token_states(b_, tokens.slots, tokens.capacity);
-    declare_state(b_, kNextPast, Role::cache, DType::i32, {tokens.slots});
-    b_.graph.set_source("next.token");
-    tokens.past = rows_of_state(b_, kNextPast, batch_, tokens.capacity);
-    ids_ = rows_of_state(b_, kNextToken, batch_, spec_.vocab_size);
+  /// One token more of each row, which the run before has chosen; a guided choice looks at the text.
+  void add_next(bool guided) {
+    Cache tokens = cache_to_choose_from(guided);
     decode_behind(tokens, batch_);
     Value* found = b_.graph.reshape(logits(b_, last_), {batch_, spec_.vocab_size});
-    choose_tokens(b_, found, token_choice_inputs(b_, tokens.rows, tokens.past));
+    if (guided)
+      choose_guided_tokens(b_, found, drawing_inputs(b_, tokens.rows, tokens.past),
+                           text_choice_inputs(b_, tokens.rows));
+    else
+      choose_tokens(b_, found, token_choice_inputs(b_, tokens.rows, tokens.past));
     put_rows(b_.graph, kNextPast, b_.graph.add(tokens.past, b_.graph.like(tokens.past, 1)));
     b_.graph.output("rows", b_.graph.extent(batch_, DType::i32));
   }
@@ -142,21 +141,22 @@ class ModelGraph {
   }
 
   /// The same for the beams of some sentences.
-  void add_next_beams() {
+  void add_next_beams(bool guided) {
     const Dim sentences = Dim::symbol("N"), beams = Dim::symbol("K");
     input("beams", {sentences, beams});
     batch_ = sentences * beams;
-    Cache tokens = cache_of("T");
+    Cache tokens = cache_to_choose_from(guided);
     declare_beam_states(b_, tokens.slots, tokens.capacity);
-    b_.graph.set_source("next.beams");
-    tokens.past = rows_of_state(b_, kNextPast, batch_, tokens.capacity);
-    ids_ = rows_of_state(b_, kNextToken, batch_, spec_.vocab_size);
-    const TokenChoice choice = token_choice_inputs(b_, tokens.rows, tokens.past);
+    const TokenChoice choice = guided ? TokenChoice{.rows = tokens.rows, .past = tokens.past}
+                                      : token_choice_inputs(b_, tokens.rows, tokens.past);
     tokens.row_of_place = beam_rows(b_, choice);
     decode_behind(tokens, sentences, beams);
     Value* found = b_.graph.reshape(logits(b_, last_), {batch_, spec_.vocab_size});
     Value* ends = tokens_or_none(b_, "ends", {sentences, kEndTokens});
-    choose_beams(b_, found, choice, ends, sentences, beams);
+    if (guided)
+      choose_guided_beams(b_, found, choice, text_choice_inputs(b_, tokens.rows), ends, sentences, beams);
+    else
+      choose_beams(b_, found, choice, ends, sentences, beams);
     b_.graph.output("rows", b_.graph.extent(batch_, DType::i32));
   }
 
@@ -189,6 +189,19 @@ class ModelGraph {
       stack.memory_mask = b_.graph.reshape(recall(b_, memory, kMemoryMask), {sources, memory.capacity});
     }
     decode(stack, ids_);
+  }
+
+  /// The cache and the ids of an entry that goes on from what its run before has chosen.
+  Cache cache_to_choose_from(bool guided) {
+    Cache tokens = cache_of("T");
+    declare_token_states(b_, tokens.slots, tokens.capacity);
+    declare_state(b_, kNextPast, Role::cache, DType::i32, {tokens.slots});
+    const int64_t source = has_both(spec_) ? cache_of("S").capacity : tokens.capacity + 1;
+    if (guided) declare_text_states(b_, tokens.slots, tokens.capacity, source);
+    b_.graph.set_source("next.token");
+    tokens.past = rows_of_state(b_, kNextPast, batch_, tokens.capacity);
+    ids_ = rows_of_state(b_, kNextToken, batch_, spec_.vocab_size);
+    return tokens;
   }
 
   /// One token of each row, whose cache is in pages.
@@ -357,9 +370,12 @@ void add_caches(Module& module, const TransformerSpec& spec, const BuildOptions&
   if (has_both(spec)) ModelGraph(module, spec, options, "encode", {}).add_encode();
   ModelGraph(module, spec, options, "decode", {}).add_decode();
   if (options.chooses_tokens.value_or(false)) {
-    ModelGraph(module, spec, options, "next", {}).add_next();
     bound_beams(module.symbols);
-    ModelGraph(module, spec, options, "next_beams", {}).add_next_beams();
+    for (const bool guided : {false, true}) {
+      ModelGraph(module, spec, options, guided ? "next_guided" : "next", {}).add_next(guided);
+      ModelGraph(module, spec, options, guided ? "next_beams_guided" : "next_beams", {})
+          .add_next_beams(guided);
+    }
   }
   ModelGraph(module, spec, options, "reorder", {}).add_reorder(false);
   if (has_both(spec)) ModelGraph(module, spec, options, "reorder_sources", {}).add_reorder(true);

@@ -190,7 +190,7 @@ std::vector<std::string> cache_entries(bool reads_source, const CompileOptions& 
                    : std::vector<std::string>{kReadPages, kDecodePages, kStepPages};
   std::vector<std::string> entries = {"decode", "reorder"};
   if (reads_source) entries.insert(entries.end(), {"encode", "reorder_sources"});
-  if (chooses) entries.insert(entries.end(), {"next", "next_beams"});
+  if (chooses) entries.insert(entries.end(), {"next", "next_beams", "next_guided", "next_beams_guided"});
   return entries;
 }
 

@@ -124,6 +124,7 @@ class Verification {
   CompileOptions training_options() const {
     CompileOptions result = options_.flags.options();
     result.mode = Mode::train;
+    result.build.chooses_tokens.reset();
     result.build.dropout = 0;
     result.build.hidden_states = golden_.has("output.hidden.0");
     result.build.attention_mask = inputs_.contains("attention_mask");
@@ -390,6 +391,7 @@ void add_verify(CLI::App& app) {
       ->check(CLI::ExistingDirectory);
   command->add_option("--threads", options->threads, "0: all cores")->check(CLI::NonNegativeNumber);
   options->flags.add_to(*command);
+  options->flags.add_choice(*command);
   on_call(command, options, run_verify);
 }
 

@@ -47,20 +47,6 @@ Value* sums_of(BlockBuilder& b, Value* logits, const TokenChoice& choice, Value*
   return g.reshape(scores, {sentences, beams * logits->shape()[1]});
 }
 
-/// Of each sentence: [sentences, kBeamCandidates].
-struct Candidates {
-  Value *sums, *beams, *tokens;
-};
-
-Candidates best_of(BlockBuilder& b, Value* sums) {
-  GraphBuilder& g = b.graph;
-  Node* best = g.top_k(sums, kBeamCandidates);
-  Value* index = g.max(best->result(1), g.like(best->result(1), 0));
-  Value* words = g.like(index, static_cast<double>(b.spec.vocab_size));
-  Value* beam = g.div(index, words);
-  return {best->result(0), beam, g.sub(index, g.mul(beam, words))};
-}
-
 /// Whether each candidate's token is one of its sentence's `ends`, [sentences,kEndTokens].
 Value* is_end(GraphBuilder& g, Value* tokens, Value* ends) {
   const Shape pairs = {tokens->shape()[0], tokens->shape()[1], ends->shape()[1]};
@@ -68,11 +54,10 @@ Value* is_end(GraphBuilder& g, Value* tokens, Value* ends) {
   return g.reduce(ReduceOp::max, g.convert(same, DType::i32), {2});
 }
 
-/// NaN where a logit of one of a sentence's beams is, else any number, [sentences]: other beams would hide
-/// it.
-Value* fault_of(GraphBuilder& g, Value* logits, const Dim& sentences, const Dim& beams) {
-  Value *log = log_sum(g, logits).log, *before = g.slice(g.state(kBeamSums), 0, 0, logits->shape()[0]);
-  Value* of_live = g.select(g.gt(before, g.like(before, kNever)), log, g.like(log, 0));
+/// NaN where one of a sentence's beams has a fault, else any number, [sentences]: other beams would hide it.
+Value* fault_of_sentence(GraphBuilder& g, Value* faults, const Dim& sentences, const Dim& beams) {
+  Value* before = g.slice(g.state(kBeamSums), 0, 0, faults->shape()[0]);
+  Value* of_live = g.select(g.gt(before, g.like(before, kNever)), faults, g.like(faults, 0));
   return g.reduce(ReduceOp::max, g.reshape(of_live, {sentences, beams}), {1});
 }
 
@@ -127,13 +112,13 @@ void show(GraphBuilder& g, const Candidates& found, Value* fault, Value* place) 
   put(kCandidateSums, with_fault(g, found.sums, fault));
 }
 
-/// The beam that a row goes on from has its places wherever they lie, and this run's in its own row.
-Value* inherited_rows(GraphBuilder& g, const TokenChoice& choice, Value* parents, const Dim& beams) {
+/// The slot of the beam that each row goes on from: its places lie wherever that one's do, and this run's in
+/// its row.
+Value* rows_of_parents(GraphBuilder& g, const TokenChoice& choice, Value* parents, const Dim& beams) {
   Value *state = g.state(kBeamRows), *rows = choice.rows;
   Value* width = g.broadcast(g.extent(beams, DType::i32), {}, rows->shape());
   Value* parent = g.add(g.mul(g.div(rows, width), width), parents);
-  parent = within(g, parent, *state->shape()[0].constant());
-  return with_own_row(g, g.gather(state, parent), choice.past, parent);
+  return within(g, parent, *state->shape()[0].constant());
 }
 
 }  // namespace
@@ -155,20 +140,43 @@ Value* beam_rows(BlockBuilder& b, const TokenChoice& choice) {
   return with_own_row(g, rows, choice.past, choice.rows);
 }
 
+Candidates best_candidates(BlockBuilder& b, Value* sums) {
+  GraphBuilder& g = b.graph;
+  Node* best = g.top_k(sums, kBeamCandidates);
+  Value* index = g.max(best->result(1), g.like(best->result(1), 0));
+  Value* words = g.like(index, static_cast<double>(b.spec.vocab_size));
+  Value* beam = g.div(index, words);
+  return {best->result(0), beam, g.sub(index, g.mul(beam, words))};
+}
+
+Value* fault_of_sums(GraphBuilder& g, Value* logits) { return log_sum(g, logits).log; }
+
+NextBeams leave_beams(BlockBuilder& b, const Candidates& found, Value* faults, const TokenChoice& choice,
+                      Value* ends, const Dim& beams) {
+  GraphBuilder& g = b.graph;
+  const Dim sentences = found.sums->shape()[0];
+  Value* place = g.add(choice.past, g.like(choice.past, 1));
+  show(g, found, fault_of_sentence(g, faults, sentences, beams), of_sentences(g, place, sentences, beams));
+  Value* beam = next_beam(g, found, ends, beams);
+  Value* tokens = of_beams(g, found.tokens, beam, beams, 0);
+  put_rows(g, kBeamSums, of_beams(g, behind_best(g, found.sums), beam, beams, kNever));
+  put_rows(g, kNextToken, with_ones(g, tokens));
+  put_rows(g, kNextPast, place);
+  Value* parents = within(g, of_beams(g, found.beams, beam, beams, 0), kMostBeamsAhead);
+  parents = rows_of_parents(g, choice, parents, beams);
+  Value* table = g.gather(g.state(kBeamRows), parents);
+  put_rows(g, kBeamRows, with_own_row(g, table, choice.past, parents));
+  return {parents, tokens};
+}
+
 void choose_beams(BlockBuilder& b, Value* logits, const TokenChoice& choice, Value* ends,
                   const Dim& sentences, const Dim& beams) {
   GraphBuilder& g = b.graph;
   g.set_source("next.scores");
   Value* place = g.add(choice.past, g.like(choice.past, 1));
-  const Candidates found = best_of(b, sums_of(b, logits, choice, place, sentences, beams));
+  const Candidates found = best_candidates(b, sums_of(b, logits, choice, place, sentences, beams));
   g.set_source("next.beams");
-  show(g, found, fault_of(g, logits, sentences, beams), of_sentences(g, place, sentences, beams));
-  Value* beam = next_beam(g, found, ends, beams);
-  put_rows(g, kBeamSums, of_beams(g, behind_best(g, found.sums), beam, beams, kNever));
-  put_rows(g, kNextToken, with_ones(g, of_beams(g, found.tokens, beam, beams, 0)));
-  put_rows(g, kNextPast, place);
-  Value* parents = within(g, of_beams(g, found.beams, beam, beams, 0), kMostBeamsAhead);
-  put_rows(g, kBeamRows, inherited_rows(g, choice, parents, beams));
+  leave_beams(b, found, fault_of_sums(g, logits), choice, ends, beams);
 }
 
 }  // namespace smelt

@@ -17,13 +17,6 @@ Value* input(BlockBuilder& b, const char* name, DType dtype, Shape shape) {
 
 Value* spread(GraphBuilder& g, Value* row, const Shape& shape) { return g.broadcast(row, {0}, shape); }
 
-/// The score of a token that was there before, by its penalty; others have none, which is 0.
-Value* penalised(GraphBuilder& g, Value* scores, Value* penalties) {
-  penalties = g.select(g.eq(penalties, g.like(penalties, 0)), g.like(penalties, 1), penalties);
-  Value* negative = g.lt(scores, g.like(scores, 0));
-  return g.select(negative, g.mul(scores, penalties), g.div(scores, penalties));
-}
-
 /// A token that its place asks for takes the chosen one's place.
 Value* or_forced(GraphBuilder& g, Value* token, const TokenChoice& choice, Value* place) {
   for (int64_t i = 0; i < kForcedTokens; ++i) {
@@ -72,15 +65,6 @@ Value* log_probability(GraphBuilder& g, Value* logits, Value* token) {
   return g.sub(g.sub(element_of(g, logits, token), sum.top), sum.log);
 }
 
-/// With the place of the new token among the integers, which draws its random number.
-Value* chosen(GraphBuilder& g, Value* scores, const TokenChoice& choice, Value* place) {
-  constexpr double kPosition = 2;
-  Value* integers = choice.integers;
-  Value* is_position = g.eq(g.iota(integers->type, 1), g.like(integers, kPosition));
-  integers = g.select(is_position, spread(g, place, integers->shape()), integers);
-  return g.sample(scores, choice.numbers, integers)->result();
-}
-
 /// The next token of each row, for its next run.
 void leave_token(GraphBuilder& g, Value* word, const TokenChoice& choice) {
   word = with_ones(g, word);
@@ -103,17 +87,23 @@ Value* tokens_or_none(BlockBuilder& b, const char* name, Shape shape) {
   return tokens;
 }
 
+TokenChoice drawing_inputs(BlockBuilder& b, Value* rows, Value* past) {
+  const Dim batch = rows->shape()[0];
+  TokenChoice choice{.rows = rows, .past = past};
+  choice.numbers = input(b, "numbers", DType::f32, {batch, 3});
+  choice.integers = input(b, "integers", DType::i32, {batch, 4});
+  return choice;
+}
+
 TokenChoice token_choice_inputs(BlockBuilder& b, Value* rows, Value* past) {
   const Dim batch = rows->shape()[0];
-  return {.rows = rows,
-          .past = past,
-          .numbers = input(b, "numbers", DType::f32, {batch, 3}),
-          .integers = input(b, "integers", DType::i32, {batch, 4}),
-          .penalty = input(b, "penalty", DType::f32, {batch}),
-          .held_back = tokens_or_none(b, "held_back", {batch, kHeldBackTokens}),
-          .held_back_until = input(b, "held_back_until", DType::i32, {batch, kHeldBackTokens}),
-          .forced = tokens_or_none(b, "forced", {batch, kForcedTokens}),
-          .forced_at = input(b, "forced_at", DType::i32, {batch, kForcedTokens})};
+  TokenChoice choice = drawing_inputs(b, rows, past);
+  choice.penalty = input(b, "penalty", DType::f32, {batch});
+  choice.held_back = tokens_or_none(b, "held_back", {batch, kHeldBackTokens});
+  choice.held_back_until = input(b, "held_back_until", DType::i32, {batch, kHeldBackTokens});
+  choice.forced = tokens_or_none(b, "forced", {batch, kForcedTokens});
+  choice.forced_at = input(b, "forced_at", DType::i32, {batch, kForcedTokens});
+  return choice;
 }
 
 void begin_choice(BlockBuilder& b) {
@@ -188,8 +178,32 @@ Value* without_held_back(GraphBuilder& g, Value* scores, const TokenChoice& choi
   return g.reshape(left, scores->shape());
 }
 
+Value* penalised(GraphBuilder& g, Value* scores, Value* penalties) {
+  penalties = g.select(g.eq(penalties, g.like(penalties, 0)), g.like(penalties, 1), penalties);
+  Value* negative = g.lt(scores, g.like(scores, 0));
+  return g.select(negative, g.mul(scores, penalties), g.div(scores, penalties));
+}
+
+/// With the place of the new token among the integers, which draws its random number.
+Value* drawn_tokens(GraphBuilder& g, Value* scores, const TokenChoice& choice, Value* place) {
+  constexpr double kPosition = 2;
+  Value* integers = choice.integers;
+  Value* is_position = g.eq(g.iota(integers->type, 1), g.like(integers, kPosition));
+  integers = g.select(is_position, spread(g, place, integers->shape()), integers);
+  return g.sample(scores, choice.numbers, integers)->result();
+}
+
 Value* rows_of_state(BlockBuilder& b, std::string_view name, const Dim& rows, int64_t below) {
   return within(b.graph, b.graph.slice(b.graph.state(name), 0, 0, rows), below);
+}
+
+Value* leave_tokens(BlockBuilder& b, Value* logits, Value* token, const TokenChoice& choice, Value* place) {
+  GraphBuilder& g = b.graph;
+  Value* word = within(g, token, b.spec.vocab_size);
+  leave_token(g, word, choice);
+  put_at(g, kNewTokens, token, choice, place);
+  put_at(g, kNewLogProbabilities, log_probability(g, logits, word), choice, place);
+  return word;
 }
 
 void choose_tokens(BlockBuilder& b, Value* logits, const TokenChoice& choice) {
@@ -200,12 +214,8 @@ void choose_tokens(BlockBuilder& b, Value* logits, const TokenChoice& choice) {
   Value* scores = penalised(g, biased(g, in_parts(g, logits), choice), penalties);
   scores = without_held_back(g, g.reshape(scores, logits->shape()), choice, place);
   g.set_source("next.token");
-  Value* token = or_forced(g, chosen(g, scores, choice, place), choice, place);
-  Value* word = within(g, token, b.spec.vocab_size);
-  leave_token(g, word, choice);
-  put_at(g, kNextPenalty, choice.penalty, choice, word);
-  put_at(g, kNewTokens, token, choice, place);
-  put_at(g, kNewLogProbabilities, log_probability(g, logits, word), choice, place);
+  Value* token = or_forced(g, drawn_tokens(g, scores, choice, place), choice, place);
+  put_at(g, kNextPenalty, choice.penalty, choice, leave_tokens(b, logits, token, choice, place));
 }
 
 }  // namespace smelt

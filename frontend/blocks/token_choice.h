@@ -22,6 +22,8 @@ struct TokenChoice {
 
 /// What the host gives of each row in every run, as inputs of the graph.
 TokenChoice token_choice_inputs(BlockBuilder& b, Value* rows, Value* past);
+/// The same of what draws alone: rows, past, numbers and integers.
+TokenChoice drawing_inputs(BlockBuilder& b, Value* rows, Value* past);
 /// An input of tokens, and -1 for none.
 Value* tokens_or_none(BlockBuilder& b, const char* name, Shape shape);
 
@@ -50,6 +52,8 @@ struct LogSum {
   Value *top, *log;
 };
 LogSum log_sum(GraphBuilder& g, Value* logits);
+/// The score of a token that was there before, by its penalty; others have none, which is 0.
+Value* penalised(GraphBuilder& g, Value* scores, Value* penalties);
 /// f32[B,V] as [B,parts,V/parts].
 Value* in_parts(GraphBuilder& g, Value* x);
 /// Such parts and the biases of their rows.
@@ -59,9 +63,31 @@ Value* without_held_back(GraphBuilder& g, Value* scores, const TokenChoice& choi
 
 /// The slots in which the places of all beams' rows lie, i32[B,capacity], this run's own place among them.
 Value* beam_rows(BlockBuilder& b, const TokenChoice& choice);
-/// f32[sentences * beams,V] to the candidates of each sentence and, of these, its next beams.
+/// Continuations of each sentence, the best first: [sentences, kBeamCandidates].
+struct Candidates {
+  Value *sums, *beams, *tokens;
+};
+/// Sums of [sentences, beams * V].
+Candidates best_candidates(BlockBuilder& b, Value* sums);
+/// NaN for each row whose logits say that nothing can be chosen, else any number, [sentences * beams]; of a
+/// beam that is none it does not count.
+Value* fault_of_sums(GraphBuilder& g, Value* logits);
+/// The row that each of the next beams goes on from, and its new token, [sentences * beams].
+struct NextBeams {
+  Value *parents, *tokens;
+};
+/// Shows the candidates to the host, and leaves the beams that go on to the next run. `ends`:
+/// i32[sentences,kEndTokens].
+NextBeams leave_beams(BlockBuilder& b, const Candidates& found, Value* faults, const TokenChoice& choice,
+                      Value* ends, const Dim& beams);
+/// f32[B,V] to the candidates of each sentence and, of these, its next beams.
 void choose_beams(BlockBuilder& b, Value* logits, const TokenChoice& choice, Value* ends,
                   const Dim& sentences, const Dim& beams);
+/// A token of each row by its scores, f32[B,V], -1 where there is none.
+Value* drawn_tokens(GraphBuilder& g, Value* scores, const TokenChoice& choice, Value* place);
+/// Leaves the tokens to the next run, and shows them to the host with their probabilities by the logits.
+/// Gives the tokens that the next run reads.
+Value* leave_tokens(BlockBuilder& b, Value* logits, Value* token, const TokenChoice& choice, Value* place);
 /// f32[B,V] to a token a row, and the states that the next run reads but kNextPast.
 void choose_tokens(BlockBuilder& b, Value* logits, const TokenChoice& choice);
 

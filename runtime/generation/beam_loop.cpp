@@ -4,16 +4,17 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "runtime/error.h"
 #include "runtime/generation/loop_inputs.h"
 #include "runtime/generation/run_ahead.h"
+#include "runtime/generation/text_inputs.h"
 #include "runtime/generation/token_states.h"
 
 namespace smelt {
 namespace {
 
-constexpr const char* kEntry = "next_beams";
 constexpr int32_t kNoSum = 0x7FEDCAFE;  // the bits of a NaN that no arithmetic gives
 constexpr size_t kCandidates = static_cast<size_t>(kBeamCandidates),
                  kRuns = static_cast<size_t>(kCandidateRuns);
@@ -24,21 +25,8 @@ size_t first_of(size_t sentence, size_t place) { return (sentence * kRuns + plac
 }  // namespace
 
 bool BeamLoop::has_entry(const Session& session) {
-  return session.has_entry(kEntry) && session.plan().find_state(kNextBias) &&
+  return session.has_entry(kNextBeams) && session.plan().find_state(kNextBias) &&
          session.plan().find_state(kBeamRows);
-}
-
-std::string_view BeamLoop::refuses(const GenerationOptions& options) {
-  const auto ends = static_cast<int64_t>(options.eos_token_id.size());
-  const int64_t kept = std::max<int64_t>(2, 1 + ends) * options.num_beams;
-  if (options.num_beams > kMostBeamsAhead) return "more than 16 beams";
-  if (kept > kBeamCandidates) return "more than 32 continuations to look at (beams times 1 + end tokens)";
-  if (ends > kEndTokens) return "more than 8 end tokens";
-  if (!options.greedy()) return "do_sample in a beam search";
-  if (options.repetition_penalty != 1) return "repetition_penalty in a beam search";
-  if (options.num_beam_groups > 1) return "num_beam_groups";
-  if (options.diverse_lambda != 0) return "diverse_lambda";
-  return loops_refuse_scores(options);
 }
 
 BeamLoop::BeamLoop(Session& session) : session_(session) {
@@ -59,11 +47,13 @@ void BeamLoop::set_states(std::span<const Sentence> sentences, const GenerationO
     sums[row] = row % beams == 0 ? 0 : -std::numeric_limits<float>::infinity();
     std::ranges::fill(rows.subspan(row * capacity_, capacity_), static_cast<int32_t>(sentence));
   }
+}
+
+void BeamLoop::set_biases(size_t rows, const GenerationOptions& options) {
   session_.clear_state(kNextBias);
   if (!has_biases(options)) return;
   const std::span<float> all = session_.state_f32(kNextBias);
-  for (size_t row = 0; row < sentences.size() * beams; ++row)
-    add_biases(options, all.subspan(row * vocabulary_, vocabulary_));
+  for (size_t row = 0; row < rows; ++row) add_biases(options, all.subspan(row * vocabulary_, vocabulary_));
 }
 
 bool BeamLoop::is_there(size_t sentence, size_t place) const {
@@ -80,7 +70,7 @@ std::vector<Continuation> BeamLoop::take(const Sentence& sentence, size_t row, s
     const auto sum = std::bit_cast<float>(int32_t{sums_[i]});
     if (std::isnan(sum) && !sentence.search.done())
       fail_with(Status::numeric, "sentence {}: a logit is NaN: no token can be chosen", row);
-    if (std::isfinite(sum) && best.size() < sentence.search.kept())
+    if (std::isfinite(static_cast<float>(best_sums_[row] + sum)) && best.size() < sentence.search.kept())
       best.push_back({static_cast<size_t>(beams_[i]), tokens_[i], static_cast<float>(best_sums_[row] + sum),
                       best_sums_[row] + sum});
     tokens_[i] = kNotYet;
@@ -106,36 +96,50 @@ void BeamLoop::clear_candidates() {
 
 /// What each row reads, and each sentence.
 struct BeamLoop::Inputs {
-  LoopInputs rows;
+  LoopInputs loop;
+  std::optional<TextInputs> text;
+  std::vector<History> rows;
   std::vector<int32_t> ends, beams;
   int64_t width;
 
-  Inputs(std::span<const Sentence> sentences, const GenerationOptions& options) : width(options.num_beams) {
-    for (const Sentence& sentence : sentences) {
-      const LoopPlace place = {.read = std::ssize(sentence.read),
-                               .prompt_length = static_cast<int64_t>(sentence.prompt_length)};
-      for (int64_t beam = 0; beam < width; ++beam) rows.add(place, options);
-      ends.insert(ends.end(), options.eos_token_id.begin(), options.eos_token_id.end());
-      beams.resize(beams.size() + static_cast<size_t>(width));
-      ends.resize(beams.size() / static_cast<size_t>(width) * static_cast<size_t>(kEndTokens), -1);
+  explicit Inputs(int64_t beams) : width(beams) {}
+
+  void add(const Sentence& sentence, const GenerationOptions& options) {
+    const LoopPlace place = {.read = std::ssize(sentence.read),
+                             .prompt_length = static_cast<int64_t>(sentence.prompt.prompt_length)};
+    for (int64_t beam = 0; beam < width; ++beam) {
+      rows.push_back(sentence.prompt);
+      if (text)
+        text->add(sentence.prompt, sentence.read.size());
+      else
+        loop.add(place, options);
     }
+    ends.insert(ends.end(), options.eos_token_id.begin(), options.eos_token_id.end());
+    ends.resize(rows.size() / static_cast<size_t>(width) * static_cast<size_t>(kEndTokens), -1);
+    beams.resize(rows.size());
   }
 
   std::vector<InputTensor> tensors() const {
     const int64_t sentences = std::ssize(beams) / width;
-    std::vector<InputTensor> all = rows.tensors();
+    std::vector<InputTensor> all = text ? text->tensors() : loop.tensors();
     all.push_back({"beams", DType::i32, {sentences, width}, beams.data()});
     all.push_back({"ends", DType::i32, {sentences, kEndTokens}, ends.data()});
     return all;
   }
 };
 
-void BeamLoop::run(std::span<const Sentence> sentences, const GenerationOptions& options) {
+void BeamLoop::run(std::span<const Sentence> sentences, const GenerationOptions& options, bool guided) {
+  Inputs inputs(options.num_beams);
+  if (guided) inputs.text.emplace(session_.plan(), options);
+  for (const Sentence& sentence : sentences) inputs.add(sentence, options);
   set_states(sentences, options);
+  if (guided)
+    set_text_states(session_, inputs.rows, options);
+  else
+    set_biases(inputs.rows.size(), options);
   clear_candidates();
   best_sums_.assign(sentences.size(), 0);
-  const Inputs inputs(sentences, options);
-  RunAhead runs(session_, kEntry, inputs.tensors(), options.max_new_tokens);
+  RunAhead runs(session_, guided ? kNextBeamsGuided : kNextBeams, inputs.tensors(), options.max_new_tokens);
   const auto is_live = [](const Sentence& sentence) { return !sentence.search.done(); };
   for (int64_t seen = 0; std::ranges::any_of(sentences, is_live); ++seen) {
     runs.start(seen);

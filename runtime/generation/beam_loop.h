@@ -10,28 +10,30 @@
 
 namespace smelt {
 
+inline constexpr const char *kNextBeams = "next_beams", *kNextBeamsGuided = "next_beams_guided";
+
 class BeamLoop {
  public:
   /// Whether the plan has the entry.
   static bool has_entry(const Session& session);
-  /// Why the entry does not do all that these options ask for, so that the host does it; empty where it does.
-  static std::string_view refuses(const GenerationOptions& options);
-
   explicit BeamLoop(Session& session);
 
   struct Sentence {
     std::span<const int32_t> read;  // what the model reads of the prompt
-    size_t prompt_length;           // padding included
+    History prompt;                 // padding included
     BeamSearch& search;             // before its first step
   };
+  /// By the entry @next_beams, or @next_beams_guided, which the plan then has and which does all that the
+  /// options ask for (runtime/generation/loop_choice.h).
   /// Until all searches are done. The caches' first rows hold what the sentences read, which is equally much
   /// of each, but for the last token. Throws Error (numeric) where no token can be chosen.
-  void run(std::span<const Sentence> sentences, const GenerationOptions& options);
+  void run(std::span<const Sentence> sentences, const GenerationOptions& options, bool guided);
 
  private:
   struct Inputs;
   void clear_candidates();
   void set_states(std::span<const Sentence> sentences, const GenerationOptions& options);
+  void set_biases(size_t rows, const GenerationOptions& options);
   bool is_there(size_t sentence, size_t place) const;
   std::vector<Continuation> take(const Sentence& sentence, size_t row, size_t place);
   std::vector<double> best_sums_;  // of each sentence: what sums are counted from

@@ -27,6 +27,10 @@ double gumbel(uint32_t seed, size_t step, size_t index, size_t place) {
 
 }  // namespace
 
+int64_t kept_continuations(const GenerationOptions& options) {
+  return std::max<int64_t>(2, 1 + std::ssize(options.eos_token_id)) * options.num_beams;
+}
+
 BeamSearch::BeamSearch(const GenerationOptions& options, std::vector<int32_t> prompt, size_t padding,
                        std::vector<int32_t> source, size_t index)
     : options_(options),
@@ -36,7 +40,7 @@ BeamSearch::BeamSearch(const GenerationOptions& options, std::vector<int32_t> pr
       padding_(padding),
       length_(prompt.size()),
       beams_(static_cast<size_t>(options.num_beams)),
-      kept_(std::max<size_t>(2, 1 + options.eos_token_id.size()) * beams_),
+      kept_(static_cast<size_t>(kept_continuations(options))),
       rows_{std::move(prompt)},
       sums_{0},
       done_(options.max_new_tokens == 0) {}

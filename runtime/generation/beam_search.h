@@ -24,6 +24,9 @@ struct Continuation {
   double rank = 0;  // the score, or what a draw made of it
 };
 
+/// Continuations that a search looks at in each step: so many that num_beams of them do not end.
+int64_t kept_continuations(const GenerationOptions& options);
+
 class BeamSearch {
  public:
   /// `prompt`: what the decoder begins with, `padding` tokens first; `source` as in History. Random numbers,
@@ -73,7 +76,7 @@ class BeamSearch {
   const GenerationOptions& options_;
   std::vector<int32_t> source_;
   size_t index_, prompt_length_, padding_, length_;
-  size_t beams_, kept_;  // kept: enough that num_beams do not end
+  size_t beams_, kept_;
   std::vector<std::vector<int32_t>> rows_;
   std::vector<float> sums_;           // of the rows
   std::vector<double> scores_;        // of the row that is looked at

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "runtime/error.h"
-#include "runtime/generation/loop_inputs.h"
+#include "runtime/generation/loop_choice.h"
 #include "runtime/generation/sampling.h"
 
 namespace smelt {
@@ -30,6 +30,18 @@ void run_by_kind(std::vector<T>& all, size_t most, const Kind& kind, const Advan
     }
 }
 
+/// Of prompts with all of their new tokens.
+template <typename Prompt>
+LongestText longest_of(std::span<const Prompt> prompts, const GenerationOptions& options) {
+  LongestText longest;
+  for (const Prompt& prompt : prompts) {
+    longest.tokens =
+        std::max(longest.tokens, prompt.tokens.size() + static_cast<size_t>(options.max_new_tokens));
+    longest.source = std::max(longest.source, prompt.source.size());
+  }
+  return longest;
+}
+
 }  // namespace
 
 /// What one sequence begins with.
@@ -38,6 +50,8 @@ struct Generator::Prompt {
   size_t padding = 0;  // tokens before the first that is none
   Tokens source;       // as History::source
   Tokens read, mask;   // by the first stack; the mask of a source where it has holes
+
+  History history(const Tokens& all) const { return {all, tokens.size(), padding, source}; }
 };
 
 /// One continuation that is drawn token by token.
@@ -47,7 +61,7 @@ struct Generator::Sequence {
   Tokens tokens;
   bool ended;
   bool done() const { return ended; }
-  History history() const { return {tokens, prompt.tokens.size(), prompt.padding, prompt.source}; }
+  History history() const { return prompt.history(tokens); }
   void append(int32_t token, const GenerationOptions& options) {
     tokens.push_back(token);
     const auto fresh = static_cast<int64_t>(tokens.size() - prompt.tokens.size());
@@ -73,7 +87,8 @@ struct Generator::Sentence {
   bool done() const { return beams.done(); }
 };
 
-Generator::Generator(Session& session, std::string entry) : model_(session, std::move(entry)) {
+Generator::Generator(Session& session, std::string entry)
+    : session_(session), model_(session, std::move(entry)) {
   if (model_.cached() && TokenLoop::has_entry(session)) loop_.emplace(session);
   if (model_.cached() && BeamLoop::has_entry(session)) beam_loop_.emplace(session);
 }
@@ -179,11 +194,13 @@ std::vector<Generator::Tokens> Generator::draw_all(std::span<const Prompt> promp
     for (int64_t copy = 0; copy < options.num_return_sequences; ++copy)
       sequences.push_back({sequences.size(), prompt, prompt.tokens, options.max_new_tokens == 0});
   if (listener.log_probabilities) listener.log_probabilities->assign(sequences.size(), {});
-  const bool ahead = loop_ && is_taken("next", TokenLoop::refuses(options));
+  const Chooser chooser =
+      loop_ ? chooser_of_tokens(session_, options, longest_of(prompts, options)) : Chooser::host;
   run_by_kind(
       sequences, static_cast<size_t>(max_batch()), [&](const Prompt& prompt) { return length_of(prompt); },
       [&](std::span<Sequence*> live) {
-        return ahead ? advance_ahead(live, options, listener) : advance(live, options, listener);
+        return chooser == Chooser::host ? advance(live, options, listener)
+                                        : advance_ahead(live, options, chooser == Chooser::guided, listener);
       });
   std::vector<Tokens> results;
   for (const Sequence& s : sequences)
@@ -212,8 +229,8 @@ bool Generator::advance(std::span<Sequence*> batch, const GenerationOptions& opt
   return true;
 }
 
-/// As many new tokens as the entry @next gives before the batch is to change.
-bool Generator::advance_ahead(std::span<Sequence*> batch, const GenerationOptions& options,
+/// As many new tokens as the entry @next gives, or @next_guided, before the batch is to change.
+bool Generator::advance_ahead(std::span<Sequence*> batch, const GenerationOptions& options, bool guided,
                               const Listener& listener) {
   std::vector<ModelRow> rows;
   for (const Sequence* s : batch) rows.push_back(row_of(s->prompt, s->tokens));
@@ -224,7 +241,7 @@ bool Generator::advance_ahead(std::span<Sequence*> batch, const GenerationOption
   bool wanted = true;
   std::vector<Tokens> read;  // since then, the last one of all not yet
   for (const ModelRow& row : rows) read.push_back({row.tokens.back()});
-  const size_t runs = loop_->run(loop_rows, options, [&](size_t row, int32_t token, float log_p) {
+  const size_t runs = loop_->run(loop_rows, options, guided, [&](size_t row, int32_t token, float log_p) {
     if (!wanted) return false;
     Sequence& s = *batch[row];
     s.append(token, options), read[row].push_back(token);
@@ -246,9 +263,10 @@ std::vector<std::vector<Hypothesis>> Generator::search(std::span<const Tokens> p
     sentences.push_back(
         {prompt, BeamGroups(options, prompt.tokens, prompt.padding, prompt.source, sentences.size())});
   const auto most = static_cast<size_t>(std::max<int64_t>(1, max_batch() / options.num_beams));
-  const bool ahead = beam_loop_ && is_taken("next_beams", options.num_beams > max_batch()
-                                                              ? "more beams than the plan has rows"
-                                                              : BeamLoop::refuses(options));
+  const Chooser chooser =
+      beam_loop_ ? chooser_of_beams(session_, options, longest_of<Prompt>(all, options), max_batch())
+                 : Chooser::host;
+  const bool ahead = chooser != Chooser::host;
   const auto found = [&](const Sentence& sentence) {
     return sentence.beams.best(static_cast<size_t>(options.num_return_sequences));
   };
@@ -256,7 +274,7 @@ std::vector<std::vector<Hypothesis>> Generator::search(std::span<const Tokens> p
       sentences, most, [&](const Prompt& prompt) { return ahead ? tokens_of(prompt) : length_of(prompt); },
       [&](std::span<Sentence*> live) {
         if (ahead)
-          finish_ahead(live, options);
+          finish_ahead(live, options, chooser == Chooser::guided);
         else
           advance(live);
         for (const Sentence* sentence : live)
@@ -274,17 +292,19 @@ size_t Generator::tokens_of(const Prompt& prompt) const {
   return reads_source() ? length_of(prompt) : prompt.read.size();
 }
 
-/// All of a search by the entry @next_beams. The caches then hold beams, of which nobody goes on.
-void Generator::finish_ahead(std::span<Sentence*> batch, const GenerationOptions& options) {
+/// All of a search by the entry @next_beams, or @next_beams_guided. The caches then hold beams, of which
+/// nobody goes on.
+void Generator::finish_ahead(std::span<Sentence*> batch, const GenerationOptions& options, bool guided) {
   std::vector<ModelRow> rows;
   for (const Sentence* sentence : batch)
     rows.push_back(row_of(sentence->prompt, sentence->beams.only().rows().front()));
   model_.cached()->hold(rows);
   std::vector<BeamLoop::Sentence> sentences;
   for (size_t i = 0; i < batch.size(); ++i)
-    sentences.push_back({rows[i].tokens, batch[i]->prompt.tokens.size(), batch[i]->beams.only()});
+    sentences.push_back(
+        {rows[i].tokens, batch[i]->prompt.history(batch[i]->prompt.tokens), batch[i]->beams.only()});
   model_.cached()->forget();
-  beam_loop_->run(sentences, options);
+  beam_loop_->run(sentences, options, guided);
 }
 
 void Generator::advance(std::span<Sentence*> batch) {

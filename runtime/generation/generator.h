@@ -79,10 +79,12 @@ class Generator {
   std::vector<Tokens> draw_all(std::span<const Prompt> prompts, const GenerationOptions& options,
                                const Listener& listener);
   bool advance(std::span<Sequence*> batch, const GenerationOptions& options, const Listener& listener);
-  bool advance_ahead(std::span<Sequence*> batch, const GenerationOptions& options, const Listener& listener);
+  bool advance_ahead(std::span<Sequence*> batch, const GenerationOptions& options, bool guided,
+                     const Listener& listener);
   void advance(std::span<Sentence*> batch);
-  void finish_ahead(std::span<Sentence*> batch, const GenerationOptions& options);
+  void finish_ahead(std::span<Sentence*> batch, const GenerationOptions& options, bool guided);
 
+  Session& session_;
   NextLogits model_;
   // Where the plan chooses tokens itself.
   std::optional<TokenLoop> loop_;

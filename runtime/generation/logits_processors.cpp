@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 
 namespace smelt {
 namespace {
@@ -24,23 +25,26 @@ struct Step {
     std::ranges::fill(scores, kBanned);
     for (const int32_t token : tokens) score(token) = 0;
   }
-  /// Whether the sequence ends with all of `tokens` but the last, which would complete them.
+  /// Whether the sequence ends with all of `tokens` but the last, which would complete them. As in
+  /// transformers, a phrase of several tokens counts in sequences of at least its own length.
   bool would_complete(std::span<const int32_t> tokens) const {
     const auto prefix = tokens.first(tokens.size() - 1);
-    return prefix.size() <= history.tokens.size() &&
-           std::ranges::equal(history.tokens.last(prefix.size()), prefix);
+    return prefix.empty() || (tokens.size() <= history.tokens.size() &&
+                              std::ranges::equal(history.tokens.last(prefix.size()), prefix));
   }
 };
 
 /// Biases and penalties are of f32 and round as f32 does: in transformers, and where a graph chooses tokens.
 float as_f32(double x) { return static_cast<float>(x); }
 
+/// As in transformers, the biases of a token are added up, those of it alone first.
 void add_biases(const Step& step) {
-  for (const SequenceBias& row : step.options.sequence_bias)
-    if (step.would_complete(row.tokens)) {
-      double& score = step.score(row.tokens.back());
-      score = as_f32(score) + as_f32(row.bias);
-    }
+  std::map<int32_t, float> sums;
+  for (const bool several : {false, true})
+    for (const SequenceBias& row : step.options.sequence_bias)
+      if ((row.tokens.size() > 1) == several && step.would_complete(row.tokens))
+        sums[row.tokens.back()] += as_f32(row.bias);
+  for (const auto& [token, sum] : sums) step.score(token) = as_f32(step.score(token)) + sum;
 }
 
 /// Once for each token, however often it stands there.
@@ -119,9 +123,14 @@ void raise_ends(const Step& step) {
   const auto [start, factor] = *step.options.exponential_decay_length_penalty;
   const auto beyond = static_cast<int64_t>(step.new_tokens()) - start;
   if (beyond <= 0) return;
-  for (const int32_t token : step.options.eos_token_id)
-    if (double& score = step.score(token); std::isfinite(score))
-      score += std::abs(score) * (std::pow(factor, static_cast<double>(beyond)) - 1);
+  const float growth = as_f32(std::pow(factor, static_cast<double>(beyond)) - 1);
+  std::vector<int32_t> ends = step.options.eos_token_id;
+  std::ranges::sort(ends);
+  ends.erase(std::ranges::unique(ends).begin(), ends.end());
+  for (const int32_t token : ends) {
+    const float score = as_f32(step.score(token)), more = std::abs(score) * growth;
+    if (std::isfinite(score)) step.score(token) = score + more;
+  }
 }
 
 void suppress(const Step& step) { step.ban(step.options.suppress_tokens); }

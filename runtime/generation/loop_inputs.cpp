@@ -5,7 +5,6 @@
 
 #include "runtime/generation/logits_processors.h"
 #include "runtime/generation/token_states.h"
-#include "runtime/system/log.h"
 
 namespace smelt {
 namespace {
@@ -61,75 +60,43 @@ void LoopInputs::force(const LoopPlace& row, const GenerationOptions& options) {
   forced_at_.push_back(last ? place_of(row, options.max_new_tokens - 1) : kNone);
 }
 
-std::vector<InputTensor> LoopInputs::tensors() const {
+InputTensor LoopInputs::table(const char* name, DType dtype, const auto& values) const {
   const auto rows = static_cast<int64_t>(penalty_.size());
-  const auto table = [&](const char* name, DType dtype, const auto& values) {
-    return InputTensor{name, dtype, {rows, static_cast<int64_t>(values.size()) / rows}, values.data()};
-  };
-  return {table("numbers", DType::f32, numbers_),
-          table("integers", DType::i32, integers_),
-          {"penalty", DType::f32, {rows}, penalty_.data()},
-          table("held_back", DType::i32, held_back_),
-          table("held_back_until", DType::i32, held_back_until_),
-          table("forced", DType::i32, forced_),
-          table("forced_at", DType::i32, forced_at_)};
+  return {name, dtype, {rows, static_cast<int64_t>(values.size()) / rows}, values.data()};
 }
 
-namespace {
-
-bool has_phrases(const GenerationOptions& options) {
-  return std::ranges::any_of(options.sequence_bias,
-                             [](const auto& bias) { return bias.tokens.size() > 1; }) ||
-         std::ranges::any_of(options.bad_words_ids, [](const auto& word) { return word.size() > 1; });
+std::vector<InputTensor> LoopInputs::of_drawing() const {
+  return {table("numbers", DType::f32, numbers_), table("integers", DType::i32, integers_)};
 }
 
-bool forces_what_is_suppressed(const GenerationOptions& options) {
-  const auto is_suppressed = [&](int32_t token) {
-    return std::ranges::count(options.suppress_tokens, token) > 0 ||
-           std::ranges::count(options.begin_suppress_tokens, token) > 0;
-  };
-  return std::ranges::any_of(options.forced_eos_token_id, is_suppressed) ||
-         (options.forced_bos_token_id && is_suppressed(*options.forced_bos_token_id));
-}
-
-}  // namespace
-
-std::string_view loops_refuse_scores(const GenerationOptions& options) {
-  const size_t held_back = options.eos_token_id.size() + options.begin_suppress_tokens.size();
-  if (options.sliding_window) return "sliding_window";
-  if (options.no_repeat_ngram_size > 0) return "no_repeat_ngram_size looks for something in the text";
-  if (options.encoder_no_repeat_ngram_size > 0)
-    return "encoder_no_repeat_ngram_size looks for something in the text";
-  if (options.encoder_repetition_penalty != 1)
-    return "encoder_repetition_penalty looks for something in the text";
-  if (options.remove_invalid_values) return "remove_invalid_values";
-  if (options.exponential_decay_length_penalty) return "exponential_decay_length_penalty";
-  if (has_phrases(options)) return "sequence_bias or bad_words_ids of several tokens";
-  if (forces_what_is_suppressed(options)) return "a forced token is suppressed";
-  if (held_back > static_cast<size_t>(kHeldBackTokens))
-    return "more than 16 tokens are ends or suppressed at the beginning";
-  if (options.forced_eos_token_id.size() > 1) return "several tokens are forced at the end";
-  return "";
-}
-
-bool is_taken(const char* entry, std::string_view refusal) {
-  if (!refusal.empty())
-    log(LogLevel::info, "the host chooses tokens, not the entry '{}': {}", entry, refusal);
-  return refusal.empty();
+std::vector<InputTensor> LoopInputs::tensors() const {
+  std::vector<InputTensor> all = of_drawing();
+  all.push_back({"penalty", DType::f32, {std::ssize(penalty_)}, penalty_.data()});
+  for (const auto& [name, values] : {std::pair("held_back", &held_back_),
+                                     {"held_back_until", &held_back_until_},
+                                     {"forced", &forced_},
+                                     {"forced_at", &forced_at_}})
+    all.push_back(table(name, DType::i32, *values));
+  return all;
 }
 
 bool has_biases(const GenerationOptions& options) {
   return !options.sequence_bias.empty() || !options.bad_words_ids.empty() || !options.suppress_tokens.empty();
 }
 
+void add_biases_of_tokens(const GenerationOptions& options, std::span<float> scores) {
+  for (const SequenceBias& each : options.sequence_bias)
+    if (each.tokens.size() == 1) scores[static_cast<size_t>(each.tokens[0])] += static_cast<float>(each.bias);
+  for (const auto& word : options.bad_words_ids)
+    if (word.size() == 1 && !options.ends(word[0]))
+      scores[static_cast<size_t>(word[0])] = static_cast<float>(kBanned);
+}
+
 /// The order of the processors holds: nothing brings back a token that is banned.
 void add_biases(const GenerationOptions& options, std::span<float> scores) {
-  const auto ban = [&](int32_t token) { scores[static_cast<size_t>(token)] = static_cast<float>(kBanned); };
-  for (const SequenceBias& each : options.sequence_bias)
-    scores[static_cast<size_t>(each.tokens[0])] += static_cast<float>(each.bias);
-  for (const auto& word : options.bad_words_ids)
-    if (!options.ends(word[0])) ban(word[0]);
-  for (const int32_t token : options.suppress_tokens) ban(token);
+  add_biases_of_tokens(options, scores);
+  for (const int32_t token : options.suppress_tokens)
+    scores[static_cast<size_t>(token)] = static_cast<float>(kBanned);
 }
 
 void add_penalties(const GenerationOptions& options, std::span<const int32_t> tokens,

@@ -25,23 +25,23 @@ class LoopInputs {
   void add(const LoopPlace& row, const GenerationOptions& options);
   /// They point to what is here.
   std::vector<InputTensor> tensors() const;
+  /// Of these, what alone @next_guided reads.
+  std::vector<InputTensor> of_drawing() const;
 
  private:
   void hold_back(const LoopPlace& row, const GenerationOptions& options);
   void force(const LoopPlace& row, const GenerationOptions& options);
+  InputTensor table(const char* name, DType dtype, const auto& values) const;
 
   std::vector<float> numbers_, penalty_;
   std::vector<int32_t> integers_, held_back_, held_back_until_, forced_, forced_at_;
 };
 
-/// Why these entries do not do what the options ask of scores, empty where they do; repetition_penalty and
-/// what draws are not looked at.
-std::string_view loops_refuse_scores(const GenerationOptions& options);
-/// Whether there is no such refusal; the log is told of one.
-bool is_taken(const char* entry, std::string_view refusal);
-/// The biases of every row: of one token each, so that nothing has to be looked for in the text.
+/// Whether there are biases of single tokens, for which nothing has to be looked for in the text; and these.
 bool has_biases(const GenerationOptions& options);
 void add_biases(const GenerationOptions& options, std::span<float> scores);
+/// Of these, what sequence_bias and bad_words_ids ask of single tokens.
+void add_biases_of_tokens(const GenerationOptions& options, std::span<float> scores);
 /// What a row that has these tokens has in kNextPenalty, whose others are left.
 void add_penalties(const GenerationOptions& options, std::span<const int32_t> tokens,
                    std::span<float> penalties);

@@ -2,16 +2,16 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "runtime/error.h"
 #include "runtime/generation/loop_inputs.h"
 #include "runtime/generation/run_ahead.h"
+#include "runtime/generation/text_inputs.h"
 #include "runtime/generation/token_states.h"
 
 namespace smelt {
 namespace {
-
-constexpr const char* kNextEntry = "next";
 
 std::span<float> row_of(std::span<float> table, size_t row, size_t columns) {
   return table.subspan(row * columns, columns);
@@ -34,10 +34,6 @@ bool TokenLoop::has_entry(const Session& session) {
   return session.has_entry(kNextEntry) && ChosenTokens::has_states(session.plan());
 }
 
-std::string_view TokenLoop::refuses(const GenerationOptions& options) {
-  return options.num_beams == 1 ? loops_refuse_scores(options) : "num_beams";
-}
-
 TokenLoop::TokenLoop(Session& session)
     : session_(session), vocabulary_(state_extent(session.plan(), kNextBias, 1)), chosen_(session) {}
 
@@ -57,13 +53,19 @@ void TokenLoop::set_penalties(std::span<const LoopRow> rows, const GenerationOpt
                   row_of(all, row, vocabulary_));
 }
 
-void TokenLoop::set_states(std::span<const LoopRow> rows, const GenerationOptions& options) {
+void TokenLoop::set_states(std::span<const LoopRow> rows, const GenerationOptions& options, bool guided) {
   const auto last = numbers<int32_t>(session_.state(kNextToken));
   for (size_t row = 0; row < rows.size(); ++row) last[row] = rows[row].read.back();
   const auto past = numbers<int32_t>(session_.state(kNextPast));
   for (size_t row = 0; row < rows.size(); ++row) past[row] = static_cast<int32_t>(rows[row].read.size()) - 1;
-  set_biases(rows.size(), options);
-  set_penalties(rows, options);
+  if (guided) {
+    std::vector<History> texts;
+    for (const LoopRow& row : rows) texts.push_back(row.history);
+    set_text_states(session_, texts, options);
+  } else {
+    set_biases(rows.size(), options);
+    set_penalties(rows, options);
+  }
   chosen_.forget_all();
 }
 
@@ -75,22 +77,36 @@ ChosenTokens::Token TokenLoop::token_at(size_t row, size_t place) const {
   }
 }
 
-LoopInputs TokenLoop::inputs_of(std::span<const LoopRow> rows, const GenerationOptions& options) {
-  LoopInputs inputs;
-  for (const LoopRow& row : rows)
-    inputs.add({.read = std::ssize(row.read),
-                .prompt_length = static_cast<int64_t>(row.history.prompt_length),
-                .fresh = new_tokens(row.history),
-                .index = static_cast<int64_t>(row.index)},
-               options);
-  return inputs;
-}
+/// What one of the entries reads.
+struct TokenLoop::Inputs {
+  LoopInputs loop;
+  std::optional<TextInputs> text;
 
-size_t TokenLoop::run(std::span<const LoopRow> rows, const GenerationOptions& options,
+  std::vector<InputTensor> tensors() const {
+    if (!text) return loop.tensors();
+    std::vector<InputTensor> all = text->tensors();
+    for (InputTensor& input : loop.of_drawing()) all.push_back(std::move(input));
+    return all;
+  }
+
+  void add(const LoopRow& row, const GenerationOptions& options) {
+    loop.add({.read = std::ssize(row.read),
+              .prompt_length = static_cast<int64_t>(row.history.prompt_length),
+              .fresh = new_tokens(row.history),
+              .index = static_cast<int64_t>(row.index)},
+             options);
+    if (text) text->add(row.history, row.read.size());
+  }
+};
+
+size_t TokenLoop::run(std::span<const LoopRow> rows, const GenerationOptions& options, bool guided,
                       const OnToken& on_token) {
-  set_states(rows, options);
-  const LoopInputs inputs = inputs_of(rows, options);
-  RunAhead runs(session_, kNextEntry, inputs.tensors(), most_new_tokens(rows, options));
+  set_states(rows, options, guided);
+  Inputs inputs;
+  if (guided) inputs.text.emplace(session_.plan(), options);
+  for (const LoopRow& row : rows) inputs.add(row, options);
+  RunAhead runs(session_, guided ? kNextGuided : kNextEntry, inputs.tensors(),
+                most_new_tokens(rows, options));
   std::vector<bool> goes_on(rows.size(), true);
   size_t live = rows.size();
   const size_t wanted = rows.size() / 2;

@@ -14,6 +14,8 @@
 
 namespace smelt {
 
+inline constexpr const char *kNextEntry = "next", *kNextGuided = "next_guided";
+
 /// A row of the caches that goes on: these hold all of `read` but the last.
 struct LoopRow {
   std::span<const int32_t> read;  // what the model reads, padding left out
@@ -25,23 +27,23 @@ class TokenLoop {
  public:
   /// Whether the plan has the entry.
   static bool has_entry(const Session& session);
-  /// Why the entry does not do all that these options ask for, so that the host does it; empty where it does.
-  static std::string_view refuses(const GenerationOptions& options);
-
   explicit TokenLoop(Session& session);
 
   /// Told of each new token of a row and the logarithm of its probability; says whether the row goes on.
   using OnToken = std::function<bool(size_t row, int32_t token, float log_probability)>;
+  /// By the entry @next, or @next_guided, which the plan then has and which does all that the options ask for
+  /// (runtime/generation/loop_choice.h).
   /// Until no row goes on, or half of them do not, so that the caller may bring the others together; each row
   /// has one new token more than the one before it at most. Returns how many tokens of each row were read,
   /// among which may be some behind its last. Throws Error (numeric) where no token of a row can be chosen.
-  size_t run(std::span<const LoopRow> rows, const GenerationOptions& options, const OnToken& on_token);
+  size_t run(std::span<const LoopRow> rows, const GenerationOptions& options, bool guided,
+             const OnToken& on_token);
 
  private:
-  void set_states(std::span<const LoopRow> rows, const GenerationOptions& options);
+  struct Inputs;
+  void set_states(std::span<const LoopRow> rows, const GenerationOptions& options, bool guided);
   void set_penalties(std::span<const LoopRow> rows, const GenerationOptions& options);
   void set_biases(size_t rows, const GenerationOptions& options);
-  static LoopInputs inputs_of(std::span<const LoopRow> rows, const GenerationOptions& options);
   ChosenTokens::Token token_at(size_t row, size_t place) const;
 
   Session& session_;

@@ -26,9 +26,51 @@ inline constexpr std::string_view kBeamSums = "beams.sums", kBeamRows = "beams.r
 inline constexpr std::string_view kCandidateSums = "beams.candidate_sums",
                                   kCandidateBeams = "beams.candidate_beams",
                                   kCandidateTokens = "beams.candidate_tokens";
-inline constexpr int64_t kBeamCandidates = 32, kCandidateRuns = 16, kMostBeamsAhead = 16, kEndTokens = 8;
+inline constexpr int64_t kBeamCandidates = 32, kCandidateRuns = 16, kMostBeamsAhead = 16, kEndTokens = 16;
 
 /// Tokens of a row that are held back until a place, and those that are forced at one.
 inline constexpr int64_t kHeldBackTokens = 16, kForcedTokens = 2;
+
+/// Of the entries whose choice looks at the text (@next_guided, @next_beams_guided): the tokens of each row
+/// so far, padding among them, i32[slots,capacity + 1]; those of its source, i32[slots,source capacity]; and,
+/// of each token of the vocabulary, 1 for each kind that it is of, i32[kTokenKinds,V].
+inline constexpr std::string_view kTextTokens = "text.tokens", kTextSource = "text.source",
+                                  kTextKinds = "text.kinds";
+enum TokenKind : uint8_t {
+  kIsEnd,
+  kIsForcedFirst,
+  kIsForcedLast,
+  kIsSuppressed,
+  kIsSuppressedFirst,
+  kTokenKinds
+};
+
+/// Of each row, the columns of `text_places`: tokens of its text that the model does not read, those at its
+/// beginning that repetition_penalty passes over, the length of its source, and lengths of the text: from
+/// which ends may come, at which the first and the last tokens are forced and the first ones suppressed (-1:
+/// never), and behind which ends become likelier.
+enum TextPlace : uint8_t {
+  kNotRead,
+  kPassedOver,
+  kSourceLength,
+  kEndsFrom,
+  kForcedFirstAt,
+  kForcedLastAt,
+  kSuppressedFirstAt,
+  kEndsGrowFrom,
+  kTextPlaces
+};
+/// Of a request, `text_numbers`: what penalties divide scores by, and diverse_lambda.
+enum TextNumber : uint8_t { kSourcePenalty, kTextPenalty, kRankPenalty, kTextNumbers };
+/// Of a request, `text_integers`: sizes of n-grams (0: none), whether scores that are no numbers become some,
+/// and, of beams, how many continuations of each are looked at.
+enum TextInteger : uint8_t { kNgram, kSourceNgram, kRemovesInvalid, kKeptOfBeam, kTextIntegers };
+
+/// Phrases that a request may have: those with a bias, of which so many may end in one token, and those that
+/// are banned. Each is given by its last token and by the ones before it, the nearest first: one of the
+/// text's tokens, or kAnyToken for one that has to be there, or -1 for one that has not.
+inline constexpr int64_t kBiasedPhrases = 64, kBiasesOfToken = 4, kBannedPhrases = 256, kPhraseTokens = 8,
+                         kMostNgram = 16;
+inline constexpr int32_t kAnyToken = -2;
 
 }  // namespace smelt

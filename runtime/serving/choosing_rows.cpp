@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "runtime/error.h"
+#include "runtime/generation/loop_choice.h"
 #include "runtime/generation/loop_inputs.h"
 #include "runtime/generation/run_ahead.h"
-#include "runtime/generation/token_loop.h"
 
 namespace smelt {
 
@@ -30,9 +30,9 @@ bool ChoosingRows::has_entries(const Session& session) {
          ChosenTokens::has_states(session.plan());
 }
 
-std::string_view ChoosingRows::refuses(const Request& request) {
+std::string ChoosingRows::refuses(const Request& request) {
   if (request.log_probabilities.value_or(0) > 0) return "the most probable tokens beside each new one";
-  return TokenLoop::refuses(request.options);
+  return plain_choice_refuses(request.options);
 }
 
 /// Whoever ran the session before may have left anything in the states.

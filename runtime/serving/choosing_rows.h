@@ -13,7 +13,7 @@ class ChoosingRows : public PageRows {
   static bool has_entries(const Session& session);
   /// Why the entry does not give all that the request asks for, so that the host chooses; empty where it
   /// does.
-  static std::string_view refuses(const Request& request);
+  static std::string refuses(const Request& request);
 
   ChoosingRows(Session& session, bool shares_prefixes);
 
