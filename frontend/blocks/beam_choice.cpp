@@ -66,11 +66,13 @@ Value* with_fault(GraphBuilder& g, Value* sums, Value* fault) {
   return g.select(g.eq(all, all), sums, all);
 }
 
-/// What each candidate is behind the best of its sentence. Beams go on with small numbers, whose sums are
-/// rounded little; whoever reads the candidates adds up what the best ones were.
+/// What each candidate is behind the best of its sentence, where that is no sum of the replacements for
+/// invalid scores. Beams go on with small numbers, whose sums are rounded little; whoever reads the
+/// candidates adds up what the best ones were.
 Value* behind_best(GraphBuilder& g, Value* sums) {
-  Value* best = g.slice(sums, 1, 0, 1);
-  return g.sub(sums, g.broadcast(g.reshape(best, {sums->shape()[0]}), {0}, sums->shape()));
+  Value* best = g.reshape(g.slice(sums, 1, 0, 1), {sums->shape()[0]});
+  Value* base = g.select(g.lt(g.abs(best), g.like(best, kMostToCountFrom)), best, g.like(best, 0));
+  return g.sub(sums, g.broadcast(base, {0}, sums->shape()));
 }
 
 /// Which of the next beams each candidate becomes; -1: none.

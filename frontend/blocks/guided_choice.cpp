@@ -26,37 +26,31 @@ Value* fault_of_numbers(GraphBuilder& g, Value* logits) {
   return g.select(g.eq(any, g.like(any, 0)), g.constant(0, rows), nan);
 }
 
-/// The best continuations of each row: their sums, with what their ranks take from them, and tokens, [B,k].
-struct BestOfRows {
-  Value *sums, *tokens;
-};
-
-BestOfRows best_of_rows(GraphBuilder& g, Value* scores, const TextChoice& text) {
-  const int64_t count = std::min(kBeamCandidates, *scores->shape()[1].constant());
-  Node* best = g.top_k(scores, count);
-  Value *value = best->result(0), *rank = g.iota(best->result(1)->type, 1);
-  const auto of_request = [&](Value* all, int64_t which) {
-    return g.broadcast(g.reshape(g.slice(all, 0, which, 1), {}), {}, value->shape());
-  };
-  Value* taken = g.mul(of_request(text.numbers, kRankPenalty), g.convert(rank, DType::f32));
-  Value* before = g.slice(g.state(kBeamSums), 0, 0, scores->shape()[0]);
-  Value* sum = g.add(g.broadcast(before, {0}, value->shape()), g.sub(value, taken));
-  Value* is_kept = g.logical_and(g.lt(rank, of_request(text.integers, kKeptOfBeam)),
-                                 g.lt(g.abs(sum), g.like(sum, -kNoSum)));
-  return {g.select(is_kept, sum, g.like(sum, kNoSum)), g.max(best->result(1), g.like(rank, 0))};
+/// One number of a request, everywhere in a value of that shape.
+Value* of_request(GraphBuilder& g, Value* numbers, int64_t which, const Shape& shape) {
+  return g.broadcast(g.reshape(g.slice(numbers, 0, which, 1), {}), {}, shape);
 }
 
-/// Of the rows of each sentence together: the order is that of rows, then of tokens, where sums are equal.
-Candidates best_of_sentences(GraphBuilder& g, const BestOfRows& rows, const Dim& sentences,
-                             const Dim& beams) {
-  const Dim width = rows.sums->shape()[1];
-  Node* best = g.top_k(g.reshape(rows.sums, {sentences, beams * width}), kBeamCandidates);
-  Value* index = g.max(best->result(1), g.like(best->result(1), 0));
-  Value* beam = g.div(index, g.like(index, static_cast<double>(*width.constant())));
-  Value* all = g.broadcast(g.extent(beams * width, DType::i32), {}, index->shape());
-  Value* place = g.add(g.mul(g.iota(index->type, 0), all), index);
-  Value* tokens = g.gather(g.reshape(rows.tokens, {sentences * beams * width}), place);
-  return {best->result(0), beam, tokens};
+/// The best of each row alone, each with what its rank takes from it.
+Value* by_rank(GraphBuilder& g, Value* scores, const TextChoice& text) {
+  Node* best = g.top_k(scores, std::min(kBeamCandidates, *scores->shape()[1].constant()));
+  Value *value = best->result(0), *rank = g.iota(best->result(1)->type, 1);
+  const Shape& shape = value->shape();
+  Value* taken = g.mul(of_request(g, text.numbers, kRankPenalty, shape), g.convert(rank, DType::f32));
+  Value* is_kept = g.lt(rank, of_request(g, text.integers, kKeptOfBeam, shape));
+  Value* token = g.select(is_kept, best->result(1), g.like(rank, -1));
+  Value* all =
+      g.insert(with_ones(g, g.like(scores, kNoSum)), with_ones(g, g.sub(value, taken)), {token}, {1});
+  return g.reshape(all, scores->shape());
+}
+
+/// What each continuation adds up to, [B,V]; those that are no numbers are left out.
+Value* sums_of_rows(GraphBuilder& g, Value* scores, const TextChoice& text) {
+  Value* penalty = of_request(g, text.numbers, kRankPenalty, scores->shape());
+  scores = g.select(g.eq(penalty, g.like(penalty, 0)), scores, by_rank(g, scores, text));
+  Value* before = g.slice(g.state(kBeamSums), 0, 0, scores->shape()[0]);
+  Value* sums = g.add(g.broadcast(before, {0}, scores->shape()), scores);
+  return g.select(g.lt(g.abs(sums), g.like(sums, -kNoSum)), sums, g.like(sums, kNoSum));
 }
 
 /// A token behind each text of that length; one that has no room is of a run that nobody waits for.
@@ -83,7 +77,8 @@ void choose_guided_beams(BlockBuilder& b, Value* logits, const TokenChoice& choi
   GraphBuilder& g = b.graph;
   g.set_source("next.scores");
   Value* scores = guided_scores(b, log_probabilities(g, logits), choice, text);
-  const Candidates found = best_of_sentences(g, best_of_rows(g, scores, text), sentences, beams);
+  Value* sums = g.reshape(sums_of_rows(g, scores, text), {sentences, beams * logits->shape()[1]});
+  const Candidates found = best_candidates(b, sums);
   g.set_source("next.beams");
   const NextBeams next = leave_beams(b, found, fault_of_numbers(g, logits), choice, ends, beams);
   Value* texts = g.gather(g.state(kTextTokens), next.parents);

@@ -66,6 +66,7 @@ bool BeamLoop::is_there(size_t sentence, size_t place) const {
 /// Leaves room for those of a later run.
 std::vector<Continuation> BeamLoop::take(const Sentence& sentence, size_t row, size_t place) {
   std::vector<Continuation> best;
+  const auto first = std::bit_cast<float>(int32_t{sums_[first_of(row, place)]});
   for (size_t i = first_of(row, place), end = i + kCandidates; i < end; ++i) {
     const auto sum = std::bit_cast<float>(int32_t{sums_[i]});
     if (std::isnan(sum) && !sentence.search.done())
@@ -77,7 +78,7 @@ std::vector<Continuation> BeamLoop::take(const Sentence& sentence, size_t row, s
     beams_[i] = kNotYet;
     sums_[i] = kNoSum;
   }
-  if (!best.empty()) best_sums_[row] = best.front().rank;
+  if (std::abs(first) < kMostToCountFrom) best_sums_[row] += first;
   if (best.empty() && !sentence.search.done())
     fail_with(Status::numeric, "sentence {}: every logit is -infinity: no token can be chosen", row);
   return best;

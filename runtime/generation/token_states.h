@@ -17,9 +17,11 @@ inline constexpr std::string_view kNewTokens = "next.tokens";
 inline constexpr std::string_view kNewLogProbabilities = "next.log_probabilities";
 
 /// Of beams: the sum of the logarithms of each row's tokens behind that of the best continuation of its
-/// sentence so far, f32[slots], and the slot in which each place of
-/// a row lies, i32[slots,capacity].
+/// sentence so far, f32[slots], and the slot in which each place of a row lies, i32[slots,capacity]. A best
+/// one that is not below kMostToCountFrom in size leaves sums as they are: f32 has swallowed what they add
+/// up.
 inline constexpr std::string_view kBeamSums = "beams.sums", kBeamRows = "beams.rows";
+inline constexpr float kMostToCountFrom = 1e30F;
 /// The best continuations of each sentence, the best first: what they add up to from there, f32, and, i32,
 /// the beam that goes on and its token; [slots,kCandidateRuns,kBeamCandidates], role stream, at the place of
 /// the new token modulo kCandidateRuns.
