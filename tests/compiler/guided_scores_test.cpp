@@ -14,6 +14,7 @@
 #include "runtime/generation/loop_choice.h"
 #include "runtime/generation/run_ahead.h"
 #include "runtime/generation/text_inputs.h"
+#include "tests/support/cuda_on_host/cuda_on_host.h"
 
 namespace smelt {
 namespace {
@@ -36,7 +37,8 @@ struct Row {
 /// A graph of inputs and states that @next_guided has, from scores to scores.
 class ScoresOfAGraph {
  public:
-  ScoresOfAGraph() {
+  /// As a CPU runs it, or with the kernels of a GPU on the host.
+  explicit ScoresOfAGraph(bool on_gpu) {
     auto module = std::make_unique<Module>();
     module->symbols.bound({"B"}, kTexts);
     TransformerSpec spec = spec_from_json(
@@ -47,11 +49,8 @@ class ScoresOfAGraph {
                    .names = ParameterNames(spec),
                    .dropout = {}};
     build(b);
-    CompileOptions options;
-    options.mode = Mode::infer;
-    session_ =
-        std::make_unique<Session>(std::make_shared<const Plan>(compile(std::move(module), options).plan),
-                                  SessionOptions{.threads = 1, .poison = true});
+    session_ = std::make_unique<Session>(std::make_shared<const Plan>(plan_of(std::move(module), on_gpu)),
+                                         SessionOptions{.threads = 1, .poison = true});
   }
 
   const Plan& plan() const { return session_->plan(); }
@@ -77,6 +76,14 @@ class ScoresOfAGraph {
   }
 
  private:
+  static Plan plan_of(std::unique_ptr<Module> module, bool on_gpu) {
+    CompileOptions options;
+    options.mode = Mode::infer;
+    if (!on_gpu) return compile(std::move(module), options).plan;
+    options.target = "sm_90";
+    return test::plan_on_host(compile(std::move(module), options, Stage::program).program);
+  }
+
   static void build(BlockBuilder& b) {
     GraphBuilder& g = b.graph;
     const Dim rows = Dim::symbol("B");
@@ -320,8 +327,8 @@ std::vector<float> of_host(const GenerationOptions& options, const Row& row) {
 
 class GuidedScores : public ::testing::Test {
  protected:
-  static ScoresOfAGraph& graph() {
-    static ScoresOfAGraph made;
+  virtual ScoresOfAGraph& graph() {
+    static ScoresOfAGraph made(false);
     return made;
   }
   /// Returns how many rows were compared.
@@ -338,6 +345,17 @@ class GuidedScores : public ::testing::Test {
     }
     return rows.size();
   }
+
+  void compare_together() {
+    RandomRows random(8);
+    for (size_t seen = 0; seen < kRandomCases && !HasFailure();) {
+      GenerationOptions options;
+      options.max_new_tokens = 1000;
+      for (const Processor& processor : kProcessorsOfText)
+        if (random.one_of(2)) processor.set(random, options);
+      seen += compare(random.rows(random.one_of(2)), options, nullptr);
+    }
+  }
 };
 
 TEST_F(GuidedScores, EachProcessorIsTheHostsAndAPlainReferences) {
@@ -353,16 +371,17 @@ TEST_F(GuidedScores, EachProcessorIsTheHostsAndAPlainReferences) {
   }
 }
 
-TEST_F(GuidedScores, AnyProcessorsTogetherAreTheHosts) {
-  RandomRows random(8);
-  for (size_t seen = 0; seen < kRandomCases && !HasFailure();) {
-    GenerationOptions options;
-    options.max_new_tokens = 1000;
-    for (const Processor& processor : kProcessorsOfText)
-      if (random.one_of(2)) processor.set(random, options);
-    seen += compare(random.rows(random.one_of(2)), options, nullptr);
+TEST_F(GuidedScores, AnyProcessorsTogetherAreTheHosts) { compare_together(); }
+
+class GuidedScoresOfAGpu : public GuidedScores {
+ protected:
+  ScoresOfAGraph& graph() override {
+    static ScoresOfAGraph made(true);
+    return made;
   }
-}
+};
+
+TEST_F(GuidedScoresOfAGpu, AnyProcessorsTogetherAreTheHosts) { compare_together(); }
 
 TEST_F(GuidedScores, NothingIsChangedByDefault) {
   RandomRows random(9);
