@@ -50,6 +50,9 @@ struct BuildOptions {
 ///              runtime/generation/token_states.h; rows
 ///   @next_beams  the same of a beam search: the best continuations of N sentences of K beams, and the beams
 ///              that go on
+///   @next_guided, @next_beams_guided   the same by scores that options change by what stands in the text,
+///   the
+///              tokens of which are in states of their own
 ///   @reorder   what row from[b] of the caches has at places[t] becomes row to[b]'s: beams, and batches that
 ///              shrink; rows_moved
 ///   @reorder_sources   the same of what @encode keeps, at places[s]
@@ -86,9 +89,13 @@ struct BuildOptions {
 ///   held_back, held_back_until, forced, forced_at
 ///                      [B,16] and [B,2]: tokens that may not come before, and that come at, these places in
 ///                      their row (-1: none)
-///   beams, ends        [N,K], whose numbers say nothing, and [N,8]: the tokens that end a sentence (-1:
+///   beams, ends        [N,K], whose numbers say nothing, and [N,16]: the tokens that end a sentence (-1:
 ///   none);
 ///                      of @next_beams, whose other inputs have N K rows
+///   text_places, text_numbers, text_integers, end_growth, biased_before, biased_last, biases, biased_with,
+///   banned_before, banned_last
+///                      of @next_guided and @next_beams_guided, in place of penalty, held_back and forced:
+///                      frontend/blocks/guided_scores.h has their shapes
 ///   labels             [B,T]; [B] of models that classify, or f32 [B] or [B,classes] as head.problem says
 /// A decoder alone is taught to write label t + 1 at position t. Throws one Error with all parts of the spec
 /// that cannot be built.

@@ -70,9 +70,9 @@ Value* with_fault(GraphBuilder& g, Value* sums, Value* fault) {
 /// invalid scores. Beams go on with small numbers, whose sums are rounded little; whoever reads the
 /// candidates adds up what the best ones were.
 Value* behind_best(GraphBuilder& g, Value* sums) {
-  Value* best = g.reshape(g.slice(sums, 1, 0, 1), {sums->shape()[0]});
-  Value* base = g.select(g.lt(g.abs(best), g.like(best, kMostToCountFrom)), best, g.like(best, 0));
-  return g.sub(sums, g.broadcast(base, {0}, sums->shape()));
+  Value* best = g.slice(sums, 1, 0, 1);
+  best = g.broadcast(g.reshape(best, {sums->shape()[0]}), {0}, sums->shape());
+  return g.sub(sums, g.select(g.lt(g.abs(best), g.like(best, kMostToCountFrom)), best, g.like(best, 0)));
 }
 
 /// Which of the next beams each candidate becomes; -1: none.

@@ -207,6 +207,15 @@ TEST_F(Commands, VerifyMeetsTheGoldenAndNoticesOtherWeights) {
   EXPECT_TRUE(has(wrong.out, "FAILED")) << wrong.out;
 }
 
+/// Among what is recorded are n-grams, phrases, penalties and beams with them.
+TEST_F(Commands, VerifyComparesWhatThePlanChooses) {
+  const Outcome outcome = smelt("verify $GOLDEN --target cpu --choose-tokens");
+  expect_good(outcome);
+  for (const char* part : {"greedy ids of prompt 0", "generated, ", " 0 failed"})
+    EXPECT_TRUE(has(outcome.out, part)) << part << "\n" << outcome.out;
+  EXPECT_TRUE(has(smelt("verify --help").out, "--choose-tokens"));
+}
+
 TEST_F(Commands, RunReadsAndWritesTensors) {
   const std::vector<int32_t> ids = {5, 1, 130, 7, 2, 9};
   HostTensor input{"input_ids", DType::i32, {2, 3}, {}};

@@ -53,6 +53,29 @@ TEST(BuildTransformer, EntriesOverPagesChooseTokensWhereTheyAreAskedTo) {
   }
 }
 
+TEST(BuildTransformer, EntriesThatChooseComeTwice) {
+  BuildOptions options{.bounds = {{{"B"}, 5}, {{"T"}, 33}}, .training = false, .caches = true};
+  options.chooses_tokens = true;
+  const auto module = build_transformer(small_spec(), options);
+  verify_or_throw(*module);
+  EXPECT_EQ(module->find_state("text.tokens")->shape, (Shape{5, 34}));
+  EXPECT_EQ(module->find_state("text.source")->shape, (Shape{5, 34})) << "of a decoder alone its prompt";
+  EXPECT_EQ(module->find_state("text.kinds")->shape, (Shape{5, 131}));
+  for (const char* name : {"next", "next_beams"}) {
+    EXPECT_EQ(graph_of(*module, name).find_input("text_places"), nullptr);
+    EXPECT_NE(graph_of(*module, name).find_input("held_back"), nullptr);
+  }
+  for (const char* name : {"next_guided", "next_beams_guided"}) {
+    const Graph& graph = graph_of(*module, name);
+    EXPECT_EQ(graph.find_input("held_back"), nullptr);
+    EXPECT_EQ(str(graph.find_input("text_places")->result()->type),
+              graph.find_input("ends") ? "i32[K*N,8]" : "i32[B,8]");
+    EXPECT_EQ(str(graph.find_input("end_growth")->result()->type), "f32[34]");
+    EXPECT_EQ(str(graph.find_input("biased_before")->result()->type), "i32[64,8]");
+    EXPECT_EQ(str(graph.find_input("banned_last")->result()->type), "i32[256]");
+  }
+}
+
 TEST(BuildTransformer, OpsCarryTheNamesOfTheModel) {
   const auto module = build_transformer(small_spec(), {});
   const Graph& graph = graph_of(*module, "loss");

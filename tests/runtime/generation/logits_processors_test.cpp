@@ -86,6 +86,13 @@ TEST(LogitsProcessors, BiasesAddUp) {
   EXPECT_EQ(processed(kScores, {5, 1}, 1, biases), (std::vector<double>{1, 4, 3, 2.5, 2, -2}));
 }
 
+/// As transformers has it.
+TEST(LogitsProcessors, PhrasesCountInTextsOfTheirLength) {
+  const auto phrase = [](auto& o) { o.sequence_bias = {{{5, 1, 3}, 2}}, o.bad_words_ids = {{5, 1, 4}}; };
+  EXPECT_EQ(processed(kScores, {5, 1}, 1, phrase), kScores);
+  EXPECT_EQ(processed(kScores, {0, 5, 1}, 1, phrase), (std::vector<double>{1, 4, 3, 1, kBanned, -2}));
+}
+
 TEST(LogitsProcessors, EndsWaitForTheShortestLength) {
   const auto fewest = [](auto& o) { o.min_new_tokens = 2; };
   EXPECT_EQ(banned(processed(kScores, {5, 5, 1}, 2, fewest)), Ids{0});
