@@ -6,6 +6,7 @@
 #include "runtime/cpu/few_rows.h"
 #include "runtime/error.h"
 #include "runtime/generation/loop_choice.h"
+#include "runtime/generation/loop_inputs.h"
 #include "runtime/serving/choosing_rows.h"
 
 namespace smelt {
