@@ -160,8 +160,8 @@ NextBeams leave_beams(BlockBuilder& b, const Candidates& found, Value* faults, c
   Value* place = g.add(choice.past, g.like(choice.past, 1));
   show(g, found, fault_of_sentence(g, faults, sentences, beams), of_sentences(g, place, sentences, beams));
   Value* beam = next_beam(g, found, ends, beams);
-  Value* tokens = of_beams(g, found.tokens, beam, beams, 0);
   put_rows(g, kBeamSums, of_beams(g, behind_best(g, found.sums), beam, beams, kNever));
+  Value* tokens = of_beams(g, found.tokens, beam, beams, 0);
   put_rows(g, kNextToken, with_ones(g, tokens));
   put_rows(g, kNextPast, place);
   Value* parents = within(g, of_beams(g, found.beams, beam, beams, 0), kMostBeamsAhead);
