@@ -27,7 +27,7 @@ std::string row_blocks_text(int blocks);
 /// Which rows a kernel takes. Kernels of one step take all rows between them, and none twice.
 enum class RowKind : uint8_t { any, short_ones, long_ones, few_long_ones, many_long_ones };
 /// From here on rows keep all multiprocessors busy with a block each.
-constexpr int64_t kManyRows = 17;
+constexpr int64_t kManyRows = 65;
 
 /// Puts the head of a kernel before its parameters, and makes it one of rows in so many blocks.
 KernelCode kernel_of_rows(std::string name, std::string_view step, const std::string& text, int threads,

@@ -112,7 +112,7 @@ void CompileFlags::add_to(CLI::App& app) {
                  "fused (by blocks, no scores in memory: on a CPU, and on a GPU in bf16 and fp16, where the "
                  "fastest of several kernels is measured and taken), mma or wgmma (fused, on a GPU by these "
                  "instructions alone; wgmma on sm_90, where it takes them), unfused (matmuls around a "
-                 "softmax), or auto (unfused for short sequences, else fused)")
+                 "softmax), or auto (unfused for short sequences, but for inference on a GPU, else fused)")
       ->check(CLI::IsMember({"auto", "fused", "unfused", "mma", "wgmma"}))
       ->capture_default_str();
   app.add_option("--gemm-bodies", gemm_bodies,

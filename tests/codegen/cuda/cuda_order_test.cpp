@@ -153,6 +153,16 @@ TEST_P(CudaTopK, OfAVocabulary) {
   expect_the_cpus_largest(kernels, {1, 128256, 128256, k}, [&](int64_t) { return 3 * normal(random); });
 }
 
+/// More rows than clusters take.
+TEST_P(CudaTopK, OfManyLongRows) {
+  const int64_t k = GetParam().k;
+  const HostKernels kernels(top_k_kernels(k, GetParam().compute_capability));
+  std::mt19937 random(10);
+  std::normal_distribution<float> normal;
+  const int64_t rows = GetParam().compute_capability >= kClusterCapability ? kManyRows : 3;
+  expect_the_cpus_largest(kernels, {rows, 8197, 8200, k}, [&](int64_t) { return normal(random); });
+}
+
 INSTANTIATE_TEST_SUITE_P(Sizes, CudaTopK,
                          ::testing::Values(TopKCase{1}, TopKCase{2}, TopKCase{5}, TopKCase{32}, TopKCase{50},
                                            TopKCase{64}, TopKCase{1000}, TopKCase{1024}, TopKCase{1, 90},
