@@ -262,7 +262,8 @@ TEST_F(AttentionPlan, WhatNoKernelTakesSaysWhy) {
             std::string::npos);
   EXPECT_NE(refusals({.width = 264}, DType::bf16).find("kernels take equal widths up to 256"),
             std::string::npos);
-  EXPECT_NE(refusals({.form = AttentionForm::automatic, .longest = 100}, DType::bf16)
+  EXPECT_EQ(refusals({.form = AttentionForm::automatic, .longest = 100}, DType::bf16), "");
+  EXPECT_NE(refusals({.target = "cpu", .form = AttentionForm::automatic, .longest = 100}, DType::f32)
                 .find("up to 128 keys matmuls are as fast, and there are at most 100"),
             std::string::npos);
   EXPECT_EQ(refusals({}, DType::bf16), "");
