@@ -31,9 +31,14 @@ Value* of_request(GraphBuilder& g, Value* numbers, int64_t which, const Shape& s
   return g.broadcast(g.reshape(g.slice(numbers, 0, which, 1), {}), {}, shape);
 }
 
-/// The best of each row alone, each with what its rank takes from it.
+/// Those that are no numbers are left out.
+Value* finite(GraphBuilder& g, Value* scores) {
+  return g.select(g.lt(g.abs(scores), g.like(scores, -kNoSum)), scores, g.like(scores, kNoSum));
+}
+
+/// The best of each row alone, each with what its rank takes from it. An infinite score has no rank.
 Value* by_rank(GraphBuilder& g, Value* scores, const TextChoice& text) {
-  Node* best = g.top_k(scores, std::min(kBeamCandidates, *scores->shape()[1].constant()));
+  Node* best = g.top_k(finite(g, scores), std::min(kBeamCandidates, *scores->shape()[1].constant()));
   Value *value = best->result(0), *rank = g.iota(best->result(1)->type, 1);
   const Shape& shape = value->shape();
   Value* taken = g.mul(of_request(g, text.numbers, kRankPenalty, shape), g.convert(rank, DType::f32));
@@ -44,13 +49,12 @@ Value* by_rank(GraphBuilder& g, Value* scores, const TextChoice& text) {
   return g.reshape(all, scores->shape());
 }
 
-/// What each continuation adds up to, [B,V]; those that are no numbers are left out.
+/// What each continuation adds up to, [B,V].
 Value* sums_of_rows(GraphBuilder& g, Value* scores, const TextChoice& text) {
   Value* penalty = of_request(g, text.numbers, kRankPenalty, scores->shape());
   scores = g.select(g.eq(penalty, g.like(penalty, 0)), scores, by_rank(g, scores, text));
   Value* before = g.slice(g.state(kBeamSums), 0, 0, scores->shape()[0]);
-  Value* sums = g.add(g.broadcast(before, {0}, scores->shape()), scores);
-  return g.select(g.lt(g.abs(sums), g.like(sums, -kNoSum)), sums, g.like(sums, kNoSum));
+  return finite(g, g.add(g.broadcast(before, {0}, scores->shape()), scores));
 }
 
 /// A token behind each text of that length; one that has no room is of a run that nobody waits for.

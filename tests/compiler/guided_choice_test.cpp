@@ -1,5 +1,6 @@
 // Plans that choose tokens by their text choose the host's: greedily, drawn and by beams, each processor
-// alone and any of them together, for a decoder alone and for one that reads a source.
+// alone and any of them together, for a decoder alone, for one that reads a source and for one whose caches
+// are rings.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,6 +27,9 @@ constexpr const char* kDecoderAlone = R"({"family": "gpt2", )" SMELT_GUIDED_SIZE
 constexpr const char* kReadsSource =
     R"({"family": "bart", "tokens": {"pad": 1, "decoder_start": 2, "eos": [2]}, )" SMELT_GUIDED_SIZES
     R"(, "encoder": {"layers": 1, "heads": 2, "ffn": 16}})";
+// Rings of 18 places, fewer than a row may have tokens.
+constexpr const char* kHasRings =
+    R"({"family": "mistral", "attention": {"window": 3}, )" SMELT_GUIDED_SIZES "}";
 
 /// The same weights, whoever chooses.
 std::unique_ptr<Session> guided_session(const char* spec, bool plan_chooses) {
@@ -277,8 +281,13 @@ TEST(GuidedChoiceOfInvalidScores, IsTheHosts) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, GuidedChoice, ::testing::Values(kDecoderAlone, kReadsSource),
-                         [](const auto& info) { return info.index == 0 ? "decoder" : "reads_source"; });
+std::string name_of_model(const ::testing::TestParamInfo<const char*>& info) {
+  constexpr const char* kNames[] = {"decoder", "reads_source", "has_rings"};
+  return kNames[info.index];
+}
+
+INSTANTIATE_TEST_SUITE_P(All, GuidedChoice, ::testing::Values(kDecoderAlone, kReadsSource, kHasRings),
+                         name_of_model);
 
 }  // namespace
 }  // namespace smelt
