@@ -74,8 +74,8 @@ Tensors evaluated(const Module& module, int64_t rows, const Tensors& inputs, con
   return evaluate(*module.graphs.front(), inputs, states, {.symbols = {{"B", rows}}, .philox = {}}).outputs;
 }
 
-/// Up to 16 rows read bytes, more widen them first.
-constexpr int64_t kRows[] = {1, 3, 16, 17, 33};
+/// Up to 32 rows read bytes, more widen them first.
+constexpr int64_t kRows[] = {1, 3, 17, 32, 33};
 
 class QuantizedWeights : public ::testing::TestWithParam<DType> {};
 

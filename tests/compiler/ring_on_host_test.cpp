@@ -1,5 +1,5 @@
-// Generation over rings by a plan that was lowered for a GPU, run on the host: tokens that the plan and the
-// host choose, and beams, against whole sequences.
+// Generation over rings by a plan that was lowered for a GPU, run on the host: tokens that the plan chooses,
+// by their text or without it, that the host chooses, and beams, against whole sequences.
 #include "runtime/generation/generator.h"
 #include "tests/compiler/cpu_against_evaluator.h"
 #include "tests/support/cuda_on_host/cuda_on_host.h"
@@ -25,7 +25,8 @@ CompileOptions inference(std::vector<std::string> entries) {
 }
 
 TEST(RingsOfAGpu, GiveWhatWholeSequencesGive) {
-  CompileOptions options = inference({"decode", "reorder", "next", "next_beams"});
+  CompileOptions options =
+      inference({"decode", "reorder", "next", "next_beams", "next_guided", "next_beams_guided"});
   options.target = "sm_90";
   const Program program = compile(windowed_model(), options, Stage::program).program;
   Session rings = testing::cpu_session(test::plan_on_host(program));
@@ -38,9 +39,13 @@ TEST(RingsOfAGpu, GiveWhatWholeSequencesGive) {
   GenerationOptions asked;
   asked.max_new_tokens = 19;
   EXPECT_EQ(cached.generate(prompts, asked), whole.generate(prompts, asked));
-  asked.no_repeat_ngram_size = 3;  // the host chooses
+  asked.num_beams = 3;
   EXPECT_EQ(cached.generate(prompts, asked), whole.generate(prompts, asked));
-  asked.no_repeat_ngram_size = 0, asked.num_beams = 3;
+  asked.no_repeat_ngram_size = 2, asked.repetition_penalty = 1.3;  // of the text
+  EXPECT_EQ(cached.generate(prompts, asked), whole.generate(prompts, asked));
+  asked.num_beams = 1;
+  EXPECT_EQ(cached.generate(prompts, asked), whole.generate(prompts, asked));
+  asked.no_repeat_ngram_size = 17;  // the host chooses
   EXPECT_EQ(cached.generate(prompts, asked), whole.generate(prompts, asked));
 }
 
