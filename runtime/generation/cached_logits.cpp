@@ -64,26 +64,27 @@ size_t CachedLogits::match_length(const ModelRow& row, const Held& held) const {
 }
 
 /// Most rows go on in their own place: others are looked at where that has not all there may be.
-CachedLogits::Match CachedLogits::match(const ModelRow& row, size_t own_slot) const {
-  Match best = {own_slot, own_slot < held_.size() ? match_length(row, held_[own_slot]) : 0};
-  for (size_t slot = 0; slot < held_.size() && best.length + 1 < row.tokens.size(); ++slot)
-    if (const size_t length = match_length(row, held_[slot]); length > best.length) best = {slot, length};
+CachedLogits::Match CachedLogits::match(const ModelRow& row, size_t own_slot,
+                                        std::span<const Held> held) const {
+  Match best = {own_slot, own_slot < held.size() ? match_length(row, held[own_slot]) : 0};
+  for (size_t slot = 0; slot < held.size() && best.length + 1 < row.tokens.size(); ++slot)
+    if (const size_t length = match_length(row, held[slot]); length > best.length) best = {slot, length};
   return best;
 }
 
 /// Moves what rows share with others to their own place; returns how much each of them has there then.
-std::vector<size_t> CachedLogits::keep_matches(std::span<const ModelRow> rows) {
+std::vector<size_t> CachedLogits::keep_matches(std::span<const ModelRow> rows, std::span<const Held> held) {
   std::vector<Match> matches;
-  for (size_t i = 0; i < rows.size(); ++i) matches.push_back(match(rows[i], i));
+  for (size_t i = 0; i < rows.size(); ++i) matches.push_back(match(rows[i], i, held));
   std::vector<size_t> past(rows.size());
   std::ranges::transform(matches, past.begin(), &Match::length);
   furthest_.assign(rows.size(), 0);
   // Sources are read together, by a run that leaves nothing of those before.
   if (reads_source_ && std::ranges::count(past, size_t{0}) > 0) return std::vector<size_t>(rows.size(), 0);
   for (size_t i = 0; i < rows.size(); ++i)
-    if (past[i] > 0) furthest_[i] = held_[matches[i].slot].furthest;
+    if (past[i] > 0) furthest_[i] = held[matches[i].slot].furthest;
   reorder(matches);
-  if (reads_source_) reorder_sources(matches);
+  if (reads_source_) reorder_sources(matches, held);
   return past;
 }
 
@@ -112,11 +113,11 @@ void CachedLogits::reorder(std::span<const Match> matches) {
 }
 
 /// Beams of one sentence have the same source, each a copy of its own: these stay where they are.
-void CachedLogits::reorder_sources(std::span<const Match> matches) {
+void CachedLogits::reorder_sources(std::span<const Match> matches, std::span<const Held> held) {
   Moves moves;
   for (size_t i = 0; i < matches.size(); ++i) {
-    const Held& wanted = held_[matches[i].slot];
-    const bool is_here = i < held_.size() && held_[i].source == wanted.source && held_[i].mask == wanted.mask;
+    const Held& wanted = held[matches[i].slot];
+    const bool is_here = i < held.size() && held[i].source == wanted.source && held[i].mask == wanted.mask;
     if (!is_here) moves.add(matches[i].slot, i, source_capacity_);
   }
   move(kReorderSourcesEntry, moves);
@@ -181,11 +182,11 @@ void CachedLogits::decode_run(std::span<const ModelRow> rows, std::vector<size_t
   session_.run(kDecodeEntry, inputs, {&output, logits.empty() ? size_t{0} : size_t{1}});
 }
 
-/// While `read` may fail nothing is known of the caches.
+/// While runs may fail nothing is known of the caches.
 template <typename Read>
 void CachedLogits::update(std::span<const ModelRow> rows, const Read& read) {
-  std::vector<size_t> past = keep_matches(rows);
   std::vector<Held> held = std::exchange(held_, {});
+  std::vector<size_t> past = keep_matches(rows, held);
   held.resize(std::max(held.size(), rows.size()));
   if (reads_source_ && past[0] == 0) encode(rows);
   read(std::move(past));

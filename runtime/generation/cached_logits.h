@@ -48,10 +48,10 @@ class CachedLogits {
   };
   void move(const char* entry, const Moves& moves);
   size_t match_length(const ModelRow& row, const Held& held) const;
-  Match match(const ModelRow& row, size_t own_slot) const;
-  std::vector<size_t> keep_matches(std::span<const ModelRow> rows);
+  Match match(const ModelRow& row, size_t own_slot, std::span<const Held> held) const;
+  std::vector<size_t> keep_matches(std::span<const ModelRow> rows, std::span<const Held> held);
   void reorder(std::span<const Match> matches);
-  void reorder_sources(std::span<const Match> matches);
+  void reorder_sources(std::span<const Match> matches, std::span<const Held> held);
   size_t source_length(std::span<const ModelRow> rows) const;
   void encode(std::span<const ModelRow> rows);
   void decode(std::span<const ModelRow> rows, std::vector<size_t> past, std::span<float> logits);
