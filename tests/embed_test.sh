@@ -28,7 +28,11 @@ grep -q '^entry logits$' "$work/cpp.txt" || fail "no entry 'logits' in: $(cat "$
 [ "$(tail -n1 "$work/cpp.txt")" = "$(tail -n1 "$work/c.txt")" ] || fail "C++ and C disagree"
 [ "$(tail -n1 "$work/c.txt" | wc -w)" = 9 ] || fail "expected 8 ids, got: $(tail -n1 "$work/c.txt")"
 
-# A chat: token i is the word wi, so that the first reply is embed_c's and the second goes on from it.
+# Chats with a model whose replies depend on all that was said. Token i is the word wi, so that the first reply in C is
+# embed_c's and the second goes on from it.
+other=$source_dir/tests/goldens/gpt-neox
+"$build/smelt" compile "$other" --mode=infer -o "$work/other.plan" >/dev/null
+next() { "$work/build/embed_c" "$work/other.plan" "$other/model.safetensors" "$@" | tail -n1 | cut -d: -f2; }
 tokenizer() {  # arguments: ID=WORD, where a token is another word
   local i argument
   local -A words=()
@@ -37,44 +41,36 @@ tokenizer() {  # arguments: ID=WORD, where a token is another word
   for i in $(seq 130); do printf ', "%s": %d' "${words[$i]:-w$i}" "$i"; done
   printf '}}, "pre_tokenizer": {"type": "WhitespaceSplit"}}'
 }
-tokenizer >"$work/tokenizer.json"
-chat() { "$work/build/embed_chat" "$work/model.plan" "$weights" "$work/tokenizer.json" 8; }
+chat() { "$work/build/$1" "$work/other.plan" "$other/model.safetensors" "$work/$2.json" "$3"; }
 line() { printf 'w%s ' "$@"; echo; }
-read -ra first <<<"$(tail -n1 "$work/c.txt" | cut -d: -f2)"
-all=("${prompt[@]}" "${first[@]}" 2 7)
-"$work/build/embed_c" "$work/model.plan" "$weights" 8 "${all[@]}" >"$work/second.txt" || fail "the C program failed"
-read -ra second <<<"$(tail -n1 "$work/second.txt" | cut -d: -f2)"
-{ line "${prompt[@]}"; line 2 7; } | chat >"$work/chat.txt" || fail "the chat failed"
-{ line "${first[@]}"; line "${second[@]}"; } | sed 's/ $//' >"$work/expected.txt"
-diff <(head -n2 "$work/chat.txt") "$work/expected.txt" || fail "the chat does not go on as embed_c does"
-tail -n1 "$work/chat.txt" | grep -qE '^16 tokens, [0-9.]+ tokens/s$' || fail "the chat ends with: $(tail -n1 "$work/chat.txt")"
+lines() { for ids; do line $ids | sed 's/ $//'; done; }  # arguments: the ids of one line each
+
+tokenizer >"$work/words.json"
+read -ra first <<<"$(next 3 12 3 1 4 18)"
+read -ra second <<<"$(next 3 12 3 1 4 18 "${first[@]}" 33)"
+lines '12 3 1 4 18' 33 | chat embed_chat_c words 3 >"$work/chat.txt" || fail "the chat in C failed"
+diff "$work/chat.txt" <(lines "${first[*]}" "${second[*]}") || fail "the chat in C does not go on as embed_c does"
 for bad in 'w1 \xff' ''; do
   code=0
-  printf '%b\n' "$bad" | chat >/dev/null 2>"$work/error.txt" || code=$?
-  [ "$code" = 1 ] && grep -q '^error: ' "$work/error.txt" || fail "the chat: code $code for the line '$bad'"
+  printf '%b\n' "$bad" | chat embed_chat_c words 3 >/dev/null 2>"$work/error.txt" || code=$?
+  [ "$code" = 1 ] && grep -q '^error: ' "$work/error.txt" || fail "the chat in C: code $code for the line '$bad'"
 done
 
-# The chat in C, of a model whose replies depend on all that was said: tokens 12 and 18 are "User:" and "Assistant:", and
-# the third token of the first reply is the stop text. The second reply ends with the end token 2, since the transcript
-# has one "User:" between the two. Replies of two tokens end by their length, and the program writes "User:" itself.
-other=$source_dir/tests/goldens/gpt-neox
-"$build/smelt" compile "$other" --mode=infer -o "$work/other.plan" >/dev/null
-next() { "$work/build/embed_c" "$work/other.plan" "$other/model.safetensors" "$@" | tail -n1 | cut -d: -f2; }
-chat_c() { "$work/build/embed_chat_c" "$work/other.plan" "$other/model.safetensors" "$work/transcript.json" "$1"; }
-read -ra first <<<"$(next 3 12 3 1 4 18)"
+# The chat in C++: tokens 12 and 18 are "User:" and "Assistant:", and the third token of the first reply is the stop text.
+# The second reply ends with the end token 2, since the transcript has one "User:" between the two. Replies of two tokens
+# end by their length, and the program writes "User:" itself.
 tokenizer 12=User: 18=Assistant: "${first[2]}=\nUser:" >"$work/transcript.json"
 read -ra second <<<"$(next 3 12 3 1 4 18 "${first[@]}" 9 20 18)"
 [ "${second[2]}" = 2 ] || fail "expected a reply that ends with 2, got: ${second[*]}"
-{ line 3 1 4; line 9 20; } | chat_c 8 >"$work/chat.txt" || fail "the chat in C failed"
-diff "$work/chat.txt" <(line "${first[@]:0:2}"; line "${second[@]}" | sed 's/ $//') || fail "the chat in C: a reply that stops"
+lines '3 1 4' '9 20' | chat embed_chat transcript 8 >"$work/chat.txt" || fail "the chat failed"
+diff <(head -n2 "$work/chat.txt") <(line "${first[@]:0:2}"; lines "${second[*]}") || fail "the chat: a reply that stops"
+tail -n1 "$work/chat.txt" | grep -qE '^6 tokens, [0-9.]+ tokens/s$' || fail "the chat ends with: $(tail -n1 "$work/chat.txt")"
 read -ra second <<<"$(next 2 12 3 1 4 18 "${first[@]:0:2}" 12 5 5 18)"
-{ line 3 1 4; line 5 5; } | chat_c 2 >"$work/chat.txt" || fail "the chat in C failed"
-{ line "${first[@]:0:2}"; line "${second[@]}"; } | sed 's/ $//' | diff "$work/chat.txt" - || fail "the chat in C: a reply of two tokens"
-for bad in 'w1 \xff' "$(head -c 5000 /dev/zero | tr '\0' x)"; do
-  code=0
-  printf '%b\n' "$bad" | chat_c 8 >/dev/null 2>"$work/error.txt" || code=$?
-  [ "$code" = 1 ] && grep -q '^error: ' "$work/error.txt" || fail "the chat in C: code $code for the line '${bad:0:20}'"
-done
+lines '3 1 4' '5 5' | chat embed_chat transcript 2 >"$work/chat.txt" || fail "the chat failed"
+diff <(head -n2 "$work/chat.txt") <(lines "${first[*]:0:2}" "${second[*]}") || fail "the chat: a reply of two tokens"
+code=0
+printf 'w1 \xff\n' | chat embed_chat transcript 8 >/dev/null 2>"$work/error.txt" || code=$?
+[ "$code" = 1 ] && grep -q '^error: ' "$work/error.txt" || fail "the chat: code $code for a line that is no UTF-8"
 
 for program in embed_cpp embed_c embed_chat embed_chat_c; do
   if ldd "$work/build/$program" | grep -qiE 'llvm|clang|lld'; then fail "LLVM is linked into $program"; fi
