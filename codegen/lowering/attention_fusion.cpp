@@ -1,5 +1,7 @@
 #include "codegen/lowering/attention_fusion.h"
 
+#include <fmt/format.h>
+
 #include "ir/analysis/view.h"
 #include "ir/body.h"
 #include "llvm/ADT/STLExtras.h"

@@ -7,6 +7,7 @@
 
 #include "compiler/cli/bench_inputs.h"
 #include "compiler/cli/bench_profile.h"
+#include "compiler/cli/compile_flags.h"
 #include "compiler/cli/copy_bandwidth.h"
 #include "compiler/cli/text_table.h"
 #include "compiler/cli/timer.h"
