@@ -27,6 +27,9 @@ constexpr BoundsRow kBounds[] = {
     {"tf32", "fp16", {5e-3, 2e-3, 2e-3, 1e-2, 4e-2}},
 };
 
+/// What rounding weights to bytes may add to the error of logits (docs/generation.md).
+constexpr double kByteLogits = 4e-2;
+
 GoldenBounds bounds_of(const Json& json, const std::string& precision) {
   const BoundsRow& row = *std::ranges::find(kBounds, precision, &BoundsRow::precision);
   GoldenBounds bounds = row.bounds;
@@ -43,10 +46,12 @@ GoldenBounds bounds_of(const Json& json, const std::string& precision) {
 
 }  // namespace
 
-Golden Golden::open(const std::filesystem::path& directory, const std::string& precision) {
+Golden Golden::open(const std::filesystem::path& directory, const std::string& precision,
+                    const std::string& weight_type) {
   Golden golden{
       Checkpoint::open(directory / "golden.safetensors"), read_json_file(directory / "golden.json"), {}};
   golden.bounds = bounds_of(golden.json, precision);
+  if (weight_type == "int8") golden.bounds.logits += kByteLogits;
   return golden;
 }
 

@@ -24,8 +24,9 @@ struct Golden {
   Json json;
   GoldenBounds bounds;  // 1.25 x PyTorch's own error, where that is more
 
-  /// `precision`: fp32, tf32, bf16 or fp16.
-  static Golden open(const std::filesystem::path& directory, const std::string& precision);
+  /// `precision`: fp32, tf32, bf16 or fp16; `weight_type`: float or int8.
+  static Golden open(const std::filesystem::path& directory, const std::string& precision,
+                     const std::string& weight_type);
 
   /// An i32 or f32 tensor.
   HostTensor tensor(const std::string& name) const;

@@ -14,8 +14,8 @@
 #include "compiler/cli/generation_flags.h"
 #include "compiler/cli/golden.h"
 #include "compiler/cli/model.h"
-#include "compiler/cli/text_table.h"
 #include "compiler/cli/verify_generation.h"
+#include "compiler/cli/verify_report.h"
 #include "runtime/error.h"
 #include "runtime/generation/generator.h"
 
@@ -28,54 +28,7 @@ struct VerifyCommand {
   int threads = 0;
 };
 
-constexpr double kZeroReference = 1e-6, kScoreBound = 1e-5;
-
-double norm(std::span<const float> values) {
-  double sum = 0;
-  for (const double v : values) sum += v * v;
-  return std::sqrt(sum);
-}
-
-double distance(std::span<const float> a, std::span<const float> b) {
-  double sum = 0;
-  for (size_t i = 0; i < a.size(); ++i) sum += (double{a[i]} - b[i]) * (double{a[i]} - b[i]);
-  return std::sqrt(sum);
-}
-
-/// Quantities with their errors; NaN is never within a bound.
-class Report {
- public:
-  void add(const std::string& what, double error, double bound) {
-    const bool good = error <= bound;
-    row(what, fmt::format("{:.2e}", error), fmt::format("{:.2e}", bound), good);
-  }
-  void add_tensor(const std::string& what, std::span<const float> value, std::span<const float> reference,
-                  double bound) {
-    if (value.size() != reference.size())
-      return row(what, fmt::format("{} elements", value.size()), fmt::format("{}", reference.size()), false);
-    const double size = norm(reference);
-    if (size == 0)
-      add(what, distance(value, reference), kZeroReference);
-    else
-      add(what, distance(value, reference) / size, bound);
-  }
-  void add_exact(const std::string& what, const std::string& found, bool good) {
-    row(what, found, "exact", good);
-  }
-
-  /// For people; nothing is demanded.
-  void add_note(const std::string& what, const std::string& found) { table_.add({what, found, "", ""}); }
-
-  Verified result() const { return {passed_ + failed_, failed_, table_.text()}; }
-
- private:
-  void row(const std::string& what, std::string error, std::string bound, bool good) {
-    ++(good ? passed_ : failed_);
-    table_.add({what, std::move(error), std::move(bound), good ? "ok" : "FAILED"});
-  }
-  TextTable table_{{"quantity", "error", "bound", ""}};
-  int passed_ = 0, failed_ = 0;
-};
+constexpr double kScoreBound = 1e-5;
 
 /// `values` of a segment in the layout of the checkpoint.
 std::vector<float> checkpoint_layout(const Segment& segment, std::span<const float> values) {
@@ -91,19 +44,24 @@ class Verification {
  public:
   Verification(const VerifyCommand& options, std::filesystem::path directory, const PlanMaker& make)
       : options_(options),
-        golden_(Golden::open(directory, options.flags.precision)),
+        trains_(options.flags.weight_type == "float"),
+        golden_(Golden::open(directory, options.flags.precision, options.flags.weight_type)),
         inputs_(golden_.inputs("input.")),
         recorded_(read_generation_cases(directory)),
         seq2seq_(read_json_file(directory / "config.json").value("is_encoder_decoder", false)),
         make_(make) {
     model_ = open_model(directory, {});
-    make_session(training_options());
+    make_session(recorded_options());
   }
 
   Verified run() {
     compare_logits();
-    compare_loss();
-    compare_training();
+    if (trains_) {
+      compare_loss();
+      compare_training();
+    } else {
+      report_.add_note("loss, gradients, AdamW losses", "left out: weights are bytes, which are not trained");
+    }
     if (golden_.greedy_ids().empty() && recorded_.empty()) return report_.result();
     make_session(generation_options());
     compare_ids();
@@ -121,9 +79,10 @@ class Verification {
     session_ = open_session(model_, flags);
   }
 
-  CompileOptions training_options() const {
+  /// The entries of which golden.safetensors and golden.json have numbers.
+  CompileOptions recorded_options() const {
     CompileOptions result = options_.flags.options();
-    result.mode = Mode::train;
+    result.mode = trains_ ? Mode::train : Mode::infer;
     result.build.chooses_tokens.reset();
     result.build.dropout = 0;
     result.build.hidden_states = golden_.has("output.hidden.0");
@@ -132,7 +91,8 @@ class Verification {
     result.build.segment_ids = inputs_.contains("segment_ids");
     result.training.optimizer = golden_.optimizer();
     result.training.accumulation = false;
-    result.entries = {"train_step", "evaluate", "logits"};
+    result.entries = {"logits"};
+    if (trains_) result.entries.insert(result.entries.end(), {"train_step", "evaluate"});
     bound_sizes(result.build.bounds);
     return result;
   }
@@ -306,7 +266,7 @@ class Verification {
     for (const GenerationCase& recorded : recorded_) {
       const GenerationOutcome outcome = compare_case(recorded, *session_, model_.about);
       const std::string what = fmt::format("generated, {}", recorded.name);
-      if (options_.flags.precision != "fp32" && options_.flags.precision != "tf32") {
+      if (!trains_ || (options_.flags.precision != "fp32" && options_.flags.precision != "tf32")) {
         report_.add_note(what, fmt::format("{} of {} rows equal", outcome.equal, outcome.rows));
         continue;
       }
@@ -338,14 +298,15 @@ class Verification {
     const std::string what = fmt::format("greedy ids of prompt {}", row);
     const std::string text = at == found.end() ? fmt::format("{} tokens", fresh.size())
                                                : fmt::format("differs at {}", at - found.begin());
-    // Near ties fall either way where logits are rounded.
-    if (options_.flags.precision == "fp32")
+    // Near ties fall either way where logits or weights are rounded.
+    if (trains_ && options_.flags.precision == "fp32")
       report_.add_exact(what, text, at == found.end() && rest_is_padding);
     else
       report_.add_note(what, text);
   }
 
   const VerifyCommand& options_;
+  bool trains_;  // weights of a byte are for inference alone
   Golden golden_;
   std::map<std::string, HostTensor> inputs_;
   std::vector<GenerationCase> recorded_;
@@ -354,7 +315,7 @@ class Verification {
   const PlanMaker& make_;     // of other plans than this target's; may be empty
   Model model_;
   std::unique_ptr<Session> session_;
-  Report report_;
+  VerifyReport report_;
 };
 
 Verified verify(const VerifyCommand& options, const PlanMaker& make) {

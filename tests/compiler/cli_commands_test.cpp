@@ -207,6 +207,22 @@ TEST_F(Commands, VerifyMeetsTheGoldenAndNoticesOtherWeights) {
   EXPECT_TRUE(has(wrong.out, "FAILED")) << wrong.out;
 }
 
+TEST_F(Commands, VerifyOfBytesComparesLogitsAndSaysWhatIsLeftOut) {
+  const Outcome outcome = smelt("verify $GOLDEN --target cpu --weight-type int8");
+  expect_good(outcome);
+  for (const char* part :
+       {"logits", "4.00e-02", "loss, gradients, AdamW losses", "left out: weights are bytes",
+        "greedy ids of prompt 0", "generated, ", " 0 failed"})
+    EXPECT_TRUE(has(outcome.out, part)) << part << "\n" << outcome.out;
+  fs::copy(kGolden, path("other"));
+  std::string weights = slurp(path("other/model.safetensors"));
+  weights[weights.size() - 1] ^= 0x40;  // the highest exponent bit of the last weight
+  spill(path("other/model.safetensors"), weights);
+  const Outcome wrong = smelt("verify other --weight-type int8");
+  EXPECT_EQ(wrong.status, 1);
+  EXPECT_TRUE(has(wrong.out, "FAILED")) << wrong.out;
+}
+
 /// Among what is recorded are n-grams, phrases, penalties and beams with them.
 TEST_F(Commands, VerifyComparesWhatThePlanChooses) {
   const Outcome outcome = smelt("verify $GOLDEN --target cpu --choose-tokens");
