@@ -50,9 +50,8 @@ struct BuildOptions {
 ///              runtime/generation/token_states.h; rows
 ///   @next_beams  the same of a beam search: the best continuations of N sentences of K beams, and the beams
 ///              that go on
-///   @next_guided, @next_beams_guided   the same by scores that options change by what stands in the text,
-///   the
-///              tokens of which are in states of their own
+///   @next_guided, @next_beams_guided   the same by scores that options change by what stands in the
+///              text, the tokens of which are in states of their own
 ///   @reorder   what row from[b] of the caches has at places[t] becomes row to[b]'s: beams, and batches that
 ///              shrink; rows_moved
 ///   @reorder_sources   the same of what @encode keeps, at places[s]
@@ -79,9 +78,8 @@ struct BuildOptions {
 ///                      -1, and where it is not given: all
 ///   slots              [B], of @next_pages, where the input_ids of -1 stand for what a row's last run has
 ///                      chosen: where in the states each row is, no two in one
-///   slot, bias, penalties   [1] and f32[1,V] twice, of @begin_pages: what is added to the scores of words,
-///   and
-///                      as `penalty` for each of them; 0 of one that has not come
+///   slot, bias, penalties   [1] and f32[1,V] twice, of @begin_pages: what is added to the scores of
+///                      words, and as `penalty` for each of them; 0 of one that has not come
 ///   numbers, integers  f32[B,3] and [B,4], of @next: temperature (0: greedy), top_p, min_p; top_k, seed,
 ///                      unused, index of the sequence, as runtime/generation/sampling.h takes them
 ///   penalty            f32[B]: what later scores of a chosen token are divided by, or multiplied where they
@@ -89,9 +87,9 @@ struct BuildOptions {
 ///   held_back, held_back_until, forced, forced_at
 ///                      [B,16] and [B,2]: tokens that may not come before, and that come at, these places in
 ///                      their row (-1: none)
-///   beams, ends        [N,K], whose numbers say nothing, and [N,16]: the tokens that end a sentence (-1:
-///   none);
-///                      of @next_beams, whose other inputs have N K rows
+///   beams, ends        [N,K], whose numbers say nothing, and [N,16]: the tokens that end a sentence
+///                      (-1: none); of @next_beams and @next_beams_guided, whose other inputs of rows have
+///                      N K of them
 ///   text_places, text_numbers, text_integers, end_growth, biased_before, biased_last, biases, biased_with,
 ///   banned_before, banned_last
 ///                      of @next_guided and @next_beams_guided, in place of penalty, held_back and forced:

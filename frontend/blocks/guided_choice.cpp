@@ -26,11 +26,6 @@ Value* fault_of_numbers(GraphBuilder& g, Value* logits) {
   return g.select(g.eq(any, g.like(any, 0)), g.constant(0, rows), nan);
 }
 
-/// One number of a request, everywhere in a value of that shape.
-Value* of_request(GraphBuilder& g, Value* numbers, int64_t which, const Shape& shape) {
-  return g.broadcast(g.reshape(g.slice(numbers, 0, which, 1), {}), {}, shape);
-}
-
 /// Those that are no numbers are left out.
 Value* finite(GraphBuilder& g, Value* scores) {
   return g.select(g.lt(g.abs(scores), g.like(scores, -kNoSum)), scores, g.like(scores, kNoSum));
@@ -41,8 +36,8 @@ Value* by_rank(GraphBuilder& g, Value* scores, const TextChoice& text) {
   Node* best = g.top_k(finite(g, scores), std::min(kBeamCandidates, *scores->shape()[1].constant()));
   Value *value = best->result(0), *rank = g.iota(best->result(1)->type, 1);
   const Shape& shape = value->shape();
-  Value* taken = g.mul(of_request(g, text.numbers, kRankPenalty, shape), g.convert(rank, DType::f32));
-  Value* is_kept = g.lt(rank, of_request(g, text.integers, kKeptOfBeam, shape));
+  Value* taken = g.mul(number_of(g, text.numbers, kRankPenalty, shape), g.convert(rank, DType::f32));
+  Value* is_kept = g.lt(rank, number_of(g, text.integers, kKeptOfBeam, shape));
   Value* token = g.select(is_kept, best->result(1), g.like(rank, -1));
   Value* all =
       g.insert(with_ones(g, g.like(scores, kNoSum)), with_ones(g, g.sub(value, taken)), {token}, {1});
@@ -51,7 +46,7 @@ Value* by_rank(GraphBuilder& g, Value* scores, const TextChoice& text) {
 
 /// What each continuation adds up to, [B,V].
 Value* sums_of_rows(GraphBuilder& g, Value* scores, const TextChoice& text) {
-  Value* penalty = of_request(g, text.numbers, kRankPenalty, scores->shape());
+  Value* penalty = number_of(g, text.numbers, kRankPenalty, scores->shape());
   scores = g.select(g.eq(penalty, g.like(penalty, 0)), scores, by_rank(g, scores, text));
   Value* before = g.slice(g.state(kBeamSums), 0, 0, scores->shape()[0]);
   return finite(g, g.add(g.broadcast(before, {0}, scores->shape()), scores));

@@ -15,11 +15,6 @@ struct Text {
   Value *tokens, *length, *tail;
 };
 
-/// One number of a request, everywhere in a value of that shape.
-Value* number_of(GraphBuilder& g, Value* numbers, int64_t which, const Shape& shape) {
-  return g.broadcast(g.reshape(g.slice(numbers, 0, which, 1), {}), {}, shape);
-}
-
 /// One number of each row.
 Value* of_each_row(GraphBuilder& g, Value* row, const Shape& shape) { return g.broadcast(row, {0}, shape); }
 
@@ -232,6 +227,10 @@ void declare_text_states(BlockBuilder& b, int64_t slots, int64_t capacity, int64
   declare_state(b, kTextTokens, Role::cache, DType::i32, {slots, capacity + 1});
   declare_state(b, kTextSource, Role::cache, DType::i32, {slots, source_capacity});
   declare_state(b, kTextKinds, Role::cache, DType::i32, {kTokenKinds, b.spec.vocab_size});
+}
+
+Value* number_of(GraphBuilder& g, Value* numbers, int64_t which, const Shape& shape) {
+  return g.broadcast(g.reshape(g.slice(numbers, 0, which, 1), {}), {}, shape);
 }
 
 Value* elements_of_rows(GraphBuilder& g, Value* table, Value* columns) {

@@ -31,6 +31,8 @@ void declare_text_states(BlockBuilder& b, int64_t slots, int64_t capacity, int64
 Value* text_lengths(GraphBuilder& g, const TokenChoice& choice, const TextChoice& text);
 /// f32[B,V]: what becomes of these scores.
 Value* guided_scores(BlockBuilder& b, Value* scores, const TokenChoice& choice, const TextChoice& text);
+/// One number of a request, everywhere in a value of that shape.
+Value* number_of(GraphBuilder& g, Value* numbers, int64_t which, const Shape& shape);
 /// The element of each row of table [B,W] at the columns [B,...] between 0 and W.
 Value* elements_of_rows(GraphBuilder& g, Value* table, Value* columns);
 
