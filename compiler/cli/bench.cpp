@@ -160,6 +160,8 @@ TextTable to_table(const BenchCommand& o, const Result& r) {
 void run_operators(const BenchCommand& o) {
   if (o.profile) fail("--profile shows where a training step goes: leave it out for graphs in text form");
   if (o.accumulate > 1) fail("--accumulate is for models: leave it out for graphs in text form");
+  if (o.infer || o.generate)
+    fail("--infer and --generate are for models: leave them out for graphs in text form");
   CompileOptions compile = o.flags.options();
   compile.mode = Mode::infer;
   bench_operators({.graphs = o.models,
@@ -301,7 +303,8 @@ void add_bench(CLI::App& app) {
   command
       ->add_option(
           "--together", options->together,
-          "steps between two looks at the clock (a GPU runs behind its host); default: 1, of operators 20 ms")
+          "steps between two looks at the clock (a GPU runs behind its host); default: 1, of operators and "
+          "with --infer those of 20 ms")
       ->check(CLI::PositiveNumber);
   command->add_option("--threads", options->threads, "0: all cores")->check(CLI::NonNegativeNumber);
   auto* accumulate =
@@ -311,17 +314,19 @@ void add_bench(CLI::App& app) {
           ->capture_default_str();
   command->add_flag("--profile", options->profile, "time, bytes and operations of every kind of step")
       ->excludes(accumulate);
-  command
-      ->add_option("--trace", options->trace,
-                   "with --profile: write the last step for Perfetto (trace events, JSON)")
-      ->needs("--profile");
+  auto* trace = command
+                    ->add_option("--trace", options->trace,
+                                 "with --profile: write the last step for Perfetto (trace events, JSON)")
+                    ->needs("--profile");
   auto* generate =
-      command->add_flag("--generate", options->generate,
-                        "measure generation in place of training: --batch prompts of --length random tokens");
+      command
+          ->add_flag("--generate", options->generate,
+                     "measure generation in place of training: --batch prompts of --length random tokens")
+          ->excludes(trace);
   command
       ->add_flag("--infer", options->infer,
                  "measure runs of the outputs in place of training: --batch sequences of --length tokens")
-      ->excludes(generate, accumulate);
+      ->excludes(generate, accumulate, trace);
   const auto counted = [&](const char* name, int64_t& value, const char* help) {
     command->add_option(name, value, help)
         ->check(CLI::PositiveNumber)

@@ -349,6 +349,21 @@ TEST_F(Commands, BenchReportsAsJson) {
   EXPECT_TRUE(has(slurp(path("report.md")), "tokens/s"));
 }
 
+TEST_F(Commands, BenchTimesInference) {
+  const Outcome outcome =
+      smelt("bench $GOLDEN --infer --length 12 --batch 2 --steps 2 --together 1 --json --profile -o report");
+  expect_good(outcome);
+  const Json json = Json::parse(outcome.out.substr(0, outcome.out.find('\n')), nullptr, false);
+  ASSERT_TRUE(json.is_object()) << outcome.out;
+  EXPECT_GT(json["seconds"], 0);
+  EXPECT_TRUE(has(outcome.out, "gemm")) << outcome.out;
+  EXPECT_EQ(Json::parse(slurp(path("report.json"))), json);
+  EXPECT_TRUE(has(slurp(path("report.md")), "GFLOP/s"));
+  expect_error(smelt("bench $GOLDEN --infer --max B*T=16 --length 12 --batch 2"), "expected at most 16");
+  for (const char* other : {"--infer", "--generate"})
+    EXPECT_EQ(smelt(std::string("bench $GOLDEN --profile --trace t.json ") + other).status, 2);
+}
+
 /// Forward and backward of an operator, as lines and as files.
 TEST_F(Commands, BenchTimesOperators) {
   const std::string graphs = std::string("'") + SMELT_SOURCE_DIR "/tests/bench/operators/";
@@ -376,6 +391,7 @@ TEST_F(Commands, BenchSaysWhatItDoesNotTakeWithOperators) {
   spill(path("g.ir"), "graph @g(%x: f32[3]) {\n  %y = exp %x : f32[3]\n  return y = %y\n}\n");
   expect_error(smelt("bench g.ir $GOLDEN"), "is not a graph in text form");
   expect_error(smelt("bench g.ir --profile"), "--profile");
+  expect_error(smelt("bench g.ir --infer"), "--infer");
 }
 #endif
 
