@@ -13,7 +13,11 @@ void check(bool good, const char* name, T value, const char* expected) {
   if (!good) fail("{} {}: expected {}", name, value, expected);
 }
 
-bool is_positive(double x) { return x > 0 && std::isfinite(x); }
+/// As an f32, which scores are multiplied with.
+bool is_positive(double x) {
+  const auto narrow = static_cast<float>(x);
+  return narrow > 0 && std::isfinite(narrow);
+}
 
 void check_groups(const GenerationOptions& options) {
   const int64_t beams = options.num_beams, groups = options.num_beam_groups;
@@ -112,7 +116,11 @@ void GenerationOptions::validate(int64_t vocabulary) const {
     check_ids(name, ids);
   };
   for (const std::vector<int32_t>& word : bad_words_ids) check_sequence("bad_words_ids", word);
-  for (const SequenceBias& row : sequence_bias) check_sequence("sequence_bias", row.tokens);
+  for (const SequenceBias& row : sequence_bias) {
+    check_sequence("sequence_bias", row.tokens);
+    const bool is_number = std::isfinite(static_cast<float>(row.bias)) || row.bias < 0;
+    check(is_number, "sequence_bias", row.bias, "a number in the range of f32, or -infinity");
+  }
 }
 
 }  // namespace smelt

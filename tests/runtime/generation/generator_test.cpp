@@ -354,6 +354,10 @@ TEST(GenerationOptions, ValuesOutOfRangeAreNamed) {
     return message_of([&] { options.validate(10); });
   };
   EXPECT_HAS(fault([](auto& o) { o.repetition_penalty = 0; }), "repetition_penalty 0");
+  EXPECT_HAS(fault([](auto& o) { o.repetition_penalty = 1e-60; }), "repetition_penalty 1e-60");
+  EXPECT_HAS(fault([](auto& o) { o.encoder_repetition_penalty = 1e60; }), "encoder_repetition_penalty 1e+60");
+  EXPECT_HAS(fault([](auto& o) { o.sequence_bias = {{{1}, std::nan("")}}; }), "sequence_bias nan");
+  EXPECT_HAS(fault([](auto& o) { o.sequence_bias = {{{1}, 1e60}}; }), "sequence_bias 1e+60");
   EXPECT_HAS(fault([](auto& o) { o.num_beams = 0; }), "num_beams 0: expected 1 to 64");
   EXPECT_HAS(fault([](auto& o) { o.num_return_sequences = 2; }), "greedy decoding has one result");
   EXPECT_HAS(fault([](auto& o) { o.num_beams = 2, o.num_return_sequences = 3; }), "at most num_beams");
