@@ -45,8 +45,8 @@ Driver load_driver() {
   get(d.StreamSynchronize, "cuStreamSynchronize"), get(d.StreamWaitEvent, "cuStreamWaitEvent");
   get(d.StreamBeginCapture, "cuStreamBeginCapture_v2"), get(d.StreamEndCapture, "cuStreamEndCapture");
   get(d.EventCreate, "cuEventCreate"), get(d.EventDestroy, "cuEventDestroy_v2");
-  get(d.EventRecord, "cuEventRecord"), get(d.EventSynchronize, "cuEventSynchronize");
-  get(d.EventElapsedTime, "cuEventElapsedTime");
+  get(d.EventRecord, "cuEventRecord"), get(d.EventQuery, "cuEventQuery");
+  get(d.EventSynchronize, "cuEventSynchronize"), get(d.EventElapsedTime, "cuEventElapsedTime");
   get(d.GraphInstantiate, "cuGraphInstantiateWithFlags"), get(d.GraphLaunch, "cuGraphLaunch");
   get(d.GraphDestroy, "cuGraphDestroy"), get(d.GraphExecDestroy, "cuGraphExecDestroy");
   d.path = library.path();

@@ -111,6 +111,7 @@ struct Driver {
   Code (*EventCreate)(Event* event, unsigned flags);
   Code (*EventDestroy)(Event event);
   Code (*EventRecord)(Event event, Stream stream);
+  Code (*EventQuery)(Event event);
   Code (*EventSynchronize)(Event event);
   Code (*EventElapsedTime)(float* milliseconds, Event begin, Event end);
   Code (*GraphInstantiate)(GraphExec* executable, Graph graph, unsigned long long flags);
@@ -123,6 +124,8 @@ struct Driver {
 
 /// CUDA_ERROR_OUT_OF_MEMORY
 inline constexpr Driver::Code kOutOfMemory = 2;
+/// CUDA_ERROR_NOT_READY, which EventQuery says of an event that has not happened yet.
+inline constexpr Driver::Code kNotReady = 600;
 
 /// Throws Error (unavailable) where there is no driver, or one older than the functions above.
 const Driver& driver();

@@ -310,7 +310,8 @@ Code cuStreamEndCapture(Stream stream, Graph* graph) {
 Code cuEventCreate(Event* event, unsigned) { return *event = new EventTag, gpu().fault; }
 Code cuEventDestroy_v2(Event event) { return delete event, gpu().fault; }
 Code cuEventRecord(Event event, Stream) { return event->moment = gpu().clock, gpu().fault; }
-Code cuEventSynchronize(Event) { return gpu().fault; }
+Code cuEventQuery(Event) { return gpu().fault != 0 || !gpu().late_events ? gpu().fault : kNotReady; }
+Code cuEventSynchronize(Event) { return ++gpu().event_waits, gpu().fault; }
 Code cuEventElapsedTime(float* milliseconds, Event begin, Event end) {
   double passed = end->moment - begin->moment;
   if (const double step = gpu().clock_step; step > 0) passed = std::floor(passed / step + 1e-6) * step;

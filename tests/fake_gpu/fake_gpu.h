@@ -56,13 +56,15 @@ struct Gpu {
   size_t total_bytes = size_t{1} << 30, library_version = 130100;
   std::map<std::string, Kernel> kernels = {};           // by name; others do nothing
   std::vector<double> milliseconds_by_algorithm = {1};  // of a GEMM; each algorithm rounds in its own way
-  double clock_step = 0;  // milliseconds: times between events are multiples of it
+  double clock_step = 0;     // milliseconds: times between events are multiples of it
+  bool late_events = false;  // who asks for an event finds that it has not happened yet
   // What it does.
   int fault = 0;                 // set by a kernel: the status that every call answers with from then on
   size_t refuses_blocks_of = 0;  // bytes: as if memory were in pieces
   size_t used_bytes = 0, blocks_in_use = 0, allocations = 0;
   int gemms = 0, launches = 0, graph_launches = 0, downloads = 0, waits = 0;  // waits: for all of a stream
-  double clock = 0;                                                           // milliseconds
+  int event_waits = 0;
+  double clock = 0;  // milliseconds
 };
 
 inline constexpr int kMostGpus = 4;
