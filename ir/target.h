@@ -9,6 +9,7 @@
 
 #include "ir/op.h"
 #include "runtime/cuda/device_model.h"
+#include "runtime/dtype.h"
 
 namespace smelt {
 
