@@ -254,13 +254,14 @@ TEST_F(CApiGeneration, AbsurdOptionsAreRefusedOrHarmless) {
         R"({"do_sample": true, "num_return_sequences": 1000000000000})",
         R"({"num_beams": 9223372036854775807})", R"({"eos_token_id": [[1]]})",
         R"({"eos_token_id": 18446744073709551615})", R"({"seed": 1.5})", R"({"bad_words_ids": [[]]})",
-        R"({"sequence_bias": [[[1], 2, 3]]})", "{\"\xFF\": 1}", "null", ""})
+        R"({"sequence_bias": [[[1], 2, 3]]})", R"({"repetition_penalty": 1e300})",
+        R"({"exponential_decay_length_penalty": [1, 1e300]})", "{\"\xFF\": 1}", "null", ""})
     EXPECT_NE(generate({{1}}, json), SMELT_OK) << json;
   for (const char* json :
        {R"({"min_length": 9223372036854775807})", R"({"min_new_tokens": 9223372036854775807})",
         R"({"no_repeat_ngram_size": 9223372036854775807})", R"({"top_k": 9223372036854775807})",
-        R"({"encoder_no_repeat_ngram_size": 9223372036854775807})", R"({"repetition_penalty": 1e300})",
-        R"({"exponential_decay_length_penalty": [9223372036854775807, 1e300]})",
+        R"({"encoder_no_repeat_ngram_size": 9223372036854775807})", R"({"repetition_penalty": 1e30})",
+        R"({"exponential_decay_length_penalty": [9223372036854775807, 1e30]})",
         R"({"num_beams": 64, "num_return_sequences": 64, "length_penalty": 1e300})",
         R"({"max_new_tokens": 0})"})
     EXPECT_EQ(generate({{1}}, json), SMELT_OK) << json << smelt_last_error();
