@@ -2,6 +2,7 @@
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringRef.h"
 #include "passes/analysis.h"
 #include "passes/expressions.h"
 
