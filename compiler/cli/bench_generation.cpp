@@ -143,9 +143,8 @@ void bench_generation(const GenerationBench& bench) {
   std::string markdown = table.markdown();
   if (bench.profile) {
     Executor& executor = work.session().executor();
-    const double device = executor.copy_bytes_per_second();
     const TextTable steps = step_table(work.compilation().program, executor.profile(),
-                                       device > 0 ? device : copy_bytes_per_second(bench.threads));
+                                       copy_bytes_per_second(executor, bench.threads));
     fmt::print("\n{}", steps.text());
     markdown += "\n" + steps.markdown();
   }

@@ -100,9 +100,9 @@ void bench_inference(const InferenceBench& bench) {
   fmt::print("{}\n", bench.json ? to_json(bench, work.plan(), time).dump() : table.text());
   std::string markdown = table.markdown();
   if (bench.profile) {
-    const double device = work.executor().copy_bytes_per_second();
-    const TextTable steps = step_table(work.compilation().program, work.executor().profile(),
-                                       device > 0 ? device : copy_bytes_per_second(bench.threads));
+    Executor& executor = work.executor();
+    const TextTable steps = step_table(work.compilation().program, executor.profile(),
+                                       copy_bytes_per_second(executor, bench.threads));
     fmt::print("\n{}", steps.text());
     markdown += "\n" + steps.markdown();
   }

@@ -123,8 +123,7 @@ class Operator {
                                          SessionOptions{.threads = options.threads});
     session_->initialize(1);
     for (const auto& [state, range] : made.ids) write_ids(*session_, state, range);
-    copy_ = session_->executor().copy_bytes_per_second();
-    if (copy_ == 0) copy_ = copy_bytes_per_second(options.threads);
+    copy_ = copy_bytes_per_second(session_->executor(), options.threads);
   }
 
   std::vector<OperatorTime> measure() {

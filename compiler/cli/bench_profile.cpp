@@ -85,8 +85,7 @@ TextTable step_table(const Program& program, std::span<const StepTime> times, do
 }
 
 std::vector<TextTable> profile_tables(BenchWorkload& work, int threads) {
-  const double device = work.executor().copy_bytes_per_second();
-  const double copy = device > 0 ? device : copy_bytes_per_second(threads);
+  const double copy = copy_bytes_per_second(work.executor(), threads);
   return {step_table(work.compilation().program, work.executor().profile(), copy), stage_table(work)};
 }
 

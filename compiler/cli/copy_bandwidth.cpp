@@ -33,4 +33,9 @@ double copy_bytes_per_second(int threads) {
   return best;
 }
 
+double copy_bytes_per_second(Executor& executor, int threads) {
+  const double device = executor.copy_bytes_per_second();
+  return device > 0 ? device : copy_bytes_per_second(threads);
+}
+
 }  // namespace smelt::cli
