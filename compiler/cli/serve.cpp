@@ -52,13 +52,14 @@ std::string caches_text(const ContinuousBatchCounts& counts) {
              : fmt::format("{}, {} pages of {} tokens", bytes, counts.pages.total, kPageTokens);
 }
 
-/// The URL is the one line on standard output, for programs that start a server at any free port.
+/// The URL is the one line on standard output, for programs that start a server at any free port. It comes
+/// last: who has read it finds the other line written, too.
 void announce(const ServeCommand& options, int port, const ContinuousBatchCounts& counts) {
   const bool is_ipv6 = options.host.find(':') != std::string::npos;
-  fmt::print("listening on http://{}:{}\n", is_ipv6 ? "[" + options.host + "]" : options.host, port);
-  std::fflush(stdout);
   fmt::print(stderr, "model '{}', {} slots, {}, {} requests may wait; Ctrl-C ends\n", name_of(options),
              counts.slots, caches_text(counts), options.queue);
+  fmt::print("listening on http://{}:{}\n", is_ipv6 ? "[" + options.host + "]" : options.host, port);
+  std::fflush(stdout);
 }
 
 /// Until a signal: answers that are open are then ended as failed.

@@ -45,7 +45,7 @@ float largest(std::span<const float> x) {
   Integers is_nan = {};
   for_fours(x, [&](const Floats& four) {
     most = four > most ? four : most;
-    is_nan |= four != four;
+    is_nan |= four != four;  // NOLINT(misc-redundant-expression): only a NaN differs from itself
   });
   if ((is_nan[0] | is_nan[1] | is_nan[2] | is_nan[3]) != 0) return std::numeric_limits<float>::quiet_NaN();
   return std::max({most[0], most[1], most[2], most[3]});
