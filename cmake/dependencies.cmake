@@ -56,4 +56,6 @@ endif()
 if(SMELT_SANITIZE)
   add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
   add_link_options(-fsanitize=address,undefined)
+  # Poisoning what leaves its scope takes half of the time to compile.
+  add_compile_options($<IF:$<BOOL:${SMELT_SANITIZE_SCOPES}>,-fsanitize-address-use-after-scope,-fno-sanitize-address-use-after-scope>)
 endif()

@@ -3,8 +3,8 @@
 #
 # Usage: tests/run.sh [--long] [--fast] [--only STAGE]...
 #   --fast   leaves out the sanitizers, clang-tidy, the includes and the quickstart
-#   --long   checks the includes of all files, adds clang-tidy file by file, fuzzes each of the seven parsers a minute,
-#            and edits plans 12,000 times
+#   --long   checks the includes of all files, adds clang-tidy file by file, looks for uses of variables after their
+#            scopes, fuzzes each of the seven parsers a minute, and edits plans 12,000 times
 #   --only   runs one stage: format, floors, tests, goldens, embed, quickstart, asan, tidy, includes, fuzz, edits
 # At the end stands a table of stages with their seconds. The last line counts: "N passed, N failed".
 set -uo pipefail
@@ -190,7 +190,9 @@ quickstart() {
     --steps 20 --warmup 5 --eval-every 10 --eval-batches 2 --sample-every 20 --checkpoint-every 10
 }
 asan_build() {
-  check "configure asan" cmake --preset asan -DSMELT_BENCH=OFF -DSMELT_WERROR=ON
+  local scopes=OFF
+  [ $long -eq 1 ] && scopes=ON
+  check "configure asan" cmake --preset asan -DSMELT_BENCH=OFF -DSMELT_WERROR=ON -DSMELT_SANITIZE_SCOPES=$scopes
   check "build asan" ninja -C build-asan
 }
 asan_tests() {

@@ -17,6 +17,7 @@
 #include "ir/program.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "runtime/cpu/features.h"
+#include "runtime/cuda/cubin_cache.h"
 #include "runtime/error.h"
 #include "tests/support/cuda_on_host/few_rows_on_host.h"
 
@@ -83,25 +84,40 @@ inline std::string host_unit(const Kernel& kernel) {
       is_few_rows(kernel) ? few_rows_undefined() : "");
 }
 
+inline std::string text_of(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
 /// A shared object. Its source stays in the temporary directory where it does not compile.
-inline std::vector<std::byte> compile_text_on_host(const std::string& text) {
+inline std::vector<std::byte> compile_anew(const std::string& command, const std::string& text) {
   char directory[] = "/tmp/cuda_on_host_XXXXXX";
   if (mkdtemp(directory) == nullptr) fail_with(Status::io, "no temporary directory");
   const std::filesystem::path place = directory;
-  std::ofstream(place / "kernels.cpp")
-      << "#include \"" << SMELT_SOURCE_DIR << "/tests/support/cuda_on_host/device.h\"\n"
-      << text;
-  const std::string command = fmt::format(
-      "{0} -std=c++20 -O1 -w -fPIC -shared -fno-gnu-unique -fvisibility=hidden -fno-strict-aliasing "
-      "-ffp-contract=off -o {1}/kernels.so {1}/kernels.cpp",
-      SMELT_CXX_COMPILER, directory);
-  if (std::system(command.c_str()) != 0)
+  std::ofstream(place / "kernels.cpp") << text;
+  if (std::system(fmt::format("{0} -o {1}/kernels.so {1}/kernels.cpp", command, directory).c_str()) != 0)
     fail_with(Status::internal, "{}/kernels.cpp does not compile", directory);
-  std::ifstream object(place / "kernels.so", std::ios::binary);
-  const std::string bytes((std::istreambuf_iterator<char>(object)), {});
+  const std::string bytes = text_of(place / "kernels.so");
   std::filesystem::remove_all(place);
   const auto* first = reinterpret_cast<const std::byte*>(bytes.data());
   return {first, first + bytes.size()};
+}
+
+/// As compile_anew, but once for all test programs that have a cache directory in common: compiling is most
+/// of what such tests take.
+inline std::vector<std::byte> compile_text_on_host(const std::string& text) {
+  const std::string command = fmt::format(
+      "{} -std=c++20 -O1 -w -fPIC -shared -fno-gnu-unique -fvisibility=hidden -fno-strict-aliasing "
+      "-ffp-contract=off -I{}",
+      SMELT_CXX_COMPILER, SMELT_SOURCE_DIR);
+  static const std::string device = text_of(SMELT_SOURCE_DIR "/tests/support/cuda_on_host/device.h");
+  const CubinCache cache(CubinCache::default_directory());
+  const std::string key = CubinCache::key(command + device + text);
+  if (auto known = cache.read(key)) return std::move(known->bytes);
+  Cubin made;
+  made.bytes = compile_anew(command, "#include \"tests/support/cuda_on_host/device.h\"\n" + text);
+  cache.write(key, made);
+  return std::move(made.bytes);
 }
 
 inline std::vector<std::byte> compile_on_host(llvm::ArrayRef<const Kernel*> kernels) {
