@@ -1,0 +1,180 @@
+#include "runtime/ranks/launch_variables.h"
+
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+
+#include "runtime/error.h"
+#include "runtime/ranks/launch_dialects.h"
+#include "runtime/system/file.h"
+
+namespace smelt {
+namespace {
+
+constexpr int kDefaultPort = 29511, kHighestPort = 65535;
+constexpr int kFirstJobPort = 20000, kJobPorts = 9000;  // below the ports that systems give to clients
+
+std::string source(const LaunchNumber& number) {
+  return fmt::format("{} ({})", number.variable, number.launcher);
+}
+
+void check_agreement(const LaunchPlace& a, const LaunchNumber& of_a, const LaunchPlace& b,
+                     const LaunchNumber& of_b) {
+  if (of_a.value == of_b.value) return;
+  fail(
+      "the variables of {} and {} disagree: {}={}, but {}={}; unset those that are not this run's, or set "
+      "SMELT_LAUNCHER={} or SMELT_LAUNCHER={} to say which ones count",
+      a.launcher, b.launcher, of_a.variable, of_a.text, of_b.variable, of_b.text, a.option, b.option);
+}
+
+void check_agreement(const LaunchPlace& a, const LaunchPlace& b) {
+  check_agreement(a, a.size, b, b.size);
+  check_agreement(a, a.rank, b, b.rank);
+  if (a.local_rank && b.local_rank) check_agreement(a, *a.local_rank, b, *b.local_rank);
+  if (a.local_size && b.local_size) check_agreement(a, *a.local_size, b, *b.local_size);
+}
+
+/// The first launcher that says it.
+std::optional<LaunchNumber> first_of(const std::vector<LaunchPlace>& places,
+                                     std::optional<LaunchNumber> LaunchPlace::* number) {
+  for (const LaunchPlace& place : places)
+    if (place.*number) return place.*number;
+  return std::nullopt;
+}
+
+/// A launcher that does not say how ranks lie on hosts is taken to use one host.
+void read_local_place(const std::vector<LaunchPlace>& places, Launch& launch) {
+  const auto rank = first_of(places, &LaunchPlace::local_rank);
+  const auto size = first_of(places, &LaunchPlace::local_size);
+  launch.local_rank = rank ? rank->value : launch.rank;
+  launch.from.local_rank = rank ? source(*rank) : launch.from.rank;
+  const bool one_host = launch.local_rank == launch.rank;
+  launch.local_size = size ? size->value : one_host ? launch.size : launch.local_rank + 1;
+  launch.from.local_size = size ? source(*size) : launch.from.size;
+  if (launch.local_rank >= launch.local_size)
+    fail(
+        "rank {} of {}: {} says that this host has {} of them, and nothing says which one this is; set "
+        "LOCAL_RANK",
+        launch.rank, launch.size, launch.from.local_size, launch.local_size);
+}
+
+void read_place(const Environment& environment, Launch& launch) {
+  const std::vector<LaunchPlace> places = read_places(environment);
+  if (places.empty()) return;
+  for (size_t b = 1; b < places.size(); ++b)
+    for (size_t a = 0; a < b; ++a) check_agreement(places[a], places[b]);
+  launch.rank = places[0].rank.value, launch.from.rank = source(places[0].rank);
+  launch.size = places[0].size.value, launch.from.size = source(places[0].size);
+  read_local_place(places, launch);
+}
+
+void read_address(const Environment& environment, Launch& launch) {
+  if (const auto address = find_variable(environment, "MASTER_ADDR")) {
+    launch.master_address = *address, launch.from.master_address = "MASTER_ADDR";
+  } else if (launch.local_size != launch.size) {
+    fail(
+        "rank {} of {}: {} of them are on this host, so the others are elsewhere, and MASTER_ADDR does not "
+        "say where rank 0 is: set it to the name or address of rank 0's host at all ranks",
+        launch.rank, launch.size, launch.local_size);
+  }
+  if (const auto address = find_variable(environment, "SMELT_BIND_ADDRESS")) launch.bind_address = *address;
+}
+
+/// Runs that share a host get different ports where they are different jobs.
+int default_port(const std::optional<LaunchJob>& job) {
+  if (!job) return kDefaultPort;
+  Checksum checksum;
+  checksum.add(std::as_bytes(std::span(job->id)));
+  return kFirstJobPort + static_cast<int>(checksum.value() % kJobPorts);
+}
+
+/// torchrun's own process listens at MASTER_PORT where it says so: the hub takes the next one.
+int port_beside_agent(const Environment& environment, int port) {
+  if (find_variable(environment, "TORCHELASTIC_USE_AGENT_STORE") != "True") return port;
+  return port == kHighestPort ? port - 1 : port + 1;
+}
+
+void read_port(const Environment& environment, const std::optional<LaunchJob>& job, Launch& launch) {
+  launch.master_port = default_port(job);
+  for (const std::string name : {"SMELT_MASTER_PORT", "MASTER_PORT"}) {
+    const auto text = find_variable(environment, name);
+    if (!text) continue;
+    const int port = parse_variable(name, *text, 1, kHighestPort);
+    launch.master_port = name == "MASTER_PORT" ? port_beside_agent(environment, port) : port;
+    launch.from.master_port = name;
+    return;
+  }
+}
+
+bool is_loopback(const std::string& address) {
+  return address == "localhost" || address == "::1" || address.starts_with("127.");
+}
+
+void read_secret(const Environment& environment, const std::optional<LaunchJob>& job, Launch& launch) {
+  if (const auto secret = find_variable(environment, "SMELT_RUN_SECRET")) {
+    launch.secret = *secret, launch.from.secret = "SMELT_RUN_SECRET";
+  } else if (job) {
+    launch.secret = job->variable + "=" + job->id, launch.from.secret = job->variable;
+  } else if (is_loopback(launch.master_address) &&
+             (launch.bind_address.empty() || is_loopback(launch.bind_address))) {
+    launch.secret = "smelt";
+  } else {
+    fail(
+        "{} is '{}', which other hosts may reach, and this run has no secret by which its ranks know each "
+        "other: "
+        "set SMELT_RUN_SECRET to one text at all ranks",
+        launch.bind_address.empty() ? "MASTER_ADDR" : "SMELT_BIND_ADDRESS",
+        launch.bind_address.empty() ? launch.master_address : launch.bind_address);
+  }
+}
+
+void read_seconds(const Environment& environment, std::string_view name, double least, double& seconds) {
+  const auto text = find_variable(environment, name);
+  if (!text) return;
+  const char* end = text->data() + text->size();
+  const auto [stop, error] = std::from_chars(text->data(), end, seconds);
+  if (error != std::errc() || stop != end || !std::isfinite(seconds) || seconds < least)
+    fail("{} is '{}': expected seconds, at least {}", name, *text, least);
+}
+
+}  // namespace
+
+Environment process_environment() {
+  return [](const std::string& name) -> std::optional<std::string> {
+    const char* value = std::getenv(name.c_str());
+    return value ? std::optional<std::string>(value) : std::nullopt;
+  };
+}
+
+Launch read_launch(const Environment& environment) {
+  Launch launch;
+  read_place(environment, launch);
+  if (const auto device = find_variable(environment, "SMELT_DEVICE"))
+    launch.device = parse_variable("SMELT_DEVICE", *device, 0, 1023);
+  read_seconds(environment, "SMELT_JOIN_TIMEOUT", 0.1, launch.join_timeout);
+  read_seconds(environment, "SMELT_HEARTBEAT_TIMEOUT", 1, launch.heartbeat_timeout);
+  read_seconds(environment, "SMELT_PROGRESS_TIMEOUT", 0, launch.progress_timeout);
+  if (launch.size == 1) return launch;
+  const std::optional<LaunchJob> job = find_job(environment);
+  read_address(environment, launch);
+  read_port(environment, job, launch);
+  read_secret(environment, job, launch);
+  return launch;
+}
+
+int device_of(const Launch& launch, int visible_devices) {
+  if (visible_devices < 1) fail_with(Status::unavailable, "rank {}: no GPU is visible", launch.rank);
+  if (launch.device) {
+    if (*launch.device < visible_devices) return *launch.device;
+    fail("SMELT_DEVICE is {}, and {} GPUs are visible: they are counted from 0", *launch.device,
+         visible_devices);
+  }
+  if (visible_devices == 1) return 0;
+  if (launch.local_rank < visible_devices) return launch.local_rank;
+  fail(
+      "rank {} is number {} of its host ({}), and {} GPUs are visible: start at most {} ranks a host, or set "
+      "SMELT_DEVICE",
+      launch.rank, launch.local_rank, launch.from.local_rank, visible_devices, visible_devices);
+}
+
+}  // namespace smelt
