@@ -1,0 +1,44 @@
+// Frames over a socket, without ever waiting: what cannot be sent yet is kept, what came in part is completed
+// later.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "runtime/ranks/message.h"
+#include "runtime/ranks/socket.h"
+
+namespace smelt {
+
+class Connection {
+ public:
+  /// Frames above `limit` bytes end the connection.
+  Connection(Socket socket, size_t limit) : socket_(std::move(socket)), limit_(limit) {}
+
+  int descriptor() const { return socket_.descriptor(); }
+  bool is_open() const { return socket_.is_open() && fault_.empty(); }
+  /// Why it is not open.
+  const std::string& fault() const { return fault_; }
+  void set_limit(size_t limit) { limit_ = limit; }
+
+  void send(FrameKind kind, std::string_view body);
+  bool has_unsent() const { return sent_ < out_.size(); }
+  /// What the socket takes now.
+  void flush();
+  /// Reads what is there now.
+  void receive();
+  /// The next whole frame. Frames that came before a connection ended are still given.
+  std::optional<Frame> next();
+  void close() { socket_.close(); }
+
+ private:
+  void end(std::string_view fault);
+
+  Socket socket_;
+  size_t limit_;
+  std::string in_, out_, fault_;
+  size_t sent_ = 0, taken_ = 0;
+};
+
+}  // namespace smelt
