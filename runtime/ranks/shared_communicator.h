@@ -1,0 +1,63 @@
+// Collectives and messages over a region that is mapped by all members.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/ranks/communicator.h"
+#include "runtime/ranks/region_layout.h"
+#include "runtime/ranks/region_wait.h"
+
+namespace smelt {
+
+class SharedCommunicator final : public Communicator {
+ public:
+  /// `members`: ranks of the run, for messages; `rank` is this process's place among them.
+  SharedCommunicator(SharedRegion region, const RegionLayout& layout, std::vector<int64_t> members,
+                     size_t rank, const FailureFlag& failure);
+
+  int64_t rank() const override { return static_cast<int64_t>(rank_); }
+  int64_t size() const override { return static_cast<int64_t>(members_.size()); }
+
+  void all_reduce(std::span<std::byte> data, DType dtype, CollectiveSum sum) override;
+  void reduce_scatter(std::span<const std::byte> from, std::span<std::byte> to, DType dtype,
+                      CollectiveSum sum) override;
+  void all_gather(std::span<const std::byte> from, std::span<std::byte> to) override;
+  void all_to_all(std::span<const std::byte> from, std::span<std::byte> to) override;
+  void send(std::span<const std::byte> data, int64_t to) override;
+  void receive(std::span<std::byte> data, int64_t from) override;
+
+ private:
+  class Inside;  // while it lives, this rank is inside a collective
+  /// What a rank does with `count` bytes at `offset` of what goes to or comes from each member.
+  using Piece = std::function<void(size_t offset, size_t count)>;
+
+  /// `bytes` in pieces of up to `step`: each rank writes its part, all meet, each reads the others'.
+  void exchange(const CallSignature& call, size_t bytes, size_t step, const Piece& write, const Piece& read);
+  void meet(const CallSignature& call, bool is_first);
+  void sum_chunk(std::span<std::byte> chunk, const CallSignature& call, bool is_first);
+  void sum_parts(size_t offset, std::byte* to, size_t bytes, const CallSignature& call) const;
+
+  void check_parts(CollectiveKind kind, size_t whole, size_t part);
+  void check_elements(CollectiveKind kind, size_t bytes, DType dtype);
+  size_t check_peer(int64_t peer, const char* what);
+  void check_vain(size_t peer, const std::atomic<uint32_t>& word, uint32_t old, const char* what);
+  std::string describe(size_t member) const;
+
+  std::byte* part(size_t member) const { return layout_.part(region_, member, meetings_ % kParities); }
+  /// Of a part that has pieces for all members: how large each is.
+  size_t share() const { return layout_.chunk_bytes() / members_.size() / kCacheLine * kCacheLine; }
+
+  SharedRegion region_;
+  RegionLayout layout_;
+  std::vector<int64_t> members_;
+  size_t rank_;
+  RegionWait wait_;
+  uint64_t collectives_ = 0;  // finished ones
+  size_t meetings_ = 0;
+};
+
+}  // namespace smelt

@@ -1,0 +1,29 @@
+// A communicator between the processes of one host, over POSIX shared memory.
+//
+// Data goes through a region of fixed size, a chunk at a time: each rank writes its part, all meet, and each
+// reads what it needs. Sums are made in the order of the ranks (runtime/ranks/rank_sums.h). Beyond what
+// Communicator says: reduce_scatter and all_gather may be in place; a message that fits a mailbox (64 KiB for
+// pairs, less in large groups) is sent without waiting for its receiver.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "runtime/ranks/communicator.h"
+#include "runtime/ranks/rank_link.h"
+
+namespace smelt {
+
+struct SharedMemoryOptions {
+  size_t chunk_bytes = size_t{256} << 10;
+};
+
+/// All ranks of the link call this at once, each with the ranks of its own group in increasing order, itself
+/// among them. Throws Error, at all ranks, where the groups do not fit together, or a group's ranks are on
+/// several hosts. The link outlives the communicator, and its failure ends the communicator's waits.
+std::unique_ptr<Communicator> share_memory(RankLink& link, std::span<const int64_t> members,
+                                           const SharedMemoryOptions& options = {});
+
+}  // namespace smelt
