@@ -103,8 +103,11 @@ TEST(RankLink, WhoLeavesEarlyIsNotWaitedFor) {
     if (launch.rank == 2) return link.leave();
     link.barrier("epoch");
   });
-  for (const RankEnd& end : ends) EXPECT_HAS(end.text, "has ended its run, while rank 0");
-  EXPECT_HAS(ends[0].text, "waits for it in barrier 'epoch'");
+  for (const RankEnd& end : ends) {
+    EXPECT_HAS(end.text, "rank 2 (host ");
+    EXPECT_HAS(end.text, "has ended its run, while rank ");
+    EXPECT_HAS(end.text, "waits for it in barrier 'epoch'");
+  }
 }
 
 TEST(RankLink, WhoGoesWithoutAWordIsLost) {

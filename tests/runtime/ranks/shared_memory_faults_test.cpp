@@ -123,7 +123,7 @@ TEST(SharedMemoryFaults, GroupsThatDoNotFit) {
   expect_same(ends_with({{0, 1}, {0, 1, 2}, {0, 1, 2}}),
               {"rank 0 is in a group with ranks [0, 1]", "[0, 1, 2]"});
   expect_same(ends_with({{0, 1}, {1, 0}}), {"the group of rank 1 is [1, 0]"});
-  expect_same(ends_with({{0, 1}, {0}}), {"rank 1 with [0]"});
+  expect_same(ends_with({{0, 1}, {1}}), {"rank 1 with [1]"});
   expect_same(ends_with({{0}, {1, 2}}), {"the group of rank 1 is [1, 2]: expected numbers of 0 to 1"});
   expect_same(ends_with({{0}, {}}), {"the group of rank 1 is []"});
 }
