@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
+#include <cmath>
 #include <cstring>
+#include <type_traits>
 
 #include "runtime/error.h"
 #include "runtime/half.h"
@@ -61,7 +62,9 @@ struct Add {
 struct Max {
   template <typename T>
   static T combine(T a, T b) {
-    return a > b || a != a ? a : b;
+    if constexpr (std::is_floating_point_v<T>)
+      if (std::isnan(a)) return a;
+    return a > b ? a : b;
   }
 };
 

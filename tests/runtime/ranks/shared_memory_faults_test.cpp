@@ -164,7 +164,7 @@ void expect_death_is_told(int size, int victim, int milliseconds) {
 
 TEST(SharedMemoryFaults, ADeadRankIsNamedByAllOthers) {
   std::mt19937 random(std::random_device{}());
-  for (const int size : {2, 3, 4, 8}) {
+  for (const int size : {2, 4, 8}) {
     const int victim = static_cast<int>(random() % static_cast<uint32_t>(size));
     SCOPED_TRACE(fmt::format("rank {} of {}", victim, size));
     expect_death_is_told(size, victim, static_cast<int>(random() % 150));

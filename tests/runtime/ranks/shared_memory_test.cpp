@@ -167,17 +167,8 @@ TEST_P(SharedMemory, CollectivesOfAllSizesAndTypes) {
     // 512 bytes a chunk, so that sizes are below, at and above one.
     const auto group = share_memory(link, all_ranks(launch.size), {512});
     uint32_t seed = 1;
-    for (const size_t count : {0, 1, 7, 63, 64, 65, 700})
+    for (const size_t count : {0, 1, 7, 64, 65, 300})
       for (const DType dtype : kSummed) Case(*group, ++seed, count, dtype).run();
-    link.leave();
-  }));
-}
-
-TEST_P(SharedMemory, ChunksOfTheirUsualSize) {
-  expect_all_good(run_rank_processes(GetParam(), [](const Launch& launch, Socket listener) {
-    RankLink link(launch, std::move(listener));
-    const auto group = share_memory(link, all_ranks(launch.size));
-    Case(*group, 5, (size_t{140} << 10) / static_cast<size_t>(launch.size) + 3, DType::bf16).run();
     link.leave();
   }));
 }
@@ -198,6 +189,15 @@ TEST_P(SharedMemory, MessagesKeepTheirOrder) {
       group->receive(received, from);
       expect(received == message, "a message");
     }
+    link.leave();
+  }));
+}
+
+TEST(SharedMemoryGroups, ChunksOfTheirUsualSize) {
+  expect_all_good(run_rank_processes(3, [](const Launch& launch, Socket listener) {
+    RankLink link(launch, std::move(listener));
+    const auto group = share_memory(link, all_ranks(launch.size));
+    Case(*group, 5, (size_t{140} << 10) / static_cast<size_t>(launch.size) + 3, DType::bf16).run();
     link.leave();
   }));
 }

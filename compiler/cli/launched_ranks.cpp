@@ -1,0 +1,251 @@
+#include "compiler/cli/launched_ranks.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <map>
+
+#include "runtime/error.h"
+
+extern char** environ;
+
+namespace smelt::cli {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr double kGracesToKill = 1.75;  // after a rank failed: first the others are told to end, then killed
+constexpr size_t kLongestLine = 1 << 16;
+constexpr std::array<int, 4> kSignals = {SIGINT, SIGTERM, SIGHUP, SIGCHLD};
+
+sigset_t launcher_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : kSignals) sigaddset(&set, signal);
+  return set;
+}
+
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> result;
+  for (const std::string& text : texts) result.push_back(const_cast<char*>(text.c_str()));
+  result.push_back(nullptr);
+  return result;
+}
+
+/// This process's environment with some variables set anew.
+std::vector<std::string> environment_with(const std::vector<std::pair<std::string, std::string>>& variables) {
+  std::map<std::string, std::string> all;
+  for (char** entry = environ; *entry; ++entry) {
+    const std::string text = *entry;
+    const size_t equals = text.find('=');
+    if (equals != std::string::npos) all[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  for (const auto& [name, value] : variables) all[name] = value;
+  std::vector<std::string> entries;
+  for (const auto& [name, value] : all) entries.push_back(name + "=" + value);
+  return entries;
+}
+
+struct Pipe {
+  int read = -1, write = -1;
+  explicit Pipe(bool is_wanted = true) {
+    if (!is_wanted) return;
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) fail_with(Status::io, "no pipe for a rank: {}", std::strerror(errno));
+    read = ends[0], write = ends[1];
+  }
+  static void close(int& end) {
+    if (end >= 0) ::close(std::exchange(end, -1));
+  }
+};
+
+struct Streams {
+  int in = -1, out = -1, err = -1;  // -1: as this process has it
+};
+
+/// Between fork and exec: calls that any moment of the program allows, and no others.
+[[noreturn]] void become(char** words, char** environment, const Streams& streams, pid_t launcher,
+                         int report) {
+  ::setpgid(0, 0);                     // the terminal's Ctrl-C comes from the launcher, once
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // a launcher that was killed leaves no ranks behind
+  const sigset_t all = launcher_signals();
+  ::sigprocmask(SIG_UNBLOCK, &all, nullptr);
+  if (streams.in >= 0) ::dup2(streams.in, STDIN_FILENO);
+  if (streams.out >= 0) ::dup2(streams.out, STDOUT_FILENO);
+  if (streams.err >= 0) ::dup2(streams.err, STDERR_FILENO);
+  if (::getppid() == launcher) ::execvpe(words[0], words, environment);
+  const int error = errno;
+  [[maybe_unused]] const ssize_t written = ::write(report, &error, sizeof error);
+  ::_exit(127);
+}
+
+/// What exec reported: nothing where it went well.
+int exec_error(int report) {
+  int error = 0;
+  ssize_t n;
+  do n = ::read(report, &error, sizeof error);
+  while (n < 0 && errno == EINTR);
+  return n == sizeof error ? error : 0;
+}
+
+int code_of(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
+
+std::string story_of(int status) {
+  if (!WIFSIGNALED(status)) return fmt::format("ended with status {}", WEXITSTATUS(status));
+  return fmt::format("was ended by signal {} ({})", WTERMSIG(status), ::strsignal(WTERMSIG(status)));
+}
+
+bool is_readable(int pipe) {
+  pollfd one = {pipe, POLLIN, 0};
+  return pipe >= 0 && ::poll(&one, 1, 0) > 0;
+}
+
+void print_line(size_t rank, std::string_view line) { fmt::print(stderr, "rank {}: {}\n", rank, line); }
+
+}  // namespace
+
+LaunchedRanks::LaunchedRanks(const RankCommand& command)
+    : processes_(command.variables.size()), grace_(command.grace) {
+  const sigset_t set = launcher_signals();
+  ::sigprocmask(SIG_BLOCK, &set, nullptr);
+  signals_ = ::signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+  if (signals_ < 0) fail_with(Status::io, "no descriptor for signals: {}", std::strerror(errno));
+  try {
+    for (size_t rank = 0; rank < processes_.size(); ++rank) start(command, rank);
+  } catch (...) {
+    send(SIGKILL);
+    throw;
+  }
+}
+
+LaunchedRanks::~LaunchedRanks() {
+  send(SIGKILL);
+  for (Process& process : processes_) {
+    if (!process.has_ended && process.id > 0) ::waitpid(process.id, nullptr, 0);
+    Pipe::close(process.out);
+    Pipe::close(process.err);
+  }
+  Pipe::close(signals_);
+  const sigset_t set = launcher_signals();
+  ::sigprocmask(SIG_UNBLOCK, &set, nullptr);
+}
+
+void LaunchedRanks::start(const RankCommand& command, size_t rank) {
+  Process& process = processes_[rank];
+  Pipe out(rank > 0), err(rank > 0), report;
+  int nothing = rank > 0 || ::isatty(STDIN_FILENO) ? ::open("/dev/null", O_RDONLY | O_CLOEXEC) : -1;
+  const std::vector<std::string> variables = environment_with(command.variables[rank]);
+  std::vector<char*> words = pointers(command.words), environment = pointers(variables);
+  const pid_t launcher = ::getpid();
+  std::fflush(nullptr);
+  process.id = ::fork();
+  if (process.id == 0)
+    become(words.data(), environment.data(), {nothing, out.write, err.write}, launcher, report.write);
+  const int error = process.id < 0 ? errno : 0;
+  for (int* end : {&out.write, &err.write, &report.write, &nothing}) Pipe::close(*end);
+  process.out = out.read, process.err = err.read;
+  const int failure = error != 0 ? error : exec_error(report.read);
+  Pipe::close(report.read);
+  if (failure == 0) return;
+  fail_with(Status::io, "rank {}: cannot start '{}': {}", rank, command.words[0], std::strerror(failure));
+}
+
+int LaunchedRanks::wait() {
+  while (!are_all_ended()) {
+    wait_event();
+    take_signals();
+    take_ended();
+    end_others();
+  }
+  return status_;
+}
+
+bool LaunchedRanks::are_all_ended() const {
+  return std::ranges::all_of(processes_, [](const Process& process) { return process.has_ended; });
+}
+
+void LaunchedRanks::wait_event() {
+  std::vector<pollfd> polled = {{signals_, POLLIN, 0}};
+  for (const Process& process : processes_)
+    for (const int pipe : {process.out, process.err})
+      if (pipe >= 0) polled.push_back({pipe, POLLIN, 0});
+  ::poll(polled.data(), polled.size(), 100);
+  for (size_t rank = 0; rank < processes_.size(); ++rank) {
+    Process& process = processes_[rank];
+    for (const pollfd& one : polled) {
+      if (one.revents == 0 || one.fd < 0) continue;
+      if (one.fd == process.out)
+        print(rank, process.out, process.out_line);
+      else if (one.fd == process.err)
+        print(rank, process.err, process.err_line);
+    }
+  }
+}
+
+/// What is there now; at the end of the pipe also a line without an end.
+void LaunchedRanks::print(size_t rank, int& pipe, std::string& line) {
+  std::array<char, 4096> piece;
+  const ssize_t n = ::read(pipe, piece.data(), piece.size());
+  if (n < 0 && errno == EINTR) return;
+  if (n > 0) line.append(piece.data(), static_cast<size_t>(n));
+  size_t begin = 0;
+  for (size_t end; (end = line.find('\n', begin)) != std::string::npos; begin = end + 1)
+    print_line(rank, std::string_view(line).substr(begin, end - begin));
+  line.erase(0, begin);
+  if (n > 0 && line.size() < kLongestLine) return;
+  if (!line.empty()) print_line(rank, line);
+  line.clear();
+  if (n <= 0) Pipe::close(pipe);
+}
+
+void LaunchedRanks::take_signals() {
+  signalfd_siginfo info;
+  while (::read(signals_, &info, sizeof info) == sizeof info)
+    if (info.ssi_signo != SIGCHLD) send(static_cast<int>(info.ssi_signo));
+}
+
+void LaunchedRanks::take_ended() {
+  for (size_t rank = 0; rank < processes_.size(); ++rank) {
+    int status = 0;
+    Process& process = processes_[rank];
+    if (process.has_ended || ::waitpid(process.id, &status, WNOHANG) != process.id) continue;
+    process.has_ended = true;
+    for (const bool out : {true, false})  // what it said last comes before how it ended
+      while (is_readable(out ? process.out : process.err))
+        print(rank, out ? process.out : process.err, out ? process.out_line : process.err_line);
+    note_end(rank, status);
+  }
+}
+
+void LaunchedRanks::note_end(size_t rank, int status) {
+  if (code_of(status) == 0 || status_ != 0) return;
+  status_ = code_of(status);
+  failed_at_ = steady_clock::now();
+  fmt::print(stderr, "error: rank {} of {} {}\n", rank, processes_.size(), story_of(status));
+}
+
+void LaunchedRanks::end_others() {
+  if (!failed_at_) return;
+  const double spent = std::chrono::duration<double>(steady_clock::now() - *failed_at_).count();
+  const int signal = spent > kGracesToKill * grace_ ? SIGKILL : spent > grace_ ? SIGTERM : 0;
+  if (signal != std::exchange(last_sent_, signal)) send(signal);
+}
+
+/// To a rank and what it has started.
+void LaunchedRanks::send(int signal) {
+  for (const Process& process : processes_)
+    if (process.id > 0 && !process.has_ended && ::kill(-process.id, signal) != 0) ::kill(process.id, signal);
+}
+
+}  // namespace smelt::cli

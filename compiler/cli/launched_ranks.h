@@ -1,0 +1,63 @@
+// Processes of one host that are the ranks of a run: started, listened to and ended together.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace smelt::cli {
+
+struct RankCommand {
+  std::vector<std::string> words;  // the program and its arguments
+  /// One list a rank: variables to set in its environment.
+  std::vector<std::vector<std::pair<std::string, std::string>>> variables;
+  double grace = 4;  // seconds that others have to end by themselves after one has failed
+};
+
+class LaunchedRanks {
+ public:
+  /// Starts them. Rank 0 has this process's own output, and its input unless that is a terminal; what the
+  /// others print goes to standard error, each line behind "rank 3: ". Throws Error where the program cannot
+  /// be started.
+  explicit LaunchedRanks(const RankCommand& command);
+  LaunchedRanks(const LaunchedRanks&) = delete;
+  LaunchedRanks& operator=(const LaunchedRanks&) = delete;
+  /// Kills those that still run.
+  ~LaunchedRanks();
+
+  /// Until all have ended. SIGINT, SIGTERM and SIGHUP go to all ranks. When one ends with an error, the
+  /// others have `grace` to hear of it and end; then they are told to, and at 1.75 times that killed. Returns
+  /// the status of the first that failed (128 + n of signal n), after a line on standard error that names it;
+  /// 0 if none.
+  int wait();
+
+ private:
+  struct Process {
+    pid_t id = -1;
+    int out = -1, err = -1;  // pipes from it
+    std::string out_line, err_line;
+    bool has_ended = false;
+  };
+  void start(const RankCommand& command, size_t rank);
+  void wait_event();
+  void take_signals();
+  void take_ended();
+  void note_end(size_t rank, int status);
+  void print(size_t rank, int& pipe, std::string& line);
+  void end_others();
+  void send(int signal);
+  bool are_all_ended() const;
+
+  std::vector<Process> processes_;
+  double grace_;
+  int signals_ = -1;
+  int status_ = 0;     // of the first that failed
+  int last_sent_ = 0;  // to the others
+  std::optional<std::chrono::steady_clock::time_point> failed_at_;
+};
+
+}  // namespace smelt::cli
