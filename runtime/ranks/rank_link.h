@@ -7,26 +7,21 @@
 // time.
 #pragma once
 
-#include <condition_variable>
+#include <cstdint>
 #include <memory>
-#include <mutex>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
-#include "runtime/ranks/connection.h"
 #include "runtime/ranks/failure_flag.h"
-#include "runtime/ranks/handshake.h"
 #include "runtime/ranks/launch_variables.h"
-#include "runtime/ranks/rounds.h"
 #include "runtime/ranks/socket.h"
 
 namespace smelt {
 
 class Hub;
+class LinkThread;
 
 class RankLink {
  public:
@@ -68,43 +63,11 @@ class RankLink {
   void leave();
 
  private:
-  std::string round(RoundKind kind, std::string_view what, std::string body);
-  std::string wait_result(std::unique_lock<std::mutex>& lock);
-  void queue(FrameKind kind, std::string body);
-  void start(const Launch& launch, Socket listener);
-  void wait_start();
-  void end_thread();
-
-  void run();
-  void serve();
-  void poll_once();
-  void take_frame(const Frame& frame);
-  void take_result(const Frame& frame);
-  void send_queued();
-  void check_hub();
-  void fail(const std::string& text);
-
   int rank_ = 0, size_ = 1;
-  double heartbeat_timeout_ = 0;
-  std::string hub_address_;
   std::vector<std::string> hosts_;
   FailureFlag failure_;
-
-  std::mutex round_mutex_;    // one round at a time
-  mutable std::mutex mutex_;  // of all that follows, up to the thread's own
-  std::condition_variable changed_;
-  std::vector<std::pair<FrameKind, std::string>> queued_;
-  std::optional<RoundResult> result_;
-  std::optional<uint64_t> counter_;
-  std::string report_;
-  bool has_started_ = false, has_farewell_ = false, is_ending_ = false;
-
-  Waker waker_;
-  std::unique_ptr<Hub> hub_;
-  std::optional<Connection> connection_;  // the thread's own, as all that follows
-  Clock::time_point heard_, heartbeat_at_, looked_at_;
-  std::string hub_report_ = "it has reported no step yet";
-  std::thread thread_;
+  std::unique_ptr<Hub> hub_;            // rank 0's
+  std::unique_ptr<LinkThread> thread_;  // of more ranks than one; it ends before the hub, which waits for it
 };
 
 }  // namespace smelt

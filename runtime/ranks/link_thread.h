@@ -1,0 +1,80 @@
+// The thread behind a RankLink: it alone uses the connection to the hub, sends signs of life and hears what
+// the hub says, while the rank's own threads wait for results or do their work.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "runtime/ranks/connection.h"
+#include "runtime/ranks/failure_flag.h"
+#include "runtime/ranks/rounds.h"
+#include "runtime/ranks/socket.h"
+
+namespace smelt {
+
+/// For messages, and what it waits for.
+struct LinkPlace {
+  int rank = 0;
+  std::string hub_address;
+  double heartbeat_timeout = 6;  // seconds
+};
+
+class LinkThread {
+ public:
+  /// The connection is one that has been let in (join_hub). `failure` is raised where the hub says so or is
+  /// lost; it outlives this.
+  LinkThread(Connection connection, LinkPlace place, FailureFlag& failure);
+  LinkThread(const LinkThread&) = delete;
+  LinkThread& operator=(const LinkThread&) = delete;
+  /// What is queued is sent before.
+  ~LinkThread();
+
+  /// Until all ranks have joined: the names of their hosts. These throw where the run fails.
+  std::vector<std::string> wait_start();
+  std::string round(RoundKind kind, std::string_view what, std::string_view body);
+  void leave();
+
+  void progress(std::string_view text, uint64_t counter);
+  void report_failure(std::string_view text);
+
+ private:
+  void queue(FrameKind kind, std::string body);
+  void run();
+  void serve();
+  void poll_once();
+  void send_queued();
+  void take_frame(const Frame& frame);
+  void take_result(const Frame& frame);
+  void check_hub();
+  std::string describe_hub();
+  bool is_over();
+  void fail(const std::string& text);
+
+  const LinkPlace place_;
+  FailureFlag& failure_;
+  std::mutex round_mutex_;  // one round at a time
+
+  std::mutex mutex_;  // of what the threads have in common:
+  std::condition_variable changed_;
+  std::vector<std::pair<FrameKind, std::string>> queued_;
+  std::optional<RoundResult> result_;
+  std::vector<std::string> hosts_;
+  std::optional<uint64_t> counter_;
+  std::string report_;
+  bool has_started_ = false, has_farewell_ = false, is_ending_ = false;
+
+  Waker waker_;
+  Connection connection_;  // the thread's own, as what follows
+  Clock::time_point heard_ = Clock::now(), looked_at_ = heard_, heartbeat_at_;
+  std::string hub_report_ = "it has reported no step yet";
+  std::thread thread_;
+};
+
+}  // namespace smelt
