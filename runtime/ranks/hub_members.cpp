@@ -8,6 +8,8 @@
 #include <tuple>
 #include <utility>
 
+#include "runtime/error.h"
+
 namespace smelt {
 
 HubMembers::HubMembers(int size, HubTimeouts timeouts)
@@ -112,7 +114,7 @@ void HubMembers::call(Member& member, std::string_view body) {
   BodyReader reader(body);
   const uint64_t kind = reader.number();
   std::string name = reader.text(), bytes = reader.text();
-  if (kind > kLastRoundKind) return;
+  if (kind > kLastRoundKind) fail("a round of kind {}", kind);
   rounds_.call(member.who.rank, {static_cast<RoundKind>(kind), std::move(name), std::move(bytes)});
   if (rounds_.is_complete()) finish_round();
 }
@@ -142,9 +144,10 @@ void HubMembers::check_lost(Member& member) {
   if (!member.is_here())
     return fail_run(fmt::format("{} is lost: its connection ended ({}); {}", describe(member.who),
                                 member.connection->fault(), last_report(member)));
-  if (Clock::now() - member.heard > seconds(timeouts_.heartbeat))
-    fail_run(fmt::format("{} is lost: no sign of life for {:g} s; {}", describe(member.who),
-                         timeouts_.heartbeat, last_report(member)));
+  if (Clock::now() - member.heard <= seconds(timeouts_.heartbeat)) return;
+  fail_run(fmt::format("{} is lost: no sign of life for {:g} s; {}", describe(member.who),
+                       timeouts_.heartbeat, last_report(member)));
+  member.connection->close();  // it may never read, and the hub's end is not to wait for it
 }
 
 /// When one stands still, all soon do that wait for it: the culprit is not in a round of the hub's, has done

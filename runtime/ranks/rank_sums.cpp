@@ -62,28 +62,27 @@ struct Add {
 struct Max {
   template <typename T>
   static T combine(T a, T b) {
-    if constexpr (std::is_floating_point_v<T>)
-      if (std::isnan(a)) return a;
+    if constexpr (std::is_floating_point_v<T>) return (a > b) | std::isnan(a) ? a : b;
     return a > b ? a : b;
   }
 };
 
+/// All loops are over a whole block, of which the end may be unused: a constant length is what compilers make
+/// vectors for.
 template <typename Type, typename Op>
 void sum_block(std::span<const std::byte* const> from, std::byte* to, int64_t begin, int64_t count) {
   using Stored = typename Type::Stored;
   const auto offset = begin * static_cast<int64_t>(sizeof(Stored));
   const auto bytes = static_cast<size_t>(count) * sizeof(Stored);
-  std::array<Stored, kElements> stored;
+  std::array<Stored, kElements> stored{};
   std::array<typename Type::Sum, kElements> sums;
-  for (size_t rank = 0; rank < from.size(); ++rank) {
+  std::memcpy(stored.data(), from[0] + offset, bytes);
+  for (size_t i = 0; i < kElements; ++i) sums[i] = Type::load(stored[i]);
+  for (size_t rank = 1; rank < from.size(); ++rank) {
     std::memcpy(stored.data(), from[rank] + offset, bytes);
-    if (rank == 0)
-      for (size_t i = 0; i < static_cast<size_t>(count); ++i) sums[i] = Type::load(stored[i]);
-    else
-      for (size_t i = 0; i < static_cast<size_t>(count); ++i)
-        sums[i] = Op::combine(sums[i], Type::load(stored[i]));
+    for (size_t i = 0; i < kElements; ++i) sums[i] = Op::combine(sums[i], Type::load(stored[i]));
   }
-  for (size_t i = 0; i < static_cast<size_t>(count); ++i) stored[i] = Type::store(sums[i]);
+  for (size_t i = 0; i < kElements; ++i) stored[i] = Type::store(sums[i]);
   std::memcpy(to + offset, stored.data(), bytes);
 }
 

@@ -139,6 +139,7 @@ void SharedCommunicator::all_reduce(std::span<std::byte> data, DType dtype, Coll
   check_elements(CollectiveKind::all_reduce, data.size(), dtype);
   const CallSignature call = signature(CollectiveKind::all_reduce, data.size(), dtype, sum);
   const size_t step = layout_.chunk_bytes();
+  if (members_.size() == 1) return;
   if (data.size() <= std::min(kSmallSum, step)) {
     exchange(
         call, data.size(), step, [&](size_t, size_t count) { copy_bytes(part(rank_), data.data(), count); },

@@ -147,5 +147,28 @@ TEST(RankLink, ARankThatStandsStill) {
   }
 }
 
+/// A stopped process keeps its connections, as one does whose host has died.
+void expect_silence_is_noticed(size_t victim) {
+  const auto ends = run_rank_processes(
+      2,
+      [victim](Launch launch, Socket listener) {
+        launch.heartbeat_timeout = 0.8;
+        RankLink link(launch, std::move(listener));
+        link.barrier("start");
+        if (launch.rank == static_cast<int>(victim)) ::raise(SIGSTOP);
+        link.barrier("end");
+      },
+      [victim](const std::vector<pid_t>& processes) {
+        siginfo_t info;  // when the other has heard of it
+        ::waitid(P_PID, static_cast<id_t>(processes[1 - victim]), &info, WEXITED | WNOWAIT);
+        ::kill(processes[victim], SIGCONT);
+      });
+  EXPECT_HAS(ends[1 - victim].text, "rank " + std::to_string(victim) + " (host ");
+  EXPECT_HAS(ends[1 - victim].text, "no sign of life for 0.8 s");
+  EXPECT_EQ(ends[victim].status, 1) << "it hears when it goes on";
+}
+TEST(RankLink, ARankWithoutASignOfLife) { expect_silence_is_noticed(1); }
+TEST(RankLink, AHubWithoutASignOfLife) { expect_silence_is_noticed(0); }
+
 }  // namespace
 }  // namespace smelt
