@@ -62,7 +62,7 @@ struct Add {
 struct Max {
   template <typename T>
   static T combine(T a, T b) {
-    if constexpr (std::is_floating_point_v<T>) return (a > b) | std::isnan(a) ? a : b;
+    if constexpr (std::is_floating_point_v<T>) return ((a > b) | std::isnan(a)) ? a : b;
     return a > b ? a : b;
   }
 };

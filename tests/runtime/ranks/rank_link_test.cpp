@@ -157,6 +157,7 @@ void expect_silence_is_noticed(size_t victim) {
         link.barrier("start");
         if (launch.rank == static_cast<int>(victim)) ::raise(SIGSTOP);
         link.barrier("end");
+        link.leave();
       },
       [victim](const std::vector<pid_t>& processes) {
         siginfo_t info;  // when the other has heard of it
