@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ir/op.h"
+#include "ir/sharding.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
@@ -76,6 +77,9 @@ class Value {
   Type type;
   std::string name;  // of the text form, without %; may be empty
   std::optional<Layout> layout;
+  /// How ranks of Module::mesh share it; absent: as passes/sharding decides, and behind partition all hold
+  /// all of it.
+  std::optional<Sharding> sharding;
 
  private:
   friend class Node;
@@ -137,6 +141,14 @@ class Node {
   llvm::SmallVector<std::unique_ptr<Value>, 1> results_;
   std::list<std::unique_ptr<Node>>::iterator position_;
 };
+
+/// The axis of the mesh that a collective is along.
+const MeshAxis& mesh_axis(const Node& collective);
+/// How ranks share a state, by its axes' names. Throws Error where the mesh has no such axis.
+Sharding sharding_of(const State& state, const Mesh& mesh);
+/// The shape over all ranks of what is this shape on one of them.
+Shape whole_shape(const Module& module, const Shape& part, const Sharding& sharding);
+Shape whole_shape(const Value& value);
 
 /// The range that an input declares for its integers, {below = 50257, ignored = -100, least = 0}; empty where
 /// any are allowed.
@@ -213,7 +225,8 @@ class Module {
     bool decay = true;
     std::vector<std::string> checkpoint_names;  // empty: the name itself
     bool transposed = false;
-    bool frozen = false;  // a buffer of the checkpoint: it gets no gradient and no decay
+    bool frozen = false;                    // a buffer of the checkpoint: it gets no gradient and no decay
+    std::optional<Sharding> sharding = {};  // absent: every rank holds all of it
     bool operator==(const Parameter&) const = default;
   };
   Parameter* find_parameter(std::string_view name);
@@ -224,7 +237,14 @@ class Module {
   const State* find_parameter_state(DType dtype) const;
   uint32_t next_random_id() { return random_ids++; }
 
+  /// Declares the coordinates of a rank, too: symbols from 0 up.
+  void set_mesh(Mesh mesh);
+  const Mesh& mesh() const { return mesh_; }
+
   Symbols symbols;
+  /// Set by partition: types are one rank's from then on, and a symbol in it means this rank's part of what
+  /// is cut over these axes, as do its bounds.
+  std::optional<SymbolCuts> partitioned;
   std::vector<Parameter> parameters;
   /// Parameters that should lie one after another in the flat state, so that a concat of them is a view.
   std::vector<std::vector<std::string>> adjacent;
@@ -233,6 +253,9 @@ class Module {
   std::vector<Buffer> buffers;  // after assign_layout
   uint32_t random_ids = 0;      // ids below it are taken
   std::string description;      // JSON of the model's description, handed on to the plan
+
+ private:
+  Mesh mesh_;  // empty: one rank
 };
 
 }  // namespace smelt

@@ -275,6 +275,64 @@ Types infer_matmul(const Context& c) {
   return {{product_dtype(c), shape}};
 }
 
+// ---- ranks
+
+namespace {
+
+const MeshAxis& need_mesh_axis(const Context& c) {
+  const auto& name = need<std::string>(c, "axis", "the name of an axis of the mesh");
+  const Mesh& mesh = c.operands[0]->node()->graph().module().mesh();
+  if (const auto axis = mesh.find(name)) return mesh.axes[*axis];
+  fail("collective: the mesh {{{}}} has no axis \"{}\"", str(mesh), name);
+}
+
+Dim& need_dim_of(const Context& c, Type& type, std::string_view name) {
+  const int64_t dim = need_int(c, name);
+  if (dim < 0 || dim >= type.rank())
+    fail("collective: {} is {}, which {} does not have", name, dim, str(c.type(0)));
+  return type.shape[dim];
+}
+
+void cut(const Context& c, Dim& dim, const MeshAxis& axis) {
+  const auto part = dim.divide(axis.size);
+  if (!part)
+    fail("collective: the {} ranks along \"{}\" do not divide {} of {}", axis.size, axis.name, dim.str(),
+         str(c.type(0)));
+  dim = *part;
+}
+
+void check_sum(const Context& c, const std::string& kind) {
+  if (!c.attributes.contains("sum")) return;
+  const auto& sum = need<std::string>(c, "sum", "\"add\" or \"max\"");
+  if (sum != "add" && sum != "max") fail("collective: sum is \"{}\", expected \"add\" or \"max\"", sum);
+  if (kind != "all_reduce" && kind != "reduce_scatter")
+    fail("collective: {} sums nothing; leave 'sum' out", kind);
+}
+
+}  // namespace
+
+Types infer_collective(const Context& c) {
+  const auto& kind = need<std::string>(c, "kind", "a string");
+  const MeshAxis& axis = need_mesh_axis(c);
+  Type type = c.type(0);
+  check_sum(c, kind);
+  if (kind == "reduce_scatter") {
+    cut(c, need_dim_of(c, type, "dim"), axis);
+  } else if (kind == "all_gather") {
+    need_dim_of(c, type, "dim") *= axis.size;
+  } else if (kind == "all_to_all") {
+    need_dim_of(c, type, "dim") *= axis.size;
+    cut(c, need_dim_of(c, type, "to"), axis);
+    if (need_int(c, "dim") == need_int(c, "to")) fail("collective: all_to_all from a dim to itself");
+  } else if (kind != "all_reduce") {
+    fail(
+        "collective: kind is \"{}\", expected \"all_reduce\", \"reduce_scatter\", \"all_gather\" or "
+        "\"all_to_all\"",
+        kind);
+  }
+  return {type};
+}
+
 Types infer_insert(const Context& c) {
   const Type &x = c.type(0), &value = c.type(1);
   if (value.dtype != x.dtype || value.rank() != x.rank())

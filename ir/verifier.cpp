@@ -53,6 +53,7 @@ class GraphVerifier {
         check([&] { typed(*node); }, *node);
         check([&] { sizes_bounded(*node); }, *node);
         check([&] { placed(*node); }, *node);
+        check([&] { shared(*node); }, *node);
         check([&] { verify_contract(*node); }, *node);
         check([&] { updated_once(*node); }, *node);
         if (is_body_) check([&] { allowed_in_body(*node); }, *node);
@@ -133,6 +134,16 @@ class GraphVerifier {
     }
   }
 
+  void shared(const Node& node) const {
+    const Module& module = graph_.module();
+    std::vector<std::string> list;
+    for (const auto& result : node.results())
+      if (result->sharding)
+        for (std::string& fault : faults(*result->sharding, module.mesh(), whole_shape(*result)))
+          list.push_back(std::move(fault));
+    if (!list.empty()) fail("{}", fmt::join(list, "; "));
+  }
+
   void updated_once(const Node& node) {
     if (!node.is(Op::update) || node.operands().size() != 1) return;
     if (!updated_.insert(node.string_attr("state")).second)
@@ -196,11 +207,16 @@ void names_distinct(Messages& messages, const List& list, std::string_view what)
       messages.push_back(fmt::format("{} \"{}\" is declared twice", what, item.name));
 }
 
-void check_parameter(const Module::Parameter& parameter) {
+void check_parameter(const Module::Parameter& parameter, const Module& module) {
   for (const Dim& dim : parameter.type.shape)
     if (!dim.constant() || *dim.constant() < 1)
       fail("parameter \"{}\" is {}, expected constant sizes of at least 1", parameter.name,
            str(parameter.type));
+  if (!parameter.sharding) return;
+  const Shape shape = module.partitioned ? whole_shape(module, parameter.type.shape, *parameter.sharding)
+                                         : parameter.type.shape;
+  const auto list = faults(*parameter.sharding, module.mesh(), shape);
+  if (!list.empty()) fail("parameter \"{}\": {}", parameter.name, fmt::join(list, "; "));
 }
 
 /// Groups of two and more declared parameters, none of them in two places.
@@ -221,8 +237,11 @@ void check_adjacent(const Module& module, Messages& messages) {
 }
 
 /// Segments in order, apart and inside the flat state.
-void check_state(const State& state, const Symbols& symbols) {
-  check_shape(symbols, state.shape, fmt::format("the shape of state \"{}\"", state.name));
+void check_state(const State& state, const Module& module) {
+  check_shape(module.symbols, state.shape, fmt::format("the shape of state \"{}\"", state.name));
+  const Shape& shape = state.whole.empty() ? state.shape : state.whole;
+  const auto list = faults(sharding_of(state, module.mesh()), module.mesh(), shape);
+  if (!list.empty()) fail("state \"{}\": {}", state.name, fmt::join(list, "; "));
   int64_t end = 0;
   for (const Segment& segment : state.segments) {
     if (segment.offset < end)
@@ -232,9 +251,9 @@ void check_state(const State& state, const Symbols& symbols) {
       fail("segment \"{}\" of state \"{}\" ends beyond 64 bits", segment.name, state.name);
   }
   if (state.segments.empty()) return;
-  const auto size = state.shape.size() == 1 ? state.shape[0].constant() : std::nullopt;
+  const auto size = shape.size() == 1 ? shape[0].constant() : std::nullopt;
   if (!size || end > *size)
-    fail("the segments of state \"{}\" need {} elements, its shape is {}", state.name, end, str(state.shape));
+    fail("the segments of state \"{}\" need {} elements, its shape is {}", state.name, end, str(shape));
 }
 
 }  // namespace
@@ -249,9 +268,10 @@ std::vector<std::string> verify(const Module& module) {
   Messages messages;
   names_distinct(messages, module.parameters, "parameter");
   names_distinct(messages, module.states, "state");
-  for (const auto& parameter : module.parameters) collect(messages, [&] { check_parameter(parameter); });
+  for (const auto& parameter : module.parameters)
+    collect(messages, [&] { check_parameter(parameter, module); });
   check_adjacent(module, messages);
-  for (const State& state : module.states) collect(messages, [&] { check_state(state, module.symbols); });
+  for (const State& state : module.states) collect(messages, [&] { check_state(state, module); });
   for (const auto& graph : module.graphs)
     for (std::string& message : verify(*graph)) messages.push_back(std::move(message));
   return messages;

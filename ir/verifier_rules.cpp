@@ -1,6 +1,7 @@
 #include "ir/verifier_rules.h"
 
 #include <algorithm>
+#include <array>
 
 #include "ir/body.h"
 #include "ir/insertion.h"
@@ -59,6 +60,31 @@ bool fits(const Symbols& symbols, const Dim& part, const Dim& whole) {
   return room && symbols.upper(part) <= *room;
 }
 
+/// The coordinates of ranks that a size mentions.
+std::vector<const MeshAxis*> coordinates_in(const Mesh& mesh, const Dim& dim) {
+  std::vector<std::string> names;
+  dim.collect_symbols(names);
+  std::vector<const MeshAxis*> axes;
+  for (const MeshAxis& axis : mesh.axes)
+    if (llvm::is_contained(names, coordinate(axis))) axes.push_back(&axis);
+  return axes;
+}
+
+/// Proven at the corners of the mesh, where a size that is linear in each coordinate is the least.
+bool is_never_negative(const Module& module, const Dim& dim) {
+  const auto axes = coordinates_in(module.mesh(), dim);
+  if (axes.empty()) return module.symbols.upper(Dim(0) - dim) <= 0;
+  const std::string place = coordinate(*axes[0]);
+  const auto linear = [&](const Dim::Term& term) {
+    return llvm::count_if(term.atoms, [&](const Atom& atom) { return atom.inner || atom.name == place; }) <=
+           1;
+  };
+  return llvm::all_of(dim.terms(), linear) &&
+         llvm::all_of(std::array<int64_t, 2>{0, axes[0]->size - 1}, [&](int64_t at) {
+           return is_never_negative(module, substitute(dim, {{place, Dim(at)}}));
+         });
+}
+
 /// An index operand has the value's leading dims or none; what no index moves fits where it is.
 void check_places(const Node& node, const Type& target) {
   const Value& value = *inserted_value(node);
@@ -91,6 +117,19 @@ void check_update(const Node& node) {
   const State& state = declared_state(node, "state");
   if (node.operands().size() > 1) return check_update_at(node, state);
   same_type("state", state.name, node.operand(0)->type, {state.dtype, state.shape});
+}
+
+/// A part that depends on the rank lies inside at every rank.
+void check_slice(const Node& node) {
+  const Module& module = node.graph().module();
+  const Dim begin = node.dim_attr("begin");
+  const auto axis = static_cast<size_t>(node.int_attr("axis"));
+  const Dim left = node.operand(0)->shape()[axis] - begin - node.result()->shape()[axis];
+  for (const Dim& side : {begin, left})
+    if (!coordinates_in(module.mesh(), side).empty() && !is_never_negative(module, side))
+      fail("[{}, {} + {}) may be outside dim {} of {} at some rank of the mesh {{{}}}", begin.str(),
+           begin.str(), node.result()->shape()[axis].str(), axis, str(node.operand(0)->type),
+           str(module.mesh()));
 }
 
 void check_pack(const Node& node) {
@@ -192,6 +231,7 @@ constexpr Row kRows[] = {
     {Op::input, check_input},
     {Op::insert, check_insert},
     {Op::update, check_update},
+    {Op::slice, check_slice},
     {Op::pack, check_pack},
     {Op::softmax, check_last_axis},
     {Op::log_softmax, check_last_axis},

@@ -202,6 +202,23 @@ int64_t Dim::evaluate(const SymbolValues& values) const {
   return sum;
 }
 
+Dim substitute(const Dim& dim, const std::map<std::string, Dim, std::less<>>& values) {
+  if (dim.is_constant()) return dim;
+  Dim sum;
+  for (const Dim::Term& term : dim.terms()) {
+    Dim product = term.coefficient;
+    for (const Atom& atom : term.atoms) {
+      const auto value = values.find(atom.name);
+      if (atom.inner)
+        product *= ceil_div(substitute(*atom.inner, values), atom.divisor);
+      else
+        product *= value == values.end() ? Dim::symbol(atom.name) : value->second;
+    }
+    sum += product;
+  }
+  return sum;
+}
+
 static std::string str(const Atom& atom) {
   return atom.inner ? fmt::format("ceil_div({}, {})", atom.inner->str(), atom.divisor) : atom.name;
 }

@@ -73,6 +73,9 @@ class Dim {
   std::shared_ptr<const std::vector<Term>> terms_;  // null for a constant
 };
 
+/// `dim` with a size in the place of each symbol that `values` names.
+Dim substitute(const Dim& dim, const std::map<std::string, Dim, std::less<>>& values);
+
 /// The smallest multiple of `multiple` that is >= a.
 inline Dim round_up(const Dim& a, int64_t multiple) { return ceil_div(a, multiple) * multiple; }
 
@@ -81,18 +84,21 @@ Dim element_count(const Shape& shape);
 std::string str(const Shape& shape);  // "[B,T,768]"
 
 /// Declared symbols with upper bounds on them and on products of them: B <= 64, T <= 256, B*T <= 4096.
-/// Every symbol is at least 1 at launch.
+/// Every symbol is at least 1 at launch, but for those bounded with another `lower`: the coordinates of a
+/// rank in a mesh begin at 0.
 class Symbols {
  public:
   struct Bound {
     std::vector<std::string> factors;  // sorted; one name is the symbol's own bound
     int64_t upper;
+    int64_t lower = 1;  // 0 or 1; 0 is for one symbol alone
     bool operator==(const Bound&) const = default;
   };
 
-  void bound(std::vector<std::string> factors, int64_t upper);
+  void bound(std::vector<std::string> factors, int64_t upper, int64_t lower = 1);
   bool declared(std::string_view name) const;
   std::vector<std::string> names() const;  // in order of declaration
+  int64_t lower(std::string_view name) const;
   const std::vector<Bound>& bounds() const { return bounds_; }
 
   /// The largest value `dim` can take under the bounds; throws Error on an unbounded symbol or 64-bit

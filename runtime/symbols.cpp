@@ -34,8 +34,8 @@ int64_t multiply(int64_t a, int64_t b, const Dim& dim) {
 
 int64_t quotient_up(int64_t a, int64_t divisor) { return a / divisor + (a % divisor > 0 ? 1 : 0); }
 
-/// The least product of bounds that together cover a multiset of symbols. A bound may cover more than is
-/// left, as every symbol is at least 1.
+/// The least product of bounds that together cover a multiset of symbols. A bound of a product may cover
+/// more than is left, as every symbol in one is at least 1.
 class Cover {
  public:
   explicit Cover(const std::vector<Symbols::Bound>& bounds) : bounds_(bounds) {}
@@ -90,8 +90,10 @@ class Range {
   int64_t lower(const std::vector<Atom>& atoms, const Dim& dim) {
     int64_t product = 1;
     for (const Atom& atom : atoms)
-      if (atom.inner)
-        product = multiply(product, std::max<int64_t>(0, quotient_up(lower(*atom.inner), atom.divisor)), dim);
+      product = multiply(product,
+                         atom.inner ? std::max<int64_t>(0, quotient_up(lower(*atom.inner), atom.divisor))
+                                    : symbols_.lower(atom.name),
+                         dim);
     return product;
   }
 
@@ -162,16 +164,25 @@ class Range {
 
 }  // namespace
 
-void Symbols::bound(std::vector<std::string> factors, int64_t upper) {
+void Symbols::bound(std::vector<std::string> factors, int64_t upper, int64_t lower) {
   if (factors.empty()) fail("a bound of {} names no symbol: expected at least one", upper);
   std::sort(factors.begin(), factors.end());
-  if (upper < 1) fail("the bound {} <= {}: expected at least 1", joined(factors), upper);
+  if (upper < lower) fail("the bound {} <= {}: expected at least {}", joined(factors), upper, lower);
+  if (lower < 0 || lower > 1 || (lower == 0 && factors.size() != 1))
+    fail("{} is at least {}: expected 1, or 0 for one symbol", joined(factors), lower);
   for (Bound& known : bounds_)
     if (known.factors == factors) {
-      known.upper = upper;
+      known.upper = upper, known.lower = lower;
       return;
     }
-  bounds_.push_back({std::move(factors), upper});
+  bounds_.push_back({std::move(factors), upper, lower});
+}
+
+int64_t Symbols::lower(std::string_view name) const {
+  const auto found = std::find_if(bounds_.begin(), bounds_.end(), [&](const Bound& bound) {
+    return bound.factors.size() == 1 && bound.factors[0] == name;
+  });
+  return found == bounds_.end() ? 1 : found->lower;
 }
 
 bool Symbols::declared(std::string_view name) const {
@@ -201,7 +212,7 @@ void Symbols::check(const SymbolValues& values) const {
   for (const auto& [name, value] : values) {
     if (!declared(name))
       fail("a value is given for {}: expected one of the symbols {}", name, joined(names(), ", "));
-    if (value < 1) fail("{} = {}: expected at least 1", name, value);
+    if (value < lower(name)) fail("{} = {}: expected at least {}", name, value, lower(name));
   }
   for (const Bound& bound : bounds_) {
     int64_t product = 1;

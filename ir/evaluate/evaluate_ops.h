@@ -54,7 +54,7 @@ Arrays<S> evaluate_convert(const Call<S>& call);
 template <typename S>
 Arrays<S> evaluate_reduce(const Call<S>& call);
 template <typename S>
-Arrays<S> evaluate_same(const Call<S>& call);  // reshape, collective
+Arrays<S> evaluate_same(const Call<S>& call);  // reshape
 template <typename S>
 Arrays<S> evaluate_stop_gradient(const Call<S>& call);
 template <typename S>

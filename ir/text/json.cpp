@@ -49,6 +49,7 @@ OrderedJson node_json(const Node& node, const ValueNames& names) {
   for (const auto& value : node.results()) {
     OrderedJson each{{"name", "%" + names[value.get()]}};
     each.update(type_json(value->dtype(), value->shape()));
+    if (value->sharding) each["on"] = str(*value->sharding, node.graph().module().mesh());
     result["results"].push_back(std::move(each));
   }
   result["attributes"] = OrderedJson::object();
@@ -100,6 +101,8 @@ std::string json(const Module& module) {
                      {"parameters", OrderedJson::array()},
                      {"states", OrderedJson::array()},
                      {"graphs", OrderedJson::array()}};
+  for (const MeshAxis& axis : module.mesh().axes)
+    result["mesh"].push_back({{"axis", axis.name}, {"size", axis.size}});
   for (const Symbols::Bound& bound : module.symbols.bounds())
     result["symbols"].push_back({{"factors", bound.factors}, {"upper", bound.upper}});
   for (const auto& parameter : module.parameters) result["parameters"].push_back(parameter_json(parameter));

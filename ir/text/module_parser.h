@@ -37,6 +37,7 @@ class ModuleParser : TextParser {
     std::string source;
     std::vector<Type> types;
     std::vector<std::optional<Layout>> layouts;
+    std::vector<std::optional<Sharding>> shardings;
     /// Of the body, before their types are known: the last of them stand for operands.
     std::vector<BodyInput> body_inputs;
     bool has_body = false;
@@ -45,6 +46,10 @@ class ModuleParser : TextParser {
 
   // ---- module level
   void item();
+  void mesh();
+  void partitioned();
+  size_t axis_named(const Token& at, const std::string& name) const;
+  std::optional<Sharding> sharding();
   void random_ids();
   void take_random_ids(const Token& at, int64_t count);
   bool parameter_field(const Token& key, Module::Parameter& parameter);

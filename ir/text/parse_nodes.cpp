@@ -133,6 +133,7 @@ void ModuleParser::types(Draft& draft) {
   do {
     draft.types.push_back(type());
     draft.layouts.push_back(layout());
+    draft.shardings.push_back(sharding());
   } while (lexer.accept(","));
 }
 
@@ -250,6 +251,7 @@ void ModuleParser::finish(Graph& graph, Scope& scope, Draft& draft) {
   for (unsigned i = 0; i < types.size(); ++i) {
     define(draft.names[i], node->result(i), scope);
     if (i < draft.layouts.size()) node->result(i)->layout = draft.layouts[i];
+    if (i < draft.shardings.size()) node->result(i)->sharding = draft.shardings[i];
   }
 }
 

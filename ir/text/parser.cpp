@@ -1,5 +1,7 @@
 // The text form of modules: declarations, and graphs down to their values' names. Nodes are in
 // parse_nodes.cpp.
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -24,7 +26,11 @@ std::unique_ptr<Module> ModuleParser::parse() {
 
 void ModuleParser::item() {
   const Token at = lexer.peek();
-  if (lexer.accept_word("symbols"))
+  if (lexer.accept_word("mesh"))
+    mesh();
+  else if (lexer.accept_word("partitioned"))
+    partitioned();
+  else if (lexer.accept_word("symbols"))
     symbols(module_->symbols);
   else if (lexer.accept_word("description"))
     module_->description = string("the description in quotes");
@@ -41,7 +47,52 @@ void ModuleParser::item() {
   else if (lexer.accept_word("graph"))
     graph(at);
   else
-    lexer.expected("symbols, parameter, adjacent, state, buffer, description, random_ids or graph");
+    lexer.expected("mesh, symbols, parameter, adjacent, state, buffer, description, random_ids or graph");
+}
+
+/// mesh {data = 2, model = 4}
+void ModuleParser::mesh() {
+  const Token at = lexer.peek();
+  if (!module_->mesh().empty()) lexer.fail_at(at.offset, "a second mesh");
+  std::vector<std::string> axes;
+  lexer.expect("{");
+  fields([&](const Token& key) {
+    axes.push_back(fmt::format("{}={}", key.text, integer("the number of ranks along the axis")));
+  });
+  lexer.at(at, [&] { module_->set_mesh(parse_mesh(fmt::format("{}", fmt::join(axes, ",")))); });
+}
+
+/// partitioned {B = data}: types are one rank's, and so is a B in them.
+void ModuleParser::partitioned() {
+  const Token at = lexer.peek();
+  if (module_->mesh().empty()) lexer.fail_at(at.offset, "expected a mesh above what is partitioned");
+  SymbolCuts& cuts = module_->partitioned.emplace();
+  lexer.expect("{");
+  fields([&](const Token& key) {
+    const Token value = lexer.peek();
+    for (const std::string& name : axes()) cuts[std::string(key.text)].push_back(axis_named(value, name));
+  });
+}
+
+size_t ModuleParser::axis_named(const Token& at, const std::string& name) const {
+  if (const auto axis = module_->mesh().find(name)) return *axis;
+  lexer.fail_at(at.offset, module_->mesh().empty()
+                               ? fmt::format("a sharding over {}, and no `mesh {{{} = 2}}` above", name, name)
+                               : fmt::format("the mesh {{{}}} has no axis {}", str(module_->mesh()), name));
+}
+
+std::optional<Sharding> ModuleParser::sharding() {
+  const Token at = lexer.peek();
+  const auto names = sharding_names();
+  if (!names) return std::nullopt;
+  Sharding result;
+  for (const auto& axes : names->dims) {
+    result.dims.emplace_back();
+    for (const std::string& name : axes) result.dims.back().push_back(axis_named(at, name));
+  }
+  for (const std::string& name : names->partial) result.partial.push_back(axis_named(at, name));
+  std::sort(result.partial.begin(), result.partial.end());
+  return result;
 }
 
 void ModuleParser::random_ids() {
@@ -81,6 +132,7 @@ void ModuleParser::declare_parameter(const Token& at) {
     });
   lexer.expect(":");
   parameter.type = type();
+  parameter.sharding = sharding();
   if (module_->find_parameter(parameter.name))
     lexer.fail_at(at.offset, fmt::format("parameter \"{}\" is declared twice", parameter.name));
   module_->parameters.push_back(std::move(parameter));
@@ -147,6 +199,7 @@ void ModuleParser::argument(Graph& graph, Scope& scope) {
   lexer.expect(":");
   const Type written = type();
   const auto place = layout();
+  const auto shared = sharding();
   std::string source = lexer.peek().kind == Token::Kind::string ? string() : "";
   if (lexer.accept("{")) node_attributes(draft);
   Node* node = graph.create(Op::input, {}, written);
@@ -155,6 +208,7 @@ void ModuleParser::argument(Graph& graph, Scope& scope) {
   node->anchored = draft.anchored.value_or(false);
   node->source = std::move(source);
   node->result()->layout = place;
+  node->result()->sharding = shared;
   define(at, node->result(), scope);
 }
 

@@ -26,8 +26,13 @@ std::string attributes_of(const Node& node) {
   return fields.str();
 }
 
+std::string on(const std::optional<Sharding>& sharding, const Mesh& mesh) {
+  return sharding ? " on " + str(*sharding, mesh) : "";
+}
+
 std::string typed(const Value& value) {
-  return str(value.type) + (value.layout ? " " + text(*value.layout) : "");
+  return str(value.type) + (value.layout ? " " + text(*value.layout) : "") +
+         on(value.sharding, value.node()->graph().module().mesh());
 }
 
 class GraphPrinter {
@@ -112,14 +117,33 @@ class GraphPrinter {
   ValueNames names_;
 };
 
-std::string line(const Module::Parameter& parameter) {
+std::string line(const Module::Parameter& parameter, const Mesh& mesh) {
   Fields fields;
   if (parameter.init != Initializer{}) fields.add("init", str(parameter.init));
   if (!parameter.decay) fields.add("decay", "false");
   if (!parameter.checkpoint_names.empty()) fields.add("checkpoint", text(parameter.checkpoint_names));
   if (parameter.transposed) fields.add("transposed", "true");
   if (parameter.frozen) fields.add("frozen", "true");
-  return fmt::format("parameter {}{} : {}\n", quote(parameter.name), fields.str(), str(parameter.type));
+  return fmt::format("parameter {}{} : {}{}\n", quote(parameter.name), fields.str(), str(parameter.type),
+                     on(parameter.sharding, mesh));
+}
+
+/// The mesh, which declares its coordinates, the other symbols, and which of them are cut.
+std::string ranks_and_symbols(const Module& module) {
+  const Mesh& mesh = module.mesh();
+  std::string result = mesh.empty() ? "" : fmt::format("mesh {{{}}}\n", str(mesh));
+  Symbols others;
+  for (const Symbols::Bound& bound : module.symbols.bounds())
+    if (mesh.empty() || bound.lower != 0) others.bound(bound.factors, bound.upper, bound.lower);
+  result += text(others);
+  if (!module.partitioned) return result;
+  std::vector<std::string> cuts;
+  for (const auto& [symbol, axes] : *module.partitioned) {
+    std::vector<std::string> names;
+    for (const size_t axis : axes) names.push_back(mesh.axes[axis].name);
+    cuts.push_back(fmt::format("{} = {}", symbol, text_of_axes(names)));
+  }
+  return result + fmt::format("partitioned {{{}}}\n", fmt::join(cuts, ", "));
 }
 
 }  // namespace
@@ -129,10 +153,10 @@ std::string print(const Node& node) { return GraphPrinter(node.graph()).node(nod
 std::string print(const Graph& graph) { return GraphPrinter(graph).graph(); }
 
 std::string print(const Module& module) {
-  std::string result = text(module.symbols);
+  std::string result = ranks_and_symbols(module);
   if (!module.description.empty()) result += fmt::format("description {}\n", quote(module.description));
   if (module.random_ids != 0) result += fmt::format("random_ids {}\n", module.random_ids);
-  for (const Module::Parameter& parameter : module.parameters) result += line(parameter);
+  for (const Module::Parameter& parameter : module.parameters) result += line(parameter, module.mesh());
   for (const auto& group : module.adjacent) result += fmt::format("adjacent {}\n", text(group));
   for (const State& state : module.states) result += text(state);
   for (size_t i = 0; i < module.buffers.size(); ++i) result += text(module.buffers[i], i);

@@ -3,6 +3,7 @@
 #include <tuple>
 
 #include "ir/text/text_parser.h"
+#include "llvm/ADT/STLExtras.h"
 
 namespace smelt {
 namespace {
@@ -25,19 +26,31 @@ bool is_hex(std::string_view text) {
 
 }  // namespace
 
+/// 0 <= in front of a coordinate of a rank: data.rank.
+bool TextParser::begins_at_zero() {
+  if (lexer.peek().kind != Token::Kind::number) return false;
+  const Token at = lexer.peek();
+  if (integer() != 0) lexer.fail_at(at.offset, "a symbol is at least 1, or 0 <= is written in front of it");
+  if (!lexer.accept("<=")) lexer.expected("'<=' and the name of a symbol");
+  return true;
+}
+
 void TextParser::symbols(Symbols& symbols) {
   do {
     const Token at = lexer.peek();
+    const bool from_zero = begins_at_zero();
     std::vector<std::string> factors;
     do {
       const Token& symbol = lexer.expect(Token::Kind::identifier, "the name of a symbol");
-      if (symbol.text.find('.') != std::string_view::npos || symbol.is_special_number())
-        lexer.fail_at(symbol.offset, "a symbol's name is of letters, digits and '_'");
+      const bool dotted = symbol.text.find('.') != std::string_view::npos;
+      if (dotted != from_zero || symbol.is_special_number())
+        lexer.fail_at(symbol.offset,
+                      "a symbol's name is of letters, digits and '_', or a coordinate's: 0 <= data.rank");
       factors.emplace_back(symbol.text);
     } while (lexer.accept("*"));
     if (!lexer.accept("<=")) lexer.expected("'<=' and the largest value");
     const int64_t upper = integer("the largest value");
-    lexer.at(at, [&] { symbols.bound(factors, upper); });
+    lexer.at(at, [&] { symbols.bound(factors, upper, from_zero ? 0 : 1); });
     if (factors.size() > kMostFactors || symbols.bounds().size() > kMostBounds)
       lexer.fail_at(at.offset, "too many symbols");
   } while (lexer.accept(","));
@@ -88,14 +101,20 @@ State TextParser::state() {
         state.copy_of = string("the name of the state that it copies");
       } else if (key.text == "scales_of") {
         state.scales_of = string("the name of the state whose rows it scales");
+      } else if (key.text == "whole") {
+        state.whole = shape();
       } else {
-        unknown_field(key, "role, init, copy_of, scales_of");
+        unknown_field(key, "role, init, copy_of, scales_of, whole");
       }
     });
   lexer.expect(":");
   Type written = type();
   state.dtype = written.dtype;
   state.shape = std::move(written.shape);
+  if (auto shared = sharding_names()) {
+    state.cut = std::move(shared->dims), state.partial = std::move(shared->partial);
+    if (llvm::all_of(state.cut, [](const auto& axes) { return axes.empty(); })) state.cut.clear();
+  }
   if (!lexer.accept("{")) return state;
   while (!lexer.accept("}")) {
     if (!lexer.accept_word("segment")) lexer.expected("'segment' or '}'");

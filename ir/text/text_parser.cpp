@@ -158,6 +158,27 @@ std::optional<Layout> TextParser::layout() {
   return result;
 }
 
+std::vector<std::string> TextParser::axes() {
+  std::vector<std::string> names;
+  if (lexer.accept("-")) return names;
+  do names.emplace_back(lexer.expect(Token::Kind::identifier, "an axis of the mesh, or '-'").text);
+  while (lexer.accept("+"));
+  return names;
+}
+
+std::optional<TextParser::NamedSharding> TextParser::sharding_names() {
+  if (!lexer.accept_word("on")) return std::nullopt;
+  NamedSharding result;
+  lexer.expect("[");
+  list("]", [&] { result.dims.push_back(axes()); });
+  if (!lexer.accept_word("partial")) return result;
+  lexer.expect("[");
+  list("]", [&] {
+    result.partial.emplace_back(lexer.expect(Token::Kind::identifier, "an axis of the mesh").text);
+  });
+  return result;
+}
+
 // ---- attributes
 
 bool TextParser::starts_initializer() const {

@@ -39,12 +39,20 @@ class TextParser {
   Type type();
   std::optional<Layout> layout();  // @3[offset; stride, ...] where it follows
   void check_size(const Token& at, const Type& type);
+  std::vector<std::string> axes();  // data + model, or - for none
+  /// on [data, -] partial [model], by names, where it follows.
+  struct NamedSharding {
+    std::vector<std::vector<std::string>> dims;
+    std::vector<std::string> partial;
+  };
+  std::optional<NamedSharding> sharding_names();
   Attribute attribute();
   Initializer initializer();
   bool starts_initializer() const;
 
   // ---- declarations; the keyword is behind
   void symbols(Symbols& symbols);
+  bool begins_at_zero();
   State state();
   Role role();
   Buffer buffer(const std::vector<State>& states);

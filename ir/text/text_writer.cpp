@@ -34,7 +34,8 @@ std::string text(const Attribute& attribute) {
 std::string text(const Symbols& symbols) {
   std::vector<std::string> bounds;
   for (const Symbols::Bound& bound : symbols.bounds())
-    bounds.push_back(fmt::format("{} <= {}", fmt::join(bound.factors, "*"), bound.upper));
+    bounds.push_back(fmt::format("{}{} <= {}", bound.lower == 0 ? "0 <= " : "", fmt::join(bound.factors, "*"),
+                                 bound.upper));
   return bounds.empty() ? "" : fmt::format("symbols {}\n", fmt::join(bounds, ", "));
 }
 
@@ -49,6 +50,17 @@ std::string line(const Segment& segment) {
   if (segment.frozen) fields.add("frozen", "true");
   return fmt::format("  segment {}{} : [{}] at {}\n", quote(segment.name), fields.str(),
                      fmt::join(segment.shape, ","), segment.offset);
+}
+
+/// " on [data, -] partial [model]", or nothing where all ranks hold all of it.
+std::string shared(const State& state) {
+  if (state.cut.empty() && state.partial.empty()) return "";
+  std::vector<std::string> dims;
+  for (size_t i = 0; i < state.shape.size(); ++i)
+    dims.push_back(text_of_axes(i < state.cut.size() ? state.cut[i] : std::vector<std::string>{}));
+  std::string result = fmt::format(" on [{}]", fmt::join(dims, ", "));
+  if (!state.partial.empty()) result += fmt::format(" partial [{}]", fmt::join(state.partial, ", "));
+  return result;
 }
 
 std::string text(const std::vector<BufferPart>& parts) {
@@ -73,8 +85,9 @@ std::string text(const State& state) {
   if (state.init != Initializer{}) fields.add("init", str(state.init));
   if (!state.copy_of.empty()) fields.add("copy_of", quote(state.copy_of));
   if (!state.scales_of.empty()) fields.add("scales_of", quote(state.scales_of));
-  std::string result =
-      fmt::format("state {}{} : {}{}", quote(state.name), fields.str(), name(state.dtype), str(state.shape));
+  if (!state.whole.empty()) fields.add("whole", str(state.whole));
+  std::string result = fmt::format("state {}{} : {}{}{}", quote(state.name), fields.str(), name(state.dtype),
+                                   str(state.shape), shared(state));
   if (state.segments.empty()) return result + "\n";
   result += " {\n";
   for (const Segment& segment : state.segments) result += line(segment);
@@ -93,6 +106,10 @@ std::string text(const Buffer& buffer, size_t number) {
   if (!buffer.data.empty()) fields.add("data", quote(hex(buffer.data)));
   return fmt::format("buffer {} {}{} : {}[{}]\n", number, quote(buffer.name), fields.str(),
                      name(buffer.dtype), buffer.elements.str());
+}
+
+std::string text_of_axes(const std::vector<std::string>& axes) {
+  return axes.empty() ? "-" : fmt::format("{}", fmt::join(axes, " + "));
 }
 
 std::string text(const Layout& layout) {

@@ -27,5 +27,7 @@ std::string text(const Symbols& symbols);  // a line, or nothing
 std::string text(const State& state);
 std::string text(const Buffer& buffer, size_t number);
 std::string text(const Layout& layout);  // @3[B*T; T,1]
+/// "data + model", "-" for none
+std::string text_of_axes(const std::vector<std::string>& axes);
 
 }  // namespace smelt

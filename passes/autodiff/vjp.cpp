@@ -143,8 +143,29 @@ void reverse_reduce(const Reverse& r) {
   }
 }
 
+void refuse_maximum(const Node& collective) {
+  if (collective.has("sum") && collective.string_attr("sum") != "add")
+    fail(
+        "differentiate: {} takes a maximum over ranks, whose derivative is not known; run differentiate "
+        "before",
+        collective.describe());
+}
+
+/// Of what ranks along an axis do together as one linear map: a sum's transpose is a sum, a gather's a sum of
+/// the parts.
 void reverse_collective(const Reverse& r) {
-  r.add(0, r.b.create(Op::collective, {r.g()}, r.node.attributes)->result());
+  refuse_maximum(r.node);
+  Attributes attributes = r.node.attributes;
+  const std::string kind = r.node.string_attr("kind");
+  if (kind == "all_gather") attributes["kind"] = std::string("reduce_scatter");
+  if (kind == "reduce_scatter") attributes["kind"] = std::string("all_gather"), attributes.erase("sum");
+  if (kind == "all_to_all") std::swap(attributes["dim"], attributes["to"]);
+  r.add(0, r.b.create(Op::collective, {r.g()}, std::move(attributes))->result());
+}
+
+Forward::Tangents forward_collective(const Forward& f) {
+  refuse_maximum(f.node);
+  return forward_linear(f);
 }
 
 void refuse(const Reverse& r) {
@@ -204,7 +225,7 @@ constexpr DerivativeRule kRules[] = {
     {Op::gather, reverse_gather, forward_gather},
     {Op::scatter_add, reverse_scatter_add, forward_scatter_add},
     {Op::matmul, reverse_matmul, forward_matmul},
-    {Op::collective, reverse_collective, forward_linear},
+    {Op::collective, reverse_collective, forward_collective},
     {Op::insert, refuse_unknown},
     {Op::scan, refuse_unknown},
     {Op::top_k, refuse_unknown},

@@ -73,6 +73,12 @@ struct State {
   /// An f32 state of scales: the i8 state of this name holds weights, each row of which is to be multiplied
   /// by a number here, in the segment of the same name.
   std::string scales_of = {};
+  /// How ranks share it: for each dim the axes of the mesh that it is cut over, the outermost first (empty:
+  /// no dim is), and the axes along which ranks hold addends, whose sum is the state.
+  std::vector<std::vector<std::string>> cut = {};
+  std::vector<std::string> partial = {};
+  /// The shape over all ranks, where `shape` is one rank's part; segments are in it. Empty: as `shape`.
+  Shape whole = {};
   bool operator==(const State&) const = default;
 };
 

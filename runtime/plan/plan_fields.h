@@ -22,7 +22,7 @@ struct StepKind;
 
 template <typename V, Is<Symbols::Bound> T>
 void visit_fields(V& v, T& x) {
-  v("factors", x.factors), v("upper", x.upper);
+  v("factors", x.factors), v("upper", x.upper), v("lower", x.lower);
 }
 
 template <typename V, Is<Segment> T>
@@ -36,6 +36,7 @@ template <typename V, Is<State> T>
 void visit_fields(V& v, T& x) {
   v("name", x.name), v("role", x.role), v("dtype", x.dtype), v("shape", x.shape), v("init", x.init);
   v("segments", x.segments), v("copy_of", x.copy_of), v("scales_of", x.scales_of);
+  v("cut", x.cut), v("partial", x.partial), v("whole", x.whole);
 }
 
 template <typename V, Is<BufferPart> T>

@@ -81,9 +81,11 @@ class ManifestReader {
     decode(at, bounds);
     if (bounds.size() > kMostBounds) expected(at, fmt::format("at most {} bounds", kMostBounds));
     for (const Symbols::Bound& bound : bounds) {
-      const bool fits = bound.upper >= 1 && !bound.factors.empty() && bound.factors.size() <= kMostBounds;
-      if (!fits) expected(at, "bounds of at least 1 on at least one symbol");
-      value.bound(bound.factors, bound.upper);
+      const bool coordinate = bound.lower == 0 && bound.factors.size() == 1;
+      const bool fits = (bound.lower == 1 || coordinate) && bound.upper >= bound.lower &&
+                        !bound.factors.empty() && bound.factors.size() <= kMostBounds;
+      if (!fits) expected(at, "bounds of at least 1 on at least one symbol (0 on a coordinate)");
+      value.bound(bound.factors, bound.upper, bound.lower);
     }
   }
   void decode(const Place& at, BufferRef& value) {

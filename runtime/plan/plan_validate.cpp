@@ -88,7 +88,9 @@ class Validation {
     const std::string what = fmt::format("state '{}'", state.name);
     if (!is_state(state.role)) refuse("{} has the role {}", what, name(state.role));
     for (const Dim& dim : state.shape) most_elements(dim, state.dtype, what);
-    const int64_t elements = most_elements(element_count(state.shape), state.dtype, what);
+    const Shape& whole = state.whole.empty() ? state.shape : state.whole;
+    const int64_t elements = most_elements(element_count(whole), state.dtype, what);
+    check_cut(state, what);
     check_initializer(state.init, what);
     if (state.role == Role::fault && (state.dtype != DType::i32 || state.shape != Shape{Dim(3)}))
       refuse("{} has the role fault: expected i32[3]", what);
@@ -107,6 +109,13 @@ class Validation {
       check_initializer(segment.init, what);
       at = segment.offset + size;
     }
+  }
+
+  void check_cut(const State& state, const std::string& what) const {
+    if (!state.cut.empty() && state.cut.size() != state.shape.size())
+      refuse("{} is cut in {} dims: expected {}", what, state.cut.size(), state.shape.size());
+    if (!state.whole.empty() && state.whole.size() != state.shape.size())
+      refuse("{} has {} dims over all ranks: expected {}", what, state.whole.size(), state.shape.size());
   }
 
   /// Sums of sizes are made unchecked from here on.

@@ -63,7 +63,14 @@ TEST(Evaluator, Shapes) {
   EXPECT_EQ(of("broadcast %x {axes = [0, 2]} : f32[2,2,3]"), (Numbers{1, 2, 3, 1, 2, 3, 4, 5, 6, 4, 5, 6}));
   EXPECT_EQ(of("broadcast %x {axes = [1, 2]} : f32[2,2,3]"), (Numbers{1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6}));
   EXPECT_EQ(of("stop_gradient %x"), (Numbers{1, 2, 3, 4, 5, 6}));
-  EXPECT_EQ(of("collective %x {kind = \"all_reduce\"}"), (Numbers{1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(output("mesh {data = 1} graph @g(%x: f32[2,3]) { %0 = collective %x {kind = \"all_reduce\", axis "
+                   "= \"data\"} return r = %0 }",
+                   x),
+            (Numbers{1, 2, 3, 4, 5, 6}));
+  EXPECT_THROW(output("mesh {data = 2} graph @g(%x: f32[2,3]) { %0 = collective %x {kind = \"all_reduce\", "
+                      "axis = \"data\"} return r = %0 }",
+                      x),
+               Error);
 }
 
 TEST(Evaluator, SymbolicSizes) {

@@ -17,17 +17,18 @@ namespace {
 /// Every operation of ops.def, with hand-written attributes, names, sources and comments.
 constexpr std::string_view kEveryOperation = R"(
 // A comment, and a line of RUN: nothing
+mesh {data = 2, model = 4, pipe = 1}
 symbols B <= 4, T <= 16, B*T <= 32
 description "{\"model\": \"hand written\"}\n"
 parameter "w" {init = normal(0.02, 7), decay = false, checkpoint = ["a.w", "b.w"], transposed = true} : f32[12,8]
 parameter "bias" {init = value(0.5)} : f32[12]
-parameter "gain" : f32[8]
-state "gradients" {role = gradient} : f32[48] {
+parameter "gain" : f32[8] on [model]
+state "gradients" {role = gradient} : f32[48] on [data] partial [model] {
   segment "w" {init = uniform(0.1), checkpoint = ["a.w"], transposed = true} : [3,8] at 0
   segment "bias" {decay = false} : [12] at 32
 }
 state "cache" : f32[4,16,8]
-graph @every(%x: f32[B,T,8], %ids "token ids": i32[B,T] "inputs" {optional = true}, %q: f32[B,T,2,4]) {
+graph @every(%x: f32[B,T,8], %ids "token ids": i32[B,T] "inputs" {optional = true}, %q: f32[B,T,2,4] on [data, -, -, model + pipe]) {
   %w = parameter "w" "h.0.fc" : f32[12,8]
   %bias = parameter "bias"
   %gain = parameter "gain"
@@ -69,7 +70,11 @@ graph @every(%x: f32[B,T,8], %ids "token ids": i32[B,T] "inputs" {optional = tru
   update %kv, %place {state = "cache", axis = 1}
   %inserted = insert %old, %kv, %place {axis = 1}
   %stopped = stop_gradient %y
-  %all = collective %stopped {kind = "all_reduce"}
+  %all = collective %stopped {kind = "all_reduce", axis = "data", sum = "max"} : f32[B,T,12] on [-, model, -]
+  %rs = collective %all {kind = "reduce_scatter", axis = "data", dim = 2} : f32[B,T,6] on [-, -, data]
+  %ag = collective %rs {kind = "all_gather", axis = "data", dim = 0} : f32[2*B,T,6]
+  %a2a = collective %ag {kind = "all_to_all", axis = "data", dim = 1, to = 0} : f32[B,2*T,6]
+  %mine = slice %ag {axis = 0, begin = data.rank*B} : f32[B,T,6] on [data, -, -] partial [pipe]
   %f1, %f2 = fusion (%a = %sum, %1 "b" = %spread) "h.0.ln" {phase = forward} {
     %0 = sub %a, %1
     %exp = exp %0 : f32[B,T,8]
@@ -129,7 +134,8 @@ TEST(Text, EveryOperationRoundTripsAndIsValid) {
 
 TEST(Text, KeepsWhatWasWritten) {
   const auto module = parse_module(kEveryOperation);
-  EXPECT_EQ(module->symbols.bounds().size(), 3u);
+  EXPECT_EQ(module->symbols.bounds().size(), 6u);  // three are coordinates
+  EXPECT_EQ(module->mesh().axes[1].size, 4);
   EXPECT_EQ(module->description, "{\"model\": \"hand written\"}\n");
   EXPECT_EQ(module->random_ids, 13u);
   const Module::Parameter& w = *module->find_parameter("w");
@@ -147,7 +153,9 @@ TEST(Text, KeepsWhatWasWritten) {
   EXPECT_EQ(graph.outputs[1].name, "an output");
   for (const auto& node : graph.nodes()) {
     if (node->is(Op::slice)) {
-      EXPECT_EQ(node->dim_attr("begin"), Dim::symbol("T") - 1);
+      const bool of_rank = node->result()->sharding.has_value();
+      EXPECT_EQ(node->dim_attr("begin"),
+                Dim::parse(of_rank ? "B" : "T - 1") * (of_rank ? Dim::symbol("data.rank") : Dim(1)));
     }
     if (node->is(Op::matmul)) {
       EXPECT_EQ(node->source, "h.0.fc");
@@ -322,7 +330,8 @@ TEST_P(TextFault, IsReportedWithItsPlace) {
 
 const TextFaultCase kTextFaults[] = {
     {"graf", "1:1",
-     "expected symbols, parameter, adjacent, state, buffer, description, random_ids or graph, found 'graf'"},
+     "expected mesh, symbols, parameter, adjacent, state, buffer, description, random_ids or graph, found "
+     "'graf'"},
     {"graph g() {}", "1:7", "expected '@', found 'g'"},
     {"graph @g() {} graph @g() {}", "1:15", "graph @g is defined twice"},
     {"graph @g(%x f32[]) {}", "1:13", "expected ':', found 'f32'"},
