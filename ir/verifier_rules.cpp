@@ -163,10 +163,31 @@ void check_norm(const Node& node) {
            node.operand(0)->shape().back().str());
 }
 
+/// Of what it is a part: of a batch over ranks, or of a larger draw.
+void check_draw(const Node& node) {
+  if (node.has("parts") != node.has("part")) fail("attributes 'parts' and 'part' stand together");
+  if (node.has("parts") && node.int_attr("parts") < 1)
+    fail("attribute 'parts' is {}, expected at least 1", node.int_attr("parts"));
+  const bool placed = node.has("extent");
+  if (placed != node.has("begin") || placed != node.has("axis"))
+    fail("attributes 'axis', 'begin' and 'extent' stand together");
+  if (!placed) return;
+  const int64_t axis = node.int_attr("axis");
+  if (axis < 0 || axis >= node.result()->rank())
+    fail("axis {} is outside {}", axis, str(node.result()->type));
+  const Module& module = node.graph().module();
+  const Dim begin = node.dim_attr("begin");
+  for (const Dim& side : {begin, node.dim_attr("extent") - begin - node.result()->shape()[axis]})
+    if (!is_never_negative(module, side))
+      fail("[{}, {} + {}) may be outside a draw of {}", begin.str(), begin.str(),
+           node.result()->shape()[axis].str(), node.dim_attr("extent").str());
+}
+
 void check_probability(const Node& node) {
   const double p = node.float_attr("p");
   if (!(p >= 0 && p < 1)) fail("attribute 'p' is {}, expected it in [0, 1)", p);
   if (node.int_attr("id") < 0) fail("attribute 'id' is {}, expected at least 0", node.int_attr("id"));
+  check_draw(node);
 }
 
 /// What computes each element of its result from the same element of its operands.
@@ -231,6 +252,7 @@ constexpr Row kRows[] = {
     {Op::input, check_input},
     {Op::insert, check_insert},
     {Op::update, check_update},
+    {Op::random, check_draw},
     {Op::slice, check_slice},
     {Op::pack, check_pack},
     {Op::softmax, check_last_axis},

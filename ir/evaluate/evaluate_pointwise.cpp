@@ -26,15 +26,46 @@ Arrays<S> evaluate_iota(const Call<S>& call) {
   return {std::move(result)};
 }
 
+namespace {
+
+/// Part `part` of `parts` of a batch draws what a micro-step of its own would.
+Philox philox_of(const Node& node, const EvaluateOptions& options) {
+  Philox philox = options.philox;
+  if (!node.has("parts")) return philox;
+  const int64_t parts = node.int_attr("parts"), part = node.dim_attr("part").evaluate(options.symbols);
+  const auto step = static_cast<uint32_t>((philox.micro_step >> 16) * parts + part);
+  philox.micro_step = step << 16 | (philox.micro_step & 0xFFFFu);
+  return philox;
+}
+
+/// The places of the elements in the draw that this is a part of, and its columns.
+std::pair<std::vector<int64_t>, int64_t> places_of_draw(const Node& node, const Sizes& shape,
+                                                        const EvaluateOptions& options) {
+  Sizes whole = shape;
+  int64_t begin = 0, axis = 0;
+  if (node.has("extent")) {
+    axis = node.int_attr("axis");
+    whole[static_cast<size_t>(axis)] = node.dim_attr("extent").evaluate(options.symbols);
+    begin = node.dim_attr("begin").evaluate(options.symbols);
+  }
+  const Sizes strides = row_major_strides(whole);
+  const int64_t base = begin == 0 ? 0 : begin * strides[static_cast<size_t>(axis)];
+  return {offsets(shape, strides, base), whole.empty() ? 1 : whole.back()};
+}
+
+}  // namespace
+
 /// The flattened row over all dims but the last, and the index in the last dim, name an element's bits.
 template <typename S>
 Arrays<S> evaluate_random(const Call<S>& call) {
   Array<S> result = call.zeros();
   const auto id = static_cast<uint32_t>(call.node.int_attr("id"));
-  const size_t columns = call.shape().empty() ? 1 : static_cast<size_t>(call.shape().back());
-  for (size_t i = 0; i < result.data.size(); ++i) {
-    const auto row = static_cast<uint32_t>(i / columns), column = static_cast<uint32_t>(i % columns);
-    result.data[i] = S(static_cast<double>(call.options.philox.bits(id, row, column)));
+  const Philox philox = philox_of(call.node, call.options);
+  const auto [places, columns] = places_of_draw(call.node, call.shape(), call.options);
+  for (size_t i = 0; i < places.size(); ++i) {
+    const auto row = static_cast<uint32_t>(places[i] / columns),
+               column = static_cast<uint32_t>(places[i] % columns);
+    result.data[i] = S(static_cast<double>(philox.bits(id, row, column)));
   }
   return {std::move(result)};
 }
