@@ -202,6 +202,7 @@ Node* Graph::clone(const Node& node, llvm::ArrayRef<Value*> operands, Node* befo
 
 void Graph::replace_all_uses(Value* from, Value* to) {
   replace_uses_if(from, to, [](Node&) { return true; });
+  if (!to->sharding) to->sharding = from->sharding;
   for (Output& output : outputs)
     if (output.value == from) output.value = to;
 }

@@ -136,7 +136,8 @@ void check_pack(const Node& node) {
   const State& state = declared_state(node, "state");
   // Only the places come from the state: gradients may be packed narrower than they are added up.
   const Type& type = node.result()->type;
-  same_type("state", state.name, type, {is_float(type.dtype) ? type.dtype : state.dtype, state.shape});
+  const Shape& whole = state.whole.empty() ? state.shape : state.whole;
+  same_type("state", state.name, type, {is_float(type.dtype) ? type.dtype : state.dtype, whole});
   if (state.segments.size() != node.operands().size())
     fail("{} operands for the {} segments of state \"{}\"", node.operands().size(), state.segments.size(),
          state.name);

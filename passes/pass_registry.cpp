@@ -22,6 +22,8 @@
 #include "passes/precision/keep_attention_rest.h"
 #include "passes/precision/quantize_weights.h"
 #include "passes/reductions/rewrite_reductions.h"
+#include "passes/sharding/partition.h"
+#include "passes/sharding/propagate_shardings.h"
 #include "passes/simplify/bind_symbols.h"
 #include "passes/simplify/bound_ids.h"
 #include "passes/simplify/decompose.h"

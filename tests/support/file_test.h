@@ -4,6 +4,7 @@
 //   // CHECK...: text                    LLVM FileCheck directives for the printed result
 //   // EXEC: seed=1, B=2, T=3            the evaluator's results before and after agree (many lines: many
 //   sizes)
+//   // EXEC: mesh=data:2,model:2, B=4    the whole graph on one rank before, and all ranks of the mesh after
 //   // EXEC-CPU: seed=1, B=2, T=3        so do those of the CPU (tests/compiler/file_test.cpp)
 //   // FAILS: text                       the pipeline throws an Error that holds the text
 //   // CHECKS: generated                 BLESS=1 writes the CHECK lines anew
@@ -32,13 +33,25 @@ namespace smelt::testing {
 struct Exec {
   uint64_t seed = 1;
   EvaluateOptions options;
+  std::string mesh;  // of the module after; empty: one rank
 };
+
+/// data:2, model:2, ...: the items that stand for axes, of which the first one begins with mesh=.
+inline bool take_axis(llvm::StringRef item, Exec& exec) {
+  item = item.trim();
+  const bool first = item.consume_front("mesh=");
+  if (!first && (exec.mesh.empty() || item.contains('='))) return false;
+  const auto [axis, size] = item.split(':');
+  exec.mesh += fmt::format("{}{}={}", first ? "" : ",", axis.str(), size.str());
+  return true;
+}
 
 inline Exec parse_exec(const std::string& text) {
   Exec exec;
   llvm::SmallVector<llvm::StringRef, 4> items;
   llvm::StringRef(text).split(items, ',', -1, false);
   for (llvm::StringRef item : items) {
+    if (take_axis(item, exec)) continue;
     const auto [key, value] = item.split('=');
     int64_t number = 0;
     if (value.trim().getAsInteger(10, number)) fail("EXEC: '{}' is no number", value.str());
@@ -59,7 +72,11 @@ inline void expect_same_results(const Module& before, const Module& after, const
     const Tensors inputs = random_inputs(*graph, exec.seed, exec.options.symbols);
     const Tensors states = random_states(*graph, exec.seed, exec.options.symbols);
     const Evaluation expected = run(*graph, inputs, states, exec.options);
-    const Evaluation actual = run(*twin, inputs, states, exec.options);
+    if (!exec.mesh.empty()) {
+      ASSERT_EQ(after.mesh(), parse_mesh(exec.mesh)) << "the mesh of EXEC is not the module's";
+    }
+    const Evaluation actual = exec.mesh.empty() ? run(*twin, inputs, states, exec.options)
+                                                : run_ranks(*twin, inputs, states, exec.options);
     for (const auto& [name, tensor] : expected.outputs) {
       ASSERT_TRUE(actual.outputs.count(name)) << "output " << name << " is gone";
       EXPECT_LT(relative_error(actual.outputs.at(name), tensor), 1e-9) << "output " << name;

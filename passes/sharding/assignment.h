@@ -1,0 +1,39 @@
+// Which axes of the mesh cut which factors of an operation, given how its operands and results lie on the
+// ranks.
+#pragma once
+
+#include "passes/sharding/op_factors.h"
+
+namespace smelt {
+
+/// What is known of the operands and results of a node; null: nothing is.
+struct KnownShardings {
+  llvm::SmallVector<const Sharding*, 4> operands;
+  llvm::SmallVector<const Sharding*, 2> results;
+};
+
+/// One node as its ranks compute it.
+struct Assignment {
+  OpFactors factors;
+  std::vector<std::vector<size_t>> axes;  // that cut each factor, the outermost first
+
+  /// How operands must lie (no partial sums), and how results then do.
+  Sharding operand(unsigned i) const;
+  Sharding result(unsigned i) const;
+  bool uses(size_t axis) const;
+
+ private:
+  Sharding sharding(const DimFactors& dims) const;
+};
+
+/// Every axis that cuts a value here goes to the factor that moves the fewest bytes between ranks; one that
+/// cuts none of the factors that can be cut is left out.
+Assignment assign_axes(const Node& node, const KnownShardings& known);
+
+Sharding replicated(int64_t rank);
+/// Bytes of the whole value at the symbols' bounds.
+double whole_bytes(const Value& value);
+/// About how many bytes a rank receives when a value of so many bytes goes from one sharding to another.
+double moved_bytes(double bytes, const Sharding& from, const Sharding& to, const Mesh& mesh);
+
+}  // namespace smelt

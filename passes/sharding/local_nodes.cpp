@@ -1,0 +1,206 @@
+#include "passes/sharding/local_nodes.h"
+
+#include <algorithm>
+
+#include "llvm/ADT/STLExtras.h"
+#include "passes/expressions.h"
+#include "runtime/error.h"
+
+namespace smelt {
+
+LocalSizes::LocalSizes(const Mesh& mesh, const SymbolCuts& cuts) : mesh_(mesh) {
+  for (const auto& [symbol, axes] : cuts)
+    factors_.emplace(symbol, Dim::symbol(symbol) * parts_of(mesh, axes));
+}
+
+Dim LocalSizes::part(const Dim& dim, const std::vector<size_t>& axes) const {
+  const int64_t parts = parts_of(mesh_, axes);
+  if (const auto quotient = whole(dim).divide(parts)) return *quotient;
+  fail("partition: {} ranks do not divide {}", parts, dim.str());
+}
+
+Shape LocalSizes::part(const Shape& shape, const Sharding& sharding) const {
+  Shape local;
+  for (size_t i = 0; i < shape.size(); ++i) local.push_back(part(shape[i], sharding.dims[i]));
+  return local;
+}
+
+void LocalSizes::rewrite_attributes(Node& node) const {
+  for (auto& [name, attribute] : node.attributes)
+    if (auto* dim = std::get_if<Dim>(&attribute)) *dim = whole(*dim);
+  if (!node.body) return;
+  for (const auto& inner : node.body->nodes()) {
+    for (const auto& result : inner->results())
+      for (Dim& dim : result->type.shape) dim = whole(dim);
+    rewrite_attributes(*inner);
+  }
+}
+
+namespace {
+
+using Axes = std::vector<size_t>;
+using Kind = Factor::Kind;
+
+/// The node itself, on parts.
+Node* copy_of(const LocalNode& l) {
+  Node* copy = l.b.graph().clone(l.node, l.operands);
+  l.sizes.rewrite_attributes(*copy);
+  for (unsigned i = 0; i < copy->result_count(); ++i) {
+    copy->result(i)->sharding.reset();
+    copy->result(i)->type.shape = l.sizes.part(l.node.result(i)->shape(), l.assignment.result(i));
+  }
+  return copy;
+}
+
+std::vector<Value*> results_of(const Node& node) {
+  std::vector<Value*> results;
+  for (const auto& result : node.results()) results.push_back(result.get());
+  return results;
+}
+
+/// The axes of the first factor of this kind that is cut, and its size.
+struct CutFactor {
+  Axes axes;
+  Dim size;
+};
+std::optional<CutFactor> cut_factor(const LocalNode& l, Kind kind) {
+  for (size_t f = 0; f < l.assignment.axes.size(); ++f)
+    if (l.assignment.factors.factors[f].kind == kind && !l.assignment.axes[f].empty())
+      return CutFactor{l.assignment.axes[f], l.assignment.factors.factors[f].size};
+  return std::nullopt;
+}
+
+/// Where the rank's part of a cut dim begins, everywhere in a shape.
+Value* begin_of(const LocalNode& l, const CutFactor& cut, const Type& like) {
+  Value* length = l.b.extent(l.sizes.part(cut.size, cut.axes), DType::i32);
+  Value* begin = l.b.mul(l.resharder.place_value(cut.axes), length);
+  return l.b.broadcast(l.b.convert(begin, like.dtype), {}, like.shape);
+}
+
+// ---- tables
+
+/// Indices that are not of the rank's rows look up row 0, and what they find counts as 0.
+std::vector<Value*> look_up(const LocalNode& l, const CutFactor& cut, int64_t axis) {
+  GraphBuilder& b = l.b;
+  Value *table = l.operands[0], *indices = l.operands[1];
+  Value* local = b.sub(indices, begin_of(l, cut, indices->type));
+  Value* rows = b.broadcast(b.extent(table->shape()[static_cast<size_t>(axis)], indices->dtype()), {},
+                            indices->shape());
+  Value* inside = b.logical_and(b.ge(local, b.like(local, 0)), b.lt(local, rows));
+  Value* found = b.gather(table, b.select(inside, local, b.like(local, 0)), axis);
+  std::vector<int64_t> axes;
+  for (int64_t i = 0; i < indices->rank(); ++i) axes.push_back(axis + i);
+  return {b.select(b.broadcast(inside, axes, found->shape()), found, b.like(found, 0))};
+}
+
+std::vector<Value*> gather(const LocalNode& l) {
+  const auto cut = cut_factor(l, Kind::looked_up);
+  if (!cut) return results_of(*copy_of(l));
+  return look_up(l, *cut, l.node.is(Op::embedding) ? 0 : l.node.int_attr("axis"));
+}
+
+/// Indices that are not of the rank's rows are outside, and so left out.
+std::vector<Value*> scatter_add(const LocalNode& l) {
+  const auto cut = cut_factor(l, Kind::looked_up);
+  if (!cut) return results_of(*copy_of(l));
+  Value* local = l.b.sub(l.operands[1], begin_of(l, *cut, l.operands[1]->type));
+  return {l.b.scatter_add(l.operands[0], local, l.operands[2], l.node.int_attr("axis"))};
+}
+
+// ---- places
+
+std::vector<Value*> iota(const LocalNode& l) {
+  Value* own = copy_of(l)->result();
+  const auto cut = cut_factor(l, Kind::placed);
+  return {cut ? l.b.add(own, begin_of(l, *cut, own->type)) : own};
+}
+
+/// The rank's part of a table that every rank has.
+std::vector<Value*> constant(const LocalNode& l) {
+  Node* copy = copy_of(l);
+  if (!l.node.has("values")) return {copy->result()};
+  copy->result()->type = l.node.result()->type;
+  return {l.resharder.move(copy->result(), replicated(copy->result()->rank()), l.assignment.result(0), "")};
+}
+
+Attribute as_attribute(const Dim& dim) {
+  if (const auto number = dim.constant()) return *number;
+  return dim;
+}
+
+/// The draw of this rank: that of a micro-step of its own along axes of the batch, else what lies at the
+/// rank's place in the draw of all.
+std::vector<Value*> random(const LocalNode& l) {
+  Node* draw = copy_of(l);
+  const Sharding cut = l.assignment.result(0);
+  Sharding drawn = cut;
+  Axes batch;
+  for (size_t i = 0; i < cut.dims.size(); ++i) {
+    const Axes& axes = cut.dims[i];
+    if (axes.empty()) continue;
+    const bool is_batch = l.node.phase != Phase::update && llvm::all_of(axes, [&](size_t axis) {
+                            return llvm::is_contained(l.batch_axes, axis);
+                          });
+    if (is_batch) {
+      batch.insert(batch.end(), axes.begin(), axes.end());
+    } else if (!draw->has("extent")) {
+      draw->attributes["axis"] = static_cast<int64_t>(i);
+      draw->attributes["extent"] = as_attribute(l.sizes.whole(l.node.result()->shape()[i]));
+      draw->attributes["begin"] = l.resharder.place(axes) * draw->result()->shape()[i];
+    } else {
+      draw->result()->type.shape[i] = l.sizes.whole(l.node.result()->shape()[i]);
+      drawn.dims[i].clear();
+    }
+  }
+  if (!batch.empty()) {
+    draw->attributes["parts"] = parts_of(l.b.module().mesh(), batch);
+    draw->attributes["part"] = l.resharder.place(batch);
+  }
+  return {l.resharder.move(draw->result(), drawn, cut, "")};
+}
+
+// ---- reductions
+
+/// The largest of all, and sums of exponentials that are taken from it.
+std::vector<Value*> join_exponentials(const LocalNode& l, const Node& own, const Axes& axes,
+                                      const std::string& why) {
+  GraphBuilder& b = l.b;
+  Value *largest = own.result(0), *sum = own.result(1);
+  Value* all = l.resharder.all_reduce(largest, axes, "max", why);
+  // Equal ones, infinite ones too, need no factor.
+  Value* scaled = b.mul(sum, b.exp(b.sub(largest, all)));
+  Value* addend = b.select(b.eq(largest, all), sum, scaled);
+  return {all, l.resharder.all_reduce(addend, axes, "add", why)};
+}
+
+std::vector<Value*> reduce(const LocalNode& l) {
+  Node* own = copy_of(l);
+  Axes axes;
+  for (size_t f = 0; f < l.assignment.axes.size(); ++f)
+    if (l.assignment.factors.factors[f].kind == Kind::joined)
+      axes.insert(axes.end(), l.assignment.axes[f].begin(), l.assignment.axes[f].end());
+  if (axes.empty()) return results_of(*own);
+  const std::string why = l.node.describe();
+  if (own->is(ReduceOp::max_sumexp)) return join_exponentials(l, *own, axes, why);
+  if (own->is(ReduceOp::max)) return {l.resharder.all_reduce(own->result(), axes, "max", why)};
+  return {l.b.neg(l.resharder.all_reduce(l.b.neg(own->result()), axes, "max", why))};
+}
+
+struct LocalRow {
+  Op op;
+  std::vector<Value*> (*build)(const LocalNode&);
+};
+constexpr LocalRow kLocalRows[] = {
+    {Op::gather, gather},     {Op::embedding, gather}, {Op::scatter_add, scatter_add}, {Op::iota, iota},
+    {Op::constant, constant}, {Op::random, random},    {Op::reduce, reduce},
+};
+
+}  // namespace
+
+std::vector<Value*> build_local(const LocalNode& local) {
+  for (const LocalRow& row : kLocalRows)
+    if (local.node.is(row.op)) return row.build(local);
+  return results_of(*copy_of(local));
+}
+
+}  // namespace smelt

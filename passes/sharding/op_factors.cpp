@@ -1,0 +1,276 @@
+#include "passes/sharding/op_factors.h"
+
+#include <algorithm>
+#include <map>
+
+#include "ir/insertion.h"
+#include "ir/matmul_spec.h"
+#include "llvm/ADT/STLExtras.h"
+#include "passes/sharding/reshape_factors.h"
+
+namespace smelt {
+
+int OpFactors::leading(const std::vector<int>& dim) const {
+  for (const int factor : dim)
+    if (!factors[static_cast<size_t>(factor)].size.is_one()) return factor;
+  return -1;
+}
+
+bool OpFactors::can_cut(int factor, int64_t parts) const {
+  const Factor& f = factors[static_cast<size_t>(factor)];
+  if (f.kind == Factor::Kind::whole || !smelt::can_cut(f.size, parts)) return false;
+  const auto fits = [&](const std::vector<int>& dim) {
+    return !llvm::is_contained(dim, factor) || leading(dim) == factor;
+  };
+  const auto all = [&](const DimFactors& dims) { return llvm::all_of(dims, fits); };
+  return llvm::all_of(operands, all) && llvm::all_of(results, all);
+}
+
+namespace {
+
+using Kind = Factor::Kind;
+
+class Builder {
+ public:
+  explicit Builder(const Node& node) : node(node) {
+    for (const Value* operand : node.operands()) made.operands.emplace_back(operand->shape().size());
+    for (const auto& result : node.results()) made.results.emplace_back(result->shape().size());
+  }
+
+  int factor(const Dim& size, Kind kind = Kind::carried) {
+    made.factors.push_back({kind, size});
+    return static_cast<int>(made.factors.size()) - 1;
+  }
+  DimFactors& in(unsigned operand) { return made.operands[operand]; }
+  DimFactors& out(unsigned result = 0) { return made.results[result]; }
+  const Shape& shape(unsigned operand) const { return node.operand(operand)->shape(); }
+
+  /// Dims of every value that nothing was said of are needed whole.
+  OpFactors finish() {
+    for (unsigned i = 0; i < made.operands.size(); ++i) complete(in(i), shape(i));
+    for (unsigned i = 0; i < made.results.size(); ++i) complete(out(i), node.result(i)->shape());
+    return std::move(made);
+  }
+
+  const Node& node;
+  OpFactors made;
+
+ private:
+  void complete(DimFactors& dims, const Shape& shape) {
+    for (size_t i = 0; i < dims.size(); ++i)
+      if (dims[i].empty()) dims[i] = {factor(shape[i], Kind::whole)};
+  }
+};
+
+/// A factor a dim, the same in all operands and results of the shape.
+void elementwise(Builder& b) {
+  const Shape& shape = b.node.result()->shape();
+  for (size_t i = 0; i < shape.size(); ++i) {
+    const int f = b.factor(shape[i]);
+    for (DimFactors& dims : b.made.operands) dims[i] = {f};
+    for (DimFactors& dims : b.made.results) dims[i] = {f};
+  }
+}
+
+/// The leading dims, but for the last `whole`, of all operands and results that have them.
+void rows(Builder& b, size_t whole) {
+  const Shape& shape = b.shape(0);
+  for (size_t i = 0; i + whole < shape.size(); ++i) {
+    const int f = b.factor(shape[i]);
+    b.in(0)[i] = {f};
+    for (DimFactors& dims : b.made.results)
+      if (i < dims.size()) dims[i] = {f};
+  }
+}
+
+void rows_before_last(Builder& b) { rows(b, 1); }
+
+/// The rows of operands 1 and on are those of operand 0.
+void rows_of_all(Builder& b) {
+  rows(b, 1);
+  for (unsigned i = 1; i < b.made.operands.size(); ++i)
+    for (size_t d = 0; d < b.in(i).size() && d + 1 < b.in(0).size(); ++d)
+      if (b.shape(i)[d] == b.shape(0)[d]) b.in(i)[d] = b.in(0)[d];
+}
+
+void along_axis(Builder& b) {
+  elementwise(b);
+  b.made.factors[static_cast<size_t>(b.node.int_attr("axis"))].kind = Kind::whole;
+}
+
+void leaf(Builder& b, Kind kind) {
+  const Shape& shape = b.node.result()->shape();
+  for (size_t i = 0; i < shape.size(); ++i) b.out()[i] = {b.factor(shape[i], kind)};
+}
+
+void constant(Builder& b) { leaf(b, b.node.has("values") ? Kind::placed : Kind::carried); }
+void random(Builder& b) { leaf(b, Kind::placed); }
+
+void iota(Builder& b) {
+  leaf(b, Kind::carried);
+  b.made.factors[static_cast<size_t>(b.node.int_attr("axis"))].kind = Kind::placed;
+}
+
+Kind kind_of(ReduceOp op) {
+  if (op == ReduceOp::add) return Kind::summed;
+  const bool joins = op == ReduceOp::max || op == ReduceOp::min || op == ReduceOp::max_sumexp;
+  return joins ? Kind::joined : Kind::whole;
+}
+
+void reduce(Builder& b) {
+  const auto& axes = b.node.ints_attr("axes");
+  size_t kept = 0;
+  for (size_t i = 0; i < b.shape(0).size(); ++i) {
+    const bool goes = llvm::is_contained(axes, static_cast<int64_t>(i));
+    b.in(0)[i] = {b.factor(b.shape(0)[i], goes ? kind_of(b.node.reduce_op) : Kind::carried)};
+    if (goes) continue;
+    for (DimFactors& dims : b.made.results) dims[kept] = b.in(0)[i];
+    ++kept;
+  }
+}
+
+void broadcast(Builder& b) {
+  const auto& axes = b.node.ints_attr("axes");
+  leaf(b, Kind::carried);
+  for (size_t i = 0; i < axes.size(); ++i) b.in(0)[i] = b.out()[static_cast<size_t>(axes[i])];
+}
+
+void transpose(Builder& b) {
+  leaf(b, Kind::carried);
+  const auto& permutation = b.node.ints_attr("permutation");
+  for (size_t i = 0; i < permutation.size(); ++i) b.in(0)[static_cast<size_t>(permutation[i])] = b.out()[i];
+}
+
+void reshape(Builder& b) {
+  for (const ReshapeFactor& shared : reshape_factors(b.shape(0), b.node.result()->shape())) {
+    const int f = b.factor(shared.size, shared.is_clear ? Kind::carried : Kind::whole);
+    if (shared.from) b.in(0)[*shared.from].push_back(f);
+    if (shared.to) b.out()[*shared.to].push_back(f);
+  }
+}
+
+/// A part of a dim is cut by nobody.
+void slice(Builder& b) {
+  const auto axis = static_cast<size_t>(b.node.int_attr("axis"));
+  for (size_t i = 0; i < b.shape(0).size(); ++i)
+    if (i != axis || b.shape(0)[i] == b.node.result()->shape()[i])
+      b.in(0)[i] = b.out()[i] = {b.factor(b.shape(0)[i])};
+}
+
+void concat(Builder& b) {
+  for (size_t i = 0; i < b.shape(0).size(); ++i) {
+    if (static_cast<int64_t>(i) == b.node.int_attr("axis")) continue;
+    const int f = b.factor(b.shape(0)[i]);
+    for (DimFactors& dims : b.made.operands) dims[i] = {f};
+    b.out()[i] = {f};
+  }
+}
+
+/// Dims of a table around the axis, and of the indices in its place: those of a gather's result.
+void indexed(Builder& b, size_t axis, DimFactors& table, DimFactors& indices, DimFactors& rows,
+             Kind of_rows) {
+  const size_t inserted = indices.size();
+  table[axis] = {b.factor(b.shape(0)[axis], Kind::looked_up)};
+  for (size_t i = 0; i < table.size(); ++i) {
+    if (i == axis) continue;
+    table[i] = {b.factor(b.shape(0)[i])};
+    rows[i < axis ? i : i + inserted - 1] = table[i];
+  }
+  for (size_t i = 0; i < inserted; ++i) rows[axis + i] = indices[i] = {b.factor(b.shape(1)[i], of_rows)};
+}
+
+void gather(Builder& b) {
+  indexed(b, static_cast<size_t>(b.node.int_attr("axis")), b.in(0), b.in(1), b.out(), Kind::carried);
+}
+
+void embedding(Builder& b) { indexed(b, 0, b.in(0), b.in(1), b.out(), Kind::carried); }
+
+void scatter_add(Builder& b) {
+  indexed(b, static_cast<size_t>(b.node.int_attr("axis")), b.in(0), b.in(1), b.in(2), Kind::summed);
+  b.out() = b.in(0);
+}
+
+void matmul(Builder& b) {
+  if (b.node.body) return;
+  const MatmulSpec spec = parse_matmul_spec(b.node.string_attr("spec"));
+  std::map<char, int> letters;
+  const auto use = [&](const std::string& text, const Shape& shape, DimFactors& dims) {
+    for (size_t i = 0; i < text.size(); ++i) {
+      const Kind kind = spec.out.find(text[i]) == std::string::npos ? Kind::summed : Kind::carried;
+      if (!letters.contains(text[i])) letters[text[i]] = b.factor(shape[i], kind);
+      dims[i] = {letters[text[i]]};
+    }
+  };
+  use(spec.a, b.shape(0), b.in(0));
+  use(spec.b, b.shape(1), b.in(1));
+  use(spec.out, b.node.result()->shape(), b.out());
+}
+
+void linear(Builder& b) {
+  rows(b, 1);
+  const int out = b.factor(b.shape(1)[0]), in = b.factor(b.shape(1)[1], Kind::summed);
+  // With a bias an addend of the product is no addend of the result.
+  if (b.made.operands.size() == 3) b.made.factors[static_cast<size_t>(in)].kind = Kind::whole;
+  b.in(0).back() = {in}, b.in(1) = {{out}, {in}}, b.out().back() = {out};
+  if (b.made.operands.size() == 3) b.in(2) = {{out}};
+}
+
+/// Dims that no index moves, and that indices do not have.
+void insert(Builder& b) {
+  size_t leading = 0;
+  for (unsigned i = 2; i < b.made.operands.size(); ++i) leading = std::max(leading, b.shape(i).size());
+  for (size_t i = leading; i < b.shape(0).size(); ++i) {
+    const bool moves = llvm::any_of(indexed_axes(b.node), [&](const IndexedAxis& indexed) {
+      return indexed.axis == static_cast<int64_t>(i);
+    });
+    if (moves || b.shape(0)[i] != b.shape(1)[i]) continue;
+    b.in(0)[i] = b.in(1)[i] = b.out()[i] = {b.factor(b.shape(0)[i])};
+  }
+}
+
+struct FactorRow {
+  Op op;
+  void (*describe)(Builder&);
+};
+constexpr FactorRow kFactorRows[] = {
+    {Op::pointwise, elementwise},
+    {Op::convert, elementwise},
+    {Op::stop_gradient, elementwise},
+    {Op::constant, constant},
+    {Op::iota, iota},
+    {Op::random, random},
+    {Op::reduce, reduce},
+    {Op::broadcast, broadcast},
+    {Op::reshape, reshape},
+    {Op::transpose, transpose},
+    {Op::slice, slice},
+    {Op::concat, concat},
+    {Op::gather, gather},
+    {Op::scatter_add, scatter_add},
+    {Op::scan, along_axis},
+    {Op::top_k, rows_before_last},
+    {Op::sample, rows_of_all},
+    {Op::insert, insert},
+    {Op::matmul, matmul},
+    {Op::linear, linear},
+    {Op::softmax, rows_before_last},
+    {Op::log_softmax, rows_before_last},
+    {Op::layer_norm, rows_before_last},
+    {Op::rms_norm, rows_before_last},
+    {Op::gelu, elementwise},
+    {Op::gelu_tanh, elementwise},
+    {Op::silu, elementwise},
+    {Op::embedding, embedding},
+    {Op::cross_entropy, rows_of_all},
+};
+
+}  // namespace
+
+OpFactors factors_of(const Node& node) {
+  Builder builder(node);
+  for (const FactorRow& row : kFactorRows)
+    if (node.is(row.op)) row.describe(builder);
+  return builder.finish();
+}
+
+}  // namespace smelt

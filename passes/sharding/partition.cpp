@@ -1,0 +1,266 @@
+#include "passes/sharding/partition.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "ir/insertion.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringRef.h"
+#include "passes/sharding/local_nodes.h"
+#include "passes/sharding/partial_sums.h"
+#include "passes/sharding/symbol_cuts.h"
+#include "passes/sharding/written_shardings.h"
+#include "runtime/error.h"
+
+namespace smelt {
+namespace {
+
+/// How the whole graph's value lies, as written or derived.
+Sharding sharding_of_whole(const Value& value) {
+  return written_sharding(value).value_or(replicated(value.rank()));
+}
+
+Assignments assignments_of(const Graph& graph) {
+  Assignments assignments;
+  for (const auto& node : graph.nodes()) {
+    std::vector<Sharding> all;
+    all.reserve(node->operands().size() + node->result_count());
+    KnownShardings known;
+    for (const Value* operand : node->operands())
+      known.operands.push_back(&all.emplace_back(sharding_of_whole(*operand)));
+    for (const auto& result : node->results())
+      known.results.push_back(&all.emplace_back(sharding_of_whole(*result)));
+    assignments[node.get()] = assign_axes(*node, known);
+  }
+  return assignments;
+}
+
+/// Ranks that cut a state write into it what no index moves.
+void check_update_at(const Node& node, const Sharding& state) {
+  const Mesh& mesh = node.graph().module().mesh();
+  const State& declared = *node.graph().module().find_state(node.string_attr("state"));
+  size_t leading = 0;
+  for (unsigned i = 1; i < node.operands().size(); ++i)
+    leading = std::max(leading, node.operand(i)->shape().size());
+  for (size_t d = 0; d < state.dims.size(); ++d) {
+    const bool moves = llvm::any_of(indexed_axes(node), [&](const IndexedAxis& indexed) {
+      return indexed.axis == static_cast<int64_t>(d);
+    });
+    const bool is_whole = d >= leading && !moves && node.operand(0)->shape()[d] == declared.shape[d];
+    if (!state.dims[d].empty() && !is_whole)
+      fail("{}: state \"{}\" on {} is cut along dim {}, of which a part is written; cut another dim",
+           node.describe(), declared.name, str(state, mesh), d);
+  }
+  if (!state.partial.empty())
+    fail("{}: a part of state \"{}\" is written, and it is partial", node.describe(), declared.name);
+}
+
+class GraphPartition {
+ public:
+  GraphPartition(const Graph& graph, const Assignments& assignments, const LocalSizes& sizes,
+                 const std::vector<size_t>& batch, std::vector<CollectiveEntry>* log)
+      : graph_(graph),
+        assignments_(assignments),
+        sizes_(sizes),
+        batch_(batch),
+        made_(std::make_unique<Graph>(graph.module(), graph.name)),
+        b_(*made_),
+        resharder_(b_, log) {}
+
+  std::unique_ptr<Graph> run() {
+    for (const auto& node : graph_.nodes()) {
+      const Node* before = made_->previous(nullptr);
+      b_.set_source(node->source);
+      convert(*node);
+      mark(*node, before);
+    }
+    for (const Graph::Output& output : graph_.outputs) {
+      const Node* before = made_->previous(nullptr);
+      const Value* value = placed_.find(output.value)->second;
+      b_.set_source(output.value->node()->source);
+      made_->outputs.push_back({output.name, finished(*value, output.name)});
+      mark(*output.value->node(), before);
+    }
+    return std::move(made_);
+  }
+
+ private:
+  void convert(const Node& node) {
+    if (node.is(Op::update)) return update(node);
+    if (is_declared(node)) return leaf(node);
+    const Assignment& made = assignments_.find(&node)->second;
+    llvm::SmallVector<Value*, 4> operands;
+    for (unsigned i = 0; i < node.operands().size(); ++i)
+      operands.push_back(operand(node, i, needed(node, made, i)));
+    const std::vector<Value*> results = build_local({node, made, operands, sizes_, b_, resharder_, batch_});
+    for (unsigned i = 0; i < node.result_count(); ++i)
+      settle(*node.result(i), results[i], natural(node, made, i));
+  }
+
+  static bool is_declared(const Node& node) {
+    return node.is(Op::input) || node.is(Op::parameter) || node.is(Op::state);
+  }
+
+  void leaf(const Node& node) {
+    const Sharding lies = sharding_of_whole(*node.result());
+    Node* copy = made_->clone(node, {});
+    sizes_.rewrite_attributes(*copy);
+    copy->result()->type.shape = sizes_.part(node.result()->shape(), lies);
+    settle(*node.result(), copy->result(), lies);
+  }
+
+  // ---- operands
+
+  /// As the assignment says, and with the unfinished sums that the node passes on.
+  Sharding needed(const Node& node, const Assignment& made, unsigned i) const {
+    Sharding needed = made.operand(i);
+    if (node.is(Op::scatter_add) && i == 0) needed.partial = made.result(0).partial;
+    for (const size_t axis : passed(node, made))
+      if (is_partial(*node.operand(i), axis)) needed.partial.push_back(axis);
+    return needed;
+  }
+
+  Sharding natural(const Node& node, const Assignment& made, unsigned i) const {
+    Sharding natural = made.result(i);
+    llvm::append_range(natural.partial, passed(node, made));
+    return natural;
+  }
+
+  bool is_partial(const Value& value, size_t axis) const {
+    return llvm::is_contained(placed_.find(&value)->second->sharding->partial, axis);
+  }
+
+  std::vector<size_t> passed(const Node& node, const Assignment& made) const {
+    std::vector<size_t> axes;
+    for (size_t axis = 0; axis < graph_.module().mesh().axes.size(); ++axis)
+      if (!made.uses(axis) &&
+          passes_partial(node, [&](unsigned i) { return is_partial(*node.operand(i), axis); }))
+        axes.push_back(axis);
+    return axes;
+  }
+
+  Value* operand(const Node& node, unsigned i, const Sharding& needed) {
+    Value* value = placed_.find(node.operand(i))->second;
+    return resharder_.move(value, *value->sharding, needed, node.describe());
+  }
+
+  // ---- results
+
+  void settle(const Value& whole, Value* value, const Sharding& lies) {
+    const Sharding wanted = sharding_of_whole(whole);
+    value->sharding = lies;
+    value->name.clear();
+    value = resharder_.move(value, lies, wanted, whole.node()->describe());
+    value->sharding = wanted;
+    value->name = whole.name;
+    placed_[&whole] = value;
+  }
+
+  Value* finished(const Value& value, const std::string& name) {
+    Sharding wanted = *value.sharding;
+    wanted.partial.clear();
+    Value* result = resharder_.move(const_cast<Value*>(&value), *value.sharding, wanted, "output " + name);
+    result->sharding = wanted;
+    return result;
+  }
+
+  void update(const Node& node) {
+    llvm::SmallVector<Value*, 4> operands;
+    for (unsigned i = 0; i < node.operands().size(); ++i)
+      operands.push_back(operand(node, i, written(node, i)));
+    sizes_.rewrite_attributes(*made_->clone(node, operands));
+  }
+
+  /// Operand i of an update: of the value, the part that the rank's part of the state takes.
+  static Sharding written(const Node& node, unsigned i) {
+    if (i > 0) return replicated(node.operand(i)->rank());
+    Sharding state = sharding_of_state(node);
+    if (node.operands().size() > 1) check_update_at(node, state);
+    return state;
+  }
+
+  /// Everything made for a node is of its phase.
+  void mark(const Node& node, const Node* before) {
+    for (Node* made = before ? made_->next(before) : first(); made; made = made_->next(made)) {
+      made->phase = node.phase;
+      made->anchored = node.anchored && !made->is(Op::collective);
+    }
+  }
+
+  Node* first() const { return made_->nodes().empty() ? nullptr : made_->nodes().front().get(); }
+
+  const Graph& graph_;
+  const Assignments& assignments_;
+  const LocalSizes& sizes_;
+  const std::vector<size_t>& batch_;
+  std::unique_ptr<Graph> made_;
+  GraphBuilder b_;
+  Resharder resharder_;
+  llvm::DenseMap<const Value*, Value*> placed_;
+};
+
+void check_parameters(const Module& module) {
+  std::vector<std::string> cut;
+  for (const Module::Parameter& parameter : module.parameters)
+    if (parameter.sharding && !parameter.sharding->is_replicated()) cut.push_back(parameter.name);
+  if (cut.empty() || !module.find_parameter_state(DType::f32)) return;
+  fail("partition: parameters that are cut cannot lie in the flat state \"parameters\" yet: {}",
+       fmt::join(cut, ", "));
+}
+
+/// Declarations become those of one rank's parts.
+void cut_declarations(Module& module, const LocalSizes& sizes) {
+  for (Module::Parameter& parameter : module.parameters)
+    if (parameter.sharding) parameter.type.shape = sizes.part(parameter.type.shape, *parameter.sharding);
+  for (State& state : module.states) {
+    const Shape local = sizes.part(state.shape, sharding_of(state, module.mesh()));
+    if (!state.cut.empty())
+      for (const Dim& dim : state.shape) state.whole.push_back(sizes.whole(dim));
+    state.shape = local;
+  }
+}
+
+std::vector<size_t> batch_axes(const Mesh& mesh, const std::vector<std::string>& names) {
+  std::vector<size_t> axes;
+  for (const std::string& name : names)
+    if (const auto axis = mesh.find(name)) axes.push_back(*axis);
+  return axes;
+}
+
+}  // namespace
+
+bool partition(Module& module, const PartitionOptions& options) {
+  if (module.mesh().empty() || module.partitioned) return false;
+  for (const auto& graph : module.graphs) require_fitting_shardings(*graph);
+  check_parameters(module);
+  std::vector<Assignments> assignments;
+  SymbolCutter cutter(module);
+  for (const auto& graph : module.graphs)
+    cutter.add(*graph, assignments.emplace_back(assignments_of(*graph)));
+  const SymbolCuts cuts = cutter.finish();
+  const LocalSizes sizes(module.mesh(), cuts);
+  const std::vector<size_t> batch = batch_axes(module.mesh(), options.batch);
+  for (size_t i = 0; i < module.graphs.size(); ++i)
+    module.graphs[i] = GraphPartition(*module.graphs[i], assignments[i], sizes, batch, options.log).run();
+  cut_declarations(module, sizes);
+  module.partitioned = cuts;
+  return true;
+}
+
+void set_option(PartitionOptions& options, std::string_view key, std::string_view value) {
+  if (key != "batch") fail("partition has no option '{}'; it has batch", key);
+  llvm::SmallVector<llvm::StringRef, 2> names;
+  if (value != "none") llvm::StringRef(value).split(names, '+');
+  options.batch.assign(names.begin(), names.end());
+}
+
+std::string explain(const std::vector<CollectiveEntry>& entries) {
+  std::string lines;
+  for (const CollectiveEntry& e : entries)
+    lines += fmt::format("@{} {} {} {} {:.0f} bytes: \"{}\"{}{}\n", e.graph, e.kind, e.axis, e.type, e.bytes,
+                         e.source, e.because.empty() ? "" : ", for ", e.because);
+  return lines;
+}
+
+}  // namespace smelt

@@ -1,0 +1,147 @@
+#include "passes/sharding/propagate_shardings.h"
+
+#include <fmt/ranges.h>
+
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/STLExtras.h"
+#include "passes/sharding/partial_sums.h"
+#include "passes/sharding/written_shardings.h"
+#include "runtime/error.h"
+
+namespace smelt {
+namespace {
+
+class Propagation {
+ public:
+  explicit Propagation(Graph& graph) : graph_(graph), mesh_(graph.module().mesh()) {}
+
+  void run() {
+    for (const auto& node : graph_.nodes()) start(*node);
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (const auto& node : graph_.nodes()) changed |= forward(*node);
+      for (const auto& node : llvm::reverse(graph_.nodes())) changed |= backward(*node);
+    }
+    for (const auto& node : graph_.nodes()) assignments_[node.get()] = assigned(*node);
+    keep_partial_sums(graph_, assignments_, shardings_, [&](const Value* v) { return fixed_.contains(v); });
+  }
+
+  bool write(std::vector<ShardingEntry>* log) {
+    bool changed = false;
+    for (const auto& node : graph_.nodes())
+      for (const auto& result : node->results()) {
+        const Sharding& sharding = shardings_.find(result.get())->second;
+        changed |= result->sharding != sharding;
+        result->sharding = sharding;
+        if (log) log->push_back(entry(*result));
+      }
+    return changed;
+  }
+
+ private:
+  void start(const Node& node) {
+    for (const auto& result : node.results()) {
+      const auto written = written_sharding(*result);
+      shardings_[result.get()] = written.value_or(replicated(result->rank()));
+      if (written) fixed_.insert(result.get());
+    }
+    // A state that is cut cuts what is written to it.
+    if (node.is(Op::update) && node.operands().size() == 1)
+      extend(*node.operand(0), sharding_of_state(node), ShardingReason::from_users, node);
+  }
+
+  Assignment assigned(const Node& node) const {
+    KnownShardings known;
+    for (const Value* operand : node.operands()) known.operands.push_back(&shardings_.find(operand)->second);
+    for (const auto& result : node.results()) known.results.push_back(known_result(*result));
+    return assign_axes(node, known);
+  }
+
+  /// A result that nothing was said of may lie in any way.
+  const Sharding* known_result(const Value& result) const {
+    const Sharding& sharding = shardings_.find(&result)->second;
+    return fixed_.contains(&result) || !sharding.is_replicated() ? &sharding : nullptr;
+  }
+
+  bool forward(const Node& node) {
+    const Assignment made = assigned(node);
+    bool changed = false;
+    for (unsigned i = 0; i < node.result_count(); ++i)
+      changed |= extend(*node.result(i), made.result(i), ShardingReason::from_operands, node);
+    return changed;
+  }
+
+  bool backward(const Node& node) {
+    const Assignment made = assigned(node);
+    bool changed = false;
+    for (unsigned i = 0; i < node.operands().size(); ++i)
+      changed |= extend(*node.operand(i), made.operand(i), ShardingReason::from_users, node);
+    return changed;
+  }
+
+  /// Dims that have no axes yet take those of `other`.
+  bool extend(const Value& value, const Sharding& other, ShardingReason reason, const Node& by) {
+    if (fixed_.contains(&value)) return false;
+    Sharding& own = shardings_.find(&value)->second;
+    bool changed = false;
+    for (size_t i = 0; i < own.dims.size(); ++i) {
+      const auto taken = [&](size_t axis) {
+        return llvm::any_of(own.dims, [&](const auto& axes) { return llvm::is_contained(axes, axis); });
+      };
+      if (!own.dims[i].empty() || other.dims[i].empty() || llvm::any_of(other.dims[i], taken)) continue;
+      if (!can_cut(value.shape()[i], parts_of(mesh_, other.dims[i]))) continue;
+      own.dims[i] = other.dims[i];
+      reasons_.try_emplace(&value, reason, by.describe());
+      changed = true;
+    }
+    return changed;
+  }
+
+  ShardingEntry entry(const Value& value) const {
+    const Sharding& sharding = shardings_.find(&value)->second;
+    ShardingEntry entry{graph_.name,          value.node()->source,  value.name, str(value.type),
+                        str(sharding, mesh_), ShardingReason::whole, {}};
+    const auto why = reasons_.find(&value);
+    if (fixed_.contains(&value))
+      entry.reason = ShardingReason::written;
+    else if (!sharding.partial.empty())
+      entry.reason = ShardingReason::partial_sum, entry.because = value.node()->describe();
+    else if (why != reasons_.end())
+      entry.reason = why->second.first, entry.because = why->second.second;
+    return entry;
+  }
+
+  Graph& graph_;
+  const Mesh& mesh_;
+  llvm::DenseMap<const Value*, Sharding> shardings_;
+  llvm::DenseSet<const Value*> fixed_;
+  llvm::DenseMap<const Value*, std::pair<ShardingReason, std::string>> reasons_;
+  Assignments assignments_;
+};
+
+constexpr std::string_view kReasons[] = {"as written", "from its operands, by", "from its users, by",
+                                         "addends of a sum, by", "whole: no neighbour is cut as it could be"};
+
+}  // namespace
+
+std::string_view text(ShardingReason reason) { return kReasons[static_cast<size_t>(reason)]; }
+
+std::string explain(const std::vector<ShardingEntry>& entries) {
+  std::string lines;
+  for (const ShardingEntry& e : entries)
+    lines += fmt::format("@{} {} {} on {}: {}{}{}\n", e.graph,
+                         e.value.empty() ? "\"" + e.source + "\"" : "%" + e.value, e.type, e.sharding,
+                         text(e.reason), e.because.empty() ? "" : " ", e.because);
+  return lines;
+}
+
+bool propagate_shardings(Graph& graph, const PropagateShardingsOptions& options) {
+  const Module& module = graph.module();
+  if (module.mesh().empty() || module.partitioned) return false;
+  require_fitting_shardings(graph);
+  Propagation propagation(graph);
+  propagation.run();
+  return propagation.write(options.log);
+}
+
+}  // namespace smelt

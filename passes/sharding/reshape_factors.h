@@ -1,0 +1,19 @@
+// The factors that the dims of a reshape's two sides have in common.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace smelt {
+
+struct ReshapeFactor {
+  Dim size;
+  std::optional<size_t> from, to;  // the dims that it is a factor of
+  bool is_clear = true;            // it splits both sides without a rest
+};
+/// In row-major order: [B,T,8] -> [B*T,8] has B, T and 8; [6,4] -> [8,3] has none that is clear.
+std::vector<ReshapeFactor> reshape_factors(const Shape& from, const Shape& to);
+
+}  // namespace smelt

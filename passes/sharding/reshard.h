@@ -1,0 +1,50 @@
+// Collectives and slices that bring a rank's part of a value from one sharding to another.
+#pragma once
+
+#include <map>
+
+#include "ir/builder.h"
+#include "passes/sharding/assignment.h"
+
+namespace smelt {
+
+/// One collective that was made, for people: gathers that nobody asked for are costly.
+struct CollectiveEntry {
+  std::string graph, kind, axis, source, because, type;
+  double bytes = 0;  // of its result at the symbols' bounds
+};
+
+class Resharder {
+ public:
+  Resharder(GraphBuilder& b, std::vector<CollectiveEntry>* log) : b_(b), log_(log) {}
+
+  /// The value as `to` says; the same node again where it was asked for before. `because` is for the log.
+  Value* move(Value* value, const Sharding& from, const Sharding& to, const std::string& because);
+  /// The rank's number among those that axes cut a dim for: a size, 0 to parts - 1.
+  Dim place(const std::vector<size_t>& axes) const;
+  /// The same as an i32 scalar.
+  Value* place_value(const std::vector<size_t>& axes);
+  /// all_reduce over each of the axes.
+  Value* all_reduce(Value* value, const std::vector<size_t>& axes, const char* sum,
+                    const std::string& because);
+
+ private:
+  Value* collective(Value* value, const char* kind, size_t axis, Attributes attributes,
+                    const std::string& because);
+  bool step(Value*& value, Sharding& at, const Sharding& to, const std::string& because);
+  bool scatter(Value*& value, Sharding& at, const Sharding& to, const std::string& because);
+  bool slice(Value*& value, Sharding& at, const Sharding& to);
+  bool exchange(Value*& value, Sharding& at, const Sharding& to, const std::string& because);
+  bool sum(Value*& value, Sharding& at, const Sharding& to, const std::string& because);
+  bool gather(Value*& value, Sharding& at, const Sharding& to, const std::string& because);
+  bool make_addend(Value*& value, Sharding& at, const Sharding& to);
+  void finish_a_sum(Value*& value, Sharding& at, const Sharding& to, const std::string& because);
+
+  const Mesh& mesh() const { return b_.module().mesh(); }
+  GraphBuilder& b_;
+  std::vector<CollectiveEntry>* log_;
+  std::map<std::pair<const Value*, std::string>, Value*> made_;
+  std::map<std::vector<size_t>, Value*> places_;
+};
+
+}  // namespace smelt

@@ -1,0 +1,56 @@
+#include "passes/sharding/written_shardings.h"
+
+#include <fmt/ranges.h>
+
+#include "llvm/ADT/STLExtras.h"
+#include "runtime/error.h"
+
+namespace smelt {
+namespace {
+
+const State& state_named(const Module& module, const std::string& name) {
+  for (const State& state : module.states)
+    if (state.name == name) return state;
+  fail("state \"{}\" is not declared", name);
+}
+
+Sharding uncut(int64_t rank) { return {std::vector<std::vector<size_t>>(static_cast<size_t>(rank)), {}}; }
+
+}  // namespace
+
+Sharding sharding_of_state(const Node& node) {
+  const Module& module = node.graph().module();
+  return sharding_of(state_named(module, node.string_attr(node.is(Op::update) ? "state" : "name")),
+                     module.mesh());
+}
+
+std::optional<Sharding> written_sharding(const Value& value) {
+  const Node& node = *value.node();
+  if (node.is(Op::state)) return sharding_of_state(node);
+  if (!node.is(Op::parameter)) return value.sharding;
+  for (const Module::Parameter& parameter : node.graph().module().parameters)
+    if (parameter.name == node.string_attr("name") && parameter.sharding) return parameter.sharding;
+  return uncut(value.rank());
+}
+
+void require_fitting_shardings(const Graph& graph) {
+  const Module& module = graph.module();
+  std::vector<std::string> problems;
+  const auto check = [&](const std::string& what, const Sharding& sharding, const Shape& shape) {
+    for (const std::string& fault : faults(sharding, module.mesh(), shape))
+      problems.push_back(fmt::format("{}: {}", what, fault));
+  };
+  for (const State& state : module.states)
+    check(fmt::format("state \"{}\"", state.name), sharding_of(state, module.mesh()), state.shape);
+  for (const Module::Parameter& parameter : module.parameters)
+    if (parameter.sharding)
+      check(fmt::format("parameter \"{}\"", parameter.name), *parameter.sharding, parameter.type.shape);
+  for (const auto& node : graph.nodes())
+    for (const auto& result : node->results())
+      if (result->sharding)
+        check(fmt::format("@{}: {}", graph.name, node->describe()), *result->sharding, result->shape());
+  if (problems.empty()) return;
+  fail("the mesh {{{}}} does not fit the model:\n{}", str(module.mesh()), fmt::join(problems, "\n"));
+}
+
+}  // namespace smelt
