@@ -5,6 +5,7 @@
 #include "ir/analysis/splat.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
+#include "passes/sharding/written_shardings.h"
 
 namespace smelt {
 namespace {
@@ -117,6 +118,7 @@ class AxisSums {
   }
 
   bool makes_partial(const Node& node, const llvm::DenseSet<const Value*>& partial) const {
+    if (node.is(Op::state)) return llvm::is_contained(sharding_of_state(node).partial, axis_);
     const Assignment& made = assignments_.find(&node)->second;
     for (unsigned i = 0; i < node.result_count(); ++i)
       if (llvm::is_contained(made.result(i).partial, axis_)) return true;
@@ -128,8 +130,7 @@ class AxisSums {
   void spread(const Node& node, F add) {
     const bool made = makes_partial(node, may_);
     for (const auto& result : node.results())
-      if (was_written_partial(result.get()) || (made && !is_cut(result.get()) && !fixed_(result.get())))
-        add(result.get());
+      if (was_written_partial(result.get()) || made) add(result.get());
   }
 
   void spread_kept(const Node& node) {
@@ -149,23 +150,32 @@ class AxisSums {
   /// A short message takes as long as one of so many bytes.
   static constexpr double kLatencyBytes = 1 << 20;
 
+  /// A value stays partial where that moves no more bytes than its own sum: who needs the sum has it made
+  /// from the addends, once.
   void decide(const Value& value) {
     if (!may_.contains(&value)) return;
-    double& cost = cost_[&value] = whole_bytes(value) + kLatencyBytes;
+    // What is cut afterwards is reduce-scattered, which moves half of it.
+    double& cost = cost_[&value] = whole_bytes(value) / (is_cut(&value) ? 2 : 1) + kLatencyBytes;
     if (was_written_partial(&value)) return void(late_.insert(&value));
-    if (outputs_.contains(&value)) return;
+    if (fixed_(&value) || is_cut(&value)) return;
+    bool needs_sum = outputs_.contains(&value);
     double later = 0;
     llvm::DenseSet<const Node*> seen;
     for (const Node* user : value.users()) {
       if (!seen.insert(user).second) continue;
       const auto share = share_of(value, *user);
-      if (!share) return;
-      later += *share;
+      needs_sum |= !share;
+      later += share.value_or(0);
     }
+    if (needs_sum) later += cost;
     constexpr double kSlack = 1.001;  // shares are sums of rounded numbers
-    if (later > cost * kSlack) return;
+    if (later > cost * kSlack || (needs_sum && !has_free_user(value))) return;
     cost = later;
     late_.insert(&value);
+  }
+
+  bool has_free_user(const Value& value) const {
+    return llvm::any_of(value.users(), [&](const Node* user) { return share_of(value, *user).has_value(); });
   }
 
   /// This value's part of what it costs to sum the user's result; nothing where the user needs the sum.
@@ -180,10 +190,7 @@ class AxisSums {
   }
 
   bool takes_partial(const Node& update) const {
-    const Module& module = graph_.module();
-    const auto state =
-        llvm::find_if(module.states, [&](const State& s) { return s.name == update.string_attr("state"); });
-    return state != module.states.end() && llvm::is_contained(state->partial, module.mesh().axes[axis_].name);
+    return llvm::is_contained(sharding_of_state(update).partial, axis_);
   }
 
   const Graph& graph_;

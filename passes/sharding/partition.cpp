@@ -18,6 +18,7 @@ namespace {
 
 /// How the whole graph's value lies, as written or derived.
 Sharding sharding_of_whole(const Value& value) {
+  if (value.node()->is(Op::state) && value.sharding) return *value.sharding;
   return written_sharding(value).value_or(replicated(value.rank()));
 }
 
@@ -103,7 +104,7 @@ class GraphPartition {
   }
 
   void leaf(const Node& node) {
-    const Sharding lies = sharding_of_whole(*node.result());
+    const Sharding lies = node.is(Op::state) ? sharding_of_state(node) : sharding_of_whole(*node.result());
     Node* copy = made_->clone(node, {});
     sizes_.rewrite_attributes(*copy);
     copy->result()->type.shape = sizes_.part(node.result()->shape(), lies);

@@ -23,7 +23,8 @@ class Propagation {
       for (const auto& node : llvm::reverse(graph_.nodes())) changed |= backward(*node);
     }
     for (const auto& node : graph_.nodes()) assignments_[node.get()] = assigned(*node);
-    keep_partial_sums(graph_, assignments_, shardings_, [&](const Value* v) { return fixed_.contains(v); });
+    keep_partial_sums(graph_, assignments_, shardings_,
+                      [&](const Value* v) { return fixed_.contains(v) && !v->node()->is(Op::state); });
   }
 
   bool write(std::vector<ShardingEntry>* log) {
@@ -41,7 +42,8 @@ class Propagation {
  private:
   void start(const Node& node) {
     for (const auto& result : node.results()) {
-      const auto written = written_sharding(*result);
+      auto written = written_sharding(*result);
+      if (node.is(Op::state)) written->partial.clear();  // its reader may take the sum
       shardings_[result.get()] = written.value_or(replicated(result->rank()));
       if (written) fixed_.insert(result.get());
     }

@@ -17,9 +17,10 @@ namespace {
 #define SMELT_DP_STACK R"({"layers": 1, "heads": 2, "ffn": 12})"
 constexpr std::pair<const char*, const char*> kModels[] = {
     {"gpt2", R"({"family": "gpt2", )" SMELT_DP_SIZES R"("decoder": )" SMELT_DP_STACK "}"},
-    {"bert", R"({"family": "bert", )" SMELT_DP_SIZES R"("encoder": )" SMELT_DP_STACK "}"},
-    {"bart", R"({"family": "bart", )" SMELT_DP_SIZES R"("encoder": )" SMELT_DP_STACK R"(, "decoder": )" SMELT_DP_STACK
-             "}"},
+    {"bert",
+     R"({"family": "bert", )" SMELT_DP_SIZES R"("encoder": )" SMELT_DP_STACK R"(, "head": {"kind": "mlm"}})"},
+    {"bart", R"({"family": "bart", )" SMELT_DP_SIZES R"("encoder": )" SMELT_DP_STACK
+             R"(, "decoder": )" SMELT_DP_STACK R"(, "tokens": {"pad": 1, "decoder_start": 2}})"},
 };
 
 /// The entries of training in primitives, over a mesh; batches are cut over data.
@@ -96,12 +97,14 @@ TEST_P(DataParallel, StepIsTheStepOfAllRanks) {
   const auto module = training_module(GetParam().second, "data=4", 0);
   std::vector<CollectiveEntry> log;
   const auto local = partitioned(*module, &log);
-  EXPECT_EQ(count_of(log, "train_step"), 3u) << "the flat gradient, the token count and the loss\n" << explain(log);
+  EXPECT_EQ(count_of(log, "train_step"), 3u) << "the flat gradient, the token count and the loss\n"
+                                             << explain(log);
   EXPECT_TRUE(std::ranges::all_of(log, [](const auto& e) { return e.kind == "all_reduce"; })) << explain(log);
   EvaluateOptions options;
   options.symbols = {{"B", 4}, {"T", 3}, {"S", 3}};
   const Graph &whole = *module->find_graph("train_step"), &ranks = *local->find_graph("train_step");
-  const Tensors inputs = testing::random_inputs(whole, 3, options.symbols, 19), states = states_of(*module, 4);
+  const Tensors inputs = testing::random_inputs(whole, 3, options.symbols, 19),
+                states = states_of(*module, 4);
   const Evaluation expected = testing::run(whole, inputs, states, options);
   const Evaluation actual = testing::run_ranks(ranks, inputs, states, options);
   expect_same(actual.outputs, expected.outputs);
@@ -136,7 +139,8 @@ TEST_P(DataParallel, RanksDrawWhatMicroStepsDo) {
 /// Sums that wait as addends of the ranks are reduced where they are applied, once.
 TEST_P(DataParallel, AccumulatesWithoutCommunication) {
   auto module = training_module(GetParam().second, "data=2", 0);
-  for (const char* sum : {"gradients", "loss_sum", "token_count"}) module->find_state(sum)->partial = {"data"};
+  for (const char* sum : {"gradients", "loss_sum", "token_count"})
+    module->find_state(sum)->partial = {"data"};
   std::vector<CollectiveEntry> log;
   const auto local = partitioned(*module, &log);
   for (const CollectiveEntry& entry : log)
@@ -159,9 +163,11 @@ TEST_P(DataParallel, OptimizerStatesAreCut) {
   EvaluateOptions options;
   options.symbols = {{"B", 2}, {"T", 3}, {"S", 3}};
   const Graph& whole = *module->find_graph("train_step");
-  const Tensors inputs = testing::random_inputs(whole, 3, options.symbols, 19), states = states_of(*module, 4);
+  const Tensors inputs = testing::random_inputs(whole, 3, options.symbols, 19),
+                states = states_of(*module, 4);
   const Evaluation expected = testing::run(whole, inputs, states, options);
-  expect_same(testing::run_ranks(*local->find_graph("train_step"), inputs, states, options).states, expected.states);
+  expect_same(testing::run_ranks(*local->find_graph("train_step"), inputs, states, options).states,
+              expected.states);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, DataParallel, ::testing::ValuesIn(kModels),

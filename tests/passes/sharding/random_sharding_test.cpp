@@ -90,7 +90,10 @@ std::string what_fails(const Module& module, uint64_t seed, bool propagated) {
   }
 }
 
-class RandomShardings : public ::testing::TestWithParam<uint64_t> {};
+class RandomShardings : public ::testing::TestWithParam<uint64_t> {
+ protected:
+  static void TearDownTestSuite() { EXPECT_GT(collectives, 0u) << "the graphs proved nothing"; }
+};
 
 TEST_P(RandomShardings, RanksComputeTheWhole) {
   const uint64_t seed = GetParam();
@@ -98,7 +101,7 @@ TEST_P(RandomShardings, RanksComputeTheWhole) {
   testing::RandomGraphOptions shape;
   shape.nodes = 12;
   const auto module = testing::random_module(seed, shape);
-  if (seed % 2 == 0) decompose(*module->graphs[0], {});
+  if (seed / 6 % 2 == 0) decompose(*module->graphs[0], {});
   module->set_mesh(parse_mesh(kMeshes[seed % std::size(kMeshes)]));
   annotate(*module, random, seed % 3 == 0 ? 2 : 6);
   for (const bool propagated : {true, false}) {
@@ -111,10 +114,7 @@ TEST_P(RandomShardings, RanksComputeTheWhole) {
   }
 }
 
-/// Runs last: the graphs above were no empty proof.
-TEST(RandomShardingsProve, ThatCollectivesAreRight) { std::printf("COLL %zu\n", collectives); }
-
-INSTANTIATE_TEST_SUITE_P(Seeds, RandomShardings, ::testing::Range<uint64_t>(0, 60));
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomShardings, ::testing::Range<uint64_t>(0, 72));
 
 }  // namespace
 }  // namespace smelt
