@@ -142,6 +142,9 @@ class Node {
   std::list<std::unique_ptr<Node>>::iterator position_;
 };
 
+/// Attributes of a random node: where along a dim its part of a larger draw begins, and how much that draws.
+std::string draw_begin(size_t dim);   // "begin.1"
+std::string draw_extent(size_t dim);  // "extent.1"
 /// The axis of the mesh that a collective is along.
 const MeshAxis& mesh_axis(const Node& collective);
 /// How ranks share a state, by its axes' names. Throws Error where the mesh has no such axis.

@@ -1,4 +1,6 @@
 // How the states and values of a module lie on its mesh.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "ir/graph.h"
@@ -11,6 +13,9 @@ void Module::set_mesh(Mesh mesh) {
   mesh_ = std::move(mesh);
   for (const MeshAxis& axis : mesh_.axes) symbols.bound({coordinate(axis)}, axis.size - 1, 0);
 }
+
+std::string draw_begin(size_t dim) { return fmt::format("begin.{}", dim); }
+std::string draw_extent(size_t dim) { return fmt::format("extent.{}", dim); }
 
 Sharding sharding_of(const State& state, const Mesh& mesh) {
   Sharding sharding;

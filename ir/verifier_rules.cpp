@@ -169,19 +169,17 @@ void check_draw(const Node& node) {
   if (node.has("parts") != node.has("part")) fail("attributes 'parts' and 'part' stand together");
   if (node.has("parts") && node.int_attr("parts") < 1)
     fail("attribute 'parts' is {}, expected at least 1", node.int_attr("parts"));
-  const bool placed = node.has("extent");
-  if (placed != node.has("begin") || placed != node.has("axis"))
-    fail("attributes 'axis', 'begin' and 'extent' stand together");
-  if (!placed) return;
-  const int64_t axis = node.int_attr("axis");
-  if (axis < 0 || axis >= node.result()->rank())
-    fail("axis {} is outside {}", axis, str(node.result()->type));
   const Module& module = node.graph().module();
-  const Dim begin = node.dim_attr("begin");
-  for (const Dim& side : {begin, node.dim_attr("extent") - begin - node.result()->shape()[axis]})
-    if (!is_never_negative(module, side))
-      fail("[{}, {} + {}) may be outside a draw of {}", begin.str(), begin.str(),
-           node.result()->shape()[axis].str(), node.dim_attr("extent").str());
+  for (size_t i = 0; i < node.result()->shape().size(); ++i) {
+    if (node.has(draw_begin(i)) != node.has(draw_extent(i)))
+      fail("attributes '{}' and '{}' stand together", draw_begin(i), draw_extent(i));
+    if (!node.has(draw_begin(i))) continue;
+    const Dim begin = node.dim_attr(draw_begin(i)), extent = node.dim_attr(draw_extent(i));
+    const Dim& length = node.result()->shape()[i];
+    if (!is_never_negative(module, begin) || !is_never_negative(module, extent - begin - length))
+      fail("[{}, {} + {}) may be outside a draw of {} along dim {}", begin.str(), begin.str(), length.str(),
+           extent.str(), i);
+  }
 }
 
 void check_probability(const Node& node) {

@@ -230,6 +230,8 @@ int FusionValues::index(const Node& node, Place place) {
 /// The row of a random op is its own: all its dims but the last, flattened.
 int FusionValues::random(const Node& node, Place place) {
   const Value& result = *node.result();
+  if (node.attributes.size() > 1)
+    fail("{}: random numbers of a part of a larger draw cannot be lowered yet", node.describe());
   Instruction instruction{.kind = Kind::random, .dtype = DType::i32, .slot = random_slot(node)};
   instruction.random_strides.assign(fusion_.kernel.axes.size(), Dim(0));
   Dim stride = 1;

@@ -41,15 +41,15 @@ Philox philox_of(const Node& node, const EvaluateOptions& options) {
 /// The places of the elements in the draw that this is a part of, and its columns.
 std::pair<std::vector<int64_t>, int64_t> places_of_draw(const Node& node, const Sizes& shape,
                                                         const EvaluateOptions& options) {
-  Sizes whole = shape;
-  int64_t begin = 0, axis = 0;
-  if (node.has("extent")) {
-    axis = node.int_attr("axis");
-    whole[static_cast<size_t>(axis)] = node.dim_attr("extent").evaluate(options.symbols);
-    begin = node.dim_attr("begin").evaluate(options.symbols);
+  Sizes whole = shape, begins(shape.size());
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (!node.has(draw_extent(i))) continue;
+    whole[i] = node.dim_attr(draw_extent(i)).evaluate(options.symbols);
+    begins[i] = node.dim_attr(draw_begin(i)).evaluate(options.symbols);
   }
   const Sizes strides = row_major_strides(whole);
-  const int64_t base = begin == 0 ? 0 : begin * strides[static_cast<size_t>(axis)];
+  int64_t base = 0;
+  for (size_t i = 0; i < shape.size(); ++i) base += begins[i] * strides[i];
   return {offsets(shape, strides, base), whole.empty() ? 1 : whole.back()};
 }
 

@@ -52,18 +52,18 @@ double moved_bytes(double bytes, const Sharding& from, const Sharding& to, const
 Sharding Assignment::sharding(const DimFactors& dims) const {
   Sharding result;
   for (const auto& dim : dims) {
-    const int leads = factors.leading(dim);
+    const int leads = factors->leading(dim);
     result.dims.push_back(leads < 0 ? std::vector<size_t>{} : axes[static_cast<size_t>(leads)]);
   }
   return result;
 }
 
-Sharding Assignment::operand(unsigned i) const { return sharding(factors.operands[i]); }
+Sharding Assignment::operand(unsigned i) const { return sharding(factors->operands[i]); }
 
 Sharding Assignment::result(unsigned i) const {
-  Sharding made = sharding(factors.results[i]);
+  Sharding made = sharding(factors->results[i]);
   for (size_t f = 0; f < axes.size(); ++f) {
-    const auto kind = factors.factors[f].kind;
+    const auto kind = factors->factors[f].kind;
     if (kind != Factor::Kind::summed && kind != Factor::Kind::looked_up) continue;
     for (const size_t axis : axes[f])
       if (!cuts(made, axis)) made.partial.push_back(axis);
@@ -78,14 +78,15 @@ bool Assignment::uses(size_t axis) const {
 
 namespace {
 
-class Assigner {
+class NodeAssigner {
  public:
-  Assigner(const Node& node, const KnownShardings& known)
+  NodeAssigner(const Node& node, std::shared_ptr<const OpFactors> factors, const KnownShardings& known,
+               AxisAssigner& sizes)
       : known_(known), mesh_(node.graph().module().mesh()) {
-    made_.factors = factors_of(node);
-    made_.axes.resize(made_.factors.factors.size());
-    for (const Value* operand : node.operands()) bytes_of_operands_.push_back(whole_bytes(*operand));
-    for (const auto& result : node.results()) bytes_of_results_.push_back(whole_bytes(*result));
+    made_.axes.resize(factors->factors.size());
+    made_.factors = std::move(factors);
+    for (const Value* operand : node.operands()) bytes_of_operands_.push_back(sizes.bytes(*operand));
+    for (const auto& result : node.results()) bytes_of_results_.push_back(sizes.bytes(*result));
   }
 
   Assignment run() {
@@ -99,7 +100,7 @@ class Assigner {
     double least = std::numeric_limits<double>::infinity();
     for (size_t f = 0; f < made_.axes.size(); ++f) {
       const auto list = list_with(axis, f);
-      if (list.empty() || !made_.factors.can_cut(static_cast<int>(f), parts_of(mesh_, list))) continue;
+      if (list.empty() || !made_.factors->can_cut(static_cast<int>(f), parts_of(mesh_, list))) continue;
       const auto before = std::exchange(made_.axes[f], list);
       if (const double cost = this->cost(); cost < least) least = cost, best = made_.axes;
       made_.axes[f] = before;
@@ -112,7 +113,7 @@ class Assigner {
     std::vector<size_t> order;
     double most = -1;
     each_dim([&](const Sharding& sharding, size_t dim, const std::vector<int>& factors, double bytes) {
-      if (made_.factors.leading(factors) != static_cast<int>(factor)) return;
+      if (made_.factors->leading(factors) != static_cast<int>(factor)) return;
       if (!llvm::is_contained(sharding.dims[dim], axis) || bytes <= most) return;
       order = sharding.dims[dim], most = bytes;
     });
@@ -129,11 +130,11 @@ class Assigner {
     for (size_t i = 0; i < known_.operands.size(); ++i)
       if (const Sharding* sharding = known_.operands[i])
         for (size_t d = 0; d < sharding->dims.size(); ++d)
-          f(*sharding, d, made_.factors.operands[i][d], bytes_of_operands_[i]);
+          f(*sharding, d, made_.factors->operands[i][d], bytes_of_operands_[i]);
     for (size_t i = 0; i < known_.results.size(); ++i)
       if (const Sharding* sharding = known_.results[i])
         for (size_t d = 0; d < sharding->dims.size(); ++d)
-          f(*sharding, d, made_.factors.results[i][d], bytes_of_results_[i]);
+          f(*sharding, d, made_.factors->results[i][d], bytes_of_results_[i]);
   }
 
   double cost() const {
@@ -158,6 +159,16 @@ class Assigner {
 
 }  // namespace
 
-Assignment assign_axes(const Node& node, const KnownShardings& known) { return Assigner(node, known).run(); }
+double AxisAssigner::bytes(const Value& value) {
+  const auto [known, fresh] = bytes_.try_emplace(&value, 0);
+  if (fresh) known->second = whole_bytes(value);
+  return known->second;
+}
+
+Assignment AxisAssigner::assign(const Node& node, const KnownShardings& known) {
+  std::shared_ptr<const OpFactors>& factors = factors_[&node];
+  if (!factors) factors = std::make_shared<const OpFactors>(factors_of(node));
+  return NodeAssigner(node, factors, known, *this).run();
+}
 
 }  // namespace smelt

@@ -2,6 +2,8 @@
 // ranks.
 #pragma once
 
+#include <memory>
+
 #include "passes/sharding/op_factors.h"
 
 namespace smelt {
@@ -14,21 +16,32 @@ struct KnownShardings {
 
 /// One node as its ranks compute it.
 struct Assignment {
-  OpFactors factors;
+  std::shared_ptr<const OpFactors> factors;
   std::vector<std::vector<size_t>> axes;  // that cut each factor, the outermost first
 
   /// How operands must lie (no partial sums), and how results then do.
   Sharding operand(unsigned i) const;
   Sharding result(unsigned i) const;
   bool uses(size_t axis) const;
+  /// Of a value in the node's body.
+  Sharding inside(const Value& value) const { return sharding(factors->inside.find(&value)->second); }
 
  private:
   Sharding sharding(const DimFactors& dims) const;
 };
 
-/// Every axis that cuts a value here goes to the factor that moves the fewest bytes between ranks; one that
-/// cuts none of the factors that can be cut is left out.
-Assignment assign_axes(const Node& node, const KnownShardings& known);
+/// Assigns axes node by node, and remembers what does not change meanwhile.
+class AxisAssigner {
+ public:
+  /// Every axis that cuts a value here goes to the factor that moves the fewest bytes between ranks; one that
+  /// cuts none of the factors that can be cut is left out.
+  Assignment assign(const Node& node, const KnownShardings& known);
+  double bytes(const Value& value);
+
+ private:
+  llvm::DenseMap<const Node*, std::shared_ptr<const OpFactors>> factors_;
+  llvm::DenseMap<const Value*, double> bytes_;
+};
 
 Sharding replicated(int64_t rank);
 /// Bytes of the whole value at the symbols' bounds.

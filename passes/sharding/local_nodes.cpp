@@ -41,10 +41,51 @@ namespace {
 using Axes = std::vector<size_t>;
 using Kind = Factor::Kind;
 
+Attribute as_attribute(const Dim& dim) {
+  if (const auto number = dim.constant()) return *number;
+  return dim;
+}
+
+bool is_of_batch(const LocalNode& l, const Axes& axes) {
+  return l.node.phase != Phase::update &&
+         llvm::all_of(axes, [&](size_t axis) { return llvm::is_contained(l.batch_axes, axis); });
+}
+
+/// Says of a draw of this part what it is a part of.
+void place_draw(const LocalNode& l, const Shape& whole, const Sharding& cut, Node& draw) {
+  Axes batch;
+  for (size_t i = 0; i < cut.dims.size(); ++i) {
+    const Axes& axes = cut.dims[i];
+    if (axes.empty()) continue;
+    if (is_of_batch(l, axes)) {
+      batch.insert(batch.end(), axes.begin(), axes.end());
+      continue;
+    }
+    draw.attributes[draw_extent(i)] = as_attribute(l.sizes.whole(whole[i]));
+    draw.attributes[draw_begin(i)] = l.resharder.place(axes) * draw.result()->shape()[i];
+  }
+  if (batch.empty()) return;
+  draw.attributes["parts"] = parts_of(l.b.module().mesh(), batch);
+  draw.attributes["part"] = l.resharder.place(batch);
+}
+
+void cut_body(const LocalNode& l, const Graph& whole, Graph& body) {
+  auto part = body.nodes().begin();
+  for (const auto& inner : whole.nodes()) {
+    Node& copy = **part++;
+    for (unsigned i = 0; i < inner->result_count(); ++i)
+      copy.result(i)->type.shape =
+          l.sizes.part(inner->result(i)->shape(), l.assignment.inside(*inner->result(i)));
+    if (inner->is(Op::random))
+      place_draw(l, inner->result()->shape(), l.assignment.inside(*inner->result()), copy);
+  }
+}
+
 /// The node itself, on parts.
 Node* copy_of(const LocalNode& l) {
   Node* copy = l.b.graph().clone(l.node, l.operands);
   l.sizes.rewrite_attributes(*copy);
+  if (l.node.body) cut_body(l, *l.node.body, *copy->body);
   for (unsigned i = 0; i < copy->result_count(); ++i) {
     copy->result(i)->sharding.reset();
     copy->result(i)->type.shape = l.sizes.part(l.node.result(i)->shape(), l.assignment.result(i));
@@ -65,8 +106,8 @@ struct CutFactor {
 };
 std::optional<CutFactor> cut_factor(const LocalNode& l, Kind kind) {
   for (size_t f = 0; f < l.assignment.axes.size(); ++f)
-    if (l.assignment.factors.factors[f].kind == kind && !l.assignment.axes[f].empty())
-      return CutFactor{l.assignment.axes[f], l.assignment.factors.factors[f].size};
+    if (l.assignment.factors->factors[f].kind == kind && !l.assignment.axes[f].empty())
+      return CutFactor{l.assignment.axes[f], l.assignment.factors->factors[f].size};
   return std::nullopt;
 }
 
@@ -123,40 +164,12 @@ std::vector<Value*> constant(const LocalNode& l) {
   return {l.resharder.move(copy->result(), replicated(copy->result()->rank()), l.assignment.result(0), "")};
 }
 
-Attribute as_attribute(const Dim& dim) {
-  if (const auto number = dim.constant()) return *number;
-  return dim;
-}
-
 /// The draw of this rank: that of a micro-step of its own along axes of the batch, else what lies at the
 /// rank's place in the draw of all.
 std::vector<Value*> random(const LocalNode& l) {
   Node* draw = copy_of(l);
-  const Sharding cut = l.assignment.result(0);
-  Sharding drawn = cut;
-  Axes batch;
-  for (size_t i = 0; i < cut.dims.size(); ++i) {
-    const Axes& axes = cut.dims[i];
-    if (axes.empty()) continue;
-    const bool is_batch = l.node.phase != Phase::update && llvm::all_of(axes, [&](size_t axis) {
-                            return llvm::is_contained(l.batch_axes, axis);
-                          });
-    if (is_batch) {
-      batch.insert(batch.end(), axes.begin(), axes.end());
-    } else if (!draw->has("extent")) {
-      draw->attributes["axis"] = static_cast<int64_t>(i);
-      draw->attributes["extent"] = as_attribute(l.sizes.whole(l.node.result()->shape()[i]));
-      draw->attributes["begin"] = l.resharder.place(axes) * draw->result()->shape()[i];
-    } else {
-      draw->result()->type.shape[i] = l.sizes.whole(l.node.result()->shape()[i]);
-      drawn.dims[i].clear();
-    }
-  }
-  if (!batch.empty()) {
-    draw->attributes["parts"] = parts_of(l.b.module().mesh(), batch);
-    draw->attributes["part"] = l.resharder.place(batch);
-  }
-  return {l.resharder.move(draw->result(), drawn, cut, "")};
+  place_draw(l, l.node.result()->shape(), l.assignment.result(0), *draw);
+  return results_of(*draw);
 }
 
 // ---- reductions
@@ -177,7 +190,7 @@ std::vector<Value*> reduce(const LocalNode& l) {
   Node* own = copy_of(l);
   Axes axes;
   for (size_t f = 0; f < l.assignment.axes.size(); ++f)
-    if (l.assignment.factors.factors[f].kind == Kind::joined)
+    if (l.assignment.factors->factors[f].kind == Kind::joined)
       axes.insert(axes.end(), l.assignment.axes[f].begin(), l.assignment.axes[f].end());
   if (axes.empty()) return results_of(*own);
   const std::string why = l.node.describe();

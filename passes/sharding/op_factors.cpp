@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <map>
 
+#include "ir/body.h"
 #include "ir/insertion.h"
 #include "ir/matmul_spec.h"
 #include "llvm/ADT/STLExtras.h"
+#include "passes/sharding/body_factors.h"
 #include "passes/sharding/reshape_factors.h"
 
 namespace smelt {
@@ -23,7 +25,8 @@ bool OpFactors::can_cut(int factor, int64_t parts) const {
     return !llvm::is_contained(dim, factor) || leading(dim) == factor;
   };
   const auto all = [&](const DimFactors& dims) { return llvm::all_of(dims, fits); };
-  return llvm::all_of(operands, all) && llvm::all_of(results, all);
+  return llvm::all_of(operands, all) && llvm::all_of(results, all) &&
+         llvm::all_of(inside, [&](const auto& value) { return all(value.second); });
 }
 
 namespace {
@@ -45,8 +48,9 @@ class Builder {
   DimFactors& out(unsigned result = 0) { return made.results[result]; }
   const Shape& shape(unsigned operand) const { return node.operand(operand)->shape(); }
 
-  /// Dims of every value that nothing was said of are needed whole.
+  /// What a body joins belongs together, and dims that nothing was said of are needed whole.
   OpFactors finish() {
+    if (node.body) add_body(node, handed, made);
     for (unsigned i = 0; i < made.operands.size(); ++i) complete(in(i), shape(i));
     for (unsigned i = 0; i < made.results.size(); ++i) complete(out(i), node.result(i)->shape());
     return std::move(made);
@@ -54,6 +58,7 @@ class Builder {
 
   const Node& node;
   OpFactors made;
+  std::vector<DimFactors> handed;  // of the values that the op hands to its body
 
  private:
   void complete(DimFactors& dims, const Shape& shape) {
@@ -191,19 +196,45 @@ void scatter_add(Builder& b) {
 }
 
 void matmul(Builder& b) {
-  if (b.node.body) return;
   const MatmulSpec spec = parse_matmul_spec(b.node.string_attr("spec"));
   std::map<char, int> letters;
   const auto use = [&](const std::string& text, const Shape& shape, DimFactors& dims) {
     for (size_t i = 0; i < text.size(); ++i) {
-      const Kind kind = spec.out.find(text[i]) == std::string::npos ? Kind::summed : Kind::carried;
+      // A body needs the sum.
+      const bool goes = spec.out.find(text[i]) == std::string::npos;
+      const Kind kind = !goes ? Kind::carried : b.node.body ? Kind::whole : Kind::summed;
       if (!letters.contains(text[i])) letters[text[i]] = b.factor(shape[i], kind);
       dims[i] = {letters[text[i]]};
     }
   };
   use(spec.a, b.shape(0), b.in(0));
   use(spec.b, b.shape(1), b.in(1));
-  use(spec.out, b.node.result()->shape(), b.out());
+  if (b.node.body)
+    b.handed.emplace_back(spec.out.size()), use(spec.out, handed_values(b.node)[0]->shape(), b.handed[0]);
+  else
+    use(spec.out, b.node.result()->shape(), b.out());
+}
+
+/// Batch, heads and queries; ranks that cut heads have whole groups of those that share a head of k and v.
+void attention(Builder& b) {
+  const bool grad = b.node.is(Op::attention_grad);
+  const Shape &q = b.shape(0), &k = b.shape(1), &v = b.shape(2);
+  const Kind sum = grad ? Kind::summed : Kind::carried;  // in the gradients of k and v
+  const int batch = b.factor(q[0]), head = b.factor(k[2]), group = b.factor(*q[2].divide(k[2]), sum),
+            query = b.factor(q[1], sum), key = b.factor(k[1], Kind::whole),
+            width = b.factor(q[3], Kind::whole), value_width = b.factor(v[3], Kind::whole);
+  const std::vector<int> heads = {head, group};
+  const DimFactors of_q = {{batch}, {query}, heads, {width}}, of_y = {{batch}, {query}, heads, {value_width}},
+                   of_k = {{batch}, {key}, {head}, {width}}, of_v = {{batch}, {key}, {head}, {value_width}};
+  b.in(0) = of_q, b.in(1) = of_k, b.in(2) = of_v;
+  b.handed.assign(grad ? 2 : 1, {{batch}, heads, {query}, {key}});
+  if (grad) {
+    b.in(3) = of_y;
+    b.out(0) = of_q, b.out(1) = of_k, b.out(2) = of_v;
+  } else {
+    b.out(0) = of_y, b.out(1) = {{batch}, heads, {query}};
+    if (b.made.results.size() > 2) b.out(2) = of_y;
+  }
 }
 
 void linear(Builder& b) {
@@ -262,6 +293,8 @@ constexpr FactorRow kFactorRows[] = {
     {Op::silu, elementwise},
     {Op::embedding, embedding},
     {Op::cross_entropy, rows_of_all},
+    {Op::attention, attention},
+    {Op::attention_grad, attention},
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ir/graph.h"
+#include "llvm/ADT/DenseMap.h"
 
 namespace smelt {
 
@@ -31,6 +32,7 @@ using DimFactors = std::vector<std::vector<int>>;
 struct OpFactors {
   std::vector<Factor> factors;
   std::vector<DimFactors> operands, results;
+  llvm::DenseMap<const Value*, DimFactors> inside;  // of values of the node's body
 
   /// The factor that cuts a dim: the first one that is not of size 1; -1: there is none.
   int leading(const std::vector<int>& dim) const;

@@ -136,7 +136,10 @@ class AxisSums {
   void spread_kept(const Node& node) {
     const bool made = makes_partial(node, kept_);
     for (const auto& result : node.results()) {
-      if (was_written_partial(result.get())) kept_.insert(result.get());
+      if (was_written_partial(result.get())) {
+        kept_.insert(result.get());
+        continue;
+      }
       if (!made || !late_.contains(result.get())) continue;
       kept_.insert(result.get());
       auto& partial = shardings_.find(result.get())->second.partial;

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 
 #include "ir/insertion.h"
 #include "llvm/ADT/STLExtras.h"
@@ -24,6 +25,7 @@ Sharding sharding_of_whole(const Value& value) {
 
 Assignments assignments_of(const Graph& graph) {
   Assignments assignments;
+  AxisAssigner assigner;
   for (const auto& node : graph.nodes()) {
     std::vector<Sharding> all;
     all.reserve(node->operands().size() + node->result_count());
@@ -32,7 +34,7 @@ Assignments assignments_of(const Graph& graph) {
       known.operands.push_back(&all.emplace_back(sharding_of_whole(*operand)));
     for (const auto& result : node->results())
       known.results.push_back(&all.emplace_back(sharding_of_whole(*result)));
-    assignments[node.get()] = assign_axes(*node, known);
+    assignments[node.get()] = assigner.assign(*node, known);
   }
   return assignments;
 }
@@ -104,11 +106,39 @@ class GraphPartition {
   }
 
   void leaf(const Node& node) {
+    if (const State* flat = cut_flat_state(node)) return settle_segment(node, *flat);
     const Sharding lies = node.is(Op::state) ? sharding_of_state(node) : sharding_of_whole(*node.result());
     Node* copy = made_->clone(node, {});
     sizes_.rewrite_attributes(*copy);
     copy->result()->type.shape = sizes_.part(node.result()->shape(), lies);
     settle(*node.result(), copy->result(), lies);
+  }
+
+  /// The flat state that a parameter is a segment of, where that is cut.
+  const State* cut_flat_state(const Node& node) const {
+    if (!node.is(Op::parameter)) return nullptr;
+    const State* flat = graph_.module().find_parameter_state(node.result()->dtype());
+    return flat && !flat->cut.empty() ? flat : nullptr;
+  }
+
+  /// A segment of what all ranks hold together.
+  void settle_segment(const Node& node, const State& flat) {
+    const std::string& name = node.string_attr("name");
+    const auto segment = llvm::find_if(flat.segments, [&](const Segment& s) { return s.name == name; });
+    if (segment == flat.segments.end())
+      fail("parameter \"{}\" is no segment of state \"{}\"", name, flat.name);
+    Value* slice = b_.slice(whole_flat(flat), 0, segment->offset, segment->elements());
+    settle(*node.result(), b_.reshape(slice, node.result()->shape()), replicated(node.result()->rank()));
+  }
+
+  Value* whole_flat(const State& flat) {
+    Value*& whole = flats_[flat.name];
+    if (whole) return whole;
+    const Sharding lies = smelt::sharding_of(flat, graph_.module().mesh());
+    const Type type{flat.dtype, sizes_.part(flat.shape, lies)};
+    Value* part = b_.create(Op::state, {}, {{"name", flat.name}}, type)->result();
+    part->sharding = lies;
+    return whole = resharder_.move(part, lies, replicated(1), "parameters");
   }
 
   // ---- operands
@@ -199,6 +229,7 @@ class GraphPartition {
   GraphBuilder b_;
   Resharder resharder_;
   llvm::DenseMap<const Value*, Value*> placed_;
+  std::map<std::string, Value*> flats_;  // gathered
 };
 
 void check_parameters(const Module& module) {

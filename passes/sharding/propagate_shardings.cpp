@@ -52,11 +52,11 @@ class Propagation {
       extend(*node.operand(0), sharding_of_state(node), ShardingReason::from_users, node);
   }
 
-  Assignment assigned(const Node& node) const {
+  Assignment assigned(const Node& node) {
     KnownShardings known;
     for (const Value* operand : node.operands()) known.operands.push_back(&shardings_.find(operand)->second);
     for (const auto& result : node.results()) known.results.push_back(known_result(*result));
-    return assign_axes(node, known);
+    return assigner_.assign(node, known);
   }
 
   /// A result that nothing was said of may lie in any way.
@@ -119,6 +119,7 @@ class Propagation {
   llvm::DenseSet<const Value*> fixed_;
   llvm::DenseMap<const Value*, std::pair<ShardingReason, std::string>> reasons_;
   Assignments assignments_;
+  AxisAssigner assigner_;
 };
 
 constexpr std::string_view kReasons[] = {"as written", "from its operands, by", "from its users, by",

@@ -14,6 +14,9 @@ void SymbolCutter::add(const Graph& graph, const Assignments& assignments) {
   for (const auto& node : graph.nodes()) {
     const Assignment& made = assignments.find(node.get())->second;
     for (unsigned i = 0; i < node->operands().size(); ++i) add(node->operand(i)->shape(), made.operand(i));
+    if (node->body)
+      for (const auto& inner : node->body->nodes())
+        for (const auto& result : inner->results()) add(result->shape(), made.inside(*result));
     for (unsigned i = 0; i < node->result_count(); ++i) {
       add(node->result(i)->shape(), made.result(i));
       if (const auto written = written_sharding(*node->result(i))) add(node->result(i)->shape(), *written);

@@ -108,8 +108,8 @@ Value* decompose_as<Op::dropout>(GraphBuilder& b, const Node& node) {
   if (threshold == 0) return x;
   if (threshold == 65536) return zeros(b, x->type);
   Value* bits = b.random(x->shape(), static_cast<uint32_t>(node.int_attr("id")));
-  for (const char* place : {"parts", "part", "axis", "begin", "extent"})
-    if (node.has(place)) bits->node()->attributes[place] = node.attributes.find(place)->second;
+  for (const auto& [name, value] : node.attributes)
+    if (name != "p") bits->node()->attributes[name] = value;
   Value* keep = b.ge(bits, b.like(bits, threshold));
   return b.select(keep, scale(b, x, 65536 / (65536 - threshold)), zeros(b, x->type));
 }

@@ -170,6 +170,25 @@ TEST_P(DataParallel, OptimizerStatesAreCut) {
               expected.states);
 }
 
+/// Parameters that are cut, too, are gathered where they are read, and written without.
+TEST_P(DataParallel, ParametersAreCut) {
+  auto module = training_module(GetParam().second, "data=2,model=2", 0);
+  for (const char* state : {"parameters", "adam.m", "adam.v"}) module->find_state(state)->cut = {{"data"}};
+  std::vector<CollectiveEntry> log;
+  const auto local = partitioned(*module, &log);
+  const auto gathers = std::ranges::count_if(
+      log, [](const auto& e) { return e.graph == "train_step" && e.kind == "all_gather"; });
+  EXPECT_EQ(gathers, 1) << explain(log);
+  EvaluateOptions options;
+  options.symbols = {{"B", 2}, {"T", 3}, {"S", 3}};
+  const Graph& whole = *module->find_graph("train_step");
+  const Tensors inputs = testing::random_inputs(whole, 3, options.symbols, 19),
+                states = states_of(*module, 4);
+  const Evaluation expected = testing::run(whole, inputs, states, options);
+  expect_same(testing::run_ranks(*local->find_graph("train_step"), inputs, states, options).states,
+              expected.states);
+}
+
 INSTANTIATE_TEST_SUITE_P(All, DataParallel, ::testing::ValuesIn(kModels),
                          [](const auto& info) { return std::string(info.param.first); });
 

@@ -141,9 +141,10 @@ TEST(EvaluateRanks, RandomNumbersByPlace) {
         {}, options);
   };
   const Data whole = placed("[4,6,10]", "parts = 1, part = 0", "[-, -, -]");
-  EXPECT_EQ(placed("[4,3,10]", "axis = 1, begin = data.rank*3, extent = 6", "[-, data, -]"), whole);
-  EXPECT_EQ(placed("[4,6,5]", "axis = 2, begin = data.rank*5, extent = 10", "[-, -, data]"), whole);
-  EXPECT_THROW(placed("[4,6,5]", "axis = 2, begin = data.rank*6, extent = 10", "[-, -, data]"), Error);
+  EXPECT_EQ(placed("[4,3,10]", "begin.1 = data.rank*3, extent.1 = 6", "[-, data, -]"), whole);
+  EXPECT_EQ(placed("[4,6,5]", "begin.2 = data.rank*5, extent.2 = 10", "[-, -, data]"), whole);
+  EXPECT_THROW(placed("[4,6,5]", "begin.2 = data.rank*5", "[-, -, data]"), Error);
+  EXPECT_THROW(placed("[4,6,5]", "begin.2 = data.rank*6, extent.2 = 10", "[-, -, data]"), Error);
 }
 
 }  // namespace
