@@ -22,8 +22,9 @@ std::string HubMembers::describe_rank(int rank) const {
 }
 
 std::string HubMembers::last_report(const Member& member) const {
-  return member.report.empty() ? "it has reported no step yet"
-                               : fmt::format("it last reported {}", member.report);
+  const std::string call = member.call.empty() ? "" : fmt::format(", in {}", member.call);
+  return member.report.empty() ? "it has reported no step yet" + call
+                               : fmt::format("it last reported {}{}", member.report, call);
 }
 
 std::string HubMembers::admit(const Introduction& who, Connection& connection) {
@@ -103,8 +104,10 @@ void HubMembers::answer(Member& member, const Frame& frame) {
 void HubMembers::note_progress(Member& member, std::string_view body) {
   BodyReader reader(body);
   const bool has_reported = reader.number() != 0;
-  const uint64_t counter = reader.number();
+  const uint64_t counter = reader.number(), calls = reader.number();
   member.report = reader.text();
+  member.call = reader.text();
+  if (calls != std::exchange(member.calls, calls)) member.changed = Clock::now();
   if (!has_reported || member.counter == counter) return;
   member.counter = counter;
   member.changed = Clock::now();
@@ -150,8 +153,8 @@ void HubMembers::check_lost(Member& member) {
   member.connection->close();  // it may never read, and the hub's end is not to wait for it
 }
 
-/// When one stands still, all soon do that wait for it: the culprit is not in a round of the hub's, has done
-/// the least, and stopped first.
+/// When one stands still, all soon do that wait for it: the culprit waits neither in a round of the hub's nor
+/// in a collective, or has done the least, or stopped first.
 void HubMembers::check_progress() {
   if (timeouts_.progress <= 0) return;
   const auto now = Clock::now();
@@ -161,7 +164,8 @@ void HubMembers::check_progress() {
   if (std::ranges::none_of(members_, [&](const Member& m) { return stands(m, 1); })) return;
   const Member* culprit = nullptr;
   const auto order = [&](const Member& m) {
-    return std::tuple(rounds_.call_of(m.who.rank).has_value(), *m.counter, m.changed);
+    const bool is_in_round = rounds_.call_of(m.who.rank).has_value();
+    return std::tuple(is_in_round || !m.call.empty(), *m.counter, m.calls, m.changed);
   };
   for (const Member& member : members_)
     if (stands(member, 0.5) && (!culprit || order(member) < order(*culprit))) culprit = &member;

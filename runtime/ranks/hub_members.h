@@ -44,7 +44,8 @@ class HubMembers {
     Introduction who;
     Clock::time_point heard, changed;  // changed: when its counter last did
     std::optional<uint64_t> counter;   // none: it has reported nothing
-    std::string report;
+    uint64_t calls = 0;                // collectives that it has begun
+    std::string report, call;          // call: the collective that it is in
     bool has_left = false;
     bool is_here() const { return connection && connection->is_open(); }
   };

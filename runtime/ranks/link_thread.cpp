@@ -77,6 +77,29 @@ void LinkThread::progress(std::string_view text, uint64_t counter) {
   counter_ = counter;
 }
 
+void LinkThread::begin_call(const char* what, uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  call_ = what, call_bytes_ = bytes;
+  ++calls_;
+}
+
+void LinkThread::end_call() {
+  const std::lock_guard lock(mutex_);
+  call_ = nullptr;
+}
+
+/// With the mutex held.
+std::string LinkThread::heartbeat() const {
+  const std::string call = call_ ? fmt::format("{} of {} bytes", call_, call_bytes_) : "";
+  return BodyWriter()
+      .number(counter_ ? 1 : 0)
+      .number(counter_.value_or(0))
+      .number(calls_)
+      .text(report_)
+      .text(call)
+      .body();
+}
+
 void LinkThread::report_failure(std::string_view text) {
   if (failure_.is_raised()) return;
   queue(FrameKind::failed, std::string(text));
@@ -121,9 +144,7 @@ void LinkThread::send_queued() {
     const bool is_urgent = !queued_.empty();  // what is reported with a failure or a round is the newest
     if (is_urgent || now >= heartbeat_at_) {
       heartbeat_at_ = now + seconds(kSecondsBetweenHeartbeats);
-      frames.emplace_back(
-          FrameKind::heartbeat,
-          BodyWriter().number(counter_ ? 1 : 0).number(counter_.value_or(0)).text(report_).body());
+      frames.emplace_back(FrameKind::heartbeat, heartbeat());
     }
     for (auto& frame : queued_) frames.push_back(std::move(frame));
     queued_.clear();

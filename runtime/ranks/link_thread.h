@@ -42,10 +42,13 @@ class LinkThread {
   void leave();
 
   void progress(std::string_view text, uint64_t counter);
+  void begin_call(const char* what, uint64_t bytes);
+  void end_call();
   void report_failure(std::string_view text);
 
  private:
   void queue(FrameKind kind, std::string body);
+  std::string heartbeat() const;
   void run();
   void serve();
   void poll_once();
@@ -68,6 +71,8 @@ class LinkThread {
   std::vector<std::string> hosts_;
   std::optional<uint64_t> counter_;
   std::string report_;
+  const char* call_ = nullptr;  // in which this rank waits for others
+  uint64_t call_bytes_ = 0, calls_ = 0;
   bool has_started_ = false, has_farewell_ = false, is_ending_ = false;
 
   Waker waker_;

@@ -16,7 +16,8 @@ enum class FrameKind : uint8_t {
   welcome,    // hub: proof
   refused,    // hub: why
   start,      // hub: every rank's host
-  heartbeat,  // both: counter of progress, what the rank last reported (the hub: of rank 0)
+  heartbeat,  // rank: progress and calls so far, what it last reported, the call it is in; hub: rank 0's
+              // report
   call,       // rank: kind of round, name, bytes
   result,     // hub: whether good, bytes or what went wrong
   failed,     // both: why the run cannot go on

@@ -56,6 +56,14 @@ void RankLink::progress(std::string_view text, uint64_t counter) {
   if (thread_) thread_->progress(text, counter);
 }
 
+void RankLink::begin_call(const char* what, uint64_t bytes) {
+  if (thread_) thread_->begin_call(what, bytes);
+}
+
+void RankLink::end_call() {
+  if (thread_) thread_->end_call();
+}
+
 void RankLink::report_failure(std::string_view text) {
   if (thread_) thread_->report_failure(text);
 }

@@ -52,6 +52,10 @@ class RankLink {
   /// What this rank is at, for messages: "step 12, all_reduce of gradients". The counter grows with the work:
   /// a rank whose counter stands still for the run's progress timeout fails the run.
   void progress(std::string_view text, uint64_t counter);
+  /// Around what waits for other ranks, so that messages say in what a rank is, and a rank that stands still
+  /// is told from those that wait for it. `what` stays valid, as a literal does.
+  void begin_call(const char* what, uint64_t bytes);
+  void end_call();
   /// Tells all ranks that this one cannot go on; returns when they have been told, or after two seconds. Of
   /// no effect where the run has failed before.
   void report_failure(std::string_view text);

@@ -15,10 +15,10 @@ constexpr size_t kSmallSum =
     4096;  // bytes up to which every rank sums all by itself: one meeting instead of two
 constexpr size_t kShareAlignment = 8;  // of the largest element
 
-constexpr std::array<std::string_view, 4> kCollectiveNames = {"all_reduce", "reduce_scatter", "all_gather",
-                                                              "all_to_all"};
+constexpr std::array<const char*, 4> kCollectiveNames = {"all_reduce", "reduce_scatter", "all_gather",
+                                                         "all_to_all"};
 
-std::string_view name_of(CollectiveKind kind) { return kCollectiveNames[static_cast<size_t>(kind)]; }
+const char* name_of(CollectiveKind kind) { return kCollectiveNames[static_cast<size_t>(kind)]; }
 
 std::string str(const CallSignature& call) {
   const bool is_sum = call.kind == CollectiveKind::all_reduce || call.kind == CollectiveKind::reduce_scatter;
@@ -41,7 +41,10 @@ void copy_bytes(std::byte* to, const std::byte* from, size_t bytes) {
 
 class SharedCommunicator::Inside {
  public:
-  explicit Inside(SharedCommunicator& all) : all_(all) { set(all_.collectives_ + 1); }
+  Inside(SharedCommunicator& all, const CallSignature& call)
+      : all_(all), call_(all.link_, name_of(call.kind), call.bytes) {
+    set(all_.collectives_ + 1);
+  }
   Inside(const Inside&) = delete;
   Inside& operator=(const Inside&) = delete;
   ~Inside() {
@@ -54,15 +57,17 @@ class SharedCommunicator::Inside {
     all_.layout_.member(all_.region_, all_.rank_).inside.store(number, std::memory_order_release);
   }
   SharedCommunicator& all_;
+  Call call_;
 };
 
 SharedCommunicator::SharedCommunicator(SharedRegion region, const RegionLayout& layout,
-                                       std::vector<int64_t> members, size_t rank, const FailureFlag& failure)
+                                       std::vector<int64_t> members, size_t rank, RankLink& link)
     : region_(std::move(region)),
       layout_(layout),
       members_(std::move(members)),
       rank_(rank),
-      wait_(layout_.group(region_), members_.size(), failure) {}
+      link_(link),
+      wait_(layout_.group(region_), members_.size(), link.failure()) {}
 
 std::string SharedCommunicator::describe(size_t member) const {
   return fmt::format("rank {}", members_[member]);
@@ -100,7 +105,7 @@ void SharedCommunicator::meet(const CallSignature& call, bool is_first) {
 
 void SharedCommunicator::exchange(const CallSignature& call, size_t bytes, size_t step, const Piece& write,
                                   const Piece& read) {
-  const Inside inside(*this);
+  const Inside inside(*this, call);
   size_t offset = 0;
   do {
     const size_t count = std::min(step, bytes - offset);
@@ -146,7 +151,7 @@ void SharedCommunicator::all_reduce(std::span<std::byte> data, DType dtype, Coll
         [&](size_t, size_t count) { sum_parts(0, data.data(), count, call); });
     return;
   }
-  const Inside inside(*this);
+  const Inside inside(*this, call);
   for (size_t offset = 0; offset < data.size(); offset += step)
     sum_chunk(data.subspan(offset, std::min(step, data.size() - offset)), call, offset == 0);
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/ranks/communicator.h"
+#include "runtime/ranks/rank_link.h"
 #include "runtime/ranks/region_layout.h"
 #include "runtime/ranks/region_wait.h"
 
@@ -17,7 +18,7 @@ class SharedCommunicator final : public Communicator {
  public:
   /// `members`: ranks of the run, for messages; `rank` is this process's place among them.
   SharedCommunicator(SharedRegion region, const RegionLayout& layout, std::vector<int64_t> members,
-                     size_t rank, const FailureFlag& failure);
+                     size_t rank, RankLink& link);
 
   int64_t rank() const override { return static_cast<int64_t>(rank_); }
   int64_t size() const override { return static_cast<int64_t>(members_.size()); }
@@ -32,6 +33,17 @@ class SharedCommunicator final : public Communicator {
 
  private:
   class Inside;  // while it lives, this rank is inside a collective
+  /// While it lives, the run knows that this rank is in a collective or a message.
+  class Call {
+   public:
+    Call(RankLink& link, const char* what, uint64_t bytes) : link_(link) { link_.begin_call(what, bytes); }
+    Call(const Call&) = delete;
+    Call& operator=(const Call&) = delete;
+    ~Call() { link_.end_call(); }
+
+   private:
+    RankLink& link_;
+  };
   /// What a rank does with `count` bytes at `offset` of what goes to or comes from each member.
   using Piece = std::function<void(size_t offset, size_t count)>;
 
@@ -55,6 +67,7 @@ class SharedCommunicator final : public Communicator {
   RegionLayout layout_;
   std::vector<int64_t> members_;
   size_t rank_;
+  RankLink& link_;
   RegionWait wait_;
   uint64_t collectives_ = 0;  // finished ones
   size_t meetings_ = 0;

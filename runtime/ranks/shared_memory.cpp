@@ -119,7 +119,7 @@ std::unique_ptr<Communicator> share_memory(RankLink& link, std::span<const int64
     SharedRegion::unlink(group.name);
     const auto place = std::ranges::find(own.members, link.rank()) - own.members.begin();
     return std::make_unique<SharedCommunicator>(std::move(region), layout, own.members,
-                                                static_cast<size_t>(place), link.failure());
+                                                static_cast<size_t>(place), link);
   } catch (...) {  // whoever made it may be dead: all who know the name take it away
     SharedRegion::unlink(group.name);
     throw;

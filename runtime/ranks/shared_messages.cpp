@@ -27,6 +27,7 @@ void SharedCommunicator::check_vain(size_t peer, const std::atomic<uint32_t>& wo
 
 void SharedCommunicator::send(std::span<const std::byte> data, int64_t to) {
   const size_t peer = check_peer(to, "sends to");
+  const Call call(link_, "a message", data.size());
   MailboxState& box = layout_.mailbox(region_, rank_, peer);
   size_t sent = 0;
   do {
@@ -45,6 +46,7 @@ void SharedCommunicator::send(std::span<const std::byte> data, int64_t to) {
 
 void SharedCommunicator::receive(std::span<std::byte> data, int64_t from) {
   const size_t peer = check_peer(from, "receives from");
+  const Call call(link_, "a message", data.size());
   MailboxState& box = layout_.mailbox(region_, peer, rank_);
   size_t received = 0;
   do {

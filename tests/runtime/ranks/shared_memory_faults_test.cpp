@@ -128,6 +128,26 @@ TEST(SharedMemoryFaults, GroupsThatDoNotFit) {
   expect_same(ends_with({{0}, {}}), {"the group of rank 1 is []"});
 }
 
+/// All have come equally far; one of them does not come to the collective that the others are in.
+TEST(SharedMemoryFaults, AHungRankIsToldFromThoseThatWaitForIt) {
+  constexpr int kHung = 2;
+  const auto ends = run_rank_threads(3, [](Launch launch, Socket listener) {
+    launch.progress_timeout = 0.4;
+    RankLink link(launch, std::move(listener));
+    const auto group = share_memory(link, std::vector<int64_t>{0, 1, 2});
+    Bytes data(400);
+    for (uint64_t step = 1;; ++step) {
+      link.progress(fmt::format("step {}", step), step);
+      while (launch.rank == kHung && step == 3) {
+        link.failure().check();
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      }
+      group->all_reduce(data, DType::f32, CollectiveSum::add);
+    }
+  });
+  expect_same(ends, {"rank 2 (host ", "stands still", "it last reported step 3"});
+}
+
 /// Ranks that work without end; one of them dies.
 void expect_death_is_told(int size, int victim, int milliseconds) {
   void* memory =
