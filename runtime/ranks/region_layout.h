@@ -34,14 +34,16 @@ struct alignas(kCacheLine) GroupState {
 
 struct alignas(kCacheLine) MemberState {
   std::array<CallSignature, kParities> signatures;
+  alignas(kCacheLine) std::atomic<uint32_t> bell;  // rung at what it may wait for in a mailbox; a futex
   std::atomic<uint64_t> inside;  // the number of the collective that it is in, counted from 1; 0: none
 };
 
 constexpr size_t kMailPieces = 2;
 struct alignas(kCacheLine) MailboxState {
-  alignas(kCacheLine) std::atomic<uint32_t> written;  // pieces so far; futexes
+  alignas(kCacheLine) std::atomic<uint32_t> written;  // pieces so far
   alignas(kCacheLine) std::atomic<uint32_t> read;
   alignas(kCacheLine) std::array<uint64_t, kMailPieces> message_bytes;  // of the message that a piece is of
+  std::array<uint64_t, kMailPieces> piece_bytes;
 };
 
 /// Offsets within the region; the same at all members.

@@ -67,7 +67,8 @@ SharedCommunicator::SharedCommunicator(SharedRegion region, const RegionLayout& 
       members_(std::move(members)),
       rank_(rank),
       link_(link),
-      wait_(layout_.group(region_), members_.size(), link.failure()) {}
+      wait_(layout_.group(region_), members_.size(), link.failure()),
+      kept_(members_.size()) {}
 
 std::string SharedCommunicator::describe(size_t member) const {
   return fmt::format("rank {}", members_[member]);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <span>
 #include <string>
@@ -56,8 +57,18 @@ class SharedCommunicator final : public Communicator {
   void check_parts(CollectiveKind kind, size_t whole, size_t part);
   void check_elements(CollectiveKind kind, size_t bytes, DType dtype);
   size_t check_peer(int64_t peer, const char* what);
-  void check_vain(size_t peer, const std::atomic<uint32_t>& word, uint32_t old, const char* what);
+  void check_vain(size_t peer, const char* what, const std::function<bool()>& is_ready);
   std::string describe(size_t member) const;
+
+  struct MailPiece {
+    uint64_t message_bytes;  // of the message that it is of
+    std::vector<std::byte> bytes;
+  };
+  bool has_mail(size_t from) const;
+  MailPiece take_piece(size_t from);
+  void keep_mail();
+  void ring(size_t peer);
+  void wait_ready(size_t peer, const char* what, const std::function<bool()>& is_ready);
 
   std::byte* part(size_t member) const { return layout_.part(region_, member, meetings_ % kParities); }
   /// Of a part that has pieces for all members: how large each is.
@@ -71,6 +82,7 @@ class SharedCommunicator final : public Communicator {
   RegionWait wait_;
   uint64_t collectives_ = 0;  // finished ones
   size_t meetings_ = 0;
+  std::vector<std::deque<MailPiece>> kept_;  // by sender: what came while this rank waited for something else
 };
 
 }  // namespace smelt

@@ -202,6 +202,26 @@ TEST(SharedMemoryGroups, ChunksOfTheirUsualSize) {
   }));
 }
 
+TEST(SharedMemoryGroups, AllSendBeforeAnyReceives) {
+  expect_all_good(run_rank_processes(4, [](const Launch& launch, Socket listener) {
+    RankLink link(launch, std::move(listener));
+    const auto group = share_memory(link, all_ranks(4), {256});
+    const int64_t next = (launch.rank + 1) % 4, last = (launch.rank + 3) % 4;
+    for (int i = 0; i < 3; ++i) {
+      for (const size_t bytes : {10000, 0, 3000})
+        group->send(Bytes(bytes, static_cast<std::byte>(launch.rank)), next);
+      for (const size_t bytes : {10000, 0, 3000}) {
+        Bytes received(bytes);
+        group->receive(received, last);
+        expect(received == Bytes(bytes, static_cast<std::byte>(last)), "a message");
+      }
+      Bytes sum(8);
+      group->all_reduce(sum, DType::i64, CollectiveSum::add);
+    }
+    link.leave();
+  }));
+}
+
 TEST(SharedMemoryGroups, AlongTheAxesOfAMesh) {
   expect_all_good(run_rank_processes(8, [](const Launch& launch, Socket listener) {
     RankLink link(launch, std::move(listener));
