@@ -8,10 +8,10 @@ set(SMELT_PUBLIC_HEADERS
     generation/beam_groups generation/beam_search generation/cached_logits generation/generation_options
     generation/beam_loop generation/cache_bounds generation/cache_pages generation/chosen_tokens generation/logits_processors generation/loop_inputs generation/model_row
     generation/next_logits generation/token_loop serving/cache_rows serving/continuous_batch serving/page_pool
-    serving/prefix_index serving/request serving/running_sequence serving/steps serving/stop_strings plan/attention_spec plan/plan
-    plan/plan_file ranks/communicator ranks/failure_flag ranks/launch_variables ranks/rank_link ranks/ranks ranks/shared_memory
+    serving/prefix_index serving/request serving/running_sequence serving/steps serving/stop_strings plan/attention_spec plan/plan plan/step
+    plan/plan_file ranks/communicator ranks/failure_flag ranks/launch_variables ranks/mesh ranks/mesh_ranks ranks/rank_groups ranks/rank_link ranks/ranks ranks/shared_memory
     ranks/socket system/file system/log system/stopwatch tokenizers/encoding tokenizers/tokenizer training/checkpoint training/learning_rate
-    training/loss_curve training/metrics training/trainer weights/initialize weights/safetensors)
+    training/loss_curve training/metrics training/evaluation training/trainer training/training_ranks weights/initialize weights/safetensors)
 
 file(STRINGS ${PROJECT_SOURCE_DIR}/runtime/smelt.h version_line REGEX "define SMELT_VERSION")
 if(NOT version_line MATCHES "\"${PROJECT_VERSION}\"")

@@ -47,6 +47,7 @@ Plan plan_without_code(const Program& program) {
   Plan plan;
   plan.model = program.description;
   plan.symbols = program.symbols;
+  plan.mesh = program.mesh;
   plan.states = program.states;
   plan.buffers = program.buffers;
   plan.entries = program.entries;

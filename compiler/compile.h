@@ -43,13 +43,15 @@ struct CompileOptions {
   std::optional<int64_t> chunk_rows = {};
   BuildOptions build;
   TrainingOptions training;
+  /// Of the ranks that run the plan together; batches are cut along its axis `data`. Empty: it runs alone.
+  Mesh mesh = {};
   /// Entries to make; empty: all of the mode (train: train_step, accumulate, apply, evaluate, logits; infer:
   /// logits).
   std::vector<std::string> entries;
   /// Replaces the graph passes between the training entries and `fuse`; empty: the default of pipeline.cpp.
   std::string pipeline;
   PassManagerOptions passes;
-  bool explain_fusion = false;
+  bool explain_fusion = false, explain_sharding = false;
   bool tune = false;     // time other schedules on this machine's GPU (codegen/cuda/tune_schedules.h)
   std::string dump_dir;  // numbered graphs, kernels and memory.json
 };
@@ -60,6 +62,7 @@ struct EntrySummary {
   int64_t launches_before = 0, launches_after = 0, gemms = 0;
   int64_t bytes_before = 0, bytes_after = 0;  // of all but gemms, at the bounds
   int64_t gemm_bytes = 0;
+  int64_t collectives = 0, collective_bytes = 0;  // what a rank gives and gets
 };
 
 /// Everything that compilation made, for callers that inspect it. Stages that were not reached are empty; a
@@ -69,7 +72,8 @@ struct Compilation {
   std::unique_ptr<Module> fused;  // after assign_layout
   Program program;
   Plan plan;
-  FusionReport fusions;  // where asked for
+  FusionReport fusions;   // where asked for
+  std::string shardings;  // where asked for: a line a value, and one a collective
   std::vector<std::string> layout_copies;
   std::vector<std::string> chunks;  // of chunk_rows: one sentence for every matmul taken apart
   std::vector<MemoryReport> memory;

@@ -26,6 +26,9 @@
 #include "passes/memory/chunk_rows.h"
 #include "passes/memory/order_steps.h"
 #include "passes/precision/quantize_weights.h"
+#include "passes/sharding/partition.h"
+#include "passes/sharding/propagate_shardings.h"
+#include "passes/sharding/shard_batches.h"
 #include "passes/simplify/decompose.h"
 #include "passes/training/evaluation_entry.h"
 #include "passes/training/flatten_parameters.h"
@@ -74,8 +77,12 @@ class Compiler {
     target.attention = templates_of(options_.attention);
     target.gemm_bodies = options_.gemm_bodies;
     check_precision(target);
+    if (target.is_cuda() && options_.mesh.ranks() > 1)
+      fail("GPUs run no plans of several ranks yet: compile for the mesh {} with --target=cpu, not {}",
+           str(options_.mesh), target.str());
 
     make_entries(*module, target);
+    share_batches(*module);
     clock_.end("entries");
     optimise(*module, target);
     clock_.end("passes");
@@ -225,15 +232,45 @@ class Compiler {
       result_.fusions.refusals.push_back(std::move(refusal));
   }
 
+  /// What ranks take of every batch; how they share all else follows from it behind rewrite_reductions.
+  void share_batches(Module& module) const {
+    if (options_.mesh.ranks() == 1) return;
+    module.set_mesh(options_.mesh);
+    shard_batches(module, {});
+  }
+
+  /// Graphs become those of one rank. A maximum and a sum that ranks share are steps of their own by now.
+  void share(Module& module) {
+    if (module.mesh().empty()) return;
+    std::vector<ShardingEntry> values;
+    std::vector<CollectiveEntry> collectives;
+    PassManager passes = manager();
+    passes.add({"propagate_shardings", {}}, [&](Graph& g) {
+      return propagate_shardings(g, {options_.explain_sharding ? &values : nullptr});
+    });
+    passes.run(module);
+    result_.pass_timing += passes.timing_report();
+    partition(module, {.log = &collectives});
+    verify_or_throw(module);
+    if (options_.explain_sharding) result_.shardings = explain(values) + explain(collectives);
+  }
+
   /// 2. Composites go but for those that the target keeps; reductions become independent; backward keeps
   /// little.
   void optimise(Module& module, const Target& target) {
-    PassManager passes = manager();
     if (options_.pipeline.empty()) {
-      passes.add({"decompose", {}}, [&](Graph& g) {
+      PassManager before = manager();
+      before.add({"decompose", {}}, [&](Graph& g) {
         return decompose(g, {{Op::attention, Op::attention_grad}, kept_by(target)});
       });
-      passes.add("drop_stops,simplify,rewrite_reductions,simplify");
+      before.add("drop_stops,simplify,rewrite_reductions,simplify");
+      before.run(module);
+      result_.pass_timing += before.timing_report();
+      share(module);
+    }
+    PassManager passes = manager();
+    if (options_.pipeline.empty()) {
+      if (!module.mesh().empty()) passes.add("simplify");
       passes.add({"chunk_rows", {}}, [this](Graph& g) { return chunk_rows(g, chunking()); });
       passes.add("rectifier_masks,rematerialize,simplify");
     } else {
@@ -241,6 +278,9 @@ class Compiler {
     }
     passes.run(module);
     result_.pass_timing += passes.timing_report();
+    if (!module.mesh().empty() && !module.partitioned)
+      fail("--pipeline leaves out propagate_shardings and partition, which the mesh {} needs",
+           str(module.mesh()));
   }
 
   /// A number that somebody asked for holds for small logits, too.

@@ -121,7 +121,8 @@ void keep(const PlanCache& cache, const std::string& key, Compilation& compiled)
 
 std::string plan_key(const Description& description, const CompileOptions& options) {
   const auto& [target, device, mode, storage, attention, gemm_bodies, int8_weights, tf32, masters, chunk_rows,
-               build, training, entries, pipeline, passes, explain_fusion, tune, dump_dir] = options;
+               build, training, mesh, entries, pipeline, passes, explain_fusion, explain_sharding, tune,
+               dump_dir] = options;
   KeyText key;
   key.add("build", compiler_build_id()).add("format", kPlanFormat).add("mode", static_cast<int>(mode));
   key.add("storage", name(storage))
@@ -131,12 +132,15 @@ std::string plan_key(const Description& description, const CompileOptions& optio
       .add("tf32", tf32)
       .add("masters", masters)
       .add("chunk_rows", chunk_rows)
-      .add("pipeline", pipeline);
+      .add("pipeline", pipeline)
+      .add("mesh", str(mesh));
   key.add("entries", fmt::format("{}", fmt::join(entries, ",")));
   add_build(key, build);
   add_training(key, training);
   const bool unseen = add_passes(key, passes);
-  if (!unseen || explain_fusion || tune || !dump_dir.empty() || compiler_build_id().empty()) return {};
+  if (!unseen || explain_fusion || explain_sharding || tune || !dump_dir.empty() ||
+      compiler_build_id().empty())
+    return {};
   key.add("machine", machine(resolved_target(options)));
   return content_hash(key.text() + description.content());
 }

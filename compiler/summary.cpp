@@ -117,6 +117,9 @@ int64_t step_bytes(const Program& program, const Step& step) {
       },
       [&](const FillStep& fill) {
         return bytes_at_bounds(program.symbols, fill.elements, program.buffers[fill.to.buffer].dtype);
+      },
+      [&](const CollectiveStep& step) {
+        return bytes_at_bounds(program.symbols, step.from_elements() + step.to_elements(), step.dtype);
       });
 }
 
@@ -126,7 +129,10 @@ void summarise_program(const Program& program, std::vector<EntrySummary>& rows) 
       if (row.entry != entry.name) continue;
       for (const Step& step : entry.steps) {
         if (!is_first_way(step)) continue;
-        if (std::holds_alternative<GemmStep>(step.what)) {
+        if (std::holds_alternative<CollectiveStep>(step.what)) {
+          ++row.collectives;
+          row.collective_bytes += step_bytes(program, step);
+        } else if (std::holds_alternative<GemmStep>(step.what)) {
           ++row.gemms;
           row.gemm_bytes += step_bytes(program, step);
         } else {

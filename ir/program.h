@@ -13,6 +13,7 @@ namespace smelt {
 
 struct Program {
   Symbols symbols;
+  Mesh mesh;  // of the ranks that run it together
   std::vector<State> states;
   std::vector<Buffer> buffers;
   std::vector<PlanEntry> entries;

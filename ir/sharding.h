@@ -1,8 +1,7 @@
 // Sharding: how values are spread over the ranks of a mesh.
 //
-// A mesh has named axes, {data = 2, model = 4}; a rank is a place in it, counted row-major, so that the last
-// axis varies fastest. A value's sharding names for each of its dims the axes that the dim is cut over (the
-// first one cuts outermost), and the axes over which it is partial: ranks along them hold addends, and the
+// A value's sharding names for each of its dims the axes of the mesh that the dim is cut over (the first one
+// cuts outermost), and the axes over which it is partial: ranks along them hold addends, and the
 // value is their sum. Along all other axes ranks hold the same. An axis stands at most once in a sharding.
 //
 // In the text form a module has a line `mesh {data = 2, model = 4}`, and `on [data, -]` behind the type of a
@@ -12,39 +11,14 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "runtime/dim.h"
+#include "runtime/ranks/mesh.h"
 
 namespace smelt {
 
-struct MeshAxis {
-  std::string name;
-  int64_t size = 1;
-  bool operator==(const MeshAxis&) const = default;
-};
-
-struct Mesh {
-  std::vector<MeshAxis> axes;
-
-  bool empty() const { return axes.empty(); }
-  int64_t ranks() const;  // of all axes; 1 of none
-  /// The axis of this name.
-  std::optional<size_t> find(std::string_view name) const;
-  /// Of a rank, one number an axis.
-  std::vector<int64_t> coordinates(int64_t rank) const;
-  /// The ranks that differ from this one along `axis` alone, itself among them, in order.
-  std::vector<int64_t> group(int64_t rank, size_t axis) const;
-  bool operator==(const Mesh&) const = default;
-};
-std::string str(const Mesh& mesh);  // "data = 2, model = 4"
-/// "data=2,model=4"; throws Error naming what is wrong.
-Mesh parse_mesh(std::string_view text);
-/// The symbol that is a rank's place along the axis: "data.rank".
-std::string coordinate(const MeshAxis& axis);
 /// The axes over which sizes of this symbol are cut.
 using SymbolCuts = std::map<std::string, std::vector<size_t>, std::less<>>;
 

@@ -77,12 +77,14 @@ class DimParser {
     return value;
   }
 
+  /// A coordinate of a rank has a dot: data.rank.
   std::string identifier() {
     const size_t begin = at_;
     const auto letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; };
     const auto digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
     if (at_ == text_.size() || !letter(text_[at_])) expected("a number, a symbol, '-' or '('");
-    while (at_ < text_.size() && (letter(text_[at_]) || digit(text_[at_]))) ++at_;
+    const auto dot = [&] { return text_[at_] == '.' && at_ + 1 < text_.size() && letter(text_[at_ + 1]); };
+    while (at_ < text_.size() && (letter(text_[at_]) || digit(text_[at_]) || dot())) ++at_;
     return std::string(text_.substr(begin, at_ - begin));
   }
 

@@ -13,6 +13,7 @@
 
 #include "runtime/philox.h"
 #include "runtime/plan/plan.h"
+#include "runtime/ranks/rank_groups.h"
 #include "runtime/system/stopwatch.h"
 
 namespace smelt {
@@ -32,6 +33,7 @@ struct ExecutorOptions {
   bool check_steps = false;        // waits for the device after every step: a fault names the step
   bool dependent_launches = true;  // on a GPU: kernels that can may begin before those in front have ended
   int device = -1;  // of a plan for GPUs: the GPU's number; -1: that of SMELT_DEVICE, or the first
+  RankGroups* ranks = nullptr;  // of a plan of several ranks: lives as long as the executor
   /// Called after every step; what it throws ends the run.
   std::function<void(const StepDone&)> after_step = {};
 };
@@ -98,6 +100,9 @@ class Executor {
                       std::span<const void* const> inputs, const Philox& random, int times);
   /// A state of the role stream, without waiting for runs that are under way. The memory stays where it is.
   virtual std::span<std::byte> peek(int index) { return state(index); }
+
+  /// The ranks that it runs a plan of several ranks with; null: it runs alone.
+  virtual RankGroups* ranks() const { return nullptr; }
 
   /// Waits until all runs have finished, and throws the Error of one that failed.
   virtual void synchronize() {}

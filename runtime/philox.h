@@ -10,7 +10,13 @@ namespace smelt {
 
 struct Philox {
   uint32_t seed = 0, step = 0;
-  uint32_t micro_step = 0;  // micro_step << 16 | rank
+  uint32_t micro_step = 0;  // the number of the micro-step << 16
+
+  /// What micro-step micro * parts + part draws.
+  Philox of_part(int64_t parts, int64_t part) const {
+    const auto number = static_cast<uint32_t>((micro_step >> 16) * parts + part);
+    return {seed, step, number << 16 | (micro_step & 0xFFFFu)};
+  }
 
   /// The four words for 8 columns: key (seed, id), counter (step, micro_step, row, column / 8).
   std::array<uint32_t, 4> words(uint32_t id, uint32_t row, uint32_t column) const {

@@ -69,6 +69,14 @@ void bind_symbols(const PlanEntry& entry, const Port& port, const InputTensor& i
   }
 }
 
+/// This rank's place in the mesh.
+void bind_coordinates(const Plan& plan, const RankGroups* ranks, SymbolValues& values) {
+  const std::vector<int64_t> place = plan.mesh.coordinates(ranks ? ranks->rank() : 0);
+  for (size_t axis = 0; axis < place.size(); ++axis)
+    if (const std::string symbol = coordinate(plan.mesh.axes[axis]); plan.symbols.declared(symbol))
+      values[symbol] = place[axis];
+}
+
 void check_shape(const PlanEntry& entry, const Port& port, const InputTensor& input,
                  const SymbolValues& values) {
   for (size_t i = 0; i < port.shape.size(); ++i)
@@ -139,6 +147,7 @@ ExecutorOptions executor_options(const SessionOptions& options) {
           .check_steps = options.check_steps || flag("SMELT_CHECK_STEPS").value_or(false),
           .dependent_launches = flag("SMELT_DEPENDENT_LAUNCHES").value_or(true),
           .device = options.device,
+          .ranks = options.ranks,
           .after_step = options.after_step};
 }
 
@@ -192,6 +201,7 @@ SymbolValues Session::unify(const PlanEntry& entry, std::span<const InputTensor>
       check_type(entry, port, *input);
       bind_symbols(entry, port, *input, values);
     }
+  bind_coordinates(*plan_, ranks(), values);
   for (const std::string& name : plan_->symbols.names()) values.emplace(name, 1);
   for (const Port& port : entry.inputs)
     if (const InputTensor* input = find(inputs, port.name)) check_shape(entry, port, *input, values);

@@ -35,6 +35,9 @@ struct SessionOptions {
   std::function<void(const StepDone&)> after_step = {};  // see ExecutorOptions
   bool check_steps = false;  // see ExecutorOptions; SMELT_CHECK_STEPS=1 asks for it too
   int device = -1;           // see ExecutorOptions
+  /// Of a plan of several ranks (Plan::mesh): this process's place among them. It lives as long as the
+  /// session.
+  RankGroups* ranks = nullptr;
 };
 
 class Session {
@@ -56,6 +59,8 @@ class Session {
   const std::shared_ptr<const Plan>& shared_plan() const { return plan_; }
   Executor& executor() { return *executor_; }
   const Executor& executor() const { return *executor_; }
+  /// The other ranks of the plan's mesh, and this one's place; null where the plan is for one rank.
+  RankGroups* ranks() const { return plan_->mesh.ranks() > 1 ? executor_->ranks() : nullptr; }
   bool has_entry(std::string_view name) const { return plan_->find_entry(name) != nullptr; }
   /// Throws Error listing the entries that there are.
   const PlanEntry& entry(std::string_view name) const;

@@ -47,7 +47,8 @@ class StepTemplates {
           add_named(top_k_kernels(top.k.constant().value_or(0), compute_capability_), place);
         },
         [&](const SampleStep&) { add_named(sample_kernels(compute_capability_), place); },
-        [&](const CopyStep& copy) { add_copy(copy, place); }, [](const FillStep&) {});
+        [&](const CopyStep& copy) { add_copy(copy, place); }, [](const FillStep&) {},
+        [](const CollectiveStep&) {});
   }
 
   /// Sorts first, then others by their names.

@@ -124,7 +124,8 @@ class EntryBodies {
     program_.kernels.push_back(std::move(made.kernel));
     step.what = KernelStep{.kernel = static_cast<int>(program_.kernels.size()) - 1,
                            .arguments = std::move(made.arguments),
-                           .random_ids = std::get<KernelStep>(reader.what).random_ids};
+                           .random_ids = std::get<KernelStep>(reader.what).random_ids,
+                           .random_parts = std::get<KernelStep>(reader.what).random_parts};
     return step;
   }
 

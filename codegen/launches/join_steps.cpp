@@ -17,6 +17,15 @@ void append_all(std::vector<T>& to, const std::vector<T>& from) {
   to.insert(to.end(), from.begin(), from.end());
 }
 
+void append_draws(KernelStep& launch, const KernelStep& part) {
+  if (!launch.random_parts.empty() || !part.random_parts.empty()) {
+    launch.random_parts.resize(launch.random_ids.size());
+    append_all(launch.random_parts, part.random_parts);
+    launch.random_parts.resize(launch.random_ids.size() + part.random_ids.size());
+  }
+  append_all(launch.random_ids, part.random_ids);
+}
+
 }  // namespace
 
 bool touches(const Step& step, int buffer) {
@@ -28,7 +37,8 @@ Step join_steps(int kernel, llvm::ArrayRef<Step> parts) {
   KernelStep launch{.kernel = kernel, .arguments = {}, .random_ids = {}};
   for (const Step& part : parts) {
     const auto& own = std::get<KernelStep>(part.what);
-    append_all(launch.arguments, own.arguments), append_all(launch.random_ids, own.random_ids);
+    append_all(launch.arguments, own.arguments);
+    append_draws(launch, own);
     append_all(joined.reads, part.reads), append_all(joined.writes, part.writes);
     for (const auto& pair : part.may_alias)
       if (keeps_alias(parts, part, pair)) joined.may_alias.push_back(pair);

@@ -98,7 +98,8 @@ void AttentionLowering::finish() {
   kernel_.attention = std::move(form_);
   KernelStep step{.kernel = builder_.add_kernel(std::move(kernel_), arguments_),
                   .arguments = arguments_,
-                  .random_ids = random_ids_};
+                  .random_ids = {}};
+  draws_.give_to(step);
   builder_.add_step(std::move(step), std::move(reads), std::move(writes));
 }
 

@@ -43,7 +43,7 @@ class AttentionLowering {
   AttentionKernel form_;
   Kernel kernel_;
   std::vector<BufferRef> arguments_;
-  std::vector<uint32_t> random_ids_;
+  RandomDraws draws_;
 
  private:
   int dense_copy(const Value& value);

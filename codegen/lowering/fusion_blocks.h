@@ -14,7 +14,7 @@ class FusionBlocks {
   explicit FusionBlocks(FusionKernel& fusion) : fusion_(fusion), values_(fusion) {}
 
   void emit();
-  const std::vector<uint32_t>& random_ids() const { return values_.random_ids(); }
+  const RandomDraws& draws() const { return values_.draws(); }
 
  private:
   using Scope = KernelBlock::Scope;

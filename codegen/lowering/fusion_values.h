@@ -29,8 +29,7 @@ class FusionValues {
   void set_row_value(const Value& value, int number) { row_values_[&value] = number; }
   /// From here on the value can be read back from memory.
   void note_stored(const FusionStore& store) { stored_[store.value] = store; }
-  /// Of the random instructions, by slot.
-  const std::vector<uint32_t>& random_ids() const { return random_ids_; }
+  const RandomDraws& draws() const { return draws_; }
 
  private:
   using Kind = Instruction::Kind;
@@ -57,14 +56,13 @@ class FusionValues {
                     int block);
   int index(const Node& node, Place place);
   int random(const Node& node, Place place);
-  int random_slot(const Node& node);
 
   FusionKernel& fusion_;
   int row_ = 0, column_ = 0;  // the level's blocks
   llvm::DenseMap<const Value*, int> row_values_, column_values_;
   llvm::DenseMap<std::pair<const Value*, int>, int> fixed_values_;  // by value and column
   llvm::DenseMap<const Value*, FusionStore> stored_;
-  std::vector<uint32_t> random_ids_;
+  RandomDraws draws_;
 };
 
 }  // namespace smelt

@@ -64,7 +64,7 @@ void TemplateLowering::add_body(llvm::ArrayRef<const Value*> outputs, llvm::Arra
   FusionKernel fusion(builder_, body.finish());
   FusionBlocks blocks(fusion);
   blocks.emit();
-  take_body(fusion, blocks.random_ids());
+  take_body(fusion, blocks.draws());
 }
 
 /// The body of a node without one: the score is what it is.
@@ -90,13 +90,13 @@ void TemplateLowering::take_params(const FusionKernel& fusion, std::vector<int>&
   }
 }
 
-void TemplateLowering::take_body(const FusionKernel& fusion, std::vector<uint32_t> ids) {
+void TemplateLowering::take_body(const FusionKernel& fusion, const RandomDraws& draws) {
   std::vector<int> numbers;
   take_params(fusion, numbers);
   kernel_.axes = fusion.kernel.axes;
   kernel_.blocks = {{KernelBlock::Scope::column, {}}};
   kernel_.random_slots = fusion.kernel.random_slots;
-  random_ids_ = std::move(ids);
+  draws_ = draws;
   form_.returned.assign(fusion.stores.size(), -1);  // the last one ties the others together
   for (size_t dim = 0; dim < 4; ++dim) form_.axes.push_back(fusion.axis_of(*fusion.stores[0].value, dim));
   kernel_.instructions = fusion.kernel.instructions;

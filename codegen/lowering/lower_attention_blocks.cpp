@@ -131,7 +131,7 @@ void BlockLowering::take() {
   FusionKernel fusion(builder_, fusion_.finish());
   FusionBlocks blocks(fusion);
   blocks.emit();
-  random_ids_ = blocks.random_ids();
+  draws_ = blocks.draws();
   tile_of_.push_back(-1);  // what ties the others together
   take_params(fusion);
   take_code(fusion);

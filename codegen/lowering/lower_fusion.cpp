@@ -70,14 +70,15 @@ void copy_targets(ProgramBuilder& builder, const FusionKernel& fusion) {
   }
 }
 
-void add_kernel_step(ProgramBuilder& builder, FusionKernel& fusion, std::vector<uint32_t> random_ids) {
+void add_kernel_step(ProgramBuilder& builder, FusionKernel& fusion, const RandomDraws& draws) {
   std::vector<int> reads, writes;
   for (auto [param, argument] : llvm::zip(fusion.kernel.params, fusion.arguments))
     (param.output ? writes : reads).push_back(argument.buffer);
   auto aliases = aliases_of(fusion);
   KernelStep step{.kernel = builder.add_kernel(std::move(fusion.kernel), fusion.arguments),
                   .arguments = fusion.arguments,
-                  .random_ids = std::move(random_ids)};
+                  .random_ids = {}};
+  draws.give_to(step);
   builder.add_step(std::move(step), std::move(reads), std::move(writes)).may_alias = std::move(aliases);
 }
 
@@ -89,11 +90,11 @@ void lower_fusion(ProgramBuilder& builder, const Node& node) {
   FusionBlocks blocks(fusion);
   blocks.emit();
   const bool cuda = builder.target().is_cuda();
-  if (cuda && sum_columns_at_once(fusion)) return add_kernel_step(builder, fusion, blocks.random_ids());
+  if (cuda && sum_columns_at_once(fusion)) return add_kernel_step(builder, fusion, blocks.draws());
   if (!cuda) keep_expensive_columns(fusion, builder.symbols());
   const int64_t splits = partial_splits(builder.target());
   const std::vector<PartialSum> sums = add_partial_buffers(builder, fusion, splits);
-  add_kernel_step(builder, fusion, blocks.random_ids());
+  add_kernel_step(builder, fusion, blocks.draws());
   finish_partial_sums(builder, sums, splits);
 }
 

@@ -10,7 +10,7 @@ namespace smelt {
 
 void FusionBlocks::emit() {
   for (int level = 0; level < fusion_.space().levels; ++level) emit_level(level);
-  fusion_.kernel.random_slots = static_cast<int>(random_ids().size());
+  fusion_.kernel.random_slots = static_cast<int>(draws().ids.size());
 }
 
 void FusionBlocks::emit_level(int level) {

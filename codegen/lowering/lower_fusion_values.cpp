@@ -9,6 +9,22 @@
 #include "runtime/error.h"
 
 namespace smelt {
+namespace {
+
+/// The dims of the draw that a random op is a part of.
+Shape shape_of_draw(const Node& random) {
+  Shape shape = random.result()->shape();
+  for (size_t dim = 0; dim < shape.size(); ++dim) {
+    if (!random.has(draw_extent(dim))) continue;
+    if (dim + 1 == shape.size())
+      fail("{}: a part of a draw along its last dim has no kernel yet: cut another dim over ranks",
+           random.describe());
+    shape[dim] = random.dim_attr(draw_extent(dim));
+  }
+  return shape;
+}
+
+}  // namespace
 
 void FusionValues::begin_level(int row_block, int column_block) {
   row_ = row_block, column_ = column_block;
@@ -227,12 +243,11 @@ int FusionValues::index(const Node& node, Place place) {
   return fusion_.append(place.block, {.kind = Kind::index, .dtype = DType::i32, .axis = axis});
 }
 
-/// The row of a random op is its own: all its dims but the last, flattened.
+/// The row of a random op is its own: all dims of its draw but the last, flattened.
 int FusionValues::random(const Node& node, Place place) {
   const Value& result = *node.result();
-  if (node.attributes.size() > 1)
-    fail("{}: random numbers of a part of a larger draw cannot be lowered yet", node.describe());
-  Instruction instruction{.kind = Kind::random, .dtype = DType::i32, .slot = random_slot(node)};
+  const Shape whole = shape_of_draw(node);
+  Instruction instruction{.kind = Kind::random, .dtype = DType::i32, .slot = draws_.slot_of(node)};
   instruction.random_strides.assign(fusion_.kernel.axes.size(), Dim(0));
   Dim stride = 1;
   for (size_t i = result.shape().size(); i-- > 0;) {
@@ -247,16 +262,10 @@ int FusionValues::random(const Node& node, Place place) {
       instruction.random_strides[axis] = stride;
     else if (fusion_.is_innermost(axis))
       instruction.random_offset += stride * Dim(place.column);
-    stride *= result.shape()[i];
+    if (node.has(draw_begin(i))) instruction.random_offset += stride * node.dim_attr(draw_begin(i));
+    stride *= whole[i];
   }
   return fusion_.append(place.block, std::move(instruction));
-}
-
-int FusionValues::random_slot(const Node& node) {
-  const auto id = static_cast<uint32_t>(node.int_attr("id"));
-  auto it = llvm::find(random_ids_, id);
-  if (it == random_ids_.end()) it = random_ids_.insert(it, id);
-  return static_cast<int>(it - random_ids_.begin());
 }
 
 }  // namespace smelt

@@ -7,11 +7,29 @@
 #include <set>
 
 #include "ir/analysis/view.h"
+#include "llvm/ADT/STLExtras.h"
 
 namespace smelt {
 
+int RandomDraws::slot_of(const Node& random) {
+  const auto id = static_cast<uint32_t>(random.int_attr("id"));
+  RandomPart part;
+  if (random.has("parts")) part = {random.int_attr("parts"), random.dim_attr("part")};
+  for (size_t slot = 0; slot < ids.size(); ++slot)
+    if (ids[slot] == id && parts[slot] == part) return static_cast<int>(slot);
+  ids.push_back(id), parts.push_back(part);
+  return static_cast<int>(ids.size()) - 1;
+}
+
+void RandomDraws::give_to(KernelStep& step) const {
+  step.random_ids = ids;
+  if (llvm::any_of(parts, [](const RandomPart& part) { return part != RandomPart{}; }))
+    step.random_parts = parts;
+}
+
 ProgramBuilder::ProgramBuilder(const Module& module, Target target) : target_(target) {
   program_.symbols = module.symbols;
+  program_.mesh = module.mesh();
   program_.states = module.states;
   program_.buffers = module.buffers;
   program_.description = module.description;

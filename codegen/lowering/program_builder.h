@@ -11,6 +11,17 @@
 
 namespace smelt {
 
+/// Of a kernel's random instructions, by slot: what its step says of them.
+struct RandomDraws {
+  std::vector<uint32_t> ids;
+  std::vector<RandomPart> parts;
+
+  /// The slot of a random node's draw.
+  int slot_of(const Node& random);
+  /// Sets random_ids and, where there are any, random_parts.
+  void give_to(KernelStep& step) const;
+};
+
 class ProgramBuilder {
  public:
   ProgramBuilder(const Module& module, Target target);
@@ -69,6 +80,7 @@ void lower_scatter_add(ProgramBuilder& builder, const Node& scatter);
 void lower_scan(ProgramBuilder& builder, const Node& scan);
 void lower_top_k(ProgramBuilder& builder, const Node& top_k);
 void lower_sample(ProgramBuilder& builder, const Node& sample);
+void lower_collective(ProgramBuilder& builder, const Node& collective);
 /// The layout of a dense copy made here.
 Layout dense_copy(ProgramBuilder& builder, const Value& value, const std::string& source);
 /// Whether `count` dims from `axis` on can be walked as one, with the stride of the last.

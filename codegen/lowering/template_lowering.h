@@ -34,7 +34,7 @@ class TemplateLowering : public AttentionLowering {
   void allow_wgmma(int query_sums, int counters);
 
  private:
-  void take_body(const FusionKernel& fusion, std::vector<uint32_t> ids);
+  void take_body(const FusionKernel& fusion, const RandomDraws& draws);
   void leave_scores();
   void place(llvm::ArrayRef<int> order);
   void take_params(const FusionKernel& fusion, std::vector<int>& numbers);

@@ -127,6 +127,9 @@ void CompileFlags::add_to(CLI::App& app) {
       ->check(CLI::NonNegativeNumber);
   app.add_flag("--tune", tune, "time the kernels' schedules on this machine's GPU; what is found is kept");
   app.add_flag("--no-plan-cache", no_plan_cache, "compile, also where the cache directory has the plan");
+  app.add_option("--mesh", mesh,
+                 "ranks that run the plan together, such as data=2: each takes a part of the batch "
+                 "(docs/data_parallel.md)");
   app.add_option("--max", bounds, "upper bounds of symbols: B=32,T=1024,B*T=4096")->delimiter(',');
   app.add_option("--pipeline", pipeline, "graph passes instead of the default ones")->group(kPassesGroup);
   app.add_option("--disable-pass", disabled, "leave optional passes out")
@@ -216,6 +219,7 @@ CompileOptions CompileFlags::options() const {
   options.chunk_rows = chunk_rows;
   options.tune = tune;
   options.mode = mode == "infer" ? Mode::infer : Mode::train;
+  if (!mesh.empty()) options.mesh = parse_mesh(mesh);
   options.build.bounds = parse_bounds(bounds);
   options.build.dropout = dropout;
   options.build.attention_mask = attention_mask;

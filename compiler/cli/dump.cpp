@@ -30,7 +30,7 @@ namespace {
 struct DumpCommand {
   std::string model, emit, format = "text", filter, output;
   std::vector<std::string> entries;
-  bool summary = false, explain = false;
+  bool summary = false, explain = false, explain_sharding = false;
   CompileFlags flags;
 };
 
@@ -94,6 +94,7 @@ std::string program_json(const Program& program) {
             .features = {},
             .model = "",
             .symbols = program.symbols,
+            .mesh = program.mesh,
             .states = program.states,
             .buffers = program.buffers,
             .entries = program.entries,
@@ -177,14 +178,25 @@ std::string steps_table(const DumpCommand& options, const Program& program) {
 }
 
 std::string entries_table(const Compilation& compilation) {
-  TextTable table(
-      {"entry", "launches before", "after", "bytes before", "after", "gemms", "gemm bytes", "not gemm"});
+  std::vector<std::string> heads = {"entry", "launches before", "after",      "bytes before",
+                                    "after", "gemms",           "gemm bytes", "not gemm"};
+  const bool has_ranks = !compilation.program.mesh.empty();
+  if (has_ranks) heads.insert(heads.end(), {"collectives", "their bytes a rank"});
+  TextTable table(heads);
   for (const EntrySummary& row : compilation.summary) {
     const double all = static_cast<double>(row.bytes_after + row.gemm_bytes);
-    table.add({row.entry, std::to_string(row.launches_before), std::to_string(row.launches_after),
-               bytes_text(row.bytes_before), bytes_text(row.bytes_after), std::to_string(row.gemms),
-               bytes_text(row.gemm_bytes),
-               fmt::format("{:.0f}%", all > 0 ? 100 * static_cast<double>(row.bytes_after) / all : 0)});
+    std::vector<std::string> cells = {
+        row.entry,
+        std::to_string(row.launches_before),
+        std::to_string(row.launches_after),
+        bytes_text(row.bytes_before),
+        bytes_text(row.bytes_after),
+        std::to_string(row.gemms),
+        bytes_text(row.gemm_bytes),
+        fmt::format("{:.0f}%", all > 0 ? 100 * static_cast<double>(row.bytes_after) / all : 0)};
+    if (has_ranks)
+      cells.insert(cells.end(), {std::to_string(row.collectives), bytes_text(row.collective_bytes)});
+    table.add(cells);
   }
   return table.text();
 }
@@ -222,6 +234,18 @@ std::string explanation(const DumpCommand& options, const Compilation& compilati
          explain_fusion(compilation.fusions, options.filter) + "\n" + counted_lines(copies);
 }
 
+/// The lines that contain `part`.
+std::string lines_with(const std::string& text, const std::string& part) {
+  std::string kept;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string line = text.substr(begin, end - begin);
+    if (contains(line, part)) kept += line + "\n";
+    begin = end + 1;
+  }
+  return kept;
+}
+
 std::string emit_cuda_text(const Program& program) {
   std::string text;
   const auto sources = sources_of_kernels(program);
@@ -243,8 +267,10 @@ bool shows_final_kernels(const DumpCommand& options) {
 Stage stage_of(const DumpCommand& options) {
   if (options.emit == "plan" || shows_final_kernels(options)) return Stage::plan;
   if (options.summary || !options.flags.dump_dir.empty()) return Stage::program;
-  if (options.emit == "graph" && !options.explain) return Stage::graph;
-  return options.emit == "fused" || options.emit == "graph" ? Stage::fused : Stage::program;
+  if (options.emit == "graph" && !options.explain && !options.explain_sharding) return Stage::graph;
+  const bool ends_with_graphs = options.emit.empty() && !options.explain;
+  return options.emit == "fused" || options.emit == "graph" || ends_with_graphs ? Stage::fused
+                                                                                : Stage::program;
 }
 
 std::string emit(const DumpCommand& options, Compilation& compilation) {
@@ -260,7 +286,10 @@ std::string emit(const DumpCommand& options, Compilation& compilation) {
 }
 
 void check(DumpCommand& options) {
-  if (options.emit.empty() && !options.summary && !options.explain) options.emit = "fused";
+  if (options.emit.empty() && !options.summary && !options.explain && !options.explain_sharding)
+    options.emit = "fused";
+  if (options.explain_sharding && options.flags.mesh.empty())
+    fail("--explain-sharding: expected the ranks to explain it for, such as --mesh data=2");
   const bool graph = options.emit == "graph" || options.emit == "fused";
   if (options.format == "dot" && !graph) fail("--format=dot draws graphs: give --emit=graph or --emit=fused");
   for (const char* text : {"llvm", "cuda"})
@@ -277,6 +306,7 @@ void run_dump(DumpCommand options) {
   CompileOptions compile_options = options.flags.options();
   compile_options.entries = options.entries;
   compile_options.explain_fusion = options.explain;
+  compile_options.explain_sharding = options.explain_sharding;
   const Description description = read_description(model_path(options.model));
   Compilation compilation = compile(description, compile_options, stage_of(options));
   if (options.flags.timing) print_timing(compilation);
@@ -284,6 +314,7 @@ void run_dump(DumpCommand options) {
   std::string text;
   if (options.summary) text += summary(options, compilation);
   if (options.explain) text += explanation(options, compilation);
+  if (options.explain_sharding) text += lines_with(compilation.shardings, options.filter);
   text += emit(options, compilation);
   if (options.output.empty())
     std::fwrite(text.data(), 1, text.size(), stdout);
@@ -307,6 +338,8 @@ void add_dump(CLI::App& app) {
                     "launches, bytes moved and memory, before and after fusion");
   command->add_flag("--explain-fusion", options->explain,
                     "every kernel: what is in it, and why its neighbours are not");
+  command->add_flag("--explain-sharding", options->explain_sharding,
+                    "how the ranks of --mesh share each value and why, and what they do together");
   command->add_option("--filter", options->filter, "only what comes from sources whose name contains this");
   command->add_option("--entry", options->entries, "only these entries")->delimiter(',');
   command->add_option("-o,--output", options->output, "file to write instead of standard output");

@@ -108,7 +108,7 @@ Model open_model(const fs::path& path, const WeightFlags& weights) {
 void compile_model(Model& model, const CompileOptions& options, const CompileFlags& flags) {
   if (model.description) compile_description(model, options, flags);
   model.about = read_plan_model(model.plan->model);
-  fmt::print(stderr, "{}\n", planned_memory_text(*model.plan));
+  if (flags.says_memory) fmt::print(stderr, "{}\n", planned_memory_text(*model.plan));
 }
 
 Model compile_or_load(const fs::path& path, const CompileOptions& options, const WeightFlags& weights,

@@ -77,7 +77,8 @@ StepCost step_cost(const Program& program, const Step& step) {
       [&](const GemmStep& gemm) { return gemm_flops(program, gemm); },
       [](const SortIndexStep&) { return 0.0; }, [](const ScanStep&) { return 0.0; },
       [](const TopKStep&) { return 0.0; }, [](const SampleStep&) { return 0.0; },
-      [](const CopyStep&) { return 0.0; }, [](const FillStep&) { return 0.0; });
+      [](const CopyStep&) { return 0.0; }, [](const FillStep&) { return 0.0; },
+      [](const CollectiveStep&) { return 0.0; });
   return {step_bytes(program, step), flops};
 }
 
@@ -85,6 +86,8 @@ std::string step_name(const Program& program, const Step& step) {
   if (const auto* launch = std::get_if<KernelStep>(&step.what))
     return program.kernels[static_cast<size_t>(launch->kernel)].name;
   if (const auto* gemm = std::get_if<GemmStep>(&step.what)) return gemm_name(program, *gemm);
+  if (const auto* collective = std::get_if<CollectiveStep>(&step.what))
+    return fmt::format("{} {}", name(collective->kind), collective->axis);
   return std::string(kind_name(step));
 }
 

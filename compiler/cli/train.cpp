@@ -17,6 +17,7 @@
 #include "compiler/cli/prompt_text.h"
 #include "compiler/cli/subprocess.h"
 #include "compiler/cli/text_table.h"
+#include "compiler/cli/train_ranks.h"
 #include "ir/text/dot.h"
 #include "ir/text/text.h"
 #include "runtime/error.h"
@@ -75,18 +76,20 @@ double median(std::vector<double> values) {
 
 class Run {
  public:
-  Run(const TrainCommand& options, const CLI::App& command)
-      : options_(options), resolved_(resolved_config(command)) {}
+  /// `ranks`: null, or this process's place among others that train the same.
+  Run(const TrainCommand& options, const CLI::App& command, TrainRanks* ranks)
+      : options_(options), ranks_(ranks), resolved_(resolved_config(command)) {}
 
   void run() {
     compile_model();
     const bool accumulates = options_.trainer.gradient_accumulation > 1;
     const DataSplit data = options_.data.open(model_, accumulates ? "accumulate" : "train_step");
+    if (ranks_) ranks_->agree(*model_.plan, data, trainer_options());
     make_session();
     if (options_.trainer.sample_every > 0) prepare_samples();
     Trainer trainer(*session_, trainer_options(), data);
     TerminalProgress progress(std::cerr, terminal_style(STDERR_FILENO));
-    if (!options_.quiet) trainer.add_observer(progress);
+    if (!is_quiet()) trainer.add_observer(progress);
     begin(trainer);
     describe_run();
     train(trainer);
@@ -97,6 +100,7 @@ class Run {
     CompileOptions& compile_options = compile_options_;
     compile_options = options_.flags.options();
     compile_options.mode = Mode::train;
+    if (ranks_) compile_options.mesh = ranks_->mesh();
     CompileFlags flags = options_.flags;
     flags.no_plan_cache |= options_.detect_anomaly;  // which needs the graph
     compile_options.training.accumulation = options_.trainer.gradient_accumulation > 1;
@@ -104,6 +108,7 @@ class Run {
     model_ = open_model(options_.model, options_.weights);
     options_.data.read_segments(model_, compile_options.build);
     bound_sizes(compile_options.build.bounds);
+    flags.says_memory = is_first();
     smelt::cli::compile_model(model_, compile_options, flags);
     if (options_.detect_anomaly && !model_.compilation)
       fail(
@@ -132,6 +137,7 @@ class Run {
 
   void make_session() {
     SessionOptions session_options = options_.weights.session_options();
+    if (ranks_) session_options.ranks = &ranks_->groups();
     if (options_.detect_anomaly)
       session_options.after_step = anomaly_detector(model_.plan, *model_.compilation->fused);
     session_ = smelt::cli::make_session(model_, session_options);
@@ -184,7 +190,7 @@ class Run {
   /// What the run is: the resolved options and the model before its first step, the fused graph while it
   /// runs.
   void describe_run() {
-    if (options_.run_directory.empty()) return;
+    if (options_.run_directory.empty() || !is_first()) return;
     const fs::path directory = options_.run_directory;
     make_directories(directory);
     write_file(directory / "train.json", resolved_.dump(2) + "\n");
@@ -254,13 +260,13 @@ class Run {
   void train(Trainer& trainer) {
     Figures figures;
     trainer.add_observer(figures);
-    trainer.sampler = [this](int64_t) { return sample(); };
+    if (!ranks_ || ranks_->samples()) trainer.sampler = [this](int64_t) { return sample(); };
     trainer.should_stop = [] { return interrupted != 0; };
     if (!options_.detect_anomaly)
       trainer.explain_anomaly = [](auto) {
         return std::string("--detect-anomaly names the first operation");
       };
-    trainer.peak_flops = peak_flops();
+    if (is_first()) trainer.peak_flops = peak_flops();
     stop_on_interrupt();
     report(trainer.run(), figures, trainer.peak_flops);
   }
@@ -277,6 +283,7 @@ class Run {
   }
 
   void report(const TrainingResult& result, const Figures& figures, double peak_flops) {
+    if (!is_first()) return;
     print_result(result, figures, peak_flops);
     if (options_.run_directory.empty()) return;
     const fs::path directory = options_.run_directory;
@@ -301,11 +308,15 @@ class Run {
     fmt::print("\n");
   }
 
+  bool is_first() const { return !ranks_ || ranks_->groups().rank() == 0; }
+  bool is_quiet() const { return options_.quiet || !is_first(); }
+
   void note(const std::string& text) const {
-    if (!options_.quiet) fmt::print(stderr, "{}\n", text);
+    if (!is_quiet()) fmt::print(stderr, "{}\n", text);
   }
 
   const TrainCommand& options_;
+  TrainRanks* ranks_;
   Json resolved_;
   CompileOptions compile_options_;
   Model model_;
@@ -367,7 +378,7 @@ void add_train(CLI::App& app) {
   options->weights.add_to(*command);
   command->callback([options, command] {
     if (!options->config.empty()) read_config(*command, options->config);
-    Run(*options, *command).run();
+    train_over_ranks(options->flags.mesh, [&](TrainRanks* ranks) { Run(*options, *command, ranks).run(); });
   });
 }
 

@@ -13,6 +13,7 @@ namespace smelt {
 namespace {
 
 constexpr int64_t kEverything = std::numeric_limits<int64_t>::max();
+constexpr int kOtherRanks = -1;
 
 class FootprintOf {
  public:
@@ -27,6 +28,7 @@ class FootprintOf {
         if (place.writes()) add(*place.ref, place.walks, true);
       }
     add_the_rest(step_.reads, false), add_the_rest(step_.writes, true);
+    if (std::holds_alternative<CollectiveStep>(step_.what)) result_.push_back({kOtherRanks, 0, 1, true});
     return std::move(result_);
   }
 

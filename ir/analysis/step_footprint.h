@@ -10,7 +10,9 @@
 namespace smelt {
 
 struct Touch {
-  int memory = -1;  // a buffer, or a number below -1 for a state, which several buffers may stand for
+  /// A buffer; a number below -1 for a state, which several buffers may stand for; -1 for what ranks see of
+  /// one another, which keeps collectives in one order.
+  int memory = -1;
   int64_t begin = 0, end = 0;
   bool written = false;
 };

@@ -2,15 +2,15 @@
 #include <limits>
 
 #include "ir/program.h"
-#include "ir/text/kernel_parser.h"
+#include "ir/text/step_parser.h"
 #include "runtime/plan/plan_fields.h"
 
 namespace smelt {
 namespace {
 
-class ProgramParser : KernelParser {
+class ProgramParser : StepParser {
  public:
-  ProgramParser(std::string_view text, std::string_view file) : KernelParser(text, file) {
+  ProgramParser(std::string_view text, std::string_view file) : StepParser(text, file) {
     known_symbols = &program_.symbols;
   }
 
@@ -23,6 +23,8 @@ class ProgramParser : KernelParser {
   void item() {
     if (lexer.accept_word("symbols"))
       symbols(program_.symbols);
+    else if (lexer.accept_word("mesh"))
+      mesh();
     else if (lexer.accept_word("description"))
       program_.description = string("the description in quotes");
     else if (lexer.accept_word("state"))
@@ -34,7 +36,13 @@ class ProgramParser : KernelParser {
     else if (lexer.accept_word("entry"))
       entry();
     else
-      lexer.expected("symbols, description, state, buffer, kernel or entry");
+      lexer.expected("symbols, mesh, description, state, buffer, kernel or entry");
+  }
+
+  void mesh() {
+    const Token at = lexer.expect("{");
+    fields([&](const Token& key) { program_.mesh.axes.push_back({std::string(key.text), integer()}); });
+    lexer.at(at, [&] { check_mesh(program_.mesh); });
   }
 
   void declare_buffer() {
@@ -177,228 +185,6 @@ class ProgramParser : KernelParser {
       step.may_alias.push_back({pair[0], pair[1]});
     });
   }
-
-  // ---- places
-
-  int buffer_number() {
-    const Token at = lexer.peek();
-    const int64_t number = integer("the number of a buffer");
-    if (number < 0 || number >= static_cast<int64_t>(program_.buffers.size()))
-      lexer.fail_at(at.offset,
-                    fmt::format("expected one of {} buffers, found {}", program_.buffers.size(), number));
-    return static_cast<int>(number);
-  }
-
-  BufferRef place() {
-    BufferRef ref;
-    if (!lexer.accept("#")) lexer.expected("a place (#buffer[offset])");
-    ref.buffer = buffer_number();
-    if (!lexer.accept("[")) return ref;
-    ref.offset = dim();
-    lexer.expect("]");
-    return ref;
-  }
-
-  std::vector<Dim> strides() {
-    std::vector<Dim> result;
-    lexer.expect("(");
-    list(")", [&] { result.push_back(dim()); });
-    return result;
-  }
-
-  // ---- steps
-
-  void read(KernelStep& step) {
-    step.kernel = kernel_reference();
-    lexer.expect("(");
-    list(")", [&] { step.arguments.push_back(place()); });
-    if (!lexer.accept_word("ids")) return;
-    for (int64_t id : integers()) {
-      if (id < 0 || id > std::numeric_limits<uint32_t>::max())
-        lexer.expected(fmt::format("random ids in [0, 2^32) (not {}) before this", id));
-      step.random_ids.push_back(static_cast<uint32_t>(id));
-    }
-  }
-
-  int kernel_reference() {
-    const Token at = lexer.peek();
-    const int count = static_cast<int>(program_.kernels.size());
-    if (!at.is("@")) {
-      const int64_t number = integer("a kernel (@name or its number)");
-      if (number < 0 || number >= count)
-        lexer.fail_at(at.offset, fmt::format("expected one of {} kernels, found {}", count, number));
-      return static_cast<int>(number);
-    }
-    const std::string name = graph_name();
-    for (int i = 0; i < count; ++i)
-      if (program_.kernels[i].name == name) return i;
-    lexer.fail_at(at.offset, fmt::format("there is no kernel @{} above", name));
-  }
-
-  GemmStep::Matrix matrix() {
-    const Token at = lexer.peek();
-    GemmStep::Matrix result{place(), {}, {}};
-    const std::vector<Dim> both = strides();
-    if (both.size() != 2) lexer.fail_at(at.offset, "expected the row and the column stride of a matrix");
-    result.row_stride = both[0], result.column_stride = both[1];
-    return result;
-  }
-
-  void read(GemmStep& step) {
-    step.dtype = step.result_dtype = dtype();
-    step.c = matrix();
-    lexer.expect("=");
-    step.a = matrix();
-    lexer.expect("*");
-    step.b = matrix();
-    lexer.expect("{");
-    fields([&](const Token& key) {
-      if (key.text == "m")
-        step.m = dim();
-      else if (key.text == "n")
-        step.n = dim();
-      else if (key.text == "k")
-        step.k = dim();
-      else if (key.text == "alpha")
-        step.alpha = number();
-      else if (key.text == "beta")
-        step.beta = number();
-      else if (key.text == "bias")
-        step.bias = place();
-      else if (key.text == "tf32")
-        step.tf32 = boolean();
-      else if (key.text == "result")
-        step.result_dtype = dtype();
-      else if (key.text == "a_i8")
-        step.a_i8 = boolean();
-      else if (key.text == "b_i8")
-        step.b_i8 = boolean();
-      else
-        unknown_field(key, "m, n, k, alpha, beta, bias, tf32, result, a_i8, b_i8");
-    });
-    while (lexer.accept_word("batch")) step.batch.push_back(batch());
-  }
-
-  GemmStep::Batch batch() {
-    GemmStep::Batch batch{};
-    lexer.expect("{");
-    fields([&](const Token& key) {
-      if (key.text == "extent")
-        batch.extent = dim();
-      else if (key.text == "a")
-        batch.a_stride = dim();
-      else if (key.text == "b")
-        batch.b_stride = dim();
-      else if (key.text == "c")
-        batch.c_stride = dim();
-      else if (key.text == "reduced")
-        batch.reduced = boolean();
-      else
-        unknown_field(key, "extent, a, b, c, reduced");
-    });
-    return batch;
-  }
-
-  void read(SortIndexStep& step) {
-    step.indices = place();
-    lexer.expect("->");
-    step.permutation = place();
-    lexer.expect(",");
-    step.begins = place();
-    word("of");
-    step.count = dim();
-    word("below");
-    step.rows = dim();
-    if (!lexer.accept_word("by")) return;
-    step.workspace.emplace().base = place();
-    word("of");
-    step.workspace->elements = dim();
-  }
-
-  void read(ScanStep& step) {
-    step.kind = lexer.expect(Token::Kind::identifier, "add, max or mul").text;
-    step.exclusive = lexer.accept_word("exclusive");
-    step.dtype = dtype();
-    std::tie(step.y, step.y_outer_stride, step.y_stride) = lines();
-    lexer.expect("=");
-    std::tie(step.x, step.x_outer_stride, step.x_stride) = lines();
-    word("of");
-    step.outer = dim();
-    word("x");
-    step.count = dim();
-    word("x");
-    step.inner = dim();
-  }
-
-  /// A place, with the strides of lines and along them.
-  std::tuple<BufferRef, Dim, Dim> lines() {
-    const GemmStep::Matrix both = matrix();
-    return {both.base, both.row_stride, both.column_stride};
-  }
-
-  void read(TopKStep& step) {
-    std::tie(step.x, step.row_stride) = rows();
-    lexer.expect("->");
-    step.values = place();
-    lexer.expect(",");
-    step.indices = place();
-    word("of");
-    step.rows = dim();
-    word("x");
-    step.count = dim();
-    word("by");
-    step.k = dim();
-  }
-
-  /// A place, with the stride of rows.
-  std::pair<BufferRef, Dim> rows() {
-    const Token at = lexer.peek();
-    const BufferRef base = place();
-    const std::vector<Dim> stride = strides();
-    if (stride.size() != 1) lexer.fail_at(at.offset, "expected the stride of rows");
-    return {base, stride[0]};
-  }
-
-  void read(SampleStep& step) {
-    std::tie(step.scores, step.row_stride) = rows();
-    lexer.expect(",");
-    std::tie(step.numbers, step.numbers_stride) = rows();
-    lexer.expect(",");
-    std::tie(step.integers, step.integers_stride) = rows();
-    lexer.expect("->");
-    step.tokens = place();
-    lexer.expect(",");
-    step.log_probabilities = place();
-    word("of");
-    step.rows = dim();
-    word("x");
-    step.count = dim();
-  }
-
-  void read(CopyStep& step) {
-    Type box = type();
-    step.dtype = box.dtype;
-    step.extents = std::move(box.shape);
-    step.to = place();
-    step.to_strides = strides();
-    lexer.expect("=");
-    step.from = place();
-    step.from_strides = strides();
-  }
-
-  void read(FillStep& step) {
-    step.to = place();
-    lexer.expect("=");
-    step.value = number();
-    word("of");
-    step.elements = dim();
-  }
-
-  void word(std::string_view word) {
-    if (!lexer.accept_word(word)) lexer.expected(fmt::format("'{}'", word));
-  }
-
-  Program program_;
 };
 
 }  // namespace

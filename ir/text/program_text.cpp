@@ -30,6 +30,7 @@ class ProgramPrinter {
 
   std::string print() const {
     std::string result = text(p_.symbols);
+    if (!p_.mesh.empty()) result += fmt::format("mesh {{{}}}\n", smelt::str(p_.mesh));
     if (!p_.description.empty()) result += fmt::format("description {}\n", quote(p_.description));
     for (const State& state : p_.states) result += text(state);
     for (size_t i = 0; i < p_.buffers.size(); ++i) result += text(p_.buffers[i], i);
@@ -93,6 +94,8 @@ class ProgramPrinter {
     for (const BufferRef& ref : s.arguments) arguments.push_back(str(ref));
     std::string text = fmt::format("{}({})", kernel_name(s.kernel), fmt::join(arguments, ", "));
     if (!s.random_ids.empty()) text += fmt::format(" ids [{}]", fmt::join(s.random_ids, ", "));
+    for (const RandomPart& of : s.random_parts)
+      text += fmt::format(" part {} of {}", of.part.str(), of.parts.str());
     return text;
   }
 
@@ -169,6 +172,12 @@ class ProgramPrinter {
 
   std::string what(const FillStep& s) const {
     return fmt::format("{} = {} of {}", str(s.to), text(s.value), s.elements.str());
+  }
+
+  std::string what(const CollectiveStep& s) const {
+    return fmt::format("{}{} {} {} = {} of {} over {} x {}", smelt::name(s.kind),
+                       is_sum(s.kind) ? fmt::format(" {}", smelt::name(s.sum)) : "", smelt::name(s.dtype),
+                       str(s.to), str(s.from), s.elements.str(), bare_or_quoted(s.axis), s.ranks.str());
   }
 
   const Program& p_;

@@ -229,9 +229,9 @@ class Assigner {
   }
 
   /// Numbers a row of scores, and sums of gradients: kernels of attention have no pitch for them, nor have
-  /// those of scan, top_k and sample for what they make.
+  /// those of scan, top_k and sample for what they make, nor collectives.
   static bool is_compact(const Node& node, const Value& value) {
-    if (is_of_order(node)) return true;
+    if (!may_be_placed(node)) return true;
     if (node.is(Op::attention)) return value.index() == 1;
     if (node.is(Op::attention_grad)) return value.index() > 2;
     return value.rank() == 3 &&

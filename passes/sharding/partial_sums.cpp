@@ -185,11 +185,17 @@ class AxisSums {
   std::optional<double> share_of(const Value& value, const Node& user) const {
     if (user.is(Op::update)) return takes_partial(user) ? std::optional(0.0) : std::nullopt;
     if (user.result_count() != 1 || !may_.contains(user.result())) return std::nullopt;
-    if (assignments_.find(&user)->second.uses(axis_)) return std::nullopt;
+    if (assignments_.find(&user)->second.uses(axis_) && !is_added_to(value, user)) return std::nullopt;
     double all = 0;
     for (const Value* operand : user.operands())
       if (may_.contains(operand)) all += whole_bytes(*operand);
     return cost_.find(user.result())->second * whole_bytes(value) / std::max(all, 1.0);
+  }
+
+  /// What is scattered into addends may itself be addends.
+  bool is_added_to(const Value& value, const Node& user) const {
+    return user.is(Op::scatter_add) && user.operand(0) == &value && user.operand(2) != &value &&
+           llvm::is_contained(assignments_.find(&user)->second.result(0).partial, axis_);
   }
 
   bool takes_partial(const Node& update) const {

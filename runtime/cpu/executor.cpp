@@ -42,11 +42,27 @@ class ThreadCount {
 
 struct Launcher {
   const Philox& random;
+  RankGroups* ranks;
+
+  /// One of each random id of the launch.
+  std::vector<uint32_t> micro_steps(const KernelLaunch& l) const {
+    std::vector<uint32_t> steps(l.random_count, random.micro_step);
+    for (size_t i = 0; i < l.random_parts.size(); ++i)
+      steps[i] = random.of_part(l.random_parts[i].first, l.random_parts[i].second).micro_step;
+    return steps;
+  }
 
   void operator()(const KernelLaunch& l) const {
-    const KernelArgs args{
-        l.buffers.data(), l.dims.data(), l.random_ids, random.seed, random.step, random.micro_step, 0,
-        l.chunk};
+    const std::vector<uint32_t> own = micro_steps(l);
+    const KernelArgs args{.buffers = l.buffers.data(),
+                          .dims = l.dims.data(),
+                          .random_ids = l.random_ids,
+                          .seed = random.seed,
+                          .step = random.step,
+                          .micro_step = random.micro_step,
+                          .reserved = 0,
+                          .chunk = l.chunk,
+                          .micro_steps = own.data()};
     const auto chunk = [&](int64_t i) {
       const int64_t begin = i * l.chunk;
       l.functions.run(&args, begin, std::max(begin, std::min(begin + l.chunk, l.range)));
@@ -77,6 +93,9 @@ struct Launcher {
   void operator()(const FillLaunch& l) const {
     fill(static_cast<std::byte*>(l.to), l.count, l.dtype, l.value);
   }
+  void operator()(const CollectiveLaunch& l) const {
+    run_collective(l.sizes, static_cast<const std::byte*>(l.from), static_cast<std::byte*>(l.to), ranks);
+  }
 };
 
 void check_target(const Plan& plan) {
@@ -104,6 +123,20 @@ void check_memory(const Plan& plan, bool has_weights) {
               need.total(), gib(need.total()), gib(need.states), gib(need.arena), available, gib(available));
 }
 
+void check_ranks(const Plan& plan, const RankGroups* ranks) {
+  const int64_t needed = plan.mesh.ranks();
+  if (needed > 1 && !ranks)
+    fail(
+        "the plan is for {} ranks (mesh {}), and this process runs alone: start all with `smelt launch -n {} "
+        "-- smelt ...`, or compile the plan without a mesh",
+        needed, str(plan.mesh), needed);
+  if (ranks && needed > 1 && plan.mesh != ranks->mesh())
+    fail(
+        "the plan is for {} ranks (mesh {}), and there are {} (mesh {}): start as many, or compile it for "
+        "that mesh (--mesh)",
+        needed, str(plan.mesh), ranks->mesh().ranks(), str(ranks->mesh()));
+}
+
 /// Nothing is measured here.
 bool runs(const ResolvedEntry& resolved, size_t step) {
   const Step& asked = resolved.entry->steps[step];
@@ -126,6 +159,7 @@ CpuExecutor::CpuExecutor(std::shared_ptr<const Plan> plan, const ExecutorOptions
     : plan_(std::move(plan)), options_(options) {
   check_target(*plan_);
   validate(*plan_);  // sizes and places are used unchecked from here on
+  check_ranks(*plan_, options_.ranks);
   check_memory(*plan_, owner != nullptr);
   if (owner)
     code_ = owner->code_, functions_ = owner->functions_;
@@ -277,7 +311,7 @@ void CpuExecutor::check_indices() const {
 }
 
 void CpuExecutor::launch_all(const ResolvedEntry& resolved, const Philox& random) {
-  const Launcher launcher{random};
+  const Launcher launcher{random, options_.ranks};
   if (options_.after_step) return launch_watched(resolved, random);
   if (!options_.profile) {
     for (size_t i = 0; i < resolved.launches.size(); ++i)
@@ -297,7 +331,7 @@ void CpuExecutor::launch_all(const ResolvedEntry& resolved, const Philox& random
 }
 
 void CpuExecutor::launch_watched(const ResolvedEntry& resolved, const Philox& random) {
-  const Launcher launcher{random};
+  const Launcher launcher{random, options_.ranks};
   for (size_t i = 0; i < resolved.launches.size(); ++i) {
     if (!runs(resolved, i)) continue;
     std::visit(launcher, resolved.launches[i]);

@@ -20,6 +20,7 @@ class CpuExecutor : public Executor {
   std::span<std::byte> state(int index) override;
   void run(const PlanEntry& entry, const SymbolValues& symbols, std::span<const void* const> inputs,
            std::span<void* const> outputs, const Philox& random) override;
+  RankGroups* ranks() const override { return options_.ranks; }
   std::vector<StepTime> profile() const override;
   std::unique_ptr<Executor> share(const ExecutorOptions& options) override;
 

@@ -57,6 +57,9 @@ class Resolver {
     for (size_t i = 0; i < step.arguments.size(); ++i) point(l.buffers[i], step.arguments[i]);
     for (const Dim& dim : kernel.dims) l.dims.push_back(value(dim));
     l.random_ids = step.random_ids.data();
+    l.random_count = step.random_ids.size();
+    for (const RandomPart& of : step.random_parts)
+      l.random_parts.emplace_back(value(of.parts), value(of.part));
     l.range = value(kernel.range);
     if (l.range < 0) fail_with(Status::invalid_file, "{}: the range {} is below 0", place_, l.range);
     const int64_t splits = kernel.splits;
@@ -127,6 +130,19 @@ class Resolver {
     FillLaunch& l = launch<FillLaunch>();
     l.count = value(step.elements), l.dtype = buffer(step.to.buffer).dtype, l.value = step.value;
     point(l.to, step.to);
+  }
+
+  void add(const CollectiveStep& step) {
+    CollectiveLaunch& l = launch<CollectiveLaunch>();
+    const int64_t size = size_of(step.dtype);
+    l.sizes = {step.kind,
+               *plan_.mesh.find(step.axis),
+               value(step.ranks),
+               value(step.from_elements()) * size,
+               value(step.to_elements()) * size,
+               step.dtype,
+               step.sum};
+    point(l.from, step.from), point(l.to, step.to);
   }
 
   const Plan& plan_;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/cpu/attention.h"
+#include "runtime/cpu/collective.h"
 #include "runtime/cpu/copy.h"
 #include "runtime/cpu/narrow_gemm.h"
 #include "runtime/cpu/sample.h"
@@ -23,6 +24,8 @@ struct KernelLaunch {
   std::vector<void*> buffers;
   std::vector<int64_t> dims;
   const uint32_t* random_ids = nullptr;
+  size_t random_count = 0;
+  std::vector<std::pair<int64_t, int64_t>> random_parts;  // parts and part, as KernelStep::random_parts
   int64_t range = 0, chunk = 1, chunks = 0;
 };
 struct GemmLaunch {
@@ -56,8 +59,12 @@ struct FillLaunch {
   DType dtype = DType::f32;
   double value = 0;
 };
+struct CollectiveLaunch {
+  void *from = nullptr, *to = nullptr;
+  CollectiveSizes sizes;
+};
 using Launch = std::variant<KernelLaunch, GemmLaunch, SortLaunch, ScanLaunch, TopKLaunch, SampleLaunch,
-                            CopyLaunch, FillLaunch>;
+                            CopyLaunch, FillLaunch, CollectiveLaunch>;
 
 struct ResolvedEntry {
   /// A pointer into a buffer whose place changes from run to run.

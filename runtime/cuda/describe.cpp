@@ -55,6 +55,9 @@ class StepText {
   std::string what(const CopyStep&, const Launch& launch) const {
     return fmt::format("copy of {} bytes", std::get<CopyLaunch>(launch).bytes);
   }
+  std::string what(const CollectiveStep& step, const Launch&) const {
+    return fmt::format("{} of {} elements along {}", name(step.kind), value(step.elements), step.axis);
+  }
   std::string what(const FillStep& step, const Launch&) const {
     return fmt::format("fill of {} elements", value(step.elements));
   }

@@ -67,6 +67,8 @@ class Resolver {
     if (kernel.launch) return required_launch(step.kernel, launch_values());
     const int64_t range = value(kernel.range);
     if (range < 0) fail_with(Status::invalid_file, "{}: the range {} is below 0", place_, range);
+    if (!step.random_parts.empty())
+      fail("{}: random numbers of one of several ranks: GPUs run no plans of several ranks yet", place_);
     std::vector<uint64_t> values;
     for (const BufferRef& argument : step.arguments) values.push_back(address(argument));
     values.push_back(addresses_.random);
@@ -207,6 +209,11 @@ class Resolver {
     if (auto own = first_template()) return TemplateLaunches{{std::move(own->launch)}};
     return CopyLaunch{address(step.from), address(step.to),
                       static_cast<size_t>(elements * size_of(step.dtype))};
+  }
+
+  FillLaunch launch(const CollectiveStep& step) const {
+    fail("{}: {} along the axis {}: GPUs run no plans of several ranks yet; compile it for --target=cpu",
+         place_, name(step.kind), step.axis);
   }
 
   FillLaunch launch(const FillStep& step) const {

@@ -272,6 +272,11 @@ class IndexFlow {
 
   void run(const GemmStep&) {}  // makes floats
 
+  /// Elements of other ranks may be any numbers.
+  void run(const CollectiveStep& collective) {
+    write(collective.to, value(collective.to_elements()), {INT64_MIN, INT64_MAX});
+  }
+
   // ---- numbers
 
   Numbers numbers(const IndexBounds& bounds) const {

@@ -62,6 +62,10 @@ class LaunchCheck {
                 "{} gives kernel '{}' {} arguments and {} random ids: expected {} and {}", place_,
                 kernel_.name, launch_.arguments.size(), launch_.random_ids.size(), arguments,
                 kernel_.random_ids);
+    const size_t parts = launch_.random_parts.size();
+    if (parts != 0 && parts != launch_.random_ids.size())
+      fail_with(Status::invalid_file, "{} gives kernel '{}' {} random ids and parts for {} of them", place_,
+                kernel_.name, launch_.random_ids.size(), parts);
   }
 
   void check_argument(size_t i) const {

@@ -7,12 +7,13 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "runtime/dim.h"
 #include "runtime/dtype.h"
 #include "runtime/plan/attention_spec.h"
+#include "runtime/plan/step.h"
+#include "runtime/ranks/mesh.h"
 
 namespace smelt {
 
@@ -102,113 +103,6 @@ struct Buffer {
   int first_step = -1, last_step = -1;  // lifetime in its entry, both ends included
   std::vector<BufferPart> parts = {};   // from byte 0 on, where they do not all live so long
   std::vector<std::byte> data = {};     // of a constant
-};
-
-/// A place in a buffer: what a kernel parameter or a matrix points to.
-struct BufferRef {
-  int buffer = -1;
-  Dim offset;  // elements
-  bool operator==(const BufferRef&) const = default;
-};
-
-/// One launch of a kernel over its parallel range.
-struct KernelStep {
-  int kernel = -1;
-  std::vector<BufferRef> arguments;  // in the order of the kernel's parameters
-  std::vector<uint32_t> random_ids;  // in the order of the kernel's random instructions
-};
-
-/// A sum of products C[m,n] = alpha * sum_k A[m,k] B[k,n] + beta * C[m,n] + bias[n], repeated over `batch`.
-/// Every matrix has a row and a column stride; one of the two is 1.
-struct GemmStep {
-  struct Matrix {
-    BufferRef base;
-    Dim row_stride, column_stride;
-  } a, b, c;
-  Dim m, n, k;
-  double alpha = 1, beta = 0;
-  struct Batch {
-    Dim extent, a_stride, b_stride, c_stride;
-    bool reduced = false;  // accumulates into the same C instead of moving along it
-  };
-  std::vector<Batch> batch = {};
-  DType dtype = DType::f32;            // of A and B; products are summed in f32
-  DType result_dtype = DType::f32;     // of C and the bias
-  bool tf32 = false;                   // a GPU may leave out 13 bits of the mantissas of f32 operands
-  std::optional<BufferRef> bias = {};  // C's columns lie together, no batch is reduced
-  bool a_i8 = false, b_i8 = false;  // this operand lies in memory as i8; on a CPU, and one of the two at most
-};
-
-/// A stable counting sort of `count` indices below `rows`: permutation[i] is the position of the i-th
-/// smallest, and begins[r]..begins[r+1] bounds row r's part of it (rows + 1 numbers). Indices outside [0,
-/// rows) are left out.
-struct SortIndexStep {
-  struct Workspace {
-    BufferRef base;
-    Dim elements;
-  };
-  BufferRef indices, permutation, begins;
-  Dim count, rows;
-  std::optional<Workspace> workspace = {};  // i32, of a GPU's sort of many indices
-};
-
-/// y[o, i, j] = x[o, 0, j] . x[o, 1, j] . ... . x[o, i, j] (without the last one where exclusive), where `.`
-/// is the kind: "add", "max" (NaN wins) or "mul", of f32 or i32. An element is at o * outer_stride + i *
-/// stride + j.
-struct ScanStep {
-  BufferRef x, y;
-  Dim outer, count, inner;
-  Dim x_outer_stride, x_stride, y_outer_stride, y_stride;
-  std::string kind = "add";
-  bool exclusive = false;
-  DType dtype = DType::f32;
-};
-
-/// The k largest of each of `rows` rows of `count` f32 elements, which begin `row_stride` apart: the largest
-/// first, equal ones in the order of their indices, NaN last. A row of fewer elements ends with -inf at -1.
-struct TopKStep {
-  BufferRef x, values, indices;  // the results are dense
-  Dim rows, count, row_stride, k;
-};
-
-/// A token of each of `rows` rows of `count` f32 scores, which begin `row_stride` apart, drawn as row `i` of
-/// numbers (temperature, top_p, min_p) and of integers (top_k, seed, position, index) says: DrawSettings in
-/// runtime/sampling/token_weights.h. A temperature of 0 takes the first of the largest. Beside it the log of
-/// its probability by the softmax of the scores as they are. -1 and NaN where a score is NaN or none is above
-/// -infinity.
-struct SampleStep {
-  BufferRef scores, numbers, integers, tokens, log_probabilities;  // the results are dense
-  Dim rows, count, row_stride, numbers_stride, integers_stride;
-};
-
-/// Copies a box of `extents` elements between two strided places.
-struct CopyStep {
-  BufferRef from, to;
-  Shape extents;
-  std::vector<Dim> from_strides, to_strides;
-  DType dtype = DType::f32;
-};
-
-/// Fills `elements` elements with one value.
-struct FillStep {
-  BufferRef to;
-  Dim elements;
-  double value = 0;
-};
-
-struct Step {
-  std::variant<KernelStep, GemmStep, SortIndexStep, ScanStep, TopKStep, SampleStep, CopyStep, FillStep> what;
-  std::vector<int> reads, writes;              // buffers
-  std::vector<std::pair<int, int>> may_alias;  // (written, read) buffers that may share memory
-  std::vector<std::string> sources;            // names of the nodes it came from
-  std::string phase;                           // "forward", "backward", "update"
-  /// On a GPU, kernels of the plan that are launched with the step's fields (TemplateLaunch), one after the
-  /// other: they do what the step says. Of a gemm the first one that takes the sizes does it or is measured
-  /// against the library's (TemplateLaunch::measured).
-  std::vector<int> kernels = {};
-  /// Of steps that are one way of several to do some work: which of PlanEntry::choices, and which of its
-  /// alternatives. All steps of a choice stand together, those of its first alternative first.
-  int choice = -1, alternative = 0;
 };
 
 /// Sizes of a run: value < below.
@@ -364,6 +258,7 @@ struct Plan {
   std::vector<std::string> features;  // of the processor that the code needs: names of runtime/cpu/features.h
   std::string model;  // JSON of the description: what a host needs to read weights, data and tokens
   Symbols symbols;
+  Mesh mesh;  // of the ranks that run it together; without axes: it runs alone
   std::vector<State> states;
   std::vector<Buffer> buffers;
   std::vector<PlanEntry> entries;
@@ -379,13 +274,13 @@ struct KernelArgs {
   void* const* buffers;  // one a parameter, offset applied
   const int64_t* dims;   // KernelCode::dims at this launch
   const uint32_t* random_ids;
-  uint32_t seed, step,
-      micro_step;  // micro_step already holds (micro_step << 16 | rank); there is no rank but 0 yet
+  uint32_t seed, step, micro_step;  // as in Philox
   uint32_t reserved;
   int64_t chunk;  // parallel indices a chunk: begin / chunk is the number of this chunk
   // Of attention: rows are queries and columns keys, of which these alone are worked on.
   int64_t first_column = 0, end_column = 0;
   int32_t* sees = nullptr;  // where the function that looks at the mask leaves its answer (BlockedAttention)
+  const uint32_t* micro_steps = nullptr;  // one a random id (Philox::of_part)
 };
 using KernelFunction = void (*)(const KernelArgs*, int64_t begin, int64_t end);
 

@@ -25,6 +25,16 @@ void visit_fields(V& v, T& x) {
   v("factors", x.factors), v("upper", x.upper), v("lower", x.lower);
 }
 
+template <typename V, Is<MeshAxis> T>
+void visit_fields(V& v, T& x) {
+  v("name", x.name), v("size", x.size);
+}
+
+template <typename V, Is<Mesh> T>
+void visit_fields(V& v, T& x) {
+  v("axes", x.axes);
+}
+
 template <typename V, Is<Segment> T>
 void visit_fields(V& v, T& x) {
   v("name", x.name), v("shape", x.shape), v("offset", x.offset), v("init", x.init), v("decay", x.decay);
@@ -56,6 +66,11 @@ void visit_fields(V& v, T& x) {
   v("buffer", x.buffer), v("offset", x.offset);
 }
 
+template <typename V, Is<RandomPart> T>
+void visit_fields(V& v, T& x) {
+  v("parts", x.parts), v("part", x.part);
+}
+
 template <>
 struct StepKind<KernelStep> {
   static constexpr std::string_view name = "kernel", keyword = "launch";
@@ -63,6 +78,7 @@ struct StepKind<KernelStep> {
 template <typename V, Is<KernelStep> T>
 void visit_fields(V& v, T& x) {
   v("kernel", x.kernel), v("arguments", x.arguments), v("random_ids", x.random_ids);
+  v("random_parts", x.random_parts);
 }
 
 template <typename V, Is<GemmStep::Matrix> T>
@@ -154,6 +170,16 @@ struct StepKind<FillStep> {
 template <typename V, Is<FillStep> T>
 void visit_fields(V& v, T& x) {
   v("to", x.to), v("elements", x.elements), v("value", x.value);
+}
+
+template <>
+struct StepKind<CollectiveStep> {
+  static constexpr std::string_view name = "collective", keyword = "collective";
+};
+template <typename V, Is<CollectiveStep> T>
+void visit_fields(V& v, T& x) {
+  v("collective", x.kind), v("axis", x.axis), v("from", x.from), v("to", x.to), v("elements", x.elements);
+  v("ranks", x.ranks), v("dtype", x.dtype), v("sum", x.sum);
 }
 
 template <typename V, Is<Step> T>
@@ -269,7 +295,8 @@ void visit_fields(V& v, T& x) {
 template <typename V, Is<Plan> T>
 void visit_fields(V& v, T& x) {
   v("target", x.target), v("features", x.features), v("model", x.model), v("symbols", x.symbols);
-  v("states", x.states), v("buffers", x.buffers), v("entries", x.entries), v("kernels", x.kernels);
+  v("mesh", x.mesh), v("states", x.states), v("buffers", x.buffers), v("entries", x.entries),
+      v("kernels", x.kernels);
   v("binary", x.binary);
 }
 

@@ -64,6 +64,12 @@ class ManifestReader {
   void decode(const Place& at, AttentionPart& value) {
     value = named(at, parse_attention_part(text(at)), "a part of attention");
   }
+  void decode(const Place& at, CollectiveKind& value) {
+    value = named(at, parse_collective_kind(text(at)), "a kind of collective");
+  }
+  void decode(const Place& at, CollectiveSum& value) {
+    value = named(at, parse_collective_sum(text(at)), "add or max");
+  }
   void decode(const Place& at, TemplateLaunch::Argument::Kind& value) {
     value = named(at, parse_argument_kind(text(at)), "a kind of argument");
   }

@@ -24,6 +24,8 @@ class ManifestWriter {
   Json encode(Role value) { return name(value); }
   Json encode(DType value) { return name(value); }
   Json encode(AttentionPart value) { return name(value); }
+  Json encode(CollectiveKind value) { return name(value); }
+  Json encode(CollectiveSum value) { return name(value); }
   Json encode(TemplateLaunch::Argument::Kind value) { return name(value); }
   Json encode(const Initializer& value) { return str(value); }
   Json encode(const Dim& value) {

@@ -13,12 +13,22 @@ constexpr std::array<std::string_view, 13> kRoles = {
     "input", "output", "constant", "parameter", "gradient",  "optimizer", "state",
     "cache", "stream", "fault",    "saved",     "temporary", "workspace"};
 constexpr std::array<std::string_view, 3> kArguments = {"address", "integer", "real"};
+constexpr std::array<std::string_view, 4> kCollectives = {"all_reduce", "reduce_scatter", "all_gather",
+                                                          "all_to_all"};
+constexpr std::array<std::string_view, 2> kSums = {"add", "max"};
 constexpr std::array<std::string_view, 3> kInitializers = {"value", "normal", "uniform"};
 
 template <typename Item>
 const Item* find_named(const std::vector<Item>& items, std::string_view name) {
   const auto found = std::find_if(items.begin(), items.end(), [&](const Item& i) { return i.name == name; });
   return found == items.end() ? nullptr : &*found;
+}
+
+template <typename Enum, size_t count>
+std::optional<Enum> parse_name(const std::array<std::string_view, count>& names, std::string_view name) {
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end()) return std::nullopt;
+  return static_cast<Enum>(found - names.begin());
 }
 
 /// All of `text` as a number.
@@ -43,18 +53,22 @@ std::string str(const IdRange& ids) {
 
 std::string_view name(Role role) { return kRoles[static_cast<size_t>(role)]; }
 
-std::optional<Role> parse_role(std::string_view name) {
-  const auto found = std::find(kRoles.begin(), kRoles.end(), name);
-  if (found == kRoles.end()) return std::nullopt;
-  return static_cast<Role>(found - kRoles.begin());
-}
+std::optional<Role> parse_role(std::string_view name) { return parse_name<Role>(kRoles, name); }
 
 std::string_view name(TemplateLaunch::Argument::Kind kind) { return kArguments[static_cast<size_t>(kind)]; }
 
 std::optional<TemplateLaunch::Argument::Kind> parse_argument_kind(std::string_view name) {
-  const auto found = std::find(kArguments.begin(), kArguments.end(), name);
-  if (found == kArguments.end()) return std::nullopt;
-  return static_cast<TemplateLaunch::Argument::Kind>(found - kArguments.begin());
+  return parse_name<TemplateLaunch::Argument::Kind>(kArguments, name);
+}
+
+std::string_view name(CollectiveKind kind) { return kCollectives[static_cast<size_t>(kind)]; }
+std::optional<CollectiveKind> parse_collective_kind(std::string_view text) {
+  return parse_name<CollectiveKind>(kCollectives, text);
+}
+
+std::string_view name(CollectiveSum sum) { return kSums[static_cast<size_t>(sum)]; }
+std::optional<CollectiveSum> parse_collective_sum(std::string_view text) {
+  return parse_name<CollectiveSum>(kSums, text);
 }
 
 std::string str(const Initializer& init) {

@@ -26,7 +26,8 @@ class RangeCheck {
         [&](const GemmStep& gemm) { check_gemm(gemm); }, [&](const SortIndexStep& sort) { check_sort(sort); },
         [&](const ScanStep& scan) { check_scan(scan); }, [&](const TopKStep& top) { check_top_k(top); },
         [&](const SampleStep& sample) { check_sample(sample); },
-        [&](const CopyStep& copy) { check_copy(copy); }, [&](const FillStep&) {});
+        [&](const CopyStep& copy) { check_copy(copy); }, [&](const FillStep&) {},
+        [&](const CollectiveStep& collective) { check_collective(collective); });
     for (const StepPlace& place : places(step))
       if (place.use != PlaceUse::either) check_reach(place);
   }
@@ -160,6 +161,33 @@ class RangeCheck {
     check_apart("to", written, step.to);
   }
 
+  void check_collective(const CollectiveStep& step) const {
+    const auto axis = plan_.mesh.find(step.axis);
+    if (!axis) refuse(fmt::format("is along the axis '{}' of the mesh '{}'", step.axis, str(plan_.mesh)));
+    const int64_t ranks = plan_.mesh.axes[*axis].size;
+    if (step.ranks != Dim(ranks))
+      refuse(fmt::format("is of {} ranks along the axis {} = {}", step.ranks.str(), step.axis, ranks));
+    check_dtype("from", step.from, step.dtype);
+    check_dtype("to", step.to, step.dtype);
+    if (is_sum(step.kind) && (step.dtype == DType::boolean || step.dtype == DType::i8))
+      refuse(fmt::format("sums {}: expected floats, or integers of 32 or 64 bits", name(step.dtype)));
+    check_disjoint(step);
+  }
+
+  /// Ranks read what others have not written yet.
+  void check_disjoint(const CollectiveStep& step) const {
+    if (!same_memory(step.from, step.to)) return;
+    const int64_t from = step.from.offset.evaluate(values_), to = step.to.offset.evaluate(values_);
+    if (from == to && step.kind == CollectiveKind::all_reduce) return;
+    if (from < to + extent(step.to_elements()) && to < from + extent(step.from_elements()))
+      refuse(fmt::format("{} writes over what it reads of {}", name(step.kind), buffer_text(step.from)));
+  }
+
+  bool same_memory(const BufferRef& a, const BufferRef& b) const {
+    const int state = buffer(a).state;
+    return a.buffer == b.buffer || (state >= 0 && state == buffer(b).state);
+  }
+
   void check_dtype(std::string_view name, const BufferRef& ref, DType dtype) const {
     if (buffer(ref).dtype != dtype)
       refuse(fmt::format("{} is not {}: {}", name, smelt::name(dtype), buffer_text(ref)));
@@ -221,7 +249,7 @@ bool allowed(const Symbols& symbols, const SymbolValues& values) {
 
 /// Makes one value as large as the bounds allow beside the others.
 void raise(const Symbols& symbols, SymbolValues& values, const std::string& name) {
-  int64_t good = 1, bad = INT64_MAX;
+  int64_t good = symbols.lower(name), bad = INT64_MAX;
   while (good + 1 < bad) {
     const int64_t middle = good + (bad - good) / 2;
     values[name] = middle;
@@ -238,11 +266,11 @@ void check_ranges(const Plan& plan, const Step& step, const SymbolValues& values
 
 std::vector<SymbolValues> extreme_values(const Symbols& symbols) {
   const std::vector<std::string> names = symbols.names();
-  SymbolValues ones;
-  for (const std::string& name : names) ones[name] = 1;
-  std::vector<SymbolValues> points = {ones};
+  SymbolValues least;
+  for (const std::string& name : names) least[name] = symbols.lower(name);
+  std::vector<SymbolValues> points = {least};
   for (size_t first = 0; first < names.size(); ++first) {
-    SymbolValues values = ones;
+    SymbolValues values = least;
     for (size_t i = 0; i < names.size(); ++i) raise(symbols, values, names[(first + i) % names.size()]);
     points.push_back(std::move(values));
   }

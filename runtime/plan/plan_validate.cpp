@@ -49,6 +49,7 @@ class Validation {
   void run() {
     read_plan_model(plan_.model);
     check_symbols();
+    check_mesh(plan_.mesh);
     points_ = extreme_values(plan_.symbols);
     require_names(plan_.states, "state");
     for (const State& state : plan_.states) check_state(state);
@@ -69,10 +70,22 @@ class Validation {
     for (const Symbols::Bound& bound : plan_.symbols.bounds())
       if (bound.factors.size() > kMostSymbols)
         refuse("a bound on a product of {} symbols: expected at most {}", bound.factors.size(), kMostSymbols);
+    for (const Symbols::Bound& bound : plan_.symbols.bounds())
+      if (bound.lower == 0) check_coordinate(bound);
     for (const std::string& name : names) {
       const Dim parsed = Dim::parse(name);
       if (!(parsed == Dim::symbol(name))) refuse("symbol '{}': expected a plain name", name);
     }
+  }
+
+  /// Sessions know the values of those that the mesh has.
+  void check_coordinate(const Symbols::Bound& bound) const {
+    const auto has = [&](const MeshAxis& axis) {
+      return coordinate(axis) == bound.factors[0] && axis.size - 1 == bound.upper;
+    };
+    if (std::ranges::none_of(plan_.mesh.axes, has))
+      refuse("the symbol '{}' from 0 to {}: expected a coordinate of the mesh {}", bound.factors[0],
+             bound.upper, str(plan_.mesh));
   }
 
   /// At the bounds; between 0 and what any machine has.
@@ -345,6 +358,9 @@ class Validation {
         refuse("{}: {} extents with {} and {} strides", what, rank, copy->from_strides.size(),
                copy->to_strides.size());
     }
+    const auto* collective = std::get_if<CollectiveStep>(&step.what);
+    if (collective && collective->kind != CollectiveKind::all_reduce && !step.may_alias.empty())
+      refuse("{}: {} in place: expected that of all_reduce alone", what, name(collective->kind));
     const auto* launch = std::get_if<KernelStep>(&step.what);
     if (!launch) return;
     if (launch->kernel < 0 || launch->kernel >= static_cast<int>(plan_.kernels.size()))

@@ -88,6 +88,16 @@ std::vector<StepPlace> places_of(const FillStep& step) {
   return {{"to", &step.to, PlaceUse::write, {{&step.elements, &kOne}}}};
 }
 
+std::vector<StepPlace> places_of(const CollectiveStep& step) {
+  const auto place = [&](std::string_view name, const BufferRef& ref, PlaceUse use, bool all_parts) {
+    StepPlace made{name, &ref, use, {{&step.elements, &kOne}}};
+    if (all_parts) made.walks.insert(made.walks.begin(), {&step.ranks, &step.elements});
+    return made;
+  };
+  return {place("from", step.from, PlaceUse::read, step.reads_parts()),
+          place("to", step.to, PlaceUse::write, step.writes_parts())};
+}
+
 }  // namespace
 
 std::vector<StepPlace> places(const Step& step) {

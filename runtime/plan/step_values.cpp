@@ -20,6 +20,8 @@ class FieldValues {
   void add(const std::string&, const std::string&) {}
   void add(const std::string&, bool) {}
   void add(const std::string&, DType) {}
+  void add(const std::string&, CollectiveKind) {}
+  void add(const std::string&, CollectiveSum) {}
   template <typename T>
   void add(const std::string& name, const std::optional<T>& value) {
     if (value) add(name, *value);

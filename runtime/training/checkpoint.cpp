@@ -187,6 +187,10 @@ int64_t checkpoint_step(const fs::path& path) {
   return parse_step(std::string_view(name).substr(kPrefix.size()), path);
 }
 
+fs::path checkpoint_path(const fs::path& directory, int64_t step) {
+  return directory / fmt::format("{}{:010}{}", kPrefix, step, kSuffix);
+}
+
 std::vector<fs::path> list_checkpoints(const fs::path& directory) {
   std::vector<fs::path> paths;
   std::error_code none;
@@ -204,7 +208,7 @@ CheckpointDirectory::CheckpointDirectory(fs::path directory, int64_t keep)
 }
 
 fs::path CheckpointDirectory::save(const Session& session, const CheckpointInfo& info) {
-  const fs::path path = directory_ / fmt::format("{}{:010}{}", kPrefix, info.step, kSuffix);
+  const fs::path path = checkpoint_path(directory_, info.step);
   write_checkpoint(path, session, info);
   prune();
   return path;

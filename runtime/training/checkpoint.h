@@ -36,6 +36,8 @@ Checkpoint checkpoint_weights(const std::filesystem::path& path);
 /// A file or directory of weights, or a checkpoint's.
 Checkpoint open_weights(const std::filesystem::path& path);
 
+/// Where a directory has the checkpoint of a step.
+std::filesystem::path checkpoint_path(const std::filesystem::path& directory, int64_t step);
 /// The checkpoints in a directory, oldest first; none where there is no such directory. Nothing is changed.
 std::vector<std::filesystem::path> list_checkpoints(const std::filesystem::path& directory);
 /// Updates done, by the name of a path of list_checkpoints.

@@ -20,7 +20,8 @@ struct Evaluation {
   }
 };
 
-/// Runs the entry `evaluate` and, where labels are one a record and the plan has it, `logits`.
-Evaluation evaluate_batches(Session& session, BatchList& batches);
+/// Runs the entry `evaluate` and, where labels are one a record and the plan has it, `logits`, on every
+/// `stride`-th batch from number `first` on.
+Evaluation evaluate_batches(Session& session, BatchList& batches, int64_t first = 0, int64_t stride = 1);
 
 }  // namespace smelt

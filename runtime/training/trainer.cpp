@@ -11,7 +11,6 @@
 #include "runtime/error.h"
 #include "runtime/plan/matrix_flops.h"
 #include "runtime/system/file.h"
-#include "runtime/training/evaluation.h"
 #include "runtime/training/loss_curve.h"
 
 namespace smelt {
@@ -84,7 +83,8 @@ std::string changed_options(std::string_view before, TrainerOptions now) {
   compare("min_learning_rate", &TrainerOptions::min_learning_rate);
   compare("schedule", &TrainerOptions::schedule);
   compare("warmup_steps", &TrainerOptions::warmup_steps);
-  compare("gradient_accumulation", &TrainerOptions::gradient_accumulation);
+  then.gradient_accumulation *= then.data_ranks, now.gradient_accumulation *= now.data_ranks;
+  compare("gradient_accumulation (times ranks)", &TrainerOptions::gradient_accumulation);
   compare("overfit_one_batch", &TrainerOptions::overfit_one_batch);
   return changed;
 }
@@ -111,7 +111,8 @@ bool is_due(int64_t every, int64_t step) { return every > 0 && step % every == 0
 }  // namespace
 
 Trainer::Trainer(Session& session, TrainerOptions options, DataSplit data)
-    : session_(session), options_(std::move(options)), data_(std::move(data)) {
+    : session_(session), ranks_(session.ranks()), options_(std::move(options)), data_(std::move(data)) {
+  options_.data_ranks = ranks_.data_ranks();
   options_.validate();
   schedule_ = options_.rate();
   require_entries(session_, options_);
@@ -120,7 +121,7 @@ Trainer::Trainer(Session& session, TrainerOptions options, DataSplit data)
   require_bounds(session_, options_, *stream_);
   if (options_.eval_every > 0)
     held_back_ = make_list(data_.held_back, batch_options(), options_.eval_batches);
-  if (options_.run_directory.empty()) return;
+  if (options_.run_directory.empty() || !ranks_.is_first()) return;
   checkpoints_.emplace(options_.run_directory / "checkpoints", options_.keep_checkpoints);
   require_fresh(*checkpoints_, options_);
 }
@@ -132,7 +133,7 @@ void Trainer::tell(const std::function<void(TrainerObserver&)>& what) const {
 BatchOptions Trainer::batch_options() const {
   return {.batch = options_.batch,
           .length = options_.length,
-          .micro_steps = options_.gradient_accumulation,
+          .micro_steps = options_.gradient_accumulation * ranks_.data_ranks(),
           .seed = static_cast<uint32_t>(options_.seed)};
 }
 
@@ -152,14 +153,24 @@ void Trainer::tell_packing() const {
   say("packed, held back", data_.held_back);
 }
 
+/// Ranks that wait for one that has failed end with its Error.
 TrainingResult Trainer::run() {
+  try {
+    return run_steps();
+  } catch (const std::exception& error) {
+    ranks_.report_failure(error.what());
+    throw;
+  }
+}
+
+TrainingResult Trainer::run_steps() {
   if (!restored_) restore();
   restored_ = false;  // another run begins anew
   const int64_t first = result_.step;
   begin();
   std::ofstream metrics;
   std::optional<JsonLines> lines;
-  if (!options_.run_directory.empty()) {
+  if (checkpoints_) {
     metrics.open(options_.run_directory / "metrics.jsonl", std::ios::app);
     observers_.push_back(&lines.emplace(metrics));
   }
@@ -185,8 +196,8 @@ TrainingResult Trainer::run() {
 int64_t Trainer::restore() {
   result_ = {};
   const auto log = [&](std::string_view text) { tell([&](TrainerObserver& o) { o.message(text); }); };
-  std::optional<CheckpointInfo> info;
-  if (checkpoints_ && options_.resume) info = checkpoints_->restore(session_, log);
+  const std::optional<CheckpointInfo> info =
+      options_.resume ? restore_at_all_ranks() : std::optional<CheckpointInfo>();
   restored_ = true;
   if (!info) return 0;
   result_.step = info->step;
@@ -195,6 +206,23 @@ int64_t Trainer::restore() {
     log(fmt::format("resumed at step {} with other values of: {}; the run goes on with the new ones",
                     info->step, changed));
   return result_.step;
+}
+
+/// The first rank finds the newest checkpoint that is whole; the others read the same.
+std::optional<CheckpointInfo> Trainer::restore_at_all_ranks() {
+  constexpr int64_t kNone = -1;
+  const auto log = [&](std::string_view text) { tell([&](TrainerObserver& o) { o.message(text); }); };
+  std::optional<CheckpointInfo> info;
+  if (checkpoints_) info = checkpoints_->restore(session_, log);
+  const int64_t step = ranks_.largest(info ? info->step : kNone);
+  if (checkpoints_ || step == kNone) return info;
+  const std::filesystem::path path = checkpoint_path(options_.run_directory / "checkpoints", step);
+  if (!std::filesystem::exists(path))
+    fail(
+        "rank {} does not find '{}', which rank 0 resumes from: the run directory must be one that all ranks "
+        "see",
+        ranks_.rank(), path.string());
+  return read_checkpoint(path, session_);
 }
 
 /// Restores the files of the run as they were at the step that it resumes from.
@@ -211,6 +239,7 @@ void Trainer::begin() {
 
 void Trainer::train(int64_t step) {
   const auto begin = Clock::now();
+  ranks_.progress("training", step + 1);
   const double rate = schedule_.at(step);
   session_.scalar("learning_rate") = static_cast<float>(rate);
   const Update done = at_place(fmt::format("training stopped at step {}", step + 1), last_good(),
@@ -218,16 +247,18 @@ void Trainer::train(int64_t step) {
   result_.step = step + 1;
   result_.loss = done.loss;
   check_finite(step + 1, done);
-  tokens_ += update_tokens_;
+  double work[] = {static_cast<double>(update_tokens_), flops_};
+  ranks_.add_up(work);
+  tokens_ += static_cast<int64_t>(work[0]);
   const double milliseconds = milliseconds_since(begin);
   const StepRecord record{.step = step + 1,
                           .loss = result_.loss,
                           .learning_rate = rate,
                           .gradient_norm = done.gradient_norm.value_or(kNotANumber),
                           .milliseconds = milliseconds,
-                          .tokens_per_second = static_cast<double>(update_tokens_) / (milliseconds / 1000),
-                          .gflops_per_second = flops_ / (milliseconds * 1e6),
-                          .peak_gflops_per_second = peak_flops / 1e9,
+                          .tokens_per_second = work[0] / (milliseconds / 1000),
+                          .gflops_per_second = work[1] / (milliseconds * 1e6),
+                          .peak_gflops_per_second = peak_flops * static_cast<double>(ranks_.count()) / 1e9,
                           .tokens = tokens_,
                           .peak_bytes = peak_bytes(),
                           .loss_scale = done.loss_scale,
@@ -245,7 +276,8 @@ Trainer::Update Trainer::update(int64_t step) {
 }
 
 std::vector<HostTensor> Trainer::micro_step(std::string_view entry, int64_t step, int64_t index) {
-  stream_->fill(options_.overfit_one_batch ? 0 : step, index, batch_);
+  const int64_t place = index * ranks_.data_ranks() + ranks_.data_rank();
+  stream_->fill(options_.overfit_one_batch ? 0 : step, place, batch_);
   const std::vector<InputTensor> inputs = batch_.inputs();
   session_.set_random(static_cast<uint32_t>(options_.seed), step, index);
   update_tokens_ += batch_.tokens;
@@ -293,7 +325,8 @@ void Trainer::count_flops(std::string_view name, std::span<const InputTensor> in
 
 void Trainer::after_step(int64_t step) {
   const bool last = step == options_.steps;
-  result_.stopped_early = !last && should_stop && should_stop();
+  const bool asked = !last && should_stop && should_stop();
+  result_.stopped_early = ranks_.largest(asked ? 1 : 0) > 0;
   const bool ending = last || result_.stopped_early;
   if (is_due(options_.eval_every, step) || ending) record_evaluation(step);
   if (sampler && (is_due(options_.sample_every, step) || (last && options_.sample_every > 0))) {
@@ -303,10 +336,19 @@ void Trainer::after_step(int64_t step) {
   if (is_due(options_.checkpoint_every, step) || ending) save(step);
 }
 
+/// Each rank takes some of the batches.
+Evaluation Trainer::evaluate_at_all_ranks() {
+  const Evaluation own = evaluate_batches(session_, *held_back_, ranks_.data_rank(), ranks_.data_ranks());
+  double sums[] = {own.loss_sum, own.targets, static_cast<double>(own.classified),
+                   static_cast<double>(own.correct)};
+  ranks_.add_up(sums);
+  return {sums[0], sums[1], static_cast<int64_t>(sums[2]), static_cast<int64_t>(sums[3])};
+}
+
 EvaluationRecord Trainer::evaluate(int64_t step) {
   if (!held_back_) held_back_ = make_list(data_.held_back, batch_options(), options_.eval_batches);
   const auto begin = Clock::now();
-  const Evaluation found = evaluate_batches(session_, *held_back_);
+  const Evaluation found = evaluate_at_all_ranks();
   return {step, found.loss(), static_cast<int64_t>(found.targets), milliseconds_since(begin),
           found.accuracy()};
 }
@@ -322,14 +364,16 @@ void Trainer::record_evaluation(int64_t step) {
 }
 
 void Trainer::save(int64_t step) {
+  if (options_.run_directory.empty()) return;
+  result_.checkpoint = checkpoint_path(options_.run_directory / "checkpoints", step);
   if (!checkpoints_) return;
-  result_.checkpoint = checkpoints_->save(session_, {step, to_json(options_), {}});
+  checkpoints_->save(session_, {step, to_json(options_), {}});
   tell([&](TrainerObserver& o) { o.saved(step, result_.checkpoint); });
   draw_curve();
 }
 
 void Trainer::draw_curve() const {
-  if (options_.run_directory.empty()) return;
+  if (!checkpoints_) return;
   write_file(options_.run_directory / "loss.svg",
              render_loss_curve(history_, "loss of " + options_.run_directory.filename().string()));
 }

@@ -1,4 +1,10 @@
 // The training loop over a plan's entries train_step (or accumulate and apply) and evaluate.
+//
+// Where the plan is for several ranks (Session::ranks), a trainer at each of them runs the same loop. Rank r
+// of the N along the axis `data` takes batch micro * N + r of a step, so that N ranks with one micro-step
+// make the update of one rank with N. Figures and losses are those of all ranks; the first rank alone writes
+// the run directory, and all resume from the checkpoint that it finds there: the directory must be one that
+// all see.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +19,17 @@
 #include "runtime/data/batches.h"
 #include "runtime/session.h"
 #include "runtime/training/checkpoint.h"
+#include "runtime/training/evaluation.h"
 #include "runtime/training/learning_rate.h"
 #include "runtime/training/metrics.h"
+#include "runtime/training/training_ranks.h"
 
 namespace smelt {
 
 struct TrainerOptions {
   std::filesystem::path run_directory;  // empty: nothing is written
   int64_t steps = 1000;
-  int64_t batch = 8;                       // windows, records or packed rows a micro-step
+  int64_t batch = 8;                       // windows, records or packed rows a micro-step of a rank
   int64_t length = 128;                    // tokens a window or a packed row; of no concern to records
   bool pack = false;                       // rows hold documents one behind the other (data/packed_data.h)
   std::vector<int32_t> document_end = {};  // of packed tokens: ids in a row at which a document ends
@@ -30,6 +38,7 @@ struct TrainerOptions {
   ScheduleKind schedule = ScheduleKind::cosine;
   int64_t warmup_steps = 0;
   int64_t gradient_accumulation = 1;  // micro-steps an update
+  int64_t data_ranks = 1;             // that see different batches; set by the trainer
   int64_t eval_every = 0;             // 0: never; also before the first and after the last step
   int64_t eval_batches = 8;
   int64_t sample_every = 0;      // 0: never
@@ -70,7 +79,8 @@ class Trainer {
   void add_observer(TrainerObserver& observer) { observers_.push_back(&observer); }
   /// Makes the text that observers get every sample_every steps.
   std::function<std::string(int64_t step)> sampler;
-  /// Called after each step; true ends the run with a checkpoint (an interrupt key, a time limit).
+  /// Called after each step; true at any rank ends the run with a checkpoint (an interrupt key, a time
+  /// limit).
   std::function<bool()> should_stop;
   /// Floating-point operations a second that this machine reaches in large GEMMs: what mfu is a
   /// share of. 0: not known, and no mfu is reported.
@@ -100,6 +110,8 @@ class Trainer {
   };
 
  private:
+  TrainingResult run_steps();
+  std::optional<CheckpointInfo> restore_at_all_ranks();
   void begin();
   void train(int64_t step);
   Update update(int64_t step);
@@ -109,6 +121,7 @@ class Trainer {
   void tell_packing() const;
   std::string last_good() const;
   std::vector<HostTensor> micro_step(std::string_view entry, int64_t step, int64_t index);
+  Evaluation evaluate_at_all_ranks();
   void check_finite(int64_t step, const Update& done);
   void after_step(int64_t step);
   void record_evaluation(int64_t step);
@@ -117,6 +130,7 @@ class Trainer {
   void tell(const std::function<void(TrainerObserver&)>& what) const;
 
   Session& session_;
+  TrainingRanks ranks_;
   TrainerOptions options_;
   LearningRate schedule_;
   DataSplit data_;

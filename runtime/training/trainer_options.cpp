@@ -14,6 +14,8 @@ namespace {
 
 using OrderedJson = nlohmann::ordered_json;
 
+constexpr int64_t kMostMicroSteps = 65535;  // random numbers count them in 16 bits
+
 // One row a field: its name in JSON (as on the command line, with _ for -) and where it lives.
 constexpr auto kFields = std::tuple{
     std::pair{"run_directory", &TrainerOptions::run_directory},
@@ -27,6 +29,7 @@ constexpr auto kFields = std::tuple{
     std::pair{"schedule", &TrainerOptions::schedule},
     std::pair{"warmup_steps", &TrainerOptions::warmup_steps},
     std::pair{"gradient_accumulation", &TrainerOptions::gradient_accumulation},
+    std::pair{"data_ranks", &TrainerOptions::data_ranks},
     std::pair{"eval_every", &TrainerOptions::eval_every},
     std::pair{"eval_batches", &TrainerOptions::eval_batches},
     std::pair{"sample_every", &TrainerOptions::sample_every},
@@ -128,7 +131,8 @@ void TrainerOptions::validate() const {
   const Row rows[] = {{"steps", steps, 1, any},
                       {"batch", batch, 1, any},
                       {"length", length, 2, any},
-                      {"gradient_accumulation", gradient_accumulation, 1, 65535},
+                      {"gradient_accumulation", gradient_accumulation, 1, kMostMicroSteps},
+                      {"data_ranks", data_ranks, 1, kMostRanksOfMesh},
                       {"eval_every", eval_every, 0, any},
                       {"eval_batches", eval_batches, 1, any},
                       {"sample_every", sample_every, 0, any},
@@ -139,6 +143,10 @@ void TrainerOptions::validate() const {
   for (const Row& r : rows)
     if (r.value < r.least || r.value > r.most)
       problems.push_back(fmt::format("{} is {}, expected {} to {}", r.name, r.value, r.least, r.most));
+  if (gradient_accumulation * data_ranks > kMostMicroSteps)
+    problems.push_back(
+        fmt::format("gradient_accumulation is {} on {} ranks, expected at most {} batches a step",
+                    gradient_accumulation, data_ranks, kMostMicroSteps));
   if (!pack && !document_end.empty()) problems.push_back("document_end is of packed rows: expected pack");
   if (resume && run_directory.empty()) problems.push_back("resume needs a run directory");
   try {

@@ -215,6 +215,7 @@ class CompiledKernel {
     const int64_t chunk =
         launch.splits > 0 ? std::max<int64_t>(1, (range + launch.splits - 1) / launch.splits) : launch.chunk;
     const int64_t chunks = launch.splits > 0 ? launch.splits : (range + chunk - 1) / chunk;
+    const std::vector<uint32_t> micro_steps(launch.random_ids.size(), launch.random.micro_step);
     const KernelArgs arguments = {launch.buffers.data(),
                                   dims.data(),
                                   launch.random_ids.data(),
@@ -222,7 +223,11 @@ class CompiledKernel {
                                   launch.random.step,
                                   launch.random.micro_step,
                                   0,
-                                  chunk};
+                                  chunk,
+                                  0,
+                                  0,
+                                  nullptr,
+                                  micro_steps.data()};
     for (int64_t i = chunks; i-- > 0;)
       function_(&arguments, i * chunk, std::max(i * chunk, std::min((i + 1) * chunk, range)));
   }

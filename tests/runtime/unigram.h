@@ -55,13 +55,15 @@ inline Plan unigram_plan(int64_t vocabulary, int64_t max_batch = 4, int64_t max_
 
 class UnigramExecutor : public Executor {
  public:
-  explicit UnigramExecutor(const Plan& plan) : plan_(plan) {
+  /// Ranks along the first axis of the plan's mesh see different batches.
+  explicit UnigramExecutor(const Plan& plan, RankGroups* ranks = nullptr) : plan_(plan), ranks_(ranks) {
     for (const State& s : plan.states) memory_.emplace_back(plan.symbols.upper(element_count(s.shape)));
   }
   std::optional<int> nan_at_step;  // the loss of this update (from 0) is NaN
   std::optional<int> infinite_norm_at_step;
   std::optional<int> anomaly_at_step;  // a check of the session's ends this update
 
+  RankGroups* ranks() const override { return ranks_; }
   std::span<std::byte> state(int index) override {
     return std::as_writable_bytes(std::span(memory_[static_cast<size_t>(index)]));
   }
@@ -73,9 +75,11 @@ class UnigramExecutor : public Executor {
     const int64_t count = symbols.at("B") * symbols.at("T");
     if (entry.name == "logits") return logits(count, outputs);
     const bool trains = entry.name != "evaluate";
+    Philox own = random;
+    if (ranks_) own.micro_step = own.micro_step * size() + (static_cast<uint32_t>(group().rank()) << 16);
     if (trains && anomaly_at_step && values("step")[0] == static_cast<float>(*anomaly_at_step))
       fail_with(Status::numeric, "a value is not finite");
-    const auto [loss, tokens] = add_gradient(ids, count, trains, random);
+    const auto [loss, tokens] = add_gradient(ids, count, trains, own);
     if (entry.name == "train_step") return apply(outputs);
     put(outputs, 0, loss), put(outputs, 1, tokens);
   }
@@ -113,7 +117,17 @@ class UnigramExecutor : public Executor {
     return {loss, static_cast<float>(count)};
   }
 
+  Communicator& group() const { return ranks_->along(0); }
+  uint32_t size() const { return static_cast<uint32_t>(group().size()); }
+
+  /// The sums of all ranks.
+  void all_reduce(const char* name) {
+    if (!ranks_) return;
+    group().all_reduce(std::as_writable_bytes(std::span(values(name))), DType::f32, CollectiveSum::add);
+  }
+
   void apply(std::span<void* const> outputs) {
+    for (const char* name : {"gradients", "loss_sum", "token_count"}) all_reduce(name);
     auto &g = values("gradients"), &m = values("momentum"), &p = values("parameters");
     const float tokens = values("token_count")[0], rate = values("learning_rate")[0];
     float norm = 0, loss = values("loss_sum")[0] / tokens;
@@ -140,17 +154,26 @@ class UnigramExecutor : public Executor {
   }
 
   const Plan& plan_;
+  RankGroups* ranks_;
   std::vector<std::vector<float>> memory_;
 };
 
 /// A session over a unigram plan, and its executor for setting faults.
 struct Unigram {
-  explicit Unigram(int64_t vocabulary, int64_t max_batch = 4, int64_t max_length = 64)
-      : plan(std::make_shared<const Plan>(unigram_plan(vocabulary, max_batch, max_length))) {
-    auto made = std::make_unique<UnigramExecutor>(*plan);
+  explicit Unigram(int64_t vocabulary, int64_t max_batch = 4, int64_t max_length = 64,
+                   RankGroups* ranks = nullptr)
+      : plan(make_plan(vocabulary, max_batch, max_length, ranks)) {
+    auto made = std::make_unique<UnigramExecutor>(*plan, ranks);
     executor = made.get();
     session = std::make_unique<Session>(plan, std::move(made));
   }
+  static std::shared_ptr<const Plan> make_plan(int64_t vocabulary, int64_t max_batch, int64_t max_length,
+                                               RankGroups* ranks) {
+    Plan made = unigram_plan(vocabulary, max_batch, max_length);
+    if (ranks) made.mesh = ranks->mesh();
+    return std::make_shared<const Plan>(std::move(made));
+  }
+
   std::shared_ptr<const Plan> plan;
   UnigramExecutor* executor;
   std::unique_ptr<Session> session;

@@ -49,7 +49,7 @@ void FunctionFrame::load_random_arguments(int slots) {
   random_ids_ = load_array(offsetof(KernelArgs, random_ids), b.getInt32Ty(), slots);
   seed_ = load_argument(offsetof(KernelArgs, seed), b.getInt32Ty());
   step_ = load_argument(offsetof(KernelArgs, step), b.getInt32Ty());
-  micro_step_ = load_argument(offsetof(KernelArgs, micro_step), b.getInt32Ty());
+  micro_steps_ = load_array(offsetof(KernelArgs, micro_steps), b.getInt32Ty(), slots);
 }
 
 V FunctionFrame::dim(const Dim& dim) {

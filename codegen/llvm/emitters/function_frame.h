@@ -27,7 +27,7 @@ class FunctionFrame {
   V load_argument(int offset, llvm::Type* type);
   V dim(const Dim& dim);
   bool has_random_slot(int slot) const { return slot >= 0 && slot < static_cast<int>(random_ids_.size()); }
-  PhiloxStream random_stream(int slot) const { return {seed_, random_ids_[slot], step_, micro_step_}; }
+  PhiloxStream random_stream(int slot) const { return {seed_, random_ids_[slot], step_, micro_steps_[slot]}; }
   /// Aligned for vectors.
   V alloca_array(llvm::Type* type, int64_t count);
   llvm::BasicBlock* create_block(const char* name);
@@ -40,8 +40,8 @@ class FunctionFrame {
   llvm::IRBuilder<>& b;
   llvm::Function* function_ = nullptr;
   std::vector<Dim> dims_;
-  std::vector<V> dim_values_, random_ids_;
-  V seed_ = nullptr, step_ = nullptr, micro_step_ = nullptr;
+  std::vector<V> dim_values_, random_ids_, micro_steps_;
+  V seed_ = nullptr, step_ = nullptr;
 };
 
 }  // namespace smelt

@@ -7,6 +7,7 @@ namespace smelt {
 namespace {
 
 constexpr std::string_view kProgram = R"(symbols B <= 8, T <= 64, B*T <= 256
+mesh {data = 2, model = 4}
 description "{}"
 state "parameters" {role = parameter} : f32[64] {
   segment "w" {init = normal(0.02), checkpoint = ["w"], transposed = true} : [8,8] at 0
@@ -38,6 +39,7 @@ entry @train_step {arena = 8448} {
   choice ["one way", "another"] {last_where = 8*T < 64}
   launch @twice(#1, #2) {phase = "forward", sources = ["h.0", "h.1"], reads = [1], writes = [2], may_alias = [[2, 1]]}
   launch @twice(#1[8*T], #2[64]) ids [3, 4294967295]
+  launch @twice(#1, #2) ids [3, 4] part B - 1 of 2 part 0 of 1
   gemm f32 #2(8, 1) = #1(8, 1) * #0[0 + 8](1, 8) {m = B*T, n = 8, k = 8, beta = 1.0} batch {extent = B, a = 8*T, b = 0, c = 8*T} batch {extent = 2, a = 1, b = 1, c = 0, reduced = true} {phase = "backward"}
   gemm f32 #2(8, 1) = #1(8, 1) * #0(1, 8) {m = 1, n = 8, k = 8, alpha = -0.5, bias = #0, tf32 = true, result = f16}
   sort_index #1 -> #2, #2[B*T] of B*T below 64
@@ -48,6 +50,10 @@ entry @train_step {arena = 8448} {
   sample #1(8), #5[B](3), #3(4) -> #4, #2[B] of B x 8
   copy f32[B,8] #2(8, 1) = #1[8*T - 8](8*T, 1)
   fill #2[B] = 0.0 of 8*B*T
+  collective all_reduce max f32 #2 = #1 of 8*B*T over data x 2 {may_alias = [[2, 1]]}
+  collective reduce_scatter add f32 #2[B] = #1 of 4*B*T over data x 2
+  collective all_gather i32 #5 = #4[B] of 3 over model x 4
+  collective all_to_all f32 #2 = #1 of B over model x 4
   fill #2 = 0.0 of 8*B*T {writes = [2], choice = [0, 0]}
   fill #2 = 0.0 of 8*B*T {writes = [2], choice = [0, 1]}
 }
@@ -138,7 +144,7 @@ TEST_P(ProgramFault, IsReportedWithItsPlace) {
 }
 
 const ProgramFaultCase kProgramFaults[] = {
-    {"graph @g() {}", "1:1", "expected symbols, description, state, buffer, kernel or entry"},
+    {"graph @g() {}", "1:1", "expected symbols, mesh, description, state, buffer, kernel or entry"},
     {"entry @e { launch @k() }", "1:19", "there is no kernel @k above"},
     {"entry @e { launch 0() }", "1:19", "expected one of 0 kernels, found 0"},
     {"entry @e { fill #0 = 1 of 2 }", "1:18", "expected one of 0 buffers, found 0"},
@@ -147,10 +153,15 @@ const ProgramFaultCase kProgramFaults[] = {
     {"entry @e { input \"x\" {lowest = 0} : i32[] = #0 }", "1:23",
      "expected one of fill, below, ignored, least, found 'lowest'"},
     {"entry @e { run }", "1:12",
-     "expected input, output, choice, launch, gemm, sort_index, scan, top_k, sample, copy, fill or '}'"},
+     "expected input, output, choice, launch, gemm, sort_index, scan, top_k, sample, copy, fill, collective "
+     "or '}'"},
     {"buffer 0 \"b\" : f32[1] entry @e { fill #0 = 1 of 1 {choice = [1]} }", "1:64",
      "[choice, alternative] before this"},
     {"buffer 0 \"b\" : f32[1] entry @e { gemm f32 #0(1) = }", "1:43", "the row and the column stride"},
+    {"buffer 0 \"b\" : f32[1] entry @e { collective gather f32 #0 = #0 of 1 over data x 2 }", "1:45",
+     "expected all_reduce, reduce_scatter, all_gather or all_to_all, found 'gather'"},
+    {"mesh {data = 2, data = 4}", "1:6", "the axis data stands there twice"},
+    {"mesh {data = 0}", "1:6", "'data = 0' is no axis"},
     {"buffer 0 \"b\" {state = 0} : f32[1]", "1:24", "one of 0 states"},
     {"buffer 0 \"b\" {data = \"0g\"} : f32[1]", "1:26", "pairs of hexadecimal digits"},
     {"buffer 0 \"b\" : f32[Q]", "1:20", "symbol 'Q' is not declared"},

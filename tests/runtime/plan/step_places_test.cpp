@@ -56,6 +56,21 @@ TEST(StepPlaces, OfASortWithAWorkspace) {
   EXPECT_FALSE(places(step).back().is_result());
 }
 
+TEST(StepPlaces, OfCollectives) {
+  Step step;
+  CollectiveStep what{.axis = "data", .from = {4, 0}, .to = {5, 0}, .elements = 7, .ranks = 3};
+  const auto of = [&](CollectiveKind kind) {
+    what.kind = kind, step.what = what;
+    return texts(step);
+  };
+  EXPECT_EQ(of(CollectiveKind::all_reduce), (Texts{"from reads 4 [7 x 1]", "to writes 5 [7 x 1]"}));
+  EXPECT_EQ(of(CollectiveKind::reduce_scatter),
+            (Texts{"from reads 4 [3 x 7, 7 x 1]", "to writes 5 [7 x 1]"}));
+  EXPECT_EQ(of(CollectiveKind::all_gather), (Texts{"from reads 4 [7 x 1]", "to writes 5 [3 x 7, 7 x 1]"}));
+  EXPECT_EQ(of(CollectiveKind::all_to_all),
+            (Texts{"from reads 4 [3 x 7, 7 x 1]", "to writes 5 [3 x 7, 7 x 1]"}));
+}
+
 /// A damaged plan may ask before anybody has counted.
 TEST(StepPlaces, OfACopyWithTooFewStrides) {
   Step step = example::plan().entries[0].steps[2];
@@ -70,7 +85,7 @@ TEST(StepKinds, HaveNamesOfTheirOwn) {
     return false;
   });
   EXPECT_EQ(names, (std::vector<std::string_view>{"kernel", "gemm", "sort_index", "scan", "top_k", "sample",
-                                                  "copy", "fill"}));
+                                                  "copy", "fill", "collective"}));
 }
 
 }  // namespace

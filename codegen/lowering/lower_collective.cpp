@@ -1,0 +1,101 @@
+// Collectives as steps: dense parts, one a rank, one behind the other. Where a dim that is cut or put
+// together is not the outermost, parts are copied from or to where its elements lie.
+#include "codegen/lowering/program_builder.h"
+#include "ir/analysis/view.h"
+
+namespace smelt {
+namespace {
+
+/// Where elements lie, with the shape in which they are listed.
+struct Box {
+  Layout layout;
+  Shape shape;
+};
+
+Box whole(const Value& value) { return {*value.layout, value.shape()}; }
+
+/// A dim seen as parts, one a rank: these come first.
+Box parts_first(const Value& value, int64_t dim, int64_t ranks, const Dim& part) {
+  Box box = whole(value);
+  const auto axis = static_cast<size_t>(dim);
+  box.shape[axis] = part;
+  box.shape.insert(box.shape.begin(), Dim(ranks));
+  box.layout.strides.insert(box.layout.strides.begin(), part * value.layout->strides[axis]);
+  return box;
+}
+
+Box dense_temporary(ProgramBuilder& builder, const Value& value, const Shape& shape) {
+  const int buffer =
+      builder.add_buffer(value.node()->source, Role::temporary, value.dtype(), element_count(shape));
+  return {{buffer, 0, dense_strides(shape)}, shape};
+}
+
+bool is_dense(const Box& box) { return is_dense(box.shape, box.layout.strides); }
+BufferRef begin_of(const Box& box) { return {box.layout.buffer, box.layout.offset}; }
+
+class CollectiveLowering {
+ public:
+  CollectiveLowering(ProgramBuilder& builder, const Node& node)
+      : builder_(builder), node_(node), from_(*node.operand(0)), to_(*node.result()) {
+    step_.kind = *parse_collective_kind(node.string_attr("kind"));
+    step_.axis = node.string_attr("axis");
+    ranks_ = mesh_axis(node).size;
+    step_.ranks = ranks_;
+    step_.dtype = from_.dtype();
+    if (node.has("sum")) step_.sum = *parse_collective_sum(node.string_attr("sum"));
+  }
+
+  void run() {
+    const Box given = source(), made = target();
+    const Box sent = is_dense(given) ? given : dense_temporary(builder_, from_, given.shape);
+    const Box received = is_dense(made) ? made : dense_temporary(builder_, to_, made.shape);
+    if (!is_dense(given)) builder_.copy(given.layout, sent.layout, given.shape, from_);
+    add_step(sent, received);
+    if (!is_dense(made)) builder_.copy(received.layout, made.layout, made.shape, to_);
+  }
+
+ private:
+  /// The dim of the operand that is cut into parts. all_to_all puts them together along `dim`.
+  int64_t cut_dim() const { return node_.int_attr(step_.kind == CollectiveKind::all_to_all ? "to" : "dim"); }
+
+  Box source() const {
+    if (!step_.reads_parts()) return whole(from_);
+    return parts_first(from_, cut_dim(), ranks_, to_.shape()[static_cast<size_t>(cut_dim())]);
+  }
+
+  Box target() const {
+    if (!step_.writes_parts()) return whole(to_);
+    const int64_t dim = node_.int_attr("dim");
+    return parts_first(to_, dim, ranks_, from_.shape()[static_cast<size_t>(dim)]);
+  }
+
+  /// Elements that one rank has for another.
+  Dim part() const {
+    Shape part = from_.shape();
+    if (step_.reads_parts())
+      part[static_cast<size_t>(cut_dim())] = to_.shape()[static_cast<size_t>(cut_dim())];
+    return element_count(part);
+  }
+
+  void add_step(const Box& from, const Box& to) {
+    step_.from = begin_of(from), step_.to = begin_of(to);
+    step_.elements = part();
+    const bool in_place = step_.kind == CollectiveKind::all_reduce && step_.from.offset == step_.to.offset;
+    Step& step = builder_.add_step(step_, {from.layout.buffer}, {to.layout.buffer});
+    if (in_place) step.may_alias = {{step_.to.buffer, step_.from.buffer}};
+  }
+
+  ProgramBuilder& builder_;
+  const Node& node_;
+  const Value &from_, &to_;
+  CollectiveStep step_;
+  int64_t ranks_ = 1;
+};
+
+}  // namespace
+
+void lower_collective(ProgramBuilder& builder, const Node& collective) {
+  CollectiveLowering(builder, collective).run();
+}
+
+}  // namespace smelt

@@ -1,0 +1,38 @@
+// Training by several processes: how one of them joins the others, and what all must have in common.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "runtime/ranks/mesh_ranks.h"
+#include "runtime/training/trainer.h"
+
+namespace smelt::cli {
+
+class TrainRanks {
+ public:
+  /// Waits until all have joined. Throws Error naming both where the mesh is of another number of ranks.
+  TrainRanks(Ranks& ranks, const Mesh& mesh) : ranks_(ranks), groups_(ranks, mesh) {}
+
+  RankGroups& groups() { return groups_; }
+  const Mesh& mesh() const { return groups_.mesh(); }
+  /// Whether this rank takes part in making samples: one of those that see the same batch as rank 0.
+  bool samples() const;
+  /// Throws Error, at all ranks, where two of them have other plans, code, data or options: it names both.
+  void agree(const Plan& plan, const DataSplit& data, const TrainerOptions& options);
+
+ private:
+  Ranks& ranks_;
+  MeshRanks groups_;
+};
+
+/// The mesh that --mesh says, or all of `count` ranks along the axis data. Throws Error naming both where
+/// their numbers differ.
+Mesh mesh_of_ranks(const std::string& option, int64_t count);
+
+/// Calls `train` with what the launch variables of this process say, or with null where it was started alone.
+/// One rank alone says what ends the run.
+void train_over_ranks(const std::string& mesh, const std::function<void(TrainRanks*)>& train);
+
+}  // namespace smelt::cli

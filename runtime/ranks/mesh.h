@@ -1,0 +1,46 @@
+// A mesh of ranks: what the places of several processes that work on one plan are called.
+//
+// A mesh has named axes, {data = 2, model = 4}; a rank is a place in it, counted row-major, so that the last
+// axis varies fastest.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace smelt {
+
+/// Philox counters have 16 bits for a rank.
+inline constexpr int64_t kMostRanksOfMesh = 1 << 16;
+
+struct MeshAxis {
+  std::string name;
+  int64_t size = 1;
+  bool operator==(const MeshAxis&) const = default;
+};
+
+struct Mesh {
+  std::vector<MeshAxis> axes;
+
+  bool empty() const { return axes.empty(); }
+  int64_t ranks() const;  // of all axes; 1 of none
+  /// The axis of this name.
+  std::optional<size_t> find(std::string_view name) const;
+  /// Of a rank, one number an axis.
+  std::vector<int64_t> coordinates(int64_t rank) const;
+  /// The ranks that differ from this one along `axis` alone, itself among them, in order.
+  std::vector<int64_t> group(int64_t rank, size_t axis) const;
+  bool operator==(const Mesh&) const = default;
+};
+/// The symbol that is a rank's place along the axis: "data.rank".
+std::string coordinate(const MeshAxis& axis);
+std::string str(const Mesh& mesh);  // "data = 2, model = 4"
+/// Names of letters, digits and _, each once, sizes of at least 1, ranks of at most kMostRanksOfMesh; throws
+/// Error naming what is wrong.
+void check_mesh(const Mesh& mesh);
+/// "data=2,model=4"; throws Error naming what is wrong.
+Mesh parse_mesh(std::string_view text);
+
+}  // namespace smelt

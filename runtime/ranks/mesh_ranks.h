@@ -1,0 +1,28 @@
+// The ranks of a run as places in a mesh.
+#pragma once
+
+#include "runtime/ranks/rank_groups.h"
+#include "runtime/ranks/ranks.h"
+
+namespace smelt {
+
+class MeshRanks : public RankGroups {
+ public:
+  /// Makes the communicators of all axes and of all ranks; all ranks call it at once. Throws Error naming
+  /// both where the mesh is of another number of ranks. `ranks` outlives it.
+  MeshRanks(Ranks& ranks, Mesh mesh);
+
+  const Mesh& mesh() const override { return mesh_; }
+  int64_t rank() const override { return ranks_.rank(); }
+  Communicator& along(size_t axis) override { return *along_.at(axis); }
+  Communicator& everyone() override { return ranks_.all(); }
+  void progress(std::string_view what, int64_t step) override;
+  void report_failure(std::string_view text) override { ranks_.link().report_failure(text); }
+
+ private:
+  Ranks& ranks_;
+  Mesh mesh_;
+  std::vector<Communicator*> along_;
+};
+
+}  // namespace smelt

@@ -1,0 +1,37 @@
+#include "runtime/training/training_ranks.h"
+
+#include <algorithm>
+
+namespace smelt {
+
+TrainingRanks::TrainingRanks(RankGroups* ranks) : ranks_(ranks) {
+  if (!ranks_) return;
+  const Mesh& mesh = ranks_->mesh();
+  const auto data = mesh.find("data");
+  const std::vector<int64_t> place = mesh.coordinates(ranks_->rank());
+  if (data) data_ranks_ = mesh.axes[*data].size, data_rank_ = place[*data];
+  for (size_t axis = 0; axis < place.size(); ++axis) counts_ &= axis == data || place[axis] == 0;
+}
+
+void TrainingRanks::add_up(std::span<double> numbers) const {
+  if (count() == 1) return;
+  if (!counts_) std::ranges::fill(numbers, 0.0);
+  ranks_->everyone().all_reduce(std::as_writable_bytes(numbers), DType::f64, CollectiveSum::add);
+}
+
+int64_t TrainingRanks::largest(int64_t number) const {
+  if (count() == 1) return number;
+  ranks_->everyone().all_reduce(std::as_writable_bytes(std::span(&number, 1)), DType::i64,
+                                CollectiveSum::max);
+  return number;
+}
+
+void TrainingRanks::progress(std::string_view what, int64_t step) const {
+  if (ranks_) ranks_->progress(what, step);
+}
+
+void TrainingRanks::report_failure(std::string_view text) const {
+  if (ranks_) ranks_->report_failure(text);
+}
+
+}  // namespace smelt

@@ -1,0 +1,39 @@
+// What a trainer asks of the other ranks that train the same model. Alone, everything is its own.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "runtime/ranks/rank_groups.h"
+
+namespace smelt {
+
+class TrainingRanks {
+ public:
+  /// Null, or a mesh that may have an axis `data`: its ranks see different batches, all others the same.
+  explicit TrainingRanks(RankGroups* ranks);
+
+  /// Of the rank that writes files and picks the checkpoint to resume from.
+  bool is_first() const { return !ranks_ || ranks_->rank() == 0; }
+  int64_t rank() const { return ranks_ ? ranks_->rank() : 0; }
+  int64_t count() const { return ranks_ ? ranks_->mesh().ranks() : 1; }
+  /// How many ranks see different batches, and which one of them this is.
+  int64_t data_ranks() const { return data_ranks_; }
+  int64_t data_rank() const { return data_rank_; }
+
+  /// Each number becomes the sum of those of all batches. All ranks get the same bits.
+  void add_up(std::span<double> numbers) const;
+  /// The largest that any rank gives.
+  int64_t largest(int64_t number) const;
+
+  void progress(std::string_view what, int64_t step) const;
+  void report_failure(std::string_view text) const;
+
+ private:
+  RankGroups* ranks_;
+  int64_t data_ranks_ = 1, data_rank_ = 0;
+  bool counts_ = true;  // of the ranks that see the same batch, the one whose numbers are counted
+};
+
+}  // namespace smelt

@@ -1,0 +1,118 @@
+// Training by several processes: smelt launch -- smelt train.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "cli.h"
+
+namespace smelt::test {
+namespace {
+
+using Json = nlohmann::json;
+
+class RankProcesses : public CommandLine {
+ protected:
+  void SetUp() override {
+    CommandLine::SetUp();
+    std::string text;
+    for (int i = 0; i < 4000; ++i) text += "the cat sat on the mat "[(i * i + i / 7) % 23];
+    spill(path("text.txt"), text);
+    spill(path("spec.json"),
+          R"({"family": "gpt2", "vocab_size": 256, "hidden": 8, "max_positions": 16,
+              "decoder": {"layers": 1, "heads": 2}})");
+  }
+
+  static std::string train(const std::string& run, const std::string& more) {
+    return "smelt train spec.json --from-scratch --data text.txt --data-format bytes --batch 2 --length 9 "
+           "--lr "
+           "0.01 --seed 7 --eval-batches 3 --eval-every 4 --run-dir " +
+           run + " " + more;
+  }
+  Outcome launch(int ranks, const std::string& command) const {
+    return smelt(fmt::format("launch -n {} -- {}", ranks, command));
+  }
+  /// Of metrics.jsonl, by step.
+  std::vector<double> losses(const std::string& run) const {
+    std::vector<double> losses;
+    std::istringstream lines(slurp(path(run + "/metrics.jsonl")));
+    for (std::string line; std::getline(lines, line);) {
+      const Json json = Json::parse(line, nullptr, false);
+      if (json.is_object() && json["event"] == "step") losses.push_back(json["loss"]);
+    }
+    return losses;
+  }
+  void expect_close(const std::vector<double>& actual, const std::vector<double>& expected) const {
+    ASSERT_EQ(actual.size(), expected.size());
+    for (size_t i = 0; i < actual.size(); ++i) EXPECT_NEAR(actual[i], expected[i], 1e-6 * expected[i]) << i;
+  }
+  static int64_t count(const std::string& text, const std::string& part) {
+    int64_t found = 0;
+    for (size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++found;
+    return found;
+  }
+};
+
+TEST_F(RankProcesses, TrainAsOneWithAsManyMicroSteps) {
+  expect_good(smelt(train("one", "--steps 8 --accumulate 2").substr(6)));
+  const Outcome two = launch(2, train("two", "--steps 8"));
+  expect_good(two);
+  expect_close(losses("two"), losses("one"));
+  EXPECT_EQ(count(two.out + two.err, "done at step 8"), 1) << two.out << two.err;
+  EXPECT_EQ(count(two.err, "planned memory"), 1) << two.err;
+  expect_good(smelt("generate two --ids '32 33' --max-new-tokens 2"));
+}
+
+/// Kills rank 1 once there is a checkpoint; all end with one message, and the run goes on with one rank.
+TEST_F(RankProcesses, EndTogetherWhenOneIsKilledAndResume) {
+  const Outcome killed = shell(
+      "export OMP_NUM_THREADS=1; " + binary() + " launch -n 2 -- " +
+      train("run", "--steps 100000 --eval-every 0 --checkpoint-every 3 --schedule constant --quiet") +
+      " & pid=$!; for i in $(seq 3000); do ls run/checkpoints/step-*.safetensors >/dev/null 2>&1 && break; "
+      "kill -0 $pid 2>/dev/null || break; sleep 0.01; done; "
+      "kill -9 $(pgrep -P $pid | tail -n 1); wait $pid; echo ended $?");
+  EXPECT_TRUE(has(killed.out, "ended 137")) << killed.out << killed.err;
+  EXPECT_EQ(count(killed.err, "error: rank 1 (host "), 1) << killed.err;
+  const std::vector<double> before = losses("run");
+  ASSERT_GE(before.size(), 3u);
+  const std::string steps = std::to_string(before.size() + 2);
+  const Outcome resumed = smelt(
+      train("run", "--eval-every 0 --schedule constant --accumulate 2 --resume --steps " + steps).substr(6));
+  expect_good(resumed);
+  EXPECT_TRUE(has(resumed.err, "resumed at step ")) << resumed.err;
+  EXPECT_EQ(losses("run").size(), before.size() + 2);
+}
+
+TEST_F(RankProcesses, RefuseWhatDoesNotFit) {
+  const Outcome alone = smelt(train("run", "--mesh data=2").substr(6));
+  EXPECT_EQ(alone.status, 1);
+  EXPECT_TRUE(has(alone.err, "smelt launch -n 2 -- smelt train")) << alone.err;
+  const Outcome three = launch(2, train("run", "--mesh data=3"));
+  EXPECT_EQ(three.status, 1);
+  EXPECT_TRUE(has(three.err, "--mesh data=3 is of 3 ranks, and 2 were started")) << three.err;
+  spill(path("seeds.sh"), binary() + train("run", "--steps 2 --seed $RANK").substr(5) + "\n");
+  const Outcome seeds = launch(2, "sh seeds.sh");
+  EXPECT_NE(seeds.status, 0);
+  EXPECT_TRUE(has(seeds.err, "seed")) << seeds.err;
+  EXPECT_EQ(count(seeds.err, "error: "), 2) << "rank 0's and the launcher's\n" << seeds.err;
+  EXPECT_FALSE(fs::exists(path("run/metrics.jsonl")));
+}
+
+TEST_F(RankProcesses, AreShownBeforeTheyRun) {
+  const Outcome summary = smelt("dump spec.json --mesh data=2 --summary --entry train_step");
+  expect_good(summary);
+  EXPECT_TRUE(has(summary.out, "collectives")) << summary.out;
+  EXPECT_TRUE(has(summary.out, "all_reduce data")) << summary.out;
+  const Outcome why = smelt("dump spec.json --mesh data=4 --explain-sharding --filter optimizer");
+  expect_good(why);
+  EXPECT_TRUE(has(why.out, "all_reduce")) << why.out;
+  const Outcome program = smelt("dump spec.json --mesh data=4 --emit=program --entry train_step");
+  expect_good(program);
+  EXPECT_TRUE(has(program.out, "mesh {data = 4}")) << program.out.substr(0, 300);
+  EXPECT_EQ(count(program.out, "collective all_reduce add f32"), 3);
+  const Outcome none = smelt("dump spec.json --explain-sharding");
+  EXPECT_NE(none.status, 0);
+}
+
+}  // namespace
+}  // namespace smelt::test

@@ -1,0 +1,148 @@
+// Collectives along any dim, compiled and run by threads, against sums and places worked out here.
+#include <gtest/gtest.h>
+
+#include "compiler/compile.h"
+#include "ir/text/text.h"
+#include "runtime/session.h"
+#include "tests/support/thread_ranks.h"
+
+namespace smelt {
+namespace {
+
+/// A tensor of three dims on one rank.
+struct Block {
+  std::array<int64_t, 3> shape;
+  std::vector<float> data;
+  explicit Block(std::array<int64_t, 3> shape)
+      : shape(shape), data(static_cast<size_t>(shape[0] * shape[1] * shape[2])) {}
+  float& at(const std::array<int64_t, 3>& i) {
+    return data[static_cast<size_t>((i[0] * shape[1] + i[1]) * shape[2] + i[2])];
+  }
+};
+
+constexpr int64_t kRows = 3;
+constexpr const char* kMesh = "model=2,data=2";
+
+/// Any numbers, which differ between ranks.
+Block given(int64_t rank) {
+  Block block({kRows, 4, 6});
+  for (size_t i = 0; i < block.data.size(); ++i)
+    block.data[i] = static_cast<float>((i * 37 + static_cast<size_t>(rank) * 11) % 50) - 20;
+  return block;
+}
+
+struct CollectiveCase {
+  const char* attributes;
+  const char* result;
+};
+void PrintTo(const CollectiveCase& c, std::ostream* out) { *out << c.attributes; }
+constexpr CollectiveCase kCollectives[] = {
+    {"kind = \"all_reduce\"", "[T,4,6]"},
+    {"kind = \"all_reduce\", sum = \"max\"", "[T,4,6]"},
+    {"kind = \"all_gather\", dim = 0", "[2*T,4,6]"},
+    {"kind = \"all_gather\", dim = 1", "[T,8,6]"},
+    {"kind = \"all_gather\", dim = 2", "[T,4,12]"},
+    {"kind = \"reduce_scatter\", dim = 1", "[T,2,6]"},
+    {"kind = \"reduce_scatter\", dim = 2, sum = \"max\"", "[T,4,3]"},
+    {"kind = \"all_to_all\", dim = 1, to = 2", "[T,8,3]"},
+    {"kind = \"all_to_all\", dim = 2, to = 1", "[T,2,12]"},
+    {"kind = \"all_to_all\", dim = 0, to = 1", "[2*T,2,6]"},
+};
+
+bool has_word(const CollectiveCase& c, const char* word) {
+  return std::string_view(c.attributes).find(word) != std::string_view::npos;
+}
+int64_t number_after(const CollectiveCase& c, std::string_view key) {
+  const std::string_view text = c.attributes;
+  const size_t at = text.find(key);
+  return at == text.npos ? -1 : text[at + key.size()] - '0';
+}
+
+/// Of rank `own` of the two that have these blocks.
+Block expected(const CollectiveCase& c, std::array<Block, 2> blocks, int64_t own) {
+  const int64_t dim = number_after(c, ", dim = "), to = number_after(c, ", to = ");
+  const bool scatters = has_word(c, "reduce_scatter"), exchanges = has_word(c, "all_to_all");
+  const int64_t cut = scatters ? dim : exchanges ? to : -1;
+  const int64_t joined = scatters || has_word(c, "all_reduce") ? -1 : dim;
+  std::array<int64_t, 3> shape = blocks[0].shape;
+  if (cut >= 0) shape[static_cast<size_t>(cut)] /= 2;
+  const auto part = shape;
+  if (joined >= 0) shape[static_cast<size_t>(joined)] *= 2;
+  Block made(shape);
+  for (int64_t i = 0; i < shape[0]; ++i)
+    for (int64_t j = 0; j < shape[1]; ++j)
+      for (int64_t k = 0; k < shape[2]; ++k) {
+        std::array<int64_t, 3> from = {i, j, k};
+        size_t member = 0;
+        if (joined >= 0) {
+          const auto d = static_cast<size_t>(joined);
+          member = static_cast<size_t>(from[d] / part[d]), from[d] %= part[d];
+        }
+        if (cut >= 0) from[static_cast<size_t>(cut)] += own * part[static_cast<size_t>(cut)];
+        const float a = blocks[0].at(from), b = blocks[1].at(from);
+        made.at({i, j, k}) = joined >= 0          ? blocks[member].at(from)
+                             : has_word(c, "max") ? std::max(a, b)
+                                                  : a + b;
+      }
+  return made;
+}
+
+class CompiledCollective : public testing::TestWithParam<CollectiveCase> {};
+
+TEST_P(CompiledCollective, AlongAnyDim) {
+  const CollectiveCase& c = GetParam();
+  const std::string text = fmt::format(
+      "mesh {{model = 2, data = 2}}\nsymbols T <= 5\npartitioned {{}}\n"
+      "graph @main(%x: f32[T,4,6]) {{\n  %n = neg %x : f32[T,4,6]\n  %c = collective %n {{axis = \"data\", "
+      "{}}} : "
+      "f32{}\n  %y = neg %c : f32{}\n  return y = %y\n}}\n",
+      c.attributes, c.result, c.result);
+  CompileOptions options;
+  options.mode = Mode::infer;
+  const auto plan = std::make_shared<const Plan>(compile(parse_module(text), options).plan);
+  ASSERT_EQ(plan->mesh, parse_mesh(kMesh));
+  test::ThreadRanks(plan->mesh).run([&](RankGroups& ranks) {
+    Session session(plan, {.threads = 1, .poison = true, .ranks = &ranks});
+    const auto members = plan->mesh.group(ranks.rank(), 1);
+    std::array<Block, 2> negated = {given(members[0]), given(members[1])};
+    for (Block& block : negated)
+      for (float& number : block.data) number = -number;
+    const Block x = given(ranks.rank());
+    const InputTensor input{plan->entries[0].inputs[0].name, DType::f32, {kRows, 4, 6}, x.data.data()};
+    const auto outputs = session.run("main", std::span(&input, 1));
+    const auto found = outputs[0].as<float>();
+    Block wanted = expected(c, negated, plan->mesh.coordinates(ranks.rank())[1]);
+    for (float& number : wanted.data) number = -number;
+    EXPECT_EQ(std::vector<float>(found.begin(), found.end()), wanted.data);
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CompiledCollective, testing::ValuesIn(kCollectives));
+
+/// Offsets by a rank's place, which a session binds.
+TEST(CompiledCollective, RanksKnowTheirPlace) {
+  constexpr const char* kText = R"(mesh {model = 2, data = 3}
+partitioned {}
+graph @main(%x: f32[12]) {
+  %y = slice %x {axis = 0, begin = 6*model.rank + 2*data.rank} : f32[2]
+  %z = neg %y : f32[2]
+  return z = %z
+}
+)";
+  CompileOptions options;
+  options.mode = Mode::infer;
+  const auto plan = std::make_shared<const Plan>(compile(parse_module(kText), options).plan);
+  std::vector<float> x(12);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i + 1);
+  test::ThreadRanks(plan->mesh).run([&](RankGroups& ranks) {
+    Session session(plan, {.threads = 1, .poison = true, .ranks = &ranks});
+    const InputTensor input{plan->entries[0].inputs[0].name, DType::f32, {12}, x.data()};
+    const auto z = session.run("main", std::span(&input, 1))[0];
+    const auto first = 2 * static_cast<size_t>(ranks.rank());
+    EXPECT_EQ(z.as<float>()[0], -x[first]);
+    EXPECT_EQ(z.as<float>()[1], -x[first + 1]);
+  });
+}
+
+}  // namespace
+}  // namespace smelt

@@ -1,0 +1,180 @@
+// Compiled plans of several ranks, trained by threads: the losses are those of one rank with as many
+// micro-steps.
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "compiler/compile.h"
+#include "runtime/training/trainer.h"
+#include "tests/runtime/temporary_directory.h"
+#include "tests/support/thread_ranks.h"
+
+namespace smelt {
+namespace {
+
+constexpr int64_t kMicroSteps = 4, kUpdates = 6;
+
+struct RankCase {
+  const char* name;
+  const char* spec;
+  Optimizer optimizer;
+  DType storage;
+  double tolerance;  // relative, of a loss
+};
+void PrintTo(const RankCase& c, std::ostream* out) { *out << c.name; }
+
+#define SMELT_RANK_SIZES \
+  R"("vocab_size": 23, "hidden": 16, "max_positions": 16, "decoder": {"layers": 2, "heads": 2}})"
+constexpr RankCase kRankCases[] = {
+    {"gpt2_adamw", R"({"family": "gpt2", )" SMELT_RANK_SIZES, Optimizer::adamw, DType::f32, 1e-6},
+    {"llama_lamb", R"({"family": "llama", )" SMELT_RANK_SIZES, Optimizer::lamb, DType::f32, 1e-6},
+    {"gpt2_bf16", R"({"family": "gpt2", )" SMELT_RANK_SIZES, Optimizer::adamw, DType::bf16, 2e-3},
+    {"gpt2_fp16", R"({"family": "gpt2", )" SMELT_RANK_SIZES, Optimizer::adamw, DType::f16, 2e-3},
+};
+
+std::shared_ptr<const Plan> compile_for(const RankCase& c, const std::string& mesh) {
+  CompileOptions options;
+  options.storage = c.storage;
+  options.build.dropout = 0.1;
+  options.build.bounds = {{{"B"}, 2}, {{"T"}, 11}};
+  options.training.optimizer.optimizer = c.optimizer;
+  options.training.optimizer.clip_norm = 1;
+  options.training.optimizer.keep_gradients = false;
+  if (!mesh.empty()) options.mesh = parse_mesh(mesh);
+  Description description{Description::Kind::spec, "spec.json", spec_from_json(c.spec), nullptr,
+                          Json::object(),          {}};
+  return std::make_shared<const Plan>(compile(description, options).plan);
+}
+
+TokenSplit random_text(const TemporaryDirectory& d) {
+  std::string text;
+  uint32_t state = 7;
+  for (int i = 0; i < 900; ++i)
+    text += static_cast<char>((state = state * 1664525u + 1013904223u) >> 24) % 23;
+  return split<TokenData>(
+      std::make_shared<const TokenData>(std::vector{d.write("text", text)}, TokenFormat::bytes, 23), nullptr,
+      0.2);
+}
+
+struct Watched : TrainerObserver {
+  std::vector<double> losses, norms, held_back;
+  std::vector<std::byte> parameters;
+  void stepped(const StepRecord& r) override { losses.push_back(r.loss), norms.push_back(r.gradient_norm); }
+  void evaluated(const EvaluationRecord& r) override { held_back.push_back(r.loss); }
+};
+
+struct RankRun {
+  std::filesystem::path directory;  // empty: none
+  int64_t steps = kUpdates;
+  bool resume = false;
+};
+
+Watched train_one(const std::shared_ptr<const Plan>& plan, RankGroups* ranks, const TokenSplit& data,
+                  const RankRun& run) {
+  Session session(plan, {.threads = 1, .seed = 11, .ranks = ranks});
+  session.initialize(11);
+  TrainerOptions options;
+  options.run_directory = run.directory;
+  options.resume = run.resume;
+  options.steps = kUpdates, options.batch = 2, options.length = 11, options.learning_rate = 0.02;
+  options.gradient_accumulation = kMicroSteps / plan->mesh.ranks();
+  options.eval_every = 3, options.eval_batches = 3, options.seed = 11;
+  Trainer trainer(session, options, data);
+  Watched watched;
+  trainer.add_observer(watched);
+  trainer.should_stop = [&] { return watched.losses.size() == static_cast<size_t>(run.steps); };
+  trainer.run();
+  const auto parameters = session.state("parameters");
+  watched.parameters.assign(parameters.begin(), parameters.end());
+  return watched;
+}
+
+std::vector<Watched> train_all(const std::shared_ptr<const Plan>& plan, const TokenSplit& data,
+                               const RankRun& run = {}) {
+  if (plan->mesh.empty()) return {train_one(plan, nullptr, data, run)};
+  std::vector<Watched> all(static_cast<size_t>(plan->mesh.ranks()));
+  test::ThreadRanks(plan->mesh).run([&](RankGroups& ranks) {
+    all[static_cast<size_t>(ranks.rank())] = train_one(plan, &ranks, data, run);
+  });
+  return all;
+}
+
+void expect_close(const std::vector<double>& actual, std::span<const double> expected, double tolerance) {
+  ASSERT_EQ(actual.size(), expected.size());
+  for (size_t i = 0; i < actual.size(); ++i)
+    EXPECT_NEAR(actual[i], expected[i], tolerance * std::abs(expected[i])) << i;
+}
+
+class RankTraining : public testing::TestWithParam<RankCase> {};
+
+TEST_P(RankTraining, IsThatOfOneRankWithAsManyMicroSteps) {
+  const RankCase& c = GetParam();
+  const TemporaryDirectory d;
+  const TokenSplit data = random_text(d);
+  const Watched one = train_all(compile_for(c, ""), data)[0];
+  EXPECT_NE(one.losses.front(), one.losses.back());
+  for (const char* mesh : {"data=2", "data=4"}) {
+    const auto plan = compile_for(c, mesh);
+    const auto all = train_all(plan, data);
+    for (const Watched& rank : all) {
+      expect_close(rank.losses, one.losses, c.tolerance);
+      expect_close(rank.norms, one.norms, 20 * c.tolerance);
+      expect_close(rank.held_back, one.held_back, c.tolerance);
+      EXPECT_EQ(rank.parameters, all[0].parameters);
+    }
+    EXPECT_EQ(train_all(plan, data)[0].parameters, all[0].parameters);  // the same bits again
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, RankTraining, testing::ValuesIn(kRankCases),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+/// A run that goes on with another number of ranks, and with another.
+TEST(RankTraining, GoesOnWithAnyNumberOfRanks) {
+  const RankCase& c = kRankCases[0];
+  const TemporaryDirectory d;
+  const TokenSplit data = random_text(d);
+  const auto alone = compile_for(c, ""), two = compile_for(c, "data=2"), four = compile_for(c, "data=4");
+  const std::vector<double> whole = train_all(alone, data)[0].losses;
+  const std::span expected(whole);
+  const auto run = [&](int64_t steps, bool resume) { return RankRun{d / "run", steps, resume}; };
+  expect_close(train_all(two, data, run(2, false))[1].losses, expected.first(2), c.tolerance);
+  expect_close(train_all(alone, data, run(1, true))[0].losses, expected.subspan(2, 1), c.tolerance);
+  expect_close(train_all(four, data, run(2, true))[3].losses, expected.subspan(3, 2), c.tolerance);
+  expect_close(train_all(two, data, run(kUpdates, true))[0].losses, expected.subspan(5), c.tolerance);
+}
+
+/// Sums are made once: the flat gradient, the loss and the count.
+TEST(RankPlans, ReduceTheGradientOnce) {
+  const auto plan = compile_for(kRankCases[0], "data=4");
+  const auto collectives = [&](const char* entry) {
+    std::vector<std::string> found;
+    for (const Step& step : plan->find_entry(entry)->steps)
+      if (const auto* what = std::get_if<CollectiveStep>(&step.what))
+        found.push_back(fmt::format("{} {} {}", name(what->kind), what->axis, what->elements.str()));
+    std::ranges::sort(found);
+    return found;
+  };
+  const std::string flat = element_count(plan->find_state("parameters")->shape).str();
+  const std::vector<std::string> sums = {"all_reduce data 1", "all_reduce data 1", "all_reduce data " + flat};
+  EXPECT_EQ(collectives("train_step"), sums);
+  EXPECT_EQ(collectives("apply"), sums);
+  for (const char* entry : {"accumulate", "evaluate", "logits"})
+    EXPECT_TRUE(collectives(entry).empty()) << entry;
+}
+
+TEST(RankPlans, OfGpusAreRefused) {
+  CompileOptions options;
+  options.target = "sm_90", options.mesh = parse_mesh("data=2");
+  Description description{Description::Kind::spec, "spec.json", spec_from_json(kRankCases[0].spec), nullptr,
+                          Json::object(),          {}};
+  try {
+    compile(description, options);
+    FAIL() << "nothing is refused";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("GPUs"), std::string::npos) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace smelt

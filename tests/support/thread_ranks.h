@@ -1,0 +1,228 @@
+// Ranks that are threads of one process: each runs the same function with its place in a mesh.
+#pragma once
+
+#include <condition_variable>
+#include <cstring>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "runtime/convert.h"
+#include "runtime/error.h"
+#include "runtime/ranks/rank_groups.h"
+
+namespace smelt::test {
+
+/// Ended by the first failure of any rank.
+struct ThreadFailure {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::string text;
+  bool failed = false;
+
+  void report(std::string_view why) {
+    const std::lock_guard lock(mutex);
+    if (!failed) text = why, failed = true;
+    changed.notify_all();
+  }
+  void check() const {
+    if (failed) throw Error("another rank failed: " + text);
+  }
+};
+
+/// What the members of one group give to each other: all give, all read, all leave.
+class ThreadMeeting {
+ public:
+  ThreadMeeting(ThreadFailure& failure, int64_t size)
+      : failure_(failure), given_(static_cast<size_t>(size)) {}
+
+  /// `read` sees what every member gives; a kind and size that differ are an Error at all of them.
+  void meet(int64_t rank, const std::string& call, std::span<const std::byte> data,
+            const std::function<void(const std::vector<std::vector<std::byte>>&)>& read) {
+    std::unique_lock lock(failure_.mutex);
+    given_[static_cast<size_t>(rank)].assign(data.begin(), data.end());
+    if (arrived_ == 0) call_ = call;
+    if (call != call_ && !failure_.failed) {
+      failure_.text = "'" + call + "' meets '" + call_ + "'", failure_.failed = true;
+      failure_.changed.notify_all();
+    }
+    wait_for_all(lock, arrived_);
+    read(given_);
+    wait_for_all(lock, left_);
+  }
+
+ private:
+  void wait_for_all(std::unique_lock<std::mutex>& lock, int64_t& count) {
+    failure_.check();
+    const int64_t round = round_;
+    if (++count == static_cast<int64_t>(given_.size())) {
+      count = 0, ++round_;
+      failure_.changed.notify_all();
+      return;
+    }
+    failure_.changed.wait(lock, [&] { return failure_.failed || round_ != round; });
+    failure_.check();
+  }
+
+  ThreadFailure& failure_;
+  std::vector<std::vector<std::byte>> given_;
+  std::string call_;
+  int64_t arrived_ = 0, left_ = 0, round_ = 0;
+};
+
+/// Sums are made in double, in the order of the ranks.
+class ThreadCommunicator : public Communicator {
+ public:
+  ThreadCommunicator(ThreadMeeting& meeting, int64_t rank, int64_t size)
+      : meeting_(meeting), rank_(rank), size_(size) {}
+
+  int64_t rank() const override { return rank_; }
+  int64_t size() const override { return size_; }
+
+  void all_reduce(std::span<std::byte> data, DType dtype, CollectiveSum sum) override {
+    meet("all_reduce", data, [&](const auto& given) { add(given, 0, data, dtype, sum); });
+  }
+  void reduce_scatter(std::span<const std::byte> from, std::span<std::byte> to, DType dtype,
+                      CollectiveSum sum) override {
+    meet("reduce_scatter", from,
+         [&](const auto& given) { add(given, to.size() * static_cast<size_t>(rank_), to, dtype, sum); });
+  }
+  void all_gather(std::span<const std::byte> from, std::span<std::byte> to) override {
+    meet("all_gather", from, [&](const auto& given) {
+      for (size_t i = 0; i < given.size(); ++i) copy(given[i], 0, to.subspan(i * from.size(), from.size()));
+    });
+  }
+  void all_to_all(std::span<const std::byte> from, std::span<std::byte> to) override {
+    const size_t part = from.size() / static_cast<size_t>(size_);
+    meet("all_to_all", from, [&](const auto& given) {
+      for (size_t i = 0; i < given.size(); ++i)
+        copy(given[i], part * static_cast<size_t>(rank_), to.subspan(i * part, part));
+    });
+  }
+  void send(std::span<const std::byte>, int64_t) override { fail("threads send nothing to one another"); }
+  void receive(std::span<std::byte>, int64_t) override { fail("threads receive nothing from one another"); }
+
+ private:
+  using Given = std::vector<std::vector<std::byte>>;
+
+  void meet(const char* call, std::span<const std::byte> data,
+            const std::function<void(const Given&)>& read) {
+    meeting_.meet(rank_, fmt::format("{} of {} bytes", call, data.size()), data, read);
+  }
+
+  static void copy(const std::vector<std::byte>& from, size_t begin, std::span<std::byte> to) {
+    if (!to.empty()) std::memcpy(to.data(), from.data() + begin, to.size());
+  }
+
+  template <typename T>
+  static void add(const Given& given, size_t begin, std::span<std::byte> to, CollectiveSum sum) {
+    for (size_t at = 0; at < to.size(); at += sizeof(T)) {
+      double total = 0;
+      for (size_t i = 0; i < given.size(); ++i) {
+        T number;
+        std::memcpy(&number, given[i].data() + begin + at, sizeof number);
+        const auto addend = static_cast<double>(number);
+        const bool is_first = i == 0;
+        total = is_first ? addend : sum == CollectiveSum::add ? total + addend : std::max(total, addend);
+      }
+      const T number = static_cast<T>(total);
+      std::memcpy(to.data() + at, &number, sizeof number);
+    }
+  }
+
+  static void add(const Given& given, size_t begin, std::span<std::byte> to, DType dtype, CollectiveSum sum) {
+    switch (dtype) {
+      case DType::f32:
+        return add<float>(given, begin, to, sum);
+      case DType::f64:
+        return add<double>(given, begin, to, sum);
+      case DType::i32:
+        return add<int32_t>(given, begin, to, sum);
+      case DType::i64:
+        return add<int64_t>(given, begin, to, sum);
+      default:
+        fail("threads sum no {}", name(dtype));
+    }
+  }
+
+  ThreadMeeting& meeting_;
+  int64_t rank_, size_;
+};
+
+class ThreadRank : public RankGroups {
+ public:
+  ThreadRank(const Mesh& mesh, int64_t rank, ThreadFailure& failure, std::vector<ThreadCommunicator> along,
+             ThreadCommunicator everyone)
+      : mesh_(mesh), rank_(rank), failure_(failure), along_(std::move(along)), everyone_(everyone) {}
+
+  const Mesh& mesh() const override { return mesh_; }
+  int64_t rank() const override { return rank_; }
+  Communicator& along(size_t axis) override { return along_.at(axis); }
+  Communicator& everyone() override { return everyone_; }
+  void progress(std::string_view, int64_t) override {}
+  void report_failure(std::string_view text) override { failure_.report(text); }
+
+ private:
+  const Mesh& mesh_;
+  int64_t rank_;
+  ThreadFailure& failure_;
+  std::vector<ThreadCommunicator> along_;
+  ThreadCommunicator everyone_;
+};
+
+/// All ranks of a mesh.
+class ThreadRanks {
+ public:
+  explicit ThreadRanks(Mesh mesh) : mesh_(std::move(mesh)) {
+    const int64_t ranks = mesh_.ranks();
+    ThreadMeeting& all = meeting(ranks);
+    std::map<std::pair<size_t, int64_t>, ThreadMeeting*> groups;  // by axis and first member
+    for (int64_t rank = 0; rank < ranks; ++rank) {
+      std::vector<ThreadCommunicator> along;
+      for (size_t axis = 0; axis < mesh_.axes.size(); ++axis) {
+        const std::vector<int64_t> members = mesh_.group(rank, axis);
+        ThreadMeeting*& group = groups[{axis, members.front()}];
+        if (!group) group = &meeting(mesh_.axes[axis].size);
+        along.emplace_back(*group, mesh_.coordinates(rank)[axis], mesh_.axes[axis].size);
+      }
+      ranks_.push_back(std::make_unique<ThreadRank>(mesh_, rank, failure_, std::move(along),
+                                                    ThreadCommunicator(all, rank, ranks)));
+    }
+  }
+
+  /// Runs `work` at all ranks; what a rank throws ends the others, and the Error that came first is thrown.
+  void run(const std::function<void(RankGroups&)>& work) {
+    std::vector<std::thread> threads;
+    for (const auto& rank : ranks_) threads.emplace_back([&, r = rank.get()] { run(*r, work); });
+    for (std::thread& thread : threads) thread.join();
+    if (first_) std::rethrow_exception(first_);
+  }
+
+ private:
+  ThreadMeeting& meeting(int64_t size) {
+    return *meetings_.emplace_back(std::make_unique<ThreadMeeting>(failure_, size));
+  }
+
+  void run(RankGroups& rank, const std::function<void(RankGroups&)>& work) {
+    try {
+      work(rank);
+    } catch (const std::exception& error) {
+      const std::lock_guard lock(failure_.mutex);
+      if (!first_) first_ = std::current_exception();
+      if (!failure_.failed) failure_.text = error.what(), failure_.failed = true;
+      failure_.changed.notify_all();
+    }
+  }
+
+  Mesh mesh_;
+  ThreadFailure failure_;
+  std::vector<std::unique_ptr<ThreadMeeting>> meetings_;
+  std::vector<std::unique_ptr<ThreadRank>> ranks_;
+  std::exception_ptr first_;
+};
+
+}  // namespace smelt::test
