@@ -26,9 +26,10 @@
 #include "passes/memory/chunk_rows.h"
 #include "passes/memory/order_steps.h"
 #include "passes/precision/quantize_weights.h"
+#include "passes/sharding/leave_addends.h"
 #include "passes/sharding/partition.h"
 #include "passes/sharding/propagate_shardings.h"
-#include "passes/sharding/shard_batches.h"
+#include "passes/sharding/shard_training.h"
 #include "passes/simplify/decompose.h"
 #include "passes/training/evaluation_entry.h"
 #include "passes/training/flatten_parameters.h"
@@ -82,7 +83,7 @@ class Compiler {
            str(options_.mesh), target.str());
 
     make_entries(*module, target);
-    share_batches(*module);
+    if (options_.mesh.ranks() > 1) module->set_mesh(options_.mesh);
     clock_.end("entries");
     optimise(*module, target);
     clock_.end("passes");
@@ -232,16 +233,15 @@ class Compiler {
       result_.fusions.refusals.push_back(std::move(refusal));
   }
 
-  /// What ranks take of every batch; how they share all else follows from it behind rewrite_reductions.
-  void share_batches(Module& module) const {
-    if (options_.mesh.ranks() == 1) return;
-    module.set_mesh(options_.mesh);
-    shard_batches(module, {});
-  }
-
-  /// Graphs become those of one rank. A maximum and a sum that ranks share are steps of their own by now.
+  /// Ranks take parts of every batch; how they share all else follows, and graphs become those of one rank. A
+  /// maximum and a sum that ranks share are steps of their own by now.
   void share(Module& module) {
-    if (module.mesh().empty()) return;
+    if (module.mesh().empty() || module.partitioned) return;
+    std::vector<std::string> addends;
+    if (options_.mode == Mode::train && module.mesh().find("data")) {
+      shard_training(module, {});
+      addends = leave_addends(module, "data");
+    }
     std::vector<ShardingEntry> values;
     std::vector<CollectiveEntry> collectives;
     PassManager passes = manager();
@@ -250,7 +250,7 @@ class Compiler {
     });
     passes.run(module);
     result_.pass_timing += passes.timing_report();
-    partition(module, {.log = &collectives});
+    partition(module, {.addends = addends, .log = &collectives});
     verify_or_throw(module);
     if (options_.explain_sharding) result_.shardings = explain(values) + explain(collectives);
   }

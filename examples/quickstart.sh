@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # The main job from a clean clone: set-up, build, and a small GPT-2 trained on bytes of real text.
 #
-# Usage: examples/quickstart.sh [--data FILE...] [--run-dir DIR] [any option of `smelt train`]
+# Usage: examples/quickstart.sh [--data FILE...] [--run-dir DIR] [--ranks N] [any option of `smelt train`]
 #
+# With --ranks, N processes train the model together (docs/ranks.md).
 # Without --data it trains on this repository's own text and source. It leaves a run directory (runs/quickstart) with
 # the fused graph (graph.ir, graph.svg), metrics.jsonl, loss.svg, checkpoints and the trained model. With SMELT it runs
 # that program and builds none.
@@ -15,6 +16,7 @@ caller=${OLDPWD:-$root}
 run_dir=runs/quickstart
 data=()
 options=()
+ranks=1
 while [ $# -gt 0 ]; do
   case "$1" in
     --data)
@@ -26,7 +28,8 @@ while [ $# -gt 0 ]; do
         shift
       done ;;
     --run-dir) run_dir=$2; shift 2 ;;
-    -h | --help) sed -n '2,8s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    --ranks) ranks=$2; shift 2 ;;
+    -h | --help) sed -n '2,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
     *) options+=("$1"); shift ;;
   esac
 done
@@ -49,8 +52,10 @@ if [ -d "$run_dir/checkpoints" ] && [ -n "$(ls -A "$run_dir/checkpoints" 2>/dev/
 fi
 
 echo "== train on ${data[*]} ($(cat "${data[@]}" | wc -c) bytes)" >&2
-"$smelt" train examples/gpt2-small-bytes --config examples/quickstart.json --run-dir "$run_dir" \
-  --data "${data[@]}" ${options[@]+"${options[@]}"}
+train=("$smelt" train examples/gpt2-small-bytes --config examples/quickstart.json --run-dir "$run_dir"
+  --data "${data[@]}" ${options[@]+"${options[@]}"})
+[ "$ranks" = 1 ] || train=("$smelt" launch -n "$ranks" -- "${train[@]}")
+"${train[@]}"
 
 echo "== a sample of the trained model" >&2
 "$smelt" generate "$run_dir/model" --prompt $'// ' --max-new-tokens 200 --do-sample --temperature 0.7 --top-k 0 \

@@ -24,7 +24,7 @@
 #include "passes/reductions/rewrite_reductions.h"
 #include "passes/sharding/partition.h"
 #include "passes/sharding/propagate_shardings.h"
-#include "passes/sharding/shard_batches.h"
+#include "passes/sharding/shard_training.h"
 #include "passes/simplify/bind_symbols.h"
 #include "passes/simplify/bound_ids.h"
 #include "passes/simplify/decompose.h"

@@ -25,8 +25,11 @@ namespace {
 
 using std::chrono::steady_clock;
 
+constexpr double kSecondsToTell = 1;    // in which the cause may show of what was seen first
 constexpr double kGracesToKill = 1.75;  // after a rank failed: first the others are told to end, then killed
 constexpr size_t kLongestLine = 1 << 16;
+constexpr size_t kPiece = 4096;
+constexpr int kReadsOfAPipe = 64;
 constexpr std::array<int, 4> kSignals = {SIGINT, SIGTERM, SIGHUP, SIGCHLD};
 
 sigset_t launcher_signals() {
@@ -168,7 +171,8 @@ int LaunchedRanks::wait() {
     take_ended();
     end_others();
   }
-  return status_;
+  tell_cause();
+  return cause_ ? code_of(cause_->status) : 0;
 }
 
 bool LaunchedRanks::are_all_ended() const {
@@ -195,7 +199,7 @@ void LaunchedRanks::wait_event() {
 
 /// What is there now; at the end of the pipe also a line without an end.
 void LaunchedRanks::print(size_t rank, int& pipe, std::string& line) {
-  std::array<char, 4096> piece;
+  std::array<char, kPiece> piece;
   const ssize_t n = ::read(pipe, piece.data(), piece.size());
   if (n < 0 && errno == EINTR) return;
   if (n > 0) line.append(piece.data(), static_cast<size_t>(n));
@@ -221,29 +225,46 @@ void LaunchedRanks::take_ended() {
     Process& process = processes_[rank];
     if (process.has_ended || ::waitpid(process.id, &status, WNOHANG) != process.id) continue;
     process.has_ended = true;
-    for (const bool out : {true, false})  // what it said last comes before how it ended
-      while (is_readable(out ? process.out : process.err))
-        print(rank, out ? process.out : process.err, out ? process.out_line : process.err_line);
+    print_rest(rank);
     note_end(rank, status);
   }
 }
 
+/// What it said last comes before how it ended. What it started may write on: no more than a pipe holds is
+/// read.
+void LaunchedRanks::print_rest(size_t rank) {
+  Process& process = processes_[rank];
+  for (int i = 0; i < kReadsOfAPipe && is_readable(process.out); ++i)
+    print(rank, process.out, process.out_line);
+  for (int i = 0; i < kReadsOfAPipe && is_readable(process.err); ++i)
+    print(rank, process.err, process.err_line);
+}
+
+/// A killed process closes its connections some time before it has ended: ranks that heard of that may end
+/// before it. So one that was killed is the cause, where it ends soon after the first.
 void LaunchedRanks::note_end(size_t rank, int status) {
-  if (code_of(status) == 0 || status_ != 0) return;
-  status_ = code_of(status);
-  failed_at_ = steady_clock::now();
-  fmt::print(stderr, "error: rank {} of {} {}\n", rank, processes_.size(), story_of(status));
+  if (code_of(status) == 0) return;
+  if (!failed_at_) failed_at_ = steady_clock::now();
+  const bool is_killed = WIFSIGNALED(status) && !has_sent_;
+  if (!cause_ || (!is_told_ && is_killed && !WIFSIGNALED(cause_->status))) cause_ = {rank, status};
+}
+
+void LaunchedRanks::tell_cause() {
+  if (!cause_ || std::exchange(is_told_, true)) return;
+  fmt::print(stderr, "error: rank {} of {} {}\n", cause_->rank, processes_.size(), story_of(cause_->status));
 }
 
 void LaunchedRanks::end_others() {
   if (!failed_at_) return;
   const double spent = std::chrono::duration<double>(steady_clock::now() - *failed_at_).count();
+  if (spent > std::min(kSecondsToTell, grace_)) tell_cause();
   const int signal = spent > kGracesToKill * grace_ ? SIGKILL : spent > grace_ ? SIGTERM : 0;
   if (signal != std::exchange(last_sent_, signal)) send(signal);
 }
 
 /// To a rank and what it has started.
 void LaunchedRanks::send(int signal) {
+  has_sent_ = true;
   for (const Process& process : processes_)
     if (process.id > 0 && !process.has_ended && ::kill(-process.id, signal) != 0) ::kill(process.id, signal);
 }

@@ -31,8 +31,8 @@ class LaunchedRanks {
 
   /// Until all have ended. SIGINT, SIGTERM and SIGHUP go to all ranks. When one ends with an error, the
   /// others have `grace` to hear of it and end; then they are told to, and at 1.75 times that killed. Returns
-  /// the status of the first that failed (128 + n of signal n), after a line on standard error that names it;
-  /// 0 if none.
+  /// the status of the first that failed, or of one that was killed within a second of it (128 + n of signal
+  /// n), after a line on standard error that names it; 0 if none.
   int wait();
 
  private:
@@ -48,6 +48,8 @@ class LaunchedRanks {
   void take_ended();
   void note_end(size_t rank, int status);
   void print(size_t rank, int& pipe, std::string& line);
+  void print_rest(size_t rank);
+  void tell_cause();
   void end_others();
   void send(int signal);
   bool are_all_ended() const;
@@ -55,8 +57,13 @@ class LaunchedRanks {
   std::vector<Process> processes_;
   double grace_;
   int signals_ = -1;
-  int status_ = 0;     // of the first that failed
-  int last_sent_ = 0;  // to the others
+  struct Cause {
+    size_t rank;
+    int status;
+  };
+  std::optional<Cause> cause_;
+  bool is_told_ = false, has_sent_ = false;  // has_sent_: a signal, to any
+  int last_sent_ = 0;                        // to the others, after one has failed
   std::optional<std::chrono::steady_clock::time_point> failed_at_;
 };
 

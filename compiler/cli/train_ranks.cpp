@@ -5,6 +5,7 @@
 #include "runtime/error.h"
 #include "runtime/plan/plan_file.h"
 #include "runtime/system/file.h"
+#include "runtime/system/json_text.h"
 
 namespace smelt::cli {
 namespace {
@@ -32,9 +33,10 @@ std::string describe_data(const DataSplit& data, const TrainerOptions& options) 
                      sum.hex());
 }
 
-/// Rank 0 says what ends the run; where that is its own end, rank 1 does.
+/// Rank 0 says what ends the run; where it is lost itself, rank 1 does.
 bool says_failure(int64_t rank, std::string_view failure) {
-  return rank == 0 || (rank == 1 && failure.starts_with("rank 0 ("));
+  const bool of_first = failure.starts_with("rank 0 (") && failure.find(") failed: ") == failure.npos;
+  return rank == 0 || (rank == 1 && of_first);
 }
 
 }  // namespace
@@ -45,11 +47,12 @@ bool TrainRanks::samples() const {
 }
 
 void TrainRanks::agree(const Plan& plan, const DataSplit& data, const TrainerOptions& options) {
-  ranks_.link().agree("the run to train", {{"code", compiler_build_id()},
-                                           {"plan", checksum_of(serialize_plan(plan))},
-                                           {"data", describe_data(data, options)},
-                                           {"seed", std::to_string(options.seed)},
-                                           {"options", to_json(options)}});
+  RankLink::Values values = {{"code", compiler_build_id()},
+                             {"plan", checksum_of(serialize_plan(plan))},
+                             {"data", describe_data(data, options)}};
+  for (const auto& [name, value] : parse_json(to_json(options), "options").items())
+    values.emplace_back(name, value.dump());
+  ranks_.link().agree("the run to train", values);
 }
 
 Mesh mesh_of_ranks(const std::string& option, int64_t count) {

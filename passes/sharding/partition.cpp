@@ -62,14 +62,15 @@ void check_update_at(const Node& node, const Sharding& state) {
 class GraphPartition {
  public:
   GraphPartition(const Graph& graph, const Assignments& assignments, const LocalSizes& sizes,
-                 const std::vector<size_t>& batch, std::vector<CollectiveEntry>* log)
+                 const std::vector<size_t>& batch, const PartitionOptions& options)
       : graph_(graph),
         assignments_(assignments),
         sizes_(sizes),
         batch_(batch),
+        addends_(options.addends),
         made_(std::make_unique<Graph>(graph.module(), graph.name)),
         b_(*made_),
-        resharder_(b_, log) {}
+        resharder_(b_, options.log) {}
 
   std::unique_ptr<Graph> run() {
     for (const auto& node : graph_.nodes()) {
@@ -121,14 +122,29 @@ class GraphPartition {
     return flat && !flat->cut.empty() ? flat : nullptr;
   }
 
-  /// A segment of what all ranks hold together.
+  /// The rounded copy of a flat state, where every rank has all of it.
+  const State* whole_copy(const State& flat) const {
+    const auto& states = graph_.module().states;
+    const auto copy =
+        llvm::find_if(states, [&](const State& s) { return s.copy_of == flat.name && s.cut.empty(); });
+    return copy == states.end() ? nullptr : &*copy;
+  }
+
+  /// Read from the copy, or a segment of what all ranks hold together.
   void settle_segment(const Node& node, const State& flat) {
+    const Sharding whole = replicated(node.result()->rank());
+    if (const State* copy = whole_copy(flat)) {
+      Node* narrow = made_->clone(node, {});
+      narrow->result()->type.dtype = copy->dtype;
+      narrow->result()->sharding = whole;
+      return settle(*node.result(), b_.convert(narrow->result(), node.result()->dtype()), whole);
+    }
     const std::string& name = node.string_attr("name");
     const auto segment = llvm::find_if(flat.segments, [&](const Segment& s) { return s.name == name; });
     if (segment == flat.segments.end())
       fail("parameter \"{}\" is no segment of state \"{}\"", name, flat.name);
     Value* slice = b_.slice(whole_flat(flat), 0, segment->offset, segment->elements());
-    settle(*node.result(), b_.reshape(slice, node.result()->shape()), replicated(node.result()->rank()));
+    settle(*node.result(), b_.reshape(slice, node.result()->shape()), whole);
   }
 
   Value* whole_flat(const State& flat) {
@@ -190,7 +206,7 @@ class GraphPartition {
 
   Value* finished(const Value& value, const std::string& name) {
     Sharding wanted = *value.sharding;
-    wanted.partial.clear();
+    if (!llvm::is_contained(addends_, graph_.name + "." + name)) wanted.partial.clear();
     Value* result = resharder_.move(const_cast<Value*>(&value), *value.sharding, wanted, "output " + name);
     result->sharding = wanted;
     return result;
@@ -225,6 +241,7 @@ class GraphPartition {
   const Assignments& assignments_;
   const LocalSizes& sizes_;
   const std::vector<size_t>& batch_;
+  const std::vector<std::string>& addends_;
   std::unique_ptr<Graph> made_;
   GraphBuilder b_;
   Resharder resharder_;
@@ -274,7 +291,7 @@ bool partition(Module& module, const PartitionOptions& options) {
   const LocalSizes sizes(module.mesh(), cuts);
   const std::vector<size_t> batch = batch_axes(module.mesh(), options.batch);
   for (size_t i = 0; i < module.graphs.size(); ++i)
-    module.graphs[i] = GraphPartition(*module.graphs[i], assignments[i], sizes, batch, options.log).run();
+    module.graphs[i] = GraphPartition(*module.graphs[i], assignments[i], sizes, batch, options).run();
   cut_declarations(module, sizes);
   module.partitioned = cuts;
   return true;

@@ -20,6 +20,8 @@ namespace smelt {
 struct PartitionOptions {
   /// Draws that these cut are parts of a batch; axes that the mesh does not have are ignored.
   std::vector<std::string> batch = {"data"};
+  /// Outputs of which each rank gives its own addend, as "evaluate.loss_sum": others are sums.
+  std::vector<std::string> addends = {};
   std::vector<CollectiveEntry>* log = nullptr;
 };
 /// Nothing changes in a module without a mesh, or a second time. Where propagate_shardings did not run,

@@ -43,9 +43,11 @@ class Propagation {
   void start(const Node& node) {
     for (const auto& result : node.results()) {
       auto written = written_sharding(*result);
-      if (node.is(Op::state)) written->partial.clear();  // its reader may take the sum
+      // Who reads addends may take their sum, all of it or a part.
+      const bool adds = node.is(Op::state) && !written->partial.empty();
+      if (adds) written->partial.clear();
       shardings_[result.get()] = written.value_or(replicated(result->rank()));
-      if (written) fixed_.insert(result.get());
+      if (written && !adds) fixed_.insert(result.get());
     }
     // A state that is cut cuts what is written to it.
     if (node.is(Op::update) && node.operands().size() == 1)

@@ -3,35 +3,54 @@
 namespace smelt {
 namespace {
 
-SymbolValues largest(const Symbols& symbols) {
+using Sizes = std::map<std::string, Dim, std::less<>>;
+
+/// Coordinates of a rank have no largest value that they all have.
+bool is_coordinate(const Symbols& symbols, const std::string& name) { return symbols.lower(name) == 0; }
+
+Sizes largest(const Symbols& symbols) {
   SymbolValues values;
-  for (const std::string& name : symbols.names()) values[name] = symbols.upper(Dim::symbol(name));
+  Sizes sizes;
+  for (const std::string& name : symbols.names()) {
+    values[name] = symbols.upper(Dim::symbol(name));
+    if (!is_coordinate(symbols, name)) sizes.emplace(name, values[name]);
+  }
   symbols.check(values);
-  return values;
+  return sizes;
 }
 
-void bind(Shape& shape, const SymbolValues& values) {
-  for (Dim& dim : shape) dim = dim.evaluate(values);
+void bind(Shape& shape, const Sizes& sizes) {
+  for (Dim& dim : shape) dim = substitute(dim, sizes);
 }
 
-void bind(Graph& graph, const SymbolValues& values) {
+Attribute bound(const Dim& dim, const Sizes& sizes) {
+  const Dim result = substitute(dim, sizes);
+  if (const auto number = result.constant()) return *number;
+  return result;
+}
+
+void bind(Graph& graph, const Sizes& sizes) {
   for (const auto& node : graph.nodes()) {
-    for (const auto& result : node->results()) bind(result->type.shape, values);
+    for (const auto& result : node->results()) bind(result->type.shape, sizes);
     for (auto& [name, attribute] : node->attributes)
-      if (std::holds_alternative<Dim>(attribute)) attribute = std::get<Dim>(attribute).evaluate(values);
-    if (node->body) bind(*node->body, values);
+      if (const auto* dim = std::get_if<Dim>(&attribute)) attribute = bound(Dim(*dim), sizes);
+    if (node->body) bind(*node->body, sizes);
   }
 }
 
 }  // namespace
 
 bool bind_symbols(Module& module, const BindSymbolsOptions&) {
-  if (module.symbols.names().empty()) return false;
-  const SymbolValues values = largest(module.symbols);
-  for (const auto& graph : module.graphs) bind(*graph, values);
-  for (Module::Parameter& parameter : module.parameters) bind(parameter.type.shape, values);
-  for (State& state : module.states) bind(state.shape, values);
-  module.symbols = {};
+  const Sizes sizes = largest(module.symbols);
+  if (sizes.empty()) return false;
+  for (const auto& graph : module.graphs) bind(*graph, sizes);
+  for (Module::Parameter& parameter : module.parameters) bind(parameter.type.shape, sizes);
+  for (State& state : module.states) bind(state.shape, sizes), bind(state.whole, sizes);
+  if (module.partitioned) module.partitioned->clear();
+  Symbols coordinates;
+  for (const Symbols::Bound& bound : module.symbols.bounds())
+    if (bound.lower == 0) coordinates.bound(bound.factors, bound.upper, bound.lower);
+  module.symbols = coordinates;
   return true;
 }
 

@@ -16,17 +16,18 @@ struct Dialect {
   std::string_view launcher, option;
   std::string_view rank, size, local_rank, local_size;
   std::string_view host_number;       // where local_size lists the counts of all hosts: which one is this
+  std::string_view step_size;         // counts before size where it is set: of a part of an allocation
   std::string_view allocation, step;  // with the first and without the second, no ranks were launched yet
   bool size_alone_is_whole;           // the size belongs to an allocation, in which nothing may be launched
 };
 constexpr std::array<Dialect, 4> kDialects = {{
-    {"torchrun", "torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "", "", "", false},
+    {"torchrun", "torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "", "", "", "", false},
     {"Open MPI", "openmpi", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
-     "OMPI_COMM_WORLD_LOCAL_SIZE", "", "", "", false},
-    {"MPICH", "mpich", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", "", "", "", false},
+     "OMPI_COMM_WORLD_LOCAL_SIZE", "", "", "", "", false},
+    {"MPICH", "mpich", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", "", "", "", "", false},
     // A batch script is process 0 of its allocation's number of tasks, too, but no step of srun.
     {"Slurm", "slurm", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", "SLURM_STEP_TASKS_PER_NODE",
-     "SLURM_NODEID", "SLURM_JOB_ID", "SLURM_STEP_ID", true},
+     "SLURM_NODEID", "SLURM_STEP_NUM_TASKS", "SLURM_JOB_ID", "SLURM_STEP_ID", true},
 }};
 constexpr std::string_view kNoLauncher = "none";
 
@@ -40,7 +41,7 @@ constexpr std::array<std::array<std::string_view, 2>, 6> kJobs = {{{"TORCHELASTI
 
 std::optional<LaunchNumber> find_number(const Environment& environment, const Dialect& dialect,
                                         std::string_view variable, int low, int high) {
-  const auto text = find_variable(environment, variable);
+  const auto text = variable.empty() ? std::nullopt : find_variable(environment, variable);
   if (!text) return std::nullopt;
   return LaunchNumber{parse_variable(variable, *text, low, high), std::string(variable), *text,
                       std::string(dialect.launcher)};
@@ -100,7 +101,8 @@ void check_place(const LaunchPlace& place) {
 std::optional<LaunchPlace> read_place(const Environment& environment, const Dialect& dialect) {
   if (!is_launched(environment, dialect)) return std::nullopt;
   const auto rank = find_number(environment, dialect, dialect.rank, 0, kMostRanks - 1);
-  const auto size = find_number(environment, dialect, dialect.size, 1, kMostRanks);
+  auto size = find_number(environment, dialect, dialect.size, 1, kMostRanks);
+  if (auto of_step = find_number(environment, dialect, dialect.step_size, 1, kMostRanks)) size = of_step;
   if (!rank && (!size || dialect.size_alone_is_whole)) return std::nullopt;
   if (!size) fail_half(dialect, dialect.rank, dialect.size);
   if (!rank) fail_half(dialect, dialect.size, dialect.rank);

@@ -26,6 +26,16 @@ bool is_saved(const State& state) {
   return lasts && state.copy_of.empty();
 }
 
+/// Parts of ranks are not put together here.
+void require_whole_states(const Plan& plan) {
+  for (const State& state : plan.states) {
+    const bool is_cut = std::ranges::any_of(state.cut, [](const auto& axes) { return !axes.empty(); });
+    if (is_saved(state) && (is_cut || !state.partial.empty()))
+      fail("state '{}' is shared by ranks in parts: checkpoints hold states that are whole at every rank",
+           state.name);
+  }
+}
+
 /// Name, type and size of every state: what must agree between a checkpoint and a plan.
 std::vector<TensorView> described(const Plan& plan) {
   std::vector<TensorView> views;
@@ -142,6 +152,7 @@ bool is_checkpoint(const fs::path& path) {
 }  // namespace
 
 void write_checkpoint(const fs::path& path, const Session& session, const CheckpointInfo& info) {
+  require_whole_states(session.plan());
   const auto views = views_of(session);
   const Texts texts{std::to_string(info.step), info.trainer, session.executor().choices(),
                     parameter_layout(session.plan())};
@@ -158,6 +169,7 @@ CheckpointInfo read_checkpoint(const fs::path& path, Session& session) {
   const Checkpoint file = Checkpoint::open(path);
   const Texts texts = texts_of(file);
   check_whole(file, texts);
+  require_whole_states(session.plan());
   check_fit(file, texts, session.plan());
   for (const TensorView& tensor : file.tensors()) session.write_state(tensor.name, tensor.bytes);
   for (const State& state : session.plan().states)

@@ -98,6 +98,17 @@ TEST_F(Launch, SignalsReachAllRanks) {
   EXPECT_TRUE(has(outcome.err, "rank 1: 1 heard")) << outcome.err;
 }
 
+TEST_F(Launch, AKilledLauncherLeavesNoRanks) {
+  spill(path("wait.sh"), "echo $$ > id.$RANK.new; mv id.$RANK.new id.$RANK\nexec sleep 600\n");
+  const Outcome outcome =
+      shell(binary() +
+            " launch -n 2 -- sh wait.sh & launcher=$!; "
+            "until [ -e id.0 ] && [ -e id.1 ]; do sleep 0.02; done; kill -KILL $launcher; "
+            "for id in $(cat id.0 id.1); do "  // an ended one may be there as a zombie
+            "while grep -q '^State:.[^Z]' /proc/$id/status 2>/dev/null; do sleep 0.02; done; done");
+  expect_good(outcome);
+}
+
 TEST_F(Launch, WhatCannotBeStarted) {
   expect_error(smelt("launch -n 2 -- no-such-program"),
                "rank 0: cannot start 'no-such-program': No such file");

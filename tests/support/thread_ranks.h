@@ -5,15 +5,16 @@
 #include <cstring>
 #include <exception>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "runtime/convert.h"
 #include "runtime/error.h"
 #include "runtime/ranks/rank_groups.h"
+#include "runtime/ranks/rank_sums.h"
 
 namespace smelt::test {
 
@@ -74,7 +75,6 @@ class ThreadMeeting {
   int64_t arrived_ = 0, left_ = 0, round_ = 0;
 };
 
-/// Sums are made in double, in the order of the ranks.
 class ThreadCommunicator : public Communicator {
  public:
   ThreadCommunicator(ThreadMeeting& meeting, int64_t rank, int64_t size)
@@ -118,35 +118,10 @@ class ThreadCommunicator : public Communicator {
     if (!to.empty()) std::memcpy(to.data(), from.data() + begin, to.size());
   }
 
-  template <typename T>
-  static void add(const Given& given, size_t begin, std::span<std::byte> to, CollectiveSum sum) {
-    for (size_t at = 0; at < to.size(); at += sizeof(T)) {
-      double total = 0;
-      for (size_t i = 0; i < given.size(); ++i) {
-        T number;
-        std::memcpy(&number, given[i].data() + begin + at, sizeof number);
-        const auto addend = static_cast<double>(number);
-        const bool is_first = i == 0;
-        total = is_first ? addend : sum == CollectiveSum::add ? total + addend : std::max(total, addend);
-      }
-      const T number = static_cast<T>(total);
-      std::memcpy(to.data() + at, &number, sizeof number);
-    }
-  }
-
   static void add(const Given& given, size_t begin, std::span<std::byte> to, DType dtype, CollectiveSum sum) {
-    switch (dtype) {
-      case DType::f32:
-        return add<float>(given, begin, to, sum);
-      case DType::f64:
-        return add<double>(given, begin, to, sum);
-      case DType::i32:
-        return add<int32_t>(given, begin, to, sum);
-      case DType::i64:
-        return add<int64_t>(given, begin, to, sum);
-      default:
-        fail("threads sum no {}", name(dtype));
-    }
+    std::vector<const std::byte*> from;
+    for (const std::vector<std::byte>& data : given) from.push_back(data.data() + begin);
+    sum_of_ranks(from, to.data(), static_cast<int64_t>(to.size()) / size_of(dtype), dtype, sum);
   }
 
   ThreadMeeting& meeting_;

@@ -93,6 +93,8 @@ TEST(LaunchVariables, AnAllocationIsNoLaunch) {
   expect_place(launch_of({{"SLURM_JOB_ID", "91"}, {"SLURM_NTASKS", "4"}}), 0, 1, 0, 1);
   expect_place(launch_of(without(kSlurm, "SLURM_STEP_ID")), 0, 1, 0, 1);
   EXPECT_HAS(fault_of({{"SLURM_PROCID", "0"}}), "SLURM_NTASKS is not");
+  const Launch step = launch_of(with(kSlurm, {{"SLURM_NTASKS", "64"}, {"SLURM_STEP_NUM_TASKS", "7"}}));
+  EXPECT_EQ(step.size, 7) << "of a step within a larger allocation";
 }
 
 TEST(LaunchVariables, TwoThatAgree) {
