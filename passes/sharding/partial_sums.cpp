@@ -51,10 +51,25 @@ bool through_pointwise(const Node& node, IsPartial is_partial) {
   return node.is(ScalarOp::select) && in_others(node, 0, is_partial);
 }
 
+/// What a type of floats holds.
+struct FloatBits {
+  DType type;
+  int mantissa, exponent;
+};
+constexpr FloatBits kFloatBits[] = {
+    {DType::bf16, 7, 8}, {DType::f16, 10, 5}, {DType::f32, 23, 8}, {DType::f64, 52, 11}};
+
+/// Whether the type holds every number of the other.
+bool can_hold(DType type, DType other) {
+  const auto *bits = llvm::find_if(kFloatBits, [&](const FloatBits& row) { return row.type == type; }),
+             *of = llvm::find_if(kFloatBits, [&](const FloatBits& row) { return row.type == other; });
+  if (bits == std::end(kFloatBits) || of == std::end(kFloatBits)) return false;
+  return bits->mantissa >= of->mantissa && bits->exponent >= of->exponent;
+}
+
 /// Addends that are rounded are not those of the rounded sum.
 bool through_convert(const Node& node, IsPartial is_partial) {
-  const DType from = node.operand(0)->dtype(), to = node.result()->dtype();
-  return is_float(from) && is_float(to) && size_of(to) >= size_of(from) && in_first(node, is_partial);
+  return can_hold(node.result()->dtype(), node.operand(0)->dtype()) && in_first(node, is_partial);
 }
 
 }  // namespace
@@ -152,13 +167,22 @@ class AxisSums {
 
   /// A short message takes as long as one of so many bytes.
   static constexpr double kLatencyBytes = 1 << 20;
+  /// A sum of symbolic size is dearer than any of a constant one, which is the same at ranks whose batches
+  /// have other sizes: they can add up nothing else.
+  static constexpr double kSymbolic = 1ULL << 40;
+
+  double cost_of_sum(const Value& value) const {
+    // What is cut afterwards is reduce-scattered, which moves half of it.
+    const double cost = whole_bytes(value) / (is_cut(&value) ? 2 : 1) + kLatencyBytes;
+    const auto is_constant = [](const Dim& dim) { return dim.is_constant(); };
+    return llvm::all_of(value.shape(), is_constant) ? cost : cost * kSymbolic;
+  }
 
   /// A value stays partial where that moves no more bytes than its own sum: who needs the sum has it made
   /// from the addends, once.
   void decide(const Value& value) {
     if (!may_.contains(&value)) return;
-    // What is cut afterwards is reduce-scattered, which moves half of it.
-    double& cost = cost_[&value] = whole_bytes(value) / (is_cut(&value) ? 2 : 1) + kLatencyBytes;
+    double& cost = cost_[&value] = cost_of_sum(value);
     if (was_written_partial(&value)) return void(late_.insert(&value));
     if (fixed_(&value) || is_cut(&value)) return;
     bool needs_sum = outputs_.contains(&value);
@@ -171,8 +195,8 @@ class AxisSums {
       later += share.value_or(0);
     }
     if (needs_sum) later += cost;
-    constexpr double kSlack = 1.001;  // shares are sums of rounded numbers
-    if (later > cost * kSlack || (needs_sum && !has_free_user(value))) return;
+    const double slack = needs_sum ? 1 : 1.001;  // shares are sums of rounded numbers
+    if (later > cost * slack || (needs_sum && !has_free_user(value))) return;
     cost = later;
     late_.insert(&value);
   }

@@ -167,25 +167,66 @@ TEST(RankTraining, GoesOnWithAnyNumberOfRanks) {
                      c.tolerance);
 }
 
+std::vector<std::string> collectives_of(const Program& program, const std::string& entry) {
+  std::vector<std::string> found;
+  for (const Step& step : std::ranges::find(program.entries, entry, &PlanEntry::name)->steps)
+    if (const auto* what = std::get_if<CollectiveStep>(&step.what))
+      found.push_back(fmt::format("{} {} {}", name(what->kind), what->axis, what->elements.str()));
+  std::ranges::sort(found);
+  return found;
+}
+
 /// Sums are made once: the flat gradient, the loss and the count.
-TEST(RankPlans, ReduceTheGradientOnce) {
-  const Program program =
-      compile(description_of(kRankCases[0]), options_for(kRankCases[0], "data=4"), Stage::program).program;
-  const auto collectives = [&](const std::string& entry) {
-    std::vector<std::string> found;
-    for (const Step& step : std::ranges::find(program.entries, entry, &PlanEntry::name)->steps)
-      if (const auto* what = std::get_if<CollectiveStep>(&step.what))
-        found.push_back(fmt::format("{} {} {}", name(what->kind), what->axis, what->elements.str()));
-    std::ranges::sort(found);
-    return found;
-  };
+void expect_three_sums(const RankCase& c, const CompileOptions& options) {
+  const Program program = compile(description_of(c), options, Stage::program).program;
   const auto parameters = std::ranges::find(program.states, "parameters", &State::name);
   const std::string flat = element_count(parameters->shape).str();
   const std::vector<std::string> sums = {"all_reduce data 1", "all_reduce data 1", "all_reduce data " + flat};
-  EXPECT_EQ(collectives("train_step"), sums);
-  EXPECT_EQ(collectives("apply"), sums);
+  EXPECT_EQ(collectives_of(program, "train_step"), sums);
+  EXPECT_EQ(collectives_of(program, "apply"), sums);
   for (const char* entry : {"accumulate", "evaluate", "logits"})
-    EXPECT_TRUE(collectives(entry).empty()) << entry;
+    EXPECT_TRUE(collectives_of(program, entry).empty()) << entry;
+}
+
+TEST(RankPlans, ReduceTheGradientOnce) {
+  expect_three_sums(kRankCases[0], options_for(kRankCases[0], "data=4"));
+}
+
+/// The gradient of the positions is added up at its whole size, though that of a batch is smaller: lengths of
+/// batches differ between ranks.
+TEST(RankPlans, ReduceNothingOfTheBatchsLength) {
+  const RankCase wide = {"wide",
+                         R"({"family": "gpt2", "vocab_size": 23, "hidden": 768, "max_positions": 512,
+                             "decoder": {"layers": 1, "heads": 12}})",
+                         Optimizer::adamw,
+                         DType::f32,
+                         0,
+                         {}};
+  CompileOptions options = options_for(wide, "data=2");
+  options.build.bounds = {{{"B"}, 8}, {{"T"}, 128}};
+  expect_three_sums(wide, options);
+}
+
+/// An attention that stays one operation, with its gradient, needs nothing of other ranks either.
+TEST(RankPlans, ReduceTheGradientOnceWithFusedAttention) {
+  CompileOptions options = options_for(kRankCases[0], "data=2");
+  options.attention = AttentionForm::fused;
+  expect_three_sums(kRankCases[0], options);
+}
+
+/// Without f32 masters, too, all ranks have the same bits.
+TEST(RankTraining, WithoutMastersRanksHaveTheSameBits) {
+  const RankCase& c = kRankCases[2];
+  const TemporaryDirectory d;
+  CompileOptions options = options_for(c, "data=2");
+  options.masters = false;
+  options.entries = {"accumulate", "apply", "evaluate"};
+  const auto plan = std::make_shared<const Plan>(compile(description_of(c), options).plan);
+  const auto all = train_all(plan, random_text(d));
+  ASSERT_FALSE(all[0].parameters.empty());
+  EXPECT_NE(all[0].losses.front(), all[0].losses.back());
+  EXPECT_EQ(all[1].parameters, all[0].parameters);
+  EXPECT_EQ(all[1].losses, all[0].losses);
 }
 
 TEST(RankPlans, OfGpusAreRefused) {
