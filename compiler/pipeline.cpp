@@ -26,6 +26,7 @@
 #include "passes/memory/chunk_rows.h"
 #include "passes/memory/order_steps.h"
 #include "passes/precision/quantize_weights.h"
+#include "passes/sharding/check_collectives.h"
 #include "passes/sharding/leave_addends.h"
 #include "passes/sharding/partition.h"
 #include "passes/sharding/propagate_shardings.h"
@@ -78,12 +79,12 @@ class Compiler {
     target.attention = templates_of(options_.attention);
     target.gemm_bodies = options_.gemm_bodies;
     check_precision(target);
-    if (target.is_cuda() && options_.mesh.ranks() > 1)
+    if (options_.mesh.ranks() > 1) module->set_mesh(options_.mesh);
+    if (target.is_cuda() && module->mesh().ranks() > 1)
       fail("GPUs run no plans of several ranks yet: compile for the mesh {} with --target=cpu, not {}",
-           str(options_.mesh), target.str());
+           str(module->mesh()), target.str());
 
     make_entries(*module, target);
-    if (options_.mesh.ranks() > 1) module->set_mesh(options_.mesh);
     clock_.end("entries");
     optimise(*module, target);
     clock_.end("passes");
@@ -281,6 +282,7 @@ class Compiler {
     if (!module.mesh().empty() && !module.partitioned)
       fail("--pipeline leaves out propagate_shardings and partition, which the mesh {} needs",
            str(module.mesh()));
+    if (options_.mode == Mode::train) check_collectives(module, "data");
   }
 
   /// A number that somebody asked for holds for small logits, too.

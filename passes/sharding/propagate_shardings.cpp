@@ -17,11 +17,8 @@ class Propagation {
 
   void run() {
     for (const auto& node : graph_.nodes()) start(*node);
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (const auto& node : graph_.nodes()) changed |= forward(*node);
-      for (const auto& node : llvm::reverse(graph_.nodes())) changed |= backward(*node);
-    }
+    follow_neighbours();
+    if (cut_leaves()) follow_neighbours();
     for (const auto& node : graph_.nodes()) assignments_[node.get()] = assigned(*node);
     keep_partial_sums(graph_, assignments_, shardings_,
                       [&](const Value* v) { return fixed_.contains(v) && !v->node()->is(Op::state); });
@@ -52,6 +49,56 @@ class Propagation {
     // A state that is cut cuts what is written to it.
     if (node.is(Op::update) && node.operands().size() == 1)
       extend(*node.operand(0), sharding_of_state(node), ShardingReason::from_users, node);
+  }
+
+  void follow_neighbours() {
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (const auto& node : graph_.nodes()) changed |= forward(*node);
+      for (const auto& node : llvm::reverse(graph_.nodes())) changed |= backward(*node);
+    }
+  }
+
+  // ---- leaves
+
+  /// What no neighbour cuts and is as long as the batch, as the ones of which a sum counts the records, is
+  /// cut with the batch: ranks may have parts of different lengths.
+  bool cut_leaves() {
+    bool changed = false;
+    for (const Node* input : graph_.inputs()) {
+      const Value& batch = *input->result();
+      const Sharding sharding = shardings_.find(&batch)->second;
+      if (batch.rank() == 0 || batch.shape()[0].is_constant() || sharding.dims[0].empty()) continue;
+      for (const auto& node : graph_.nodes())
+        if (is_leaf(*node) && node->result()->rank() > 0 && node->result()->shape()[0] == batch.shape()[0])
+          changed |= cut_leaf(*node->result(), sharding.dims[0], *input);
+    }
+    return changed;
+  }
+
+  static bool is_leaf(const Node& node) {
+    return node.is(Op::constant) || node.is(Op::iota) ||
+           (node.is(Op::broadcast) && node.operand(0)->rank() == 0);
+  }
+
+  /// Unless a user needs all of it.
+  bool cut_leaf(const Value& value, const std::vector<size_t>& axes, const Node& input) {
+    Sharding& own = shardings_.find(&value)->second;
+    if (fixed_.contains(&value) || !own.is_replicated()) return false;
+    own.dims[0] = axes;
+    const bool fits =
+        llvm::all_of(value.users(), [&](const Node* user) { return takes(*user, value, axes); });
+    if (!fits) return own.dims[0].clear(), false;
+    reasons_.try_emplace(&value, ShardingReason::batch, input.describe());
+    return true;
+  }
+
+  bool takes(const Node& user, const Value& value, const std::vector<size_t>& axes) {
+    if (user.is(Op::update)) return false;
+    const Assignment made = assigned(user);
+    for (unsigned i = 0; i < user.operands().size(); ++i)
+      if (user.operand(i) == &value && made.operand(i).dims[0] != axes) return false;
+    return true;
   }
 
   Assignment assigned(const Node& node) {
@@ -124,7 +171,8 @@ class Propagation {
   AxisAssigner assigner_;
 };
 
-constexpr std::string_view kReasons[] = {"as written", "from its operands, by", "from its users, by",
+constexpr std::string_view kReasons[] = {"as written",           "from its operands, by",
+                                         "from its users, by",   "as long as the batch, of",
                                          "addends of a sum, by", "whole: no neighbour is cut as it could be"};
 
 }  // namespace

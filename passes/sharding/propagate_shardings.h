@@ -3,10 +3,11 @@
 // Along the factors of each operation (passes/sharding/op_factors.h) a cut dim cuts the dims that it belongs
 // to, forward to results and backward to operands, until nothing changes. A dim that got its axes keeps
 // them; where an operation could take an axis for two of its factors, the one that moves the fewest bytes
-// wins. What is written stays: annotated values, and states and parameters, which are whole on every rank
-// where nothing is said. Then sums over ranks are placed (passes/sharding/partial_sums.h). Contract:
-// afterwards every value has a sharding; any choice gives the same numbers, since partition moves what does
-// not fit.
+// wins. Constants and positions that nothing cuts and whose first dim is the symbol of an input's that is cut
+// are cut like it: a sum of ones then counts the records of all ranks. What is written stays: annotated
+// values, and states and parameters, which are whole on every rank where nothing is said. Then sums over
+// ranks are placed (passes/sharding/partial_sums.h). Contract: afterwards every value has a sharding; any
+// choice gives the same numbers, since partition moves what does not fit.
 #pragma once
 
 #include <string>
@@ -21,6 +22,7 @@ enum class ShardingReason : uint8_t {
   written,        // an annotation, or the declaration of a state or parameter
   from_operands,  // forward, by the operation that made it
   from_users,     // backward, by an operation that reads it
+  batch,          // its first dim is that of an input which is cut
   partial_sum,    // whole or cut, and each rank has an addend
   whole,          // no neighbour is cut in a way that it could follow
 };

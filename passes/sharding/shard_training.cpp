@@ -1,5 +1,7 @@
 #include "passes/sharding/shard_training.h"
 
+#include <fmt/ranges.h>
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "runtime/error.h"
@@ -17,16 +19,64 @@ std::vector<size_t> axes_named(const Mesh& mesh, const std::vector<std::string>&
   return axes;
 }
 
-bool cut_batches(const Graph& graph, const std::vector<size_t>& axes) {
+/// Entries to which every rank feeds a batch of its own.
+constexpr std::string_view kFedEntries[] = {"train_step", "accumulate", "evaluate"};
+
+/// The symbol of the records: the first dim of the first input that has one there.
+std::optional<Dim> batch_of(const Graph& graph) {
+  for (const Node* input : graph.inputs()) {
+    const Shape& shape = input->result()->shape();
+    if (!shape.empty() && !shape[0].is_constant()) return shape[0];
+  }
+  return {};
+}
+
+/// Where ranks are fed, those are the batches that are cut, in other entries too: what leads the inputs of
+/// @logits may be the length of one record.
+std::optional<Dim> batch_of(const Module& module) {
+  for (const auto& graph : module.graphs)
+    if (llvm::is_contained(kFedEntries, graph->name))
+      if (auto batch = batch_of(*graph)) return batch;
+  return {};
+}
+
+bool cut_batches(const Graph& graph, const std::optional<Dim>& batch, const std::vector<size_t>& axes) {
   bool changed = false;
   for (const Node* input : graph.inputs()) {
     Value& value = *input->result();
     if (value.sharding || value.rank() == 0 || value.shape()[0].is_constant()) continue;
+    if (batch && value.shape()[0] != *batch) continue;
     value.sharding = Sharding{std::vector<std::vector<size_t>>(value.shape().size()), {}};
     value.sharding->dims[0] = axes;
     changed = true;
   }
   return changed;
+}
+
+/// An input of rank 0 is a number of the run, the same at all ranks.
+bool is_of_records(const Node& input, const Dim& batch) {
+  const Value& value = *input.result();
+  return value.rank() == 0 || value.sharding || input.bool_attr("optional", false) ||
+         value.shape()[0] == batch;
+}
+
+void check_inputs(const Module& module, const std::vector<size_t>& axes) {
+  const auto batch = batch_of(module);
+  if (!batch || parts_of(module.mesh(), axes) == 1) return;
+  std::vector<std::string> others;
+  for (const auto& graph : module.graphs) {
+    if (!llvm::is_contained(kFedEntries, graph->name)) continue;
+    for (const Node* input : graph->inputs())
+      if (!is_of_records(*input, *batch))
+        others.push_back(fmt::format("input \"{}\" of @{} : {}, whose records are {}",
+                                     input->string_attr("name"), graph->name, str(input->result()->type),
+                                     batch->str()));
+  }
+  if (others.empty()) return;
+  fail(
+      "shard_training: ranks feed batches of their own, and these inputs are no parts of a batch: {}. Let "
+      "their first dim be that of the records, make them optional, or train on one rank",
+      fmt::join(others, "; "));
 }
 
 /// A sum is read before it is written.
@@ -59,8 +109,10 @@ bool share(const Module& module, State& state, const ShardTrainingOptions& optio
 bool shard_training(Module& module, const ShardTrainingOptions& options) {
   if (module.mesh().empty() || module.partitioned) return false;
   const std::vector<size_t> axes = axes_named(module.mesh(), options.axes);
+  check_inputs(module, axes);
   bool changed = false;
-  for (const auto& graph : module.graphs) changed |= cut_batches(*graph, axes);
+  const auto batch = batch_of(module);
+  for (const auto& graph : module.graphs) changed |= cut_batches(*graph, batch, axes);
   for (State& state : module.states) changed |= share(module, state, options);
   return changed;
 }

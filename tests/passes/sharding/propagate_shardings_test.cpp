@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "ir/text/text.h"
+#include "passes/sharding/partial_sums.h"
 #include "passes/sharding/partition.h"
 #include "passes/sharding/reshape_factors.h"
 #include "runtime/error.h"
@@ -43,6 +44,40 @@ TEST(PropagateShardings, AlongFactorsBothWays) {
   EXPECT_EQ(of.at("turned"), "[model, data, -, -]");
   EXPECT_EQ(of.at("same"), "[model, data, -]");
   EXPECT_EQ(of.at("y"), "[data, -, model]") << "backward through the sum and the reshape";
+}
+
+/// Ones that are counted, and positions: cut with the batch, unless somebody needs all of them.
+TEST(PropagateShardings, LeavesAsLongAsTheBatchAreCut) {
+  const auto of =
+      propagated(graph("%x: f32[B,8] on [data, -], %s: f32[]",
+                       "%one = constant {value = 1} : f32[B,3] %count = reduce add %one {axes = [0, 1]} "
+                       "%all = broadcast %s {axes = []} : f32[B] %total = reduce add %all {axes = [0]} "
+                       "%place = iota {axis = 0} : i32[B] %far = reduce max %place {axes = [0]} "
+                       "%steps = iota {axis = 0} : i32[B] %added = scan %steps {axis = 0, kind = \"add\"} "
+                       "%other = constant {value = 1} : f32[T] %length = reduce add %other {axes = [0]} "
+                       "return x = %x, c = %count, t = %total, f = %far, a = %added, l = %length"));
+  EXPECT_EQ(of.at("one"), "[data, -]");
+  EXPECT_EQ(of.at("all"), "[data]");
+  EXPECT_EQ(of.at("place"), "[data]");
+  EXPECT_EQ(of.at("steps"), "[-]") << "a scan needs all of it";
+  EXPECT_EQ(of.at("other"), "[-]") << "T is cut by nobody";
+}
+
+/// Addends go through a type that holds all numbers of theirs, and no other.
+TEST(PropagateShardings, AddendsAreNotRounded) {
+  const auto passes = [](DType from, DType to) {
+    const auto module = parse_module(fmt::format(
+        "graph @g(%x: {0}[4]) {{ %y = convert %x : {1}[4] return y = %y }}", name(from), name(to)));
+    const Node& convert = *module->graphs[0]->outputs[0].value->node();
+    return passes_partial(convert, [](unsigned) { return true; });
+  };
+  EXPECT_TRUE(passes(DType::bf16, DType::f32));
+  EXPECT_TRUE(passes(DType::f16, DType::f32));
+  EXPECT_TRUE(passes(DType::f32, DType::f64));
+  EXPECT_FALSE(passes(DType::bf16, DType::f16));
+  EXPECT_FALSE(passes(DType::f16, DType::bf16));
+  EXPECT_FALSE(passes(DType::f32, DType::bf16));
+  EXPECT_FALSE(passes(DType::i32, DType::f32));
 }
 
 TEST(PropagateShardings, WhatIsWrittenStays) {

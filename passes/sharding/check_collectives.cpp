@@ -1,0 +1,57 @@
+#include "passes/sharding/check_collectives.h"
+
+#include <fmt/ranges.h>
+
+#include "llvm/ADT/STLExtras.h"
+#include "runtime/error.h"
+
+namespace smelt {
+namespace {
+
+/// How ranks run an entry of training.
+struct EntryRow {
+  std::string_view name;
+  bool together;  // all ranks, as often as each other
+};
+constexpr EntryRow kEntryRows[] = {
+    {"train_step", true}, {"accumulate", true}, {"apply", true}, {"evaluate", false}, {"logits", false}};
+
+bool is_constant(const Value& value) {
+  return llvm::all_of(value.shape(), [](const Dim& dim) { return dim.is_constant(); });
+}
+
+/// What is wrong with the collective; empty: nothing is.
+std::string_view fault(const Node& node, const EntryRow& entry) {
+  if (!entry.together) return "which ranks run by themselves, as often as they have batches";
+  if (is_constant(*node.operand(0)) && is_constant(*node.result())) return {};
+  return "and its size is that of the batch, which is another at each rank";
+}
+
+void add_faults(const Graph& graph, std::string_view axis, std::vector<std::string>& faults) {
+  const auto* entry = llvm::find_if(kEntryRows, [&](const EntryRow& row) { return row.name == graph.name; });
+  if (entry == std::end(kEntryRows)) return;
+  for (const auto& node : graph.nodes()) {
+    if (!node->is(Op::collective) || node->string_attr("axis") != axis) continue;
+    const std::string_view why = fault(*node, *entry);
+    if (!why.empty())
+      faults.push_back(fmt::format("{} {} of {} in @{}, {}", node->describe(), node->string_attr("kind"),
+                                   str(node->result()->type), graph.name, why));
+  }
+}
+
+}  // namespace
+
+void check_collectives(const Module& module, std::string_view axis) {
+  const auto number = module.mesh().find(axis);
+  if (!number || module.mesh().axes[*number].size == 1) return;
+  std::vector<std::string> faults;
+  for (const auto& graph : module.graphs) add_faults(*graph, axis, faults);
+  if (faults.empty()) return;
+  fail(
+      "ranks along the axis {} of the mesh ({}) have batches of their own, and this model needs numbers of "
+      "all "
+      "batches: {}. Write it so that each record counts by itself, or train it on one rank",
+      axis, str(module.mesh()), fmt::join(faults, "; "));
+}
+
+}  // namespace smelt
