@@ -120,6 +120,7 @@ void print_line(size_t rank, std::string_view line) { fmt::print(stderr, "rank {
 
 LaunchedRanks::LaunchedRanks(const RankCommand& command)
     : processes_(command.variables.size()), grace_(command.grace) {
+  ::signal(SIGCHLD, SIG_DFL);  // where it is ignored, nobody hears how a process ended
   const sigset_t set = launcher_signals();
   ::sigprocmask(SIG_BLOCK, &set, nullptr);
   signals_ = ::signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);

@@ -12,7 +12,7 @@ namespace smelt {
 namespace {
 
 constexpr int kLinkPollMilliseconds = 50;
-constexpr double kLateSeconds = 1, kSecondsToReport = 2;
+constexpr double kLateSeconds = 1, kSecondsToReport = 2, kSecondsToEnd = 2;
 
 }  // namespace
 
@@ -25,7 +25,7 @@ LinkThread::LinkThread(Connection connection, LinkPlace place, FailureFlag& fail
 LinkThread::~LinkThread() {
   {
     const std::lock_guard lock(mutex_);
-    is_ending_ = true;
+    end_by_ = Clock::now() + seconds(kSecondsToEnd);
   }
   waker_.wake();
   thread_.join();
@@ -124,7 +124,8 @@ void LinkThread::serve() {
     while (const auto frame = connection_.next()) take_frame(*frame);
     check_hub();
     const std::lock_guard lock(mutex_);
-    if (is_ending_ && (!connection_.has_unsent() || !connection_.is_open())) return;
+    const bool has_sent = !connection_.has_unsent() || !connection_.is_open();
+    if (end_by_ && (has_sent || Clock::now() > *end_by_)) return;
   }
 }
 

@@ -33,7 +33,7 @@ class LinkThread {
   LinkThread(Connection connection, LinkPlace place, FailureFlag& failure);
   LinkThread(const LinkThread&) = delete;
   LinkThread& operator=(const LinkThread&) = delete;
-  /// What is queued is sent before.
+  /// What is queued is sent before, within two seconds.
   ~LinkThread();
 
   /// Until all ranks have joined: the names of their hosts. These throw where the run fails.
@@ -73,7 +73,8 @@ class LinkThread {
   std::string report_;
   const char* call_ = nullptr;  // in which this rank waits for others
   uint64_t call_bytes_ = 0, calls_ = 0;
-  bool has_started_ = false, has_farewell_ = false, is_ending_ = false;
+  bool has_started_ = false, has_farewell_ = false;
+  std::optional<Clock::time_point> end_by_;  // set by the destructor
 
   Waker waker_;
   Connection connection_;  // the thread's own, as what follows

@@ -132,7 +132,7 @@ TEST(SharedMemoryFaults, GroupsThatDoNotFit) {
 TEST(SharedMemoryFaults, AHungRankIsToldFromThoseThatWaitForIt) {
   constexpr int kHung = 2;
   const auto ends = run_rank_threads(3, [](Launch launch, Socket listener) {
-    launch.progress_timeout = 0.4;
+    launch.progress_timeout = 2;
     RankLink link(launch, std::move(listener));
     const auto group = share_memory(link, std::vector<int64_t>{0, 1, 2});
     Bytes data(400);
@@ -168,7 +168,9 @@ void expect_death_is_told(int size, int victim, int milliseconds) {
     }
   };
   const auto ends = run_rank_processes(size, work, [&](const std::vector<pid_t>& processes) {
-    while (*joined < size) std::this_thread::yield();
+    const auto end = Clock::now() + seconds(60);
+    while (*joined < size && Clock::now() < end) std::this_thread::yield();
+    EXPECT_EQ(*joined, size) << "not all have joined";
     std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
     ::kill(processes[static_cast<size_t>(victim)], SIGKILL);
   });
