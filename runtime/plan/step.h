@@ -115,7 +115,6 @@ struct FillStep {
   double value = 0;
 };
 
-enum class CollectiveKind : uint8_t { all_reduce, reduce_scatter, all_gather, all_to_all };
 std::string_view name(CollectiveKind kind);  // "all_reduce"
 std::optional<CollectiveKind> parse_collective_kind(std::string_view text);
 std::string_view name(CollectiveSum sum);  // "add", "max"

@@ -13,6 +13,7 @@
 
 namespace smelt {
 
+enum class CollectiveKind : uint8_t { all_reduce, reduce_scatter, all_gather, all_to_all };
 enum class CollectiveSum : uint8_t { add, max };
 
 class Communicator {

@@ -7,14 +7,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "runtime/ranks/communicator.h"
 #include "runtime/ranks/shared_region.h"
 
 namespace smelt {
 
 constexpr size_t kCacheLine = 64;
 constexpr size_t kParities = 2;  // a rank may write its next part while others still read the last one
-
-enum class CollectiveKind : uint32_t { all_reduce, reduce_scatter, all_gather, all_to_all };
 
 /// What a rank has called, in the words that all must have the same.
 struct CallSignature {
