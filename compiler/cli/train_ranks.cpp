@@ -50,8 +50,8 @@ void TrainRanks::agree(const Plan& plan, const DataSplit& data, const TrainerOpt
   RankLink::Values values = {{"code", compiler_build_id()},
                              {"plan", checksum_of(serialize_plan(plan))},
                              {"data", describe_data(data, options)}};
-  for (const auto& [name, value] : parse_json(to_json(options), "options").items())
-    values.emplace_back(name, value.dump());
+  const Json all = parse_json(to_json(options), "options");
+  for (const auto& [name, value] : all.items()) values.emplace_back(name, value.dump());
   ranks_.link().agree("the run to train", values);
 }
 

@@ -26,7 +26,7 @@ class RankProcesses : public CommandLine {
   static std::string train(const std::string& run, const std::string& more) {
     return "smelt train spec.json --from-scratch --data text.txt --data-format bytes --batch 2 --length 9 "
            "--lr "
-           "0.01 --seed 7 --eval-batches 3 --eval-every 4 --run-dir " +
+           "0.01 --seed 7 --threads 1 --eval-batches 3 --eval-every 4 --run-dir " +
            run + " " + more;
   }
   Outcome launch(int ranks, const std::string& command) const {
