@@ -179,7 +179,9 @@ Session::Session(std::shared_ptr<const Plan> plan, std::unique_ptr<Executor> exe
 std::unique_ptr<Session> Session::share(const SessionOptions& options) {
   require_unwritten_weights(*plan_);
   refresh_copies();
-  auto other = std::make_unique<Session>(plan_, executor_->share(executor_options(options)), options.seed);
+  ExecutorOptions shared = executor_options(options);
+  if (!shared.ranks) shared.ranks = executor_->ranks();
+  auto other = std::make_unique<Session>(plan_, executor_->share(shared), options.seed);
   other->users_ = users_;
   log(LogLevel::info, "{} bytes of weights are shared by {} sessions", weight_bytes(*plan_), users_.count());
   for (size_t i = 0; i < plan_->states.size(); ++i)

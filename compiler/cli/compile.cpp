@@ -83,6 +83,7 @@ void add_compile(CLI::App& app) {
   command->add_option("-o,--output", options->output, "plan file to write");
   command->add_option("--entry", options->only, "make only these entries")->delimiter(',');
   options->flags.add_to(*command);
+  options->flags.add_mesh(*command);
   options->flags.add_mode(*command);
   on_call(command, options, run_compile);
 }

@@ -127,9 +127,6 @@ void CompileFlags::add_to(CLI::App& app) {
       ->check(CLI::NonNegativeNumber);
   app.add_flag("--tune", tune, "time the kernels' schedules on this machine's GPU; what is found is kept");
   app.add_flag("--no-plan-cache", no_plan_cache, "compile, also where the cache directory has the plan");
-  app.add_option("--mesh", mesh,
-                 "ranks that run the plan together, such as data=2: each takes a part of the batch "
-                 "(docs/data_parallel.md)");
   app.add_option("--max", bounds, "upper bounds of symbols: B=32,T=1024,B*T=4096")->delimiter(',');
   app.add_option("--pipeline", pipeline, "graph passes instead of the default ones")->group(kPassesGroup);
   app.add_option("--disable-pass", disabled, "leave optional passes out")
@@ -148,6 +145,12 @@ void CompileFlags::add_to(CLI::App& app) {
   app.add_flag("--timing", timing,
                "print the seconds of each phase and pass to stderr; of generate --json also its tokens/s")
       ->group(kPassesGroup);
+}
+
+void CompileFlags::add_mesh(CLI::App& app) {
+  app.add_option("--mesh", mesh,
+                 "ranks that run the plan together, such as data=2: each takes a part of the batch "
+                 "(docs/data_parallel.md)");
 }
 
 void CompileFlags::add_dropout(CLI::App& app) {

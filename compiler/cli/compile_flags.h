@@ -39,6 +39,8 @@ struct CompileFlags {
   /// Adds --mode, --dropout and the optimiser, for commands that make plans of either mode.
   void add_mode(CLI::App& app);
   void add_dropout(CLI::App& app);
+  /// Adds --mesh, for commands that make or train plans of several ranks.
+  void add_mesh(CLI::App& app);
   /// Adds options for inputs and outputs that a model may or may not have.
   void add_inputs(CLI::App& app);
   /// Adds --kv-cache, --no-kv-cache, --cache-pages and what add_choice adds.

@@ -344,6 +344,7 @@ void add_dump(CLI::App& app) {
   command->add_option("--entry", options->entries, "only these entries")->delimiter(',');
   command->add_option("-o,--output", options->output, "file to write instead of standard output");
   options->flags.add_to(*command);
+  options->flags.add_mesh(*command);
   options->flags.add_mode(*command);
   on_call(command, options, run_dump);
 }

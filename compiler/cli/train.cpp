@@ -84,10 +84,10 @@ class Run {
     compile_model();
     const bool accumulates = options_.trainer.gradient_accumulation > 1;
     const DataSplit data = options_.data.open(model_, accumulates ? "accumulate" : "train_step");
-    if (ranks_) ranks_->agree(*model_.plan, data, trainer_options());
     make_session();
     if (options_.trainer.sample_every > 0) prepare_samples();
     Trainer trainer(*session_, trainer_options(), data);
+    if (ranks_) ranks_->agree(*model_.plan, trainer.describe_data(), trainer_options());
     TerminalProgress progress(std::cerr, terminal_style(STDERR_FILENO));
     if (!is_quiet()) trainer.add_observer(progress);
     begin(trainer);
@@ -115,6 +115,7 @@ class Run {
           "--detect-anomaly needs the description: a plan does not hold the graph that it looks values up "
           "in");
     require_training();
+    if (ranks_) ranks_->require_plan(*model_.plan);
   }
 
   void bound_sizes(std::vector<Symbols::Bound>& bounds) {
@@ -372,6 +373,7 @@ void add_train(CLI::App& app) {
   command->add_flag("--quiet", options->quiet, "no progress on stderr");
   options->data.add_to(*command);
   options->flags.add_to(*command);
+  options->flags.add_mesh(*command);
   options->flags.add_dropout(*command);
   options->flags.optimizer.clip = 1;
   options->flags.optimizer.add_to(*command);

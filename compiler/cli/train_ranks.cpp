@@ -4,6 +4,7 @@
 #include "compiler/cli/command.h"
 #include "runtime/error.h"
 #include "runtime/plan/plan_file.h"
+#include "runtime/plan/plan_ranks.h"
 #include "runtime/system/file.h"
 #include "runtime/system/json_text.h"
 
@@ -16,27 +17,12 @@ std::string checksum_of(std::string_view bytes) {
   return sum.hex();
 }
 
-std::string count_of(const DataPart& part) {
-  return std::visit([](const auto& range) { return std::to_string(range.size()); }, part);
-}
-
-/// How much data there is, and what the first batch holds.
-std::string describe_data(const DataSplit& data, const TrainerOptions& options) {
-  Batch batch;
-  BatchOptions first{.batch = 1, .length = options.length, .seed = static_cast<uint32_t>(options.seed)};
-  make_stream(data.train, first)->fill(0, 0, batch);
-  Checksum sum;
-  for (const InputTensor& input : batch.inputs())
-    sum.add({static_cast<const std::byte*>(input.data),
-             static_cast<size_t>(count_elements(input.shape) * size_of(input.dtype))});
-  return fmt::format("{} to train on, {} held back, {}", count_of(data.train), count_of(data.held_back),
-                     sum.hex());
-}
-
-/// Rank 0 says what ends the run; where it is lost itself, rank 1 does.
+/// Rank 0 says what ends the run; where it is lost or stands still, rank 1 does. Rank 0's own Error, which
+/// the others are told behind its name, is on the terminal already.
 bool says_failure(int64_t rank, std::string_view failure) {
-  const bool of_first = failure.starts_with("rank 0 (") && failure.find(") failed: ") == failure.npos;
-  return rank == 0 || (rank == 1 && of_first);
+  const bool names_first = failure.starts_with("rank 0 (");
+  const bool failed = failure.substr(0, failure.find(':')).ends_with(" failed");
+  return rank == 0 || (rank == 1 && names_first && !failed);
 }
 
 }  // namespace
@@ -46,10 +32,19 @@ bool TrainRanks::samples() const {
   return !data || mesh().coordinates(groups_.rank())[*data] == 0;
 }
 
-void TrainRanks::agree(const Plan& plan, const DataSplit& data, const TrainerOptions& options) {
-  RankLink::Values values = {{"code", compiler_build_id()},
-                             {"plan", checksum_of(serialize_plan(plan))},
-                             {"data", describe_data(data, options)}};
+void TrainRanks::require_plan(const Plan& plan) {
+  require_mesh(plan, &groups_);
+  for (const MeshAxis& axis : mesh().axes)
+    if (axis.size > 1 && !uses_axis(plan, axis))
+      fail(
+          "nothing of the plan is shared along the axis {} of the mesh {}: its ranks would all do the same; "
+          "training uses the axis data, such as --mesh data={}",
+          axis.name, str(mesh()), mesh().ranks());
+}
+
+void TrainRanks::agree(const Plan& plan, const std::string& data, const TrainerOptions& options) {
+  RankLink::Values values = {
+      {"code", compiler_build_id()}, {"plan", checksum_of(serialize_plan(plan))}, {"data", data}};
   const Json all = parse_json(to_json(options), "options");
   for (const auto& [name, value] : all.items()) values.emplace_back(name, value.dump());
   ranks_.link().agree("the run to train", values);

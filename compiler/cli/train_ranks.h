@@ -19,8 +19,11 @@ class TrainRanks {
   const Mesh& mesh() const { return groups_.mesh(); }
   /// Whether this rank takes part in making samples: one of those that see the same batch as rank 0.
   bool samples() const;
+  /// Throws Error naming both where the plan is for another mesh, or naming an axis that nothing of it uses.
+  void require_plan(const Plan& plan);
   /// Throws Error, at all ranks, where two of them have other plans, code, data or options: it names both.
-  void agree(const Plan& plan, const DataSplit& data, const TrainerOptions& options);
+  /// `data`: Trainer::describe_data.
+  void agree(const Plan& plan, const std::string& data, const TrainerOptions& options);
 
  private:
   Ranks& ranks_;

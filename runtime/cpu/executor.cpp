@@ -12,6 +12,7 @@
 #include "runtime/error.h"
 #include "runtime/index_faults.h"
 #include "runtime/plan/choices.h"
+#include "runtime/plan/plan_ranks.h"
 #include "runtime/plan/plan_validate.h"
 #include "runtime/shared_weights.h"
 #include "runtime/system/log.h"
@@ -123,20 +124,6 @@ void check_memory(const Plan& plan, bool has_weights) {
               need.total(), gib(need.total()), gib(need.states), gib(need.arena), available, gib(available));
 }
 
-void check_ranks(const Plan& plan, const RankGroups* ranks) {
-  const int64_t needed = plan.mesh.ranks();
-  if (needed > 1 && !ranks)
-    fail(
-        "the plan is for {} ranks (mesh {}), and this process runs alone: start all with `smelt launch -n {} "
-        "-- smelt ...`, or compile the plan without a mesh",
-        needed, str(plan.mesh), needed);
-  if (ranks && needed > 1 && plan.mesh != ranks->mesh())
-    fail(
-        "the plan is for {} ranks (mesh {}), and there are {} (mesh {}): start as many, or compile it for "
-        "that mesh (--mesh)",
-        needed, str(plan.mesh), ranks->mesh().ranks(), str(ranks->mesh()));
-}
-
 /// Nothing is measured here.
 bool runs(const ResolvedEntry& resolved, size_t step) {
   const Step& asked = resolved.entry->steps[step];
@@ -159,7 +146,6 @@ CpuExecutor::CpuExecutor(std::shared_ptr<const Plan> plan, const ExecutorOptions
     : plan_(std::move(plan)), options_(options) {
   check_target(*plan_);
   validate(*plan_);  // sizes and places are used unchecked from here on
-  check_ranks(*plan_, options_.ranks);
   check_memory(*plan_, owner != nullptr);
   if (owner)
     code_ = owner->code_, functions_ = owner->functions_;
@@ -223,6 +209,7 @@ ResolvedEntry& CpuExecutor::resolved(const PlanEntry& entry, const SymbolValues&
     cache_.splice(cache_.begin(), cache_, found);
     return cache_.front();
   }
+  require_ranks(*plan_, entry, options_.ranks);
   log(LogLevel::debug, "entry '{}' resolved for {}", entry.name, symbols);
   if (cache_.size() == kCachedShapes) cache_.pop_back();
   return cache_.emplace_front(resolve(*plan_, entry, symbols, functions_, fixed_));

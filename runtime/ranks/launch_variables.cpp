@@ -128,6 +128,9 @@ void read_secret(const Environment& environment, const std::optional<LaunchJob>&
   }
 }
 
+/// Some three years: clocks count to no end that is much later.
+constexpr double kMostSeconds = 1e8;
+
 void read_seconds(const Environment& environment, std::string_view name, double least, double& seconds) {
   const auto text = find_variable(environment, name);
   if (!text) return;
@@ -135,6 +138,7 @@ void read_seconds(const Environment& environment, std::string_view name, double 
   const auto [stop, error] = std::from_chars(text->data(), end, seconds);
   if (error != std::errc() || stop != end || !std::isfinite(seconds) || seconds < least)
     fail("{} is '{}': expected seconds, at least {}", name, *text, least);
+  seconds = std::min(seconds, kMostSeconds);
 }
 
 }  // namespace

@@ -1,8 +1,16 @@
 #include "runtime/ranks/mesh_ranks.h"
 
+#include <utility>
+
 #include "runtime/error.h"
 
 namespace smelt {
+
+uint64_t ProgressCounter::next(int64_t step) {
+  constexpr int kBitsOfCalls = 24;
+  calls_ = step == std::exchange(step_, step) ? calls_ + 1 : 0;
+  return (static_cast<uint64_t>(step) << kBitsOfCalls) + calls_;
+}
 
 MeshRanks::MeshRanks(Ranks& ranks, Mesh mesh) : ranks_(ranks), mesh_(std::move(mesh)) {
   if (mesh_.ranks() != ranks_.size())
@@ -17,7 +25,7 @@ MeshRanks::MeshRanks(Ranks& ranks, Mesh mesh) : ranks_(ranks), mesh_(std::move(m
 }
 
 void MeshRanks::progress(std::string_view what, int64_t step) {
-  ranks_.link().progress(fmt::format("step {}, {}", step, what), static_cast<uint64_t>(step));
+  ranks_.link().progress(fmt::format("step {}, {}", step, what), counter_.next(step));
 }
 
 }  // namespace smelt

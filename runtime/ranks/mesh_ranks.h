@@ -6,6 +6,17 @@
 
 namespace smelt {
 
+/// What RankLink::progress counts: it grows with every call, and begins each step at the same number at all
+/// ranks, which are compared by it.
+class ProgressCounter {
+ public:
+  uint64_t next(int64_t step);
+
+ private:
+  int64_t step_ = -1;
+  uint64_t calls_ = 0;  // in this step
+};
+
 class MeshRanks : public RankGroups {
  public:
   /// Makes the communicators of all axes and of all ranks; all ranks call it at once. Throws Error naming
@@ -23,6 +34,7 @@ class MeshRanks : public RankGroups {
   Ranks& ranks_;
   Mesh mesh_;
   std::vector<Communicator*> along_;
+  ProgressCounter counter_;
 };
 
 }  // namespace smelt

@@ -21,7 +21,8 @@ class RankGroups {
   /// All ranks, in order. Its calls and those of `along` are in one order at every rank.
   virtual Communicator& everyone() = 0;
 
-  /// Tells what this rank works on, for messages of others that have lost it.
+  /// Tells what this rank works on, for messages of others that have lost it. Each call counts as going on:
+  /// calls are never further apart than a rank may stand still.
   virtual void progress(std::string_view what, int64_t step) = 0;
   /// Ends the calls that other ranks wait in, and later ones, with an Error that has this text.
   virtual void report_failure(std::string_view text) = 0;

@@ -19,13 +19,6 @@ namespace fs = std::filesystem;
 constexpr std::string_view kPrefix = "step-", kSuffix = ".safetensors";
 constexpr const char *kFormat = "smelt-checkpoint-1", *kChoices = "choices", *kParameters = "parameters";
 
-/// Copies are rounded again from their masters.
-bool is_saved(const State& state) {
-  const bool lasts = state.role != Role::gradient && state.role != Role::cache &&
-                     state.role != Role::stream && state.role != Role::fault;
-  return lasts && state.copy_of.empty();
-}
-
 /// Parts of ranks are not put together here.
 void require_whole_states(const Plan& plan) {
   for (const State& state : plan.states) {
@@ -150,6 +143,13 @@ bool is_checkpoint(const fs::path& path) {
 }
 
 }  // namespace
+
+/// Copies are rounded again from their masters.
+bool is_saved(const State& state) {
+  const bool lasts = state.role != Role::gradient && state.role != Role::cache &&
+                     state.role != Role::stream && state.role != Role::fault;
+  return lasts && state.copy_of.empty();
+}
 
 void write_checkpoint(const fs::path& path, const Session& session, const CheckpointInfo& info) {
   require_whole_states(session.plan());

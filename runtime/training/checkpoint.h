@@ -14,6 +14,7 @@ namespace smelt {
 
 class Checkpoint;
 class Session;
+struct State;
 
 struct CheckpointInfo {
   int64_t step = 0;            // updates done; with the seed, this is the whole state of every random number
@@ -25,6 +26,8 @@ struct CheckpointInfo {
 /// Writes all states but gradients (zero between steps) and the executor's measured choices, with a checksum
 /// over everything; the file is replaced as a whole.
 void write_checkpoint(const std::filesystem::path& path, const Session& session, const CheckpointInfo& info);
+/// Whether checkpoints hold a state.
+bool is_saved(const State& state);
 /// Checks structure, checksum and fit to the plan before it changes the session; throws Error where one is
 /// wrong. An executor that cannot use the recorded choices (of another device, say) makes its own, with a
 /// warning.

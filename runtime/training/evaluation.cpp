@@ -41,11 +41,13 @@ void count_correct(const HostTensor& logits, std::span<const int32_t> labels, st
 
 }  // namespace
 
-Evaluation evaluate_batches(Session& session, BatchList& batches, int64_t first, int64_t stride) {
+Evaluation evaluate_batches(Session& session, BatchList& batches, int64_t first, int64_t stride,
+                            const std::function<void()>& before_batch) {
   Evaluation result;
   Batch batch;
   const PlanEntry* classes = classifier(session);
   for (int64_t i = first; i < batches.size(); i += stride) {
+    if (before_batch) before_batch();
     batches.fill(i, batch);
     const auto outputs = session.run("evaluate", batch.inputs());
     result.loss_sum += scalar(outputs, "loss_sum");

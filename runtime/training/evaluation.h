@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 #include "runtime/data/batches.h"
@@ -21,7 +22,8 @@ struct Evaluation {
 };
 
 /// Runs the entry `evaluate` and, where labels are one a record and the plan has it, `logits`, on every
-/// `stride`-th batch from number `first` on.
-Evaluation evaluate_batches(Session& session, BatchList& batches, int64_t first = 0, int64_t stride = 1);
+/// `stride`-th batch from number `first` on. `before_batch`: called before each.
+Evaluation evaluate_batches(Session& session, BatchList& batches, int64_t first = 0, int64_t stride = 1,
+                            const std::function<void()>& before_batch = {});
 
 }  // namespace smelt

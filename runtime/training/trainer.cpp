@@ -10,8 +10,10 @@
 
 #include "runtime/error.h"
 #include "runtime/plan/matrix_flops.h"
+#include "runtime/plan/plan_ranks.h"
 #include "runtime/system/file.h"
 #include "runtime/training/loss_curve.h"
+#include "runtime/training/same_states.h"
 
 namespace smelt {
 namespace {
@@ -112,6 +114,7 @@ bool is_due(int64_t every, int64_t step) { return every > 0 && step % every == 0
 
 Trainer::Trainer(Session& session, TrainerOptions options, DataSplit data)
     : session_(session), ranks_(session.ranks()), options_(std::move(options)), data_(std::move(data)) {
+  require_mesh(session_.plan(), session_.executor().ranks());
   options_.data_ranks = ranks_.data_ranks();
   options_.validate();
   schedule_ = options_.rate();
@@ -130,29 +133,6 @@ void Trainer::tell(const std::function<void(TrainerObserver&)>& what) const {
   for (TrainerObserver* observer : observers_) what(*observer);
 }
 
-BatchOptions Trainer::batch_options() const {
-  return {.batch = options_.batch,
-          .length = options_.length,
-          .micro_steps = options_.gradient_accumulation * ranks_.data_ranks(),
-          .seed = static_cast<uint32_t>(options_.seed)};
-}
-
-void Trainer::pack_data() {
-  const PlanEntry& entry = session_.entry(options_.gradient_accumulation > 1 ? "accumulate" : "train_step");
-  const PackOptions packing = pack_options(entry, options_.length, options_.document_end);
-  data_ = {pack(data_.train, packing), pack(data_.held_back, packing)};
-}
-
-void Trainer::tell_packing() const {
-  const auto say = [&](const char* what, const DataPart& part) {
-    const auto* rows = std::get_if<PackedRange>(&part);
-    if (!rows || rows->size() == 0) return;
-    tell([&](TrainerObserver& o) { o.message(fmt::format("{}: {}", what, rows->data->summary())); });
-  };
-  say("packed", data_.train);
-  say("packed, held back", data_.held_back);
-}
-
 /// Ranks that wait for one that has failed end with its Error.
 TrainingResult Trainer::run() {
   try {
@@ -167,6 +147,7 @@ TrainingResult Trainer::run_steps() {
   if (!restored_) restore();
   restored_ = false;  // another run begins anew
   const int64_t first = result_.step;
+  require_same_states(session_, ranks_, first);
   begin();
   std::ofstream metrics;
   std::optional<JsonLines> lines;
@@ -239,7 +220,6 @@ void Trainer::begin() {
 
 void Trainer::train(int64_t step) {
   const auto begin = Clock::now();
-  ranks_.progress("training", step + 1);
   const double rate = schedule_.at(step);
   session_.scalar("learning_rate") = static_cast<float>(rate);
   const Update done = at_place(fmt::format("training stopped at step {}", step + 1), last_good(),
@@ -272,11 +252,13 @@ Trainer::Update Trainer::update(int64_t step) {
   if (options_.gradient_accumulation == 1) return figures(micro_step("train_step", step, 0));
   for (int64_t i = 0; i < options_.gradient_accumulation; ++i) micro_step("accumulate", step, i);
   session_.set_random(static_cast<uint32_t>(options_.seed), step);
+  ranks_.progress("the update", step + 1);
   return figures(session_.run("apply", {}));
 }
 
 std::vector<HostTensor> Trainer::micro_step(std::string_view entry, int64_t step, int64_t index) {
   const int64_t place = index * ranks_.data_ranks() + ranks_.data_rank();
+  ranks_.progress("training", step + 1);
   stream_->fill(options_.overfit_one_batch ? 0 : step, place, batch_);
   const std::vector<InputTensor> inputs = batch_.inputs();
   session_.set_random(static_cast<uint32_t>(options_.seed), step, index);
@@ -329,16 +311,21 @@ void Trainer::after_step(int64_t step) {
   result_.stopped_early = ranks_.largest(asked ? 1 : 0) > 0;
   const bool ending = last || result_.stopped_early;
   if (is_due(options_.eval_every, step) || ending) record_evaluation(step);
-  if (sampler && (is_due(options_.sample_every, step) || (last && options_.sample_every > 0))) {
-    const std::string text = sampler(step);
-    tell([&](TrainerObserver& o) { o.sampled(step, text); });
-  }
+  if (is_due(options_.sample_every, step) || (last && options_.sample_every > 0)) sample(step);
   if (is_due(options_.checkpoint_every, step) || ending) save(step);
+}
+
+void Trainer::sample(int64_t step) {
+  ranks_.progress("a sample", step);
+  if (!sampler) return;
+  const std::string text = sampler(step);
+  tell([&](TrainerObserver& o) { o.sampled(step, text); });
 }
 
 /// Each rank takes some of the batches.
 Evaluation Trainer::evaluate_at_all_ranks() {
-  const Evaluation own = evaluate_batches(session_, *held_back_, ranks_.data_rank(), ranks_.data_ranks());
+  const Evaluation own = evaluate_batches(session_, *held_back_, ranks_.data_rank(), ranks_.data_ranks(),
+                                          [&] { ranks_.progress("an evaluation", result_.step); });
   double sums[] = {own.loss_sum, own.targets, static_cast<double>(own.classified),
                    static_cast<double>(own.correct)};
   ranks_.add_up(sums);
@@ -365,6 +352,8 @@ void Trainer::record_evaluation(int64_t step) {
 
 void Trainer::save(int64_t step) {
   if (options_.run_directory.empty()) return;
+  ranks_.progress("a checkpoint", step);
+  require_same_states(session_, ranks_, step);
   result_.checkpoint = checkpoint_path(options_.run_directory / "checkpoints", step);
   if (!checkpoints_) return;
   checkpoints_->save(session_, {step, to_json(options_), {}});

@@ -4,7 +4,7 @@
 // of the N along the axis `data` takes batch micro * N + r of a step, so that N ranks with one micro-step
 // make the update of one rank with N. Figures and losses are those of all ranks; the first rank alone writes
 // the run directory, and all resume from the checkpoint that it finds there: the directory must be one that
-// all see.
+// all see. All must begin with the same states, which is checked there and at every checkpoint.
 #pragma once
 
 #include <cstdint>
@@ -89,6 +89,9 @@ class Trainer {
   /// message.
   std::function<std::string(std::span<const InputTensor> inputs)> explain_anomaly;
 
+  /// How much data there is, in rows where it is packed, and a checksum of the first batch: what ranks that
+  /// train one model have in common.
+  std::string describe_data() const;
   /// Resumes the run in the directory where the option `resume` is set; returns the number of updates done.
   /// Nothing is written: a checkpoint that does not fit is an Error, and the files stay. run() calls this if
   /// the caller has not.
@@ -125,6 +128,7 @@ class Trainer {
   void check_finite(int64_t step, const Update& done);
   void after_step(int64_t step);
   void record_evaluation(int64_t step);
+  void sample(int64_t step);
   void save(int64_t step);
   void draw_curve() const;
   void tell(const std::function<void(TrainerObserver&)>& what) const;

@@ -98,6 +98,32 @@ TEST_F(RankProcesses, RefuseWhatDoesNotFit) {
   EXPECT_FALSE(fs::exists(path("run/metrics.jsonl")));
 }
 
+/// Separate copies in one run directory would pass for one run.
+TEST_F(RankProcesses, RefuseAPlanOfAnotherMesh) {
+  expect_good(smelt("compile spec.json --max B=2,T=9 -o alone.plan"));
+  const std::string more = " --data text.txt --data-format bytes --batch 2 --steps 1 --run-dir run";
+  const Outcome alone = launch(2, "smelt train alone.plan --from-scratch" + more);
+  EXPECT_EQ(alone.status, 1);
+  EXPECT_TRUE(has(alone.err, "the plan is for one rank, and there are 2")) << alone.err;
+  EXPECT_TRUE(has(alone.err, "compile it with --mesh data=2")) << alone.err;
+  const Outcome unused = launch(2, train("run", "--steps 1 --mesh model=2"));
+  EXPECT_EQ(unused.status, 1);
+  EXPECT_TRUE(has(unused.err, "along the axis model")) << unused.err;
+  EXPECT_TRUE(has(unused.err, "training uses the axis data")) << unused.err;
+  EXPECT_FALSE(fs::exists(path("run/metrics.jsonl")));
+}
+
+/// Entries without collectives need no other rank.
+TEST_F(RankProcesses, AreNotNeededToEvaluate) {
+  expect_good(smelt("compile spec.json --max B=2,T=9 --mesh data=2 -o two.plan"));
+  expect_good(smelt("evaluate two.plan --from-scratch --data text.txt --data-format bytes --batch 2"));
+  const Outcome trained =
+      smelt("train two.plan --from-scratch --data text.txt --data-format bytes --batch 2 --steps 1");
+  EXPECT_EQ(trained.status, 1);
+  EXPECT_TRUE(has(trained.err, "this process runs alone")) << trained.err;
+  EXPECT_NE(smelt("evaluate spec.json --mesh data=2 --from-scratch --data text.txt").status, 0);
+}
+
 TEST_F(RankProcesses, AreShownBeforeTheyRun) {
   const Outcome summary = smelt("dump spec.json --mesh data=2 --summary --entry train_step");
   expect_good(summary);

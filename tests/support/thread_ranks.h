@@ -138,8 +138,10 @@ class ThreadRank : public RankGroups {
   int64_t rank() const override { return rank_; }
   Communicator& along(size_t axis) override { return along_.at(axis); }
   Communicator& everyone() override { return everyone_; }
-  void progress(std::string_view, int64_t) override {}
+  void progress(std::string_view what, int64_t) override { reported.emplace_back(what); }
   void report_failure(std::string_view text) override { failure_.report(text); }
+
+  std::vector<std::string> reported;  // what progress was told
 
  private:
   const Mesh& mesh_;

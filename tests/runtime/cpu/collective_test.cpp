@@ -66,9 +66,10 @@ Numbers numbers_of(int64_t rank) {
   return numbers;
 }
 
-std::vector<Numbers> run(const std::shared_ptr<const Plan>& plan, RankGroups& ranks) {
-  CpuExecutor executor(plan, {.threads = 1, .poison = true, .ranks = &ranks});
-  const Numbers given = numbers_of(ranks.rank());
+/// `ranks`: null where the process runs alone.
+std::vector<Numbers> run(const std::shared_ptr<const Plan>& plan, RankGroups* ranks) {
+  CpuExecutor executor(plan, {.threads = 1, .poison = true, .ranks = ranks});
+  const Numbers given = numbers_of(ranks ? ranks->rank() : 0);
   std::vector<Numbers> made;
   for (const Port& output : plan->entries[0].outputs)
     made.emplace_back(static_cast<size_t>(*output.shape[0].constant()));
@@ -106,7 +107,7 @@ TEST(Collectives, OfEveryKindAreDoneByTheRanksAlongAnAxis) {
   const auto shared = std::make_shared<const Plan>(parse_plan(std::as_bytes(std::span(file)), "x"));
   EXPECT_EQ(shared->mesh, plan().mesh);
   test::ThreadRanks(shared->mesh).run([&](RankGroups& ranks) {
-    const std::vector<Numbers> made = run(shared, ranks);
+    const std::vector<Numbers> made = run(shared, &ranks);
     const Numbers total = expected_sum(shared->mesh, ranks.rank(), false);
     const auto own =
         total.begin() + static_cast<ptrdiff_t>(shared->mesh.coordinates(ranks.rank())[1] * kPart);
@@ -129,11 +130,11 @@ std::string refusal(const std::function<void()>& action) {
 
 TEST(Collectives, NeedTheRanksOfTheirMesh) {
   const auto shared = std::make_shared<const Plan>(plan());
-  const std::string alone = refusal([&] { CpuExecutor executor(shared); });
+  const std::string alone = refusal([&] { run(shared, nullptr); });
   EXPECT_NE(alone.find("for 6 ranks (mesh model = 2, data = 3)"), alone.npos) << alone;
   EXPECT_NE(alone.find("smelt launch -n 6"), alone.npos) << alone;
   test::ThreadRanks(parse_mesh("data=2")).run([&](RankGroups& ranks) {
-    const std::string others = refusal([&] { CpuExecutor executor(shared, {.ranks = &ranks}); });
+    const std::string others = refusal([&] { run(shared, &ranks); });
     EXPECT_NE(others.find("there are 2 (mesh data = 2)"), others.npos) << others;
   });
 }
@@ -201,7 +202,7 @@ TEST(Collectives, ThatDifferBetweenRanksEndAll) {
   const auto same = std::make_shared<const Plan>(plan()), differs = std::make_shared<const Plan>(other);
   const std::string why = refusal([&] {
     test::ThreadRanks(same->mesh).run([&](RankGroups& ranks) {
-      run(ranks.rank() == 4 ? differs : same, ranks);
+      run(ranks.rank() == 4 ? differs : same, &ranks);
     });
   });
   EXPECT_NE(why.find("all_reduce of 4 bytes"), why.npos) << why;

@@ -144,6 +144,14 @@ TEST(LaunchVariables, NumbersThatAreNone) {
   EXPECT_HAS(fault_of({{"SMELT_PROGRESS_TIMEOUT", "nan"}}), "SMELT_PROGRESS_TIMEOUT is 'nan'");
 }
 
+TEST(LaunchVariables, OfTimesWithoutEndStayWithinTheClock) {
+  for (const char* name : {"SMELT_JOIN_TIMEOUT", "SMELT_HEARTBEAT_TIMEOUT", "SMELT_PROGRESS_TIMEOUT"}) {
+    const Launch launch = launch_of({{name, "1e12"}});
+    for (const double timeout : {launch.join_timeout, launch.heartbeat_timeout, launch.progress_timeout})
+      EXPECT_GT(Clock::now() + seconds(timeout), Clock::now()) << name;
+  }
+}
+
 TEST(LaunchVariables, WhereTheHubIs) {
   EXPECT_HAS(fault_of(without(kTorchrun, "MASTER_ADDR")), "set it to the name or address of rank 0's host");
   EXPECT_EQ(launch_of(with(kTorchrun, {{"TORCHELASTIC_USE_AGENT_STORE", "True"}})).master_port, 78);

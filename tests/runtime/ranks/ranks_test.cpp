@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "runtime/ranks/mesh_ranks.h"
 #include "tests/runtime/ranks/run_ranks.h"
 #include "tests/runtime/temporary_directory.h"
 
@@ -32,6 +33,19 @@ TEST(Ranks, GroupsOfAMesh) {
       EXPECT_EQ(&ranks.group(row), &of_row) << "it is made once";
     });
   }));
+}
+
+TEST(Ranks, CountWithinAStep) {
+  ProgressCounter often, once;
+  uint64_t last = 0;
+  for (const int64_t step : {0, 0, 1, 1, 1, 2, 5, 5}) {
+    const uint64_t counter = often.next(step);
+    EXPECT_TRUE(counter > last || (step == 0 && last == 0)) << step;
+    last = counter;
+  }
+  once.next(0);
+  EXPECT_GT(once.next(6), last);
+  EXPECT_EQ(once.next(7), often.next(7)) << "whatever each did in the steps before";
 }
 
 TEST(Ranks, OneRankNeedsNobody) {

@@ -199,6 +199,55 @@ TEST(TrainerRanks, NeedARunDirectoryThatAllSee) {
   EXPECT_NE(why.find("rank 1 does not find"), why.npos) << why;
 }
 
+/// Another rank's weights at the start would stay other weights.
+TEST(TrainerRanks, MustBeginWithTheSameWeights) {
+  const TemporaryDirectory d;
+  const std::string why =
+      failure_of("data=4", d, options_in(d / "run"), [](Trainer&, Unigram& model, int64_t rank, const Seen&) {
+        if (rank == 2) model.session->state_f32("parameters")[5] += 1;
+      });
+  EXPECT_NE(why.find("hold other weights, moments or counters at step 0"), why.npos) << why;
+  EXPECT_NE(why.find(" 2 "), why.npos) << why;
+  EXPECT_TRUE(list_checkpoints(d / "run/checkpoints").empty());
+}
+
+TEST(TrainerRanks, NeedAPlanOfTheirMesh) {
+  const TemporaryDirectory d;
+  const TokenSplit data = token_split(d);
+  test::ThreadRanks(parse_mesh("data=2")).run([&](RankGroups& ranks) {
+    Unigram model(kRankVocabulary, kRankBatch, 64, &ranks);
+    auto plan = std::make_shared<Plan>(*model.plan);
+    plan->mesh = {};
+    Session session(plan, std::make_unique<UnigramExecutor>(*plan, &ranks));
+    std::string why = "nothing failed";
+    try {
+      Trainer trainer(session, options_in(""), data);
+    } catch (const Error& error) {
+      why = error.what();
+    }
+    EXPECT_NE(why.find("the plan is for one rank, and there are 2"), why.npos) << why;
+    EXPECT_NE(why.find("compile it with --mesh data=2"), why.npos) << why;
+  });
+}
+
+/// However long all of a step takes, no part of it stands still.
+TEST(TrainerRanks, TellEveryPartOfAStep) {
+  const TemporaryDirectory d;
+  const TokenSplit data = token_split(d);
+  test::ThreadRanks(parse_mesh("data=2")).run([&](RankGroups& ranks) {
+    TrainerOptions options = options_in(d / "run", 3);
+    options.steps = 2, options.sample_every = 2, options.checkpoint_every = 0, options.eval_every = 2;
+    Seen seen;
+    train(data, options, &ranks, seen, {});
+    const auto& told = dynamic_cast<test::ThreadRank&>(ranks).reported;
+    EXPECT_EQ(std::ranges::count(told, "training"), 2 * 3);
+    EXPECT_EQ(std::ranges::count(told, "the update"), 2);
+    EXPECT_EQ(std::ranges::count(told, "an evaluation"), ranks.rank() == 0 ? 2 * 3 : 2 * 2);
+    EXPECT_EQ(std::ranges::count(told, "a sample"), 1);
+    EXPECT_EQ(std::ranges::count(told, "a checkpoint"), 1);
+  });
+}
+
 TEST(TrainerRanks, StopAtALossThatIsNotFinite) {
   const TemporaryDirectory d;
   const std::string why =

@@ -1,0 +1,39 @@
+#include "runtime/training/same_states.h"
+
+#include <algorithm>
+
+#include "runtime/error.h"
+#include "runtime/system/file.h"
+#include "runtime/training/checkpoint.h"
+
+namespace smelt {
+namespace {
+
+bool is_whole(const State& state) {
+  const auto is_empty = [](const std::vector<std::string>& axes) { return axes.empty(); };
+  return state.partial.empty() && std::ranges::all_of(state.cut, is_empty);
+}
+
+int64_t checksum_of_states(const Session& session) {
+  Checksum sum;
+  for (const State& state : session.plan().states)
+    if (is_saved(state) && is_whole(state)) sum.add(session.state(state.name));
+  return static_cast<int64_t>(sum.value());
+}
+
+}  // namespace
+
+void require_same_states(const Session& session, const TrainingRanks& ranks, int64_t step) {
+  if (ranks.count() == 1) return;
+  const int64_t own = checksum_of_states(session), largest = ranks.largest(own);
+  const bool is_largest = own == largest;
+  const int64_t other = ranks.largest(is_largest ? -1 : ranks.rank());
+  const int64_t one = ranks.largest(is_largest ? ranks.rank() : -1);
+  if (other >= 0)
+    fail(
+        "ranks {} and {} hold other weights, moments or counters at step {}: all must start from the same "
+        "weights and seed, and resume from the same checkpoint",
+        std::min(one, other), std::max(one, other), step);
+}
+
+}  // namespace smelt
