@@ -118,6 +118,24 @@ TEST(RankBatches, AreEvaluatedByOneRank) {
   });
 }
 
+/// What leads the inputs of @logits is no batch here: nothing of it is cut.
+TEST(RankBatches, LeaveEntriesOfOneRecordWhole) {
+  std::string text = kRegression;
+  text.replace(text.find("B <= 8"), 6, "B <= 8, T <= 5");
+  const size_t logits = text.find("@logits(%x: f32[B");
+  text.replace(logits, 17, "@logits(%x: f32[T");
+  const auto alone = regression_plan(text), plan = regression_plan(over_two_ranks(text));
+  test::ThreadRanks(plan->mesh).run([&](RankGroups& ranks) {
+    if (ranks.rank() != 1) return;
+    Session one(alone, {.threads = 1, .seed = 3});
+    Session session(plan, {.threads = 1, .seed = 3, .ranks = &ranks});
+    one.initialize(3), session.initialize(3);
+    const auto expected = run_rows(one, "logits", {0, 5})[0], actual = run_rows(session, "logits", {0, 5})[0];
+    EXPECT_EQ(actual.shape, (std::vector<int64_t>{5, 4}));
+    EXPECT_EQ(actual.as<float>()[19], expected.as<float>()[19]);
+  });
+}
+
 // ---- refusals
 
 void expect_refusal(const std::string& text, std::initializer_list<const char*> words,

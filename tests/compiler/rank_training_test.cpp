@@ -211,6 +211,9 @@ TEST(RankPlans, ReduceNothingOfTheBatchsLength) {
 TEST(RankPlans, ReduceTheGradientOnceWithFusedAttention) {
   CompileOptions options = options_for(kRankCases[0], "data=2");
   options.attention = AttentionForm::fused;
+  const auto fused = compile(description_of(kRankCases[0]), options, Stage::fused).fused;
+  ASSERT_TRUE(std::ranges::any_of(fused->find_graph("train_step")->nodes(),
+                                  [](const auto& node) { return node->is(Op::attention_grad); }));
   expect_three_sums(kRankCases[0], options);
 }
 
