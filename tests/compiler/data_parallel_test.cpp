@@ -56,7 +56,7 @@ std::unique_ptr<Module> partitioned(const Module& module, std::vector<Collective
 }
 
 /// States as a session has them after a step or two: moments that are no zeros, second ones positive.
-Tensors states_of(const Module& module, uint64_t seed) {
+Tensors trained_states(const Module& module, uint64_t seed) {
   Tensors states = testing::random_states(module, seed, {});
   states["learning_rate"].data = {0.01};
   states["step"].data = {3};
@@ -78,7 +78,7 @@ Tensors rows_of(const Tensors& inputs, int64_t begin, int64_t count) {
   return rows;
 }
 
-void expect_same(const Tensors& actual, const Tensors& expected) {
+void expect_equal_tensors(const Tensors& actual, const Tensors& expected) {
   for (const auto& [name, tensor] : expected) {
     ASSERT_TRUE(actual.contains(name)) << name;
     EXPECT_LT(testing::relative_error(actual.at(name), tensor), 1e-12) << name;
@@ -102,11 +102,11 @@ TEST_P(DataParallel, StepIsTheStepOfAllRanks) {
   options.symbols = {{"B", 4}, {"T", 3}, {"S", 3}};
   const Graph &whole = *module->find_graph("train_step"), &ranks = *local->find_graph("train_step");
   const Tensors inputs = testing::random_inputs(whole, 3, options.symbols, 19),
-                states = states_of(*module, 4);
+                states = trained_states(*module, 4);
   const Evaluation expected = testing::run(whole, inputs, states, options);
   const Evaluation actual = testing::run_ranks(ranks, inputs, states, options);
-  expect_same(actual.outputs, expected.outputs);
-  expect_same(actual.states, expected.states);
+  expect_equal_tensors(actual.outputs, expected.outputs);
+  expect_equal_tensors(actual.states, expected.states);
 }
 
 /// With dropout N ranks draw what one rank draws in N micro-steps.
@@ -117,7 +117,7 @@ TEST_P(DataParallel, RanksDrawWhatMicroStepsDo) {
   options.symbols = {{"B", 2}, {"T", 3}, {"S", 3}};
   options.philox = {11, 5, 0};
   const Tensors inputs = testing::random_inputs(*module->find_graph("train_step"), 3, options.symbols, 19);
-  const Tensors before = states_of(*module, 4);
+  const Tensors before = trained_states(*module, 4);
   const Evaluation actual = testing::run_ranks(*local->find_graph("train_step"), inputs, before, options);
 
   Tensors states = before;
@@ -131,7 +131,7 @@ TEST_P(DataParallel, RanksDrawWhatMicroStepsDo) {
   const Evaluation applied = testing::run(*module->find_graph("apply"), {}, states, options);
   for (const char* name : {"parameters", "adam.m", "adam.v"})
     EXPECT_LT(testing::relative_error(actual.states.at(name), applied.states.at(name)), 1e-12) << name;
-  expect_same(actual.outputs, applied.outputs);
+  expect_equal_tensors(actual.outputs, applied.outputs);
 }
 
 /// Sums that wait as addends of the ranks are reduced where they are applied, once.
@@ -160,10 +160,10 @@ TEST_P(DataParallel, OptimizerStatesAreCut) {
   options.symbols = {{"B", 2}, {"T", 3}, {"S", 3}};
   const Graph& whole = *module->find_graph("train_step");
   const Tensors inputs = testing::random_inputs(whole, 3, options.symbols, 19),
-                states = states_of(*module, 4);
+                states = trained_states(*module, 4);
   const Evaluation expected = testing::run(whole, inputs, states, options);
-  expect_same(testing::run_ranks(*local->find_graph("train_step"), inputs, states, options).states,
-              expected.states);
+  expect_equal_tensors(testing::run_ranks(*local->find_graph("train_step"), inputs, states, options).states,
+                       expected.states);
 }
 
 /// Parameters that are cut, too, are gathered where they are read, and written without.
@@ -179,10 +179,10 @@ TEST_P(DataParallel, ParametersAreCut) {
   options.symbols = {{"B", 2}, {"T", 3}, {"S", 3}};
   const Graph& whole = *module->find_graph("train_step");
   const Tensors inputs = testing::random_inputs(whole, 3, options.symbols, 19),
-                states = states_of(*module, 4);
+                states = trained_states(*module, 4);
   const Evaluation expected = testing::run(whole, inputs, states, options);
-  expect_same(testing::run_ranks(*local->find_graph("train_step"), inputs, states, options).states,
-              expected.states);
+  expect_equal_tensors(testing::run_ranks(*local->find_graph("train_step"), inputs, states, options).states,
+                       expected.states);
 }
 
 /// Masters of a rounded copy are cut; the copy is what is gathered, and read.
@@ -201,10 +201,10 @@ TEST_P(DataParallel, MastersAreCut) {
   options.symbols = {{"B", 2}, {"T", 3}, {"S", 3}};
   const Graph& whole = *module->find_graph("train_step");
   const Tensors inputs = testing::random_inputs(whole, 3, options.symbols, 19),
-                states = states_of(*module, 4);
+                states = trained_states(*module, 4);
   const Evaluation expected = testing::run(whole, inputs, states, options);
-  expect_same(testing::run_ranks(*local->find_graph("train_step"), inputs, states, options).states,
-              expected.states);
+  expect_equal_tensors(testing::run_ranks(*local->find_graph("train_step"), inputs, states, options).states,
+                       expected.states);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, DataParallel, ::testing::ValuesIn(kModels),
