@@ -1,5 +1,6 @@
 // The order of the compiler, from description to plan.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -18,6 +19,8 @@
 #include "compiler/summary.h"
 #include "ir/analysis/attention_form.h"
 #include "ir/verifier.h"
+#include <fmt/ranges.h>
+
 #include "llvm/ADT/STLExtras.h"
 #include "passes/autodiff/differentiate.h"
 #include "passes/fusion/fuse_gemm_epilogues.h"
@@ -234,15 +237,34 @@ class Compiler {
       result_.fusions.refusals.push_back(std::move(refusal));
   }
 
+  /// Annotates what data-parallel training shares; the outputs of which ranks give addends.
+  std::vector<std::string> share_batches(Module& module) const {
+    if (options_.mode != Mode::train || !module.mesh().find("data") || module.partitioned) return {};
+    shard_training(module, {});
+    return leave_addends(module, "data");
+  }
+
+  /// --pipeline: batches are shared before the passes that derive from it how ranks share the rest.
+  void run_chosen(Module& module) {
+    std::vector<std::string> addends;
+    bool shared = false;
+    for (PassCall& call : parse_pipeline(options_.pipeline)) {
+      if (!shared && (call.name == "propagate_shardings" || call.name == "partition"))
+        addends = share_batches(module), shared = true;
+      if (call.name == "partition" && !addends.empty())
+        call.arguments.emplace_back("addends", fmt::format("{}", fmt::join(addends, "+")));
+      PassManager pass = manager();
+      pass.add(call.str());
+      pass.run(module);
+      result_.pass_timing += pass.timing_report();
+    }
+  }
+
   /// Ranks take parts of every batch; how they share all else follows, and graphs become those of one rank. A
   /// maximum and a sum that ranks share are steps of their own by now.
   void share(Module& module) {
     if (module.mesh().empty() || module.partitioned) return;
-    std::vector<std::string> addends;
-    if (options_.mode == Mode::train && module.mesh().find("data")) {
-      shard_training(module, {});
-      addends = leave_addends(module, "data");
-    }
+    const std::vector<std::string> addends = share_batches(module);
     std::vector<ShardingEntry> values;
     std::vector<CollectiveEntry> collectives;
     PassManager passes = manager();
@@ -274,8 +296,10 @@ class Compiler {
       if (!module.mesh().empty()) passes.add("simplify");
       passes.add({"chunk_rows", {}}, [this](Graph& g) { return chunk_rows(g, chunking()); });
       passes.add("rectifier_masks,rematerialize,simplify");
-    } else {
+    } else if (module.mesh().empty()) {
       passes.add(options_.pipeline);
+    } else {
+      run_chosen(module);
     }
     passes.run(module);
     result_.pass_timing += passes.timing_report();

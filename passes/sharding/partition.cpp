@@ -298,10 +298,10 @@ bool partition(Module& module, const PartitionOptions& options) {
 }
 
 void set_option(PartitionOptions& options, std::string_view key, std::string_view value) {
-  if (key != "batch") fail("partition has no option '{}'; it has batch", key);
+  if (key != "batch" && key != "addends") fail("partition has no option '{}'; it has batch, addends", key);
   llvm::SmallVector<llvm::StringRef, 2> names;
   if (value != "none") llvm::StringRef(value).split(names, '+');
-  options.batch.assign(names.begin(), names.end());
+  (key == "batch" ? options.batch : options.addends).assign(names.begin(), names.end());
 }
 
 std::string explain(const std::vector<CollectiveEntry>& entries) {

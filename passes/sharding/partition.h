@@ -27,7 +27,7 @@ struct PartitionOptions {
 /// Nothing changes in a module without a mesh, or a second time. Where propagate_shardings did not run,
 /// values without a sharding are whole. Throws Error naming everything that ranks do not divide.
 bool partition(Module& module, const PartitionOptions& options);
-/// batch = "data+pod", or "none"
+/// batch = "data+pod", or "none"; addends = "evaluate.loss_sum+evaluate.token_count"
 void set_option(PartitionOptions& options, std::string_view key, std::string_view value);
 
 /// A line a collective: "@train_step all_reduce data f32[1024] 4096 bytes: "optimizer", for pack".

@@ -136,6 +136,20 @@ TEST(RankBatches, LeaveEntriesOfOneRecordWhole) {
   });
 }
 
+/// Passes that somebody chose share batches alike.
+TEST(RankBatches, AreSharedWithAPipelineToo) {
+  CompileOptions options = regression_options();
+  options.pipeline = "decompose,propagate_shardings,partition,simplify";
+  const Plan plan = compile(parse_module(over_two_ranks(kRegression)), options).plan;
+  const auto collectives = [&](const char* entry) {
+    return std::ranges::count_if(plan.find_entry(entry)->steps, [](const Step& step) {
+      return std::holds_alternative<CollectiveStep>(step.what);
+    });
+  };
+  EXPECT_EQ(collectives("train_step"), 3);
+  EXPECT_EQ(collectives("evaluate"), 0);
+}
+
 // ---- refusals
 
 void expect_refusal(const std::string& text, std::initializer_list<const char*> words,
