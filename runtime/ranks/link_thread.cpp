@@ -12,7 +12,7 @@ namespace smelt {
 namespace {
 
 constexpr int kLinkPollMilliseconds = 50;
-constexpr double kLateSeconds = 1, kSecondsToReport = 2, kSecondsToEnd = 2;
+constexpr double kLateSeconds = 1, kSecondsToReport = 2, kSecondsToSend = 2;
 
 }  // namespace
 
@@ -25,7 +25,7 @@ LinkThread::LinkThread(Connection connection, LinkPlace place, FailureFlag& fail
 LinkThread::~LinkThread() {
   {
     const std::lock_guard lock(mutex_);
-    end_by_ = Clock::now() + seconds(kSecondsToEnd);
+    end_by_ = Clock::now() + seconds(kSecondsToSend);
   }
   waker_.wake();
   thread_.join();
