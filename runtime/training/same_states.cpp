@@ -14,11 +14,15 @@ bool is_whole(const State& state) {
   return state.partial.empty() && std::ranges::all_of(state.cut, is_empty);
 }
 
+/// Communicators may compare in double, which holds so many bits exactly.
+constexpr int kComparedBits = 52;
+
 int64_t checksum_of_states(const Session& session) {
   Checksum sum;
   for (const State& state : session.plan().states)
     if (is_saved(state) && is_whole(state)) sum.add(session.state(state.name));
-  return static_cast<int64_t>(sum.value());
+  const uint64_t folded = sum.value() ^ (sum.value() >> kComparedBits);
+  return static_cast<int64_t>(folded & ((uint64_t{1} << kComparedBits) - 1));
 }
 
 }  // namespace

@@ -113,6 +113,17 @@ TEST_F(RankProcesses, RefuseAPlanOfAnotherMesh) {
   EXPECT_FALSE(fs::exists(path("run/metrics.jsonl")));
 }
 
+/// A window of text is longer than all of it; packed documents are not.
+TEST_F(RankProcesses, TrainOnShortDocumentsInRows) {
+  spill(path("short.txt"), "the cat sat on the mat");
+  const Outcome packed =
+      launch(2,
+             "smelt train spec.json --from-scratch --data short.txt short.txt --data-format "
+             "bytes --pack --length 16 --batch 1 --steps 1 --eval-every 0");
+  expect_good(packed);
+  EXPECT_TRUE(has(packed.out, "done at step 1")) << packed.out;
+}
+
 /// Entries without collectives need no other rank.
 TEST_F(RankProcesses, AreNotNeededToEvaluate) {
   expect_good(smelt("compile spec.json --max B=2,T=9 --mesh data=2 -o two.plan"));

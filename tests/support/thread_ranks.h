@@ -20,6 +20,7 @@ namespace smelt::test {
 
 /// Ended by the first failure of any rank.
 struct ThreadFailure {
+  static constexpr const char* kOfAnother = "another rank failed: ";
   std::mutex mutex;
   std::condition_variable changed;
   std::string text;
@@ -31,7 +32,7 @@ struct ThreadFailure {
     changed.notify_all();
   }
   void check() const {
-    if (failed) throw Error("another rank failed: " + text);
+    if (failed) throw Error(kOfAnother + text);
   }
 };
 
@@ -189,7 +190,9 @@ class ThreadRanks {
       work(rank);
     } catch (const std::exception& error) {
       const std::lock_guard lock(failure_.mutex);
-      if (!first_) first_ = std::current_exception();
+      const bool follows = std::string_view(error.what()).starts_with(ThreadFailure::kOfAnother);
+      if (!first_ || (first_follows_ && !follows))
+        first_ = std::current_exception(), first_follows_ = follows;
       if (!failure_.failed) failure_.text = error.what(), failure_.failed = true;
       failure_.changed.notify_all();
     }
@@ -200,6 +203,7 @@ class ThreadRanks {
   std::vector<std::unique_ptr<ThreadMeeting>> meetings_;
   std::vector<std::unique_ptr<ThreadRank>> ranks_;
   std::exception_ptr first_;
+  bool first_follows_ = false;  // from another rank's failure, which has been told before it was thrown
 };
 
 }  // namespace smelt::test

@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 
+#include "runtime/ranks/socket.h"
 #include "tests/runtime/temporary_directory.h"
 
 namespace smelt {
