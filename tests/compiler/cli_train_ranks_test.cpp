@@ -115,7 +115,7 @@ TEST_F(RankProcesses, RefuseAPlanOfAnotherMesh) {
 
 /// A window of text is longer than all of it; packed documents are not.
 TEST_F(RankProcesses, TrainOnShortDocumentsInRows) {
-  spill(path("short.txt"), "the cat sat on the mat");
+  spill(path("short.txt"), "a cat");
   const Outcome packed =
       launch(2,
              "smelt train spec.json --from-scratch --data short.txt short.txt --data-format "
