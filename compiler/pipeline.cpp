@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include <fmt/ranges.h>
 #include "codegen/cuda/tune_schedules.h"
 #include "codegen/launches/attach_tails.h"
 #include "codegen/launches/dependent_launches.h"
@@ -19,7 +20,6 @@
 #include "compiler/summary.h"
 #include "ir/analysis/attention_form.h"
 #include "ir/verifier.h"
-#include <fmt/ranges.h>
 
 #include "llvm/ADT/STLExtras.h"
 #include "passes/autodiff/differentiate.h"

@@ -33,7 +33,8 @@ std::string_view kind_name(const Step& step);
 /// "entry 'train_step', step 12 (gemm h.0.attn)"
 std::string describe_step(const PlanEntry& entry, size_t index);
 
-/// Values at which sizes are extreme: all as small as can be, and each symbol in turn as large as the bounds allow.
+/// Values at which sizes are extreme: all as small as can be, and each symbol in turn as large as the bounds
+/// allow.
 std::vector<SymbolValues> extreme_values(const Symbols& symbols);
 
 inline bool in_arena(Role role) {
