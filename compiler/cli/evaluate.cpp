@@ -82,7 +82,7 @@ bool labels_are_numbers(const Plan& plan) {
          });
 }
 
-void print_json(const Evaluation& found, bool numbers, double seconds) {
+void print_json(const EvaluationSums& found, bool numbers, double seconds) {
   fmt::print("{{\"loss\": {:.9g}, \"targets\": {:.0f}, \"seconds\": {:.3f}", found.loss(), found.targets,
              seconds);
   if (!numbers) fmt::print(", \"perplexity\": {:.9g}", std::exp(found.loss()));
@@ -90,7 +90,7 @@ void print_json(const Evaluation& found, bool numbers, double seconds) {
   fmt::print("}}\n");
 }
 
-void print_text(const Evaluation& found, bool numbers, double seconds) {
+void print_text(const EvaluationSums& found, bool numbers, double seconds) {
   const double mean = found.loss();
   const std::string count = count_text(static_cast<int64_t>(found.targets));
   if (const auto accuracy = found.accuracy())
@@ -113,7 +113,7 @@ void run_evaluate(const EvaluateCommand& options) {
   const int64_t most = options.batches > 0 ? options.batches : std::numeric_limits<int32_t>::max();
   const auto batches = make_list(part, batching, most);
   const auto begin = std::chrono::steady_clock::now();
-  const Evaluation found = evaluate_batches(*session, *batches);
+  const EvaluationSums found = evaluate_batches(*session, *batches);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   (options.json ? print_json : print_text)(found, labels_are_numbers(*model.plan), seconds);
 }

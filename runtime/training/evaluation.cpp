@@ -29,7 +29,7 @@ std::optional<int64_t> ignored_label(const Session& session) {
 }
 
 void count_correct(const HostTensor& logits, std::span<const int32_t> labels, std::optional<int64_t> ignored,
-                   Evaluation& result) {
+                   EvaluationSums& result) {
   const auto classes = static_cast<size_t>(logits.shape[1]);
   for (size_t row = 0; row < labels.size(); ++row) {
     if (labels[row] == ignored) continue;
@@ -41,9 +41,9 @@ void count_correct(const HostTensor& logits, std::span<const int32_t> labels, st
 
 }  // namespace
 
-Evaluation evaluate_batches(Session& session, BatchList& batches, int64_t first, int64_t stride,
-                            const std::function<void()>& before_batch) {
-  Evaluation result;
+EvaluationSums evaluate_batches(Session& session, BatchList& batches, int64_t first, int64_t stride,
+                                const std::function<void()>& before_batch) {
+  EvaluationSums result;
   Batch batch;
   const PlanEntry* classes = classifier(session);
   for (int64_t i = first; i < batches.size(); i += stride) {

@@ -10,7 +10,7 @@
 
 namespace smelt {
 
-struct Evaluation {
+struct EvaluationSums {
   double loss_sum = 0, targets = 0;
   int64_t classified = 0, correct = 0;
 
@@ -23,7 +23,7 @@ struct Evaluation {
 
 /// Runs the entry `evaluate` and, where labels are one a record and the plan has it, `logits`, on every
 /// `stride`-th batch from number `first` on. `before_batch`: called before each.
-Evaluation evaluate_batches(Session& session, BatchList& batches, int64_t first = 0, int64_t stride = 1,
-                            const std::function<void()>& before_batch = {});
+EvaluationSums evaluate_batches(Session& session, BatchList& batches, int64_t first = 0, int64_t stride = 1,
+                                const std::function<void()>& before_batch = {});
 
 }  // namespace smelt

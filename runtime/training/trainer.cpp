@@ -323,9 +323,9 @@ void Trainer::sample(int64_t step) {
 }
 
 /// Each rank takes some of the batches.
-Evaluation Trainer::evaluate_at_all_ranks() {
-  const Evaluation own = evaluate_batches(session_, *held_back_, ranks_.data_rank(), ranks_.data_ranks(),
-                                          [&] { ranks_.progress("an evaluation", result_.step); });
+EvaluationSums Trainer::evaluate_at_all_ranks() {
+  const EvaluationSums own = evaluate_batches(session_, *held_back_, ranks_.data_rank(), ranks_.data_ranks(),
+                                              [&] { ranks_.progress("an evaluation", result_.step); });
   double sums[] = {own.loss_sum, own.targets, static_cast<double>(own.classified),
                    static_cast<double>(own.correct)};
   ranks_.add_up(sums);
@@ -335,7 +335,7 @@ Evaluation Trainer::evaluate_at_all_ranks() {
 EvaluationRecord Trainer::evaluate(int64_t step) {
   if (!held_back_) held_back_ = make_list(data_.held_back, batch_options(), options_.eval_batches);
   const auto begin = Clock::now();
-  const Evaluation found = evaluate_at_all_ranks();
+  const EvaluationSums found = evaluate_at_all_ranks();
   return {step, found.loss(), static_cast<int64_t>(found.targets), milliseconds_since(begin),
           found.accuracy()};
 }

@@ -124,7 +124,7 @@ class Trainer {
   void tell_packing() const;
   std::string last_good() const;
   std::vector<HostTensor> micro_step(std::string_view entry, int64_t step, int64_t index);
-  Evaluation evaluate_at_all_ranks();
+  EvaluationSums evaluate_at_all_ranks();
   void check_finite(int64_t step, const Update& done);
   void after_step(int64_t step);
   void record_evaluation(int64_t step);

@@ -87,7 +87,7 @@ RankBlock combined(const CollectiveCase& c, std::array<RankBlock, 2> blocks, int
   return made;
 }
 
-class CompiledCollective : public testing::TestWithParam<CollectiveCase> {};
+class CompiledCollective : public ::testing::TestWithParam<CollectiveCase> {};
 
 TEST_P(CompiledCollective, AlongAnyDim) {
   const CollectiveCase& c = GetParam();
@@ -117,7 +117,7 @@ TEST_P(CompiledCollective, AlongAnyDim) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(All, CompiledCollective, testing::ValuesIn(kCollectives));
+INSTANTIATE_TEST_SUITE_P(All, CompiledCollective, ::testing::ValuesIn(kCollectives));
 
 /// Offsets by a rank's place, which a session binds.
 TEST(CompiledCollective, RanksKnowTheirPlace) {

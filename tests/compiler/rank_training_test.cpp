@@ -127,7 +127,7 @@ void expect_same_losses(const std::vector<double>& actual, std::span<const doubl
     EXPECT_NEAR(actual[i], expected[i], tolerance * std::abs(expected[i])) << i;
 }
 
-class RankTraining : public testing::TestWithParam<RankCase> {};
+class RankTraining : public ::testing::TestWithParam<RankCase> {};
 
 TEST_P(RankTraining, IsThatOfOneRankWithAsManyMicroSteps) {
   const RankCase& c = GetParam();
@@ -148,7 +148,7 @@ TEST_P(RankTraining, IsThatOfOneRankWithAsManyMicroSteps) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, RankTraining, testing::ValuesIn(kRankCases),
+INSTANTIATE_TEST_SUITE_P(All, RankTraining, ::testing::ValuesIn(kRankCases),
                          [](const auto& info) { return std::string(info.param.name); });
 
 /// A run that goes on with another number of ranks, and with another.
