@@ -31,8 +31,8 @@ std::vector<int64_t> checkpoint_shape(const Segment& segment) {
 /// to[c][r] = from[r][c] for `rows` x `columns`, row-major on both sides.
 void transpose(std::span<const float> from, std::span<float> to, int64_t rows, int64_t columns) {
   constexpr int64_t kTile = 32;  // both sides of a tile stay in the first-level cache
-  const bool threads_pay = rows * columns > 1 << 18;
-#pragma omp parallel for schedule(static) if (threads_pay)
+  // Fewer numbers than these are copied before threads have started.
+#pragma omp parallel for schedule(static) if (rows * columns > 1 << 18)
   for (int64_t r0 = 0; r0 < rows; r0 += kTile)
     for (int64_t c0 = 0; c0 < columns; c0 += kTile)
       for (int64_t r = r0; r < std::min(rows, r0 + kTile); ++r)
