@@ -24,7 +24,7 @@ void bind(Shape& shape, const Sizes& sizes) {
 }
 
 Attribute bound(const Dim& dim, const Sizes& sizes) {
-  const Dim result = substitute(dim, sizes);
+  Dim result = substitute(dim, sizes);
   if (const auto number = result.constant()) return *number;
   return result;
 }
