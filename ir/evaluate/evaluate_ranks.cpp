@@ -89,7 +89,7 @@ class Ranks {
   Evaluation run() {
     for (const auto& node : graph_.nodes())
       if (node->is(Op::collective))
-        meet(*node);
+        run_collective(*node);
       else
         for (const auto& rank : ranks_) rank->run->run(*node);
     return results();
@@ -173,7 +173,7 @@ class Ranks {
 
   // ---- along the way
 
-  void meet(const Node& node) {
+  void run_collective(const Node& node) {
     const size_t axis = *mesh_.find(mesh_axis(node).name);
     for (int64_t rank = 0; rank < mesh_.ranks(); ++rank) {
       const std::vector<int64_t> group = mesh_.group(rank, axis);

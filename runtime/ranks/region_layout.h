@@ -1,4 +1,4 @@
-// What lies in the memory that a group of ranks shares: where they meet, a place for each rank's part of a
+// What lies in the memory that a group of ranks shares: a barrier, a place for each rank's part of a
 // collective, and mailboxes between every two.
 #pragma once
 
@@ -25,8 +25,8 @@ struct CallSignature {
 
 /// Zeros are the state of a region that nobody has used.
 struct alignas(kCacheLine) GroupState {
-  alignas(kCacheLine) std::atomic<uint32_t> arrived;     // at the meeting that is next
-  alignas(kCacheLine) std::atomic<uint32_t> generation;  // meetings so far; a futex
+  alignas(kCacheLine) std::atomic<uint32_t> arrived;     // at the next barrier
+  alignas(kCacheLine) std::atomic<uint32_t> generation;  // barriers so far; a futex
   alignas(kCacheLine) std::atomic<uint32_t> failed;      // 0, or a FailureStage
   std::array<char, 2048> failure;                        // why, ending in zero
 };

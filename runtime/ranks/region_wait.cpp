@@ -61,7 +61,7 @@ void RegionWait::wait_changed(const std::atomic<uint32_t>& word, uint32_t old,
   }
 }
 
-void RegionWait::meet() {
+void RegionWait::barrier() {
   check();
   const uint32_t generation = group_.generation.load(std::memory_order_acquire);
   if (group_.arrived.fetch_add(1, std::memory_order_acq_rel) + 1 < members_)

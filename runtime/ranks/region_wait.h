@@ -18,7 +18,7 @@ class RegionWait {
 
   /// Returns when every member has called it, and what they wrote before is seen by all. Throws the run's or
   /// the group's failure.
-  void meet();
+  void barrier();
   /// Returns when `word` is no more `old`. `is_vain` is asked now and then and throws where nobody will ever
   /// change it.
   void wait_changed(const std::atomic<uint32_t>& word, uint32_t old,

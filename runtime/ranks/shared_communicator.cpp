@@ -12,7 +12,7 @@ namespace smelt {
 namespace {
 
 constexpr size_t kSmallSum =
-    4096;  // bytes up to which every rank sums all by itself: one meeting instead of two
+    4096;  // bytes up to which every rank sums all by itself: one barrier instead of two
 constexpr size_t kShareAlignment = 8;  // of the largest element
 
 constexpr std::array<const char*, 4> kCollectiveNames = {"all_reduce", "reduce_scatter", "all_gather",
@@ -91,11 +91,11 @@ void SharedCommunicator::check_elements(CollectiveKind kind, size_t bytes, DType
                                  describe(rank_), bytes, name(dtype)));
 }
 
-/// At the first meeting of a collective, all ranks' calls are compared: all find the same.
-void SharedCommunicator::meet(const CallSignature& call, bool is_first) {
-  const size_t parity = meetings_ % kParities;
+/// At the first barrier of a collective, all ranks' calls are compared: all find the same.
+void SharedCommunicator::barrier(const CallSignature& call, bool is_first) {
+  const size_t parity = barriers_ % kParities;
   if (is_first) layout_.member(region_, rank_).signatures[parity] = call;
-  wait_.meet();
+  wait_.barrier();
   if (!is_first) return;
   const CallSignature& expected = layout_.member(region_, 0).signatures[parity];
   for (size_t member = 1; member < members_.size(); ++member)
@@ -111,9 +111,9 @@ void SharedCommunicator::exchange(const CallSignature& call, size_t bytes, size_
   do {
     const size_t count = std::min(step, bytes - offset);
     write(offset, count);
-    meet(call, offset == 0);
+    barrier(call, offset == 0);
     read(offset, count);
-    ++meetings_;
+    ++barriers_;
     offset += count;
   } while (offset < bytes);
 }
@@ -130,15 +130,15 @@ void SharedCommunicator::sum_parts(size_t offset, std::byte* to, size_t bytes,
 /// Each rank sums its share of the chunk, and all copy the whole result.
 void SharedCommunicator::sum_chunk(std::span<std::byte> chunk, const CallSignature& call, bool is_first) {
   copy_bytes(part(rank_), chunk.data(), chunk.size());
-  meet(call, is_first);
+  barrier(call, is_first);
   const size_t share = (chunk.size() / members_.size() + kShareAlignment) / kShareAlignment * kShareAlignment;
   const size_t begin = std::min(rank_ * share, chunk.size()), end = std::min(begin + share, chunk.size());
   std::byte* result = layout_.result(region_);
   sum_parts(begin, result + begin, end - begin, call);
-  ++meetings_;
-  meet(call, false);
+  ++barriers_;
+  barrier(call, false);
   copy_bytes(chunk.data(), result, chunk.size());
-  ++meetings_;
+  ++barriers_;
 }
 
 void SharedCommunicator::all_reduce(std::span<std::byte> data, DType dtype, CollectiveSum sum) {

@@ -48,9 +48,9 @@ class SharedCommunicator final : public Communicator {
   /// What a rank does with `count` bytes at `offset` of what goes to or comes from each member.
   using Piece = std::function<void(size_t offset, size_t count)>;
 
-  /// `bytes` in pieces of up to `step`: each rank writes its part, all meet, each reads the others'.
+  /// `bytes` in pieces of up to `step`: each rank writes its part, a barrier, each reads the others'.
   void exchange(const CallSignature& call, size_t bytes, size_t step, const Piece& write, const Piece& read);
-  void meet(const CallSignature& call, bool is_first);
+  void barrier(const CallSignature& call, bool is_first);
   void sum_chunk(std::span<std::byte> chunk, const CallSignature& call, bool is_first);
   void sum_parts(size_t offset, std::byte* to, size_t bytes, const CallSignature& call) const;
 
@@ -70,7 +70,7 @@ class SharedCommunicator final : public Communicator {
   void ring(size_t peer);
   void wait_ready(size_t peer, const char* what, const std::function<bool()>& is_ready);
 
-  std::byte* part(size_t member) const { return layout_.part(region_, member, meetings_ % kParities); }
+  std::byte* part(size_t member) const { return layout_.part(region_, member, barriers_ % kParities); }
   /// Of a part that has pieces for all members: how large each is.
   size_t share() const { return layout_.chunk_bytes() / members_.size() / kCacheLine * kCacheLine; }
 
@@ -81,7 +81,7 @@ class SharedCommunicator final : public Communicator {
   RankLink& link_;
   RegionWait wait_;
   uint64_t collectives_ = 0;  // finished ones
-  size_t meetings_ = 0;
+  size_t barriers_ = 0;
   std::vector<std::deque<MailPiece>> kept_;  // by sender: what came while this rank waited for something else
 };
 

@@ -89,6 +89,18 @@ size_t count_of(const std::vector<CollectiveEntry>& log, std::string_view graph)
   return static_cast<size_t>(std::ranges::count(log, graph, &CollectiveEntry::graph));
 }
 
+/// A training step over the ranks leaves the states that one on the whole does.
+void expect_equal_steps(const Module& module, const Module& local) {
+  EvaluateOptions options;
+  options.symbols = {{"B", 2}, {"T", 3}, {"S", 3}};
+  const Graph& whole = *module.find_graph("train_step");
+  const Tensors inputs = testing::random_inputs(whole, 3, options.symbols, 19),
+                states = trained_states(module, 4);
+  const Evaluation expected = testing::run(whole, inputs, states, options);
+  expect_equal_tensors(testing::run_ranks(*local.find_graph("train_step"), inputs, states, options).states,
+                       expected.states);
+}
+
 class DataParallel : public ::testing::TestWithParam<std::pair<const char*, const char*>> {};
 
 TEST_P(DataParallel, StepIsTheStepOfAllRanks) {
@@ -156,14 +168,7 @@ TEST_P(DataParallel, OptimizerStatesAreCut) {
   EXPECT_EQ(kinds["train_step all_gather"], 1) << explain(log);
   EXPECT_EQ(kinds["train_step all_reduce"], 3) << explain(log);
   EXPECT_EQ(local->find_state("adam.m")->shape[0] * 2, module->find_state("adam.m")->shape[0]);
-  EvaluateOptions options;
-  options.symbols = {{"B", 2}, {"T", 3}, {"S", 3}};
-  const Graph& whole = *module->find_graph("train_step");
-  const Tensors inputs = testing::random_inputs(whole, 3, options.symbols, 19),
-                states = trained_states(*module, 4);
-  const Evaluation expected = testing::run(whole, inputs, states, options);
-  expect_equal_tensors(testing::run_ranks(*local->find_graph("train_step"), inputs, states, options).states,
-                       expected.states);
+  expect_equal_steps(*module, *local);
 }
 
 /// Parameters that are cut, too, are gathered where they are read, and written without.
@@ -175,14 +180,7 @@ TEST_P(DataParallel, ParametersAreCut) {
   const auto gathers = std::ranges::count_if(
       log, [](const auto& e) { return e.graph == "train_step" && e.kind == "all_gather"; });
   EXPECT_EQ(gathers, 1) << explain(log);
-  EvaluateOptions options;
-  options.symbols = {{"B", 2}, {"T", 3}, {"S", 3}};
-  const Graph& whole = *module->find_graph("train_step");
-  const Tensors inputs = testing::random_inputs(whole, 3, options.symbols, 19),
-                states = trained_states(*module, 4);
-  const Evaluation expected = testing::run(whole, inputs, states, options);
-  expect_equal_tensors(testing::run_ranks(*local->find_graph("train_step"), inputs, states, options).states,
-                       expected.states);
+  expect_equal_steps(*module, *local);
 }
 
 /// Masters of a rounded copy are cut; the copy is what is gathered, and read.
@@ -197,14 +195,7 @@ TEST_P(DataParallel, MastersAreCut) {
     if (entry.graph == "train_step" && entry.kind == "all_gather")
       gathered.push_back(entry.type.substr(0, 4));
   EXPECT_EQ(gathered, std::vector<std::string>{"bf16"}) << explain(log);
-  EvaluateOptions options;
-  options.symbols = {{"B", 2}, {"T", 3}, {"S", 3}};
-  const Graph& whole = *module->find_graph("train_step");
-  const Tensors inputs = testing::random_inputs(whole, 3, options.symbols, 19),
-                states = trained_states(*module, 4);
-  const Evaluation expected = testing::run(whole, inputs, states, options);
-  expect_equal_tensors(testing::run_ranks(*local->find_graph("train_step"), inputs, states, options).states,
-                       expected.states);
+  expect_equal_steps(*module, *local);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, DataParallel, ::testing::ValuesIn(kModels),

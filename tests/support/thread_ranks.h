@@ -37,19 +37,19 @@ struct ThreadFailure {
 };
 
 /// What the members of one group give to each other: all give, all read, all leave.
-class ThreadMeeting {
+class ThreadExchange {
  public:
-  ThreadMeeting(ThreadFailure& failure, int64_t size)
+  ThreadExchange(ThreadFailure& failure, int64_t size)
       : failure_(failure), given_(static_cast<size_t>(size)) {}
 
   /// `read` sees what every member gives; a kind and size that differ are an Error at all of them.
-  void meet(int64_t rank, const std::string& call, std::span<const std::byte> data,
-            const std::function<void(const std::vector<std::vector<std::byte>>&)>& read) {
+  void run(int64_t rank, const std::string& call, std::span<const std::byte> data,
+           const std::function<void(const std::vector<std::vector<std::byte>>&)>& read) {
     std::unique_lock lock(failure_.mutex);
     given_[static_cast<size_t>(rank)].assign(data.begin(), data.end());
     if (arrived_ == 0) call_ = call;
     if (call != call_ && !failure_.failed) {
-      failure_.text = "'" + call + "' meets '" + call_ + "'", failure_.failed = true;
+      failure_.text = "'" + call + "' stands against '" + call_ + "'", failure_.failed = true;
       failure_.changed.notify_all();
     }
     wait_for_all(lock, arrived_);
@@ -78,28 +78,28 @@ class ThreadMeeting {
 
 class ThreadCommunicator : public Communicator {
  public:
-  ThreadCommunicator(ThreadMeeting& meeting, int64_t rank, int64_t size)
-      : meeting_(meeting), rank_(rank), size_(size) {}
+  ThreadCommunicator(ThreadExchange& exchange, int64_t rank, int64_t size)
+      : exchange_(exchange), rank_(rank), size_(size) {}
 
   int64_t rank() const override { return rank_; }
   int64_t size() const override { return size_; }
 
   void all_reduce(std::span<std::byte> data, DType dtype, CollectiveSum sum) override {
-    meet("all_reduce", data, [&](const auto& given) { add(given, 0, data, dtype, sum); });
+    run("all_reduce", data, [&](const auto& given) { add(given, 0, data, dtype, sum); });
   }
   void reduce_scatter(std::span<const std::byte> from, std::span<std::byte> to, DType dtype,
                       CollectiveSum sum) override {
-    meet("reduce_scatter", from,
-         [&](const auto& given) { add(given, to.size() * static_cast<size_t>(rank_), to, dtype, sum); });
+    run("reduce_scatter", from,
+        [&](const auto& given) { add(given, to.size() * static_cast<size_t>(rank_), to, dtype, sum); });
   }
   void all_gather(std::span<const std::byte> from, std::span<std::byte> to) override {
-    meet("all_gather", from, [&](const auto& given) {
+    run("all_gather", from, [&](const auto& given) {
       for (size_t i = 0; i < given.size(); ++i) copy(given[i], 0, to.subspan(i * from.size(), from.size()));
     });
   }
   void all_to_all(std::span<const std::byte> from, std::span<std::byte> to) override {
     const size_t part = from.size() / static_cast<size_t>(size_);
-    meet("all_to_all", from, [&](const auto& given) {
+    run("all_to_all", from, [&](const auto& given) {
       for (size_t i = 0; i < given.size(); ++i)
         copy(given[i], part * static_cast<size_t>(rank_), to.subspan(i * part, part));
     });
@@ -110,9 +110,8 @@ class ThreadCommunicator : public Communicator {
  private:
   using Given = std::vector<std::vector<std::byte>>;
 
-  void meet(const char* call, std::span<const std::byte> data,
-            const std::function<void(const Given&)>& read) {
-    meeting_.meet(rank_, fmt::format("{} of {} bytes", call, data.size()), data, read);
+  void run(const char* call, std::span<const std::byte> data, const std::function<void(const Given&)>& read) {
+    exchange_.run(rank_, fmt::format("{} of {} bytes", call, data.size()), data, read);
   }
 
   static void copy(const std::vector<std::byte>& from, size_t begin, std::span<std::byte> to) {
@@ -125,7 +124,7 @@ class ThreadCommunicator : public Communicator {
     sum_of_ranks(from, to.data(), static_cast<int64_t>(to.size()) / size_of(dtype), dtype, sum);
   }
 
-  ThreadMeeting& meeting_;
+  ThreadExchange& exchange_;
   int64_t rank_, size_;
 };
 
@@ -157,14 +156,14 @@ class ThreadRanks {
  public:
   explicit ThreadRanks(Mesh mesh) : mesh_(std::move(mesh)) {
     const int64_t ranks = mesh_.ranks();
-    ThreadMeeting& all = meeting(ranks);
-    std::map<std::pair<size_t, int64_t>, ThreadMeeting*> groups;  // by axis and first member
+    ThreadExchange& all = exchange(ranks);
+    std::map<std::pair<size_t, int64_t>, ThreadExchange*> groups;  // by axis and first member
     for (int64_t rank = 0; rank < ranks; ++rank) {
       std::vector<ThreadCommunicator> along;
       for (size_t axis = 0; axis < mesh_.axes.size(); ++axis) {
         const std::vector<int64_t> members = mesh_.group(rank, axis);
-        ThreadMeeting*& group = groups[{axis, members.front()}];
-        if (!group) group = &meeting(mesh_.axes[axis].size);
+        ThreadExchange*& group = groups[{axis, members.front()}];
+        if (!group) group = &exchange(mesh_.axes[axis].size);
         along.emplace_back(*group, mesh_.coordinates(rank)[axis], mesh_.axes[axis].size);
       }
       ranks_.push_back(std::make_unique<ThreadRank>(mesh_, rank, failure_, std::move(along),
@@ -181,8 +180,8 @@ class ThreadRanks {
   }
 
  private:
-  ThreadMeeting& meeting(int64_t size) {
-    return *meetings_.emplace_back(std::make_unique<ThreadMeeting>(failure_, size));
+  ThreadExchange& exchange(int64_t size) {
+    return *exchanges_.emplace_back(std::make_unique<ThreadExchange>(failure_, size));
   }
 
   void run(RankGroups& rank, const std::function<void(RankGroups&)>& work) {
@@ -200,7 +199,7 @@ class ThreadRanks {
 
   Mesh mesh_;
   ThreadFailure failure_;
-  std::vector<std::unique_ptr<ThreadMeeting>> meetings_;
+  std::vector<std::unique_ptr<ThreadExchange>> exchanges_;
   std::vector<std::unique_ptr<ThreadRank>> ranks_;
   std::exception_ptr first_;
   bool first_follows_ = false;  // from another rank's failure, which has been told before it was thrown

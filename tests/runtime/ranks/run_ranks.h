@@ -28,7 +28,7 @@ inline Launch launch_of_rank(int rank, int size, int port) {
   return launch;
 }
 
-/// A rank's place in the run, and rank 0's bound socket: a free port, so that tests do not meet.
+/// A rank's place in the run, and rank 0's bound socket: a free port, so that no two tests take one.
 using RankBody = std::function<void(const Launch& launch, Socket listener)>;
 
 struct RankEnd {
