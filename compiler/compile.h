@@ -14,6 +14,7 @@
 #include "passes/fusion/fuse.h"
 #include "passes/memory/plan_memory.h"
 #include "passes/pass_manager.h"
+#include "passes/sharding/bucket_collectives.h"
 #include "passes/training/training_entries.h"
 #include "runtime/plan/plan.h"
 
@@ -45,6 +46,7 @@ struct CompileOptions {
   TrainingOptions training;
   /// Of the ranks that run the plan together; batches are cut along its axis `data`. Empty: it runs alone.
   Mesh mesh = {};
+  BucketCollectivesOptions buckets = {};
   /// Entries to make; empty: all of the mode (train: train_step, accumulate, apply, evaluate, logits; infer:
   /// logits).
   std::vector<std::string> entries;

@@ -29,8 +29,10 @@
 #include "passes/memory/chunk_rows.h"
 #include "passes/memory/order_steps.h"
 #include "passes/precision/quantize_weights.h"
+#include "passes/sharding/bucket_collectives.h"
 #include "passes/sharding/check_collectives.h"
 #include "passes/sharding/leave_addends.h"
+#include "passes/sharding/overlap_collectives.h"
 #include "passes/sharding/partition.h"
 #include "passes/sharding/propagate_shardings.h"
 #include "passes/sharding/shard_training.h"
@@ -83,9 +85,6 @@ class Compiler {
     target.gemm_bodies = options_.gemm_bodies;
     check_precision(target);
     if (options_.mesh.ranks() > 1) module->set_mesh(options_.mesh);
-    if (target.is_cuda() && module->mesh().ranks() > 1)
-      fail("GPUs run no plans of several ranks yet: compile for the mesh {} with --target=cpu, not {}",
-           str(module->mesh()), target.str());
 
     make_entries(*module, target);
     clock_.end("entries");
@@ -100,10 +99,12 @@ class Compiler {
     fuse_few_rows(result_.program, target);
     offer_gemm_bodies(result_.program, target);
     schedule_kernels(result_.program, target);
+    bucket_collectives(result_.program, options_.buckets);
     order_steps(result_.program, {});
     if (target.is_cuda()) attach_tails(result_.program), merge_launches(result_.program);
     if (target.is_cuda()) run_side_by_side(result_.program);
     if (target.is_cuda()) mark_dependent_launches(result_.program);
+    if (target.is_cuda()) overlap_collectives(result_.program, {});
     summarise();
     plan_memory(result_.program, {.report = &result_.memory});
     clock_.end("lower");

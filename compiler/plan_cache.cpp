@@ -121,8 +121,8 @@ void keep(const PlanCache& cache, const std::string& key, Compilation& compiled)
 
 std::string plan_key(const Description& description, const CompileOptions& options) {
   const auto& [target, device, mode, storage, attention, gemm_bodies, int8_weights, tf32, masters, chunk_rows,
-               build, training, mesh, entries, pipeline, passes, explain_fusion, explain_sharding, tune,
-               dump_dir] = options;
+               build, training, mesh, buckets, entries, pipeline, passes, explain_fusion, explain_sharding,
+               tune, dump_dir] = options;
   KeyText key;
   key.add("build", compiler_build_id()).add("format", kPlanFormat).add("mode", static_cast<int>(mode));
   key.add("storage", name(storage))
@@ -133,7 +133,8 @@ std::string plan_key(const Description& description, const CompileOptions& optio
       .add("masters", masters)
       .add("chunk_rows", chunk_rows)
       .add("pipeline", pipeline)
-      .add("mesh", str(mesh));
+      .add("mesh", str(mesh))
+      .add("buckets", buckets.bytes);
   key.add("entries", fmt::format("{}", fmt::join(entries, ",")));
   add_build(key, build);
   add_training(key, training);

@@ -69,6 +69,9 @@ class AlternativeDropper {
       renumber(buffer.first_step, buffer.last_step);
       for (BufferPart& part : buffer.parts) renumber(part.first_step, part.last_step);
     }
+    for (Step& step : entry_.steps)
+      if (auto* collective = std::get_if<CollectiveStep>(&step.what); collective && collective->waited_at >= 0)
+        collective->waited_at = kept_before[static_cast<size_t>(collective->waited_at)];
   }
 
   std::set<int> buffers() const {

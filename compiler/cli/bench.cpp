@@ -20,6 +20,7 @@
 #include "compiler/cli/model.h"
 #include "compiler/cli/text_table.h"
 #include "compiler/cli/timer.h"
+#include "compiler/cli/train_ranks.h"
 #include "runtime/error.h"
 #include "runtime/smelt.h"
 #include "runtime/system/file.h"
@@ -43,7 +44,7 @@ struct BenchCommand {
 
 struct Result {
   int threads = 0;
-  int64_t parameters = 0, planned_bytes = 0, peak_mib = 0, imported_mib = 0;
+  int64_t ranks = 1, parameters = 0, planned_bytes = 0, peak_mib = 0, imported_mib = 0;
   double compile_seconds = 0, first_step_seconds = 0, seconds = 0, spread = 0, tokens_per_s = 0,
          gflop_per_s = 0;
   SecondsByPart startup;
@@ -67,8 +68,10 @@ Description describe(const BenchCommand& o) {
   return {Description::Kind::spec, "bench", spec_from_object(spec, "bench"), nullptr, Json::object(), {}};
 }
 
-CompileOptions compile_options(const BenchCommand& options) {
+CompileOptions compile_options(const BenchCommand& options, TrainRanks* ranks) {
   CompileOptions result = options.flags.options();
+  if (ranks) result.mesh = ranks->mesh();
+  if (ranks && options.flags.target != "cpu") result.device = ranks->device();
   result.mode = Mode::train;
   const bool accumulates = options.accumulate > 1;
   result.entries =
@@ -84,6 +87,13 @@ CompileOptions compile_options(const BenchCommand& options) {
   return result;
 }
 
+/// Ranks along the axis `data` have a batch each.
+int64_t batches(const BenchCommand& o, const BenchWorkload& work) {
+  const Mesh& mesh = work.plan().mesh;
+  const auto data = mesh.find("data");
+  return o.accumulate * (data ? mesh.axes[*data].size : 1);
+}
+
 Result figures(const BenchCommand& o, BenchWorkload& work, std::vector<double> seconds,
                int64_t imported_mib) {
   std::ranges::sort(seconds);
@@ -95,8 +105,9 @@ Result figures(const BenchCommand& o, BenchWorkload& work, std::vector<double> s
   r.startup = work.startup();
   r.seconds = seconds[seconds.size() / 2];
   r.spread = (seconds.back() - seconds.front()) / r.seconds;
-  r.tokens_per_s = static_cast<double>(o.accumulate * work.tokens()) / r.seconds;
-  r.gflop_per_s = o.accumulate * work.matrix_flops() / r.seconds / 1e9;
+  r.ranks = work.plan().mesh.ranks();
+  r.tokens_per_s = static_cast<double>(batches(o, work) * work.tokens()) / r.seconds;
+  r.gflop_per_s = static_cast<double>(o.accumulate * r.ranks) * work.matrix_flops() / r.seconds / 1e9;
   r.planned_bytes = executor_memory(work.plan()).total();
   r.peak_mib = peak_mib();
   r.imported_mib = imported_mib;
@@ -124,6 +135,7 @@ Json to_json(const BenchCommand& o, const Result& r) {
   return {{"smelt", SMELT_VERSION},
           {"workload", workload_text(o)},
           {"threads", r.threads},
+          {"ranks", r.ranks},
           {"layers", o.layers},
           {"width", o.width},
           {"heads", o.heads},
@@ -230,11 +242,12 @@ void run_inference(const BenchCommand& o) {
   bench_inference(bench);
 }
 
-BenchWorkload::Options workload_options(const BenchCommand& options) {
+BenchWorkload::Options workload_options(const BenchCommand& options, TrainRanks* ranks) {
   return {.threads = options.threads,
           .profile = options.profile,
           .accumulate = options.accumulate,
-          .plan_cache = options.flags.uses_plan_cache() && !options.profile};  // steps are looked up
+          .plan_cache = options.flags.uses_plan_cache() && !options.profile,  // steps are looked up
+          .ranks = ranks ? &ranks->groups() : nullptr};
 }
 
 /// Seconds of single updates.
@@ -258,14 +271,13 @@ std::string report_profile(const BenchCommand& options, BenchWorkload& work) {
   return markdown;
 }
 
-void run_bench(const BenchCommand& options) {
-  if (are_graphs(options.models)) return run_operators(options);
-  if (options.generate) return run_generation(options);
-  if (options.infer) return run_inference(options);
+/// The first rank says what all of them took.
+void run_training(const BenchCommand& options, TrainRanks* ranks) {
   const int64_t imported = peak_mib();
-  BenchWorkload work(describe(options), compile_options(options), workload_options(options));
+  BenchWorkload work(describe(options), compile_options(options, ranks), workload_options(options, ranks));
   if (options.flags.timing) print_timing(work.compilation());
   const std::vector<double> seconds = timed_updates(options, work);
+  if (ranks && ranks->groups().rank() > 0) return;
   const Result result = figures(options, work, seconds, imported);
   const TextTable table = to_table(options, result);
   std::string markdown = table.markdown();
@@ -274,6 +286,13 @@ void run_bench(const BenchCommand& options) {
   if (options.output.empty()) return;
   write_file(options.output + ".json", to_json(options, result).dump(1) + "\n");
   write_file(options.output + ".md", markdown);
+}
+
+void run_bench(const BenchCommand& options) {
+  if (are_graphs(options.models)) return run_operators(options);
+  if (options.generate) return run_generation(options);
+  if (options.infer) return run_inference(options);
+  train_over_ranks(options.flags.mesh, [&](TrainRanks* ranks) { run_training(options, ranks); });
 }
 
 }  // namespace
@@ -341,6 +360,7 @@ void add_bench(CLI::App& app) {
   command->add_option("-o,--output", options->output, "write FILE.json and FILE.md");
   options->flags.add_to(*command);
   options->flags.add_inputs(*command);
+  options->flags.add_mesh(*command);
   on_call(command, options, run_bench);
 }
 

@@ -20,8 +20,10 @@ BenchWorkload::BenchWorkload(const Description& description, const CompileOption
                                       : compile(description, compile_options);
   }
   plan_ = std::make_shared<const Plan>(std::move(compilation_.plan));
-  session_ = std::make_unique<Session>(
-      plan_, SessionOptions{.threads = options.threads, .profile = options.profile});
+  session_ = std::make_unique<Session>(plan_, SessionOptions{.threads = options.threads,
+                                                             .profile = options.profile,
+                                                             .device = compile_options.device,
+                                                             .ranks = options.ranks});
   session_->initialize(1);
   session_->scalar("learning_rate") = 1e-4f;
   make_inputs();

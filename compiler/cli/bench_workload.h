@@ -16,6 +16,7 @@ class BenchWorkload {
     bool profile = false;
     int accumulate = 1;  // batches per update; more than one use the entries accumulate and apply
     bool plan_cache = false;
+    RankGroups* ranks = nullptr;  // that train together
   };
   BenchWorkload(const Description& description, const CompileOptions& compile, const Options& options);
 
@@ -27,7 +28,7 @@ class BenchWorkload {
   /// Of the last step that fetched it: runs that compute the same give the same bits.
   float loss() const { return loss_; }
   int64_t parameters() const;
-  /// The number of targets in a batch: positions, or records of models that classify.
+  /// The number of targets in a rank's batch: positions, or records of models that classify.
   int64_t tokens() const;
   /// Floating-point operations of the matmuls of a batch; a multiply-add counts as two.
   double matrix_flops() const;

@@ -151,6 +151,10 @@ void CompileFlags::add_mesh(CLI::App& app) {
   app.add_option("--mesh", mesh,
                  "ranks that run the plan together, such as data=2: each takes a part of the batch "
                  "(docs/data_parallel.md)");
+  app.add_option("--bucket-mib", bucket_mib,
+                 "gradients are summed over ranks in parts of at least so much; 0: in one piece")
+      ->check(CLI::Range(0, 1 << 20))
+      ->capture_default_str();
 }
 
 void CompileFlags::add_dropout(CLI::App& app) {
@@ -223,6 +227,7 @@ CompileOptions CompileFlags::options() const {
   options.tune = tune;
   options.mode = mode == "infer" ? Mode::infer : Mode::train;
   if (!mesh.empty()) options.mesh = parse_mesh(mesh);
+  options.buckets.bytes = bucket_mib << 20;
   options.build.bounds = parse_bounds(bounds);
   options.build.dropout = dropout;
   options.build.attention_mask = attention_mask;

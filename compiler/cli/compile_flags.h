@@ -23,7 +23,7 @@ struct CompileFlags {
   std::string target = "cpu", mode = "train", precision = "fp32", masters = "fp32", weight_type = "float",
               attention = "auto", gemm_bodies = "auto", mesh, pipeline, dump_dir;
   std::vector<std::string> bounds, disabled, print_after;
-  int64_t bisect_limit = -1;
+  int64_t bisect_limit = -1, bucket_mib = BucketCollectivesOptions{}.bytes >> 20;
   bool no_plan_cache = false, tune = false, verify_each = false, timing = false, print_after_all = false;
   bool says_memory = true;  // on stderr, before any of it is allocated
   std::optional<int64_t> chunk_rows;

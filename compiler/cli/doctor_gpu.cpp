@@ -6,10 +6,10 @@
 
 #include "runtime/cuda/cublas_lt.h"
 #include "runtime/cuda/device.h"
+#include "runtime/cuda/nccl.h"
 #include "runtime/cuda/nvrtc.h"
 #include "runtime/cuda/nvtx.h"
 #include "runtime/error.h"
-#include "runtime/system/dynamic_library.h"
 
 namespace smelt::cli {
 namespace {
@@ -55,8 +55,8 @@ std::string cublas_text() {
 }
 
 std::string nccl_text() {
-  constexpr const char* kNames[] = {"libnccl.so.2"};
-  return DynamicLibrary("NCCL", kNames).path();
+  const auto [path, version] = cuda::nccl_info();
+  return fmt::format("{}, {}", version, path);
 }
 
 std::string nvtx_text() {

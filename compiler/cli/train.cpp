@@ -100,7 +100,7 @@ class Run {
     CompileOptions& compile_options = compile_options_;
     compile_options = options_.flags.options();
     compile_options.mode = Mode::train;
-    if (ranks_) compile_options.mesh = ranks_->mesh();
+    if (ranks_) compile_options.mesh = ranks_->mesh(), compile_options.device = device();
     CompileFlags flags = options_.flags;
     flags.no_plan_cache |= options_.detect_anomaly;  // which needs the graph
     compile_options.training.accumulation = options_.trainer.gradient_accumulation > 1;
@@ -117,6 +117,9 @@ class Run {
     require_training();
     if (ranks_) ranks_->require_plan(*model_.plan);
   }
+
+  /// Ranks of a host have a GPU each; those of a CPU plan need none.
+  int device() const { return options_.flags.target == "cpu" ? -1 : ranks_->device(); }
 
   void bound_sizes(std::vector<Symbols::Bound>& bounds) {
     model_.bounds.add(bounds, "B", options_.trainer.batch, "--batch");
@@ -138,7 +141,7 @@ class Run {
 
   void make_session() {
     SessionOptions session_options = options_.weights.session_options();
-    if (ranks_) session_options.ranks = &ranks_->groups();
+    if (ranks_) session_options.ranks = &ranks_->groups(), session_options.device = device();
     if (options_.detect_anomaly)
       session_options.after_step = anomaly_detector(model_.plan, *model_.compilation->fused);
     session_ = smelt::cli::make_session(model_, session_options);

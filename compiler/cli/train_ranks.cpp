@@ -2,6 +2,7 @@
 
 #include "compiler/build_id.h"
 #include "compiler/cli/command.h"
+#include "runtime/cuda/driver.h"
 #include "runtime/error.h"
 #include "runtime/plan/plan_file.h"
 #include "runtime/plan/plan_ranks.h"
@@ -26,6 +27,11 @@ bool says_failure(int64_t rank, std::string_view failure) {
 }
 
 }  // namespace
+
+int TrainRanks::device() const {
+  const int visible = cuda::device_count();
+  return visible == 0 ? -1 : device_of(launch_, visible);
+}
 
 bool TrainRanks::samples() const {
   const auto data = mesh().find("data");
@@ -65,7 +71,7 @@ void train_over_ranks(const std::string& option, const std::function<void(TrainR
   Ranks ranks(launch);
   try {
     ranks.run([&] {
-      TrainRanks joined(ranks, mesh);
+      TrainRanks joined(ranks, launch, mesh);
       train(&joined);
     });
   } catch (const std::exception& error) {

@@ -13,10 +13,13 @@ namespace smelt::cli {
 class TrainRanks {
  public:
   /// Waits until all have joined. Throws Error naming both where the mesh is of another number of ranks.
-  TrainRanks(Ranks& ranks, const Mesh& mesh) : ranks_(ranks), groups_(ranks, mesh) {}
+  TrainRanks(Ranks& ranks, const Launch& launch, const Mesh& mesh)
+      : ranks_(ranks), launch_(launch), groups_(ranks, mesh) {}
 
   RankGroups& groups() { return groups_; }
   const Mesh& mesh() const { return groups_.mesh(); }
+  /// The number of this rank's GPU (device_of); -1 where this machine has none.
+  int device() const;
   /// Whether this rank takes part in making samples: one of those that see the same batch as rank 0.
   bool samples() const;
   /// Throws Error naming both where the plan is for another mesh, or naming an axis that nothing of it uses.
@@ -27,6 +30,7 @@ class TrainRanks {
 
  private:
   Ranks& ranks_;
+  Launch launch_;
   MeshRanks groups_;
 };
 

@@ -175,9 +175,10 @@ class ProgramPrinter {
   }
 
   std::string what(const CollectiveStep& s) const {
-    return fmt::format("{}{} {} {} = {} of {} over {} x {}", smelt::name(s.kind),
+    return fmt::format("{}{} {} {} = {} of {} over {} x {}{}", smelt::name(s.kind),
                        is_sum(s.kind) ? fmt::format(" {}", smelt::name(s.sum)) : "", smelt::name(s.dtype),
-                       str(s.to), str(s.from), s.elements.str(), bare_or_quoted(s.axis), s.ranks.str());
+                       str(s.to), str(s.from), s.elements.str(), bare_or_quoted(s.axis), s.ranks.str(),
+                       s.waited_at < 0 ? "" : fmt::format(" until {}", s.waited_at));
   }
 
   const Program& p_;

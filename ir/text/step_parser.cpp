@@ -233,6 +233,7 @@ void StepParser::read(CollectiveStep& step) {
   step.axis = name("an axis of the mesh");
   word("x");
   step.ranks = dim();
+  if (lexer.accept_word("until")) step.waited_at = small_integer("the number of a step");
 }
 
 void StepParser::word(std::string_view word) {

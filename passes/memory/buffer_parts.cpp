@@ -22,7 +22,7 @@ std::map<int, std::vector<Use>> uses_by_buffer(const Program& program, const std
       if (!lifetimes.contains(touch.memory)) continue;
       const auto size = program.buffers[static_cast<size_t>(touch.memory)].elements.constant();
       if (!size || touch.begin >= std::min(touch.end, *size)) continue;
-      const size_t last = touch.written ? i : needed_until(steps, i, touch.memory);
+      const size_t last = used_until(steps, i, touch.memory, !touch.written);
       uses[touch.memory].push_back(
           {touch.begin, std::min(touch.end, *size), static_cast<int>(i), static_cast<int>(last)});
     }

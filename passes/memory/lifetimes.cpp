@@ -46,7 +46,7 @@ std::map<int, Lifetime> lifetimes(const Program& program, const std::vector<Step
         if (life.first < 0)
           life = {static_cast<int>(i), 0, bytes_at_bounds(program, program.buffers[buffer]), {}};
         const bool reads = buffers == &steps[i].reads;
-        life.last = std::max(life.last, static_cast<int>(reads ? needed_until(steps, i, buffer) : i));
+        life.last = std::max(life.last, static_cast<int>(used_until(steps, i, buffer, reads)));
       }
   return result;
 }

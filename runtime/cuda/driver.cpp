@@ -41,7 +41,9 @@ Driver load_driver() {
   get(d.LaunchKernel, "cuLaunchKernel");
   load_if_there(library, d.LaunchKernelEx, "cuLaunchKernelEx");
   load_if_there(library, d.TensorMapEncodeTiled, "cuTensorMapEncodeTiled");
-  get(d.StreamCreate, "cuStreamCreate"), get(d.StreamDestroy, "cuStreamDestroy_v2");
+  get(d.CtxGetStreamPriorityRange, "cuCtxGetStreamPriorityRange");
+  get(d.StreamCreateWithPriority, "cuStreamCreateWithPriority");
+  get(d.StreamDestroy, "cuStreamDestroy_v2");
   get(d.StreamSynchronize, "cuStreamSynchronize"), get(d.StreamWaitEvent, "cuStreamWaitEvent");
   get(d.StreamBeginCapture, "cuStreamBeginCapture_v2"), get(d.StreamEndCapture, "cuStreamEndCapture");
   get(d.EventCreate, "cuEventCreate"), get(d.EventDestroy, "cuEventDestroy_v2");

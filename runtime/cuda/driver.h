@@ -102,7 +102,8 @@ struct Driver {
                        void** arguments, void** extra);
   /// Null in drivers of before CUDA 12.
   Code (*LaunchKernelEx)(const LaunchConfig* config, Function function, void** arguments, void** extra);
-  Code (*StreamCreate)(Stream* stream, unsigned flags);
+  Code (*CtxGetStreamPriorityRange)(int* lowest, int* highest);
+  Code (*StreamCreateWithPriority)(Stream* stream, unsigned flags, int priority);
   Code (*StreamDestroy)(Stream stream);
   Code (*StreamSynchronize)(Stream stream);
   Code (*StreamWaitEvent)(Stream stream, Event event, unsigned flags);

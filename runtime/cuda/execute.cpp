@@ -72,6 +72,7 @@ void CudaExecutor::note_run(const ResolvedEntry& resolved) {
 
 void CudaExecutor::finish(const char* what) {
   check(driver().StreamSynchronize(stream_.get()), what);
+  if (collectives_) collectives_->check();
   in_flight_.clear();
 }
 
@@ -98,8 +99,20 @@ void CudaExecutor::launch(Launch& what) {
                             check(kernel.run(stream), "launching a kernel");
                         },
                         [&](CopyLaunch& copy) { run_copy(copy, stream); },
-                        [&](FillLaunch& fill) { run_fill(fill, stream); }},
+                        [&](FillLaunch& fill) { run_fill(fill, stream); },
+                        [&](CollectiveLaunch& collective) { begin(collective); }},
              what);
+}
+
+/// It runs beside later steps, but where every step is looked at by itself.
+void CudaExecutor::begin(const CollectiveLaunch& collective) {
+  if (collective.ranks == 1) {
+    const auto bytes = static_cast<size_t>(collective.elements * size_of(collective.dtype));
+    if (collective.from != collective.to) run_copy({collective.from, collective.to, bytes}, stream_.get());
+    return;
+  }
+  collectives_->launch(collective, stream_.get());
+  if (checks_steps_ || options_.profile) collectives_->join_all(stream_.get());
 }
 
 void CudaExecutor::run_gemm(PreparedGemm& gemm) {
@@ -135,6 +148,7 @@ void CudaExecutor::run(const PlanEntry& entry, const SymbolValues& symbols,
     if (options_.poison) poison(ready);
     execute(ready);
     if (!transfers_.fetch(ready, outputs, addresses_, stream_.get())) return;
+    if (collectives_) collectives_->check();
     in_flight_.clear();
     check_indices();
   });
@@ -147,7 +161,7 @@ ResolvedEntry& CudaExecutor::prepared(const PlanEntry& entry, const SymbolValues
   ResolvedEntry& ready = resolved(entry, symbols);
   states_.upload_all();
   transfers_.stage(ready, inputs, addresses_, stream_.get());
-  upload_random(random);
+  random_.upload(random, symbols, stream_.get());
   mark_written(entry);
   return ready;
 }
@@ -177,8 +191,12 @@ void CudaExecutor::execute(ResolvedEntry& resolved) {
 }
 
 void CudaExecutor::launch_all(ResolvedEntry& resolved) {
-  for (size_t i = 0; i < resolved.launches.size(); ++i)
+  if (collectives_) collectives_->forget();
+  for (size_t i = 0; i < resolved.launches.size(); ++i) {
+    if (collectives_) collectives_->join(i, stream_.get());
     if (takes(resolved, i)) launch_step(resolved, i);
+  }
+  if (collectives_) collectives_->join_all(stream_.get());
 }
 
 /// Of alternatives those steps run that are taken: what these read is there when the first of them is

@@ -7,6 +7,7 @@
 #include "runtime/cuda/device_rates.h"
 #include "runtime/error.h"
 #include "runtime/index_faults.h"
+#include "runtime/plan/plan_ranks.h"
 #include "runtime/plan/plan_validate.h"
 #include "runtime/system/cache_directory.h"
 #include "runtime/system/json_text.h"
@@ -78,6 +79,11 @@ CudaExecutor::CudaExecutor(std::shared_ptr<const Plan> plan, const ExecutorOptio
     kernels_ = owner ? owner->kernels_ : std::make_shared<const LoadedKernels>(*plan_, device_);
   }
   allocate(owner);
+  if (options_.ranks && plan_->mesh.ranks() > 1) {
+    const auto lap = startup_.lap("ranks");
+    require_mesh(*plan_, options_.ranks);
+    collectives_ = std::make_unique<Collectives>(device_, *plan_, *options_.ranks);
+  }
 }
 
 CudaExecutor::~CudaExecutor() {
@@ -91,7 +97,7 @@ void CudaExecutor::allocate(const CudaExecutor* owner) {
   index_faults_ = index_fault_states(*plan_);
   arena_bytes_ = executor_memory(*plan_).arena;
   arena_ = device_block(device_, arena_bytes_);
-  random_ = device_block(device_, 3 * sizeof(uint32_t));
+  random_ = RandomKeys(device_, *plan_);
   for (const Buffer& buffer : plan_->buffers) {
     DevicePointer base = 0;
     if (buffer.state >= 0) {
@@ -205,17 +211,6 @@ void CudaExecutor::mark_written(const PlanEntry& entry) {
         states_.note_written(state);
 }
 
-void CudaExecutor::upload_random(const Philox& random) {
-  const bool same = random_known_ && last_random_.seed == random.seed && last_random_.step == random.step &&
-                    last_random_.micro_step == random.micro_step;
-  if (same) return;
-  const uint32_t words[3] = {random.seed, random.step, random.micro_step};
-  check(driver().MemcpyHtoDAsync(random_.get(), words, sizeof words, stream_.get()),
-        "setting the random numbers");
-  last_random_ = random;
-  random_known_ = true;
-}
-
 // ---- shapes
 
 ResolvedEntry& CudaExecutor::resolved(const PlanEntry& entry, const SymbolValues& symbols) {
@@ -227,8 +222,8 @@ ResolvedEntry& CudaExecutor::resolved(const PlanEntry& entry, const SymbolValues
   }
   log(LogLevel::debug, "entry '{}' resolved for {}", entry.name, symbols);
   const auto lap = startup_.lap("sizes");
-  cache_.push_front(resolve(device_, *plan_, entry, symbols,
-                            {kernels_->functions(), addresses_, random_.get()}, options_.dependent_launches));
+  cache_.push_front(resolve(device_, *plan_, entry, symbols, {kernels_->functions(), addresses_, random_},
+                            options_.dependent_launches));
   forget_oldest();
   return cache_.front();
 }

@@ -10,8 +10,10 @@
 #include <memory>
 #include <vector>
 
+#include "runtime/cuda/collectives.h"
 #include "runtime/cuda/device_states.h"
 #include "runtime/cuda/loaded_kernels.h"
+#include "runtime/cuda/random_keys.h"
 #include "runtime/cuda/resolve.h"
 #include "runtime/cuda/step_choices.h"
 #include "runtime/cuda/template_launch.h"
@@ -41,6 +43,7 @@ class CudaExecutor : public Executor {
   void repeat(const PlanEntry& entry, const SymbolValues& symbols, std::span<const void* const> inputs,
               const Philox& random, int times) override;
   std::span<std::byte> peek(int index) override;
+  RankGroups* ranks() const override { return options_.ranks; }
   void synchronize() override;
   std::string choices() const override;
   std::string restore_choices(std::string_view choices) override;
@@ -56,7 +59,6 @@ class CudaExecutor : public Executor {
   CudaExecutor(std::shared_ptr<const Plan> plan, const ExecutorOptions& options, const CudaExecutor* owner);
   void allocate(const CudaExecutor* owner);
   void mark_written(const PlanEntry& entry);
-  void upload_random(const Philox& random);
   ResolvedEntry& resolved(const PlanEntry& entry, const SymbolValues& symbols);
   void forget_oldest();
   GemmChoices& gemm_choices();
@@ -72,6 +74,7 @@ class CudaExecutor : public Executor {
   void launch_watched(ResolvedEntry& resolved);
   void launch_step(ResolvedEntry& resolved, size_t step);
   void launch(Launch& launch);
+  void begin(const CollectiveLaunch& collective);
   void run_gemm(PreparedGemm& gemm);
   const KernelCode* find_kernel(std::string_view name) const;
   /// Launches a template outside of a step.
@@ -102,14 +105,14 @@ class CudaExecutor : public Executor {
   std::vector<int> index_faults_;         // states
   std::vector<DeviceBlock> blocks_;       // constants and ports
   std::vector<DevicePointer> addresses_;  // by buffer
-  DeviceBlock arena_, random_, workspace_;
+  DeviceBlock arena_, workspace_;
+  RandomKeys random_;
   int64_t arena_bytes_ = 0;
   Transfers transfers_;
-  Philox last_random_;
-  bool random_known_ = false;
   std::unique_ptr<GemmChoices> choices_;
   std::unique_ptr<StepChoices> step_choices_;
-  std::list<ResolvedEntry> cache_;  // the last one used first
+  std::unique_ptr<Collectives> collectives_;  // of a plan of several ranks; outlives what is captured with it
+  std::list<ResolvedEntry> cache_;            // the last one used first
   std::vector<const ResolvedEntry*> in_flight_;
   bool checks_steps_ = false;  // now
   std::map<const PlanEntry*, std::vector<StepTime>> times_;

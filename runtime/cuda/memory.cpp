@@ -34,11 +34,15 @@ PinnedBlock pinned_block(const Device& device, int64_t bytes) {
   return PinnedBlock(static_cast<std::byte*>(address));
 }
 
-StreamOwner make_stream(const Device& device) {
+StreamOwner make_stream(const Device& device, StreamPriority priority) {
   device.make_current();
   constexpr unsigned kNonBlocking = 1;
+  int lowest = 0, highest = 0;
+  check(driver().CtxGetStreamPriorityRange(&lowest, &highest), "asking for priorities");
   Stream stream = nullptr;
-  check(driver().StreamCreate(&stream, kNonBlocking), "making a stream");
+  check(driver().StreamCreateWithPriority(&stream, kNonBlocking,
+                                          priority == StreamPriority::high ? highest : lowest),
+        "making a stream");
   return StreamOwner(stream);
 }
 

@@ -48,8 +48,10 @@ DeviceBlock device_block(const Device& device, int64_t bytes);
 /// Empty where there is not enough memory.
 DeviceBlock try_device_block(const Device& device, int64_t bytes);
 PinnedBlock pinned_block(const Device& device, int64_t bytes);
+/// The blocks of kernels of a high priority come before those of others that wait for a place.
+enum class StreamPriority : uint8_t { usual, high };
 /// Not ordered with any other stream.
-StreamOwner make_stream(const Device& device);
+StreamOwner make_stream(const Device& device, StreamPriority priority = StreamPriority::usual);
 /// With `timing` the time between two events can be measured.
 EventOwner make_event(const Device& device, bool timing = false);
 double seconds_between(Event begin, Event end);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <set>
 
 #include "runtime/cuda/template_launch.h"
 #include "runtime/cuda/tensor_maps.h"
@@ -67,11 +68,9 @@ class Resolver {
     if (kernel.launch) return required_launch(step.kernel, launch_values());
     const int64_t range = value(kernel.range);
     if (range < 0) fail_with(Status::invalid_file, "{}: the range {} is below 0", place_, range);
-    if (!step.random_parts.empty())
-      fail("{}: random numbers of one of several ranks: GPUs run no plans of several ranks yet", place_);
     std::vector<uint64_t> values;
     for (const BufferRef& argument : step.arguments) values.push_back(address(argument));
-    values.push_back(addresses_.random);
+    values.push_back(addresses_.random.address(step, place_));
     for (const Dim& dim : kernel.dims) values.push_back(static_cast<uint64_t>(value(dim)));
     values.insert(values.end(), step.random_ids.begin(), step.random_ids.end());
     values.push_back(static_cast<uint64_t>(range));
@@ -174,8 +173,13 @@ class Resolver {
     for (const auto& [name, dim] : fields.integers) values.integers[name] = value(dim);
     for (const auto& [name, place] : fields.addresses) values.addresses[name] = address(place);
     for (const auto& [name, number] : fields.reals) values.reals[name] = number;
-    values.addresses["random"] = addresses_.random;
+    values.addresses["random"] = random();
     return values;
+  }
+
+  DevicePointer random() const {
+    const auto* launch = std::get_if<KernelStep>(&step_->what);
+    return launch ? addresses_.random.address(*launch, place_) : addresses_.random.whole();
   }
 
   std::optional<KernelLaunch> template_launch(int kernel, const LaunchValues& values) const {
@@ -211,9 +215,17 @@ class Resolver {
                       static_cast<size_t>(elements * size_of(step.dtype))};
   }
 
-  FillLaunch launch(const CollectiveStep& step) const {
-    fail("{}: {} along the axis {}: GPUs run no plans of several ranks yet; compile it for --target=cpu",
-         place_, name(step.kind), step.axis);
+  CollectiveLaunch launch(const CollectiveStep& step) const {
+    const size_t next = resolved_.launches.size() + 1;
+    return {.kind = step.kind,
+            .axis = plan_.mesh.find(step.axis).value(),
+            .ranks = value(step.ranks),
+            .from = address(step.from),
+            .to = address(step.to),
+            .elements = value(step.elements),
+            .dtype = step.dtype,
+            .sum = step.sum,
+            .waited_at = step.waited_at < 0 ? next : static_cast<size_t>(step.waited_at)};
   }
 
   FillLaunch launch(const FillStep& step) const {
@@ -256,10 +268,15 @@ std::vector<KernelLaunch*> kernels_of(Launch& launch) {
 }
 
 /// A kernel may begin when its predecessor has begun, and read weights then. So the first that surely runs
-/// begins when all has ended that was there before the entry, such as what wrote those weights.
+/// begins when all has ended that was there before the entry, such as what wrote those weights. So does the
+/// first behind a wait for a collective.
 void set_dependent(ResolvedEntry& resolved) {
+  std::set<size_t> waits;
   bool follows = false;
   for (size_t i = 0; i < resolved.launches.size(); ++i) {
+    if (const auto* collective = std::get_if<CollectiveLaunch>(&resolved.launches[i]))
+      waits.insert(collective->waited_at);
+    if (waits.contains(i)) follows = false;
     const bool surely =
         resolved.entry->steps[i].choice < 0 && !std::holds_alternative<GemmLaunch>(resolved.launches[i]);
     for (KernelLaunch* kernel : kernels_of(resolved.launches[i])) {

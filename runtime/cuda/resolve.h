@@ -7,8 +7,10 @@
 #include <variant>
 #include <vector>
 
+#include "runtime/cuda/collectives.h"
 #include "runtime/cuda/gemm.h"
 #include "runtime/cuda/launch.h"
+#include "runtime/cuda/random_keys.h"
 #include "runtime/plan/plan.h"
 
 namespace smelt::cuda {
@@ -30,7 +32,8 @@ struct FillLaunch {
   int width = 4;  // bytes of an element: 1, 2 or 4
   uint32_t pattern = 0;
 };
-using Launch = std::variant<KernelLaunch, GemmLaunch, TemplateLaunches, CopyLaunch, FillLaunch>;
+using Launch =
+    std::variant<KernelLaunch, GemmLaunch, TemplateLaunches, CopyLaunch, FillLaunch, CollectiveLaunch>;
 
 struct ResolvedEntry {
   const PlanEntry* entry = nullptr;
@@ -46,7 +49,7 @@ struct ResolvedEntry {
 struct Addresses {
   std::span<const Function> kernels;       // by kernel of the plan
   std::span<const DevicePointer> buffers;  // by buffer of the plan
-  DevicePointer random = 0;                // {seed, step, micro_step}
+  const RandomKeys& random;
 };
 
 /// Checks all ranges at these values. `device` is where all of this lies. `dependent`: launches of kernels

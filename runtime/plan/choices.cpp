@@ -171,6 +171,12 @@ size_t needed_until(const std::vector<Step>& steps, size_t step, int buffer) {
   return choice.end - 1;
 }
 
+size_t used_until(const std::vector<Step>& steps, size_t step, int buffer, bool reads) {
+  const auto* collective = std::get_if<CollectiveStep>(&steps[step].what);
+  if (collective && collective->waited_at >= 0) return static_cast<size_t>(collective->waited_at) - 1;
+  return reads ? needed_until(steps, step, buffer) : step;
+}
+
 void check_choices(const Plan& plan, const PlanEntry& entry) { ChoiceCheck(plan, entry).run(); }
 
 }  // namespace smelt

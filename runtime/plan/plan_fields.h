@@ -179,7 +179,7 @@ struct StepKind<CollectiveStep> {
 template <typename V, Is<CollectiveStep> T>
 void visit_fields(V& v, T& x) {
   v("collective", x.kind), v("axis", x.axis), v("from", x.from), v("to", x.to), v("elements", x.elements);
-  v("ranks", x.ranks), v("dtype", x.dtype), v("sum", x.sum);
+  v("ranks", x.ranks), v("dtype", x.dtype), v("sum", x.sum), v("waited_at", x.waited_at);
 }
 
 template <typename V, Is<Step> T>

@@ -37,13 +37,13 @@ class LifetimeCheck {
           if (!in_arena(buffer(index).role)) continue;
           used.insert(index);
           require_alive(index, static_cast<int>(step));
-          if (list == &entry_.steps[step].reads)
-            require_alive(index, static_cast<int>(needed_until(entry_.steps, step, index)));
+          const bool reads = list == &entry_.steps[step].reads;
+          require_alive(index, static_cast<int>(used_until(entry_.steps, step, index, reads)));
         }
     for (size_t step = 0; step < entry_.steps.size(); ++step)
       for (const BufferRef& ref : references(entry_.steps[step])) {
         require_part(ref, static_cast<int>(step));
-        require_part(ref, static_cast<int>(needed_until(entry_.steps, step, ref.buffer)));
+        require_part(ref, static_cast<int>(used_until(entry_.steps, step, ref.buffer, true)));
       }
     for (const Port& port : entry_.outputs) require_kept(port, used);
     for (const int index : used)

@@ -8,6 +8,7 @@
 #include "runtime/error.h"
 #include "runtime/plan/attention_check.h"
 #include "runtime/plan/choices.h"
+#include "runtime/plan/collective_check.h"
 #include "runtime/plan/index_flow.h"
 #include "runtime/plan/kernel_check.h"
 #include "runtime/plan/plan_fields.h"
@@ -253,6 +254,7 @@ class Validation {
     check_choices(plan_, entry);
     for (const SymbolValues& values : points_)
       for (const Choice& choice : entry.choices) unmeasured_alternative(choice, values);
+    check_waits(entry);
     check_lifetimes(plan_, entry);
     for (const SymbolValues& values : points_) check_indices(plan_, entry, values);
   }

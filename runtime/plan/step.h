@@ -134,6 +134,10 @@ struct CollectiveStep {
   Dim elements, ranks;
   DType dtype = DType::f32;
   CollectiveSum sum = CollectiveSum::add;  // of all_reduce and reduce_scatter
+  /// On a GPU it may run beside the steps behind it, up to the one of this number, which waits for it; the
+  /// number of steps of its entry: the end does. -1: the next step waits. None between touches `to` or writes
+  /// to `from`.
+  int waited_at = -1;
 
   bool reads_parts() const {
     return kind == CollectiveKind::reduce_scatter || kind == CollectiveKind::all_to_all;

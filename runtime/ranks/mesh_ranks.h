@@ -1,6 +1,8 @@
 // The ranks of a run as places in a mesh.
 #pragma once
 
+#include <utility>
+
 #include "runtime/ranks/rank_groups.h"
 #include "runtime/ranks/ranks.h"
 
@@ -29,6 +31,9 @@ class MeshRanks : public RankGroups {
   Communicator& everyone() override { return ranks_.all(); }
   void progress(std::string_view what, int64_t step) override;
   void report_failure(std::string_view text) override { ranks_.link().report_failure(text); }
+  void on_failure(std::function<void(const std::string& text)> listener) override {
+    ranks_.link().on_failure(std::move(listener));
+  }
 
  private:
   Ranks& ranks_;

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <string>
 #include <string_view>
 
 #include "runtime/ranks/communicator.h"
@@ -26,6 +28,9 @@ class RankGroups {
   virtual void progress(std::string_view what, int64_t step) = 0;
   /// Ends the calls that other ranks wait in, and later ones, with an Error that has this text.
   virtual void report_failure(std::string_view text) = 0;
+  /// Called once, by a thread of its own, with the text of what ended the run: what waits elsewhere, such as
+  /// a GPU, is to be ended there. It must not throw. The last one given counts; an empty one takes it back.
+  virtual void on_failure(std::function<void(const std::string& text)> /*listener*/) {}
 };
 
 }  // namespace smelt

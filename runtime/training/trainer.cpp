@@ -354,11 +354,21 @@ void Trainer::save(int64_t step) {
   if (options_.run_directory.empty()) return;
   ranks_.progress("a checkpoint", step);
   require_same_states(session_, ranks_, step);
+  share_choices();
   result_.checkpoint = checkpoint_path(options_.run_directory / "checkpoints", step);
   if (!checkpoints_) return;
   checkpoints_->save(session_, {step, to_json(options_), {}});
   tell([&](TrainerObserver& o) { o.saved(step, result_.checkpoint); });
   draw_curve();
+}
+
+/// A run that goes on from a checkpoint has its choices at all ranks: so has this one from here on, and both
+/// compute the same bits.
+void Trainer::share_choices() {
+  if (ranks_.count() == 1) return;
+  Executor& executor = session_.executor();
+  const std::string own = executor.choices(), first = ranks_.of_first(own);
+  if (first != own) executor.restore_choices(first);
 }
 
 void Trainer::draw_curve() const {

@@ -130,6 +130,7 @@ class Trainer {
   void record_evaluation(int64_t step);
   void sample(int64_t step);
   void save(int64_t step);
+  void share_choices();
   void draw_curve() const;
   void tell(const std::function<void(TrainerObserver&)>& what) const;
 

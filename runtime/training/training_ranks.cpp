@@ -26,6 +26,14 @@ int64_t TrainingRanks::largest(int64_t number) const {
   return number;
 }
 
+std::string TrainingRanks::of_first(std::string text) const {
+  if (count() == 1) return text;
+  text.resize(static_cast<size_t>(largest(is_first() ? std::ssize(text) : 0)));
+  std::string all(text.size() * static_cast<size_t>(count()), 0);
+  ranks_->everyone().all_gather(std::as_bytes(std::span(text)), std::as_writable_bytes(std::span(all)));
+  return all.substr(0, text.size());
+}
+
 void TrainingRanks::progress(std::string_view what, int64_t step) const {
   if (ranks_) ranks_->progress(what, step);
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "runtime/ranks/rank_groups.h"
@@ -26,6 +27,9 @@ class TrainingRanks {
   void add_up(std::span<double> numbers) const;
   /// The largest that any rank gives.
   int64_t largest(int64_t number) const;
+
+  /// The first rank's text, at all of them.
+  std::string of_first(std::string text) const;
 
   void progress(std::string_view what, int64_t step) const;
   void report_failure(std::string_view text) const;

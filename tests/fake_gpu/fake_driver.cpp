@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <set>
+#include <utility>
 
 #include "runtime/cuda/device_attributes.h"
 #include "runtime/cuda/driver.h"
@@ -32,6 +34,7 @@ struct ContextTag {
 };
 struct EventTag {
   double moment = 0;
+  StreamTag* stream = nullptr;  // that it was recorded on
 };
 struct ModuleTag {
   int device = 0;
@@ -50,6 +53,8 @@ struct GraphExecTag {
 struct StreamTag {
   int device = 0;
   std::unique_ptr<GraphTag> capture;
+  StreamTag* origin = nullptr;  // whose capture it has joined by waiting for an event of it
+  bool open = false;            // has work in that capture which the origin does not wait for
 };
 
 }  // namespace smelt::cuda
@@ -64,10 +69,12 @@ int smelt::fake::enqueue(cuda::Stream stream, std::function<void()> work) {
   constexpr int kInvalidHandle = 400;
   if (stream && stream->device != current) return kInvalidHandle;
   if (gpu(current).fault != 0) return gpu(current).fault;
-  if (stream && stream->capture)
-    stream->capture->work.push_back(std::move(work));
+  const auto* of = stream && stream->origin ? stream->origin : stream;
+  if (of && of->capture)
+    of->capture->work.push_back(std::move(work));
   else
     work();
+  if (stream && stream->origin) stream->open = true;
   return 0;
 }
 
@@ -78,7 +85,7 @@ using smelt::fake::enqueue;
 using Code = Driver::Code;
 
 constexpr Code kInvalidValue = 1, kNoDevice = 100, kInvalidDevice = 101, kNoBinary = 209, kNotFound = 500,
-               kCaptureUnsupported = 900;
+               kCaptureUnsupported = 900, kCaptureUnjoined = 904;
 constexpr Code kInvalidContext = 201, kInvalidHandle = 400;
 constexpr size_t kAlignment = 256;
 
@@ -91,13 +98,24 @@ struct Memory {
   size_t bytes = 0;
   int device = 0;
 };
+/// Of the tables below: ranks that are threads use a GPU each, and these together.
+std::recursive_mutex& tables() {
+  static std::recursive_mutex all;
+  return all;
+}
 std::map<DevicePointer, Memory>& blocks() {
   static std::map<DevicePointer, Memory> all;
   return all;
 }
 
+std::set<Stream>& streams() {
+  static std::set<Stream> all;
+  return all;
+}
+
 /// Whether there is such memory on the current device.
 bool is_here(DevicePointer address) {
+  const std::lock_guard lock(tables());
   const auto next = blocks().upper_bound(address);
   return next != blocks().begin() && std::prev(next)->second.device == current;
 }
@@ -188,11 +206,13 @@ Code cuMemAlloc_v2(DevicePointer* address, size_t bytes) {
   void* memory = std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
   std::memset(memory, 0xA5, bytes);  // nobody may count on zeros
   *address = reinterpret_cast<DevicePointer>(memory);
+  const std::lock_guard lock(tables());
   blocks()[*address] = {bytes, current};
   gpu().used_bytes += bytes, ++gpu().blocks_in_use, ++gpu().allocations;
   return 0;
 }
 Code cuMemFree_v2(DevicePointer address) {
+  const std::lock_guard lock(tables());
   const auto found = blocks().find(address);
   if (found == blocks().end()) return kInvalidValue;
   smelt::fake::Gpu& owner = smelt::fake::gpu(found->second.device);
@@ -297,19 +317,43 @@ Code cuLaunchKernelEx(const LaunchConfig* config, Function function, void** argu
 
 // ---- streams, events, graphs
 
-Code cuStreamCreate(Stream* stream, unsigned) { return *stream = new StreamTag{current, {}}, gpu().fault; }
-Code cuStreamDestroy_v2(Stream stream) { return delete stream, gpu().fault; }
+Code cuCtxGetStreamPriorityRange(int* lowest, int* highest) {
+  return *lowest = 0, *highest = -5, gpu().fault;
+}
+Code cuStreamCreateWithPriority(Stream* stream, unsigned, int priority) {
+  if (priority > 0 || priority < -5) return kInvalidValue;
+  *stream = new StreamTag{.device = current};
+  const std::lock_guard lock(tables());
+  streams().insert(*stream);
+  return gpu().fault;
+}
+Code cuStreamDestroy_v2(Stream stream) {
+  const std::lock_guard lock(tables());
+  return streams().erase(stream), delete stream, gpu().fault;
+}
 Code cuStreamSynchronize(Stream stream) { return ++gpu().waits, wait(stream); }
-Code cuStreamWaitEvent(Stream, Event, unsigned) { return gpu().fault; }
+Code cuStreamWaitEvent(Stream stream, Event event, unsigned) {
+  StreamTag* of = event->stream;
+  if (of && of->capture && of != stream) stream->origin = of;
+  if (of && of->origin == stream) of->open = false;
+  return gpu().fault;
+}
 Code cuStreamBeginCapture_v2(Stream stream, int) {
   return stream->capture = std::make_unique<GraphTag>(), gpu().fault;
 }
 Code cuStreamEndCapture(Stream stream, Graph* graph) {
-  return *graph = stream->capture.release(), gpu().fault;
+  *graph = stream->capture.release();
+  bool open = false;
+  const std::lock_guard lock(tables());
+  for (StreamTag* other : streams())
+    if (other->origin == stream) other->origin = nullptr, open |= std::exchange(other->open, false);
+  return open ? kCaptureUnjoined : gpu().fault;
 }
 Code cuEventCreate(Event* event, unsigned) { return *event = new EventTag, gpu().fault; }
 Code cuEventDestroy_v2(Event event) { return delete event, gpu().fault; }
-Code cuEventRecord(Event event, Stream) { return event->moment = gpu().clock, gpu().fault; }
+Code cuEventRecord(Event event, Stream stream) {
+  return event->moment = gpu().clock, event->stream = stream, gpu().fault;
+}
 Code cuEventQuery(Event) { return gpu().fault != 0 || !gpu().late_events ? gpu().fault : kNotReady; }
 Code cuEventSynchronize(Event) { return ++gpu().event_waits, gpu().fault; }
 Code cuEventElapsedTime(float* milliseconds, Event begin, Event end) {

@@ -26,10 +26,17 @@ struct ThreadFailure {
   std::string text;
   bool failed = false;
 
+  std::map<int64_t, std::function<void(const std::string&)>> listeners;  // by rank
+
   void report(std::string_view why) {
-    const std::lock_guard lock(mutex);
-    if (!failed) text = why, failed = true;
-    changed.notify_all();
+    std::map<int64_t, std::function<void(const std::string&)>> told;
+    {
+      const std::lock_guard lock(mutex);
+      if (!failed) text = why, failed = true, told = listeners;
+      changed.notify_all();
+    }
+    for (const auto& [rank, listener] : told)
+      if (listener) listener(kOfAnother + text);
   }
   void check() const {
     if (failed) throw Error(kOfAnother + text);
@@ -140,6 +147,10 @@ class ThreadRank : public RankGroups {
   Communicator& everyone() override { return everyone_; }
   void progress(std::string_view what, int64_t) override { reported.emplace_back(what); }
   void report_failure(std::string_view text) override { failure_.report(text); }
+  void on_failure(std::function<void(const std::string&)> listener) override {
+    const std::lock_guard lock(failure_.mutex);
+    failure_.listeners[rank_] = std::move(listener);
+  }
 
   std::vector<std::string> reported;  // what progress was told
 
@@ -188,13 +199,15 @@ class ThreadRanks {
     try {
       work(rank);
     } catch (const std::exception& error) {
-      const std::lock_guard lock(failure_.mutex);
-      const bool follows = std::string_view(error.what()).starts_with(ThreadFailure::kOfAnother);
-      if (!first_ || (first_follows_ && !follows))
-        first_ = std::current_exception(), first_follows_ = follows;
-      if (!failure_.failed) failure_.text = error.what(), failure_.failed = true;
-      failure_.changed.notify_all();
+      note(error);
+      failure_.report(error.what());
     }
+  }
+
+  void note(const std::exception& error) {
+    const std::lock_guard lock(failure_.mutex);
+    const bool follows = std::string_view(error.what()).starts_with(ThreadFailure::kOfAnother);
+    if (!first_ || (first_follows_ && !follows)) first_ = std::current_exception(), first_follows_ = follows;
   }
 
   Mesh mesh_;

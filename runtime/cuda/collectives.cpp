@@ -1,0 +1,151 @@
+#include "runtime/cuda/collectives.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <string>
+
+#include "runtime/error.h"
+
+namespace smelt::cuda {
+namespace {
+
+constexpr size_t kEndOfEntry = SIZE_MAX;
+
+void* pointer(DevicePointer address) { return reinterpret_cast<void*>(address); }
+
+bool works_along(const Plan& plan, const MeshAxis& axis) {
+  return axis.size > 1 && std::ranges::any_of(plan.entries, [&](const PlanEntry& entry) {
+           return std::ranges::any_of(entry.steps, [&](const Step& step) {
+             const auto* collective = std::get_if<CollectiveStep>(&step.what);
+             return collective && collective->axis == axis.name;
+           });
+         });
+}
+
+/// The id of one group: its first rank makes it.
+NcclId shared_id(Communicator& group) {
+  NcclId own;
+  if (group.rank() == 0) check_nccl(nccl().GetUniqueId(&own), "making an id for a group of ranks");
+  std::vector<NcclId> all(static_cast<size_t>(group.size()));
+  group.all_gather(std::as_bytes(std::span(&own, 1)), std::as_writable_bytes(std::span(all)));
+  return all.front();
+}
+
+}  // namespace
+
+struct Collectives::Shared {
+  std::vector<NcclComm> along;  // by axis of the mesh; null where no step works
+  std::timed_mutex in_call;     // held while NCCL is called
+  std::atomic<bool> ended = false;
+  std::mutex text_mutex;
+  std::string text;  // of the failure
+
+  /// A call that waits for a lost rank does not come back: after a while its communicator is ended all the
+  /// same.
+  void end(Nccl::Code (*ending)(NcclComm)) {
+    const std::unique_lock lock(in_call, std::chrono::seconds(1));
+    if (ended.exchange(true)) return;
+    for (NcclComm comm : along)
+      if (comm) ending(comm);
+  }
+
+  void fail(const std::string& why) {
+    {
+      const std::lock_guard lock(text_mutex);
+      text = why;
+    }
+    end(nccl().CommAbort);
+  }
+
+  void check() {
+    if (!ended) return;
+    const std::lock_guard lock(text_mutex);
+    fail_with(Status::unavailable, "{}", text.empty() ? "the ranks' communicators have been ended" : text);
+  }
+};
+
+Collectives::Collectives(const Device& device, const Plan& plan, RankGroups& ranks)
+    : ranks_(ranks), shared_(std::make_shared<Shared>()), device_(device) {
+  connect(device, plan, ranks);
+  ranks.on_failure([shared = shared_](const std::string& text) { shared->fail(text); });
+  stream_ = make_stream(device, StreamPriority::high);
+  begin_ = make_event(device);
+}
+
+Collectives::~Collectives() {
+  ranks_.on_failure({});
+  device_.try_make_current();
+  shared_->end(std::uncaught_exceptions() > 0 ? nccl().CommAbort : nccl().CommDestroy);
+}
+
+void Collectives::connect(const Device& device, const Plan& plan, RankGroups& ranks) {
+  device.make_current();
+  shared_->along.resize(plan.mesh.axes.size());
+  for (size_t axis = 0; axis < plan.mesh.axes.size(); ++axis) {
+    if (!works_along(plan, plan.mesh.axes[axis])) continue;
+    Communicator& group = ranks.along(axis);
+    const NcclId id = shared_id(group);
+    check_nccl(nccl().CommInitRank(&shared_->along[axis], static_cast<int>(group.size()), id,
+                                   static_cast<int>(group.rank())),
+               fmt::format("connecting the ranks along the axis {}", plan.mesh.axes[axis].name));
+  }
+}
+
+void Collectives::launch(const CollectiveLaunch& launch, Stream stream) {
+  check();
+  const Driver& d = driver();
+  smelt::cuda::check(d.EventRecord(begin_.get(), stream), "beginning a collective");
+  smelt::cuda::check(d.StreamWaitEvent(stream_.get(), begin_.get(), 0), "beginning a collective");
+  run(launch, shared_->along[launch.axis]);
+  if (pending_.size() == events_.size()) events_.push_back(make_event(device_));
+  pending_.push_back(launch.waited_at);
+  smelt::cuda::check(d.EventRecord(events_[pending_.size() - 1].get(), stream_.get()), "ending a collective");
+}
+
+void Collectives::run(const CollectiveLaunch& l, NcclComm comm) const {
+  const std::unique_lock lock(shared_->in_call);
+  const Nccl& n = nccl();
+  const Stream stream = stream_.get();
+  const auto count = static_cast<size_t>(l.elements), bytes = count * static_cast<size_t>(size_of(l.dtype));
+  const int sum = l.sum == CollectiveSum::add ? kNcclAdd : kNcclMax;
+  const std::string what = fmt::format("{} of {} bytes", name(l.kind), bytes);
+  switch (l.kind) {
+    case CollectiveKind::all_reduce:
+      return check_nccl(
+          n.AllReduce(pointer(l.from), pointer(l.to), count, nccl_type(l.dtype), sum, comm, stream), what);
+    case CollectiveKind::reduce_scatter:
+      return check_nccl(
+          n.ReduceScatter(pointer(l.from), pointer(l.to), count, nccl_type(l.dtype), sum, comm, stream),
+          what);
+    case CollectiveKind::all_gather:
+      return check_nccl(n.AllGather(pointer(l.from), pointer(l.to), bytes, kNcclBytes, comm, stream), what);
+    case CollectiveKind::all_to_all:
+      check_nccl(n.GroupStart(), what);
+      for (int peer = 0; peer < static_cast<int>(l.ranks); ++peer) {
+        const auto place = static_cast<DevicePointer>(peer) * bytes;
+        check_nccl(n.Send(pointer(l.from + place), bytes, kNcclBytes, peer, comm, stream), what);
+        check_nccl(n.Recv(pointer(l.to + place), bytes, kNcclBytes, peer, comm, stream), what);
+      }
+      return check_nccl(n.GroupEnd(), what);
+  }
+}
+
+/// Collectives run one behind the other: who waits for one has waited for those before it.
+void Collectives::join(size_t step, Stream stream) {
+  const auto is_needed = [&](size_t waited_at) { return waited_at <= step; };
+  const auto last = std::find_if(pending_.rbegin(), pending_.rend(), is_needed);
+  const auto count = pending_.rend() - last;
+  if (count == 0) return;
+  smelt::cuda::check(driver().StreamWaitEvent(stream, events_[static_cast<size_t>(count) - 1].get(), 0),
+                     "waiting for a collective");
+  pending_.erase(pending_.begin(), pending_.begin() + count);
+  std::rotate(events_.begin(), events_.begin() + count, events_.end());
+}
+
+void Collectives::join_all(Stream stream) { join(kEndOfEntry, stream); }
+
+void Collectives::check() const { shared_->check(); }
+
+}  // namespace smelt::cuda

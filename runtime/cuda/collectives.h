@@ -1,0 +1,68 @@
+// What GPUs of several ranks do together: NCCL's communicators along the axes of a mesh, and a stream of
+// their own, so that a collective runs beside the steps behind it until one of them waits for it.
+//
+// Communicators are made together: every rank makes its executor at once. NCCL cannot know that a rank is
+// gone, so the run's failure ends the communicators, and with them the kernels that wait.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "runtime/cuda/memory.h"
+#include "runtime/cuda/nccl.h"
+#include "runtime/plan/plan.h"
+#include "runtime/ranks/rank_groups.h"
+
+namespace smelt::cuda {
+
+/// A collective step with its sizes evaluated.
+struct CollectiveLaunch {
+  CollectiveKind kind = CollectiveKind::all_reduce;
+  size_t axis = 0;  // of the mesh
+  int64_t ranks = 1;
+  DevicePointer from = 0, to = 0;
+  int64_t elements = 0;  // of a part
+  DType dtype = DType::f32;
+  CollectiveSum sum = CollectiveSum::add;
+  size_t waited_at = 0;  // a step of the entry, or their number
+};
+
+class Collectives {
+ public:
+  /// For the axes that steps of the plan work along. `ranks` outlives it. Throws Error where there is no
+  /// NCCL.
+  Collectives(const Device& device, const Plan& plan, RankGroups& ranks);
+  Collectives(const Collectives&) = delete;
+  Collectives& operator=(const Collectives&) = delete;
+  /// What was captured with it has to be gone. All ranks do so at about the same time; where an exception or
+  /// a rank's failure is the reason, it waits for no other.
+  ~Collectives();
+
+  /// Begins when `stream` has done all that it was given before.
+  void launch(const CollectiveLaunch& launch, Stream stream);
+  /// `stream` waits for those that this step, or one before it, needs.
+  void join(size_t step, Stream stream);
+  void join_all(Stream stream);
+  /// A run that was given up half-way waits for nothing.
+  void forget() { pending_.clear(); }
+
+  /// Throws the Error of another rank, or of this one, that has ended the run.
+  void check() const;
+
+ private:
+  struct Shared;  // with the listener to the run's failure
+  void connect(const Device& device, const Plan& plan, RankGroups& ranks);
+  void run(const CollectiveLaunch& launch, NcclComm comm) const;
+
+  RankGroups& ranks_;
+  std::shared_ptr<Shared> shared_;
+  StreamOwner stream_;
+  EventOwner begin_;
+  std::vector<size_t> pending_;  // CollectiveLaunch::waited_at of those that nobody waits for yet, in order
+  std::vector<EventOwner> events_;  // the ends of those, then others
+  const Device& device_;
+};
+
+}  // namespace smelt::cuda

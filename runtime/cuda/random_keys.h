@@ -1,0 +1,30 @@
+// What kernels draw random numbers from, {seed, step, micro-step} on the device: once as they are, and once
+// for every part of a batch that a plan's kernels draw for (RandomPart), with the micro-step of that part.
+#pragma once
+
+#include <vector>
+
+#include "runtime/cuda/memory.h"
+#include "runtime/philox.h"
+#include "runtime/plan/plan.h"
+
+namespace smelt::cuda {
+
+class RandomKeys {
+ public:
+  RandomKeys() = default;
+  RandomKeys(const Device& device, const Plan& plan);
+
+  /// The key of a launch. Throws Error where it draws for several parts, since it is given one.
+  DevicePointer address(const KernelStep& step, const std::string& place) const;
+  DevicePointer whole() const { return block_.get(); }
+  /// Sends what has changed. `values` has the rank's coordinates.
+  void upload(const Philox& random, const SymbolValues& values, Stream stream);
+
+ private:
+  std::vector<RandomPart> parts_;  // different ones; the first is the whole
+  std::vector<uint32_t> sent_;
+  DeviceBlock block_;
+};
+
+}  // namespace smelt::cuda

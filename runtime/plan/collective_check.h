@@ -1,0 +1,12 @@
+#pragma once
+
+#include "runtime/plan/plan.h"
+
+namespace smelt {
+
+/// That a collective which runs beside later steps (CollectiveStep::waited_at) is waited for by a step behind
+/// it, and that no step until then points into what it writes, or writes where it reads. How far a step
+/// reaches from where it points is not looked at. Throws Error (invalid_file).
+void check_waits(const PlanEntry& entry);
+
+}  // namespace smelt
