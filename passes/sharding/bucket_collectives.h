@@ -13,7 +13,7 @@
 namespace smelt {
 
 struct BucketCollectivesOptions {
-  int64_t bytes = int64_t{32} << 20;  // of a part, at least; 0: nothing is parted
+  int64_t bytes = int64_t{128} << 20;  // of a part, at least; 0: nothing is parted
 };
 
 bool bucket_collectives(Program& program, const BucketCollectivesOptions& options);
