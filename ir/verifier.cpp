@@ -12,6 +12,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "runtime/error.h"
+#include "runtime/plan/segment_parts.h"
 
 namespace smelt {
 namespace {
@@ -249,6 +250,8 @@ void check_state(const State& state, const Module& module) {
            segment.name, state.name, segment.offset, end);
     if (__builtin_add_overflow(segment.offset, segment.elements(), &end))
       fail("segment \"{}\" of state \"{}\" ends beyond 64 bits", segment.name, state.name);
+    if (const auto cut = cut_faults(segment, module.mesh()); !cut.empty())
+      fail("segment \"{}\" of state \"{}\": {}", segment.name, state.name, fmt::join(cut, "; "));
   }
   if (state.segments.empty()) return;
   const auto size = shape.size() == 1 ? shape[0].constant() : std::nullopt;

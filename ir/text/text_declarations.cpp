@@ -78,11 +78,18 @@ Segment TextParser::segment() {
         segment.transposed = boolean();
       else if (key.text == "frozen")
         segment.frozen = boolean();
+      else if (key.text == "whole")
+        segment.whole = constant_shape();
       else
-        unknown_field(key, "init, decay, checkpoint, transposed, frozen");
+        unknown_field(key, "init, decay, checkpoint, transposed, frozen, whole");
     });
   lexer.expect(":");
   segment.shape = constant_shape();
+  const Token on = lexer.peek();
+  if (auto shared = sharding_names()) {
+    if (!shared->partial.empty()) lexer.fail_at(on.offset, "a segment is cut, never partial");
+    segment.cut = std::move(shared->dims);
+  }
   if (!lexer.accept_word("at")) lexer.expected("'at' and the segment's offset");
   segment.offset = integer("the segment's offset");
   return segment;

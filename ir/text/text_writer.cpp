@@ -41,6 +41,13 @@ std::string text(const Symbols& symbols) {
 
 namespace {
 
+/// "[data, -]"
+std::string text_of_dims(const std::vector<std::vector<std::string>>& cut) {
+  std::vector<std::string> dims;
+  for (const auto& axes : cut) dims.push_back(text_of_axes(axes));
+  return fmt::format("[{}]", fmt::join(dims, ", "));
+}
+
 std::string line(const Segment& segment) {
   Fields fields;
   if (segment.init != Initializer{}) fields.add("init", str(segment.init));
@@ -48,17 +55,18 @@ std::string line(const Segment& segment) {
   if (!segment.checkpoint_names.empty()) fields.add("checkpoint", text(segment.checkpoint_names));
   if (segment.transposed) fields.add("transposed", "true");
   if (segment.frozen) fields.add("frozen", "true");
-  return fmt::format("  segment {}{} : [{}] at {}\n", quote(segment.name), fields.str(),
-                     fmt::join(segment.shape, ","), segment.offset);
+  if (!segment.whole.empty()) fields.add("whole", fmt::format("[{}]", fmt::join(segment.whole, ",")));
+  const std::string shared = segment.cut.empty() ? "" : " on " + text_of_dims(segment.cut);
+  return fmt::format("  segment {}{} : [{}]{} at {}\n", quote(segment.name), fields.str(),
+                     fmt::join(segment.shape, ","), shared, segment.offset);
 }
 
 /// " on [data, -] partial [model]", or nothing where all ranks hold all of it.
 std::string shared(const State& state) {
   if (state.cut.empty() && state.partial.empty()) return "";
-  std::vector<std::string> dims;
-  for (size_t i = 0; i < state.shape.size(); ++i)
-    dims.push_back(text_of_axes(i < state.cut.size() ? state.cut[i] : std::vector<std::string>{}));
-  std::string result = fmt::format(" on [{}]", fmt::join(dims, ", "));
+  auto cut = state.cut;
+  cut.resize(state.shape.size());
+  std::string result = " on " + text_of_dims(cut);
   if (!state.partial.empty()) result += fmt::format(" partial [{}]", fmt::join(state.partial, ", "));
   return result;
 }

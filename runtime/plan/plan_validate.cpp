@@ -13,6 +13,7 @@
 #include "runtime/plan/kernel_check.h"
 #include "runtime/plan/plan_fields.h"
 #include "runtime/plan/plan_model.h"
+#include "runtime/plan/segment_parts.h"
 #include "runtime/plan/step_places.h"
 #include "runtime/plan/template_check.h"
 #include "runtime/plan/tensor_map_check.h"
@@ -121,6 +122,8 @@ class Validation {
       if (segment.transposed && segment.shape.size() != 2)
         refuse("{}, segment '{}' is transposed: expected two dims", what, segment.name);
       check_initializer(segment.init, what);
+      if (const auto faults = cut_faults(segment, plan_.mesh); !faults.empty())
+        refuse("{}, segment '{}': {}", what, segment.name, faults.front());
       at = segment.offset + size;
     }
   }

@@ -94,6 +94,36 @@ TEST(Sharding, FaultsAreNamedTogether) {
     EXPECT_NE(both.find(fault), std::string::npos) << fault << "\n" << both;
 }
 
+TEST(Sharding, SegmentsAreParts) {
+  const auto module = parse_module(R"(mesh {data = 2, model = 4}
+state "p" {role = parameter} : f32[16] {
+  segment "w" {whole = [8,3]} : [2,3] on [model, -] at 0
+  segment "b" : [2] at 6
+}
+)");
+  EXPECT_EQ(complaints(print(*module)), "");
+  EXPECT_EQ(print(*parse_module(print(*module))), print(*module));
+  EXPECT_EQ(module->states[0].segments[0].whole, (std::vector<int64_t>{8, 3}));
+  EXPECT_EQ(module->states[0].segments[0].cut, (std::vector<std::vector<std::string>>{{"model"}, {}}));
+  EXPECT_TRUE(module->states[0].segments[1].cut.empty());
+}
+
+TEST(Sharding, FaultsOfSegments) {
+  const auto expect = [](std::string_view segment, std::string_view fault) {
+    const std::string text =
+        fmt::format("mesh {{model = 4}} state \"p\" : f32[16] {{ segment \"w\" {} }}", segment);
+    EXPECT_NE(complaints(text).find(fault), std::string::npos) << complaints(text);
+  };
+  expect("{whole = [8,3]} : [4,3] on [model, -] at 0", "dim 0 is 4 of 8 over 4 ranks");
+  expect("{whole = [7]} : [1] on [model] at 0", "dim 0 is 1 of 7 over 4 ranks");
+  expect(": [4,3] on [model, -] at 0", "cut in 2 dims of a whole of 0: expected 2");
+  expect("{whole = [4,3]} : [4,3] at 0", "cut in 0 dims of a whole of 2: expected 2");
+  expect("{whole = [8]} : [2] on [data] at 0", "the mesh {model = 4} has no axis data");
+  expect("{whole = [8,8]} : [2,2] on [model, model] at 0", "the axis model stands twice");
+  expect_fault("mesh {model = 4} state \"p\" : f32[16] { segment \"w\" : [1] on [-] partial [model] at 0 }",
+               "a segment is cut, never partial");
+}
+
 TEST(Sharding, UnknownAxes) {
   expect_fault("graph @g(%x: f32[4] on [data]) {}", "and no `mesh {data = 2}` above");
   expect_fault("mesh {data = 2} graph @g(%x: f32[4] on [model]) {}", "the mesh {data = 2} has no axis model");
