@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 
-#include <fmt/ranges.h>
 #include "codegen/cuda/tune_schedules.h"
 #include "codegen/launches/attach_tails.h"
 #include "codegen/launches/dependent_launches.h"
@@ -17,10 +16,10 @@
 #include "codegen/make_plan.h"
 #include "codegen/scheduling/schedule_kernels.h"
 #include "compiler/compile.h"
+#include "compiler/sharing.h"
 #include "compiler/summary.h"
 #include "ir/analysis/attention_form.h"
 #include "ir/verifier.h"
-
 #include "llvm/ADT/STLExtras.h"
 #include "passes/autodiff/differentiate.h"
 #include "passes/fusion/fuse_gemm_epilogues.h"
@@ -31,11 +30,9 @@
 #include "passes/precision/quantize_weights.h"
 #include "passes/sharding/bucket_collectives.h"
 #include "passes/sharding/check_collectives.h"
-#include "passes/sharding/leave_addends.h"
 #include "passes/sharding/overlap_collectives.h"
 #include "passes/sharding/partition.h"
 #include "passes/sharding/propagate_shardings.h"
-#include "passes/sharding/shard_training.h"
 #include "passes/simplify/decompose.h"
 #include "passes/training/evaluation_entry.h"
 #include "passes/training/flatten_parameters.h"
@@ -149,8 +146,10 @@ class Compiler {
     before.add("bound_ids");
     before.add({"decompose", {}},
                [&](Graph& g) { return decompose(g, {composites_with_vjp(), kept_by(target)}); });
-    before.add("simplify,merge_gemms");
+    before.add("simplify");
+    if (!shares_parameters(module)) before.add("merge_gemms");
     before.run(module);
+    if (shares_parameters(module)) plan_neighbours(module, manager());
     flatten_parameters(module, {options_.storage, options_.masters});
     make_training_entries(module, training_options());
     llvm::erase_if(module.graphs, [&](const auto& graph) { return graph->name == options_.training.loss; });
@@ -238,11 +237,8 @@ class Compiler {
       result_.fusions.refusals.push_back(std::move(refusal));
   }
 
-  /// Annotates what data-parallel training shares; the outputs of which ranks give addends.
   std::vector<std::string> share_batches(Module& module) const {
-    if (options_.mode != Mode::train || !module.mesh().find("data") || module.partitioned) return {};
-    shard_training(module, {});
-    return leave_addends(module, "data");
+    return options_.mode == Mode::train ? smelt::share_batches(module) : std::vector<std::string>();
   }
 
   /// --pipeline: batches are shared before the passes that derive from it how ranks share the rest.
@@ -274,9 +270,18 @@ class Compiler {
     });
     passes.run(module);
     result_.pass_timing += passes.timing_report();
-    partition(module, {.addends = addends, .log = &collectives});
+    partition(module, {.addends = addends, .whole_outputs = true, .log = &collectives});
+    if (shares_parameters(module)) merge_parts(module);
     verify_or_throw(module);
     if (options_.explain_sharding) result_.shardings = explain(values) + explain(collectives);
+  }
+
+  /// Matrices of neighbours, of which one rank's parts are neighbours, too.
+  void merge_parts(Module& module) {
+    PassManager passes = manager();
+    passes.add("simplify,merge_gemms");
+    passes.run(module);
+    result_.pass_timing += passes.timing_report();
   }
 
   /// 2. Composites go but for those that the target keeps; reductions become independent; backward keeps
@@ -376,6 +381,7 @@ Target resolved_target(const CompileOptions& options) {
 BuildOptions build_options(const CompileOptions& options) {
   BuildOptions build = options.build;
   build.training = options.mode == Mode::train;
+  if (build.training && options.mesh.ranks() > 1) build.mesh = options.mesh;
   build.cache_type = options.storage;
   if (options.mode == Mode::infer && !build.chooses_tokens)
     build.chooses_tokens = resolved_target(options).is_cuda();

@@ -7,6 +7,7 @@
 #include "frontend/hugging_face.h"
 #include "frontend/model_checks.h"
 #include "frontend/symbol_bounds.h"
+#include "frontend/tensor_parallel.h"
 #include "llvm/ADT/STLExtras.h"
 #include "runtime/error.h"
 #include "runtime/generation/cache_pages.h"
@@ -401,9 +402,11 @@ std::unique_ptr<Module> build_transformer(const TransformerSpec& given, const Bu
   complete(spec);
   std::vector<SpecProblem> problems = problems_of(spec);
   llvm::append_range(problems, unsupported(spec, options));
+  llvm::append_range(problems, undivided(spec, options.mesh));
   if (!problems.empty()) fail_with_problems("transformer", problems);
 
   auto module = std::make_unique<Module>();
+  if (!options.mesh.empty()) module->set_mesh(options.mesh);
   bound_symbols(spec, options, module->symbols);
   if (options.training) {
     ModelGraph(*module, spec, options, "loss", dropout_of(spec, options)).add_loss();

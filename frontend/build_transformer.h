@@ -11,6 +11,9 @@
 namespace smelt {
 
 struct BuildOptions {
+  /// Of the ranks that train the model together: those along the axis "model" share its parameters
+  /// (frontend/tensor_parallel.h).
+  Mesh mesh = {};
   /// Upper bounds of symbols and products of them. B (batch) and T (length) have defaults: 8, and the model's
   /// own maximum or 512.
   std::vector<Symbols::Bound> bounds = {};

@@ -19,6 +19,10 @@ std::vector<std::string> spellings(const Module::Parameter& parameter) {
 std::vector<int64_t> checkpoint_shape(const Module::Parameter& parameter) {
   std::vector<int64_t> shape;
   for (const Dim& dim : parameter.type.shape) shape.push_back(dim.evaluate({}));
+  if (parameter.stacked && shape.size() > 1) {
+    shape[1] *= shape[0];
+    shape.erase(shape.begin());
+  }
   if (parameter.transposed) std::reverse(shape.begin(), shape.end());
   return shape;
 }

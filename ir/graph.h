@@ -228,6 +228,7 @@ class Module {
     bool decay = true;
     std::vector<std::string> checkpoint_names;  // empty: the name itself
     bool transposed = false;
+    bool stacked = false;                   // the checkpoint holds [2*m,n] for our [2,m,n]
     bool frozen = false;                    // a buffer of the checkpoint: it gets no gradient and no decay
     std::optional<Sharding> sharding = {};  // absent: every rank holds all of it
     bool operator==(const Parameter&) const = default;

@@ -10,6 +10,8 @@
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include "runtime/error.h"
+#include "runtime/plan/segment_parts.h"
+#include "runtime/tensor.h"
 
 namespace smelt {
 namespace {
@@ -141,10 +143,15 @@ void check_pack(const Node& node) {
   if (state.segments.size() != node.operands().size())
     fail("{} operands for the {} segments of state \"{}\"", node.operands().size(), state.segments.size(),
          state.name);
-  for (unsigned i = 0; i < node.operands().size(); ++i)
-    if (element_count(node.operand(i)->shape()) != Dim(state.segments[i].elements()))
+  // Of a segment that ranks share the graph of all of them has the whole.
+  const bool is_one_rank = node.graph().module().partitioned.has_value();
+  for (unsigned i = 0; i < node.operands().size(); ++i) {
+    const Segment& segment = state.segments[i];
+    const int64_t elements = is_one_rank ? segment.elements() : count_elements(whole_shape(segment));
+    if (element_count(node.operand(i)->shape()) != Dim(elements))
       fail("operand {} is {}, segment \"{}\" of state \"{}\" has {} elements", i, str(node.operand(i)->type),
-           state.segments[i].name, state.name, state.segments[i].elements());
+           segment.name, state.name, elements);
+  }
 }
 
 // ---- composites

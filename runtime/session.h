@@ -24,6 +24,7 @@
 namespace smelt {
 
 class Checkpoint;
+struct RankPlace;
 struct WeightMatch;
 
 struct SessionOptions {
@@ -143,6 +144,7 @@ class Session {
   void initialize_states(uint32_t seed, const std::function<bool(const State&)>& is_read);
   void initialize_state(int index, uint32_t seed);
   void initialize_quantized(int index, uint32_t seed);
+  RankPlace place() const;
   void read_weight(int state, const WeightMatch& match, std::vector<float>& scratch);
   std::vector<std::string> read_weights(const Checkpoint& weights, std::span<const WeightMatch> matches);
 

@@ -195,8 +195,12 @@ void Session::initialize_state(int index, uint32_t seed) {
   handed_out_[static_cast<size_t>(index)] = true;
   if (executor_->initialize_state(index, seed)) return;
   fill(index, [&](int64_t begin, std::span<std::byte> part) {
-    smelt::initialize_state(s, seed, part, begin, bytes);
+    smelt::initialize_state(s, seed, part, begin, bytes, place());
   });
+}
+
+RankPlace Session::place() const {
+  return {plan_->mesh, plan_->mesh.coordinates(ranks() ? ranks()->rank() : 0)};
 }
 
 /// The values that the same weights in f32 begin with, quantised.

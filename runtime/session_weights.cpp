@@ -6,9 +6,11 @@
 #include <set>
 
 #include "runtime/error.h"
+#include "runtime/plan/segment_parts.h"
 #include "runtime/session.h"
 #include "runtime/system/log.h"
 #include "runtime/training/checkpoint.h"
+#include "runtime/weights/initialize.h"
 #include "runtime/weights/safetensors.h"
 
 namespace smelt {
@@ -21,12 +23,6 @@ struct WeightMatch {
 };
 
 namespace {
-
-std::vector<int64_t> checkpoint_shape(const Segment& segment) {
-  std::vector<int64_t> shape = segment.shape;
-  if (segment.transposed) std::ranges::reverse(shape);
-  return shape;
-}
 
 /// to[c][r] = from[r][c] for `rows` x `columns`, row-major on both sides.
 void transpose(std::span<const float> from, std::span<float> to, int64_t rows, int64_t columns) {
@@ -48,11 +44,21 @@ std::optional<std::span<const float>> floats_in_place(const TensorView& tensor) 
                    static_cast<size_t>(tensor.elements()));
 }
 
-void read_tensor(const TensorView& tensor, const Segment& segment, std::span<float> to) {
+void read_whole(const TensorView& tensor, const Segment& segment, std::span<float> to) {
   if (!segment.transposed) return read_floats(tensor, to);
   const auto in_place = floats_in_place(tensor);
   const std::vector<float> copy = in_place ? std::vector<float>() : read_floats(tensor);
-  transpose(in_place.value_or(copy), to, segment.shape[1], segment.shape[0]);
+  transpose(in_place.value_or(copy), to, tensor.shape[0], tensor.shape[1]);
+}
+
+/// The rank's part of it.
+void read_tensor(const TensorView& tensor, const Segment& segment, const RankPlace& place,
+                 std::span<float> to) {
+  if (!is_cut(segment)) return read_whole(tensor, segment, to);
+  std::vector<float> whole(static_cast<size_t>(tensor.elements()));
+  read_whole(tensor, segment, whole);
+  for (const PartRun& run : part_runs(segment, place.mesh, place.coordinates))
+    std::copy_n(whole.begin() + run.in_whole, run.elements, to.begin() + run.in_part);
 }
 
 const TensorView* find_tensor(const Checkpoint& weights, const Segment& segment) {
@@ -62,11 +68,11 @@ const TensorView* find_tensor(const Checkpoint& weights, const Segment& segment)
 }
 
 std::string problem_with(const Segment& segment, const TensorView* tensor) {
-  const std::string expected = fmt::format("[{}]", fmt::join(checkpoint_shape(segment), ","));
+  const std::string expected = fmt::format("[{}]", fmt::join(stored_shape(segment), ","));
   const std::string& name =
       segment.checkpoint_names.empty() ? segment.name : segment.checkpoint_names.front();
   if (!tensor) return fmt::format("'{}' is missing (expected {})", name, expected);
-  if (tensor->shape != checkpoint_shape(segment) || !is_float(tensor->dtype))
+  if (tensor->shape != stored_shape(segment) || !is_float(tensor->dtype))
     return fmt::format("'{}' is {}, expected floats {}", tensor->name, describe(*tensor), expected);
   return {};
 }
@@ -110,12 +116,12 @@ void Session::read_weight(int state, const WeightMatch& match, std::vector<float
   const auto count = static_cast<size_t>(match.segment->elements());
   if (whole.dtype == DType::f32) {
     const std::span all = state_f32(whole.name);
-    return read_tensor(*match.tensor, *match.segment,
+    return read_tensor(*match.tensor, *match.segment, place(),
                        all.subspan(static_cast<size_t>(match.segment->offset), count));
   }
   scratch.resize(std::max(scratch.size(), count));
   const std::span values = std::span(scratch).first(count);
-  read_tensor(*match.tensor, *match.segment, values);
+  read_tensor(*match.tensor, *match.segment, place(), values);
   write_segment(whole.name, match.segment->name, values);
 }
 
@@ -152,15 +158,17 @@ void Session::save_weights(const std::filesystem::path& path,
   for (const State& state : plan_->states) {
     if (!holds_weights(state)) continue;
     for (const Segment& s : state.segments) {
+      if (is_cut(s))
+        fail("parameter '{}' is shared by ranks in parts: files of weights hold whole ones", s.name);
       std::vector<float> values = read_segment(state.name, s.name);
       if (s.transposed) {
         std::vector<float> turned(values.size());
-        transpose(values, turned, s.shape[0], s.shape[1]);
+        transpose(values, turned, stored_shape(s)[1], stored_shape(s)[0]);
         values = std::move(turned);
       }
       parts.push_back(std::move(values));
       const std::string& name = s.checkpoint_names.empty() ? s.name : s.checkpoint_names.front();
-      tensors.push_back({name, DType::f32, checkpoint_shape(s), bytes_of(parts.back())});
+      tensors.push_back({name, DType::f32, stored_shape(s), bytes_of(parts.back())});
     }
   }
   metadata.emplace("format", "pt");

@@ -148,9 +148,10 @@ void CompileFlags::add_to(CLI::App& app) {
 }
 
 void CompileFlags::add_mesh(CLI::App& app) {
-  app.add_option("--mesh", mesh,
-                 "ranks that run the plan together, such as data=2: each takes a part of the batch "
-                 "(docs/data_parallel.md)");
+  app.add_option(
+      "--mesh", mesh,
+      "ranks that run the plan together, such as data=2,model=2: along data each takes a part of the "
+      "batch, along model of the parameters (docs/data_parallel.md, docs/tensor_parallel.md)");
   app.add_option("--bucket-mib", bucket_mib,
                  "gradients are summed over ranks in parts of at least so much; 0: in one piece")
       ->check(CLI::Range(0, 1 << 20))

@@ -44,7 +44,7 @@ void TrainRanks::require_plan(const Plan& plan) {
     if (axis.size > 1 && !uses_axis(plan, axis))
       fail(
           "nothing of the plan is shared along the axis {} of the mesh {}: its ranks would all do the same; "
-          "training uses the axis data, such as --mesh data={}",
+          "training uses the axes data and model, such as --mesh data={}",
           axis.name, str(mesh()), mesh().ranks());
 }
 

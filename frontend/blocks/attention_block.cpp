@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "frontend/blocks/blocks.h"
+#include "frontend/tensor_parallel.h"
 #include "ir/attention_body.h"
 
 namespace smelt {
@@ -19,10 +20,12 @@ Value* split_heads(BlockBuilder& b, const StackSpec& spec, Value* x, int64_t hea
 /// One weight of query, key and value: in three parts, or three parts for every head.
 Heads fused_heads(BlockBuilder& b, const Stack& stack, int64_t block, Value* x) {
   const StackSpec& spec = stack.spec;
-  Value* all = linear(b, stack.in_block("attention.qkv", block), x, 3 * spec.heads * spec.head_dim,
-                      b.spec.attention.qkv_bias);
+  const bool by_head = b.spec.attention.qkv_by_head, bias = b.spec.attention.qkv_bias;
+  const bool shared = is_tensor_parallel(b.graph.module().mesh()) && !by_head;
+  const Place place = stack.in_block("attention.qkv", block);
+  const int64_t width = spec.heads * spec.head_dim;
+  Value* all = shared ? stacked_linear(b, place, x, 3, width, bias) : linear(b, place, x, 3 * width, bias);
   b.at(stack.in_block("attention", block), "split");
-  const bool by_head = b.spec.attention.qkv_by_head;
   const int64_t outer = by_head ? spec.heads : 3, inner = by_head ? 3 : spec.heads;
   all = b.graph.reshape(all, {x->shape()[0], x->shape()[1], outer, inner, spec.head_dim});
   const auto part = [&](int64_t i) {

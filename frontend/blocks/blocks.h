@@ -71,6 +71,9 @@ Value* weight(BlockBuilder& b, const Place& place, Shape shape, double deviation
 /// Over the last dimension of x.
 Value* norm(BlockBuilder& b, const Place& place, Value* x);
 Value* linear(BlockBuilder& b, const Place& place, Value* x, int64_t out, bool bias, Into into = Into::inner);
+/// `count` linear maps of x[B,T,features] as one, [B,T,count,out], which checkpoints hold one below the
+/// other; ranks share the outputs of each of them alike.
+Value* stacked_linear(BlockBuilder& b, const Place& place, Value* x, int64_t count, int64_t out, bool bias);
 /// Adds one number per feature (or class), initially 0, broadcast over the leading dims of x.
 Value* add_bias(BlockBuilder& b, const Place& place, Value* x);
 /// Adds a row [1,features] that is not trained.

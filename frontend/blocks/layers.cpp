@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "frontend/blocks/blocks.h"
+#include "frontend/tensor_parallel.h"
 
 namespace smelt {
 namespace {
@@ -10,12 +11,14 @@ namespace {
 Value* parameter(BlockBuilder& b, const Place& place, std::string_view kind, Shape shape, Initializer init,
                  bool decay) {
   ParameterName names = b.names.parameter(place, kind);
+  auto sharding = tensor_parallel(place, kind, shape, b.graph.module().mesh());
   return b.graph.parameter({.name = std::move(names.name),
                             .type = {DType::f32, std::move(shape)},
                             .init = init,
                             .decay = decay,
                             .checkpoint_names = std::move(names.checkpoint_names),
-                            .transposed = names.transposed});
+                            .transposed = names.transposed,
+                            .sharding = std::move(sharding)});
 }
 
 Initializer value(double a) { return {Initializer::Kind::value, a, 0}; }
@@ -66,6 +69,17 @@ Value* linear(BlockBuilder& b, const Place& place, Value* x, int64_t out, bool b
   return b.graph.create(Op::linear, operands)->result();
 }
 
+Value* stacked_linear(BlockBuilder& b, const Place& place, Value* x, int64_t count, int64_t out, bool bias) {
+  GraphBuilder& g = b.graph;
+  Value* weights = weight(b, place, {count, out, x->shape().back()}, b.spec.init.deviation);
+  g.module().find_parameter(weights->node()->string_attr("name"))->stacked = true;
+  Value* y = g.matmul(x, weights, "btc,soc->btso");
+  if (!bias) return y;
+  Value* biases = parameter(b, place, "bias", {count, out}, value(0), false);
+  g.module().find_parameter(biases->node()->string_attr("name"))->stacked = true;
+  return g.add(y, g.broadcast_leading(biases, y->shape()));
+}
+
 Value* add_bias(BlockBuilder& b, const Place& place, Value* x) {
   b.at(place);
   Value* bias = parameter(b, place, "bias", {x->shape().back()}, value(0), false);
@@ -75,12 +89,14 @@ Value* add_bias(BlockBuilder& b, const Place& place, Value* x) {
 Value* add_offset(BlockBuilder& b, const Place& place, Value* x) {
   b.at(place);
   ParameterName names = b.names.parameter(place, "weight");
-  Value* row = b.graph.parameter({.name = std::move(names.name),
-                                  .type = {DType::f32, {1, x->shape().back()}},
-                                  .init = value(0),
-                                  .decay = false,
-                                  .checkpoint_names = std::move(names.checkpoint_names),
-                                  .frozen = true});
+  Value* row = b.graph.parameter(
+      {.name = std::move(names.name),
+       .type = {DType::f32, {1, x->shape().back()}},
+       .init = value(0),
+       .decay = false,
+       .checkpoint_names = std::move(names.checkpoint_names),
+       .frozen = true,
+       .sharding = tensor_parallel(place, "weight", {1, x->shape().back()}, b.graph.module().mesh())});
   row = b.graph.reshape(b.graph.stop_gradient(row), {x->shape().back()});
   return b.graph.add(x, b.graph.broadcast_leading(row, x->shape()));
 }

@@ -1,9 +1,11 @@
 #include "ir/evaluate/evaluate_ranks.h"
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 
 #include "ir/evaluate/graph_run.h"
+#include "ir/evaluate/rank_states.h"
 
 namespace smelt {
 namespace {
@@ -148,6 +150,10 @@ class Ranks {
       if (parameter.sharding && parts.contains(parameter.name))
         parts[parameter.name] = part(parts[parameter.name], *parameter.sharding, number, parameter.name);
     for (const State& state : module.states) {
+      if (has_cut_segments(state)) {
+        if (auto flat = flat_part(state, states_, mesh_, number)) parts[state.name] = std::move(*flat);
+        continue;
+      }
       const Sharding sharding = sharding_of(state, mesh_);
       if (sharding.is_replicated()) continue;
       if (const auto whole = whole_state(state))
@@ -199,20 +205,23 @@ class Ranks {
         parts.push_back(values_of((*rank->run)[output.value], output.value->dtype()));
       whole.outputs[output.name] = joined(parts, sharding, mesh_, "output " + output.name);
     }
-    for (const auto& [name, written] : ranks_[0]->run->states()) whole.states[name] = whole_written(name);
+    for (const auto& [name, written] : ranks_[0]->run->states()) add_whole(name, whole.states);
     return whole;
   }
 
-  Tensor whole_written(const std::string& name) const {
+  void add_whole(const std::string& name, Tensors& states) const {
     std::vector<Tensor> parts;
     for (const auto& rank : ranks_) {
       const auto& written = rank->run->states().at(name);
       parts.push_back(values_of(written.array, written.dtype));
     }
+    const auto& declared = graph_.module().states;
+    const auto state = std::ranges::find(declared, name, &State::name);
+    if (state != declared.end() && has_cut_segments(*state))
+      return states.merge(joined_segments(*state, parts, mesh_));
     Sharding sharding{std::vector<std::vector<size_t>>(parts[0].shape.size()), {}};
-    for (const State& state : graph_.module().states)
-      if (state.name == name) sharding = sharding_of(state, mesh_);
-    return joined(parts, sharding, mesh_, "state " + name);
+    if (state != declared.end()) sharding = sharding_of(*state, mesh_);
+    states[name] = joined(parts, sharding, mesh_, "state " + name);
   }
 
   const Graph& graph_;

@@ -7,7 +7,8 @@
 namespace smelt {
 
 /// Inputs, states and parameters are given whole and cut as their shardings say; results are put together
-/// again, and so are states. Symbols have their values over all ranks. Throws Error, beyond what evaluate()
+/// again, and so are states; flat ones of which ranks share segments are given and returned segment by
+/// segment (rank_states.h). Symbols have their values over all ranks. Throws Error, beyond what evaluate()
 /// does, where ranks do not divide a size, and where ranks that should hold the same do not.
 Evaluation evaluate_ranks(const Graph& graph, const Tensors& inputs, const Tensors& states,
                           const EvaluateOptions& options);

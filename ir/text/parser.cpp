@@ -116,6 +116,8 @@ bool ModuleParser::parameter_field(const Token& key, Module::Parameter& paramete
     parameter.checkpoint_names = strings();
   else if (key.text == "transposed")
     parameter.transposed = boolean();
+  else if (key.text == "stacked")
+    parameter.stacked = boolean();
   else if (key.text == "frozen")
     parameter.frozen = boolean();
   else
@@ -128,7 +130,8 @@ void ModuleParser::declare_parameter(const Token& at) {
   parameter.name = string("the parameter's name in quotes");
   if (lexer.accept("{"))
     fields([&](const Token& key) {
-      if (!parameter_field(key, parameter)) unknown_field(key, "init, decay, checkpoint, transposed, frozen");
+      if (!parameter_field(key, parameter))
+        unknown_field(key, "init, decay, checkpoint, transposed, frozen, stacked");
     });
   lexer.expect(":");
   parameter.type = type();

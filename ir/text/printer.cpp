@@ -123,6 +123,7 @@ std::string line(const Module::Parameter& parameter, const Mesh& mesh) {
   if (!parameter.decay) fields.add("decay", "false");
   if (!parameter.checkpoint_names.empty()) fields.add("checkpoint", text(parameter.checkpoint_names));
   if (parameter.transposed) fields.add("transposed", "true");
+  if (parameter.stacked) fields.add("stacked", "true");
   if (parameter.frozen) fields.add("frozen", "true");
   return fmt::format("parameter {}{} : {}{}\n", quote(parameter.name), fields.str(), str(parameter.type),
                      on(parameter.sharding, mesh));

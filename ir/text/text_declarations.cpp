@@ -78,10 +78,12 @@ Segment TextParser::segment() {
         segment.transposed = boolean();
       else if (key.text == "frozen")
         segment.frozen = boolean();
+      else if (key.text == "stacked")
+        segment.stacked = boolean();
       else if (key.text == "whole")
         segment.whole = constant_shape();
       else
-        unknown_field(key, "init, decay, checkpoint, transposed, frozen, whole");
+        unknown_field(key, "init, decay, checkpoint, transposed, frozen, stacked, whole");
     });
   lexer.expect(":");
   segment.shape = constant_shape();

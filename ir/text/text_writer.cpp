@@ -55,6 +55,7 @@ std::string line(const Segment& segment) {
   if (!segment.checkpoint_names.empty()) fields.add("checkpoint", text(segment.checkpoint_names));
   if (segment.transposed) fields.add("transposed", "true");
   if (segment.frozen) fields.add("frozen", "true");
+  if (segment.stacked) fields.add("stacked", "true");
   if (!segment.whole.empty()) fields.add("whole", fmt::format("[{}]", fmt::join(segment.whole, ",")));
   const std::string shared = segment.cut.empty() ? "" : " on " + text_of_dims(segment.cut);
   return fmt::format("  segment {}{} : [{}]{} at {}\n", quote(segment.name), fields.str(),

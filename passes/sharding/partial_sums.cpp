@@ -116,6 +116,7 @@ class AxisSums {
       : graph_(graph), assignments_(assignments), axis_(axis), shardings_(shardings), fixed_(fixed) {}
 
   void run() {
+    cuts_inputs_ = cuts_inputs();
     for (const auto& node : graph_.nodes()) spread(*node, [&](const Value* v) { return may_.insert(v); });
     for (const Graph::Output& output : graph_.outputs) outputs_.insert(output.value);
     for (const auto& node : llvm::reverse(graph_.nodes()))
@@ -167,15 +168,19 @@ class AxisSums {
 
   /// A short message takes as long as one of so many bytes.
   static constexpr double kLatencyBytes = 1 << 20;
-  /// A sum of symbolic size is dearer than any of a constant one, which is the same at ranks whose batches
-  /// have other sizes: they can add up nothing else.
+  /// Ranks that have batches of their own can add up nothing but what is of the same size at all of them: a
+  /// sum of symbolic size is dearer there than any of a constant one.
   static constexpr double kSymbolic = 1ULL << 40;
+
+  bool cuts_inputs() const {
+    return llvm::any_of(graph_.inputs(), [&](const Node* input) { return is_cut(input->result()); });
+  }
 
   double cost_of_sum(const Value& value) const {
     // What is cut afterwards is reduce-scattered, which moves half of it.
     const double cost = whole_bytes(value) / (is_cut(&value) ? 2 : 1) + kLatencyBytes;
     const auto is_constant = [](const Dim& dim) { return dim.is_constant(); };
-    return llvm::all_of(value.shape(), is_constant) ? cost : cost * kSymbolic;
+    return !cuts_inputs_ || llvm::all_of(value.shape(), is_constant) ? cost : cost * kSymbolic;
   }
 
   /// A value stays partial where that moves no more bytes than its own sum: who needs the sum has it made
@@ -229,6 +234,7 @@ class AxisSums {
   const Graph& graph_;
   const Assignments& assignments_;
   const size_t axis_;
+  bool cuts_inputs_ = false;
   llvm::DenseMap<const Value*, Sharding>& shardings_;
   llvm::function_ref<bool(const Value*)> fixed_;
   llvm::DenseSet<const Value*> may_, late_, kept_, outputs_;

@@ -68,6 +68,7 @@ class GraphPartition {
         sizes_(sizes),
         batch_(batch),
         addends_(options.addends),
+        whole_outputs_(options.whole_outputs),
         made_(std::make_unique<Graph>(graph.module(), graph.name)),
         b_(*made_),
         resharder_(b_, options.log) {}
@@ -132,19 +133,20 @@ class GraphPartition {
 
   /// Read from the copy, or a segment of what all ranks hold together.
   void settle_segment(const Node& node, const State& flat) {
-    const Sharding whole = replicated(node.result()->rank());
+    const Sharding lies = sharding_of_whole(*node.result());
+    const Shape shape = sizes_.part(node.result()->shape(), lies);
     if (const State* copy = whole_copy(flat)) {
       Node* narrow = made_->clone(node, {});
-      narrow->result()->type.dtype = copy->dtype;
-      narrow->result()->sharding = whole;
-      return settle(*node.result(), b_.convert(narrow->result(), node.result()->dtype()), whole);
+      narrow->result()->type = {copy->dtype, shape};
+      narrow->result()->sharding = lies;
+      return settle(*node.result(), b_.convert(narrow->result(), node.result()->dtype()), lies);
     }
     const std::string& name = node.string_attr("name");
     const auto segment = llvm::find_if(flat.segments, [&](const Segment& s) { return s.name == name; });
     if (segment == flat.segments.end())
       fail("parameter \"{}\" is no segment of state \"{}\"", name, flat.name);
     Value* slice = b_.slice(whole_flat(flat), 0, segment->offset, segment->elements());
-    settle(*node.result(), b_.reshape(slice, node.result()->shape()), whole);
+    settle(*node.result(), b_.reshape(slice, shape), lies);
   }
 
   Value* whole_flat(const State& flat) {
@@ -161,7 +163,7 @@ class GraphPartition {
 
   /// As the assignment says, and with the unfinished sums that the node passes on.
   Sharding needed(const Node& node, const Assignment& made, unsigned i) const {
-    Sharding needed = made.operand(i);
+    Sharding needed = node.is(Op::pack) ? sharding_of_segment(node, i) : made.operand(i);
     if (node.is(Op::scatter_add) && i == 0) needed.partial = made.result(0).partial;
     for (const size_t axis : passed(node, made))
       if (is_partial(*node.operand(i), axis)) needed.partial.push_back(axis);
@@ -207,6 +209,9 @@ class GraphPartition {
   Value* finished(const Value& value, const std::string& name) {
     Sharding wanted = *value.sharding;
     if (!llvm::is_contained(addends_, graph_.name + "." + name)) wanted.partial.clear();
+    if (whole_outputs_)
+      for (std::vector<size_t>& axes : wanted.dims)
+        llvm::erase_if(axes, [&](size_t axis) { return !llvm::is_contained(batch_, axis); });
     Value* result = resharder_.move(const_cast<Value*>(&value), *value.sharding, wanted, "output " + name);
     result->sharding = wanted;
     return result;
@@ -242,6 +247,7 @@ class GraphPartition {
   const LocalSizes& sizes_;
   const std::vector<size_t>& batch_;
   const std::vector<std::string>& addends_;
+  const bool whole_outputs_;
   std::unique_ptr<Graph> made_;
   GraphBuilder b_;
   Resharder resharder_;
@@ -249,13 +255,28 @@ class GraphPartition {
   std::map<std::string, Value*> flats_;  // gathered
 };
 
-void check_parameters(const Module& module) {
-  std::vector<std::string> cut;
-  for (const Module::Parameter& parameter : module.parameters)
-    if (parameter.sharding && !parameter.sharding->is_replicated()) cut.push_back(parameter.name);
-  if (cut.empty() || !module.find_parameter_state(DType::f32)) return;
-  fail("partition: parameters that are cut cannot lie in the flat state \"parameters\" yet: {}",
-       fmt::join(cut, ", "));
+bool is_part(const Segment& segment, const Module::Parameter& parameter, const LocalSizes& sizes) {
+  const Shape shape(segment.shape.begin(), segment.shape.end());
+  return shape ==
+         (parameter.sharding ? sizes.part(parameter.type.shape, *parameter.sharding) : parameter.type.shape);
+}
+
+/// Flat states have places for parts of parameters, or for whole ones.
+void check_segments(const Module& module, const LocalSizes& sizes) {
+  const State* flat = module.find_parameter_state(DType::f32);
+  if (!flat) return;
+  std::vector<std::string> others;
+  for (const Module::Parameter& parameter : module.parameters) {
+    const auto segment =
+        llvm::find_if(flat->segments, [&](const Segment& s) { return s.name == parameter.name; });
+    if (segment != flat->segments.end() && !is_part(*segment, parameter, sizes))
+      others.push_back(parameter.name);
+  }
+  if (others.empty()) return;
+  fail(
+      "partition: how ranks share a parameter is said before flatten_parameters, and these are otherwise in "
+      "\"{}\": {}",
+      flat->name, fmt::join(others, ", "));
 }
 
 /// Declarations become those of one rank's parts.
@@ -282,13 +303,13 @@ std::vector<size_t> batch_axes(const Mesh& mesh, const std::vector<std::string>&
 bool partition(Module& module, const PartitionOptions& options) {
   if (module.mesh().empty() || module.partitioned) return false;
   for (const auto& graph : module.graphs) require_fitting_shardings(*graph);
-  check_parameters(module);
   std::vector<Assignments> assignments;
   SymbolCutter cutter(module);
   for (const auto& graph : module.graphs)
     cutter.add(*graph, assignments.emplace_back(assignments_of(*graph)));
   const SymbolCuts cuts = cutter.finish();
   const LocalSizes sizes(module.mesh(), cuts);
+  check_segments(module, sizes);
   const std::vector<size_t> batch = batch_axes(module.mesh(), options.batch);
   for (size_t i = 0; i < module.graphs.size(); ++i)
     module.graphs[i] = GraphPartition(*module.graphs[i], assignments[i], sizes, batch, options).run();
@@ -298,7 +319,9 @@ bool partition(Module& module, const PartitionOptions& options) {
 }
 
 void set_option(PartitionOptions& options, std::string_view key, std::string_view value) {
-  if (key != "batch" && key != "addends") fail("partition has no option '{}'; it has batch, addends", key);
+  if (key == "whole_outputs") return void(options.whole_outputs = value == "true");
+  if (key != "batch" && key != "addends")
+    fail("partition has no option '{}'; it has batch, addends, whole_outputs", key);
   llvm::SmallVector<llvm::StringRef, 2> names;
   if (value != "none") llvm::StringRef(value).split(names, '+');
   (key == "batch" ? options.batch : options.addends).assign(names.begin(), names.end());

@@ -22,6 +22,8 @@ struct PartitionOptions {
   std::vector<std::string> batch = {"data"};
   /// Outputs of which each rank gives its own addend, as "evaluate.loss_sum": others are sums.
   std::vector<std::string> addends = {};
+  /// Whether outputs are put together along all axes but those of `batch`, so that each rank has its batch's.
+  bool whole_outputs = false;
   std::vector<CollectiveEntry>* log = nullptr;
 };
 /// Nothing changes in a module without a mesh, or a second time. Where propagate_shardings did not run,

@@ -49,6 +49,9 @@ class Propagation {
     // A state that is cut cuts what is written to it.
     if (node.is(Op::update) && node.operands().size() == 1)
       extend(*node.operand(0), sharding_of_state(node), ShardingReason::from_users, node);
+    if (node.is(Op::pack))
+      for (unsigned i = 0; i < node.operands().size(); ++i)
+        extend(*node.operand(i), sharding_of_segment(node, i), ShardingReason::from_users, node);
   }
 
   void follow_neighbours() {

@@ -4,6 +4,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "runtime/error.h"
+#include "runtime/plan/segment_parts.h"
 
 namespace smelt {
 namespace {
@@ -22,6 +23,16 @@ Sharding sharding_of_state(const Node& node) {
   const Module& module = node.graph().module();
   return sharding_of(state_named(module, node.string_attr(node.is(Op::update) ? "state" : "name")),
                      module.mesh());
+}
+
+Sharding sharding_of_segment(const Node& pack, unsigned i) {
+  const Module& module = pack.graph().module();
+  const Segment& segment = state_named(module, pack.string_attr("state")).segments[i];
+  if (!is_cut(segment)) return uncut(pack.operand(i)->rank());
+  if (pack.operand(i)->shape().size() != segment.shape.size())
+    fail("{}: operand {} is {}, and ranks share segment \"{}\" as [{}]", pack.describe(), i,
+         str(pack.operand(i)->type), segment.name, fmt::join(segment.whole, ","));
+  return {axes_of(segment, module.mesh()), {}};
 }
 
 std::optional<Sharding> written_sharding(const Value& value) {

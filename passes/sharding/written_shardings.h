@@ -12,6 +12,8 @@ namespace smelt {
 std::optional<Sharding> written_sharding(const Value& value);
 /// Of the state that the node reads or updates.
 Sharding sharding_of_state(const Node& node);
+/// How operand i of a pack must lie: as its segment of the state.
+Sharding sharding_of_segment(const Node& pack, unsigned i);
 /// Throws one Error that names every dim that its ranks do not divide, of this graph and of its module.
 void require_fitting_shardings(const Graph& graph);
 

@@ -25,20 +25,47 @@ std::vector<int64_t> constant_shape(const Module::Parameter& parameter) {
   return shape;
 }
 
-Segment segment_of(const Module::Parameter& parameter) {
+bool is_shared(const Module::Parameter& parameter, const Mesh& mesh) {
+  return parameter.sharding &&
+         llvm::any_of(parameter.sharding->dims, [&](const auto& axes) { return parts_of(mesh, axes) > 1; });
+}
+
+/// One rank's part of what ranks share.
+void take_part(Segment& segment, const Sharding& sharding, const Mesh& mesh) {
+  segment.whole = segment.shape;
+  for (size_t i = 0; i < segment.shape.size(); ++i) {
+    std::vector<std::string>& names = segment.cut.emplace_back();
+    for (const size_t axis : sharding.dims[i])
+      if (mesh.axes[axis].size > 1) names.push_back(mesh.axes[axis].name);
+    const int64_t parts = parts_of(mesh, sharding.dims[i]);
+    if (segment.shape[i] % parts != 0)
+      fail("parameter \"{}\": {} ranks do not divide dim {}, which is {}", segment.name, parts, i,
+           segment.shape[i]);
+    segment.shape[i] /= parts;
+  }
+}
+
+Segment segment_of(const Module::Parameter& parameter, const Mesh& mesh) {
   Segment segment;
   segment.name = parameter.name;
   segment.shape = constant_shape(parameter);
+  if (is_shared(parameter, mesh)) take_part(segment, *parameter.sharding, mesh);
   segment.init = parameter.init;
   segment.decay = parameter.decay;
   segment.checkpoint_names = parameter.checkpoint_names;
   segment.transposed = parameter.transposed;
   segment.frozen = parameter.frozen;
+  segment.stacked = parameter.stacked;
   return segment;
 }
 
-/// Decayed parameters first, then the others, frozen ones last.
-int part_of(const Module::Parameter& parameter) { return parameter.frozen ? 2 : parameter.decay ? 0 : 1; }
+/// Decayed parameters first, then the others, frozen ones last; of each those that ranks share, so that sums
+/// over ranks tell them from the others by few places.
+int part_in(const Mesh& mesh, const Module::Parameter& parameter) {
+  const int by_decay = parameter.frozen ? 2 : parameter.decay ? 0 : 1;
+  return 2 * by_decay + (is_shared(parameter, mesh) ? 0 : 1);
+}
+constexpr int kParts = 6;
 
 using Run = std::vector<const Module::Parameter*>;  // parameters that follow each other without a gap
 
@@ -46,6 +73,7 @@ using Run = std::vector<const Module::Parameter*>;  // parameters that follow ea
 std::vector<Run> runs_of(Module& module) {
   std::map<std::string, Run> run_of_first;
   std::set<std::string> followers;
+  const auto part_of = [&](const Module::Parameter& p) { return part_in(module.mesh(), p); };
   for (const auto& group : module.adjacent) {
     Run run;
     for (const std::string& name : group) {
@@ -68,12 +96,12 @@ std::vector<Run> runs_of(Module& module) {
   return runs;
 }
 
-int64_t append(State& flat, int64_t end, const Run& run) {
+int64_t append(State& flat, int64_t end, const Run& run, const Mesh& mesh) {
   end = aligned(end);
   for (const Module::Parameter* parameter : run) {
     if (parameter->type.dtype != DType::f32)
       fail("parameter \"{}\" is {}; flat parameters are f32", parameter->name, str(parameter->type));
-    Segment segment = segment_of(*parameter);
+    Segment segment = segment_of(*parameter, mesh);
     segment.offset = end;
     end += segment.elements();
     flat.segments.push_back(std::move(segment));
@@ -90,9 +118,9 @@ bool flatten_parameters(Module& module, const FlattenParametersOptions& options)
   flat.role = Role::parameter;
   const std::vector<Run> runs = runs_of(module);
   int64_t end = 0;
-  for (int part : {0, 1, 2})
+  for (int part = 0; part < kParts; ++part)
     for (const Run& run : runs)
-      if (part_of(*run.front()) == part) end = append(flat, end, run);
+      if (part_in(module.mesh(), *run.front()) == part) end = append(flat, end, run, module.mesh());
   flat.shape = {aligned(end)};
   if (!options.masters) flat.dtype = options.storage;
   const bool copied = options.masters && options.storage != DType::f32;

@@ -7,6 +7,7 @@
 // A layer is a segment of the flat state. The direction is computed twice, once by chunks for the norms and
 // once in the update, from the same memory: storing it would move as many bytes and take a buffer.
 #include "passes/training/segment_sums.h"
+#include "passes/training/sums_over_ranks.h"
 #include "passes/training/update_context.h"
 
 namespace smelt {
@@ -46,7 +47,10 @@ void lamb(const UpdateContext& c) {
   Value* u = direction(c, p, c.gradient(segments.rows(c.gradients)), segments.rows(m), segments.rows(v),
                        segments.places())
                  .u;
-  Value* ratio = trust_ratio(b, segments.sums(b.mul(p, p)), segments.sums(b.mul(u, u)));
+  const auto squares = [&](Value* x) {
+    return segment_sums_over_ranks(b, c.flat, segments.sums(b.mul(x, x)));
+  };
+  Value* ratio = trust_ratio(b, squares(p), squares(u));
   const Direction all = direction(c, c.parameters, c.gradient(), m, v, nullptr);
   c.write("lamb.m", all.moments.m, m);
   c.write("lamb.v", all.moments.v, v);

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "passes/training/loss_scale.h"
+#include "passes/training/sums_over_ranks.h"
 #include "passes/training/update_context.h"
 #include "runtime/error.h"
 
@@ -141,7 +142,7 @@ Value* build_update(GraphBuilder& b, Value* gradients, Value* factor, const Appl
   Module& module = b.module();
   declare_scalar_state(module, "learning_rate", options.learning_rate);
   declare_scalar_state(module, "step");
-  Value* norm = b.sqrt(b.sum(b.mul(gradients, gradients), {0}));
+  Value* norm = b.sqrt(sum_over_ranks(b, flat_parameters(module), b.mul(gradients, gradients)));
   if (factor) norm = b.mul(norm, factor);
   if (options.clip_norm > 0) factor = product(b, factor, clip_factor(b, norm, options.clip_norm));
   Value *before = b.state("step"), *step = shift(b, before, 1);

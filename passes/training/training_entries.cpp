@@ -10,6 +10,7 @@
 #include "passes/training/apply_optimizer.h"
 #include "passes/training/flatten_parameters.h"
 #include "runtime/error.h"
+#include "runtime/plan/segment_parts.h"
 
 namespace smelt {
 namespace {
@@ -113,9 +114,11 @@ void make_accumulate(Module& module, const TrainingOptions& options) {
   GraphBuilder b(graph);
   b.set_source("accumulate");
   State& sums = declare_flat_state(b.module(), "gradients", Role::gradient);
-  if (weight) {
+  // Of gradients that ranks share the graph has the whole, and the sums a rank's part.
+  if (weight || llvm::any_of(sums.segments, [](const Segment& s) { return is_cut(s); })) {
     Value* gradient = take_flat_gradient(b, sums);
-    add_to(b, sums.name, b.mul(gradient, everywhere(b, weight, gradient->shape())));
+    if (weight) gradient = b.mul(gradient, everywhere(b, weight, gradient->shape()));
+    add_to(b, sums.name, gradient);
   } else {
     add_gradients(b, sums, take_gradients(graph, sums));
   }

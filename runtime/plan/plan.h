@@ -56,6 +56,7 @@ struct Segment {
   std::vector<std::string> checkpoint_names;  // all accepted spellings, the one to write first
   bool transposed = false;                    // the checkpoint holds [in,out] for our [out,in]
   bool frozen = false;                        // not trained
+  bool stacked = false;                       // the checkpoint holds [2*m,n] for our [2,m,n]
   /// How ranks share it: for each dim the axes of the mesh that it is cut over, the outermost first, and its
   /// shape over all ranks; `shape` and `offset` are then of this rank's flat state (segment_parts.h). Empty:
   /// every rank has all of it.

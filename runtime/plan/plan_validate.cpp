@@ -119,7 +119,7 @@ class Validation {
       if (segment.offset < at || size > elements || segment.offset > elements - size)
         refuse("{}, segment '{}' at {}: expected it behind the one before and within {} elements", what,
                segment.name, segment.offset, elements);
-      if (segment.transposed && segment.shape.size() != 2)
+      if (segment.transposed && segment.shape.size() != (segment.stacked ? 3 : 2))
         refuse("{}, segment '{}' is transposed: expected two dims", what, segment.name);
       check_initializer(segment.init, what);
       if (const auto faults = cut_faults(segment, plan_.mesh); !faults.empty())

@@ -15,6 +15,16 @@ const std::vector<int64_t>& whole_shape(const Segment& segment) {
   return segment.whole.empty() ? segment.shape : segment.whole;
 }
 
+std::vector<int64_t> stored_shape(const Segment& segment) {
+  std::vector<int64_t> shape = whole_shape(segment);
+  if (segment.stacked && shape.size() > 1) {
+    shape[1] *= shape[0];
+    shape.erase(shape.begin());
+  }
+  if (segment.transposed) std::ranges::reverse(shape);
+  return shape;
+}
+
 std::vector<std::vector<size_t>> axes_of(const Segment& segment, const Mesh& mesh) {
   std::vector<std::vector<size_t>> axes(segment.shape.size());
   for (size_t i = 0; i < std::min(axes.size(), segment.cut.size()); ++i)
@@ -37,6 +47,27 @@ std::vector<int64_t> part_numbers(const Segment& segment, const Mesh& mesh,
     numbers.push_back(number);
   }
   return numbers;
+}
+
+std::vector<PartRun> part_runs(const Segment& segment, const Mesh& mesh,
+                               std::span<const int64_t> coordinates) {
+  if (!is_cut(segment)) return {{0, 0, segment.elements()}};
+  const std::vector<int64_t>& whole = whole_shape(segment);
+  const std::vector<int64_t> numbers = part_numbers(segment, mesh, coordinates);
+  size_t last = segment.shape.size();  // dims behind the last one that is cut lie together
+  while (last > 0 && segment.shape[last - 1] == whole[last - 1]) --last;
+  int64_t length = 1, whole_length = 1;
+  for (size_t i = last > 0 ? last - 1 : 0; i < segment.shape.size(); ++i)
+    length *= segment.shape[i], whole_length *= whole[i];
+  std::vector<PartRun> runs;
+  for (int64_t at = 0; at < segment.elements(); at += length) {
+    int64_t row = at / length, place = 0, stride = whole_length;
+    for (size_t i = last > 0 ? last - 1 : 0; i-- > 0; row /= segment.shape[i], stride *= whole[i])
+      place += (row % segment.shape[i] + numbers[i] * segment.shape[i]) * stride;
+    const int64_t begin = last > 0 ? numbers[last - 1] * length : 0;
+    runs.push_back({at, place + begin, length});
+  }
+  return runs;
 }
 
 namespace {

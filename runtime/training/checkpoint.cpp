@@ -7,6 +7,7 @@
 #include <map>
 
 #include "runtime/error.h"
+#include "runtime/plan/segment_parts.h"
 #include "runtime/session.h"
 #include "runtime/system/file.h"
 #include "runtime/training/checkpoint_layout.h"
@@ -22,7 +23,8 @@ constexpr const char *kFormat = "smelt-checkpoint-1", *kChoices = "choices", *kP
 /// Parts of ranks are not put together here.
 void require_whole_states(const Plan& plan) {
   for (const State& state : plan.states) {
-    const bool is_cut = std::ranges::any_of(state.cut, [](const auto& axes) { return !axes.empty(); });
+    const bool is_cut = std::ranges::any_of(state.cut, [](const auto& axes) { return !axes.empty(); }) ||
+                        std::ranges::any_of(state.segments, smelt::is_cut);
     if (is_saved(state) && (is_cut || !state.partial.empty()))
       fail("state '{}' is shared by ranks in parts: checkpoints hold states that are whole at every rank",
            state.name);

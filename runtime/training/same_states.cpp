@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/error.h"
+#include "runtime/plan/segment_parts.h"
 #include "runtime/system/file.h"
 #include "runtime/training/checkpoint.h"
 
@@ -17,10 +18,21 @@ bool is_whole(const State& state) {
 /// Communicators may compare in double, which holds so many bits exactly.
 constexpr int kComparedBits = 52;
 
+/// Of a flat state what every rank has all of.
+void add_state(const Session& session, const State& state, Checksum& sum) {
+  const std::span<const std::byte> bytes = session.state(state.name);
+  if (std::ranges::none_of(state.segments, is_cut)) return sum.add(bytes);
+  const int64_t width = size_of(state.dtype);
+  for (const Segment& segment : state.segments)
+    if (!is_cut(segment))
+      sum.add(bytes.subspan(static_cast<size_t>(segment.offset * width),
+                            static_cast<size_t>(segment.elements() * width)));
+}
+
 int64_t checksum_of_states(const Session& session) {
   Checksum sum;
   for (const State& state : session.plan().states)
-    if (is_saved(state) && is_whole(state)) sum.add(session.state(state.name));
+    if (is_saved(state) && is_whole(state)) add_state(session, state, sum);
   const uint64_t folded = sum.value() ^ (sum.value() >> kComparedBits);
   return static_cast<int64_t>(folded & ((uint64_t{1} << kComparedBits) - 1));
 }

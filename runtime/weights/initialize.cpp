@@ -8,6 +8,7 @@
 
 #include "runtime/convert.h"
 #include "runtime/error.h"
+#include "runtime/plan/segment_parts.h"
 #include "runtime/weights/draws.h"
 
 namespace smelt {
@@ -73,9 +74,21 @@ void check_inside(const State& state, const Segment& segment, int64_t size) {
          count, segment.offset, size);
 }
 
+/// Elements first ... of the rank's part of a segment, run by run of what lies together in the whole.
+void initialize_segment(const Segment& segment, uint32_t seed, std::span<float> values, int64_t first,
+                        const RankPlace& place) {
+  const int64_t end = first + static_cast<int64_t>(values.size());
+  for (const PartRun& run : part_runs(segment, place.mesh, place.coordinates)) {
+    const int64_t from = std::max(first, run.in_part), to = std::min(end, run.in_part + run.elements);
+    if (from < to)
+      initialize_values(segment.init, segment.name, seed, values.subspan(from - first, to - from),
+                        run.in_whole + from - run.in_part);
+  }
+}
+
 /// Elements begin ... of a state of `size` elements.
 void initialize_floats(const State& state, uint32_t seed, std::span<float> values, int64_t begin,
-                       int64_t size) {
+                       int64_t size, const RankPlace& place) {
   if (state.segments.empty()) return initialize_values(state.init, state.name, seed, values, begin);
   std::ranges::fill(values, 0.0f);
   const int64_t end = begin + static_cast<int64_t>(values.size());
@@ -84,23 +97,23 @@ void initialize_floats(const State& state, uint32_t seed, std::span<float> value
     const int64_t from = std::max(begin, segment.offset),
                   to = std::min(end, segment.offset + segment.elements());
     if (from < to)
-      initialize_values(segment.init, segment.name, seed, values.subspan(from - begin, to - from),
-                        from - segment.offset);
+      initialize_segment(segment, seed, values.subspan(from - begin, to - from), from - segment.offset,
+                         place);
   }
 }
 
 }  // namespace
 
 void initialize_state(const State& state, uint32_t seed, std::span<std::byte> part, int64_t begin,
-                      int64_t state_bytes) {
+                      int64_t state_bytes, const RankPlace& place) {
   const bool narrow_floats = state.dtype == DType::bf16 || state.dtype == DType::f16;
   if (state.dtype != DType::f32 && !narrow_floats) return initialize_plain(state, part);
   const auto width = size_of(state.dtype), first = begin / width, size = state_bytes / width;
   const auto count = static_cast<size_t>(static_cast<int64_t>(part.size()) / width);
   if (!narrow_floats)
-    return initialize_floats(state, seed, {reinterpret_cast<float*>(part.data()), count}, first, size);
+    return initialize_floats(state, seed, {reinterpret_cast<float*>(part.data()), count}, first, size, place);
   std::vector<float> values(count);
-  initialize_floats(state, seed, values, first, size);
+  initialize_floats(state, seed, values, first, size, place);
   narrow(values.data(), part.data(), state.dtype, static_cast<int64_t>(count));
 }
 
@@ -127,6 +140,8 @@ std::string initialize_kernel_name(const State& state) {
   const auto random = [](const Initializer& init) { return init.kind != Initializer::Kind::value; };
   const bool draws = state.segments.empty() ? random(state.init)
                                             : std::ranges::any_of(state.segments, random, &Segment::init);
+  // Kernels know no places within a whole.
+  if (std::ranges::any_of(state.segments, is_cut)) return "";
   const bool known = state.dtype == DType::f32 || state.dtype == DType::bf16;
   return draws && known && state.copy_of.empty() ? fmt::format("smelt_initialize_{}", name(state.dtype)) : "";
 }

@@ -18,11 +18,18 @@ namespace smelt {
 void initialize_values(const Initializer& init, std::string_view name, uint32_t seed, std::span<float> values,
                        int64_t first = 0);
 
+/// Where a rank is in the mesh that segments are cut over.
+struct RankPlace {
+  Mesh mesh = {};
+  std::vector<int64_t> coordinates = {};  // one an axis
+};
+
 /// A part of a state of `state_bytes`, from its byte `begin` on: each segment by its own initializer and
-/// name, zeros between segments; the state's own initializer where it has no segments. Throws Error where the
+/// name, zeros between segments; the state's own initializer where it has no segments. A rank that has a part
+/// of a segment draws what lies there in the whole. Throws Error where the
 /// state needs random numbers and has no floats.
 void initialize_state(const State& state, uint32_t seed, std::span<std::byte> part, int64_t begin,
-                      int64_t state_bytes);
+                      int64_t state_bytes, const RankPlace& place = {});
 /// The whole of it.
 void initialize_state(const State& state, uint32_t seed, std::span<std::byte> memory);
 

@@ -63,6 +63,17 @@ TEST_F(RankProcesses, TrainAsOneWithAsManyMicroSteps) {
   EXPECT_TRUE(fs::exists(path("two/model/model.safetensors")));
 }
 
+/// Ranks along `model` have parts of the parameters and the same batches.
+TEST_F(RankProcesses, TrainAsOneWithPartsOfTheParameters) {
+  expect_good(smelt(train("one", "--steps 5 --accumulate 2").substr(6)));
+  launch(4, train("four", "--steps 5 --mesh data=2,model=2"));
+  expect_close(losses("four"), losses("one"));
+  const Outcome uneven = launch(3, train("three", "--steps 5 --mesh model=3"));
+  EXPECT_EQ(uneven.status, 1);
+  EXPECT_TRUE(has(uneven.err, "decoder.heads")) << uneven.err;
+  EXPECT_TRUE(has(uneven.err, "decoder.ffn")) << uneven.err;
+}
+
 /// Kills rank 1 once there is a checkpoint; all end with one message, and the run goes on with one rank.
 TEST_F(RankProcesses, EndTogetherWhenOneIsKilledAndResume) {
   const Outcome killed = shell(
@@ -106,10 +117,10 @@ TEST_F(RankProcesses, RefuseAPlanOfAnotherMesh) {
   EXPECT_EQ(alone.status, 1);
   EXPECT_TRUE(has(alone.err, "the plan is for one rank, and there are 2")) << alone.err;
   EXPECT_TRUE(has(alone.err, "compile it with --mesh data=2")) << alone.err;
-  const Outcome unused = launch(2, train("run", "--steps 1 --mesh model=2"));
+  const Outcome unused = launch(2, train("run", "--steps 1 --mesh expert=2"));
   EXPECT_EQ(unused.status, 1);
-  EXPECT_TRUE(has(unused.err, "along the axis model")) << unused.err;
-  EXPECT_TRUE(has(unused.err, "training uses the axis data")) << unused.err;
+  EXPECT_TRUE(has(unused.err, "along the axis expert")) << unused.err;
+  EXPECT_TRUE(has(unused.err, "training uses the axes data and model")) << unused.err;
   EXPECT_FALSE(fs::exists(path("run/metrics.jsonl")));
 }
 

@@ -46,6 +46,47 @@ TEST(SegmentParts, KnowTheirPlace) {
   EXPECT_THROW(axes_of(segment, parse_mesh("model=2")), Error);
 }
 
+/// Every rank's runs, put in their places, cover the whole once and in row-major order within the part.
+TEST(SegmentParts, RunsCoverTheWhole) {
+  const Mesh mesh = parse_mesh("model=2,stage=3");
+  const std::vector<std::vector<std::vector<std::string>>> cuts = {
+      {{}, {"stage", "model"}, {}}, {{"model"}, {}, {"stage"}}, {{"stage"}, {}, {}}, {{}, {}, {"model"}}};
+  for (const auto& cut : cuts) {
+    Segment segment = segment_of_shape({6, 12, 6});
+    segment.whole = segment.shape, segment.cut = cut;
+    for (size_t i = 0; i < cut.size(); ++i)
+      for (const std::string& axis : cut[i]) segment.shape[i] /= mesh.axes[*mesh.find(axis)].size;
+    std::vector<int64_t> seen(6 * 12 * 6);
+    for (int64_t rank = 0; rank < mesh.ranks(); ++rank) {
+      const auto at = mesh.coordinates(rank), numbers = part_numbers(segment, mesh, at);
+      int64_t next = 0;
+      for (const PartRun& run : part_runs(segment, mesh, at))
+        for (int64_t i = 0; i < run.elements; ++i, ++next) {
+          int64_t rest = next, place = 0, stride = 1;
+          for (size_t d = 3; d-- > 0; rest /= segment.shape[d], stride *= segment.whole[d])
+            place += (numbers[d] * segment.shape[d] + rest % segment.shape[d]) * stride;
+          ASSERT_EQ(run.in_part + i, next);
+          ASSERT_EQ(run.in_whole + i, place);
+          ++seen[static_cast<size_t>(place)];
+        }
+      EXPECT_EQ(next, segment.elements());
+    }
+    const int64_t holders = segment.elements() * mesh.ranks() / (6 * 12 * 6);
+    for (const int64_t count : seen) ASSERT_EQ(count, holders);
+  }
+}
+
+TEST(SegmentParts, StoredShapes) {
+  Segment segment = segment_of_shape({3, 2, 5});
+  segment.whole = {3, 4, 5}, segment.cut = {{}, {"model"}, {}};
+  EXPECT_EQ(stored_shape(segment), (std::vector<int64_t>{3, 4, 5}));
+  segment.stacked = true;
+  EXPECT_EQ(stored_shape(segment), (std::vector<int64_t>{12, 5}));
+  segment.transposed = true;
+  EXPECT_EQ(stored_shape(segment), (std::vector<int64_t>{5, 12}));
+  EXPECT_EQ(stored_shape(segment_of_shape({4, 6})), (std::vector<int64_t>{4, 6}));
+}
+
 TEST(SegmentParts, SurviveThePlansFile) {
   const Plan plan = plan_of(cut_segment());
   EXPECT_EQ(validation_fault(plan), "accepted");

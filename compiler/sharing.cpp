@@ -1,0 +1,28 @@
+#include "compiler/sharing.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "passes/sharding/leave_addends.h"
+#include "passes/sharding/shard_training.h"
+
+namespace smelt {
+
+bool shares_parameters(const Module& module) {
+  return llvm::any_of(module.parameters, [](const Module::Parameter& parameter) {
+    return parameter.sharding && !parameter.sharding->is_replicated();
+  });
+}
+
+void plan_neighbours(Module& module, PassManager manager) {
+  const std::unique_ptr<Module> copy = module.clone();
+  manager.add("merge_gemms");
+  manager.run(*copy);
+  module.adjacent = copy->adjacent;
+}
+
+std::vector<std::string> share_batches(Module& module) {
+  if (!module.mesh().find("data") || module.partitioned) return {};
+  shard_training(module, {});
+  return leave_addends(module, "data");
+}
+
+}  // namespace smelt

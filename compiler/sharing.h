@@ -1,0 +1,20 @@
+// What ranks that train together share, where the order of the compiler depends on it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "passes/pass_manager.h"
+
+namespace smelt {
+
+/// Whether ranks have parts of any parameter.
+bool shares_parameters(const Module& module);
+/// Records which parameters must be neighbours so that matrices which share an input are one. Of parameters
+/// that ranks share that happens in the graph of one rank, since ranks cut inside of each of them. `manager`
+/// is empty.
+void plan_neighbours(Module& module, PassManager manager);
+/// Annotates what data-parallel training shares; the outputs of which ranks give addends.
+std::vector<std::string> share_batches(Module& module);
+
+}  // namespace smelt

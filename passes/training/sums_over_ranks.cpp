@@ -1,0 +1,82 @@
+#include "passes/training/sums_over_ranks.h"
+
+#include <vector>
+
+#include "llvm/ADT/STLExtras.h"
+#include "passes/expressions.h"
+
+namespace smelt {
+namespace {
+
+bool is_cut_over(const Segment& segment, const MeshAxis& axis) {
+  return llvm::any_of(segment.cut, [&](const auto& names) { return llvm::is_contained(names, axis.name); });
+}
+
+/// The axes that cut any segment.
+std::vector<MeshAxis> cutting_axes(const Mesh& mesh, const State& flat) {
+  std::vector<MeshAxis> axes;
+  for (const MeshAxis& axis : mesh.axes)
+    if (llvm::any_of(flat.segments, [&](const Segment& segment) { return is_cut_over(segment, axis); }))
+      axes.push_back(axis);
+  return axes;
+}
+
+/// What each rank's numbers of the segment count: those of whole ones are summed once a rank.
+double weight_of(const Segment& segment, llvm::ArrayRef<MeshAxis> axes) {
+  double weight = 1;
+  for (const MeshAxis& axis : axes)
+    if (!is_cut_over(segment, axis)) weight /= static_cast<double>(axis.size);
+  return weight;
+}
+
+/// Neighbours of equal weight, from the first one's begin to the last one's end.
+struct WeightedRange {
+  int64_t begin, end;
+  double weight;
+};
+std::vector<WeightedRange> weighted_ranges(const State& flat, llvm::ArrayRef<MeshAxis> axes) {
+  std::vector<WeightedRange> ranges;
+  for (const Segment& segment : flat.segments) {
+    const WeightedRange range{segment.offset, segment.offset + segment.elements(), weight_of(segment, axes)};
+    if (!ranges.empty() && ranges.back().weight == range.weight)
+      ranges.back().end = range.end;
+    else
+      ranges.push_back(range);
+  }
+  return ranges;
+}
+
+Value* weighted(GraphBuilder& b, const WeightedRange& range, Value* elements, Value* place) {
+  const auto at = [&](int64_t limit) { return b.like(place, static_cast<double>(limit)); };
+  Value* inside = b.logical_and(b.ge(place, at(range.begin)), b.lt(place, at(range.end)));
+  return b.select(inside, scale(b, elements, range.weight), elements);
+}
+
+Value* all_reduced(GraphBuilder& b, llvm::ArrayRef<MeshAxis> axes, Value* value) {
+  for (const MeshAxis& axis : axes)
+    value = b.create(Op::collective, {value}, {{"kind", std::string("all_reduce")}, {"axis", axis.name}})
+                ->result();
+  return value;
+}
+
+}  // namespace
+
+Value* sum_over_ranks(GraphBuilder& b, const State& flat, Value* elements) {
+  const std::vector<MeshAxis> axes = cutting_axes(b.module().mesh(), flat);
+  if (!axes.empty()) {
+    Value* place = b.iota({DType::i32, elements->shape()}, 0);
+    for (const WeightedRange& range : weighted_ranges(flat, axes))
+      if (range.weight != 1) elements = weighted(b, range, elements, place);
+  }
+  return all_reduced(b, axes, b.sum(elements, {0}));
+}
+
+Value* segment_sums_over_ranks(GraphBuilder& b, const State& flat, Value* by_segment) {
+  const std::vector<MeshAxis> axes = cutting_axes(b.module().mesh(), flat);
+  if (axes.empty()) return by_segment;
+  std::vector<double> weights;
+  for (const Segment& segment : flat.segments) weights.push_back(weight_of(segment, axes));
+  return all_reduced(b, axes, b.mul(by_segment, b.table(weights, by_segment->type)));
+}
+
+}  // namespace smelt

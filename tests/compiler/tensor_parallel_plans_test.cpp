@@ -1,0 +1,139 @@
+// Plans of ranks that share parameters: what each of them reads, begins with and sends.
+#include <gtest/gtest.h>
+
+#include "compiler/compile.h"
+#include "runtime/error.h"
+#include "runtime/plan/segment_parts.h"
+#include "runtime/session.h"
+#include "runtime/training/checkpoint.h"
+#include "tests/runtime/temporary_directory.h"
+#include "tests/support/thread_ranks.h"
+
+namespace smelt {
+namespace {
+
+Description described(const char* spec) {
+  return {Description::Kind::spec, "spec.json", spec_from_json(spec), nullptr, Json::object(), {}};
+}
+
+CompileOptions parallel_options(const std::string& mesh) {
+  CompileOptions options;
+  options.build.dropout = 0.1;
+  options.build.bounds = {{{"B"}, 2}, {{"T"}, 7}};
+  options.entries = {"train_step"};
+  if (!mesh.empty()) options.mesh = parse_mesh(mesh);
+  return options;
+}
+
+/// Its checkpoints hold query, key and value as one matrix, transposed.
+constexpr const char* kSharedGpt2 = R"({"family": "gpt2", "vocab_size": 24, "hidden": 16, "max_positions": 8,
+                                        "decoder": {"layers": 2, "heads": 4}})";
+
+std::shared_ptr<const Plan> plan_over(const std::string& mesh) {
+  return std::make_shared<const Plan>(compile(described(kSharedGpt2), parallel_options(mesh)).plan);
+}
+
+const State& parameters_of(const Session& session) { return *session.plan().find_state("parameters"); }
+
+/// Each segment is the rank's part of the one of that name in `whole`.
+void expect_parts(const Session& session, const Session& whole, int64_t rank) {
+  const Mesh& mesh = session.plan().mesh;
+  for (const Segment& segment : parameters_of(session).segments) {
+    const std::vector<float> all = whole.read_segment("parameters", segment.name),
+                             part = session.read_segment("parameters", segment.name);
+    for (const PartRun& run : part_runs(segment, mesh, mesh.coordinates(rank)))
+      for (int64_t i = 0; i < run.elements; ++i)
+        ASSERT_EQ(part[static_cast<size_t>(run.in_part + i)], all[static_cast<size_t>(run.in_whole + i)])
+            << segment.name << " of rank " << rank << " at " << run.in_part + i;
+  }
+}
+
+TEST(TensorParallelPlans, RanksHaveTheirPartsOfEveryParameter) {
+  const TemporaryDirectory d;
+  Session whole(plan_over(""), {.threads = 1});
+  whole.initialize(5);
+  whole.save_weights(d / "model.safetensors");
+  const auto plan = plan_over("data=2,model=2");
+  test::ThreadRanks(plan->mesh).run([&](RankGroups& ranks) {
+    Session session(plan, {.threads = 1, .ranks = &ranks});
+    session.initialize(5);  // draws what lies at the place of its part
+    expect_parts(session, whole, ranks.rank());
+    session.initialize(6);
+    EXPECT_TRUE(session.load_weights(d / "model.safetensors").empty());
+    expect_parts(session, whole, ranks.rank());
+  });
+}
+
+/// Half of what is cut, all of what is not.
+TEST(TensorParallelPlans, FlatStatesHaveOneRanksParts) {
+  const auto one = plan_over(""), two = plan_over("model=2");
+  int64_t cut = 0;
+  for (const Segment& segment : two->find_state("parameters")->segments) {
+    cut += is_cut(segment) ? 1 : 0;
+    const bool vector_of_residual = segment.shape == std::vector<int64_t>{16};
+    EXPECT_EQ(is_cut(segment), !vector_of_residual && !segment.name.ends_with("wpe.weight")) << segment.name;
+  }
+  EXPECT_EQ(cut, 1 + 2 * 6);  // words; of each block qkv, its bias, out, up, its bias, down
+  for (const char* state : {"parameters", "adam.m", "adam.v"})
+    EXPECT_LT(two->find_state(state)->shape[0].constant().value(),
+              one->find_state(state)->shape[0].constant().value() * 2 / 3)
+        << state;
+}
+
+TEST(TensorParallelPlans, LogitsAreNeverGathered) {
+  for (const char* mesh : {"model=2", "data=2,model=4"}) {
+    const Program program = compile(described(kSharedGpt2), parallel_options(mesh), Stage::program).program;
+    int sums = 0;
+    for (const Step& step : program.entries[0].steps)
+      if (const auto* collective = std::get_if<CollectiveStep>(&step.what)) {
+        EXPECT_EQ(collective->kind, CollectiveKind::all_reduce)
+            << fmt::format("{}", fmt::join(step.sources, ", "));
+        sums += collective->axis == "model" ? 1 : 0;
+      }
+    // Words, and behind each block's attention and FFN, forward and backward; the criterion's maximum, sum
+    // and target; the gradient's norm.
+    EXPECT_GE(sums, 1 + 2 * 2 * 2 + 3);
+    EXPECT_LE(sums, 30);
+  }
+}
+
+TEST(TensorParallelPlans, NamesEveryDimThatRanksDoNotDivide) {
+  const char* odd = R"({"family": "llama", "vocab_size": 24, "hidden": 24, "max_positions": 8,
+                        "decoder": {"layers": 1, "heads": 6, "kv_heads": 3, "ffn": 10}})";
+  try {
+    compile(described(odd), parallel_options("model=4"));
+    FAIL() << "4 ranks divide 6 heads";
+  } catch (const Error& error) {
+    const std::string text = error.what();
+    for (const char* part :
+         {"decoder.heads", "is 6", "decoder.kv_heads", "is 3", "decoder.ffn", "is 10", "4 ranks"})
+      EXPECT_NE(text.find(part), std::string::npos) << part << " in " << text;
+  }
+}
+
+/// An odd vocabulary stays whole.
+TEST(TensorParallelPlans, AVocabularyThatRanksDoNotDivideIsWhole) {
+  const char* odd = R"({"family": "gpt2", "vocab_size": 23, "hidden": 16, "max_positions": 8,
+                        "decoder": {"layers": 1, "heads": 4}})";
+  const Program program = compile(described(odd), parallel_options("model=2"), Stage::program).program;
+  const auto parameters = std::ranges::find(program.states, "parameters", &State::name);
+  for (const Segment& segment : parameters->segments)
+    EXPECT_EQ(is_cut(segment), segment.name.find(".attn.") != std::string::npos
+                                   ? !segment.name.ends_with("c_proj.bias")
+                                   : segment.name.find("mlp.c_") != std::string::npos &&
+                                         !segment.name.ends_with("c_proj.bias"))
+        << segment.name;
+}
+
+TEST(TensorParallelPlans, PartsAreNotSavedAsIfTheyWereWhole) {
+  const TemporaryDirectory d;
+  const auto plan = plan_over("model=2");
+  test::ThreadRanks(plan->mesh).run([&](RankGroups& ranks) {
+    Session session(plan, {.threads = 1, .ranks = &ranks});
+    session.initialize(5);
+    EXPECT_THROW(session.save_weights(d / "model.safetensors"), Error);
+  });
+}
+
+}  // namespace
+}  // namespace smelt
