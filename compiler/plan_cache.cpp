@@ -58,8 +58,9 @@ class KeyText {
 };
 
 void add_build(KeyText& key, const BuildOptions& options) {
-  const auto& [bounds, dropout, training, hidden_states, attention_mask, position_ids, segment_ids, caches,
-               cache_type, chooses_tokens, cache_pages] = options;
+  const auto& [mesh, bounds, dropout, training, hidden_states, attention_mask, position_ids, segment_ids,
+               caches, cache_type, chooses_tokens, cache_pages] = options;
+  key.add("build_mesh", str(mesh));
   for (const Symbols::Bound& bound : bounds)
     key.add(fmt::format("bound {}", fmt::join(bound.factors, "*")), bound.upper);
   key.add("dropout", dropout).add("training", training).add("hidden_states", hidden_states);
