@@ -140,12 +140,14 @@ std::vector<Value*> gather(const LocalNode& l) {
   return look_up(l, *cut, l.node.is(Op::embedding) ? 0 : l.node.int_attr("axis"));
 }
 
-/// Indices that are not of the rank's rows are outside, and so left out.
+/// Indices that are not of the rank's rows are outside, and so left out on purpose.
 std::vector<Value*> scatter_add(const LocalNode& l) {
   const auto cut = cut_factor(l, Kind::looked_up);
   if (!cut) return results_of(*copy_of(l));
   Value* local = l.b.sub(l.operands[1], begin_of(l, *cut, l.operands[1]->type));
-  return {l.b.scatter_add(l.operands[0], local, l.operands[2], l.node.int_attr("axis"))};
+  Value* result = l.b.scatter_add(l.operands[0], local, l.operands[2], l.node.int_attr("axis"));
+  result->node()->attributes["leaves_out"] = true;
+  return {result};
 }
 
 // ---- places

@@ -159,6 +159,7 @@ bool guard_indices(Graph& graph, const GuardIndicesOptions&) {
     gather->set_operand(1, indices);
   }
   for (Node* scatter : nodes_of(graph, Op::scatter_add)) {
+    if (scatter->bool_attr("leaves_out", false)) continue;
     const Indexing indexing = indexing_of(*scatter);
     if (!needs_guard(indexing, ranges.at(scatter->operand(1)))) continue;
     if (!guarded.try_emplace({scatter->operand(1), indexing.rows}, nullptr).second) continue;

@@ -131,7 +131,8 @@ Value* add_into_scatter(GraphBuilder& b, const Node& node) {
     Value *scattered = node.operand(side), *other = node.operand(1 - side);
     const Node* scatter = scattered->node();
     if (!scatter->is(Op::scatter_add) || !is_number(scatter->operand(0), 0) || !only_use(scattered)) continue;
-    return b.scatter_add(other, scatter->operand(1), scatter->operand(2), scatter->int_attr("axis"));
+    return b.create(Op::scatter_add, {other, scatter->operand(1), scatter->operand(2)}, scatter->attributes)
+        ->result();
   }
   return nullptr;
 }

@@ -32,7 +32,7 @@ const RankCase kRankCases[] = {
      Optimizer::adamw,
      DType::f32,
      1e-6,
-     {"data=2", "data=4", "model=2", "data=2,model=2"}},
+     {"data=2", "data=4", "data=2,model=2"}},
     {"llama_lamb",
      R"({"family": "llama", )" SMELT_RANK_SIZES,
      Optimizer::lamb,
