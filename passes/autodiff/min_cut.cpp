@@ -28,7 +28,7 @@ int MinCut::add_vertex(int64_t cost) {
 }
 
 void MinCut::add_edge(int from, int to) { add_arc(behind(from), before(to), kInfinite); }
-void MinCut::add_source(int vertex) { add_arc(kSource, before(vertex), kInfinite); }
+void MinCut::add_source(int vertex, int64_t cost) { add_arc(kSource, before(vertex), cost); }
 void MinCut::add_sink(int vertex) { add_arc(behind(vertex), kSink, kInfinite); }
 
 bool MinCut::label() {

@@ -13,8 +13,9 @@ class MinCut {
 
   int add_vertex(int64_t cost);  // the cost of having the vertex in the cut
   void add_edge(int from, int to);
-  void add_source(int vertex);  // flow enters before the vertex's own cost
-  void add_sink(int vertex);    // and leaves behind it
+  /// Flow enters before the vertex's own cost; `cost` instead of it keeps the vertex with the sinks.
+  void add_source(int vertex, int64_t cost = kInfinite);
+  void add_sink(int vertex);  // and leaves behind it
   /// For every vertex whether it is in the cut; of equally cheap cuts the one nearest to the sinks.
   std::vector<bool> solve();
   /// The cost of the cut, after solve().

@@ -1,11 +1,13 @@
 #include "passes/autodiff/rematerialize.h"
 
+#include <cmath>
 #include <map>
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include "passes/autodiff/min_cut.h"
+#include "passes/autodiff/trunk.h"
 #include "passes/reductions/softmax_statistic.h"
 
 namespace smelt {
@@ -33,16 +35,17 @@ bool is_cheap_op(const Node& node) {
          (node.is(Op::reduce) && info(node.reduce_op).samples);
 }
 
-/// The memory a value is read from: behind views.
-const Value* base(const Value* value) {
-  while (is_view(*value->node())) value = value->node()->operand(0);
-  return value;
+/// Whether it gives the same again, on its rank alone.
+bool may_run_again(const Node& node) {
+  return !info(node.op()).has(Trait::effect) && !node.is(Op::collective);
 }
+
+constexpr double kGib = 1 << 30, kMostPrice = 1e15;  // bytes
 
 class Rematerializer {
  public:
-  Rematerializer(Graph& graph, RematerializeReport* report)
-      : graph_(graph), report_(report), numbers_(graph), emit_(graph, numbers_) {}
+  Rematerializer(Graph& graph, const RematerializeOptions& options)
+      : graph_(graph), options_(options), report_(options.report), numbers_(graph), emit_(graph, numbers_) {}
 
   bool run() {
     find_late_nodes();
@@ -52,6 +55,7 @@ class Rematerializer {
     known_.insert(order_.begin(), order_.end());
     find_statistics();
     find_stored();
+    if (options_.policy.has_price()) find_segments();
     const int64_t before = kept_bytes();
     if (report_) report_->bytes_before = before;
     if (choose(kTraffic) > before) choose(kBytes);
@@ -91,7 +95,7 @@ class Rematerializer {
     llvm::DenseSet<const Value*> counted;
     int64_t total = 0;
     for (const auto& [value, reader] : needs_) {
-      const Value* kept = base(value);
+      const Value* kept = viewed(value);
       if (is_free(kept) || is_generated(*kept->node()) || !counted.insert(kept).second) continue;
       total += bytes(kept);
     }
@@ -137,11 +141,41 @@ class Rematerializer {
       matmuls[node.get()] = most_matmuls + node->is(Op::matmul);
       if (is_late(node.get())) continue;
       for (const Value* operand : node->operands()) {
-        if (barriers[node.get()] > barriers.lookup(operand->node())) stored_.insert(base(operand));
+        if (barriers[node.get()] > barriers.lookup(operand->node())) stored_.insert(viewed(operand));
         const int behind = matmuls.lookup(operand->node());
-        if (behind > 0 && most_matmuls > behind) trunk_.insert(base(operand));
+        if (behind > 0 && most_matmuls > behind) trunk_.insert(viewed(operand));
       }
     }
+  }
+
+  /// Values that forward reads behind the segment that they are of.
+  void find_segments() {
+    const auto forward = [&](const Node& node) { return !is_late(&node); };
+    segments_.emplace(graph_, forward, options_.policy.layers);
+    const double share = options_.policy.share * static_cast<double>(segments_->count());
+    priced_segments_ = static_cast<int64_t>(std::ceil(share));
+    for (const auto& node : graph_.nodes()) {
+      if (is_late(node.get()) || is_view(*node)) continue;
+      for (const Value* operand : node->operands()) {
+        const Value* source = viewed(operand);
+        if (segments_->of(*source->node()) < segments_->of(*node)) crossing_.insert(source);
+      }
+    }
+  }
+
+  /// What the policy says about what is not cheap.
+  bool has_price(const Value* value) const {
+    const Node& node = *value->node();
+    if (!segments_ || is_late(value) || crossing_.contains(value) || !may_run_again(node)) return false;
+    return segments_->of(node) < priced_segments_ && !is_tested(value);
+  }
+
+  /// Of computing a node again, in the unit of cost(): bytes that its time is worth, at the width of the
+  /// graph's floats.
+  int64_t price(const Node& node) const {
+    const double width = static_cast<double>(size_of(DType::f32)) / size_of(options_.time.storage);
+    const double bytes = width * kGib * node_seconds(node, options_.time) / options_.policy.seconds_per_gib;
+    return weights_.in_memory * static_cast<int64_t>(std::min(bytes, kMostPrice));
   }
 
   llvm::ArrayRef<Value*> sources(Value* value) {
@@ -160,7 +194,10 @@ class Rematerializer {
   bool is_cheap(Value* value) const {
     if (is_late(value)) return true;
     if (!is_cheap_op(*value->node()) || trunk_.contains(value)) return false;
-    return is_view(*value->node()) || !is_matched(value, [this](const Node& user) { return is_late(&user); });
+    return is_view(*value->node()) || !is_tested(value);
+  }
+  bool is_tested(const Value* value) const {
+    return is_matched(value, [this](const Node& user) { return is_late(&user); });
   }
 
   /// The vertex of a value and of all that it could be computed from; -1 for what costs nothing.
@@ -169,12 +206,25 @@ class Rematerializer {
     if (auto it = vertices_.find(value); it != vertices_.end()) return it->second;
     const int v = cut_.add_vertex(cost(value));
     vertices_.insert({value, v});
-    if (!is_cheap(value)) {
+    if (is_cheap(value))
+      connect(sources(value), v);
+    else if (has_price(value))
+      cut_.add_edge(run_vertex(*value->node()), v);
+    else
       cut_.add_source(v);
-      return v;
-    }
-    for (Value* source : sources(value))
-      if (const int s = vertex(source); s >= 0) cut_.add_edge(s, v);
+    return v;
+  }
+  void connect(llvm::ArrayRef<Value*> sources, int to) {
+    for (Value* source : sources)
+      if (const int s = vertex(source); s >= 0) cut_.add_edge(s, to);
+  }
+
+  /// That of running a node again, for whichever of its results: with the sinks it costs its price.
+  int run_vertex(const Node& node) {
+    if (auto it = runs_.find(&node); it != runs_.end()) return it->second;
+    const int v = runs_[&node] = cut_.add_vertex(MinCut::kInfinite);
+    cut_.add_source(v, price(node));
+    connect(node.operands(), v);
     return v;
   }
 
@@ -183,6 +233,7 @@ class Rematerializer {
     weights_ = weights;
     cut_ = {};
     vertices_.clear();
+    runs_.clear();
     kept_.clear();
     for (const auto& [value, reader] : needs_)
       if (const int v = vertex(value); v >= 0) cut_.add_sink(v);
@@ -190,7 +241,7 @@ class Rematerializer {
     int64_t total = 0;
     for (const auto& [value, v] : vertices_) {
       if (in_cut[v]) total += bytes(value);
-      if (in_cut[v] || !is_cheap(value)) kept_.insert(value);
+      if (in_cut[v] || !(is_cheap(value) || has_price(value))) kept_.insert(value);
     }
     return total;
   }
@@ -232,8 +283,8 @@ class Rematerializer {
   Value* recomputed(Value* value, Node& reader) {
     if (is_late(value) || stays(value)) return value;
     if (auto it = stand_ins_.find(value); it != stand_ins_.end()) return adopted(it->second);
-    const auto key = std::pair(value, reader.phase);
-    if (auto it = clones_.find(key); it != clones_.end()) return it->second;
+    const auto key = std::pair(value->node(), reader.phase);
+    if (auto it = clones_.find(key); it != clones_.end()) return it->second->result(value->index());
     llvm::SmallVector<Value*, 3> operands;
     for (Value* operand : value->node()->operands()) operands.push_back(recomputed(operand, reader));
     Node* copy = graph_.clone(*value->node(), operands, &reader);
@@ -242,7 +293,7 @@ class Rematerializer {
     for (const auto& result : copy->results()) result->name.clear();
     if (report_ && !is_generated(*copy))
       report_->recomputed.push_back({value->node()->describe(), bytes(value)});
-    return clones_[key] = copy->result(value->index());
+    return (clones_[key] = copy)->result(value->index());
   }
 
   void finish_report() {
@@ -251,12 +302,13 @@ class Rematerializer {
     report_->bytes_after = kept_bytes();
     llvm::DenseSet<const Value*> listed;
     for (const auto& [value, reader] : needs_)
-      if (const Value* kept = base(value);
+      if (const Value* kept = viewed(value);
           !is_free(kept) && !is_generated(*kept->node()) && listed.insert(kept).second)
         report_->kept.push_back({kept->node()->describe(), bytes(kept)});
   }
 
   Graph& graph_;
+  const RematerializeOptions& options_;
   RematerializeReport* report_;
   ValueNumbers numbers_;
   RowEmitter emit_;
@@ -268,15 +320,23 @@ class Rematerializer {
   Weights weights_ = kTraffic;
   MinCut cut_;
   llvm::MapVector<Value*, int> vertices_;
+  llvm::DenseMap<const Node*, int> runs_;  // vertices of what has a price
+  std::optional<TrunkSegments> segments_;  // where the policy has a price, which holds in the first ones
+  int64_t priced_segments_ = 0;
+  llvm::DenseSet<const Value*> crossing_;  // read in a later segment than their own
   std::vector<Node*> order_;
-  llvm::DenseSet<const Node*> known_;                  // nodes of the graph as it came, and adopted stand-ins
-  std::map<std::pair<Value*, Phase>, Value*> clones_;  // by the phase of their readers
+  llvm::DenseSet<const Node*> known_;                // nodes of the graph as it came, and adopted stand-ins
+  std::map<std::pair<Node*, Phase>, Node*> clones_;  // by the phase of their readers
 };
 
 }  // namespace
 
 bool rematerialize(Graph& graph, const RematerializeOptions& options) {
-  return Rematerializer(graph, options.report).run();
+  return Rematerializer(graph, options).run();
+}
+
+void set_option(RematerializeOptions& options, std::string_view key, std::string_view value) {
+  set_option(options.policy, key, value);
 }
 
 }  // namespace smelt

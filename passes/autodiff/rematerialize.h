@@ -9,16 +9,23 @@
 // it. Of equally cheap cuts the one that computes least again is taken, and one that keeps what is in memory
 // anyway. Probabilities come from the stored statistic of their row (softmax_statistic.h).
 //
+// A policy with a price (recompute_policy.h) also lets the rest be computed again, for as many bytes as the
+// time is worth that it takes (ir/analysis/node_seconds.h): the cut is then the cheapest sum of both. The
+// trunk's values between the policy's segments, and what later segments read, are still kept, so that no more
+// than a segment at a time is in memory again; collectives run once.
+//
 // Computed again means cloned: with the reader's `phase` and the attribute anchor = "backward", which keeps
-// the clone apart from its original for good. Contract: values stay the same bits, but for those
-// probabilities, whose rounding does not grow; the bytes kept never grow.
+// the clone apart from its original for good. It stands right before its first reader. Contract: values stay
+// the same bits, but for those probabilities, whose rounding does not grow; the bytes kept never grow.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "ir/analysis/node_seconds.h"
 #include "ir/graph.h"
+#include "passes/autodiff/recompute_policy.h"
 
 namespace smelt {
 
@@ -33,7 +40,11 @@ struct RematerializeReport {
 
 struct RematerializeOptions {
   RematerializeReport* report = nullptr;
+  RecomputePolicy policy = {};
+  NodeSecondsOptions time = {.rates = rates_of({})};  // of what a price is compared with
 };
 bool rematerialize(Graph& graph, const RematerializeOptions& options);
+/// price = "2.5" (ms a GiB), layers = "1", share = "0.5"
+void set_option(RematerializeOptions& options, std::string_view key, std::string_view value);
 
 }  // namespace smelt
