@@ -11,6 +11,7 @@
 #include "frontend/description.h"
 #include "ir/program.h"
 #include "ir/target.h"
+#include "passes/autodiff/recompute_policy.h"
 #include "passes/fusion/fuse.h"
 #include "passes/memory/plan_memory.h"
 #include "passes/pass_manager.h"
@@ -42,6 +43,11 @@ struct CompileOptions {
   /// Rows of logits (passes/memory/chunk_rows.h) that are in memory together, whatever their size; 0: all;
   /// nothing: that pass's own choice, for large ones.
   std::optional<int64_t> chunk_rows = {};
+  /// What a training step computes again to save memory; a budget in bytes, of states and the arena on each
+  /// rank, chooses the fastest policy that fits. memory_curve: only report the policies that there are.
+  RecomputePolicy recompute = {};
+  std::optional<int64_t> memory_budget = {};
+  bool memory_curve = false;
   BuildOptions build;
   TrainingOptions training;
   /// Of the ranks that run the plan together; batches are cut along its axis `data`. Empty: it runs alone.
@@ -67,6 +73,17 @@ struct EntrySummary {
   int64_t collectives = 0, collective_bytes = 0;  // what a rank gives and gets
 };
 
+/// What a policy of recomputation takes: memory as planned, time as predicted.
+struct MemoryPoint {
+  RecomputePolicy policy;
+  int64_t state_bytes = 0, arena_bytes = 0;  // the largest arena of all entries
+  int64_t kept_bytes = 0;                    // activations that forward leaves for backward
+  double seconds = 0;                        // of the training step
+  double recomputed_flops = 0;               // of matrices, in the training step
+
+  int64_t bytes() const { return state_bytes + arena_bytes; }
+};
+
 /// Everything that compilation made, for callers that inspect it. Stages that were not reached are empty; a
 /// plan from the cache comes with nothing but `seconds` and, where the caller had built it, `graph`.
 struct Compilation {
@@ -79,6 +96,7 @@ struct Compilation {
   std::vector<std::string> layout_copies;
   std::vector<std::string> chunks;  // of chunk_rows: one sentence for every matmul taken apart
   std::vector<MemoryReport> memory;
+  std::vector<MemoryPoint> curve;  // where asked for, or chosen from: the fastest first
   std::vector<EntrySummary> summary;
   std::vector<TunedKernel> tuned;
   std::vector<std::pair<std::string, double>> seconds;  // by phase

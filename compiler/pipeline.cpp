@@ -6,31 +6,19 @@
 #include <chrono>
 
 #include "codegen/cuda/tune_schedules.h"
-#include "codegen/launches/attach_tails.h"
-#include "codegen/launches/dependent_launches.h"
-#include "codegen/launches/few_row_bodies.h"
-#include "codegen/launches/gemm_bodies.h"
-#include "codegen/launches/merge_launches.h"
-#include "codegen/launches/side_by_side.h"
-#include "codegen/lowering/lower.h"
 #include "codegen/make_plan.h"
-#include "codegen/scheduling/schedule_kernels.h"
 #include "compiler/compile.h"
+#include "compiler/make_program.h"
+#include "compiler/memory_curve.h"
 #include "compiler/sharing.h"
 #include "compiler/summary.h"
 #include "ir/analysis/attention_form.h"
 #include "ir/verifier.h"
 #include "llvm/ADT/STLExtras.h"
 #include "passes/autodiff/differentiate.h"
-#include "passes/fusion/fuse_gemm_epilogues.h"
-#include "passes/fusion/split_bodies.h"
-#include "passes/memory/assign_layout.h"
 #include "passes/memory/chunk_rows.h"
-#include "passes/memory/order_steps.h"
 #include "passes/precision/quantize_weights.h"
-#include "passes/sharding/bucket_collectives.h"
 #include "passes/sharding/check_collectives.h"
-#include "passes/sharding/overlap_collectives.h"
 #include "passes/sharding/partition.h"
 #include "passes/sharding/propagate_shardings.h"
 #include "passes/simplify/decompose.h"
@@ -69,8 +57,8 @@ AttentionTemplates templates_of(AttentionForm form) {
 
 class Compiler {
  public:
-  Compiler(const CompileOptions& options, Compilation& result)
-      : options_(options), result_(result), clock_(result) {}
+  Compiler(CompileOptions options, Compilation& result)
+      : options_(std::move(options)), result_(result), clock_(result) {}
 
   void run(std::unique_ptr<Module> module, Stage stage) {
     verify_or_throw(*module);
@@ -87,23 +75,16 @@ class Compiler {
     clock_.end("entries");
     optimise(*module, target);
     clock_.end("passes");
-    fuse_and_place(*module, target);
+    if (options_.memory_budget || options_.memory_curve) choose_policy(*module, target);
+    recompute(*module, {options_, target, result_});
+    result_.summary = summarise_unfused(*module);
+    fuse_and_place(*module, {options_, target, result_});
     clock_.end("fuse");
     result_.fused = std::move(module);
     if (stage == Stage::fused) return;
 
-    result_.program = lower(*result_.fused, target);
-    fuse_few_rows(result_.program, target);
-    offer_gemm_bodies(result_.program, target);
-    schedule_kernels(result_.program, target);
-    bucket_collectives(result_.program, options_.buckets);
-    order_steps(result_.program, {});
-    if (target.is_cuda()) attach_tails(result_.program), merge_launches(result_.program);
-    if (target.is_cuda()) run_side_by_side(result_.program);
-    if (target.is_cuda()) mark_dependent_launches(result_.program);
-    if (target.is_cuda()) overlap_collectives(result_.program, {});
-    summarise();
-    plan_memory(result_.program, {.report = &result_.memory});
+    make_program({options_, target, result_});
+    summarise_program(result_.program, result_.summary);
     clock_.end("lower");
     if (options_.tune) {
       result_.tuned = tune_schedules(result_.program, target, options_.device);
@@ -301,7 +282,7 @@ class Compiler {
     if (options_.pipeline.empty()) {
       if (!module.mesh().empty()) passes.add("simplify");
       passes.add({"chunk_rows", {}}, [this](Graph& g) { return chunk_rows(g, chunking()); });
-      passes.add("rectifier_masks,rematerialize,simplify");
+      passes.add("rectifier_masks");
     } else if (module.mesh().empty()) {
       passes.add(options_.pipeline);
     } else {
@@ -323,41 +304,16 @@ class Compiler {
     return chunking;
   }
 
-  /// 3. Indices are proven or guarded; groups of primitives become kernels; what they leave for others is
-  /// narrowed; values get memory.
-  void fuse_and_place(Module& module, const Target& target) {
-    result_.summary = summarise_unfused(module);
-    PassManager passes = manager();
-    FusionReport* report = options_.explain_fusion ? &result_.fusions : nullptr;
-    passes.add("guard_indices");
-    const auto stays = [&](const Node& node) { return is_read_in_place(node, target); };
-    passes.add({"fuse", {}}, [&](Graph& g) { return fuse(g, {.report = report, .stays = stays}); });
-    passes.add("accumulate_gemms");
-    if (options_.storage != DType::f32)
-      passes.add(PassCall{"assign_precision", {{"storage", std::string(name(options_.storage))}}}.str());
-    // A CPU has no room for the rest in its tiles.
-    if (options_.storage != DType::f32 && target.is_cuda()) passes.add("keep_attention_rest");
-    if (options_.tf32) passes.add("allow_tf32");
-    passes.add({"fuse_gemm_epilogues", {}}, [&](Graph& g) { return fuse_gemm_epilogues(g, {target}); });
-    passes.add({"split_bodies", {}}, [&](Graph& g) { return split_bodies(g, {target}); });
-    passes.add({"assign_layout", {}},
-               [this](Graph& g) { return assign_layout(g, {.log = &result_.layout_copies}); });
-    passes.run(module);
-    result_.pass_timing += passes.timing_report();
+  /// What backward computes again, so that the plan fits in the budget.
+  void choose_policy(const Module& module, const Target& target) {
+    result_.curve = memory_curve(module, target, options_);
+    if (options_.memory_budget) options_.recompute = fastest_within(result_.curve, *options_.memory_budget);
+    clock_.end("memory");
   }
-
-  /// A gather whose reader follows its indices.
-  bool is_read_in_place(const Node& node, const Target& target) const {
-    if (!node.is(Op::gather) || node.result()->dtype() != options_.storage) return false;
-    if (!target.is_cuda()) return is_read_in_table(node, TableQueries::any);
-    return target.attention == AttentionTemplates::measured && is_read_in_table(node, TableQueries::few);
-  }
-
-  void summarise() { summarise_program(result_.program, result_.summary); }
 
   PassManager manager() const { return PassManager(options_.passes); }
 
-  const CompileOptions& options_;
+  CompileOptions options_;  // a budget of memory decides on the policy
   Compilation& result_;
   PhaseClock clock_;
 };

@@ -122,8 +122,8 @@ void keep(const PlanCache& cache, const std::string& key, Compilation& compiled)
 
 std::string plan_key(const Description& description, const CompileOptions& options) {
   const auto& [target, device, mode, storage, attention, gemm_bodies, int8_weights, tf32, masters, chunk_rows,
-               build, training, mesh, buckets, entries, pipeline, passes, explain_fusion, explain_sharding,
-               tune, dump_dir] = options;
+               recompute, memory_budget, memory_curve, build, training, mesh, buckets, entries, pipeline,
+               passes, explain_fusion, explain_sharding, tune, dump_dir] = options;
   KeyText key;
   key.add("build", compiler_build_id()).add("format", kPlanFormat).add("mode", static_cast<int>(mode));
   key.add("storage", name(storage))
@@ -133,6 +133,8 @@ std::string plan_key(const Description& description, const CompileOptions& optio
       .add("tf32", tf32)
       .add("masters", masters)
       .add("chunk_rows", chunk_rows)
+      .add("recompute", recompute.str())
+      .add("memory_budget", memory_budget)
       .add("pipeline", pipeline)
       .add("mesh", str(mesh))
       .add("buckets", buckets.bytes);
@@ -140,7 +142,7 @@ std::string plan_key(const Description& description, const CompileOptions& optio
   add_build(key, build);
   add_training(key, training);
   const bool unseen = add_passes(key, passes);
-  if (!unseen || explain_fusion || explain_sharding || tune || !dump_dir.empty() ||
+  if (!unseen || explain_fusion || explain_sharding || memory_curve || tune || !dump_dir.empty() ||
       compiler_build_id().empty())
     return {};
   key.add("machine", machine(resolved_target(options)));

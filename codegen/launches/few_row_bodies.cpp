@@ -185,6 +185,7 @@ class EntryFewRows {
   void replace(const Group& group, FewRowKernel made, const std::set<int>& gone) {
     Step step;
     step.phase = steps_[group.gemm].phase;
+    step.recomputed = steps_[group.gemm].recomputed;
     for (const size_t i : group.all()) {
       add_once(step.reads, steps_[i].reads), add_once(step.writes, steps_[i].writes);
       for (const std::string& source : steps_[i].sources)

@@ -111,6 +111,7 @@ class EntryBodies {
   Step step_of(const Pair& pair, GemmBody made) {
     const Step &gemm = steps()[pair.gemm], &reader = steps()[pair.kernel];
     Step step = reader;
+    step.recomputed = gemm.recomputed;
     step.reads.clear(), step.writes.clear();
     for (size_t i = 0; i < made.arguments.size(); ++i)
       (made.kernel.params[i].output ? step.writes : step.reads).push_back(made.arguments[i].buffer);

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 
+#include "ir/analysis/node_seconds.h"
 #include "ir/analysis/view.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -38,6 +39,7 @@ ProgramBuilder::ProgramBuilder(const Module& module, Target target) : target_(ta
 void ProgramBuilder::set_origin(const Node& node) {
   sources_.clear();
   phase_ = name(node.phase);
+  recomputed_ = node.anchored && matrix_flops(node) > 0;
   const std::string separator = " + ";
   for (size_t begin = 0; begin < node.source.size();) {
     const size_t end = std::min(node.source.find(separator, begin), node.source.size());
@@ -82,6 +84,7 @@ Step& ProgramBuilder::add_step(decltype(Step::what) what, std::vector<int> reads
   step.writes = std::move(writes);
   step.sources = sources_;
   step.phase = phase_;
+  step.recomputed = recomputed_;
   if (choice_) {
     step.choice = static_cast<int>(entry().choices.size());
     step.alternative = static_cast<int>(choice_->alternatives.size()) - 1;

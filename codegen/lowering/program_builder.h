@@ -67,6 +67,7 @@ class ProgramBuilder {
   size_t choice_begin_ = 0;
   std::vector<std::string> sources_;
   std::string phase_;
+  bool recomputed_ = false;
 };
 
 /// What a node becomes.

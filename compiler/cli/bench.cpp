@@ -361,6 +361,7 @@ void add_bench(CLI::App& app) {
   options->flags.add_to(*command);
   options->flags.add_inputs(*command);
   options->flags.add_mesh(*command);
+  options->flags.memory.add_to(*command);
   on_call(command, options, run_bench);
 }
 

@@ -6,7 +6,8 @@
 #include <map>
 
 #include "compiler/cli/copy_bandwidth.h"
-#include "compiler/cli/step_cost.h"
+#include "compiler/cli/step_text.h"
+#include "compiler/step_cost.h"
 
 namespace smelt::cli {
 namespace {

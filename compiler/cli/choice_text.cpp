@@ -6,7 +6,7 @@
 #include <set>
 
 #include "compiler/cli/explain_fusion.h"
-#include "compiler/cli/step_cost.h"
+#include "compiler/cli/step_text.h"
 
 namespace smelt::cli {
 namespace {

@@ -240,6 +240,7 @@ CompileOptions CompileFlags::options() const {
   options.build.hidden_states = hidden_states;
   options.training.optimizer = optimizer.options();
   options.pipeline = pipeline;
+  memory.apply(options);
   options.dump_dir = dump_dir;
   options.passes.verify_each = verify_each;
   options.passes.print_after_all = print_after_all;

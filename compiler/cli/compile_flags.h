@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/cli/memory_flags.h"
 #include "compiler/compile.h"
 
 namespace smelt::cli {
@@ -33,6 +34,7 @@ struct CompileFlags {
   std::optional<bool> caches, chooses_tokens;
   int64_t cache_pages = 0;
   OptimizerFlags optimizer;
+  MemoryFlags memory;  // of commands that add it
 
   /// Adds --target, --max and the options that steer and show the passes.
   void add_to(CLI::App& app);

@@ -13,8 +13,9 @@
 #include "compiler/cli/dump_files.h"
 #include "compiler/cli/explain_fusion.h"
 #include "compiler/cli/model.h"
-#include "compiler/cli/step_cost.h"
+#include "compiler/cli/step_text.h"
 #include "compiler/cli/text_table.h"
+#include "compiler/step_cost.h"
 #include "ir/text/dot.h"
 #include "ir/text/json.h"
 #include "ir/text/text.h"
@@ -30,7 +31,7 @@ namespace {
 struct DumpCommand {
   std::string model, emit, format = "text", filter, output;
   std::vector<std::string> entries;
-  bool summary = false, explain = false, explain_sharding = false;
+  bool summary = false, explain = false, explain_sharding = false, memory_curve = false;
   CompileFlags flags;
 };
 
@@ -267,7 +268,8 @@ bool shows_final_kernels(const DumpCommand& options) {
 Stage stage_of(const DumpCommand& options) {
   if (options.emit == "plan" || shows_final_kernels(options)) return Stage::plan;
   if (options.summary || !options.flags.dump_dir.empty()) return Stage::program;
-  if (options.emit == "graph" && !options.explain && !options.explain_sharding) return Stage::graph;
+  if (options.emit == "graph" && !options.explain && !options.explain_sharding && !options.memory_curve)
+    return Stage::graph;
   const bool ends_with_graphs = options.emit.empty() && !options.explain;
   return options.emit == "fused" || options.emit == "graph" || ends_with_graphs ? Stage::fused
                                                                                 : Stage::program;
@@ -286,7 +288,8 @@ std::string emit(const DumpCommand& options, Compilation& compilation) {
 }
 
 void check(DumpCommand& options) {
-  if (options.emit.empty() && !options.summary && !options.explain && !options.explain_sharding)
+  if (options.emit.empty() && !options.summary && !options.explain && !options.explain_sharding &&
+      !options.memory_curve)
     options.emit = "fused";
   if (options.explain_sharding && options.flags.mesh.empty())
     fail("--explain-sharding: expected the ranks to explain it for, such as --mesh data=2");
@@ -307,11 +310,13 @@ void run_dump(DumpCommand options) {
   compile_options.entries = options.entries;
   compile_options.explain_fusion = options.explain;
   compile_options.explain_sharding = options.explain_sharding;
+  compile_options.memory_curve = options.memory_curve;
   const Description description = read_description(model_path(options.model));
   Compilation compilation = compile(description, compile_options, stage_of(options));
   if (options.flags.timing) print_timing(compilation);
   if (!options.flags.dump_dir.empty()) write_dump_files(compilation, options.flags.dump_dir);
   std::string text;
+  if (options.memory_curve) text += curve_text(compilation.curve, compile_options.memory_budget);
   if (options.summary) text += summary(options, compilation);
   if (options.explain) text += explanation(options, compilation);
   if (options.explain_sharding) text += lines_with(compilation.shardings, options.filter);
@@ -340,12 +345,15 @@ void add_dump(CLI::App& app) {
                     "every kernel: what is in it, and why its neighbours are not");
   command->add_flag("--explain-sharding", options->explain_sharding,
                     "how the ranks of --mesh share each value and why, and what they do together");
+  command->add_flag("--memory-curve", options->memory_curve,
+                    "what training takes in memory and predicted time for each --recompute");
   command->add_option("--filter", options->filter, "only what comes from sources whose name contains this");
   command->add_option("--entry", options->entries, "only these entries")->delimiter(',');
   command->add_option("-o,--output", options->output, "file to write instead of standard output");
   options->flags.add_to(*command);
   options->flags.add_mesh(*command);
   options->flags.add_mode(*command);
+  options->flags.memory.add_to(*command);
   on_call(command, options, run_dump);
 }
 

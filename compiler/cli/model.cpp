@@ -51,6 +51,8 @@ void compile_description(Model& model, const CompileOptions& options, const Comp
     model.compilation = compile_built(*model.description, std::move(built), options, flags.uses_plan_cache());
   }
   if (flags.timing) print_timing(*model.compilation);
+  if (flags.says_memory)
+    fmt::print(stderr, "{}", curve_text(model.compilation->curve, options.memory_budget));
   model.plan = std::make_shared<const Plan>(std::move(model.compilation->plan));
   model.compilation->plan = {};
 }

@@ -378,6 +378,7 @@ void add_train(CLI::App& app) {
   options->flags.add_to(*command);
   options->flags.add_mesh(*command);
   options->flags.add_dropout(*command);
+  options->flags.memory.add_to(*command);
   options->flags.optimizer.clip = 1;
   options->flags.optimizer.add_to(*command);
   options->weights.add_to(*command);

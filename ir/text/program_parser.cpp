@@ -133,6 +133,8 @@ class ProgramParser : StepParser {
     fields([&](const Token& key) {
       if (key.text == "phase")
         step.phase = string();
+      else if (key.text == "recomputed")
+        step.recomputed = boolean();
       else if (key.text == "sources")
         step.sources = strings();
       else if (key.text == "reads")
@@ -144,7 +146,7 @@ class ProgramParser : StepParser {
       else if (key.text == "choice")
         choice(step);
       else
-        unknown_field(key, "phase, sources, reads, writes, may_alias, choice");
+        unknown_field(key, "phase, recomputed, sources, reads, writes, may_alias, choice");
     });
   }
 

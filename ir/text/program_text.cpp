@@ -71,6 +71,7 @@ class ProgramPrinter {
   std::string step(const Step& step) const {
     Fields fields;
     if (!step.phase.empty()) fields.add("phase", quote(step.phase));
+    if (step.recomputed) fields.add("recomputed", "true");
     if (!step.sources.empty()) fields.add("sources", text(step.sources));
     if (!step.reads.empty()) fields.add("reads", fmt::format("[{}]", fmt::join(step.reads, ", ")));
     if (!step.writes.empty()) fields.add("writes", fmt::format("[{}]", fmt::join(step.writes, ", ")));

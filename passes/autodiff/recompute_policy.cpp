@@ -22,7 +22,7 @@ double read_number(std::string_view key, std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size() || std::isnan(value) || value < 0)
     fail("recompute: {} is '{}', expected a number from 0 up{}", key, text,
-         key == "price" ? " (ms a GiB) or inf" : "");
+         key == "price" || key == "rest" ? " (ms a GiB) or inf" : "");
   return value;
 }
 
@@ -30,10 +30,10 @@ double read_number(std::string_view key, std::string_view text) {
 
 std::string RecomputePolicy::str() const {
   if (!has_price()) return "cheap";
-  if (*this == kLayers) return "layers";
   std::string text = fmt::format("price={:.4g}", seconds_per_gib / kMilli);
   if (layers > 0) text += fmt::format(",layers={}", layers);
   if (share < 1) text += fmt::format(",share={:.4g}", share);
+  if (share < 1 && rest > 0) text += fmt::format(",rest={:.4g}", rest / kMilli);
   return text;
 }
 
@@ -53,6 +53,8 @@ RecomputePolicy parse_recompute_policy(std::string_view text) {
 void set_option(RecomputePolicy& policy, std::string_view key, std::string_view value) {
   if (key == "price") {
     policy.seconds_per_gib = read_number(key, value) * kMilli;
+  } else if (key == "rest") {
+    policy.rest = read_number(key, value) * kMilli;
   } else if (key == "share") {
     policy.share = read_number(key, value);
     if (policy.share > 1) fail("recompute: share is {}, expected a part of the segments, from 0 to 1", value);
@@ -62,8 +64,10 @@ void set_option(RecomputePolicy& policy, std::string_view key, std::string_view 
       fail("recompute: layers is {}, expected a whole number, such as 2", value);
     policy.layers = static_cast<int64_t>(layers);
   } else {
-    fail("recompute: '{}' is not known; expected cheap, layers, or parts of price=MS,layers=N,share=PART",
-         key);
+    fail(
+        "recompute: '{}' is not known; expected cheap, layers, or parts of "
+        "price=MS,layers=N,share=PART,rest=MS",
+        key);
   }
 }
 

@@ -9,6 +9,7 @@
 #include "passes/autodiff/min_cut.h"
 #include "passes/autodiff/trunk.h"
 #include "passes/reductions/softmax_statistic.h"
+#include "runtime/error.h"
 
 namespace smelt {
 namespace {
@@ -163,18 +164,23 @@ class Rematerializer {
     }
   }
 
+  double seconds_per_gib(const Node& node) const {
+    const bool is_first = segments_->of(node) < priced_segments_;
+    return is_first ? options_.policy.seconds_per_gib : options_.policy.rest;
+  }
+
   /// What the policy says about what is not cheap.
   bool has_price(const Value* value) const {
     const Node& node = *value->node();
     if (!segments_ || is_late(value) || crossing_.contains(value) || !may_run_again(node)) return false;
-    return segments_->of(node) < priced_segments_ && !is_tested(value);
+    return !segments_->is_last_block(node) && seconds_per_gib(node) > 0 && !is_tested(value);
   }
 
   /// Of computing a node again, in the unit of cost(): bytes that its time is worth, at the width of the
   /// graph's floats.
   int64_t price(const Node& node) const {
     const double width = static_cast<double>(size_of(DType::f32)) / size_of(options_.time.storage);
-    const double bytes = width * kGib * node_seconds(node, options_.time) / options_.policy.seconds_per_gib;
+    const double bytes = width * kGib * node_seconds(node, options_.time) / seconds_per_gib(node);
     return weights_.in_memory * static_cast<int64_t>(std::min(bytes, kMostPrice));
   }
 
@@ -329,6 +335,12 @@ class Rematerializer {
   std::map<std::pair<Node*, Phase>, Node*> clones_;  // by the phase of their readers
 };
 
+DType read_storage(std::string_view text) {
+  const std::optional<DType> dtype = parse_dtype(text);
+  if (!dtype || !is_float(*dtype)) fail("rematerialize: storage is '{}', expected bf16, f16 or f32", text);
+  return *dtype;
+}
+
 }  // namespace
 
 bool rematerialize(Graph& graph, const RematerializeOptions& options) {
@@ -336,7 +348,15 @@ bool rematerialize(Graph& graph, const RematerializeOptions& options) {
 }
 
 void set_option(RematerializeOptions& options, std::string_view key, std::string_view value) {
-  set_option(options.policy, key, value);
+  NodeSecondsOptions& time = options.time;
+  if (key == "target")
+    time.rates = rates_of(parse_target(value));
+  else if (key == "storage")
+    time.storage = read_storage(value);
+  else if (key == "tf32")
+    time.tf32 = value == "true";
+  else
+    set_option(options.policy, key, value);
 }
 
 }  // namespace smelt

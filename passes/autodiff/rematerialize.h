@@ -12,7 +12,8 @@
 // A policy with a price (recompute_policy.h) also lets the rest be computed again, for as many bytes as the
 // time is worth that it takes (ir/analysis/node_seconds.h): the cut is then the cheapest sum of both. The
 // trunk's values between the policy's segments, and what later segments read, are still kept, so that no more
-// than a segment at a time is in memory again; collectives run once.
+// than a segment at a time is in memory again; what lies behind the trunk is read at once, and kept;
+// collectives run once.
 //
 // Computed again means cloned: with the reader's `phase` and the attribute anchor = "backward", which keeps
 // the clone apart from its original for good. It stands right before its first reader. Contract: values stay
@@ -44,7 +45,8 @@ struct RematerializeOptions {
   NodeSecondsOptions time = {.rates = rates_of({})};  // of what a price is compared with
 };
 bool rematerialize(Graph& graph, const RematerializeOptions& options);
-/// price = "2.5" (ms a GiB), layers = "1", share = "0.5"
+/// Those of a policy: price = "2.5" (ms a GiB), layers = "1", share = "0.5", rest = "1";
+/// and what their times are for: target = "sm_90", storage = "bf16", tf32 = "true".
 void set_option(RematerializeOptions& options, std::string_view key, std::string_view value);
 
 }  // namespace smelt

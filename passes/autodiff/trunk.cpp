@@ -75,10 +75,12 @@ class TrunkFinder {
     return std::string(node.mnemonic()) + str(node.result()->type) + str(node.operand(1)->type) + ";";
   }
 
-  /// Read by all that follows: another block's trunk is made before the value is read for the last time.
+  /// Read by all that follows: the trunk of a block behind it is made before it is read for the last time.
   bool is_global(const Span& span) const {
-    return std::ranges::any_of(
-        skipped_, [&](const Span* other) { return span.made < other->made && other->made < span.last_read; });
+    return std::ranges::any_of(skipped_, [&](const Span* other) {
+      const bool inside = span.made < other->made && other->made < span.last_read;
+      return inside && span.matmuls < other->matmuls;
+    });
   }
 
   bool carries_all(const Span& trunk) const {
@@ -92,7 +94,7 @@ class TrunkFinder {
   std::vector<std::string> blocks_from(const std::vector<int64_t>& begins) const {
     std::vector<std::string> blocks(begins.size());
     for (const auto& [place, shape] : matmuls_) {
-      const auto behind = std::ranges::upper_bound(begins, place) - begins.begin();
+      const auto behind = std::ranges::lower_bound(begins, place) - begins.begin();
       if (behind > 0) blocks[static_cast<size_t>(behind) - 1] += shape;
     }
     return blocks;
@@ -128,13 +130,18 @@ std::vector<TrunkValue> find_trunk(const Graph& graph, llvm::function_ref<bool(c
 
 TrunkSegments::TrunkSegments(const Graph& graph, llvm::function_ref<bool(const Node&)> forward,
                              int64_t layers) {
-  llvm::DenseMap<const Node*, bool> ends;
+  const std::vector<TrunkValue> trunk = find_trunk(graph, forward);
+  const Node* last = trunk.empty() ? nullptr : trunk.back().value->node();
+  llvm::DenseSet<const Node*> ends;
   int64_t layer = 0;
-  for (const TrunkValue& trunk : find_trunk(graph, forward))
-    if (layers == 0 || (trunk.begins_layer && layer++ % layers == 0)) ends[trunk.value->node()] = true;
+  for (const TrunkValue& each : trunk)
+    if (layers == 0 || (each.begins_layer && layer++ % layers == 0)) ends.insert(each.value->node());
+  bool is_behind = false;
   for (const auto& node : graph.nodes()) {
     segment_[node.get()] = count_ - 1;
-    count_ += ends.lookup(node.get());
+    count_ += ends.contains(node.get());
+    if (is_behind) last_block_.insert(node.get());
+    is_behind |= node.get() == last;
   }
 }
 

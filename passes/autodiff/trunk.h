@@ -11,6 +11,7 @@
 
 #include "ir/graph.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace smelt {
 
@@ -32,9 +33,12 @@ class TrunkSegments {
   TrunkSegments(const Graph& graph, llvm::function_ref<bool(const Node&)> forward, int64_t layers);
   int64_t of(const Node& node) const { return segment_.lookup(&node); }
   int64_t count() const { return count_; }
+  /// Behind the whole trunk, where there is one: backward begins with what it reads of these.
+  bool is_last_block(const Node& node) const { return last_block_.contains(&node); }
 
  private:
   llvm::DenseMap<const Node*, int64_t> segment_;
+  llvm::DenseSet<const Node*> last_block_;
   int64_t count_ = 1;
 };
 

@@ -17,7 +17,7 @@ double flops_of(const GemmStep& gemm, const SymbolValues& sizes) {
 double matrix_flops(const PlanEntry& entry, const SymbolValues& sizes) {
   double flops = 0;
   for (const Step& step : entry.steps)
-    if (const auto* gemm = std::get_if<GemmStep>(&step.what); gemm && is_first_way(step))
+    if (const auto* gemm = std::get_if<GemmStep>(&step.what); gemm && is_first_way(step) && !step.recomputed)
       flops += flops_of(*gemm, sizes);
   return flops;
 }

@@ -6,8 +6,8 @@
 namespace smelt {
 
 /// Floating-point operations of the entry's gemm steps at these sizes, a multiplication and an addition as
-/// two. For a training step that is forward and backward of the model: nothing that is computed twice to save
-/// memory, because that is never a matrix product, and no element-wise work. What a mask hides counts.
+/// two. For a training step that is forward and backward of the model: nothing that is computed again to save
+/// memory (Step::recomputed), and no element-wise work. What a mask hides counts.
 double matrix_flops(const PlanEntry& entry, const SymbolValues& sizes);
 
 }  // namespace smelt

@@ -185,7 +185,7 @@ void visit_fields(V& v, T& x) {
 template <typename V, Is<Step> T>
 void visit_fields(V& v, T& x) {
   v("what", x.what), v("reads", x.reads), v("writes", x.writes), v("may_alias", x.may_alias);
-  v("sources", x.sources), v("phase", x.phase), v("kernels", x.kernels);
+  v("sources", x.sources), v("phase", x.phase), v("recomputed", x.recomputed), v("kernels", x.kernels);
   v("choice", x.choice), v("alternative", x.alternative);
 }
 

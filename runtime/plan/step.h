@@ -157,6 +157,8 @@ struct Step {
   std::vector<std::pair<int, int>> may_alias;  // (written, read) buffers that may share memory
   std::vector<std::string> sources;            // names of the nodes it came from
   std::string phase;                           // "forward", "backward", "update"
+  /// Products of matrices that another step of the entry has computed before, to save memory.
+  bool recomputed = false;
   /// On a GPU, kernels of the plan that are launched with the step's fields (TemplateLaunch), one after the
   /// other: they do what the step says. Of a gemm the first one that takes the sizes does it or is measured
   /// against the library's (TemplateLaunch::measured).

@@ -56,6 +56,26 @@ TEST_P(RandomReductions, KeepTheirResults) {
   expect_close(evaluate(graph, inputs, states, options).outputs, expected, graph);
 }
 
+TEST_P(RandomReductions, AreComputedAgainForAPrice) {
+  const auto before = random_training_graph(GetParam());
+  rewrite_reductions(*before->graphs[0], {});
+  const EvaluateOptions options = testing::random_options(GetParam());
+  const Tensors inputs = testing::random_inputs(*before->graphs[0], GetParam(), options.symbols);
+  const Tensors states = testing::random_states(*before->graphs[0], GetParam(), options.symbols);
+  const Tensors expected = evaluate(*before->graphs[0], inputs, states, options).outputs;
+  for (const char* policy : {"price=0.001", "price=inf", "price=inf,layers=1,share=0.5"}) {
+    const auto after = before->clone();
+    Graph& graph = *after->graphs[0];
+    RematerializeReport report;
+    rematerialize(graph, {.report = &report, .policy = parse_recompute_policy(policy)});
+    testing::expect_valid(graph);
+    EXPECT_LE(report.bytes_after, report.bytes_before) << policy;
+    expect_close(evaluate(graph, inputs, states, options).outputs, expected, graph);
+    simplify(graph, {});
+    expect_close(evaluate(graph, inputs, states, options).outputs, expected, graph);
+  }
+}
+
 TEST_P(RandomReductions, AreDoneAfterOneRun) {
   const auto module = random_training_graph(GetParam());
   Graph& graph = *module->graphs[0];

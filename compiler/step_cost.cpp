@@ -1,12 +1,11 @@
-#include "compiler/cli/step_cost.h"
-
-#include <fmt/ranges.h>
+#include "compiler/step_cost.h"
 
 #include "compiler/summary.h"
+#include "runtime/plan/choices.h"
 #include "runtime/plan/plan_fields.h"
 #include "runtime/plan/plan_validate.h"
 
-namespace smelt::cli {
+namespace smelt {
 namespace {
 
 bool computes(const Instruction& i) {
@@ -37,9 +36,13 @@ double product_flops(const Program& program, const GemmKernel& gemm) {
   return flops;
 }
 
+double product_flops(const Program& program, const Kernel& kernel) {
+  const double flops = kernel.attention ? attention_flops(program, *kernel.attention) : 0;
+  return kernel.gemm ? flops + product_flops(program, *kernel.gemm) : flops;
+}
+
 double kernel_flops(const Program& program, const Kernel& kernel) {
-  double flops = kernel.attention ? attention_flops(program, *kernel.attention) : 0;
-  if (kernel.gemm) flops += product_flops(program, *kernel.gemm);
+  double flops = product_flops(program, kernel);
   for (const std::vector<Kernel>* others : {&kernel.before, &kernel.tail})
     for (const Kernel& other : *others) flops += kernel_flops(program, other);
   for (const KernelBlock& block : kernel.blocks) {
@@ -59,11 +62,28 @@ double gemm_flops(const Program& program, const GemmStep& gemm) {
   return flops;
 }
 
-std::string gemm_name(const Program& program, const GemmStep& gemm) {
-  std::string batches;
-  for (const auto& batch : gemm.batch) batches += fmt::format("{}x ", program.symbols.upper(batch.extent));
-  return fmt::format("gemm {}{}x{}x{}", batches, program.symbols.upper(gemm.m), program.symbols.upper(gemm.n),
-                     program.symbols.upper(gemm.k));
+/// What runs at the rate of a matmul: its type and its share of that rate.
+struct Products {
+  double flops = 0, share = 1;
+  DType dtype = DType::f32;
+  bool tf32 = false;
+};
+
+Products kernel_products(const Program& program, const Kernel& kernel, const Rates& rates) {
+  const double flops = product_flops(program, kernel);
+  if (kernel.attention)
+    return {flops, rates.attention_share,
+            kernel.params[static_cast<size_t>(kernel.attention->matrices.front().param)].dtype};
+  return {flops, 1,
+          kernel.gemm ? kernel.params[static_cast<size_t>(kernel.gemm->b.param)].dtype : DType::f32};
+}
+
+Products products(const Program& program, const Step& step, const Rates& rates) {
+  if (const auto* gemm = std::get_if<GemmStep>(&step.what))
+    return {gemm_flops(program, *gemm), 1, gemm->dtype, gemm->tf32};
+  const auto* launch = std::get_if<KernelStep>(&step.what);
+  return launch ? kernel_products(program, program.kernels[static_cast<size_t>(launch->kernel)], rates)
+                : Products{};
 }
 
 }  // namespace
@@ -82,19 +102,22 @@ StepCost step_cost(const Program& program, const Step& step) {
   return {step_bytes(program, step), flops};
 }
 
-std::string step_name(const Program& program, const Step& step) {
-  if (const auto* launch = std::get_if<KernelStep>(&step.what))
-    return program.kernels[static_cast<size_t>(launch->kernel)].name;
-  if (const auto* gemm = std::get_if<GemmStep>(&step.what)) return gemm_name(program, *gemm);
-  if (const auto* collective = std::get_if<CollectiveStep>(&step.what))
-    return fmt::format("{} {}", name(collective->kind), collective->axis);
-  return std::string(kind_name(step));
+double predicted_seconds(const Program& program, const PlanEntry& entry, const Rates& rates) {
+  double seconds = 0;
+  for (const Step& step : entry.steps) {
+    if (!is_first_way(step)) continue;
+    const Products work = products(program, step, rates);
+    seconds += rates.seconds(static_cast<double>(step_bytes(program, step)), work.flops,
+                             work.share * rates.flops(work.dtype, work.tf32));
+  }
+  return seconds;
 }
 
-std::string step_sources(const Step& step, size_t width) {
-  std::string text = fmt::format("{}", fmt::join(step.sources, ", "));
-  if (text.size() > width) text = text.substr(0, width - 3) + "...";
-  return text;
+double recomputed_flops(const Program& program, const PlanEntry& entry) {
+  double flops = 0;
+  for (const Step& step : entry.steps)
+    if (step.recomputed && is_first_way(step)) flops += products(program, step, {}).flops;
+  return flops;
 }
 
-}  // namespace smelt::cli
+}  // namespace smelt

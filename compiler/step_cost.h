@@ -1,0 +1,25 @@
+// The bytes and operations of one step of a program at the symbols' bounds, and the time that they are
+// predicted to take.
+#pragma once
+
+#include "ir/analysis/node_seconds.h"
+#include "ir/program.h"
+
+namespace smelt {
+
+struct StepCost {
+  int64_t bytes = 0;
+  double flops = 0;
+  /// A core does about ten operations in the time that it moves one byte from memory.
+  bool memory_bound() const { return flops < 10.0 * static_cast<double>(bytes); }
+};
+
+StepCost step_cost(const Program& program, const Step& step);
+
+/// The sum over the entry's steps, of choices the first way: nothing runs beside anything else, and a
+/// kernel's operations on elements are hidden behind its bytes.
+double predicted_seconds(const Program& program, const PlanEntry& entry, const Rates& rates);
+/// Floating-point operations of products that the entry computes again (Step::recomputed).
+double recomputed_flops(const Program& program, const PlanEntry& entry);
+
+}  // namespace smelt
