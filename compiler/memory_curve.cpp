@@ -21,7 +21,8 @@ constexpr int64_t kLayers[] = {1, 2, 3, 4};
 constexpr int kPrices = 15;
 /// Prices are around that of a matmul over so many elements, and this factor apart.
 constexpr double kInnerElements = 1024, kStep = 1.5;
-constexpr int kHalvings = 4;  // of the segments between two policies
+constexpr double kLeastApart = 0.02;  // of what is kept without a price, between policies that are compiled
+constexpr int kHalvings = 4;          // of the segments between two policies
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 bool trains(const Graph& graph) {
@@ -65,12 +66,10 @@ int64_t kept_bytes(const Program& program, const PlanEntry& entry) {
   return bytes;
 }
 
-std::string key_of(const RematerializeReport& report) {
-  std::string key;
-  for (const auto& list : {report.recomputed, report.kept})
-    for (const RematerializeReport::Item& item : list) key += fmt::format("{} {}\n", item.node, item.bytes);
-  return key;
-}
+/// A policy that has been compiled.
+struct Tried {
+  int64_t layers, kept;  // bytes as the graph's types have them
+};
 
 class CurveTracer {
  public:
@@ -100,6 +99,8 @@ class CurveTracer {
     keep_best();
     if (options_.memory_budget) add_between(*options_.memory_budget);
     keep_best();
+    if (options_.recompute.has_price()) add_anyway(options_.recompute);
+    std::ranges::stable_sort(points_, {}, &MemoryPoint::seconds);
     return std::move(points_);
   }
 
@@ -114,7 +115,7 @@ class CurveTracer {
   std::vector<double> add_prices() {
     std::vector<double> prices;
     for (int i = 0; i < kPrices; ++i) {
-      const double exponent = i - kPrices / 2;
+      const int exponent = i - kPrices / 2;
       const double price = i + 1 < kPrices ? middle_price() * std::pow(kStep, exponent) : kInfinity;
       if (add({.seconds_per_gib = price})) prices.push_back(price);
     }
@@ -140,20 +141,28 @@ class CurveTracer {
     double low = 0, high = 1;
     for (int i = 0; i < kHalvings; ++i) {
       policy.share = (low + high) / 2;
-      const bool is_new = add(policy);
-      if (is_new) complete(points_.back());
-      const bool enough = !is_new || points_.back().bytes() <= budget;
-      (enough ? high : low) = policy.share;
+      add_anyway(policy);
+      (points_.back().bytes() <= budget ? high : low) = policy.share;
     }
   }
 
-  /// Whether it recomputes other values in the training step than all before.
+  /// Whether it keeps clearly less or more than all before that have segments as long.
   bool add(const RecomputePolicy& policy) {
     RematerializeReport report;
     auto module = recomputed(*step_, policy, &report);
-    if (!known_.insert(key_of(report)).second) return false;
+    const auto is_near = [&](const Tried& other) {
+      const auto apart = static_cast<double>(std::abs(other.kept - report.bytes_after));
+      return other.layers == policy.layers && apart <= kLeastApart * static_cast<double>(tried_.front().kept);
+    };
+    if (llvm::any_of(tried_, is_near)) return false;
+    tried_.push_back({policy.layers, report.bytes_after});
     points_.push_back(measured(made(std::move(module)), policy));
     return true;
+  }
+
+  void add_anyway(const RecomputePolicy& policy) {
+    points_.push_back(measured(made(recomputed(*step_, policy, nullptr)), policy));
+    complete(points_.back());
   }
 
   /// With what other entries with a backward phase need.
@@ -207,11 +216,18 @@ class CurveTracer {
   const CompileOptions options_;
   std::unique_ptr<Module> step_, rest_;  // the training step; other entries with a backward phase
   int64_t other_arena_ = 0;
-  std::set<std::string> known_;
+  std::vector<Tried> tried_;
   std::vector<MemoryPoint> points_;
 };
 
-std::string gib(int64_t bytes) { return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / (1 << 30)); }
+/// "12.34 GiB", and smaller units for less than one.
+std::string amount(int64_t bytes) {
+  static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB"};
+  auto number = static_cast<double>(bytes);
+  size_t unit = 0;
+  for (; number >= 1024 && unit + 1 < std::size(kUnits); ++unit) number /= 1024;
+  return fmt::format("{:.{}f} {}", number, unit > 0 ? 2 : 0, kUnits[unit]);
+}
 
 }  // namespace
 
@@ -229,7 +245,8 @@ RecomputePolicy fastest_within(const std::vector<MemoryPoint>& curve, int64_t bu
       "other "
       "states take {}, and a step at the largest sizes {} (with --recompute {}); give a larger budget, or "
       "smaller sizes (--max), narrower numbers (--precision bf16, --masters none) or another --optimizer",
-      gib(budget), gib(least.bytes()), gib(least.state_bytes), gib(least.arena_bytes), least.policy.str());
+      amount(budget), amount(least.bytes()), amount(least.state_bytes), amount(least.arena_bytes),
+      least.policy.str());
 }
 
 }  // namespace smelt

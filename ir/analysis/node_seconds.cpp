@@ -22,7 +22,7 @@ constexpr Row kRows[] = {
     {80,  {2.04e12 * kReachedBandwidth, 1.7e13, 1.2e14, 2.3e14,  0.8,  2e-6}},  // A100
     {86,  {0.70e12 * kReachedBandwidth, 2.5e13, 5.0e13, 1.0e14,  0.8,  2e-6}},  // A40
     {89,  {0.86e12 * kReachedBandwidth, 6.0e13, 1.2e14, 2.4e14,  0.8,  2e-6}},  // L40S
-    {90,  {3.35e12 * kReachedBandwidth, 4.5e13, 3.5e14, 7.0e14,  0.7,  2e-6}},  // H100, H200
+    {90,  {3.35e12 * kReachedBandwidth, 4.5e13, 3.5e14, 7.0e14, 0.55, 2e-6}},  // H100, H200
     {100, {8.00e12 * kReachedBandwidth, 6.0e13, 8.0e14, 1.5e15,  0.7,  2e-6}},  // B200
 };
 // clang-format on

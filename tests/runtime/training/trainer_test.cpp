@@ -251,6 +251,9 @@ TEST(MatrixFlops, CountTheGemmsAtTheSizes) {
   PlanEntry entry = plan.entries[0];
   std::get<GemmStep>(entry.steps[5].what).batch = {{Dim::symbol("B"), 0, 0, 0, false}};
   EXPECT_EQ(matrix_flops(entry, {{"B", 5}, {"T", 3}}), 5 * 2 * 15 * 3 * 4 + 2 * 4);
+  entry.steps[5].recomputed = true;
+  EXPECT_EQ(matrix_flops(entry, {{"B", 5}, {"T", 3}}), 2 * 4)
+      << "what is computed again is no work of the model";
 }
 
 TEST(Trainer, StopsAtAnInfiniteGradient) {

@@ -1,0 +1,53 @@
+// --memory-budget, --recompute and dump --memory-curve.
+#include "cli.h"
+#include "compiler/cli/memory_flags.h"
+#include "runtime/error.h"
+
+namespace smelt::test {
+namespace {
+
+using MemoryCommands = CommandLine;
+
+TEST(ParseBytes, TakesUnitsOfTwoAndOfTen) {
+  constexpr std::pair<const char*, int64_t> kAmounts[] = {
+      {"12GiB", int64_t{12} << 30}, {"800 MiB", 800 << 20}, {"1.5GB", 1'500'000'000},
+      {"64KiB", 64 << 10},          {"4096", 4096},         {"0.5TiB", int64_t{1} << 39}};
+  for (const auto& [text, bytes] : kAmounts) EXPECT_EQ(cli::parse_bytes(text), bytes) << text;
+  for (const char* text : {"", "GiB", "-1GiB", "0", "12 gigs", "nan", "inf", "1e300", "12GiB more"})
+    EXPECT_THROW(cli::parse_bytes(text), Error) << text;
+}
+
+TEST_F(MemoryCommands, TheCurveIsATable) {
+  const Outcome curve = smelt("dump $GOLDEN --max B=8,T=32 --entry train_step --memory-curve");
+  expect_good(curve);
+  for (const char* part :
+       {"recompute", "% kept", "predicted ms", "FLOP again", "cheap", "price=inf", "100.0"})
+    EXPECT_TRUE(has(curve.out, part)) << curve.out;
+}
+
+TEST_F(MemoryCommands, ABudgetIsKeptOrRefused) {
+  const std::string command = "compile $GOLDEN --max B=8,T=32 --entry train_step --attention fused ";
+  const Outcome enough = smelt(command + "--memory-budget 1GiB");
+  expect_good(enough);
+  EXPECT_TRUE(has(enough.out, ">  cheap")) << enough.out;
+  expect_error(smelt(command + "--memory-budget 10KiB"), "no plan fits in a memory budget of");
+  expect_error(smelt(command + "--memory-budget lots"), "'lots' is no amount of memory");
+  expect_error(smelt(command + "--recompute most"), "'most' is not known");
+  expect_error(smelt(command + "--recompute layers --memory-budget 1GiB"), "leave it or --recompute out");
+  expect_error(smelt(command + "--mode infer --memory-budget 1GiB"), "there is no entry @train_step");
+}
+
+TEST_F(MemoryCommands, TrainingComputesLayersAgain) {
+  write_text("text.txt", 40);
+  const std::string command =
+      "train $GOLDEN --from-scratch --data text.txt --data-format bytes --batch 4 --length 16 --lr 0.01 "
+      "--steps 3 --recompute ";
+  const Outcome cheap = smelt(command + "cheap"), layers = smelt(command + "layers");
+  expect_good(cheap);
+  expect_good(layers);
+  const auto loss = [](const Outcome& outcome) { return outcome.out.substr(outcome.out.find("loss"), 9); };
+  EXPECT_EQ(loss(cheap), loss(layers)) << cheap.out << layers.out;
+}
+
+}  // namespace
+}  // namespace smelt::test
