@@ -53,6 +53,10 @@ struct CompileOptions {
   /// Of the ranks that run the plan together; batches are cut along its axis `data`. Empty: it runs alone.
   Mesh mesh = {};
   BucketCollectivesOptions buckets = {};
+  /// Which states ranks along `data` have parts of (ZeRO's stages): 0: none, 1: the optimizer's and masters,
+  /// 2: also gradients, 3: also parameters. Nothing where there is one rank.
+  int zero = 0;
+  int64_t zero_bucket = 0;  // elements of the flat states that are exchanged together; 0: as is good for GPUs
   /// Entries to make; empty: all of the mode (train: train_step, accumulate, apply, evaluate, logits; infer:
   /// logits).
   std::vector<std::string> entries;
@@ -82,6 +86,14 @@ struct MemoryPoint {
   double recomputed_flops = 0;               // of matrices, in the training step
 
   int64_t bytes() const { return state_bytes + arena_bytes; }
+};
+
+/// Memory of a state: a rank's part, and over all ranks.
+struct StateSize {
+  std::string name;
+  Role role = Role::state;
+  std::string type;  // of the rank's part, "f32[2,64]"
+  int64_t bytes = 0, whole_bytes = 0;
 };
 
 /// Everything that compilation made, for callers that inspect it. Stages that were not reached are empty; a

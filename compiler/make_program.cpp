@@ -15,6 +15,7 @@
 #include "passes/fusion/split_bodies.h"
 #include "passes/memory/assign_layout.h"
 #include "passes/memory/order_steps.h"
+#include "passes/memory/place_collectives.h"
 #include "passes/sharding/bucket_collectives.h"
 #include "passes/sharding/overlap_collectives.h"
 
@@ -83,6 +84,7 @@ void make_program(const MakeProgram& make) {
   schedule_kernels(program, make.target);
   bucket_collectives(program, make.options.buckets);
   order_steps(program, {});
+  place_collectives(program);
   if (make.target.is_cuda()) attach_tails(program), merge_launches(program);
   if (make.target.is_cuda()) run_side_by_side(program);
   if (make.target.is_cuda()) mark_dependent_launches(program);

@@ -131,13 +131,16 @@ class Compiler {
     if (!shares_parameters(module)) before.add("merge_gemms");
     before.run(module);
     if (shares_parameters(module)) plan_neighbours(module, manager());
-    flatten_parameters(module, {options_.storage, options_.masters});
+    flatten_parameters(module, in_buckets({options_.storage, options_.masters}, module, sharing()));
     make_training_entries(module, training_options());
     llvm::erase_if(module.graphs, [&](const auto& graph) { return graph->name == options_.training.loss; });
   }
 
+  ShardTrainingOptions sharing() const { return {.zero = options_.zero, .bucket = options_.zero_bucket}; }
+
   TrainingOptions training_options() const {
     TrainingOptions training = options_.training;
+    training.flat_sums = options_.zero >= 2 && options_.mesh.ranks() > 1;
     training.optimizer.scaling.on = options_.storage == DType::f16;
     // Without sums the state "gradients" is free for those of train_step.
     if (!wants("accumulate") && !wants("apply")) training.accumulation = false;
@@ -219,7 +222,8 @@ class Compiler {
   }
 
   std::vector<std::string> share_batches(Module& module) const {
-    return options_.mode == Mode::train ? smelt::share_batches(module) : std::vector<std::string>();
+    return options_.mode == Mode::train ? smelt::share_batches(module, sharing())
+                                        : std::vector<std::string>();
   }
 
   /// --pipeline: batches are shared before the passes that derive from it how ranks share the rest.

@@ -71,7 +71,8 @@ void add_build(KeyText& key, const BuildOptions& options) {
 }
 
 void add_training(KeyText& key, const TrainingOptions& options) {
-  const auto& [optimizer, accumulation, loss] = options;
+  const auto& [optimizer, accumulation, loss, flat_sums] = options;
+  key.add("flat_sums", flat_sums);
   key.add("accumulation", accumulation).add("loss", loss);
   const auto& [rule, learning_rate, weight_decay, decay_all, keep_gradients, clip_norm, beta1, beta2, eps,
                momentum, dampening, nesterov, learning_rate_decay, initial_accumulator_value, scaling] =
@@ -122,8 +123,8 @@ void keep(const PlanCache& cache, const std::string& key, Compilation& compiled)
 
 std::string plan_key(const Description& description, const CompileOptions& options) {
   const auto& [target, device, mode, storage, attention, gemm_bodies, int8_weights, tf32, masters, chunk_rows,
-               recompute, memory_budget, memory_curve, build, training, mesh, buckets, entries, pipeline,
-               passes, explain_fusion, explain_sharding, tune, dump_dir] = options;
+               recompute, memory_budget, memory_curve, build, training, mesh, buckets, zero, zero_bucket,
+               entries, pipeline, passes, explain_fusion, explain_sharding, tune, dump_dir] = options;
   KeyText key;
   key.add("build", compiler_build_id()).add("format", kPlanFormat).add("mode", static_cast<int>(mode));
   key.add("storage", name(storage))
@@ -137,7 +138,9 @@ std::string plan_key(const Description& description, const CompileOptions& optio
       .add("memory_budget", memory_budget)
       .add("pipeline", pipeline)
       .add("mesh", str(mesh))
-      .add("buckets", buckets.bytes);
+      .add("buckets", buckets.bytes)
+      .add("zero", zero)
+      .add("zero_bucket", zero_bucket);
   key.add("entries", fmt::format("{}", fmt::join(entries, ",")));
   add_build(key, build);
   add_training(key, training);

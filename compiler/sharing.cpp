@@ -2,7 +2,6 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "passes/sharding/leave_addends.h"
-#include "passes/sharding/shard_training.h"
 
 namespace smelt {
 
@@ -19,9 +18,9 @@ void plan_neighbours(Module& module, PassManager manager) {
   module.adjacent = copy->adjacent;
 }
 
-std::vector<std::string> share_batches(Module& module) {
+std::vector<std::string> share_batches(Module& module, const ShardTrainingOptions& options) {
   if (!module.mesh().find("data") || module.partitioned) return {};
-  shard_training(module, {});
+  shard_training(module, options);
   return leave_addends(module, "data");
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "passes/pass_manager.h"
+#include "passes/sharding/shard_training.h"
 
 namespace smelt {
 
@@ -15,6 +16,6 @@ bool shares_parameters(const Module& module);
 /// is empty.
 void plan_neighbours(Module& module, PassManager manager);
 /// Annotates what data-parallel training shares; the outputs of which ranks give addends.
-std::vector<std::string> share_batches(Module& module);
+std::vector<std::string> share_batches(Module& module, const ShardTrainingOptions& options);
 
 }  // namespace smelt

@@ -123,6 +123,17 @@ int64_t step_bytes(const Program& program, const Step& step) {
       });
 }
 
+std::vector<StateSize> state_sizes(const Program& program) {
+  std::vector<StateSize> sizes;
+  for (const State& state : program.states) {
+    const Shape& whole = state.whole.empty() ? state.shape : state.whole;
+    sizes.push_back({state.name, state.role, str(Type{state.dtype, state.shape}),
+                     bytes_at_bounds(program.symbols, element_count(state.shape), state.dtype),
+                     bytes_at_bounds(program.symbols, element_count(whole), state.dtype)});
+  }
+  return sizes;
+}
+
 void summarise_program(const Program& program, std::vector<EntrySummary>& rows) {
   for (const PlanEntry& entry : program.entries)
     for (EntrySummary& row : rows) {

@@ -11,6 +11,9 @@ std::vector<EntrySummary> summarise_unfused(const Module& module);
 /// Fills the `after` half from the steps of each entry.
 void summarise_program(const Program& program, std::vector<EntrySummary>& rows);
 
+/// Of every state of the program, in its order, at the bounds.
+std::vector<StateSize> state_sizes(const Program& program);
+
 /// Bytes that one step moves at the bounds: what a kernel's parameters hold, or a gemm's three matrices.
 int64_t step_bytes(const Program& program, const Step& step);
 

@@ -152,7 +152,7 @@ Types infer_concat(const Context& c) {
 
 Types infer_pack(const Context& c) {
   need<std::string>(c, "state", "a string");
-  if (c.result().rank() != 1) fail("pack: the result is {}, expected rank 1", str(c.result()));
+  if (c.result().rank() < 1) fail("pack: the result is {}, expected a rank from 1 on", str(c.result()));
   for (unsigned i = 0; i < c.operands.size(); ++i) need_dtype(c, i, c.result().dtype);
   return {c.result()};
 }

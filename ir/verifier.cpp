@@ -254,7 +254,7 @@ void check_state(const State& state, const Module& module) {
       fail("segment \"{}\" of state \"{}\": {}", segment.name, state.name, fmt::join(cut, "; "));
   }
   if (state.segments.empty()) return;
-  const auto size = shape.size() == 1 ? shape[0].constant() : std::nullopt;
+  const auto size = shape.empty() ? std::nullopt : element_count(shape).constant();
   if (!size || end > *size)
     fail("the segments of state \"{}\" need {} elements, its shape is {}", state.name, end, str(shape));
 }

@@ -94,14 +94,16 @@ class Session {
 
   /// The memory of a state, which must be asked for again after every run: on a GPU it is a copy, which is
   /// sent back before the next run. Throws Error for an unknown name. To write to a state that has rounded
-  /// copies (State::copy_of), ask for it after the last run: the next run then rounds them again.
+  /// copies (State::copy_of), ask for it after the last run: the next run then rounds them again, but for
+  /// copies of which the rank holds other parts than of the state (write_segment writes both).
   std::span<std::byte> state(std::string_view name);
   std::span<const std::byte> state(std::string_view name) const;
   std::span<float> state_f32(std::string_view name);
   /// A state that is one number.
   float& scalar(std::string_view name);
 
-  /// One segment of a flat f32 state, in the plan's own layout ([out,in] for weights).
+  /// One segment of a flat f32 state, in the plan's own layout ([out,in] for weights). Where ranks have parts
+  /// of the state, reading a segment is an Error, and writing one keeps the rank's part of it.
   std::span<float> segment(std::string_view state, std::string_view segment);
   /// The same of a state of any float type, widened.
   std::vector<float> read_segment(std::string_view state, std::string_view segment) const;
@@ -140,6 +142,9 @@ class Session {
   void fill(int index, const Executor::MakePart& make);
   void refresh_copies();
   int scales_index(std::string_view weights) const;
+  int64_t rank() const;
+  bool has_other_parts(const State& copy) const;
+  void write_parts(int index, const Segment& part, std::span<const float> values);
   void write_quantized(int index, const Segment& part, std::span<const float> values);
   void initialize_states(uint32_t seed, const std::function<bool(const State&)>& is_read);
   void initialize_state(int index, uint32_t seed);

@@ -6,6 +6,7 @@
 
 #include "runtime/convert.h"
 #include "runtime/error.h"
+#include "runtime/plan/state_parts.h"
 #include "runtime/session.h"
 #include "runtime/weights/initialize.h"
 #include "runtime/weights/quantize.h"
@@ -22,6 +23,27 @@ bool is_filled(const Plan& plan, const State& state) {
   int64_t elements = 0;
   for (const Segment& segment : state.segments) elements += segment.elements();
   return elements * size_of(state.dtype) == state_bytes(plan, state);
+}
+
+void require_all_of(const State& state, std::string_view call) {
+  if (is_cut(state))
+    fail("state '{}' lies in parts at several ranks: {} is for states that a rank has all of", state.name,
+         call);
+}
+
+/// Bytes from `begin` on of what a rank holds, each run of it as in the whole state.
+void initialize_part(const State& state, uint32_t seed, std::span<std::byte> part, int64_t begin,
+                     std::span<const StateRun> runs, const RankPlace& place) {
+  const int64_t width = size_of(state.dtype), end = begin + static_cast<int64_t>(part.size());
+  const int64_t whole_bytes = count_elements(whole_extents(state)) * width;
+  for (const StateRun& run : runs) {
+    const int64_t from = std::max(begin, run.local * width),
+                  to = std::min(end, (run.local + run.elements) * width);
+    if (from < to)
+      initialize_state(state, seed,
+                       part.subspan(static_cast<size_t>(from - begin), static_cast<size_t>(to - from)),
+                       from + (run.whole - run.local) * width, whole_bytes, place);
+  }
 }
 
 bool begins_as_zeros(const State& state) {
@@ -72,11 +94,20 @@ std::span<float> Session::state_f32(std::string_view name) {
   return {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)};
 }
 
+/// Of the mesh; a session without others is the first one.
+int64_t Session::rank() const { return executor_->ranks() ? executor_->ranks()->rank() : 0; }
+
+/// The rank holds other elements of the copy than of what it copies.
+bool Session::has_other_parts(const State& copy) const {
+  return !copy.copy_of.empty() && plan_->find_state(copy.copy_of)->cut != copy.cut;
+}
+
 /// Rounds what copies a state that the host may have written.
 void Session::refresh_copies() {
   for (size_t i = 0; i < plan_->states.size(); ++i) {
     const State& copy = plan_->states[i];
     if (copy.copy_of.empty()) continue;
+    if (has_other_parts(copy)) continue;
     const int master = state_index(copy.copy_of);
     if (!handed_out_[static_cast<size_t>(master)] && !handed_out_[i]) continue;
     executor_->round_state(master, static_cast<int>(i), copy.dtype);
@@ -92,7 +123,9 @@ float& Session::scalar(std::string_view name) {
 
 std::span<float> Session::segment(std::string_view state, std::string_view segment) {
   const auto values = state_f32(state);
-  const Segment* found = find_segment(*plan_->find_state(state), segment);
+  const State& whole = *plan_->find_state(state);
+  require_all_of(whole, "segment()");
+  const Segment* found = find_segment(whole, segment);
   if (!found) fail("state '{}' has no segment '{}'", state, segment);
   return values.subspan(static_cast<size_t>(found->offset), static_cast<size_t>(found->elements()));
 }
@@ -109,6 +142,7 @@ const Segment& segment_of(const State& state, std::string_view name) {
 std::vector<float> Session::read_segment(std::string_view state, std::string_view name) const {
   const int index = state_index(state);
   const State& whole = plan_->states[static_cast<size_t>(index)];
+  require_all_of(whole, "read_segment()");
   const Segment& part = segment_of(whole, name);
   std::vector<float> values(static_cast<size_t>(part.elements()));
   widen(executor_->read_state(index).data() + part.offset * size_of(whole.dtype), whole.dtype, values.data(),
@@ -126,8 +160,20 @@ void Session::write_segment(std::string_view state, std::string_view name, std::
     fail("state '{}', segment '{}': expected {} numbers, given {}", state, name, part.elements(),
          values.size());
   if (whole.dtype == DType::i8 && scales_index(state) >= 0) return write_quantized(index, part, values);
-  narrow(values.data(), memory(index).data() + part.offset * size_of(whole.dtype), whole.dtype,
-         part.elements());
+  write_parts(index, part, values);
+  for (size_t i = 0; i < plan_->states.size(); ++i)
+    if (plan_->states[i].copy_of == whole.name && has_other_parts(plan_->states[i]))
+      write_parts(static_cast<int>(i), segment_of(plan_->states[i], name), values);
+}
+
+/// What the rank holds of the segment.
+void Session::write_parts(int index, const Segment& part, std::span<const float> values) {
+  const State& state = plan_->states[static_cast<size_t>(index)];
+  const auto all = memory(index);
+  for (const TensorRun& run : tensor_runs(state, plan_->mesh, rank()))
+    if (run.segment == &part)
+      narrow(values.data() + run.at, all.data() + run.local * size_of(state.dtype), state.dtype,
+             run.elements);
 }
 
 /// The state with the scales of an i8 state; -1 where it has none.
@@ -177,8 +223,8 @@ void Session::initialize_states(uint32_t seed, const std::function<bool(const St
   for (size_t i = 0; i < plan_->states.size(); ++i) require_own(static_cast<int>(i));
   for (size_t i = 0; i < plan_->states.size(); ++i) {
     const State& s = plan_->states[i];
-    if (!s.copy_of.empty()) continue;    // rounded from its master before the next run
-    if (!s.scales_of.empty()) continue;  // written with what they scale
+    if (!s.copy_of.empty() && !has_other_parts(s)) continue;  // rounded from its master before the next run
+    if (!s.scales_of.empty()) continue;                       // written with what they scale
     if (is_read(s)) {
       if (!is_filled(*plan_, s)) clear_state(s.name);
       continue;
@@ -191,11 +237,11 @@ void Session::initialize_state(int index, uint32_t seed) {
   const State& s = plan_->states[static_cast<size_t>(index)];
   if (scales_index(s.name) >= 0) return initialize_quantized(index, seed);
   if (begins_as_zeros(s)) return clear_state(s.name);
-  const int64_t bytes = state_bytes(*plan_, s);
   handed_out_[static_cast<size_t>(index)] = true;
-  if (executor_->initialize_state(index, seed)) return;
+  if (!is_in_parts(s) && s.copy_of.empty() && executor_->initialize_state(index, seed)) return;
+  const std::vector<StateRun> runs = state_runs(s, plan_->mesh, rank());
   fill(index, [&](int64_t begin, std::span<std::byte> part) {
-    smelt::initialize_state(s, seed, part, begin, bytes, place());
+    initialize_part(s, seed, part, begin, runs, place());
   });
 }
 

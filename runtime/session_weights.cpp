@@ -7,6 +7,7 @@
 
 #include "runtime/error.h"
 #include "runtime/plan/segment_parts.h"
+#include "runtime/plan/state_parts.h"
 #include "runtime/session.h"
 #include "runtime/system/log.h"
 #include "runtime/training/checkpoint.h"
@@ -114,7 +115,7 @@ std::vector<std::string> Session::load_weights(const Checkpoint& weights) {
 void Session::read_weight(int state, const WeightMatch& match, std::vector<float>& scratch) {
   const State& whole = plan_->states[static_cast<size_t>(state)];
   const auto count = static_cast<size_t>(match.segment->elements());
-  if (whole.dtype == DType::f32) {
+  if (whole.dtype == DType::f32 && !is_cut(whole)) {
     const std::span all = state_f32(whole.name);
     return read_tensor(*match.tensor, *match.segment, place(),
                        all.subspan(static_cast<size_t>(match.segment->offset), count));

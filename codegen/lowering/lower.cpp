@@ -138,7 +138,7 @@ class EntryLowering {
       move(*operand, {whole.buffer, whole.offset + segment.offset, dense_strides(operand->shape())});
       end = segment.offset + segment.elements();
     }
-    if (fresh) fill_gap(whole, end, *flat.shape[0].constant());
+    if (fresh) fill_gap(whole, end, *element_count(node.result()->shape()).constant());
   }
 
   void fill_gap(const Layout& whole, int64_t begin, int64_t end) {

@@ -1,5 +1,6 @@
 // Collectives as steps: dense parts, one a rank, one behind the other. Where a dim that is cut or put
-// together is not the outermost, parts are copied from or to where its elements lie.
+// together is not the outermost, there is a step for each row in front of it where there are few rows, so
+// that each may begin when its own is there; else parts are copied from or to where its elements lie.
 #include "codegen/lowering/program_builder.h"
 #include "ir/analysis/view.h"
 
@@ -47,6 +48,7 @@ class CollectiveLowering {
 
   void run() {
     const Box given = source(), made = target();
+    if (const int64_t rows = dense_rows(given, made); rows > 1) return add_rows(rows);
     const Box sent = is_dense(given) ? given : dense_temporary(builder_, from_, given.shape);
     const Box received = is_dense(made) ? made : dense_temporary(builder_, to_, made.shape);
     if (!is_dense(given)) builder_.copy(given.layout, sent.layout, given.shape, from_);
@@ -55,6 +57,31 @@ class CollectiveLowering {
   }
 
  private:
+  static constexpr int64_t kMostRows = 64;
+
+  /// The rows in front of the dim whose parts are rows of dense memory on both sides; 1: it is not so.
+  int64_t dense_rows(const Box& given, const Box& made) const {
+    const bool moves =
+        step_.kind == CollectiveKind::reduce_scatter || step_.kind == CollectiveKind::all_gather;
+    if (!moves || (is_dense(given) && is_dense(made)) || !is_dense(whole(from_)) || !is_dense(whole(to_)))
+      return 1;
+    const auto rows =
+        element_count(Shape(from_.shape().begin(), from_.shape().begin() + node_.int_attr("dim")));
+    const auto count = rows.constant();
+    return count && *count <= kMostRows ? *count : 1;
+  }
+
+  void add_rows(int64_t rows) {
+    const Box from = whole(from_), to = whole(to_);
+    const Dim given = *element_count(from.shape).divide(rows), made = *element_count(to.shape).divide(rows);
+    for (int64_t row = 0; row < rows; ++row) {
+      step_.from = {from.layout.buffer, from.layout.offset + given * row};
+      step_.to = {to.layout.buffer, to.layout.offset + made * row};
+      step_.elements = step_.reads_parts() ? made : given;
+      builder_.add_step(step_, {from.layout.buffer}, {to.layout.buffer});
+    }
+  }
+
   /// The dim of the operand that is cut into parts. all_to_all puts them together along `dim`.
   int64_t cut_dim() const { return node_.int_attr(step_.kind == CollectiveKind::all_to_all ? "to" : "dim"); }
 

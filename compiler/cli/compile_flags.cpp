@@ -156,6 +156,14 @@ void CompileFlags::add_mesh(CLI::App& app) {
                  "gradients are summed over ranks in parts of at least so much; 0: in one piece")
       ->check(CLI::Range(0, 1 << 20))
       ->capture_default_str();
+  app.add_option("--zero", zero,
+                 "what ranks have parts of, in place of all: 1: the optimiser's moments and f32 masters, 2: "
+                 "also gradients, 3: also parameters; 0: nothing (docs/data_parallel.md)")
+      ->check(CLI::Range(0, 3))
+      ->capture_default_str();
+  app.add_option("--zero-bucket", zero_bucket,
+                 "elements of parameters that ranks exchange together with --zero; 0: 16 Mi")
+      ->check(CLI::NonNegativeNumber);
 }
 
 void CompileFlags::add_dropout(CLI::App& app) {
@@ -229,6 +237,7 @@ CompileOptions CompileFlags::options() const {
   options.mode = mode == "infer" ? Mode::infer : Mode::train;
   if (!mesh.empty()) options.mesh = parse_mesh(mesh);
   options.buckets.bytes = bucket_mib << 20;
+  options.zero = zero, options.zero_bucket = zero_bucket;
   options.build.bounds = parse_bounds(bounds);
   options.build.dropout = dropout;
   options.build.attention_mask = attention_mask;

@@ -33,6 +33,8 @@ struct CompileFlags {
   bool position_ids = false, segment_ids = false, hidden_states = false;
   std::optional<bool> caches, chooses_tokens;
   int64_t cache_pages = 0;
+  int zero = 0;  // ZeRO's stage
+  int64_t zero_bucket = 0;
   OptimizerFlags optimizer;
   MemoryFlags memory;  // of commands that add it
 
@@ -41,7 +43,7 @@ struct CompileFlags {
   /// Adds --mode, --dropout and the optimiser, for commands that make plans of either mode.
   void add_mode(CLI::App& app);
   void add_dropout(CLI::App& app);
-  /// Adds --mesh, for commands that make or train plans of several ranks.
+  /// Adds --mesh, --zero and --zero-bucket, for commands that make or train plans of several ranks.
   void add_mesh(CLI::App& app);
   /// Adds options for inputs and outputs that a model may or may not have.
   void add_inputs(CLI::App& app);

@@ -16,6 +16,7 @@
 #include "compiler/cli/step_text.h"
 #include "compiler/cli/text_table.h"
 #include "compiler/step_cost.h"
+#include "compiler/summary.h"
 #include "ir/text/dot.h"
 #include "ir/text/json.h"
 #include "ir/text/text.h"
@@ -214,6 +215,20 @@ std::string memory_table(const Compilation& compilation) {
   return table.text();
 }
 
+/// What each rank keeps of the states, and all of them together once.
+std::string states_table(const Compilation& compilation) {
+  if (compilation.program.mesh.empty()) return "";
+  TextTable table({"state", "role", "a rank's", "bytes a rank", "bytes once"});
+  int64_t bytes = 0, whole = 0;
+  for (const StateSize& size : state_sizes(compilation.program)) {
+    table.add({size.name, std::string(name(size.role)), size.type, count_text(size.bytes),
+               count_text(size.whole_bytes)});
+    bytes += size.bytes, whole += size.whole_bytes;
+  }
+  table.add({"all states", "", "", count_text(bytes), count_text(whole)});
+  return table.text() + "\n";
+}
+
 /// What chunk_rows did.
 std::string chunks_text(const DumpCommand& options, const Compilation& compilation) {
   std::string text;
@@ -223,7 +238,7 @@ std::string chunks_text(const DumpCommand& options, const Compilation& compilati
 }
 
 std::string summary(const DumpCommand& options, const Compilation& compilation) {
-  return entries_table(compilation) + "\n" + memory_table(compilation) + "\n" +
+  return entries_table(compilation) + "\n" + memory_table(compilation) + "\n" + states_table(compilation) +
          chunks_text(options, compilation) + steps_table(options, compilation.program);
 }
 

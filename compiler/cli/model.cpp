@@ -14,6 +14,7 @@
 #include "runtime/generation/cache_pages.h"
 #include "runtime/plan/plan_file.h"
 #include "runtime/plan/plan_model.h"
+#include "runtime/plan/state_parts.h"
 #include "runtime/system/file.h"
 #include "runtime/tokenizers/tokenizer.h"
 #include "runtime/training/export.h"
@@ -175,9 +176,17 @@ void save_description(const Model& model, const fs::path& directory) {
     write_file(directory / "model.ir", model.description->text);
 }
 
-void save_model(const Session& session, const Model& model, const fs::path& directory, int64_t step) {
+void save_model(const Session& session, const Model& model, const fs::path& directory, int64_t step,
+                const fs::path& checkpoint) {
   save_description(model, directory);
-  session.save_weights(directory / "model.safetensors", {{"step", std::to_string(step)}});
+  const std::map<std::string, std::string> metadata = {{"step", std::to_string(step)}};
+  const bool in_parts = std::ranges::any_of(session.plan().states, [](const State& state) {
+    return state.role == Role::parameter && is_cut(state);
+  });
+  if (in_parts)
+    save_checkpoint_weights(checkpoint, directory / "model.safetensors", metadata);
+  else
+    session.save_weights(directory / "model.safetensors", metadata);
 }
 
 std::vector<std::string> generation_entries(const Model& model, const CompileOptions& options) {

@@ -63,9 +63,10 @@ std::unique_ptr<Session> open_session(const Model& model, const WeightFlags& fla
 /// Writes the description: config.json where the family is one of transformers', otherwise spec.json or
 /// model.ir, nothing for a plan that was made from a graph; and the tokenizer that is beside the model.
 void save_description(const Model& model, const std::filesystem::path& directory);
-/// Writes the description and the weights, whose metadata says after how many updates they were saved.
+/// Writes the description and the weights, whose metadata says after how many updates they were saved. Where
+/// ranks have parts of weights they are those of `checkpoint`, which was saved after as many.
 void save_model(const Session& session, const Model& model, const std::filesystem::path& directory,
-                int64_t step);
+                int64_t step, const std::filesystem::path& checkpoint);
 
 /// What a generator runs: the entries with caches where the model has them, which need no other beside them;
 /// empty where all that there is may be needed.

@@ -264,7 +264,7 @@ class Run {
   void train(Trainer& trainer) {
     Figures figures;
     trainer.add_observer(figures);
-    if (!ranks_ || ranks_->samples()) trainer.sampler = [this](int64_t) { return sample(); };
+    if (!ranks_ || ranks_->samples(*model_.plan)) trainer.sampler = [this](int64_t) { return sample(); };
     trainer.should_stop = [] { return interrupted != 0; };
     if (!options_.detect_anomaly)
       trainer.explain_anomaly = [](auto) {
@@ -291,7 +291,7 @@ class Run {
     print_result(result, figures, peak_flops);
     if (options_.run_directory.empty()) return;
     const fs::path directory = options_.run_directory;
-    save_model(*session_, model_, directory / "model", result.step);
+    save_model(*session_, model_, directory / "model", result.step, result.checkpoint);
     if (graph_files_.valid()) graph_files_.get();
     fmt::print("{}: metrics.jsonl, loss.svg, graph.ir, model, {}\n", directory.string(),
                fs::relative(result.checkpoint, directory).string());

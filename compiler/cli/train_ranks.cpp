@@ -33,9 +33,9 @@ int TrainRanks::device() const {
   return visible == 0 ? -1 : device_of(launch_, visible);
 }
 
-bool TrainRanks::samples() const {
+bool TrainRanks::samples(const Plan& plan) const {
   const auto data = mesh().find("data");
-  return !data || mesh().coordinates(groups_.rank())[*data] == 0;
+  return !data || exchanges_along(plan, "logits", "data") || mesh().coordinates(groups_.rank())[*data] == 0;
 }
 
 void TrainRanks::require_plan(const Plan& plan) {

@@ -20,8 +20,9 @@ class TrainRanks {
   const Mesh& mesh() const { return groups_.mesh(); }
   /// The number of this rank's GPU (device_of); -1 where this machine has none.
   int device() const;
-  /// Whether this rank takes part in making samples: one of those that see the same batch as rank 0.
-  bool samples() const;
+  /// Whether this rank takes part in making samples: one of those that see the same batch as rank 0, and
+  /// those that these exchange parameters with.
+  bool samples(const Plan& plan) const;
   /// Throws Error naming both where the plan is for another mesh, or naming an axis that nothing of it uses.
   void require_plan(const Plan& plan);
   /// Throws Error, at all ranks, where two of them have other plans, code, data or options: it names both.

@@ -167,8 +167,9 @@ class Ranks {
     if (const Tensor* given = find(states_, state.name)) return *given;
     if (state.segments.empty()) return std::nullopt;
     const Shape& shape = state.whole.empty() ? state.shape : state.whole;
-    Tensor flat{state.dtype, {shape[0].evaluate(options_.symbols)}, {}};
-    flat.data.resize(static_cast<size_t>(flat.shape[0]));
+    Tensor flat{state.dtype, {}, {}};
+    for (const Dim& dim : shape) flat.shape.push_back(dim.evaluate(options_.symbols));
+    flat.data.resize(static_cast<size_t>(element_count(shape).evaluate(options_.symbols)));
     for (const Segment& segment : state.segments) {
       const Tensor* part = find(states_, segment.name);
       if (!part) return std::nullopt;

@@ -157,7 +157,8 @@ class Assigner {
       for (const Request& request : requests) pass_on(node, request);
       return;
     }
-    if (!may_be_placed(node)) requests.clear();
+    if (!may_be_placed(node))
+      llvm::erase_if(requests, [&](const Request& request) { return !takes(node, request); });
     value.layout = common_place(value, requests);
     if (!value.layout) value.layout = new_place(node, value);
   }
@@ -176,6 +177,12 @@ class Assigner {
 
   /// Results that the node writes freely, element by element.
   static bool may_be_placed(const Node& node) { return !node.is(Op::collective) && !is_of_order(node); }
+
+  /// A collective writes dense memory, such as that of a state.
+  static bool takes(const Node& node, const Request& request) {
+    return node.is(Op::collective) && request.axis < 0 &&
+           request.layout.strides == dense_strides(node.result()->shape());
+  }
 
   static bool is_of_order(const Node& node) {
     return node.is(Op::scan) || node.is(Op::top_k) || node.is(Op::sample);
@@ -229,9 +236,9 @@ class Assigner {
   }
 
   /// Numbers a row of scores, and sums of gradients: kernels of attention have no pitch for them, nor have
-  /// those of scan, top_k and sample for what they make, nor collectives.
+  /// those of scan, top_k and sample for what they make, nor collectives; segments lie as in their state.
   static bool is_compact(const Node& node, const Value& value) {
-    if (!may_be_placed(node)) return true;
+    if (!may_be_placed(node) || node.is(Op::pack)) return true;
     if (node.is(Op::attention)) return value.index() == 1;
     if (node.is(Op::attention_grad)) return value.index() > 2;
     return value.rank() == 3 &&

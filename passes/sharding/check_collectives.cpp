@@ -20,8 +20,14 @@ bool is_constant(const Value& value) {
   return llvm::all_of(value.shape(), [](const Dim& dim) { return dim.is_constant(); });
 }
 
+/// Parameters that ranks have parts of, which they gather in every entry: then they run it together.
+bool gathers_state(const Node& node) {
+  return node.string_attr("kind") == "all_gather" && node.operand(0)->node()->is(Op::state);
+}
+
 /// What is wrong with the collective; empty: nothing is.
 std::string_view fault(const Node& node, const EntryRow& entry) {
+  if (gathers_state(node)) return {};
   if (!entry.together) return "which ranks run by themselves, as often as they have batches";
   if (is_constant(*node.operand(0)) && is_constant(*node.result())) return {};
   return "and its size is that of the batch, which is another at each rank";

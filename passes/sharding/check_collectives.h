@@ -2,7 +2,8 @@
 //
 // Ranks along the axis of batches take batches of their own: they differ in the number of records and in
 // their lengths, and ranks run @evaluate and @logits different numbers of times, or alone. So what is
-// exchanged along that axis has the same size whatever the batch, and @evaluate and @logits exchange nothing.
+// exchanged along that axis has the same size whatever the batch, and @evaluate and @logits exchange nothing
+// but parts of states: where these are gathered, ranks run them together.
 #pragma once
 
 #include <string_view>

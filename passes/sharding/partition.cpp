@@ -8,6 +8,7 @@
 #include "ir/insertion.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
+#include "passes/sharding/gathered_segments.h"
 #include "passes/sharding/local_nodes.h"
 #include "passes/sharding/partial_sums.h"
 #include "passes/sharding/symbol_cuts.h"
@@ -71,7 +72,8 @@ class GraphPartition {
         whole_outputs_(options.whole_outputs),
         made_(std::make_unique<Graph>(graph.module(), graph.name)),
         b_(*made_),
-        resharder_(b_, options.log) {}
+        resharder_(b_, options.log),
+        segments_(b_, resharder_, sizes) {}
 
   std::unique_ptr<Graph> run() {
     for (const auto& node : graph_.nodes()) {
@@ -108,55 +110,14 @@ class GraphPartition {
   }
 
   void leaf(const Node& node) {
-    if (const State* flat = cut_flat_state(node)) return settle_segment(node, *flat);
+    if (const State* flat = cut_flat_state(node))
+      return settle(*node.result(), segments_.value(node, *flat, node.phase),
+                    replicated(node.result()->rank()));
     const Sharding lies = node.is(Op::state) ? sharding_of_state(node) : sharding_of_whole(*node.result());
     Node* copy = made_->clone(node, {});
     sizes_.rewrite_attributes(*copy);
     copy->result()->type.shape = sizes_.part(node.result()->shape(), lies);
     settle(*node.result(), copy->result(), lies);
-  }
-
-  /// The flat state that a parameter is a segment of, where that is cut.
-  const State* cut_flat_state(const Node& node) const {
-    if (!node.is(Op::parameter)) return nullptr;
-    const State* flat = graph_.module().find_parameter_state(node.result()->dtype());
-    return flat && !flat->cut.empty() ? flat : nullptr;
-  }
-
-  /// The rounded copy of a flat state, where every rank has all of it.
-  const State* whole_copy(const State& flat) const {
-    const auto& states = graph_.module().states;
-    const auto copy =
-        llvm::find_if(states, [&](const State& s) { return s.copy_of == flat.name && s.cut.empty(); });
-    return copy == states.end() ? nullptr : &*copy;
-  }
-
-  /// Read from the copy, or a segment of what all ranks hold together.
-  void settle_segment(const Node& node, const State& flat) {
-    const Sharding lies = sharding_of_whole(*node.result());
-    const Shape shape = sizes_.part(node.result()->shape(), lies);
-    if (const State* copy = whole_copy(flat)) {
-      Node* narrow = made_->clone(node, {});
-      narrow->result()->type = {copy->dtype, shape};
-      narrow->result()->sharding = lies;
-      return settle(*node.result(), b_.convert(narrow->result(), node.result()->dtype()), lies);
-    }
-    const std::string& name = node.string_attr("name");
-    const auto segment = llvm::find_if(flat.segments, [&](const Segment& s) { return s.name == name; });
-    if (segment == flat.segments.end())
-      fail("parameter \"{}\" is no segment of state \"{}\"", name, flat.name);
-    Value* slice = b_.slice(whole_flat(flat), 0, segment->offset, segment->elements());
-    settle(*node.result(), b_.reshape(slice, shape), lies);
-  }
-
-  Value* whole_flat(const State& flat) {
-    Value*& whole = flats_[flat.name];
-    if (whole) return whole;
-    const Sharding lies = smelt::sharding_of(flat, graph_.module().mesh());
-    const Type type{flat.dtype, sizes_.part(flat.shape, lies)};
-    Value* part = b_.create(Op::state, {}, {{"name", flat.name}}, type)->result();
-    part->sharding = lies;
-    return whole = resharder_.move(part, lies, replicated(1), "parameters");
   }
 
   // ---- operands
@@ -189,8 +150,19 @@ class GraphPartition {
     return axes;
   }
 
+  /// Where a user in this phase finds the value.
+  Value* placed(const Value& whole, Phase phase) {
+    const State* flat = cut_flat_state(*whole.node());
+    if (!flat) return placed_.find(&whole)->second;
+    const Sharding wanted = sharding_of_whole(whole);
+    Value* value = segments_.value(*whole.node(), *flat, phase);
+    value = resharder_.move(value, replicated(value->rank()), wanted, whole.node()->describe());
+    value->sharding = wanted;
+    return value;
+  }
+
   Value* operand(const Node& node, unsigned i, const Sharding& needed) {
-    Value* value = placed_.find(node.operand(i))->second;
+    Value* value = placed(*node.operand(i), node.phase);
     return resharder_.move(value, *value->sharding, needed, node.describe());
   }
 
@@ -252,7 +224,7 @@ class GraphPartition {
   GraphBuilder b_;
   Resharder resharder_;
   llvm::DenseMap<const Value*, Value*> placed_;
-  std::map<std::string, Value*> flats_;  // gathered
+  GatheredSegments segments_;
 };
 
 bool is_part(const Segment& segment, const Module::Parameter& parameter, const LocalSizes& sizes) {

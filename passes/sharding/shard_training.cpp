@@ -92,19 +92,41 @@ bool has_rounded_copy(const Module& module, const State& state) {
   return llvm::any_of(module.states, [&](const State& other) { return other.copy_of == state.name; });
 }
 
+/// The least stage of ZeRO that cuts a flat state; nothing where none does.
+std::optional<int> stage_that_cuts(const Module& module, const State& state) {
+  if (state.segments.empty()) return {};
+  if (state.role == Role::optimizer) return 1;
+  if (state.role == Role::gradient) return 2;
+  if (state.role == Role::parameter) return has_rounded_copy(module, state) ? 1 : 3;
+  return {};
+}
+
 bool share(const Module& module, State& state, const ShardTrainingOptions& options) {
   if (!state.cut.empty() || !state.partial.empty()) return false;
+  const auto stage = stage_that_cuts(module, state);
+  if (stage && options.zero >= *stage) {
+    // Of buckets each rank has columns.
+    state.cut.resize(state.shape.size());
+    state.cut.back() = options.axes;
+    return true;
+  }
   const bool is_sum = state.role == Role::gradient && is_read(module, state.name);
-  const bool is_flat = !state.segments.empty() && state.copy_of.empty();
-  const bool is_cut =
-      options.zero > 0 && is_flat &&
-      (state.role == Role::optimizer || (state.role == Role::parameter && has_rounded_copy(module, state)));
   if (is_sum) state.partial = options.axes;
-  if (is_cut) state.cut = {options.axes};
-  return is_sum || is_cut;
+  return is_sum;
 }
 
 }  // namespace
+
+FlattenParametersOptions in_buckets(FlattenParametersOptions flat, const Module& module,
+                                    const ShardTrainingOptions& options) {
+  int64_t ranks = 1;
+  for (const std::string& name : options.axes)
+    if (const auto axis = module.mesh().find(name)) ranks *= module.mesh().axes[*axis].size;
+  if (options.zero == 0 || ranks == 1) return flat;
+  flat.ranks = ranks;
+  if (options.bucket > 0) flat.bucket = options.bucket;
+  return flat;
+}
 
 bool shard_training(Module& module, const ShardTrainingOptions& options) {
   if (module.mesh().empty() || module.partitioned) return false;
@@ -123,8 +145,9 @@ void set_option(ShardTrainingOptions& options, std::string_view key, std::string
     llvm::StringRef(value).split(names, '+');
     options.axes.assign(names.begin(), names.end());
   } else if (key == "zero") {
-    if (value != "0" && value != "1") fail("shard_training: zero is '{}', expected 0 or 1", value);
-    options.zero = value == "1" ? 1 : 0;
+    if (value.size() != 1 || value[0] < '0' || value[0] > '3')
+      fail("shard_training: zero is '{}', expected a stage from 0 to 3", value);
+    options.zero = value[0] - '0';
   } else {
     fail("shard_training has no option '{}'; it has axes, zero", key);
   }

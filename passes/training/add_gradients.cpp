@@ -6,7 +6,7 @@ namespace {
 class GradientAdder {
  public:
   GradientAdder(GraphBuilder& b, const State& sums, llvm::ArrayRef<Value*> gradients)
-      : b_(b), sums_(sums), gradients_(gradients), held_(b.state(sums.name)) {}
+      : b_(b), sums_(sums), gradients_(gradients), held_(flat(b.state(sums.name))) {}
 
   std::vector<Value*> run() {
     std::vector<Value*> parts;
@@ -21,6 +21,11 @@ class GradientAdder {
   }
 
  private:
+  /// As one dim.
+  Value* flat(Value* state) const {
+    return state->rank() == 1 ? state : b_.reshape(state, {element_count(state->shape())});
+  }
+
   /// What segments from `segment` on hold, and as many elements more.
   Value* sum(size_t segment, Value* gradient) {
     Value* held = b_.slice(held_, 0, sums_.segments[segment].offset, element_count(gradient->shape()));

@@ -2,17 +2,31 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <set>
 
 #include "llvm/ADT/STLExtras.h"
+#include "passes/expressions.h"
 #include "runtime/error.h"
 
 namespace smelt {
 namespace {
 
-constexpr int64_t alignment = 16;  // elements: 64 bytes of f32
+constexpr int64_t alignment = 16;         // elements: 64 bytes of f32
+constexpr int64_t bucket_alignment = 64;  // of a rank's part: rows of long temporaries have such a pitch
 
-int64_t aligned(int64_t offset) { return (offset + alignment - 1) / alignment * alignment; }
+int64_t round_up_to(int64_t number, int64_t multiple) {
+  return (number + multiple - 1) / multiple * multiple;
+}
+int64_t aligned(int64_t offset) { return round_up_to(offset, alignment); }
+
+/// Buckets of one width, which every rank's part of is aligned.
+Shape flat_shape(int64_t elements, const FlattenParametersOptions& options) {
+  if (options.ranks == 0) return {aligned(elements)};
+  const int64_t buckets = std::max<int64_t>(1, (elements + options.bucket - 1) / options.bucket);
+  const int64_t width = round_up_to((elements + buckets - 1) / buckets, bucket_alignment * options.ranks);
+  return {buckets, width};
+}
 
 std::vector<int64_t> constant_shape(const Module::Parameter& parameter) {
   std::vector<int64_t> shape;
@@ -121,7 +135,7 @@ bool flatten_parameters(Module& module, const FlattenParametersOptions& options)
   for (int part = 0; part < kParts; ++part)
     for (const Run& run : runs)
       if (part_in(module.mesh(), *run.front()) == part) end = append(flat, end, run, module.mesh());
-  flat.shape = {aligned(end)};
+  flat.shape = flat_shape(end, options);
   if (!options.masters) flat.dtype = options.storage;
   const bool copied = options.masters && options.storage != DType::f32;
   module.states.push_back(flat);
@@ -133,6 +147,18 @@ bool flatten_parameters(Module& module, const FlattenParametersOptions& options)
   return true;
 }
 
+namespace {
+
+int64_t count_in(std::string_view key, std::string_view text) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || value < 1)
+    fail("flatten_parameters: {} is '{}', expected a number from 1 on", key, text);
+  return value;
+}
+
+}  // namespace
+
 void set_option(FlattenParametersOptions& options, std::string_view key, std::string_view value) {
   if (key == "storage") {
     const std::optional<DType> dtype = parse_dtype(value);
@@ -140,6 +166,10 @@ void set_option(FlattenParametersOptions& options, std::string_view key, std::st
     options.storage = *dtype;
   } else if (key == "masters") {
     options.masters = value != "false";
+  } else if (key == "ranks") {
+    options.ranks = count_in(key, value);
+  } else if (key == "bucket") {
+    options.bucket = count_in(key, value);
   } else {
     fail("flatten_parameters has no option '{}'", key);
   }
@@ -154,6 +184,13 @@ const State* parameter_copy(const Module& module) {
 const State& flat_parameters(Module& module) {
   if (const State* flat = module.find_state("parameters")) return *flat;
   fail("the module has no flat state \"parameters\": run flatten_parameters first");
+}
+
+Value* flat_places(GraphBuilder& b, const Shape& shape) {
+  const Type type{DType::i32, shape};
+  Value* place = b.iota(type, static_cast<int64_t>(shape.size()) - 1);
+  if (shape.size() == 1) return place;
+  return b.add(scale(b, b.iota(type, 0), static_cast<double>(*shape[1].constant())), place);
 }
 
 State& declare_flat_state(Module& module, std::string name, Role role, double initial) {

@@ -5,7 +5,8 @@
 //   p = p - lr |p| / |u| u         norms of one segment; the ratio is 1 where a norm is 0
 //
 // A layer is a segment of the flat state. The direction is computed twice, once by chunks for the norms and
-// once in the update, from the same memory: storing it would move as many bytes and take a buffer.
+// once in the update, from the same memory: storing it would move as many bytes and take a buffer. Where
+// ranks have parts of the flat states, the norms are of sums over tiles (passes/training/segment_sums.h).
 #include "passes/training/segment_sums.h"
 #include "passes/training/sums_over_ranks.h"
 #include "passes/training/update_context.h"
@@ -35,7 +36,27 @@ Value* trust_ratio(GraphBuilder& b, Value* p_squares, Value* u_squares) {
   return b.select(known, b.sqrt(b.div(p_squares, b.select(known, u_squares, one))), one);
 }
 
-Value* stored_parameters(const UpdateContext& c) { return c.b.state("parameters"); }
+/// |p|^2 and |u|^2 by segment.
+struct Squares {
+  Value *p = nullptr, *u = nullptr;
+};
+
+Squares squares_by_chunks(const UpdateContext& c, const SegmentSums& segments, Value* m, Value* v) {
+  GraphBuilder& b = c.b;
+  Value* p = widened(b, segments.rows(stored_parameters(c)));
+  Value* u = direction(c, p, c.gradient(segments.rows(c.gradients)), segments.rows(m), segments.rows(v),
+                       segments.places())
+                 .u;
+  const auto sums = [&](Value* x) { return segment_sums_over_ranks(b, c.flat, segments.sums(b.mul(x, x))); };
+  return {sums(p), sums(u)};
+}
+
+Squares squares_by_tiles(const UpdateContext& c, const SegmentSums& segments, Value* u) {
+  const auto sums = [&](Value* x) {
+    return segment_sums_over_ranks(c.b, c.flat, segments.sums(segments.rows(segments.tiles(c.b.mul(x, x)))));
+  };
+  return {sums(c.parameters), sums(u)};
+}
 
 }  // namespace
 
@@ -43,15 +64,12 @@ void lamb(const UpdateContext& c) {
   GraphBuilder& b = c.b;
   Value *m = c.moment("lamb.m"), *v = c.moment("lamb.v");
   const SegmentSums segments(b, c.flat);
-  Value* p = widened(b, segments.rows(stored_parameters(c)));
-  Value* u = direction(c, p, c.gradient(segments.rows(c.gradients)), segments.rows(m), segments.rows(v),
-                       segments.places())
-                 .u;
-  const auto squares = [&](Value* x) {
-    return segment_sums_over_ranks(b, c.flat, segments.sums(b.mul(x, x)));
-  };
-  Value* ratio = trust_ratio(b, squares(p), squares(u));
+  const bool has_buckets = c.flat.shape.size() > 1;
+  Squares squares;
+  if (!has_buckets) squares = squares_by_chunks(c, segments, m, v);
   const Direction all = direction(c, c.parameters, c.gradient(), m, v, nullptr);
+  if (has_buckets) squares = squares_by_tiles(c, segments, all.u);
+  Value* ratio = trust_ratio(b, squares.p, squares.u);
   c.write("lamb.m", all.moments.m, m);
   c.write("lamb.v", all.moments.v, v);
   Value* rate = b.mul(c.spread(c.learning_rate), segments.spread(ratio));

@@ -27,7 +27,7 @@ Value* UpdateContext::where_decayed(Value* decayed, Value* plain, Value* place) 
   if (options.decay_all && llvm::none_of(flat.segments, [](const Segment& s) { return s.frozen; }))
     return decayed;
   if (boundary == 0) return plain;
-  if (!place) place = b.iota({DType::i32, plain->shape()}, 0);
+  if (!place) place = flat_places(b, plain->shape());
   return b.select(b.lt(place, b.like(place, static_cast<double>(boundary))), decayed, plain);
 }
 

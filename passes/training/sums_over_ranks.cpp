@@ -46,6 +46,14 @@ std::vector<WeightedRange> weighted_ranges(const State& flat, llvm::ArrayRef<Mes
   return ranges;
 }
 
+/// The place of each element in the flat state, whose elements may stand in buckets.
+Value* places(GraphBuilder& b, const Shape& shape) {
+  Value* place = b.iota({DType::i32, shape}, static_cast<int64_t>(shape.size()) - 1);
+  if (shape.size() == 1) return place;
+  Value* bucket = b.iota({DType::i32, shape}, 0);
+  return b.add(b.mul(bucket, b.like(bucket, static_cast<double>(*shape[1].constant()))), place);
+}
+
 Value* weighted(GraphBuilder& b, const WeightedRange& range, Value* elements, Value* place) {
   const auto at = [&](int64_t limit) { return b.like(place, static_cast<double>(limit)); };
   Value* inside = b.logical_and(b.ge(place, at(range.begin)), b.lt(place, at(range.end)));
@@ -64,11 +72,11 @@ Value* all_reduced(GraphBuilder& b, llvm::ArrayRef<MeshAxis> axes, Value* value)
 Value* sum_over_ranks(GraphBuilder& b, const State& flat, Value* elements) {
   const std::vector<MeshAxis> axes = cutting_axes(b.module().mesh(), flat);
   if (!axes.empty()) {
-    Value* place = b.iota({DType::i32, elements->shape()}, 0);
+    Value* place = places(b, elements->shape());
     for (const WeightedRange& range : weighted_ranges(flat, axes))
       if (range.weight != 1) elements = weighted(b, range, elements, place);
   }
-  return all_reduced(b, axes, b.sum(elements, {0}));
+  return all_reduced(b, axes, b.sum(elements, leading_axes(elements->rank())));
 }
 
 Value* segment_sums_over_ranks(GraphBuilder& b, const State& flat, Value* by_segment) {

@@ -115,7 +115,8 @@ void make_accumulate(Module& module, const TrainingOptions& options) {
   b.set_source("accumulate");
   State& sums = declare_flat_state(b.module(), "gradients", Role::gradient);
   // Of gradients that ranks share the graph has the whole, and the sums a rank's part.
-  if (weight || llvm::any_of(sums.segments, [](const Segment& s) { return is_cut(s); })) {
+  const bool has_parts = llvm::any_of(sums.segments, [](const Segment& s) { return is_cut(s); });
+  if (weight || options.flat_sums || has_parts) {
     Value* gradient = take_flat_gradient(b, sums);
     if (weight) gradient = b.mul(gradient, everywhere(b, weight, gradient->shape()));
     add_to(b, sums.name, gradient);
@@ -162,6 +163,10 @@ void set_option(TrainingOptions& options, std::string_view key, std::string_view
     if (value != "true" && value != "false")
       fail("make_training_entries: accumulation is '{}', expected true or false", value);
     options.accumulation = value == "true";
+  } else if (key == "flat_sums") {
+    if (value != "true" && value != "false")
+      fail("make_training_entries: flat_sums is '{}', expected true or false", value);
+    options.flat_sums = value == "true";
   } else {
     set_option(options.optimizer, key, value);
   }

@@ -20,6 +20,8 @@ struct TrainingOptions {
   ApplyOptimizerOptions optimizer;
   bool accumulation = true;  // make accumulate and apply too
   std::string loss = "loss";
+  /// accumulate makes the gradient flat before it adds it to the sums, of which ranks may have parts then.
+  bool flat_sums = false;
 };
 /// Flattens the parameters where that has not been done (merge_gemms on @loss belongs before it).
 /// Throws Error where @loss is missing or lacks an output, or where one is not f32[].

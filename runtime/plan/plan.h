@@ -50,7 +50,7 @@ std::optional<Initializer> parse_initializer(std::string_view text);
 struct Segment {
   std::string name;
   std::vector<int64_t> shape;
-  int64_t offset = 0;  // elements from the start of the flat state
+  int64_t offset = 0;  // elements from the start of the flat state, row after row
   Initializer init;
   bool decay = true;                          // weight decay applies (not to biases and norms, by default)
   std::vector<std::string> checkpoint_names;  // all accepted spellings, the one to write first
@@ -72,7 +72,7 @@ struct State {
   std::string name;  // "parameters", "adam.m", "step", "learning_rate"
   Role role = Role::state;
   DType dtype = DType::f32;
-  Shape shape;       // flat states: one dim
+  Shape shape;       // flat states: [elements], or [buckets, width] where ranks have parts of them
   Initializer init;  // where there are no segments
   std::string copy_of =
       {};  // a rounded copy of the state of this name: who writes that one on the host rounds again

@@ -122,6 +122,15 @@ bool uses_axis(const Plan& plan, const MeshAxis& axis) {
          std::ranges::any_of(plan.states, [&](const State& s) { return is_shared_over(s, axis.name); });
 }
 
+bool exchanges_along(const Plan& plan, std::string_view entry, std::string_view axis) {
+  const PlanEntry* found = plan.find_entry(entry);
+  const auto number = plan.mesh.find(axis);
+  return found && number && plan.mesh.axes[*number].size > 1 &&
+         std::ranges::any_of(found->steps, [&](const Step& step) {
+           return is_collective_along(step, plan.mesh.axes[*number]);
+         });
+}
+
 void require_mesh(const Plan& plan, const RankGroups* ranks) {
   const int64_t needed = plan.mesh.ranks(), there = ranks ? ranks->mesh().ranks() : 1;
   if (needed == 1 && there == 1) return;

@@ -14,6 +14,7 @@
 #include "runtime/plan/plan_fields.h"
 #include "runtime/plan/plan_model.h"
 #include "runtime/plan/segment_parts.h"
+#include "runtime/plan/state_parts.h"
 #include "runtime/plan/step_places.h"
 #include "runtime/plan/template_check.h"
 #include "runtime/plan/tensor_map_check.h"
@@ -112,7 +113,8 @@ class Validation {
     if (!state.copy_of.empty()) check_copy(state, what);
     if (!state.scales_of.empty()) check_scales(state, what);
     require_names(state.segments, what + ", segment");
-    if (!state.segments.empty() && state.shape.size() != 1) refuse("{} has segments: expected one dim", what);
+    if (!state.segments.empty() && state.shape.empty())
+      refuse("{} has segments: expected one dim and more", what);
     int64_t at = 0;
     for (const Segment& segment : state.segments) {
       const int64_t size = segment.elements();
@@ -129,10 +131,8 @@ class Validation {
   }
 
   void check_cut(const State& state, const std::string& what) const {
-    if (!state.cut.empty() && state.cut.size() != state.shape.size())
-      refuse("{} is cut in {} dims: expected {}", what, state.cut.size(), state.shape.size());
-    if (!state.whole.empty() && state.whole.size() != state.shape.size())
-      refuse("{} has {} dims over all ranks: expected {}", what, state.whole.size(), state.shape.size());
+    if (const std::string fault = fault_of_parts(state, plan_.mesh); !fault.empty())
+      refuse("{} {}", what, fault);
   }
 
   /// Sums of sizes are made unchecked from here on.
@@ -147,7 +147,7 @@ class Validation {
   /// Sessions round the master's elements into the copy, one for one.
   void check_copy(const State& copy, const std::string& what) const {
     const State* master = plan_.find_state(copy.copy_of);
-    const bool fits = master && master->dtype == DType::f32 && master->shape == copy.shape &&
+    const bool fits = master && master->dtype == DType::f32 && have_same_elements(*master, copy) &&
                       is_float(copy.dtype) && copy.dtype != DType::f64;
     if (!fits) refuse("{} is a copy of '{}': expected an f32 state of its shape", what, copy.copy_of);
   }

@@ -6,74 +6,57 @@
 #include <charconv>
 #include <map>
 
+#include "runtime/convert.h"
 #include "runtime/error.h"
 #include "runtime/plan/segment_parts.h"
+#include "runtime/plan/state_parts.h"
 #include "runtime/session.h"
 #include "runtime/system/file.h"
+#include "runtime/system/json_text.h"
 #include "runtime/training/checkpoint_layout.h"
+#include "runtime/training/state_layout.h"
+#include "runtime/training/stored_states.h"
 
 namespace smelt {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kPrefix = "step-", kSuffix = ".safetensors";
-constexpr const char *kFormat = "smelt-checkpoint-1", *kChoices = "choices", *kParameters = "parameters";
+int64_t rank_of(const Session& session) { return session.ranks() ? session.ranks()->rank() : 0; }
 
-/// Parts of ranks are not put together here.
-void require_whole_states(const Plan& plan) {
-  for (const State& state : plan.states) {
-    const bool is_cut = std::ranges::any_of(state.cut, [](const auto& axes) { return !axes.empty(); }) ||
-                        std::ranges::any_of(state.segments, smelt::is_cut);
-    if (is_saved(state) && (is_cut || !state.partial.empty()))
-      fail("state '{}' is shared by ranks in parts: checkpoints hold states that are whole at every rank",
-           state.name);
-  }
+bool is_in_parts(const Plan& plan) {
+  return std::ranges::any_of(plan.states, [](const State& s) { return is_saved(s) && is_in_parts(s); });
 }
 
-/// Name, type and size of every state: what must agree between a checkpoint and a plan.
-std::vector<TensorView> described(const Plan& plan) {
-  std::vector<TensorView> views;
+void require_sums_applied(const Plan& plan) {
   for (const State& state : plan.states)
-    if (is_saved(state))
-      views.push_back({state.name, state.dtype, {state_bytes(plan, state) / size_of(state.dtype)}, {}});
-  return views;
+    if (is_saved(state) && !state.partial.empty())
+      fail("state '{}' is a sum of what ranks hold: checkpoints have no place for it", state.name);
 }
 
-std::vector<TensorView> views_of(const Session& session) {
-  std::vector<TensorView> views = described(session.plan());
-  for (TensorView& view : views) view.bytes = session.state(view.name);
-  return views;
+TensorView described(const Plan& plan, const State& state) {
+  return {state.name, state.dtype, {state_bytes(plan, state) / size_of(state.dtype)}, {}};
 }
 
-/// What a checkpoint holds as text. Files of older versions have no choices and no layout of parameters.
-struct Texts {
-  std::string step, trainer, choices, parameters;
-};
-
-/// Over everything a resumed run depends on; `views` in any fixed order.
-std::string checksum(const Texts& texts, std::vector<TensorView> views) {
-  std::ranges::sort(views, {}, &TensorView::name);
-  Checksum sum;
-  for (const std::string& text : {texts.step, texts.trainer, texts.choices, texts.parameters})
-    sum.add(std::as_bytes(std::span(text)));
-  for (const TensorView& view : views) {
-    sum.add(std::as_bytes(std::span(view.name)));
-    sum.add(view.bytes);
+/// What this rank writes of states that are cut, or of those that are whole.
+std::vector<TensorView> views_of(const Session& session, bool cut) {
+  std::vector<TensorView> views;
+  for (const State& state : session.plan().states) {
+    if (!is_saved(state) || is_in_parts(state) != cut) continue;
+    if (cut && !is_first_holder(state, session.plan().mesh, rank_of(session))) continue;
+    views.push_back(described(session.plan(), state));
+    views.back().bytes = session.state(state.name);
   }
-  return sum.hex();
+  return views;
 }
 
-std::string metadata_or_nothing(const Checkpoint& file, const char* key) {
-  const auto found = file.metadata().find(key);
-  return found == file.metadata().end() ? "" : found->second;
-}
+using Texts = std::map<std::string, std::string>;
 
-std::string metadata_of(const Checkpoint& file, const char* key) {
-  if (!file.metadata().contains(key))
-    fail_with(Status::invalid_file, "'{}' is no checkpoint of a training run: its metadata has no '{}'",
-              file.path().string(), key);
-  return file.metadata().at(key);
+/// In the order in which the checksum takes them.
+std::string checksum_over(const Texts& texts, const std::vector<TensorView>& views) {
+  std::vector<std::string> ordered;
+  for (const char* key : kCheckpointTexts) ordered.push_back(texts.contains(key) ? texts.at(key) : "");
+  return checksum_of(ordered, views);
 }
 
 int64_t parse_step(std::string_view text, const fs::path& path) {
@@ -84,38 +67,113 @@ int64_t parse_step(std::string_view text, const fs::path& path) {
   return step;
 }
 
-Texts texts_of(const Checkpoint& file) {
-  return {metadata_of(file, "step"), metadata_of(file, "trainer"), metadata_or_nothing(file, kChoices),
-          metadata_or_nothing(file, kParameters)};
+// ---- whether it fits
+
+/// The segments of a checkpoint in one file, which it lists; of an older one, those of the plan.
+std::vector<Segment> segments_in(const StoredStates& file, const State& state) {
+  const std::string layout = file.text("parameters");
+  if (layout.empty()) return state.segments;
+  return parameter_segments(layout, file.path().string());
 }
 
-void check_whole(const Checkpoint& file, const Texts& texts) {
-  if (metadata_of(file, "format") != kFormat)
-    fail_with(Status::invalid_file, "'{}': checkpoint format '{}', this Smelt reads '{}'",
-              file.path().string(), metadata_of(file, "format"), kFormat);
-  if (checksum(texts, file.tensors()) != metadata_of(file, "checksum"))
-    fail_with(Status::invalid_file, "'{}' is damaged: its checksum does not match its contents",
-              file.path().string());
+/// The state as the file has it, with its tensors.
+StoredState with_tensors(const StoredStates& file, const StoredState& stored, const State& state) {
+  StoredState result = stored;
+  if (!file.in_parts() && !state.segments.empty())
+    result.take_segments(segments_in(file, state), file.path().string());
+  return result;
 }
 
-void check_fit(const Checkpoint& file, const Texts& texts, const Plan& plan) {
-  const std::vector<TensorView> states = described(plan);
+/// By the segments' names in files.
+std::map<std::string, size_t> tensor_numbers(const State& state) {
+  std::map<std::string, size_t> numbers;
+  for (size_t i = 0; i < state.segments.size(); ++i) numbers[file_name_of(state.segments[i])] = i;
+  return numbers;
+}
+
+/// Whatever the ranks that share them, and in whatever order.
+bool have_same_tensors(const State& stored, const State& state) {
+  const std::map<std::string, size_t> numbers = tensor_numbers(stored);
+  return stored.segments.size() == state.segments.size() &&
+         std::ranges::all_of(state.segments, [&](const Segment& segment) {
+           const auto found = numbers.find(file_name_of(segment));
+           if (found == numbers.end()) return false;
+           const Segment& other = stored.segments[found->second];
+           return other.transposed == segment.transposed &&
+                  count_elements(whole_shape(other)) == count_elements(whole_shape(segment));
+         });
+}
+
+/// What is wrong with a state of the file for the plan's state; empty: nothing is. Padding may be another.
+std::string problem_with(const StoredStates& file, const State& state) {
+  const StoredState* stored = file.find(state.name);
+  if (!stored) return fmt::format("state '{}' is missing", state.name);
+  const bool knows = !state.segments.empty() && (file.in_parts() || !file.text("parameters").empty());
+  const int64_t expected = count_elements(whole_extents(state)), elements = stored->elements();
+  if (stored->state.dtype != state.dtype || (!knows && elements != expected))
+    return fmt::format("state '{}' is {}, the plan has {}", state.name,
+                       describe({state.name, stored->state.dtype, {elements}, {}}),
+                       describe({state.name, state.dtype, {expected}, {}}));
+  if (knows && !have_same_tensors(with_tensors(file, *stored, state).state, state))
+    return fmt::format("the tensors of state '{}' have other names or shapes", state.name);
+  return {};
+}
+
+void require_fit(const StoredStates& file, const Plan& plan) {
   std::vector<std::string> problems;
-  for (const TensorView& state : states) {
-    const TensorView* tensor = file.find(state.name);
-    if (!tensor)
-      problems.push_back(fmt::format("state '{}' is missing", state.name));
-    else if (tensor->dtype != state.dtype || tensor->shape != state.shape)
-      problems.push_back(
-          fmt::format("state '{}' is {}, the plan has {}", state.name, describe(*tensor), describe(state)));
+  for (const State& state : plan.states)
+    if (std::string problem; is_saved(state) && !(problem = problem_with(file, state)).empty())
+      problems.push_back(std::move(problem));
+  for (const StoredState& stored : file.states()) {
+    const State* state = plan.find_state(stored.state.name);
+    if (!state || !is_saved(*state))
+      problems.push_back(fmt::format("the plan has no state '{}'", stored.state.name));
   }
-  for (const TensorView& tensor : file.tensors())
-    if (std::ranges::find(states, tensor.name, &TensorView::name) == states.end())
-      problems.push_back(fmt::format("the plan has no state '{}'", tensor.name));
-  if (problems.empty() && !texts.parameters.empty() && texts.parameters != parameter_layout(plan))
-    problems.push_back("its parameters have other names, shapes or places");
   if (!problems.empty())
     fail("checkpoint '{}' belongs to another plan: {}", file.path().string(), fmt::join(problems, "; "));
+}
+
+// ---- reading
+
+/// What this rank holds of a state; zeros between tensors.
+std::vector<std::byte> part_of(const StoredStates& file, const StoredState& stored, const State& state,
+                               const Session& session) {
+  const int64_t from = size_of(stored.state.dtype), width = size_of(state.dtype);
+  std::vector<std::byte> part(static_cast<size_t>(state_bytes(session.plan(), state)));
+  std::vector<float> wide;
+  const std::map<std::string, size_t> numbers = tensor_numbers(stored.state);
+  for (const TensorRun& run : whole_tensor_runs(state, session.plan().mesh, rank_of(session))) {
+    const size_t tensor = run.segment ? numbers.at(file_name_of(*run.segment)) : 0;
+    const auto to = std::span(part).subspan(static_cast<size_t>(run.local * width),
+                                            static_cast<size_t>(run.elements * width));
+    if (stored.state.dtype == state.dtype) {
+      file.copy(stored, tensor, run.at, to);
+      continue;
+    }
+    wide.resize(static_cast<size_t>(run.elements));  // of a rounded copy
+    file.copy(stored, tensor, run.at,
+              {reinterpret_cast<std::byte*>(wide.data()), static_cast<size_t>(run.elements * from)});
+    narrow(wide.data(), to.data(), state.dtype, run.elements);
+  }
+  return part;
+}
+
+/// A rounded copy of which a rank holds other parts than of its master is made from the file.
+bool is_read(const Plan& plan, const State& state) {
+  return is_saved(state) || (!state.copy_of.empty() && plan.find_state(state.copy_of)->cut != state.cut);
+}
+
+void read_states(const StoredStates& file, Session& session) {
+  const Plan& plan = session.plan();
+  for (const State& state : plan.states) {
+    if (!is_read(plan, state)) {
+      if (state.copy_of.empty()) session.clear_state(state.name);
+      continue;
+    }
+    const StoredState& kept = *file.find(is_saved(state) ? state.name : state.copy_of);
+    const StoredState stored = with_tensors(file, kept, state);
+    session.write_state(state.name, part_of(file, stored, state, session));
+  }
 }
 
 /// What to say where they are not taken.
@@ -127,21 +185,29 @@ std::string restore_choices(Session& session, const std::string& choices) {
       problem);
 }
 
-struct Damaged {
-  fs::path path;
-  std::string problem;
-};
-
-void set_aside(const Damaged& file, const CheckpointDirectory::Log& log) {
-  fs::path aside = file.path;
-  aside += ".damaged";
-  fs::rename(file.path, aside);
-  log(fmt::format("{}; renamed to '{}', going on with the one before it", file.problem, aside.string()));
+/// The whole of a state, as one rank that has all of it would write it.
+HostTensor whole_state(const StoredStates& file, const StoredState& stored) {
+  const auto width = static_cast<size_t>(size_of(stored.state.dtype));
+  const std::vector<int64_t> offsets = whole_offsets(stored.state);
+  int64_t end = 0;
+  for (size_t i = 0; i < offsets.size(); ++i)
+    end = std::max(end, offsets[i] + count_elements(whole_shape(stored.state.segments[i])));
+  HostTensor whole{stored.state.name, stored.state.dtype, {end}, {}};
+  whole.bytes.resize(static_cast<size_t>(end) * width);
+  for (size_t i = 0; i < offsets.size(); ++i) {
+    const auto elements = static_cast<size_t>(count_elements(whole_shape(stored.state.segments[i])));
+    file.copy(stored, i, 0,
+              std::span(whole.bytes).subspan(static_cast<size_t>(offsets[i]) * width, elements * width));
+  }
+  return whole;
 }
 
-bool is_checkpoint(const fs::path& path) {
-  const std::string name = path.filename().string();
-  return name.starts_with(kPrefix) && name.ends_with(kSuffix);
+/// The states that hold parameters, put together.
+Checkpoint whole_parameters(const StoredStates& file) {
+  std::vector<HostTensor> tensors;
+  for (const StoredState& stored : file.states())
+    if (stored.state.role == Role::parameter) tensors.push_back(whole_state(file, stored));
+  return Checkpoint::of(std::move(tensors), file.path());
 }
 
 }  // namespace
@@ -153,106 +219,63 @@ bool is_saved(const State& state) {
   return lasts && state.copy_of.empty();
 }
 
-void write_checkpoint(const fs::path& path, const Session& session, const CheckpointInfo& info) {
-  require_whole_states(session.plan());
-  const auto views = views_of(session);
-  const Texts texts{std::to_string(info.step), info.trainer, session.executor().choices(),
-                    parameter_layout(session.plan())};
-  std::map<std::string, std::string> metadata = {{"format", kFormat},
-                                                 {"step", texts.step},
-                                                 {"trainer", texts.trainer},
-                                                 {kParameters, texts.parameters},
-                                                 {"checksum", checksum(texts, views)}};
-  if (!texts.choices.empty()) metadata[kChoices] = texts.choices;
-  write_safetensors(path, views, metadata);
+std::string write_checkpoint_part(const fs::path& path, const Session& session, int64_t step) {
+  const Plan& plan = session.plan();
+  const std::vector<TensorView> views = views_of(session, true);
+  if (views.empty()) return {};
+  const Texts texts = {{"step", std::to_string(step)}};
+  const std::string checksum = checksum_over(texts, views);
+  make_directories(path.parent_path());
+  write_safetensors(checkpoint_part_path(path, rank_of(session), plan.mesh.ranks()), views,
+                    {{"format", kPartFormat}, {"step", texts.at("step")}, {"checksum", checksum}});
+  return checksum;
+}
+
+void write_checkpoint(const fs::path& path, const Session& session, const CheckpointInfo& info,
+                      std::span<const std::string> parts) {
+  const Plan& plan = session.plan();
+  require_sums_applied(plan);
+  if (is_in_parts(plan) && static_cast<int64_t>(parts.size()) != plan.mesh.ranks())
+    fail("a checkpoint of states that ranks have parts of is written by all {} of them, not by one",
+         plan.mesh.ranks());
+  const auto views = views_of(session, false);
+  Texts texts = {{"step", std::to_string(info.step)},
+                 {"trainer", info.trainer},
+                 {"choices", session.executor().choices()},
+                 {"parameters", parameter_layout(plan)}};
+  if (is_in_parts(plan)) texts["states"] = state_layout(plan), texts["parts"] = Json(parts).dump();
+  texts["checksum"] = checksum_over(texts, views);
+  texts["format"] = is_in_parts(plan) ? kIndexFormat : kWholeFormat;
+  if (texts["choices"].empty()) texts.erase("choices");
+  write_safetensors(path, views, texts);
 }
 
 CheckpointInfo read_checkpoint(const fs::path& path, Session& session) {
-  const Checkpoint file = Checkpoint::open(path);
-  const Texts texts = texts_of(file);
-  check_whole(file, texts);
-  require_whole_states(session.plan());
-  check_fit(file, texts, session.plan());
-  for (const TensorView& tensor : file.tensors()) session.write_state(tensor.name, tensor.bytes);
-  for (const State& state : session.plan().states)
-    if (!is_saved(state) && state.copy_of.empty()) session.clear_state(state.name);
-  return {parse_step(texts.step, path), texts.trainer, path, restore_choices(session, texts.choices)};
+  const StoredStates file = StoredStates::open(path);
+  require_sums_applied(session.plan());
+  require_fit(file, session.plan());
+  read_states(file, session);
+  return {parse_step(file.text("step"), path), file.text("trainer"), path,
+          restore_choices(session, file.text("choices"))};
 }
 
 Checkpoint checkpoint_weights(const fs::path& path) {
-  const Checkpoint file = Checkpoint::open(path);
-  const Texts texts = texts_of(file);
-  check_whole(file, texts);
-  if (texts.parameters.empty())
+  const StoredStates file = StoredStates::open(path);
+  if (file.text("parameters").empty())
     fail(
         "'{}' was written before checkpoints recorded where their parameters are: continue its run with "
         "--resume, which writes one that does",
         path.string());
-  return parameters_in(file, texts.parameters);
+  return parameters_in(file.in_parts() ? whole_parameters(file) : Checkpoint::open(path),
+                       file.text("parameters"));
 }
 
 Checkpoint open_weights(const fs::path& path) {
   Checkpoint file = Checkpoint::open(path);
-  return metadata_or_nothing(file, "format") == kFormat ? checkpoint_weights(path) : std::move(file);
-}
-
-int64_t checkpoint_step(const fs::path& path) {
-  std::string name = path.stem().string();
-  return parse_step(std::string_view(name).substr(kPrefix.size()), path);
-}
-
-fs::path checkpoint_path(const fs::path& directory, int64_t step) {
-  return directory / fmt::format("{}{:010}{}", kPrefix, step, kSuffix);
-}
-
-std::vector<fs::path> list_checkpoints(const fs::path& directory) {
-  std::vector<fs::path> paths;
-  std::error_code none;
-  for (const auto& entry : fs::directory_iterator(directory, none))
-    if (is_checkpoint(entry.path())) paths.push_back(entry.path());
-  std::ranges::sort(paths);  // the step has leading zeros
-  return paths;
-}
-
-CheckpointDirectory::CheckpointDirectory(fs::path directory, int64_t keep)
-    : directory_(std::move(directory)), keep_(keep) {
-  make_directories(directory_);
-  for (const auto& entry : fs::directory_iterator(directory_))
-    if (AtomicFile::is_temporary(entry.path())) fs::remove(entry.path());
-}
-
-fs::path CheckpointDirectory::save(const Session& session, const CheckpointInfo& info) {
-  const fs::path path = checkpoint_path(directory_, info.step);
-  write_checkpoint(path, session, info);
-  prune();
-  return path;
-}
-
-void CheckpointDirectory::prune() {
-  const auto paths = list();
-  if (keep_ <= 0) return;
-  for (size_t i = 0; i + static_cast<size_t>(keep_) < paths.size(); ++i) fs::remove(paths[i]);
-}
-
-std::optional<CheckpointInfo> CheckpointDirectory::restore(Session& session, const Log& log) {
-  auto paths = list();
-  std::vector<Damaged> damaged;
-  for (; !paths.empty(); paths.pop_back()) {
-    try {
-      CheckpointInfo info = read_checkpoint(paths.back(), session);
-      for (const Damaged& file : damaged) set_aside(file, log);
-      if (!info.warning.empty()) log(fmt::format("'{}': {}", paths.back().string(), info.warning));
-      return info;
-    } catch (const Error& error) {
-      if (error.status() != Status::invalid_file) throw;
-      damaged.push_back({paths.back(), error.what()});
-    }
-  }
-  if (damaged.empty()) return std::nullopt;
-  fail_with(Status::invalid_file,
-            "'{}': none of the {} checkpoints can be read, the newest because {}; they are left as they are: "
-            "move them away to begin the run anew",
-            directory_.string(), damaged.size(), damaged.front().problem);
+  const auto format = file.metadata().find("format");
+  const bool is_checkpoint =
+      format != file.metadata().end() && (format->second == kWholeFormat || format->second == kIndexFormat);
+  return is_checkpoint ? checkpoint_weights(path) : std::move(file);
 }
 
 }  // namespace smelt

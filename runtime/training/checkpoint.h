@@ -1,11 +1,17 @@
-// The whole state of a training run in one safetensors file, written so that a kill, a full disk or a damaged
-// file never costs more than the steps since the previous one.
+// The whole state of a training run, written so that a kill, a full disk or a damaged file never costs more
+// than the steps since the previous one.
+//
+// It is one safetensors file. Where ranks have parts of states, each writes its own beside it first, and the
+// file, with what is whole at every rank, is their index: a checkpoint exists from when its index does. A
+// reader may hold other parts, as a rank of another number of ranks: what is compared and read are elements
+// of named tensors.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,11 +30,16 @@ struct CheckpointInfo {
 };
 
 /// Writes all states but gradients (zero between steps) and the executor's measured choices, with a checksum
-/// over everything; the file is replaced as a whole.
-void write_checkpoint(const std::filesystem::path& path, const Session& session, const CheckpointInfo& info);
+/// over everything; the file is replaced as a whole. Where ranks have parts of states, `parts` is what
+/// write_checkpoint_part returned at each of them, in order: the first rank writes the index.
+void write_checkpoint(const std::filesystem::path& path, const Session& session, const CheckpointInfo& info,
+                      std::span<const std::string> parts = {});
+/// Writes what this rank is to write of states that are cut, beside the checkpoint of this path; returns its
+/// checksum, or nothing where there is nothing to write.
+std::string write_checkpoint_part(const std::filesystem::path& path, const Session& session, int64_t step);
 /// Whether checkpoints hold a state.
 bool is_saved(const State& state);
-/// Checks structure, checksum and fit to the plan before it changes the session; throws Error where one is
+/// Checks structure, checksums and fit to the plan before it changes the session; throws Error where one is
 /// wrong. An executor that cannot use the recorded choices (of another device, say) makes its own, with a
 /// warning.
 CheckpointInfo read_checkpoint(const std::filesystem::path& path, Session& session);
@@ -51,11 +62,13 @@ class CheckpointDirectory {
  public:
   using Log = std::function<void(std::string_view)>;
 
-  /// `keep` newest ones stay; 0 keeps all. Removes what a killed process left half-written.
+  /// `keep` newest ones stay; 0 keeps all. Removes what a killed process left half-written, parts without
+  /// their index among it.
   CheckpointDirectory(std::filesystem::path directory, int64_t keep);
 
   /// Older ones are removed only after the new one is safely on the disk. Returns its path.
-  std::filesystem::path save(const Session& session, const CheckpointInfo& info);
+  std::filesystem::path save(const Session& session, const CheckpointInfo& info,
+                             std::span<const std::string> parts = {});
   /// The newest checkpoint that is whole. A damaged one is renamed to *.damaged, with a message, and the one
   /// before it is tried; one of another plan is an Error.
   std::optional<CheckpointInfo> restore(Session& session, const Log& log);

@@ -4,7 +4,10 @@
 #include <cstring>
 
 #include "runtime/error.h"
+#include "runtime/plan/segment_parts.h"
+#include "runtime/plan/state_parts.h"
 #include "runtime/system/json_text.h"
+#include "runtime/training/state_layout.h"
 
 namespace smelt {
 namespace {
@@ -91,20 +94,40 @@ bool fits(const Place& place, const TensorView* state) {
   return elements <= state->elements() && place.offset <= state->elements() - elements;
 }
 
+/// The plan's own shape, over all ranks, with stacked matrices one below the other.
+std::vector<int64_t> shape_in_files(const Segment& segment) {
+  std::vector<int64_t> shape = stored_shape(segment);
+  if (segment.transposed) std::ranges::reverse(shape);
+  return shape;
+}
+
 }  // namespace
 
 std::string parameter_layout(const Plan& plan) {
   Json list = Json::array();
   for (const State& state : plan.states) {
     if (state.role != Role::parameter || !state.copy_of.empty()) continue;
-    for (const Segment& s : state.segments)
-      list.push_back({{"name", s.checkpoint_names.empty() ? s.name : s.checkpoint_names.front()},
+    const std::vector<int64_t> offsets = whole_offsets(state);
+    for (size_t i = 0; i < offsets.size(); ++i) {
+      const Segment& s = state.segments[i];
+      list.push_back({{"name", file_name_of(s)},
                       {"state", state.name},
-                      {"offset", s.offset},
-                      {"shape", s.shape},
+                      {"offset", offsets[i]},
+                      {"shape", shape_in_files(s)},
                       {"transposed", s.transposed}});
+    }
   }
   return list.dump();
+}
+
+std::vector<Segment> parameter_segments(std::string_view layout, const std::string& file) {
+  std::vector<Segment> segments;
+  for (const Place& place : read_places(layout, file)) {
+    Segment& segment = segments.emplace_back();
+    segment.name = place.name, segment.offset = place.offset, segment.shape = place.shape;
+    segment.transposed = place.transposed;
+  }
+  return segments;
 }
 
 Checkpoint parameters_in(const Checkpoint& file, std::string_view layout) {

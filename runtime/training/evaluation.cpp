@@ -39,24 +39,37 @@ void count_correct(const HostTensor& logits, std::span<const int32_t> labels, st
   }
 }
 
+/// The sums of one batch.
+EvaluationSums evaluate_batch(Session& session, const Batch& batch, const PlanEntry* classes) {
+  EvaluationSums sums;
+  const auto outputs = session.run("evaluate", batch.inputs());
+  sums.loss_sum = scalar(outputs, "loss_sum");
+  sums.targets = scalar(outputs, "token_count");
+  const HostTensor* labels = batch.find("labels");
+  // Labels that are numbers, as of a regression, are met or missed by no class.
+  if (!classes || !labels || labels->shape.size() != 1 || labels->dtype != DType::i32) return sums;
+  count_correct(session.run(classes->name, batch.inputs_of(*classes))[0], labels->as<int32_t>(),
+                ignored_label(session), sums);
+  return sums;
+}
+
 }  // namespace
 
-EvaluationSums evaluate_batches(Session& session, BatchList& batches, int64_t first, int64_t stride,
+EvaluationSums evaluate_batches(Session& session, BatchList& batches, const BatchShare& share,
                                 const std::function<void()>& before_batch) {
   EvaluationSums result;
   Batch batch;
   const PlanEntry* classes = classifier(session);
-  for (int64_t i = first; i < batches.size(); i += stride) {
+  for (int64_t begin = 0; begin < batches.size(); begin += share.stride) {
+    const int64_t own = begin + share.first;
+    const bool counts = own < batches.size();
+    if (!counts && !share.together) break;
     if (before_batch) before_batch();
-    batches.fill(i, batch);
-    const auto outputs = session.run("evaluate", batch.inputs());
-    result.loss_sum += scalar(outputs, "loss_sum");
-    result.targets += scalar(outputs, "token_count");
-    const HostTensor* labels = batch.find("labels");
-    // Labels that are numbers, as of a regression, are met or missed by no class.
-    if (!classes || !labels || labels->shape.size() != 1 || labels->dtype != DType::i32) continue;
-    count_correct(session.run(classes->name, batch.inputs_of(*classes))[0], labels->as<int32_t>(),
-                  ignored_label(session), result);
+    batches.fill(counts ? own : begin, batch);
+    const EvaluationSums sums = evaluate_batch(session, batch, classes);
+    if (!counts) break;
+    result.loss_sum += sums.loss_sum, result.targets += sums.targets;
+    result.classified += sums.classified, result.correct += sums.correct;
   }
   return result;
 }

@@ -21,9 +21,17 @@ struct EvaluationSums {
   }
 };
 
-/// Runs the entry `evaluate` and, where labels are one a record and the plan has it, `logits`, on every
-/// `stride`-th batch from number `first` on. `before_batch`: called before each.
-EvaluationSums evaluate_batches(Session& session, BatchList& batches, int64_t first = 0, int64_t stride = 1,
+/// Which batches a rank evaluates: every `stride`-th from number `first` on.
+struct BatchShare {
+  int64_t first = 0, stride = 1;
+  /// All ranks run as many batches, since they exchange something: a rank that has none left runs one that
+  /// does not count.
+  bool together = false;
+};
+
+/// Runs the entry `evaluate` and, where labels are one a record and the plan has it, `logits`.
+/// `before_batch`: called before each.
+EvaluationSums evaluate_batches(Session& session, BatchList& batches, const BatchShare& share = {},
                                 const std::function<void()>& before_batch = {});
 
 }  // namespace smelt

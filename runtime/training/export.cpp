@@ -5,6 +5,8 @@
 #include "runtime/error.h"
 #include "runtime/system/file.h"
 #include "runtime/system/json_text.h"
+#include "runtime/training/checkpoint.h"
+#include "runtime/weights/safetensors.h"
 
 namespace smelt {
 namespace {
@@ -43,6 +45,20 @@ void export_description(const Plan& plan, const std::filesystem::path& directory
 void export_model(const Session& session, const std::filesystem::path& directory) {
   export_description(session.plan(), directory);
   session.save_weights(directory / "model.safetensors");
+}
+
+void save_checkpoint_weights(const std::filesystem::path& checkpoint, const std::filesystem::path& file,
+                             std::map<std::string, std::string> metadata) {
+  const Checkpoint weights = checkpoint_weights(checkpoint);
+  std::vector<TensorView> tensors = weights.tensors();
+  std::vector<std::vector<float>> values;  // moved, never reallocated: the views stay valid
+  for (TensorView& tensor : tensors) {
+    values.push_back(read_floats(tensor));
+    tensor.dtype = DType::f32;
+    tensor.bytes = std::as_bytes(std::span(values.back()));
+  }
+  metadata.emplace("format", "pt");
+  write_safetensors(file, tensors, metadata);
 }
 
 }  // namespace smelt

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
+#include <string>
 
 #include "runtime/session.h"
 
@@ -16,5 +18,10 @@ void export_description(const Plan& plan, const std::filesystem::path& directory
 /// that the plan carries (its type of weights set to float32). The directory is made where there is none;
 /// each file is replaced as a whole. Throws Error where the plan's model has no such form.
 void export_model(const Session& session, const std::filesystem::path& directory);
+
+/// Writes the weights in a checkpoint, as f32, under their own names: what Session::save_weights does where a
+/// rank has parts of them alone. `metadata` is added to the file's header.
+void save_checkpoint_weights(const std::filesystem::path& checkpoint, const std::filesystem::path& file,
+                             std::map<std::string, std::string> metadata = {});
 
 }  // namespace smelt

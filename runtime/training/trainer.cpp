@@ -324,8 +324,10 @@ void Trainer::sample(int64_t step) {
 
 /// Each rank takes some of the batches.
 EvaluationSums Trainer::evaluate_at_all_ranks() {
-  const EvaluationSums own = evaluate_batches(session_, *held_back_, ranks_.data_rank(), ranks_.data_ranks(),
-                                              [&] { ranks_.progress("an evaluation", result_.step); });
+  const BatchShare share{ranks_.data_rank(), ranks_.data_ranks(),
+                         exchanges_along(session_.plan(), "evaluate", "data")};
+  const EvaluationSums own =
+      evaluate_batches(session_, *held_back_, share, [&] { ranks_.progress("an evaluation", result_.step); });
   double sums[] = {own.loss_sum, own.targets, static_cast<double>(own.classified),
                    static_cast<double>(own.correct)};
   ranks_.add_up(sums);
@@ -356,8 +358,11 @@ void Trainer::save(int64_t step) {
   require_same_states(session_, ranks_, step);
   share_choices();
   result_.checkpoint = checkpoint_path(options_.run_directory / "checkpoints", step);
+  constexpr size_t kChecksumDigits = 16;
+  const auto parts =
+      ranks_.texts_of_all(write_checkpoint_part(result_.checkpoint, session_, step), kChecksumDigits);
   if (!checkpoints_) return;
-  checkpoints_->save(session_, {step, to_json(options_), {}});
+  checkpoints_->save(session_, {step, to_json(options_), {}}, parts);
   tell([&](TrainerObserver& o) { o.saved(step, result_.checkpoint); });
   draw_curve();
 }

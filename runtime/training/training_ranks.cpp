@@ -19,6 +19,16 @@ void TrainingRanks::add_up(std::span<double> numbers) const {
   ranks_->everyone().all_reduce(std::as_writable_bytes(numbers), DType::f64, CollectiveSum::add);
 }
 
+std::vector<std::string> TrainingRanks::texts_of_all(const std::string& own, size_t length) const {
+  if (count() == 1) return {own};
+  std::string padded = own, all(length * static_cast<size_t>(count()), '\0');
+  padded.resize(length);
+  ranks_->everyone().all_gather(std::as_bytes(std::span(padded)), std::as_writable_bytes(std::span(all)));
+  std::vector<std::string> texts;
+  for (size_t at = 0; at < all.size(); at += length) texts.emplace_back(all.substr(at, length).c_str());
+  return texts;
+}
+
 int64_t TrainingRanks::largest(int64_t number) const {
   if (count() == 1) return number;
   ranks_->everyone().all_reduce(std::as_writable_bytes(std::span(&number, 1)), DType::i64,

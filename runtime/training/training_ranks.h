@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "runtime/ranks/rank_groups.h"
 
@@ -25,6 +26,8 @@ class TrainingRanks {
 
   /// Each number becomes the sum of those of all batches. All ranks get the same bits.
   void add_up(std::span<double> numbers) const;
+  /// What each rank gives, in their order; all texts are of `length` or fewer characters.
+  std::vector<std::string> texts_of_all(const std::string& own, size_t length) const;
   /// The largest that any rank gives.
   int64_t largest(int64_t number) const;
 

@@ -1,0 +1,125 @@
+#include "passes/memory/place_collectives.h"
+
+#include <algorithm>
+#include <set>
+
+#include "ir/analysis/step_footprint.h"
+#include "passes/memory/lifetimes.h"
+#include "runtime/plan/choices.h"
+
+namespace smelt {
+namespace {
+
+const CollectiveStep* collective(const Step& step, CollectiveKind kind) {
+  const auto* what = std::get_if<CollectiveStep>(&step.what);
+  return what && what->kind == kind && step.choice < 0 ? what : nullptr;
+}
+
+class Placement {
+ public:
+  Placement(const Program& program, PlanEntry& entry) : program_(program), steps_(entry.steps) {
+    for (const Step& step : steps_) {
+      touches_.push_back(footprint(program, step));
+      // That collectives keep their order is of no matter here: ranks have one list of steps.
+      std::erase_if(touches_.back(), [](const Touch& touch) { return touch.memory == -1; });
+      if (const auto* scatter = collective(step, CollectiveKind::reduce_scatter))
+        if (is_in_arena(scatter->from)) scattered_.insert(scatter->from.buffer);
+    }
+  }
+
+  bool run() {
+    for (size_t i = steps_.size(); i-- > 0;)
+      if (goes_late(steps_[i])) move_late(i);
+    for (size_t i = 0; i < steps_.size(); ++i)
+      if (goes_early(steps_[i])) move_early(i);
+    return changed_;
+  }
+
+ private:
+  bool is_in_arena(const BufferRef& ref) const {
+    return in_arena(program_.buffers[static_cast<size_t>(ref.buffer)]);
+  }
+  bool is_padding(const Step& step) const {
+    const auto* fill = std::get_if<FillStep>(&step.what);
+    return fill && step.choice < 0 && scattered_.contains(fill->to.buffer);
+  }
+  bool goes_late(const Step& step) const {
+    const auto* gather = collective(step, CollectiveKind::all_gather);
+    return (gather && is_in_arena(gather->to)) || is_padding(step);
+  }
+  bool goes_early(const Step& step) const {
+    const auto* scatter = collective(step, CollectiveKind::reduce_scatter);
+    return scatter && is_in_arena(scatter->from) && is_in_arena(scatter->to);
+  }
+
+  void move_late(size_t step) {
+    size_t next = step + 1;
+    while (next < steps_.size() && !conflict(touches_[step], touches_[next])) ++next;
+    if (next == steps_.size() && collective(steps_[step], CollectiveKind::all_gather)) return erase(step);
+    if (next < steps_.size()) next = together_with(steps_, next).begin;
+    move(step, next);
+  }
+
+  void erase(size_t step) {
+    changed_ = true;
+    steps_.erase(steps_.begin() + static_cast<ptrdiff_t>(step));
+    touches_.erase(touches_.begin() + static_cast<ptrdiff_t>(step));
+  }
+
+  /// The fills that it reads come along; they stand behind all that they wait for.
+  void move_early(size_t step) {
+    std::vector<size_t> own = {step};
+    size_t first = step;
+    while (first > 0) {
+      const size_t before = first - 1;
+      const bool waits =
+          std::ranges::any_of(own, [&](size_t i) { return conflict(touches_[i], touches_[before]); });
+      if (waits && !is_padding(steps_[before])) break;
+      if (waits) own.push_back(before);
+      first = before;
+    }
+    while (first < step && steps_[first].choice >= 0 && together_with(steps_, first).begin < first) ++first;
+    std::ranges::sort(own);
+    for (const size_t i : own)
+      if (i >= first) move_to_front(i, first++);
+  }
+
+  void move_to_front(size_t from, size_t to) {
+    if (from <= to) return;
+    changed_ = true;
+    rotate_both(to, from, from + 1);
+  }
+
+  /// To the place in front of `next`.
+  void move(size_t step, size_t next) {
+    if (next == step + 1) return;
+    changed_ = true;
+    rotate_both(step, step + 1, next);
+  }
+
+  void rotate_both(size_t first, size_t middle, size_t last) {
+    const auto rotate = [&](auto& items) {
+      const auto begin = items.begin();
+      std::rotate(begin + static_cast<ptrdiff_t>(first), begin + static_cast<ptrdiff_t>(middle),
+                  begin + static_cast<ptrdiff_t>(last));
+    };
+    rotate(steps_), rotate(touches_);
+  }
+
+  const Program& program_;
+  std::vector<Step>& steps_;
+  std::vector<Footprint> touches_;
+  std::set<int> scattered_;  // buffers in the arena
+  bool changed_ = false;
+};
+
+}  // namespace
+
+bool place_collectives(Program& program) {
+  bool changed = false;
+  if (program.mesh.empty()) return changed;
+  for (PlanEntry& entry : program.entries) changed |= Placement(program, entry).run();
+  return changed;
+}
+
+}  // namespace smelt

@@ -1,0 +1,66 @@
+#include "passes/sharding/gathered_segments.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "runtime/error.h"
+
+namespace smelt {
+namespace {
+
+/// What computations read of the flat state: its rounded copy, where there is one.
+const State& read_state(const Module& module, const State& flat) {
+  const auto copy = llvm::find_if(module.states, [&](const State& s) { return s.copy_of == flat.name; });
+  return copy == module.states.end() ? flat : *copy;
+}
+
+const Segment& segment_of(const State& flat, const std::string& name) {
+  const auto segment = llvm::find_if(flat.segments, [&](const Segment& s) { return s.name == name; });
+  if (segment == flat.segments.end()) fail("parameter \"{}\" is no segment of state \"{}\"", name, flat.name);
+  return *segment;
+}
+
+}  // namespace
+
+const State* cut_flat_state(const Node& node) {
+  if (!node.is(Op::parameter)) return nullptr;
+  Module& module = node.graph().module();
+  const State* flat = module.find_parameter_state(node.result()->dtype());
+  if (!flat) flat = module.find_state("parameters");
+  return flat && !flat->cut.empty() ? flat : nullptr;
+}
+
+Value* GatheredSegments::value(const Node& parameter, const State& flat, Phase phase) {
+  const State& read = read_state(b_.module(), flat);
+  const bool backward = phase == Phase::backward && !read.cut.empty();
+  Value*& value = values_[{&parameter, backward}];
+  if (!value) value = read.cut.empty() ? read_copy(parameter, read) : slice_of(parameter, read, backward);
+  return value;
+}
+
+Value* GatheredSegments::read_copy(const Node& parameter, const State& copy) {
+  Node* narrow = b_.graph().clone(parameter, {});
+  narrow->result()->type.dtype = copy.dtype;
+  narrow->result()->sharding = replicated(parameter.result()->rank());
+  return b_.convert(narrow->result(), parameter.result()->dtype());
+}
+
+Value* GatheredSegments::slice_of(const Node& parameter, const State& flat, bool backward) {
+  const Segment& segment = segment_of(flat, parameter.string_attr("name"));
+  Value* slice = b_.slice(gathered(flat, backward), 0, segment.offset, segment.elements());
+  Value* part = b_.reshape(slice, parameter.result()->shape());
+  const DType dtype = parameter.result()->dtype();
+  return part->dtype() == dtype ? part : b_.convert(part, dtype);
+}
+
+/// All of it as one dim.
+Value* GatheredSegments::gathered(const State& flat, bool backward) {
+  Value*& whole = flats_[{flat.name, backward}];
+  if (whole) return whole;
+  const Sharding lies = sharding_of(flat, b_.module().mesh());
+  const Type type{flat.dtype, sizes_.part(flat.shape, lies)};
+  Value* part = b_.create(Op::state, {}, {{"name", flat.name}}, type)->result();
+  part->sharding = lies;
+  Value* all = resharder_.move(part, lies, replicated(part->rank()), "parameters");
+  return whole = all->rank() == 1 ? all : b_.reshape(all, {element_count(all->shape())});
+}
+
+}  // namespace smelt
