@@ -43,7 +43,7 @@ struct Squares {
 
 Squares squares_by_chunks(const UpdateContext& c, const SegmentSums& segments, Value* m, Value* v) {
   GraphBuilder& b = c.b;
-  Value* p = widened(b, segments.rows(stored_parameters(c)));
+  Value* p = widened(b, segments.rows(b.state("parameters")));
   Value* u = direction(c, p, c.gradient(segments.rows(c.gradients)), segments.rows(m), segments.rows(v),
                        segments.places())
                  .u;

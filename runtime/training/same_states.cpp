@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/error.h"
+#include "runtime/plan/state_parts.h"
 #include "runtime/plan/segment_parts.h"
 #include "runtime/system/file.h"
 #include "runtime/training/checkpoint.h"
@@ -21,7 +22,7 @@ constexpr int kComparedBits = 52;
 /// Of a flat state what every rank has all of.
 void add_state(const Session& session, const State& state, Checksum& sum) {
   const std::span<const std::byte> bytes = session.state(state.name);
-  if (std::ranges::none_of(state.segments, is_cut)) return sum.add(bytes);
+  if (!is_in_parts(state)) return sum.add(bytes);
   const int64_t width = size_of(state.dtype);
   for (const Segment& segment : state.segments)
     if (!is_cut(segment))
