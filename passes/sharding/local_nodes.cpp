@@ -113,14 +113,16 @@ std::optional<CutFactor> cut_factor(const LocalNode& l, Kind kind) {
 
 /// Where the rank's part of a cut dim begins, everywhere in a shape.
 Value* begin_of(const LocalNode& l, const CutFactor& cut, const Type& like) {
-  Value* length = l.b.extent(l.sizes.part(cut.size, cut.axes), DType::i32);
-  Value* begin = l.b.mul(l.resharder.place_value(cut.axes), length);
+  const Dim length = l.sizes.part(cut.size, cut.axes);
+  const auto number = length.constant();
+  Value* begin = l.resharder.place_value(cut.axes, number.value_or(1));
+  if (!number) begin = l.b.mul(begin, l.b.extent(length, DType::i32));
   return l.b.broadcast(l.b.convert(begin, like.dtype), {}, like.shape);
 }
 
 // ---- tables
 
-/// Indices that are not of the rank's rows look up row 0, and what they find counts as 0.
+/// Indices that are not of the rank's rows look up the nearest one, and what they find counts as 0.
 std::vector<Value*> look_up(const LocalNode& l, const CutFactor& cut, int64_t axis) {
   GraphBuilder& b = l.b;
   Value *table = l.operands[0], *indices = l.operands[1];
@@ -128,7 +130,8 @@ std::vector<Value*> look_up(const LocalNode& l, const CutFactor& cut, int64_t ax
   Value* rows = b.broadcast(b.extent(table->shape()[static_cast<size_t>(axis)], indices->dtype()), {},
                             indices->shape());
   Value* inside = b.logical_and(b.ge(local, b.like(local, 0)), b.lt(local, rows));
-  Value* found = b.gather(table, b.select(inside, local, b.like(local, 0)), axis);
+  Value* last = b.sub(rows, b.like(rows, 1));
+  Value* found = b.gather(table, b.min(b.max(local, b.like(local, 0)), last), axis);
   std::vector<int64_t> axes;
   for (int64_t i = 0; i < indices->rank(); ++i) axes.push_back(axis + i);
   return {b.select(b.broadcast(inside, axes, found->shape()), found, b.like(found, 0))};

@@ -37,10 +37,14 @@ Dim Resharder::place(const std::vector<size_t>& axes) const {
   return number;
 }
 
-Value* Resharder::place_value(const std::vector<size_t>& axes) {
-  Value*& known = places_[axes];
+/// Looked up in a table, which no rank has to compute.
+Value* Resharder::place_value(const std::vector<size_t>& axes, int64_t times) {
+  Value*& known = places_[{axes, times}];
   if (known) return known;
-  Value* all = b_.iota({DType::i32, {parts_of(mesh(), axes)}}, 0);
+  std::vector<double> multiples(static_cast<size_t>(parts_of(mesh(), axes)));
+  for (size_t i = 0; i < multiples.size(); ++i)
+    multiples[i] = static_cast<double>(i) * static_cast<double>(times);
+  Value* all = b_.table(multiples, {DType::i32, {static_cast<int64_t>(multiples.size())}});
   return known = b_.reshape(b_.slice(all, 0, place(axes), 1), {});
 }
 

@@ -22,8 +22,8 @@ class Resharder {
   Value* move(Value* value, const Sharding& from, const Sharding& to, const std::string& because);
   /// The rank's number among those that axes cut a dim for: a size, 0 to parts - 1.
   Dim place(const std::vector<size_t>& axes) const;
-  /// The same as an i32 scalar.
-  Value* place_value(const std::vector<size_t>& axes);
+  /// The same, times a number, as an i32 scalar.
+  Value* place_value(const std::vector<size_t>& axes, int64_t times = 1);
   /// all_reduce over each of the axes.
   Value* all_reduce(Value* value, const std::vector<size_t>& axes, const char* sum,
                     const std::string& because);
@@ -44,7 +44,7 @@ class Resharder {
   GraphBuilder& b_;
   std::vector<CollectiveEntry>* log_;
   std::map<std::pair<const Value*, std::string>, Value*> made_;
-  std::map<std::vector<size_t>, Value*> places_;
+  std::map<std::pair<std::vector<size_t>, int64_t>, Value*> places_;
 };
 
 }  // namespace smelt
