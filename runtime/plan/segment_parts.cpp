@@ -85,9 +85,14 @@ std::vector<std::string> faults_of_axes(const Segment& segment, const Mesh& mesh
   return list;
 }
 
-/// Ranks of a mesh are few, and extents are checked: no product overflows.
 bool is_part(int64_t part, int64_t ranks, int64_t whole) {
   return whole >= 0 && whole % ranks == 0 && whole / ranks == part;
+}
+
+bool is_countable(const std::vector<int64_t>& shape) {
+  int64_t count = 1;
+  return std::ranges::none_of(shape,
+                              [&](int64_t extent) { return __builtin_mul_overflow(count, extent, &count); });
 }
 
 }  // namespace
@@ -108,6 +113,7 @@ std::vector<std::string> cut_faults(const Segment& segment, const Mesh& mesh) {
       list.push_back(
           fmt::format("dim {} is {} of {} over {} ranks", i, segment.shape[i], segment.whole[i], ranks));
   }
+  if (list.empty() && !is_countable(segment.whole)) list.emplace_back("it has more than 2^63 elements");
   return list;
 }
 

@@ -227,8 +227,9 @@ void Trainer::train(int64_t step) {
   result_.step = step + 1;
   result_.loss = done.loss;
   check_finite(step + 1, done);
-  double work[] = {static_cast<double>(update_tokens_), flops_};
-  ranks_.add_up(work);
+  // Ranks that share a model read the same tokens, and each does a part of the work.
+  double work[] = {ranks_.counts() ? static_cast<double>(update_tokens_) : 0.0, flops_};
+  ranks_.add_up_of_all(work);
   tokens_ += static_cast<int64_t>(work[0]);
   const double milliseconds = milliseconds_since(begin);
   const StepRecord record{.step = step + 1,

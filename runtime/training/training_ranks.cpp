@@ -14,8 +14,12 @@ TrainingRanks::TrainingRanks(RankGroups* ranks) : ranks_(ranks) {
 }
 
 void TrainingRanks::add_up(std::span<double> numbers) const {
-  if (count() == 1) return;
   if (!counts_) std::ranges::fill(numbers, 0.0);
+  add_up_of_all(numbers);
+}
+
+void TrainingRanks::add_up_of_all(std::span<double> numbers) const {
+  if (count() == 1) return;
   ranks_->everyone().all_reduce(std::as_writable_bytes(numbers), DType::f64, CollectiveSum::add);
 }
 

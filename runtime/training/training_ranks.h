@@ -24,10 +24,15 @@ class TrainingRanks {
   int64_t data_ranks() const { return data_ranks_; }
   int64_t data_rank() const { return data_rank_; }
 
+  /// Whether this one's batches are counted: of the ranks that see the same ones the first.
+  bool counts() const { return counts_; }
+
   /// Each number becomes the sum of those of all batches. All ranks get the same bits.
   void add_up(std::span<double> numbers) const;
   /// What each rank gives, in their order; all texts are of `length` or fewer characters.
   std::vector<std::string> texts_of_all(const std::string& own, size_t length) const;
+  /// The same of all ranks, those that see the same batches among them.
+  void add_up_of_all(std::span<double> numbers) const;
   /// The largest that any rank gives.
   int64_t largest(int64_t number) const;
 

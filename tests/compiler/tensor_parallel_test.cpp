@@ -64,6 +64,7 @@ TransformerSpec spec_of(const ParallelCase& c) { return spec_from_json(c.spec); 
 struct ParallelOptions {
   Optimizer optimizer = Optimizer::adamw;
   double dropout = 0;
+  int zero = 0;
   std::vector<CollectiveEntry>* log = nullptr;
 };
 
@@ -90,7 +91,7 @@ std::unique_ptr<Module> training_module(const TransformerSpec& spec, const std::
   std::erase_if(module->graphs, [](const auto& graph) { return graph->name == "loss"; });
   run_passes(*module, "decompose,drop_stops,simplify,rewrite_reductions,simplify");
   if (mesh.empty()) return module;
-  if (module->mesh().find("data")) shard_training(*module, {});
+  if (module->mesh().find("data")) shard_training(*module, {.zero = options.zero});
   run_passes(*module, "propagate_shardings");
   partition(*module, {.log = options.log});
   for (const auto& graph : module->graphs) graph->prune();
@@ -204,6 +205,11 @@ TEST(TensorParallelMeshes, DrawTheNumbersOfOneRank) {
 TEST(TensorParallelMeshes, BesideRanksWithBatchesOfTheirOwn) {
   expect_equal_steps(spec_of(kParallelCases[0]), "data=2,model=2");
   expect_equal_steps(spec_of(kParallelCases[1]), "model=2,data=2", {.optimizer = Optimizer::lamb});
+}
+
+/// Moments of a rank's parts, of which ranks along data have parts.
+TEST(TensorParallelMeshes, WithPartsOfTheMomentsOfParts) {
+  expect_equal_steps(spec_of(kParallelCases[1]), "data=2,model=2", {.zero = 1});
 }
 
 TEST(TensorParallelMeshes, NormsCountWhatIsWholeOnce) {

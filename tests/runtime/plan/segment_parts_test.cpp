@@ -109,6 +109,16 @@ TEST(SegmentParts, FaultsAreRefused) {
   EXPECT_EQ(fault([](Segment& s) { s.cut[1][0] = "data"; }),
             place + "the mesh {model = 2, stage = 3} has no axis data");
   EXPECT_EQ(fault([](Segment& s) { s.cut[0] = {"model"}; }), place + "the axis model stands twice");
+  EXPECT_EQ(fault([](Segment& s) {
+              s.shape = {0, int64_t{1} << 40, int64_t{1} << 20}, s.cut = {{}, {"stage", "model"}, {}};
+              s.whole = {0, 6 * s.shape[1], s.shape[2]};
+            }),
+            "accepted");
+  EXPECT_EQ(fault([](Segment& s) {
+              s.shape = {int64_t{1} << 41, int64_t{1} << 20, 0}, s.cut = {{}, {"stage", "model"}, {}};
+              s.whole = {s.shape[0], 6 * s.shape[1], 0};
+            }),
+            place + "it has more than 2^63 elements");
 }
 
 }  // namespace
