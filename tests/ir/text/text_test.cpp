@@ -381,7 +381,7 @@ const TextFaultCase kTextFaults[] = {
     {"graph @g(%x: f32[]) { ? }", "1:23", "the character '?' has no meaning here"},
     {"description \"no end\n", "1:13", "expected a closing '\"' on this line"},
     {"parameter \"w\" {int = 1} : f32[]", "1:16",
-     "expected one of init, decay, checkpoint, transposed, frozen, found 'int'"},
+     "expected one of init, decay, checkpoint, transposed, frozen, stacked, found 'int'"},
     {"parameter \"w\" {init = gauss(1)} : f32[]", "1:23", "expected an initializer"},
     {"parameter \"w\" : f32[]\nparameter \"w\" : f32[]", "2:1", "parameter \"w\" is declared twice"},
     {"adjacent \"a\"", "1:10", "expected '[', found \"a\""},
