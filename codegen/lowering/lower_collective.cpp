@@ -57,7 +57,9 @@ class CollectiveLowering {
   }
 
  private:
-  static constexpr int64_t kMostRows = 64;
+  static constexpr int64_t kFewRows = 64, kMostRows = 4096;
+  /// Elements of a rank's part of a row from which on a step of its own costs little.
+  static constexpr int64_t kLongPart = 1 << 16;
 
   /// The rows in front of the dim whose parts are rows of dense memory on both sides; 1: it is not so.
   int64_t dense_rows(const Box& given, const Box& made) const {
@@ -68,8 +70,12 @@ class CollectiveLowering {
     const auto rows =
         element_count(Shape(from_.shape().begin(), from_.shape().begin() + node_.int_attr("dim")));
     const auto count = rows.constant();
-    return count && *count <= kMostRows ? *count : 1;
+    if (!count || *count == 0 || *count > kMostRows) return 1;
+    const bool is_long = symbols().upper(part()) >= kLongPart * *count;
+    return *count <= kFewRows || is_long ? *count : 1;
   }
+
+  const Symbols& symbols() const { return builder_.symbols(); }
 
   void add_rows(int64_t rows) {
     const Box from = whole(from_), to = whole(to_);

@@ -181,7 +181,7 @@ void save_model(const Session& session, const Model& model, const fs::path& dire
   save_description(model, directory);
   const std::map<std::string, std::string> metadata = {{"step", std::to_string(step)}};
   const bool in_parts = std::ranges::any_of(session.plan().states, [](const State& state) {
-    return state.role == Role::parameter && is_cut(state);
+    return state.role == Role::parameter && is_in_parts(state);
   });
   if (in_parts)
     save_checkpoint_weights(checkpoint, directory / "model.safetensors", metadata);

@@ -95,6 +95,11 @@ std::string fault_of_dim(const State& state, size_t dim, const Mesh& mesh) {
 }  // namespace
 
 std::string fault_of_parts(const State& state, const Mesh& mesh) {
+  const size_t dims = state.shape.size();
+  if (!state.cut.empty() && state.cut.size() != dims)
+    return fmt::format("is cut in {} dims: expected {}", state.cut.size(), dims);
+  if (!state.whole.empty() && state.whole.size() != dims)
+    return fmt::format("has {} dims over all ranks: expected {}", state.whole.size(), dims);
   for (size_t dim = 0; dim < state.cut.size(); ++dim)
     if (std::string fault = fault_of_dim(state, dim, mesh); !fault.empty()) return fault;
   return {};

@@ -19,6 +19,7 @@ Json json_of(const Segment& segment) {
                {"offset", segment.offset},
                {"shape", segment.shape},
                {"transposed", segment.transposed}};
+  if (segment.stacked) json["stacked"] = true;
   if (is_cut(segment)) json["whole"] = whole_shape(segment), json["cut"] = segment.cut;
   return json;
 }
@@ -134,7 +135,8 @@ Segment read_segment(const Json& json, const Mesh& mesh, const std::string& what
   segment.offset = members.number("offset");
   segment.shape = members.extents("shape");
   segment.transposed = members.flag("transposed");
-  if (segment.transposed && segment.shape.size() != 2) members.refuse(" is transposed: expected two dims");
+  if (segment.transposed && segment.shape.size() < 2) members.refuse(" is transposed: expected two dims");
+  segment.stacked = members.has("stacked") && members.flag("stacked");
   if (members.has("cut")) take_part(segment, mesh, members);
   return segment;
 }

@@ -66,12 +66,30 @@ TEST_F(RankProcesses, TrainAsOneWithAsManyMicroSteps) {
 /// Ranks along `model` have parts of the parameters and the same batches.
 TEST_F(RankProcesses, TrainAsOneWithPartsOfTheParameters) {
   expect_good(smelt(train("one", "--steps 5 --accumulate 2").substr(6)));
-  launch(4, train("four", "--steps 5 --mesh data=2,model=2"));
+  expect_good(launch(4, train("four", "--steps 5 --mesh data=2,model=2")));
+  EXPECT_TRUE(fs::exists(path("four/model/model.safetensors")));
+  expect_close(losses("four"), losses("one"));
+  expect_good(launch(2, train("four", "--steps 7 --mesh model=2 --accumulate 2 --resume")));
+  expect_good(smelt(train("one", "--steps 7 --accumulate 2 --resume").substr(6)));
   expect_close(losses("four"), losses("one"));
   const Outcome uneven = launch(3, train("three", "--steps 5 --mesh model=3"));
   EXPECT_EQ(uneven.status, 1);
   EXPECT_TRUE(has(uneven.err, "decoder.heads")) << uneven.err;
   EXPECT_TRUE(has(uneven.err, "decoder.ffn")) << uneven.err;
+}
+
+/// Parts of all states; the run goes on with one rank, which has all of them.
+TEST_F(RankProcesses, KeepPartsOfStates) {
+  const std::string constant = "--schedule constant --checkpoint-every 4 --accumulate ";
+  expect_good(smelt(train("one", constant + "2 --steps 6").substr(6)));
+  expect_good(launch(2, train("run", constant + "1 --steps 4 --zero 3 --zero-bucket 600")));
+  EXPECT_TRUE(fs::exists(path("run/checkpoints/step-0000000004.rank-1-of-2.safetensors")));
+  EXPECT_TRUE(fs::exists(path("run/model/model.safetensors")));
+  expect_good(smelt(train("run", constant + "2 --steps 6 --resume").substr(6)));
+  expect_close(losses("run"), losses("one"));
+  const Outcome states = smelt("dump spec.json --mesh data=2 --zero 3 --summary");
+  expect_good(states);
+  EXPECT_TRUE(has(states.out, "bytes a rank")) << states.out;
 }
 
 /// Kills rank 1 once there is a checkpoint; all end with one message, and the run goes on with one rank.

@@ -133,11 +133,12 @@ std::vector<ZeroCase> zero_cases() {
     for (const int64_t ranks : {2, 3, 4, 8})
       for (const Optimizer optimizer : {Optimizer::adam, Optimizer::lamb})
         for (const DType storage : {DType::f32, DType::bf16})
-          cases.push_back({stage, ranks, optimizer, storage, ranks == 3 ? 1000 : 50});
+          if (storage == DType::f32 || ranks == 3)  // masters and a copy: once an optimizer
+            cases.push_back({stage, ranks, optimizer, storage, ranks == 3 ? 1000 : 50});
   for (const int stage : {1, 2, 3}) {
     cases.push_back({stage, 2, Optimizer::sgd, DType::f32, 50});
     cases.push_back({stage, 2, Optimizer::momentum, DType::f32, 50});
-    cases.push_back({stage, 2, Optimizer::adagrad, DType::bf16, 50});
+    cases.push_back({stage, 4, Optimizer::adagrad, DType::bf16, 50});
     cases.push_back({stage, 3, Optimizer::adamw, DType::f16, 50});
   }
   return cases;

@@ -71,6 +71,28 @@ TEST(StateParts, OfAllRanksAreTheTensors) {
   }
 }
 
+/// Columns of one tensor over `model`, in a flat state that `data` cuts.
+TEST(StateParts, OfTensorsThatAreCutAreTheTensors) {
+  const Mesh mesh = parse_mesh("data=2,model=3");
+  State state = cut_state({2, 12}, {{}, {"data"}}, mesh);
+  Segment columns = segment("b", 5, {4, 3});
+  columns.whole = {4, 9}, columns.cut = {{}, {"model"}};
+  state.segments = {segment("a", 0, {5}), columns};
+  std::vector<int> first(5), second(36);
+  for (int64_t rank = 0; rank < mesh.ranks(); ++rank)
+    for (const TensorRun& run : whole_tensor_runs(state, mesh, rank))
+      for (int64_t i = 0; i < run.elements; ++i)
+        ++(run.segment->name == "a" ? first : second).at(static_cast<size_t>(run.at + i));
+  EXPECT_EQ(std::ranges::count(first, 3), 5) << "every rank along model has all of it";
+  EXPECT_EQ(std::ranges::count(second, 1), 36);
+  state.cut.clear(), state.shape = state.whole;
+  EXPECT_FALSE(is_cut(state));
+  EXPECT_TRUE(is_in_parts(state));
+  EXPECT_EQ(whole_tensor_runs(state, mesh, 1).at(1).at, 3);
+  EXPECT_TRUE(is_first_holder(state, mesh, 2));
+  EXPECT_FALSE(is_first_holder(state, mesh, 3));
+}
+
 TEST(StateParts, AreWrittenByTheFirstRankThatHoldsThem) {
   const Mesh mesh = parse_mesh("data=2,model=2");
   const State cut = cut_state({8}, {{"data"}}, mesh), whole = cut_state({8}, {}, mesh);

@@ -33,15 +33,22 @@ struct PartsCase {
   int64_t ranks = 1;
   int zero = 1;         // 1: moments and masters, 3: the rounded copy too
   int64_t buckets = 2;  // 0: one dim
+  int64_t model = 1;    // ranks that have columns of the second tensor
+  int64_t all() const { return ranks * model; }
 };
 
-constexpr int64_t kFirst = 37, kSecond = 5 * 13;
+constexpr int64_t kFirst = 37, kSecond = 6 * 12;
 
-std::vector<Segment> parts_segments() {
+std::vector<Segment> parts_segments(const PartsCase& c) {
   Segment first, second;
   first.name = "a", first.shape = {kFirst}, first.checkpoint_names = {"model.a"};
-  second.name = "b", second.shape = {5, 13}, second.offset = 48, second.transposed = true;
+  second.name = "b", second.shape = {6, 12}, second.offset = 48, second.transposed = true;
   first.init = second.init = {Initializer::Kind::normal, 0.5, 3};
+  if (c.model > 1) {
+    second.whole = second.shape;
+    second.cut = {{}, {"model"}};
+    second.shape[1] /= c.model;
+  }
   return {first, second};
 }
 
@@ -49,11 +56,11 @@ std::vector<Segment> parts_segments() {
 Plan parts_plan(const PartsCase& c) {
   Plan plan;
   plan.target = "test";
-  if (c.ranks > 1) plan.mesh = Mesh{{{"data", c.ranks}}};
-  const int64_t width = (113 / std::max<int64_t>(1, c.buckets) / c.ranks + 1) * c.ranks;
+  if (c.all() > 1) plan.mesh = Mesh{{{"data", c.ranks}, {"model", c.model}}};
+  const int64_t width = ((48 + kSecond / c.model) / std::max<int64_t>(1, c.buckets) / c.ranks + 1) * c.ranks;
   const auto add = [&](const char* name, Role role, DType dtype, bool cut) {
     State state;
-    state.name = name, state.role = role, state.dtype = dtype, state.segments = parts_segments();
+    state.name = name, state.role = role, state.dtype = dtype, state.segments = parts_segments(c);
     state.shape = c.buckets == 0 ? Shape{width} : Shape{c.buckets, width};
     if (cut && c.ranks > 1) {
       state.whole = state.shape;
@@ -75,10 +82,10 @@ Plan parts_plan(const PartsCase& c) {
 /// One session a rank.
 struct PartsModel {
   explicit PartsModel(const PartsCase& c) : plan(std::make_shared<const Plan>(parts_plan(c))) {
-    for (int64_t rank = 0; rank < c.ranks; ++rank) {
+    for (int64_t rank = 0; rank < c.all(); ++rank) {
       places.push_back(std::make_unique<PlaceOnly>(plan->mesh, rank));
       sessions.push_back(std::make_unique<Session>(
-          plan, std::make_unique<UnigramExecutor>(*plan, c.ranks > 1 ? places.back().get() : nullptr), 0));
+          plan, std::make_unique<UnigramExecutor>(*plan, c.all() > 1 ? places.back().get() : nullptr), 0));
     }
   }
 
@@ -99,7 +106,7 @@ struct PartsModel {
     for (size_t rank = 0; rank < sessions.size(); ++rank) {
       const Session& session = *sessions[rank];
       const auto* held = reinterpret_cast<const float*>(session.state(state).data());
-      for (const TensorRun& run : tensor_runs(declared, plan->mesh, static_cast<int64_t>(rank)))
+      for (const TensorRun& run : whole_tensor_runs(declared, plan->mesh, static_cast<int64_t>(rank)))
         if (run.segment->name == name) std::copy_n(held + run.local, run.elements, values.begin() + run.at);
     }
     return values;
@@ -127,9 +134,10 @@ void fill_in(PartsModel& model) {
   }
 }
 
-const PartsCase kPartsCases[] = {{1, 1, 0}, {1, 1, 3}, {2, 1, 2}, {3, 1, 1}, {4, 3, 3}, {8, 3, 1}, {2, 1, 0}};
+const PartsCase kPartsCases[] = {{1, 1, 0}, {1, 1, 3}, {2, 1, 2},    {3, 1, 1},   {4, 3, 3},
+                                 {8, 3, 1}, {2, 1, 0}, {1, 1, 0, 2}, {2, 3, 2, 3}};
 
-const PartsCase kReaderCases[] = {{1, 1, 0}, {3, 1, 2}, {4, 3, 3}};
+const PartsCase kReaderCases[] = {{1, 1, 0}, {3, 1, 2}, {4, 3, 3}, {2, 1, 1, 2}};
 
 TEST(CheckpointParts, InitialValuesAreThoseOfOneRank) {
   PartsModel one({1, 1, 0});
@@ -157,7 +165,7 @@ TEST(CheckpointParts, AnyNumberOfRanksReadsThoseOfAnyOther) {
       EXPECT_EQ(reader.sessions.back()->scalar("step"), 12);
       const Checkpoint weights = open_weights(d / "step-0000000012.safetensors");
       EXPECT_EQ(read_floats(weights.at("model.a")), one.tensor("parameters", "a"));
-      EXPECT_EQ(weights.at("b").shape, (std::vector<int64_t>{13, 5}));
+      EXPECT_EQ(weights.at("b").shape, (std::vector<int64_t>{12, 6}));
     }
 }
 
@@ -229,7 +237,7 @@ TEST(CheckpointParts, OfAnotherModelAreRefused) {
   auto other = std::make_shared<Plan>(parts_plan({1, 1, 0}));
   for (State& state : other->states)
     for (Segment& segment : state.segments)
-      if (segment.name == "b") segment.shape = {13, 5};
+      if (segment.name == "b") segment.shape = {12, 6};
   Session session(other, std::make_unique<UnigramExecutor>(*other), 0);
   EXPECT_HAS(message_of([&] { read_checkpoint(path, session); }),
              "the tensors of state 'parameters' have other names or shapes");
