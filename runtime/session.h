@@ -107,7 +107,8 @@ class Session {
   std::span<float> segment(std::string_view state, std::string_view segment);
   /// The same of a state of any float type, widened.
   std::vector<float> read_segment(std::string_view state, std::string_view segment) const;
-  /// Copies the values into the state, rounded to its type; their number must be right. Weights of i8 are
+  /// Copies the values of the whole tensor into the state, rounded to its type; their number must be right.
+  /// Where ranks have parts of it, each takes its own. Weights of i8 are
   /// quantised here (runtime/weights/quantize.h), their scales go to the state that has these, and
   /// read_segment gives what they stand for.
   void write_segment(std::string_view state, std::string_view segment, std::span<const float> values);

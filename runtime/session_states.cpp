@@ -6,6 +6,7 @@
 
 #include "runtime/convert.h"
 #include "runtime/error.h"
+#include "runtime/plan/segment_parts.h"
 #include "runtime/plan/state_parts.h"
 #include "runtime/session.h"
 #include "runtime/weights/initialize.h"
@@ -156,9 +157,9 @@ void Session::write_segment(std::string_view state, std::string_view name, std::
   const int index = state_index(state);
   const State& whole = plan_->states[static_cast<size_t>(index)];
   const Segment& part = segment_of(whole, name);
-  if (part.elements() != static_cast<int64_t>(values.size()))
-    fail("state '{}', segment '{}': expected {} numbers, given {}", state, name, part.elements(),
-         values.size());
+  if (const int64_t expected = count_elements(whole_shape(part));
+      expected != static_cast<int64_t>(values.size()))
+    fail("state '{}', segment '{}': expected {} numbers, given {}", state, name, expected, values.size());
   if (whole.dtype == DType::i8 && scales_index(state) >= 0) return write_quantized(index, part, values);
   write_parts(index, part, values);
   for (size_t i = 0; i < plan_->states.size(); ++i)
@@ -170,7 +171,7 @@ void Session::write_segment(std::string_view state, std::string_view name, std::
 void Session::write_parts(int index, const Segment& part, std::span<const float> values) {
   const State& state = plan_->states[static_cast<size_t>(index)];
   const auto all = memory(index);
-  for (const TensorRun& run : tensor_runs(state, plan_->mesh, rank()))
+  for (const TensorRun& run : whole_tensor_runs(state, plan_->mesh, rank()))
     if (run.segment == &part)
       narrow(values.data() + run.at, all.data() + run.local * size_of(state.dtype), state.dtype,
              run.elements);

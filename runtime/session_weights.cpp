@@ -120,9 +120,10 @@ void Session::read_weight(int state, const WeightMatch& match, std::vector<float
     return read_tensor(*match.tensor, *match.segment, place(),
                        all.subspan(static_cast<size_t>(match.segment->offset), count));
   }
-  scratch.resize(std::max(scratch.size(), count));
-  const std::span values = std::span(scratch).first(count);
-  read_tensor(*match.tensor, *match.segment, place(), values);
+  const auto all = static_cast<size_t>(match.tensor->elements());
+  scratch.resize(std::max(scratch.size(), all));
+  const std::span values = std::span(scratch).first(all);
+  read_whole(*match.tensor, *match.segment, values);
   write_segment(whole.name, match.segment->name, values);
 }
 

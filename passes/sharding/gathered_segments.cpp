@@ -1,6 +1,7 @@
 #include "passes/sharding/gathered_segments.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "passes/sharding/written_shardings.h"
 #include "runtime/error.h"
 
 namespace smelt {
@@ -16,6 +17,12 @@ const Segment& segment_of(const State& flat, const std::string& name) {
   const auto segment = llvm::find_if(flat.segments, [&](const Segment& s) { return s.name == name; });
   if (segment == flat.segments.end()) fail("parameter \"{}\" is no segment of state \"{}\"", name, flat.name);
   return *segment;
+}
+
+/// How ranks share the parameter, whatever part of the flat state each of them has.
+Sharding sharding_of(const Node& parameter) {
+  const Value& value = *parameter.result();
+  return written_sharding(value).value_or(replicated(value.rank()));
 }
 
 }  // namespace
@@ -38,15 +45,16 @@ Value* GatheredSegments::value(const Node& parameter, const State& flat, Phase p
 
 Value* GatheredSegments::read_copy(const Node& parameter, const State& copy) {
   Node* narrow = b_.graph().clone(parameter, {});
-  narrow->result()->type.dtype = copy.dtype;
-  narrow->result()->sharding = replicated(parameter.result()->rank());
+  const Sharding lies = sharding_of(parameter);
+  narrow->result()->type = {copy.dtype, sizes_.part(parameter.result()->shape(), lies)};
+  narrow->result()->sharding = lies;
   return b_.convert(narrow->result(), parameter.result()->dtype());
 }
 
 Value* GatheredSegments::slice_of(const Node& parameter, const State& flat, bool backward) {
   const Segment& segment = segment_of(flat, parameter.string_attr("name"));
   Value* slice = b_.slice(gathered(flat, backward), 0, segment.offset, segment.elements());
-  Value* part = b_.reshape(slice, parameter.result()->shape());
+  Value* part = b_.reshape(slice, sizes_.part(parameter.result()->shape(), sharding_of(parameter)));
   const DType dtype = parameter.result()->dtype();
   return part->dtype() == dtype ? part : b_.convert(part, dtype);
 }
@@ -55,7 +63,7 @@ Value* GatheredSegments::slice_of(const Node& parameter, const State& flat, bool
 Value* GatheredSegments::gathered(const State& flat, bool backward) {
   Value*& whole = flats_[{flat.name, backward}];
   if (whole) return whole;
-  const Sharding lies = sharding_of(flat, b_.module().mesh());
+  const Sharding lies = smelt::sharding_of(flat, b_.module().mesh());
   const Type type{flat.dtype, sizes_.part(flat.shape, lies)};
   Value* part = b_.create(Op::state, {}, {{"name", flat.name}}, type)->result();
   part->sharding = lies;

@@ -112,7 +112,7 @@ class GraphPartition {
   void leaf(const Node& node) {
     if (const State* flat = cut_flat_state(node))
       return settle(*node.result(), segments_.value(node, *flat, node.phase),
-                    replicated(node.result()->rank()));
+                    sharding_of_whole(*node.result()));
     const Sharding lies = node.is(Op::state) ? sharding_of_state(node) : sharding_of_whole(*node.result());
     Node* copy = made_->clone(node, {});
     sizes_.rewrite_attributes(*copy);
@@ -154,10 +154,8 @@ class GraphPartition {
   Value* placed(const Value& whole, Phase phase) {
     const State* flat = cut_flat_state(*whole.node());
     if (!flat) return placed_.find(&whole)->second;
-    const Sharding wanted = sharding_of_whole(whole);
     Value* value = segments_.value(*whole.node(), *flat, phase);
-    value = resharder_.move(value, replicated(value->rank()), wanted, whole.node()->describe());
-    value->sharding = wanted;
+    value->sharding = sharding_of_whole(whole);
     return value;
   }
 

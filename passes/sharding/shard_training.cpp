@@ -105,9 +105,9 @@ bool share(const Module& module, State& state, const ShardTrainingOptions& optio
   if (!state.cut.empty() || !state.partial.empty()) return false;
   const auto stage = stage_that_cuts(module, state);
   if (stage && options.zero >= *stage) {
-    // Of buckets each rank has columns.
+    // Of each bucket every rank has rows.
     state.cut.resize(state.shape.size());
-    state.cut.back() = options.axes;
+    state.cut[state.shape.size() > 1 ? 1 : 0] = options.axes;
     return true;
   }
   const bool is_sum = state.role == Role::gradient && is_read(module, state.name);

@@ -12,20 +12,23 @@
 namespace smelt {
 namespace {
 
-constexpr int64_t alignment = 16;         // elements: 64 bytes of f32
-constexpr int64_t bucket_alignment = 64;  // of a rank's part: rows of long temporaries have such a pitch
+constexpr int64_t alignment = 16;  // elements: 64 bytes of f32
+/// Elements of a row of a bucket: rows of long temporaries have such a pitch, and kernels over a long part
+/// want many rows, each of them long enough for a block.
+constexpr int64_t kShortRow = 64, kLongRow = 4096, kLongPart = 1 << 20;
 
 int64_t round_up_to(int64_t number, int64_t multiple) {
   return (number + multiple - 1) / multiple * multiple;
 }
 int64_t aligned(int64_t offset) { return round_up_to(offset, alignment); }
 
-/// Buckets of one width, which every rank's part of is aligned.
+/// Buckets of as many rows, which every rank has equally many of.
 Shape flat_shape(int64_t elements, const FlattenParametersOptions& options) {
   if (options.ranks == 0) return {aligned(elements)};
   const int64_t buckets = std::max<int64_t>(1, (elements + options.bucket - 1) / options.bucket);
-  const int64_t width = round_up_to((elements + buckets - 1) / buckets, bucket_alignment * options.ranks);
-  return {buckets, width};
+  const int64_t least = (elements + buckets - 1) / buckets;
+  const int64_t row = least / options.ranks < kLongPart ? kShortRow : kLongRow;
+  return {buckets, round_up_to(least, row * options.ranks) / row, row};
 }
 
 std::vector<int64_t> constant_shape(const Module::Parameter& parameter) {
@@ -188,9 +191,13 @@ const State& flat_parameters(Module& module) {
 
 Value* flat_places(GraphBuilder& b, const Shape& shape) {
   const Type type{DType::i32, shape};
-  Value* place = b.iota(type, static_cast<int64_t>(shape.size()) - 1);
-  if (shape.size() == 1) return place;
-  return b.add(scale(b, b.iota(type, 0), static_cast<double>(*shape[1].constant())), place);
+  Value* place = nullptr;
+  int64_t stride = 1;
+  for (size_t dim = shape.size(); dim-- > 0; stride *= *shape[dim].constant()) {
+    Value* along = scale(b, b.iota(type, static_cast<int64_t>(dim)), static_cast<double>(stride));
+    place = place ? b.add(along, place) : along;
+  }
+  return place;
 }
 
 State& declare_flat_state(Module& module, std::string name, Role role, double initial) {

@@ -6,8 +6,8 @@
 // there is a rounded copy beside the f32 masters, "parameters.bf16", of the same segments at the same places;
 // or without masters "parameters" itself is narrow. Contract: no graph changes.
 //
-// Where ranks are to have parts of the flat states, these are [buckets, width]: every rank takes as many
-// columns of each bucket, so that one bucket can be summed or gathered while others are still computed.
+// Where ranks are to have parts of the flat states, these are [buckets, rows, row]: every rank takes as many
+// rows of each bucket, so that one bucket can be summed or gathered while others are still computed.
 // Segments count elements row after row, and may cross from one bucket to the next.
 #pragma once
 
@@ -18,8 +18,8 @@ namespace smelt {
 struct FlattenParametersOptions {
   DType storage = DType::f32;
   bool masters = true;                // "parameters" is f32 whatever the storage type
-  int64_t ranks = 0;                  // that the width of a bucket is divided by; 0: flat states have one dim
-  int64_t bucket = int64_t{1} << 24;  // elements of a bucket at most, but for rounding up to 64 for each rank
+  int64_t ranks = 0;                  // that the rows of a bucket are divided by; 0: flat states have one dim
+  int64_t bucket = int64_t{1} << 24;  // elements of a bucket at most, but for rounding up to whole rows
 };
 /// storage = "bf16", masters = "true" | "false", ranks = "4", bucket = "4096"
 void set_option(FlattenParametersOptions& options, std::string_view key, std::string_view value);
@@ -28,7 +28,7 @@ bool flatten_parameters(Module& module, const FlattenParametersOptions& options 
 
 /// The rounded copy of the flat state; null where there is none.
 const State* parameter_copy(const Module& module);
-/// Of a flat value, [elements] or [buckets, width], or of a part of it: each element's place in the flat
+/// Of a flat value, [elements] or [buckets, rows, row], or of a part of it: each element's place in the flat
 /// state of the value's shape.
 Value* flat_places(GraphBuilder& b, const Shape& shape);
 /// The flat state; throws Error where flatten_parameters has not run.

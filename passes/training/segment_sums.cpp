@@ -31,7 +31,7 @@ SegmentSums::SegmentSums(GraphBuilder& b, const State& flat, int64_t chunk)
       elements_(*element_count(flat.shape).constant() / tile_) {
   cut(flat);
   places_ = row_places(chunk_begin_, chunk_, elements_ - 1);
-  if (shape_.size() == 2) places_ = by_columns(places_);
+  if (shape_.size() > 1) places_ = by_columns(places_);
 }
 
 void SegmentSums::cut(const State& flat) {
@@ -50,14 +50,16 @@ void SegmentSums::cut(const State& flat) {
   }
 }
 
+int64_t SegmentSums::width() const { return elements_ * tile_ / *shape_[0].constant(); }
+
 Value* SegmentSums::tiles(Value* flat) const {
-  const Dim columns = *shape_[1].divide(tile_);
-  Value* sums = b_.sum(b_.reshape(flat, {shape_[0], columns, tile_}), {2});
+  Value* buckets = b_.reshape(flat, {shape_[0], width()});
+  Value* sums = b_.sum(b_.reshape(buckets, {shape_[0], width() / tile_, tile_}), {2});
   return b_.reshape(b_.transpose(sums, {1, 0}), {elements_});
 }
 
 Value* SegmentSums::by_columns(Value* tile) const {
-  const double columns = static_cast<double>(*shape_[1].constant() / tile_);
+  const auto columns = static_cast<double>(width() / tile_);
   Value* bucket = b_.div(tile, b_.like(tile, columns));
   Value* column = b_.sub(tile, scale(b_, bucket, columns));
   return b_.add(scale(b_, column, static_cast<double>(*shape_[0].constant())), bucket);

@@ -6,7 +6,7 @@
 //   sums     a reduction over each row, then over each segment's chunks: [segments]
 //   spread   the segment of every element by a search in the table of offsets, a few steps from a coarse one
 //
-// Of flat values [buckets, width], which ranks have columns of, `tiles` of neighbouring elements are summed
+// Of flat values [buckets, rows, row], which ranks have rows of, `tiles` of neighbouring elements are summed
 // first, where they lie. Their sums stand column after column, so that a rank's are neighbours, and are what
 // `rows` takes then: all that ranks add up is a number a segment.
 #pragma once
@@ -25,7 +25,7 @@ class SegmentSums {
   Value* places() const { return places_; }
   /// A flat value that lies in memory, by chunks.
   Value* rows(Value* flat) const { return b_.gather(flat, places_); }
-  /// The sums of tiles of a value [buckets, width].
+  /// The sums of tiles of a value [buckets, rows, row].
   Value* tiles(Value* flat) const;
   /// From a value by chunks to its sum by segment.
   Value* sums(Value* rows) const;
@@ -37,6 +37,7 @@ class SegmentSums {
     int64_t begin, length;
   };
   void cut(const State& flat);
+  int64_t width() const;  // elements of a bucket
   /// Tiles from `first` on, as places among those that stand column after column.
   Value* by_columns(Value* tile) const;
   Value* table(const std::vector<double>& values) const;

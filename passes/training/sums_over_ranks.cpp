@@ -4,6 +4,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "passes/expressions.h"
+#include "passes/training/flatten_parameters.h"
 
 namespace smelt {
 namespace {
@@ -46,14 +47,6 @@ std::vector<WeightedRange> weighted_ranges(const State& flat, llvm::ArrayRef<Mes
   return ranges;
 }
 
-/// The place of each element in the flat state, whose elements may stand in buckets.
-Value* places(GraphBuilder& b, const Shape& shape) {
-  Value* place = b.iota({DType::i32, shape}, static_cast<int64_t>(shape.size()) - 1);
-  if (shape.size() == 1) return place;
-  Value* bucket = b.iota({DType::i32, shape}, 0);
-  return b.add(b.mul(bucket, b.like(bucket, static_cast<double>(*shape[1].constant()))), place);
-}
-
 Value* weighted(GraphBuilder& b, const WeightedRange& range, Value* elements, Value* place) {
   const auto at = [&](int64_t limit) { return b.like(place, static_cast<double>(limit)); };
   Value* inside = b.logical_and(b.ge(place, at(range.begin)), b.lt(place, at(range.end)));
@@ -72,7 +65,7 @@ Value* all_reduced(GraphBuilder& b, llvm::ArrayRef<MeshAxis> axes, Value* value)
 Value* sum_over_ranks(GraphBuilder& b, const State& flat, Value* elements) {
   const std::vector<MeshAxis> axes = cutting_axes(b.module().mesh(), flat);
   if (!axes.empty()) {
-    Value* place = places(b, elements->shape());
+    Value* place = flat_places(b, elements->shape());
     for (const WeightedRange& range : weighted_ranges(flat, axes))
       if (range.weight != 1) elements = weighted(b, range, elements, place);
   }

@@ -72,7 +72,7 @@ struct State {
   std::string name;  // "parameters", "adam.m", "step", "learning_rate"
   Role role = Role::state;
   DType dtype = DType::f32;
-  Shape shape;       // flat states: [elements], or [buckets, width] where ranks have parts of them
+  Shape shape;       // flat states: [elements], or [buckets, rows, row] where ranks have parts of them
   Initializer init;  // where there are no segments
   std::string copy_of =
       {};  // a rounded copy of the state of this name: who writes that one on the host rounds again

@@ -108,13 +108,21 @@ std::string problem_with(const StoredStates& file, const State& state) {
   if (!stored) return fmt::format("state '{}' is missing", state.name);
   const bool knows = !state.segments.empty() && (file.in_parts() || !file.text("parameters").empty());
   const int64_t expected = count_elements(whole_extents(state)), elements = stored->elements();
-  if (stored->state.dtype != state.dtype || (!knows && elements != expected))
+  const bool fits =
+      knows ? have_same_tensors(with_tensors(file, *stored, state).state, state) : elements == expected;
+  if (stored->state.dtype == state.dtype && fits) return {};
+  if (stored->state.dtype != state.dtype || elements != expected)
     return fmt::format("state '{}' is {}, the plan has {}", state.name,
                        describe({state.name, stored->state.dtype, {elements}, {}}),
                        describe({state.name, state.dtype, {expected}, {}}));
-  if (knows && !have_same_tensors(with_tensors(file, *stored, state).state, state))
-    return fmt::format("the tensors of state '{}' have other names or shapes", state.name);
-  return {};
+  return fmt::format("the tensors of state '{}' have other names or shapes", state.name);
+}
+
+/// Whether moments lie as the parameters do, but do not say so.
+bool has_unnamed_moments(const Plan& plan) {
+  return std::ranges::any_of(plan.states, [](const State& state) {
+    return state.role == Role::optimizer && state.segments.empty() && !state.shape.empty();
+  });
 }
 
 void require_fit(const StoredStates& file, const Plan& plan) {
@@ -127,6 +135,9 @@ void require_fit(const StoredStates& file, const Plan& plan) {
     if (!state || !is_saved(*state))
       problems.push_back(fmt::format("the plan has no state '{}'", stored.state.name));
   }
+  if (problems.empty() && !file.in_parts() && has_unnamed_moments(plan) && !file.text("parameters").empty() &&
+      file.text("parameters") != parameter_layout(plan))
+    problems.push_back("its parameters have other names, shapes or places");
   if (!problems.empty())
     fail("checkpoint '{}' belongs to another plan: {}", file.path().string(), fmt::join(problems, "; "));
 }
