@@ -222,11 +222,5 @@ graph @loss(%x: f32[B,3], %scale: f32[3], %factor: f32[]) {
   expect_refusal(text, {"input \"scale\" of @train_step : f32[3]", "whose records are B"});
 }
 
-TEST(RankBatches, MeshOfTheModelItselfIsRefusedByGpus) {
-  CompileOptions options = regression_options();
-  options.target = "sm_90";
-  expect_refusal(kRegression, {"GPUs", "data = 2"}, options);
-}
-
 }  // namespace
 }  // namespace smelt
