@@ -50,6 +50,8 @@ struct CompileOptions {
   bool memory_curve = false;
   BuildOptions build;
   TrainingOptions training;
+  /// Patterns ("*" is any text) of the names of parameters that are trained; empty: all.
+  std::vector<std::string> trained = {};
   /// Of the ranks that run the plan together; batches are cut along its axis `data`. Empty: it runs alone.
   Mesh mesh = {};
   BucketCollectivesOptions buckets = {};

@@ -25,7 +25,7 @@ void add_commands(CLI::App& app) {
 #ifdef SMELT_SERVER
                    add_serve,
 #endif
-                   add_tokenize, add_launch, add_verify, add_bench, add_doctor})
+                   add_tokenize, add_export, add_launch, add_verify, add_bench, add_doctor})
     add(app);
 }
 

@@ -24,6 +24,7 @@
 #include "passes/simplify/decompose.h"
 #include "passes/training/evaluation_entry.h"
 #include "passes/training/flatten_parameters.h"
+#include "passes/training/freeze_parameters.h"
 #include "runtime/cuda/device.h"
 #include "runtime/error.h"
 
@@ -123,6 +124,7 @@ class Compiler {
 
   void prepare_training(Module& module, const Target& target) {
     if (wants("evaluate")) make_evaluation_entry(module, options_.training.loss);
+    freeze_parameters(module, {options_.trained});
     PassManager before = manager();
     before.add("bound_ids");
     before.add({"decompose", {}},
@@ -131,9 +133,16 @@ class Compiler {
     if (!shares_parameters(module)) before.add("merge_gemms");
     before.run(module);
     if (shares_parameters(module)) plan_neighbours(module, manager());
-    flatten_parameters(module, in_buckets({options_.storage, options_.masters}, module, sharing()));
+    flatten_parameters(module, in_buckets(flattening(), module, sharing()));
     make_training_entries(module, training_options());
     llvm::erase_if(module.graphs, [&](const auto& graph) { return graph->name == options_.training.loss; });
+  }
+
+  /// What adapters and patterns of names leave as it is, the model's own weights have.
+  FlattenParametersOptions flattening() const {
+    return {.storage = options_.storage,
+            .masters = options_.masters,
+            .frozen_from_model = options_.build.lora || !options_.trained.empty()};
   }
 
   ShardTrainingOptions sharing() const { return {.zero = options_.zero, .bucket = options_.zero_bucket}; }

@@ -59,7 +59,7 @@ class KeyText {
 
 void add_build(KeyText& key, const BuildOptions& options) {
   const auto& [mesh, bounds, dropout, training, hidden_states, attention_mask, position_ids, segment_ids,
-               caches, cache_type, chooses_tokens, cache_pages] = options;
+               caches, cache_type, chooses_tokens, cache_pages, lora] = options;
   key.add("build_mesh", str(mesh));
   for (const Symbols::Bound& bound : bounds)
     key.add(fmt::format("bound {}", fmt::join(bound.factors, "*")), bound.upper);
@@ -68,6 +68,7 @@ void add_build(KeyText& key, const BuildOptions& options) {
   key.add("segment_ids", segment_ids).add("caches", caches);
   key.add("cache_type", name(cache_type)).add("chooses_tokens", chooses_tokens);
   key.add("cache_pages", cache_pages);
+  key.add("lora", lora ? lora_json(*lora).dump() : "none");
 }
 
 void add_training(KeyText& key, const TrainingOptions& options) {
@@ -123,8 +124,9 @@ void keep(const PlanCache& cache, const std::string& key, Compilation& compiled)
 
 std::string plan_key(const Description& description, const CompileOptions& options) {
   const auto& [target, device, mode, storage, attention, gemm_bodies, int8_weights, tf32, masters, chunk_rows,
-               recompute, memory_budget, memory_curve, build, training, mesh, buckets, zero, zero_bucket,
-               entries, pipeline, passes, explain_fusion, explain_sharding, tune, dump_dir] = options;
+               recompute, memory_budget, memory_curve, build, training, trained, mesh, buckets, zero,
+               zero_bucket, entries, pipeline, passes, explain_fusion, explain_sharding, tune, dump_dir] =
+      options;
   KeyText key;
   key.add("build", compiler_build_id()).add("format", kPlanFormat).add("mode", static_cast<int>(mode));
   key.add("storage", name(storage))
@@ -142,6 +144,7 @@ std::string plan_key(const Description& description, const CompileOptions& optio
       .add("zero", zero)
       .add("zero_bucket", zero_bucket);
   key.add("entries", fmt::format("{}", fmt::join(entries, ",")));
+  key.add("trained", fmt::format("{}", fmt::join(trained, ",")));
   add_build(key, build);
   add_training(key, training);
   const bool unseen = add_passes(key, passes);

@@ -21,15 +21,17 @@ constexpr double kAllTokens = -1;  // a length that stands for T
 /// One graph of the model as it grows.
 class ModelGraph {
  public:
-  ModelGraph(Module& module, const TransformerSpec& spec, const BuildOptions& options, const char* name,
-             TransformerSpec::Dropout dropout)
+  ModelGraph(Module& module, const TransformerSpec& spec, const BuildOptions& options, Adapters* adapters,
+             const char* name, TransformerSpec::Dropout dropout)
       : spec_(spec),
         options_(options),
         b_{.graph = GraphBuilder(module.add_graph(name)),
            .spec = spec,
            .names = ParameterNames(spec),
            .dropout = dropout,
-           .cache_type = options.cache_type} {}
+           .cache_type = options.cache_type,
+           .adapters = adapters,
+           .adapter_dropout = std::string_view(name) == "loss" && adapters ? adapters->config.dropout : 0} {}
 
   void add_loss() {
     read_sources();
@@ -355,31 +357,32 @@ class ModelGraph {
   std::vector<Value*> encoder_hidden_, hidden_;
 };
 
-void add_pages(Module& module, const TransformerSpec& spec, const BuildOptions& options) {
-  ModelGraph(module, spec, options, kReadPages, {}).add_read_pages(false);
-  ModelGraph(module, spec, options, kDecodePages, {}).add_read_pages(true);
+void add_pages(Module& module, const TransformerSpec& spec, const BuildOptions& options, Adapters* adapters) {
+  ModelGraph(module, spec, options, adapters, kReadPages, {}).add_read_pages(false);
+  ModelGraph(module, spec, options, adapters, kDecodePages, {}).add_read_pages(true);
   if (!options.chooses_tokens.value_or(false))
-    return ModelGraph(module, spec, options, kStepPages, {}).add_step_pages();
-  ModelGraph(module, spec, options, kNextPages, {}).add_next_pages();
-  ModelGraph(module, spec, options, kBeginPages, {}).add_begin_pages();
+    return ModelGraph(module, spec, options, adapters, kStepPages, {}).add_step_pages();
+  ModelGraph(module, spec, options, adapters, kNextPages, {}).add_next_pages();
+  ModelGraph(module, spec, options, adapters, kBeginPages, {}).add_begin_pages();
 }
 
 /// The states of a cache are declared by who writes them first.
-void add_caches(Module& module, const TransformerSpec& spec, const BuildOptions& options) {
-  if (options.cache_pages > 0) return add_pages(module, spec, options);
+void add_caches(Module& module, const TransformerSpec& spec, const BuildOptions& options,
+                Adapters* adapters) {
+  if (options.cache_pages > 0) return add_pages(module, spec, options, adapters);
   if (const auto rings = ring_bounds(spec, options, module.symbols)) bound_runs(*rings, module.symbols);
-  if (has_both(spec)) ModelGraph(module, spec, options, "encode", {}).add_encode();
-  ModelGraph(module, spec, options, "decode", {}).add_decode();
+  if (has_both(spec)) ModelGraph(module, spec, options, adapters, "encode", {}).add_encode();
+  ModelGraph(module, spec, options, adapters, "decode", {}).add_decode();
   if (options.chooses_tokens.value_or(false)) {
     bound_beams(module.symbols);
     for (const bool guided : {false, true}) {
-      ModelGraph(module, spec, options, guided ? "next_guided" : "next", {}).add_next(guided);
-      ModelGraph(module, spec, options, guided ? "next_beams_guided" : "next_beams", {})
+      ModelGraph(module, spec, options, adapters, guided ? "next_guided" : "next", {}).add_next(guided);
+      ModelGraph(module, spec, options, adapters, guided ? "next_beams_guided" : "next_beams", {})
           .add_next_beams(guided);
     }
   }
-  ModelGraph(module, spec, options, "reorder", {}).add_reorder(false);
-  if (has_both(spec)) ModelGraph(module, spec, options, "reorder_sources", {}).add_reorder(true);
+  ModelGraph(module, spec, options, adapters, "reorder", {}).add_reorder(false);
+  if (has_both(spec)) ModelGraph(module, spec, options, adapters, "reorder_sources", {}).add_reorder(true);
 }
 
 TransformerSpec::Dropout dropout_of(const TransformerSpec& spec, const BuildOptions& options) {
@@ -408,12 +411,16 @@ std::unique_ptr<Module> build_transformer(const TransformerSpec& given, const Bu
   auto module = std::make_unique<Module>();
   if (!options.mesh.empty()) module->set_mesh(options.mesh);
   bound_symbols(spec, options, module->symbols);
+  std::optional<Adapters> adapted;
+  if (options.lora) adapted.emplace(*options.lora);
+  Adapters* adapters = adapted ? &*adapted : nullptr;
   if (options.training) {
-    ModelGraph(*module, spec, options, "loss", dropout_of(spec, options)).add_loss();
-    ModelGraph(*module, spec, options, "evaluate", {}).add_loss();
+    ModelGraph(*module, spec, options, adapters, "loss", dropout_of(spec, options)).add_loss();
+    ModelGraph(*module, spec, options, adapters, "evaluate", {}).add_loss();
   }
-  ModelGraph(*module, spec, options, "logits", {}).add_logits();
-  if (keeps_caches(spec, options)) add_caches(*module, spec, options);
+  ModelGraph(*module, spec, options, adapters, "logits", {}).add_logits();
+  if (keeps_caches(spec, options)) add_caches(*module, spec, options, adapters);
+  if (adapters) finish_adapters(*module, spec, *adapters, options.training);
   const std::optional<Json> config = config_from_spec(spec);
   module->description = describe_model(spec, config.value_or(nullptr), Json::object()).dump();
   return module;

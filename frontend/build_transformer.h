@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "frontend/lora_config.h"
 #include "frontend/transformer_spec.h"
 #include "ir/graph.h"
 
@@ -34,6 +35,8 @@ struct BuildOptions {
   /// With caches, of a decoder alone: pages of kPageTokens tokens that they have in place of a row of T
   /// tokens for each of B; 0: none.
   int64_t cache_pages = 0;
+  /// Adapters beside the linear maps that it targets; all else but what it says is frozen then.
+  std::optional<LoraConfig> lora = std::nullopt;
 };
 
 /// Graphs

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <set>
 
+#include "frontend/blocks/adapters.h"
 #include "frontend/parameter_names.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringRef.h"
 #include "runtime/error.h"
 
 namespace smelt {
@@ -14,17 +16,6 @@ namespace {
 
 std::vector<std::string> spellings(const Module::Parameter& parameter) {
   return parameter.checkpoint_names.empty() ? std::vector{parameter.name} : parameter.checkpoint_names;
-}
-
-std::vector<int64_t> checkpoint_shape(const Module::Parameter& parameter) {
-  std::vector<int64_t> shape;
-  for (const Dim& dim : parameter.type.shape) shape.push_back(dim.evaluate({}));
-  if (parameter.stacked && shape.size() > 1) {
-    shape[1] *= shape[0];
-    shape.erase(shape.begin());
-  }
-  if (parameter.transposed) std::reverse(shape.begin(), shape.end());
-  return shape;
 }
 
 const TensorView* find_tensor(const Module::Parameter& parameter, const Checkpoint& weights) {
@@ -40,6 +31,15 @@ std::string problem_with(const Module::Parameter& parameter, const TensorView* t
     return fmt::format("{}: missing, expected {}", fmt::join(spellings(parameter), " or "), expected);
   if (is_float(tensor->dtype) && tensor->shape == checkpoint_shape(parameter)) return "";
   return fmt::format("{}: {}, expected {}", tensor->name, describe(*tensor), expected);
+}
+
+/// The tensor that is read, and what an adapter's stands in the place of.
+void add_used(const Module::Parameter& parameter, const Checkpoint& weights,
+              std::set<const TensorView*>& used) {
+  used.insert(find_tensor(parameter, weights));
+  const std::vector<std::string> names = spellings(parameter);
+  if (!llvm::StringRef(names.front()).starts_with(kAdapterPrefix)) return;
+  for (const std::string& name : names) used.insert(weights.find(name));
 }
 
 /// The description's "ignored_tensors"; a graph in text form may have no description.
@@ -66,12 +66,24 @@ std::vector<std::string> unexpected(const Module& module, const Checkpoint& weig
 
 }  // namespace
 
-void check_weights(const Module& module, const Checkpoint& weights) {
+std::vector<int64_t> checkpoint_shape(const Module::Parameter& parameter) {
+  std::vector<int64_t> shape;
+  for (const Dim& dim : parameter.type.shape) shape.push_back(dim.evaluate({}));
+  if (parameter.stacked && shape.size() > 1) {
+    shape[1] *= shape[0];
+    shape.erase(shape.begin());
+  }
+  if (parameter.transposed) std::reverse(shape.begin(), shape.end());
+  return shape;
+}
+
+void check_weights(const Module& module, const Checkpoint& weights, bool new_adapters) {
   std::vector<SpecProblem> problems;
   std::set<const TensorView*> used;
   for (const Module::Parameter& parameter : module.parameters) {
     const TensorView* tensor = find_tensor(parameter, weights);
-    used.insert(tensor);
+    if (!tensor && new_adapters && is_adapter_parameter(parameter.name)) continue;
+    add_used(parameter, weights, used);
     if (std::string text = problem_with(parameter, tensor); !text.empty())
       problems.push_back({"", std::move(text)});
   }

@@ -11,13 +11,16 @@ namespace smelt {
 
 /// Throws one Error that lists every parameter that the checkpoint lacks, every tensor of a wrong shape or
 /// type, and every tensor that no parameter asks for. Buffers that the module's description names as ignored
-/// are allowed.
-void check_weights(const Module& module, const Checkpoint& weights);
+/// are allowed, as is what the weights of an adapter are there in place of. `new_adapters`: those of the
+/// module have no tensors yet.
+void check_weights(const Module& module, const Checkpoint& weights, bool new_adapters = false);
 
 /// Unties a head that the config ties to the embeddings but that the checkpoint holds with values of its own,
 /// as transformers does. T5 1.1 is stored in that way.
 void untie_stored_head(TransformerSpec& spec, const Checkpoint& weights);
 
+/// The shape in files: that of a weight which they hold the other way round, or one below the other.
+std::vector<int64_t> checkpoint_shape(const Module::Parameter& parameter);
 /// The values of one parameter in our own layout ([out,in] for weights), whatever the checkpoint's spelling,
 /// layout and float type. Throws Error where it is missing or does not fit.
 std::vector<float> read_parameter(const Module::Parameter& parameter, const Checkpoint& weights);

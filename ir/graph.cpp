@@ -346,11 +346,31 @@ int Module::buffer_of(std::string_view state) const {
   return -1;
 }
 
-const State* Module::find_parameter_state(DType dtype) const {
+const Segment* find_segment(const State& state, std::string_view name) {
+  const auto found =
+      llvm::find_if(state.segments, [&](const Segment& segment) { return segment.name == name; });
+  return found == state.segments.end() ? nullptr : &*found;
+}
+
+namespace {
+
+bool is_flat_state_of_parameters(const State& state) {
+  return state.name == kParameters || state.name == kFrozenParameters || state.name == kQuantizedParameters;
+}
+
+}  // namespace
+
+const State* Module::find_parameter_state(std::string_view parameter, DType dtype) const {
   for (const State& state : states)
-    if (state.dtype == dtype &&
-        (state.name == "parameters" || state.copy_of == "parameters" || state.name == kQuantizedParameters))
+    if (state.dtype == dtype && (is_flat_state_of_parameters(state) || state.copy_of == kParameters) &&
+        find_segment(state, parameter))
       return &state;
+  return nullptr;
+}
+
+const State* Module::state_of_parameter(std::string_view parameter) const {
+  for (const State& state : states)
+    if (is_flat_state_of_parameters(state) && find_segment(state, parameter)) return &state;
   return nullptr;
 }
 

@@ -205,9 +205,15 @@ class Graph {
   std::list<std::unique_ptr<Node>> nodes_;
 };
 
+/// The flat state of parameters that are trained, and of those that are not: these have the storage type
+/// alone.
+inline constexpr std::string_view kParameters = "parameters", kFrozenParameters = "parameters.frozen";
 /// The flat i8 state of weights that quantize_weights has made narrow, and its scales.
 inline constexpr std::string_view kQuantizedParameters = "parameters.i8",
                                   kQuantizedScales = "parameters.i8.scales";
+
+/// The segment of this name; null where the state has none.
+const Segment* find_segment(const State& state, std::string_view name);
 
 class Module {
  public:
@@ -220,7 +226,7 @@ class Module {
   Graph* find_graph(std::string_view name) const;
   std::unique_ptr<Module> clone() const;
 
-  /// Parameters as declared, before and after they become segments of the flat state "parameters".
+  /// Parameters as declared, before and after they become segments of the flat states.
   struct Parameter {
     std::string name;
     Type type;
@@ -228,8 +234,8 @@ class Module {
     bool decay = true;
     std::vector<std::string> checkpoint_names;  // empty: the name itself
     bool transposed = false;
-    bool stacked = false;                   // the checkpoint holds [2*m,n] for our [2,m,n]
-    bool frozen = false;                    // a buffer of the checkpoint: it gets no gradient and no decay
+    bool stacked = false;  // the checkpoint holds [2*m,n] for our [2,m,n]
+    bool frozen = false;   // not trained (a buffer, a base of adapters): no gradient, moments, master, decay
     std::optional<Sharding> sharding = {};  // absent: every rank holds all of it
     bool operator==(const Parameter&) const = default;
   };
@@ -237,8 +243,12 @@ class Module {
   State* find_state(std::string_view name);
   /// The index of the buffer that is the state's memory; -1 where it has none.
   int buffer_of(std::string_view state) const;
-  /// The flat state that holds the parameters in this type: "parameters" itself or a copy of it.
-  const State* find_parameter_state(DType dtype) const;
+  /// The flat state that holds this parameter in this type: "parameters", a copy of it, or that of frozen or
+  /// quantized ones. Null where there is none.
+  const State* find_parameter_state(std::string_view parameter, DType dtype) const;
+  /// The flat state that the parameter is a segment of, whatever its type; not a copy. Null before
+  /// flatten_parameters.
+  const State* state_of_parameter(std::string_view parameter) const;
   uint32_t next_random_id() { return random_ids++; }
 
   /// Declares the coordinates of a rank, too: symbols from 0 up.

@@ -33,7 +33,8 @@ void check_parameter(const Node& node) {
   if (!declared) fail("parameter \"{}\" is not declared", name);
   // In a type of its own where a flat state holds the parameters in it.
   const DType dtype = node.result()->dtype();
-  const bool stored = node.graph().module().find_parameter_state(dtype) != nullptr;
+  const bool stored =
+      dtype != declared->type.dtype && node.graph().module().find_parameter_state(name, dtype) != nullptr;
   same_type("parameter", name, node.result()->type,
             {stored ? dtype : declared->type.dtype, declared->type.shape});
 }

@@ -33,6 +33,7 @@
 #include "passes/simplify/simplify.h"
 #include "passes/training/apply_optimizer.h"
 #include "passes/training/flatten_parameters.h"
+#include "passes/training/freeze_parameters.h"
 #include "passes/training/training_entries.h"
 #include "runtime/error.h"
 

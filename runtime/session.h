@@ -123,8 +123,10 @@ class Session {
   std::vector<std::string> initialize(uint32_t seed, const Checkpoint& weights);
   /// Reads every segment of every parameter state under one of its checkpoint names, in any float dtype,
   /// transposed where the segment says so. All missing, misshaped and mistyped tensors are named in one
-  /// Error, and then nothing was changed. Returns the names in the file that no segment asked for.
-  std::vector<std::string> load_weights(const Checkpoint& weights);
+  /// Error, and then nothing was changed. Returns the names in the file that no segment asked for. Segments
+  /// for which `stays` is true keep their values where the file has none.
+  std::vector<std::string> load_weights(const Checkpoint& weights,
+                                        const std::function<bool(const Segment&)>& stays = {});
   /// A .safetensors file, a directory with model.safetensors or its index, or a checkpoint of a training run.
   std::vector<std::string> load_weights(const std::filesystem::path& path);
   /// Writes every parameter under its first checkpoint name and in the checkpoint's layout, as f32.

@@ -85,13 +85,16 @@ bool holds_weights(const State& state) {
 }
 
 /// Collects what is wrong instead of stopping at the first.
-std::vector<WeightMatch> match_all(const Plan& plan, const Checkpoint& weights) {
+std::vector<WeightMatch> match_all(const Plan& plan, const Checkpoint& weights,
+                                   const std::function<bool(const Segment&)>& stays = {}) {
   std::vector<WeightMatch> matches;
   std::vector<std::string> problems;
   for (size_t i = 0; i < plan.states.size(); ++i) {
     if (!holds_weights(plan.states[i])) continue;
     for (const Segment& segment : plan.states[i].segments) {
-      matches.push_back({static_cast<int>(i), &segment, find_tensor(weights, segment)});
+      const TensorView* tensor = find_tensor(weights, segment);
+      if (!tensor && stays && stays(segment)) continue;
+      matches.push_back({static_cast<int>(i), &segment, tensor});
       if (auto problem = problem_with(segment, matches.back().tensor); !problem.empty())
         problems.push_back(std::move(problem));
     }
@@ -106,9 +109,10 @@ std::span<const std::byte> bytes_of(std::span<const float> values) { return std:
 
 }  // namespace
 
-std::vector<std::string> Session::load_weights(const Checkpoint& weights) {
+std::vector<std::string> Session::load_weights(const Checkpoint& weights,
+                                               const std::function<bool(const Segment&)>& stays) {
   for (size_t i = 0; i < plan_->states.size(); ++i) require_own(static_cast<int>(i));
-  return read_weights(weights, match_all(*plan_, weights));
+  return read_weights(weights, match_all(*plan_, weights, stays));
 }
 
 /// Where the state's own floats are, a tensor is read into them.

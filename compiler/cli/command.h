@@ -12,6 +12,7 @@ void add_opt(CLI::App& app);
 void add_run(CLI::App& app);
 void add_train(CLI::App& app);
 void add_evaluate(CLI::App& app);
+void add_export(CLI::App& app);
 void add_generate(CLI::App& app);
 void add_serve(CLI::App& app);  // of builds with SMELT_SERVER
 void add_tokenize(CLI::App& app);

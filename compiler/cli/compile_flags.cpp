@@ -171,6 +171,14 @@ void CompileFlags::add_dropout(CLI::App& app) {
       ->check(CLI::Range(0.0, 0.999));
 }
 
+void CompileFlags::add_trained(CLI::App& app) {
+  app.add_option(
+         "--train-only", trained,
+         "names of parameters that are trained, \"*\" is any text: all others stay as they are, and cost "
+         "neither gradients nor moments")
+      ->delimiter(',');
+}
+
 void CompileFlags::add_inputs(CLI::App& app) {
   app.add_flag_callback(
       "--attention-mask", [this] { attention_mask = true; },
@@ -248,6 +256,7 @@ CompileOptions CompileFlags::options() const {
   options.build.cache_pages = cache_pages;
   options.build.hidden_states = hidden_states;
   options.training.optimizer = optimizer.options();
+  options.trained = trained;
   options.pipeline = pipeline;
   memory.apply(options);
   options.dump_dir = dump_dir;

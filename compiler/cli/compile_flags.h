@@ -23,7 +23,7 @@ struct OptimizerFlags {
 struct CompileFlags {
   std::string target = "cpu", mode = "train", precision = "fp32", masters = "fp32", weight_type = "float",
               attention = "auto", gemm_bodies = "auto", mesh, pipeline, dump_dir;
-  std::vector<std::string> bounds, disabled, print_after;
+  std::vector<std::string> bounds, disabled, print_after, trained;
   int64_t bisect_limit = -1, bucket_mib = BucketCollectivesOptions{}.bytes >> 20;
   bool no_plan_cache = false, tune = false, verify_each = false, timing = false, print_after_all = false;
   bool says_memory = true;  // on stderr, before any of it is allocated
@@ -43,6 +43,8 @@ struct CompileFlags {
   /// Adds --mode, --dropout and the optimiser, for commands that make plans of either mode.
   void add_mode(CLI::App& app);
   void add_dropout(CLI::App& app);
+  /// Adds --train-only.
+  void add_trained(CLI::App& app);
   /// Adds --mesh, --zero and --zero-bucket, for commands that make or train plans of several ranks.
   void add_mesh(CLI::App& app);
   /// Adds options for inputs and outputs that a model may or may not have.

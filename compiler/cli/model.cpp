@@ -35,7 +35,7 @@ std::unique_ptr<Module> build_for_weights(Model& model, const CompileOptions& op
   if (description.kind == Description::Kind::directory)
     untie_stored_head(description.spec, *model.weights->tensors);
   std::unique_ptr<Module> module = description.build(build_options(options));
-  check_weights(*module, *model.weights->tensors);
+  check_weights(*module, *model.weights->tensors, model.adapter && !model.adapter->tensors);
   return module;
 }
 
@@ -71,7 +71,9 @@ bool is_ignored(const Json& about, const std::string& name) {
 }
 
 void refuse_unexpected(const Model& model, std::vector<std::string> names) {
-  std::erase_if(names, [&](const std::string& name) { return is_ignored(model.about, name); });
+  std::erase_if(names, [&](const std::string& name) {
+    return is_ignored(model.about, name) || is_replaced(*model.plan, name);
+  });
   if (!names.empty())
     fail_with(Status::invalid_file, "weights '{}' hold tensors that the model has no use for: {}",
               model.weights->tensors->path().string(), fmt::join(names, ", "));
@@ -100,16 +102,24 @@ Model open_model(const fs::path& path, const WeightFlags& weights) {
   model.path = model_path(path);
   if (!weights.weights.empty() && !weights.from_scratch) model.weights = weights_at(weights.weights);
   if (is_plan(model.path)) {
+    adapter_of(weights.adapter, nullptr);
     model.plan = load_plan(model.path);
     return model;
   }
   model.description = read_description(model.path);
   if (!model.weights && !weights.from_scratch) model.weights = weights_of(*model.description);
+  model.adapter = adapter_of(weights.adapter, &*model.description);
+  if (model.weights) model.weights->tensors = with_adapter(model.weights->tensors, model.adapter);
+  if (!model.weights && model.adapter && model.adapter->tensors)
+    fail("--adapter {}: {} has no weights that it could stand beside", weights.adapter.directory,
+         model.path.string());
   return model;
 }
 
 void compile_model(Model& model, const CompileOptions& options, const CompileFlags& flags) {
-  if (model.description) compile_description(model, options, flags);
+  CompileOptions adapted = options;
+  if (model.adapter) adapted.build.lora = model.adapter->config;
+  if (model.description) compile_description(model, adapted, flags);
   model.about = read_plan_model(model.plan->model);
   if (flags.says_memory) fmt::print(stderr, "{}\n", planned_memory_text(*model.plan));
 }
@@ -128,6 +138,7 @@ void WeightFlags::add_to(CLI::App& app) {
       ->check(CLI::NonNegativeNumber);
   app.add_option("--seed", seed, "of initial values and of random numbers")->capture_default_str();
   app.add_flag("--check-steps", check_steps, "on a GPU: wait after every step, so that a fault names it");
+  adapter.add_to(app);
 }
 
 SessionOptions WeightFlags::session_options() const {
@@ -145,7 +156,7 @@ std::unique_ptr<Session> make_session(const Model& model, const SessionOptions& 
 }
 
 void load_weights(Session& session, const Model& model) {
-  refuse_unexpected(model, session.load_weights(*model.weights->tensors));
+  refuse_unexpected(model, load_with_adapter(session, *model.weights->tensors, model.adapter));
 }
 
 std::unique_ptr<Session> open_session(const Model& model, const WeightFlags& flags) {

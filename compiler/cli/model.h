@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "compiler/cli/adapters.h"
 #include "compiler/cli/compile_flags.h"
 #include "compiler/cli/run_directory.h"
 #include "compiler/compile.h"
@@ -18,8 +19,9 @@ struct Model {
   std::optional<Description> description;  // of what was compiled
   std::optional<Compilation> compilation;  // its plan moved to `plan`
   std::shared_ptr<const Plan> plan;
-  Json about;  // describe_model's object; null for graphs in text form
-  std::optional<Weights> weights;
+  Json about;                      // describe_model's object; null for graphs in text form
+  std::optional<Weights> weights;  // with the adapter's
+  std::optional<Adapter> adapter;
   DefaultBounds bounds;  // of what was compiled
 
   /// Null for plans and for graphs in text form.
@@ -35,6 +37,7 @@ struct WeightFlags {
   int threads = 0;
   uint32_t seed = 0;
   bool check_steps = false;
+  AdapterFlags adapter;
 
   void add_to(CLI::App& app);
   SessionOptions session_options() const;

@@ -106,6 +106,7 @@ class Run {
     compile_options.training.accumulation = options_.trainer.gradient_accumulation > 1;
     compile_options.training.optimizer.keep_gradients = false;
     model_ = open_model(options_.model, options_.weights);
+    if (model_.adapter) compile_options.build.lora = model_.adapter->config;
     options_.data.read_segments(model_, compile_options.build);
     bound_sizes(compile_options.build.bounds);
     flags.says_memory = is_first();
@@ -148,12 +149,14 @@ class Run {
     session_->initialize(options_.weights.seed);
   }
 
-  /// Continues from a checkpoint, or else starts from weights. A run that cannot continue ends here, with
-  /// nothing written.
+  /// Continues from a checkpoint, or else starts from weights, which hold what no checkpoint does. A run that
+  /// cannot continue ends here, with nothing written.
   void begin(Trainer& trainer) {
+    const bool holds_all = std::ranges::none_of(model_.plan->states, &State::from_model);
+    if (!holds_all && model_.weights) load_weights(*session_, model_);
     if (const int64_t step = trainer.restore()) return note(fmt::format("resumed at step {}", step));
     if (!model_.weights) return note("initial weights");
-    load_weights(*session_, model_);
+    if (holds_all) load_weights(*session_, model_);
     const Weights& weights = *model_.weights;
     note(weights.note.empty() ? fmt::format("weights of {}", weights.tensors->path().string())
                               : weights.note);
@@ -198,7 +201,7 @@ class Run {
     const fs::path directory = options_.run_directory;
     make_directories(directory);
     write_file(directory / "train.json", resolved_.dump(2) + "\n");
-    save_description(model_, directory / "model");
+    if (!model_.adapter) save_description(model_, directory / "model");
     if (model_.compilation) graph_files_ = std::async(std::launch::async, [this] { try_write_graph(); });
   }
 
@@ -291,10 +294,13 @@ class Run {
     print_result(result, figures, peak_flops);
     if (options_.run_directory.empty()) return;
     const fs::path directory = options_.run_directory;
-    save_model(*session_, model_, directory / "model", result.step, result.checkpoint);
+    if (model_.adapter)
+      save_adapter(*model_.adapter, result.checkpoint, directory / "adapter");
+    else
+      save_model(*session_, model_, directory / "model", result.step, result.checkpoint);
     if (graph_files_.valid()) graph_files_.get();
-    fmt::print("{}: metrics.jsonl, loss.svg, graph.ir, model, {}\n", directory.string(),
-               fs::relative(result.checkpoint, directory).string());
+    fmt::print("{}: metrics.jsonl, loss.svg, graph.ir, {}, {}\n", directory.string(),
+               model_.adapter ? "adapter" : "model", fs::relative(result.checkpoint, directory).string());
   }
 
   static void print_result(const TrainingResult& result, const Figures& figures, double peak_flops) {
@@ -378,10 +384,12 @@ void add_train(CLI::App& app) {
   options->flags.add_to(*command);
   options->flags.add_mesh(*command);
   options->flags.add_dropout(*command);
+  options->flags.add_trained(*command);
   options->flags.memory.add_to(*command);
   options->flags.optimizer.clip = 1;
   options->flags.optimizer.add_to(*command);
   options->weights.add_to(*command);
+  options->weights.adapter.add_new(*command);
   command->callback([options, command] {
     if (!options->config.empty()) read_config(*command, options->config);
     train_over_ranks(options->flags.mesh, [&](TrainRanks* ranks) { Run(*options, *command, ranks).run(); });

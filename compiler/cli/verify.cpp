@@ -40,6 +40,14 @@ std::vector<float> checkpoint_layout(const Segment& segment, std::span<const flo
   return result;
 }
 
+/// Those of a model with an adapter beside it are both.
+WeightFlags weights_in(const std::filesystem::path& directory) {
+  WeightFlags flags;
+  if (std::filesystem::exists(directory / "adapter_config.json"))
+    flags.adapter.directory = directory.string();
+  return flags;
+}
+
 class Verification {
  public:
   Verification(const VerifyCommand& options, std::filesystem::path directory, const PlanMaker& make)
@@ -50,7 +58,7 @@ class Verification {
         recorded_(read_generation_cases(directory)),
         seq2seq_(read_json_file(directory / "config.json").value("is_encoder_decoder", false)),
         make_(make) {
-    model_ = open_model(directory, {});
+    model_ = open_model(directory, weights_in(directory));
     make_session(recorded_options());
   }
 
@@ -203,7 +211,6 @@ class Verification {
   std::vector<Gradient> gradients() {
     std::vector<Gradient> result;
     for (const Segment& segment : model_.plan->find_state("parameters")->segments) {
-      if (segment.frozen) continue;
       std::vector<std::string> names = segment.checkpoint_names;
       names.push_back(segment.name);
       const auto name = std::ranges::find_if(names, [&](const auto& n) { return golden_.has("grad." + n); });

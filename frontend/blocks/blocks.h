@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "frontend/blocks/adapters.h"
 #include "frontend/build_transformer.h"
 #include "frontend/parameter_names.h"
 #include "ir/builder.h"
@@ -17,6 +18,8 @@ struct BlockBuilder {
   const ParameterNames names;
   TransformerSpec::Dropout dropout;  // the probabilities of this graph
   DType cache_type = DType::f32;     // of keys and values that are kept
+  Adapters* adapters = nullptr;      // beside linear maps; null: none
+  double adapter_dropout = 0;        // of what they read
 
   /// Sets the source name of the nodes that follow: `place`, and a part of it.
   void at(const Place& place, std::string_view part = "");

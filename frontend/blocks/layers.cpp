@@ -66,7 +66,9 @@ Value* linear(BlockBuilder& b, const Place& place, Value* x, int64_t out, bool b
   llvm::SmallVector<Value*, 3> operands = {
       x, weight(b, place, {out, x->shape().back()}, deviation_of(b.spec, into))};
   if (bias) operands.push_back(parameter(b, place, "bias", {out}, value(0), false));
-  return b.graph.create(Op::linear, operands)->result();
+  Value* y = b.graph.create(Op::linear, operands)->result();
+  Value* low = adapter(b, place, x, 0, out);
+  return low ? b.graph.add(y, low) : y;
 }
 
 Value* stacked_linear(BlockBuilder& b, const Place& place, Value* x, int64_t count, int64_t out, bool bias) {
@@ -74,6 +76,7 @@ Value* stacked_linear(BlockBuilder& b, const Place& place, Value* x, int64_t cou
   Value* weights = weight(b, place, {count, out, x->shape().back()}, b.spec.init.deviation);
   g.module().find_parameter(weights->node()->string_attr("name"))->stacked = true;
   Value* y = g.matmul(x, weights, "btc,soc->btso");
+  if (Value* low = adapter(b, place, x, count, out)) y = g.add(y, low);
   if (!bias) return y;
   Value* biases = parameter(b, place, "bias", {count, out}, value(0), false);
   g.module().find_parameter(biases->node()->string_attr("name"))->stacked = true;

@@ -215,18 +215,19 @@ class Run {
 
   Array<S> read_parameter(const Call<S>& call) const {
     const std::string& name = call.node.string_attr("name");
-    const State* state = graph_.module().find_parameter_state(call.node.result()->dtype());
+    const State* state = graph_.module().find_parameter_state(name, call.node.result()->dtype());
     // What an update writes is newer than a tensor of the parameter's name.
     const Tensor* flat = state ? find(arguments_.states, state->name) : nullptr;
     if (flat)
       for (const Segment& segment : state->segments)
-        if (segment.name == name) return read_segment(call, segment, *flat);
+        if (segment.name == name) return read_segment(call, segment, *flat, tangent(state->name));
     if (const Tensor* tensor = find(arguments_.states, name)) return checked(call, name, *tensor);
-    fail("parameter \"{}\" ({}) was not given, neither by its name nor as a segment of state \"parameters\"",
-         name, str(call.node.result()->type));
+    fail("parameter \"{}\" ({}) was not given, neither by its name nor as a segment of a flat state", name,
+         str(call.node.result()->type));
   }
 
-  Array<S> read_segment(const Call<S>& call, const Segment& segment, const Tensor& flat) const {
+  Array<S> read_segment(const Call<S>& call, const Segment& segment, const Tensor& flat,
+                        const Tensor* direction) const {
     const int64_t count = segment.elements();
     if (segment.shape != call.shape() || segment.offset < 0 ||
         segment.offset + count > static_cast<int64_t>(flat.data.size()))
@@ -236,7 +237,6 @@ class Run {
       const auto from = whole.data.begin() + segment.offset;
       return Tensor{whole.dtype, segment.shape, {from, from + count}};
     };
-    const Tensor* direction = tangent("parameters");
     const Tensor piece = direction ? part(*direction) : Tensor{};
     return make_array<S>(part(flat), direction ? &piece : tangent(segment.name));
   }

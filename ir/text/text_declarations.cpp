@@ -110,10 +110,12 @@ State TextParser::state() {
         state.copy_of = string("the name of the state that it copies");
       } else if (key.text == "scales_of") {
         state.scales_of = string("the name of the state whose rows it scales");
+      } else if (key.text == "from_model") {
+        state.from_model = boolean();
       } else if (key.text == "whole") {
         state.whole = shape();
       } else {
-        unknown_field(key, "role, init, copy_of, scales_of, whole");
+        unknown_field(key, "role, init, copy_of, scales_of, from_model, whole");
       }
     });
   lexer.expect(":");

@@ -94,6 +94,7 @@ std::string text(const State& state) {
   if (state.init != Initializer{}) fields.add("init", str(state.init));
   if (!state.copy_of.empty()) fields.add("copy_of", quote(state.copy_of));
   if (!state.scales_of.empty()) fields.add("scales_of", quote(state.scales_of));
+  if (state.from_model) fields.add("from_model", "true");
   if (!state.whole.empty()) fields.add("whole", str(state.whole));
   std::string result = fmt::format("state {}{} : {}{}{}", quote(state.name), fields.str(), name(state.dtype),
                                    str(state.shape), shared(state));

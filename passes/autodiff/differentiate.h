@@ -18,7 +18,7 @@ namespace smelt {
 
 struct DifferentiateOptions {
   std::string output = "loss_sum";
-  std::vector<std::string> wrt;  // names of parameters or inputs; empty: all parameters of the module
+  std::vector<std::string> wrt;  // names of parameters or inputs; empty: all parameters of the module but frozen ones
   double seed = 1;               // the cotangent of the output
 };
 bool differentiate(Graph& graph, const DifferentiateOptions& options);

@@ -24,20 +24,15 @@ bool order_as(const NameList& group, Stack& stack) {
          static_cast<int64_t>(stack.size());
 }
 
-const Segment* segment(const State& flat, const std::string& name) {
-  auto it = llvm::find_if(flat.segments, [&](const Segment& s) { return s.name == name; });
-  return it == flat.segments.end() ? nullptr : &*it;
-}
-
 bool order_as_flat(const State& flat, Stack& stack) {
   for (const std::string& name : stack)
-    if (!segment(flat, name)) return false;
+    if (!find_segment(flat, name)) return false;
   llvm::sort(stack, [&](const auto& l, const auto& r) {
-    return segment(flat, l)->offset < segment(flat, r)->offset;
+    return find_segment(flat, l)->offset < find_segment(flat, r)->offset;
   });
   for (size_t i = 1; i < stack.size(); ++i) {
-    const Segment* before = segment(flat, stack[i - 1]);
-    if (before->offset + before->elements() != segment(flat, stack[i])->offset) return false;
+    const Segment* before = find_segment(flat, stack[i - 1]);
+    if (before->offset + before->elements() != find_segment(flat, stack[i])->offset) return false;
   }
   return true;
 }
@@ -49,21 +44,26 @@ bool free_of_groups(const Module& module, const Stack& stack) {
   return true;
 }
 
-bool decay_alike(Module& module, const Stack& stack) {
-  for (const std::string& name : stack)
-    if (module.find_parameter(name)->decay != module.find_parameter(stack[0])->decay) return false;
-  return true;
+/// Flat states have trained parameters, frozen ones, and of these those that decay, apart.
+bool updated_alike(Module& module, const Stack& stack) {
+  const Module::Parameter& first = *module.find_parameter(stack[0]);
+  return llvm::all_of(stack, [&](const std::string& name) {
+    const Module::Parameter& other = *module.find_parameter(name);
+    return other.decay == first.decay && other.frozen == first.frozen;
+  });
 }
 
 }  // namespace
 
 std::optional<Stack> stackable(Module& module, Stack stack) {
   if (std::set<std::string>(stack.begin(), stack.end()).size() != stack.size()) return std::nullopt;
-  if (const State* flat = module.find_state("parameters"))
-    return order_as_flat(*flat, stack) ? std::optional(stack) : std::nullopt;
+  if (module.find_state(kParameters)) {
+    const State* flat = module.state_of_parameter(stack[0]);
+    return flat && order_as_flat(*flat, stack) ? std::optional(stack) : std::nullopt;
+  }
   for (const NameList& group : module.adjacent)
     if (order_as(group, stack)) return stack;
-  if (!free_of_groups(module, stack) || !decay_alike(module, stack)) return std::nullopt;
+  if (!free_of_groups(module, stack) || !updated_alike(module, stack)) return std::nullopt;
   return stack;
 }
 
@@ -73,7 +73,7 @@ bool recorded(const Module& module, const Stack& stack) {
 }
 
 void record(Module& module, const Stack& stack) {
-  if (!recorded(module, stack) && !module.find_state("parameters")) module.adjacent.push_back(stack);
+  if (!recorded(module, stack) && !module.find_state(kParameters)) module.adjacent.push_back(stack);
 }
 
 std::string parameter_name(const Value* value) {

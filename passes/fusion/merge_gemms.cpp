@@ -18,6 +18,11 @@ std::vector<Node*> matmuls(const Graph& graph) {
 
 using Groups = llvm::MapVector<std::pair<Value*, size_t>, Members>;  // by shared operand and key
 
+/// Frozen and trained parameters are never neighbours.
+bool is_frozen(Module& module, const Member& member) {
+  return module.find_parameter(parameter_name(member.stacked()))->frozen;
+}
+
 /// Weights with a free first letter: parameters whose results can be stacked.
 Groups sharing_groups(const Graph& graph) {
   Groups groups;
@@ -28,7 +33,8 @@ Groups sharing_groups(const Graph& graph) {
       if (parameter_name(member.stacked()).empty()) continue;
       const char letter = member.stacked_letters()[0];
       if (has(side == 0 ? member.letters.b : member.letters.a, letter)) continue;
-      const size_t key = keys.try_emplace(common_key(member, 0), keys.size()).first->second;
+      std::string text = common_key(member, 0) + (is_frozen(graph.module(), member) ? "|frozen" : "");
+      const size_t key = keys.try_emplace(std::move(text), keys.size()).first->second;
       groups[{member.other(), key}].push_back(member);
     }
   return groups;

@@ -55,17 +55,14 @@ class Assigner {
     if (node.is(Op::constant)) return constant_layout(node);
     if (node.is(Op::state)) return dense(state_buffer(node.string_attr("name")), *value);
     const std::string& parameter = node.string_attr("name");
-    const State* flat = module_.find_parameter_state(value->dtype());
+    const State* flat = module_.find_parameter_state(parameter, value->dtype());
     if (!flat)
-      fail_with(Status::internal, "assign_layout: no flat state holds parameters as {} (flatten_parameters)",
-                smelt::name(value->dtype()));
-    for (const Segment& segment : flat->segments)
-      if (segment.name == parameter) {
-        Layout layout = dense(state_buffer(flat->name), *value);
-        layout.offset = segment.offset;
-        return layout;
-      }
-    fail_with(Status::internal, "assign_layout: parameter \"{}\" has no segment", parameter);
+      fail_with(Status::internal,
+                "assign_layout: no flat state holds the parameter \"{}\" as {} (flatten_parameters)",
+                parameter, smelt::name(value->dtype()));
+    Layout layout = dense(state_buffer(flat->name), *value);
+    layout.offset = find_segment(*flat, parameter)->offset;
+    return layout;
   }
 
   Layout constant_layout(const Node& node) {

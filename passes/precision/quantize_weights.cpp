@@ -60,7 +60,9 @@ class WeightChoice {
   void look(const Node& parameter) {
     const Value& weight = *parameter.result();
     const std::string& name = parameter.string_attr("name");
-    bool fits = weight.dtype() == DType::f32 && weight.rank() == 2 && !parameter.graph().is_output(&weight);
+    const State* flat = module_.state_of_parameter(name);
+    bool fits = flat && flat->name == kParameters && weight.dtype() == DType::f32 && weight.rank() == 2 &&
+                !parameter.graph().is_output(&weight);
     bool multiplied = false;
     for (const Node* user : weight.users()) {
       multiplied |= multiplies(*user, weight) || stacks(*user);

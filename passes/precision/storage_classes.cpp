@@ -166,10 +166,10 @@ void StorageClasses::add_parameter(const Node& parameter) {
   const Module& module = graph_.module();
   activation_[parameter.result()] = true;
   if (!takes_part(parameter.result())) return;
-  const bool wide = module.find_parameter_state(DType::f32) != nullptr;
-  const bool narrow = llvm::any_of(module.states, [](const State& state) {
-    return is_narrow_float(state.dtype) && (state.name == "parameters" || state.copy_of == "parameters");
-  });
+  const std::string& name = parameter.string_attr("name");
+  const bool wide = module.find_parameter_state(name, DType::f32) != nullptr;
+  const bool narrow = module.find_parameter_state(name, DType::bf16) != nullptr ||
+                      module.find_parameter_state(name, DType::f16) != nullptr;
   if (narrow && !wide) constraints(parameter.result()).must_be_narrow = true;
   if (!narrow) constraints(parameter.result()).must_be_wide = true;
 }

@@ -14,8 +14,8 @@ const State& read_state(const Module& module, const State& flat) {
 }
 
 const Segment& segment_of(const State& flat, const std::string& name) {
-  const auto segment = llvm::find_if(flat.segments, [&](const Segment& s) { return s.name == name; });
-  if (segment == flat.segments.end()) fail("parameter \"{}\" is no segment of state \"{}\"", name, flat.name);
+  const Segment* segment = find_segment(flat, name);
+  if (!segment) fail("parameter \"{}\" is no segment of state \"{}\"", name, flat.name);
   return *segment;
 }
 
@@ -30,8 +30,9 @@ Sharding sharding_of(const Node& parameter) {
 const State* cut_flat_state(const Node& node) {
   if (!node.is(Op::parameter)) return nullptr;
   Module& module = node.graph().module();
-  const State* flat = module.find_parameter_state(node.result()->dtype());
-  if (!flat) flat = module.find_state("parameters");
+  const std::string& name = node.string_attr("name");
+  const State* flat = module.find_parameter_state(name, node.result()->dtype());
+  if (!flat) flat = module.state_of_parameter(name);
   return flat && !flat->cut.empty() ? flat : nullptr;
 }
 

@@ -233,20 +233,17 @@ bool is_part(const Segment& segment, const Module::Parameter& parameter, const L
 
 /// Flat states have places for parts of parameters, or for whole ones.
 void check_segments(const Module& module, const LocalSizes& sizes) {
-  const State* flat = module.find_parameter_state(DType::f32);
-  if (!flat) return;
   std::vector<std::string> others;
   for (const Module::Parameter& parameter : module.parameters) {
-    const auto segment =
-        llvm::find_if(flat->segments, [&](const Segment& s) { return s.name == parameter.name; });
-    if (segment != flat->segments.end() && !is_part(*segment, parameter, sizes))
-      others.push_back(parameter.name);
+    const State* flat = module.state_of_parameter(parameter.name);
+    if (flat && !is_part(*find_segment(*flat, parameter.name), parameter, sizes))
+      others.push_back(fmt::format("{} in \"{}\"", parameter.name, flat->name));
   }
   if (others.empty()) return;
   fail(
       "partition: how ranks share a parameter is said before flatten_parameters, and these are otherwise in "
-      "\"{}\": {}",
-      flat->name, fmt::join(others, ", "));
+      "their flat states: {}",
+      fmt::join(others, ", "));
 }
 
 /// Declarations become those of one rank's parts.

@@ -76,13 +76,13 @@ Segment segment_of(const Module::Parameter& parameter, const Mesh& mesh) {
   return segment;
 }
 
-/// Decayed parameters first, then the others, frozen ones last; of each those that ranks share, so that sums
-/// over ranks tell them from the others by few places.
+/// Decayed parameters first, then the others, frozen ones in parts of their own; of each those that ranks
+/// share, so that sums over ranks tell them from the others by few places.
 int part_in(const Mesh& mesh, const Module::Parameter& parameter) {
   const int by_decay = parameter.frozen ? 2 : parameter.decay ? 0 : 1;
   return 2 * by_decay + (is_shared(parameter, mesh) ? 0 : 1);
 }
-constexpr int kParts = 6;
+constexpr int kFirstFrozen = 4, kParts = 6;
 
 using Run = std::vector<const Module::Parameter*>;  // parameters that follow each other without a gap
 
@@ -126,26 +126,43 @@ int64_t append(State& flat, int64_t end, const Run& run, const Mesh& mesh) {
   return end;
 }
 
+/// The parameters of these parts, [first, end); no segments where there are none.
+State flat_state(Module& module, std::string_view name, int first, int end,
+                 const FlattenParametersOptions& options) {
+  State flat;
+  flat.name = name;
+  flat.role = Role::parameter;
+  const std::vector<Run> runs = runs_of(module);
+  int64_t elements = 0;
+  for (int part = first; part < end; ++part)
+    for (const Run& run : runs)
+      if (part_in(module.mesh(), *run.front()) == part) elements = append(flat, elements, run, module.mesh());
+  flat.shape = flat_shape(elements, options);
+  return flat;
+}
+
+void declare_frozen(Module& module, const FlattenParametersOptions& options) {
+  State frozen = flat_state(module, kFrozenParameters, kFirstFrozen, kParts, options);
+  if (frozen.segments.empty()) return;
+  frozen.dtype = options.storage;
+  frozen.from_model = options.frozen_from_model;
+  module.states.push_back(std::move(frozen));
+}
+
 }  // namespace
 
 bool flatten_parameters(Module& module, const FlattenParametersOptions& options) {
-  if (module.parameters.empty() || module.find_state("parameters")) return false;
-  State flat;
-  flat.name = "parameters";
-  flat.role = Role::parameter;
-  const std::vector<Run> runs = runs_of(module);
-  int64_t end = 0;
-  for (int part = 0; part < kParts; ++part)
-    for (const Run& run : runs)
-      if (part_in(module.mesh(), *run.front()) == part) end = append(flat, end, run, module.mesh());
-  flat.shape = flat_shape(end, options);
+  if (module.parameters.empty() || module.find_state(kParameters)) return false;
+  const bool trains = llvm::any_of(module.parameters, [](const auto& p) { return !p.frozen; });
+  State flat = flat_state(module, kParameters, 0, trains ? kFirstFrozen : kParts, options);
+  if (trains) declare_frozen(module, options);
   if (!options.masters) flat.dtype = options.storage;
   const bool copied = options.masters && options.storage != DType::f32;
   module.states.push_back(flat);
   if (!copied) return true;
   flat.name = fmt::format("parameters.{}", name(options.storage));
   flat.dtype = options.storage;
-  flat.copy_of = "parameters";
+  flat.copy_of = kParameters;
   module.states.push_back(std::move(flat));
   return true;
 }
@@ -169,6 +186,8 @@ void set_option(FlattenParametersOptions& options, std::string_view key, std::st
     options.storage = *dtype;
   } else if (key == "masters") {
     options.masters = value != "false";
+  } else if (key == "frozen_from_model") {
+    options.frozen_from_model = value != "false";
   } else if (key == "ranks") {
     options.ranks = count_in(key, value);
   } else if (key == "bucket") {
@@ -180,12 +199,12 @@ void set_option(FlattenParametersOptions& options, std::string_view key, std::st
 
 const State* parameter_copy(const Module& module) {
   for (const State& state : module.states)
-    if (state.copy_of == "parameters") return &state;
+    if (state.copy_of == kParameters) return &state;
   return nullptr;
 }
 
 const State& flat_parameters(Module& module) {
-  if (const State* flat = module.find_state("parameters")) return *flat;
+  if (const State* flat = module.find_state(kParameters)) return *flat;
   fail("the module has no flat state \"parameters\": run flatten_parameters first");
 }
 
@@ -224,7 +243,7 @@ State& declare_scalar_state(Module& module, std::string name, double initial) {
 int64_t decay_boundary(const State& flat, bool all) {
   int64_t boundary = 0;
   for (const Segment& segment : flat.segments)
-    if (!segment.frozen && (segment.decay || all)) boundary = segment.offset + segment.elements();
+    if (segment.decay || all) boundary = segment.offset + segment.elements();
   return boundary;
 }
 

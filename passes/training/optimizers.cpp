@@ -24,8 +24,7 @@ void UpdateContext::write_parameters(Value* next) const {
 
 Value* UpdateContext::where_decayed(Value* decayed, Value* plain, Value* place) const {
   const int64_t boundary = decay_boundary(flat, options.decay_all);
-  if (options.decay_all && llvm::none_of(flat.segments, [](const Segment& s) { return s.frozen; }))
-    return decayed;
+  if (options.decay_all) return decayed;
   if (boundary == 0) return plain;
   if (!place) place = flat_places(b, plain->shape());
   return b.select(b.lt(place, b.like(place, static_cast<double>(boundary))), decayed, plain);

@@ -148,6 +148,8 @@ void make_apply(Module& module, const TrainingOptions& options) {
 
 bool make_training_entries(Module& module, const TrainingOptions& options) {
   check_loss(module, options.loss);
+  if (llvm::all_of(module.parameters, [](const auto& parameter) { return parameter.frozen; }))
+    fail("there is nothing to train: all parameters are frozen");
   flatten_parameters(module);
   make_train_step(module, options);
   if (!options.accumulation) return true;

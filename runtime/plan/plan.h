@@ -80,6 +80,8 @@ struct State {
   /// An f32 state of scales: the i8 state of this name holds weights, each row of which is to be multiplied
   /// by a number here, in the segment of the same name.
   std::string scales_of = {};
+  /// Always as the model's own weights have it, as the base of adapters is: checkpoints leave it out.
+  bool from_model = false;
   /// How ranks share it: for each dim the axes of the mesh that it is cut over, the outermost first (empty:
   /// no dim is), and the axes along which ranks hold addends, whose sum is the state.
   std::vector<std::vector<std::string>> cut = {};

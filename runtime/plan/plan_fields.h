@@ -46,6 +46,7 @@ template <typename V, Is<State> T>
 void visit_fields(V& v, T& x) {
   v("name", x.name), v("role", x.role), v("dtype", x.dtype), v("shape", x.shape), v("init", x.init);
   v("segments", x.segments), v("copy_of", x.copy_of), v("scales_of", x.scales_of);
+  v("from_model", x.from_model);
   v("cut", x.cut), v("partial", x.partial), v("whole", x.whole);
 }
 

@@ -73,7 +73,8 @@ int64_t parse_step(std::string_view text, const fs::path& path) {
 std::vector<Segment> segments_in(const StoredStates& file, const State& state) {
   const std::string layout = file.text("parameters");
   if (layout.empty()) return state.segments;
-  return parameter_segments(layout, file.path().string());
+  const bool is_own = state.role == Role::parameter;
+  return parameter_segments(layout, file.path().string(), is_own ? state.name : "parameters");
 }
 
 /// The state as the file has it, with its tensors.
@@ -176,7 +177,7 @@ void read_states(const StoredStates& file, Session& session) {
   const Plan& plan = session.plan();
   for (const State& state : plan.states) {
     if (!is_read(plan, state)) {
-      if (state.copy_of.empty()) session.clear_state(state.name);
+      if (state.copy_of.empty() && !state.from_model) session.clear_state(state.name);
       continue;
     }
     const StoredState& kept = *file.find(is_saved(state) ? state.name : state.copy_of);
@@ -221,11 +222,11 @@ Checkpoint whole_parameters(const StoredStates& file) {
 
 }  // namespace
 
-/// Copies are rounded again from their masters.
+/// Copies are rounded again from their masters; the model's own weights are read from its files.
 bool is_saved(const State& state) {
   const bool lasts = state.role != Role::gradient && state.role != Role::cache &&
                      state.role != Role::stream && state.role != Role::fault;
-  return lasts && state.copy_of.empty();
+  return lasts && state.copy_of.empty() && !state.from_model;
 }
 
 std::string write_checkpoint_part(const fs::path& path, const Session& session, int64_t step) {

@@ -7,6 +7,7 @@
 #include "runtime/plan/segment_parts.h"
 #include "runtime/plan/state_parts.h"
 #include "runtime/system/json_text.h"
+#include "runtime/training/checkpoint.h"
 #include "runtime/training/state_layout.h"
 
 namespace smelt {
@@ -106,7 +107,7 @@ std::vector<int64_t> shape_in_files(const Segment& segment) {
 std::string parameter_layout(const Plan& plan) {
   Json list = Json::array();
   for (const State& state : plan.states) {
-    if (state.role != Role::parameter || !state.copy_of.empty()) continue;
+    if (state.role != Role::parameter || !is_saved(state)) continue;
     const std::vector<int64_t> offsets = whole_offsets(state);
     for (size_t i = 0; i < offsets.size(); ++i) {
       const Segment& s = state.segments[i];
@@ -120,9 +121,11 @@ std::string parameter_layout(const Plan& plan) {
   return list.dump();
 }
 
-std::vector<Segment> parameter_segments(std::string_view layout, const std::string& file) {
+std::vector<Segment> parameter_segments(std::string_view layout, const std::string& file,
+                                        std::string_view state) {
   std::vector<Segment> segments;
   for (const Place& place : read_places(layout, file)) {
+    if (place.state != state) continue;
     Segment& segment = segments.emplace_back();
     segment.name = place.name, segment.offset = place.offset, segment.shape = place.shape;
     segment.transposed = place.transposed;

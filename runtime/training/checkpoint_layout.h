@@ -14,9 +14,10 @@ namespace smelt {
 /// over all ranks.
 std::string parameter_layout(const Plan& plan);
 
-/// The same as segments, which have the names that files give them; of all states. Throws Error
-/// (invalid_file) naming `file` where the text is broken.
-std::vector<Segment> parameter_segments(std::string_view layout, const std::string& file);
+/// The same as segments of one state, which have the names that files give them. Throws Error (invalid_file)
+/// naming `file` where the text is broken.
+std::vector<Segment> parameter_segments(std::string_view layout, const std::string& file,
+                                        std::string_view state);
 
 /// The parameters that `layout` finds in the states of `file`, under the names and in the shapes of the
 /// model's own weights. Throws Error (invalid_file) where the layout does not fit the states.

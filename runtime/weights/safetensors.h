@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -48,6 +49,9 @@ class Checkpoint {
   static Checkpoint open(const std::filesystem::path& directory_or_file);
   /// Tensors in memory, as if they had been read from `path`.
   static Checkpoint of(std::vector<HostTensor> tensors, std::filesystem::path path);
+  /// The tensors of all parts, such as a model's and an adapter's; of two with one name that of the later
+  /// part.
+  static Checkpoint joined(std::vector<std::shared_ptr<const Checkpoint>> parts);
 
   /// Sorted by name.
   const std::vector<TensorView>& tensors() const { return tensors_; }
@@ -68,6 +72,7 @@ class Checkpoint {
   std::filesystem::path path_;
   std::vector<MappedFile> files_;
   std::vector<HostTensor> owned_;
+  std::vector<std::shared_ptr<const Checkpoint>> parts_;
   std::vector<TensorView> tensors_;
   std::map<std::string, std::string> metadata_;
 };

@@ -1,5 +1,6 @@
 // Checkpoint: a single file, or the shards that an index names.
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "runtime/system/json_sax.h"
@@ -119,6 +120,20 @@ Checkpoint Checkpoint::of(std::vector<HostTensor> tensors, fs::path path) {
   for (const HostTensor& t : checkpoint.owned_)
     checkpoint.tensors_.push_back({t.name, t.dtype, t.shape, t.bytes});
   checkpoint.sort();
+  return checkpoint;
+}
+
+Checkpoint Checkpoint::joined(std::vector<std::shared_ptr<const Checkpoint>> parts) {
+  Checkpoint checkpoint;
+  std::map<std::string, TensorView> tensors;
+  std::string path;
+  for (const auto& part : parts) {
+    for (const TensorView& tensor : part->tensors()) tensors.insert_or_assign(tensor.name, tensor);
+    path += (path.empty() ? "" : " + ") + part->path().string();
+  }
+  for (auto& [name, tensor] : tensors) checkpoint.tensors_.push_back(std::move(tensor));
+  checkpoint.path_ = path;
+  checkpoint.parts_ = std::move(parts);
   return checkpoint;
 }
 

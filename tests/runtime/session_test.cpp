@@ -209,6 +209,33 @@ TEST(SessionWeights, AllFaultsAreInOneErrorAndNothingChanges) {
   EXPECT_EQ(session->segment("parameters", "w")[0], 0);
 }
 
+/// A model's file and one of some tensors more, of which a later one takes the place of an earlier one.
+TEST(SessionWeights, ComeFromSeveralFilesAndMayStay) {
+  const auto session = weights_session(weights_plan());
+  const auto floats = [](const char* name, std::vector<int64_t> shape, float value) {
+    const std::vector<float> values(static_cast<size_t>(count_elements(shape)), value);
+    const auto bytes = std::as_bytes(std::span(values));
+    return HostTensor{name, DType::f32, std::move(shape), {bytes.begin(), bytes.end()}};
+  };
+  const auto file = [](std::vector<HostTensor> tensors, const char* path) {
+    return std::make_shared<const Checkpoint>(Checkpoint::of(std::move(tensors), path));
+  };
+  const auto base = file({floats("t.b", {33}, 1), floats("t.w", {5, 3}, 2)}, "base"),
+             more = file({floats("t.b", {33}, 3), floats("z", {1}, 0)}, "more");
+  const Checkpoint both = Checkpoint::joined({base, more});
+  EXPECT_EQ(both.path(), "base + more");
+  EXPECT_EQ(both.names(), (std::vector<std::string>{"t.b", "t.w", "z"}));
+  EXPECT_EQ(session->load_weights(both), std::vector<std::string>{"z"});
+  EXPECT_EQ(session->segment("parameters", "w")[7], 2);
+  EXPECT_EQ(session->segment("parameters", "b")[32], 3);
+
+  const auto one = file({floats("t.w", {5, 3}, 5)}, "one");
+  EXPECT_HAS(message_of([&] { session->load_weights(*one); }), "'t.b' is missing");
+  session->load_weights(*one, [](const Segment& segment) { return segment.name == "b"; });
+  EXPECT_EQ(session->segment("parameters", "w")[7], 5);
+  EXPECT_EQ(session->segment("parameters", "b")[32], 3);
+}
+
 /// One fill of an output, in which no memory is planned.
 Plan plan_of_output(int64_t elements) {
   Plan plan;

@@ -292,6 +292,45 @@ TEST(Checkpoint, HoldsWeightsForOthersThanItsPlan) {
   EXPECT_HAS(message_of([&] { open_weights(d / "c.safetensors"); }), "checksum does not match");
 }
 
+/// A unigram model with a state that the weights which it starts from have.
+struct BasedUnigram {
+  BasedUnigram() {
+    Plan made = unigram_plan(kVocabulary);
+    made.states.push_back({.name = "base", .role = Role::parameter, .shape = {3}, .init = {}});
+    made.states.back().from_model = true;
+    plan = std::make_shared<const Plan>(std::move(made));
+    session = std::make_unique<Session>(plan, std::make_unique<UnigramExecutor>(*plan));
+  }
+  std::shared_ptr<const Plan> plan;
+  std::unique_ptr<Session> session;
+};
+
+/// What the model's own weights have is not in a checkpoint, and stays as it is when one is read.
+TEST(Checkpoint, LeavesOutWhatComesFromTheModel) {
+  const TemporaryDirectory d;
+  BasedUnigram a, b;
+  fill(*a.session, 3);
+  fill(*b.session, 9);
+  for (Session* session : {a.session.get(), b.session.get()}) session->state_f32("base")[2] = 5;
+  write_checkpoint(d / "c.safetensors", *a.session, info_of(1));
+  EXPECT_EQ(Checkpoint::open(d / "c.safetensors").find("base"), nullptr);
+  b.session->state_f32("base")[2] = 7;
+  read_checkpoint(d / "c.safetensors", *b.session);
+  EXPECT_TRUE(is_filled(*b.session, 3));
+  EXPECT_EQ(b.session->state_f32("base")[2], 7);
+  EXPECT_EQ(open_weights(d / "c.safetensors").names(), std::vector<std::string>{"head.bias"});
+}
+
+/// Two states of parameters, each with its own segments.
+TEST(Checkpoint, ListsTheSegmentsOfEachState) {
+  const std::string layout =
+      R"([{"name": "a", "state": "parameters", "offset": 0, "shape": [2], "transposed": false},
+          {"name": "w", "state": "parameters.frozen", "offset": 0, "shape": [3], "transposed": false}])";
+  EXPECT_EQ(parameter_segments(layout, "c", "parameters").at(0).name, "a");
+  EXPECT_EQ(parameter_segments(layout, "c", "parameters.frozen").at(0).name, "w");
+  EXPECT_EQ(parameter_segments(layout, "c", "parameters").size(), 1u);
+}
+
 /// A weight that its file holds the other way round, behind another one in the same state.
 TEST(Checkpoint, ParametersComeInTheLayoutOfWeights) {
   Plan plan;
