@@ -74,7 +74,9 @@ SecondsByPart BenchWorkload::startup() const {
 
 int64_t BenchWorkload::parameters() const {
   int64_t count = 0;
-  for (const Segment& segment : plan_->find_state("parameters")->segments) count += segment.elements();
+  for (const State& state : plan_->states)
+    if (state.role == Role::parameter && state.copy_of.empty())
+      for (const Segment& segment : state.segments) count += segment.elements();
   return count;
 }
 
