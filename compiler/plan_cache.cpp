@@ -57,6 +57,12 @@ class KeyText {
   std::string text_;
 };
 
+/// What other adapters of one shape have in common.
+std::string adapter_key(LoraConfig config) {
+  config.base_model.clear(), config.task_type.clear();
+  return lora_json(config).dump();
+}
+
 void add_build(KeyText& key, const BuildOptions& options) {
   const auto& [mesh, bounds, dropout, training, hidden_states, attention_mask, position_ids, segment_ids,
                caches, cache_type, chooses_tokens, cache_pages, lora] = options;
@@ -68,7 +74,7 @@ void add_build(KeyText& key, const BuildOptions& options) {
   key.add("segment_ids", segment_ids).add("caches", caches);
   key.add("cache_type", name(cache_type)).add("chooses_tokens", chooses_tokens);
   key.add("cache_pages", cache_pages);
-  key.add("lora", lora ? lora_json(*lora).dump() : "none");
+  key.add("lora", lora ? adapter_key(*lora) : "none");
 }
 
 void add_training(KeyText& key, const TrainingOptions& options) {

@@ -77,6 +77,9 @@ TEST_F(PlanCacheTest, EveryOptionThatDecidesThePlanIsInTheKey) {
       [](auto& o) { o.build.attention_mask = false; },
       [](auto& o) { o.build.position_ids = true; },
       [](auto& o) { o.build.segment_ids = true; },
+      [](auto& o) { o.build.lora = parse_lora("r=2"); },
+      [](auto& o) { o.build.lora = parse_lora("r=2,alpha=3"); },
+      [](auto& o) { o.trained = {"*.bias"}; },
       [](auto& o) { o.training.accumulation = false; },
       [](auto& o) { o.training.loss = "evaluate"; },
       [](auto& o) { o.training.optimizer.optimizer = Optimizer::lamb; },
@@ -112,6 +115,13 @@ TEST_F(PlanCacheTest, EveryOptionThatDecidesThePlanIsInTheKey) {
     EXPECT_TRUE(keys.insert(key(changed)).second) << "change " << keys.size();
     EXPECT_EQ(key(changed).size(), 64u);
   }
+}
+
+TEST_F(PlanCacheTest, AdaptersOfOneShapeHaveOnePlan) {
+  CompileOptions first = options_, second = options_;
+  first.build.lora = second.build.lora = parse_lora("r=2");
+  second.build.lora->base_model = "elsewhere";
+  EXPECT_EQ(key(first), key(second));
 }
 
 TEST_F(PlanCacheTest, TheKeyIsOfTheContentNotOfThePath) {
