@@ -161,8 +161,9 @@ void CompileFlags::add_mesh(CLI::App& app) {
                  "also gradients, 3: also parameters; 0: nothing (docs/data_parallel.md)")
       ->check(CLI::Range(0, 3))
       ->capture_default_str();
-  app.add_option("--zero-bucket", zero_bucket,
-                 "elements of parameters that ranks exchange together with --zero; 0: 16 Mi")
+  app.add_option(
+         "--zero-bucket", zero_bucket,
+         "elements of parameters that ranks exchange together with --zero; 0: 64 Mi, or 16 Mi with --zero 3")
       ->check(CLI::NonNegativeNumber);
 }
 

@@ -19,6 +19,10 @@ std::vector<size_t> axes_named(const Mesh& mesh, const std::vector<std::string>&
   return axes;
 }
 
+/// Elements that ranks exchange together: large buckets took the least time on two GPUs (docs/benchmarks.md),
+/// and those of parameters that are gathered take memory.
+constexpr int64_t kSummedBucket = int64_t{1} << 26, kGatheredBucket = int64_t{1} << 24;
+
 /// Entries to which every rank feeds a batch of its own.
 constexpr std::string_view kFedEntries[] = {"train_step", "accumulate", "evaluate"};
 
@@ -124,7 +128,7 @@ FlattenParametersOptions in_buckets(FlattenParametersOptions flat, const Module&
     if (const auto axis = module.mesh().find(name)) ranks *= module.mesh().axes[*axis].size;
   if (options.zero == 0 || ranks == 1) return flat;
   flat.ranks = ranks;
-  if (options.bucket > 0) flat.bucket = options.bucket;
+  flat.bucket = options.bucket > 0 ? options.bucket : options.zero >= 3 ? kGatheredBucket : kSummedBucket;
   return flat;
 }
 

@@ -18,7 +18,7 @@ namespace smelt {
 struct ShardTrainingOptions {
   std::vector<std::string> axes = {"data"};  // of the mesh, over which batches are cut, the first outermost
   int zero = 0;                              // ZeRO's stage: which flat states are cut
-  int64_t bucket = 0;  // elements of a bucket of them; 0: as flatten_parameters makes them
+  int64_t bucket = 0;                        // elements of a bucket of them; 0: as was fastest
 };
 /// What flatten_parameters is to make of the flat states that the stage cuts: buckets for the ranks along the
 /// axes, of which the mesh may have none. Belongs before it; `flat` comes back as it is where nothing is cut.
