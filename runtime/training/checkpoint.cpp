@@ -73,8 +73,9 @@ int64_t parse_step(std::string_view text, const fs::path& path) {
 std::vector<Segment> segments_in(const StoredStates& file, const State& state) {
   const std::string layout = file.text("parameters");
   if (layout.empty()) return state.segments;
-  const bool is_own = state.role == Role::parameter;
-  return parameter_segments(layout, file.path().string(), is_own ? state.name : "parameters");
+  const std::string& master = state.copy_of.empty() ? state.name : state.copy_of;
+  return parameter_segments(layout, file.path().string(),
+                            state.role == Role::parameter ? master : "parameters");
 }
 
 /// The state as the file has it, with its tensors.

@@ -24,7 +24,7 @@ void TrainingRanks::add_up_of_all(std::span<double> numbers) const {
 }
 
 std::vector<std::string> TrainingRanks::texts_of_all(const std::string& own, size_t length) const {
-  if (count() == 1) return {own};
+  if (count() == 1 || length == 0) return std::vector<std::string>(static_cast<size_t>(count()), own);
   std::string padded = own, all(length * static_cast<size_t>(count()), '\0');
   padded.resize(length);
   ranks_->everyone().all_gather(std::as_bytes(std::span(padded)), std::as_writable_bytes(std::span(all)));
@@ -40,12 +40,8 @@ int64_t TrainingRanks::largest(int64_t number) const {
   return number;
 }
 
-std::string TrainingRanks::of_first(std::string text) const {
-  if (count() == 1) return text;
-  text.resize(static_cast<size_t>(largest(is_first() ? std::ssize(text) : 0)));
-  std::string all(text.size() * static_cast<size_t>(count()), 0);
-  ranks_->everyone().all_gather(std::as_bytes(std::span(text)), std::as_writable_bytes(std::span(all)));
-  return all.substr(0, text.size());
+std::string TrainingRanks::of_first(const std::string& text) const {
+  return texts_of_all(text, static_cast<size_t>(largest(std::ssize(text)))).front();
 }
 
 void TrainingRanks::progress(std::string_view what, int64_t step) const {

@@ -37,7 +37,7 @@ class TrainingRanks {
   int64_t largest(int64_t number) const;
 
   /// The first rank's text, at all of them.
-  std::string of_first(std::string text) const;
+  std::string of_first(const std::string& text) const;
 
   void progress(std::string_view what, int64_t step) const;
   void report_failure(std::string_view text) const;

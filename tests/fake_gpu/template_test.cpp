@@ -86,10 +86,10 @@ TEST_F(Template, OfAStepAreChosenBySize) {
   entry.name = "train_step";
   entry.inputs = {{"ids", DType::i32, {rows}, 0}};
   entry.outputs = {{"order", DType::i32, {rows}, 1}, {"begins", DType::i32, {Dim(3)}, 2}};
-  Step& sort = entry.steps.emplace_back();
-  sort.what = SortIndexStep{{0, 0}, {1, 0}, {2, 0}, rows, 2};
-  sort.reads = {0}, sort.writes = {1, 2}, sort.sources = {"sort"}, sort.phase = "forward";
-  sort.kernels = {0, 1};
+  Step& sorting = entry.steps.emplace_back();
+  sorting.what = SortIndexStep{{0, 0}, {1, 0}, {2, 0}, rows, 2};
+  sorting.reads = {0}, sorting.writes = {1, 2}, sorting.sources = {"sort"}, sorting.phase = "forward";
+  sorting.kernels = {0, 1};
   std::vector<std::string> launched;
   for (const char* name : {"few", "many"})
     gpu().kernels[name] = {2, [&, name](const KernelCall&) { launched.push_back(name); }};

@@ -105,8 +105,10 @@ TEST(FrozenParameters, NoEntryWritesThem) {
   const auto module = three_layers(true);
   make_training_entries(*module, options_with(Optimizer::lamb));
   for (const auto& graph : module->graphs)
-    for (const auto& node : graph->nodes())
-      if (node->is(Op::update)) EXPECT_NE(node->string_attr("state"), kFrozenParameters) << graph->name;
+    for (const auto& node : graph->nodes()) {
+      if (!node->is(Op::update)) continue;
+      EXPECT_NE(node->string_attr("state"), kFrozenParameters) << graph->name;
+    }
   for (const auto& graph : module->graphs) testing::expect_valid(*graph);
 }
 
