@@ -43,11 +43,11 @@ class BufferReplacement {
   }
   template <typename... Kinds>
   void visit(std::variant<Kinds...>& what) const {
-    std::visit([this](auto& kind) { visit(kind); }, what);
+    std::visit([this](auto& kind) { this->visit(kind); }, what);
   }
   template <typename T>
   void visit(T& item) const {
-    const auto field = [this](const char*, auto& member) { visit(member); };
+    const auto field = [this](const char*, auto& member) { this->visit(member); };
     if constexpr (requires { visit_fields(field, item); }) visit_fields(field, item);
   }
 

@@ -43,7 +43,8 @@ void SegmentSums::cut(const State& flat) {
     offsets_.push_back(static_cast<double>(segment.offset));
     first_chunk_.push_back(static_cast<double>(chunk_begin_.size()));
     for (int64_t at = 0; at < tiles(segment); at += chunk_) {
-      chunk_begin_.push_back(static_cast<double>(segment.offset / tile_ + at));
+      const int64_t first = segment.offset / tile_ + at;
+      chunk_begin_.push_back(static_cast<double>(first));
       chunk_length_.push_back(static_cast<double>(std::min(chunk_, tiles(segment) - at)));
     }
     segment_chunks_.push_back(static_cast<double>(chunk_begin_.size()) - first_chunk_.back());
@@ -59,7 +60,8 @@ Value* SegmentSums::tiles(Value* flat) const {
 }
 
 Value* SegmentSums::by_columns(Value* tile) const {
-  const auto columns = static_cast<double>(width() / tile_);
+  const int64_t tiles = width() / tile_;
+  const auto columns = static_cast<double>(tiles);
   Value* bucket = b_.div(tile, b_.like(tile, columns));
   Value* column = b_.sub(tile, scale(b_, bucket, columns));
   return b_.add(scale(b_, column, static_cast<double>(*shape_[0].constant())), bucket);

@@ -129,9 +129,10 @@ bool has_unnamed_moments(const Plan& plan) {
 
 void require_fit(const StoredStates& file, const Plan& plan) {
   std::vector<std::string> problems;
-  for (const State& state : plan.states)
-    if (std::string problem; is_saved(state) && !(problem = problem_with(file, state)).empty())
-      problems.push_back(std::move(problem));
+  for (const State& state : plan.states) {
+    std::string problem = is_saved(state) ? problem_with(file, state) : "";
+    if (!problem.empty()) problems.push_back(std::move(problem));
+  }
   for (const StoredState& stored : file.states()) {
     const State* state = plan.find_state(stored.state.name);
     if (!state || !is_saved(*state))

@@ -13,12 +13,13 @@
 namespace smelt {
 namespace {
 
-constexpr const char* kSpec = R"({"family": "gpt2", "vocab_size": 67, "hidden": 32, "max_positions": 16,
+constexpr const char* kAdaptedSpec =
+    R"({"family": "gpt2", "vocab_size": 67, "hidden": 32, "max_positions": 16,
                                   "attention": {"fused_qkv": false},
                                   "decoder": {"layers": 2, "heads": 4, "ffn": 48}})";
 
 Compilation compiled_training(const char* lora, DType storage, Stage stage = Stage::plan) {
-  const TransformerSpec spec = spec_from_object(Json::parse(kSpec), "test");
+  const TransformerSpec spec = spec_from_object(Json::parse(kAdaptedSpec), "test");
   CompileOptions options;
   options.storage = storage;
   options.build.bounds = {{{"B"}, 2}, {{"T"}, 8}};
