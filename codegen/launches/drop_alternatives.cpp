@@ -70,7 +70,8 @@ class AlternativeDropper {
       for (BufferPart& part : buffer.parts) renumber(part.first_step, part.last_step);
     }
     for (Step& step : entry_.steps)
-      if (auto* collective = std::get_if<CollectiveStep>(&step.what); collective && collective->waited_at >= 0)
+      if (auto* collective = std::get_if<CollectiveStep>(&step.what);
+          collective && collective->waited_at >= 0)
         collective->waited_at = kept_before[static_cast<size_t>(collective->waited_at)];
   }
 

@@ -18,8 +18,9 @@ namespace smelt {
 
 struct DifferentiateOptions {
   std::string output = "loss_sum";
-  std::vector<std::string> wrt;  // names of parameters or inputs; empty: all parameters of the module but frozen ones
-  double seed = 1;               // the cotangent of the output
+  std::vector<std::string>
+      wrt;          // names of parameters or inputs; empty: all parameters of the module but frozen ones
+  double seed = 1;  // the cotangent of the output
 };
 bool differentiate(Graph& graph, const DifferentiateOptions& options);
 /// output = "y1", wrt = "a+b", seed = "2"

@@ -40,7 +40,8 @@ std::vector<Variable> find_variables(const Graph& graph, const std::vector<std::
   for (const std::string& name : names) variables.push_back(find_variable(graph, readers, name));
   if (!names.empty()) return variables;
   for (const Module::Parameter& parameter : graph.module().parameters)
-    if (!parameter.frozen && is_float(parameter.type.dtype)) variables.push_back(find_variable(graph, readers, parameter.name));
+    if (!parameter.frozen && is_float(parameter.type.dtype))
+      variables.push_back(find_variable(graph, readers, parameter.name));
   return variables;
 }
 

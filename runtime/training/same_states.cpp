@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "runtime/error.h"
-#include "runtime/plan/state_parts.h"
 #include "runtime/plan/segment_parts.h"
+#include "runtime/plan/state_parts.h"
 #include "runtime/system/file.h"
 #include "runtime/training/checkpoint.h"
 

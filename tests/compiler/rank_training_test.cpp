@@ -304,23 +304,22 @@ TEST(RankTraining, WithoutMastersRanksHaveTheSameBits) {
   EXPECT_EQ(all[1].losses, all[0].losses);
 }
 
-/// Sums of parts of the gradient begin before the backward pass has ended, and the update waits for them.
-TEST(RankPlans, OfGpusSumBesideTheBackwardPass) {
+/// The gradient is summed in parts, and the update waits for them (program_collectives_test.cpp: when they
+/// begin).
+TEST(RankPlans, OfGpusSumTheGradientInParts) {
   CompileOptions options = options_for(kRankCases[0], "data=2");
   options.target = "sm_90", options.buckets.bytes = 4096, options.entries = {"train_step"};
   const Compilation compiled = compile(description_of(kRankCases[0]), options, Stage::program);
   const std::vector<Step>& steps = compiled.program.entries[0].steps;
-  int early = 0, parts = 0;
-  for (size_t i = 0; i < steps.size(); ++i) {
-    const auto* sum = std::get_if<CollectiveStep>(&steps[i].what);
+  int parts = 0;
+  for (const Step& step : steps) {
+    const auto* sum = std::get_if<CollectiveStep>(&step.what);
     if (!sum || sum->kind != CollectiveKind::all_reduce || *sum->elements.constant() < 64) continue;
     ++parts;
     if (sum->waited_at < 0) continue;
     EXPECT_EQ(steps[static_cast<size_t>(sum->waited_at)].phase, "update");
-    early += steps[i + 1].phase == "backward";
   }
   EXPECT_GT(parts, 2);
-  EXPECT_GT(early, 1);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
-// GPUs that are not there: libcuda.so.1, libcublasLt.so.13 and libnccl.so.2 that work in the host's memory, one call after
-// the other. The runtime loads them by these names as it loads NVIDIA's, so that all of the executor but the
-// machine code is tested on any machine; a test says what a GPU is like and looks at what became of it. The
-// variables FAKE_GPU_BYTES and FAKE_GPU_COUNT tell it to programs that are no tests.
+// GPUs that are not there: libcuda.so.1, libcublasLt.so.13 and libnccl.so.2 that work in the host's memory,
+// one call after the other. The runtime loads them by these names as it loads NVIDIA's, so that all of the
+// executor but the machine code is tested on any machine; a test says what a GPU is like and looks at what
+// became of it. The variables FAKE_GPU_BYTES and FAKE_GPU_COUNT tell it to programs that are no tests.
 #pragma once
 
 #include <cstddef>
