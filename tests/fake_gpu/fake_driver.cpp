@@ -322,7 +322,8 @@ Code cuCtxGetStreamPriorityRange(int* lowest, int* highest) {
 }
 Code cuStreamCreateWithPriority(Stream* stream, unsigned, int priority) {
   if (priority > 0 || priority < -5) return kInvalidValue;
-  *stream = new StreamTag{.device = current};
+  *stream = new StreamTag{};
+  (*stream)->device = current;
   const std::lock_guard lock(tables());
   streams().insert(*stream);
   return gpu().fault;

@@ -12,11 +12,6 @@
 #include "tests/fake_gpu/fake_gpu.h"
 
 namespace smelt::cuda {
-namespace {
-
-using Code = Nccl::Code;
-constexpr Code kInvalidArgument = 4;
-constexpr int kFloat = 7;  // ncclDataType_t
 
 /// What the ranks of a group share.
 struct Group {
@@ -43,6 +38,12 @@ struct Group {
     changed.notify_all();
   }
 };
+
+namespace {
+
+using Code = Nccl::Code;
+constexpr Code kInvalidArgument = 4;
+constexpr int kFloat = 7;  // ncclDataType_t
 
 std::shared_ptr<Group> group_of(const NcclId& id, size_t size) {
   static std::mutex mutex;

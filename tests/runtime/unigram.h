@@ -65,7 +65,10 @@ class UnigramExecutor : public Executor {
 
   RankGroups* ranks() const override { return ranks_; }
   std::span<std::byte> state(int index) override {
-    return std::as_writable_bytes(std::span(memory_[static_cast<size_t>(index)]));
+    auto& values = memory_[static_cast<size_t>(index)];
+    const size_t bytes =
+        values.size() * static_cast<size_t>(size_of(plan_.states[static_cast<size_t>(index)].dtype));
+    return std::as_writable_bytes(std::span(values)).first(bytes);
   }
 
   void run(const PlanEntry& entry, const SymbolValues& symbols, std::span<const void* const> inputs,
