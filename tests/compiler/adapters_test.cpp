@@ -14,6 +14,7 @@
 #include "passes/autodiff/differentiate.h"
 #include "passes/simplify/decompose.h"
 #include "runtime/session.h"
+#include "tests/support/merged_adapters.h"
 #include "tests/support/random_tensors.h"
 
 namespace smelt {
@@ -41,27 +42,6 @@ std::unique_ptr<Module> with_adapters(const TransformerSpec& spec, const char* l
   return module;
 }
 
-/// W + scale B A in the place of each weight.
-Tensors merged_states(const Tensors& states, double scale) {
-  Tensors result;
-  for (const auto& [name, tensor] : states) {
-    if (is_adapter_parameter(name)) continue;
-    Tensor weight = tensor;
-    const std::string module = name.substr(0, name.size() - std::string(".weight").size());
-    const auto a = states.find(module + ".lora_A.weight"), b = states.find(module + ".lora_B.weight");
-    if (a != states.end() && name.ends_with(".weight")) {
-      const auto out = static_cast<size_t>(weight.shape[0]), in = static_cast<size_t>(weight.shape[1]),
-                 r = static_cast<size_t>(a->second.shape[0]);
-      for (size_t o = 0; o < out; ++o)
-        for (size_t i = 0; i < in; ++i)
-          for (size_t k = 0; k < r; ++k)
-            weight.data[o * in + i] += scale * b->second.data[o * r + k] * a->second.data[k * in + i];
-    }
-    result[name] = std::move(weight);
-  }
-  return result;
-}
-
 const Tensors kTokens = {{"input_ids", {DType::i32, {2, 5}, {1, 5, 130, 0, 7, 9, 9, 2, 44, 3}}},
                          {"labels", {DType::i32, {2, 5}, {1, 5, 130, 0, 7, 9, 9, 2, -100, 3}}}};
 
@@ -84,8 +64,8 @@ TEST(AdaptedModels, GiveTheLogitsOfMergedWeights) {
       const auto adapted = with_adapters(spec, lora), plain = build_transformer(spec, {.training = false});
       const Tensors states = testing::random_states(*adapted, 7, {});
       const Tensor found = logits_of(*adapted, states),
-                   expected = logits_of(*plain, merged_states(states, 2)),
-                   base = logits_of(*plain, merged_states(states, 0));
+                   expected = logits_of(*plain, testing::merged_states(states, 2)),
+                   base = logits_of(*plain, testing::merged_states(states, 0));
       EXPECT_LT(testing::relative_error(found, expected), 1e-12) << fields << lora;
       EXPECT_GT(testing::relative_error(found, base), 1e-3) << "adapters change something";
     }

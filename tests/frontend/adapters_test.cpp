@@ -8,6 +8,7 @@
 #include "frontend/weights.h"
 #include "ir/verifier.h"
 #include "tests/frontend/built_graph.h"
+#include "tests/support/merged_adapters.h"
 #include "tests/support/random_tensors.h"
 
 namespace smelt {
@@ -67,7 +68,8 @@ TEST(Adapters, TrainWhatTheConfigSays) {
   EXPECT_EQ(biased->find_parameter("transformer.h.0.mlp.c_fc.bias")->checkpoint_names[0],
             "base_model.model.transformer.h.0.mlp.c_fc.bias");
   EXPECT_EQ(biased->find_parameter("lm_head.weight")->checkpoint_names[0], "base_model.model.lm_head.weight");
-  for (const Module::Parameter& parameter : built(spec, "r=2", false)->parameters)
+  const auto inferring = built(spec, "r=2", false);
+  for (const Module::Parameter& parameter : inferring->parameters)
     EXPECT_FALSE(parameter.frozen) << "in inference nothing is trained";
 }
 
@@ -77,26 +79,6 @@ TEST(Adapters, DropoutIsInTheLossAlone) {
   EXPECT_EQ(testing::all(*module->find_graph("loss"), Op::dropout).size(), 3u);
   EXPECT_TRUE(testing::all(*module->find_graph("evaluate"), Op::dropout).empty());
   EXPECT_TRUE(testing::all(*module->find_graph("logits"), Op::dropout).empty());
-}
-
-/// W + scale B A in the place of each weight.
-Tensors merged(const Tensors& states, double scale) {
-  Tensors result;
-  for (const auto& [name, tensor] : states) {
-    if (is_adapter_parameter(name)) continue;
-    Tensor weight = tensor;
-    const std::string module = name.substr(0, name.size() - std::string(".weight").size());
-    const auto a = states.find(module + ".lora_A.weight"), b = states.find(module + ".lora_B.weight");
-    if (a != states.end()) {
-      const int64_t out = weight.shape[0], in = weight.shape[1], r = a->second.shape[0];
-      for (int64_t o = 0; o < out; ++o)
-        for (int64_t i = 0; i < in; ++i)
-          for (int64_t k = 0; k < r; ++k)
-            weight.data[o * in + i] += scale * b->second.data[o * r + k] * a->second.data[k * in + i];
-    }
-    result[name] = std::move(weight);
-  }
-  return result;
 }
 
 /// Tensors as files of a model and of its adapter hold them.
@@ -128,7 +110,7 @@ TEST(Adapters, MergedFilesAreThoseOfThePlainModel) {
   const auto plain = build_transformer(spec, {.training = false});
   const Checkpoint found = Checkpoint::of(merge_adapters(*adapted, config, files), "merged");
   check_weights(*plain, found);
-  const Tensors expected = merged(states, 2);
+  const Tensors expected = testing::merged_states(states, 2);
   for (const Module::Parameter& parameter : plain->parameters) {
     const std::vector<float> values = read_parameter(parameter, found);
     for (size_t i = 0; i < values.size(); ++i)
