@@ -59,6 +59,8 @@ struct CompileOptions {
   /// 2: also gradients, 3: also parameters. Nothing where there is one rank.
   int zero = 0;
   int64_t zero_bucket = 0;  // elements of the flat states that are exchanged together; 0: as is good for GPUs
+  /// Whether ranks along `model` share the rows of the residual stream, too (shard_sequences).
+  bool sequence_parallel = false;
   /// Entries to make; empty: all of the mode (train: train_step, accumulate, apply, evaluate, logits; infer:
   /// logits).
   std::vector<std::string> entries;

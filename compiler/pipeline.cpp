@@ -19,8 +19,10 @@
 #include "passes/memory/chunk_rows.h"
 #include "passes/precision/quantize_weights.h"
 #include "passes/sharding/check_collectives.h"
+#include "passes/sharding/join_sums.h"
 #include "passes/sharding/partition.h"
 #include "passes/sharding/propagate_shardings.h"
+#include "passes/sharding/shard_sequences.h"
 #include "passes/simplify/decompose.h"
 #include "passes/training/evaluation_entry.h"
 #include "passes/training/flatten_parameters.h"
@@ -256,6 +258,7 @@ class Compiler {
   void share(Module& module) {
     if (module.mesh().empty() || module.partitioned) return;
     const std::vector<std::string> addends = share_batches(module);
+    if (options_.sequence_parallel) shard_sequences(module, {});
     std::vector<ShardingEntry> values;
     std::vector<CollectiveEntry> collectives;
     PassManager passes = manager();
@@ -265,9 +268,14 @@ class Compiler {
     passes.run(module);
     result_.pass_timing += passes.timing_report();
     partition(module, {.addends = addends, .whole_outputs = true, .log = &collectives});
+    if (options_.sequence_parallel) join(module);
     if (shares_parameters(module)) merge_parts(module);
     verify_or_throw(module);
     if (options_.explain_sharding) result_.shardings = explain(values) + explain(collectives);
+  }
+
+  void join(Module& module) {
+    for (const auto& graph : module.graphs) join_sums(*graph, {});
   }
 
   /// Matrices of neighbours, of which one rank's parts are neighbours, too.

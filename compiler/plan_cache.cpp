@@ -131,7 +131,7 @@ void keep(const PlanCache& cache, const std::string& key, Compilation& compiled)
 std::string plan_key(const Description& description, const CompileOptions& options) {
   const auto& [target, device, mode, storage, attention, gemm_bodies, int8_weights, tf32, masters, chunk_rows,
                recompute, memory_budget, memory_curve, build, training, trained, mesh, buckets, zero,
-               zero_bucket, entries, pipeline, passes, explain_fusion, explain_sharding, tune, dump_dir] =
+               zero_bucket, sequence_parallel, entries, pipeline, passes, explain_fusion, explain_sharding, tune, dump_dir] =
       options;
   KeyText key;
   key.add("build", compiler_build_id()).add("format", kPlanFormat).add("mode", static_cast<int>(mode));
@@ -148,7 +148,8 @@ std::string plan_key(const Description& description, const CompileOptions& optio
       .add("mesh", str(mesh))
       .add("buckets", buckets.bytes)
       .add("zero", zero)
-      .add("zero_bucket", zero_bucket);
+      .add("zero_bucket", zero_bucket)
+      .add("sequence_parallel", sequence_parallel);
   key.add("entries", fmt::format("{}", fmt::join(entries, ",")));
   key.add("trained", fmt::format("{}", fmt::join(trained, ",")));
   add_build(key, build);

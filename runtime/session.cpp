@@ -44,11 +44,16 @@ void check_names(const PlanEntry& entry, std::span<const InputTensor> inputs) {
       fail("{}: missing; expected {}", where(entry, "input", port.name), declared(port));
 }
 
-/// The symbol's name where a dim is just that, else nothing.
-std::optional<std::string> lone_symbol_of(const Dim& dim) {
+/// A dim that is a symbol times a number: of a sequence of which ranks have parts.
+struct SymbolMultiple {
+  std::string symbol;
+  int64_t factor = 1;
+};
+std::optional<SymbolMultiple> symbol_multiple(const Dim& dim) {
   const std::vector<Dim::Term> terms = dim.terms();
-  const bool lone = terms.size() == 1 && terms[0].coefficient == 1 && terms[0].atoms.size() == 1;
-  return lone && !terms[0].atoms[0].inner ? std::optional(terms[0].atoms[0].name) : std::nullopt;
+  const bool lone = terms.size() == 1 && terms[0].coefficient > 0 && terms[0].atoms.size() == 1;
+  if (!lone || terms[0].atoms[0].inner) return std::nullopt;
+  return SymbolMultiple{terms[0].atoms[0].name, terms[0].coefficient};
 }
 
 void check_type(const PlanEntry& entry, const Port& port, const InputTensor& input) {
@@ -59,12 +64,16 @@ void check_type(const PlanEntry& entry, const Port& port, const InputTensor& inp
 
 void bind_symbols(const PlanEntry& entry, const Port& port, const InputTensor& input, SymbolValues& values) {
   for (size_t i = 0; i < port.shape.size(); ++i) {
-    const std::optional<std::string> symbol = lone_symbol_of(port.shape[i]);
-    if (!symbol) continue;
-    const auto [place, fresh] = values.emplace(*symbol, input.shape[i]);
-    if (!fresh && place->second != input.shape[i])
+    const auto multiple = symbol_multiple(port.shape[i]);
+    if (!multiple) continue;
+    const auto& [symbol, factor] = *multiple;
+    if (input.shape[i] % factor != 0)
+      fail("{}: expected {}, given {}: dimension {} should be a multiple of {}",
+           where(entry, "input", port.name), declared(port), describe(input.dtype, input.shape), i, factor);
+    const auto [place, fresh] = values.emplace(symbol, input.shape[i] / factor);
+    if (!fresh && place->second * factor != input.shape[i])
       fail("{}: expected {} with {} = {} as in the inputs before it, given {}",
-           where(entry, "input", port.name), declared(port), *symbol, place->second,
+           where(entry, "input", port.name), declared(port), symbol, place->second,
            describe(input.dtype, input.shape));
   }
 }

@@ -35,6 +35,7 @@ struct CompileFlags {
   int64_t cache_pages = 0;
   int zero = 0;  // ZeRO's stage
   int64_t zero_bucket = 0;
+  bool sequence_parallel = false;
   OptimizerFlags optimizer;
   MemoryFlags memory;  // of commands that add it
 
@@ -45,7 +46,7 @@ struct CompileFlags {
   void add_dropout(CLI::App& app);
   /// Adds --train-only.
   void add_trained(CLI::App& app);
-  /// Adds --mesh, --zero and --zero-bucket, for commands that make or train plans of several ranks.
+  /// Adds --mesh, --sequence-parallel, --zero and others of several ranks, for commands that make or train plans of several ranks.
   void add_mesh(CLI::App& app);
   /// Adds options for inputs and outputs that a model may or may not have.
   void add_inputs(CLI::App& app);

@@ -78,14 +78,19 @@ bool Assignment::uses(size_t axis) const {
 
 namespace {
 
+/// Ranks that share a parameter do so to compute their part with it: what else is read goes to where it lies.
+constexpr double kStays = 1e6;
+
 class NodeAssigner {
  public:
   NodeAssigner(const Node& node, std::shared_ptr<const OpFactors> factors, const KnownShardings& known,
                AxisAssigner& sizes)
-      : known_(known), mesh_(node.graph().module().mesh()) {
+      : node_(node), known_(known), all_(sizes), mesh_(node.graph().module().mesh()) {
     made_.axes.resize(factors->factors.size());
     made_.factors = std::move(factors);
-    for (const Value* operand : node.operands()) bytes_of_operands_.push_back(sizes.bytes(*operand));
+    for (const Value* operand : node.operands())
+      bytes_of_operands_.push_back(sizes.bytes(*operand) *
+                                   (operand->node()->is(Op::parameter) ? kStays : 1));
     for (const auto& result : node.results()) bytes_of_results_.push_back(sizes.bytes(*result));
   }
 
@@ -141,7 +146,8 @@ class NodeAssigner {
     double bytes = 0;
     for (unsigned i = 0; i < known_.operands.size(); ++i)
       if (const Sharding* sharding = known_.operands[i])
-        bytes += moved_bytes(bytes_of_operands_[i], {sharding->dims, {}}, made_.operand(i), mesh_);
+        if (const Sharding needed = made_.operand(i); !all_.is_there(node_, *node_.operand(i), needed))
+          bytes += moved_bytes(bytes_of_operands_[i], {sharding->dims, {}}, needed, mesh_);
     for (unsigned i = 0; i < known_.results.size(); ++i) {
       const Sharding made = made_.result(i);
       const Sharding wanted =
@@ -151,7 +157,9 @@ class NodeAssigner {
     return bytes;
   }
 
+  const Node& node_;
   const KnownShardings& known_;
+  const AxisAssigner& all_;
   const Mesh& mesh_;
   Assignment made_;
   std::vector<double> bytes_of_operands_, bytes_of_results_;
@@ -163,6 +171,19 @@ double AxisAssigner::bytes(const Value& value) {
   const auto [known, fresh] = bytes_.try_emplace(&value, 0);
   if (fresh) known->second = whole_bytes(value);
   return known->second;
+}
+
+void AxisAssigner::remember(const Node& node, const KnownShardings& known, const Assignment& made) {
+  for (unsigned i = 0; i < node.operands().size(); ++i)
+    if (const Sharding needed = made.operand(i); known.operands[i] && known.operands[i]->dims != needed.dims)
+      moves_[node.operand(i)].push_back({&node, needed});
+}
+
+bool AxisAssigner::is_there(const Node& node, const Value& value, const Sharding& sharding) const {
+  const auto moves = moves_.find(&value);
+  return moves != moves_.end() && llvm::any_of(moves->second, [&](const Move& move) {
+    return move.user != &node && move.user->phase == node.phase && move.to == sharding;
+  });
 }
 
 Assignment AxisAssigner::assign(const Node& node, const KnownShardings& known) {

@@ -36,9 +36,17 @@ class AxisAssigner {
   /// Every axis that cuts a value here goes to the factor that moves the fewest bytes between ranks; one that
   /// cuts none of the factors that can be cut is left out.
   Assignment assign(const Node& node, const KnownShardings& known);
+  /// Operands that have to move for the node are there for other nodes of its phase: they move for nothing.
+  void remember(const Node& node, const KnownShardings& known, const Assignment& made);
+  bool is_there(const Node& node, const Value& value, const Sharding& sharding) const;
   double bytes(const Value& value);
 
  private:
+  struct Move {
+    const Node* user;
+    Sharding to;
+  };
+  llvm::DenseMap<const Value*, std::vector<Move>> moves_;
   llvm::DenseMap<const Node*, std::shared_ptr<const OpFactors>> factors_;
   llvm::DenseMap<const Value*, double> bytes_;
 };

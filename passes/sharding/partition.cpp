@@ -24,19 +24,33 @@ Sharding sharding_of_whole(const Value& value) {
   return written_sharding(value).value_or(replicated(value.rank()));
 }
 
+/// What is known of a node's operands and results.
+class WrittenShardings {
+ public:
+  explicit WrittenShardings(const Node& node) {
+    all_.reserve(node.operands().size() + node.result_count());
+    for (const Value* operand : node.operands())
+      known_.operands.push_back(&all_.emplace_back(sharding_of_whole(*operand)));
+    for (const auto& result : node.results())
+      known_.results.push_back(&all_.emplace_back(sharding_of_whole(*result)));
+  }
+  const KnownShardings& known() const { return known_; }
+
+ private:
+  std::vector<Sharding> all_;
+  KnownShardings known_;
+};
+
+/// Twice: which values move for others is known the second time.
 Assignments assignments_of(const Graph& graph) {
   Assignments assignments;
-  AxisAssigner assigner;
+  AxisAssigner first, second;
   for (const auto& node : graph.nodes()) {
-    std::vector<Sharding> all;
-    all.reserve(node->operands().size() + node->result_count());
-    KnownShardings known;
-    for (const Value* operand : node->operands())
-      known.operands.push_back(&all.emplace_back(sharding_of_whole(*operand)));
-    for (const auto& result : node->results())
-      known.results.push_back(&all.emplace_back(sharding_of_whole(*result)));
-    assignments[node.get()] = assigner.assign(*node, known);
+    const WrittenShardings written(*node);
+    second.remember(*node, written.known(), first.assign(*node, written.known()));
   }
+  for (const auto& node : graph.nodes())
+    assignments[node.get()] = second.assign(*node, WrittenShardings(*node).known());
   return assignments;
 }
 
@@ -79,6 +93,7 @@ class GraphPartition {
     for (const auto& node : graph_.nodes()) {
       const Node* before = made_->previous(nullptr);
       b_.set_source(node->source);
+      resharder_.set_phase(node->phase);
       convert(*node);
       mark(*node, before);
     }
@@ -86,6 +101,7 @@ class GraphPartition {
       const Node* before = made_->previous(nullptr);
       const Value* value = placed_.find(output.value)->second;
       b_.set_source(output.value->node()->source);
+      resharder_.set_phase(output.value->node()->phase);
       made_->outputs.push_back({output.name, finished(*value, output.name)});
       mark(*output.value->node(), before);
     }
@@ -258,6 +274,23 @@ void cut_declarations(Module& module, const LocalSizes& sizes) {
   }
 }
 
+/// Bounds were those of the whole where other axes than the batch's cut a symbol.
+Symbols bounds_of_parts(const Module& module, const SymbolCuts& cuts, const std::vector<size_t>& batch) {
+  Symbols symbols;
+  for (const Symbols::Bound& bound : module.symbols.bounds()) {
+    int64_t parts = 1;
+    for (const std::string& symbol : bound.factors)
+      if (const auto cut = cuts.find(symbol); cut != cuts.end())
+        for (const size_t axis : cut->second)
+          if (!llvm::is_contained(batch, axis)) parts *= module.mesh().axes[axis].size;
+    if (bound.upper < parts)
+      fail("partition: {} is at most {}, and {} ranks have parts of it: give a larger bound",
+           fmt::join(bound.factors, "*"), bound.upper, parts);
+    symbols.bound(bound.factors, bound.upper / parts, bound.lower);
+  }
+  return symbols;
+}
+
 std::vector<size_t> batch_axes(const Mesh& mesh, const std::vector<std::string>& names) {
   std::vector<size_t> axes;
   for (const std::string& name : names)
@@ -281,6 +314,7 @@ bool partition(Module& module, const PartitionOptions& options) {
   for (size_t i = 0; i < module.graphs.size(); ++i)
     module.graphs[i] = GraphPartition(*module.graphs[i], assignments[i], sizes, batch, options).run();
   cut_declarations(module, sizes);
+  module.symbols = bounds_of_parts(module, cuts, batch);
   module.partitioned = cuts;
   return true;
 }

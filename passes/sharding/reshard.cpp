@@ -159,7 +159,8 @@ Value* Resharder::move(Value* value, const Sharding& from, const Sharding& to, c
   Sharding at = from, goal = to;
   llvm::sort(at.partial), llvm::sort(goal.partial);
   if (at == goal) return value;
-  Value*& known = made_[{value, str(goal, mesh())}];
+  const bool is_sum = !at.partial.empty();
+  Value*& known = made_[{value, str(goal, mesh()), is_sum ? Phase::forward : phase_}];
   if (known) return known;
   Value* result = value;
   while (at != goal) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <tuple>
 
 #include "ir/builder.h"
 #include "passes/sharding/assignment.h"
@@ -18,8 +19,10 @@ class Resharder {
  public:
   Resharder(GraphBuilder& b, std::vector<CollectiveEntry>* log) : b_(b), log_(log) {}
 
-  /// The value as `to` says; the same node again where it was asked for before. `because` is for the log.
+  /// The value as `to` says; the same node again where it was asked for before, but for what is put together
+  /// in forward: backward does that for itself, so that nobody keeps the whole. `because` is for the log.
   Value* move(Value* value, const Sharding& from, const Sharding& to, const std::string& because);
+  void set_phase(Phase phase) { phase_ = phase; }
   /// The rank's number among those that axes cut a dim for: a size, 0 to parts - 1.
   Dim place(const std::vector<size_t>& axes) const;
   /// The same, times a number, as an i32 scalar.
@@ -43,7 +46,8 @@ class Resharder {
   const Mesh& mesh() const { return b_.module().mesh(); }
   GraphBuilder& b_;
   std::vector<CollectiveEntry>* log_;
-  std::map<std::pair<const Value*, std::string>, Value*> made_;
+  Phase phase_ = Phase::forward;
+  std::map<std::tuple<const Value*, std::string, Phase>, Value*> made_;
   std::map<std::pair<std::vector<size_t>, int64_t>, Value*> places_;
 };
 

@@ -26,11 +26,11 @@ std::string place(const Checkpoint& file, std::string_view tensor) {
   return fmt::format("'{}', tensor '{}'", file.path().string(), tensor);
 }
 
-/// "B" for the dim that is just this symbol, else nothing.
+/// "B" for the dim that is just this symbol, or a multiple of it, else nothing.
 std::string symbol_of(const Dim& dim) {
-  std::vector<std::string> names;
-  dim.collect_symbols(names);
-  return names.size() == 1 && dim == Dim::symbol(names[0]) ? names[0] : "";
+  const std::vector<Dim::Term> terms = dim.terms();
+  const bool lone = terms.size() == 1 && terms[0].coefficient > 0 && terms[0].atoms.size() == 1;
+  return lone && !terms[0].atoms[0].inner ? terms[0].atoms[0].name : "";
 }
 
 bool is_second_dim(const Port& port, const std::string& symbol) {
@@ -54,9 +54,10 @@ RecordData::RecordData(const std::vector<std::filesystem::path>& files, const Pl
   }
   for (Length& length : lengths_) {
     measure(length, entry);
-    const int64_t most = symbols.upper(Dim::symbol(length.symbol));
+    require_multiple(length);
+    const int64_t most = symbols.upper(Dim::symbol(length.symbol)) * length.multiple;
     const auto row = std::ranges::max_element(length.of_row);
-    if (length.longest > most)
+    if (length.padded(length.longest) > most)
       fail_with(Status::invalid_file,
                 "{}: record {} is {} long, but the plan takes {} <= {}: shorten the records, or compile with "
                 "--max {}={}",
@@ -93,7 +94,9 @@ void RecordData::add_column(const Port& port, const PlanEntry& entry) {
   if (!symbol.empty()) {
     const auto found = std::ranges::find(lengths_, symbol, &Length::symbol);
     column.length = static_cast<int>(found - lengths_.begin());
-    if (found == lengths_.end()) lengths_.push_back({.symbol = symbol, .judge = {}, .of_row = {}});
+    const int64_t multiple = port.shape[1].terms()[0].coefficient;
+    if (found == lengths_.end())
+      lengths_.push_back({.symbol = symbol, .judge = {}, .of_row = {}, .multiple = multiple});
   }
   if (port.name == kLabels && port.ids) column.padding = static_cast<int32_t>(port.ids->ignored.value_or(0));
   columns_.push_back(std::move(column));
@@ -164,6 +167,15 @@ void RecordData::measure(Length& length, const PlanEntry& entry) {
   for (const int32_t row : length.of_row) length.longest = std::max<int64_t>(length.longest, row);
 }
 
+/// Where nothing marks padding, it would be taken for a part of the record.
+void RecordData::require_multiple(const Length& length) const {
+  if (length.judge.empty() && length.longest % length.multiple != 0)
+    fail_with(Status::invalid_file,
+              "{}: records are {} wide, and the plan takes multiples of {}: pad the records and give an "
+              "attention_mask, or make a plan without --sequence-parallel",
+              description_, length.longest, length.multiple);
+}
+
 void RecordData::measure_by(const char* name, Length& length) {
   const auto index = static_cast<int>(&length - lengths_.data());
   const auto column = std::ranges::find_if(
@@ -202,7 +214,7 @@ std::vector<int64_t> RecordData::shape(const Column& column, int64_t rows,
 
 std::vector<InputTensor> RecordData::largest(int64_t rows) const {
   std::vector<int64_t> extents;
-  for (const Length& length : lengths_) extents.push_back(length.longest);
+  for (const Length& length : lengths_) extents.push_back(length.padded(length.longest));
   std::vector<InputTensor> inputs;
   for (const Column& column : columns_)
     inputs.push_back({column.port.name, column.port.dtype, shape(column, rows, extents), nullptr});
@@ -217,8 +229,8 @@ void RecordData::read(std::span<const int64_t> rows, Batch& batch) const {
     int64_t longest = 1;
     for (const int64_t row : rows)
       longest = std::max<int64_t>(longest, length.of_row[static_cast<size_t>(row)]);
-    extents.push_back(longest);
-    batch.tokens += count * longest;
+    extents.push_back(length.padded(longest));
+    batch.tokens += count * extents.back();
   }
   if (lengths_.empty()) batch.tokens = count;
   for (const Column& column : columns_) {

@@ -27,7 +27,8 @@ class RecordData {
   int64_t size() const { return size_; }
   /// "digits.safetensors" or "a.safetensors and 3 more": for messages.
   const std::string& description() const { return description_; }
-  /// Fills the batch with these records, as long as the longest of them.
+  /// Fills the batch with these records, as long as the longest of them, or as the next length that the plan
+  /// takes.
   void read(std::span<const int64_t> rows, Batch& batch) const;
   /// The shapes, without data, of a batch of so many records of the greatest length.
   std::vector<InputTensor> largest(int64_t rows) const;
@@ -54,6 +55,9 @@ class RecordData {
         judge;  // the tensors that give the lengths, for messages; empty: all records are as wide as the file
     std::vector<int32_t> of_row;  // without padding
     int64_t longest = 1;
+    int64_t multiple = 1;  // ranks that have parts of a sequence divide the length of a batch
+
+    int64_t padded(int64_t length) const { return (length + multiple - 1) / multiple * multiple; }
   };
   struct Piece {
     Checkpoint file;
@@ -65,6 +69,7 @@ class RecordData {
   void add_piece(Piece piece, const PlanEntry& entry);
   void check_shape(const Piece& piece, size_t column) const;
   void measure(Length& length, const PlanEntry& entry);
+  void require_multiple(const Length& length) const;
   void measure_by(const char* name, Length& length);
   /// `extent` elements along the length, padding where the file has no more.
   void copy(int64_t row, const Column& column, int64_t extent, std::byte* out) const;

@@ -6,7 +6,6 @@
 #include "ir/verifier.h"
 #include "passes/pass_manager.h"
 #include "passes/sharding/partition.h"
-#include "passes/sharding/propagate_shardings.h"
 #include "passes/sharding/shard_training.h"
 #include "passes/training/flatten_parameters.h"
 #include "passes/training/training_entries.h"
@@ -65,6 +64,7 @@ struct ParallelOptions {
   Optimizer optimizer = Optimizer::adamw;
   double dropout = 0;
   int zero = 0;
+  bool sequences = false;
   std::vector<CollectiveEntry>* log = nullptr;
 };
 
@@ -92,7 +92,7 @@ std::unique_ptr<Module> training_module(const TransformerSpec& spec, const std::
   run_passes(*module, "decompose,drop_stops,simplify,rewrite_reductions,simplify");
   if (mesh.empty()) return module;
   if (module->mesh().find("data")) shard_training(*module, {.zero = options.zero});
-  run_passes(*module, "propagate_shardings");
+  run_passes(*module, options.sequences ? "shard_sequences,propagate_shardings" : "propagate_shardings");
   partition(*module, {.log = options.log});
   for (const auto& graph : module->graphs) graph->prune();
   verify_or_throw(*module);
@@ -169,7 +169,7 @@ void expect_equal_steps(const TransformerSpec& spec, const std::string& mesh,
   SCOPED_TRACE(mesh);
   const auto one = training_module(spec, "", options), local = training_module(spec, mesh, options);
   EvaluateOptions evaluation;
-  evaluation.symbols = {{"B", 2}, {"T", 3}, {"S", 3}};
+  evaluation.symbols = {{"B", 2}, {"T", options.sequences ? 4 : 3}, {"S", options.sequences ? 8 : 3}};
   evaluation.philox = {11, 5, 0};
   const Tensors states = trained_states(*one);
   const Tensors given = in_shapes_of(*local, by_segments(*one, *local, states));
@@ -192,6 +192,14 @@ TEST_P(TensorParallel, StepIsThatOfOneRank) {
   expect_equal_steps(spec_of(GetParam()), "model=2", {.log = &log});
   EXPECT_FALSE(log.empty());
   for (const CollectiveEntry& entry : log) EXPECT_EQ(entry.kind, "all_reduce") << explain({entry});
+}
+
+/// The residual stream is cut along the sequence, too: what products sum is scattered, and what they read is
+/// gathered.
+TEST_P(TensorParallel, StepOverPartsOfSequencesIsThatOfOneRank) {
+  std::vector<CollectiveEntry> log;
+  expect_equal_steps(spec_of(GetParam()), "model=2", {.sequences = true, .log = &log});
+  fmt::print("{}", explain(log));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, TensorParallel, ::testing::ValuesIn(kParallelCases),
