@@ -152,9 +152,10 @@ void CompileFlags::add_mesh(CLI::App& app) {
       "--mesh", mesh,
       "ranks that run the plan together, such as data=2,model=2: along data each takes a part of the "
       "batch, along model of the parameters (docs/data_parallel.md, docs/tensor_parallel.md)");
-  app.add_flag("--sequence-parallel", sequence_parallel,
-               "ranks along model have parts of the sequence where they share no parameters, which takes less "
-               "memory and needs lengths that the ranks divide (docs/tensor_parallel.md)");
+  app.add_flag(
+      "--sequence-parallel", sequence_parallel,
+      "ranks along model have parts of the sequence where they share no parameters, which takes less "
+      "memory and needs lengths that the ranks divide (docs/tensor_parallel.md)");
   app.add_option("--bucket-mib", bucket_mib,
                  "gradients are summed over ranks in parts of at least so much; 0: in one piece")
       ->check(CLI::Range(0, 1 << 20))

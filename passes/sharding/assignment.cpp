@@ -89,8 +89,7 @@ class NodeAssigner {
     made_.axes.resize(factors->factors.size());
     made_.factors = std::move(factors);
     for (const Value* operand : node.operands())
-      bytes_of_operands_.push_back(sizes.bytes(*operand) *
-                                   (operand->node()->is(Op::parameter) ? kStays : 1));
+      bytes_of_operands_.push_back(sizes.bytes(*operand) * (operand->node()->is(Op::parameter) ? kStays : 1));
     for (const auto& result : node.results()) bytes_of_results_.push_back(sizes.bytes(*result));
   }
 
@@ -182,8 +181,8 @@ void AxisAssigner::remember(const Node& node, const KnownShardings& known, const
 bool AxisAssigner::is_there(const Node& node, const Value& value, const Sharding& sharding) const {
   const auto moves = moves_.find(&value);
   return moves != moves_.end() && llvm::any_of(moves->second, [&](const Move& move) {
-    return move.user != &node && move.user->phase == node.phase && move.to == sharding;
-  });
+           return move.user != &node && move.user->phase == node.phase && move.to == sharding;
+         });
 }
 
 Assignment AxisAssigner::assign(const Node& node, const KnownShardings& known) {

@@ -27,7 +27,8 @@ std::map<SumKind, Sums> sums_of(const Node& pack, const JoinSumsOptions& options
   for (const Value* operand : pack.operands()) {
     if (!is_joined(*operand, pack, options)) continue;
     Node& sum = *operand->node();
-    Sums& sums = kinds[{sum.string_attr("axis"), sum.has("sum") ? sum.string_attr("sum") : "add", sum.result()->dtype()}];
+    Sums& sums = kinds[{sum.string_attr("axis"), sum.has("sum") ? sum.string_attr("sum") : "add",
+                        sum.result()->dtype()}];
     if (!llvm::is_contained(sums, &sum)) sums.push_back(&sum);
   }
   return kinds;

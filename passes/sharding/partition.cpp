@@ -283,7 +283,7 @@ Symbols bounds_of_parts(const Module& module, const SymbolCuts& cuts, const std:
       if (const auto cut = cuts.find(symbol); cut != cuts.end())
         for (const size_t axis : cut->second)
           if (!llvm::is_contained(batch, axis)) parts *= module.mesh().axes[axis].size;
-    if (bound.upper < parts)
+    if (parts > 1 && bound.upper < parts)
       fail("partition: {} is at most {}, and {} ranks have parts of it: give a larger bound",
            fmt::join(bound.factors, "*"), bound.upper, parts);
     symbols.bound(bound.factors, bound.upper / parts, bound.lower);

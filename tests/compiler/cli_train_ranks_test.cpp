@@ -72,6 +72,9 @@ TEST_F(RankProcesses, TrainAsOneWithPartsOfTheParameters) {
   expect_good(launch(2, train("four", "--steps 7 --mesh model=2 --accumulate 2 --resume")));
   expect_good(smelt(train("one", "--steps 7 --accumulate 2 --resume").substr(6)));
   expect_close(losses("four"), losses("one"));
+  const Outcome odd = launch(2, train("odd", "--steps 5 --mesh model=2 --sequence-parallel"));
+  EXPECT_EQ(odd.status, 1);
+  EXPECT_TRUE(has(odd.err, "multiple of 2")) << odd.err;
   const Outcome uneven = launch(3, train("three", "--steps 5 --mesh model=3"));
   EXPECT_EQ(uneven.status, 1);
   EXPECT_TRUE(has(uneven.err, "decoder.heads")) << uneven.err;

@@ -23,6 +23,7 @@ struct RankCase {
   double tolerance;  // relative, of a loss
   std::vector<const char*> meshes;
   int zero = 0;
+  bool sequences = false;  // ranks along model have parts of them
 };
 void PrintTo(const RankCase& c, std::ostream* out) { *out << c.name; }
 
@@ -55,6 +56,22 @@ const RankCase kRankCases[] = {
      1e-6,
      {"data=2", "data=4", "data=2,model=2"},
      1},
+    {"sequences",
+     R"({"family": "gpt2", )" SMELT_RANK_SIZES,
+     Optimizer::adamw,
+     DType::f32,
+     1e-6,
+     {"model=2", "data=2,model=2"},
+     0,
+     true},
+    {"sequences_bf16",
+     R"({"family": "llama", )" SMELT_RANK_SIZES,
+     Optimizer::adamw,
+     DType::bf16,
+     2e-3,
+     {"model=2"},
+     0,
+     true},
     {"zero1_fp16",
      R"({"family": "gpt2", )" SMELT_RANK_SIZES,
      Optimizer::adamw,
@@ -102,12 +119,13 @@ CompileOptions options_for(const RankCase& c, const std::string& mesh) {
   CompileOptions options;
   options.storage = c.storage;
   options.build.dropout = 0.1;
-  options.build.bounds = {{{"B"}, 2}, {{"T"}, 11}};
+  options.build.bounds = {{{"B"}, 2}, {{"T"}, c.sequences ? 12 : 11}};
   options.training.optimizer.optimizer = c.optimizer;
   options.training.optimizer.clip_norm = 1;
   options.training.optimizer.keep_gradients = false;
   if (!mesh.empty()) options.mesh = parse_mesh(mesh);
   options.zero = c.zero, options.zero_bucket = 900;
+  options.sequence_parallel = c.sequences;
   return options;
 }
 
@@ -158,7 +176,8 @@ Watched train_one(const std::shared_ptr<const Plan>& plan, RankGroups* ranks, co
   TrainerOptions options;
   options.run_directory = run.directory;
   options.resume = run.resume;
-  options.steps = kRankUpdates, options.batch = 2, options.length = 11, options.learning_rate = 0.02;
+  options.steps = kRankUpdates, options.batch = 2, options.learning_rate = 0.02;
+  options.length = plan->symbols.upper(plan->find_entry("evaluate")->inputs[0].shape[1]);
   options.gradient_accumulation = kMicroSteps / data_ranks(plan->mesh);
   options.eval_every = 3, options.eval_batches = 3, options.seed = 11;
   Trainer trainer(session, options, data);

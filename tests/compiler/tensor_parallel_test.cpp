@@ -163,6 +163,10 @@ void expect_equal(const Tensors& actual, const Tensors& expected) {
   }
 }
 
+int64_t number_of_kind(const std::vector<CollectiveEntry>& log, std::string_view kind) {
+  return std::ranges::count(log, kind, &CollectiveEntry::kind);
+}
+
 /// Whatever a step gives and leaves on one rank, it does over the mesh.
 void expect_equal_steps(const TransformerSpec& spec, const std::string& mesh,
                         const ParallelOptions& options = {}) {
@@ -199,7 +203,59 @@ TEST_P(TensorParallel, StepIsThatOfOneRank) {
 TEST_P(TensorParallel, StepOverPartsOfSequencesIsThatOfOneRank) {
   std::vector<CollectiveEntry> log;
   expect_equal_steps(spec_of(GetParam()), "model=2", {.sequences = true, .log = &log});
-  fmt::print("{}", explain(log));
+  EXPECT_TRUE(spec_of(GetParam()).embedding.patch_size > 0 || number_of_kind(log, "reduce_scatter") > 0)
+      << explain(log);
+}
+
+TEST(SequenceParallel, RandomNumbersAreThoseOfOneRank) {
+  expect_equal_steps(spec_of(kParallelCases[0]), "model=4", {.dropout = 0.25, .sequences = true});
+  expect_equal_steps(spec_of(kParallelCases[1]), "model=2", {.dropout = 0.25, .sequences = true});
+}
+
+TEST(SequenceParallel, BesideRanksWithBatchesOfTheirOwn) {
+  expect_equal_steps(spec_of(kParallelCases[1]), "data=2,model=2", {.zero = 1, .sequences = true});
+}
+
+/// Before and behind every attention and FFN one collective of the size of the residual stream: backward
+/// gathers what its products read again, so that no rank keeps it.
+TEST(SequenceParallel, GathersBeforeAndScattersBehindEachPairOfProducts) {
+  const TransformerSpec spec = spec_from_json(
+      R"({"family": "gpt2", "vocab_size": 64, "hidden": 32, "max_positions": 8,
+          "decoder": {"layers": 1, "heads": 4}})");
+  std::vector<CollectiveEntry> log;
+  training_module(spec, "model=2", {.sequences = true, .log = &log});
+  std::erase_if(log, [](const CollectiveEntry& e) {
+    return e.graph != "train_step" || e.type.find(",32]") == std::string::npos;
+  });
+  EXPECT_EQ(number_of_kind(log, "reduce_scatter"), 1 + 2 + 3) << explain(log);
+  EXPECT_EQ(number_of_kind(log, "all_to_all"), 0) << explain(log);
+  EXPECT_LE(number_of_kind(log, "all_gather"), 3 + 6 + 2) << explain(log);
+}
+
+TEST(SequenceParallel, SmallSumsOfGradientsAreOne) {
+  const TransformerSpec spec = spec_of(kParallelCases[0]);
+  const auto one = training_module(spec, "", {}),
+             module = training_module(spec, "model=2", {.sequences = true});
+  const Graph& graph = *module->find_graph("train_step");
+  const auto count = [&] {
+    return std::ranges::count_if(graph.nodes(), [](const auto& node) {
+      return node->is(Op::collective) && node->string_attr("kind") == "all_reduce" &&
+             node->result()->rank() == 1;
+    });
+  };
+  EXPECT_GT(count(), 4);
+  const auto joined = module->clone();
+  run_passes(*module, "join_sums");
+  EXPECT_EQ(count(), 1);
+  verify_or_throw(*module);
+  EvaluateOptions evaluation;
+  evaluation.symbols = {{"B", 2}, {"T", 4}};
+  const Tensors states = in_shapes_of(*module, by_segments(*one, *module, trained_states(*one))),
+                inputs = testing::random_inputs(*one->find_graph("train_step"), 3, evaluation.symbols, 12);
+  const auto run = [&](const Module& of) {
+    return evaluate_ranks(*of.find_graph("train_step"), inputs, states, evaluation).states;
+  };
+  expect_equal(run(*module), run(*joined));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, TensorParallel, ::testing::ValuesIn(kParallelCases),

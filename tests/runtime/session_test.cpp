@@ -29,6 +29,22 @@ TEST(Session, GivesOutputsTheirShapeAtLaunch) {
   EXPECT_EQ(outputs[0].as<float>()[5 * kSessionVocabulary + 3], 2.5f);
 }
 
+/// Of a sequence of which ranks have parts.
+TEST(Session, BindsSymbolsByTheirMultiples) {
+  Plan plan = unigram_plan(kSessionVocabulary);
+  PlanEntry& logits = *std::ranges::find(plan.entries, "logits", &PlanEntry::name);
+  logits.inputs[0].shape[1] = Dim::symbol("T") * 3;
+  const auto shared = std::make_shared<const Plan>(std::move(plan));
+  Session session(shared, std::make_unique<UnigramExecutor>(*shared), 0);
+  const std::vector<int32_t> tokens(12);
+  const InputTensor six{"input_ids", DType::i32, {2, 6}, tokens.data()},
+      five{"input_ids", DType::i32, {2, 5}, tokens.data()};
+  EXPECT_EQ(session.run("logits", std::span(&six, 1))[0].shape,
+            (std::vector<int64_t>{2, 2, kSessionVocabulary}));
+  EXPECT_HAS(message_of([&] { session.run("logits", std::span(&five, 1)); }),
+             "expected i32[B,3*T], given i32[2,5]: dimension 1 should be a multiple of 3");
+}
+
 TEST(Session, WritesOnlyTheOutputsAskedFor) {
   Unigram model(kSessionVocabulary);
   const std::vector<int32_t> tokens(4, 1);

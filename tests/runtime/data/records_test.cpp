@@ -86,6 +86,42 @@ TEST(RecordData, IsAsLongAsTheLongestRecordOfTheBatch) {
   EXPECT_EQ(largest[2].shape, (std::vector<int64_t>{9, 4}));
 }
 
+/// Ranks have parts of the sequence: lengths are multiples of their number.
+TEST(RecordData, IsPaddedToALengthThatThePlanTakes) {
+  const TemporaryDirectory d;
+  Example example;
+  PlanEntry& pairs = example.plan.entries[0];
+  for (Port* port : {&pairs.inputs[0], &pairs.inputs[1]}) port->shape[1] = Dim::symbol("S") * 4;
+  pairs.inputs[2].shape[1] = Dim::symbol("T") * 2;
+  const RecordData data = example.open({write_pairs(d, "a.safetensors", {3, 1, 5}, {2, 3, 1}, 7)});
+  Batch batch;
+  data.read(std::vector<int64_t>{2, 1}, batch);
+  EXPECT_EQ(batch.find("input_ids")->shape, (std::vector<int64_t>{2, 8}));
+  EXPECT_EQ(values(batch, "attention_mask"),
+            (std::vector<int32_t>{1, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(values(batch, "labels"), (std::vector<int32_t>{0, -100, -100, -100, 0, 1, 2, -100}));
+  EXPECT_EQ(data.largest(1)[0].shape, (std::vector<int64_t>{1, 8}));
+  EXPECT_EQ(batch.tokens, 2 * (8 + 4));
+}
+
+TEST(RecordData, OfNoMaskIsAsLongAsThePlanTakesIt) {
+  const TemporaryDirectory d;
+  Plan plan;
+  plan.symbols.bound({"B"}, 8), plan.symbols.bound({"T"}, 8);
+  const Port ids{"input_ids", DType::i32, {Dim::symbol("B"), Dim::symbol("T") * 2}, -1, false, IdRange{100}};
+  plan.entries = {{.name = "ids", .inputs = {ids}}};
+  const Ints seven{"input_ids", DType::i32, {1, 7}, std::vector<int32_t>(7)};
+  write_safetensors(d / "seven", std::vector{seven.view()});
+  try {
+    const RecordData data({d / "seven"}, plan.entries[0], plan.symbols);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string_view(error.what()).find("records are 7 wide, and the plan takes multiples of 2"),
+              std::string_view::npos)
+        << error.what();
+  }
+}
+
 TEST(RecordData, FilesOfDifferentWidthsAreOne) {
   const TemporaryDirectory d;
   const RecordData data = Example().open(
