@@ -164,9 +164,16 @@ class Compiler {
     before.add({"decompose", {}}, [&](Graph& g) {
       return decompose(g, {{Op::attention, Op::attention_grad}, kept_by(target)});
     });
-    before.add("simplify,merge_gemms");
+    before.add("simplify");
+    const bool shared = shares_parameters(module);
+    if (!shared) before.add("merge_gemms");
     before.run(module);
+    if (shared) plan_neighbours(module, manager());
     flatten_parameters(module, {options_.storage, false});  // nothing is updated: no masters
+    if (shared && options_.int8_weights)
+      fail(
+          "weights of int8 are for one rank, and the mesh is {}: give --weight-type=float, or leave out --mesh",
+          str(module.mesh()));
     if (options_.int8_weights) quantize_weights(module, {.in_place = !target.is_cuda()});
   }
 
@@ -358,7 +365,7 @@ Target resolved_target(const CompileOptions& options) {
 BuildOptions build_options(const CompileOptions& options) {
   BuildOptions build = options.build;
   build.training = options.mode == Mode::train;
-  if (build.training && options.mesh.ranks() > 1) build.mesh = options.mesh;
+  if (options.mesh.ranks() > 1) build.mesh = options.mesh;
   build.cache_type = options.storage;
   if (options.mode == Mode::infer && !build.chooses_tokens)
     build.chooses_tokens = resolved_target(options).is_cuda();

@@ -82,14 +82,14 @@ class ModelGraph {
     set_id_range(*tokens.past->node(), {.below = tokens.capacity});  // there is room for a token behind
     decode_behind(tokens, batch_);
     last_ = last_tokens(last_, optional_input("lengths", {batch_}, kAllTokens));
-    b_.graph.output("logits", b_.graph.reshape(logits(b_, last_), {batch_, spec_.vocab_size}));
+    b_.graph.output("logits", row_logits());
   }
 
   /// One token more of each row, which the run before has chosen; a guided choice looks at the text.
   void add_next(bool guided) {
     Cache tokens = cache_to_choose_from(guided);
     decode_behind(tokens, batch_);
-    Value* found = b_.graph.reshape(logits(b_, last_), {batch_, spec_.vocab_size});
+    Value* found = row_logits();
     if (guided)
       choose_guided_tokens(b_, found, drawing_inputs(b_, tokens.rows, tokens.past),
                            text_choice_inputs(b_, tokens.rows));
@@ -111,7 +111,7 @@ class ModelGraph {
     decode_behind(paged_cache(b_, options_.cache_pages, table, past, length_, own), batch_);
     if (!gives_logits) return b_.graph.output("rows", b_.graph.extent(length_, DType::i32));
     last_ = last_tokens(last_, lengths);
-    b_.graph.output("logits", b_.graph.reshape(logits(b_, last_), {batch_, spec_.vocab_size}));
+    b_.graph.output("logits", row_logits());
   }
 
   /// One token of each row.
@@ -154,7 +154,7 @@ class ModelGraph {
                                       : token_choice_inputs(b_, tokens.rows, tokens.past);
     tokens.row_of_place = beam_rows(b_, choice);
     decode_behind(tokens, sentences, beams);
-    Value* found = b_.graph.reshape(logits(b_, last_), {batch_, spec_.vocab_size});
+    Value* found = row_logits();
     Value* ends = tokens_or_none(b_, "ends", {sentences, kEndTokens});
     if (guided)
       choose_guided_beams(b_, found, choice, text_choice_inputs(b_, tokens.rows), ends, sentences, beams);
@@ -215,7 +215,7 @@ class ModelGraph {
     Value* table = input_of_pages();
     Value* past = input_of_past();
     decode_behind(paged_cache(b_, options_.cache_pages, table, past, 1, nullptr), batch_);
-    Value* found = b_.graph.reshape(logits(b_, last_), {batch_, spec_.vocab_size});
+    Value* found = row_logits();
     b_.graph.output("logits", found);
     return {past, found};
   }
@@ -317,6 +317,13 @@ class ModelGraph {
     Value* last = g.add(begin, g.sub(own, g.like(own, 1)));
     const Dim width = x->shape()[2];
     return g.reshape(g.gather(g.reshape(x, {batch_ * length_, width}), last), {batch_, 1, width});
+  }
+
+  /// Of one token of each row, [B,V]: all words on every rank, so that each chooses by itself what all choose.
+  Value* row_logits() {
+    Value* found = logits(b_, last_);
+    if (is_tensor_parallel(b_.graph.module().mesh())) found->sharding = Sharding{{{}, {}, {}}, {}};
+    return b_.graph.reshape(found, {batch_, spec_.vocab_size});
   }
 
   std::optional<RingBounds> rings() { return ring_bounds(spec_, options_, b_.graph.module().symbols); }

@@ -72,6 +72,15 @@ std::optional<Sharding> tensor_parallel(const Place& place, std::string_view kin
   return sharding;
 }
 
+std::vector<std::vector<std::string>> heads_of_cache(const Shape& shape, const Mesh& mesh) {
+  constexpr size_t kHeads = 2;
+  std::vector<std::vector<std::string>> cut;
+  if (!is_tensor_parallel(mesh) || shape.size() != kHeads + 2) return cut;
+  cut.resize(shape.size());
+  cut[kHeads] = {std::string(kModelAxis)};
+  return cut;
+}
+
 std::vector<SpecProblem> undivided(const TransformerSpec& spec, const Mesh& mesh) {
   std::vector<SpecProblem> problems;
   if (!is_tensor_parallel(mesh)) return problems;

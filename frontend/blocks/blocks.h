@@ -107,6 +107,8 @@ Value* rotated(BlockBuilder& b, const Stack& stack, Value* x);
 // ---- cache.cpp
 /// The state of that name, all zeros at first; nothing where there is one.
 void declare_state(BlockBuilder& b, std::string_view name, Role role, DType dtype, Shape shape);
+/// The same of a cache [slots,places,...], whose heads, where it has them, ranks share.
+void declare_cache(BlockBuilder& b, const std::string& name, const Type& type);
 /// x[B,...], put into the state of that name behind what its rows have there, and all that they have then,
 /// [B,capacity,...] of the cache's type. A cache without `past` has x from the beginning on.
 Value* remember(BlockBuilder& b, const Cache& cache, const Place& place, Value* x);

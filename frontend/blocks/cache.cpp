@@ -3,15 +3,16 @@
 
 #include "frontend/blocks/blocks.h"
 #include "frontend/blocks/token_choice.h"
+#include "frontend/tensor_parallel.h"
 
 namespace smelt {
 namespace {
 
 /// The state of that name: [slots,capacity,...], all zeros at first, for as long rows of x.
 void declare(BlockBuilder& b, const Cache& cache, const std::string& name, const Type& x) {
-  Shape shape = x.shape;
-  shape[0] = cache.slots, shape[1] = cache.capacity;
-  declare_state(b, name, Role::cache, x.dtype, std::move(shape));
+  Type all = x;
+  all.shape[0] = cache.slots, all.shape[1] = cache.capacity;
+  declare_cache(b, name, all);
 }
 
 /// One index for slot and place, [B,T]: nothing else of the state is read.
@@ -33,6 +34,12 @@ void declare_state(BlockBuilder& b, std::string_view name, Role role, DType dtyp
   if (!module.find_state(name))
     module.states.push_back(
         {.name = std::string(name), .role = role, .dtype = dtype, .shape = std::move(shape), .init = {}});
+}
+
+void declare_cache(BlockBuilder& b, const std::string& name, const Type& type) {
+  declare_state(b, name, Role::cache, type.dtype, type.shape);
+  Module& module = b.graph.module();
+  module.find_state(name)->cut = heads_of_cache(type.shape, module.mesh());
 }
 
 std::string cache_name(const Place& place) {

@@ -45,9 +45,9 @@ Cache paged_cache(BlockBuilder& b, int64_t pages, Value* table, Value* past, con
 }
 
 Value* remember_in_pages(BlockBuilder& b, const Cache& cache, const std::string& name, Value* x) {
-  Shape shape = x->shape();
-  shape[0] = cache.pages, shape[1] = kPageTokens;
-  declare_state(b, name, Role::cache, x->dtype(), std::move(shape));
+  Type type = x->type;
+  type.shape[0] = cache.pages, type.shape[1] = kPageTokens;
+  declare_cache(b, name, type);
   Value* all = b.graph.insert(b.graph.state(name), x, {cache.new_pages, cache.new_offsets}, {0, 1});
   b.graph.update(name, all);
   return b.graph.gather(lines_of(b.graph, all), cache.lines);
