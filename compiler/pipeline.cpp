@@ -172,7 +172,8 @@ class Compiler {
     flatten_parameters(module, {options_.storage, false});  // nothing is updated: no masters
     if (shared && options_.int8_weights)
       fail(
-          "weights of int8 are for one rank, and the mesh is {}: give --weight-type=float, or leave out --mesh",
+          "weights of int8 are for one rank, and the mesh is {}: give --weight-type=float, or leave out "
+          "--mesh",
           str(module.mesh()));
     if (options_.int8_weights) quantize_weights(module, {.in_place = !target.is_cuda()});
   }

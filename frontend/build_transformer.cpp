@@ -319,7 +319,8 @@ class ModelGraph {
     return g.reshape(g.gather(g.reshape(x, {batch_ * length_, width}), last), {batch_, 1, width});
   }
 
-  /// Of one token of each row, [B,V]: all words on every rank, so that each chooses by itself what all choose.
+  /// Of one token of each row, [B,V]: all words on every rank, so that each chooses by itself what all
+  /// choose.
   Value* row_logits() {
     Value* found = logits(b_, last_);
     if (is_tensor_parallel(b_.graph.module().mesh())) found->sharding = Sharding{{{}, {}, {}}, {}};

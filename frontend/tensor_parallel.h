@@ -18,8 +18,8 @@ inline constexpr std::string_view kModelAxis = "model";
 /// Of the parameter that a place calls `kind`, "weight" or "bias"; nothing: every rank has all of it.
 std::optional<Sharding> tensor_parallel(const Place& place, std::string_view kind, const Shape& shape,
                                         const Mesh& mesh);
-/// How ranks cut a cache (State::cut): of keys and values, [slots,places,heads,width], each keeps its own heads;
-/// nothing of what has no heads, as a mask.
+/// How ranks cut a cache (State::cut): of keys and values, [slots,places,heads,width], each keeps its own
+/// heads; nothing of what has no heads, as a mask.
 std::vector<std::vector<std::string>> heads_of_cache(const Shape& shape, const Mesh& mesh);
 /// Whether the parameters of a module are shared over this mesh at all.
 bool is_tensor_parallel(const Mesh& mesh);

@@ -147,6 +147,13 @@ void CompileFlags::add_to(CLI::App& app) {
       ->group(kPassesGroup);
 }
 
+void CompileFlags::add_ranks(CLI::App& app) {
+  app.add_option(
+      "--mesh", mesh,
+      "ranks that share the model, such as model=2, each with a part of its parameters and caches: "
+      "start them with smelt launch (docs/tensor_parallel.md); default: those that were started");
+}
+
 void CompileFlags::add_mesh(CLI::App& app) {
   app.add_option(
       "--mesh", mesh,

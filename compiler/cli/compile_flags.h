@@ -48,6 +48,8 @@ struct CompileFlags {
   void add_trained(CLI::App& app);
   /// Adds --mesh, --sequence-parallel, --zero and others of several ranks, for commands that make or train plans of several ranks.
   void add_mesh(CLI::App& app);
+  /// Adds --mesh alone, for commands whose ranks run a model together.
+  void add_ranks(CLI::App& app);
   /// Adds options for inputs and outputs that a model may or may not have.
   void add_inputs(CLI::App& app);
   /// Adds --kv-cache, --no-kv-cache, --cache-pages and what add_choice adds.

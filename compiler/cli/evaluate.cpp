@@ -9,7 +9,9 @@
 #include <optional>
 
 #include "compiler/cli/command.h"
+#include "compiler/cli/config_file.h"
 #include "compiler/cli/data_flags.h"
+#include "compiler/cli/inference_ranks.h"
 #include "compiler/cli/model.h"
 #include "compiler/cli/text_table.h"
 #include "runtime/training/evaluation.h"
@@ -103,18 +105,28 @@ void print_text(const EvaluationSums& found, bool numbers, double seconds) {
                mean / std::log(2.0), std::exp(mean), count, seconds_text(seconds));
 }
 
-void run_evaluate(const EvaluateCommand& options) {
+/// The loss is the same at all ranks; the first one prints it.
+void run_evaluate(const EvaluateCommand& options, const Json& all, InferenceRanks* ranks) {
+  const bool is_first = !ranks || ranks->is_first();
   Model model = open_model(options.model, options.weights);
-  const CompileOptions compiled = compile_options(options, model, model.bounds);
-  compile_model(model, compiled, options.flags);
+  CompileOptions compiled = compile_options(options, model, model.bounds);
+  if (ranks) ranks->add_to(compiled);
+  CompileFlags flags = options.flags;
+  flags.timing &= is_first, flags.says_memory &= is_first;
+  compile_model(model, compiled, flags);
   const BatchOptions batching = batch_options(options, model);
   const DataPart part = part_of(options, model, batching.length);
-  auto session = open_session(model, options.weights);
+  SessionOptions session_options = options.weights.session_options();
+  if (ranks) ranks->add_to(session_options, *model.plan), ranks->agree("the evaluation", *model.plan, all);
+  auto session = open_session(model, options.weights, session_options);
   const int64_t most = options.batches > 0 ? options.batches : std::numeric_limits<int32_t>::max();
   const auto batches = make_list(part, batching, most);
   const auto begin = std::chrono::steady_clock::now();
-  const EvaluationSums found = evaluate_batches(*session, *batches);
+  const EvaluationSums found = evaluate_batches(*session, *batches, {}, [&] {
+    if (ranks) ranks->progress("a batch");
+  });
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  if (!is_first) return;
   (options.json ? print_json : print_text)(found, labels_are_numbers(*model.plan), seconds);
 }
 
@@ -138,8 +150,13 @@ void add_evaluate(CLI::App& app) {
   command->add_flag("--json", options->json, "print one JSON object");
   options->data.add_to(*command);
   options->flags.add_to(*command);
+  options->flags.add_ranks(*command);
   options->weights.add_to(*command);
-  on_call(command, options, run_evaluate);
+  command->callback([options, command] {
+    infer_over_ranks(options->flags.mesh, "evaluate", [&](InferenceRanks* ranks) {
+      run_evaluate(*options, resolved_config(*command), ranks);
+    });
+  });
 }
 
 }  // namespace smelt::cli

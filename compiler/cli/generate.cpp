@@ -10,8 +10,10 @@
 #include <optional>
 
 #include "compiler/cli/command.h"
+#include "compiler/cli/config_file.h"
 #include "compiler/cli/continue_prompts.h"
 #include "compiler/cli/generation_flags.h"
+#include "compiler/cli/inference_ranks.h"
 #include "compiler/cli/model.h"
 #include "compiler/cli/prompt_file.h"
 #include "compiler/cli/prompt_text.h"
@@ -36,12 +38,16 @@ struct GenerateCommand {
   bool for_people() const { return !json && output.empty(); }
 };
 
-std::string standard_input() { return {std::istreambuf_iterator<char>(std::cin), {}}; }
+/// A launcher gives it to rank 0 alone.
+std::string standard_input(InferenceRanks* ranks) {
+  const auto read = [] { return std::string(std::istreambuf_iterator<char>(std::cin), {}); };
+  return ranks ? ranks->of_first("standard input", read) : read();
+}
 
-std::vector<GivenPrompt> given_prompts(const GenerateCommand& options) {
+std::vector<GivenPrompt> given_prompts(const GenerateCommand& options, InferenceRanks* ranks) {
   std::vector<GivenPrompt> prompts;
   for (const std::string& text : options.prompts)
-    prompts.push_back({.text = text == "-" ? standard_input() : text, .ids = {}, .place = {}});
+    prompts.push_back({.text = text == "-" ? standard_input(ranks) : text, .ids = {}, .place = {}});
   for (const std::string& text : options.ids)
     prompts.push_back({.text = {}, .ids = parse_token_ids(text), .place = {}});
   if (!options.prompt_file.empty())
@@ -67,13 +73,17 @@ Generator::Tokens tokens_of(const GivenPrompt& prompt, const PromptText& texts, 
   return tokens;
 }
 
-/// Lines of results, on standard output or in a file that is there as a whole or not at all.
+bool is_first(const InferenceRanks* ranks) { return !ranks || ranks->is_first(); }
+
+/// Lines of results, on standard output or in a file that is there as a whole or not at all. All ranks have
+/// the same, and the first one writes them.
 class ResultLines {
  public:
-  explicit ResultLines(const std::string& file) {
-    if (!file.empty()) file_.emplace(file);
+  ResultLines(const std::string& file, bool writes) : writes_(writes) {
+    if (!file.empty() && writes) file_.emplace(file);
   }
   void add(const std::string& line) {
+    if (!writes_) return;
     if (file_) return file_->write(line + "\n");
     fmt::print("{}\n", line);
     std::fflush(stdout);
@@ -83,22 +93,27 @@ class ResultLines {
   }
 
  private:
+  bool writes_;
   std::optional<AtomicFile> file_;
 };
 
 /// Every new token as it comes; only where one sequence is made.
 class Stream {
  public:
-  Stream(bool as_text, const PromptText& texts) {
+  Stream(bool as_text, const PromptText& texts, bool prints) : prints_(prints) {
     if (as_text) text_ = texts.stream();
   }
   void show(const Generator::Tokens& tokens) const {
+    if (!prints_) return;
     for (const int32_t token : tokens) fmt::print("{}", text_ ? text_(token) : fmt::format("{} ", token));
     std::fflush(stdout);
   }
-  void finish() const { fmt::print("{}\n", text_ ? text_(std::nullopt) : ""); }
+  void finish() const {
+    if (prints_) fmt::print("{}\n", text_ ? text_(std::nullopt) : "");
+  }
 
  private:
+  bool prints_;
   std::function<std::string(std::optional<int32_t>)> text_;
 };
 
@@ -109,6 +124,7 @@ struct Work {
   const PromptText& texts;
   Generator& generator;
   const std::vector<GivenPrompt>& given;
+  InferenceRanks* ranks = nullptr;  // that do the same with parts of the model
   std::vector<Generator::Tokens> prompts = {};
 
   bool as_text(size_t prompt) const { return texts.known() && given[prompt].is_text(); }
@@ -155,7 +171,7 @@ CompileOptions compile_options(const GenerateCommand& options, const Model& mode
 
 /// One prompt is continued as it is printed.
 GenerationClock stream_one(const Work& work) {
-  const Stream stream(work.as_text(0), work.texts);
+  const Stream stream(work.as_text(0), work.texts, is_first(work.ranks));
   stream.show(work.written_before(0));
   GenerationClock clock;
   work.generator.generate(work.prompts, work.generation, [&](size_t, int32_t token) {
@@ -178,17 +194,20 @@ GenerationClock print_all(const Work& work, ResultLines& lines) {
 }
 
 void generate(const GenerateCommand& options, const std::vector<GivenPrompt>& given,
-              const GenerationOptions& generation, const Model& model, ResultLines& lines) {
-  auto session = open_session(model, options.weights);
+              const GenerationOptions& generation, const Model& model, ResultLines& lines,
+              InferenceRanks* ranks) {
+  SessionOptions session_options = options.weights.session_options();
+  if (ranks) ranks->add_to(session_options, *model.plan);
+  auto session = open_session(model, options.weights, session_options);
   Generator generator(*session);
   const PromptText texts(model, generator.vocabulary(), !options.no_special_tokens);
-  Work work{options, generation, texts, generator, given};
+  Work work{options, generation, texts, generator, given, ranks};
   for (const GivenPrompt& prompt : given)
     work.prompts.push_back(tokens_of(prompt, texts, generator, generation));
   const GenerationClock clock = work.streams() ? stream_one(work) : print_all(work, lines);
   const std::string speed = clock.text(*model.plan);
   lines.finish();
-  if (!options.json || options.flags.timing) fmt::print(stderr, "{}\n", speed);
+  if (is_first(ranks) && (!options.json || options.flags.timing)) fmt::print(stderr, "{}\n", speed);
 }
 
 /// A file of results takes the place of what has its name.
@@ -208,19 +227,24 @@ void refuse_chat(const GenerateCommand& options) {
         "and --no-special-tokens (docs/generation.md has the command)");
 }
 
-void run_generate(const GenerateCommand& options) {
-  refuse_chat(options);
-  check_output(options);
-  const std::vector<GivenPrompt> given = given_prompts(options);
-  ResultLines lines(options.output);
+/// `all`: every option with its value, in which ranks must not differ.
+void run_generate(const GenerateCommand& options, const Json& all, InferenceRanks* ranks) {
+  const std::vector<GivenPrompt> given = given_prompts(options, ranks);
+  ResultLines lines(options.output, is_first(ranks));
   DefaultBounds bounds;
   Model model = open_model(options.model, options.weights);
-  compile_model(model, compile_options(options, model, given.size(), bounds), options.flags);
+  if (model.weights && !is_first(ranks)) model.weights->note.clear();
+  CompileOptions compiled = compile_options(options, model, given.size(), bounds);
+  if (ranks) ranks->add_to(compiled);
+  CompileFlags flags = options.flags;
+  flags.timing &= is_first(ranks), flags.says_memory &= is_first(ranks);
+  compile_model(model, compiled, flags);
   model.bounds = bounds;
+  if (ranks) ranks->agree("generation", *model.plan, all);
   const GenerationOptions generation = options.generation.options(model.about, options.weights.seed);
-  if (const std::string remark = options.generation.remark(generation); !remark.empty())
+  if (const std::string remark = options.generation.remark(generation); !remark.empty() && is_first(ranks))
     fmt::print(stderr, "{}\n", remark);
-  generate(options, given, generation, model, lines);
+  generate(options, given, generation, model, lines, ranks);
 }
 
 }  // namespace
@@ -247,8 +271,15 @@ void add_generate(CLI::App& app) {
   options->generation.add_to(*command);
   options->flags.add_to(*command);
   options->flags.add_caches(*command);
+  options->flags.add_ranks(*command);
   options->weights.add_to(*command);
-  on_call(command, options, run_generate);
+  command->callback([options, command] {
+    refuse_chat(*options);
+    check_output(*options);
+    infer_over_ranks(options->flags.mesh, "generate", [&](InferenceRanks* ranks) {
+      run_generate(*options, resolved_config(*command), ranks);
+    });
+  });
 }
 
 }  // namespace smelt::cli

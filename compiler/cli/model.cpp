@@ -160,12 +160,17 @@ void load_weights(Session& session, const Model& model) {
 }
 
 std::unique_ptr<Session> open_session(const Model& model, const WeightFlags& flags) {
+  return open_session(model, flags, flags.session_options());
+}
+
+std::unique_ptr<Session> open_session(const Model& model, const WeightFlags& flags,
+                                      const SessionOptions& options) {
   if (!model.weights && !flags.from_scratch && has_parameters(*model.plan))
     fail(
         "{}: there are no weights beside it; name them with --weights, or give --from-scratch for initial "
         "values",
         model.path.string());
-  auto session = make_session(model, flags.session_options());
+  auto session = make_session(model, options);
   if (!model.weights) {
     session->initialize(flags.seed);
     return session;

@@ -62,6 +62,9 @@ void load_weights(Session& session, const Model& model);
 /// A session with the model's weights, or with the initial values that --from-scratch asks for. Throws Error
 /// where the model has parameters and there are neither.
 std::unique_ptr<Session> open_session(const Model& model, const WeightFlags& flags);
+/// The same with other options than those of the flags, such as a rank's.
+std::unique_ptr<Session> open_session(const Model& model, const WeightFlags& flags,
+                                      const SessionOptions& options);
 
 /// Writes the description: config.json where the family is one of transformers', otherwise spec.json or
 /// model.ir, nothing for a plan that was made from a graph; and the tokenizer that is beside the model.

@@ -7,6 +7,8 @@
 #include <limits>
 
 #include "compiler/cli/command.h"
+#include "compiler/cli/config_file.h"
+#include "compiler/cli/inference_ranks.h"
 #include "compiler/cli/model.h"
 #include "compiler/cli/text_table.h"
 #include "compiler/npy.h"
@@ -114,9 +116,17 @@ void write_outputs(const RunCommand& options, const std::vector<HostTensor>& out
   write_safetensors(options.output_file, views);
 }
 
-void run_run(const RunCommand& options) {
-  const Model model = compile_or_load(options.model, options.flags.options(), options.weights, options.flags);
-  auto session = open_session(model, options.weights);
+/// Outputs are the same at all ranks; the first one prints them.
+void run_run(const RunCommand& options, const Json& all, InferenceRanks* ranks) {
+  const bool is_first = !ranks || ranks->is_first();
+  CompileOptions compiled = options.flags.options();
+  if (ranks) ranks->add_to(compiled);
+  CompileFlags flags = options.flags;
+  flags.timing &= is_first, flags.says_memory &= is_first;
+  const Model model = compile_or_load(options.model, compiled, options.weights, flags);
+  SessionOptions session_options = options.weights.session_options();
+  if (ranks) ranks->add_to(session_options, *model.plan), ranks->agree("the run", *model.plan, all);
+  auto session = open_session(model, options.weights, session_options);
   const PlanEntry& entry = session->entry(pick_entry(*model.plan, options.entry));
   std::vector<HostTensor> tensors = read_inputs(options);
   std::vector<InputTensor> inputs;
@@ -127,6 +137,7 @@ void run_run(const RunCommand& options) {
   }
   session->set_random(options.weights.seed, options.step);
   const std::vector<HostTensor> outputs = session->run(entry.name, inputs);
+  if (!is_first) return;
   print_summary(outputs);
   write_outputs(options, outputs);
 }
@@ -146,8 +157,12 @@ void add_run(CLI::App& app) {
   command->add_option("--step", options->step, "step of the random numbers")->capture_default_str();
   options->flags.add_to(*command);
   options->flags.add_mode(*command);
+  options->flags.add_ranks(*command);
   options->weights.add_to(*command);
-  on_call(command, options, run_run);
+  command->callback([options, command] {
+    infer_over_ranks(options->flags.mesh, "run",
+                     [&](InferenceRanks* ranks) { run_run(*options, resolved_config(*command), ranks); });
+  });
 }
 
 }  // namespace smelt::cli

@@ -11,6 +11,7 @@
 #include "compiler/server/http_server.h"
 #include "runtime/error.h"
 #include "runtime/generation/cache_pages.h"
+#include "runtime/ranks/launch_variables.h"
 
 namespace smelt::cli {
 namespace {
@@ -77,7 +78,14 @@ void listen(server::HttpServer& http, server::BatchThread& batch) {
   http.listen();
 }
 
+/// Which requests share a run is decided by when they come, and other ranks would have to hear of it.
+void refuse_ranks() {
+  if (const int64_t ranks = read_launch(process_environment()).size; ranks > 1)
+    fail("serve runs as one process, and {} were started: leave out the launcher", ranks);
+}
+
 void run_serve(const ServeCommand& options) {
+  refuse_ranks();
   DefaultBounds bounds;
   Model model = open_model(options.model, options.weights);
   compile_model(model, compile_options(options, model, bounds), options.flags);

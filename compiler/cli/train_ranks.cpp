@@ -12,12 +12,6 @@
 namespace smelt::cli {
 namespace {
 
-std::string checksum_of(std::string_view bytes) {
-  Checksum sum;
-  sum.add(std::as_bytes(std::span(bytes)));
-  return sum.hex();
-}
-
 /// Rank 0 says what ends the run; where it is lost or stands still, rank 1 does. Rank 0's own Error, which
 /// the others are told behind its name, is on the terminal already.
 bool says_failure(int64_t rank, std::string_view failure) {
@@ -27,6 +21,12 @@ bool says_failure(int64_t rank, std::string_view failure) {
 }
 
 }  // namespace
+
+std::string checksum_of(std::string_view bytes) {
+  Checksum sum;
+  sum.add(std::as_bytes(std::span(bytes)));
+  return sum.hex();
+}
 
 int TrainRanks::device() const {
   const int visible = cuda::device_count();
@@ -56,28 +56,32 @@ void TrainRanks::agree(const Plan& plan, const std::string& data, const TrainerO
   ranks_.link().agree("the run to train", values);
 }
 
-Mesh mesh_of_ranks(const std::string& option, int64_t count) {
-  Mesh mesh = option.empty() ? Mesh{{{"data", count}}} : parse_mesh(option);
+Mesh mesh_of_ranks(const std::string& option, int64_t count, const RankUse& use) {
+  Mesh mesh = option.empty() ? Mesh{{{std::string(use.axis), count}}} : parse_mesh(option);
   if (mesh.ranks() == count) return mesh;
-  fail("--mesh {} is of {} ranks, and {}: start as many with `smelt launch -n {} -- smelt train ...`", option,
+  fail("--mesh {} is of {} ranks, and {}: start as many with `smelt launch -n {} -- smelt {} ...`", option,
        mesh.ranks(), count == 1 ? "this process was started alone" : fmt::format("{} were started", count),
-       mesh.ranks());
+       mesh.ranks(), use.command);
+}
+
+void join_ranks(const Launch& launch, const std::function<void(Ranks&)>& work) {
+  Ranks ranks(launch);
+  try {
+    ranks.run([&] { work(ranks); });
+  } catch (const std::exception& error) {
+    if (says_failure(ranks.rank(), error.what())) throw;
+    exit_with(1);
+  }
 }
 
 void train_over_ranks(const std::string& option, const std::function<void(TrainRanks*)>& train) {
   const Launch launch = read_launch(process_environment());
   const Mesh mesh = mesh_of_ranks(option, launch.size);
   if (launch.size == 1) return train(nullptr);
-  Ranks ranks(launch);
-  try {
-    ranks.run([&] {
-      TrainRanks joined(ranks, launch, mesh);
-      train(&joined);
-    });
-  } catch (const std::exception& error) {
-    if (says_failure(ranks.rank(), error.what())) throw;
-    exit_with(1);
-  }
+  join_ranks(launch, [&](Ranks& ranks) {
+    TrainRanks joined(ranks, launch, mesh);
+    train(&joined);
+  });
 }
 
 }  // namespace smelt::cli

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "runtime/ranks/mesh_ranks.h"
 #include "runtime/training/trainer.h"
@@ -35,9 +36,20 @@ class TrainRanks {
   MeshRanks groups_;
 };
 
-/// The mesh that --mesh says, or all of `count` ranks along the axis data. Throws Error naming both where
-/// their numbers differ.
-Mesh mesh_of_ranks(const std::string& option, int64_t count);
+/// A command of smelt, and the axis along which its ranks are where nothing is said.
+struct RankUse {
+  std::string_view command = "train", axis = "data";
+};
+/// The mesh that --mesh says, or all of `count` ranks along one axis. Throws Error naming both where their
+/// numbers differ.
+Mesh mesh_of_ranks(const std::string& option, int64_t count, const RankUse& use = {});
+
+/// Joins the other ranks and does the work with them. One rank alone throws what ends the run; the others end
+/// their processes.
+void join_ranks(const Launch& launch, const std::function<void(Ranks&)>& work);
+
+/// Of bytes that ranks compare.
+std::string checksum_of(std::string_view bytes);
 
 /// Calls `train` with what the launch variables of this process say, or with null where it was started alone.
 /// One rank alone says what ends the run.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "runtime/generation/prompt_lengths.h"
+#include "runtime/generation/rank_progress.h"
 
 namespace smelt {
 namespace {
@@ -142,6 +143,7 @@ void CachedLogits::encode(std::span<const ModelRow> rows) {
   const Padded ids = padded(sources, length, 0), seen = padded(masks, length, 0);
   std::vector<InputTensor> inputs = {input("input_ids", ids)};
   if (std::ranges::count(seen.values, 0) > 0) inputs.push_back(input("attention_mask", seen));
+  tell_progress(session_, kEncodeEntry);
   session_.run(kEncodeEntry, inputs, {});
 }
 
@@ -179,6 +181,7 @@ void CachedLogits::decode_run(std::span<const ModelRow> rows, std::vector<size_t
   const std::vector<InputTensor> inputs = {input(reads_source_ ? "decoder_input_ids" : "input_ids", ids),
                                            input("past_length", begins), input("lengths", lengths)};
   const OutputBuffer output{"logits", logits.data(), static_cast<int64_t>(logits.size_bytes())};
+  tell_progress(session_, kDecodeEntry);
   session_.run(kDecodeEntry, inputs, {&output, logits.empty() ? size_t{0} : size_t{1}});
 }
 

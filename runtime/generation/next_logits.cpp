@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/error.h"
+#include "runtime/generation/rank_progress.h"
 
 namespace smelt {
 namespace {
@@ -95,6 +96,7 @@ void NextLogits::run_whole(std::span<const ModelRow> rows, std::span<float> last
       {input_, DType::i32, {static_cast<int64_t>(rows.size()), static_cast<int64_t>(length)}, ids_.data()}};
   if (reads_source()) add_sources(rows, inputs);
   const OutputBuffer output{output_, logits_.data(), static_cast<int64_t>(logits_.size() * sizeof(float))};
+  tell_progress(session_, entry_);
   session_.run(entry_, inputs, std::span(&output, 1));
   for (size_t row = 0; row < rows.size(); ++row)
     std::ranges::copy(std::span(logits_).subspan(((row + 1) * length - 1) * vocabulary, vocabulary),

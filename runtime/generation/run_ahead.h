@@ -12,6 +12,7 @@
 
 #include "runtime/error.h"
 #include "runtime/generation/loop_inputs.h"
+#include "runtime/generation/rank_progress.h"
 #include "runtime/session.h"
 
 namespace smelt {
@@ -64,6 +65,7 @@ class RunAhead {
     if (seen + ahead_.most < started_ + ahead_.together && started_ > seen) return;
     const int64_t more = std::min(seen + ahead_.most, most_) - started_;
     if (more <= 0) return;
+    tell_progress(session_, entry_);
     session_.repeat(entry_, inputs_, static_cast<int>(more));
     started_ += more;
   }

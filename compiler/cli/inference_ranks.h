@@ -1,0 +1,49 @@
+// Inference by several processes that have parts of one model: how one of them joins the others, and what all
+// must have in common.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "compiler/compile.h"
+#include "runtime/ranks/mesh_ranks.h"
+#include "runtime/session.h"
+#include "runtime/system/json_text.h"
+
+namespace smelt::cli {
+
+class InferenceRanks {
+ public:
+  /// Waits until all have joined. Throws Error where ranks along an axis of the mesh would all do the same.
+  InferenceRanks(Ranks& ranks, const Launch& launch, const Mesh& mesh);
+
+  RankGroups& groups() { return groups_; }
+  /// Whether this is the rank that prints.
+  bool is_first() const { return groups_.rank() == 0; }
+  /// The mesh, and this rank's GPU.
+  void add_to(CompileOptions& options) const;
+  /// The same of a session for a plan of this mesh; throws Error naming both where it is of another.
+  void add_to(SessionOptions& options, const Plan& plan);
+  /// Throws Error, at all ranks, where two of them have other plans, code or values: it names both.
+  void agree(std::string_view what, const Plan& plan, const Json& values);
+  /// What rank 0 reads, at all ranks.
+  std::string of_first(std::string_view what, const std::function<std::string()>& read);
+  /// For messages, and so that a rank that goes on is told from one that hangs.
+  void progress(std::string_view what) { groups_.progress(what, 0); }
+
+ private:
+  int device(const std::string& target) const;
+
+  Ranks& ranks_;
+  Launch launch_;
+  MeshRanks groups_;
+};
+
+/// Calls `work` with what the launch variables of this process say, or with null where it was started alone.
+/// One rank alone says what ends the run. `command`: of smelt, for messages. Without --mesh all ranks are
+/// along the axis model.
+void infer_over_ranks(const std::string& mesh, std::string_view command,
+                      const std::function<void(InferenceRanks*)>& work);
+
+}  // namespace smelt::cli
