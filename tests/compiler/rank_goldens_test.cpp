@@ -46,8 +46,8 @@ void expect_recorded_texts(const std::filesystem::path& directory, const std::st
 
 const std::filesystem::path kRecordedTexts = std::filesystem::path(SMELT_SOURCE_DIR) / "tests/goldens/gpt2";
 
-TEST(RankGoldens, TextsThatTheHostChooses) { expect_recorded_texts(kRecordedTexts, "model=2", false); }
-TEST(RankGoldens, TextsThatThePlanChooses) { expect_recorded_texts(kRecordedTexts, "model=4", true); }
+TEST(RankGoldens, TextsThatTheHostChooses) { expect_recorded_texts(kRecordedTexts, "model=4", false); }
+TEST(RankGoldens, TextsThatThePlanChooses) { expect_recorded_texts(kRecordedTexts, "model=2", true); }
 
 }  // namespace
 }  // namespace smelt

@@ -123,6 +123,22 @@ TEST_F(GpuRanks, GetWhatTheirCollectivesMake) {
     }
 }
 
+/// As tokens that a plan chooses: several runs are started at once, each with its collectives.
+TEST_F(GpuRanks, RunAheadOfTheirHosts) {
+  const Mesh mesh = parse_mesh("model=2");
+  const Plan plan = collective_plan(mesh, 2, "model");
+  test::ThreadRanks(mesh).run([&](RankGroups& ranks) {
+    const auto session = session_of(plan, ranks);
+    std::vector<float> x;
+    for (int64_t i = 0; i < kPart * 2; ++i) x.push_back(number(ranks.rank(), 0, i));
+    const InputTensor input{"x", DType::f32, {kPart * 2}, x.data()};
+    for (const int runs : {1, 5, 3}) session->repeat("g", {&input, 1}, runs);
+    session->synchronize();
+    EXPECT_EQ(run(*session, ranks.rank(), 1, kPart * 2), expected({0, 1}, ranks.rank(), 1));
+  });
+  EXPECT_GE(gpu(0).graph_launches, 5);
+}
+
 /// A part of a batch draws what a micro-step of its own would.
 TEST_F(GpuRanks, DrawForTheirPartOfTheBatch) {
   const Mesh mesh = parse_mesh("data=3");
