@@ -188,7 +188,7 @@ void run_operators(const BenchCommand& o) {
 }
 
 /// Sizes that --max does not give are those of the prompts.
-void run_generation(const BenchCommand& o) {
+void run_generation(const BenchCommand& o, InferenceRanks* ranks) {
   GenerationBench bench{.description = describe(o),
                         .compile = o.flags.options(),
                         .name = workload_text(o),
@@ -204,7 +204,9 @@ void run_generation(const BenchCommand& o) {
                         .json = o.json,
                         .timing = o.flags.timing,
                         .plan_cache = o.flags.uses_plan_cache() && !o.profile,
-                        .output = o.output};
+                        .output = o.output,
+                        .ranks = ranks};
+  if (ranks) ranks->add_to(bench.compile);
   if (o.new_tokens < 2)
     fail("--new-tokens {}: expected 2 or more, the first apart from the others", o.new_tokens);
   if (!keeps_caches(bench.description.spec, {.training = false, .caches = std::nullopt}))
@@ -220,7 +222,7 @@ void run_generation(const BenchCommand& o) {
 }
 
 /// Sizes that --max does not give are --batch and --length.
-void run_inference(const BenchCommand& o) {
+void run_inference(const BenchCommand& o, InferenceRanks* ranks) {
   InferenceBench bench{.description = describe(o),
                        .compile = o.flags.options(),
                        .name = workload_text(o),
@@ -232,7 +234,9 @@ void run_inference(const BenchCommand& o) {
                        .json = o.json,
                        .timing = o.flags.timing,
                        .plan_cache = o.flags.uses_plan_cache() && !o.profile,
-                       .output = o.output};
+                       .output = o.output,
+                       .ranks = ranks};
+  if (ranks) ranks->add_to(bench.compile);
   bench.compile.mode = Mode::infer, bench.compile.build.caches = false, bench.compile.entries = {"logits"};
   auto& bounds = bench.compile.build.bounds;
   default_bound(bounds, "B", o.batch);
@@ -290,8 +294,10 @@ void run_training(const BenchCommand& options, TrainRanks* ranks) {
 
 void run_bench(const BenchCommand& options) {
   if (are_graphs(options.models)) return run_operators(options);
-  if (options.generate) return run_generation(options);
-  if (options.infer) return run_inference(options);
+  if (options.generate || options.infer)
+    return infer_over_ranks(options.flags.mesh, "bench", [&](InferenceRanks* ranks) {
+      (options.generate ? run_generation : run_inference)(options, ranks);
+    });
   train_over_ranks(options.flags.mesh, [&](TrainRanks* ranks) { run_training(options, ranks); });
 }
 

@@ -55,8 +55,7 @@ class Workload {
   explicit Workload(const GenerationBench& bench)
       : bench_(bench),
         compilation_(compiled(bench)),
-        session_(std::make_shared<const Plan>(std::move(compilation_.plan)),
-                 SessionOptions{.threads = bench.threads, .profile = bench.profile}) {
+        session_(std::make_shared<const Plan>(std::move(compilation_.plan)), session_options(bench)) {
     session_.initialize(1);
     generator_.emplace(session_);
     prompts_ = prompts_of(bench, generator_->vocabulary());
@@ -67,6 +66,12 @@ class Workload {
   Session& session() { return session_; }
 
  private:
+  static SessionOptions session_options(const GenerationBench& bench) {
+    SessionOptions options{.threads = bench.threads, .profile = bench.profile};
+    if (bench.ranks) bench.ranks->add_to(options, bench.compile.target);
+    return options;
+  }
+
   static Compilation compiled(const GenerationBench& bench) {
     const std::jthread preparation = prepare_executor(bench.compile.target, bench.compile.device);
     return bench.plan_cache ? compile_or_recall(bench.description, bench.compile)
@@ -135,8 +140,9 @@ TextTable to_table(const GenerationBench& bench, const Plan& plan, const Seconds
 
 void bench_generation(const GenerationBench& bench) {
   Workload work(bench);
-  if (bench.timing) print_timing(work.compilation());
+  if (bench.timing && (!bench.ranks || bench.ranks->is_first())) print_timing(work.compilation());
   const Seconds seconds = work.measure();
+  if (bench.ranks && !bench.ranks->is_first()) return;
   const Plan& plan = work.session().plan();
   const TextTable table = to_table(bench, plan, seconds);
   fmt::print("{}\n", bench.json ? to_json(bench, plan, seconds).dump() : table.text());

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "compiler/cli/inference_ranks.h"
 #include "compiler/compile.h"
 
 namespace smelt::cli {
@@ -15,7 +16,8 @@ struct GenerationBench {
   int threads = 0, warm_up = 2, steps = 6;
   bool sample = false;  // top-k 50, top-p 0.9, in place of greedy
   bool profile = false, json = false, timing = false, plan_cache = true;
-  std::string output;  // FILE.json and FILE.md
+  std::string output;               // FILE.json and FILE.md
+  InferenceRanks* ranks = nullptr;  // that share the model; the first one reports
 };
 
 /// Runs prompts of random tokens with initial weights; no text ends early. A token's time is that of all new

@@ -29,8 +29,7 @@ class InferenceWorkload {
   explicit InferenceWorkload(const InferenceBench& bench)
       : bench_(bench),
         compilation_(compiled(bench)),
-        session_(std::make_shared<const Plan>(std::move(compilation_.plan)),
-                 SessionOptions{.threads = bench.threads, .profile = bench.profile}) {
+        session_(std::make_shared<const Plan>(std::move(compilation_.plan)), session_options(bench)) {
     session_.initialize(1);
     data_ = random_inputs(entry(), plan().symbols);
     for (const HostTensor& tensor : data_)
@@ -39,7 +38,7 @@ class InferenceWorkload {
 
   InferenceTime measure() {
     for (int i = 0; i < 2; ++i) run(1);  // the second one is captured
-    const int together = bench_.together ? *bench_.together : runs_together([&] { run(1); });
+    const int together = bench_.together ? *bench_.together : runs_of_a_look();
     std::vector<double> seconds = time_runs("run", bench_.warm_up, bench_.steps, [&] { run(together); });
     std::ranges::sort(seconds);
     const double median = seconds[seconds.size() / 2];
@@ -53,6 +52,19 @@ class InferenceWorkload {
   Executor& executor() { return session_.executor(); }
 
  private:
+  /// All ranks run as often as each other.
+  int runs_of_a_look() {
+    if (!bench_.ranks) return runs_together([&] { run(1); });
+    run(1);
+    return 1;
+  }
+
+  static SessionOptions session_options(const InferenceBench& bench) {
+    SessionOptions options{.threads = bench.threads, .profile = bench.profile};
+    if (bench.ranks) bench.ranks->add_to(options, bench.compile.target);
+    return options;
+  }
+
   static Compilation compiled(const InferenceBench& bench) {
     const std::jthread preparation = prepare_executor(bench.compile.target, bench.compile.device);
     return bench.plan_cache ? compile_or_recall(bench.description, bench.compile)
@@ -94,8 +106,9 @@ TextTable to_table(const InferenceBench& bench, const Plan& plan, const Inferenc
 
 void bench_inference(const InferenceBench& bench) {
   InferenceWorkload work(bench);
-  if (bench.timing) print_timing(work.compilation());
+  if (bench.timing && (!bench.ranks || bench.ranks->is_first())) print_timing(work.compilation());
   const InferenceTime time = work.measure();
+  if (bench.ranks && !bench.ranks->is_first()) return;
   const TextTable table = to_table(bench, work.plan(), time);
   fmt::print("{}\n", bench.json ? to_json(bench, work.plan(), time).dump() : table.text());
   std::string markdown = table.markdown();

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "compiler/cli/inference_ranks.h"
 #include "compiler/compile.h"
 
 namespace smelt::cli {
@@ -15,7 +16,8 @@ struct InferenceBench {
   int threads = 0, warm_up = 2, steps = 6;
   std::optional<int> together;  // runs between two looks at the clock; nothing: those of 20 ms
   bool profile = false, json = false, timing = false, plan_cache = true;
-  std::string output;  // FILE.json and FILE.md
+  std::string output;               // FILE.json and FILE.md
+  InferenceRanks* ranks = nullptr;  // that share the model; the first one reports
 };
 
 /// Runs the entry `logits` with random inputs of the largest sizes and initial weights. Inputs come from the

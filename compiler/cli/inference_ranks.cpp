@@ -25,10 +25,14 @@ void InferenceRanks::add_to(CompileOptions& options) const {
   options.device = device(options.target);
 }
 
+void InferenceRanks::add_to(SessionOptions& options, const std::string& target) {
+  options.ranks = &groups_;
+  options.device = device(target);
+}
+
 void InferenceRanks::add_to(SessionOptions& options, const Plan& plan) {
   require_mesh(plan, &groups_);
-  options.ranks = &groups_;
-  options.device = device(plan.target);
+  add_to(options, plan.target);
 }
 
 /// Ranks of a host have a GPU each; those of a CPU plan need none.

@@ -23,7 +23,9 @@ class InferenceRanks {
   bool is_first() const { return groups_.rank() == 0; }
   /// The mesh, and this rank's GPU.
   void add_to(CompileOptions& options) const;
-  /// The same of a session for a plan of this mesh; throws Error naming both where it is of another.
+  /// The same of a session, whose plan is of this mesh and its target.
+  void add_to(SessionOptions& options, const std::string& target);
+  /// For a plan that may be of another one; throws Error naming both then.
   void add_to(SessionOptions& options, const Plan& plan);
   /// Throws Error, at all ranks, where two of them have other plans, code or values: it names both.
   void agree(std::string_view what, const Plan& plan, const Json& values);

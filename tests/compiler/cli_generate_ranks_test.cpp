@@ -87,6 +87,26 @@ TEST_F(InferenceProcesses, EvaluateAndRun) {
     ASSERT_NEAR(found.as<float>()[i], expected.as<float>()[i], 1e-5) << i;
 }
 
+TEST_F(InferenceProcesses, RunAPlanOfTheirMesh) {
+  expect_good(smelt("compile spec.json --mode infer --max B=1,T=32 --mesh model=2 -o two.plan"));
+  const std::string more = " --from-scratch --seed 3 --threads 1 --max-new-tokens 9 --prompt abc";
+  const Outcome one = smelt(kContinue + "--prompt abc"), two = launched(2, "generate two.plan" + more);
+  expect_good(two);
+  EXPECT_EQ(two.out, one.out);
+  expect_error(smelt("generate two.plan" + more), "the plan is for 2 ranks");
+  expect_error(launched(4, "generate two.plan" + more), "there are 4");
+}
+
+TEST_F(InferenceProcesses, Measure) {
+  const std::string bench = "bench spec.json --threads 1 --batch 2 --length 6 --warm-up 1 --steps 2 --json ";
+  for (const char* what : {"--generate --new-tokens 4", "--infer"}) {
+    const Outcome two = launched(2, bench + what);
+    expect_good(two);
+    EXPECT_NE(two.out.find("\"planned_mib\""), std::string::npos) << two.out;
+    EXPECT_EQ(two.err.find("\"planned_mib\""), std::string::npos) << two.err;
+  }
+}
+
 TEST_F(InferenceProcesses, RefuseWhatDoesNotFit) {
   expect_error(smelt(kContinue + "--prompt a --mesh model=2"), "smelt launch -n 2 -- smelt generate");
   expect_error(launched(2, kContinue + "--prompt a --mesh data=2"), "along the axis model");
