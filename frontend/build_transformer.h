@@ -12,7 +12,7 @@
 namespace smelt {
 
 struct BuildOptions {
-  /// Of the ranks that train the model together: those along the axis "model" share its parameters
+  /// Of the ranks that run the model together: those along the axis "model" share its parameters and caches
   /// (frontend/tensor_parallel.h).
   Mesh mesh = {};
   /// Upper bounds of symbols and products of them. B (batch) and T (length) have defaults: 8, and the model's

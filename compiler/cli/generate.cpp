@@ -19,6 +19,7 @@
 #include "compiler/cli/prompt_text.h"
 #include "runtime/error.h"
 #include "runtime/generation/generator.h"
+#include "runtime/plan/plan_ranks.h"
 #include "runtime/system/file.h"
 
 namespace smelt::cli {
@@ -197,7 +198,10 @@ void generate(const GenerateCommand& options, const std::vector<GivenPrompt>& gi
               const GenerationOptions& generation, const Model& model, ResultLines& lines,
               InferenceRanks* ranks) {
   SessionOptions session_options = options.weights.session_options();
-  if (ranks) ranks->add_to(session_options, *model.plan);
+  if (ranks)
+    ranks->add_to(session_options, *model.plan);
+  else
+    require_mesh(*model.plan, nullptr);
   auto session = open_session(model, options.weights, session_options);
   Generator generator(*session);
   const PromptText texts(model, generator.vocabulary(), !options.no_special_tokens);
