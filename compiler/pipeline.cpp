@@ -266,7 +266,7 @@ class Compiler {
   void share(Module& module) {
     if (module.mesh().empty() || module.partitioned) return;
     const std::vector<std::string> addends = share_batches(module);
-    if (options_.sequence_parallel) shard_sequences(module, {});
+    if (shares_sequences()) shard_sequences(module, {});
     std::vector<ShardingEntry> values;
     std::vector<CollectiveEntry> collectives;
     PassManager passes = manager();
@@ -276,11 +276,13 @@ class Compiler {
     passes.run(module);
     result_.pass_timing += passes.timing_report();
     partition(module, {.addends = addends, .whole_outputs = true, .log = &collectives});
-    if (options_.sequence_parallel) join(module);
+    if (shares_sequences()) join(module);
     if (shares_parameters(module)) merge_parts(module);
     verify_or_throw(module);
     if (options_.explain_sharding) result_.shardings = explain(values) + explain(collectives);
   }
+
+  bool shares_sequences() const { return options_.sequence_parallel && options_.mode == Mode::train; }
 
   void join(Module& module) {
     for (const auto& graph : module.graphs) join_sums(*graph, {});
