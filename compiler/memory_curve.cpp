@@ -19,8 +19,7 @@ namespace {
 
 constexpr int64_t kLayers[] = {1, 2, 3, 4};
 constexpr int kPrices = 15;
-/// Prices are around that of a matmul over so many elements, and this factor apart.
-constexpr double kInnerElements = 1024, kStep = 1.5;
+constexpr double kStep = 1.5;         // between prices, which are around matmul_price
 constexpr double kLeastApart = 0.02;  // of what is kept without a price, between policies that are compiled
 constexpr int kHalvings = 4;          // of the segments between two policies
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -105,11 +104,7 @@ class CurveTracer {
   }
 
  private:
-  /// A GiB of the results of a matmul over kInnerElements takes so long.
-  double middle_price() const {
-    const double elements = std::pow(2.0, 30) / static_cast<double>(size_of(options_.storage));
-    return 2 * elements * kInnerElements / rates_of(target_).flops(options_.storage, options_.tf32);
-  }
+  double middle_price() const { return matmul_price(rates_of(target_), options_.storage, options_.tf32); }
 
   /// Returns those that made a difference.
   std::vector<double> add_prices() {

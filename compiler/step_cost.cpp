@@ -102,15 +102,22 @@ StepCost step_cost(const Program& program, const Step& step) {
   return {step_bytes(program, step), flops};
 }
 
+double step_seconds(const Program& program, const Step& step, const Rates& rates) {
+  const Products work = products(program, step, rates);
+  return rates.seconds(static_cast<double>(step_bytes(program, step)), work.flops,
+                       work.share * rates.flops(work.dtype, work.tf32));
+}
+
 double predicted_seconds(const Program& program, const PlanEntry& entry, const Rates& rates) {
   double seconds = 0;
-  for (const Step& step : entry.steps) {
-    if (!is_first_way(step)) continue;
-    const Products work = products(program, step, rates);
-    seconds += rates.seconds(static_cast<double>(step_bytes(program, step)), work.flops,
-                             work.share * rates.flops(work.dtype, work.tf32));
-  }
+  for (const Step& step : entry.steps)
+    if (is_first_way(step)) seconds += step_seconds(program, step, rates);
   return seconds;
+}
+
+double matmul_price(const Rates& rates, DType storage, bool tf32) {
+  constexpr double kGiB = 1 << 30, kInnerElements = 1024;
+  return 2 * kGiB / static_cast<double>(size_of(storage)) * kInnerElements / rates.flops(storage, tf32);
 }
 
 double recomputed_flops(const Program& program, const PlanEntry& entry) {

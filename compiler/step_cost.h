@@ -16,9 +16,14 @@ struct StepCost {
 
 StepCost step_cost(const Program& program, const Step& step);
 
+/// Of one step; of a collective its bytes in this rank's memory alone (compiler/search/plan_time.h).
+double step_seconds(const Program& program, const Step& step, const Rates& rates);
 /// The sum over the entry's steps, of choices the first way: nothing runs beside anything else, and a
 /// kernel's operations on elements are hidden behind its bytes.
 double predicted_seconds(const Program& program, const PlanEntry& entry, const Rates& rates);
+/// Seconds that a GiB of results of matmuls over 1,024 elements takes: what a GiB less is worth where such a
+/// matmul is just worth computing again.
+double matmul_price(const Rates& rates, DType storage, bool tf32);
 /// Floating-point operations of products that the entry computes again (Step::recomputed).
 double recomputed_flops(const Program& program, const PlanEntry& entry);
 

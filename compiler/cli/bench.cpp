@@ -18,6 +18,7 @@
 #include "compiler/cli/command.h"
 #include "compiler/cli/compile_flags.h"
 #include "compiler/cli/model.h"
+#include "compiler/cli/search/search_flags.h"
 #include "compiler/cli/text_table.h"
 #include "compiler/cli/timer.h"
 #include "compiler/cli/train_ranks.h"
@@ -38,6 +39,7 @@ struct BenchCommand {
   int64_t new_tokens = 32, beams = 1;
   std::string output, trace;
   CompileFlags flags;
+  SearchFlags search;
 
   bool has_model() const { return !models.empty(); }
 };
@@ -275,8 +277,8 @@ std::string report_profile(const BenchCommand& options, BenchWorkload& work) {
   return markdown;
 }
 
-/// The first rank says what all of them took.
-void run_training(const BenchCommand& options, TrainRanks* ranks) {
+/// The first rank says what all of them took. `chosen`: null, or what a search for plans predicted.
+void run_training(const BenchCommand& options, TrainRanks* ranks, const ChosenPlan* chosen) {
   const int64_t imported = peak_mib();
   BenchWorkload work(describe(options), compile_options(options, ranks), workload_options(options, ranks));
   if (options.flags.timing) print_timing(work.compilation());
@@ -286,10 +288,25 @@ void run_training(const BenchCommand& options, TrainRanks* ranks) {
   const TextTable table = to_table(options, result);
   std::string markdown = table.markdown();
   fmt::print("{}\n", options.json ? to_json(options, result).dump() : table.text());
+  if (chosen) fmt::print(stderr, "{}\n", prediction_text(*chosen, result.seconds));
   if (options.profile) markdown += report_profile(options, work);
   if (options.output.empty()) return;
   write_file(options.output + ".json", to_json(options, result).dump(1) + "\n");
   write_file(options.output + ".md", markdown);
+}
+
+SearchedModel searched(const BenchCommand& options, int device) {
+  SearchedModel model{describe(options), compile_options(options, nullptr), options.accumulate};
+  if (options.flags.target != "cpu") model.options.device = device;
+  return model;
+}
+
+/// The command as if it had been given what was chosen.
+BenchCommand with_choice(BenchCommand options, const ChosenPlan& chosen) {
+  chosen.apply(options.flags);
+  options.batch = chosen.batch;
+  options.accumulate = static_cast<int>(chosen.micro_batches);
+  return options;
 }
 
 void run_bench(const BenchCommand& options) {
@@ -298,7 +315,11 @@ void run_bench(const BenchCommand& options) {
     return infer_over_ranks(options.flags.mesh, "bench", [&](InferenceRanks* ranks) {
       (options.generate ? run_generation : run_inference)(options, ranks);
     });
-  train_over_ranks(options.flags.mesh, [&](TrainRanks* ranks) { run_training(options, ranks); });
+  train_over_ranks(
+      options.search, options.flags.mesh, [&](int device) { return searched(options, device); },
+      [&](TrainRanks* ranks, const ChosenPlan* chosen) {
+        run_training(chosen ? with_choice(options, *chosen) : options, ranks, chosen);
+      });
 }
 
 }  // namespace
@@ -368,6 +389,7 @@ void add_bench(CLI::App& app) {
   options->flags.add_inputs(*command);
   options->flags.add_mesh(*command);
   options->flags.memory.add_to(*command);
+  options->search.add_to(*command);
   on_call(command, options, run_bench);
 }
 

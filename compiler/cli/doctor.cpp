@@ -6,16 +6,17 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 
 #include "codegen/code_listing.h"
 #include "compiler/cli/command.h"
 #include "compiler/cli/copy_bandwidth.h"
 #include "compiler/cli/doctor_gpu.h"
+#include "compiler/cli/search/doctor_ranks.h"
 #include "compiler/cli/subprocess.h"
 #include "compiler/cli/text_table.h"
 #include "runtime/cpu/features.h"
 #include "runtime/cpu/memory.h"
+#include "runtime/ranks/rank_rates.h"
 #include "runtime/smelt.h"
 #include "runtime/system/cache_directory.h"
 
@@ -23,19 +24,13 @@ namespace smelt::cli {
 namespace {
 
 struct DoctorCommand {
-  bool measure = true;
+  bool measure = true, ranks = false;
+  std::string target = "native";
 };
 
 constexpr const char* kEnvironment[] = {
     "SMELT_CACHE_DIR", "SMELT_CHECK_STEPS", "SMELT_DEPENDENT_LAUNCHES", "SMELT_DEVICE", "SMELT_NUM_THREADS",
     "OMP_NUM_THREADS", "XDG_CACHE_HOME",    "CUDA_VISIBLE_DEVICES",     "NO_COLOR",     "LD_LIBRARY_PATH"};
-
-std::string processor() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);)
-    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
-  return "unknown";
-}
 
 /// What is kept between processes, and whether more can be.
 std::string cache_text() {
@@ -47,9 +42,10 @@ std::string cache_text() {
 }
 
 void run_doctor(const DoctorCommand& options) {
+  if (options.ranks) return measure_ranks(options.target);
   TextTable table({"what", "found"});
   table.add({"smelt", SMELT_VERSION});
-  table.add({"processor", processor()});
+  table.add({"processor", processor_name()});
   table.add({"instructions", fmt::format("{}", fmt::join(host_features(), " "))});
   table.add({"compiles for", cpu_code_target()});
   table.add({"cores", std::to_string(::sysconf(_SC_NPROCESSORS_ONLN))});
@@ -75,6 +71,16 @@ void add_doctor(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("doctor", "Show what this machine offers and which libraries were found");
   command->add_flag("!--no-measure", options->measure, "leave the copy bandwidth out");
+  auto* ranks = command->add_flag("--ranks", options->ranks,
+                                  "measure what ranks do together, and keep it for predictions "
+                                  "(docs/plan_search.md): as in `smelt launch -n "
+                                  "2 -- smelt doctor --ranks`");
+  command
+      ->add_option("--target", options->target,
+                   "whose ranks: cpu, cuda, or native (GPUs where there are any)")
+      ->check(CLI::IsMember({"cpu", "cuda", "native"}))
+      ->capture_default_str()
+      ->needs(ranks);
   on_call(command, options, run_doctor);
 }
 

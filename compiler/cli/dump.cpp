@@ -13,6 +13,8 @@
 #include "compiler/cli/dump_files.h"
 #include "compiler/cli/explain_fusion.h"
 #include "compiler/cli/model.h"
+#include "compiler/cli/search/collective_summary.h"
+#include "compiler/cli/search/search_flags.h"
 #include "compiler/cli/step_text.h"
 #include "compiler/cli/text_table.h"
 #include "compiler/step_cost.h"
@@ -24,6 +26,7 @@
 #include "runtime/cuda/nvrtc.h"
 #include "runtime/error.h"
 #include "runtime/plan/plan_manifest.h"
+#include "runtime/system/cache_directory.h"
 #include "runtime/system/file.h"
 
 namespace smelt::cli {
@@ -34,6 +37,7 @@ struct DumpCommand {
   std::vector<std::string> entries;
   bool summary = false, explain = false, explain_sharding = false, memory_curve = false;
   CompileFlags flags;
+  SearchFlags search;
 };
 
 bool contains(std::string_view text, const std::string& part) {
@@ -237,9 +241,18 @@ std::string chunks_text(const DumpCommand& options, const Compilation& compilati
   return text.empty() ? text : text + "\n";
 }
 
+std::string ranks_text(const DumpCommand& options, const Compilation& compilation) {
+  const Program& program = compilation.program;
+  CompileOptions compile;
+  compile.target = options.flags.target;
+  return collectives_text(program, machine_rates(resolved_target(compile), compile.device,
+                                                 program.mesh.ranks(), cache_directory()));
+}
+
 std::string summary(const DumpCommand& options, const Compilation& compilation) {
   return entries_table(compilation) + "\n" + memory_table(compilation) + "\n" + states_table(compilation) +
-         chunks_text(options, compilation) + steps_table(options, compilation.program);
+         ranks_text(options, compilation) + chunks_text(options, compilation) +
+         steps_table(options, compilation.program);
 }
 
 std::string explanation(const DumpCommand& options, const Compilation& compilation) {
@@ -320,9 +333,11 @@ void check(DumpCommand& options) {
 }
 
 void run_dump(DumpCommand options) {
-  check(options);
+  if (!options.search.is_on) check(options);
   CompileOptions compile_options = options.flags.options();
   compile_options.entries = options.entries;
+  if (options.search.is_on)
+    return print_search({read_description(model_path(options.model)), compile_options}, options.search.ranks);
   compile_options.explain_fusion = options.explain;
   compile_options.explain_sharding = options.explain_sharding;
   compile_options.memory_curve = options.memory_curve;
@@ -369,6 +384,7 @@ void add_dump(CLI::App& app) {
   options->flags.add_mesh(*command);
   options->flags.add_mode(*command);
   options->flags.memory.add_to(*command);
+  options->search.add_simulated(*command);
   on_call(command, options, run_dump);
 }
 

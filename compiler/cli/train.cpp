@@ -18,6 +18,8 @@
 #include "compiler/cli/subprocess.h"
 #include "compiler/cli/text_table.h"
 #include "compiler/cli/train_ranks.h"
+#include "compiler/cli/train_report.h"
+#include "compiler/cli/trainer_flags.h"
 #include "ir/text/dot.h"
 #include "ir/text/text.h"
 #include "runtime/error.h"
@@ -41,6 +43,7 @@ struct TrainCommand {
   CompileFlags flags;
   WeightFlags weights;
   DataFlags data;
+  SearchFlags search;
 };
 
 volatile std::sig_atomic_t interrupted = 0;
@@ -54,31 +57,24 @@ void stop_on_interrupt() {
   ::sigaction(SIGTERM, &action, nullptr);
 }
 
-/// Remembers how far the run came and how fast.
-class Figures : public TrainerObserver {
- public:
-  void stepped(const StepRecord& record) override {
-    step = record.step;
-    tokens_per_second.push_back(record.tokens_per_second);
-    gflops_per_second.push_back(record.gflops_per_second);
-    peak_bytes = record.peak_bytes;
-  }
-  int64_t step = 0, peak_bytes = 0;
-  std::vector<double> tokens_per_second, gflops_per_second;
-};
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
-}
-
 class Run {
  public:
-  /// `ranks`: null, or this process's place among others that train the same.
-  Run(const TrainCommand& options, const CLI::App& command, TrainRanks* ranks)
-      : options_(options), ranks_(ranks), resolved_(resolved_config(command)) {}
+  /// `ranks`: null, or this process's place among others that train the same. `chosen`: null, or the plan
+  /// that was searched for.
+  Run(const TrainCommand& options, const CLI::App& command, TrainRanks* ranks,
+      const ChosenPlan* chosen = nullptr)
+      : options_(options), ranks_(ranks), chosen_(chosen), resolved_(resolved_config(command)) {}
+
+  /// What is trained, before anything is compiled, on this device. A plan has been compiled.
+  SearchedModel searched(int device) {
+    open();
+    if (!model_.description)
+      fail("{}: --plan-search compiles a description, and this is a plan", model_.path.string());
+    if (options_.flags.target != "cpu") compile_options_.device = device;
+    for (Symbols::Bound& bound : compile_options_.build.bounds)  // --max may allow more than is used
+      if (bound.factors == std::vector<std::string>{"B"}) bound.upper = options_.trainer.batch;
+    return {std::move(*model_.description), compile_options_, options_.trainer.gradient_accumulation};
+  }
 
   void run() {
     compile_model();
@@ -96,21 +92,26 @@ class Run {
   }
 
  private:
-  void compile_model() {
+  /// The description or plan, and the options that it is compiled with.
+  void open() {
     CompileOptions& compile_options = compile_options_;
     compile_options = options_.flags.options();
     compile_options.mode = Mode::train;
     if (ranks_) compile_options.mesh = ranks_->mesh(), compile_options.device = device();
-    CompileFlags flags = options_.flags;
-    flags.no_plan_cache |= options_.detect_anomaly;  // which needs the graph
     compile_options.training.accumulation = options_.trainer.gradient_accumulation > 1;
     compile_options.training.optimizer.keep_gradients = false;
     model_ = open_model(options_.model, options_.weights);
     if (model_.adapter) compile_options.build.lora = model_.adapter->config;
     options_.data.read_segments(model_, compile_options.build);
     bound_sizes(compile_options.build.bounds);
+  }
+
+  void compile_model() {
+    open();
+    CompileFlags flags = options_.flags;
+    flags.no_plan_cache |= options_.detect_anomaly;  // which needs the graph
     flags.says_memory = is_first();
-    smelt::cli::compile_model(model_, compile_options, flags);
+    smelt::cli::compile_model(model_, compile_options_, flags);
     if (options_.detect_anomaly && !model_.compilation)
       fail(
           "--detect-anomaly needs the description: a plan does not hold the graph that it looks values up "
@@ -291,7 +292,7 @@ class Run {
 
   void report(const TrainingResult& result, const Figures& figures, double peak_flops) {
     if (!is_first()) return;
-    print_result(result, figures, peak_flops);
+    print_result(result, figures, peak_flops, chosen_);
     if (options_.run_directory.empty()) return;
     const fs::path directory = options_.run_directory;
     if (model_.adapter)
@@ -303,21 +304,6 @@ class Run {
                model_.adapter ? "adapter" : "model", fs::relative(result.checkpoint, directory).string());
   }
 
-  static void print_result(const TrainingResult& result, const Figures& figures, double peak_flops) {
-    fmt::print("{} at step {}: loss {:.4f}", result.stopped_early ? "stopped" : "done", result.step,
-               result.loss);
-    if (result.held_back_loss) fmt::print(", held-back loss {:.4f} nats a target", *result.held_back_loss);
-    if (result.accuracy) fmt::print(", accuracy {:.2f}%", 100 * *result.accuracy);
-    if (!figures.tokens_per_second.empty()) {
-      const double gflops = median(figures.gflops_per_second);
-      const std::string mfu =
-          peak_flops > 0 ? fmt::format(" (MFU {:.1f}%)", 100e9 * gflops / peak_flops) : "";
-      fmt::print(", {:.0f} tokens/s, {:.1f} GFLOP/s{}, peak memory {}", median(figures.tokens_per_second),
-                 gflops, mfu, bytes_text(figures.peak_bytes));
-    }
-    fmt::print("\n");
-  }
-
   bool is_first() const { return !ranks_ || ranks_->groups().rank() == 0; }
   bool is_quiet() const { return options_.quiet || !is_first(); }
 
@@ -327,6 +313,7 @@ class Run {
 
   const TrainCommand& options_;
   TrainRanks* ranks_;
+  const ChosenPlan* chosen_;
   Json resolved_;
   CompileOptions compile_options_;
   Model model_;
@@ -336,23 +323,21 @@ class Run {
   std::future<void> graph_files_;  // goes first: it looks at the others
 };
 
-void add_trainer_options(CLI::App& command, TrainerOptions& t) {
-  const auto count = [&](const char* name, int64_t& value, const char* help) {
-    command.add_option(name, value, help)->check(CLI::NonNegativeNumber)->capture_default_str();
-  };
-  count("--steps", t.steps, "updates");
-  count("--batch", t.batch, "windows, records or packed rows a micro-step");
-  command.add_option("--lr,--learning-rate", t.learning_rate, "peak learning rate")->capture_default_str();
-  command.add_option("--min-lr", t.min_learning_rate, "learning rate at the end")->capture_default_str();
-  count("--warmup", t.warmup_steps, "steps in which the learning rate rises");
-  count("--accumulate", t.gradient_accumulation, "micro-steps an update");
-  count("--eval-every", t.eval_every, "steps between evaluations on held-back data; 0: never");
-  count("--eval-batches", t.eval_batches, "batches an evaluation");
-  count("--sample-every", t.sample_every, "steps between samples; 0: never");
-  count("--checkpoint-every", t.checkpoint_every, "steps between checkpoints; 0: only at the end");
-  count("--keep", t.keep_checkpoints, "newest checkpoints that stay; 0: all");
-  command.add_flag("--resume", t.resume, "go on from the newest whole checkpoint of --run-dir");
-  command.add_flag("--overfit-one-batch", t.overfit_one_batch, "every step sees the same batch");
+/// The command as if it had been given what was chosen.
+TrainCommand with_choice(TrainCommand options, const ChosenPlan& chosen) {
+  chosen.apply(options.flags);
+  options.trainer.batch = chosen.batch;
+  options.trainer.gradient_accumulation = chosen.micro_batches;
+  return options;
+}
+
+void train_as_asked(const TrainCommand& options, const CLI::App& command) {
+  train_over_ranks(
+      options.search, options.flags.mesh,
+      [&](int device) { return Run(options, command, nullptr).searched(device); },
+      [&](TrainRanks* ranks, const ChosenPlan* chosen) {
+        Run(chosen ? with_choice(options, *chosen) : options, command, ranks, chosen).run();
+      });
 }
 
 }  // namespace
@@ -386,13 +371,14 @@ void add_train(CLI::App& app) {
   options->flags.add_dropout(*command);
   options->flags.add_trained(*command);
   options->flags.memory.add_to(*command);
+  options->search.add_to(*command);
   options->flags.optimizer.clip = 1;
   options->flags.optimizer.add_to(*command);
   options->weights.add_to(*command);
   options->weights.adapter.add_new(*command);
   command->callback([options, command] {
     if (!options->config.empty()) read_config(*command, options->config);
-    train_over_ranks(options->flags.mesh, [&](TrainRanks* ranks) { Run(*options, *command, ranks).run(); });
+    train_as_asked(*options, *command);
   });
 }
 

@@ -1,0 +1,209 @@
+#include "compiler/cli/search/search_flags.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "compiler/cli/text_table.h"
+#include "runtime/cpu/memory.h"
+#include "runtime/cuda/device.h"
+#include "runtime/error.h"
+#include "runtime/system/cache_directory.h"
+#include "runtime/system/json_text.h"
+
+namespace smelt::cli {
+namespace {
+
+/// Of a GPU's memory that libraries take beside the plan: workspaces, communicators, code.
+constexpr int64_t kBytesOfLibraries = int64_t{1} << 30;
+
+struct Budget {
+  std::optional<int64_t> bytes;
+  std::string source;
+};
+
+Budget budget_of(const CompileOptions& options, const Target& target, int64_t ranks) {
+  if (options.memory_budget) return {options.memory_budget, "--memory-budget"};
+  if (!target.is_cuda())
+    return {available_memory() / ranks, "this machine's free memory, shared by the ranks"};
+  const bool is_here = cuda::device_count() > 0 && (options.target == "native" || options.target == "cuda");
+  if (!is_here) return {std::nullopt, "the memory of the target is not known here: --memory-budget names it"};
+  const auto free = static_cast<int64_t>(cuda::Device::open(options.device).free_bytes());
+  return {std::max<int64_t>(free - kBytesOfLibraries, 1), "the GPU's free memory, but 1 GiB for libraries"};
+}
+
+std::string mesh_text(const Mesh& mesh) {
+  std::string text;
+  for (const MeshAxis& axis : mesh.axes)
+    text += fmt::format("{}{}={}", text.empty() ? "" : ",", axis.name, axis.size);
+  return text.empty() ? "data=1" : text;
+}
+
+std::string gib(int64_t bytes) { return fmt::format("{:.3f}", static_cast<double>(bytes) / (1 << 30)); }
+std::string ms(double seconds) { return fmt::format("{:.3f}", seconds * 1e3); }
+
+/// A message on one line, as far as a table has room.
+std::string brief_reason(std::string text) {
+  constexpr size_t kMost = 160;
+  std::ranges::replace(text, '\n', ' ');
+  return text.size() <= kMost ? text : text.substr(0, kMost) + "...";
+}
+
+std::vector<std::string> cells_of(const SearchedPlan& plan, bool is_best) {
+  const PlanCandidate& c = plan.candidate;
+  std::vector<std::string> cells = {is_best ? ">" : "", mesh_text(c.mesh), std::to_string(c.zero),
+                                    fmt::format("{} x {}", c.micro_batches, c.batch), c.recompute.str()};
+  if (!plan.problem.empty()) {
+    cells.insert(cells.end(), {"", "", "", "", brief_reason(plan.problem)});
+    return cells;
+  }
+  cells.insert(cells.end(), {ms(plan.time.seconds), ms(plan.time.exposed), gib(plan.bytes()),
+                             gib(plan.state_bytes), plan.fits ? "" : "does not fit"});
+  return cells;
+}
+
+std::string table_text(const PlanSearch& search, const MachineRates& rates, const Budget& budget) {
+  TextTable table({"", "mesh", "zero", "micro-batches", "recompute", "predicted ms", "exposed ms",
+                   "GiB a rank", "of states", ""});
+  for (const SearchedPlan& plan : search.plans)
+    table.add(cells_of(plan, &plan == search.plans.data() && plan.fits));
+  std::string text = fmt::format("{} records an update; {}\n", search.records, rates.source);
+  text += budget.bytes ? fmt::format("memory: {} a rank ({})\n", bytes_text(*budget.bytes), budget.source)
+                       : fmt::format("memory: any ({})\n", budget.source);
+  text += table.text();
+  text += fmt::format("{} compiled in {:.1f} s", search.plans.size(), search.seconds);
+  if (search.left_out > 0)
+    text += fmt::format(
+        "; {} left out: they compute more than one that does not fit and is slower than the first",
+        search.left_out);
+  return text + "\n";
+}
+
+/// "B*T=4096"
+std::string bound_text(const Symbols::Bound& bound) {
+  std::string text;
+  for (const std::string& factor : bound.factors) text += (text.empty() ? "" : "*") + factor;
+  return fmt::format("{}={}", text, bound.upper);
+}
+
+}  // namespace
+
+void SearchFlags::add_to(CLI::App& command) {
+  auto* search = command.add_flag(
+      "--plan-search", is_on,
+      "choose --mesh, --zero, micro-batches and --recompute: the plan that is predicted to be the fastest of "
+      "those "
+      "that fit into --memory-budget, or else into the memory there is; says what there was to choose from "
+      "(docs/plan_search.md)");
+  for (const char* other : {"--mesh", "--zero", "--recompute"}) search->excludes(command.get_option(other));
+}
+
+void SearchFlags::add_simulated(CLI::App& command) {
+  add_to(command);
+  command.add_option("--mesh-size", ranks, "how many ranks --plan-search is for; none have to be there")
+      ->check(CLI::Range(int64_t{1}, kMostRanksOfMesh))
+      ->needs("--plan-search");
+}
+
+void ChosenPlan::apply(CompileFlags& flags) const {
+  std::vector<std::string> texts;
+  for (Symbols::Bound& bound : with_batch(parse_bounds(flags.bounds), base_batch, batch)) {
+    if (bound.factors == std::vector<std::string>{"B"}) bound.upper = batch;
+    texts.push_back(bound_text(bound));
+  }
+  flags.bounds = texts;
+  flags.mesh = mesh;
+  flags.zero = zero;
+  flags.memory.budget.clear();
+  flags.memory.recompute = recompute;
+}
+
+std::string to_text(const ChosenPlan& plan) {
+  const Json json = {
+      {"mesh", plan.mesh},       {"recompute", plan.recompute},   {"zero", plan.zero},
+      {"batch", plan.batch},     {"bytes", plan.bytes},           {"micro_batches", plan.micro_batches},
+      {"seconds", plan.seconds}, {"base_batch", plan.base_batch}, {"exposed", plan.exposed}};
+  return json.dump();
+}
+
+ChosenPlan parse_chosen_plan(std::string_view text) {
+  const Json json = parse_json(text, "the chosen plan");
+  try {
+    return {.mesh = json.at("mesh"),
+            .recompute = json.at("recompute"),
+            .zero = json.at("zero"),
+            .batch = json.at("batch"),
+            .micro_batches = json.at("micro_batches"),
+            .base_batch = json.at("base_batch"),
+            .bytes = json.at("bytes"),
+            .seconds = json.at("seconds"),
+            .exposed = json.at("exposed")};
+  } catch (const Json::exception& error) {
+    fail("the chosen plan that rank 0 sent cannot be read: {}", error.what());
+  }
+}
+
+FoundPlan find_plan(const SearchedModel& model, int64_t ranks) {
+  const Target target = resolved_target(model.options);
+  const MachineRates rates = machine_rates(target, model.options.device, ranks, cache_directory());
+  const Budget budget = budget_of(model.options, target, ranks);
+  FoundPlan found;
+  found.search = search_plans(model.description, model.options, rates,
+                              {.ranks = ranks, .micro_batches = model.micro_batches, .budget = budget.bytes});
+  found.table = table_text(found.search, rates, budget);
+  found.budget = budget.bytes;
+  return found;
+}
+
+ChosenPlan FoundPlan::chosen() const {
+  const SearchedPlan& plan = search.best(budget);
+  const PlanCandidate& c = plan.candidate;
+  return {.mesh = mesh_text(c.mesh),
+          .recompute = c.recompute.str(),
+          .zero = c.zero,
+          .batch = c.batch,
+          .micro_batches = c.micro_batches,
+          .base_batch = search.base_batch,
+          .bytes = plan.bytes(),
+          .seconds = plan.time.seconds,
+          .exposed = plan.time.exposed};
+}
+
+void train_over_ranks(const SearchFlags& flags, const std::string& mesh,
+                      const std::function<SearchedModel(int device)>& model,
+                      const std::function<void(TrainRanks*, const ChosenPlan*)>& train) {
+  if (!flags.is_on) return train_over_ranks(mesh, [&](TrainRanks* ranks) { train(ranks, nullptr); });
+  const Launch launch = read_launch(process_environment());
+  const auto choose = [&] {
+    const int visible = launch.size > 1 ? cuda::device_count() : 0;
+    const FoundPlan found = find_plan(model(visible > 0 ? device_of(launch, visible) : -1), launch.size);
+    fmt::print(stderr, "{}", found.table);
+    return found.chosen();
+  };
+  if (launch.size == 1) {
+    const ChosenPlan chosen = choose();
+    return train(nullptr, &chosen);
+  }
+  join_ranks(launch, [&](Ranks& ranks) {
+    const std::string text = ranks.rank() == 0 ? to_text(choose()) : "";
+    const ChosenPlan chosen = parse_chosen_plan(ranks.link().broadcast("the chosen plan", text));
+    TrainRanks joined(ranks, launch, parse_mesh(chosen.mesh));
+    train(&joined, &chosen);
+  });
+}
+
+void print_search(SearchedModel model, int64_t ranks) {
+  model.options.training.optimizer.keep_gradients = false;  // as training does
+  const FoundPlan found = find_plan(model, std::max<int64_t>(ranks, 1));
+  fmt::print("{}", found.table);
+  static_cast<void>(found.chosen());
+}
+
+std::string prediction_text(const ChosenPlan& plan, double measured_seconds) {
+  return fmt::format("predicted {} a step, {} of it for other ranks; measured {} ({:.2f} x)",
+                     seconds_text(plan.seconds), seconds_text(plan.exposed), seconds_text(measured_seconds),
+                     plan.seconds > 0 ? measured_seconds / plan.seconds : 0);
+}
+
+}  // namespace smelt::cli

@@ -1,0 +1,100 @@
+#include "compiler/search/machine_rates.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "runtime/cuda/device.h"
+#include "runtime/ranks/rank_rates.h"
+
+namespace smelt {
+namespace {
+
+struct LinkRow {
+  int compute_capability;  // 0: processes of a host, through its memory
+  RingLink link;
+};
+
+// clang-format off
+constexpr LinkRow kLinks[] = {
+    //    seconds of two ranks, bytes a second over each link
+    {0,   {60e-6,  1.0e9}},
+    {80,  {25e-6,  2.2e11}},  // NVLink 3
+    {86,  {30e-6,  1.8e10}},  // PCIe 4
+    {90,  {25e-6,  3.1e11}},  // NVLink 4 (docs/benchmarks.md)
+    {100, {25e-6,  6.2e11}},  // NVLink 5
+};
+// clang-format on
+
+/// Of what a large copy and a large matmul reach, what the steps of a plan sustain.
+constexpr double kSustainedCopy = 0.95, kSustainedMatmul = 0.95;
+/// Measured on two H100 (docs/benchmarks.md): sums beside the backward pass hide next to nothing.
+constexpr double kLostBesideCollectives = 0.9;
+
+RingLink link_of(const Target& target) {
+  RingLink link = kLinks[0].link;
+  for (const LinkRow& row : kLinks)
+    if (row.compute_capability <= (target.is_cuda() ? target.compute_capability : 0)) link = row.link;
+  return link;
+}
+
+/// Where the target's work would run here; nothing where this machine has no such device.
+std::optional<std::string> place_here(const Target& target, int device) {
+  if (!target.is_cuda()) return processor_place();
+  if (cuda::device_count() == 0) return std::nullopt;
+  const cuda::DeviceInfo info = cuda::device_info(device);
+  if (info.compute_capability != target.compute_capability) return std::nullopt;
+  return info.name;
+}
+
+/// The rows of narrower types keep their ratio to f32 where they were not measured.
+void take_measured(const RankRates& measured, Rates& rates) {
+  if (measured.copy_bytes_per_second > 0)
+    rates.bytes_per_second = measured.copy_bytes_per_second * kSustainedCopy;
+  if (measured.wide_flops > 0) {
+    const double ratio = measured.wide_flops * kSustainedMatmul / rates.wide_flops;
+    rates.wide_flops *= ratio;
+    if (measured.narrow_flops == 0) rates.narrow_flops *= ratio, rates.tf32_flops *= ratio;
+  }
+  if (measured.narrow_flops > 0) {
+    const double ratio = measured.narrow_flops * kSustainedMatmul / rates.narrow_flops;
+    rates.narrow_flops *= ratio, rates.tf32_flops *= ratio;
+  }
+}
+
+/// Of rates that `ranks` share where they were measured, or assumed, for `of`.
+void share_processor(double of, double ranks, Rates& rates) {
+  for (double* rate : {&rates.bytes_per_second, &rates.wide_flops, &rates.tf32_flops, &rates.narrow_flops})
+    *rate *= of / ranks;
+}
+
+std::string measured_text(const RankRates& measured, const std::string& place, int64_t ranks) {
+  return fmt::format("rates of {} ranks measured on {}{}", measured.ranks, place,
+                     measured.ranks == ranks ? "" : fmt::format(", scaled to {} as rings change", ranks));
+}
+
+}  // namespace
+
+MachineRates machine_rates(const Target& target, int device, int64_t ranks,
+                           const std::filesystem::path& cache) {
+  MachineRates rates{rates_of(target), CollectiveRates({}, link_of(target)),
+                     target.is_cuda() ? kLostBesideCollectives : 0, ""};
+  const std::optional<std::string> place = place_here(target, device);
+  const auto measured = place ? read_rank_rates(cache, *place, ranks) : std::nullopt;
+  if (measured) {
+    take_measured(*measured, rates.compute);
+    rates.collectives = CollectiveRates(measured->collectives, link_of(target));
+    rates.source = measured_text(*measured, *place, ranks);
+  } else {
+    rates.source = fmt::format(
+        "rates assumed of {}: none were measured {} (smelt launch -n {} -- smelt doctor --ranks)",
+        target.str(), place ? "on " + *place : "where there is such a device", std::max<int64_t>(ranks, 2));
+  }
+  if (!target.is_cuda())
+    share_processor(measured ? static_cast<double>(measured->ranks) : 1, static_cast<double>(ranks),
+                    rates.compute);
+  return rates;
+}
+
+}  // namespace smelt

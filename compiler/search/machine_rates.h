@@ -1,0 +1,26 @@
+// What a target and its ranks are predicted to reach: as `smelt doctor --ranks` measured it here, or else as
+// assumed of the target's architecture.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "ir/analysis/node_seconds.h"
+#include "runtime/ranks/collective_rates.h"
+
+namespace smelt {
+
+struct MachineRates {
+  Rates compute;  // of each rank, while all are at work
+  CollectiveRates collectives{{}, {}};
+  /// The part of its rate that a rank loses while a collective runs beside its work: on a GPU it takes
+  /// multiprocessors and bandwidth.
+  double beside_collectives = 0;
+  std::string source;  // a sentence for people: what was measured, or why it is assumed
+};
+
+/// `device`: as in CompileOptions. `ranks`: that work at once; those of a CPU share its cores.
+MachineRates machine_rates(const Target& target, int device, int64_t ranks,
+                           const std::filesystem::path& cache);
+
+}  // namespace smelt

@@ -1,0 +1,14 @@
+// Independent calls on a few threads.
+#pragma once
+
+#include <cstddef>
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+namespace smelt {
+
+/// Calls `work` with 0 ... count - 1, each once, on so many threads (0: the processors of this process, at
+/// most 8), and waits for all. Rethrows what the call of the lowest number threw.
+void call_in_parallel(size_t count, int threads, llvm::function_ref<void(size_t)> work);
+
+}  // namespace smelt

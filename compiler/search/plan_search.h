@@ -1,0 +1,57 @@
+// plan_search: which mesh, stage of ZeRO, number of micro-batches and level of recomputation train a model on
+// so many ranks in the least predicted time, with the memory that there is.
+//
+// Every candidate that is looked at is compiled to a Program, so its memory is exact; its time is predicted
+// (plan_time.h). Micro-batches and recomputation save memory and cost time: a candidate with more of them is
+// compiled only where one with less does not fit, and not where that one's time, which is a lower bound of
+// its own, is beyond the best candidate's that fits.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/search/machine_rates.h"
+#include "compiler/search/plan_candidates.h"
+#include "compiler/search/plan_time.h"
+
+namespace smelt {
+
+struct PlanSearchOptions {
+  int64_t ranks = 1;
+  /// An update has the records that all ranks along `data` would have with the options' own bound of B and so
+  /// many micro-batches; every candidate keeps that number.
+  int64_t micro_batches = 1;
+  std::optional<int64_t> budget;  // bytes of states and arena on each rank
+  int threads = 0;                // that compile; 0: the processors of this process, at most 8
+};
+
+struct SearchedPlan {
+  PlanCandidate candidate;
+  std::string problem;  // of what cannot be compiled; empty: the rest is known
+  int64_t state_bytes = 0, arena_bytes = 0;
+  EntryTime time;  // of an update
+  bool fits = true;
+
+  int64_t bytes() const { return state_bytes + arena_bytes; }
+};
+
+struct PlanSearch {
+  /// Those that fit by time, then those that do not by memory, then those that cannot be compiled.
+  std::vector<SearchedPlan> plans;
+  int64_t left_out = 0;    // candidates that were not compiled, since they cannot be faster
+  int64_t records = 0;     // of an update
+  int64_t base_batch = 1;  // the bound of B that the options had
+  double seconds = 0;      // that the search took
+
+  /// The first one. Throws Error that says what the least memory would be, where none fits.
+  const SearchedPlan& best(std::optional<int64_t> budget) const;
+};
+
+/// `base`: as for all ranks along `data`, without a mesh; it has no pipeline of its own. Where it names no
+/// entries, those of evaluation count for the memory, too. Throws Error where the model has no batch to share
+/// out.
+PlanSearch search_plans(const Description& description, const CompileOptions& base, const MachineRates& rates,
+                        const PlanSearchOptions& options);
+
+}  // namespace smelt

@@ -1,0 +1,43 @@
+// The time that an entry of a program of several ranks is predicted to take, and what its collectives cost of
+// it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/search/machine_rates.h"
+#include "ir/program.h"
+
+namespace smelt {
+
+/// All collectives of an entry of one kind along one axis.
+struct CollectiveUse {
+  CollectiveKind kind = CollectiveKind::all_reduce;
+  std::string axis;
+  int64_t ranks = 1;  // along it
+  int64_t count = 0;
+  double bytes = 0;       // of the whole, as CollectiveRates counts them
+  double link_bytes = 0;  // over each link of a ring
+  double seconds = 0;     // alone
+};
+
+struct EntryTime {
+  double seconds = 0;
+  double compute = 0;      // alone, without collectives
+  double collectives = 0;  // alone
+  double exposed = 0;      // that collectives add: the work waits for them, or is slower beside them
+
+  double hidden() const { return collectives > exposed ? collectives - exposed : 0; }
+  EntryTime& operator+=(const EntryTime& other);
+};
+EntryTime operator*(double times, EntryTime time);
+
+/// Steps one behind the other, and collectives on a stream of their own: each begins when the step before it
+/// and the collective before it have ended, and CollectiveStep::waited_at says which step waits for it. At
+/// the symbols' bounds.
+EntryTime predicted_time(const Program& program, const PlanEntry& entry, const MachineRates& rates);
+
+std::vector<CollectiveUse> collective_uses(const Program& program, const PlanEntry& entry,
+                                           const CollectiveRates& rates);
+
+}  // namespace smelt
