@@ -16,9 +16,9 @@ constexpr int64_t kBytesOfAGraph = 64 << 20;
 Plan plan_along(const RankGroups& ranks, size_t axis) {
   Plan plan;
   plan.mesh = ranks.mesh();
-  CollectiveStep step;
-  step.axis = plan.mesh.axes[axis].name;
-  plan.entries.emplace_back().steps.push_back({.what = step});
+  CollectiveStep collective;
+  collective.axis = plan.mesh.axes[axis].name;
+  plan.entries.emplace_back().steps.emplace_back().what = collective;
   return plan;
 }
 
