@@ -379,6 +379,7 @@ std::unique_ptr<Module> Module::clone() const {
   copy->mesh_ = mesh_;
   copy->symbols = symbols;
   copy->partitioned = partitioned;
+  copy->stage = stage;
   copy->parameters = parameters;
   copy->adjacent = adjacent;
   copy->states = states;

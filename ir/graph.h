@@ -237,6 +237,7 @@ class Module {
     bool stacked = false;  // the checkpoint holds [2*m,n] for our [2,m,n]
     bool frozen = false;   // not trained (a buffer, a base of adapters): no gradient, moments, master, decay
     std::optional<Sharding> sharding = {};  // absent: every rank holds all of it
+    std::vector<int64_t> stages = {};       // of a pipeline that hold a copy each; empty: one alone
     bool operator==(const Parameter&) const = default;
   };
   Parameter* find_parameter(std::string_view name);
@@ -259,6 +260,8 @@ class Module {
   /// Set by partition: types are one rank's from then on, and a symbol in it means this rank's part of what
   /// is cut over these axes, as do its bounds.
   std::optional<SymbolCuts> partitioned;
+  /// Set by cut_stages: which stage of a pipeline the graphs are of.
+  std::optional<int64_t> stage;
   std::vector<Parameter> parameters;
   /// Parameters that should lie one after another in the flat state, so that a concat of them is a view.
   std::vector<std::vector<std::string>> adjacent;

@@ -1,6 +1,7 @@
 #include "passes/sharding/leave_addends.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "passes/pipeline/cut_stages.h"
 #include "runtime/error.h"
 
 namespace smelt {
@@ -29,7 +30,9 @@ std::vector<std::string> leave_addends(Module& module, std::string_view axis) {
   if (!number) return addends;
   for (const auto& graph : module.graphs) {
     if (graph->name == "train_step" || graph->name == "accumulate") require_cut_batch(*graph, *number);
-    if (graph->name != "accumulate" && graph->name != "evaluate") continue;
+    if (graph->name != "accumulate" && graph->name != "evaluate" && graph->name != kBatchEntry &&
+        !part_number(graph->name, "evaluate"))
+      continue;
     for (const Graph::Output& output : graph->outputs) {
       if (output.name != "loss_sum" && output.name != "token_count") continue;
       output.value->sharding = Sharding{{}, {*number}};

@@ -4,6 +4,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
+#include "passes/pipeline/cut_stages.h"
 #include "runtime/error.h"
 
 namespace smelt {
@@ -24,7 +25,13 @@ std::vector<size_t> axes_named(const Mesh& mesh, const std::vector<std::string>&
 constexpr int64_t kSummedBucket = int64_t{1} << 26, kGatheredBucket = int64_t{1} << 24;
 
 /// Entries to which every rank feeds a batch of its own.
-constexpr std::string_view kFedEntries[] = {"train_step", "accumulate", "evaluate"};
+constexpr std::string_view kFedEntries[] = {"train_step", "accumulate", "evaluate", "batch"};
+
+/// Of a pipeline each part, too.
+bool is_fed(const Graph& graph) {
+  return llvm::is_contained(kFedEntries, graph.name) || part_number(graph.name, "loss") ||
+         part_number(graph.name, "evaluate");
+}
 
 /// The symbol of the records: the first dim of the first input that has one there.
 std::optional<Dim> batch_of(const Graph& graph) {
@@ -39,7 +46,7 @@ std::optional<Dim> batch_of(const Graph& graph) {
 /// @logits may be the length of one record.
 std::optional<Dim> batch_of(const Module& module) {
   for (const auto& graph : module.graphs)
-    if (llvm::is_contained(kFedEntries, graph->name))
+    if (is_fed(*graph))
       if (auto batch = batch_of(*graph)) return batch;
   return {};
 }
@@ -69,7 +76,7 @@ void check_inputs(const Module& module, const std::vector<size_t>& axes) {
   if (!batch || parts_of(module.mesh(), axes) == 1) return;
   std::vector<std::string> others;
   for (const auto& graph : module.graphs) {
-    if (!llvm::is_contained(kFedEntries, graph->name)) continue;
+    if (!is_fed(*graph)) continue;
     for (const Node* input : graph->inputs())
       if (!is_of_records(*input, *batch))
         others.push_back(fmt::format("input \"{}\" of @{} : {}, whose records are {}",

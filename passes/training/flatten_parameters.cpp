@@ -73,6 +73,7 @@ Segment segment_of(const Module::Parameter& parameter, const Mesh& mesh) {
   segment.transposed = parameter.transposed;
   segment.frozen = parameter.frozen;
   segment.stacked = parameter.stacked;
+  segment.stages = parameter.stages;
   return segment;
 }
 

@@ -22,9 +22,14 @@ std::vector<MeshAxis> cutting_axes(const Mesh& mesh, const State& flat) {
   return axes;
 }
 
+/// Whether another stage's copy counts, of a segment that several hold.
+bool is_counted_elsewhere(const Segment& segment, const Module& module) {
+  return module.stage && !segment.stages.empty() && segment.stages.front() != *module.stage;
+}
+
 /// What each rank's numbers of the segment count: those of whole ones are summed once a rank.
-double weight_of(const Segment& segment, llvm::ArrayRef<MeshAxis> axes) {
-  double weight = 1;
+double weight_of(const Segment& segment, llvm::ArrayRef<MeshAxis> axes, const Module& module) {
+  double weight = is_counted_elsewhere(segment, module) ? 0 : 1;
   for (const MeshAxis& axis : axes)
     if (!is_cut_over(segment, axis)) weight /= static_cast<double>(axis.size);
   return weight;
@@ -35,10 +40,12 @@ struct WeightedRange {
   int64_t begin, end;
   double weight;
 };
-std::vector<WeightedRange> weighted_ranges(const State& flat, llvm::ArrayRef<MeshAxis> axes) {
+std::vector<WeightedRange> weighted_ranges(const State& flat, llvm::ArrayRef<MeshAxis> axes,
+                                           const Module& module) {
   std::vector<WeightedRange> ranges;
   for (const Segment& segment : flat.segments) {
-    const WeightedRange range{segment.offset, segment.offset + segment.elements(), weight_of(segment, axes)};
+    const WeightedRange range{segment.offset, segment.offset + segment.elements(),
+                              weight_of(segment, axes, module)};
     if (!ranges.empty() && ranges.back().weight == range.weight)
       ranges.back().end = range.end;
     else
@@ -64,19 +71,27 @@ Value* all_reduced(GraphBuilder& b, llvm::ArrayRef<MeshAxis> axes, Value* value)
 
 Value* sum_over_ranks(GraphBuilder& b, const State& flat, Value* elements) {
   const std::vector<MeshAxis> axes = cutting_axes(b.module().mesh(), flat);
-  if (!axes.empty()) {
-    Value* place = flat_places(b, elements->shape());
-    for (const WeightedRange& range : weighted_ranges(flat, axes))
-      if (range.weight != 1) elements = weighted(b, range, elements, place);
+  Value* place = nullptr;
+  for (const WeightedRange& range : weighted_ranges(flat, axes, b.module())) {
+    if (range.weight == 1) continue;
+    if (!place) place = flat_places(b, elements->shape());
+    elements = weighted(b, range, elements, place);
   }
-  return all_reduced(b, axes, b.sum(elements, leading_axes(elements->rank())));
+  return sum_over_stages(b, all_reduced(b, axes, b.sum(elements, leading_axes(elements->rank()))));
+}
+
+Value* sum_over_stages(GraphBuilder& b, Value* value) {
+  if (!b.module().stage) return value;
+  const auto axis = b.module().mesh().find(kStageAxis);
+  return axis ? all_reduced(b, b.module().mesh().axes[*axis], value) : value;
 }
 
 Value* segment_sums_over_ranks(GraphBuilder& b, const State& flat, Value* by_segment) {
   const std::vector<MeshAxis> axes = cutting_axes(b.module().mesh(), flat);
   if (axes.empty()) return by_segment;
   std::vector<double> weights;
-  for (const Segment& segment : flat.segments) weights.push_back(weight_of(segment, axes));
+  for (const Segment& segment : flat.segments)
+    weights.push_back(is_counted_elsewhere(segment, b.module()) ? 1 : weight_of(segment, axes, b.module()));
   return all_reduced(b, axes, b.mul(by_segment, b.table(weights, by_segment->type)));
 }
 

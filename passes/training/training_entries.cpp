@@ -6,11 +6,10 @@
 #include "passes/autodiff/differentiate.h"
 #include "passes/expressions.h"
 #include "passes/simplify/decompose.h"
-#include "passes/training/add_gradients.h"
 #include "passes/training/apply_optimizer.h"
 #include "passes/training/flatten_parameters.h"
+#include "passes/training/gradient_sums.h"
 #include "runtime/error.h"
-#include "runtime/plan/segment_parts.h"
 
 namespace smelt {
 namespace {
@@ -64,9 +63,6 @@ void drop_output(Graph& graph, std::string_view name) {
   llvm::erase_if(graph.outputs, [&](const Graph::Output& output) { return output.name == name; });
 }
 
-/// sum / max(count, 1)
-Value* mean(GraphBuilder& b, Value* sum, Value* count) { return b.div(sum, b.max(count, b.scalar(1))); }
-
 /// Of the loss times the loss scale, where there is one: all gradients have it as a factor.
 void differentiate_scaled(Graph& graph, Value* loss, const TrainingOptions& options) {
   if (!options.optimizer.scaling.on) return void(differentiate(graph, {"loss", {}, 1}));
@@ -81,7 +77,7 @@ void make_train_step(Module& module, const TrainingOptions& options) {
   Graph& graph = clone_of(module, options.loss, "train_step");
   GraphBuilder b(graph);
   b.set_source("loss");
-  Value* loss = mean(b, output_of(graph, "loss_sum"), output_of(graph, "token_count"));
+  Value* loss = mean_loss(b, output_of(graph, "loss_sum"), output_of(graph, "token_count"));
   graph.outputs.insert(graph.outputs.begin(), {"loss", loss});
   drop_output(graph, "loss_sum");
   differentiate_scaled(graph, loss, options);
@@ -90,58 +86,20 @@ void make_train_step(Module& module, const TrainingOptions& options) {
   apply_optimizer(graph, optimizer);
 }
 
-void add_to(GraphBuilder& b, std::string_view state, Value* addend) {
-  b.update(state, b.add(b.state(state), addend));
-}
-
 /// The gradient of loss_sum. With a loss scale it is that of the scaled mean, which stays in the range of f16
-/// where a sum over targets would not, and what it must be multiplied with is returned.
-Value* differentiate_sum(Graph& graph, const TrainingOptions& options) {
-  if (!options.optimizer.scaling.on) return differentiate(graph, {"loss_sum", {}, 1}), nullptr;
+/// where a sum over targets would not.
+void differentiate_sum(Graph& graph, const TrainingOptions& options) {
+  if (!options.optimizer.scaling.on) return void(differentiate(graph, {"loss_sum", {}, 1}));
   GraphBuilder b(graph);
   b.set_source("loss");
-  Value* count = output_of(graph, "token_count");
-  Value* loss = mean(b, output_of(graph, "loss_sum"), count);
-  differentiate_scaled(graph, loss, options);
-  GraphBuilder end(graph);
-  return end.div(end.max(count, end.scalar(1)), loss_scale(end, options.optimizer.scaling));
+  differentiate_scaled(graph, mean_loss(b, output_of(graph, "loss_sum"), output_of(graph, "token_count")),
+                       options);
 }
 
 void make_accumulate(Module& module, const TrainingOptions& options) {
   Graph& graph = clone_of(module, options.loss, "accumulate");
-  Value* weight = differentiate_sum(graph, options);
-  const PhaseMark mark(graph, Phase::update);
-  GraphBuilder b(graph);
-  b.set_source("accumulate");
-  State& sums = declare_flat_state(b.module(), "gradients", Role::gradient);
-  // Of gradients that ranks share the graph has the whole, and the sums a rank's part.
-  const bool has_parts = llvm::any_of(sums.segments, [](const Segment& s) { return is_cut(s); });
-  if (weight || options.flat_sums || has_parts) {
-    Value* gradient = take_flat_gradient(b, sums);
-    if (weight) gradient = b.mul(gradient, everywhere(b, weight, gradient->shape()));
-    add_to(b, sums.name, gradient);
-  } else {
-    add_gradients(b, sums, take_gradients(graph, sums));
-  }
-  for (const char* name : kCounts) {
-    declare_scalar_state(module, name).role = Role::gradient;
-    add_to(b, name, output_of(graph, name));
-  }
-}
-
-void make_apply(Module& module, const TrainingOptions& options) {
-  Graph& graph = module.add_graph("apply");
-  const PhaseMark mark(graph, Phase::update);
-  GraphBuilder b(graph);
-  b.set_source("optimizer");
-  Value* count = b.state("token_count");
-  Value* factor = b.reciprocal(b.max(count, b.scalar(1)));
-  b.output("loss", mean(b, b.state("loss_sum"), count));
-  b.output("token_count", count);
-  Value* sums = b.state("gradients");
-  b.output("gradient_norm", build_update(b, sums, factor, options.optimizer));
-  b.update("gradients", zeros(b, sums->type));
-  for (const char* name : kCounts) b.update(name, b.scalar(0));
+  differentiate_sum(graph, options);
+  add_sums(graph, {output_of(graph, "loss_sum"), output_of(graph, "token_count")}, options);
 }
 
 }  // namespace

@@ -62,6 +62,8 @@ struct Segment {
   /// every rank has all of it.
   std::vector<std::vector<std::string>> cut = {};
   std::vector<int64_t> whole = {};
+  /// The stages of a pipeline that hold a copy each, in order; empty: one stage alone does, or there is none.
+  std::vector<int64_t> stages = {};
   int64_t elements() const;
   bool operator==(const Segment&) const = default;
 };

@@ -75,6 +75,12 @@ bool is_in_parts(const State& state) {
   return is_cut(state) || std::ranges::any_of(state.segments, [](const Segment& s) { return is_cut(s); });
 }
 
+bool is_in_parts(const State& state, const Mesh& mesh) {
+  const auto axis = mesh.find(kStageAxis);
+  const bool is_of_stage = axis && mesh.axes[*axis].size > 1 && !state.segments.empty();
+  return is_of_stage || is_in_parts(state);
+}
+
 namespace {
 
 const Shape& whole_of(const State& state) { return state.whole.empty() ? state.shape : state.whole; }
@@ -194,8 +200,9 @@ bool is_first_holder(const State& state, const Mesh& mesh, int64_t rank) {
   for (size_t axis = 0; axis < places.size(); ++axis) {
     const auto names = [&](const auto& axes) { return std::ranges::count(axes, mesh.axes[axis].name) > 0; };
     const auto cuts_segment = [&](const Segment& s) { return std::ranges::any_of(s.cut, names); };
-    const bool cuts =
-        std::ranges::any_of(state.cut, names) || std::ranges::any_of(state.segments, cuts_segment);
+    const bool is_of_stage = mesh.axes[axis].name == kStageAxis && !state.segments.empty();
+    const bool cuts = is_of_stage || std::ranges::any_of(state.cut, names) ||
+                      std::ranges::any_of(state.segments, cuts_segment);
     if (!cuts && places[axis] != 0) return false;
   }
   return true;

@@ -31,6 +31,8 @@ struct TensorRun {
 bool is_cut(const State& state);
 /// Whether ranks hold different elements of it: it is cut, or tensors of it are (Segment::cut).
 bool is_in_parts(const State& state);
+/// The same over all ranks: stages of a pipeline have flat states of their own, with other tensors.
+bool is_in_parts(const State& state, const Mesh& mesh);
 /// What does not fit in the state's shapes, its cut and the mesh, behind the state's name; empty: nothing.
 std::string fault_of_parts(const State& state, const Mesh& mesh);
 /// Whether both have the same elements over all ranks, in the same order; a rank may hold others of them.
@@ -47,7 +49,8 @@ std::vector<TensorRun> tensor_runs(const State& state, const Mesh& mesh, int64_t
 std::vector<TensorRun> whole_tensor_runs(const State& state, const Mesh& mesh, int64_t rank);
 /// Where each of the state's tensors would begin if one rank had all of them.
 std::vector<int64_t> whole_offsets(const State& state);
-/// Whether of all ranks that hold these elements this one is the first: it writes them.
+/// Whether of all ranks that hold these elements this one is the first: it writes them. A tensor that several
+/// stages of a pipeline hold is written by each.
 bool is_first_holder(const State& state, const Mesh& mesh, int64_t rank);
 
 }  // namespace smelt

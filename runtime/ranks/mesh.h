@@ -15,6 +15,9 @@ namespace smelt {
 /// Philox counters have 16 bits for a rank.
 inline constexpr int64_t kMostRanksOfMesh = 1 << 16;
 
+/// The axis of the stages of a pipeline.
+inline constexpr std::string_view kStageAxis = "stage";
+
 struct MeshAxis {
   std::string name;
   int64_t size = 1;
