@@ -11,7 +11,7 @@ set(SMELT_PUBLIC_HEADERS
     serving/prefix_index serving/request serving/running_sequence serving/steps serving/stop_strings plan/attention_spec plan/plan plan/step
     plan/plan_file ranks/communicator ranks/failure_flag ranks/launch_variables ranks/mesh ranks/mesh_ranks ranks/rank_groups ranks/rank_link ranks/ranks ranks/shared_memory
     ranks/socket system/file system/log system/stopwatch tokenizers/encoding tokenizers/tokenizer training/checkpoint training/learning_rate
-    training/loss_curve training/metrics training/evaluation training/trainer training/training_ranks weights/initialize weights/safetensors)
+    training/loss_curve training/metrics training/evaluation training/pipeline_schedule training/pipeline_stage training/pipeline_worker training/trainer training/training_ranks weights/initialize weights/safetensors)
 
 file(STRINGS ${PROJECT_SOURCE_DIR}/runtime/smelt.h version_line REGEX "define SMELT_VERSION")
 if(NOT version_line MATCHES "\"${PROJECT_VERSION}\"")

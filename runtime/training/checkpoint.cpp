@@ -14,6 +14,7 @@
 #include "runtime/system/file.h"
 #include "runtime/system/json_text.h"
 #include "runtime/training/checkpoint_layout.h"
+#include "runtime/training/pipeline_stage.h"
 #include "runtime/training/state_layout.h"
 #include "runtime/training/stored_states.h"
 
@@ -25,7 +26,8 @@ namespace fs = std::filesystem;
 int64_t rank_of(const Session& session) { return session.ranks() ? session.ranks()->rank() : 0; }
 
 bool is_in_parts(const Plan& plan) {
-  return std::ranges::any_of(plan.states, [](const State& s) { return is_saved(s) && is_in_parts(s); });
+  return std::ranges::any_of(plan.states,
+                             [&](const State& s) { return is_saved(s) && is_in_parts(s, plan.mesh); });
 }
 
 void require_sums_applied(const Plan& plan) {
@@ -42,7 +44,7 @@ TensorView described(const Plan& plan, const State& state) {
 std::vector<TensorView> views_of(const Session& session, bool cut) {
   std::vector<TensorView> views;
   for (const State& state : session.plan().states) {
-    if (!is_saved(state) || is_in_parts(state) != cut) continue;
+    if (!is_saved(state) || is_in_parts(state, session.plan().mesh) != cut) continue;
     if (cut && !is_first_holder(state, session.plan().mesh, rank_of(session))) continue;
     views.push_back(described(session.plan(), state));
     views.back().bytes = session.state(state.name);
@@ -93,10 +95,10 @@ std::map<std::string, size_t> tensor_numbers(const State& state) {
   return numbers;
 }
 
-/// Whatever the ranks that share them, and in whatever order.
-bool have_same_tensors(const State& stored, const State& state) {
+/// Whatever the ranks that share them, and in whatever order. A stage of a pipeline has some of them.
+bool have_same_tensors(const State& stored, const State& state, bool is_stage) {
   const std::map<std::string, size_t> numbers = tensor_numbers(stored);
-  return stored.segments.size() == state.segments.size() &&
+  return (is_stage || stored.segments.size() == state.segments.size()) &&
          std::ranges::all_of(state.segments, [&](const Segment& segment) {
            const auto found = numbers.find(file_name_of(segment));
            if (found == numbers.end()) return false;
@@ -105,13 +107,13 @@ bool have_same_tensors(const State& stored, const State& state) {
 }
 
 /// What is wrong with a state of the file for the plan's state; empty: nothing is. Padding may be another.
-std::string problem_with(const StoredStates& file, const State& state) {
+std::string problem_with(const StoredStates& file, const State& state, bool is_stage) {
   const StoredState* stored = file.find(state.name);
   if (!stored) return fmt::format("state '{}' is missing", state.name);
   const bool knows = !state.segments.empty() && (file.in_parts() || !file.text("parameters").empty());
   const int64_t expected = count_elements(whole_extents(state)), elements = stored->elements();
-  const bool fits =
-      knows ? have_same_tensors(with_tensors(file, *stored, state).state, state) : elements == expected;
+  const bool fits = knows ? have_same_tensors(with_tensors(file, *stored, state).state, state, is_stage)
+                          : elements == expected;
   if (stored->state.dtype == state.dtype && fits) return {};
   if (stored->state.dtype != state.dtype || elements != expected)
     return fmt::format("state '{}' is {}, the plan has {}", state.name,
@@ -129,8 +131,9 @@ bool has_unnamed_moments(const Plan& plan) {
 
 void require_fit(const StoredStates& file, const Plan& plan) {
   std::vector<std::string> problems;
+  const bool is_stage = pipeline_stage(plan).has_value();
   for (const State& state : plan.states) {
-    std::string problem = is_saved(state) ? problem_with(file, state) : "";
+    std::string problem = is_saved(state) ? problem_with(file, state, is_stage) : "";
     if (!problem.empty()) problems.push_back(std::move(problem));
   }
   for (const StoredState& stored : file.states()) {
@@ -222,6 +225,17 @@ Checkpoint whole_parameters(const StoredStates& file) {
   return Checkpoint::of(std::move(tensors), file.path());
 }
 
+/// What a pipeline's index says in place of what the first stage has.
+void take_stages(const Plan& plan, const CheckpointInfo& info, Texts& texts) {
+  if (std::ssize(info.layouts) != plan.mesh.ranks())
+    fail("a checkpoint of a pipeline needs the layouts of all {} ranks, not of {}", plan.mesh.ranks(),
+         info.layouts.size());
+  texts["states"] = join_layouts(plan.mesh, info.layouts);
+  Plan all;
+  all.states = read_state_layout(texts["states"], "the layout of all stages").states;
+  texts["parameters"] = parameter_layout(all);
+}
+
 }  // namespace
 
 /// Copies are rounded again from their masters; the model's own weights are read from its files.
@@ -229,6 +243,10 @@ bool is_saved(const State& state) {
   const bool lasts = state.role != Role::gradient && state.role != Role::cache &&
                      state.role != Role::stream && state.role != Role::fault;
   return lasts && state.copy_of.empty() && !state.from_model;
+}
+
+std::string checkpoint_layout(const Plan& plan) {
+  return pipeline_stage(plan) ? state_layout(plan) : std::string();
 }
 
 std::string write_checkpoint_part(const fs::path& path, const Session& session, int64_t step) {
@@ -256,6 +274,7 @@ void write_checkpoint(const fs::path& path, const Session& session, const Checkp
                  {"choices", session.executor().choices()},
                  {"parameters", parameter_layout(plan)}};
   if (is_in_parts(plan)) texts["states"] = state_layout(plan), texts["parts"] = Json(parts).dump();
+  if (pipeline_stage(plan)) take_stages(plan, info, texts);
   texts["checksum"] = checksum_over(texts, views);
   texts["format"] = is_in_parts(plan) ? kIndexFormat : kWholeFormat;
   if (texts["choices"].empty()) texts.erase("choices");

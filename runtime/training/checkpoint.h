@@ -20,6 +20,7 @@ namespace smelt {
 
 class Checkpoint;
 class Session;
+struct Plan;
 struct State;
 
 struct CheckpointInfo {
@@ -27,7 +28,13 @@ struct CheckpointInfo {
   std::string trainer;         // JSON of the options the run had
   std::filesystem::path path;  // where it was read from
   std::string warning = {};    // what of it could not be taken, and what that means
+  /// To write that of a pipeline: what checkpoint_layout returned at each rank, in order.
+  std::vector<std::string> layouts = {};
 };
+
+/// What the index of a checkpoint has to say of this rank's states, where its stage of a pipeline has others
+/// than the first one; empty where there is no pipeline.
+std::string checkpoint_layout(const Plan& plan);
 
 /// Writes all states but gradients (zero between steps) and the executor's measured choices, with a checksum
 /// over everything; the file is replaced as a whole. Where ranks have parts of states, `parts` is what

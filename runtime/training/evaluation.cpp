@@ -40,9 +40,11 @@ void count_correct(const HostTensor& logits, std::span<const int32_t> labels, st
 }
 
 /// The sums of one batch.
-EvaluationSums evaluate_batch(Session& session, const Batch& batch, const PlanEntry* classes) {
+EvaluationSums evaluate_batch(Session& session, const Batch& batch, const PlanEntry* classes,
+                              const RunEvaluation& run) {
   EvaluationSums sums;
-  const auto outputs = session.run("evaluate", batch.inputs());
+  const auto outputs = run ? run(batch) : session.run("evaluate", batch.inputs());
+  if (outputs.empty()) return sums;
   sums.loss_sum = scalar(outputs, "loss_sum");
   sums.targets = scalar(outputs, "token_count");
   const HostTensor* labels = batch.find("labels");
@@ -56,7 +58,7 @@ EvaluationSums evaluate_batch(Session& session, const Batch& batch, const PlanEn
 }  // namespace
 
 EvaluationSums evaluate_batches(Session& session, BatchList& batches, const BatchShare& share,
-                                const std::function<void()>& before_batch) {
+                                const std::function<void()>& before_batch, const RunEvaluation& run) {
   EvaluationSums result;
   Batch batch;
   const PlanEntry* classes = classifier(session);
@@ -66,7 +68,7 @@ EvaluationSums evaluate_batches(Session& session, BatchList& batches, const Batc
     if (!counts && !share.together) break;
     if (before_batch) before_batch();
     batches.fill(counts ? own : begin, batch);
-    const EvaluationSums sums = evaluate_batch(session, batch, classes);
+    const EvaluationSums sums = evaluate_batch(session, batch, classes, run);
     if (!counts) break;
     result.loss_sum += sums.loss_sum, result.targets += sums.targets;
     result.classified += sums.classified, result.correct += sums.correct;

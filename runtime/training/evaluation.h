@@ -29,9 +29,13 @@ struct BatchShare {
   bool together = false;
 };
 
-/// Runs the entry `evaluate` and, where labels are one a record and the plan has it, `logits`.
-/// `before_batch`: called before each.
+/// Runs a batch; nothing where another stage of a pipeline has the outputs.
+using RunEvaluation = std::function<std::vector<HostTensor>(const Batch& batch)>;
+
+/// Runs the entry `evaluate`, or `run` in its place, and, where labels are one a record and the plan has it,
+/// `logits`. `before_batch`: called before each.
 EvaluationSums evaluate_batches(Session& session, BatchList& batches, const BatchShare& share = {},
-                                const std::function<void()>& before_batch = {});
+                                const std::function<void()>& before_batch = {},
+                                const RunEvaluation& run = {});
 
 }  // namespace smelt

@@ -7,6 +7,7 @@
 #include "runtime/plan/state_parts.h"
 #include "runtime/system/file.h"
 #include "runtime/training/checkpoint.h"
+#include "runtime/training/pipeline_stage.h"
 
 namespace smelt {
 namespace {
@@ -40,17 +41,30 @@ int64_t checksum_of_states(const Session& session) {
 
 }  // namespace
 
-void require_same_states(const Session& session, const TrainingRanks& ranks, int64_t step) {
-  if (ranks.count() == 1) return;
-  const int64_t own = checksum_of_states(session), largest = ranks.largest(own);
-  const bool is_largest = own == largest;
+namespace {
+
+/// Of ranks that should hold the same, of which `own` has the checksum; -1 at all others.
+void require_same(const TrainingRanks& ranks, int64_t own, int64_t step) {
+  const int64_t largest = ranks.largest(own);
+  const bool is_largest = own == largest || own < 0;
   const int64_t other = ranks.largest(is_largest ? -1 : ranks.rank());
-  const int64_t one = ranks.largest(is_largest ? ranks.rank() : -1);
+  const int64_t one = ranks.largest(own == largest ? ranks.rank() : -1);
   if (other >= 0)
     fail(
         "ranks {} and {} hold other weights, moments or counters at step {}: all must start from the same "
         "weights and seed, and resume from the same checkpoint",
         std::min(one, other), std::max(one, other), step);
+}
+
+}  // namespace
+
+void require_same_states(const Session& session, const TrainingRanks& ranks, int64_t step) {
+  if (ranks.count() == 1) return;
+  const int64_t own = checksum_of_states(session);
+  const auto pipeline = pipeline_stage(session.plan());
+  if (!pipeline) return require_same(ranks, own, step);
+  for (int64_t stage = 0; stage < pipeline->stages; ++stage)
+    require_same(ranks, stage == pipeline->stage ? own : -1, step);
 }
 
 }  // namespace smelt

@@ -6,6 +6,7 @@
 #include "runtime/plan/segment_parts.h"
 #include "runtime/plan/state_parts.h"
 #include "runtime/system/json_text.h"
+#include "runtime/tensor.h"
 #include "runtime/training/checkpoint.h"
 
 namespace smelt {
@@ -186,6 +187,39 @@ State read_state(const Json& json, const Mesh& mesh, const std::string& what) {
   return state;
 }
 
+/// Behind those that a flat state has; not a second time.
+void append_segment(State& flat, const Segment& segment) {
+  const auto is_it = [&](const Segment& s) { return file_name_of(s) == file_name_of(segment); };
+  if (std::ranges::any_of(flat.segments, is_it)) return;
+  int64_t end = 0;
+  for (const Segment& s : flat.segments) end += count_elements(whole_shape(s));
+  flat.segments.push_back(segment);
+  flat.segments.back().offset = end;
+  flat.shape = flat.whole = Shape{Dim(end + count_elements(whole_shape(segment)))};
+}
+
+std::vector<State> read_states(const Json& list, const Mesh& mesh, const std::string& what) {
+  std::vector<State> states;
+  for (const Json& state : list)
+    states.push_back(read_state(state, mesh, fmt::format("{}: [{}]", what, states.size())));
+  return states;
+}
+
+/// One list a stage, as many as the mesh has.
+std::vector<std::vector<State>> read_stages(const Members& members, const Mesh& mesh,
+                                            const std::string& what) {
+  std::vector<std::vector<State>> stages;
+  for (const Json& list : members.list("stages")) {
+    if (!list.is_array()) members.refuse(".stages has {}: expected lists of states", brief(list));
+    stages.push_back(read_states(list, mesh, fmt::format("{}: stage {}", what, stages.size())));
+  }
+  const auto axis = mesh.find(kStageAxis);
+  if (!axis || std::ssize(stages) != mesh.axes[*axis].size)
+    members.refuse(".stages has {} lists: expected one for each stage of the mesh ({})", stages.size(),
+                   str(mesh));
+  return stages;
+}
+
 }  // namespace
 
 const std::string& file_name_of(const Segment& segment) {
@@ -199,15 +233,46 @@ std::string state_layout(const Plan& plan) {
   return json.dump();
 }
 
+const std::vector<State>& StateLayout::states_of(int64_t rank) const {
+  if (stages.empty()) return states;
+  return stages[static_cast<size_t>(mesh.coordinates(rank)[*mesh.find(kStageAxis)])];
+}
+
+std::string join_layouts(const Mesh& mesh, const std::vector<std::string>& layouts) {
+  const size_t axis = *mesh.find(kStageAxis);
+  Json stages = Json::array();
+  for (int64_t rank = 0; rank < mesh.ranks(); ++rank)
+    if (mesh.coordinates(rank)[axis] == std::ssize(stages))
+      stages.push_back(parse_json(layouts[static_cast<size_t>(rank)], "the layout of a stage")["states"]);
+  return Json{{"mesh", json_of(mesh)}, {"stages", stages}}.dump();
+}
+
+std::vector<State> united(const std::vector<std::vector<State>>& stages) {
+  std::vector<State> states;
+  for (const auto& stage : stages)
+    for (const State& state : stage) {
+      auto known = std::ranges::find(states, state.name, &State::name);
+      if (known == states.end()) {
+        known = states.insert(states.end(), state);
+        if (!state.segments.empty()) known->segments.clear(), known->cut.clear();
+      }
+      for (const Segment& segment : state.segments) append_segment(*known, segment);
+    }
+  return states;
+}
+
 StateLayout read_state_layout(std::string_view text, const std::string& file) {
   const std::string what = file + ": metadata states'";
   const Json json = parse_json(text, file + ": metadata states");
   const Members members(json, what);
   StateLayout layout;
   layout.mesh = read_mesh(members.list("mesh"), what);
-  for (const Json& state : members.list("states"))
-    layout.states.push_back(
-        read_state(state, layout.mesh, fmt::format("{}: [{}]", what, layout.states.size())));
+  if (members.has("stages")) {
+    layout.stages = read_stages(members, layout.mesh, what);
+    layout.states = united(layout.stages);
+  } else {
+    layout.states = read_states(members.list("states"), layout.mesh, what);
+  }
   return layout;
 }
 

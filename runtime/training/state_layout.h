@@ -1,5 +1,6 @@
 // What the index of a checkpoint in parts says of its states, as JSON: the mesh of the ranks that wrote them,
-// and of each state its type, whole shape, cut and segments, from which follows what each part holds.
+// and of each state its type, whole shape, cut and segments, from which follows what each part holds. Stages
+// of a pipeline have states of the same names with segments of their own, and one list each.
 #pragma once
 
 #include <string>
@@ -12,13 +13,21 @@ namespace smelt {
 
 struct StateLayout {
   Mesh mesh;
-  std::vector<State> states;  // those that checkpoints hold
+  std::vector<State> states;  // those that checkpoints hold; of a pipeline those of all stages together
+  std::vector<std::vector<State>> stages = {};  // of a pipeline, by stage
+
+  /// Those of the rank's own files.
+  const std::vector<State>& states_of(int64_t rank) const;
 };
 
 /// What weights are called in files: the first of the segment's checkpoint names, or its own.
 const std::string& file_name_of(const Segment& segment);
 
 std::string state_layout(const Plan& plan);
+/// The layout of a pipeline, from the layouts of all ranks in their order.
+std::string join_layouts(const Mesh& mesh, const std::vector<std::string>& layouts);
+/// The states of all stages: flat ones have the segments of each, the first that has one counts.
+std::vector<State> united(const std::vector<std::vector<State>>& stages);
 /// Segments come back under the names that they have in files. Throws Error (invalid_file) naming `file`
 /// where the text is broken or describes what cannot be.
 StateLayout read_state_layout(std::string_view text, const std::string& file);

@@ -68,8 +68,12 @@ Checkpoint open_part(const fs::path& path, const std::string& checksum, const fs
   return part;
 }
 
+/// The segment of `state` that has the name of the run's.
 size_t tensor_number(const State& state, const TensorRun& run) {
-  return run.segment ? static_cast<size_t>(run.segment - state.segments.data()) : 0;
+  if (!run.segment) return 0;
+  const auto& segments = state.segments;
+  const auto found = std::ranges::find(segments, file_name_of(*run.segment), file_name_of);
+  return static_cast<size_t>(found - segments.begin());
 }
 
 }  // namespace
@@ -147,23 +151,27 @@ void StoredStates::add_parts() {
     const std::string& checksum = checksums[static_cast<size_t>(rank)];
     if (!checksum.empty())
       parts_.push_back(open_part(checkpoint_part_path(path(), rank, ranks), checksum, path()));
-    if (rank == 0) add_rank(index_, layout.mesh, rank);
-    if (!checksum.empty()) add_rank(parts_.back(), layout.mesh, rank);
+    const std::vector<State>& own = layout.states_of(rank);
+    if (rank == 0) add_rank(index_, own, layout.mesh, rank);
+    if (!checksum.empty()) add_rank(parts_.back(), own, layout.mesh, rank);
   }
   for (StoredState& state : states_)
     for (auto& pieces : state.tensors) std::ranges::sort(pieces, {}, &StoredPiece::at);
 }
 
-void StoredStates::add_rank(const Checkpoint& file, const Mesh& mesh, int64_t rank) {
-  for (StoredState& stored : states_) {
-    const TensorView* tensor = file.find(stored.state.name);
+void StoredStates::add_rank(const Checkpoint& file, const std::vector<State>& own, const Mesh& mesh,
+                            int64_t rank) {
+  for (const State& state : own) {
+    const TensorView* tensor = file.find(state.name);
     if (!tensor) continue;
-    const int64_t expected = *element_count(stored.state.shape).constant();
-    if (tensor->dtype != stored.state.dtype || tensor->elements() != expected)
+    const int64_t expected = *element_count(state.shape).constant();
+    if (tensor->dtype != state.dtype || tensor->elements() != expected)
       fail_with(Status::invalid_file, "'{}': state '{}' is {}, expected {} elements of {}",
-                file.path().string(), tensor->name, describe(*tensor), expected, name(stored.state.dtype));
+                file.path().string(), tensor->name, describe(*tensor), expected, name(state.dtype));
+    StoredState& stored = *std::ranges::find(
+        states_, state.name, [](const StoredState& s) -> const std::string& { return s.state.name; });
     const auto width = static_cast<size_t>(size_of(tensor->dtype));
-    for (const TensorRun& run : whole_tensor_runs(stored.state, mesh, rank))
+    for (const TensorRun& run : whole_tensor_runs(state, mesh, rank))
       stored.tensors[tensor_number(stored.state, run)].push_back(
           {run.at, tensor->bytes.subspan(static_cast<size_t>(run.local) * width,
                                          static_cast<size_t>(run.elements) * width)});

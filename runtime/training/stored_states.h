@@ -52,7 +52,7 @@ class StoredStates {
  private:
   void add_whole();
   void add_parts();
-  void add_rank(const Checkpoint& file, const Mesh& mesh, int64_t rank);
+  void add_rank(const Checkpoint& file, const std::vector<State>& own, const Mesh& mesh, int64_t rank);
 
   Checkpoint index_;
   std::vector<Checkpoint> parts_;  // by rank; empty ones of ranks that wrote none

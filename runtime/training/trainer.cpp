@@ -14,6 +14,7 @@
 #include "runtime/system/file.h"
 #include "runtime/training/loss_curve.h"
 #include "runtime/training/same_states.h"
+#include "runtime/training/trainer_plan.h"
 
 namespace smelt {
 namespace {
@@ -39,20 +40,8 @@ std::optional<double> scalar_output(std::span<const HostTensor> outputs, std::st
   return {};
 }
 
-void require_entries(const Session& session, const TrainerOptions& options) {
-  const bool accumulates = options.gradient_accumulation > 1;
-  std::vector<std::string> needed = {accumulates ? "accumulate" : "train_step"};
-  if (accumulates) needed.push_back("apply");
-  if (options.eval_every > 0) needed.push_back("evaluate");
-  std::erase_if(needed, [&](const std::string& name) { return session.has_entry(name); });
-  if (!needed.empty())
-    fail("the plan has no entry '{}': compile the model with --mode=train", fmt::join(needed, "', '"));
-  if (!session.plan().find_state("learning_rate"))
-    fail("the plan has no state 'learning_rate', which the trainer sets before each step");
-}
-
 void require_bounds(const Session& session, const TrainerOptions& options, const BatchStream& stream) {
-  const PlanEntry& entry = session.entry(options.gradient_accumulation > 1 ? "accumulate" : "train_step");
+  const PlanEntry& entry = session.entry(fed_entry(session.plan(), options));
   try {
     session.unify(entry, stream.largest());
   } catch (const Error& error) {
@@ -118,7 +107,8 @@ Trainer::Trainer(Session& session, TrainerOptions options, DataSplit data)
   options_.data_ranks = ranks_.data_ranks();
   options_.validate();
   schedule_ = options_.rate();
-  require_entries(session_, options_);
+  require_entries(session_.plan(), options_);
+  make_pipeline();
   if (options_.pack) pack_data();
   stream_ = make_stream(data_.train, batch_options());
   require_bounds(session_, options_, *stream_);
@@ -250,8 +240,10 @@ void Trainer::train(int64_t step) {
 
 Trainer::Update Trainer::update(int64_t step) {
   flops_ = 0, update_tokens_ = 0;
-  if (options_.gradient_accumulation == 1) return figures(micro_step("train_step", step, 0));
-  for (int64_t i = 0; i < options_.gradient_accumulation; ++i) micro_step("accumulate", step, i);
+  const int64_t micro_steps = options_.gradient_accumulation;
+  if (!pipeline_ && micro_steps == 1) return figures(micro_step("train_step", step, 0));
+  if (pipeline_) pipeline_->accumulate(micro_steps);
+  for (int64_t i = 0; !pipeline_ && i < micro_steps; ++i) micro_step("accumulate", step, i);
   session_.set_random(static_cast<uint32_t>(options_.seed), step);
   ranks_.progress("the update", step + 1);
   return figures(session_.run("apply", {}));
@@ -264,7 +256,7 @@ std::vector<HostTensor> Trainer::micro_step(std::string_view entry, int64_t step
   const std::vector<InputTensor> inputs = batch_.inputs();
   session_.set_random(static_cast<uint32_t>(options_.seed), step, index);
   update_tokens_ += batch_.tokens;
-  count_flops(entry, inputs);
+  count_flops(session_.entry(entry), inputs);
   return session_.run(entry, inputs);
 }
 
@@ -296,14 +288,11 @@ std::string Trainer::last_good() const {
 }
 
 /// The optimizer multiplies no matrices, so that micro-steps are all there is to an update.
-void Trainer::count_flops(std::string_view name, std::span<const InputTensor> inputs) {
-  const PlanEntry& entry = session_.entry(name);
+void Trainer::count_flops(const PlanEntry& entry, std::span<const InputTensor> inputs) {
+  EntryFlops& known = entry_flops_[&entry];
   SymbolValues sizes = session_.unify(entry, inputs);
-  if (sizes != sizes_) {
-    batch_flops_ = matrix_flops(entry, sizes);
-    sizes_ = std::move(sizes);
-  }
-  flops_ += batch_flops_;
+  if (sizes != known.sizes) known = {sizes, matrix_flops(entry, sizes)};
+  flops_ += known.flops;
 }
 
 void Trainer::after_step(int64_t step) {
@@ -325,10 +314,11 @@ void Trainer::sample(int64_t step) {
 
 /// Each rank takes some of the batches.
 EvaluationSums Trainer::evaluate_at_all_ranks() {
-  const BatchShare share{ranks_.data_rank(), ranks_.data_ranks(),
-                         exchanges_along(session_.plan(), "evaluate", "data")};
-  const EvaluationSums own =
-      evaluate_batches(session_, *held_back_, share, [&] { ranks_.progress("an evaluation", result_.step); });
+  RunEvaluation run;
+  if (pipeline_) run = [&](const Batch& batch) { return pipeline_->evaluate(batch); };
+  const EvaluationSums own = evaluate_batches(
+      session_, *held_back_, share_of_evaluation(), [&] { ranks_.progress("an evaluation", result_.step); },
+      run);
   double sums[] = {own.loss_sum, own.targets, static_cast<double>(own.classified),
                    static_cast<double>(own.correct)};
   ranks_.add_up(sums);
@@ -362,8 +352,10 @@ void Trainer::save(int64_t step) {
   constexpr size_t kChecksumDigits = 16;
   const auto parts =
       ranks_.texts_of_all(write_checkpoint_part(result_.checkpoint, session_, step), kChecksumDigits);
+  const std::string layout = checkpoint_layout(session_.plan());
+  const auto layouts = ranks_.texts_of_all(layout, static_cast<size_t>(ranks_.largest(std::ssize(layout))));
   if (!checkpoints_) return;
-  checkpoints_->save(session_, {step, to_json(options_), {}}, parts);
+  checkpoints_->save(session_, {step, to_json(options_), {}, {}, layouts}, parts);
   tell([&](TrainerObserver& o) { o.saved(step, result_.checkpoint); });
   draw_curve();
 }

@@ -4,7 +4,10 @@
 // of the N along the axis `data` takes batch micro * N + r of a step, so that N ranks with one micro-step
 // make the update of one rank with N. Figures and losses are those of all ranks; the first rank alone writes
 // the run directory, and all resume from the checkpoint that it finds there: the directory must be one that
-// all see. All must begin with the same states, which is checked there and at every checkpoint.
+// all see. All must begin with the same states, which is checked there and at every checkpoint.//
+// Where the plan is that of a stage of a pipeline (pipeline_stage.h), the stages along the axis `stage` see
+// the same batches, and each works on its parts of the model: micro-steps are then the pipeline's
+// micro-batches.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +25,7 @@
 #include "runtime/training/evaluation.h"
 #include "runtime/training/learning_rate.h"
 #include "runtime/training/metrics.h"
+#include "runtime/training/pipeline_worker.h"
 #include "runtime/training/training_ranks.h"
 
 namespace smelt {
@@ -37,9 +41,11 @@ struct TrainerOptions {
   double min_learning_rate = 0;
   ScheduleKind schedule = ScheduleKind::cosine;
   int64_t warmup_steps = 0;
-  int64_t gradient_accumulation = 1;  // micro-steps an update
-  int64_t data_ranks = 1;             // that see different batches; set by the trainer
-  int64_t eval_every = 0;             // 0: never; also before the first and after the last step
+  int64_t gradient_accumulation = 1;  // micro-steps an update: of a pipeline its micro-batches
+  /// In which order the stages of a pipeline work on them.
+  PipelineOrder pipeline_order = PipelineOrder::one_f_one_b;
+  int64_t data_ranks = 1;  // that see different batches; set by the trainer
+  int64_t eval_every = 0;  // 0: never; also before the first and after the last step
   int64_t eval_batches = 8;
   int64_t sample_every = 0;      // 0: never
   int64_t checkpoint_every = 0;  // 0: only at the end
@@ -52,6 +58,10 @@ struct TrainerOptions {
   /// Throws one Error that names all that is wrong.
   void validate() const;
 };
+
+/// The entry whose inputs are those of a batch of training: "train_step", "accumulate" or, of a pipeline,
+/// "batch".
+std::string fed_entry(const Plan& plan, const TrainerOptions& options);
 
 /// {"steps": 1000, ...}, indented.
 std::string to_json(const TrainerOptions& options);
@@ -118,7 +128,9 @@ class Trainer {
   void begin();
   void train(int64_t step);
   Update update(int64_t step);
-  void count_flops(std::string_view entry, std::span<const InputTensor> inputs);
+  void count_flops(const PlanEntry& entry, std::span<const InputTensor> inputs);
+  void make_pipeline();
+  BatchShare share_of_evaluation() const;
   BatchOptions batch_options() const;
   void pack_data();
   void tell_packing() const;
@@ -144,8 +156,12 @@ class Trainer {
   std::optional<CheckpointDirectory> checkpoints_;
   std::vector<TrainerObserver*> observers_;
   Batch batch_;
-  SymbolValues sizes_;                      // of the last batch
-  double batch_flops_ = 0;                  // of its GEMMs
+  std::optional<PipelineWorker> pipeline_;
+  struct EntryFlops {
+    SymbolValues sizes;  // of its last run
+    double flops = 0;    // of its GEMMs
+  };
+  std::map<const PlanEntry*, EntryFlops> entry_flops_;
   double flops_ = 0;                        // of those of an update so far
   int64_t update_tokens_ = 0, tokens_ = 0;  // of an update so far; of all updates
   LossHistory history_;

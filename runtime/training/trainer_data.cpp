@@ -12,7 +12,7 @@ BatchOptions Trainer::batch_options() const {
 }
 
 void Trainer::pack_data() {
-  const PlanEntry& entry = session_.entry(options_.gradient_accumulation > 1 ? "accumulate" : "train_step");
+  const PlanEntry& entry = session_.entry(fed_entry(session_.plan(), options_));
   const PackOptions packing = pack_options(entry, options_.length, options_.document_end);
   data_ = {pack(data_.train, packing), pack(data_.held_back, packing)};
 }

@@ -29,6 +29,7 @@ constexpr auto kFields = std::tuple{
     std::pair{"schedule", &TrainerOptions::schedule},
     std::pair{"warmup_steps", &TrainerOptions::warmup_steps},
     std::pair{"gradient_accumulation", &TrainerOptions::gradient_accumulation},
+    std::pair{"pipeline_order", &TrainerOptions::pipeline_order},
     std::pair{"data_ranks", &TrainerOptions::data_ranks},
     std::pair{"eval_every", &TrainerOptions::eval_every},
     std::pair{"eval_batches", &TrainerOptions::eval_batches},
@@ -47,6 +48,7 @@ void for_each_field(Visit visit) {
 
 OrderedJson to_value(const std::filesystem::path& path) { return path.string(); }
 OrderedJson to_value(ScheduleKind kind) { return name(kind); }
+OrderedJson to_value(PipelineOrder order) { return name(order); }
 template <typename T>
 OrderedJson to_value(const T& value) {
   return value;
@@ -83,6 +85,13 @@ const char* read_value(const OrderedJson& json, ScheduleKind& value) {
   const auto kind = json.is_string() ? parse_schedule(json.get<std::string>()) : std::nullopt;
   if (!kind) return "constant, linear, cosine or inverse-sqrt";
   value = *kind;
+  return nullptr;
+}
+
+const char* read_value(const OrderedJson& json, PipelineOrder& value) {
+  const auto order = json.is_string() ? parse_pipeline_order(json.get<std::string>()) : std::nullopt;
+  if (!order) return "gpipe, 1f1b or interleaved";
+  value = *order;
   return nullptr;
 }
 

@@ -10,11 +10,15 @@ TrainingRanks::TrainingRanks(RankGroups* ranks) : ranks_(ranks) {
   const auto data = mesh.find("data");
   const std::vector<int64_t> place = mesh.coordinates(ranks_->rank());
   if (data) data_ranks_ = mesh.axes[*data].size, data_rank_ = place[*data];
-  for (size_t axis = 0; axis < place.size(); ++axis) counts_ &= axis == data || place[axis] == 0;
+  for (size_t axis = 0; axis < place.size(); ++axis) {
+    const bool is_stage = mesh.axes[axis].name == kStageAxis;
+    counts_ &= axis == data || place[axis] == 0;
+    has_loss_ &= axis == data || place[axis] == (is_stage ? mesh.axes[axis].size - 1 : 0);
+  }
 }
 
 void TrainingRanks::add_up(std::span<double> numbers) const {
-  if (!counts_) std::ranges::fill(numbers, 0.0);
+  if (!has_loss_) std::ranges::fill(numbers, 0.0);
   add_up_of_all(numbers);
 }
 

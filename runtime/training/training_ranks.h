@@ -27,7 +27,8 @@ class TrainingRanks {
   /// Whether this one's batches are counted: of the ranks that see the same ones the first.
   bool counts() const { return counts_; }
 
-  /// Each number becomes the sum of those of all batches. All ranks get the same bits.
+  /// Each number, which comes of a loss, becomes the sum of those of all batches: where stages of a pipeline
+  /// share the model, the last one's count. All ranks get the same bits.
   void add_up(std::span<double> numbers) const;
   /// What each rank gives, in their order; all texts are of `length` or fewer characters.
   std::vector<std::string> texts_of_all(const std::string& own, size_t length) const;
@@ -45,7 +46,8 @@ class TrainingRanks {
  private:
   RankGroups* ranks_;
   int64_t data_ranks_ = 1, data_rank_ = 0;
-  bool counts_ = true;  // of the ranks that see the same batch, the one whose numbers are counted
+  bool counts_ = true;    // of the ranks that see the same batch, the one whose numbers are counted
+  bool has_loss_ = true;  // the one whose loss is
 };
 
 }  // namespace smelt

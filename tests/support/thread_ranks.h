@@ -3,6 +3,7 @@
 
 #include <condition_variable>
 #include <cstring>
+#include <deque>
 #include <exception>
 #include <functional>
 #include <map>
@@ -64,6 +65,25 @@ class ThreadExchange {
     wait_for_all(lock, left_);
   }
 
+  /// Does not wait.
+  void send(int64_t from, int64_t to, std::span<const std::byte> data) {
+    const std::lock_guard lock(failure_.mutex);
+    failure_.check();
+    mail_[{from, to}].emplace_back(data.begin(), data.end());
+    failure_.changed.notify_all();
+  }
+
+  void receive(int64_t from, int64_t to, std::span<std::byte> data) {
+    std::unique_lock lock(failure_.mutex);
+    auto& mail = mail_[{from, to}];
+    failure_.changed.wait(lock, [&] { return failure_.failed || !mail.empty(); });
+    failure_.check();
+    if (mail.front().size() != data.size())
+      fail("a message of {} bytes comes, expected {}", mail.front().size(), data.size());
+    std::copy(mail.front().begin(), mail.front().end(), data.begin());
+    mail.pop_front();
+  }
+
  private:
   void wait_for_all(std::unique_lock<std::mutex>& lock, int64_t& count) {
     failure_.check();
@@ -79,6 +99,7 @@ class ThreadExchange {
 
   ThreadFailure& failure_;
   std::vector<std::vector<std::byte>> given_;
+  std::map<std::pair<int64_t, int64_t>, std::deque<std::vector<std::byte>>> mail_;  // by sender and receiver
   std::string call_;
   int64_t arrived_ = 0, left_ = 0, round_ = 0;
 };
@@ -111,8 +132,8 @@ class ThreadCommunicator : public Communicator {
         copy(given[i], part * static_cast<size_t>(rank_), to.subspan(i * part, part));
     });
   }
-  void send(std::span<const std::byte>, int64_t) override { fail("threads send nothing to one another"); }
-  void receive(std::span<std::byte>, int64_t) override { fail("threads receive nothing from one another"); }
+  void send(std::span<const std::byte> data, int64_t to) override { exchange_.send(rank_, to, data); }
+  void receive(std::span<std::byte> data, int64_t from) override { exchange_.receive(from, rank_, data); }
 
  private:
   using Given = std::vector<std::vector<std::byte>>;
