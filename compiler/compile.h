@@ -54,6 +54,9 @@ struct CompileOptions {
   std::vector<std::string> trained = {};
   /// Of the ranks that run the plan together; batches are cut along its axis `data`. Empty: it runs alone.
   Mesh mesh = {};
+  /// Where the mesh has an axis `stage`, training is a pipeline: of which stage the plan is, and how many
+  /// parts of the model lie on each.
+  int64_t stage = 0, parts_a_stage = 1;
   BucketCollectivesOptions buckets = {};
   /// Which states ranks along `data` have parts of (ZeRO's stages): 0: none, 1: the optimizer's and masters,
   /// 2: also gradients, 3: also parameters. Nothing where there is one rank.
@@ -61,8 +64,8 @@ struct CompileOptions {
   int64_t zero_bucket = 0;  // elements of the flat states that are exchanged together; 0: as is good for GPUs
   /// Whether ranks along `model` share the rows of the residual stream, too (shard_sequences).
   bool sequence_parallel = false;
-  /// Entries to make; empty: all of the mode (train: train_step, accumulate, apply, evaluate, logits; infer:
-  /// logits).
+  /// Entries to make; empty: all of the mode (train: train_step, accumulate, apply, evaluate, logits, or of a
+  /// stage of a pipeline batch, forward.K, backward.K, evaluate.K of its parts K and apply; infer: logits).
   std::vector<std::string> entries;
   /// Replaces the graph passes between the training entries and `fuse`; empty: the default of pipeline.cpp.
   std::string pipeline;

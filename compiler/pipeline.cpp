@@ -10,6 +10,7 @@
 #include "compiler/compile.h"
 #include "compiler/make_program.h"
 #include "compiler/memory_curve.h"
+#include "compiler/pipeline_stages.h"
 #include "compiler/sharing.h"
 #include "compiler/summary.h"
 #include "ir/analysis/attention_form.h"
@@ -17,6 +18,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "passes/autodiff/differentiate.h"
 #include "passes/memory/chunk_rows.h"
+#include "passes/pipeline/pipeline_entries.h"
+#include "passes/pipeline/split_phases.h"
 #include "passes/precision/quantize_weights.h"
 #include "passes/sharding/check_collectives.h"
 #include "passes/sharding/join_sums.h"
@@ -72,6 +75,7 @@ class Compiler {
     target.attention = templates_of(options_.attention);
     target.gemm_bodies = options_.gemm_bodies;
     check_precision(target);
+    if (has_stages()) check_stages(options_, target);
     if (options_.mesh.ranks() > 1) module->set_mesh(options_.mesh);
 
     make_entries(*module, target);
@@ -80,6 +84,7 @@ class Compiler {
     clock_.end("passes");
     if (options_.memory_budget || options_.memory_curve) choose_policy(*module, target);
     recompute(*module, {options_, target, result_});
+    if (has_stages()) split_phases(*module, options_.training.loss);
     result_.summary = summarise_unfused(*module);
     fuse_and_place(*module, {options_, target, result_});
     clock_.end("fuse");
@@ -115,6 +120,8 @@ class Compiler {
           target.str());
   }
 
+  bool has_stages() const { return options_.mode == Mode::train && pipeline_stages(options_.mesh) > 1; }
+
   /// 1. Weights that share an input become one; then the loss graph becomes the entries of a training plan.
   void make_entries(Module& module, const Target& target) {
     if (options_.mode == Mode::train && module.find_graph(options_.training.loss))
@@ -132,11 +139,20 @@ class Compiler {
     before.add({"decompose", {}},
                [&](Graph& g) { return decompose(g, {composites_with_vjp(), kept_by(target)}); });
     before.add("simplify");
-    if (!shares_parameters(module)) before.add("merge_gemms");
+    if (!has_stages() && !shares_parameters(module)) before.add("merge_gemms");
     before.run(module);
+    if (has_stages()) {
+      cut_model(module, options_, target);
+      PassManager behind = manager();
+      if (!shares_parameters(module)) behind.add("merge_gemms");
+      behind.run(module);
+    }
     if (shares_parameters(module)) plan_neighbours(module, manager());
     flatten_parameters(module, in_buckets(flattening(), module, sharing()));
-    make_training_entries(module, training_options());
+    if (has_stages())
+      make_pipeline_entries(module, training_options());
+    else
+      make_training_entries(module, training_options());
     llvm::erase_if(module.graphs, [&](const auto& graph) { return graph->name == options_.training.loss; });
   }
 

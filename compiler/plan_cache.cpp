@@ -130,9 +130,9 @@ void keep(const PlanCache& cache, const std::string& key, Compilation& compiled)
 
 std::string plan_key(const Description& description, const CompileOptions& options) {
   const auto& [target, device, mode, storage, attention, gemm_bodies, int8_weights, tf32, masters, chunk_rows,
-               recompute, memory_budget, memory_curve, build, training, trained, mesh, buckets, zero,
-               zero_bucket, sequence_parallel, entries, pipeline, passes, explain_fusion, explain_sharding,
-               tune, dump_dir] = options;
+               recompute, memory_budget, memory_curve, build, training, trained, mesh, stage, parts_a_stage,
+               buckets, zero, zero_bucket, sequence_parallel, entries, pipeline, passes, explain_fusion,
+               explain_sharding, tune, dump_dir] = options;
   KeyText key;
   key.add("build", compiler_build_id()).add("format", kPlanFormat).add("mode", static_cast<int>(mode));
   key.add("storage", name(storage))
@@ -146,6 +146,8 @@ std::string plan_key(const Description& description, const CompileOptions& optio
       .add("memory_budget", memory_budget)
       .add("pipeline", pipeline)
       .add("mesh", str(mesh))
+      .add("stage", stage)
+      .add("parts_a_stage", parts_a_stage)
       .add("buckets", buckets.bytes)
       .add("zero", zero)
       .add("zero_bucket", zero_bucket)

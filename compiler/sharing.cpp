@@ -18,6 +18,11 @@ void plan_neighbours(Module& module, PassManager manager) {
   module.adjacent = copy->adjacent;
 }
 
+int64_t pipeline_stages(const Mesh& mesh) {
+  const auto axis = mesh.find(kStageAxis);
+  return axis ? mesh.axes[*axis].size : 1;
+}
+
 std::vector<std::string> share_batches(Module& module, const ShardTrainingOptions& options) {
   if (!module.mesh().find("data") || module.partitioned) return {};
   shard_training(module, options);

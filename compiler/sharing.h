@@ -15,6 +15,9 @@ bool shares_parameters(const Module& module);
 /// that ranks share that happens in the graph of one rank, since ranks cut inside of each of them. `manager`
 /// is empty.
 void plan_neighbours(Module& module, PassManager manager);
+/// The stages of a pipeline; 1 where there is none.
+int64_t pipeline_stages(const Mesh& mesh);
+
 /// Annotates what data-parallel training shares; the outputs of which ranks give addends.
 std::vector<std::string> share_batches(Module& module, const ShardTrainingOptions& options);
 

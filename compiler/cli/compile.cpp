@@ -85,6 +85,7 @@ void add_compile(CLI::App& app) {
   command->add_option("--entry", options->only, "make only these entries")->delimiter(',');
   options->flags.add_to(*command);
   options->flags.add_mesh(*command);
+  options->flags.add_stage(*command);
   options->flags.add_mode(*command);
   options->flags.memory.add_to(*command);
   on_call(command, options, run_compile);

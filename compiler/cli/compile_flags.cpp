@@ -158,11 +158,16 @@ void CompileFlags::add_mesh(CLI::App& app) {
   app.add_option(
       "--mesh", mesh,
       "ranks that run the plan together, such as data=2,model=2: along data each takes a part of the "
-      "batch, along model of the parameters (docs/data_parallel.md, docs/tensor_parallel.md)");
+      "batch, along model of the parameters, along stage of the layers (docs/data_parallel.md, "
+      "docs/tensor_parallel.md, docs/pipeline.md)");
   app.add_flag(
       "--sequence-parallel", sequence_parallel,
       "ranks along model have parts of the sequence where they share no parameters, which takes less "
       "memory and needs lengths that the ranks divide (docs/tensor_parallel.md)");
+  app.add_option("--pipeline-parts", pipeline_parts,
+                 "parts of the model that each stage of a pipeline has (docs/pipeline.md)")
+      ->check(CLI::Range(1, 1 << 10))
+      ->capture_default_str();
   app.add_option("--bucket-mib", bucket_mib,
                  "gradients are summed over ranks in parts of at least so much; 0: in one piece")
       ->check(CLI::Range(0, 1 << 20))
@@ -176,6 +181,12 @@ void CompileFlags::add_mesh(CLI::App& app) {
          "--zero-bucket", zero_bucket,
          "elements of parameters that ranks exchange together with --zero; 0: 64 Mi, or 16 Mi with --zero 3")
       ->check(CLI::NonNegativeNumber);
+}
+
+void CompileFlags::add_stage(CLI::App& app) {
+  app.add_option("--stage", stage, "the stage whose plan it is, where --mesh has an axis stage")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
 }
 
 void CompileFlags::add_dropout(CLI::App& app) {
@@ -259,6 +270,7 @@ CompileOptions CompileFlags::options() const {
   options.buckets.bytes = bucket_mib << 20;
   options.zero = zero, options.zero_bucket = zero_bucket;
   options.sequence_parallel = sequence_parallel;
+  options.stage = stage, options.parts_a_stage = pipeline_parts;
   options.build.bounds = parse_bounds(bounds);
   options.build.dropout = dropout;
   options.build.attention_mask = attention_mask;

@@ -34,7 +34,7 @@ struct CompileFlags {
   std::optional<bool> caches, chooses_tokens;
   int64_t cache_pages = 0;
   int zero = 0;  // ZeRO's stage
-  int64_t zero_bucket = 0;
+  int64_t zero_bucket = 0, stage = 0, pipeline_parts = 1;
   bool sequence_parallel = false;
   OptimizerFlags optimizer;
   MemoryFlags memory;  // of commands that add it
@@ -46,10 +46,13 @@ struct CompileFlags {
   void add_dropout(CLI::App& app);
   /// Adds --train-only.
   void add_trained(CLI::App& app);
-  /// Adds --mesh, --sequence-parallel, --zero and others of several ranks, for commands that make or train plans of several ranks.
+  /// Adds --mesh, --zero, --sequence-parallel, --pipeline-parts and others, for commands that make or train
+  /// plans of several ranks.
   void add_mesh(CLI::App& app);
   /// Adds --mesh alone, for commands whose ranks run a model together.
   void add_ranks(CLI::App& app);
+  /// Adds --stage, for commands that make or show the plan of one rank.
+  void add_stage(CLI::App& app);
   /// Adds options for inputs and outputs that a model may or may not have.
   void add_inputs(CLI::App& app);
   /// Adds --kv-cache, --no-kv-cache, --cache-pages and what add_choice adds.

@@ -13,6 +13,7 @@
 #include "compiler/cli/dump_files.h"
 #include "compiler/cli/explain_fusion.h"
 #include "compiler/cli/model.h"
+#include "compiler/cli/schedule_text.h"
 #include "compiler/cli/search/collective_summary.h"
 #include "compiler/cli/search/search_flags.h"
 #include "compiler/cli/step_text.h"
@@ -38,6 +39,7 @@ struct DumpCommand {
   bool summary = false, explain = false, explain_sharding = false, memory_curve = false;
   CompileFlags flags;
   SearchFlags search;
+  ScheduleFlags schedule;
 };
 
 bool contains(std::string_view text, const std::string& part) {
@@ -250,9 +252,10 @@ std::string ranks_text(const DumpCommand& options, const Compilation& compilatio
 }
 
 std::string summary(const DumpCommand& options, const Compilation& compilation) {
-  return entries_table(compilation) + "\n" + memory_table(compilation) + "\n" + states_table(compilation) +
-         ranks_text(options, compilation) + chunks_text(options, compilation) +
-         steps_table(options, compilation.program);
+  const std::string schedule = schedule_text(options.flags, options.schedule);
+  return schedule + (schedule.empty() ? "" : "\n") + entries_table(compilation) + "\n" +
+         memory_table(compilation) + "\n" + states_table(compilation) + ranks_text(options, compilation) +
+         chunks_text(options, compilation) + steps_table(options, compilation.program);
 }
 
 std::string explanation(const DumpCommand& options, const Compilation& compilation) {
@@ -321,6 +324,8 @@ void check(DumpCommand& options) {
     options.emit = "fused";
   if (options.explain_sharding && options.flags.mesh.empty())
     fail("--explain-sharding: expected the ranks to explain it for, such as --mesh data=2");
+  if (options.emit == "schedule" && schedule_text(options.flags, options.schedule).empty())
+    fail("--emit=schedule shows that of a pipeline: give its stages, such as --mesh stage=2");
   const bool graph = options.emit == "graph" || options.emit == "fused";
   if (options.format == "dot" && !graph) fail("--format=dot draws graphs: give --emit=graph or --emit=fused");
   for (const char* text : {"llvm", "cuda"})
@@ -332,8 +337,16 @@ void check(DumpCommand& options) {
   if (options.emit == "cuda" && !resolved_target(target).is_cuda()) options.flags.target = "sm_90";
 }
 
+void write_text(const DumpCommand& options, const std::string& text) {
+  if (options.output.empty())
+    std::fwrite(text.data(), 1, text.size(), stdout);
+  else
+    write_file(options.output, text);
+}
+
 void run_dump(DumpCommand options) {
   if (!options.search.is_on) check(options);
+  if (options.emit == "schedule") return write_text(options, schedule_text(options.flags, options.schedule));
   CompileOptions compile_options = options.flags.options();
   compile_options.entries = options.entries;
   if (options.search.is_on)
@@ -350,11 +363,7 @@ void run_dump(DumpCommand options) {
   if (options.summary) text += summary(options, compilation);
   if (options.explain) text += explanation(options, compilation);
   if (options.explain_sharding) text += lines_with(compilation.shardings, options.filter);
-  text += emit(options, compilation);
-  if (options.output.empty())
-    std::fwrite(text.data(), 1, text.size(), stdout);
-  else
-    write_file(options.output, text);
+  write_text(options, text + emit(options, compilation));
 }
 
 }  // namespace
@@ -365,7 +374,7 @@ void add_dump(CLI::App& app) {
       app.add_subcommand("dump", "Show what the compiler makes of a description, at any level");
   command->add_option("model", options->model, "model directory, spec (.json) or graph (.ir)")->required();
   command->add_option("--emit", options->emit, "level to print; default: fused")
-      ->check(CLI::IsMember({"graph", "fused", "program", "kernels", "llvm", "cuda", "plan"}));
+      ->check(CLI::IsMember({"graph", "fused", "program", "kernels", "llvm", "cuda", "plan", "schedule"}));
   command->add_option("--format", options->format, "dot draws graphs")
       ->check(CLI::IsMember({"text", "json", "dot"}))
       ->capture_default_str();
@@ -382,6 +391,8 @@ void add_dump(CLI::App& app) {
   command->add_option("-o,--output", options->output, "file to write instead of standard output");
   options->flags.add_to(*command);
   options->flags.add_mesh(*command);
+  options->flags.add_stage(*command);
+  options->schedule.add_to(*command);
   options->flags.add_mode(*command);
   options->flags.memory.add_to(*command);
   options->search.add_simulated(*command);

@@ -35,7 +35,7 @@ namespace fs = std::filesystem;
 constexpr double kSecondsToDraw = 5;  // a block takes less than one; whatever takes longer stays text
 
 struct TrainCommand {
-  std::string model, run_directory, schedule = "cosine", prompt = "\n", config;
+  std::string model, run_directory, schedule = "cosine", pipeline_order = "1f1b", prompt = "\n", config;
   int64_t length = 0, sample_tokens = 200;
   double sample_temperature = 0.8;
   bool detect_anomaly = false, quiet = false;
@@ -78,8 +78,7 @@ class Run {
 
   void run() {
     compile_model();
-    const bool accumulates = options_.trainer.gradient_accumulation > 1;
-    const DataSplit data = options_.data.open(model_, accumulates ? "accumulate" : "train_step");
+    const DataSplit data = options_.data.open(model_, fed_entry(*model_.plan, options_.trainer));
     make_session();
     if (options_.trainer.sample_every > 0) prepare_samples();
     Trainer trainer(*session_, trainer_options(), data);
@@ -98,6 +97,7 @@ class Run {
     compile_options = options_.flags.options();
     compile_options.mode = Mode::train;
     if (ranks_) compile_options.mesh = ranks_->mesh(), compile_options.device = device();
+    if (ranks_) compile_options.stage = ranks_->stage();
     compile_options.training.accumulation = options_.trainer.gradient_accumulation > 1;
     compile_options.training.optimizer.keep_gradients = false;
     model_ = open_model(options_.model, options_.weights);
@@ -130,7 +130,7 @@ class Run {
   }
 
   void require_training() const {
-    const char* entry = options_.trainer.gradient_accumulation > 1 ? "accumulate" : "train_step";
+    const std::string entry = fed_entry(*model_.plan, options_.trainer);
     if (model_.plan->find_entry(entry)) return;
     if (!model_.description)
       fail("{}: the plan has no entry '{}': compile its description with --mode=train", model_.path.string(),
@@ -185,6 +185,7 @@ class Run {
     TrainerOptions trainer = options_.trainer;
     trainer.run_directory = options_.run_directory;
     trainer.schedule = *parse_schedule(options_.schedule);
+    trainer.pipeline_order = *parse_pipeline_order(options_.pipeline_order);
     if (options_.length > 0)
       trainer.length = options_.length;
     else if (options_.data.pack || !options_.data.holds_records())
@@ -351,7 +352,7 @@ void add_train(CLI::App& app) {
                       "JSON file with options by name, such as a run's train.json");
   command->add_option("--run-dir", options->run_directory,
                       "directory for metrics, checkpoints and the model");
-  add_trainer_options(*command, options->trainer);
+  add_trainer_options(*command, options->trainer, options->pipeline_order);
   command->add_option("--length", options->length,
                       "tokens a window of text or a packed row; default: the plan's maximum");
   command->add_option("--schedule", options->schedule, "of the learning rate")

@@ -12,6 +12,14 @@
 namespace smelt::cli {
 namespace {
 
+/// What of the plan all ranks have in common: stages of a pipeline have a plan each, of the same model and
+/// the same number of parts.
+std::string common_part(const Plan& plan) {
+  const auto stage = pipeline_stage(plan);
+  if (!stage) return serialize_plan(plan);
+  return fmt::format("{} {} {} {}", plan.target, plan.model, str(plan.mesh), stage->parts_a_stage);
+}
+
 /// Rank 0 says what ends the run; where it is lost or stands still, rank 1 does. Rank 0's own Error, which
 /// the others are told behind its name, is on the terminal already.
 bool says_failure(int64_t rank, std::string_view failure) {
@@ -33,6 +41,11 @@ int TrainRanks::device() const {
   return visible == 0 ? -1 : device_of(launch_, visible);
 }
 
+int64_t TrainRanks::stage() const {
+  const auto axis = mesh().find(kStageAxis);
+  return axis ? mesh().coordinates(groups_.rank())[*axis] : 0;
+}
+
 bool TrainRanks::samples(const Plan& plan) const {
   const auto data = mesh().find("data");
   return !data || exchanges_along(plan, "logits", "data") || mesh().coordinates(groups_.rank())[*data] == 0;
@@ -44,13 +57,13 @@ void TrainRanks::require_plan(const Plan& plan) {
     if (axis.size > 1 && !uses_axis(plan, axis))
       fail(
           "nothing of the plan is shared along the axis {} of the mesh {}: its ranks would all do the same; "
-          "training uses the axes data and model, such as --mesh data={}",
+          "training uses the axes data, model and stage, such as --mesh data={}",
           axis.name, str(mesh()), mesh().ranks());
 }
 
 void TrainRanks::agree(const Plan& plan, const std::string& data, const TrainerOptions& options) {
   RankLink::Values values = {
-      {"code", compiler_build_id()}, {"plan", checksum_of(serialize_plan(plan))}, {"data", data}};
+      {"code", compiler_build_id()}, {"plan", checksum_of(common_part(plan))}, {"data", data}};
   const Json all = parse_json(to_json(options), "options");
   for (const auto& [name, value] : all.items()) values.emplace_back(name, value.dump());
   ranks_.link().agree("the run to train", values);

@@ -19,6 +19,8 @@ class TrainRanks {
 
   RankGroups& groups() { return groups_; }
   const Mesh& mesh() const { return groups_.mesh(); }
+  /// Its place along the axis stage of the mesh; 0 where there is none.
+  int64_t stage() const;
   /// The number of this rank's GPU (device_of); -1 where this machine has none.
   int device() const;
   /// Whether this rank takes part in making samples: one of those that see the same batch as rank 0, and

@@ -1,0 +1,47 @@
+#include "compiler/pipeline_stages.h"
+
+#include <fmt/ranges.h>
+
+#include "compiler/sharing.h"
+#include "llvm/ADT/STLExtras.h"
+#include "passes/pipeline/cut_stages.h"
+#include "runtime/error.h"
+
+namespace smelt {
+
+constexpr const char* kEvaluateGraph = "evaluate";
+
+void check_stages(const CompileOptions& options, const Target& target) {
+  const int64_t stages = pipeline_stages(options.mesh);
+  std::vector<std::string> problems;
+  const auto add_where = [&](bool is_wrong, std::string problem) {
+    if (is_wrong) problems.push_back(std::move(problem));
+  };
+  add_where(target.is_cuda(),
+            "the target is a GPU, and stages exchange values on CPUs alone: give --target=cpu");
+  add_where(options.zero >= 2,
+            "--zero 2 and 3 cut sums of gradients, which each micro-batch adds to: give --zero 0 or 1");
+  add_where(!options.masters,
+            "parameters without f32 masters are rounded at random, and each copy of one otherwise");
+  add_where(options.memory_budget || options.memory_curve,
+            "a budget of memory is for a whole training step: leave it out");
+  add_where(!options.pipeline.empty(), "--pipeline replaces the passes that it needs");
+  add_where(options.stage < 0 || options.stage >= stages,
+            fmt::format("there is no stage {}, they are counted from 0", options.stage));
+  if (!problems.empty())
+    fail("a pipeline of {} stages (mesh {}): {}", stages, str(options.mesh), fmt::join(problems, "; "));
+}
+
+void cut_model(Module& module, const CompileOptions& options, const Target& target) {
+  llvm::erase_if(module.graphs, [&](const auto& graph) {
+    return graph->name != options.training.loss && graph->name != kEvaluateGraph;
+  });
+  cut_stages(module, {.stages = pipeline_stages(options.mesh),
+                      .parts_a_stage = options.parts_a_stage,
+                      .stage = options.stage,
+                      .loss = options.training.loss,
+                      .others = {kEvaluateGraph},
+                      .time = {rates_of(target), options.storage, options.tf32}});
+}
+
+}  // namespace smelt

@@ -1,0 +1,15 @@
+// What the compiler does for a plan that is one stage of a pipeline.
+#pragma once
+
+#include "compiler/compile.h"
+
+namespace smelt {
+
+/// Throws one Error that names everything that a pipeline cannot be put together with.
+void check_stages(const CompileOptions& options, const Target& target);
+
+/// The graphs of the loss and of @evaluate become the parts of them that lie on the stage of the options; all
+/// others go.
+void cut_model(Module& module, const CompileOptions& options, const Target& target);
+
+}  // namespace smelt

@@ -1,0 +1,230 @@
+// Compiled stages of a pipeline, trained by threads: the losses are those of one rank with as many
+// micro-steps.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <mutex>
+
+#include "compiler/compile.h"
+#include "runtime/training/trainer.h"
+#include "tests/runtime/temporary_directory.h"
+#include "tests/support/thread_ranks.h"
+
+namespace smelt {
+namespace {
+
+constexpr int64_t kPipelineMicroBatches = 4, kPipelineUpdates = 4;
+
+/// The first and the last stage share the embedding.
+std::string tied_decoder(int64_t layers) {
+  return fmt::format(
+      R"({{"family": "gpt2", "vocab_size": 26, "hidden": 8, "max_positions": 16,
+          "decoder": {{"layers": {}, "heads": 2}}}})",
+      layers);
+}
+
+Description decoder_description(int64_t layers) {
+  return {Description::Kind::spec, "spec.json", spec_from_json(tied_decoder(layers)), nullptr,
+          Json::object(),          {}};
+}
+
+struct PipelineSetting {
+  std::string mesh;
+  int64_t parts = 1, layers = 1;
+  DType storage = DType::f32;
+  Optimizer optimizer = Optimizer::adamw;
+  int zero = 0;
+};
+
+CompileOptions stage_options(const PipelineSetting& setting, int64_t rank) {
+  CompileOptions options;
+  options.storage = setting.storage;
+  options.build.dropout = 0.1;
+  options.build.bounds = {{{"B"}, 2}, {{"T"}, 9}};
+  options.training.optimizer.optimizer = setting.optimizer;
+  options.training.optimizer.clip_norm = 0.5;
+  options.training.optimizer.keep_gradients = false;
+  options.zero = setting.zero, options.zero_bucket = 900;
+  if (setting.mesh.empty()) {
+    options.entries = {"accumulate", "apply", "evaluate"};
+    return options;
+  }
+  options.mesh = parse_mesh(setting.mesh);
+  options.parts_a_stage = setting.parts;
+  options.stage = options.mesh.coordinates(rank)[*options.mesh.find(kStageAxis)];
+  return options;
+}
+
+std::shared_ptr<const Plan> plan_of(const PipelineSetting& setting, int64_t rank) {
+  static std::map<std::string, std::shared_ptr<const Plan>> made;
+  static std::mutex mutex;
+  const CompileOptions options = stage_options(setting, rank);
+  const std::lock_guard lock(mutex);
+  auto& plan = made[fmt::format("{} {} {} {} {} {} {}", setting.layers, setting.mesh, options.stage,
+                                setting.parts, name(setting.storage), name(setting.optimizer), setting.zero)];
+  if (plan) return plan;
+  return plan = std::make_shared<const Plan>(compile(decoder_description(setting.layers), options).plan);
+}
+
+TokenSplit pipeline_text(const TemporaryDirectory& d) {
+  std::string text;
+  uint32_t state = 7;
+  for (int i = 0; i < 900; ++i) {
+    state = state * 1664525u + 1013904223u;
+    text += static_cast<char>((state >> 24) % 23);
+  }
+  return split<TokenData>(
+      std::make_shared<const TokenData>(std::vector{d.write("text", text)}, TokenFormat::bytes, 24), nullptr,
+      0.2);
+}
+
+struct SeenUpdates : TrainerObserver {
+  std::vector<double> losses, norms, held_back;
+  std::vector<float> tied;
+  void stepped(const StepRecord& r) override { losses.push_back(r.loss), norms.push_back(r.gradient_norm); }
+  void evaluated(const EvaluationRecord& r) override { held_back.push_back(r.loss); }
+};
+
+struct PipelineTrial {
+  PipelineOrder order = PipelineOrder::one_f_one_b;
+  std::filesystem::path directory = {};  // empty: none
+  int64_t until = kPipelineUpdates;
+  bool resume = false;
+};
+
+int64_t data_ranks_of(const Mesh& mesh) {
+  const auto axis = mesh.find("data");
+  return axis ? mesh.axes[*axis].size : 1;
+}
+
+/// The embedding is the one parameter of this shape.
+bool is_tied(const Segment& segment) { return segment.shape == std::vector<int64_t>{26, 8}; }
+
+SeenUpdates train_rank(const std::shared_ptr<const Plan>& plan, RankGroups* ranks, const TokenSplit& data,
+                       const PipelineTrial& trial) {
+  Session session(plan, {.threads = 1, .seed = 11, .ranks = ranks});
+  session.initialize(11);
+  TrainerOptions options;
+  options.run_directory = trial.directory;
+  options.resume = trial.resume;
+  options.pipeline_order = trial.order;
+  options.steps = kPipelineUpdates, options.batch = 2, options.length = 9, options.learning_rate = 0.02;
+  options.gradient_accumulation = kPipelineMicroBatches / data_ranks_of(plan->mesh);
+  options.eval_every = 2, options.eval_batches = 3, options.seed = 11;
+  Trainer trainer(session, options, data);
+  SeenUpdates seen;
+  trainer.add_observer(seen);
+  trainer.should_stop = [&] { return static_cast<int64_t>(seen.losses.size()) == trial.until; };
+  trainer.run();
+  for (const Segment& segment : plan->find_state("parameters")->segments)
+    if (is_tied(segment)) seen.tied = session.read_segment("parameters", segment.name);
+  return seen;
+}
+
+std::vector<SeenUpdates> train_ranks(const PipelineSetting& setting, const TokenSplit& data,
+                                     const PipelineTrial& trial = {}) {
+  if (setting.mesh.empty()) return {train_rank(plan_of(setting, 0), nullptr, data, trial)};
+  const Mesh mesh = parse_mesh(setting.mesh);
+  std::vector<SeenUpdates> all(static_cast<size_t>(mesh.ranks()));
+  test::ThreadRanks(mesh).run([&](RankGroups& ranks) {
+    const auto rank = static_cast<size_t>(ranks.rank());
+    all[rank] = train_rank(plan_of(setting, ranks.rank()), &ranks, data, trial);
+  });
+  return all;
+}
+
+void expect_near_losses(const std::vector<double>& actual, std::span<const double> expected,
+                        double tolerance) {
+  ASSERT_EQ(actual.size(), expected.size());
+  for (size_t i = 0; i < actual.size(); ++i)
+    EXPECT_NEAR(actual[i], expected[i], tolerance * std::abs(expected[i])) << i;
+}
+
+/// The same figures at all ranks, and the tied parameter's copies equal bit by bit.
+void expect_as_one(const PipelineSetting& setting, const TokenSplit& data, PipelineOrder order,
+                   double tolerance) {
+  SCOPED_TRACE(fmt::format("{} {} parts, {}", setting.mesh, setting.parts, name(order)));
+  const SeenUpdates one =
+      train_ranks({"", 1, setting.layers, setting.storage, setting.optimizer, 0}, data)[0];
+  ASSERT_FALSE(one.tied.empty());
+  EXPECT_NE(one.losses.front(), one.losses.back());
+  const std::vector<SeenUpdates> all = train_ranks(setting, data, {order});
+  const std::vector<float>* tied = nullptr;
+  for (const SeenUpdates& rank : all) {
+    expect_near_losses(rank.losses, one.losses, tolerance);
+    expect_near_losses(rank.norms, one.norms, 20 * tolerance);
+    expect_near_losses(rank.held_back, one.held_back, tolerance);
+    if (rank.tied.empty()) continue;
+    EXPECT_TRUE(!tied || rank.tied == *tied);
+    tied = &rank.tied;
+  }
+  ASSERT_TRUE(tied);
+}
+
+struct PipelineCase {
+  const char* name;
+  PipelineSetting setting;
+  PipelineOrder order;
+  double tolerance = 1e-6;
+};
+const PipelineCase kPipelineCases[] = {
+    {"gpipe", {"stage=2"}, PipelineOrder::gpipe},
+    {"one_f_one_b", {"stage=2"}, PipelineOrder::one_f_one_b},
+    {"interleaved", {"stage=2", 2, 2}, PipelineOrder::interleaved},
+    {"data", {"data=2,stage=2"}, PipelineOrder::one_f_one_b},
+    {"zero1_lamb", {"data=2,stage=2", 1, 1, DType::f32, Optimizer::lamb, 1}, PipelineOrder::gpipe},
+    {"bf16", {"stage=2", 1, 1, DType::bf16}, PipelineOrder::one_f_one_b, 4e-3},
+    {"fp16", {"stage=2", 1, 1, DType::f16}, PipelineOrder::one_f_one_b, 2e-3},
+};
+void PrintTo(const PipelineCase& c, std::ostream* out) { *out << c.name; }
+
+class PipelineTraining : public ::testing::TestWithParam<PipelineCase> {};
+
+TEST_P(PipelineTraining, IsThatOfOneRank) {
+  const TemporaryDirectory d;
+  expect_as_one(GetParam().setting, pipeline_text(d), GetParam().order, GetParam().tolerance);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, PipelineTraining, ::testing::ValuesIn(kPipelineCases),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+/// A run that goes on with other numbers of stages and parts, and with one rank.
+TEST(PipelineRuns, GoOnWithAnyMesh) {
+  const TemporaryDirectory d;
+  const TokenSplit data = pipeline_text(d);
+  const std::vector<double> whole = train_ranks({""}, data)[0].losses;
+  const std::span expected(whole);
+  const auto go_on = [&](const PipelineSetting& setting, int64_t steps, size_t first, bool resume) {
+    SCOPED_TRACE(setting.mesh);
+    const auto all = train_ranks(setting, data, {PipelineOrder::one_f_one_b, d / "run", steps, resume});
+    expect_near_losses(all.back().losses, expected.subspan(first, static_cast<size_t>(steps)), 1e-6);
+  };
+  go_on({"stage=2"}, 1, 0, false);
+  go_on({""}, 1, 1, true);
+  go_on({"data=2,stage=2", 1, 1, DType::f32, Optimizer::adamw, 1}, 2, 2, true);
+}
+
+std::string refusal_of(const PipelineSetting& setting, const std::function<void(CompileOptions&)>& change) {
+  CompileOptions options = stage_options(setting, 0);
+  change(options);
+  try {
+    compile(decoder_description(setting.layers), options, Stage::fused);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "nothing";
+}
+
+TEST(PipelinePlans, RefuseWhatDoesNotFit) {
+  const auto expect = [&](const char* part, const std::function<void(CompileOptions&)>& change) {
+    const std::string refusal = refusal_of({"stage=2"}, change);
+    EXPECT_NE(refusal.find(part), std::string::npos) << "expected: " << part << "\nfound: " << refusal;
+  };
+  expect("the target is a GPU", [](CompileOptions& o) { o.target = "sm_90"; });
+  expect("--zero 2 and 3", [](CompileOptions& o) { o.zero = 2; });
+  expect("there is no stage 2", [](CompileOptions& o) { o.stage = 2; });
+  expect("parts; 200 are asked for", [](CompileOptions& o) { o.parts_a_stage = 100; });
+}
+
+}  // namespace
+}  // namespace smelt
