@@ -13,6 +13,7 @@
 // compute what the graph did.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 

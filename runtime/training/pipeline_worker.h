@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <span>
 #include <utility>
 
 #include "runtime/batch.h"

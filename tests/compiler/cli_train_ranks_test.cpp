@@ -81,6 +81,20 @@ TEST_F(RankProcesses, TrainAsOneWithPartsOfTheParameters) {
   EXPECT_TRUE(has(uneven.err, "decoder.ffn")) << uneven.err;
 }
 
+/// Each rank has some of the layers; the run goes on with one that has all of them.
+TEST_F(RankProcesses, TrainAsOneInStages) {
+  const std::string constant = "--schedule constant --accumulate 4 ";
+  expect_good(smelt(train("one", constant + "--steps 6").substr(6)));
+  expect_good(launch(2, train("run", constant + "--steps 4 --mesh stage=2")));
+  EXPECT_TRUE(fs::exists(path("run/checkpoints/step-0000000004.rank-1-of-2.safetensors")));
+  expect_good(smelt(train("run", constant + "--steps 6 --resume").substr(6)));
+  expect_close(losses("run"), losses("one"));
+  const Outcome schedule = smelt("dump spec.json --mesh stage=2 --emit=schedule --micro-batches 4");
+  expect_good(schedule);
+  EXPECT_TRUE(has(schedule.out, "stage 0   F0  F1  .   B0")) << schedule.out;
+  EXPECT_TRUE(has(schedule.out, "idle 20.0%")) << schedule.out;
+}
+
 /// Parts of all states; the run goes on with one rank, which has all of them.
 TEST_F(RankProcesses, KeepPartsOfStates) {
   const std::string constant = "--schedule constant --checkpoint-every 4 --accumulate ";
