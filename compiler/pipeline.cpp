@@ -22,10 +22,6 @@
 #include "passes/pipeline/split_phases.h"
 #include "passes/precision/quantize_weights.h"
 #include "passes/sharding/check_collectives.h"
-#include "passes/sharding/join_sums.h"
-#include "passes/sharding/partition.h"
-#include "passes/sharding/propagate_shardings.h"
-#include "passes/sharding/shard_sequences.h"
 #include "passes/simplify/decompose.h"
 #include "passes/training/evaluation_entry.h"
 #include "passes/training/flatten_parameters.h"
@@ -277,41 +273,6 @@ class Compiler {
     }
   }
 
-  /// Ranks take parts of every batch; how they share all else follows, and graphs become those of one rank. A
-  /// maximum and a sum that ranks share are steps of their own by now.
-  void share(Module& module) {
-    if (module.mesh().empty() || module.partitioned) return;
-    const std::vector<std::string> addends = share_batches(module);
-    if (shares_sequences()) shard_sequences(module, {});
-    std::vector<ShardingEntry> values;
-    std::vector<CollectiveEntry> collectives;
-    PassManager passes = manager();
-    passes.add({"propagate_shardings", {}}, [&](Graph& g) {
-      return propagate_shardings(g, {options_.explain_sharding ? &values : nullptr});
-    });
-    passes.run(module);
-    result_.pass_timing += passes.timing_report();
-    partition(module, {.addends = addends, .whole_outputs = true, .log = &collectives});
-    if (shares_sequences()) join(module);
-    if (shares_parameters(module)) merge_parts(module);
-    verify_or_throw(module);
-    if (options_.explain_sharding) result_.shardings = explain(values) + explain(collectives);
-  }
-
-  bool shares_sequences() const { return options_.sequence_parallel && options_.mode == Mode::train; }
-
-  void join(Module& module) {
-    for (const auto& graph : module.graphs) join_sums(*graph, {});
-  }
-
-  /// Matrices of neighbours, of which one rank's parts are neighbours, too.
-  void merge_parts(Module& module) {
-    PassManager passes = manager();
-    passes.add("simplify,merge_gemms");
-    passes.run(module);
-    result_.pass_timing += passes.timing_report();
-  }
-
   /// 2. Composites go but for those that the target keeps; reductions become independent; backward keeps
   /// little.
   void optimise(Module& module, const Target& target) {
@@ -323,7 +284,7 @@ class Compiler {
       before.add("drop_stops,simplify,rewrite_reductions,simplify");
       before.run(module);
       result_.pass_timing += before.timing_report();
-      share(module);
+      share_over_ranks(module, options_, sharing(), result_);
     }
     PassManager passes = manager();
     if (options_.pipeline.empty()) {

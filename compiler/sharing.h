@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/compile.h"
 #include "passes/pass_manager.h"
 #include "passes/sharding/shard_training.h"
 
@@ -20,5 +21,12 @@ int64_t pipeline_stages(const Mesh& mesh);
 
 /// Annotates what data-parallel training shares; the outputs of which ranks give addends.
 std::vector<std::string> share_batches(Module& module, const ShardTrainingOptions& options);
+
+/// Ranks take parts of every batch, and of sequences where the options say so; how they share all else
+/// follows, and graphs become those of one rank. Belongs behind rewrite_reductions, so that a maximum and a
+/// sum that ranks share are steps of their own. Nothing where the module has no mesh or is partitioned.
+/// `result` gets the time of the passes and what --explain-sharding shows.
+void share_over_ranks(Module& module, const CompileOptions& options, const ShardTrainingOptions& sharing,
+                      Compilation& result);
 
 }  // namespace smelt

@@ -13,8 +13,8 @@
 #include "runtime/plan/kernel_check.h"
 #include "runtime/plan/plan_fields.h"
 #include "runtime/plan/plan_model.h"
-#include "runtime/plan/segment_parts.h"
-#include "runtime/plan/state_parts.h"
+#include "runtime/plan/plan_refusal.h"
+#include "runtime/plan/state_check.h"
 #include "runtime/plan/step_places.h"
 #include "runtime/plan/template_check.h"
 #include "runtime/plan/tensor_map_check.h"
@@ -24,26 +24,7 @@ namespace {
 
 constexpr int64_t kPlaceAlignment = 64;  // of every buffer in the arena
 constexpr int kMostPointers = 256;       // of all copies: a kernel's parameters have 4 KiB
-constexpr int64_t kMostBytes = int64_t{1} << 56;
-constexpr size_t kMostSymbols = 8;  // least upper bounds are searched among all sets of them
-
-template <typename... Args>
-[[noreturn]] void refuse(fmt::format_string<Args...> format, Args&&... args) {
-  fail_with(Status::invalid_file, format, std::forward<Args>(args)...);
-}
-
-bool is_state(Role role) {
-  return role == Role::parameter || role == Role::gradient || role == Role::optimizer ||
-         role == Role::state || role == Role::cache || role == Role::stream || role == Role::fault;
-}
-
-template <typename Item>
-void require_names(const std::vector<Item>& items, std::string_view what) {
-  std::set<std::string_view> names;
-  for (const Item& item : items)
-    if (item.name.empty() || !names.insert(item.name).second)
-      refuse("{} '{}': expected a name of its own", what, item.name);
-}
+constexpr size_t kMostSymbols = 8;       // least upper bounds are searched among all sets of them
 
 class Validation {
  public:
@@ -54,9 +35,7 @@ class Validation {
     check_symbols();
     check_mesh(plan_.mesh);
     points_ = extreme_values(plan_.symbols);
-    require_names(plan_.states, "state");
-    for (const State& state : plan_.states) check_state(state);
-    check_size_of_states();
+    check_states(plan_, points_);
     for (const Buffer& buffer : plan_.buffers) check_buffer(buffer);
     require_names(plan_.kernels, "kernel");
     for (const KernelCode& kernel : plan_.kernels) check_kernel(kernel);
@@ -91,87 +70,10 @@ class Validation {
              bound.upper, str(plan_.mesh));
   }
 
-  /// At the bounds; between 0 and what any machine has.
-  int64_t most_elements(const Dim& dim, DType dtype, std::string_view what) const {
-    for (const SymbolValues& values : points_)
-      if (dim.evaluate(values) < 0) refuse("{}: the size {} can be below 0", what, dim.str());
-    const int64_t most = plan_.symbols.upper(dim);
-    if (most < 0 || most > kMostBytes / size_of(dtype)) refuse("{}: {} elements: too many", what, most);
-    return most;
-  }
-
-  void check_state(const State& state) const {
-    const std::string what = fmt::format("state '{}'", state.name);
-    if (!is_state(state.role)) refuse("{} has the role {}", what, name(state.role));
-    for (const Dim& dim : state.shape) most_elements(dim, state.dtype, what);
-    const Shape& whole = state.whole.empty() ? state.shape : state.whole;
-    const int64_t elements = most_elements(element_count(whole), state.dtype, what);
-    check_cut(state, what);
-    check_initializer(state.init, what);
-    if (state.role == Role::fault && (state.dtype != DType::i32 || state.shape != Shape{Dim(3)}))
-      refuse("{} has the role fault: expected i32[3]", what);
-    if (!state.copy_of.empty()) check_copy(state, what);
-    if (!state.scales_of.empty()) check_scales(state, what);
-    require_names(state.segments, what + ", segment");
-    if (!state.segments.empty() && state.shape.empty())
-      refuse("{} has segments: expected one dim and more", what);
-    int64_t at = 0;
-    for (const Segment& segment : state.segments) {
-      const int64_t size = segment.elements();
-      if (segment.offset < at || size > elements || segment.offset > elements - size)
-        refuse("{}, segment '{}' at {}: expected it behind the one before and within {} elements", what,
-               segment.name, segment.offset, elements);
-      if (segment.transposed && segment.shape.size() != (segment.stacked ? 3 : 2))
-        refuse("{}, segment '{}' is transposed: expected two dims", what, segment.name);
-      check_initializer(segment.init, what);
-      if (const auto faults = cut_faults(segment, plan_.mesh); !faults.empty())
-        refuse("{}, segment '{}': {}", what, segment.name, faults.front());
-      at = segment.offset + size;
-    }
-  }
-
-  void check_cut(const State& state, const std::string& what) const {
-    if (const std::string fault = fault_of_parts(state, plan_.mesh); !fault.empty())
-      refuse("{} {}", what, fault);
-  }
-
-  /// Sums of sizes are made unchecked from here on.
-  void check_size_of_states() const {
-    int64_t total = 0;
-    for (const State& state : plan_.states) {
-      total += plan_.symbols.upper(element_count(state.shape)) * size_of(state.dtype);
-      if (total > kMostBytes) refuse("the states up to '{}' have {} bytes: too many", state.name, total);
-    }
-  }
-
-  /// Sessions round the master's elements into the copy, one for one.
-  void check_copy(const State& copy, const std::string& what) const {
-    const State* master = plan_.find_state(copy.copy_of);
-    const bool fits = master && master->dtype == DType::f32 && have_same_elements(*master, copy) &&
-                      is_float(copy.dtype) && copy.dtype != DType::f64;
-    if (!fits) refuse("{} is a copy of '{}': expected an f32 state of its shape", what, copy.copy_of);
-  }
-
-  /// Sessions write a scale for each row of each weight.
-  void check_scales(const State& scales, const std::string& what) const {
-    const State* weights = plan_.find_state(scales.scales_of);
-    const auto fits = [](const Segment& scale, const Segment& weight) {
-      return scale.name == weight.name && weight.shape.size() == 2 &&
-             scale.shape == std::vector<int64_t>{weight.shape[0]};
-    };
-    if (!weights || weights->dtype != DType::i8 || scales.dtype != DType::f32 ||
-        !std::ranges::equal(scales.segments, weights->segments, fits))
-      refuse("{} has scales of '{}': expected f32, and a number for each row of each segment of an i8 state",
-             what, scales.scales_of);
-  }
-
-  static void check_initializer(const Initializer& init, const std::string& what) {
-    if (!std::isfinite(init.a)) refuse("{}: the initial value {} is not finite", what, init.a);
-  }
-
   void check_buffer(const Buffer& buffer) const {
     const std::string what = fmt::format("buffer '{}'", buffer.name);
-    const int64_t bytes = most_elements(buffer.elements, buffer.dtype, what) * size_of(buffer.dtype);
+    const int64_t bytes =
+        most_elements(plan_.symbols, points_, buffer.elements, buffer.dtype, what) * size_of(buffer.dtype);
     if (buffer.bytes < bytes || buffer.bytes > kMostBytes)
       refuse("{} has {} bytes: expected at least {} for {} elements", what, buffer.bytes, bytes,
              buffer.elements.str());
