@@ -62,8 +62,14 @@ class UnigramExecutor : public Executor {
   std::optional<int> nan_at_step;  // the loss of this update (from 0) is NaN
   std::optional<int> infinite_norm_at_step;
   std::optional<int> anomaly_at_step;  // a check of the session's ends this update
+  std::string made_choices;            // as text, as of algorithms that were measured
 
   RankGroups* ranks() const override { return ranks_; }
+  std::string choices() const override { return made_choices; }
+  std::string restore_choices(std::string_view choices) override {
+    made_choices = choices;
+    return {};
+  }
   std::span<std::byte> state(int index) override {
     auto& values = memory_[static_cast<size_t>(index)];
     const size_t bytes =

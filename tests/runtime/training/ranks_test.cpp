@@ -138,6 +138,24 @@ TEST(TrainerRanks, OfOtherAxesSeeTheSame) {
   }
 }
 
+/// What each measured by itself may differ, and a run that goes on has the choices of one.
+TEST(TrainerRanks, HaveTheFirstOnesChoicesFromACheckpointOn) {
+  const TemporaryDirectory d;
+  std::vector<std::vector<std::string>> choices(3);
+  const auto watch = [&](Trainer& trainer, Unigram& model, int64_t rank, const Seen&) {
+    model.executor->made_choices = fmt::format("of rank {}", rank);
+    trainer.should_stop = [&choices, rank, executor = model.executor] {
+      choices[static_cast<size_t>(rank)].push_back(executor->made_choices);
+      return false;
+    };
+  };
+  train_over("data=3", d, options_in(d / "run"), watch);
+  for (size_t rank = 0; rank < choices.size(); ++rank) {
+    EXPECT_EQ(choices[rank].front(), fmt::format("of rank {}", rank));
+    EXPECT_EQ(choices[rank].back(), "of rank 0");
+  }
+}
+
 TEST(TrainerRanks, SayThatANumberOfThemWasChanged) {
   const TemporaryDirectory d;
   TrainerOptions options = options_in(d / "run");
