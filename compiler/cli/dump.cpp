@@ -7,6 +7,7 @@
 #include "codegen/code_listing.h"
 #include "codegen/cuda/emit_cuda.h"
 #include "codegen/make_plan.h"
+#include "compiler/cli/adapters.h"
 #include "compiler/cli/choice_text.h"
 #include "compiler/cli/command.h"
 #include "compiler/cli/compile_flags.h"
@@ -39,6 +40,7 @@ struct DumpCommand {
   bool summary = false, explain = false, explain_sharding = false, memory_curve = false;
   CompileFlags flags;
   SearchFlags search;
+  AdapterFlags adapter;
   ScheduleFlags schedule;
 };
 
@@ -305,6 +307,8 @@ void run_dump(DumpCommand options) {
   compile_options.explain_sharding = options.explain_sharding;
   compile_options.memory_curve = options.memory_curve;
   const Description description = read_description(model_path(options.model));
+  if (const auto adapter = adapter_of(options.adapter, &description))
+    compile_options.build.lora = adapter->config;
   Compilation compilation = compile(description, compile_options, stage_of(options));
   if (options.flags.timing) print_timing(compilation);
   if (!options.flags.dump_dir.empty()) write_dump_files(compilation, options.flags.dump_dir);
@@ -345,6 +349,8 @@ void add_dump(CLI::App& app) {
   options->schedule.add_to(*command);
   options->flags.add_mode(*command);
   options->flags.memory.add_to(*command);
+  options->adapter.add_to(*command);
+  options->adapter.add_new(*command);
   options->search.add_simulated(*command);
   on_call(command, options, run_dump);
 }

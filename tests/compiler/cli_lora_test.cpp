@@ -30,6 +30,15 @@ class Adapters : public CommandLine {
   }
 };
 
+TEST_F(Adapters, AreShownBeforeTheyAreTrained) {
+  const std::string dump = "dump $GOLDEN --emit=plan --entry train_step ";
+  const Outcome adapted = smelt(dump + "--lora r=2"), plain = smelt(dump);
+  expect_good(adapted);
+  EXPECT_TRUE(has(adapted.out, "parameters.frozen")) << adapted.out;
+  EXPECT_FALSE(has(plain.out, "parameters.frozen")) << plain.out;
+  expect_error(smelt(dump + "--lora r=2,targets=q_proj"), "match no linear map");
+}
+
 TEST_F(Adapters, AreTrainedUsedContinuedAndMerged) {
   expect_good(smelt(train("--lora r=4,alpha=8,targets=c_attn+c_fc --run-dir run --steps 12")));
   const Checkpoint adapter = Checkpoint::open(path("run/adapter/adapter_model.safetensors"));
