@@ -155,8 +155,11 @@ TEST_F(RankProcesses, RefuseAPlanOfAnotherMesh) {
   const Outcome unused = launch(2, train("run", "--steps 1 --mesh expert=2"));
   EXPECT_EQ(unused.status, 1);
   EXPECT_TRUE(has(unused.err, "along the axis expert")) << unused.err;
-  EXPECT_TRUE(has(unused.err, "training uses the axes data and model")) << unused.err;
+  EXPECT_TRUE(has(unused.err, "training uses the axes data, model and stage")) << unused.err;
   EXPECT_FALSE(fs::exists(path("run/metrics.jsonl")));
+  const Outcome measured = launch(2, "smelt bench spec.json --max B=2,T=8 --mesh stage=2");
+  EXPECT_EQ(measured.status, 1);
+  EXPECT_TRUE(has(measured.err, "stages of a pipeline follow a schedule")) << measured.err;
 }
 
 /// A window of text is longer than all of it; packed documents are not.
