@@ -22,7 +22,6 @@
 #include "compiler/cli/text_table.h"
 #include "compiler/cli/timer.h"
 #include "compiler/cli/train_ranks.h"
-#include "compiler/sharing.h"
 #include "runtime/error.h"
 #include "runtime/smelt.h"
 #include "runtime/system/file.h"
@@ -310,17 +309,9 @@ BenchCommand with_choice(BenchCommand options, const ChosenPlan& chosen) {
   return options;
 }
 
-void refuse_stages(const std::string& mesh) {
-  if (!mesh.empty() && pipeline_stages(parse_mesh(mesh)) > 1)
-    fail(
-        "--mesh {}: stages of a pipeline follow a schedule, which `smelt train` does; its metrics have the "
-        "times",
-        mesh);
-}
-
 void run_bench(const BenchCommand& options) {
   if (are_graphs(options.models)) return run_operators(options);
-  refuse_stages(options.flags.mesh);
+  require_whole_steps(options.flags.mesh);
   if (options.generate || options.infer)
     return infer_over_ranks(options.flags.mesh, "bench", [&](InferenceRanks* ranks) {
       (options.generate ? run_generation : run_inference)(options, ranks);

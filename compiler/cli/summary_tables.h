@@ -7,8 +7,8 @@
 
 namespace smelt::cli {
 
-/// Launches and bytes of every entry before and after fusion, the memory of each by role and, where there is a
-/// mesh, what a rank keeps of the states.
+/// Launches and bytes of every entry before and after fusion, the memory of each by role and, where there is
+/// a mesh, what a rank keeps of the states.
 std::string summary_tables(const Compilation& compilation);
 
 }  // namespace smelt::cli

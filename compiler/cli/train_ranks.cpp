@@ -2,6 +2,7 @@
 
 #include "compiler/build_id.h"
 #include "compiler/cli/command.h"
+#include "compiler/sharing.h"
 #include "runtime/cuda/driver.h"
 #include "runtime/error.h"
 #include "runtime/plan/plan_file.h"
@@ -75,6 +76,14 @@ Mesh mesh_of_ranks(const std::string& option, int64_t count, const RankUse& use)
   fail("--mesh {} is of {} ranks, and {}: start as many with `smelt launch -n {} -- smelt {} ...`", option,
        mesh.ranks(), count == 1 ? "this process was started alone" : fmt::format("{} were started", count),
        mesh.ranks(), use.command);
+}
+
+void require_whole_steps(const std::string& mesh) {
+  if (!mesh.empty() && pipeline_stages(parse_mesh(mesh)) > 1)
+    fail(
+        "--mesh {}: stages of a pipeline follow a schedule, as `smelt train` does; its metrics have the "
+        "times",
+        mesh);
 }
 
 void join_ranks(const Launch& launch, const std::function<void(Ranks&)>& work) {

@@ -46,6 +46,9 @@ struct RankUse {
 /// numbers differ.
 Mesh mesh_of_ranks(const std::string& option, int64_t count, const RankUse& use = {});
 
+/// Throws Error where the mesh has stages of a pipeline, for commands that run @train_step by itself.
+void require_whole_steps(const std::string& mesh);
+
 /// Joins the other ranks and does the work with them. One rank alone throws what ends the run; the others end
 /// their processes.
 void join_ranks(const Launch& launch, const std::function<void(Ranks&)>& work);
