@@ -62,11 +62,12 @@ class UnigramExecutor : public Executor {
   std::optional<int> nan_at_step;  // the loss of this update (from 0) is NaN
   std::optional<int> infinite_norm_at_step;
   std::optional<int> anomaly_at_step;  // a check of the session's ends this update
-  std::string made_choices;            // as text, as of algorithms that were measured
+  std::string made_choices;            // as text, of algorithms that were measured; empty: it makes none
 
   RankGroups* ranks() const override { return ranks_; }
   std::string choices() const override { return made_choices; }
   std::string restore_choices(std::string_view choices) override {
+    if (made_choices.empty()) return Executor::restore_choices(choices);
     made_choices = choices;
     return {};
   }
