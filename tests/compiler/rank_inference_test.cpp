@@ -22,10 +22,10 @@ struct SharedModel {
 };
 void PrintTo(const SharedModel& model, std::ostream* out) { *out << model.name; }
 
-#define SMELT_RANK_SIZES R"("vocab_size": 20, "hidden": 8, "max_positions": 40)"
-#define SMELT_RANK_DECODER SMELT_RANK_SIZES R"(, "decoder": {"layers": 1, "heads": 4, "ffn": 12})"
+#define SMELT_INFERENCE_SIZES R"("vocab_size": 20, "hidden": 8, "max_positions": 40)"
+#define SMELT_RANK_DECODER SMELT_INFERENCE_SIZES R"(, "decoder": {"layers": 1, "heads": 4, "ffn": 12})"
 #define SMELT_RANK_GROUPED \
-  SMELT_RANK_SIZES R"(, "decoder": {"layers": 1, "heads": 8, "kv_heads": 4, "head_dim": 4, "ffn": 12})"
+  SMELT_INFERENCE_SIZES R"(, "decoder": {"layers": 1, "heads": 8, "kv_heads": 4, "head_dim": 4, "ffn": 12})"
 #define SMELT_RANK_BOTH SMELT_RANK_DECODER R"(, "encoder": {"layers": 1, "heads": 4, "ffn": 12})"
 constexpr SharedModel kSharedModels[] = {
     {"gpt2", R"({"family": "gpt2", )" SMELT_RANK_DECODER "}"},
