@@ -19,21 +19,32 @@ struct Group {
   std::mutex mutex;
   std::condition_variable changed;
   std::vector<const std::byte*> from;
-  size_t there = 0, round = 0;
+  size_t there = 0, round = 0, readers = 0;
 
-  /// False where this rank has ended its communicator: the others know nothing of it.
-  bool meet(const bool& ended) {
+  /// False where this rank has ended its communicator: the others know nothing of it. Where `reads`, each
+  /// then reads what the others gave, and calls has_read().
+  bool meet(const bool& ended, bool reads = false) {
     std::unique_lock lock(mutex);
+    if (ended) return false;
     const size_t now = round;
     if (++there == from.size()) {
       there = 0, ++round;
+      readers = reads ? from.size() : 0;
       changed.notify_all();
     }
     changed.wait(lock, [&] { return ended || round != now; });
+    if (round == now) --there;
     return round != now;
   }
-  void end(bool& ended) {
+  void has_read() {
     const std::lock_guard lock(mutex);
+    --readers;
+    changed.notify_all();
+  }
+  /// Memory that a rank gave stays while others read it.
+  void end(bool& ended) {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return readers == 0; });
     ended = true;
     changed.notify_all();
   }
@@ -90,9 +101,10 @@ Code together(const void* from, NcclComm comm, Stream stream, const std::functio
   return fake::enqueue(stream, [=] {
     Group& group = *comm->group;
     group.from[comm->rank] = static_cast<const std::byte*>(from);
-    if (!group.meet(comm->ended)) return;
+    if (!group.meet(comm->ended, true)) return;
     std::vector<std::byte> result(bytes);
     make(result.data());
+    group.has_read();
     if (!group.meet(comm->ended)) return;
     std::memcpy(to, result.data(), bytes);
   });
@@ -128,10 +140,16 @@ Code ncclGetUniqueId(NcclId* id) {
   return 0;
 }
 Code ncclCommInitRank(NcclComm* comm, int ranks, NcclId id, int rank) {
-  *comm = new NcclCommTag{group_of(id, static_cast<size_t>(ranks)), static_cast<size_t>(rank)};
+  static std::mutex mutex;
+  static std::vector<std::unique_ptr<NcclCommTag>> all;  // graphs may have calls of one that has ended
+  const std::lock_guard lock(mutex);
+  all.push_back(
+      std::make_unique<NcclCommTag>(group_of(id, static_cast<size_t>(ranks)), static_cast<size_t>(rank)));
+  *comm = all.back().get();
   return 0;
 }
-Code ncclCommDestroy(NcclComm comm) { return comm->group->meet(comm->ended), 0; }
+/// Waits for nobody: what a rank has started is done when its work returns.
+Code ncclCommDestroy(NcclComm comm) { return comm ? 0 : kInvalidArgument; }
 /// Its graphs may be there: the group is kept.
 Code ncclCommAbort(NcclComm comm) { return comm->group->end(comm->ended), 0; }
 Code ncclAllReduce(const void* from, void* to, size_t count, int type, int sum, NcclComm comm,
