@@ -266,6 +266,7 @@ Code cuModuleLoadData(Module* module, const void* image) {
 Code cuModuleUnload(Module module) { return delete module, gpu().fault; }
 Code cuModuleGetFunction(Function* function, Module module, const char* name) {
   static std::map<std::pair<int, std::string>, FunctionTag> all;
+  const std::lock_guard lock(tables());
   *function = &all.try_emplace({module->device, name}, FunctionTag{name, module->device}).first->second;
   return 0;
 }
