@@ -15,8 +15,8 @@ struct Callbacks {
 constexpr uint32_t kCallbacks = 1;
 constexpr int kCore = 1, kRangePush = 9, kRangePop = 11;
 
-/// "name(" for a beginning, ")" for an end.
-std::string timeline;
+/// "name(" for a beginning, ")" for an end: of this thread, since ranks of other tests are threads.
+thread_local std::string timeline;
 
 int begin_range(const char* name) {
   timeline += std::string(name) + "(";
