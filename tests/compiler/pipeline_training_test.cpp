@@ -9,6 +9,7 @@
 #include "runtime/training/trainer.h"
 #include "tests/runtime/temporary_directory.h"
 #include "tests/support/thread_ranks.h"
+#include "tests/support/watched_training.h"
 
 namespace smelt {
 namespace {
@@ -66,23 +67,8 @@ std::shared_ptr<const Plan> plan_of(const PipelineSetting& setting, int64_t rank
   return plan = std::make_shared<const Plan>(compile(decoder_description(setting.layers), options).plan);
 }
 
-TokenSplit pipeline_text(const TemporaryDirectory& d) {
-  std::string text;
-  uint32_t state = 7;
-  for (int i = 0; i < 900; ++i) {
-    state = state * 1664525u + 1013904223u;
-    text += static_cast<char>((state >> 24) % 23);
-  }
-  return split<TokenData>(
-      std::make_shared<const TokenData>(std::vector{d.write("text", text)}, TokenFormat::bytes, 24), nullptr,
-      0.2);
-}
-
-struct SeenUpdates : TrainerObserver {
-  std::vector<double> losses, norms, held_back;
+struct SeenUpdates : test::WatchedTraining {
   std::vector<float> tied;
-  void stepped(const StepRecord& r) override { losses.push_back(r.loss), norms.push_back(r.gradient_norm); }
-  void evaluated(const EvaluationRecord& r) override { held_back.push_back(r.loss); }
 };
 
 struct PipelineTrial {
@@ -182,7 +168,7 @@ class PipelineTraining : public ::testing::TestWithParam<PipelineCase> {};
 
 TEST_P(PipelineTraining, IsThatOfOneRank) {
   const TemporaryDirectory d;
-  expect_as_one(GetParam().setting, pipeline_text(d), GetParam().order, GetParam().tolerance);
+  expect_as_one(GetParam().setting, test::random_text(d), GetParam().order, GetParam().tolerance);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, PipelineTraining, ::testing::ValuesIn(kPipelineCases),
@@ -191,7 +177,7 @@ INSTANTIATE_TEST_SUITE_P(All, PipelineTraining, ::testing::ValuesIn(kPipelineCas
 /// A run that goes on with other numbers of stages and parts, and with one rank.
 TEST(PipelineRuns, GoOnWithAnyMesh) {
   const TemporaryDirectory d;
-  const TokenSplit data = pipeline_text(d);
+  const TokenSplit data = test::random_text(d);
   const std::vector<double> whole = train_ranks({""}, data)[0].losses;
   const std::span expected(whole);
   const auto go_on = [&](const PipelineSetting& setting, int64_t steps, size_t first, bool resume) {

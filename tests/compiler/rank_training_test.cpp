@@ -9,6 +9,7 @@
 #include "runtime/training/trainer.h"
 #include "tests/runtime/temporary_directory.h"
 #include "tests/support/thread_ranks.h"
+#include "tests/support/watched_training.h"
 
 namespace smelt {
 namespace {
@@ -144,23 +145,8 @@ std::shared_ptr<const Plan> compile_for(const RankCase& c, const std::string& me
   return plan = std::make_shared<const Plan>(compile(description_of(c), options).plan);
 }
 
-TokenSplit random_text(const TemporaryDirectory& d) {
-  std::string text;
-  uint32_t state = 7;
-  for (int i = 0; i < 900; ++i) {
-    state = state * 1664525u + 1013904223u;
-    text += static_cast<char>((state >> 24) % 23);
-  }
-  return split<TokenData>(
-      std::make_shared<const TokenData>(std::vector{d.write("text", text)}, TokenFormat::bytes, 24), nullptr,
-      0.2);
-}
-
-struct Watched : TrainerObserver {
-  std::vector<double> losses, norms, held_back;
+struct Watched : test::WatchedTraining {
   std::vector<std::byte> parameters;
-  void stepped(const StepRecord& r) override { losses.push_back(r.loss), norms.push_back(r.gradient_norm); }
-  void evaluated(const EvaluationRecord& r) override { held_back.push_back(r.loss); }
 };
 
 struct RankRun {
@@ -214,7 +200,7 @@ class RankTraining : public ::testing::TestWithParam<RankCase> {};
 TEST_P(RankTraining, IsThatOfOneRankWithAsManyMicroSteps) {
   const RankCase& c = GetParam();
   const TemporaryDirectory d;
-  const TokenSplit data = random_text(d);
+  const TokenSplit data = test::random_text(d);
   const Watched one = train_all(compile_for(c, ""), data)[0];
   EXPECT_NE(one.losses.front(), one.losses.back());
   for (const char* mesh : c.meshes) {
@@ -243,7 +229,7 @@ const RankCase& case_named(std::string_view name) {
 /// A run that goes on with another number of ranks, and with another.
 void expect_to_go_on(const RankCase& c) {
   const TemporaryDirectory d;
-  const TokenSplit data = random_text(d);
+  const TokenSplit data = test::random_text(d);
   const auto alone = compile_for(c, ""), two = compile_for(c, "data=2"), four = compile_for(c, "data=4");
   const std::vector<double> whole = train_all(alone, data)[0].losses;
   const std::span expected(whole);
@@ -316,7 +302,7 @@ TEST(RankTraining, WithoutMastersRanksHaveTheSameBits) {
   options.masters = false;
   options.entries = {"accumulate", "apply", "evaluate"};
   const auto plan = std::make_shared<const Plan>(compile(description_of(c), options).plan);
-  const auto all = train_all(plan, random_text(d));
+  const auto all = train_all(plan, test::random_text(d));
   ASSERT_FALSE(all[0].parameters.empty());
   EXPECT_NE(all[0].losses.front(), all[0].losses.back());
   EXPECT_EQ(all[1].parameters, all[0].parameters);

@@ -1,0 +1,33 @@
+// Text to train on, and what a trainer tells of it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/training/trainer.h"
+#include "tests/runtime/temporary_directory.h"
+
+namespace smelt::test {
+
+/// 900 tokens below 23, of a vocabulary of 24; a fifth is held back.
+inline TokenSplit random_text(const TemporaryDirectory& d) {
+  std::string text;
+  uint32_t state = 7;
+  for (int i = 0; i < 900; ++i) {
+    state = state * 1664525u + 1013904223u;
+    text += static_cast<char>((state >> 24) % 23);
+  }
+  return split<TokenData>(
+      std::make_shared<const TokenData>(std::vector{d.write("text", text)}, TokenFormat::bytes, 24), nullptr,
+      0.2);
+}
+
+/// By update, and by evaluation.
+struct WatchedTraining : TrainerObserver {
+  std::vector<double> losses, norms, held_back;
+  void stepped(const StepRecord& r) override { losses.push_back(r.loss), norms.push_back(r.gradient_norm); }
+  void evaluated(const EvaluationRecord& r) override { held_back.push_back(r.loss); }
+};
+
+}  // namespace smelt::test
