@@ -32,10 +32,9 @@ Arrays<S> reduce(const Call<S>& call) {
   Arrays<S> results;
   for (size_t i = 0; i < call.shapes.size(); ++i) results.push_back(call.zeros(i));
   for (size_t i = 0; i < plan.kept.size(); ++i) {
-    const S* row = x.data.data() + plan.kept[i];
     auto state = R::identity();
     for (size_t j = 0; j < plan.reduced.size(); ++j)
-      state = R::combine(state, R::lift(row[plan.reduced[j]], S(static_cast<double>(j))));
+      state = R::combine(state, R::lift(x.data[plan.kept[i] + plan.reduced[j]], S(static_cast<double>(j))));
     const auto finished = R::finish(state);
     for (size_t r = 0; r < results.size(); ++r) results[r].data[i] = finished[r];
   }

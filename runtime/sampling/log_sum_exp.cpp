@@ -29,7 +29,7 @@ void for_fours(std::span<const float> x, const F& f) {
 }
 
 /// 2^n p(r) with x = n log 2 + r, for x from -87 on, where 2^n is a normal number.
-Floats exponential(const Floats& x) {
+Floats exponential(Floats x) {
   constexpr float kRound = 0x1.8p23f;                            // what is added to it loses its fraction
   constexpr float kHigh = 0x1.62e4p-1f, kLow = 0x1.7f7d1cp-20f;  // of log 2; n times the first one is exact
   const Floats shifted = x * 0x1.715476p0f + kRound, n = shifted - kRound;
@@ -43,7 +43,7 @@ Floats exponential(const Floats& x) {
 float largest(std::span<const float> x) {
   Floats most = {-kInfinite, -kInfinite, -kInfinite, -kInfinite};
   Integers is_nan = {};
-  for_fours(x, [&](const Floats& four) {
+  for_fours(x, [&](Floats four) {
     most = four > most ? four : most;
     is_nan |= four != four;  // NOLINT(misc-redundant-expression): only a NaN differs from itself
   });
@@ -60,7 +60,7 @@ double log_sum_exp(std::span<const float> x) {
   double sum = 0;
   for (size_t i = 0; i < x.size(); i += kInFloats) {
     Floats part = {};
-    for_fours(x.subspan(i, std::min(kInFloats, x.size() - i)), [&](const Floats& four) {
+    for_fours(x.subspan(i, std::min(kInFloats, x.size() - i)), [&](Floats four) {
       const Floats below = four - top;
       const Floats least = {-87, -87, -87, -87};  // a millionth of a millionth of a float's last bit
       part += exponential(below > least ? below : least);
