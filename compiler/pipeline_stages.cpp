@@ -11,8 +11,7 @@ namespace smelt {
 
 constexpr const char* kEvaluateGraph = "evaluate";
 
-void check_stages(const CompileOptions& options, const Target& target) {
-  const int64_t stages = pipeline_stages(options.mesh);
+std::vector<std::string> why_no_stages(const CompileOptions& options, const Target& target) {
   std::vector<std::string> problems;
   const auto add_where = [&](bool is_wrong, std::string problem) {
     if (is_wrong) problems.push_back(std::move(problem));
@@ -26,8 +25,14 @@ void check_stages(const CompileOptions& options, const Target& target) {
   add_where(options.memory_budget || options.memory_curve,
             "a budget of memory is for a whole training step: leave it out");
   add_where(!options.pipeline.empty(), "--pipeline replaces the passes that it needs");
-  add_where(options.stage < 0 || options.stage >= stages,
-            fmt::format("there is no stage {}, they are counted from 0", options.stage));
+  return problems;
+}
+
+void check_stages(const CompileOptions& options, const Target& target) {
+  const int64_t stages = pipeline_stages(options.mesh);
+  std::vector<std::string> problems = why_no_stages(options, target);
+  if (options.stage < 0 || options.stage >= stages)
+    problems.push_back(fmt::format("there is no stage {}, they are counted from 0", options.stage));
   if (!problems.empty())
     fail("a pipeline of {} stages (mesh {}): {}", stages, str(options.mesh), fmt::join(problems, "; "));
 }

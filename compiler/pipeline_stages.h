@@ -1,9 +1,16 @@
 // What the compiler does for a plan that is one stage of a pipeline.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "compiler/compile.h"
 
 namespace smelt {
+
+/// What of the options, or of the target, keeps a pipeline of stages from being trained; empty: nothing does.
+/// A search for plans asks it too, before it offers stages.
+std::vector<std::string> why_no_stages(const CompileOptions& options, const Target& target);
 
 /// Throws one Error that names everything that a pipeline cannot be put together with.
 void check_stages(const CompileOptions& options, const Target& target);

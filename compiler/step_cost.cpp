@@ -108,6 +108,8 @@ double step_seconds(const Program& program, const Step& step, const Rates& rates
                        work.share * rates.flops(work.dtype, work.tf32));
 }
 
+bool has_products(const Program& program, const Step& step) { return products(program, step, {}).flops > 0; }
+
 double predicted_seconds(const Program& program, const PlanEntry& entry, const Rates& rates) {
   double seconds = 0;
   for (const Step& step : entry.steps)

@@ -18,6 +18,8 @@ StepCost step_cost(const Program& program, const Step& step);
 
 /// Of one step; of a collective its bytes in this rank's memory alone (compiler/search/plan_time.h).
 double step_seconds(const Program& program, const Step& step, const Rates& rates);
+/// Whether products of matrices are in it.
+bool has_products(const Program& program, const Step& step);
 /// The sum over the entry's steps, of choices the first way: nothing runs beside anything else, and a
 /// kernel's operations on elements are hidden behind its bytes.
 double predicted_seconds(const Program& program, const PlanEntry& entry, const Rates& rates);

@@ -296,7 +296,8 @@ void run_training(const BenchCommand& options, TrainRanks* ranks, const ChosenPl
 }
 
 SearchedModel searched(const BenchCommand& options, int device) {
-  SearchedModel model{describe(options), compile_options(options, nullptr), options.accumulate};
+  SearchedModel model{describe(options), compile_options(options, nullptr), options.accumulate,
+                      "bench runs whole training steps"};
   if (options.flags.target != "cpu") model.options.device = device;
   return model;
 }

@@ -73,7 +73,8 @@ class Run {
     if (options_.flags.target != "cpu") compile_options_.device = device;
     for (Symbols::Bound& bound : compile_options_.build.bounds)  // --max may allow more than is used
       if (bound.factors == std::vector<std::string>{"B"}) bound.upper = options_.trainer.batch;
-    return {std::move(*model_.description), compile_options_, options_.trainer.gradient_accumulation};
+    return {std::move(*model_.description), compile_options_, options_.trainer.gradient_accumulation,
+            no_stages()};
   }
 
   void run() {
@@ -118,6 +119,12 @@ class Run {
           "in");
     require_training();
     if (ranks_) ranks_->require_plan(*model_.plan);
+  }
+
+  /// What of the command is for whole models; empty: nothing.
+  std::string no_stages() const {
+    if (options_.trainer.sample_every > 0) return "--sample-every needs the whole model at a rank";
+    return options_.detect_anomaly ? "--detect-anomaly looks at whole training steps" : "";
   }
 
   /// Ranks of a host have a GPU each; those of a CPU plan need none.
@@ -329,6 +336,7 @@ TrainCommand with_choice(TrainCommand options, const ChosenPlan& chosen) {
   chosen.apply(options.flags);
   options.trainer.batch = chosen.batch;
   options.trainer.gradient_accumulation = chosen.micro_batches;
+  options.pipeline_order = "1f1b";  // or interleaved, where stages have several parts
   return options;
 }
 

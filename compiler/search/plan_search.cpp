@@ -1,6 +1,7 @@
 #include "compiler/search/plan_search.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -8,6 +9,8 @@
 #include <span>
 #include <tuple>
 
+#include "compiler/pipeline_stages.h"
+#include "compiler/search/least_time.h"
 #include "compiler/search/parallel_calls.h"
 #include "llvm/ADT/STLExtras.h"
 #include "runtime/error.h"
@@ -15,9 +18,9 @@
 namespace smelt {
 namespace {
 
-/// What a candidate's entries without a backward phase depend on.
-using OtherKey = std::tuple<std::string, int64_t,
-                            int>;  // the axes that share parameters; records; whether parameters are in parts
+/// What a candidate's entries without a backward phase depend on:
+/// the axes that share parameters; records; whether parameters, and whether sequences are in parts.
+using OtherKey = std::tuple<std::string, int64_t, bool, bool>;
 
 /// Without what passes would report.
 CompileOptions unreported(CompileOptions options) {
@@ -26,39 +29,8 @@ CompileOptions unreported(CompileOptions options) {
   options.passes.disabled = std::move(disabled);
   options.explain_fusion = options.explain_sharding = options.tune = false;
   options.dump_dir.clear();
+  options.memory_budget.reset();
   return options;
-}
-
-int64_t arena_of(const Program& program) {
-  int64_t bytes = 0;
-  for (const PlanEntry& entry : program.entries) bytes = std::max(bytes, entry.arena_bytes);
-  return bytes;
-}
-
-int64_t states_of(const Program& program) {
-  int64_t bytes = 0;
-  for (const State& state : program.states)
-    bytes += bytes_at_bounds(program.symbols, element_count(state.shape), state.dtype);
-  return bytes;
-}
-
-bool works_along(const Program& program, const std::string& axis) {
-  return llvm::any_of(program.entries, [&](const PlanEntry& entry) {
-    return llvm::any_of(entry.steps, [&](const Step& step) {
-      const auto* collective = std::get_if<CollectiveStep>(&step.what);
-      return collective && collective->axis == axis;
-    });
-  });
-}
-
-EntryTime update_time(const Program& program, int64_t micro_batches, const MachineRates& rates) {
-  EntryTime time;
-  for (const PlanEntry& entry : program.entries) {
-    const double times = entry.name == "accumulate" ? static_cast<double>(micro_batches) : 1;
-    if ((micro_batches > 1) == (entry.name == "train_step")) continue;
-    time += times * predicted_time(program, entry, rates);
-  }
-  return time;
 }
 
 /// In GiB, or, where that is little, in MiB.
@@ -79,12 +51,16 @@ class Search {
     result_.base_batch = batch_ = batch_of(*built);
     note_others(*built);
     result_.records = batch_ * options.micro_batches * options.ranks;
-    levels_ = recompute_levels(resolved_target(base_), base_);
+    const Target target = resolved_target(base_);
+    levels_ = recompute_levels(target, base_);
+    no_stages_ = options.no_stages;
+    if (no_stages_.empty()) no_stages_ = fmt::format("{}", fmt::join(why_no_stages(base_, target), "; "));
   }
 
   PlanSearch run() {
     const auto begin = std::chrono::steady_clock::now();
-    compile_all(roots());
+    compile_all(plain_candidates());
+    for (const Mesh& mesh : training_meshes(options_.ranks)) consider(mesh);
     while (!waiting_.empty()) {
       std::vector<Waiting> next;
       std::swap(next, waiting_);
@@ -120,20 +96,45 @@ class Search {
       if (graph->name != base_.training.loss && graph->name != "evaluate") others_.push_back(graph->name);
   }
 
-  /// One micro-batch as large as can be, nothing computed again: of each mesh and stage of ZeRO.
-  std::vector<PlanCandidate> roots() {
-    std::vector<PlanCandidate> roots;
-    for (const Mesh& mesh : training_meshes(options_.ranks)) {
-      const int64_t ranks = data_ranks(mesh);
-      for (int zero = 0; zero <= (ranks > 1 ? 3 : 0); ++zero)
-        if (auto root = with_micro_batches({mesh, zero, 1, 1, {}}, 1)) roots.push_back(*root);
+  /// Of each mesh without stages the one with nothing else in parts.
+  std::vector<PlanCandidate> plain_candidates() {
+    std::vector<PlanCandidate> plain;
+    for (const Mesh& mesh : training_meshes(options_.ranks))
+      if (const PlanCandidate first = variants_of(mesh).front(); first.stages() == 1)
+        if (const auto candidate = with_micro_batches(first, 1)) plain.push_back(*candidate);
+    return plain;
+  }
+
+  /// The rest of a mesh waits for its turn, each with the number of micro-batches that may be the fastest:
+  /// one, or of stages what keeps them busy.
+  void consider(const Mesh& mesh) {
+    for (const PlanCandidate& variant : variants_of(mesh)) {
+      const bool has_stages = variant.stages() > 1;
+      if (variant == variants_of(mesh).front() && !has_stages) continue;
+      if (has_stages && !no_stages_.empty())
+        return refuse(variant, fmt::format("not offered: {}", no_stages_));
+      const auto plain = least_.find(variant.ranks("model"));
+      if (plain == least_.end()) return;  // for the reason that stands beside that mesh
+      if (const auto best = fastest(variant, plain->second))
+        waiting_.push_back({*best, plain->second.of(*best)});
     }
-    return roots;
+  }
+
+  void refuse(const PlanCandidate& candidate, std::string problem) {
+    result_.plans.push_back({.candidate = candidate, .problem = std::move(problem), .fits = false});
+  }
+
+  std::optional<PlanCandidate> fastest(const PlanCandidate& variant, LeastTime& plain) const {
+    std::optional<PlanCandidate> best = with_micro_batches(variant, 1);
+    if (variant.stages() == 1) return best;
+    for (auto next = best; next; next = with_micro_batches(variant, next->micro_batches + 1))
+      if (plain.of(*next) < plain.of(*best)) best = next;
+    return best;
   }
 
   /// The fewest micro-batches from `least` on that share out the records.
   std::optional<PlanCandidate> with_micro_batches(PlanCandidate candidate, int64_t least) const {
-    const int64_t records = result_.records / data_ranks(candidate.mesh);
+    const int64_t records = result_.records / candidate.ranks("data");
     for (int64_t count = least; count <= records; ++count) {
       if (records % count != 0) continue;
       candidate.micro_batches = count, candidate.batch = records / count;
@@ -142,12 +143,60 @@ class Search {
     return std::nullopt;
   }
 
+  /// A candidate's programs, one a stage, or what is wrong with it.
+  struct Compiled {
+    std::vector<Program> programs;
+    std::vector<std::string> problems;
+  };
+
   void compile_all(const std::vector<PlanCandidate>& candidates) {
-    std::vector<SearchedPlan> plans(candidates.size());
-    call_in_parallel(candidates.size(), options_.threads,
-                     [&](size_t i) { plans[i] = compiled(candidates[i]); });
+    std::vector<Compiled> compiled(candidates.size());
+    std::vector<std::pair<size_t, size_t>> work;  // candidate, stage
+    for (size_t i = 0; i < candidates.size(); ++i) {
+      const auto stages = static_cast<size_t>(candidates[i].stages());
+      compiled[i].programs.resize(stages), compiled[i].problems.resize(stages);
+      for (size_t stage = 0; stage < stages; ++stage) work.emplace_back(i, stage);
+    }
+    call_in_parallel(work.size(), options_.threads, [&](size_t i) {
+      const auto [which, stage] = work[i];
+      compile_stage(candidates[which], stage, compiled[which]);
+    });
+    std::vector<SearchedPlan> plans;
+    for (size_t i = 0; i < candidates.size(); ++i) plans.push_back(judged(candidates[i], compiled[i]));
     compile_others(plans);
     for (SearchedPlan& plan : plans) add(std::move(plan));
+  }
+
+  void compile_stage(const PlanCandidate& candidate, size_t stage, Compiled& into) const {
+    try {
+      into.programs[stage] =
+          smelt::compile(description_, options_of(candidate, base_, batch_, static_cast<int64_t>(stage)),
+                         Stage::program)
+              .program;
+    } catch (const Error& error) {
+      into.problems[stage] = error.what();
+    }
+  }
+
+  SearchedPlan judged(const PlanCandidate& candidate, Compiled& compiled) {
+    SearchedPlan plan;
+    plan.candidate = candidate;
+    for (std::string& problem : compiled.problems)
+      if (plan.problem.empty()) plan.problem = std::move(problem);
+    if (!plan.problem.empty()) return plan;
+    try {
+      plan.cost = cost_of(compiled.programs, candidate, rates_);
+      if (is_plain(candidate))
+        least_.try_emplace(candidate.ranks("model"), std::move(compiled.programs.front()), candidate.batch,
+                           rates_.compute);
+    } catch (const Error& error) {
+      plan.problem = error.what();
+    }
+    return plan;
+  }
+
+  bool is_plain(const PlanCandidate& candidate) const {
+    return candidate.stages() == 1 && candidate == with_micro_batches(variants_of(candidate.mesh).front(), 1);
   }
 
   /// Evaluation of these, where it is not known from others.
@@ -155,7 +204,7 @@ class Search {
     if (others_.empty()) return;
     std::map<OtherKey, const PlanCandidate*> wanted;
     for (const SearchedPlan& plan : plans)
-      if (plan.problem.empty() && !other_arenas_.count(key_of(plan.candidate)))
+      if (has_others(plan) && !other_arenas_.count(key_of(plan.candidate)))
         wanted[key_of(plan.candidate)] = &plan.candidate;
     const std::vector<std::pair<OtherKey, const PlanCandidate*>> list(wanted.begin(), wanted.end());
     std::vector<int64_t> arenas(list.size());
@@ -172,55 +221,54 @@ class Search {
     compile_all(candidates);
   }
 
-  SearchedPlan compiled(const PlanCandidate& candidate) const {
-    SearchedPlan plan;
-    plan.candidate = candidate;
-    try {
-      const Program program =
-          smelt::compile(description_, options_of(candidate, base_, batch_), Stage::program).program;
-      require_axes(program, candidate.mesh);
-      plan.state_bytes = states_of(program), plan.arena_bytes = arena_of(program);
-      plan.time = update_time(program, candidate.micro_batches, rates_);
-    } catch (const Error& error) {
-      plan.problem = error.what();
-    }
-    return plan;
+  /// Whether evaluation could make the difference: plans of stages have it, and what is too large already
+  /// stays so.
+  bool has_others(const SearchedPlan& plan) const {
+    return !others_.empty() && plan.problem.empty() && plan.candidate.stages() == 1 && fits(plan);
   }
-
-  static void require_axes(const Program& program, const Mesh& mesh) {
-    for (const MeshAxis& axis : mesh.axes)
-      if (!works_along(program, axis.name))
-        fail("nothing of the model is shared along the axis {}: its ranks would all do the same", axis.name);
+  bool fits(const SearchedPlan& plan) const {
+    return !options_.budget || plan.cost.bytes() <= *options_.budget;
   }
 
   void add(SearchedPlan plan) {
-    if (plan.problem.empty()) {
-      if (!others_.empty())
-        plan.arena_bytes = std::max(plan.arena_bytes, other_arenas_.at(key_of(plan.candidate)));
-      plan.fits = !options_.budget || plan.bytes() <= *options_.budget;
-      if (plan.fits)
-        best_ = std::min(best_.value_or(plan.time.seconds), plan.time.seconds);
-      else
-        save_memory(plan);
-    } else {
-      plan.fits = false;
-    }
+    if (has_others(plan))
+      plan.cost.arena_bytes = std::max(plan.cost.arena_bytes, other_arenas_.at(key_of(plan.candidate)));
+    plan.fits = plan.problem.empty() && fits(plan);
+    if (plan.fits)
+      best_ = std::min(best_.value_or(plan.cost.time.seconds), plan.cost.time.seconds);
+    else if (plan.problem.empty())
+      save_memory(plan);
     result_.plans.push_back(std::move(plan));
   }
 
   /// States do not shrink with the batch, nor with what is computed again.
   void save_memory(const SearchedPlan& plan) {
-    if (plan.state_bytes > *options_.budget) return;
+    if (plan.cost.state_bytes > *options_.budget) return;
     const PlanCandidate& candidate = plan.candidate;
     const size_t level = static_cast<size_t>(llvm::find(levels_, candidate.recompute) - levels_.begin());
     if (level + 1 < levels_.size()) {
       PlanCandidate next = candidate;
       next.recompute = levels_[level + 1];
-      waiting_.push_back({next, plan.time.seconds});
+      waiting_.push_back({next, plan.cost.time.seconds});
     }
     if (level > 0) return;
-    if (const auto next = with_micro_batches(candidate, 2 * candidate.micro_batches))
-      waiting_.push_back({*next, plan.time.seconds});
+    if (const auto next = smaller_batches(plan)) waiting_.push_back({*next, plan.cost.time.seconds});
+  }
+
+  /// At least twice as many micro-batches, so many that memory may suffice: what is not of states shrinks
+  /// with the batch at most. ZeRO 2 begins to differ from 1 where there are several.
+  std::optional<PlanCandidate> smaller_batches(const SearchedPlan& plan) {
+    const PlanCandidate& candidate = plan.candidate;
+    const int64_t rest = plan.cost.bytes() - plan.cost.state_bytes;
+    auto next = with_micro_batches(candidate, 2 * candidate.micro_batches);
+    while (next && plan.cost.state_bytes + rest * next->batch / candidate.batch > *options_.budget)
+      next = with_micro_batches(candidate, 2 * next->micro_batches);
+    if (next && candidate.zero == 1 && candidate.stages() == 1 && candidate.micro_batches == 1) {
+      PlanCandidate cut = *next;
+      cut.zero = 2;
+      waiting_.push_back({cut, plan.cost.time.seconds});
+    }
+    return next;
   }
 
   /// Candidates in which evaluation is the same have one key.
@@ -228,7 +276,7 @@ class Search {
     Mesh mesh = candidate.mesh;
     if (candidate.zero < 3)
       llvm::erase_if(mesh.axes, [](const MeshAxis& axis) { return axis.name == "data"; });
-    return {str(mesh), candidate.batch, candidate.zero == 3};
+    return {str(mesh), candidate.batch, candidate.zero == 3, candidate.sequence_parallel};
   }
 
   int64_t arena_of_others(const PlanCandidate& candidate) const {
@@ -240,7 +288,7 @@ class Search {
   void sort() {
     std::ranges::stable_sort(result_.plans, {}, [](const SearchedPlan& plan) {
       const bool is_known = plan.problem.empty();
-      const double order = plan.fits ? plan.time.seconds : static_cast<double>(plan.bytes());
+      const double order = plan.fits ? plan.cost.time.seconds : static_cast<double>(plan.cost.bytes());
       return std::tuple(!is_known, !plan.fits, is_known ? order : 0.0);
     });
   }
@@ -252,6 +300,8 @@ class Search {
   int64_t batch_ = 1;  // the bound of B that base_ has
   std::vector<std::string> others_;
   std::vector<RecomputePolicy> levels_;
+  std::string no_stages_;               // why there are none; empty: there are
+  std::map<int64_t, LeastTime> least_;  // by ranks along the axis model
   std::map<OtherKey, int64_t> other_arenas_;
   std::vector<Waiting> waiting_;
   std::optional<double> best_;  // seconds of the fastest that fits
@@ -270,7 +320,7 @@ const SearchedPlan& PlanSearch::best(std::optional<int64_t> budget) const {
       "no plan fits in {} a rank: the least takes {}, of which states {}; give a larger --memory-budget, "
       "more "
       "ranks, narrower numbers (--precision bf16, --masters none) or another --optimizer",
-      memory_text(budget.value_or(0)), memory_text(least.bytes()), memory_text(least.state_bytes));
+      memory_text(budget.value_or(0)), memory_text(least.cost.bytes()), memory_text(least.cost.state_bytes));
 }
 
 PlanSearch search_plans(const Description& description, const CompileOptions& base, const MachineRates& rates,

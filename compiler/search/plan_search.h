@@ -1,10 +1,12 @@
-// plan_search: which mesh, stage of ZeRO, number of micro-batches and level of recomputation train a model on
-// so many ranks in the least predicted time, with the memory that there is.
+// plan_search: which mesh of data, model and stages, stage of ZeRO, number of micro-batches and level of
+// recomputation train a model on so many ranks in the least predicted time, with the memory that there is.
 //
-// Every candidate that is looked at is compiled to a Program, so its memory is exact; its time is predicted
-// (plan_time.h). Micro-batches and recomputation save memory and cost time: a candidate with more of them is
-// compiled only where one with less does not fit, and not where that one's time, which is a lower bound of
-// its own, is beyond the best candidate's that fits.
+// Every candidate that is looked at is compiled to a Program, of stages to one a stage, so its memory is
+// exact; its time is predicted (plan_time.h, stage_cost.h). Few are compiled: first each mesh of data and
+// model alone. From these a lower bound of all others is known (least_time.h), which are compiled in its
+// order, up to the best candidate's time. Micro-batches and recomputation save memory and cost time: a
+// candidate with more of them is compiled only where one with less does not fit, whose time is a lower bound
+// then.
 #pragma once
 
 #include <optional>
@@ -13,7 +15,7 @@
 
 #include "compiler/search/machine_rates.h"
 #include "compiler/search/plan_candidates.h"
-#include "compiler/search/plan_time.h"
+#include "compiler/search/plan_cost.h"
 
 namespace smelt {
 
@@ -23,17 +25,15 @@ struct PlanSearchOptions {
   /// many micro-batches; every candidate keeps that number.
   int64_t micro_batches = 1;
   std::optional<int64_t> budget;  // bytes of states and arena on each rank
+  std::string no_stages = {};     // why the caller cannot run stages of a pipeline; empty: it can
   int threads = 0;                // that compile; 0: the processors of this process, at most 8
 };
 
 struct SearchedPlan {
   PlanCandidate candidate;
-  std::string problem;  // of what cannot be compiled; empty: the rest is known
-  int64_t state_bytes = 0, arena_bytes = 0;
-  EntryTime time;  // of an update
+  std::string problem;  // of what cannot be compiled, or is not offered; empty: the rest is known
+  PlanCost cost = {};
   bool fits = true;
-
-  int64_t bytes() const { return state_bytes + arena_bytes; }
 };
 
 struct PlanSearch {

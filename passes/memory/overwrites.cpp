@@ -152,7 +152,8 @@ class Overwrites::Makers {
 
   void add_content(const Value& value, const Layout& place) {
     if (!value.layout || value.layout->buffer != place.buffer) return;
-    places_[taker_.node()].push_back({place, &taker_});
+    // Of a pack's part, which has fewer dims than the state.
+    places_[taker_.node()].push_back({place, &taker_, region_of(place, value.shape())});
     move_content_ |= *value.layout != place;
   }
 

@@ -2,6 +2,9 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include "passes/sharding/partial_sums.h"
@@ -57,9 +60,23 @@ class Propagation {
   void follow_neighbours() {
     for (bool changed = true; changed;) {
       changed = false;
-      for (const auto& node : graph_.nodes()) changed |= forward(*node);
-      for (const auto& node : llvm::reverse(graph_.nodes())) changed |= backward(*node);
+      for (const auto& node : graph_.nodes())
+        if (is_due(*node, forwards_)) changed |= forward(*node);
+      for (const auto& node : llvm::reverse(graph_.nodes()))
+        if (is_due(*node, backwards_)) changed |= backward(*node);
     }
+  }
+
+  /// Whether a value of the node has changed since it was last asked: what a node says depends on them alone.
+  bool is_due(const Node& node, llvm::DenseMap<const Node*, int64_t>& asked) {
+    const auto changed_at = [&](const Value* value) { return changed_at_.lookup(value); };
+    int64_t newest = 0;
+    for (const Value* operand : node.operands()) newest = std::max(newest, changed_at(operand));
+    for (const auto& result : node.results()) newest = std::max(newest, changed_at(result.get()));
+    const auto [last, is_first] = asked.try_emplace(&node, clock_);
+    if (!is_first && last->second >= newest) return false;
+    last->second = clock_;
+    return true;
   }
 
   // ---- leaves
@@ -89,6 +106,7 @@ class Propagation {
     Sharding& own = shardings_.find(&value)->second;
     if (fixed_.contains(&value) || !own.is_replicated()) return false;
     own.dims[0] = axes;
+    changed_at_[&value] = ++clock_;
     const bool fits =
         llvm::all_of(value.users(), [&](const Node* user) { return takes(*user, value, axes); });
     if (!fits) return own.dims[0].clear(), false;
@@ -145,6 +163,7 @@ class Propagation {
       if (!own.dims[i].empty() || other.dims[i].empty() || llvm::any_of(other.dims[i], taken)) continue;
       if (!can_cut(value.shape()[i], parts_of(mesh_, other.dims[i]))) continue;
       own.dims[i] = other.dims[i];
+      changed_at_[&value] = ++clock_;
       reasons_.try_emplace(&value, reason, by.describe());
       changed = true;
     }
@@ -171,6 +190,9 @@ class Propagation {
   llvm::DenseSet<const Value*> fixed_;
   llvm::DenseMap<const Value*, std::pair<ShardingReason, std::string>> reasons_;
   Assignments assignments_;
+  int64_t clock_ = 0;  // of changes
+  llvm::DenseMap<const Value*, int64_t> changed_at_;
+  llvm::DenseMap<const Node*, int64_t> forwards_, backwards_;  // when each was last asked
   AxisAssigner assigner_;
 };
 

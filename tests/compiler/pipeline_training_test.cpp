@@ -144,7 +144,8 @@ void expect_as_one(const PipelineSetting& setting, const TokenSplit& data, Pipel
     EXPECT_TRUE(!tied || rank.tied == *tied);
     tied = &rank.tied;
   }
-  ASSERT_TRUE(tied);
+  const bool in_parts = setting.mesh.find("model") != std::string::npos;
+  ASSERT_TRUE(tied || in_parts) << "ranks along model have parts of it";
 }
 
 struct PipelineCase {
@@ -159,6 +160,8 @@ const PipelineCase kPipelineCases[] = {
     {"interleaved", {"stage=2", 2, 2}, PipelineOrder::interleaved},
     {"data", {"data=2,stage=2"}, PipelineOrder::one_f_one_b},
     {"zero1_lamb", {"data=2,stage=2", 1, 1, DType::f32, Optimizer::lamb, 1}, PipelineOrder::gpipe},
+    {"zero1_parts", {"data=2,stage=2", 2, 2, DType::f32, Optimizer::adamw, 1}, PipelineOrder::interleaved},
+    {"model", {"model=2,stage=2"}, PipelineOrder::one_f_one_b},
     {"bf16", {"stage=2", 1, 1, DType::bf16}, PipelineOrder::one_f_one_b, 4e-3},
     {"fp16", {"stage=2", 1, 1, DType::f16}, PipelineOrder::one_f_one_b, 2e-3},
 };

@@ -52,31 +52,38 @@ std::string brief_reason(std::string text) {
 
 std::vector<std::string> cells_of(const SearchedPlan& plan, bool is_best) {
   const PlanCandidate& c = plan.candidate;
-  std::vector<std::string> cells = {is_best ? ">" : "", mesh_text(c.mesh), std::to_string(c.zero),
-                                    fmt::format("{} x {}", c.micro_batches, c.batch), c.recompute.str()};
+  std::vector<std::string> cells = {is_best ? ">" : "",
+                                    mesh_text(c.mesh),
+                                    std::to_string(c.zero),
+                                    c.ranks("model") == 1 ? ""
+                                    : c.sequence_parallel ? "cut"
+                                                          : "whole",
+                                    c.stages() == 1 ? "" : std::to_string(c.parts_a_stage),
+                                    fmt::format("{} x {}", c.micro_batches, c.batch),
+                                    c.recompute.str()};
   if (!plan.problem.empty()) {
-    cells.insert(cells.end(), {"", "", "", "", brief_reason(plan.problem)});
+    cells.insert(cells.end(), {"", "", "", "", "", brief_reason(plan.problem)});
     return cells;
   }
-  cells.insert(cells.end(), {ms(plan.time.seconds), ms(plan.time.exposed), gib(plan.bytes()),
-                             gib(plan.state_bytes), plan.fits ? "" : "does not fit"});
+  const PlanCost& cost = plan.cost;
+  cells.insert(cells.end(), {ms(cost.time.seconds), ms(cost.time.exposed),
+                             c.stages() == 1 ? "" : fmt::format("{:.1f}%", 100 * cost.bubble),
+                             gib(cost.bytes()), gib(cost.state_bytes), plan.fits ? "" : "does not fit"});
   return cells;
 }
 
 std::string table_text(const PlanSearch& search, const MachineRates& rates, const Budget& budget) {
-  TextTable table({"", "mesh", "zero", "micro-batches", "recompute", "predicted ms", "exposed ms",
-                   "GiB a rank", "of states", ""});
+  TextTable table({"", "mesh", "zero", "sequences", "parts", "micro-batches", "recompute", "predicted ms",
+                   "exposed ms", "bubble", "GiB a rank", "of states", ""});
   for (const SearchedPlan& plan : search.plans)
     table.add(cells_of(plan, &plan == search.plans.data() && plan.fits));
   std::string text = fmt::format("{} records an update; {}\n", search.records, rates.source);
   text += budget.bytes ? fmt::format("memory: {} a rank ({})\n", bytes_text(*budget.bytes), budget.source)
                        : fmt::format("memory: any ({})\n", budget.source);
   text += table.text();
-  text += fmt::format("{} compiled in {:.1f} s", search.plans.size(), search.seconds);
+  text += fmt::format("{} looked at in {:.1f} s", search.plans.size(), search.seconds);
   if (search.left_out > 0)
-    text += fmt::format(
-        "; {} left out: they compute more than one that does not fit and is slower than the first",
-        search.left_out);
+    text += fmt::format("; {} left out, which cannot be faster than the first", search.left_out);
   return text + "\n";
 }
 
@@ -92,11 +99,12 @@ std::string bound_text(const Symbols::Bound& bound) {
 void SearchFlags::add_to(CLI::App& command) {
   auto* search = command.add_flag(
       "--plan-search", is_on,
-      "choose --mesh, --zero, micro-batches and --recompute: the plan that is predicted to be the fastest of "
-      "those "
-      "that fit into --memory-budget, or else into the memory there is; says what there was to choose from "
+      "choose --mesh, --zero, --sequence-parallel, --pipeline-parts, micro-batches and --recompute: the plan "
+      "that is predicted to be the fastest of those that fit into --memory-budget, or else into the memory "
+      "there is; says what there was to choose from "
       "(docs/plan_search.md)");
-  for (const char* other : {"--mesh", "--zero", "--recompute"}) search->excludes(command.get_option(other));
+  for (const char* other : {"--mesh", "--zero", "--sequence-parallel", "--pipeline-parts", "--recompute"})
+    search->excludes(command.get_option(other));
 }
 
 void SearchFlags::add_simulated(CLI::App& command) {
@@ -115,15 +123,25 @@ void ChosenPlan::apply(CompileFlags& flags) const {
   flags.bounds = texts;
   flags.mesh = mesh;
   flags.zero = zero;
+  flags.sequence_parallel = sequence_parallel;
+  flags.pipeline_parts = parts_a_stage;
   flags.memory.budget.clear();
   flags.memory.recompute = recompute;
 }
 
 std::string to_text(const ChosenPlan& plan) {
-  const Json json = {
-      {"mesh", plan.mesh},       {"recompute", plan.recompute},   {"zero", plan.zero},
-      {"batch", plan.batch},     {"bytes", plan.bytes},           {"micro_batches", plan.micro_batches},
-      {"seconds", plan.seconds}, {"base_batch", plan.base_batch}, {"exposed", plan.exposed}};
+  const Json json = {{"sequence_parallel", plan.sequence_parallel},
+                     {"parts_a_stage", plan.parts_a_stage},
+                     {"bubble", plan.bubble},
+                     {"mesh", plan.mesh},
+                     {"recompute", plan.recompute},
+                     {"zero", plan.zero},
+                     {"batch", plan.batch},
+                     {"bytes", plan.bytes},
+                     {"micro_batches", plan.micro_batches},
+                     {"seconds", plan.seconds},
+                     {"base_batch", plan.base_batch},
+                     {"exposed", plan.exposed}};
   return json.dump();
 }
 
@@ -133,12 +151,15 @@ ChosenPlan parse_chosen_plan(std::string_view text) {
     return {.mesh = json.at("mesh"),
             .recompute = json.at("recompute"),
             .zero = json.at("zero"),
+            .sequence_parallel = json.at("sequence_parallel"),
+            .parts_a_stage = json.at("parts_a_stage"),
             .batch = json.at("batch"),
             .micro_batches = json.at("micro_batches"),
             .base_batch = json.at("base_batch"),
             .bytes = json.at("bytes"),
             .seconds = json.at("seconds"),
-            .exposed = json.at("exposed")};
+            .exposed = json.at("exposed"),
+            .bubble = json.at("bubble")};
   } catch (const Json::exception& error) {
     fail("the chosen plan that rank 0 sent cannot be read: {}", error.what());
   }
@@ -150,7 +171,10 @@ FoundPlan find_plan(const SearchedModel& model, int64_t ranks) {
   const Budget budget = budget_of(model.options, target, ranks);
   FoundPlan found;
   found.search = search_plans(model.description, model.options, rates,
-                              {.ranks = ranks, .micro_batches = model.micro_batches, .budget = budget.bytes});
+                              {.ranks = ranks,
+                               .micro_batches = model.micro_batches,
+                               .budget = budget.bytes,
+                               .no_stages = model.no_stages});
   found.table = table_text(found.search, rates, budget);
   found.budget = budget.bytes;
   return found;
@@ -162,12 +186,15 @@ ChosenPlan FoundPlan::chosen() const {
   return {.mesh = mesh_text(c.mesh),
           .recompute = c.recompute.str(),
           .zero = c.zero,
+          .sequence_parallel = c.sequence_parallel,
+          .parts_a_stage = c.parts_a_stage,
           .batch = c.batch,
           .micro_batches = c.micro_batches,
           .base_batch = search.base_batch,
-          .bytes = plan.bytes(),
-          .seconds = plan.time.seconds,
-          .exposed = plan.time.exposed};
+          .bytes = plan.cost.bytes(),
+          .seconds = plan.cost.time.seconds,
+          .exposed = plan.cost.time.exposed,
+          .bubble = plan.cost.bubble};
 }
 
 void train_over_ranks(const SearchFlags& flags, const std::string& mesh,
@@ -201,9 +228,11 @@ void print_search(SearchedModel model, int64_t ranks) {
 }
 
 std::string prediction_text(const ChosenPlan& plan, double measured_seconds) {
-  return fmt::format("predicted {} a step, {} of it for other ranks; measured {} ({:.2f} x)",
-                     seconds_text(plan.seconds), seconds_text(plan.exposed), seconds_text(measured_seconds),
-                     plan.seconds > 0 ? measured_seconds / plan.seconds : 0);
+  const std::string idle =
+      plan.bubble > 0 ? fmt::format(", {:.1f}% of it idle", 100 * plan.bubble) : std::string();
+  return fmt::format("predicted {} a step, {} of it for other ranks{}; measured {} ({:.2f} x)",
+                     seconds_text(plan.seconds), seconds_text(plan.exposed), idle,
+                     seconds_text(measured_seconds), plan.seconds > 0 ? measured_seconds / plan.seconds : 0);
 }
 
 }  // namespace smelt::cli

@@ -17,7 +17,8 @@ struct SearchFlags {
   bool is_on = false;
   int64_t ranks = 0;  // of commands that simulate them
 
-  /// Adds --plan-search, which stands against --mesh, --zero and --recompute: `command` has them already.
+  /// Adds --plan-search, which stands against --mesh, --zero, --recompute and others that it chooses:
+  /// `command` has them already.
   void add_to(CLI::App& command);
   /// Adds --mesh-size, too.
   void add_simulated(CLI::App& command);
@@ -28,16 +29,20 @@ struct SearchedModel {
   Description description;
   CompileOptions options;
   int64_t micro_batches = 1;
+  std::string no_stages = {};  // why the command cannot run stages of a pipeline; empty: it can
 };
 
 /// The plan that was chosen, as all ranks know it.
 struct ChosenPlan {
   std::string mesh, recompute;  // as --mesh and --recompute take them
   int zero = 0;
+  bool sequence_parallel = false;
+  int64_t parts_a_stage = 1;
   int64_t batch = 1, micro_batches = 1;
   int64_t base_batch = 1;           // the bound of B that was searched from
   int64_t bytes = 0;                // of a rank's states and arena
   double seconds = 0, exposed = 0;  // predicted, of an update
+  double bubble = 0;                // the part of it in which stages stand idle
 
   /// As if it had been given as options: bounds of B, of products with it, --mesh, --zero and --recompute.
   void apply(CompileFlags& flags) const;

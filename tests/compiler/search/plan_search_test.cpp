@@ -44,10 +44,12 @@ PlanSearch search(int64_t ranks, int64_t batch, std::optional<int64_t> budget = 
 TEST(TrainingMeshes, AreAllWaysToMultiply) {
   std::vector<std::string> meshes;
   for (const Mesh& mesh : training_meshes(8)) meshes.push_back(str(mesh));
-  EXPECT_EQ(meshes, (std::vector<std::string>{"data = 8", "data = 4, model = 2", "data = 2, model = 4",
-                                              "model = 8"}));
+  EXPECT_EQ(meshes, (std::vector<std::string>{"data = 8", "data = 4, model = 2", "data = 4, stage = 2",
+                                              "data = 2, model = 4", "data = 2, model = 2, stage = 2",
+                                              "data = 2, stage = 4", "model = 8", "model = 4, stage = 2",
+                                              "model = 2, stage = 4", "stage = 8"}));
   EXPECT_EQ(training_meshes(1), std::vector<Mesh>{Mesh{}});
-  EXPECT_EQ(training_meshes(6).size(), 4u);
+  EXPECT_EQ(training_meshes(6).size(), 9u);
 }
 
 TEST(WithBatch, ChangesProductsToo) {
@@ -73,22 +75,36 @@ TEST(CallInParallel, CallsEachOnceAndRethrowsTheFirst) {
   }
 }
 
-TEST(PlanSearch, LooksAtEveryMeshAndStage) {
+TEST(PlanSearch, LooksAtEveryMeshAndVariantOrLeavesItOut) {
   const PlanSearch found = search(4, 2);
   EXPECT_EQ(found.records, 8);
-  ASSERT_EQ(found.plans.size(), 4u + 4u + 1u) << "stages of data=4 and data=2,model=2, and model=4";
-  EXPECT_EQ(found.left_out, 0);
-  for (size_t i = 0; i < found.plans.size(); ++i) {
+  size_t all = 0;
+  for (const Mesh& mesh : training_meshes(4)) all += variants_of(mesh).size();
+  EXPECT_EQ(all, 3u + 6u + 4u + 2u + 4u + 2u);
+  EXPECT_EQ(found.plans.size() + static_cast<size_t>(found.left_out), all);
+  for (size_t i = 0; i < found.plans.size() && found.plans[i].fits; ++i) {
     const SearchedPlan& plan = found.plans[i];
     EXPECT_EQ(plan.problem, "");
-    EXPECT_TRUE(plan.fits);
-    EXPECT_EQ(plan.candidate.batch * plan.candidate.micro_batches * data_ranks(plan.candidate.mesh),
+    EXPECT_EQ(plan.candidate.batch * plan.candidate.micro_batches * plan.candidate.ranks("data"),
               found.records);
-    const double before = i > 0 ? found.plans[i - 1].time.seconds : 0;
-    EXPECT_GE(plan.time.seconds, before) << "by time";
-    EXPECT_GT(plan.time.exposed, 0) << "a CPU hides nothing";
+    const double before = i > 0 ? found.plans[i - 1].cost.time.seconds : 0;
+    EXPECT_GE(plan.cost.time.seconds, before) << "by time";
+    EXPECT_GT(plan.cost.time.exposed, 0) << "a CPU hides nothing";
+    EXPECT_EQ(plan.cost.bubble > 0, plan.candidate.stages() > 1);
   }
   EXPECT_EQ(&found.best({}), &found.plans[0]);
+}
+
+TEST(PlanSearch, SaysWhyStagesAreNotOffered) {
+  MachineRates rates = machine_rates(parse_target("cpu"), -1, 2, {});
+  const PlanSearch found =
+      search_plans(model(), search_base("cpu", 2), rates,
+                   {.ranks = 2, .budget = {}, .no_stages = "no such thing", .threads = 2});
+  const auto stages =
+      std::ranges::find_if(found.plans, [](const SearchedPlan& plan) { return plan.candidate.stages() > 1; });
+  ASSERT_NE(stages, found.plans.end());
+  EXPECT_EQ(stages->problem, "not offered: no such thing");
+  EXPECT_FALSE(stages->fits);
 }
 
 /// What `compile` plans for the candidate with all its entries.
@@ -105,22 +121,23 @@ int64_t bytes_of_plan(const PlanCandidate& candidate, const CompileOptions& base
 TEST(PlanSearch, MemoryIsThatOfThePlan) {
   const PlanSearch all = search(2, 2, {}, "sm_90");
   for (const SearchedPlan& plan : all.plans)
-    EXPECT_EQ(plan.bytes(), bytes_of_plan(plan.candidate, search_base("sm_90", 2), 2))
-        << str(plan.candidate.mesh) << " zero " << plan.candidate.zero;
+    if (plan.fits)
+      EXPECT_EQ(plan.cost.bytes(), bytes_of_plan(plan.candidate, search_base("sm_90", 2), 2))
+          << str(plan.candidate.mesh) << " zero " << plan.candidate.zero;
 }
 
 TEST(PlanSearch, WhatDoesNotFitIsTriedWithLessMemory) {
   const PlanSearch all = search(2, 8);
-  int64_t least = all.plans[0].bytes();
-  for (const SearchedPlan& plan : all.plans) least = std::min(least, plan.bytes());
+  int64_t least = all.plans[0].cost.bytes();
+  for (const SearchedPlan& plan : all.plans)
+    if (plan.fits) least = std::min(least, plan.cost.bytes());
   const PlanSearch tight = search(2, 8, least - 1);
   const SearchedPlan& best = tight.best(least - 1);
-  EXPECT_LT(best.bytes(), least);
+  EXPECT_LT(best.cost.bytes(), least);
   EXPECT_TRUE(best.candidate.micro_batches > 1 || best.candidate.recompute.has_price());
-  EXPECT_GE(best.time.seconds, all.plans[0].time.seconds);
-  EXPECT_GT(tight.left_out, 0);
+  EXPECT_GE(best.cost.time.seconds, all.plans[0].cost.time.seconds);
   for (const SearchedPlan& plan : tight.plans)
-    EXPECT_EQ(plan.candidate.batch * plan.candidate.micro_batches * data_ranks(plan.candidate.mesh),
+    EXPECT_EQ(plan.candidate.batch * plan.candidate.micro_batches * plan.candidate.ranks("data"),
               tight.records);
 }
 
