@@ -182,11 +182,10 @@ class Compiler {
     before.run(module);
     if (shared) plan_neighbours(module, manager());
     flatten_parameters(module, {options_.storage, false});  // nothing is updated: no masters
-    if (shared && options_.int8_weights)
-      fail(
-          "weights of int8 are for one rank, and the mesh is {}: give --weight-type=float, or leave out "
-          "--mesh",
-          str(module.mesh()));
+    if (!shared) quantize(module, target);
+  }
+
+  void quantize(Module& module, const Target& target) const {
     if (options_.int8_weights) quantize_weights(module, {.in_place = !target.is_cuda()});
   }
 
@@ -284,7 +283,9 @@ class Compiler {
       before.add("drop_stops,simplify,rewrite_reductions,simplify");
       before.run(module);
       result_.pass_timing += before.timing_report();
+      const bool shared = shares_parameters(module);
       share_over_ranks(module, options_, sharing(), result_);
+      if (shared) quantize(module, target);  // a rank's parts
     }
     PassManager passes = manager();
     if (options_.pipeline.empty()) {

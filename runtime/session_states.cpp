@@ -184,12 +184,27 @@ int Session::scales_index(std::string_view weights) const {
   return none ? -1 : static_cast<int>(found - plan_->states.begin());
 }
 
+namespace {
+
+/// What the rank holds of the whole.
+template <typename T>
+void copy_part(const Segment& segment, const RankPlace& place, std::span<const T> whole, std::byte* state) {
+  T* to = reinterpret_cast<T*>(state) + segment.offset;
+  for (const PartRun& run : part_runs(segment, place.mesh, place.coordinates))
+    std::copy_n(whole.begin() + run.in_whole, run.elements, to + run.in_part);
+}
+
+}  // namespace
+
+/// Ranks that have columns of a row have the scale of all of it.
 void Session::write_quantized(int index, const Segment& part, std::span<const float> values) {
   const int scales = scales_index(plan_->states[static_cast<size_t>(index)].name);
   const Segment& factors = segment_of(plan_->states[static_cast<size_t>(scales)], part.name);
-  auto* to = reinterpret_cast<int8_t*>(memory(index).data()) + part.offset;
-  auto* scale = reinterpret_cast<float*>(memory(scales).data()) + factors.offset;
-  quantize_rows(values, {to, values.size()}, {scale, static_cast<size_t>(factors.elements())});
+  std::vector<int8_t> numbers(values.size());
+  std::vector<float> rows(static_cast<size_t>(count_elements(whole_shape(factors))));
+  quantize_rows(values, numbers, rows);
+  copy_part<int8_t>(part, place(), numbers, memory(index).data());
+  copy_part<float>(factors, place(), rows, memory(scales).data());
 }
 
 void Session::fill(int index, const Executor::MakePart& make) {
@@ -255,7 +270,7 @@ void Session::initialize_quantized(int index, uint32_t seed) {
   const State& state = plan_->states[static_cast<size_t>(index)];
   clear_state(state.name);
   for (const Segment& part : state.segments) {
-    std::vector<float> values(static_cast<size_t>(part.elements()));
+    std::vector<float> values(static_cast<size_t>(count_elements(whole_shape(part))));
     initialize_values(part.init, part.name, seed, values);
     write_segment(state.name, part.name, values);
   }

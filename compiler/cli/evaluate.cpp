@@ -117,9 +117,14 @@ void run_evaluate(const EvaluateCommand& options, const Json& all, InferenceRank
   const BatchOptions batching = batch_options(options, model);
   const DataPart part = part_of(options, model, batching.length);
   SessionOptions session_options = options.weights.session_options();
-  if (ranks) ranks->add_to(session_options, *model.plan), ranks->agree("the evaluation", *model.plan, all);
+  if (ranks) ranks->add_to(session_options, *model.plan), ranks->agree("the evaluation", model, all);
   auto session = open_session(model, options.weights, session_options);
   const int64_t most = options.batches > 0 ? options.batches : std::numeric_limits<int32_t>::max();
+  if (ranks)
+    ranks->share_choices(*session, [&] {
+      evaluate_batches(*session, *make_list(part, batching, 1), {},
+                       [&] { ranks->progress("a first batch"); });
+    });
   const auto batches = make_list(part, batching, most);
   const auto begin = std::chrono::steady_clock::now();
   const EvaluationSums found = evaluate_batches(*session, *batches, {}, [&] {

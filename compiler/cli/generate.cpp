@@ -194,6 +194,16 @@ GenerationClock print_all(const Work& work, ResultLines& lines) {
   return clock;
 }
 
+/// The prompts and a step behind them, for what a device chooses in its first runs.
+void run_shortly(const Work& work) {
+  constexpr int64_t kFewTokens = 3;
+  GenerationOptions few = work.generation;
+  few.max_new_tokens = std::min(few.max_new_tokens, kFewTokens);
+  few.min_new_tokens = few.min_length = 0;
+  GenerationClock clock;
+  continue_prompts(work.generator, work.prompts, few, clock, [](size_t, std::span<const Hypothesis>) {});
+}
+
 void generate(const GenerateCommand& options, const std::vector<GivenPrompt>& given,
               const GenerationOptions& generation, const Model& model, ResultLines& lines,
               InferenceRanks* ranks) {
@@ -208,6 +218,7 @@ void generate(const GenerateCommand& options, const std::vector<GivenPrompt>& gi
   Work work{options, generation, texts, generator, given, ranks};
   for (const GivenPrompt& prompt : given)
     work.prompts.push_back(tokens_of(prompt, texts, generator, generation));
+  if (ranks) ranks->share_choices(*session, [&] { run_shortly(work); });
   const GenerationClock clock = work.streams() ? stream_one(work) : print_all(work, lines);
   const std::string speed = clock.text(*model.plan);
   lines.finish();
@@ -244,7 +255,7 @@ void run_generate(const GenerateCommand& options, const Json& all, InferenceRank
   flags.timing &= is_first(ranks), flags.says_memory &= is_first(ranks);
   compile_model(model, compiled, flags);
   model.bounds = bounds;
-  if (ranks) ranks->agree("generation", *model.plan, all);
+  if (ranks) ranks->agree("generation", model, all);
   const GenerationOptions generation = options.generation.options(model.about, options.weights.seed);
   if (const std::string remark = options.generation.remark(generation); !remark.empty() && is_first(ranks))
     fmt::print(stderr, "{}\n", remark);

@@ -1,5 +1,8 @@
 #include "compiler/cli/inference_ranks.h"
 
+#include <algorithm>
+#include <span>
+
 #include "compiler/build_id.h"
 #include "compiler/cli/train_ranks.h"
 #include "frontend/tensor_parallel.h"
@@ -7,6 +10,8 @@
 #include "runtime/error.h"
 #include "runtime/plan/plan_file.h"
 #include "runtime/plan/plan_ranks.h"
+#include "runtime/system/file.h"
+#include "runtime/weights/safetensors.h"
 
 namespace smelt::cli {
 
@@ -41,10 +46,38 @@ int InferenceRanks::device(const std::string& target) const {
   return visible == 0 ? -1 : device_of(launch_, visible);
 }
 
-void InferenceRanks::agree(std::string_view what, const Plan& plan, const Json& values) {
-  RankLink::Values all = {{"code", compiler_build_id()}, {"plan", checksum_of(serialize_plan(plan))}};
+namespace {
+
+/// Names, types, shapes and some of the numbers of all tensors: whole files take seconds to read.
+std::string fingerprint(const Checkpoint& weights) {
+  constexpr size_t kMostBytes = 256;
+  Checksum sum;
+  for (const TensorView& tensor : weights.tensors()) {
+    const std::string about = fmt::format("{} {}", tensor.name, describe(tensor));
+    const size_t bytes = std::min(kMostBytes, tensor.bytes.size());
+    sum.add(std::as_bytes(std::span(about)));
+    for (const auto& part : {tensor.bytes.first(bytes), tensor.bytes.last(bytes),
+                             tensor.bytes.subspan((tensor.bytes.size() - bytes) / 2, bytes)})
+      sum.add(part);
+  }
+  return sum.hex();
+}
+
+}  // namespace
+
+void InferenceRanks::agree(std::string_view what, const Model& model, const Json& values) {
+  RankLink::Values all = {{"code", compiler_build_id()}, {"plan", checksum_of(serialize_plan(*model.plan))}};
   for (const auto& [name, value] : values.items()) all.emplace_back(name, value.dump());
+  all.emplace_back("weights' numbers", model.weights ? fingerprint(*model.weights->tensors) : "none");
   ranks_.link().agree(what, all);
+}
+
+void InferenceRanks::share_choices(Session& session, const std::function<void()>& runs) {
+  if (session.plan().target.starts_with("cpu")) return;
+  runs();
+  const auto own = [&] { return session.executor().choices(); };
+  const std::string first = of_first("choices", own);
+  if (first != own()) session.executor().restore_choices(first);
 }
 
 std::string InferenceRanks::of_first(std::string_view what, const std::function<std::string()>& read) {

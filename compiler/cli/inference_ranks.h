@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "compiler/cli/model.h"
 #include "compiler/compile.h"
 #include "runtime/ranks/mesh_ranks.h"
 #include "runtime/session.h"
@@ -27,8 +28,11 @@ class InferenceRanks {
   void add_to(SessionOptions& options, const std::string& target);
   /// For a plan that may be of another one; throws Error naming both then.
   void add_to(SessionOptions& options, const Plan& plan);
-  /// Throws Error, at all ranks, where two of them have other plans, code or values: it names both.
-  void agree(std::string_view what, const Plan& plan, const Json& values);
+  /// Throws Error, at all ranks, where two of them have other plans, code, weights or values: it names both.
+  void agree(std::string_view what, const Model& model, const Json& values);
+  /// What a GPU chooses by measuring, such as algorithms of matmuls, becomes rank 0's at all ranks: all do
+  /// `runs` first, whose results nobody needs. On a CPU, which chooses nothing, there are none.
+  void share_choices(Session& session, const std::function<void()>& runs);
   /// What rank 0 reads, at all ranks.
   std::string of_first(std::string_view what, const std::function<std::string()>& read);
   /// For messages, and so that a rank that goes on is told from one that hangs.

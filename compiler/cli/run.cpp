@@ -125,7 +125,7 @@ void run_run(const RunCommand& options, const Json& all, InferenceRanks* ranks) 
   flags.timing &= is_first, flags.says_memory &= is_first;
   const Model model = compile_or_load(options.model, compiled, options.weights, flags);
   SessionOptions session_options = options.weights.session_options();
-  if (ranks) ranks->add_to(session_options, *model.plan), ranks->agree("the run", *model.plan, all);
+  if (ranks) ranks->add_to(session_options, *model.plan), ranks->agree("the run", model, all);
   auto session = open_session(model, options.weights, session_options);
   const PlanEntry& entry = session->entry(pick_entry(*model.plan, options.entry));
   std::vector<HostTensor> tensors = read_inputs(options);

@@ -3,15 +3,17 @@
 #include <thread>
 
 #include "compiler/cli/command.h"
+#include "compiler/cli/inference_ranks.h"
 #include "compiler/cli/model.h"
 #include "compiler/cli/prompt_text.h"
 #include "compiler/cli/serve_caches.h"
 #include "compiler/cli/text_table.h"
+#include "compiler/server/batch_follower.h"
 #include "compiler/server/end_signal.h"
 #include "compiler/server/http_server.h"
 #include "runtime/error.h"
 #include "runtime/generation/cache_pages.h"
-#include "runtime/ranks/launch_variables.h"
+#include "runtime/plan/plan_ranks.h"
 
 namespace smelt::cli {
 namespace {
@@ -30,8 +32,10 @@ struct ServeCommand {
   WeightFlags weights;
 };
 
-CompileOptions compile_options(const ServeCommand& options, const Model& model, DefaultBounds& bounds) {
+CompileOptions compile_options(const ServeCommand& options, const Model& model, const InferenceRanks* ranks,
+                               DefaultBounds& bounds) {
   CompileOptions result = options.flags.options();
+  if (ranks) ranks->add_to(result);
   result.mode = Mode::infer;
   bounds.add(result.build.bounds, "B", options.slots > 0 ? options.slots : kDefaultSlots, "--slots");
   options.caches.apply(model, result);
@@ -63,8 +67,8 @@ void announce(const ServeCommand& options, int port, const ContinuousBatchCounts
   std::fflush(stdout);
 }
 
-/// Until a signal: answers that are open are then ended as failed.
-void listen(server::HttpServer& http, server::BatchThread& batch) {
+/// Until a signal, or, where there are other ranks, a fault: answers that are open are then ended as failed.
+void listen(server::HttpServer& http, server::BatchThread& batch, bool has_ranks) {
   const server::EndSignal signal;
   const std::jthread ender([&] {
     signal.wait();
@@ -72,35 +76,72 @@ void listen(server::HttpServer& http, server::BatchThread& batch) {
     http.stop();
   });
   struct Wake {  // before the thread is waited for, whatever has ended the server
+    server::BatchThread& batch;
     const server::EndSignal& signal;
-    ~Wake() { signal.wake(); }
-  } const wake{signal};
+    ~Wake() { batch.on_fault({}), signal.wake(); }
+  } const wake{batch, signal};
+  if (has_ranks) batch.on_fault([&] { signal.wake(); });
   http.listen();
 }
 
-/// Which requests share a run is decided by when they come, and other ranks would have to hear of it.
-void refuse_ranks() {
-  if (const int64_t ranks = read_launch(process_environment()).size; ranks > 1)
-    fail("serve runs as one process, and {} were started: leave out the launcher", ranks);
+/// What a rank of a server has.
+struct Served {
+  Model model;
+  std::unique_ptr<Session> session;
+  ContinuousBatchOptions batch;
+};
+
+Served open_served(const ServeCommand& options, const Json& all, InferenceRanks* ranks) {
+  Served served;
+  DefaultBounds bounds;
+  served.model = open_model(options.model, options.weights);
+  const bool is_first = !ranks || ranks->is_first();
+  if (served.model.weights && !is_first) served.model.weights->note.clear();
+  CompileFlags flags = options.flags;
+  flags.timing &= is_first, flags.says_memory &= is_first;
+  compile_model(served.model, compile_options(options, served.model, ranks, bounds), flags);
+  served.model.bounds = bounds;
+  SessionOptions session = options.weights.session_options();
+  if (ranks)
+    ranks->add_to(session, *served.model.plan), ranks->agree("the server", served.model, all);
+  else
+    require_mesh(*served.model.plan, nullptr);
+  served.session = open_session(served.model, options.weights, session);
+  served.batch = {.slots = static_cast<size_t>(options.slots),
+                  .most_waiting = options.queue,
+                  .chunk = options.chunk,
+                  .shares_prefixes = !options.no_shared_prefixes};
+  return served;
 }
 
-void run_serve(const ServeCommand& options) {
-  refuse_ranks();
-  DefaultBounds bounds;
-  Model model = open_model(options.model, options.weights);
-  compile_model(model, compile_options(options, model, bounds), options.flags);
-  model.bounds = bounds;
-  auto session = open_session(model, options.weights);
-  server::BatchThread batch(*session, {.slots = static_cast<size_t>(options.slots),
-                                       .most_waiting = options.queue,
-                                       .chunk = options.chunk,
-                                       .shares_prefixes = !options.no_shared_prefixes});
-  const PromptText texts(model, batch.vocabulary(), !options.no_special_tokens);
-  server::CompletionService completions(batch, texts, model.about.is_null() ? "" : model.about.dump(),
-                                        name_of(options));
+std::string description_of(const Model& model) { return model.about.is_null() ? "" : model.about.dump(); }
+
+void answer_clients(const ServeCommand& options, const Served& served, bool has_ranks) {
+  server::BatchThread batch(*served.session, served.batch);
+  const PromptText texts(served.model, batch.vocabulary(), !options.no_special_tokens);
+  const server::RequestMaker maker(texts, description_of(served.model));
+  server::CompletionService completions(batch, texts, maker, name_of(options));
   server::HttpServer http(batch, completions, batch.counts().slots + options.queue + kMoreConnections);
   announce(options, http.bind(options.host, options.port), batch.counts());
-  listen(http, batch);
+  listen(http, batch, has_ranks);
+  if (has_ranks && !batch.fault().empty()) fail("{}", batch.fault());
+}
+
+/// Signals that come to all ranks are for the first one, which ends the others.
+void follow_first(const ServeCommand& options, const Served& served) {
+  const server::EndSignal signal;
+  server::BatchFollower batch(*served.session, served.batch);
+  const PromptText texts(served.model, batch.vocabulary(), !options.no_special_tokens);
+  const server::RequestMaker maker(texts, description_of(served.model));
+  batch.run([&](const server::AskedCompletion& asked) { return maker.again(asked); });
+}
+
+void run_serve(const ServeCommand& options, const Json& all, InferenceRanks* ranks) {
+  const Served served = open_served(options, all, ranks);
+  if (!ranks || ranks->is_first())
+    answer_clients(options, served, ranks != nullptr);
+  else
+    follow_first(options, served);
 }
 
 void add_limits(CLI::App& command, ServeCommand& options) {
@@ -139,8 +180,12 @@ void add_serve(CLI::App& app) {
   add_limits(*command, *options);
   options->flags.add_to(*command);
   options->flags.add_choice(*command);
+  options->flags.add_ranks(*command);
   options->weights.add_to(*command);
-  on_call(command, options, run_serve);
+  command->callback([options, command] {
+    infer_over_ranks(options->flags.mesh, "serve",
+                     [&](InferenceRanks* ranks) { run_serve(*options, resolved_config(*command), ranks); });
+  });
 }
 
 }  // namespace smelt::cli

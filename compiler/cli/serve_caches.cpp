@@ -17,6 +17,15 @@ struct OnePage {
   int64_t slots_take = 0;  // pages of B slots of T tokens
 };
 
+/// Of one rank, where several have parts of it.
+int64_t rank_bytes(const Module& module, const State& state) {
+  int64_t parts = 1;
+  for (const auto& axes : state.cut)
+    for (const std::string& name : axes)
+      if (const auto axis = module.mesh().find(name)) parts *= module.mesh().axes[*axis].size;
+  return module.symbols.upper(element_count(state.shape)) * size_of(state.dtype) / parts;
+}
+
 /// Nothing where the model has no caches in pages.
 std::optional<OnePage> one_page_of(const Model& model, CompileOptions options) {
   options.build.cache_pages = 1, options.build.chooses_tokens = false;
@@ -24,8 +33,7 @@ std::optional<OnePage> one_page_of(const Model& model, CompileOptions options) {
   const std::unique_ptr<Module> module = build_transformer(*model.spec(), build_options(options));
   OnePage page;
   for (const State& state : module->states)
-    if (state.role == Role::cache)
-      page.bytes += module->symbols.upper(element_count(state.shape)) * size_of(state.dtype);
+    if (state.role == Role::cache) page.bytes += rank_bytes(*module, state);
   const int64_t tokens = module->symbols.upper(Dim::symbol("T"));
   page.slots_take = module->symbols.upper(Dim::symbol("B")) * ((tokens + kPageTokens - 1) / kPageTokens);
   return page;

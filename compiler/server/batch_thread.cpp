@@ -1,5 +1,7 @@
 #include "compiler/server/batch_thread.h"
 
+#include <bit>
+#include <chrono>
 #include <iterator>
 #include <utility>
 
@@ -9,11 +11,14 @@ namespace smelt::server {
 namespace {
 
 constexpr const char* kClosing = "the server ends";
+/// Other ranks hear so often of the first where nothing is to be done, and take it as alive.
+constexpr std::chrono::seconds kQuiet{1};
 
 }  // namespace
 
 BatchThread::BatchThread(Session& session, const ContinuousBatchOptions& options)
-    : batch_(session, options), counts_(batch_.counts()) {
+    : session_(session), batch_(session, options), counts_(batch_.counts()) {
+  if (session.ranks()) turns_.emplace(*session.ranks());
   thread_ = std::thread([this] { run(); });
 }
 
@@ -22,12 +27,12 @@ BatchThread::~BatchThread() {
   thread_.join();
 }
 
-std::shared_ptr<Mailbox> BatchThread::submit(std::vector<Request> requests) {
+std::shared_ptr<Mailbox> BatchThread::submit(std::vector<Request> requests, AskedCompletion asked) {
   const auto mailbox = std::make_shared<Mailbox>(requests.size());
   {
     const std::lock_guard lock(mutex_);
     if (closed_) std::rethrow_exception(refusal());
-    pending_.push_back({std::move(requests), mailbox});
+    pending_.push_back({std::move(requests), mailbox, std::move(asked)});
     changed_.notify_all();
   }
   try {
@@ -68,26 +73,57 @@ void BatchThread::run() {
   if (!fault.empty()) {
     const std::lock_guard lock(mutex_);
     closed_ = true, fault_ = fault;
+    if (listener_) listener_();
   }
   end_all();
 }
 
+void BatchThread::on_fault(std::function<void()> listener) {
+  const std::lock_guard lock(mutex_);
+  listener_ = std::move(listener);
+  if (listener_ && !fault_.empty()) listener_();
+}
+
 void BatchThread::work() {
   while (take_pending()) {
+    const std::vector<ContinuousBatch::Id> cancelled = abandoned();
+    tell(cancelled, false);
     admit_taken();
-    cancel_abandoned();
+    for (const ContinuousBatch::Id id : cancelled) batch_.cancel(id);
     batch_.step();
     publish();  // who has an answer finds it counted
     deliver();
   }
+  tell({}, true);
 }
 
 /// Waits where nothing is to be done; false where the server ends.
 bool BatchThread::take_pending() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return closed_ || !pending_.empty() || !live_.empty() || !batch_.idle(); });
+  const auto is_due = [&] { return closed_ || !pending_.empty() || !live_.empty() || !batch_.idle(); };
+  if (turns_)
+    changed_.wait_for(lock, kQuiet, is_due);
+  else
+    changed_.wait(lock, is_due);
   if (!closed_) taken_.swap(pending_);
   return !closed_;
+}
+
+/// Before the batch changes here.
+void BatchThread::tell(const std::vector<ContinuousBatch::Id>& cancelled, bool ends) {
+  if (!turns_) return;
+  Turn turn{.asked = {}, .cancelled = cancelled, .choices = changed_choices(), .ends = ends};
+  for (const Submission& each : taken_) turn.asked.push_back(each.asked);
+  turns_->tell(turn, batch_.counts());
+}
+
+/// What a session chooses it chooses in its first runs: few looks are enough.
+std::string BatchThread::changed_choices() {
+  const uint64_t steps = batch_.counts().steps;
+  if (steps == 0 || !std::has_single_bit(steps)) return {};
+  std::string choices = session_.executor().choices();
+  if (choices == told_choices_) return {};
+  return told_choices_ = std::move(choices);
 }
 
 /// What is no Error ends the service, which refuses those that are still there.
@@ -103,17 +139,17 @@ void BatchThread::admit_taken() {
   }
 }
 
-/// All of them or none.
 void BatchThread::submit_all(Submission& submission) {
-  for (const Request& request : submission.requests) batch_.check(request);
-  batch_.require_room(submission.requests.size());
-  for (size_t i = 0; i < submission.requests.size(); ++i)
-    live_.emplace(batch_.submit(std::move(submission.requests[i])), Live{submission.mailbox, i});
+  size_t choice = 0;
+  for (const ContinuousBatch::Id id : submit_together(batch_, std::move(submission.requests)))
+    live_.emplace(id, Live{submission.mailbox, choice++});
 }
 
-void BatchThread::cancel_abandoned() {
+std::vector<ContinuousBatch::Id> BatchThread::abandoned() const {
+  std::vector<ContinuousBatch::Id> ids;
   for (const auto& [id, live] : live_)
-    if (live.mailbox->abandoned()) batch_.cancel(id);
+    if (live.mailbox->abandoned()) ids.push_back(id);
+  return ids;
 }
 
 void BatchThread::deliver() {

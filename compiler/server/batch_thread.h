@@ -1,17 +1,21 @@
 // A continuous batch on a thread of its own, which alone runs the session. Others hand it requests and wait
-// at mailboxes.
+// at mailboxes. Where the session's plan is of several ranks, this is the first of them: the others follow
+// what it decides (turns.h).
 #pragma once
 
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "compiler/server/mailbox.h"
+#include "compiler/server/turns.h"
 #include "runtime/serving/continuous_batch.h"
 
 namespace smelt::server {
@@ -29,17 +33,22 @@ class BatchThread {
 
   /// Hands over all choices of one answer. Returns when they are accepted; throws what refused one, and then
   /// none of them runs. Throws ApiError where the service has ended: "shutting_down" where it was closed.
-  std::shared_ptr<Mailbox> submit(std::vector<Request> requests);
+  /// `asked`: what other ranks make the requests from.
+  std::shared_ptr<Mailbox> submit(std::vector<Request> requests, AskedCompletion asked = {});
   ContinuousBatchCounts counts() const;
   /// Why it no longer runs; empty while it does.
   std::string fault() const;
   /// Ends what runs and waits, as failed, and refuses what comes.
   void close();
+  /// Called once where a fault ends the service, by its thread, or at once where one has; it must not throw.
+  /// An empty one takes it back.
+  void on_fault(std::function<void()> listener);
 
  private:
   struct Submission {
     std::vector<Request> requests;
     std::shared_ptr<Mailbox> mailbox;
+    AskedCompletion asked;
   };
   struct Live {
     std::shared_ptr<Mailbox> mailbox;
@@ -49,15 +58,20 @@ class BatchThread {
   void run();
   void work();
   bool take_pending();
+  void tell(const std::vector<ContinuousBatch::Id>& cancelled, bool ends);
+  std::string changed_choices();
   void admit_taken();
   void submit_all(Submission& submission);
-  void cancel_abandoned();
+  std::vector<ContinuousBatch::Id> abandoned() const;
   void deliver();
   void end_all();
   std::exception_ptr refusal() const;
   void publish();
 
+  Session& session_;
   ContinuousBatch batch_;
+  std::optional<Turns> turns_;  // where there are other ranks
+  std::string told_choices_;
   // Of the thread alone.
   std::map<ContinuousBatch::Id, Live> live_;
   std::deque<Submission> taken_;  // not answered yet
@@ -67,6 +81,7 @@ class BatchThread {
   std::deque<Submission> pending_;
   bool closed_ = false;
   std::string fault_;
+  std::function<void()> listener_;
   ContinuousBatchCounts counts_;
   std::thread thread_;
 };

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <ctime>
-#include <random>
 #include <utility>
 
 #include "runtime/serving/api_error.h"
@@ -11,12 +10,6 @@ namespace smelt::server {
 namespace {
 
 constexpr std::chrono::milliseconds kPatience{1000};
-
-/// A request that names no seed gets another result each time.
-CompletionRequest with_seed(CompletionRequest request) {
-  request.options.seed = request.seed ? *request.seed : std::random_device()();
-  return request;
-}
 
 std::string event(const std::string& data) { return "data: " + data + "\n\n"; }
 
@@ -101,12 +94,8 @@ std::string CompletionAnswer::last_events() const {
 }
 
 CompletionService::CompletionService(BatchThread& batch, const cli::PromptText& texts,
-                                     const std::string& model, std::string name)
-    : batch_(batch),
-      texts_(texts),
-      defaults_(completion_defaults(model)),
-      name_(std::move(name)),
-      created_(std::time(nullptr)) {}
+                                     const RequestMaker& maker, std::string name)
+    : batch_(batch), texts_(texts), maker_(maker), name_(std::move(name)), created_(std::time(nullptr)) {}
 
 void CompletionService::require_name(const CompletionRequest& request) const {
   if (!request.model || *request.model == name_) return;
@@ -126,41 +115,6 @@ void CompletionService::require_room(const CompletionRequest& request) const {
       "n", "invalid_value");
 }
 
-CompletionService::Tokens CompletionService::tokens_of(const CompletionRequest& request,
-                                                       const CompletionRequest::Prompt& prompt) const {
-  if (!prompt.tokens.empty()) return prompt.tokens;
-  try {
-    return request.add_special_tokens ? texts_.encode(prompt.text) : texts_.encode(prompt.text, false);
-  } catch (const Error& error) {
-    throw ApiError(http::kBadRequest, error.what(), "prompt");
-  }
-}
-
-std::string CompletionService::echo_of(const CompletionRequest::Prompt& prompt) const {
-  if (prompt.tokens.empty()) return prompt.text;
-  return texts_.known() ? texts_.decode(prompt.tokens) : "";
-}
-
-/// The last tokens of the prompt are the context of the first new ones.
-TextOfTokens CompletionService::text_behind(const Tokens& prompt) const {
-  constexpr size_t kContext = 256;
-  if (!texts_.known()) return {};
-  TextOfTokens text = texts_.stream();
-  for (size_t i = prompt.size() - std::min(prompt.size(), kContext); i < prompt.size(); ++i) text(prompt[i]);
-  return text;
-}
-
-Request CompletionService::request_for(const CompletionRequest& request, const Tokens& prompt,
-                                       size_t index) const {
-  Request one{.prompt = prompt,
-              .options = request.options,
-              .index = index,
-              .text = text_behind(prompt),
-              .stop = request.stop};
-  if (request.log_probabilities) one.log_probabilities = static_cast<size_t>(*request.log_probabilities);
-  return one;
-}
-
 CompletionHead CompletionService::head() {
   return {.id = fmt::format("cmpl-{:x}-{}", created_, ++answers_),
           .model = name_,
@@ -171,23 +125,13 @@ CompletionHead CompletionService::head() {
 }
 
 std::shared_ptr<CompletionAnswer> CompletionService::answer(std::string_view body) {
-  const CompletionRequest request = with_seed(read_completion_request(body, defaults_));
+  const CompletionRequest request = maker_.read(body);
   require_name(request);
   require_room(request);
-  std::vector<Request> requests;
-  std::vector<std::string> echoes;
-  size_t prompt_tokens = 0;
-  for (const CompletionRequest::Prompt& prompt : request.prompts) {
-    const Tokens tokens = tokens_of(request, prompt);
-    prompt_tokens += tokens.size();
-    for (int64_t copy = 0; copy < request.n; ++copy) {
-      requests.push_back(request_for(request, tokens, static_cast<size_t>(copy)));
-      batch_.check(requests.back());  // before there are more copies of what may be long
-      echoes.push_back(request.echo ? echo_of(prompt) : "");
-    }
-  }
-  auto mailbox = batch_.submit(std::move(requests));
-  return std::make_shared<CompletionAnswer>(head(), request, prompt_tokens, std::move(echoes),
+  RequestMaker::Made made = maker_.make(request, [&](const Request& one) { batch_.check(one); });
+  auto mailbox =
+      batch_.submit(std::move(made.requests), {.body = std::string(body), .seed = request.options.seed});
+  return std::make_shared<CompletionAnswer>(head(), request, made.prompt_tokens, std::move(made.echoes),
                                             std::move(mailbox));
 }
 

@@ -11,9 +11,9 @@
 
 #include "compiler/cli/prompt_text.h"
 #include "compiler/server/batch_thread.h"
+#include "compiler/server/request_maker.h"
 #include "runtime/serving/api_error.h"
 #include "runtime/serving/completion_reply.h"
-#include "runtime/serving/completion_request.h"
 
 namespace smelt::server {
 
@@ -53,8 +53,8 @@ class CompletionAnswer {
 
 class CompletionService {
  public:
-  /// `model` is its own description (Plan::model), `name` what clients know it by.
-  CompletionService(BatchThread& batch, const cli::PromptText& texts, const std::string& model,
+  /// `name`: what clients know the model by.
+  CompletionService(BatchThread& batch, const cli::PromptText& texts, const RequestMaker& maker,
                     std::string name);
 
   const std::string& name() const { return name_; }
@@ -64,18 +64,13 @@ class CompletionService {
   std::string models() const;
 
  private:
-  using Tokens = std::vector<int32_t>;
   void require_name(const CompletionRequest& request) const;
   void require_room(const CompletionRequest& request) const;
-  Tokens tokens_of(const CompletionRequest& request, const CompletionRequest::Prompt& prompt) const;
-  std::string echo_of(const CompletionRequest::Prompt& prompt) const;
-  TextOfTokens text_behind(const Tokens& prompt) const;
-  Request request_for(const CompletionRequest& request, const Tokens& prompt, size_t index) const;
   CompletionHead head();
 
   BatchThread& batch_;
   const cli::PromptText& texts_;
-  const GenerationOptions defaults_;
+  const RequestMaker& maker_;
   const std::string name_;
   const int64_t created_;
   std::atomic<uint64_t> answers_ = 0;

@@ -18,23 +18,28 @@ constexpr int64_t kAlignment = 16;  // elements, as in the flat state
 
 bool has(const std::string& letters, char letter) { return letters.find(letter) != std::string::npos; }
 
-/// The axis of the result that the rows of the weight at operand `side` are; nothing where a row is not the
-/// weights of one output.
-std::optional<int64_t> output_axis(const Node& matmul, unsigned side) {
+/// The axes of the result that the rows of the weight at operand `side` are, in order; nothing where a row,
+/// which is all but the last of its dims, is not the weights of one output.
+std::optional<std::vector<int64_t>> output_axes(const Node& matmul, unsigned side) {
   const MatmulSpec spec = parse_matmul_spec(matmul.string_attr("spec"));
   const std::string &weight = side == 0 ? spec.a : spec.b, &other = side == 0 ? spec.b : spec.a;
-  const bool fits = weight.size() == 2 && has(spec.out, weight[0]) && !has(other, weight[0]) &&
-                    has(other, weight[1]) && !has(spec.out, weight[1]);
-  return fits ? std::optional(static_cast<int64_t>(spec.out.find(weight[0]))) : std::nullopt;
+  if (weight.size() < 2 || !has(other, weight.back()) || has(spec.out, weight.back())) return std::nullopt;
+  std::vector<int64_t> axes;
+  for (const char row : weight.substr(0, weight.size() - 1)) {
+    if (!has(spec.out, row) || has(other, row)) return std::nullopt;
+    axes.push_back(static_cast<int64_t>(spec.out.find(row)));
+  }
+  return llvm::is_sorted(axes) ? std::optional(axes) : std::nullopt;
 }
 
 bool multiplies(const Node& user, const Value& weight) {
   if (!user.is(Op::matmul) || user.body || user.operand(0) == user.operand(1)) return false;
-  return output_axis(user, user.operand(0) == &weight ? 0 : 1).has_value();
+  return output_axes(user, user.operand(0) == &weight ? 0 : 1).has_value();
 }
 
 bool gathers_rows(const Node& user, const Value& weight) {
-  return user.is(Op::gather) && user.operand(0) == &weight && user.int_attr("axis") == 0;
+  return user.is(Op::gather) && user.operand(0) == &weight && user.int_attr("axis") == 0 &&
+         weight.rank() == 2;
 }
 
 bool stacks(const Node& user) {
@@ -61,7 +66,7 @@ class WeightChoice {
     const Value& weight = *parameter.result();
     const std::string& name = parameter.string_attr("name");
     const State* flat = module_.state_of_parameter(name);
-    bool fits = flat && flat->name == kParameters && weight.dtype() == DType::f32 && weight.rank() == 2 &&
+    bool fits = flat && flat->name == kParameters && weight.dtype() == DType::f32 && weight.rank() >= 2 &&
                 !parameter.graph().is_output(&weight);
     bool multiplied = false;
     for (const Node* user : weight.users()) {
@@ -114,8 +119,14 @@ class FlatState {
 
 Segment scales_segment(const Segment& weight) {
   Segment scales;
-  scales.name = weight.name, scales.shape = {weight.shape[0]};
+  scales.name = weight.name, scales.shape.assign(weight.shape.begin(), weight.shape.end() - 1);
   scales.decay = false, scales.frozen = true;
+  if (weight.cut.empty()) return scales;
+  scales.cut.assign(weight.cut.begin(), weight.cut.end() - 1);
+  if (llvm::all_of(scales.cut, [](const auto& axes) { return axes.empty(); }))
+    scales.cut.clear();
+  else
+    scales.whole.assign(weight.whole.begin(), weight.whole.end() - 1);
   return scales;
 }
 
@@ -192,7 +203,9 @@ class Rewriter {
     for (const Node* part : parts(weight)) {
       const auto at = llvm::find_if(state.segments,
                                     [&](const Segment& s) { return s.name == part->string_attr("name"); });
-      values.push_back(b.slice(all, 0, at->offset, at->elements()));
+      Value* rows = b.slice(all, 0, at->offset, at->elements());
+      const Shape& shape = part->result()->shape();
+      values.push_back(shape.size() == 2 ? rows : b.reshape(rows, Shape(shape.begin(), shape.end() - 1)));
     }
     return stacked(b, values);
   }
@@ -212,7 +225,7 @@ class Rewriter {
     if (!in_place_) operands[side] = b.convert(operands[side], DType::f32);
     Node* product = b.create(Op::matmul, operands,
                              {{"spec", matmul.string_attr("spec")}, {"result", std::string("f32")}});
-    Value* factors = b.broadcast(scales(b, weight), {*output_axis(matmul, side)}, product->result()->shape());
+    Value* factors = b.broadcast(scales(b, weight), *output_axes(matmul, side), product->result()->shape());
     return b.mul(product->result(), factors);
   }
 

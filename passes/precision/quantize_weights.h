@@ -5,12 +5,14 @@
 //                                                 %s = slice (state "parameters.i8.scales") : f32[o]
 //                                                 %y = mul %m, broadcast %s
 //
-// A scale belongs to an output and so commutes with the sum. Taken are matrices [out,in] of which every
-// reader is such a matmul, a gather of rows (a table that is the head's too: its rows are scaled when they
-// are read, and the floats need not be kept), or a concat of such weights that such matmuls alone read. Sums
-// are f32, since whole numbers up to 127 would leave f16. Contract: "parameters" loses the segments of these
-// weights to "parameters.i8", whose order and adjacency they keep; results are those of the weights that
-// runtime/weights/quantize.h stores, and off by at most scale / 2 * sum |x| an output.
+// A scale belongs to an output and so commutes with the sum. Taken are weights [out,in], also of several dims
+// [s,out,in] as ranks share stacks of them, of which every reader is such a matmul, a gather of rows (a table
+// that is the head's too: its rows are scaled when they are read, and the floats need not be kept), or a
+// concat of such weights that such matmuls alone read. Sums are f32, since whole numbers up to 127 would
+// leave f16. Contract: "parameters" loses the segments of these weights to "parameters.i8", whose order and
+// adjacency they keep; results are those of the weights that runtime/weights/quantize.h stores, and off by at
+// most scale / 2 * sum |x| an output. Of weights that ranks share it takes a rank's parts, behind partition:
+// scales are cut with the rows, and a rank that has columns alone has the scales of whole rows.
 #pragma once
 
 #include "ir/graph.h"

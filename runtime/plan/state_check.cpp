@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "runtime/plan/plan_fields.h"
 #include "runtime/plan/plan_refusal.h"
@@ -97,8 +98,8 @@ class StateCheck {
   void check_scales(const State& scales, const std::string& what) const {
     const State* weights = plan_.find_state(scales.scales_of);
     const auto fits = [](const Segment& scale, const Segment& weight) {
-      return scale.name == weight.name && weight.shape.size() == 2 &&
-             scale.shape == std::vector<int64_t>{weight.shape[0]};
+      return scale.name == weight.name && weight.shape.size() >= 2 &&
+             std::ranges::equal(scale.shape, std::span(weight.shape).first(weight.shape.size() - 1));
     };
     if (!weights || weights->dtype != DType::i8 || scales.dtype != DType::f32 ||
         !std::ranges::equal(scales.segments, weights->segments, fits))

@@ -39,6 +39,10 @@ TEST_F(InferenceProcesses, GenerateWhatOneDoes) {
   expect_same(4, kContinue + "--prompt abc --prompt xy --do-sample --top-p 0.9 --json");
 }
 
+TEST_F(InferenceProcesses, MultiplyBytesAsOneDoes) {
+  expect_same(2, kContinue + "--prompt abc --prompt xy --weight-type int8");
+}
+
 TEST_F(InferenceProcesses, SearchInBeams) {
   expect_same(2, kContinue + "--prompt abc --prompt z --num-beams 3 --choose-tokens --precision bf16");
 }
@@ -113,8 +117,6 @@ TEST_F(InferenceProcesses, RefuseWhatDoesNotFit) {
   expect_error(smelt(kContinue + "--prompt a --mesh model=2"), "smelt launch -n 2 -- smelt generate");
   expect_error(launched(2, kContinue + "--prompt a --mesh data=2"), "along the axis model");
   expect_error(launched(3, kContinue + "--prompt a"), "decoder.heads");
-  expect_error(launched(2, kContinue + "--prompt a --weight-type int8"), "weights of int8");
-  expect_error(launched(2, "serve spec.json --from-scratch --port 0"), "serve runs as one process");
   spill(path("seeds.sh"), binary() + " " + kContinue + "--prompt a --do-sample --top-k 0 --seed $RANK\n");
   const Outcome seeds = smelt("launch -n 2 -- sh seeds.sh");
   EXPECT_NE(seeds.status, 0);

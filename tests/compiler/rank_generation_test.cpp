@@ -45,6 +45,14 @@ CompileOptions generation_plan(const Description& description, const GenerationF
   return options;
 }
 
+std::shared_ptr<const Plan> quantized_plan(const char* spec, const GenerationForm& form) {
+  const Description description = {Description::Kind::spec, "spec.json", spec_from_json(spec), nullptr,
+                                   Json::object(),          {}};
+  CompileOptions options = generation_plan(description, form);
+  options.int8_weights = true;
+  return std::make_shared<const Plan>(compile(description, options).plan);
+}
+
 std::shared_ptr<const Plan> generating_plan(const char* spec, const GenerationForm& form) {
   const Description description = {Description::Kind::spec, "spec.json", spec_from_json(spec), nullptr,
                                    Json::object(),          {}};
@@ -158,18 +166,35 @@ TEST(RankGeneration, EachRankHasItsHeadsOfTheCaches) {
               one);
 }
 
-TEST(RankGeneration, BytesOfWeightsAreForOneRank) {
-  const Description description = {Description::Kind::spec, "spec.json", spec_from_json(kRankGpt2), nullptr,
-                                   Json::object(),          {}};
-  CompileOptions options = generation_plan(description, {.mesh = "model=2"});
-  options.int8_weights = true;
-  try {
-    compile(description, options);
-    FAIL() << "weights of int8 have no parts";
-  } catch (const Error& error) {
-    EXPECT_NE(std::string_view(error.what()).find("int8"), std::string_view::npos) << error.what();
-    EXPECT_NE(std::string_view(error.what()).find("mesh"), std::string_view::npos) << error.what();
-  }
+Texts texts_of_one(const std::shared_ptr<const Plan>& plan) {
+  Session session(plan, {.threads = 1});
+  session.initialize(5);
+  return all_texts(session);
+}
+
+/// Scales are of whole rows, whether ranks have rows of a weight or columns.
+void expect_bytes_of_one_rank(const char* spec, const char* mesh) {
+  const Texts one = texts_of_one(quantized_plan(spec, {}));
+  const auto plan = quantized_plan(spec, {.mesh = mesh});
+  test::ThreadRanks(plan->mesh).run([&](RankGroups& ranks) {
+    Session session(plan, {.threads = 1, .ranks = &ranks});
+    session.initialize(5);
+    EXPECT_EQ(all_texts(session), one) << "rank " << ranks.rank();
+  });
+}
+
+TEST(RankGeneration, BytesOfWeightsAreThoseOfOneRank) { expect_bytes_of_one_rank(kRankGpt2, "model=4"); }
+TEST(RankGeneration, BytesOfGroupedHeads) { expect_bytes_of_one_rank(kRankMistral, "model=2"); }
+TEST(RankGeneration, BytesOfSources) { expect_bytes_of_one_rank(kRankBart, "model=2"); }
+
+TEST(RankGeneration, EachRankHasItsPartOfTheBytes) {
+  const auto bytes_of = [](const Plan& plan, const char* name) {
+    int64_t elements = 0;
+    for (const Segment& segment : plan.find_state(name)->segments) elements += segment.elements();
+    return elements;
+  };
+  const auto one = quantized_plan(kRankGpt2, {}), two = quantized_plan(kRankGpt2, {.mesh = "model=2"});
+  EXPECT_EQ(2 * bytes_of(*two, "parameters.i8"), bytes_of(*one, "parameters.i8"));
 }
 
 /// One launch of a device's graph runs the collectives, too.

@@ -10,6 +10,7 @@
 
 #include <csignal>
 #include <future>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -55,12 +56,23 @@ class Server : public CommandLine {
     start(path("slow.json").string(), all);
   }
 
-  /// The exit status, as a shell has it.
-  int end(int signal) {
+  /// The server has so many ranks.
+  void use_ranks(int count) { ranks_ = count; }
+  /// The launched processes, by rank.
+  std::vector<pid_t> ranks() const {
+    std::istringstream ids(shell("pgrep -P " + std::to_string(child_)).out);
+    return {std::istream_iterator<pid_t>(ids), {}};
+  }
+  /// Waits for the exit status, which a shell has so.
+  int status() {
     int status = 0;
-    ::kill(child_, signal);
     ::waitpid(std::exchange(child_, 0), &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+  /// The exit status, as a shell has it.
+  int end(int signal) {
+    ::kill(child_, signal);
+    return status();
   }
 
   std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
@@ -148,6 +160,7 @@ class Server : public CommandLine {
     ::setenv("OMP_NUM_THREADS", "1", 1);
     const std::string program = (fs::path(SMELT_BINARY_DIR) / "smelt").string();
     std::vector<std::string> words = {program, "serve", model, "--port", "0"};
+    if (ranks_ > 1) words.insert(words.begin(), {program, "launch", "-n", std::to_string(ranks_), "--"});
     words.insert(words.end(), options.begin(), options.end());
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());
@@ -156,6 +169,7 @@ class Server : public CommandLine {
     ::_exit(127);
   }
 
+  int ranks_ = 1;  // processes that serve together
   pid_t child_ = 0;
   int port_ = 0;
 };

@@ -1,0 +1,76 @@
+#include "compiler/server/request_maker.h"
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+#include "runtime/serving/api_error.h"
+
+namespace smelt::server {
+
+RequestMaker::RequestMaker(const cli::PromptText& texts, const std::string& model)
+    : texts_(texts), defaults_(completion_defaults(model)) {}
+
+CompletionRequest RequestMaker::read(std::string_view body) const {
+  CompletionRequest request = read_completion_request(body, defaults_);
+  request.options.seed = request.seed ? *request.seed : std::random_device()();
+  return request;
+}
+
+std::vector<Request> RequestMaker::again(const AskedCompletion& asked) const {
+  CompletionRequest request = read_completion_request(asked.body, defaults_);
+  request.options.seed = asked.seed;
+  return make(request, [](const Request&) {}).requests;
+}
+
+RequestMaker::Made RequestMaker::make(const CompletionRequest& request,
+                                      const std::function<void(const Request&)>& check) const {
+  Made made;
+  for (const CompletionRequest::Prompt& prompt : request.prompts) {
+    const Tokens tokens = tokens_of(request, prompt);
+    made.prompt_tokens += tokens.size();
+    for (int64_t copy = 0; copy < request.n; ++copy) {
+      made.requests.push_back(request_for(request, tokens, static_cast<size_t>(copy)));
+      check(made.requests.back());
+      made.echoes.push_back(request.echo ? echo_of(prompt) : "");
+    }
+  }
+  return made;
+}
+
+RequestMaker::Tokens RequestMaker::tokens_of(const CompletionRequest& request,
+                                             const CompletionRequest::Prompt& prompt) const {
+  if (!prompt.tokens.empty()) return prompt.tokens;
+  try {
+    return request.add_special_tokens ? texts_.encode(prompt.text) : texts_.encode(prompt.text, false);
+  } catch (const Error& error) {
+    throw ApiError(http::kBadRequest, error.what(), "prompt");
+  }
+}
+
+std::string RequestMaker::echo_of(const CompletionRequest::Prompt& prompt) const {
+  if (prompt.tokens.empty()) return prompt.text;
+  return texts_.known() ? texts_.decode(prompt.tokens) : "";
+}
+
+/// The last tokens of the prompt are the context of the first new ones.
+TextOfTokens RequestMaker::text_behind(const Tokens& prompt) const {
+  constexpr size_t kContext = 256;
+  if (!texts_.known()) return {};
+  TextOfTokens text = texts_.stream();
+  for (size_t i = prompt.size() - std::min(prompt.size(), kContext); i < prompt.size(); ++i) text(prompt[i]);
+  return text;
+}
+
+Request RequestMaker::request_for(const CompletionRequest& request, const Tokens& prompt,
+                                  size_t index) const {
+  Request one{.prompt = prompt,
+              .options = request.options,
+              .index = index,
+              .text = text_behind(prompt),
+              .stop = request.stop};
+  if (request.log_probabilities) one.log_probabilities = static_cast<size_t>(*request.log_probabilities);
+  return one;
+}
+
+}  // namespace smelt::server
