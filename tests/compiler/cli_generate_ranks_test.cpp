@@ -123,6 +123,20 @@ TEST_F(InferenceProcesses, RefuseWhatDoesNotFit) {
   EXPECT_NE(seeds.err.find("seed"), std::string::npos) << seeds.err;
 }
 
+/// Under one name, such as on two hosts.
+TEST_F(InferenceProcesses, RefuseOtherWeights) {
+  for (const char* rank : {"0", "1"}) fs::copy(kGolden, path(rank), fs::copy_options::recursive);
+  const fs::path weights = fs::path(path("1")) / "model.safetensors";
+  std::string bytes = slurp(weights);
+  bytes.back() = static_cast<char>(bytes.back() ^ 1);
+  spill(weights, bytes);
+  spill(path("go.sh"),
+        "cd $RANK && " + binary() + " generate . --ids '3 1 4' --max-new-tokens 2 --max T=24 --threads 1\n");
+  const Outcome other = smelt("launch -n 2 -- sh go.sh");
+  EXPECT_NE(other.status, 0);
+  EXPECT_TRUE(has(other.err, "weights' numbers")) << other.err;
+}
+
 TEST_F(InferenceProcesses, PlansSayWhatARankHas) {
   const std::string dump = "dump spec.json --mode infer --max B=1,T=32 ";
   const Outcome shown = smelt(dump + "--mesh model=2 --explain-sharding");

@@ -9,9 +9,18 @@ using PlanSearchCommands = CommandLine;
 TEST_F(PlanSearchCommands, ATableForRanksThatAreNotThere) {
   const Outcome found = smelt("dump $GOLDEN --max B=2,T=16 --plan-search --mesh-size 2 --entry train_step");
   expect_good(found);
-  for (const char* part : {"predicted ms", "exposed ms", "GiB a rank", "4 records an update", ">  data=2",
-                           "model=2", "rates assumed of cpu"})
+  for (const char* part : {"predicted ms", "exposed ms", "sequences", "parts", "bubble", "GiB a rank",
+                           "4 records an update", ">  data=2", "model=2", "rates assumed of cpu"})
     EXPECT_TRUE(has(found.out, part)) << part << found.out;
+}
+
+TEST_F(PlanSearchCommands, StagesHaveAReasonWhereTheyAreNotOffered) {
+  const Outcome found = smelt(
+      "dump $GOLDEN --max B=2,T=16 --plan-search --mesh-size 2 --target sm_90 --masters none "
+      "--precision bf16 --entry train_step");
+  expect_good(found);
+  EXPECT_TRUE(has(found.out, "not offered: ")) << found.out;
+  EXPECT_TRUE(has(found.out, "parameters without f32 masters")) << found.out;
 }
 
 TEST_F(PlanSearchCommands, ABudgetIsKeptOrRefused) {
@@ -19,7 +28,8 @@ TEST_F(PlanSearchCommands, ABudgetIsKeptOrRefused) {
   const Outcome none = smelt(command + "--memory-budget 10KiB");
   expect_error(none, "no plan fits in");
   EXPECT_TRUE(has(none.out, "does not fit")) << none.out;
-  for (const char* other : {"--mesh data=2", "--zero 1", "--recompute layers"})
+  for (const char* other :
+       {"--mesh data=2", "--zero 1", "--recompute layers", "--sequence-parallel", "--pipeline-parts 2"})
     EXPECT_NE(smelt(command + other).status, 0) << other;
   EXPECT_NE(smelt("dump $GOLDEN --mesh-size 2").status, 0);
 }
