@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "compiler/cli/command.h"
+#include "compiler/cli/config_file.h"
 #include "compiler/cli/inference_ranks.h"
 #include "compiler/cli/model.h"
 #include "compiler/cli/prompt_text.h"
@@ -127,9 +128,11 @@ void answer_clients(const ServeCommand& options, const Served& served, bool has_
   if (has_ranks && !batch.fault().empty()) fail("{}", batch.fault());
 }
 
-/// Signals that come to all ranks are for the first one, which ends the others.
+/// Signals that come to all ranks are for the first one, which ends the others: also one that comes here
+/// behind its word.
+void leave_signals_to_first() { static const server::EndSignal until_the_process_ends; }
+
 void follow_first(const ServeCommand& options, const Served& served) {
-  const server::EndSignal signal;
   server::BatchFollower batch(*served.session, served.batch);
   const PromptText texts(served.model, batch.vocabulary(), !options.no_special_tokens);
   const server::RequestMaker maker(texts, description_of(served.model));
@@ -137,8 +140,10 @@ void follow_first(const ServeCommand& options, const Served& served) {
 }
 
 void run_serve(const ServeCommand& options, const Json& all, InferenceRanks* ranks) {
+  const bool is_first = !ranks || ranks->is_first();
+  if (!is_first) leave_signals_to_first();  // before the first one is told that all are there
   const Served served = open_served(options, all, ranks);
-  if (!ranks || ranks->is_first())
+  if (is_first)
     answer_clients(options, served, ranks != nullptr);
   else
     follow_first(options, served);
