@@ -4,14 +4,14 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(SMELT_PUBLIC_HEADERS
-    smelt dim dtype error executor philox session shared_weights tensor batch data/batches data/documents data/held_back data/pack_rows data/packed_data data/records data/token_data generation/generator generation/sampling
+    smelt dim dtype error executor philox session shared_weights tensor batch data/batches data/documents data/held_back data/pack_rows data/packed_data data/records data/token_data generation/generator generation/sampling stage_memory
     generation/beam_groups generation/beam_search generation/cached_logits generation/generation_options
     generation/beam_loop generation/cache_bounds generation/cache_pages generation/chosen_tokens generation/logits_processors generation/loop_inputs generation/model_row
     generation/next_logits generation/token_loop serving/cache_rows serving/continuous_batch serving/page_pool
     serving/prefix_index serving/request serving/running_sequence serving/steps serving/stop_strings plan/attention_spec plan/plan plan/step
     plan/plan_file ranks/communicator ranks/failure_flag ranks/launch_variables ranks/mesh ranks/mesh_ranks ranks/rank_groups ranks/rank_link ranks/ranks ranks/shared_memory
     ranks/socket system/file system/log system/stopwatch tokenizers/encoding tokenizers/tokenizer training/checkpoint training/learning_rate
-    training/loss_curve training/metrics training/evaluation training/pipeline_schedule training/pipeline_stage training/pipeline_worker training/trainer training/training_ranks weights/initialize weights/safetensors)
+    training/loss_curve training/metrics training/evaluation training/pipeline_schedule training/pipeline_stage training/pipeline_worker training/port_rings training/stage_messages training/trainer training/training_ranks weights/initialize weights/safetensors)
 
 file(STRINGS ${PROJECT_SOURCE_DIR}/runtime/smelt.h version_line REGEX "define SMELT_VERSION")
 if(NOT version_line MATCHES "\"${PROJECT_VERSION}\"")

@@ -6,6 +6,7 @@
 #include "runtime/cpu/executor.h"
 #include "runtime/cuda/executor.h"
 #include "runtime/error.h"
+#include "runtime/host_stage_memory.h"
 #include "runtime/shared_weights.h"
 #include "runtime/system/log.h"
 
@@ -86,6 +87,11 @@ void Executor::round_state(int from, int to, DType to_type) {
   const auto exact = read_state(from);
   narrow(reinterpret_cast<const float*>(exact.data()), state(to).data(), to_type,
          static_cast<int64_t>(exact.size() / sizeof(float)));
+}
+
+std::unique_ptr<StageMemory> Executor::stage_memory(const StageExchange& exchange) {
+  if (!ranks()) fail("a stage of a pipeline needs the other stages' ranks");
+  return std::make_unique<HostStageMemory>(*this, ranks()->along(exchange.axis));
 }
 
 }  // namespace smelt

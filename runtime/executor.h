@@ -14,6 +14,7 @@
 #include "runtime/philox.h"
 #include "runtime/plan/plan.h"
 #include "runtime/ranks/rank_groups.h"
+#include "runtime/stage_memory.h"
 #include "runtime/system/stopwatch.h"
 
 namespace smelt {
@@ -103,6 +104,10 @@ class Executor {
 
   /// The ranks that it runs a plan of several ranks with; null: it runs alone.
   virtual RankGroups* ranks() const { return nullptr; }
+
+  /// The memory of a stage of a pipeline, whose ranks all make it at once; the executor outlives it. Throws
+  /// Error where it runs alone.
+  virtual std::unique_ptr<StageMemory> stage_memory(const StageExchange& exchange);
 
   /// Waits until all runs have finished, and throws the Error of one that failed.
   virtual void synchronize() {}

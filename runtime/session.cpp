@@ -302,6 +302,37 @@ std::vector<std::vector<int64_t>> Session::run(std::string_view name, std::span<
   return shapes;
 }
 
+std::vector<HostTensor> Session::run(std::string_view name, const SymbolValues& sizes,
+                                     std::span<const InputTensor> inputs, StageMemory& memory,
+                                     const PlaceOf& place_of) {
+  const PlanEntry& found = entry(name);
+  StageMemory::Ports ports;
+  for (const Port& port : found.inputs) {
+    ports.input_places.push_back(place_of(port));
+    const InputTensor* input =
+        ports.input_places.back() == StageMemory::kHost ? find(inputs, port.name) : nullptr;
+    if (input)
+      check_type(found, port, *input), check_shape(found, port, *input, sizes),
+          check_values(found, port, *input);
+    ports.inputs.push_back(input ? input->data : nullptr);
+  }
+  std::vector<HostTensor> results;
+  results.reserve(found.outputs.size());
+  for (const Port& port : found.outputs) {
+    ports.output_places.push_back(place_of(port));
+    ports.outputs.push_back(nullptr);
+    if (ports.output_places.back() != StageMemory::kHost) continue;
+    results.push_back({port.name, port.dtype, shapes_of({&port, 1}, sizes)[0], {}});
+    results.back().bytes.resize(
+        static_cast<size_t>(count_elements(results.back().shape) * size_of(port.dtype)));
+    ports.outputs.back() = results.back().bytes.data();
+  }
+  refresh_copies();
+  memory.run(found, sizes, ports, random_);
+  has_run_ = true;
+  return results;
+}
+
 void Session::repeat(std::string_view name, std::span<const InputTensor> inputs, int times) {
   const Run run = prepare(name, inputs);
   refresh_copies();

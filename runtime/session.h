@@ -19,6 +19,7 @@
 #include "runtime/executor.h"
 #include "runtime/plan/plan.h"
 #include "runtime/shared_weights.h"
+#include "runtime/stage_memory.h"
 #include "runtime/tensor.h"
 
 namespace smelt {
@@ -73,6 +74,12 @@ class Session {
   /// Writes the outputs that are asked for to the caller's memory; returns their shapes in the same order.
   std::vector<std::vector<int64_t>> run(std::string_view entry, std::span<const InputTensor> inputs,
                                         std::span<const OutputBuffer> outputs);
+  /// Runs an entry of a stage of a pipeline for these sizes: ports to which `place_of` gives a place lie
+  /// there (StageMemory::kHost: they do not), and `inputs` are the others. Returns the other outputs.
+  using PlaceOf = std::function<int(const Port& port)>;
+  std::vector<HostTensor> run(std::string_view entry, const SymbolValues& sizes,
+                              std::span<const InputTensor> inputs, StageMemory& memory,
+                              const PlaceOf& place_of);
   /// Runs an entry so many times, one after the other, with the same inputs and without its outputs: its
   /// states are what one run leaves to the next. On a GPU it returns while these runs are under way.
   void repeat(std::string_view entry, std::span<const InputTensor> inputs, int times);

@@ -1,7 +1,6 @@
 #include "runtime/cuda/collectives.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <string>
@@ -27,7 +26,7 @@ bool works_along(const Plan& plan, const MeshAxis& axis) {
 /// The id of one group: its first rank makes it.
 NcclId shared_id(Communicator& group) {
   NcclId own;
-  if (group.rank() == 0) check_nccl(nccl().GetUniqueId(&own), "making an id for a group of ranks");
+  if (group.rank() == 0) own = new_nccl_id();
   std::vector<NcclId> all(static_cast<size_t>(group.size()));
   group.all_gather(std::as_bytes(std::span(&own, 1)), std::as_writable_bytes(std::span(all)));
   return all.front();
@@ -35,41 +34,10 @@ NcclId shared_id(Communicator& group) {
 
 }  // namespace
 
-struct Collectives::Shared {
-  std::vector<NcclComm> along;  // by axis of the mesh; null where no step works
-  std::timed_mutex in_call;     // held while NCCL is called
-  std::atomic<bool> ended = false;
-  std::mutex text_mutex;
-  std::string text;  // of the failure
-
-  /// A call that waits for a lost rank does not come back: after a while its communicator is ended all the
-  /// same.
-  void end(Nccl::Code (*ending)(NcclComm)) {
-    const std::unique_lock lock(in_call, std::chrono::seconds(1));
-    if (ended.exchange(true)) return;
-    for (NcclComm comm : along)
-      if (comm) ending(comm);
-  }
-
-  void fail(const std::string& why) {
-    {
-      const std::lock_guard lock(text_mutex);
-      text = why;
-    }
-    end(nccl().CommAbort);
-  }
-
-  void check() {
-    if (!ended) return;
-    const std::lock_guard lock(text_mutex);
-    fail_with(Status::unavailable, "{}", text.empty() ? "the ranks' communicators have been ended" : text);
-  }
-};
-
 Collectives::Collectives(const Device& device, const Plan& plan, RankGroups& ranks)
-    : ranks_(ranks), shared_(std::make_shared<Shared>()), device_(device) {
+    : ranks_(ranks), comms_(std::make_shared<NcclComms>()), device_(device) {
   connect(device, plan, ranks);
-  ranks.on_failure([shared = shared_](const std::string& text) { shared->fail(text); });
+  ranks.on_failure([comms = comms_](const std::string& text) { comms->fail(text); });
   stream_ = make_stream(device, StreamPriority::high);
   begin_ = make_event(device);
 }
@@ -77,35 +45,30 @@ Collectives::Collectives(const Device& device, const Plan& plan, RankGroups& ran
 Collectives::~Collectives() {
   ranks_.on_failure({});
   device_.try_make_current();
-  shared_->end(std::uncaught_exceptions() > 0 ? nccl().CommAbort : nccl().CommDestroy);
+  comms_->end(std::uncaught_exceptions() > 0 ? nccl().CommAbort : nccl().CommDestroy);
 }
 
 void Collectives::connect(const Device& device, const Plan& plan, RankGroups& ranks) {
-  device.make_current();
-  shared_->along.resize(plan.mesh.axes.size());
+  along_.resize(plan.mesh.axes.size());
   for (size_t axis = 0; axis < plan.mesh.axes.size(); ++axis) {
     if (!works_along(plan, plan.mesh.axes[axis])) continue;
     Communicator& group = ranks.along(axis);
-    const NcclId id = shared_id(group);
-    check_nccl(nccl().CommInitRank(&shared_->along[axis], static_cast<int>(group.size()), id,
-                                   static_cast<int>(group.rank())),
-               fmt::format("connecting the ranks along the axis {}", plan.mesh.axes[axis].name));
+    along_[axis] = comms_->connect(device, group.size(), group.rank(), shared_id(group),
+                                   "along the axis " + plan.mesh.axes[axis].name);
   }
 }
 
 void Collectives::launch(const CollectiveLaunch& launch, Stream stream) {
-  check();
   const Driver& d = driver();
   smelt::cuda::check(d.EventRecord(begin_.get(), stream), "beginning a collective");
   smelt::cuda::check(d.StreamWaitEvent(stream_.get(), begin_.get(), 0), "beginning a collective");
-  run(launch, shared_->along[launch.axis]);
+  comms_->call([&] { run(launch, along_[launch.axis]); });
   if (pending_.size() == events_.size()) events_.push_back(make_event(device_));
   pending_.push_back(launch.waited_at);
   smelt::cuda::check(d.EventRecord(events_[pending_.size() - 1].get(), stream_.get()), "ending a collective");
 }
 
 void Collectives::run(const CollectiveLaunch& l, NcclComm comm) const {
-  const std::unique_lock lock(shared_->in_call);
   const Nccl& n = nccl();
   const Stream stream = stream_.get();
   const auto count = static_cast<size_t>(l.elements), bytes = count * static_cast<size_t>(size_of(l.dtype));
@@ -146,6 +109,6 @@ void Collectives::join(size_t step, Stream stream) {
 
 void Collectives::join_all(Stream stream) { join(kEndOfEntry, stream); }
 
-void Collectives::check() const { shared_->check(); }
+void Collectives::check() const { comms_->check(); }
 
 }  // namespace smelt::cuda

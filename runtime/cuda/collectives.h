@@ -5,13 +5,11 @@
 // gone, so the run's failure ends the communicators, and with them the kernels that wait.
 #pragma once
 
-#include <atomic>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "runtime/cuda/memory.h"
-#include "runtime/cuda/nccl.h"
+#include "runtime/cuda/nccl_comms.h"
 #include "runtime/plan/plan.h"
 #include "runtime/ranks/rank_groups.h"
 
@@ -50,14 +48,16 @@ class Collectives {
 
   /// Throws the Error of another rank, or of this one, that has ended the run.
   void check() const;
+  /// For what else ranks do together; ended with these.
+  NcclComms& comms() { return *comms_; }
 
  private:
-  struct Shared;  // with the listener to the run's failure
   void connect(const Device& device, const Plan& plan, RankGroups& ranks);
   void run(const CollectiveLaunch& launch, NcclComm comm) const;
 
   RankGroups& ranks_;
-  std::shared_ptr<Shared> shared_;
+  std::shared_ptr<NcclComms> comms_;  // with the listener to the run's failure
+  std::vector<NcclComm> along_;       // by axis of the mesh; null where no step works
   StreamOwner stream_;
   EventOwner begin_;
   std::vector<size_t> pending_;  // CollectiveLaunch::waited_at of those that nobody waits for yet, in order

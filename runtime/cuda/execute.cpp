@@ -12,6 +12,7 @@
 #include "runtime/cuda/nvtx.h"
 #include "runtime/error.h"
 #include "runtime/index_faults.h"
+#include "runtime/plan/kept_ports.h"
 #include "runtime/plan/plan_fields.h"
 #include "runtime/plan/plan_validate.h"
 
@@ -35,6 +36,20 @@ void run_fill(const FillLaunch& fill, Stream stream) {
     return d.MemsetD8Async(fill.to, static_cast<uint8_t>(fill.pattern), fill.count, stream);
   };
   check(code(), "filling memory");
+}
+
+/// The executor itself has no memory for ports that a stage keeps (transfers.h).
+void require_places(const Plan& plan, const PlanEntry& entry, std::span<const DevicePointer> places) {
+  const auto check_ports = [&](const std::vector<Port>& ports, size_t first) {
+    for (size_t i = 0; i < ports.size(); ++i)
+      if (is_kept_port(plan, ports[i]) && (first + i >= places.size() || places[first + i] == 0))
+        fail(
+            "entry '{}' is one of a stage of a pipeline: '{}' lies in the stage's memory, where the trainer "
+            "runs it",
+            entry.name, ports[i].name);
+  };
+  check_ports(entry.inputs, 0);
+  check_ports(entry.outputs, entry.inputs.size());
 }
 
 /// By the names of its nodes, as dumps show them.
@@ -140,11 +155,18 @@ void CudaExecutor::launch_step(ResolvedEntry& resolved, size_t step) {
 void CudaExecutor::run(const PlanEntry& entry, const SymbolValues& symbols,
                        std::span<const void* const> inputs, std::span<void* const> outputs,
                        const Philox& random) {
+  run_at(entry, symbols, inputs, outputs, {}, random);
+}
+
+void CudaExecutor::run_at(const PlanEntry& entry, const SymbolValues& symbols,
+                          std::span<const void* const> inputs, std::span<void* const> outputs,
+                          std::span<const DevicePointer> places, const Philox& random) {
   const Range range(entry.name);
   guarded([&] {
     if (outputs.size() != entry.outputs.size())
       fail("entry '{}' is given {} outputs: expected {}", entry.name, outputs.size(), entry.outputs.size());
-    ResolvedEntry& ready = prepared(entry, symbols, inputs, random);
+    require_places(*plan_, entry, places);
+    ResolvedEntry& ready = prepared(entry, symbols, inputs, random, places);
     if (options_.poison) poison(ready);
     execute(ready);
     if (!transfers_.fetch(ready, outputs, addresses_, stream_.get())) return;
@@ -157,8 +179,9 @@ void CudaExecutor::run(const PlanEntry& entry, const SymbolValues& symbols,
 /// Inputs and states of the host are on their way, and what the entry writes is noted: also by a run that
 /// fails half-way.
 ResolvedEntry& CudaExecutor::prepared(const PlanEntry& entry, const SymbolValues& symbols,
-                                      std::span<const void* const> inputs, const Philox& random) {
-  ResolvedEntry& ready = resolved(entry, symbols);
+                                      std::span<const void* const> inputs, const Philox& random,
+                                      std::span<const DevicePointer> places) {
+  ResolvedEntry& ready = resolved(entry, symbols, places);
   states_.upload_all();
   transfers_.stage(ready, inputs, addresses_, stream_.get());
   random_.upload(random, symbols, stream_.get());
@@ -170,6 +193,7 @@ void CudaExecutor::repeat(const PlanEntry& entry, const SymbolValues& symbols,
                           std::span<const void* const> inputs, const Philox& random, int times) {
   const Range range(entry.name);
   guarded([&] {
+    require_places(*plan_, entry, {});
     ResolvedEntry& ready = prepared(entry, symbols, inputs, random);
     for (int i = 0; i < times; ++i) {
       if (options_.poison) poison(ready);
@@ -285,6 +309,7 @@ void CudaExecutor::launch_watched(ResolvedEntry& resolved) {
     checks_steps_ = false;
     for (const int written : resolved.entry->steps[i].writes) {
       const auto buffer = static_cast<size_t>(written);
+      if (addresses_[buffer] == 0) continue;  // in a stage's memory
       mirrors[buffer].resize(static_cast<size_t>(std::max<int64_t>(1, plan_->buffers[buffer].bytes)));
       check(driver().MemcpyDtoHAsync(mirrors[buffer].data(), addresses_[buffer],
                                      static_cast<size_t>(plan_->buffers[buffer].bytes), stream_.get()),

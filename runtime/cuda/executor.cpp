@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "runtime/cuda/device_rates.h"
+#include "runtime/cuda/stage_memory.h"
 #include "runtime/error.h"
 #include "runtime/index_faults.h"
 #include "runtime/plan/plan_ranks.h"
@@ -42,6 +43,26 @@ void check_memory(const Plan& plan, bool has_weights, int64_t ports, const Devic
               "({:.2f} GiB) are free: compile it with lower bounds",
               total, device.info().name, gib(total), gib(need.states), gib(need.arena), gib(ports), free,
               gib(free));
+}
+
+/// The addresses of all buffers for a run whose ports lie in these places (CudaExecutor::run_at).
+std::vector<DevicePointer> placed(const PlanEntry& entry, std::vector<DevicePointer> addresses,
+                                  std::span<const DevicePointer> places) {
+  for (size_t i = 0; i < places.size(); ++i) {
+    const size_t inputs = entry.inputs.size();
+    const Port& port = i < inputs ? entry.inputs[i] : entry.outputs[i - inputs];
+    if (places[i] != 0) addresses[static_cast<size_t>(port.buffer)] = places[i];
+  }
+  return addresses;
+}
+
+/// Nothing of these ports is copied.
+void leave_in_places(ResolvedEntry& resolved, std::span<const DevicePointer> places) {
+  resolved.places.assign(places.begin(), places.end());
+  for (size_t i = 0; i < places.size(); ++i) {
+    const size_t inputs = resolved.input_bytes.size();
+    if (places[i] != 0) (i < inputs ? resolved.input_bytes[i] : resolved.output_bytes[i - inputs]) = 0;
+  }
 }
 
 }  // namespace
@@ -211,10 +232,26 @@ void CudaExecutor::mark_written(const PlanEntry& entry) {
         states_.note_written(state);
 }
 
+DevicePointer CudaExecutor::written_state(int index) {
+  states_.upload(index);
+  states_.note_written(index);
+  return states_.address(index);
+}
+
+std::unique_ptr<StageMemory> CudaExecutor::stage_memory(const StageExchange& exchange) {
+  if (!collectives_) fail("a stage of a pipeline needs the other stages' ranks");
+  return guarded([&] {
+    return std::make_unique<CudaStageMemory>(*this, options_.ranks->along(exchange.axis), exchange);
+  });
+}
+
 // ---- shapes
 
-ResolvedEntry& CudaExecutor::resolved(const PlanEntry& entry, const SymbolValues& symbols) {
-  const auto same = [&](const ResolvedEntry& r) { return r.entry == &entry && r.values == symbols; };
+ResolvedEntry& CudaExecutor::resolved(const PlanEntry& entry, const SymbolValues& symbols,
+                                      std::span<const DevicePointer> places) {
+  const auto same = [&](const ResolvedEntry& r) {
+    return r.entry == &entry && r.values == symbols && std::ranges::equal(r.places, places);
+  };
   const auto found = std::find_if(cache_.begin(), cache_.end(), same);
   if (found != cache_.end()) {
     cache_.splice(cache_.begin(), cache_, found);
@@ -222,8 +259,10 @@ ResolvedEntry& CudaExecutor::resolved(const PlanEntry& entry, const SymbolValues
   }
   log(LogLevel::debug, "entry '{}' resolved for {}", entry.name, symbols);
   const auto lap = startup_.lap("sizes");
-  cache_.push_front(resolve(device_, *plan_, entry, symbols, {kernels_->functions(), addresses_, random_},
+  const std::vector<DevicePointer> addresses = placed(entry, addresses_, places);
+  cache_.push_front(resolve(device_, *plan_, entry, symbols, {kernels_->functions(), addresses, random_},
                             options_.dependent_launches));
+  leave_in_places(cache_.front(), places);
   forget_oldest();
   return cache_.front();
 }
@@ -276,7 +315,9 @@ void CudaExecutor::poison(const ResolvedEntry& resolved) {
   ones(arena_.get(), arena_bytes_);
   for (size_t i = 0; i < resolved.output_bytes.size(); ++i) {
     const Buffer& buffer = plan_->buffers[static_cast<size_t>(resolved.entry->outputs[i].buffer)];
-    if (buffer.role == Role::output)
+    const bool is_placed = i + resolved.entry->inputs.size() < resolved.places.size() &&
+                           resolved.places[i + resolved.entry->inputs.size()] != 0;
+    if (buffer.role == Role::output && !is_placed)
       ones(addresses_[static_cast<size_t>(resolved.entry->outputs[i].buffer)], buffer.bytes);
   }
 }

@@ -43,6 +43,7 @@ class CudaExecutor : public Executor {
   void repeat(const PlanEntry& entry, const SymbolValues& symbols, std::span<const void* const> inputs,
               const Philox& random, int times) override;
   std::span<std::byte> peek(int index) override;
+  std::unique_ptr<StageMemory> stage_memory(const StageExchange& exchange) override;
   RankGroups* ranks() const override { return options_.ranks; }
   void synchronize() override;
   std::string choices() const override;
@@ -54,17 +55,29 @@ class CudaExecutor : public Executor {
   std::vector<ChoiceTaken> taken() const override;
   std::unique_ptr<Executor> share(const ExecutorOptions& options) override;
 
+  // What the memory of a stage does with it (stage_memory.h).
+  /// `places`: where ports of the entry lie, its inputs first and then its outputs; 0: where the host's do.
+  void run_at(const PlanEntry& entry, const SymbolValues& symbols, std::span<const void* const> inputs,
+              std::span<void* const> outputs, std::span<const DevicePointer> places, const Philox& random);
+  const Device& device() const { return device_; }
+  Stream stream() const { return stream_.get(); }
+  NcclComms& comms() { return collectives_->comms(); }
+  /// Of a state that work on stream() changes.
+  DevicePointer written_state(int index);
+
  private:
   /// `owner`, where there is one, has the weights.
   CudaExecutor(std::shared_ptr<const Plan> plan, const ExecutorOptions& options, const CudaExecutor* owner);
   void allocate(const CudaExecutor* owner);
   void mark_written(const PlanEntry& entry);
-  ResolvedEntry& resolved(const PlanEntry& entry, const SymbolValues& symbols);
+  ResolvedEntry& resolved(const PlanEntry& entry, const SymbolValues& symbols,
+                          std::span<const DevicePointer> places);
   void forget_oldest();
   GemmChoices& gemm_choices();
   void poison(const ResolvedEntry& resolved);
   ResolvedEntry& prepared(const PlanEntry& entry, const SymbolValues& symbols,
-                          std::span<const void* const> inputs, const Philox& random);
+                          std::span<const void* const> inputs, const Philox& random,
+                          std::span<const DevicePointer> places = {});
   void execute(ResolvedEntry& resolved);
   void launch_all(ResolvedEntry& resolved);
   void launch_checked(ResolvedEntry& resolved);

@@ -49,7 +49,7 @@ Nccl load_nccl() {
   const auto get = [&](auto& function, const char* name) { library.load(function, name); };
   get(n.GetVersion, "ncclGetVersion"), get(n.GetUniqueId, "ncclGetUniqueId");
   get(n.CommInitRank, "ncclCommInitRank"), get(n.CommAbort, "ncclCommAbort");
-  get(n.CommDestroy, "ncclCommDestroy");
+  get(n.CommInitRankConfig, "ncclCommInitRankConfig"), get(n.CommDestroy, "ncclCommDestroy");
   get(n.AllReduce, "ncclAllReduce"), get(n.ReduceScatter, "ncclReduceScatter");
   get(n.AllGather, "ncclAllGather"), get(n.Send, "ncclSend"), get(n.Recv, "ncclRecv");
   get(n.GroupStart, "ncclGroupStart"), get(n.GroupEnd, "ncclGroupEnd");

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <climits>
 #include <cstddef>
 #include <string>
 
@@ -19,11 +20,22 @@ struct NcclId {
   std::array<char, 128> bytes{};
 };
 
+/// ncclConfig_t as of 2.17, which later versions take: what is kUnset they choose.
+struct NcclConfig {
+  static constexpr int kUnset = INT_MIN;
+  size_t size = sizeof(NcclConfig);
+  unsigned magic = 0xcafebeef, version = 21700;
+  int blocking = kUnset, cluster_size = kUnset;
+  int least_blocks = kUnset, most_blocks = kUnset;  // of a kernel
+  const char* network = nullptr;
+};
+
 struct Nccl {
   using Code = int;
   Code (*GetVersion)(int* version);
   Code (*GetUniqueId)(NcclId* id);
   Code (*CommInitRank)(NcclComm* comm, int ranks, NcclId id, int rank);
+  Code (*CommInitRankConfig)(NcclComm* comm, int ranks, NcclId id, int rank, NcclConfig* config);
   Code (*CommDestroy)(NcclComm comm);  // may wait for the others to do so
   Code (*CommAbort)(NcclComm comm);
   Code (*AllReduce)(const void* from, void* to, size_t count, int type, int sum, NcclComm comm,

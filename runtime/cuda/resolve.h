@@ -38,8 +38,9 @@ using Launch =
 struct ResolvedEntry {
   const PlanEntry* entry = nullptr;
   SymbolValues values;
-  std::vector<Launch> launches;  // one a step
-  std::vector<int> taken;        // by choice of the entry: which alternative; -1: not known yet
+  std::vector<DevicePointer> places;  // of its ports, inputs first (CudaExecutor::run_at); empty: the host's
+  std::vector<Launch> launches;       // one a step
+  std::vector<int> taken;             // by choice of the entry: which alternative; -1: not known yet
   std::vector<int64_t> input_bytes, output_bytes;
   bool has_run = false;  // it has run to its end, so that every GEMM has its algorithm
   GraphOwner graph;      // once it ran uncaptured

@@ -5,6 +5,7 @@
 
 #include "runtime/cpu/copy.h"
 #include "runtime/error.h"
+#include "runtime/plan/kept_ports.h"
 
 namespace smelt::cuda {
 namespace {
@@ -40,6 +41,7 @@ PortMemory port_memory(const Plan& plan) {
     const auto place = [&](const std::vector<Port>& ports) {
       const int64_t begin = end;
       for (const Port& port : ports) {
+        if (is_kept_port(plan, port)) continue;
         const Buffer& buffer = plan.buffers[static_cast<size_t>(port.buffer)];
         int64_t& offset = memory.offsets[static_cast<size_t>(port.buffer)];
         if (buffer.role == Role::input || buffer.role == Role::output) offset = std::max(offset, end);

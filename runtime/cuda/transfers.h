@@ -9,7 +9,8 @@
 
 namespace smelt::cuda {
 
-/// Where inputs and outputs lie in a block that all entries share: a run needs those of one entry.
+/// Where inputs and outputs lie in a block that all entries share: a run needs those of one entry. Ports that
+/// a stage of a pipeline keeps have none (kept_ports.h).
 struct PortMemory {
   std::vector<int64_t> offsets;                // by buffer; -1: not an input or output
   int64_t total = 0, inputs = 0, outputs = 0;  // bytes; inputs and outputs: the most of an entry

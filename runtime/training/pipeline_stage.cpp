@@ -52,6 +52,11 @@ std::optional<PipelineStage> pipeline_stage(const Plan& plan, int64_t rank) {
   return stage;
 }
 
+PipelineOrder order_of(const PipelineStage& stage, PipelineOrder asked) {
+  const bool alternates = asked == PipelineOrder::one_f_one_b && stage.parts_a_stage > 1;
+  return alternates ? PipelineOrder::interleaved : asked;
+}
+
 std::string part_entry(std::string_view what, int64_t part) { return fmt::format("{}.{}", what, part); }
 
 bool crosses_boundary(std::string_view name, std::string_view what, int64_t part) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/plan/plan.h"
+#include "runtime/training/pipeline_schedule.h"
 
 namespace smelt {
 
@@ -24,6 +25,9 @@ struct PipelineStage {
 std::optional<PipelineStage> pipeline_stage(const Plan& plan);
 /// The same, and Error where the rank at this place of the mesh is another stage's.
 std::optional<PipelineStage> pipeline_stage(const Plan& plan, int64_t rank);
+
+/// Of several parts a stage 1f1b is called interleaved.
+PipelineOrder order_of(const PipelineStage& stage, PipelineOrder asked);
 
 /// "forward.3"
 std::string part_entry(std::string_view what, int64_t part);

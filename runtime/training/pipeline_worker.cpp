@@ -1,9 +1,9 @@
 #include "runtime/training/pipeline_worker.h"
 
 #include <algorithm>
+#include <set>
 
 #include "runtime/error.h"
-#include "runtime/training/tensor_messages.h"
 
 namespace smelt {
 namespace {
@@ -15,150 +15,151 @@ PipelineStage stage_of(Session& session) {
   return *stage;
 }
 
-bool has_input(const PlanEntry& entry, std::string_view name) {
-  return std::ranges::any_of(entry.inputs, [&](const Port& port) { return port.name == name; });
+bool sends(const PipelineStep& message) {
+  return message.action == PipelineAction::send_values || message.action == PipelineAction::send_gradients;
 }
 
-/// The tensors of these names that cross a boundary.
-template <typename Kept>
-std::vector<const HostTensor*> crossing(const Kept& kept, std::string_view what, int64_t part) {
-  std::vector<const HostTensor*> tensors;
-  for (const auto& [name, tensor] : kept)
-    if (crosses_boundary(name, what, part)) tensors.push_back(&tensor);
-  return tensors;
+StageMessage message_kind(const PipelineStep& message) {
+  const bool values =
+      message.action == PipelineAction::send_values || message.action == PipelineAction::receive_values;
+  return values ? StageMessage::values : StageMessage::gradients;
 }
+
+/// In front of which part it crosses.
+int64_t boundary_of(const PipelineStep& message) { return std::max(message.part, other_part(message)); }
 
 }  // namespace
 
 PipelineWorker::PipelineWorker(Session& session, PipelineOrder order, Host host)
-    : session_(session), order_(order), host_(std::move(host)), stage_(stage_of(session)) {}
+    : session_(session),
+      order_(order),
+      host_(std::move(host)),
+      stage_(stage_of(session)),
+      messages_(session.plan(), stage_, session.ranks()->along(stage_.axis)),
+      memory_(session.executor().stage_memory(exchange_plan())) {}
 
-Communicator& PipelineWorker::group() { return session_.ranks()->along(stage_.axis); }
+// ---- one update
 
 void PipelineWorker::accumulate(int64_t micro_batches) {
-  kept_.clear(), batches_.clear(), backwards_.clear();
-  const PipelineSchedule schedule =
-      make_schedule(order_, {stage_.stages, micro_batches, stage_.parts_a_stage});
-  for (const PipelineStep& step : schedule.stages[static_cast<size_t>(stage_.stage)]) follow(step);
+  micro_batches_.clear();
+  prepare(micro_batches);
+  for (const PipelineStep& step : schedule_.stages[static_cast<size_t>(stage_.stage)]) follow(step);
   add_up_copies();
 }
 
+/// Takes memory where the number of micro-batches is a new one.
+void PipelineWorker::prepare(int64_t micro_batches) {
+  if (schedule_.shape.micro_batches == micro_batches && !schedule_.stages.empty()) return;
+  schedule_ = make_schedule(order_, {stage_.stages, micro_batches, stage_.parts_a_stage});
+  const std::vector<PipelineStep>& steps = schedule_.stages[static_cast<size_t>(stage_.stage)];
+  for (int64_t part = stage_.stage; part < stage_.parts(); part += stage_.stages)
+    rings_[part] = PortRings(
+        session_.plan(),
+        {&session_.entry(part_entry("forward", part)), &session_.entry(part_entry("backward", part))},
+        places_needed(steps, part), *memory_);
+}
+
 void PipelineWorker::follow(const PipelineStep& step) {
-  switch (step.action) {
-    case PipelineAction::forward:
-      return run(step, "forward");
-    case PipelineAction::backward:
-      return run(step, "backward");
-    case PipelineAction::send_values:
-    case PipelineAction::send_gradients:
-      return send(step);
-    case PipelineAction::receive_values:
-    case PipelineAction::receive_gradients:
-      return receive(step);
-  }
+  if (step.action == PipelineAction::forward) return run(step, "forward");
+  if (step.action == PipelineAction::backward) return run(step, "backward");
+  exchange(step);
 }
 
-const Batch& PipelineWorker::batch_of(int64_t micro_batch) {
-  const auto [place, is_new] = batches_.try_emplace(micro_batch);
-  if (is_new) host_.fill(micro_batch, place->second);
-  return place->second;
+SymbolValues PipelineWorker::sizes_of(const Batch& batch) const {
+  const PlanEntry& entry = session_.entry("batch");
+  return session_.unify(entry, batch.inputs_of(entry));
 }
 
+PipelineWorker::MicroBatch& PipelineWorker::micro_batch(int64_t number) {
+  const auto [place, is_new] = micro_batches_.try_emplace(number);
+  MicroBatch& micro = place->second;
+  if (is_new) host_.fill(number, micro.batch), micro.sizes = sizes_of(micro.batch);
+  return micro;
+}
+
+/// What crosses a boundary behind the last work on a micro-batch has its sizes still: they go with the next.
 void PipelineWorker::run(const PipelineStep& step, std::string_view what) {
-  Kept& kept = kept_[{step.part, step.micro_batch}];
-  const PlanEntry& entry = session_.entry(part_entry(what, step.part));
-  for (HostTensor& made : run_entry(entry, batch_of(step.micro_batch), kept, step.micro_batch)) {
-    std::string name = made.name;
-    kept.insert_or_assign(std::move(name), std::move(made));
-  }
-  if (step.action == PipelineAction::backward) {
-    std::erase_if(kept,
-                  [&](const auto& item) { return !crosses_boundary(item.first, "gradients", step.part); });
-    if (++backwards_[step.micro_batch] == stage_.parts_a_stage) batches_.erase(step.micro_batch);
-  }
+  MicroBatch& micro = micro_batch(step.micro_batch);
+  run_entry(session_.entry(part_entry(what, step.part)), rings_.at(step.part), step.micro_batch, micro);
+  if (step.action == PipelineAction::backward) ++micro.backwards;
+  std::erase_if(micro_batches_, [&](const auto& other) {
+    return other.first != step.micro_batch && other.second.backwards == stage_.parts_a_stage;
+  });
 }
 
-std::vector<HostTensor> PipelineWorker::run_entry(const PlanEntry& entry, const Batch& batch,
-                                                  const Kept& kept, int64_t micro_batch) {
-  std::vector<InputTensor> inputs = batch.inputs_of(entry);
-  for (const auto& [name, tensor] : kept)
-    if (has_input(entry, name)) inputs.push_back({name, tensor.dtype, tensor.shape, tensor.bytes.data()});
-  host_.before(micro_batch, entry, inputs);
-  return session_.run(entry.name, inputs);
+std::vector<HostTensor> PipelineWorker::run_entry(const PlanEntry& entry, const PortRings& rings,
+                                                  int64_t micro_batch, const MicroBatch& data) {
+  host_.before(micro_batch, entry, data.sizes);
+  const auto place_of = [&](const Port& port) { return rings.place(port.name, micro_batch); };
+  return session_.run(entry.name, data.sizes, data.batch.inputs_of(entry), *memory_, place_of);
 }
 
-void PipelineWorker::send(const PipelineStep& step) {
-  Kept& kept = kept_[{step.part, step.micro_batch}];
-  const bool values = step.action == PipelineAction::send_values;
-  send_tensors(group(), other_part(step) % stage_.stages,
-               values ? crossing(kept, "values", step.part + 1) : crossing(kept, "gradients", step.part));
-  if (values)
-    forget_unneeded(step.part, kept);
+void PipelineWorker::exchange(const PipelineStep& step) {
+  exchange(rings_.at(step.part), step, message_kind(step), micro_batch(step.micro_batch).sizes);
+}
+
+void PipelineWorker::exchange(const PortRings& rings, const PipelineStep& step, StageMessage what,
+                              const SymbolValues& sizes) {
+  std::vector<StageMemory::Part> parts;
+  for (const Port& port : messages_.across(what, boundary_of(step)))
+    parts.push_back({rings.place(port.name, step.micro_batch),
+                     element_count(port.shape).evaluate(sizes) * size_of(port.dtype)});
+  const int64_t other = other_part(step) % stage_.stages;
+  if (sends(step))
+    memory_->send(parts, other);
   else
-    kept_.erase({step.part, step.micro_batch});
+    memory_->receive(parts, other);
 }
 
-void PipelineWorker::receive(const PipelineStep& step) {
-  Kept& kept = kept_[{step.part, step.micro_batch}];
-  for (HostTensor& tensor : receive_tensors(group(), other_part(step) % stage_.stages)) {
-    std::string name = tensor.name;
-    kept.insert_or_assign(std::move(name), std::move(tensor));
-  }
-}
+// ---- evaluation
 
-/// What forward took or gave and backward does not ask for.
-void PipelineWorker::forget_unneeded(int64_t part, Kept& kept) const {
-  const PlanEntry& backward = session_.entry(part_entry("backward", part));
-  std::erase_if(kept, [&](const auto& item) { return !has_input(backward, item.first); });
+void PipelineWorker::prepare_evaluation() {
+  for (int64_t part = stage_.stage; part < stage_.parts(); part += stage_.stages)
+    if (!evaluated_.contains(part))
+      evaluated_[part] =
+          PortRings(session_.plan(), {&session_.entry(part_entry("evaluate", part))}, 1, *memory_);
 }
 
 std::vector<HostTensor> PipelineWorker::evaluate(const Batch& batch) {
+  prepare_evaluation();
+  const MicroBatch data{batch, sizes_of(batch)};
   std::vector<HostTensor> last;
   for (int64_t part = stage_.stage; part < stage_.parts(); part += stage_.stages) {
-    Kept kept;
-    if (part > 0)
-      for (HostTensor& tensor : receive_tensors(group(), (part - 1) % stage_.stages)) {
-        std::string name = tensor.name;
-        kept.insert_or_assign(std::move(name), std::move(tensor));
-      }
-    last = run_entry(session_.entry(part_entry("evaluate", part)), batch, kept, 0);
-    std::vector<const HostTensor*> sent;
-    for (const HostTensor& tensor : last)
-      if (crosses_boundary(tensor.name, "values", part + 1)) sent.push_back(&tensor);
-    if (part + 1 < stage_.parts()) send_tensors(group(), (part + 1) % stage_.stages, sent);
+    const PortRings& rings = evaluated_.at(part);
+    const auto pass = [&](PipelineAction action) {
+      exchange(rings, {action, part, 0}, StageMessage::evaluation, data.sizes);
+    };
+    if (part > 0) pass(PipelineAction::receive_values);
+    last = run_entry(session_.entry(part_entry("evaluate", part)), rings, 0, data);
+    if (part + 1 < stage_.parts()) pass(PipelineAction::send_values);
   }
   return stage_.stage + 1 == stage_.stages ? std::move(last) : std::vector<HostTensor>{};
 }
 
+// ---- parameters of several stages
+
 /// In the order of their names, which all stages have in common.
+std::vector<const Segment*> PipelineWorker::copies() const {
+  const State* gradients = session_.plan().find_state("gradients");
+  std::vector<const Segment*> copies;
+  if (gradients)
+    for (const Segment& segment : gradients->segments)
+      if (!segment.stages.empty()) copies.push_back(&segment);
+  std::ranges::sort(copies, {}, &Segment::name);
+  return copies;
+}
+
+StageExchange PipelineWorker::exchange_plan() const {
+  std::set<std::vector<int64_t>> holders;
+  for (const Segment* copy : copies()) holders.insert(copy->stages);
+  return {stage_.axis, message_links(stage_), {holders.begin(), holders.end()}};
+}
+
 void PipelineWorker::add_up_copies() {
   const State* gradients = session_.plan().find_state("gradients");
   if (!gradients) return;
-  std::vector<const Segment*> copies;
-  for (const Segment& segment : gradients->segments)
-    if (!segment.stages.empty()) copies.push_back(&segment);
-  std::ranges::sort(copies, {}, &Segment::name);
-  for (const Segment* copy : copies) add_up(*copy);
-}
-
-/// The first holder adds up what the others have, in their order, and gives them the sum.
-void PipelineWorker::add_up(const Segment& segment) {
-  const std::span<float> own = session_.segment("gradients", segment.name);
-  const auto bytes = std::as_writable_bytes(own);
-  const int64_t first = segment.stages.front();
-  if (stage_.stage != first) {
-    group().send(bytes, first);
-    group().receive(bytes, first);
-    return;
-  }
-  std::vector<float> others(own.size());
-  for (const int64_t holder : segment.stages) {
-    if (holder == first) continue;
-    group().receive(std::as_writable_bytes(std::span(others)), holder);
-    for (size_t i = 0; i < own.size(); ++i) own[i] += others[i];
-  }
-  for (const int64_t holder : segment.stages)
-    if (holder != first) group().send(bytes, holder);
+  const auto index = static_cast<int>(gradients - session_.plan().states.data());
+  for (const Segment* copy : copies()) memory_->add_up(index, copy->offset, copy->elements(), copy->stages);
 }
 
 }  // namespace smelt

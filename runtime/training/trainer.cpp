@@ -256,7 +256,7 @@ std::vector<HostTensor> Trainer::micro_step(std::string_view entry, int64_t step
   const std::vector<InputTensor> inputs = batch_.inputs();
   session_.set_random(static_cast<uint32_t>(options_.seed), step, index);
   update_tokens_ += batch_.tokens;
-  count_flops(session_.entry(entry), inputs);
+  count_flops(session_.entry(entry), session_.unify(session_.entry(entry), inputs));
   return session_.run(entry, inputs);
 }
 
@@ -288,9 +288,8 @@ std::string Trainer::last_good() const {
 }
 
 /// The optimizer multiplies no matrices, so that micro-steps are all there is to an update.
-void Trainer::count_flops(const PlanEntry& entry, std::span<const InputTensor> inputs) {
+void Trainer::count_flops(const PlanEntry& entry, const SymbolValues& sizes) {
   EntryFlops& known = entry_flops_[&entry];
-  SymbolValues sizes = session_.unify(entry, inputs);
   if (sizes != known.sizes) known = {sizes, matrix_flops(entry, sizes)};
   flops_ += known.flops;
 }
@@ -361,9 +360,9 @@ void Trainer::save(int64_t step) {
 }
 
 /// A run that goes on from a checkpoint has its choices at all ranks: so has this one from here on, and both
-/// compute the same bits.
+/// compute the same bits. Stages of a pipeline have plans of their own, and what these choose.
 void Trainer::share_choices() {
-  if (ranks_.count() == 1) return;
+  if (ranks_.count() == 1 || pipeline_) return;
   Executor& executor = session_.executor();
   const std::string own = executor.choices(), first = ranks_.of_first(own);
   if (first != own) executor.restore_choices(first);

@@ -128,7 +128,7 @@ class Trainer {
   void begin();
   void train(int64_t step);
   Update update(int64_t step);
-  void count_flops(const PlanEntry& entry, std::span<const InputTensor> inputs);
+  void count_flops(const PlanEntry& entry, const SymbolValues& sizes);
   void make_pipeline();
   BatchShare share_of_evaluation() const;
   BatchOptions batch_options() const;

@@ -20,12 +20,6 @@ std::vector<std::string> needed_entries(const Plan& plan, const TrainerOptions& 
   return needed;
 }
 
-/// Of several parts a stage 1f1b is called interleaved.
-PipelineOrder order_of(const PipelineStage& stage, PipelineOrder asked) {
-  const bool alternates = asked == PipelineOrder::one_f_one_b && stage.parts_a_stage > 1;
-  return alternates ? PipelineOrder::interleaved : asked;
-}
-
 }  // namespace
 
 std::string fed_entry(const Plan& plan, const TrainerOptions& options) {
@@ -51,11 +45,10 @@ void Trainer::make_pipeline() {
     stream_->fill(options_.overfit_one_batch ? 0 : result_.step, place, batch);
     update_tokens_ += batch.tokens;
   };
-  const auto before = [this](int64_t micro_batch, const PlanEntry& entry,
-                             std::span<const InputTensor> inputs) {
+  const auto before = [this](int64_t micro_batch, const PlanEntry& entry, const SymbolValues& sizes) {
     ranks_.progress("training", result_.step + 1);
     session_.set_random(static_cast<uint32_t>(options_.seed), result_.step, micro_batch);
-    count_flops(entry, inputs);
+    count_flops(entry, sizes);
   };
   pipeline_.emplace(session_, order_of(*stage, options_.pipeline_order), PipelineWorker::Host{fill, before});
 }

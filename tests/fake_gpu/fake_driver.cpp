@@ -35,6 +35,7 @@ struct ContextTag {
 struct EventTag {
   double moment = 0;
   StreamTag* stream = nullptr;  // that it was recorded on
+  std::shared_future<void> unfinished;
 };
 struct ModuleTag {
   int device = 0;
@@ -55,6 +56,7 @@ struct StreamTag {
   std::unique_ptr<GraphTag> capture;
   StreamTag* origin = nullptr;  // whose capture it has joined by waiting for an event of it
   bool open = false;            // has work in that capture which the origin does not wait for
+  std::shared_future<void> unfinished;
 };
 
 }  // namespace smelt::cuda
@@ -65,7 +67,15 @@ thread_local int current = 0;  // device
 
 int smelt::fake::current_device() { return current; }
 
-int smelt::fake::enqueue(cuda::Stream stream, std::function<void()> work) {
+static void finish(const std::shared_future<void>& unfinished) {
+  if (unfinished.valid()) unfinished.wait();
+}
+
+void smelt::fake::leave_unfinished(cuda::Stream stream, std::shared_future<void> until) {
+  stream->unfinished = std::move(until);
+}
+
+int smelt::fake::enqueue(cuda::Stream stream, std::function<void()> work, bool waits) {
   constexpr int kInvalidHandle = 400;
   if (stream && stream->device != current) return kInvalidHandle;
   if (gpu(current).fault != 0) return gpu(current).fault;
@@ -73,7 +83,7 @@ int smelt::fake::enqueue(cuda::Stream stream, std::function<void()> work) {
   if (of && of->capture)
     of->capture->work.push_back(std::move(work));
   else
-    work();
+    finish(stream && waits ? stream->unfinished : std::shared_future<void>()), work();
   if (stream && stream->origin) stream->open = true;
   return 0;
 }
@@ -333,9 +343,13 @@ Code cuStreamDestroy_v2(Stream stream) {
   const std::lock_guard lock(tables());
   return streams().erase(stream), delete stream, gpu().fault;
 }
-Code cuStreamSynchronize(Stream stream) { return ++gpu().waits, wait(stream); }
+Code cuStreamSynchronize(Stream stream) {
+  if (stream) finish(stream->unfinished);
+  return ++gpu().waits, wait(stream);
+}
 Code cuStreamWaitEvent(Stream stream, Event event, unsigned) {
   StreamTag* of = event->stream;
+  finish(event->unfinished);
   if (of && of->capture && of != stream) stream->origin = of;
   if (of && of->origin == stream) of->open = false;
   return gpu().fault;
@@ -354,7 +368,9 @@ Code cuStreamEndCapture(Stream stream, Graph* graph) {
 Code cuEventCreate(Event* event, unsigned) { return *event = new EventTag, gpu().fault; }
 Code cuEventDestroy_v2(Event event) { return delete event, gpu().fault; }
 Code cuEventRecord(Event event, Stream stream) {
-  return event->moment = gpu().clock, event->stream = stream, gpu().fault;
+  event->moment = gpu().clock, event->stream = stream;
+  event->unfinished = stream ? stream->unfinished : std::shared_future<void>();
+  return gpu().fault;
 }
 Code cuEventQuery(Event) { return gpu().fault != 0 || !gpu().late_events ? gpu().fault : kNotReady; }
 Code cuEventSynchronize(Event) { return ++gpu().event_waits, gpu().fault; }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <future>
 #include <map>
 #include <string>
 #include <vector>
@@ -73,6 +74,10 @@ Gpu& gpu(int device = 0);
 /// Of this thread's context.
 int current_device();
 /// Does the work now, or keeps it for the graph that the stream is capturing; a status of the driver's.
-int enqueue(cuda::StreamTag* stream, std::function<void()> work);
+/// `waits`: for what leave_unfinished has told of; else the work is begun in order and does so itself.
+int enqueue(cuda::StreamTag* stream, std::function<void()> work, bool waits = true);
+/// What the stream was given last is still under way until then: its next work waits, and so does who waits
+/// for an event that is recorded on it.
+void leave_unfinished(cuda::StreamTag* stream, std::shared_future<void> until);
 
 }  // namespace smelt::fake

@@ -1,8 +1,15 @@
 // libnccl.so.2 of ranks that are threads of one process: each gives the addresses of its memory, all wait,
 // and each makes its own result. A call is work of its stream, so that graphs keep it.
+//
+// A message is taken from the sender's memory when the receiver is there: until then the sender's stream is
+// under way with it. Messages of two ranks match in their order, and their sizes must be equal.
+#include <algorithm>
 #include <array>
 #include <condition_variable>
+#include <cstdlib>
 #include <cstring>
+#include <deque>
+#include <future>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -20,6 +27,36 @@ struct Group {
   std::condition_variable changed;
   std::vector<const std::byte*> from;
   size_t there = 0, round = 0, readers = 0;
+
+  struct Message {
+    const void* from = nullptr;
+    size_t bytes = 0;
+    std::shared_ptr<std::promise<void>> taken = std::make_shared<std::promise<void>>();
+  };
+  std::map<std::pair<size_t, size_t>, std::deque<Message>> messages;  // by sender and receiver
+
+  std::shared_future<void> send(const bool& ended, size_t sender, size_t receiver, const void* from,
+                                size_t bytes) {
+    const std::lock_guard lock(mutex);
+    const Message sent{from, bytes};
+    if (ended)
+      sent.taken->set_value();
+    else
+      messages[{sender, receiver}].push_back(sent);
+    changed.notify_all();
+    return sent.taken->get_future().share();
+  }
+  void receive(const bool& ended, size_t sender, size_t receiver, void* to, size_t bytes) {
+    std::unique_lock lock(mutex);
+    std::deque<Message>& queue = messages[{sender, receiver}];
+    changed.wait(lock, [&] { return ended || !queue.empty(); });
+    if (ended) return;
+    const Message message = queue.front();
+    queue.pop_front();
+    if (message.bytes != bytes) std::abort();  // NCCL would hang, or write where nothing is
+    std::memcpy(to, message.from, bytes);
+    message.taken->set_value();
+  }
 
   /// False where this rank has ended its communicator: the others know nothing of it. Where `reads`, each
   /// then reads what the others gave, and calls has_read().
@@ -46,6 +83,10 @@ struct Group {
     std::unique_lock lock(mutex);
     changed.wait(lock, [&] { return readers == 0; });
     ended = true;
+    for (auto& [ranks, queue] : messages) {
+      for (const Message& message : queue) message.taken->set_value();
+      queue.clear();
+    }
     changed.notify_all();
   }
 };
@@ -75,13 +116,17 @@ float sum_of(const std::vector<const std::byte*>& from, size_t element, int sum)
   return result;
 }
 
-/// Messages of a group call: parts that go to each rank, and come from it.
+struct OneMessage {
+  bool is_sent = false;
+  void* memory = nullptr;
+  size_t bytes = 0, peer = 0;
+};
+/// Of a group call, all of one communicator.
 struct Messages {
-  std::vector<const void*> sent;
-  std::vector<void*> received;
-  size_t bytes = 0;
+  std::vector<OneMessage> all;
   Stream stream = nullptr;
   NcclComm comm = nullptr;
+  bool is_group = false;
 };
 thread_local Messages messages;
 
@@ -108,6 +153,41 @@ Code together(const void* from, NcclComm comm, Stream stream, const std::functio
     if (!group.meet(comm->ended)) return;
     std::memcpy(to, result.data(), bytes);
   });
+}
+
+std::shared_future<void> all_of(const std::vector<std::shared_future<void>>& parts) {
+  return std::async(std::launch::deferred,
+                    [parts] {
+                      for (const auto& part : parts) part.wait();
+                    })
+      .share();
+}
+
+/// A group ends when all its messages have been taken; one that sends alone leaves its stream under way, and
+/// messages of another wait behind it.
+Code exchange() {
+  if (messages.all.empty()) return 0;
+  const auto is_received = [](const OneMessage& one) { return !one.is_sent; };
+  const bool receives = std::ranges::any_of(messages.all, is_received);
+  const auto work = [m = messages, receives] {
+    Group& group = *m.comm->group;
+    std::vector<std::shared_future<void>> sent;
+    for (const OneMessage& one : m.all)
+      if (one.is_sent)
+        sent.push_back(group.send(m.comm->ended, m.comm->rank, one.peer, one.memory, one.bytes));
+    for (const OneMessage& one : m.all)
+      if (!one.is_sent) group.receive(m.comm->ended, one.peer, m.comm->rank, one.memory, one.bytes);
+    if (!receives) return fake::leave_unfinished(m.stream, all_of(sent));
+    for (const auto& each : sent) each.wait();
+  };
+  return fake::enqueue(messages.stream, work, receives);
+}
+
+Code add(OneMessage message, int type, NcclComm comm, Stream stream) {
+  if (type != kNcclBytes) return kInvalidArgument;
+  if (!messages.is_group) messages = {};
+  messages.all.push_back(message), messages.comm = comm, messages.stream = stream;
+  return messages.is_group ? 0 : exchange();
 }
 
 Code sum_of_ranks(const void* from, void* to, size_t first, size_t count, int type, int sum, NcclComm comm,
@@ -148,6 +228,10 @@ Code ncclCommInitRank(NcclComm* comm, int ranks, NcclId id, int rank) {
   *comm = all.back().get();
   return 0;
 }
+Code ncclCommInitRankConfig(NcclComm* comm, int ranks, NcclId id, int rank, NcclConfig* config) {
+  if (config->magic != 0xcafebeef || config->size != sizeof *config) return kInvalidArgument;
+  return ncclCommInitRank(comm, ranks, id, rank);
+}
 /// Waits for nobody: what a rank has started is done when its work returns.
 Code ncclCommDestroy(NcclComm comm) { return comm ? 0 : kInvalidArgument; }
 /// Its graphs may be there: the group is kept.
@@ -167,20 +251,15 @@ Code ncclAllGather(const void* from, void* to, size_t count, int type, NcclComm 
   };
   return together(from, comm, stream, make, count * comm->group->from.size(), to);
 }
-Code ncclGroupStart() { return messages = {}, 0; }
-Code ncclSend(const void* from, size_t count, int, int, NcclComm comm, Stream stream) {
-  messages.sent.push_back(from), messages.bytes = count, messages.comm = comm, messages.stream = stream;
-  return 0;
+Code ncclGroupStart() { return messages = {}, messages.is_group = true, 0; }
+Code ncclSend(const void* from, size_t count, int type, int peer, NcclComm comm, Stream stream) {
+  return add({true, const_cast<void*>(from), count, static_cast<size_t>(peer)}, type, comm, stream);
 }
-Code ncclRecv(void* to, size_t, int, int, NcclComm, Stream) { return messages.received.push_back(to), 0; }
-/// Parts lie one behind the other at every rank.
+Code ncclRecv(void* to, size_t count, int type, int peer, NcclComm comm, Stream stream) {
+  return add({false, to, count, static_cast<size_t>(peer)}, type, comm, stream);
+}
 Code ncclGroupEnd() {
-  const Messages all = messages;
-  const auto make = [all](std::byte* result) {
-    for (const std::byte* parts : all.comm->group->from)
-      result = std::copy_n(parts + all.comm->rank * all.bytes, all.bytes, result);
-  };
-  return together(all.sent.at(0), all.comm, all.stream, make, all.bytes * all.sent.size(),
-                  all.received.at(0));
+  messages.is_group = false;
+  return exchange();
 }
 }

@@ -1,0 +1,65 @@
+// The memory of a stage of a pipeline on a GPU: places in the device's memory, and messages by NCCL.
+//
+// Each link, which is all messages from one stage to another, has a communicator and a stream of its own, and
+// both ends give its messages in one order. So a message waits for the other stage alone, never for a message
+// of another link, and stages wait for each other as little as pipeline_simulation.h says. Events order
+// messages and runs: a message begins when the runs given before it have ended, and a run waits for those
+// that bring what it reads or take what it writes.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "runtime/cuda/memory.h"
+#include "runtime/cuda/nccl_comms.h"
+#include "runtime/ranks/communicator.h"
+#include "runtime/stage_memory.h"
+
+namespace smelt::cuda {
+
+class CudaExecutor;
+
+class CudaStageMemory : public StageMemory {
+ public:
+  /// All ranks of the group make it at once. `executor` outlives it.
+  CudaStageMemory(CudaExecutor& executor, Communicator& group, const StageExchange& exchange);
+  ~CudaStageMemory() override;
+
+  int add_place(int64_t bytes) override;
+  /// The entry is one graph a set of places, once it has run.
+  void run(const PlanEntry& entry, const SymbolValues& symbols, const Ports& ports,
+           const Philox& random) override;
+  void send(std::span<const Part> parts, int64_t to) override;
+  void receive(std::span<const Part> parts, int64_t from) override;
+  /// In NCCL's order, which is the same at all holders.
+  void add_up(int state, int64_t first, int64_t count, const std::vector<int64_t>& holders) override;
+
+ private:
+  enum class Message : uint8_t { none, outgoing, incoming };
+  struct Place {
+    DeviceBlock block;
+    EventOwner moved;                 // the end of the last message
+    Message pending = Message::none;  // whether runs have yet to wait for it
+  };
+  using Stages = std::pair<int64_t, int64_t>;  // from, to
+  struct Link {
+    NcclComm comm = nullptr;
+    StreamOwner stream;
+    EventOwner begin;
+  };
+
+  NcclComm connect(Communicator& group, const std::vector<int64_t>& members, int most_blocks);
+  Place& at(int place) { return places_.at(static_cast<size_t>(place)); }
+  void wait(Place& place, Stream stream);
+  template <typename Call>
+  void move(Stages stages, std::span<const Part> parts, Message kind, Call call);
+
+  CudaExecutor& executor_;
+  const Device& device_;
+  int64_t stage_;
+  std::vector<Place> places_;
+  std::map<Stages, Link> links_;
+  std::map<std::vector<int64_t>, NcclComm> holders_;
+};
+
+}  // namespace smelt::cuda

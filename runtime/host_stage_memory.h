@@ -1,0 +1,31 @@
+// The memory of a stage whose executor works in the host's: messages go through the communicator.
+#pragma once
+
+#include "runtime/cpu/memory.h"
+#include "runtime/executor.h"
+#include "runtime/stage_memory.h"
+
+namespace smelt {
+
+class HostStageMemory : public StageMemory {
+ public:
+  /// Both outlive it.
+  HostStageMemory(Executor& executor, Communicator& group) : executor_(executor), group_(group) {}
+
+  int add_place(int64_t bytes) override;
+  void run(const PlanEntry& entry, const SymbolValues& symbols, const Ports& ports,
+           const Philox& random) override;
+  void send(std::span<const Part> parts, int64_t to) override;
+  void receive(std::span<const Part> parts, int64_t from) override;
+  /// In the order of the holders.
+  void add_up(int state, int64_t first, int64_t count, const std::vector<int64_t>& holders) override;
+
+ private:
+  std::span<std::byte> bytes_of(const Part& part);
+
+  Executor& executor_;
+  Communicator& group_;
+  std::vector<Block> places_;
+};
+
+}  // namespace smelt
