@@ -71,7 +71,7 @@ class Compiler {
     target.attention = templates_of(options_.attention);
     target.gemm_bodies = options_.gemm_bodies;
     check_precision(target);
-    if (has_stages()) check_stages(options_, target);
+    if (has_stages()) check_stages(options_);
     if (options_.mesh.ranks() > 1) module->set_mesh(options_.mesh);
 
     make_entries(*module, target);

@@ -11,13 +11,11 @@ namespace smelt {
 
 constexpr const char* kEvaluateGraph = "evaluate";
 
-std::vector<std::string> why_no_stages(const CompileOptions& options, const Target& target) {
+std::vector<std::string> why_no_stages(const CompileOptions& options) {
   std::vector<std::string> problems;
   const auto add_where = [&](bool is_wrong, std::string problem) {
     if (is_wrong) problems.push_back(std::move(problem));
   };
-  add_where(target.is_cuda(),
-            "the target is a GPU, and stages exchange values on CPUs alone: give --target=cpu");
   add_where(options.zero >= 2,
             "--zero 2 and 3 cut sums of gradients, which each micro-batch adds to: give --zero 0 or 1");
   add_where(!options.masters,
@@ -28,9 +26,9 @@ std::vector<std::string> why_no_stages(const CompileOptions& options, const Targ
   return problems;
 }
 
-void check_stages(const CompileOptions& options, const Target& target) {
+void check_stages(const CompileOptions& options) {
   const int64_t stages = pipeline_stages(options.mesh);
-  std::vector<std::string> problems = why_no_stages(options, target);
+  std::vector<std::string> problems = why_no_stages(options);
   if (options.stage < 0 || options.stage >= stages)
     problems.push_back(fmt::format("there is no stage {}, they are counted from 0", options.stage));
   if (!problems.empty())

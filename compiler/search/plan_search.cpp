@@ -54,7 +54,7 @@ class Search {
     const Target target = resolved_target(base_);
     levels_ = recompute_levels(target, base_);
     no_stages_ = options.no_stages;
-    if (no_stages_.empty()) no_stages_ = fmt::format("{}", fmt::join(why_no_stages(base_, target), "; "));
+    if (no_stages_.empty()) no_stages_ = fmt::format("{}", fmt::join(why_no_stages(base_), "; "));
   }
 
   PlanSearch run() {

@@ -4,11 +4,13 @@
 #include "ir/body.h"
 #include "ir/builder.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include "passes/analysis.h"
 #include "passes/expressions.h"
 #include "passes/precision/storage_classes.h"
 #include "runtime/error.h"
+#include "runtime/plan/kept_ports.h"
 
 namespace smelt {
 namespace {
@@ -105,12 +107,13 @@ class Narrower {
 
   bool run() {
     narrow_gradients(graph_, storage_);
-    const StorageClasses classes(graph_);
+    find_kept_inputs();
+    const StorageClasses classes(graph_, kept_inputs_);
     std::vector<Value*> narrow;
     for (const auto& node : graph_.nodes())
       for (const auto& result : node->results())
         if (classes.is_narrow(result.get())) narrow.push_back(result.get());
-    if (narrow.empty() && !has_matmuls()) return false;
+    if (narrow.empty() && !has_matmuls() && !has_kept_ports()) return false;
     for (Value* value : narrow) set_narrow(*value);
     for (const auto& node : graph_.nodes())
       if (node->body) BodyRewriter(*node).run();
@@ -126,6 +129,7 @@ class Narrower {
   /// The types of inputs and states are given: a narrow class gets a rounded copy of them.
   void set_narrow(Value& value) {
     const Node& node = *value.node();
+    if (kept_inputs_.contains(&value)) return void(value.type.dtype = storage_);
     if (!node.is(Op::input) && !node.is(Op::state) && !node.is(Op::constant))
       return void(value.type.dtype = storage_);
     Node* first_user = graph_.next(&node);
@@ -169,11 +173,48 @@ class Narrower {
     return nullptr;
   }
 
+  // ---- what a stage of a pipeline keeps
+
+  bool is_kept(std::string_view port) const { return graph_.module().stage && is_kept_port(port); }
+
+  bool has_kept_ports() const {
+    return llvm::any_of(graph_.outputs, [&](const Graph::Output& output) { return is_kept(output.name); }) ||
+           llvm::any_of(graph_.inputs(),
+                        [&](const Node* input) { return is_kept(input->string_attr("name")); });
+  }
+
+  /// Both stages at a boundary know its type without each other.
+  static bool crosses_boundary(std::string_view port) { return !port.starts_with("saved."); }
+
+  /// The type that the graph in front of this one has given it.
+  DType kept_type(std::string_view port) const {
+    if (crosses_boundary(port)) return storage_;
+    for (const auto& graph : graph_.module().graphs)
+      for (const Graph::Output& output : graph->outputs)
+        if (output.name == port) return output.value->dtype();
+    return DType::f32;
+  }
+
+  void find_kept_inputs() {
+    for (const Node* input : graph_.inputs()) {
+      const std::string& name = input->string_attr("name");
+      if (input->result()->dtype() == DType::f32 && is_kept(name) && kept_type(name) == storage_)
+        kept_inputs_.insert(input->result());
+    }
+  }
+
+  void show_kept(Graph::Output& output) {
+    if (output.value->dtype() == DType::f32 && crosses_boundary(output.name))
+      output.value = converted(output.value, storage_, graph_.next(output.value->node()));
+  }
+
   // ---- outputs
 
   void show_outputs() {
     for (Graph::Output& output : graph_.outputs)
-      if (output.value->dtype() == storage_ && declared_wide(*output.value))
+      if (is_kept(output.name))
+        show_kept(output);
+      else if (output.value->dtype() == storage_ && declared_wide(*output.value))
         output.value = widened(output.value);
   }
 
@@ -272,6 +313,7 @@ class Narrower {
 
   Graph& graph_;
   DType storage_;
+  llvm::DenseSet<const Value*> kept_inputs_;                 // that come narrow
   llvm::DenseMap<std::pair<Value*, DType>, Value*> copies_;  // of operands, by what they are rounded to
 };
 

@@ -9,8 +9,11 @@
 // narrow. Outputs keep their types; what is an output and read elsewhere too is stored both ways by its
 // producer. A state of gradients that no graph reads (nothing is added up in it) becomes narrow.
 //
+// Of a stage of a pipeline what crosses a boundary between parts is narrow, and what forward leaves to
+// backward has the type in which forward stores it: outputs and inputs with the names of kept_ports.h.
+//
 // Runs after fuse, so that kernels are those of fp32, and before assign_layout. Contract: the only rounding
-// added is to the storage type; types of outputs, inputs and other states do not change.
+// added is to the storage type; types of other outputs, inputs and states do not change.
 #pragma once
 
 #include <string_view>
@@ -22,6 +25,7 @@ namespace smelt {
 struct AssignPrecisionOptions {
   DType storage = DType::f32;  // f32: nothing changes
 };
+/// Of a stage, forward comes before backward.
 bool assign_precision(Graph& graph, const AssignPrecisionOptions& options);
 /// storage = "bf16" | "f16" | "f32"
 void set_option(AssignPrecisionOptions& options, std::string_view key, std::string_view value);

@@ -5,6 +5,7 @@
 #include "ir/body.h"
 #include "llvm/ADT/STLExtras.h"
 #include "passes/analysis.h"
+#include "runtime/plan/kept_ports.h"
 
 namespace smelt {
 
@@ -54,12 +55,14 @@ bool is_inserted_into(const Value* input) {
 
 }  // namespace
 
-StorageClasses::StorageClasses(const Graph& graph) : graph_(graph) {
+StorageClasses::StorageClasses(const Graph& graph, const llvm::DenseSet<const Value*>& narrow_inputs)
+    : graph_(graph), narrow_inputs_(narrow_inputs) {
   number_values();
   for (const auto& node : graph.nodes()) join(*node);
   for (const auto& node : graph.nodes()) add(*node);
   for (const Graph::Output& output : graph.outputs)
-    if (takes_part(output.value)) constraints(output.value).shown = true;
+    if (takes_part(output.value) && !(graph.module().stage && is_kept_port(output.name)))
+      constraints(output.value).shown = true;
 }
 
 bool StorageClasses::is_narrow(const Value* value) const {
@@ -107,7 +110,9 @@ void StorageClasses::add(const Node& node) {
     case Op::input:
     case Op::state:
     case Op::constant:
-      if (takes_part(node.result())) constraints(node.result()).must_be_wide = true;
+      if (takes_part(node.result()))
+        (narrow_inputs_.contains(node.result()) ? constraints(node.result()).must_be_narrow
+                                                : constraints(node.result()).must_be_wide) = true;
       activation_[node.result()] = node.is(Op::input);
       return;
     case Op::fusion:

@@ -15,8 +15,9 @@ namespace smelt {
 
 class StorageClasses {
  public:
-  /// Runs after fuse.
-  explicit StorageClasses(const Graph& graph);
+  /// Runs after fuse. `narrow_inputs` come narrow, which decides on their classes; outputs that a stage of a
+  /// pipeline keeps (kept_ports.h) are as others see them.
+  explicit StorageClasses(const Graph& graph, const llvm::DenseSet<const Value*>& narrow_inputs = {});
   /// An f32 value that is to be stored narrow.
   bool is_narrow(const Value* value) const;
 
@@ -41,6 +42,7 @@ class StorageClasses {
   void keep_exact(const Value* value);
 
   const Graph& graph_;
+  const llvm::DenseSet<const Value*> narrow_inputs_;
   llvm::DenseMap<const Value*, int> numbers_;
   mutable std::vector<int> parent_;
   std::vector<Constraints> constraints_;

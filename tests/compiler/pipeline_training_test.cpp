@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "compiler/compile.h"
+#include "runtime/plan/kept_ports.h"
 #include "runtime/training/trainer.h"
 #include "tests/runtime/temporary_directory.h"
 #include "tests/support/thread_ranks.h"
@@ -204,12 +205,46 @@ std::string refusal_of(const PipelineSetting& setting, const std::function<void(
   return "nothing";
 }
 
+/// Of a stage's fused graphs: the types of what they keep, by name; a name has one type everywhere.
+std::map<std::string, DType> kept_types(const std::string& target, DType storage, int64_t stage) {
+  CompileOptions options = stage_options({"stage=2", 1, 1, storage}, stage);
+  options.target = target;
+  std::map<std::string, DType> types;
+  const Compilation made = compile(decoder_description(1), options, Stage::fused);
+  const auto add = [&](const std::string& name, DType type) {
+    if (is_kept_port(name)) EXPECT_EQ(types.emplace(name, type).first->second, type) << name;
+  };
+  for (const auto& graph : made.fused->graphs) {
+    for (const Graph::Output& output : graph->outputs) add(output.name, output.value->dtype());
+    for (const Node* input : graph->inputs()) add(input->string_attr("name"), input->result()->dtype());
+  }
+  return types;
+}
+
+/// What crosses a boundary has one type at both stages; what is saved is as the stage stores it, statistics
+/// in f32.
+TEST(PipelinePlans, KeepWhatTheyStoreInSixteenBits) {
+  for (const char* target : {"cpu", "sm_90"})
+    for (const DType storage : {DType::bf16, DType::f16, DType::f32}) {
+      SCOPED_TRACE(fmt::format("{} {}", target, name(storage)));
+      std::map<DType, int> saved;
+      for (const int64_t stage : {0, 1}) {
+        const auto types = kept_types(target, storage, stage);
+        EXPECT_EQ(types.at("values.1.0"), storage);
+        EXPECT_EQ(types.at("gradients.1.0"), storage);
+        for (const auto& [name, type] : types)
+          if (name.starts_with("saved.")) ++saved[type];
+      }
+      EXPECT_GT(saved[DType::f32], 0);
+      EXPECT_GT(saved[storage], 2);
+    }
+}
+
 TEST(PipelinePlans, RefuseWhatDoesNotFit) {
   const auto expect = [&](const char* part, const std::function<void(CompileOptions&)>& change) {
     const std::string refusal = refusal_of({"stage=2"}, change);
     EXPECT_NE(refusal.find(part), std::string::npos) << "expected: " << part << "\nfound: " << refusal;
   };
-  expect("the target is a GPU", [](CompileOptions& o) { o.target = "sm_90"; });
   expect("--zero 2 and 3", [](CompileOptions& o) { o.zero = 2; });
   expect("there is no stage 2", [](CompileOptions& o) { o.stage = 2; });
   expect("parts; 200 are asked for", [](CompileOptions& o) { o.parts_a_stage = 100; });
