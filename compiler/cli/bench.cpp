@@ -1,7 +1,6 @@
 // smelt bench: training speed of a model, and where the time goes; operators against the memory's bandwidth.
 #include <fmt/ranges.h>
 #include <omp.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,6 +11,7 @@
 #include "compiler/cli/bench_generation.h"
 #include "compiler/cli/bench_inference.h"
 #include "compiler/cli/bench_operators.h"
+#include "compiler/cli/bench_pipeline.h"
 #include "compiler/cli/bench_profile.h"
 #include "compiler/cli/bench_workload.h"
 #include "compiler/cli/choice_text.h"
@@ -22,6 +22,7 @@
 #include "compiler/cli/text_table.h"
 #include "compiler/cli/timer.h"
 #include "compiler/cli/train_ranks.h"
+#include "compiler/sharing.h"
 #include "runtime/error.h"
 #include "runtime/smelt.h"
 #include "runtime/system/file.h"
@@ -37,7 +38,7 @@ struct BenchCommand {
   std::optional<int> together;
   bool profile = false, json = false, infer = false, generate = false, sample = false;
   int64_t new_tokens = 32, beams = 1;
-  std::string output, trace;
+  std::string output, trace, pipeline_order = "1f1b";
   CompileFlags flags;
   SearchFlags search;
 
@@ -52,13 +53,8 @@ struct Result {
   SecondsByPart startup;
   std::map<std::string, std::string> alternatives;  // taken, by kind of work
   float loss = 0;                                   // of the last step
+  std::optional<BenchBubble> bubble;                // of a pipeline
 };
-
-int64_t peak_mib() {
-  rusage usage{};
-  ::getrusage(RUSAGE_SELF, &usage);
-  return usage.ru_maxrss / 1024;
-}
 
 Description describe(const BenchCommand& o) {
   if (o.has_model()) return read_description(model_path(o.models[0]));
@@ -72,14 +68,16 @@ Description describe(const BenchCommand& o) {
 
 CompileOptions compile_options(const BenchCommand& options, TrainRanks* ranks) {
   CompileOptions result = options.flags.options();
-  if (ranks) result.mesh = ranks->mesh();
+  if (ranks) result.mesh = ranks->mesh(), result.stage = ranks->stage();
   if (ranks && options.flags.target != "cpu") result.device = ranks->device();
   result.mode = Mode::train;
   const bool accumulates = options.accumulate > 1;
-  result.entries =
-      accumulates ? std::vector<std::string>{"accumulate", "apply"} : std::vector<std::string>{"train_step"};
+  const bool has_stages = pipeline_stages(result.mesh) > 1;
+  result.entries = has_stages    ? std::vector<std::string>{}
+                   : accumulates ? std::vector<std::string>{"accumulate", "apply"}
+                                 : std::vector<std::string>{"train_step"};
   if (!options.has_model()) result.build.dropout = options.dropout;
-  result.training.accumulation = accumulates;
+  result.training.accumulation = accumulates || has_stages;
   result.training.optimizer.keep_gradients = false;
   result.training.optimizer.weight_decay = 0.01;
   result.training.optimizer.decay_all = true;
@@ -157,6 +155,7 @@ Json to_json(const BenchCommand& o, const Result& r) {
           {"planned_mib", r.planned_bytes >> 20},
           {"peak_mib", r.peak_mib},
           {"imported_mib", r.imported_mib},
+          {"bubble", to_json(r.bubble)},
           {"alternatives", r.alternatives},
           {"loss", r.loss}};
 }
@@ -253,17 +252,8 @@ BenchWorkload::Options workload_options(const BenchCommand& options, TrainRanks*
           .profile = options.profile,
           .accumulate = options.accumulate,
           .plan_cache = options.flags.uses_plan_cache() && !options.profile,  // steps are looked up
-          .ranks = ranks ? &ranks->groups() : nullptr};
-}
-
-/// Seconds of single updates.
-std::vector<double> timed_updates(const BenchCommand& options, BenchWorkload& work) {
-  const int together = options.together.value_or(1);
-  std::vector<double> seconds =
-      time_runs("update", options.warm_up, options.steps, [&] { work.steps(together); });
-  for (double& s : seconds) s /= together;
-  work.step(true);  // checks that what was timed gives a finite loss
-  return seconds;
+          .ranks = ranks ? &ranks->groups() : nullptr,
+          .order = *parse_pipeline_order(options.pipeline_order)};
 }
 
 /// Prints the profile, and returns it as Markdown.
@@ -279,15 +269,20 @@ std::string report_profile(const BenchCommand& options, BenchWorkload& work) {
 
 /// The first rank says what all of them took. `chosen`: null, or what a search for plans predicted.
 void run_training(const BenchCommand& options, TrainRanks* ranks, const ChosenPlan* chosen) {
+  if (options.profile) require_no_stages(options.flags.mesh);
   const int64_t imported = peak_mib();
   BenchWorkload work(describe(options), compile_options(options, ranks), workload_options(options, ranks));
   if (options.flags.timing) print_timing(work.compilation());
-  const std::vector<double> seconds = timed_updates(options, work);
+  const UpdateClock clock{options.together.value_or(1), options.warm_up, options.steps};
+  const std::vector<double> seconds = timed_updates(work, clock);
+  const auto bubble = timed_bubble(work, clock, options.accumulate, seconds);
   if (ranks && ranks->groups().rank() > 0) return;
-  const Result result = figures(options, work, seconds, imported);
+  Result result = figures(options, work, seconds, imported);
+  result.bubble = bubble;
   const TextTable table = to_table(options, result);
   std::string markdown = table.markdown();
   fmt::print("{}\n", options.json ? to_json(options, result).dump() : table.text());
+  if (result.bubble && !options.json) fmt::print("{}\n", bubble_text(*result.bubble, options.accumulate));
   if (chosen) fmt::print(stderr, "{}\n", prediction_text(*chosen, result.seconds));
   if (options.profile) markdown += report_profile(options, work);
   if (options.output.empty()) return;
@@ -312,7 +307,7 @@ BenchCommand with_choice(BenchCommand options, const ChosenPlan& chosen) {
 
 void run_bench(const BenchCommand& options) {
   if (are_graphs(options.models)) return run_operators(options);
-  require_whole_steps(options.flags.mesh);
+  if (options.generate || options.infer) require_no_stages(options.flags.mesh);
   if (options.generate || options.infer)
     return infer_over_ranks(options.flags.mesh, "bench", [&](InferenceRanks* ranks) {
       (options.generate ? run_generation : run_inference)(options, ranks);
@@ -360,6 +355,11 @@ void add_bench(CLI::App& app) {
           ->add_option("--accumulate", options->accumulate, "batches an update, whose gradients are added up")
           ->check(CLI::PositiveNumber)
           ->capture_default_str();
+  command
+      ->add_option("--pipeline-order", options->pipeline_order,
+                   "in which order the stages of --mesh stage=N work on --accumulate micro-batches")
+      ->check(CLI::IsMember({"gpipe", "1f1b", "interleaved"}))
+      ->capture_default_str();
   command->add_flag("--profile", options->profile, "time, bytes and operations of every kind of step")
       ->excludes(accumulate);
   auto* trace = command

@@ -1,9 +1,13 @@
 #include "compiler/cli/bench_workload.h"
 
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 
 #include "compiler/cli/bench_inputs.h"
+#include "compiler/cli/timer.h"
 #include "compiler/plan_cache.h"
 #include "runtime/error.h"
 #include "runtime/plan/matrix_flops.h"
@@ -26,9 +30,31 @@ BenchWorkload::BenchWorkload(const Description& description, const CompileOption
                                                              .ranks = options.ranks});
   session_->initialize(1);
   session_->scalar("learning_rate") = 1e-4f;
+  make_pipeline(options.order);
   make_inputs();
+  flops_ = own_flops();
   step(true);
   first_step_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+/// Every micro-batch is the one batch.
+void BenchWorkload::make_pipeline(PipelineOrder order) {
+  const auto stage = pipeline_stage(*plan_);
+  if (!stage) return;
+  const auto fill = [this](int64_t, Batch& batch) {
+    for (const HostTensor& tensor : data_)
+      std::ranges::copy(tensor.bytes, batch.add(tensor.name, tensor.dtype, tensor.shape));
+  };
+  const auto before = [this](int64_t micro_batch, const PlanEntry&, const SymbolValues&) {
+    session_->set_random(0, step_, micro_batch);
+  };
+  pipeline_ = std::make_unique<PipelineWorker>(*session_, order_of(*stage, order),
+                                               PipelineWorker::Host{fill, before});
+}
+
+const PlanEntry& BenchWorkload::entry() const {
+  if (pipeline_) return session_->entry("batch");
+  return session_->entry(accumulate_ > 1 ? "accumulate" : "train_step");
 }
 
 void BenchWorkload::make_inputs() {
@@ -38,12 +64,13 @@ void BenchWorkload::make_inputs() {
 }
 
 void BenchWorkload::step(bool fetch_loss) {
-  for (int i = 0; i < accumulate_; ++i) {
+  if (pipeline_) pipeline_->accumulate(accumulate_);
+  for (int i = 0; !pipeline_ && i < accumulate_; ++i) {
     session_->set_random(0, step_, i);
     if (accumulate_ > 1) run("accumulate", inputs_, false);
   }
   ++step_;
-  if (accumulate_ > 1)
+  if (pipeline_ || accumulate_ > 1)
     run("apply", {}, fetch_loss);
   else
     run("train_step", inputs_, fetch_loss);
@@ -80,8 +107,31 @@ int64_t BenchWorkload::parameters() const {
   return count;
 }
 
-double BenchWorkload::matrix_flops() const {
-  return smelt::matrix_flops(entry(), largest_sizes(plan_->symbols));
+double BenchWorkload::own_flops() const {
+  const SymbolValues sizes = largest_sizes(plan_->symbols);
+  if (!pipeline_) return smelt::matrix_flops(entry(), sizes);
+  const PipelineStage& stage = pipeline_->stage();
+  double flops = 0;
+  for (int64_t part = stage.stage; part < stage.parts(); part += stage.stages)
+    for (const char* what : {"forward", "backward"})
+      flops += smelt::matrix_flops(session_->entry(part_entry(what, part)), sizes);
+  session_->ranks()->everyone().all_reduce(std::as_writable_bytes(std::span(&flops, 1)), DType::f64,
+                                           CollectiveSum::add);
+  return flops / static_cast<double>(plan_->mesh.ranks());
+}
+
+std::vector<double> timed_updates(BenchWorkload& work, const UpdateClock& clock) {
+  std::vector<double> seconds =
+      time_runs("update", clock.warm_up, clock.steps, [&] { work.steps(clock.together); });
+  for (double& s : seconds) s /= clock.together;
+  work.step(true);
+  return seconds;
+}
+
+int64_t peak_mib() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss / 1024;
 }
 
 int64_t BenchWorkload::tokens() const {

@@ -6,6 +6,7 @@
 
 #include "compiler/compile.h"
 #include "runtime/session.h"
+#include "runtime/training/pipeline_worker.h"
 
 namespace smelt::cli {
 
@@ -16,7 +17,8 @@ class BenchWorkload {
     bool profile = false;
     int accumulate = 1;  // batches per update; more than one use the entries accumulate and apply
     bool plan_cache = false;
-    RankGroups* ranks = nullptr;  // that train together
+    RankGroups* ranks = nullptr;                       // that train together
+    PipelineOrder order = PipelineOrder::one_f_one_b;  // of the plan of a stage of a pipeline
   };
   BenchWorkload(const Description& description, const CompileOptions& compile, const Options& options);
 
@@ -24,14 +26,19 @@ class BenchWorkload {
   void step(bool fetch_loss);
   /// Runs `count` steps and waits for the last.
   void steps(int count);
+  /// Null where the plan is of no pipeline.
+  const PipelineWorker* pipeline() const { return pipeline_.get(); }
+  /// The batches of an update from now on, where there is more than one, or a pipeline.
+  void set_accumulate(int batches) { accumulate_ = batches; }
 
   /// Of the last step that fetched it: runs that compute the same give the same bits.
   float loss() const { return loss_; }
   int64_t parameters() const;
   /// The number of targets in a rank's batch: positions, or records of models that classify.
   int64_t tokens() const;
-  /// Floating-point operations of the matmuls of a batch; a multiply-add counts as two.
-  double matrix_flops() const;
+  /// Floating-point operations of the matmuls of a batch; a multiply-add counts as two. Of a pipeline the
+  /// mean of all ranks.
+  double matrix_flops() const { return flops_; }
   const Plan& plan() const { return *plan_; }
   /// The compilation without its plan, and without a program where the plan came from the cache.
   const Compilation& compilation() const { return compilation_; }
@@ -43,7 +50,9 @@ class BenchWorkload {
  private:
   void make_inputs();
   void run(const std::string& entry, std::span<const InputTensor> inputs, bool fetch_loss);
-  const PlanEntry& entry() const { return session_->entry(accumulate_ > 1 ? "accumulate" : "train_step"); }
+  void make_pipeline(PipelineOrder order);
+  const PlanEntry& entry() const;
+  double own_flops() const;
 
   int accumulate_;
   Compilation compilation_;
@@ -51,9 +60,21 @@ class BenchWorkload {
   std::unique_ptr<Session> session_;
   std::vector<HostTensor> data_;
   std::vector<InputTensor> inputs_;
+  std::unique_ptr<PipelineWorker> pipeline_;  // behind the session, which it uses
+  double flops_ = 0;
   int64_t step_ = 0;
   float loss_ = 0;
   double first_step_ = 0;  // compilation included
 };
+
+struct UpdateClock {
+  int together = 1;  // updates between two looks at the clock
+  int warm_up = 2, steps = 6;
+};
+/// Seconds of single updates; checks that what was timed gives a finite loss.
+std::vector<double> timed_updates(BenchWorkload& work, const UpdateClock& clock);
+
+/// The most memory that this process has had.
+int64_t peak_mib();
 
 }  // namespace smelt::cli

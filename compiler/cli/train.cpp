@@ -118,7 +118,9 @@ class Run {
           "--detect-anomaly needs the description: a plan does not hold the graph that it looks values up "
           "in");
     require_training();
-    if (ranks_) ranks_->require_plan(*model_.plan);
+    if (!ranks_) return;
+    ranks_->require_plan(*model_.plan);
+    ranks_->agree_stages(*model_.plan, model_.description ? &compile_options_ : nullptr);
   }
 
   /// What of the command is for whole models; empty: nothing.

@@ -2,6 +2,7 @@
 
 #include "compiler/build_id.h"
 #include "compiler/cli/command.h"
+#include "compiler/cli/stage_flags.h"
 #include "compiler/sharing.h"
 #include "runtime/cuda/driver.h"
 #include "runtime/error.h"
@@ -62,6 +63,12 @@ void TrainRanks::require_plan(const Plan& plan) {
           axis.name, str(mesh()), mesh().ranks());
 }
 
+void TrainRanks::agree_stages(const Plan& plan, const CompileOptions* compiled) {
+  RankLink::Values values = {{"code", compiler_build_id()}};
+  for (auto& flag : stage_flags(plan, compiled)) values.push_back(std::move(flag));
+  ranks_.link().agree("flags", values);
+}
+
 void TrainRanks::agree(const Plan& plan, const std::string& data, const TrainerOptions& options) {
   RankLink::Values values = {
       {"code", compiler_build_id()}, {"plan", checksum_of(common_part(plan))}, {"data", data}};
@@ -78,12 +85,10 @@ Mesh mesh_of_ranks(const std::string& option, int64_t count, const RankUse& use)
        mesh.ranks(), use.command);
 }
 
-void require_whole_steps(const std::string& mesh) {
+void require_no_stages(const std::string& mesh) {
   if (!mesh.empty() && pipeline_stages(parse_mesh(mesh)) > 1)
-    fail(
-        "--mesh {}: stages of a pipeline follow a schedule, as `smelt train` does; its metrics have the "
-        "times",
-        mesh);
+    fail("--mesh {}: stages of a pipeline are for training, which is not profiled: give --mesh model={}",
+         mesh, parse_mesh(mesh).ranks());
 }
 
 void join_ranks(const Launch& launch, const std::function<void(Ranks&)>& work) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "compiler/compile.h"
 #include "runtime/ranks/mesh_ranks.h"
 #include "runtime/training/trainer.h"
 
@@ -28,6 +29,10 @@ class TrainRanks {
   bool samples(const Plan& plan) const;
   /// Throws Error naming both where the plan is for another mesh, or naming an axis that nothing of it uses.
   void require_plan(const Plan& plan);
+  /// Before the ranks exchange anything: throws Error, at all of them, where plans are of other meshes, or
+  /// stages of a pipeline were compiled otherwise; it names both. `compiled`: null where the plan came as a
+  /// file.
+  void agree_stages(const Plan& plan, const CompileOptions* compiled);
   /// Throws Error, at all ranks, where two of them have other plans, code, data or options: it names both.
   /// `data`: Trainer::describe_data.
   void agree(const Plan& plan, const std::string& data, const TrainerOptions& options);
@@ -46,8 +51,8 @@ struct RankUse {
 /// numbers differ.
 Mesh mesh_of_ranks(const std::string& option, int64_t count, const RankUse& use = {});
 
-/// Throws Error where the mesh has stages of a pipeline, for commands that run @train_step by itself.
-void require_whole_steps(const std::string& mesh);
+/// Throws Error where the mesh has stages of a pipeline, for commands that do not train.
+void require_no_stages(const std::string& mesh);
 
 /// Joins the other ranks and does the work with them. One rank alone throws what ends the run; the others end
 /// their processes.

@@ -157,9 +157,29 @@ TEST_F(RankProcesses, RefuseAPlanOfAnotherMesh) {
   EXPECT_TRUE(has(unused.err, "along the axis expert")) << unused.err;
   EXPECT_TRUE(has(unused.err, "training uses the axes data, model and stage")) << unused.err;
   EXPECT_FALSE(fs::exists(path("run/metrics.jsonl")));
-  const Outcome measured = launch(2, "smelt bench spec.json --max B=2,T=8 --mesh stage=2");
-  EXPECT_EQ(measured.status, 1);
-  EXPECT_TRUE(has(measured.err, "stages of a pipeline follow a schedule")) << measured.err;
+  const Outcome profiled = launch(2, "smelt bench spec.json --max B=2,T=8 --mesh stage=2 --profile");
+  EXPECT_EQ(profiled.status, 1);
+  EXPECT_TRUE(has(profiled.err, "stages of a pipeline are for training")) << profiled.err;
+}
+
+#ifdef SMELT_BENCH  // the sanitizers' build has no `smelt bench`
+TEST_F(RankProcesses, MeasureAPipeline) {
+  const Outcome two = launch(2,
+                             "smelt bench spec.json --threads 1 --max B=1,T=6 --warm-up 1 --steps 2 "
+                             "--mesh stage=2 --accumulate 3 --json");
+  expect_good(two);
+  EXPECT_TRUE(has(two.out, "\"ranks\":2")) << two.out;
+  EXPECT_TRUE(has(two.out, "\"bubble\":{\"formula\":0.25,\"measured\":")) << two.out;
+}
+#endif
+
+/// Each stage has a plan of its own, compiled with other flags.
+TEST_F(RankProcesses, RefuseStagesThatDiffer) {
+  spill(path("clips.sh"), binary() + train("run", "--steps 2 --mesh stage=2 --clip $RANK").substr(5) + "\n");
+  const Outcome clips = launch(2, "sh clips.sh");
+  EXPECT_NE(clips.status, 0);
+  EXPECT_TRUE(has(clips.err, "--clip")) << clips.err;
+  EXPECT_FALSE(fs::exists(path("run/metrics.jsonl")));
 }
 
 /// A window of text is longer than all of it; packed documents are not.
