@@ -16,9 +16,18 @@ int64_t state_bytes(const Plan& plan, const State& state) {
   return bytes_at_bounds(plan.symbols, element_count(state.shape), state.dtype);
 }
 
+int64_t resident_bytes(const Plan& plan, const State& state) {
+  const bool all = state.resident < 0 || !plan.target.starts_with("sm_");
+  return all ? state_bytes(plan, state) : state.resident * size_of(state.dtype);
+}
+
 ExecutorMemory executor_memory(const Plan& plan) {
   ExecutorMemory memory;
-  for (const State& state : plan.states) memory.states += state_bytes(plan, state);
+  for (const State& state : plan.states) {
+    const int64_t resident = resident_bytes(plan, state);
+    memory.states += resident;
+    memory.host += state_bytes(plan, state) - resident;
+  }
   for (const Buffer& buffer : plan.buffers) memory.constants += static_cast<int64_t>(buffer.data.size());
   for (const PlanEntry& entry : plan.entries) memory.arena = std::max(memory.arena, entry.arena_bytes);
   return memory;
@@ -33,8 +42,11 @@ int64_t weight_bytes(const Plan& plan) {
 
 std::unique_ptr<Executor> make_executor(std::shared_ptr<const Plan> plan, const ExecutorOptions& options) {
   const ExecutorMemory memory = executor_memory(*plan);
-  log(LogLevel::info, "memory of a session: {} bytes of states ({} of weights), {} of constants, {} of arena",
-      memory.states, weight_bytes(*plan), memory.constants, memory.arena);
+  log(LogLevel::info,
+      "memory of a session: {} bytes of states ({} of weights), {} of constants, {} of arena; {} bytes of "
+      "states "
+      "in pinned memory of the host",
+      memory.states, weight_bytes(*plan), memory.constants, memory.arena, memory.host);
   if (plan->target.starts_with("sm_")) return std::make_unique<cuda::CudaExecutor>(std::move(plan), options);
   return std::make_unique<CpuExecutor>(std::move(plan), options);
 }

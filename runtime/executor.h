@@ -40,16 +40,18 @@ struct ExecutorOptions {
 };
 
 /// Bytes of states, constants and the arena, known before they are allocated. A GPU needs inputs, outputs and
-/// the library's workspace beside them.
+/// the library's workspace beside them. `host`: of states that a GPU does not hold (State::resident), in
+/// pinned memory of the host and no part of the total.
 struct ExecutorMemory {
-  int64_t states = 0, constants = 0, arena = 0;
+  int64_t states = 0, constants = 0, arena = 0, host = 0;
   int64_t total() const { return states + constants + arena; }
 };
 ExecutorMemory executor_memory(const Plan& plan);
 /// Of the plan's states those that sessions may share, as bytes of ExecutorMemory::states.
 int64_t weight_bytes(const Plan& plan);
-/// Of a state at its bounds.
+/// Of a state at its bounds, and of what a GPU holds of it.
 int64_t state_bytes(const Plan& plan, const State& state);
+int64_t resident_bytes(const Plan& plan, const State& state);
 
 /// Time spent in one step of an entry, over all runs.
 struct StepTime {

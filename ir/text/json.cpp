@@ -82,6 +82,7 @@ OrderedJson state_json(const State& state) {
   if (!state.copy_of.empty()) result["copy_of"] = state.copy_of;
   if (!state.scales_of.empty()) result["scales_of"] = state.scales_of;
   if (state.from_model) result["from_model"] = true;
+  if (state.resident >= 0) result["resident"] = state.resident;
   for (const Segment& segment : state.segments)
     result["segments"].push_back(
         {{"name", segment.name}, {"shape", segment.shape}, {"offset", segment.offset}});

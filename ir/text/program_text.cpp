@@ -167,8 +167,8 @@ class ProgramPrinter {
   }
 
   std::string what(const CopyStep& s) const {
-    return fmt::format("{}{} {} = {}", name(s.dtype), smelt::str(s.extents), strided(s.to, s.to_strides),
-                       strided(s.from, s.from_strides));
+    return fmt::format("{}{} {} = {}{}", name(s.dtype), smelt::str(s.extents), strided(s.to, s.to_strides),
+                       strided(s.from, s.from_strides), until(s.waited_at));
   }
 
   std::string what(const FillStep& s) const {
@@ -179,8 +179,10 @@ class ProgramPrinter {
     return fmt::format("{}{} {} {} = {} of {} over {} x {}{}", smelt::name(s.kind),
                        is_sum(s.kind) ? fmt::format(" {}", smelt::name(s.sum)) : "", smelt::name(s.dtype),
                        str(s.to), str(s.from), s.elements.str(), bare_or_quoted(s.axis), s.ranks.str(),
-                       s.waited_at < 0 ? "" : fmt::format(" until {}", s.waited_at));
+                       until(s.waited_at));
   }
+
+  static std::string until(int waited_at) { return waited_at < 0 ? "" : fmt::format(" until {}", waited_at); }
 
   const Program& p_;
 };

@@ -210,6 +210,7 @@ void StepParser::read(CopyStep& step) {
   lexer.expect("=");
   step.from = place();
   step.from_strides = strides();
+  if (lexer.accept_word("until")) step.waited_at = small_integer("the number of a step");
 }
 
 void StepParser::read(FillStep& step) {

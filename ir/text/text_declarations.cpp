@@ -114,8 +114,10 @@ State TextParser::state() {
         state.from_model = boolean();
       } else if (key.text == "whole") {
         state.whole = shape();
+      } else if (key.text == "resident") {
+        state.resident = integer("how many elements a GPU holds");
       } else {
-        unknown_field(key, "role, init, copy_of, scales_of, from_model, whole");
+        unknown_field(key, "role, init, copy_of, scales_of, from_model, whole, resident");
       }
     });
   lexer.expect(":");

@@ -96,6 +96,7 @@ std::string text(const State& state) {
   if (!state.scales_of.empty()) fields.add("scales_of", quote(state.scales_of));
   if (state.from_model) fields.add("from_model", "true");
   if (!state.whole.empty()) fields.add("whole", str(state.whole));
+  if (state.resident >= 0) fields.add("resident", std::to_string(state.resident));
   std::string result = fmt::format("state {}{} : {}{}{}", quote(state.name), fields.str(), name(state.dtype),
                                    str(state.shape), shared(state));
   if (state.segments.empty()) return result + "\n";

@@ -10,8 +10,6 @@
 namespace smelt::cuda {
 namespace {
 
-constexpr size_t kEndOfEntry = SIZE_MAX;
-
 void* pointer(DevicePointer address) { return reinterpret_cast<void*>(address); }
 
 bool works_along(const Plan& plan, const MeshAxis& axis) {
@@ -35,11 +33,12 @@ NcclId shared_id(Communicator& group) {
 }  // namespace
 
 Collectives::Collectives(const Device& device, const Plan& plan, RankGroups& ranks)
-    : ranks_(ranks), comms_(std::make_shared<NcclComms>()), device_(device) {
+    : ranks_(ranks),
+      comms_(std::make_shared<NcclComms>()),
+      device_(device),
+      side_(device, StreamPriority::high) {
   connect(device, plan, ranks);
   ranks.on_failure([comms = comms_](const std::string& text) { comms->fail(text); });
-  stream_ = make_stream(device, StreamPriority::high);
-  begin_ = make_event(device);
 }
 
 Collectives::~Collectives() {
@@ -59,18 +58,12 @@ void Collectives::connect(const Device& device, const Plan& plan, RankGroups& ra
 }
 
 void Collectives::launch(const CollectiveLaunch& launch, Stream stream) {
-  const Driver& d = driver();
-  smelt::cuda::check(d.EventRecord(begin_.get(), stream), "beginning a collective");
-  smelt::cuda::check(d.StreamWaitEvent(stream_.get(), begin_.get(), 0), "beginning a collective");
-  comms_->call([&] { run(launch, along_[launch.axis]); });
-  if (pending_.size() == events_.size()) events_.push_back(make_event(device_));
-  pending_.push_back(launch.waited_at);
-  smelt::cuda::check(d.EventRecord(events_[pending_.size() - 1].get(), stream_.get()), "ending a collective");
+  side_.launch(stream, launch.waited_at,
+               [&](Stream own) { comms_->call([&] { run(launch, along_[launch.axis], own); }); });
 }
 
-void Collectives::run(const CollectiveLaunch& l, NcclComm comm) const {
+void Collectives::run(const CollectiveLaunch& l, NcclComm comm, Stream stream) const {
   const Nccl& n = nccl();
-  const Stream stream = stream_.get();
   const auto count = static_cast<size_t>(l.elements), bytes = count * static_cast<size_t>(size_of(l.dtype));
   const int sum = l.sum == CollectiveSum::add ? kNcclAdd : kNcclMax;
   const std::string what = fmt::format("{} of {} bytes", name(l.kind), bytes);
@@ -95,19 +88,9 @@ void Collectives::run(const CollectiveLaunch& l, NcclComm comm) const {
   }
 }
 
-/// Collectives run one behind the other: who waits for one has waited for those before it.
-void Collectives::join(size_t step, Stream stream) {
-  const auto is_needed = [&](size_t waited_at) { return waited_at <= step; };
-  const auto last = std::find_if(pending_.rbegin(), pending_.rend(), is_needed);
-  const auto count = pending_.rend() - last;
-  if (count == 0) return;
-  smelt::cuda::check(driver().StreamWaitEvent(stream, events_[static_cast<size_t>(count) - 1].get(), 0),
-                     "waiting for a collective");
-  pending_.erase(pending_.begin(), pending_.begin() + count);
-  std::rotate(events_.begin(), events_.begin() + count, events_.end());
-}
+void Collectives::join(size_t step, Stream stream) { side_.join(step, stream); }
 
-void Collectives::join_all(Stream stream) { join(kEndOfEntry, stream); }
+void Collectives::join_all(Stream stream) { side_.join_all(stream); }
 
 void Collectives::check() const { comms_->check(); }
 

@@ -8,8 +8,8 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/cuda/memory.h"
 #include "runtime/cuda/nccl_comms.h"
+#include "runtime/cuda/side_stream.h"
 #include "runtime/plan/plan.h"
 #include "runtime/ranks/rank_groups.h"
 
@@ -44,7 +44,7 @@ class Collectives {
   void join(size_t step, Stream stream);
   void join_all(Stream stream);
   /// A run that was given up half-way waits for nothing.
-  void forget() { pending_.clear(); }
+  void forget() { side_.forget(); }
 
   /// Throws the Error of another rank, or of this one, that has ended the run.
   void check() const;
@@ -53,16 +53,13 @@ class Collectives {
 
  private:
   void connect(const Device& device, const Plan& plan, RankGroups& ranks);
-  void run(const CollectiveLaunch& launch, NcclComm comm) const;
+  void run(const CollectiveLaunch& launch, NcclComm comm, Stream stream) const;
 
   RankGroups& ranks_;
   std::shared_ptr<NcclComms> comms_;  // with the listener to the run's failure
   std::vector<NcclComm> along_;       // by axis of the mesh; null where no step works
-  StreamOwner stream_;
-  EventOwner begin_;
-  std::vector<size_t> pending_;  // CollectiveLaunch::waited_at of those that nobody waits for yet, in order
-  std::vector<EventOwner> events_;  // the ends of those, then others
   const Device& device_;
+  SideStream side_;
 };
 
 }  // namespace smelt::cuda

@@ -11,13 +11,21 @@ namespace {
 
 constexpr int64_t kSmall = int64_t{64} << 10;  // travels as it lies: the driver copies it first
 
+constexpr int64_t kPiece = int64_t{1} << 20;
+
 /// By all threads: one alone copies slower than the bus takes it.
 void copy_part(const std::byte* from, std::span<std::byte> part) {
-  constexpr int64_t kPiece = int64_t{1} << 20;
   const auto bytes = static_cast<int64_t>(part.size());
 #pragma omp parallel for schedule(static) if (bytes > kPiece)
   for (int64_t begin = 0; begin < bytes; begin += kPiece)
     std::memcpy(part.data() + begin, from + begin, static_cast<size_t>(std::min(kPiece, bytes - begin)));
+}
+
+void make_zeros(std::span<std::byte> part) {
+  const auto bytes = static_cast<int64_t>(part.size());
+#pragma omp parallel for schedule(static) if (bytes > kPiece)
+  for (int64_t begin = 0; begin < bytes; begin += kPiece)
+    std::memset(part.data() + begin, 0, static_cast<size_t>(std::min(kPiece, bytes - begin)));
 }
 
 }  // namespace
@@ -27,7 +35,7 @@ DeviceStates::DeviceStates(const Device& device, const Plan& plan, Stream stream
   const std::vector<bool> weights = weight_states(plan);
   for (size_t i = 0; i < plan.states.size(); ++i) {
     State& made = states_.emplace_back();
-    made.bytes = state_bytes(plan, plan.states[i]);
+    made.bytes = state_bytes(plan, plan.states[i]), made.resident = resident_bytes(plan, plan.states[i]);
     if (owner && weights[i]) {
       made.device = owner->states_[i].device, made.zero = false;
       continue;
@@ -35,7 +43,8 @@ DeviceStates::DeviceStates(const Device& device, const Plan& plan, Stream stream
     if (plan.states[i].role == Role::stream)
       made.stream = pinned_block(device, made.bytes);
     else
-      made.device = std::make_shared<const DeviceBlock>(device_block(device, made.bytes));
+      made.device = std::make_shared<const DeviceBlock>(device_block(device, made.resident));
+    if (made.resident < made.bytes) made.host = pinned_block(device, made.bytes);
     clear(static_cast<int>(i));
   }
 }
@@ -47,7 +56,7 @@ DeviceStates::State& DeviceStates::at(int index) {
 }
 
 /// Runs that are under way may still write to it.
-DeviceStates::State& DeviceStates::stream_at_rest(State& state) {
+DeviceStates::State& DeviceStates::at_rest(State& state) {
   check(driver().StreamSynchronize(stream_), "running the plan");
   return state;
 }
@@ -61,17 +70,19 @@ std::span<std::byte> DeviceStates::peek(int index) {
 void DeviceStates::clear(int index) {
   State& state = at(index);
   if (state.stream) {
-    std::ranges::fill(stream_at_rest(state).stream_bytes(), std::byte{});
+    std::ranges::fill(at_rest(state).stream_bytes(), std::byte{});
     return;
   }
-  check(driver().MemsetD8Async(state.device->get(), 0, static_cast<size_t>(state.bytes), stream_),
+  if (state.host) make_zeros(at_rest(state).host_bytes());
+  check(driver().MemsetD8Async(state.device->get(), 0, static_cast<size_t>(state.resident), stream_),
         "clearing a state");
   state.newer = Newer::device, state.zero = true;
 }
 
 std::span<const std::byte> DeviceStates::read(int index) {
   State& state = at(index);
-  if (state.stream) return stream_at_rest(state).stream_bytes();
+  if (state.stream) return at_rest(state).stream_bytes();
+  if (state.host) return read_held(state);
   const auto size = static_cast<size_t>(state.bytes);
   if (state.newer != Newer::device) return state.mirror.bytes().first(size);
   const bool fresh = state.mirror.bytes().empty();
@@ -85,17 +96,35 @@ std::span<const std::byte> DeviceStates::read(int index) {
   return state.mirror.bytes().first(size);
 }
 
+/// What the host holds needs no copy.
+std::span<const std::byte> DeviceStates::read_held(State& state) {
+  if (state.newer == Newer::device) {
+    if (state.resident > 0)
+      check(driver().MemcpyDtoHAsync(state.host.get(), state.device->get(),
+                                     static_cast<size_t>(state.resident), stream_),
+            "reading a state");
+    at_rest(state).newer = Newer::neither;
+  }
+  return state.host_bytes();
+}
+
 std::span<std::byte> DeviceStates::write(int index) {
   State& state = at(index);
-  if (state.stream) return stream_at_rest(state).stream_bytes();
+  if (state.stream) return at_rest(state).stream_bytes();
   read(index);
   state.newer = Newer::host, state.zero = false;
+  if (state.host) return state.host_bytes();
   return state.mirror.bytes().first(static_cast<size_t>(state.bytes));
 }
 
 void DeviceStates::fill(int index, const Executor::MakePart& make) {
   State& state = at(index);
-  if (state.stream) return make(0, stream_at_rest(state).stream_bytes());
+  if (state.stream) return make(0, at_rest(state).stream_bytes());
+  if (state.host) {
+    make(0, at_rest(state).host_bytes());
+    state.newer = Newer::host, state.zero = false;
+    return;
+  }
   staging_.send(state.device->get(), state.bytes, make, stream_);
   note_written(index);
 }
@@ -103,6 +132,13 @@ void DeviceStates::fill(int index, const Executor::MakePart& make) {
 void DeviceStates::upload(int index) {
   State& state = at(index);
   if (state.newer != Newer::host) return;
+  if (state.host) {
+    check(driver().MemcpyHtoDAsync(state.device->get(), state.host.get(), static_cast<size_t>(state.resident),
+                                   stream_),
+          "writing a state");
+    at_rest(state).newer = Newer::neither;  // the host may write there again
+    return;
+  }
   const std::byte* from = state.mirror.data();
   if (state.bytes <= kSmall)
     check(driver().MemcpyHtoDAsync(state.device->get(), from, static_cast<size_t>(state.bytes), stream_),

@@ -1,6 +1,7 @@
 // A plan's states in the GPU's memory. Where the host asks for a state it gets a mirror; what it may have
 // written there is sent to the device before the next run. Those of the role stream lie in pinned memory of
-// the host, which kernels write to over the bus.
+// the host, which kernels write to over the bus. Of others the host may hold a part (State::resident): its
+// pinned memory has room for all of the state, and is the mirror of what the device holds.
 #pragma once
 
 #include <memory>
@@ -20,6 +21,8 @@ class DeviceStates {
   DeviceStates(const Device& device, const Plan& plan, Stream stream, const DeviceStates* owner = nullptr);
 
   DevicePointer address(int index) const { return states_[static_cast<size_t>(index)].address(); }
+  /// The pinned memory of a state that the host holds a part of; null of all others.
+  std::byte* host(int index) const { return states_[static_cast<size_t>(index)].host.get(); }
   std::span<const std::byte> read(int index);
   std::span<std::byte> write(int index);
   /// What runs have written so far of a state of the role stream, without waiting for them.
@@ -39,18 +42,21 @@ class DeviceStates {
   struct State {
     std::shared_ptr<const DeviceBlock> device;
     PinnedBlock stream;  // in place of device and mirror
+    PinnedBlock host;    // in place of the mirror
     Block mirror;
-    int64_t bytes = 0;
+    int64_t bytes = 0, resident = 0;  // resident: that the device holds
     /// Pinned memory has one address for both.
     DevicePointer address() const {
       return stream ? reinterpret_cast<DevicePointer>(stream.get()) : device->get();
     }
     std::span<std::byte> stream_bytes() const { return {stream.get(), static_cast<size_t>(bytes)}; }
+    std::span<std::byte> host_bytes() const { return {host.get(), static_cast<size_t>(bytes)}; }
     Newer newer = Newer::device;  // neither and host: there is a mirror
     bool zero = true;  // all zeros, as made or cleared: a fresh mirror need not be read from the device
   };
   State& at(int index);
-  State& stream_at_rest(State& state);
+  State& at_rest(State& state);
+  std::span<const std::byte> read_held(State& state);
 
   Stream stream_ = nullptr;
   std::vector<State> states_;

@@ -115,7 +115,8 @@ void CudaExecutor::launch(Launch& what) {
                         },
                         [&](CopyLaunch& copy) { run_copy(copy, stream); },
                         [&](FillLaunch& fill) { run_fill(fill, stream); },
-                        [&](CollectiveLaunch& collective) { begin(collective); }},
+                        [&](CollectiveLaunch& collective) { begin(collective); },
+                        [&](HostCopyLaunch& copy) { begin(copy); }},
              what);
 }
 
@@ -128,6 +129,22 @@ void CudaExecutor::begin(const CollectiveLaunch& collective) {
   }
   collectives_->launch(collective, stream_.get());
   if (checks_steps_ || options_.profile) collectives_->join_all(stream_.get());
+}
+
+void CudaExecutor::begin(const HostCopyLaunch& copy) {
+  host_copies_->launch(copy, stream_.get());
+  if (checks_steps_ || options_.profile) host_copies_->join_all(stream_.get());
+}
+
+/// What runs on other streams, and the step needs.
+void CudaExecutor::join(size_t step) {
+  if (collectives_) collectives_->join(step, stream_.get());
+  if (host_copies_) host_copies_->join(step, stream_.get());
+}
+
+void CudaExecutor::join_all() {
+  if (collectives_) collectives_->join_all(stream_.get());
+  if (host_copies_) host_copies_->join_all(stream_.get());
 }
 
 void CudaExecutor::run_gemm(PreparedGemm& gemm) {
@@ -216,11 +233,12 @@ void CudaExecutor::execute(ResolvedEntry& resolved) {
 
 void CudaExecutor::launch_all(ResolvedEntry& resolved) {
   if (collectives_) collectives_->forget();
+  if (host_copies_) host_copies_->forget();
   for (size_t i = 0; i < resolved.launches.size(); ++i) {
-    if (collectives_) collectives_->join(i, stream_.get());
+    join(i);
     if (takes(resolved, i)) launch_step(resolved, i);
   }
-  if (collectives_) collectives_->join_all(stream_.get());
+  join_all();
 }
 
 /// Of alternatives those steps run that are taken: what these read is there when the first of them is
@@ -297,6 +315,20 @@ std::vector<ChoiceTaken> CudaExecutor::taken() const {
   return all;
 }
 
+/// Reads a buffer into the mirror; it is there when the stream has ended.
+std::byte* CudaExecutor::show(size_t buffer, std::vector<std::byte>& mirror) {
+  const Buffer& shown = plan_->buffers[buffer];
+  mirror.resize(static_cast<size_t>(std::max<int64_t>(1, shown.bytes)));
+  const auto resident = static_cast<size_t>(
+      host_[buffer] ? resident_bytes(*plan_, plan_->states[static_cast<size_t>(shown.state)]) : shown.bytes);
+  check(driver().MemcpyDtoHAsync(mirror.data(), addresses_[buffer], resident, stream_.get()),
+        "reading a buffer");
+  if (!host_[buffer]) return mirror.data();
+  finish("reading a buffer");
+  std::copy(host_[buffer] + resident, host_[buffer] + shown.bytes, mirror.data() + resident);
+  return mirror.data();
+}
+
 /// Waits after every step and shows what it wrote.
 void CudaExecutor::launch_watched(ResolvedEntry& resolved) {
   std::vector<std::vector<std::byte>> mirrors(plan_->buffers.size());
@@ -310,11 +342,7 @@ void CudaExecutor::launch_watched(ResolvedEntry& resolved) {
     for (const int written : resolved.entry->steps[i].writes) {
       const auto buffer = static_cast<size_t>(written);
       if (addresses_[buffer] == 0) continue;  // in a stage's memory
-      mirrors[buffer].resize(static_cast<size_t>(std::max<int64_t>(1, plan_->buffers[buffer].bytes)));
-      check(driver().MemcpyDtoHAsync(mirrors[buffer].data(), addresses_[buffer],
-                                     static_cast<size_t>(plan_->buffers[buffer].bytes), stream_.get()),
-            "reading a buffer");
-      shown[buffer] = mirrors[buffer].data();
+      shown[buffer] = show(buffer, mirrors[buffer]);
     }
     finish("reading a buffer");
     options_.after_step({*resolved.entry, static_cast<int>(i), resolved.values, shown});

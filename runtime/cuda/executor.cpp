@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "runtime/cpu/memory.h"
 #include "runtime/cuda/device_rates.h"
 #include "runtime/cuda/stage_memory.h"
 #include "runtime/error.h"
@@ -43,6 +44,11 @@ void check_memory(const Plan& plan, bool has_weights, int64_t ports, const Devic
               "({:.2f} GiB) are free: compile it with lower bounds",
               total, device.info().name, gib(total), gib(need.states), gib(need.arena), gib(ports), free,
               gib(free));
+  if (const int64_t host = available_memory(); need.host > host)
+    fail_with(Status::out_of_memory,
+              "the plan keeps {} bytes of states ({:.2f} GiB) in the host's memory, but {} ({:.2f} GiB) are "
+              "free there: compile it with less of them there (--offload-optimizer)",
+              need.host, gib(need.host), host, gib(host));
 }
 
 /// The addresses of all buffers for a run whose ports lie in these places (CudaExecutor::run_at).
@@ -132,7 +138,10 @@ void CudaExecutor::allocate(const CudaExecutor* owner) {
             "copying a constant");
     }
     addresses_.push_back(base);
+    host_.push_back(buffer.state >= 0 ? states_.host(buffer.state) : nullptr);
   }
+  if (std::ranges::any_of(host_, [](const std::byte* host) { return host != nullptr; }))
+    host_copies_ = std::make_unique<HostCopies>(device_);
   const PortMemory ports = port_memory(*plan_);
   blocks_.push_back(device_block(device_, ports.total));
   for (size_t i = 0; i < addresses_.size(); ++i)
@@ -194,7 +203,7 @@ void CudaExecutor::launch_template(const KernelCode& kernel, const LaunchValues&
 bool CudaExecutor::initialize_state(int index, uint32_t seed) {
   const State& state = plan_->states[static_cast<size_t>(index)];
   const KernelCode* kernel = find_kernel(initialize_kernel_name(state));
-  if (!kernel) return false;
+  if (!kernel || states_.host(index)) return false;
   const auto lap = startup_.lap("states");
   int64_t groups = 0;
   const std::vector<InitialRow> rows = initial_rows(state, seed, state_bytes(*plan_, state), groups);
@@ -218,9 +227,22 @@ void CudaExecutor::round_state(int from, int to, DType to_type) {
   if (!kernel) return Executor::round_state(from, to, to_type);
   guarded([&] {
     states_.upload(from);
-    const int64_t count = state_bytes(*plan_, plan_->states[static_cast<size_t>(to)]) / size_of(to_type);
-    launch_template(*kernel, {.addresses = {{"from", states_.address(from)}, {"to", states_.address(to)}},
-                              .integers = {{"count", count}}});
+    const State& copy = plan_->states[static_cast<size_t>(to)];
+    const int64_t count = state_bytes(*plan_, copy) / size_of(to_type);
+    const std::byte* host = states_.host(from);
+    const int64_t resident = host ? plan_->states[static_cast<size_t>(from)].resident : count;
+    // Pinned memory has one address for both: the kernel reads over the bus what the host holds.
+    const auto round = [&](DevicePointer base, int64_t begin, int64_t elements) {
+      if (elements == 0) return;
+      const auto at = static_cast<DevicePointer>(begin);
+      launch_template(
+          *kernel,
+          {.addresses = {{"from", base + at * sizeof(float)},
+                         {"to", states_.address(to) + at * static_cast<DevicePointer>(size_of(to_type))}},
+           .integers = {{"count", elements}}});
+    };
+    round(states_.address(from), 0, resident);
+    round(reinterpret_cast<DevicePointer>(host), resident, count - resident);
     states_.note_written(to);
   });
 }
@@ -260,8 +282,8 @@ ResolvedEntry& CudaExecutor::resolved(const PlanEntry& entry, const SymbolValues
   log(LogLevel::debug, "entry '{}' resolved for {}", entry.name, symbols);
   const auto lap = startup_.lap("sizes");
   const std::vector<DevicePointer> addresses = placed(entry, addresses_, places);
-  cache_.push_front(resolve(device_, *plan_, entry, symbols, {kernels_->functions(), addresses, random_},
-                            options_.dependent_launches));
+  cache_.push_front(resolve(device_, *plan_, entry, symbols,
+                            {kernels_->functions(), addresses, host_, random_}, options_.dependent_launches));
   leave_in_places(cache_.front(), places);
   forget_oldest();
   return cache_.front();

@@ -12,6 +12,7 @@
 
 #include "runtime/cuda/collectives.h"
 #include "runtime/cuda/device_states.h"
+#include "runtime/cuda/host_copies.h"
 #include "runtime/cuda/loaded_kernels.h"
 #include "runtime/cuda/random_keys.h"
 #include "runtime/cuda/resolve.h"
@@ -85,9 +86,13 @@ class CudaExecutor : public Executor {
   bool takes(ResolvedEntry& resolved, size_t step);
   void launch_profiled(ResolvedEntry& resolved);
   void launch_watched(ResolvedEntry& resolved);
+  std::byte* show(size_t buffer, std::vector<std::byte>& mirror);
   void launch_step(ResolvedEntry& resolved, size_t step);
   void launch(Launch& launch);
   void begin(const CollectiveLaunch& collective);
+  void begin(const HostCopyLaunch& copy);
+  void join(size_t step);
+  void join_all();
   void run_gemm(PreparedGemm& gemm);
   const KernelCode* find_kernel(std::string_view name) const;
   /// Launches a template outside of a step.
@@ -118,6 +123,7 @@ class CudaExecutor : public Executor {
   std::vector<int> index_faults_;         // states
   std::vector<DeviceBlock> blocks_;       // constants and ports
   std::vector<DevicePointer> addresses_;  // by buffer
+  std::vector<std::byte*> host_;          // by buffer, of states that the host holds some of
   DeviceBlock arena_, workspace_;
   RandomKeys random_;
   int64_t arena_bytes_ = 0;
@@ -125,6 +131,7 @@ class CudaExecutor : public Executor {
   std::unique_ptr<GemmChoices> choices_;
   std::unique_ptr<StepChoices> step_choices_;
   std::unique_ptr<Collectives> collectives_;  // of a plan of several ranks; outlives what is captured with it
+  std::unique_ptr<HostCopies> host_copies_;   // where the host holds some of a state
   std::list<ResolvedEntry> cache_;            // the last one used first
   std::vector<const ResolvedEntry*> in_flight_;
   bool checks_steps_ = false;  // now

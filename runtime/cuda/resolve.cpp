@@ -56,6 +56,15 @@ class Resolver {
            static_cast<DevicePointer>(value(ref.offset) * size_of(buffer(ref.buffer).dtype));
   }
 
+  /// Where it lies in the host's memory; null where a GPU holds it.
+  std::byte* host_place(const BufferRef& ref) const {
+    const Buffer& b = buffer(ref.buffer);
+    std::byte* const base = addresses_.host[static_cast<size_t>(ref.buffer)];
+    const int64_t at = value(ref.offset);
+    if (!base || at < plan_.states[static_cast<size_t>(b.state)].resident) return nullptr;
+    return base + at * size_of(b.dtype);
+  }
+
   unsigned blocks(int64_t count) const {
     if (count < 0 || count > std::numeric_limits<int32_t>::max())
       fail_with(Status::invalid_file, "{}: {} blocks: expected 0 to 2^31 - 1", place_, count);
@@ -210,13 +219,30 @@ class Resolver {
       elements *= extent;
     }
     if (!dense) fail_with(Status::invalid_file, "{}: a strided copy: expected a kernel for it", place_);
+    std::byte *const from = host_place(step.from), *const to = host_place(step.to);
+    if (from || to) return host_copy(step, from, to, elements);
     if (auto own = first_template()) return TemplateLaunches{{std::move(own->launch)}};
     return CopyLaunch{address(step.from), address(step.to),
                       static_cast<size_t>(elements * size_of(step.dtype))};
   }
 
+  HostCopyLaunch host_copy(const CopyStep& step, std::byte* from, std::byte* to, int64_t elements) const {
+    if (from && to)
+      fail_with(Status::invalid_file, "{}: a copy in the host's memory: expected one to or from the GPU",
+                place_);
+    return {.device = address(from ? step.to : step.from),
+            .host = from ? from : to,
+            .bytes = static_cast<size_t>(elements * size_of(step.dtype)),
+            .to_device = from != nullptr,
+            .waited_at = end_of(step.waited_at)};
+  }
+
+  /// The step that waits, or the next one.
+  size_t end_of(int waited_at) const {
+    return waited_at < 0 ? resolved_.launches.size() + 1 : static_cast<size_t>(waited_at);
+  }
+
   CollectiveLaunch launch(const CollectiveStep& step) const {
-    const size_t next = resolved_.launches.size() + 1;
     return {.kind = step.kind,
             .axis = plan_.mesh.find(step.axis).value(),
             .ranks = value(step.ranks),
@@ -225,7 +251,7 @@ class Resolver {
             .elements = value(step.elements),
             .dtype = step.dtype,
             .sum = step.sum,
-            .waited_at = step.waited_at < 0 ? next : static_cast<size_t>(step.waited_at)};
+            .waited_at = end_of(step.waited_at)};
   }
 
   FillLaunch launch(const FillStep& step) const {
@@ -269,13 +295,14 @@ std::vector<KernelLaunch*> kernels_of(Launch& launch) {
 
 /// A kernel may begin when its predecessor has begun, and read weights then. So the first that surely runs
 /// begins when all has ended that was there before the entry, such as what wrote those weights. So does the
-/// first behind a wait for a collective.
+/// first behind a wait for a collective or a copy.
 void set_dependent(ResolvedEntry& resolved) {
   std::set<size_t> waits;
   bool follows = false;
   for (size_t i = 0; i < resolved.launches.size(); ++i) {
     if (const auto* collective = std::get_if<CollectiveLaunch>(&resolved.launches[i]))
       waits.insert(collective->waited_at);
+    if (const auto* copy = std::get_if<HostCopyLaunch>(&resolved.launches[i])) waits.insert(copy->waited_at);
     if (waits.contains(i)) follows = false;
     const bool surely =
         resolved.entry->steps[i].choice < 0 && !std::holds_alternative<GemmLaunch>(resolved.launches[i]);

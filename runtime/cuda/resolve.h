@@ -9,6 +9,7 @@
 
 #include "runtime/cuda/collectives.h"
 #include "runtime/cuda/gemm.h"
+#include "runtime/cuda/host_copies.h"
 #include "runtime/cuda/launch.h"
 #include "runtime/cuda/random_keys.h"
 #include "runtime/plan/plan.h"
@@ -32,8 +33,8 @@ struct FillLaunch {
   int width = 4;  // bytes of an element: 1, 2 or 4
   uint32_t pattern = 0;
 };
-using Launch =
-    std::variant<KernelLaunch, GemmLaunch, TemplateLaunches, CopyLaunch, FillLaunch, CollectiveLaunch>;
+using Launch = std::variant<KernelLaunch, GemmLaunch, TemplateLaunches, CopyLaunch, FillLaunch,
+                            CollectiveLaunch, HostCopyLaunch>;
 
 struct ResolvedEntry {
   const PlanEntry* entry = nullptr;
@@ -50,6 +51,7 @@ struct ResolvedEntry {
 struct Addresses {
   std::span<const Function> kernels;       // by kernel of the plan
   std::span<const DevicePointer> buffers;  // by buffer of the plan
+  std::span<std::byte* const> host;        // of buffers of states that the host holds some of; else null
   const RandomKeys& random;
 };
 

@@ -172,8 +172,7 @@ size_t needed_until(const std::vector<Step>& steps, size_t step, int buffer) {
 }
 
 size_t used_until(const std::vector<Step>& steps, size_t step, int buffer, bool reads) {
-  const auto* collective = std::get_if<CollectiveStep>(&steps[step].what);
-  if (collective && collective->waited_at >= 0) return static_cast<size_t>(collective->waited_at) - 1;
+  if (const int waited = waited_at(steps[step]); waited >= 0) return static_cast<size_t>(waited) - 1;
   return reads ? needed_until(steps, step, buffer) : step;
 }
 

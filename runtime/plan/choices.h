@@ -22,7 +22,7 @@ std::vector<StepSpan> alternatives_of(const std::vector<Step>& steps, const Step
 size_t needed_until(const std::vector<Step>& steps, size_t step, int buffer);
 
 /// The last step at which a buffer that this one reads, or writes, must have its memory: that of
-/// needed_until, and of a collective that runs beside later steps the last of them.
+/// needed_until, and of one that runs beside later steps (waited_at) the last of them.
 size_t used_until(const std::vector<Step>& steps, size_t step, int buffer, bool reads);
 
 /// Whether an alternative may run at these sizes, and the one that does where nothing is measured.

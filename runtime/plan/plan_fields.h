@@ -48,7 +48,7 @@ void visit_fields(V& v, T& x) {
   v("name", x.name), v("role", x.role), v("dtype", x.dtype), v("shape", x.shape), v("init", x.init);
   v("segments", x.segments), v("copy_of", x.copy_of), v("scales_of", x.scales_of);
   v("from_model", x.from_model);
-  v("cut", x.cut), v("partial", x.partial), v("whole", x.whole);
+  v("cut", x.cut), v("partial", x.partial), v("whole", x.whole), v("resident", x.resident);
 }
 
 template <typename V, Is<BufferPart> T>
@@ -162,7 +162,7 @@ struct StepKind<CopyStep> {
 template <typename V, Is<CopyStep> T>
 void visit_fields(V& v, T& x) {
   v("from", x.from), v("to", x.to), v("extents", x.extents), v("from_strides", x.from_strides);
-  v("to_strides", x.to_strides), v("dtype", x.dtype);
+  v("to_strides", x.to_strides), v("dtype", x.dtype), v("waited_at", x.waited_at);
 }
 
 template <>

@@ -20,6 +20,7 @@ class RangeCheck {
       : plan_(plan), values_(values), place_(place) {}
 
   void run(const Step& step) {
+    copies_ = std::holds_alternative<CopyStep>(step.what);
     visit_step(
         step,
         [&](const KernelStep& launch) { check_accesses(launch), check_maps(plan_, launch, values_, place_); },
@@ -159,6 +160,20 @@ class RangeCheck {
       written *= extent(step.extents[i]);
     }
     check_apart("to", written, step.to);
+    check_side("from", step.from, step.from_strides, step), check_side("to", step.to, step.to_strides, step);
+  }
+
+  /// A copy begins and ends in the memory of the GPU, or in that of the host.
+  void check_side(std::string_view name, const BufferRef& ref, const std::vector<Dim>& strides,
+                  const CopyStep& step) const {
+    const int64_t resident = resident_elements(ref);
+    int64_t last = ref.offset.evaluate(values_);
+    if (last >= resident) return;
+    for (size_t i = 0; i < strides.size() && i < step.extents.size(); ++i)
+      last += std::max<int64_t>(0, extent(step.extents[i]) - 1) * strides[i].evaluate(values_);
+    if (last >= resident)
+      refuse(fmt::format("{} reaches element {} of {}, of which a GPU holds {}", name, last, buffer_text(ref),
+                         resident));
   }
 
   void check_collective(const CollectiveStep& step) const {
@@ -213,7 +228,16 @@ class RangeCheck {
   }
 
   const Buffer& buffer(const BufferRef& ref) const { return plan_.buffers[static_cast<size_t>(ref.buffer)]; }
-  int64_t elements(const BufferRef& ref) const { return buffer(ref).elements.evaluate(values_); }
+  int64_t all_elements(const BufferRef& ref) const { return buffer(ref).elements.evaluate(values_); }
+  int64_t resident_elements(const BufferRef& ref) const {
+    const int state = buffer(ref).state;
+    const int64_t resident = state < 0 ? -1 : plan_.states[static_cast<size_t>(state)].resident;
+    return resident < 0 ? all_elements(ref) : resident;
+  }
+  /// What the host holds of a state is for copies alone.
+  int64_t elements(const BufferRef& ref) const {
+    return copies_ ? all_elements(ref) : std::min(all_elements(ref), resident_elements(ref));
+  }
   std::string buffer_text(const BufferRef& ref) const {
     return fmt::format("buffer '{}' ({}, {} elements)", buffer(ref).name, name(buffer(ref).dtype),
                        elements(ref));
@@ -236,6 +260,7 @@ class RangeCheck {
   const Plan& plan_;
   const SymbolValues& values_;
   const std::string& place_;
+  bool copies_ = false;  // the step does
 };
 
 bool allowed(const Symbols& symbols, const SymbolValues& values) {

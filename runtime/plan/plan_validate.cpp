@@ -8,7 +8,6 @@
 #include "runtime/error.h"
 #include "runtime/plan/attention_check.h"
 #include "runtime/plan/choices.h"
-#include "runtime/plan/collective_check.h"
 #include "runtime/plan/index_flow.h"
 #include "runtime/plan/kernel_check.h"
 #include "runtime/plan/plan_fields.h"
@@ -18,6 +17,7 @@
 #include "runtime/plan/step_places.h"
 #include "runtime/plan/template_check.h"
 #include "runtime/plan/tensor_map_check.h"
+#include "runtime/plan/wait_check.h"
 
 namespace smelt {
 namespace {

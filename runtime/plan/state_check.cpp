@@ -49,6 +49,8 @@ class StateCheck {
     const Shape& whole = state.whole.empty() ? state.shape : state.whole;
     const int64_t elements = most(element_count(whole), state.dtype, what);
     check_cut(state, what);
+    if (state.resident < -1 || state.resident > elements)
+      refuse("{}: a GPU holds {} of its {} elements", what, state.resident, elements);
     check_initializer(state.init, what);
     if (state.role == Role::fault && (state.dtype != DType::i32 || state.shape != Shape{Dim(3)}))
       refuse("{} has the role fault: expected i32[3]", what);

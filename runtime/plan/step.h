@@ -106,6 +106,8 @@ struct CopyStep {
   Shape extents;
   std::vector<Dim> from_strides, to_strides;
   DType dtype = DType::f32;
+  /// Of a dense copy to or from what the host holds of a state (State::resident), as that of a collective.
+  int waited_at = -1;
 };
 
 /// Fills `elements` elements with one value.
@@ -167,5 +169,8 @@ struct Step {
   /// alternatives. All steps of a choice stand together, those of its first alternative first.
   int choice = -1, alternative = 0;
 };
+
+/// CollectiveStep::waited_at and CopyStep::waited_at; -1 of all other steps.
+int waited_at(const Step& step);
 
 }  // namespace smelt

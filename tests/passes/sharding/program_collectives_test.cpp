@@ -12,7 +12,7 @@
 #include "passes/memory/plan_memory.h"
 #include "passes/sharding/bucket_collectives.h"
 #include "passes/sharding/overlap_collectives.h"
-#include "runtime/plan/collective_check.h"
+#include "runtime/plan/wait_check.h"
 
 namespace smelt {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/plan/collective_check.h"
+#include "runtime/plan/wait_check.h"
 
 #include <algorithm>
 #include <optional>
@@ -10,7 +10,7 @@
 namespace smelt {
 namespace {
 
-/// Elements of a buffer that a collective uses; everything where that is not fixed.
+/// Elements of a buffer that such a step uses; everything where that is not fixed.
 struct Part {
   int buffer;
   std::optional<int64_t> begin, elements;
@@ -27,21 +27,33 @@ Part part(const BufferRef& ref, const Dim& elements) {
   return {ref.buffer, ref.offset.constant(), elements.constant()};
 }
 
+/// What a step that others need not wait for reads and writes.
+struct Parts {
+  Part from, to;
+};
+Parts parts_of(const Step& step) {
+  if (const auto* copy = std::get_if<CopyStep>(&step.what)) {
+    const Dim elements = element_count(copy->extents);
+    return {part(copy->from, elements), part(copy->to, elements)};
+  }
+  const auto& collective = std::get<CollectiveStep>(step.what);
+  return {part(collective.from, collective.from_elements()), part(collective.to, collective.to_elements())};
+}
+
 class WaitCheck {
  public:
-  WaitCheck(const PlanEntry& entry, size_t index, const CollectiveStep& step)
+  WaitCheck(const PlanEntry& entry, size_t index)
       : entry_(entry),
         index_(index),
-        step_(step),
-        from_(part(step.from, step.from_elements())),
-        to_(part(step.to, step.to_elements())) {}
+        waited_at_(waited_at(entry.steps[index])),
+        parts_(parts_of(entry.steps[index])) {}
 
   void run() const {
     const auto count = static_cast<int64_t>(entry_.steps.size());
-    if (step_.waited_at <= static_cast<int64_t>(index_) || step_.waited_at > count)
+    if (waited_at_ <= static_cast<int64_t>(index_) || waited_at_ > count)
       fail_with(Status::invalid_file, "{} is waited for at step {}: expected one behind it, up to {}",
-                describe_step(entry_, index_), step_.waited_at, count);
-    for (auto later = index_ + 1; later < static_cast<size_t>(step_.waited_at); ++later) check(later);
+                describe_step(entry_, index_), waited_at_, count);
+    for (auto later = index_ + 1; later < static_cast<size_t>(waited_at_); ++later) check(later);
   }
 
  private:
@@ -49,7 +61,7 @@ class WaitCheck {
     for (const StepPlace& place : places(entry_.steps[later])) {
       const bool may_write = place.writes() || place.use == PlaceUse::either;
       const bool writes = may_write && std::ranges::count(entry_.steps[later].writes, place.ref->buffer) > 0;
-      if (to_.has(*place.ref) || (writes && from_.has(*place.ref)))
+      if (parts_.to.has(*place.ref) || (writes && parts_.from.has(*place.ref)))
         fail_with(Status::invalid_file, "{} touches what {} works on: expected that one to be waited for",
                   describe_step(entry_, later), describe_step(entry_, index_));
     }
@@ -57,16 +69,21 @@ class WaitCheck {
 
   const PlanEntry& entry_;
   size_t index_;
-  const CollectiveStep& step_;
-  Part from_, to_;
+  int waited_at_;
+  Parts parts_;
 };
 
 }  // namespace
 
+int waited_at(const Step& step) {
+  if (const auto* copy = std::get_if<CopyStep>(&step.what)) return copy->waited_at;
+  const auto* collective = std::get_if<CollectiveStep>(&step.what);
+  return collective ? collective->waited_at : -1;
+}
+
 void check_waits(const PlanEntry& entry) {
   for (size_t i = 0; i < entry.steps.size(); ++i)
-    if (const auto* step = std::get_if<CollectiveStep>(&entry.steps[i].what); step && step->waited_at >= 0)
-      WaitCheck(entry, i, *step).run();
+    if (waited_at(entry.steps[i]) >= 0) WaitCheck(entry, i).run();
 }
 
 }  // namespace smelt
