@@ -18,7 +18,7 @@ int64_t state_bytes(const Plan& plan, const State& state) {
 
 int64_t resident_bytes(const Plan& plan, const State& state) {
   const bool all = state.resident < 0 || !plan.target.starts_with("sm_");
-  return all ? state_bytes(plan, state) : state.resident * size_of(state.dtype);
+  return state_bytes(plan, state) - (all ? 0 : state.resident * size_of(state.dtype));
 }
 
 ExecutorMemory executor_memory(const Plan& plan) {

@@ -100,7 +100,7 @@ std::span<const std::byte> DeviceStates::read(int index) {
 std::span<const std::byte> DeviceStates::read_held(State& state) {
   if (state.newer == Newer::device) {
     if (state.resident > 0)
-      check(driver().MemcpyDtoHAsync(state.host.get(), state.device->get(),
+      check(driver().MemcpyDtoHAsync(state.host.get() + state.held(), state.device->get(),
                                      static_cast<size_t>(state.resident), stream_),
             "reading a state");
     at_rest(state).newer = Newer::neither;
@@ -133,8 +133,8 @@ void DeviceStates::upload(int index) {
   State& state = at(index);
   if (state.newer != Newer::host) return;
   if (state.host) {
-    check(driver().MemcpyHtoDAsync(state.device->get(), state.host.get(), static_cast<size_t>(state.resident),
-                                   stream_),
+    check(driver().MemcpyHtoDAsync(state.device->get(), state.host.get() + state.held(),
+                                   static_cast<size_t>(state.resident), stream_),
           "writing a state");
     at_rest(state).newer = Newer::neither;  // the host may write there again
     return;

@@ -44,10 +44,12 @@ class DeviceStates {
     PinnedBlock stream;  // in place of device and mirror
     PinnedBlock host;    // in place of the mirror
     Block mirror;
-    int64_t bytes = 0, resident = 0;  // resident: that the device holds
-    /// Pinned memory has one address for both.
+    int64_t bytes = 0, resident = 0;                   // resident: that the device holds
+    int64_t held() const { return bytes - resident; }  // by the host, in front of what the device holds
+    /// Of the first element, also where the host holds it. Pinned memory has one address for both.
     DevicePointer address() const {
-      return stream ? reinterpret_cast<DevicePointer>(stream.get()) : device->get();
+      if (stream) return reinterpret_cast<DevicePointer>(stream.get());
+      return device->get() - static_cast<DevicePointer>(held());
     }
     std::span<std::byte> stream_bytes() const { return {stream.get(), static_cast<size_t>(bytes)}; }
     std::span<std::byte> host_bytes() const { return {host.get(), static_cast<size_t>(bytes)}; }

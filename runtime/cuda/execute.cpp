@@ -319,13 +319,15 @@ std::vector<ChoiceTaken> CudaExecutor::taken() const {
 std::byte* CudaExecutor::show(size_t buffer, std::vector<std::byte>& mirror) {
   const Buffer& shown = plan_->buffers[buffer];
   mirror.resize(static_cast<size_t>(std::max<int64_t>(1, shown.bytes)));
-  const auto resident = static_cast<size_t>(
-      host_[buffer] ? resident_bytes(*plan_, plan_->states[static_cast<size_t>(shown.state)]) : shown.bytes);
-  check(driver().MemcpyDtoHAsync(mirror.data(), addresses_[buffer], resident, stream_.get()),
+  const auto held = static_cast<size_t>(
+      host_[buffer] ? shown.bytes - resident_bytes(*plan_, plan_->states[static_cast<size_t>(shown.state)])
+                    : 0);
+  check(driver().MemcpyDtoHAsync(mirror.data() + held, addresses_[buffer] + held,
+                                 static_cast<size_t>(shown.bytes) - held, stream_.get()),
         "reading a buffer");
   if (!host_[buffer]) return mirror.data();
   finish("reading a buffer");
-  std::copy(host_[buffer] + resident, host_[buffer] + shown.bytes, mirror.data() + resident);
+  std::copy(host_[buffer], host_[buffer] + held, mirror.data());
   return mirror.data();
 }
 

@@ -230,7 +230,7 @@ void CudaExecutor::round_state(int from, int to, DType to_type) {
     const State& copy = plan_->states[static_cast<size_t>(to)];
     const int64_t count = state_bytes(*plan_, copy) / size_of(to_type);
     const std::byte* host = states_.host(from);
-    const int64_t resident = host ? plan_->states[static_cast<size_t>(from)].resident : count;
+    const int64_t held = host ? plan_->states[static_cast<size_t>(from)].resident : 0;
     // Pinned memory has one address for both: the kernel reads over the bus what the host holds.
     const auto round = [&](DevicePointer base, int64_t begin, int64_t elements) {
       if (elements == 0) return;
@@ -241,8 +241,8 @@ void CudaExecutor::round_state(int from, int to, DType to_type) {
                          {"to", states_.address(to) + at * static_cast<DevicePointer>(size_of(to_type))}},
            .integers = {{"count", elements}}});
     };
-    round(states_.address(from), 0, resident);
-    round(reinterpret_cast<DevicePointer>(host), resident, count - resident);
+    round(reinterpret_cast<DevicePointer>(host), 0, held);
+    round(states_.address(from), held, count - held);
     states_.note_written(to);
   });
 }

@@ -61,7 +61,7 @@ class Resolver {
     const Buffer& b = buffer(ref.buffer);
     std::byte* const base = addresses_.host[static_cast<size_t>(ref.buffer)];
     const int64_t at = value(ref.offset);
-    if (!base || at < plan_.states[static_cast<size_t>(b.state)].resident) return nullptr;
+    if (!base || at >= plan_.states[static_cast<size_t>(b.state)].resident) return nullptr;
     return base + at * size_of(b.dtype);
   }
 

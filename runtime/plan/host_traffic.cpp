@@ -7,7 +7,7 @@ HostTraffic host_traffic(const PlanEntry& entry, std::span<const State> states,
   const auto is_held = [&](const BufferRef& ref) {
     const int state = buffers[static_cast<size_t>(ref.buffer)].state;
     const int64_t resident = state < 0 ? -1 : states[static_cast<size_t>(state)].resident;
-    return resident >= 0 && ref.offset.constant().value_or(0) >= resident;
+    return ref.offset.constant().value_or(0) < resident;
   };
   HostTraffic traffic;
   for (const Step& step : entry.steps) {

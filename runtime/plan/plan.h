@@ -90,7 +90,7 @@ struct State {
   std::vector<std::string> partial = {};
   /// The shape over all ranks, where `shape` is one rank's part; segments are in it. Empty: as `shape`.
   Shape whole = {};
-  /// On a GPU, elements from the first on that its memory holds; the others lie in pinned memory of the host,
+  /// On a GPU, the first element that its memory holds; those in front of it lie in pinned memory of the host,
   /// to and from where steps copy them (docs/memory_budget.md). -1: it holds all.
   int64_t resident = -1;
   bool operator==(const State&) const = default;

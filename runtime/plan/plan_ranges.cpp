@@ -43,12 +43,13 @@ class RangeCheck {
     for (size_t i = 0; i < launch.arguments.size(); ++i) {
       const BufferRef& argument = launch.arguments[i];
       const int64_t begin = argument.offset.evaluate(values_), most = elements(argument);
-      if (begin < 0 || begin > most)
+      const int64_t least = first_element(argument);
+      if (begin < least || begin > most)
         refuse(fmt::format("argument {} begins at element {} of {}", i, begin, buffer_text(argument)));
       const KernelParameter& parameter = kernel.parameters[i % kernel.parameters.size()];
       const ElementSpan touched = span_of(parameter, extents, values_);
       if (!runs || touched.is_empty()) continue;
-      if (touched.first < -begin || touched.end > most - begin)
+      if (touched.first < least - begin || touched.end > most - begin)
         refuse(fmt::format("kernel '{}' reaches elements {} to {} from element {} of argument {}, {}",
                            kernel.name, touched.first, touched.end - 1, begin, i, buffer_text(argument)));
     }
@@ -166,14 +167,14 @@ class RangeCheck {
   /// A copy begins and ends in the memory of the GPU, or in that of the host.
   void check_side(std::string_view name, const BufferRef& ref, const std::vector<Dim>& strides,
                   const CopyStep& step) const {
-    const int64_t resident = resident_elements(ref);
+    const int64_t held = held_elements(ref);
     int64_t last = ref.offset.evaluate(values_);
-    if (last >= resident) return;
+    if (last >= held) return;
     for (size_t i = 0; i < strides.size() && i < step.extents.size(); ++i)
       last += std::max<int64_t>(0, extent(step.extents[i]) - 1) * strides[i].evaluate(values_);
-    if (last >= resident)
-      refuse(fmt::format("{} reaches element {} of {}, of which a GPU holds {}", name, last, buffer_text(ref),
-                         resident));
+    if (last >= held)
+      refuse(fmt::format("{} reaches element {} of {}, of which the host holds {}", name, last,
+                         buffer_text(ref), held));
   }
 
   void check_collective(const CollectiveStep& step) const {
@@ -210,7 +211,7 @@ class RangeCheck {
 
   void check_reach(const StepPlace& place) const {
     int64_t last = place.ref->offset.evaluate(values_);
-    if (last < 0)
+    if (last < first_element(*place.ref))
       refuse(fmt::format("{} begins at element {} of {}", place.name, last, buffer_text(*place.ref)));
     bool empty = false;
     for (const Walk& walk : place.walks) empty |= extent(*walk.extent) == 0;
@@ -228,16 +229,13 @@ class RangeCheck {
   }
 
   const Buffer& buffer(const BufferRef& ref) const { return plan_.buffers[static_cast<size_t>(ref.buffer)]; }
-  int64_t all_elements(const BufferRef& ref) const { return buffer(ref).elements.evaluate(values_); }
-  int64_t resident_elements(const BufferRef& ref) const {
+  int64_t elements(const BufferRef& ref) const { return buffer(ref).elements.evaluate(values_); }
+  /// Elements that lie in front of those that a GPU holds: for copies alone.
+  int64_t held_elements(const BufferRef& ref) const {
     const int state = buffer(ref).state;
-    const int64_t resident = state < 0 ? -1 : plan_.states[static_cast<size_t>(state)].resident;
-    return resident < 0 ? all_elements(ref) : resident;
+    return state < 0 ? 0 : std::max<int64_t>(0, plan_.states[static_cast<size_t>(state)].resident);
   }
-  /// What the host holds of a state is for copies alone.
-  int64_t elements(const BufferRef& ref) const {
-    return copies_ ? all_elements(ref) : std::min(all_elements(ref), resident_elements(ref));
-  }
+  int64_t first_element(const BufferRef& ref) const { return copies_ ? 0 : held_elements(ref); }
   std::string buffer_text(const BufferRef& ref) const {
     return fmt::format("buffer '{}' ({}, {} elements)", buffer(ref).name, name(buffer(ref).dtype),
                        elements(ref));

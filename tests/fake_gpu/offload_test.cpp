@@ -43,11 +43,11 @@ Plan plan_with_moments(int64_t resident) {
                             .bytes = kPiece * 4,
                             .first_step = 2});
   plan.entries[0].arena_bytes = 512;
-  const auto count = static_cast<int>(kPieces - std::max<int64_t>(0, resident) / kPiece);
-  const int first = static_cast<int>(steps.size()) + static_cast<int>(kPieces) - count;
+  const auto count = static_cast<int>(std::max<int64_t>(0, resident) / kPiece);
+  const int first = static_cast<int>(steps.size());
   for (int64_t i = 0; i < kPieces; ++i) {
     const BufferRef place{3, i * kPiece};
-    if (resident < 0 || i * kPiece < resident) {
+    if (i * kPiece >= resident) {
       steps.push_back(grow_step(place));
       continue;
     }
@@ -100,17 +100,18 @@ TEST_F(Offload, GivesTheNumbersOfAPlanWithout) {
 }
 
 TEST_F(Offload, TakesNoMemoryOfTheDevice) {
-  const Plan all = plan_with_moments(-1), some = plan_with_moments(kPiece), none = plan_with_moments(0);
-  EXPECT_EQ(executor_memory(some).host, (kMoments - kPiece) * 4);
+  const Plan all = plan_with_moments(-1), some = plan_with_moments(kPiece),
+             none = plan_with_moments(kMoments);
+  EXPECT_EQ(executor_memory(some).host, kPiece * 4);
   EXPECT_EQ(executor_memory(all).states - executor_memory(none).states, kMoments * 4);
   EXPECT_EQ(executor_memory(all).host, 0);
   const HostTraffic traffic = host_traffic(some.entries[0], some.states, some.buffers, some.symbols);
-  EXPECT_EQ(traffic.in, (kMoments - kPiece) * 4);
+  EXPECT_EQ(traffic.in, kPiece * 4);
   EXPECT_EQ(traffic.out, traffic.in);
 }
 
 TEST_F(Offload, IsReadWhereItLies) {
-  const auto held = session(plan_with_moments(0));
+  const auto held = session(plan_with_moments(kMoments));
   train(*held, 0);
   const int downloads = gpu().downloads;
   const auto first = std::as_const(*held).state("moments"), second = std::as_const(*held).state("moments");
@@ -159,16 +160,16 @@ void expect_bad_offload(const Plan& plan, const std::string& part) {
 }
 
 TEST_F(Offload, IsForCopiesAlone) {
-  Plan reached = plan_with_moments(kPiece);
-  reached.states[1].resident = 0;
-  expect_bad_offload(reached, "reaches elements 0 to 3");
-  Plan across = plan_with_moments(0);
-  across.states[1].resident = 2;
-  expect_bad_offload(across, "of which a GPU holds 2");
+  Plan reached = plan_with_moments(0);
+  reached.states[1].resident = kPiece;
+  expect_bad_offload(reached, "begins at element 0 of");
+  Plan across = plan_with_moments(kMoments);
+  across.states[1].resident = kPiece + 2;
+  expect_bad_offload(across, "of which the host holds 6");
   Plan more = plan_with_moments(0);
   more.states[1].resident = kMoments + 1;
   expect_bad_offload(more, "a GPU holds 13 of its 12 elements");
-  Plan early = plan_with_moments(0);
+  Plan early = plan_with_moments(kMoments);
   std::get<CopyStep>(early.entries[0].steps[2].what).waited_at = 5;
   expect_bad_offload(early, "expected that one to be waited for");
 }
