@@ -291,8 +291,7 @@ void run_training(const BenchCommand& options, TrainRanks* ranks, const ChosenPl
 }
 
 SearchedModel searched(const BenchCommand& options, int device) {
-  SearchedModel model{describe(options), compile_options(options, nullptr), options.accumulate,
-                      "bench runs whole training steps"};
+  SearchedModel model{describe(options), compile_options(options, nullptr), options.accumulate};
   if (options.flags.target != "cpu") model.options.device = device;
   return model;
 }
@@ -302,6 +301,7 @@ BenchCommand with_choice(BenchCommand options, const ChosenPlan& chosen) {
   chosen.apply(options.flags);
   options.batch = chosen.batch;
   options.accumulate = static_cast<int>(chosen.micro_batches);
+  options.pipeline_order = "1f1b";  // or interleaved, where stages have several parts
   return options;
 }
 
