@@ -14,6 +14,7 @@
 #include "passes/autodiff/recompute_policy.h"
 #include "passes/fusion/fuse.h"
 #include "passes/memory/plan_memory.h"
+#include "passes/offload/offload_states.h"
 #include "passes/pass_manager.h"
 #include "passes/sharding/bucket_collectives.h"
 #include "passes/training/training_entries.h"
@@ -48,6 +49,9 @@ struct CompileOptions {
   RecomputePolicy recompute = {};
   std::optional<int64_t> memory_budget = {};
   bool memory_curve = false;
+  /// Masters and moments in the memory of the host (passes/offload/offload_states.h). On a GPU, a budget that
+  /// is not met otherwise, or not as fast, moves as many as exceed it.
+  OffloadStatesOptions offload = {};
   BuildOptions build;
   TrainingOptions training;
   /// Patterns ("*" is any text) of the names of parameters that are trained; empty: all.
@@ -82,6 +86,7 @@ struct EntrySummary {
   int64_t bytes_before = 0, bytes_after = 0;  // of all but gemms, at the bounds
   int64_t gemm_bytes = 0;
   int64_t collectives = 0, collective_bytes = 0;  // what a rank gives and gets
+  int64_t from_host = 0, to_host = 0;             // bytes of states that one run copies
 };
 
 /// What a policy of recomputation takes: memory as planned, time as predicted.
@@ -101,6 +106,7 @@ struct StateSize {
   Role role = Role::state;
   std::string type;  // of the rank's part, "f32[2,64]"
   int64_t bytes = 0, whole_bytes = 0;
+  int64_t host_bytes = 0;  // of `bytes`, in the memory of the host
 };
 
 /// Everything that compilation made, for callers that inspect it. Stages that were not reached are empty; a
@@ -115,6 +121,7 @@ struct Compilation {
   std::vector<std::string> layout_copies;
   std::vector<std::string> chunks;  // of chunk_rows: one sentence for every matmul taken apart
   std::vector<MemoryReport> memory;
+  int64_t offload_bytes = 0;       // of states that a budget moves to the host's memory
   std::vector<MemoryPoint> curve;  // where asked for, or chosen from: the fastest first
   std::vector<EntrySummary> summary;
   std::vector<TunedKernel> tuned;

@@ -16,6 +16,7 @@
 #include "passes/memory/assign_layout.h"
 #include "passes/memory/order_steps.h"
 #include "passes/memory/place_collectives.h"
+#include "passes/offload/stream_states.h"
 #include "passes/sharding/bucket_collectives.h"
 #include "passes/sharding/overlap_collectives.h"
 
@@ -62,7 +63,9 @@ void fuse_and_place(Module& module, const MakeProgram& make) {
   FusionReport* report = options.explain_fusion ? &make.result.fusions : nullptr;
   passes.add("guard_indices");
   const auto stays = [&](const Node& node) { return is_read_in_place(node, make); };
-  passes.add({"fuse", {}}, [&](Graph& g) { return fuse(g, {.report = report, .stays = stays}); });
+  passes.add({"fuse", {}}, [&](Graph& g) {
+    return fuse(g, {.report = report, .stays = stays, .updates_apart = options.offload.on()});
+  });
   passes.add("accumulate_gemms");
   if (options.storage != DType::f32)
     passes.add(PassCall{"assign_precision", {{"storage", std::string(name(options.storage))}}}.str());
@@ -79,6 +82,7 @@ void fuse_and_place(Module& module, const MakeProgram& make) {
 void make_program(const MakeProgram& make) {
   Program& program = make.result.program;
   program = lower(*make.result.fused, make.target);
+  offload_states(program, make.options.offload);
   fuse_few_rows(program, make.target);
   offer_gemm_bodies(program, make.target);
   schedule_kernels(program, make.target);
@@ -89,6 +93,7 @@ void make_program(const MakeProgram& make) {
   if (make.target.is_cuda()) run_side_by_side(program);
   if (make.target.is_cuda()) mark_dependent_launches(program);
   if (make.target.is_cuda()) overlap_collectives(program, {});
+  stream_states(program, {});
   plan_memory(program, {.report = &make.result.memory});
 }
 

@@ -9,6 +9,7 @@
 
 #include "compiler/make_program.h"
 #include "compiler/step_cost.h"
+#include "ir/analysis/host_states.h"
 #include "llvm/ADT/STLExtras.h"
 #include "passes/analysis.h"
 #include "passes/memory/lifetimes.h"
@@ -192,8 +193,7 @@ class CurveTracer {
                       .kept_bytes = kept_bytes(program, entry),
                       .seconds = predicted_seconds(program, entry, rates_of(target_)),
                       .recomputed_flops = recomputed_flops(program, entry)};
-    for (const State& state : program.states)
-      point.state_bytes += bytes_at_bounds(program.symbols, element_count(state.shape), state.dtype);
+    for (const State& state : program.states) point.state_bytes += device_bytes(program, state);
     return point;
   }
 

@@ -10,6 +10,7 @@
 #include "compiler/compile.h"
 #include "compiler/make_program.h"
 #include "compiler/memory_curve.h"
+#include "compiler/offload_choice.h"
 #include "compiler/pipeline_stages.h"
 #include "compiler/sharing.h"
 #include "compiler/summary.h"
@@ -316,8 +317,19 @@ class Compiler {
   /// What backward computes again, so that the plan fits in the budget.
   void choose_policy(const Module& module, const Target& target) {
     result_.curve = memory_curve(module, target, options_);
-    if (options_.memory_budget) options_.recompute = fastest_within(result_.curve, *options_.memory_budget);
+    if (options_.memory_budget) choose_within(module, target, *options_.memory_budget);
     clock_.end("memory");
+  }
+
+  /// On a GPU states may go to the host's memory, where nobody has said how many.
+  void choose_within(const Module& module, const Target& target, int64_t budget) {
+    if (target.is_cuda() && options_.offload.automatic && options_.mode == Mode::train)
+      if (const auto choice = offload_within(module, target, options_, result_.curve, budget)) {
+        options_.recompute = choice->recompute, options_.offload = choice->offload;
+        result_.offload_bytes = choice->offload.bytes;
+        return;
+      }
+    options_.recompute = fastest_within(result_.curve, budget);
   }
 
   PassManager manager() const { return PassManager(options_.passes); }

@@ -130,9 +130,9 @@ void keep(const PlanCache& cache, const std::string& key, Compilation& compiled)
 
 std::string plan_key(const Description& description, const CompileOptions& options) {
   const auto& [target, device, mode, storage, attention, gemm_bodies, int8_weights, tf32, masters, chunk_rows,
-               recompute, memory_budget, memory_curve, build, training, trained, mesh, stage, parts_a_stage,
-               buckets, zero, zero_bucket, sequence_parallel, entries, pipeline, passes, explain_fusion,
-               explain_sharding, tune, dump_dir] = options;
+               recompute, memory_budget, memory_curve, offload, build, training, trained, mesh, stage,
+               parts_a_stage, buckets, zero, zero_bucket, sequence_parallel, entries, pipeline, passes,
+               explain_fusion, explain_sharding, tune, dump_dir] = options;
   KeyText key;
   key.add("build", compiler_build_id()).add("format", kPlanFormat).add("mode", static_cast<int>(mode));
   key.add("storage", name(storage))
@@ -144,6 +144,9 @@ std::string plan_key(const Description& description, const CompileOptions& optio
       .add("chunk_rows", chunk_rows)
       .add("recompute", recompute.str())
       .add("memory_budget", memory_budget)
+      .add("offload_share", offload.share)
+      .add("offload_bytes", offload.bytes)
+      .add("offload_bucket", offload.bucket)
       .add("pipeline", pipeline)
       .add("mesh", str(mesh))
       .add("stage", stage)

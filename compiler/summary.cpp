@@ -1,6 +1,7 @@
 #include "compiler/summary.h"
 
 #include "runtime/plan/choices.h"
+#include "runtime/plan/host_traffic.h"
 #include "runtime/plan/plan_fields.h"
 
 namespace smelt {
@@ -130,6 +131,8 @@ std::vector<StateSize> state_sizes(const Program& program) {
     sizes.push_back({state.name, state.role, str(Type{state.dtype, state.shape}),
                      bytes_at_bounds(program.symbols, element_count(state.shape), state.dtype),
                      bytes_at_bounds(program.symbols, element_count(whole), state.dtype)});
+    StateSize& size = sizes.back();
+    size.host_bytes = std::max<int64_t>(0, state.resident) * size_of(state.dtype);
   }
   return sizes;
 }
@@ -138,6 +141,8 @@ void summarise_program(const Program& program, std::vector<EntrySummary>& rows) 
   for (const PlanEntry& entry : program.entries)
     for (EntrySummary& row : rows) {
       if (row.entry != entry.name) continue;
+      const HostTraffic traffic = host_traffic(entry, program.states, program.buffers, program.symbols);
+      row.from_host = traffic.in, row.to_host = traffic.out;
       for (const Step& step : entry.steps) {
         if (!is_first_way(step)) continue;
         if (std::holds_alternative<CollectiveStep>(step.what)) {

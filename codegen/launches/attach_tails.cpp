@@ -12,6 +12,7 @@
 #include "codegen/launches/conflict_index.h"
 #include "codegen/launches/fit_tails.h"
 #include "codegen/launches/join_steps.h"
+#include "ir/analysis/host_states.h"
 #include "ir/analysis/step_footprint.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -85,7 +86,8 @@ class TailAttacher {
   HostStep host_of(Step step) const {
     HostStep host{.step = std::move(step)};
     host.own = host.all = footprint(program_, host.step);
-    const bool moves = host.step.choice < 0 && arena_bytes_read(program_, host.step) <= kMostBytesMoved;
+    const bool moves = host.step.choice < 0 && !uses_host_states(program_, host.step) &&
+                       arena_bytes_read(program_, host.step) <= kMostBytesMoved;
     if (moves) host.small = as_tail(host.step);
     return host;
   }

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "codegen/launches/join_steps.h"
+#include "ir/analysis/host_states.h"
 #include "ir/analysis/step_footprint.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -51,6 +52,7 @@ class LaunchMerger {
   bool is_small(size_t i) const {
     const auto* launch = std::get_if<KernelStep>(&(*steps_)[i].what);
     if (!launch || !launch->random_ids.empty() || (*steps_)[i].choice >= 0) return false;
+    if (uses_host_states(program_, (*steps_)[i])) return false;  // piece by piece
     const Kernel& kernel = program_.kernels[launch->kernel];
     return !kernel.has_template() && kernel.copies == 1 && kernel.tail.empty() && !kernel.params.empty() &&
            arena_bytes_read(program_, (*steps_)[i]) <= kMostBytesOfOne;

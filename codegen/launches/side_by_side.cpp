@@ -3,6 +3,7 @@
 #include "codegen/launches/dependent_launches.h"
 #include "codegen/launches/join_steps.h"
 #include "codegen/scheduling/schedule_targets.h"
+#include "ir/analysis/host_states.h"
 #include "ir/analysis/step_footprint.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -57,6 +58,7 @@ class LaunchJoiner {
   bool is_small(size_t i) const {
     const auto* step = std::get_if<KernelStep>(&steps_[i].what);
     if (!step || !step->random_ids.empty() || steps_[i].choice >= 0) return false;
+    if (uses_host_states(program_, steps_[i])) return false;  // piece by piece
     const Kernel& kernel = kernel_of(i);
     return !kernel.has_template() && kernel.copies == 1 && kernel.beside.empty() && kernel.tail.empty() &&
            !kernel.params.empty() && kernel.schedule.splits == 0 && !has_partials(kernel) &&

@@ -51,6 +51,7 @@ struct Result {
   double compile_seconds = 0, first_step_seconds = 0, seconds = 0, spread = 0, tokens_per_s = 0,
          gflop_per_s = 0;
   SecondsByPart startup;
+  Json states;                                      // where they lie
   std::map<std::string, std::string> alternatives;  // taken, by kind of work
   float loss = 0;                                   // of the last step
   std::optional<BenchBubble> bubble;                // of a pipeline
@@ -108,7 +109,7 @@ Result figures(const BenchCommand& o, BenchWorkload& work, std::vector<double> s
   r.ranks = work.plan().mesh.ranks();
   r.tokens_per_s = static_cast<double>(batches(o, work) * work.tokens()) / r.seconds;
   r.gflop_per_s = static_cast<double>(o.accumulate * r.ranks) * work.matrix_flops() / r.seconds / 1e9;
-  r.planned_bytes = executor_memory(work.plan()).total();
+  r.planned_bytes = executor_memory(work.plan()).total(), r.states = work.states_json();
   r.peak_mib = peak_mib();
   r.imported_mib = imported_mib;
   r.loss = work.loss();
@@ -153,6 +154,7 @@ Json to_json(const BenchCommand& o, const Result& r) {
           {"tokens_per_s", std::llround(r.tokens_per_s)},
           {"gflop_per_s", std::round(r.gflop_per_s * 10) / 10},
           {"planned_mib", r.planned_bytes >> 20},
+          {"states", r.states},
           {"peak_mib", r.peak_mib},
           {"imported_mib", r.imported_mib},
           {"bubble", to_json(r.bubble)},

@@ -10,6 +10,7 @@
 #include "compiler/cli/timer.h"
 #include "compiler/plan_cache.h"
 #include "runtime/error.h"
+#include "runtime/plan/host_traffic.h"
 #include "runtime/plan/matrix_flops.h"
 
 namespace smelt::cli {
@@ -105,6 +106,16 @@ int64_t BenchWorkload::parameters() const {
     if (state.role == Role::parameter && state.copy_of.empty())
       for (const Segment& segment : state.segments) count += segment.elements();
   return count;
+}
+
+Json BenchWorkload::states_json() const {
+  const ExecutorMemory memory = executor_memory(*plan_);
+  const PlanEntry& update = session_->entry(pipeline_ || accumulate_ > 1 ? "apply" : "train_step");
+  const HostTraffic traffic = host_traffic(update, plan_->states, plan_->buffers, plan_->symbols);
+  return {{"device_bytes", memory.states},
+          {"host_bytes", memory.host},
+          {"from_host_bytes", traffic.in},
+          {"to_host_bytes", traffic.out}};
 }
 
 double BenchWorkload::own_flops() const {

@@ -40,6 +40,8 @@ class BenchWorkload {
   /// mean of all ranks.
   double matrix_flops() const { return flops_; }
   const Plan& plan() const { return *plan_; }
+  /// Bytes of states on the device and in the host's memory, and what an update copies between the two.
+  Json states_json() const;
   /// The compilation without its plan, and without a program where the plan came from the cache.
   const Compilation& compilation() const { return compilation_; }
   Executor& executor() { return session_->executor(); }

@@ -62,7 +62,7 @@ void run_compile(const CompileCommand& options) {
   const Compilation compilation = compile(description, compile_options);
   if (options.flags.timing) print_timing(compilation);
   if (!options.flags.dump_dir.empty()) write_dump_files(compilation, options.flags.dump_dir);
-  fmt::print("{}", curve_text(compilation.curve, compile_options.memory_budget));
+  fmt::print("{}", curve_text(compilation, compile_options.memory_budget));
   print_memory(compilation);
   note_missing_loss(description, compilation, compile_options);
   double seconds = 0;

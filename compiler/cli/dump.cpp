@@ -313,7 +313,7 @@ void run_dump(DumpCommand options) {
   if (options.flags.timing) print_timing(compilation);
   if (!options.flags.dump_dir.empty()) write_dump_files(compilation, options.flags.dump_dir);
   std::string text;
-  if (options.memory_curve) text += curve_text(compilation.curve, compile_options.memory_budget);
+  if (options.memory_curve) text += curve_text(compilation, compile_options.memory_budget);
   if (options.summary) text += summary(options, compilation);
   if (options.explain) text += explanation(options, compilation);
   if (options.explain_sharding) text += lines_with(compilation.shardings, options.filter);

@@ -9,12 +9,18 @@
 namespace smelt::cli {
 
 struct MemoryFlags {
-  std::string budget, recompute;
+  std::string budget, recompute, offload, offload_bucket;
 
-  /// Adds --memory-budget and --recompute.
+  /// Adds --memory-budget, --recompute and --offload-optimizer.
   void add_to(CLI::App& app);
   void apply(CompileOptions& options) const;
+
+ private:
+  void apply_offload(CompileOptions& options) const;
 };
+
+/// "all", "none", a share as "50%", or bytes as parse_bytes takes them.
+OffloadStatesOptions parse_offload(std::string_view text);
 
 /// "12GiB", "500MiB", "1.5 GB" (powers of ten), "1073741824". Throws Error with what was expected.
 int64_t parse_bytes(std::string_view text);
@@ -22,6 +28,6 @@ int64_t parse_bytes(std::string_view text);
 /// Every policy: its memory, what is kept and its share of the first one's, predicted time, FLOP computed
 /// again;
 /// `>` marks the one that a budget takes. Empty for no points.
-std::string curve_text(const std::vector<MemoryPoint>& curve, std::optional<int64_t> budget);
+std::string curve_text(const Compilation& compilation, std::optional<int64_t> budget);
 
 }  // namespace smelt::cli

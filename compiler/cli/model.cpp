@@ -52,8 +52,7 @@ void compile_description(Model& model, const CompileOptions& options, const Comp
     model.compilation = compile_built(*model.description, std::move(built), options, flags.uses_plan_cache());
   }
   if (flags.timing) print_timing(*model.compilation);
-  if (flags.says_memory)
-    fmt::print(stderr, "{}", curve_text(model.compilation->curve, options.memory_budget));
+  if (flags.says_memory) fmt::print(stderr, "{}", curve_text(*model.compilation, options.memory_budget));
   model.plan = std::make_shared<const Plan>(std::move(model.compilation->plan));
   model.compilation->plan = {};
 }
@@ -229,14 +228,16 @@ std::string names_of_entries(const Plan& plan) {
 
 std::string planned_memory_text(const Plan& plan) {
   std::map<Role, int64_t> by_role;
-  for (const State& state : plan.states) by_role[state.role] += state_bytes(plan, state);
+  for (const State& state : plan.states) by_role[state.role] += resident_bytes(plan, state);
   const ExecutorMemory memory = executor_memory(plan);
   std::vector<std::string> parts;
   for (const auto& [role, bytes] : by_role)
     parts.push_back(fmt::format("{} {}", name(role), bytes_text(bytes)));
   parts.push_back(fmt::format("arena {}", bytes_text(memory.arena)));
-  return fmt::format("planned memory {}: {}", bytes_text(memory.states + memory.arena),
-                     fmt::join(parts, ", "));
+  const std::string host =
+      memory.host > 0 ? fmt::format("; in the host's memory {} of states", bytes_text(memory.host)) : "";
+  return fmt::format("planned memory {}: {}{}", bytes_text(memory.states + memory.arena),
+                     fmt::join(parts, ", "), host);
 }
 
 }  // namespace smelt::cli

@@ -58,10 +58,29 @@ std::string states_table(const Compilation& compilation) {
   return table.text() + "\n";
 }
 
+/// What the host holds of the states, and what each entry copies of it.
+std::string host_table(const Compilation& compilation) {
+  TextTable states({"state", "role", "bytes on the device", "in the host's memory"});
+  int64_t device = 0, host = 0;
+  for (const StateSize& size : state_sizes(compilation.program)) {
+    states.add({size.name, std::string(name(size.role)), count_text(size.bytes - size.host_bytes),
+                count_text(size.host_bytes)});
+    device += size.bytes - size.host_bytes, host += size.host_bytes;
+  }
+  if (host == 0) return "";
+  states.add({"all states", "", count_text(device), count_text(host)});
+  TextTable entries({"entry", "bytes from the host", "to the host"});
+  for (const EntrySummary& row : compilation.summary)
+    if (row.from_host + row.to_host > 0)
+      entries.add({row.entry, count_text(row.from_host), count_text(row.to_host)});
+  return states.text() + "\n" + entries.text() + "\n";
+}
+
 }  // namespace
 
 std::string summary_tables(const Compilation& compilation) {
-  return entries_table(compilation) + "\n" + memory_table(compilation) + "\n" + states_table(compilation);
+  return entries_table(compilation) + "\n" + memory_table(compilation) + "\n" + states_table(compilation) +
+         host_table(compilation);
 }
 
 }  // namespace smelt::cli

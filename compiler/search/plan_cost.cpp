@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "compiler/search/stage_cost.h"
+#include "ir/analysis/host_states.h"
 #include "llvm/ADT/STLExtras.h"
 #include "runtime/error.h"
 
@@ -13,8 +14,7 @@ namespace {
 
 int64_t states_of(const Program& program) {
   int64_t bytes = 0;
-  for (const State& state : program.states)
-    bytes += bytes_at_bounds(program.symbols, element_count(state.shape), state.dtype);
+  for (const State& state : program.states) bytes += device_bytes(program, state);
   return bytes;
 }
 

@@ -217,6 +217,10 @@ class Fuser {
       detail = fmt::format("one row of more than {} columns", options_.max_single_row);
       return FuseReason::single_row;
     }
+    if (options_.updates_apart && sums_beside_update(members)) {
+      detail = "an update that is to run in slices computes elements alone";
+      return FuseReason::update;
+    }
     const Node* outside = cycle_through(members);
     if (!outside) return FuseReason::fused;
     detail = fmt::format("a path leads through {} and back", outside->describe());
@@ -226,6 +230,26 @@ class Fuser {
   bool is_read_outside(const Value* value, const llvm::DenseSet<const Node*>& members) const {
     return graph_.is_output(value) ||
            llvm::any_of(value->users(), [&](const Node* user) { return !members.contains(user); });
+  }
+
+  /// Sums, or single numbers that others read.
+  bool sums_beside_update(const llvm::DenseSet<const Node*>& members) const {
+    const auto updates = [&](const Node* user) {
+      if (!user->is(Op::update)) return false;
+      const State* state = graph_.module().find_state(user->string_attr("state"));
+      return state && (state->role == Role::parameter || state->role == Role::optimizer);
+    };
+    const auto writes = [&](const Node* node) {
+      return llvm::any_of(node->results(),
+                          [&](const auto& result) { return llvm::any_of(result->users(), updates); });
+    };
+    const auto is_number = [&](const Node* node) {
+      return llvm::any_of(node->results(), [&](const auto& result) {
+        return result->rank() == 0 && is_read_outside(result.get(), members);
+      });
+    };
+    const auto stays = [&](const Node* node) { return node->is(Op::reduce) || is_number(node); };
+    return llvm::any_of(members, stays) && llvm::any_of(members, writes);
   }
 
   /// A kernel without rows runs in parallel along its columns, unless something needs them all or is stored

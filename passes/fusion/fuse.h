@@ -22,6 +22,8 @@ struct FuseOptions {
   FusionReport* report = nullptr;  // gets the graph's kernels, too
   /// Gathers that are left as they are, for readers that follow their indices themselves.
   std::function<bool(const Node&)> stays = {};
+  bool updates_apart =
+      false;  // what writes parameters or moments computes elements alone: it can run in slices
 };
 
 bool fuse(Graph& graph, const FuseOptions& options);

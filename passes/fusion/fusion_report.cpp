@@ -13,8 +13,8 @@
 namespace smelt {
 
 std::string_view name(FuseReason reason) {
-  static constexpr std::string_view kNames[] = {"fused",      "phase", "cycle", "loop_nest", "sweeps",
-                                                "single_row", "size",  "view",  "own_step"};
+  static constexpr std::string_view kNames[] = {"fused",      "phase",  "cycle", "loop_nest", "sweeps",
+                                                "single_row", "update", "size",  "view",      "own_step"};
   return kNames[static_cast<size_t>(reason)];
 }
 

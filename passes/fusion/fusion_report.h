@@ -17,6 +17,7 @@ enum class FuseReason : uint8_t {
   loop_nest,   // no one loop nest computes both; `detail` says why
   sweeps,      // too many sweeps over the columns
   single_row,  // everything would depend on one long row, which runs on one thread
+  update,      // an update of parameters or moments is to run in slices, and sums nothing
   size,        // the kernel would be too large to compile well
   view,        // one reads the other's result through a view, which needs it in memory
   own_step,    // the other is a matmul, a scatter_add, ...: a step without a fusion

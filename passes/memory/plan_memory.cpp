@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "ir/analysis/host_states.h"
 #include "passes/memory/buffer_parts.h"
 #include "runtime/error.h"
 
@@ -122,7 +123,9 @@ class EntryPlanner {
         if (range.first <= peak && peak <= range.last)
           report.by_role[program_.buffers[places_[index].buffers.front()].role] += range.end - range.begin;
     for (const Buffer& buffer : program_.buffers)
-      if (buffer.state >= 0) report.by_role[buffer.role] += bytes_at_bounds(program_, buffer);
+      if (buffer.state >= 0)
+        report.by_role[buffer.role] +=
+            device_bytes(program_, program_.states[static_cast<size_t>(buffer.state)]);
   }
 
   Program& program_;

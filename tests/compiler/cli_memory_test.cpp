@@ -36,6 +36,30 @@ TEST_F(MemoryCommands, ABudgetIsKeptOrRefused) {
   expect_error(smelt(command + "--mode infer --memory-budget 1GiB"), "there is no entry @train_step");
 }
 
+TEST(ParseOffload, TakesSharesAndBytes) {
+  EXPECT_FALSE(cli::parse_offload("none").on());
+  EXPECT_EQ(cli::parse_offload("all").share, 1);
+  EXPECT_EQ(cli::parse_offload("62.5%").share, 0.625);
+  EXPECT_EQ(cli::parse_offload("6GiB").bytes, int64_t{6} << 30);
+  for (const char* text : {"", "half", "101%", "-1%", "%", "5 %x", "nan%"})
+    EXPECT_THROW(cli::parse_offload(text), Error) << text;
+}
+
+TEST_F(MemoryCommands, StatesInTheHostsMemoryAreATable) {
+  const std::string command =
+      "dump $GOLDEN --max B=8,T=32 --entry train_step --precision bf16 --optimizer adamw --summary ";
+  const Outcome table = smelt(command + "--target sm_90 --offload-optimizer all");
+  expect_good(table);
+  for (const char* part : {"bytes on the device", "in the host's memory", "bytes from the host", "adam.m"})
+    EXPECT_TRUE(has(table.out, part)) << table.out;
+  EXPECT_FALSE(has(smelt(command + "--target sm_90").out, "in the host's memory"));
+  expect_error(smelt(command + "--offload-optimizer all"), "the target is cpu, which has that memory alone");
+  expect_error(smelt(command + "--target sm_90 --offload-optimizer most"), "'most' is no amount of memory");
+  expect_error(smelt("dump $GOLDEN --max B=8,T=32 --target sm_90 --optimizer lamb --offload-optimizer all "
+                     "--entry train_step --summary"),
+               "'lamb.m'");
+}
+
 TEST_F(MemoryCommands, TrainingSaysWhatItTakes) {
   write_text("text.txt", 40);
   const Outcome run = smelt(
