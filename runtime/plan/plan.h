@@ -90,8 +90,8 @@ struct State {
   std::vector<std::string> partial = {};
   /// The shape over all ranks, where `shape` is one rank's part; segments are in it. Empty: as `shape`.
   Shape whole = {};
-  /// On a GPU, the first element that its memory holds; those in front of it lie in pinned memory of the host,
-  /// to and from where steps copy them (docs/memory_budget.md). -1: it holds all.
+  /// On a GPU, the first element that its memory holds; those in front of it lie in pinned memory of the
+  /// host, which steps copy from and to (docs/memory_budget.md). -1: it holds all.
   int64_t resident = -1;
   bool operator==(const State&) const = default;
 };
