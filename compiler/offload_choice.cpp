@@ -17,7 +17,8 @@ class Trials {
  public:
   Trials(const Module& prepared, const Target& target, const CompileOptions& options, int64_t budget)
       : prepared_(prepared), target_(target), options_(options), budget_(budget) {
-    options_.passes = {.disabled = options.passes.disabled};
+    options_.passes = {};
+    options_.passes.disabled = options.passes.disabled;
     options_.explain_fusion = options_.explain_sharding = false;
     options_.offload.share = 1;  // fusions as they are where states are moved
     Compilation scratch;

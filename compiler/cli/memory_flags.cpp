@@ -77,9 +77,9 @@ OffloadStatesOptions parse_offload(std::string_view text) {
   if (text == "none") return {};
   if (!text.ends_with('%')) return {.bytes = parse_bytes(text)};
   double percent = 0;
-  const char* last = text.data() + text.size() - 1;
-  const auto [end, error] = std::from_chars(text.data(), last, percent);
-  if (error != std::errc{} || end != last || !(percent >= 0 && percent <= 100))
+  const std::string_view number = text.substr(0, text.size() - 1);
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), percent);
+  if (error != std::errc{} || end != number.data() + number.size() || !(percent >= 0 && percent <= 100))
     fail("--offload-optimizer is '{}': expected all, none, 0% to 100%, or bytes such as 6GiB", text);
   return {.share = percent / 100};
 }

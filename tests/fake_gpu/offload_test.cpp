@@ -61,6 +61,7 @@ Plan plan_with_moments(int64_t resident) {
     plan.buffers[window].last_step = static_cast<int>(steps.size()) - 1;
   plan.kernels.push_back({.name = "grow",
                           .text = "",
+                          .dims = {},
                           .range = Dim(kPiece),
                           .grain = 4,
                           .parameters = {{.accesses = {{}}}, {.written = true, .accesses = {{0, {1}}}}},

@@ -121,7 +121,7 @@ int64_t bytes_of_plan(const PlanCandidate& candidate, const CompileOptions& base
 TEST(PlanSearch, MemoryIsThatOfThePlan) {
   const PlanSearch all = search(2, 2, {}, "sm_90");
   for (const SearchedPlan& plan : all.plans) {
-    if (!plan.fits) continue;
+    if (!plan.fits || plan.candidate.stages() > 1) continue;  // of stages: stage_cost_test.cpp
     EXPECT_EQ(plan.cost.bytes(), bytes_of_plan(plan.candidate, search_base("sm_90", 2), 2))
         << str(plan.candidate.mesh) << " zero " << plan.candidate.zero;
   }
