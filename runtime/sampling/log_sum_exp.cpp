@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 namespace smelt {
@@ -13,19 +14,25 @@ constexpr size_t kFour = 4;
 constexpr size_t kInFloats =
     256;  // terms that are summed in f32, in four sums, before they are added to a double
 
-using Floats = float __attribute__((vector_size(kFour * sizeof(float)), aligned(alignof(float)), may_alias));
+using Floats = float __attribute__((vector_size(kFour * sizeof(float))));
 using Integers = int32_t __attribute__((vector_size(kFour * sizeof(int32_t))));
+
+Floats four_at(const float* x) {  // of any alignment
+  Floats four;
+  std::memcpy(&four, x, sizeof four);
+  return four;
+}
 
 /// Calls f with four numbers after the other, -infinity behind the last one.
 template <typename F>
 void for_fours(std::span<const float> x, const F& f) {
   size_t i = 0;
-  for (; i + kFour <= x.size(); i += kFour) f(*reinterpret_cast<const Floats*>(x.data() + i));
+  for (; i + kFour <= x.size(); i += kFour) f(four_at(x.data() + i));
   if (i == x.size()) return;
   std::array<float, kFour> rest;
   rest.fill(-kInfinite);
   std::ranges::copy(x.subspan(i), rest.begin());
-  f(*reinterpret_cast<const Floats*>(rest.data()));
+  f(four_at(rest.data()));
 }
 
 /// 2^n p(r) with x = n log 2 + r, for x from -87 on, where 2^n is a normal number.
