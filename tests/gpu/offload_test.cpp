@@ -8,11 +8,6 @@ namespace smelt {
 namespace {
 
 Plan offloaded_plan(DType storage, double share, int64_t bucket, bool accumulates) {
-  const Json spec = {{"family", "gpt2"},
-                     {"vocab_size", kIds},
-                     {"hidden", 48},
-                     {"max_positions", kLength},
-                     {"decoder", {{"layers", 2}, {"heads", 3}}}};
   CompileOptions options;
   options.target = "sm_" + std::to_string(this_gpu());
   options.storage = storage;
@@ -22,9 +17,7 @@ Plan offloaded_plan(DType storage, double share, int64_t bucket, bool accumulate
   options.training.accumulation = accumulates;
   options.offload = {.share = share, .bucket = bucket};
   options.build.bounds = {{{"B"}, kBatch}, {{"T"}, kLength}};
-  const Description description{Description::Kind::spec, "test", spec_from_object(spec, "test"), nullptr,
-                                Json::object(),          {}};
-  return compile(description, options).plan;
+  return compile(small_decoder(), options).plan;
 }
 
 struct OffloadOnGpu {

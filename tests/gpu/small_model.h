@@ -17,12 +17,16 @@ inline constexpr int64_t kBatch = 8, kLength = 48, kIds = 64;
 
 inline int this_gpu() { return cuda::Device::open().info().compute_capability; }
 
-inline Compilation small_compilation(int architecture, DType storage, bool tune, bool accumulates = false) {
+inline Description small_decoder(int layers = 2, int width = 48, int heads = 3) {
   const Json spec = {{"family", "gpt2"},
                      {"vocab_size", kIds},
-                     {"hidden", 48},
+                     {"hidden", width},
                      {"max_positions", kLength},
-                     {"decoder", {{"layers", 2}, {"heads", 3}}}};
+                     {"decoder", {{"layers", layers}, {"heads", heads}}}};
+  return {Description::Kind::spec, "test", spec_from_object(spec, "test"), nullptr, Json::object(), {}};
+}
+
+inline Compilation small_compilation(int architecture, DType storage, bool tune, bool accumulates = false) {
   CompileOptions options;
   options.target = "sm_" + std::to_string(architecture);
   options.storage = storage;
@@ -31,9 +35,7 @@ inline Compilation small_compilation(int architecture, DType storage, bool tune,
   if (accumulates) options.entries = {"train_step", "accumulate", "apply"}, options.build.dropout = 0;
   options.training.accumulation = accumulates;
   options.build.bounds = {{{"B"}, kBatch}, {{"T"}, kLength}};
-  const Description description{Description::Kind::spec, "test", spec_from_object(spec, "test"), nullptr,
-                                Json::object(),          {}};
-  return compile(description, options);
+  return compile(small_decoder(), options);
 }
 
 inline Plan small_plan(int architecture = this_gpu(), DType storage = DType::f32) {
