@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <utility>
 #include <vector>
@@ -15,8 +16,10 @@ namespace smelt {
 
 /// Who exchanges what along the axis of stages; the same lists at all ranks that a list names.
 struct StageExchange {
-  size_t axis = 0;                                 // of the mesh
-  std::vector<std::pair<int64_t, int64_t>> links;  // (from, to) of messages, in increasing order, each once
+  size_t axis = 0;  // of the mesh
+  /// By (from, to): of each kind of message the bytes of its parts at the symbols' bounds, where this stage
+  /// is one of the two.
+  std::map<std::pair<int64_t, int64_t>, std::vector<std::vector<int64_t>>> links;
   std::vector<std::vector<int64_t>> holders;  // of add_up: groups that this stage is in, in such an order
 };
 

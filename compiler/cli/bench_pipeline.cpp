@@ -27,11 +27,13 @@ double bubble_by_formula(const PipelineWorker& worker, int64_t micro_batches) {
 
 std::optional<BenchBubble> timed_bubble(BenchWorkload& work, const UpdateClock& clock, int micro_batches,
                                         std::vector<double> seconds) {
-  if (!work.pipeline()) return {};
-  work.set_accumulate(2 * micro_batches);
-  const double doubled = median_of(timed_updates(work, clock)), one = median_of(std::move(seconds));
+  if (!work.pipeline() || micro_batches < 2) return {};
+  const int fewer = micro_batches / 2;
+  work.set_accumulate(fewer);
+  const double some = median_of(timed_updates(work, clock)), all = median_of(std::move(seconds));
   work.set_accumulate(micro_batches);
-  return BenchBubble{bubble_by_formula(*work.pipeline(), micro_batches), 1 - (doubled - one) / one};
+  const double busy = (all - some) * micro_batches / (micro_batches - fewer);
+  return BenchBubble{bubble_by_formula(*work.pipeline(), micro_batches), 1 - busy / all};
 }
 
 std::string bubble_text(const BenchBubble& bubble, int64_t micro_batches) {

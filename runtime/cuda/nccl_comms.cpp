@@ -1,6 +1,7 @@
 #include "runtime/cuda/nccl_comms.h"
 
 #include <chrono>
+#include <utility>
 
 #include "runtime/error.h"
 
@@ -23,6 +24,10 @@ NcclComm NcclComms::connect(const Device& device, int64_t ranks, int64_t rank, c
 void NcclComms::end(Nccl::Code (*ending)(NcclComm)) {
   const std::unique_lock lock(in_call_, std::chrono::seconds(1));
   if (ended_.exchange(true)) return;
+  {
+    const std::lock_guard calls(calls_mutex_);
+    for (const auto& [number, call] : calls_) call();
+  }
   for (NcclComm comm : all_) ending(comm);
 }
 
@@ -38,6 +43,18 @@ void NcclComms::check() {
   if (!ended_) return;
   const std::lock_guard lock(text_mutex_);
   fail_with(Status::unavailable, "{}", text_.empty() ? "the ranks' communicators have been ended" : text_);
+}
+
+int NcclComms::at_end(std::function<void()> call) {
+  const std::lock_guard lock(calls_mutex_);
+  if (ended_) call();
+  calls_[numbered_] = std::move(call);
+  return numbered_++;
+}
+
+void NcclComms::forget(int number) {
+  const std::lock_guard lock(calls_mutex_);
+  calls_.erase(number);
 }
 
 NcclId new_nccl_id() {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
+#include <map>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -34,12 +36,20 @@ class NcclComms {
   void fail(const std::string& why);
   void check();
 
+  /// Calls it when the communicators end, to end waits that NCCL knows nothing of; at once where they have
+  /// ended. Until forget() of the number that is returned.
+  int at_end(std::function<void()> call);
+  void forget(int number);
+
  private:
   std::vector<NcclComm> all_;
   std::timed_mutex in_call_;  // held while NCCL is called, but for connections
   std::atomic<bool> ended_ = false;
   std::mutex text_mutex_;
   std::string text_;  // of the failure
+  std::mutex calls_mutex_;
+  std::map<int, std::function<void()>> calls_;  // of at_end
+  int numbered_ = 0;
 };
 
 /// An id for a new group of ranks.

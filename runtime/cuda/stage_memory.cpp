@@ -34,11 +34,26 @@ NcclId link_id(Communicator& group, const std::vector<int64_t>& members) {
 CudaStageMemory::CudaStageMemory(CudaExecutor& executor, Communicator& group, const StageExchange& exchange)
     : executor_(executor), device_(executor.device()), stage_(group.rank()) {
   device_.make_current();
-  for (const auto& [from, to] : exchange.links)
-    if (from == stage_ || to == stage_)
-      links_[{from, to}] = {connect(group, {from, to}, kMessageBlocks),
-                            make_stream(device_, StreamPriority::high), make_event(device_)};
+  for (const auto& [stages, messages] : exchange.links)
+    if (stages.first == stage_ || stages.second == stage_) add_link(group, stages, messages);
   for (const std::vector<int64_t>& holders : exchange.holders) holders_[holders] = connect(group, holders, 0);
+}
+
+void CudaStageMemory::add_link(Communicator& group, Stages stages,
+                               const std::vector<std::vector<int64_t>>& messages) {
+  int64_t most = 0;
+  for (const std::vector<int64_t>& parts : messages) {
+    int64_t bytes = 0;
+    for (const int64_t part : parts) bytes += PeerLink::padded(part);
+    most = std::max(most, bytes);
+  }
+  Link& link = links_[stages];
+  link.stream = make_stream(device_, StreamPriority::high), link.begin = make_event(device_);
+  link.peer = PeerLink::connect(device_, group, stages.first, stages.second, most);
+  if (link.peer)
+    link.at_end = executor_.comms().at_end([peer = link.peer.get()] { peer->give_up(); });
+  else
+    link.comm = connect(group, {stages.first, stages.second}, kMessageBlocks);
 }
 
 NcclComm CudaStageMemory::connect(Communicator& group, const std::vector<int64_t>& members, int most_blocks) {
@@ -53,7 +68,11 @@ CudaStageMemory::~CudaStageMemory() {
   device_.try_make_current();
   if (std::uncaught_exceptions() > 0) executor_.comms().end(nccl().CommAbort);
   driver().StreamSynchronize(executor_.stream());
-  for (const auto& [stages, link] : links_) driver().StreamSynchronize(link.stream.get());
+  for (const auto& [stages, link] : links_) {
+    if (link.peer) link.peer->finish(link.stream.get());
+    driver().StreamSynchronize(link.stream.get());
+    if (link.peer) executor_.comms().forget(link.at_end);
+  }
 }
 
 int CudaStageMemory::add_place(int64_t bytes) {
@@ -84,29 +103,31 @@ void CudaStageMemory::run(const PlanEntry& entry, const SymbolValues& symbols, c
   executor_.run_at(entry, symbols, ports.inputs, ports.outputs, addresses, random);
 }
 
-/// The parts of a message are one kernel.
-template <typename Call>
-void CudaStageMemory::move(Stages stages, std::span<const Part> parts, Message kind, Call call) {
-  device_.make_current();
+CudaStageMemory::Link& CudaStageMemory::link(Stages stages) {
   const auto found = links_.find(stages);
   if (found == links_.end())
     fail("stage {} has no link from stage {} to {}", stage_, stages.first, stages.second);
-  Link& link = found->second;
+  return found->second;
+}
+
+void CudaStageMemory::move(Stages stages, std::span<const Part> parts, Message kind) {
+  device_.make_current();
+  executor_.comms().check();
+  Link& link = this->link(stages);
   const Stream stream = link.stream.get();
   check(driver().EventRecord(link.begin.get(), executor_.stream()), "beginning a message");
   check(driver().StreamWaitEvent(stream, link.begin.get(), 0), "beginning a message");
-  for (const Part& part : parts)
+  std::vector<PeerLink::Piece> pieces;
+  for (const Part& part : parts) {
     if (at(part.place).pending != Message::none) wait(at(part.place), stream);
-  executor_.comms().call([&] {
-    check_nccl(nccl().GroupStart(), "a message");
-    for (const Part& part : parts)
-      if (part.bytes > 0)
-        check_nccl(call(place_pointer(at(part.place).block.get()), static_cast<size_t>(part.bytes), link.comm,
-                        stream),
-                   fmt::format("a message of {} bytes from stage {} to {}", part.bytes, stages.first,
-                               stages.second));
-    check_nccl(nccl().GroupEnd(), fmt::format("a message from stage {} to {}", stages.first, stages.second));
-  });
+    pieces.push_back({at(part.place).block.get(), part.bytes});
+  }
+  if (!link.peer)
+    move_by_nccl(link, stages, parts, kind);
+  else if (kind == Message::outgoing)
+    link.peer->send(pieces, stream);
+  else
+    link.peer->receive(pieces, stream);
   for (const Part& part : parts) {
     Place& place = at(part.place);
     check(driver().EventRecord(place.moved.get(), stream), "ending a message");
@@ -114,19 +135,30 @@ void CudaStageMemory::move(Stages stages, std::span<const Part> parts, Message k
   }
 }
 
-// Of the two members of a link the first one sends.
+/// The parts of a message are one kernel. Of the two members of a link the first one sends.
+void CudaStageMemory::move_by_nccl(Link& link, Stages stages, std::span<const Part> parts, Message kind) {
+  const auto call = [&](const Part& part) {
+    void* place = place_pointer(at(part.place).block.get());
+    const auto bytes = static_cast<size_t>(part.bytes);
+    return kind == Message::outgoing ? nccl().Send(place, bytes, kNcclBytes, 1, link.comm, link.stream.get())
+                                     : nccl().Recv(place, bytes, kNcclBytes, 0, link.comm, link.stream.get());
+  };
+  executor_.comms().call([&] {
+    check_nccl(nccl().GroupStart(), "a message");
+    for (const Part& part : parts)
+      if (part.bytes > 0)
+        check_nccl(call(part), fmt::format("a message of {} bytes from stage {} to {}", part.bytes,
+                                           stages.first, stages.second));
+    check_nccl(nccl().GroupEnd(), fmt::format("a message from stage {} to {}", stages.first, stages.second));
+  });
+}
 
 void CudaStageMemory::send(std::span<const Part> parts, int64_t to) {
-  move({stage_, to}, parts, Message::outgoing,
-       [](const void* from, size_t bytes, NcclComm comm, Stream stream) {
-         return nccl().Send(from, bytes, kNcclBytes, 1, comm, stream);
-       });
+  move({stage_, to}, parts, Message::outgoing);
 }
 
 void CudaStageMemory::receive(std::span<const Part> parts, int64_t from) {
-  move({from, stage_}, parts, Message::incoming, [](void* to, size_t bytes, NcclComm comm, Stream stream) {
-    return nccl().Recv(to, bytes, kNcclBytes, 0, comm, stream);
-  });
+  move({from, stage_}, parts, Message::incoming);
 }
 
 void CudaStageMemory::add_up(int state, int64_t first, int64_t count, const std::vector<int64_t>& holders) {

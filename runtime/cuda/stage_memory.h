@@ -1,7 +1,8 @@
-// The memory of a stage of a pipeline on a GPU: places in the device's memory, and messages by NCCL.
+// The memory of a stage of a pipeline on a GPU: places in the device's memory, and messages by copies into
+// the other GPU's memory where the two are of one host and reach each other (peer_link.h), else by NCCL.
 //
-// Each link, which is all messages from one stage to another, has a communicator and a stream of its own, and
-// both ends give its messages in one order. So a message waits for the other stage alone, never for a message
+// Each link, which is all messages from one stage to another, has a stream of its own, and both ends give its
+// messages in one order. So a message waits for the other stage alone, never for a message
 // of another link, and stages wait for each other as little as pipeline_simulation.h says. Events order
 // messages and runs: a message begins when the runs given before it have ended, and a run waits for those
 // that bring what it reads or take what it writes.
@@ -12,6 +13,7 @@
 
 #include "runtime/cuda/memory.h"
 #include "runtime/cuda/nccl_comms.h"
+#include "runtime/cuda/peer_link.h"
 #include "runtime/ranks/communicator.h"
 #include "runtime/stage_memory.h"
 
@@ -43,16 +45,20 @@ class CudaStageMemory : public StageMemory {
   };
   using Stages = std::pair<int64_t, int64_t>;  // from, to
   struct Link {
-    NcclComm comm = nullptr;
+    std::unique_ptr<PeerLink> peer;
+    NcclComm comm = nullptr;  // where there is no peer
     StreamOwner stream;
     EventOwner begin;
+    int at_end = 0;  // of NcclComms
   };
 
+  void add_link(Communicator& group, Stages stages, const std::vector<std::vector<int64_t>>& messages);
   NcclComm connect(Communicator& group, const std::vector<int64_t>& members, int most_blocks);
   Place& at(int place) { return places_.at(static_cast<size_t>(place)); }
   void wait(Place& place, Stream stream);
-  template <typename Call>
-  void move(Stages stages, std::span<const Part> parts, Message kind, Call call);
+  Link& link(Stages stages);
+  void move(Stages stages, std::span<const Part> parts, Message kind);
+  void move_by_nccl(Link& link, Stages stages, std::span<const Part> parts, Message kind);
 
   CudaExecutor& executor_;
   const Device& device_;

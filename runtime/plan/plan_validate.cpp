@@ -159,7 +159,7 @@ class Validation {
     check_choices(plan_, entry);
     for (const SymbolValues& values : points_)
       for (const Choice& choice : entry.choices) unmeasured_alternative(choice, values);
-    check_waits(entry);
+    check_waits(entry, plan_.symbols);
     check_lifetimes(plan_, entry);
     for (const SymbolValues& values : points_) check_indices(plan_, entry, values);
   }

@@ -23,30 +23,40 @@ struct Part {
   }
 };
 
-Part part(const BufferRef& ref, const Dim& elements) {
-  return {ref.buffer, ref.offset.constant(), elements.constant()};
+/// A symbolic number of elements counts as its bound, as it does where buffers are laid out.
+std::optional<int64_t> at_most(const Dim& elements, const Symbols& symbols) {
+  try {
+    return symbols.upper(elements);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+Part part(const BufferRef& ref, const Dim& elements, const Symbols& symbols) {
+  return {ref.buffer, ref.offset.constant(), at_most(elements, symbols)};
 }
 
 /// What a step that others need not wait for reads and writes.
 struct Parts {
   Part from, to;
 };
-Parts parts_of(const Step& step) {
+Parts parts_of(const Step& step, const Symbols& symbols) {
   if (const auto* copy = std::get_if<CopyStep>(&step.what)) {
     const Dim elements = element_count(copy->extents);
-    return {part(copy->from, elements), part(copy->to, elements)};
+    return {part(copy->from, elements, symbols), part(copy->to, elements, symbols)};
   }
   const auto& collective = std::get<CollectiveStep>(step.what);
-  return {part(collective.from, collective.from_elements()), part(collective.to, collective.to_elements())};
+  return {part(collective.from, collective.from_elements(), symbols),
+          part(collective.to, collective.to_elements(), symbols)};
 }
 
 class WaitCheck {
  public:
-  WaitCheck(const PlanEntry& entry, size_t index)
+  WaitCheck(const PlanEntry& entry, size_t index, const Symbols& symbols)
       : entry_(entry),
         index_(index),
         waited_at_(waited_at(entry.steps[index])),
-        parts_(parts_of(entry.steps[index])) {}
+        parts_(parts_of(entry.steps[index], symbols)) {}
 
   void run() const {
     const auto count = static_cast<int64_t>(entry_.steps.size());
@@ -81,9 +91,9 @@ int waited_at(const Step& step) {
   return collective ? collective->waited_at : -1;
 }
 
-void check_waits(const PlanEntry& entry) {
+void check_waits(const PlanEntry& entry, const Symbols& symbols) {
   for (size_t i = 0; i < entry.steps.size(); ++i)
-    if (waited_at(entry.steps[i]) >= 0) WaitCheck(entry, i).run();
+    if (waited_at(entry.steps[i]) >= 0) WaitCheck(entry, i, symbols).run();
 }
 
 }  // namespace smelt

@@ -47,13 +47,13 @@ void PipelineWorker::accumulate(int64_t micro_batches) {
   add_up_copies();
 }
 
-/// Takes memory where the number of micro-batches is a new one.
+/// Takes memory where there were fewer micro-batches so far.
 void PipelineWorker::prepare(int64_t micro_batches) {
   if (schedule_.shape.micro_batches == micro_batches && !schedule_.stages.empty()) return;
   schedule_ = make_schedule(order_, {stage_.stages, micro_batches, stage_.parts_a_stage});
   const std::vector<PipelineStep>& steps = schedule_.stages[static_cast<size_t>(stage_.stage)];
   for (int64_t part = stage_.stage; part < stage_.parts(); part += stage_.stages)
-    rings_[part] = PortRings(
+    rings_[part].grow(
         session_.plan(),
         {&session_.entry(part_entry("forward", part)), &session_.entry(part_entry("backward", part))},
         places_needed(steps, part), *memory_);
@@ -115,9 +115,7 @@ void PipelineWorker::exchange(const PortRings& rings, const PipelineStep& step, 
 
 void PipelineWorker::prepare_evaluation() {
   for (int64_t part = stage_.stage; part < stage_.parts(); part += stage_.stages)
-    if (!evaluated_.contains(part))
-      evaluated_[part] =
-          PortRings(session_.plan(), {&session_.entry(part_entry("evaluate", part))}, 1, *memory_);
+    evaluated_[part].grow(session_.plan(), {&session_.entry(part_entry("evaluate", part))}, 1, *memory_);
 }
 
 std::vector<HostTensor> PipelineWorker::evaluate(const Batch& batch) {
@@ -152,7 +150,10 @@ std::vector<const Segment*> PipelineWorker::copies() const {
 StageExchange PipelineWorker::exchange_plan() const {
   std::set<std::vector<int64_t>> holders;
   for (const Segment* copy : copies()) holders.insert(copy->stages);
-  return {stage_.axis, message_links(stage_), {holders.begin(), holders.end()}};
+  StageExchange exchange{stage_.axis, {}, {holders.begin(), holders.end()}};
+  for (const auto& [from, to] : message_links(stage_))
+    exchange.links[{from, to}] = messages_.bytes_between(session_.plan(), from, to);
+  return exchange;
 }
 
 void PipelineWorker::add_up_copies() {

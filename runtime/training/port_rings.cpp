@@ -2,21 +2,45 @@
 
 #include <algorithm>
 
+#include "runtime/error.h"
 #include "runtime/plan/kept_ports.h"
 
 namespace smelt {
 
-PortRings::PortRings(const Plan& plan, const std::vector<const PlanEntry*>& entries, int64_t size,
-                     StageMemory& memory)
-    : size_(size) {
+namespace {
+
+/// Of the entries' kept ports, at the symbols' bounds.
+std::map<std::string, int64_t> kept_bytes(const Plan& plan, const std::vector<const PlanEntry*>& entries) {
   std::map<std::string, int64_t> bytes;
   for (const PlanEntry* entry : entries)
     for (const auto* ports : {&entry->inputs, &entry->outputs})
       for (const Port& port : *ports)
         if (is_kept_port(port.name))
           bytes[port.name] = std::max(bytes[port.name], plan.buffers[static_cast<size_t>(port.buffer)].bytes);
-  for (const auto& [name, most] : bytes)
-    for (int64_t i = 0; i < size; ++i) places_[name].push_back(memory.add_place(most));
+  return bytes;
+}
+
+}  // namespace
+
+void PortRings::grow(const Plan& plan, const std::vector<const PlanEntry*>& entries, int64_t size,
+                     StageMemory& memory) {
+  size_ = size, bytes_of_one_ = 0;
+  const auto kept = kept_bytes(plan, entries);
+  for (const auto& [name, bytes] : kept) bytes_of_one_ += bytes;
+  for (const auto& [name, bytes] : kept)
+    while (std::ssize(places_[name]) < size) add_place(name, bytes, memory);
+}
+
+void PortRings::add_place(const std::string& port, int64_t bytes, StageMemory& memory) {
+  try {
+    places_[port].push_back(memory.add_place(bytes));
+  } catch (const Error& error) {
+    fail_with(
+        error.status(),
+        "the stage keeps {} micro-batches of a part at once, of {:.2f} GiB each: with fewer micro-batches, "
+        "the order 1f1b, smaller ones (--batch) or more stages it keeps less ({})",
+        size_, static_cast<double>(bytes_of_one_) / (1 << 30), error.what());
+  }
 }
 
 int PortRings::place(std::string_view port, int64_t micro_batch) const {

@@ -14,17 +14,20 @@ namespace smelt {
 
 class PortRings {
  public:
-  PortRings() = default;
-  /// Takes places for the kept ports (kept_ports.h) of these entries, at their bounds; ports of one name are
-  /// one. The memory lives as long as what uses them.
-  PortRings(const Plan& plan, const std::vector<const PlanEntry*>& entries, int64_t size,
+  /// Takes places for the kept ports (kept_ports.h) of these entries, at their bounds, in addition to those
+  /// that there are; ports of one name are one. The memory lives as long as what uses them. Throws Error
+  /// (out_of_memory) that says how much all places take.
+  void grow(const Plan& plan, const std::vector<const PlanEntry*>& entries, int64_t size,
             StageMemory& memory);
 
   /// StageMemory::kHost where it is no port of these.
   int place(std::string_view port, int64_t micro_batch) const;
 
  private:
+  void add_place(const std::string& port, int64_t bytes, StageMemory& memory);
+
   int64_t size_ = 1;
+  int64_t bytes_of_one_ = 0;  // micro-batch
   std::map<std::string, std::vector<int>, std::less<>> places_;
 };
 

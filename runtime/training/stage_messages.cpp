@@ -130,6 +130,21 @@ const std::vector<Port>& StageMessages::across(StageMessage what, int64_t part) 
   return made != made_.end() ? made->second : read_.at({part, what});
 }
 
+std::vector<std::vector<int64_t>> StageMessages::bytes_between(const Plan& plan, int64_t from,
+                                                               int64_t to) const {
+  std::vector<std::vector<int64_t>> messages;
+  for (const auto* lists : {&made_, &read_})
+    for (const auto& [boundary, ports] : *lists) {
+      const auto& [part, what] = boundary;
+      if (sending_part(part, what) % stage_.stages != from ||
+          receiving_part(part, what) % stage_.stages != to)
+        continue;
+      std::vector<int64_t>& bytes = messages.emplace_back();
+      for (const Port& port : ports) bytes.push_back(plan.buffers[static_cast<size_t>(port.buffer)].bytes);
+    }
+  return messages;
+}
+
 std::vector<std::pair<int64_t, int64_t>> message_links(const PipelineStage& stage) {
   std::set<std::pair<int64_t, int64_t>> links;
   for (int64_t part = 1; part < stage.parts(); ++part) {

@@ -24,6 +24,9 @@ class StageMessages {
 
   /// The tensors, in order, that cross the boundary in front of the part: ports of this stage's entries.
   const std::vector<Port>& across(StageMessage what, int64_t part) const;
+  /// At the symbols' bounds, of the tensors of each message from one stage to the other: bytes. None where
+  /// this stage is neither.
+  std::vector<std::vector<int64_t>> bytes_between(const Plan& plan, int64_t from, int64_t to) const;
 
  private:
   using Boundary = std::pair<int64_t, StageMessage>;  // in front of which part

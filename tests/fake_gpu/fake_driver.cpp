@@ -1,10 +1,13 @@
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <set>
+#include <thread>
 #include <utility>
 
 #include "runtime/cuda/device_attributes.h"
@@ -57,6 +60,7 @@ struct StreamTag {
   StreamTag* origin = nullptr;  // whose capture it has joined by waiting for an event of it
   bool open = false;            // has work in that capture which the origin does not wait for
   std::shared_future<void> unfinished;
+  bool waits_for_words = false;  // its work is done in order by threads of its own
 };
 
 }  // namespace smelt::cuda
@@ -75,10 +79,21 @@ void smelt::fake::leave_unfinished(cuda::Stream stream, std::shared_future<void>
   stream->unfinished = std::move(until);
 }
 
+/// Behind what the stream was given before, which may wait for other streams.
+static void do_later(smelt::cuda::Stream stream, std::function<void()> work) {
+  stream->unfinished =
+      std::async(std::launch::async, [before = stream->unfinished, work = std::move(work), device = current] {
+        finish(before);
+        current = device;
+        work();
+      }).share();
+}
+
 int smelt::fake::enqueue(cuda::Stream stream, std::function<void()> work, bool waits) {
   constexpr int kInvalidHandle = 400;
   if (stream && stream->device != current) return kInvalidHandle;
   if (gpu(current).fault != 0) return gpu(current).fault;
+  if (stream && stream->waits_for_words) return do_later(stream, std::move(work)), 0;
   const auto* of = stream && stream->origin ? stream->origin : stream;
   if (of && of->capture)
     of->capture->work.push_back(std::move(work));
@@ -96,7 +111,7 @@ using Code = Driver::Code;
 
 constexpr Code kInvalidValue = 1, kNoDevice = 100, kInvalidDevice = 101, kNoBinary = 209, kNotFound = 500,
                kCaptureUnsupported = 900, kCaptureUnjoined = 904;
-constexpr Code kInvalidContext = 201, kInvalidHandle = 400;
+constexpr Code kInvalidContext = 201, kInvalidHandle = 400, kAlreadyEnabled = 704;
 constexpr size_t kAlignment = 256;
 
 /// The GPU of this thread's context.
@@ -123,17 +138,29 @@ std::set<Stream>& streams() {
   return all;
 }
 
-/// Whether there is such memory on the current device.
-bool is_here(DevicePointer address) {
+/// Whose memory a device has been given access to: (who, whose).
+std::set<std::pair<int, int>>& peers() {
+  static std::set<std::pair<int, int>> all;
+  return all;
+}
+
+/// Whether there is such memory on the current device, or on one whose memory it reaches.
+bool is_here(DevicePointer address, bool or_a_peers = false) {
   const std::lock_guard lock(tables());
   const auto next = blocks().upper_bound(address);
-  return next != blocks().begin() && std::prev(next)->second.device == current;
+  if (next == blocks().begin()) return false;
+  const int owner = std::prev(next)->second.device;
+  return owner == current || (or_a_peers && peers().contains({current, owner}));
 }
 
 /// What waits for the device tells a fault, and cannot be captured.
 Code wait(Stream stream) { return stream && stream->capture ? kCaptureUnsupported : gpu().fault; }
 
 void* host(DevicePointer address) { return reinterpret_cast<void*>(address); }
+
+std::atomic_ref<uint32_t> word(DevicePointer address) {
+  return std::atomic_ref(*static_cast<uint32_t*>(host(address)));
+}
 
 template <typename T>
 Code fill(DevicePointer to, T value, size_t count, Stream stream) {
@@ -253,8 +280,13 @@ Code cuMemcpy2DAsync_v2(const Copy2D* copy, Stream stream) {
   });
 }
 Code cuMemcpyDtoDAsync_v2(DevicePointer to, DevicePointer from, size_t bytes, Stream stream) {
-  if (!is_here(to) || !is_here(from)) return kInvalidValue;
-  return enqueue(stream, [=] { std::memmove(host(to), host(from), bytes); });
+  if (!is_here(to, true) || !is_here(from, true)) return kInvalidValue;
+  return enqueue(stream, [=] {
+    if (bytes == sizeof(uint32_t))  // a word may be waited for
+      word(to).store(word(from).load());
+    else
+      std::memmove(host(to), host(from), bytes);
+  });
 }
 Code cuMemsetD8Async(DevicePointer to, unsigned char value, size_t count, Stream stream) {
   return fill(to, value, count, stream);
@@ -263,6 +295,7 @@ Code cuMemsetD16Async(DevicePointer to, unsigned short value, size_t count, Stre
   return fill(to, value, count, stream);
 }
 Code cuMemsetD32Async(DevicePointer to, unsigned value, size_t count, Stream stream) {
+  if (count == 1 && is_here(to)) return enqueue(stream, [=] { word(to).store(value); });
   return fill(to, value, count, stream);
 }
 
@@ -354,6 +387,23 @@ Code cuStreamWaitEvent(Stream stream, Event event, unsigned) {
   if (of && of->origin == stream) of->open = false;
   return gpu().fault;
 }
+Code cuStreamWaitValue32_v2(Stream stream, DevicePointer address, uint32_t value, unsigned) {
+  if (!is_here(address)) return kInvalidValue;
+  stream->waits_for_words = true;
+  return enqueue(stream, [=] {
+    while (static_cast<int32_t>(word(address).load() - value) < 0)
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+  });
+}
+Code cuDeviceCanAccessPeer(int* can, int, int) { return *can = first().has_peers, 0; }
+Code cuCtxEnablePeerAccess(Context other, unsigned) {
+  const std::lock_guard lock(tables());
+  return peers().insert({current, other->device}).second ? 0 : kAlreadyEnabled;
+}
+/// No process sees memory of another's fake GPUs.
+Code cuIpcGetMemHandle(IpcHandle*, DevicePointer block) { return is_here(block) ? 0 : kInvalidValue; }
+Code cuIpcOpenMemHandle_v2(DevicePointer*, IpcHandle, unsigned) { return kInvalidContext; }
+Code cuIpcCloseMemHandle(DevicePointer) { return kInvalidValue; }
 Code cuStreamBeginCapture_v2(Stream stream, int) {
   return stream->capture = std::make_unique<GraphTag>(), gpu().fault;
 }

@@ -220,10 +220,12 @@ TEST_F(GpuStages, AddUpWhatOneRankWould) {
                                {"stage=4", PipelineOrder::one_f_one_b},
                                {"stage=4", PipelineOrder::interleaved, 3},
                                {"data=2,stage=2", PipelineOrder::one_f_one_b}};
-  for (const StageTrial& trial : trials) {
-    SCOPED_TRACE(fmt::format("{} {}", trial.mesh, name(trial.order)));
-    test::ThreadRanks(parse_mesh(trial.mesh)).run([&](RankGroups& ranks) { expect_sums(ranks, trial); });
-  }
+  for (const bool peers : {true, false})
+    for (const StageTrial& trial : trials) {
+      SCOPED_TRACE(fmt::format("{} {}, {}", trial.mesh, name(trial.order), peers ? "copies" : "NCCL"));
+      gpu(0).has_peers = peers;
+      test::ThreadRanks(parse_mesh(trial.mesh)).run([&](RankGroups& ranks) { expect_sums(ranks, trial); });
+    }
   EXPECT_GT(gpu(0).graph_launches, 0);
 }
 

@@ -153,7 +153,7 @@ class Player {
 
 std::vector<std::vector<float>> played(Program program, Moment moment = Moment::earliest) {
   plan_memory(program, {});
-  check_waits(program.entries[0]);
+  check_waits(program.entries[0], program.symbols);
   return Player(program, moment).run();
 }
 
@@ -220,7 +220,7 @@ TEST(ProgramCollectives, WaitsAreChecked) {
   for (const int late : {0, static_cast<int>(sum - steps.begin()), static_cast<int>(steps.size()),
                          static_cast<int>(steps.size()) + 1, 1 << 30}) {
     collective.waited_at = late;
-    EXPECT_THROW(check_waits(program.entries[0]), Error) << late;
+    EXPECT_THROW(check_waits(program.entries[0], program.symbols), Error) << late;
   }
 }
 
