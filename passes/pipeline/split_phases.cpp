@@ -15,6 +15,14 @@ namespace {
 /// Whether backward takes it from where forward took it, or makes it at no cost.
 bool is_taken_again(const Node& node) { return info(node.op()).has(Trait::leaf) && !node.is(Op::random); }
 
+/// Merged weights: they lie side by side, and are no part of what a micro-batch leaves.
+bool is_of_parameters(const Value& value) {
+  const Node& node = *value.node();
+  if (node.is(Op::parameter) || node.is(Op::state)) return true;
+  return (is_view(node) || node.is(Op::concat)) &&
+         llvm::all_of(node.operands(), [](const Value* operand) { return is_of_parameters(*operand); });
+}
+
 class PhaseSplitter {
  public:
   PhaseSplitter(const Graph& graph, int64_t part)
@@ -70,7 +78,7 @@ class PhaseSplitter {
   Value* in_backward_graph(const Value* value) {
     if (Value* known = backward_values_.lookup(value)) return known;
     const Node& node = *value->node();
-    if (is_taken_again(node) || is_view(node)) {
+    if (is_taken_again(node) || is_view(node) || is_of_parameters(*value)) {
       for (const Value* operand : node.operands()) in_backward_graph(operand);
       copy(node, *backward_, backward_values_);
     } else {

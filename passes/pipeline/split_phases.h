@@ -7,9 +7,9 @@
 //                        sums
 //
 // It stands behind rematerialize, which has chosen what is saved: what backward and the update read of the
-// forward phase. Views, constants, parameters and inputs are taken again. Between both, other micro-batches
-// may pass: the caller keeps what is saved, with the inputs and the values that were received.
-// Contract: what both compute, one after the other, is what the graph did.
+// forward phase. Views, constants, parameters, joined ones too, and inputs are taken again. Between both,
+// other micro-batches may pass: the caller keeps what is saved, with the inputs and the values that were
+// received. Contract: what both compute, one after the other, is what the graph did.
 #pragma once
 
 #include <string>

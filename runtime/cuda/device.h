@@ -36,7 +36,6 @@ class Device {
   Device& operator=(const Device&) = delete;
 
   const DeviceInfo& info() const { return info_; }
-  Context context() const { return context_; }
   size_t free_bytes() const;
   size_t total_bytes() const;
 

@@ -49,8 +49,6 @@ Driver load_driver() {
   load_if_there(library, d.IpcGetMemHandle, "cuIpcGetMemHandle");
   load_if_there(library, d.IpcOpenMemHandle, "cuIpcOpenMemHandle_v2");
   load_if_there(library, d.IpcCloseMemHandle, "cuIpcCloseMemHandle");
-  load_if_there(library, d.DeviceCanAccessPeer, "cuDeviceCanAccessPeer");
-  load_if_there(library, d.CtxEnablePeerAccess, "cuCtxEnablePeerAccess");
   get(d.StreamBeginCapture, "cuStreamBeginCapture_v2"), get(d.StreamEndCapture, "cuStreamEndCapture");
   get(d.EventCreate, "cuEventCreate"), get(d.EventDestroy, "cuEventDestroy_v2");
   get(d.EventRecord, "cuEventRecord"), get(d.EventQuery, "cuEventQuery");

@@ -112,13 +112,11 @@ struct Driver {
   Code (*StreamDestroy)(Stream stream);
   Code (*StreamSynchronize)(Stream stream);
   Code (*StreamWaitEvent)(Stream stream, Event event, unsigned flags);
-  /// Null in drivers that lack them, as the next five are.
+  /// Null in drivers that lack them, as the next three are.
   Code (*StreamWaitValue32)(Stream stream, DevicePointer word, uint32_t value, unsigned flags);
   Code (*IpcGetMemHandle)(IpcHandle* handle, DevicePointer block);
   Code (*IpcOpenMemHandle)(DevicePointer* block, IpcHandle handle, unsigned flags);
   Code (*IpcCloseMemHandle)(DevicePointer block);
-  Code (*DeviceCanAccessPeer)(int* can, int device, int other);
-  Code (*CtxEnablePeerAccess)(Context other, unsigned flags);
   Code (*StreamBeginCapture)(Stream stream, int mode);
   Code (*StreamEndCapture)(Stream stream, Graph* graph);
   Code (*EventCreate)(Event* event, unsigned flags);

@@ -7,7 +7,6 @@
 
 #include "runtime/cuda/device_attributes.h"
 #include "runtime/error.h"
-#include "runtime/ranks/hmac.h"
 #include "runtime/ranks/shared_region.h"
 
 namespace smelt::cuda {
@@ -23,14 +22,6 @@ constexpr int64_t kWordsBytes = kAlignment;
 constexpr unsigned kWaitAtLeast = 0, kWaitFlush = 1U << 30;
 /// CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
 constexpr unsigned kMapForPeers = 1;
-/// CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED
-constexpr Driver::Code kAlreadyEnabled = 704;
-
-/// Of this process, among all of the host.
-const Digest& process_identity() {
-  static const Digest identity = random_bytes();
-  return identity;
-}
 
 /// Nothing frees it.
 void leave(DeviceBlock block) {
@@ -42,8 +33,7 @@ void leave(DeviceBlock block) {
 
 bool has_functions() {
   const Driver& d = driver();
-  return d.IpcGetMemHandle && d.IpcOpenMemHandle && d.IpcCloseMemHandle && d.StreamWaitValue32 &&
-         d.CtxEnablePeerAccess && d.DeviceCanAccessPeer;
+  return d.IpcGetMemHandle && d.IpcOpenMemHandle && d.IpcCloseMemHandle && d.StreamWaitValue32;
 }
 
 template <typename T>
@@ -62,11 +52,7 @@ T exchanged(Communicator& group, const T& own, int64_t other, bool first) {
 /// What the ends tell each other.
 struct PeerLink::End {
   std::array<char, 64> host = {};
-  Digest process = {};
   IpcHandle handle = {};
-  DevicePointer block = 0;
-  Context context = nullptr;  // of use in this process alone
-  int device = 0;
   bool can = false;  // whether this end has what it needs
 };
 
@@ -112,28 +98,18 @@ PeerLink::~PeerLink() {
 }
 
 PeerLink::End PeerLink::end_of_this() const {
-  End end{.process = process_identity(),
-          .block = block_.get(),
-          .context = device_.context(),
-          .device = device_.info().ordinal};
+  End end;
   host_identity().copy(end.host.data(), end.host.size() - 1);
   end.can = driver().IpcGetMemHandle(&end.handle, block_.get()) == 0;
   return end;
 }
 
-/// Ranks that are threads of one process share its addresses; another process maps the block.
+/// The driver maps no block for the process that has made it: ranks that are threads of one have no such
+/// link.
 bool PeerLink::reach(const End& other) {
   if (other.host != end_of_this().host) return false;
-  if (other.process != process_identity()) {
-    mapped_ = driver().IpcOpenMemHandle(&other_, other.handle, kMapForPeers) == 0;
-    return mapped_;
-  }
-  other_ = other.block;
-  if (other.device == device_.info().ordinal) return true;
-  int can = 0;
-  if (driver().DeviceCanAccessPeer(&can, device_.info().ordinal, other.device) != 0 || can == 0) return false;
-  const int code = driver().CtxEnablePeerAccess(other.context, 0);
-  return code == 0 || code == kAlreadyEnabled;
+  mapped_ = driver().IpcOpenMemHandle(&other_, other.handle, kMapForPeers) == 0;
+  return mapped_;
 }
 
 void PeerLink::require_room(std::span<const Piece> pieces) const {

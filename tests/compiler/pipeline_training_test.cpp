@@ -2,6 +2,7 @@
 // micro-steps.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 
@@ -239,6 +240,24 @@ TEST(PipelinePlans, KeepWhatTheyStoreInSixteenBits) {
       EXPECT_GT(saved[DType::f32], 0);
       EXPECT_GT(saved[storage], 2);
     }
+}
+
+/// Weights that were merged are read where they lie, not kept for every micro-batch.
+TEST(PipelinePlans, KeepNoWeights) {
+  const char* spec = R"({"family": "llama", "vocab_size": 16, "hidden": 8, "max_positions": 16,
+                         "decoder": {"layers": 2, "heads": 2, "kv_heads": 1, "ffn": 12}})";
+  const Description gated{Description::Kind::spec, "spec.json", spec_from_json(spec), nullptr,
+                          Json::object(),          {}};
+  int saved = 0;
+  for (const int64_t stage : {0, 1})
+    for (const auto& graph : compile(gated, stage_options({"stage=2"}, stage), Stage::fused).fused->graphs)
+      for (const Graph::Output& output : graph->outputs) {
+        if (!output.name.starts_with("saved.")) continue;
+        ++saved;
+        EXPECT_TRUE(std::ranges::any_of(output.value->shape(), [](const Dim& dim) { return !dim.is_constant(); }))
+            << graph->name << ", " << output.name << ": " << str(output.value->shape());
+      }
+  EXPECT_GT(saved, 8);
 }
 
 TEST(PipelinePlans, RefuseWhatDoesNotFit) {

@@ -111,7 +111,7 @@ using Code = Driver::Code;
 
 constexpr Code kInvalidValue = 1, kNoDevice = 100, kInvalidDevice = 101, kNoBinary = 209, kNotFound = 500,
                kCaptureUnsupported = 900, kCaptureUnjoined = 904;
-constexpr Code kInvalidContext = 201, kInvalidHandle = 400, kAlreadyEnabled = 704;
+constexpr Code kInvalidContext = 201, kInvalidHandle = 400;
 constexpr size_t kAlignment = 256;
 
 /// The GPU of this thread's context.
@@ -138,19 +138,19 @@ std::set<Stream>& streams() {
   return all;
 }
 
-/// Whose memory a device has been given access to: (who, whose).
-std::set<std::pair<int, int>>& peers() {
-  static std::set<std::pair<int, int>> all;
+/// Blocks of other devices that a device has opened.
+std::set<std::pair<int, DevicePointer>>& opened() {
+  static std::set<std::pair<int, DevicePointer>> all;
   return all;
 }
 
-/// Whether there is such memory on the current device, or on one whose memory it reaches.
-bool is_here(DevicePointer address, bool or_a_peers = false) {
+/// Whether there is such memory on the current device, or in a block that it has opened.
+bool is_here(DevicePointer address, bool or_opened = false) {
   const std::lock_guard lock(tables());
   const auto next = blocks().upper_bound(address);
   if (next == blocks().begin()) return false;
-  const int owner = std::prev(next)->second.device;
-  return owner == current || (or_a_peers && peers().contains({current, owner}));
+  const auto& [block, memory] = *std::prev(next);
+  return memory.device == current || (or_opened && opened().contains({current, block}));
 }
 
 /// What waits for the device tells a fault, and cannot be captured.
@@ -395,15 +395,21 @@ Code cuStreamWaitValue32_v2(Stream stream, DevicePointer address, uint32_t value
       std::this_thread::sleep_for(std::chrono::microseconds(20));
   });
 }
-Code cuDeviceCanAccessPeer(int* can, int, int) { return *can = first().has_peers, 0; }
-Code cuCtxEnablePeerAccess(Context other, unsigned) {
-  const std::lock_guard lock(tables());
-  return peers().insert({current, other->device}).second ? 0 : kAlreadyEnabled;
+/// Threads stand for processes here.
+Code cuIpcGetMemHandle(IpcHandle* handle, DevicePointer block) {
+  if (!is_here(block)) return kInvalidValue;
+  return std::memcpy(handle->bytes, &block, sizeof block), 0;
 }
-/// No process sees memory of another's fake GPUs.
-Code cuIpcGetMemHandle(IpcHandle*, DevicePointer block) { return is_here(block) ? 0 : kInvalidValue; }
-Code cuIpcOpenMemHandle_v2(DevicePointer*, IpcHandle, unsigned) { return kInvalidContext; }
-Code cuIpcCloseMemHandle(DevicePointer) { return kInvalidValue; }
+Code cuIpcOpenMemHandle_v2(DevicePointer* block, IpcHandle handle, unsigned) {
+  if (!first().has_peers) return kInvalidContext;
+  std::memcpy(block, handle.bytes, sizeof *block);
+  const std::lock_guard lock(tables());
+  return opened().insert({current, *block}), 0;
+}
+Code cuIpcCloseMemHandle(DevicePointer block) {
+  const std::lock_guard lock(tables());
+  return opened().erase({current, block}) == 1 ? 0 : kInvalidValue;
+}
 Code cuStreamBeginCapture_v2(Stream stream, int) {
   return stream->capture = std::make_unique<GraphTag>(), gpu().fault;
 }

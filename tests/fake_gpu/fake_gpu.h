@@ -58,7 +58,7 @@ struct Gpu {
   std::map<std::string, Kernel> kernels = {};           // by name; others do nothing
   std::vector<double> milliseconds_by_algorithm = {1};  // of a GEMM; each algorithm rounds in its own way
   double clock_step = 0;     // milliseconds: times between events are multiples of it
-  bool has_peers = true;     // GPUs of one process reach each other's memory
+  bool has_peers = true;     // of the first: GPUs open each other's memory
   bool late_events = false;  // who asks for an event finds that it has not happened yet
   // What it does.
   int fault = 0;                 // set by a kernel: the status that every call answers with from then on

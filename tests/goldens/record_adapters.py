@@ -54,9 +54,9 @@ def write_adapter(model_path, settings, out, seed):
 
 
 def double_model(model_path, adapter_path):
-    with float64_everywhere():
-        model = peft.PeftModel.from_pretrained(base_model(model_path, torch.float64), adapter_path, is_trainable=True)
-        return model.double().eval()
+    """Read in float32, as files are, and then widened."""
+    model = peft.PeftModel.from_pretrained(base_model(model_path, torch.float32), adapter_path, is_trainable=True)
+    return model.double().eval()
 
 
 def file_names(model, adapter_path):
@@ -95,10 +95,10 @@ def record(name, models, out, seed):
     vocabulary = model.config.vocab_size
     ids = torch.randint(3, vocabulary, (3, 17), generator=torch.Generator().manual_seed(seed + 1))
     inputs = dict(input_ids=ids, attention_mask=torch.ones_like(ids), labels=ids.masked_fill(ids % 7 == 0, -100))
+    names = file_names(model, path)
     with float64_everywhere():
         result = model(**inputs)
         result.loss.backward()
-        names = file_names(model, path)
         tensors = {f"grad.{names[n]}": p.grad.contiguous() for n, p in model.named_parameters() if p.requires_grad}
         loss, logits = float(result.loss.detach()), result.logits.detach()
         losses = adamw_losses(model, inputs)
