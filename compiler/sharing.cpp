@@ -66,6 +66,9 @@ void share_over_ranks(Module& module, const CompileOptions& options, const Shard
   });
   run_passes(module, std::move(passes), result);
   partition(module, {.addends = addends, .whole_outputs = true, .log = &collectives});
+  PassManager behind(options.passes);
+  behind.add("reassociate_sums");
+  run_passes(module, std::move(behind), result);
   if (cuts_sequences)
     for (const auto& graph : module.graphs) join_sums(*graph, {});
   if (shares_parameters(module)) merge_parts(module, options, result);

@@ -25,6 +25,7 @@
 #include "passes/sharding/join_sums.h"
 #include "passes/sharding/partition.h"
 #include "passes/sharding/propagate_shardings.h"
+#include "passes/sharding/reassociate_sums.h"
 #include "passes/sharding/shard_sequences.h"
 #include "passes/sharding/shard_training.h"
 #include "passes/simplify/bind_symbols.h"

@@ -30,21 +30,26 @@ struct Assignment {
   Sharding sharding(const DimFactors& dims) const;
 };
 
+using Assignments = llvm::DenseMap<const Node*, Assignment>;
+
 /// Assigns axes node by node, and remembers what does not change meanwhile.
 class AxisAssigner {
  public:
   /// Every axis that cuts a value here goes to the factor that moves the fewest bytes between ranks; one that
-  /// cuts none of the factors that can be cut is left out.
-  Assignment assign(const Node& node, const KnownShardings& known);
-  /// Operands that have to move for the node are there for other nodes of its phase: they move for nothing.
-  void remember(const Node& node, const KnownShardings& known, const Assignment& made);
+  /// cuts none of the factors that can be cut is left out. `cost`, if given, gets how many bytes move.
+  Assignment assign(const Node& node, const KnownShardings& known, double* cost = nullptr);
+  /// From now on the value lies like this, too, for nodes of this phase but `by`, which moves it: for
+  /// nothing.
+  void add_move(const Value& value, Sharding to, Phase phase, const Node* by = nullptr);
+  void drop_move(const Value& value) { moves_[&value].pop_back(); }
   bool is_there(const Node& node, const Value& value, const Sharding& sharding) const;
   double bytes(const Value& value);
 
  private:
   struct Move {
-    const Node* user;
     Sharding to;
+    Phase phase;
+    const Node* by;
   };
   llvm::DenseMap<const Value*, std::vector<Move>> moves_;
   llvm::DenseMap<const Node*, std::shared_ptr<const OpFactors>> factors_;
@@ -54,7 +59,10 @@ class AxisAssigner {
 Sharding replicated(int64_t rank);
 /// Bytes of the whole value at the symbols' bounds.
 double whole_bytes(const Value& value);
-/// About how many bytes a rank receives when a value of so many bytes goes from one sharding to another.
+/// A short message takes as long as one of so many bytes (between GPUs of a host up to 4 MiB are as slow).
+inline constexpr double kLatencyBytes = 4 << 20;
+/// About how many bytes a rank receives when a value of so many bytes goes from one sharding to another, and
+/// what it copies for that within its memory, as the bytes that take as long over a link.
 double moved_bytes(double bytes, const Sharding& from, const Sharding& to, const Mesh& mesh);
 
 }  // namespace smelt

@@ -166,8 +166,6 @@ class AxisSums {
 
   // ---- now or later
 
-  /// A short message takes as long as one of so many bytes.
-  static constexpr double kLatencyBytes = 1 << 20;
   /// Ranks that have batches of their own can add up nothing but what is of the same size at all of them: a
   /// sum of symbolic size is dearer there than any of a constant one.
   static constexpr double kSymbolic = 1ULL << 40;

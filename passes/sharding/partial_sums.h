@@ -13,8 +13,6 @@ namespace smelt {
 /// arithmetic and without a rounding that the sum would not have.
 bool passes_partial(const Node& node, llvm::function_ref<bool(unsigned)> is_partial);
 
-using Assignments = llvm::DenseMap<const Node*, Assignment>;
-
 /// Adds to each value's sharding the axes over which it stays partial. Where a sharding was written with the
 /// graph (`fixed`) it stays as it is.
 void keep_partial_sums(const Graph& graph, const Assignments& assignments,

@@ -8,6 +8,7 @@
 #include "ir/insertion.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
+#include "passes/sharding/assign_nodes.h"
 #include "passes/sharding/gathered_segments.h"
 #include "passes/sharding/local_nodes.h"
 #include "passes/sharding/partial_sums.h"
@@ -41,17 +42,10 @@ class WrittenShardings {
   KnownShardings known_;
 };
 
-/// Twice: which values move for others is known the second time.
 Assignments assignments_of(const Graph& graph) {
-  Assignments assignments;
-  AxisAssigner first, second;
-  for (const auto& node : graph.nodes()) {
-    const WrittenShardings written(*node);
-    second.remember(*node, written.known(), first.assign(*node, written.known()));
-  }
-  for (const auto& node : graph.nodes())
-    assignments[node.get()] = second.assign(*node, WrittenShardings(*node).known());
-  return assignments;
+  std::map<const Node*, WrittenShardings> written;
+  for (const auto& node : graph.nodes()) written.try_emplace(node.get(), *node);
+  return assign_nodes(graph, [&](const Node& node) { return written.find(&node)->second.known(); });
 }
 
 /// Ranks that cut a state write into it what no index moves.

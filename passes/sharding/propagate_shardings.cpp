@@ -7,6 +7,7 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
+#include "passes/sharding/assign_nodes.h"
 #include "passes/sharding/partial_sums.h"
 #include "passes/sharding/written_shardings.h"
 #include "runtime/error.h"
@@ -22,7 +23,7 @@ class Propagation {
     for (const auto& node : graph_.nodes()) start(*node);
     follow_neighbours();
     if (cut_leaves()) follow_neighbours();
-    for (const auto& node : graph_.nodes()) assignments_[node.get()] = assigned(*node);
+    assignments_ = assign_nodes(graph_, [&](const Node& node) { return known(node); });
     keep_partial_sums(graph_, assignments_, shardings_,
                       [&](const Value* v) { return fixed_.contains(v) && !v->node()->is(Op::state); });
   }
@@ -122,11 +123,13 @@ class Propagation {
     return true;
   }
 
-  Assignment assigned(const Node& node) {
+  Assignment assigned(const Node& node) { return assigner_.assign(node, known(node)); }
+
+  KnownShardings known(const Node& node) const {
     KnownShardings known;
     for (const Value* operand : node.operands()) known.operands.push_back(&shardings_.find(operand)->second);
     for (const auto& result : node.results()) known.results.push_back(known_result(*result));
-    return assigner_.assign(node, known);
+    return known;
   }
 
   /// A result that nothing was said of may lie in any way.

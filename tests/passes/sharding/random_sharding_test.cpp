@@ -5,6 +5,7 @@
 #include "ir/verifier.h"
 #include "passes/sharding/partition.h"
 #include "passes/sharding/propagate_shardings.h"
+#include "passes/sharding/reassociate_sums.h"
 #include "tests/support/minimize_module.h"
 #include "tests/support/primitive_run.h"
 #include "tests/support/random_graph.h"
@@ -69,6 +70,8 @@ double error_over_ranks(const Module& module, uint64_t seed, bool propagated) {
   if (propagated) propagate_shardings(*local->graphs[0], {});
   std::vector<CollectiveEntry> log;
   partition(*local, {.batch = {}, .log = &log});
+  verify_or_throw(*local);
+  reassociate_sums(*local->graphs[0], {});
   verify_or_throw(*local);
   collectives += log.size();
   EvaluateOptions options;
