@@ -23,7 +23,9 @@ class NodesTogether {
  private:
   using Readers = llvm::SmallVector<const Node*, 4>;
 
+  /// Parameters stay where they are: what else is read goes there.
   void gather_for_readers(const Value& value) {
+    if (value.node()->is(Op::parameter)) return;
     llvm::MapVector<Phase, Readers> by_phase;
     for (const Node* user : value.users())
       if (Readers& readers = by_phase[user->phase]; !llvm::is_contained(readers, user))
