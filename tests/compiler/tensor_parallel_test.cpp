@@ -94,6 +94,7 @@ std::unique_ptr<Module> training_module(const TransformerSpec& spec, const std::
   if (module->mesh().find("data")) shard_training(*module, {.zero = options.zero});
   run_passes(*module, options.sequences ? "shard_sequences,propagate_shardings" : "propagate_shardings");
   partition(*module, {.log = options.log});
+  run_passes(*module, "reassociate_sums");
   for (const auto& graph : module->graphs) graph->prune();
   verify_or_throw(*module);
   return module;
