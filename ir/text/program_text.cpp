@@ -176,9 +176,12 @@ class ProgramPrinter {
   }
 
   std::string what(const CollectiveStep& s) const {
-    return fmt::format("{}{} {} {} = {} of {} over {} x {}{}", smelt::name(s.kind),
+    const bool one = s.rows.is_one();
+    return fmt::format("{}{} {} {} = {} of {} over {} x {}{}{}", smelt::name(s.kind),
                        is_sum(s.kind) ? fmt::format(" {}", smelt::name(s.sum)) : "", smelt::name(s.dtype),
-                       str(s.to), str(s.from), s.elements.str(), bare_or_quoted(s.axis), s.ranks.str(),
+                       one ? str(s.to) : strided(s.to, {s.to_stride}),
+                       one ? str(s.from) : strided(s.from, {s.from_stride}), s.elements.str(),
+                       bare_or_quoted(s.axis), s.ranks.str(), one ? "" : " rows " + s.rows.str(),
                        until(s.waited_at));
   }
 

@@ -178,11 +178,21 @@ void StepParser::read(TopKStep& step) {
 }
 
 std::pair<BufferRef, Dim> StepParser::rows() {
-  const Token at = lexer.peek();
   const BufferRef base = place();
+  return {base, row_stride()};
+}
+
+Dim StepParser::row_stride() {
+  const Token at = lexer.peek();
   const std::vector<Dim> stride = strides();
   if (stride.size() != 1) lexer.fail_at(at.offset, "expected the stride of rows");
-  return {base, stride[0]};
+  return stride[0];
+}
+
+/// A place alone is that of one row.
+std::pair<BufferRef, Dim> StepParser::perhaps_rows() {
+  const BufferRef base = place();
+  return {base, lexer.peek().is("(") ? row_stride() : 0};
 }
 
 void StepParser::read(SampleStep& step) {
@@ -225,15 +235,16 @@ void StepParser::read(CollectiveStep& step) {
   step.kind = named(parse_collective_kind, "all_reduce, reduce_scatter, all_gather or all_to_all");
   if (is_sum(step.kind)) step.sum = named(parse_collective_sum, "add or max");
   step.dtype = dtype();
-  step.to = place();
+  std::tie(step.to, step.to_stride) = perhaps_rows();
   lexer.expect("=");
-  step.from = place();
+  std::tie(step.from, step.from_stride) = perhaps_rows();
   word("of");
   step.elements = dim();
   word("over");
   step.axis = name("an axis of the mesh");
   word("x");
   step.ranks = dim();
+  if (lexer.accept_word("rows")) step.rows = dim();
   if (lexer.accept_word("until")) step.waited_at = small_integer("the number of a step");
 }
 

@@ -31,6 +31,8 @@ class StepParser : protected KernelParser {
   void read(TopKStep& step);
   /// A place, with the stride of rows.
   std::pair<BufferRef, Dim> rows();
+  std::pair<BufferRef, Dim> perhaps_rows();
+  Dim row_stride();
   void read(SampleStep& step);
   void read(CopyStep& step);
   void read(FillStep& step);

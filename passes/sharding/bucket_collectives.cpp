@@ -72,7 +72,7 @@ class Bucketing {
   static bool is_fixed_sum(const Step& step) {
     const auto* sum = std::get_if<CollectiveStep>(&step.what);
     return sum && sum->kind == CollectiveKind::all_reduce && sum->elements.constant() &&
-           sum->from.offset.constant();
+           sum->from.offset.constant() && sum->rows.is_one();
   }
 
   bool part(size_t index) {

@@ -3,8 +3,9 @@
 #include <cstring>
 
 namespace smelt {
+namespace {
 
-void run_collective(const CollectiveSizes& sizes, const std::byte* from, std::byte* to, RankGroups* ranks) {
+void run_row(const CollectiveSizes& sizes, const std::byte* from, std::byte* to, RankGroups* ranks) {
   const std::span given(from, static_cast<size_t>(sizes.from));
   const std::span made(to, static_cast<size_t>(sizes.to));
   const bool alone = sizes.ranks == 1;
@@ -22,6 +23,13 @@ void run_collective(const CollectiveSizes& sizes, const std::byte* from, std::by
     case CollectiveKind::all_to_all:
       return group.all_to_all(given, made);
   }
+}
+
+}  // namespace
+
+void run_collective(const CollectiveSizes& sizes, const std::byte* from, std::byte* to, RankGroups* ranks) {
+  for (int64_t row = 0; row < sizes.rows; ++row)
+    run_row(sizes, from + row * sizes.from_stride, to + row * sizes.to_stride, ranks);
 }
 
 }  // namespace smelt

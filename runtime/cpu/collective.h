@@ -12,9 +12,10 @@ struct CollectiveSizes {
   CollectiveKind kind = CollectiveKind::all_reduce;
   size_t axis = 0;           // of the mesh
   int64_t ranks = 1;         // along it
-  int64_t from = 0, to = 0;  // bytes
+  int64_t from = 0, to = 0;  // bytes of a row
   DType dtype = DType::f32;
   CollectiveSum sum = CollectiveSum::add;
+  int64_t rows = 1, from_stride = 0, to_stride = 0;  // bytes
 };
 
 /// `from` and `to` may be one place in all_reduce. `ranks` may be null where there is one rank along the

@@ -141,7 +141,10 @@ class Resolver {
                value(step.from_elements()) * size,
                value(step.to_elements()) * size,
                step.dtype,
-               step.sum};
+               step.sum,
+               value(step.rows),
+               value(step.from_stride) * size,
+               value(step.to_stride) * size};
     point(l.from, step.from), point(l.to, step.to);
   }
 

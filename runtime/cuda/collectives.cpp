@@ -21,6 +21,19 @@ bool works_along(const Plan& plan, const MeshAxis& axis) {
          });
 }
 
+/// NCCL begins what `calls` give it as one. A group is the thread's: it ends with a failure, too.
+template <typename Calls>
+void as_group(const std::string& what, const Calls& calls) {
+  check_nccl(nccl().GroupStart(), what);
+  try {
+    calls();
+  } catch (...) {
+    nccl().GroupEnd();
+    throw;
+  }
+  check_nccl(nccl().GroupEnd(), what);
+}
+
 /// The id of one group: its first rank makes it.
 NcclId shared_id(Communicator& group) {
   NcclId own;
@@ -31,6 +44,14 @@ NcclId shared_id(Communicator& group) {
 }
 
 }  // namespace
+
+CollectiveLaunch CollectiveLaunch::row(int64_t number) const {
+  CollectiveLaunch one = *this;
+  one.rows = 1;
+  one.from += static_cast<DevicePointer>(number * from_stride * size_of(dtype));
+  one.to += static_cast<DevicePointer>(number * to_stride * size_of(dtype));
+  return one;
+}
 
 Collectives::Collectives(const Device& device, const Plan& plan, RankGroups& ranks)
     : ranks_(ranks),
@@ -63,8 +84,15 @@ void Collectives::launch(const CollectiveLaunch& launch, Stream stream) {
 }
 
 void Collectives::run(const CollectiveLaunch& l, NcclComm comm, Stream stream) const {
+  if (l.rows == 1) return run_row(l, comm, stream);
+  as_group(fmt::format("{} rows of {} of {} bytes", l.rows, name(l.kind), l.part_bytes()), [&] {
+    for (int64_t row = 0; row < l.rows; ++row) run_row(l.row(row), comm, stream);
+  });
+}
+
+void Collectives::run_row(const CollectiveLaunch& l, NcclComm comm, Stream stream) const {
   const Nccl& n = nccl();
-  const auto count = static_cast<size_t>(l.elements), bytes = count * static_cast<size_t>(size_of(l.dtype));
+  const auto count = static_cast<size_t>(l.elements), bytes = static_cast<size_t>(l.part_bytes());
   const int sum = l.sum == CollectiveSum::add ? kNcclAdd : kNcclMax;
   const std::string what = fmt::format("{} of {} bytes", name(l.kind), bytes);
   switch (l.kind) {
@@ -78,13 +106,13 @@ void Collectives::run(const CollectiveLaunch& l, NcclComm comm, Stream stream) c
     case CollectiveKind::all_gather:
       return check_nccl(n.AllGather(pointer(l.from), pointer(l.to), bytes, kNcclBytes, comm, stream), what);
     case CollectiveKind::all_to_all:
-      check_nccl(n.GroupStart(), what);
-      for (int peer = 0; peer < static_cast<int>(l.ranks); ++peer) {
-        const auto place = static_cast<DevicePointer>(peer) * bytes;
-        check_nccl(n.Send(pointer(l.from + place), bytes, kNcclBytes, peer, comm, stream), what);
-        check_nccl(n.Recv(pointer(l.to + place), bytes, kNcclBytes, peer, comm, stream), what);
-      }
-      return check_nccl(n.GroupEnd(), what);
+      return as_group(what, [&] {
+        for (int peer = 0; peer < static_cast<int>(l.ranks); ++peer) {
+          const auto place = static_cast<DevicePointer>(peer) * bytes;
+          check_nccl(n.Send(pointer(l.from + place), bytes, kNcclBytes, peer, comm, stream), what);
+          check_nccl(n.Recv(pointer(l.to + place), bytes, kNcclBytes, peer, comm, stream), what);
+        }
+      });
   }
 }
 

@@ -24,7 +24,12 @@ struct CollectiveLaunch {
   int64_t elements = 0;  // of a part
   DType dtype = DType::f32;
   CollectiveSum sum = CollectiveSum::add;
-  size_t waited_at = 0;  // a step of the entry, or their number
+  size_t waited_at = 0;                              // a step of the entry, or their number
+  int64_t rows = 1, from_stride = 0, to_stride = 0;  // elements
+
+  int64_t part_bytes() const { return elements * size_of(dtype); }
+  /// One of its rows by itself.
+  CollectiveLaunch row(int64_t number) const;
 };
 
 class Collectives {
@@ -53,7 +58,9 @@ class Collectives {
 
  private:
   void connect(const Device& device, const Plan& plan, RankGroups& ranks);
+  /// Rows begin as one.
   void run(const CollectiveLaunch& launch, NcclComm comm, Stream stream) const;
+  void run_row(const CollectiveLaunch& launch, NcclComm comm, Stream stream) const;
 
   RankGroups& ranks_;
   std::shared_ptr<NcclComms> comms_;  // with the listener to the run's failure

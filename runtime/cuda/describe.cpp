@@ -56,7 +56,9 @@ class StepText {
     return fmt::format("copy of {} bytes", std::get<CopyLaunch>(launch).bytes);
   }
   std::string what(const CollectiveStep& step, const Launch&) const {
-    return fmt::format("{} of {} elements along {}", name(step.kind), value(step.elements), step.axis);
+    const std::string rows = step.rows.is_one() ? "" : fmt::format("{} rows of ", value(step.rows));
+    return fmt::format("{}{} of {} elements along {}", rows, name(step.kind), value(step.elements),
+                       step.axis);
   }
   std::string what(const FillStep& step, const Launch&) const {
     return fmt::format("fill of {} elements", value(step.elements));

@@ -123,8 +123,10 @@ void CudaExecutor::launch(Launch& what) {
 /// It runs beside later steps, but where every step is looked at by itself.
 void CudaExecutor::begin(const CollectiveLaunch& collective) {
   if (collective.ranks == 1) {
-    const auto bytes = static_cast<size_t>(collective.elements * size_of(collective.dtype));
-    if (collective.from != collective.to) run_copy({collective.from, collective.to, bytes}, stream_.get());
+    const auto bytes = static_cast<size_t>(collective.part_bytes());
+    for (int64_t i = 0; i < collective.rows; ++i)
+      if (const CollectiveLaunch row = collective.row(i); row.from != row.to)
+        run_copy({row.from, row.to, bytes}, stream_.get());
     return;
   }
   collectives_->launch(collective, stream_.get());

@@ -251,7 +251,10 @@ class Resolver {
             .elements = value(step.elements),
             .dtype = step.dtype,
             .sum = step.sum,
-            .waited_at = end_of(step.waited_at)};
+            .waited_at = end_of(step.waited_at),
+            .rows = value(step.rows),
+            .from_stride = value(step.from_stride),
+            .to_stride = value(step.to_stride)};
   }
 
   FillLaunch launch(const FillStep& step) const {

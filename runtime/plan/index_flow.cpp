@@ -274,7 +274,10 @@ class IndexFlow {
 
   /// Elements of other ranks may be any numbers.
   void run(const CollectiveStep& collective) {
-    write(collective.to, value(collective.to_elements()), {INT64_MIN, INT64_MAX});
+    const int64_t rows = value(collective.rows), stride = value(collective.to_stride);
+    for (int64_t row = 0; row < rows; ++row)
+      write({collective.to.buffer, collective.to.offset + row * stride}, value(collective.to_elements()),
+            {INT64_MIN, INT64_MAX});
   }
 
   // ---- numbers

@@ -182,6 +182,7 @@ template <typename V, Is<CollectiveStep> T>
 void visit_fields(V& v, T& x) {
   v("collective", x.kind), v("axis", x.axis), v("from", x.from), v("to", x.to), v("elements", x.elements);
   v("ranks", x.ranks), v("dtype", x.dtype), v("sum", x.sum), v("waited_at", x.waited_at);
+  v("rows", x.rows), v("from_stride", x.from_stride), v("to_stride", x.to_stride);
 }
 
 template <typename V, Is<Step> T>

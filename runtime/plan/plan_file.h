@@ -16,7 +16,7 @@
 namespace smelt {
 
 /// Raised whenever manifests, KernelArgs or the meaning of either changes.
-inline constexpr uint32_t kPlanFormat = 20;
+inline constexpr uint32_t kPlanFormat = 21;
 
 /// Replaces `path` as a whole or not at all. The plan must be valid.
 void save_plan(const Plan& plan, const std::filesystem::path& path);

@@ -13,6 +13,7 @@ namespace smelt {
 namespace {
 
 constexpr double kMostRepeats = 1 << 24;
+constexpr int64_t kMostRows = 4096;  // of one collective
 
 class RangeCheck {
  public:
@@ -187,15 +188,35 @@ class RangeCheck {
     check_dtype("to", step.to, step.dtype);
     if (is_sum(step.kind) && (step.dtype == DType::boolean || step.dtype == DType::i8))
       refuse(fmt::format("sums {}: expected floats, or integers of 32 or 64 bits", name(step.dtype)));
+    check_rows(step);
     check_disjoint(step);
+  }
+
+  /// Each is a call of its own, of no elements, too.
+  void check_rows(const CollectiveStep& step) const {
+    const int64_t rows = extent(step.rows);
+    if (rows > kMostRows) refuse(fmt::format("is of {} rows: expected at most {}", rows, kMostRows));
+    check_row_stride("from", step.from, step.from_stride), check_row_stride("to", step.to, step.to_stride);
+    const int64_t stride = step.to_stride.evaluate(values_), elements = extent(step.to_elements());
+    if (rows > 1 && stride < elements)
+      refuse(fmt::format("writes rows of {} elements {} apart", elements, stride));
+  }
+
+  void check_row_stride(std::string_view name, const BufferRef& ref, const Dim& stride) const {
+    const int64_t value = stride.evaluate(values_);
+    if (value < 0 || value > elements(ref))
+      refuse(fmt::format("{} has rows {} elements apart in {}", name, value, buffer_text(ref)));
   }
 
   /// Ranks read what others have not written yet.
   void check_disjoint(const CollectiveStep& step) const {
-    if (!same_memory(step.from, step.to)) return;
+    if (!same_memory(step.from, step.to) || extent(step.rows) == 0) return;
     const int64_t from = step.from.offset.evaluate(values_), to = step.to.offset.evaluate(values_);
-    if (from == to && step.kind == CollectiveKind::all_reduce) return;
-    if (from < to + extent(step.to_elements()) && to < from + extent(step.from_elements()))
+    const bool alike = extent(step.rows) == 1 || step.from_stride == step.to_stride;
+    if (from == to && step.kind == CollectiveKind::all_reduce && alike) return;
+    const Dim rest = step.rows - 1;
+    if (from < to + extent(rest * step.to_stride + step.to_elements()) &&
+        to < from + extent(rest * step.from_stride + step.from_elements()))
       refuse(fmt::format("{} writes over what it reads of {}", name(step.kind), buffer_text(step.from)));
   }
 

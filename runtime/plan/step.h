@@ -129,6 +129,8 @@ inline bool is_sum(CollectiveKind kind) {
 /// What the `ranks` ranks along an axis of the mesh do together (runtime/ranks/communicator.h), with parts of
 /// `elements` elements: `from` and `to` hold one part, or one for each rank, one behind the other: `from` of
 /// reduce_scatter, `to` of all_gather, both of all_to_all. All ranks of a group run such steps in one order.
+/// `rows` of that are done as one, row i at i * from_stride and at i * to_stride: along a dim of a tensor
+/// that is not its outermost, parts are rows of memory that lie apart.
 struct CollectiveStep {
   CollectiveKind kind = CollectiveKind::all_reduce;
   std::string axis;    // of Plan::mesh
@@ -140,6 +142,7 @@ struct CollectiveStep {
   /// number of steps of its entry: the end does. -1: the next step waits. None between touches `to` or writes
   /// to `from`.
   int waited_at = -1;
+  Dim rows = 1, from_stride = 0, to_stride = 0;  // elements; rows of `to` share none
 
   bool reads_parts() const {
     return kind == CollectiveKind::reduce_scatter || kind == CollectiveKind::all_to_all;
@@ -147,6 +150,7 @@ struct CollectiveStep {
   bool writes_parts() const {
     return kind == CollectiveKind::all_gather || kind == CollectiveKind::all_to_all;
   }
+  /// Of a row.
   Dim from_elements() const { return reads_parts() ? elements * ranks : elements; }
   Dim to_elements() const { return writes_parts() ? elements * ranks : elements; }
 };

@@ -89,13 +89,14 @@ std::vector<StepPlace> places_of(const FillStep& step) {
 }
 
 std::vector<StepPlace> places_of(const CollectiveStep& step) {
-  const auto place = [&](std::string_view name, const BufferRef& ref, PlaceUse use, bool all_parts) {
-    StepPlace made{name, &ref, use, {{&step.elements, &kOne}}};
-    if (all_parts) made.walks.insert(made.walks.begin(), {&step.ranks, &step.elements});
+  const auto place = [&](StepPlace made, const Dim& stride, bool all_parts) {
+    if (!step.rows.is_one()) made.walks.push_back({&step.rows, &stride});
+    if (all_parts) made.walks.push_back({&step.ranks, &step.elements});
+    made.walks.push_back({&step.elements, &kOne});
     return made;
   };
-  return {place("from", step.from, PlaceUse::read, step.reads_parts()),
-          place("to", step.to, PlaceUse::write, step.writes_parts())};
+  return {place({"from", &step.from, PlaceUse::read}, step.from_stride, step.reads_parts()),
+          place({"to", &step.to, PlaceUse::write}, step.to_stride, step.writes_parts())};
 }
 
 }  // namespace

@@ -10,9 +10,9 @@
 namespace smelt {
 namespace {
 
-/// Elements of a buffer that such a step uses; everything where that is not fixed.
+/// Elements of a buffer that such a step uses; everything where that is not known.
 struct Part {
-  int buffer;
+  int buffer = -1;
   std::optional<int64_t> begin, elements;
 
   bool has(const BufferRef& ref) const {
@@ -23,17 +23,23 @@ struct Part {
   }
 };
 
-/// A symbolic number of elements counts as its bound, as it does where buffers are laid out.
-std::optional<int64_t> at_most(const Dim& elements, const Symbols& symbols) {
+/// Up to the last element, at the bounds: where rows lie apart, what is between them counts, too.
+std::optional<int64_t> reach(const StepPlace& place, const Symbols& symbols) {
   try {
-    return symbols.upper(elements);
-  } catch (const Error&) {
+    Dim elements = 1;
+    for (const Walk& walk : place.walks) {
+      const int64_t extent = symbols.upper(*walk.extent);
+      if (extent == 0) return 0;
+      elements += Dim(extent - 1) * symbols.upper(*walk.stride);
+    }
+    return elements.constant();
+  } catch (const Error&) {  // there is no bound
     return std::nullopt;
   }
 }
 
-Part part(const BufferRef& ref, const Dim& elements, const Symbols& symbols) {
-  return {ref.buffer, ref.offset.constant(), at_most(elements, symbols)};
+Part part(const StepPlace& place, const Symbols& symbols) {
+  return {place.ref->buffer, place.ref->offset.constant(), reach(place, symbols)};
 }
 
 /// What a step that others need not wait for reads and writes.
@@ -41,13 +47,8 @@ struct Parts {
   Part from, to;
 };
 Parts parts_of(const Step& step, const Symbols& symbols) {
-  if (const auto* copy = std::get_if<CopyStep>(&step.what)) {
-    const Dim elements = element_count(copy->extents);
-    return {part(copy->from, elements, symbols), part(copy->to, elements, symbols)};
-  }
-  const auto& collective = std::get<CollectiveStep>(step.what);
-  return {part(collective.from, collective.from_elements(), symbols),
-          part(collective.to, collective.to_elements(), symbols)};
+  const std::vector<StepPlace> both = places(step);
+  return {part(both.front(), symbols), part(both.back(), symbols)};
 }
 
 class WaitCheck {

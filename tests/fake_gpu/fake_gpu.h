@@ -66,7 +66,8 @@ struct Gpu {
   size_t used_bytes = 0, blocks_in_use = 0, allocations = 0;
   int gemms = 0, launches = 0, graph_launches = 0, downloads = 0, waits = 0;  // waits: for all of a stream
   int event_waits = 0;
-  double clock = 0;  // milliseconds
+  std::vector<size_t> nccl_groups = {};  // sums and gathers that were given at once, each time
+  double clock = 0;                      // milliseconds
 };
 
 inline constexpr int kMostGpus = 4;

@@ -121,14 +121,16 @@ struct OneMessage {
   void* memory = nullptr;
   size_t bytes = 0, peer = 0;
 };
-/// Of a group call, all of one communicator.
+/// Messages of a group call, all of one communicator.
 struct Messages {
   std::vector<OneMessage> all;
   Stream stream = nullptr;
   NcclComm comm = nullptr;
-  bool is_group = false;
 };
 thread_local Messages messages;
+/// What a group begins when it ends. Groups within one are part of it.
+thread_local std::vector<std::function<Code()>> begun_together;
+thread_local int groups = 0;
 
 }  // namespace
 
@@ -140,10 +142,17 @@ struct NcclCommTag {
 
 namespace {
 
+/// Now, or with the group.
+Code begin(const std::function<Code()>& call) {
+  if (groups > 0) return begun_together.push_back(call), 0;
+  fake::gpu(fake::current_device()).nccl_groups.push_back(1);
+  return call();
+}
+
 /// `make` has what all ranks gave, and writes this rank's result where no other reads.
 Code together(const void* from, NcclComm comm, Stream stream, const std::function<void(std::byte*)>& make,
               size_t bytes, void* to) {
-  return fake::enqueue(stream, [=] {
+  const auto work = [=] {
     Group& group = *comm->group;
     group.from[comm->rank] = static_cast<const std::byte*>(from);
     if (!group.meet(comm->ended, true)) return;
@@ -152,7 +161,8 @@ Code together(const void* from, NcclComm comm, Stream stream, const std::functio
     group.has_read();
     if (!group.meet(comm->ended)) return;
     std::memcpy(to, result.data(), bytes);
-  });
+  };
+  return begin([=] { return fake::enqueue(stream, work); });
 }
 
 std::shared_future<void> all_of(const std::vector<std::shared_future<void>>& parts) {
@@ -185,9 +195,9 @@ Code exchange() {
 
 Code add(OneMessage message, int type, NcclComm comm, Stream stream) {
   if (type != kNcclBytes) return kInvalidArgument;
-  if (!messages.is_group) messages = {};
+  if (groups == 0) messages = {};
   messages.all.push_back(message), messages.comm = comm, messages.stream = stream;
-  return messages.is_group ? 0 : exchange();
+  return groups > 0 ? 0 : exchange();
 }
 
 Code sum_of_ranks(const void* from, void* to, size_t first, size_t count, int type, int sum, NcclComm comm,
@@ -251,7 +261,10 @@ Code ncclAllGather(const void* from, void* to, size_t count, int type, NcclComm 
   };
   return together(from, comm, stream, make, count * comm->group->from.size(), to);
 }
-Code ncclGroupStart() { return messages = {}, messages.is_group = true, 0; }
+Code ncclGroupStart() {
+  if (groups++ == 0) messages = {}, begun_together.clear();
+  return 0;
+}
 Code ncclSend(const void* from, size_t count, int type, int peer, NcclComm comm, Stream stream) {
   return add({true, const_cast<void*>(from), count, static_cast<size_t>(peer)}, type, comm, stream);
 }
@@ -259,7 +272,11 @@ Code ncclRecv(void* to, size_t count, int type, int peer, NcclComm comm, Stream 
   return add({false, to, count, static_cast<size_t>(peer)}, type, comm, stream);
 }
 Code ncclGroupEnd() {
-  messages.is_group = false;
+  if (--groups > 0) return 0;
+  if (!begun_together.empty())
+    smelt::fake::gpu(smelt::fake::current_device()).nccl_groups.push_back(begun_together.size());
+  for (const auto& call : begun_together)
+    if (const Code code = call()) return code;
   return exchange();
 }
 }

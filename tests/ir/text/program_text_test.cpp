@@ -54,6 +54,8 @@ entry @train_step {arena = 8448} {
   collective reduce_scatter add f32 #2[B] = #1 of 4*B*T over data x 2
   collective all_gather i32 #5 = #4[B] of 3 over model x 4
   collective all_to_all f32 #2 = #1 of B over model x 4
+  collective all_gather f32 #2(16) = #1[B](8) of 8 over data x 2 rows B*T until 19
+  collective reduce_scatter max f32 #2(8*T) = #1(16*T) of 8*T over data x 2 rows B
   fill #2 = 0.0 of 8*B*T {writes = [2], choice = [0, 0]}
   fill #2 = 0.0 of 8*B*T {writes = [2], choice = [0, 1]}
 }
@@ -81,12 +83,12 @@ TEST(ProgramText, KeepsWhatWasWritten) {
   EXPECT_EQ(entry.inputs[1].ids, std::nullopt);
   EXPECT_EQ(entry.inputs[2].ids, IdRange{50257});
   EXPECT_EQ(entry.inputs[3].ids, (IdRange{50257, -100, -2}));
-  ASSERT_EQ(entry.steps.size(), 19u);
+  ASSERT_EQ(entry.steps.size(), 21u);
   ASSERT_EQ(entry.choices.size(), 1u);
   EXPECT_EQ(entry.choices[0].alternatives, (std::vector<std::string>{"one way", "another"}));
   EXPECT_EQ(entry.steps[7].choice, -1);
-  EXPECT_EQ(entry.steps[18].choice, 0);
-  EXPECT_EQ(entry.steps[18].alternative, 1);
+  EXPECT_EQ(entry.steps[20].choice, 0);
+  EXPECT_EQ(entry.steps[20].alternative, 1);
   EXPECT_EQ(entry.steps[0].may_alias, (std::vector<std::pair<int, int>>{{2, 1}}));
   EXPECT_EQ(entry.steps[0].sources, (std::vector<std::string>{"h.0", "h.1"}));
   EXPECT_EQ(std::get<KernelStep>(entry.steps[1].what).random_ids, (std::vector<uint32_t>{3, 4294967295u}));
@@ -123,7 +125,13 @@ TEST(ProgramText, KeepsWhatWasWritten) {
   EXPECT_EQ(gathered.from, (BufferRef{4, Dim::symbol("B")}));
   EXPECT_EQ(gathered.elements, Dim(3));
   EXPECT_EQ(gathered.ranks, Dim(4));
+  EXPECT_EQ(gathered.rows, Dim(1));
   EXPECT_EQ(std::get<CollectiveStep>(entry.steps[13].what).sum, CollectiveSum::max);
+  const auto& in_rows = std::get<CollectiveStep>(entry.steps[17].what);
+  EXPECT_EQ(in_rows.rows, Dim::symbol("B") * Dim::symbol("T"));
+  EXPECT_EQ(in_rows.from_stride, Dim(8));
+  EXPECT_EQ(in_rows.to_stride, Dim(16));
+  EXPECT_EQ(in_rows.waited_at, 19);
   EXPECT_EQ(p.buffers[3].data.size(), 4u);
 }
 
@@ -169,6 +177,8 @@ const ProgramFaultCase kProgramFaults[] = {
     {"buffer 0 \"b\" : f32[1] entry @e { gemm f32 #0(1) = }", "1:43", "the row and the column stride"},
     {"buffer 0 \"b\" : f32[1] entry @e { collective gather f32 #0 = #0 of 1 over data x 2 }", "1:45",
      "expected all_reduce, reduce_scatter, all_gather or all_to_all, found 'gather'"},
+    {"buffer 0 \"b\" : f32[1] entry @e { collective all_gather f32 #0(1, 2) = #0 of 1 over data x 2 }",
+     "1:62", "expected the stride of rows"},
     {"mesh {data = 2, data = 4}", "1:6", "the axis data stands there twice"},
     {"mesh {data = 0}", "1:6", "'data = 0' is no axis"},
     {"buffer 0 \"b\" {state = 0} : f32[1]", "1:24", "one of 0 states"},

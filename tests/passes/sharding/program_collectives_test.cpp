@@ -224,6 +224,44 @@ TEST(ProgramCollectives, WaitsAreChecked) {
   }
 }
 
+/// What lies between rows counts as theirs.
+TEST(ProgramCollectives, WaitsOfRowsReachToTheLast) {
+  Program program;
+  program.mesh = {{{"data", kRanks}}};
+  program.symbols.bound({"B"}, 3);
+  for (const char* name : {"rows", "gathered"}) program.buffers.push_back({.name = name, .elements = 64});
+  CollectiveStep gather{CollectiveKind::all_gather, "data", {0, 0}, {1, 0}, 4, kRanks};
+  gather.rows = Dim::symbol("B"), gather.from_stride = 4, gather.to_stride = 10, gather.waited_at = 2;
+  program.entries.push_back({.name = "g"});
+  std::vector<Step>& steps = program.entries[0].steps;
+  steps = {step_of(gather, {0}, {1}), step_of(FillStep{{1, 0}, 1, 0}, {}, {1})};
+  for (const auto& [at, buffer, refused] :
+       {std::tuple(0, 1, true), {27, 1, true}, {28, 1, false}, {11, 0, true}, {12, 0, false}}) {
+    std::get<FillStep>(steps[1].what).to = {buffer, at};
+    steps[1].writes = {buffer};
+    const auto check = [&] { check_waits(program.entries[0], program.symbols); };
+    if (refused)
+      EXPECT_THROW(check(), Error) << at;
+    else
+      EXPECT_NO_THROW(check()) << at;
+  }
+}
+
+/// A sum of several rows stays whole: only one run of elements is parted.
+TEST(ProgramCollectives, SumsOfRowsAreNotParted) {
+  Program program;
+  program.mesh = {{{"data", kRanks}}};
+  program.buffers.push_back({.name = "sum", .elements = 4 * kPiece});
+  CollectiveStep sum{CollectiveKind::all_reduce, "data", {0, 0}, {0, 0}, kPiece, kRanks};
+  sum.rows = 2, sum.from_stride = sum.to_stride = 2 * kPiece;
+  program.entries.push_back({.name = "g"});
+  for (const int64_t at : {int64_t{0}, kPiece / 2})
+    program.entries[0].steps.push_back(step_of(FillStep{{0, at}, kPiece / 2, 1}, {}, {0}));
+  program.entries[0].steps.push_back(step_of(sum, {0}, {0}));
+  EXPECT_FALSE(bucket_collectives(program, {.bytes = 64}));
+  EXPECT_EQ(collectives_of(program).size(), 1u);
+}
+
 /// Parts of a layer are put together one layer ahead of their use, not all at the beginning.
 TEST(ProgramCollectives, GathersAreOneAhead) {
   Program program;

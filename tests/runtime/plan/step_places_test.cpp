@@ -71,6 +71,22 @@ TEST(StepPlaces, OfCollectives) {
             (Texts{"from reads 4 [3 x 7, 7 x 1]", "to writes 5 [3 x 7, 7 x 1]"}));
 }
 
+TEST(StepPlaces, OfCollectivesOfRows) {
+  Step step;
+  CollectiveStep what{.axis = "data", .from = {4, 0}, .to = {5, 0}, .elements = 7, .ranks = 3};
+  what.rows = Dim::symbol("B"), what.from_stride = 30, what.to_stride = 8;
+  const auto of = [&](CollectiveKind kind) {
+    what.kind = kind, step.what = what;
+    return texts(step);
+  };
+  EXPECT_EQ(of(CollectiveKind::all_reduce),
+            (Texts{"from reads 4 [B x 30, 7 x 1]", "to writes 5 [B x 8, 7 x 1]"}));
+  EXPECT_EQ(of(CollectiveKind::reduce_scatter),
+            (Texts{"from reads 4 [B x 30, 3 x 7, 7 x 1]", "to writes 5 [B x 8, 7 x 1]"}));
+  EXPECT_EQ(of(CollectiveKind::all_gather),
+            (Texts{"from reads 4 [B x 30, 7 x 1]", "to writes 5 [B x 8, 3 x 7, 7 x 1]"}));
+}
+
 /// A damaged plan may ask before anybody has counted.
 TEST(StepPlaces, OfACopyWithTooFewStrides) {
   Step step = example::plan().entries[0].steps[2];
