@@ -120,7 +120,8 @@ int64_t step_bytes(const Program& program, const Step& step) {
         return bytes_at_bounds(program.symbols, fill.elements, program.buffers[fill.to.buffer].dtype);
       },
       [&](const CollectiveStep& step) {
-        return bytes_at_bounds(program.symbols, step.from_elements() + step.to_elements(), step.dtype);
+        const Dim elements = step.from_elements() + step.to_elements();
+        return bytes_at_bounds(program.symbols, step.rows * elements, step.dtype);
       });
 }
 

@@ -1,6 +1,7 @@
 // Collectives as steps: dense parts, one a rank, one behind the other. Where a dim that is cut or put
-// together is not the outermost, there is a step for each row in front of it where there are few rows, so
-// that each may begin when its own is there; else parts are copied from or to where its elements lie.
+// together is not the outermost, parts lie apart, in rows. Of a known number of rows, if they are few, each
+// is a step, so that it may begin when its own row is there; few long rows of a symbol's number are one step
+// of all of them; else parts are copied from or to where their elements lie.
 #include "codegen/lowering/program_builder.h"
 #include "ir/analysis/view.h"
 
@@ -31,6 +32,15 @@ Box dense_temporary(ProgramBuilder& builder, const Value& value, const Shape& sh
   return {{buffer, 0, dense_strides(shape)}, shape};
 }
 
+/// Elements from a row to the next, where what is in front of the dim is rows of dense memory.
+std::optional<Dim> row_stride(const Value& value, int64_t dim) {
+  const std::vector<Dim>& strides = value.layout->strides;
+  const Shape row(value.shape().begin() + dim, value.shape().end());
+  const bool dense = dim > 0 && is_dense(row, {strides.begin() + dim, strides.end()});
+  if (!dense || !lies_evenly(value.shape(), strides, 0, dim)) return std::nullopt;
+  return strides[static_cast<size_t>(dim) - 1];
+}
+
 bool is_dense(const Box& box) { return is_dense(box.shape, box.layout.strides); }
 BufferRef begin_of(const Box& box) { return {box.layout.buffer, box.layout.offset}; }
 
@@ -48,7 +58,10 @@ class CollectiveLowering {
 
   void run() {
     const Box given = source(), made = target();
-    if (const int64_t rows = dense_rows(given, made); rows > 1) return add_rows(rows);
+    if (has_rows(given, made)) {
+      if (const int64_t rows = dense_rows(); rows > 1) return add_rows(rows);
+      if (takes_rows_as_one()) return add_rows_as_one();
+    }
     const Box sent = is_dense(given) ? given : dense_temporary(builder_, from_, given.shape);
     const Box received = is_dense(made) ? made : dense_temporary(builder_, to_, made.shape);
     if (!is_dense(given)) builder_.copy(given.layout, sent.layout, given.shape, from_);
@@ -60,19 +73,46 @@ class CollectiveLowering {
   static constexpr int64_t kFewRows = 64, kMostRows = 4096;
   /// Elements of a rank's part of a row from which on a step of its own costs little.
   static constexpr int64_t kLongPart = 1 << 16;
+  /// Bytes of a rank's part of one of several rows from which on their being apart costs less than a copy.
+  static constexpr int64_t kLongRow = 1 << 16;
 
-  /// The rows in front of the dim whose parts are rows of dense memory on both sides; 1: it is not so.
-  int64_t dense_rows(const Box& given, const Box& made) const {
+  /// Parts lie apart in front of the dim along which it moves them.
+  bool has_rows(const Box& given, const Box& made) const {
     const bool moves =
         step_.kind == CollectiveKind::reduce_scatter || step_.kind == CollectiveKind::all_gather;
-    if (!moves || (is_dense(given) && is_dense(made)) || !is_dense(whole(from_)) || !is_dense(whole(to_)))
-      return 1;
-    const auto rows =
-        element_count(Shape(from_.shape().begin(), from_.shape().begin() + node_.int_attr("dim")));
-    const auto count = rows.constant();
+    return moves && !(is_dense(given) && is_dense(made));
+  }
+
+  /// What is in front of the dim.
+  Dim rows() const {
+    return element_count(Shape(from_.shape().begin(), from_.shape().begin() + node_.int_attr("dim")));
+  }
+
+  /// The rows whose parts are rows of dense memory on both sides; 1: it is not so.
+  int64_t dense_rows() const {
+    if (!is_dense(whole(from_)) || !is_dense(whole(to_))) return 1;
+    const auto count = rows().constant();
     if (!count || *count == 0 || *count > kMostRows) return 1;
     const bool is_long = symbols().upper(part()) >= kLongPart * *count;
     return *count <= kFewRows || is_long ? *count : 1;
+  }
+
+  /// Rows that stand apart evenly, few and long at the bounds: a row more costs NCCL little, a copy reads and
+  /// writes all of them.
+  bool takes_rows_as_one() const {
+    const int64_t dim = node_.int_attr("dim");
+    if (!row_stride(from_, dim) || !row_stride(to_, dim)) return false;
+    const int64_t bytes = symbols().upper(part_of_row()) * size_of(from_.dtype());
+    return symbols().upper(rows()) <= kFewRows && bytes >= kLongRow;
+  }
+
+  void add_rows_as_one() {
+    const int64_t dim = node_.int_attr("dim");
+    const Box from = whole(from_), to = whole(to_);
+    step_.from = begin_of(from), step_.to = begin_of(to);
+    step_.from_stride = *row_stride(from_, dim), step_.to_stride = *row_stride(to_, dim);
+    step_.rows = rows(), step_.elements = part_of_row();
+    builder_.add_step(step_, {from.layout.buffer}, {to.layout.buffer});
   }
 
   const Symbols& symbols() const { return builder_.symbols(); }
@@ -103,11 +143,16 @@ class CollectiveLowering {
   }
 
   /// Elements that one rank has for another.
-  Dim part() const {
+  Dim part() const { return element_count(part_shape()); }
+  Dim part_of_row() const {
+    const Shape part = part_shape();
+    return element_count(Shape(part.begin() + node_.int_attr("dim"), part.end()));
+  }
+  Shape part_shape() const {
     Shape part = from_.shape();
     if (step_.reads_parts())
       part[static_cast<size_t>(cut_dim())] = to_.shape()[static_cast<size_t>(cut_dim())];
-    return element_count(part);
+    return part;
   }
 
   void add_step(const Box& from, const Box& to) {

@@ -15,6 +15,11 @@ std::string gemm_name(const Program& program, const GemmStep& gemm) {
                      program.symbols.upper(gemm.k));
 }
 
+std::string rows_text(const Program& program, const CollectiveStep& step) {
+  if (step.rows.is_one()) return "";
+  return fmt::format(" [{} rows]", program.symbols.upper(step.rows));
+}
+
 }  // namespace
 
 std::string step_name(const Program& program, const Step& step) {
@@ -22,7 +27,7 @@ std::string step_name(const Program& program, const Step& step) {
     return program.kernels[static_cast<size_t>(launch->kernel)].name;
   if (const auto* gemm = std::get_if<GemmStep>(&step.what)) return gemm_name(program, *gemm);
   if (const auto* collective = std::get_if<CollectiveStep>(&step.what))
-    return fmt::format("{} {}", name(collective->kind), collective->axis);
+    return fmt::format("{} {}{}", name(collective->kind), collective->axis, rows_text(program, *collective));
   return std::string(kind_name(step));
 }
 

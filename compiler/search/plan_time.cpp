@@ -10,9 +10,10 @@
 namespace smelt {
 namespace {
 
+/// Of all rows, which begin as one.
 double whole_bytes(const Program& program, const CollectiveStep& step) {
   const Dim elements = step.reads_parts() ? step.from_elements() : step.to_elements();
-  return static_cast<double>(bytes_at_bounds(program.symbols, elements, step.dtype));
+  return static_cast<double>(bytes_at_bounds(program.symbols, step.rows * elements, step.dtype));
 }
 
 /// Two streams: that of the steps and that of the collectives.

@@ -119,6 +119,86 @@ TEST_P(CompiledCollective, AlongAnyDim) {
 
 INSTANTIATE_TEST_SUITE_P(All, CompiledCollective, ::testing::ValuesIn(kCollectives));
 
+struct RowsCase {
+  const char* attributes;
+  const char* given;   // the shape of the operand, by the symbols B and S
+  const char* result;  // of the result
+};
+void PrintTo(const RowsCase& c, std::ostream* out) { *out << c.attributes; }
+constexpr RowsCase kRowsCases[] = {
+    {"kind = \"all_gather\", dim = 1", "[B,S,4]", "[B,{0}*S,4]"},
+    {"kind = \"all_gather\", dim = 2", "[B,2,S]", "[B,2,{0}*S]"},
+    {"kind = \"reduce_scatter\", dim = 1", "[B,{0}*S,4]", "[B,S,4]"},
+    {"kind = \"reduce_scatter\", dim = 2, sum = \"max\"", "[B,2,{0}*S,4]", "[B,2,S,4]"},
+};
+
+/// Rows are few and long by their bounds, whatever the sizes of a run: S is up to `most`.
+Compilation compiled_rows(const RowsCase& c, int64_t ranks, int64_t most, const CompileOptions& options) {
+  const auto shape = [&](const char* text) { return fmt::format(fmt::runtime(text), ranks); };
+  const std::string text = fmt::format(
+      "mesh {{data = {0}}}\nsymbols B <= 3, S <= {1}\npartitioned {{}}\ngraph @main(%x: f32{2}) {{\n"
+      "  %n = neg %x : f32{2}\n  %c = collective %n {{axis = \"data\", {3}}} : f32{4}\n"
+      "  %y = neg %c : f32{4}\n  return y = %y\n}}\n",
+      ranks, most, shape(c.given), c.attributes, shape(c.result));
+  CompileOptions made = options;
+  made.mode = Mode::infer;
+  return compile(parse_module(text), made);
+}
+
+/// Of each rank.
+std::vector<std::vector<float>> run_rows(const Plan& plan, const RowsCase& c, int64_t ranks) {
+  constexpr int64_t kB = 3, kS = 5;
+  const bool scatters = std::string_view(c.attributes).find("scatter") != std::string_view::npos;
+  std::vector<std::vector<float>> made(static_cast<size_t>(ranks));
+  test::ThreadRanks(plan.mesh).run([&](RankGroups& group) {
+    Session session(std::make_shared<const Plan>(plan), {.threads = 1, .poison = true, .ranks = &group});
+    const Port& port = plan.entries[0].inputs[0];
+    std::vector<int64_t> shape;
+    for (const Dim& dim : port.shape) shape.push_back(dim.evaluate({{"B", kB}, {"S", kS}}));
+    int64_t count = 1;
+    for (const int64_t extent : shape) count *= extent;
+    EXPECT_EQ(count % (kB * kS * (scatters ? ranks : 1)), 0);
+    std::vector<float> x;
+    for (int64_t i = 0; i < count; ++i)
+      x.push_back(static_cast<float>((i * 37 + group.rank() * 11) % 50) - 20);
+    const InputTensor input{port.name, DType::f32, shape, x.data()};
+    const auto outputs = session.run("main", std::span(&input, 1));
+    const auto y = outputs[0].as<float>();
+    made[static_cast<size_t>(group.rank())].assign(y.begin(), y.end());
+  });
+  return made;
+}
+
+struct StepCounts {
+  int rows = 0, copies = 0;  // collectives of several rows
+};
+StepCounts count_steps(const Program& program) {
+  StepCounts counts;
+  for (const Step& step : program.entries[0].steps) {
+    const auto* collective = std::get_if<CollectiveStep>(&step.what);
+    counts.rows += collective && !collective->rows.is_one();
+    counts.copies += std::holds_alternative<CopyStep>(step.what);
+  }
+  return counts;
+}
+
+class CompiledRows : public ::testing::TestWithParam<RowsCase> {};
+
+/// The same bits, with copies and without.
+TEST_P(CompiledRows, AreAsOneWhereTheyAreLong) {
+  for (const int64_t ranks : {2, 4}) {
+    const Compilation copied = compiled_rows(GetParam(), ranks, 8, {}),
+                      as_one = compiled_rows(GetParam(), ranks, 1 << 14, {});
+    EXPECT_EQ(count_steps(as_one.program).rows, 1);
+    EXPECT_EQ(count_steps(as_one.program).copies, 0);
+    EXPECT_EQ(count_steps(copied.program).rows, 0);
+    EXPECT_GE(count_steps(copied.program).copies, 1);
+    EXPECT_EQ(run_rows(as_one.plan, GetParam(), ranks), run_rows(copied.plan, GetParam(), ranks));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CompiledRows, ::testing::ValuesIn(kRowsCases));
+
 /// Offsets by a rank's place, which a session binds.
 TEST(CompiledCollective, RanksKnowTheirPlace) {
   constexpr const char* kText = R"(mesh {model = 2, data = 3}

@@ -67,6 +67,15 @@ TEST(PlanTime, TheEndWaitsForAll) {
   EXPECT_DOUBLE_EQ(time.exposed, 6);
 }
 
+/// They begin together.
+TEST(PlanTime, RowsWaitForTheOtherRanksOnce) {
+  Step rows = collective(4, -1, kGather);
+  auto& what = std::get<CollectiveStep>(rows.what);
+  what.rows = 3, what.from_stride = 2, what.to_stride = 4;
+  EXPECT_DOUBLE_EQ(time_of({rows}, rates(1)).collectives, 1 + 3 * 4 / 2)
+      << "half of the bytes go over a link";
+}
+
 TEST(PlanTime, CollectivesRunOneBehindTheOther) {
   const EntryTime time = time_of({collective(4, 3), collective(4, 3), work(5), work(1)}, rates());
   EXPECT_DOUBLE_EQ(time.collectives, 8);
