@@ -110,8 +110,8 @@ struct Instruction {
   // The flattened row of a random op = offset + sum strides[i] * axis_i over all axes but its last.
   Dim random_offset = 0;
   std::vector<Dim> random_strides = {};
-  int random_axis = -1;   // the kernel axis of its last dim; -1: it has no dim or the index below is fixed
-  int random_column = 0;  // where it is fixed
+  int random_axis = -1;  // the kernel axis of its last dim; -1: it has no dim or the index is fixed
+  Dim random_begin = 0;  // added to that axis: where a part of a draw begins, or the fixed index
   // On a GPU alone, of sums that the threads of a block exchange (a reduce over reduced axes, an accumulate):
   // those of one round lie in shared memory together, so many columns of a vector at a time (0: all).
   int exchange_round = 0, exchange_columns = 0;

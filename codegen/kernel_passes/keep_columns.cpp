@@ -56,7 +56,7 @@ class Keeper {
     const auto number = [this](int value) { return value < 0 ? -1 : same_[value]; };
     std::string text = fmt::format("{} {} {} {} {} {} {} {} p{}", static_cast<int>(x.kind),
                                    static_cast<int>(x.dtype), x.number, static_cast<int>(x.scalar_op), x.axis,
-                                   x.slot, x.random_axis, x.random_column, number(x.predicate));
+                                   x.slot, x.random_axis, x.random_begin.str(), number(x.predicate));
     for (int operand : x.operands) text += fmt::format(" %{}", number(operand));
     text += " r" + x.random_offset.str();
     for (const Dim& stride : x.random_strides) text += " r" + stride.str();

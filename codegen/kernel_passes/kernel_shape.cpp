@@ -92,6 +92,8 @@ bool KernelShape::has_whole_vectors() const {
 bool KernelShape::is_vector_random(int id) const {
   const Instruction& x = kernel_.instructions[id];
   if (x.kind != Kind::random || inner < 0 || x.random_axis != inner) return false;
+  constexpr int64_t kDrawnTogether = 8;  // columns, from a multiple of it on
+  if (!x.random_begin.divide(kDrawnTogether)) return false;
   return inner >= static_cast<int>(x.random_strides.size()) || x.random_strides[inner].is_zero();
 }
 

@@ -23,6 +23,7 @@ class Collector {
     add(instruction.access.strides);
     add(instruction.access.computed_stride);
     add(instruction.random_offset);
+    add(instruction.random_begin);
     add(instruction.random_strides);
   }
   void add(const AttentionKernel& attention) {

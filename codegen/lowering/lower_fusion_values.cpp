@@ -14,13 +14,8 @@ namespace {
 /// The dims of the draw that a random op is a part of.
 Shape shape_of_draw(const Node& random) {
   Shape shape = random.result()->shape();
-  for (size_t dim = 0; dim < shape.size(); ++dim) {
-    if (!random.has(draw_extent(dim))) continue;
-    if (dim + 1 == shape.size())
-      fail("{}: a part of a draw along its last dim has no kernel yet: cut another dim over ranks",
-           random.describe());
-    shape[dim] = random.dim_attr(draw_extent(dim));
-  }
+  for (size_t dim = 0; dim < shape.size(); ++dim)
+    if (random.has(draw_extent(dim))) shape[dim] = random.dim_attr(draw_extent(dim));
   return shape;
 }
 
@@ -255,7 +250,8 @@ int FusionValues::random(const Node& node, Place place) {
     const bool stands = place.is_fixed() && fusion_.is_column_axis(axis);
     if (i + 1 == result.shape().size()) {
       instruction.random_axis = stands ? -1 : axis;
-      instruction.random_column = stands && fusion_.is_innermost(axis) ? place.column : 0;
+      instruction.random_begin = stands && fusion_.is_innermost(axis) ? place.column : 0;
+      if (node.has(draw_begin(i))) instruction.random_begin += node.dim_attr(draw_begin(i));
       continue;
     }
     if (!stands)

@@ -257,7 +257,7 @@ void KernelParser::memory(Instruction& i) {
   if (i.kind == Kind::accumulate) exchange(i);
 }
 
-/// random SLOT[row, column axis]
+/// random SLOT[row, column]
 void KernelParser::random(Instruction& i) {
   i.kind = Kind::random;
   i.slot = small_integer("the number of a random id");
@@ -268,11 +268,21 @@ void KernelParser::random(Instruction& i) {
   i.random_offset = std::move(row.offset);
   i.random_strides = std::move(row.strides);
   lexer.expect(",");
-  if (lexer.peek().kind == Token::Kind::number)
-    i.random_column = small_integer("a column");
-  else if (!lexer.accept_word("none"))
-    i.random_axis = axis_reference();
+  if (!lexer.accept_word("none")) random_column(i);
   lexer.expect("]");
+}
+
+void KernelParser::random_column(Instruction& i) {
+  const Token at = lexer.peek();
+  Access column = index_sum(at);
+  i.random_begin = std::move(column.offset);
+  for (size_t axis = 0; axis < column.strides.size(); ++axis) {
+    if (column.strides[axis].is_zero()) continue;
+    if (!column.strides[axis].is_one() || i.random_axis >= 0)
+      lexer.fail_at(at.offset, "the column of a random number is an axis, a size, or an axis and a size");
+    i.random_axis = static_cast<int>(axis);
+  }
+  if (column.computed >= 0) lexer.fail_at(at.offset, "the column of a random number is not computed");
 }
 
 // ---- values

@@ -94,6 +94,7 @@ class KernelParser : public TextParser, private KernelParts {
   void exchange(Instruction& i);
   void memory(Instruction& i);
   void random(Instruction& i);
+  void random_column(Instruction& i);
   Access place();
   Access index_sum(const Token& at);
   void add_term(const Token& at, const Dim::Term& term, Access& access);

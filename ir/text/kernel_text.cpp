@@ -62,6 +62,7 @@ class KernelPrinter {
       i.access.computed_stride.collect_symbols(names);
       for (const Dim& stride : i.access.strides) stride.collect_symbols(names);
       i.random_offset.collect_symbols(names);
+      i.random_begin.collect_symbols(names);
       for (const Dim& stride : i.random_strides) stride.collect_symbols(names);
     }
     return names;
@@ -276,8 +277,7 @@ class KernelPrinter {
         return "convert " + operands;
       case Kind::random:
         return fmt::format("random {}[{}, {}]", i.slot, sum(i.random_offset, i.random_strides, -1, 0),
-                           i.random_axis < 0 && i.random_column != 0 ? fmt::format("{}", i.random_column)
-                                                                     : axis(i.random_axis));
+                           column(i));
       case Kind::load:
         return fmt::format("load{} {}{}", form(i), place(i.access), condition(i));
       case Kind::store:
@@ -311,6 +311,13 @@ class KernelPrinter {
 
   std::string place(const Access& a) const {
     return fmt::format("{}[{}]", param(a.param), sum(a.offset, a.strides, a.computed, a.computed_stride));
+  }
+
+  /// Of a random op: "c", "c + 96*model.rank", "3", or "none".
+  std::string column(const Instruction& i) const {
+    if (i.random_begin.is_zero()) return axis(i.random_axis);
+    const std::string begin = i.random_begin.str();
+    return i.random_axis < 0 ? begin : fmt::format("{} + {}", axis(i.random_axis), begin);
   }
 
   /// r*768 + c + %5*64 + 128

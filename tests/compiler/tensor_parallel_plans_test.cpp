@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "compiler/cli/bench_inputs.h"
 #include "compiler/compile.h"
 #include "runtime/error.h"
 #include "runtime/plan/segment_parts.h"
@@ -130,6 +131,42 @@ TEST(TensorParallelPlans, AVocabularyThatRanksDoNotDivideIsWhole) {
                                    : segment.name.find("mlp.c_") != std::string::npos &&
                                          !segment.name.ends_with("c_proj.bias"))
         << segment.name;
+}
+
+float loss_of_step(Session& session) {
+  session.initialize(5);
+  session.set_random(3, 1);
+  const PlanEntry& entry = session.entry("train_step");
+  float loss = 0;
+  const std::vector<HostTensor> data = cli::random_inputs(entry, session.plan().symbols);
+  std::vector<InputTensor> inputs;
+  for (const HostTensor& tensor : data)
+    inputs.push_back({tensor.name, tensor.dtype, tensor.shape, tensor.bytes.data()});
+  const OutputBuffer output{"loss", &loss, sizeof loss};
+  for (int step = 0; step < 2; ++step) session.run("train_step", inputs, std::span(&output, 1));
+  return loss;
+}
+
+/// T5 drops numbers between the FFN's two matrices, of which each rank has some: 6 and 16 of them.
+TEST(TensorParallelPlans, DropsWhatOneRankDropsWithinTheFfn) {
+  for (const int ffn : {12, 32}) {
+    const std::string stack = fmt::format(R"({{"layers": 1, "heads": 2, "ffn": {}}})", ffn);
+    const std::string spec = fmt::format(
+        R"({{"family": "t5", "vocab_size": 24, "hidden": 16, "max_positions": 8, "encoder": {}, "decoder": {},
+            "tokens": {{"pad": 0, "decoder_start": 0, "eos": [1]}}}})",
+        stack, stack);
+    CompileOptions options = parallel_options("");
+    options.build.bounds.push_back({{"S"}, 6});
+    Session whole(std::make_shared<const Plan>(compile(described(spec.c_str()), options).plan),
+                  {.threads = 1});
+    const float expected = loss_of_step(whole);
+    options.mesh = parse_mesh("model=2");
+    const auto plan = std::make_shared<const Plan>(compile(described(spec.c_str()), options).plan);
+    test::ThreadRanks(plan->mesh).run([&](RankGroups& ranks) {
+      Session session(plan, {.threads = 1, .ranks = &ranks});
+      EXPECT_NEAR(loss_of_step(session), expected, 2e-6) << ffn;
+    });
+  }
 }
 
 TEST(TensorParallelPlans, PartsAreNotSavedAsIfTheyWereWhole) {

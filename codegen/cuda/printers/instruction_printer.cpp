@@ -105,10 +105,17 @@ std::string InstructionPrinter::random_row(const Instruction& x) const {
   return c_.index_sum(x.random_offset, x.random_strides);
 }
 
+/// The index along its last dim.
+std::string InstructionPrinter::random_column(const Instruction& x, const std::string& index) const {
+  if (x.random_axis < 0) return c_.dim(x.random_begin);
+  return x.random_begin.is_zero() ? index : fmt::format("({} + {})", index, c_.dim(x.random_begin));
+}
+
 void InstructionPrinter::declare_random_words(int id) {
   const Instruction& x = c_.instruction(id);
   c_.out.line("unsigned w{}[4];", id);
-  c_.out.line("sm_philox(w{}, random, id{}, (unsigned)({}), (unsigned)(c / 8));", id, x.slot, random_row(x));
+  c_.out.line("sm_philox(w{}, random, id{}, (unsigned)({}), (unsigned)({} / 8));", id, x.slot, random_row(x),
+              random_column(x, "c"));
   if (c_.width < 8) c_.out.line("if (c % 8 != 0) w{0}[0] = w{0}[2], w{0}[1] = w{0}[3];", id);
 }
 
@@ -117,8 +124,7 @@ void InstructionPrinter::print_random(int id) {
   if (x.slot < 0 || x.slot >= c_.kernel.random_slots) c_.reject(id, "has no slot in random_ids");
   if (c_.place.in_lanes && draws_by_vector(id))
     return c_.define(id, CudaKind::integer, fmt::format("(int)(w{}[j / 2] >> j % 2 * 16 & 0xFFFFu)", id));
-  const std::string column =
-      x.random_axis < 0 ? fmt::format("{}", x.random_column) : c_.place.indices[x.random_axis];
+  const std::string column = random_column(x, x.random_axis < 0 ? "" : c_.place.indices[x.random_axis]);
   c_.define(
       id, CudaKind::integer,
       fmt::format("sm_random(random, id{}, (unsigned)({}), (unsigned)({}))", x.slot, random_row(x), column));

@@ -34,6 +34,7 @@ class InstructionPrinter {
   void print_accumulate(int id);
   std::string accumulator(int id) const;
   std::string random_row(const Instruction& x) const;
+  std::string random_column(const Instruction& x, const std::string& index) const;
   std::string axis_number(int axis) const;
   std::string operand(const Instruction& x, int i, CudaKind kind) const {
     return c_.value_as(x.operands[i], kind);

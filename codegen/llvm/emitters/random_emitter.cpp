@@ -29,9 +29,11 @@ void RandomEmitter::draw_tile(const BlockNest& nest, V limit) {
 }
 
 V RandomEmitter::draw_array(int id, V limit) {
-  V array = c_.frame.alloca_array(b.getInt16Ty(), c_.tile + c_.width + 8 + PhiloxCode::kColumns);
-  V first_row = row(c_.instruction(id)), first = c_.place.tile_first;
-  emit_loop(b, first, limit, PhiloxCode::kColumns, [&](V at) {
+  V array = c_.frame.alloca_array(b.getInt16Ty(), c_.tile + c_.width + 16 + PhiloxCode::kColumns);
+  const Instruction& x = c_.instruction(id);
+  V begin = c_.dim(x.random_begin), first_row = row(x);
+  V first = first_group(b.CreateAdd(c_.place.tile_first, begin));
+  emit_loop(b, first, b.CreateAdd(limit, begin), PhiloxCode::kColumns, [&](V at) {
     V group = b.CreateTrunc(b.CreateLShr(at, 3), b.getInt32Ty());
     V drawn = b.CreateGEP(b.getInt16Ty(), array, b.CreateSub(at, first));
     philox_.fill(stream_of(id), first_row, group, drawn);
@@ -39,13 +41,25 @@ V RandomEmitter::draw_array(int id, V limit) {
   return array;
 }
 
+/// The first of the columns that are drawn together with this one.
+V RandomEmitter::first_group(V column) { return b.CreateAnd(column, b.getInt64(-8)); }
+
 V RandomEmitter::bits(int id) {
   const Instruction& x = c_.instruction(id);
   const Lanes& lanes = c_.place.lanes;
-  if (const auto tile = tiles_.find(id); lanes.inner && tile != tiles_.end()) return load_drawn(tile->second);
+  if (const auto tile = tiles_.find(id); lanes.inner && tile != tiles_.end())
+    return load_drawn(x, tile->second);
   V rows = lanes.width > 1 && has_a_row_per_lane(x) ? lane_rows(x) : row(x);
-  V column = x.random_axis < 0 ? b.getInt32(x.random_column) : c_.axis_index(x.random_axis);
-  return philox_.bits(stream_of(id), rows, column);
+  return philox_.bits(stream_of(id), rows, column(x));
+}
+
+V RandomEmitter::column(const Instruction& x) {
+  V begin = b.CreateTrunc(c_.dim(x.random_begin), b.getInt32Ty());
+  if (x.random_axis < 0) return begin;
+  V index = c_.axis_index(x.random_axis);
+  if (x.random_begin.is_zero()) return index;
+  const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(index->getType());
+  return b.CreateAdd(index, vector ? b.CreateVectorSplat(vector->getNumElements(), begin) : begin);
 }
 
 PhiloxStream RandomEmitter::stream_of(int id) const {
@@ -54,9 +68,11 @@ PhiloxStream RandomEmitter::stream_of(int id) const {
   return c_.frame.random_stream(slot);
 }
 
-V RandomEmitter::load_drawn(V array) {
+V RandomEmitter::load_drawn(const Instruction& x, V array) {
   const Lanes& lanes = c_.place.lanes;
-  V drawn = b.CreateGEP(b.getInt16Ty(), array, b.CreateSub(lanes.first, c_.place.tile_first));
+  V begin = c_.dim(x.random_begin);
+  V first = first_group(b.CreateAdd(c_.place.tile_first, begin));
+  V drawn = b.CreateGEP(b.getInt16Ty(), array, b.CreateSub(b.CreateAdd(lanes.first, begin), first));
   V raw = b.CreateAlignedLoad(lanes_of(b.getInt16Ty(), lanes.width), drawn, llvm::Align(2));
   return b.CreateZExt(raw, with_element(raw->getType(), b.getInt32Ty()));
 }

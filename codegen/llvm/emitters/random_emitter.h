@@ -25,7 +25,9 @@ class RandomEmitter {
   bool has_a_row_per_lane(const Instruction& x) const;
   V draw_array(int id, V limit);
   PhiloxStream stream_of(int id) const;
-  V load_drawn(V array);
+  V load_drawn(const Instruction& x, V array);
+  V first_group(V column);
+  V column(const Instruction& x);
   V row(const Instruction& x);
   V lane_rows(const Instruction& x);
 

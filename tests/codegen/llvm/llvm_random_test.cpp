@@ -37,6 +37,34 @@ TEST_P(RandomTest, AlongTheColumns) {
   }
 }
 
+/// A part of a draw whose columns begin elsewhere, at multiples of 8 and not.
+TEST_P(RandomTest, FromAColumnOn) {
+  const int64_t n = GetParam(), rows = 3;
+  for (const Dim& begin : {Dim(8), Dim(5), Dim::symbol("P") * Dim(16), Dim::symbol("P") * Dim(3) + Dim(1)}) {
+    KernelBuilder b("random");
+    const int r = b.parallel(rows), c = b.column(n);
+    const int y = b.output(DType::i32), first = b.output(DType::i32);
+    b.row_block();
+    const int fixed = b.random(1, -1, {{r, 1}});
+    b.store(first, {{r, 1}}, fixed);
+    b.column_block();
+    const int drawn = b.random(0, c, {{r, 1}});
+    b.store(y, {{r, n}, {c, 1}}, drawn);
+    for (const int id : {fixed, drawn}) b.kernel.instructions[static_cast<size_t>(id)].random_begin = begin;
+    std::vector<int32_t> ys(rows * n, -1), firsts(rows, -1);
+    CompiledKernel(b.kernel).launch({.buffers = {ys.data(), firsts.data()},
+                                     .symbols = {{"P", 2}},
+                                     .random_ids = kIds,
+                                     .random = kPhilox});
+    const auto from = static_cast<uint32_t>(begin.evaluate({{"P", 2}}));
+    for (uint32_t row = 0; row < rows; ++row) {
+      ASSERT_EQ(firsts[row], kPhilox.bits(kIds[1], row, from)) << begin.str();
+      for (uint32_t j = 0; j < n; ++j)
+        ASSERT_EQ(ys[row * n + j], kPhilox.bits(kIds[0], row, from + j)) << begin.str() << ", " << j;
+    }
+  }
+}
+
 /// The random op's last dim is the outer column axis or a parallel one; its rows run along the vectors.
 TEST_P(RandomTest, AlongAnotherAxis) {
   const int64_t n = GetParam(), outer = 9, rows = 3;

@@ -105,7 +105,7 @@ TEST(KernelText, ARandomNumberOfOneColumnRoundTrips) {
   const Kernel kernel = parse_kernel(text);
   EXPECT_EQ(print(kernel), text);
   EXPECT_EQ(kernel.instructions[0].random_axis, -1);
-  EXPECT_EQ(kernel.instructions[0].random_column, 3);
+  EXPECT_EQ(kernel.instructions[0].random_begin, Dim(3));
 }
 
 TEST(KernelText, AttentionByBlocksRoundTrips) {
