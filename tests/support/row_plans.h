@@ -41,7 +41,9 @@ struct RowPlan {
           example::buffer(name, role, DType::f32, rows * stride, kMostRowsOfPlan * stride));
     };
     buffer("x", Role::input, from_stride()), buffer("y", Role::output, to_stride());
-    entry.steps = {example::step(FillStep{{1, 0}, rows * to_stride(), kBetweenRows}, {}, {1}, "filled")};
+    FillStep fill;
+    fill.to.buffer = 1, fill.elements = rows * to_stride(), fill.value = kBetweenRows;
+    entry.steps.push_back(example::step(fill, {}, {1}, "filled"));
     for (const CollectiveStep& what : steps()) entry.steps.push_back(example::step(what, {0}, {1}, "rows"));
     made.entries = {entry};
     return made;
