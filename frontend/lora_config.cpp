@@ -107,7 +107,7 @@ bool read_bias(const Json& json, LoraConfig& config) {
 
 bool read_initial(const Json& json, LoraConfig& config) {
   config.gaussian = json == "gaussian";
-  return config.gaussian || json == true;
+  return config.gaussian || json.is_boolean();  // false: values that a file has anyway
 }
 
 bool is_lora(const Json& json, LoraConfig&) { return json == "LORA"; }
@@ -146,7 +146,7 @@ constexpr LoraField kLoraFields[] = {
      [](const C& c) { return null_if_empty(c.excluded); }},
     {"fan_in_fan_out", "true or false", read_flag<&C::fan_in_fan_out>,
      [](const C& c) { return OrderedJson(c.fan_in_fan_out); }},
-    {"init_lora_weights", "true or \"gaussian\"", read_initial,
+    {"init_lora_weights", "true, false or \"gaussian\"", read_initial,
      [](const C& c) { return c.gaussian ? OrderedJson("gaussian") : OrderedJson(true); }},
     {"layers_pattern", "a list of names", read_names<&C::layers_pattern>,
      [](const C& c) { return null_if_empty(c.layers_pattern); }},

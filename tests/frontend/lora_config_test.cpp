@@ -53,16 +53,16 @@ TEST(LoraConfig, IsWrittenAsItWasRead) {
 }
 
 TEST(LoraConfig, NamesAllThatIsWrong) {
-  expect_in(
-      message_of([] {
-        with(R"({"use_dora": true, "init_lora_weights": "pissa", "r": 0, "lora_alpha": "x",
+  expect_in(message_of([] {
+              with(R"({"use_dora": true, "init_lora_weights": "pissa", "r": 0, "lora_alpha": "x",
                        "lora_dropout": 1, "bias": "some", "rank": 3, "target_parameters": ["w"],
                        "layer_replication": [[0, 4]], "rank_pattern": {"a": 0}, "layers_to_transform": [-1]})");
-      }),
-      {"file: ", "use_dora is true, which is not supported",
-       "init_lora_weights is \"pissa\", expected true or \"gaussian\"", "r is 0, expected a whole number",
-       "lora_alpha is \"x\"", "lora_dropout is 1", "bias is \"some\", expected \"none\"", "rank is unknown",
-       "target_parameters", "layer_replication", "rank_pattern is", "layers_to_transform is"});
+            }),
+            {"file: ", "use_dora is true, which is not supported",
+             "init_lora_weights is \"pissa\", expected true, false or \"gaussian\"",
+             "r is 0, expected a whole number", "lora_alpha is \"x\"", "lora_dropout is 1",
+             "bias is \"some\", expected \"none\"", "rank is unknown", "target_parameters",
+             "layer_replication", "rank_pattern is", "layers_to_transform is"});
   expect_in(message_of([] { lora_from_json(Json::parse(R"({"peft_type": "LOHA"})"), "file"); }),
             {"peft_type is \"LOHA\", expected \"LORA\"", "target_modules is missing"});
   expect_in(message_of([] { lora_from_json(Json::parse("[]"), "file"); }), {"expected an object"});

@@ -28,12 +28,14 @@ ADAMW = dict(lr=1e-3, betas=(0.9, 0.98), eps=1e-8, weight_decay=0.1)
 def float64_everywhere():
     """transformers casts softmax, norms and losses to float32 by name; in here that name means float64."""
     f32, to_float, default = torch.float32, torch.Tensor.float, torch.get_default_dtype()
-    torch.float32, torch.Tensor.float = torch.float64, torch.Tensor.double
+    torch.float32 = torch.float = torch.float64
+    torch.Tensor.float = torch.Tensor.double
     torch.set_default_dtype(torch.float64)
     try:
         yield
     finally:
-        torch.float32, torch.Tensor.float = f32, to_float
+        torch.float32 = torch.float = f32
+        torch.Tensor.float = to_float
         torch.set_default_dtype(default)
 
 
