@@ -18,6 +18,7 @@
 #include "passes/memory/place_collectives.h"
 #include "passes/offload/stream_states.h"
 #include "passes/sharding/bucket_collectives.h"
+#include "passes/sharding/fill_waits.h"
 #include "passes/sharding/overlap_collectives.h"
 
 namespace smelt {
@@ -91,6 +92,7 @@ void make_program(const MakeProgram& make) {
   place_collectives(program);
   if (make.target.is_cuda()) attach_tails(program), merge_launches(program);
   if (make.target.is_cuda()) run_side_by_side(program);
+  if (make.target.is_cuda()) fill_waits(program);
   if (make.target.is_cuda()) mark_dependent_launches(program);
   if (make.target.is_cuda()) overlap_collectives(program, {});
   stream_states(program, {});

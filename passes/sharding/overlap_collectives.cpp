@@ -1,47 +1,21 @@
 #include "passes/sharding/overlap_collectives.h"
 
 #include <algorithm>
-#include <variant>
 
-#include "ir/analysis/step_footprint.h"
-#include "runtime/plan/choices.h"
+#include "passes/sharding/step_units.h"
 
 namespace smelt {
 namespace {
 
-/// Steps that stay together, with what they touch.
-struct Unit {
-  std::vector<Step> steps;
-  Footprint touches;
-
-  CollectiveStep* collective() { return std::get_if<CollectiveStep>(&steps.front().what); }
-};
-
-/// What ranks see of one another keeps its order, as one order of all ranks' steps does that by itself.
-void add_memory(const Footprint& touches, Footprint& to) {
-  std::ranges::copy_if(touches, std::back_inserter(to), [](const Touch& t) { return t.memory != -1; });
-}
-
 class Overlap {
  public:
-  Overlap(const Program& program, PlanEntry& entry) : entry_(entry) {
-    for (size_t next = 0; next < entry.steps.size();) {
-      const StepSpan span = together_with(entry.steps, next);
-      Unit& unit = units_.emplace_back();
-      for (; next < span.end; ++next) {
-        add_memory(footprint(program, entry.steps[next]), unit.touches);
-        unit.steps.push_back(entry.steps[next]);
-      }
-    }
-  }
+  Overlap(const Program& program, PlanEntry& entry) : entry_(entry), units_(take_units(program, entry)) {}
 
   void run() {
     for (size_t i = 0; i < units_.size(); ++i)
       if (units_[i].collective()) move(i, earliest(i));
     note_waits();
-    entry_.steps.clear();
-    for (const Unit& unit : units_)
-      entry_.steps.insert(entry_.steps.end(), unit.steps.begin(), unit.steps.end());
+    put_back(std::move(units_), entry_);
   }
 
  private:
@@ -78,7 +52,7 @@ class Overlap {
   void note_waits() {
     std::vector<int> first_steps;
     int steps = 0;
-    for (const Unit& unit : units_) {
+    for (const StepUnit& unit : units_) {
       first_steps.push_back(steps);
       steps += static_cast<int>(unit.steps.size());
     }
@@ -91,13 +65,8 @@ class Overlap {
   }
 
   PlanEntry& entry_;
-  std::vector<Unit> units_;
+  std::vector<StepUnit> units_;
 };
-
-bool has_collectives(const PlanEntry& entry) {
-  return std::ranges::any_of(
-      entry.steps, [](const Step& step) { return std::holds_alternative<CollectiveStep>(step.what); });
-}
 
 }  // namespace
 

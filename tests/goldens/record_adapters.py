@@ -49,10 +49,13 @@ def write_adapter(model_path, settings, out, seed):
     config = peft.LoraConfig(task_type="CAUSAL_LM", init_lora_weights=False, **settings)
     model = peft.get_peft_model(base_model(model_path, torch.float32), config)
     with torch.no_grad():
-        for parameter in model.parameters():
+        for name, parameter in model.named_parameters():
             if parameter.requires_grad:
                 parameter.add_(0.05 * torch.randn(parameter.shape))
+                if "lora_B" in name:  # so that numbers of 8 bits stay close
+                    parameter.mul_(0.25)
     model.save_pretrained(out)
+    os.remove(f"{out}/README.md")
 
 
 def double_model(model_path, adapter_path):
