@@ -54,6 +54,7 @@ def write_adapter(model_path, settings, out, seed):
                 parameter.add_(0.05 * torch.randn(parameter.shape))
                 if "lora_B" in name:  # so that numbers of 8 bits stay close
                     parameter.mul_(0.25)
+    model.peft_config["default"].base_model_name_or_path = os.path.basename(model_path)
     model.save_pretrained(out)
     os.remove(f"{out}/README.md")
 
