@@ -44,8 +44,9 @@ if(SMELT_LLVM_STATIC OR NOT SMELT_CPU)
   llvm_map_components_to_libnames(support_libraries support)
   target_link_libraries(smelt_llvm_support INTERFACE ${support_libraries})
   if(SMELT_CPU)
-    llvm_map_components_to_libnames(codegen_libraries native passes)
-    target_link_libraries(smelt_llvm_codegen INTERFACE lldELF lldCommon ${codegen_libraries})
+    llvm_map_components_to_libnames(codegen_libraries native passes lto option windowsdriver)  # the last three are lld's
+    target_link_libraries(smelt_llvm_codegen INTERFACE ${LLVM_LIBRARY_DIR}/liblldELF.a ${LLVM_LIBRARY_DIR}/liblldCommon.a
+                                                       ${codegen_libraries})
   endif()
 else()
   target_link_libraries(smelt_llvm_support INTERFACE LLVM)

@@ -1,4 +1,6 @@
 // The weights of a session: from files, and into them.
+#include "runtime/session_weights.h"
+
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -105,8 +107,6 @@ std::vector<WeightMatch> match_all(const Plan& plan, const Checkpoint& weights,
   return matches;
 }
 
-std::span<const std::byte> bytes_of(std::span<const float> values) { return std::as_bytes(values); }
-
 }  // namespace
 
 std::vector<std::string> Session::load_weights(const Checkpoint& weights,
@@ -157,28 +157,34 @@ std::vector<std::string> Session::load_weights(const std::filesystem::path& path
   return load_weights(open_weights(path));
 }
 
-void Session::save_weights(const std::filesystem::path& path,
-                           std::map<std::string, std::string> metadata) const {
-  std::vector<TensorView> tensors;
-  std::vector<std::vector<float>> parts;  // moved, never reallocated: the views stay valid
-  for (const State& state : plan_->states) {
+std::vector<HostTensor> weights_of(const Session& session) {
+  std::vector<HostTensor> tensors;
+  for (const State& state : session.plan().states) {
     if (!holds_weights(state)) continue;
     for (const Segment& s : state.segments) {
       if (is_cut(s))
         fail("parameter '{}' is shared by ranks in parts: files of weights hold whole ones", s.name);
-      std::vector<float> values = read_segment(state.name, s.name);
-      if (s.transposed) {
-        std::vector<float> turned(values.size());
-        transpose(values, turned, stored_shape(s)[1], stored_shape(s)[0]);
-        values = std::move(turned);
-      }
-      parts.push_back(std::move(values));
+      const std::vector<float> values = session.read_segment(state.name, s.name);
       const std::string& name = s.checkpoint_names.empty() ? s.name : s.checkpoint_names.front();
-      tensors.push_back({name, DType::f32, stored_shape(s), bytes_of(parts.back())});
+      HostTensor& tensor = tensors.emplace_back(HostTensor{name, DType::f32, stored_shape(s), {}});
+      tensor.bytes.resize(values.size() * sizeof(float));
+      const std::span<float> to(reinterpret_cast<float*>(tensor.bytes.data()), values.size());
+      if (s.transposed)
+        transpose(values, to, tensor.shape[1], tensor.shape[0]);
+      else
+        std::ranges::copy(values, to.begin());
     }
   }
+  return tensors;
+}
+
+void Session::save_weights(const std::filesystem::path& path,
+                           std::map<std::string, std::string> metadata) const {
+  const std::vector<HostTensor> all = weights_of(*this);
+  std::vector<TensorView> views;
+  for (const HostTensor& t : all) views.push_back({t.name, t.dtype, t.shape, t.bytes});
   metadata.emplace("format", "pt");
-  write_safetensors(path, tensors, metadata);
+  write_safetensors(path, views, metadata);
 }
 
 }  // namespace smelt

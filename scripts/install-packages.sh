@@ -8,7 +8,7 @@ build=(g++ cmake ninja-build pkg-config llvm-19-dev liblld-19-dev libfmt-dev nlo
        libcpp-httplib-dev libopenblas-openmp-dev libpcre2-dev libutf8proc-dev libbenchmark-dev zlib1g-dev libzstd-dev git)
 tests=(libgtest-dev clang-19 clang-format-19 clang-tidy-19 clang-tools-19 libclang-rt-19-dev
        libclang-common-19-dev python3)
-optional=(graphviz ccache python3-venv)
+optional=(graphviz ccache python3-venv python3-dev)
 
 case "${1:-build}" in
   build) wanted=("${build[@]}") ;;
@@ -20,26 +20,41 @@ esac
 installed() { dpkg-query -W -f='${Status}' "$1" 2>/dev/null | grep -q 'install ok installed'; }
 missing_of() { for package in "$@"; do installed "$package" || echo "$package"; done; }
 
-mapfile -t missing < <(missing_of "${wanted[@]}")
-mapfile -t extras < <(missing_of "${optional[@]}")
-[ ${#missing[@]} -eq 0 ] && [ ${#extras[@]} -eq 0 ] && exit 0
+install_debian() {
+  local missing extras root package
+  mapfile -t missing < <(missing_of "${wanted[@]}")
+  mapfile -t extras < <(missing_of "${optional[@]}")
+  [ ${#missing[@]} -eq 0 ] && [ ${#extras[@]} -eq 0 ] && return
 
-root=()
-if [ "$(id -u)" -ne 0 ]; then
-  if command -v sudo >/dev/null; then root=(sudo); fi
-  if [ ${#root[@]} -eq 0 ]; then
-    [ ${#missing[@]} -eq 0 ] && exit 0
-    echo "error: missing packages, and neither root nor sudo to install them: ${missing[*]}" >&2
-    exit 1
+  root=()
+  if [ "$(id -u)" -ne 0 ]; then
+    if command -v sudo >/dev/null; then root=(sudo); fi
+    if [ ${#root[@]} -eq 0 ]; then
+      [ ${#missing[@]} -eq 0 ] && return
+      echo "error: missing packages, and neither root nor sudo to install them: ${missing[*]}" >&2
+      exit 1
+    fi
   fi
-fi
-apt_get() { ${root[@]+"${root[@]}"} env DEBIAN_FRONTEND=noninteractive apt-get "$@"; }
+  apt_get() { ${root[@]+"${root[@]}"} env DEBIAN_FRONTEND=noninteractive apt-get "$@"; }
 
-apt_get update -qq
-if [ ${#missing[@]} -gt 0 ]; then
-  echo "installing: ${missing[*]}" >&2
-  apt_get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
-fi
-for package in ${extras[@]+"${extras[@]}"}; do
-  apt_get install -y -qq --no-install-recommends "$package" >/dev/null || echo "note: $package is not available" >&2
-done
+  apt_get update -qq
+  if [ ${#missing[@]} -gt 0 ]; then
+    echo "installing: ${missing[*]}" >&2
+    apt_get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+  fi
+  for package in ${extras[@]+"${extras[@]}"}; do
+    apt_get install -y -qq --no-install-recommends "$package" >/dev/null || echo "note: $package is not available" >&2
+  done
+}
+
+# What the tests of the Python package import, in an environment of its own.
+install_python() {
+  local home
+  home=$(dirname "${BASH_SOURCE[0]}")/../build/python-venv
+  [ -x "$home/bin/python" ] && "$home/bin/python" -c 'import nanobind, numpy, pytest' 2>/dev/null && return
+  { python3 -m venv "$home" && "$home/bin/pip" install -q nanobind numpy pytest; } >/dev/null 2>&1 ||
+    echo "note: no environment with nanobind, numpy and pytest: the Python package is not tested" >&2
+}
+
+install_debian
+[ "${1:-build}" = build ] || install_python

@@ -5,7 +5,7 @@
 #   --fast   leaves out the sanitizers, clang-tidy, the includes and the quickstart
 #   --long   checks the includes of all files, adds clang-tidy file by file, builds with all checks of the sanitizers and
 #            runs all tests with them, fuzzes each of the seven parsers a minute, and edits plans 12,000 times
-#   --only   runs one stage: format, floors, tests, goldens, embed, quickstart, asan, tidy, includes, fuzz, edits
+#   --only   runs one stage: format, floors, tests, goldens, embed, python, quickstart, asan, tidy, includes, fuzz, edits
 # At the end stands a table of stages with their seconds. The last line counts: "N passed, N failed".
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -127,7 +127,8 @@ suite() {
 # ---- sources
 
 sources() { git ls-files -co --exclude-standard -- '*.h' '*.cpp' '*.c' | grep -E '^(runtime|ir|passes|frontend|codegen|compiler|tests|examples)/'; }
-library_sources() { sources | grep -E '^(runtime|ir|passes|frontend|codegen|compiler)/.*\.cpp$'; }
+# Those of the Python package are built where nanobind is.
+library_sources() { sources | grep -E '^(runtime|ir|passes|frontend|codegen|compiler)/.*\.cpp$' | grep -v '^compiler/python/'; }
 format_check() { sources | xargs -P "$cores" -n 20 clang-format-19 --dry-run --Werror; }
 
 # for_clang DIRECTORY [options]: compile commands for clang.
@@ -165,9 +166,22 @@ includes_check() {
 
 # ---- stages
 
+# A Python that has what the package's tests need; empty where there is none.
+python_with_packages() {
+  local each has="import nanobind, numpy, os, pytest, sys, sysconfig
+assert os.path.exists(sysconfig.get_path('include') + '/Python.h')
+print(sys.executable)"
+  for each in "$PWD/build/python-venv/bin/python" python3 /usr/bin/python3; do "$each" -c "$has" 2>/dev/null && return; done
+}
+python_tests() {
+  [ -n "$python" ] || { echo "skipped: no Python with its headers, nanobind, numpy and pytest"; return; }
+  check "python package" env PYTHONPATH="$PWD/build/python" PYTHONDONTWRITEBYTECODE=1 \
+    "$python" -m pytest -q -p no:cacheprovider tests/python/package
+}
 build() {
   # Warnings are errors in the sanitizer build: at -O2 GCC 12 warns of faults in the standard library that are not there.
-  check "configure" cmake --preset release -DSMELT_TESTS=ON -DSMELT_BENCH=ON -DSMELT_WERROR=OFF
+  check "configure" cmake --preset release -DSMELT_TESTS=ON -DSMELT_BENCH=ON -DSMELT_WERROR=OFF \
+    -DSMELT_PYTHON="$([ -n "$python" ] && echo ON || echo OFF)" ${python:+"-DPython_EXECUTABLE=$python"}
   check "build" ninja -C build
 }
 goldens() {
@@ -226,14 +240,16 @@ export SMELT_CACHE_DIR=$PWD/build/test-cache
 rm -rf "$SMELT_CACHE_DIR"
 packages() { bash scripts/install-packages.sh all; }
 stage packages packages
+python=$(python_with_packages)
 needs_build=0
-for each in tests goldens embed quickstart edits; do wanted $each && needs_build=1; done
+for each in tests goldens embed python quickstart edits; do wanted $each && needs_build=1; done
 [ $needs_build -eq 1 ] && stage build build
 wanted format && stage format check "format" format_check
 wanted floors && stage floors check "floors" bash tests/floors_test.sh
 wanted tests && stage tests suite tests "$PWD/build"
 wanted goldens && stage goldens goldens
 wanted embed && stage embed check "embed" bash tests/embed_test.sh build
+wanted python && stage python python_tests
 wanted_slow quickstart && stage quickstart quickstart
 wanted_slow tidy && stage tidy check "clang-tidy" tidy_check
 wanted_slow includes && stage includes check "includes" includes_check

@@ -293,7 +293,7 @@ CompileOptions CompileFlags::options() const {
   options.passes.reproducer_dir = reproducer_directory(*this);
   options.passes.bisect_limit = bisect_limit;
   options.passes.disabled = disabled;
-  say_fallback(options);
+  if (says_fallback) say_fallback(options);
   return options;
 }
 

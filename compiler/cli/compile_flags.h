@@ -27,6 +27,7 @@ struct CompileFlags {
   int64_t bisect_limit = -1, bucket_mib = BucketCollectivesOptions{}.bytes >> 20;
   bool no_plan_cache = false, tune = false, verify_each = false, timing = false, print_after_all = false;
   bool says_memory = true;  // on stderr, before any of it is allocated
+  bool says_fallback = true;  // on stderr, where "native" is the CPU
   std::optional<int64_t> chunk_rows;
   std::optional<double> dropout;
   std::optional<bool> attention_mask;
@@ -62,7 +63,7 @@ struct CompileFlags {
 
   /// --timing asks where the seconds of compiling go, and so bypasses the cache.
   bool uses_plan_cache() const { return !no_plan_cache && !timing; }
-  /// Notes on stderr that "native" means the CPU here.
+  /// Notes on stderr that "native" means the CPU here, where says_fallback.
   CompileOptions options() const;
 };
 

@@ -1,4 +1,6 @@
 // smelt doctor: what this machine offers and what Smelt found on it.
+#include "compiler/cli/doctor.h"
+
 #include <cblas.h>
 #include <fmt/ranges.h>
 #include <omp.h>
@@ -13,7 +15,6 @@
 #include "compiler/cli/doctor_gpu.h"
 #include "compiler/cli/search/doctor_ranks.h"
 #include "compiler/cli/subprocess.h"
-#include "compiler/cli/text_table.h"
 #include "runtime/cpu/features.h"
 #include "runtime/cpu/memory.h"
 #include "runtime/ranks/rank_rates.h"
@@ -43,6 +44,12 @@ std::string cache_text() {
 
 void run_doctor(const DoctorCommand& options) {
   if (options.ranks) return measure_ranks(options.target);
+  fmt::print("{}", doctor_table(options.measure).text());
+}
+
+}  // namespace
+
+TextTable doctor_table(bool measure) {
   TextTable table({"what", "found"});
   table.add({"smelt", SMELT_VERSION});
   table.add({"processor", processor_name()});
@@ -51,7 +58,7 @@ void run_doctor(const DoctorCommand& options) {
   table.add({"cores", std::to_string(::sysconf(_SC_NPROCESSORS_ONLN))});
   table.add({"free memory", bytes_text(available_memory())});
   table.add({"threads (OpenMP)", std::to_string(omp_get_max_threads())});
-  if (options.measure)
+  if (measure)
     table.add({"copy bandwidth", fmt::format("{:.1f} GB/s, all threads", copy_bytes_per_second() / 1e9)});
   table.add({"BLAS", fmt::format("{}; {} threads", openblas_get_config(), openblas_get_num_threads())});
   table.add({"code generator", cpu_code_generator()});
@@ -61,10 +68,8 @@ void run_doctor(const DoctorCommand& options) {
   add_gpu_rows(table);
   for (const char* name : kEnvironment)
     if (const char* value = std::getenv(name)) table.add({name, value});
-  fmt::print("{}", table.text());
+  return table;
 }
-
-}  // namespace
 
 void add_doctor(CLI::App& app) {
   auto options = std::make_shared<DoctorCommand>();

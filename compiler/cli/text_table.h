@@ -12,6 +12,8 @@ class TextTable {
  public:
   explicit TextTable(std::vector<std::string> header) : rows_{std::move(header)} {}
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  /// The header is the first of them.
+  const std::vector<std::vector<std::string>>& rows() const { return rows_; }
   std::string text() const;
   std::string markdown() const;
 

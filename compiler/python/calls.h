@@ -1,0 +1,31 @@
+// Work outside of the interpreter, and failures as Python sees them.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <exception>
+#include <new>
+
+#include "runtime/error.h"
+
+namespace smelt::python {
+
+/// Makes smelt::Error an exception of the class smelt.Error, with its status.
+void translate_errors();
+
+/// Runs `body` without the GIL: other threads of Python go on meanwhile. What it throws is an Error.
+template <typename Body>
+auto released(Body body) {
+  const nanobind::gil_scoped_release release;
+  try {
+    return body();
+  } catch (const Error&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    fail_with(Status::out_of_memory, "memory does not suffice");
+  } catch (const std::exception& error) {
+    fail_with(Status::internal, "{}", error.what());
+  }
+}
+
+}  // namespace smelt::python

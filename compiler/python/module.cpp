@@ -1,0 +1,21 @@
+// smelt._native: the compiler and the runtime as the Python package calls them. What users see is in smelt/.
+#include <nanobind/nanobind.h>
+
+#include "compiler/python/calls.h"
+#include "compiler/python/generate.h"
+#include "compiler/python/plan.h"
+#include "compiler/python/reports.h"
+#include "compiler/python/session.h"
+#include "compiler/python/tensor.h"
+#include "runtime/smelt.h"
+
+NB_MODULE(_native, module) {
+  using namespace smelt::python;
+  translate_errors();
+  module.attr("version") = SMELT_VERSION;
+  bind_tensor(module);
+  auto plan = bind_plan(module);
+  bind_reports(module, plan);
+  auto session = bind_session(module);
+  bind_generate(session);
+}

@@ -1,0 +1,110 @@
+#include "compiler/python/plan.h"
+
+#include <fmt/ranges.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "compiler/cli/dump_files.h"
+#include "compiler/python/calls.h"
+#include "compiler/python/compile_options.h"
+#include "runtime/plan/plan_file.h"
+#include "runtime/plan/plan_model.h"
+
+namespace smelt::python {
+namespace {
+
+namespace nb = nanobind;
+
+std::shared_ptr<const CompiledPlan> compile_path(const std::string& path, const nb::dict& options) {
+  const CompileArguments arguments = compile_arguments(options);
+  return released([&] {
+    CompileOptions compile_options = arguments.flags.options();
+    compile_options.entries = arguments.entries;
+    cli::Model model = cli::open_model(path, {});
+    if (!model.description) fail("'{}' is a plan already: give it to smelt.load", path);
+    cli::compile_model(model, compile_options, arguments.flags);
+    if (!arguments.flags.dump_dir.empty())
+      cli::write_dump_files(*model.compilation, arguments.flags.dump_dir);
+    return std::make_shared<const CompiledPlan>(CompiledPlan{.path = model.path,
+                                                             .plan = model.plan,
+                                                             .about = std::move(model.about),
+                                                             .description = std::move(model.description),
+                                                             .weights = std::move(model.weights),
+                                                             .options = std::move(compile_options)});
+  });
+}
+
+std::shared_ptr<const CompiledPlan> load_path(const std::string& path) {
+  return released([&] {
+    const auto plan = load_plan(path);
+    return std::make_shared<const CompiledPlan>(
+        CompiledPlan{.path = path, .plan = plan, .about = read_plan_model(plan->model)});
+  });
+}
+
+nb::list ports(const std::vector<Port>& all) {
+  nb::list list;
+  for (const Port& port : all) {
+    nb::dict row;
+    row["name"] = port.name;
+    row["dtype"] = std::string(name(port.dtype));
+    row["shape"] = str(port.shape);
+    row["optional"] = port.optional;
+    list.append(row);
+  }
+  return list;
+}
+
+nb::dict entries(const CompiledPlan& compiled) {
+  nb::dict all;
+  for (const PlanEntry& entry : compiled.plan->entries) {
+    nb::dict row;
+    row["inputs"] = ports(entry.inputs);
+    row["outputs"] = ports(entry.outputs);
+    row["steps"] = entry.steps.size();
+    row["arena_bytes"] = entry.arena_bytes;
+    all[entry.name.c_str()] = row;
+  }
+  return all;
+}
+
+nb::dict bounds(const CompiledPlan& compiled) {
+  nb::dict all;
+  for (const Symbols::Bound& bound : compiled.plan->symbols.bounds())
+    all[fmt::format("{}", fmt::join(bound.factors, "*")).c_str()] = bound.upper;
+  return all;
+}
+
+}  // namespace
+
+cli::Model model_of(const CompiledPlan& compiled, std::optional<cli::Weights> weights) {
+  cli::Model model;
+  model.path = compiled.path;
+  model.plan = compiled.plan;
+  model.about = compiled.about;
+  model.weights = std::move(weights);
+  return model;
+}
+
+nb::class_<CompiledPlan> bind_plan(nb::module_& module) {
+  nb::class_<CompiledPlan> plan(module, "Plan");
+  plan.def_prop_ro("target", [](const CompiledPlan& p) { return p.plan->target; })
+      .def_prop_ro("path", [](const CompiledPlan& p) { return p.path.string(); })
+      .def_prop_ro("weights",
+                   [](const CompiledPlan& p) -> nb::object {
+                     if (!p.weights) return nb::none();
+                     return nb::cast(p.weights->tensors->path().string());
+                   })
+      .def("entries", entries)
+      .def("bounds", bounds)
+      .def("save", [](const CompiledPlan& p, const std::string& path) {
+        released([&] { save_plan(*p.plan, path); });
+      });
+  module.def("compile", compile_path);
+  module.def("load", load_path);
+  module.def("compile_option_names", compile_option_names);
+  return plan;
+}
+
+}  // namespace smelt::python

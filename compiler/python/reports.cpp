@@ -1,0 +1,87 @@
+#include "compiler/python/reports.h"
+
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <map>
+
+#include "compiler/cli/doctor.h"
+#include "compiler/cli/dump_levels.h"
+#include "compiler/cli/text_table.h"
+#include "compiler/python/calls.h"
+#include "runtime/executor.h"
+
+namespace smelt::python {
+namespace {
+
+namespace nb = nanobind;
+
+/// The compiler again, as far as the stage: graphs are not kept beside a plan.
+Compilation compile_again(const CompiledPlan& compiled, Stage stage, bool explains) {
+  if (!compiled.description)
+    fail("'{}' was loaded: a plan file has no graphs; compile the description to see them",
+         compiled.path.string());
+  CompileOptions options = compiled.options;
+  options.explain_fusion = explains;
+  options.dump_dir.clear(), options.passes.dump_dir.clear();
+  return compile(*compiled.description, options, stage);
+}
+
+Stage stage_of(const std::string& emit) {
+  return emit == "graph" ? Stage::graph : emit == "fused" ? Stage::fused : Stage::program;
+}
+
+std::string dump(const CompiledPlan& compiled, const std::string& emit, const std::string& format,
+                 const std::string& filter) {
+  const cli::DumpLevel level{emit, format, filter};
+  return released([&] {
+    const bool on_gpu = compiled.plan->target.starts_with("sm_");
+    cli::check_level(level, on_gpu);
+    if (emit == "cuda" && !on_gpu)
+      fail("--emit=cuda shows a GPU's code, but the plan is for {}", compiled.plan->target);
+    if (emit == "plan") return cli::plan_text(level, *compiled.plan);
+    Compilation compilation = compile_again(compiled, stage_of(emit), false);
+    return cli::emit_level(level, compilation);
+  });
+}
+
+std::string explain_fusion(const CompiledPlan& compiled, const std::string& filter) {
+  return released([&] { return cli::explanation(compile_again(compiled, Stage::program, true), filter); });
+}
+
+/// Bytes as planned, before any of them is allocated.
+nb::dict memory(const CompiledPlan& compiled) {
+  const Plan& plan = *compiled.plan;
+  std::map<std::string, int64_t> roles;
+  for (const State& state : plan.states) roles[std::string(name(state.role))] += resident_bytes(plan, state);
+  const ExecutorMemory need = executor_memory(plan);
+  nb::dict states, entries, all;
+  for (const auto& [role, bytes] : roles) states[role.c_str()] = bytes;
+  for (const PlanEntry& entry : plan.entries) entries[entry.name.c_str()] = entry.arena_bytes;
+  all["total"] = need.total();
+  all["states"] = states;
+  all["arena"] = need.arena;
+  all["arena_of_entry"] = entries;
+  all["constants"] = need.constants;
+  all["host"] = need.host;
+  return all;
+}
+
+std::vector<std::pair<std::string, std::string>> doctor(bool measure) {
+  const cli::TextTable table = released([&] { return cli::doctor_table(measure); });
+  std::vector<std::pair<std::string, std::string>> rows;
+  for (size_t i = 1; i < table.rows().size(); ++i) rows.emplace_back(table.rows()[i][0], table.rows()[i][1]);
+  return rows;
+}
+
+}  // namespace
+
+void bind_reports(nb::module_& module, nb::class_<CompiledPlan>& plan) {
+  plan.def("dump", dump, nb::arg("emit"), nb::arg("format"), nb::arg("filter"))
+      .def("explain_fusion", explain_fusion, nb::arg("filter"))
+      .def("memory", memory);
+  module.def("doctor", doctor, nb::arg("measure"));
+}
+
+}  // namespace smelt::python

@@ -1,0 +1,183 @@
+#include "compiler/python/session.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "compiler/python/arrays.h"
+#include "runtime/session_weights.h"
+
+namespace smelt::python {
+namespace {
+
+struct SessionArguments {
+  std::optional<std::string> weights, device;
+  bool from_scratch = false;
+  int threads = 0;
+  uint32_t seed = 0;
+  bool check_steps = false;
+};
+
+/// "cuda" or "cuda:1"; nothing where it is neither.
+std::optional<int> gpu_number(std::string_view device) {
+  constexpr std::string_view kGpu = "cuda";
+  if (device == kGpu) return -1;
+  if (!device.starts_with("cuda:")) return std::nullopt;
+  const std::string_view digits = device.substr(kGpu.size() + 1);
+  int number = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  const bool whole = error == std::errc{} && end == digits.data() + digits.size() && number >= 0;
+  return whole ? std::optional(number) : std::nullopt;
+}
+
+/// The number of the GPU; -1: any, or the plan is for CPUs.
+int device_number(const Plan& plan, const std::optional<std::string>& device) {
+  const bool on_gpu = plan.target.starts_with("sm_");
+  if (!device) return -1;
+  const auto number = gpu_number(*device);
+  if (!number && *device != "cpu") fail("device '{}': expected cpu, cuda or cuda:N", *device);
+  if (number.has_value() != on_gpu)
+    fail("device '{}': the plan is for {}; compile with target='{}'", *device, plan.target,
+         on_gpu ? "cpu" : "cuda");
+  return number.value_or(-1);
+}
+
+std::unique_ptr<BoundSession> open(const std::shared_ptr<const CompiledPlan>& compiled,
+                                   const SessionArguments& arguments) {
+  auto bound = std::make_unique<BoundSession>();
+  bound->compiled = compiled, bound->seed = arguments.seed;
+  released([&] {
+    std::optional<cli::Weights> weights;
+    if (arguments.weights)
+      weights = cli::weights_at(*arguments.weights);
+    else if (!arguments.from_scratch)
+      weights = compiled->weights;
+    if (weights) bound->note = std::exchange(weights->note, {});
+    bound->weights = weights ? weights->tensors->path().string() : "initial values";
+    cli::WeightFlags flags;
+    flags.from_scratch = !weights, flags.seed = arguments.seed;
+    const SessionOptions options{.threads = arguments.threads,
+                                 .seed = arguments.seed,
+                                 .check_steps = arguments.check_steps,
+                                 .device = device_number(*compiled->plan, arguments.device)};
+    bound->session = cli::open_session(model_of(*compiled, std::move(weights)), flags, options);
+  });
+  return bound;
+}
+
+std::unique_ptr<BoundSession> share(BoundSession& bound) {
+  auto other = std::make_unique<BoundSession>();
+  other->compiled = bound.compiled, other->weights = bound.weights, other->seed = bound.seed;
+  other->session = alone(bound, [&](Session& session) { return session.share({.seed = bound.seed}); });
+  return other;
+}
+
+nb::dict by_name(std::vector<HostTensor> tensors) {
+  nb::dict dict;
+  for (HostTensor& tensor : tensors) {
+    const nb::str name(tensor.name.c_str());
+    dict[name] = nb::cast(std::move(tensor));
+  }
+  return dict;
+}
+
+nb::dict run(BoundSession& bound, const std::string& entry, const nb::dict& arrays) {
+  const InputArrays inputs = input_arrays(arrays);
+  return by_name(alone(bound, [&](Session& session) { return session.run(entry, inputs.tensors); }));
+}
+
+/// The type and shape of memory for an output must be those of the output.
+void check_output(const PlanEntry& entry, std::span<const std::vector<int64_t>> shapes,
+                  const OutputArray& output) {
+  const auto port = std::ranges::find(entry.outputs, output.name, &Port::name);
+  if (port == entry.outputs.end()) return;  // the session says so
+  const auto& shape = shapes[static_cast<size_t>(port - entry.outputs.begin())];
+  if (output.dtype != port->dtype || output.shape != shape)
+    fail("entry '{}', output '{}': it is {}, the memory given is {}", entry.name, output.name,
+         describe(port->dtype, shape), describe(output.dtype, output.shape));
+}
+
+void run_into(BoundSession& bound, const std::string& entry, const nb::dict& arrays, const nb::dict& out) {
+  const InputArrays inputs = input_arrays(arrays);
+  std::vector<OutputArray> outputs;
+  for (const auto& [name, array] : out) outputs.push_back(output_array(nb::cast<std::string>(name), array));
+  require_apart(inputs.tensors, outputs);
+  alone(bound, [&](Session& session) {
+    const auto shapes = session.output_shapes(entry, inputs.tensors);
+    std::vector<OutputBuffer> buffers;
+    for (const OutputArray& output : outputs) {
+      check_output(session.entry(entry), shapes, output);
+      buffers.push_back({output.name, output.owner.data(), output.bytes()});
+    }
+    session.run(entry, inputs.tensors, buffers);
+  });
+}
+
+/// An entry of training: its random numbers are those of this step.
+nb::dict train(BoundSession& bound, const std::string& entry, const nb::dict& arrays,
+               std::optional<float> rate, int64_t step, int64_t micro_step) {
+  const InputArrays inputs = input_arrays(arrays);
+  return by_name(alone(bound, [&](Session& session) {
+    const PlanEntry& found = session.entry(entry);
+    session.unify(found, inputs.tensors);
+    if (rate) session.scalar("learning_rate") = *rate;
+    session.set_random(bound.seed, step, micro_step);
+    return session.run(entry, inputs.tensors);
+  }));
+}
+
+nb::dict state_dict(BoundSession& bound) {
+  return by_name(alone(bound, [](Session& session) { return weights_of(session); }));
+}
+
+/// The names that the plan has no use for, which are allowed where this is not strict.
+std::vector<std::string> load_state_dict(BoundSession& bound, const nb::dict& arrays, bool strict) {
+  const InputArrays given = input_arrays(arrays);
+  return alone(bound, [&](Session& session) {
+    std::vector<HostTensor> tensors;
+    for (const InputTensor& t : given.tensors) {
+      const auto* bytes = static_cast<const std::byte*>(t.data);
+      tensors.push_back(
+          {t.name, t.dtype, t.shape, {bytes, bytes + count_elements(t.shape) * size_of(t.dtype)}});
+    }
+    const auto checkpoint =
+        std::make_shared<const Checkpoint>(Checkpoint::of(std::move(tensors), "state_dict"));
+    if (!strict) return session.load_weights(*checkpoint);
+    cli::load_weights(session, model_of(*bound.compiled, cli::Weights{checkpoint}));
+    return std::vector<std::string>();
+  });
+}
+
+}  // namespace
+
+nb::class_<BoundSession> bind_session(nb::module_& module) {
+  nb::class_<BoundSession> session(module, "Session");
+  session.def_ro("weights", &BoundSession::weights)
+      .def_ro("note", &BoundSession::note)
+      .def("run", run)
+      .def("run_into", run_into)
+      .def("train", train, nb::arg(), nb::arg(), nb::arg("rate").none(), nb::arg("step"),
+           nb::arg("micro_step"))
+      .def("share", share)
+      .def("state_dict", state_dict)
+      .def("load_state_dict", load_state_dict)
+      .def("save_weights", [](BoundSession& bound, const std::string& path) {
+        alone(bound, [&](Session& s) { s.save_weights(path); });
+      });
+  module.def(
+      "open_session",
+      [](const std::shared_ptr<CompiledPlan>& plan, std::optional<std::string> weights,
+         std::optional<std::string> device, bool from_scratch, int threads, uint32_t seed, bool check_steps) {
+        return open(plan, {std::move(weights), std::move(device), from_scratch, threads, seed, check_steps});
+      },
+      nb::arg("plan"), nb::kw_only(), nb::arg("weights").none(), nb::arg("device").none(),
+      nb::arg("from_scratch"), nb::arg("threads"), nb::arg("seed"), nb::arg("check_steps"));
+  return session;
+}
+
+}  // namespace smelt::python

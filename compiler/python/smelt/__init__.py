@@ -1,0 +1,15 @@
+"""Smelt compiles a description of a transformer into one plan, and trains and runs it.
+
+    import smelt
+    plan = smelt.compile("models/gpt2", mode="infer", max={"B": 8, "T": 256})
+    session = plan.session()
+    logits = session.run("logits", input_ids=ids)["logits"]
+"""
+
+from ._native import Tensor, version as __version__
+from .errors import Error
+from .plan import Plan, compile, load
+from .reports import doctor
+from .session import Session, StepResult
+
+__all__ = ["Error", "Plan", "Session", "StepResult", "Tensor", "__version__", "compile", "doctor", "load"]

@@ -1,0 +1,60 @@
+"""The options of smelt.compile, for type checkers; `smelt compile --help` explains them."""
+
+from __future__ import annotations
+
+from typing import Literal, Mapping, Sequence, TypedDict, Union
+
+
+class CompileOptions(TypedDict, total=False):
+    # What the plan is for.
+    target: str
+    mode: Literal["train", "infer"]
+    max: Union[str, Mapping[str, int]]
+    entry: Union[str, Sequence[str]]
+    precision: Literal["fp32", "tf32", "bf16", "fp16"]
+    masters: Literal["fp32", "none"]
+    weight_type: Literal["float", "int8"]
+    attention: Literal["auto", "fused", "unfused", "mma", "wgmma"]
+    gemm_bodies: Literal["auto", "off", "only", "wide"]
+    chunk_rows: int
+    tune: bool
+    no_plan_cache: bool
+    # Its inputs and outputs.
+    attention_mask: bool
+    position_ids: bool
+    segment_ids: bool
+    hidden_states: bool
+    kv_cache: bool
+    choose_tokens: bool
+    cache_pages: int
+    # Training.
+    dropout: float
+    optimizer: Literal["sgd", "momentum", "adagrad", "adam", "adamw", "lamb"]
+    decay: Literal["declared", "all"]
+    weight_decay: float
+    clip: float
+    beta1: float
+    beta2: float
+    eps: float
+    momentum: float
+    memory_budget: Union[str, int]
+    recompute: str
+    offload_optimizer: str
+    offload_bucket: Union[str, int]
+    # Several ranks.
+    mesh: str
+    stage: int
+    pipeline_parts: int
+    sequence_parallel: bool
+    zero: int
+    zero_bucket: int
+    bucket_mib: int
+    # Passes.
+    pipeline: str
+    disable_pass: Union[str, Sequence[str]]
+    bisect_limit: int
+    verify_each: bool
+    print_after_all: bool
+    print_after: Union[str, Sequence[str]]
+    dump_dir: str
+    timing: bool

@@ -1,0 +1,123 @@
+"""Descriptions become plans, and plans sessions."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import TYPE_CHECKING, Any, Optional, Union
+
+from . import _native
+from .reports import Memory, plan_html
+from .session import Session
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from .options import CompileOptions
+
+PathLike = Union[str, "os.PathLike[str]"]
+
+
+class Plan:
+    """An executable plan. It never changes: any number of sessions may run it, in any threads."""
+
+    def __init__(self, native: _native.Plan) -> None:
+        self._native = native
+
+    @property
+    def target(self) -> str:
+        """The machine that it is for, such as "cpu-x86_64-skylake-avx512" or "sm_90"."""
+        return self._native.target
+
+    @property
+    def path(self) -> str:
+        """The description that it was compiled from, or the file that it was loaded from."""
+        return self._native.path
+
+    @property
+    def weights(self) -> Optional[str]:
+        """The file of weights beside the description; None where there is none, and for loaded plans."""
+        return self._native.weights
+
+    @property
+    def entries(self) -> dict[str, dict[str, Any]]:
+        """By name: "inputs" and "outputs" (each with name, dtype, shape and optional), "steps", "arena_bytes"."""
+        return self._native.entries()
+
+    @property
+    def bounds(self) -> dict[str, int]:
+        """The largest sizes that it runs: {"B": 32, "T": 1024}."""
+        return self._native.bounds()
+
+    def session(
+        self,
+        weights: Optional[PathLike] = None,
+        *,
+        device: Optional[str] = None,
+        from_scratch: bool = False,
+        threads: int = 0,
+        seed: int = 0,
+        check_steps: bool = False,
+    ) -> Session:
+        """Memory and weights to run the plan with.
+
+        weights: a safetensors file, an index or a directory. Without it those beside the description that the plan
+        was compiled from; where there are none, or with from_scratch, initial values that `seed` picks.
+        device: "cpu", "cuda" or "cuda:N", which must be of the plan's kind; by default the first GPU of a plan for GPUs.
+        threads: 0 is SMELT_NUM_THREADS, OMP_NUM_THREADS or all cores.
+        seed: of initial values, dropout and generation.
+        check_steps: on a GPU, wait after every step, so that a fault names it.
+        """
+        native = _native.open_session(
+            self._native,
+            weights=None if weights is None else os.fspath(weights),
+            device=device,
+            from_scratch=from_scratch,
+            threads=threads,
+            seed=seed,
+            check_steps=check_steps,
+        )
+        if native.note:
+            warnings.warn(native.note, stacklevel=2)
+        return Session(self, native)
+
+    def dump(self, emit: str = "fused", *, format: str = "text", filter: str = "") -> str:
+        """A level of the compiler as text: "graph", "fused", "program", "kernels", "llvm", "cuda" or "plan".
+
+        format: "text", "json", or of graphs "dot". filter: only what comes from sources whose name contains it.
+        """
+        return self._native.dump(emit, format, filter)
+
+    def explain_fusion(self, filter: str = "") -> str:
+        """Every kernel: what is in it, and why its neighbours are not."""
+        return self._native.explain_fusion(filter)
+
+    def memory(self) -> Memory:
+        """The bytes that a session takes, as planned for the largest sizes."""
+        return Memory(self._native.memory())
+
+    def save(self, path: PathLike) -> None:
+        """Writes a .plan file, which replaces `path` as a whole or not at all. It holds machine code, no weights."""
+        self._native.save(os.fspath(path))
+
+    def __repr__(self) -> str:
+        bounds = ", ".join(f"{name} <= {upper}" for name, upper in self.bounds.items())
+        return f"<smelt.Plan of {self.path!r} for {self.target}: {', '.join(self.entries)}; {bounds}>"
+
+    def _repr_html_(self) -> str:
+        return plan_html(self)
+
+
+def compile(model: PathLike, **options: Unpack[CompileOptions]) -> Plan:
+    """Compiles a model directory, a spec (.json) or a graph (.ir).
+
+    The options are those of `smelt compile`, with underscores (`smelt compile --help` explains them): mode="infer",
+    target="native", precision="bf16", max={"B": 32, "T": 1024}, entry=["logits"], attention_mask=True, ...
+    A plan that was made before is taken from the cache directory, unless no_plan_cache=True.
+    """
+    return Plan(_native.compile(os.fspath(model), dict(options)))
+
+
+def load(path: PathLike) -> Plan:
+    """Reads a .plan file. It holds machine code: load only plans that you would also run as programs."""
+    return Plan(_native.load(os.fspath(path)))

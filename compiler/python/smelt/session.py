@@ -1,0 +1,150 @@
+"""Plans at work: runs, updates and weights."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional, Union
+
+from . import _native
+
+if TYPE_CHECKING:
+    from .plan import Plan
+
+
+class StepResult:
+    """What an update reports; numbers are read when they are asked for."""
+
+    def __init__(self, outputs: dict[str, _native.Tensor]) -> None:
+        self.outputs = outputs
+
+    def _number(self, name: str) -> Optional[float]:
+        return float(self.outputs[name]) if name in self.outputs else None
+
+    @property
+    def loss(self) -> float:
+        """The mean over all targets."""
+        return float(self.outputs["loss"])
+
+    @property
+    def gradient_norm(self) -> Optional[float]:
+        """Of all gradients together; None where the plan does not compute it (compile with clip)."""
+        return self._number("gradient_norm")
+
+    @property
+    def loss_scale(self) -> Optional[float]:
+        """In fp16."""
+        return self._number("loss_scale")
+
+    @property
+    def skipped_steps(self) -> Optional[float]:
+        """How many updates were left out so far, as their gradients overflowed in fp16."""
+        return self._number("skipped_steps")
+
+    def __repr__(self) -> str:
+        norm = self.gradient_norm
+        return f"<smelt.StepResult loss={self.loss:.6g}" + (f" gradient_norm={norm:.6g}>" if norm is not None else ">")
+
+
+class Session:
+    """Memory and weights that a plan runs with. Calls from several threads run one after the other.
+
+    Inputs are arrays: anything with __dlpack__ or Python's buffer protocol, dense, of the type that the plan has. They
+    are read where they lie. An array that does not fit is a smelt.Error: nothing is copied or converted unasked.
+    """
+
+    def __init__(self, plan: Plan, native: _native.Session) -> None:
+        self._plan = plan
+        self._native = native
+        self.updates = 0
+        """How many updates were made: the step of the next one's random numbers."""
+        self._micro_steps = 0
+
+    @property
+    def plan(self) -> Plan:
+        return self._plan
+
+    @property
+    def weights(self) -> str:
+        """Where its weights are from."""
+        return self._native.weights
+
+    def run(
+        self, entry: Optional[str] = None, /, *, out: Optional[Mapping[str, Any]] = None, **inputs: Any
+    ) -> dict[str, Any]:
+        """Runs an entry (by default the only one, or "logits") and returns its outputs by name.
+
+        With `out` those outputs that it names are written to its arrays, which must have their types and shapes, and
+        the others are left out.
+        """
+        name = self._entry(entry)
+        if out is None:
+            return self._native.run(name, inputs)
+        self._native.run_into(name, inputs, dict(out))
+        return dict(out)
+
+    def step(self, *, lr: Optional[float] = None, **inputs: Any) -> StepResult:
+        """One update of the weights on one batch. `lr` stays what it is where it is not given."""
+        outputs = self._native.train("train_step", inputs, rate=lr, step=self.updates, micro_step=0)
+        self.updates += 1
+        return StepResult(outputs)
+
+    def accumulate(self, **inputs: Any) -> None:
+        """Adds the gradients of one batch to those of the next update, which `apply` makes."""
+        self._native.train("accumulate", inputs, rate=None, step=self.updates, micro_step=self._micro_steps)
+        self._micro_steps += 1
+
+    def apply(self, *, lr: Optional[float] = None) -> StepResult:
+        """The update by the gradients of all batches since the last one."""
+        outputs = self._native.train("apply", {}, rate=lr, step=self.updates, micro_step=0)
+        self.updates += 1
+        self._micro_steps = 0
+        return StepResult(outputs)
+
+    def generate(
+        self,
+        ids: Any,
+        *,
+        attention_mask: Any = None,
+        on_token: Optional[Callable[[int, int], Optional[bool]]] = None,
+        **options: Any,
+    ) -> list[list[int]]:
+        """Continues prompts (or translates sources): the new tokens of each, an end token included.
+
+        ids: rows of an array of i32 or i64, or lists of numbers of any lengths. `attention_mask` has a 0 wherever a
+        prompt has padding. The options are those of generation_config.json, whose values they replace:
+        max_new_tokens, do_sample, temperature, top_k, top_p, num_beams, num_return_sequences, eos_token_id, ...;
+        also seed, sliding_window and decoder_start_token_id.
+        on_token(index, token) is called with each new token; where it returns False, generation ends.
+        """
+        return self._native.generate(ids, mask=attention_mask, options=json.dumps(options), on_token=on_token)
+
+    def state_dict(self) -> dict[str, _native.Tensor]:
+        """A copy of every parameter, as f32, under its name and in its layout in checkpoints."""
+        return self._native.state_dict()
+
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> Session:
+        """Copies arrays of any float type into the parameters, and returns this session.
+
+        Where one is missing or has another shape, all of them are named in one smelt.Error and nothing is changed.
+        Names that no parameter has are an Error, too, unless strict is False.
+        """
+        self._native.load_state_dict(dict(state_dict), strict)
+        return self
+
+    def save_weights(self, path: Union[str, "os.PathLike[str]"]) -> None:
+        """Writes what state_dict returns to a safetensors file."""
+        self._native.save_weights(os.fspath(path))
+
+    def share(self) -> Session:
+        """A session with memory of its own on the same weights, which neither may change from now on."""
+        return Session(self._plan, self._native.share())
+
+    def _entry(self, entry: Optional[str]) -> str:
+        if entry is not None:
+            return entry
+        entries = self._plan.entries
+        return next(iter(entries)) if len(entries) == 1 else "logits"
+
+    def __repr__(self) -> str:
+        return f"<smelt.Session of {self._plan.path!r} for {self._plan.target}, weights: {self.weights}>"
