@@ -46,7 +46,17 @@ if(SMELT_LLVM_STATIC OR NOT SMELT_CPU)
   if(SMELT_CPU)
     llvm_map_components_to_libnames(codegen_libraries native passes lto option windowsdriver)  # the last three are lld's
     target_link_libraries(smelt_llvm_codegen INTERFACE ${LLVM_LIBRARY_DIR}/liblldELF.a ${LLVM_LIBRARY_DIR}/liblldCommon.a
-                                                       ${codegen_libraries})
+                                                       ${codegen_libraries} smelt_absent_targets)
+    # lld begins all targets that LLVM was built with. This machine's alone is linked: the others are nothing.
+    foreach(target IN LISTS LLVM_TARGETS_TO_BUILD)
+      foreach(part TargetInfo Target TargetMC AsmPrinter AsmParser)
+        if(NOT target STREQUAL LLVM_NATIVE_ARCH)
+          string(APPEND absent_targets "void LLVMInitialize${target}${part}(void);\nvoid LLVMInitialize${target}${part}(void) {}\n")
+        endif()
+      endforeach()
+    endforeach()
+    file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/absent_targets.c CONTENT "${absent_targets}" @ONLY)
+    add_library(smelt_absent_targets STATIC ${CMAKE_BINARY_DIR}/absent_targets.c)
   endif()
 else()
   target_link_libraries(smelt_llvm_support INTERFACE LLVM)
