@@ -4,6 +4,8 @@ import pathlib
 import pickle
 import subprocess
 import sys
+import threading
+import time
 
 import numpy
 import pytest
@@ -107,6 +109,16 @@ def test_weights_of_another_model_are_named(plan):
 def test_errors_are_sent_to_other_processes():
     error = pickle.loads(pickle.dumps(smelt.Error("text", "io")))
     assert (str(error), error.status) == ("text", "io")
+
+
+def test_other_threads_go_on_while_a_plan_is_compiled():
+    compiling = threading.Thread(target=smelt.compile, args=[GOLDEN], kwargs={"no_plan_cache": True})
+    compiling.start()
+    turns = 0
+    while compiling.is_alive():
+        turns += 1
+        time.sleep(0.001)
+    assert turns > 3  # two where the compiler held the interpreter
 
 
 def test_nothing_big_is_imported():
