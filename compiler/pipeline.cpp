@@ -247,9 +247,16 @@ class Compiler {
 
   /// Graphs have clones, and passes ask more than once.
   void note_refusal(const Node& node, const std::string& reason) const {
-    FusionReport::Refusal refusal{fmt::format("{} \"{}\"", info(node.op()).name, node.source), reason};
+    FusionReport::Refusal refusal{fmt::format("{} \"{}\"", info(node.op()).name, node.source), reason,
+                                  score_bytes(node)};
     if (!llvm::is_contained(result_.fusions.refusals, refusal))
       result_.fusions.refusals.push_back(std::move(refusal));
+  }
+
+  /// Of the matrices of scores, which lie in memory where an attention is taken apart.
+  int64_t score_bytes(const Node& attention) const {
+    const Shape &q = attention.operand(0)->shape(), &k = attention.operand(1)->shape();
+    return bytes_at_bounds(attention.graph().module().symbols, q[0] * q[1] * q[2] * k[1], options_.storage);
   }
 
   std::vector<std::string> share_batches(Module& module) const {

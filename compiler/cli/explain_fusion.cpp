@@ -160,7 +160,8 @@ std::string refusals_text(const FusionReport& report, std::string_view filter) {
   std::vector<std::string> lines;
   for (const FusionReport::Refusal& refusal : report.refusals)
     if (refusal.composite.find(filter) != std::string::npos)
-      lines.push_back(fmt::format("{}: {}", without_layers(refusal.composite), refusal.reason));
+      lines.push_back(fmt::format("{}: {} ({} of scores)", without_layers(refusal.composite), refusal.reason,
+                                  bytes_text(refusal.bytes)));
   return lines.empty() ? "" : "taken apart, no kernel computes it whole:\n" + counted_lines(lines) + "\n";
 }
 

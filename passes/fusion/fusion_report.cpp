@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -43,6 +44,9 @@ class Reporter {
       add_consumers(i);
     }
     add_siblings();
+    for (const auto& node : graph_.nodes())
+      if (!is_view_or_part(*node))
+        for (const auto& result : node->results()) add_readers_through_views(result.get());
   }
 
  private:
@@ -170,10 +174,63 @@ class Reporter {
   void add_siblings() {
     for (const auto& [pair, refused] : refused_) {
       if (flows_between_.contains(pair) || flows_between_.contains({pair.second, pair.first})) continue;
-      FusionReport::Border found = border(refused->reason, refused->detail, 0);
-      found.producer = number(pair.first), found.consumer = number(pair.second), found.siblings = true;
-      report_.borders.push_back(std::move(found));
+      add_sibling(pair.first, pair.second, border(refused->reason, refused->detail, read_by_both(pair)));
     }
+  }
+
+  void add_sibling(size_t first, size_t second, FusionReport::Border found) {
+    found.producer = number(first), found.consumer = number(second), found.siblings = true;
+    report_.borders.push_back(std::move(found));
+  }
+
+  int64_t read_by_both(std::pair<size_t, size_t> groups) const {
+    llvm::SetVector<const Value*> both;
+    for (const Node* node : groups_[groups.first])
+      for (const Value* operand : node->operands())
+        if (llvm::any_of(operand->users(), [&](const Node* user) { return is_inside(user, groups.second); }))
+          both.insert(operand);
+    return bytes_of(both.getArrayRef());
+  }
+
+  /// A group that reads all of a value, and the views in between.
+  struct Reader {
+    size_t group;
+    std::vector<std::string> views;
+  };
+
+  void collect_readers(const Value* value, const std::vector<std::string>& views,
+                       std::vector<Reader>& readers) const {
+    for (const Node* user : value->users()) {
+      if (user->is(Op::reshape) || user->is(Op::transpose)) {
+        std::vector<std::string> longer = views;
+        longer.push_back(operation(*user));
+        collect_readers(user->result(), longer, readers);
+      } else if (const auto group = group_of_.find(user);
+                 group != group_of_.end() && value->shape() == user->operand(0)->shape() &&
+                 llvm::none_of(readers, [&](const Reader& r) { return r.group == group->second; })) {
+        readers.push_back({group->second, views});
+      }
+    }
+  }
+
+  /// Groups that would have been siblings, but for a view between the value and one of them: fuse compares
+  /// readers of one value alone, so nobody has refused them.
+  void add_readers_through_views(const Value* value) {
+    std::vector<Reader> readers;
+    collect_readers(value, {}, readers);
+    for (size_t i = 0; i < readers.size(); ++i)
+      for (size_t j = i + 1; j < readers.size(); ++j) add_pair_through_views(value, readers[i], readers[j]);
+  }
+
+  void add_pair_through_views(const Value* value, const Reader& a, const Reader& b) {
+    const auto& [first, second] = std::minmax(a.group, b.group);
+    if (a.views == b.views || groups_[first][0]->phase != groups_[second][0]->phase) return;
+    if (flows_between_.contains({first, second}) || flows_between_.contains({second, first})) return;
+    if (refusal(first, second) || !told_.insert({first, second}).second) return;
+    const auto& views = a.views.empty() ? b.views : a.views;
+    add_sibling(
+        first, second,
+        border(FuseReason::view, fmt::format("through {}", fmt::join(views, ", ")), bytes_of({value})));
   }
 
   const Graph& graph_;
@@ -182,6 +239,7 @@ class Reporter {
   llvm::DenseMap<const Node*, size_t> group_of_;
   std::map<std::pair<size_t, size_t>, const RefusedPair*> refused_;
   std::set<std::pair<size_t, size_t>> flows_between_;
+  std::set<std::pair<size_t, size_t>> told_;  // siblings through views, which may share several values
 };
 
 }  // namespace

@@ -41,12 +41,13 @@ struct FusionReport {
     bool siblings = false;
     FuseReason reason = FuseReason::own_step;
     std::string detail;
-    int64_t bytes = 0;  // of the values between them; 0 of siblings
+    int64_t bytes = 0;  // of the values between them; of siblings: of what both read
   };
   /// A composite that a kernel could compute, but none does.
   struct Refusal {
     std::string composite;  // `attention "h.0.attention"`
     std::string reason;     // a sentence
+    int64_t bytes = 0;      // of what lies in memory instead, once
     bool operator==(const Refusal&) const = default;
   };
   std::vector<Kernel> kernels;

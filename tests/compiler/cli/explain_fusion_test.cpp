@@ -63,5 +63,15 @@ TEST(ExplainFusion, TheFilterKeepsALayer) {
   EXPECT_EQ(explain_fusion(two_layers(), "nowhere").find("#1"), std::string::npos);
 }
 
+TEST(ExplainFusion, CompositesThatWereTakenApartSayWhatTheScoresTake) {
+  FusionReport report;
+  for (const char* layer : {"h.0", "h.1"})
+    report.refusals.push_back({std::string("attention \"") + layer + "\"", "no kernel takes it", 4096});
+  EXPECT_EQ(
+      refusals_text(report, ""),
+      "taken apart, no kernel computes it whole:\n    2 x attention \"h.*\": no kernel takes it (4.0 KiB of "
+      "scores)\n\n");
+}
+
 }  // namespace
 }  // namespace smelt::cli

@@ -133,7 +133,40 @@ graph @g(%x: f32[512,512]) {
   ASSERT_NE(siblings, report.borders.end());
   EXPECT_EQ(siblings->reason, FuseReason::loop_nest);
   EXPECT_FALSE(siblings->detail.empty());
+  EXPECT_EQ(siblings->bytes, 512 * 512 * 4);  // which both read
   EXPECT_NE(report.kernels[0].source.find("rows"), std::string::npos) << report.kernels[0].source;
+}
+
+/// Both read all of x, one of them through a view: it is read twice.
+TEST(FusionReport, SiblingsThroughAViewAreTold) {
+  const FusionReport report = report_of(R"(
+graph @g(%x: f32[8,4]) {
+  %0 = exp %x "a"
+  %1 = reshape %x "v" : f32[32]
+  %2 = log %1 "b"
+  return out = %0, other = %2
+})");
+  ASSERT_EQ(report.kernels.size(), 2u);
+  ASSERT_EQ(report.borders.size(), 1u);
+  EXPECT_TRUE(report.borders[0].siblings);
+  EXPECT_EQ(report.borders[0].reason, FuseReason::view);
+  EXPECT_EQ(report.borders[0].detail, "through reshape");
+  EXPECT_EQ(report.borders[0].producer, 1);
+  EXPECT_EQ(report.borders[0].consumer, 2);
+  EXPECT_EQ(report.borders[0].bytes, 8 * 4 * 4);
+}
+
+/// Of equal views the same nodes would be one, and a part of a value is another value.
+TEST(FusionReport, ReadersOfPartsAreNoSiblings) {
+  const FusionReport report = report_of(R"(
+graph @g(%x: f32[8,4]) {
+  %0 = exp %x "a"
+  %1 = slice %x "v" {axis = 0, begin = 0} : f32[4,4]
+  %2 = log %1 "b"
+  return out = %0, other = %2
+})");
+  EXPECT_EQ(report.kernels.size(), 2u);
+  EXPECT_TRUE(report.borders.empty());
 }
 
 }  // namespace
