@@ -21,11 +21,12 @@ int report(int status, std::string_view message) {
 
 void add_commands(CLI::App& app) {
   using namespace smelt::cli;
-  for (auto add : {add_compile, add_dump, add_opt, add_run, add_train, add_evaluate, add_generate,
+  for (auto add :
+       {add_compile, add_dump, add_report, add_diff, add_opt, add_run, add_train, add_evaluate, add_generate,
 #ifdef SMELT_SERVER
-                   add_serve,
+        add_serve,
 #endif
-                   add_tokenize, add_export, add_launch, add_verify, add_bench, add_doctor})
+        add_tokenize, add_export, add_launch, add_verify, add_bench, add_doctor})
     add(app);
 }
 

@@ -97,14 +97,15 @@ std::string trace_events(BenchWorkload& work) {
   for (const StepTime& time : work.executor().profile()) {
     const Step& step = step_of(time);
     const double microseconds = time.seconds / static_cast<double>(time.runs) * 1e6;
-    events.push_back({{"name", step_name(program, step)},
-                      {"cat", step.phase},
-                      {"ph", "X"},
-                      {"ts", at},
-                      {"dur", microseconds},
-                      {"pid", 0},
-                      {"tid", 0},
-                      {"args", {{"sources", step.sources}}}});
+    events.push_back(
+        {{"name", step_name(program, step)},
+         {"cat", step.phase},
+         {"ph", "X"},
+         {"ts", at},
+         {"dur", microseconds},
+         {"pid", 0},
+         {"tid", 0},
+         {"args", {{"entry", time.entry->name}, {"step", time.step}, {"sources", step.sources}}}});
     at += microseconds;
   }
   return Json{{"traceEvents", std::move(events)}}.dump() + "\n";

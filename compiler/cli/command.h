@@ -8,6 +8,8 @@ namespace smelt::cli {
 
 void add_compile(CLI::App& app);
 void add_dump(CLI::App& app);
+void add_report(CLI::App& app);
+void add_diff(CLI::App& app);
 void add_opt(CLI::App& app);
 void add_run(CLI::App& app);
 void add_train(CLI::App& app);

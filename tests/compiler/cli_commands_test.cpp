@@ -13,8 +13,8 @@ using Json = nlohmann::json;
 using Commands = CommandLine;
 
 TEST_F(Commands, EveryCommandExplainsItself) {
-  for (const char* command : {"compile", "dump", "opt", "run", "train", "evaluate", "generate", "tokenize",
-                              "verify", "bench", "doctor"}) {
+  for (const char* command : {"compile", "dump", "report", "diff", "opt", "run", "train", "evaluate",
+                              "generate", "tokenize", "verify", "bench", "doctor"}) {
     const Outcome outcome = smelt(std::string(command) + " --help");
     EXPECT_EQ(outcome.status, 0) << command;
     EXPECT_TRUE(has(outcome.out, "Options:")) << outcome.out;

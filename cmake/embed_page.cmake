@@ -1,0 +1,42 @@
+# Files as constants of C++, made when CMake runs: what is built needs no file at run time.
+
+# The constant NAME with this text, appended to the variable `code` of the caller. A compiler must take no literal of more
+# than 65,536 characters, but joins neighbours.
+function(smelt_append_text name text)
+  string(LENGTH "${text}" length)
+  string(APPEND code "const char* const ${name} =")
+  set(at 0)
+  while(at LESS length)
+    string(SUBSTRING "${text}" ${at} 12000 part)
+    string(APPEND code "\n    R\"smelt(${part})smelt\"")
+    math(EXPR at "${at} + 12000")
+  endwhile()
+  set(code "${code};\n" PARENT_SCOPE)
+endfunction()
+
+# smelt_embed_page(FOLDER OUTPUT): the page of reports (compiler/report/report_page.h) as OUTPUT, a source. Scripts are joined
+# in the order of their names.
+function(smelt_embed_page folder output)
+  file(GLOB files CONFIGURE_DEPENDS ${folder}/*.js ${folder}/*.css ${folder}/*.html)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${files})
+  set(script "")
+  file(GLOB scripts ${folder}/*.js)
+  foreach(file IN LISTS scripts)
+    file(READ ${file} text)
+    string(APPEND script "${text}")
+  endforeach()
+  file(READ ${folder}/report.html html)
+  file(READ ${folder}/report.css style)
+  set(code "// Made by cmake/embed_page.cmake.\n#include \"compiler/report/report_page.h\"\n\nnamespace smelt::page {\n\n")
+  smelt_append_text(kHtml "${html}")
+  smelt_append_text(kStyle "${style}")
+  smelt_append_text(kScript "${script}")
+  string(APPEND code "\n}  // namespace smelt::page\n")
+  set(old "")
+  if(EXISTS ${output})
+    file(READ ${output} old)
+  endif()
+  if(NOT old STREQUAL code)
+    file(WRITE ${output} "${code}")
+  endif()
+endfunction()

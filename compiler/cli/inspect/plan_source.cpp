@@ -1,0 +1,49 @@
+#include "compiler/cli/inspect/plan_source.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "compiler/cli/config_file.h"
+#include "compiler/cli/model.h"
+#include "llvm/ADT/STLExtras.h"
+#include "runtime/error.h"
+#include "runtime/plan/plan_file.h"
+
+namespace smelt::cli {
+namespace {
+
+bool is_plan_path(const std::filesystem::path& path) {
+  return std::filesystem::is_regular_file(path) && (path.extension() == ".plan" || is_plan_file(path));
+}
+
+ReportedPlan compiled(const std::string& path, const CompileFlags& flags,
+                      const std::vector<std::string>& entries) {
+  CompileOptions options = flags.options();
+  options.entries = entries;
+  options.explain_fusion = true;
+  return reported(compile(read_description(model_path(path)), options, Stage::program), options, path);
+}
+
+void keep_entries(ReportedPlan& plan, const std::vector<std::string>& entries) {
+  std::vector<std::string> names;
+  for (const PlanEntry& entry : plan.program.entries) names.push_back("@" + entry.name);
+  for (const std::string& name : entries)
+    if (!llvm::is_contained(names, "@" + name))
+      fail("{}: there is no entry @{}; there are: {}", plan.model, name, fmt::join(names, ", "));
+  std::erase_if(plan.program.entries,
+                [&](const PlanEntry& entry) { return !llvm::is_contained(entries, entry.name); });
+}
+
+}  // namespace
+
+ReportedPlan read_reported_plan(const std::string& path, const CompileFlags& flags,
+                                const std::vector<std::string>& entries) {
+  if (!is_plan_path(path)) return compiled(path, flags, entries);
+  ReportedPlan plan = reported(*load_plan(path), path);
+  if (!entries.empty()) keep_entries(plan, entries);
+  return plan;
+}
+
+}  // namespace smelt::cli

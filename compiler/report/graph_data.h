@@ -1,0 +1,18 @@
+// The fused graph of an entry as a report draws it: nodes, what is in them, and the bytes between them.
+#pragma once
+
+#include "compiler/report/node_links.h"
+#include "compiler/report/text_pool.h"
+
+namespace smelt {
+
+/// One object a node, in program order; operands are [place of the node, result] and results are [type,
+/// bytes at the bounds]. Texts stand in the pool.
+///   {"op", "source", "layer", "phase", "kind": "leaf"|"view"|"effect"|"step", "in", "out", "body"?: text,
+///    "steps": [numbers]}
+Json graph_data(const Graph& graph, const std::vector<NodeSteps>& links, TextPool& texts);
+
+/// The operations of a body, one a line, numbered from %0; its inputs are %a0, %a1, ...
+std::string body_text(const Graph& body);
+
+}  // namespace smelt

@@ -1,0 +1,55 @@
+#include "compiler/report/report_page.h"
+
+#include <algorithm>
+#include <map>
+
+namespace smelt {
+namespace {
+
+std::string escaped(std::string_view text) {
+  std::string result;
+  for (const char c : text)
+    if (c == '<')
+      result += "&lt;";
+    else if (c == '&')
+      result += "&amp;";
+    else
+      result += c;
+  return result;
+}
+
+/// Inside <script>, "</script>" would end it and "<!--" begin another state: no "<" is left as it is.
+std::string data_text(const Json& data) {
+  std::string text = data.dump(-1, ' ', false, Json::error_handler_t::replace), result;
+  result.reserve(text.size() + text.size() / 50);
+  for (const char c : text)
+    if (c == '<')
+      result += "\\u003c";
+    else
+      result += c;
+  return result;
+}
+
+}  // namespace
+
+std::string report_page(const Json& data, const std::string& title) {
+  const std::map<std::string_view, std::string> parts = {{"@TITLE@", escaped(title)},
+                                                         {"@STYLE@", page::kStyle},
+                                                         {"@SCRIPT@", page::kScript},
+                                                         {"@DATA@", data_text(data)}};
+  const std::string_view html = page::kHtml;
+  std::string result;
+  for (size_t at = 0; at < html.size();) {
+    const auto part = std::ranges::find_if(
+        parts, [&](const auto& candidate) { return html.substr(at).starts_with(candidate.first); });
+    if (part == parts.end()) {
+      result += html[at++];
+    } else {
+      result += part->second;
+      at += part->first.size();
+    }
+  }
+  return result;
+}
+
+}  // namespace smelt

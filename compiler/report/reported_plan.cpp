@@ -1,0 +1,74 @@
+#include "compiler/report/reported_plan.h"
+
+#include "codegen/code_listing.h"
+#include "codegen/cuda/emit_cuda.h"
+#include "compiler/summary.h"
+
+namespace smelt {
+namespace {
+
+/// A kernel that is written by hand has no Kernel IR.
+Kernel kernel_of(const KernelCode& code) {
+  if (!code.text.empty() && !code.launch) return parse_kernel(code.text, code.name);
+  Kernel kernel;
+  kernel.name = code.name;
+  return kernel;
+}
+
+std::vector<EntrySummary> summaries(const Program& program) {
+  std::vector<EntrySummary> rows;
+  for (const PlanEntry& entry : program.entries) rows.push_back({.entry = entry.name});
+  summarise_program(program, rows);
+  return rows;
+}
+
+}  // namespace
+
+ReportedPlan reported(Compilation compilation, const CompileOptions& options, std::string model) {
+  const Target target = resolved_target(options);
+  return {.model = std::move(model),
+          .target = target.str(),
+          .rates_of = target,
+          .program = std::move(compilation.program),
+          .codes = {},
+          .fused = std::move(compilation.fused),
+          .fusions = std::move(compilation.fusions),
+          .summary = std::move(compilation.summary)};
+}
+
+ReportedPlan reported(const Plan& plan, std::string model) {
+  ReportedPlan result{.model = std::move(model),
+                      .target = plan.target,
+                      .rates_of = plan.target.starts_with("cpu") ? Target{} : parse_target(plan.target),
+                      .program = {.symbols = plan.symbols,
+                                  .mesh = plan.mesh,
+                                  .states = plan.states,
+                                  .buffers = plan.buffers,
+                                  .entries = plan.entries,
+                                  .kernels = {},
+                                  .description = plan.model},
+                      .codes = {},
+                      .fused = nullptr,
+                      .fusions = {},
+                      .summary = {}};
+  for (const KernelCode& code : plan.kernels) {
+    result.program.kernels.push_back(kernel_of(code));
+    result.codes.push_back(code.source);
+  }
+  result.summary = summaries(result.program);
+  return result;
+}
+
+void add_codes(ReportedPlan& plan) {
+  const std::vector<Kernel>& kernels = plan.program.kernels;
+  plan.codes.resize(kernels.size());
+  const auto sources =
+      plan.is_cuda() ? sources_of_kernels(plan.program) : decltype(sources_of_kernels(plan.program))();
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    if (!plan.codes[i].empty() || kernels[i].params.empty()) continue;
+    const Kernel* one[] = {&kernels[i]};
+    plan.codes[i] = plan.is_cuda() ? emit_cuda(kernels[i], sources[i]) : llvm_listing(one);
+  }
+}
+
+}  // namespace smelt

@@ -1,0 +1,33 @@
+// What a report shows of one plan, whether it was compiled here or comes from a file.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compiler/compile.h"
+
+namespace smelt {
+
+struct ReportedPlan {
+  std::string model;   // the path, as it was given
+  std::string target;  // as the plan names it
+  Target rates_of;     // what times are estimated for
+  Program program;
+  std::vector<std::string> codes;  // of kernels: CUDA C++ or LLVM IR; empty where there is none
+  // What a plan's file does not keep; empty then.
+  std::unique_ptr<Module> fused;
+  FusionReport fusions;
+  std::vector<EntrySummary> summary;
+
+  bool is_cuda() const { return rates_of.is_cuda(); }
+};
+
+/// Of a compilation up to its program, with `fusions`.
+ReportedPlan reported(Compilation compilation, const CompileOptions& options, std::string model);
+/// Kernels come from the text that the plan has of them.
+ReportedPlan reported(const Plan& plan, std::string model);
+/// Fills `codes`: takes about a tenth of a second for 35 kernels.
+void add_codes(ReportedPlan& plan);
+
+}  // namespace smelt

@@ -1,0 +1,18 @@
+// Which layer of a model a source name belongs to: what reports fold steps by.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace smelt {
+
+/// "h.3" of "h.3.attention.c_proj": up to the first part that is a number; else the first two parts.
+std::string layer_of(std::string_view source);
+/// Of a step with these sources: of two layers the later one, as it continues from there; "(several)" of
+/// more, "(none)" without sources.
+std::string layer_of(const std::vector<std::string>& sources);
+/// "a + b" as "a" and "b".
+std::vector<std::string> source_parts(std::string_view source);
+
+}  // namespace smelt
