@@ -3,12 +3,12 @@
 // Along the factors of each operation (passes/sharding/op_factors.h) a cut dim cuts the dims that it belongs
 // to, forward to results and backward to operands, until nothing changes. A dim that got its axes keeps
 // them; where an operation could take an axis for two of its factors, the one that moves the fewest bytes
-// wins; a message counts as many bytes, and readers of one value share its gather (assign_nodes.h). Constants
-// and positions that nothing cuts and whose first dim is the symbol of an input's that is cut are cut like it:
-// a sum of ones then counts the records of all ranks. What is written stays: annotated values, and states and
-// parameters, which are whole on every rank where nothing is said. Then sums over ranks are placed
-// (passes/sharding/partial_sums.h). Contract: afterwards every value has a sharding; any choice gives the same
-// numbers, since partition moves what does not fit.
+// wins; a message counts as many bytes, and readers of one value share its gather (assign_nodes.h).
+// Constants and positions that nothing cuts and whose first dim is the symbol of an input's that is cut
+// are cut like it: a sum of ones then counts the records of all ranks. What is written stays: annotated
+// values, and states and parameters, which are whole on every rank where nothing is said. Then sums over
+// ranks are placed (passes/sharding/partial_sums.h). Contract: afterwards every value has a sharding; any
+// choice gives the same numbers, since partition moves what does not fit.
 #pragma once
 
 #include <string>
