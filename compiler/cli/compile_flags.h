@@ -26,7 +26,7 @@ struct CompileFlags {
   std::vector<std::string> bounds, disabled, print_after, trained;
   int64_t bisect_limit = -1, bucket_mib = BucketCollectivesOptions{}.bytes >> 20;
   bool no_plan_cache = false, tune = false, verify_each = false, timing = false, print_after_all = false;
-  bool says_memory = true;  // on stderr, before any of it is allocated
+  bool says_memory = true;    // on stderr, before any of it is allocated
   bool says_fallback = true;  // on stderr, where "native" is the CPU
   std::optional<int64_t> chunk_rows;
   std::optional<double> dropout;
