@@ -172,7 +172,8 @@ std::string explain_fusion(const FusionReport& report, std::string_view filter) 
   std::string text =
       "-> gives a value to, <- takes a value from, || reads the same value as; own_step: a step that no "
       "kernel "
-      "takes in; bytes are at the bounds, as f32 even where --precision is narrower\n";
+      "takes in; bytes of the value between two, or that both read, are at the bounds, as f32 even where "
+      "--precision is narrower\n";
   for (const std::string& graph : graphs) text += "\n" + Explanation(report, graph, filter).text();
   return text;
 }

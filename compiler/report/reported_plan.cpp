@@ -60,6 +60,7 @@ ReportedPlan reported(const Plan& plan, std::string model) {
 }
 
 void add_codes(ReportedPlan& plan) {
+  if (!plan.is_cuda() && cpu_code_generator() == "none") return;  // a build without LLVM's code generator
   const std::vector<Kernel>& kernels = plan.program.kernels;
   plan.codes.resize(kernels.size());
   const auto sources =
