@@ -43,8 +43,8 @@ class WaitFiller {
   bool is_waited_for_at_once(size_t index) {
     const size_t next = index + 1;
     if (!units_[index].collective() || next == units_.size() || units_[next].collective()) return false;
-    for (size_t i = next; i-- > 0 && units_[i].collective();)
-      if (conflict(units_[i].touches, units_[next].touches)) return true;
+    for (size_t behind = next; behind > 0 && units_[behind - 1].collective(); --behind)
+      if (conflict(units_[behind - 1].touches, units_[next].touches)) return true;
     return false;
   }
 
@@ -62,8 +62,11 @@ class WaitFiller {
   std::optional<size_t> work_in_front_of(size_t collective) {
     const double enough = options_.flops_a_byte * bytes(*units_[collective].collective());
     const auto places = static_cast<size_t>(options_.most_places);
-    for (size_t i = collective; i-- > 0 && collective - i <= places;)
-      if (flops(units_[i]) >= enough && !moved_[i] && may_stand_behind(i, collective)) return i;
+    const size_t first = collective > places ? collective - places : 0;
+    for (size_t behind = collective; behind > first; --behind)
+      if (const size_t i = behind - 1;
+          flops(units_[i]) >= enough && !moved_[i] && may_stand_behind(i, collective))
+        return i;
     return std::nullopt;
   }
 
