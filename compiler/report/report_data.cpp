@@ -5,6 +5,7 @@
 #include "compiler/report/diff_data.h"
 #include "compiler/report/entry_data.h"
 #include "compiler/summary.h"
+#include "ir/analysis/node_seconds.h"
 #include "runtime/smelt.h"
 
 namespace smelt {
