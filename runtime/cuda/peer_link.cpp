@@ -68,7 +68,7 @@ std::unique_ptr<PeerLink> PeerLink::connect(const Device& device, Communicator& 
   const bool has_memory = link->take_memory(!sends);
   End own = has_memory ? link->end_of_this() : End{};
   const End theirs = exchanged(group, own, other, sends);
-  const bool reached = own.can && theirs.can && link->reach(theirs);
+  const bool reached = own.can && theirs.can && own.host == theirs.host && link->reach(theirs);
   const bool both = exchanged(group, reached, other, sends) && reached;
   return both ? std::move(link) : nullptr;
 }
@@ -107,7 +107,6 @@ PeerLink::End PeerLink::end_of_this() const {
 /// The driver maps no block for the process that has made it: ranks that are threads of one have no such
 /// link.
 bool PeerLink::reach(const End& other) {
-  if (other.host != end_of_this().host) return false;
   mapped_ = driver().IpcOpenMemHandle(&other_, other.handle, kMapForPeers) == 0;
   return mapped_;
 }
