@@ -51,7 +51,8 @@ class GraphClock {
     graph_ = {};
     if (bytes != bytes_) {
       from_ = {}, to_ = {};
-      from_ = device_block(device_, bytes), to_ = device_block(device_, bytes);
+      from_ = device_block(device_, bytes), to_ = shared_block(device_, bytes);
+      collectives_.share(axis_, {to_});
       check(driver().MemsetD8Async(from_.get(), 0, static_cast<size_t>(bytes), stream_.get()),
             "clearing memory");
     }
@@ -71,7 +72,7 @@ class GraphClock {
                          .axis = axis_,
                          .ranks = ranks_,
                          .from = from_.get(),
-                         .to = to_.get(),
+                         .to = to_.address(),
                          .elements = elements,
                          .dtype = DType::f32},
                         stream_.get());
@@ -84,7 +85,8 @@ class GraphClock {
   Collectives collectives_;
   StreamOwner stream_;
   EventOwner begin_, end_;
-  DeviceBlock from_, to_;
+  DeviceBlock from_;
+  SharedBlock to_;
   GraphOwner graph_;  // goes before the communicators that it was captured with
   CollectiveKind kind_ = CollectiveKind::all_reduce;
   int64_t bytes_ = 0, times_ = 1;

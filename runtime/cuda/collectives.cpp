@@ -1,11 +1,11 @@
 #include "runtime/cuda/collectives.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <exception>
 #include <string>
 
 #include "runtime/error.h"
+#include "runtime/ranks/gathered.h"
 
 namespace smelt::cuda {
 namespace {
@@ -38,26 +38,19 @@ void as_group(const std::string& what, const Calls& calls) {
 NcclId shared_id(Communicator& group) {
   NcclId own;
   if (group.rank() == 0) own = new_nccl_id();
-  std::vector<NcclId> all(static_cast<size_t>(group.size()));
-  group.all_gather(std::as_bytes(std::span(&own, 1)), std::as_writable_bytes(std::span(all)));
-  return all.front();
+  return gathered(group, own).front();
 }
 
 }  // namespace
 
-CollectiveLaunch CollectiveLaunch::row(int64_t number) const {
-  CollectiveLaunch one = *this;
-  one.rows = 1;
-  one.from += static_cast<DevicePointer>(number * from_stride * size_of(dtype));
-  one.to += static_cast<DevicePointer>(number * to_stride * size_of(dtype));
-  return one;
-}
-
 Collectives::Collectives(const Device& device, const Plan& plan, RankGroups& ranks)
     : ranks_(ranks),
       comms_(std::make_shared<NcclComms>()),
+      copies_(plan.mesh.axes.size()),
       device_(device),
-      side_(device, StreamPriority::high) {
+      side_(device, StreamPriority::high),
+      own_parts_(device, StreamPriority::high),
+      exchanges_(device, StreamPriority::high) {
   connect(device, plan, ranks);
   ranks.on_failure([comms = comms_](const std::string& text) { comms->fail(text); });
 }
@@ -65,7 +58,26 @@ Collectives::Collectives(const Device& device, const Plan& plan, RankGroups& ran
 Collectives::~Collectives() {
   ranks_.on_failure({});
   device_.try_make_current();
-  comms_->end(std::uncaught_exceptions() > 0 ? nccl().CommAbort : nccl().CommDestroy);
+  const bool failing = std::uncaught_exceptions() > 0;
+  if (failing) comms_->end(nccl().CommAbort);
+  for (Copies& copies : copies_) unshare(copies);
+  if (!failing) comms_->end(nccl().CommDestroy);
+}
+
+void Collectives::share(size_t axis, std::vector<SharedBlock> blocks) {
+  Copies& copies = copies_[axis];
+  unshare(copies);
+  copies.ways = PeerCopies::connect(device_, ranks_.along(axis), std::move(blocks));
+  if (copies.ways) copies.at_end = comms_->at_end([ways = copies.ways.get()] { ways->give_up(); });
+}
+
+/// Nothing is under way any more then.
+void Collectives::unshare(Copies& copies) {
+  if (!copies.ways) return;
+  comms_->forget(copies.at_end);
+  own_parts_.finish();
+  exchanges_.finish();
+  copies.ways.reset();
 }
 
 void Collectives::connect(const Device& device, const Plan& plan, RankGroups& ranks) {
@@ -79,8 +91,17 @@ void Collectives::connect(const Device& device, const Plan& plan, RankGroups& ra
 }
 
 void Collectives::launch(const CollectiveLaunch& launch, Stream stream) {
+  const PeerCopies* copies = copies_[launch.axis].ways.get();
+  if (copies && copies->takes(launch)) return launch_copies(*copies, launch, stream);
   side_.launch(stream, launch.waited_at,
                [&](Stream own) { comms_->call([&] { run(launch, along_[launch.axis], own); }); });
+}
+
+/// What a rank has itself is copied beside what comes from others.
+void Collectives::launch_copies(const PeerCopies& copies, const CollectiveLaunch& launch, Stream stream) {
+  check();
+  own_parts_.launch(stream, launch.waited_at, [&](Stream own) { copies.copy_own(launch, own); });
+  exchanges_.launch(stream, launch.waited_at, [&](Stream own) { copies.exchange(launch, own); });
 }
 
 void Collectives::run(const CollectiveLaunch& l, NcclComm comm, Stream stream) const {
@@ -116,9 +137,17 @@ void Collectives::run_row(const CollectiveLaunch& l, NcclComm comm, Stream strea
   }
 }
 
-void Collectives::join(size_t step, Stream stream) { side_.join(step, stream); }
+void Collectives::join(size_t step, Stream stream) {
+  for (SideStream* side : {&side_, &own_parts_, &exchanges_}) side->join(step, stream);
+}
 
-void Collectives::join_all(Stream stream) { side_.join_all(stream); }
+void Collectives::join_all(Stream stream) {
+  for (SideStream* side : {&side_, &own_parts_, &exchanges_}) side->join_all(stream);
+}
+
+void Collectives::forget() {
+  for (SideStream* side : {&side_, &own_parts_, &exchanges_}) side->forget();
+}
 
 void Collectives::check() const { comms_->check(); }
 

@@ -1,36 +1,22 @@
-// What GPUs of several ranks do together: NCCL's communicators along the axes of a mesh, and a stream of
-// their own, so that a collective runs beside the steps behind it until one of them waits for it.
+// What GPUs of several ranks do together along the axes of a mesh, on streams of their own, so that a
+// collective runs beside the steps behind it until one of them waits for it: gathers and exchanges by copies
+// where ranks reach each other's memory (peer_copies.h), all else by NCCL.
 //
-// Communicators are made together: every rank makes its executor at once. NCCL cannot know that a rank is
-// gone, so the run's failure ends the communicators, and with them the kernels that wait.
+// Communicators are made together: every rank makes its executor at once. Neither NCCL nor a stream knows
+// that a rank is gone, so the run's failure ends the communicators and all waits for words.
 #pragma once
 
 #include <memory>
 #include <vector>
 
+#include "runtime/cuda/collective_launch.h"
 #include "runtime/cuda/nccl_comms.h"
+#include "runtime/cuda/peer_copies.h"
 #include "runtime/cuda/side_stream.h"
 #include "runtime/plan/plan.h"
 #include "runtime/ranks/rank_groups.h"
 
 namespace smelt::cuda {
-
-/// A collective step with its sizes evaluated.
-struct CollectiveLaunch {
-  CollectiveKind kind = CollectiveKind::all_reduce;
-  size_t axis = 0;  // of the mesh
-  int64_t ranks = 1;
-  DevicePointer from = 0, to = 0;
-  int64_t elements = 0;  // of a part
-  DType dtype = DType::f32;
-  CollectiveSum sum = CollectiveSum::add;
-  size_t waited_at = 0;                              // a step of the entry, or their number
-  int64_t rows = 1, from_stride = 0, to_stride = 0;  // elements
-
-  int64_t part_bytes() const { return elements * size_of(dtype); }
-  /// One of its rows by itself.
-  CollectiveLaunch row(int64_t number) const;
-};
 
 class Collectives {
  public:
@@ -43,13 +29,17 @@ class Collectives {
   /// a rank's failure is the reason, it waits for no other.
   ~Collectives();
 
+  /// What collectives along the axis write to: where all its ranks reach each other's, copies do gathers and
+  /// exchanges. They call it at once, with nothing under way or captured; blocks given before are forgotten.
+  void share(size_t axis, std::vector<SharedBlock> blocks);
+
   /// Begins when `stream` has done all that it was given before.
   void launch(const CollectiveLaunch& launch, Stream stream);
   /// `stream` waits for those that this step, or one before it, needs.
   void join(size_t step, Stream stream);
   void join_all(Stream stream);
   /// A run that was given up half-way waits for nothing.
-  void forget() { side_.forget(); }
+  void forget();
 
   /// Throws the Error of another rank, or of this one, that has ended the run.
   void check() const;
@@ -57,7 +47,15 @@ class Collectives {
   NcclComms& comms() { return *comms_; }
 
  private:
+  /// Copies along an axis, and the number by which the communicators' end calls them.
+  struct Copies {
+    std::unique_ptr<PeerCopies> ways;
+    int at_end = 0;
+  };
+
   void connect(const Device& device, const Plan& plan, RankGroups& ranks);
+  void unshare(Copies& copies);
+  void launch_copies(const PeerCopies& copies, const CollectiveLaunch& launch, Stream stream);
   /// Rows begin as one.
   void run(const CollectiveLaunch& launch, NcclComm comm, Stream stream) const;
   void run_row(const CollectiveLaunch& launch, NcclComm comm, Stream stream) const;
@@ -65,8 +63,10 @@ class Collectives {
   RankGroups& ranks_;
   std::shared_ptr<NcclComms> comms_;  // with the listener to the run's failure
   std::vector<NcclComm> along_;       // by axis of the mesh; null where no step works
+  std::vector<Copies> copies_;        // by axis
   const Device& device_;
-  SideStream side_;
+  SideStream side_;                   // of NCCL
+  SideStream own_parts_, exchanges_;  // of copies
 };
 
 }  // namespace smelt::cuda

@@ -55,6 +55,11 @@ DeviceStates::State& DeviceStates::at(int index) {
   return states_[static_cast<size_t>(index)];
 }
 
+SharedBlock DeviceStates::block(int index) const {
+  const State& state = states_[static_cast<size_t>(index)];
+  return {state.device, state.resident};
+}
+
 /// Runs that are under way may still write to it.
 DeviceStates::State& DeviceStates::at_rest(State& state) {
   check(driver().StreamSynchronize(stream_), "running the plan");

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/cpu/memory.h"
+#include "runtime/cuda/peer_memory.h"
 #include "runtime/cuda/staging.h"
 
 namespace smelt::cuda {
@@ -21,6 +22,8 @@ class DeviceStates {
   DeviceStates(const Device& device, const Plan& plan, Stream stream, const DeviceStates* owner = nullptr);
 
   DevicePointer address(int index) const { return states_[static_cast<size_t>(index)].address(); }
+  /// What the device holds of a state; without memory where that is nothing.
+  SharedBlock block(int index) const;
   /// The pinned memory of a state that the host holds a part of; null of all others.
   std::byte* host(int index) const { return states_[static_cast<size_t>(index)].host.get(); }
   std::span<const std::byte> read(int index);

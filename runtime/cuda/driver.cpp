@@ -46,6 +46,7 @@ Driver load_driver() {
   get(d.StreamDestroy, "cuStreamDestroy_v2");
   get(d.StreamSynchronize, "cuStreamSynchronize"), get(d.StreamWaitEvent, "cuStreamWaitEvent");
   load_if_there(library, d.StreamWaitValue32, "cuStreamWaitValue32_v2");
+  load_if_there(library, d.StreamBatchMemOp, "cuStreamBatchMemOp_v2");
   load_if_there(library, d.IpcGetMemHandle, "cuIpcGetMemHandle");
   load_if_there(library, d.IpcOpenMemHandle, "cuIpcOpenMemHandle_v2");
   load_if_there(library, d.IpcCloseMemHandle, "cuIpcCloseMemHandle");

@@ -27,7 +27,8 @@ using GraphExec = GraphExecTag*;
 /// The driver's functions, by its names without the prefix; all but a few return a status for check().
 /// CUDA_MEMCPY2D: rows of bytes between two places, each with the distance from one row to the next.
 struct Copy2D {
-  static constexpr int kHost = 1, kDevice = 2;
+  /// The last: an address says by itself where it lies, on which GPU too.
+  static constexpr int kHost = 1, kDevice = 2, kUnified = 4;
   struct Place {
     size_t x = 0, y = 0;
     int memory = kDevice;
@@ -68,6 +69,19 @@ struct LaunchConfig {
 /// CUipcMemHandle: names a block of device memory to other processes.
 struct IpcHandle {
   char bytes[64] = {};
+};
+
+/// CUstreamBatchMemOpParams: a stream waits until a word of 32 bits has a value, or writes one behind all
+/// that it has done before.
+struct WordOperation {
+  static constexpr int kWait = 1, kWrite = 2;
+  /// Of a wait: until it is equal, and writes of other devices that came before it are then seen.
+  static constexpr unsigned kEqual = 1, kFlush = 1U << 30;
+  int kind = kWait;
+  DevicePointer word = 0;
+  uint64_t value = 0;
+  unsigned flags = 0;
+  uint64_t unused[2] = {};
 };
 
 struct Driver {
@@ -112,8 +126,9 @@ struct Driver {
   Code (*StreamDestroy)(Stream stream);
   Code (*StreamSynchronize)(Stream stream);
   Code (*StreamWaitEvent)(Stream stream, Event event, unsigned flags);
-  /// Null in drivers that lack them, as the next three are.
+  /// Null in drivers that lack them, as the next four are.
   Code (*StreamWaitValue32)(Stream stream, DevicePointer word, uint32_t value, unsigned flags);
+  Code (*StreamBatchMemOp)(Stream stream, unsigned count, WordOperation* operations, unsigned flags);
   Code (*IpcGetMemHandle)(IpcHandle* handle, DevicePointer block);
   Code (*IpcOpenMemHandle)(DevicePointer* block, IpcHandle handle, unsigned flags);
   Code (*IpcCloseMemHandle)(DevicePointer block);

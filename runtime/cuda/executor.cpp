@@ -109,8 +109,36 @@ CudaExecutor::CudaExecutor(std::shared_ptr<const Plan> plan, const ExecutorOptio
   if (options_.ranks && plan_->mesh.ranks() > 1) {
     const auto lap = startup_.lap("ranks");
     require_mesh(*plan_, options_.ranks);
-    collectives_ = std::make_unique<Collectives>(device_, *plan_, *options_.ranks);
+    connect_ranks();
   }
+}
+
+void CudaExecutor::connect_ranks() {
+  collectives_ = std::make_unique<Collectives>(device_, *plan_, *options_.ranks);
+  for (size_t axis = 0; axis < plan_->mesh.axes.size(); ++axis) {
+    std::vector<SharedBlock> blocks = gathered_blocks(plan_->mesh.axes[axis]);
+    if (!blocks.empty()) collectives_->share(axis, std::move(blocks));
+  }
+}
+
+SharedBlock CudaExecutor::block_of(const Buffer& buffer) const {
+  if (buffer.state >= 0) return states_.block(buffer.state);
+  return in_arena(buffer.role) ? arena_ : ports_;
+}
+
+/// What gathers and exchanges along the axis write to, each block once: the same list at all its ranks.
+std::vector<SharedBlock> CudaExecutor::gathered_blocks(const MeshAxis& axis) const {
+  std::vector<SharedBlock> blocks;
+  for (const PlanEntry& entry : plan_->entries)
+    for (const Step& step : entry.steps) {
+      const auto* collective = std::get_if<CollectiveStep>(&step.what);
+      if (!collective || !collective->writes_parts() || collective->axis != axis.name || axis.size == 1)
+        continue;
+      const SharedBlock block = block_of(plan_->buffers[static_cast<size_t>(collective->to.buffer)]);
+      if (block.memory && std::ranges::find(blocks, block.memory, &SharedBlock::memory) == blocks.end())
+        blocks.push_back(block);
+    }
+  return blocks;
 }
 
 CudaExecutor::~CudaExecutor() {
@@ -122,18 +150,17 @@ void CudaExecutor::allocate(const CudaExecutor* owner) {
   const auto lap = startup_.lap("memory");
   states_ = DeviceStates(device_, *plan_, stream_.get(), owner ? &owner->states_ : nullptr);
   index_faults_ = index_fault_states(*plan_);
-  arena_bytes_ = executor_memory(*plan_).arena;
-  arena_ = device_block(device_, arena_bytes_);
+  arena_ = shared_block(device_, executor_memory(*plan_).arena);
   random_ = RandomKeys(device_, *plan_);
   for (const Buffer& buffer : plan_->buffers) {
     DevicePointer base = 0;
     if (buffer.state >= 0) {
       base = states_.address(buffer.state);
     } else if (in_arena(buffer.role)) {
-      base = arena_.get() + static_cast<DevicePointer>(buffer.offset_bytes);
+      base = arena_.address() + static_cast<DevicePointer>(buffer.offset_bytes);
     } else if (buffer.role == Role::constant) {
-      blocks_.push_back(device_block(device_, buffer.bytes));
-      base = blocks_.back().get();
+      constants_.push_back(device_block(device_, buffer.bytes));
+      base = constants_.back().get();
       check(driver().MemcpyHtoDAsync(base, buffer.data.data(), buffer.data.size(), stream_.get()),
             "copying a constant");
     }
@@ -143,10 +170,10 @@ void CudaExecutor::allocate(const CudaExecutor* owner) {
   if (std::ranges::any_of(host_, [](const std::byte* host) { return host != nullptr; }))
     host_copies_ = std::make_unique<HostCopies>(device_);
   const PortMemory ports = port_memory(*plan_);
-  blocks_.push_back(device_block(device_, ports.total));
+  ports_ = shared_block(device_, ports.total);
   for (size_t i = 0; i < addresses_.size(); ++i)
     if (ports.offsets[i] >= 0)
-      addresses_[i] = blocks_.back().get() + static_cast<DevicePointer>(ports.offsets[i]);
+      addresses_[i] = ports_.address() + static_cast<DevicePointer>(ports.offsets[i]);
   transfers_ = Transfers(device_, ports);
   finish("allocating");
 }
@@ -334,7 +361,7 @@ void CudaExecutor::poison(const ResolvedEntry& resolved) {
   const auto ones = [&](DevicePointer to, int64_t bytes) {
     check(driver().MemsetD8Async(to, 0xFF, static_cast<size_t>(bytes), stream_.get()), "poisoning memory");
   };
-  ones(arena_.get(), arena_bytes_);
+  ones(arena_.address(), arena_.bytes);
   for (size_t i = 0; i < resolved.output_bytes.size(); ++i) {
     const Buffer& buffer = plan_->buffers[static_cast<size_t>(resolved.entry->outputs[i].buffer)];
     const bool is_placed = i + resolved.entry->inputs.size() < resolved.places.size() &&

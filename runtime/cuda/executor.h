@@ -70,6 +70,9 @@ class CudaExecutor : public Executor {
   /// `owner`, where there is one, has the weights.
   CudaExecutor(std::shared_ptr<const Plan> plan, const ExecutorOptions& options, const CudaExecutor* owner);
   void allocate(const CudaExecutor* owner);
+  void connect_ranks();
+  SharedBlock block_of(const Buffer& buffer) const;
+  std::vector<SharedBlock> gathered_blocks(const MeshAxis& axis) const;
   void mark_written(const PlanEntry& entry);
   ResolvedEntry& resolved(const PlanEntry& entry, const SymbolValues& symbols,
                           std::span<const DevicePointer> places);
@@ -120,13 +123,13 @@ class CudaExecutor : public Executor {
   StreamOwner stream_;
   std::shared_ptr<const LoadedKernels> kernels_;  // of all executors that share weights
   DeviceStates states_;
-  std::vector<int> index_faults_;         // states
-  std::vector<DeviceBlock> blocks_;       // constants and ports
+  std::vector<int> index_faults_;  // states
+  std::vector<DeviceBlock> constants_;
   std::vector<DevicePointer> addresses_;  // by buffer
   std::vector<std::byte*> host_;          // by buffer, of states that the host holds some of
-  DeviceBlock arena_, workspace_;
+  SharedBlock arena_, ports_;
+  DeviceBlock workspace_;
   RandomKeys random_;
-  int64_t arena_bytes_ = 0;
   Transfers transfers_;
   std::unique_ptr<GemmChoices> choices_;
   std::unique_ptr<StepChoices> step_choices_;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/cuda/device_attributes.h"
+#include "runtime/cuda/peer_memory.h"
 #include "runtime/error.h"
 #include "runtime/ranks/shared_region.h"
 
@@ -20,8 +21,6 @@ constexpr DevicePointer kCount = 0, kCopiedCount = 128;
 constexpr int64_t kWordsBytes = kAlignment;
 /// CU_STREAM_WAIT_VALUE_GEQ, in the arithmetic of 32 bits that wraps, and CU_STREAM_WAIT_VALUE_FLUSH.
 constexpr unsigned kWaitAtLeast = 0, kWaitFlush = 1U << 30;
-/// CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
-constexpr unsigned kMapForPeers = 1;
 
 /// Nothing frees it.
 void leave(DeviceBlock block) {
@@ -29,11 +28,6 @@ void leave(DeviceBlock block) {
   static auto& left = *new std::vector<DeviceBlock>;
   const std::lock_guard lock(mutex);
   left.push_back(std::move(block));
-}
-
-bool has_functions() {
-  const Driver& d = driver();
-  return d.IpcGetMemHandle && d.IpcOpenMemHandle && d.IpcCloseMemHandle && d.StreamWaitValue32;
 }
 
 template <typename T>
@@ -77,7 +71,7 @@ PeerLink::PeerLink(const Device& device, int64_t most_bytes)
     : device_(device), slot_bytes_(padded(most_bytes)) {}
 
 bool PeerLink::take_memory(bool slots) {
-  if (!has_functions()) return false;
+  if (!driver_maps_peers() || !driver().StreamWaitValue32) return false;
   block_ = try_device_block(device_, kWordsBytes + (slots ? kSlots * slot_bytes_ : 0));
   if (!block_) return false;
   int flushes = 0;

@@ -254,7 +254,18 @@ class Resolver {
             .waited_at = end_of(step.waited_at),
             .rows = value(step.rows),
             .from_stride = value(step.from_stride),
-            .to_stride = value(step.to_stride)};
+            .to_stride = value(step.to_stride),
+            .same_place = is_at_one_place(step)};
+  }
+
+  /// All ranks of a group have as many elements and rows of a step: what else its place depends on may
+  /// differ.
+  static bool is_at_one_place(const CollectiveStep& step) {
+    std::vector<std::string> sizes, place;
+    for (const Dim* size : {&step.elements, &step.rows}) size->collect_symbols(sizes);
+    for (const Dim* offset : {&step.to.offset, &step.to_stride}) offset->collect_symbols(place);
+    return std::ranges::all_of(
+        place, [&](const std::string& symbol) { return std::ranges::find(sizes, symbol) != sizes.end(); });
   }
 
   FillLaunch launch(const FillStep& step) const {

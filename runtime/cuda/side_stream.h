@@ -20,6 +20,8 @@ class SideStream {
   void join_all(Stream main);
   /// A run that was given up half-way waits for nothing.
   void forget() { pending_.clear(); }
+  /// The host waits for all that it was given.
+  void finish() const noexcept { driver().StreamSynchronize(stream_.get()); }
 
  private:
   const Device& device_;

@@ -94,10 +94,11 @@ int smelt::fake::enqueue(cuda::Stream stream, std::function<void()> work, bool w
   constexpr int kInvalidHandle = 400;
   if (stream && stream->device != current) return kInvalidHandle;
   if (gpu(current).fault != 0) return gpu(current).fault;
-  if (stream && stream->waits_for_words) return do_later(stream, std::move(work)), 0;
   const auto* of = stream && stream->origin ? stream->origin : stream;
   if (of && of->capture)
     of->capture->work.push_back(std::move(work));
+  else if (stream && stream->waits_for_words)
+    do_later(stream, std::move(work));
   else
     finish(stream && waits ? stream->unfinished : std::shared_future<void>()), work();
   if (stream && stream->origin) stream->open = true;
@@ -295,6 +296,20 @@ Code cuStreamWaitValue32_v2(Stream stream, DevicePointer address, uint32_t value
   return enqueue(stream, [=] {
     while (static_cast<int32_t>(word(address).load() - value) < 0)
       std::this_thread::sleep_for(std::chrono::microseconds(20));
+  });
+}
+/// Of waits and writes, one behind the other.
+Code cuStreamBatchMemOp_v2(Stream stream, unsigned count, WordOperation* operations, unsigned) {
+  for (unsigned i = 0; i < count; ++i)
+    if (!is_here(operations[i].word, operations[i].kind == WordOperation::kWrite)) return kInvalidValue;
+  stream->waits_for_words = true;
+  return enqueue(stream, [all = std::vector(operations, operations + count)] {
+    for (const WordOperation& one : all) {
+      const auto value = static_cast<uint32_t>(one.value);
+      if (one.kind == WordOperation::kWrite) word(one.word).store(value);
+      while (one.kind == WordOperation::kWait && word(one.word).load() != value)
+        std::this_thread::sleep_for(std::chrono::microseconds(20));
+    }
   });
 }
 Code cuStreamBeginCapture_v2(Stream stream, int) {

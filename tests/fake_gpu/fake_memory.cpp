@@ -38,8 +38,8 @@ std::map<DevicePointer, Memory>& blocks() {
 }
 
 /// Blocks of other devices that a device has opened.
-std::set<std::pair<int, DevicePointer>>& opened() {
-  static std::set<std::pair<int, DevicePointer>> all;
+std::multiset<std::pair<int, DevicePointer>>& opened() {
+  static std::multiset<std::pair<int, DevicePointer>> all;
   return all;
 }
 
@@ -103,10 +103,12 @@ Code cuMemcpyDtoHAsync_v2(void* to, DevicePointer from, size_t bytes, Stream str
   return enqueue(stream, [=] { std::memcpy(to, host(from), bytes); });
 }
 Code cuMemcpy2DAsync_v2(const Copy2D* copy, Stream stream) {
-  ++gpu().downloads;
-  return enqueue(stream, [copy = *copy] {
+  const bool to_host = copy->to.memory == Copy2D::kHost;
+  if (!is_here(copy->from.device) || !(to_host || is_here(copy->to.device, true))) return kInvalidValue;
+  gpu().downloads += to_host ? 1 : 0;
+  return enqueue(stream, [copy = *copy, to = to_host ? copy->to.host : host(copy->to.device)] {
     for (size_t row = 0; row < copy.rows; ++row)
-      std::memcpy(static_cast<char*>(copy.to.host) + row * copy.to.pitch,
+      std::memcpy(static_cast<char*>(to) + row * copy.to.pitch,
                   static_cast<const char*>(host(copy.from.device)) + row * copy.from.pitch, copy.width);
   });
 }
@@ -143,6 +145,7 @@ Code cuIpcOpenMemHandle_v2(DevicePointer* block, IpcHandle handle, unsigned) {
 }
 Code cuIpcCloseMemHandle(DevicePointer block) {
   const std::lock_guard lock(tables());
-  return opened().erase({current_device(), block}) == 1 ? 0 : kInvalidValue;
+  const auto found = opened().find({current_device(), block});
+  return found == opened().end() ? kInvalidValue : (opened().erase(found), 0);
 }
 }

@@ -58,6 +58,16 @@ static_assert(CU_TENSOR_MAP_SWIZZLE_NONE == 0 && CU_TENSOR_MAP_SWIZZLE_32B == 1 
 static_assert(DriverTensorMap::kNoInterleaving == CU_TENSOR_MAP_INTERLEAVE_NONE &&
               DriverTensorMap::kZeros == CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE &&
               DriverTensorMap::kPromotion128 == CU_TENSOR_MAP_L2_PROMOTION_L2_128B);
+static_assert(sizeof(WordOperation) == sizeof(CUstreamBatchMemOpParams) &&
+              offsetof(WordOperation, word) == offsetof(CUstreamBatchMemOpParams, waitValue.address) &&
+              offsetof(WordOperation, value) == offsetof(CUstreamBatchMemOpParams, waitValue.value) &&
+              offsetof(WordOperation, flags) == offsetof(CUstreamBatchMemOpParams, writeValue.flags) &&
+              WordOperation::kWait == CU_STREAM_MEM_OP_WAIT_VALUE_32 &&
+              WordOperation::kWrite == CU_STREAM_MEM_OP_WRITE_VALUE_32 &&
+              WordOperation::kEqual == CU_STREAM_WAIT_VALUE_EQ &&
+              WordOperation::kFlush == CU_STREAM_WAIT_VALUE_FLUSH);
+static_assert(Copy2D::kHost == CU_MEMORYTYPE_HOST && Copy2D::kDevice == CU_MEMORYTYPE_DEVICE &&
+              Copy2D::kUnified == CU_MEMORYTYPE_UNIFIED);
 #endif
 static_assert(kBlockThreads == CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
 static_assert(kWarpThreads == CU_DEVICE_ATTRIBUTE_WARP_SIZE);

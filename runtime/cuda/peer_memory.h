@@ -1,0 +1,54 @@
+// Blocks of device memory that the ranks of a group have in common: processes of one host, each with a GPU of
+// its own, which map each other's blocks and then copy into them.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "runtime/cuda/memory.h"
+#include "runtime/ranks/communicator.h"
+
+namespace smelt::cuda {
+
+/// Whether the driver is one that maps other processes' memory.
+bool driver_maps_peers();
+/// CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
+inline constexpr unsigned kMapForPeers = 1;
+
+/// Kept as long as others may write there.
+struct SharedBlock {
+  std::shared_ptr<const DeviceBlock> memory;
+  int64_t bytes = 0;
+
+  DevicePointer address() const { return memory->get(); }
+};
+
+SharedBlock shared_block(const Device& device, int64_t bytes);
+
+class PeerMemory {
+ public:
+  /// All ranks of the group call it at once, with as many blocks in the same order. Null, at all of them,
+  /// where one cannot map what another has.
+  static std::unique_ptr<PeerMemory> map(Communicator& group, std::vector<SharedBlock> blocks);
+  PeerMemory(const PeerMemory&) = delete;
+  PeerMemory& operator=(const PeerMemory&) = delete;
+  ~PeerMemory();
+
+  /// Whether these bytes lie in one of this rank's blocks.
+  bool holds(DevicePointer begin, int64_t bytes) const { return find(begin, bytes) != nullptr; }
+  /// What lies in the same block of another rank at the same place, as this rank reaches it.
+  DevicePointer at(int64_t rank, DevicePointer own) const;
+  /// Nothing frees this rank's blocks from now on, since others may be writing there.
+  void keep() noexcept { kept_ = true; }
+
+ private:
+  explicit PeerMemory(std::vector<SharedBlock> blocks) : blocks_(std::move(blocks)) {}
+  bool open(Communicator& group);
+  const SharedBlock* find(DevicePointer begin, int64_t bytes) const;
+
+  std::vector<SharedBlock> blocks_;
+  std::vector<std::vector<DevicePointer>> opened_;  // by rank and block; this rank's: none
+  bool kept_ = false;
+};
+
+}  // namespace smelt::cuda

@@ -1,0 +1,27 @@
+// What every rank of a group says, at all of them.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "runtime/ranks/communicator.h"
+
+namespace smelt {
+
+/// In the order of the ranks; all call it at once.
+template <typename T>
+std::vector<T> gathered(Communicator& group, const T& own) {
+  std::vector<T> all(static_cast<size_t>(group.size()));
+  group.all_gather(std::as_bytes(std::span(&own, 1)), std::as_writable_bytes(std::span(all)));
+  return all;
+}
+
+/// Whether it holds at all ranks, which call it at once: none goes on before all have come.
+inline bool holds_at_all(Communicator& group, bool own) {
+  const std::vector<unsigned char> all = gathered<unsigned char>(group, own);
+  return std::ranges::all_of(all, std::identity());
+}
+
+}  // namespace smelt
