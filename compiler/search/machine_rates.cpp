@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "runtime/cuda/device.h"
+#include "runtime/cuda/peer_copies.h"
 #include "runtime/ranks/rank_rates.h"
 
 namespace smelt {
@@ -31,6 +32,8 @@ constexpr LinkRow kLinks[] = {
 constexpr double kSustainedCopy = 0.95, kSustainedMatmul = 0.95;
 /// Measured on two H100 (docs/benchmarks.md): sums beside the backward pass hide next to nothing.
 constexpr double kLostBesideCollectives = 0.9;
+/// Copies take some of the memory's bandwidth and no multiprocessor.
+constexpr double kLostBesideCopies = 0.1;
 
 RingLink link_of(const Target& target) {
   RingLink link = kLinks[0].link;
@@ -78,8 +81,12 @@ std::string measured_text(const RankRates& measured, const std::string& place, i
 
 MachineRates machine_rates(const Target& target, int device, int64_t ranks,
                            const std::filesystem::path& cache) {
-  MachineRates rates{rates_of(target), CollectiveRates({}, link_of(target)),
-                     target.is_cuda() ? kLostBesideCollectives : 0, ""};
+  MachineRates rates;
+  rates.compute = rates_of(target), rates.collectives = CollectiveRates({}, link_of(target));
+  if (target.is_cuda()) {
+    rates.beside_collectives = kLostBesideCollectives, rates.beside_copies = kLostBesideCopies;
+    rates.copied_from = static_cast<double>(cuda::PeerCopies::kLeastBytes);
+  }
   const std::optional<std::string> place = place_here(target, device);
   const auto measured = place ? read_rank_rates(cache, *place, ranks) : std::nullopt;
   if (measured) {

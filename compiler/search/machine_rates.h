@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <limits>
 #include <string>
 
 #include "ir/analysis/node_seconds.h"
@@ -16,6 +17,8 @@ struct MachineRates {
   /// The part of its rate that a rank loses while a collective runs beside its work: on a GPU it takes
   /// multiprocessors and bandwidth.
   double beside_collectives = 0;
+  /// The same beside gathers and exchanges of `copied_from` bytes or more, which copy engines of GPUs do.
+  double beside_copies = 0, copied_from = std::numeric_limits<double>::infinity();
   std::string source;  // a sentence for people: what was measured, or why it is assumed
 };
 

@@ -1,6 +1,7 @@
 #include "compiler/search/plan_time.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "compiler/step_cost.h"
 #include "llvm/ADT/STLExtras.h"
@@ -16,10 +17,14 @@ double whole_bytes(const Program& program, const CollectiveStep& step) {
   return static_cast<double>(bytes_at_bounds(program.symbols, step.rows * elements, step.dtype));
 }
 
-/// Two streams: that of the steps and that of the collectives.
+/// The stream of the steps and two beside it: of copies, and of other collectives.
 class Timeline {
  public:
-  Timeline(const Program& program, const MachineRates& rates) : program_(program), rates_(rates) {}
+  Timeline(const Program& program, const MachineRates& rates)
+      : program_(program),
+        rates_(rates),
+        copies_{1 - rates.beside_copies},
+        collectives_{1 - rates.beside_collectives} {}
 
   EntryTime run(const PlanEntry& entry) {
     for (size_t i = 0; i < entry.steps.size(); ++i) {
@@ -42,21 +47,39 @@ class Timeline {
     double end;
     int waited_at;
   };
+  struct Side {
+    double rate;  // of work beside it
+    double busy_until = 0;
+  };
+
+  bool is_copied(const CollectiveStep& step, double bytes) const {
+    return step.writes_parts() && bytes >= rates_.copied_from;
+  }
 
   void begin(const CollectiveStep& step, int index) {
     const int64_t ranks = program_.symbols.upper(step.ranks);
-    const double seconds = rates_.collectives.time(step.kind, ranks).seconds(whole_bytes(program_, step));
-    busy_until_ = std::max(busy_until_, now_) + seconds;
+    const double bytes = whole_bytes(program_, step);
+    const double seconds = rates_.collectives.time(step.kind, ranks).seconds(bytes);
+    Side& side = is_copied(step, bytes) ? copies_ : collectives_;
+    side.busy_until = std::max(side.busy_until, now_) + seconds;
     time_.collectives += seconds;
-    pending_.push_back({busy_until_, step.waited_at < 0 ? index + 1 : step.waited_at});
+    pending_.push_back({side.busy_until, step.waited_at < 0 ? index + 1 : step.waited_at});
   }
 
-  /// Slower while collectives run.
+  /// Slower while collectives run: until the first of them ends, until the next one does, and then alone.
   void work(double seconds) {
     time_.compute += seconds;
-    const double rate = 1 - rates_.beside_collectives;
-    const double beside = std::clamp(busy_until_ - now_, 0.0, seconds / rate);
-    now_ += beside + seconds - beside * rate;
+    for (;;) {
+      double rate = 1, next = std::numeric_limits<double>::infinity();
+      for (const Side* side : {&copies_, &collectives_})
+        if (side->busy_until > now_) rate *= side->rate, next = std::min(next, side->busy_until);
+      if (now_ + seconds / rate <= next) {
+        now_ += seconds / rate;
+        return;
+      }
+      seconds -= (next - now_) * rate;
+      now_ = next;
+    }
   }
 
   void join(int step) {
@@ -69,7 +92,8 @@ class Timeline {
   const Program& program_;
   const MachineRates& rates_;
   EntryTime time_;
-  double now_ = 0, busy_until_ = 0;
+  double now_ = 0;
+  Side copies_, collectives_;
   std::vector<Pending> pending_;
 };
 

@@ -32,9 +32,9 @@ struct EntryTime {
 };
 EntryTime operator*(double times, EntryTime time);
 
-/// Steps one behind the other, and collectives on a stream of their own: each begins when the step before it
-/// and the collective before it have ended, and CollectiveStep::waited_at says which step waits for it. At
-/// the symbols' bounds.
+/// Steps one behind the other, and collectives on two streams of their own, of those that are copies and of
+/// all others: each begins when the step before it and the collective before it on its stream have ended, and
+/// CollectiveStep::waited_at says which step waits for it. At the symbols' bounds.
 EntryTime predicted_time(const Program& program, const PlanEntry& entry, const MachineRates& rates);
 
 std::vector<CollectiveUse> collective_uses(const Program& program, const PlanEntry& entry,

@@ -15,8 +15,6 @@
 namespace smelt::cuda {
 namespace {
 
-/// A small collective takes NCCL less time than the ranks' two meetings take here.
-constexpr int64_t kLeastBytes = 256 << 10;
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 /// The driver takes up to 255 operations at once: three for each other rank.
 constexpr int64_t kMostRanks = 64;
@@ -25,8 +23,8 @@ constexpr int64_t kWordDistance = 128, kBlockBytes = 2 << 20;
 
 /// What a user wants of gathers and exchanges.
 struct Wish {
-  int64_t least_bytes = kLeastBytes;  // from which on copies do them
-  bool insists = false;               // on copies
+  int64_t least_bytes = PeerCopies::kLeastBytes;  // from which on copies do them
+  bool insists = false;                           // on copies
 };
 
 Wish wish_of_user() {

@@ -23,6 +23,9 @@ namespace smelt::cuda {
 
 class PeerCopies {
  public:
+  /// Of all ranks' parts: what is smaller takes NCCL less time than the two meetings of the ranks take here.
+  static constexpr int64_t kLeastBytes = 256 << 10;
+
   /// Made at once by all ranks of the group, with the blocks that collectives along it write to, in the same
   /// order. Null, at all of them, where they cannot reach each other's memory or a user wants NCCL
   /// (SMELT_GATHERS).

@@ -76,7 +76,7 @@ void run_gathers(RankGroups& groups, bool is_lost) {
   Session session(std::make_shared<const Plan>(made.plan()),
                   {.device = static_cast<int>(groups.rank()), .ranks = &groups});
   std::mt19937 random(static_cast<unsigned>(groups.rank()));
-  for (int64_t run = 0; run < kGatherRuns && !testing::Test::HasFailure(); ++run) {
+  for (int64_t run = 0; run < kGatherRuns && !::testing::Test::HasFailure(); ++run) {
     if (random() % 4 == 0) std::this_thread::sleep_for(std::chrono::microseconds(random() % 5000));
     if (is_lost && groups.rank() == 1 && run == kLostAfter) ::raise(SIGKILL);
     test::expect_gathered(session, kGpuGatherings, kGatherRanks, groups.rank(), run);

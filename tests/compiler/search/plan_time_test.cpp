@@ -90,6 +90,19 @@ TEST(PlanTime, WorkIsSlowerBesideCollectives) {
   EXPECT_DOUBLE_EQ(time.exposed, 1);
 }
 
+/// Gathers from a size on.
+TEST(PlanTime, CopiesRunBesideOtherCollectives) {
+  MachineRates copied = rates(0, 0.5);
+  copied.copied_from = 8, copied.beside_copies = 0.25;
+  const EntryTime time = time_of({collective(4, 3), collective(8, 3, kGather), work(10), work(1)}, copied);
+  EXPECT_DOUBLE_EQ(time.collectives, 4 + 4);
+  EXPECT_DOUBLE_EQ(time.seconds, 4 + (10 - 4 * 0.5 * 0.75) + 1) << "both take the first four seconds";
+  const EntryTime longer = time_of({collective(4, 3), collective(12, 3, kGather), work(10), work(1)}, copied);
+  EXPECT_DOUBLE_EQ(longer.seconds, 6 + (10 - 4 * 0.5 * 0.75 - 2 * 0.75) + 1) << "two more beside the copy";
+  const EntryTime small = time_of({collective(4, 3), collective(6, 3, kGather), work(10), work(1)}, copied);
+  EXPECT_DOUBLE_EQ(small.seconds, 7 + (10 - 7 * 0.5) + 1) << "one behind the other";
+}
+
 TEST(PlanTime, OneOfSeveralWaysCounts) {
   Step first = work(3), second = work(100);
   first.choice = second.choice = 0, second.alternative = 1;
