@@ -1,0 +1,357 @@
+"""Writes nodes of the text form with NumPy's habits: broadcasting, mixed types, negative axes, numbers as operands.
+
+A tensor without elements is in no graph: it is a value without a name, which concatenations skip and reductions answer
+with their identity.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Iterable, Optional, Sequence, Union
+
+import numpy
+
+from ..text import Graph, Parameter, Symbol, Value
+from .dims import Dim, Size, is_known, product
+from .refusal import Refusal
+
+Operand = Union[Value, int, float, bool, numpy.ndarray]
+Shape = tuple
+
+FLAGS = {"lt", "le", "gt", "ge", "eq", "ne", "logical_and", "logical_or", "logical_not"}
+REALS = {"exp", "expm1", "log", "log1p", "sqrt", "rsqrt", "reciprocal", "tanh", "sigmoid", "erf", "sin", "cos", "floor"}
+RANKS = {"bool": 0, "i32": 1, "f32": 2}
+MOST_VALUES = 4096
+"""Larger tables of floats are parameters, whose numbers lie in the file of weights."""
+
+
+def broadcast_size(a: Size, b: Size) -> Size:
+    if a == b or b == 1:
+        return a
+    if a == 1:
+        return b
+    if is_known(a) != is_known(b):
+        raise Refusal(f"sizes {a} and {b} side by side, one known only when it runs; give it a fixed size")
+    raise Refusal(f"sizes {a} and {b} side by side, which do not broadcast")
+
+
+def broadcast_shapes(shapes: Iterable[Shape]) -> Shape:
+    result: list = []
+    for shape in shapes:
+        result = [1] * (len(shape) - len(result)) + result
+        padded = [1] * (len(result) - len(shape)) + list(shape)
+        result = [broadcast_size(a, b) for a, b in zip(result, padded)]
+    return tuple(result)
+
+
+def is_empty(shape: Iterable[Size]) -> bool:
+    return any(is_known(size) and size == 0 for size in shape)
+
+
+class Builder:
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.parameters: dict[str, Parameter] = {}
+        self._constants: dict[Any, Value] = {}
+
+    # ---- nodes and constants
+
+    def node(self, operation: str, operands: Sequence[Value], dtype: str, shape: Sequence[Size], **fields: Any) -> Value:
+        if is_empty(shape):
+            return Value("", dtype, tuple(shape))
+        for operand in operands:
+            if not operand.name:
+                raise Refusal("a tensor without elements here")
+        return self.graph.node(operation, operands, dtype, shape, **fields)
+
+    def full(self, number: Any, dtype: str, shape: Shape = ()) -> Value:
+        number = float(number) if dtype == "f32" else int(number)
+        key = (repr(number), dtype, tuple(map(str, shape)))
+        if key not in self._constants:
+            self._constants[key] = self.node("constant", [], dtype, shape, value=number)
+        return self._constants[key]
+
+    def table(self, array: numpy.ndarray, name: Optional[str] = None) -> Value:
+        """A constant of NumPy's numbers; `name`: of the weights that it is."""
+        array = numpy.asarray(array)
+        dtype = "f32" if array.dtype.kind in "fV" else "bool" if array.dtype.kind == "b" else "i32"
+        if array.size and (array == array.flat[0]).all() and name is None:
+            return self.full(array.flat[0].item(), dtype, array.shape)
+        if array.size and dtype == "f32" and (name or array.size > MOST_VALUES):
+            return self._weights(array.astype(numpy.float32), name)
+        if dtype == "i32" and array.size and (abs(array.astype(object)) >= 2**31).any():
+            array = numpy.clip(array, -(2**31), 2**31 - 1)
+        key = (array.tobytes(), str(array.dtype), array.shape)
+        if key not in self._constants:
+            kind = float if dtype == "f32" else int
+            numbers = [kind(number) for number in array.ravel().tolist()]
+            self._constants[key] = self.node("constant", [], dtype, array.shape, values=numbers)
+        return self._constants[key]
+
+    def _weights(self, array: numpy.ndarray, name: Optional[str]) -> Value:
+        name = name or f"constant.{len(self.parameters)}"
+        known = self.parameters.get(name)
+        if known is not None and known.values is not array:
+            name = f"{name}.{len(self.parameters)}"
+        self.parameters[name] = Parameter(name, "f32", array.shape, array)
+        return self.graph.parameter(self.parameters[name])
+
+    def lift(self, x: Operand, dtype: Optional[str] = None) -> Value:
+        if isinstance(x, Value):
+            return x if dtype is None else self.cast(x, dtype)
+        if isinstance(x, Dim):
+            return self.cast(self.size(x), dtype or "i32")
+        array = numpy.asarray(x)
+        if array.dtype == object:
+            return self.cast(self.sizes(array), dtype or "i32")
+        if array.size == 0:
+            return Value("", dtype or "f32", array.shape)
+        value = self.table(array)
+        return value if dtype is None else self.cast(value, dtype)
+
+    def size(self, size: Size) -> Value:
+        """A size as a number of the graph: the last index below it, and one."""
+        if is_known(size):
+            return self.full(size, "i32")
+        last = self.reduce("max", self.iota((size,), 0), [0])
+        return self.add(last, 1)
+
+    def sizes(self, array: numpy.ndarray) -> Value:
+        if all(is_known(each) for each in array.flat):
+            return self.table(array.astype(numpy.int64))
+        parts = [self.reshape(self.size(each), (1,)) for each in array.flat]
+        return self.reshape(self.concat(parts, 0), array.shape)
+
+    def iota(self, shape: Shape, axis: int) -> Value:
+        return self.node("iota", [], "i32", shape, axis=axis)
+
+    def cast(self, x: Value, dtype: str) -> Value:
+        """Integers become truncated floats, and flags of what is not zero."""
+        if x.dtype == dtype:
+            return x
+        if dtype == "bool":
+            return self.point("ne", x, 0)
+        return self.node("convert", [x], dtype, x.shape)
+
+    # ---- shapes
+
+    def broadcast(self, x: Operand, shape: Sequence[Size]) -> Value:
+        x, shape = self.lift(x), tuple(shape)
+        if x.shape == shape:
+            return x
+        if is_empty(shape):
+            return Value("", x.dtype, shape)
+        if broadcast_shapes([x.shape, shape]) != shape:
+            raise Refusal(f"a tensor of {x.type} broadcast to [{', '.join(map(str, shape))}]")
+        skipped = len(shape) - len(x.shape)
+        kept = [i for i, size in enumerate(x.shape) if size == shape[i + skipped]]
+        squeezed = self.reshape(x, [x.shape[i] for i in kept])
+        if squeezed.shape == shape:
+            return squeezed
+        return self.node("broadcast", [squeezed], x.dtype, shape, axes=[i + skipped for i in kept])
+
+    def reshape(self, x: Operand, shape: Sequence[Size]) -> Value:
+        x, shape = self.lift(x), tuple(shape)
+        if x.shape == shape:
+            return x
+        if product(x.shape) != product(shape):
+            raise Refusal(f"a tensor of {x.type} reshaped to [{', '.join(map(str, shape))}]")
+        return self.node("reshape", [x] if x.name else [], x.dtype, shape)
+
+    def transpose(self, x: Value, permutation: Sequence[int]) -> Value:
+        permutation = [p % len(x.shape) for p in permutation]
+        if permutation == list(range(len(x.shape))):
+            return x
+        return self.node(
+            "transpose", [x], x.dtype, [x.shape[p] for p in permutation], permutation=permutation
+        )
+
+    def move(self, x: Value, source: int, destination: int) -> Value:
+        order = [i for i in range(len(x.shape)) if i != source % len(x.shape)]
+        order.insert(destination % len(x.shape), source % len(x.shape))
+        return self.transpose(x, order)
+
+    def unsqueeze(self, x: Value, *axes: int) -> Value:
+        shape = list(x.shape)
+        for axis in sorted(a % (len(x.shape) + len(axes)) for a in axes):
+            shape.insert(axis, 1)
+        return self.reshape(x, shape)
+
+    def squeeze(self, x: Value, *axes: int) -> Value:
+        gone = {a % len(x.shape) for a in axes}
+        return self.reshape(x, [size for i, size in enumerate(x.shape) if i not in gone])
+
+    def slice(self, x: Value, axis: int, begin: Size, length: Size) -> Value:
+        axis %= len(x.shape)
+        if begin == 0 and length == x.shape[axis]:
+            return x
+        shape = list(x.shape)
+        shape[axis] = length
+        begin = begin if is_known(begin) else Symbol(f"dim({begin})")
+        return self.node("slice", [x], x.dtype, shape, axis=axis, begin=begin)
+
+    def strided(self, x: Value, axis: int, begin: Size, step: int, length: Size) -> Value:
+        """Every step-th element, backwards where the step is negative."""
+        if step == 1:
+            return self.slice(x, axis, begin, length)
+        if is_empty(list(x.shape) + [length]):
+            return Value("", x.dtype, tuple(length if i == axis else s for i, s in enumerate(x.shape)))
+        places = self.add(self.mul(self.iota((length,), 0), step), begin)
+        return self.gather(x, places, axis)
+
+    def reverse(self, x: Value, axis: int) -> Value:
+        return self.strided(x, axis, x.shape[axis] - 1, -1, x.shape[axis])
+
+    def concat(self, parts: Sequence[Value], axis: int) -> Value:
+        axis %= len(parts[0].shape)
+        total = parts[0].shape[axis]
+        for part in parts[1:]:
+            total = total + part.shape[axis]
+        shape = [total if i == axis else size for i, size in enumerate(parts[0].shape)]
+        full = [part for part in parts if part.name]
+        if len(full) == 1:
+            return full[0]
+        return self.node("concat", full, parts[0].dtype, shape, axis=axis)
+
+    def pad(self, x: Value, axis: int, before: Size, after: Size, number: Operand = 0) -> Value:
+        """Negative paddings cut."""
+        if is_known(before) and before < 0:
+            x, before = self.slice(x, axis, -before, x.shape[axis] + before), 0
+        if is_known(after) and after < 0:
+            x, after = self.slice(x, axis, 0, x.shape[axis] + after), 0
+        axis %= len(x.shape)
+
+        def block(length: Size) -> Value:
+            shape = [length if i == axis else size for i, size in enumerate(x.shape)]
+            return self.broadcast(self.lift(number, x.dtype), shape)
+
+        parts = ([block(before)] if before != 0 else []) + [x] + ([block(after)] if after != 0 else [])
+        return self.concat(parts, axis)
+
+    def gather(self, table: Value, places: Operand, axis: int) -> Value:
+        places = self.lift(places, "i32")
+        axis %= len(table.shape)
+        shape = table.shape[:axis] + places.shape + table.shape[axis + 1 :]
+        return self.node("gather", [table, places], table.dtype, shape, axis=axis)
+
+    def windows(self, x: Value, axis: int, size: int, stride: int, dilation: int, count: Size) -> Value:
+        """The axis becomes two: which window, and the place in it."""
+        axis %= len(x.shape)
+        if size == 1 and stride == 1:
+            return self.unsqueeze(self.slice(x, axis, 0, count), axis + 1)
+        if stride == size and dilation == 1 and is_known(count):
+            cut = self.slice(x, axis, 0, count * size)
+            return self.reshape(cut, cut.shape[:axis] + (count, size) + cut.shape[axis + 1 :])
+        first = self.mul(self.iota((count, size), 0), stride)
+        return self.gather(x, self.add(first, self.mul(self.iota((count, size), 1), dilation)), axis)
+
+    # ---- arithmetic
+
+    def point(self, operation: str, *operands: Operand) -> Value:
+        """An operation of scalar_ops.def on each element, after what NumPy does to types and shapes."""
+        choice = operation == "select"
+        first, rest = (operands[:1], operands[1:]) if choice else ((), operands)
+        dtype = self._common(operation, rest)
+        values = [self.lift(x, "bool") for x in first] + [self.lift(x, dtype) for x in rest]
+        shape = broadcast_shapes(value.shape for value in values)
+        if is_empty(shape):
+            return Value("", "bool" if operation in FLAGS else dtype, shape)
+        values = [self.spread(value, shape) for value in values]
+        return self.node(operation, values, "bool" if operation in FLAGS else dtype, shape)
+
+    def spread(self, value: Value, shape: Shape) -> Value:
+        return self.broadcast(value, shape)
+
+    def _common(self, operation: str, operands: Sequence[Operand]) -> str:
+        typed = [x.dtype for x in operands if isinstance(x, Value)]
+        free = ["f32" if isinstance(x, float) else "i32" if type(x) is int else "bool" for x in operands if type(x) in (bool, int, float)]
+        free += ["f32" if x.dtype.kind in "fV" else "bool" if x.dtype.kind == "b" else "i32" for x in operands if isinstance(x, (numpy.ndarray, numpy.generic))]
+        free += ["i32" for x in operands if isinstance(x, Dim)]
+        dtype = max(typed + free, key=RANKS.__getitem__)
+        if operation in ("logical_and", "logical_or", "logical_not"):
+            return "bool"
+        if operation in REALS:
+            return "f32"
+        return "i32" if dtype == "bool" and operation not in ("select", "eq", "ne", "max", "min") else dtype
+
+    def add(self, a: Operand, b: Operand) -> Value:
+        return a if _is_number(b, 0) and isinstance(a, Value) else self.point("add", a, b)
+
+    def sub(self, a: Operand, b: Operand) -> Value:
+        return self.point("sub", a, b)
+
+    def mul(self, a: Operand, b: Operand) -> Value:
+        return a if _is_number(b, 1) and isinstance(a, Value) else self.point("mul", a, b)
+
+    def div(self, a: Operand, b: Operand) -> Value:
+        return self.point("div", a, b)
+
+    def select(self, condition: Operand, then: Operand, other: Operand) -> Value:
+        return self.point("select", condition, then, other)
+
+    def floor_div(self, a: Value, b: Operand) -> Value:
+        """Of integers, rounded down."""
+        down = self.div(a, b)
+        rest = self.sub(a, self.mul(down, b))
+        wrong = self.point("logical_and", self.point("ne", rest, 0), self.point("ne", self.point("lt", rest, 0), self.point("lt", self.lift(b), 0)))
+        return self.sub(down, self.cast(wrong, "i32"))
+
+    # ---- sums
+
+    def reduce(self, kind: str, x: Value, axes: Sequence[int], keep: bool = False) -> Value:
+        axes = sorted({axis % len(x.shape) for axis in axes}) if x.shape else []
+        kept = [1 if i in axes else size for i, size in enumerate(x.shape) if keep or i not in axes]
+        if not axes:
+            return x
+        if is_empty(x.shape):
+            identity = {"add": 0, "max": -math.inf, "min": math.inf}[kind]
+            if x.dtype == "i32" and kind != "add":
+                identity = -(2**31) if kind == "max" else 2**31 - 1
+            return self.full(identity, x.dtype, tuple(kept))
+        shape = [size for i, size in enumerate(x.shape) if i not in axes]
+        return self.reshape(self.node(f"reduce {kind}", [x], x.dtype, shape, axes=axes), kept)
+
+    def argmax(self, x: Value, axis: int) -> Value:
+        """The first index along the axis that holds the largest number."""
+        axis %= len(x.shape)
+        shape = x.shape[:axis] + x.shape[axis + 1 :]
+        return self.graph.nodes("reduce argmax", [x], [(x.dtype, shape), ("i32", shape)], axes=[axis])[1]
+
+    def mean(self, x: Value, axes: Sequence[int], keep: bool = True) -> Value:
+        count = product(x.shape[axis] for axis in axes)
+        return self.div(self.reduce("add", x, axes, keep), self.lift(count, "f32"))
+
+    def scan(self, x: Value, axis: int, kind: str = "add", exclusive: bool = False) -> Value:
+        return self.node("scan", [x], x.dtype, x.shape, axis=axis % len(x.shape), kind=kind, exclusive=exclusive or None)
+
+    def matmul(self, spec: str, a: Value, b: Value) -> Value:
+        """By letters; sums over letters of no size are zero, and integers are multiplied and added as they are."""
+        left, out = spec.split("->")
+        names = left.split(",")
+        sizes = dict(zip(names[0], a.shape)) | dict(zip(names[1], b.shape))
+        shape = tuple(sizes[letter] for letter in out)
+        if not a.name or not b.name:
+            return self.full(0, a.dtype, shape) if not is_empty(shape) else Value("", a.dtype, shape)
+        if a.dtype != "f32":
+            return self._products(names, out, sizes, a, b)
+        return self.node("matmul", [a, b], a.dtype, shape, spec=spec)
+
+    def _products(self, names: Sequence[str], out: str, sizes: dict, a: Value, b: Value) -> Value:
+        letters = out + "".join(sorted(set("".join(names)) - set(out)))
+
+        def spread(x: Value, own: str) -> Value:
+            order = sorted(range(len(own)), key=lambda i: letters.index(own[i]))
+            moved = self.transpose(x, order)
+            return self.reshape(moved, [sizes[letter] if letter in own else 1 for letter in letters])
+
+        product_ = self.mul(spread(a, names[0]), spread(b, names[1]))
+        return self.reduce("add", product_, range(len(out), len(letters)))
+
+    def composite(self, operation: str, operands: Sequence[Value], **fields: Any) -> Value:
+        """What keeps the type of its first operand."""
+        return self.node(operation, operands, operands[0].dtype, operands[0].shape, **fields)
+
+
+
+def _is_number(x: Any, number: int) -> bool:
+    return type(x) in (int, float) and x == number

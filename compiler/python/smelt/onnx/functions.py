@@ -1,0 +1,80 @@
+"""Operators that ONNX defines by others, and functions of a model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Optional, Sequence
+
+import onnx
+from onnx import defs
+
+from .call import Known, Thing, Traced
+from .dims import is_known
+from .refusal import Refusal
+
+if TYPE_CHECKING:
+    from .importer import Importer
+
+
+def body(node: onnx.NodeProto, inputs: Sequence[Optional[Thing]], domain: str, version: int) -> Optional[onnx.FunctionProto]:
+    """What ONNX says that the operator does, for operands of these types."""
+    if not defs.has(node.op_type, domain):
+        return None
+    schema = defs.get_schema(node.op_type, version, domain)
+    if schema.has_function:
+        return schema.function_body
+    if not schema.has_context_dependent_function:
+        return None
+    types = [_type(thing).SerializeToString() for thing in inputs]
+    known = [v for v in schema.context_dependent_function_opset_versions if v <= max(version, schema.since_version)]
+    bytes_ = schema.get_context_dependent_function_with_opset_version(max(known), node.SerializeToString(), types)
+    found = onnx.FunctionProto()
+    found.ParseFromString(bytes_)
+    return found
+
+
+def _type(thing: Optional[Thing]) -> onnx.TypeProto:
+    if not isinstance(thing, (Known, Traced)):
+        return onnx.TypeProto()
+    code = onnx.TensorProto.DataType.Value(thing.element.name)
+    return onnx.helper.make_tensor_type_proto(code, [size if is_known(size) else None for size in thing.shape])
+
+
+def call(importer: Importer, function: onnx.FunctionProto, node: onnx.NodeProto, inputs: Sequence, version: Optional[int]) -> list:
+    """Runs a body with the attributes of the call in place of those that it names."""
+    given = {a.name: a for a in node.attribute} | {}
+    for default in function.attribute_proto:
+        given.setdefault(default.name, default)
+    if version is not None:
+        for name, attribute in defs.get_schema(node.op_type, version, node.domain).attributes.items():
+            if attribute.default_value.name:
+                given.setdefault(name, attribute.default_value)
+    scope = dict(zip(function.input, inputs))
+    scope |= {name: None for name in list(function.input)[len(inputs) :]}
+    versions = dict(importer.versions) | {o.domain: o.version for o in function.opset_import}
+    if version is not None and "" in versions and not node.domain:
+        versions[""] = max(versions[""], 1)
+    for inner in function.node:
+        importer.run_node(bound(inner, given), scope, versions)
+    return [scope.get(name) for name in function.output[: len(node.output)]]
+
+
+def bound(node: onnx.NodeProto, given: dict[str, onnx.AttributeProto]) -> onnx.NodeProto:
+    """The node with attributes that refer to the function's replaced."""
+    if not any(a.ref_attr_name or a.type in (a.GRAPH, a.GRAPHS) for a in node.attribute):
+        return node
+    copy = onnx.NodeProto()
+    copy.CopyFrom(node)
+    del copy.attribute[:]
+    for attribute in node.attribute:
+        if attribute.ref_attr_name:
+            if attribute.ref_attr_name in given:
+                copy.attribute.add().CopyFrom(given[attribute.ref_attr_name])
+                copy.attribute[-1].name = attribute.name
+            continue
+        copy.attribute.add().CopyFrom(attribute)
+        if attribute.type == attribute.GRAPH:
+            inner = copy.attribute[-1].g
+            nodes = [bound(each, given) for each in attribute.g.node]
+            del inner.node[:]
+            inner.node.extend(nodes)
+    return copy

@@ -1,0 +1,128 @@
+"""Imported models: compiled, and run with ONNX's names and types."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from typing import Any, Mapping, Optional, Union
+
+import numpy
+import onnx
+
+from .. import plan as plans
+from ..errors import Error
+from .importer import Imported, import_model
+from .ports import entering
+
+ModelLike = Union[onnx.ModelProto, str, "os.PathLike[str]"]
+
+
+def load(model: ModelLike) -> onnx.ModelProto:
+    return model if isinstance(model, onnx.ModelProto) else onnx.load(os.fspath(model))
+
+
+class Model:
+    """A compiled model. `plan` is None where all outputs are constants."""
+
+    def __init__(self, imported: Imported, plan: Optional[plans.Plan], place: Any) -> None:
+        self.plan = plan
+        self.frozen = imported.frozen
+        """Inputs whose numbers the plan was compiled for."""
+        self.text = imported.module.text()
+        self.operators = imported.operators
+        self._imported = imported
+        self._place = place  # keeps the directory of the weights
+
+    @property
+    def inputs(self) -> dict[str, tuple[str, tuple]]:
+        """Element type and sizes by name."""
+        return {name: (kind.name, shape) for name, (kind, shape) in self._imported.inputs.items()}
+
+    @property
+    def outputs(self) -> list[str]:
+        return self._imported.outputs
+
+    def session(self, **options: Any) -> Session:
+        """Memory and weights to run it with; the options are those of smelt.Plan.session."""
+        return Session(self, self.plan.session(**options) if self.plan else None)
+
+    def __repr__(self) -> str:
+        return f"<smelt.onnx.Model {list(self.inputs)} -> {self.outputs}>"
+
+
+class Session:
+    """Runs a model on NumPy's arrays of ONNX's types, by ONNX's names."""
+
+    def __init__(self, model: Model, session: Any) -> None:
+        self.model = model
+        self.session = session
+        """The smelt.Session below; None where all outputs are constants."""
+
+    def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        imported = self.model._imported
+        arrays = {name: numpy.asarray(inputs[name]) for name in self._present(inputs)}
+        for name, array in arrays.items():
+            self._check_type(name, array)
+        for name, expected in self.model.frozen.items():
+            self._check_frozen(name, arrays[name], expected)
+        given = {name: entering(array, imported.inputs[name][0], name) for name, array in arrays.items() if name in imported.ports}
+        found = self.session.run("main", **given) if self.session else {}
+        return imported.collect({name: numpy.asarray(tensor.numpy()) for name, tensor in found.items()})
+
+    def _present(self, inputs: Mapping[str, Any]) -> list[str]:
+        missing = [name for name in self.model._imported.inputs if name not in inputs]
+        unknown = [name for name in inputs if name not in self.model._imported.inputs]
+        if missing or unknown:
+            raise Error(f"inputs: missing {missing}, unknown {unknown}, expected {list(self.model._imported.inputs)}")
+        return list(inputs)
+
+    def _check_type(self, name: str, array: numpy.ndarray) -> None:
+        kind = self.model._imported.inputs[name][0]
+        if array.dtype != kind.numpy:
+            raise Error(f"input '{name}': {array.dtype}, expected {kind.numpy} ({kind.name}); convert it")
+
+    @staticmethod
+    def _check_frozen(name: str, array: numpy.ndarray, expected: numpy.ndarray) -> None:
+        if array.shape != expected.shape or not numpy.array_equal(array, expected):
+            raise Error(f"input '{name}' sets sizes: the plan is for {expected.tolist()}, given {array.tolist()}; compile again with sizes={{{name!r}: ...}}")
+
+
+def compile_model(
+    model: ModelLike,
+    *,
+    max: Optional[Mapping[str, int]] = None,
+    sizes: Optional[Mapping[str, Any]] = None,
+    doubles: bool = False,
+    **options: Any,
+) -> Model:
+    """Compiles an ONNX model.
+
+    max: bounds of its symbolic sizes by name, such as {"batch": 8}.
+    sizes: numbers of inputs that set sizes, such as the shape of a Reshape: the plan is for these, and a run with
+    others is an error. Only those inputs that set sizes are taken from it.
+    doubles: DOUBLE is computed in FLOAT rather than refused.
+    The other options are those of smelt.compile; mode is "infer".
+    """
+    imported = import_model(load(model), max or {}, sizes or {}, doubles)
+    if not imported.ports and not imported.results:
+        return Model(imported, None, None)
+    place = tempfile.TemporaryDirectory(prefix="smelt-onnx-")
+    path = imported.module.write(place.name)
+    options = {"mode": "infer", "entry": ["main"], **options}
+    if max:
+        options["max"] = {imported.symbols[name]: upper for name, upper in max.items()}
+    return Model(imported, plans.compile(path, **options) if imported.results else None, place)
+
+
+def write_model(
+    model: ModelLike,
+    directory: Union[str, "os.PathLike[str]"],
+    *,
+    max: Optional[Mapping[str, int]] = None,
+    sizes: Optional[Mapping[str, Any]] = None,
+    doubles: bool = False,
+) -> Imported:
+    """Writes model.ir and model.safetensors, which every command of `smelt` takes as a model."""
+    imported = import_model(load(model), max or {}, sizes or {}, doubles)
+    imported.module.write(directory)
+    return imported

@@ -1,0 +1,20 @@
+"""The rows of the table, by subject: importing this package fills it."""
+
+from . import (  # noqa: F401
+    control,
+    indexing,
+    integers,
+    losses,
+    norms,
+    pointwise,
+    products,
+    quantization,
+    recurrent,
+    reductions,
+    resize,
+    sequences,
+    shapes,
+    signals,
+    training,
+    windows,
+)

@@ -1,0 +1,77 @@
+"""Integers: remainders, shifts and bits."""
+
+from __future__ import annotations
+
+from ..rows import row
+from ..refusal import Refusal
+
+
+@row("Mod")
+def mod(n, x, y):
+    b = n.b
+    quotient = b.div(x, y)
+    if x.dtype == "f32":
+        n.refuse_unless(n.attribute("fmod", 0) == 1, "fmod = 0 of floats")
+        whole = b.mul(b.point("sign", quotient), b.point("floor", b.point("abs", quotient)))
+        return b.sub(x, b.mul(whole, y))
+    whole = quotient if n.attribute("fmod", 0) else b.floor_div(x, y)
+    return b.sub(x, b.mul(whole, y))
+
+
+def power_of_two(b, y):
+    """2^y of y from 0 to 31: the square for each bit of y."""
+    result, left = 1, y
+    for square in (2, 4, 16, 256, 65536):
+        half = b.div(left, 2)
+        is_odd = b.point("ne", b.mul(half, 2), left)
+        result = b.mul(b.select(is_odd, square, 1), result)
+        left = half
+    return result
+
+
+@row("BitShift")
+def bit_shift(n, x, y):
+    b = n.b
+    bits = min(n.element(0).bits, 32)
+    is_far = b.point("ge", y, bits)
+    near = b.select(is_far, 0, y)
+    if n.attribute("direction") == "LEFT":
+        return b.select(is_far, 0, b.mul(x, power_of_two(b, near)))
+    # 2^31 does not fit: two halves of the way.
+    half = b.div(near, 2)
+    once = b.floor_div(x, power_of_two(b, half))
+    twice = b.floor_div(once, power_of_two(b, b.sub(near, half)))
+    filled = 0 if n.element(0).is_unsigned else b.select(b.point("lt", x, 0), -1, 0)
+    return b.select(is_far, filled, twice)
+
+
+def bit(b, x, place):
+    """0 or 1. Bit 31 is the sign."""
+    if place == 31:
+        return b.cast(b.point("lt", x, 0), "i32")
+    low = b.floor_div(x, 2**place)
+    return b.sub(low, b.mul(b.floor_div(low, 2), 2))
+
+
+BITS = {
+    "BitwiseAnd": lambda b, x, y: b.mul(x, y),
+    "BitwiseOr": lambda b, x, y: b.point("max", x, y),
+    "BitwiseXor": lambda b, x, y: b.cast(b.point("ne", x, y), "i32"),
+}
+
+
+@row(*BITS)
+def bitwise(n, x, y):
+    b = n.b
+    total = None
+    for place in range(min(n.element(0).bits, 32)):
+        one = BITS[n.node.op_type](b, bit(b, x, place), bit(b, y, place))
+        term = b.mul(one, 2**place if place < 31 else -(2**31))
+        total = term if total is None else b.add(total, term)
+    return total
+
+
+@row("BitwiseNot")
+def bitwise_not(n, x):
+    n.refuse_unless(n.element(0).name not in ("UINT32", "UINT64"), f"the element type {n.element(0).name}")
+    return n.b.sub(-1, x)

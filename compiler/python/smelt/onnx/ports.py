@@ -1,0 +1,48 @@
+"""Numbers on their way into the graph, out of it, and after each operator that may leave the range of its type."""
+
+from __future__ import annotations
+
+import numpy
+
+from ..errors import Error
+from ..text import Value
+from .build import Builder
+from .types import Element
+
+
+def from_port(b: Builder, value: Value, kind: Element) -> Value:
+    return b.cast(value, kind.computed)
+
+
+def to_port(b: Builder, value: Value, kind: Element) -> Value:
+    value = b.cast(value, kind.computed)
+    return value if kind.port == value.dtype else b.node("convert", [value], kind.port, value.shape)
+
+
+def settle(b: Builder, value: Value, kind: Element) -> Value:
+    """Rounded or wrapped to what the type holds."""
+    if kind.stored is None:
+        return value
+    if kind.stored == "i16":
+        low = _through(b, value, "u16")
+        return b.select(b.point("ge", low, 2**15), b.sub(low, 2**16), low)
+    return _through(b, value, kind.stored)
+
+
+def _through(b: Builder, value: Value, stored: str) -> Value:
+    return b.node("convert", [b.node("convert", [value], stored, value.shape)], value.dtype, value.shape)
+
+
+def entering(array: numpy.ndarray, kind: Element, name: str) -> numpy.ndarray:
+    """In the type of the plan's input; only what keeps every number is done."""
+    for bound, holds in ((kind.least, numpy.greater_equal), (kind.most, numpy.less_equal)):
+        if bound is not None and array.size and not holds(array, bound).all():
+            raise Error(f"input '{name}': numbers outside of [{kind.least}, {kind.most}], in which {kind.name} is computed")
+    return numpy.ascontiguousarray(array if kind.host is None else array.astype(kind.host)).reshape(array.shape)
+
+
+def leaving(array: numpy.ndarray, kind: Element, name: str) -> numpy.ndarray:
+    """In ONNX's type."""
+    if kind.is_unsigned and kind.host is not None and array.size and array.min() < 0:
+        raise Error(f"output '{name}': a {kind.name} outside of [0, 2^31), in which it is computed")
+    return array.astype(kind.numpy, copy=False)
