@@ -27,6 +27,20 @@ from .refusal import Refusal
 
 PASSES = ("plain", "sizes", "constant")
 
+# Cases whose expected numbers were rounded more often than Smelt rounds: (relative, absolute) tolerance, and why.
+ROUNDED = {
+    **dict.fromkeys(
+        ("test_attention_4d_causal_fp16", "test_attention_4d_causal_fp16_expanded"),
+        (2**-9, 1e-7),  # the reference rounds each exponential and sum of the softmax to FLOAT16: two units
+    ),
+    **dict.fromkeys(
+        ("test_dft_inverse", "test_dft_inverse_opset19"),
+        (1e-3, 1e-6),  # rounding errors of the reference around zero
+    ),
+}
+BFLOAT16_TOLERANCE = 2**-6
+"""Relative, where that of the case is finer: as onnx's own runner has it."""
+
 
 class Result(NamedTuple):
     case: str
@@ -79,7 +93,7 @@ def compared(case: Any) -> tuple[str, str]:
         model = model or compile_model(case.model, sizes=inputs, doubles=True, no_plan_cache=True)
         found = model.session(threads=1, **({"from_scratch": True} if model.plan and not model.plan.weights else {})).run(inputs)
         for name, one in zip(model.outputs, map(plain, expected)):
-            fault = difference(found[name], one, case.rtol, case.atol)
+            fault = difference(found[name], one, *ROUNDED.get(case.name, (case.rtol, case.atol)))
             if fault:
                 return "wrong", f"{name}: {fault}"
     return ("constant" if model.plan is None else "sizes" if model.frozen else "plain"), ""
@@ -96,6 +110,7 @@ def difference(found: Any, expected: Any, rtol: float, atol: float) -> str:
     if expected.dtype.kind in "biu":
         wrong = found != expected
     else:
+        rtol = max(rtol, BFLOAT16_TOLERANCE) if expected.dtype.name == "bfloat16" else rtol
         with numpy.errstate(all="ignore"):
             wrong = ~numpy.isclose(found.astype(numpy.float64), expected.astype(numpy.float64), rtol, atol, equal_nan=True)
     if not wrong.any():

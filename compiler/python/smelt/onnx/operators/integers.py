@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import math
+
 from ..rows import row
-from ..refusal import Refusal
 
 
 @row("Mod")
 def mod(n, x, y):
-    b = n.b
+    return remainder(n.b, x, y, n.attribute("fmod", 0))
+
+
+def remainder(b, x, y, truncates):
+    """With the sign of x where the quotient is truncated, else with that of y."""
     quotient = b.div(x, y)
-    if x.dtype == "f32":
-        n.refuse_unless(n.attribute("fmod", 0) == 1, "fmod = 0 of floats")
-        whole = b.mul(b.point("sign", quotient), b.point("floor", b.point("abs", quotient)))
-        return b.sub(x, b.mul(whole, y))
-    whole = quotient if n.attribute("fmod", 0) else b.floor_div(x, y)
-    return b.sub(x, b.mul(whole, y))
+    if x.dtype != "f32":
+        return b.sub(x, b.mul(quotient if truncates else b.floor_div(x, y), y))
+    truncated = b.mul(b.point("sign", quotient), b.point("floor", b.point("abs", quotient)))
+    rest = b.sub(x, b.mul(truncated if truncates else b.point("floor", quotient), y))
+    is_endless = b.point("logical_and", b.point("eq", b.point("abs", y), math.inf), b.point("lt", b.point("abs", x), math.inf))
+    opposed = b.point("lt", b.mul(b.point("sign", x), b.point("sign", y)), 0)
+    return b.select(is_endless, x if truncates else b.select(opposed, y, x), rest)
 
 
 def power_of_two(b, y):
@@ -33,7 +39,7 @@ def power_of_two(b, y):
 def bit_shift(n, x, y):
     b = n.b
     bits = min(n.element(0).bits, 32)
-    is_far = b.point("ge", y, bits)
+    is_far = b.point("logical_or", b.point("lt", y, 0), b.point("ge", y, bits))
     near = b.select(is_far, 0, y)
     if n.attribute("direction") == "LEFT":
         return b.select(is_far, 0, b.mul(x, power_of_two(b, near)))

@@ -11,22 +11,24 @@ from ..refusal import Refusal
 from ..rows import row
 
 
-def source_places(mode, out, size, scale, region, cubic_or_other):
+def source_places(mode, out, size, scale, region):
     """Where on the input's axis each element of the result lies."""
     i = numpy.arange(out, dtype=numpy.float64)
+    whole = scale * size  # before it was rounded to `out`
     if mode == "align_corners":
-        return i * (size - 1) / (out - 1) if out > 1 else i * 0
+        return i * (size - 1) / (whole - 1) if whole != 1 else i * 0
     if mode == "asymmetric":
         return i / scale
     if mode == "tf_crop_and_resize":
         first, last = region
-        step = (last - first) * (size - 1) / (out - 1) if out > 1 else 0
-        return first * (size - 1) + i * step if out > 1 else i * 0 + 0.5 * (first + last) * (size - 1)
+        if out == 1:
+            return i + 0.5 * (first + last) * (size - 1)
+        return first * (size - 1) + i * (last - first) * (size - 1) / (whole - 1)
     if mode == "pytorch_half_pixel" and out == 1:
         return i * 0 - 0.5
     places = (i + 0.5) / scale - 0.5
     if mode == "half_pixel_symmetric":
-        adjusted = out / (scale * size)
+        adjusted = out / whole
         places = size / 2 * (1 - adjusted) + (i + 0.5) / scale - 0.5
     return places
 
@@ -64,7 +66,7 @@ def matrix(places, size, kernel, reach, stretch, exclude_outside):
 
 
 def axis_matrix(n, mode, out, size, scale, region):
-    places = source_places(n.attribute("coordinate_transformation_mode", "half_pixel"), out, size, scale, region, mode)
+    places = source_places(n.attribute("coordinate_transformation_mode", "half_pixel"), out, size, scale, region)
     if mode == "nearest":
         rounded = NEAREST[n.attribute("nearest_mode", "round_prefer_floor")](numpy.round(places, 10))
         return places, numpy.eye(size)[numpy.clip(rounded, 0, size - 1).astype(int)]

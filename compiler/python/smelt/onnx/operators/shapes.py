@@ -213,7 +213,8 @@ def space_to_depth(n, x):
     b, side = n.b, n.attribute("blocksize")
     batch, depth, height, width = x.shape
     x = b.reshape(x, (batch, depth, height // side, side, width // side, side))
-    return b.reshape(b.transpose(x, (0, 3, 5, 1, 2, 4)), (batch, depth * side * side, height // side, width // side))
+    order = (0, 3, 5, 1, 2, 4) if n.attribute("mode", "DCR") == "DCR" else (0, 1, 3, 5, 2, 4)
+    return b.reshape(b.transpose(x, order), (batch, depth * side * side, height // side, width // side))
 
 
 @row("ConstantOfShape", out=None)

@@ -140,7 +140,8 @@ def transposed_pads(n, i, rank, size, k, s, d):
     if wanted is None:
         return pads[i], pads[i + rank], more
     total = whole - wanted[i]
-    first = total // 2 if how != "SAME_UPPER" else total - (total - total // 2)
+    half = total // 2 if total > 0 else 0
+    first = half if how == "SAME_UPPER" or total < 0 else total - half
     return first, total - first, more
 
 
