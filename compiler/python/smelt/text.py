@@ -84,41 +84,91 @@ def attribute_text(value: Any) -> str:
     return "[" + ", ".join(attribute_text(each) for each in value) + "]"
 
 
-class Graph:
-    """A graph that grows by a node at a time."""
+class Block:
+    """Nodes, one after the other."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self) -> None:
         self.source = ""
         """The name, in the program that is imported, of what is being written: reports and dumps show it."""
-        self._inputs: list[str] = []
         self._lines: list[str] = []
-        self._results: list[str] = []
         self._count = 0
 
-    def input(self, name: str, dtype: str, shape: Sequence[Any], **attributes: Any) -> Value:
-        value = self._fresh(dtype, shape)
-        self._inputs.append(f"{value} {quoted(name)}: {value.type}{_fields(attributes)}")
-        return value
-
     def node(
-        self, operation: str, operands: Sequence[Value], dtype: str, shape: Sequence[Any], /, **attributes: Any
+        self,
+        operation: str,
+        operands: Sequence[Value],
+        dtype: str,
+        shape: Sequence[Any],
+        /,
+        body: Optional[Body] = None,
+        **attributes: Any,
     ) -> Value:
-        return self.nodes(operation, operands, [(dtype, shape)], **attributes)[0]
+        return self.nodes(operation, operands, [(dtype, shape)], body, **attributes)[0]
 
     def nodes(
-        self, operation: str, operands: Sequence[Value], types: Sequence[tuple[str, Sequence[Any]]], /, **attributes: Any
+        self,
+        operation: str,
+        operands: Sequence[Value],
+        types: Sequence[tuple[str, Sequence[Any]]],
+        /,
+        body: Optional[Body] = None,
+        **attributes: Any,
     ) -> list[Value]:
         """A node of several results. `operation` may hold more than a word: "reduce add", 'parameter "w"'."""
         results = [self._fresh(dtype, shape) for dtype, shape in types]
         left, right = ", ".join(map(str, results)), ", ".join(value.type for value in results)
-        words = [operation, ", ".join(map(str, operands)), quoted(self.source) if self.source else ""]
-        text = " ".join(word for word in words if word)
-        self._lines.append(f"  {left} = {text}{_fields(attributes)} : {right}")
+        words = [operation, ", ".join(map(str, operands)), body.head() if body else ""]
+        words += [quoted(self.source) if self.source else "", _fields(attributes), body.text() if body else ""]
+        self._lines.append(f"  {left} = {' '.join(word for word in words if word)} : {right}")
         return results
 
     def parameter(self, parameter: Parameter) -> Value:
         return self.node(f"parameter {quoted(parameter.name)}", [], parameter.dtype, parameter.shape)
+
+    def _fresh(self, dtype: str, shape: Sequence[Any]) -> Value:
+        self._count += 1
+        return Value(str(self._count - 1), dtype, tuple(shape))
+
+
+class Body(Block):
+    """What a node has inside, such as what an attention makes of a score."""
+
+    def __init__(self, handed: Sequence[tuple[str, Sequence[Any]]]) -> None:
+        """`handed`: the types of what the node computes for it."""
+        super().__init__()
+        self.handed = [self._fresh(dtype, shape) for dtype, shape in handed]
+        self._inputs = [str(value) for value in self.handed]
+        self._returned: list[Value] = []
+
+    def argument(self, outside: Value) -> Value:
+        inside = self._fresh(outside.dtype, outside.shape)
+        self._inputs.append(f"{inside} = {outside}")
+        return inside
+
+    def returns(self, *values: Value) -> None:
+        self._returned = list(values)
+
+    def head(self) -> str:
+        return f"({', '.join(self._inputs)})"
+
+    def text(self) -> str:
+        lines = [f"  {line}" for line in self._lines]
+        return "{\n" + "\n".join(lines + [f"    return {', '.join(map(str, self._returned))}"]) + "\n  }"
+
+
+class Graph(Block):
+    """A graph that grows by a node at a time."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+        self._inputs: list[str] = []
+        self._results: list[str] = []
+
+    def input(self, name: str, dtype: str, shape: Sequence[Any], **attributes: Any) -> Value:
+        value = self._fresh(dtype, shape)
+        self._inputs.append(f"{value} {quoted(name)}: {value.type} {_fields(attributes)}".rstrip())
+        return value
 
     def result(self, name: str, value: Value) -> None:
         self._results.append(f"{name} = {value}")
@@ -126,10 +176,6 @@ class Graph:
     def text(self) -> str:
         body = self._lines + ["  return " + ", ".join(self._results)]
         return f"graph @{self.name}({', '.join(self._inputs)}) {{\n" + "\n".join(body) + "\n}\n"
-
-    def _fresh(self, dtype: str, shape: Sequence[Any]) -> Value:
-        self._count += 1
-        return Value(str(self._count - 1), dtype, tuple(shape))
 
 
 class Module(NamedTuple):
@@ -181,4 +227,4 @@ SAFETENSORS_TYPES = {"float32": "F32", "float16": "F16", "bfloat16": "BF16", "fl
 
 def _fields(attributes: Mapping[str, Any]) -> str:
     fields = ", ".join(f"{key} = {attribute_text(value)}" for key, value in attributes.items() if value is not None)
-    return f" {{{fields}}}" if fields else ""
+    return f"{{{fields}}}" if fields else ""

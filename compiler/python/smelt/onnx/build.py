@@ -21,6 +21,8 @@ Shape = tuple
 FLAGS = {"lt", "le", "gt", "ge", "eq", "ne", "logical_and", "logical_or", "logical_not"}
 REALS = {"exp", "expm1", "log", "log1p", "sqrt", "rsqrt", "reciprocal", "tanh", "sigmoid", "erf", "sin", "cos", "floor"}
 RANKS = {"bool": 0, "i32": 1, "f32": 2}
+NARROW = {"f16", "bf16"}
+"""Floats as they are stored; whatever computes takes them as f32."""
 MOST_VALUES = 4096
 """Larger tables of floats are parameters, whose numbers lie in the file of weights."""
 
@@ -263,7 +265,7 @@ class Builder:
         return self.broadcast(value, shape)
 
     def _common(self, operation: str, operands: Sequence[Operand]) -> str:
-        typed = [x.dtype for x in operands if isinstance(x, Value)]
+        typed = ["f32" if x.dtype in NARROW else x.dtype for x in operands if isinstance(x, Value)]
         free = ["f32" if isinstance(x, float) else "i32" if type(x) is int else "bool" for x in operands if type(x) in (bool, int, float)]
         free += ["f32" if x.dtype.kind in "fV" else "bool" if x.dtype.kind == "b" else "i32" for x in operands if isinstance(x, (numpy.ndarray, numpy.generic))]
         free += ["i32" for x in operands if isinstance(x, Dim)]
@@ -332,9 +334,10 @@ class Builder:
         shape = tuple(sizes[letter] for letter in out)
         if not a.name or not b.name:
             return self.full(0, a.dtype, shape) if not is_empty(shape) else Value("", a.dtype, shape)
-        if a.dtype != "f32":
+        if a.dtype in RANKS and a.dtype != "f32":
             return self._products(names, out, sizes, a, b)
-        return self.node("matmul", [a, b], a.dtype, shape, spec=spec)
+        wide = "f32" if a.dtype in NARROW else None
+        return self.node("matmul", [a, b], "f32", shape, spec=spec, result=wide)
 
     def _products(self, names: Sequence[str], out: str, sizes: dict, a: Value, b: Value) -> Value:
         letters = out + "".join(sorted(set("".join(names)) - set(out)))

@@ -63,7 +63,7 @@ Thing = Union[Known, Traced, Many, Absent]
 
 
 class Call:
-    def __init__(self, importer: Importer, node: onnx.NodeProto, inputs: Sequence[Optional[Thing]], version: int, scope: dict) -> None:
+    def __init__(self, importer: Importer, node: onnx.NodeProto, inputs: Sequence[Optional[Thing]], version: int, scope: dict, narrow: bool) -> None:
         self.importer = importer
         self.b = importer.builder
         self.node = node
@@ -71,6 +71,8 @@ class Call:
         self.version = version
         """Of the operator set."""
         self.scope = scope
+        self.narrow = narrow
+        """Whether operands of 16 bits come as they are stored."""
         self._attributes = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute if not a.ref_attr_name}
 
     # ---- operands
@@ -84,7 +86,7 @@ class Call:
         return self.inputs[index]
 
     def x(self, index: int) -> Optional[Value]:
-        return self.importer.lift(self.inputs[index]) if self.has(index) else None
+        return self.importer.lift(self.inputs[index], self.narrow) if self.has(index) else None
 
     def element(self, index: int) -> Element:
         thing = self.thing(index)

@@ -106,10 +106,10 @@ class Importer:
             folded = folding.fold(node, inputs, domain, version)
             if folded is not None:
                 return [None if known is None else known._replace(inputs=depends) for known in folded]
-        if row is None:
+        call = Call(self, node, inputs, version, scope, row is not None and row.narrow)
+        if row is None or row.otherwise and row.otherwise(call):
             return self._expand(domain, node, inputs, version, scope)
         self.used.add((domain, node.op_type))
-        call = Call(self, node, inputs, version, scope)
         self.graph.source = node.name or (node.output[0] if node.output else node.op_type)
         found = row.build(call, *(call.x(i) for i in range(min(row.operands, len(inputs)) if row.operands > 100 else row.operands)))
         found = found if isinstance(found, (list, tuple)) and not isinstance(found, (Value, Typed, Known, Traced, Many, Absent)) else [found]
@@ -121,10 +121,9 @@ class Importer:
         name = found.element if isinstance(found, Typed) else row.out
         value = found.value if isinstance(found, Typed) else found
         kind = call.element(0) if name == SAME else ELEMENTS[name]
-        value = self.builder.cast(value, kind.computed)
         if not value.name:
             return Known(numpy.zeros(value.shape, kind.numpy), kind, depends)
-        return Traced(value if row.exact else settle(self.builder, value, kind), kind, depends)
+        return Traced(settle(self.builder, value, kind, row.exact), kind, depends)
 
     def _expand(self, domain: str, node: onnx.NodeProto, inputs: list, version: int, scope: dict) -> list:
         found = functions.body(node, inputs, domain, version)
@@ -141,8 +140,12 @@ class Importer:
 
     # ---- values
 
-    def lift(self, thing: Thing) -> Value:
-        """As a value of the graph; the same constant is written once."""
+    def lift(self, thing: Thing, narrow: bool = True) -> Value:
+        """As a value of the graph; the same constant is written once. `narrow`: floats of 16 bits stay that."""
+        value = self._value(thing)
+        return value if narrow or not thing.element.is_float else self.builder.cast(value, thing.element.computed)
+
+    def _value(self, thing: Thing) -> Value:
         if isinstance(thing, Traced):
             return thing.value
         if not isinstance(thing, Known):
@@ -154,11 +157,11 @@ class Importer:
     def _written(self, thing: Known) -> Value:
         array = thing.array
         if array.size == 0:
-            return Value("", thing.element.computed, array.shape)
+            return Value("", thing.element.held, array.shape)
         if thing.is_symbolic:
-            return self.builder.cast(self.builder.sizes(array), thing.element.computed)
+            return settle(self.builder, self.builder.sizes(array), thing.element, True)
         if thing.element.is_float:
-            return self.builder.table(array.astype(numpy.float32), thing.name)
+            return settle(self.builder, self.builder.table(array.astype(numpy.float32), thing.name), thing.element, True)
         return self.builder.table(array)
 
 

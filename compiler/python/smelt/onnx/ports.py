@@ -11,18 +11,18 @@ from .types import Element
 
 
 def from_port(b: Builder, value: Value, kind: Element) -> Value:
-    return b.cast(value, kind.computed)
+    return b.cast(value, kind.held)
 
 
 def to_port(b: Builder, value: Value, kind: Element) -> Value:
+    return b.cast(value, kind.port)
+
+
+def settle(b: Builder, value: Value, kind: Element, exact: bool) -> Value:
+    """Rounded or wrapped to what the type holds; `exact`: the numbers are of the type already."""
+    if kind.is_float or exact or kind.stored is None:
+        return b.cast(value, kind.held)
     value = b.cast(value, kind.computed)
-    return value if kind.port == value.dtype else b.node("convert", [value], kind.port, value.shape)
-
-
-def settle(b: Builder, value: Value, kind: Element) -> Value:
-    """Rounded or wrapped to what the type holds."""
-    if kind.stored is None:
-        return value
     if kind.stored == "i16":
         low = _through(b, value, "u16")
         return b.select(b.point("ge", low, 2**15), b.sub(low, 2**16), low)

@@ -24,11 +24,11 @@ class Row(NamedTuple):
     """The results are numbers of the operands: nothing is rounded or wrapped."""
     folds: bool
     """Of constants, the result is a constant."""
+    narrow: bool
+    """FLOAT16 and BFLOAT16 come as they are stored, not as f32."""
     operands: int
-
-    @property
-    def takes_values(self) -> bool:
-        return self.operands != 0
+    otherwise: Optional[Callable[..., bool]] = None
+    """Calls that ONNX's definition by other operators is taken for, in place of the row."""
 
 
 class Typed(NamedTuple):
@@ -42,12 +42,20 @@ ROWS: dict[tuple[str, str], Row] = {}
 ML, TRAINING, PREVIEW = "ai.onnx.ml", "ai.onnx.preview.training", "ai.onnx.preview"
 
 
-def row(*names: str, out: Optional[str] = SAME, exact: bool = False, folds: bool = True, domain: str = "") -> Callable:
+def row(
+    *names: str,
+    out: Optional[str] = SAME,
+    exact: bool = False,
+    folds: bool = True,
+    narrow: Optional[bool] = None,
+    domain: str = "",
+    otherwise: Optional[Callable[..., bool]] = None,
+) -> Callable:
     def enter(build: Callable[..., Any]) -> Callable[..., Any]:
         kinds = [p.kind for p in inspect.signature(build).parameters.values()][1:]
         count = 1000 if inspect.Parameter.VAR_POSITIONAL in kinds else len(kinds)
         for name in names:
-            ROWS[domain, name] = Row(build, out, exact, folds, count)
+            ROWS[domain, name] = Row(build, out, exact, folds, exact if narrow is None else narrow, count, otherwise)
         return build
 
     return enter

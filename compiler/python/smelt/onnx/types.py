@@ -25,6 +25,11 @@ class Element(NamedTuple):
     most: Optional[int] = None
 
     @property
+    def held(self) -> str:
+        """As values are between operators."""
+        return self.stored if self.is_float and self.stored else self.computed
+
+    @property
     def is_float(self) -> bool:
         return self.computed == "f32"
 

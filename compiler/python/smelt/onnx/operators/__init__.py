@@ -1,6 +1,7 @@
 """The rows of the table, by subject: importing this package fills it."""
 
 from . import (  # noqa: F401
+    attention,
     control,
     indexing,
     integers,

@@ -33,12 +33,12 @@ def matmul_of(b, x, y):
     return b.broadcast(b.reshape(result, (result.shape[-2], result.shape[-1])), batch + result.shape[-2:]) if not kept and batch and product(batch) != 1 else b.reshape(result, shape)
 
 
-@row("MatMul")
+@row("MatMul", narrow=True)
 def matmul(n, x, y):
     return matmul_of(n.b, x, y)
 
 
-@row("Gemm")
+@row("Gemm", narrow=True)
 def gemm(n, x, y, z):
     b = n.b
     spec = ("km" if n.attribute("transA", 0) else "mk") + "," + ("nk" if n.attribute("transB", 0) else "kn") + "->mn"

@@ -1,0 +1,120 @@
+"""Attention as Smelt's own operation: what ONNX does to a score is the body (docs/attention.md)."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple, Optional
+
+from ...text import Body, Value
+from ..build import NARROW, Builder
+from ..dims import Size, is_known
+from ..rows import Typed, row
+
+
+class Heads(NamedTuple):
+    """Queries, keys and values as [batch, place, head, width]."""
+
+    q: Value
+    k: Value
+    v: Value
+
+    @property
+    def scores(self) -> tuple:
+        return (self.q.shape[0], self.q.shape[2], self.q.shape[1], self.k.shape[1])
+
+
+def needs_scores(n) -> bool:
+    """Whether the model asks for the scores themselves."""
+    return len(n.node.output) > 3 and n.node.output[3] != ""
+
+
+@row("Attention", out=None, narrow=True, otherwise=needs_scores)
+def attention(n, q, k, v):
+    b, kind = n.b, n.element(0).name
+    is_flat = len(q.shape) == 3
+    heads = Heads(*(by_places(b, x, n.attribute(f"{name}_num_heads")) for x, name in ((q, "q"), (k, "kv"), (v, "kv"))))
+    past: Size = 0
+    if n.has(4):
+        past = n.shape(4)[2]
+        old = [b.transpose(n.x(i), (0, 2, 1, 3)) for i in (4, 5)]
+        heads = Heads(heads.q, *(b.concat([a, x], 1) for a, x in zip(old, heads[1:])))
+    scale = n.attribute("scale") or 1 / math.sqrt(heads.q.shape[-1])
+    means = attend(b, heads, scale, body_of(n, heads, past))
+    y = b.reshape(means, (*q.shape[:2], means.shape[2] * means.shape[3])) if is_flat else b.transpose(means, (0, 2, 1, 3))
+    present = [b.transpose(x, (0, 2, 1, 3)) for x in heads[1:]]
+    return [Typed(x, kind) for x in (y, *present)][: len(n.node.output)]
+
+
+def by_places(b: Builder, x: Value, count: Optional[int]) -> Value:
+    if len(x.shape) == 4:
+        return b.transpose(x, (0, 2, 1, 3))
+    return b.reshape(x, (*x.shape[:2], count, x.shape[2] // count))
+
+
+def attend(b: Builder, heads: Heads, scale: float, body: Body) -> Value:
+    shape = (*heads.q.shape[:3], heads.v.shape[3])
+    types = [(heads.q.dtype, shape), ("f32", heads.scores[:3])]
+    return b.graph.nodes("attention", heads, types, body, scale=float(scale))[0]
+
+
+def body_of(n, heads: Heads, past: Size) -> Body:
+    """softcap, then what is added, then which keys are seen."""
+    shape = heads.scores
+    body = Body([("f32", shape)])
+    inside, score = Builder(body), body.handed[0]
+    cap = n.attribute("softcap", 0.0)
+    if cap:
+        score = inside.mul(inside.point("tanh", inside.mul(score, 1 / cap)), cap)
+    lengths = argument(n.b, body, inside, n.x(6), shape, (0,)) if n.has(6) else None
+    seen = windows(n, inside, shape, lengths, past)
+    if n.has(3):
+        mask = argument(n.b, body, inside, padded_mask(n, shape[3]), shape)
+        if mask.dtype == "bool":
+            seen.append(mask)
+        else:  # of a score that is no number nothing is left either
+            seen.append(inside.point("gt", mask, -math.inf))
+            score = inside.add(score, mask)
+    for each in seen:
+        score = inside.select(each, score, -math.inf)
+    body.returns(score)
+    return body
+
+
+def padded_mask(n, keys: Size) -> Value:
+    mask = n.x(3)
+    if mask.shape[-1] == keys or is_known(mask.shape[-1]) and mask.shape[-1] == 1 and keys == 1:
+        return mask
+    return n.b.pad(mask, -1, 0, keys - mask.shape[-1], False if mask.dtype == "bool" else -math.inf)
+
+
+def argument(b: Builder, body: Body, inside: Builder, outside: Value, shape: tuple, axes=None) -> Value:
+    """Handed to the body without axes of size 1, and broadcast there."""
+    axes = range(len(shape) - len(outside.shape), len(shape)) if axes is None else axes
+    kept = [(axis, size) for axis, size in zip(axes, outside.shape) if size == shape[axis]]
+    handed = body.argument(b.reshape(outside, [size for _, size in kept]))
+    handed = inside.cast(handed, "f32") if handed.dtype in NARROW else handed
+    axes = [axis for axis, _ in kept]
+    if len(axes) == len(shape):
+        return handed
+    return inside.node("broadcast", [handed], handed.dtype, shape, axes=axes)
+
+
+def windows(n, inside: Builder, shape: tuple, lengths: Optional[Value], past: Size) -> list[Value]:
+    """Which keys each query sees by its place."""
+    query, key = inside.iota(shape, 2), inside.iota(shape, 3)
+    seen = [] if lengths is None else [inside.point("lt", key, lengths)]
+    place = query
+    if lengths is not None and not n.has(4):
+        place = inside.add(query, inside.sub(lengths, shape[2]))
+    elif is_known(past):
+        place = inside.add(query, past)
+    else:  # the last query is at the last key
+        place = inside.add(query, inside.sub(inside.size(shape[3]), shape[2]))
+    left, right = n.attribute("left_window_size", -1), n.attribute("right_window_size", -1)
+    if n.attribute("is_causal", 0):
+        seen.append(inside.point("ge", place, key))
+    if left >= 0:
+        seen.append(inside.point("ge", inside.add(key, left), place))
+    if right >= 0:
+        seen.append(inside.point("le", key, inside.add(place, right)))
+    return seen
