@@ -208,7 +208,7 @@ def write_safetensors(path: pathlib.Path, arrays: Mapping[str, Any]) -> None:
 
     header, offset, blocks = {}, 0, []
     for name, values in arrays.items():
-        block = numpy.ascontiguousarray(values)
+        block = numpy.asarray(values, order="C")
         end = offset + block.nbytes
         kind = SAFETENSORS_TYPES[str(block.dtype)]
         header[name] = {"dtype": kind, "shape": list(block.shape), "data_offsets": [offset, end]}

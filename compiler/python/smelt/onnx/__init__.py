@@ -1,9 +1,9 @@
 """ONNX models: imported into Smelt's text form, compiled, and run (docs/onnx.md).
 
-    import smelt.onnx
-    print(smelt.onnx.coverage("model.onnx"))                     # operators without a row, all at once
-    model = smelt.onnx.compile_model("model.onnx", max={"batch": 8, "length": 128})
-    outputs = model.session().run({"input_ids": ids})
+import smelt.onnx
+print(smelt.onnx.coverage("model.onnx"))                     # operators without a row, all at once
+model = smelt.onnx.compile_model("model.onnx", max={"batch": 8, "length": 128})
+outputs = model.session().run({"input_ids": ids})
 """
 
 from __future__ import annotations

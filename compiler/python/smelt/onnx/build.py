@@ -58,7 +58,9 @@ class Builder:
 
     # ---- nodes and constants
 
-    def node(self, operation: str, operands: Sequence[Value], dtype: str, shape: Sequence[Size], **fields: Any) -> Value:
+    def node(
+        self, operation: str, operands: Sequence[Value], dtype: str, shape: Sequence[Size], **fields: Any
+    ) -> Value:
         if is_empty(shape):
             return Value("", dtype, tuple(shape))
         for operand in operands:
@@ -77,16 +79,16 @@ class Builder:
         """A constant of NumPy's numbers; `name`: of the weights that it is."""
         array = numpy.asarray(array)
         dtype = "f32" if array.dtype.kind in "fV" else "bool" if array.dtype.kind == "b" else "i32"
-        if array.size and (array == array.flat[0]).all() and name is None:
+        if array.size == 1 or array.size and name is None and (array == array.flat[0]).all():
             return self.full(array.flat[0].item(), dtype, array.shape)
         if array.size and dtype == "f32" and (name or array.size > MOST_VALUES):
-            return self._weights(array.astype(numpy.float32), name)
+            return self._weights(array, name)
         if dtype == "i32" and array.size and (abs(array.astype(object)) >= 2**31).any():
             array = numpy.clip(array, -(2**31), 2**31 - 1)
         key = (array.tobytes(), str(array.dtype), array.shape)
         if key not in self._constants:
             kind = float if dtype == "f32" else int
-            numbers = [kind(number) for number in array.ravel().tolist()]
+            numbers = [kind(number) for number in array.ravel()]
             self._constants[key] = self.node("constant", [], dtype, array.shape, values=numbers)
         return self._constants[key]
 
@@ -164,9 +166,7 @@ class Builder:
         permutation = [p % len(x.shape) for p in permutation]
         if permutation == list(range(len(x.shape))):
             return x
-        return self.node(
-            "transpose", [x], x.dtype, [x.shape[p] for p in permutation], permutation=permutation
-        )
+        return self.node("transpose", [x], x.dtype, [x.shape[p] for p in permutation], permutation=permutation)
 
     def move(self, x: Value, source: int, destination: int) -> Value:
         order = [i for i in range(len(x.shape)) if i != source % len(x.shape)]
@@ -266,8 +266,16 @@ class Builder:
 
     def _common(self, operation: str, operands: Sequence[Operand]) -> str:
         typed = ["f32" if x.dtype in NARROW else x.dtype for x in operands if isinstance(x, Value)]
-        free = ["f32" if isinstance(x, float) else "i32" if type(x) is int else "bool" for x in operands if type(x) in (bool, int, float)]
-        free += ["f32" if x.dtype.kind in "fV" else "bool" if x.dtype.kind == "b" else "i32" for x in operands if isinstance(x, (numpy.ndarray, numpy.generic))]
+        free = [
+            "f32" if isinstance(x, float) else "i32" if type(x) is int else "bool"
+            for x in operands
+            if type(x) in (bool, int, float)
+        ]
+        free += [
+            "f32" if x.dtype.kind in "fV" else "bool" if x.dtype.kind == "b" else "i32"
+            for x in operands
+            if isinstance(x, (numpy.ndarray, numpy.generic))
+        ]
         free += ["i32" for x in operands if isinstance(x, Dim)]
         dtype = max(typed + free, key=RANKS.__getitem__)
         if operation in ("logical_and", "logical_or", "logical_not"):
@@ -295,7 +303,11 @@ class Builder:
         """Of integers, rounded down."""
         down = self.div(a, b)
         rest = self.sub(a, self.mul(down, b))
-        wrong = self.point("logical_and", self.point("ne", rest, 0), self.point("ne", self.point("lt", rest, 0), self.point("lt", self.lift(b), 0)))
+        wrong = self.point(
+            "logical_and",
+            self.point("ne", rest, 0),
+            self.point("ne", self.point("lt", rest, 0), self.point("lt", self.lift(b), 0)),
+        )
         return self.sub(down, self.cast(wrong, "i32"))
 
     # ---- sums
@@ -324,7 +336,9 @@ class Builder:
         return self.div(self.reduce("add", x, axes, keep), self.lift(count, "f32"))
 
     def scan(self, x: Value, axis: int, kind: str = "add", exclusive: bool = False) -> Value:
-        return self.node("scan", [x], x.dtype, x.shape, axis=axis % len(x.shape), kind=kind, exclusive=exclusive or None)
+        return self.node(
+            "scan", [x], x.dtype, x.shape, axis=axis % len(x.shape), kind=kind, exclusive=exclusive or None
+        )
 
     def matmul(self, spec: str, a: Value, b: Value) -> Value:
         """By letters; sums over letters of no size are zero, and integers are multiplied and added as they are."""
@@ -353,7 +367,6 @@ class Builder:
     def composite(self, operation: str, operands: Sequence[Value], **fields: Any) -> Value:
         """What keeps the type of its first operand."""
         return self.node(operation, operands, operands[0].dtype, operands[0].shape, **fields)
-
 
 
 def _is_number(x: Any, number: int) -> bool:

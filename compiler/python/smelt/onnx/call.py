@@ -63,7 +63,15 @@ Thing = Union[Known, Traced, Many, Absent]
 
 
 class Call:
-    def __init__(self, importer: Importer, node: onnx.NodeProto, inputs: Sequence[Optional[Thing]], version: int, scope: dict, narrow: bool) -> None:
+    def __init__(
+        self,
+        importer: Importer,
+        node: onnx.NodeProto,
+        inputs: Sequence[Optional[Thing]],
+        version: int,
+        scope: dict,
+        narrow: bool,
+    ) -> None:
         self.importer = importer
         self.b = importer.builder
         self.node = node

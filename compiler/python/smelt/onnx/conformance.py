@@ -88,7 +88,9 @@ def compared(case: Any) -> tuple[str, str]:
     for given, expected in case.data_sets:
         inputs = dict(zip(names, map(plain, given)))
         model = model or compile_model(case.model, sizes=inputs, doubles=True, no_plan_cache=True)
-        found = model.session(threads=1, **({"from_scratch": True} if model.plan and not model.plan.weights else {})).run(inputs)
+        found = model.session(
+            threads=1, **({"from_scratch": True} if model.plan and not model.plan.weights else {})
+        ).run(inputs)
         for name, one in zip(model.outputs, map(plain, expected)):
             fault = difference(found[name], one, *ROUNDED.get(case.name, (case.rtol, case.atol)))
             if fault:
@@ -109,7 +111,9 @@ def difference(found: Any, expected: Any, rtol: float, atol: float) -> str:
     else:
         rtol = max(rtol, BFLOAT16_TOLERANCE) if expected.dtype.name == "bfloat16" else rtol
         with numpy.errstate(all="ignore"):
-            wrong = ~numpy.isclose(found.astype(numpy.float64), expected.astype(numpy.float64), rtol, atol, equal_nan=True)
+            wrong = ~numpy.isclose(
+                found.astype(numpy.float64), expected.astype(numpy.float64), rtol, atol, equal_nan=True
+            )
     if not wrong.any():
         return ""
     place = tuple(int(i) for i in numpy.argwhere(wrong)[0]) if wrong.ndim else ()

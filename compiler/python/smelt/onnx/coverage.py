@@ -29,7 +29,11 @@ def coverage(model: ModelLike) -> Coverage:
     nodes = [node for graph in [proto.graph, *proto.functions] for node in nodes_of(graph)]
     for node in nodes:
         domain = "" if node.domain == "ai.onnx" else node.domain
-        if (domain, node.op_type) in own or (domain, node.op_type) in ROWS or is_defined_by_others(node, domain, versions):
+        if (
+            (domain, node.op_type) in own
+            or (domain, node.op_type) in ROWS
+            or is_defined_by_others(node, domain, versions)
+        ):
             continue
         name = f"{domain}.{node.op_type}" if domain else node.op_type
         missing[name] = missing.get(name, 0) + 1

@@ -14,7 +14,15 @@ from .dims import is_known
 from .types import INT64, element_of
 from .refusal import Refusal
 
-RANDOM = {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Bernoulli", "Multinomial", "Dropout"}
+RANDOM = {
+    "RandomNormal",
+    "RandomNormalLike",
+    "RandomUniform",
+    "RandomUniformLike",
+    "Bernoulli",
+    "Multinomial",
+    "Dropout",
+}
 
 
 def fold(node: onnx.NodeProto, inputs: Sequence[Optional[Thing]], domain: str, version: int) -> Optional[list]:
@@ -47,7 +55,9 @@ def _run(node: onnx.NodeProto, arrays: Sequence[Any], domain: str, version: int)
     results = [next(found) if name else None for name in node.output]
     if any(isinstance(each, (list, str)) or each is None and name for each, name in zip(results, node.output)):
         return None
-    return [None if each is None else Known(numpy.asarray(each), element_of(numpy.asarray(each).dtype)) for each in results]
+    return [
+        None if each is None else Known(numpy.asarray(each), element_of(numpy.asarray(each).dtype)) for each in results
+    ]
 
 
 # ---- sizes

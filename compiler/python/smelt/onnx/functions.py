@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from .importer import Importer
 
 
-def body(node: onnx.NodeProto, inputs: Sequence[Optional[Thing]], domain: str, version: int) -> Optional[onnx.FunctionProto]:
+def body(
+    node: onnx.NodeProto, inputs: Sequence[Optional[Thing]], domain: str, version: int
+) -> Optional[onnx.FunctionProto]:
     """What ONNX says that the operator does, for operands of these types."""
     if not defs.has(node.op_type, domain):
         return None
@@ -39,7 +41,9 @@ def _type(thing: Optional[Thing]) -> onnx.TypeProto:
     return onnx.helper.make_tensor_type_proto(code, [size if is_known(size) else None for size in thing.shape])
 
 
-def call(importer: Importer, function: onnx.FunctionProto, node: onnx.NodeProto, inputs: Sequence, version: Optional[int]) -> list:
+def call(
+    importer: Importer, function: onnx.FunctionProto, node: onnx.NodeProto, inputs: Sequence, version: Optional[int]
+) -> list:
     """Runs a body with the attributes of the call in place of those that it names."""
     given = {a.name: a for a in node.attribute} | {}
     for default in function.attribute_proto:

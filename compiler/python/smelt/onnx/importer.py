@@ -12,7 +12,7 @@ from ..text import Graph, Module, Value
 from . import folding, functions
 from .build import Builder, is_empty
 from .call import Absent, Call, Known, Many, Thing, Traced
-from .dims import Dim
+from .dims import Dim, is_known
 from .refusal import NeedsKnown, Refusal
 from .rows import ROWS, SAME, Row, Typed
 from .ports import from_port, leaving, settle, to_port
@@ -24,14 +24,19 @@ CONTROL = {"If", "Loop", "Scan", "SequenceMap", "FlexAttention"}
 class Importer:
     """Of one model, with the bounds of its symbols and those inputs whose numbers are known."""
 
-    def __init__(self, model: onnx.ModelProto, symbols: Mapping[str, str], known: Mapping[str, numpy.ndarray], doubles: bool) -> None:
+    def __init__(
+        self, model: onnx.ModelProto, symbols: Mapping[str, str], known: Mapping[str, numpy.ndarray], doubles: bool
+    ) -> None:
         self.model = model
         self.symbols = symbols
         self.known = known
         self.doubles = doubles
         self.graph = Graph("main")
         self.builder = Builder(self.graph)
-        self.versions = {opset.domain.replace("ai.onnx", "") if opset.domain == "ai.onnx" else opset.domain: opset.version for opset in model.opset_import}
+        self.versions = {
+            opset.domain.replace("ai.onnx", "") if opset.domain == "ai.onnx" else opset.domain: opset.version
+            for opset in model.opset_import
+        }
         self.functions = {(f.domain, f.name): f for f in model.functions}
         self.used: set[tuple[str, str]] = set()
         self._lifted: dict[int, tuple[Known, Value]] = {}
@@ -64,7 +69,9 @@ class Importer:
         if size.HasField("dim_value"):
             return size.dim_value
         if size.dim_param not in self.symbols:
-            raise Refusal(f"the size '{size.dim_param}' of the input '{name}' has no bound; give max={{{size.dim_param!r}: ...}}")
+            raise Refusal(
+                f"the size '{size.dim_param}' of the input '{name}' has no bound; give max={{{size.dim_param!r}: ...}}"
+            )
         return Dim.symbol(self.symbols[size.dim_param])
 
     def run(self, graph: onnx.GraphProto, scope: dict[str, Thing]) -> list[Thing]:
@@ -91,12 +98,16 @@ class Importer:
         try:
             results = self._results(domain, node, inputs, versions, scope)
         except Refusal as refusal:
-            raise refusal if refusal.why.startswith("operator ") else Refusal(f"operator {node.op_type}: {refusal.why}") from None
+            raise (
+                refusal if refusal.why.startswith("operator ") else Refusal(f"operator {node.op_type}: {refusal.why}")
+            ) from None
         for name, result in zip(node.output, results):
             if name and result is not None:
                 scope[name] = result
 
-    def _results(self, domain: str, node: onnx.NodeProto, inputs: list, versions: Mapping[str, int], scope: dict) -> list:
+    def _results(
+        self, domain: str, node: onnx.NodeProto, inputs: list, versions: Mapping[str, int], scope: dict
+    ) -> list:
         row = ROWS.get((domain, node.op_type))
         if (domain, node.op_type) in self.functions:
             return functions.call(self, self.functions[domain, node.op_type], node, inputs, None)
@@ -111,8 +122,14 @@ class Importer:
             return self._expand(domain, node, inputs, version, scope)
         self.used.add((domain, node.op_type))
         self.graph.source = node.name or (node.output[0] if node.output else node.op_type)
-        found = row.build(call, *(call.x(i) for i in range(min(row.operands, len(inputs)) if row.operands > 100 else row.operands)))
-        found = found if isinstance(found, (list, tuple)) and not isinstance(found, (Value, Typed, Known, Traced, Many, Absent)) else [found]
+        found = row.build(
+            call, *(call.x(i) for i in range(min(row.operands, len(inputs)) if row.operands > 100 else row.operands))
+        )
+        found = (
+            found
+            if isinstance(found, (list, tuple)) and not isinstance(found, (Value, Typed, Known, Traced, Many, Absent))
+            else [found]
+        )
         return [self.finish(each, row, call, depends) for each in found]
 
     def finish(self, found: Any, row: Row, call: Call, depends: frozenset) -> Optional[Thing]:
@@ -122,7 +139,9 @@ class Importer:
         value = found.value if isinstance(found, Typed) else found
         kind = call.element(0) if name == SAME else ELEMENTS[name]
         if not value.name:
-            return Known(numpy.zeros(value.shape, kind.numpy), kind, depends)
+            if all(is_known(size) for size in value.shape):
+                return Known(numpy.zeros(value.shape, kind.numpy), kind, depends)
+            return Traced(value, kind, depends)
         return Traced(settle(self.builder, value, kind, row.exact), kind, depends)
 
     def _expand(self, domain: str, node: onnx.NodeProto, inputs: list, version: int, scope: dict) -> list:
@@ -161,7 +180,7 @@ class Importer:
         if thing.is_symbolic:
             return settle(self.builder, self.builder.sizes(array), thing.element, True)
         if thing.element.is_float:
-            return settle(self.builder, self.builder.table(array.astype(numpy.float32), thing.name), thing.element, True)
+            return settle(self.builder, self.builder.table(array, thing.name), thing.element, True)
         return self.builder.table(array)
 
 
@@ -204,7 +223,9 @@ class Imported:
         return leaving(found[f"r{place}"], self.results[place].element, name)
 
 
-def import_model(model: onnx.ModelProto, bounds: Mapping[str, int], sizes: Mapping[str, Any], doubles: bool) -> Imported:
+def import_model(
+    model: onnx.ModelProto, bounds: Mapping[str, int], sizes: Mapping[str, Any], doubles: bool
+) -> Imported:
     """Inputs whose numbers the graph's sizes follow from are taken from `sizes`, those alone, one after the other."""
     symbols = {name: f"s{i}" if not name.isidentifier() else name for i, name in enumerate(bounds)}
     known: dict[str, numpy.ndarray] = {}
@@ -223,5 +244,7 @@ def _given(need: NeedsKnown, known: Mapping[str, Any], sizes: Mapping[str, Any])
     wanted = sorted(need.inputs - set(known))
     missing = [name for name in wanted if name not in sizes]
     if missing or not wanted:
-        raise Refusal(f"{need.what} sets sizes, and depends on inputs of the graph: give sizes={{{', '.join(f'{name!r}: ...' for name in missing)}}}")
+        raise Refusal(
+            f"{need.what} sets sizes, and depends on inputs of the graph: give sizes={{{', '.join(f'{name!r}: ...' for name in missing)}}}"
+        )
     return {name: numpy.asarray(sizes[name]) for name in wanted}

@@ -65,7 +65,11 @@ class Session:
             self._check_type(name, array)
         for name, expected in self.model.frozen.items():
             self._check_frozen(name, arrays[name], expected)
-        given = {name: entering(array, imported.inputs[name][0], name) for name, array in arrays.items() if name in imported.ports}
+        given = {
+            name: entering(array, imported.inputs[name][0], name)
+            for name, array in arrays.items()
+            if name in imported.ports
+        }
         found = self.session.run("main", **given) if self.session else {}
         return imported.collect({name: numpy.asarray(tensor.numpy()) for name, tensor in found.items()})
 
@@ -84,7 +88,9 @@ class Session:
     @staticmethod
     def _check_frozen(name: str, array: numpy.ndarray, expected: numpy.ndarray) -> None:
         if array.shape != expected.shape or not numpy.array_equal(array, expected):
-            raise Error(f"input '{name}' sets sizes: the plan is for {expected.tolist()}, given {array.tolist()}; compile again with sizes={{{name!r}: ...}}")
+            raise Error(
+                f"input '{name}' sets sizes: the plan is for {expected.tolist()}, given {array.tolist()}; compile again with sizes={{{name!r}: ...}}"
+            )
 
 
 def compile_model(

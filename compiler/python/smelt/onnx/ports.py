@@ -37,7 +37,9 @@ def entering(array: numpy.ndarray, kind: Element, name: str) -> numpy.ndarray:
     """In the type of the plan's input; only what keeps every number is done."""
     for bound, holds in ((kind.least, numpy.greater_equal), (kind.most, numpy.less_equal)):
         if bound is not None and array.size and not holds(array, bound).all():
-            raise Error(f"input '{name}': numbers outside of [{kind.least}, {kind.most}], in which {kind.name} is computed")
+            raise Error(
+                f"input '{name}': numbers outside of [{kind.least}, {kind.most}], in which {kind.name} is computed"
+            )
     return numpy.ascontiguousarray(array if kind.host is None else array.astype(kind.host)).reshape(array.shape)
 
 

@@ -40,7 +40,11 @@ def attention(n, q, k, v):
         heads = Heads(heads.q, *(b.concat([a, x], 1) for a, x in zip(old, heads[1:])))
     scale = n.attribute("scale") or 1 / math.sqrt(heads.q.shape[-1])
     means = attend(b, heads, scale, body_of(n, heads, past))
-    y = b.reshape(means, (*q.shape[:2], means.shape[2] * means.shape[3])) if is_flat else b.transpose(means, (0, 2, 1, 3))
+    y = (
+        b.reshape(means, (*q.shape[:2], means.shape[2] * means.shape[3]))
+        if is_flat
+        else b.transpose(means, (0, 2, 1, 3))
+    )
     present = [b.transpose(x, (0, 2, 1, 3)) for x in heads[1:]]
     return [Typed(x, kind) for x in (y, *present)][: len(n.node.output)]
 
@@ -66,7 +70,7 @@ def body_of(n, heads: Heads, past: Size) -> Body:
     if cap:
         score = inside.mul(inside.point("tanh", inside.mul(score, 1 / cap)), cap)
     lengths = argument(n.b, body, inside, n.x(6), shape, (0,)) if n.has(6) else None
-    seen = windows(n, inside, shape, lengths, past)
+    seen = windows(n, body, inside, shape, lengths, past)
     if n.has(3):
         mask = argument(n.b, body, inside, padded_mask(n, shape[3]), shape)
         if mask.dtype == "bool":
@@ -99,17 +103,16 @@ def argument(b: Builder, body: Body, inside: Builder, outside: Value, shape: tup
     return inside.node("broadcast", [handed], handed.dtype, shape, axes=axes)
 
 
-def windows(n, inside: Builder, shape: tuple, lengths: Optional[Value], past: Size) -> list[Value]:
+def windows(n, body: Body, inside: Builder, shape: tuple, lengths: Optional[Value], past: Size) -> list[Value]:
     """Which keys each query sees by its place."""
     query, key = inside.iota(shape, 2), inside.iota(shape, 3)
     seen = [] if lengths is None else [inside.point("lt", key, lengths)]
     place = query
     if lengths is not None and not n.has(4):
-        place = inside.add(query, inside.sub(lengths, shape[2]))
-    elif is_known(past):
-        place = inside.add(query, past)
-    else:  # the last query is at the last key
-        place = inside.add(query, inside.sub(inside.size(shape[3]), shape[2]))
+        queries = argument(n.b, body, inside, n.b.size(shape[2]), shape, ())
+        place = inside.add(query, inside.sub(lengths, queries))
+    elif past != 0:
+        place = inside.add(query, past if is_known(past) else argument(n.b, body, inside, n.b.size(past), shape, ()))
     left, right = n.attribute("left_window_size", -1), n.attribute("right_window_size", -1)
     if n.attribute("is_causal", 0):
         seen.append(inside.point("ge", place, key))
@@ -118,3 +121,32 @@ def windows(n, inside: Builder, shape: tuple, lengths: Optional[Value], past: Si
     if right >= 0:
         seen.append(inside.point("le", key, inside.add(place, right)))
     return seen
+
+
+@row("RotaryEmbedding")
+def rotary_embedding(n, x, cos, sin, places):
+    """The first numbers of each head are pairs that turn: halves, or neighbours where it is interleaved."""
+    b = n.b
+    flat = x.shape
+    if len(flat) == 3:
+        x = b.reshape(x, (*flat[:2], n.attribute("num_heads"), flat[2] // n.attribute("num_heads")))
+        heads = 2
+    else:
+        heads = 1
+    if places is not None:
+        cos, sin = (b.gather(table, places, 0) for table in (cos, sin))
+    cos, sin = (b.unsqueeze(table, heads) for table in (cos, sin))
+    width = x.shape[-1]
+    turned = n.attribute("rotary_embedding_dim", 0) or width
+    rest = b.slice(x, -1, turned, width - turned)
+    y = turn(b, b.slice(x, -1, 0, turned), cos, sin, n.attribute("interleaved", 0))
+    return b.reshape(b.concat([y, rest], -1), flat)
+
+
+def turn(b: Builder, x: Value, cos: Value, sin: Value, interleaved: int) -> Value:
+    half = x.shape[-1] // 2
+    pairs = b.reshape(x, (*x.shape[:-1], half, 2) if interleaved else (*x.shape[:-1], 2, half))
+    axis = -1 if interleaved else -2
+    re, im = (b.squeeze(b.slice(pairs, axis, i, 1), axis) for i in range(2))
+    turned = (b.sub(b.mul(re, cos), b.mul(im, sin)), b.add(b.mul(re, sin), b.mul(im, cos)))
+    return b.reshape(b.concat([b.unsqueeze(part, axis) for part in turned], axis), x.shape)

@@ -64,7 +64,9 @@ def scan(n):
     found, collected = turns(n, body, states, scanned, axes, backwards)
     out_axes = n.attribute("scan_output_axes") or [0] * len(collected)
     out_back = n.attribute("scan_output_directions") or [0] * len(collected)
-    return found + [stacked(n, rows[::-1] if back else rows, axis) for rows, axis, back in zip(collected, out_axes, out_back)]
+    return found + [
+        stacked(n, rows[::-1] if back else rows, axis) for rows, axis, back in zip(collected, out_axes, out_back)
+    ]
 
 
 def turns(n, body, states, scanned, axes, backwards):
@@ -72,7 +74,9 @@ def turns(n, body, states, scanned, axes, backwards):
     n.refuse_unless(isinstance(length, int) and length <= MOST_TURNS, f"{length} turns")
     collected: list[list] = [[] for _ in body.output[len(states) :]]
     for turn in range(length):
-        parts = [at(n, each, axis, length - 1 - turn if back else turn) for each, axis, back in zip(scanned, axes, backwards)]
+        parts = [
+            at(n, each, axis, length - 1 - turn if back else turn) for each, axis, back in zip(scanned, axes, backwards)
+        ]
         found = n.run(body, states + parts)
         states = found[: len(states)]
         for rows, each in zip(collected, found[len(states) :]):

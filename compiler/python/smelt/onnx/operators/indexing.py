@@ -96,7 +96,9 @@ def scattered(n, x, flat, updates, how):
         return b.mul(x, product_of(b, b.select(hit, b.unsqueeze(updates, 0), 1), [1], False))
     if how == "add":
         return b.add(x, b.reduce("add", b.select(hit, b.unsqueeze(updates, 0), 0), [1]))
-    none = (-numpy.inf if how == "max" else numpy.inf) if x.dtype == "f32" else (-(2**31) if how == "max" else 2**31 - 1)
+    none = (
+        (-numpy.inf if how == "max" else numpy.inf) if x.dtype == "f32" else (-(2**31) if how == "max" else 2**31 - 1)
+    )
     return b.point(how, x, b.reduce(how, b.select(hit, b.unsqueeze(updates, 0), none), [1]))
 
 

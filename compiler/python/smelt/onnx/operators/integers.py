@@ -19,7 +19,9 @@ def remainder(b, x, y, truncates):
         return b.sub(x, b.mul(quotient if truncates else b.floor_div(x, y), y))
     truncated = b.mul(b.point("sign", quotient), b.point("floor", b.point("abs", quotient)))
     rest = b.sub(x, b.mul(truncated if truncates else b.point("floor", quotient), y))
-    is_endless = b.point("logical_and", b.point("eq", b.point("abs", y), math.inf), b.point("lt", b.point("abs", x), math.inf))
+    is_endless = b.point(
+        "logical_and", b.point("eq", b.point("abs", y), math.inf), b.point("lt", b.point("abs", x), math.inf)
+    )
     opposed = b.point("lt", b.mul(b.point("sign", x), b.point("sign", y)), 0)
     return b.select(is_endless, x if truncates else b.select(opposed, y, x), rest)
 

@@ -55,7 +55,11 @@ COMPOSED = {
 
 
 def _enter(name: str, operation: str, **columns: object) -> None:
-    if operation in ("neg", "abs", "sign", "exp", "log", "floor", "logical_not") or name in PLAIN and operation not in ("add", "sub", "mul"):
+    if (
+        operation in ("neg", "abs", "sign", "exp", "log", "floor", "logical_not")
+        or name in PLAIN
+        and operation not in ("add", "sub", "mul")
+    ):
         row(name, **columns)(lambda n, x: n.b.point(operation, x))
     else:
         row(name, **columns)(lambda n, x, y: n.b.point(operation, x, y))

@@ -30,7 +30,11 @@ def matmul_of(b, x, y):
     kept = "".join(c for c in letters if c in x_letters or c in y_letters)
     result = b.matmul(f"{x_letters},{y_letters}->{kept}XY", x, y)
     shape = batch + (() if left else (x.shape[-2],)) + (() if right else (y.shape[-1],))
-    return b.broadcast(b.reshape(result, (result.shape[-2], result.shape[-1])), batch + result.shape[-2:]) if not kept and batch and product(batch) != 1 else b.reshape(result, shape)
+    return (
+        b.broadcast(b.reshape(result, (result.shape[-2], result.shape[-1])), batch + result.shape[-2:])
+        if not kept and batch and product(batch) != 1
+        else b.reshape(result, shape)
+    )
 
 
 @row("MatMul", narrow=True)
@@ -68,7 +72,9 @@ def without_dots(names, shapes):
     """Capital letters for what an ellipsis stands for."""
     used = "".join(names)
     free = [c for c in string.ascii_uppercase + string.ascii_lowercase if c not in used]
-    count = max([len(shape) - len(name.replace("...", "")) for name, shape in zip(names, shapes) if "..." in name], default=0)
+    count = max(
+        [len(shape) - len(name.replace("...", "")) for name, shape in zip(names, shapes) if "..." in name], default=0
+    )
     dots = "".join(free[:count])
     own = [len(shape) - len(name.replace("...", "")) for name, shape in zip(names, shapes)]
     return [name.replace("...", dots[len(dots) - k :] if k else "") for name, k in zip(names, own)], dots

@@ -91,6 +91,10 @@ def qlinear_conv(n, x, x_scale, x_zero, w, w_scale, w_zero, scale, zero, bias):
 
     total = conv_of(n, b.sub(x, x_zero), b.sub(w, by_kernel(w_zero)), n.attribute("group", 1))
     total = with_bias(b, total, bias)
-    factor = b.reshape(w_scale, w_scale.shape + (1,) * (len(w.shape) - 2)) if w_scale.shape not in ((), (1,)) else b.reshape(w_scale, ())
+    factor = (
+        b.reshape(w_scale, w_scale.shape + (1,) * (len(w.shape) - 2))
+        if w_scale.shape not in ((), (1,))
+        else b.reshape(w_scale, ())
+    )
     result = b.mul(b.cast(total, "f32"), b.mul(x_scale, factor))
     return Typed(quantized(n, result, scale, zero, n.element(7).name), n.element(7).name)

@@ -102,7 +102,11 @@ def conv(n, x, weights, bias):
 def conv_integer(n, x, weights, x_zero, w_zero):
     b = n.b
     x = x if x_zero is None else b.sub(x, x_zero)
-    weights = weights if w_zero is None else b.sub(weights, b.reshape(w_zero, w_zero.shape + (1,) * (3 if w_zero.shape else 0)))
+    weights = (
+        weights
+        if w_zero is None
+        else b.sub(weights, b.reshape(w_zero, w_zero.shape + (1,) * (3 if w_zero.shape else 0)))
+    )
     return conv_of(n, x, weights, n.attribute("group", 1))
 
 
