@@ -51,9 +51,10 @@ install_debian() {
 install_python() {
   local home
   home=$(dirname "${BASH_SOURCE[0]}")/../build/python-venv
-  [ -x "$home/bin/python" ] && "$home/bin/python" -c 'import nanobind, numpy, pytest' 2>/dev/null && return
+  [ -x "$home/bin/python" ] && "$home/bin/python" -c 'import ml_dtypes, nanobind, numpy, onnx, pytest' 2>/dev/null && return
   { python3 -m venv "$home" && "$home/bin/pip" install -q nanobind numpy pytest; } >/dev/null 2>&1 ||
     echo "note: no environment with nanobind, numpy and pytest: the Python package is not tested" >&2
+  "$home/bin/pip" install -q ml_dtypes onnx >/dev/null 2>&1 || echo "note: no onnx: its import is not tested" >&2
 }
 
 install_debian

@@ -177,6 +177,9 @@ python_tests() {
   [ -n "$python" ] || { echo "skipped: no Python with its headers, nanobind, numpy and pytest"; return; }
   check "python package" env PYTHONPATH="$PWD/build/python" PYTHONDONTWRITEBYTECODE=1 \
     "$python" -m pytest -q -p no:cacheprovider tests/python/package
+  "$python" -c 'import ml_dtypes, onnx' 2>/dev/null || { echo "skipped: no Python with onnx and ml_dtypes"; return; }
+  check "python onnx" env PYTHONPATH="$PWD/build/python" PYTHONDONTWRITEBYTECODE=1 \
+    "$python" -m pytest -q -p no:cacheprovider tests/python/onnx
 }
 build() {
   # Warnings are errors in the sanitizer build: at -O2 GCC 12 warns of faults in the standard library that are not there.

@@ -4,10 +4,10 @@
     x = graph.input("x", "f32", ("B", 3))
     y = graph.node("exp", [x], "f32", ("B", 3))
     graph.result("y", y)
-    Module({"B": 8}, [], [graph]).write("model")      # model/model.ir, and model.safetensors where there are weights
+    Module({"B": 8}, [], [graph]).write("model")  # model/model.ir, and model.safetensors where there are weights
 
-Types and shapes are the caller's: the compiler checks them when it reads the text. A size is a whole number or a text such
-as "2*B + 1"; anything whose str() is one will do.
+Types and shapes are the caller's: the compiler checks them when it reads the text. A size is a whole number or a text
+such as "2*B + 1"; anything whose str() is one will do.
 """
 
 from __future__ import annotations

@@ -107,9 +107,3 @@ def decoder(kind=numpy.float32, seed=2):
     angles = numpy.outer(numpy.arange(64), 10000.0 ** -(numpy.arange(4) / 4))
     shapes = dict(scale=(32,), w_q=(32, 32), w_k=(32, 16), w_v=(32, 16), cos=numpy.cos(angles), sin=numpy.sin(angles))
     return weights(parser.parse_model(DECODER.replace("{float}", name)), seed, kind=kind, **shapes)
-
-
-def reference(model, inputs):
-    from onnx.reference import ReferenceEvaluator
-
-    return dict(zip([port.name for port in model.graph.output], ReferenceEvaluator(model).run(None, inputs)))

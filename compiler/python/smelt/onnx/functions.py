@@ -9,7 +9,6 @@ from onnx import defs
 
 from .call import Known, Thing, Traced
 from .dims import is_known
-from .refusal import Refusal
 
 if TYPE_CHECKING:
     from .importer import Importer

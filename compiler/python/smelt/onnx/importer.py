@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Mapping, Optional, Sequence
+import re
+from typing import Any, Mapping, Optional
 
 import numpy
 import onnx
@@ -16,8 +17,10 @@ from .dims import Dim, is_known
 from .refusal import NeedsKnown, Refusal
 from .rows import ROWS, SAME, Row, Typed
 from .ports import from_port, leaving, settle, to_port
-from .types import ELEMENTS, element
+from .types import ELEMENTS, Element, element
 
+WORD = re.compile("[A-Za-z_][A-Za-z0-9_]*")
+"""Names that the text form takes for symbols."""
 CONTROL = {"If", "Loop", "Scan", "SequenceMap", "FlexAttention"}
 
 
@@ -25,10 +28,11 @@ class Importer:
     """Of one model, with the bounds of its symbols and those inputs whose numbers are known."""
 
     def __init__(
-        self, model: onnx.ModelProto, symbols: Mapping[str, str], known: Mapping[str, numpy.ndarray], doubles: bool
+        self, model: onnx.ModelProto, bounds: Mapping[str, int], known: Mapping[str, numpy.ndarray], doubles: bool
     ) -> None:
         self.model = model
-        self.symbols = symbols
+        self.symbols = {name: name if WORD.fullmatch(name) else f"size{i}" for i, name in enumerate(bounds)}
+        self.bounds = {self.symbols[name]: upper for name, upper in bounds.items()}
         self.known = known
         self.doubles = doubles
         self.graph = Graph("main")
@@ -53,12 +57,18 @@ class Importer:
         kind = element(port.type.tensor_type.elem_type, self.doubles)
         depends = frozenset([port.name])
         if port.name in self.known:
-            return Known(numpy.asarray(self.known[port.name]), kind, depends)
+            return Known(self._given(port.name, kind), kind, depends)
         shape = self.shape(port)
         if is_empty(shape):
             return Known(numpy.zeros(shape, kind.numpy), kind, depends)
         value = self.graph.input(port.name, kind.port, shape)
         return Traced(from_port(self.builder, value, kind), kind, depends)
+
+    def _given(self, name: str, kind: Element) -> numpy.ndarray:
+        array = numpy.asarray(self.known[name])
+        if array.dtype != kind.numpy:
+            raise Refusal(f"the input '{name}': sizes has {array.dtype}, expected {kind.numpy}")
+        return array
 
     def shape(self, port: onnx.ValueInfoProto) -> tuple:
         if not port.type.tensor_type.HasField("shape"):
@@ -101,6 +111,8 @@ class Importer:
             raise (
                 refusal if refusal.why.startswith("operator ") else Refusal(f"operator {node.op_type}: {refusal.why}")
             ) from None
+        except NeedsKnown as need:
+            raise need.within(node.op_type) from None
         for name, result in zip(node.output, results):
             if name and result is not None:
                 scope[name] = result
@@ -227,11 +239,9 @@ def import_model(
     model: onnx.ModelProto, bounds: Mapping[str, int], sizes: Mapping[str, Any], doubles: bool
 ) -> Imported:
     """Inputs whose numbers the graph's sizes follow from are taken from `sizes`, those alone, one after the other."""
-    symbols = {name: f"s{i}" if not name.isidentifier() else name for i, name in enumerate(bounds)}
     known: dict[str, numpy.ndarray] = {}
     while True:
-        importer = Importer(model, symbols, known, doubles)
-        importer.bounds = {symbols[name]: upper for name, upper in bounds.items()}
+        importer = Importer(model, bounds, known, doubles)
         try:
             inputs = importer.inputs()
             outputs = importer.run(model.graph, dict(inputs))
@@ -243,8 +253,7 @@ def import_model(
 def _given(need: NeedsKnown, known: Mapping[str, Any], sizes: Mapping[str, Any]) -> dict[str, numpy.ndarray]:
     wanted = sorted(need.inputs - set(known))
     missing = [name for name in wanted if name not in sizes]
+    shown = [f"{name!r}: ..." for name in missing]
     if missing or not wanted:
-        raise Refusal(
-            f"{need.what} sets sizes, and depends on inputs of the graph: give sizes={{{', '.join(f'{name!r}: ...' for name in missing)}}}"
-        )
+        raise Refusal(f"{need.what} sets sizes, and depends on inputs of the graph: give sizes={{{', '.join(shown)}}}")
     return {name: numpy.asarray(sizes[name]) for name in wanted}

@@ -89,7 +89,8 @@ class Session:
     def _check_frozen(name: str, array: numpy.ndarray, expected: numpy.ndarray) -> None:
         if array.shape != expected.shape or not numpy.array_equal(array, expected):
             raise Error(
-                f"input '{name}' sets sizes: the plan is for {expected.tolist()}, given {array.tolist()}; compile again with sizes={{{name!r}: ...}}"
+                f"input '{name}' sets sizes: the plan is for {expected.tolist()}, given {array.tolist()}; "
+                f"compile again with sizes={{{name!r}: ...}}"
             )
 
 

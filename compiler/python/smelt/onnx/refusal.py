@@ -20,3 +20,8 @@ class NeedsKnown(Exception):
         super().__init__(what)
         self.inputs = inputs
         self.what = what
+
+    def within(self, operator: str) -> NeedsKnown:
+        return (
+            self if self.what.startswith("operator ") else NeedsKnown(self.inputs, f"operator {operator}: {self.what}")
+        )

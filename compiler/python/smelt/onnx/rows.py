@@ -4,8 +4,9 @@
     def neg(n, x):
         return n.b.point("neg", x)
 
-A row gets the call `n` and as many operands as it names, each a value of the text form, in the type that Smelt computes it
-in; None for those that are left out. What it must know before the graph runs it asks of `n`: n.ints(1), n.attribute("axis").
+A row gets the call `n` and as many operands as it names, each a value of the text form, in the type that Smelt computes
+it in; None for those that are left out. What it must know before the graph runs it asks of `n`: n.ints(1),
+n.attribute("axis").
 """
 
 from __future__ import annotations

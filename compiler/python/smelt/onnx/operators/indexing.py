@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy
 
 from ..dims import is_known, product
-from ..refusal import Refusal
 from ..rows import ML, Typed, row
 from .reductions import product_of
 

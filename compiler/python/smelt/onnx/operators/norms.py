@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ..dims import product
 from ..rows import Typed, row
-from ..refusal import Refusal
 
 
 def along_last(b, x, axis, function):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ..dims import is_known
-from ..refusal import Refusal
 from ..rows import Typed, row
 from ..scalars import round_half_even
 from ..types import element

@@ -6,7 +6,7 @@ import numpy
 import onnx
 
 from ..call import Known
-from ..dims import Dim, is_known, product, quotient
+from ..dims import is_known, product, quotient
 from ..refusal import Refusal
 from ..rows import Typed, row
 from ..types import ELEMENTS, INT64, element

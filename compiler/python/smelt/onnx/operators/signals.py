@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy
 
-from ..dims import is_known, product
-from ..refusal import Refusal
+from ..dims import is_known
 from ..rows import row
 
 

@@ -201,7 +201,7 @@ def max_pool(n, x):
     order = [0, 1] + [2 + 2 * i for i in range(rank)] + [3 + 2 * i for i in range(rank)]
     counts, sizes = [w.count for w in windows], [w.size for w in windows]
     flat = b.reshape(b.transpose(whole, order), (*x.shape[:2], *counts, product(sizes)))
-    best, axis = b.argmax(flat, -1), 1
+    best = b.argmax(flat, -1)
     place = b.add(b.mul(b.iota(best.shape, 0), x.shape[1]), b.iota(best.shape, 1))
     strides = numpy.cumprod([1] + list(x.shape[2:]))[:-1] if n.attribute("storage_order", 0) else None
     total = b.mul(place, product(x.shape[2:]))

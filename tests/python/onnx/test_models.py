@@ -1,0 +1,250 @@
+"""Whole models: symbolic sizes, weights, and what is asked of inputs."""
+
+import numpy
+import pytest
+from onnx import TensorProto, helper, parser
+
+import models
+import smelt
+import smelt.onnx
+from conftest import compared, reference
+
+
+@pytest.fixture(scope="module")
+def encoder():
+    return models.encoder()
+
+
+@pytest.fixture(scope="module")
+def encoder_session(encoder):
+    return smelt.onnx.compile_model(encoder, max={"batch": 5, "length": 40}, no_plan_cache=True).session()
+
+
+@pytest.mark.parametrize("batch, length", [(1, 1), (3, 31), (5, 33), (2, 40)])
+def test_one_plan_runs_all_sizes(encoder, encoder_session, batch, length):
+    draw = numpy.random.default_rng(length)
+    inputs = {"ids": draw.integers(-50, 50, (batch, length)), "mask": draw.random((batch, length)) < 0.8}
+    compared(encoder, inputs, 1e-5, 2e-6, encoder_session)
+
+
+def test_larger_sizes_than_the_bounds_are_errors(encoder_session):
+    inputs = {"ids": numpy.zeros((1, 41), numpy.int64), "mask": numpy.ones((1, 41), bool)}
+    with pytest.raises(smelt.Error, match="length"):
+        encoder_session.run(inputs)
+
+
+def test_indices_outside_are_errors(encoder_session):
+    inputs = {"ids": numpy.full((1, 2), 50), "mask": numpy.ones((1, 2), bool)}
+    with pytest.raises(smelt.Error):
+        encoder_session.run(inputs)
+
+
+@pytest.mark.parametrize("kind, tolerance", [(numpy.float32, 1e-5), (numpy.float16, 5e-3)])
+@pytest.mark.parametrize("batch, length, past", [(1, 1, 5), (3, 31, 1), (3, 33, 3), (2, 3, 31)])
+def test_a_decoder_with_a_cache(kind, tolerance, batch, length, past):
+    model = models.decoder(kind)
+    draw = numpy.random.default_rng(past)
+    shapes = {"x": (batch, length, 32), "past_key": (batch, 2, past, 8), "past_value": (batch, 2, past, 8)}
+    inputs = {name: draw.normal(size=shape).astype(kind) for name, shape in shapes.items()}
+    inputs["places"] = numpy.tile(numpy.arange(past, past + length), (batch, 1))
+    compared(model, inputs, tolerance, tolerance, max={"batch": 3, "length": 40, "past": 40})
+
+
+def test_attention_stays_whole():
+    text = smelt.onnx.compile_model(models.decoder(), max={"batch": 3, "length": 8, "past": 8}, no_plan_cache=True).text
+    assert text.count("= attention") == 1 and "softmax" not in text
+
+
+def test_a_written_model_is_one_of_the_command_line(encoder, tmp_path):
+    smelt.onnx.write_model(encoder, tmp_path, max={"batch": 2, "length": 8})
+    plan = smelt.compile(tmp_path, mode="infer", entry=["main"], max={"batch": 2, "length": 8}, no_plan_cache=True)
+    inputs = {"ids": numpy.arange(6).reshape(2, 3), "mask": numpy.ones((2, 3), bool)}
+    found = plan.session().run("main", **inputs)["r0"].numpy()
+    numpy.testing.assert_allclose(found, reference(encoder, inputs)["hidden"], 1e-5, 2e-6)
+
+
+def test_weights_keep_their_names(encoder, encoder_session):
+    weights = encoder_session.session.state_dict()
+    tensor = next(t for t in encoder.graph.initializer if t.name == "w_qkv")
+    assert weights["w_qkv"].shape == tuple(tensor.dims)
+
+
+# ---- what sets sizes
+
+
+def reshape_model():
+    return parser.parse_model("""<ir_version: 10, opset_import: ["" : 20]>
+        m (float[2,6] x, int64[2] shape, float[1] factor) => (float r) { z = Mul (x, factor)
+        r = Reshape (z, shape) }""")
+
+
+def reshape_inputs(*shape):
+    return {
+        "x": numpy.arange(12, dtype=numpy.float32).reshape(2, 6),
+        "shape": numpy.array(shape),
+        "factor": numpy.ones(1, numpy.float32),
+    }
+
+
+def test_inputs_that_set_sizes_are_taken_at_load_and_checked_when_it_runs():
+    inputs = reshape_inputs(3, -1)
+    model = smelt.onnx.compile_model(reshape_model(), sizes=inputs, no_plan_cache=True)
+    assert list(model.frozen) == ["shape"]  # and no other input, though all were given
+    session = model.session()
+    assert session.run(inputs)["r"].shape == (3, 4)
+    with pytest.raises(smelt.Error, match=r"'shape' sets sizes.*\[3, -1\].*\[4, 3\]"):
+        session.run(reshape_inputs(4, 3))
+
+
+def test_missing_sizes_are_named():
+    with pytest.raises(smelt.Error, match=r"operator Reshape.*sizes=\{'shape': ...\}"):
+        smelt.onnx.compile_model(reshape_model())
+
+
+def test_symbols_without_bounds_are_named(encoder):
+    with pytest.raises(smelt.Error, match="'length'.*max="):
+        smelt.onnx.compile_model(encoder, max={"batch": 2})
+
+
+# ---- types
+
+
+def test_names_and_types_of_inputs_are_checked(encoder_session):
+    good = {"ids": numpy.zeros((1, 2), numpy.int64), "mask": numpy.ones((1, 2), bool)}
+    with pytest.raises(smelt.Error, match=r"missing \['mask'\]"):
+        encoder_session.run({"ids": good["ids"]})
+    with pytest.raises(smelt.Error, match="unknown"):
+        encoder_session.run({**good, "idz": good["ids"]})
+    with pytest.raises(smelt.Error, match="'ids': int32, expected int64"):
+        encoder_session.run({**good, "ids": good["ids"].astype(numpy.int32)})
+
+
+def one_operator(operator, kind, count=2, **attributes):
+    node = helper.make_node(operator, ["x", "y"][:count], ["r"], **attributes)
+    ports = [helper.make_tensor_value_info(name, kind, [3]) for name in node.input]
+    graph = helper.make_graph([node], "m", ports, [helper.make_tensor_value_info("r", kind, [3])])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10)
+
+
+@pytest.mark.parametrize("kind", ["INT8", "UINT8", "INT16", "UINT16", "INT32"])
+@pytest.mark.parametrize("operator", ["Add", "Sub", "Mul"])
+def test_integers_wrap_as_theirs_do(kind, operator):
+    model = one_operator(operator, TensorProto.DataType.Value(kind))
+    dtype = helper.tensor_dtype_to_np_dtype(TensorProto.DataType.Value(kind))
+    ends = numpy.iinfo(dtype)
+    x = numpy.array([ends.max, ends.min, ends.max], dtype)
+    y = numpy.array([ends.max, ends.max, 3], dtype)
+    with numpy.errstate(over="ignore"):
+        compared(model, {"x": x, "y": y})
+
+
+@pytest.mark.parametrize(
+    "kind, low, high", [("INT64", -(2**31) - 1, 2**31), ("UINT32", None, 2**31), ("UINT64", None, 2**31)]
+)
+def test_integers_beyond_32_bits_are_errors(kind, low, high):
+    model = one_operator("Add", TensorProto.DataType.Value(kind))
+    dtype = helper.tensor_dtype_to_np_dtype(TensorProto.DataType.Value(kind))
+    session = smelt.onnx.compile_model(model, no_plan_cache=True).session()
+    for bad in (low, high):
+        if bad is not None:
+            with pytest.raises(smelt.Error, match=f"'x'.*{kind}"):
+                session.run({"x": numpy.array([0, 1, bad], dtype), "y": numpy.zeros(3, dtype)})
+
+
+def test_a_negative_result_of_unsigned_integers_is_an_error():
+    model = one_operator("Sub", TensorProto.UINT32)
+    session = smelt.onnx.compile_model(model, no_plan_cache=True).session()
+    with pytest.raises(smelt.Error, match="UINT32"):
+        session.run({"x": numpy.zeros(3, numpy.uint32), "y": numpy.ones(3, numpy.uint32)})
+
+
+def test_doubles_are_refused_unless_asked_for():
+    model = one_operator("Add", TensorProto.DOUBLE)
+    with pytest.raises(smelt.onnx.Refusal, match="doubles=True"):
+        smelt.onnx.compile_model(model)
+    compared(model, {"x": numpy.array([0.1, 1.5, -2]), "y": numpy.array([0.2, 1.5, 7])}, 1e-6, 1e-6, doubles=True)
+
+
+@pytest.mark.parametrize("kind, unit", [("FLOAT16", 2**-11), ("BFLOAT16", 2**-8)])
+def test_every_operator_rounds_to_16_bits(kind, unit):
+    """1 + unit / 2 is 1 there, so that nothing is left of the smaller number."""
+    code = TensorProto.DataType.Value(kind)
+    text = f"""<ir_version: 10, opset_import: ["" : 20]>
+    m ({kind.lower()}[3] x, {kind.lower()}[3] y) => ({kind.lower()}[3] r) {{ z = Add (x, y)
+    r = Sub (z, x) }}"""
+    dtype = helper.tensor_dtype_to_np_dtype(code)
+    x, y = numpy.ones(3, dtype), numpy.array([unit / 2, unit, 4 * unit], dtype)
+    found = smelt.onnx.compile_model(parser.parse_model(text), no_plan_cache=True).session().run({"x": x, "y": y})["r"]
+    assert found.astype(float).tolist() == [0, 0, 4 * unit]
+
+
+# ---- what there is no row for
+
+
+def test_coverage_names_all_operators_at_once():
+    text = """<ir_version: 10, opset_import: ["" : 20, "com.example" : 1]>
+    m (float[3] x) => (float r) { a = NonZero (x)
+    b = com.example.Magic (x)
+    c = com.example.Magic (b)
+    r = Add (x, c) }"""
+    missing = smelt.onnx.coverage(parser.parse_model(text))
+    assert missing == {"NonZero": 1, "com.example.Magic": 2} and "Magic: 2" in str(missing)
+    assert "every operator" in str(smelt.onnx.coverage(models.encoder()))
+
+
+def test_refusals_name_the_operator():
+    model = parser.parse_model(
+        '<ir_version: 10, opset_import: ["" : 20]> m (float[3] x) => (int64 r) { r = NonZero (x) }'
+    )
+    with pytest.raises(smelt.onnx.Refusal, match="operator NonZero") as error:
+        smelt.onnx.compile_model(model)
+    assert isinstance(error.value, smelt.Error)
+
+
+# ---- graphs inside, and functions
+
+
+def test_functions_of_a_model_are_expanded():
+    text = """<ir_version: 10, opset_import: ["" : 20, "own" : 1]>
+    m (float[3] x) => (float[3] r) { r = own.twice <by = 3.0> (x) }
+    <domain: "own", opset_import: ["" : 20]>
+    twice <by> (a) => (c) { f = Constant <value_float : float = @by> ()
+    c = Mul (a, f) }"""
+    compared(parser.parse_model(text), {"x": numpy.array([1, -2, 5], numpy.float32)})
+
+
+def test_loops_are_written_out():
+    text = """<ir_version: 10, opset_import: ["" : 20]>
+    m (float[3] x) => (float[3] r, float[4,3] all)
+    <int64 count = {4}, bool on = {1}>
+    { r, all = Loop (count, on, x) <body = turn (int64 t, bool go, float[3] before) => (bool again, float[3] after, float[3] shown)
+      { again = Identity (go)
+        after = Add (before, x)
+        shown = Mul (after, after) }> }"""
+    compared(
+        parser.parse_model(text.replace("(count, on, x) <", "<").replace("}> }", "}> (count, on, x) }")),
+        {"x": numpy.array([1, -2, 5], numpy.float32)},
+    )
+
+
+def test_tensors_without_elements():
+    text = """<ir_version: 10, opset_import: ["" : 20]>
+    m (float[0,3] x, float[2,3] y) => (float s, float c, float n) <int64[1] zero = {0}>
+    { s = ReduceSum <keepdims = 0> (x, zero)
+      c = Concat <axis = 0> (x, y)
+      n = Neg (x) }"""
+    inputs = {"x": numpy.zeros((0, 3), numpy.float32), "y": numpy.arange(6, dtype=numpy.float32).reshape(2, 3)}
+    compared(parser.parse_model(text), inputs)
+
+
+def test_nothing_of_onnx_is_imported_unasked():
+    import subprocess
+    import sys
+
+    code = "import sys, smelt; print('onnx' in sys.modules); import smelt.onnx; print('onnx' in sys.modules)"
+    import os
+    import pathlib
+
+    environment = dict(os.environ, PYTHONPATH=str(pathlib.Path(smelt.__file__).parents[1]))
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    assert found.stdout.split() == ["False", "True"]

@@ -1,0 +1,118 @@
+"""Operators at odd sizes and on fresh numbers, against onnx's reference."""
+
+import numpy
+import pytest
+from onnx import parser
+
+from conftest import compared
+
+SIZES = [1, 3, 31, 33, 197]
+
+# A body in onnx's text form over x: float[N,5], y: float[N,5], i: int64[N] in [-5, 5), b: bool[N,5], and its result.
+BODIES = {
+    "arithmetic": "z = Sub (x, y) r = Mul (z, z)",
+    "functions": "a = Abs (x) c = Sqrt (a) d = Log (c) e = Sigmoid (d) r = Erf (e)",
+    "inverses": "t = Tanh (x) a = Atanh (t) s = Asinh (a) u = Atan (s) v = Sin (u) w = Asin (v) r = Acos (v)",
+    "hyperbolic": "a = Cosh (x) c = Sinh (x) d = Add (a, c) f = Add (a, a) e = Acosh (f) r = Add (d, e)",
+    "activations": "a = Gelu (x) c = Softplus (a) d = Mish (c) e = HardSwish (d) f = Selu (e) r = Celu (f)",
+    "rounding": "t = Add (x, y) u = Add (t, t) a = Round (u) c = Ceil (u) d = Floor (u) e = Add (a, c) r = Add (e, d)",
+    "choice": "c = Greater (x, y) d = And (c, b) r = Where (d, x, y)",
+    "softmax": "r = Softmax <axis = 0> (x)",
+    "log softmax": "r = LogSoftmax <axis = -1> (x)",
+    "norm": "r = LpNormalization <axis = 0> (x)",
+    "mean": "r = ReduceMean <keepdims = 0> (x)",
+    "logsumexp": "a = Constant <value_ints = [0]> () r = ReduceLogSumExp <keepdims = 1> (x, a)",
+    "product": "t = Tanh (x) u = Exp (t) a = Constant <value_ints = [0]> () r = ReduceProd <keepdims = 0> (u, a)",
+    "running sum": "a = Constant <value_int = 0> () r = CumSum <reverse = 1, exclusive = 1> (x, a)",
+    "matmul": "t = Transpose (y) r = MatMul (x, t)",
+    "gemm": "r = Gemm <transA = 1, alpha = 0.5> (x, y)",
+    "einsum": 'r = Einsum <equation = "ij,ik->jk"> (x, y)',
+    "gather": "t = Transpose (x) r = Gather <axis = 0> (t, i)",
+    "gather elements": "s = Shape (x) a = Constant <value_ints = [1]> () u = Unsqueeze (i, a) e = Expand (u, s) r = GatherElements <axis = 1> (x, e)",
+    "scatter": "a = Constant <value_ints = [1]> () u = Unsqueeze (i, a) v = ReduceSum (y, a) r = ScatterElements <axis = 1> (x, u, v)",
+    "scatter add": 'a = Constant <value_ints = [1]> () u = Unsqueeze (i, a) v = ReduceSum (y, a) r = ScatterElements <axis = 1, reduction = "add"> (x, u, v)',
+    "tile": "a = Constant <value_ints = [2, 3]> () r = Tile (x, a)",
+    "slice": "s = Constant <value_ints = [-1]> () e = Constant <value_ints = [-100000]> () t = Constant <value_ints = [-2]> () a = Constant <value_ints = [1]> () r = Slice (x, s, e, a, t)",
+    "triangle": "t = Transpose (y) m = MatMul (x, t) r = Trilu <upper = 0> (m)",
+    "topk": "k = Constant <value_ints = [3]> () r, places = TopK (x, k)",
+    "hardmax": "r = Hardmax <axis = 0> (x)",
+    "last maximum": "r = ArgMax <axis = 0, select_last_index = 1> (x)",
+    "one hot": "d = Constant <value_int = 10> () v = Constant <value_floats = [-1.0, 2.0]> () r = OneHot <axis = 0> (i, d, v)",
+    "losses": 'e = Abs (i) m = Constant <value_int = 5> () t = Mod (e, m) r = SoftmaxCrossEntropyLoss <reduction = "sum", ignore_index = 2> (x, t)',
+    "pad": 'p = Constant <value_ints = [0, 2, 0, 3]> () r = Pad <mode = "reflect"> (x, p)',
+    "integers": "m = Constant <value_int = 3> () a = Mod (i, m) c = Div (i, m) r = Mul (a, c)",
+    "bits": "m = Constant <value_int = 6> () a = Cast <to = 6> (i) n = Cast <to = 6> (m) c = BitwiseXor (a, n) r = BitwiseAnd (c, a)",
+}
+
+
+def model_of(body, size):
+    kind = {"last maximum": "int64", "integers": "int64", "bits": "int32"}
+    result = kind.get(body, "float")
+    text = f"""<ir_version: 10, opset_import: ["" : 20]>
+    m (float[{size},5] x, float[{size},5] y, int64[{size}] i, bool[{size},5] b) => ({result} r) {{ {BODIES[body].replace(") ", ")" + chr(10))} }}"""
+    return parser.parse_model(text)
+
+
+@pytest.mark.parametrize("body", BODIES)
+@pytest.mark.parametrize("size", SIZES)
+def test_against_the_reference(body, size):
+    draw = numpy.random.default_rng([size, len(body)])
+    inputs = {
+        "x": draw.normal(size=(size, 5)).astype(numpy.float32),
+        "y": draw.normal(size=(size, 5)).astype(numpy.float32),
+        "i": draw.integers(-5, 5, size),
+        "b": draw.random((size, 5)) < 0.5,
+    }
+    compared(model_of(body, size), inputs)
+
+
+WINDOWS = {
+    "conv": "r = Conv <strides = [2, 1], pads = [1, 0, 2, 1], dilations = [1, 2], group = 2> (x, w)",
+    "transposed": "r = ConvTranspose <strides = [2, 3], output_padding = [1, 0]> (x, w)",
+    "max": "r = MaxPool <kernel_shape = [3, 2], strides = [2, 2], ceil_mode = 1, pads = [1, 0, 1, 0]> (x)",
+    "average": "r = AveragePool <kernel_shape = [3, 2], strides = [2, 2], pads = [1, 1, 1, 0], count_include_pad = 1> (x)",
+    "normalised": "r = LRN <size = 3> (x)",
+    "resized": 's = Constant <value_floats = [1.0, 1.0, 1.7, 0.6]> () r = Resize <mode = "cubic"> (x, , s)',
+}
+
+
+@pytest.mark.parametrize("body", WINDOWS)
+@pytest.mark.parametrize("size", [3, 31, 33])
+def test_windows_against_the_reference(body, size):
+    text = f"""<ir_version: 10, opset_import: ["" : 20]>
+    m (float[4,4,{size},7] x, float[4,2,3,2] w) => (float r) {{ {WINDOWS[body].replace(") ", ")" + chr(10))} }}"""
+    draw = numpy.random.default_rng(size)
+    inputs = {
+        name: draw.normal(size=shape).astype(numpy.float32)
+        for name, shape in (("x", (4, 4, size, 7)), ("w", (4, 2, 3, 2)))
+    }
+    compared(parser.parse_model(text), inputs, atol=2e-5)
+
+
+@pytest.mark.parametrize("kind", ["RNN", "GRU", "LSTM"])
+@pytest.mark.parametrize("direction", ["reverse", "bidirectional"])
+def test_recurrences_go_backwards(kind, direction):
+    """The reference goes forward alone: time is turned around for it."""
+    gates, hidden, time, batch, width = {"RNN": 1, "GRU": 3, "LSTM": 4}[kind], 3, 5, 2, 4
+    draw = numpy.random.default_rng(7)
+    both = 2 if direction == "bidirectional" else 1
+    shapes = dict(x=(time, batch, width), w=(both, gates * hidden, width), r=(both, gates * hidden, hidden))
+    inputs = {name: draw.normal(size=shape).astype(numpy.float32) for name, shape in shapes.items()}
+
+    def model(way, count):
+        ports = ", ".join(
+            f"float[{','.join(map(str, (count, *shape[1:]) if name != 'x' else shape))}] {name}"
+            for name, shape in shapes.items()
+        )
+        body = f'y = {kind} <hidden_size = {hidden}, direction = "{way}"> (x, w, r)'
+        return parser.parse_model(f'<ir_version: 10, opset_import: ["" : 20]> m ({ports}) => (float y) {{ {body} }}')
+
+    import smelt.onnx
+    from conftest import reference
+
+    found = (
+        smelt.onnx.compile_model(model(direction, both), no_plan_cache=True).session(from_scratch=True).run(inputs)["y"]
+    )
+    one = {"x": inputs["x"][::-1].copy(), "w": inputs["w"][-1:], "r": inputs["r"][-1:]}
+    backwards = numpy.asarray(reference(model("forward", 1), one)["y"])[::-1]
+    numpy.testing.assert_allclose(found[:, -1:], backwards, 2e-5, 2e-6)
