@@ -8,8 +8,24 @@
 
 from ._native import Tensor, version as __version__
 from .errors import Error
+from .optimizers import LAMB, SGD, Adagrad, Adam, AdamW
 from .plan import Plan, compile, load
 from .reports import doctor
 from .session import Session, StepResult
 
-__all__ = ["Error", "Plan", "Session", "StepResult", "Tensor", "__version__", "compile", "doctor", "load"]
+__all__ = [
+    "LAMB",
+    "SGD",
+    "Adagrad",
+    "Adam",
+    "AdamW",
+    "Error",
+    "Plan",
+    "Session",
+    "StepResult",
+    "Tensor",
+    "__version__",
+    "compile",
+    "doctor",
+    "load",
+]

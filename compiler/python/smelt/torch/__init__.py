@@ -1,0 +1,11 @@
+"""Modules of PyTorch as plans.
+
+    plan = smelt.torch.compile_module(model, sample, dynamic_shapes={"input_ids": {0: "B", 1: "T"}}, max={"B": 8, "T": 512})
+    logits = plan.session().run(input_ids=ids)["logits"]
+"""
+
+from .compile import compile_module, export
+from .coverage import Coverage, coverage
+from .session import ModulePlan, ModuleSession
+
+__all__ = ["Coverage", "ModulePlan", "ModuleSession", "compile_module", "coverage", "export"]

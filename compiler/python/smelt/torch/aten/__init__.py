@@ -1,0 +1,17 @@
+"""The rows, by subject. Importing this package fills the table of `registry.py`."""
+
+from . import (  # noqa: F401
+    attention,
+    convolution,
+    creation,
+    indexing,
+    loss,
+    matmul,
+    normalization,
+    pointwise,
+    random,
+    reduction,
+    rounding,
+    scatter,
+    shape,
+)

@@ -1,0 +1,182 @@
+"""Convolutions and pools: windows of the input, then a product or a reduction over them."""
+
+from __future__ import annotations
+
+import math
+import string
+
+import sympy
+
+from ..dims import expression
+from ..registry import refuse, row
+from ..values import Value
+from .indexing import windows_of
+from .shape import flip, padded
+
+
+def _each(numbers, count: int) -> list[int]:
+    numbers = [numbers] if isinstance(numbers, int) else list(numbers)
+    return numbers * count if len(numbers) == 1 else numbers
+
+
+def windows(w, x: Value, out_sizes, kernel, stride, padding, dilation, fill=0) -> Value:
+    """[batch, channel, place, in the window, place, in the window, ...] of [batch, channel, size, size, ...]."""
+    for i, (before, after) in enumerate(padding):
+        x = padded(w, x, 2 + i, before, after, fill)
+    for i in reversed(range(len(kernel))):
+        x = windows_of(w, x, 2 + i, out_sizes[i], kernel[i], stride[i], dilation[i])
+    return x
+
+
+@row("aten.convolution.default")
+def convolution(
+    w, out, input, weight, bias, stride, padding, dilation, transposed, output_padding, groups
+):
+    n = weight.rank - 2
+    stride, dilation = _each(stride, n), _each(dilation, n)
+    if transposed:
+        return _transposed(w, out, input, weight, bias, stride, _each(padding, n), dilation, groups)
+    sides = [(p, p) for p in _each(padding, n)]
+    return _convolved(w, out, input, weight, bias, stride, sides, dilation, groups)
+
+
+@row("aten.conv1d.default", "aten.conv2d.default", "aten.conv3d.default")
+def convolution_of_rank(w, out, input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+    return convolution(w, out, input, weight, bias, stride, padding, dilation, False, 0, groups)
+
+
+@row("aten.conv1d.padding", "aten.conv2d.padding", "aten.conv3d.padding")
+def convolution_padded(w, out, input, weight, bias=None, stride=1, padding="valid", dilation=1, groups=1):
+    n = weight.rank - 2
+    spans = [d * (k - 1) for d, k in zip(_each(dilation, n), weight.shape[2:])]
+    sides = [(s // 2, s - s // 2) if padding == "same" else (0, 0) for s in spans]
+    return _convolved(w, out, input, weight, bias, _each(stride, n), sides, _each(dilation, n), groups)
+
+
+def _convolved(w, out, x, weight, bias, stride, sides, dilation, groups) -> Value:
+    """A product over channels and places in the window, a group of channels apart from the others."""
+    n = weight.rank - 2
+    batched = x.rank == n + 2
+    x = x if batched else w.reshape(x, (1,) + x.shape)
+    shape = out.shape if batched else (1,) + out.shape
+    x = windows(w, x, shape[2:], weight.shape[2:], stride, sides, dilation)
+    x = w.reshape(x, (x.shape[0], groups, weight.shape[1]) + x.shape[2:])
+    kernel = w.reshape(weight, (groups, weight.shape[0] // groups) + weight.shape[1:])
+    places, inside = string.ascii_uppercase[:n], string.ascii_lowercase[-n:]
+    spread = "".join(p + i for p, i in zip(places, inside))
+    if groups == 1:
+        x, kernel = w.reshape(x, x.shape[:1] + x.shape[2:]), w.reshape(kernel, weight.shape)
+        result = w.matmul(f"bc{spread},oc{inside}->bo{places}", x, kernel)
+    else:
+        result = w.matmul(f"bgc{spread},goc{inside}->bgo{places}", x, kernel)
+    result = w.reshape(result, shape)
+    if bias is not None:
+        result = w.add(result, w.broadcast(bias, [1], shape))
+    return w.reshape(result, out.shape)
+
+
+def _transposed(w, out, x, weight, bias, stride, padding, dilation, groups) -> Value:
+    """A convolution of the input with zeros between its elements, by the turned kernel."""
+    n = weight.rank - 2
+    if x.rank != n + 2:
+        refuse("a transposed convolution without a batch")
+    sides = []
+    for i in range(n):
+        x = _apart(w, x, 2 + i, stride[i])
+        before = dilation[i] * (weight.shape[2 + i] - 1) - padding[i]
+        length = sympy.sympify(x.shape[2 + i]) + before - dilation[i] * (weight.shape[2 + i] - 1)
+        sides.append((before, expression(sympy.expand(out.shape[2 + i] - length))))
+    kernel = flip(w, None, weight, list(range(2, 2 + n)))
+    split = (groups, weight.shape[0] // groups) + weight.shape[1:]
+    order = [0, 2, 1, *range(3, 3 + n)]
+    kernel = w.transpose(w.reshape(kernel, split), order)
+    kernel = w.reshape(kernel, (groups * weight.shape[1], split[1]) + weight.shape[2:])
+    return _convolved(w, out, x, kernel, bias, [1] * n, sides, dilation, groups)
+
+
+def _apart(w, x: Value, axis: int, step: int) -> Value:
+    """step - 1 zeros between elements along an axis."""
+    if step == 1:
+        return x
+    size = x.shape[axis]
+    wide = w.reshape(x, x.shape[: axis + 1] + (1,) + x.shape[axis + 1 :])
+    wide = padded(w, wide, axis + 1, 0, step - 1, 0)
+    length = expression(sympy.expand(sympy.sympify(size) * step))
+    wide = w.reshape(wide, x.shape[:axis] + (length,) + x.shape[axis + 1 :])
+    return w.slice(wide, axis, 0, expression(sympy.expand(sympy.sympify(length) - (step - 1))))
+
+
+# ---- pools
+
+
+def _pool(w, out_shape, x, kernel, stride, padding, dilation, ceil_mode, fill) -> tuple[Value, list[int]]:
+    n = len(kernel)
+    batched = x.rank == n + 2
+    x = x if batched else w.reshape(x, (1,) + x.shape)
+    sizes = out_shape[-n:]
+    sides = []
+    for i in range(n):
+        after = padding[i]
+        if ceil_mode:  # as far as the last window reaches
+            reach = (sympy.sympify(sizes[i]) - 1) * stride[i] + dilation[i] * (kernel[i] - 1) + 1
+            after = expression(sympy.expand(reach - x.shape[2 + i] - padding[i]))
+        sides.append((padding[i], after))
+    return windows(w, x, sizes, kernel, stride, sides, dilation, fill), [3 + 2 * i for i in range(n)]
+
+
+@row("aten.max_pool1d.default", "aten.max_pool2d.default", "aten.max_pool3d.default")
+def max_pool(w, out, self, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=False):
+    n = self.rank - 1 if len(_each(kernel_size, 1)) == self.rank - 1 else self.rank - 2
+    kernel = _each(kernel_size, n)
+    stride = _each(stride, n) if stride else kernel
+    x, axes = _pool(
+        w, out.shape, self, kernel, stride, _each(padding, n), _each(dilation, n), ceil_mode, -math.inf
+    )
+    return w.reshape(w.reduce("max", x, axes)[0], out.shape)
+
+
+@row("aten.avg_pool1d.default", "aten.avg_pool2d.default", "aten.avg_pool3d.default")
+def avg_pool(
+    w, out, self, kernel_size, stride=(), padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None
+):
+    kernel = _each(kernel_size, 1)
+    n = len(kernel)
+    stride, padding = (_each(stride, n) if stride else kernel), _each(padding, n)
+    x, axes = _pool(w, out.shape, self, kernel, stride, padding, [1] * n, ceil_mode, 0)
+    total = w.reshape(w.sum(x, axes), out.shape)
+    if divisor_override is not None:
+        return w.div(total, divisor_override)
+    if not ceil_mode and (count_include_pad or not any(padding)):
+        return w.div(total, math.prod(kernel))
+    return w.div(total, _counted(w, out, self, kernel, stride, padding, ceil_mode, count_include_pad))
+
+
+def _counted(w, out, self, kernel, stride, padding, ceil_mode, count_include_pad) -> Value:
+    """How many elements each window counts."""
+    ones = w.constant(1.0, "f32", self.shape)
+    n = len(kernel)
+    if count_include_pad:
+        for i in range(n):
+            ones = padded(w, ones, self.rank - n + i, padding[i], padding[i], 1.0)
+        padding = [0] * n
+    x, axes = _pool(w, out.shape, ones, kernel, stride, padding, [1] * n, ceil_mode, 0)
+    return w.reshape(w.sum(x, axes), out.shape)
+
+
+@row("aten.adaptive_avg_pool1d.default", "aten._adaptive_avg_pool2d.default", "aten.adaptive_avg_pool2d.default")
+def adaptive_avg_pool(w, out, self, output_size):
+    """Of windows that are equally long."""
+    n = len(output_size)
+    x, axes = self, []
+    for i in range(n):
+        axis, count = self.rank - n + i, output_size[i]
+        size = self.shape[axis]
+        if count != 1 and not (isinstance(size, int) and size % count == 0):
+            refuse("windows of different lengths")
+        length = size if count == 1 else size // count
+        at = axis + len(axes)
+        x = w.reshape(x, x.shape[:at] + (count, length) + x.shape[at + 1 :])
+        axes.append(at + 1)
+    from .reduction import mean_of
+
+    return w.reshape(mean_of(w, x, axes), out.shape)

@@ -1,0 +1,412 @@
+"""Operations on single elements: most of them are a row of a table."""
+
+from __future__ import annotations
+
+import math
+
+from ..registry import refuse, row
+from ..values import Value
+
+# ---- one operand
+
+REAL = {
+    "exp": "exp",
+    "expm1": "expm1",
+    "log": "log",
+    "log1p": "log1p",
+    "sqrt": "sqrt",
+    "rsqrt": "rsqrt",
+    "reciprocal": "reciprocal",
+    "tanh": "tanh",
+    "sigmoid": "sigmoid",
+    "special_expit": "sigmoid",
+    "erf": "erf",
+    "special_erf": "erf",
+    "sin": "sin",
+    "cos": "cos",
+    "silu": "silu",
+}
+"""In f32, whatever the operand is."""
+
+COMPOSITES = {"silu", "gelu", "gelu_tanh"}
+
+
+def apply(w, operation: str, x: Value) -> Value:
+    if operation in COMPOSITES:
+        return w.one(operation, [x], "f32", x.shape)
+    return w.unary(operation, x)
+
+
+def _real_row(operation: str):
+    return lambda w, out, self: apply(w, operation, w.cast(self, "f32"))
+
+
+for _name, _operation in REAL.items():
+    row(f"aten.{_name}.default")(_real_row(_operation))
+
+
+@row("aten.neg.default")
+def neg(w, out, self):
+    return w.unary("neg", self)
+
+
+@row("aten.abs.default")
+def absolute(w, out, self):
+    result = w.unary("abs", self)
+    result.low = 0
+    return result
+
+
+@row("aten.sign.default", "aten.sgn.default")
+def sign(w, out, self):
+    return w.unary("sign", self)
+
+
+@row("aten.square.default")
+def square(w, out, self):
+    return w.mul(self, self)
+
+
+@row("aten.exp2.default")
+def exp2(w, out, self):
+    return w.unary("exp", w.mul(w.cast(self, "f32"), math.log(2)))
+
+
+@row("aten.log2.default")
+def log2(w, out, self):
+    return w.mul(w.unary("log", w.cast(self, "f32")), 1 / math.log(2))
+
+
+@row("aten.log10.default")
+def log10(w, out, self):
+    return w.mul(w.unary("log", w.cast(self, "f32")), 1 / math.log(10))
+
+
+@row("aten.tan.default")
+def tan(w, out, self):
+    x = w.cast(self, "f32")
+    return w.div(w.unary("sin", x), w.unary("cos", x))
+
+
+@row("aten.erfc.default")
+def erfc(w, out, self):
+    return w.binary("sub", 1, w.unary("erf", w.cast(self, "f32")))
+
+
+@row("aten.relu.default")
+def relu(w, out, self):
+    """By choice and not by the maximum, whose derivative at 0 is 1."""
+    return w.select(w.binary("gt", self, 0), self, 0)
+
+
+@row("aten.relu6.default")
+def relu6(w, out, self):
+    inside = w.both(w.binary("gt", self, 0), w.binary("lt", self, 6))
+    return w.select(inside, self, w.stop(w.binary("min", w.binary("max", self, 0), 6)))
+
+
+@row("aten.gelu.default")
+def gelu(w, out, self, approximate="none"):
+    return apply(w, "gelu_tanh" if approximate == "tanh" else "gelu", self)
+
+
+@row("aten.softplus.default")
+def softplus(w, out, self, beta=1, threshold=20):
+    scaled = w.mul(self, beta) if beta != 1 else self
+    tail = w.unary("log1p", w.unary("exp", w.unary("neg", w.unary("abs", scaled))))
+    soft = w.add(relu(w, out, scaled), tail)
+    soft = w.div(soft, beta) if beta != 1 else soft
+    return w.select(w.binary("gt", scaled, threshold), self, soft)
+
+
+@row("aten.log_sigmoid.default", "aten.log_sigmoid_forward.default")
+def log_sigmoid(w, out, self):
+    tail = w.unary("log1p", w.unary("exp", w.unary("neg", w.unary("abs", self))))
+    result = w.sub(w.unary("neg", relu(w, out, w.unary("neg", self))), tail)
+    return (result, result) if isinstance(out, tuple) else result
+
+
+@row("aten.leaky_relu.default")
+def leaky_relu(w, out, self, negative_slope=0.01):
+    return w.select(w.binary("gt", self, 0), self, w.mul(self, negative_slope))
+
+
+@row("aten.elu.default")
+def elu(w, out, self, alpha=1, scale=1, input_scale=1):
+    low = w.mul(w.unary("expm1", w.mul(w.binary("min", self, 0), input_scale)), alpha)
+    return w.mul(w.select(w.binary("gt", self, 0), self, low), scale)
+
+
+@row("aten.isnan.default")
+def isnan(w, out, self):
+    return w.binary("ne", self, self) if self.dtype == "f32" else w.constant(False, "bool", out.shape)
+
+
+@row("aten.isinf.default")
+def isinf(w, out, self):
+    if self.dtype != "f32":
+        return w.constant(False, "bool", out.shape)
+    return w.binary("eq", w.unary("abs", self), math.inf)
+
+
+@row("aten.nan_to_num.default")
+def nan_to_num(w, out, self, nan=None, posinf=None, neginf=None):
+    most = 3.4028234663852886e38
+    x = w.select(w.binary("ne", self, self), nan or 0.0, self)
+    x = w.select(w.binary("eq", x, math.inf), most if posinf is None else posinf, x)
+    return w.select(w.binary("eq", x, -math.inf), -most if neginf is None else neginf, x)
+
+
+# ---- two operands
+
+
+def arithmetic(w, out, operation: str, a, b) -> Value:
+    """In the type of the result."""
+    return w.pointwise(operation, w.operand(a, out.dtype, out.shape), w.operand(b, out.dtype, out.shape))
+
+
+@row("aten.add.Tensor", "aten.add.Scalar")
+def add(w, out, self, other, alpha=1):
+    if out.dtype == "bool":
+        return arithmetic(w, out, "logical_or", self, other)
+    if alpha != 1:
+        other = w.mul(w.operand(other, out.dtype), alpha)
+    if not isinstance(other, Value) and other == 0:
+        return w.operand(self, out.dtype, out.shape)
+    result = arithmetic(w, out, "add", self, other)
+    _move_place(result, self, other, 1)
+    return result
+
+
+@row("aten.sub.Tensor", "aten.sub.Scalar")
+def sub(w, out, self, other, alpha=1):
+    if alpha != 1:
+        other = w.mul(w.operand(other, out.dtype), alpha)
+    result = arithmetic(w, out, "sub", self, other)
+    _move_place(result, self, other, -1)
+    return result
+
+
+def _move_place(result: Value, x, other, sign: int) -> None:
+    """Places that are moved stay places."""
+    moved = isinstance(x, Value) and x.place is not None and result.dtype == "i32"
+    if moved and isinstance(other, int) and len(x.shape) == len(result.shape):
+        axis, step, begin = x.place
+        result.place = (axis, step, begin + sign * other)
+        if isinstance(begin, int) and step >= 0:
+            result.low = begin + sign * other
+
+
+@row("aten.rsub.Tensor", "aten.rsub.Scalar")
+def rsub(w, out, self, other, alpha=1):
+    x = w.operand(self, out.dtype, out.shape)
+    return arithmetic(w, out, "sub", other, w.mul(x, alpha) if alpha != 1 else x)
+
+
+@row("aten.mul.Tensor", "aten.mul.Scalar")
+def mul(w, out, self, other):
+    if out.dtype == "bool":
+        return arithmetic(w, out, "logical_and", self, other)
+    return arithmetic(w, out, "mul", self, other)
+
+
+@row("aten.div.Tensor", "aten.div.Scalar", "aten.true_divide.Tensor")
+def div(w, out, self, other):
+    return arithmetic(w, out, "div", self, other)
+
+
+BINARY = {"maximum": "max", "minimum": "min", "fmax": "max", "fmin": "min", "max.other": "max", "min.other": "min"}
+for _name, _operation in BINARY.items():
+    _full = f"aten.{_name}" if "." in _name else f"aten.{_name}.default"
+    row(_full)(lambda w, out, self, other, _operation=_operation: arithmetic(w, out, _operation, self, other))
+
+
+@row("aten.lerp.Scalar", "aten.lerp.Tensor")
+def lerp(w, out, self, end, weight):
+    return w.add(self, w.mul(w.sub(end, self), w.cast(weight, "f32") if isinstance(weight, Value) else weight))
+
+
+@row("aten.addcmul.default")
+def addcmul(w, out, self, tensor1, tensor2, value=1):
+    product = w.mul(w.mul(tensor1, tensor2), value)
+    return w.spread(w.add(self, product), out.shape)
+
+
+@row("aten.addcdiv.default")
+def addcdiv(w, out, self, tensor1, tensor2, value=1):
+    return w.spread(w.add(self, w.mul(w.div(tensor1, tensor2), value)), out.shape)
+
+
+@row("aten.pow.Tensor_Scalar")
+def pow_scalar(w, out, self, exponent):
+    return w.power(w.cast(self, out.dtype), exponent)
+
+
+@row("aten.pow.Scalar")
+def scalar_pow(w, out, self, exponent):
+    if self <= 0:
+        refuse(f"a power of {self}")
+    power = w.unary("exp", w.mul(w.cast(exponent, "f32"), math.log(self)))
+    return w.cast(_rounded_whole(w, power) if out.dtype == "i32" else power, out.dtype)
+
+
+@row("aten.pow.Tensor_Tensor")
+def pow_tensor(w, out, self, exponent):
+    """Of a base below 0 the exponent counts as whole: its sign is that of exponents that are even or odd."""
+    base, power = w.operand(self, "f32", out.shape), w.operand(exponent, "f32", out.shape)
+    size = w.unary("exp", w.mul(power, w.unary("log", w.unary("abs", base))))
+    size = w.select(w.binary("eq", power, 0), 1.0, size)
+    half = w.mul(power, 0.5)
+    odd = w.binary("ne", half, w.unary("floor", half))
+    signed = w.select(w.both(odd, w.binary("lt", base, 0)), w.unary("neg", size), size)
+    return w.cast(_rounded_whole(w, signed) if out.dtype == "i32" else signed, out.dtype)
+
+
+def _rounded_whole(w, x: Value) -> Value:
+    return w.unary("floor", w.add(x, 0.5))
+
+
+@row("aten.atan2.default")
+def atan2(w, out, self, other):
+    refuse("Smelt has no arctangent")
+
+
+# ---- comparisons and logic
+
+
+def _compared(w, out, operation, a, b):
+    dtypes = {x.dtype for x in (a, b) if isinstance(x, Value)}
+    if any(isinstance(x, float) for x in (a, b)):
+        dtypes.add("f32")
+    if any(type(x) is int for x in (a, b)) and dtypes == {"bool"}:
+        dtypes.add("i32")
+    dtype = next(d for d in ("f32", "i32", "bool") if d in dtypes)
+    shape = out.shape
+    return w.pointwise(operation, w.operand(a, dtype, shape), w.operand(b, dtype, shape))
+
+
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    for _overload in ("Tensor", "Scalar"):
+        row(f"aten.{_name}.{_overload}")(
+            lambda w, out, self, other, _name=_name: _compared(w, out, _name, self, other)
+        )
+
+
+def _logic(w, out, operation, a, b):
+    a, b = w.operand(a, "bool", out.shape), w.operand(b, "bool", out.shape)
+    return w.both(a, b) if operation == "logical_and" else w.pointwise(operation, a, b)
+
+
+@row("aten.logical_and.default", "aten.bitwise_and.Tensor", "aten.bitwise_and.Scalar", "aten.__and__.Tensor")
+def logical_and(w, out, self, other):
+    return _logic(w, _flags(out), "logical_and", self, other)
+
+
+@row("aten.logical_or.default", "aten.bitwise_or.Tensor", "aten.bitwise_or.Scalar", "aten.__or__.Tensor")
+def logical_or(w, out, self, other):
+    return _logic(w, _flags(out), "logical_or", self, other)
+
+
+@row("aten.logical_xor.default", "aten.bitwise_xor.Tensor", "aten.bitwise_xor.Scalar", "aten.__xor__.Tensor")
+def logical_xor(w, out, self, other):
+    _flags(out)
+    return w.pointwise("ne", w.operand(self, "bool", out.shape), w.operand(other, "bool", out.shape))
+
+
+@row("aten.logical_not.default", "aten.bitwise_not.default")
+def logical_not(w, out, self):
+    _flags(out)
+    return w.unary("logical_not", w.cast(self, "bool"))
+
+
+def _flags(out):
+    if out.dtype != "bool":
+        refuse("bits of integers; Smelt has and, or and not of flags")
+    return out
+
+
+# ---- choice
+
+
+@row("aten.where.self", "aten.where.ScalarSelf", "aten.where.ScalarOther", "aten.where.Scalar")
+def where(w, out, condition, self, other):
+    return w.pointwise(
+        "select",
+        w.operand(condition, "bool", out.shape),
+        w.operand(self, out.dtype, out.shape),
+        w.operand(other, out.dtype, out.shape),
+    )
+
+
+@row("aten.masked_fill.Scalar", "aten.masked_fill.Tensor")
+def masked_fill(w, out, self, mask, value):
+    return where(w, out, mask, value, self)
+
+
+@row("aten.clamp.default", "aten.clamp.Tensor")
+def clamp(w, out, self, min=None, max=None):
+    """Inside the bounds, and on them, the derivative passes; the maximum of two equal numbers has the first's."""
+    x = w.operand(self, out.dtype, out.shape)
+    if min is not None:
+        x = _bounded(w, "ge", x, w.operand(min, out.dtype, out.shape))
+    if max is not None:
+        x = _bounded(w, "le", x, w.operand(max, out.dtype, out.shape))
+    return x
+
+
+def _bounded(w, inside: str, x: Value, bound: Value) -> Value:
+    operation = "max" if inside == "ge" else "min"
+    return w.pointwise(operation, x, bound)
+
+
+@row("aten.clamp_min.default", "aten.clamp_min.Tensor")
+def clamp_min(w, out, self, min):
+    return clamp(w, out, self, min, None)
+
+
+@row("aten.clamp_max.default", "aten.clamp_max.Tensor")
+def clamp_max(w, out, self, max):
+    return clamp(w, out, self, None, max)
+
+
+@row("aten.hardtanh.default")
+def hardtanh(w, out, self, min_val=-1, max_val=1):
+    inside = w.both(w.binary("gt", self, min_val), w.binary("lt", self, max_val))
+    return w.select(inside, self, w.stop(w.binary("min", w.binary("max", self, min_val), max_val)))
+
+
+@row("aten.prelu.default", "aten._prelu_kernel.default")
+def prelu(w, out, self, weight):
+    shape = (weight.shape[0],) + (1,) * (self.rank - 2) if weight.rank == 1 and self.rank > 1 else weight.shape
+    return w.select(w.binary("gt", self, 0), self, w.mul(self, w.reshape(weight, shape)))
+
+
+# ---- the same number in another type
+
+
+@row("aten._to_copy.default", "prims.convert_element_type.default", "aten.to.dtype")
+def convert(w, out, self, dtype=None, **_):
+    return w.cast(self, out.dtype)
+
+
+@row(
+    "aten.clone.default",
+    "aten.alias.default",
+    "aten.lift_fresh_copy.default",
+    "aten.lift_fresh.default",
+    "aten.contiguous.default",
+    "aten.detach_.default",
+    "prims.view_of.default",
+)
+def same(w, out, self):
+    return self
+
+
+@row("aten.detach.default")
+def detach(w, out, self):
+    return w.stop(self)
+
+
+@row("aten.copy.default")
+def copy(w, out, self, src):
+    return w.operand(src, out.dtype, out.shape)

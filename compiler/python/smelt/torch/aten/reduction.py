@@ -1,0 +1,274 @@
+"""Sums, extremes, means, variances and what is made of them; scans and the largest elements."""
+
+from __future__ import annotations
+
+import math
+
+
+from ..dims import Dim, product
+from ..registry import refuse, row
+from ..values import Value
+from .shape import axes_of, axis_of
+
+
+def _with_ones(w, x: Value, out) -> Value:
+    """keepdim: the reduced dims stay, as 1."""
+    return w.reshape(x, out.shape)
+
+
+def _axes(x: Value, dim) -> list[int]:
+    return axes_of(x.rank, dim)
+
+
+def count_as(w, sizes, dtype: str = "f32") -> Value | float | int:
+    """How many elements are reduced."""
+    count = product(sizes)
+    return count if isinstance(count, int) else w.number(count, dtype, ())
+
+
+def mean_of(w, x: Value, axes) -> Value:
+    axes = list(axes)
+    if not axes:
+        return x
+    return w.div(w.sum(x, axes), count_as(w, [x.shape[a] for a in axes]))
+
+
+@row("aten.sum.default", "aten.sum.dim_IntList")
+def total(w, out, self, dim=None, keepdim=False, dtype=None):
+    return _with_ones(w, w.sum(w.cast(self, out.dtype), _axes(self, dim)), out)
+
+
+@row("aten.mean.default", "aten.mean.dim")
+def mean(w, out, self, dim=None, keepdim=False, dtype=None):
+    return _with_ones(w, mean_of(w, w.cast(self, "f32"), _axes(self, dim)), out)
+
+
+def _extreme(kind: str):
+    def reduce(w, out, self, dim=(), keepdim=False):
+        axes = _axes(self, list(dim) if isinstance(dim, tuple) else dim)
+        x = w.cast(self, "i32") if self.dtype == "bool" else self
+        result = w.reduce(kind, x, axes)[0] if axes else x
+        return _with_ones(w, w.cast(result, out.dtype), out)
+
+    return reduce
+
+
+row("aten.amax.default", "aten.max.default")(_extreme("max"))
+row("aten.amin.default", "aten.min.default")(_extreme("min"))
+
+
+@row("aten.any.default", "aten.any.dim", "aten.any.dims")
+def any_of(w, out, self, dim=None, keepdim=False):
+    flags = w.cast(w.cast(self, "bool"), "i32")
+    return _with_ones(w, w.cast(w.reduce("max", flags, _axes(self, dim))[0], "bool"), out)
+
+
+@row("aten.all.default", "aten.all.dim", "aten.all.dims")
+def all_of(w, out, self, dim=None, keepdim=False):
+    flags = w.cast(w.cast(self, "bool"), "i32")
+    return _with_ones(w, w.cast(w.reduce("min", flags, _axes(self, dim))[0], "bool"), out)
+
+
+# ---- extremes with their places
+
+
+def largest(w, x: Value, axis: int, sign: int = 1) -> tuple[Value, Value]:
+    """The largest along an axis (of the negated numbers: the smallest) and the first place that has it."""
+    values = x if sign > 0 else w.unary("neg", x)
+    if x.dtype == "bool":
+        values = w.cast(values, "i32")
+    best, place = w.reduce("argmax", values, [axis], (None, "i32"))
+    return (best if sign > 0 else w.unary("neg", best)), place
+
+
+def _with_places(sign: int):
+    def reduce(w, out, self, dim, keepdim=False):
+        values, places = largest(w, self, axis_of(self.rank, dim), sign)
+        return w.reshape(w.cast(values, out[0].dtype), out[0].shape), w.reshape(places, out[1].shape)
+
+    return reduce
+
+
+row("aten.max.dim")(_with_places(1))
+row("aten.min.dim")(_with_places(-1))
+
+
+def _places_alone(sign: int):
+    def reduce(w, out, self, dim=None, keepdim=False):
+        x = self if dim is not None else w.reshape(self, (product(self.shape),))
+        return w.reshape(largest(w, x, axis_of(x.rank, dim or 0), sign)[1], out.shape)
+
+    return reduce
+
+
+row("aten.argmax.default")(_places_alone(1))
+row("aten.argmin.default")(_places_alone(-1))
+
+
+# ---- moments and norms
+
+
+def moments(w, x: Value, axes) -> tuple[Value, Value]:
+    """The mean and the variance over the count, without the reduced axes."""
+    axes = list(axes)
+    center = mean_of(w, x, axes)
+    away = w.sub(x, w.along(center, axes, x.shape))
+    return center, mean_of(w, w.mul(away, away), axes)
+
+
+def _corrected(w, x: Value, axes, variance: Value, correction) -> Value:
+    if correction == 0:
+        return variance
+    n: Dim = product(x.shape[a] for a in axes)
+    if isinstance(n, int):
+        return w.mul(variance, n / (n - correction) if n != correction else math.nan)
+    count = w.number(n, "f32", ())
+    return w.mul(variance, w.div(count, w.sub(count, float(correction))))
+
+
+def _variance(w, out_shape, x, dim, correction):
+    axes = axes_of(x.rank, dim)
+    center, variance = moments(w, w.cast(x, "f32"), axes)
+    variance = _corrected(w, x, axes, variance, 1 if correction is None else correction)
+    return w.reshape(variance, out_shape), w.reshape(center, out_shape)
+
+
+@row("aten.var.correction", "aten.var.dim", "aten.var.default")
+def var(w, out, self, dim=None, correction=None, unbiased=True, keepdim=False):
+    return _variance(w, out.shape, self, dim, int(unbiased) if correction is None else correction)[0]
+
+
+@row("aten.std.correction", "aten.std.dim", "aten.std.default")
+def std(w, out, self, dim=None, correction=None, unbiased=True, keepdim=False):
+    return w.unary("sqrt", var(w, out, self, dim, correction, unbiased, keepdim))
+
+
+@row("aten.var_mean.correction", "aten.var_mean.dim")
+def var_mean(w, out, self, dim=None, correction=None, unbiased=True, keepdim=False):
+    return _variance(w, out[0].shape, self, dim, int(unbiased) if correction is None else correction)
+
+
+@row("aten.linalg_vector_norm.default", "aten.norm.ScalarOpt_dim", "aten.norm.Scalar")
+def vector_norm(w, out, self, ord=2, dim=None, keepdim=False, dtype=None, p=None):
+    order, axes = (ord if p is None else p), axes_of(self.rank, dim)
+    x = w.cast(self, "f32")
+    if order == 2:
+        return _with_ones(w, w.unary("sqrt", w.sum(w.mul(x, x), axes)), out)
+    size = w.unary("abs", x)
+    if order == math.inf:
+        return _with_ones(w, w.reduce("max", size, axes)[0], out)
+    if order == 1:
+        return _with_ones(w, w.sum(size, axes), out)
+    if order <= 0:
+        refuse(f"the norm of order {order}")
+    return _with_ones(w, w.power(w.sum(w.power(size, order), axes), 1 / order), out)
+
+
+@row("aten.logsumexp.default")
+def logsumexp(w, out, self, dim, keepdim=False):
+    most, rest = w.reduce("max_sumexp", w.cast(self, "f32"), axes_of(self.rank, dim), (None, None))
+    return _with_ones(w, w.add(most, w.unary("log", rest)), out)
+
+
+# ---- along an axis
+
+
+def _with_triangle(w, x: Value, axis: int) -> Value:
+    """A running sum as a product with a triangle of ones, which has a derivative."""
+    n = x.shape[axis]
+    order = [i for i in range(x.rank) if i != axis] + [axis]
+    moved = w.transpose(x, order)
+    rows = w.reshape(moved, (product(moved.shape[:-1]), n))
+    ones = w.cast(w.binary("ge", w.iota((n, n), 0), w.iota((n, n), 1)), "f32")
+    sums = w.reshape(w.matmul("bs,ts->bt", rows, ones), moved.shape)
+    return w.transpose(sums, [order.index(i) for i in range(x.rank)])
+
+
+def _scan(w, x: Value, axis: int, kind: str) -> Value:
+    result = w.one("scan", [x], x.dtype, x.shape, f'axis = {axis}, kind = "{kind}"')
+    result.grad = False
+    if kind == "add" and x.low is not None and x.low >= 0:
+        result.low = x.low
+    return result
+
+
+@row("aten.cumsum.default")
+def cumsum(w, out, self, dim, dtype=None):
+    x = w.cast(self, out.dtype)
+    if self.rank == 0:
+        return x
+    axis = axis_of(self.rank, dim)
+    return _with_triangle(w, x, axis) if x.grad else _scan(w, x, axis, "add")
+
+
+@row("aten.cumprod.default")
+def cumprod(w, out, self, dim, dtype=None):
+    x = w.cast(self, out.dtype)
+    if x.grad:
+        refuse("the derivative of a running product")
+    return _scan(w, x, axis_of(self.rank, dim), "mul")
+
+
+@row("aten.topk.default")
+def topk(w, out, self, k, dim=-1, largest=True, sorted=True):
+    axis = axis_of(self.rank, dim)
+    order = [i for i in range(self.rank) if i != axis] + [axis]
+    back = [order.index(i) for i in range(self.rank)]
+    values, places = ordered(w, w.transpose(self, order), k, largest)
+    return w.transpose(values, back), w.transpose(places, back)
+
+
+def ordered(w, x: Value, k: int, largest: bool) -> tuple[Value, Value]:
+    """The k largest along the last axis, or the k smallest. Derivatives pass through the elements that are picked."""
+    from .indexing import element_places, pick
+
+    if not isinstance(k, int) or not 1 <= k <= 1024:
+        refuse(f"the {k} largest; Smelt finds 1 to 1024")
+    key = w.stop(w.cast(x, "f32"))
+    key = key if largest else w.unary("neg", key)
+    shape = x.shape[:-1] + (k,)
+    values, places = w.node("top_k", [key], [("f32", shape), ("i32", shape)], f"k = {k}")
+    values.grad, places.low = False, 0
+    if x.grad:
+        return pick(w, x, element_places(w, x.shape, x.rank - 1, places)), places
+    values = values if largest else w.unary("neg", values)
+    return w.cast(values, x.dtype), places
+
+
+@row("aten.sort.default", "aten.sort.stable")
+def sort(w, out, self, dim=-1, descending=False, stable=None):
+    """Equal elements stay in their order, as with top_k."""
+    axis = axis_of(self.rank, dim)
+    if not isinstance(self.shape[axis], int):
+        refuse("sorting along an axis whose size is a symbol")
+    return topk(w, out, self, self.shape[axis], dim, descending)
+
+
+@row("aten.argsort.default", "aten.argsort.stable")
+def argsort(w, out, self, dim=-1, descending=False, stable=None):
+    return sort(w, None, self, dim, descending)[1]
+
+
+@row("aten.histc.default")
+def histc(w, out, self, bins=100, min=0, max=0):
+    """Of whole numbers with a bin each, or of any numbers between two bounds."""
+    if min == max:
+        refuse("a histogram between the data's own bounds")
+    x = w.reshape(w.cast(self, "f32"), (product(self.shape),))
+    bin_of = w.unary("floor", w.mul(w.sub(x, float(min)), bins / (max - min)))
+    bin_of = w.select(w.binary("eq", x, float(max)), float(bins - 1), bin_of)
+    inside = w.both(w.binary("ge", x, float(min)), w.binary("le", x, float(max)))
+    shape = (x.shape[0], bins)
+    hit = w.binary("eq", w.broadcast(bin_of, [0], shape), w.cast(w.iota(shape, 1), "f32"))
+    hit = w.both(hit, w.broadcast(inside, [0], shape))
+    return w.cast(w.sum(w.cast(hit, "f32"), [0]), out.dtype)
+
+
+@row("aten.bincount.default", "aten.nonzero.default", "aten.masked_select.default", "aten._unique2.default",
+     "aten.unique_consecutive.default", "aten.unique_dim.default", "aten._local_scalar_dense.default",
+     "aten.item.default", "aten.nonzero_static.default", "aten.masked_scatter.default",
+     "aten.repeat_interleave.Tensor")
+def depends_on_data(w, out, *_, **__):
+    refuse("how many elements it has depends on the data")
+
+

@@ -1,0 +1,93 @@
+"""Rounding, and division with whole quotients."""
+
+from __future__ import annotations
+
+from ..registry import refuse, row
+from ..values import Value
+
+
+def trunc_of(w, x: Value) -> Value:
+    return w.mul(w.unary("sign", x), w.unary("floor", w.unary("abs", x)))
+
+
+def floor_of_quotient(w, a: Value, b: Value) -> Value:
+    """Of integers: the quotient is cut towards 0, so that it is one too large where the signs differ and it is not
+    exact."""
+    quotient = w.div(a, b)
+    if (a.low or -1) >= 0 and (b.low or -1) >= 0:
+        return quotient
+    rest = w.sub(a, w.mul(quotient, b))
+    differs = w.binary("ne", w.binary("lt", rest, 0), w.binary("lt", b, 0))
+    low = w.both(w.binary("ne", rest, 0), differs)
+    return w.sub(quotient, w.cast(low, "i32"))
+
+
+@row("aten.floor.default")
+def floor(w, out, self):
+    return w.unary("floor", self) if self.dtype == "f32" else self
+
+
+@row("aten.ceil.default")
+def ceil(w, out, self):
+    return w.unary("neg", w.unary("floor", w.unary("neg", self))) if self.dtype == "f32" else self
+
+
+@row("aten.trunc.default", "aten.fix.default")
+def trunc(w, out, self):
+    return trunc_of(w, self) if self.dtype == "f32" else self
+
+
+@row("aten.round.default")
+def round_half_even(w, out, self):
+    if self.dtype != "f32":
+        return self
+    up = w.unary("floor", w.add(self, 0.5))
+    half = w.mul(up, 0.5)
+    tie = w.binary("eq", w.sub(up, self), 0.5)
+    odd = w.binary("ne", half, w.unary("floor", half))
+    return w.select(w.both(tie, odd), w.sub(up, 1.0), up)
+
+
+@row("aten.frac.default")
+def frac(w, out, self):
+    return w.sub(self, trunc_of(w, self))
+
+
+def _pair(w, out, a, b) -> tuple[Value, Value]:
+    return w.operand(a, out.dtype, out.shape), w.operand(b, out.dtype, out.shape)
+
+
+@row("aten.div.Tensor_mode", "aten.div.Scalar_mode")
+def div_mode(w, out, self, other, rounding_mode=None):
+    a, b = _pair(w, out, self, other)
+    if rounding_mode is None:
+        return w.div(a, b)
+    if out.dtype == "i32":
+        return w.div(a, b) if rounding_mode == "trunc" else floor_of_quotient(w, a, b)
+    return trunc_of(w, w.div(a, b)) if rounding_mode == "trunc" else w.unary("floor", w.div(a, b))
+
+
+@row("aten.floor_divide.default", "aten.floor_divide.Scalar")
+def floor_divide(w, out, self, other):
+    return div_mode(w, out, self, other, "floor")
+
+
+@row("aten.remainder.Tensor", "aten.remainder.Scalar", "aten.remainder.Scalar_Tensor")
+def remainder(w, out, self, other):
+    a, b = _pair(w, out, self, other)
+    whole = floor_of_quotient(w, a, b) if out.dtype == "i32" else w.unary("floor", w.div(a, b))
+    return w.sub(a, w.mul(whole, b))
+
+
+@row("aten.fmod.Tensor", "aten.fmod.Scalar")
+def fmod(w, out, self, other):
+    a, b = _pair(w, out, self, other)
+    whole = w.div(a, b) if out.dtype == "i32" else trunc_of(w, w.div(a, b))
+    return w.sub(a, w.mul(whole, b))
+
+
+@row("aten.round.decimals")
+def round_decimals(w, out, self, decimals):
+    if decimals == 0:
+        return round_half_even(w, out, self)
+    refuse("rounding to decimals")

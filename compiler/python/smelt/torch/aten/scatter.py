@@ -1,0 +1,144 @@
+"""Writing at places: sums, overwriting, and parts that are replaced."""
+
+from __future__ import annotations
+
+import sympy
+
+from ..dims import expression, product, same
+from ..registry import refuse, row
+from ..values import Value
+from ..writer import spread_shape
+from .indexing import element_places, flat_places
+from .shape import axis_of, begin_and_end
+
+
+def add_at(w, x: Value, places: Value, updates: Value) -> Value:
+    """x, flat, plus the updates at places in row-major order."""
+    count = product(x.shape)
+    flat = w.reshape(x, (count,))
+    places = w.reshape(places, (product(places.shape),))
+    updates = w.reshape(updates, (product(updates.shape),))
+    result = w.one("scatter_add", [flat, places, updates], x.dtype, (count,), "axis = 0")
+    result.grad = x.dtype == "f32" and (x.grad or updates.grad)
+    return w.reshape(result, x.shape)
+
+
+def put_at(w, x: Value, places: Value, updates: Value) -> Value:
+    """x, but the updates at these places. Places that are written twice get the mean of what is written: PyTorch
+    leaves open which one they get."""
+    ones = w.constant(1, "f32", updates.shape)
+    hits = add_at(w, w.constant(0, "f32", x.shape), places, ones)
+    sums = add_at(w, w.constant(0, "f32", x.shape), places, w.cast(updates, "f32"))
+    means = w.div(sums, w.binary("max", hits, 1.0))
+    return w.select(w.binary("gt", hits, 0), w.cast(means, x.dtype), x)
+
+
+# ---- along one dim
+
+
+def _cut(w, x: Value, shape) -> Value:
+    """PyTorch takes only as much of the source as there are indices."""
+    for axis, size in enumerate(shape):
+        x = w.slice(x, axis, 0, size)
+    return x
+
+
+@row("aten.scatter_add.default")
+def scatter_add(w, out, self, dim, index, src):
+    places = element_places(w, self.shape, axis_of(self.rank, dim), w.cast(index, "i32"))
+    return add_at(w, self, places, _cut(w, w.cast(src, self.dtype), index.shape))
+
+
+@row("aten.scatter.src", "aten.scatter.value")
+def scatter(w, out, self, dim, index, src=None, value=None):
+    axis = axis_of(self.rank, dim)
+    index = w.cast(index, "i32")
+    if value is not None and same(index.shape[axis], 1) and _rest_is_whole(self, index, axis):
+        here = w.spread(w.from_front(index, self.shape[axis]), self.shape)
+        return w.select(w.binary("eq", w.iota(self.shape, axis), here), w.operand(value, self.dtype, self.shape), self)
+    updates = w.constant(value, self.dtype, index.shape) if src is None else _cut(w, src, index.shape)
+    return put_at(w, self, element_places(w, self.shape, axis, index), w.cast(updates, self.dtype))
+
+
+def _rest_is_whole(x: Value, index: Value, axis: int) -> bool:
+    return all(same(a, b) for i, (a, b) in enumerate(zip(x.shape, index.shape)) if i != axis)
+
+
+@row("aten.index_add.default")
+def index_add(w, out, self, dim, index, source, alpha=1):
+    axis = axis_of(self.rank, dim)
+    source = w.mul(source, alpha) if alpha != 1 else source
+    indices = w.from_front(w.cast(index, "i32"), self.shape[axis])
+    result = w.one("scatter_add", [self, indices, source], self.dtype, self.shape, f"axis = {axis}")
+    result.grad = self.grad or source.grad
+    return result
+
+
+# ---- x[a, :, b] = values
+
+
+@row("aten.index_put.default", "aten._unsafe_index_put.default")
+def index_put(w, out, self, indices, values, accumulate=False):
+    axes = [i for i, x in enumerate(indices) if x is not None]
+    chosen = [indices[i] for i in axes]
+    if any(x.dtype == "bool" for x in chosen):
+        return _put_where(w, self, axes, chosen, values, accumulate)
+    places, shape = _element_places(w, self, axes, chosen)
+    updates = w.spread(w.cast(values, self.dtype), shape)
+    return add_at(w, self, places, updates) if accumulate else put_at(w, self, places, updates)
+
+
+def _put_where(w, x: Value, axes, chosen, values: Value, accumulate: bool) -> Value:
+    """One mask, and one number for all that it picks."""
+    if len(chosen) != 1 or product(values.shape) != 1 or accumulate:
+        refuse("a mask as an index: how many elements it picks depends on the data")
+    (mask,), axis = chosen, axes[0]
+    mask = w.broadcast(mask, range(axis, axis + mask.rank), x.shape)
+    return w.select(mask, w.spread(w.reshape(w.cast(values, x.dtype), ()), x.shape), x)
+
+
+def _element_places(w, x: Value, axes, chosen):
+    """The places of all elements that are written, and the shape that the values spread to."""
+    shape = spread_shape(*(i.shape for i in chosen))
+    rest = [i for i in range(x.rank) if i not in axes]
+    if axes != list(range(axes[0], axes[0] + len(axes))) and rest:
+        before = 0
+    else:
+        before = axes[0]
+    front = tuple(x.shape[i] for i in rest[:before])
+    back = tuple(x.shape[i] for i in rest[before:])
+    whole = front + shape + back
+    places = {}
+    for axis, picked in zip(axes, chosen):
+        picked = w.from_front(w.cast(picked, "i32"), x.shape[axis])
+        picked = w.spread(picked, shape)
+        places[axis] = w.broadcast(picked, range(len(front), len(front) + len(shape)), whole)
+    for i, axis in enumerate(rest):
+        places[axis] = w.iota(whole, i if i < before else i + len(shape))
+    return flat_places(w, [places[i] for i in range(x.rank)], x.shape), whole
+
+
+# ---- parts
+
+
+@row("aten.slice_scatter.default")
+def slice_scatter(w, out, self, src, dim=0, start=None, end=None, step=1):
+    axis = axis_of(self.rank, dim)
+    size = self.shape[axis]
+    begin, _ = begin_and_end(w, size, start, end)
+    src = w.cast(src, self.dtype)
+    if step != 1:
+        places = w.iota(src.shape, axis, step, begin)
+        return put_at(w, self, element_places(w, self.shape, axis, places), src)
+    behind = expression(sympy.expand(sympy.sympify(begin) + src.shape[axis]))
+    rest = expression(sympy.expand(sympy.sympify(size) - behind))
+    return w.concat([w.slice(self, axis, 0, begin), src, w.slice(self, axis, behind, rest)], axis)
+
+
+@row("aten.select_scatter.default")
+def select_scatter(w, out, self, src, dim, index):
+    axis = axis_of(self.rank, dim)
+    src = w.reshape(src, self.shape[:axis] + (1,) + self.shape[axis + 1 :])
+    last = isinstance(index, int) and index == -1
+    end = None if last else index + 1
+    return slice_scatter(w, out, self, src, axis, index, end)

@@ -1,0 +1,292 @@
+"""Operations that move elements and compute none."""
+
+from __future__ import annotations
+
+import sympy
+
+from ..dims import Dim, expression, floor_div, same
+from ..registry import refuse, row
+from ..values import Value
+
+END = 2**62
+"""PyTorch writes the end of a dim as a number from here on."""
+
+
+def axis_of(rank: int, dim: int) -> int:
+    return dim % max(rank, 1)
+
+
+def axes_of(rank: int, dims) -> list[int]:
+    if dims is None or (isinstance(dims, (list, tuple)) and not dims):
+        return list(range(rank))
+    return sorted({axis_of(rank, d) for d in ([dims] if isinstance(dims, int) else dims)})
+
+
+@row("aten.view.default", "aten._unsafe_view.default", "aten.reshape.default", "aten.view_copy.default")
+def view(w, out, self, size=None, shape=None):
+    return w.reshape(self, out.shape)
+
+
+@row("aten._reshape_copy.default")
+def reshape_copy(w, out, self, size):
+    return w.reshape(self, out.shape)
+
+
+@row("aten.unsqueeze.default", "aten.squeeze.default", "aten.squeeze.dim", "aten.squeeze.dims")
+def unit_dims(w, out, self, dim=None):
+    return w.reshape(self, out.shape)
+
+
+@row("aten.flatten.using_ints")
+def flatten(w, out, self, start_dim=0, end_dim=-1):
+    return w.reshape(self, out.shape)
+
+
+@row("aten.unflatten.int")
+def unflatten(w, out, self, dim, sizes):
+    return w.reshape(self, out.shape)
+
+
+@row("aten.view_as_real.default", "aten.view_as_complex.default", "aten.complex.default", "aten.polar.default")
+def complex_numbers(w, out, *_, **__):
+    refuse("Smelt has no complex numbers")
+
+
+@row("aten.permute.default")
+def permute(w, out, self, dims):
+    return w.transpose(self, [axis_of(self.rank, d) for d in dims])
+
+
+@row("aten.transpose.int")
+def transpose(w, out, self, dim0, dim1):
+    permutation = list(range(self.rank))
+    a, b = axis_of(self.rank, dim0), axis_of(self.rank, dim1)
+    permutation[a], permutation[b] = b, a
+    return w.transpose(self, permutation)
+
+
+@row("aten.t.default", "aten.numpy_T.default", "aten.mT.default")
+def matrix_transpose(w, out, self):
+    if self.rank < 2:
+        return self
+    return transpose(w, out, self, -2, -1)
+
+
+@row("aten.movedim.int")
+def movedim(w, out, self, source, destination):
+    order = [i for i in range(self.rank) if i != axis_of(self.rank, source)]
+    order.insert(axis_of(self.rank, destination), axis_of(self.rank, source))
+    return w.transpose(self, order)
+
+
+@row("aten.expand.default", "aten.expand_copy.default")
+def expand(w, out, self, size, implicit=False):
+    return w.spread(self, out.shape)
+
+
+@row("aten.expand_as.default", "aten.broadcast_to.default")
+def expand_as(w, out, self, other=None, size=None):
+    return w.spread(self, out.shape)
+
+
+@row("aten.repeat.default", "aten.tile.default")
+def repeat(w, out, self, repeats=None, dims=None):
+    """A dim is repeated as a whole: in front of it stands one that is spread."""
+    repeats = list(repeats if repeats is not None else dims)
+    repeats = [1] * (len(out.shape) - len(repeats)) + repeats
+    x = w.reshape(self, (1,) * (len(repeats) - self.rank) + self.shape)
+    between = tuple(size for i, n in enumerate(repeats) for size in (n, x.shape[i]))
+    axes = [2 * i + 1 for i in range(len(repeats))]
+    return w.reshape(w.broadcast(x, axes, between), out.shape)
+
+
+@row("aten.repeat_interleave.self_int")
+def repeat_interleave(w, out, self, repeats, dim=None, output_size=None):
+    if dim is None:
+        self, dim = w.reshape(self, (w.count(self.shape),)), 0
+    axis = axis_of(self.rank, dim)
+    between = self.shape[: axis + 1] + (repeats,) + self.shape[axis + 1 :]
+    axes = [i for i in range(self.rank + 1) if i != axis + 1]
+    return w.reshape(w.broadcast(self, axes, between), out.shape)
+
+
+# ---- parts
+
+
+def begin_and_end(w, size: Dim, start, end) -> tuple[Dim, Dim]:
+    """As Python's slices have them: below 0 they count from the end, beyond it they are the end."""
+    start = 0 if start is None else start
+    end = size if end is None or (isinstance(end, int) and end >= END) else end
+    return _clipped(w, size, start), _clipped(w, size, end)
+
+
+def _clipped(w, size: Dim, place) -> Dim:
+    if isinstance(place, int) and place < 0:
+        place = expression(sympy.sympify(size) + place)
+    if isinstance(size, int) and isinstance(place, int):
+        return min(max(place, 0), size)
+    if w.sizes.not_less(place, size):
+        return size
+    return place
+
+
+@row("aten.slice.Tensor", "aten.slice_copy.Tensor")
+def slice_tensor(w, out, self, dim=0, start=None, end=None, step=1):
+    axis = axis_of(self.rank, dim)
+    size = self.shape[axis]
+    begin, _ = begin_and_end(w, size, start, end)
+    length = out.shape[axis]
+    if step == 1:
+        return w.slice(self, axis, begin, length)
+    return every(w, self, axis, begin, step, length)
+
+
+def every(w, x: Value, axis: int, begin: Dim, step: int, length: Dim) -> Value:
+    """Each step-th element along an axis: the first column of rows of `step`, where the axis has whole rows."""
+    if x.splat is not None or x.place is not None:
+        return _every_of_known(w, x, axis, begin, step, length)
+    span = expression(sympy.expand(sympy.sympify(length) * step))
+    end = expression(sympy.expand(sympy.sympify(begin) + span))
+    if w.sizes.not_less(x.shape[axis], end):
+        part = w.slice(x, axis, begin, span)
+        rows = w.reshape(part, x.shape[:axis] + (length, step) + x.shape[axis + 1 :])
+        first = w.slice(rows, axis + 1, 0, 1)
+        return w.reshape(first, x.shape[:axis] + (length,) + x.shape[axis + 1 :])
+    return w.gather(x, w.iota((length,), 0, step, begin), axis)
+
+
+def _every_of_known(w, x: Value, axis: int, begin: Dim, step: int, length: Dim) -> Value:
+    shape = x.shape[:axis] + (length,) + x.shape[axis + 1 :]
+    if x.splat is not None:
+        return w.constant(x.splat, x.dtype, shape)
+    where, stride, first = x.place
+    if where != axis:
+        return w.iota(shape, where, stride, first)
+    return w.iota(shape, axis, stride * step, first + stride * begin)
+
+
+@row("aten.select.int", "aten.select_copy.int")
+def select(w, out, self, dim, index):
+    axis = axis_of(self.rank, dim)
+    begin = _clipped(w, self.shape[axis], index)
+    return w.reshape(w.slice(self, axis, begin, 1), out.shape)
+
+
+@row("aten.narrow.default")
+def narrow(w, out, self, dim, start, length):
+    axis = axis_of(self.rank, dim)
+    return w.slice(self, axis, _clipped(w, self.shape[axis], start), length)
+
+
+def _parts(w, x: Value, axis: int, lengths) -> tuple[Value, ...]:
+    parts, begin = [], 0
+    for length in lengths:
+        parts.append(w.slice(x, axis, begin, length))
+        begin = expression(sympy.expand(sympy.sympify(begin) + length))
+    return tuple(parts)
+
+
+@row(
+    "aten.split.Tensor",
+    "aten.split.sizes",
+    "aten.split_with_sizes.default",
+    "aten.split_with_sizes_copy.default",
+    "aten.chunk.default",
+    "aten.tensor_split.sections",
+    "aten.unsafe_split.Tensor",
+    "aten.unsafe_chunk.default",
+)
+def split(w, out, self, dim=0, **_):
+    axis = axis_of(self.rank, dim)
+    return _parts(w, self, axis, [part.shape[axis] for part in out])
+
+
+@row("aten.unbind.int")
+def unbind(w, out, self, dim=0):
+    axis = axis_of(self.rank, dim)
+    return tuple(w.reshape(w.slice(self, axis, i, 1), part.shape) for i, part in enumerate(out))
+
+
+@row("aten.cat.default", "aten.concat.default")
+def cat(w, out, tensors, dim=0):
+    axis = axis_of(len(out.shape), dim)
+    parts = [w.cast(x, out.dtype) for x in tensors if x.rank == len(out.shape)]  # an empty one may have another rank
+    return w.concat(parts, axis)
+
+
+@row("aten.stack.default")
+def stack(w, out, tensors, dim=0):
+    axis = axis_of(len(out.shape), dim)
+    shape = out.shape[:axis] + (1,) + out.shape[axis + 1 :]
+    return w.concat([w.reshape(w.cast(x, out.dtype), shape) for x in tensors], axis)
+
+
+@row("aten.constant_pad_nd.default")
+def constant_pad(w, out, self, pad, value=0):
+    x = w.cast(self, out.dtype)
+    for i in range(len(pad) // 2):
+        x = padded(w, x, self.rank - 1 - i, pad[2 * i], pad[2 * i + 1], value)
+    return x
+
+
+@row("aten.pad.default")
+def pad(w, out, self, pad, mode="constant", value=None):
+    if mode != "constant":
+        refuse(f"padding of the kind {mode}")
+    return constant_pad(w, out, self, pad, 0 if value is None else value)
+
+
+def padded(w, x: Value, axis: int, before: Dim, after: Dim, number) -> Value:
+    """Below 0 a side is cut and not padded."""
+    x = _cut(w, x, axis, before, after)
+
+    def side(length: Dim) -> list[Value]:
+        if isinstance(length, int) and length <= 0:
+            return []
+        return [w.constant(number, x.dtype, x.shape[:axis] + (length,) + x.shape[axis + 1 :])]
+
+    return w.concat(side(before) + [x] + side(after), axis)
+
+
+def _cut(w, x: Value, axis: int, before: Dim, after: Dim) -> Value:
+    begin = -before if isinstance(before, int) and before < 0 else 0
+    end = -after if isinstance(after, int) and after < 0 else 0
+    if begin == 0 and end == 0:
+        return x
+    return w.slice(x, axis, begin, expression(sympy.expand(sympy.sympify(x.shape[axis]) - begin - end)))
+
+
+@row("aten.flip.default")
+def flip(w, out, self, dims):
+    for axis in axes_of(self.rank, dims):
+        size = self.shape[axis]
+        last = expression(sympy.sympify(size) - 1)
+        self = w.gather(self, w.sub(w.size(last) if not isinstance(last, int) else last, w.iota((size,), 0)), axis)
+    return self
+
+
+@row("aten.roll.default")
+def roll(w, out, self, shifts, dims=None):
+    if not dims:
+        flat = w.reshape(self, (w.count(self.shape),))
+        return w.reshape(roll(w, out, flat, shifts, [0]), self.shape)
+    for shift, dim in zip(shifts, dims):
+        axis = axis_of(self.rank, dim)
+        size = self.shape[axis]
+        if isinstance(size, int) and isinstance(shift, int):
+            shift %= size
+        begin = expression(sympy.sympify(size) - shift) if not (isinstance(shift, int) and shift < 0) else -shift
+        rest = expression(sympy.sympify(size) - begin)
+        if same(rest, 0):
+            continue
+        self = w.concat([w.slice(self, axis, begin, rest), w.slice(self, axis, 0, begin)], axis)
+    return self
+
+
+@row("aten.pixel_shuffle.default")
+def pixel_shuffle(w, out, self, upscale_factor):
+    r, (*batch, c, h, width) = upscale_factor, self.shape
+    n = len(batch)
+    x = w.reshape(self, (*batch, floor_div(c, r * r), r, r, h, width))
+    x = w.transpose(x, [*range(n), n, n + 3, n + 1, n + 4, n + 2])
+    return w.reshape(x, out.shape)

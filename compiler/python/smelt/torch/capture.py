@@ -1,0 +1,258 @@
+"""torch.export of a module, with the operations that have rows kept whole and all others taken apart."""
+
+from __future__ import annotations
+
+import inspect
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Iterator, Mapping, Optional
+
+import torch
+
+from ..errors import Error
+from . import aten  # noqa: F401  (fills the table of rows)
+from .registry import ROWS
+
+OLDEST = (2, 6)
+"""The first version of PyTorch whose export has what is needed."""
+
+
+@dataclass
+class Captured:
+    """An exported program and how its inputs and outputs are called."""
+
+    program: torch.export.ExportedProgram
+    inputs: list[str]
+    """Of tensors, in order."""
+    outputs: list[Optional[str]]
+    """In order; None for what is no tensor."""
+    symbols: dict[Any, Any]
+    """Of PyTorch's symbols: the name, or an expression, that the sizes given say."""
+
+
+def require_version() -> None:
+    parts = torch.__version__.split("+")[0].split(".")
+    if (int(parts[0]), int(parts[1])) < OLDEST:
+        raise Error(
+            f"PyTorch is {torch.__version__}; importing modules takes {OLDEST[0]}.{OLDEST[1]} or newer", "unavailable"
+        )
+
+
+def by_name(module: torch.nn.Module, sample: Any) -> dict[str, Any]:
+    """The arguments of forward by name: a sample is a tensor, a tuple of arguments, or a mapping."""
+    if isinstance(sample, Mapping):
+        return dict(sample)
+    arguments = tuple(sample) if isinstance(sample, (tuple, list)) else (sample,)
+    try:
+        return dict(inspect.signature(module.forward).bind(*arguments).arguments)
+    except TypeError as problem:
+        raise Error(f"the sample does not fit forward of {type(module).__name__}: {problem}") from None
+
+
+def capture(
+    module: torch.nn.Module,
+    sample: Any,
+    dynamic_shapes: Optional[Mapping[str, Any]],
+    bounds: Mapping[str, int],
+    training: bool,
+) -> Captured:
+    """The module's forward for these arguments. Their dims that dynamic_shapes names may be any up to the bounds."""
+    require_version()
+    arguments = _detached(by_name(module, sample))
+    _check_arguments(arguments)
+    dims = _Dims(bounds)
+    shapes = dims.specification(arguments, dynamic_shapes or {})
+    with _mode(module, training):
+        program = _exported(module, arguments, shapes)
+    program = taken_apart(program)
+    return Captured(program, _leaf_names(arguments), _output_names(program), dims.symbols(program, arguments, shapes))
+
+
+# ---- arguments
+
+
+def _detached(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Each tensor a copy: export takes two arguments that share memory for one."""
+    return torch.utils._pytree.tree_map(
+        lambda x: x.detach().clone() if isinstance(x, torch.Tensor) else x, arguments
+    )
+
+
+def _check_arguments(arguments: dict[str, Any]) -> None:
+    for name, leaf in _leaves(arguments):
+        if isinstance(leaf, torch.Tensor) and leaf.layout != torch.strided:
+            raise Error(f"input '{name}': a tensor of layout {leaf.layout}; expected a dense one")
+        if isinstance(leaf, torch.Tensor) and leaf.is_complex():
+            raise Error(f"input '{name}': {leaf.dtype}, which Smelt does not have; give its real and imaginary parts")
+
+
+def _leaves(tree: Any) -> list[tuple[str, Any]]:
+    """Leaves with names such as "images.0"."""
+    found = torch.utils._pytree.tree_flatten_with_path(tree)[0]
+    return [(".".join(_key(key) for key in path), leaf) for path, leaf in found]
+
+
+def _key(key: Any) -> str:
+    for attribute in ("key", "idx", "name"):
+        if hasattr(key, attribute):
+            return str(getattr(key, attribute))
+    return str(key)
+
+
+def _leaf_names(arguments: dict[str, Any]) -> list[str]:
+    return [name for name, leaf in _leaves(arguments) if isinstance(leaf, torch.Tensor)]
+
+
+def _output_names(program: torch.export.ExportedProgram) -> list[Optional[str]]:
+    spec = program.call_spec.out_spec
+    tree = torch.utils._pytree.tree_unflatten(range(spec.num_leaves), spec)
+    names = [name for name, _ in sorted(_leaves(tree), key=lambda pair: pair[1])]
+    return [_output_name(name) for name in names]
+
+
+def _output_name(name: str) -> str:
+    if not name:
+        return "output"
+    return f"output.{name}" if name[0].isdigit() else name
+
+
+# ---- sizes
+
+
+class _Dims:
+    """torch.export's Dims, one a name."""
+
+    def __init__(self, bounds: Mapping[str, int]) -> None:
+        self.bounds = bounds
+        self.made: dict[str, Any] = {}
+
+    def specification(self, arguments: dict[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+        unknown = sorted(set(given) - set(arguments))
+        if unknown:
+            raise Error(f"dynamic_shapes names {', '.join(unknown)}; the inputs are {', '.join(arguments)}")
+        return {name: self._of(name, value, given.get(name)) for name, value in arguments.items()}
+
+    def _of(self, name: str, value: Any, given: Any) -> Any:
+        if given is None:
+            return torch.utils._pytree.tree_map(lambda _: None, value)
+        if not isinstance(value, torch.Tensor):
+            keys = value.keys() if isinstance(value, Mapping) else range(len(value))
+            parts = {k: self._of(f"{name}.{k}", value[k], given[k]) for k in keys}
+            return parts if isinstance(value, Mapping) else type(value)(parts.values())
+        dims = given if isinstance(given, Mapping) else {i: d for i, d in enumerate(given) if d is not None}
+        return {self._axis(name, value, axis): self._dim(name, value, axis, dim) for axis, dim in dims.items()}
+
+    @staticmethod
+    def _axis(name: str, value: torch.Tensor, axis: int) -> int:
+        if not -value.dim() <= axis < value.dim():
+            raise Error(f"dynamic_shapes: input '{name}' has {value.dim()} dims, none of which is dim {axis}")
+        return axis % value.dim()
+
+    def _dim(self, name: str, value: torch.Tensor, axis: int, dim: Any) -> Any:
+        if not isinstance(dim, str):
+            dim = getattr(dim, "__name__", None)
+        if not isinstance(dim, str) or not dim.isidentifier():
+            raise Error(f"dynamic_shapes: dim {axis} of input '{name}': expected the name of a size, such as \"B\"")
+        if value.shape[axis] < 2:
+            raise Error(
+                f"input '{name}': dim {axis}, {dim}, is {value.shape[axis]} in the sample; give a sample of at least 2, "
+                "since PyTorch takes 0 and 1 for sizes that never change"
+            )
+        if dim not in self.bounds:
+            raise Error(f"the size {dim} has no bound: give max={{'{dim}': ...}}, the largest that is to run")
+        if value.shape[axis] > self.bounds[dim]:
+            raise Error(f"input '{name}': dim {axis} is {value.shape[axis]}, and max says {dim} <= {self.bounds[dim]}")
+        if dim not in self.made:
+            self.made[dim] = torch.export.Dim(dim, max=self.bounds[dim])
+        return self.made[dim]
+
+    def symbols(self, program: torch.export.ExportedProgram, arguments: dict[str, Any], shapes: Any) -> dict[Any, Any]:
+        """Names of the symbols, by the inputs that have them."""
+        names = {}
+        specs = _specs(arguments, shapes)
+        for value, spec in zip(_user_values(program), specs):
+            for axis, dim in (spec or {}).items():
+                size = value.shape[axis]
+                if isinstance(size, torch.SymInt) and size.node.expr.is_Symbol:
+                    names[size.node.expr] = dim.__name__
+                elif isinstance(size, torch.SymInt):
+                    names.update({symbol: f"{dim.__name__}_unit" for symbol in size.node.expr.free_symbols})
+        return names
+
+
+def _specs(value: Any, spec: Any) -> list[Optional[dict]]:
+    """The named dims of each tensor, in the order of the leaves."""
+    if isinstance(value, torch.Tensor):
+        return [spec if isinstance(spec, dict) else None]
+    if isinstance(value, Mapping):
+        return [s for k in value for s in _specs(value[k], spec[k] if spec else None)]
+    if isinstance(value, (list, tuple)):
+        return [s for i, v in enumerate(value) for s in _specs(v, spec[i] if spec else None)]
+    return []
+
+
+def _user_values(program: torch.export.ExportedProgram) -> list[torch.Tensor]:
+    names = set(program.graph_signature.user_inputs)
+    values = [n.meta.get("val") for n in program.graph.nodes if n.op == "placeholder" and n.name in names]
+    return [v for v in values if isinstance(v, torch.Tensor)]
+
+
+# ---- export
+
+
+@contextmanager
+def _mode(module: torch.nn.Module, training: bool) -> Iterator[None]:
+    """In training or in evaluation for the while; each part is then as it was."""
+    before = {part: part.training for part in module.modules()}
+    if not training:
+        module.eval()
+    try:
+        yield
+    finally:
+        for part, was in before.items():
+            part.training = was
+
+
+def _exported(module: torch.nn.Module, arguments: dict[str, Any], shapes: Any) -> torch.export.ExportedProgram:
+    try:
+        return torch.export.export(module, (), kwargs=arguments, dynamic_shapes=shapes, strict=False)
+    except Exception as problem:
+        raise Error(f"{type(module).__name__} cannot be exported: {_reason(problem)}") from problem
+
+
+def _reason(problem: Exception) -> str:
+    """What PyTorch says, in one paragraph, and for the usual cases what to do."""
+    text = str(problem)
+    if "Constraints violated" in text or "specializ" in text.lower():
+        return (
+            "its code takes a size for a constant or restricts it; leave that size out of dynamic_shapes, or give a "
+            f"bound that fits. PyTorch says: {_first_lines(text)}"
+        )
+    if "data-dependent" in text or "GuardOnDataDependent" in type(problem).__name__:
+        return (
+            "what it does next depends on the numbers in a tensor (an `if`, a loop or an index in Python); a plan "
+            f"does the same for all data. PyTorch says: {_first_lines(text)}"
+        )
+    return _first_lines(text) or type(problem).__name__
+
+
+def _first_lines(text: str, most: int = 600) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    short = " ".join(lines)
+    return short if len(short) <= most else short[:most] + " ..."
+
+
+_TABLE: dict = {}
+
+
+def decompositions() -> dict:
+    """PyTorch's own, without those of operations that have a row."""
+    if not _TABLE:
+        for operation, rule in torch.export.default_decompositions().items():
+            if str(operation) not in ROWS:
+                _TABLE[operation] = rule
+    return _TABLE
+
+
+def taken_apart(program: torch.export.ExportedProgram) -> torch.export.ExportedProgram:
+    return program.run_decompositions(dict(decompositions()))

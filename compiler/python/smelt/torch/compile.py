@@ -1,0 +1,108 @@
+"""compile_module: from a module and a sample of its inputs to a plan."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import tempfile
+from typing import Any, Mapping, Optional, Union
+
+import torch
+
+from .. import plan as plans
+from ..errors import Error
+from ..optimizers import AdamW, Optimizer
+from .capture import capture
+from .program import Program, build_program
+from .session import ModulePlan
+
+Shapes = Mapping[str, Any]
+Path = Union[str, "os.PathLike[str]"]
+
+
+def import_module(
+    module: torch.nn.Module,
+    sample: Any,
+    dynamic_shapes: Optional[Shapes],
+    bounds: Optional[Mapping[str, int]],
+    training: bool,
+    loss: Optional[str],
+    **options: Any,
+) -> Program:
+    """The module's text; operations without a row are one error that names all of them."""
+    if not isinstance(module, torch.nn.Module):
+        raise Error(f"expected a torch.nn.Module, given a {type(module).__name__}")
+    bounds = dict(bounds or {})
+    captured = capture(module, sample, dynamic_shapes, bounds, training)
+    program = build_program(module, captured, bounds, loss=loss, **options)
+    if program.missing:
+        raise Error(
+            f"{type(module).__name__} uses what Smelt cannot do:\n  " + "\n  ".join(str(m) for m in program.missing)
+        )
+    return program
+
+
+def compile_module(
+    module: torch.nn.Module,
+    sample: Any,
+    *,
+    dynamic_shapes: Optional[Shapes] = None,
+    max: Optional[Mapping[str, int]] = None,
+    mode: str = "infer",
+    loss: str = "loss",
+    optimizer: Optional[Optimizer] = None,
+    **options: Any,
+) -> ModulePlan:
+    """Compiles a module's forward, or training steps of it.
+
+    sample: inputs that forward takes: a mapping by name, a tuple, or a tensor.
+    dynamic_shapes: the dims that may change, by input, such as {"input_ids": {0: "B", 1: "T"}}; max: their bounds.
+    mode: "infer": the plan's entry is @forward, with the outputs of the module in evaluation. "train": the module is
+    taken as it is (call train() for its dropout) and its output `loss` is trained by `optimizer`.
+    The other options are those of smelt.compile: precision="bf16", target="native", ...
+    """
+    if mode not in ("infer", "train"):
+        raise Error(f"mode '{mode}': expected 'infer' or 'train'")
+    training = mode == "train"
+    rule = (optimizer or AdamW()) if training else None
+    if optimizer is not None and not training:
+        raise Error("an optimizer is for mode='train'")
+    if rule is not None and not isinstance(rule, Optimizer):
+        raise Error(f"optimizer: expected one of Smelt's, such as smelt.AdamW(weight_decay=0.01), given {rule!r}")
+    decay_all = rule is None or rule.decay == "all"
+    program = import_module(
+        module, sample, dynamic_shapes, max, training, loss if training else None, decay_all=decay_all
+    )
+    plan = compile_text(program.text, mode=mode, **(rule.options() if rule else {}), **options)
+    return ModulePlan(plan, module, program, True, rule.lr if rule else None)
+
+
+def compile_text(text: str, **options: Any) -> plans.Plan:
+    """smelt.compile takes a file."""
+    with tempfile.TemporaryDirectory(prefix="smelt-") as directory:
+        path = pathlib.Path(directory, "model.ir")
+        path.write_text(text)
+        return plans.compile(path, **options)
+
+
+def export(
+    module: torch.nn.Module,
+    sample: Any,
+    directory: Path,
+    *,
+    dynamic_shapes: Optional[Shapes] = None,
+    max: Optional[Mapping[str, int]] = None,
+    loss: Optional[str] = None,
+) -> pathlib.Path:
+    """Writes a directory that every command of smelt takes: the graph (model.ir) and the weights, constant tables
+    among them (model.safetensors). Integers are i32 there, as in the data of the commands. With `loss` the graph is
+    @loss, which smelt train trains; else it is @forward."""
+    from safetensors.torch import save_file
+
+    program = import_module(module, sample, dynamic_shapes, max, loss is not None, loss, wide_ids=False)
+    directory = pathlib.Path(directory)
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / "model.ir").write_text(program.text)
+    weights = {name: tensor.detach().float().contiguous().clone() for name, tensor in program.parameters.items()}
+    save_file(weights, directory / "model.safetensors")
+    return directory

@@ -1,0 +1,160 @@
+"""Sizes of PyTorch's symbolic shapes, which are expressions of sympy, as Smelt's text has them."""
+
+from __future__ import annotations
+
+from typing import Union
+
+import sympy
+import torch
+from torch.utils._sympy import functions
+from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
+
+from ..errors import Error
+
+Dim = Union[int, sympy.Expr]
+Shape = tuple[Dim, ...]
+
+
+def expression(size: object) -> Dim:
+    """A SymInt's expression; numbers stay numbers."""
+    if isinstance(size, torch.SymInt):
+        size = size.node.expr
+    if isinstance(size, sympy.Expr):
+        return int(size) if size.is_Integer else size
+    return int(size)
+
+
+def shape_of(sizes) -> Shape:
+    return tuple(expression(size) for size in sizes)
+
+
+def product(sizes) -> Dim:
+    result = sympy.Integer(1)
+    for size in sizes:
+        result = result * size
+    return expression(sympy.expand(result))
+
+
+def same(a: Dim, b: Dim) -> bool:
+    """Whether both are the same size whatever the symbols are."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a == b
+    return a == b or sympy.expand(a - b) == 0
+
+
+def same_shape(a: Shape, b: Shape) -> bool:
+    return len(a) == len(b) and all(same(x, y) for x, y in zip(a, b))
+
+
+def floor_div(a: Dim, b: int) -> Dim:
+    return expression(functions.FloorDiv(sympy.sympify(a), sympy.Integer(b)))
+
+
+class Sizes:
+    """Writes sizes with the names of the symbols and what is known of their ranges."""
+
+    def __init__(self, names: dict[sympy.Symbol, Dim], ranges: dict[sympy.Symbol, ValueRanges]) -> None:
+        self.names = names
+        self.ranges = ranges
+
+    def text(self, size: Dim) -> str:
+        if isinstance(size, int):
+            return str(size)
+        write = _WRITERS.get(type(size).__name__)
+        if write is None:
+            raise Error(f"the size {size}: Smelt has no {type(size).__name__} in sizes; sizes are sums of products of "
+                        "symbols, and quotients by numbers")
+        return write(self, size)
+
+    def shape_text(self, shape: Shape) -> str:
+        return "[" + ",".join(self.text(size) for size in shape) + "]"
+
+    def attribute(self, size: Dim) -> str:
+        return str(size) if isinstance(size, int) else f"dim({self.text(size)})"
+
+    def not_less(self, a: Dim, b: Dim) -> bool:
+        """Whether a >= b for certain."""
+        difference = sympy.expand(sympy.sympify(a) - b)
+        if difference.is_Integer:
+            return int(difference) >= 0
+        known = {s: r for s, r in self.ranges.items() if s in difference.free_symbols}
+        try:
+            return bool(bound_sympy(difference, known).lower >= 0)
+        except Exception:  # an expression that PyTorch cannot bound
+            return False
+
+    # ---- one writer a kind of expression
+
+    def _symbol(self, size: sympy.Symbol) -> str:
+        if size not in self.names:
+            raise Error(f"the size {size} depends on the data: it is no dim of an input, nor computed of such dims")
+        name = self.names[size]
+        return name if isinstance(name, str) else self.text(name)
+
+    def _sum(self, size: sympy.Expr) -> str:
+        return "(" + " + ".join(self.text(expression(term)) for term in size.args) + ")"
+
+    def _product(self, size: sympy.Expr) -> str:
+        coefficient, rest = size.as_coeff_Mul()
+        if coefficient.is_Rational and coefficient.q != 1:  # exact: PyTorch has checked that it divides
+            return self._quotient(expression(coefficient.p * rest), int(coefficient.q))
+        return "*".join(self.text(expression(factor)) for factor in size.args)
+
+    def _power(self, size: sympy.Expr) -> str:
+        base, exponent = size.args
+        if not exponent.is_Integer or exponent < 0:
+            raise Error(f"the size {size} is no polynomial")
+        return "*".join([self.text(expression(base))] * int(exponent)) if exponent > 0 else "1"
+
+    def _quotient(self, a: Dim, b: int) -> str:
+        return f"ceil_div({self.text(expression(sympy.sympify(a) - (b - 1)))}, {b})"
+
+    def _floor_div(self, size: sympy.Expr) -> str:
+        a, b = (expression(x) for x in size.args)
+        if isinstance(b, int) and b > 0:
+            return self._quotient(a, b)
+        exact = sympy.cancel(sympy.sympify(a) / b)
+        if exact.is_polynomial(*exact.free_symbols):
+            return self.text(expression(exact))
+        raise Error(f"the size {size}: a size is divided by numbers alone")
+
+    def _modulo(self, size: sympy.Expr) -> str:
+        a, b = (expression(x) for x in size.args)
+        if not isinstance(b, int):
+            raise Error(f"the size {size}: a size is divided by numbers alone")
+        return f"({self.text(a)} - {b}*{self._quotient(a, b)})"
+
+    def _ceil(self, size: sympy.Expr) -> str:
+        a, b = (expression(x) for x in size.args)
+        return f"ceil_div({self.text(a)}, {b})"
+
+    def _extreme(self, size: sympy.Expr) -> str:
+        """The one that is known to be the largest, or the least."""
+        is_max = type(size).__name__ == "Max"
+        arguments = [expression(x) for x in size.args]
+        for a in arguments:
+            if all(self.not_less(a, b) if is_max else self.not_less(b, a) for b in arguments):
+                return self.text(a)
+        raise Error(f"the size {size}: which is {'larger' if is_max else 'smaller'} depends on the sizes")
+
+    def _inner(self, size: sympy.Expr) -> str:
+        return self.text(expression(size.args[0]))
+
+
+_WRITERS = {
+    "Symbol": Sizes._symbol,
+    "Add": Sizes._sum,
+    "Mul": Sizes._product,
+    "Pow": Sizes._power,
+    "PowByNatural": Sizes._power,
+    "FloorDiv": Sizes._floor_div,
+    "CleanDiv": Sizes._floor_div,
+    "Mod": Sizes._modulo,
+    "PythonMod": Sizes._modulo,
+    "CeilDiv": Sizes._ceil,
+    "CeilToInt": Sizes._inner,
+    "TruncToInt": Sizes._inner,
+    "Identity": Sizes._inner,
+    "Max": Sizes._extreme,
+    "Min": Sizes._extreme,
+}

@@ -1,0 +1,153 @@
+"""From a graph of torch.fx, as torch.export makes it, to the nodes of a Writer."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass, field
+from typing import Any, Callable
+
+import torch
+
+from ..errors import Error
+from . import aten  # noqa: F401  (fills the table of rows)
+from .dims import expression
+from .registry import ROWS, Refusal, Result, bound_arguments, name_of, result_of
+from .values import Value
+from .writer import Writer
+
+CHECKS = {
+    "aten._assert_async.msg",
+    "aten._assert_async.default",
+    "aten._assert_scalar.default",
+    "aten._assert_tensor_metadata.default",
+    "aten._functional_assert_async.msg",
+    "aten._functional_assert_scalar.default",
+    "aten.sym_constrain_range.default",
+    "aten.sym_constrain_range_for_size.default",
+}
+"""Operations that only check what export has relied on; a plan checks the sizes of its inputs itself."""
+
+
+@dataclass
+class Missing:
+    """What has no row, and the modules that use it."""
+
+    operation: str
+    reason: str
+    modules: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        some = ", ".join(self.modules[:4]) + (f" and {len(self.modules) - 4} more" if len(self.modules) > 4 else "")
+        return f"{self.operation}: {self.reason} (in {some or 'the module itself'})"
+
+
+class Importer:
+    """Runs over graphs node by node. What has no row is collected, not raised, so that all of it is known at once."""
+
+    def __init__(self, writer: Writer) -> None:
+        self.writer = writer
+        self.missing: dict[tuple[str, str], Missing] = {}
+        self.operations: dict[str, int] = {}
+
+    def run(self, module: torch.fx.GraphModule, arguments: list[Any]) -> Any:
+        """The outputs of the graph of `module` for these values of its placeholders."""
+        given = iter(arguments)
+        found: dict[torch.fx.Node, Any] = {}
+        for node in module.graph.nodes:
+            if node.op == "placeholder":
+                found[node] = next(given)
+            elif node.op == "get_attr":
+                found[node] = self._attribute(module, node)
+            elif node.op == "output":
+                return torch.fx.node.map_arg(node.args[0], found.__getitem__)
+            else:
+                found[node] = self._call(node, found)
+        return None
+
+    def _attribute(self, module: torch.fx.GraphModule, node: torch.fx.Node) -> Any:
+        value = operator.attrgetter(node.target)(module)
+        if not isinstance(value, torch.Tensor):
+            return value  # the graph of a higher-order operation
+        return self._guarded(node, "constant", lambda: self.writer.table(value.detach()))
+
+    def _call(self, node: torch.fx.Node, found: dict[torch.fx.Node, Any]) -> Any:
+        args = torch.fx.node.map_arg(node.args, found.__getitem__)
+        kwargs = torch.fx.node.map_arg(node.kwargs, found.__getitem__)
+        args, kwargs = _with_expressions(args), _with_expressions(kwargs)
+        self.writer.source = module_path(node)
+        if node.target is operator.getitem:
+            return args[0][args[1]]
+        value = node.meta.get("val")
+        if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool, int, float, bool)):
+            return _number(value)
+        name = name_of(node.target)
+        if name in CHECKS:
+            return None
+        if isinstance(node.target, torch._ops.HigherOrderOperator):
+            return self._guarded(node, name, lambda: self._higher_order(name, args, kwargs))
+        return self._guarded(node, name, lambda: self._row(node, name, args, kwargs))
+
+    def _row(self, node: torch.fx.Node, name: str, args: tuple, kwargs: dict) -> Any:
+        self.operations[name] = self.operations.get(name, 0) + 1
+        if name not in ROWS:
+            raise Refusal("no row")
+        out = result_of(node.meta.get("val"))
+        for result in out if isinstance(out, tuple) else (out,):
+            if isinstance(result, Result) and result.dtype is None:
+                raise Refusal(f"its result is {result.torch_dtype}, which Smelt does not have")
+        return ROWS[name](self.writer, out, **bound_arguments(node.target, args, kwargs))
+
+    def _higher_order(self, name: str, args: tuple, kwargs: dict) -> Any:
+        """A graph that is called under a setting of PyTorch's: none of them changes a number but `no_grad`."""
+        if name == "wrap_with_set_grad_enabled":
+            enabled, module, *inputs = args
+            results = self.run(module, inputs)
+            stop: Callable = (lambda x: x) if enabled else self.writer.stop
+            return torch.fx.node.map_aggregate(results, lambda x: stop(x) if isinstance(x, Value) else x)
+        if name == "wrap_with_autocast":
+            _, _, enabled, _, module, *inputs = args
+            return self.run(module, inputs)
+        if name in ("tag_activation_checkpoint", "wrap_activation_checkpoint"):
+            module, *inputs = args
+            return self.run(module, inputs)
+        raise Refusal("control flow that depends on data; Smelt's graphs have none")
+
+    def _guarded(self, node: torch.fx.Node, name: str, make: Callable[[], Any]) -> Any:
+        """Of what is refused a stand-in of the right type, so that the rest can be looked at."""
+        try:
+            return make()
+        except (Refusal, Error) as problem:
+            path = module_path(node)
+            entry = self.missing.setdefault((name, str(problem)), Missing(name, str(problem)))
+            if path not in entry.modules:
+                entry.modules.append(path)
+            return _stand_in(result_of(node.meta.get("val")))
+
+
+def module_path(node: torch.fx.Node) -> str:
+    """ "encoder.layer.0.attention": the innermost module that the node comes from."""
+    stack = node.meta.get("nn_module_stack")
+    if not stack:
+        return ""
+    path = list(stack.values())[-1][0]
+    return str(path).replace("L['self'].", "").replace('"', "'")
+
+
+def _stand_in(out: Any) -> Any:
+    if isinstance(out, tuple):
+        return tuple(_stand_in(x) for x in out)
+    return Value("%missing", out.dtype or "f32", out.shape) if out is not None else None
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, torch.SymInt):
+        return expression(value)
+    if isinstance(value, (torch.SymFloat, torch.SymBool)):
+        return value.node.expr
+    return value
+
+
+def _with_expressions(arguments: Any) -> Any:
+    return torch.fx.node.map_aggregate(
+        arguments, lambda x: _number(x) if isinstance(x, (torch.SymInt, torch.SymFloat, torch.SymBool)) else x
+    )

@@ -1,0 +1,216 @@
+"""A captured module as a module in Smelt's text form, with the tensors that belong to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Mapping, Optional
+
+import torch
+from torch.export.graph_signature import InputKind, OutputKind
+
+from ..errors import Error
+from .capture import Captured
+from .dims import Shape, Sizes, shape_of
+from .dtypes import type_in_graph, type_of_input
+from .importer import Importer, Missing
+from .values import Value
+from .writer import Writer
+
+
+@dataclass
+class Program:
+    """The text, and whose tensors its parameters are."""
+
+    text: str = ""
+    parameters: dict[str, torch.Tensor] = field(default_factory=dict)
+    """Parameters of the text, by name: the module's own, and constant tables."""
+    constants: set[str] = field(default_factory=set)
+    """Those that are no tensor of the module's state_dict."""
+    aliases: dict[str, str] = field(default_factory=dict)
+    """Names of the state_dict to names of parameters: tied ones share one."""
+    inputs: dict[str, torch.dtype] = field(default_factory=dict)
+    """What PyTorch's tensors for the inputs are."""
+    outputs: list[Optional[str]] = field(default_factory=list)
+    missing: list[Missing] = field(default_factory=list)
+    operations: dict[str, int] = field(default_factory=dict)
+
+
+class ProgramBuilder:
+    """Writes the graph of one captured module."""
+
+    def __init__(self, module: torch.nn.Module, captured: Captured, bounds: Mapping[str, int], wide_ids: bool) -> None:
+        self.module = module
+        self.captured = captured
+        self.bounds = bounds
+        self.wide_ids = wide_ids
+        self.program = Program(outputs=captured.outputs)
+        self.random_ids = 0
+        self.declared: dict[str, str] = {}
+        self.arguments: list[str] = []
+        self.owners = _first_names(module)
+
+    def build(self, loss: Optional[str], decay_all: bool = True) -> Program:
+        """Of a loss the text has a graph @loss for training; else it has one graph, @forward."""
+        self.decay_all = decay_all
+        sizes = Sizes(self.captured.symbols, dict(self.captured.program.range_constraints))
+        self.writer = Writer(sizes, self._random_id, self._table)
+        importer = Importer(self.writer)
+        inputs = self._inputs()
+        self.writer.source = ""
+        results = importer.run(self.captured.program.graph_module, inputs)
+        self.program.missing = list(importer.missing.values())
+        self.program.operations = importer.operations
+        if not self.program.missing:
+            self.program.text = self._text(self._returned(results, loss), "loss" if loss else "forward")
+        return self.program
+
+    def _random_id(self) -> int:
+        self.random_ids += 1
+        return self.random_ids - 1
+
+    # ---- inputs
+
+    def _inputs(self) -> list[Any]:
+        signature = self.captured.program.graph_signature
+        nodes = {n.name: n for n in self.captured.program.graph.nodes if n.op == "placeholder"}
+        names = iter(self.captured.inputs)
+        values = []
+        for spec in signature.input_specs:
+            node = nodes[spec.arg.name]
+            if spec.kind == InputKind.USER_INPUT:
+                values.append(self._user_input(node.meta.get("val"), names))
+            elif spec.kind == InputKind.TOKEN or not node.users:
+                values.append(None)
+            else:
+                values.append(self._held_tensor(spec))
+        return values
+
+    def _user_input(self, value: Any, names: Any) -> Any:
+        if not isinstance(value, torch.Tensor):
+            return value
+        name, shape = next(names), shape_of(value.shape)
+        dtype = type_of_input(value.dtype, self.wide_ids)
+        if dtype is None:
+            raise Error(f"input '{name}' is {value.dtype}, which Smelt does not have")
+        self.program.inputs[name] = value.dtype
+        identifier = name.replace(".", "_")
+        named = f' "{name}"' if identifier != name else ""
+        self.arguments.append(f"%{identifier}{named}: {dtype}{self.writer.sizes.shape_text(shape)}")
+        given = Value(f"%{identifier}", dtype, shape, grad=dtype == "f32")
+        inner = type_in_graph(value.dtype)
+        return given if dtype == inner else self.writer.one("convert", [given], inner, shape)
+
+    def _held_tensor(self, spec: Any) -> Value:
+        """A parameter, a buffer or a constant."""
+        name = spec.target
+        if spec.kind == InputKind.PARAMETER:
+            return self._parameter(self.owners.get(name, name), self.module.get_parameter(name))
+        if spec.kind == InputKind.BUFFER:
+            buffer = self._buffer(name)
+            is_kept = spec.persistent and buffer.is_floating_point() and buffer.numel() > 1
+            return self._parameter(name, buffer) if is_kept else self.writer.table(buffer)
+        if spec.kind == InputKind.CONSTANT_TENSOR:
+            return self.writer.table(self.captured.program.constants[name].detach())
+        raise Error(f"the exported program has an input of the kind {spec.kind.name}, which is not supported")
+
+    def _buffer(self, name: str) -> torch.Tensor:
+        held = dict(self.module.named_buffers(remove_duplicate=False))
+        return (held[name] if name in held else self.captured.program.constants[name]).detach()
+
+    def _parameter(self, name: str, tensor: torch.Tensor) -> Value:
+        """Declared where it is first read; one that is not trained is frozen."""
+        trains = isinstance(tensor, torch.nn.Parameter) and tensor.requires_grad
+        shape: Shape = tuple(tensor.shape)
+        if name not in self.declared:
+            fields = [] if trains else ["frozen = true"]
+            if not self.decay_all and tensor.dim() < 2:
+                fields.append("decay = false")
+            declared = f" {{{', '.join(fields)}}}" if fields else ""
+            self.declared[name] = f'parameter "{name}"{declared} : f32{self.writer.sizes.shape_text(shape)}'
+            self.program.parameters[name] = tensor
+        key = ("parameter", name)
+        if key not in self.writer._leaves:
+            value = self.writer.one(f'parameter "{name}"', [], "f32", shape)
+            value.grad = trains
+            self.writer._leaves[key] = value
+        return self.writer._leaves[key]
+
+    def _table(self, table: torch.Tensor) -> Value:
+        name = f"constants.{len(self.program.constants)}"
+        self.program.constants.add(name)
+        return self._parameter(name, table)
+
+    # ---- outputs
+
+    def _returned(self, results: Any, loss: Optional[str]) -> list[tuple[str, Value]]:
+        specs = self.captured.program.graph_signature.output_specs
+        mutated = [s.target or s.arg.name for s in specs if s.kind in (OutputKind.BUFFER_MUTATION, OutputKind.USER_INPUT_MUTATION)]
+        if mutated:
+            raise Error(
+                f"the module changes {', '.join(mutated)}, which a plan does not; call eval() on what does (a batch "
+                "norm), or pass such a tensor in and return its next value"
+            )
+        results = [r for r, s in zip(results, specs) if s.kind == OutputKind.USER_OUTPUT]
+        named = [(n, r) for n, r in zip(self.captured.outputs, results) if isinstance(r, Value)]
+        return named if loss is None else self._loss(named, loss)
+
+    def _loss(self, named: list[tuple[str, Value]], loss: str) -> list[tuple[str, Value]]:
+        """Of a mean its sum and its number of targets; of any other loss itself, and 1 target."""
+        found = dict(named)
+        if loss not in found and len(named) == 1 and named[0][0] == "output":
+            found[loss] = named[0][1]  # the module returns nothing else
+        if loss not in found:
+            raise Error(f"the module has no output '{loss}'; it has {', '.join(found)}. Name the loss with loss=")
+        value = found[loss]
+        if any(size != 1 for size in value.shape) or value.dtype != "f32":
+            raise Error(f"the output '{loss}' is {value.dtype}{list(value.shape)}; a loss is one float")
+        one = self.writer.constant(1.0, "f32", ())
+        total, count = value.mean or (self.writer.reshape(value, ()), one)
+        return [("loss_sum", total), ("token_count", count)]
+
+    # ---- the text
+
+    def _text(self, returned: list[tuple[str, Value]], graph: str) -> str:
+        lines = [self._symbols(), *self.declared.values(), f"graph @{graph}({', '.join(self.arguments)}) {{"]
+        lines += self.writer.lines
+        lines.append("  return " + ", ".join(f'"{name}" = {value.name}' for name, value in returned))
+        return "\n".join(line for line in lines if line) + "\n}\n"
+
+    def _symbols(self) -> str:
+        """Bounds of the sizes; those of products are the caller's alone."""
+        names = sorted({n for n in self.captured.symbols.values() if isinstance(n, str)})
+        bounds = [f"{name} <= {self._bound(name)}" for name in names]
+        bounds += [f"{name} <= {upper}" for name, upper in self.bounds.items() if "*" in name]
+        return f"symbols {', '.join(bounds)}" if bounds else ""
+
+    def _bound(self, name: str) -> int:
+        if name in self.bounds:
+            return self.bounds[name]
+        ranges = self.captured.program.range_constraints
+        symbol = next(s for s, n in self.captured.symbols.items() if n == name)
+        return int(ranges[symbol].upper)
+
+
+def _first_names(module: torch.nn.Module) -> dict[str, str]:
+    """Of every name of a parameter the first one of the same tensor."""
+    first: dict[int, str] = {}
+    return {
+        name: first.setdefault(id(parameter), name)
+        for name, parameter in module.named_parameters(remove_duplicate=False)
+    }
+
+
+def build_program(
+    module: torch.nn.Module,
+    captured: Captured,
+    bounds: Mapping[str, int],
+    *,
+    loss: Optional[str] = None,
+    wide_ids: bool = True,
+    decay_all: bool = True,
+) -> Program:
+    builder = ProgramBuilder(module, captured, bounds, wide_ids)
+    program = builder.build(loss, decay_all)
+    program.aliases = {name: owner for name, owner in builder.owners.items() if owner in program.parameters}
+    program.aliases.update({name: name for name in program.parameters if name not in program.constants})
+    return program

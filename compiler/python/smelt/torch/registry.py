@@ -1,0 +1,78 @@
+"""The table of rows: one function for each operation of PyTorch, under its name.
+
+    @row("aten.add.Tensor")
+    def add(w, out, self, other, alpha=1): ...
+
+`w` is the Writer, `out` the type of the result as PyTorch has it (a tuple where there are several), and the rest are
+the operation's own arguments under the names of its schema: tensors are Values, sizes are numbers or expressions.
+A row that cannot take what it is given calls `refuse`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Callable, NoReturn, Optional
+
+import torch
+
+from .dims import Shape, shape_of
+from .dtypes import type_in_graph
+
+ROWS: dict[str, Callable] = {}
+PLACEMENT = {"layout", "device", "pin_memory", "memory_format", "non_blocking", "generator", "out"}
+"""Arguments that say where a result lies and not what it is."""
+
+
+class Refusal(Exception):
+    """Why a row does not take an operation."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """A result as PyTorch has it."""
+
+    dtype: Optional[str]
+    shape: Shape
+    torch_dtype: torch.dtype
+
+
+def row(*names: str) -> Callable[[Callable], Callable]:
+    def add(function: Callable) -> Callable:
+        for name in names:
+            if name in ROWS:
+                raise ValueError(f"two rows for {name}")
+            ROWS[name] = function
+        return function
+
+    return add
+
+
+def refuse(reason: str) -> NoReturn:
+    raise Refusal(reason)
+
+
+def name_of(target: Any) -> str:
+    """ "aten.add.Tensor" """
+    return str(target)
+
+
+def result_of(value: Any) -> Any:
+    """The Result of what PyTorch says of a node; None where it is no tensor."""
+    if isinstance(value, torch.Tensor):
+        return Result(type_in_graph(value.dtype), shape_of(value.shape), value.dtype)
+    if isinstance(value, (tuple, list)):
+        return tuple(result_of(v) for v in value)
+    return None
+
+
+def bound_arguments(target: torch._ops.OpOverload, args: tuple, kwargs: dict) -> dict[str, Any]:
+    """By the names of the schema, defaults included."""
+    bound = {}
+    for i, argument in enumerate(target._schema.arguments):
+        if i < len(args):
+            bound[argument.name] = args[i]
+        elif argument.name in kwargs:
+            bound[argument.name] = kwargs[argument.name]
+        elif argument.has_default_value():
+            bound[argument.name] = argument.default_value
+    return {name: value for name, value in bound.items() if name not in PLACEMENT}

@@ -1,0 +1,477 @@
+"""Writes the nodes of one graph in Smelt's text form. Rows (the folder aten) are made of what is here."""
+
+from __future__ import annotations
+
+import math
+from typing import Callable, Iterable, Optional, Sequence, Union
+
+import sympy
+import torch
+
+from ..errors import Error
+from . import tables
+from .dims import Dim, Shape, Sizes, expression, product, same, same_shape
+from .values import Number, Value
+
+Operand = Union[Value, Number, sympy.Expr]
+
+FLAGS = {"lt", "le", "gt", "ge", "eq", "ne", "logical_and", "logical_or", "logical_not"}
+WITHOUT_DERIVATIVE = FLAGS | {"sign", "floor", "iota", "constant", "stop_gradient", "random"}
+VIEWS = {"reshape", "transpose", "broadcast", "slice", "convert", "stop_gradient"}
+
+
+class Writer:
+    """The nodes of a graph. Methods take values and numbers, write what is needed and return the result."""
+
+    def __init__(self, sizes: Sizes, new_random_id: Callable[[], int], new_table: Callable[[torch.Tensor], Value]) -> None:
+        self.sizes = sizes
+        self.lines: list[str] = []
+        self.source = ""
+        """The module that nodes come from, for reports."""
+        self._new_random_id = new_random_id
+        self._new_table = new_table
+        self._leaves: dict[tuple, Value] = {}
+        self._count = 0
+
+    # ---- nodes
+
+    def node(
+        self,
+        operation: str,
+        operands: Sequence[Value],
+        types: Sequence[tuple[str, Shape]],
+        attributes: str = "",
+        body: tuple[str, str] = ("", ""),
+    ) -> list[Value]:
+        """One node of any operation. `attributes` stands between braces; a body is what stands in parentheses behind
+        the operands, and its text with braces."""
+        grad = operation not in WITHOUT_DERIVATIVE and any(x.grad for x in operands)
+        results = []
+        for dtype, shape in types:
+            results.append(Value(f"%{self._count}", dtype, shape, grad=grad and dtype == "f32"))
+            self._count += 1
+        words = [", ".join(x.name for x in results), "=", operation, ", ".join(x.name for x in operands), body[0]]
+        words += [f'"{self.source}"' if self.source else "", f"{{{attributes}}}" if attributes else "", body[1]]
+        words += [":", ", ".join(f"{dtype}{self.sizes.shape_text(shape)}" for dtype, shape in types)]
+        self.lines.append("  " + " ".join(word for word in words if word))
+        return results
+
+    def one(self, operation: str, operands: Sequence[Value], dtype: str, shape: Shape, attributes: str = "") -> Value:
+        (result,) = self.node(operation, operands, [(dtype, shape)], attributes)
+        if operation in VIEWS:
+            result.low = operands[0].low
+        return result
+
+    def pointwise(self, operation: str, *operands: Value) -> Value:
+        """Of operands of one shape and, but for a condition, one type."""
+        dtype = "bool" if operation in FLAGS else operands[-1].dtype
+        result = self.one(operation, operands, dtype, operands[0].shape)
+        result.recipe = (operation, operands)
+        result.low = _low(operation, operands)
+        return result
+
+    # ---- leaves
+
+    def constant(self, number: Number, dtype: str, shape: Shape) -> Value:
+        """The same number everywhere."""
+        key = (repr(number), dtype, self.sizes.shape_text(shape))
+        if key not in self._leaves:
+            text = self._number_text(number, dtype)
+            value = self.one("constant", [], dtype, shape, f"value = {text}")
+            value.splat = number
+            if dtype == "i32":
+                value.low = int(number)
+            self._leaves[key] = value
+        return self._leaves[key]
+
+    def _number_text(self, number: Number, dtype: str) -> str:
+        if dtype == "f32":
+            return tables.number_text(float(number))
+        if dtype == "bool":
+            return "1" if number else "0"
+        if not -(2**31) <= int(number) < 2**31:
+            raise Error(f"the integer {int(number)} does not fit 32 bits, which Smelt's integers have")
+        return str(int(number))
+
+    def iota(self, shape: Shape, axis: int, step: int = 1, begin: Dim = 0) -> Value:
+        """begin + step * (the index along the axis), i32."""
+        key = ("iota", axis, self.sizes.shape_text(shape))
+        if key not in self._leaves:
+            self._leaves[key] = self.one("iota", [], "i32", shape, f"axis = {axis}")
+            self._leaves[key].low = 0
+            self._leaves[key].place = (axis, 1, 0)
+        value = self._leaves[key]
+        if step != 1:
+            value = self.pointwise("mul", value, self.constant(step, "i32", shape))
+        if not same(begin, 0):
+            value = self.pointwise("add", value, self.number(begin, "i32", shape))
+        value.place = (axis, step, begin)
+        if isinstance(begin, int) and step >= 0:
+            value.low = begin
+        return value
+
+    def size(self, size: Dim) -> Value:
+        """A size as a number, i32[]."""
+        if isinstance(size, int):
+            return self.constant(size, "i32", ())
+        last = self.node("reduce max", [self.iota((size,), 0)], [("i32", ())], "axes = [0]")[0]
+        last.low = 0
+        return self.pointwise("add", last, self.constant(1, "i32", ()))
+
+    def number(self, number: Union[Number, sympy.Expr], dtype: str, shape: Shape) -> Value:
+        """A number of Python or a size, everywhere."""
+        if isinstance(number, sympy.Expr) and not number.is_number:
+            return self.spread(self.cast(self._evaluated(number), dtype), shape)
+        if isinstance(number, sympy.Expr):
+            number = int(number) if number.is_Integer else float(number)
+        return self.constant(number, dtype, shape)
+
+    def _evaluated(self, number: sympy.Expr) -> Value:
+        """Quotients and powers of sizes are floats; whatever text has as a size is an integer."""
+        kind = type(number).__name__
+        if kind in ("IntTrueDiv", "FloatTrueDiv"):
+            a, b = (self.number(expression_or_float(x), "f32", ()) for x in number.args)
+            return self.pointwise("div", a, b)
+        if kind in ("FloatPow", "Pow") and number.args[1].is_number and not _is_natural(number.args[1]):
+            return self.power(self.number(number.args[0], "f32", ()), float(number.args[1]))
+        if kind == "ToFloat":
+            return self.cast(self._evaluated(number.args[0]), "f32")
+        if kind in ("Mul", "Add") and any(x.is_Float or not _is_size(x) for x in number.args):
+            terms = [self.number(x, "f32", ()) for x in number.args]
+            total = terms[0]
+            for term in terms[1:]:
+                total = self.pointwise("mul" if kind == "Mul" else "add", total, term)
+            return total
+        return self.size(expression(number))
+
+    def table(self, table: torch.Tensor) -> Value:
+        """A constant tensor."""
+        from .dtypes import type_in_graph
+
+        dtype = type_in_graph(table.dtype)
+        if dtype is None:
+            raise Error(f"a constant tensor is {table.dtype}, which Smelt does not have")
+        shape = tuple(table.shape)
+        splat = tables.splat_of(table)
+        if splat is not None:
+            return self.constant(splat, dtype, shape)
+        place = tables.place_of(table)
+        if place is not None and all(-(2**31) <= int(x) < 2**31 for x in (place[2], table.max())):
+            return self.iota(shape, *place)
+        if dtype == "f32" and table.numel() > tables.MOST_IN_TEXT:
+            return self._new_table(table)
+        self._check_range(table)
+        value = self.one("constant", [], dtype, shape, f"values = {tables.values_text(_as_f32(table))}")
+        value.low = int(table.min()) if dtype == "i32" else None
+        return value
+
+    @staticmethod
+    def _check_range(table: torch.Tensor) -> None:
+        if table.dtype == torch.int64 and (int(table.min()) < -(2**31) or int(table.max()) >= 2**31):
+            raise Error("a constant tensor of int64 holds numbers that do not fit 32 bits, which Smelt's integers have")
+
+    # ---- types and shapes
+
+    def cast(self, x: Value, dtype: str) -> Value:
+        """Floats become integers towards 0, and flags where they are not 0, as in PyTorch."""
+        if x.dtype == dtype:
+            return x
+        if x.splat is not None:
+            return self.constant(_converted(x.splat, dtype), dtype, x.shape)
+        if dtype == "bool":
+            return self.pointwise("ne", x, self.constant(0, x.dtype, x.shape))
+        result = self.one("convert", [x], dtype, x.shape)
+        if x.dtype == "bool":
+            result.low = 0
+        result.recipe = ("convert", (x,))
+        result.place = x.place if dtype == "i32" else None
+        return result
+
+    def reshape(self, x: Value, shape: Shape) -> Value:
+        if same_shape(x.shape, shape):
+            return x
+        if x.splat is not None:
+            return self.constant(x.splat, x.dtype, shape)
+        axes = _kept_axes(x.shape, shape)
+        if axes is not None and x.place is not None and _moved_place(x, shape, axes) is not None:
+            axis, step, begin = _moved_place(x, shape, axes)
+            return self.iota(shape, axis, step, begin)
+        result = self.one("reshape", [x], x.dtype, shape)
+        if axes is not None:
+            base, base_axes = x.spread or (x, tuple(range(x.rank)))
+            moved = dict(axes)
+            result.spread = (base, tuple(moved.get(a, -1) for a in base_axes))
+        return result
+
+    def transpose(self, x: Value, permutation: Sequence[int]) -> Value:
+        permutation = tuple(permutation)
+        if x.turned is not None:
+            base, before = x.turned
+            return self.transpose(base, tuple(before[p] for p in permutation))
+        if permutation == tuple(range(x.rank)):
+            return x
+        shape = tuple(x.shape[p] for p in permutation)
+        if x.splat is not None:
+            return self.constant(x.splat, x.dtype, shape)
+        if x.place is not None:
+            return self.iota(shape, permutation.index(x.place[0]), *x.place[1:])
+        result = self.one("transpose", [x], x.dtype, shape, f"permutation = {list(permutation)}")
+        result.turned = (x, permutation)
+        return result
+
+    def slice(self, x: Value, axis: int, begin: Dim, length: Dim) -> Value:
+        if same(begin, 0) and same(length, x.shape[axis]):
+            return x
+        shape = x.shape[:axis] + (length,) + x.shape[axis + 1 :]
+        if x.splat is not None:
+            return self.constant(x.splat, x.dtype, shape)
+        if x.place is not None:
+            where, step, first = x.place
+            return self.iota(shape, where, step, first + step * begin if where == axis else first)
+        return self.one("slice", [x], x.dtype, shape, f"axis = {axis}, begin = {self.sizes.attribute(begin)}")
+
+    def concat(self, parts: Sequence[Value], axis: int) -> Value:
+        parts = [p for p in parts if not same(p.shape[axis], 0)] or list(parts[:1])
+        if len(parts) == 1:
+            return parts[0]
+        length = expression(sympy.expand(sum((sympy.sympify(p.shape[axis]) for p in parts), sympy.Integer(0))))
+        shape = parts[0].shape[:axis] + (length,) + parts[0].shape[axis + 1 :]
+        result = self.one("concat", parts, parts[0].dtype, shape, f"axis = {axis}")
+        lows = [p.low for p in parts]
+        result.low = None if None in lows else min(lows)
+        return result
+
+    def spread(self, x: Value, shape: Shape) -> Value:
+        """PyTorch's expand: dims line up at the end, and those of 1 are repeated."""
+        if same_shape(x.shape, shape):
+            return x
+        if x.splat is not None:
+            return self.constant(x.splat, x.dtype, shape)
+        before = len(shape) - x.rank
+        if x.place is not None:
+            return self.iota(shape, x.place[0] + before, *x.place[1:])
+        base, axes = x.spread or (x, tuple(range(x.rank)))
+        return self.broadcast(base, tuple(a + before if a >= 0 else -1 for a in axes), shape)
+
+    def broadcast(self, x: Value, axes: Sequence[int], shape: Shape) -> Value:
+        """Dim i of x is dim axes[i] of the result; one of 1 may be repeated, or be none of its dims (-1)."""
+        axes = tuple(axes)
+        kept = [i for i, a in enumerate(axes) if a >= 0 and same(x.shape[i], shape[a])]
+        if any(i not in kept and not same(size, 1) for i, size in enumerate(x.shape)):
+            raise Error(
+                f"a tensor of {self.sizes.shape_text(x.shape)} does not spread to {self.sizes.shape_text(shape)}"
+            )
+        if x.splat is not None:
+            return self.constant(x.splat, x.dtype, shape)
+        if x.place is not None and x.place[0] in kept:
+            return self.iota(shape, axes[x.place[0]], *x.place[1:])
+        places = tuple(axes[i] for i in kept)
+        inner = self.reshape(x, tuple(x.shape[i] for i in kept))
+        if len(places) == len(shape):
+            return inner
+        result = self.one("broadcast", [inner], x.dtype, shape, f"axes = {list(places)}")
+        result.spread = (x, tuple(a if i in kept else -1 for i, a in enumerate(axes)))
+        return result
+
+    def operand(self, x: Operand, dtype: str, shape: Optional[Shape] = None) -> Value:
+        """A value, a number or a size in the type and, where it is given, the shape."""
+        if not isinstance(x, Value):
+            return self.number(x, dtype, shape if shape is not None else ())
+        x = self.cast(x, dtype)
+        return x if shape is None else self.spread(x, shape)
+
+    # ---- arithmetic, of operands that have one shape or are numbers
+
+    def binary(self, operation: str, a: Operand, b: Operand) -> Value:
+        like = a if isinstance(a, Value) else b
+        shape = spread_shape(*(x.shape for x in (a, b) if isinstance(x, Value)))
+        return self.pointwise(operation, self.operand(a, like.dtype, shape), self.operand(b, like.dtype, shape))
+
+    def add(self, a: Operand, b: Operand) -> Value:
+        return self.binary("add", a, b)
+
+    def sub(self, a: Operand, b: Operand) -> Value:
+        return self.binary("sub", a, b)
+
+    def mul(self, a: Operand, b: Operand) -> Value:
+        return self.binary("mul", a, b)
+
+    def div(self, a: Operand, b: Operand) -> Value:
+        return self.binary("div", a, b)
+
+    def unary(self, operation: str, x: Value) -> Value:
+        return self.pointwise(operation, x)
+
+    def select(self, condition: Value, a: Operand, b: Operand) -> Value:
+        like = a if isinstance(a, Value) else b
+        shape = spread_shape(condition.shape, *(x.shape for x in (a, b) if isinstance(x, Value)))
+        return self.pointwise(
+            "select",
+            self.spread(condition, shape),
+            self.operand(a, like.dtype, shape),
+            self.operand(b, like.dtype, shape),
+        )
+
+    def both(self, a: Value, b: Value) -> Value:
+        """a and b; what is true everywhere leaves no trace."""
+        for x, other in ((a, b), (b, a)):
+            if x.splat is not None and bool(x.splat):
+                return self.spread(other, spread_shape(a.shape, b.shape))
+        return self.binary("logical_and", a, b)
+
+    def power(self, x: Value, exponent: Number) -> Value:
+        """x ** exponent by multiplications and roots where that gives it."""
+        if float(exponent) == int(exponent) and 0 <= exponent <= 16:
+            return self._whole_power(x, int(exponent))
+        if x.dtype == "f32" and exponent in _ROOTS:
+            return self.unary(_ROOTS[exponent], x)
+        if float(exponent) == int(exponent) and exponent < 0:
+            return self.unary("reciprocal", self.power(x, -exponent))
+        if float(exponent) * 2 == int(exponent * 2) and exponent > 0:
+            return self.mul(self.power(x, int(exponent)), self.unary("sqrt", x))
+        return self.unary("exp", self.mul(self.unary("log", x), float(exponent)))
+
+    def _whole_power(self, x: Value, exponent: int) -> Value:
+        if exponent == 0:
+            return self.constant(1, x.dtype, x.shape)
+        result, square = None, x
+        while True:
+            if exponent & 1:
+                result = square if result is None else self.mul(result, square)
+            exponent >>= 1
+            if exponent == 0:
+                return result
+            square = self.mul(square, square)
+
+    # ---- reductions and products
+
+    def reduce(self, kind: str, x: Value, axes: Iterable[int], dtypes: Sequence[Optional[str]] = (None,)) -> list[Value]:
+        """The reduced axes go away; a result of no dtype has the operand's."""
+        axes = sorted(axes)
+        shape = tuple(d for i, d in enumerate(x.shape) if i not in axes)
+        results = self.node(f"reduce {kind}", [x], [(d or x.dtype, shape) for d in dtypes], f"axes = {axes}")
+        if kind in ("max", "min") or (kind == "add" and x.low is not None and x.low >= 0):
+            results[0].low = x.low
+        if len(results) > 1 and dtypes[1] == "i32":
+            results[1].low = 0
+        return results
+
+    def sum(self, x: Value, axes: Iterable[int]) -> Value:
+        axes = list(axes)
+        return self.reduce("add", x, axes)[0] if axes else x
+
+    def along(self, x: Value, axes: Iterable[int], shape: Shape) -> Value:
+        """What a reduction over these axes gave, again over all of the shape."""
+        gone = set(axes)
+        return self.broadcast(x, [i for i in range(len(shape)) if i not in gone], shape)
+
+    def matmul(self, spec: str, a: Value, b: Value) -> Value:
+        left, out = spec.split("->")
+        dims: dict[str, Dim] = {}
+        for letters, x in zip(left.split(","), (a, b)):
+            dims.update(zip(letters, x.shape))
+        return self.one("matmul", [a, b], "f32", tuple(dims[c] for c in out), f'spec = "{spec}"')
+
+    def count(self, sizes: Iterable[Dim]) -> Union[int, sympy.Expr]:
+        return product(sizes)
+
+    # ---- rows of tables
+
+    def gather(self, table: Value, indices: Value, axis: int) -> Value:
+        shape = table.shape[:axis] + indices.shape + table.shape[axis + 1 :]
+        if table.splat is not None:
+            return self.constant(table.splat, table.dtype, shape)
+        result = self.node("gather", [table, indices], [(table.dtype, shape)], f"axis = {axis}")[0]
+        result.low = table.low
+        result.grad = table.grad
+        return result
+
+    def from_front(self, indices: Value, extent: Dim) -> Value:
+        """Indices below 0 count from the end."""
+        if indices.low is not None and indices.low >= 0:
+            return indices
+        wrapped = self.select(self.binary("lt", indices, 0), self.add(indices, extent), indices)
+        wrapped.low = None
+        return wrapped
+
+    def stop(self, x: Value) -> Value:
+        return self.one("stop_gradient", [x], x.dtype, x.shape) if x.grad else x
+
+    def random_id(self) -> int:
+        return self._new_random_id()
+
+
+_ROOTS = {0.5: "sqrt", -0.5: "rsqrt", -1: "reciprocal"}
+
+
+def spread_shape(*shapes: Shape) -> Shape:
+    """The shape that all of them spread to."""
+    rank = max((len(s) for s in shapes), default=0)
+    result: list[Dim] = [1] * rank
+    for shape in shapes:
+        for i, size in enumerate(reversed(shape)):
+            if not same(size, 1):
+                result[rank - 1 - i] = size
+    return tuple(result)
+
+
+def expression_or_float(x: sympy.Expr) -> Union[int, float, sympy.Expr]:
+    if x.is_Integer:
+        return int(x)
+    return float(x) if x.is_number else x
+
+
+def _is_natural(x: sympy.Expr) -> bool:
+    return bool(x.is_Integer and x >= 0)
+
+
+def _is_size(x: sympy.Expr) -> bool:
+    """Whether it is a whole number whatever the symbols are, as far as its form says."""
+    return not any(type(e).__name__ in ("IntTrueDiv", "FloatTrueDiv", "ToFloat", "FloatPow") or e.is_Float
+                   for e in sympy.preorder_traversal(x))
+
+
+def _as_f32(table: torch.Tensor) -> torch.Tensor:
+    return table.float() if table.is_floating_point() else table
+
+
+def _converted(number: Number, dtype: str) -> Number:
+    if dtype == "bool":
+        return bool(number)
+    if dtype == "f32":
+        return float(number)
+    return math.trunc(number)
+
+
+def _low(operation: str, operands: Sequence[Value]) -> Optional[int]:
+    """What no element of an integer result is below."""
+    lows = [x.low for x in operands]
+    if operation == "max":
+        return max((low for low in lows if low is not None), default=None)
+    if operation == "select":
+        lows = lows[1:]
+        return None if None in lows else min(lows)
+    if None in lows:
+        return None
+    if operation == "add":
+        return lows[0] + lows[1]
+    if operation in ("mul", "div") and min(lows) >= 0:
+        return lows[0] * lows[1] if operation == "mul" else 0
+    return min(lows) if operation == "min" else None
+
+
+def _kept_axes(before: Shape, after: Shape) -> Optional[list[tuple[int, int]]]:
+    """Where a reshape only adds or drops dims of 1: the dims that stay, as pairs of their places."""
+    old = [i for i, d in enumerate(before) if not same(d, 1)]
+    new = [i for i, d in enumerate(after) if not same(d, 1)]
+    if len(old) != len(new) or any(not same(before[i], after[j]) for i, j in zip(old, new)):
+        return None
+    return list(zip(old, new))
+
+
+def _moved_place(x: Value, shape: Shape, axes: list[tuple[int, int]]) -> Optional[tuple[int, int, Dim]]:
+    axis, step, begin = x.place
+    for old, new in axes:
+        if old == axis:
+            return new, step, begin
+    return None
