@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import inspect
+import re
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Iterator, Mapping, Optional
 
 import torch
+from torch.export.dynamic_shapes import refine_dynamic_shapes_from_suggested_fixes
 
 from ..errors import Error
 from . import aten  # noqa: F401  (fills the table of rows)
@@ -15,6 +19,9 @@ from .registry import ROWS
 
 OLDEST = (2, 6)
 """The first version of PyTorch whose export has what is needed."""
+
+MOST_REFINEMENTS = 4
+"""How often sizes are given again as PyTorch suggests."""
 
 
 @dataclass
@@ -58,17 +65,23 @@ def capture(
 ) -> Captured:
     """The module's forward for these arguments. Their dims that dynamic_shapes names may be any up to the bounds."""
     require_version()
-    arguments = _detached(by_name(module, sample))
+    arguments = _detached(_without_cache(module, by_name(module, sample)))
     _check_arguments(arguments)
     dims = _Dims(bounds)
     shapes = dims.specification(arguments, dynamic_shapes or {})
-    with _mode(module, training):
-        program = _exported(module, arguments, shapes)
+    with _mode(module, training), _plain_outputs(module):
+        program, shapes = _exported(module, arguments, shapes)
     program = taken_apart(program)
     return Captured(program, _leaf_names(arguments), _output_names(program), dims.symbols(program, arguments, shapes))
 
 
 # ---- arguments
+
+
+def _without_cache(module: torch.nn.Module, arguments: dict[str, Any]) -> dict[str, Any]:
+    """A plan returns no cache of keys and values, so none is made where forward has a switch for it."""
+    has_switch = "use_cache" in inspect.signature(module.forward).parameters
+    return {**arguments, "use_cache": False} if has_switch and "use_cache" not in arguments else arguments
 
 
 def _detached(arguments: dict[str, Any]) -> dict[str, Any]:
@@ -213,11 +226,66 @@ def _mode(module: torch.nn.Module, training: bool) -> Iterator[None]:
             part.training = was
 
 
-def _exported(module: torch.nn.Module, arguments: dict[str, Any], shapes: Any) -> torch.export.ExportedProgram:
+@contextmanager
+def _plain_outputs(module: torch.nn.Module) -> Iterator[None]:
+    """For the while forward returns containers of Python's with tensors in them; what else it returns, such as a cache
+    of keys and values, is left out."""
+    forward = module.forward
+
+    @functools.wraps(forward)
+    def plain(*args: Any, **kwargs: Any) -> Any:
+        return _plain(forward(*args, **kwargs))
+
+    module.forward = plain
     try:
-        return torch.export.export(module, (), kwargs=arguments, dynamic_shapes=shapes, strict=False)
-    except Exception as problem:
-        raise Error(f"{type(module).__name__} cannot be exported: {_reason(problem)}") from problem
+        yield
+    finally:
+        del module.forward
+
+
+def _plain(output: Any) -> Any:
+    if output is None or isinstance(output, (torch.Tensor, int, float, bool, torch.SymInt, torch.SymFloat)):
+        return output
+    if dataclasses.is_dataclass(output) and not isinstance(output, Mapping):
+        output = {f.name: getattr(output, f.name) for f in dataclasses.fields(output)}
+    if isinstance(output, Mapping):
+        kept = {key: _plain(value) for key, value in output.items()}
+        return {key: value for key, value in kept.items() if value is not None}
+    if isinstance(output, (tuple, list)):
+        return tuple(_plain(value) for value in output)
+    return None
+
+
+def _exported(module: torch.nn.Module, arguments: dict[str, Any], shapes: Any) -> tuple[Any, Any]:
+    """The program, and the sizes with which it was exported: of some PyTorch says in what form it takes them."""
+    for attempt in range(MOST_REFINEMENTS + 1):
+        try:
+            return torch.export.export(module, (), kwargs=arguments, dynamic_shapes=shapes, strict=False), shapes
+        except torch._dynamo.exc.UserError as problem:
+            refined = _refined(str(problem), shapes) if attempt < MOST_REFINEMENTS else None
+            if refined is None:
+                raise _cannot(module, problem) from problem
+            shapes = refined
+        except Exception as problem:
+            raise _cannot(module, problem) from problem
+
+
+def _refined(message: str, shapes: Any) -> Any:
+    """Lower bounds and multiples that PyTorch suggests; nothing where it wants a size to be a constant."""
+    if "Suggested fixes" not in message:
+        return None
+    head, fixes = message.split("Suggested fixes:", 1)
+    fixes = fixes.split("\n\n")[0].rstrip()  # behind an empty line comes advice
+    if re.search(r"= \d+$", fixes, re.MULTILINE):
+        return None
+    try:
+        return refine_dynamic_shapes_from_suggested_fixes(f"{head}Suggested fixes:{fixes}\n", shapes)
+    except Exception:  # a suggestion that PyTorch does not read itself
+        return None
+
+
+def _cannot(module: torch.nn.Module, problem: Exception) -> Error:
+    return Error(f"{type(module).__name__} cannot be exported: {_reason(problem)}")
 
 
 def _reason(problem: Exception) -> str:

@@ -16,6 +16,12 @@ from .importer import Importer, Missing
 from .values import Value
 from .writer import Writer
 
+ARTIFICIAL = 3
+"""PyTorch exports for sizes that are neither 0 nor 1, and takes the same of a size less 1: lower bounds up to here say
+nothing about the module."""
+LEAST_SIZES = False
+"""Whether symbols may have lower bounds in the text."""
+
 
 @dataclass
 class Program:
@@ -179,16 +185,21 @@ class ProgramBuilder:
     def _symbols(self) -> str:
         """Bounds of the sizes; those of products are the caller's alone."""
         names = sorted({n for n in self.captured.symbols.values() if isinstance(n, str)})
-        bounds = [f"{name} <= {self._bound(name)}" for name in names]
+        bounds = [f"{self._least(name)}{name} <= {self._bound(name)}" for name in names]
         bounds += [f"{name} <= {upper}" for name, upper in self.bounds.items() if "*" in name]
         return f"symbols {', '.join(bounds)}" if bounds else ""
 
-    def _bound(self, name: str) -> int:
-        if name in self.bounds:
-            return self.bounds[name]
-        ranges = self.captured.program.range_constraints
+    def _range(self, name: str) -> Any:
         symbol = next(s for s, n in self.captured.symbols.items() if n == name)
-        return int(ranges[symbol].upper)
+        return self.captured.program.range_constraints[symbol]
+
+    def _bound(self, name: str) -> int:
+        return self.bounds[name] if name in self.bounds else int(self._range(name).upper)
+
+    def _least(self, name: str) -> str:
+        """Of lengths that convolutions shorten."""
+        least = int(self._range(name).lower)
+        return f"{least} <= " if LEAST_SIZES and least > ARTIFICIAL else ""
 
 
 def _first_names(module: torch.nn.Module) -> dict[str, str]:
