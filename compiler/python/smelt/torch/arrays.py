@@ -19,8 +19,7 @@ def _checked(name: str, value: Any, dtype: Any, wide_ids: bool) -> Any:
     if not isinstance(value, torch.Tensor):
         return value
     value = value.detach()
-    if value.device.type != "cpu":
-        raise Error(f"input '{name}' is on {value.device}; inputs lie in the memory of the host: give {name}.cpu()")
+    require_host(f"input '{name}'", value)
     if dtype is not None and value.dtype != (wanted := dtype_of_input(dtype, wide_ids)):
         short = str(wanted).removeprefix("torch.")
         raise Error(f"input '{name}' is {value.dtype}, expected {wanted}: give {name}.to(torch.{short})")
@@ -30,6 +29,11 @@ def _checked(name: str, value: Any, dtype: Any, wide_ids: bool) -> Any:
             f"give {name}.contiguous()"
         )
     return value
+
+
+def require_host(what: str, tensor: torch.Tensor) -> None:
+    if tensor.device.type != "cpu":
+        raise Error(f"{what} is on {tensor.device}; inputs lie in the memory of the host: call .cpu() on it")
 
 
 def for_weights(tensor: Any) -> Any:

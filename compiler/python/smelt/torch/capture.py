@@ -31,10 +31,12 @@ class Captured:
     program: torch.export.ExportedProgram
     inputs: list[str]
     """Of tensors, in order."""
-    outputs: list[Optional[str]]
-    """In order; None for what is no tensor."""
-    symbols: dict[Any, Any]
-    """Of PyTorch's symbols: the name, or an expression, that the sizes given say."""
+    outputs: list[str]
+    """In order, also of those that are no tensors."""
+    symbols: dict[Any, str]
+    """Names of PyTorch's symbols."""
+    values: list[Any]
+    """Of the outputs, as PyTorch describes them."""
 
 
 def require_version() -> None:
@@ -72,7 +74,8 @@ def capture(
     with _mode(module, training), _plain_outputs(module):
         program, shapes = _exported(module, arguments, shapes)
     program = taken_apart(program)
-    return Captured(program, _leaf_names(arguments), _output_names(program), dims.symbols(program, arguments, shapes))
+    names, symbols = _output_names(program), dims.symbols(program, arguments, shapes)
+    return Captured(program, _leaf_names(arguments), names, symbols, _output_values(program))
 
 
 # ---- arguments
@@ -116,7 +119,13 @@ def _leaf_names(arguments: dict[str, Any]) -> list[str]:
     return [name for name, leaf in _leaves(arguments) if isinstance(leaf, torch.Tensor)]
 
 
-def _output_names(program: torch.export.ExportedProgram) -> list[Optional[str]]:
+def _output_values(program: torch.export.ExportedProgram) -> list[Any]:
+    (output,) = (n for n in program.graph.nodes if n.op == "output")
+    count = program.call_spec.out_spec.num_leaves
+    return [x.meta.get("val") if isinstance(x, torch.fx.Node) else x for x in output.args[0][-count:]]
+
+
+def _output_names(program: torch.export.ExportedProgram) -> list[str]:
     spec = program.call_spec.out_spec
     tree = torch.utils._pytree.tree_unflatten(range(spec.num_leaves), spec)
     names = [name for name, _ in sorted(_leaves(tree), key=lambda pair: pair[1])]
@@ -323,4 +332,7 @@ def decompositions() -> dict:
 
 
 def taken_apart(program: torch.export.ExportedProgram) -> torch.export.ExportedProgram:
+    # What export would check of the arguments while it takes the program apart; a plan checks its sizes itself, and of
+    # some arguments PyTorch writes the check wrong.
+    program._example_inputs = None
     return program.run_decompositions(dict(decompositions()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Mapping, Optional
+from typing import Any, Collection, Mapping, Optional
 
 import torch
 from torch.export.graph_signature import InputKind, OutputKind
@@ -36,7 +36,15 @@ class Program:
     """Names of the state_dict to names of parameters: tied ones share one."""
     inputs: dict[str, torch.dtype] = field(default_factory=dict)
     """What PyTorch's tensors for the inputs are."""
-    outputs: list[Optional[str]] = field(default_factory=list)
+    outputs: list[str] = field(default_factory=list)
+    """Of tensors, in order."""
+    output_tensors: list[Optional[str]] = field(default_factory=list)
+    """The same with None in the place of outputs that are no tensors."""
+    float_outputs: list[str] = field(default_factory=list)
+    symbols: dict[Any, Any] = field(default_factory=dict)
+    backward_text: str = ""
+    """The graph @backward, whose output `total` is the sum of all float outputs, each times an input g.NAME; empty
+    where no input is trained."""
     missing: list[Missing] = field(default_factory=list)
     operations: dict[str, int] = field(default_factory=dict)
 
@@ -44,12 +52,20 @@ class Program:
 class ProgramBuilder:
     """Writes the graph of one captured module."""
 
-    def __init__(self, module: torch.nn.Module, captured: Captured, bounds: Mapping[str, int], wide_ids: bool) -> None:
+    def __init__(
+        self,
+        module: torch.nn.Module,
+        captured: Captured,
+        bounds: Mapping[str, int],
+        wide_ids: bool = True,
+        trained: Collection[str] = (),
+    ) -> None:
         self.module = module
         self.captured = captured
         self.bounds = bounds
         self.wide_ids = wide_ids
-        self.program = Program(outputs=captured.outputs)
+        self.trained = trained
+        self.program = Program(symbols=captured.symbols)
         self.random_ids = 0
         self.declared: dict[str, str] = {}
         self.arguments: list[str] = []
@@ -66,9 +82,25 @@ class ProgramBuilder:
         results = importer.run(self.captured.program.graph_module, inputs)
         self.program.missing = list(importer.missing.values())
         self.program.operations = importer.operations
-        if not self.program.missing:
-            self.program.text = self._text(self._returned(results, loss), "loss" if loss else "forward")
+        if self.program.missing:
+            return self.program
+        returned = self._returned(results, loss)
+        self.program.text = self._text(returned, "loss" if loss else "forward")
+        if self.trained:
+            self.program.backward_text = self._text([("total", self._weighed(returned))], "backward")
         return self.program
+
+    def _weighed(self, outputs: list[tuple[str, Value]]) -> Value:
+        """What the gradients are of, given those of the outputs."""
+        writer, total = self.writer, None
+        for name in self.program.float_outputs:
+            value = dict(outputs)[name]
+            identifier = "g." + name
+            self.arguments.append(f"%{identifier}: f32{writer.sizes.shape_text(value.shape)}")
+            given = Value(f"%{identifier}", "f32", value.shape)
+            part = writer.sum(writer.mul(value, given), range(value.rank))
+            total = part if total is None else writer.add(total, part)
+        return total
 
     def _random_id(self) -> int:
         self.random_ids += 1
@@ -102,7 +134,7 @@ class ProgramBuilder:
         identifier = name.replace(".", "_")
         named = f' "{name}"' if identifier != name else ""
         self.arguments.append(f"%{identifier}{named}: {dtype}{self.writer.sizes.shape_text(shape)}")
-        given = Value(f"%{identifier}", dtype, shape, grad=dtype == "f32")
+        given = Value(f"%{identifier}", dtype, shape, grad=name in self.trained)
         inner = type_in_graph(value.dtype)
         return given if dtype == inner else self.writer.one("convert", [given], inner, shape)
 
@@ -158,6 +190,11 @@ class ProgramBuilder:
             )
         results = [r for r, s in zip(results, specs) if s.kind == OutputKind.USER_OUTPUT]
         named = [(n, r) for n, r in zip(self.captured.outputs, results) if isinstance(r, Value)]
+        self.program.outputs = [name for name, _ in named]
+        self.program.output_tensors = [
+            n if isinstance(r, Value) else None for n, r in zip(self.captured.outputs, results)
+        ]
+        self.program.float_outputs = [name for name, value in named if value.dtype == "f32"]
         return named if loss is None else self._loss(named, loss)
 
     def _loss(self, named: list[tuple[str, Value]], loss: str) -> list[tuple[str, Value]]:
@@ -219,8 +256,10 @@ def build_program(
     loss: Optional[str] = None,
     wide_ids: bool = True,
     decay_all: bool = True,
+    trained: Collection[str] = (),
 ) -> Program:
-    builder = ProgramBuilder(module, captured, bounds, wide_ids)
+    """`trained`: inputs that gradients are wanted of."""
+    builder = ProgramBuilder(module, captured, bounds, wide_ids, trained)
     program = builder.build(loss, decay_all)
     program.aliases = {name: owner for name, owner in builder.owners.items() if owner in program.parameters}
     program.aliases.update({name: name for name in program.parameters if name not in program.constants})

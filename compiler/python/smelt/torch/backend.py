@@ -1,0 +1,276 @@
+"""torch.compile(model, backend="smelt", dynamic=True, options={"max": {"B": 32, "T": 512}}).
+
+What Dynamo captures becomes two plans: one of the forward, and, when a gradient is first asked for, one that Smelt has
+differentiated. Parameters are inputs, so an optimiser of PyTorch's updates them where they are.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, Callable, Mapping, Optional
+
+import sympy
+import torch
+
+from ..errors import Error
+from .arrays import require_host
+from .capture import capture
+from .compile import compile_text
+from .dims import expression
+from .program import Program, build_program
+
+OPTIONS = ("max", "precision", "target", "attention", "fallback")
+BEHIND_DIFFERENTIATION = "decompose,drop_stops,simplify,rewrite_reductions,simplify,chunk_rows,rectifier_masks"
+"""The passes between derivatives and fusion, as in a plan for training."""
+
+
+class Arguments:
+    """How a plan's inputs, which are tensors, are made of a graph's arguments, some of which are sizes."""
+
+    def __init__(self, given: list[Any], names: Mapping[str, int]) -> None:
+        self.tensors = [i for i, x in enumerate(given) if isinstance(x, torch.Tensor)]
+        self.numbers = {i: x for i, x in enumerate(given) if not isinstance(x, (torch.Tensor, torch.SymInt))}
+        self.places: dict[sympy.Symbol, tuple[int, int]] = {}
+        for i in self.tensors:
+            for axis, size in enumerate(given[i].shape):
+                if isinstance(size, torch.SymInt) and size.node.expr.is_Symbol:
+                    self.places.setdefault(size.node.expr, (i, axis))
+        self.sizes = {i: self._place(x) for i, x in enumerate(given) if isinstance(x, torch.SymInt)}
+        self.names = self._named(names)
+
+    def _place(self, size: torch.SymInt) -> tuple[int, int]:
+        if size.node.expr not in self.places:
+            raise Error(f"the graph has an argument {size}, which is no size of a tensor: mark it as a constant")
+        return self.places[size.node.expr]
+
+    def _named(self, names: Mapping[str, int]) -> dict[sympy.Symbol, str]:
+        """Sizes that change get the names of `max`, both in their order."""
+        singles = [n for n in names if "*" not in n]
+        if len(self.places) > len(singles):
+            where = ", ".join(f"dim {axis} of argument {i}" for i, axis in self.places.values())
+            raise Error(
+                f'{len(self.places)} sizes change ({where}): give their bounds in that order, such as options={{"max": '
+                '{"B": 32, "T": 512}}'
+            )
+        return dict(zip(self.places, singles))
+
+    def dynamic_shapes(self, given: list[Any]) -> dict[str, Any]:
+        return {f"i{i}": self._dims(given[i]) for i in self.tensors}
+
+    def _dims(self, tensor: torch.Tensor) -> dict[int, str]:
+        return {
+            axis: self.names[size.node.expr]
+            for axis, size in enumerate(tensor.shape)
+            if isinstance(size, torch.SymInt) and size.node.expr in self.names
+        }
+
+    def whole(self, tensors: Mapping[str, torch.Tensor]) -> list[Any]:
+        """All arguments of the graph, of the plan's inputs."""
+        count = len(self.tensors) + len(self.numbers) + len(self.sizes)
+        values: list[Any] = [None] * count
+        for i in self.tensors:
+            values[i] = tensors[f"i{i}"]
+        for i, number in self.numbers.items():
+            values[i] = number
+        for i, (tensor, axis) in self.sizes.items():
+            values[i] = values[tensor].shape[axis]
+        return values
+
+
+class _Whole(torch.nn.Module):
+    """The captured graph as a module of tensors alone."""
+
+    def __init__(self, graph: torch.fx.GraphModule, arguments: Arguments) -> None:
+        super().__init__()
+        self.graph = graph
+        self.order = arguments
+
+    def forward(self, **tensors: torch.Tensor) -> Any:
+        return tuple(self.graph(*self.order.whole(tensors)))
+
+
+class CompiledGraph:
+    """The plans of one graph, and calls of them."""
+
+    def __init__(self, graph: torch.fx.GraphModule, given: list[Any], options: Mapping[str, Any]) -> None:
+        self.bounds = dict(options.get("max") or {})
+        self.options = {k: v for k, v in options.items() if k not in ("max", "fallback")}
+        self.arguments = Arguments(given, self.bounds)
+        self.trained = [i for i in self.arguments.tensors if given[i].requires_grad]
+        self.program, self.values = self._imported(graph, given)
+        self.forward = compile_text(self.program.text, mode="infer", **self.options).session(from_scratch=True)
+        self._load(self.forward)
+        self._backward: Any = None
+        self.calls = 0
+
+    def _imported(self, graph: torch.fx.GraphModule, given: list[Any]) -> tuple[Program, list[Any]]:
+        module = _Whole(graph, self.arguments)
+        sample = {f"i{i}": _of_hint(given[i]) for i in self.arguments.tensors}
+        shapes = self.arguments.dynamic_shapes(given)
+        with torch._guards.tracing(None):
+            captured = capture(module, sample, shapes, self.bounds, training=True)
+        program = build_program(module, captured, self.bounds, trained={f"i{i}" for i in self.trained})
+        if program.missing:
+            raise Error("Smelt cannot do:\n  " + "\n  ".join(str(m) for m in program.missing))
+        return program, captured.values
+
+    def _load(self, session: Any) -> None:
+        if self.program.parameters:
+            held = {n: t.detach().float().contiguous() for n, t in self.program.parameters.items()}
+            session.load_state_dict(held)
+
+    # ---- calls
+
+    def __call__(self, *given: Any) -> list[Any]:
+        self.calls += 1
+        tensors = [_ready(f"argument {i}", given[i]) for i in self.arguments.tensors]
+        wants = torch.is_grad_enabled() and any(given[i].requires_grad for i in self.arguments.tensors)
+        results = _Differentiated.apply(self, self.calls, *tensors) if wants else self.run(self.calls, tensors)
+        return self._with_numbers(list(results), given)
+
+    def _with_numbers(self, results: list[Any], given: tuple[Any, ...]) -> list[Any]:
+        """Outputs that are no tensors: sizes, and constants."""
+        remaining = iter(results)
+        known = {s: given[i].shape[axis] for s, (i, axis) in self.arguments.places.items()}
+        by_name = {name: known[s] for s, name in self.arguments.names.items()}
+        return [next(remaining) if name is not None else self._number(x, by_name) for name, x in
+                zip(self.program.output_tensors, self.values)]
+
+    def _number(self, value: Any, sizes: Mapping[str, int]) -> Any:
+        if not isinstance(value, torch.SymInt):
+            return value
+        names = self.program.symbols
+        return int(sympy.sympify(expression(value)).subs({s: sizes[n] for s, n in names.items()}))
+
+    def _inputs(self, tensors: list[torch.Tensor]) -> dict[str, torch.Tensor]:
+        named = {f"i{i}": t.detach() for i, t in zip(self.arguments.tensors, tensors)}
+        return {name: t for name, t in named.items() if name in self.program.inputs}
+
+    def run(self, call: int, tensors: list[torch.Tensor]) -> list[torch.Tensor]:
+        found = self.forward._native.train("forward", self._inputs(tensors), rate=None, step=call, micro_step=0)
+        names = [n for n in self.program.output_tensors if n is not None]
+        return [torch.from_dlpack(found[n]) for n in names]
+
+    def gradients(self, call: int, tensors: list[torch.Tensor], given: tuple[Any, ...]) -> list[Any]:
+        """Of all tensors, None where there is none; random numbers are those of the call."""
+        inputs = self._inputs(tensors)
+        for name, gradient in zip(self.program.float_outputs, given):
+            inputs[f"g.{name}"] = gradient.contiguous()
+        found = self.backward._native.train("backward", inputs, rate=None, step=call, micro_step=0)
+        names = [f"grad.i{i}" for i in self.arguments.tensors]
+        return [torch.from_dlpack(found[n]) if n in found else None for n in names]
+
+    @property
+    def backward(self) -> Any:
+        if self._backward is None:
+            wanted = [f"i{i}" for i in self.trained if f"i{i}" in self.program.inputs]
+            passes = f"differentiate{{output=total,wrt={'+'.join(wanted)}}},{BEHIND_DIFFERENTIATION}"
+            text = self.program.backward_text
+            plan = compile_text(text, mode="infer", pipeline=passes, **self.options)
+            self._backward = plan.session(from_scratch=True)
+            self._load(self._backward)
+        return self._backward
+
+
+class _Differentiated(torch.autograd.Function):
+    """The forward plan, with the plan of the gradients behind it."""
+
+    @staticmethod
+    def forward(context: Any, graph: CompiledGraph, call: int, *tensors: torch.Tensor) -> Any:
+        context.graph, context.call = graph, call
+        context.save_for_backward(*tensors)
+        results = graph.run(call, list(tensors))
+        context.mark_non_differentiable(*(r for r in results if not r.is_floating_point()))
+        context.float_places = [i for i, r in enumerate(results) if r.is_floating_point()]
+        return tuple(results)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(context: Any, *gradients: Any) -> Any:
+        given = tuple(gradients[i] for i in context.float_places)
+        found = context.graph.gradients(context.call, list(context.saved_tensors), given)
+        return (None, None, *found)
+
+
+def _ready(name: str, tensor: torch.Tensor) -> torch.Tensor:
+    require_host(name, tensor)
+    if tensor.dtype == torch.float64:
+        raise Error(f"{name} is float64, which Smelt computes in float32: call .float()")
+    return tensor if tensor.is_contiguous() else tensor.contiguous()
+
+
+def _of_hint(tensor: torch.Tensor) -> torch.Tensor:
+    """A tensor of the sizes at hand, but at least 2 where they may change."""
+    sizes = [max(2, x.node.hint) if isinstance(x, torch.SymInt) else int(x) for x in tensor.shape]
+    return torch.zeros(sizes, dtype=tensor.dtype)
+
+
+class GraphByNumbers:
+    """Dynamo hands floats of Python over as tensors. A plan has them as constants: there is one for each set."""
+
+    def __init__(self, graph: torch.fx.GraphModule, values: list[Any], floats: list[int], options: dict[str, Any]) -> None:
+        self.graph, self.values, self.floats, self.options = graph, values, floats, options
+        self.compiled: dict[tuple[float, ...], CompiledGraph] = {}
+
+    def of(self, numbers: tuple[float, ...]) -> CompiledGraph:
+        if numbers not in self.compiled:
+            values = list(self.values)
+            for i, number in zip(self.floats, numbers):
+                values[i] = number
+            graph = with_constants(self.graph, dict(zip(self.floats, numbers)))
+            self.compiled[numbers] = CompiledGraph(graph, values, self.options)
+        return self.compiled[numbers]
+
+    def __call__(self, *given: Any) -> list[Any]:
+        return self.of(tuple(float(given[i]) for i in self.floats))(*given)
+
+
+def with_constants(graph: torch.fx.GraphModule, numbers: Mapping[int, float]) -> torch.fx.GraphModule:
+    """A copy in which these arguments are numbers."""
+    graph = copy.deepcopy(graph)
+    placeholders = [n for n in graph.graph.nodes if n.op == "placeholder"]
+    for i, number in numbers.items():
+        for user in list(placeholders[i].users):
+            if user.op == "call_method" and user.target == "item":
+                user.replace_all_uses_with(number)
+                graph.graph.erase_node(user)
+    graph.recompile()
+    return graph
+
+
+def _floats(graph: torch.fx.GraphModule, values: list[Any]) -> list[int]:
+    """The arguments that are floats of Python: single numbers whose `item` alone is asked for."""
+    nodes = [n for n in graph.graph.nodes if n.op == "placeholder"]
+
+    def is_float(node: torch.fx.Node, value: Any) -> bool:
+        single = isinstance(value, torch.Tensor) and value.dim() == 0 and value.dtype == torch.float64
+        return single and all(u.op == "call_method" and u.target == "item" for u in node.users)
+
+    return [i for i, (node, value) in enumerate(zip(nodes, values)) if is_float(node, value)]
+
+
+def smelt_backend(
+    graph: torch.fx.GraphModule, inputs: list[Any], options: Optional[Mapping[str, Any]] = None, **_: Any
+) -> Callable[..., Any]:
+    """A backend for torch.compile. Of its options, `max` has the bounds of the sizes that change, in their order, and
+    the others are those of smelt.compile; fallback=True leaves to PyTorch what Smelt cannot do."""
+    options = dict(options or {})
+    unknown = sorted(set(options) - set(OPTIONS))
+    if unknown:
+        raise Error(f"the backend smelt has no option {', '.join(unknown)}; it has {', '.join(OPTIONS)}")
+    values = _example_values(graph, inputs)
+    floats = _floats(graph, values)
+    try:
+        compiled = GraphByNumbers(graph, values, floats, options)
+        compiled.of(tuple(float(inputs[i]) for i in floats))
+        return compiled
+    except Error:
+        if not options.get("fallback"):
+            raise
+        return graph.forward
+
+
+def _example_values(graph: torch.fx.GraphModule, inputs: list[Any]) -> list[Any]:
+    """Arguments with their symbolic sizes, as Dynamo has noted them."""
+    nodes = [n for n in graph.graph.nodes if n.op == "placeholder"]
+    return [n.meta.get("example_value", x) for n, x in zip(nodes, inputs)]
