@@ -30,7 +30,7 @@ ARCHITECTURES = {
     "convnext": A("ConvNextForImageClassification", dict(hidden_sizes=[8, 16], depths=[1, 1], num_stages=2, image_size=32, num_labels=LABELS), "images"),
     "data2vec-text": A("Data2VecTextForMaskedLM", dict(TEXT, max_position_embeddings=66, **SPECIAL)),
     "data2vec-vision": A("Data2VecVisionForImageClassification", VISION, "images"),
-    "deberta": A("DebertaForMaskedLM", dict(TEXT, relative_attention=True, pos_att_type=["p2c", "c2p"], max_relative_positions=16)),
+    "deberta": A("DebertaForMaskedLM", dict(TEXT, relative_attention=True, pos_att_type=["p2c", "c2p"])),
     "deepseek-v3": A("DeepseekV3ForCausalLM", dict(EXPERTS, num_key_value_heads=4, q_lora_rank=16, kv_lora_rank=16, qk_rope_head_dim=4, qk_nope_head_dim=8, v_head_dim=8, n_routed_experts=4, n_group=2, topk_group=1, num_experts_per_tok=2, moe_intermediate_size=16, first_k_dense_replace=1)),
     "dinov2": A("Dinov2ForImageClassification", VISION, "images"),
     "ernie": A("ErnieForMaskedLM", TEXT),

@@ -53,7 +53,7 @@ def floor_div(a: Dim, b: int) -> Dim:
 class Sizes:
     """Writes sizes with the names of the symbols and what is known of their ranges."""
 
-    def __init__(self, names: dict[sympy.Symbol, Dim], ranges: dict[sympy.Symbol, ValueRanges]) -> None:
+    def __init__(self, names: dict[sympy.Symbol, Union[str, Dim]], ranges: dict[sympy.Symbol, ValueRanges]) -> None:
         self.names = names
         self.ranges = ranges
 

@@ -79,13 +79,21 @@ class Importer:
             return args[0][args[1]]
         value = node.meta.get("val")
         if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool, int, float, bool)):
-            return _number(value)
+            return self._number_of(value, args)
         name = name_of(node.target)
         if name in CHECKS:
             return None
         if isinstance(node.target, torch._ops.HigherOrderOperator):
             return self._guarded(node, name, lambda: self._higher_order(name, args, kwargs))
         return self._guarded(node, name, lambda: self._row(node, name, args, kwargs))
+
+    def _number_of(self, value: Any, args: tuple) -> Any:
+        """A size or a number; the element of a tensor that is a size is that size."""
+        number = _number(value)
+        if args and isinstance(args[0], Value) and args[0].size is not None and isinstance(value, torch.SymInt):
+            self.writer.sizes.names[number] = args[0].size
+            return args[0].size
+        return number
 
     def _row(self, node: torch.fx.Node, name: str, args: tuple, kwargs: dict) -> Any:
         self.operations[name] = self.operations.get(name, 0) + 1

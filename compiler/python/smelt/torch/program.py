@@ -7,6 +7,8 @@ from typing import Any, Collection, Mapping, Optional
 
 import torch
 from torch.export.graph_signature import InputKind, OutputKind
+from torch.utils._sympy.numbers import int_oo
+from torch.utils._sympy.value_ranges import ValueRanges
 
 from ..errors import Error
 from .capture import Captured
@@ -74,7 +76,8 @@ class ProgramBuilder:
     def build(self, loss: Optional[str], decay_all: bool = True) -> Program:
         """Of a loss the text has a graph @loss for training; else it has one graph, @forward."""
         self.decay_all = decay_all
-        sizes = Sizes(self.captured.symbols, dict(self.captured.program.range_constraints))
+        ranges = self.captured.program.range_constraints
+        sizes = Sizes(dict(self.captured.symbols), {s: r & ValueRanges(1, int_oo) for s, r in ranges.items()})
         self.writer = Writer(sizes, self._random_id, self._table)
         importer = Importer(self.writer)
         inputs = self._inputs()
@@ -215,7 +218,7 @@ class ProgramBuilder:
 
     def _text(self, returned: list[tuple[str, Value]], graph: str) -> str:
         lines = [self._symbols(), *self.declared.values(), f"graph @{graph}({', '.join(self.arguments)}) {{"]
-        lines += self.writer.lines
+        lines += self.writer.text_of(value for _, value in returned)
         lines.append("  return " + ", ".join(f'"{name}" = {value.name}' for name, value in returned))
         return "\n".join(line for line in lines if line) + "\n}\n"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Optional, Union
 
 from .dims import Dim, Shape
@@ -36,7 +36,9 @@ class Value:
     it."""
     turned: Optional[tuple["Value", tuple[int, ...]]] = None
     """A value and the permutation that made this of it."""
-    mean: Optional[tuple["Value", "Value"]] = field(default=None)
+    size: Optional[Dim] = None
+    """Of a single integer: the size that it is."""
+    mean: Optional[tuple["Value", "Value"]] = None
     """Of a mean: the sum and the number of what was summed."""
 
     @property

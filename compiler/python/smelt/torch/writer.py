@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Callable, Iterable, Optional, Sequence, Union
 
 import sympy
@@ -20,12 +21,21 @@ WITHOUT_DERIVATIVE = FLAGS | {"sign", "floor", "iota", "constant", "stop_gradien
 VIEWS = {"reshape", "transpose", "broadcast", "slice", "convert", "stop_gradient"}
 
 
+@dataclass(frozen=True)
+class Node:
+    """A line, with the names of its results and operands."""
+
+    names: tuple[str, ...]
+    operands: tuple[str, ...]
+    text: str
+
+
 class Writer:
     """The nodes of a graph. Methods take values and numbers, write what is needed and return the result."""
 
     def __init__(self, sizes: Sizes, new_random_id: Callable[[], int], new_table: Callable[[torch.Tensor], Value]) -> None:
         self.sizes = sizes
-        self.lines: list[str] = []
+        self.nodes: list[Node] = []
         self.source = ""
         """The module that nodes come from, for reports."""
         self._new_random_id = new_random_id
@@ -42,9 +52,10 @@ class Writer:
         types: Sequence[tuple[str, Shape]],
         attributes: str = "",
         body: tuple[str, str] = ("", ""),
+        reads: Sequence[Value] = (),
     ) -> list[Value]:
         """One node of any operation. `attributes` stands between braces; a body is what stands in parentheses behind
-        the operands, and its text with braces."""
+        the operands, and its text with braces; `reads` are the values that it is given."""
         grad = operation not in WITHOUT_DERIVATIVE and any(x.grad for x in operands)
         results = []
         for dtype, shape in types:
@@ -53,8 +64,20 @@ class Writer:
         words = [", ".join(x.name for x in results), "=", operation, ", ".join(x.name for x in operands), body[0]]
         words += [f'"{self.source}"' if self.source else "", f"{{{attributes}}}" if attributes else "", body[1]]
         words += [":", ", ".join(f"{dtype}{self.sizes.shape_text(shape)}" for dtype, shape in types)]
-        self.lines.append("  " + " ".join(word for word in words if word))
+        names = tuple(x.name for x in results)
+        used = tuple(x.name for x in (*operands, *reads))
+        self.nodes.append(Node(names, used, "  " + " ".join(word for word in words if word)))
         return results
+
+    def text_of(self, returned: Iterable[Value]) -> list[str]:
+        """The lines of what is needed for these values."""
+        needed = {value.name for value in returned}
+        kept = []
+        for node in reversed(self.nodes):
+            if needed.intersection(node.names):
+                needed.update(node.operands)
+                kept.append(node.text)
+        return kept[::-1]
 
     def one(self, operation: str, operands: Sequence[Value], dtype: str, shape: Shape, attributes: str = "") -> Value:
         (result,) = self.node(operation, operands, [(dtype, shape)], attributes)
@@ -64,10 +87,32 @@ class Writer:
 
     def pointwise(self, operation: str, *operands: Value) -> Value:
         """Of operands of one shape and, but for a condition, one type."""
+        if (outcome := _certain(operation, operands)) is not None:
+            return self.constant(outcome, "bool", operands[0].shape)
+        if (smaller := self._without_units(operands)) is not None:
+            return self.reshape(self.pointwise(operation, *smaller), operands[0].shape)
         dtype = "bool" if operation in FLAGS else operands[-1].dtype
         result = self.one(operation, operands, dtype, operands[0].shape)
         result.recipe = (operation, operands)
         result.low = _low(operation, operands)
+        return result
+
+    def _without_units(self, operands: Sequence[Value]) -> Optional[list[Value]]:
+        """The operands without their dims of 1, where these were only put there: what is computed without them needs
+        no reshape to be spread."""
+        shape = operands[0].shape
+        kept = tuple(i for i, size in enumerate(shape) if not same(size, 1))
+        if len(kept) == len(shape) or all(x.splat is not None for x in operands):
+            return None
+        small = tuple(shape[i] for i in kept)
+        result = []
+        for x in operands:
+            if x.splat is not None:
+                result.append(self.constant(x.splat, x.dtype, small))
+            elif x.spread is not None and x.spread[1] == kept and same_shape(x.spread[0].shape, small):
+                result.append(x.spread[0])
+            else:
+                return None
         return result
 
     # ---- leaves
@@ -114,9 +159,19 @@ class Writer:
         """A size as a number, i32[]."""
         if isinstance(size, int):
             return self.constant(size, "i32", ())
+        if type(size).__name__ in ("Min", "Max"):
+            return self._extreme(size)
         last = self.node("reduce max", [self.iota((size,), 0)], [("i32", ())], "axes = [0]")[0]
         last.low = 0
         return self.pointwise("add", last, self.constant(1, "i32", ()))
+
+    def _extreme(self, size: sympy.Expr) -> Value:
+        """As a number it may be either."""
+        kind, parts = type(size).__name__.lower(), [self.size(expression(x)) for x in size.args]
+        total = parts[0]
+        for part in parts[1:]:
+            total = self.pointwise(kind, total, part)
+        return total
 
     def number(self, number: Union[Number, sympy.Expr], dtype: str, shape: Shape) -> Value:
         """A number of Python or a size, everywhere."""
@@ -441,6 +496,13 @@ def _converted(number: Number, dtype: str) -> Number:
     if dtype == "f32":
         return float(number)
     return math.trunc(number)
+
+
+def _certain(operation: str, operands: Sequence[Value]) -> Optional[bool]:
+    """Of a comparison with a number that no element is below."""
+    if operation not in ("ge", "lt") or operands[1].splat is None or operands[0].low is None:
+        return None
+    return operation == "ge" if operands[0].low >= operands[1].splat else None
 
 
 def _low(operation: str, operands: Sequence[Value]) -> Optional[int]:

@@ -136,16 +136,17 @@ class AttentionBody:
         means = (q.shape[0], q.shape[1], q.shape[2], v.shape[3])
         types = [("f32", means), ("f32", (q.shape[0], q.shape[2], q.shape[1]))]
         operands = [q, k, v]
-        result = self.w.node("attention", operands, types, f"scale = {scale!r}", self._text())[0]
+        result = self.w.node("attention", operands, types, f"scale = {scale!r}", self._text(), self.arguments)[0]
         result.grad = any(x.grad for x in operands + self.arguments)
         return result
 
     def _text(self) -> tuple[str, str]:
         if self.score is self.handed and self.factor is None:
             return "", ""
-        returned = self.score.name + (f", {self.factor.name}" if self.factor is not None else "")
+        returned = [self.score] + ([self.factor] if self.factor is not None else [])
         given = "".join(f", %a{i} = {x.name}" for i, x in enumerate(self.arguments))
-        lines = ["{", *("  " + line for line in self.inside.lines), f"    return {returned}", "  }"]
+        nodes = ["  " + line for line in self.inside.text_of(returned)]
+        lines = ["{", *nodes, f"    return {', '.join(x.name for x in returned)}", "  }"]
         return f"(%score{given})", "\n".join(lines)
 
 

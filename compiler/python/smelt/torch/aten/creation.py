@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ..registry import refuse, row
 from ..values import Value
 
@@ -38,7 +40,8 @@ def fill(w, out, self, value):
 
 @row("aten.scalar_tensor.default")
 def scalar_tensor(w, out, s, dtype=None):
-    return w.number(s, out.dtype, ())
+    value = w.number(s, out.dtype, ())
+    return replace(value, size=s) if out.dtype == "i32" else value
 
 
 @row("aten.arange.start_step", "aten.arange.start", "aten.arange.default")

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
+import sympy
+
+from ..dims import expression, floor_div
 from ..registry import refuse, row
 from ..values import Value
 
@@ -162,7 +166,25 @@ def nan_to_num(w, out, self, nan=None, posinf=None, neginf=None):
 
 def arithmetic(w, out, operation: str, a, b) -> Value:
     """In the type of the result."""
-    return w.pointwise(operation, w.operand(a, out.dtype, out.shape), w.operand(b, out.dtype, out.shape))
+    result = w.pointwise(operation, w.operand(a, out.dtype, out.shape), w.operand(b, out.dtype, out.shape))
+    return with_size(result, operation, a, b)
+
+
+SIZES = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "div": lambda a, b: floor_div(a, b),
+}
+
+
+def with_size(result: Value, operation: str, a, b) -> Value:
+    """Of sizes in tensors the result is a size, too."""
+    sizes = [x.size if isinstance(x, Value) else x for x in (a, b)]
+    known = result.dtype == "i32" and result.shape == () and all(isinstance(x, (int, sympy.Expr)) for x in sizes)
+    if operation not in SIZES or not known or (operation == "div" and not isinstance(sizes[1], int)):
+        return result
+    return replace(result, size=expression(SIZES[operation](sympy.sympify(sizes[0]), sizes[1])))
 
 
 @row("aten.add.Tensor", "aten.add.Scalar")

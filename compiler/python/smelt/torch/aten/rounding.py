@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..registry import refuse, row
 from ..values import Value
+from .pointwise import with_size
 
 
 def trunc_of(w, x: Value) -> Value:
@@ -63,7 +64,8 @@ def div_mode(w, out, self, other, rounding_mode=None):
     if rounding_mode is None:
         return w.div(a, b)
     if out.dtype == "i32":
-        return w.div(a, b) if rounding_mode == "trunc" else floor_of_quotient(w, a, b)
+        whole = w.div(a, b) if rounding_mode == "trunc" else floor_of_quotient(w, a, b)
+        return with_size(whole, "div", self, other)
     return trunc_of(w, w.div(a, b)) if rounding_mode == "trunc" else w.unary("floor", w.div(a, b))
 
 

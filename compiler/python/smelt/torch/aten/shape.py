@@ -121,8 +121,8 @@ def begin_and_end(w, size: Dim, start, end) -> tuple[Dim, Dim]:
 
 
 def _clipped(w, size: Dim, place) -> Dim:
-    if isinstance(place, int) and place < 0:
-        place = expression(sympy.sympify(size) + place)
+    if w.sizes.not_less(-1, place):
+        place = expression(sympy.expand(sympy.sympify(size) + place))
     if isinstance(size, int) and isinstance(place, int):
         return min(max(place, 0), size)
     if w.sizes.not_less(place, size):
