@@ -11,6 +11,7 @@ from . import (  # noqa: F401
     pointwise,
     random,
     reduction,
+    resize,
     rounding,
     scatter,
     shape,

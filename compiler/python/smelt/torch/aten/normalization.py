@@ -8,6 +8,7 @@ from ..values import Value
 from .reduction import moments
 from .shape import axis_of
 
+UPDATES = "a batch norm that updates running means, which a plan does not do; call eval() on it, so that it uses them"
 LEAST = 1.1920928955078125e-07
 """The eps that PyTorch takes for f32 where none is given."""
 
@@ -99,12 +100,17 @@ def native_group_norm(w, out, input, weight, bias, N, C, HxW, group, eps):
     return result, w.reshape(center, out[1].shape), w.reshape(rstd, out[2].shape)
 
 
+@row("aten._native_batch_norm_legit_functional.default", "aten._native_batch_norm_legit.default")
+def batch_norm_in_training(w, out, *_, **__):
+    refuse(UPDATES)
+
+
 @row("aten.batch_norm.default", "aten._native_batch_norm_legit_no_training.default")
 def batch_norm(
     w, out, input, weight, bias, running_mean, running_var, momentum, eps, training=False, cudnn_enabled=True
 ):
     if training or running_mean is None:
-        refuse("a batch norm that updates running means; call eval() on it, so that it uses them")
+        refuse(UPDATES)
     scale = w.unary("rsqrt", w.add(running_var, eps))
     x = w.sub(input, w.broadcast(running_mean, [1], input.shape))
     x = w.mul(x, w.broadcast(scale, [1], input.shape))

@@ -1,0 +1,45 @@
+"""What the tests of smelt.torch share. `--all-architectures` tries all of them, which takes some minutes."""
+
+import pathlib
+import sys
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+import torch  # noqa: E402
+import transformers  # noqa: E402
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+transformers.logging.set_verbosity_error()
+torch.set_num_threads(1)
+
+QUICK = ("bert", "gpt2", "llama", "t5", "vit", "mixtral", "wav2vec2")
+
+
+def pytest_addoption(parser):
+    parser.addoption("--all-architectures", action="store_true", help="not only the quick ones")
+
+
+def pytest_generate_tests(metafunc):
+    if "architecture" not in metafunc.fixturenames:
+        return
+    from architectures import ARCHITECTURES
+    from more_architectures import ARCHITECTURES as MORE
+
+    names = {**ARCHITECTURES, **MORE} if metafunc.config.getoption("--all-architectures") else QUICK
+    metafunc.parametrize("architecture", names)
+
+
+@pytest.fixture
+def chosen(architecture):
+    from architectures import ARCHITECTURES
+    from more_architectures import ARCHITECTURES as MORE
+
+    return {**ARCHITECTURES, **MORE}[architecture]
+
+
+def relative(found, expected):
+    """The distance of two tensors over the length of the second."""
+    return float((found.double() - expected.double()).norm() / expected.double().norm().clamp_min(1e-30))

@@ -1,0 +1,127 @@
+"""torch.compile with somebody's own model, loop, optimiser and schedule."""
+
+import math
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+import smelt
+from smelt.torch.backend import smelt_backend
+
+
+class Block(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = heads
+        self.first, self.second = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+    def forward(self, x):
+        rows, length, width = x.size()
+        parts = self.qkv(self.first(x)).split(width, dim=2)
+        q, k, v = (p.view(rows, length, self.heads, width // self.heads).transpose(1, 2) for p in parts)
+        scores = (q @ k.transpose(-2, -1)) * (1.0 / math.sqrt(k.size(-1)))
+        seen = torch.tril(torch.ones(length, length)).view(1, 1, length, length)
+        y = F.softmax(scores.masked_fill(seen == 0, float("-inf")), dim=-1) @ v
+        x = x + self.out(y.transpose(1, 2).contiguous().view(rows, length, width))
+        return x + self.down(F.gelu(self.up(self.second(x))))
+
+
+class Decoder(nn.Module):
+    def __init__(self, words=65, width=32, layers=2, heads=4, longest=64):
+        super().__init__()
+        self.words, self.places = nn.Embedding(words, width), nn.Embedding(longest, width)
+        self.blocks = nn.ModuleList(Block(width, heads) for _ in range(layers))
+        self.norm = nn.LayerNorm(width)
+        self.head = nn.Linear(width, words, bias=False)
+        self.head.weight = self.words.weight
+
+    def forward(self, ids, targets):
+        x = self.words(ids) + self.places(torch.arange(ids.shape[1]))
+        for block in self.blocks:
+            x = block(x)
+        logits = self.head(self.norm(x))
+        return logits, F.cross_entropy(logits.view(-1, logits.size(-1)), targets.view(-1), ignore_index=-1)
+
+
+def two_models():
+    torch.manual_seed(0)
+    model, other = Decoder(), Decoder()
+    other.load_state_dict(model.state_dict())
+    return model, other
+
+
+class Trainer:
+    """A loop with a schedule and clipping, as people write it."""
+
+    def __init__(self, model, run):
+        self.model, self.run = model, run
+        self.optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+        self.schedule = torch.optim.lr_scheduler.CosineAnnealingLR(self.optimizer, 20)
+
+    def step(self, ids, targets):
+        loss = self.run(ids, targets)[1]
+        self.optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        self.optimizer.step()
+        self.schedule.step()
+        return loss.item()
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
+
+
+def batch_of(rows, length):
+    ids = torch.randint(0, 65, (rows, length), generator=torch.Generator().manual_seed(rows * 100 + length))
+    return ids, torch.roll(ids, -1, 1)
+
+
+def test_training_has_the_same_losses_and_one_graph():
+    model, other = two_models()
+    compiled = torch.compile(other, backend=smelt_backend, dynamic=True, options={"max": {"B": 8, "T": 64}})
+    expected, found = Trainer(model, model), Trainer(other, compiled)
+    for i in range(10):
+        batch = batch_of(2 + i % 3, 9 + i)
+        loss = expected.step(*batch)
+        assert abs(found.step(*batch) - loss) <= 1e-5 * loss, i
+    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 1
+
+
+def test_inference_needs_no_gradient():
+    model, other = two_models()
+    compiled = torch.compile(other, backend=smelt_backend, dynamic=True, options={"max": {"B": 8, "T": 64}})
+    with torch.no_grad():
+        assert torch.allclose(compiled(*batch_of(3, 11))[0], model(*batch_of(3, 11))[0], atol=1e-4)
+
+
+def test_sizes_beyond_the_bounds_are_an_error():
+    compiled = torch.compile(Decoder(), backend=smelt_backend, dynamic=True, options={"max": {"B": 4, "T": 16}})
+    compiled(*batch_of(3, 11))
+    with pytest.raises(smelt.Error, match="T"):
+        compiled(*batch_of(3, 17))
+
+
+@pytest.mark.parametrize("options, message", [({"max": {"B": 4}}, "2 sizes change"), ({"maximum": {}}, "no option")])
+def test_options_that_do_not_fit(options, message):
+    compiled = torch.compile(Decoder(), backend=smelt_backend, dynamic=True, options=options)
+    with pytest.raises(Exception, match=message):
+        compiled(*batch_of(3, 11))
+
+
+def test_what_smelt_cannot_do_is_left_to_pytorch_if_asked():
+    def inverse(x):
+        return torch.linalg.inv(x)
+
+    x = torch.eye(3) * 2
+    with pytest.raises(Exception, match="linalg_inv"):
+        torch.compile(inverse, backend=smelt_backend)(x)
+    torch._dynamo.reset()
+    left = torch.compile(inverse, backend=smelt_backend, options={"fallback": True})
+    assert torch.allclose(left(x), torch.eye(3) / 2)
