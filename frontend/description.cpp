@@ -58,7 +58,7 @@ Symbols rebound(const Symbols& symbols, const std::vector<Symbols::Bound>& bound
   const auto same = [](const Symbols::Bound& a, const Symbols::Bound& b) { return a.factors == b.factors; };
   for (const Symbols::Bound& old : symbols.bounds()) {
     const auto it = llvm::find_if(bounds, [&](const Symbols::Bound& bound) { return same(bound, old); });
-    result.bound(old.factors, it == bounds.end() ? old.upper : it->upper);
+    result.bound(old.factors, it == bounds.end() ? old.upper : it->upper, old.lower);
   }
   for (const Symbols::Bound& bound : bounds) {
     for (const std::string& factor : bound.factors)

@@ -31,6 +31,15 @@ int64_t multiply(int64_t a, int64_t b) {
 
 int64_t ceil_quotient(int64_t a, int64_t divisor) { return a / divisor + (a % divisor > 0 ? 1 : 0); }
 
+/// How often a divisor goes into a term's coefficient, and what is left: of a number from 1 - divisor to 0,
+/// so that equal divisions look alike and round up to at least 0; of other terms all, where anything is.
+std::pair<int64_t, int64_t> divided(const Dim::Term& term, int64_t divisor) {
+  int64_t remainder = term.coefficient % divisor;
+  if (remainder != 0 && !term.atoms.empty()) return {0, term.coefficient};
+  if (remainder > 0) remainder -= divisor;
+  return {(term.coefficient - remainder) / divisor, remainder};
+}
+
 /// Graded lexicographic order, the largest monomial first: divide() needs an order that products keep.
 std::strong_ordering compare(const std::vector<Atom>& a, const std::vector<Atom>& b) {
   if (a.size() != b.size()) return b.size() <=> a.size();
@@ -142,12 +151,11 @@ Dim ceil_div(const Dim& a, int64_t divisor) {
   std::vector<Dim::Term> whole, rest;  // ceil((d x + y) / d) = x + ceil(y / d)
   int64_t common = divisor;
   for (const Dim::Term& term : *a.terms_) {
-    if (term.coefficient % divisor == 0) {
-      whole.push_back({term.coefficient / divisor, term.atoms});
-    } else {
-      rest.push_back(term);
-      common = std::gcd(common, term.coefficient);
-    }
+    const auto [quotient, remainder] = divided(term, divisor);
+    if (quotient != 0) whole.push_back({quotient, term.atoms});
+    if (remainder == 0) continue;
+    rest.push_back({remainder, term.atoms});
+    common = std::gcd(common, remainder);
   }
   if (rest.empty()) return Dim(std::move(whole));
   for (Dim::Term& term : rest) term.coefficient /= common;
@@ -155,11 +163,13 @@ Dim ceil_div(const Dim& a, int64_t divisor) {
   Dim inner(std::move(rest));
   if (inner.is_constant()) return Dim(std::move(whole)) + ceil_div(inner, divisor);
   const Dim::Term& first = inner.terms_->front();
-  const bool nested = inner.terms_->size() == 1 && first.coefficient == 1 && first.atoms.size() == 1 &&
-                      first.atoms[0].inner != nullptr;
-  if (nested) {  // ceil(ceil(x / a) / b) = ceil(x / (a b))
+  const bool shifted = inner.terms_->size() == 2 && inner.terms_->back().atoms.empty();
+  const bool nested = (inner.terms_->size() == 1 || shifted) && first.coefficient == 1 &&
+                      first.atoms.size() == 1 && first.atoms[0].inner != nullptr;
+  if (nested) {  // ceil((ceil(x / a) + c) / b) = ceil((x + a c) / (a b))
     const int64_t product = multiply(divisor, first.atoms[0].divisor);
-    return Dim(std::move(whole)) + ceil_div(*first.atoms[0].inner, product);
+    const int64_t shift = shifted ? multiply(inner.terms_->back().coefficient, first.atoms[0].divisor) : 0;
+    return Dim(std::move(whole)) + ceil_div(*first.atoms[0].inner + shift, product);
   }
   const Atom atom{"", std::make_shared<const Dim>(std::move(inner)), divisor};
   return Dim(std::move(whole)) + Dim(std::vector<Dim::Term>{{1, {atom}}});

@@ -41,7 +41,7 @@ class Dim {
 
   Dim(int64_t constant = 0) : constant_(constant) {}  // NOLINT: sizes are written as numbers
   static Dim symbol(std::string name);
-  /// Parses "B*T + 2*ceil_div(T, 64)"; throws Error with the position of the fault.
+  /// Parses "B*T + 2*ceil_div(T, 64) - floor_div(T, 2)"; throws Error with the position of the fault.
   static Dim parse(std::string_view text);
 
   friend Dim operator+(const Dim& a, const Dim& b);
@@ -79,19 +79,23 @@ Dim substitute(const Dim& dim, const std::map<std::string, Dim, std::less<>>& va
 /// The smallest multiple of `multiple` that is >= a.
 inline Dim round_up(const Dim& a, int64_t multiple) { return ceil_div(a, multiple) * multiple; }
 
+Dim ceil_div(const Dim& a, int64_t divisor);
+/// The largest integer that is <= a / divisor.
+inline Dim floor_div(const Dim& a, int64_t divisor) { return ceil_div(a - (divisor - 1), divisor); }
+
 using Shape = std::vector<Dim>;
 Dim element_count(const Shape& shape);
 std::string str(const Shape& shape);  // "[B,T,768]"
 
-/// Declared symbols with upper bounds on them and on products of them: B <= 64, T <= 256, B*T <= 4096.
-/// Every symbol is at least 1 at launch, but for those bounded with another `lower`: the coordinates of a
-/// rank in a mesh begin at 0.
+/// Declared symbols with upper bounds on them and on products of them: B <= 64, 16 <= T <= 256, B*T <= 4096.
+/// Every symbol is at least 1 at launch, but for those bounded with another `lower`: of lengths that a
+/// convolution shortens, say. The coordinates of a rank in a mesh begin at 0.
 class Symbols {
  public:
   struct Bound {
     std::vector<std::string> factors;  // sorted; one name is the symbol's own bound
     int64_t upper;
-    int64_t lower = 1;  // 0 or 1; 0 is for one symbol alone
+    int64_t lower = 1;  // of one symbol alone; 1 for a product
     bool operator==(const Bound&) const = default;
   };
 

@@ -1,4 +1,5 @@
-// Dim::parse: sums of products of numbers, symbols, ceil_div(x, n), round_up(x, n) and parentheses.
+// Dim::parse: sums of products of numbers, symbols, ceil_div(x, n), floor_div(x, n), round_up(x, n) and
+// parentheses.
 #include <cctype>
 
 #include "runtime/dim.h"
@@ -56,7 +57,7 @@ class DimParser {
     skip_space();
     if (at_ < text_.size() && std::isdigit(static_cast<unsigned char>(text_[at_]))) return Dim(number());
     const std::string word = identifier();
-    if (word != "ceil_div" && word != "round_up") return Dim::symbol(word);
+    if (word != "ceil_div" && word != "floor_div" && word != "round_up") return Dim::symbol(word);
     require('(');
     const Dim inside = sum();
     require(',');
@@ -64,6 +65,7 @@ class DimParser {
     const int64_t constant = number();
     if (constant == 0) expected("a number above 0");
     require(')');
+    if (word == "floor_div") return floor_div(inside, constant);
     return word == "ceil_div" ? ceil_div(inside, constant) : round_up(inside, constant);
   }
 

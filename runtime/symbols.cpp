@@ -162,20 +162,29 @@ class Range {
   Cover cover_;
 };
 
+/// The least values of a product's symbols must be allowed together.
+void check_product(const Symbols& symbols, const Symbols::Bound& bound) {
+  int64_t least = 1;
+  for (const std::string& factor : bound.factors)
+    if (__builtin_mul_overflow(least, symbols.lower(factor), &least)) least = kUnbounded;
+  if (least == kUnbounded || least > bound.upper)
+    fail("the bound {} <= {}: expected at least {}, the product of the symbols' least values",
+         joined(bound.factors), bound.upper,
+         least == kUnbounded ? std::string("more than 2^63") : std::to_string(least));
+}
+
 }  // namespace
 
 void Symbols::bound(std::vector<std::string> factors, int64_t upper, int64_t lower) {
   if (factors.empty()) fail("a bound of {} names no symbol: expected at least one", upper);
   std::sort(factors.begin(), factors.end());
   if (upper < lower) fail("the bound {} <= {}: expected at least {}", joined(factors), upper, lower);
-  if (lower < 0 || lower > 1 || (lower == 0 && factors.size() != 1))
-    fail("{} is at least {}: expected 1, or 0 for one symbol", joined(factors), lower);
-  for (Bound& known : bounds_)
-    if (known.factors == factors) {
-      known.upper = upper, known.lower = lower;
-      return;
-    }
-  bounds_.push_back({std::move(factors), upper, lower});
+  if (lower < 0 || (lower != 1 && factors.size() != 1))
+    fail("{} is at least {}: expected 1, or from 0 on for one symbol", joined(factors), lower);
+  const auto known = std::ranges::find(bounds_, factors, &Bound::factors);
+  Bound& bound = known == bounds_.end() ? bounds_.emplace_back() : *known;
+  bound = {std::move(factors), upper, lower};
+  for (const Bound& each : bounds_) check_product(*this, each);
 }
 
 int64_t Symbols::lower(std::string_view name) const {
@@ -212,7 +221,9 @@ void Symbols::check(const SymbolValues& values) const {
   for (const auto& [name, value] : values) {
     if (!declared(name))
       fail("a value is given for {}: expected one of the symbols {}", name, joined(names(), ", "));
-    if (value < lower(name)) fail("{} = {}: expected at least {}", name, value, lower(name));
+    if (value < lower(name))
+      fail("{} = {}: expected at least {}{}", name, value, lower(name),
+           lower(name) > 1 ? ", the bound that the plan was compiled for" : "");
   }
   for (const Bound& bound : bounds_) {
     int64_t product = 1;

@@ -105,8 +105,11 @@ std::string json(const Module& module) {
                      {"graphs", OrderedJson::array()}};
   for (const MeshAxis& axis : module.mesh().axes)
     result["mesh"].push_back({{"axis", axis.name}, {"size", axis.size}});
-  for (const Symbols::Bound& bound : module.symbols.bounds())
-    result["symbols"].push_back({{"factors", bound.factors}, {"upper", bound.upper}});
+  for (const Symbols::Bound& bound : module.symbols.bounds()) {
+    OrderedJson symbol{{"factors", bound.factors}, {"upper", bound.upper}};
+    if (bound.lower > 1) symbol["lower"] = bound.lower;
+    result["symbols"].push_back(std::move(symbol));
+  }
   for (const auto& parameter : module.parameters) result["parameters"].push_back(parameter_json(parameter));
   if (!module.adjacent.empty()) result["adjacent"] = module.adjacent;
   for (const State& state : module.states) result["states"].push_back(state_json(state));

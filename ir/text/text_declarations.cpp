@@ -26,31 +26,31 @@ bool is_hex(std::string_view text) {
 
 }  // namespace
 
-/// 0 <= in front of a coordinate of a rank: data.rank.
-bool TextParser::begins_at_zero() {
-  if (lexer.peek().kind != Token::Kind::number) return false;
-  const Token at = lexer.peek();
-  if (integer() != 0) lexer.fail_at(at.offset, "a symbol is at least 1, or 0 <= is written in front of it");
+/// What may stand in front of a symbol, as in 16 <= T: 1 where nothing does, 0 for a coordinate of a rank.
+int64_t TextParser::least_value() {
+  if (lexer.peek().kind != Token::Kind::number) return 1;
+  const int64_t least = integer();
   if (!lexer.accept("<=")) lexer.expected("'<=' and the name of a symbol");
-  return true;
+  return least;
 }
 
 void TextParser::symbols(Symbols& symbols) {
   do {
     const Token at = lexer.peek();
-    const bool from_zero = begins_at_zero();
+    const int64_t least = least_value();
     std::vector<std::string> factors;
     do {
       const Token& symbol = lexer.expect(Token::Kind::identifier, "the name of a symbol");
       const bool dotted = symbol.text.find('.') != std::string_view::npos;
-      if (dotted != from_zero || symbol.is_special_number())
+      if (dotted != (least == 0) || symbol.is_special_number())
         lexer.fail_at(symbol.offset,
-                      "a symbol's name is of letters, digits and '_', or a coordinate's: 0 <= data.rank");
+                      "a symbol's name is of letters, digits and '_', and it is at least 1; a coordinate of a "
+                      "rank is at least 0: 0 <= data.rank");
       factors.emplace_back(symbol.text);
     } while (lexer.accept("*"));
     if (!lexer.accept("<=")) lexer.expected("'<=' and the largest value");
     const int64_t upper = integer("the largest value");
-    lexer.at(at, [&] { symbols.bound(factors, upper, from_zero ? 0 : 1); });
+    lexer.at(at, [&] { symbols.bound(factors, upper, least); });
     if (factors.size() > kMostFactors || symbols.bounds().size() > kMostBounds)
       lexer.fail_at(at.offset, "too many symbols");
   } while (lexer.accept(","));

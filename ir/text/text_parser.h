@@ -52,7 +52,7 @@ class TextParser {
 
   // ---- declarations; the keyword is behind
   void symbols(Symbols& symbols);
-  bool begins_at_zero();
+  int64_t least_value();
   State state();
   Role role();
   Buffer buffer(const std::vector<State>& states);
@@ -70,7 +70,7 @@ class TextParser {
   Dim dim_sum();
   Dim dim_product();
   Dim dim_factor();
-  Dim dim_call(bool rounded);
+  Dim dim_call(Dim (*division)(const Dim&, int64_t));
   Dim symbol(const Token& token);
   std::vector<double> floats();
   Attribute number_list();

@@ -1,4 +1,5 @@
-// Sizes as text: sums of products of numbers, symbols, ceil_div(x, n) and round_up(x, n).
+// Sizes as text: sums of products of numbers, symbols, ceil_div(x, n), floor_div(x, n) and
+// round_up(x, n).
 #include <algorithm>
 
 #include "ir/text/text_parser.h"
@@ -8,6 +9,14 @@ namespace {
 
 constexpr int kDeepest = 32;
 constexpr size_t kMostTextTerms = 256, kMostTextFactors = 24;
+
+using Division = Dim (*)(const Dim&, int64_t);
+std::optional<Division> division_named(std::string_view name) {
+  if (name == "ceil_div") return ceil_div;
+  if (name == "floor_div") return floor_div;
+  if (name == "round_up") return round_up;
+  return std::nullopt;
+}
 
 }  // namespace
 
@@ -62,8 +71,8 @@ Dim TextParser::dim_factor() {
     lexer.expect(")");
   } else if (at.kind == Token::Kind::number) {
     result = integer("a whole number in a size");
-  } else if ((at.is_word("ceil_div") || at.is_word("round_up")) && lexer.peek(1).is("(")) {
-    result = dim_call(lexer.next().text == "round_up");
+  } else if (division_named(at.text) && lexer.peek(1).is("(")) {
+    result = dim_call(*division_named(lexer.next().text));
   } else {
     result = symbol(at);
   }
@@ -71,14 +80,14 @@ Dim TextParser::dim_factor() {
   return result;
 }
 
-Dim TextParser::dim_call(bool rounded) {
+Dim TextParser::dim_call(Division division) {
   lexer.expect("(");
   const Token at = lexer.peek();
   const Dim inner = dim_sum();
   lexer.expect(",");
   const int64_t divisor = integer("a constant divisor");
   lexer.expect(")");
-  return dim(at, [&] { return rounded ? round_up(inner, divisor) : ceil_div(inner, divisor); });
+  return dim(at, [&] { return division(inner, divisor); });
 }
 
 Dim TextParser::symbol(const Token& token) {

@@ -34,8 +34,8 @@ std::string text(const Attribute& attribute) {
 std::string text(const Symbols& symbols) {
   std::vector<std::string> bounds;
   for (const Symbols::Bound& bound : symbols.bounds())
-    bounds.push_back(fmt::format("{}{} <= {}", bound.lower == 0 ? "0 <= " : "", fmt::join(bound.factors, "*"),
-                                 bound.upper));
+    bounds.push_back(fmt::format("{}{} <= {}", bound.lower == 1 ? "" : fmt::format("{} <= ", bound.lower),
+                                 fmt::join(bound.factors, "*"), bound.upper));
   return bounds.empty() ? "" : fmt::format("symbols {}\n", fmt::join(bounds, ", "));
 }
 

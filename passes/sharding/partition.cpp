@@ -280,7 +280,7 @@ Symbols bounds_of_parts(const Module& module, const SymbolCuts& cuts, const std:
     if (parts > 1 && bound.upper < parts)
       fail("partition: {} is at most {}, and {} ranks have parts of it: give a larger bound",
            fmt::join(bound.factors, "*"), bound.upper, parts);
-    symbols.bound(bound.factors, bound.upper / parts, bound.lower);
+    symbols.bound(bound.factors, bound.upper / parts, (bound.lower + parts - 1) / parts);
   }
   return symbols;
 }

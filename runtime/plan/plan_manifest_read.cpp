@@ -87,9 +87,9 @@ class ManifestReader {
     decode(at, bounds);
     if (bounds.size() > kMostBounds) expected(at, fmt::format("at most {} bounds", kMostBounds));
     for (const Symbols::Bound& bound : bounds) {
-      const bool coordinate = bound.lower == 0 && bound.factors.size() == 1;
-      const bool fits = (bound.lower == 1 || coordinate) && bound.upper >= bound.lower &&
-                        !bound.factors.empty() && bound.factors.size() <= kMostBounds;
+      const bool has_least = bound.lower == 1 || (bound.lower >= 0 && bound.factors.size() == 1);
+      const bool fits = has_least && bound.upper >= bound.lower && !bound.factors.empty() &&
+                        bound.factors.size() <= kMostBounds;
       if (!fits) expected(at, "bounds of at least 1 on at least one symbol (0 on a coordinate)");
       value.bound(bound.factors, bound.upper, bound.lower);
     }

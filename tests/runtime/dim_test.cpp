@@ -69,6 +69,27 @@ TEST(Dim, SimplifiesCeilDiv) {
   EXPECT_THROW(ceil_div(T, 0), Error);
 }
 
+TEST(Dim, FloorDivIsCanonical) {
+  EXPECT_EQ(floor_div(Dim(7), 2), Dim(3));
+  EXPECT_EQ(floor_div(Dim(-7), 2), Dim(-4));
+  EXPECT_EQ(floor_div(T - 10, 5) + 1, floor_div(T - 5, 5));
+  EXPECT_EQ(ceil_div(T - 14, 5) + 1, ceil_div(T - 9, 5));
+  EXPECT_EQ(ceil_div(T + 7, 5), ceil_div(T + 2, 5) + 1);
+  EXPECT_EQ(ceil_div(ceil_div(T, 5) + 1, 2), ceil_div(T + 5, 10));
+  EXPECT_EQ(Dim::parse("floor_div(T - 10, 5) + 1"), floor_div(T - 5, 5));
+}
+
+TEST(Dim, LengthsOfConvolutionsStaySmall) {
+  Dim length = T;
+  int64_t expected = 16000;
+  for (const auto& [size, step] : {std::pair(10, 5), {3, 2}, {3, 2}, {3, 2}, {3, 2}, {2, 2}, {2, 2}}) {
+    length = floor_div(length - size, step) + 1;
+    expected = (expected - size) / step + 1;
+  }
+  EXPECT_EQ(length.str(), "ceil_div(T - 79, 320) - 1");
+  EXPECT_EQ(length.evaluate({{"T", 16000}}), expected);
+}
+
 TEST(Dim, PrintsAndParsesBack) {
   const Dim dim = B * T + ceil_div(T, 64) * 2 - 3;
   EXPECT_EQ(dim.str(), "B*T + 2*ceil_div(T, 64) - 3");
@@ -107,6 +128,8 @@ TEST(Dim, EvaluatesLikeItsExpression) {
     EXPECT_EQ((a - b).evaluate(values), x - y);
     EXPECT_EQ((a * b).evaluate(values), x * y);
     EXPECT_EQ(ceil_div(a, d).evaluate(values), (x + d - 1) / d) << a.str() << " by " << d;
+    EXPECT_EQ(floor_div(a, d).evaluate(values), x / d) << a.str() << " by " << d;
+    EXPECT_EQ(ceil_div(a - 40, d).evaluate(values), x < 40 ? -((40 - x) / d) : (x - 40 + d - 1) / d);
   }
 }
 
@@ -175,6 +198,21 @@ TEST(Symbols, UpperIsNeverBelowAValue) {
       EXPECT_LE(dim.evaluate({{"B", b}, {"T", t}}), upper) << dim.str() << " at B=" << b << " T=" << t;
     }
   }
+}
+
+TEST(Symbols, HaveLeastValues) {
+  Symbols symbols = example_symbols();
+  symbols.bound({"T"}, 256, 16);
+  EXPECT_EQ(symbols.lower("T"), 16);
+  EXPECT_EQ(symbols.lower("B"), 1);
+  EXPECT_EQ(symbols.upper(B * 10 - T), 640 - 16);
+  EXPECT_EQ(message([&] { symbols.check({{"B", 1}, {"T", 15}}); }),
+            "T = 15: expected at least 16, the bound that the plan was compiled for");
+  EXPECT_EQ(message([&] { symbols.bound({"T"}, 15, 16); }), "the bound T <= 15: expected at least 16");
+  EXPECT_EQ(message([&] { symbols.bound({"B", "T"}, 4096, 2); }),
+            "B*T is at least 2: expected 1, or from 0 on for one symbol");
+  EXPECT_EQ(message([&] { symbols.bound({"B"}, 1000, 300); }),
+            "the bound B*T <= 4096: expected at least 4800, the product of the symbols' least values");
 }
 
 TEST(Symbols, NamesWhatIsUnboundedOrTooLarge) {
