@@ -6,6 +6,10 @@
 
 namespace smelt {
 
+static Attribute as_attribute(const Dim& dim) {
+  return dim.constant() ? Attribute(*dim.constant()) : Attribute(dim);
+}
+
 Node* GraphBuilder::create(Op op, llvm::ArrayRef<Value*> operands, Attributes attributes,
                            llvm::ArrayRef<Type> declared) {
   const std::vector<Type> types = infer_types(op, {}, {}, operands, attributes, declared);
@@ -116,8 +120,30 @@ Value* GraphBuilder::slice(Value* value, int64_t axis, Dim begin, Dim length) {
   if (axis < 0 || axis >= value->rank()) fail("slice: axis {} is outside {}", axis, str(value->type));
   Type type = value->type;
   type.shape[axis] = std::move(length);
-  Attribute from = begin.constant() ? Attribute(*begin.constant()) : Attribute(begin);
-  return create(Op::slice, {value}, {{"axis", axis}, {"begin", std::move(from)}}, type)->result();
+  return create(Op::slice, {value}, {{"axis", axis}, {"begin", as_attribute(begin)}}, type)->result();
+}
+
+Value* GraphBuilder::strided_slice(Value* value, int64_t axis, Dim begin, int64_t step, Dim length) {
+  if (axis < 0 || axis >= value->rank()) fail("strided_slice: axis {} is outside {}", axis, str(value->type));
+  Type type = value->type;
+  type.shape[axis] = std::move(length);
+  return create(Op::strided_slice, {value}, {{"axis", axis}, {"begin", as_attribute(begin)}, {"step", step}},
+                type)
+      ->result();
+}
+
+Value* GraphBuilder::windows(Value* value, int64_t axis, int64_t size, int64_t step, int64_t dilation) {
+  Attributes attributes = {{"axis", axis}, {"size", size}};
+  if (step != 1) attributes["step"] = step;
+  if (dilation != 1) attributes["dilation"] = dilation;
+  return create(Op::windows, {value}, std::move(attributes))->result();
+}
+
+Value* GraphBuilder::pad(Value* value, int64_t axis, Dim low, Dim high, double number) {
+  if (low.is_zero() && high.is_zero()) return value;
+  return create(Op::pad, {value},
+                {{"axis", axis}, {"low", as_attribute(low)}, {"high", as_attribute(high)}, {"value", number}})
+      ->result();
 }
 
 Value* GraphBuilder::concat(llvm::ArrayRef<Value*> values, int64_t axis) {
@@ -152,6 +178,10 @@ Value* GraphBuilder::scatter_add(Value* init, Value* indices, Value* updates, in
   return create(Op::scatter_add, {init, indices, updates}, {{"axis", axis}})->result();
 }
 
+Value* GraphBuilder::scatter(Value* init, Value* indices, Value* updates, int64_t axis) {
+  return create(Op::scatter, {init, indices, updates}, {{"axis", axis}})->result();
+}
+
 Value* GraphBuilder::matmul(Value* a, Value* b, std::string spec) {
   return create(Op::matmul, {a, b}, {{"spec", std::move(spec)}})->result();
 }
@@ -179,6 +209,10 @@ Value* GraphBuilder::scan(std::string kind, Value* value, int64_t axis, bool exc
 }
 
 Node* GraphBuilder::top_k(Value* value, int64_t k) { return create(Op::top_k, {value}, {{"k", k}}); }
+
+Node* GraphBuilder::sort(Value* value, bool descending) {
+  return create(Op::sort, {value}, descending ? Attributes{{"descending", true}} : Attributes{});
+}
 
 Node* GraphBuilder::sample(Value* scores, Value* numbers, Value* integers) {
   return create(Op::sample, {scores, numbers, integers});

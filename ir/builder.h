@@ -80,7 +80,13 @@ class GraphBuilder {
   Value* reshape(Value* value, Shape shape);
   Value* transpose(Value* value, std::vector<int64_t> permutation);
   Value* slice(Value* value, int64_t axis, Dim begin, Dim length);
+  /// Every step-th along the axis from `begin` on.
+  Value* strided_slice(Value* value, int64_t axis, Dim begin, int64_t step, Dim length);
+  /// Windows of `size` elements each, `dilation` apart, one every `step` (ir/windows.h).
+  Value* windows(Value* value, int64_t axis, int64_t size, int64_t step = 1, int64_t dilation = 1);
   Value* concat(llvm::ArrayRef<Value*> values, int64_t axis);
+  /// With so many elements of `number` in front and behind.
+  Value* pad(Value* value, int64_t axis, Dim low, Dim high, double number = 0);
 
   // ---- reductions and the rest
   Value* reduce(ReduceOp op, Value* value, std::vector<int64_t> axes);
@@ -90,6 +96,7 @@ class GraphBuilder {
   }
   Value* gather(Value* table, Value* indices, int64_t axis = 0);
   Value* scatter_add(Value* init, Value* indices, Value* updates, int64_t axis = 0);
+  Value* scatter(Value* init, Value* indices, Value* updates, int64_t axis = 0);
   Value* matmul(Value* a, Value* b, std::string spec);
   /// Writes a body: gets its inputs, returns the result.
   using MakeBody = llvm::function_ref<Value*(GraphBuilder&, llvm::ArrayRef<Value*> inputs)>;
@@ -100,6 +107,7 @@ class GraphBuilder {
   Value* scan(std::string kind, Value* value, int64_t axis, bool exclusive = false);
   /// Values and, as result 1, indices.
   Node* top_k(Value* value, int64_t k);
+  Node* sort(Value* value, bool descending = false);
   /// A token of each row of scores and, as result 1, its log-probability.
   Node* sample(Value* scores, Value* numbers, Value* integers);
   /// Value at index operands, one for each of the axes (ir/insertion.h).

@@ -31,6 +31,13 @@ Types infer_einsum(const Context& c) {
   return {{c.type(0).dtype, shape}};
 }
 
+Types infer_sort(const Context& c) {
+  if (c.type(0).rank() < 1 || (c.type(0).dtype != DType::f32 && c.type(0).dtype != DType::i32))
+    fail("sort: operand 0 is {}, expected rows of f32 or i32; convert it", str(c.type(0)));
+  if (c.attributes.contains("descending")) need<bool>(c, "descending", "true or false");
+  return {c.type(0), {DType::i32, c.type(0).shape}};
+}
+
 Types infer_embedding(const Context& c) {
   need_rank(c, 0, 2);
   need_integer(c, 1);

@@ -185,6 +185,12 @@ Types infer_scatter_add(const Context& c) {
   return {c.type(0)};
 }
 
+Types infer_scatter(const Context& c) {
+  if (c.attributes.contains("unique")) need<bool>(c, "unique", "true or false");
+  need_dtype(c, 2, c.type(0).dtype);
+  return infer_scatter_add(c);
+}
+
 Types infer_scan(const Context& c) {
   need_axis(c, c.type(0).rank());
   if (c.type(0).dtype != DType::f32 && c.type(0).dtype != DType::i32)

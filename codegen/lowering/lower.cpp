@@ -57,6 +57,8 @@ class EntryLowering {
         return lower_attention_grad(builder_, node);
       case Op::scatter_add:
         return lower_scatter_add(builder_, node);
+      case Op::scatter:
+        return lower_scatter(builder_, node);
       case Op::scan:
         return lower_scan(builder_, node);
       case Op::top_k:
@@ -74,6 +76,7 @@ class EntryLowering {
       case Op::reshape:
       case Op::transpose:
       case Op::slice:
+      case Op::windows:
       case Op::broadcast:
       case Op::stop_gradient:
         return lower_view(node);

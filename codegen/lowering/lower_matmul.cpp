@@ -9,6 +9,7 @@
 #include "ir/analysis/epilogue.h"
 #include "ir/analysis/view.h"
 #include "ir/matmul_spec.h"
+#include "ir/windows.h"
 #include "runtime/error.h"
 
 namespace smelt {
@@ -33,10 +34,11 @@ class MatmulLowering {
     const Layout result = c_;
     gather_sums();
     place_sums();
-    // At most one copy each of a, b and c makes every matrix have a dim of stride 1.
+    // At most one copy each of a, b and c makes every matrix have a dim of stride 1; c may be moved once
+    // more, beside windows.
     std::optional<GemmStep> step = try_step();
     for (int copies = 0; !step; ++copies) {
-      if (copies == 3) fail_with(Status::internal, "{}: no layout for \"{}\"", node_.describe(), spec_.str());
+      if (copies == 4) fail_with(Status::internal, "{}: no layout for \"{}\"", node_.describe(), spec_.str());
       step = try_step();
     }
     for (GemmStep& part : builder_.target().is_cuda() ? cut_gemm(*step) : std::vector{*step})
@@ -52,21 +54,34 @@ class MatmulLowering {
     builder_.add_step(std::move(step), std::move(reads), {c_.buffer});
   }
 
+  /// The runs of the letters of each kind.
+  struct Runs {
+    std::vector<MatmulRun> m, n, k, batch;
+  };
+
+  Runs runs() const {
+    Runs all;
+    for (char letter : spec_.out) {
+      const bool in_a = has(spec_.a, letter), in_b = has(spec_.b, letter);
+      (in_a && in_b ? all.batch : in_a ? all.m : all.n).push_back(run(letter));
+    }
+    for (char letter : summed_) all.k.push_back(run(letter));
+    return all;
+  }
+
   /// The step for the layouts at hand; nothing where a matrix has no dim of stride 1: then it got a new
   /// layout.
   std::optional<GemmStep> try_step() {
-    std::vector<MatmulRun> m, n, batch;
-    for (char letter : spec_.out) {
-      const bool in_a = has(spec_.a, letter), in_b = has(spec_.b, letter);
-      (in_a && in_b ? batch : in_a ? m : n).push_back(run(letter));
+    const Runs all = runs();
+    for (const MatrixDims& dims : candidates(all)) {
+      const GemmStep step = step_of(dims, joined(all.batch));
+      if (walks_a(step) && walks_b(step) && takes(step)) return finished(step);
     }
-    std::vector<MatmulRun> k;
-    for (char letter : summed_) k.push_back(run(letter));
-    for (const MatrixDims& dims : matrix_dims(joined(m), joined(n), joined(k), builder_.symbols())) {
-      const GemmStep step = step_of(dims, joined(batch));
-      if (walks(step.a) && walks(step.b) && takes(step)) return finished(step);
+    if (repeats()) {
+      leave_windows(all);
+      return {};
     }
-    const MatrixDims last{last_of(m), last_of(n), last_of(k), {}, {}};
+    const MatrixDims last{last_of(all.m), last_of(all.n), last_of(all.k), {}, {}};
     const GemmStep step = step_of(last, {});
     if (!walks(step.a))
       copy_operand(a_, spec_.a, *node_.operand(0));
@@ -76,6 +91,73 @@ class MatmulLowering {
       move_result();
     return {};
   }
+
+  // ---- windows that overlap
+
+  /// They are no rows of a matrix together with what is inside of them, but they are for each place inside.
+  std::vector<MatrixDims> candidates(const Runs& all) const {
+    const Symbols& symbols = builder_.symbols();
+    std::vector<MatrixDims> dims = matrix_dims(joined(all.m), joined(all.n), joined(all.k), symbols);
+    if (!repeats()) return dims;
+    for (MatrixDims& apart : matrix_dims(several(all.m), several(all.n), several(all.k), symbols))
+      dims.push_back(std::move(apart));
+    std::erase_if(dims, [&](const MatrixDims& each) { return !is_worth_calls(each); });
+    return dims;
+  }
+
+  static std::vector<MatmulRun> several(std::vector<MatmulRun> runs) {
+    std::erase_if(runs, [](const MatmulRun& run) { return run.extent.is_one(); });
+    return runs;
+  }
+
+  /// Whether products are large enough for a call each, whose results are added up in f32. A copy of windows
+  /// has more elements than there are.
+  bool is_worth_calls(const MatrixDims& dims) const {
+    constexpr double kDeep = 32, kWork = kDeep * kDeep * kDeep;
+    const auto most = [&](const MatmulRun& run) {
+      return static_cast<double>(builder_.symbols().upper(run.extent));
+    };
+    const bool sums = dims.summed.empty() || (node_.result()->dtype() == DType::f32 && most(dims.k) >= kDeep);
+    return sums && most(dims.m) * most(dims.n) * most(dims.k) >= kWork;
+  }
+
+  /// The first choice for which both operands lie as they have to.
+  std::optional<MatrixDims> walking_dims(const Runs& all) const {
+    for (MatrixDims& dims : candidates(all)) {
+      const GemmStep step = step_of(dims, {});
+      if (walks_a(step) && walks_b(step)) return std::move(dims);
+    }
+    return {};
+  }
+
+  bool repeats() const { return repeats_elements(0) || repeats_elements(1); }
+
+  /// Whether the operand shows elements more than once, where it has not been copied yet.
+  bool repeats_elements(unsigned operand) const {
+    const Value* value = node_.operand(operand);
+    const int buffer = (operand == 0 ? a_ : b_).buffer;
+    while (info(value->node()->op()).has(Trait::view) && value->layout && value->layout->buffer == buffer) {
+      if (value->node()->is(Op::windows) && overlap(windows_of(*value->node()))) return true;
+      value = value->node()->operand(0);
+    }
+    return false;
+  }
+
+  /// Once the result is moved to where it is written column by column; else the windows are copied.
+  void leave_windows(const Runs& all) {
+    const auto dims = walking_dims(all);
+    if (dims && inside_ == 0) {
+      for (char letter : spec_.out)
+        if (!has(spec_.a, letter) && stride(spec_.b, b_, letter) == dims->n.b) inside_ = letter;
+      if (inside_ != 0) return move_result();
+    }
+    if (repeats_elements(0))
+      copy_operand(a_, spec_.a, *node_.operand(0));
+    else
+      copy_operand(b_, spec_.b, *node_.operand(1));
+  }
+
+  // ---- letters and runs
 
   MatmulRun run(char letter) const {
     return {extent(letter), stride(spec_.a, a_, letter), stride(spec_.b, b_, letter),
@@ -173,6 +255,7 @@ class MatmulLowering {
   void gather_sums() {
     std::erase_if(summed_, [&](char letter) { return extent(letter).is_one(); });
     if (summed_.size() < 2) return;
+    if (repeats() && walking_dims(runs())) return;
     int64_t least = std::numeric_limits<int64_t>::max();
     for (const std::string& order : {summed_, order_in(spec_.a, a_), order_in(spec_.b, b_)}) {
       const int64_t elements = gaps(order, spec_.a, a_, 0) + gaps(order, spec_.b, b_, 1);
@@ -207,6 +290,18 @@ class MatmulLowering {
     return matrix.row_stride.is_one() || matrix.column_stride.is_one();
   }
 
+  bool walks_a(const GemmStep& step) const { return walks(step.a) && is_apart(step.a, step.m, step.k); }
+  bool walks_b(const GemmStep& step) const { return walks(step.b) && is_apart(step.b, step.k, step.n); }
+
+  /// Whether no line of the matrix begins inside of the one before, either way.
+  bool is_apart(const GemmStep::Matrix& matrix, const Dim& rows, const Dim& columns) const {
+    const auto apart = [&](const Dim& unit, const Dim& length, const Dim& pitch, const Dim& lines) {
+      return unit.is_one() && (lines.is_one() || builder_.symbols().upper(pitch - length) >= 0);
+    };
+    return apart(matrix.column_stride, columns, matrix.row_stride, rows) ||
+           apart(matrix.row_stride, rows, matrix.column_stride, columns);
+  }
+
   void copy_operand(Layout& layout, const std::string& letters, const Value& value) {
     const Layout copy = fresh(letters, value);
     builder_.copy(layout, copy, value.shape(), value);
@@ -220,7 +315,9 @@ class MatmulLowering {
         builder_.add_buffer(node_.source, Role::temporary, value.dtype(), element_count(value.shape()));
     Layout layout{buffer, 0, std::vector<Dim>(letters.size(), Dim(1))};
     std::string batch, others;
-    for (char letter : spec_.out) (is_batch(letter) ? batch : others) += letter;
+    for (char letter : spec_.out)
+      if (letter != inside_) (is_batch(letter) ? batch : others) += letter;
+    if (inside_ != 0) others += inside_;
     const std::string order = batch + (sums_inside ? others + summed_ : summed_ + others);
     Dim stride = 1;
     for (size_t i = order.size(); i-- > 0;) {
@@ -257,6 +354,7 @@ class MatmulLowering {
   std::optional<Epilogue> epilogue_;
   Layout a_, b_, c_;
   std::string summed_;  // the letters that are summed over, from outer to inner ones
+  char inside_ = 0;     // the letter of the result that is innermost in fresh memory; 0: its last one
 };
 
 }  // namespace

@@ -32,7 +32,7 @@ class StateReaders {
 
   void add(const Node& node) {
     if (node.is(Op::fusion) || node.is(Op::matmul) || node.is(Op::attention) || node.is(Op::attention_grad) ||
-        node.is(Op::scatter_add) || node.is(Op::pack) || node.is(Op::collective)) {
+        node.is(Op::scatter_add) || node.is(Op::scatter) || node.is(Op::pack) || node.is(Op::collective)) {
       for (const auto& value : node.results())
         if (value->layout && is_state(value->layout->buffer))
           add(node, value->layout->buffer, region_of(*value->layout, value->shape()));

@@ -78,6 +78,7 @@ void lower_attention_grad(ProgramBuilder& builder, const Node& gradient);
 void lower_attention_by_blocks(ProgramBuilder& builder, const Node& attention);
 void lower_attention_grad_by_blocks(ProgramBuilder& builder, const Node& gradient);
 void lower_scatter_add(ProgramBuilder& builder, const Node& scatter);
+void lower_scatter(ProgramBuilder& builder, const Node& scatter);
 void lower_scan(ProgramBuilder& builder, const Node& scan);
 void lower_top_k(ProgramBuilder& builder, const Node& top_k);
 void lower_sample(ProgramBuilder& builder, const Node& sample);

@@ -218,6 +218,7 @@ MaybeRange IndexRanges::of(const Value& value) const {
     case Op::stop_gradient:
       return at(node.operand(0));
     case Op::slice:
+    case Op::windows:
     case Op::gather:
       return of_some(at(node.operand(0)));
     case Op::convert:
@@ -227,6 +228,10 @@ MaybeRange IndexRanges::of(const Value& value) const {
       for (const Value* operand : node.operands().drop_front()) all = either(all, at(operand));
       return all;
     }
+    case Op::insert:
+      return some_of(node, 1);
+    case Op::scatter:
+      return some_of(node, 2);
     case Op::pointwise:
       return of_pointwise(node);
     case Op::reduce:
@@ -238,6 +243,11 @@ MaybeRange IndexRanges::of(const Value& value) const {
     default:
       return std::nullopt;
   }
+}
+
+/// What some elements of operand 0 and of another one are.
+IndexRange IndexRanges::some_of(const Node& node, unsigned other) const {
+  return of_some(either(at(node.operand(0)), at(node.operand(other))));
 }
 
 MaybeRange IndexRanges::of_constant(const Node& node) const {
@@ -319,7 +329,7 @@ MaybeRange IndexRanges::of_top_k(const Node& node) const {
   const auto most = most_of(columns, graph_.module().symbols);
   if (!most || *most > kMost) return std::nullopt;
   const bool enough = columns.constant().value_or(0) >= node.int_attr("k");
-  return IndexRange{.least = enough ? 0 : -1, .most = std::max<int64_t>(0, *most - 1)};
+  return IndexRange{.least = enough ? 0 : -1, .most = std::max<int64_t>(0, *most - 1), .below = columns};
 }
 
 /// -1 stands for none, where no score is above -infinity or one is NaN.

@@ -25,8 +25,8 @@ struct IndexRange {
 
 /// Ranges of integers and flags: through constants, iota, inputs with bounds, views, conversions, sums,
 /// differences, products, quotients, minima, maxima, selects with their comparisons, look-ups in constant
-/// tables, reductions and bodies of fusions. Arithmetic that may leave 32 bits has an unknown result. Floats
-/// have no range.
+/// tables, what is put into tables, reductions and bodies of fusions. Arithmetic that may leave 32 bits has
+/// an unknown result. Floats have no range.
 class IndexRanges {
  public:
   explicit IndexRanges(const Graph& graph);
@@ -39,6 +39,7 @@ class IndexRanges {
   void find();
   void find_results(const Node& fusion);
   std::optional<IndexRange> of(const Value& value) const;
+  IndexRange some_of(const Node& node, unsigned other) const;
   std::optional<IndexRange> of_constant(const Node& node) const;
   std::optional<IndexRange> of_input(const Node& node) const;
   std::optional<IndexRange> of_iota(const Value& value) const;

@@ -1,5 +1,6 @@
 #include "ir/analysis/view.h"
 
+#include "ir/windows.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace smelt {
@@ -106,6 +107,14 @@ std::optional<Layout> view_layout(const Node& view, const Layout& operand) {
     case Op::slice:
       layout.offset += view.dim_attr("begin") * operand.strides[view.int_attr("axis")];
       return layout;
+    case Op::windows: {
+      const Windows windows = windows_of(view);
+      Dim& stride = layout.strides[windows.axis];
+      const Dim between = stride * windows.dilation;
+      stride *= windows.step;
+      layout.strides.insert(layout.strides.begin() + windows.axis + 1, between);
+      return layout;
+    }
     case Op::broadcast:
       layout.strides.assign(view.result()->rank(), Dim(0));
       for (auto [i, axis] : llvm::enumerate(view.ints_attr("axes")))

@@ -1,4 +1,5 @@
-// Layouts of views: how reshape, transpose, slice and broadcast of a value look at that value's memory.
+// Layouts of views: how reshape, transpose, slice, windows and broadcast of a value look
+// at that value's memory.
 #pragma once
 
 #include <optional>
@@ -24,7 +25,7 @@ std::optional<std::vector<Dim>> reshape_strides(const Shape& from, const std::ve
 /// The layout of a view node's result, given its operand's; empty where it has to be copied.
 std::optional<Layout> view_layout(const Node& view, const Layout& operand);
 /// The layout the operand must have for the result to have `result`: the inverse of view_layout; nothing for
-/// views that drop or repeat elements (slice, broadcast).
+/// views that drop or repeat elements (slice, windows, broadcast).
 std::optional<Layout> operand_layout(const Node& view, const Layout& result);
 
 }  // namespace smelt

@@ -64,6 +64,8 @@ Arrays<S> evaluate_transpose(const Call<S>& call);
 template <typename S>
 Arrays<S> evaluate_slice(const Call<S>& call);
 template <typename S>
+Arrays<S> evaluate_windows(const Call<S>& call);
+template <typename S>
 Arrays<S> evaluate_concat(const Call<S>& call);
 template <typename S>
 Arrays<S> evaluate_pack(const Call<S>& call);
@@ -71,6 +73,8 @@ template <typename S>
 Arrays<S> evaluate_gather(const Call<S>& call);
 template <typename S>
 Arrays<S> evaluate_scatter_add(const Call<S>& call);
+template <typename S>
+Arrays<S> evaluate_scatter(const Call<S>& call);
 template <typename S>
 Arrays<S> evaluate_matmul(const Call<S>& call);
 // Without more than its own operands and with a body: what the body is handed. Otherwise, with what the body

@@ -3,6 +3,7 @@
 
 #include "ir/evaluate/evaluate_ops.h"
 #include "ir/insertion.h"
+#include "ir/windows.h"
 #include "runtime/error.h"
 
 namespace smelt::evaluation {
@@ -75,6 +76,19 @@ Arrays<S> evaluate_slice(const Call<S>& call) {
 }
 
 template <typename S>
+Arrays<S> evaluate_windows(const Call<S>& call) {
+  const Sizes& shape = call.operand(0).shape;
+  const Windows windows = windows_of(call.node);
+  const int64_t count = call.shape()[windows.axis];
+  if (count < 0) fail("{}: {} windows in a dim of {}", call.node.describe(), count, shape[windows.axis]);
+  Sizes strides = row_major_strides(shape);
+  const int64_t stride = strides[windows.axis];
+  strides[windows.axis] = stride * windows.step;
+  strides.insert(strides.begin() + windows.axis + 1, stride * windows.dilation);
+  return pick(call, offsets(call.shape(), strides));
+}
+
+template <typename S>
 Arrays<S> evaluate_concat(const Call<S>& call) {
   Array<S> result = call.zeros();
   const AxisView whole(call.shape(), call.node.int_attr("axis"));
@@ -136,6 +150,22 @@ Arrays<S> evaluate_scatter_add(const Call<S>& call) {
       if (row < 0 || row >= view.size) continue;
       S* to = result.data.data() + (outer * view.size + row) * view.inner;
       for (int64_t j = 0; j < view.inner; ++j) to[j] += from[j];
+    }
+  return {stored(call, std::move(result))};
+}
+
+/// The last update of a row stays. Indices outside the table are left out, as sort_index does.
+template <typename S>
+Arrays<S> evaluate_scatter(const Call<S>& call) {
+  Array<S> result = call.operand(0);
+  const Array<S>&indices = call.operand(1), &updates = call.operand(2);
+  const AxisView view(result.shape, call.node.int_attr("axis"));
+  auto from = updates.data.begin();
+  for (int64_t outer = 0; outer < view.outer; ++outer)
+    for (size_t i = 0; i < indices.data.size(); ++i, from += view.inner) {
+      const int64_t row = index_at(indices, i);
+      if (row < 0 || row >= view.size) continue;
+      std::copy_n(from, view.inner, result.data.begin() + (outer * view.size + row) * view.inner);
     }
   return {stored(call, std::move(result))};
 }
@@ -212,10 +242,12 @@ SMELT_EVALUATE_ALL(evaluate_stop_gradient)
 SMELT_EVALUATE_ALL(evaluate_broadcast)
 SMELT_EVALUATE_ALL(evaluate_transpose)
 SMELT_EVALUATE_ALL(evaluate_slice)
+SMELT_EVALUATE_ALL(evaluate_windows)
 SMELT_EVALUATE_ALL(evaluate_concat)
 SMELT_EVALUATE_ALL(evaluate_pack)
 SMELT_EVALUATE_ALL(evaluate_gather)
 SMELT_EVALUATE_ALL(evaluate_scatter_add)
+SMELT_EVALUATE_ALL(evaluate_scatter)
 SMELT_EVALUATE_ALL(evaluate_insert)
 
 }  // namespace smelt::evaluation

@@ -157,6 +157,8 @@ class Run {
         return evaluate_transpose(call);
       case Op::slice:
         return evaluate_slice(call);
+      case Op::windows:
+        return evaluate_windows(call);
       case Op::concat:
         return evaluate_concat(call);
       case Op::pack:
@@ -165,6 +167,8 @@ class Run {
         return evaluate_gather(call);
       case Op::scatter_add:
         return evaluate_scatter_add(call);
+      case Op::scatter:
+        return evaluate_scatter(call);
       case Op::scan:
         return evaluate_scan(call);
       case Op::top_k:

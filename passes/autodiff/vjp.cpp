@@ -226,9 +226,11 @@ constexpr DerivativeRule kRules[] = {
     {Op::scatter_add, reverse_scatter_add, forward_scatter_add},
     {Op::matmul, reverse_matmul, forward_matmul},
     {Op::collective, reverse_collective, forward_collective},
-    {Op::insert, refuse_unknown},
-    {Op::scan, refuse_unknown},
-    {Op::top_k, refuse_unknown},
+    {Op::scatter, reverse_scatter, forward_scatter},
+    {Op::windows, reverse_windows, forward_linear},
+    {Op::scan, reverse_scan, forward_scan},
+    {Op::top_k, reverse_order, forward_order},
+    {Op::insert, refuse_unknown, forward_insert},
     {Op::sample, refuse_unknown},
     {Op::pack, refuse},
     {Op::fusion, refuse},
@@ -236,6 +238,7 @@ constexpr DerivativeRule kRules[] = {
     {Op::log_softmax, reverse_log_softmax},
     {Op::cross_entropy, reverse_cross_entropy},
     {Op::attention, reverse_attention},
+    {Op::sort, reverse_order},
 };
 
 constexpr size_t kOps = 0

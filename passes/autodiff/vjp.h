@@ -83,6 +83,16 @@ void reverse_attention(const Reverse& r);
 void reverse_pointwise(const Reverse& r);
 Forward::Tangents forward_pointwise(const Forward& f);
 
+// ---- vjp_order.cpp
+void reverse_scatter(const Reverse& r);
+void reverse_windows(const Reverse& r);
+void reverse_scan(const Reverse& r);
+void reverse_order(const Reverse& r);
+Forward::Tangents forward_scatter(const Forward& f);
+Forward::Tangents forward_insert(const Forward& f);
+Forward::Tangents forward_scan(const Forward& f);
+Forward::Tangents forward_order(const Forward& f);
+
 // ---- jvp.cpp
 /// Ops that are linear in their first operand and read no other float: the op itself, on the tangent.
 Forward::Tangents forward_linear(const Forward& f);

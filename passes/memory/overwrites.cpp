@@ -77,7 +77,7 @@ bool is_only_target(const Node& node, const Value& operand, const Value& result)
 bool reads_elementwise(const Node& node, const Value& operand, const Value& result) {
   if (target_in_body(result)) return is_only_target(node, operand, result);
   if (node.is(Op::pack)) return true;
-  if (node.is(Op::scatter_add))  // adds to its first operand where that lies
+  if (node.is(Op::scatter_add) || node.is(Op::scatter))  // changes its first operand where that lies
     return !llvm::is_contained(node.operands().drop_front(), &operand) && operand.shape() == result.shape();
   return node.body && !llvm::is_contained(own_operands(node), &operand) &&
          body_reads_elementwise(node, operand, result);
@@ -88,7 +88,7 @@ bool reads_elementwise(const Node& node, const Value& operand, const Value& resu
 Value* added_to(const Value& result) {
   const Node& node = *result.node();
   Value* start = nullptr;
-  if (node.is(Op::scatter_add))
+  if (node.is(Op::scatter_add) || node.is(Op::scatter))
     start = node.operand(0);
   else if (const auto sum = epilogue(node); sum && sum->kind == Epilogue::Kind::matrix)
     start = sum->operand;

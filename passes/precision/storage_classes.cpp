@@ -95,8 +95,9 @@ void StorageClasses::number_values() {
 }
 
 void StorageClasses::join(const Node& node) {
-  if (is_view(node) || node.is(Op::scatter_add) || node.is(Op::collective))
+  if (is_view(node) || node.is(Op::scatter_add) || node.is(Op::scatter) || node.is(Op::collective))
     unite(node.operand(0), node.result());
+  if (node.is(Op::scatter)) unite(node.operand(2), node.result());
   if (node.is(Op::concat) || node.is(Op::pack))
     for (const Value* operand : node.operands()) unite(operand, node.result());
   if (const auto sum = epilogue(node); sum && sum->kind == Epilogue::Kind::matrix)
@@ -141,6 +142,7 @@ void StorageClasses::add(const Node& node) {
       for (const Value* value : {node.operand(0), node.operand(1), node.result(1)}) keep_exact(value);
       break;
     case Op::scatter_add:
+    case Op::scatter:
       if (takes_part(node.operand(2))) constraints(node.operand(2)).read = true;
       break;
     case Op::pack:

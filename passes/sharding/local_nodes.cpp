@@ -144,13 +144,13 @@ std::vector<Value*> gather(const LocalNode& l) {
 }
 
 /// Indices that are not of the rank's rows are outside, and so left out on purpose.
-std::vector<Value*> scatter_add(const LocalNode& l) {
+std::vector<Value*> scatter(const LocalNode& l) {
   const auto cut = cut_factor(l, Kind::looked_up);
   if (!cut) return results_of(*copy_of(l));
   Value* local = l.b.sub(l.operands[1], begin_of(l, *cut, l.operands[1]->type));
-  Value* result = l.b.scatter_add(l.operands[0], local, l.operands[2], l.node.int_attr("axis"));
-  result->node()->attributes["leaves_out"] = true;
-  return {result};
+  Attributes attributes = l.node.attributes;
+  attributes["leaves_out"] = true;
+  return {l.b.create(l.node.op(), {l.operands[0], local, l.operands[2]}, std::move(attributes))->result()};
 }
 
 // ---- places
@@ -209,8 +209,8 @@ struct LocalRow {
   std::vector<Value*> (*build)(const LocalNode&);
 };
 constexpr LocalRow kLocalRows[] = {
-    {Op::gather, gather},     {Op::embedding, gather}, {Op::scatter_add, scatter_add}, {Op::iota, iota},
-    {Op::constant, constant}, {Op::random, random},    {Op::reduce, reduce},
+    {Op::gather, gather}, {Op::embedding, gather},  {Op::scatter_add, scatter}, {Op::scatter, scatter},
+    {Op::iota, iota},     {Op::constant, constant}, {Op::random, random},       {Op::reduce, reduce},
 };
 
 }  // namespace

@@ -162,6 +162,13 @@ void slice(Builder& b) {
       b.in(0)[i] = b.out()[i] = {b.factor(b.shape(0)[i])};
 }
 
+/// Nobody cuts the axis: neighbouring windows share elements.
+void windows(Builder& b) {
+  const auto axis = static_cast<size_t>(b.node.int_attr("axis"));
+  for (size_t i = 0; i < b.shape(0).size(); ++i)
+    if (i != axis) b.in(0)[i] = b.out()[i < axis ? i : i + 1] = {b.factor(b.shape(0)[i])};
+}
+
 void concat(Builder& b) {
   for (size_t i = 0; i < b.shape(0).size(); ++i) {
     if (static_cast<int64_t>(i) == b.node.int_attr("axis")) continue;
@@ -192,6 +199,12 @@ void embedding(Builder& b) { indexed(b, 0, b.in(0), b.in(1), b.out(), Kind::carr
 
 void scatter_add(Builder& b) {
   indexed(b, static_cast<size_t>(b.node.int_attr("axis")), b.in(0), b.in(1), b.in(2), Kind::summed);
+  b.out() = b.in(0);
+}
+
+/// Which update of a row is the last one only who has all of them knows.
+void scatter(Builder& b) {
+  indexed(b, static_cast<size_t>(b.node.int_attr("axis")), b.in(0), b.in(1), b.in(2), Kind::whole);
   b.out() = b.in(0);
 }
 
@@ -275,9 +288,11 @@ constexpr FactorRow kFactorRows[] = {
     {Op::reshape, reshape},
     {Op::transpose, transpose},
     {Op::slice, slice},
+    {Op::windows, windows},
     {Op::concat, concat},
     {Op::gather, gather},
     {Op::scatter_add, scatter_add},
+    {Op::scatter, scatter},
     {Op::scan, along_axis},
     {Op::top_k, rows_before_last},
     {Op::sample, rows_of_all},

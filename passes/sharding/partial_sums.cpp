@@ -88,6 +88,7 @@ bool passes_partial(const Node& node, IsPartial is_partial) {
     case Op::reshape:
     case Op::transpose:
     case Op::slice:
+    case Op::windows:
     case Op::stop_gradient:
     case Op::gather:
     case Op::embedding:
@@ -96,6 +97,7 @@ bool passes_partial(const Node& node, IsPartial is_partial) {
     case Op::pack:
       return in_all(node, is_partial);
     case Op::scatter_add:
+    case Op::scatter:
       return in_others(node, 1, is_partial);
     case Op::matmul:
       return !node.body && in_one(node, is_partial);

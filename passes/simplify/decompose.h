@@ -28,7 +28,9 @@ using Decomposition = Values (*)(GraphBuilder&, const Node&);
 /// Null for primitives.
 Decomposition decomposition(Op op);
 
-// ---- decompose_attention.cpp
+// ---- decompose_conv.cpp, decompose_sort.cpp, decompose_attention.cpp
+Values decompose_conv(GraphBuilder& b, const Node& node);
+Values decompose_sort(GraphBuilder& b, const Node& node);
 Values decompose_attention(GraphBuilder& b, const Node& node);
 Values decompose_attention_grad(GraphBuilder& b, const Node& node);
 

@@ -49,6 +49,37 @@ Value* decompose_as<Op::embedding>(GraphBuilder& b, const Node& node) {
   return b.gather(node.operand(0), node.operand(1), 0);
 }
 
+// ---- parts of dims
+
+/// Windows of one element each, in as much as they reach over.
+template <>
+Value* decompose_as<Op::strided_slice>(GraphBuilder& b, const Node& node) {
+  const Shape& shape = node.result()->shape();
+  const int64_t axis = node.int_attr("axis"), step = node.int_attr("step");
+  const Dim& length = shape[static_cast<size_t>(axis)];
+  const Dim begin = node.dim_attr("begin");
+  if (length.is_zero()) return b.slice(node.operand(0), axis, begin, 0);
+  Value* reached = b.slice(node.operand(0), axis, begin, (length - 1) * step + 1);
+  return b.reshape(b.windows(reached, axis, 1, step), shape);
+}
+
+template <>
+Value* decompose_as<Op::pad>(GraphBuilder& b, const Node& node) {
+  Value* x = node.operand(0);
+  const int64_t axis = node.int_attr("axis");
+  const auto filled = [&](const Dim& length) {
+    Type type = x->type;
+    type.shape[static_cast<size_t>(axis)] = length;
+    return b.constant(node.float_attr("value"), type);
+  };
+  llvm::SmallVector<Value*, 3> pieces;
+  const Dim low = node.dim_attr("low"), high = node.dim_attr("high");
+  if (!low.is_zero()) pieces.push_back(filled(low));
+  pieces.push_back(x);
+  if (!high.is_zero()) pieces.push_back(filled(high));
+  return b.concat(pieces, axis);
+}
+
 template <>
 Value* decompose_as<Op::softmax>(GraphBuilder& b, const Node& node) {
   Value* x = widened(b, node.operand(0));
@@ -220,6 +251,10 @@ constexpr Decomposition row() {
     return &decompose_attention;
   else if constexpr (op == Op::attention_grad)
     return &decompose_attention_grad;
+  else if constexpr (op == Op::conv)
+    return &decompose_conv;
+  else if constexpr (op == Op::sort)
+    return &decompose_sort;
   else if constexpr ((traits & Trait::composite) != 0)
     return [](GraphBuilder& b, const Node& node) { return Values{decompose_as<op>(b, node)}; };
   else

@@ -22,7 +22,7 @@ struct Indexing {
   std::string_view prefix;  // of the state that notes faults
 };
 
-/// The table that a gather reads and a scatter_add adds to: how many rows are along its axis.
+/// The table that a gather reads and a scatter writes to: how many rows are along its axis.
 Indexing indexing_of(Node& node) {
   return {node, 1, node.operand(0)->shape()[static_cast<size_t>(node.int_attr("axis"))],
           node.is(Op::gather) ? kIndexFaultPrefix : kDroppedIndexPrefix};
@@ -141,6 +141,16 @@ void guard_insert(Graph& graph, Node& insert, const IndexRanges& ranges, Guarded
   }
 }
 
+/// Of a scatter, which leaves such indices out itself.
+void note_left_out(Graph& graph, Node& scatter, const IndexRanges& ranges, Guarded& guarded) {
+  if (scatter.bool_attr("leaves_out", false)) return;
+  const Indexing indexing = indexing_of(scatter);
+  if (!needs_guard(indexing, ranges.at(scatter.operand(1)))) return;
+  if (!guarded.try_emplace({scatter.operand(1), indexing.rows}, nullptr).second) return;
+  const InheritMarks marks(graph, &scatter, scatter);
+  Guard(graph, indexing).note_fault();
+}
+
 }  // namespace
 
 bool guard_indices(Graph& graph, const GuardIndicesOptions&) {
@@ -158,14 +168,8 @@ bool guard_indices(Graph& graph, const GuardIndicesOptions&) {
     }
     gather->set_operand(1, indices);
   }
-  for (Node* scatter : nodes_of(graph, Op::scatter_add)) {
-    if (scatter->bool_attr("leaves_out", false)) continue;
-    const Indexing indexing = indexing_of(*scatter);
-    if (!needs_guard(indexing, ranges.at(scatter->operand(1)))) continue;
-    if (!guarded.try_emplace({scatter->operand(1), indexing.rows}, nullptr).second) continue;
-    const InheritMarks marks(graph, scatter, *scatter);
-    Guard(graph, indexing).note_fault();
-  }
+  for (const Op op : {Op::scatter_add, Op::scatter})
+    for (Node* scatter : nodes_of(graph, op)) note_left_out(graph, *scatter, ranges, guarded);
   for (Node* insert : nodes_of(graph, Op::insert)) guard_insert(graph, *insert, ranges, of_inserts);
   return !guarded.empty() || !of_inserts.empty();
 }

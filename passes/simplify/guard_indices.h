@@ -9,11 +9,11 @@
 //
 // The state keeps what earlier runs left in it: executors look at it when a run's results are copied out,
 // throw an Error and make it zeros (runtime/index_faults.h). Indices with the same bound share a guard.
-// A scatter_add leaves such an index out, as its indices are sorted: it keeps them and has the update alone,
-// of a state "dropped_index/@graph scatter_add \"source\"", where no gather has one for them. One with the
-// attribute leaves_out is given indices of other ranks' rows, too, and has none. An insert leaves out what
-// has a negative index: one that is too large becomes -1, and is noted there, too. Contract: runs once, when
-// no later pass adds or removes gathers; values change only where an index was out of bounds.
+// A scatter_add or scatter leaves such an index out, as its indices are sorted: it keeps them and has the
+// update alone, of a state "dropped_index/@graph scatter_add \"source\"", where no gather has one for them.
+// One with the attribute leaves_out is given indices of other ranks' rows, too, and has none. An insert
+// leaves out what has a negative index: one that is too large becomes -1, and is noted there, too. Contract:
+// runs once, when no later pass adds or removes gathers; values change only where an index was out of bounds.
 #pragma once
 
 #include "ir/graph.h"

@@ -57,6 +57,54 @@ TEST(Verifier, RandomBitsRoundOnlyToBf16) {
   EXPECT_THROW(parse_module(text("f32")), Error);
 }
 
+/// What a graph of one node on %x: f32[5,4] and %w: f32[6,2,3] is refused for.
+std::string refusal_of(const std::string& node) {
+  try {
+    const auto module = parse_module(
+        "symbols T <= 9\ngraph @g(%x: f32[5,4], %s: f32[2,T,4], %w: f32[6,2,3], "
+        "%i: i32[5], %b: f32[5,4]) {\n  %y = " +
+        node + "\n  return y = %y\n}\n");
+    const std::vector<std::string> messages = verify(*module);
+    return messages.empty() ? "" : messages[0];
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+TEST(Verifier, WindowsFitIntoTheirDim) {
+  const auto expect = [](const std::string& node, std::string_view message) {
+    EXPECT_NE(refusal_of(node).find(message), std::string::npos) << node << ": " << refusal_of(node);
+  };
+  EXPECT_EQ(refusal_of("windows %x {axis = 0, size = 3, dilation = 2}"), "");
+  expect("windows %x {axis = 0, size = 4, dilation = 2}",
+         "windows: no window of 4 elements, 2 apart, fits into the 5 along axis 0");
+  expect("windows %x {axis = 0, size = 0}", "attribute 'size' is 0, expected at least 1");
+  expect("windows %x {axis = 2, size = 1}", "axis 2 is outside a tensor of rank 2");
+  expect("strided_slice %x {axis = 0, begin = 1, step = 2} : f32[3,4]",
+         "strided_slice: 3 elements from 1 on, every 2th, are not all inside dim 0 of f32[5,4]");
+  expect("strided_slice %x {axis = 0, begin = 1, step = 0} : f32[3,4]", "attribute 'step' is 0");
+  expect("pad %x {axis = 0, low = -1, high = 0, value = 0}", "attribute 'low' is -1, expected at least 0");
+}
+
+TEST(Verifier, ConvolutionsFitTheirChannels) {
+  const auto expect = [](const std::string& node, std::string_view message) {
+    EXPECT_NE(refusal_of(node).find(message), std::string::npos) << node << ": " << refusal_of(node);
+  };
+  expect("conv %s, %w", "with 1 groups x has 2 channels");
+  expect("conv %x, %w", "expected [batch,channels,...] and [out,channels/groups,...] of one rank");
+  const std::string turned = "conv %w, %w {groups = 1, ";
+  expect(turned + "strides = [1, 1]}", "attribute 'strides' has 2 numbers, expected 1");
+  expect(turned + "pads = [1, -1]}", "attribute 'pads' has -1, expected at least 0");
+  expect(turned + "dilations = [0]}", "attribute 'dilations' has 0, expected at least 1");
+  EXPECT_EQ(refusal_of("conv %w, %w {pads = [1, 1]}"), "");
+}
+
+TEST(Verifier, ScatteredRowsAreOfTheTable) {
+  EXPECT_EQ(refusal_of("scatter %x, %i, %b {axis = 0}"), "");
+  EXPECT_NE(refusal_of("scatter %x, %i, %b {axis = 1}").find("expected shape [5,5]"), std::string::npos);
+  EXPECT_NE(refusal_of("scatter %x, %b, %b {axis = 0}").find("expected integers"), std::string::npos);
+}
+
 TEST(Verifier, LabelSmoothingLeavesTheTargetAShare) {
   const auto messages = [](double smoothing) {
     return verify(

@@ -34,7 +34,7 @@ inline int64_t index_limit(const Value& value, const SymbolValues& symbols) {
   const auto lower = [&](int64_t size) { limit = limit == 0 ? size : std::min(limit, size); };
   for (const Node* user : value.users()) {
     const bool indexes = user->operands().size() > 1 && user->operand(1) == &value;
-    if (indexes && (user->is(Op::gather) || user->is(Op::scatter_add)))
+    if (indexes && (user->is(Op::gather) || user->is(Op::scatter_add) || user->is(Op::scatter)))
       lower(user->operand(0)->shape().at(static_cast<size_t>(user->int_attr("axis"))).evaluate(symbols));
     if (indexes && user->is(Op::embedding)) lower(user->operand(0)->shape().at(0).evaluate(symbols));
     if (indexes && user->is(Op::cross_entropy)) lower(user->operand(0)->shape().back().evaluate(symbols));

@@ -190,6 +190,30 @@ TEST(Evaluator, GatherAndScatterAdd) {
             (Numbers{3, 6}));
 }
 
+TEST(Evaluator, TheLastUpdateOfARowStays) {
+  const Tensors inputs{{"t", {DType::f32, {3, 2}, {1, 2, 3, 4, 5, 6}}},
+                       {"i", {DType::i32, {4}, {2, 0, 2, 0}}},
+                       {"u", {DType::f32, {4, 2}, {10, 11, 20, 21, 30, 31, 40, 41}}}};
+  EXPECT_EQ(output("graph @g(%t: f32[3,2], %i: i32[4], %u: f32[4,2]) {"
+                   " %0 = scatter %t, %i, %u {axis = 0} return r = %0 }",
+                   inputs),
+            (Numbers{40, 41, 3, 4, 30, 31}));
+  EXPECT_EQ(output("graph @g(%t: f32[2], %i: i32[3], %u: f32[3]) {"
+                   " %0 = scatter %t, %i, %u {axis = 0} return r = %0 }",
+                   {{"t", vector({1, 2})}, {"i", vector({-1, 1, 2}, DType::i32)}, {"u", vector({5, 6, 7})}}),
+            (Numbers{1, 6}));
+}
+
+TEST(Evaluator, Windows) {
+  const Tensors inputs{{"x", {DType::f32, {5, 2}, {0, 1, 10, 11, 20, 21, 30, 31, 40, 41}}}};
+  const auto windows = [&](const std::string& attributes) {
+    return output("graph @g(%x: f32[5,2]) { %0 = windows %x {" + attributes + "} return r = %0 }", inputs);
+  };
+  EXPECT_EQ(windows("axis = 0, size = 3, step = 2"), (Numbers{0, 1, 10, 11, 20, 21, 20, 21, 30, 31, 40, 41}));
+  EXPECT_EQ(windows("axis = 0, size = 2, dilation = 3"), (Numbers{0, 1, 30, 31, 10, 11, 40, 41}));
+  EXPECT_EQ(windows("axis = 1, size = 1"), (Numbers{0, 1, 10, 11, 20, 21, 30, 31, 40, 41}));
+}
+
 TEST(Evaluator, IndicesOutsideATable) {
   const Tensors inputs{
       {"t", vector({1, 2})}, {"i", vector({0, -1, 2}, DType::i32)}, {"u", vector({5, 6, 7})}};

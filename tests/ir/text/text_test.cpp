@@ -54,6 +54,14 @@ graph @every(%x: f32[B,T,8], %ids "token ids": i32[B,T] "inputs" {optional = tru
   update %packed {state = "gradients"}
   %rows = gather %new, %i {axis = 0}
   %back = scatter_add %new, %i, %rows {axis = 0}
+  %put = scatter %new, %i, %rows {axis = 0, unique = true}
+  %slid = windows %w {axis = 0, size = 3, step = 2, dilation = 2} : f32[4,3,8]
+  %skipped = strided_slice %w {axis = 0, begin = 1, step = 3} : f32[4,8]
+  %padded = pad %x {axis = 1, low = 2, high = T, value = 0.5} : f32[B,2*T + 2,8]
+  %kernel = constant {value = 0.5} : f32[6,4,3]
+  %image = constant {value = 0.5} : f32[B,8,9]
+  %convolved = conv %image, %kernel {strides = [2], pads = [1, 1], dilations = [2], groups = 2} : f32[B,6,4]
+  %sorted, %origins = sort %x {descending = true} : f32[B,T,8], i32[B,T,8]
   %counts = scan %i {axis = 1, exclusive = true, kind = "add"}
   %best, %places = top_k %x {k = 3} : f32[B,T,3], i32[B,T,3]
   %three = constant {value = 0.5} : f32[B,T,3]
@@ -130,6 +138,17 @@ TEST(Text, EveryOperationRoundTripsAndIsValid) {
   for (const auto& node : module->find_graph("every")->nodes()) seen.insert(name(node->op()));
 #define SMELT_OP(op, ...) EXPECT_TRUE(seen.count(#op)) << "kEveryOperation lacks a node of " << #op;
 #include "ir/ops.def"
+}
+
+TEST(Text, SymbolsHaveLeastValues) {
+  const auto module = parse_module(
+      "symbols 2 <= B <= 4, 16 <= T <= 64, B*T <= 128\n"
+      "graph @g(%x: f32[B,floor_div(T - 10, 5) + 1]) { return x = %x }");
+  EXPECT_EQ(module->symbols.lower("T"), 16);
+  EXPECT_EQ(print(*module),
+            "symbols 2 <= B <= 4, 16 <= T <= 64, B*T <= 128\n\n"
+            "graph @g(%x: f32[B,ceil_div(T - 4, 5) - 1]) {\n  return x = %x\n}\n");
+  expect_round_trip(print(*module), "least values");
 }
 
 TEST(Text, KeepsWhatWasWritten) {
@@ -332,6 +351,10 @@ const TextFaultCase kTextFaults[] = {
     {"graf", "1:1",
      "expected mesh, symbols, parameter, adjacent, state, buffer, description, random_ids or graph, found "
      "'graf'"},
+    {"symbols 16 <= T <= 8", "1:9", "the bound T <= 8: expected at least 16"},
+    {"symbols 0 <= T <= 8", "1:14", "a symbol's name is of letters, digits and '_', and it is at least 1"},
+    {"symbols 2 <= B*T <= 8", "1:9", "B*T is at least 2: expected 1, or from 0 on for one symbol"},
+    {"symbols 2 T <= 8", "1:11", "expected '<=' and the name of a symbol"},
     {"graph g() {}", "1:7", "expected '@', found 'g'"},
     {"graph @g() {} graph @g() {}", "1:15", "graph @g is defined twice"},
     {"graph @g(%x f32[]) {}", "1:13", "expected ':', found 'f32'"},
@@ -339,7 +362,8 @@ const TextFaultCase kTextFaults[] = {
     {"graph @g(%x: f32) {}", "1:17", "expected '[', found ')'"},
     {"graph @g(%x: f32[Q]) {}", "1:18", "symbol 'Q' is not declared; write `symbols Q <= LIMIT` above"},
     {"graph @g(%x: f32[], %x: f32[]) {}", "1:21", "%x is defined twice"},
-    {"graph @g(%x: f32[]) {\n  %y = ad %x, %x\n}", "2:8", "there is no operation 'ad', did you mean 'add'?"},
+    {"graph @g(%x: f32[]) {\n  %y = adds %x, %x\n}", "2:8",
+     "there is no operation 'adds', did you mean 'add'?"},
     {"graph @g(%x: f32[]) {\n  %y = add %x, %z\n}", "2:16", "%z is not defined above"},
     {"graph @g(%x: f32[]) {\n  %y = add %x\n}", "2:8", "1 operands, expected 2"},
     {"graph @g(%x: f32[]) {\n  %y = add %x, \n}", "3:1", "expected a value (%name), found '}'"},

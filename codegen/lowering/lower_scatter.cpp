@@ -1,6 +1,6 @@
-// scatter_add as a sort of the indices and a segmented sum: row r of the result gets the updates whose index
-// is r, in the order of their positions, so the sum is the same on every run. Rows without updates are not
-// touched.
+// scatter_add and scatter as a sort of the indices, and a sum or the last of each segment: row r of the
+// result gets the updates whose index is r, in the order of their positions, so the result is the same on
+// every run. Rows without updates are not touched.
 #include <fmt/format.h>
 
 #include "codegen/cuda/sort_kernels.h"
@@ -61,6 +61,13 @@ SumAccesses accesses_of_sum(const Node& scatter, const Layout& source, size_t ax
   return all;
 }
 
+/// The last axis but one, of a kernel that reads one update of each row.
+void drop_reduced_axis(std::vector<KernelAxis>& axes, SumAccesses& at) {
+  const auto drop = [](auto& list) { list.erase(list.end() - 2); };
+  drop(axes);
+  for (Access* access : {&at.updates, &at.permutation, &at.begin, &at.end, &at.result}) drop(access->strides);
+}
+
 std::vector<KernelParam> params_of_sum(const Node& scatter, const Layout& source) {
   const Value& updates = *scatter.operand(2);
   const Dim count = element_count(scatter.operand(1)->shape());
@@ -93,6 +100,33 @@ Kernel segmented_sum(const Node& scatter, const Layout& source) {
   };
   kernel.row_predicate = 2;
   kernel.blocks = {{Scope::row, {0, 1, 2}}, {Scope::reduced, {3, 4, 5}}, {Scope::column, {6, 7, 8}}};
+  return kernel;
+}
+
+/// out[r, ...] = updates[permutation[begins[r+1] - 1], ...] where that is not in front of begins[r], r along
+/// the scattered axis. The column reads the permutation: a row without updates has no last one.
+Kernel last_of_segment(const Node& scatter, const Layout& source) {
+  const DType dtype = scatter.result()->dtype();
+  Kernel kernel;
+  kernel.name = "last_of_segment";
+  kernel.params = params_of_sum(scatter, source);
+  kernel.params[1].table_elements = element_count(scatter.operand(1)->shape());
+  kernel.axes = axes_of_sum(scatter);
+  SumAccesses at = accesses_of_sum(scatter, source, kernel.axes.size(), /*position=*/5);
+  at.permutation.computed = 4, at.permutation.computed_stride = 1;
+  drop_reduced_axis(kernel.axes, at);
+  kernel.instructions = {
+      {.kind = Kind::load, .dtype = DType::i32, .access = at.begin},
+      {.kind = Kind::load, .dtype = DType::i32, .access = at.end},
+      {.kind = Kind::scalar, .dtype = DType::boolean, .operands = {0, 1}, .scalar_op = ScalarOp::lt},
+      {.kind = Kind::constant, .dtype = DType::i32, .number = 1},
+      {.kind = Kind::scalar, .dtype = DType::i32, .operands = {1, 3}, .scalar_op = ScalarOp::sub},
+      {.kind = Kind::load, .dtype = DType::i32, .access = at.permutation},
+      {.kind = Kind::load, .dtype = dtype, .access = at.updates},
+      {.kind = Kind::store, .dtype = dtype, .operands = {6}, .access = at.result},
+  };
+  kernel.row_predicate = 2;
+  kernel.blocks = {{Scope::row, {0, 1, 2, 3, 4}}, {Scope::column, {5, 6, 7}}};
   return kernel;
 }
 
@@ -150,7 +184,12 @@ Layout dense_copy(ProgramBuilder& builder, const Value& value, const std::string
   return layout;
 }
 
-void lower_scatter_add(ProgramBuilder& builder, const Node& scatter) {
+namespace {
+
+using MakeKernel = Kernel (*)(const Node&, const Layout&);
+
+/// The kernel changes what init has left where the result goes.
+void lower_segments(ProgramBuilder& builder, const Node& scatter, MakeKernel make) {
   const Value &init = *scatter.operand(0), &result = *scatter.result();
   const Layout& out = *result.layout;
   if (*init.layout != out) builder.copy(*init.layout, out, result.shape(), init);
@@ -158,10 +197,19 @@ void lower_scatter_add(ProgramBuilder& builder, const Node& scatter) {
   const auto [permutation, begins] = add_sort(builder, scatter, indices);
   const std::vector<BufferRef> arguments = {
       {from.buffer, from.offset}, {permutation, 0}, {begins, 0}, {out.buffer, out.offset}};
-  KernelStep step{.kernel = builder.add_kernel(segmented_sum(scatter, from), arguments),
-                  .arguments = arguments,
-                  .random_ids = {}};
+  KernelStep step{
+      .kernel = builder.add_kernel(make(scatter, from), arguments), .arguments = arguments, .random_ids = {}};
   builder.add_step(std::move(step), {from.buffer, permutation, begins, out.buffer}, {out.buffer});
+}
+
+}  // namespace
+
+void lower_scatter_add(ProgramBuilder& builder, const Node& scatter) {
+  lower_segments(builder, scatter, segmented_sum);
+}
+
+void lower_scatter(ProgramBuilder& builder, const Node& scatter) {
+  lower_segments(builder, scatter, last_of_segment);
 }
 
 }  // namespace smelt

@@ -1,0 +1,185 @@
+// The derivatives of operations whose elements go by order or by index: scatter, insert, windows, scan, top_k
+// and sort.
+#include <algorithm>
+
+#include "ir/windows.h"
+#include "llvm/ADT/STLExtras.h"
+#include "passes/autodiff/vjp.h"
+#include "passes/expressions.h"
+#include "runtime/error.h"
+
+namespace smelt {
+namespace {
+
+/// Axes [first, first + count).
+std::vector<int64_t> neighbours(int64_t first, int64_t count) {
+  std::vector<int64_t> axes = leading_axes(count);
+  for (int64_t& axis : axes) axis += first;
+  return axes;
+}
+
+/// Which updates a scatter leaves in its result: of each row the last one, found by scattering where they
+/// stand.
+Value* stays(const Reverse& r, int64_t axis) {
+  Value* indices = r.x(1);
+  Value* places = r.b.iota({DType::i32, {element_count(indices->shape())}}, 0);
+  places = r.b.reshape(places, indices->shape());
+  Value* none = r.b.constant(-1, {DType::i32, {r.x()->shape()[static_cast<size_t>(axis)]}});
+  Value* last = r.b.scatter(none, indices, places);
+  if (r.node.bool_attr("leaves_out", false)) last->node()->attributes["leaves_out"] = true;
+  return r.b.eq(r.b.gather(last, indices), places);
+}
+
+}  // namespace
+
+void reverse_scatter(const Reverse& r) {
+  const int64_t axis = r.node.int_attr("axis");
+  if (r.needs(0))
+    r.add(0, r.b.create(Op::scatter, {r.g(), r.x(1), zeros(r.b, r.x(2)->type)}, r.node.attributes)->result());
+  if (!r.needs(2)) return;
+  Value* g = r.b.gather(r.g(), r.x(1), axis);
+  if (!r.node.bool_attr("unique", false)) {
+    const auto axes = neighbours(axis, r.x(1)->rank());
+    g = r.b.select(r.b.broadcast(stays(r, axis), axes, g->shape()), g, r.b.like(g, 0));
+  }
+  r.add(2, g);
+}
+
+Forward::Tangents forward_scatter(const Forward& f) {
+  return {f.b.create(Op::scatter, {f.t_or_zero(0), f.x(1), f.t_or_zero(2)}, f.node.attributes)->result()};
+}
+
+namespace {
+
+/// The windows' elements [from, from + count) one window after the other, with zeros up to the next one's.
+Value* side_by_side(GraphBuilder& b, Value* g, const Windows& w, int64_t from, int64_t count) {
+  Value* part = b.slice(g, w.axis + 1, from, count);
+  if (count < w.step) {
+    Type gap = part->type;
+    gap.shape[static_cast<size_t>(w.axis) + 1] = w.step - count;
+    part = b.concat({part, zeros(b, gap)}, w.axis + 1);
+  }
+  Shape shape = part->shape();
+  const auto axis = shape.begin() + w.axis;
+  const Dim windows = *axis;
+  *axis = windows * w.step;
+  shape.erase(axis + 1);
+  part = b.reshape(part, shape);
+  return count == w.step ? part : b.slice(part, w.axis, 0, (windows - 1) * w.step + count);
+}
+
+/// `part` from `begin` on of so many elements along the axis, zeros elsewhere.
+Value* placed(GraphBuilder& b, Value* part, int64_t axis, const Dim& begin, const Dim& elements) {
+  llvm::SmallVector<Value*, 3> pieces;
+  const auto fill = [&](const Dim& length) {
+    Type type = part->type;
+    type.shape[static_cast<size_t>(axis)] = length;
+    if (!length.is_zero()) pieces.push_back(zeros(b, type));
+  };
+  const Dim length = part->shape()[static_cast<size_t>(axis)];
+  fill(begin);
+  pieces.push_back(part);
+  fill(elements - begin - length);
+  return b.concat(pieces, axis);
+}
+
+/// As many elements of each window as there are steps from one to the next lie apart, and are one addend. Of
+/// dilated windows each element is one.
+Value* sum_of_parts(GraphBuilder& b, Value* g, const Windows& w, const Dim& elements) {
+  const int64_t apart = w.dilation == 1 ? w.step : 1;
+  Value* sum = nullptr;
+  for (int64_t from = 0; from < w.size; from += apart) {
+    Value* part = side_by_side(b, g, w, from, std::min(apart, w.size - from));
+    part = placed(b, part, w.axis, from * w.dilation, elements);
+    sum = sum ? b.add(sum, part) : part;
+  }
+  return sum;
+}
+
+int64_t least_factor(int64_t number) {
+  for (int64_t factor = 2; factor * factor <= number; ++factor)
+    if (number % factor == 0) return factor;
+  return number;
+}
+
+/// Windows added up where they overlap. Those that move by one are windows of smaller windows: a size of 128
+/// takes 7 sums of two addends, each of half as many elements as the one before, and not one of 128.
+Value* overlapped(GraphBuilder& b, Value* g, const Windows& w, const Dim& elements) {
+  const int64_t outer = least_factor(w.size), inner = w.size / outer;
+  if (w.step > 1 || inner <= 1) return sum_of_parts(b, g, w, elements);
+  Shape shape = g->shape();
+  shape[static_cast<size_t>(w.axis) + 1] = inner;
+  shape.insert(shape.begin() + w.axis + 1, Dim(outer));
+  const Windows of_windows{w.axis, outer, 1, inner * w.dilation};
+  Value* windows = sum_of_parts(b, b.reshape(g, shape), of_windows, elements - Dim(inner - 1) * w.dilation);
+  return overlapped(b, windows, {w.axis, inner, 1, w.dilation}, elements);
+}
+
+}  // namespace
+
+void reverse_windows(const Reverse& r) {
+  const Windows w = windows_of(r.node);
+  r.add(0, overlapped(r.b, r.g(), w, r.x()->shape()[static_cast<size_t>(w.axis)]));
+}
+
+namespace {
+
+void refuse_products(const Node& scan) {
+  if (scan.string_attr("kind") != "add")
+    fail(
+        "differentiate: the derivative of {} is not known for the kind \"{}\", only for \"add\"; put a "
+        "stop_gradient behind it",
+        scan.describe(), scan.string_attr("kind"));
+}
+
+}  // namespace
+
+/// Sums of what comes behind each element, which are those of all less those of what comes before.
+void reverse_scan(const Reverse& r) {
+  refuse_products(r.node);
+  const int64_t axis = r.node.int_attr("axis");
+  Value* all = r.b.broadcast_over(r.b.sum(r.g(), {axis}), {axis}, r.x()->shape());
+  r.add(0, r.b.sub(all, r.b.scan("add", r.g(), axis, !r.node.bool_attr("exclusive", false))));
+}
+
+Forward::Tangents forward_scan(const Forward& f) {
+  refuse_products(f.node);
+  return forward_linear(f);
+}
+
+/// Numbers along the last axis go back to where they were taken from; an index of -1 is of none.
+void reverse_order(const Reverse& r) {
+  const auto columns = [&](Shape shape) {
+    shape.push_back(1);
+    return shape;
+  };
+  Value* none = zeros(r.b, {r.g()->dtype(), columns(r.x()->shape())});
+  Value* g = r.b.reshape(r.g(), columns(r.g()->shape()));
+  r.add(0, r.b.reshape(r.b.insert(none, g, {r.node.result(1)}, {last_axis(r.x())}), r.x()->shape()));
+}
+
+/// What is put there and what it is put into are linear alike.
+Forward::Tangents forward_insert(const Forward& f) {
+  llvm::SmallVector<Value*, 5> operands = {f.t_or_zero(0), f.t_or_zero(1)};
+  llvm::append_range(operands, f.node.operands().drop_front(2));
+  return {f.b.create(Op::insert, operands, f.node.attributes)->result()};
+}
+
+/// The tangents of the elements that were taken; 0 for an index of -1.
+Forward::Tangents forward_order(const Forward& f) {
+  GraphBuilder& b = f.b;
+  Value* indices = f.node.result(1);
+  const Dim& columns = f.x()->shape().back();
+  const Dim& taken = indices->shape().back();
+  Dim rows = 1;
+  for (const Dim& dim : llvm::ArrayRef(f.x()->shape()).drop_back()) rows *= dim;
+  Value* index = b.reshape(indices, {rows, taken});
+  Value* found = b.max(index, b.like(index, 0));
+  Value* row = b.iota(index->type, 0);
+  Value* place = b.add(b.mul(row, everywhere(b, b.extent(columns, DType::i32), row->shape())), found);
+  Value* t = b.gather(b.reshape(f.t(), {rows * columns}), place);
+  t = b.select(b.ge(index, b.like(index, 0)), t, b.like(t, 0));
+  return {b.reshape(t, f.node.result()->shape()), nullptr};
+}
+
+}  // namespace smelt
