@@ -1,0 +1,198 @@
+// Random graphs that read and write tables by random integers: what an index is made of, of which shape, and
+// how many rows there are.
+#pragma once
+
+#include <random>
+
+#include "ir/builder.h"
+#include "ir/evaluate/evaluator.h"
+
+namespace smelt::testing {
+
+/// A graph @main of one operation by an index, with outputs "i", the index, and "y".
+class RandomIndices {
+ public:
+  explicit RandomIndices(uint64_t seed) : random_(seed), graph_(module_->add_graph("main")), b_(graph_) {
+    module_->symbols.bound({"T"}, kMostRows);
+  }
+
+  static constexpr int64_t kMostRows = 9;
+
+  std::unique_ptr<Module> make() {
+    static constexpr Op kOps[] = {Op::gather, Op::scatter_add, Op::scatter, Op::insert};
+    const Op op = kOps[below(4)];
+    rows_ = chance(30) ? Dim::symbol("T") : Dim(1 + below(kMostRows));
+    if (op == Op::insert)
+      insert();
+    else
+      by_rows(op);
+    return std::move(module_);
+  }
+
+  /// Values of the inputs that the ranges which they declare allow.
+  static Tensors inputs(const Graph& graph, const SymbolValues& symbols, std::mt19937_64& random) {
+    Tensors made;
+    for (const Node* input : graph.inputs()) {
+      const Type& type = input->result()->type;
+      Tensor tensor{type.dtype, {}, {}};
+      int64_t count = 1;
+      for (const Dim& dim : type.shape)
+        tensor.shape.push_back(dim.evaluate(symbols)), count *= tensor.shape.back();
+      for (int64_t i = 0; i < count; ++i) tensor.data.push_back(number(*input, random));
+      made[input->string_attr("name")] = std::move(tensor);
+    }
+    return made;
+  }
+
+ private:
+  // ---- choices
+
+  int64_t below(int64_t count) { return static_cast<int64_t>(random_() % static_cast<uint64_t>(count)); }
+  bool chance(int percent) { return below(100) < percent; }
+
+  /// Mostly rows, sometimes the one before or behind them, and sometimes far away.
+  static double number(const Node& input, std::mt19937_64& random) {
+    static constexpr double kFar[] = {-1, -2, 100, -100000, 1e8, -1e8, 2147483647, -2147483648.0};
+    const auto below = [&](uint64_t count) { return static_cast<int64_t>(random() % count); };
+    if (is_float(input.result()->dtype())) return static_cast<double>(below(400)) / 8 - 20;
+    if (const auto ids = id_range(input)) {
+      if (ids->ignored && below(4) == 0) return static_cast<double>(*ids->ignored);
+      return static_cast<double>(ids->least + below(static_cast<uint64_t>(ids->below - ids->least)));
+    }
+    return below(4) == 0 ? kFar[below(8)] : static_cast<double>(below(kMostRows + 2));
+  }
+
+  Shape any_shape(int64_t most_rank) {
+    Shape shape;
+    for (int64_t rank = below(most_rank + 1); rank > 0; --rank)
+      shape.push_back(chance(25) ? Dim::symbol("T") : Dim(1 + below(4)));
+    return shape;
+  }
+
+  // ---- indices
+
+  Value* leaf(const Shape& shape) {
+    const Type type{DType::i32, shape};
+    switch (below(7)) {
+      case 0:
+        return b_.constant(static_cast<double>(below(kMostRows + 4) - 2), type);
+      case 1:
+        return table(type);
+      case 2:
+        return shape.empty() ? input(type) : b_.iota(type, below(static_cast<int64_t>(shape.size())));
+      case 3:
+        return chance(50) ? of_columns(shape) : b_.random(shape, module_->next_random_id());
+      case 4:
+        return b_.convert(input({DType::f32, shape}), DType::i32);
+      default:
+        return input(type);
+    }
+  }
+
+  /// Constants, where the shape is known.
+  Value* table(const Type& type) {
+    const auto count = element_count(type.shape).constant();
+    if (!count) return input(type);
+    std::vector<double> values;
+    for (int64_t i = 0; i < *count; ++i)
+      values.push_back(chance(5) ? 1e6 : static_cast<double>(below(kMostRows + 1)) - (chance(5) ? 2 : 0));
+    return b_.table(std::move(values), type);
+  }
+
+  Value* input(const Type& type) {
+    Value* value = b_.input("x" + std::to_string(inputs_++), type);
+    if (is_float(type.dtype) || chance(50)) return value;
+    IdRange range{1 + below(kMostRows + 2)};
+    if (chance(30)) range.ignored = chance(50) ? -1 : -100;
+    if (chance(20)) range.least = -below(3);
+    set_id_range(*value->node(), range);
+    return value;
+  }
+
+  /// Where the largest of some columns is.
+  Value* of_columns(Shape shape) {
+    shape.push_back(1 + below(kMostRows));
+    Value* columns = input({DType::f32, shape});
+    if (chance(50)) return b_.reduce_node(ReduceOp::argmax, columns, {columns->rank() - 1})->result(1);
+    Node* top = b_.top_k(columns, 1);
+    return b_.reshape(top->result(1), Shape(shape.begin(), shape.end() - 1));
+  }
+
+  Value* number(Value* like, int64_t least, int64_t most) {
+    return b_.like(like, static_cast<double>(least + below(most - least + 1)));
+  }
+
+  Value* index(const Shape& shape, int depth) {
+    if (depth == 0 || chance(20)) return leaf(shape);
+    Value* x = index(shape, depth - 1);
+    switch (below(10)) {
+      case 0:
+        return b_.add(x, number(x, -3, 3));
+      case 1:
+        return b_.sub(x, index(shape, depth - 1));
+      case 2:
+        return b_.mul(x, number(x, -2, 3));
+      case 3:
+        return b_.div(x, number(x, 1, 4));
+      case 4:
+        return b_.min(x, number(x, 0, kMostRows));
+      case 5:
+        return b_.max(x, number(x, -1, 2));
+      case 6:
+        return b_.neg(x);
+      case 7:
+        return chosen(x, index(shape, depth - 1));
+      case 8:
+        return b_.max(b_.min(x, number(x, 0, kMostRows - 1)), number(x, 0, 1));
+      default:
+        return b_.add(x, index(shape, depth - 1));
+    }
+  }
+
+  Value* chosen(Value* x, Value* y) {
+    static constexpr ScalarOp kComparisons[] = {ScalarOp::eq, ScalarOp::ne, ScalarOp::lt,
+                                                ScalarOp::le, ScalarOp::gt, ScalarOp::ge};
+    Value* against = number(x, -1, kMostRows);
+    Value* condition = b_.pointwise(kComparisons[below(6)], {x, against});
+    return chance(50) ? b_.select(condition, x, y) : b_.select(condition, y, x);
+  }
+
+  // ---- operations
+
+  Value* data(const Shape& shape) { return b_.input("f" + std::to_string(inputs_++), {DType::f32, shape}); }
+
+  void finish(Value* i, Value* y) { b_.output("i", i), b_.output("y", y); }
+
+  void by_rows(Op op) {
+    Shape table = any_shape(2);
+    const int64_t axis = below(static_cast<int64_t>(table.size()) + 1);
+    Shape updates = table;
+    table.insert(table.begin() + axis, rows_);
+    Value* i = index(any_shape(2), static_cast<int>(below(5)));
+    if (op == Op::gather) return finish(i, b_.gather(data(table), i, axis));
+    updates.insert(updates.begin() + axis, i->shape().begin(), i->shape().end());
+    Value *into = data(table), *from = data(updates);
+    finish(i, op == Op::scatter ? b_.scatter(into, i, from, axis) : b_.scatter_add(into, i, from, axis));
+  }
+
+  /// Each element of an axis at a place of its own.
+  void insert() {
+    Shape leading = any_shape(1);
+    leading.push_back(rows_);
+    leading.push_back(1 + below(3));
+    const auto axis = static_cast<int64_t>(leading.size()) - 2;
+    Shape value = leading;
+    value[static_cast<size_t>(axis)] = 1 + below(4);
+    Value* i = index(Shape(value.begin(), value.end() - 1), static_cast<int>(below(5)));
+    finish(i, b_.insert(data(leading), data(value), {i}, {axis}));
+  }
+
+  std::mt19937_64 random_;
+  std::unique_ptr<Module> module_ = std::make_unique<Module>();
+  Graph& graph_;
+  GraphBuilder b_;
+  Dim rows_;
+  int inputs_ = 0;
+};
+
+}  // namespace smelt::testing
