@@ -4,7 +4,7 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(SMELT_PUBLIC_HEADERS
-    smelt dim dtype error executor philox session shared_weights tensor batch data/batches data/documents data/held_back data/pack_rows data/packed_data data/records data/token_data generation/generator generation/sampling stage_memory
+    smelt allocator dim dtype error executor philox session shared_weights tensor batch data/batches data/documents data/held_back data/pack_rows data/packed_data data/records data/token_data generation/generator generation/sampling stage_memory
     generation/beam_groups generation/beam_search generation/cached_logits generation/generation_options
     generation/beam_loop generation/cache_bounds generation/cache_pages generation/chosen_tokens generation/logits_processors generation/loop_inputs generation/model_row
     generation/next_logits generation/token_loop serving/cache_rows serving/continuous_batch serving/page_pool

@@ -93,6 +93,13 @@ void Executor::repeat(const PlanEntry& entry, const SymbolValues& symbols,
   for (int i = 0; i < times; ++i) run(entry, symbols, inputs, none, random);
 }
 
+void Executor::run_on_device(const PlanEntry& entry, const SymbolValues& symbols,
+                             std::span<const void* const> inputs, std::span<void* const> outputs,
+                             const Philox& random, const DevicePorts& ports) {
+  if (ports.stream) fail("entry '{}': a plan for CPUs runs on no stream: expected null", entry.name);
+  run(entry, symbols, inputs, outputs, random);
+}
+
 void Executor::clear_state(int index) { std::ranges::fill(state(index), std::byte{0}); }
 
 void Executor::round_state(int from, int to, DType to_type) {

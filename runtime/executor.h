@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/allocator.h"
 #include "runtime/philox.h"
 #include "runtime/plan/plan.h"
 #include "runtime/ranks/rank_groups.h"
@@ -35,6 +36,9 @@ struct ExecutorOptions {
   bool dependent_launches = true;  // on a GPU: kernels that can may begin before those in front have ended
   int device = -1;  // of a plan for GPUs: the GPU's number; -1: that of SMELT_DEVICE, or the first
   RankGroups* ranks = nullptr;  // of a plan of several ranks: lives as long as the executor
+  /// Gives states, constants, the arena and what inputs and outputs pass through; null: the system and the
+  /// driver.
+  std::shared_ptr<const Allocator> allocator = nullptr;
   /// Called after every step; what it throws ends the run.
   std::function<void(const StepDone&)> after_step = {};
 };
@@ -52,6 +56,15 @@ int64_t weight_bytes(const Plan& plan);
 /// Of a state at its bounds, and of what a GPU holds of it.
 int64_t state_bytes(const Plan& plan, const State& state);
 int64_t resident_bytes(const Plan& plan, const State& state);
+
+/// Which ports of a run lie in the memory of the executor's device, and what orders the run there.
+struct DevicePorts {
+  std::vector<bool> inputs, outputs;  // by port
+  void* stream = nullptr;             // the caller's, a CUstream; null: the default stream
+  /// Where it can be, kernels read and write these ports where they lie. Launches are then kept for every set
+  /// of addresses, so this is for addresses that come again; others are copied within the device.
+  bool in_place = false;
+};
 
 /// Time spent in one step of an entry, over all runs.
 struct StepTime {
@@ -96,6 +109,13 @@ class Executor {
   /// null input is allowed where the port is optional, and reads as zeros; a null output is not copied.
   virtual void run(const PlanEntry& entry, const SymbolValues& symbols, std::span<const void* const> inputs,
                    std::span<void* const> outputs, const Philox& random) = 0;
+
+  /// The same, where pointers of some ports are addresses of the device: of a CPU's those are the host's. The
+  /// run begins when the stream has done what it was given before, and what the stream is given behind it
+  /// finds the outputs. Where no output is the host's it returns while a device still works.
+  virtual void run_on_device(const PlanEntry& entry, const SymbolValues& symbols,
+                             std::span<const void* const> inputs, std::span<void* const> outputs,
+                             const Philox& random, const DevicePorts& ports);
 
   /// Runs one entry so many times with the same inputs, which are sent once, and keeps no outputs. A device
   /// may still work when it returns: what it has done so far is seen in states of the role stream.

@@ -107,6 +107,13 @@ void check_width(std::span<const int64_t> values, const std::string& place) {
       fail("{}: element {} is {}, expected a number of 32 bits", place, i, values[i]);
 }
 
+/// What a device holds cannot be looked at without a copy.
+void check_device_values(const PlanEntry& entry, const Port& port, const InputTensor& input) {
+  if (!port.ids && port.dtype != DType::i64) return;
+  fail("{}: its {} lie on the GPU, where they are not checked: expected memory of the host",
+       where(entry, "input", input.name), port.ids ? "ids" : "integers of 64 bits");
+}
+
 void check_values(const PlanEntry& entry, const Port& port, const InputTensor& input) {
   const auto count = static_cast<size_t>(count_elements(input.shape));
   const std::string place = where(entry, "input", port.name);
@@ -157,6 +164,7 @@ ExecutorOptions executor_options(const SessionOptions& options) {
           .dependent_launches = flag("SMELT_DEPENDENT_LAUNCHES").value_or(true),
           .device = options.device,
           .ranks = options.ranks,
+          .allocator = options.allocator,
           .after_step = options.after_step};
 }
 
@@ -171,6 +179,8 @@ struct Session::Run {
   std::vector<const void*> inputs;
   std::vector<std::vector<int64_t>> shapes;  // of the outputs
   std::vector<void*> outputs;
+  DevicePorts device;  // of all ports, where is_on_device
+  bool is_on_device = false;
   int64_t bytes(size_t output) const {
     return count_elements(shapes[output]) * size_of(entry.outputs[output].dtype);
   }
@@ -232,18 +242,33 @@ std::vector<std::vector<int64_t>> Session::output_shapes(std::string_view name,
 
 void Session::execute(Run& run) {
   refresh_copies();
-  executor_->run(run.entry, run.symbols, run.inputs, run.outputs, random_);
+  if (run.is_on_device)
+    executor_->run_on_device(run.entry, run.symbols, run.inputs, run.outputs, random_, run.device);
+  else
+    executor_->run(run.entry, run.symbols, run.inputs, run.outputs, random_);
   has_run_ = true;
 }
 
 Session::Run Session::prepare(std::string_view name, std::span<const InputTensor> inputs) {
   const PlanEntry& found = entry(name);
-  Run run{.entry = found, .symbols = unify(found, inputs), .inputs = {}, .shapes = {}, .outputs = {}};
+  Run run{.entry = found,
+          .symbols = unify(found, inputs),
+          .inputs = {},
+          .shapes = {},
+          .outputs = {},
+          .device = {}};
+  const bool has_gpu = plan_->target.starts_with("sm_");
   for (const Port& port : found.inputs) {
     const InputTensor* input = find(inputs, port.name);
-    if (input) check_values(found, port, *input);
+    run.device.inputs.push_back(input && input->on_device);
+    run.is_on_device |= run.device.inputs.back();
+    if (input && input->on_device && has_gpu)
+      check_device_values(found, port, *input);
+    else if (input)
+      check_values(found, port, *input);
     run.inputs.push_back(input ? input->data : nullptr);
   }
+  run.device.outputs.assign(found.outputs.size(), false);
   run.shapes = shapes_of(found.outputs, run.symbols);
   run.outputs.assign(found.outputs.size(), nullptr);
   return run;
@@ -280,8 +305,11 @@ std::vector<HostTensor> Session::run(std::string_view name, std::span<const Inpu
 }
 
 std::vector<std::vector<int64_t>> Session::run(std::string_view name, std::span<const InputTensor> inputs,
-                                               std::span<const OutputBuffer> outputs) {
+                                               std::span<const OutputBuffer> outputs,
+                                               const RunOptions& options) {
   Run run = prepare(name, inputs);
+  run.device.stream = options.stream, run.device.in_place = options.in_place;
+  run.is_on_device |= options.stream != nullptr;
   std::vector<std::vector<int64_t>> shapes;
   for (const OutputBuffer& output : outputs) {
     const auto& ports = run.entry.outputs;
@@ -296,6 +324,8 @@ std::vector<std::vector<int64_t>> Session::run(std::string_view name, std::span<
       fail("{}: {} need {} bytes, the memory given holds {}", where(run.entry, "output", output.name),
            describe(port->dtype, run.shapes[i]), run.bytes(i), output.bytes);
     run.outputs[i] = output.data;
+    run.device.outputs[i] = output.on_device;
+    run.is_on_device |= output.on_device;
     shapes.push_back(run.shapes[i]);
   }
   execute(run);

@@ -40,6 +40,15 @@ struct SessionOptions {
   /// Of a plan of several ranks (Plan::mesh): this process's place among them. It lives as long as the
   /// session.
   RankGroups* ranks = nullptr;
+  /// Of the session's memory (runtime/allocator.h); null: the system and the driver. A session that shares
+  /// weights has the allocator of the other one where it is given none.
+  std::shared_ptr<const Allocator> allocator = nullptr;
+};
+
+/// Of one run, where inputs or outputs lie in the device's memory.
+struct RunOptions {
+  void* stream = nullptr;  // the caller's, a CUstream; null: the default stream
+  bool in_place = false;   // see DevicePorts
 };
 
 class Session {
@@ -72,8 +81,16 @@ class Session {
   /// given. Returns all outputs.
   std::vector<HostTensor> run(std::string_view entry, std::span<const InputTensor> inputs);
   /// Writes the outputs that are asked for to the caller's memory; returns their shapes in the same order.
+  /// Tensors may lie in the memory of the session's GPU (InputTensor::on_device, OutputBuffer::on_device):
+  /// they are copied within the device, or with RunOptions::in_place used where they lie, and nothing of them
+  /// passes through the host. The run begins when the stream has done what it was given before; what the
+  /// stream is given behind it finds the outputs, and may write to the inputs. Where no output is the host's
+  /// it returns while the GPU works, and faults are told by the next call that waits. Ids and integers of 64
+  /// bits, which are checked here, must lie in the host's memory. Of a plan for CPUs both memories are the
+  /// same, and there is no stream.
   std::vector<std::vector<int64_t>> run(std::string_view entry, std::span<const InputTensor> inputs,
-                                        std::span<const OutputBuffer> outputs);
+                                        std::span<const OutputBuffer> outputs,
+                                        const RunOptions& options = {});
   /// Runs an entry of a stage of a pipeline for these sizes: ports to which `place_of` gives a place lie
   /// there (StageMemory::kHost: they do not), and `inputs` are the others. Returns the other outputs.
   using PlaceOf = std::function<int(const Port& port)>;

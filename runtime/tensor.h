@@ -16,12 +16,14 @@ int64_t count_elements(std::span<const int64_t> shape);
 /// "i32[2,128]": for messages.
 std::string describe(DType dtype, std::span<const int64_t> shape);
 
-/// A tensor that the caller owns and the session reads.
+/// A tensor that the caller owns and the session reads. `on_device`: data is an address of the session's
+/// device (see Session::run).
 struct InputTensor {
   std::string name;
   DType dtype = DType::f32;
   std::vector<int64_t> shape;
   const void* data = nullptr;
+  bool on_device = false;
 };
 
 /// Memory of the caller that an output is written to; `bytes` is what it can hold.
@@ -29,6 +31,7 @@ struct OutputBuffer {
   std::string name;
   void* data = nullptr;
   int64_t bytes = 0;
+  bool on_device = false;
 };
 
 /// A tensor with memory of its own.

@@ -138,7 +138,9 @@ CpuExecutor::CpuExecutor(std::shared_ptr<const Plan> plan, const ExecutorOptions
     : CpuExecutor(std::move(plan), options, nullptr) {}
 
 std::unique_ptr<Executor> CpuExecutor::share(const ExecutorOptions& options) {
-  return std::unique_ptr<Executor>(new CpuExecutor(plan_, options, this));
+  ExecutorOptions chosen = options;
+  if (!chosen.allocator) chosen.allocator = options_.allocator;
+  return std::unique_ptr<Executor>(new CpuExecutor(plan_, chosen, this));
 }
 
 CpuExecutor::CpuExecutor(std::shared_ptr<const Plan> plan, const ExecutorOptions& options,
@@ -146,7 +148,7 @@ CpuExecutor::CpuExecutor(std::shared_ptr<const Plan> plan, const ExecutorOptions
     : plan_(std::move(plan)), options_(options) {
   check_target(*plan_);
   validate(*plan_);  // sizes and places are used unchecked from here on
-  check_memory(*plan_, owner != nullptr);
+  if (!options_.allocator) check_memory(*plan_, owner != nullptr);  // else it knows what there is
   if (owner)
     code_ = owner->code_, functions_ = owner->functions_;
   else
@@ -173,13 +175,14 @@ void CpuExecutor::load_code() {
 void CpuExecutor::make_states(const CpuExecutor* owner) {
   const std::vector<bool> weights = weight_states(*plan_);
   for (size_t i = 0; i < weights.size(); ++i)
-    states_.push_back(owner && weights[i]
-                          ? owner->states_[i]
-                          : std::make_shared<const Block>(state_bytes(*plan_, plan_->states[i])));
+    states_.push_back(owner && weights[i] ? owner->states_[i]
+                                          : std::make_shared<const Block>(
+                                                state_bytes(*plan_, plan_->states[i]), options_.allocator));
 }
 
 void CpuExecutor::allocate() {
-  arena_ = Block(executor_memory(*plan_).arena + static_cast<int64_t>(kArenaAlignment));  // never null
+  // never null
+  arena_ = Block(executor_memory(*plan_).arena + static_cast<int64_t>(kArenaAlignment), options_.allocator);
   for (const Buffer& buffer : plan_->buffers) {
     std::byte* base = nullptr;
     if (buffer.state >= 0) {
@@ -187,7 +190,7 @@ void CpuExecutor::allocate() {
     } else if (in_arena(buffer.role)) {
       base = arena_.data() + buffer.offset_bytes;
     } else if (buffer.role == Role::constant) {
-      constants_.emplace_back(std::max<int64_t>(1, buffer.bytes));
+      constants_.emplace_back(std::max<int64_t>(1, buffer.bytes), options_.allocator);
       std::copy(buffer.data.begin(), buffer.data.end(), constants_.back().data());
       base = constants_.back().data();
     }
@@ -217,7 +220,9 @@ ResolvedEntry& CpuExecutor::resolved(const PlanEntry& entry, const SymbolValues&
 
 std::byte* CpuExecutor::staging(int buffer) {
   const auto [place, fresh] = staging_.try_emplace(buffer);
-  if (fresh) place->second = Block(std::max<int64_t>(1, plan_->buffers[static_cast<size_t>(buffer)].bytes));
+  if (fresh)
+    place->second =
+        Block(std::max<int64_t>(1, plan_->buffers[static_cast<size_t>(buffer)].bytes), options_.allocator);
   return place->second.data();
 }
 

@@ -16,12 +16,20 @@ namespace {
 constexpr size_t kMapped =
     size_t{1} << 20;  // from here on blocks are mapped: zero pages come when they are touched
 
-size_t rounded(size_t bytes) { return (bytes + 63) / 64 * 64; }
+constexpr size_t kBlockAlignment = 64;
+
+size_t rounded(size_t bytes) { return (bytes + kBlockAlignment - 1) / kBlockAlignment * kBlockAlignment; }
 
 }  // namespace
 
-Block::Block(int64_t bytes) : bytes_(static_cast<size_t>(bytes)) {
+Block::Block(int64_t bytes, std::shared_ptr<const Allocator> allocator)
+    : bytes_(static_cast<size_t>(bytes)), allocator_(std::move(allocator)) {
   if (bytes_ == 0) return;
+  if (allocator_) {
+    data_ = static_cast<std::byte*>(allocate_from(*allocator_, MemoryKind::host, bytes_, kBlockAlignment));
+    std::memset(data_, 0, bytes_);
+    return;
+  }
   if (bytes_ >= kMapped) {
     void* mapped = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapped == MAP_FAILED) fail_with(Status::out_of_memory, "out of memory: {} bytes were refused", bytes);
@@ -29,13 +37,15 @@ Block::Block(int64_t bytes) : bytes_(static_cast<size_t>(bytes)) {
     data_ = static_cast<std::byte*>(mapped);
     return;
   }
-  data_ = static_cast<std::byte*>(std::aligned_alloc(64, rounded(bytes_)));
+  data_ = static_cast<std::byte*>(std::aligned_alloc(kBlockAlignment, rounded(bytes_)));
   if (!data_) fail_with(Status::out_of_memory, "out of memory: {} bytes were refused", bytes);
   std::memset(data_, 0, rounded(bytes_));
 }
 
 Block::~Block() {
-  if (bytes_ >= kMapped)
+  if (allocator_ && data_)
+    allocator_->release(MemoryKind::host, data_, bytes_);
+  else if (bytes_ >= kMapped)
     ::munmap(data_, bytes_);
   else
     std::free(data_);

@@ -3,8 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <utility>
+
+#include "runtime/allocator.h"
 
 namespace smelt {
 
@@ -12,13 +15,16 @@ namespace smelt {
 class Block {
  public:
   Block() = default;
-  /// Throws Error (out_of_memory) with the bytes asked for.
-  explicit Block(int64_t bytes);
+  /// From the allocator, where there is one. Throws Error (out_of_memory) with the bytes asked for.
+  explicit Block(int64_t bytes, std::shared_ptr<const Allocator> allocator = nullptr);
   Block(Block&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+      : data_(std::exchange(other.data_, nullptr)),
+        bytes_(std::exchange(other.bytes_, 0)),
+        allocator_(std::move(other.allocator_)) {}
   Block& operator=(Block&& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(bytes_, other.bytes_);
+    allocator_.swap(other.allocator_);
     return *this;
   }
   ~Block();
@@ -29,6 +35,7 @@ class Block {
  private:
   std::byte* data_ = nullptr;
   size_t bytes_ = 0;
+  std::shared_ptr<const Allocator> allocator_;
 };
 
 /// The memory that this process may still allocate according to the system; INT64_MAX where that is not

@@ -30,8 +30,9 @@ void make_zeros(std::span<std::byte> part) {
 
 }  // namespace
 
-DeviceStates::DeviceStates(const Device& device, const Plan& plan, Stream stream, const DeviceStates* owner)
-    : stream_(stream), staging_(device) {
+DeviceStates::DeviceStates(const Device& device, const Plan& plan, Stream stream,
+                           std::shared_ptr<const Allocator> allocator, const DeviceStates* owner)
+    : stream_(stream), allocator_(std::move(allocator)), staging_(device, allocator_) {
   const std::vector<bool> weights = weight_states(plan);
   for (size_t i = 0; i < plan.states.size(); ++i) {
     State& made = states_.emplace_back();
@@ -41,10 +42,10 @@ DeviceStates::DeviceStates(const Device& device, const Plan& plan, Stream stream
       continue;
     }
     if (plan.states[i].role == Role::stream)
-      made.stream = pinned_block(device, made.bytes);
+      made.stream = pinned_block(device, made.bytes, allocator_);
     else
-      made.device = std::make_shared<const DeviceBlock>(device_block(device, made.resident));
-    if (made.resident < made.bytes) made.host = pinned_block(device, made.bytes);
+      made.device = std::make_shared<const DeviceBlock>(device_block(device, made.resident, allocator_));
+    if (made.resident < made.bytes) made.host = pinned_block(device, made.bytes, allocator_);
     clear(static_cast<int>(i));
   }
 }
@@ -91,7 +92,7 @@ std::span<const std::byte> DeviceStates::read(int index) {
   const auto size = static_cast<size_t>(state.bytes);
   if (state.newer != Newer::device) return state.mirror.bytes().first(size);
   const bool fresh = state.mirror.bytes().empty();
-  if (fresh) state.mirror = Block(std::max<int64_t>(1, state.bytes));
+  if (fresh) state.mirror = Block(std::max<int64_t>(1, state.bytes), allocator_);
   if (!fresh || !state.zero) {
     check(driver().MemcpyDtoHAsync(state.mirror.data(), state.device->get(), size, stream_),
           "reading a state");

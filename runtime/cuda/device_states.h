@@ -19,7 +19,8 @@ class DeviceStates {
   DeviceStates() = default;
   /// Allocates them and makes them zeros. Weights are those of `owner`, where there is one: what it has of
   /// them on the host was sent, and nobody writes to them as long as both are there.
-  DeviceStates(const Device& device, const Plan& plan, Stream stream, const DeviceStates* owner = nullptr);
+  DeviceStates(const Device& device, const Plan& plan, Stream stream,
+               std::shared_ptr<const Allocator> allocator, const DeviceStates* owner = nullptr);
 
   DevicePointer address(int index) const { return states_[static_cast<size_t>(index)].address(); }
   /// What the device holds of a state; without memory where that is nothing.
@@ -64,6 +65,7 @@ class DeviceStates {
   std::span<const std::byte> read_held(State& state);
 
   Stream stream_ = nullptr;
+  std::shared_ptr<const Allocator> allocator_;
   std::vector<State> states_;
   Staging staging_;
 };

@@ -30,6 +30,7 @@ Driver load_driver() {
   get(d.DeviceGetName, "cuDeviceGetName"), get(d.DeviceGetAttribute, "cuDeviceGetAttribute");
   get(d.DevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain");
   get(d.CtxSetCurrent, "cuCtxSetCurrent"), get(d.MemGetInfo, "cuMemGetInfo_v2");
+  load_if_there(library, d.PointerGetAttribute, "cuPointerGetAttribute");
   get(d.MemAlloc, "cuMemAlloc_v2"), get(d.MemFree, "cuMemFree_v2");
   get(d.MemHostAlloc, "cuMemHostAlloc"), get(d.MemFreeHost, "cuMemFreeHost");
   get(d.MemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2"), get(d.MemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2");

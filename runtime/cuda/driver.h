@@ -97,6 +97,8 @@ struct Driver {
   Code (*DevicePrimaryCtxRetain)(Context* context, int device);
   Code (*CtxSetCurrent)(Context context);
   Code (*MemGetInfo)(size_t* free, size_t* total);
+  /// Null in drivers that lack it.
+  Code (*PointerGetAttribute)(void* value, int attribute, DevicePointer address);
   Code (*MemAlloc)(DevicePointer* address, size_t bytes);
   Code (*MemFree)(DevicePointer address);
   Code (*MemHostAlloc)(void** address, size_t bytes, unsigned flags);

@@ -38,7 +38,14 @@ void run_fill(const FillLaunch& fill, Stream stream) {
   check(code(), "filling memory");
 }
 
-/// The executor itself has no memory for ports that a stage keeps (transfers.h).
+/// By the names of its nodes, as dumps show them.
+std::string step_name(const Step& step) {
+  if (step.sources.empty()) return std::string(kind_name(step));
+  return fmt::format("{}", fmt::join(step.sources, ", "));
+}
+
+}  // namespace
+
 void require_places(const Plan& plan, const PlanEntry& entry, std::span<const DevicePointer> places) {
   const auto check_ports = [&](const std::vector<Port>& ports, size_t first) {
     for (size_t i = 0; i < ports.size(); ++i)
@@ -51,14 +58,6 @@ void require_places(const Plan& plan, const PlanEntry& entry, std::span<const De
   check_ports(entry.inputs, 0);
   check_ports(entry.outputs, entry.inputs.size());
 }
-
-/// By the names of its nodes, as dumps show them.
-std::string step_name(const Step& step) {
-  if (step.sources.empty()) return std::string(kind_name(step));
-  return fmt::format("{}", fmt::join(step.sources, ", "));
-}
-
-}  // namespace
 
 // ---- faults
 
@@ -150,7 +149,7 @@ void CudaExecutor::join_all() {
 }
 
 void CudaExecutor::run_gemm(PreparedGemm& gemm) {
-  if (!workspace_) workspace_ = device_block(device_, kGemmWorkspace);
+  if (!workspace_) workspace_ = device_block(device_, kGemmWorkspace, options_.allocator);
   if (!gemm.chosen()) {
     const auto lap = startup_.lap("algorithms");
     gemm.choose(stream_.get(), workspace_.get(), gemm_choices());
@@ -188,21 +187,27 @@ void CudaExecutor::run_at(const PlanEntry& entry, const SymbolValues& symbols,
     ResolvedEntry& ready = prepared(entry, symbols, inputs, random, places);
     if (options_.poison) poison(ready);
     execute(ready);
-    if (!transfers_.fetch(ready, outputs, addresses_, stream_.get())) return;
-    if (collectives_) collectives_->check();
-    in_flight_.clear();
-    check_indices();
+    deliver(ready, outputs);
   });
+}
+
+/// Waits where an output is the host's, and then tells what went wrong up to here.
+void CudaExecutor::deliver(const ResolvedEntry& resolved, std::span<void* const> outputs) {
+  if (!transfers_.fetch(resolved, outputs, addresses_, stream_.get())) return;
+  if (collectives_) collectives_->check();
+  in_flight_.clear();
+  check_indices();
 }
 
 /// Inputs and states of the host are on their way, and what the entry writes is noted: also by a run that
 /// fails half-way.
 ResolvedEntry& CudaExecutor::prepared(const PlanEntry& entry, const SymbolValues& symbols,
                                       std::span<const void* const> inputs, const Philox& random,
-                                      std::span<const DevicePointer> places) {
+                                      std::span<const DevicePointer> places,
+                                      const std::vector<bool>& on_device) {
   ResolvedEntry& ready = resolved(entry, symbols, places);
   states_.upload_all();
-  transfers_.stage(ready, inputs, addresses_, stream_.get());
+  transfers_.stage(ready, inputs, on_device, addresses_, stream_.get());
   random_.upload(random, symbols, stream_.get());
   mark_written(entry);
   return ready;

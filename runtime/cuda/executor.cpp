@@ -80,6 +80,7 @@ CudaExecutor::CudaExecutor(std::shared_ptr<const Plan> plan, const ExecutorOptio
 std::unique_ptr<Executor> CudaExecutor::share(const ExecutorOptions& options) {
   ExecutorOptions chosen = options;
   chosen.device = device_.info().ordinal;
+  if (!chosen.allocator) chosen.allocator = options_.allocator;
   if (options.device != kDefaultDevice && options.device != chosen.device)
     fail("device {}: the weights that are to be shared lie on GPU {}", options.device, chosen.device);
   guarded([&] {
@@ -96,9 +97,11 @@ CudaExecutor::CudaExecutor(std::shared_ptr<const Plan> plan, const ExecutorOptio
     const auto lap = startup_.lap("checks");
     validate(*plan_);  // sizes and places are used unchecked from here on
     const PortMemory ports = port_memory(*plan_);
-    check_memory(*plan_, owner != nullptr, ports.total + 2 * ports.inputs, device_);
+    if (!options_.allocator)  // else it knows what there is
+      check_memory(*plan_, owner != nullptr, ports.total + 2 * ports.inputs, device_);
   }
   stream_ = make_stream(device_);
+  caller_begin_ = make_event(device_), caller_end_ = make_event(device_);
   step_choices_ = std::make_unique<StepChoices>(
       cache_directory(), fmt::format("{} with driver {}", device_.info().name, driver_cuda_version()));
   {
@@ -148,10 +151,11 @@ CudaExecutor::~CudaExecutor() {
 
 void CudaExecutor::allocate(const CudaExecutor* owner) {
   const auto lap = startup_.lap("memory");
-  states_ = DeviceStates(device_, *plan_, stream_.get(), owner ? &owner->states_ : nullptr);
+  const auto& allocator = options_.allocator;
+  states_ = DeviceStates(device_, *plan_, stream_.get(), allocator, owner ? &owner->states_ : nullptr);
   index_faults_ = index_fault_states(*plan_);
-  arena_ = shared_block(device_, executor_memory(*plan_).arena);
-  random_ = RandomKeys(device_, *plan_);
+  arena_ = shared_block(device_, executor_memory(*plan_).arena, allocator);
+  random_ = RandomKeys(device_, *plan_, allocator);
   for (const Buffer& buffer : plan_->buffers) {
     DevicePointer base = 0;
     if (buffer.state >= 0) {
@@ -159,7 +163,7 @@ void CudaExecutor::allocate(const CudaExecutor* owner) {
     } else if (in_arena(buffer.role)) {
       base = arena_.address() + static_cast<DevicePointer>(buffer.offset_bytes);
     } else if (buffer.role == Role::constant) {
-      constants_.push_back(device_block(device_, buffer.bytes));
+      constants_.push_back(device_block(device_, buffer.bytes, allocator));
       base = constants_.back().get();
       check(driver().MemcpyHtoDAsync(base, buffer.data.data(), buffer.data.size(), stream_.get()),
             "copying a constant");
@@ -170,11 +174,11 @@ void CudaExecutor::allocate(const CudaExecutor* owner) {
   if (std::ranges::any_of(host_, [](const std::byte* host) { return host != nullptr; }))
     host_copies_ = std::make_unique<HostCopies>(device_);
   const PortMemory ports = port_memory(*plan_);
-  ports_ = shared_block(device_, ports.total);
+  ports_ = shared_block(device_, ports.total, allocator);
   for (size_t i = 0; i < addresses_.size(); ++i)
     if (ports.offsets[i] >= 0)
       addresses_[i] = ports_.address() + static_cast<DevicePointer>(ports.offsets[i]);
-  transfers_ = Transfers(device_, ports);
+  transfers_ = Transfers(device_, ports, allocator);
   finish("allocating");
 }
 
@@ -236,7 +240,7 @@ bool CudaExecutor::initialize_state(int index, uint32_t seed) {
   const std::vector<InitialRow> rows = initial_rows(state, seed, state_bytes(*plan_, state), groups);
   guarded([&] {
     const auto bytes = static_cast<int64_t>(rows.size() * sizeof(InitialRow));
-    const DeviceBlock table = device_block(device_, bytes);
+    const DeviceBlock table = device_block(device_, bytes, options_.allocator);
     states_.clear(index);  // what lies between the rows
     check(driver().MemcpyHtoDAsync(table.get(), rows.data(), static_cast<size_t>(bytes), stream_.get()),
           "sending initial values");

@@ -24,6 +24,10 @@
 
 namespace smelt::cuda {
 
+/// The executor itself has no memory for ports that a stage of a pipeline keeps (transfers.h): throws Error
+/// where one of them has no place.
+void require_places(const Plan& plan, const PlanEntry& entry, std::span<const DevicePointer> places);
+
 class CudaExecutor : public Executor {
  public:
   explicit CudaExecutor(std::shared_ptr<const Plan> plan, const ExecutorOptions& options = {});
@@ -41,6 +45,9 @@ class CudaExecutor : public Executor {
   /// Returns when the requested outputs have arrived; without any, it returns while the device still works.
   void run(const PlanEntry& entry, const SymbolValues& symbols, std::span<const void* const> inputs,
            std::span<void* const> outputs, const Philox& random) override;
+  /// Events order it with the caller's stream (execute_on_device.cpp).
+  void run_on_device(const PlanEntry& entry, const SymbolValues& symbols, std::span<const void* const> inputs,
+                     std::span<void* const> outputs, const Philox& random, const DevicePorts& ports) override;
   void repeat(const PlanEntry& entry, const SymbolValues& symbols, std::span<const void* const> inputs,
               const Philox& random, int times) override;
   std::span<std::byte> peek(int index) override;
@@ -81,7 +88,16 @@ class CudaExecutor : public Executor {
   void poison(const ResolvedEntry& resolved);
   ResolvedEntry& prepared(const PlanEntry& entry, const SymbolValues& symbols,
                           std::span<const void* const> inputs, const Philox& random,
-                          std::span<const DevicePointer> places = {});
+                          std::span<const DevicePointer> places = {},
+                          const std::vector<bool>& on_device = {});
+  void check_device_ports(const PlanEntry& entry, std::span<const void* const> inputs,
+                          std::span<void* const> outputs, const DevicePorts& ports) const;
+  std::vector<DevicePointer> places_of(const PlanEntry& entry, const SymbolValues& symbols,
+                                       std::span<const void* const> inputs, std::span<void* const> outputs,
+                                       const DevicePorts& ports) const;
+  void copy_to_caller(const ResolvedEntry& resolved, std::span<void* const> outputs,
+                      const DevicePorts& ports);
+  void deliver(const ResolvedEntry& resolved, std::span<void* const> outputs);
   void execute(ResolvedEntry& resolved);
   void launch_all(ResolvedEntry& resolved);
   void launch_checked(ResolvedEntry& resolved);
@@ -121,6 +137,7 @@ class CudaExecutor : public Executor {
   Stopwatch startup_;
   Device& device_;
   StreamOwner stream_;
+  EventOwner caller_begin_, caller_end_;          // of runs on a caller's stream
   std::shared_ptr<const LoadedKernels> kernels_;  // of all executors that share weights
   DeviceStates states_;
   std::vector<int> index_faults_;  // states

@@ -5,8 +5,23 @@
 #include "runtime/error.h"
 
 namespace smelt::cuda {
+namespace {
 
-DeviceBlock device_block(const Device& device, int64_t bytes) {
+constexpr size_t kBlockAlignment = 256;
+
+template <typename Block>
+Block block_of(const Device& device, MemoryKind kind, int64_t bytes,
+               const std::shared_ptr<const Allocator>& allocator) {
+  device.make_current();
+  const auto wanted = static_cast<size_t>(std::max<int64_t>(1, bytes));
+  return Block(allocate_from(*allocator, kind, wanted, kBlockAlignment), wanted, allocator);
+}
+
+}  // namespace
+
+DeviceBlock device_block(const Device& device, int64_t bytes,
+                         const std::shared_ptr<const Allocator>& allocator) {
+  if (allocator) return block_of<DeviceBlock>(device, MemoryKind::device, bytes, allocator);
   DeviceBlock block = try_device_block(device, bytes);
   if (block) return block;
   size_t free = 0, total = 0;
@@ -26,7 +41,9 @@ DeviceBlock try_device_block(const Device& device, int64_t bytes) {
   return DeviceBlock(address);
 }
 
-PinnedBlock pinned_block(const Device& device, int64_t bytes) {
+PinnedBlock pinned_block(const Device& device, int64_t bytes,
+                         const std::shared_ptr<const Allocator>& allocator) {
+  if (allocator) return block_of<PinnedBlock>(device, MemoryKind::pinned, bytes, allocator);
   device.make_current();
   void* address = nullptr;
   check(driver().MemHostAlloc(&address, static_cast<size_t>(std::max<int64_t>(1, bytes)), 0),

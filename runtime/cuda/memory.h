@@ -1,8 +1,10 @@
 // Owners of the driver's objects: device memory, pinned host memory, streams, events, modules, graphs.
 #pragma once
 
+#include <memory>
 #include <utility>
 
+#include "runtime/allocator.h"
 #include "runtime/cuda/device.h"
 
 namespace smelt::cuda {
@@ -35,8 +37,42 @@ inline void end_event(Event e) { driver().EventDestroy(e); }
 inline void end_module(Module m) { driver().ModuleUnload(m); }
 inline void end_graph(GraphExec g) { driver().GraphExecDestroy(g); }
 
-using DeviceBlock = Owner<DevicePointer, free_device>;
-using PinnedBlock = Owner<std::byte*, free_pinned>;
+/// Owns memory, which goes back to where it came from: to the driver, or to an application's allocator.
+template <typename Handle, auto destroy, MemoryKind kind>
+class Memory {
+ public:
+  Memory() = default;
+  explicit Memory(Handle handle) : driver_(handle) {}
+  Memory(void* memory, size_t bytes, std::shared_ptr<const Allocator> allocator)
+      : memory_(memory), bytes_(bytes), allocator_(std::move(allocator)) {}
+  Memory(Memory&& other) noexcept { *this = std::move(other); }
+  Memory& operator=(Memory&& other) noexcept {
+    std::swap(driver_, other.driver_), std::swap(memory_, other.memory_);
+    std::swap(bytes_, other.bytes_), allocator_.swap(other.allocator_);
+    return *this;
+  }
+  ~Memory() {
+    if (memory_) allocator_->release(kind, memory_, bytes_);
+  }
+  Handle get() const {
+    if (!memory_) return driver_.get();
+    if constexpr (kind == MemoryKind::device)
+      return reinterpret_cast<Handle>(memory_);
+    else
+      return static_cast<Handle>(memory_);
+  }
+  explicit operator bool() const { return get() != Handle{}; }
+  bool of_driver() const { return !memory_; }
+
+ private:
+  Owner<Handle, destroy> driver_;
+  void* memory_ = nullptr;  // of the allocator
+  size_t bytes_ = 0;
+  std::shared_ptr<const Allocator> allocator_;
+};
+
+using DeviceBlock = Memory<DevicePointer, free_device, MemoryKind::device>;
+using PinnedBlock = Memory<std::byte*, free_pinned, MemoryKind::pinned>;
 using StreamOwner = Owner<Stream, end_stream>;
 using EventOwner = Owner<Event, end_event>;
 using ModuleOwner = Owner<Module, end_module>;
@@ -44,10 +80,12 @@ using GraphOwner = Owner<GraphExec, end_graph>;
 
 /// At a multiple of 256 bytes; at least one byte, so that there is an address. Throws Error (out_of_memory)
 /// with the bytes that are needed and free.
-DeviceBlock device_block(const Device& device, int64_t bytes);
+DeviceBlock device_block(const Device& device, int64_t bytes,
+                         const std::shared_ptr<const Allocator>& allocator = nullptr);
 /// Empty where there is not enough memory.
 DeviceBlock try_device_block(const Device& device, int64_t bytes);
-PinnedBlock pinned_block(const Device& device, int64_t bytes);
+PinnedBlock pinned_block(const Device& device, int64_t bytes,
+                         const std::shared_ptr<const Allocator>& allocator = nullptr);
 /// The blocks of kernels of a high priority come before those of others that wait for a place.
 enum class StreamPriority : uint8_t { usual, high };
 /// Not ordered with any other stream.

@@ -38,13 +38,17 @@ bool driver_maps_peers() {
   return d.IpcGetMemHandle && d.IpcOpenMemHandle && d.IpcCloseMemHandle;
 }
 
-SharedBlock shared_block(const Device& device, int64_t bytes) {
-  return {std::make_shared<const DeviceBlock>(device_block(device, bytes)), bytes};
+SharedBlock shared_block(const Device& device, int64_t bytes,
+                         const std::shared_ptr<const Allocator>& allocator) {
+  return {std::make_shared<const DeviceBlock>(device_block(device, bytes, allocator)), bytes};
 }
 
 std::unique_ptr<PeerMemory> PeerMemory::map(Communicator& group, std::vector<SharedBlock> blocks) {
+  // An application's allocator may hand out parts of larger blocks, and the driver maps whole ones.
+  const bool of_driver =
+      std::ranges::all_of(blocks, [](const SharedBlock& b) { return b.memory->of_driver(); });
   const bool of_one_host = are_of_one_host(group);
-  if (!holds_at_all(group, of_one_host && driver_maps_peers())) return nullptr;
+  if (!holds_at_all(group, of_one_host && of_driver && driver_maps_peers())) return nullptr;
   std::unique_ptr<PeerMemory> made(new PeerMemory(std::move(blocks)));
   return holds_at_all(group, made->open(group)) ? std::move(made) : nullptr;
 }

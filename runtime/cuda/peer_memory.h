@@ -23,7 +23,8 @@ struct SharedBlock {
   DevicePointer address() const { return memory->get(); }
 };
 
-SharedBlock shared_block(const Device& device, int64_t bytes);
+SharedBlock shared_block(const Device& device, int64_t bytes,
+                         const std::shared_ptr<const Allocator>& allocator = {});
 
 class PeerMemory {
  public:

@@ -11,13 +11,15 @@ constexpr size_t kWords = 4;  // of a key: three, and one that keeps keys aligne
 
 }  // namespace
 
-RandomKeys::RandomKeys(const Device& device, const Plan& plan) : parts_(1) {
+RandomKeys::RandomKeys(const Device& device, const Plan& plan,
+                       const std::shared_ptr<const Allocator>& allocator)
+    : parts_(1) {
   for (const PlanEntry& entry : plan.entries)
     for (const Step& step : entry.steps)
       if (const auto* launch = std::get_if<KernelStep>(&step.what))
         for (const RandomPart& part : launch->random_parts)
           if (std::ranges::find(parts_, part) == parts_.end()) parts_.push_back(part);
-  block_ = device_block(device, static_cast<int64_t>(parts_.size() * kWords * sizeof(uint32_t)));
+  block_ = device_block(device, static_cast<int64_t>(parts_.size() * kWords * sizeof(uint32_t)), allocator);
 }
 
 DevicePointer RandomKeys::address(const KernelStep& step, const std::string& place) const {

@@ -13,7 +13,7 @@ namespace smelt::cuda {
 class RandomKeys {
  public:
   RandomKeys() = default;
-  RandomKeys(const Device& device, const Plan& plan);
+  RandomKeys(const Device& device, const Plan& plan, const std::shared_ptr<const Allocator>& allocator);
 
   /// The key of a launch. Throws Error where it draws for several parts, since it is given one.
   DevicePointer address(const KernelStep& step, const std::string& place) const;

@@ -12,7 +12,8 @@ namespace smelt::cuda {
 class Staging {
  public:
   Staging() = default;
-  explicit Staging(const Device& device) : device_(&device) {}
+  Staging(const Device& device, std::shared_ptr<const Allocator> allocator)
+      : device_(&device), allocator_(std::move(allocator)) {}
 
   /// `make` fills every part of `bytes` bytes, in order, on the calling thread; `stream` takes them to `to`.
   void send(DevicePointer to, int64_t bytes, const Executor::MakePart& make, Stream stream);
@@ -23,6 +24,7 @@ class Staging {
     EventOwner sent;
   };
   const Device* device_ = nullptr;
+  std::shared_ptr<const Allocator> allocator_;
   std::array<Slot, 2> slots_;
   size_t next_ = 0;
 };

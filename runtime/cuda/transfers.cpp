@@ -31,6 +31,10 @@ void wait_for(Event event) {
   check(code == kNotReady ? driver().EventSynchronize(event) : code, "running the plan");
 }
 
+bool lies_there(const std::vector<bool>& on_device, size_t port) {
+  return port < on_device.size() && on_device[port];
+}
+
 }  // namespace
 
 PortMemory port_memory(const Plan& plan) {
@@ -56,43 +60,59 @@ PortMemory port_memory(const Plan& plan) {
   return memory;
 }
 
-Transfers::Transfers(const Device& device, const PortMemory& ports)
+Transfers::Transfers(const Device& device, const PortMemory& ports,
+                     const std::shared_ptr<const Allocator>& allocator)
     : upload_(make_stream(device)), output_bytes_(std::min(ports.outputs, kOutputPart)) {
-  outputs_ = pinned_block(device, output_bytes_);
+  outputs_ = pinned_block(device, output_bytes_, allocator);
   for (int i = 0; i < 2; ++i)
-    slots_.push_back({pinned_block(device, ports.inputs), device_block(device, ports.inputs),
-                      make_event(device), make_event(device)});
+    slots_.push_back({pinned_block(device, ports.inputs, allocator),
+                      device_block(device, ports.inputs, allocator), make_event(device), make_event(device)});
+}
+
+int64_t Transfers::gather(const ResolvedEntry& resolved, std::span<const void* const> inputs,
+                          const std::vector<bool>& on_device, Slot& slot) {
+  const auto& ports = resolved.entry->inputs;
+  int64_t end = 0;
+  for (size_t i = 0; i < ports.size(); ++i) {
+    if (!inputs[i] && !ports[i].optional && resolved.input_bytes[i] > 0)
+      fail("entry '{}' is run without its input '{}'", resolved.entry->name, ports[i].name);
+    if (lies_there(on_device, i)) continue;
+    copy_to_host_slot(slot.host.get() + end, ports[i], inputs[i], resolved.input_bytes[i]);
+    end += aligned(resolved.input_bytes[i]);
+  }
+  return end;
 }
 
 void Transfers::stage(const ResolvedEntry& resolved, std::span<const void* const> inputs,
-                      std::span<const DevicePointer> addresses, Stream stream) {
+                      const std::vector<bool>& on_device, std::span<const DevicePointer> addresses,
+                      Stream stream) {
   const auto& ports = resolved.entry->inputs;
   if (inputs.size() != ports.size())
     fail("entry '{}' is given {} inputs: expected {}", resolved.entry->name, inputs.size(), ports.size());
   Slot& slot = slots_[next_slot_++ % slots_.size()];
   if (slot.busy) wait_for(slot.done.get());
-  int64_t end = 0;
-  for (size_t i = 0; i < ports.size(); ++i) {
-    if (!inputs[i] && !ports[i].optional && resolved.input_bytes[i] > 0)
-      fail("entry '{}' is run without its input '{}'", resolved.entry->name, ports[i].name);
-    copy_to_host_slot(slot.host.get() + end, ports[i], inputs[i], resolved.input_bytes[i]);
-    end += aligned(resolved.input_bytes[i]);
-  }
-  if (end == 0) return;
-  const Stream upload = upload_.get();
-  check(driver().MemcpyHtoDAsync(slot.device.get(), slot.host.get(), static_cast<size_t>(end), upload),
-        "copying inputs");
-  check(driver().EventRecord(slot.uploaded.get(), upload), "copying inputs");
-  check(driver().StreamWaitEvent(stream, slot.uploaded.get(), 0), "copying inputs");
+  const int64_t end = gather(resolved, inputs, on_device, slot);
+  if (end > 0) upload(slot, end, stream);
   DevicePointer from = slot.device.get();
   for (size_t i = 0; i < ports.size(); ++i) {
     const auto bytes = static_cast<size_t>(resolved.input_bytes[i]);
     const DevicePointer to = addresses[static_cast<size_t>(ports[i].buffer)];
-    if (bytes > 0) check(driver().MemcpyDtoDAsync(to, from, bytes, stream), "copying an input");
-    from += static_cast<DevicePointer>(aligned(resolved.input_bytes[i]));
+    const bool there = lies_there(on_device, i);
+    const DevicePointer source = there ? reinterpret_cast<DevicePointer>(inputs[i]) : from;
+    if (bytes > 0) check(driver().MemcpyDtoDAsync(to, source, bytes, stream), "copying an input");
+    if (!there) from += static_cast<DevicePointer>(aligned(resolved.input_bytes[i]));
   }
+  if (end == 0) return;
   check(driver().EventRecord(slot.done.get(), stream), "copying inputs");
   slot.busy = true;
+}
+
+void Transfers::upload(const Slot& slot, int64_t bytes, Stream stream) {
+  const Stream upload = upload_.get();
+  check(driver().MemcpyHtoDAsync(slot.device.get(), slot.host.get(), static_cast<size_t>(bytes), upload),
+        "copying inputs");
+  check(driver().EventRecord(slot.uploaded.get(), upload), "copying inputs");
+  check(driver().StreamWaitEvent(stream, slot.uploaded.get(), 0), "copying inputs");
 }
 
 /// Small outputs together; what does not fit the pinned memory goes in parts.

@@ -22,12 +22,12 @@ PortMemory port_memory(const Plan& plan);
 class Transfers {
  public:
   Transfers() = default;
-  Transfers(const Device& device, const PortMemory& ports);
+  Transfers(const Device& device, const PortMemory& ports, const std::shared_ptr<const Allocator>& allocator);
 
   /// Copies the inputs; `stream` waits for them and puts them where the steps read them (`addresses`, by
-  /// buffer).
+  /// buffer). Those that are `on_device` (by port; empty: none is) lie there already.
   void stage(const ResolvedEntry& resolved, std::span<const void* const> inputs,
-             std::span<const DevicePointer> addresses, Stream stream);
+             const std::vector<bool>& on_device, std::span<const DevicePointer> addresses, Stream stream);
   /// Waits for `stream` where an output is wanted, and says whether it did.
   bool fetch(const ResolvedEntry& resolved, std::span<void* const> outputs,
              std::span<const DevicePointer> addresses, Stream stream);
@@ -40,6 +40,11 @@ class Transfers {
     EventOwner uploaded, done;
     bool busy = false;
   };
+  /// Puts the host's inputs into the slot's pinned memory, and returns their bytes.
+  static int64_t gather(const ResolvedEntry& resolved, std::span<const void* const> inputs,
+                        const std::vector<bool>& on_device, Slot& slot);
+  void upload(const Slot& slot, int64_t bytes, Stream stream);
+
   StreamOwner upload_;
   std::vector<Slot> slots_;
   size_t next_slot_ = 0;

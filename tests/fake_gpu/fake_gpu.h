@@ -64,7 +64,8 @@ struct Gpu {
   int fault = 0;                 // set by a kernel: the status that every call answers with from then on
   size_t refuses_blocks_of = 0;  // bytes: as if memory were in pieces
   size_t used_bytes = 0, blocks_in_use = 0, allocations = 0;
-  int gemms = 0, launches = 0, graph_launches = 0, downloads = 0, waits = 0;  // waits: for all of a stream
+  int gemms = 0, launches = 0, graph_launches = 0, downloads = 0, uploads = 0,
+      waits = 0;  // waits: for all of a stream
   int event_waits = 0;
   std::vector<size_t> nccl_groups = {};  // sums and gathers that were given at once, each time
   double clock = 0;                      // milliseconds

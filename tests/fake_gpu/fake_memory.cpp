@@ -67,6 +67,18 @@ std::atomic_ref<uint32_t> smelt::fake::word(DevicePointer address) {
 
 extern "C" {
 
+/// Of the kind of memory, and of its device's number: all else is not asked for.
+Code cuPointerGetAttribute(void* value, int attribute, DevicePointer address) {
+  constexpr int kMemoryType = 2, kDeviceOrdinal = 9, kOnDevice = 2;
+  const std::lock_guard lock(tables());
+  const auto next = blocks().upper_bound(address);
+  if (next == blocks().begin()) return kInvalidValue;
+  const auto& [block, memory] = *std::prev(next);
+  if (address >= block + memory.bytes) return kInvalidValue;
+  if (attribute != kMemoryType && attribute != kDeviceOrdinal) return kInvalidValue;
+  return *static_cast<int*>(value) = attribute == kMemoryType ? kOnDevice : memory.device, 0;
+}
+
 Code cuMemAlloc_v2(DevicePointer* address, size_t bytes) {
   if (gpu().fault != 0) return gpu().fault;
   if (bytes == 0) return kInvalidValue;
@@ -94,6 +106,7 @@ Code cuMemHostAlloc(void** address, size_t bytes, unsigned) {
 }
 Code cuMemFreeHost(void* address) { return std::free(address), gpu().fault; }
 Code cuMemcpyHtoDAsync_v2(DevicePointer to, const void* from, size_t bytes, Stream stream) {
+  ++gpu().uploads;
   if (!is_here(to)) return kInvalidValue;
   return enqueue(stream, [=] { std::memcpy(host(to), from, bytes); });
 }
