@@ -10,6 +10,11 @@
  * smelt_tokenizer_decode tell how much room is needed), and smelt_last_error() says what went wrong. The
  * library never aborts, exits or prints.
  *
+ * Structs. The first member of every struct is struct_size, which the caller sets to sizeof of the struct,
+ * also of those that a call fills in and of every element of an array; all others are zero unless said
+ * otherwise. So a library knows which members the application was built with: those that it does not have
+ * count as zero, and one that is set and that the library does not know is SMELT_INVALID_ARGUMENT.
+ *
  * Threads. A smelt_plan, smelt_tokenizer or smelt_generation never changes: any number of threads may use it
  * at the same time. Any other handle is used by one thread at a time, which need not always be the same;
  * different sessions, also of one plan and those that share weights, run at the same time. A smelt_generator
@@ -34,10 +39,13 @@
 extern "C" {
 #endif
 
-#define SMELT_VERSION "0.1.0"
+#define SMELT_VERSION "0.2.0"
 #define SMELT_MAX_RANK 8
 
-typedef enum smelt_status {
+/* Kinds of numbers are int32_t, so that one of another library's, or a wrong one, is no undefined value:
+ * where it is none of those listed, calls return SMELT_INVALID_ARGUMENT. */
+typedef int32_t smelt_status;
+enum {
   SMELT_OK = 0,
   SMELT_INVALID_ARGUMENT = 1, /* a name, shape, type or value that does not fit */
   SMELT_INVALID_FILE = 2,     /* a file that is damaged, of another version or not what it should be */
@@ -46,9 +54,10 @@ typedef enum smelt_status {
   SMELT_NUMERIC = 5,    /* NaN or infinity where a number is needed */
   SMELT_INTERNAL = 6,   /* a fault of Smelt's */
   SMELT_UNAVAILABLE = 7 /* a device, driver or library that this machine lacks */
-} smelt_status;
+};
 
-typedef enum smelt_dtype {
+typedef int32_t smelt_dtype;
+enum {
   SMELT_F32 = 0,
   SMELT_BF16 = 1,
   SMELT_F16 = 2,
@@ -58,9 +67,16 @@ typedef enum smelt_dtype {
   SMELT_U16 = 6,
   SMELT_U8 = 7,
   SMELT_BOOL = 8,
-  SMELT_I8 = 9,
-  SMELT_DTYPE_WIDEST = 0x7fffffff /* none: a wrong number is no undefined value */
-} smelt_dtype;
+  SMELT_I8 = 9
+};
+
+/* Where memory is. Of a plan for CPUs all memory is the host's. */
+typedef int32_t smelt_memory;
+enum {
+  SMELT_MEMORY_HOST = 0,
+  SMELT_MEMORY_DEVICE = 1, /* the session's GPU: a CUdeviceptr, or what cudaMalloc gives */
+  SMELT_MEMORY_PINNED = 2  /* of an allocator alone: as cuMemHostAlloc and cudaMallocHost give it */
+};
 
 typedef struct smelt_plan smelt_plan;
 typedef struct smelt_session smelt_session;
@@ -74,15 +90,16 @@ typedef struct smelt_batch smelt_batch;
 const char* smelt_last_error(void);
 /* SMELT_VERSION of the library, which an application may compare with that of the header. */
 const char* smelt_version(void);
-/* "f32", "i32", ...; bytes of one element, 0 for a number that is no smelt_dtype. */
+/* "f32", "i32", ...; bytes of one element; "" and 0 for a number that is no smelt_dtype. */
 const char* smelt_dtype_name(smelt_dtype dtype);
 size_t smelt_dtype_size(smelt_dtype dtype);
 
-typedef enum smelt_log_level {
+typedef int32_t smelt_log_level;
+enum {
   SMELT_LOG_DEBUG = 0,  /* what happens again and again: a size that an entry runs for the first time */
   SMELT_LOG_INFO = 1,   /* once for each plan, session or call: loaded, memory, how tokens are chosen */
   SMELT_LOG_WARNING = 2 /* what an application should look at */
-} smelt_log_level;
+};
 
 /* The message ends with a 0 and is valid during the call. */
 typedef void (*smelt_log)(void* user, smelt_log_level level, const char* message);
@@ -97,6 +114,9 @@ smelt_status smelt_set_log(smelt_log callback, void* user);
  * ---------------------------------------------------------------------------------------------------- */
 
 smelt_status smelt_plan_load(const char* path, smelt_plan** plan);
+/* The bytes of a .plan file, at any alignment; they may be freed after the call. `name` is what messages call
+ * them by; null: "memory". */
+smelt_status smelt_plan_from_memory(const void* data, size_t bytes, const char* name, smelt_plan** plan);
 void smelt_plan_free(smelt_plan* plan);
 
 /* Strings and arrays that follow live as long as the plan. */
@@ -114,6 +134,7 @@ const char* smelt_plan_entry_name(const smelt_plan* plan, size_t index);
 
 /* One input or output of an entry. */
 typedef struct smelt_port {
+  size_t struct_size;
   const char* name;
   smelt_dtype dtype;
   int32_t rank;
@@ -129,6 +150,7 @@ smelt_status smelt_plan_output(const smelt_plan* plan, const char* entry, size_t
 
 /* Memory that outlives a run: parameters, moments, counters. */
 typedef struct smelt_state {
+  size_t struct_size;
   const char* name;
   const char* role; /* "parameter", "optimizer", "state", ... */
   smelt_dtype dtype;
@@ -138,6 +160,7 @@ typedef struct smelt_state {
 
 /* A named part of a state, dense and row-major. */
 typedef struct smelt_segment {
+  size_t struct_size;
   const char* name;
   int32_t rank;
   const int64_t* shape; /* rank numbers */
@@ -151,10 +174,29 @@ smelt_status smelt_plan_segment(const smelt_plan* plan, size_t state, size_t ind
 /* ---- sessions
  * ------------------------------------------------------------------------------------------------- */
 
+/* An application's own memory for sessions: states, constants, the arena and what inputs and outputs pass
+ * through. Small tables, and on a GPU messages between ranks and what is measured once, come from the system
+ * and the driver all the same. The functions are called by the threads that make, run and free sessions, and
+ * by several at once where several sessions have them; on a GPU with its context current. They call nothing
+ * of this library. They must be there until the last session that has them, or shares weights with one that
+ * has, is freed. */
+typedef struct smelt_allocator {
+  size_t struct_size;
+  void* user; /* what both are called with */
+  /* `bytes` > 0 at a multiple of `alignment`, a power of two of at most 256; null: there are none, which is
+   * SMELT_OUT_OF_MEMORY. */
+  void* (*allocate)(void* user, smelt_memory memory, size_t bytes, size_t alignment);
+  void (*release)(void* user, smelt_memory memory, void* data, size_t bytes);
+} smelt_allocator;
+
 typedef struct smelt_session_options {
+  size_t struct_size;
   int32_t threads; /* 0: SMELT_NUM_THREADS, OMP_NUM_THREADS or all cores */
   uint32_t seed;   /* of dropout and of other random numbers */
   int32_t device;  /* of a plan for GPUs: 1 + the GPU's number; 0: that of SMELT_DEVICE, or the first */
+  /* Null: the system and the driver, and of smelt_session_share what `session` has. The struct may be freed
+   * after the call. */
+  const smelt_allocator* allocator;
 } smelt_session_options;
 
 /* options may be null. All states are zero until weights are loaded or initialised. */
@@ -177,25 +219,45 @@ smelt_status smelt_session_save_weights(const smelt_session* session, const char
 /* Gives every state its first value, for training from scratch. */
 smelt_status smelt_session_initialize(smelt_session* session, uint32_t seed);
 
-/* A dense, row-major tensor in the caller's memory. */
+/* A dense, row-major tensor in the caller's memory, of the host or of the session's GPU. */
 typedef struct smelt_tensor {
+  size_t struct_size;
   const char* name;
   smelt_dtype dtype;
   int32_t rank;
   int64_t shape[SMELT_MAX_RANK];
-  void* data;   /* of an input only read */
-  size_t bytes; /* that data points to */
+  void* data;          /* of an input only read */
+  size_t bytes;        /* that data points to */
+  smelt_memory memory; /* where data points to: SMELT_MEMORY_HOST or SMELT_MEMORY_DEVICE */
 } smelt_tensor;
+
+typedef struct smelt_run_options {
+  size_t struct_size;
+  void* stream; /* of the session's GPU: a CUstream or cudaStream_t; null: the default stream */
+  /* 1: tensors on the GPU are used where they lie, if they can be (at a multiple of 256 bytes), and not
+   * copied within it. Launches are kept for every set of addresses, so this is for addresses that come again.
+   */
+  int32_t in_place;
+} smelt_run_options;
 
 /* Fills dtype, rank, shape and bytes of the outputs named in `outputs` for inputs of the given shapes; no
  * data is touched. With it a caller learns how much memory a run needs. */
 smelt_status smelt_session_output_shapes(const smelt_session* session, const char* entry,
                                          const smelt_tensor* inputs, size_t input_count,
                                          smelt_tensor* outputs, size_t output_count);
-/* Runs an entry. Of each output, name, data and bytes are given; dtype, rank and shape are filled in. Outputs
- * that are not named are not written. Any shape up to the plan's bounds runs. */
+/* Runs an entry. Of each output, name, data, bytes and memory are given; dtype, rank and shape are filled in.
+ * Outputs that are not named are not written. Any shape up to the plan's bounds runs. options may be null.
+ *
+ * Where a tensor lies on the GPU, or a stream is given, the run begins when the stream has done what it was
+ * given before, and what the stream is given behind the call finds the outputs and may write to the inputs.
+ * Nothing of such tensors passes through the host. The call waits only where an output is the host's; else
+ * it returns while the GPU works, and faults are told by the next call that waits. Token ids and integers of
+ * 64 bits, which are checked, must lie in the host's memory. */
 smelt_status smelt_session_run(smelt_session* session, const char* entry, const smelt_tensor* inputs,
-                               size_t input_count, smelt_tensor* outputs, size_t output_count);
+                               size_t input_count, smelt_tensor* outputs, size_t output_count,
+                               const smelt_run_options* options);
+/* Waits until all runs have ended, and tells of one that failed. */
+smelt_status smelt_session_synchronize(smelt_session* session);
 /* The place of the next runs in the random sequence: the same numbers give the same bits. micro_step: 0 to
  * 65535. */
 smelt_status smelt_session_set_random(smelt_session* session, uint32_t seed, uint32_t step,
@@ -222,18 +284,20 @@ void smelt_tokenizer_free(smelt_tokenizer* tokenizer);
 size_t smelt_tokenizer_vocabulary_size(const smelt_tokenizer* tokenizer);
 
 typedef struct smelt_encode_options {
+  size_t struct_size;
   int32_t no_special_tokens; /* 1: none around the text, as where a chat's template has written its own */
   int32_t plain_text;        /* 1: "</s>" in the text is text, as in what strangers have typed */
   int32_t target;            /* 1: Marian: the text is in the target language */
 } smelt_encode_options;
 
-/* Bytes of the text; 0,0 of a token that is not in it. */
+/* Bytes of the text; 0,0 of a token that is not in it. A pair as it lies in arrays, without a size. */
 typedef struct smelt_text_range {
   uint32_t begin, end;
 } smelt_text_range;
 
 /* Where the tokens of a text go. */
 typedef struct smelt_encoding {
+  size_t struct_size;
   int32_t* ids;              /* capacity entries, or null */
   smelt_text_range* offsets; /* likewise */
   size_t capacity;
@@ -272,6 +336,7 @@ smelt_status smelt_generator_create(smelt_session* session, smelt_generator** ge
 void smelt_generator_free(smelt_generator* generator);
 
 typedef struct smelt_generator_limits {
+  size_t struct_size;
   int64_t vocabulary, max_batch, max_length; /* max_length: a prompt and all new tokens but the last */
   int32_t reads_source; /* 1: an encoder reads the prompt, which then does not count in max_length */
 } smelt_generator_limits;
@@ -279,6 +344,7 @@ typedef struct smelt_generator_limits {
 smelt_status smelt_generator_get_limits(const smelt_generator* generator, smelt_generator_limits* limits);
 
 typedef struct smelt_prompt {
+  size_t struct_size;
   const int32_t* ids;
   size_t count;
 } smelt_prompt;
@@ -289,6 +355,7 @@ typedef struct smelt_prompt {
 typedef int (*smelt_on_token)(void* user, size_t sequence, int32_t token);
 
 typedef struct smelt_generate_options {
+  size_t struct_size;
   /* A JSON object with Hugging Face's names, over the values of the model's generation_config.json:
    * {"max_new_tokens": 64, "do_sample": true, "temperature": 0.8, "seed": 1}. Beside these names there are
    * decoder_start_token_id, seed and sliding_window (true: beyond max_length go on from the last tokens);
@@ -307,6 +374,7 @@ void smelt_generation_free(smelt_generation* generation);
 
 /* One result; its arrays live as long as the generation. */
 typedef struct smelt_sequence {
+  size_t struct_size;
   const int32_t* ids; /* new tokens, an end-of-sequence token included */
   size_t count;
   const float* log_probabilities; /* one a token, by the model's logits as they are; null where not kept */
@@ -325,6 +393,7 @@ smelt_status smelt_generation_sequence(const smelt_generation* generation, size_
  * work, and all functions of one batch are called by one thread at a time. */
 
 typedef struct smelt_batch_options {
+  size_t struct_size;
   size_t slots;        /* requests that run together; 0: as many as the plan has (on a CPU at most 32) */
   size_t most_waiting; /* requests that wait while no slot is free; 0: 64 */
   size_t chunk;        /* tokens of a prompt that are read between two tokens of the others; 0: 64 */
@@ -338,6 +407,7 @@ smelt_status smelt_batch_create(smelt_session* session, const smelt_batch_option
 void smelt_batch_free(smelt_batch* batch);
 
 typedef struct smelt_request {
+  size_t struct_size;
   const int32_t* ids; /* the prompt: at least one token */
   size_t count;
   /* As in smelt_generate_options, over the model's own values, of which num_beams and num_return_sequences
@@ -357,17 +427,19 @@ smelt_status smelt_batch_submit(smelt_batch* batch, const smelt_request* request
  * there was nothing to do. A request that fails says so when it is polled, and the others go on. */
 smelt_status smelt_batch_step(smelt_batch* batch, int32_t* worked);
 
-typedef enum smelt_finish {
+typedef int32_t smelt_finish;
+enum {
   SMELT_FINISH_NONE = 0,      /* it waits or runs */
   SMELT_FINISH_STOP = 1,      /* an end token or a stop text */
   SMELT_FINISH_LENGTH = 2,    /* max_new_tokens */
   SMELT_FINISH_CANCELLED = 3, /* smelt_batch_cancel */
   SMELT_FINISH_FAILED = 4     /* error says why */
-} smelt_finish;
+};
 
 /* What has happened to a request since it was polled last. Its memory is valid until the batch's next
  * smelt_batch_poll, and the batch's. */
 typedef struct smelt_progress {
+  size_t struct_size;
   const int32_t* ids; /* new tokens, the end token and those of a stop text among them */
   size_t count;
   const float* log_probabilities; /* one a token, by the model's logits as they are; null where not kept */

@@ -47,12 +47,14 @@ int main(int argc, char** argv) {
            argc > 4 ? argv[4] : "64");
   size_t room = 0, rest = 0;
   for (ssize_t bytes; (bytes = getline(&line, &room, stdin)) > 0;) {
-    const smelt_encode_options typed = {.no_special_tokens = count > 0, .plain_text = 1};
-    smelt_encoding heard = {.ids = said + count, .capacity = most - count};
+    const smelt_encode_options typed = {
+        .struct_size = sizeof typed, .no_special_tokens = count > 0, .plain_text = 1};
+    smelt_encoding heard = {.struct_size = sizeof heard, .ids = said + count, .capacity = most - count};
     check(smelt_tokenizer_encode(tokenizer, line, (size_t)bytes, &typed, &heard));
     count += heard.count;
-    const smelt_prompt prompt = {said, count};
-    const smelt_generate_options options = {.json = json, .on_token = show, .user = decoder};
+    const smelt_prompt prompt = {sizeof prompt, said, count};
+    const smelt_generate_options options = {
+        .struct_size = sizeof options, .json = json, .on_token = show, .user = decoder};
     smelt_generation* generation = NULL;
     check(smelt_generate(generator, &prompt, 1, &options, &generation));
     smelt_generation_free(generation);

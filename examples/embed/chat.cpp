@@ -87,8 +87,10 @@ class Chat {
  private:
   /// Special tokens stand before the first text only, and none are found in what was typed.
   void hear(const std::string& text) {
-    const smelt_encode_options options{.no_special_tokens = !said_.empty(), .plain_text = 1, .target = 0};
+    const smelt_encode_options options{
+        .struct_size = sizeof options, .no_special_tokens = !said_.empty(), .plain_text = 1, .target = 0};
     smelt_encoding encoding{};  // the first call asks how many tokens there are
+    encoding.struct_size = sizeof encoding;
     check(smelt_tokenizer_encode(tokenizer_, text.data(), text.size(), &options, &encoding));
     const size_t before = said_.size();
     said_.resize(before + encoding.count);
@@ -99,10 +101,11 @@ class Chat {
   /// Whether it ended with the stop text.
   bool answer() {
     Listener listener{decoder_, {}};
-    const smelt_prompt prompt{said_.data(), said_.size()};
-    const smelt_generate_options options{json_.c_str(), show, &listener, 0};
+    const smelt_prompt prompt{sizeof prompt, said_.data(), said_.size()};
+    const smelt_generate_options options{sizeof options, json_.c_str(), show, &listener, 0};
     smelt_generation* generation = nullptr;
     smelt_sequence sequence{};
+    sequence.struct_size = sizeof sequence;
     const char* rest = nullptr;
     size_t bytes = 0;
     check(smelt_generate(generator_, &prompt, 1, &options, &generation));

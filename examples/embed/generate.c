@@ -27,7 +27,7 @@ static void print_plan(const smelt_plan* plan) {
   for (size_t e = 0; e < smelt_plan_entry_count(plan); ++e) {
     const char* entry = smelt_plan_entry_name(plan, e);
     size_t count = 0;
-    smelt_port port;
+    smelt_port port = {.struct_size = sizeof port};
     printf("entry %s\n", entry);
     check(smelt_plan_input_count(plan, entry, &count));
     for (size_t i = 0; i < count; ++i) {
@@ -44,13 +44,19 @@ static void print_plan(const smelt_plan* plan) {
 
 /* The id with the largest of the last position's logits. */
 static int32_t next_id(smelt_session* session, int32_t* ids, int64_t length) {
-  smelt_tensor input = {"input_ids", SMELT_I32, 2, {1, length}, ids, (size_t)length * sizeof *ids};
-  smelt_tensor output = {.name = "logits"};
+  smelt_tensor input = {.struct_size = sizeof input,
+                        .name = "input_ids",
+                        .dtype = SMELT_I32,
+                        .rank = 2,
+                        .shape = {1, length},
+                        .data = ids,
+                        .bytes = (size_t)length * sizeof *ids};
+  smelt_tensor output = {.struct_size = sizeof output, .name = "logits"};
   check(smelt_session_output_shapes(session, "logits", &input, 1, &output, 1));
   float* logits = malloc(output.bytes);
   if (!logits) exit(1);
   output.data = logits;
-  check(smelt_session_run(session, "logits", &input, 1, &output, 1));
+  check(smelt_session_run(session, "logits", &input, 1, &output, 1, NULL));
   const int64_t vocabulary = output.shape[2];
   const float* last = logits + (length - 1) * vocabulary;
   int32_t best = 0;

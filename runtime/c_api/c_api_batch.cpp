@@ -3,6 +3,7 @@
 #include <map>
 
 #include "runtime/c_api/c_api_detail.h"
+#include "runtime/c_api/structs.h"
 #include "runtime/serving/continuous_batch.h"
 
 using namespace smelt;
@@ -27,9 +28,10 @@ namespace {
 ContinuousBatchOptions options_of(const smelt_batch_options* given) {
   ContinuousBatchOptions options;
   if (!given) return options;
-  options.slots = given->slots;
-  if (given->most_waiting > 0) options.most_waiting = given->most_waiting;
-  if (given->chunk > 0) options.chunk = given->chunk;
+  const smelt_batch_options read = read_struct(*given, "the batch's options");
+  options.slots = read.slots;
+  if (read.most_waiting > 0) options.most_waiting = read.most_waiting;
+  if (read.chunk > 0) options.chunk = read.chunk;
   return options;
 }
 
@@ -89,8 +91,9 @@ void smelt_batch_free(smelt_batch* batch) { delete batch; }
 smelt_status smelt_batch_submit(smelt_batch* batch, const smelt_request* request, uint64_t* id) {
   return guarded([&] {
     required(batch, "the batch"), required(request, "the request"), required(id, "id");
-    const ContinuousBatch::Id made = batch->batch.submit(request_of(*batch, *request));
-    batch->has_log_probabilities[made] = request->log_probabilities != 0;
+    const smelt_request given = read_struct(*request, "the request");
+    const ContinuousBatch::Id made = batch->batch.submit(request_of(*batch, given));
+    batch->has_log_probabilities[made] = given.log_probabilities != 0;
     *id = made;
   });
 }
@@ -104,16 +107,18 @@ smelt_status smelt_batch_step(smelt_batch* batch, int32_t* worked) {
 
 smelt_status smelt_batch_poll(smelt_batch* batch, uint64_t id, smelt_progress* progress) {
   return guarded([&] {
-    required(batch, "the batch"), required(progress, "progress");
+    required(batch, "the batch"), checked_size(*required(progress, "progress"), "progress");
     keep(*batch, batch->batch.poll(id));
     const Progress& told = batch->told;
-    *progress = {batch->ids.data(),
-                 batch->ids.size(),
-                 batch->has_log_probabilities[id] ? batch->log_probabilities.data() : nullptr,
-                 told.text.c_str(),
-                 told.text.size(),
-                 static_cast<smelt_finish>(told.finish),
-                 told.error.c_str()};
+    const smelt_progress filled{sizeof filled,
+                                batch->ids.data(),
+                                batch->ids.size(),
+                                batch->has_log_probabilities[id] ? batch->log_probabilities.data() : nullptr,
+                                told.text.c_str(),
+                                told.text.size(),
+                                static_cast<smelt_finish>(told.finish),
+                                told.error.c_str()};
+    write_struct(*progress, filled, "progress");
     if (told.finish != Finish::none) batch->has_log_probabilities.erase(id);
   });
 }

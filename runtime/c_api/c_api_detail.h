@@ -66,4 +66,9 @@ T* required(T* pointer, const char* what) {
   return pointer;
 }
 
+inline Session& session_of(smelt_session* handle) { return *required(handle, "the session")->session; }
+inline const Session& session_of(const smelt_session* handle) {
+  return *required(handle, "the session")->session;
+}
+
 }  // namespace smelt::c_api

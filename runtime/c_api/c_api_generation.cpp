@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "runtime/c_api/c_api_detail.h"
+#include "runtime/c_api/structs.h"
 #include "runtime/generation/generator.h"
 
 using namespace smelt;
@@ -27,11 +28,12 @@ namespace {
 using Tokens = Generator::Tokens;
 
 std::vector<Tokens> prompts_of(const smelt_prompt* prompts, size_t count) {
-  if (count > 0) required(prompts, "the list of prompts");
+  const StructArray<const smelt_prompt> list(prompts, count, "prompt");
   std::vector<Tokens> all;
   for (size_t i = 0; i < count; ++i) {
-    if (prompts[i].count > 0) required(prompts[i].ids, "the list of a prompt's ids");
-    all.emplace_back(prompts[i].ids, prompts[i].ids + prompts[i].count);
+    const smelt_prompt prompt = list.read(i);
+    if (prompt.count > 0) required(prompt.ids, "the list of a prompt's ids");
+    all.emplace_back(prompt.ids, prompt.ids + prompt.count);
   }
   return all;
 }
@@ -94,7 +96,9 @@ void smelt_generator_free(smelt_generator* generator) { delete generator; }
 smelt_status smelt_generator_get_limits(const smelt_generator* generator, smelt_generator_limits* limits) {
   return guarded([&] {
     const Generator& g = required(generator, "the generator")->generator;
-    *required(limits, "limits") = {g.vocabulary(), g.max_batch(), g.max_length(), g.reads_source() ? 1 : 0};
+    const smelt_generator_limits filled{sizeof filled, g.vocabulary(), g.max_batch(), g.max_length(),
+                                        g.reads_source() ? 1 : 0};
+    write_struct(*required(limits, "limits"), filled, "limits");
   });
 }
 
@@ -102,7 +106,8 @@ smelt_status smelt_generate(smelt_generator* generator, const smelt_prompt* prom
                             const smelt_generate_options* options, smelt_generation** generation) {
   return guarded([&] {
     required(generator, "the generator"), required(generation, "generation");
-    const smelt_generate_options given = options ? *options : smelt_generate_options{};
+    const smelt_generate_options given =
+        options ? read_struct(*options, "the generation's options") : smelt_generate_options{};
     const GenerationOptions chosen = options_of(*generator, given);
     auto made = std::make_unique<smelt_generation>();
     const auto run = chosen.num_beams > 1 ? search : draw;
@@ -123,9 +128,11 @@ smelt_status smelt_generation_sequence(const smelt_generation* generation, size_
     const auto& results = required(generation, "the generation")->results;
     if (index >= results.size()) fail("sequence {}: there are {}", index, results.size());
     const auto& [found, log_probabilities, prompt] = results[index];
-    *required(sequence, "sequence") = {found.tokens.data(), found.tokens.size(),
-                                       generation->has_log_probabilities ? log_probabilities.data() : nullptr,
-                                       found.score, prompt};
+    const smelt_sequence filled{
+        sizeof filled,       found.tokens.data(),
+        found.tokens.size(), generation->has_log_probabilities ? log_probabilities.data() : nullptr,
+        found.score,         prompt};
+    write_struct(*required(sequence, "sequence"), filled, "sequence");
   });
 }
 

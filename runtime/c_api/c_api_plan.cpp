@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "runtime/c_api/c_api_detail.h"
+#include "runtime/c_api/structs.h"
 #include "runtime/executor.h"
 #include "runtime/plan/plan_file.h"
 
@@ -12,13 +13,11 @@ namespace {
 
 thread_local std::string last_error;
 
-static_assert(SMELT_F32 == static_cast<int>(DType::f32) && SMELT_BOOL == static_cast<int>(DType::boolean));
+static_assert(SMELT_F32 == static_cast<int>(DType::f32) && SMELT_I8 == static_cast<int>(DType::i8));
 static_assert(SMELT_OUT_OF_MEMORY == static_cast<int>(Status::out_of_memory));
 static_assert(SMELT_INTERNAL == static_cast<int>(Status::internal));
 
-bool is_dtype(smelt_dtype dtype) {
-  return static_cast<int>(dtype) >= SMELT_F32 && static_cast<int>(dtype) <= SMELT_BOOL;
-}
+bool is_dtype(smelt_dtype dtype) { return dtype >= SMELT_F32 && dtype <= SMELT_I8; }
 
 std::vector<smelt_plan::PortText> texts_of(const Plan& plan, const std::vector<Port>& ports) {
   std::vector<smelt_plan::PortText> texts;
@@ -56,12 +55,14 @@ void check_index(const char* what, size_t index, size_t count) {
 }
 
 void fill_port(const Port& port, const smelt_plan::PortText& text, smelt_port& out) {
-  out = {port.name.c_str(),
-         static_cast<smelt_dtype>(port.dtype),
-         static_cast<int32_t>(port.shape.size()),
-         text.shape.c_str(),
-         text.max_shape.data(),
-         port.optional ? 1 : 0};
+  const smelt_port filled{sizeof filled,
+                          port.name.c_str(),
+                          static_cast<smelt_dtype>(port.dtype),
+                          static_cast<int32_t>(port.shape.size()),
+                          text.shape.c_str(),
+                          text.max_shape.data(),
+                          port.optional ? 1 : 0};
+  write_struct(out, filled, "port");
 }
 
 using Ports = std::vector<Port> PlanEntry::*;
@@ -113,6 +114,14 @@ smelt_status smelt_plan_load(const char* path, smelt_plan** plan) {
   });
 }
 
+smelt_status smelt_plan_from_memory(const void* data, size_t bytes, const char* name, smelt_plan** plan) {
+  return guarded([&] {
+    required(plan, "plan");
+    const auto* first = static_cast<const std::byte*>(required(data, "the plan's bytes"));
+    *plan = describe_plan(read_plan({first, bytes}, name ? name : "memory")).release();
+  });
+}
+
 void smelt_plan_free(smelt_plan* plan) { delete plan; }
 
 const char* smelt_plan_target(const smelt_plan* plan) { return plan ? plan->plan->target.c_str() : ""; }
@@ -144,9 +153,13 @@ smelt_status smelt_plan_state(const smelt_plan* plan, size_t index, smelt_state*
     const auto& states = required(plan, "the plan")->plan->states;
     check_index("state", index, states.size());
     const State& state = states[index];
-    *required(out, "state") = {state.name.c_str(), plan->roles[index].c_str(),
-                               static_cast<smelt_dtype>(state.dtype), plan->state_elements[index],
-                               state.segments.size()};
+    const smelt_state filled{sizeof filled,
+                             state.name.c_str(),
+                             plan->roles[index].c_str(),
+                             static_cast<smelt_dtype>(state.dtype),
+                             plan->state_elements[index],
+                             state.segments.size()};
+    write_struct(*required(out, "state"), filled, "state");
   });
 }
 
@@ -156,8 +169,10 @@ smelt_status smelt_plan_segment(const smelt_plan* plan, size_t state, size_t ind
     check_index("state", state, states.size());
     check_index("segment", index, states[state].segments.size());
     const Segment& segment = states[state].segments[index];
-    *required(out, "segment") = {segment.name.c_str(), static_cast<int32_t>(segment.shape.size()),
-                                 segment.shape.data(), segment.offset};
+    const smelt_segment filled{sizeof filled, segment.name.c_str(),
+                               static_cast<int32_t>(segment.shape.size()), segment.shape.data(),
+                               segment.offset};
+    write_struct(*required(out, "segment"), filled, "segment");
   });
 }
 

@@ -1,60 +1,13 @@
 // The C interface: sessions.
-#include <algorithm>
 #include <cstring>
 
 #include "runtime/c_api/c_api_detail.h"
+#include "runtime/c_api/structs.h"
 
 using namespace smelt;
 using namespace smelt::c_api;
 
 namespace {
-
-Session& session_of(smelt_session* handle) { return *required(handle, "the session")->session; }
-const Session& session_of(const smelt_session* handle) { return *required(handle, "the session")->session; }
-
-DType dtype_of(const smelt_tensor& tensor) {
-  if (smelt_dtype_size(tensor.dtype) == 0)
-    fail("input '{}': {} is no smelt_dtype", tensor.name, static_cast<int>(tensor.dtype));
-  return static_cast<DType>(tensor.dtype);
-}
-
-InputTensor input_of(const smelt_tensor& tensor) {
-  required(tensor.name, "an input's name");
-  if (tensor.rank < 0 || tensor.rank > SMELT_MAX_RANK)
-    fail("input '{}': rank {}, expected 0 to {}", tensor.name, tensor.rank, SMELT_MAX_RANK);
-  return {tensor.name, dtype_of(tensor), {tensor.shape, tensor.shape + tensor.rank}, tensor.data};
-}
-
-std::vector<InputTensor> inputs_of(const smelt_tensor* tensors, size_t count) {
-  if (count > 0) required(tensors, "the list of inputs");
-  std::vector<InputTensor> inputs;
-  for (size_t i = 0; i < count; ++i) inputs.push_back(input_of(tensors[i]));
-  return inputs;
-}
-
-void check_bytes(const smelt_tensor* tensors, const std::vector<InputTensor>& inputs) {
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const int64_t elements = count_elements(inputs[i].shape);
-    if (elements > INT64_MAX / size_of(inputs[i].dtype) ||
-        static_cast<uint64_t>(elements * size_of(inputs[i].dtype)) > tensors[i].bytes)
-      fail("input '{}': {} does not fit into the {} bytes given", inputs[i].name,
-           describe(inputs[i].dtype, inputs[i].shape), tensors[i].bytes);
-  }
-}
-
-size_t port_index(const PlanEntry& entry, const smelt_tensor& output) {
-  const auto found = std::ranges::find(entry.outputs, required(output.name, "an output's name"), &Port::name);
-  if (found == entry.outputs.end()) fail("entry '{}', output '{}': no such output", entry.name, output.name);
-  return static_cast<size_t>(found - entry.outputs.begin());
-}
-
-void fill(const Port& port, const std::vector<int64_t>& shape, smelt_tensor& output) {
-  if (shape.size() > SMELT_MAX_RANK)
-    fail("output '{}' has rank {}, more than this interface takes", port.name, shape.size());
-  output.dtype = static_cast<smelt_dtype>(port.dtype);
-  output.rank = static_cast<int32_t>(shape.size());
-  std::ranges::copy(shape, output.shape);
-}
 
 std::span<const std::byte> part_of(std::span<const std::byte> state, DType dtype, const char* name,
                                    int64_t offset, size_t bytes) {
@@ -73,11 +26,30 @@ std::span<const std::byte> state_part(const Session& session, const char* name, 
   return part_of(state, session.plan().find_state(name)->dtype, name, offset, bytes);
 }
 
+static_assert(SMELT_MEMORY_DEVICE == static_cast<int>(MemoryKind::device));
+static_assert(SMELT_MEMORY_PINNED == static_cast<int>(MemoryKind::pinned));
+
+std::shared_ptr<const Allocator> allocator_of(const smelt_allocator* given) {
+  if (!given) return nullptr;
+  const smelt_allocator functions = read_struct(*given, "the allocator");
+  required(functions.allocate, "the allocator's allocate"),
+      required(functions.release, "the allocator's release");
+  return std::make_shared<const Allocator>(Allocator{
+      [functions](MemoryKind kind, size_t bytes, size_t alignment) {
+        return functions.allocate(functions.user, static_cast<smelt_memory>(kind), bytes, alignment);
+      },
+      [functions](MemoryKind kind, void* memory, size_t bytes) {
+        functions.release(functions.user, static_cast<smelt_memory>(kind), memory, bytes);
+      }});
+}
+
 SessionOptions options_of(const smelt_session_options* given) {
   SessionOptions options;
   if (!given) return options;
-  if (given->device < 0) fail("device {}: expected 0 (any), or 1 + the number of a GPU", given->device);
-  options.threads = given->threads, options.seed = given->seed, options.device = given->device - 1;
+  const smelt_session_options read = read_struct(*given, "the session's options");
+  if (read.device < 0) fail("device {}: expected 0 (any), or 1 + the number of a GPU", read.device);
+  options.threads = read.threads, options.seed = read.seed, options.device = read.device - 1;
+  options.allocator = allocator_of(read.allocator);
   return options;
 }
 
@@ -121,41 +93,8 @@ smelt_status smelt_session_initialize(smelt_session* session, uint32_t seed) {
   return guarded([&] { session_of(session).initialize(seed); });
 }
 
-smelt_status smelt_session_output_shapes(const smelt_session* session, const char* entry,
-                                         const smelt_tensor* inputs, size_t input_count,
-                                         smelt_tensor* outputs, size_t output_count) {
-  return guarded([&] {
-    const Session& s = session_of(session);
-    const PlanEntry& found = s.entry(required(entry, "the entry's name"));
-    const auto shapes = s.output_shapes(entry, inputs_of(inputs, input_count));
-    if (output_count > 0) required(outputs, "the list of outputs");
-    for (size_t i = 0; i < output_count; ++i) {
-      const size_t port = port_index(found, outputs[i]);
-      fill(found.outputs[port], shapes[port], outputs[i]);
-      outputs[i].bytes =
-          static_cast<size_t>(count_elements(shapes[port]) * size_of(found.outputs[port].dtype));
-    }
-  });
-}
-
-smelt_status smelt_session_run(smelt_session* session, const char* entry, const smelt_tensor* inputs,
-                               size_t input_count, smelt_tensor* outputs, size_t output_count) {
-  return guarded([&] {
-    Session& s = session_of(session);
-    const PlanEntry& found = s.entry(required(entry, "the entry's name"));
-    const auto given = inputs_of(inputs, input_count);
-    check_bytes(inputs, given);
-    if (output_count > 0) required(outputs, "the list of outputs");
-    std::vector<OutputBuffer> wanted;
-    for (size_t i = 0; i < output_count; ++i) {
-      port_index(found, outputs[i]);
-      const size_t bytes = std::min<size_t>(outputs[i].bytes, INT64_MAX);
-      wanted.push_back({outputs[i].name, outputs[i].data, static_cast<int64_t>(bytes)});
-    }
-    const auto shapes = s.run(entry, given, wanted);
-    for (size_t i = 0; i < output_count; ++i)
-      fill(found.outputs[port_index(found, outputs[i])], shapes[i], outputs[i]);
-  });
+smelt_status smelt_session_synchronize(smelt_session* session) {
+  return guarded([&] { session_of(session).synchronize(); });
 }
 
 smelt_status smelt_session_set_random(smelt_session* session, uint32_t seed, uint32_t step,

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "runtime/c_api/c_api_detail.h"
+#include "runtime/c_api/structs.h"
 #include "runtime/tokenizers/tokenizer.h"
 #include "runtime/tokenizers/unicode/utf8.h"
 
@@ -43,9 +44,10 @@ EncodeOptions options_of(const smelt_encode_options* given) {
   EncodeOptions options;
   options.byte_offsets = true;
   if (!given) return options;
-  options.add_special_tokens = given->no_special_tokens == 0;
-  options.find_special_tokens = given->plain_text == 0;
-  options.target = given->target != 0;
+  const smelt_encode_options read = read_struct(*given, "the encoding's options");
+  options.add_special_tokens = read.no_special_tokens == 0;
+  options.find_special_tokens = read.plain_text == 0;
+  options.target = read.target != 0;
   return options;
 }
 
@@ -105,7 +107,7 @@ size_t smelt_tokenizer_vocabulary_size(const smelt_tokenizer* tokenizer) {
 smelt_status smelt_tokenizer_encode(const smelt_tokenizer* tokenizer, const char* text, size_t bytes,
                                     const smelt_encode_options* options, smelt_encoding* encoding) {
   return guarded([&] {
-    required(encoding, "encoding");
+    checked_size(*required(encoding, "encoding"), "encoding");
     fill(tokenizer_of(tokenizer).encode(utf8_of(text, bytes), options_of(options)), *encoding);
   });
 }

@@ -166,12 +166,15 @@ void save_plan(const Plan& plan, const std::filesystem::path& path) {
   write_file(path, serialize_plan(plan));
 }
 
-std::shared_ptr<const Plan> load_plan(const std::filesystem::path& path) {
-  const MappedFile file(path);
-  auto plan = std::make_shared<const Plan>(parse_plan(file.bytes(), path.string()));
-  log(LogLevel::info, "plan '{}' loaded: for {}, {} entries, {} kernels, {} bytes", path.string(),
-      plan->target, plan->entries.size(), plan->kernels.size(), file.bytes().size());
+std::shared_ptr<const Plan> read_plan(std::span<const std::byte> file, std::string_view name) {
+  auto plan = std::make_shared<const Plan>(parse_plan(file, name));
+  log(LogLevel::info, "plan '{}' loaded: for {}, {} entries, {} kernels, {} bytes", name, plan->target,
+      plan->entries.size(), plan->kernels.size(), file.size());
   return plan;
+}
+
+std::shared_ptr<const Plan> load_plan(const std::filesystem::path& path) {
+  return read_plan(MappedFile(path).bytes(), path.string());
 }
 
 bool is_plan_file(const std::filesystem::path& path) {

@@ -22,6 +22,8 @@ inline constexpr uint32_t kPlanFormat = 21;
 void save_plan(const Plan& plan, const std::filesystem::path& path);
 /// Validated: every Error (invalid_file) names the file and what is wrong with it.
 std::shared_ptr<const Plan> load_plan(const std::filesystem::path& path);
+/// The same from the bytes of a file, at any alignment, which `name` stands for in messages.
+std::shared_ptr<const Plan> read_plan(std::span<const std::byte> file, std::string_view name);
 
 /// The bytes of a plan file, and back.
 std::string serialize_plan(const Plan& plan);

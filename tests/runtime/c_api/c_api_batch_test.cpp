@@ -8,6 +8,7 @@
 
 #include "runtime/plan/plan_file.h"
 #include "runtime/smelt.h"
+#include "tests/runtime/c_api/sized.h"
 #include "tests/runtime/temporary_directory.h"
 
 namespace smelt {
@@ -89,7 +90,7 @@ class CApiBatch : public testing::Test {
     for (int32_t worked = 1; worked != 0;) ASSERT_EQ(smelt_batch_step(batch, &worked), SMELT_OK);
   }
   smelt_progress poll(uint64_t id) {
-    smelt_progress progress{};
+    auto progress = sized<smelt_progress>();
     EXPECT_EQ(smelt_batch_poll(batch, id, &progress), SMELT_OK) << smelt_last_error();
     return progress;
   }
@@ -100,7 +101,7 @@ class CApiBatch : public testing::Test {
   smelt_session* session = nullptr;
   smelt_batch* batch = nullptr;
   const std::vector<int32_t> prompt = {1, 4};
-  smelt_request request{prompt.data(), prompt.size(), nullptr, nullptr, nullptr, 0, 0};
+  smelt_request request{sizeof request, prompt.data(), prompt.size(), nullptr, nullptr, nullptr, 0, 0};
 };
 
 TEST_F(CApiBatch, RequestsRunByTheModelsOptionsAndTheirOwn) {
@@ -154,7 +155,7 @@ TEST_F(CApiBatch, CancelledRequestsSaySoAndLeaveTheirSlot) {
 }
 
 TEST_F(CApiBatch, WhatCanNeverRunIsRefused) {
-  EXPECT_EQ(refused({}), SMELT_INVALID_ARGUMENT);
+  EXPECT_EQ(refused(sized<smelt_request>()), SMELT_INVALID_ARGUMENT);
   EXPECT_HAS(smelt_last_error(), "empty");
   for (const char* json : {R"({"num_beams": 2})", R"({"num_return_sequences": 2, "do_sample": true})",
                            R"({"max_new_tokens": 99})", R"({"no_such": 1})"}) {
@@ -167,7 +168,7 @@ TEST_F(CApiBatch, WhatCanNeverRunIsRefused) {
   EXPECT_EQ(refused(request), SMELT_INVALID_ARGUMENT);
   request.ids = nullptr;
   EXPECT_EQ(refused(request), SMELT_INVALID_ARGUMENT);
-  smelt_progress progress{};
+  auto progress = sized<smelt_progress>();
   EXPECT_EQ(smelt_batch_step(nullptr, nullptr), SMELT_INVALID_ARGUMENT);
   EXPECT_EQ(smelt_batch_poll(batch, 5, &progress), SMELT_INVALID_ARGUMENT);
   EXPECT_EQ(smelt_batch_poll(batch, 5, nullptr), SMELT_INVALID_ARGUMENT);
@@ -175,10 +176,12 @@ TEST_F(CApiBatch, WhatCanNeverRunIsRefused) {
 }
 
 TEST_F(CApiBatch, ThoseThatFindNoRoomMayLater) {
-  const smelt_batch_options options{.slots = 1, .most_waiting = 1, .chunk = 0};
+  const smelt_batch_options options{
+      .struct_size = sizeof(smelt_batch_options), .slots = 1, .most_waiting = 1, .chunk = 0};
   smelt_batch_free(batch);
   batch = nullptr;
-  const smelt_batch_options many{.slots = 3, .most_waiting = 0, .chunk = 0};
+  const smelt_batch_options many{
+      .struct_size = sizeof(smelt_batch_options), .slots = 3, .most_waiting = 0, .chunk = 0};
   EXPECT_EQ(smelt_batch_create(session, &many, &batch), SMELT_INVALID_ARGUMENT);
   ASSERT_EQ(smelt_batch_create(session, &options, &batch), SMELT_OK);
   submit(request), submit(request);

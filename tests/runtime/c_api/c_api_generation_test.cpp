@@ -6,6 +6,7 @@
 
 #include "runtime/plan/plan_file.h"
 #include "runtime/smelt.h"
+#include "tests/runtime/c_api/sized.h"
 #include "tests/runtime/temporary_directory.h"
 
 namespace smelt {
@@ -75,18 +76,21 @@ class CApiGeneration : public testing::Test {
   }
   smelt_status generate(const std::vector<Ids>& prompts, const smelt_generate_options* options) {
     std::vector<smelt_prompt> rows;
-    for (const Ids& ids : prompts) rows.push_back({ids.data(), ids.size()});
+    for (const Ids& ids : prompts) rows.push_back({sizeof(smelt_prompt), ids.data(), ids.size()});
     smelt_generation_free(generation);
     generation = nullptr;
     return smelt_generate(generator, rows.data(), rows.size(), options, &generation);
   }
   smelt_status generate(const std::vector<Ids>& prompts, const char* json) {
-    const smelt_generate_options options{
-        .json = json, .on_token = nullptr, .user = nullptr, .log_probabilities = 0};
+    const smelt_generate_options options{.struct_size = sizeof(smelt_generate_options),
+                                         .json = json,
+                                         .on_token = nullptr,
+                                         .user = nullptr,
+                                         .log_probabilities = 0};
     return generate(prompts, &options);
   }
   smelt_sequence sequence(size_t index) const {
-    smelt_sequence found{};
+    auto found = sized<smelt_sequence>();
     EXPECT_EQ(smelt_generation_sequence(generation, index, &found), SMELT_OK) << smelt_last_error();
     return found;
   }
@@ -154,7 +158,8 @@ TEST_F(CApiGeneration, BeamSearchHasScores) {
 }
 
 TEST_F(CApiGeneration, LogProbabilitiesAreKeptOnRequest) {
-  const smelt_generate_options options{.json = R"({"temperature": 0.5, "suppress_tokens": [2]})",
+  const smelt_generate_options options{.struct_size = sizeof(smelt_generate_options),
+                                       .json = R"({"temperature": 0.5, "suppress_tokens": [2]})",
                                        .on_token = nullptr,
                                        .user = nullptr,
                                        .log_probabilities = 1};
@@ -164,8 +169,11 @@ TEST_F(CApiGeneration, LogProbabilitiesAreKeptOnRequest) {
     ASSERT_EQ(found.count, 3u);
     for (size_t t = 0; t < 3; ++t) EXPECT_NEAR(found.log_probabilities[t], std::log(0.2), 1e-5);
   }
-  const smelt_generate_options beams{
-      .json = R"({"num_beams": 2})", .on_token = nullptr, .user = nullptr, .log_probabilities = 1};
+  const smelt_generate_options beams{.struct_size = sizeof(smelt_generate_options),
+                                     .json = R"({"num_beams": 2})",
+                                     .on_token = nullptr,
+                                     .user = nullptr,
+                                     .log_probabilities = 1};
   EXPECT_EQ(generate({{1}}, &beams), SMELT_INVALID_ARGUMENT);
   EXPECT_HAS(smelt_last_error(), "log_probabilities");
 }
@@ -184,8 +192,11 @@ struct Listener {
 
 TEST_F(CApiGeneration, TheCallbackHearsEveryTokenAndStops) {
   const auto run = [&](Listener& listener, const char* json) {
-    const smelt_generate_options options{
-        .json = json, .on_token = Listener::hear, .user = &listener, .log_probabilities = 0};
+    const smelt_generate_options options{.struct_size = sizeof(smelt_generate_options),
+                                         .json = json,
+                                         .on_token = Listener::hear,
+                                         .user = &listener,
+                                         .log_probabilities = 0};
     ASSERT_EQ(generate({{1}, {2}, {3, 4}}, &options), SMELT_OK) << smelt_last_error();
   };
   Listener all;
@@ -208,7 +219,7 @@ TEST_F(CApiGeneration, TheCallbackHearsEveryTokenAndStops) {
 }
 
 TEST_F(CApiGeneration, Limits) {
-  smelt_generator_limits limits{};
+  auto limits = sized<smelt_generator_limits>();
   ASSERT_EQ(smelt_generator_get_limits(generator, &limits), SMELT_OK);
   EXPECT_EQ(limits.vocabulary, kVocabulary);
   EXPECT_EQ(limits.max_batch, 2);
@@ -273,9 +284,9 @@ TEST_F(CApiGeneration, NullsAreErrors) {
     EXPECT_HAS(smelt_last_error(), part);
   };
   smelt_generator* other = nullptr;
-  smelt_generator_limits limits;
-  smelt_sequence found;
-  const smelt_prompt empty = {nullptr, 1};
+  auto limits = sized<smelt_generator_limits>();
+  auto found = sized<smelt_sequence>();
+  const smelt_prompt empty = {sizeof empty, nullptr, 1};
   expect(smelt_generator_create(nullptr, &other), "the session is null");
   expect(smelt_generator_create(session, nullptr), "generator is null");
   expect(smelt_generator_get_limits(nullptr, &limits), "the generator is null");

@@ -5,75 +5,11 @@
 #include <cstring>
 #include <thread>
 
-#include "runtime/plan/plan_file.h"
-#include "runtime/smelt.h"
 #include "runtime/system/file.h"
-#include "tests/runtime/temporary_directory.h"
+#include "tests/runtime/c_api/copy_plan.h"
 
 namespace smelt {
 namespace {
-
-/// run: y = x, for x of [B,3], B <= 4; a flat state with two weights.
-Plan copy_plan() {
-  const Dim b = Dim::symbol("B");
-  Plan plan;
-  plan.target = "cpu";
-  plan.model = R"({"vocab_size": 7})";
-  plan.symbols.bound({"B"}, 4);
-  State state{.name = "parameters",
-              .role = Role::parameter,
-              .dtype = DType::f32,
-              .shape = {32},
-              .init = {},
-              .segments = {}};
-  state.segments = {{"w", {3, 5}, 0, {Initializer::Kind::normal, 1, 3}, true, {"net.w"}, true},
-                    {"b", {4}, 16, {Initializer::Kind::value, 2, 0}, false, {"net.b"}, false}};
-  plan.states = {state};
-  const auto buffer = [&](const char* name, Role role) {
-    Buffer made;
-    made.name = name, made.role = role, made.elements = b * 3, made.bytes = 48;
-    plan.buffers.push_back(made);
-  };
-  buffer("x", Role::input), buffer("y", Role::output);
-  Buffer parameters;
-  parameters.name = "parameters", parameters.role = Role::parameter, parameters.elements = 32,
-  parameters.bytes = 128;
-  parameters.state = 0;
-  plan.buffers.push_back(parameters);
-  PlanEntry entry;
-  entry.name = "run";
-  entry.inputs = {{"x", DType::f32, {b, 3}, 0, false}};
-  entry.outputs = {{"y", DType::f32, {b, 3}, 1, false}};
-  Step& step = entry.steps.emplace_back();
-  step.what = CopyStep{{0, 0}, {1, 0}, {b * 3}, {1}, {1}, DType::f32};
-  step.reads = {0}, step.writes = {1}, step.phase = "forward";
-  plan.entries = {entry};
-  return plan;
-}
-
-class CApi : public testing::Test {
- protected:
-  void SetUp() override {
-    save_plan(copy_plan(), d / "copy.plan");
-    ASSERT_EQ(smelt_plan_load((d / "copy.plan").c_str(), &plan), SMELT_OK) << smelt_last_error();
-    ASSERT_EQ(smelt_session_create(plan, nullptr, &session), SMELT_OK) << smelt_last_error();
-  }
-  void TearDown() override {
-    smelt_session_free(session);
-    smelt_plan_free(plan);
-  }
-  static smelt_tensor tensor(const char* name, std::vector<int64_t> shape, void* data, size_t bytes) {
-    smelt_tensor t{};
-    t.name = name, t.dtype = SMELT_F32, t.rank = static_cast<int32_t>(shape.size()), t.data = data,
-    t.bytes = bytes;
-    std::copy(shape.begin(), shape.end(), t.shape);
-    return t;
-  }
-
-  TemporaryDirectory d;
-  smelt_plan* plan = nullptr;
-  smelt_session* session = nullptr;
-};
 
 TEST_F(CApi, Introspects) {
   EXPECT_STREQ(smelt_version(), SMELT_VERSION);
@@ -86,7 +22,7 @@ TEST_F(CApi, Introspects) {
   size_t count = 0;
   ASSERT_EQ(smelt_plan_input_count(plan, "run", &count), SMELT_OK);
   EXPECT_EQ(count, 1u);
-  smelt_port port;
+  auto port = sized<smelt_port>();
   ASSERT_EQ(smelt_plan_output(plan, "run", 0, &port), SMELT_OK);
   EXPECT_STREQ(port.name, "y");
   EXPECT_EQ(port.dtype, SMELT_F32);
@@ -95,12 +31,12 @@ TEST_F(CApi, Introspects) {
   EXPECT_EQ(port.max_shape[0], 4);
   EXPECT_EQ(port.max_shape[1], 3);
   EXPECT_EQ(port.optional, 0);
-  smelt_state state;
+  auto state = sized<smelt_state>();
   ASSERT_EQ(smelt_plan_state(plan, 0, &state), SMELT_OK);
   EXPECT_STREQ(state.role, "parameter");
   EXPECT_EQ(state.elements, 32);
   EXPECT_EQ(state.segment_count, 2u);
-  smelt_segment segment;
+  auto segment = sized<smelt_segment>();
   ASSERT_EQ(smelt_plan_segment(plan, 0, 1, &segment), SMELT_OK);
   EXPECT_STREQ(segment.name, "b");
   EXPECT_EQ(segment.offset, 16);
@@ -117,7 +53,8 @@ TEST_F(CApi, RunsAtEveryShapeUpToTheBounds) {
         << smelt_last_error();
     EXPECT_EQ(output.bytes, x.size() * 4);
     output.data = y.data();
-    ASSERT_EQ(smelt_session_run(session, "run", &input, 1, &output, 1), SMELT_OK) << smelt_last_error();
+    ASSERT_EQ(smelt_session_run(session, "run", &input, 1, &output, 1, nullptr), SMELT_OK)
+        << smelt_last_error();
     ASSERT_EQ(output.rank, 2);
     EXPECT_EQ(output.shape[0], rows);
     EXPECT_EQ(std::memcmp(x.data(), y.data(), x.size() * 4), 0);
@@ -146,18 +83,21 @@ TEST_F(CApi, WeightsAreInitializedSavedLoadedAndRead) {
 TEST_F(CApi, FailuresAreAStatusAndAMessage) {
   float x[12] = {};
   smelt_tensor input = tensor("x", {1, 3}, x, sizeof x), output = tensor("y", {}, x, sizeof x);
-  const auto run = [&] { return smelt_session_run(session, "run", &input, 1, &output, 1); };
+  const auto run = [&] { return smelt_session_run(session, "run", &input, 1, &output, 1, nullptr); };
   ASSERT_EQ(run(), SMELT_OK);
   const auto expect = [](smelt_status got, smelt_status expected, const char* part) {
     EXPECT_EQ(got, expected);
     EXPECT_HAS(smelt_last_error(), part);
   };
-  expect(smelt_session_run(session, "go", &input, 1, &output, 1), SMELT_INVALID_ARGUMENT, "no entry 'go'");
-  expect(smelt_session_run(session, nullptr, &input, 1, &output, 1), SMELT_INVALID_ARGUMENT, "null");
-  expect(smelt_session_run(nullptr, "run", &input, 1, &output, 1), SMELT_INVALID_ARGUMENT, "session is null");
-  expect(smelt_session_run(session, "run", nullptr, 1, &output, 1), SMELT_INVALID_ARGUMENT, "null");
-  expect(smelt_session_run(session, "run", &input, 1, nullptr, 1), SMELT_INVALID_ARGUMENT, "null");
-  expect(smelt_session_run(session, "run", &input, 0, &output, 1), SMELT_INVALID_ARGUMENT, "'x': missing");
+  expect(smelt_session_run(session, "go", &input, 1, &output, 1, nullptr), SMELT_INVALID_ARGUMENT,
+         "no entry 'go'");
+  expect(smelt_session_run(session, nullptr, &input, 1, &output, 1, nullptr), SMELT_INVALID_ARGUMENT, "null");
+  expect(smelt_session_run(nullptr, "run", &input, 1, &output, 1, nullptr), SMELT_INVALID_ARGUMENT,
+         "session is null");
+  expect(smelt_session_run(session, "run", nullptr, 1, &output, 1, nullptr), SMELT_INVALID_ARGUMENT, "null");
+  expect(smelt_session_run(session, "run", &input, 1, nullptr, 1, nullptr), SMELT_INVALID_ARGUMENT, "null");
+  expect(smelt_session_run(session, "run", &input, 0, &output, 1, nullptr), SMELT_INVALID_ARGUMENT,
+         "'x': missing");
   input.shape[0] = 5;
   input.bytes = 60;
   expect(run(), SMELT_INVALID_ARGUMENT, "B");
@@ -215,9 +155,9 @@ TEST_F(CApi, FilesThatAreMissingOrDamaged) {
 }
 
 TEST_F(CApi, IntrospectionChecksIndices) {
-  smelt_port port;
-  smelt_state state;
-  smelt_segment segment;
+  auto port = sized<smelt_port>();
+  auto state = sized<smelt_state>();
+  auto segment = sized<smelt_segment>();
   size_t count;
   EXPECT_EQ(smelt_plan_input(plan, "run", 1, &port), SMELT_INVALID_ARGUMENT);
   EXPECT_EQ(smelt_plan_input(plan, "x", 0, &port), SMELT_INVALID_ARGUMENT);
@@ -246,7 +186,7 @@ TEST_F(CApi, ErrorsBelongToTheirThreadAndSessionsRunSideBySide) {
         float x[3] = {static_cast<float>(t), static_cast<float>(i), 1}, y[3] = {};
         const smelt_tensor input = tensor("x", {1, 3}, x, sizeof x);
         smelt_tensor output = tensor("y", {}, y, sizeof y);
-        ASSERT_EQ(smelt_session_run(own, "run", &input, 1, &output, 1), SMELT_OK);
+        ASSERT_EQ(smelt_session_run(own, "run", &input, 1, &output, 1, nullptr), SMELT_OK);
         ASSERT_EQ(std::memcmp(x, y, sizeof x), 0);
       }
       smelt_session_free(own);
@@ -261,7 +201,7 @@ TEST_F(CApi, ASessionOutlivesItsPlan) {
   float x[3] = {1, 2, 3}, y[3] = {};
   const smelt_tensor input = tensor("x", {1, 3}, x, sizeof x);
   smelt_tensor output = tensor("y", {}, y, sizeof y);
-  ASSERT_EQ(smelt_session_run(session, "run", &input, 1, &output, 1), SMELT_OK);
+  ASSERT_EQ(smelt_session_run(session, "run", &input, 1, &output, 1, nullptr), SMELT_OK);
   EXPECT_EQ(y[2], 3);
 }
 

@@ -1,11 +1,13 @@
 // The C interface's tokenizers, over the tokenizers of the goldens.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "runtime/smelt.h"
 #include "runtime/system/file.h"
 #include "runtime/tokenizers/tokenizer.h"
+#include "tests/runtime/c_api/sized.h"
 #include "tests/runtime/temporary_directory.h"
 
 namespace smelt {
@@ -28,7 +30,7 @@ class CApiTokenizer : public testing::Test {
   }
   /// By the two calls that the header describes.
   Ids encode(std::string_view text, const smelt_encode_options* options = nullptr) const {
-    smelt_encoding encoding{};
+    auto encoding = sized<smelt_encoding>();
     EXPECT_EQ(smelt_tokenizer_encode(tokenizer, text.data(), text.size(), options, &encoding), SMELT_OK);
     Ids ids(encoding.count + 1, -7);
     encoding.ids = ids.data(), encoding.capacity = encoding.count;
@@ -84,7 +86,8 @@ TEST_F(CApiTokenizer, LoadsFilesAndJson) {
   ASSERT_EQ(smelt_tokenizer_load((kGoldens / "gpt2/tokenizer.json").c_str(), &tokenizer), SMELT_OK);
   EXPECT_EQ(encode(kText), expected);
   load("marian");
-  const smelt_encode_options target{.no_special_tokens = 0, .plain_text = 0, .target = 1};
+  const smelt_encode_options target{
+      .struct_size = sizeof(smelt_encode_options), .no_special_tokens = 0, .plain_text = 0, .target = 1};
   EncodeOptions options;
   options.target = true;
   EXPECT_EQ(encode("the end", &target), Tokenizer::load(kGoldens / "marian").encode("the end", options).ids);
@@ -92,7 +95,8 @@ TEST_F(CApiTokenizer, LoadsFilesAndJson) {
 
 TEST_F(CApiTokenizer, OffsetsAreBytesOfTheText) {
   smelt_text_range offsets[64];
-  smelt_encoding encoding{.ids = nullptr, .offsets = offsets, .capacity = 64, .count = 0};
+  smelt_encoding encoding{
+      .struct_size = sizeof(smelt_encoding), .ids = nullptr, .offsets = offsets, .capacity = 64, .count = 0};
   ASSERT_EQ(smelt_tokenizer_encode(tokenizer, kText.data(), kText.size(), nullptr, &encoding), SMELT_OK);
   ASSERT_GT(encoding.count, 4u);
   EXPECT_EQ(offsets[0].begin, 0u);
@@ -107,8 +111,10 @@ TEST_F(CApiTokenizer, OffsetsAreBytesOfTheText) {
 
 TEST_F(CApiTokenizer, SpecialTokensAreAddedAndFoundOnRequest) {
   load("llama2");
-  const smelt_encode_options none{.no_special_tokens = 1, .plain_text = 0, .target = 0};
-  const smelt_encode_options plain{.no_special_tokens = 1, .plain_text = 1, .target = 0};
+  const smelt_encode_options none{
+      .struct_size = sizeof(smelt_encode_options), .no_special_tokens = 1, .plain_text = 0, .target = 0};
+  const smelt_encode_options plain{
+      .struct_size = sizeof(smelt_encode_options), .no_special_tokens = 1, .plain_text = 1, .target = 0};
   EXPECT_EQ(encode("a").front(), 1);
   EXPECT_NE(encode("a", &none).front(), 1);
   EXPECT_EQ(std::ranges::count(encode("a</s>", &none), 2), 1);
@@ -170,7 +176,11 @@ TEST_F(CApiTokenizer, DecodersGiveWholeCharacters) {
 TEST_F(CApiTokenizer, SmallBuffersAreErrorsThatSayHowMuchIsNeeded) {
   const Ids ids = encode(kText);
   Ids few(ids.size(), -7);
-  smelt_encoding encoding{.ids = few.data(), .offsets = nullptr, .capacity = ids.size() - 1, .count = 0};
+  smelt_encoding encoding{.struct_size = sizeof(smelt_encoding),
+                          .ids = few.data(),
+                          .offsets = nullptr,
+                          .capacity = ids.size() - 1,
+                          .count = 0};
   expect_fault(smelt_tokenizer_encode(tokenizer, kText.data(), kText.size(), nullptr, &encoding),
                SMELT_INVALID_ARGUMENT, ("expected " + std::to_string(ids.size())).c_str());
   EXPECT_EQ(encoding.count, ids.size());
@@ -184,7 +194,7 @@ TEST_F(CApiTokenizer, SmallBuffersAreErrorsThatSayHowMuchIsNeeded) {
 }
 
 TEST_F(CApiTokenizer, BadTextAndIdsAreNamed) {
-  smelt_encoding encoding{};
+  auto encoding = sized<smelt_encoding>();
   const auto encoded = [&](std::string_view text) {
     return smelt_tokenizer_encode(tokenizer, text.data(), text.size(), nullptr, &encoding);
   };
@@ -200,13 +210,14 @@ TEST_F(CApiTokenizer, BadTextAndIdsAreNamed) {
                "id 2 is 330: none of the tokenizer's 330 tokens");
   expect_fault(decoded({INT32_MIN}), SMELT_INVALID_ARGUMENT, "id 0 is -2147483648");
   expect_fault(decoded({INT32_MAX}), SMELT_INVALID_ARGUMENT, "id 0 is 2147483647");
-  const smelt_encode_options target{.no_special_tokens = 0, .plain_text = 0, .target = 1};
+  const smelt_encode_options target{
+      .struct_size = sizeof(smelt_encode_options), .no_special_tokens = 0, .plain_text = 0, .target = 1};
   expect_fault(smelt_tokenizer_encode(tokenizer, "a", 1, &target, &encoding), SMELT_INVALID_ARGUMENT,
                "one language");
 }
 
 TEST_F(CApiTokenizer, NullsAreErrors) {
-  smelt_encoding encoding{};
+  auto encoding = sized<smelt_encoding>();
   smelt_tokenizer* other = nullptr;
   smelt_decoder* decoder = nullptr;
   size_t bytes = 0;

@@ -1,0 +1,76 @@
+// Structs of applications that were built with another version of the header: what struct_size says of them.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <type_traits>
+
+#include "runtime/error.h"
+
+namespace smelt::c_api {
+
+/// What the first version of a struct had. A struct that grows gets a specialization with its first size.
+template <typename T>
+inline constexpr size_t kFirstSize = sizeof(T);
+
+template <typename T>
+size_t checked_size(const T& given, const char* what) {
+  if (given.struct_size < kFirstSize<T>)
+    fail("{}: struct_size is {}, expected the struct's sizeof, {} here", what, given.struct_size, sizeof(T));
+  return given.struct_size;
+}
+
+/// A copy, in which members that the caller does not have are zero. Throws Error where one is set that this
+/// library does not have.
+template <typename T>
+T read_struct(const T& given, const char* what) {
+  const size_t size = checked_size(given, what);
+  const auto* bytes = reinterpret_cast<const std::byte*>(&given);
+  for (size_t i = sizeof(T); i < size; ++i)
+    if (bytes[i] != std::byte{})
+      fail("{}: it is of {} bytes and sets what this library, which knows {} of them, does not have", what,
+           size, sizeof(T));
+  std::array<std::byte, sizeof(T)> copy{};
+  std::memcpy(copy.data(), bytes, std::min(size, sizeof(T)));
+  T value;
+  std::memcpy(&value, copy.data(), sizeof(T));
+  return value;
+}
+
+/// Fills in what the caller has; struct_size stays.
+template <typename T>
+void write_struct(T& to, T value, const char* what) {
+  value.struct_size = checked_size(to, what);
+  std::memcpy(static_cast<void*>(&to), &value, std::min(value.struct_size, sizeof(T)));
+}
+
+/// An array of the caller's, whose elements have the size that the first one says. Elements are in the array,
+/// not copies.
+template <typename T>
+class StructArray {
+ public:
+  StructArray(T* first, size_t count, const char* what) : first_(first), count_(count), what_(what) {
+    if (count_ == 0) return;
+    if (!first_) fail("the list of {}s is null", what_);
+    stride_ = checked_size(*first_, what_);
+    for (size_t i = 1; i < count_; ++i)
+      if (at(i).struct_size != stride_)
+        fail("{} {}: struct_size is {}, expected {} as of the first one", what_, i, at(i).struct_size,
+             stride_);
+  }
+  size_t size() const { return count_; }
+  T& at(size_t i) const {
+    using Byte = std::conditional_t<std::is_const_v<T>, const std::byte, std::byte>;
+    return *reinterpret_cast<T*>(reinterpret_cast<Byte*>(first_) + i * stride_);
+  }
+  std::remove_const_t<T> read(size_t i) const { return read_struct<std::remove_const_t<T>>(at(i), what_); }
+
+ private:
+  T* first_;
+  size_t count_, stride_ = 0;
+  const char* what_;
+};
+
+}  // namespace smelt::c_api
