@@ -20,6 +20,12 @@ endif()
 
 set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/smelt)
 install(TARGETS smelt_runtime ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime)
+install(TARGETS smelt_shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT runtime)
+# `--component compiler` adds the compiler as a library.
+install(TARGETS smelt_compiler_shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT compiler
+                                              NAMELINK_COMPONENT compiler)
+install(FILES ${PROJECT_SOURCE_DIR}/compiler/c_api/smelt_compile.h
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/smelt/compiler/c_api COMPONENT compiler)
 foreach(header IN LISTS SMELT_PUBLIC_HEADERS)
   get_filename_component(folder ${header} DIRECTORY)
   install(FILES ${PROJECT_SOURCE_DIR}/runtime/${header}.h
@@ -37,4 +43,5 @@ file(RELATIVE_PATH pc_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 get_filename_component(OPENBLAS_DIRECTORY ${OPENBLAS_LIBRARY} DIRECTORY)
 get_filename_component(TEXT_DIRECTORY ${PCRE2_LIBRARY} DIRECTORY)
 configure_file(${PROJECT_SOURCE_DIR}/cmake/smelt.pc.in ${PROJECT_BINARY_DIR}/smelt.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/smelt.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT runtime)
+configure_file(${PROJECT_SOURCE_DIR}/cmake/libsmelt.pc.in ${PROJECT_BINARY_DIR}/libsmelt.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/smelt.pc ${PROJECT_BINARY_DIR}/libsmelt.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT runtime)

@@ -2,9 +2,7 @@
 
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <memory>
 #include <optional>
 
 #include "ir/text/nearest_names.h"
@@ -14,19 +12,6 @@ namespace smelt::python {
 namespace {
 
 namespace nb = nanobind;
-
-std::unique_ptr<CLI::App> command_for(CompileArguments& arguments) {
-  auto command = std::make_unique<CLI::App>();
-  command->set_help_flag();
-  command->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  command->add_option("--entry", arguments.entries)->delimiter(',');
-  arguments.flags.add_to(*command);
-  arguments.flags.add_mesh(*command);
-  arguments.flags.add_stage(*command);
-  arguments.flags.add_mode(*command);
-  arguments.flags.memory.add_to(*command);
-  return command;
-}
 
 std::string option_name(std::string name) {
   std::ranges::replace(name, '_', '-');
@@ -76,25 +61,19 @@ std::optional<std::string> word_for(const CLI::App& command, const std::string& 
 
 }  // namespace
 
-CompileArguments compile_arguments(const nb::dict& options) {
-  CompileArguments arguments;
-  const auto command = command_for(arguments);
+cli::CompileArguments compile_arguments(const nb::dict& options) {
+  cli::CompileArguments arguments;
+  const auto command = cli::compile_command(arguments);
   std::vector<std::string> words;
   for (const auto& [name, value] : options)
     if (auto word = word_for(*command, nb::cast<std::string>(name), value)) words.push_back(std::move(*word));
-  std::ranges::reverse(words);  // as this function of CLI11 takes them
-  try {
-    command->parse(std::move(words));
-  } catch (const CLI::ParseError& problem) {
-    fail("compile: {}", problem.what());
-  }
-  arguments.flags.says_memory = arguments.flags.says_fallback = false;
+  cli::parse_words(*command, std::move(words));
   return arguments;
 }
 
 std::vector<std::string> compile_option_names() {
-  CompileArguments arguments;
-  return names_in(*command_for(arguments));
+  cli::CompileArguments arguments;
+  return names_in(*cli::compile_command(arguments));
 }
 
 }  // namespace smelt::python

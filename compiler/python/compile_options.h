@@ -6,18 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "compiler/cli/compile_flags.h"
+#include "compiler/cli/compile_arguments.h"
 
 namespace smelt::python {
 
-struct CompileArguments {
-  cli::CompileFlags flags;
-  std::vector<std::string> entries;
-};
-
 /// True and False switch flags; numbers, texts, lists (with commas) and dicts ("K=V") are values; None is
 /// nothing. Throws Error naming the option that there is none of, or whose value is not one that it takes.
-CompileArguments compile_arguments(const nanobind::dict& options);
+cli::CompileArguments compile_arguments(const nanobind::dict& options);
 /// The names of all options.
 std::vector<std::string> compile_option_names();
 

@@ -17,7 +17,7 @@ namespace {
 namespace nb = nanobind;
 
 std::shared_ptr<const CompiledPlan> compile_path(const std::string& path, const nb::dict& options) {
-  const CompileArguments arguments = compile_arguments(options);
+  const cli::CompileArguments arguments = compile_arguments(options);
   return released([&] {
     CompileOptions compile_options = arguments.flags.options();
     compile_options.entries = arguments.entries;
