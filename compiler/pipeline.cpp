@@ -135,7 +135,7 @@ class Compiler {
     before.add("bound_ids");
     before.add({"decompose", {}},
                [&](Graph& g) { return decompose(g, {composites_with_vjp(), kept_by(target)}); });
-    before.add("simplify");
+    before.add("simplify,refine_axes,simplify");
     if (!has_stages() && !shares_parameters(module)) before.add("merge_gemms");
     before.run(module);
     if (has_stages()) {
@@ -177,7 +177,7 @@ class Compiler {
     before.add({"decompose", {}}, [&](Graph& g) {
       return decompose(g, {{Op::attention, Op::attention_grad}, kept_by(target)});
     });
-    before.add("simplify");
+    before.add("simplify,refine_axes,simplify");
     const bool shared = shares_parameters(module);
     if (!shared) before.add("merge_gemms");
     before.run(module);

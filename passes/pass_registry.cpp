@@ -9,6 +9,7 @@
 #include "passes/autodiff/make_backward.h"
 #include "passes/autodiff/rectifier_masks.h"
 #include "passes/autodiff/rematerialize.h"
+#include "passes/axes/refine_axes.h"
 #include "passes/fusion/accumulate_gemms.h"
 #include "passes/fusion/fuse.h"
 #include "passes/fusion/fuse_gemm_epilogues.h"
