@@ -132,10 +132,10 @@ class Compiler {
     if (wants("evaluate")) make_evaluation_entry(module, options_.training.loss);
     freeze_parameters(module, {options_.trained});
     PassManager before = manager();
-    before.add("bound_ids");
+    before.add("bound_ids,simplify,share_heads");
     before.add({"decompose", {}},
                [&](Graph& g) { return decompose(g, {composites_with_vjp(), kept_by(target)}); });
-    before.add("simplify,refine_axes,simplify");
+    before.add("simplify,refine_axes,simplify,sink_concats,simplify");
     if (!has_stages() && !shares_parameters(module)) before.add("merge_gemms");
     before.run(module);
     if (has_stages()) {
@@ -173,11 +173,11 @@ class Compiler {
 
   void prepare_inference(Module& module, const Target& target) {
     PassManager before = manager();
-    before.add("bound_ids");
+    before.add("bound_ids,simplify,share_heads");
     before.add({"decompose", {}}, [&](Graph& g) {
       return decompose(g, {{Op::attention, Op::attention_grad}, kept_by(target)});
     });
-    before.add("simplify,refine_axes,simplify");
+    before.add("simplify,refine_axes,simplify,sink_concats,simplify");
     const bool shared = shares_parameters(module);
     if (!shared) before.add("merge_gemms");
     before.run(module);

@@ -10,6 +10,8 @@
 #include "passes/autodiff/rectifier_masks.h"
 #include "passes/autodiff/rematerialize.h"
 #include "passes/axes/refine_axes.h"
+#include "passes/axes/share_heads.h"
+#include "passes/axes/sink_concats.h"
 #include "passes/fusion/accumulate_gemms.h"
 #include "passes/fusion/fuse.h"
 #include "passes/fusion/fuse_gemm_epilogues.h"
