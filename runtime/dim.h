@@ -116,6 +116,8 @@ class Symbols {
   std::vector<Bound> bounds_;
 };
 
+std::string str(const Symbols::Bound& bound);  // "16 <= T <= 256"
+
 /// Bytes of so many elements at the symbols' bounds; throws Error as Symbols::upper does.
 int64_t bytes_at_bounds(const Symbols& symbols, const Dim& elements, DType dtype);
 

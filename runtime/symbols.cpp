@@ -213,6 +213,11 @@ int64_t Symbols::upper(const Dim& dim) const {
   return Range(*this).upper(dim);
 }
 
+std::string str(const Symbols::Bound& bound) {
+  const std::string least = bound.lower == 1 ? "" : fmt::format("{} <= ", bound.lower);
+  return fmt::format("{}{} <= {}", least, joined(bound.factors), bound.upper);
+}
+
 int64_t bytes_at_bounds(const Symbols& symbols, const Dim& elements, DType dtype) {
   return multiply(symbols.upper(elements), size_of(dtype), elements);
 }

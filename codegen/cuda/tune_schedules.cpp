@@ -51,11 +51,11 @@ SymbolValues largest_values(const Symbols& symbols) {
       return false;
     }
   };
-  const auto smaller = [](const auto& a, const auto& b) { return a.second < b.second; };
+  const auto above_least = [&](const auto& value) { return value.second - symbols.lower(value.first); };
   while (!values.empty() && !fits()) {
-    int64_t& largest = std::max_element(values.begin(), values.end(), smaller)->second;
-    if (largest <= 1) break;
-    largest /= 2;
+    auto& [name, largest] = *std::ranges::max_element(values, {}, above_least);
+    if (largest <= symbols.lower(name)) break;
+    largest = std::max(symbols.lower(name), largest / 2);
   }
   return values;
 }

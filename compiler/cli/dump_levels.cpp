@@ -1,6 +1,6 @@
 #include "compiler/cli/dump_levels.h"
 
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 
 #include "codegen/code_listing.h"
 #include "codegen/cuda/emit_cuda.h"
@@ -162,8 +162,7 @@ void check_level(const DumpLevel& level, bool for_gpu) {
 std::string plan_text(const DumpLevel& level, const Plan& plan) {
   if (level.format == "json") return write_manifest(plan).json.dump(1) + "\n";
   std::string text = fmt::format("target {}\n{}\n\n", plan.target, planned_memory_text(plan));
-  for (const Symbols::Bound& bound : plan.symbols.bounds())
-    text += fmt::format("{} <= {}\n", fmt::join(bound.factors, "*"), bound.upper);
+  for (const Symbols::Bound& bound : plan.symbols.bounds()) text += str(bound) + "\n";
   return text + "\n" + choices_text(plan) + plan_tables(plan);
 }
 

@@ -1,7 +1,5 @@
 #include "compiler/report/report_data.h"
 
-#include <fmt/ranges.h>
-
 #include "compiler/report/diff_data.h"
 #include "compiler/report/entry_data.h"
 #include "compiler/summary.h"
@@ -13,8 +11,7 @@ namespace {
 
 Json head_data(const ReportedPlan& plan, const ReportOptions& options) {
   Json bounds = Json::array();
-  for (const Symbols::Bound& bound : plan.program.symbols.bounds())
-    bounds.push_back(fmt::format("{} <= {}", fmt::join(bound.factors, "*"), bound.upper));
+  for (const Symbols::Bound& bound : plan.program.symbols.bounds()) bounds.push_back(str(bound));
   return {{"model", plan.model},
           {"target", plan.target},
           {"bounds", bounds},

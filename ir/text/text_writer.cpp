@@ -33,9 +33,7 @@ std::string text(const Attribute& attribute) {
 
 std::string text(const Symbols& symbols) {
   std::vector<std::string> bounds;
-  for (const Symbols::Bound& bound : symbols.bounds())
-    bounds.push_back(fmt::format("{}{} <= {}", bound.lower == 1 ? "" : fmt::format("{} <= ", bound.lower),
-                                 fmt::join(bound.factors, "*"), bound.upper));
+  for (const Symbols::Bound& bound : symbols.bounds()) bounds.push_back(str(bound));
   return bounds.empty() ? "" : fmt::format("symbols {}\n", fmt::join(bounds, ", "));
 }
 

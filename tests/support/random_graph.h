@@ -110,7 +110,7 @@ class RandomGraph {
         &RandomGraph::unary,  &RandomGraph::unary,     &RandomGraph::binary,    &RandomGraph::binary,
         &RandomGraph::choose, &RandomGraph::broadcast, &RandomGraph::reduce,    &RandomGraph::matmul,
         &RandomGraph::linear, &RandomGraph::reshape,   &RandomGraph::transpose, &RandomGraph::slice,
-        &RandomGraph::concat, &RandomGraph::convert};
+        &RandomGraph::concat, &RandomGraph::convert,   &RandomGraph::windows};
     static const std::vector<Step> integers = {&RandomGraph::gather, &RandomGraph::scatter,
                                                &RandomGraph::iota, &RandomGraph::argmax};
     static const std::vector<Step> composites = {&RandomGraph::composite};
@@ -301,6 +301,15 @@ class RandomGraph {
     add(b_.concat({x, y}, below(x->shape().size())));
   }
 
+  /// Of a symbolic length, which may be 1, every so many elements.
+  void windows() {
+    Value* x = any(1, 3);
+    const int64_t axis = below(x->shape().size());
+    const int64_t most = std::min<int64_t>(3, x->shape()[axis].constant().value_or(1));
+    Value* padded = options_.composites && chance(30) ? b_.pad(x, axis, below(3), 1, 0.5) : x;
+    add(b_.windows(padded, axis, 1 + below(static_cast<size_t>(most)), 1 + below(3)));
+  }
+
   void convert() {
     Value* x = any();
     add(b_.convert(b_.convert(x, chance(50) ? DType::bf16 : DType::f16), DType::f32));
@@ -322,7 +331,7 @@ class RandomGraph {
     Value* init = any(1, 2);
     const int64_t axis = below(init->shape().size());
     Value* updates = scaled(b_.sin(b_.gather(init, ids_, axis)), 0.1);
-    add(b_.scatter_add(init, ids_, updates, axis));
+    add(chance(60) ? b_.scatter_add(init, ids_, updates, axis) : b_.scatter(init, ids_, updates, axis));
   }
 
   void iota() {
