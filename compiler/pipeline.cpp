@@ -132,7 +132,7 @@ class Compiler {
     if (wants("evaluate")) make_evaluation_entry(module, options_.training.loss);
     freeze_parameters(module, {options_.trained});
     PassManager before = manager();
-    before.add("bound_ids,simplify,share_heads");
+    before.add("bound_ids,simplify,refine_axes,simplify,raise_attention,sink_masks,share_heads");
     before.add({"decompose", {}},
                [&](Graph& g) { return decompose(g, {composites_with_vjp(), kept_by(target)}); });
     before.add("simplify,refine_axes,simplify,sink_concats,simplify");
@@ -173,7 +173,7 @@ class Compiler {
 
   void prepare_inference(Module& module, const Target& target) {
     PassManager before = manager();
-    before.add("bound_ids,simplify,share_heads");
+    before.add("bound_ids,simplify,refine_axes,simplify,raise_attention,sink_masks,share_heads");
     before.add({"decompose", {}}, [&](Graph& g) {
       return decompose(g, {{Op::attention, Op::attention_grad}, kept_by(target)});
     });

@@ -1,5 +1,6 @@
 #include "passes/axes/refine_axes.h"
 
+#include "ir/body.h"
 #include "ir/builder.h"
 #include "ir/matmul_spec.h"
 #include "llvm/ADT/STLExtras.h"
@@ -47,8 +48,14 @@ class Borders {
   bool is_read(const Value* value) const {
     return llvm::any_of(value->users(), [&](const Node* user) {
       if (user->is(Op::gather) && user->operand(0) == value) return false;
+      if (user->is(Op::attention)) return is_argument(*user, value);
       return user->is(Op::reshape) || user->is(Op::broadcast) ? is_read(user->result()) : computes(*user);
     });
+  }
+
+  /// Read by the body of an attention.
+  static bool is_argument(const Node& attention, const Value* value) {
+    return llvm::is_contained(attention.operands().drop_front(own_operands(attention).size()), value);
   }
 
   const AxisRelations& relations_;

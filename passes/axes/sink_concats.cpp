@@ -5,15 +5,11 @@
 #include "ir/builder.h"
 #include "llvm/ADT/STLExtras.h"
 #include "passes/analysis.h"
+#include "passes/axes/attention_pattern.h"
 #include "passes/expressions.h"
 
 namespace smelt {
 namespace {
-
-/// One result that has an element for each of every operand's.
-bool works_on_elements(const Node& node) {
-  return node.is(Op::pointwise) || (node.is(Op::convert) && node.operands().size() == 1);
-}
 
 bool is_only_read_by(const Value* value, const Node* reader) {
   return !value->node()->graph().is_output(value) &&

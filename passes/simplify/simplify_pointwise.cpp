@@ -122,6 +122,17 @@ Value* select_rules(GraphBuilder& b, const Node& node) {
   return nullptr;
 }
 
+// ---- places
+
+/// Places along an axis are never below 0.
+Value* place_against_number(GraphBuilder& b, const Node& node) {
+  if (node.operands().size() != 2 || !node.operand(0)->node()->is(Op::iota)) return nullptr;
+  const auto number = number_of(node.operand(1));
+  if (node.is(ScalarOp::ge) && number && *number <= 0) return b.like(node.result(), 1);
+  if (node.is(ScalarOp::lt) && number && *number <= 0) return b.like(node.result(), 0);
+  return nullptr;
+}
+
 // ---- across other ops
 
 /// a + scatter_add(0, i, u) = scatter_add(a, i, u)
@@ -171,6 +182,7 @@ constexpr SimplifyRule kPointwiseRules[] = {
     factors,
     exact_reciprocal,
     select_rules,
+    place_against_number,
     add_into_scatter,
     before_broadcast,
 };

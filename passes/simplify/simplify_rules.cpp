@@ -223,6 +223,8 @@ llvm::ArrayRef<SimplifyRule> simplify_rules(Op op) {
       return concat_rules();
     case Op::insert:
       return insert_rules();
+    case Op::gather:
+      return gather_rules();
     case Op::reduce:
       return kReduce;
     case Op::matmul:

@@ -14,6 +14,7 @@ llvm::ArrayRef<SimplifyRule> pointwise_rules();
 llvm::ArrayRef<SimplifyRule> slice_rules();
 llvm::ArrayRef<SimplifyRule> concat_rules();
 llvm::ArrayRef<SimplifyRule> insert_rules();
+llvm::ArrayRef<SimplifyRule> gather_rules();
 
 /// The value of a constant that is one number everywhere.
 std::optional<double> number_of(const Value* value);
