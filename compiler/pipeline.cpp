@@ -292,7 +292,7 @@ class Compiler {
       before.run(module);
       result_.pass_timing += before.timing_report();
       const bool shared = shares_parameters(module);
-      share_over_ranks(module, options_, sharing(), result_);
+      share_over_ranks(module, options_, target, sharing(), result_);
       if (shared) quantize(module, target);  // a rank's parts
     }
     PassManager passes = manager();

@@ -51,8 +51,8 @@ void merge_parts(Module& module, const CompileOptions& options, Compilation& res
 
 }  // namespace
 
-void share_over_ranks(Module& module, const CompileOptions& options, const ShardTrainingOptions& sharing,
-                      Compilation& result) {
+void share_over_ranks(Module& module, const CompileOptions& options, const Target& target,
+                      const ShardTrainingOptions& sharing, Compilation& result) {
   if (module.mesh().empty() || module.partitioned) return;
   const bool trains = options.mode == Mode::train, cuts_sequences = trains && options.sequence_parallel;
   std::vector<std::string> addends;
@@ -68,6 +68,7 @@ void share_over_ranks(Module& module, const CompileOptions& options, const Shard
   partition(module, {.addends = addends, .whole_outputs = true, .log = &collectives});
   PassManager behind(options.passes);
   behind.add("reassociate_sums");
+  if (target.is_cuda()) behind.add("exchange_addends");
   run_passes(module, std::move(behind), result);
   if (cuts_sequences)
     for (const auto& graph : module.graphs) join_sums(*graph, {});

@@ -26,7 +26,7 @@ std::vector<std::string> share_batches(Module& module, const ShardTrainingOption
 /// follows, and graphs become those of one rank. Belongs behind rewrite_reductions, so that a maximum and a
 /// sum that ranks share are steps of their own. Nothing where the module has no mesh or is partitioned.
 /// `result` gets the time of the passes and what --explain-sharding shows.
-void share_over_ranks(Module& module, const CompileOptions& options, const ShardTrainingOptions& sharing,
-                      Compilation& result);
+void share_over_ranks(Module& module, const CompileOptions& options, const Target& target,
+                      const ShardTrainingOptions& sharing, Compilation& result);
 
 }  // namespace smelt

@@ -27,6 +27,7 @@
 #include "passes/precision/keep_attention_rest.h"
 #include "passes/precision/quantize_weights.h"
 #include "passes/reductions/rewrite_reductions.h"
+#include "passes/sharding/exchange_addends.h"
 #include "passes/sharding/join_sums.h"
 #include "passes/sharding/partition.h"
 #include "passes/sharding/propagate_shardings.h"

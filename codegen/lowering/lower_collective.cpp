@@ -78,15 +78,17 @@ class CollectiveLowering {
 
   /// Parts lie apart in front of the dim along which it moves them.
   bool has_rows(const Box& given, const Box& made) const {
-    const bool moves =
-        step_.kind == CollectiveKind::reduce_scatter || step_.kind == CollectiveKind::all_gather;
+    const bool moves = step_.kind != CollectiveKind::all_reduce &&
+                       (step_.kind != CollectiveKind::all_to_all || exchanges_within_rows());
     return moves && !(is_dense(given) && is_dense(made));
   }
 
-  /// What is in front of the dim.
-  Dim rows() const {
-    return element_count(Shape(from_.shape().begin(), from_.shape().begin() + node_.int_attr("dim")));
+  /// Nothing is left of the dim that is cut, and behind it parts are put together: they lie where they lay.
+  bool exchanges_within_rows() const {
+    return cut_dim() + 1 == node_.int_attr("dim") && to_.shape()[static_cast<size_t>(cut_dim())].is_one();
   }
+  /// What is in front of the dim that is moved.
+  Dim rows() const { return element_count(Shape(from_.shape().begin(), from_.shape().begin() + cut_dim())); }
 
   /// The rows whose parts are rows of dense memory on both sides; 1: it is not so.
   int64_t dense_rows() const {
@@ -100,14 +102,14 @@ class CollectiveLowering {
   /// Rows that stand apart evenly, few and long at the bounds: a row more costs NCCL little, a copy reads and
   /// writes all of them.
   bool takes_rows_as_one() const {
-    const int64_t dim = node_.int_attr("dim");
+    const int64_t dim = cut_dim();
     if (!row_stride(from_, dim) || !row_stride(to_, dim)) return false;
     const int64_t bytes = symbols().upper(part_of_row()) * size_of(from_.dtype());
     return symbols().upper(rows()) <= kFewRows && bytes >= kLongRow;
   }
 
   void add_rows_as_one() {
-    const int64_t dim = node_.int_attr("dim");
+    const int64_t dim = cut_dim();
     const Box from = whole(from_), to = whole(to_);
     step_.from = begin_of(from), step_.to = begin_of(to);
     step_.from_stride = *row_stride(from_, dim), step_.to_stride = *row_stride(to_, dim);
@@ -120,10 +122,10 @@ class CollectiveLowering {
   void add_rows(int64_t rows) {
     const Box from = whole(from_), to = whole(to_);
     const Dim given = *element_count(from.shape).divide(rows), made = *element_count(to.shape).divide(rows);
+    step_.elements = part_of_row();
     for (int64_t row = 0; row < rows; ++row) {
       step_.from = {from.layout.buffer, from.layout.offset + given * row};
       step_.to = {to.layout.buffer, to.layout.offset + made * row};
-      step_.elements = step_.reads_parts() ? made : given;
       builder_.add_step(step_, {from.layout.buffer}, {to.layout.buffer});
     }
   }
@@ -146,7 +148,7 @@ class CollectiveLowering {
   Dim part() const { return element_count(part_shape()); }
   Dim part_of_row() const {
     const Shape part = part_shape();
-    return element_count(Shape(part.begin() + node_.int_attr("dim"), part.end()));
+    return element_count(Shape(part.begin() + cut_dim(), part.end()));
   }
   Shape part_shape() const {
     Shape part = from_.shape();

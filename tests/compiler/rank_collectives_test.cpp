@@ -130,6 +130,7 @@ constexpr RowsCase kRowsCases[] = {
     {"kind = \"all_gather\", dim = 2", "[B,2,S]", "[B,2,{0}*S]"},
     {"kind = \"reduce_scatter\", dim = 1", "[B,{0}*S,4]", "[B,S,4]"},
     {"kind = \"reduce_scatter\", dim = 2, sum = \"max\"", "[B,2,{0}*S,4]", "[B,2,S,4]"},
+    {"kind = \"all_to_all\", dim = 2, to = 1", "[B,{0},S,4]", "[B,1,{0}*S,4]"},
 };
 
 /// Rows are few and long by their bounds, whatever the sizes of a run: S is up to `most`.
