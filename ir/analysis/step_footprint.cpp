@@ -55,18 +55,26 @@ class FootprintOf {
     for (const Instruction& x : kernel.instructions) {
       if (x.access.param < 0 || static_cast<size_t>(x.access.param) >= arguments) continue;
       const BufferRef& ref = step.arguments[argument + static_cast<size_t>(x.access.param)];
-      const bool unbounded =
-          kernel.params[static_cast<size_t>(x.access.param)].partial || x.access.computed >= 0;
+      const KernelParam& param = kernel.params[static_cast<size_t>(x.access.param)];
       std::vector<Walk> walks;
       for (size_t axis = 0; axis < x.access.strides.size(); ++axis)
         walks.push_back({&kernel.axes[axis].extent, &x.access.strides[axis]});
       const bool writes = x.kind != Instruction::Kind::load;
-      if (unbounded)
+      if (param.partial)
         add_whole(ref.buffer, writes);
+      else if (x.access.computed >= 0)
+        add_table(ref, param.table_elements, writes);
       else
         add({ref.buffer, ref.offset + x.access.offset}, walks, writes);
     }
     argument += arguments;
+  }
+
+  /// All that computed indices reach lies between the argument's place and the table's end.
+  void add_table(const BufferRef& ref, const Dim& elements, bool written) {
+    const auto begin = ref.offset.constant(), end = bound(elements);
+    if (!begin || !end || *end == 0) return add_whole(ref.buffer, written);
+    note(ref.buffer, *begin, *begin + *end, written);
   }
 
   /// Heads, of which no instruction of the body says anything.
