@@ -76,7 +76,33 @@ Value* concat_of_concats(GraphBuilder& b, const Node& node) {
   return b.concat(pieces, axis);
 }
 
-/// One piece for two neighbours: slices that follow each other in one value, or the same number.
+/// Nothing where the slices do not follow each other along the axis of one value.
+Value* joined_slices(GraphBuilder& b, Value* left, Value* right, int64_t axis) {
+  if (!left->node()->is(Op::slice) || !right->node()->is(Op::slice)) return nullptr;
+  const Slice first = parts_of(*left->node()), second = parts_of(*right->node());
+  if (first.of != second.of || first.axis != axis || second.axis != axis) return nullptr;
+  if (first.begin + first.length != second.begin) return nullptr;
+  return b.slice(first.of, axis, first.begin, first.length + second.length);
+}
+
+/// Matrices that lie behind each other in a flat value have their rows there, as one matrix would.
+Value* joined_rows(GraphBuilder& b, Value* left, Value* right) {
+  if (!left->node()->is(Op::reshape) || !right->node()->is(Op::reshape)) return nullptr;
+  Value *first = left->node()->operand(0), *second = right->node()->operand(0);
+  if (first->type.rank() != 1 || second->type.rank() != 1 || left->type.rank() < 2) return nullptr;
+  Shape shape = left->shape();
+  shape[0] += right->shape()[0];
+  Value* all = joined_slices(b, first, second, 0);
+  return all ? b.reshape(all, shape) : nullptr;
+}
+
+bool are_converted_alike(const Node& left, const Node& right) {
+  return left.is(Op::convert) && right.is(Op::convert) && left.result()->dtype() == right.result()->dtype() &&
+         left.operand(0)->dtype() == right.operand(0)->dtype();
+}
+
+/// One piece for two neighbours, perhaps converted: slices that follow each other in one value, or the same
+/// number.
 Value* joined(GraphBuilder& b, Value* left, Value* right, int64_t axis) {
   const auto l = number_of(left), r = number_of(right);
   if (l && r && *l == *r) {
@@ -84,11 +110,12 @@ Value* joined(GraphBuilder& b, Value* left, Value* right, int64_t axis) {
     type.shape[axis] += right->shape()[axis];
     return b.constant(*l, type);
   }
-  if (!left->node()->is(Op::slice) || !right->node()->is(Op::slice)) return nullptr;
-  const Slice first = parts_of(*left->node()), second = parts_of(*right->node());
-  if (first.of != second.of || first.axis != axis || second.axis != axis) return nullptr;
-  if (first.begin + first.length != second.begin) return nullptr;
-  return b.slice(first.of, axis, first.begin, first.length + second.length);
+  if (are_converted_alike(*left->node(), *right->node())) {
+    Value* both = joined(b, left->node()->operand(0), right->node()->operand(0), axis);
+    return both ? b.convert(both, left->dtype()) : nullptr;
+  }
+  if (Value* rows = axis == 0 ? joined_rows(b, left, right) : nullptr) return rows;
+  return joined_slices(b, left, right, axis);
 }
 
 Value* concat_of_neighbours(GraphBuilder& b, const Node& node) {
