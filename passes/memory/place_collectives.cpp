@@ -1,6 +1,7 @@
 #include "passes/memory/place_collectives.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "ir/analysis/step_footprint.h"
@@ -52,10 +53,18 @@ class Placement {
     return scatter && is_in_arena(scatter->from) && is_in_arena(scatter->to);
   }
 
+  /// No step behind it touches what it makes, though one may write to what it reads.
+  bool is_for_nothing(size_t step) const {
+    Footprint made;
+    std::ranges::copy_if(touches_[step], std::back_inserter(made), &Touch::written);
+    return std::none_of(touches_.begin() + static_cast<ptrdiff_t>(step) + 1, touches_.end(),
+                        [&](const Footprint& other) { return conflict(made, other); });
+  }
+
   void move_late(size_t step) {
+    if (collective(steps_[step], CollectiveKind::all_gather) && is_for_nothing(step)) return erase(step);
     size_t next = step + 1;
     while (next < steps_.size() && !conflict(touches_[step], touches_[next])) ++next;
-    if (next == steps_.size() && collective(steps_[step], CollectiveKind::all_gather)) return erase(step);
     if (next < steps_.size()) next = together_with(steps_, next).begin;
     move(step, next);
   }

@@ -73,6 +73,18 @@ TEST(PlaceCollectives, LeavesOutWhatNobodyReads) {
   EXPECT_NE(order_of(program).find("all_gather 1[0]"), std::string::npos);
 }
 
+/// An update writes to what is gathered, behind all who could read it.
+TEST(PlaceCollectives, LeavesOutWhatNobodyReadsBeforeAnUpdate) {
+  std::string text = kBuckets;
+  const std::string reader = "  copy f32[8] #2[8](1) = #1[8](1) {reads = [1], writes = [2]}\n";
+  text.replace(text.find(reader), reader.size(), "  fill #2[8] = 1.0 of 8 {writes = [2]}\n");
+  text.replace(text.rfind("}"), 1, "  copy f32[8] #0(1) = #4(1) {reads = [4], writes = [0]}\n}");
+  Program program = parse_program(text);
+  place_collectives(program);
+  EXPECT_EQ(order_of(program).find("all_gather 1[8]"), std::string::npos) << order_of(program);
+  EXPECT_NE(order_of(program).find("all_gather 1[0]"), std::string::npos);
+}
+
 TEST(PlaceCollectives, LeavesStatesWhereTheyAreWritten) {
   std::string text = kBuckets;
   const std::string gradient = R"(buffer 3 "gradient" {role = temporary})";
