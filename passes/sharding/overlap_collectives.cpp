@@ -28,11 +28,14 @@ class Overlap {
     return to;
   }
 
-  /// Of one that puts parts together: where what the one before it made is first read.
+  /// Of one that puts parts together: where what the last one before it that is needed earlier made is first
+  /// read. Those that one step needs begin together.
   size_t earliest_gather(size_t index) {
+    const size_t needed_at = needed(index);
     for (size_t before = index; before-- > 0;)
       if (CollectiveStep* other = units_[before].collective(); other && other->writes_parts())
-        return std::min(index, needed(before));
+        if (const size_t first_read = needed(before); first_read < needed_at)
+          return std::min(index, first_read);
     return 0;
   }
 

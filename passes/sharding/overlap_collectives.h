@@ -2,9 +2,9 @@
 // what they write is needed (CollectiveStep::waited_at), so that a GPU sends while it computes.
 //
 // Steps of a choice stay together. What puts parts of all ranks together takes more memory than the parts: it
-// begins where what the one before it put together is first read, so that one is under way while another is
-// used. Contract: runs last before plan_memory, since later passes would have to keep
-// the numbers of steps.
+// begins where what was put together before it, for an earlier step, is first read, so that what one step
+// needs is under way while what another needs is used. Contract: runs last before plan_memory, since later
+// passes would have to keep the numbers of steps.
 #pragma once
 
 #include "ir/program.h"

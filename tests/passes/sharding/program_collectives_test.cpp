@@ -263,7 +263,9 @@ TEST(ProgramCollectives, SumsOfRowsAreNotParted) {
 }
 
 /// Parts of a layer are put together one layer ahead of their use, not all at the beginning.
-TEST(ProgramCollectives, GathersAreOneAhead) {
+/// Layers that gather a whole in so many pieces, and use all of it; 'g' and 'u' in the order that comes of
+/// it.
+std::string order_of_gathers(int64_t pieces) {
   Program program;
   program.mesh = {{{"data", kRanks}}};
   program.states.emplace_back().name = "part";
@@ -275,8 +277,14 @@ TEST(ProgramCollectives, GathersAreOneAhead) {
     const int whole = static_cast<int>(program.buffers.size());
     program.buffers.push_back({.name = "whole", .elements = 16});
     program.buffers.push_back({.name = "used", .elements = 16});
-    entry.steps.push_back(step_of(
-        CollectiveStep{CollectiveKind::all_gather, "data", {0, 0}, {whole, 0}, 8, kRanks}, {0}, {whole}));
+    for (int64_t piece = 0; piece < pieces; ++piece)
+      entry.steps.push_back(step_of(CollectiveStep{CollectiveKind::all_gather,
+                                                   "data",
+                                                   {0, piece * 8 / pieces},
+                                                   {whole, piece * 16 / pieces},
+                                                   8 / pieces,
+                                                   kRanks},
+                                    {0}, {whole}));
     entry.steps.push_back(
         step_of(CopyStep{{whole, 0}, {whole + 1, 0}, {16}, {1}, {1}}, {whole}, {whole + 1}));
   }
@@ -285,8 +293,13 @@ TEST(ProgramCollectives, GathersAreOneAhead) {
   std::string order;
   for (const Step& step : program.entries[0].steps)
     order += std::holds_alternative<CollectiveStep>(step.what) ? 'g' : 'u';
-  EXPECT_EQ(order, "gguguguu");
+  return order;
 }
+
+TEST(ProgramCollectives, GathersAreOneAhead) { EXPECT_EQ(order_of_gathers(1), "gguguguu"); }
+
+/// All that a layer needs is under way while the layer before it works.
+TEST(ProgramCollectives, GathersForOneStepBeginTogether) { EXPECT_EQ(order_of_gathers(2), "gggguggugguu"); }
 
 }  // namespace
 }  // namespace smelt
