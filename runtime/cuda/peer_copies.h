@@ -23,8 +23,9 @@ namespace smelt::cuda {
 
 class PeerCopies {
  public:
-  /// Of all ranks' parts: what is smaller takes NCCL less time than the two meetings of the ranks take here.
-  static constexpr int64_t kLeastBytes = 256 << 10;
+  /// Of all ranks' parts: what is smaller takes NCCL less time than the two meetings of the ranks take here
+  /// (on two H100, 11 us in place of 19 for 1 MiB, and 27 in place of 23 for 4).
+  static constexpr int64_t kLeastBytes = 2 << 20;
 
   /// Made at once by all ranks of the group, with the blocks that collectives along it write to, in the same
   /// order. Null, at all of them, where they cannot reach each other's memory or a user wants NCCL

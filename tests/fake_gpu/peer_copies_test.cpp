@@ -85,7 +85,7 @@ TEST_F(GpuPeerCopies, AreOfLargeCollectives) {
   run_ranks(2, {{kGathers, DType::f32, 100}}, 3);
   EXPECT_GT(given_to_nccl(), 0u);
   for (int device = 0; device < kMostGpus; ++device) gpu(device).nccl_groups.clear();
-  run_ranks(2, {{kGathers, DType::f32, 100000}}, 3);
+  run_ranks(2, {{kGathers, DType::f32, 300000}}, 3);
   EXPECT_EQ(given_to_nccl(), 0u);
 }
 
