@@ -22,6 +22,7 @@ OLDEST = (2, 6)
 
 MOST_REFINEMENTS = 4
 """How often sizes are given again as PyTorch suggests."""
+DEFER: tuple[dict[str, Any], dict[str, Any]] = ({}, {"prefer_deferred_runtime_asserts_over_guards": True})
 
 
 @dataclass
@@ -266,15 +267,17 @@ def _plain(output: Any) -> Any:
 
 
 def _exported(module: torch.nn.Module, arguments: dict[str, Any], shapes: Any) -> tuple[Any, Any]:
-    """The program, and the sizes with which it was exported: of some PyTorch says in what form it takes them."""
+    """The program, and the sizes with which it was exported: of some PyTorch says in what form it takes them. What it
+    would not believe of the others, such as that T // 2 is not 1, is left to a check at run time."""
+    defer = False
     for attempt in range(MOST_REFINEMENTS + 1):
         try:
-            return torch.export.export(module, (), kwargs=arguments, dynamic_shapes=shapes, strict=False), shapes
+            return torch.export.export(module, (), arguments, dynamic_shapes=shapes, strict=False, **DEFER[defer]), shapes
         except torch._dynamo.exc.UserError as problem:
-            refined = _refined(str(problem), shapes) if attempt < MOST_REFINEMENTS else None
-            if refined is None:
+            refined = _refined(str(problem), shapes)
+            if (refined is None and defer) or attempt == MOST_REFINEMENTS:
                 raise _cannot(module, problem) from problem
-            shapes = refined
+            shapes, defer = refined or shapes, defer or refined is None
         except Exception as problem:
             raise _cannot(module, problem) from problem
 

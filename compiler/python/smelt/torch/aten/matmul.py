@@ -89,18 +89,18 @@ def _without_units(w, x: Value, batch: str, matrix: str) -> tuple[Value, str]:
 
 
 @row("aten.einsum.default")
-def einsum(w, out, equation, operands, path=None):
+def einsum(w, out, equation, tensors, path=None):
     """Of two operands with no letter twice in one; Smelt has those, and what more there is PyTorch takes apart."""
     spec = equation.replace(" ", "")
     if "..." in spec:
-        spec = _without_dots(spec, operands)
+        spec = _without_dots(spec, tensors)
     if "->" not in spec:
         spec += "->" + "".join(sorted(c for c in set(spec) - {","} if spec.count(c) == 1))
     inputs, output = spec.split("->")
     parts = inputs.split(",")
     if len(parts) > 2 or any(len(set(p)) != len(p) for p in parts):
         refuse(f"the product {equation} of {len(parts)} operands")
-    operands = [w.cast(x, "f32") for x in operands]
+    operands = [w.cast(x, "f32") for x in tensors]
     return w.one("einsum", operands, "f32", out.shape, f'spec = "{spec}"')
 
 

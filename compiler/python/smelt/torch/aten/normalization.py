@@ -105,6 +105,17 @@ def batch_norm_in_training(w, out, *_, **__):
     refuse(UPDATES)
 
 
+@row("aten._native_batch_norm_legit.no_stats")
+def batch_norm_of_batch(w, out, input, weight, bias, training, momentum, eps):
+    """By the batch's own moments, which are kept nowhere."""
+    axes = [i for i in range(input.rank) if i != 1]
+    center, variance = moments(w, input, axes)
+    rstd = w.unary("rsqrt", w.add(variance, eps))
+    away = w.sub(input, w.broadcast(center, [1], input.shape))
+    x = w.mul(away, w.broadcast(rstd, [1], input.shape))
+    return _scaled_by_channel(w, x, weight, bias), center, rstd
+
+
 @row("aten.batch_norm.default", "aten._native_batch_norm_legit_no_training.default")
 def batch_norm(
     w, out, input, weight, bias, running_mean, running_var, momentum, eps, training=False, cudnn_enabled=True

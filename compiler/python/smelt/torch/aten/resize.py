@@ -35,6 +35,10 @@ def resized(w, x: Value, sizes, kind: str, align_corners=None) -> Value:
 
 def _resizing(kind: str, rank: int):
     def resize(w, out, input=None, output_size=None, align_corners=None, scale_factors=None, self=None, **_):
+        sizes = (self if input is None else input).shape[-rank:]
+        for before, after, scale in zip(sizes, out.shape[-rank:], scale_factors or ()):
+            if before * scale != after:
+                refuse(f"a scale of {scale}, which gives no whole size")
         return resized(w, self if input is None else input, out.shape[-rank:], kind, align_corners)
 
     return resize
