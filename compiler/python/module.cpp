@@ -11,6 +11,8 @@
 
 NB_MODULE(_native, module) {
   using namespace smelt::python;
+  // Others keep plans and tensors until the process ends (torch.compile does), which is no fault.
+  nanobind::set_leak_warnings(false);
   translate_errors();
   module.attr("version") = SMELT_VERSION;
   bind_tensor(module);

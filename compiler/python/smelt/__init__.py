@@ -10,6 +10,7 @@ from ._native import Tensor, version as __version__
 from .errors import Error
 from .optimizers import LAMB, SGD, Adagrad, Adam, AdamW
 from .plan import Plan, compile, load
+from .presets import get_config
 from .reports import doctor
 from .session import Session, StepResult
 
@@ -27,5 +28,14 @@ __all__ = [
     "__version__",
     "compile",
     "doctor",
+    "get_config",
     "load",
+    "replace_layers",
 ]
+
+
+def replace_layers(model, **options):
+    """smelt.torch.replace_layers: compiles the repeated layers of a module of PyTorch in place."""
+    from .torch import replace_layers as replace
+
+    return replace(model, **options)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
+import tempfile
 import warnings
-from typing import TYPE_CHECKING, Any, Optional, Union
+from typing import TYPE_CHECKING, Any, Mapping, Optional, Union
 
 from . import _native
 from .reports import Memory, plan_html
@@ -108,13 +110,19 @@ class Plan:
         return plan_html(self)
 
 
-def compile(model: PathLike, **options: Unpack[CompileOptions]) -> Plan:
-    """Compiles a model directory, a spec (.json) or a graph (.ir).
+def compile(model: Union[PathLike, Mapping[str, Any]], **options: Unpack[CompileOptions]) -> Plan:
+    """Compiles a model directory, a spec (.json, or as a mapping) or a graph (.ir).
 
     The options are those of `smelt compile`, with underscores (`smelt compile --help` explains them): mode="infer",
     target="native", precision="bf16", max={"B": 32, "T": 1024}, entry=["logits"], attention_mask=True, ...
     A plan that was made before is taken from the cache directory, unless no_plan_cache=True.
     """
+    if isinstance(model, Mapping):
+        with tempfile.TemporaryDirectory(prefix="smelt-") as directory:
+            path = os.path.join(directory, "spec.json")
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump(model, file)
+            return Plan(_native.compile(path, dict(options)))
     return Plan(_native.compile(os.fspath(model), dict(options)))
 
 

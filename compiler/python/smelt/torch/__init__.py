@@ -6,6 +6,7 @@
 
 from .compile import compile_module, export
 from .coverage import Coverage, coverage
+from .replace import replace_layers
 from .session import ModulePlan, ModuleSession
 
-__all__ = ["Coverage", "ModulePlan", "ModuleSession", "compile_module", "coverage", "export"]
+__all__ = ["Coverage", "ModulePlan", "ModuleSession", "compile_module", "coverage", "export", "replace_layers"]

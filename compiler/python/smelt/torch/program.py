@@ -47,6 +47,8 @@ class Program:
     backward_text: str = ""
     """The graph @backward, whose output `total` is the sum of all float outputs, each times an input g.NAME; empty
     where no input is trained."""
+    exported: Any = None
+    """The torch.export.ExportedProgram."""
     missing: list[Missing] = field(default_factory=list)
     operations: dict[str, int] = field(default_factory=dict)
 
@@ -67,7 +69,7 @@ class ProgramBuilder:
         self.bounds = bounds
         self.wide_ids = wide_ids
         self.trained = trained
-        self.program = Program(symbols=captured.symbols)
+        self.program = Program(symbols=captured.symbols, exported=captured.program)
         self.random_ids = 0
         self.declared: dict[str, str] = {}
         self.arguments: list[str] = []
