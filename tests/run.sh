@@ -173,13 +173,21 @@ assert os.path.exists(sysconfig.get_path('include') + '/Python.h')
 print(sys.executable)"
   for each in "$PWD/build/python-venv/bin/python" python3 /usr/bin/python3; do "$each" -c "$has" 2>/dev/null && return; done
 }
+# python_suite NAME FOLDER MODULE...: the tests of tests/python/FOLDER, where the Python has the modules.
+python_suite() {
+  local name=$1 folder=$2 module
+  shift 2
+  for module in "$@"; do
+    "$python" -c "import $module" 2>/dev/null || { echo "skipped: $name, whose tests need $*"; return; }
+  done
+  check "$name" env PYTHONPATH="$PWD/build/python" PYTHONDONTWRITEBYTECODE=1 \
+    "$python" -m pytest -q -p no:cacheprovider "tests/python/$folder"
+}
 python_tests() {
   [ -n "$python" ] || { echo "skipped: no Python with its headers, nanobind, numpy and pytest"; return; }
-  check "python package" env PYTHONPATH="$PWD/build/python" PYTHONDONTWRITEBYTECODE=1 \
-    "$python" -m pytest -q -p no:cacheprovider tests/python/package
-  "$python" -c 'import ml_dtypes, onnx' 2>/dev/null || { echo "skipped: no Python with onnx and ml_dtypes"; return; }
-  check "python onnx" env PYTHONPATH="$PWD/build/python" PYTHONDONTWRITEBYTECODE=1 \
-    "$python" -m pytest -q -p no:cacheprovider tests/python/onnx
+  python_suite "python package" package
+  python_suite "ONNX models" onnx onnx ml_dtypes
+  python_suite "modules of PyTorch" torch torch transformers
 }
 build() {
   # Warnings are errors in the sanitizer build: at -O2 GCC 12 warns of faults in the standard library that are not there.

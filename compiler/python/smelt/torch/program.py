@@ -63,21 +63,23 @@ class ProgramBuilder:
         bounds: Mapping[str, int],
         wide_ids: bool = True,
         trained: Collection[str] = (),
+        decay_all: bool = True,
     ) -> None:
         self.module = module
         self.captured = captured
         self.bounds = bounds
         self.wide_ids = wide_ids
         self.trained = trained
+        self.decay_all = decay_all
         self.program = Program(symbols=captured.symbols, exported=captured.program)
         self.random_ids = 0
         self.declared: dict[str, str] = {}
+        self.read: dict[str, Value] = {}
         self.arguments: list[str] = []
         self.owners = _first_names(module)
 
-    def build(self, loss: Optional[str], decay_all: bool = True) -> Program:
+    def build(self, loss: Optional[str]) -> Program:
         """Of a loss the text has a graph @loss for training; else it has one graph, @forward."""
-        self.decay_all = decay_all
         ranges = self.captured.program.range_constraints
         sizes = Sizes(dict(self.captured.symbols), {s: r & ValueRanges(1, int_oo) for s, r in ranges.items()})
         self.writer = Writer(sizes, self._random_id, self._table)
@@ -171,12 +173,10 @@ class ProgramBuilder:
             declared = f" {{{', '.join(fields)}}}" if fields else ""
             self.declared[name] = f'parameter "{name}"{declared} : f32{self.writer.sizes.shape_text(shape)}'
             self.program.parameters[name] = tensor
-        key = ("parameter", name)
-        if key not in self.writer._leaves:
-            value = self.writer.one(f'parameter "{name}"', [], "f32", shape)
-            value.grad = trains
-            self.writer._leaves[key] = value
-        return self.writer._leaves[key]
+        if name not in self.read:
+            self.read[name] = self.writer.one(f'parameter "{name}"', [], "f32", shape)
+            self.read[name].grad = trains
+        return self.read[name]
 
     def _table(self, table: torch.Tensor) -> Value:
         name = f"constants.{len(self.program.constants)}"
@@ -187,7 +187,8 @@ class ProgramBuilder:
 
     def _returned(self, results: Any, loss: Optional[str]) -> list[tuple[str, Value]]:
         specs = self.captured.program.graph_signature.output_specs
-        mutated = [s.target or s.arg.name for s in specs if s.kind in (OutputKind.BUFFER_MUTATION, OutputKind.USER_INPUT_MUTATION)]
+        changes = (OutputKind.BUFFER_MUTATION, OutputKind.USER_INPUT_MUTATION)
+        mutated = [s.target or s.arg.name for s in specs if s.kind in changes]
         if mutated:
             raise Error(
                 f"the module changes {', '.join(mutated)}, which a plan does not; call eval() on what does (a batch "
@@ -264,8 +265,8 @@ def build_program(
     trained: Collection[str] = (),
 ) -> Program:
     """`trained`: inputs that gradients are wanted of."""
-    builder = ProgramBuilder(module, captured, bounds, wide_ids, trained)
-    program = builder.build(loss, decay_all)
+    builder = ProgramBuilder(module, captured, bounds, wide_ids, trained, decay_all)
+    program = builder.build(loss)
     program.aliases = {name: owner for name, owner in builder.owners.items() if owner in program.parameters}
     program.aliases.update({name: name for name in program.parameters if name not in program.constants})
     return program

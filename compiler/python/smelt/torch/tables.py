@@ -47,7 +47,4 @@ def number_text(number: float) -> str:
         return "nan"
     if number in (float("inf"), float("-inf")):
         return "inf" if number > 0 else "-inf"
-    text = repr(float(number))
-    if "e" in text and "." not in text:  # 1e-05 is read as a number, too
-        return text
-    return text
+    return repr(float(number))

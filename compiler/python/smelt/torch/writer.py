@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Callable, Iterable, Optional, Sequence, Union
 
@@ -12,6 +11,19 @@ import torch
 from ..errors import Error
 from . import tables
 from .dims import Dim, Shape, Sizes, expression, product, same, same_shape
+from .dtypes import type_in_graph
+from .facts import (
+    as_f32,
+    certain,
+    converted,
+    expression_or_float,
+    is_natural,
+    is_size,
+    kept_axes,
+    low_of,
+    moved_place,
+    spread_shape,
+)
 from .values import Number, Value
 
 Operand = Union[Value, Number, sympy.Expr]
@@ -87,14 +99,14 @@ class Writer:
 
     def pointwise(self, operation: str, *operands: Value) -> Value:
         """Of operands of one shape and, but for a condition, one type."""
-        if (outcome := _certain(operation, operands)) is not None:
+        if (outcome := certain(operation, operands)) is not None:
             return self.constant(outcome, "bool", operands[0].shape)
         if (smaller := self._without_units(operands)) is not None:
             return self.reshape(self.pointwise(operation, *smaller), operands[0].shape)
         dtype = "bool" if operation in FLAGS else operands[-1].dtype
         result = self.one(operation, operands, dtype, operands[0].shape)
         result.recipe = (operation, operands)
-        result.low = _low(operation, operands)
+        result.low = low_of(operation, operands)
         return result
 
     def _without_units(self, operands: Sequence[Value]) -> Optional[list[Value]]:
@@ -187,11 +199,11 @@ class Writer:
         if kind in ("IntTrueDiv", "FloatTrueDiv"):
             a, b = (self.number(expression_or_float(x), "f32", ()) for x in number.args)
             return self.pointwise("div", a, b)
-        if kind in ("FloatPow", "Pow") and number.args[1].is_number and not _is_natural(number.args[1]):
+        if kind in ("FloatPow", "Pow") and number.args[1].is_number and not is_natural(number.args[1]):
             return self.power(self.number(number.args[0], "f32", ()), float(number.args[1]))
         if kind == "ToFloat":
             return self.cast(self._evaluated(number.args[0]), "f32")
-        if kind in ("Mul", "Add") and any(x.is_Float or not _is_size(x) for x in number.args):
+        if kind in ("Mul", "Add") and any(x.is_Float or not is_size(x) for x in number.args):
             terms = [self.number(x, "f32", ()) for x in number.args]
             total = terms[0]
             for term in terms[1:]:
@@ -201,8 +213,6 @@ class Writer:
 
     def table(self, table: torch.Tensor) -> Value:
         """A constant tensor."""
-        from .dtypes import type_in_graph
-
         dtype = type_in_graph(table.dtype)
         if dtype is None:
             raise Error(f"a constant tensor is {table.dtype}, which Smelt does not have")
@@ -216,7 +226,7 @@ class Writer:
         if dtype == "f32" and table.numel() > tables.MOST_IN_TEXT:
             return self._new_table(table)
         self._check_range(table)
-        value = self.one("constant", [], dtype, shape, f"values = {tables.values_text(_as_f32(table))}")
+        value = self.one("constant", [], dtype, shape, f"values = {tables.values_text(as_f32(table))}")
         value.low = int(table.min()) if dtype == "i32" else None
         return value
 
@@ -232,7 +242,7 @@ class Writer:
         if x.dtype == dtype:
             return x
         if x.splat is not None:
-            return self.constant(_converted(x.splat, dtype), dtype, x.shape)
+            return self.constant(converted(x.splat, dtype), dtype, x.shape)
         if dtype == "bool":
             return self.pointwise("ne", x, self.constant(0, x.dtype, x.shape))
         result = self.one("convert", [x], dtype, x.shape)
@@ -247,9 +257,9 @@ class Writer:
             return x
         if x.splat is not None:
             return self.constant(x.splat, x.dtype, shape)
-        axes = _kept_axes(x.shape, shape)
-        if axes is not None and x.place is not None and _moved_place(x, shape, axes) is not None:
-            axis, step, begin = _moved_place(x, shape, axes)
+        axes = kept_axes(x.shape, shape)
+        if axes is not None and x.place is not None and moved_place(x, shape, axes) is not None:
+            axis, step, begin = moved_place(x, shape, axes)
             return self.iota(shape, axis, step, begin)
         result = self.one("reshape", [x], x.dtype, shape)
         if axes is not None:
@@ -457,83 +467,3 @@ class Writer:
 
 
 _ROOTS = {0.5: "sqrt", -0.5: "rsqrt", -1: "reciprocal"}
-
-
-def spread_shape(*shapes: Shape) -> Shape:
-    """The shape that all of them spread to."""
-    rank = max((len(s) for s in shapes), default=0)
-    result: list[Dim] = [1] * rank
-    for shape in shapes:
-        for i, size in enumerate(reversed(shape)):
-            if not same(size, 1):
-                result[rank - 1 - i] = size
-    return tuple(result)
-
-
-def expression_or_float(x: sympy.Expr) -> Union[int, float, sympy.Expr]:
-    if x.is_Integer:
-        return int(x)
-    return float(x) if x.is_number else x
-
-
-def _is_natural(x: sympy.Expr) -> bool:
-    return bool(x.is_Integer and x >= 0)
-
-
-def _is_size(x: sympy.Expr) -> bool:
-    """Whether it is a whole number whatever the symbols are, as far as its form says."""
-    return not any(type(e).__name__ in ("IntTrueDiv", "FloatTrueDiv", "ToFloat", "FloatPow") or e.is_Float
-                   for e in sympy.preorder_traversal(x))
-
-
-def _as_f32(table: torch.Tensor) -> torch.Tensor:
-    return table.float() if table.is_floating_point() else table
-
-
-def _converted(number: Number, dtype: str) -> Number:
-    if dtype == "bool":
-        return bool(number)
-    if dtype == "f32":
-        return float(number)
-    return math.trunc(number)
-
-
-def _certain(operation: str, operands: Sequence[Value]) -> Optional[bool]:
-    """Of a comparison with a number that no element is below."""
-    if operation not in ("ge", "lt") or operands[1].splat is None or operands[0].low is None:
-        return None
-    return operation == "ge" if operands[0].low >= operands[1].splat else None
-
-
-def _low(operation: str, operands: Sequence[Value]) -> Optional[int]:
-    """What no element of an integer result is below."""
-    lows = [x.low for x in operands]
-    if operation == "max":
-        return max((low for low in lows if low is not None), default=None)
-    if operation == "select":
-        lows = lows[1:]
-        return None if None in lows else min(lows)
-    if None in lows:
-        return None
-    if operation == "add":
-        return lows[0] + lows[1]
-    if operation in ("mul", "div") and min(lows) >= 0:
-        return lows[0] * lows[1] if operation == "mul" else 0
-    return min(lows) if operation == "min" else None
-
-
-def _kept_axes(before: Shape, after: Shape) -> Optional[list[tuple[int, int]]]:
-    """Where a reshape only adds or drops dims of 1: the dims that stay, as pairs of their places."""
-    old = [i for i, d in enumerate(before) if not same(d, 1)]
-    new = [i for i, d in enumerate(after) if not same(d, 1)]
-    if len(old) != len(new) or any(not same(before[i], after[j]) for i, j in zip(old, new)):
-        return None
-    return list(zip(old, new))
-
-
-def _moved_place(x: Value, shape: Shape, axes: list[tuple[int, int]]) -> Optional[tuple[int, int, Dim]]:
-    axis, step, begin = x.place
-    for old, new in axes:
-        if old == axis:
-            return new, step, begin
-    return None

@@ -5,6 +5,7 @@ from . import (  # noqa: F401
     convolution,
     creation,
     indexing,
+    logic,
     loss,
     matmul,
     normalization,

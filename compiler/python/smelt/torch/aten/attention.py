@@ -8,7 +8,8 @@ from typing import Optional
 from ..dims import Shape, product, same
 from ..registry import row
 from ..values import Value
-from ..writer import Writer, spread_shape
+from ..facts import spread_shape
+from ..writer import Writer
 from .random import STEPS
 
 CHEAP = {

@@ -9,7 +9,7 @@ import sympy
 from ..dims import Dim, Shape, expression, product, same, same_shape
 from ..registry import refuse, row
 from ..values import Value
-from ..writer import spread_shape
+from ..facts import spread_shape
 from .shape import axis_of
 
 

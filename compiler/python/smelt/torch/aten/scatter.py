@@ -7,7 +7,7 @@ import sympy
 from ..dims import expression, product, same
 from ..registry import refuse, row
 from ..values import Value
-from ..writer import spread_shape
+from ..facts import spread_shape
 from .indexing import element_places, flat_places
 from .shape import axis_of, begin_and_end
 

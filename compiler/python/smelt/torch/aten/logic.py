@@ -1,0 +1,112 @@
+"""Comparisons, logic, and the choices that are made by them."""
+
+from __future__ import annotations
+
+from ..registry import refuse, row
+from ..values import Value
+
+def _compared(w, out, operation, a, b):
+    dtypes = {x.dtype for x in (a, b) if isinstance(x, Value)}
+    if any(isinstance(x, float) for x in (a, b)):
+        dtypes.add("f32")
+    if any(type(x) is int for x in (a, b)) and dtypes == {"bool"}:
+        dtypes.add("i32")
+    dtype = next(d for d in ("f32", "i32", "bool") if d in dtypes)
+    shape = out.shape
+    return w.pointwise(operation, w.operand(a, dtype, shape), w.operand(b, dtype, shape))
+
+
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    for _overload in ("Tensor", "Scalar"):
+        row(f"aten.{_name}.{_overload}")(
+            lambda w, out, self, other, _name=_name: _compared(w, out, _name, self, other)
+        )
+
+
+def _logic(w, out, operation, a, b):
+    a, b = w.operand(a, "bool", out.shape), w.operand(b, "bool", out.shape)
+    return w.both(a, b) if operation == "logical_and" else w.pointwise(operation, a, b)
+
+
+@row("aten.logical_and.default", "aten.bitwise_and.Tensor", "aten.bitwise_and.Scalar", "aten.__and__.Tensor")
+def logical_and(w, out, self, other):
+    return _logic(w, _flags(out), "logical_and", self, other)
+
+
+@row("aten.logical_or.default", "aten.bitwise_or.Tensor", "aten.bitwise_or.Scalar", "aten.__or__.Tensor")
+def logical_or(w, out, self, other):
+    return _logic(w, _flags(out), "logical_or", self, other)
+
+
+@row("aten.logical_xor.default", "aten.bitwise_xor.Tensor", "aten.bitwise_xor.Scalar", "aten.__xor__.Tensor")
+def logical_xor(w, out, self, other):
+    _flags(out)
+    return w.pointwise("ne", w.operand(self, "bool", out.shape), w.operand(other, "bool", out.shape))
+
+
+@row("aten.logical_not.default", "aten.bitwise_not.default")
+def logical_not(w, out, self):
+    _flags(out)
+    return w.unary("logical_not", w.cast(self, "bool"))
+
+
+def _flags(out):
+    if out.dtype != "bool":
+        refuse("bits of integers; Smelt has and, or and not of flags")
+    return out
+
+
+# ---- choice
+
+
+@row("aten.where.self", "aten.where.ScalarSelf", "aten.where.ScalarOther", "aten.where.Scalar")
+def where(w, out, condition, self, other):
+    return w.pointwise(
+        "select",
+        w.operand(condition, "bool", out.shape),
+        w.operand(self, out.dtype, out.shape),
+        w.operand(other, out.dtype, out.shape),
+    )
+
+
+@row("aten.masked_fill.Scalar", "aten.masked_fill.Tensor")
+def masked_fill(w, out, self, mask, value):
+    return where(w, out, mask, value, self)
+
+
+@row("aten.clamp.default", "aten.clamp.Tensor")
+def clamp(w, out, self, min=None, max=None):
+    """Inside the bounds, and on them, the derivative passes; the maximum of two equal numbers has the first's."""
+    x = w.operand(self, out.dtype, out.shape)
+    if min is not None:
+        x = _bounded(w, "ge", x, w.operand(min, out.dtype, out.shape))
+    if max is not None:
+        x = _bounded(w, "le", x, w.operand(max, out.dtype, out.shape))
+    return x
+
+
+def _bounded(w, inside: str, x: Value, bound: Value) -> Value:
+    operation = "max" if inside == "ge" else "min"
+    return w.pointwise(operation, x, bound)
+
+
+@row("aten.clamp_min.default", "aten.clamp_min.Tensor")
+def clamp_min(w, out, self, min):
+    return clamp(w, out, self, min, None)
+
+
+@row("aten.clamp_max.default", "aten.clamp_max.Tensor")
+def clamp_max(w, out, self, max):
+    return clamp(w, out, self, None, max)
+
+
+@row("aten.hardtanh.default")
+def hardtanh(w, out, self, min_val=-1, max_val=1):
+    inside = w.both(w.binary("gt", self, min_val), w.binary("lt", self, max_val))
+    return w.select(inside, self, w.stop(w.binary("min", w.binary("max", self, min_val), max_val)))
+
+
+@row("aten.prelu.default", "aten._prelu_kernel.default")
+def prelu(w, out, self, weight):
+    shape = (weight.shape[0],) + (1,) * (self.rank - 2) if weight.rank == 1 and self.rank > 1 else weight.shape
+    return w.select(w.binary("gt", self, 0), self, w.mul(self, w.reshape(weight, shape)))
