@@ -162,12 +162,14 @@ class Graph(Block):
     def __init__(self, name: str) -> None:
         super().__init__()
         self.name = name
-        self._inputs: list[str] = []
+        self.attributes: dict[str, dict[str, Any]] = {}
+        """Of inputs by name, such as {"below": 50257}."""
+        self._inputs: list[tuple[str, Value]] = []
         self._results: list[str] = []
 
-    def input(self, name: str, dtype: str, shape: Sequence[Any], **attributes: Any) -> Value:
+    def input(self, name: str, dtype: str, shape: Sequence[Any]) -> Value:
         value = self._fresh(dtype, shape)
-        self._inputs.append(f"{value} {quoted(name)}: {value.type} {_fields(attributes)}".rstrip())
+        self._inputs.append((name, value))
         return value
 
     def result(self, name: str, value: Value) -> None:
@@ -175,7 +177,11 @@ class Graph(Block):
 
     def text(self) -> str:
         body = self._lines + ["  return " + ", ".join(self._results)]
-        return f"graph @{self.name}({', '.join(self._inputs)}) {{\n" + "\n".join(body) + "\n}\n"
+        ports = [
+            f"{value} {quoted(name)}: {value.type} {_fields(self.attributes.get(name, {}))}".rstrip()
+            for name, value in self._inputs
+        ]
+        return f"graph @{self.name}({', '.join(ports)}) {{\n" + "\n".join(body) + "\n}\n"
 
 
 class Module(NamedTuple):

@@ -13,6 +13,7 @@ import numpy
 
 from ..text import Graph, Parameter, Symbol, Value
 from .dims import Dim, Size, is_known, product
+from .facts import Facts, only_axis, steps_of
 from .refusal import Refusal
 
 Operand = Union[Value, int, float, bool, numpy.ndarray]
@@ -54,6 +55,7 @@ class Builder:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.parameters: dict[str, Parameter] = {}
+        self.facts = Facts()
         self._constants: dict[Any, Value] = {}
 
     # ---- nodes and constants
@@ -66,9 +68,12 @@ class Builder:
         for operand in operands:
             if not operand.name:
                 raise Refusal("a tensor without elements here")
-        return self.graph.node(operation, operands, dtype, shape, **fields)
+        result = self.graph.node(operation, operands, dtype, shape, **fields)
+        self.facts.learn(operation, operands, result, fields)
+        return result
 
     def full(self, number: Any, dtype: str, shape: Shape = ()) -> Value:
+        """One number everywhere."""
         number = float(number) if dtype == "f32" else int(number)
         key = (repr(number), dtype, tuple(map(str, shape)))
         if key not in self._constants:
@@ -83,14 +88,23 @@ class Builder:
             return self.full(array.flat[0].item(), dtype, array.shape)
         if array.size and dtype == "f32" and (name or array.size > MOST_VALUES):
             return self._weights(array, name)
-        if dtype == "i32" and array.size and (abs(array.astype(object)) >= 2**31).any():
-            array = numpy.clip(array, -(2**31), 2**31 - 1)
+        if dtype == "i32":
+            self._check_integers(array)
+            steps = steps_of(array)
+            if steps is not None:
+                axis, begin, step = steps
+                return self.add(self.mul(self.iota(array.shape, axis), step), begin)
         key = (array.tobytes(), str(array.dtype), array.shape)
         if key not in self._constants:
             kind = float if dtype == "f32" else int
             numbers = [kind(number) for number in array.ravel()]
             self._constants[key] = self.node("constant", [], dtype, array.shape, values=numbers)
         return self._constants[key]
+
+    @staticmethod
+    def _check_integers(array: numpy.ndarray) -> None:
+        if array.size and not -(2**31) <= int(array.min()) <= int(array.max()) < 2**31:
+            raise Refusal(f"the constant {int(abs(array).max())}, which 32 bits do not hold")
 
     def _weights(self, array: numpy.ndarray, name: Optional[str]) -> Value:
         name = name or f"constant.{len(self.parameters)}"
@@ -149,6 +163,8 @@ class Builder:
             raise Refusal(f"a tensor of {x.type} broadcast to [{', '.join(map(str, shape))}]")
         skipped = len(shape) - len(x.shape)
         kept = [i for i, size in enumerate(x.shape) if size == shape[i + skipped]]
+        if x.name in self.facts.numbers and x.shape:
+            return self.full(self.facts.numbers[x.name], x.dtype, shape)
         squeezed = self.reshape(x, [x.shape[i] for i in kept])
         if squeezed.shape == shape:
             return squeezed
@@ -160,12 +176,20 @@ class Builder:
             return x
         if product(x.shape) != product(shape):
             raise Refusal(f"a tensor of {x.type} reshaped to [{', '.join(map(str, shape))}]")
+        if x.name in self.facts.numbers:
+            return self.full(self.facts.numbers[x.name], x.dtype, shape)
+        if x.name in self.facts.axes and only_axis(x.shape) == self.facts.axes[x.name]:
+            axis = only_axis(shape)
+            if axis is not None:
+                return self.iota(shape, axis)
         return self.node("reshape", [x] if x.name else [], x.dtype, shape)
 
     def transpose(self, x: Value, permutation: Sequence[int]) -> Value:
         permutation = [p % len(x.shape) for p in permutation]
         if permutation == list(range(len(x.shape))):
             return x
+        if x.name in self.facts.numbers:
+            return self.full(self.facts.numbers[x.name], x.dtype, tuple(x.shape[p] for p in permutation))
         return self.node("transpose", [x], x.dtype, [x.shape[p] for p in permutation], permutation=permutation)
 
     def move(self, x: Value, source: int, destination: int) -> Value:
@@ -189,6 +213,11 @@ class Builder:
             return x
         shape = list(x.shape)
         shape[axis] = length
+        if x.name in self.facts.numbers:
+            return self.full(self.facts.numbers[x.name], x.dtype, tuple(shape))
+        if x.name in self.facts.axes:
+            steps = self.iota(tuple(shape), self.facts.axes[x.name])
+            return self.add(steps, begin) if axis == self.facts.axes[x.name] else steps
         begin = begin if is_known(begin) else Symbol(f"dim({begin})")
         return self.node("slice", [x], x.dtype, shape, axis=axis, begin=begin)
 
@@ -210,10 +239,17 @@ class Builder:
         for part in parts[1:]:
             total = total + part.shape[axis]
         shape = [total if i == axis else size for i, size in enumerate(parts[0].shape)]
-        full = [part for part in parts if part.name]
+        full = [self._laid_out(part) for part in parts if part.name]
         if len(full) == 1:
             return full[0]
         return self.node("concat", full, parts[0].dtype, shape, axis=axis)
+
+    def _laid_out(self, x: Value) -> Value:
+        """One number everywhere, as a broadcast: concatenations take no constant of more than one element."""
+        if x.name not in self.facts.numbers or not x.shape:
+            return x
+        number = self.full(self.facts.numbers[x.name], x.dtype)
+        return self.node("broadcast", [number], x.dtype, x.shape, axes=[])
 
     def pad(self, x: Value, axis: int, before: Size, after: Size, number: Operand = 0) -> Value:
         """Negative paddings cut."""
@@ -234,6 +270,8 @@ class Builder:
         places = self.lift(places, "i32")
         axis %= len(table.shape)
         shape = table.shape[:axis] + places.shape + table.shape[axis + 1 :]
+        if table.name in self.facts.numbers:
+            return self.full(self.facts.numbers[table.name], table.dtype, shape)
         return self.node("gather", [table, places], table.dtype, shape, axis=axis)
 
     def windows(self, x: Value, axis: int, size: int, stride: int, dilation: int, count: Size) -> Value:

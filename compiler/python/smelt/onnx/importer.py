@@ -42,6 +42,7 @@ class Importer:
             for opset in model.opset_import
         }
         self.functions = {(f.domain, f.name): f for f in model.functions}
+        self.rows: dict[str, int] = {}
         self.used: set[tuple[str, str]] = set()
         self._lifted: dict[int, tuple[Known, Value]] = {}
 
@@ -62,7 +63,15 @@ class Importer:
         if is_empty(shape):
             return Known(numpy.zeros(shape, kind.numpy), kind, depends)
         value = self.graph.input(port.name, kind.port, shape)
-        return Traced(from_port(self.builder, value, kind), kind, depends)
+        value = from_port(self.builder, value, kind)
+        self.builder.facts.ports[value.name] = port.name
+        return Traced(value, kind, depends)
+
+    def expect(self, port: str, rows: int) -> None:
+        """Numbers of an input that are rows of a table, from its front or its back."""
+        rows = min(rows, self.rows.get(port, rows))
+        self.rows[port] = rows
+        self.graph.attributes[port] = {"below": rows, "least": -rows}
 
     def _given(self, name: str, kind: Element) -> numpy.ndarray:
         array = numpy.asarray(self.known[name])
@@ -203,8 +212,9 @@ class Imported:
         self.operators = importer.used
         self.symbols = importer.symbols
         self.inputs = {name: (thing.element, thing.shape) for name, thing in inputs.items()}
-        self.frozen = {name: thing.array for name, thing in inputs.items() if isinstance(thing, Known)}
-        self.ports = [name for name in inputs if name not in self.frozen]
+        known = {name: thing.array for name, thing in inputs.items() if isinstance(thing, Known)}
+        self.frozen = {name: array for name, array in known.items() if array.size}
+        self.ports = [name for name in inputs if name not in known]
         self.outputs = list(results)
         self.results: list[Traced] = []
         self._places = {name: self._place(importer, name, thing) for name, thing in results.items()}

@@ -7,7 +7,7 @@ import numpy
 from ..errors import Error
 from ..text import Value
 from .build import Builder
-from .types import Element
+from .types import WRAPPED, Element
 
 
 def from_port(b: Builder, value: Value, kind: Element) -> Value:
@@ -23,10 +23,14 @@ def settle(b: Builder, value: Value, kind: Element, exact: bool) -> Value:
     if kind.is_float or exact or kind.stored is None:
         return b.cast(value, kind.held)
     value = b.cast(value, kind.computed)
-    if kind.stored == "i16":
-        low = _through(b, value, "u16")
-        return b.select(b.point("ge", low, 2**15), b.sub(low, 2**16), low)
+    if kind.stored in WRAPPED:
+        return _wrapped(b, value, *WRAPPED[kind.stored])
     return _through(b, value, kind.stored)
+
+
+def _wrapped(b: Builder, value: Value, bits: int, is_signed: bool) -> Value:
+    low = b.sub(value, b.mul(b.floor_div(value, 2**bits), 2**bits))
+    return b.select(b.point("ge", low, 2 ** (bits - 1)), b.sub(low, 2**bits), low) if is_signed else low
 
 
 def _through(b: Builder, value: Value, stored: str) -> Value:

@@ -10,6 +10,9 @@ from onnx import TensorProto
 
 from .refusal import Refusal
 
+# What no type of Smelt's wraps to: how many bits, and whether one is the sign.
+WRAPPED = {"i16": (16, True), "i4": (4, True), "u4": (4, False), "i2": (2, True), "u2": (2, False)}
+
 
 class Element(NamedTuple):
     """`port`: how it comes and goes; `computed`: what kernels calculate with; `stored`: what results are rounded or
@@ -35,11 +38,11 @@ class Element(NamedTuple):
 
     @property
     def bits(self) -> int:
-        return self.numpy.itemsize * 8
+        return WRAPPED[self.stored][0] if self.stored in WRAPPED else self.numpy.itemsize * 8
 
     @property
     def is_unsigned(self) -> bool:
-        return self.numpy.kind == "u"
+        return self.name.startswith("UINT")
 
 
 def _row(name: str, kind: object, *rest: object, **more: object) -> Element:
@@ -62,6 +65,10 @@ ELEMENTS = {
         _row("UINT16", numpy.uint16, "u16", "i32", "u16"),
         _row("UINT32", numpy.uint32, "i32", "i32", None, numpy.dtype(numpy.int32), 0, 2**31 - 1),
         _row("UINT64", numpy.uint64, "i32", "i32", None, numpy.dtype(numpy.int32), 0, 2**31 - 1),
+        _row("INT4", ml_dtypes.int4, "i8", "i32", "i4", numpy.dtype(numpy.int8)),
+        _row("UINT4", ml_dtypes.uint4, "i8", "i32", "u4", numpy.dtype(numpy.int8)),
+        _row("INT2", ml_dtypes.int2, "i8", "i32", "i2", numpy.dtype(numpy.int8)),
+        _row("UINT2", ml_dtypes.uint2, "i8", "i32", "u2", numpy.dtype(numpy.int8)),
         _row("BOOL", numpy.bool_, "bool", "bool"),
     )
 }

@@ -10,8 +10,17 @@ from .reductions import product_of
 
 
 def from_the_front(b, places, size):
-    """-1 is the last one."""
-    return b.select(b.point("lt", places, 0), b.add(places, size), places)
+    """-1 is the last one. Both sides are in range for certain where the places are in [-size, size)."""
+    if places.name in b.facts.natural:
+        return places
+    return b.select(b.point("lt", places, 0), b.add(b.point("min", places, -1), size), b.point("max", places, 0))
+
+
+def expect_rows(n, places, size):
+    """An input that is looked up has numbers of rows: others are refused before anything runs."""
+    port = n.b.facts.ports.get(places.name)
+    if port is not None and is_known(size):
+        n.importer.expect(port, size)
 
 
 @row("Gather", exact=True)
@@ -23,6 +32,7 @@ def gather(n, table, places):
         size = table.shape[axis]
         n.refuse_unless(((known.array >= -size) & (known.array < size)).all(), f"indices outside of {size}")
         return b.gather(table, known.array % size if known.array.size else places, axis)
+    expect_rows(n, places, table.shape[axis])
     return b.gather(table, from_the_front(b, places, table.shape[axis]), axis)
 
 
@@ -40,6 +50,8 @@ def flat_places(b, shape, axis, places):
     """Where each element lies among all of `shape`, when along `axis` it lies at `places`."""
     total = None
     for i, stride in enumerate(strides_of(shape)):
+        if places.shape[i] == 1 and i != axis:
+            continue
         along = from_the_front(b, places, shape[axis]) if i == axis else b.iota(places.shape, i)
         term = b.mul(along, stride)
         total = term if total is None else b.add(total, term)

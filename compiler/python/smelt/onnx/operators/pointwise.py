@@ -6,8 +6,12 @@ import functools
 import math
 
 import numpy
+import onnx
 
+from ..call import Known
+from ..folding import fold
 from ..rows import Typed, row
+from ..types import element
 from ..refusal import Refusal
 from .. import scalars
 
@@ -197,10 +201,18 @@ def identity(n):
 
 
 @row("Cast", "CastLike", out=None)
-def cast(n, x):
-    from ..types import element
-
+def cast(n):
     kind = n.element(1) if n.node.op_type == "CastLike" else element(n.attribute("to"), n.importer.doubles)
+    if isinstance(n.inputs[0], Known):
+        code = onnx.TensorProto.DataType.Value(kind.name)
+        node = onnx.helper.make_node("Cast", n.node.input[:1], n.node.output, to=code)
+        folded = fold(node, n.inputs[:1], "", max(n.version, 13))
+        if folded is not None:
+            return folded[0]._replace(inputs=n.inputs[0].inputs)
+    return cast_to(n, n.x(0), kind)
+
+
+def cast_to(n, x, kind):
     if kind.name.startswith("UINT") and n.element(0).is_float:
         x = n.b.point("max", x, 0.0) if kind.bits > 16 else x
     return Typed(n.b.cast(x, kind.computed), kind.name)

@@ -10,6 +10,7 @@ from .products import matmul_of
 from .windows import conv_of, with_bias
 
 RANGES = {"INT8": (-128, 127), "UINT8": (0, 255), "INT16": (-(2**15), 2**15 - 1), "UINT16": (0, 2**16 - 1)}
+RANGES |= {"INT4": (-8, 7), "UINT4": (0, 15), "INT2": (-2, 1), "UINT2": (0, 3)}
 
 
 def aligned(n, x, scale, axis):
