@@ -29,6 +29,8 @@ constexpr bool is_host(int device) {
          device == nb::device::cuda_managed::value;
 }
 
+constexpr bool is_gpu(int device) { return device == nb::device::cuda::value; }
+
 [[noreturn]] void fail_no_array(const std::string& place, nb::handle given) {
   fail("{}: a {} is no array of numbers: expected what has __dlpack__ or Python's buffer protocol", place,
        nb::type_name(given.type()).c_str());
@@ -55,12 +57,13 @@ std::vector<int64_t> shape_of(const Array& array) {
 
 /// What holds of inputs and outputs; `place` is for messages.
 template <typename Array>
-DType checked_type(const Array& array, const std::string& place) {
+DType checked_type(const Array& array, const std::string& place, ArrayDevices devices) {
   const auto type = type_of(array.dtype());
   if (!type)
     fail("{}: its elements (DLPack's type code {}, {} bits) are of no type that plans have", place,
          array.dtype().code, array.dtype().bits);
-  if (!is_host(array.device_type()))
+  const bool may_be_there = devices == ArrayDevices::host_and_gpu && is_gpu(array.device_type());
+  if (!is_host(array.device_type()) && !may_be_there)
     fail("{}: it lies on a device (DLPack's number {}), expected memory of the host, such as x.cpu() has",
          place, array.device_type());
   if (!is_dense(array)) {
@@ -93,21 +96,21 @@ std::optional<DType> type_of(nb::dlpack::dtype type) {
   return std::nullopt;
 }
 
-InputArrays input_arrays(const nb::dict& arrays) {
+InputArrays input_arrays(const nb::dict& arrays, ArrayDevices devices) {
   InputArrays inputs;
   for (const auto& [key, value] : arrays) {
     const auto name = nb::cast<std::string>(key);
     const std::string place = fmt::format("input '{}'", name);
     nb::ndarray<nb::ro> array;
     if (!nb::try_cast(value, array, false)) fail_no_array(place, value);
-    const DType type = checked_type(array, place);
-    inputs.tensors.push_back({name, type, shape_of(array), array.data()});
+    const DType type = checked_type(array, place, devices);
+    inputs.tensors.push_back({name, type, shape_of(array), array.data(), is_gpu(array.device_type())});
     inputs.owners.push_back(std::move(array));
   }
   return inputs;
 }
 
-OutputArray output_array(const std::string& name, nb::handle array) {
+OutputArray output_array(const std::string& name, nb::handle array, ArrayDevices devices) {
   const std::string place = fmt::format("output '{}'", name);
   OutputArray output;
   if (!nb::try_cast(array, output.owner, false)) {
@@ -115,7 +118,8 @@ OutputArray output_array(const std::string& name, nb::handle array) {
     if (nb::try_cast(array, readable, false)) fail("{}: this array is read-only", place);
     fail_no_array(place, array);
   }
-  output.dtype = checked_type(output.owner, place);
+  output.dtype = checked_type(output.owner, place, devices);
+  output.on_device = is_gpu(output.owner.device_type());
   output.shape = shape_of(output.owner);
   output.name = name;
   return output;

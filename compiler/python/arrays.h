@@ -19,14 +19,17 @@ nb::dlpack::dtype dlpack_type(DType type);
 /// Nothing where no plan has values of this type.
 std::optional<DType> type_of(nb::dlpack::dtype type);
 
-/// Arrays of the host whose memory a session reads, by the names of inputs. Destroyed with the GIL held.
+/// Arrays whose memory a session reads, by the names of inputs. Destroyed with the GIL held.
 struct InputArrays {
   std::vector<nb::ndarray<nb::ro>> owners;
   std::vector<InputTensor> tensors;
 };
-/// Throws Error naming the input that is no array, lies elsewhere than in the host's memory, is not dense or
-/// has a type that no plan has.
-InputArrays input_arrays(const nb::dict& arrays);
+/// What arrays may lie on, beside the host.
+enum class ArrayDevices : uint8_t { host, host_and_gpu };
+
+/// Throws Error naming the input that is no array, lies elsewhere than it may, is not dense or has a type
+/// that no plan has.
+InputArrays input_arrays(const nb::dict& arrays, ArrayDevices devices = ArrayDevices::host);
 
 /// An array that outputs may be written to.
 struct OutputArray {
@@ -34,11 +37,12 @@ struct OutputArray {
   DType dtype = DType::f32;
   std::vector<int64_t> shape;
   std::string name;
+  bool on_device = false;
 
   int64_t bytes() const { return count_elements(shape) * size_of(dtype); }
 };
 /// The same for memory that is to be written to; a read-only array is an Error, too.
-OutputArray output_array(const std::string& name, nb::handle array);
+OutputArray output_array(const std::string& name, nb::handle array, ArrayDevices devices);
 
 /// Throws Error where the memory of an output is also that of an input or of another output: what is written
 /// first would be lost.

@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 
 #include "compiler/python/calls.h"
+#include "compiler/python/device_tensor.h"
 #include "compiler/python/generate.h"
 #include "compiler/python/plan.h"
 #include "compiler/python/reports.h"
@@ -16,6 +17,7 @@ NB_MODULE(_native, module) {
   translate_errors();
   module.attr("version") = SMELT_VERSION;
   bind_tensor(module);
+  bind_device_tensor(module);
   auto plan = bind_plan(module);
   bind_reports(module, plan);
   auto session = bind_session(module);

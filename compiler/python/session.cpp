@@ -6,10 +6,15 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <cstring>
 
 #include "compiler/python/arrays.h"
+#include "compiler/python/device_tensor.h"
 #include "runtime/session_weights.h"
 
 namespace smelt::python {
@@ -86,9 +91,67 @@ nb::dict by_name(std::vector<HostTensor> tensors) {
   return dict;
 }
 
-nb::dict run(BoundSession& bound, const std::string& entry, const nb::dict& arrays) {
-  const InputArrays inputs = input_arrays(arrays);
-  return by_name(alone(bound, [&](Session& session) { return session.run(entry, inputs.tensors); }));
+/// Arrays of a plan for GPUs may lie there.
+ArrayDevices devices_of(const BoundSession& bound) {
+  return bound.compiled->plan->target.starts_with("sm_") ? ArrayDevices::host_and_gpu : ArrayDevices::host;
+}
+
+/// Ids of 64 bits, as other libraries have them, are not converted unasked.
+void check_ids(const PlanEntry& entry, const std::vector<InputTensor>& inputs) {
+  for (const InputTensor& input : inputs) {
+    const auto port = std::ranges::find(entry.inputs, input.name, &Port::name);
+    if (port != entry.inputs.end() && port->dtype == DType::i32 && input.dtype == DType::i64)
+      fail("entry '{}', input '{}': expected i32{}, given {}; smelt.as_ids(x) converts", entry.name,
+           input.name, str(port->shape), describe(input.dtype, input.shape));
+  }
+}
+
+InputArrays inputs_of(const BoundSession& bound, const std::string& entry, const nb::dict& arrays) {
+  InputArrays inputs = input_arrays(arrays, devices_of(bound));
+  if (const PlanEntry* found = bound.compiled->plan->find_entry(entry)) check_ids(*found, inputs.tensors);
+  return inputs;
+}
+
+/// Where all outputs are the host's.
+std::vector<HostTensor> run_to_host(Session& session, const std::string& entry, const InputArrays& inputs,
+                                    void* stream) {
+  std::vector<HostTensor> results;
+  std::vector<OutputBuffer> buffers;
+  const auto shapes = session.output_shapes(entry, inputs.tensors);
+  const auto& ports = session.entry(entry).outputs;
+  for (size_t i = 0; i < ports.size(); ++i) {
+    const auto bytes = count_elements(shapes[i]) * size_of(ports[i].dtype);
+    results.push_back(
+        {ports[i].name, ports[i].dtype, shapes[i], std::vector<std::byte>(static_cast<size_t>(bytes))});
+    if (bytes > 0) buffers.push_back({ports[i].name, results.back().bytes.data(), bytes});
+  }
+  session.run(entry, inputs.tensors, buffers, {.stream = stream});
+  return results;
+}
+
+/// `stream`: of the session's GPU; 0: the default stream.
+nb::dict run(BoundSession& bound, const std::string& entry, const nb::dict& arrays, uintptr_t stream) {
+  const InputArrays inputs = inputs_of(bound, entry, arrays);
+  return by_name(alone(bound, [&](Session& session) {
+    if (stream == 0) return session.run(entry, inputs.tensors);
+    return run_to_host(session, entry, inputs, reinterpret_cast<void*>(stream));
+  }));
+}
+
+/// Outputs stay on the GPU; of a plan for CPUs they are the host's, as ever.
+nb::dict run_to_device(BoundSession& bound, const std::string& entry, const nb::dict& arrays,
+                       uintptr_t stream) {
+  const InputArrays inputs = inputs_of(bound, entry, arrays);
+  if (devices_of(bound) == ArrayDevices::host) return run(bound, entry, arrays, stream);
+  auto tensors = alone(bound, [&](Session& session) {
+    return DeviceTensor::run(session, entry, inputs.tensors, reinterpret_cast<void*>(stream));
+  });
+  nb::dict dict;
+  for (DeviceTensor& tensor : tensors) {
+    const nb::str name(tensor.name().c_str());
+    dict[name] = nb::cast(std::move(tensor));
+  }
+  return dict;
 }
 
 /// The type and shape of memory for an output must be those of the output.
@@ -102,26 +165,28 @@ void check_output(const PlanEntry& entry, std::span<const std::vector<int64_t>> 
          describe(port->dtype, shape), describe(output.dtype, output.shape));
 }
 
-void run_into(BoundSession& bound, const std::string& entry, const nb::dict& arrays, const nb::dict& out) {
-  const InputArrays inputs = input_arrays(arrays);
+void run_into(BoundSession& bound, const std::string& entry, const nb::dict& arrays, const nb::dict& out,
+              uintptr_t stream) {
+  const InputArrays inputs = inputs_of(bound, entry, arrays);
   std::vector<OutputArray> outputs;
-  for (const auto& [name, array] : out) outputs.push_back(output_array(nb::cast<std::string>(name), array));
+  for (const auto& [name, array] : out)
+    outputs.push_back(output_array(nb::cast<std::string>(name), array, devices_of(bound)));
   require_apart(inputs.tensors, outputs);
   alone(bound, [&](Session& session) {
     const auto shapes = session.output_shapes(entry, inputs.tensors);
     std::vector<OutputBuffer> buffers;
     for (const OutputArray& output : outputs) {
       check_output(session.entry(entry), shapes, output);
-      buffers.push_back({output.name, output.owner.data(), output.bytes()});
+      buffers.push_back({output.name, output.owner.data(), output.bytes(), output.on_device});
     }
-    session.run(entry, inputs.tensors, buffers);
+    session.run(entry, inputs.tensors, buffers, {.stream = reinterpret_cast<void*>(stream)});
   });
 }
 
 /// An entry of training: its random numbers are those of this step.
 nb::dict train(BoundSession& bound, const std::string& entry, const nb::dict& arrays,
                std::optional<float> rate, int64_t step, int64_t micro_step) {
-  const InputArrays inputs = input_arrays(arrays);
+  const InputArrays inputs = inputs_of(bound, entry, arrays);
   return by_name(alone(bound, [&](Session& session) {
     const PlanEntry& found = session.entry(entry);
     session.unify(found, inputs.tensors);
@@ -153,6 +218,62 @@ std::vector<std::string> load_state_dict(BoundSession& bound, const nb::dict& ar
   });
 }
 
+/// States of updates have this in front of their names, beside weights.
+constexpr const char* kOptimizerPrefix = "optimizer.";
+
+bool belongs_to_updates(const State& state) {
+  return state.role == Role::optimizer || state.role == Role::state;
+}
+
+/// A copy of every state that updates keep beside weights, whole and in the plan's own layout.
+nb::dict optimizer_state(BoundSession& bound) {
+  return by_name(alone(bound, [](const Session& session) {
+    if (session.ranks()) fail("ranks have parts of the optimizer's states: expected a plan for one rank");
+    std::vector<HostTensor> tensors;
+    for (const State& state : session.plan().states) {
+      if (!belongs_to_updates(state)) continue;
+      const auto bytes = session.state(state.name);
+      std::vector<int64_t> shape;
+      for (const Dim& dim : state.shape) shape.push_back(session.plan().symbols.upper(dim));
+      tensors.push_back({kOptimizerPrefix + state.name, state.dtype, shape, {bytes.begin(), bytes.end()}});
+    }
+    return tensors;
+  }));
+}
+
+void check_optimizer_state(const Session& session, const std::vector<InputTensor>& given) {
+  std::vector<std::string> faults;
+  size_t expected = 0;
+  for (const State& state : session.plan().states) {
+    if (!belongs_to_updates(state)) continue;
+    const std::string name = kOptimizerPrefix + state.name;
+    const auto found = std::ranges::find(given, name, &InputTensor::name);
+    const auto elements = state_bytes(session.plan(), state) / size_of(state.dtype);
+    ++expected;
+    if (found == given.end())
+      faults.push_back(fmt::format("'{}' is missing", name));
+    else if (found->dtype != state.dtype || count_elements(found->shape) != elements)
+      faults.push_back(fmt::format("'{}' is {}, expected {}", name, describe(found->dtype, found->shape),
+                                   describe(state.dtype, std::array{elements})));
+  }
+  if (faults.empty() && given.size() != expected)
+    faults.emplace_back("there are names that no state of updates has");
+  if (!faults.empty()) fail("the optimizer's states do not fit the plan: {}", fmt::join(faults, "; "));
+}
+
+/// All of them, or nothing.
+void load_optimizer_state(BoundSession& bound, const nb::dict& arrays) {
+  const InputArrays given = input_arrays(arrays);
+  alone(bound, [&](Session& session) {
+    check_optimizer_state(session, given.tensors);
+    for (const InputTensor& tensor : given.tensors) {
+      const auto bytes = static_cast<size_t>(count_elements(tensor.shape) * size_of(tensor.dtype));
+      session.write_state(std::string_view(tensor.name).substr(std::strlen(kOptimizerPrefix)),
+                          {static_cast<const std::byte*>(tensor.data), bytes});
+    }
+  });
+}
+
 }  // namespace
 
 nb::class_<BoundSession> bind_session(nb::module_& module) {
@@ -160,11 +281,14 @@ nb::class_<BoundSession> bind_session(nb::module_& module) {
   session.def_ro("weights", &BoundSession::weights)
       .def_ro("note", &BoundSession::note)
       .def("run", run)
+      .def("run_to_device", run_to_device)
       .def("run_into", run_into)
       .def("train", train, nb::arg(), nb::arg(), nb::arg("rate").none(), nb::arg("step"),
            nb::arg("micro_step"))
       .def("share", share)
       .def("state_dict", state_dict)
+      .def("optimizer_state", optimizer_state)
+      .def("load_optimizer_state", load_optimizer_state)
       .def("load_state_dict", load_state_dict)
       .def("save_weights", [](BoundSession& bound, const std::string& path) {
         alone(bound, [&](Session& s) { s.save_weights(path); });

@@ -6,7 +6,8 @@
     logits = session.run("logits", input_ids=ids)["logits"]
 """
 
-from ._native import Tensor, version as __version__
+from ._native import DeviceTensor, Tensor, version as __version__
+from .arrays import as_ids
 from .errors import Error
 from .optimizers import LAMB, SGD, Adagrad, Adam, AdamW
 from .plan import Plan, compile, load
@@ -20,12 +21,14 @@ __all__ = [
     "Adagrad",
     "Adam",
     "AdamW",
+    "DeviceTensor",
     "Error",
     "Plan",
     "Session",
     "StepResult",
     "Tensor",
     "__version__",
+    "as_ids",
     "compile",
     "doctor",
     "get_config",

@@ -9,7 +9,8 @@ import warnings
 from typing import TYPE_CHECKING, Any, Mapping, Optional, Union
 
 from . import _native
-from .reports import Memory, plan_html
+from .progress import Progress
+from .reports import Graph, Memory, plan_html
 from .session import Session
 
 if TYPE_CHECKING:
@@ -70,15 +71,16 @@ class Plan:
         seed: of initial values, dropout and generation.
         check_steps: on a GPU, wait after every step, so that a fault names it.
         """
-        native = _native.open_session(
-            self._native,
-            weights=None if weights is None else os.fspath(weights),
-            device=device,
-            from_scratch=from_scratch,
-            threads=threads,
-            seed=seed,
-            check_steps=check_steps,
-        )
+        with Progress("opening a session"):
+            native = _native.open_session(
+                self._native,
+                weights=None if weights is None else os.fspath(weights),
+                device=device,
+                from_scratch=from_scratch,
+                threads=threads,
+                seed=seed,
+                check_steps=check_steps,
+            )
         if native.note:
             warnings.warn(native.note, stacklevel=2)
         return Session(self, native)
@@ -89,6 +91,10 @@ class Plan:
         format: "text", "json", or of graphs "dot". filter: only what comes from sources whose name contains it.
         """
         return self._native.dump(emit, format, filter)
+
+    def graph(self, emit: str = "fused", *, filter: str = "") -> Graph:
+        """The graphs of a level ("graph" or "fused"), which notebooks draw where Graphviz's `dot` is installed."""
+        return Graph(self.dump(emit, filter=filter), self.dump(emit, format="dot", filter=filter))
 
     def explain_fusion(self, filter: str = "") -> str:
         """Every kernel: what is in it, and why its neighbours are not."""
@@ -122,8 +128,10 @@ def compile(model: Union[PathLike, Mapping[str, Any]], **options: Unpack[Compile
             path = os.path.join(directory, "spec.json")
             with open(path, "w", encoding="utf-8") as file:
                 json.dump(model, file)
-            return Plan(_native.compile(path, dict(options)))
-    return Plan(_native.compile(os.fspath(model), dict(options)))
+            return compile(path, **options)
+    path = os.fspath(model)
+    with Progress(f"compiling {os.path.basename(os.path.normpath(path))}"):
+        return Plan(_native.compile(path, dict(options)))
 
 
 def load(path: PathLike) -> Plan:

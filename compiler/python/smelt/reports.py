@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import html
+import shutil
+import subprocess
 from typing import TYPE_CHECKING, Any, Iterable
 
 from . import _native
@@ -50,6 +52,23 @@ class Memory(dict):
 
     def _repr_html_(self) -> str:
         return table_html(("memory", "bytes"), self._rows())
+
+
+class Graph(str):
+    """Graphs as text; `dot` is the same for Graphviz, and notebooks draw it."""
+
+    def __new__(cls, text: str, dot: str) -> Graph:
+        made = super().__new__(cls, text)
+        made.dot = dot
+        return made
+
+    def _repr_html_(self) -> str:
+        if shutil.which("dot") is None:
+            return f"<pre>{html.escape(self)}</pre>"
+        drawn = subprocess.run(["dot", "-Tsvg"], input=self.dot, capture_output=True, text=True)
+        if drawn.returncode != 0:
+            return f"<pre>{html.escape(self)}</pre>"
+        return drawn.stdout[drawn.stdout.index("<svg") :]
 
 
 class Doctor(dict):

@@ -7,9 +7,15 @@ import os
 from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional, Union
 
 from . import _native
+from .arrays import in_order, stream_handle
+from .progress import Progress
 
 if TYPE_CHECKING:
     from .plan import Plan
+
+
+_OPTIMIZER = "optimizer."
+_UPDATES = "optimizer.updates"
 
 
 class StepResult:
@@ -51,6 +57,7 @@ class Session:
 
     Inputs are arrays: anything with __dlpack__ or Python's buffer protocol, dense, of the type that the plan has. They
     are read where they lie. An array that does not fit is a smelt.Error: nothing is copied or converted unasked.
+    Sessions on a GPU take arrays of that GPU, too, but for token ids, which are checked on the host.
     """
 
     def __init__(self, plan: Plan, native: _native.Session) -> None:
@@ -70,28 +77,43 @@ class Session:
         return self._native.weights
 
     def run(
-        self, entry: Optional[str] = None, /, *, out: Optional[Mapping[str, Any]] = None, **inputs: Any
+        self,
+        entry: Optional[str] = None,
+        /,
+        *,
+        out: Optional[Mapping[str, Any]] = None,
+        stream: Any = None,
+        on_device: bool = False,
+        **inputs: Any,
     ) -> dict[str, Any]:
         """Runs an entry (by default the only one, or "logits") and returns its outputs by name.
 
         With `out` those outputs that it names are written to its arrays, which must have their types and shapes, and
-        the others are left out.
+        the others are left out. With on_device outputs stay on the session's GPU, as smelt.DeviceTensor; of a plan for
+        CPUs they are the host's as ever.
+
+        stream: of the GPU (a handle, or a stream of PyTorch, CuPy or cuda.core), by default PyTorch's current one
+        where a tensor of PyTorch on a GPU is given, else the default stream. The run begins behind what it was given
+        before, and what it is given behind the call finds the outputs. The call waits where an output is the host's.
         """
         name = self._entry(entry)
+        handle = stream_handle(stream, (*inputs.values(), *(out or {}).values()))
+        ready = in_order(inputs, handle)
         if out is None:
-            return self._native.run(name, inputs)
-        self._native.run_into(name, inputs, dict(out))
+            run = self._native.run_to_device if on_device else self._native.run
+            return run(name, ready, handle)
+        self._native.run_into(name, ready, in_order(out, handle), handle)
         return dict(out)
 
     def step(self, *, lr: Optional[float] = None, **inputs: Any) -> StepResult:
         """One update of the weights on one batch. `lr` stays what it is where it is not given."""
-        outputs = self._native.train("train_step", inputs, rate=lr, step=self.updates, micro_step=0)
+        outputs = self._native.train("train_step", in_order(inputs, 0), rate=lr, step=self.updates, micro_step=0)
         self.updates += 1
         return StepResult(outputs)
 
     def accumulate(self, **inputs: Any) -> None:
         """Adds the gradients of one batch to those of the next update, which `apply` makes."""
-        self._native.train("accumulate", inputs, rate=None, step=self.updates, micro_step=self._micro_steps)
+        self._native.train("accumulate", in_order(inputs, 0), rate=None, step=self.updates, micro_step=self._micro_steps)
         self._micro_steps += 1
 
     def apply(self, *, lr: Optional[float] = None) -> StepResult:
@@ -119,17 +141,34 @@ class Session:
         """
         return self._native.generate(ids, mask=attention_mask, options=json.dumps(options), on_token=on_token)
 
-    def state_dict(self) -> dict[str, _native.Tensor]:
-        """A copy of every parameter, as f32, under its name and in its layout in checkpoints."""
-        return self._native.state_dict()
+    def state_dict(self, *, optimizer: bool = False) -> dict[str, Any]:
+        """A copy of every parameter, as f32, under its name and in its layout in checkpoints.
+
+        With `optimizer` also what updates keep beside them, under names with "optimizer." in front and in the plan's
+        own layout, and "optimizer.updates", their number: another session of the plan that loads all of it goes on to
+        the same bits.
+        """
+        weights = self._native.state_dict()
+        if not optimizer:
+            return weights
+        return {**weights, **self._native.optimizer_state(), _UPDATES: self.updates}
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> Session:
         """Copies arrays of any float type into the parameters, and returns this session.
 
         Where one is missing or has another shape, all of them are named in one smelt.Error and nothing is changed.
-        Names that no parameter has are an Error, too, unless strict is False.
+        Names that no parameter has are an Error, too, unless strict is False. What state_dict(optimizer=True) has
+        beside the parameters is loaded where it is there, as a whole.
         """
-        self._native.load_state_dict(dict(state_dict), strict)
+        states = {name: array for name, array in state_dict.items() if name.startswith(_OPTIMIZER)}
+        weights = {name: array for name, array in state_dict.items() if name not in states}
+        updates = states.pop(_UPDATES, None)
+        with Progress("loading weights"):
+            self._native.load_state_dict(weights, strict)
+            if states:
+                self._native.load_optimizer_state(states)
+        if updates is not None:
+            self.updates, self._micro_steps = int(updates), 0
         return self
 
     def save_weights(self, path: Union[str, "os.PathLike[str]"]) -> None:

@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 import pytest
 
 import smelt
+from smelt import reports
 
 
 @pytest.mark.parametrize(
@@ -42,6 +43,16 @@ def test_formats_and_filters(plan):
 def test_bad_levels_are_errors(plan, options, message):
     with pytest.raises(smelt.Error, match=message):
         plan.dump(**options)
+
+
+def test_notebooks_draw_graphs(plan, monkeypatch):
+    graph = plan.graph("fused", filter="h.1.")
+    assert graph == plan.dump("fused", filter="h.1.") and graph.dot.startswith("digraph")
+    if reports.shutil.which("dot"):
+        assert graph._repr_html_().startswith("<svg")
+    monkeypatch.setattr(reports.shutil, "which", lambda name: None)
+    text = graph._repr_html_()
+    assert text.startswith("<pre>") and "h.1.ln_1" in text and "<" not in text[len("<pre>") : -len("</pre>")]
 
 
 def test_fusion_is_explained(plan):

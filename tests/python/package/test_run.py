@@ -121,7 +121,7 @@ def test_an_output_is_an_input(session, ids):
 BAD_INPUTS = {
     "not contiguous": (lambda ids: {"input_ids": numpy.asfortranarray(ids)}, "not dense and row-major"),
     "every second": (lambda ids: {"input_ids": ids[:, ::2]}, "not dense and row-major"),
-    "wide": (lambda ids: {"input_ids": ids.astype(numpy.int64)}, r"expected i32\[B,T\], given i64"),
+    "wide": (lambda ids: {"input_ids": ids.astype(numpy.int64)}, r"expected i32\[B,T\], given i64.*; smelt.as_ids"),
     "complex": (lambda ids: {"input_ids": ids.astype(numpy.complex64)}, "no type that plans have"),
     "a list": (lambda ids: {"input_ids": ids.tolist()}, "a list is no array"),
     "none": (lambda ids: {"input_ids": None}, "a NoneType is no array"),
@@ -199,3 +199,86 @@ def test_threads_take_turns_and_share_weights(session, ids):
     assert all(numpy.array_equal(result, expected) for result in results)
 
 
+
+
+# ---- GPUs, which these tests do without: what is asked of arrays on one, and what such a run is given
+
+
+class Recorder:
+    """A native session that keeps what it is called with."""
+
+    def __init__(self):
+        self.calls = []
+
+    def __getattr__(self, name):
+        return lambda *arguments: self.calls.append((name, *arguments)) or {}
+
+
+class TensorOnGpu(OnGpu):
+    """One that says which stream it was asked to be ready for."""
+
+    def __dlpack__(self, stream=None, **options):
+        return ("ready for", stream)
+
+
+def calls_of(plan, *arguments, **options):
+    session = smelt.Session(plan, Recorder())
+    session.run("logits", *arguments, **options)
+    return session._native.calls
+
+
+class TorchStream:
+    cuda_stream = 77
+
+
+class ProtocolStream:
+    def __cuda_stream__(self):
+        return (0, 88)
+
+
+@pytest.mark.parametrize("stream, handle", [(None, 0), (5, 5), (TorchStream(), 77), (ProtocolStream(), 88)])
+def test_arrays_on_a_gpu_are_handed_over_in_the_streams_order(plan, ids, stream, handle):
+    x, y = TensorOnGpu((1,)), TensorOnGpu((1,))
+    consumer = handle or 1
+    assert calls_of(plan, stream=stream, x=x, ids=ids) == [("run", "logits", {"x": ("ready for", consumer), "ids": ids}, handle)]
+    assert calls_of(plan, stream=stream, x=x, out={"y": y}) == [
+        ("run_into", "logits", {"x": ("ready for", consumer)}, {"y": ("ready for", consumer)}, handle)
+    ]
+    assert calls_of(plan, stream=stream, x=x, on_device=True)[0][0] == "run_to_device"
+
+
+@pytest.mark.parametrize("stream", [-1, "default", 1.5, True])
+def test_what_is_no_stream_is_an_error(session, ids, stream):
+    with pytest.raises(smelt.Error, match="is no stream"):
+        session.run(input_ids=ids, stream=stream)
+
+
+def test_a_plan_for_cpus_has_no_streams_and_no_device(session, ids):
+    with pytest.raises(smelt.Error, match="runs on no stream"):
+        session.run(input_ids=ids, stream=5)
+    expected = session.run(input_ids=ids)["logits"].numpy()
+    assert numpy.array_equal(session.run(input_ids=ids, on_device=True)["logits"].numpy(), expected)
+
+
+# ---- ids
+
+
+def test_ids_are_converted_on_request(session, ids):
+    expected = session.run(input_ids=ids)["logits"].numpy()
+    for given in (ids.astype(numpy.int64), ids.astype(numpy.uint8), ids.tolist(), numpy.asfortranarray(ids)):
+        assert numpy.array_equal(session.run(input_ids=smelt.as_ids(given))["logits"].numpy(), expected)
+    assert smelt.as_ids(ids) is ids
+
+
+BAD_IDS = {
+    "large": (numpy.array([1 << 40]), "does not hold"),
+    "fractions": (numpy.array([1.5]), "expected integers"),
+    "on a gpu": (OnGpu((1,)), "lie on a GPU"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_IDS)
+def test_what_are_no_ids(name):
+    given, message = BAD_IDS[name]
+    with pytest.raises(smelt.Error, match=message):
+        smelt.as_ids(given)

@@ -31,6 +31,34 @@ def test_accumulated_halves_are_the_whole_batch(training_plan, golden):
         assert found.gradient_norm == pytest.approx(expected.gradient_norm, rel=1e-4)
 
 
+def test_a_session_goes_on_from_the_optimizers_state_to_the_same_bits(training_plan, golden):
+    batch, rate = batch_of(golden), golden["adamw"]["lr"]
+    first, second = training_plan.session(), training_plan.session(from_scratch=True, seed=3)
+    for _ in range(2):
+        first.step(lr=rate, **batch)
+    stored = first.state_dict(optimizer=True)
+    assert stored["optimizer.updates"] == 2 and len(stored) > len(first.state_dict()) + 1
+    assert second.load_state_dict(stored).updates == 2
+    for _ in range(2):
+        assert first.step(lr=rate, **batch).loss == second.step(lr=rate, **batch).loss
+    weights, others = first.state_dict(), second.state_dict()
+    assert all(numpy.array_equal(weights[name].numpy(), others[name].numpy()) for name in weights)
+
+
+def test_an_optimizers_state_that_does_not_fit_is_named(training_plan):
+    session = training_plan.session()
+    stored = session.state_dict(optimizer=True)
+    states = [name for name in stored if name.startswith("optimizer.") and name != "optimizer.updates"]
+    del stored[states[0]]
+    with pytest.raises(smelt.Error, match=f"'{states[0]}' is missing"):
+        session.load_state_dict(stored)
+    stored = {**session.state_dict(optimizer=True), states[0]: numpy.zeros(3, numpy.float32)}
+    with pytest.raises(smelt.Error, match=f"'{states[0]}' is f32"):
+        session.load_state_dict(stored)
+    with pytest.raises(smelt.Error, match="names that no state of updates has"):
+        session.load_state_dict({**session.state_dict(optimizer=True), "optimizer.none": numpy.zeros(3)})
+
+
 def test_a_plan_for_inference_does_not_train(session, golden):
     with pytest.raises(smelt.Error, match="no entry 'train_step'"):
         session.step(lr=1e-3, **batch_of(golden))

@@ -1,0 +1,43 @@
+// smelt.DeviceTensor: a result in the memory of the session's GPU, which other libraries take as it is.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/cuda/memory.h"
+#include "runtime/session.h"
+
+namespace smelt::python {
+
+class DeviceTensor {
+ public:
+  /// Runs an entry of a plan for GPUs on the stream, and leaves all of its outputs on the GPU.
+  static std::vector<DeviceTensor> run(Session& session, std::string_view entry,
+                                       std::span<const InputTensor> inputs, void* stream);
+
+  const std::string& name() const { return name_; }
+  DType dtype() const { return dtype_; }
+  const std::vector<int64_t>& shape() const { return shape_; }
+  int64_t bytes() const { return count_elements(shape_) * size_of(dtype_); }
+  void* data() const { return reinterpret_cast<void*>(block_.get()); }
+  int device() const { return device_->info().ordinal; }
+  /// What the stream is given from now on finds the values.
+  void make_wait(cuda::Stream stream) const;
+  HostTensor copy_to_host() const;
+
+ private:
+  std::string name_;
+  DType dtype_ = DType::f32;
+  std::vector<int64_t> shape_;
+  cuda::Device* device_ = nullptr;
+  cuda::DeviceBlock block_;
+  cuda::EventOwner written_;
+};
+
+void bind_device_tensor(nanobind::module_& module);
+
+}  // namespace smelt::python
