@@ -12,6 +12,7 @@
 #include "passes/memory/plan_memory.h"
 #include "passes/sharding/bucket_collectives.h"
 #include "passes/sharding/overlap_collectives.h"
+#include "runtime/error.h"
 #include "runtime/plan/wait_check.h"
 
 namespace smelt {
