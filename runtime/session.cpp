@@ -168,6 +168,13 @@ ExecutorOptions executor_options(const SessionOptions& options) {
           .after_step = options.after_step};
 }
 
+void require_host(const PlanEntry& entry, std::span<const InputTensor> inputs) {
+  for (const InputTensor& input : inputs)
+    if (input.on_device)
+      fail("{}: it lies on the device, and this kind of run takes memory of the host",
+           where(entry, "input", input.name));
+}
+
 constexpr int64_t kSmallOutputs = int64_t{64} << 20;
 
 }  // namespace
@@ -336,6 +343,7 @@ std::vector<HostTensor> Session::run(std::string_view name, const SymbolValues& 
                                      std::span<const InputTensor> inputs, StageMemory& memory,
                                      const PlaceOf& place_of) {
   const PlanEntry& found = entry(name);
+  require_host(found, inputs);
   StageMemory::Ports ports;
   for (const Port& port : found.inputs) {
     ports.input_places.push_back(place_of(port));
@@ -364,6 +372,7 @@ std::vector<HostTensor> Session::run(std::string_view name, const SymbolValues& 
 }
 
 void Session::repeat(std::string_view name, std::span<const InputTensor> inputs, int times) {
+  require_host(entry(name), inputs);
   const Run run = prepare(name, inputs);
   refresh_copies();
   executor_->repeat(run.entry, run.symbols, run.inputs, random_, times);

@@ -134,6 +134,7 @@ TEST_F(DeviceTensors, IdsMustBeTheHosts) {
   const DeviceFloats x(x_of(0));
   const std::vector<InputTensor> inputs = {input(x), {"ids", DType::i32, {4}, x.pointer(), true}};
   const OutputBuffer to = output(y_);
+  EXPECT_HAS(message_of([&] { ready->repeat("train_step", inputs, 2); }), "'x': it lies on the device");
   EXPECT_HAS(message_of([&] { ready->run("train_step", inputs, {&to, 1}); }),
              "'ids': its ids lie on the GPU, where they are not checked: expected memory of the host");
 }
