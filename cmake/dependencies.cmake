@@ -64,6 +64,11 @@ else()
                                                      ${LLVM_LIBRARY_DIR}/liblldCommon.a LLVM z zstd)  # lld's own needs
 endif()
 
+# libgomp is not built with it: threads of OpenMP would be seen as racing, so that its tests run with OMP_THREAD_LIMIT=1.
+if(SMELT_TSAN)
+  add_compile_options(-fsanitize=thread -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=thread)
+endif()
 if(SMELT_SANITIZE)
   add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
                       $<$<CXX_COMPILER_ID:Clang>:-fno-sanitize=function>)  # NVTX calls what it has of a pointer of another type
