@@ -37,7 +37,7 @@ def stream_handle(stream: Any, arrays: Iterable[Any] = ()) -> int:
             return getattr(stream, name)
     if isinstance(stream, int) and not isinstance(stream, bool) and stream >= 0:
         return stream
-    raise Error(f"stream: {stream!r} is no stream: expected its handle as a number, or one of PyTorch, CuPy or cuda.core")
+    raise Error(f"stream: {stream!r} is no stream: expected a handle as a number, or one of PyTorch, CuPy or cuda.core")
 
 
 def in_order(arrays: Mapping[str, Any], stream: int) -> dict[str, Any]:

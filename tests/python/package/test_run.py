@@ -240,7 +240,9 @@ class ProtocolStream:
 def test_arrays_on_a_gpu_are_handed_over_in_the_streams_order(plan, ids, stream, handle):
     x, y = TensorOnGpu((1,)), TensorOnGpu((1,))
     consumer = handle or 1
-    assert calls_of(plan, stream=stream, x=x, ids=ids) == [("run", "logits", {"x": ("ready for", consumer), "ids": ids}, handle)]
+    assert calls_of(plan, stream=stream, x=x, ids=ids) == [
+        ("run", "logits", {"x": ("ready for", consumer), "ids": ids}, handle)
+    ]
     assert calls_of(plan, stream=stream, x=x, out={"y": y}) == [
         ("run_into", "logits", {"x": ("ready for", consumer)}, {"y": ("ready for", consumer)}, handle)
     ]
