@@ -59,11 +59,10 @@ Value* side_by_side(GraphBuilder& b, Value* g, const Windows& w, int64_t from, i
     gap.shape[static_cast<size_t>(w.axis) + 1] = w.step - count;
     part = b.concat({part, zeros(b, gap)}, w.axis + 1);
   }
+  const Dim& windows = g->shape()[static_cast<size_t>(w.axis)];
   Shape shape = part->shape();
-  const auto axis = shape.begin() + w.axis;
-  const Dim windows = *axis;
-  *axis = windows * w.step;
-  shape.erase(axis + 1);
+  shape[static_cast<size_t>(w.axis)] = windows * w.step;
+  shape.erase(shape.begin() + w.axis + 1);
   part = b.reshape(part, shape);
   return count == w.step ? part : b.slice(part, w.axis, 0, (windows - 1) * w.step + count);
 }

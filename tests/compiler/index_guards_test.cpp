@@ -68,32 +68,39 @@ TEST_P(IndexGuards, TheRunEndsWithAnErrorThatNamesNodeAndIndex) {
   EXPECT_EQ(look_up({1}), std::vector<double>{2}) << "a fault is told once";
 }
 
-TEST_P(IndexGuards, AScatterAddsIndicesThatAreLeftOutAreReported) {
-  Session session = testing::cpu_session(GetParam()(*parse_module(R"(symbols B <= 9
-graph @spread(%t: f32[5,3], %x: i32[B], %u: f32[B,3]) {
-  %i = add %x, %x
-  %y = scatter_add %t, %i, %u "rows" {axis = 0}
-  return y = %y
-}
-)")));
+/// What a run of `op` on ones makes of its row 2 from updates of 2 by the doubled indices, or its error.
+std::string spread(Session& session, std::vector<double> x) {
   const Tensor table{DType::f32, {5, 3}, std::vector<double>(15, 1)};
-  const auto spread = [&](std::vector<double> x) -> std::string {
-    const auto count = static_cast<int64_t>(x.size());
-    const Tensor updates{DType::f32, {count, 3}, std::vector<double>(x.size() * 3, 2)};
-    try {
-      const Tensors outputs = testing::run_entry(
-          session, "spread", {}, {{"t", table}, {"x", {DType::i32, {count}, std::move(x)}}, {"u", updates}});
-      return fmt::format("{}", outputs.at("y").data[6]);
-    } catch (const Error& error) {
-      return error.what();
-    }
-  };
-  EXPECT_EQ(spread({0, 1, 1}), "5");
-  EXPECT_EQ(
-      spread({0, 1, 3}),
-      "@spread scatter_add \"rows\": the index 6 is out of bounds: expected 0 to 4; it was left out, so "
-      "results are wrong");
-  EXPECT_EQ(spread({1}), "3") << "a fault is told once";
+  const auto count = static_cast<int64_t>(x.size());
+  const Tensor updates{DType::f32, {count, 3}, std::vector<double>(x.size() * 3, 2)};
+  try {
+    const Tensors outputs = testing::run_entry(
+        session, "spread", {}, {{"t", table}, {"x", {DType::i32, {count}, std::move(x)}}, {"u", updates}});
+    return fmt::format("{}", outputs.at("y").data[6]);
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+TEST_P(IndexGuards, AScattersIndicesThatAreLeftOutAreReported) {
+  for (const auto& [op, once, twice] : {std::tuple("scatter_add", "3", "5"), {"scatter", "2", "2"}}) {
+    Session session = testing::cpu_session(GetParam()(*parse_module(fmt::format(R"(symbols B <= 9
+graph @spread(%t: f32[5,3], %x: i32[B], %u: f32[B,3]) {{
+  %i = add %x, %x
+  %y = {} %t, %i, %u "rows" {{axis = 0}}
+  return y = %y
+}}
+)",
+                                                                                op))));
+    EXPECT_EQ(spread(session, {0, 1, 1}), twice);
+    for (const auto& [x, index] : {std::pair(3, 6), {-1, -2}})
+      EXPECT_EQ(
+          spread(session, {0, 1, static_cast<double>(x)}),
+          fmt::format("@spread {} \"rows\": the index {} is out of bounds: expected 0 to 4; it was left "
+                      "out, so results are wrong",
+                      op, index));
+    EXPECT_EQ(spread(session, {1}), once) << "a fault is told once";
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, IndexGuards, ::testing::Values(&guarded_on_cpu, &guarded_on_host));
