@@ -62,8 +62,13 @@ class Fuser {
   /// Views that matmuls and other readers of memory take as they are.
   bool stays_view(const Node& broadcast) const {
     return broadcast.is(Op::broadcast) && llvm::none_of(broadcast.result()->users(), [&](const Node* user) {
-             return is_fusable(*user) || is_cheap(*user);
+             return computes_operands(*user);
            });
+  }
+
+  /// Nodes that stand in a kernel's body, where cheap operands are computed again.
+  bool computes_operands(const Node& user) const {
+    return is_fusable(user) || (is_cheap(user) && !stays_view(user));
   }
 
   /// A cheap node is computed where it is read, but for the table of a gather and what an insert writes
@@ -71,7 +76,7 @@ class Fuser {
   bool is_inlined_into(const Value* value, const Node& user) const {
     if (user.is(Op::gather) && user.operand(0) == value) return false;
     if (user.is(Op::insert) && user.operand(0) == value) return false;
-    return is_fusable(user) || is_cheap(user);
+    return computes_operands(user);
   }
 
   /// Nodes that found a group; cheap nodes are inlined into their one reader if that is fusable.
