@@ -5,12 +5,9 @@
 #include "ir/matmul_spec.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
+#include "passes/axes/elementwise.h"
 
 namespace smelt {
-
-bool works_on_elements(const Node& node) {
-  return node.is(Op::pointwise) || (node.is(Op::convert) && node.operands().size() == 1);
-}
 
 namespace {
 

@@ -9,9 +9,6 @@
 
 namespace smelt {
 
-/// Element by element, from operands of the result's shape.
-bool works_on_elements(const Node& node);
-
 struct AttentionPattern {
   Node* product;                        // scores [b,h,t,s] of queries and keys
   llvm::DenseSet<const Node*> between;  // operations on them, up to the softmax

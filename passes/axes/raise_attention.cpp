@@ -7,6 +7,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "passes/analysis.h"
 #include "passes/axes/attention_pattern.h"
+#include "passes/axes/elementwise.h"
 #include "passes/axes/score_values.h"
 #include "passes/expressions.h"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "ir/analysis/splat.h"
-#include "passes/axes/attention_pattern.h"
+#include "passes/axes/elementwise.h"
 
 namespace smelt {
 
@@ -12,11 +12,6 @@ std::vector<int64_t> dims_before(const Node& broadcast, llvm::ArrayRef<int64_t> 
   std::vector<int64_t> result;
   for (int64_t axis : broadcast.ints_attr("axes")) result.push_back(dims[axis]);
   return result;
-}
-
-Value* on_operands(GraphBuilder& b, const Node& node, llvm::ArrayRef<Value*> operands) {
-  if (node.is(Op::convert)) return b.convert(operands[0], node.result()->dtype());
-  return b.pointwise(node.scalar_op, operands);
 }
 
 Value* ScoreValues::spread(Value* outside, const Dims& dims) {

@@ -46,7 +46,5 @@ class ScoreValues {
 
 /// The dims that the operand of a broadcast has in what `dims` says of the result.
 std::vector<int64_t> dims_before(const Node& broadcast, llvm::ArrayRef<int64_t> dims);
-/// The operation, which works on elements, on other operands.
-Value* on_operands(GraphBuilder& b, const Node& node, llvm::ArrayRef<Value*> operands);
 
 }  // namespace smelt

@@ -5,7 +5,7 @@
 #include "ir/builder.h"
 #include "llvm/ADT/STLExtras.h"
 #include "passes/analysis.h"
-#include "passes/axes/attention_pattern.h"
+#include "passes/axes/elementwise.h"
 #include "passes/expressions.h"
 
 namespace smelt {
@@ -51,8 +51,7 @@ Value* part_of_concat(const Node& node, const Part& part) {
 Value* on_part(GraphBuilder& b, const Node& node, const Part& part) {
   llvm::SmallVector<Value*, 3> operands;
   for (Value* operand : node.operands()) operands.push_back(part_of(b, operand, &node, part));
-  if (node.is(Op::convert)) return b.convert(operands[0], node.result()->dtype());
-  return b.pointwise(node.scalar_op, operands);
+  return on_operands(b, node, operands);
 }
 
 Value* part_of(GraphBuilder& b, Value* value, const Node* reader, const Part& part) {

@@ -4,8 +4,8 @@
 // select on a constant, chains of transposes, reshapes, broadcasts, converts and slices, slice of concat,
 // concat of all slices of one value, gathers of rows that follow each other, sums of broadcasts, adds into
 // scatter_adds, transposes into a matmul's letters. x*0 becomes 0 only where x is finite for sure. Contract:
-// values stay the same but for what exact arithmetic permits (no rounding is added); random ops with different
-// ids and nodes with the attribute `anchor` are never merged; states are never reordered.
+// values stay the same but for what exact arithmetic permits (no rounding is added); random ops with
+// different ids and nodes with the attribute `anchor` are never merged; states are never reordered.
 #pragma once
 
 #include "ir/graph.h"
