@@ -50,6 +50,37 @@ def test_a_decoder_with_a_cache(kind, tolerance, batch, length, past):
     compared(model, inputs, tolerance, tolerance, max={"batch": 3, "length": 40, "past": 40})
 
 
+def test_an_input_that_is_looked_up_has_a_range(encoder):
+    """So that the look-up has no guard: no number of it is one of a state."""
+    model = smelt.onnx.compile_model(encoder, max={"batch": 2, "length": 8}, no_plan_cache=True)
+    assert "below = 50, least = -50" in model.text and "index_fault" not in model.plan.dump("fused")
+    ends = {"ids": numpy.array([[-50, 49]]), "mask": numpy.ones((1, 2), bool)}
+    compared(encoder, ends, 1e-5, 2e-6, model.session())
+
+
+def test_parts_of_an_input_may_be_rows_of_different_tables():
+    text = """<ir_version: 10, opset_import: ["" : 20]>
+    m (float[3] small, float[9] large, int64[2] i) => (float r) <int64[1] zero = {0}, int64[1] one = {1}, int64[1] two = {2}>
+    { a = Slice (i, zero, one)
+      b = Slice (i, one, two)
+      x = Gather (small, a)
+      y = Gather (large, b)
+      r = Add (x, y) }"""
+    draw = numpy.random.default_rng(3)
+    inputs = {"small": draw.normal(size=3).astype(numpy.float32), "large": draw.normal(size=9).astype(numpy.float32)}
+    compared(parser.parse_model(text), {**inputs, "i": numpy.array([2, 8])})
+
+
+def test_tables_that_count_are_written_as_such():
+    text = """<ir_version: 10, opset_import: ["" : 20]>
+    m (float[8, 2] x) => (float r) <int64[1,4] places = {1, 3, 5, 7}>
+    { r = Gather <axis = 0> (x, places) }"""
+    x = numpy.arange(16, dtype=numpy.float32).reshape(8, 2)
+    model = smelt.onnx.compile_model(parser.parse_model(text), no_plan_cache=True)
+    assert "values" not in model.text and "iota" in model.text
+    compared(parser.parse_model(text), {"x": x}, session=model.session())
+
+
 def test_attention_stays_whole():
     text = smelt.onnx.compile_model(models.decoder(), max={"batch": 3, "length": 8, "past": 8}, no_plan_cache=True).text
     assert text.count("= attention") == 1 and "softmax" not in text

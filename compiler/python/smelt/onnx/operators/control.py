@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import numpy
+
 from ..call import Known
-from ..refusal import Refusal
+from ..refusal import NeedsKnown, Refusal
 from ..rows import row
 from ..types import BOOL, INT64
-
-import numpy
 
 MOST_TURNS = 1024
 
@@ -31,8 +31,6 @@ def loop(n):
         given = [Known(numpy.array(turn), INT64), Known(numpy.array(True), BOOL)] + state
         condition, *found = n.run(body, given)
         if not isinstance(condition, Known):
-            from ..refusal import NeedsKnown
-
             raise NeedsKnown(condition.inputs, "the condition of a loop")
         goes_on, turn = bool(condition.array), turn + 1
         state = found[: len(state)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import math
 
-import numpy
 import onnx
 
 from ..call import Known
@@ -234,14 +233,13 @@ def dropout(n, x, ratio):
 
 @row("BitCast", out=None)
 def bit_cast(n, x):
-    raise Refusal("bits that are read as another type")
+    """Integers of as many bits wrap to each other."""
+    own, kind = n.element(0), element(n.attribute("to"))
+    narrow = own.computed != "f32" and kind.computed == "i32" and own.bits == kind.bits <= 16
+    n.refuse_unless(narrow, f"bits of {own.name} that are read as {kind.name}")
+    return Typed(n.b.cast(x, "i32"), kind.name)
 
 
 @row("Constant", out=None)
 def constant(n):
     raise Refusal("a constant that is no tensor of numbers")
-
-
-@row("MelWeightMatrix", out=None)
-def mel_weight_matrix(n):
-    raise Refusal("operands that are not constants") if numpy.size(n.known(0)) else None
