@@ -72,6 +72,19 @@ def test_control_flow_that_depends_on_data():
         compiled(Branch())
 
 
+class BySize(nn.Module):
+    def forward(self, x):
+        return x * 2 if x.shape[0] <= 5 else x
+
+
+def test_a_branch_by_size_holds_on_its_side():
+    """Above 5 rows the module does something else, which the plan must not do silently."""
+    with pytest.raises(smelt.Error, match="does something else|sizes with|restricts it"):
+        session = compiled(BySize()).session()
+        session.run(x=torch.ones(7, 4))
+    assert torch.equal(compiled(BySize(), max={"B": 5}).session().run(x=torch.ones(5, 4))["output"], torch.full((5, 4), 2.0))
+
+
 BAD_INPUTS = {
     "type": (torch.ones(3, 4, dtype=torch.float64), "give x.to\\(torch.float32\\)"),
     "strides": (torch.ones(4, 3).T, "give x.contiguous"),

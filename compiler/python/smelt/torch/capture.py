@@ -193,7 +193,7 @@ class _Dims:
         """Names of the symbols, by the inputs that have them."""
         names = {}
         specs = _specs(arguments, shapes)
-        for value, spec in zip(_user_values(program), specs):
+        for value, spec in zip(user_values(program), specs):
             for axis, dim in (spec or {}).items():
                 size = value.shape[axis]
                 if isinstance(size, torch.SymInt) and size.node.expr.is_Symbol:
@@ -214,7 +214,7 @@ def _specs(value: Any, spec: Any) -> list[Optional[dict]]:
     return []
 
 
-def _user_values(program: torch.export.ExportedProgram) -> list[torch.Tensor]:
+def user_values(program: torch.export.ExportedProgram) -> list[torch.Tensor]:
     names = set(program.graph_signature.user_inputs)
     values = [n.meta.get("val") for n in program.graph.nodes if n.op == "placeholder" and n.name in names]
     return [v for v in values if isinstance(v, torch.Tensor)]

@@ -6,6 +6,7 @@ import operator
 from dataclasses import dataclass, field
 from typing import Any, Callable
 
+import sympy
 import torch
 
 from ..errors import Error
@@ -48,6 +49,8 @@ class Importer:
         self.writer = writer
         self.missing: dict[tuple[str, str], Missing] = {}
         self.operations: dict[str, int] = {}
+        self.conditions: list[Any] = []
+        """Of the sizes, as expressions: what export has relied on."""
 
     def run(self, module: torch.fx.GraphModule, arguments: list[Any]) -> Any:
         """The outputs of the graph of `module` for these values of its placeholders."""
@@ -82,6 +85,7 @@ class Importer:
             return self._number_of(value, args)
         name = name_of(node.target)
         if name in CHECKS:
+            self.conditions += [x for x in args[:1] if isinstance(x, sympy.Basic) and x.free_symbols]
             return None
         if isinstance(node.target, torch._ops.HigherOrderOperator):
             return self._guarded(node, name, lambda: self._higher_order(name, args, kwargs))

@@ -11,16 +11,14 @@ from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.value_ranges import ValueRanges
 
 from ..errors import Error
-from .capture import Captured
+from .capture import Captured, user_values
+from .conditions import ARTIFICIAL, conditions_on, size_places
 from .dims import Shape, Sizes, shape_of
 from .dtypes import type_in_graph, type_of_input
 from .importer import Importer, Missing
 from .values import Value
 from .writer import Writer
 
-ARTIFICIAL = 3
-"""PyTorch exports for sizes that are neither 0 nor 1, and takes the same of a size less 1: lower bounds up to here say
-nothing about the module."""
 LEAST_SIZES = False
 """Whether symbols may have lower bounds in the text."""
 
@@ -47,6 +45,10 @@ class Program:
     backward_text: str = ""
     """The graph @backward, whose output `total` is the sum of all float outputs, each times an input g.NAME; empty
     where no input is trained."""
+    places: dict[str, tuple[str, int]] = field(default_factory=dict)
+    """Of each size that changes an input and a dim that have it."""
+    conditions: list[Any] = field(default_factory=list)
+    """What these sizes must fulfil."""
     exported: Any = None
     """The torch.export.ExportedProgram."""
     missing: list[Missing] = field(default_factory=list)
@@ -91,6 +93,8 @@ class ProgramBuilder:
         self.program.operations = importer.operations
         if self.program.missing:
             return self.program
+        self.program.conditions = conditions_on(self.captured, importer.conditions, self.bounds)
+        self.program.places = size_places(self.captured, user_values(self.captured.program))
         returned = self._returned(results, loss)
         self.program.text = self._text(returned, "loss" if loss else "forward")
         if self.trained:

@@ -10,6 +10,7 @@ from ..errors import Error
 from ..plan import PathLike, Plan
 from ..session import Session, StepResult
 from .arrays import checked_inputs, for_weights
+from .conditions import check_sizes
 from .program import Program
 
 
@@ -43,6 +44,10 @@ def _read(path: PathLike) -> dict[str, torch.Tensor]:
     return load_file(path)
 
 
+def _has_dim(array: Any, axis: int) -> bool:
+    return axis < len(getattr(array, "shape", ()))
+
+
 class ModuleSession(Session):
     """A Session whose arrays are torch's."""
 
@@ -71,7 +76,11 @@ class ModuleSession(Session):
         return self._plan.lr if lr is None and self.updates == 0 else lr
 
     def _checked(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        return checked_inputs(inputs, self._plan.program.inputs, self._plan.wide_ids)
+        program = self._plan.program
+        if program.conditions:
+            given = {n: inputs[i].shape[axis] for n, (i, axis) in program.places.items() if _has_dim(inputs.get(i), axis)}
+            check_sizes(program.conditions, given)
+        return checked_inputs(inputs, program.inputs, self._plan.wide_ids)
 
     # ---- weights
 

@@ -159,6 +159,23 @@ def windows_of(w, x: Value, axis: int, count: Dim, size: int, step: int, dilatio
         length = expression(sympy.expand(sympy.sympify(count) * size))
         part = w.slice(x, axis, 0, length)
         return w.reshape(part, x.shape[:axis] + (count, size) + x.shape[axis + 1 :])
+    if not isinstance(x.shape[axis], int):
+        return _windows_of_parts(w, x, axis, count, size, step, dilation)
     shape = (count, size)
     places = w.add(w.iota(shape, 0, step), w.iota(shape, 1, dilation))
     return w.gather(x, places, axis)
+
+
+def _windows_of_parts(w, x: Value, axis: int, count: Dim, size: int, step: int, dilation: int) -> Value:
+    """Of an axis whose size is a symbol: a part for each place in the window, joined along a dim of their own."""
+    before, behind = x.shape[:axis], x.shape[axis + 1 :]
+    if step > 1:  # so that the last window has a whole step
+        x = w.concat([x, w.constant(0, x.dtype, before + (step - 1,) + behind)], axis)
+    span = expression(sympy.expand(sympy.sympify(count) * step))
+    parts = []
+    for place in range(size):
+        part = w.slice(x, axis, place * dilation, span)
+        if step > 1:
+            part = w.slice(w.reshape(part, before + (count, step) + behind), axis + 1, 0, 1)
+        parts.append(w.reshape(part, before + (count, 1) + behind))
+    return w.concat(parts, axis + 1)
