@@ -52,11 +52,11 @@ FLOATS = {
     "sorted": lambda x, p, i, image: x.sort(-1).values + x.sort(-1, descending=True).indices + x.argsort(-1),
     "permuted": lambda x, p, i, image: x.permute(2, 0, 1).transpose(0, -1) + x.movedim(1, 0).mT.sum(0)[:, None].mean(),
     "views": lambda x, p, i, image: x.reshape(-1, 3).view(x.shape[0], -1, 2, 3).flatten(2).unflatten(2, (3, 2)).sum(-1),
-    "parts": lambda x, p, i, image: x[:, 1:-1] + x[:, 2:] - x[:, :-2] * x[:, 2:, -1:] + x[:, -1:],
+    "parts": lambda x, p, i, image: x * x[:, :1] + x[..., -1:] * x[:, -1:] + x[..., 1:2],
     "steps": lambda x, p, i, image: x[..., ::2] + x[..., 1::2] + x[:, ::3].sum() + x[:, 1::2].mean(),
     "splits": lambda x, p, i, image: sum(x.split(2, -1)) + sum(x.chunk(3, -1)) + torch.split(x, [1, 2, 3], -1)[1],
     "taken apart": lambda x, p, i, image: sum(x.unbind(-1)) + x.select(-1, -1) + x.narrow(2, 1, 2).sum(-1),
-    "joined": lambda x, p, i, image: torch.cat([x, p[:, :1], x[:, 2:]], 1) + 1,
+    "joined": lambda x, p, i, image: torch.cat([x, p[:, :1], x], 1) + 1,
     "stacked": lambda x, p, i, image: torch.stack([x, p, x], -2),
     "repeated": lambda x, p, i, image: x.repeat(2, 1, 3),
     "interleaved": lambda x, p, i, image: x.repeat_interleave(2, 1) + 1,
@@ -107,7 +107,7 @@ FLOATS = {
 }  # fmt: skip
 INTEGERS = {
     "whole division": lambda x, p, i, image: i // 3 + i % 3 + torch.div(i, 2, rounding_mode="trunc") + torch.fmod(i, 3),
-    "whole numbers": lambda x, p, i, image: (x * 3).long() + i.abs() * 2 - i.clamp(-2, 2) + (-i) + i.sign(),
+    "whole numbers": lambda x, p, i, image: (x[..., 0] * 3).long() + i.abs() * 2 - i.clamp(-2, 2) + (-i) + i.sign(),
     "whole powers": lambda x, p, i, image: i**2 + 2 ** i.abs(),
     "whole extremes": lambda x, p, i, image: i.amax(1) - i.min() + i.sum(1) + i.argmax(1),
     "written where": lambda x, p, i, image: torch.where(i > 0, i, -1),

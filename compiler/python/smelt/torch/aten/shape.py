@@ -147,7 +147,9 @@ def every(w, x: Value, axis: int, begin: Dim, step: int, length: Dim) -> Value:
         return _every_of_known(w, x, axis, begin, step, length)
     span = expression(sympy.expand(sympy.sympify(length) * step))
     end = expression(sympy.expand(sympy.sympify(begin) + span))
-    if w.sizes.not_less(x.shape[axis], end):
+    if not isinstance(x.shape[axis], int) and not w.sizes.not_less(x.shape[axis], end):
+        x = padded(w, x, axis, 0, step - 1, 0)  # so that the last one has a whole row
+    if not isinstance(x.shape[axis], int) or w.sizes.not_less(x.shape[axis], end):
         part = w.slice(x, axis, begin, span)
         rows = w.reshape(part, x.shape[:axis] + (length, step) + x.shape[axis + 1 :])
         first = w.slice(rows, axis + 1, 0, 1)
