@@ -53,10 +53,13 @@ def as_ids(ids: Any, dtype: str = "int32") -> Any:
 
     if is_on_gpu(ids):
         raise Error("ids: they lie on a GPU, where they would not be checked: give ids.cpu()")
-    array = numpy.asarray(ids)
+    try:
+        array = numpy.asarray(ids)
+    except ValueError:
+        raise Error("ids: the rows are of different lengths: expected an array's shape") from None
     if array.dtype.kind not in "iu":
         raise Error(f"ids: elements are {array.dtype}, expected integers")
-    narrow = numpy.ascontiguousarray(array, dtype=dtype)
-    if narrow.dtype.itemsize < array.dtype.itemsize and not numpy.array_equal(narrow, array):
+    held = numpy.iinfo(dtype)
+    if array.size and not held.min <= int(array.min()) <= int(array.max()) <= held.max:
         raise Error(f"ids: there are numbers that {dtype} does not hold")
-    return narrow
+    return numpy.asarray(array, dtype=dtype, order="C")

@@ -163,12 +163,13 @@ class Session:
         states = {name: array for name, array in state_dict.items() if name.startswith(_OPTIMIZER)}
         weights = {name: array for name, array in state_dict.items() if name not in states}
         updates = states.pop(_UPDATES, None)
+        made = None if updates is None else int(updates)
         with Progress("loading weights"):
             self._native.load_state_dict(weights, strict)
             if states:
                 self._native.load_optimizer_state(states)
-        if updates is not None:
-            self.updates, self._micro_steps = int(updates), 0
+        if made is not None:
+            self.updates, self._micro_steps = made, 0
         return self
 
     def save_weights(self, path: Union[str, "os.PathLike[str]"]) -> None:

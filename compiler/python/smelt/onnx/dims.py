@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Iterable, Union
 
 Size = Union[int, "Dim"]
@@ -101,6 +102,14 @@ def product(sizes: Iterable[Size]) -> Size:
 
 def is_known(size: Size) -> bool:
     return not isinstance(size, Dim)
+
+
+def least(size: Size) -> float:
+    """A bound that no run is below, as symbols are at least 1; minus infinity where products are subtracted."""
+    terms = terms_of(size)
+    if any(factor < 0 for atoms, factor in terms.items() if atoms):
+        return -math.inf
+    return sum(terms.values())
 
 
 def quotient(size: Size, divisor: Size) -> Size:

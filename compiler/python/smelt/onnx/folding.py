@@ -10,7 +10,7 @@ import onnx
 from onnx import reference
 
 from .call import Known, Thing
-from .dims import is_known
+from .dims import Size, is_known, least
 from .types import INT64, element_of
 from .refusal import Refusal
 
@@ -77,8 +77,18 @@ SIZES: dict[str, Callable[..., numpy.ndarray]] = {
     "Slice": lambda node, a, *places: _slice(node, a, *places),
     "ReduceProd": lambda node, a, *rest: numpy.prod(a, keepdims=bool(_attribute(node, "keepdims", 1))),
     "Where": lambda node, c, a, b: numpy.where(c, a, b),
-    "Equal": lambda node, a, b: numpy.frompyfunc(lambda l, r: bool(l == r), 2, 1)(a, b).astype(bool),
+    "Equal": lambda node, a, b: numpy.asarray(numpy.frompyfunc(_are_equal, 2, 1)(a, b)).astype(bool),
 }
+
+
+def _are_equal(left: Size, right: Size) -> bool:
+    """Throws ValueError for sizes that are equal in some runs and not in others."""
+    difference = left - right
+    if is_known(difference):
+        return difference == 0
+    if least(difference) > 0 or least(-difference) > 0:
+        return False
+    raise ValueError(f"{left} and {right} may be equal")
 
 
 def _attribute(node: onnx.NodeProto, name: str, default: Any) -> Any:
@@ -110,7 +120,7 @@ def _fold_sizes(node: onnx.NodeProto, inputs: Sequence[Optional[Known]]) -> Opti
     try:
         with_objects = [None if t is None else t.array for t in inputs]
         found = numpy.asarray(SIZES[node.op_type](node, *with_objects))
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, IndexError):
         return None
     kind = INT64 if node.op_type != "Equal" else element_of(numpy.dtype(bool))
     if found.dtype == object and all(is_known(each) for each in found.flat):

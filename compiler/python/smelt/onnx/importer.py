@@ -261,6 +261,8 @@ def import_model(
 
 
 def _given(need: NeedsKnown, known: Mapping[str, Any], sizes: Mapping[str, Any]) -> dict[str, numpy.ndarray]:
+    if not need.inputs:
+        raise Refusal(f"{need.what} follows from symbolic sizes, and sets others: give these sizes numbers in the model")
     wanted = sorted(need.inputs - set(known))
     missing = [name for name in wanted if name not in sizes]
     shown = [f"{name!r}: ..." for name in missing]

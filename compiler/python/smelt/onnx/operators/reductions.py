@@ -84,7 +84,8 @@ def reduction(n, x):
 def arg(n, x):
     b = n.b
     axis = n.attribute("axis", 0) % len(x.shape)
-    x = x if n.node.op_type == "ArgMax" else b.point("neg", b.cast(x, "f32") if x.dtype == "i32" else x)
+    if n.node.op_type == "ArgMin":  # -1 - x, as there is no -x of the least integer
+        x = b.sub(-1, x) if x.dtype == "i32" else b.point("neg", x)
     if n.attribute("select_last_index", 0):
         found = b.sub(x.shape[axis] - 1, b.argmax(b.reverse(x, axis), axis))
     else:
@@ -109,19 +110,37 @@ def largest_first(b, x, k):
     return b.graph.nodes("top_k", [x], [("f32", shape), ("i32", shape)], k=k)
 
 
+MOST_RANKED = 4096
+"""Integers that f32 may not hold are compared with each other, every one with all."""
+
+
+def places_in_order(b, x, is_largest_first):
+    """As f32, where each element of the last axis comes: how many come before it."""
+    size = x.shape[-1]
+    own, other = b.unsqueeze(x, -1), b.unsqueeze(x, -2)
+    is_before = b.point("gt" if is_largest_first else "lt", other, own)
+    is_in_front = b.point("lt", b.iota((size, size), 1), b.iota((size, size), 0))
+    is_tie = b.point("logical_and", b.point("eq", other, own), is_in_front)
+    return b.reduce("add", b.cast(b.point("logical_or", is_before, is_tie), "f32"), [-1])
+
+
 @row("TopK", out=None)
 def top_k(n, x):
     b = n.b
     axis = n.attribute("axis", -1) % len(x.shape)
     k = n.attribute("k") if n.given("k") else n.number(1)
     n.refuse_unless(is_known(k) and 1 <= k <= 1024, f"k = {k}, of which 1 to 1024 are sorted")
-    if x.dtype == "i32":
-        n.refuse_unless(n.element(0).bits <= 16 or is_known(x.shape[axis]), f"the element type {n.element(0).name}")
-    moved = b.cast(b.move(x, axis, -1), "f32")
+    moved = b.move(x, axis, -1)
     is_largest = n.attribute("largest", 1)
-    values, places = largest_first(b, moved if is_largest else b.point("neg", moved), int(k))
+    if x.dtype == "i32" and n.element(0).bits > 16:
+        size = x.shape[axis]
+        n.refuse_unless(is_known(size) and size <= MOST_RANKED, f"{size} elements of the type {n.element(0).name}")
+        keys = b.point("neg", places_in_order(b, moved, is_largest))
+    else:
+        keys = b.cast(moved, "f32") if is_largest else b.point("neg", b.cast(moved, "f32"))
+    values, places = largest_first(b, keys, int(k))
     if x.dtype == "i32":
-        values = taken(b, b.move(x, axis, -1), places)
+        values = taken(b, moved, places)
     elif not is_largest:
         values = b.point("neg", values)
     return [Typed(b.move(values, -1, axis), n.element(0).name), Typed(b.move(places, -1, axis), "INT64")]
