@@ -66,7 +66,7 @@ class Case {
   void expect_fault() {
     const auto copy = module_->clone();
     Graph& graph = *copy->graphs.front();
-    const Node& node = indexing_node(graph);
+    const Node& node = indexing_node(*module_->graphs.front());  // the copy's is pruned
     const EvaluateOptions at = options();
     const int64_t rows = rows_at(node, at.symbols);
     const Tensors inputs = RandomIndices::inputs(graph, at.symbols, random_);
