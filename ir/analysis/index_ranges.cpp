@@ -1,43 +1,24 @@
 #include "ir/analysis/index_ranges.h"
 
 #include <algorithm>
+#include <cmath>
 
-#include "ir/analysis/splat.h"
+#include "ir/analysis/integer_ranges.h"
 #include "runtime/error.h"
 
 namespace smelt {
 namespace {
 
 using MaybeRange = std::optional<IndexRange>;
+using MaybeReals = std::optional<RealRange>;
 
-constexpr int64_t kLeast = INT32_MIN, kMost = INT32_MAX;
+constexpr int64_t kLeast = kLeastInteger, kMost = kMostInteger;
 
 bool has_range(DType type) { return !is_float(type); }
 
 IndexRange any_of(DType type) {
   if (type == DType::boolean) return {0, 1};
   return {kLeast, kMost};
-}
-
-/// Nothing where kernels, which count in 32 bits, would wrap around.
-MaybeRange in_32_bits(int64_t least, int64_t most, bool attained) {
-  if (least < kLeast || most > kMost) return std::nullopt;
-  return IndexRange{.least = least, .most = most, .attained = attained};
-}
-
-/// With `beside` as a number of the range.
-IndexRange hull(const IndexRange& x) {
-  if (!x.beside) return x;
-  return {.least = std::min(x.least, *x.beside), .most = std::max(x.most, *x.beside)};
-}
-
-IndexRange either(const IndexRange& a, const IndexRange& b) {
-  const bool same = a.beside == b.beside;
-  const IndexRange x = same ? a : hull(a), y = same ? b : hull(b);
-  IndexRange result{.least = std::min(x.least, y.least), .most = std::max(x.most, y.most)};
-  if (same) result.beside = a.beside;
-  if (x.below == y.below) result.below = x.below;
-  return result;
 }
 
 /// The largest value that a size can have; nothing where it has no bound.
@@ -49,69 +30,6 @@ std::optional<int64_t> most_of(const Dim& dim, const Symbols& symbols) {
   }
 }
 
-/// Symbols are at least 1, so sums of their products are at least what they are there.
-bool is_never_zero(const Dim& dim) {
-  int64_t least = 0;
-  for (const Dim::Term& term : dim.terms()) {
-    if (term.coefficient < 0) return false;
-    for (const Atom& atom : term.atoms)
-      if (atom.inner) return false;
-    least = std::min(kMost, least + std::min(kMost, term.coefficient));
-  }
-  return least > 0;
-}
-
-/// Of x below a Dim and y of any kind, x + y is below that and the most of y.
-std::optional<Dim> below_sum(const IndexRange& x, const IndexRange& y) {
-  if (!x.below) return std::nullopt;
-  return *x.below + Dim(y.most);
-}
-
-MaybeRange add(const IndexRange& x, const IndexRange& y) {
-  MaybeRange sum = in_32_bits(x.least + y.least, x.most + y.most, false);
-  if (sum) sum->below = x.below ? below_sum(x, y) : below_sum(y, x);
-  return sum;
-}
-
-/// Of whole numbers below n, times a number c > 0: at most (n - 1) c.
-std::optional<Dim> below_product(const IndexRange& x, const IndexRange& y) {
-  if (!x.below || y.least != y.most || y.least < 1) return std::nullopt;
-  return (*x.below - Dim(1)) * Dim(y.least) + Dim(1);
-}
-
-MaybeRange multiply(const IndexRange& x, const IndexRange& y) {
-  const auto [least, most] =
-      std::minmax({x.least * y.least, x.least * y.most, x.most * y.least, x.most * y.most});
-  MaybeRange product = in_32_bits(least, most, false);
-  if (product) product->below = x.below ? below_product(x, y) : below_product(y, x);
-  return product;
-}
-
-/// Of whole numbers, by positive ones.
-MaybeRange divide(const IndexRange& x, const IndexRange& y) {
-  if (y.least < 1) return std::nullopt;
-  const auto [least, most] =
-      std::minmax({x.least / y.least, x.least / y.most, x.most / y.least, x.most / y.most});
-  return IndexRange{.least = least, .most = most};
-}
-
-IndexRange larger(const IndexRange& x, const IndexRange& y) {
-  return {.least = std::max(x.least, y.least), .most = std::max(x.most, y.most)};
-}
-
-/// What one side is below, both are.
-IndexRange smaller(const IndexRange& x, const IndexRange& y) {
-  return {.least = std::min(x.least, y.least),
-          .most = std::min(x.most, y.most),
-          .below = x.below ? x.below : y.below};
-}
-
-/// Of some of the elements in a range, which need not be the least and the most.
-IndexRange of_some(IndexRange range) {
-  range.attained = false;
-  return range;
-}
-
 /// What one result of a reduction is made of.
 Dim elements_of_a_row(const Node& reduce) {
   Dim count = 1;
@@ -120,24 +38,23 @@ Dim elements_of_a_row(const Node& reduce) {
   return count;
 }
 
-bool is_comparison(const Node& node) {
-  return node.is(Op::pointwise) && info(node.scalar_op).complement.has_value();
+/// The least and the most of a constant's numbers; nothing where one is NaN.
+MaybeReals numbers_of(const Node& constant) {
+  if (!constant.has("values")) {
+    const double value = constant.float_attr("value");
+    return std::isnan(value) ? MaybeReals() : RealRange{value, value};
+  }
+  const std::vector<double>& values = constant.floats_attr("values");
+  if (values.empty() || std::ranges::any_of(values, [](double x) { return std::isnan(x); }))
+    return std::nullopt;
+  const auto [least, most] = std::ranges::minmax_element(values);
+  return RealRange{*least, *most};
 }
 
-/// The part of a range for which `x op number` holds; the whole where that is none, since it is not reached.
-IndexRange part(const IndexRange& whole, ScalarOp op, int64_t number) {
-  IndexRange x = whole;
-  x.attained = false;
-  if (op == ScalarOp::ne && x.beside == number) x.beside.reset();
-  if (op == ScalarOp::ne && x.least == number) ++x.least;
-  if (op == ScalarOp::ne && x.most == number) --x.most;
-  if (op == ScalarOp::ne) return x.least > x.most ? whole : x;
-  x = hull(x);
-  if (op == ScalarOp::eq || op == ScalarOp::ge) x.least = std::max(x.least, number);
-  if (op == ScalarOp::gt) x.least = std::max(x.least, number + 1);
-  if (op == ScalarOp::eq || op == ScalarOp::le) x.most = std::min(x.most, number);
-  if (op == ScalarOp::lt) x.most = std::min(x.most, number - 1);
-  return x.least > x.most ? whole : x;
+/// Numbers are converted to integers by leaving out what is behind the point.
+MaybeRange truncated(const MaybeReals& x) {
+  if (!x) return std::nullopt;
+  return in_32_bits(static_cast<int64_t>(x->least), static_cast<int64_t>(x->most));
 }
 
 }  // namespace
@@ -173,8 +90,10 @@ IndexRanges::IndexRanges(const Graph& graph) : graph_(graph) { find(); }
 
 IndexRanges::IndexRanges(const Node& fusion, const IndexRanges& around) : graph_(*fusion.body) {
   const std::vector<Node*> inputs = graph_.inputs();
-  for (size_t i = 0; i < inputs.size(); ++i)
-    ranges_[inputs[i]->result()] = around.at(fusion.operand(static_cast<unsigned>(i)));
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Value* outside = fusion.operand(static_cast<unsigned>(i));
+    know(*inputs[i]->result(), around.known(*outside));
+  }
   find();
 }
 
@@ -182,18 +101,36 @@ void IndexRanges::find() {
   for (const auto& node : graph_.nodes()) {
     if (node->is(Op::fusion)) find_results(*node);
     for (const auto& result : node->results())
-      if (has_range(result->dtype()))
-        if (const MaybeRange range = of(*result)) ranges_[result.get()] = *range;
+      if (const Known found = find(*result); found.integers || found.reals) know(*result, found);
   }
+}
+
+IndexRanges::Known IndexRanges::find(const Value& value) {
+  if (has_range(value.dtype())) return {of(value), {}};
+  return {{}, of_reals(value)};
+}
+
+IndexRanges::Known IndexRanges::known(const Value& value) const {
+  if (has_range(value.dtype())) return {at(&value), {}};
+  return {{}, reals(&value)};
+}
+
+void IndexRanges::know(const Value& value, const Known& found) {
+  ranges_.erase(&value), reals_.erase(&value);
+  if (found.integers) ranges_[&value] = *found.integers;
+  if (found.reals) reals_[&value] = *found.reals;
 }
 
 /// What a fusion leaves is what its body makes of its operands.
 void IndexRanges::find_results(const Node& fusion) {
-  const auto integer = [](const auto& result) { return has_range(result->dtype()); };
-  if (std::ranges::none_of(fusion.results(), integer)) return;
   const IndexRanges inside(fusion, *this);
   for (unsigned i = 0; i < fusion.result_count(); ++i)
-    ranges_[fusion.result(i)] = inside.at(fusion.body->outputs[i].value);
+    know(*fusion.result(i), inside.known(*fusion.body->outputs[i].value));
+}
+
+MaybeReals IndexRanges::reals(const Value* value) const {
+  const auto known = reals_.find(value);
+  return known == reals_.end() ? std::nullopt : MaybeReals(known->second);
 }
 
 IndexRange IndexRanges::at(const Value* value) const {
@@ -201,7 +138,7 @@ IndexRange IndexRanges::at(const Value* value) const {
   return known == ranges_.end() ? any_of(value->dtype()) : known->second;
 }
 
-MaybeRange IndexRanges::of(const Value& value) const {
+MaybeRange IndexRanges::of(const Value& value) {
   const Node& node = *value.node();
   switch (node.op()) {
     case Op::constant:
@@ -222,7 +159,8 @@ MaybeRange IndexRanges::of(const Value& value) const {
     case Op::gather:
       return of_some(at(node.operand(0)));
     case Op::convert:
-      return has_range(node.operand(0)->dtype()) ? MaybeRange(at(node.operand(0))) : std::nullopt;
+      if (value.dtype() == DType::boolean) return std::nullopt;
+      return has_range(node.operand(0)->dtype()) ? at(node.operand(0)) : truncated(reals(node.operand(0)));
     case Op::concat: {
       IndexRange all = at(node.operand(0));
       for (const Value* operand : node.operands().drop_front()) all = either(all, at(operand));
@@ -250,16 +188,10 @@ IndexRange IndexRanges::some_of(const Node& node, unsigned other) const {
   return of_some(either(at(node.operand(0)), at(node.operand(other))));
 }
 
-MaybeRange IndexRanges::of_constant(const Node& node) const {
-  double least = 0, most = 0;
-  if (node.has("values")) {
-    const std::vector<double>& values = node.floats_attr("values");
-    if (values.empty()) return std::nullopt;
-    const auto [low, high] = std::ranges::minmax_element(values);
-    least = *low, most = *high;
-  } else {
-    least = most = node.float_attr("value");
-  }
+MaybeRange IndexRanges::of_constant(const Node& node) {
+  const MaybeReals numbers = numbers_of(node);
+  if (!numbers) return std::nullopt;
+  const auto [least, most] = *numbers;
   if (!(least >= static_cast<double>(kLeast) && most <= static_cast<double>(kMost))) return std::nullopt;
   return IndexRange{
       .least = static_cast<int64_t>(least), .most = static_cast<int64_t>(most), .attained = true};
@@ -278,49 +210,21 @@ MaybeRange IndexRanges::of_iota(const Value& value) const {
   return IndexRange{.least = 0, .most = *most - 1, .below = extent, .attained = extent.is_constant()};
 }
 
-MaybeRange IndexRanges::of_pointwise(const Node& node) const {
-  if (is_comparison(node)) return IndexRange{0, 1};
+MaybeRange IndexRanges::of_pointwise(const Node& node) {
+  if (info(node.scalar_op).flag) return IndexRange{0, 1};
   if (node.is(ScalarOp::select)) return of_select(node);
   if (!has_range(node.operand(0)->dtype())) return std::nullopt;
   const IndexRange x = hull(at(node.operand(0)));
   const IndexRange y = node.operands().size() > 1 ? hull(at(node.operand(1))) : IndexRange{};
-  switch (node.scalar_op) {
-    case ScalarOp::add:
-      return add(x, y);
-    case ScalarOp::sub:
-      return add(x, {-y.most, -y.least});
-    case ScalarOp::mul:
-      return multiply(x, y);
-    case ScalarOp::div:
-      return divide(x, y);
-    case ScalarOp::neg:
-      return in_32_bits(-x.most, -x.least, false);
-    case ScalarOp::max:
-      return larger(x, y);
-    case ScalarOp::min:
-      return smaller(x, y);
-    default:
-      return std::nullopt;
-  }
+  return integer_result(node.scalar_op, x, y);
 }
 
-/// A value of a branch, which the comparison before it narrows: select(ne(x, -1), x, 0) is never -1.
-IndexRange IndexRanges::where(const Value* value, const Value* condition, bool holds) const {
-  IndexRange range = at(value);
-  const Node& comparison = *condition->node();
-  if (!is_comparison(comparison)) return range;
-  const bool first = comparison.operand(0) == value;
-  if (!first && comparison.operand(1) != value) return range;
-  const auto number = whole_splat(comparison.operand(first ? 1 : 0));
-  if (!number) return range;
-  ScalarOp op = holds ? comparison.scalar_op : *info(comparison.scalar_op).complement;
-  if (!first) op = *info(op).swapped;
-  return part(range, op, *number);
-}
-
-MaybeRange IndexRanges::of_select(const Node& node) const {
-  const Value* condition = node.operand(0);
-  return either(where(node.operand(1), condition, true), where(node.operand(2), condition, false));
+/// What is never chosen says nothing.
+MaybeRange IndexRanges::of_select(const Node& node) {
+  const auto x = chosen(node, 1), y = chosen(node, 2);
+  if (x && y) return either(*x->integers, *y->integers);
+  if (x || y) return of_some(*(x ? x : y)->integers);
+  return either(at(node.operand(1)), at(node.operand(2)));
 }
 
 /// -1 stands for none, in rows of fewer elements than are asked for.
@@ -358,6 +262,54 @@ MaybeRange IndexRanges::of_reduce(const Node& node, unsigned result) const {
   if (!count || *count < 0 || *count > kMost) return std::nullopt;
   return in_32_bits(std::min<int64_t>(0, *count * range.least), std::max<int64_t>(0, *count * range.most),
                     false);
+}
+
+MaybeReals IndexRanges::of_reals(const Value& value) {
+  const Node& node = *value.node();
+  switch (node.op()) {
+    case Op::constant: {
+      const MaybeReals numbers = numbers_of(node);
+      return numbers ? rounded(*numbers) : std::nullopt;
+    }
+    case Op::reshape:
+    case Op::transpose:
+    case Op::broadcast:
+    case Op::stop_gradient:
+    case Op::slice:
+    case Op::windows:
+    case Op::gather:
+      return reals(node.operand(0));
+    case Op::convert:
+      return converted(*node.operand(0));
+    case Op::pointwise:
+      return node.is(ScalarOp::select) ? selected_reals(node) : pointwise_reals(node);
+    default:
+      return reals(&value);
+  }
+}
+
+MaybeReals IndexRanges::converted(const Value& value) const {
+  const MaybeReals whole = reals(&value);
+  if (!has_range(value.dtype())) return whole ? rounded(*whole) : std::nullopt;
+  const IndexRange range = hull(at(&value));
+  return whole_numbers({static_cast<double>(range.least), static_cast<double>(range.most)});
+}
+
+MaybeReals IndexRanges::pointwise_reals(const Node& node) const {
+  llvm::SmallVector<RealRange, 3> operands;
+  for (const Value* operand : node.operands()) {
+    const MaybeReals range = has_range(operand->dtype()) ? converted(*operand) : reals(operand);
+    if (!range) return std::nullopt;
+    operands.push_back(*range);
+  }
+  return real_result(node.scalar_op, operands);
+}
+
+MaybeReals IndexRanges::selected_reals(const Node& node) {
+  const auto x = chosen(node, 1), y = chosen(node, 2);
+  if ((x && !x->reals) || (y && !y->reals) || (!x && !y)) return std::nullopt;
+  const RealRange &a = *(x ? x : y)->reals, &b = *(y ? y : x)->reals;
+  return RealRange{std::min(a.least, b.least), std::max(a.most, b.most)};
 }
 
 }  // namespace smelt

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "ir/analysis/real_range.h"
 #include "ir/graph.h"
 #include "llvm/ADT/DenseMap.h"
 
@@ -23,10 +24,11 @@ struct IndexRange {
   std::optional<int64_t> surely_outside(const Dim& rows) const;
 };
 
-/// Ranges of integers and flags: through constants, iota, inputs with bounds, views, conversions, sums,
-/// differences, products, quotients, minima, maxima, selects with their comparisons, look-ups in constant
-/// tables, what is put into tables, reductions and bodies of fusions. Arithmetic that may leave 32 bits has
-/// an unknown result. Floats have no range.
+/// Ranges of integers and flags: through constants, iota, inputs with bounds, views, conversions, arithmetic,
+/// look-ups in constant tables, what is put into tables, reductions and bodies of fusions. A
+/// branch of a select is what its operands make where the condition holds, or does not. Arithmetic that may
+/// leave 32 bits has an unknown result. Floats have a range where they are made of constants and integers,
+/// with room for rounding to any type; an infinity or NaN that may be among them leaves it unknown.
 class IndexRanges {
  public:
   explicit IndexRanges(const Graph& graph);
@@ -36,22 +38,46 @@ class IndexRanges {
   IndexRange at(const Value* value) const;
 
  private:
+  /// Integers have the one, floats may have the other.
+  struct Known {
+    std::optional<IndexRange> integers;
+    std::optional<RealRange> reals;
+  };
+  using Narrowed = llvm::DenseMap<const Value*, IndexRange>;
+
   void find();
   void find_results(const Node& fusion);
-  std::optional<IndexRange> of(const Value& value) const;
+  Known find(const Value& value);
+  Known known(const Value& value) const;
+  void know(const Value& value, const Known& found);
+
+  std::optional<IndexRange> of(const Value& value);
   IndexRange some_of(const Node& node, unsigned other) const;
-  std::optional<IndexRange> of_constant(const Node& node) const;
+  static std::optional<IndexRange> of_constant(const Node& node);
   std::optional<IndexRange> of_input(const Node& node) const;
   std::optional<IndexRange> of_iota(const Value& value) const;
-  std::optional<IndexRange> of_pointwise(const Node& node) const;
-  std::optional<IndexRange> of_select(const Node& node) const;
+  std::optional<IndexRange> of_pointwise(const Node& node);
+  std::optional<IndexRange> of_select(const Node& node);
   std::optional<IndexRange> of_top_k(const Node& node) const;
   std::optional<IndexRange> of_sample(const Node& node) const;
   std::optional<IndexRange> of_reduce(const Node& node, unsigned result) const;
-  IndexRange where(const Value* value, const Value* condition, bool holds) const;
+
+  std::optional<RealRange> reals(const Value* value) const;
+  std::optional<RealRange> of_reals(const Value& value);
+  std::optional<RealRange> converted(const Value& value) const;
+  std::optional<RealRange> pointwise_reals(const Node& node) const;
+  std::optional<RealRange> selected_reals(const Node& node);
+
+  // ---- branches of a select (select_ranges.cpp)
+  std::optional<Known> chosen(const Node& select, unsigned operand);
+  bool narrow(Narrowed& narrowed, const Value* condition, bool holds) const;
+  IndexRange now(const Narrowed& narrowed, const Value* value) const;
+  Known found_again(const Value& value, const Narrowed& narrowed);
 
   const Graph& graph_;
   llvm::DenseMap<const Value*, IndexRange> ranges_;
+  llvm::DenseMap<const Value*, RealRange> reals_;
+  int selects_around_ = 0;
 };
 
 }  // namespace smelt

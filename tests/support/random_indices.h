@@ -125,7 +125,17 @@ class RandomIndices {
   Value* index(const Shape& shape, int depth) {
     if (depth == 0 || chance(20)) return leaf(shape);
     Value* x = index(shape, depth - 1);
-    switch (below(10)) {
+    switch (below(15)) {
+      case 10:
+        return b_.pointwise(chance(70) ? ScalarOp::abs : ScalarOp::sign, {x});
+      case 11:
+        return from_behind(x);
+      case 12:
+        return b_.convert(reals(x), DType::i32);
+      case 13:
+        return running(x);
+      case 14:
+        return bucket(x);
       case 0:
         return b_.add(x, number(x, -3, 3));
       case 1:
@@ -150,11 +160,61 @@ class RandomIndices {
   }
 
   Value* chosen(Value* x, Value* y) {
+    Value* condition = comparison(x, y);
+    if (chance(30))
+      condition = b_.pointwise(chance(60) ? ScalarOp::logical_and : ScalarOp::logical_or,
+                               {condition, comparison(chance(50) ? x : y, x)});
+    if (chance(10)) condition = b_.pointwise(ScalarOp::logical_not, {condition});
+    if (chance(30)) x = b_.add(x, number(x, -2, 2));
+    return chance(50) ? b_.select(condition, x, y) : b_.select(condition, y, x);
+  }
+
+  /// With a number, or with the other value.
+  Value* comparison(Value* x, Value* y) {
     static constexpr ScalarOp kComparisons[] = {ScalarOp::eq, ScalarOp::ne, ScalarOp::lt,
                                                 ScalarOp::le, ScalarOp::gt, ScalarOp::ge};
-    Value* against = number(x, -1, kMostRows);
-    Value* condition = b_.pointwise(kComparisons[below(6)], {x, against});
-    return chance(50) ? b_.select(condition, x, y) : b_.select(condition, y, x);
+    Value* against = chance(70) ? number(x, -1, kMostRows) : y;
+    return b_.pointwise(kComparisons[below(6)], {chance(80) ? x : against, against});
+  }
+
+  /// Negative numbers count from behind.
+  Value* from_behind(Value* x) {
+    return b_.select(b_.pointwise(ScalarOp::lt, {x, b_.like(x, 0)}), b_.add(x, number(x, 1, kMostRows)), x);
+  }
+
+  /// Arithmetic in floating point, whose results are seldom whole numbers but where they are exact.
+  Value* reals(Value* x) {
+    static constexpr ScalarOp kFunctions[] = {ScalarOp::sqrt,  ScalarOp::log, ScalarOp::floor,
+                                              ScalarOp::neg,   ScalarOp::abs, ScalarOp::sigmoid,
+                                              ScalarOp::log1p, ScalarOp::tanh};
+    Value* y = b_.convert(x, DType::f32);
+    if (chance(70)) y = b_.min(b_.max(y, b_.like(y, chance(50) ? 1 : -2)), b_.like(y, 20));
+    for (int64_t steps = below(3); steps > 0; --steps) {
+      const ScalarOp op = kFunctions[below(8)];
+      if (info(op).above > -2) y = b_.add(b_.pointwise(ScalarOp::abs, {y}), b_.like(y, 0.1));  // no NaN
+      y = b_.pointwise(op, {y});
+      if (chance(70)) y = b_.mul(y, b_.like(y, 0.7 * static_cast<double>(below(7) - 2)));
+      if (chance(50)) y = b_.add(y, b_.like(y, 0.3 + static_cast<double>(below(3))));
+    }
+    return y;
+  }
+
+  /// Numbers below a limit as they are, and others by their logarithm, as relative positions are counted.
+  Value* bucket(Value* x) {
+    const auto limit = static_cast<double>(1 + below(5));
+    Value* y = b_.pointwise(
+        ScalarOp::log, {b_.div(b_.convert(x, DType::f32), b_.constant(limit, {DType::f32, x->shape()}))});
+    y = b_.mul(y, b_.like(y, 0.1 + static_cast<double>(below(3))));
+    Value* large = b_.add(b_.convert(y, DType::i32), b_.like(x, limit));
+    if (chance(70)) large = b_.min(large, number(x, 0, kMostRows));
+    return b_.select(b_.pointwise(ScalarOp::lt, {x, b_.like(x, limit)}), x, large);
+  }
+
+  /// How many numbers up to each are no larger than some number, or sums or maxima of them.
+  Value* running(Value* x) {
+    if (x->rank() == 0) return x;
+    Value* of = chance(60) ? b_.convert(b_.pointwise(ScalarOp::le, {x, number(x, -1, 4)}), DType::i32) : x;
+    return b_.scan(chance(80) ? "add" : "max", of, below(x->rank()), chance(30));
   }
 
   // ---- operations

@@ -67,6 +67,66 @@ TEST(GuardIndices, WhatIsProvenStaysAsItIs) {
   EXPECT_EQ(fate("", "%i = iota {axis = 0} : i32[T]", "%v"), "proven") << "both are T long";
 }
 
+/// %NAME = constant NUMBER, as long as the batch.
+std::string constant(const std::string& name, const std::string& number) {
+  return "%" + name + " = constant {value = " + number + "} : i32[B]\n ";
+}
+
+TEST(GuardIndices, NegativeNumbersCountFromBehind) {
+  const std::string wrapped =
+      constant("o", "0") + constant("n", "7") + "%c = lt %x, %o\n %w = add %x, %n\n %i = select %c, %w, %x";
+  EXPECT_EQ(fate("%x: i32[B] {below = 7, least = -7}", wrapped), "proven");
+  EXPECT_EQ(fate("%x: i32[B] {below = 7, least = -8}", wrapped), "guarded");
+  EXPECT_EQ(fate("%x: i32[B] {below = 8, least = -7}", wrapped), "guarded");
+  EXPECT_EQ(fate("%x: i32[B] {below = 7}", wrapped), "proven") << "the sum is never chosen";
+}
+
+TEST(GuardIndices, ConditionsNarrowWhatTheyCompare) {
+  const std::string numbers = constant("o", "0") + constant("l", "7");
+  const auto chosen = [&](const std::string& condition) {
+    return fate("%x: i32[B]", numbers + condition + "\n %i = select %c, %x, %o");
+  };
+  EXPECT_EQ(chosen("%a = ge %x, %o\n %b = lt %x, %l\n %c = logical_and %a, %b"), "proven");
+  EXPECT_EQ(chosen("%a = ge %x, %o\n %b = le %x, %l\n %c = logical_and %a, %b"), "guarded");
+  EXPECT_EQ(chosen("%a = ge %x, %o\n %b = lt %x, %l\n %c = logical_or %a, %b"), "guarded");
+  EXPECT_EQ(chosen("%a = lt %x, %o\n %b = ge %x, %l\n %d = logical_or %a, %b\n %c = logical_not %d"),
+            "proven");
+  EXPECT_EQ(chosen("%a = lt %x, %o\n %b = ge %x, %l\n %d = logical_and %a, %b\n %c = logical_not %d"),
+            "guarded");
+  EXPECT_EQ(chosen("%c = eq %x, %l"), "guarded");
+  EXPECT_EQ(fate("%x: i32[T], %z: i32[T]",
+                 "%n = iota {axis = 0} : i32[T]\n %o = constant {value = 0} : i32[T]\n %a = ge %x, %o\n"
+                 " %b = le %x, %n\n %c = logical_and %a, %b\n %i = select %c, %x, %o",
+                 "%v"),
+            "proven")
+      << "no more than a row of T";
+}
+
+/// Relative positions as T5 counts them, with room for errors of the logarithm.
+std::string bucket(const std::string& first, const std::string& last) {
+  return "%a = iota {axis = 0} : i32[T]\n %k = constant {value = " + first + "} : i32[T]\n" +
+         " %s = lt %a, %k\n %f = convert %a : f32[T]\n %q = constant {value = 0.25} : f32[T]\n"
+         " %g = mul %f, %q\n %l = log %g\n %h = convert %l : i32[T]\n"
+         " %m = constant {value = 4} : i32[T]\n %n = add %h, %m\n %e = constant {value = " +
+         last + "} : i32[T]\n %j = min %n, %e\n %i = select %s, %a, %j";
+}
+
+TEST(GuardIndices, IndicesOfFloatsAreBoundedWithRoomForRounding) {
+  EXPECT_EQ(fate("", bucket("4", "6")), "proven");
+  EXPECT_EQ(fate("", bucket("4", "7")), "proven") << "log(8 / 4) is less than 1";
+  EXPECT_EQ(fate("", bucket("1", "6")), "proven") << "log(1 / 4) is -1 without what is behind the point";
+  EXPECT_EQ(fate("", bucket("0", "6")), "guarded") << "the logarithm of 0 is no number";
+  const auto rounded = [](const std::string& factor) {
+    return fate("%x: i32[B] {below = 7}", "%f = convert %x : f32[B]\n %k = constant {value = " + factor +
+                                              "} : f32[B]\n %g = mul %f, %k\n %i = convert %g : i32[B]");
+  };
+  EXPECT_EQ(rounded("1.1"), "proven");
+  EXPECT_EQ(rounded("1.166"), "guarded") << "6.996, which is 7 in bf16";
+  EXPECT_EQ(rounded("-0.1"), "proven");
+  EXPECT_EQ(rounded("-0.2"), "guarded");
+  EXPECT_EQ(fate("%x: f32[B]", "%z = tanh %x\n %i = convert %z : i32[B]"), "guarded") << "x may be NaN";
+}
+
 TEST(GuardIndices, WhatIsNotIsGuarded) {
   EXPECT_EQ(fate("%i: i32[B]", ""), "guarded");
   EXPECT_EQ(fate("%i: i64[B]", ""), "guarded");

@@ -1,0 +1,161 @@
+#include "ir/analysis/integer_ranges.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace smelt {
+namespace {
+
+using MaybeRange = std::optional<IndexRange>;
+
+/// Of x below a Dim and y of any kind, x + y is below that and the most of y.
+std::optional<Dim> below_sum(const IndexRange& x, const IndexRange& y) {
+  if (!x.below) return std::nullopt;
+  return *x.below + Dim(y.most);
+}
+
+MaybeRange add(const IndexRange& x, const IndexRange& y) {
+  MaybeRange sum = in_32_bits(x.least + y.least, x.most + y.most);
+  if (sum) sum->below = x.below ? below_sum(x, y) : below_sum(y, x);
+  return sum;
+}
+
+/// Of whole numbers below n, times a number c > 0: at most (n - 1) c.
+std::optional<Dim> below_product(const IndexRange& x, const IndexRange& y) {
+  if (!x.below || y.least != y.most || y.least < 1) return std::nullopt;
+  return (*x.below - Dim(1)) * Dim(y.least) + Dim(1);
+}
+
+MaybeRange multiply(const IndexRange& x, const IndexRange& y) {
+  const auto [least, most] =
+      std::minmax({x.least * y.least, x.least * y.most, x.most * y.least, x.most * y.most});
+  MaybeRange product = in_32_bits(least, most);
+  if (product) product->below = x.below ? below_product(x, y) : below_product(y, x);
+  return product;
+}
+
+/// Of whole numbers, by positive ones.
+MaybeRange divide(const IndexRange& x, const IndexRange& y) {
+  if (y.least < 1) return std::nullopt;
+  const auto [least, most] =
+      std::minmax({x.least / y.least, x.least / y.most, x.most / y.least, x.most / y.most});
+  return IndexRange{.least = least, .most = most};
+}
+
+IndexRange larger(const IndexRange& x, const IndexRange& y) {
+  return {.least = std::max(x.least, y.least), .most = std::max(x.most, y.most)};
+}
+
+/// What one side is below, both are.
+IndexRange smaller(const IndexRange& x, const IndexRange& y) {
+  return {.least = std::min(x.least, y.least),
+          .most = std::min(x.most, y.most),
+          .below = x.below ? x.below : y.below};
+}
+
+MaybeRange absolute(const IndexRange& x) {
+  const int64_t most = std::max(std::abs(x.least), std::abs(x.most));
+  if (x.least <= 0 && x.most >= 0) return in_32_bits(0, most);
+  return in_32_bits(std::min(std::abs(x.least), std::abs(x.most)), most);
+}
+
+int64_t sign(int64_t x) { return x < 0 ? -1 : x > 0; }
+
+/// The part of x that is not the one number of y.
+MaybeRange without(IndexRange x, const IndexRange& y) {
+  if (y.beside || y.least != y.most) return x;
+  if (x.beside == y.least) x.beside.reset();
+  if (x.least == y.least) ++x.least;
+  if (x.most == y.least) --x.most;
+  if (x.least <= x.most) return x;
+  if (!x.beside) return std::nullopt;
+  return IndexRange{*x.beside, *x.beside};
+}
+
+/// Whether all of the range is below the size, which zeros are, too.
+bool is_below(const IndexRange& x, const std::optional<Dim>& size) {
+  return size && (x.below == size || (x.most < 1 && is_never_zero(*size)));
+}
+
+}  // namespace
+
+/// Symbols are at least 1, so sums of their products are at least what they are there.
+bool is_never_zero(const Dim& dim) {
+  int64_t least = 0;
+  for (const Dim::Term& term : dim.terms()) {
+    if (term.coefficient < 0) return false;
+    for (const Atom& atom : term.atoms)
+      if (atom.inner) return false;
+    least = std::min(kMostInteger, least + std::min(kMostInteger, term.coefficient));
+  }
+  return least > 0;
+}
+
+MaybeRange in_32_bits(int64_t least, int64_t most, bool attained) {
+  if (least < kLeastInteger || most > kMostInteger) return std::nullopt;
+  return IndexRange{.least = least, .most = most, .attained = attained};
+}
+
+IndexRange hull(const IndexRange& x) {
+  if (!x.beside) return x;
+  return {.least = std::min(x.least, *x.beside), .most = std::max(x.most, *x.beside)};
+}
+
+IndexRange either(const IndexRange& a, const IndexRange& b) {
+  const bool same = a.beside == b.beside;
+  const IndexRange x = same ? a : hull(a), y = same ? b : hull(b);
+  IndexRange result{.least = std::min(x.least, y.least), .most = std::max(x.most, y.most)};
+  if (same) result.beside = a.beside;
+  if (is_below(y, x.below))
+    result.below = x.below;
+  else if (is_below(x, y.below))
+    result.below = y.below;
+  return result;
+}
+
+IndexRange of_some(IndexRange range) {
+  range.attained = false;
+  return range;
+}
+
+MaybeRange integer_result(ScalarOp op, const IndexRange& x, const IndexRange& y) {
+  switch (op) {
+    case ScalarOp::add:
+      return add(x, y);
+    case ScalarOp::sub:
+      return add(x, {-y.most, -y.least});
+    case ScalarOp::mul:
+      return multiply(x, y);
+    case ScalarOp::div:
+      return divide(x, y);
+    case ScalarOp::neg:
+      return in_32_bits(-x.most, -x.least);
+    case ScalarOp::abs:
+      return absolute(x);
+    case ScalarOp::sign:
+      return IndexRange{sign(x.least), sign(x.most)};
+    case ScalarOp::floor:
+      return x;
+    case ScalarOp::max:
+      return larger(x, y);
+    case ScalarOp::min:
+      return smaller(x, y);
+    default:
+      return std::nullopt;
+  }
+}
+
+MaybeRange part(const IndexRange& whole, ScalarOp op, const IndexRange& other) {
+  if (op == ScalarOp::ne) return without(of_some(whole), other);
+  const bool equal = op == ScalarOp::eq, less = op == ScalarOp::lt, more = op == ScalarOp::gt;
+  IndexRange x = of_some(hull(whole));
+  const IndexRange y = hull(other);
+  if (equal || less || op == ScalarOp::le) {
+    x.most = std::min(x.most, y.most - less);
+    if (!x.below && y.below) x.below = *y.below - Dim(less);
+  }
+  if (equal || more || op == ScalarOp::ge) x.least = std::max(x.least, y.least + more);
+  return x.least > x.most ? MaybeRange() : x;
+}
+
+}  // namespace smelt
