@@ -25,6 +25,11 @@ struct WeightMatch {
   const TensorView* tensor;
 };
 
+bool holds_weights(const State& state) {
+  return state.role == Role::parameter && !state.segments.empty() && state.copy_of.empty() &&
+         state.scales_of.empty();
+}
+
 namespace {
 
 /// to[c][r] = from[r][c] for `rows` x `columns`, row-major on both sides.
@@ -78,12 +83,6 @@ std::string problem_with(const Segment& segment, const TensorView* tensor) {
   if (tensor->shape != stored_shape(segment) || !is_float(tensor->dtype))
     return fmt::format("'{}' is {}, expected floats {}", tensor->name, describe(*tensor), expected);
   return {};
-}
-
-/// Neither a copy nor scales: these are made of what is written here.
-bool holds_weights(const State& state) {
-  return state.role == Role::parameter && !state.segments.empty() && state.copy_of.empty() &&
-         state.scales_of.empty();
 }
 
 /// Collects what is wrong instead of stopping at the first.

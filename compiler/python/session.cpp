@@ -15,6 +15,7 @@
 
 #include "compiler/python/arrays.h"
 #include "compiler/python/device_tensor.h"
+#include "compiler/python/weight_views.h"
 #include "runtime/session_weights.h"
 
 namespace smelt::python {
@@ -129,13 +130,16 @@ std::vector<HostTensor> run_to_host(Session& session, const std::string& entry, 
   return results;
 }
 
-/// `stream`: of the session's GPU; 0: the default stream.
+/// `stream`: of the session's GPU; 0: the default stream, with which inputs on the GPU alone order the run.
+std::vector<HostTensor> run_on(Session& session, const std::string& entry, const InputArrays& inputs,
+                               uintptr_t stream) {
+  if (stream == 0) return session.run(entry, inputs.tensors);
+  return run_to_host(session, entry, inputs, reinterpret_cast<void*>(stream));
+}
+
 nb::dict run(BoundSession& bound, const std::string& entry, const nb::dict& arrays, uintptr_t stream) {
   const InputArrays inputs = inputs_of(bound, entry, arrays);
-  return by_name(alone(bound, [&](Session& session) {
-    if (stream == 0) return session.run(entry, inputs.tensors);
-    return run_to_host(session, entry, inputs, reinterpret_cast<void*>(stream));
-  }));
+  return by_name(alone(bound, [&](Session& session) { return run_on(session, entry, inputs, stream); }));
 }
 
 /// Outputs stay on the GPU; of a plan for CPUs they are the host's, as ever.
@@ -165,8 +169,9 @@ void check_output(const PlanEntry& entry, std::span<const std::vector<int64_t>> 
          describe(port->dtype, shape), describe(output.dtype, output.shape));
 }
 
+/// `step`: of its random numbers; nothing: that of the last run.
 void run_into(BoundSession& bound, const std::string& entry, const nb::dict& arrays, const nb::dict& out,
-              uintptr_t stream) {
+              uintptr_t stream, std::optional<int64_t> step) {
   const InputArrays inputs = inputs_of(bound, entry, arrays);
   std::vector<OutputArray> outputs;
   for (const auto& [name, array] : out)
@@ -179,20 +184,35 @@ void run_into(BoundSession& bound, const std::string& entry, const nb::dict& arr
       check_output(session.entry(entry), shapes, output);
       buffers.push_back({output.name, output.owner.data(), output.bytes(), output.on_device});
     }
+    if (step) session.set_random(bound.seed, *step);
     session.run(entry, inputs.tensors, buffers, {.stream = reinterpret_cast<void*>(stream)});
   });
 }
 
+/// Of every output its type and shape, for inputs like these.
+nb::dict output_shapes(BoundSession& bound, const std::string& entry, const nb::dict& arrays) {
+  const InputArrays inputs = inputs_of(bound, entry, arrays);
+  const auto shapes =
+      alone(bound, [&](Session& session) { return session.output_shapes(entry, inputs.tensors); });
+  const auto& ports = bound.session->entry(entry).outputs;
+  nb::dict dict;
+  for (size_t i = 0; i < ports.size(); ++i) {
+    const nb::str port(ports[i].name.c_str());
+    dict[port] = nb::make_tuple(std::string(name(ports[i].dtype)), shapes[i]);
+  }
+  return dict;
+}
+
 /// An entry of training: its random numbers are those of this step.
 nb::dict train(BoundSession& bound, const std::string& entry, const nb::dict& arrays,
-               std::optional<float> rate, int64_t step, int64_t micro_step) {
+               std::optional<float> rate, int64_t step, int64_t micro_step, uintptr_t stream) {
   const InputArrays inputs = inputs_of(bound, entry, arrays);
   return by_name(alone(bound, [&](Session& session) {
     const PlanEntry& found = session.entry(entry);
     session.unify(found, inputs.tensors);
     if (rate) session.scalar("learning_rate") = *rate;
     session.set_random(bound.seed, step, micro_step);
-    return session.run(entry, inputs.tensors);
+    return run_on(session, entry, inputs, stream);
   }));
 }
 
@@ -282,9 +302,12 @@ nb::class_<BoundSession> bind_session(nb::module_& module) {
       .def_ro("note", &BoundSession::note)
       .def("run", run)
       .def("run_to_device", run_to_device)
-      .def("run_into", run_into)
+      .def("run_into", run_into, nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+           nb::arg("step").none() = nb::none())
+      .def("output_shapes", output_shapes)
       .def("train", train, nb::arg(), nb::arg(), nb::arg("rate").none(), nb::arg("step"),
-           nb::arg("micro_step"))
+           nb::arg("micro_step"), nb::arg("stream") = 0)
+      .def("weight_views", [](nb::handle self) { return weight_views(self); })
       .def("share", share)
       .def("state_dict", state_dict)
       .def("optimizer_state", optimizer_state)

@@ -107,21 +107,29 @@ class Session:
 
     def step(self, *, lr: Optional[float] = None, **inputs: Any) -> StepResult:
         """One update of the weights on one batch. `lr` stays what it is where it is not given."""
-        outputs = self._native.train("train_step", in_order(inputs, 0), rate=lr, step=self.updates, micro_step=0)
+        outputs = self._train("train_step", inputs, lr)
         self.updates += 1
         return StepResult(outputs)
 
     def accumulate(self, **inputs: Any) -> None:
         """Adds the gradients of one batch to those of the next update, which `apply` makes."""
-        self._native.train("accumulate", in_order(inputs, 0), rate=None, step=self.updates, micro_step=self._micro_steps)
+        self._train("accumulate", inputs, None)
         self._micro_steps += 1
 
     def apply(self, *, lr: Optional[float] = None) -> StepResult:
         """The update by the gradients of all batches since the last one."""
-        outputs = self._native.train("apply", {}, rate=lr, step=self.updates, micro_step=0)
+        outputs = self._train("apply", {}, lr)
         self.updates += 1
         self._micro_steps = 0
         return StepResult(outputs)
+
+    def _train(self, entry: str, inputs: Mapping[str, Any], rate: Optional[float]) -> dict[str, Any]:
+        return self._run_training(entry, in_order(inputs, 0), rate, 0)
+
+    def _run_training(self, entry: str, ready: dict[str, Any], rate: Optional[float], stream: int) -> dict[str, Any]:
+        micro_step = self._micro_steps if entry == "accumulate" else 0
+        step = self.updates
+        return self._native.train(entry, ready, rate=rate, step=step, micro_step=micro_step, stream=stream)
 
     def generate(
         self,

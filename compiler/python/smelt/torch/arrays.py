@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any, Mapping
+from typing import Any, Mapping, Optional
 
 import torch
 
 from ..errors import Error
 from .dtypes import dtype_of_input
 
+DEFAULT_STREAM = 1
+"""The driver's handle of the default stream, with which a run is then ordered also where no tensor is on the GPU."""
+CHECKED_ON_THE_HOST = (torch.int32, torch.int64)
 
-def checked_inputs(inputs: Mapping[str, Any], expected: Mapping[str, torch.dtype], wide_ids: bool) -> dict[str, Any]:
-    """The inputs as they are; arrays of other libraries pass, and the session looks at them."""
-    return {name: _checked(name, value, expected.get(name), wide_ids) for name, value in inputs.items()}
+
+def checked_inputs(
+    inputs: Mapping[str, Any], expected: Mapping[str, torch.dtype], wide_ids: bool, device: torch.device
+) -> dict[str, Any]:
+    """The inputs where they are, but for integers on a GPU, which a session looks at before it runs: they come to the
+    host. Arrays of other libraries pass, and the session looks at them."""
+    return {name: _checked(name, value, expected.get(name), wide_ids, device) for name, value in inputs.items()}
 
 
-def _checked(name: str, value: Any, dtype: Any, wide_ids: bool) -> Any:
+def _checked(name: str, value: Any, dtype: Any, wide_ids: bool, device: torch.device) -> Any:
     if not isinstance(value, torch.Tensor):
         return value
     value = value.detach()
-    require_host(f"input '{name}'", value)
     if dtype is not None and value.dtype != (wanted := dtype_of_input(dtype, wide_ids)):
         short = str(wanted).removeprefix("torch.")
         raise Error(f"input '{name}' is {value.dtype}, expected {wanted}: give {name}.to(torch.{short})")
@@ -28,12 +34,39 @@ def _checked(name: str, value: Any, dtype: Any, wide_ids: bool) -> Any:
             f"input '{name}' of shape {tuple(value.shape)} has strides {value.stride()}; nothing is copied unasked: "
             f"give {name}.contiguous()"
         )
-    return value
+    return placed(f"input '{name}'", value, device)
 
 
-def require_host(what: str, tensor: torch.Tensor) -> None:
-    if tensor.device.type != "cpu":
-        raise Error(f"{what} is on {tensor.device}; inputs lie in the memory of the host: call .cpu() on it")
+def placed(what: str, tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
+    """A tensor of the host or of the session's GPU, integers of the host: they are checked before they are used."""
+    if tensor.device.type == "cpu":
+        return tensor
+    if device.type == "cpu":
+        raise Error(f"{what} is on {tensor.device}, and the session is on the CPU: call .cpu() on it, or compile with "
+                    "target='native' on a machine with a GPU")
+    if tensor.device != device:
+        raise Error(f"{what} is on {tensor.device}, and the session is on {device}: call .to('{device}') on it")
+    return tensor.cpu() if tensor.dtype in CHECKED_ON_THE_HOST else tensor
+
+
+def device_of(tensors: Any) -> torch.device:
+    """The GPU of the first tensor that is on one, else the CPU."""
+    return next((t.device for t in tensors if t.device.type == "cuda"), torch.device("cpu"))
+
+
+def device_for(target: str, asked: Optional[str], home: torch.device) -> torch.device:
+    """Where a session of a plan is: where it was asked for, else where the module is, else on PyTorch's current GPU."""
+    if not target.startswith("sm_"):
+        return torch.device(asked or "cpu")
+    chosen = torch.device(asked) if asked else home if home.type == "cuda" else torch.device("cuda")
+    if chosen.type != "cuda" or chosen.index is not None:
+        return chosen
+    return torch.device("cuda", torch.cuda.current_device() if torch.cuda.is_available() else 0)
+
+
+def current_stream(device: torch.device) -> int:
+    """The handle of PyTorch's current stream; 0 of the CPU, which has none."""
+    return 0 if device.type == "cpu" else torch.cuda.current_stream(device).cuda_stream or DEFAULT_STREAM
 
 
 def for_weights(tensor: Any) -> Any:

@@ -13,10 +13,11 @@ import sympy
 import torch
 
 from ..errors import Error
-from .arrays import require_host
+from .arrays import device_of, for_weights, placed
 from .capture import capture
 from .compile import compile_text
 from .dims import expression
+from .outputs import Runner
 from .program import Program, build_program
 
 OPTIONS = ("max", "precision", "target", "attention", "fallback")
@@ -94,13 +95,14 @@ class CompiledGraph:
 
     def __init__(self, graph: torch.fx.GraphModule, given: list[Any], options: Mapping[str, Any]) -> None:
         self.bounds = dict(options.get("max") or {})
-        self.options = {k: v for k, v in options.items() if k not in ("max", "fallback")}
+        self.device = device_of(x for x in given if isinstance(x, torch.Tensor))
+        self.options = {"target": "cuda"} if self.device.type == "cuda" else {}
+        self.options |= {k: v for k, v in options.items() if k not in ("max", "fallback")}
         self.arguments = Arguments(given, self.bounds)
         self.trained = [i for i in self.arguments.tensors if given[i].requires_grad]
         self.program, self.values = self._imported(graph, given)
-        self.forward = compile_text(self.program.text, mode="infer", **self.options).session(from_scratch=True)
-        self._load(self.forward)
-        self._backward: Any = None
+        self.forward = self._runner(compile_text(self.program.text, mode="infer", **self.options))
+        self._backward: Optional[Runner] = None
         self.calls = 0
 
     def _imported(self, graph: torch.fx.GraphModule, given: list[Any]) -> tuple[Program, list[Any]]:
@@ -114,16 +116,18 @@ class CompiledGraph:
             raise Error("Smelt cannot do:\n  " + "\n  ".join(str(m) for m in program.missing))
         return program, captured.values
 
-    def _load(self, session: Any) -> None:
+    def _runner(self, plan: Any) -> Runner:
+        """Of tensors of the host outputs are the host's, also where a plan for GPUs was asked for."""
+        session = plan.session(from_scratch=True, device=str(self.device) if self.device.type == "cuda" else None)
         if self.program.parameters:
-            held = {n: t.detach().float().contiguous() for n, t in self.program.parameters.items()}
-            session.load_state_dict(held)
+            session.load_state_dict({n: for_weights(t.float()) for n, t in self.program.parameters.items()})
+        return Runner(session._native, self.device)
 
     # ---- calls
 
     def __call__(self, *given: Any) -> list[Any]:
         self.calls += 1
-        tensors = [_ready(f"argument {i}", given[i]) for i in self.arguments.tensors]
+        tensors = [_ready(f"argument {i}", given[i], self.device) for i in self.arguments.tensors]
         wants = torch.is_grad_enabled() and any(given[i].requires_grad for i in self.arguments.tensors)
         results = _Differentiated.apply(self, self.calls, *tensors) if wants else self.run(self.calls, tensors)
         return self._with_numbers(list(results), given)
@@ -147,28 +151,24 @@ class CompiledGraph:
         return {name: t for name, t in named.items() if name in self.program.inputs}
 
     def run(self, call: int, tensors: list[torch.Tensor]) -> list[torch.Tensor]:
-        found = self.forward._native.train("forward", self._inputs(tensors), rate=None, step=call, micro_step=0)
-        names = [n for n in self.program.output_tensors if n is not None]
-        return [torch.from_dlpack(found[n]) for n in names]
+        found = self.forward.run("forward", self._inputs(tensors), call)
+        return [found[n] for n in self.program.output_tensors if n is not None]
 
     def gradients(self, call: int, tensors: list[torch.Tensor], given: tuple[Any, ...]) -> list[Any]:
         """Of all tensors, None where there is none; random numbers are those of the call."""
         inputs = self._inputs(tensors)
         for name, gradient in zip(self.program.float_outputs, given):
             inputs[f"g.{name}"] = gradient.contiguous()
-        found = self.backward._native.train("backward", inputs, rate=None, step=call, micro_step=0)
-        names = [f"grad.i{i}" for i in self.arguments.tensors]
-        return [torch.from_dlpack(found[n]) if n in found else None for n in names]
+        found = self.backward.run("backward", inputs, call)
+        return [found.get(f"grad.i{i}") for i in self.arguments.tensors]
 
     @property
-    def backward(self) -> Any:
+    def backward(self) -> Runner:
         if self._backward is None:
             wanted = [f"i{i}" for i in self.trained if f"i{i}" in self.program.inputs]
             passes = f"differentiate{{output=total,wrt={'+'.join(wanted)}}},{BEHIND_DIFFERENTIATION}"
             text = self.program.backward_text
-            plan = compile_text(text, mode="infer", pipeline=passes, **self.options)
-            self._backward = plan.session(from_scratch=True)
-            self._load(self._backward)
+            self._backward = self._runner(compile_text(text, mode="infer", pipeline=passes, **self.options))
         return self._backward
 
 
@@ -192,17 +192,17 @@ class _Differentiated(torch.autograd.Function):
         return (None, None, *found)
 
 
-def _ready(name: str, tensor: torch.Tensor) -> torch.Tensor:
-    require_host(name, tensor)
+def _ready(name: str, tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
+    """Contiguous, and where the plan reads it: forward and backward share what is copied here."""
     if tensor.dtype == torch.float64:
         raise Error(f"{name} is float64, which Smelt computes in float32: call .float()")
-    return tensor if tensor.is_contiguous() else tensor.contiguous()
+    return placed(name, tensor if tensor.is_contiguous() else tensor.contiguous(), device)
 
 
 def _of_hint(tensor: torch.Tensor) -> torch.Tensor:
     """A tensor of the sizes at hand, but at least 2 where they may change."""
     sizes = [max(2, x.node.hint) if isinstance(x, torch.SymInt) else int(x) for x in tensor.shape]
-    return torch.zeros(sizes, dtype=tensor.dtype)
+    return torch.zeros(sizes, dtype=tensor.dtype, device=tensor.device)
 
 
 class GraphByNumbers:

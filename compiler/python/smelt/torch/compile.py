@@ -12,6 +12,7 @@ import torch
 from .. import plan as plans
 from ..errors import Error
 from ..optimizers import AdamW, Optimizer
+from .arrays import device_of
 from .capture import capture
 from .program import Program, build_program
 from .session import ModulePlan
@@ -59,7 +60,8 @@ def compile_module(
     dynamic_shapes: the dims that may change, by input, such as {"input_ids": {0: "B", 1: "T"}}; max: their bounds.
     mode: "infer": the plan's entry is @forward, with the outputs of the module in evaluation. "train": the module is
     taken as it is (call train() for its dropout) and its output `loss` is trained by `optimizer`.
-    The other options are those of smelt.compile: precision="bf16", target="native", ...
+    The other options are those of smelt.compile: precision="bf16", target="native", ... Of a module on a GPU the target
+    is "cuda" where none is given.
     """
     if mode not in ("infer", "train"):
         raise Error(f"mode '{mode}': expected 'infer' or 'train'")
@@ -73,6 +75,8 @@ def compile_module(
     program = import_module(
         module, sample, dynamic_shapes, max, training, loss if training else None, decay_all=decay_all
     )
+    if device_of(module.parameters()).type == "cuda":
+        options = {"target": "cuda", **options}
     plan = compile_text(program.text, mode=mode, **(rule.options() if rule else {}), **options)
     return ModulePlan(plan, module, program, True, rule.lr if rule else None)
 
@@ -103,6 +107,6 @@ def export(
     directory = pathlib.Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
     (directory / "model.ir").write_text(program.text)
-    weights = {name: tensor.detach().float().contiguous().clone() for name, tensor in program.parameters.items()}
+    weights = {name: tensor.detach().cpu().float().contiguous().clone() for name, tensor in program.parameters.items()}
     save_file(weights, directory / "model.safetensors")
     return directory

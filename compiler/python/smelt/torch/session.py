@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any, Mapping, Optional
 
 import torch
 
+from ..arrays import in_order
 from ..errors import Error
 from ..plan import PathLike, Plan
 from ..session import Session, StepResult
-from .arrays import checked_inputs, for_weights
+from .arrays import checked_inputs, current_stream, device_for, device_of, for_weights
+from .attach import attach, detach
 from .conditions import check_sizes
+from .outputs import Runner
 from .program import Program
 
 
@@ -31,10 +35,12 @@ class ModulePlan(Plan):
 
     def session(self, weights: Optional[PathLike] = None, **options: Any) -> "ModuleSession":
         """Memory to run the plan with. It begins with the weights that the module has now, or with those of a
-        safetensors file; the other options are those of smelt.Plan.session."""
+        safetensors file; the other options are those of smelt.Plan.session. Of a plan for GPUs it is by default on the
+        GPU where the module is, else on PyTorch's current one."""
         if options.pop("from_scratch", False):
             raise Error("a plan of a module has no initial values of its own: its sessions begin with the module's weights")
-        session = ModuleSession(self, super().session(from_scratch=True, **options)._native)
+        device = device_for(self.target, options.pop("device", None), device_of(self.module.parameters()))
+        session = ModuleSession(self, super().session(from_scratch=True, device=str(device), **options)._native, device)
         return session.load_state_dict(self.module.state_dict() if weights is None else _read(weights), strict=False)
 
 
@@ -49,18 +55,26 @@ def _has_dim(array: Any, axis: int) -> bool:
 
 
 class ModuleSession(Session):
-    """A Session whose arrays are torch's."""
+    """A Session whose arrays are torch's: of the host, or of the session's GPU, on PyTorch's current stream."""
 
     _plan: ModulePlan
+
+    def __init__(self, plan: ModulePlan, native: Any, device: torch.device) -> None:
+        super().__init__(plan, native)
+        self.device = device
+        self._runner = Runner(native, device)
+        self._attached = False
 
     def run(
         self, entry: Optional[str] = None, /, *, out: Optional[Mapping[str, Any]] = None, **inputs: Any
     ) -> dict[str, Any]:
-        """Runs the module's forward and returns its outputs by name, as tensors."""
-        given = self._checked(inputs)
-        if out is not None:
-            return super().run(entry, out=out, **given)
-        return {name: torch.from_dlpack(t) for name, t in super().run(entry, **given).items()}
+        """Runs the module's forward and returns its outputs by name, as tensors on the session's device."""
+        given, name = self._checked(inputs), self._entry(entry)
+        if out is None:
+            return self._runner.run(name, given)
+        stream = current_stream(self.device)
+        self._native.run_into(name, in_order(given, stream), in_order(out, stream), stream)
+        return dict(out)
 
     def step(self, *, lr: Optional[float] = None, **inputs: Any) -> StepResult:
         """One update of the weights on one batch. The first rate is the optimiser's where none is given."""
@@ -72,6 +86,10 @@ class ModuleSession(Session):
     def apply(self, *, lr: Optional[float] = None) -> StepResult:
         return super().apply(lr=self._rate(lr))
 
+    def _train(self, entry: str, inputs: Mapping[str, Any], rate: Optional[float]) -> dict[str, Any]:
+        stream = current_stream(self.device)
+        return self._run_training(entry, in_order(inputs, stream), rate, stream)
+
     def _rate(self, lr: Optional[float]) -> Optional[float]:
         return self._plan.lr if lr is None and self.updates == 0 else lr
 
@@ -80,7 +98,7 @@ class ModuleSession(Session):
         if program.conditions:
             given = {n: inputs[i].shape[axis] for n, (i, axis) in program.places.items() if _has_dim(inputs.get(i), axis)}
             check_sizes(program.conditions, given)
-        return checked_inputs(inputs, program.inputs, self._plan.wide_ids)
+        return checked_inputs(inputs, program.inputs, self._plan.wide_ids, self.device)
 
     # ---- weights
 
@@ -98,10 +116,49 @@ class ModuleSession(Session):
         if strict and unknown:
             raise Error(f"the module has no {', '.join(unknown)}")
         self._native.load_state_dict(values, True)
+        self._agree()
         return self
 
+    def attach(self, module: Optional[torch.nn.Module] = None) -> "ModuleSession":
+        """Makes the session's memory that of the module's parameters, and of those of its buffers that the plan reads:
+        `step` trains the module in place, and what the module's own code does it does with the session's weights.
+
+        The module is by default the plan's. Its parameters are float32, on the session's device. They have the
+        session's values from now on; optimisers and tied parameters stay valid, as parameters stay the same objects.
+        Memory lives as long as any of them. What is written to them the next run finds, where the plan keeps no
+        rounded copies of weights (precision="fp32"); else give load_state_dict what was written.
+        """
+        attach(self, self._plan.module if module is None else module)
+        self._attached = True
+        return self
+
+    def detach(self, module: Optional[torch.nn.Module] = None) -> "ModuleSession":
+        """Gives an attached module memory of its own again, with the values of now."""
+        detach(self, self._plan.module if module is None else module)
+        return self
+
+    def views(self) -> dict[str, torch.Tensor]:
+        """The weights as tensors over the session's own memory, under the names of the plan."""
+        with torch.cuda.device(self.device) if self.device.type == "cuda" else nullcontext():
+            return {name: torch.from_dlpack(view) for name, view in self._native.weight_views()}
+
+    def _agree(self) -> None:
+        """Of an attached session on a GPU neither the host nor the GPU has what the other one lacks."""
+        if self._attached and self.device.type == "cuda":
+            torch.cuda.current_stream(self.device).synchronize()
+            self._native.weight_views()
+
+    def share(self) -> "ModuleSession":
+        return ModuleSession(self._plan, self._native.share(), self.device)
+
+    def save_weights(self, path: PathLike) -> None:
+        self._agree()
+        super().save_weights(path)
+
     def state_dict(self) -> dict[str, torch.Tensor]:
-        """A copy of the weights under all names of the module's state_dict, for its load_state_dict."""
+        """A copy of the weights in the host's memory under all names of the module's state_dict, for its
+        load_state_dict."""
+        self._agree()
         held = {name: torch.from_dlpack(t) for name, t in self._native.state_dict().items()}
         aliases, module = self._plan.program.aliases, self._plan.module.state_dict()
         return {name: held[aliases[name]].to(t.dtype) if name in aliases else t for name, t in module.items()}
