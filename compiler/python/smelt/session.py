@@ -66,6 +66,7 @@ class Session:
         self.updates = 0
         """How many updates were made: the step of the next one's random numbers."""
         self._micro_steps = 0
+        self._usual_entry: Optional[str] = None
 
     @property
     def plan(self) -> Plan:
@@ -191,8 +192,10 @@ class Session:
     def _entry(self, entry: Optional[str]) -> str:
         if entry is not None:
             return entry
-        entries = self._plan.entries
-        return next(iter(entries)) if len(entries) == 1 else "logits"
+        if self._usual_entry is None:
+            entries = self._plan.entries
+            self._usual_entry = next(iter(entries)) if len(entries) == 1 else "logits"
+        return self._usual_entry
 
     def __repr__(self) -> str:
         return f"<smelt.Session of {self._plan.path!r} for {self._plan.target}, weights: {self.weights}>"

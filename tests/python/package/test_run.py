@@ -3,6 +3,7 @@
 import ctypes
 import gc
 import threading
+import timeit
 
 import numpy
 import pytest
@@ -50,6 +51,15 @@ def test_outputs_are_written_to_memory_of_the_caller(session, ids):
     out = numpy.full(expected.shape, numpy.nan, numpy.float32)
     assert session.run(input_ids=ids, out={"logits": out})["logits"] is out
     assert numpy.array_equal(out, expected)
+
+
+def test_a_call_takes_microseconds(tmp_path):
+    """The least of many, as other programs run meanwhile."""
+    path = tmp_path / "double.ir"
+    path.write_text("graph @double(%x: f32[3,4]) {\n  %y = add %x, %x\n  return y = %y\n}\n")
+    tiny = smelt.compile(path, mode="infer").session(from_scratch=True, threads=1)
+    x = numpy.ones((3, 4), numpy.float32)
+    assert min(timeit.repeat(lambda: tiny.run(x=x), repeat=50, number=20)) / 20 <= 20e-6
 
 
 class OnlyDLPack:

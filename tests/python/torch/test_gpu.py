@@ -12,6 +12,7 @@ import smelt.torch
 from smelt.torch.arrays import device_for, device_of, placed
 from smelt.torch.backend import smelt_backend
 from smelt.torch.compile import import_module
+from smelt.torch.outputs import Runner
 
 CPU, FIRST, SECOND = torch.device("cpu"), torch.device("cuda", 0), torch.device("cuda", 1)
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
@@ -75,6 +76,34 @@ def test_only_integers_come_to_the_host():
     with FakeTensorMode():
         for dtype, kind in ((torch.int64, "cpu"), (torch.int32, "cpu"), (torch.float32, "cuda"), (torch.bool, "cuda")):
             assert placed("x", torch.zeros(3, dtype=dtype, device="cuda:0"), FIRST).device.type == kind, dtype
+
+
+class Recorder:
+    """A native session that keeps what it is called with."""
+
+    def __init__(self):
+        self.calls = []
+
+    def output_shapes(self, entry, inputs):
+        self.calls.append("output_shapes")
+        return {"y": ("bf16", list(inputs["x"].shape))}
+
+    def run_into(self, entry, inputs, outputs, stream, step):
+        self.calls.append((entry, dict(inputs), dict(outputs), stream, step))
+
+
+def test_outputs_on_a_gpu_are_pytorchs_and_their_shapes_are_asked_for_once(monkeypatch):
+    monkeypatch.setattr("smelt.torch.outputs.current_stream", lambda device: 7)
+    monkeypatch.setattr("smelt.torch.outputs.in_order", lambda arrays, stream: arrays)
+    native = Recorder()
+    runner = Runner(native, FIRST)
+    with FakeTensorMode():
+        for rows in (3, 3, 4):
+            x = torch.zeros(rows, 2, device="cuda")
+            y = runner.run("forward", {"x": x}, step=5)["y"]
+            assert (y.device, y.dtype, y.shape) == (FIRST, torch.bfloat16, x.shape)
+            assert native.calls[-1] == ("forward", {"x": x}, {"y": y}, 7, 5)
+    assert native.calls.count("output_shapes") == 2
 
 
 # ---- where there is a GPU
