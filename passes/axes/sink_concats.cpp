@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "ir/builder.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "passes/analysis.h"
 #include "passes/axes/elementwise.h"
@@ -21,20 +22,6 @@ struct Part {
   Dim begin, length;
 };
 
-/// Elements of `value` along an axis, computed from those of what it was made of. `reader` is its only one
-/// where it is computed again.
-Value* part_of(GraphBuilder& b, Value* value, const Node* reader, const Part& part);
-
-Value* part_of_broadcast(GraphBuilder& b, const Node& node, const Part& part) {
-  const auto& axes = node.ints_attr("axes");
-  Shape shape = node.result()->shape();
-  shape[part.axis] = part.length;
-  const auto along = llvm::find(axes, part.axis);
-  Value* operand = node.operand(0);
-  if (along != axes.end()) operand = b.slice(operand, along - axes.begin(), part.begin, part.length);
-  return b.broadcast(operand, axes, shape);
-}
-
 /// The operand of the concat that is the part; null where none is.
 Value* part_of_concat(const Node& node, const Part& part) {
   if (node.int_attr("axis") != part.axis) return nullptr;
@@ -47,37 +34,81 @@ Value* part_of_concat(const Node& node, const Part& part) {
   return nullptr;
 }
 
-/// The operation on parts of its operands.
-Value* on_part(GraphBuilder& b, const Node& node, const Part& part) {
-  llvm::SmallVector<Value*, 3> operands;
-  for (Value* operand : node.operands()) operands.push_back(part_of(b, operand, &node, part));
-  return on_operands(b, node, operands);
-}
+/// Elements of values along an axis, computed from those of what the values were made of; each once, however
+/// often its reader names it.
+class PartOfValues {
+ public:
+  PartOfValues(GraphBuilder& b, Part part) : b_(b), part_(std::move(part)) {}
 
-Value* part_of(GraphBuilder& b, Value* value, const Node* reader, const Part& part) {
-  const Node& node = *value->node();
-  if (node.is(Op::broadcast)) return part_of_broadcast(b, node, part);
-  Value* piece = node.is(Op::concat) ? part_of_concat(node, part) : nullptr;
-  if (piece) return piece;
-  if (works_on_elements(node) && is_only_read_by(value, reader)) return on_part(b, node, part);
-  return b.slice(value, part.axis, part.begin, part.length);
-}
+  /// The operation, which works on elements, on parts of its operands.
+  Value* on_part(const Node& node) {
+    llvm::SmallVector<Value*, 3> operands;
+    for (Value* operand : node.operands()) operands.push_back(part_of(operand, node));
+    return on_operands(b_, node, operands);
+  }
 
-/// Whether the value is computed, element by element, from a slice along the axis.
-bool is_from_slice(const Value* value, int64_t axis) {
-  const Node& node = *value->node();
-  if (node.is(Op::slice)) return node.int_attr("axis") == axis;
-  return works_on_elements(node) &&
-         llvm::any_of(node.operands(), [&](const Value* operand) { return is_from_slice(operand, axis); });
-}
+ private:
+  /// The value is computed again where `reader` is its only one.
+  Value* part_of(Value* value, const Node& reader) {
+    if (Value* known = made_.lookup(value)) return known;
+    Value* made = make(value, reader);
+    return made_[value] = made;
+  }
+
+  Value* make(Value* value, const Node& reader) {
+    const Node& node = *value->node();
+    if (node.is(Op::broadcast)) return part_of_broadcast(node);
+    Value* piece = node.is(Op::concat) ? part_of_concat(node, part_) : nullptr;
+    if (piece) return piece;
+    if (works_on_elements(node) && is_only_read_by(value, &reader)) return on_part(node);
+    return b_.slice(value, part_.axis, part_.begin, part_.length);
+  }
+
+  Value* part_of_broadcast(const Node& node) {
+    const auto& axes = node.ints_attr("axes");
+    Shape shape = node.result()->shape();
+    shape[part_.axis] = part_.length;
+    const auto along = llvm::find(axes, part_.axis);
+    Value* operand = node.operand(0);
+    if (along != axes.end()) operand = b_.slice(operand, along - axes.begin(), part_.begin, part_.length);
+    return b_.broadcast(operand, axes, shape);
+  }
+
+  GraphBuilder& b_;
+  Part part_;
+  llvm::DenseMap<const Value*, Value*> made_;
+};
+
+/// Which values are computed, element by element, from slices along an axis.
+class FromSlices {
+ public:
+  explicit FromSlices(int64_t axis) : axis_(axis) {}
+
+  bool operator()(const Value* value) {
+    const auto [known, is_new] = known_.try_emplace(value, false);
+    if (!is_new) return known->second;
+    const bool found = find(*value->node());
+    return known_[value] = found;
+  }
+
+ private:
+  bool find(const Node& node) {
+    if (node.is(Op::slice)) return node.int_attr("axis") == axis_;
+    return works_on_elements(node) &&
+           llvm::any_of(node.operands(), [&](const Value* operand) { return (*this)(operand); });
+  }
+
+  int64_t axis_;
+  llvm::DenseMap<const Value*, bool> known_;
+};
 
 bool may_sink(const Node& concat) {
-  const int64_t axis = concat.int_attr("axis");
   const auto reads = [](const Node* user) { return works_on_elements(*user); };
   if (concat.graph().is_output(concat.result()) || !llvm::all_of(concat.result()->users(), reads))
     return false;
+  FromSlices is_from_slice(concat.int_attr("axis"));
   return llvm::all_equal(concat.operands()) ||
-         llvm::all_of(concat.operands(), [&](const Value* part) { return is_from_slice(part, axis); });
+         llvm::all_of(concat.operands(), [&](const Value* part) { return is_from_slice(part); });
 }
 
 const Node* sinking_concat(const Node& node) {
@@ -93,7 +124,7 @@ Value* sunk(GraphBuilder& b, const Node& node, const Node& concat) {
   llvm::SmallVector<Value*, 3> parts;
   for (const Value* piece : concat.operands()) {
     part.length = piece->shape()[part.axis];
-    parts.push_back(on_part(b, node, part));
+    parts.push_back(PartOfValues(b, part).on_part(node));
     part.begin += part.length;
   }
   return b.concat(parts, part.axis);
