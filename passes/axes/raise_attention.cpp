@@ -75,12 +75,14 @@ class BodyOfScores {
   /// A mask that adds 0 or a very low number to scores chooses between them and that number.
   Value* masked(const Node& node) {
     if (!node.is(ScalarOp::add)) return nullptr;
-    for (unsigned i : {0u, 1u})
+    for (unsigned i : {0u, 1u}) {
+      if (pattern_.between.contains(node.operand(i)->node())) continue;
       if (const auto mask = added_mask(node.operand(i))) {
         Value* score = of_score(node.operand(1 - i));
         Value* holds = outside_.spread(mask->holds, mask->dims);
         return inside_.select(holds, score, inside_.like(score, mask->low));
       }
+    }
     return nullptr;
   }
 

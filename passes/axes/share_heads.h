@@ -2,8 +2,12 @@
 // of them once.
 //
 //   %r = broadcast %k {axes = [0, 1, 3, 4]} : f32[B,2,3,T,64]
-//   %h = reshape %r : f32[B,6,T,64]                              =>   %t = transpose %k {permutation = [0, 2,
-//   1, 3]} %t = transpose %h {permutation = [0, 2, 1, 3]} attention %q, %t, ... attention %q, %t, ...
+//   %h = reshape %r : f32[B,6,T,64]
+//   %t = transpose %h {permutation = [0, 2, 1, 3]}
+//   attention %q, %t, ...
+//     =>
+//   %t = transpose %k {permutation = [0, 2, 1, 3]}
+//   attention %q, %t, ...
 //
 // Heads are repeated by a broadcast along a new axis right behind theirs and a reshape that joins the two,
 // perhaps transposed before or behind that. It must be so for keys and values alike: as many heads, each as

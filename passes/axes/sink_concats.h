@@ -1,9 +1,10 @@
 // sink_concats: operations on single elements of a concat work on its parts, and the concat comes behind
 // them.
 //
-//   %c = concat (neg %high), %low {axis = 3}        %y = concat (sub (mul %low, %cos_low), (mul %high,
-//   %sin_low)), %y = add (mul %x, %cos), (mul %c, %sin)    =>               (add (mul %high, %cos_high), (mul
-//   %low, %sin_high))
+//   %c = concat (neg %high), %low {axis = 3}
+//   %y = add (mul %x, %cos), (mul %c, %sin)
+//                      =>  %y = concat (sub (mul %low, %cos_low), (mul %high, %sin_low)),
+//                                      (add (mul %high, %cos_high), (mul %low, %sin_high))
 //
 // where %low and %high are slices of %x: a rotation of halves then is one kernel that reads %x, and writes
 // the parts of the result where they belong. Only where that saves memory or work: each part of the concat is

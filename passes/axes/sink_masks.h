@@ -1,9 +1,9 @@
 // sink_masks: the body of an attention computes what it would read for each score, where that is computed,
 // element by element, from values of fewer axes or from places alone.
 //
-//   %seen = logical_and (le %s, %t), %mask : bool[B,T,T]
-//   attention ... (%score, %a = %seen) { ... }        =>    attention ... (%score, %a = %mask) { %seen = ...
-//   }
+//   %seen = logical_and (le %s, %t), %mask : bool[B,T,T]       attention ... (%score, %a = %mask) {
+//   attention ... (%score, %a = %seen) { ... }             =>    %seen = ...
+//                                                              }
 //
 // A mask of T x T numbers then is nowhere in memory. Values stay the same.
 #pragma once

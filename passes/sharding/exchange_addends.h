@@ -1,8 +1,8 @@
 // exchange_addends: a sum over ranks of which each keeps a part becomes an exchange of addends, which each
 // rank adds up itself.
 //
-//   y = reduce_scatter(x)  ->  a = all_to_all(x), the ranks' addends of this rank's part; y = a[0] + a[1] +
-//   ...
+//   y = reduce_scatter(x)  ->  a = all_to_all(x), the ranks' addends of this rank's part
+//                              y = a[0] + a[1] + ...
 //
 // Copy engines of a GPU exchange, and the additions join the kernel that reads the sum, where a sum by NCCL
 // takes multiprocessors from matmuls beside it. The same bytes cross each link; a rank reads as many parts as
