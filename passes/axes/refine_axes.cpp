@@ -14,8 +14,8 @@ namespace {
 
 bool is_reshaped(const Value* value) { return value->node()->is(Op::reshape); }
 
-/// A matmul that may take on split axes.
-bool is_product(const Node& node) { return node.is(Op::matmul) && !node.body; }
+/// A matmul that may take on split axes: ranks do not share its result along those that it has.
+bool is_product(const Node& node) { return node.is(Op::matmul) && !node.body && !node.result()->sharding; }
 
 // ---- which reshapes stand between operations that a kernel could compute together
 

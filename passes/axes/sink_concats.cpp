@@ -104,7 +104,8 @@ class FromSlices {
 
 bool may_sink(const Node& concat) {
   const auto reads = [](const Node* user) { return works_on_elements(*user); };
-  if (concat.graph().is_output(concat.result()) || !llvm::all_of(concat.result()->users(), reads))
+  const Value* whole = concat.result();
+  if (whole->sharding || concat.graph().is_output(whole) || !llvm::all_of(whole->users(), reads))
     return false;
   FromSlices is_from_slice(concat.int_attr("axis"));
   return llvm::all_equal(concat.operands()) ||
