@@ -232,6 +232,46 @@ def test_refusals_name_the_operator():
     assert isinstance(error.value, smelt.Error)
 
 
+# ---- sizes that are compared
+
+
+SIZE = """<ir_version: 10, opset_import: ["" : 20]>
+    m (float[B,T] x) => (float[B,T] r) <float other = {{7}}, int64 first = {{0}}, int64 second = {{1}}, int64 number = {{{number}}}>
+    {{ s = Shape (x)
+       a = Gather (s, first)
+       b = Gather (s, {right})
+       c = Equal (a, {compared})
+       r = Where (c, x, other) }}"""
+
+
+@pytest.mark.parametrize("number", [-1, 1, 2])
+@pytest.mark.parametrize("compared_with", ["b", "number"])
+@pytest.mark.parametrize("shape", [(1, 3), (2, 2), (3, 3)])
+def test_whether_sizes_are_equal_may_differ_from_run_to_run(number, compared_with, shape):
+    text = SIZE.format(number=number, right="second", compared=compared_with)
+    x = numpy.random.default_rng(shape).normal(size=shape).astype(numpy.float32)
+    compared(parser.parse_model(text), {"x": x}, max={"B": 4, "T": 4})
+
+
+def test_a_branch_by_a_symbolic_size_is_refused():
+    text = """<ir_version: 10, opset_import: ["" : 20]>
+    m (float[B] x) => (float[B] r) <int64 one = {1}>
+    { s = Shape (x)
+      z = Squeeze (s)
+      c = Equal (z, one)
+      r = If (c) <then_branch = t () => (float[B] y) { y = Neg (x) }, else_branch = e () => (float[B] w) { w = Abs (x) }> }"""
+    with pytest.raises(smelt.onnx.Refusal, match="operator If: operand 0 follows from symbolic sizes"):
+        smelt.onnx.compile_model(parser.parse_model(text), max={"B": 4})
+
+
+def test_a_size_that_is_not_there_is_refused():
+    text = """<ir_version: 10, opset_import: ["" : 20]>
+    m (float[B] x) => (int64 r) <int64 place = {5}> { s = Shape (x)
+    r = Gather (s, place) }"""
+    with pytest.raises(smelt.onnx.Refusal, match="operator Gather: indices outside of 1"):
+        smelt.onnx.compile_model(parser.parse_model(text), max={"B": 4})
+
+
 # ---- graphs inside, and functions
 
 

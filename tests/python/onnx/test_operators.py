@@ -35,7 +35,9 @@ BODIES = {
     "slice": "s = Constant <value_ints = [-1]> () e = Constant <value_ints = [-100000]> () t = Constant <value_ints = [-2]> () a = Constant <value_ints = [1]> () r = Slice (x, s, e, a, t)",
     "triangle": "t = Transpose (y) m = MatMul (x, t) r = Trilu <upper = 0> (m)",
     "topk": "k = Constant <value_ints = [3]> () r, places = TopK (x, k)",
+    "smallest integers": "d = Constant <value_int = 1000000007> () e = Sub (d, i) h = Constant <value_ints = [1]> () s, r = TopK <largest = 0, axis = 0> (e, h)",
     "hardmax": "r = Hardmax <axis = 0> (x)",
+    "least integer": "d = Constant <value_int = 1000000007> () e = Sub (d, i) r = ArgMin <axis = 0> (e)",
     "last maximum": "r = ArgMax <axis = 0, select_last_index = 1> (x)",
     "one hot": "d = Constant <value_int = 10> () v = Constant <value_floats = [-1.0, 2.0]> () r = OneHot <axis = 0> (i, d, v)",
     "losses": 'e = Abs (i) m = Constant <value_int = 5> () t = Mod (e, m) r = SoftmaxCrossEntropyLoss <reduction = "sum", ignore_index = 2> (x, t)',
@@ -46,7 +48,7 @@ BODIES = {
 
 
 def model_of(body, size):
-    kind = {"last maximum": "int64", "integers": "int64", "bits": "int32"}
+    kind = {"last maximum": "int64", "least integer": "int64", "smallest integers": "int64", "integers": "int64", "bits": "int32"}
     result = kind.get(body, "float")
     text = f"""<ir_version: 10, opset_import: ["" : 20]>
     m (float[{size},5] x, float[{size},5] y, int64[{size}] i, bool[{size},5] b) => ({result} r) {{ {BODIES[body].replace(") ", ")" + chr(10))} }}"""

@@ -280,10 +280,13 @@ def test_ids_are_converted_on_request(session, ids):
     for given in (ids.astype(numpy.int64), ids.astype(numpy.uint8), ids.tolist(), numpy.asfortranarray(ids)):
         assert numpy.array_equal(session.run(input_ids=smelt.as_ids(given))["logits"].numpy(), expected)
     assert smelt.as_ids(ids) is ids
+    assert smelt.as_ids(numpy.int64(5)).shape == ()
 
 
 BAD_IDS = {
     "large": (numpy.array([1 << 40]), "does not hold"),
+    "large of the same width": (numpy.array([3 << 30], numpy.uint32), "does not hold"),
+    "rows of different lengths": ([[1, 2], [3]], "different lengths"),
     "fractions": (numpy.array([1.5]), "expected integers"),
     "on a gpu": (OnGpu((1,)), "lie on a GPU"),
 }
