@@ -15,11 +15,15 @@ namespace smelt::c_api {
 template <typename T>
 inline constexpr size_t kFirstSize = sizeof(T);
 
+/// No version of a struct is so large: a number beyond is memory that nobody has set.
+inline constexpr size_t kMostBytes = 4096;
+
 template <typename T>
 size_t checked_size(const T& given, const char* what) {
-  if (given.struct_size < kFirstSize<T>)
-    fail("{}: struct_size is {}, expected the struct's sizeof, {} here", what, given.struct_size, sizeof(T));
-  return given.struct_size;
+  const size_t size = given.struct_size;
+  if (size < kFirstSize<T> || size > kMostBytes || size % alignof(T) != 0)
+    fail("{}: struct_size is {}, expected the struct's sizeof, {} here", what, size, sizeof(T));
+  return size;
 }
 
 /// A copy, in which members that the caller does not have are zero. Throws Error where one is set that this

@@ -1,4 +1,5 @@
 // Applications that were built with another version of the header, and numbers that are of no enumeration.
+#include <cstdint>
 #include <cstring>
 
 #include "tests/runtime/c_api/copy_plan.h"
@@ -47,6 +48,16 @@ TEST_F(CApiStructs, WithoutASizeAreRefused) {
   EXPECT_EQ(run(), SMELT_OK);
   const smelt_run_options none{};
   expect_refused(smelt_session_run(session, "run", &input, 1, &output, 1, &none), "the run's options");
+}
+
+/// Nothing is read behind the struct.
+TEST_F(CApiStructs, WithASizeThatNobodyHasSetAreRefused) {
+  smelt_session_options options{};
+  smelt_session* other = nullptr;
+  for (const size_t wrong : {SIZE_MAX, size_t{1} << 40, size_t{8192}, sizeof options + 1}) {
+    options.struct_size = wrong;
+    expect_refused(smelt_session_create(plan, &options, &other), "the session's options: struct_size is");
+  }
 }
 
 TEST_F(CApiStructs, OfALaterVersionAreTakenUnlessTheyAskForMore) {
