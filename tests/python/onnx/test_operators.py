@@ -14,6 +14,8 @@ BODIES = {
     "functions": "a = Abs (x) c = Sqrt (a) d = Log (c) e = Sigmoid (d) r = Erf (e)",
     "inverses": "t = Tanh (x) a = Atanh (t) s = Asinh (a) u = Atan (s) v = Sin (u) w = Asin (v) r = Acos (v)",
     "hyperbolic": "a = Cosh (x) c = Sinh (x) d = Add (a, c) f = Add (a, a) e = Acosh (f) r = Add (d, e)",
+    "powers": "c = Constant <value_float = 2.0> () a = Pow (x, c) d = Constant <value_floats = [3.0]> () e = Pow (y, d) f = Constant <value_float = -1.0> () g = Pow (y, f) h = Add (a, e) r = Mul (h, g)",
+    "large numbers": "c = Constant <value_float = 1e20> () a = Mul (x, c) e = Asinh (a) f = Abs (a) g = Acosh (f) h = Add (e, g) k = Constant <value_float = 0.0> () l = Mul (x, k) m = Constant <value_float = 88.9> () o = Add (l, m) p = Sinh (o) q = Cosh (o) s = Sub (p, q) t = Div (p, q) u = Add (s, t) r = Add (h, u)",
     "activations": "a = Gelu (x) c = Softplus (a) d = Mish (c) e = HardSwish (d) f = Selu (e) r = Celu (f)",
     "rounding": "t = Add (x, y) u = Add (t, t) a = Round (u) c = Ceil (u) d = Floor (u) e = Add (a, c) r = Add (e, d)",
     "choice": "c = Greater (x, y) d = And (c, b) r = Where (d, x, y)",

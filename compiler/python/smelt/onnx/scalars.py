@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ..text import Value
-from .build import Builder, Operand
+from .build import Builder, Operand, broadcast_shapes
 
 
 def ceil(b: Builder, x: Value) -> Value:
@@ -23,15 +23,28 @@ def round_half_even(b: Builder, x: Value) -> Value:
 
 
 def cosh(b: Builder, x: Value) -> Value:
-    e = b.point("exp", b.point("abs", x))
-    return b.mul(b.add(e, b.point("reciprocal", e)), 0.5)
+    a = b.point("abs", x)
+    e = b.point("exp", a)
+    usual = b.mul(b.add(e, b.point("reciprocal", e)), 0.5)
+    return b.select(b.point("gt", a, LARGE_ANGLE), half_exp(b, a), usual)
 
 
 def sinh(b: Builder, x: Value) -> Value:
     """By exp(x) - 1, which keeps the digits of small numbers."""
-    m = b.point("expm1", b.point("abs", x))
-    positive = b.mul(b.add(m, b.div(m, b.add(m, 1.0))), 0.5)
-    return b.mul(b.point("sign", x), positive)
+    a = b.point("abs", x)
+    m = b.point("expm1", a)
+    usual = b.mul(b.add(m, b.div(m, b.add(m, 1.0))), 0.5)
+    return b.mul(b.point("sign", x), b.select(b.point("gt", a, LARGE_ANGLE), half_exp(b, a), usual))
+
+
+LARGE_ANGLE = 80.0
+"""exp(-x) is nothing beside exp(x) from far below, and exp(x) is infinite from 88.8 on."""
+
+
+def half_exp(b: Builder, x: Value) -> Value:
+    """exp(x) / 2, where exp(x) may be infinite."""
+    root = b.point("exp", b.mul(x, 0.5))
+    return b.mul(b.mul(root, 0.5), root)
 
 
 def asinh(b: Builder, x: Value) -> Value:
@@ -39,12 +52,17 @@ def asinh(b: Builder, x: Value) -> Value:
     a = b.point("abs", x)
     square = b.mul(a, a)
     more = b.div(square, b.add(b.point("sqrt", b.add(square, 1.0)), 1.0))
-    return b.mul(b.point("sign", x), b.point("log1p", b.add(a, more)))
+    return b.mul(b.point("sign", x), log_of_double(b, a, b.point("log1p", b.add(a, more))))
 
 
 def acosh(b: Builder, x: Value) -> Value:
     t = b.sub(x, 1.0)
-    return b.point("log1p", b.add(t, b.point("sqrt", b.mul(t, b.add(x, 1.0)))))
+    return log_of_double(b, x, b.point("log1p", b.add(t, b.point("sqrt", b.mul(t, b.add(x, 1.0))))))
+
+
+def log_of_double(b: Builder, x: Value, usual: Value) -> Value:
+    """log(2 x) of what is so large that its square may be infinite, else `usual`."""
+    return b.select(b.point("gt", x, 1e9), b.add(b.point("log", x), math.log(2)), usual)
 
 
 def atanh(b: Builder, x: Value) -> Value:
@@ -94,10 +112,21 @@ def elu(b: Builder, x: Value, alpha: float) -> Value:
     return b.select(b.point("lt", x, 0), b.mul(b.point("expm1", x), alpha), x)
 
 
+PRODUCTS = {
+    2: lambda b, x: b.mul(x, x),
+    3: lambda b, x: b.mul(b.mul(x, x), x),
+    -1: lambda b, x: b.point("reciprocal", x),
+}
+"""Powers by numbers that need no logarithm, and so have all digits."""
+
+
 def power(b: Builder, x: Value, y: Value) -> Value:
     """x to the y, in the type of x."""
     if x.dtype == "i32" and y.dtype == "i32":
         return whole_power(b, x, y)
+    product = PRODUCTS.get(b.facts.numbers.get(y.name))
+    if product is not None and x.dtype != "i32":
+        return b.broadcast(product(b, b.cast(x, "f32")), broadcast_shapes([x.shape, y.shape]))
     base, exponent = b.cast(x, "f32"), b.cast(y, "f32")
     size = b.point("exp", b.mul(exponent, b.point("log", b.point("abs", base))))
     half = b.mul(exponent, 0.5)
