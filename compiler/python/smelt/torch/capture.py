@@ -7,7 +7,7 @@ import functools
 import inspect
 import re
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Iterator, Mapping, Optional
 
 import torch
@@ -38,6 +38,8 @@ class Captured:
     """Names of PyTorch's symbols."""
     values: list[Any]
     """Of the outputs, as PyTorch describes them."""
+    least: dict[str, int] = field(default_factory=dict)
+    """Lower bounds that the caller has given, by the names of the sizes."""
 
 
 def require_version() -> None:
@@ -76,7 +78,7 @@ def capture(
         program, shapes = _exported(module, arguments, shapes)
     program = taken_apart(program)
     names, symbols = _output_names(program), dims.symbols(program, arguments, shapes)
-    return Captured(program, _leaf_names(arguments), names, symbols, _output_values(program))
+    return Captured(program, _leaf_names(arguments), names, symbols, _output_values(program), dims.least)
 
 
 # ---- arguments
@@ -148,6 +150,7 @@ class _Dims:
     def __init__(self, bounds: Mapping[str, int]) -> None:
         self.bounds = bounds
         self.made: dict[str, Any] = {}
+        self.least: dict[str, int] = {}
 
     def specification(self, arguments: dict[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
         unknown = sorted(set(given) - set(arguments))
@@ -172,6 +175,7 @@ class _Dims:
         return axis % value.dim()
 
     def _dim(self, name: str, value: torch.Tensor, axis: int, dim: Any) -> Any:
+        least = getattr(dim, "min", None)
         if not isinstance(dim, str):
             dim = getattr(dim, "__name__", None)
         if not isinstance(dim, str) or not dim.isidentifier():
@@ -186,7 +190,9 @@ class _Dims:
         if value.shape[axis] > self.bounds[dim]:
             raise Error(f"input '{name}': dim {axis} is {value.shape[axis]}, and max says {dim} <= {self.bounds[dim]}")
         if dim not in self.made:
-            self.made[dim] = torch.export.Dim(dim, max=self.bounds[dim])
+            self.made[dim] = torch.export.Dim(dim, min=least, max=self.bounds[dim])
+            if isinstance(least, int) and least > 1:
+                self.least[dim] = least
         return self.made[dim]
 
     def symbols(self, program: torch.export.ExportedProgram, arguments: dict[str, Any], shapes: Any) -> dict[Any, Any]:

@@ -58,6 +58,7 @@ def compile_module(
 
     sample: inputs that forward takes: a mapping by name, a tuple, or a tensor.
     dynamic_shapes: the dims that may change, by input, such as {"input_ids": {0: "B", 1: "T"}}; max: their bounds.
+    In place of a name, torch.export.Dim("T", min=400) gives the least size, too.
     mode: "infer": the plan's entry is @forward, with the outputs of the module in evaluation. "train": the module is
     taken as it is (call train() for its dropout) and its output `loss` is trained by `optimizer`.
     The other options are those of smelt.compile: precision="bf16", target="native", ... Of a module on a GPU the target

@@ -19,10 +19,6 @@ from .importer import Importer, Missing
 from .values import Value
 from .writer import Writer
 
-LEAST_SIZES = False
-"""Whether symbols may have lower bounds in the text."""
-
-
 @dataclass
 class Program:
     """The text, and whose tensors its parameters are."""
@@ -244,9 +240,10 @@ class ProgramBuilder:
         return self.bounds[name] if name in self.bounds else int(self._range(name).upper)
 
     def _least(self, name: str) -> str:
-        """Of lengths that convolutions shorten."""
-        least = int(self._range(name).lower)
-        return f"{least} <= " if LEAST_SIZES and least > ARTIFICIAL else ""
+        """Given by the caller, or found by PyTorch where convolutions shorten a length."""
+        found = int(self._range(name).lower)
+        least = max(found if found > ARTIFICIAL else 1, self.captured.least.get(name, 1))
+        return f"{least} <= " if least > 1 else ""
 
 
 def _first_names(module: torch.nn.Module) -> dict[str, str]:

@@ -30,7 +30,7 @@ Operand = Union[Value, Number, sympy.Expr]
 
 FLAGS = {"lt", "le", "gt", "ge", "eq", "ne", "logical_and", "logical_or", "logical_not"}
 WITHOUT_DERIVATIVE = FLAGS | {"sign", "floor", "iota", "constant", "stop_gradient", "random"}
-VIEWS = {"reshape", "transpose", "broadcast", "slice", "convert", "stop_gradient"}
+VIEWS = {"reshape", "transpose", "broadcast", "slice", "strided_slice", "windows", "convert", "stop_gradient"}
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ class Writer:
         """The same number everywhere."""
         key = (repr(number), dtype, self.sizes.shape_text(shape))
         if key not in self._leaves:
-            text = self._number_text(number, dtype)
+            text = self.number_text(number, dtype)
             value = self.one("constant", [], dtype, shape, f"value = {text}")
             value.splat = number
             if dtype == "i32":
@@ -141,7 +141,9 @@ class Writer:
             self._leaves[key] = value
         return self._leaves[key]
 
-    def _number_text(self, number: Number, dtype: str) -> str:
+    @staticmethod
+    def number_text(number: Number, dtype: str) -> str:
+        """As the text has it in this type."""
         if dtype == "f32":
             return tables.number_text(float(number))
         if dtype == "bool":

@@ -1,9 +1,8 @@
-"""Convolutions and pools: windows of the input, then a product or a reduction over them."""
+"""Convolutions, and pools: reductions over windows of the input."""
 
 from __future__ import annotations
 
 import math
-import string
 
 import sympy
 
@@ -54,24 +53,17 @@ def convolution_padded(w, out, input, weight, bias=None, stride=1, padding="vali
 
 
 def _convolved(w, out, x, weight, bias, stride, sides, dilation, groups) -> Value:
-    """A product over channels and places in the window, a group of channels apart from the others."""
+    """A side that is below 0 is cut off the input."""
     n = weight.rank - 2
     batched = x.rank == n + 2
     x = x if batched else w.reshape(x, (1,) + x.shape)
-    shape = out.shape if batched else (1,) + out.shape
-    x = windows(w, x, shape[2:], weight.shape[2:], stride, sides, dilation)
-    x = w.reshape(x, (x.shape[0], groups, weight.shape[1]) + x.shape[2:])
-    kernel = w.reshape(weight, (groups, weight.shape[0] // groups) + weight.shape[1:])
-    places, inside = string.ascii_uppercase[:n], string.ascii_lowercase[-n:]
-    spread = "".join(p + i for p, i in zip(places, inside))
-    if groups == 1:
-        x, kernel = w.reshape(x, x.shape[:1] + x.shape[2:]), w.reshape(kernel, weight.shape)
-        result = w.matmul(f"bc{spread},oc{inside}->bo{places}", x, kernel)
-    else:
-        result = w.matmul(f"bgc{spread},goc{inside}->bgo{places}", x, kernel)
-    result = w.reshape(result, shape)
-    if bias is not None:
-        result = w.add(result, w.broadcast(bias, [1], shape))
+    for i, (before, after) in enumerate(sides):
+        if not all(isinstance(side, int) and side >= 0 for side in (before, after)):
+            x, sides[i] = padded(w, x, 2 + i, before, after, 0), (0, 0)
+    pads = [before for before, _ in sides] + [after for _, after in sides]
+    fields = f"strides = {stride}, pads = {pads}, dilations = {dilation}, groups = {groups}"
+    operands = [x, weight] + ([bias] if bias is not None else [])
+    result = w.one("conv", operands, "f32", out.shape if batched else (1,) + out.shape, fields)
     return w.reshape(result, out.shape)
 
 

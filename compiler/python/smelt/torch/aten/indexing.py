@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Optional
 
-import sympy
-
-from ..dims import Dim, Shape, expression, product, same, same_shape
+from ..dims import Dim, Shape, product, same, same_shape
 from ..registry import refuse, row
 from ..values import Value
 from ..facts import spread_shape
@@ -155,27 +153,8 @@ def unfold(w, out, self, dimension, size, step):
 
 def windows_of(w, x: Value, axis: int, count: Dim, size: int, step: int, dilation: int = 1) -> Value:
     """[.., count, size, ..] in place of the axis: element (i, j) is that at i * step + j * dilation."""
-    if step == size and dilation == 1:
-        length = expression(sympy.expand(sympy.sympify(count) * size))
-        part = w.slice(x, axis, 0, length)
-        return w.reshape(part, x.shape[:axis] + (count, size) + x.shape[axis + 1 :])
-    if not isinstance(x.shape[axis], int):
-        return _windows_of_parts(w, x, axis, count, size, step, dilation)
-    shape = (count, size)
-    places = w.add(w.iota(shape, 0, step), w.iota(shape, 1, dilation))
-    return w.gather(x, places, axis)
-
-
-def _windows_of_parts(w, x: Value, axis: int, count: Dim, size: int, step: int, dilation: int) -> Value:
-    """Of an axis whose size is a symbol: a part for each place in the window, joined along a dim of their own."""
-    before, behind = x.shape[:axis], x.shape[axis + 1 :]
-    if step > 1:  # so that the last window has a whole step
-        x = w.concat([x, w.constant(0, x.dtype, before + (step - 1,) + behind)], axis)
-    span = expression(sympy.expand(sympy.sympify(count) * step))
-    parts = []
-    for place in range(size):
-        part = w.slice(x, axis, place * dilation, span)
-        if step > 1:
-            part = w.slice(w.reshape(part, before + (count, step) + behind), axis + 1, 0, 1)
-        parts.append(w.reshape(part, before + (count, 1) + behind))
-    return w.concat(parts, axis + 1)
+    shape = x.shape[:axis] + (count, size) + x.shape[axis + 1 :]
+    if x.splat is not None:
+        return w.constant(x.splat, x.dtype, shape)
+    fields = f"axis = {axis}, size = {size}, step = {step}, dilation = {dilation}"
+    return w.one("windows", [x], x.dtype, shape, fields)

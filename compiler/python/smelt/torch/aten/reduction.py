@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-
 from ..dims import Dim, product
 from ..registry import refuse, row
 from ..values import Value
@@ -173,20 +172,8 @@ def logsumexp(w, out, self, dim, keepdim=False):
 # ---- along an axis
 
 
-def _with_triangle(w, x: Value, axis: int) -> Value:
-    """A running sum as a product with a triangle of ones, which has a derivative."""
-    n = x.shape[axis]
-    order = [i for i in range(x.rank) if i != axis] + [axis]
-    moved = w.transpose(x, order)
-    rows = w.reshape(moved, (product(moved.shape[:-1]), n))
-    ones = w.cast(w.binary("ge", w.iota((n, n), 0), w.iota((n, n), 1)), "f32")
-    sums = w.reshape(w.matmul("bs,ts->bt", rows, ones), moved.shape)
-    return w.transpose(sums, [order.index(i) for i in range(x.rank)])
-
-
 def _scan(w, x: Value, axis: int, kind: str) -> Value:
     result = w.one("scan", [x], x.dtype, x.shape, f'axis = {axis}, kind = "{kind}"')
-    result.grad = False
     if kind == "add" and x.low is not None and x.low >= 0:
         result.low = x.low
     return result
@@ -197,8 +184,7 @@ def cumsum(w, out, self, dim, dtype=None):
     x = w.cast(self, out.dtype)
     if self.rank == 0:
         return x
-    axis = axis_of(self.rank, dim)
-    return _with_triangle(w, x, axis) if x.grad else _scan(w, x, axis, "add")
+    return _scan(w, x, axis_of(self.rank, dim), "add")
 
 
 @row("aten.cumprod.default")
@@ -219,29 +205,39 @@ def topk(w, out, self, k, dim=-1, largest=True, sorted=True):
 
 
 def ordered(w, x: Value, k: int, largest: bool) -> tuple[Value, Value]:
-    """The k largest along the last axis, or the k smallest. Derivatives pass through the elements that are picked."""
-    from .indexing import element_places, pick
-
+    """The k largest along the last axis, or the k smallest."""
     if not isinstance(k, int) or not 1 <= k <= 1024:
         refuse(f"the {k} largest; Smelt finds 1 to 1024")
     key = w.stop(w.cast(x, "f32"))
     key = key if largest else w.unary("neg", key)
     shape = x.shape[:-1] + (k,)
     values, places = w.node("top_k", [key], [("f32", shape), ("i32", shape)], f"k = {k}")
-    values.grad, places.low = False, 0
+    values = values if largest else w.unary("neg", values)
+    return _with_gradient(w, x, values, places)
+
+
+def _with_gradient(w, x: Value, values: Value, places: Value) -> tuple[Value, Value]:
+    """Derivatives pass through the elements that are picked along the last axis."""
+    from .indexing import element_places, pick
+
+    places.low = 0
     if x.grad:
         return pick(w, x, element_places(w, x.shape, x.rank - 1, places)), places
-    values = values if largest else w.unary("neg", values)
     return w.cast(values, x.dtype), places
 
 
 @row("aten.sort.default", "aten.sort.stable")
 def sort(w, out, self, dim=-1, descending=False, stable=None):
-    """Equal elements stay in their order, as with top_k."""
+    """Equal elements stay in their order."""
     axis = axis_of(self.rank, dim)
-    if not isinstance(self.shape[axis], int):
-        refuse("sorting along an axis whose size is a symbol")
-    return topk(w, out, self, self.shape[axis], dim, descending)
+    order = [i for i in range(self.rank) if i != axis] + [axis]
+    back = [order.index(i) for i in range(self.rank)]
+    x = w.transpose(self, order)
+    key = w.stop(x if x.dtype == "f32" else w.cast(x, "i32"))
+    types = [(key.dtype, key.shape), ("i32", key.shape)]
+    values, places = w.node("sort", [key], types, "descending = true" if descending else "")
+    values, places = _with_gradient(w, x, values, places)
+    return w.transpose(values, back), w.transpose(places, back)
 
 
 @row("aten.argsort.default", "aten.argsort.stable")

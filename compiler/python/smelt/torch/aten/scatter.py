@@ -23,14 +23,16 @@ def add_at(w, x: Value, places: Value, updates: Value) -> Value:
     return w.reshape(result, x.shape)
 
 
-def put_at(w, x: Value, places: Value, updates: Value) -> Value:
-    """x, but the updates at these places. Places that are written twice get the mean of what is written: PyTorch
-    leaves open which one they get."""
-    ones = w.constant(1, "f32", updates.shape)
-    hits = add_at(w, w.constant(0, "f32", x.shape), places, ones)
-    sums = add_at(w, w.constant(0, "f32", x.shape), places, w.cast(updates, "f32"))
-    means = w.div(sums, w.binary("max", hits, 1.0))
-    return w.select(w.binary("gt", hits, 0), w.cast(means, x.dtype), x)
+def put_at(w, x: Value, places: Value, updates: Value, unique: bool = False) -> Value:
+    """x, but the updates at places in row-major order; a place that is written twice has the last one. `unique` says
+    that there is none."""
+    count = product(x.shape)
+    operands = [w.reshape(v, (product(v.shape),)) for v in (places, updates)]
+    fields = "axis = 0, unique = true" if unique else "axis = 0"
+    result = w.one("scatter", [w.reshape(x, (count,)), *operands], x.dtype, (count,), fields)
+    if x.low is not None and updates.low is not None:
+        result.low = min(x.low, updates.low)
+    return w.reshape(result, x.shape)
 
 
 # ---- along one dim
@@ -129,7 +131,7 @@ def slice_scatter(w, out, self, src, dim=0, start=None, end=None, step=1):
     src = w.cast(src, self.dtype)
     if step != 1:
         places = w.iota(src.shape, axis, step, begin)
-        return put_at(w, self, element_places(w, self.shape, axis, places), src)
+        return put_at(w, self, element_places(w, self.shape, axis, places), src, unique=True)
     behind = expression(sympy.expand(sympy.sympify(begin) + src.shape[axis]))
     rest = expression(sympy.expand(sympy.sympify(size) - behind))
     return w.concat([w.slice(self, axis, 0, begin), src, w.slice(self, axis, behind, rest)], axis)

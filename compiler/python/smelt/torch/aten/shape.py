@@ -142,19 +142,12 @@ def slice_tensor(w, out, self, dim=0, start=None, end=None, step=1):
 
 
 def every(w, x: Value, axis: int, begin: Dim, step: int, length: Dim) -> Value:
-    """Each step-th element along an axis: the first column of rows of `step`, where the axis has whole rows."""
+    """Each step-th element along an axis."""
     if x.splat is not None or x.place is not None:
         return _every_of_known(w, x, axis, begin, step, length)
-    span = expression(sympy.expand(sympy.sympify(length) * step))
-    end = expression(sympy.expand(sympy.sympify(begin) + span))
-    if not isinstance(x.shape[axis], int) and not w.sizes.not_less(x.shape[axis], end):
-        x = padded(w, x, axis, 0, step - 1, 0)  # so that the last one has a whole row
-    if not isinstance(x.shape[axis], int) or w.sizes.not_less(x.shape[axis], end):
-        part = w.slice(x, axis, begin, span)
-        rows = w.reshape(part, x.shape[:axis] + (length, step) + x.shape[axis + 1 :])
-        first = w.slice(rows, axis + 1, 0, 1)
-        return w.reshape(first, x.shape[:axis] + (length,) + x.shape[axis + 1 :])
-    return w.gather(x, w.iota((length,), 0, step, begin), axis)
+    shape = x.shape[:axis] + (length,) + x.shape[axis + 1 :]
+    fields = f"axis = {axis}, begin = {w.sizes.attribute(begin)}, step = {step}"
+    return w.one("strided_slice", [x], x.dtype, shape, fields)
 
 
 def _every_of_known(w, x: Value, axis: int, begin: Dim, step: int, length: Dim) -> Value:
@@ -241,13 +234,17 @@ def pad(w, out, self, pad, mode="constant", value=None):
 def padded(w, x: Value, axis: int, before: Dim, after: Dim, number) -> Value:
     """Below 0 a side is cut and not padded."""
     x = _cut(w, x, axis, before, after)
-
-    def side(length: Dim) -> list[Value]:
-        if isinstance(length, int) and length <= 0:
-            return []
-        return [w.constant(number, x.dtype, x.shape[:axis] + (length,) + x.shape[axis + 1 :])]
-
-    return w.concat(side(before) + [x] + side(after), axis)
+    before, after = (0 if isinstance(side, int) and side < 0 else side for side in (before, after))
+    if same(before, 0) and same(after, 0):
+        return x
+    size = expression(sympy.expand(sympy.sympify(x.shape[axis]) + before + after))
+    shape = x.shape[:axis] + (size,) + x.shape[axis + 1 :]
+    if x.splat == number and x.splat is not None:
+        return w.constant(number, x.dtype, shape)
+    sides = f"low = {w.sizes.attribute(before)}, high = {w.sizes.attribute(after)}"
+    result = w.one("pad", [x], x.dtype, shape, f"axis = {axis}, {sides}, value = {w.number_text(number, x.dtype)}")
+    result.low = min(x.low, int(number)) if x.low is not None else None
+    return result
 
 
 def _cut(w, x: Value, axis: int, before: Dim, after: Dim) -> Value:
