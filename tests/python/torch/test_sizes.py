@@ -1,0 +1,52 @@
+"""Sizes that have a lower bound, and gradients of operations that move elements."""
+
+import pytest
+import torch
+from conftest import relative
+from torch import nn
+
+import smelt
+import smelt.torch
+from smelt.torch.backend import BEHIND_DIFFERENTIATION
+from smelt.torch.compile import compile_text, import_module
+
+
+def test_a_least_size_that_is_given():
+    torch.manual_seed(0)
+    module, sample = nn.Conv1d(3, 4, 7, stride=2).eval(), torch.randn(2, 3, 12)
+    dims = {"input": {0: "B", 2: torch.export.Dim("T", min=9)}}
+    plan = smelt.torch.compile_module(module, {"input": sample}, dynamic_shapes=dims, max={"B": 4, "T": 40})
+    assert "9 <= T <= 40" in plan.program.text
+    session = plan.session()
+    for size in ((1, 3, 9), (3, 3, 31), (4, 3, 40)):
+        x = torch.randn(size)
+        assert relative(session.run(input=x)["output"], module(x).detach()) <= 1e-6
+    with pytest.raises(smelt.Error, match="T"):
+        session.run(input=torch.randn(1, 3, 8))
+
+
+class Moves(nn.Module):
+    """Its loss depends on how often, and where from, each element is taken."""
+
+    def __init__(self):
+        super().__init__()
+        self.scale, self.conv = nn.Parameter(torch.randn(5, 9)), nn.Conv1d(5, 4, 3, padding=1)
+
+    def forward(self, x):
+        h = self.conv(x * self.scale).cumsum(-1)
+        largest, in_order, written = h.topk(3, -1).values, h.sort(-1).values, h.clone()
+        written[:, ::2] = largest[:, ::2, :1] * 2
+        return {"loss": in_order[..., ::2].square().sum() + (largest**3).sum() + (written * h).sum()}
+
+
+def test_gradients_of_what_moves_elements():
+    torch.manual_seed(1)
+    module, x = Moves(), torch.randn(3, 5, 9)
+    program = import_module(module, {"x": x}, None, None, True, "loss")
+    passes = f"differentiate{{output=loss_sum}},{BEHIND_DIFFERENTIATION}"
+    session = compile_text(program.text, mode="infer", pipeline=passes, no_plan_cache=True).session(from_scratch=True)
+    session.load_state_dict({name: tensor.detach() for name, tensor in program.parameters.items()})
+    found = session.run("loss", x=x)
+    module(x)["loss"].backward()
+    for name, parameter in module.named_parameters():
+        assert relative(torch.from_dlpack(found[f"grad.{name}"]), parameter.grad) <= 1e-5, name
