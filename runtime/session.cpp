@@ -236,8 +236,7 @@ SymbolValues Session::unify(const PlanEntry& entry, std::span<const InputTensor>
   try {
     plan_->symbols.check(values);
   } catch (const Error& error) {
-    fail("entry '{}': {}; compile with larger bounds (--max), or give less at once", entry.name,
-         error.what());
+    fail("entry '{}': {}; give other sizes, or compile with larger bounds (--max)", entry.name, error.what());
   }
   return values;
 }

@@ -50,24 +50,29 @@ char other_letter(const std::string& letters, const std::string& known) {
 class Between {
  public:
   /// Whether the value is computed from such a matmul.
-  bool follow(Value* value) {
+  bool follow(Value* value, int depth = 0) {
     Node* node = value->node();
+    if (depth > kDeepest) return false;
     const auto [known, is_new] = seen_.try_emplace(node, false);
-    return is_new ? (seen_[node] = visit(*node)) : known->second;
+    return is_new ? (seen_[node] = visit(*node, depth)) : known->second;
   }
 
   Node* product = nullptr;
   llvm::DenseSet<const Node*> nodes;
 
  private:
-  bool visit(Node& node) {
+  /// Scores are made by few operations; of a longer chain some reads a score and is not found, which
+  /// is_closed sees.
+  static constexpr int kDeepest = 1000;
+
+  bool visit(Node& node, int depth) {
     if (!product && is_plain_product(node) && queries_and_keys(node)) {
       product = &node;
       return true;
     }
     if (!works_on_elements(node)) return false;
     bool found = false;
-    for (Value* operand : node.operands()) found |= follow(operand);
+    for (Value* operand : node.operands()) found |= follow(operand, depth + 1);
     if (found) nodes.insert(&node);
     return found;
   }
