@@ -272,6 +272,35 @@ def test_a_size_that_is_not_there_is_refused():
         smelt.onnx.compile_model(parser.parse_model(text), max={"B": 4})
 
 
+# ---- indices
+
+
+LOOK_UPS = {
+    "elements": "r = GatherElements <axis = 1> (x, i)",
+    "tuples": "r = GatherND (x, i)",
+    "tuples of a batch": "r = GatherND <batch_dims = 1> (x, i)",
+}
+
+
+@pytest.mark.parametrize("body", LOOK_UPS)
+@pytest.mark.parametrize("wrong", [4, -5, 2**31 - 1, -(2**31)])
+def test_an_index_outside_of_its_axis_is_no_neighbours(body, wrong):
+    text = f"""<ir_version: 10, opset_import: ["" : 20]> m (float[3,4] x, int64[3,1] i) => (float r) {{ {LOOK_UPS[body]} }}"""
+    session = smelt.onnx.compile_model(parser.parse_model(text)).session()
+    i = numpy.array([[0], [wrong], [1]])
+    with pytest.raises(smelt.Error, match="out of bounds"):
+        session.run({"x": numpy.ones((3, 4), numpy.float32), "i": i})
+
+
+def test_a_scatter_outside_of_its_axis_leaves_the_neighbours_alone():
+    text = """<ir_version: 10, opset_import: ["" : 20]> m (float[3,4] x, int64[3,1] i, float[3,1] u) => (float[3,4] r)
+    { r = ScatterElements <axis = 1> (x, i, u) }"""
+    inputs = {"x": numpy.zeros((3, 4), numpy.float32), "u": numpy.ones((3, 1), numpy.float32)}
+    session = smelt.onnx.compile_model(parser.parse_model(text)).session()
+    found = session.run({**inputs, "i": numpy.array([[5], [-6], [3]])})["r"]
+    assert numpy.argwhere(found).tolist() == [[2, 3]]
+
+
 # ---- graphs inside, and functions
 
 

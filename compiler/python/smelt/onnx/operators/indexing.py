@@ -46,16 +46,27 @@ def strides_of(shape):
     return [product(shape[i + 1 :]) for i in range(len(shape))]
 
 
+NOWHERE = -1
+"""No row of any table: a look-up tells of it, and writing leaves it out."""
+
+
+def unless_outside(b, flat, along, size):
+    """A place outside of its axis is none of a neighbour's among all elements."""
+    if along.name in b.facts.natural:
+        return b.select(b.point("lt", along, size), flat, NOWHERE)
+    return b.select(b.point("logical_and", b.point("ge", along, 0), b.point("lt", along, size)), flat, NOWHERE)
+
+
 def flat_places(b, shape, axis, places):
     """Where each element lies among all of `shape`, when along `axis` it lies at `places`."""
+    own = from_the_front(b, places, shape[axis])
     total = None
     for i, stride in enumerate(strides_of(shape)):
         if places.shape[i] == 1 and i != axis:
             continue
-        along = from_the_front(b, places, shape[axis]) if i == axis else b.iota(places.shape, i)
-        term = b.mul(along, stride)
+        term = b.mul(own if i == axis else b.iota(places.shape, i), stride)
         total = term if total is None else b.add(total, term)
-    return total
+    return unless_outside(b, total, own, shape[axis])
 
 
 @row("GatherElements", exact=True)
@@ -67,11 +78,13 @@ def gather_elements(n, x, places):
 
 def flat_tuples(b, places, shape):
     """Of tuples of indices along the last axis, one number each."""
+    own = [from_the_front(b, b.squeeze(b.slice(places, -1, i, 1), -1), size) for i, size in enumerate(shape)]
     total = None
-    for i, stride in enumerate(strides_of(shape)):
-        each = b.squeeze(b.slice(places, -1, i, 1), -1)
-        term = b.mul(from_the_front(b, each, shape[i]), stride)
+    for each, stride in zip(own, strides_of(shape)):
+        term = b.mul(each, stride)
         total = term if total is None else b.add(total, term)
+    for each, size in zip(own, shape):
+        total = unless_outside(b, total, each, size)
     return total
 
 
@@ -84,7 +97,7 @@ def gather_nd(n, x, places):
     flat = flat_tuples(b, places, inner)
     for i in range(batch):
         first = b.mul(b.iota(flat.shape, i), product(x.shape[i + 1 : batch + depth]))
-        flat = b.add(flat, first)
+        flat = b.select(b.point("lt", flat, 0), NOWHERE, b.add(flat, first))
     rest = x.shape[batch + depth :]
     return b.gather(b.reshape(x, (product(x.shape[: batch + depth]),) + rest), flat, 0)
 
