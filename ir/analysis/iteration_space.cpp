@@ -248,6 +248,11 @@ class Analysis {
     });
   }
 
+  /// Partial sums of rows are kept as f32, which not all integers are.
+  static bool has_partial_sums(const Node& node) {
+    return node.reduce_op == ReduceOp::add && is_float(node.result()->dtype());
+  }
+
   /// The columns are what the row reductions reduce; without any, the last axis.
   void choose_roles() {
     if (space_.axes.empty()) return;
@@ -259,7 +264,7 @@ class Analysis {
       const Axes over = reduced(*node);
       if (over.empty()) throw Refusal{"a reduction over no axis"};
       if (llvm::is_contained(over, last) || !info(node->reduce_op).over_rows) {
-        const bool whole = over.size() == all && node->reduce_op == ReduceOp::add && !used_inside(*node);
+        const bool whole = over.size() == all && has_partial_sums(*node) && !used_inside(*node);
         if (whole) continue;
         if (columns && *columns != over) throw Refusal{"reductions over different axes"};
         columns = over;
@@ -281,7 +286,7 @@ class Analysis {
     if (llvm::is_contained(over, last)) return false;
     const Axes& operand = space_.operands.find(&node)->second[0];
     if (!llvm::is_contained(operand, last)) return false;
-    return used_inside(node) || node.reduce_op != ReduceOp::add || over.size() + 1 != space_.axes.size();
+    return used_inside(node) || !has_partial_sums(node) || over.size() + 1 != space_.axes.size();
   }
 
   bool all_are(const Axes& dims, AxisKind kind) const {
@@ -307,7 +312,7 @@ class Analysis {
   }
 
   ReductionKind classify_partial(const Node& node, const Axes& over, const Axes& operand) const {
-    if (node.reduce_op != ReduceOp::add) throw Refusal{fmt::format("{} over the rows", name(node.reduce_op))};
+    if (!has_partial_sums(node)) throw Refusal{fmt::format("{} over the rows", name(node.reduce_op))};
     if (used_inside(node)) throw Refusal{"a sum over the rows is known only after the kernel"};
     const auto parallel = static_cast<size_t>(space_.count(AxisKind::parallel));
     const size_t rows =
