@@ -3,6 +3,15 @@
 #include "llvm/ADT/STLExtras.h"
 
 namespace smelt {
+namespace {
+
+/// An attention reads keys and values where a table has them, by a number for each row of them.
+bool is_read_in_place(const Node& gather) {
+  const auto& users = gather.result()->users();
+  return !users.empty() && llvm::all_of(users, [](const Node* user) { return user->is(Op::attention); });
+}
+
+}  // namespace
 
 AxisRelations::AxisRelations(const Graph& graph) {
   for (const auto& node : graph.nodes())
@@ -56,6 +65,7 @@ bool AxisRelations::relate(const Node& node) {
     case Op::reduce:
       return relate_reduce(node), node.result_count() == 1;
     case Op::gather:
+      if (is_read_in_place(node)) return false;
       return relate_gather(node), true;
     case Op::slice:
     case Op::concat:

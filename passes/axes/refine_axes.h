@@ -14,9 +14,9 @@
 // meets its inverse, which simplify removes.
 //
 // What stays as it is: rows' axes that are reduced, drawn numbers' columns, axes that a slice, concat, gather
-// or iota indexes, the graph's inputs, outputs and states. A reshape that would split one of these remains,
-// as does one that no kernel could be joined across: between a matmul and what follows it, for instance,
-// unless it keeps the last axis. Values stay the same.
+// or iota indexes, looked-up keys and values of an attention, the graph's inputs, outputs and states. A
+// reshape that would split one of these remains, as does one that no kernel could be joined across: between a
+// matmul and what follows it, for instance, unless it keeps the last axis. Values stay the same.
 #pragma once
 
 #include "ir/graph.h"
