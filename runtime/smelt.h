@@ -236,7 +236,7 @@ typedef struct smelt_run_options {
   void* stream; /* of the session's GPU: a CUstream or cudaStream_t; null: the default stream */
   /* 1: tensors on the GPU are used where they lie, if they can be (at a multiple of 256 bytes), and not
    * copied within it. Launches are kept for every set of addresses, so this is for addresses that come again.
-   */
+   * An output must then overlap no input and no other output. */
   int32_t in_place;
 } smelt_run_options;
 

@@ -167,7 +167,8 @@ class Session:
 
         Where one is missing or has another shape, all of them are named in one smelt.Error and nothing is changed.
         Names that no parameter has are an Error, too, unless strict is False. What state_dict(optimizer=True) has
-        beside the parameters is loaded where it is there, as a whole.
+        beside the parameters is loaded after them where it is there, as a whole: an error in it leaves the optimizer's
+        state as it was, behind parameters that have been replaced.
         """
         states = {name: array for name, array in state_dict.items() if name.startswith(_OPTIMIZER)}
         weights = {name: array for name, array in state_dict.items() if name not in states}
