@@ -171,3 +171,14 @@ def test_nothing_big_is_imported_before_it_is_named():
     code = "import sys, smelt; assert 'torch' not in sys.modules; import smelt.torch; print('transformers' in sys.modules)"
     text = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert text.strip() == "False"
+
+
+class Mapped(nn.Module):
+    def forward(self, **tensors):
+        return tensors["x"] * 2
+
+
+def test_names_that_arguments_cannot_have():
+    assert compiled(Mapped()).session().run(x=torch.ones(5, 4))["output"].shape == (5, 4)
+    with pytest.raises(smelt.Error, match="a.b"):
+        compiled(Mapped(), {**SAMPLE, "a.b": torch.ones(2)})

@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 import smelt
 import smelt.torch
@@ -47,6 +48,23 @@ def test_a_module_on_a_gpu_has_the_text_of_one_on_the_host():
         for m, s in ((module, given), (Embedder(), sample()))
     ]
     assert device_of(module.parameters()) == FIRST and texts[0] == texts[1]
+
+
+class Attends(nn.Module):
+    def forward(self, x, mask):
+        heads = x.unflatten(-1, (2, 4)).transpose(1, 2)
+        return nn.functional.scaled_dot_product_attention(heads, heads, heads, attn_mask=mask[:, None, None, :])
+
+
+def test_the_kernel_that_pytorch_has_for_attention_is_no_condition_on_sizes():
+    """One that takes lengths of a multiple of 8 alone is asked for here; on a GPU PyTorch chooses it by itself."""
+    shapes = {"x": {0: "B", 1: "T"}, "mask": {0: "B", 1: "T"}}
+    with FakeTensorMode(), torch.device("cuda"):
+        given = {"x": torch.ones(3, 33, 8), "mask": torch.ones(3, 33, dtype=torch.bool)}
+    with sdpa_kernel(SDPBackend.EFFICIENT_ATTENTION):
+        found = import_module(Attends(), given, shapes, {"B": 8, "T": 64}, False, None).text
+    given = {name: torch.ones(tensor.shape, dtype=tensor.dtype) for name, tensor in given.items()}
+    assert found == import_module(Attends(), given, shapes, {"B": 8, "T": 64}, False, None).text
 
 
 @pytest.mark.parametrize(

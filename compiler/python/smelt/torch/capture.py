@@ -8,9 +8,10 @@ import inspect
 import re
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Iterator, Mapping, Optional
+from typing import Any, Iterable, Iterator, Mapping, Optional
 
 import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.export.dynamic_shapes import refine_dynamic_shapes_from_suggested_fixes
 
 from ..errors import Error
@@ -74,9 +75,10 @@ def capture(
     _check_arguments(arguments)
     dims = _Dims(bounds)
     shapes = dims.specification(arguments, dynamic_shapes or {})
-    with _mode(module, training), _plain_outputs(module):
-        program, shapes = _exported(module, arguments, shapes)
-    program = taken_apart(program)
+    with _plain_attention():
+        with _mode(module, training), _plain_forward(module, arguments):
+            program, shapes = _exported(module, arguments, shapes)
+        program = taken_apart(program)
     names, symbols = _output_names(program), dims.symbols(program, arguments, shapes)
     return Captured(program, _leaf_names(arguments), names, symbols, _output_values(program), dims.least)
 
@@ -242,21 +244,37 @@ def _mode(module: torch.nn.Module, training: bool) -> Iterator[None]:
             part.training = was
 
 
+def _plain_attention() -> Any:
+    """Attention is one operation of the program, whichever kernel PyTorch has for it. While it traces for a GPU, the
+    choice of a kernel that needs rows of a multiple of 8 would make that a condition on the module's sizes; the one
+    that is made of matmuls and a softmax has no conditions."""
+    return sdpa_kernel(SDPBackend.MATH)
+
+
 @contextmanager
-def _plain_outputs(module: torch.nn.Module) -> Iterator[None]:
-    """For the while forward returns containers of Python's with tensors in them; what else it returns, such as a cache
-    of keys and values, is left out."""
+def _plain_forward(module: torch.nn.Module, names: Iterable[str]) -> Iterator[None]:
+    """For the while forward has these arguments and no `**kwargs`, whose sizes versions of PyTorch take in different
+    forms, and returns containers of Python's with tensors in them; what else it returns, such as a cache of keys and
+    values, is left out."""
     forward = module.forward
 
     @functools.wraps(forward)
     def plain(*args: Any, **kwargs: Any) -> Any:
         return _plain(forward(*args, **kwargs))
 
+    plain.__signature__ = _signature(names)
     module.forward = plain
     try:
         yield
     finally:
         del module.forward
+
+
+def _signature(names: Iterable[str]) -> inspect.Signature:
+    try:
+        return inspect.Signature([inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in names])
+    except (TypeError, ValueError) as problem:
+        raise Error(f"the sample: {problem}; expected names of forward's arguments") from None
 
 
 def _plain(output: Any) -> Any:
