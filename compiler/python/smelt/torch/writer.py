@@ -218,7 +218,7 @@ class Writer:
         dtype = type_in_graph(table.dtype)
         if dtype is None:
             raise Error(f"a constant tensor is {table.dtype}, which Smelt does not have")
-        shape = tuple(table.shape)
+        shape, table = tuple(table.shape), table.detach().cpu()
         splat = tables.splat_of(table)
         if splat is not None:
             return self.constant(splat, dtype, shape)
