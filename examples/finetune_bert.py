@@ -66,7 +66,8 @@ def main():
     arguments = parser.parse_args()
     model = make_model()
     if not arguments.eager:
-        model.compile(backend=smelt_backend, dynamic=True, options={"max": {"B": 200, "T": 32}})
+        # To PyTorch the number of labels is a size of its own.
+        model.compile(backend=smelt_backend, dynamic=True, options={"max": {"B": 200, "T": 32, "labels": 200}})
     generator = torch.Generator().manual_seed(1)
     train(model, arguments.steps, generator)
     print(f"accuracy {accuracy(model, generator):.3f} ({'PyTorch' if arguments.eager else 'Smelt ' + smelt.__version__})")
