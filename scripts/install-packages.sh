@@ -64,42 +64,5 @@ install_wheels() {
     echo "note: no environment with $*: $what is not tested" >&2
 }
 
-install_debian() {
-  local missing extras root package
-  mapfile -t missing < <(missing_of "${wanted[@]}")
-  mapfile -t extras < <(missing_of "${optional[@]}")
-  [ ${#missing[@]} -eq 0 ] && [ ${#extras[@]} -eq 0 ] && return
-
-  root=()
-  if [ "$(id -u)" -ne 0 ]; then
-    if command -v sudo >/dev/null; then root=(sudo); fi
-    if [ ${#root[@]} -eq 0 ]; then
-      [ ${#missing[@]} -eq 0 ] && return
-      echo "error: missing packages, and neither root nor sudo to install them: ${missing[*]}" >&2
-      exit 1
-    fi
-  fi
-  apt_get() { ${root[@]+"${root[@]}"} env DEBIAN_FRONTEND=noninteractive apt-get "$@"; }
-
-  apt_get update -qq
-  if [ ${#missing[@]} -gt 0 ]; then
-    echo "installing: ${missing[*]}" >&2
-    apt_get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
-  fi
-  for package in ${extras[@]+"${extras[@]}"}; do
-    apt_get install -y -qq --no-install-recommends "$package" >/dev/null || echo "note: $package is not available" >&2
-  done
-}
-
-# What the tests of the Python package import, in an environment of its own.
-install_python() {
-  local home
-  home=$(dirname "${BASH_SOURCE[0]}")/../build/python-venv
-  [ -x "$home/bin/python" ] && "$home/bin/python" -c 'import ml_dtypes, nanobind, numpy, onnx, pytest' 2>/dev/null && return
-  { python3 -m venv "$home" && "$home/bin/pip" install -q nanobind numpy pytest; } >/dev/null 2>&1 ||
-    echo "note: no environment with nanobind, numpy and pytest: the Python package is not tested" >&2
-  "$home/bin/pip" install -q ml_dtypes onnx >/dev/null 2>&1 || echo "note: no onnx: its import is not tested" >&2
-}
-
 install_debian
 [ "${1:-build}" = build ] || install_python

@@ -174,16 +174,16 @@ void PeerCopies::copy(const CollectiveLaunch& l, int64_t to_rank, DevicePointer 
 
 /// Each rank begins with the one behind it, so that no two send to the same one at first.
 void PeerCopies::exchange(const CollectiveLaunch& launch, Stream stream) const {
-  meet(News::destination_is_free, stream);
+  signal_and_wait(News::destination_is_free, stream);
   for (int64_t i = 1; i < ranks_; ++i) {
     const int64_t other = (rank_ + i) % ranks_;
     copy(launch, other, memory_->at(other, launch.to), stream);
   }
-  meet(News::parts_have_arrived, stream);
+  signal_and_wait(News::parts_have_arrived, stream);
 }
 
 /// Tells all others, and waits for the same news of each. A write comes behind what was copied before.
-void PeerCopies::meet(News news, Stream stream) const {
+void PeerCopies::signal_and_wait(News news, Stream stream) const {
   std::vector<WordOperation> operations = tell_[static_cast<size_t>(news)];
   const std::vector<WordOperation>& waits = wait_[static_cast<size_t>(news)];
   operations.insert(operations.end(), waits.begin(), waits.end());

@@ -58,7 +58,7 @@ class PeerCopies {
   bool hears_all(Communicator& group);
   void make_operations();
   DevicePointer word(News news, int64_t of_rank) const;
-  void meet(News news, Stream stream) const;
+  void signal_and_wait(News news, Stream stream) const;
   void copy(const CollectiveLaunch& launch, int64_t to_rank, DevicePointer to, Stream stream) const;
   void end_waits();
 
