@@ -44,16 +44,22 @@ void check_names(const PlanEntry& entry, std::span<const InputTensor> inputs) {
       fail("{}: missing; expected {}", where(entry, "input", port.name), declared(port));
 }
 
-/// A dim that is a symbol times a number: of a sequence of which ranks have parts.
-struct SymbolMultiple {
+/// A dim of one symbol that its size determines: of a sequence of which ranks have parts, 4*T; of one whose
+/// parts are cut after rounding, 10*T - 4.
+struct AffineSymbol {
   std::string symbol;
-  int64_t factor = 1;
+  int64_t factor = 1, offset = 0;
 };
-std::optional<SymbolMultiple> symbol_multiple(const Dim& dim) {
-  const std::vector<Dim::Term> terms = dim.terms();
-  const bool lone = terms.size() == 1 && terms[0].coefficient > 0 && terms[0].atoms.size() == 1;
-  if (!lone || terms[0].atoms[0].inner) return std::nullopt;
-  return SymbolMultiple{terms[0].atoms[0].name, terms[0].coefficient};
+std::optional<AffineSymbol> affine_symbol(const Dim& dim) {
+  AffineSymbol found;
+  for (const Dim::Term& term : dim.terms())
+    if (term.atoms.empty())
+      found.offset = term.coefficient;
+    else if (term.coefficient > 0 && term.atoms.size() == 1 && !term.atoms[0].inner && found.symbol.empty())
+      found = {term.atoms[0].name, term.coefficient, found.offset};
+    else
+      return std::nullopt;
+  return found.symbol.empty() ? std::nullopt : std::optional(found);
 }
 
 void check_type(const PlanEntry& entry, const Port& port, const InputTensor& input) {
@@ -62,16 +68,21 @@ void check_type(const PlanEntry& entry, const Port& port, const InputTensor& inp
          describe(input.dtype, input.shape));
 }
 
+std::string multiple_of(int64_t factor, int64_t offset) {
+  if (offset == 0) return fmt::format("a multiple of {}", factor);
+  return fmt::format("a multiple of {} {} {}", factor, offset < 0 ? "less" : "plus", std::abs(offset));
+}
+
 void bind_symbols(const PlanEntry& entry, const Port& port, const InputTensor& input, SymbolValues& values) {
   for (size_t i = 0; i < port.shape.size(); ++i) {
-    const auto multiple = symbol_multiple(port.shape[i]);
-    if (!multiple) continue;
-    const auto& [symbol, factor] = *multiple;
-    if (input.shape[i] % factor != 0)
-      fail("{}: expected {}, given {}: dimension {} should be a multiple of {}",
-           where(entry, "input", port.name), declared(port), describe(input.dtype, input.shape), i, factor);
-    const auto [place, fresh] = values.emplace(symbol, input.shape[i] / factor);
-    if (!fresh && place->second * factor != input.shape[i])
+    const auto affine = affine_symbol(port.shape[i]);
+    if (!affine) continue;
+    const auto& [symbol, factor, offset] = *affine;
+    if ((input.shape[i] - offset) % factor != 0)
+      fail("{}: expected {}, given {}: dimension {} should be {}", where(entry, "input", port.name),
+           declared(port), describe(input.dtype, input.shape), i, multiple_of(factor, offset));
+    const auto [place, fresh] = values.emplace(symbol, (input.shape[i] - offset) / factor);
+    if (!fresh && place->second * factor + offset != input.shape[i])
       fail("{}: expected {} with {} = {} as in the inputs before it, given {}",
            where(entry, "input", port.name), declared(port), symbol, place->second,
            describe(input.dtype, input.shape));

@@ -45,6 +45,21 @@ TEST(Session, BindsSymbolsByTheirMultiples) {
              "expected i32[B,3*T], given i32[2,5]: dimension 1 should be a multiple of 3");
 }
 
+TEST(Session, BindsSymbolsByMultiplesAndARemainder) {
+  Plan plan = unigram_plan(kSessionVocabulary);
+  PlanEntry& logits = *std::ranges::find(plan.entries, "logits", &PlanEntry::name);
+  logits.inputs[0].shape[1] = Dim::symbol("T") * 3 - 2;
+  const auto shared = std::make_shared<const Plan>(std::move(plan));
+  Session session(shared, std::make_unique<UnigramExecutor>(*shared), 0);
+  const std::vector<int32_t> tokens(12);
+  const InputTensor four{"input_ids", DType::i32, {2, 4}, tokens.data()},
+      six{"input_ids", DType::i32, {2, 6}, tokens.data()};
+  EXPECT_EQ(session.run("logits", std::span(&four, 1))[0].shape,
+            (std::vector<int64_t>{2, 2, kSessionVocabulary}));
+  EXPECT_HAS(message_of([&] { session.run("logits", std::span(&six, 1)); }),
+             "expected i32[B,3*T - 2], given i32[2,6]: dimension 1 should be a multiple of 3 less 2");
+}
+
 TEST(Session, WritesOnlyTheOutputsAskedFor) {
   Unigram model(kSessionVocabulary);
   const std::vector<int32_t> tokens(4, 1);

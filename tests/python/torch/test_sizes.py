@@ -25,6 +25,33 @@ def test_a_least_size_that_is_given():
         session.run(input=torch.randn(1, 3, 8))
 
 
+class Tens(nn.Module):
+    """Parts of ten elements, the last of them filled up: T + 4 is a multiple of 10."""
+
+    def forward(self, x):
+        return nn.functional.pad(x, (0, 4)).reshape(x.shape[0], -1, 10).sum(-1)
+
+
+class Rounded(nn.Module):
+    """Whole parts of ten elements, and a rest: T may be any number that has one."""
+
+    def forward(self, x):
+        return x[:, : x.shape[1] // 10 * 10].unfold(1, 10, 10).sum(-1)
+
+
+@pytest.mark.parametrize("module,sizes,refused", [(Tens(), (6, 16, 46), 17), (Rounded(), (36, 45, 59), 101)])
+def test_sizes_with_a_remainder(module, sizes, refused):
+    dims = {"x": {0: "B", 1: "T"}}
+    session = smelt.torch.compile_module(
+        module, {"x": torch.randn(3, 36)}, dynamic_shapes=dims, max={"B": 4, "T": 100}
+    ).session()
+    for size in sizes:
+        x = torch.randn(2, size)
+        assert relative(session.run(x=x)["output"], module(x)) <= 1e-6
+    with pytest.raises(smelt.Error, match="input 'x'|T"):
+        session.run(x=torch.randn(2, refused))
+
+
 class Moves(nn.Module):
     """Its loss depends on how often, and where from, each element is taken."""
 

@@ -207,8 +207,13 @@ class _Dims:
                 if isinstance(size, torch.SymInt) and size.node.expr.is_Symbol:
                     names[size.node.expr] = dim.__name__
                 elif isinstance(size, torch.SymInt):
-                    names.update({symbol: f"{dim.__name__}_unit" for symbol in size.node.expr.free_symbols})
+                    names.update({symbol: f"{_root(dim)}_unit" for symbol in size.node.expr.free_symbols})
         return names
+
+
+def _root(dim: Any) -> str:
+    """The name T of a dim that PyTorch calls 8*_T - 7."""
+    return getattr(dim, "root", dim).__name__.lstrip("_")
 
 
 def _specs(value: Any, spec: Any) -> list[Optional[dict]]:
@@ -301,7 +306,10 @@ def _exported(module: torch.nn.Module, arguments: dict[str, Any], shapes: Any) -
             refined = _refined(str(problem), shapes)
             if (refined is None and defer) or attempt == MOST_REFINEMENTS:
                 raise _cannot(module, problem) from problem
-            shapes, defer = refined or shapes, defer or refined is None
+            if refined is None or (not defer and _rounds(str(problem), refined)):
+                defer = True
+            else:
+                shapes = _with_bounds(shapes, str(problem)) or refined
         except Exception as problem:
             raise _cannot(module, problem) from problem
 
@@ -318,6 +326,26 @@ def _refined(message: str, shapes: Any) -> Any:
         return refine_dynamic_shapes_from_suggested_fixes(f"{head}Suggested fixes:{fixes}\n", shapes)
     except Exception:  # a suggestion that PyTorch does not read itself
         return None
+
+
+def _rounds(message: str, shapes: Any) -> bool:
+    """Whether a size is to be of a form like 10*T - 4 and no guard is an equality: where the code divides a size and
+    rounds, PyTorch suggests the remainder that the sample happens to have. Checks at run time, and lower bounds, do."""
+    dims = [dim for dim in torch.utils._pytree.tree_leaves(shapes) if dim is not None]
+    has_remainder = any(re.search(r" [-+] \d+$", getattr(dim, "__name__", "")) for dim in dims)
+    return has_remainder and not re.search(r"generated guard .* == ", message)
+
+
+def _with_bounds(shapes: Any, message: str) -> Any:
+    """The sizes with the lower bounds that the message names; nothing if it names none that is new."""
+    guards = re.findall(r"values of (\w+) = (.*) in the specified range .* guard (\d+) <= (\S+)", message)
+    least = {name: int(bound) for name, size, bound, left in guards if size == left}
+    raised = {
+        dim: torch.export.Dim(dim.__name__, min=least[dim.__name__], max=dim.max)
+        for dim in torch.utils._pytree.tree_leaves(shapes)
+        if hasattr(dim, "min") and not hasattr(dim, "root") and (dim.min or 0) < least.get(dim.__name__, 0)
+    }
+    return torch.utils._pytree.tree_map(lambda dim: raised.get(dim, dim), shapes) if raised else None
 
 
 def _cannot(module: torch.nn.Module, problem: Exception) -> Error:
