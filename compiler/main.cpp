@@ -1,11 +1,14 @@
 // The command line `smelt`: compiler/cli has a file for each command.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <new>
 
 #include "compiler/cli/command.h"
 #include "compiler/cli/usage.h"
+#include "runtime/cpu/blas_core.h"
 #include "runtime/error.h"
 #include "runtime/smelt.h"
 
@@ -17,6 +20,14 @@ int report(int status, std::string_view message) {
   std::fflush(stdout);
   fmt::print(stderr, "error: {}\n", message);
   return status;
+}
+
+/// Begins again with better kernels of OpenBLAS, which it takes as it is loaded; where that cannot be, they
+/// stay.
+void take_better_blas(char** argv) {
+  const std::string core = smelt::better_blas_core();
+  if (core.empty() || ::setenv(smelt::kBlasCoreVariable, core.c_str(), 1) != 0) return;
+  ::execv("/proc/self/exe", argv);
 }
 
 void add_commands(CLI::App& app) {
@@ -46,6 +57,7 @@ int run(CLI::App& app, int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  take_better_blas(argv);
   CLI::App app{"Smelt compiles a description of a transformer into one plan, and trains and runs it."};
   app.require_subcommand(1);
   app.option_defaults()->multi_option_policy(

@@ -23,6 +23,10 @@ while [ $# -gt 0 ]; do
 done
 
 cores=$(nproc)
+# Tests in C++ have the kernels of OpenBLAS that the command line and the package take (runtime/cpu/blas_core.h).
+if grep -q avx512vl /proc/cpuinfo 2>/dev/null; then
+  export OPENBLAS_CORETYPE=${OPENBLAS_CORETYPE:-SkylakeX}
+fi
 logs=$PWD/build/test-logs
 mkdir -p "$logs"
 passed=0 failed=0 failures=() table=() sampled=0

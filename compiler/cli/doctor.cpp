@@ -30,8 +30,9 @@ struct DoctorCommand {
 };
 
 constexpr const char* kEnvironment[] = {
-    "SMELT_CACHE_DIR", "SMELT_CHECK_STEPS", "SMELT_DEPENDENT_LAUNCHES", "SMELT_DEVICE", "SMELT_NUM_THREADS",
-    "OMP_NUM_THREADS", "XDG_CACHE_HOME",    "CUDA_VISIBLE_DEVICES",     "NO_COLOR",     "LD_LIBRARY_PATH"};
+    "OPENBLAS_CORETYPE",    "SMELT_CACHE_DIR",   "SMELT_CHECK_STEPS", "SMELT_DEPENDENT_LAUNCHES",
+    "SMELT_DEVICE",         "SMELT_NUM_THREADS", "OMP_NUM_THREADS",   "XDG_CACHE_HOME",
+    "CUDA_VISIBLE_DEVICES", "NO_COLOR",          "LD_LIBRARY_PATH"};
 
 /// What is kept between processes, and whether more can be.
 std::string cache_text() {
@@ -60,7 +61,8 @@ TextTable doctor_table(bool measure) {
   table.add({"threads (OpenMP)", std::to_string(omp_get_max_threads())});
   if (measure)
     table.add({"copy bandwidth", fmt::format("{:.1f} GB/s, all threads", copy_bytes_per_second() / 1e9)});
-  table.add({"BLAS", fmt::format("{}; {} threads", openblas_get_config(), openblas_get_num_threads())});
+  table.add({"BLAS", fmt::format("{}; kernels for {}; {} threads", openblas_get_config(),
+                                 openblas_get_corename(), openblas_get_num_threads())});
   table.add({"code generator", cpu_code_generator()});
   table.add({"cache directory", cache_text()});
   const std::string graphviz = find_program("dot");

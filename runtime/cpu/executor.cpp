@@ -1,5 +1,6 @@
 #include "runtime/cpu/executor.h"
 
+#include <cblas.h>
 #include <fmt/ranges.h>
 #include <omp.h>
 
@@ -7,6 +8,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "runtime/cpu/blas_core.h"
 #include "runtime/cpu/features.h"
 #include "runtime/cpu/sort_index.h"
 #include "runtime/error.h"
@@ -24,6 +26,13 @@ constexpr size_t kCachedShapes = 32;
 constexpr uintptr_t kArenaAlignment = 64;
 
 bool is_aligned(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) % kArenaAlignment == 0; }
+
+/// An application that embeds the library has to set it before it starts.
+void note_slow_blas() {
+  if (const std::string core = better_blas_core(); !core.empty())
+    log(LogLevel::warning, "OpenBLAS multiplies with kernels for {}: set {}={} for those of this processor",
+        openblas_get_corename(), kBlasCoreVariable, core);
+}
 
 double gib(int64_t bytes) { return static_cast<double>(bytes) / (1 << 30); }
 
@@ -147,6 +156,7 @@ CpuExecutor::CpuExecutor(std::shared_ptr<const Plan> plan, const ExecutorOptions
                          const CpuExecutor* owner)
     : plan_(std::move(plan)), options_(options) {
   check_target(*plan_);
+  if (!owner) note_slow_blas();
   validate(*plan_);  // sizes and places are used unchecked from here on
   if (!options_.allocator) check_memory(*plan_, owner != nullptr);  // else it knows what there is
   if (owner)

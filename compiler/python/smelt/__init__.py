@@ -6,7 +6,10 @@
     logits = session.run("logits", input_ids=ids)["logits"]
 """
 
-from ._native import DeviceTensor, Tensor, version as __version__
+from .blas import suitable_kernels
+
+with suitable_kernels():  # before all else that imports it
+    from ._native import DeviceTensor, Tensor, version as __version__
 from .arrays import as_ids
 from .errors import Error
 from .optimizers import LAMB, SGD, Adagrad, Adam, AdamW
